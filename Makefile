@@ -1,0 +1,29 @@
+# `make` lists what there is. Everything needed beyond Go is fetched by the programs and tests themselves.
+
+SHELL   := /bin/bash
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test check short docs
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+build: ## bin/midstream, static
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/midstream ./cmd/midstream
+
+demo: build ## a schema change under traffic, on a throwaway server (DEMO="--rows 100000" for other flags)
+	bin/midstream demo $(DEMO)
+
+check: ## vet and gofmt
+	go vet ./...
+	@files=$$(gofmt -l cmd internal); if [ -n "$$files" ]; then echo "gofmt: $$files"; exit 1; fi
+
+short: check ## the tests that need no server
+	go test -short ./...
+
+test: check ## all tests, on real servers
+	go test -timeout 40m ./...
+
+docs: ## write the generated pages of docs/ anew
+	go test ./internal/cli -run TestDocs -update

@@ -1,0 +1,116 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"midstream/internal/backlog"
+	"midstream/internal/dbconn"
+	"midstream/internal/rowsync"
+)
+
+// Config of apply.
+type Config struct {
+	Workers int // defaults to 2
+	Batch   int // most keys of one sync; defaults to 1,000
+}
+
+// WithDefaults returns the config with defaults for what is not set.
+func (c Config) WithDefaults() Config {
+	if c.Workers <= 0 {
+		c.Workers = 2
+	}
+	if c.Batch <= 0 {
+		c.Batch = 1000
+	}
+	return c
+}
+
+// Deps are what apply works with.
+type Deps struct {
+	Pool    *dbconn.Pool
+	Spec    *rowsync.Spec
+	Syncer  *rowsync.Syncer
+	Backlog *backlog.Backlog // with as many workers as Config.Workers
+	Gate    func(ctx context.Context) error
+}
+
+// Applier is stateless; it may be run again after it has stopped.
+type Applier struct {
+	cfg  Config
+	deps Deps
+}
+
+// New returns an applier.
+func New(cfg Config, deps Deps) *Applier {
+	return &Applier{cfg: cfg.WithDefaults(), deps: deps}
+}
+
+// Run applies until the context ends. It then returns the context's cause, and no
+// sync is in flight.
+func (a *Applier) Run(ctx context.Context) error {
+	workers, ctx := errgroup.WithContext(ctx)
+	for w := range a.cfg.Workers {
+		workers.Go(func() error { return a.work(ctx, w) })
+	}
+	return workers.Wait()
+}
+
+func (a *Applier) work(ctx context.Context, worker int) error {
+	session, err := a.deps.Pool.Session(ctx, a.deps.Spec.Setup()...)
+	if err != nil {
+		return fmt.Errorf("apply: %w", err)
+	}
+	defer session.Close()
+	for {
+		if err := a.deps.Gate(ctx); err != nil {
+			return err
+		}
+		batch, err := a.deps.Backlog.Take(ctx, worker, a.cfg.Batch)
+		if err != nil {
+			return err
+		}
+		// A batch that was begun is finished: it is short, and stopping apply must not
+		// cost the work of a sync.
+		if err := a.sync(context.WithoutCancel(ctx), session, batch); err != nil {
+			return err
+		}
+	}
+}
+
+func (a *Applier) sync(ctx context.Context, session *dbconn.Session, batch *backlog.Batch) error {
+	slices.Sort(batch.Keys)
+	if _, err := a.deps.Syncer.Keys(ctx, session, batch.Keys); err != nil {
+		a.deps.Backlog.Return(batch)
+		return fmt.Errorf("apply: %w", err)
+	}
+	a.deps.Backlog.Done(batch)
+	return nil
+}
+
+// Drain syncs every key that may be synced, through the given session and without
+// other workers, and returns their number. REQUIRES: Run is not running.
+func (a *Applier) Drain(ctx context.Context, session *dbconn.Session) (int, error) {
+	drained := 0
+	for w := range a.cfg.Workers {
+		for {
+			batch := a.deps.Backlog.TryTake(w, a.cfg.Batch)
+			if batch == nil {
+				break
+			}
+			if err := ctx.Err(); err != nil {
+				a.deps.Backlog.Return(batch)
+				return drained, context.Cause(ctx)
+			}
+			if err := a.sync(ctx, session, batch); err != nil {
+				return drained, err
+			}
+			drained += len(batch.Keys)
+		}
+	}
+	return drained, nil
+}
+

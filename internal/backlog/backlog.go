@@ -1,0 +1,364 @@
+package backlog
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"midstream/internal/frontier"
+	"midstream/internal/key"
+)
+
+// Config of a backlog.
+type Config struct {
+	// Limit is the number of keys at which Full says so. Capture stops reading then,
+	// and the binlog on the server's disk is the queue. Defaults to 1,000,000.
+	Limit int
+	// Workers is the number of workers that take keys. Defaults to 1.
+	Workers int
+	// Partition assigns a key to one of n workers; keys that the server takes for
+	// equal get the same one.
+	Partition func(k key.Key, n int) int
+	// KeepAhead keeps the keys above the frontier instead of dropping them, to
+	// measure what the rule of law L4 is worth.
+	KeepAhead bool
+	// KeepRepeats has a key synced once a change, to measure what merging is worth.
+	KeepRepeats bool
+}
+
+// Counts are totals since the start.
+type Counts struct {
+	Added   int64 // changes
+	Merged  int64 // changes of a key that was already there
+	Dropped int64 // keys ahead of the row copy
+	Synced  int64 // keys
+}
+
+// Batch is a set of keys that one worker syncs.
+type Batch struct {
+	Keys   []key.Key
+	worker int
+	oldest uint64
+}
+
+// Backlog is safe for concurrent use.
+type Backlog struct {
+	cfg     Config
+	tracker *frontier.Tracker
+
+	mu      sync.Mutex
+	open    set
+	number  uint64 // of the open segment
+	sealed  []set  // in order of their numbers
+	queues  []queue
+	repeats map[key.Key]int // further syncs that a key is owed; only with KeepRepeats
+	length  int             // keys in all places
+	counts  Counts
+	changed chan struct{} // closed and replaced when something may have become takeable or fewer
+}
+
+// set is keys with the number of the oldest segment that any of them came in. They
+// come out in the order in which they went in, so that a run of the simulation can be
+// repeated.
+type set struct {
+	keys   map[key.Key]struct{}
+	order  []key.Key
+	oldest uint64
+}
+
+func newSet(oldest uint64) set { return set{keys: map[key.Key]struct{}{}, oldest: oldest} }
+
+func (s *set) empty() bool { return len(s.keys) == 0 }
+
+// cut removes and returns the first keys, up to most of them.
+func (s *set) cut(most int) []key.Key {
+	n := min(most, len(s.order))
+	head := s.order[:n:n]
+	s.order = s.order[n:]
+	for _, k := range head {
+		delete(s.keys, k)
+	}
+	return head
+}
+
+// queue is what one worker may take, now or later.
+type queue struct {
+	draining set
+	filling  set
+	waiting  map[uint64]*set // by the number of the chunk they wait for
+	taken    map[*Batch]struct{}
+}
+
+// New returns an empty backlog whose first segment has number 1.
+func New(cfg Config, tracker *frontier.Tracker) *Backlog {
+	if cfg.Limit <= 0 {
+		cfg.Limit = 1_000_000
+	}
+	if cfg.Workers <= 0 {
+		cfg.Workers = 1
+	}
+	b := &Backlog{cfg: cfg, tracker: tracker, number: 1, open: newSet(1), changed: make(chan struct{})}
+	if cfg.KeepRepeats {
+		b.repeats = map[key.Key]int{}
+	}
+	for range cfg.Workers {
+		b.queues = append(b.queues, queue{
+			draining: newSet(0), filling: newSet(0),
+			waiting: map[uint64]*set{}, taken: map[*Batch]struct{}{},
+		})
+	}
+	return b
+}
+
+// Add puts a changed key into the open segment.
+func (b *Backlog) Add(k key.Key) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.counts.Added++
+	b.insert(&b.open, k)
+}
+
+// insert adds a key to a set and counts it.
+func (b *Backlog) insert(s *set, k key.Key) {
+	if _, there := s.keys[k]; there {
+		b.counts.Merged++
+		if b.repeats != nil {
+			b.repeats[k]++
+		}
+		return
+	}
+	s.keys[k] = struct{}{}
+	s.order = append(s.order, k)
+	b.length++
+}
+
+// Seal closes the open segment, if it has any keys, and returns the number of the
+// youngest sealed segment.
+func (b *Backlog) Seal() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.open.empty() {
+		b.sealed = append(b.sealed, b.open)
+		b.number++
+		b.open = newSet(b.number)
+	}
+	return b.number - 1
+}
+
+// Reveal says that every change in the segments up to the given one is visible to
+// every read that starts from now on.
+func (b *Backlog) Reveal(segment uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := 0
+	for ; n < len(b.sealed) && b.sealed[n].oldest <= segment; n++ {
+		for _, k := range b.sealed[n].order {
+			b.reveal(k, b.sealed[n].oldest)
+		}
+	}
+	if n > 0 {
+		b.sealed = append([]set(nil), b.sealed[n:]...)
+		b.signal()
+	}
+}
+
+func (b *Backlog) reveal(k key.Key, segment uint64) {
+	b.length--
+	place := b.tracker.Place(k)
+	if place.Ahead && !b.cfg.KeepAhead {
+		b.counts.Dropped++
+		delete(b.repeats, k)
+		return
+	}
+	q := &b.queues[b.cfg.Partition(k, len(b.queues))]
+	if place.Barrier == 0 {
+		b.ready(q, k, segment)
+		return
+	}
+	s := q.waiting[place.Barrier]
+	if s == nil {
+		fresh := newSet(segment)
+		s = &fresh
+		q.waiting[place.Barrier] = s
+	}
+	b.insert(s, k)
+}
+
+// ready makes a key takeable: it joins the generation that holds it already, else
+// the filling one.
+func (b *Backlog) ready(q *queue, k key.Key, segment uint64) {
+	if _, there := q.draining.keys[k]; there {
+		b.insert(&q.draining, k)
+		return
+	}
+	if q.filling.empty() {
+		q.filling.oldest = segment
+	}
+	q.filling.oldest = min(q.filling.oldest, segment)
+	b.insert(&q.filling, k)
+}
+
+// signal wakes everyone who waits for a change.
+func (b *Backlog) signal() {
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// Wake has waiting workers look again: a chunk has ended, and with it a barrier.
+func (b *Backlog) Wake() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.signal()
+}
+
+// Take waits until the worker has keys that may be synced and returns up to most of
+// them. REQUIRES: the worker's previous batch was given back by Done or Return.
+func (b *Backlog) Take(ctx context.Context, worker, most int) (*Batch, error) {
+	for {
+		batch, changed := b.take(worker, most)
+		if batch != nil {
+			return batch, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-changed:
+		}
+	}
+}
+
+// TryTake is Take without the waiting; it returns nil if there is nothing to take.
+func (b *Backlog) TryTake(worker, most int) *Batch {
+	batch, _ := b.take(worker, most)
+	return batch
+}
+
+func (b *Backlog) take(worker, most int) (*Batch, <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	q := &b.queues[worker]
+	b.passBarriers(q)
+	if q.draining.empty() {
+		q.draining, q.filling = q.filling, newSet(0)
+	}
+	if q.draining.empty() {
+		return nil, b.changed
+	}
+	batch := &Batch{worker: worker, oldest: q.draining.oldest, Keys: q.draining.cut(most)}
+	q.taken[batch] = struct{}{}
+	return batch, nil
+}
+
+// passBarriers makes the keys ready whose chunks are finished.
+func (b *Backlog) passBarriers(q *queue) {
+	if len(q.waiting) == 0 {
+		return
+	}
+	oldest := b.tracker.OldestInFlight()
+	for _, barrier := range slices.Sorted(maps.Keys(q.waiting)) {
+		if barrier >= oldest {
+			break
+		}
+		s := q.waiting[barrier]
+		for _, k := range s.order {
+			b.length--
+			b.ready(q, k, s.oldest)
+		}
+		delete(q.waiting, barrier)
+	}
+}
+
+// Done says that the keys of a batch are synced and committed.
+func (b *Backlog) Done(batch *Batch) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	q := &b.queues[batch.worker]
+	delete(q.taken, batch)
+	b.length -= len(batch.Keys)
+	b.counts.Synced += int64(len(batch.Keys))
+	for _, k := range batch.Keys {
+		if b.repeats[k] > 0 {
+			if b.repeats[k]--; b.repeats[k] == 0 {
+				delete(b.repeats, k)
+			}
+			b.ready(q, k, batch.oldest)
+		}
+	}
+	b.signal()
+}
+
+// Return gives the keys of a batch back: they were not synced.
+func (b *Backlog) Return(batch *Batch) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	q := &b.queues[batch.worker]
+	delete(q.taken, batch)
+	b.length -= len(batch.Keys)
+	for _, k := range batch.Keys {
+		b.ready(q, k, batch.oldest)
+	}
+	b.signal()
+}
+
+// Len is the number of keys that are not yet synced, those in flight included.
+func (b *Backlog) Len() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.length
+}
+
+// Counts returns the totals.
+func (b *Backlog) Counts() Counts {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.counts
+}
+
+// Full says that the limit is reached.
+func (b *Backlog) Full() bool { return b.Len() >= b.cfg.Limit }
+
+// WaitNotFull waits until the backlog is below its limit. Keys that are not yet
+// revealed count, so that somebody must go on sealing and revealing meanwhile.
+func (b *Backlog) WaitNotFull(ctx context.Context) error {
+	for {
+		b.mu.Lock()
+		full, changed := b.length >= b.cfg.Limit, b.changed
+		b.mu.Unlock()
+		if !full {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-changed:
+		}
+	}
+}
+
+// Oldest returns the number of the oldest segment of which a key may not be synced
+// yet. Every change in an older segment is in the shadow, or was read, or will be
+// read, by the row copy. A checkpoint's position lies at that segment's start (L5).
+func (b *Backlog) Oldest() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	oldest := b.number
+	if len(b.sealed) > 0 {
+		oldest = b.sealed[0].oldest
+	}
+	for i := range b.queues {
+		q := &b.queues[i]
+		for _, s := range []*set{&q.draining, &q.filling} {
+			if !s.empty() {
+				oldest = min(oldest, s.oldest)
+			}
+		}
+		for _, s := range q.waiting {
+			oldest = min(oldest, s.oldest)
+		}
+		for batch := range q.taken {
+			oldest = min(oldest, batch.oldest)
+		}
+	}
+	return oldest
+}

@@ -1,0 +1,112 @@
+package binlog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/go-mysql-org/go-mysql/mysql"
+)
+
+// The errors of Run, besides the context's and the handler's own. What was handed out
+// before is good in every case.
+var (
+	// ErrPurged says that the server doesn't have the position to start from: the
+	// file was purged, or it is another server. Nothing is left but to start anew.
+	ErrPurged = errors.New("binlog position is not on the server")
+
+	// ErrConnection says that the server could not be reached or the stream broke.
+	// Run may be called again from the End of the last group.
+	ErrConnection = errors.New("binlog connection lost")
+
+	// ErrSchemaDrift says that a watched table was altered.
+	ErrSchemaDrift = errors.New("table was altered")
+
+	// ErrIncident says that the server lost events (an INCIDENT event): changes may
+	// be missing from the binlog. Start anew.
+	ErrIncident = errors.New("server reports a gap in its binlog")
+
+	// ErrIncomplete says that a row event lacks a watched column and its value can't be
+	// known: the column is not part of the key by which the server tells rows apart
+	// under binlog_row_image MINIMAL.
+	ErrIncomplete = errors.New("row event lacks a watched column")
+
+	// ErrUnsupported says that the binlog holds something that can't be read.
+	ErrUnsupported = errors.New("not supported in the binlog")
+)
+
+// errGarbled says that what came is no binlog, or a damaged one.
+var errGarbled = errors.New("binlog is garbled")
+
+// ServerError is an error that the server sent. Find it with errors.As.
+type ServerError struct {
+	Number  uint16
+	Message string
+}
+
+func (e *ServerError) Error() string { return fmt.Sprintf("error %d: %s", e.Number, e.Message) }
+
+// fatalDump is the server's error for whatever stops a dump: no such file, no such
+// offset, a damaged file, another reader with our UUID.
+const fatalDump = 1236
+
+// lost are the server's errors that end a connection, or that refuse one for now.
+var lost = map[uint16]bool{
+	1040: true,                                     // too many connections
+	1053: true,                                     // shutdown in progress
+	1152: true,                                     // aborted connection
+	1158: true, 1159: true, 1160: true, 1161: true, // network: read, timeout, packet, write
+	1184: true, // aborted connection
+	1203: true, // too many connections of this user
+	1317: true, // interrupted
+	1927: true, // killed (MariaDB)
+	3169: true, // killed
+	4031: true, // idle for too long
+}
+
+// serverError reads an error packet.
+func serverError(packet []byte) error {
+	c := cursor{data: packet[1:]}
+	e := &ServerError{Number: uint16(c.uint(2))}
+	if len(c.data) >= 6 && c.data[0] == '#' {
+		c.bytes(6) // SQL state
+	}
+	e.Message = string(c.data)
+	return e
+}
+
+// classify marks the errors of a lost connection with ErrConnection and turns the
+// library's into ours. 1236 is left to the caller, who knows whether reading had begun.
+func classify(err error) error {
+	var library *mysql.MyError
+	if errors.As(err, &library) {
+		err = &ServerError{Number: library.Code, Message: library.Message}
+	}
+	var server *ServerError
+	if errors.As(err, &server) {
+		if lost[server.Number] {
+			return fmt.Errorf("%w: %w", ErrConnection, err)
+		}
+		return err
+	}
+	var network net.Error
+	if errors.As(err, &network) || errors.Is(err, mysql.ErrBadConn) || errors.Is(err, net.ErrClosed) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%w: %w", ErrConnection, err)
+	}
+	return err
+}
+
+// dumpError says what an error of the dump means, by whether the server had taken the
+// position before it.
+func dumpError(err error, began bool) error {
+	var server *ServerError
+	if !errors.As(err, &server) || server.Number != fatalDump {
+		return err
+	}
+	if began {
+		return fmt.Errorf("%w: %w", ErrConnection, err)
+	}
+	return fmt.Errorf("%w: %w", ErrPurged, err)
+}

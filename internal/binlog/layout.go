@@ -1,0 +1,107 @@
+package binlog
+
+import (
+	"fmt"
+
+	"github.com/go-mysql-org/go-mysql/mysql"
+)
+
+// layout says how many bytes a column's value takes in a row image: either fixed, or
+// as many as the little-endian integer of prefix bytes before it says.
+type layout struct {
+	fixed  int
+	prefix int
+}
+
+// layoutOf returns the layout of a column type with the metadata of its table map.
+func layoutOf(typ byte, meta uint16) (layout, error) {
+	high, low := int(meta>>8), int(meta&0xff)
+	switch typ {
+	case mysql.MYSQL_TYPE_NULL:
+		return layout{}, nil
+	case mysql.MYSQL_TYPE_TINY, mysql.MYSQL_TYPE_YEAR:
+		return layout{fixed: 1}, nil
+	case mysql.MYSQL_TYPE_SHORT:
+		return layout{fixed: 2}, nil
+	case mysql.MYSQL_TYPE_INT24, mysql.MYSQL_TYPE_DATE, mysql.MYSQL_TYPE_TIME:
+		return layout{fixed: 3}, nil
+	case mysql.MYSQL_TYPE_LONG, mysql.MYSQL_TYPE_FLOAT, mysql.MYSQL_TYPE_TIMESTAMP:
+		return layout{fixed: 4}, nil
+	case mysql.MYSQL_TYPE_LONGLONG, mysql.MYSQL_TYPE_DOUBLE, mysql.MYSQL_TYPE_DATETIME:
+		return layout{fixed: 8}, nil
+	case mysql.MYSQL_TYPE_TIME2:
+		return layout{fixed: 3 + (low+1)/2}, nil
+	case mysql.MYSQL_TYPE_TIMESTAMP2:
+		return layout{fixed: 4 + (low+1)/2}, nil
+	case mysql.MYSQL_TYPE_DATETIME2:
+		return layout{fixed: 5 + (low+1)/2}, nil
+	case mysql.MYSQL_TYPE_NEWDECIMAL:
+		if low > high || high == 0 || high > 65 {
+			return layout{}, fmt.Errorf("%w: DECIMAL(%d,%d)", errGarbled, high, low)
+		}
+		return layout{fixed: decimalSize(high-low) + decimalSize(low)}, nil
+	case mysql.MYSQL_TYPE_BIT:
+		return layout{fixed: high + (low+7)/8}, nil
+	case mysql.MYSQL_TYPE_VARCHAR, mysql.MYSQL_TYPE_VAR_STRING:
+		return stringLayout(int(meta)), nil
+	case mysql.MYSQL_TYPE_STRING:
+		return packedStringLayout(high, low)
+	case mysql.MYSQL_TYPE_BLOB, mysql.MYSQL_TYPE_GEOMETRY, mysql.MYSQL_TYPE_JSON, mysql.MYSQL_TYPE_VECTOR:
+		if meta < 1 || meta > 4 {
+			return layout{}, fmt.Errorf("%w: length in %d bytes", errGarbled, meta)
+		}
+		return layout{prefix: int(meta)}, nil
+	}
+	return layout{}, fmt.Errorf("%w: column type %d", ErrUnsupported, typ)
+}
+
+// decimalSize returns the bytes of n digits on one side of a DECIMAL's point: four for
+// every nine digits, fewer for the rest.
+func decimalSize(n int) int {
+	rest := [...]int{0, 1, 1, 2, 2, 3, 3, 4, 4}
+	return n/9*4 + rest[n%9]
+}
+
+func stringLayout(length int) layout {
+	if length < 256 {
+		return layout{prefix: 1}
+	}
+	return layout{prefix: 2}
+}
+
+// packedStringLayout is that of CHAR and BINARY, and of ENUM and SET, which come under
+// the same type: the metadata's high byte is the real type. A length beyond 255 has
+// its two upper bits there too, inverted, in bits 4 and 5, which are set in all types
+// that can occur.
+func packedStringLayout(high, low int) (layout, error) {
+	switch {
+	case high == 0:
+		return stringLayout(low), nil
+	case high&0x30 != 0x30:
+		low |= (high&0x30 ^ 0x30) << 4
+		high |= 0x30
+	}
+	switch byte(high) {
+	case mysql.MYSQL_TYPE_STRING:
+		return stringLayout(low), nil
+	case mysql.MYSQL_TYPE_ENUM, mysql.MYSQL_TYPE_SET:
+		return layout{fixed: low & 0xff}, nil
+	}
+	return layout{}, fmt.Errorf("%w: column type %d", ErrUnsupported, high)
+}
+
+// metaSize returns the bytes that a column type has in a table map's metadata. The
+// type itself is judged by layoutOf; one that is unknown there would shift the
+// metadata of all columns behind it.
+func metaSize(typ byte) uint64 {
+	switch typ {
+	case mysql.MYSQL_TYPE_STRING, mysql.MYSQL_TYPE_NEWDECIMAL, mysql.MYSQL_TYPE_VAR_STRING,
+		mysql.MYSQL_TYPE_VARCHAR, mysql.MYSQL_TYPE_BIT:
+		return 2
+	case mysql.MYSQL_TYPE_BLOB, mysql.MYSQL_TYPE_DOUBLE, mysql.MYSQL_TYPE_FLOAT, mysql.MYSQL_TYPE_GEOMETRY,
+		mysql.MYSQL_TYPE_VECTOR, mysql.MYSQL_TYPE_JSON, mysql.MYSQL_TYPE_TIME2,
+		mysql.MYSQL_TYPE_DATETIME2, mysql.MYSQL_TYPE_TIMESTAMP2:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,187 @@
+package binlog
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+)
+
+// shape is what the type of a rows event says of it.
+type shape struct {
+	kind       Kind
+	version    int
+	partial    bool // PARTIAL_UPDATE_ROWS
+	compressed bool // MariaDB's
+}
+
+var shapes = map[byte]shape{
+	eventWriteRows1:    {kind: Insert, version: 1},
+	eventUpdateRows1:   {kind: Update, version: 1},
+	eventDeleteRows1:   {kind: Delete, version: 1},
+	eventWriteRows2:    {kind: Insert, version: 2},
+	eventUpdateRows2:   {kind: Update, version: 2},
+	eventDeleteRows2:   {kind: Delete, version: 2},
+	eventPartialUpdate: {kind: Update, version: 2, partial: true},
+	eventMariaWrite:    {kind: Insert, version: 1, compressed: true},
+	eventMariaUpdate:   {kind: Update, version: 1, compressed: true},
+	eventMariaDelete:   {kind: Delete, version: 1, compressed: true},
+}
+
+// Table ids of events that only end a statement, in 3 and in 6 bytes.
+const (
+	noTable3 = 1<<24 - 1
+	noTable6 = 1<<48 - 1
+)
+
+// rows handles a rows event. For a table that nobody watches it ends at the map.
+func (s *stream) rows(h header, body []byte) error {
+	if len(body) < 8 {
+		return fmt.Errorf("%w: rows event", errGarbled)
+	}
+	id := uint64(binary.LittleEndian.Uint32(body)) | uint64(binary.LittleEndian.Uint16(body[4:]))<<32
+	t, mapped := s.tables[id]
+	switch {
+	case t != nil:
+	case mapped || id == noTable3 || id == noTable6:
+		return nil
+	default:
+		return fmt.Errorf("%w: rows of table id %d come without its table map", errGarbled, id)
+	}
+
+	tuples, err := s.tuples(t, shapes[h.kind], body)
+	if err != nil {
+		return fmt.Errorf("table %s: %w", t.name, err)
+	}
+	if len(tuples) == 0 {
+		return nil
+	}
+	s.pending = true
+	return s.emit(Rows{
+		Watch:  t.watch,
+		Kind:   shapes[h.kind].kind,
+		Tuples: tuples,
+		At:     time.Unix(int64(h.at), 0),
+	})
+}
+
+// tuples decodes the watched columns of a rows event.
+func (s *stream) tuples(t *table, shape shape, body []byte) ([][]any, error) {
+	c := cursor{data: body}
+	c.bytes(6 + 2) // table id, flags
+	if shape.version == 2 {
+		c.bytes(max(c.uint(2), 2) - 2) // the length counts itself
+	}
+	count := c.packed()
+	if !c.short && count != uint64(len(t.columns)) {
+		return nil, fmt.Errorf("%w: rows of %d columns under a table map of %d", errGarbled, count, len(t.columns))
+	}
+	included := c.bytes((count + 7) / 8)
+	includedAfter := included
+	if shape.kind == Update {
+		includedAfter = c.bytes((count + 7) / 8)
+	}
+	if c.short {
+		return nil, fmt.Errorf("%w: head of a rows event", errGarbled)
+	}
+	data := c.data
+	if shape.compressed {
+		var err error
+		if data, err = decompressMaria(data); err != nil {
+			return nil, err
+		}
+	}
+
+	images, absences, err := t.images(shape, data, included, includedAfter, s.spans(t))
+	if err != nil {
+		return nil, err
+	}
+	tuples, err := t.decode(s.decoder, images)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range absences {
+		tuples[a.tuple][a.slot] = Default{}
+	}
+	return tuples, nil
+}
+
+// absence is a value that a row event leaves out for its default.
+type absence struct{ tuple, slot int }
+
+// images returns the images of all rows reduced to the watched columns: of an update
+// that before, and that after it where it differs.
+func (t *table) images(shape shape, data, included, includedAfter []byte, spans [2][]span) ([]byte, []absence, error) {
+	before, after := spans[0], spans[1]
+	var images []byte
+	var absences []absence
+	if len(data) == 0 && shape.kind == Insert {
+		// INSERT () VALUES () under MINIMAL: a row of no bytes, all defaults. However
+		// many there are, they have one key.
+		for slot := range before {
+			before[slot] = span{}
+			absences = append(absences, absence{0, slot})
+		}
+		return appendImage(nil, nil, before), absences, nil
+	}
+	for pos, tuple := 0, 0; pos < len(data); tuple++ {
+		start := pos
+		var err error
+		if pos, err = t.walk(data, pos, included, nil, before); err != nil {
+			return nil, nil, err
+		}
+		if slot := incomplete(before, shape.kind == Insert); slot >= 0 {
+			return nil, nil, t.incomplete(slot)
+		}
+		for slot, s := range before {
+			if s.presence == absent {
+				absences = append(absences, absence{tuple, slot})
+			}
+		}
+		images = appendImage(images, data, before)
+		if shape.kind == Update {
+			if pos, err = t.walkAfter(shape, data, pos, includedAfter, after); err != nil {
+				return nil, nil, err
+			}
+			if overlay(data, before, after) {
+				if slot := incomplete(after, false); slot >= 0 {
+					return nil, nil, t.incomplete(slot)
+				}
+				images = appendImage(images, data, after)
+				tuple++
+			}
+		}
+		if pos == start {
+			return nil, nil, fmt.Errorf("%w: row image of no bytes", errGarbled)
+		}
+	}
+	return images, absences, nil
+}
+
+// walkAfter walks an after image, which in a partial update begins with the options of
+// the update and, if they say so, a bit for each JSON column of the table.
+func (t *table) walkAfter(shape shape, data []byte, pos int, included []byte, spans []span) (int, error) {
+	var partial []byte
+	if shape.partial {
+		c := cursor{data: data[pos:]}
+		if options := c.packed(); options&1 != 0 {
+			partial = c.bytes(uint64(bitmapSize(t.json)))
+		}
+		if c.short {
+			return 0, errShortImage
+		}
+		pos = len(data) - len(c.data)
+	}
+	return t.walk(data, pos, included, partial, spans)
+}
+
+func (t *table) incomplete(slot int) error {
+	return fmt.Errorf("%w: its column number %d in the watch", ErrIncomplete, slot)
+}
+
+// spans returns the two buffers of spans that a table's images are walked with.
+func (s *stream) spans(t *table) [2][]span {
+	if n := 2 * t.slots; cap(s.spanBuffer) < n {
+		s.spanBuffer = make([]span, n)
+	}
+	return [2][]span{s.spanBuffer[:t.slots], s.spanBuffer[t.slots : 2*t.slots]}
+}

@@ -1,0 +1,38 @@
+package binlog
+
+import (
+	"crypto/tls"
+	"log/slog"
+)
+
+// Server says how to reach the server whose binlog is read. Its String, GoString,
+// log and JSON forms leave the password out.
+type Server struct {
+	Network  string // "tcp" or "unix"; defaults to "tcp"
+	Address  string // host:port, or the path of the socket
+	User     string
+	Password string      `json:"-"`
+	TLS      *tls.Config `json:"-"` // nil: no TLS
+
+	// ServerID is the replica id that the server sees. Defaults to a random one in
+	// the upper half of the range. Leave it alone: MySQL tells its readers apart by a
+	// random UUID that each of them announces, but MariaDB by this id, and of two with
+	// the same one it throws out the first.
+	ServerID uint32
+}
+
+// String returns user@network(address).
+func (s Server) String() string { return s.User + "@" + s.network() + "(" + s.Address + ")" }
+
+// GoString keeps %#v from printing the password.
+func (s Server) GoString() string { return "binlog.Server{" + s.String() + "}" }
+
+// LogValue keeps a log from printing the password.
+func (s Server) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+func (s Server) network() string {
+	if s.Network == "" {
+		return "tcp"
+	}
+	return s.Network
+}

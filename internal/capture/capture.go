@@ -1,0 +1,376 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"midstream/internal/backlog"
+	"midstream/internal/binlog"
+	"midstream/internal/key"
+)
+
+// The watches of the reader, in this order.
+const (
+	watchSource = iota
+	watchState
+)
+
+// Config of a capture.
+type Config struct {
+	Interval time.Duration // between heartbeats; defaults to 50 ms
+	Retries  int           // reconnections in a row without an event between them; defaults to 10
+}
+
+// WithDefaults returns the config with defaults for what is not set.
+func (c Config) WithDefaults() Config {
+	if c.Interval <= 0 {
+		c.Interval = 50 * time.Millisecond
+	}
+	if c.Retries <= 0 {
+		c.Retries = 10
+	}
+	return c
+}
+
+// Deps are what a capture works with.
+type Deps struct {
+	Reader  *binlog.Reader // watches the source's key columns and the state table's beat
+	Key     *key.Codec
+	Backlog *backlog.Backlog
+	// Beat commits heartbeat n; it is called by one goroutine.
+	Beat func(ctx context.Context, n uint64) error
+	// Statement judges a statement found in the binlog: an error ends the capture.
+	Statement func(schema, sql string) error
+	// Beaten is the number in the heartbeat's row, read by a locking read: heartbeats
+	// of an earlier run may come back, and are not to be taken for ours. 0 if the row
+	// is new.
+	Beaten uint64
+}
+
+// Capture is the reading end of a migration. It is safe for concurrent use.
+type Capture struct {
+	cfg  Config
+	deps Deps
+
+	mu       sync.Mutex
+	end      binlog.Position            // of the last complete group
+	open     uint64                     // number of the backlog's open segment
+	starts   map[uint64]binlog.Position // of the groups whose keys a segment holds; see SafePosition
+	group    []key.Key                  // of the group being read, in case it is an XA transaction's
+	prepared map[string]preparedXA
+	lastXA   uint64               // the youngest segment with keys of a committed XA transaction
+	visible  uint64               // the youngest segment that a heartbeat has revealed
+	issued   map[uint64]time.Time // heartbeats that have not come back
+	seen     uint64               // the youngest heartbeat that came back
+	number   uint64               // the youngest heartbeat written
+	delay    time.Duration
+	changed  chan struct{} // closed and replaced when a heartbeat comes back
+
+	kick    chan struct{} // asks Beats for a heartbeat at once
+	stopped atomic.Bool   // what the binlog says is not our concern any more
+}
+
+type preparedXA struct {
+	start binlog.Position
+	keys  []key.Key
+}
+
+// New returns a capture that will read from a position on. Segment 1 of the backlog
+// starts there.
+func New(cfg Config, deps Deps, from binlog.Position) *Capture {
+	return &Capture{
+		cfg: cfg.WithDefaults(), deps: deps, end: from, open: 1,
+		starts:   map[uint64]binlog.Position{1: from},
+		prepared: map[string]preparedXA{},
+		issued:   map[uint64]time.Time{},
+		number:   deps.Beaten,
+		changed:  make(chan struct{}),
+		kick:     make(chan struct{}, 1),
+	}
+}
+
+// Run reads until the context ends or the stream can't go on. A lost connection is
+// opened again, from the end of the last complete group: what is then read twice is
+// synced twice, which does no harm.
+func (c *Capture) Run(ctx context.Context) error {
+	failures := 0
+	for {
+		before := c.Restart()
+		err := c.deps.Reader.Run(ctx, before, func(e binlog.Event) error {
+			if err := c.Handle(e); err != nil {
+				return err
+			}
+			return c.deps.Backlog.WaitNotFull(ctx)
+		})
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if !errors.Is(err, binlog.ErrConnection) {
+			return fmt.Errorf("read binlog from %s: %w", before, err)
+		}
+		if c.position() != before {
+			failures = 0
+		}
+		if failures++; failures > c.cfg.Retries {
+			return fmt.Errorf("read binlog from %s, %d attempts: %w", before, failures, err)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(time.Duration(failures) * 200 * time.Millisecond):
+		}
+	}
+}
+
+func (c *Capture) position() binlog.Position {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.end
+}
+
+// Restart forgets the group of which only a part has been received, and returns where
+// to read on: the end of the last complete one.
+func (c *Capture) Restart() binlog.Position {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.group = nil
+	return c.end
+}
+
+// Handle takes in one event. REQUIRES: one caller at a time, events in the order of the
+// binlog, and none while the backlog is full.
+func (c *Capture) Handle(e binlog.Event) error {
+	if c.stopped.Load() {
+		return nil
+	}
+	switch e := e.(type) {
+	case binlog.Rows:
+		if e.Watch == watchState {
+			c.beatSeen(e.Tuples)
+			return nil
+		}
+		return c.rows(e)
+	case binlog.Statement:
+		return c.deps.Statement(e.Schema, e.SQL)
+	case binlog.Commit:
+		c.endGroup(e.End, nil)
+	case binlog.XAPrepared:
+		c.endGroup(e.End, func(start binlog.Position) {
+			if len(c.group) > 0 {
+				c.prepared[e.XID] = preparedXA{start: start, keys: c.group}
+			}
+		})
+	case binlog.XAResolved:
+		c.endGroup(e.End, func(binlog.Position) {
+			if xa, ours := c.prepared[e.XID]; ours && e.Committed {
+				c.addXA(xa)
+			}
+			delete(c.prepared, e.XID)
+		})
+	}
+	return nil
+}
+
+// rows adds the touched keys to the backlog. Whether their group is an XA
+// transaction's is known at its end: then they are added once more at XA COMMIT, and
+// this time was for nothing.
+func (c *Capture) rows(e binlog.Rows) error {
+	for _, tuple := range e.Tuples {
+		k, err := c.deps.Key.FromBinlog(tuple)
+		if err != nil {
+			return fmt.Errorf("row event: %w", err)
+		}
+		c.deps.Backlog.Add(k)
+		c.group = append(c.group, k)
+	}
+	return nil
+}
+
+// addXA adds the keys of a committed XA transaction. Who reads the binlog again must
+// begin at its XA PREPARE, where the keys stand, until they are synced.
+func (c *Capture) addXA(xa preparedXA) {
+	for _, k := range xa.keys {
+		c.deps.Backlog.Add(k)
+	}
+	c.lastXA = c.open
+	if xa.start.Compare(c.starts[c.open]) < 0 {
+		c.starts[c.open] = xa.start
+	}
+}
+
+func (c *Capture) endGroup(end binlog.Position, locked func(start binlog.Position)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if locked != nil {
+		locked(c.end)
+	}
+	c.end, c.group = end, nil
+}
+
+func (c *Capture) beatSeen(tuples [][]any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, tuple := range tuples {
+		n, ok := tuple[0].(int64)
+		if !ok || uint64(n) <= c.seen {
+			continue
+		}
+		c.seen = uint64(n)
+	}
+	now := time.Now()
+	for n, at := range c.issued {
+		if n == c.seen {
+			c.delay = now.Sub(at)
+		}
+		if n <= c.seen {
+			delete(c.issued, n)
+		}
+	}
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// Beats writes heartbeats until the context ends or one can't be written.
+func (c *Capture) Beats(ctx context.Context) error {
+	ticker := time.NewTicker(c.cfg.Interval)
+	defer ticker.Stop()
+	for {
+		if err := c.Beat(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-ticker.C:
+		case <-c.kick:
+		}
+	}
+}
+
+// Beat writes one heartbeat and reveals what was received before it. REQUIRES: one
+// caller at a time.
+func (c *Capture) Beat(ctx context.Context) error {
+	c.mu.Lock()
+	segment := c.seal()
+	c.number++
+	n := c.number
+	c.issued[n] = time.Now()
+	c.mu.Unlock()
+	if err := c.deps.Beat(ctx, n); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.visible = segment
+	c.mu.Unlock()
+	c.deps.Backlog.Reveal(segment)
+	return nil
+}
+
+// seal closes the backlog's open segment and notes where the next one, which is empty
+// now, starts: at the group whose end has not been received.
+func (c *Capture) seal() uint64 {
+	segment := c.deps.Backlog.Seal()
+	c.open = segment + 1
+	c.starts[c.open] = c.end
+	return segment
+}
+
+// Fence waits until everything that stands in the binlog before the call has been
+// received, by a heartbeat of its own. REQUIRES: Run and Beats are running.
+func (c *Capture) Fence(ctx context.Context) error {
+	c.mu.Lock()
+	next := c.number + 1 // the heartbeat after the one that may be on its way
+	c.mu.Unlock()
+	select {
+	case c.kick <- struct{}{}:
+	default:
+	}
+	return c.waitSeen(ctx, next)
+}
+
+// Stop has the capture ignore what it still receives: the swap is about to stand in the
+// binlog itself.
+func (c *Capture) Stop() { c.stopped.Store(true) }
+
+// RevealAll makes every key that was received visible, without a heartbeat. REQUIRES:
+// the source is locked, so that every change of it is committed in the engine too. That
+// does not hold for a committed XA transaction, which on many servers needs no metadata
+// lock for its XA COMMIT: while one waits for a heartbeat, nothing is revealed here.
+func (c *Capture) RevealAll() {
+	c.mu.Lock()
+	segment := c.seal()
+	if c.lastXA > c.visible {
+		segment = c.visible
+	}
+	c.mu.Unlock()
+	c.deps.Backlog.Reveal(segment)
+}
+
+// Prepared is the number of XA transactions with rows of the source that are prepared
+// and neither committed nor rolled back.
+func (c *Capture) Prepared() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.prepared)
+}
+
+// waitSeen waits until a heartbeat has come back through the binlog.
+func (c *Capture) waitSeen(ctx context.Context, beat uint64) error {
+	for {
+		c.mu.Lock()
+		seen, changed := c.seen, c.changed
+		c.mu.Unlock()
+		if seen >= beat {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-changed:
+		}
+	}
+}
+
+// Delay is how far capture is behind the server: the age of the last heartbeat that
+// came back when it came, or of the oldest that should have come, if that is more.
+func (c *Capture) Delay() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delay := c.delay
+	for _, at := range c.issued {
+		delay = max(delay, time.Since(at))
+	}
+	return delay
+}
+
+// BytesRead is the number of bytes of binlog received.
+func (c *Capture) BytesRead() int64 { return c.deps.Reader.BytesRead() }
+
+// SafePosition is the place from which another run must read on: every change before
+// it is synced, or lies ahead of the row copy (law L5). It is the least of the places
+// where the keys of the segments stand that are not synced, and the prepared XA
+// transactions. (XA makes the starts of segments go back and forth.)
+func (c *Capture) SafePosition() binlog.Position {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	oldest := c.deps.Backlog.Oldest()
+	safe := c.end
+	for n, start := range c.starts {
+		switch {
+		case n < oldest:
+			delete(c.starts, n)
+		case start.Compare(safe) < 0:
+			safe = start
+		}
+	}
+	for _, xa := range c.prepared {
+		if xa.start.Compare(safe) < 0 {
+			safe = xa.start
+		}
+	}
+	return safe
+}

@@ -1,0 +1,70 @@
+package capture
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"midstream/internal/binlog"
+	"midstream/internal/dbconn"
+)
+
+// CurrentPosition asks the server for the end of its binlog. NB: changes before it may
+// not be visible yet (law L1: a heartbeat is committed before the first row is read).
+func CurrentPosition(ctx context.Context, db *sql.DB) (binlog.Position, error) {
+	// MySQL 8.2 renamed the statement, 8.4 dropped the old name.
+	var failed error
+	for _, statement := range []string{"SHOW BINARY LOG STATUS", "SHOW MASTER STATUS"} {
+		position, err := showPosition(ctx, db, statement)
+		if err == nil {
+			return position, nil
+		}
+		failed = errors.Join(failed, err)
+		if !dbconn.SyntaxError(err) {
+			break
+		}
+	}
+	return binlog.Position{}, fmt.Errorf("read the binlog's position: %w", failed)
+}
+
+func showPosition(ctx context.Context, db *sql.DB, statement string) (binlog.Position, error) {
+	rows, err := db.QueryContext(ctx, statement)
+	if err != nil {
+		return binlog.Position{}, err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return binlog.Position{}, err
+	}
+	if !rows.Next() {
+		return binlog.Position{}, errors.Join(rows.Err(), errors.New("the server has no binlog"))
+	}
+	var p binlog.Position
+	targets := make([]any, len(columns))
+	for i := range targets {
+		targets[i] = new(sql.RawBytes)
+	}
+	targets[0], targets[1] = &p.File, &p.Offset
+	return p, rows.Scan(targets...)
+}
+
+// PreparedXA lists the XA transactions that are prepared now. Their rows stand in the
+// binlog already, and become visible at a later time.
+func PreparedXA(ctx context.Context, db *sql.DB) ([]string, error) {
+	rows, err := db.QueryContext(ctx, "XA RECOVER CONVERT XID")
+	if err != nil {
+		return nil, fmt.Errorf("list prepared XA transactions: %w", err)
+	}
+	defer rows.Close()
+	var list []string
+	for rows.Next() {
+		var format, global, branch, data string
+		if err := rows.Scan(&format, &global, &branch, &data); err != nil {
+			return nil, fmt.Errorf("list prepared XA transactions: %w", err)
+		}
+		list = append(list, fmt.Sprintf("%s:%s:%s:%s", format, global, branch, data))
+	}
+	return list, rows.Err()
+}

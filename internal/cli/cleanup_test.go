@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"testing"
+
+	"midstream/internal/mysqltest"
+)
+
+// TestCleanupDropsOnlyOurs (law L8): a name proves nothing, a mark for another table
+// neither.
+func TestCleanupDropsOnlyOurs(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 10)
+	database := name[:len(name)-2]
+	db := i.Open(t, database)
+	exec := func(statements ...string) {
+		t.Helper()
+		for _, s := range statements {
+			if _, err := db.ExecContext(t.Context(), s); err != nil {
+				t.Fatalf("%s: %v", s, err)
+			}
+		}
+	}
+	tables := func() string {
+		return query("SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = DATABASE()")
+	}
+	cleanup := func(args ...string) (int, string, string) {
+		return midstream(t, append(append([]string{"cleanup", "--yes", name}, args...), flags(t, i)...)...)
+	}
+	exec("CREATE TABLE t_shadow (a INT)", "CREATE TABLE t_midstream (a INT)", "CREATE TABLE t_old (a INT)",
+		"CREATE TABLE u_shadow (a INT) COMMENT='midstream shadow of "+database+".u'")
+	code, stdout, stderr := cleanup()
+	if code != exitDone || tables() != "t,t_midstream,t_old,t_shadow,u_shadow" {
+		t.Errorf("exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
+	}
+	contains(t, stdout, "Nothing is left")
+
+	exec("ALTER TABLE t_shadow COMMENT='midstream shadow of "+name+"'", "ALTER TABLE t_midstream COMMENT='midstream state of "+name+"'")
+	code, stdout, stderr = cleanup()
+	if code != exitDone || tables() != "t,t_old,u_shadow" {
+		t.Errorf("exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
+	}
+
+	// The mark goes from the shadow before the swap; the state table's checkpoint stays.
+	exec("CREATE TABLE t_shadow (a INT)",
+		"CREATE TABLE t_midstream (id INT, beat INT, state LONGTEXT) COMMENT='midstream state of "+name+"'",
+		"INSERT INTO t_midstream VALUES (1, 1, NULL)")
+	if code, stdout, stderr = cleanup(); code != exitDone || tables() != "t,t_old,t_shadow,u_shadow" {
+		t.Errorf("exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
+	}
+	exec("CREATE TABLE t_midstream (id INT, beat INT, state LONGTEXT) COMMENT='midstream state of "+name+"'",
+		`INSERT INTO t_midstream VALUES (1, 1, '{"Version": 1, "Phase": "catchup"}')`)
+	if code, stdout, stderr = cleanup(); code != exitDone || tables() != "t,t_old,u_shadow" {
+		t.Errorf("exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
+	}
+	exec("DROP TABLE u_shadow")
+}
+
+// TestCleanupOfTheOldTable: it goes only if told, if the new one is there, and if nobody
+// uses it.
+func TestCleanupOfTheOldTable(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 10)
+	database := name[:len(name)-2]
+	db := i.Open(t, database)
+	cleanup := func(args ...string) (int, string, string) {
+		return midstream(t, append(append([]string{"cleanup", "--old", "--yes", name}, args...), flags(t, i)...)...)
+	}
+	if _, err := db.ExecContext(t.Context(), "RENAME TABLE t TO t_old"); err != nil {
+		t.Fatal(err)
+	}
+	if code, stdout, stderr := cleanup(); code != exitDone || query("SELECT COUNT(*) FROM t_old") != "10" {
+		t.Errorf("without the table: exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	if _, err := db.ExecContext(t.Context(), "CREATE TABLE t LIKE t_old"); err != nil {
+		t.Fatal(err)
+	}
+	user, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := user.Exec("UPDATE t_old SET a = 1"); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := cleanup()
+	if code != exitRefused {
+		t.Errorf("in use: exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	contains(t, stderr, "the table is in use", "holds a lock on it")
+	if err := user.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if code, stdout, stderr := cleanup(); code != exitDone {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	if got := query("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "t" {
+		t.Errorf("tables %s", got)
+	}
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"midstream/internal/binlog"
+	"midstream/internal/dbconn"
+)
+
+// connection are the flags that say how to reach the server.
+type connection struct {
+	app   *app
+	flags dbconn.Options
+	mode  string
+	files dbconn.OptionFiles
+}
+
+// register adds the flags. --password is registered for the help only: takePassword
+// has taken it out before.
+func (c *connection) register(f *checks) {
+	f.flags.StringVarP(&c.flags.Host, "host", "h", "", "server; none or localhost means the socket, if there is one")
+	f.integer(&c.flags.Port, "P", "port", 0, 1, 65535, "TCP port (3306)")
+	f.flags.StringVarP(&c.flags.Socket, "socket", "S", "", "socket file, for localhost")
+	f.flags.StringVarP(&c.flags.User, "user", "u", "", "account (your login name)")
+	f.flags.BoolP("password", "p", false,
+		"ask for the password; or attach it: -pSECRET, --password=SECRET\n(better: an option file, or MYSQL_PWD)")
+	f.flags.StringVar(&c.files.Only, "defaults-file", "", "read this option file and no other")
+	f.flags.StringVar(&c.files.Extra, "defaults-extra-file", "", "read this option file too, before ~/.my.cnf")
+	f.add("", "ssl-mode", "mode", "", "DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY (PREFERRED)", func(text string) (err error) {
+		c.flags.SSLMode, err = dbconn.ParseSSLMode(text)
+		return err
+	})
+	f.flags.StringVar(&c.flags.SSLCA, "ssl-ca", "", "file of the certificates that sign the server's")
+	f.flags.StringVar(&c.flags.SSLCert, "ssl-cert", "", "file of this client's certificate")
+	f.flags.StringVar(&c.flags.SSLKey, "ssl-key", "", "file of this client's key")
+}
+
+// config puts flags, option files and environment together: the first that says a
+// thing counts. The password may still have to be asked for.
+func (c *connection) config() (options dbconn.Options, notes []string, err error) {
+	c.files.Home = c.app.Home
+	options = c.flags
+	options.Password, options.AskPassword = c.app.password.password, c.app.password.ask
+	if options.Password != nil {
+		notes = append(notes, "a password on the command line can be seen by others for a moment, and stays in the shell's history; "+
+			"use -p alone, an option file or MYSQL_PWD")
+	}
+	filed, more, fileErr := c.files.Read()
+	env, envErr := dbconn.OptionsFromEnv(c.app.Getenv)
+	return options.Over(filed).Over(env), append(notes, more...), errors.Join(fileErr, envErr)
+}
+
+// server is a server that was reached.
+type server struct {
+	pool    *dbconn.Pool
+	binlog  binlog.Server
+	address string // for people
+}
+
+func (s *server) close() { s.pool.Close() }
+
+// open connects. say is told what the user should know of how.
+func (c *connection) open(ctx context.Context, options dbconn.Options, say func(string)) (*server, error) {
+	if options.AskPassword {
+		secret, err := askPassword(ctx, c.app.Stdin, c.app.Stderr)
+		if err != nil {
+			return nil, err
+		}
+		options.Password = &secret
+	}
+	cfg, notes, err := options.Config()
+	if err != nil {
+		return nil, usageOf("midstream help run", err)
+	}
+	for _, note := range notes {
+		say(note)
+	}
+	pool, err := dbconn.Open(ctx, cfg, nil)
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	s := &server{pool: pool, address: cfg.Address, binlog: binlog.Server{
+		Network: cfg.Network, Address: cfg.Address, User: cfg.User, Password: string(cfg.Password), TLS: cfg.TLS}}
+	if cfg.TLSFallback {
+		encrypted, err := isEncrypted(ctx, pool.DB())
+		if err != nil {
+			pool.Close()
+			return nil, unreachable(err)
+		}
+		if !encrypted {
+			s.binlog.TLS = nil // go-mysql does not fall back
+		}
+	}
+	return s, nil
+}
+
+// isEncrypted says whether connections of the pool use TLS.
+func isEncrypted(ctx context.Context, db *sql.DB) (bool, error) {
+	var name, cipher string
+	err := db.QueryRowContext(ctx, "SHOW SESSION STATUS LIKE 'Ssl_cipher'").Scan(&name, &cipher)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return cipher != "", err
+}
+
+// unreachable says what to do about a connection that can't be had.
+func unreachable(err error) error {
+	next := "try the same flags with mysql; midstream reads the same option files"
+	if dbconn.Denied(err) {
+		next = "check the account and its password (-p asks for it)"
+	}
+	return &coded{code: exitFailed, err: err, left: "nothing was written", next: next}
+}

@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"midstream/internal/dbconn"
+	"midstream/internal/demo"
+	"midstream/internal/event"
+	"midstream/internal/sandbox"
+)
+
+// demonstration is the verb demo.
+type demonstration struct {
+	app     *app
+	output  output
+	checks  checks
+	options demo.Options
+	rate    int
+	version string
+	keep    bool
+	steps   *steps
+	result  *resultRecord // of the change
+}
+
+func (a *app) demoCommand() *cobra.Command {
+	d := &demonstration{app: a, output: output{app: a}}
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Show a schema change under traffic, on a throwaway server",
+		Long: "Demo fetches MySQL from this machine's package sources, starts a throwaway server with full\n" +
+			"durability, makes shop.orders, writes to it over several connections, runs one schema change in a\n" +
+			"child process (midstream run), stops the writers, and compares the table, row by row, with what\n" +
+			"every committed transaction left behind. It exits with 0 only if everything is equal.\n\n" +
+			"The writers' own columns may be renamed by --alter, but must keep their values; the column legacy is\n" +
+			"free for anything.",
+		Args: cobra.NoArgs,
+	}
+	f := &d.checks
+	f.flags = cmd.Flags()
+	f.flags.SortFlags = false
+	f.integer(&d.options.Rows, "", "rows", 1_000_000, 0, 100_000_000, "rows of the table")
+	f.flags.StringVar(&d.options.Alter, "alter", "ADD COLUMN note VARCHAR(40), ADD INDEX (note)", "the change: what follows ALTER TABLE shop.orders")
+	f.integer(&d.rate, "", "rate", demoRate, 0, 1_000_000, "transactions a second of the writers; 0: as fast as they can")
+	registerVersion(f, &d.version)
+	f.flags.BoolVar(&d.keep, "keep", false, "leave the server running until Ctrl-C, and say how to connect")
+	f.flags.BoolVar(&d.output.noColor, "no-color", false, "no colors on a terminal")
+	cmd.RunE = a.verb(d.run)
+	return cmd
+}
+
+// demoRate is a load under which a small machine still has room for the change.
+const demoRate = 300
+
+func (d *demonstration) run(ctx context.Context, _ []string) (err error) {
+	if err := usageOf("midstream help demo", d.checks.problems...); err != nil {
+		return err
+	}
+	if d.app.Executable == "" {
+		return errors.New("demo: this program can't find itself to run the change as a child")
+	}
+	d.options.Rate = float64(d.rate)
+	defer d.app.Interrupts.OnFirst(func() {
+		fmt.Fprintln(d.app.Stderr, "midstream: interrupted: stopping the writers and the server, and removing its data")
+	})()
+	d.steps = &steps{out: d.app.Stdout, live: onTerminal(d.app.Stdout)}
+	d.steps.update("server", "fetching MySQL "+d.version)
+	build, err := sandbox.Fetch(ctx, sandbox.Version(d.version), func(text string) { d.steps.update("server", text) })
+	if err != nil {
+		return err
+	}
+	d.steps.update("server", "starting "+build.Release)
+	server, err := build.Start(ctx, sandbox.Options{Durable: true})
+	if err != nil {
+		return err
+	}
+	stop := d.app.stopper(server)
+	defer func() {
+		err = errors.Join(err, stop())
+		if err == nil {
+			fmt.Fprintln(d.app.Stdout, "The server is stopped, and its data folder removed.")
+		}
+	}()
+	d.steps.end("server", fmt.Sprintf("MySQL %s on %s, every commit synced to disk", build.Release, server.Address))
+	return d.show(ctx, server)
+}
+
+// show demonstrates on a running server.
+func (d *demonstration) show(ctx context.Context, server *sandbox.Server) error {
+	proof, err := demo.Run(ctx, d.options, demo.Deps{
+		Server: dbconn.Config{Network: "tcp", Address: server.Address, User: server.User},
+		Change: func(ctx context.Context, statement string, listen event.Listener) error {
+			return d.change(ctx, server, statement, listen)
+		},
+		Tell: d.tell,
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(d.app.Stdout, d.proofText(proof))
+	if !proof.Good() {
+		err = &coded{code: exitMismatch, err: errors.New("the table is not what the writers left, or not what was asked for"),
+			next: "keep the server with --keep and look"}
+	}
+	if d.keep {
+		d.wait(ctx, server)
+	}
+	return err
+}
+
+// change runs the statement in a child, with the display of a run.
+func (d *demonstration) change(ctx context.Context, server *sandbox.Server, statement string, listen event.Listener) (err error) {
+	fmt.Fprintf(d.app.Stdout, "  %-9s %s\n", "change", statement)
+	screen := d.output.display(demo.Table.String())
+	relay := newRelay(screen)
+	undo := d.app.Interrupts.OnSecond(screen.abandon)
+	d.result, err = d.app.runChild(ctx, []string{"run", "--json", "--defaults-file=" + os.DevNull,
+		"--host=127.0.0.1", "--port=" + strconv.Itoa(server.Port), "--user=" + server.User, statement},
+		event.Tee(listen, relay.listen))
+	relay.close()
+	undo()
+	return err
+}
+
+func (d *demonstration) tell(step demo.Step, fraction float64, text string) {
+	name := string(step)
+	switch {
+	case step == demo.StepSeed && fraction < 1:
+		d.steps.update(name, fmt.Sprintf("seeding %s: %s", demo.Table, percent(fraction)))
+	case step == demo.StepSeed:
+		d.steps.end(name, fmt.Sprintf("%s with %s rows, seeded in %s", demo.Table, count(d.options.Rows), text))
+		d.steps.update("writer", "warming up")
+	case step == demo.StepWrite:
+		d.steps.end(name, text+" over 4 connections, of every kind that a ledger can follow")
+	case fraction < 1:
+		d.steps.update(name, "reading the table back")
+	default:
+		d.steps.clear()
+	}
+}
+
+// proofText tells what was found.
+func (d *demonstration) proofText(p *demo.Proof) string {
+	var b strings.Builder
+	line := func(label, format string, args ...any) {
+		fmt.Fprintf(&b, "  %-9s %s\n", label, wrapped(fmt.Sprintf(format, args...), 86, "            "))
+	}
+	c, r := p.Compared, d.result
+	b.WriteString("Proof\n")
+	verdict := "equal"
+	if !c.Equal() {
+		verdict = "DIFFERENT"
+	}
+	line(verdict, "%s rows of %d columns compared with the writers' ledger (%s of them written meanwhile): %s differing, %s missing, %s too many",
+		count(c.Rows), c.Columns, count(c.Touched), count(c.Differing), count(c.Missing), count(c.Extra))
+	for _, difference := range c.FirstDifferences[:min(5, len(c.FirstDifferences))] {
+		line("", "%s", difference)
+	}
+	if p.Altered {
+		line("schema", "the table has its new definition")
+	} else {
+		line("schema", "THE DEFINITION IS THE OLD ONE")
+	}
+	line("elapsed", "%s; %s rows copied in %s (%s/s)%s", span(r.ElapsedMS.duration()), count(r.RowsCopied),
+		span(r.CopyMS.duration()), rate(perSecond(r.RowsCopied, r.CopyMS.duration())), indexTime(r.IndexMS.duration()))
+	line("changes", "%s captured: %s applied, %s left to the row copy, %s merged",
+		count(r.Captured), count(r.Applied), count(r.Dropped), count(r.Merged))
+	line("writers", "%s transactions meanwhile (%.0f/s; %.0f/s before)",
+		count(p.During.Transactions), p.During.TransactionsPerSecond(), p.Before.TransactionsPerSecond())
+	line("waits", "%s; before the change: %s", waitText(p.Longest), span(p.Before.Max()))
+	line("lock", "held for %s at the cut-over, %s applied under it, %s",
+		span(r.LockHeldMS.duration()), plural(r.DrainedKeys, "key"), plural(r.Attempts, "attempt"))
+	line("client", "%s of memory at most, %s of CPU (the process that ran the change; the writers are in another)",
+		size(r.PeakRSSBytes), span(r.CPUMS.duration()))
+	return b.String()
+}
+
+func waitText(w demo.Wait) string {
+	when := fmt.Sprintf("%s into the change, in phase %s", span(max(0, w.Into)), w.Phase)
+	if w.After {
+		when = "after the change"
+	}
+	return fmt.Sprintf("no statement of theirs took longer than %s (kind: %s; %s)", span(w.Took), w.Kind, when)
+}
+
+// wait leaves the server running until the operator has seen enough.
+func (d *demonstration) wait(ctx context.Context, server *sandbox.Server) {
+	fmt.Fprintf(d.app.Stdout, "The server goes on. Connect with one of\n  mysql --host=127.0.0.1 --port=%d --user=%s %s\n",
+		server.Port, server.User, demo.Table.Schema)
+	if own := server.Build.Client(ctx, "mysql", append(server.ClientArgs(), demo.Table.Schema)...); own.Err == nil {
+		fmt.Fprintf(d.app.Stdout, "  %s\n", strings.Join(own.Args, " "))
+	}
+	fmt.Fprintln(d.app.Stdout, "Ctrl-C stops it and removes its data.")
+	<-ctx.Done()
+}
+
+// steps shows steps that take a while: on a terminal in a line that is drawn anew. It is
+// safe for concurrent use.
+type steps struct {
+	out  *os.File
+	live bool
+
+	mu   sync.Mutex
+	last string
+}
+
+func (s *steps) update(label, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.live || text == s.last {
+		return
+	}
+	s.last = text
+	fmt.Fprintf(s.out, "\r\x1b[K  %-9s %s", label, oneLine(text, 68))
+}
+
+func (s *steps) end(label, text string) {
+	s.clear()
+	fmt.Fprintf(s.out, "  %-9s %s\n", label, text)
+}
+
+func (s *steps) clear() {
+	if s.live {
+		fmt.Fprint(s.out, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/creack/pty"
+
+	"midstream/internal/event"
+	"midstream/internal/mysqltest"
+)
+
+var moment = time.Date(2026, 3, 4, 5, 6, 7, 8e6, time.UTC)
+
+// everyEvent is one of each, every field set.
+var everyEvent = []event.Event{
+	event.PhaseEntered{Phase: event.PhaseCopy, At: moment},
+	event.Note{Text: "a note", At: moment},
+	event.Progress{Phase: event.PhaseCopy, At: moment, Elapsed: 1500 * time.Millisecond, RowsCopied: 41, RowsTotal: 100, Fraction: .41,
+		CopyRate: 12.5, ChunkRows: 10, Workers: 2, Captured: 7, Applied: 6, Dropped: 5, Merged: 4, Backlog: 3, BacklogLimit: 1000,
+		ApplyRate: 2.5, CaptureDelay: 53 * time.Millisecond, BinlogRead: 99, ETA: 31 * time.Second, Retries: 1, IndexFraction: .5},
+	event.Progress{Phase: event.PhaseCopy, At: moment, ETA: -1},
+	event.Blocked{Waiting: 2 * time.Second, At: moment, Blockers: []event.Blocker{{ConnectionID: 17, User: "app", Host: "h:1",
+		Command: "Sleep", Age: time.Minute, Statement: "SELECT 1", Table: "shop.orders", Why: "holds a metadata lock"}}},
+	event.LockAttempt{Number: 2, Granted: true, Waited: 1500 * time.Microsecond, At: moment},
+	event.SwapDone{LockHeld: 4100 * time.Microsecond, Drained: 3, Attempts: 2, At: moment},
+	event.Retry{What: "chunk", Cause: "deadlock", At: moment},
+}
+
+// TestEventsSurviveJSON: what a parent reads of a child is what the child's engine told.
+func TestEventsSurviveJSON(t *testing.T) {
+	for _, e := range everyEvent {
+		var line bytes.Buffer
+		(&jsonLines{out: &line}).show(e)
+		back, _, err := readRecord(line.Bytes())
+		if err != nil || !reflect.DeepEqual(back, e) {
+			t.Errorf("%v\n%+v instead of\n%+v", err, back, e)
+		}
+	}
+	if recordOf(event.ChunkCopied{}) != nil {
+		t.Error("single chunks are told")
+	}
+	for _, line := range []string{"{", `{"event":"note","at":"yesterday"}`} {
+		if _, _, err := readRecord([]byte(line)); err == nil {
+			t.Errorf("%s was read", line)
+		}
+	}
+	if e, r, err := readRecord([]byte(`{"event":"of_a_later_version","at":"2026-03-04T05:06:07.008Z"}`)); e != nil || r != nil || err != nil {
+		t.Error(e, r, err)
+	}
+}
+
+func TestLines(t *testing.T) {
+	var out bytes.Buffer
+	l := &lines{out: &out}
+	p := everyEvent[2].(event.Progress)
+	for i := range 20 { // 10 s: two lines
+		p.At = moment.Add(time.Duration(i) * 500 * time.Millisecond)
+		l.show(p)
+	}
+	if n := strings.Count(out.String(), "\n"); n != 2 {
+		t.Errorf("%d lines:\n%s", n, &out)
+	}
+	contains(t, out.String(), "copy 41 %: 41 of about 100 rows, 12 rows/s; backlog 3 keys, 6 applied (2.5/s), delay 53 ms; rows are copied in about 30 s")
+	out.Reset()
+	for _, e := range everyEvent {
+		l.show(e)
+	}
+	contains(t, out.String(), "a note", "waiting for 1 blocker, for 2.0 s now",
+		"connection 17, app@h:1, Sleep for 1m00s, on shop.orders: holds a metadata lock [SELECT 1]",
+		"lock attempt 2: granted after 1.5 ms", "swapped: 4.1 ms under the lock, 3 keys applied under it, 2 attempts")
+	out.Reset()
+	quiet := &lines{out: &out, quiet: true}
+	for _, e := range everyEvent {
+		quiet.show(e)
+	}
+	if n := strings.Count(out.String(), "\n"); n != 3 { // the note, the blocker with its head
+		t.Errorf("quiet says:\n%s", &out)
+	}
+}
+
+// TestScreenFitsTheTerminal draws every state on terminals of every width.
+func TestScreenFitsTheTerminal(t *testing.T) {
+	for width := 1; width < 200; width++ {
+		var m tea.Model = newScreen("shop.orders")
+		m, _ = m.Update(tea.WindowSizeMsg{Width: width, Height: 24})
+		for _, e := range everyEvent {
+			m, _ = m.Update(e)
+			for _, line := range strings.Split(m.View().Content, "\n") {
+				if w := ansi.StringWidth(line); w > width {
+					t.Fatalf("%d columns on a terminal of %d: %q", w, width, line)
+				}
+			}
+		}
+	}
+	var m tea.Model = newScreen("shop.orders")
+	m, _ = m.Update(tea.WindowSizeMsg{Width: 120, Height: 24})
+	for _, e := range everyEvent[:3] {
+		m, _ = m.Update(e)
+	}
+	contains(t, ansi.Strip(m.View().Content), "shop.orders  copy: copying rows", "1.5 s", "41 %  41 of ~100  12/s", "3 of 3 keys at most",
+		"rows are copied in about 30 s", "delay 53 ms")
+}
+
+// stuck is a display that shows nothing until it is told to go on.
+type stuck struct {
+	goOn  chan struct{}
+	mu    sync.Mutex
+	shown []event.Event
+}
+
+func (s *stuck) show(e event.Event) {
+	<-s.goOn
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shown = append(s.shown, e)
+}
+func (s *stuck) close()   {}
+func (s *stuck) abandon() {}
+
+// TestRelayNeverHoldsUpTheEngine: while the display is stuck events are taken, of
+// progress only the newest, and none of the others is lost.
+func TestRelayNeverHoldsUpTheEngine(t *testing.T) {
+	s := &stuck{goOn: make(chan struct{})}
+	r := newRelay(s)
+	for i := range 1000 {
+		r.listen(event.Progress{RowsCopied: int64(i)})
+		r.listen(event.ChunkCopied{})
+		if i == 500 {
+			r.listen(event.Note{Text: "half"})
+		}
+	}
+	close(s.goOn)
+	r.close()
+	notes, progress := 0, 0
+	for _, e := range s.shown {
+		switch e.(type) {
+		case event.Note:
+			notes++
+		case event.Progress:
+			progress++
+		default:
+			t.Errorf("%+v", e)
+		}
+	}
+	if notes != 1 || progress > 3 || s.shown[len(s.shown)-1].(event.Progress).RowsCopied != 999 {
+		t.Errorf("%d notes, %d of progress: %+v", notes, progress, s.shown)
+	}
+	r.listen(event.Note{}) // after the end: nothing
+}
+
+// TestBarsOnATerminal runs a change on a terminal: bars, what happened, and the terminal
+// left as it was.
+func TestBarsOnATerminal(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	for _, c := range []struct {
+		env    string
+		colors bool
+	}{{"COLORTERM=truecolor", true}, {"NO_COLOR=1", false}} {
+		name, _ := table(t, i, 30_000)
+		cmd := command(t, append([]string{"run", "--workers=1", "--chunk-time=10ms", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
+		cmd.Env = append(cmd.Env, c.env)
+		terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 30, Cols: 90})
+		if err != nil {
+			t.Fatal(err)
+		}
+		screen := watch(terminal)
+		screen.await(t, "stays as ")
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+		<-screen.done
+		terminal.Close()
+		sent := screen.String()
+		contains(t, ansi.Strip(sent), "rows     █", "backlog  ", "swapped:", "Done: "+name)
+		if hide, show := strings.LastIndex(sent, ansi.HideCursor), strings.LastIndex(sent, ansi.ShowCursor); hide < 0 || show < hide {
+			t.Errorf("the cursor stays hidden: %q", sent)
+		}
+		if strings.Contains(sent, "\x1b[?1049h") || strings.Contains(sent, "$p") {
+			t.Errorf("the terminal was switched or asked: %q", sent)
+		}
+		if colored := strings.Contains(sent, "\x1b[38;"); colored != c.colors {
+			t.Errorf("%s: colors %t\n%q", c.env, colored, sent)
+		}
+	}
+}
+
+// TestResultOfAFailure has what a script needs.
+func TestResultOfAFailure(t *testing.T) {
+	err := &coded{code: exitFailed, err: errInterrupted, left: "nothing was written", next: "again"}
+	text, _ := json.Marshal(resultOf(resultlessRun, err, exitFailed))
+	contains(t, string(text), `"outcome":"failed"`, `"exit_code":1`, `"error":"interrupted"`, `"left":"nothing was written"`, `"next":"again"`, `"problems":[]`)
+}

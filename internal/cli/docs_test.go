@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+)
+
+var update = flag.Bool("update", false, "write the generated pages of docs/ anew")
+
+// TestDocs fails when a page of docs/ that is made of the code is not what the code
+// would make now. go test ./internal/cli -run TestDocs -update writes them.
+func TestDocs(t *testing.T) {
+	for name, text := range map[string]string{
+		"cli.md": cliPage(t), "exit-codes.md": exitCodesPage(), "events.md": eventsPage(),
+	} {
+		path := filepath.Join("..", "..", "docs", name)
+		if *update {
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		there, err := os.ReadFile(path)
+		if err != nil {
+			t.Error(err)
+		} else if string(there) != text {
+			t.Errorf("docs/%s is out of date: go test ./internal/cli -run TestDocs -update", name)
+		}
+	}
+}
+
+const generated = "<!-- Made by: go test ./internal/cli -run TestDocs -update -->\n\n"
+
+// cliPage is one page of all verbs.
+func cliPage(t *testing.T) string {
+	a := &app{Env: Env{Version: "VERSION"}}
+	root := a.root()
+	root.InitDefaultHelpCmd()
+	link := func(file string) string { // midstream_run.md -> #midstream-run
+		return "#" + strings.ReplaceAll(strings.TrimSuffix(file, ".md"), "_", "-")
+	}
+	var page bytes.Buffer
+	page.WriteString(generated + "# The command line\n\n")
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		if err := doc.GenMarkdownCustom(c, &page, link); err != nil {
+			t.Fatal(err)
+		}
+		for _, sub := range c.Commands() {
+			if sub.IsAvailableCommand() && sub.Name() != "completion" {
+				walk(sub)
+			}
+		}
+	}
+	walk(root)
+	return page.String()
+}
+
+func exitCodesPage() string {
+	var b strings.Builder
+	b.WriteString(generated + "# Exit codes\n\nExit codes are a contract: none changes its meaning, and one that is not listed is a failure. " +
+		"`midstream help exit-codes` tells the same. With `--json` the last line has the code and its name.\n\n" +
+		"| code | name | meaning |\n|---|---|---|\n")
+	for _, o := range outcomes {
+		fmt.Fprintf(&b, "| %d | %s | %s |\n", o.code, o.name, o.meaning)
+	}
+	return b.String()
+}
+
+// recordTypes are the records by the name of their event.
+func recordTypes() map[string]any {
+	return map[string]any{namePlan: &planRecord{}, namePhase: &phaseRecord{}, nameNote: &noteRecord{}, nameProgress: &progressRecord{},
+		nameBlocked: &blockedRecord{}, nameLockAttempt: &lockAttemptRecord{}, nameSwapped: &swappedRecord{},
+		nameRetry: &retryRecord{}, nameResult: &resultRecord{}}
+}
+
+func eventsPage() string {
+	var b strings.Builder
+	b.WriteString(generated + "# Events of --json\n\nWith `--json`, `run` and `plan` write one JSON object a line to standard output. " +
+		"Each has the fields `event` and `at` (RFC 3339 with milliseconds, UTC). The last line is the `result`, whatever happened; " +
+		"only a command line whose flags can't be read at all has none. " +
+		"Names of events and fields are stable: others may be added, none is renamed or dropped. Units are in the names.\n\n" +
+		"Order: `plan`, then `phase` by phase the others, then `result`; a `note` may come at any time. `progress` comes about twice a second; of several that could not be " +
+		"written in time only the newest is.\n")
+	types := recordTypes()
+	for _, name := range []string{namePlan, namePhase, nameNote, nameProgress, nameBlocked, nameLockAttempt, nameSwapped, nameRetry, nameResult} {
+		fmt.Fprintf(&b, "\n## %s\n\n| field | type | meaning |\n|---|---|---|\n", name)
+		describe(&b, "", reflect.TypeOf(types[name]).Elem())
+	}
+	return b.String()
+}
+
+// describe writes the rows of a record's fields; those of lists of records under the
+// list's name.
+func describe(b *strings.Builder, prefix string, record reflect.Type) {
+	for i := range record.NumField() {
+		field := record.Field(i)
+		if field.Anonymous {
+			continue
+		}
+		name := prefix + field.Tag.Get("json")
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", name, typeName(field.Type), field.Tag.Get("doc"))
+		if field.Type.Kind() == reflect.Slice && field.Type.Elem().Kind() == reflect.Struct {
+			describe(b, name+"[].", field.Type.Elem())
+		}
+	}
+}
+
+func typeName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return typeName(t.Elem()) + " or null"
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Struct {
+			return "list of objects"
+		}
+		return "list of " + typeName(t.Elem())
+	case reflect.String, reflect.Bool:
+		return t.Kind().String()
+	}
+	return "number"
+}
+
+// TestEveryFieldIsExplained keeps the tags complete.
+func TestEveryFieldIsExplained(t *testing.T) {
+	for name, record := range recordTypes() {
+		kind := reflect.TypeOf(record).Elem()
+		for i := range kind.NumField() {
+			f := kind.Field(i)
+			if !f.Anonymous && (f.Tag.Get("json") == "" || f.Tag.Get("doc") == "") {
+				t.Errorf("%s: field %s has no name or no explanation", name, f.Name)
+			}
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"midstream/internal/cutover"
+	"midstream/internal/migration"
+	"midstream/internal/plan"
+	"midstream/internal/schema"
+)
+
+// Exit codes. They are documented and stable; 2 is a Go panic's.
+const (
+	exitDone      = 0
+	exitFailed    = 1
+	exitUsage     = 10
+	exitRefused   = 11
+	exitAborted   = 12
+	exitMismatch  = 13
+	exitUnknown   = 14
+	exitLeftovers = 15
+	exitAtOnce    = 130
+)
+
+// outcome is an exit code with its stable name and what it means.
+type outcome struct {
+	code    int
+	name    string // in the JSON result
+	meaning string
+}
+
+// outcomes are all exit codes.
+var outcomes = []outcome{
+	{exitDone, "done", "Done. The table has its new schema, or the verb did what it was asked."},
+	{exitFailed, "failed", "Failed. The table is as it was, and nothing is left on the server."},
+	{exitUsage, "usage", "The command line is wrong. Nothing was connected to."},
+	{exitRefused, "refused", "Refused by the plan. Nothing was written; every reason is listed."},
+	{exitAborted, "aborted", "Aborted by the operator (Ctrl-C, SIGTERM). The table is as it was, and nothing is left on the server."},
+	{exitMismatch, "mismatch", "Rows differ: the new table is not equal to the old one. The table is as it was. Kept for the verify " +
+		"stage; demo uses it when the table differs from its ledger."},
+	{exitUnknown, "swap_unknown", "Nobody knows whether the tables were swapped: the connection broke while they were. " +
+		"Nothing was removed; a human must look."},
+	{exitLeftovers, "leftovers", "Not everything that the run created could be removed; the message says what is left, and whether " +
+		"the swap happened. midstream cleanup removes it."},
+	{exitAtOnce, "left_at_once", "Left at once, at a second Ctrl-C. The table is as it was or swapped, nothing between; " +
+		"midstream cleanup removes what is left."},
+}
+
+// outcomeOf returns the outcome of an exit code; an unknown one is a failure.
+func outcomeOf(code int) outcome {
+	for _, o := range outcomes {
+		if o.code == code {
+			return o
+		}
+	}
+	return outcomes[1]
+}
+
+// coded is an error whose exit code is decided where it is made.
+type coded struct {
+	code int
+	err  error
+	// left is what is left on the server, and next what to do; both may be "".
+	left string
+	next string
+}
+
+func (c *coded) Error() string { return c.err.Error() }
+func (c *coded) Unwrap() error { return c.err }
+
+// usage is the error of a wrong command line; it holds every problem.
+type usage struct {
+	problems []error
+	help     string // the command that explains
+}
+
+func (u *usage) Error() string {
+	if len(u.problems) == 1 {
+		return u.problems[0].Error()
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d problems on the command line", len(u.problems))
+	for _, p := range u.problems {
+		b.WriteString("\n- " + p.Error())
+	}
+	return b.String()
+}
+
+// usageOf returns nil if there are no problems.
+func usageOf(help string, problems ...error) error {
+	u := &usage{help: help}
+	for _, p := range problems {
+		if p != nil {
+			u.problems = append(u.problems, split(p)...)
+		}
+	}
+	if len(u.problems) == 0 {
+		return nil
+	}
+	return u
+}
+
+// split takes joined errors apart.
+func split(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, e := range joined.Unwrap() {
+		all = append(all, split(e)...)
+	}
+	return all
+}
+
+// exitCode maps an error to the exit code. interrupted says that the operator asked to
+// abort: what failed because of that is no failure.
+func exitCode(err error, interrupted bool) int {
+	var c *coded
+	var u *usage
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &u):
+		return exitUsage
+	case errors.Is(err, cutover.ErrUnknown):
+		return exitUnknown
+	case errors.Is(err, migration.ErrLeftovers):
+		return exitLeftovers
+	case interrupted:
+		return exitAborted
+	case errors.As(err, &c):
+		return c.code
+	case errors.Is(err, plan.ErrRefused), errors.Is(err, migration.ErrClaimed),
+		errors.Is(err, schema.ErrNotFound), errors.Is(err, schema.ErrNotBaseTable):
+		return exitRefused
+	}
+	return exitFailed
+}

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// errInterrupted is the cause of the context once the operator wants to stop.
+var errInterrupted = errors.New("interrupted")
+
+// Interrupts turns the first SIGINT, SIGTERM or SIGHUP into the end of a context, and
+// the second into the end of the process, at once. It is safe for concurrent use.
+type Interrupts struct {
+	cancel context.CancelCauseFunc
+	exit   func(code int)
+
+	mu    sync.Mutex
+	first []*func()
+	last  []*func()
+}
+
+// WatchInterrupts returns the context that the first signal ends.
+func WatchInterrupts(parent context.Context, exit func(code int)) (context.Context, *Interrupts) {
+	ctx, cancel := context.WithCancelCause(parent)
+	i := &Interrupts{cancel: cancel, exit: exit}
+	signals := make(chan os.Signal, 2)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) { // nohup, and shells for what they run in the background, mean it
+			signal.Notify(signals, s)
+		}
+	}
+	signal.Ignore(syscall.SIGPIPE) // a reader that goes away must not end a migration half-way
+	go func() {
+		<-signals
+		i.abort()
+		<-signals
+		i.leave()
+	}()
+	return ctx, i
+}
+
+// abort is the first signal.
+func (i *Interrupts) abort() {
+	i.cancel(errInterrupted)
+	i.call(&i.first)
+}
+
+// leave is the second signal. The newest function is called first.
+func (i *Interrupts) leave() {
+	i.call(&i.last)
+	i.exit(exitAtOnce)
+}
+
+func (i *Interrupts) call(list *[]*func()) {
+	i.mu.Lock()
+	functions := append([]*func(){}, *list...)
+	i.mu.Unlock()
+	for n := len(functions) - 1; n >= 0; n-- {
+		(*functions[n])()
+	}
+}
+
+// OnFirst has do called when the first signal came, until undo is called.
+func (i *Interrupts) OnFirst(do func()) (undo func()) { return i.register(&i.first, do) }
+
+// OnSecond has do called before the process ends at the second signal, until undo is
+// called. It must be quick.
+func (i *Interrupts) OnSecond(do func()) (undo func()) { return i.register(&i.last, do) }
+
+func (i *Interrupts) register(list *[]*func(), do func()) (undo func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	entry := &do
+	*list = append(*list, entry)
+	return func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		for n, e := range *list {
+			if e == entry {
+				*list = append((*list)[:n:n], (*list)[n+1:]...)
+				return
+			}
+		}
+	}
+}

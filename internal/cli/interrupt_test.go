@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"midstream/internal/mysqltest"
+)
+
+// TestCtrlCWhileRowsAreCopied: the table is as it was. That nothing else is left, no
+// table, lock or connection, is the law of mysqltest.Database.
+func TestCtrlCWhileRowsAreCopied(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 400_000)
+	before := query("SELECT CONCAT(COUNT(*), '/', SUM(CRC32(CONCAT(id, a, b)))) FROM t")
+	r := start(t, command(t, append([]string{"run", "--json", "--workers=1", "--chunk-time=10ms",
+		"ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...))
+	for rows := false; !rows; {
+		r.await(&r.stdout, `"event":"progress"`)
+		for line := range strings.Lines(r.stdout.String()) {
+			rows = rows || strings.Contains(line, `"phase":"copy"`) && strings.Contains(line, `"chunk_rows"`) && !strings.Contains(line, `"rows_copied":0,`)
+		}
+	}
+	r.interrupt()
+	began := time.Now()
+	if code := r.exit(); code != exitAborted {
+		t.Fatalf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
+	}
+	t.Logf("aborted within %s", time.Since(began))
+	contains(t, r.stderr.String(), "aborted in phase copy: interrupted", name+" is untouched and nothing is left")
+	contains(t, r.stdout.String(), `"outcome":"aborted","exit_code":12`)
+	if got := query(columns); got != "id,a,b" {
+		t.Errorf("columns %s", got)
+	}
+	if after := query("SELECT CONCAT(COUNT(*), '/', SUM(CRC32(CONCAT(id, a, b)))) FROM t"); after != before {
+		t.Errorf("%s instead of %s", after, before)
+	}
+}
+
+// TestBlockedRun: the operator is told who blocks; a second run on the table is refused;
+// Ctrl-C ends the waiting.
+func TestBlockedRun(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 100)
+	blocker, err := i.Open(t, "").BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer blocker.Rollback()
+	var id, rows string
+	if err := blocker.QueryRow("SELECT CONNECTION_ID(), COUNT(*) FROM "+name).Scan(&id, &rows); err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"run", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)
+	first := start(t, command(t, args...))
+	first.await(&first.stdout, "waiting for 1 blocker")
+	contains(t, first.stdout.String(), "connection "+id+", ", "SELECT CONNECTION_ID(), COUNT(*)")
+
+	// The second finds the tables of the first, and is refused by that or by the claim.
+	code, stdout, stderr := midstream(t, args...)
+	if code != exitRefused {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	code, stdout, stderr = midstream(t, append([]string{"cleanup", "--yes", name}, flags(t, i)...)...)
+	if code != exitRefused {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	contains(t, stderr, "another run of midstream works on this table", "nothing was dropped")
+
+	first.interrupt()
+	if code := first.exit(); code != exitAborted {
+		t.Errorf("exit code %d\n%s\n%s", code, &first.stdout, &first.stderr)
+	}
+	if got := query(columns); got != "id,a,b" {
+		t.Errorf("columns %s", got)
+	}
+}
+
+// TestSecondCtrlC: while the first one's cleanup is held up, a second one leaves at
+// once, and cleanup removes what is left.
+func TestSecondCtrlC(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 100)
+	blocker, err := i.Open(t, "").Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer blocker.Close()
+	hold := func(statements ...string) {
+		t.Helper()
+		for _, s := range statements {
+			if _, err := blocker.ExecContext(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	hold("BEGIN", "DO (SELECT COUNT(*) FROM "+name+")")
+	r := start(t, command(t, append([]string{"run", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...))
+	r.await(&r.stdout, "waiting for 1 blocker")
+	hold("DO (SELECT COUNT(*) FROM " + name + "_shadow)") // can't be dropped now
+	r.interrupt()
+	r.await(&r.stdout, "interrupted: aborting")
+	r.interrupt()
+	if code := r.exit(); code != exitAtOnce {
+		t.Errorf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
+	}
+	contains(t, r.stderr.String(), "left at once", name+"_shadow", "midstream cleanup "+name)
+	hold("ROLLBACK")
+
+	code, stdout, stderr := midstream(t, append([]string{"cleanup", name}, flags(t, i)...)...)
+	if code != exitUsage {
+		t.Errorf("cleanup did not ask: exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	cleanup := append([]string{"cleanup", "--yes", name}, flags(t, i)...)
+	// The server lets go of the claim when it notices that the process is gone.
+	for end := time.Now().Add(20 * time.Second); ; {
+		code, stdout, stderr = midstream(t, cleanup...)
+		if code != exitRefused || time.Now().After(end) {
+			break
+		}
+	}
+	if code != exitDone {
+		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	contains(t, stdout, "To be dropped:", "Dropped ")
+	if got := query("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "t" {
+		t.Errorf("tables %s", got)
+	}
+}
+
+// TestNobodyReads: a reader of standard output that goes away does not end a run.
+func TestNobodyReads(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 1000)
+	cmd := command(t, append([]string{"run", "--drop-old", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout = writer
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	reader.Close()
+	writer.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if got := query(columns); got != "id,a,b,c" {
+		t.Errorf("columns %s", got)
+	}
+}

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"midstream/internal/event"
+)
+
+// names of the records' events.
+const (
+	namePlan        = "plan"
+	namePhase       = "phase"
+	nameNote        = "note"
+	nameProgress    = "progress"
+	nameBlocked     = "blocked"
+	nameLockAttempt = "lock_attempt"
+	nameSwapped     = "swapped"
+	nameRetry       = "retry"
+	nameResult      = "result"
+)
+
+// jsonLines writes one record a line. It is not safe for concurrent use.
+type jsonLines struct{ out io.Writer }
+
+func (j *jsonLines) write(record any) {
+	encoder := json.NewEncoder(j.out) // ends the line
+	encoder.SetEscapeHTML(false)
+	// Nobody reads any more, or the disk is full: the migration goes on.
+	_ = encoder.Encode(record)
+}
+
+func (j *jsonLines) show(e event.Event) {
+	if record := recordOf(e); record != nil {
+		j.write(record)
+	}
+}
+
+func (j *jsonLines) close()   {}
+func (j *jsonLines) abandon() {}
+
+// rfc3339 is RFC 3339 with milliseconds.
+const rfc3339 = "2006-01-02T15:04:05.000Z07:00"
+
+func headOf(name string, at time.Time) head { return head{Event: name, At: at.UTC().Format(rfc3339)} }
+
+// recordOf returns the record of an event; nil for those that are not told (single
+// chunks: progress has their sum).
+func recordOf(e event.Event) any {
+	switch e := e.(type) {
+	case event.PhaseEntered:
+		return phaseRecord{headOf(namePhase, e.At), string(e.Phase)}
+	case event.Note:
+		return noteRecord{headOf(nameNote, e.At), e.Text}
+	case event.Progress:
+		return progressOf(e)
+	case event.Blocked:
+		r := blockedRecord{head: headOf(nameBlocked, e.At), WaitingMS: msOf(e.Waiting), Blockers: []blockerRecord{}}
+		for _, b := range e.Blockers {
+			r.Blockers = append(r.Blockers, blockerRecord{b.ConnectionID, b.User, b.Host, b.Command, msOf(b.Age), b.Statement, b.Table, b.Why})
+		}
+		return r
+	case event.LockAttempt:
+		return lockAttemptRecord{headOf(nameLockAttempt, e.At), e.Number, e.Granted, msOf(e.Waited)}
+	case event.SwapDone:
+		return swappedRecord{headOf(nameSwapped, e.At), msOf(e.LockHeld), e.Drained, e.Attempts}
+	case event.Retry:
+		return retryRecord{headOf(nameRetry, e.At), e.What, e.Cause}
+	}
+	return nil
+}
+
+func progressOf(e event.Progress) progressRecord {
+	r := progressRecord{
+		head: headOf(nameProgress, e.At), Phase: string(e.Phase), ElapsedMS: msOf(e.Elapsed),
+		RowsCopied: e.RowsCopied, RowsTotal: e.RowsTotal, Fraction: math.Round(1e4*e.Fraction) / 1e4, CopyRowsPerS: tenths(e.CopyRate),
+		ChunkRows: e.ChunkRows, Workers: e.Workers,
+		Captured: e.Captured, Applied: e.Applied, Dropped: e.Dropped, Merged: e.Merged,
+		Backlog: e.Backlog, BacklogLimit: e.BacklogLimit, ApplyKeysPerS: tenths(e.ApplyRate),
+		CaptureDelayMS: msOf(e.CaptureDelay), BinlogReadBytes: e.BinlogRead,
+		Retries: e.Retries, IndexFraction: e.IndexFraction,
+	}
+	if e.ETA >= 0 {
+		eta := msOf(e.ETA)
+		r.ETAMS = &eta
+	}
+	return r
+}
+
+func tenths(f float64) float64 { return math.Round(10*f) / 10 }
+
+// readRecord reads a line of another process's --json: an event, or the result.
+func readRecord(line []byte) (event.Event, *resultRecord, error) {
+	var h head
+	if err := json.Unmarshal(line, &h); err != nil {
+		return nil, nil, fmt.Errorf("read a line of --json: %w", err)
+	}
+	at, err := time.Parse(rfc3339, h.At)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read a line of --json: %w", err)
+	}
+	switch h.Event {
+	case namePhase:
+		return into(line, func(r phaseRecord) event.Event { return event.PhaseEntered{Phase: event.Phase(r.Phase), At: at} })
+	case nameNote:
+		return into(line, func(r noteRecord) event.Event { return event.Note{Text: r.Text, At: at} })
+	case nameProgress:
+		return into(line, func(r progressRecord) event.Event { return r.event(at) })
+	case nameBlocked:
+		return into(line, func(r blockedRecord) event.Event { return r.event(at) })
+	case nameLockAttempt:
+		return into(line, func(r lockAttemptRecord) event.Event {
+			return event.LockAttempt{Number: r.Number, Granted: r.Granted, Waited: r.WaitedMS.duration(), At: at}
+		})
+	case nameSwapped:
+		return into(line, func(r swappedRecord) event.Event {
+			return event.SwapDone{LockHeld: r.LockHeldMS.duration(), Drained: r.DrainedKeys, Attempts: r.Attempts, At: at}
+		})
+	case nameRetry:
+		return into(line, func(r retryRecord) event.Event { return event.Retry{What: r.What, Cause: r.Cause, At: at} })
+	case nameResult:
+		var r resultRecord
+		err := json.Unmarshal(line, &r)
+		return nil, &r, err
+	}
+	return nil, nil, nil // a plan, or an event of a later version
+}
+
+func into[R any](line []byte, make func(R) event.Event) (event.Event, *resultRecord, error) {
+	var r R
+	if err := json.Unmarshal(line, &r); err != nil {
+		return nil, nil, fmt.Errorf("read a line of --json: %w", err)
+	}
+	return make(r), nil, nil
+}
+
+func (r progressRecord) event(at time.Time) event.Event {
+	e := event.Progress{
+		Phase: event.Phase(r.Phase), At: at, Elapsed: r.ElapsedMS.duration(),
+		RowsCopied: r.RowsCopied, RowsTotal: r.RowsTotal, Fraction: r.Fraction, CopyRate: r.CopyRowsPerS,
+		ChunkRows: r.ChunkRows, Workers: r.Workers,
+		Captured: r.Captured, Applied: r.Applied, Dropped: r.Dropped, Merged: r.Merged,
+		Backlog: r.Backlog, BacklogLimit: r.BacklogLimit, ApplyRate: r.ApplyKeysPerS,
+		CaptureDelay: r.CaptureDelayMS.duration(), BinlogRead: r.BinlogReadBytes,
+		ETA: -1, Retries: r.Retries, IndexFraction: r.IndexFraction,
+	}
+	if r.ETAMS != nil {
+		e.ETA = r.ETAMS.duration()
+	}
+	return e
+}
+
+func (r blockedRecord) event(at time.Time) event.Event {
+	e := event.Blocked{Waiting: r.WaitingMS.duration(), At: at}
+	for _, b := range r.Blockers {
+		e.Blockers = append(e.Blockers, event.Blocker{ConnectionID: b.ConnectionID, User: b.User, Host: b.Host,
+			Command: b.Command, Age: b.AgeMS.duration(), Statement: b.Statement, Table: b.Table, Why: b.Why})
+	}
+	return e
+}

@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"midstream/internal/event"
+)
+
+// lineEvery is the time between two lines of progress.
+const lineEvery = 5 * time.Second
+
+// lines is the display where there is no terminal: a line now and then, and one for
+// everything that happens.
+type lines struct {
+	out   io.Writer
+	quiet bool // only what may need somebody
+	last  time.Time
+}
+
+func (l *lines) show(e event.Event) {
+	switch e := e.(type) {
+	case event.Progress:
+		if l.quiet || e.At.Sub(l.last) < lineEvery || e.Phase == event.PhaseDone {
+			return
+		}
+		l.last = e.At
+		l.print(e.At, progressLine(e))
+	case event.PhaseEntered:
+		if l.last.IsZero() {
+			l.last = e.At // nothing to tell of yet
+		}
+		if !l.quiet {
+			l.print(e.At, phaseText(e.Phase))
+		}
+	default:
+		if at, text, matters := happening(e); text != "" && (matters || !l.quiet) {
+			l.print(at, text)
+		}
+	}
+}
+
+func (l *lines) print(at time.Time, text string) {
+	fmt.Fprintf(l.out, "%s  %s\n", at.Local().Format("15:04:05"), text)
+}
+
+func (l *lines) close()   {}
+func (l *lines) abandon() {}
+
+// phaseText says what a phase does.
+func phaseText(p event.Phase) string {
+	switch p {
+	case event.PhaseCheck:
+		return "check: making sure that no other run works on the table"
+	case event.PhaseShadow:
+		return "shadow: creating and altering the shadow table"
+	case event.PhaseStart:
+		return "start: noting the binlog position"
+	case event.PhaseCopy:
+		return "copy: copying rows and applying changes"
+	case event.PhaseIndex:
+		return "index: building secondary indexes while changes are applied"
+	case event.PhaseCatchUp:
+		return "catchup: bringing the backlog down, waiting until nobody is in the way"
+	case event.PhaseCutover:
+		return "cutover: asking for the lock"
+	case event.PhaseCleanup:
+		return "cleanup: removing what the run created"
+	case event.PhaseDone:
+		return "done"
+	}
+	return string(p)
+}
+
+// happening says what an event that is neither progress nor phase tells, "" if
+// nothing that a person would want, and whether it matters to one who wants quiet.
+func happening(e event.Event) (at time.Time, text string, matters bool) {
+	switch e := e.(type) {
+	case event.Note:
+		return e.At, e.Text, true
+	case event.Blocked:
+		return e.At, blockedText(e), true
+	case event.LockAttempt:
+		if e.Granted {
+			return e.At, fmt.Sprintf("lock attempt %d: granted after %s", e.Number, span(e.Waited)), false
+		}
+		return e.At, fmt.Sprintf("lock attempt %d: not granted within %s, withdrawn", e.Number, span(e.Waited)), false
+	case event.SwapDone:
+		return e.At, fmt.Sprintf("swapped: %s under the lock, %s applied under it, %s",
+			span(e.LockHeld), plural(e.Drained, "key"), plural(e.Attempts, "attempt")), false
+	}
+	return at, "", false
+}
+
+func blockedText(e event.Blocked) string {
+	text := fmt.Sprintf("waiting for %s, for %s now:", plural(len(e.Blockers), "blocker"), span(e.Waiting))
+	for _, b := range e.Blockers {
+		text += "\n          " + blockerText(b)
+	}
+	return text
+}
+
+// blockerText is one session, with what is needed to find it and to end it.
+func blockerText(b event.Blocker) string {
+	text := fmt.Sprintf("connection %d, %s@%s, %s for %s", b.ConnectionID, b.User, b.Host, b.Command, span(b.Age))
+	if b.Table != "" {
+		text += ", on " + b.Table
+	}
+	text += ": " + b.Why
+	if b.Statement != "" {
+		text += " [" + oneLine(b.Statement, 100) + "]"
+	}
+	return text
+}
+
+// progressLine is the state of a run in one line.
+func progressLine(p event.Progress) string {
+	backlog := fmt.Sprintf("backlog %s, %s applied (%s/s), delay %s",
+		plural(p.Backlog, "key"), count(p.Applied), rate(p.ApplyRate), span(p.CaptureDelay))
+	switch p.Phase {
+	case event.PhaseCopy:
+		return fmt.Sprintf("copy %s: %s of about %s rows, %s rows/s; %s; %s",
+			percent(p.Fraction), count(p.RowsCopied), count(p.RowsTotal), rate(p.CopyRate), backlog, etaText(p))
+	case event.PhaseIndex:
+		text := "index"
+		if p.IndexFraction > 0 {
+			text += " " + percent(p.IndexFraction)
+		}
+		return text + ": " + backlog
+	case event.PhaseCatchUp, event.PhaseCutover:
+		return fmt.Sprintf("%s: %s; %s", p.Phase, backlog, etaText(p))
+	}
+	return fmt.Sprintf("%s: %s elapsed", p.Phase, span(p.Elapsed))
+}
+
+// etaText says what the prediction is of.
+func etaText(p event.Progress) string {
+	switch {
+	case p.ETA < 0:
+		return "end not known yet"
+	case p.Phase == event.PhaseCopy:
+		return "rows are copied in about " + about(p.ETA)
+	case p.ETA < time.Second:
+		return "caught up"
+	}
+	return "caught up in about " + about(p.ETA)
+}

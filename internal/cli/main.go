@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"midstream/internal/migration"
+	"midstream/internal/plan"
+)
+
+// Env is what the process has around it.
+type Env struct {
+	Args       []string // without the program's name
+	Stdin      *os.File
+	Stdout     *os.File
+	Stderr     io.Writer
+	Getenv     func(string) string
+	Home       string // the user's folder, "" if there is none
+	Executable string // this program, to run as a child
+	Version    string
+	Interrupts *Interrupts
+	// Wipe overwrites an argument in this process's own argument memory; nil where Args
+	// are not that.
+	Wipe func(arg string, from int)
+}
+
+// app is one run of the program.
+type app struct {
+	Env
+	password given
+	entered  bool // a verb has begun: errors are its own, not the command line's
+}
+
+// Main runs the verb that the arguments name, prints what goes wrong, and returns the
+// exit code. ctx is the one of WatchInterrupts.
+func Main(ctx context.Context, env Env) int {
+	a := &app{Env: env}
+	root := a.root()
+	rest, password := takePassword(env.Args, root, env.Wipe)
+	a.password = password
+	root.SetArgs(rest)
+	err := root.ExecuteContext(ctx)
+	var u *usage
+	if err != nil && !a.entered && !errors.As(err, &u) {
+		err = usageOf("midstream help", err)
+	}
+	code := exitCode(err, errors.Is(context.Cause(ctx), errInterrupted))
+	if err != nil {
+		fmt.Fprint(a.Stderr, complaint(err, code))
+	}
+	return code
+}
+
+// root is the command without a verb.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "midstream",
+		Short: "Change the schema of a live MySQL table",
+		Long: "Midstream changes the schema of a live MySQL table: it builds a shadow table beside it, keeps the\n" +
+			"two equal while the application goes on writing, and swaps them under a lock that no query\n" +
+			"waits for longer than a stated bound.",
+		Version:           a.Version,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		DisableAutoGenTag: true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Args:              cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a.entered = true
+			return cmd.Help()
+		},
+	}
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	root.SetVersionTemplate("midstream {{.Version}}\n")
+	// Our own, for -h is the host.
+	root.PersistentFlags().Bool("help", false, "explain the verb")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageOf(cmd.CommandPath()+" --help", err)
+	})
+	root.AddCommand(a.runCommand(), a.planCommand(), a.cleanupCommand(), a.demoCommand(), a.sandboxCommand(), exitCodesTopic())
+	return root
+}
+
+// verb wraps the body of a verb.
+func (a *app) verb(body func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		a.entered = true
+		return body(cmd.Context(), args)
+	}
+}
+
+// exitCodesTopic is a help topic: a command that can't be run.
+func exitCodesTopic() *cobra.Command {
+	var b strings.Builder
+	b.WriteString("Exit codes are a contract; a code that is not listed is a failure.\n")
+	for _, o := range outcomes {
+		fmt.Fprintf(&b, "\n%5d  %s", o.code, wrapped(o.meaning, 90, "       "))
+	}
+	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: b.String()}
+}
+
+// complaint is what standard error gets to read: the cause, what is left on the
+// server, and what to do.
+func complaint(err error, code int) string {
+	var b strings.Builder
+	line := func(label, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "  %-6s %s\n", label, wrapped(text, 100, "         "))
+		}
+	}
+	var refused *plan.Refused
+	var failure *migration.Failure
+	var u *usage
+	var c *coded
+	switch {
+	case errors.As(err, &u):
+		fmt.Fprintf(&b, "midstream: %s\n", u.Error())
+		line("next:", "see "+u.help)
+	case errors.As(err, &refused):
+		b.WriteString(refusal(refused))
+	case errors.As(err, &failure):
+		verb := "failed"
+		if code == exitAborted {
+			verb = "aborted"
+		}
+		fmt.Fprintf(&b, "midstream: %s in phase %s: %v\n", verb, failure.Phase, failure.Err)
+		line("left:", failure.Left)
+		line("next:", failure.Next)
+	case errors.As(err, &c):
+		fmt.Fprintf(&b, "midstream: %v\n", c.err)
+		line("left:", c.left)
+		line("next:", c.next)
+	case code == exitAborted:
+		fmt.Fprintf(&b, "midstream: aborted: %v\n", err)
+		line("left:", "nothing was written.")
+	default:
+		fmt.Fprintf(&b, "midstream: %v\n", err)
+	}
+	return b.String()
+}

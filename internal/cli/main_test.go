@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"midstream/internal/mysqltest"
+)
+
+// TestMain turns this binary into midstream itself, if asked: a process of its own, with
+// its own arguments, signals and terminal.
+func TestMain(m *testing.M) {
+	if os.Getenv("CLI_TEST_MIDSTREAM") != "" {
+		ctx, interrupts := WatchInterrupts(context.Background(), os.Exit)
+		os.Exit(Main(ctx, Env{
+			Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
+			Home: os.Getenv("HOME"), Executable: os.Args[0], Version: "test", Interrupts: interrupts, Wipe: Wipe,
+		}))
+	}
+	mysqltest.Main(m)
+}
+
+// command is midstream, to be started. It finds no option files and no MYSQL_ variables
+// but those that the test gives it, and its cache where it is.
+func command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], args...)
+	cache := os.Getenv("MIDSTREAM_CACHE")
+	if cache == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cache = filepath.Join(user, "midstream")
+	}
+	cmd.Env = append(withoutMySQL(os.Environ()), "CLI_TEST_MIDSTREAM=1", "HOME="+t.TempDir(), "MIDSTREAM_CACHE="+cache, "TERM=xterm-256color")
+	return cmd
+}
+
+// outputs of a process that may still run.
+type outputs struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (o *outputs) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buffer.Write(p)
+}
+
+func (o *outputs) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buffer.String()
+}
+
+// running is a midstream that was started.
+type running struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	stdout outputs
+	stderr outputs
+	done   chan struct{}
+}
+
+func start(t *testing.T, cmd *exec.Cmd) *running {
+	t.Helper()
+	r := &running{t: t, cmd: cmd, done: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = &r.stdout, &r.stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(r.done)
+		_ = cmd.Wait() // the exit code is looked at by exit
+	}()
+	t.Cleanup(func() {
+		select {
+		case <-r.done:
+		default:
+			_ = cmd.Process.Kill()
+			<-r.done
+		}
+	})
+	return r
+}
+
+// exit waits for the end and returns the exit code.
+func (r *running) exit() int {
+	r.t.Helper()
+	select {
+	case <-r.done:
+	case <-time.After(2 * time.Minute):
+		_ = r.cmd.Process.Signal(syscall.SIGQUIT)
+		<-r.done
+		r.t.Fatalf("it does not end\n%s\n%s", &r.stdout, &r.stderr)
+	}
+	return r.cmd.ProcessState.ExitCode()
+}
+
+// await waits until the text stands in the output.
+func (r *running) await(out *outputs, text string) {
+	r.t.Helper()
+	end := time.After(time.Minute)
+	for !strings.Contains(out.String(), text) {
+		select {
+		case <-end:
+			r.t.Fatalf("no %q in\n%s\n%s", text, &r.stdout, &r.stderr)
+		case <-r.done:
+			if !strings.Contains(out.String(), text) {
+				r.t.Fatalf("it ended without %q\n%s\n%s", text, &r.stdout, &r.stderr)
+			}
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+func (r *running) interrupt() {
+	r.t.Helper()
+	if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// midstream runs a verb to its end.
+func midstream(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	r := start(t, command(t, args...))
+	code = r.exit()
+	return code, r.stdout.String(), r.stderr.String()
+}
+
+// flags are those that reach the server.
+func flags(t *testing.T, i *mysqltest.Instance) []string {
+	t.Helper()
+	if i.Network != "tcp" {
+		return []string{"--socket=" + i.Address, "--user=" + i.User, "--password=" + i.Password}
+	}
+	host, port, ok := strings.Cut(i.Address, ":")
+	if !ok {
+		t.Fatalf("address %s", i.Address)
+	}
+	args := []string{"--host=" + host, "--port=" + port, "--user=" + i.User}
+	if i.Password != "" {
+		args = append(args, "--password="+i.Password)
+	}
+	return args
+}
+
+// table makes a table with rows in a database of the test's own.
+func table(t *testing.T, i *mysqltest.Instance, rows int) (name string, query func(string) string) {
+	t.Helper()
+	db, database := mysqltest.Database(t, i)
+	exec := func(statement string) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	exec("CREATE TABLE t (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, a INT, b VARCHAR(200), KEY (a))")
+	exec("INSERT INTO t (a, b) VALUES (1, REPEAT('x', 100))")
+	for n := 1; n < rows; n *= 2 {
+		exec("INSERT INTO t (a, b) SELECT id, b FROM t LIMIT " + strconv.Itoa(rows-n))
+	}
+	exec("ANALYZE TABLE t")
+	return database + ".t", func(q string) (text string) {
+		t.Helper()
+		if err := db.QueryRowContext(t.Context(), q).Scan(&text); err != nil {
+			t.Fatalf("%s: %v", q, err)
+		}
+		return text
+	}
+}
+
+// columns of the table that the tests change.
+const columns = "SELECT GROUP_CONCAT(column_name ORDER BY ordinal_position) FROM information_schema.columns " +
+	"WHERE table_schema = DATABASE() AND table_name = 't'"
+
+// contains fails unless all texts are in one.
+func contains(t *testing.T, text string, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in:\n%s", want, text)
+		}
+	}
+}

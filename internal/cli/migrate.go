@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"midstream/internal/ddl"
+	"midstream/internal/migration"
+	"midstream/internal/plan"
+	"midstream/internal/schema"
+)
+
+// change is one schema change as the user asks for it: what run and plan have in common.
+type change struct {
+	app        *app
+	connection connection
+	target     target
+	output     output
+	checks     checks
+
+	config  migration.Config
+	options plan.Options
+}
+
+func (a *app) newChange(cmd *cobra.Command) *change {
+	c := &change{app: a, connection: connection{app: a}, output: output{app: a}, checks: checks{flags: cmd.Flags()}}
+	c.checks.flags.SortFlags = false
+	c.target.register(&c.checks)
+	c.connection.register(&c.checks)
+	c.output.register(&c.checks)
+	c.checks.flags.StringVar(&c.options.Key, "key", "", "key to follow (the best one)")
+	c.checks.pairs(&c.options.Map, "map", "column that continues another, where the statement can't be read; may be repeated")
+	return c
+}
+
+// conduct runs do and tells its result as JSON, if that is wanted.
+func (c *change) conduct(ctx context.Context, args []string, do func(context.Context, *ddl.Alter, *server) (migration.Result, error)) error {
+	result, err := c.prepare(ctx, args, do)
+	if c.output.json {
+		interrupted := errors.Is(context.Cause(ctx), errInterrupted)
+		(&jsonLines{out: c.app.Stdout}).write(resultOf(result, err, exitCode(err, interrupted)))
+	}
+	return err
+}
+
+// prepare reads the command line, says all that is wrong with it, and connects.
+func (c *change) prepare(ctx context.Context, args []string, do func(context.Context, *ddl.Alter, *server) (migration.Result, error)) (migration.Result, error) {
+	alter, targetErr := c.target.parse(args)
+	options, notes, optionsErr := c.connection.config()
+	problems := append(c.checks.problems, targetErr, optionsErr, c.output.check())
+	if err := usageOf("midstream help run", problems...); err != nil {
+		return migration.Result{}, err
+	}
+	for _, note := range notes {
+		c.output.note(note)
+	}
+	server, err := c.connection.open(ctx, options, c.output.note)
+	if err != nil {
+		return migration.Result{}, err
+	}
+	defer server.close()
+	return do(ctx, alter, server)
+}
+
+// plan makes the plan and prints it. It writes nothing.
+func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.Plan, error) {
+	p, err := c.make(ctx, alter, s)
+	if err != nil {
+		return nil, err
+	}
+	if c.output.json {
+		(&jsonLines{out: c.app.Stdout}).write(planOf(p, s.address))
+	} else {
+		c.output.text("%s", planText(p, s.address, c.config))
+	}
+	return p, nil
+}
+
+// make reads the facts and makes the plan.
+func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.Plan, error) {
+	table, err := schema.Load(ctx, s.pool.DB(), alter.Table)
+	if errors.Is(err, schema.ErrNotFound) {
+		return nil, unwritten(err, "check the name, and what the account may see: SHOW GRANTS")
+	}
+	if err != nil {
+		return nil, unwritten(err, "")
+	}
+	facts, err := plan.Gather(ctx, s.pool.DB(), table.Name)
+	if err != nil {
+		return nil, unwritten(fmt.Errorf("look at %s: %w", s.address, err), "")
+	}
+	return plan.Make(facts, table, alter, c.options)
+}
+
+// unwritten is an error from before anything was written.
+func unwritten(err error, next string) error {
+	return &coded{code: exitCode(err, false), err: err, left: "nothing was written", next: next}
+}
+
+// migrate makes the plan and carries it out.
+func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
+	p, err := c.plan(ctx, alter, s)
+	if err != nil {
+		return migration.Result{}, err
+	}
+	screen := c.output.display(p.Source.Name.String())
+	relay := newRelay(screen)
+	defer c.app.onInterrupt(p, relay, screen)()
+
+	result, err := migration.New(s.pool, s.binlog, p, c.config, relay.listen).Run(ctx)
+	relay.close()
+	if err != nil {
+		return result, err
+	}
+	switch {
+	case c.output.json:
+	case c.output.quiet:
+		fmt.Fprintf(c.app.Stdout, "%s has its new schema, after %s.\n", p.Source.Name, span(result.Elapsed))
+	default:
+		c.output.text("%s", summary(p, result, processUsage()))
+	}
+	return result, nil
+}

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/term"
+
+	"midstream/internal/dbconn"
+)
+
+// errNoTerminal says that there is nobody to ask.
+var errNoTerminal = errors.New("there is no terminal to ask for the password on; use an option file or MYSQL_PWD")
+
+// askPassword asks on the terminal, without echo. It leaves the terminal as it was, also
+// when ctx ends.
+func askPassword(ctx context.Context, stdin *os.File, prompt io.Writer) (dbconn.Secret, error) {
+	terminal, opened := terminalOf(stdin)
+	if terminal == nil {
+		return "", usageOf("midstream help run", errNoTerminal)
+	}
+	state, err := term.GetState(int(terminal.Fd()))
+	if err != nil {
+		return "", fmt.Errorf("ask for the password: %w", err)
+	}
+	type answer struct {
+		text []byte
+		err  error
+	}
+	answers := make(chan answer, 1)
+	fmt.Fprint(prompt, "Enter password: ")
+	go func() {
+		text, err := term.ReadPassword(int(terminal.Fd()))
+		if opened {
+			terminal.Close()
+		}
+		answers <- answer{text, err}
+	}()
+	select {
+	case <-ctx.Done():
+		// The read goes on until the process ends; the echo must not stay off.
+		_ = term.Restore(int(terminal.Fd()), state)
+		fmt.Fprintln(prompt)
+		return "", context.Cause(ctx)
+	case a := <-answers:
+		fmt.Fprintln(prompt)
+		if a.err != nil {
+			return "", fmt.Errorf("ask for the password: %w", a.err)
+		}
+		return dbconn.Secret(a.text), nil
+	}
+}
+
+// terminalOf returns the terminal to ask on: the process's own even if standard input is
+// redirected, as mysql does.
+func terminalOf(stdin *os.File) (terminal *os.File, opened bool) {
+	if tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0); err == nil {
+		return tty, true
+	}
+	if stdin != nil && term.IsTerminal(int(stdin.Fd())) {
+		return stdin, false
+	}
+	return nil, false
+}

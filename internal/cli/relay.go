@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"sync"
+	"time"
+
+	"midstream/internal/event"
+)
+
+// display shows the events of one migration. It is called by one goroutine.
+type display interface {
+	show(e event.Event)
+	// close shows what is still to be shown and leaves the terminal as it was.
+	close()
+	// abandon leaves the terminal as it was, at once and from any goroutine.
+	abandon()
+}
+
+// relay takes events from the engine without ever making it wait, and hands them to a
+// display one after the other. Of progress only the newest waits.
+type relay struct {
+	display display
+
+	mu     sync.Mutex
+	queue  []event.Event
+	closed bool
+	wake   chan struct{}
+	done   chan struct{}
+}
+
+// flushPatience is how long close waits for an output that nobody reads.
+const flushPatience = 3 * time.Second
+
+func newRelay(d display) *relay {
+	r := &relay{display: d, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	go r.run()
+	return r
+}
+
+// listen is an event.Listener.
+func (r *relay) listen(e event.Event) {
+	if _, is := e.(event.ChunkCopied); is {
+		return // no display shows single chunks
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return
+	}
+	if n := len(r.queue); n > 0 {
+		_, newer := e.(event.Progress)
+		_, older := r.queue[n-1].(event.Progress)
+		if newer && older {
+			r.queue = r.queue[:n-1]
+		}
+	}
+	r.queue = append(r.queue, e)
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (r *relay) run() {
+	defer close(r.done)
+	for {
+		r.mu.Lock()
+		queue, closed := r.queue, r.closed
+		r.queue = nil
+		r.mu.Unlock()
+		for _, e := range queue {
+			r.display.show(e)
+		}
+		if len(queue) > 0 {
+			continue
+		}
+		if closed {
+			r.display.close()
+			return
+		}
+		<-r.wake
+	}
+}
+
+// close returns when everything is shown, or nobody seems to look.
+func (r *relay) close() {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+	select {
+	case <-r.done:
+	case <-time.After(flushPatience):
+	}
+}

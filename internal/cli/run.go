@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"midstream/internal/ddl"
+	"midstream/internal/migration"
+)
+
+func (a *app) runCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   `run "ALTER TABLE database.table ..."`,
+		Short: "Change a table's schema while it is in use",
+		Long: "Run changes the schema of a live table: it plans, prints the plan, copies the rows into a shadow\n" +
+			"table while changes go on, and swaps the two.\n\n" +
+			"It connects as MySQL's client programs do: flags, then the groups [client] and [midstream] of option\n" +
+			"files (/etc/my.cnf, /etc/mysql/my.cnf, ~/.my.cnf), then MYSQL_PWD, MYSQL_HOST, MYSQL_TCP_PORT and\n" +
+			"MYSQL_UNIX_PORT. As with mysql, no host and localhost mean the socket, even if a port is given;\n" +
+			"where there is no socket, TCP.\n\n" +
+			"Ctrl-C aborts: the table stays as it was and what the run created is removed. A second one leaves at\n" +
+			"once (midstream help exit-codes).",
+		Example: `  midstream run "ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40), ADD INDEX (note)"
+  midstream run --host=db1 --user=admin -p --database=shop --table=orders --alter="ADD COLUMN note VARCHAR(40)"`,
+		Args: cobra.ArbitraryArgs,
+	}
+	c := a.newChange(cmd)
+	c.registerTuning()
+	cmd.RunE = a.verb(func(ctx context.Context, args []string) error { return c.conduct(ctx, args, c.migrate) })
+	return cmd
+}
+
+// registerTuning adds the flags of a run that a plan doesn't need.
+func (c *change) registerTuning() {
+	f, cfg, dflt := &c.checks, &c.config, migration.Config{}.WithDefaults()
+	f.integer(&cfg.RowCopy.Workers, "", "workers", dflt.RowCopy.Workers, 1, 64, "connections that copy rows")
+	f.integer(&cfg.Apply.Workers, "", "apply-workers", dflt.Apply.Workers, 1, 64, "connections that apply changes")
+	f.duration(&cfg.RowCopy.Target, "chunk-time", dflt.RowCopy.Target, 10*time.Millisecond, 10*time.Second, "time that a chunk of rows may take")
+	f.duration(&cfg.Lock.Wait, "lock-wait", dflt.Lock.Wait, 10*time.Millisecond, 30*time.Second, "how long an attempt to cut over may wait for the lock, and queries for it")
+	f.duration(&cfg.Lock.Work, "lock-work", dflt.Lock.Work, 10*time.Millisecond, 30*time.Second, "how long the lock may be held")
+	f.integer(&cfg.BacklogLimit, "", "backlog-limit", dflt.BacklogLimit, 1000, 100_000_000, "keys in memory at which capture waits")
+	indexes, snapshots := string(dflt.Indexes), string(dflt.OldSnapshots)
+	cfg.Indexes, cfg.OldSnapshots = dflt.Indexes, dflt.OldSnapshots
+	f.enum("defer-indexes", indexes, []string{string(migration.DeferAuto), string(migration.DeferYes), string(migration.DeferNever)},
+		"build secondary indexes after the row copy", func(word string) { cfg.Indexes = migration.DeferIndexes(word) })
+	f.enum("old-snapshots", snapshots, []string{string(migration.SnapshotsWait), string(migration.SnapshotsIgnore)},
+		"what to do about transactions that began before the rows were copied\nand would see a part of them after the swap",
+		func(word string) { cfg.OldSnapshots = migration.OldSnapshots(word) })
+	f.flags.BoolVar(&cfg.DropOld, "drop-old", false, "drop the old table after the swap")
+
+	f.flags.BoolVar(&cfg.ApplyAhead, "no-frontier-rule", false, "measuring: apply changes ahead of the row copy too")
+	f.flags.BoolVar(&cfg.KeepRepeats, "no-merge", false, "measuring: apply every change of a key by itself")
+	for _, name := range []string{"no-frontier-rule", "no-merge"} {
+		_ = f.flags.MarkHidden(name) // it is there: it has just been added
+	}
+}
+
+func (a *app) planCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   `plan "ALTER TABLE database.table ..."`,
+		Short: "Show what run would do, and everything in its way",
+		Long:  "Plan connects, checks everything that can be checked, and prints what run would do. It writes nothing.",
+		Args:  cobra.ArbitraryArgs,
+	}
+	c := a.newChange(cmd)
+	c.config = migration.Config{}.WithDefaults()
+	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
+		return c.conduct(ctx, args, func(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
+			_, err := c.plan(ctx, alter, s)
+			return migration.Result{}, err
+		})
+	})
+	return cmd
+}

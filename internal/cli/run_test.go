@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"midstream/internal/mysqltest"
+)
+
+func TestRunChangesATable(t *testing.T) {
+	for _, version := range []string{"9.7", "8.0"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			i := mysqltest.Server(t, version)
+			name, query := table(t, i, 5000)
+			args := append([]string{"run"}, flags(t, i)...)
+			code, stdout, stderr := midstream(t, append(args, "ALTER TABLE "+name+" ADD COLUMN c INT, ADD INDEX (c)")...)
+			if code != exitDone {
+				t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+			}
+			contains(t, stdout, name+" on ", "change    ADD COLUMN c INT, ADD INDEX (c)", "key PRIMARY (id)",
+				"copy: copying rows", "lock attempt 1: granted", "swapped:", "Done: "+name+" has its new schema",
+				"5,000 copied", "stays as "+name+"_old", "midstream cleanup --old "+name)
+			if got := query(columns); got != "id,a,b,c" {
+				t.Errorf("columns %s", got)
+			}
+			if got := query("SELECT COUNT(*) FROM t"); got != "5000" {
+				t.Errorf("%s rows", got)
+			}
+		})
+	}
+}
+
+func TestRunInWordsOfFlags(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 100)
+	database, _, _ := strings.Cut(name, ".")
+	args := append([]string{"run", "--quiet", "--drop-old", "--defer-indexes=yes", "--workers=1", "--apply-workers=1", "--chunk-time=50ms",
+		"--database=" + database, "--table=t", "--alter=RENAME COLUMN b TO bb"}, flags(t, i)...)
+	code, stdout, stderr := midstream(t, args...)
+	if code != exitDone || stderr != "" {
+		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	if lines := strings.Count(stdout, "\n"); lines != 1 {
+		t.Errorf("--quiet said:\n%s", stdout)
+	}
+	if got := query(columns); got != "id,a,bb" {
+		t.Errorf("columns %s", got)
+	}
+	if got := query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "1" {
+		t.Errorf("%s tables are left", got)
+	}
+}
+
+// TestRunTellsJSON: every line is an object with event and at, the last is the result,
+// and no line has a field that is not documented.
+func TestRunTellsJSON(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, _ := table(t, i, 5000)
+	code, stdout, stderr := midstream(t, append([]string{"run", "--json", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
+	if code != exitDone || stderr != "" {
+		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	seen := map[string]int{}
+	var last string
+	for line := range strings.Lines(stdout) {
+		var h head
+		if err := json.Unmarshal([]byte(line), &h); err != nil || h.At == "" {
+			t.Fatalf("%v: %s", err, line)
+		}
+		record, known := recordTypes()[h.Event]
+		if !known {
+			t.Fatalf("event %q is not documented", h.Event)
+		}
+		decoder := json.NewDecoder(bytes.NewReader([]byte(line)))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(record); err != nil {
+			t.Errorf("%v: %s", err, line)
+		}
+		seen[h.Event]++
+		last = line
+	}
+	for _, name := range []string{namePlan, namePhase, nameProgress, nameLockAttempt, nameSwapped} {
+		if seen[name] == 0 {
+			t.Errorf("no %s among %v", name, seen)
+		}
+	}
+	var r resultRecord
+	if err := json.Unmarshal([]byte(last), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Event != nameResult || r.Outcome != "done" || r.ExitCode != 0 || !r.Swapped || r.RowsCopied != 5000 ||
+		r.Old != name+"_old" || r.Attempts < 1 || r.LockHeldMS <= 0 || r.PeakRSSBytes < 1<<20 || r.CPUMS <= 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestPlanWritesNothing(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 100)
+	statement := "ALTER TABLE " + name + " ADD COLUMN c INT"
+	code, stdout, stderr := midstream(t, append([]string{"plan", statement}, flags(t, i)...)...)
+	if code != exitDone {
+		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	contains(t, stdout, name+"_shadow", name+"_midstream", name+"_old", "no replica is attached")
+	if got := query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "1" {
+		t.Errorf("%s tables", got)
+	}
+	_, stdout, _ = midstream(t, append([]string{"plan", "--json", statement}, flags(t, i)...)...)
+	contains(t, stdout, `"event":"plan"`, `"event":"result"`, `"outcome":"done"`, `"swapped":false`)
+}
+
+// TestExitCodes runs into every code that needs no second process (see interrupt_test.go
+// for the others).
+func TestExitCodes(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	db, database := mysqltest.Database(t, i)
+	for _, s := range []string{"CREATE TABLE nokey (a INT, b INT)", "CREATE TABLE twice (id INT PRIMARY KEY, a INT)",
+		"INSERT INTO twice VALUES (1, 7), (2, 7)", "CREATE VIEW v AS SELECT 1 AS one"} {
+		if _, err := db.ExecContext(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reach := flags(t, i)
+	for _, c := range []struct {
+		name   string
+		args   []string
+		code   int
+		stderr []string
+	}{
+		{"no verb", nil, exitDone, nil},
+		{"help", []string{"help", "exit-codes"}, exitDone, nil},
+		{"unknown verb", []string{"runn"}, exitUsage, []string{`unknown command "runn"`}},
+		{"unknown flag", []string{"run", "--nope"}, exitUsage, []string{"unknown flag: --nope", "midstream run --help"}},
+		{"no statement", []string{"run"}, exitUsage, []string{"say what to change"}},
+		{"everything wrong at once", []string{"run", "DROP TABLE x", "--workers=0", "--chunk-time=5", "--lock-wait=1h",
+			"--defer-indexes=maybe", "--ssl-mode=SOME", "--map=x", "--port=99999", "--json", "--quiet"}, exitUsage,
+			[]string{"9 problems", "not one ALTER TABLE", "--workers 0", "--chunk-time 5", "--lock-wait 1h", "--defer-indexes maybe",
+				"--ssl-mode SOME", "--map x", "--port 99999"}},
+		{"no key", append(reach, "run", "ALTER TABLE "+database+".nokey ADD COLUMN c INT"), exitRefused,
+			[]string{"refused", "no usable key", "fix: Add one first"}},
+		{"no table", append(reach, "run", "ALTER TABLE "+database+".none ADD COLUMN c INT"), exitRefused, []string{"no such table", "left:  nothing was written", "SHOW GRANTS"}},
+		{"view", append(reach, "run", "ALTER TABLE "+database+".v ADD COLUMN c INT"), exitRefused, []string{"not a base table"}},
+		{"duplicate", append(reach, "run", "ALTER TABLE "+database+".twice ADD UNIQUE KEY (a)"), exitFailed,
+			[]string{"failed in phase copy", "left:", "is untouched and nothing is left"}},
+		{"nobody there", []string{"run", "--host=127.0.0.1", "--port=1", "ALTER TABLE a.b ADD COLUMN c INT"}, exitFailed,
+			[]string{"connection refused", "nothing was written"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, stdout, stderr := midstream(t, c.args...)
+			if code != c.code {
+				t.Errorf("exit code %d instead of %d\n%s\n%s", code, c.code, stdout, stderr)
+			}
+			contains(t, stderr, c.stderr...)
+		})
+	}
+}

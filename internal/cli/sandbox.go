@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"midstream/internal/sandbox"
+)
+
+// sandboxRun is a throwaway server in the foreground, for scripts.
+type sandboxRun struct {
+	app     *app
+	checks  checks
+	version string
+	options sandbox.Options
+}
+
+// sandboxReady is the one line that tells how to reach the server.
+type sandboxReady struct {
+	Address  string `json:"address"`
+	Port     int    `json:"port"`
+	Socket   string `json:"socket"`
+	User     string `json:"user"`
+	PID      int    `json:"pid"`
+	Release  string `json:"release"`
+	ErrorLog string `json:"error_log"`
+	// Client is the command line of the server's own client, if it has one.
+	Client []string `json:"client"`
+}
+
+func (a *app) sandboxCommand() *cobra.Command {
+	group := &cobra.Command{Use: "sandbox", Short: "Throwaway servers for scripts", Hidden: true, Args: cobra.NoArgs}
+	s := &sandboxRun{app: a}
+	run := &cobra.Command{
+		Use:   "run",
+		Short: "Fetch a server, run it until SIGTERM, print one JSON line when it is ready",
+		Args:  cobra.NoArgs,
+	}
+	s.checks.flags = run.Flags()
+	s.registerFlags()
+	run.RunE = a.verb(s.run)
+	group.AddCommand(run)
+	return group
+}
+
+func (s *sandboxRun) registerFlags() {
+	f := &s.checks
+	registerVersion(f, &s.version)
+	f.integer(&s.options.Port, "", "port", 0, 1, 65535, "port on 127.0.0.1 (a free one)")
+	f.flags.StringVar(&s.options.Dir, "dir", "", "folder that stays (one that is removed in the end)")
+	f.flags.BoolVar(&s.options.Durable, "durable", false, "every commit reaches the disk")
+	f.settings(&s.options.Settings, "set", "a server variable; may be repeated")
+}
+
+// registerVersion adds --version.
+func registerVersion(f *checks, to *string) {
+	*to = string(sandbox.MySQL97)
+	var known []string
+	for _, v := range sandbox.Versions() {
+		known = append(known, string(v))
+	}
+	f.add("", "version", "version", *to, "server: "+strings.Join(known, ", "), func(text string) error {
+		if !slices.Contains(known, text) {
+			return fmt.Errorf("it is one of %s", strings.Join(known, ", "))
+		}
+		*to = text
+		return nil
+	})
+}
+
+func (s *sandboxRun) run(ctx context.Context, _ []string) (err error) {
+	if err := usageOf("midstream sandbox run --help", s.checks.problems...); err != nil {
+		return err
+	}
+	say := func(text string) { fmt.Fprintln(s.app.Stderr, "midstream: "+text) }
+	build, err := sandbox.Fetch(ctx, sandbox.Version(s.version), say)
+	if err != nil {
+		return err
+	}
+	server, err := build.Start(ctx, s.options)
+	if err != nil {
+		return err
+	}
+	stop := s.app.stopper(server)
+	defer func() { err = errors.Join(err, stop()) }()
+	ready := sandboxReady{Address: server.Address, Port: server.Port, Socket: server.Socket, User: server.User,
+		PID: server.PID(), Release: build.Release, ErrorLog: server.ErrorLog(),
+		Client: build.Client(ctx, "mysql", server.ClientArgs()...).Args}
+	if err := json.NewEncoder(s.app.Stdout).Encode(ready); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil // being told to stop is how it ends
+}
+
+// stopper returns what stops the server and removes its folder. A second interrupt does
+// it by force.
+func (a *app) stopper(server *sandbox.Server) (stop func() error) {
+	patience, hurry := context.WithCancel(context.Background())
+	undo := a.Interrupts.OnSecond(func() {
+		hurry()
+		_ = server.Stop(patience) // what can't be removed is swept by the next start
+	})
+	return func() error {
+		defer hurry()
+		defer undo()
+		return server.Stop(patience)
+	}
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// checks are flags whose values are checked as they are read. What is wrong is kept, so
+// that all of it can be said at once.
+type checks struct {
+	flags    *pflag.FlagSet
+	problems []error
+}
+
+// checked is a flag's value.
+type checked struct {
+	name  string
+	kind  string
+	text  string // as given, or the default
+	parse func(string) error
+	to    *checks
+}
+
+func (c *checked) String() string { return c.text }
+func (c *checked) Type() string   { return c.kind }
+
+// Set never fails: its problem is one of many.
+func (c *checked) Set(text string) error {
+	c.text = text
+	if err := c.parse(text); err != nil {
+		c.to.problems = append(c.to.problems, fmt.Errorf("--%s %s: %w", c.name, text, err))
+	}
+	return nil
+}
+
+func (c *checks) add(short, name, kind, dflt, use string, parse func(string) error) {
+	c.flags.VarP(&checked{name: name, kind: kind, text: dflt, parse: parse, to: c}, name, short, use)
+}
+
+// duration is a flag with its unit in the value.
+func (c *checks) duration(to *time.Duration, name string, dflt, least, most time.Duration, use string) {
+	*to = dflt
+	c.add("", name, "duration", dflt.String(), use, func(text string) error {
+		d, err := time.ParseDuration(text)
+		switch {
+		case err != nil:
+			return errors.New("it is a number with a unit, such as 250ms or 2s")
+		case d < least || d > most:
+			return fmt.Errorf("it is from %s to %s", least, most)
+		}
+		*to = d
+		return nil
+	})
+}
+
+// integer is a flag with a number.
+func (c *checks) integer(to *int, short, name string, dflt, least, most int, use string) {
+	*to = dflt
+	shown := ""
+	if dflt != 0 {
+		shown = strconv.Itoa(dflt)
+	}
+	c.add(short, name, "number", shown, use, func(text string) error {
+		n, err := strconv.Atoi(strings.ReplaceAll(text, "_", ""))
+		switch {
+		case err != nil:
+			return errors.New("it is a whole number")
+		case n < least || n > most:
+			return fmt.Errorf("it is from %d to %d", least, most)
+		}
+		*to = n
+		return nil
+	})
+}
+
+// enum is a flag with one of a few words.
+func (c *checks) enum(name, dflt string, words []string, use string, take func(word string)) {
+	c.add("", name, strings.Join(words, "|"), dflt, use, func(text string) error {
+		if !slices.Contains(words, text) {
+			return fmt.Errorf("it is %s", strings.Join(words, " or "))
+		}
+		take(text)
+		return nil
+	})
+}
+
+// pairs is a flag that may be given several times, as new=old.
+func (c *checks) pairs(to *map[string]string, name, use string) {
+	c.add("", name, "new=old", "", use, func(text string) error {
+		fresh, old, ok := strings.Cut(text, "=")
+		if !ok || fresh == "" {
+			return errors.New("it is new=old, or new= where the column is new")
+		}
+		if _, twice := (*to)[fresh]; twice {
+			return fmt.Errorf("column %s is mapped twice", fresh)
+		}
+		if *to == nil {
+			*to = map[string]string{}
+		}
+		(*to)[fresh] = old
+		return nil
+	})
+}
+
+// settings is a flag that may be given several times, as name=value.
+func (c *checks) settings(to *map[string]string, name, use string) {
+	c.add("", name, "name=value", "", use, func(text string) error {
+		key, value, _ := strings.Cut(text, "=")
+		if key == "" {
+			return errors.New("it is name=value")
+		}
+		if *to == nil {
+			*to = map[string]string{}
+		}
+		(*to)[key] = value
+		return nil
+	})
+}

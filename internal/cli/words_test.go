@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"midstream/internal/cutover"
+	"midstream/internal/migration"
+	"midstream/internal/plan"
+	"midstream/internal/schema"
+)
+
+var resultlessRun = migration.Result{}
+
+func TestExitCodeOf(t *testing.T) {
+	failed := func(err error) error { return &migration.Failure{Phase: "copy", Err: err} }
+	for _, c := range []struct {
+		err         error
+		interrupted bool
+		code        int
+	}{
+		{nil, false, exitDone},
+		{nil, true, exitDone},
+		{errors.New("any"), false, exitFailed},
+		{errors.New("any"), true, exitAborted},
+		{failed(errInterrupted), true, exitAborted},
+		{failed(migration.ErrSourceChanged), false, exitFailed},
+		{failed(migration.ErrClaimed), false, exitRefused},
+		{failed(fmt.Errorf("x: %w", cutover.ErrUnknown)), true, exitUnknown},
+		{failed(errors.Join(errInterrupted, migration.ErrLeftovers)), true, exitLeftovers},
+		{failed(errors.Join(cutover.ErrUnknown, migration.ErrLeftovers)), false, exitUnknown},
+		{&plan.Refused{}, false, exitRefused},
+		{fmt.Errorf("read: %w", schema.ErrNotFound), false, exitRefused},
+		{usageOf("help", errors.New("x")), true, exitUsage},
+		{&coded{code: exitMismatch, err: errors.New("x")}, false, exitMismatch},
+	} {
+		if code := exitCode(c.err, c.interrupted); code != c.code {
+			t.Errorf("%v, interrupted %t: %d instead of %d", c.err, c.interrupted, code, c.code)
+		}
+	}
+	codes := map[int]bool{}
+	for _, o := range outcomes {
+		if codes[o.code] || o.code == 2 {
+			t.Errorf("exit code %d", o.code)
+		}
+		codes[o.code] = true
+	}
+}
+
+func TestTakePassword(t *testing.T) {
+	root := (&app{}).root()
+	for _, c := range []struct {
+		args     string
+		rest     string
+		password string
+		ask      bool
+		wiped    int
+	}{
+		{"run -u root x", "run -u root x", "<nil>", false, 0},
+		{"run -psecret x", "run x", "secret", false, 1},
+		{"run --password=se=cret x", "run x", "se=cret", false, 1},
+		{"run --password= x", "run x", "", false, 1},
+		{"run -p x", "run x", "<nil>", true, 0},
+		{"run --password x", "run x", "<nil>", true, 0},
+		{"run -pone -p", "run", "<nil>", true, 1},
+		{"run -P 3306 -psecret", "run -P 3306", "secret", false, 1},
+		{"run --alter -px --table t", "run --alter -px --table t", "<nil>", false, 0},
+		{"run -D -p -psecret", "run -D -p", "secret", false, 1},
+		{"run --json -psecret", "run --json", "secret", false, 1},
+		{"run -- -psecret", "run -- -psecret", "<nil>", false, 0},
+	} {
+		wiped := 0
+		rest, g := takePassword(strings.Fields(c.args), root, func(arg string, from int) { wiped++ })
+		password := "<nil>"
+		if g.password != nil {
+			password = string(*g.password)
+		}
+		if !slices.Equal(rest, strings.Fields(c.rest)) || password != c.password || g.ask != c.ask || wiped != c.wiped {
+			t.Errorf("%s: %q, %q, ask %t, wiped %d", c.args, rest, password, g.ask, wiped)
+		}
+	}
+}
+
+func TestTargets(t *testing.T) {
+	for _, c := range []struct {
+		target  target
+		args    []string
+		table   string
+		clauses string
+		problem string
+	}{
+		{target{}, []string{"ALTER TABLE shop.orders ADD COLUMN n INT;"}, "shop.orders", "ADD COLUMN n INT", ""},
+		{target{}, []string{"alter table `my shop`.`or``ders` add column n int"}, "my shop.or`ders", "add column n int", ""},
+		{target{database: "shop"}, []string{"ALTER TABLE orders ENGINE=InnoDB"}, "shop.orders", "ENGINE=InnoDB", ""},
+		{target{database: "shop"}, []string{"ALTER TABLE shop.orders ENGINE=InnoDB"}, "shop.orders", "ENGINE=InnoDB", ""},
+		{target{database: "shop", table: "orders", alter: "DROP COLUMN a"}, nil, "shop.orders", "DROP COLUMN a", ""},
+		{target{table: "shop.orders", alter: "DROP COLUMN a"}, nil, "shop.orders", "DROP COLUMN a", ""},
+		{target{table: "`a.b`.`c`", alter: "DROP COLUMN a"}, nil, "a.b.c", "DROP COLUMN a", ""},
+		{target{}, nil, "", "", "say what to change"},
+		{target{}, []string{"ALTER TABLE orders ENGINE=InnoDB"}, "", "", "in which database is orders?"},
+		{target{database: "other"}, []string{"ALTER TABLE shop.orders ENGINE=InnoDB"}, "", "", "--database says other"},
+		{target{table: "orders"}, []string{"ALTER TABLE shop.orders ENGINE=InnoDB"}, "", "", "not both"},
+		{target{}, []string{"ALTER", "TABLE", "shop.orders"}, "", "", "put it in quotes"},
+		{target{table: "orders"}, nil, "", "", "--table needs --alter"},
+		{target{alter: "DROP COLUMN a"}, nil, "", "", "--alter needs --table"},
+		{target{database: "x", table: "a.b.c", alter: "DROP COLUMN a"}, nil, "", "", "no table's name"},
+		{target{table: "shop.`orders", alter: "DROP COLUMN a"}, nil, "", "", "not closed"},
+		{target{table: "shop.", alter: "DROP COLUMN a"}, nil, "", "", "database.table"},
+		{target{}, []string{"ALTER TABLE a.b ADD COLUMN c INT; DROP TABLE a.b"}, "", "", "more than one statement"},
+	} {
+		alter, err := c.target.parse(c.args)
+		switch {
+		case c.problem != "":
+			if err == nil || !strings.Contains(err.Error(), c.problem) {
+				t.Errorf("%+v %q: %v instead of %q", c.target, c.args, err, c.problem)
+			}
+		case err != nil:
+			t.Errorf("%+v %q: %v", c.target, c.args, err)
+		case alter.Table.String() != c.table || alter.Clauses != c.clauses:
+			t.Errorf("%+v %q: %s, %s", c.target, c.args, alter.Table, alter.Clauses)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for got, want := range map[string]string{
+		count(0): "0", count(999): "999", count(1000): "1,000", count(int64(-1234567)): "-1,234,567",
+		plural(1, "key"): "1 key", plural(2000, "key"): "2,000 keys",
+		size(999): "999 bytes", size(1500): "1.5 KB", size(310_400_000): "310 MB", size(5e15): "5000 TB",
+		span(4100 * time.Microsecond): "4.1 ms", span(38 * time.Millisecond): "38 ms", span(12300 * time.Millisecond): "12.3 s",
+		span(83 * time.Second): "1m23s", span(3700 * time.Second): "1h01m", span(-1): "?",
+		about(-1): "unknown", about(3400 * time.Millisecond): "3 s", about(33 * time.Second): "35 s", about(100 * time.Second): "1.7 min",
+		about(20 * time.Minute): "20 min", about(100 * time.Minute): "1.7 h",
+		rate(2.54): "2.5", rate(52_100.7): "52,100", percent(.414): "41 %",
+		oneLine("SELECT\n  1", 20): "SELECT 1", oneLine("SELECT 12345", 8): "SELECT …",
+		wrapped("a bb ccc dddd", 6, "  "): "a bb\n  ccc\n  dddd",
+	} {
+		if got != want {
+			t.Errorf("%q instead of %q", got, want)
+		}
+	}
+}

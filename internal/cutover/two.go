@@ -1,0 +1,143 @@
+package cutover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"midstream/internal/schema"
+)
+
+// The two-session swap, for servers that refuse RENAME under LOCK TABLES.
+
+// prepareTwo opens session B and creates the sentinel that keeps B's RENAME from
+// happening before A says so.
+func (a *attempt) prepareTwo(ctx context.Context) error {
+	var err error
+	if a.renamer, err = a.pool.Session(ctx); err != nil {
+		return err
+	}
+	_, err = a.holder.Exec(ctx, fmt.Sprintf("CREATE TABLE %s (id INT NOT NULL PRIMARY KEY) COMMENT=%s",
+		a.tables.Old.Quoted(), schema.Literal(schema.MarkFor("sentinel", a.tables.Source))))
+	if err != nil {
+		return fmt.Errorf("create sentinel %s: %w", a.tables.Old, err)
+	}
+	return nil
+}
+
+// dropSentinel removes the sentinel after a failed attempt. REQUIRES: no lock is held.
+func (a *attempt) dropSentinel() {
+	if a.tables.RenameUnderLock {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if table, err := schema.Load(ctx, a.pool.DB(), a.tables.Old); err == nil && schema.MarkedFor(table.Comment, a.tables.Source) {
+		a.pool.DB().ExecContext(ctx, "DROP TABLE "+a.tables.Old.Quoted())
+	}
+}
+
+// errWithdrawn ends B's RENAME when A can't let it through.
+var errWithdrawn = errors.New("rename withdrawn")
+
+// renameFromTwo lets B's RENAME queue behind A's lock, and then through. No request of
+// the application can come between: B is the first in the source's queue.
+func (a *attempt) renameFromTwo(ctx context.Context) error {
+	ctx, withdraw := context.WithCancelCause(ctx)
+	defer withdraw(nil)
+	renamed := make(chan error, 1)
+	go func() {
+		_, err := a.renamer.Exec(ctx, a.renameStatement())
+		renamed <- err
+	}()
+	err := a.waitQueued(ctx, renamed)
+	if err == nil {
+		_, err = a.holder.Exec(ctx, "DROP TABLE "+a.tables.Old.Quoted())
+	}
+	if err != nil {
+		withdraw(errWithdrawn)
+		<-renamed
+		a.release()
+		return fmt.Errorf("swap %s: %w", a.tables.Source, err)
+	}
+	if _, err := a.holder.Exec(ctx, "UNLOCK TABLES"); err != nil {
+		a.holder.Close()
+	}
+	if err := <-renamed; err != nil {
+		return a.look(context.WithoutCancel(ctx), err, a.renamer.ID())
+	}
+	return nil
+}
+
+// waitQueued waits until B's RENAME is seen to wait for a metadata lock.
+func (a *attempt) waitQueued(ctx context.Context, renamed <-chan error) error {
+	deadline := time.NewTimer(a.budget.Work)
+	defer deadline.Stop()
+	for {
+		var state string
+		err := a.pool.DB().QueryRowContext(ctx,
+			"SELECT COALESCE(processlist_state, '') FROM performance_schema.threads WHERE processlist_id = ?",
+			a.renamer.ID()).Scan(&state)
+		if err != nil {
+			return fmt.Errorf("look whether RENAME waits: %w", err)
+		}
+		if state == "Waiting for table metadata lock" {
+			return nil
+		}
+		select {
+		case err := <-renamed:
+			return fmt.Errorf("RENAME did not wait: %w", errors.Join(err, errWithdrawn))
+		case <-deadline.C:
+			return fmt.Errorf("RENAME was not seen to wait: %w", ErrOverrun)
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// look resolves a RENAME whose answer was lost: once its session is gone from the
+// server, the tables tell what happened.
+func (a *attempt) look(ctx context.Context, cause error, session uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		swapped, err := a.swapped(ctx, session)
+		switch {
+		case err == nil && swapped:
+			return nil
+		case err == nil:
+			a.dropSentinel()
+			return fmt.Errorf("swap %s: %w", a.tables.Source, cause)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("swap %s: %w: %w (looking: %w)", a.tables.Source, ErrUnknown, cause, err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+var errStillThere = errors.New("the session of the swap is still there")
+
+func (a *attempt) swapped(ctx context.Context, session uint64) (bool, error) {
+	db := a.pool.DB()
+	var sessions int
+	err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM performance_schema.threads"+
+		" WHERE processlist_id = ? AND processlist_command <> 'Sleep'", session).Scan(&sessions)
+	if err != nil {
+		return false, err
+	}
+	if sessions > 0 {
+		return false, errStillThere
+	}
+	_, shadowErr := schema.Load(ctx, db, a.tables.Shadow)
+	old, oldErr := schema.Load(ctx, db, a.tables.Old)
+	shadowThere, oldThere := shadowErr == nil, oldErr == nil && !schema.MarkedFor(old.Comment, a.tables.Source)
+	switch {
+	case !shadowThere && errors.Is(shadowErr, schema.ErrNotFound) && oldThere:
+		return true, nil
+	case shadowThere && !oldThere:
+		return false, nil
+	}
+	return false, fmt.Errorf("shadow there: %t, old there: %t: %w", shadowThere, oldThere, errors.Join(shadowErr, oldErr))
+}

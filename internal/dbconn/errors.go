@@ -1,0 +1,101 @@
+package dbconn
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// Numbers of server errors that the engine tells apart.
+const (
+	errDuplicate         = 1062
+	errAccessDenied      = 1045
+	errDBAccessDenied    = 1044
+	errTableAccessDenied = 1142
+	errServerShutdown    = 1053
+	errNoSuchTable       = 1146
+	errLockWaitTimeout   = 1205
+	errDeadlock          = 1213
+	errQueryInterrupted  = 1317
+	errLockNowait        = 3572
+	errConnectionKilled  = 3169
+	errClientInteraction = 4031
+)
+
+// Number returns the server's number of an error, or 0 if it isn't the server's.
+func Number(err error) uint16 {
+	var e *mysql.MySQLError
+	if errors.As(err, &e) {
+		return e.Number
+	}
+	return 0
+}
+
+// Message returns the server's text of an error without the client's wrapping.
+func Message(err error) string {
+	var e *mysql.MySQLError
+	if errors.As(err, &e) {
+		return e.Message
+	}
+	return err.Error()
+}
+
+// Duplicate says that a row would repeat the value of a unique key.
+func Duplicate(err error) bool { return Number(err) == errDuplicate }
+
+// Contended says that the transaction lost against another one, has been rolled
+// back or must be, and may be tried again.
+func Contended(err error) bool {
+	switch Number(err) {
+	case errDeadlock, errLockWaitTimeout, errLockNowait:
+		return true
+	}
+	return false
+}
+
+// Interrupted says that the statement was withdrawn by KILL QUERY.
+func Interrupted(err error) bool { return Number(err) == errQueryInterrupted }
+
+// NoSuchTable says that a table is not there.
+func NoSuchTable(err error) bool { return Number(err) == errNoSuchTable }
+
+// ConnectionLost says that the connection broke: whether the statement was
+// executed is then unknown.
+func ConnectionLost(err error) bool {
+	if err == nil {
+		return false
+	}
+	switch Number(err) {
+	case errServerShutdown, errConnectionKilled, errClientInteraction:
+		return true
+	}
+	var network net.Error
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn) ||
+		errors.Is(err, sql.ErrConnDone) || errors.Is(err, io.EOF) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network)
+}
+
+// Unconvertible says that a value does not fit the column it is meant for.
+func Unconvertible(err error) bool {
+	switch Number(err) {
+	case 1264, 1265, 1292, 1366, 1406, 1411, 3140, 3854:
+		return true
+	}
+	return false
+}
+
+// SyntaxError says that the server does not know the statement.
+func SyntaxError(err error) bool { return Number(err) == 1064 }
+
+// Denied says that the account lacks a right.
+func Denied(err error) bool {
+	switch Number(err) {
+	case errAccessDenied, errDBAccessDenied, errTableAccessDenied, 1143, 1227, 1370:
+		return true
+	}
+	return false
+}

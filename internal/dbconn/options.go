@@ -1,0 +1,151 @@
+package dbconn
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+)
+
+// Options are what a user may say of a connection, as with MySQL's own client
+// programs: in flags, in option files, in the environment. What is not said is the zero
+// value; Over puts sources together and Config turns the whole into a Config.
+type Options struct {
+	Host   string
+	Port   int
+	Socket string
+	// Protocol is "", "tcp" or "socket". Option files can say it.
+	Protocol string
+
+	User string
+	// Password is nil where none was said; an empty one is one.
+	Password *Secret
+	// AskPassword says that a password was asked for without giving it.
+	AskPassword bool
+
+	SSLMode SSLMode
+	SSLCA   string
+	SSLCert string
+	SSLKey  string
+}
+
+// Over returns o with what it leaves open taken from the options below it.
+func (o Options) Over(below Options) Options {
+	o.Host, o.Socket = or(o.Host, below.Host), or(o.Socket, below.Socket)
+	o.Port, o.Protocol = or(o.Port, below.Port), or(o.Protocol, below.Protocol)
+	o.User = or(o.User, below.User)
+	if o.Password == nil && !o.AskPassword {
+		o.Password, o.AskPassword = below.Password, below.AskPassword
+	}
+	o.SSLMode = or(o.SSLMode, below.SSLMode)
+	o.SSLCA, o.SSLCert, o.SSLKey = or(o.SSLCA, below.SSLCA), or(o.SSLCert, below.SSLCert), or(o.SSLKey, below.SSLKey)
+	return o
+}
+
+func or[T comparable](said, below T) T {
+	var none T
+	if said == none {
+		return below
+	}
+	return said
+}
+
+// OptionsFromEnv returns what the variables say that MySQL's client programs heed.
+// They stand below everything else.
+func OptionsFromEnv(getenv func(string) string) (Options, error) {
+	o := Options{Host: getenv("MYSQL_HOST"), Socket: getenv("MYSQL_UNIX_PORT")}
+	if password := getenv("MYSQL_PWD"); password != "" {
+		secret := Secret(password)
+		o.Password = &secret
+	}
+	if port := getenv("MYSQL_TCP_PORT"); port != "" {
+		var err error
+		if o.Port, err = parsePort(port); err != nil {
+			return o, fmt.Errorf("MYSQL_TCP_PORT: %w", err)
+		}
+	}
+	return o, nil
+}
+
+func parsePort(text string) (int, error) {
+	port, err := strconv.Atoi(text)
+	if err != nil || port < 0 || port > 65535 {
+		return 0, fmt.Errorf("%q is no port (1 to 65535)", text)
+	}
+	return port, nil
+}
+
+// defaultPort is the server's.
+const defaultPort = 3306
+
+// defaultSockets are where servers put their socket: Debian's and Ubuntu's packages,
+// Red Hat's, MySQL's own, MariaDB's.
+var defaultSockets = []string{
+	"/var/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock", "/run/mysql/mysql.sock",
+}
+
+// Config decides where to connect, as whom and how, or says everything that is wrong
+// at once. notes tell of choices that may surprise.
+func (o Options) Config() (cfg Config, notes []string, err error) {
+	cfg = Config{User: o.User}
+	if cfg.User == "" {
+		cfg.User = loginName()
+	}
+	if o.Password != nil {
+		cfg.Password = *o.Password
+	}
+	var problems []error
+	if o.Port < 0 || o.Port > 65535 {
+		problems = append(problems, fmt.Errorf("port %d: it is 1 to 65535", o.Port))
+	}
+	cfg.Network, cfg.Address, notes = o.endpoint(defaultSockets)
+	if cfg.Address == "" {
+		problems = append(problems, errors.New("protocol is socket, but no socket is named and none is where servers put theirs"))
+	}
+	cfg.TLS, cfg.TLSFallback, err = o.tls(cfg.Network)
+	problems = append(problems, err)
+	return cfg, notes, errors.Join(problems...)
+}
+
+// endpoint follows the rule of MySQL's client programs: no host and "localhost" mean
+// the socket, even if a port is given; any other host means TCP, even if a socket is.
+// Where no socket is named and none is found, localhost is reached by TCP.
+func (o Options) endpoint(sockets []string) (network, address string, notes []string) {
+	local := o.Host == "" || strings.EqualFold(o.Host, "localhost")
+	port := strconv.Itoa(or(o.Port, defaultPort))
+	if !local && o.Protocol != "socket" || o.Protocol == "tcp" {
+		return "tcp", net.JoinHostPort(or(o.Host, "localhost"), port), nil
+	}
+	socket := o.Socket
+	for _, s := range sockets {
+		if socket == "" && isSocket(s) {
+			socket = s
+		}
+	}
+	switch {
+	case socket == "" && o.Protocol == "socket":
+		return "unix", "", nil
+	case socket == "":
+		return "tcp", net.JoinHostPort("localhost", port), nil
+	case o.Port != 0:
+		notes = append(notes, fmt.Sprintf("localhost means the socket %s, as with mysql; port %d is not used. "+
+			"Say --host=127.0.0.1 to use it", socket, o.Port))
+	}
+	return "unix", socket, notes
+}
+
+func isSocket(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&os.ModeSocket != 0
+}
+
+// loginName is the name of the account that this process runs as.
+func loginName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return os.Getenv("USER")
+}

@@ -1,0 +1,125 @@
+package dbconn
+
+import (
+	"context"
+	"crypto/tls"
+	"database/sql"
+	"fmt"
+	"io"
+	"log"
+	"sync"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// ProgramName marks our connections in performance_schema.session_connect_attrs.
+const ProgramName = "midstream"
+
+// Secret is a text that must not be printed.
+type Secret string
+
+// String hides the secret from every verb of package fmt.
+func (Secret) String() string { return "***" }
+
+// GoString hides the secret from %#v.
+func (Secret) GoString() string { return "***" }
+
+// Config says how to reach a server.
+type Config struct {
+	Network  string // "tcp" or "unix"
+	Address  string // host:port, or the path of a socket
+	User     string
+	Password Secret
+	TLS      *tls.Config // nil: no TLS
+	// TLSFallback goes on without TLS if the server offers none (ssl-mode PREFERRED).
+	TLSFallback bool
+}
+
+// Session variables of all our connections. The values are SQL expressions.
+// READ COMMITTED makes the SELECT of INSERT..SELECT a consistent read (decision 4).
+// lock_wait_timeout is the backstop of decision 5; its least value is 1 s.
+func baseVariables() map[string]string {
+	return map[string]string{
+		"autocommit":               "1",
+		"time_zone":                "'+00:00'",
+		"transaction_isolation":    "'READ-COMMITTED'",
+		"sql_mode":                 "'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'",
+		"lock_wait_timeout":        "1",
+		"innodb_lock_wait_timeout": "5",
+		"foreign_key_checks":       "1",
+		"unique_checks":            "1",
+	}
+}
+
+// Pool holds the connections of one run to one server.
+type Pool struct {
+	db *sql.DB
+
+	mu     sync.Mutex // guards killer
+	killer *sql.Conn  // opened beforehand: withdraws statements of sessions
+}
+
+// Open connects to the server. variables are session variables, as SQL expressions,
+// that add to or replace the usual ones.
+func Open(ctx context.Context, cfg Config, variables map[string]string) (*Pool, error) {
+	c := mysql.NewConfig()
+	c.Net, c.Addr, c.User, c.Passwd = cfg.Network, cfg.Address, cfg.User, string(cfg.Password)
+	c.TLS, c.AllowFallbackToPlaintext = cfg.TLS, cfg.TLSFallback
+	c.Timeout = 10 * time.Second
+	c.MaxAllowedPacket = 0 // ask the server
+	c.ConnectionAttributes = "program_name:" + ProgramName
+	c.Logger = log.New(io.Discard, "", 0) // what goes wrong is returned
+	c.Params = baseVariables()
+	for name, value := range variables {
+		c.Params[name] = value
+	}
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s as %s: %w", cfg.Address, cfg.User, err)
+	}
+	p := &Pool{db: sql.OpenDB(connector)}
+	p.db.SetMaxIdleConns(8)
+	if p.killer, err = p.db.Conn(ctx); err != nil {
+		p.db.Close()
+		return nil, fmt.Errorf("connect to %s as %s: %w", cfg.Address, cfg.User, err)
+	}
+	return p, nil
+}
+
+// DB serves queries whose connection does not matter.
+func (p *Pool) DB() *sql.DB { return p.db }
+
+// Close closes every connection of the pool.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.killer != nil {
+		p.killer.Close()
+		p.killer = nil
+	}
+	return p.db.Close()
+}
+
+// kill withdraws the statement that a connection runs.
+func (p *Pool) kill(id uint64) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	query := fmt.Sprintf("KILL QUERY %d", id)
+	if p.killer != nil {
+		_, err := p.killer.ExecContext(ctx, query)
+		if err == nil || !ConnectionLost(err) {
+			return err
+		}
+		p.killer.Close()
+	}
+	var err error
+	if p.killer, err = p.db.Conn(ctx); err != nil {
+		p.killer = nil
+		return err
+	}
+	_, err = p.killer.ExecContext(ctx, query)
+	return err
+}

@@ -1,0 +1,110 @@
+package dbconn
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"time"
+)
+
+// Session is one connection of its own. It is not safe for concurrent use.
+type Session struct {
+	pool *Pool
+	conn *sql.Conn
+	id   uint64
+}
+
+// Session takes a connection out of the pool and runs the setup statements on it.
+func (p *Pool) Session(ctx context.Context, setup ...string) (*Session, error) {
+	conn, err := p.db.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open session: %w", err)
+	}
+	s := &Session{pool: p, conn: conn}
+	if err := conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&s.id); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("open session: %w", err)
+	}
+	for _, statement := range setup {
+		if _, err := s.Exec(ctx, statement); err != nil {
+			s.Close()
+			return nil, fmt.Errorf("open session: %s: %w", statement, err)
+		}
+	}
+	return s, nil
+}
+
+// ID is the server's number of this connection.
+func (s *Session) ID() uint64 { return s.id }
+
+// Close ends the connection: the server rolls back and releases what it held.
+func (s *Session) Close() error {
+	// A session carries state (locks, variables); it never goes back to the pool.
+	s.conn.Raw(func(any) error { return driver.ErrBadConn })
+	return s.conn.Close()
+}
+
+// hardStop is the time that a withdrawn statement gets before the socket is closed.
+const hardStop = 5 * time.Second
+
+// Exec runs a statement. When ctx ends first the statement is withdrawn on the
+// server by KILL QUERY, and the error is the cause of ctx; a statement that was
+// done before the KILL reached it counts as done.
+func (s *Session) Exec(ctx context.Context, query string) (sql.Result, error) {
+	var result sql.Result
+	err := s.bounded(ctx, func(ctx context.Context) (err error) {
+		result, err = s.conn.ExecContext(ctx, query)
+		return err
+	})
+	return result, err
+}
+
+// Rows runs a query and hands each row to scan. It is bounded as Exec is.
+func (s *Session) Rows(ctx context.Context, query string, scan func(*sql.Rows) error) error {
+	return s.bounded(ctx, func(ctx context.Context) error {
+		rows, err := s.conn.QueryContext(ctx, query)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			if err := scan(rows); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+}
+
+func (s *Session) bounded(ctx context.Context, run func(context.Context) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	statement, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	defer abandon()
+	killed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(killed)
+		timer := time.AfterFunc(hardStop, abandon)
+		if s.pool.kill(s.id) != nil {
+			abandon()
+		}
+		<-statement.Done()
+		timer.Stop()
+	})
+	err := run(statement)
+	abandon()
+	if stop() {
+		return err
+	}
+	<-killed
+	if err == nil || Interrupted(err) {
+		// MySQL 8.0.12 may hand a late KILL to the next statement.
+		s.conn.ExecContext(context.Background(), "DO 1")
+	}
+	if err != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package ddl
+
+import (
+	"errors"
+
+	"midstream/internal/schema"
+)
+
+// ErrNotAlter says that a text is not one ALTER TABLE statement that can be carried
+// over to another table.
+var ErrNotAlter = errors.New("not one ALTER TABLE statement")
+
+// Alter is one ALTER TABLE statement, taken apart. It is a plain value.
+//
+// Names of columns are as the statement spells them. Old names are the source's,
+// new ones those of the altered table.
+type Alter struct {
+	Table   schema.Name // Schema is "" where the statement doesn't say it
+	Clauses string      // all after the table's name, byte by byte, without a final ";"
+
+	// Parsed says that the parser read the statement and agrees with the lists of
+	// columns below. Where it doesn't they come from a scan of the clauses' first words,
+	// and Unparsed says why.
+	Parsed   bool
+	Unparsed string
+	// Unknown are the first words of clauses that even the scan doesn't know.
+	Unknown []string
+
+	Renames        []Rename // CHANGE and RENAME COLUMN; also where only letter case differs
+	Added          []string // by ADD COLUMN: they carry no data, whatever the source has under the name
+	AddedIfMissing []string // by ADD COLUMN IF NOT EXISTS (MariaDB)
+	Dropped        []string
+	Modified       []string // old names of the columns that get a new definition
+	NewTypes       []string // the first word of each of those definitions, in lower case
+
+	Keys        []NewKey
+	DroppedKeys []string // by DROP INDEX and DROP CONSTRAINT; "PRIMARY" for the primary key
+	HiddenKeys  []string // made invisible
+
+	AddsPrimaryKey  bool
+	DropsPrimaryKey bool
+	AddsUnique      bool
+	AddsForeignKey  bool
+	DropsForeignKey bool
+
+	RenamesTable      bool
+	ConvertsCharset   bool   // CONVERT TO CHARACTER SET
+	OrdersRows        bool   // ORDER BY
+	Engine            string // of an ENGINE clause
+	Algorithm         string // INSTANT, INPLACE, COPY, DEFAULT
+	Lock              string // NONE, SHARED, EXCLUSIVE, DEFAULT
+	SetsComment       bool   // the table's own
+	SetsAutoIncrement bool
+
+	// PartitionOps are the partition clauses: "ADD PARTITION", "DROP PARTITION",
+	// "PARTITION BY", "REMOVE PARTITIONING", "EXCHANGE PARTITION", ...
+	PartitionOps []string
+	// TablespaceOps are "DISCARD TABLESPACE" and "IMPORT TABLESPACE".
+	TablespaceOps []string
+	// LoadOps are "SECONDARY_LOAD" and "SECONDARY_UNLOAD".
+	LoadOps []string
+
+	// Checks are the places in Clauses that name a CHECK constraint, which has another
+	// name on a copy of the table.
+	Checks []CheckRef
+}
+
+// Rename is a column that keeps its data under another name.
+type Rename struct {
+	Old string
+	New string
+}
+
+// NewKey is a key that the statement adds.
+type NewKey struct {
+	Name    string // "" where the server chooses
+	Primary bool
+	Unique  bool
+	Columns []string // new names; "" for an expression
+}
+
+// CheckRef is a place in Clauses that names a constraint, which may be a CHECK.
+type CheckRef struct {
+	Name       string
+	Start, End int // bytes in Clauses
+	Adds       bool
+}
+
+// Restore returns the statement for a table of the given name.
+func (a *Alter) Restore(table schema.Name) string {
+	return "ALTER TABLE " + table.Quoted() + " " + a.Clauses
+}
+
+// ClausesWith returns Clauses with names of constraints replaced as rename says; it
+// is asked once for every entry of Checks and returns the name unquoted.
+func (a *Alter) ClausesWith(rename func(CheckRef) string) string {
+	text, done := "", 0
+	for _, ref := range a.Checks {
+		name := rename(ref)
+		if name == ref.Name {
+			continue
+		}
+		text += a.Clauses[done:ref.Start] + schema.Quote(name)
+		done = ref.End
+	}
+	return text + a.Clauses[done:]
+}

@@ -1,0 +1,15 @@
+// Package ddl reads statements that change tables. It is the only importer of the
+// SQL parser.
+//
+// Parse takes the operator's ALTER TABLE apart twice: a scan of its tokens finds the
+// table's name, the exact text of the clauses and what each clause does by its first
+// words; the parser then reads the same text and must come to the same columns. A
+// statement that only the scan can read is not refused, for the server may well
+// understand it: it is marked (Parsed is false), and what it does to columns must be
+// checked against the table that the server made.
+//
+// Refers tells what a statement found in the binlog does to one table.
+//
+// The package does not judge: whether a clause can be carried out on a shadow is for
+// the plan to say. It knows no server and no table's columns.
+package ddl

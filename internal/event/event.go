@@ -1,0 +1,134 @@
+package event
+
+import "time"
+
+// Event is one of the types of this package.
+type Event interface{ event() }
+
+// Listener receives every event of a migration. It is called concurrently.
+type Listener func(Event)
+
+// Tee returns a listener that hands every event to each of the listeners.
+func Tee(listeners ...Listener) Listener {
+	return func(e Event) {
+		for _, l := range listeners {
+			l(e)
+		}
+	}
+}
+
+// Discard is the listener that does nothing.
+func Discard(Event) {}
+
+// Phase is a stage of a migration, in the order in which they follow each other.
+type Phase string
+
+// The phases of a migration.
+const (
+	PhaseCheck   Phase = "check"   // facts are read, the plan is made, nothing is written
+	PhaseShadow  Phase = "shadow"  // the shadow is created and altered
+	PhaseStart   Phase = "start"   // state table, start position, first heartbeat
+	PhaseCopy    Phase = "copy"    // row copy and apply
+	PhaseIndex   Phase = "index"   // deferred secondary indexes are built
+	PhaseCatchUp Phase = "catchup" // the backlog is brought down before the lock
+	PhaseCutover Phase = "cutover" // lock, drain, swap
+	PhaseCleanup Phase = "cleanup" // what the run created goes
+	PhaseDone    Phase = "done"
+)
+
+// PhaseEntered says that the migration went over to a phase.
+type PhaseEntered struct {
+	Phase Phase
+	At    time.Time
+}
+
+// Note is something that an operator should read once.
+type Note struct {
+	Text string
+	At   time.Time
+}
+
+// Progress is the state of a migration at one moment. It is emitted about twice a second.
+type Progress struct {
+	Phase      Phase
+	At         time.Time
+	Elapsed    time.Duration
+	RowsCopied int64   // rows that the row copy has written
+	RowsTotal  int64   // the server's estimate; may be wrong by tens of percent
+	Fraction   float64 // of the row copy, 0 to 1
+	CopyRate   float64 // rows a second, smoothed
+	ChunkRows  int     // rows in a chunk now
+	Workers    int     // row copy workers
+
+	Captured      int64         // changed keys read from the binlog
+	Applied       int64         // keys synced from the backlog
+	Dropped       int64         // keys above the frontier that the row copy reads anyway (law L4)
+	Merged        int64         // changes of a key that was already in the backlog
+	Backlog       int           // keys not yet applied
+	BacklogLimit  int           // the bound at which capture waits
+	ApplyRate     float64       // keys a second, smoothed
+	CaptureDelay  time.Duration // age of the last heartbeat that came back
+	BinlogRead    int64         // bytes of binlog received
+	ETA           time.Duration // until the cut-over may begin; negative: not known
+	Retries       int64         // syncs that were tried again (deadlock, lock wait, stale duplicate)
+	IndexFraction float64       // of the index build, 0 to 1, where the server tells; else 0
+}
+
+// ChunkCopied says that one chunk of the row copy is committed.
+type ChunkCopied struct {
+	Rows    int64
+	Elapsed time.Duration
+	At      time.Time
+}
+
+// Blocker is a session that holds a metadata lock that we need.
+type Blocker struct {
+	ConnectionID uint64
+	User         string
+	Host         string
+	Command      string        // as in the process list: Sleep, Query
+	Age          time.Duration // since its transaction or its statement began
+	Statement    string        // running, or the last one of an idle transaction; may be ""
+	Table        string        // schema.table whose lock it holds; "" for a snapshot (law L10)
+	Why          string        // what it stands in the way of
+}
+
+// Blocked says that the cut-over waits because sessions stand in its way.
+// It is emitted when the blockers change and at least every 10 s while they last.
+type Blocked struct {
+	Blockers []Blocker
+	Waiting  time.Duration // since the first attempt
+	At       time.Time
+}
+
+// LockAttempt is one request for the lock of the cut-over.
+type LockAttempt struct {
+	Number  int           // 1-based
+	Granted bool          //
+	Waited  time.Duration // until it was granted or withdrawn
+	At      time.Time
+}
+
+// SwapDone says that the swap happened.
+type SwapDone struct {
+	LockHeld time.Duration // from the grant of the lock to its release
+	Drained  int           // keys applied under the lock
+	Attempts int
+	At       time.Time
+}
+
+// Retry says that a sync is tried again.
+type Retry struct {
+	What  string // "chunk" or "keys"
+	Cause string // the server's error
+	At    time.Time
+}
+
+func (PhaseEntered) event() {}
+func (Note) event()         {}
+func (Progress) event()     {}
+func (ChunkCopied) event()  {}
+func (Blocked) event()      {}
+func (LockAttempt) event()  {}
+func (SwapDone) event()     {}
+func (Retry) event()        {}

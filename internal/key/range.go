@@ -1,0 +1,8 @@
+package key
+
+// Range is a half-open interval of keys in the order of the key's index:
+// From <= k < To. The zero Key stands for no bound on that side.
+type Range struct {
+	From Key
+	To   Key
+}

@@ -1,0 +1,145 @@
+package lock
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"midstream/internal/dbconn"
+	"midstream/internal/event"
+	"midstream/internal/schema"
+)
+
+// Watcher finds the sessions that hold metadata locks on the given tables.
+type Watcher struct {
+	DB     *sql.DB
+	Tables []schema.Name
+}
+
+// holder is one metadata lock; a lock that is held again is another one.
+type holder struct{ thread, event, instance uint64 }
+
+// holdersQuery lists the granted locks of other programs on the tables, and global read
+// locks. A lock of ours is known by the connection's program name.
+//
+// NB: information_schema.innodb_trx is of no use here: it holds running statements in
+// utf8mb3, so that one with an emoji in it fails the query with error 3854.
+const holdersQuery = `
+SELECT l.owner_thread_id, COALESCE(l.owner_event_id, 0), l.object_instance_begin,
+       t.processlist_id, COALESCE(t.processlist_user, ''), COALESCE(t.processlist_host, ''),
+       COALESCE(t.processlist_command, ''), COALESCE(t.processlist_time, 0),
+       COALESCE(t.processlist_info, s.sql_text, ''),
+       COALESCE(x.timer_wait, 0) DIV 1000000,
+       COALESCE(l.object_schema, ''), COALESCE(l.object_name, '')
+FROM performance_schema.metadata_locks l
+JOIN performance_schema.threads t ON t.thread_id = l.owner_thread_id
+LEFT JOIN performance_schema.events_statements_current s
+       ON s.thread_id = l.owner_thread_id AND s.nesting_event_level = 0
+LEFT JOIN performance_schema.events_transactions_current x
+       ON x.thread_id = l.owner_thread_id AND x.state = 'ACTIVE'
+WHERE l.lock_status = 'GRANTED' AND t.processlist_id IS NOT NULL
+  AND (%s OR l.object_type = 'GLOBAL' AND l.lock_type = 'SHARED')
+  AND t.processlist_id NOT IN (
+      SELECT a.processlist_id FROM performance_schema.session_connect_attrs a
+      WHERE a.attr_name = 'program_name' AND a.attr_value = '` + dbconn.ProgramName + `')`
+
+// held returns the sessions that hold a lock now, by the lock.
+func (w *Watcher) held(ctx context.Context) (map[holder]event.Blocker, error) {
+	var tables []string
+	for _, t := range w.Tables {
+		tables = append(tables, fmt.Sprintf("l.object_type = 'TABLE' AND l.object_schema = %s AND l.object_name = %s",
+			schema.Literal(t.Schema), schema.Literal(t.Table)))
+	}
+	rows, err := w.DB.QueryContext(ctx, fmt.Sprintf(holdersQuery, strings.Join(tables, " OR ")))
+	if err != nil {
+		return nil, fmt.Errorf("look for blockers: %w", err)
+	}
+	defer rows.Close()
+	held := map[holder]event.Blocker{}
+	for rows.Next() {
+		var h holder
+		var b event.Blocker
+		var seconds, micros int64
+		var object schema.Name
+		err := rows.Scan(&h.thread, &h.event, &h.instance, &b.ConnectionID, &b.User, &b.Host, &b.Command,
+			&seconds, &b.Statement, &micros, &object.Schema, &object.Table)
+		if err != nil {
+			return nil, fmt.Errorf("look for blockers: %w", err)
+		}
+		b.Age = max(time.Duration(seconds)*time.Second, time.Duration(micros)*time.Microsecond)
+		b.Table, b.Why = object.String(), "holds a metadata lock"
+		if object.Table == "" {
+			b.Table, b.Why = "", "holds a global read lock"
+		}
+		held[h] = b
+	}
+	return held, rows.Err()
+}
+
+// Blockers returns the sessions that hold a lock on one of the tables for longer than
+// the given time: a lock that comes and goes with the application's short transactions
+// is no reason not to ask. It waits for that time if there are any locks at all.
+func (w *Watcher) Blockers(ctx context.Context, longer time.Duration) ([]event.Blocker, error) {
+	first, err := w.held(ctx)
+	if err != nil || len(first) == 0 {
+		return nil, err
+	}
+	select {
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-time.After(longer):
+	}
+	second, err := w.held(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var blockers []event.Blocker
+	seen := map[uint64]bool{}
+	for h, b := range second {
+		if _, still := first[h]; still && !seen[b.ConnectionID] {
+			seen[b.ConnectionID] = true
+			blockers = append(blockers, b)
+		}
+	}
+	return blockers, nil
+}
+
+// snapshotsQuery lists transactions that may have a read view from before a moment: a
+// READ COMMITTED transaction takes a new one with each statement, and a statement that
+// is its own transaction holds a metadata lock on all it reads. Times are in picoseconds.
+const snapshotsQuery = `
+SELECT t.processlist_id, COALESCE(t.processlist_user, ''), COALESCE(t.processlist_host, ''),
+       COALESCE(t.processlist_command, ''), x.timer_wait DIV 1000000,
+       COALESCE(t.processlist_info, s.sql_text, '')
+FROM performance_schema.events_transactions_current x
+JOIN performance_schema.threads t ON t.thread_id = x.thread_id
+LEFT JOIN performance_schema.events_statements_current s
+       ON s.thread_id = x.thread_id AND s.nesting_event_level = 0
+WHERE x.state = 'ACTIVE' AND x.autocommit = 'NO'
+  AND x.isolation_level IN ('REPEATABLE READ', 'SERIALIZABLE')
+  AND t.processlist_id IS NOT NULL AND t.processlist_id <> CONNECTION_ID()
+  AND TIMESTAMPDIFF(MICROSECOND, %s, UTC_TIMESTAMP(6)) <= x.timer_wait DIV 1000000`
+
+// Snapshots returns the sessions whose transaction may read through a view from before
+// the given moment, which is a UTC_TIMESTAMP() of the server (law L10).
+func (w *Watcher) Snapshots(ctx context.Context, before string) ([]event.Blocker, error) {
+	rows, err := w.DB.QueryContext(ctx, fmt.Sprintf(snapshotsQuery, schema.Literal(before)))
+	if err != nil {
+		return nil, fmt.Errorf("look for old snapshots: %w", err)
+	}
+	defer rows.Close()
+	var blockers []event.Blocker
+	for rows.Next() {
+		var b event.Blocker
+		var age int64
+		if err := rows.Scan(&b.ConnectionID, &b.User, &b.Host, &b.Command, &age, &b.Statement); err != nil {
+			return nil, fmt.Errorf("look for old snapshots: %w", err)
+		}
+		b.Age = time.Duration(age) * time.Microsecond
+		b.Why = "its snapshot is older than the end of the row copy: after the swap it would read a part of the table"
+		blockers = append(blockers, b)
+	}
+	return blockers, rows.Err()
+}

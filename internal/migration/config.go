@@ -1,0 +1,93 @@
+package migration
+
+import (
+	"time"
+
+	"midstream/internal/apply"
+	"midstream/internal/capture"
+	"midstream/internal/cutover"
+	"midstream/internal/rowcopy"
+)
+
+// Config of a migration.
+type Config struct {
+	RowCopy rowcopy.Config
+	Apply   apply.Config
+	Capture capture.Config
+
+	// Lock bounds each attempt of the cut-over. Wait defaults to 250 ms, Work to 250 ms.
+	Lock cutover.Budget
+	// Backoff is the wait after the first failed attempt; it doubles up to 10 s.
+	// Defaults to 250 ms.
+	Backoff time.Duration
+	// CatchUp is the most keys in the backlog with which the lock is asked for.
+	// Defaults to 1,000.
+	CatchUp int
+	// BacklogLimit is the number of keys at which capture waits. Defaults to 1,000,000.
+	BacklogLimit int
+
+	// Indexes says when secondary indexes are built. Defaults to DeferAuto.
+	Indexes DeferIndexes
+	// OldSnapshots says what the swap does about transactions that would read a part of
+	// the new table (law L10). Defaults to SnapshotsWait.
+	OldSnapshots OldSnapshots
+	// DropOld drops the former source after the swap.
+	DropOld bool
+
+	// ApplyAhead applies keys above the frontier instead of dropping them, and
+	// KeepRepeats syncs a key once for each of its changes: to measure what the two
+	// rules are worth.
+	ApplyAhead  bool
+	KeepRepeats bool
+}
+
+// DeferIndexes says when secondary indexes of the shadow are built.
+type DeferIndexes string
+
+// The ways to build secondary indexes.
+const (
+	// DeferAuto builds them after the row copy if no replica is attached, which would
+	// stand still while it repeats the statement, and the table is not tiny.
+	DeferAuto  DeferIndexes = "auto"
+	DeferYes   DeferIndexes = "yes"
+	DeferNever DeferIndexes = "no"
+)
+
+// OldSnapshots says what to do about read views from before the end of the row copy.
+type OldSnapshots string
+
+// The ways to deal with old snapshots.
+const (
+	SnapshotsWait   OldSnapshots = "wait"
+	SnapshotsIgnore OldSnapshots = "ignore"
+)
+
+// WithDefaults returns the config with defaults for what is not set.
+func (c Config) WithDefaults() Config {
+	c.RowCopy, c.Apply, c.Capture = c.RowCopy.WithDefaults(), c.Apply.WithDefaults(), c.Capture.WithDefaults()
+	if c.Lock.Wait <= 0 {
+		c.Lock.Wait = 250 * time.Millisecond
+	}
+	if c.Lock.Work <= 0 {
+		c.Lock.Work = 250 * time.Millisecond
+	}
+	if c.Backoff <= 0 {
+		c.Backoff = 250 * time.Millisecond
+	}
+	if c.CatchUp <= 0 {
+		c.CatchUp = 1000
+	}
+	if c.BacklogLimit <= 0 {
+		c.BacklogLimit = 1_000_000
+	}
+	if c.Indexes == "" {
+		c.Indexes = DeferAuto
+	}
+	if c.OldSnapshots == "" {
+		c.OldSnapshots = SnapshotsWait
+	}
+	return c
+}
+
+// deferLeast is the number of rows below which building indexes later gains nothing.
+const deferLeast = 10_000

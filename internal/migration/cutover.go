@@ -1,0 +1,186 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"midstream/internal/apply"
+	"midstream/internal/backlog"
+	"midstream/internal/capture"
+	"midstream/internal/cutover"
+	"midstream/internal/dbconn"
+	"midstream/internal/event"
+	"midstream/internal/lock"
+	"midstream/internal/schema"
+)
+
+// maxBackoff bounds the wait between two attempts of the cut-over.
+const maxBackoff = 10 * time.Second
+
+// cutOver brings the backlog down, waits until nobody stands in the way, and tries to
+// swap until it is done. Apply goes on but for the attempts themselves.
+func (r *run) cutOver(ctx context.Context) error {
+	r.enter(event.PhaseCatchUp)
+	if err := r.shadow.Analyze(ctx, r.pool); err != nil {
+		return err
+	}
+	if err := r.shadow.Unmark(ctx, r.pool); err != nil {
+		return err
+	}
+	w := &waiting{run: r, since: time.Now(), watcher: &lock.Watcher{
+		DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name, r.shadow.Name}}}
+	backoff := r.cfg.Backoff
+	for number := 1; ; number++ {
+		if err := w.clear(ctx); err != nil {
+			return err
+		}
+		r.enter(event.PhaseCutover)
+		swap, err := r.attempt(ctx)
+		r.emit(event.LockAttempt{Number: number, Granted: !errors.Is(err, cutover.ErrNotGranted), Waited: swap.Waited, At: time.Now()})
+		if err == nil {
+			r.made.swapped = true
+			r.swap = event.SwapDone{LockHeld: swap.Held, Drained: swap.Drained, Attempts: number, At: time.Now()}
+			r.emit(r.swap)
+			return nil
+		}
+		if !again(err) {
+			r.made.keep = errors.Is(err, cutover.ErrUnknown)
+			return fmt.Errorf("cut-over: %w", err)
+		}
+		r.enter(event.PhaseCatchUp)
+		r.note(fmt.Sprintf("attempt %d to cut over: %v; nothing has happened, trying again in %s", number, err, backoff))
+		if err := sleep(ctx, backoff); err != nil {
+			return err
+		}
+		backoff = min(2*backoff, maxBackoff)
+	}
+}
+
+// again says that a failed attempt left everything as it was.
+func again(err error) bool {
+	return errors.Is(err, cutover.ErrNotGranted) || errors.Is(err, cutover.ErrOverrun) || errors.Is(err, cutover.ErrNotDrained)
+}
+
+// attempt is one attempt, while apply holds still.
+func (r *run) attempt(ctx context.Context) (cutover.Swap, error) {
+	definition, next := schema.SplitAutoIncrement(r.plan.Source.Create)
+	tables := cutover.Tables{
+		Source: r.plan.Source.Name, Shadow: r.shadow.Name, Old: r.plan.Names.Old,
+		RenameUnderLock: r.plan.Server.RenameUnderLock,
+		AutoIncrement:   next > 0 || r.plan.Source.AutoIncrement > 0 || hasCounter(r.shadow.Table),
+		Definition:      definition,
+	}
+	r.apply.stop()
+	swap, err := cutover.Attempt(ctx, r.pool, tables, r.cfg.Lock, r.spec.Setup(),
+		&drain{capture: r.capture, applier: r.apply.applier, backlog: r.backlog})
+	if err != nil && again(err) && ctx.Err() == nil {
+		r.apply.start(r.apply.ctx, r.apply.fail)
+	}
+	return swap, err
+}
+
+func hasCounter(t *schema.Table) bool {
+	for _, c := range t.Columns {
+		if c.AutoIncrement {
+			return true
+		}
+	}
+	return false
+}
+
+// drain is the engine's part of the work under the lock.
+type drain struct {
+	capture *capture.Capture
+	applier *apply.Applier
+	backlog *backlog.Backlog
+}
+
+func (d *drain) Received(ctx context.Context) error { return d.capture.Fence(ctx) }
+
+func (d *drain) Empty(ctx context.Context, session *dbconn.Session) (drained, left int, err error) {
+	d.capture.RevealAll()
+	drained, err = d.applier.Drain(ctx, session)
+	return drained, d.backlog.Len() + d.capture.Prepared(), err
+}
+
+func (d *drain) Sealed() { d.capture.Stop() }
+
+// waiting is the time before the swap in which somebody or something is in its way.
+type waiting struct {
+	run     *run
+	watcher *lock.Watcher
+	since   time.Time
+
+	snapshotsGone bool
+	told          time.Time
+	toldOf        string
+}
+
+// tellAgain is how often the operator is told of blockers that stay.
+const tellAgain = 10 * time.Second
+
+// clear waits until the backlog is small and neither a blocker nor an old snapshot is
+// in the way.
+func (w *waiting) clear(ctx context.Context) error {
+	for {
+		blockers, err := w.blockers(ctx)
+		if err != nil {
+			return err
+		}
+		if len(blockers) == 0 && w.run.caughtUp() {
+			return nil
+		}
+		w.tell(blockers)
+		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *run) caughtUp() bool {
+	return r.backlog.Len() <= r.cfg.CatchUp && r.capture.Delay() < r.cfg.Lock.Work && r.capture.Prepared() == 0
+}
+
+func (w *waiting) blockers(ctx context.Context) ([]event.Blocker, error) {
+	if w.run.cfg.OldSnapshots == SnapshotsWait && !w.snapshotsGone {
+		old, err := w.watcher.Snapshots(ctx, w.run.copyEnd)
+		if err != nil || len(old) > 0 {
+			return old, err
+		}
+		w.snapshotsGone = true // views from before the copy's end do not come back
+	}
+	if !w.run.plan.Server.MetadataLocks {
+		return nil, nil // they can't be seen on this server; the budget bounds what they do
+	}
+	return w.watcher.Blockers(ctx, w.run.cfg.Lock.Wait/2)
+}
+
+// tell emits the blockers when they change, and again while they stay.
+func (w *waiting) tell(blockers []event.Blocker) {
+	if len(blockers) == 0 {
+		w.toldOf = ""
+		return
+	}
+	var ids string
+	for _, b := range blockers {
+		ids += fmt.Sprint(b.ConnectionID, " ")
+	}
+	if ids == w.toldOf && time.Since(w.told) < tellAgain {
+		return
+	}
+	w.told, w.toldOf = time.Now(), ids
+	w.run.emit(event.Blocked{Blockers: blockers, Waiting: time.Since(w.since), At: time.Now()})
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,152 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"midstream/internal/cutover"
+	"midstream/internal/dbconn"
+	"midstream/internal/event"
+)
+
+// The errors that end a run, besides those of the stages. After each of them the
+// source is untouched.
+var (
+	// ErrClaimed says that another run works on the table.
+	ErrClaimed = errors.New("another run of midstream works on this table")
+	// ErrSourceChanged says that the source was altered, renamed, truncated or dropped
+	// while the run went on. Start anew.
+	ErrSourceChanged = errors.New("the source was changed by a statement")
+	// ErrStatementFormat says that a session wrote to the source in STATEMENT format:
+	// the keys that it touched are not known. Start anew, once that session writes ROW.
+	ErrStatementFormat = errors.New("the source was written in STATEMENT format")
+	// ErrLeftovers says that what the run created could not all be removed.
+	ErrLeftovers = errors.New("not everything could be removed")
+)
+
+// Failure is the error of Run: what failed, what is left on the server, and what to do.
+type Failure struct {
+	Phase event.Phase
+	Err   error
+	Left  string // what is left on the server
+	Next  string // what to do
+	// Swapped says that the shadow had taken the source's place before the error.
+	Swapped bool
+}
+
+// Error returns one line: phase, cause, what is left, what to do.
+func (f *Failure) Error() string {
+	return fmt.Sprintf("%s: %v. %s %s", f.Phase, f.Err, f.Left, f.Next)
+}
+
+// Unwrap returns the cause.
+func (f *Failure) Unwrap() error { return f.Err }
+
+// conclude turns an error into a *Failure.
+func (r *run) conclude(err error) error {
+	if err == nil {
+		r.enter(event.PhaseDone)
+		return nil
+	}
+	f := &Failure{Phase: r.phase, Err: err, Swapped: r.made.swapped}
+	source := r.plan.Source.Name
+	switch {
+	case errors.Is(err, cutover.ErrUnknown):
+		f.Left = fmt.Sprintf("%s is either as it was or swapped; %s, %s and %s were left alone.",
+			source, r.plan.Names.Shadow, r.plan.Names.Old, r.plan.Names.State)
+		f.Next = "Look which of them exist: if the shadow is gone and the old table is there, the swap happened."
+	case errors.Is(err, ErrLeftovers):
+		f.Left = fmt.Sprintf("Left on the server: %s.", strings.Join(r.leftovers(), ", "))
+		f.Next = fmt.Sprintf("Remove it with: midstream cleanup %s", source)
+		if !r.made.swapped {
+			f.Left = fmt.Sprintf("%s is untouched. ", source) + f.Left
+		}
+	default:
+		f.Left = fmt.Sprintf("%s is untouched and nothing is left on the server.", source)
+		f.Next = "Run the same command again once the cause is removed."
+	}
+	return f
+}
+
+// leftovers names what the run created and could not remove.
+func (r *run) leftovers() []string {
+	var names []string
+	if r.made.shadow {
+		names = append(names, r.plan.Names.Shadow.String())
+	}
+	if r.made.state {
+		names = append(names, r.plan.Names.State.String())
+	}
+	return names
+}
+
+// cleanUp removes what the run created, whatever has happened before; it does not end
+// with the run's context.
+func (r *run) cleanUp() error {
+	if r.made.keep {
+		return nil
+	}
+	if r.made.swapped {
+		r.enter(event.PhaseCleanup)
+		r.made.shadow = false // it is the table now
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var failed error
+	if r.made.shadow {
+		if err := retryBriefly(ctx, func() error {
+			return r.shadow.Drop(ctx, r.pool)
+		}); err != nil {
+			failed = errors.Join(failed, err)
+		} else {
+			r.made.shadow = false
+		}
+	}
+	if r.made.state {
+		if err := retryBriefly(ctx, func() error { return r.dropState(ctx) }); err != nil {
+			failed = errors.Join(failed, err)
+		} else {
+			r.made.state = false
+		}
+	}
+	if r.made.swapped && r.cfg.DropOld {
+		failed = errors.Join(failed, r.dropOld(ctx))
+	}
+	if failed != nil {
+		return fmt.Errorf("%w: %w", ErrLeftovers, failed)
+	}
+	return nil
+}
+
+// retryBriefly tries again while a statement of ours that was withdrawn still holds
+// its lock, or the connection must be opened anew.
+func retryBriefly(ctx context.Context, try func() error) error {
+	for {
+		err := try()
+		if err == nil || !dbconn.Contended(err) && !dbconn.ConnectionLost(err) {
+			return err
+		}
+		if sleep(ctx, 200*time.Millisecond) != nil {
+			return err
+		}
+	}
+}
+
+func (r *run) dropState(ctx context.Context) error {
+	session, err := r.pool.Session(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	return r.store.Drop(ctx, session)
+}
+
+func (r *run) dropOld(ctx context.Context) error {
+	if _, err := r.pool.DB().ExecContext(ctx, "DROP TABLE "+r.plan.Names.Old.Quoted()); err != nil {
+		return fmt.Errorf("drop old table %s: %w", r.plan.Names.Old, err)
+	}
+	return nil
+}

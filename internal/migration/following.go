@@ -1,0 +1,127 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"midstream/internal/apply"
+	"midstream/internal/checkpoint"
+	"midstream/internal/dbconn"
+)
+
+// errFinished ends the background work when the story has come to its end.
+var errFinished = errors.New("finished")
+
+// following runs the story while the changes of the source are captured and applied.
+// When one of these fails the story's context ends with its error.
+func (r *run) following(ctx context.Context, story func(ctx context.Context) error) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	var background sync.WaitGroup
+	spawn := func(work func(context.Context) error) {
+		background.Go(func() {
+			if err := work(ctx); err != nil {
+				stop(err) // the first cause counts
+			}
+		})
+	}
+	spawn(r.capture.Run)
+	spawn(r.capture.Beats)
+	spawn(r.checkpoints)
+	r.apply.start(ctx, stop)
+
+	err := story(ctx)
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause // the story ended because of it
+	}
+	stop(errFinished)
+	r.apply.stop()
+	background.Wait()
+	r.beats.close()
+	return err
+}
+
+// applying is apply in the background, which can be held still.
+type applying struct {
+	applier *apply.Applier
+
+	ctx  context.Context // of the work that apply belongs to
+	fail context.CancelCauseFunc
+	halt context.CancelFunc
+	done chan struct{}
+}
+
+func (a *applying) start(ctx context.Context, fail context.CancelCauseFunc) {
+	a.ctx, a.fail = ctx, fail
+	running, halt := context.WithCancel(ctx)
+	a.halt, a.done = halt, make(chan struct{})
+	go func() {
+		defer close(a.done)
+		if err := a.applier.Run(running); err != nil && running.Err() == nil {
+			fail(err)
+		}
+	}()
+}
+
+// stop returns when no sync is in flight. It may be called again.
+func (a *applying) stop() {
+	a.halt()
+	<-a.done
+}
+
+// without runs work while apply holds still.
+func (a *applying) without(ctx context.Context, work func() error) error {
+	a.stop()
+	err := work()
+	if ctx.Err() == nil {
+		a.start(a.ctx, a.fail)
+	}
+	return err
+}
+
+// beater commits heartbeats through a connection of its own, which it opens again when
+// it is lost.
+type beater struct {
+	pool    *dbconn.Pool
+	store   *checkpoint.Store
+	session *dbconn.Session
+}
+
+func (b *beater) close() {
+	if b.session != nil {
+		b.session.Close()
+	}
+}
+
+// beatTries is the number of tries of one heartbeat.
+const beatTries = 5
+
+func (b *beater) beat(ctx context.Context, n uint64) error {
+	var err error
+	for try := range beatTries {
+		if b.session == nil {
+			if b.session, err = b.pool.Session(ctx); err != nil {
+				b.session = nil
+			}
+		}
+		if b.session != nil {
+			if err = b.store.Beat(ctx, b.session, n); err == nil {
+				return nil
+			}
+			if dbconn.ConnectionLost(err) {
+				b.session.Close()
+				b.session = nil
+			}
+		}
+		if !dbconn.ConnectionLost(err) && !dbconn.Contended(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(time.Duration(try+1) * 200 * time.Millisecond):
+		}
+	}
+	return err
+}

@@ -1,0 +1,256 @@
+package migration_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"midstream/internal/binlog"
+	"midstream/internal/dbconn"
+	"midstream/internal/ddl"
+	"midstream/internal/event"
+	"midstream/internal/ledger"
+	"midstream/internal/migration"
+	"midstream/internal/mysqltest"
+	"midstream/internal/plan"
+	"midstream/internal/schema"
+)
+
+func TestMain(m *testing.M) { mysqltest.Main(m) }
+
+// versions are the servers that the engine is tested on.
+var versions = []string{"9.7", "8.0"}
+
+// bench is one test's server, database and what the run told.
+type bench struct {
+	*testing.T
+	server *mysqltest.Instance
+	db     *sql.DB
+	schema string
+	cfg    migration.Config
+	told   *told
+}
+
+// setup gives a test a database of its own.
+func setup(t *testing.T, version string) *bench {
+	t.Helper()
+	server := mysqltest.Server(t, version)
+	db, name := mysqltest.Database(t, server)
+	return &bench{T: t, server: server, db: db, schema: name, told: newTold()}
+}
+
+// onEach runs a test on every version.
+func onEach(t *testing.T, test func(b *bench)) {
+	for _, v := range versions {
+		t.Run(v, func(t *testing.T) { test(setup(t, v)) })
+	}
+}
+
+func (b *bench) ctx() context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
+	b.Cleanup(cancel)
+	return ctx
+}
+
+// exec runs statements; each may be formatted with the schema's name as %[1]s.
+func (b *bench) exec(statements ...string) {
+	b.Helper()
+	for _, s := range statements {
+		if _, err := b.db.ExecContext(b.ctx(), s); err != nil {
+			b.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// value reads one value as text.
+func (b *bench) value(query string) string {
+	b.Helper()
+	var v sql.NullString
+	if err := b.db.QueryRowContext(b.ctx(), query).Scan(&v); err != nil {
+		b.Fatalf("%s: %v", query, err)
+	}
+	return v.String
+}
+
+// conn is a connection of its own.
+func (b *bench) conn() *sql.Conn {
+	b.Helper()
+	c, err := b.db.Conn(b.ctx())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { c.Close() })
+	return c
+}
+
+// plan makes the plan of an ALTER of table t.
+func (b *bench) plan(pool *dbconn.Pool, clauses string, options plan.Options) (*plan.Plan, error) {
+	b.Helper()
+	name := schema.Name{Schema: b.schema, Table: "t"}
+	alter, err := ddl.Parse("ALTER TABLE " + name.Quoted() + " " + clauses)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := plan.Gather(b.ctx(), pool.DB(), name)
+	if err != nil {
+		return nil, err
+	}
+	table, err := schema.Load(b.ctx(), pool.DB(), name)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Make(facts, table, alter, options)
+}
+
+// migrate runs an ALTER of table t to its end.
+func (b *bench) migrate(ctx context.Context, clauses string, listeners ...event.Listener) (migration.Result, error) {
+	b.Helper()
+	pool, err := dbconn.Open(ctx, dbconn.Config{
+		Network: "tcp", Address: b.server.Address, User: b.server.User, Password: dbconn.Secret(b.server.Password)}, nil)
+	if err != nil {
+		return migration.Result{}, err
+	}
+	defer pool.Close()
+	p, err := b.plan(pool, clauses, plan.Options{})
+	if err != nil {
+		return migration.Result{}, err
+	}
+	server := binlog.Server{Network: "tcp", Address: b.server.Address, User: b.server.User, Password: b.server.Password}
+	return migration.New(pool, server, p, b.cfg, event.Tee(append(listeners, b.told.listen)...)).Run(ctx)
+}
+
+// mustMigrate is migrate for tests that expect it to succeed.
+func (b *bench) mustMigrate(clauses string, listeners ...event.Listener) migration.Result {
+	b.Helper()
+	result, err := b.migrate(b.ctx(), clauses, listeners...)
+	if err != nil {
+		b.Fatalf("ALTER TABLE t %s: %v", clauses, err)
+	}
+	return result
+}
+
+// ledger makes table t with that many rows, and its writer.
+func (b *bench) ledger(profile ledger.Profile, rows int, opts ledger.Options) *ledger.Ledger {
+	b.Helper()
+	opts.Number = dbconn.Number
+	l, err := ledger.New(b.db, b.schema+".t", profile, opts)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := l.Create(b.ctx()); err != nil {
+		b.Fatal(err)
+	}
+	if err := l.Seed(b.ctx(), rows, nil); err != nil {
+		b.Fatal(err)
+	}
+	return l
+}
+
+// start starts a ledger's writers; the test fails if they can't be stopped cleanly.
+func (b *bench) start(l *ledger.Ledger) {
+	b.Helper()
+	if err := l.Start(context.Background()); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { l.Stop() })
+}
+
+// settle stops the writers and compares the table with the ledger: the law of laws.
+func (b *bench) settle(l *ledger.Ledger) {
+	b.Helper()
+	if err := l.Stop(); err != nil {
+		b.Errorf("writer: %v", err)
+	}
+	proof, err := l.Compare(b.ctx())
+	if err != nil {
+		b.Fatal(err)
+	}
+	if !proof.Equal() {
+		b.Errorf("table differs from the ledger: %s", proof)
+	}
+}
+
+// told remembers the events of a run and lets a test wait for one.
+type told struct {
+	mu      sync.Mutex
+	events  []event.Event
+	changed chan struct{}
+}
+
+func newTold() *told { return &told{changed: make(chan struct{})} }
+
+func (t *told) listen(e event.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.events = append(t.events, e)
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
+
+// wait blocks until an event satisfies the condition, looking at all since the start.
+func (t *told) wait(ctx context.Context, what string, is func(event.Event) bool) (event.Event, error) {
+	seen := 0
+	for {
+		t.mu.Lock()
+		events, changed := t.events, t.changed
+		t.mu.Unlock()
+		for ; seen < len(events); seen++ {
+			if is(events[seen]) {
+				return events[seen], nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for %s: %w", what, ctx.Err())
+		case <-changed:
+		}
+	}
+}
+
+func entered(p event.Phase) func(event.Event) bool {
+	return func(e event.Event) bool {
+		entered, is := e.(event.PhaseEntered)
+		return is && entered.Phase == p
+	}
+}
+
+// awaited fails the test where the event doesn't come.
+func (b *bench) awaited(what string, is func(event.Event) bool) event.Event {
+	b.Helper()
+	e, err := b.told.wait(b.ctx(), what, is)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return e
+}
+
+// running is a migration in the background.
+type running struct {
+	done   chan struct{}
+	result migration.Result
+	err    error
+}
+
+// background starts a migration and returns at once.
+func (b *bench) background(ctx context.Context, clauses string, listeners ...event.Listener) *running {
+	b.Helper()
+	r := &running{done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		r.result, r.err = b.migrate(ctx, clauses, listeners...)
+	}()
+	b.Cleanup(func() { <-r.done })
+	return r
+}
+
+func (r *running) wait(b *bench) migration.Result {
+	b.Helper()
+	<-r.done
+	if r.err != nil {
+		b.Fatal(r.err)
+	}
+	return r.result
+}

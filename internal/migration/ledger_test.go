@@ -1,0 +1,97 @@
+package migration_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"midstream/internal/event"
+	"midstream/internal/ledger"
+)
+
+// alter is a change that every profile's table allows: a column and an index come.
+const alter = "ADD COLUMN added VARCHAR(40) NOT NULL DEFAULT 'x', ADD INDEX added (added)"
+
+// TestLedgerSurvives runs a change under a writer at full speed, for every kind of key.
+func TestLedgerSurvives(t *testing.T) {
+	for _, version := range versions {
+		for _, profile := range ledger.Profiles() {
+			t.Run(version+"/"+profile.Name, func(t *testing.T) {
+				b := setup(t, version)
+				l := b.ledger(profile, 20_000, ledger.Options{})
+				b.cfg.RowCopy.MaxRows = 500 // many chunks, so that changes meet them
+				b.start(l)
+				result := b.mustMigrate(alter)
+				b.settle(l)
+				if result.Captured == 0 {
+					t.Error("no change was captured: the writer did not write")
+				}
+			})
+		}
+	}
+}
+
+// TestLedgerSurvivesSizes covers tables of a few rows and of none.
+func TestLedgerSurvivesSizes(t *testing.T) {
+	onEach(t, func(b *bench) {
+		for _, rows := range []int{0, 1, 3} {
+			l := b.ledger(ledger.Int(), rows, ledger.Options{Writers: 2})
+			b.start(l)
+			b.mustMigrate(alter)
+			b.settle(l)
+			b.exec("DROP TABLE "+b.schema+".t", "DROP TABLE "+b.schema+".t_old")
+		}
+	})
+}
+
+// TestLedgerSurvivesHotRows has 90 % of the writes on 20 rows.
+func TestLedgerSurvivesHotRows(t *testing.T) {
+	onEach(t, func(b *bench) {
+		l := b.ledger(ledger.Int(), 20_000, ledger.Options{HotRows: 20, HotShare: 90})
+		b.cfg.RowCopy.MaxRows = 500
+		b.start(l)
+		result := b.mustMigrate(alter)
+		b.settle(l)
+		if result.Merged == 0 {
+			b.Error("no changes were merged")
+		}
+	})
+}
+
+// TestLedgerSurvivesHugeTransactions has transactions that touch 100,000 rows, with a
+// backlog that holds a tenth of that.
+func TestLedgerSurvivesHugeTransactions(t *testing.T) {
+	onEach(t, func(b *bench) {
+		mix := ledger.DefaultMix()
+		mix[ledger.OpHuge] = 1
+		l := b.ledger(ledger.Int(), 200_000, ledger.Options{Writers: 2, Mix: mix, HugeRows: 100_000})
+		b.cfg.BacklogLimit = 10_000
+		b.cfg.RowCopy.MaxRows = 2000
+		b.start(l)
+		r := b.background(b.ctx(), alter)
+		// Meanwhile two of them are made for certain.
+		b.awaited("row copy", entered(event.PhaseCopy))
+		for range 2 {
+			if err := l.Do(context.Background(), ledger.OpHuge); err != nil {
+				b.Error(err)
+			}
+		}
+		time.AfterFunc(20*time.Second, func() { l.Pause(context.Background()) })
+		r.wait(b)
+		l.Resume()
+		b.settle(l)
+	})
+}
+
+// TestLedgerSurvivesSwitches runs without the rules that save work: the result must not
+// depend on them.
+func TestLedgerSurvivesSwitches(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.cfg.ApplyAhead, b.cfg.KeepRepeats = true, true
+		b.cfg.RowCopy.MaxRows = 500
+		l := b.ledger(ledger.ThreeUnique(), 10_000, ledger.Options{})
+		b.start(l)
+		b.mustMigrate(alter)
+		b.settle(l)
+	})
+}

@@ -1,0 +1,142 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"midstream/internal/binlog"
+	"midstream/internal/capture"
+	"midstream/internal/checkpoint"
+	"midstream/internal/dbconn"
+	"midstream/internal/event"
+	"midstream/internal/plan"
+)
+
+// Migration is one run of one plan.
+type Migration struct {
+	pool   *dbconn.Pool
+	binlog binlog.Server
+	plan   *plan.Plan
+	cfg    Config
+	emit   event.Listener
+}
+
+// New returns a migration. The pool and the binlog server are the same server's.
+func New(pool *dbconn.Pool, server binlog.Server, p *plan.Plan, cfg Config, emit event.Listener) *Migration {
+	return &Migration{pool: pool, binlog: server, plan: p, cfg: cfg.WithDefaults(), emit: emit}
+}
+
+// Result is what a finished run did.
+type Result struct {
+	Elapsed    time.Duration
+	Copy       time.Duration // of the row copy
+	Index      time.Duration // of the build of deferred indexes
+	RowsCopied int64
+	Captured   int64 // changes
+	Applied    int64 // keys
+	Dropped    int64 // keys ahead of the row copy
+	Merged     int64 // changes of a key that was in the backlog already
+	Retries    int64
+	Attempts   int           // for the lock of the cut-over
+	LockHeld   time.Duration // from its grant to its release
+	Drained    int           // keys applied under it
+	BinlogRead int64         // bytes
+	Old        string        // the former source; "" if it was dropped
+}
+
+// Run carries the plan to its end: the shadow takes the source's place, or the source
+// is as it was. It blocks until then, and may be called once.
+//
+// Order is the proof. The start position is read and a heartbeat committed before the
+// first row is read (L1), so that every change which the row copy does not see is in
+// the capture. A changed key waits for a chunk that may have read its row before (L2)
+// and for its own visibility (L3); ahead of the row copy it needs nothing (L4). Under
+// the lock a last heartbeat comes back, the backlog is emptied, and only then the
+// tables are swapped (L6).
+//
+// The error is a *Failure, which says what is left on the server.
+func (m *Migration) Run(ctx context.Context) (Result, error) {
+	r := &run{Migration: m, started: time.Now()}
+	err := r.claimed(ctx, func() error {
+		defer r.progress()()
+		if err := r.prepareShadow(ctx); err != nil {
+			return err
+		}
+		if err := r.startPosition(ctx); err != nil {
+			return err
+		}
+		return r.following(ctx, func(ctx context.Context) error {
+			if err := r.copyRows(ctx); err != nil {
+				return err
+			}
+			if err := r.buildIndexes(ctx); err != nil {
+				return err
+			}
+			return r.cutOver(ctx)
+		})
+	})
+	return r.result(), r.conclude(err)
+}
+
+// claimed runs the story while this run holds the advisory lock of the source, so that
+// no other run works on it.
+func (r *run) claimed(ctx context.Context, story func() error) error {
+	r.enter(event.PhaseCheck)
+	claim, err := claim(ctx, r.pool, r.plan.Source.Name)
+	if err != nil {
+		return err
+	}
+	defer claim.release()
+	return errors.Join(story(), r.cleanUp())
+}
+
+// prepareShadow creates the state table and the shadow, and derives from the shadow
+// that the server made what is synced with what.
+func (r *run) prepareShadow(ctx context.Context) error {
+	r.enter(event.PhaseShadow)
+	r.store = checkpoint.New(r.plan.Names.State, r.plan.Source.Name)
+	if err := r.createState(ctx); err != nil {
+		return err
+	}
+	return r.createShadow(ctx)
+}
+
+// startPosition is law L1: the position first, then a heartbeat, then (in copyRows) rows.
+func (r *run) startPosition(ctx context.Context) error {
+	r.enter(event.PhaseStart)
+	start, err := capture.CurrentPosition(ctx, r.pool.DB())
+	if err != nil {
+		return err
+	}
+	r.connectCapture(start)
+	if err := r.capture.Beat(ctx); err != nil {
+		return fmt.Errorf("first heartbeat: %w", err)
+	}
+	return r.awaitPreparedXA(ctx)
+}
+
+// copyRows syncs every row once while apply goes on.
+func (r *run) copyRows(ctx context.Context) error {
+	r.enter(event.PhaseCopy)
+	started := time.Now()
+	if err := r.copier.Run(ctx); err != nil {
+		return err
+	}
+	r.timing.copy = time.Since(started)
+	return r.noteCopyEnd(ctx)
+}
+
+// buildIndexes builds what was left for later. Changes are captured meanwhile, and applied
+// afterwards.
+func (r *run) buildIndexes(ctx context.Context) error {
+	if len(r.shadow.Deferred) == 0 {
+		return nil
+	}
+	r.enter(event.PhaseIndex)
+	started := time.Now()
+	err := r.apply.without(ctx, func() error { return r.shadow.BuildIndexes(ctx, r.pool) })
+	r.timing.index = time.Since(started)
+	return err
+}

@@ -1,0 +1,153 @@
+package migration
+
+import (
+	"context"
+	"time"
+
+	"midstream/internal/checkpoint"
+	"midstream/internal/event"
+)
+
+// progressEvery is the time between two event.Progress.
+const progressEvery = 500 * time.Millisecond
+
+// progress emits the state of the run until the returned function is called.
+func (r *run) progress() (stop func()) {
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(progressEvery)
+		defer ticker.Stop()
+		var before event.Progress
+		for {
+			select {
+			case <-quit:
+				r.emit(r.snapshot(before))
+				return
+			case <-ticker.C:
+				before = r.snapshot(before)
+				r.emit(before)
+			}
+		}
+	}()
+	return func() {
+		close(quit)
+		<-done
+	}
+}
+
+// snapshot is the state now; rates are smoothed with those before.
+func (r *run) snapshot(before event.Progress) event.Progress {
+	now := time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := event.Progress{
+		Phase: r.phase, At: now, Elapsed: now.Sub(r.started),
+		RowsTotal: r.plan.Source.Rows, BacklogLimit: r.cfg.BacklogLimit, ETA: -1,
+	}
+	if r.copier == nil {
+		return p
+	}
+	counts := r.backlog.Counts()
+	p.RowsCopied, p.ChunkRows, p.Workers = r.copier.Rows(), r.copier.ChunkRows(), r.copier.Workers()
+	p.Captured, p.Applied, p.Dropped, p.Merged = counts.Added, counts.Synced, counts.Dropped, counts.Merged
+	p.Backlog, p.Retries = r.backlog.Len(), r.retries.Load()
+	if r.capture != nil {
+		p.CaptureDelay, p.BinlogRead = r.capture.Delay(), r.capture.BytesRead()
+	}
+	r.estimate(&p, before)
+	return p
+}
+
+// smoothing is the weight of the newest half second in a rate.
+const smoothing = 0.2
+
+func (r *run) estimate(p *event.Progress, before event.Progress) {
+	if seconds := p.At.Sub(before.At).Seconds(); !before.At.IsZero() && seconds > 0 {
+		p.CopyRate = smooth(before.CopyRate, float64(p.RowsCopied-before.RowsCopied)/seconds)
+		p.ApplyRate = smooth(before.ApplyRate, float64(p.Applied-before.Applied)/seconds)
+	}
+	if r.tracker.Complete() {
+		p.Fraction, p.ETA = 1, 0
+		if p.ApplyRate > 0 {
+			p.ETA = time.Duration(float64(p.Backlog) / p.ApplyRate * float64(time.Second))
+		}
+		return
+	}
+	// The server's estimate of the number of rows may be too low.
+	total := max(p.RowsTotal, p.RowsCopied+int64(p.ChunkRows))
+	p.RowsTotal = total
+	if total > 0 {
+		p.Fraction = min(0.999, float64(p.RowsCopied)/float64(total))
+	}
+	if p.CopyRate > 0 {
+		p.ETA = time.Duration(float64(total-p.RowsCopied) / p.CopyRate * float64(time.Second))
+	}
+}
+
+func smooth(before, now float64) float64 {
+	if before == 0 {
+		return now
+	}
+	return before + smoothing*(now-before)
+}
+
+// checkpointEvery is the time between two checkpoints.
+const checkpointEvery = 5 * time.Second
+
+// checkpoints writes the state of the run to the server now and then.
+func (r *run) checkpoints(ctx context.Context) error {
+	ticker := time.NewTicker(checkpointEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if err := r.checkpoint(ctx); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+}
+
+func (r *run) checkpoint(ctx context.Context) error {
+	session, err := r.pool.Session(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	// The position before the ranges: a range that is finished in between is then one
+	// that the position does not know of, never the other way round (law L5).
+	position := r.capture.SafePosition()
+	r.mu.Lock()
+	phase := r.phase
+	r.mu.Unlock()
+	return r.store.Save(ctx, session, checkpoint.Checkpoint{
+		Version: checkpoint.Version, Phase: string(phase), Copied: checkpoint.Ranges(r.tracker.Copied()),
+		Position: position.String(), ServerUUID: r.plan.Server.UUID,
+	})
+}
+
+// result sums the run up.
+func (r *run) result() Result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	result := Result{
+		Elapsed: time.Since(r.started), Copy: r.timing.copy, Index: r.timing.index, Retries: r.retries.Load(),
+		Attempts: r.swap.Attempts, LockHeld: r.swap.LockHeld, Drained: r.swap.Drained,
+	}
+	if r.copier != nil {
+		result.RowsCopied = r.copier.Rows()
+		counts := r.backlog.Counts()
+		result.Captured, result.Applied = counts.Added, counts.Synced
+		result.Dropped, result.Merged = counts.Dropped, counts.Merged
+	}
+	if r.capture != nil {
+		result.BinlogRead = r.capture.BytesRead()
+	}
+	if r.made.swapped && !r.cfg.DropOld {
+		result.Old = r.plan.Names.Old.String()
+	}
+	return result
+}

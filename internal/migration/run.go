@@ -1,0 +1,261 @@
+package migration
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"midstream/internal/apply"
+	"midstream/internal/backlog"
+	"midstream/internal/binlog"
+	"midstream/internal/capture"
+	"midstream/internal/checkpoint"
+	"midstream/internal/dbconn"
+	"midstream/internal/ddl"
+	"midstream/internal/event"
+	"midstream/internal/frontier"
+	"midstream/internal/plan"
+	"midstream/internal/rowcopy"
+	"midstream/internal/rowsync"
+	"midstream/internal/shadow"
+)
+
+// run is the state of Run. Its fields are set in the order of the phases; progress
+// reads them under mu.
+type run struct {
+	*Migration
+	started time.Time
+
+	store  *checkpoint.Store
+	shadow *shadow.Shadow
+	made   made
+	beats  *beater
+
+	mu      sync.Mutex
+	phase   event.Phase
+	spec    *rowsync.Spec
+	tracker *frontier.Tracker
+	backlog *backlog.Backlog
+	capture *capture.Capture
+	copier  *rowcopy.Copier
+	apply   *applying
+
+	retries atomic.Int64
+	timing  struct{ copy, index time.Duration }
+	copyEnd string // UTC_TIMESTAMP(6) of the server when the row copy ended
+	swap    event.SwapDone
+}
+
+// made says what this run has created on the server, and so may drop (law L8).
+type made struct {
+	state, shadow bool
+	swapped       bool
+	keep          bool // nothing may be dropped: the outcome of the swap is not known
+}
+
+func (r *run) enter(p event.Phase) {
+	r.mu.Lock()
+	r.phase = p
+	r.mu.Unlock()
+	r.emit(event.PhaseEntered{Phase: p, At: time.Now()})
+}
+
+func (r *run) note(text string) { r.emit(event.Note{Text: text, At: time.Now()}) }
+
+// retried counts the retries on their way to the listener.
+func (r *run) retried(e event.Event) {
+	if _, is := e.(event.Retry); is {
+		r.retries.Add(1)
+	}
+	r.emit(e)
+}
+
+func (r *run) createState(ctx context.Context) error {
+	session, err := r.pool.Session(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	if err := r.store.Create(ctx, session); err != nil {
+		return err
+	}
+	r.made.state = true
+	return nil
+}
+
+func (r *run) createShadow(ctx context.Context) error {
+	var err error
+	r.shadow, err = shadow.Create(ctx, r.pool, r.plan.Source, r.plan.Names.Shadow, r.plan.ClausesFor)
+	r.made.shadow = r.shadow != nil
+	if err != nil {
+		return err
+	}
+	now, err := r.clocks(ctx)
+	if err != nil {
+		return err
+	}
+	spec, err := specOf(r.plan, r.shadow.Table, now)
+	if err != nil {
+		return err
+	}
+	r.assemble(spec)
+	if !r.defers() {
+		return nil
+	}
+	return r.shadow.Defer(ctx, r.pool, r.shadow.Deferrable(spec.ShadowIndex))
+}
+
+// clocks reads the time at which the ALTER began, by the server's clock.
+func (r *run) clocks(ctx context.Context) (clocks, error) {
+	var now clocks
+	session, err := r.pool.Session(ctx, "SET SESSION time_zone = @@GLOBAL.time_zone")
+	if err != nil {
+		return now, err
+	}
+	defer session.Close()
+	err = session.Rows(ctx, "SELECT CAST(NOW(6) AS CHAR), CAST(UTC_TIMESTAMP(6) AS CHAR)", func(rows *sql.Rows) error {
+		return rows.Scan(&now.server, &now.utc)
+	})
+	if err != nil {
+		return now, fmt.Errorf("read the server's clock: %w", err)
+	}
+	return now, nil
+}
+
+// defers decides whether secondary indexes are left for later.
+func (r *run) defers() bool {
+	switch r.cfg.Indexes {
+	case DeferYes:
+		return true
+	case DeferNever:
+		return false
+	}
+	return r.plan.Server.Replicas == 0 && r.plan.Source.Rows >= deferLeast
+}
+
+// assemble puts together what the stages work with.
+func (r *run) assemble(spec *rowsync.Spec) {
+	syncer := rowsync.New(spec, r.retried)
+	tracker := frontier.New(spec.Key)
+	log := backlog.New(backlog.Config{
+		Limit: r.cfg.BacklogLimit, Workers: r.cfg.Apply.Workers, Partition: spec.Key.Partition,
+		KeepAhead: r.cfg.ApplyAhead, KeepRepeats: r.cfg.KeepRepeats,
+	}, tracker)
+	gate := func(context.Context) error { return nil }
+	copier := rowcopy.New(r.cfg.RowCopy, rowcopy.Deps{
+		Pool: r.pool, Spec: spec, Syncer: syncer, Tracker: tracker, Ended: log.Wake, Emit: r.emit,
+		Gate: gate, RowBytes: rowBytes(r.plan), Fresh: spec.Key.Ordered() && !r.cfg.ApplyAhead,
+	})
+	applier := apply.New(r.cfg.Apply, apply.Deps{
+		Pool: r.pool, Spec: spec, Syncer: syncer, Backlog: log, Gate: gate,
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.spec, r.tracker, r.backlog, r.copier = spec, tracker, log, copier
+	r.apply = &applying{applier: applier}
+}
+
+func rowBytes(p *plan.Plan) int64 {
+	if p.Source.Rows <= 0 {
+		return 0
+	}
+	return p.Source.DataBytes / p.Source.Rows
+}
+
+// connectCapture makes the capture that will read from a position on.
+func (r *run) connectCapture(start binlog.Position) {
+	source := r.plan.Source
+	var columns []int
+	for _, part := range r.plan.Key.Parts {
+		columns = append(columns, part.Column.Ordinal)
+	}
+	reader := binlog.NewReader(r.binlog, []binlog.Watch{
+		{Table: source.Name, Columns: columns, ColumnCount: len(source.Columns)},
+		{Table: r.store.Name(), Columns: []int{checkpoint.BeatColumn}, ColumnCount: checkpoint.ColumnCount},
+	})
+	r.beats = &beater{pool: r.pool, store: r.store}
+	c := capture.New(r.cfg.Capture, capture.Deps{
+		Reader: reader, Key: r.spec.Key, Backlog: r.backlog, Beat: r.beats.beat, Statement: r.judge,
+	}, start)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.capture = c
+}
+
+// judge ends the migration when a statement in the binlog makes its work void.
+func (r *run) judge(database, sql string) error {
+	switch ddl.Refers(sql, database, r.plan.Source.Name) {
+	case ddl.Changes:
+		return fmt.Errorf("%w: %s", ErrSourceChanged, shortened(sql))
+	case ddl.Writes:
+		return fmt.Errorf("%w: %s", ErrStatementFormat, shortened(sql))
+	case ddl.Unknown:
+		return fmt.Errorf("%w, by a statement that can't be read: %s", ErrSourceChanged, shortened(sql))
+	}
+	return nil
+}
+
+func shortened(sql string) string {
+	const most = 200
+	if len(sql) > most {
+		return sql[:most] + "..."
+	}
+	return sql
+}
+
+// awaitPreparedXA waits for the end of the XA transactions whose rows stand in the
+// binlog before the start position: their XA COMMIT comes later, but brings no rows,
+// so that the first row may be read only afterwards (laws L1, L3).
+func (r *run) awaitPreparedXA(ctx context.Context) error {
+	before, err := capture.PreparedXA(ctx, r.pool.DB())
+	if err != nil {
+		if dbconn.Denied(err) {
+			r.note("prepared XA transactions can't be listed (XA_RECOVER_ADMIN is missing): " +
+				"make sure that none is prepared while the run starts")
+			return nil
+		}
+		return err
+	}
+	for told := false; len(before) > 0; told = true {
+		if !told {
+			r.note(fmt.Sprintf("waiting for %d XA transactions that were prepared before the start", len(before)))
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(100 * time.Millisecond):
+		}
+		now, err := capture.PreparedXA(ctx, r.pool.DB())
+		if err != nil {
+			return err
+		}
+		before = common(before, now)
+	}
+	return nil
+}
+
+func common(a, b []string) []string {
+	in := map[string]bool{}
+	for _, s := range b {
+		in[s] = true
+	}
+	var both []string
+	for _, s := range a {
+		if in[s] {
+			both = append(both, s)
+		}
+	}
+	return both
+}
+
+// noteCopyEnd remembers, by the server's clock, when the last row was copied (law L10).
+func (r *run) noteCopyEnd(ctx context.Context) error {
+	err := r.pool.DB().QueryRowContext(ctx, "SELECT CAST(UTC_TIMESTAMP(6) AS CHAR)").Scan(&r.copyEnd)
+	if err != nil {
+		return fmt.Errorf("read the server's clock: %w", err)
+	}
+	return nil
+}

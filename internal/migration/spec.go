@@ -1,0 +1,169 @@
+package migration
+
+import (
+	"fmt"
+	"strings"
+
+	"midstream/internal/key"
+	"midstream/internal/plan"
+	"midstream/internal/rowsync"
+	"midstream/internal/schema"
+)
+
+// clocks are one moment in the server's own time zone and in UTC.
+type clocks struct{ server, utc string }
+
+// specOf derives what is synced with what from the plan and the shadow that the server
+// made.
+func specOf(p *plan.Plan, shadow *schema.Table, now clocks) (*rowsync.Spec, error) {
+	columns, err := p.Columns(shadow)
+	if err != nil {
+		return nil, err
+	}
+	codec, err := key.NewCodec(p.Key.Parts)
+	if err != nil {
+		return nil, fmt.Errorf("key %s of %s: %w", p.Key.Name, p.Source.Name, err)
+	}
+	spec := &rowsync.Spec{
+		Source: p.Source.Name, Shadow: shadow.Name,
+		Key: codec, ShadowKey: columns.Key, SourceIndex: p.Key.Name, ShadowIndex: columns.KeyIndex,
+		KeyChanged: columns.KeyChanged(),
+		Locking:    locking(p),
+	}
+	from := map[string]string{}
+	for _, m := range columns.Mappings {
+		spec.ServerZone = spec.ServerZone || m.ZoneSensitive
+		spec.Columns = append(spec.Columns, rowsync.Column{Shadow: m.Shadow, Expr: schema.Quote(m.Source)})
+		from[strings.ToLower(m.Shadow)] = m.Source
+	}
+	for _, fill := range columns.Fills {
+		spec.Columns = append(spec.Columns, rowsync.Column{Shadow: fill.Shadow, Expr: fill.Expr})
+		from[strings.ToLower(fill.Shadow)] = ""
+	}
+	if spec.ServerZone {
+		if err := checkZone(p); err != nil {
+			return nil, err
+		}
+		now.utc = now.server
+	}
+	spec.Columns = append(spec.Columns, beginnings(shadow, from, now)...)
+	spec.Unique = uniqueKeys(p.Source, shadow, columns.Mappings, from)
+	return spec, nil
+}
+
+// checkZone refuses a key that can't be followed while the sessions are in the server's
+// time zone: a TIMESTAMP key comes out of the binlog in UTC, and an hour of every autumn
+// stands for two in a zone with summer time.
+func checkZone(p *plan.Plan) error {
+	for _, part := range p.Key.Parts {
+		if part.Column.DataType == "timestamp" {
+			return fmt.Errorf("%w: the ALTER converts between TIMESTAMP and other types, which depends on the time zone, "+
+				"and the key %s has the TIMESTAMP column %s, which must be read in UTC: choose another key with --key",
+				plan.ErrRefused, p.Key.Name, part.Column.Name)
+		}
+	}
+	return nil
+}
+
+// beginnings gives new columns with DEFAULT CURRENT_TIMESTAMP the time at which the run
+// began, as a native ALTER does: left to the server every row would get the time of its
+// last sync.
+func beginnings(shadow *schema.Table, named map[string]string, now clocks) []rowsync.Column {
+	var columns []rowsync.Column
+	for _, c := range shadow.Columns {
+		if _, is := named[strings.ToLower(c.Name)]; is || c.Generated != schema.NotGenerated ||
+			!strings.HasPrefix(strings.ToUpper(c.Default), "CURRENT_TIMESTAMP") {
+			continue
+		}
+		text := now.server
+		if c.DataType == "timestamp" {
+			text = now.utc
+		}
+		text = text[:len("2006-01-02 15:04:05")] + (text[len("2006-01-02 15:04:05"):])[:fractionLength(c.Fraction)]
+		columns = append(columns, rowsync.Column{Shadow: c.Name, Expr: schema.Literal(text)})
+	}
+	return columns
+}
+
+// fractionLength is the length of a fraction with its point.
+func fractionLength(digits int) int {
+	if digits == 0 {
+		return 0
+	}
+	return 1 + digits
+}
+
+// locking is the clause that makes the SELECT side wait for changes which stand in the
+// binlog but are not yet visible, on a server whose engine commits in another order.
+func locking(p *plan.Plan) string {
+	switch {
+	case p.Server.CommitOrder:
+		return ""
+	case p.Server.Version.AtLeast(8, 0, 1) && !p.Server.Version.MariaDB:
+		return " FOR SHARE"
+	}
+	return " LOCK IN SHARE MODE"
+}
+
+// uniqueKeys lists the unique keys of the shadow whose values the source has: all their
+// parts are plain columns that are taken from the source.
+func uniqueKeys(source, shadow *schema.Table, mappings []plan.Mapping, from map[string]string) []rowsync.UniqueKey {
+	same := map[string]string{} // source column to shadow column, where no value changes
+	for _, m := range mappings {
+		if m.Change == plan.Same {
+			same[strings.ToLower(m.Source)] = strings.ToLower(m.Shadow)
+		}
+	}
+	var keys []rowsync.UniqueKey
+	for _, k := range shadow.Keys {
+		if !k.Unique {
+			continue
+		}
+		u := rowsync.UniqueKey{Name: k.Name}
+		for _, part := range k.Parts {
+			column, ok := shadow.Column(part.Column)
+			source, mapped := from[strings.ToLower(part.Column)]
+			if !ok || !mapped || source == "" {
+				break
+			}
+			u.Parts = append(u.Parts, rowsync.UniquePart{
+				Shadow: part.Of(schema.Quote(column.Name)),
+				Source: part.Of(inCollation(schema.Quote(source), column)),
+			})
+		}
+		if len(u.Parts) == len(k.Parts) {
+			u.Enforced = enforced(source, k, same)
+			keys = append(keys, u)
+		}
+	}
+	return keys
+}
+
+// enforced says that a unique key of the source covers no more than the shadow's key,
+// over columns whose values do not change: two rows of the source never have the same
+// value of it at one time.
+func enforced(source *schema.Table, shadowKey schema.Key, same map[string]string) bool {
+	parts := map[string]schema.KeyPart{}
+	for _, part := range shadowKey.Parts {
+		parts[strings.ToLower(part.Column)] = part
+	}
+	for _, k := range source.Keys {
+		covered := k.Unique
+		for _, part := range k.Parts {
+			other, in := parts[same[strings.ToLower(part.Column)]]
+			covered = covered && in && part.Expression == "" && part.Prefix == other.Prefix
+		}
+		if covered {
+			return true
+		}
+	}
+	return false
+}
+
+// inCollation has the source's value compare as the shadow's column does.
+func inCollation(expr string, column schema.Column) string {
+	if column.Charset == "" || column.Charset == "binary" {
+		return expr
+	}
+	return fmt.Sprintf("CONVERT(%s USING %s) COLLATE %s", expr, column.Charset, column.Collation)
+}

@@ -1,0 +1,88 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"midstream/internal/schema"
+)
+
+// integers are the integer types.
+var integers = []string{"tinyint", "smallint", "mediumint", "int", "bigint", "year"}
+
+// changeOf says whether values compare in the new type as they do in the old one. In
+// doubt it answers Converted.
+func changeOf(from, to schema.Column) Change {
+	switch f, t := family(from), family(to); {
+	case f != t:
+		return changeOfFamily(f, t, from.DataType)
+	case f == "decimal":
+		if to.Scale >= from.Scale {
+			return Same
+		}
+	case f == "float":
+		if from.DataType == to.DataType || to.DataType == "double" {
+			return Same
+		}
+	case f == "string":
+		return changeOfString(from, to)
+	case f == "enum", f == "set":
+		n := len(from.Members)
+		if from.Charset == to.Charset && from.Collation == to.Collation &&
+			len(to.Members) >= n && slices.Equal(to.Members[:n], from.Members) {
+			return Same // members are followed by their numbers
+		}
+	case f == "binary":
+		if to.Length == from.Length {
+			return Same // another length pads with other zeros
+		}
+	case f == "bit", f == "timestamp", f == "datetime", f == "time":
+		if to.Fraction >= from.Fraction {
+			return Same
+		}
+	case f == to.DataType, f == "integer", f == "varbinary":
+		return Same
+	}
+	return Converted
+}
+
+// family groups types whose values compare with each other as they are.
+func family(c schema.Column) string {
+	switch {
+	case slices.Contains(integers, c.DataType):
+		return "integer"
+	case c.DataType == "double", c.DataType == "float":
+		return "float"
+	case c.DataType == "varbinary", strings.HasSuffix(c.DataType, "blob"):
+		return "varbinary"
+	case c.DataType == "char", c.DataType == "varchar", strings.HasSuffix(c.DataType, "text"):
+		return "string"
+	}
+	return c.DataType
+}
+
+// changeOfFamily knows the few changes of family that keep values and order.
+func changeOfFamily(from, to, old string) Change {
+	switch {
+	case from == "integer" && to == "decimal" && old != "year":
+		return Same
+	case from == "date" && to == "datetime":
+		return Same
+	}
+	return Converted
+}
+
+func changeOfString(from, to schema.Column) Change {
+	if from.Charset != to.Charset || from.Collation != to.Collation {
+		return Reordered
+	}
+	if from.DataType != "char" && to.DataType == "char" && noPad(from.Collation) {
+		return Converted // CHAR loses trailing blanks, which count in this collation
+	}
+	return Same
+}
+
+// noPad says that trailing blanks count when strings are compared.
+func noPad(collation string) bool {
+	return strings.Contains(collation, "_0900_") || strings.Contains(collation, "nopad") || collation == "binary"
+}

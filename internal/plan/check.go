@@ -1,0 +1,169 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The codes of risks about the server.
+const (
+	CodeVersion      Code = "version"
+	CodeLogBin       Code = "log-bin"
+	CodeBinlogFormat Code = "binlog-format"
+	CodeBinlogFilter Code = "binlog-filter"
+	CodeCommitOrder  Code = "commit-order"
+	CodeReadOnly     Code = "read-only"
+	CodeReplica      Code = "replica"
+	CodeCluster      Code = "cluster"
+	CodeMDL          Code = "metadata-locks"
+)
+
+// checkServer looks at what the server is and how it logs.
+func (c *checker) checkServer() {
+	f := c.facts
+	if !f.Version.AtLeast(5, 7, 0) {
+		c.block(CodeVersion, f.Version.String()+" is too old", "MySQL 5.7 is the oldest server that is supported", "")
+	}
+	if f.Version.MariaDB {
+		c.warn(CodeVersion, f.Version.String()+" is not proven yet", "only MySQL is tested", "")
+	}
+	c.checkBinlog()
+	c.checkWritable()
+	if !f.PerformanceSchema {
+		c.warn(CodeMDL, "performance_schema is OFF", "sessions that block the cut-over can't be named", "")
+	} else if !f.MDLInstrument {
+		c.warn(CodeMDL, "performance_schema doesn't record metadata locks",
+			"sessions that block the cut-over can't be named",
+			"UPDATE performance_schema.setup_instruments SET enabled = 'YES' WHERE name = 'wait/lock/metadata/sql/mdl'")
+	}
+}
+
+func (c *checker) checkBinlog() {
+	f, schema := c.facts, c.table.Name.Schema
+	if !f.LogBin {
+		c.block(CodeLogBin, "the server writes no binlog (log_bin is OFF)", "changes are read from it",
+			"Start the server with log_bin, or give another server of the topology")
+		return
+	}
+	if f.BinlogFormat != "ROW" {
+		c.block(CodeBinlogFormat, "binlog_format is "+f.BinlogFormat, "statements in the binlog don't tell which rows they changed",
+			"SET GLOBAL binlog_format = 'ROW', then let the applications connect anew")
+	}
+	if len(f.BinlogDoDB) > 0 && !contains(f.BinlogDoDB, schema) || contains(f.BinlogSkipDB, schema) {
+		c.block(CodeBinlogFilter, "the binlog leaves out schema "+schema+" (binlog_do_db, binlog_ignore_db)",
+			"changes of the table would not be seen", "Start the server without that filter")
+	}
+	if !f.CommitOrder {
+		c.warn(CodeCommitOrder, "binlog_order_commits is OFF",
+			"rows are read with FOR SHARE, so that a sync waits for transactions that change its rows",
+			"SET GLOBAL binlog_order_commits = ON")
+	}
+}
+
+func (c *checker) checkWritable() {
+	f := c.facts
+	if f.ReadOnly || f.SuperReadOnly {
+		c.block(CodeReadOnly, "the server is read-only", "it looks like a replica, and nothing can be written",
+			"Connect to the primary")
+	}
+	if f.IsReplica {
+		if f.LogReplicaUpdates {
+			c.warn(CodeReplica, "this server is a replica of another one",
+				"its table would differ from the primary's", "")
+		} else {
+			c.block(CodeReplica, "this server is a replica and doesn't log what it replicates (log_replica_updates is OFF)",
+				"those changes would not be seen", "Connect to the primary")
+		}
+	}
+	if f.Galera || f.MultiPrimary {
+		c.block(CodeCluster, "the server is one of several that take writes",
+			"a table lock holds on one of them only, so that no cut-over is safe",
+			"Change to a single primary, or run the ALTER natively")
+	}
+}
+
+// CodeGrants is the code of missing privileges.
+const CodeGrants Code = "grants"
+
+// The privileges that a run needs. TRIGGER and PROCESS are for looking: without
+// TRIGGER the server shows no triggers, as if there were none.
+var (
+	onTables = []string{"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "INDEX", "TRIGGER"}
+	onSchema = []string{"LOCK TABLES"} // the server grants it on schemas only
+	// forConversion is needed where keys must be converted before the shadow is searched.
+	forConversion = "CREATE TEMPORARY TABLES"
+	onServer      = []string{"REPLICATION SLAVE", "REPLICATION CLIENT", "PROCESS"}
+	// watched are the tables of performance_schema that tell who holds a lock.
+	watched = []string{"metadata_locks", "threads"}
+)
+
+// checkGrants finds all privileges that are missing and the statements that give them.
+func (c *checker) checkGrants(chosen candidate) {
+	g, name := &c.facts.Grants, c.table.Name
+	tables := []string{name.Table}
+	for _, n := range c.names.All() {
+		tables = append(tables, n.Table)
+	}
+	var missing []string
+	for _, p := range onTables {
+		if slices.ContainsFunc(tables, func(t string) bool { return !g.On(p, name.Schema, t) }) {
+			missing = append(missing, p)
+		}
+	}
+	wanted := onSchema
+	if chosen.changed || len(c.alter.Unknown) > 0 {
+		wanted = append(slices.Clone(wanted), forConversion)
+	}
+	for _, p := range wanted {
+		if !g.On(p, name.Schema, "") {
+			missing = append(missing, p)
+		}
+	}
+	c.missing(missing, grantSchema(name.Schema, g.LiteralNames)+".*",
+		"the table, its shadow and the swap need them")
+
+	missing = nil
+	for _, p := range onServer {
+		super := p == "REPLICATION CLIENT" && g.Global("SUPER")
+		if !g.Global(p) && !super {
+			missing = append(missing, p)
+		}
+	}
+	c.missing(missing, "*.*", "the binlog and the list of transactions are read with them")
+
+	if c.facts.PerformanceSchema && slices.ContainsFunc(watched, func(t string) bool {
+		return !g.On("SELECT", "performance_schema", t)
+	}) {
+		c.missing([]string{"SELECT"}, grantSchema("performance_schema", g.LiteralNames)+".*",
+			"sessions that block the cut-over are found there")
+	}
+}
+
+// missing blocks for privileges on one object, with the statement that gives them.
+func (c *checker) missing(privileges []string, object, why string) {
+	if len(privileges) == 0 {
+		return
+	}
+	c.block(CodeGrants, fmt.Sprintf("account %s lacks %s on %s", c.facts.User, strings.Join(privileges, ", "), object),
+		why, fmt.Sprintf("GRANT %s ON %s TO %s", strings.Join(privileges, ", "), object, account(c.facts.User)))
+}
+
+// grantSchema quotes a schema for GRANT, where _ and % are wildcards.
+func grantSchema(name string, literal bool) string {
+	name = strings.ReplaceAll(name, "`", "``")
+	if !literal {
+		name = strings.NewReplacer("_", `\_`, "%", `\%`, `\`, `\\`).Replace(name)
+	}
+	return "`" + name + "`"
+}
+
+// account quotes CURRENT_USER(): the host is what follows the last @.
+func account(user string) string {
+	name, host := user, "%"
+	if i := strings.LastIndexByte(user, '@'); i >= 0 {
+		name, host = user[:i], user[i+1:]
+	}
+	quote := func(s string) string { return "'" + strings.NewReplacer("'", "''", `\`, `\\`).Replace(s) + "'" }
+	return quote(name) + "@" + quote(host)
+}

@@ -1,0 +1,129 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The codes of risks about the ALTER.
+const (
+	CodeOtherTable   Code = "other-table"
+	CodeRenamesTable Code = "renames-table"
+	CodePartition    Code = "partition"
+	CodeTablespace   Code = "tablespace"
+	CodeSecondary    Code = "secondary-engine"
+	CodeOrderBy      Code = "order-by"
+	CodeUnique       Code = "unique"
+	CodeUnparsed     Code = "unparsed"
+	CodeColumn       Code = "column"
+	CodeMap          Code = "map"
+	CodeNoPrimary    Code = "no-primary-key"
+	CodeAlgorithm    Code = "algorithm"
+)
+
+// nativePartition are the partition clauses that move, remove or read rows, which a
+// shadow doesn't have yet: on it they would do nothing, and the rows would stay.
+var nativePartition = []string{"DROP PARTITION", "TRUNCATE PARTITION", "EXCHANGE PARTITION", "DISCARD PARTITION",
+	"IMPORT PARTITION", "CONVERT PARTITION", "ANALYZE PARTITION", "CHECK PARTITION", "OPTIMIZE PARTITION",
+	"REPAIR PARTITION", "REBUILD PARTITION"}
+
+// checkAlter looks at what the statement asks for.
+func (c *checker) checkAlter() {
+	a := c.alter
+	if a.Table.Table != "" && (!strings.EqualFold(a.Table.Table, c.table.Name.Table) ||
+		a.Table.Schema != "" && !strings.EqualFold(a.Table.Schema, c.table.Name.Schema)) {
+		c.block(CodeOtherTable, "the ALTER is for "+a.Table.String(), "the table is "+c.table.Name.String(), "")
+	}
+	c.checkNative()
+	if a.RenamesTable {
+		c.block(CodeRenamesTable, "the ALTER renames the table", "the run ends with a rename of its own",
+			"Leave the clause out, and rename natively: that takes no time")
+	}
+	if a.AddsForeignKey {
+		c.block(CodeForeignKey, "the ALTER adds a foreign key", "a shadow can't carry foreign keys yet",
+			"Leave the clause out, or run it natively with foreign_key_checks = 0")
+	}
+	if a.Engine != "" && !strings.EqualFold(a.Engine, "InnoDB") {
+		c.block(CodeEngine, "the ALTER changes the engine to "+a.Engine,
+			"only InnoDB has the transactions that keep the shadow equal to the table", "Run the ALTER natively")
+	}
+	c.noteAlter()
+	c.checkColumns()
+}
+
+// checkNative refuses what must be done on the table itself.
+func (c *checker) checkNative() {
+	const fix = "Run it natively: ALTER TABLE"
+	for _, op := range c.alter.PartitionOps {
+		if slices.Contains(nativePartition, op) {
+			c.block(CodePartition, "the ALTER has "+op,
+				"the shadow's rows come later, so that it would have no effect on them", fix)
+		}
+	}
+	for _, op := range c.alter.TablespaceOps {
+		c.block(CodeTablespace, "the ALTER has "+op, "it works on the file of the table itself", fix)
+	}
+	for _, op := range c.alter.LoadOps {
+		c.block(CodeSecondary, "the ALTER has "+op, "it doesn't change the table", fix)
+	}
+}
+
+// noteAlter tells what is worth knowing and forbids nothing.
+func (c *checker) noteAlter() {
+	a := c.alter
+	if !a.Parsed {
+		c.warn(CodeUnparsed, "the ALTER can't be read whole ("+a.Unparsed+")",
+			"which column continues which is taken from the table that the server makes", "")
+	}
+	if a.OrdersRows {
+		c.warn(CodeOrderBy, "the ALTER has ORDER BY", "rows of an InnoDB table lie in the order of its primary key", "")
+	}
+	if a.AddsUnique || a.AddsPrimaryKey {
+		c.warn(CodeUnique, "the ALTER adds a unique key", "the run stops at the first duplicate, with the table untouched", "")
+	}
+	if a.DropsPrimaryKey && !a.AddsPrimaryKey {
+		c.warn(CodeNoPrimary, "the ALTER leaves the table without a primary key",
+			"replicas then search whole tables for each row that changes", "")
+	}
+	if a.Algorithm == "INSTANT" {
+		c.warn(CodeAlgorithm, "ALGORITHM=INSTANT is asked of the shadow only", "the table is built anew all the same",
+			"Run the ALTER natively if the server takes it")
+	}
+}
+
+// checkColumns finds columns that the statement names and the table lacks, or has
+// already. MariaDB's IF EXISTS makes that legal there.
+func (c *checker) checkColumns() {
+	a, t := c.alter, c.table
+	for _, fresh := range slices.Sorted(maps.Keys(c.options.Map)) {
+		old := c.options.Map[fresh]
+		if _, ok := t.Column(old); !ok && old != "" {
+			c.block(CodeMap, fmt.Sprintf("--map %s=%s: the table has no column %s", old, fresh, old), "", "")
+		}
+	}
+	for _, name := range twice(a) {
+		c.block(CodeColumn, "the ALTER changes column "+name+" by two clauses", "it isn't clear which of them the server follows", "Say it in one clause")
+	}
+	if !a.Parsed || c.facts.Version.MariaDB {
+		return
+	}
+	named := slices.Concat(a.Dropped, a.Modified)
+	for _, r := range a.Renames {
+		if !slices.Contains(a.Modified, r.Old) {
+			named = append(named, r.Old)
+		}
+	}
+	for _, name := range named {
+		if _, ok := t.Column(name); !ok {
+			c.block(CodeColumn, "the ALTER names column "+name, "the table has none of that name", "")
+		}
+	}
+	m := mapper{source: t, alter: a}
+	for _, name := range a.Added {
+		if _, ok := t.Column(name); ok && !m.moved(name) {
+			c.block(CodeColumn, "the ALTER adds column "+name, "the table has one of that name", "")
+		}
+	}
+}

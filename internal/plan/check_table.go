@@ -1,0 +1,89 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/schema"
+)
+
+// The codes of risks about the table and the names of artefacts.
+const (
+	CodeSystemSchema Code = "system-schema"
+	CodeArtefact     Code = "artefact"
+	CodeEngine       Code = "engine"
+	CodeForeignKey   Code = "foreign-key"
+	CodeReferenced   Code = "referenced"
+	CodeTrigger      Code = "trigger"
+	CodeLeftover     Code = "leftover"
+	CodeNameTaken    Code = "name-taken"
+	CodeNoKey        Code = "no-key"
+)
+
+var systemSchemas = []string{"mysql", "sys", "information_schema", "performance_schema"}
+
+// checkTable looks at the table itself.
+func (c *checker) checkTable() {
+	t := c.table
+	native := "Run the ALTER natively"
+	if contains(systemSchemas, t.Name.Schema) {
+		c.block(CodeSystemSchema, t.Name.Schema+" is the server's own schema", "", "")
+	}
+	if schema.Marked(t.Comment) {
+		c.block(CodeArtefact, fmt.Sprintf("the table is an artefact of Midstream (its comment is %q)", t.Comment),
+			"it belongs to another run", "")
+	}
+	if !strings.EqualFold(t.Engine, "InnoDB") {
+		c.block(CodeEngine, "the table's engine is "+t.Engine, "only InnoDB has transactions and row locks", native)
+	}
+	for _, fk := range t.ForeignKeys {
+		c.block(CodeForeignKey, fmt.Sprintf("foreign key %s refers to %s", fk.Constraint, fk.Parent),
+			"a shadow can't carry the table's own foreign keys yet", native)
+	}
+	for _, fk := range slices.Concat(t.ReferencedBy, c.unseen()) {
+		if fk.Child != t.Name {
+			c.block(CodeReferenced, fmt.Sprintf("foreign key %s of %s refers to the table", fk.Constraint, fk.Child),
+				"at the swap it would follow the old table", native)
+		}
+	}
+	if n := len(t.Triggers); n > 0 {
+		c.block(CodeTrigger, fmt.Sprintf("the table has %s: %s", count(n, "trigger"), strings.Join(t.Triggers, ", ")),
+			"triggers can't be carried over to the new table yet", native)
+	}
+}
+
+// unseen returns the foreign keys that only InnoDB told of.
+func (c *checker) unseen() []schema.ForeignKey {
+	var fks []schema.ForeignKey
+	for _, fk := range c.facts.Referencing {
+		if !slices.Contains(c.table.ReferencedBy, fk) {
+			fks = append(fks, fk)
+		}
+	}
+	return fks
+}
+
+// checkNames looks whether the names of artefacts are free.
+func (c *checker) checkNames() {
+	var ours []string
+	for _, taken := range c.facts.Taken {
+		if !slices.Contains(c.names.All(), taken.Name) && c.facts.LowerCaseTableNames == 0 {
+			continue // another letter case is another table
+		}
+		switch {
+		case schema.MarkedFor(taken.Comment, c.table.Name):
+			ours = append(ours, taken.Name.Table)
+		case schema.Marked(taken.Comment):
+			c.block(CodeNameTaken, fmt.Sprintf("%s exists (its comment is %q)", taken.Name, taken.Comment),
+				"it belongs to the run on another table, whose name is cut to the same one", "Let that run end first")
+		default:
+			c.block(CodeNameTaken, fmt.Sprintf("%s exists and is not ours (law L8)", taken.Name),
+				"the run needs the name", "Rename or drop it, if nobody needs it")
+		}
+	}
+	if len(ours) > 0 {
+		c.block(CodeLeftover, fmt.Sprintf("an earlier run left %s", strings.Join(ours, ", ")), "the run needs the names",
+			"If no run on the table goes on: midstream cleanup "+c.table.Name.String())
+	}
+}

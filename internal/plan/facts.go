@@ -1,0 +1,71 @@
+package plan
+
+import (
+	"time"
+
+	"midstream/internal/schema"
+)
+
+// Facts are what Gather reads of the server and the account before a plan is made.
+type Facts struct {
+	Version  Version
+	UUID     string // "" on MariaDB
+	ServerID uint32
+	User     string // CURRENT_USER(), as name@host
+
+	LogBin       bool
+	BinlogFormat string // ROW, MIXED, STATEMENT
+	RowImage     string // FULL, NOBLOB, MINIMAL
+	CommitOrder  bool   // binlog_order_commits
+	GTID         bool   // gtid_mode is ON
+	SyncBinlog   int64
+	BinlogDoDB   []string // binlog_do_db
+	BinlogSkipDB []string // binlog_ignore_db
+	BinlogExpire time.Duration
+	// LogReplicaUpdates says that what replication applies goes to this server's binlog.
+	LogReplicaUpdates bool
+
+	ReadOnly      bool
+	SuperReadOnly bool
+	// Galera and MultiPrimary are clusters whose other members don't heed a table lock.
+	Galera       bool
+	MultiPrimary bool
+
+	LowerCaseTableNames int
+	PerformanceSchema   bool
+	MDLInstrument       bool // wait/lock/metadata/sql/mdl is enabled
+	AutoincLockMode     int
+	TimeZone            string // the global time_zone
+	SystemTimeZone      string
+
+	// Replicas are the registered replicas, as host:port; Dumps are the sessions that
+	// read the binlog, as user@host: replicas, but also other tools and other runs of
+	// ours, which don't register.
+	Replicas  []string
+	Dumps     []string
+	IsReplica bool // this server replicates from another
+	// ReplicasUnknown says that the account may not look for replicas.
+	ReplicasUnknown bool
+
+	// Referencing are the foreign keys that InnoDB knows to refer to the table, in whatever
+	// schema: information_schema shows only those that the account has a privilege on.
+	Referencing []schema.ForeignKey
+
+	Grants Grants
+	// Taken are the tables and views that stand under the names of the artefacts.
+	Taken []Taken
+}
+
+// Taken is a table that has an artefact's name.
+type Taken struct {
+	Name    schema.Name
+	Comment string
+}
+
+// replicas is the number of replicas that the engine must spare.
+func (f *Facts) replicas() int {
+	if f.ReplicasUnknown {
+		return max(len(f.Replicas), len(f.Dumps))
+	}
+	return len(f.Replicas)
+}

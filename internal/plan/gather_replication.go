@@ -1,0 +1,144 @@
+package plan
+
+import (
+	"context"
+	"strings"
+
+	"midstream/internal/schema"
+)
+
+// Words of statements that were renamed.
+func (v Version) statusStatement() string {
+	if !v.MariaDB && v.AtLeast(8, 2, 0) {
+		return "SHOW BINARY LOG STATUS"
+	}
+	return "SHOW MASTER STATUS"
+}
+
+func (v Version) replicasStatement() string {
+	if !v.MariaDB && v.AtLeast(8, 0, 22) {
+		return "SHOW REPLICAS"
+	}
+	return "SHOW SLAVE HOSTS"
+}
+
+func (v Version) replicaStatusStatement() string {
+	switch {
+	case v.MariaDB:
+		return "SHOW ALL SLAVES STATUS"
+	case v.AtLeast(8, 0, 22):
+		return "SHOW REPLICA STATUS"
+	}
+	return "SHOW SLAVE STATUS"
+}
+
+// readFilters reads binlog_do_db and binlog_ignore_db, which are no variables.
+func (f *Facts) readFilters(ctx context.Context, q schema.Querier) error {
+	rows, err := rowsOf(ctx, q, f.Version.statusStatement())
+	if ok, err := seen(err); !ok {
+		return err
+	}
+	if len(rows) == 1 && len(rows[0]) >= 4 {
+		f.BinlogDoDB = databases(rows[0][2])
+		f.BinlogSkipDB = databases(rows[0][3])
+	}
+	return nil
+}
+
+func databases(list string) []string {
+	if list == "" {
+		return nil
+	}
+	return strings.Split(list, ",")
+}
+
+// readReplicas reads who replicates from here, and whether this server replicates.
+func (f *Facts) readReplicas(ctx context.Context, q schema.Querier) error {
+	rows, err := rowsOf(ctx, q, f.Version.replicasStatement())
+	ok, err := seen(err)
+	if err != nil {
+		return err
+	}
+	f.ReplicasUnknown = !ok
+	for _, r := range rows {
+		if len(r) >= 3 { // server id, host, port
+			f.Replicas = append(f.Replicas, r[1]+":"+r[2])
+		}
+	}
+	if rows, err = rowsOf(ctx, q, f.Version.replicaStatusStatement()); err != nil {
+		if _, err := seen(err); err != nil {
+			return err
+		}
+	}
+	f.IsReplica = len(rows) > 0
+	if rows, err = rowsOf(ctx, q, "SHOW PROCESSLIST"); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if len(r) > 4 && strings.HasPrefix(r[4], "Binlog Dump") { // id, user, host, db, command
+			f.Dumps = append(f.Dumps, r[1]+"@"+r[2])
+		}
+	}
+	return nil
+}
+
+// readInstrument looks whether metadata locks can be seen.
+func (f *Facts) readInstrument(ctx context.Context, q schema.Querier) error {
+	if !f.PerformanceSchema {
+		return nil
+	}
+	enabled, err := firstColumn(ctx, q, `SELECT enabled FROM performance_schema.setup_instruments
+		WHERE name = 'wait/lock/metadata/sql/mdl'`)
+	if ok, err := seen(err); !ok {
+		return err
+	}
+	f.MDLInstrument = len(enabled) == 1 && enabled[0] == "YES"
+	return nil
+}
+
+// readReferencing asks InnoDB itself, which needs PROCESS. Only MySQL 8.0 and later tell
+// names as they are spelt.
+func (f *Facts) readReferencing(ctx context.Context, q schema.Querier, source schema.Name) error {
+	if f.Version.MariaDB || !f.Version.AtLeast(8, 0, 0) {
+		return nil
+	}
+	rows, err := q.QueryContext(ctx, `SELECT id, for_name FROM information_schema.innodb_foreign WHERE ref_name = ?`,
+		source.Schema+"/"+source.Table)
+	if ok, err := seen(err); !ok {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, child string
+		if err := rows.Scan(&id, &child); err != nil {
+			return err
+		}
+		fk := schema.ForeignKey{Parent: source}
+		_, fk.Constraint, _ = strings.Cut(id, "/")
+		fk.Child.Schema, fk.Child.Table, _ = strings.Cut(child, "/")
+		f.Referencing = append(f.Referencing, fk)
+	}
+	return rows.Err()
+}
+
+// readTaken looks for tables that have the names of artefacts.
+func (f *Facts) readTaken(ctx context.Context, q schema.Querier, source schema.Name) error {
+	names := NamesOf(source)
+	rows, err := q.QueryContext(ctx, `
+		SELECT table_schema, table_name, IFNULL(table_comment, '') FROM information_schema.tables
+		 WHERE table_schema = ? AND table_name IN (?, ?, ?)
+		 ORDER BY table_name`,
+		source.Schema, names.Shadow.Table, names.Old.Table, names.State.Table)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var t Taken
+		if err := rows.Scan(&t.Name.Schema, &t.Name.Table, &t.Comment); err != nil {
+			return err
+		}
+		f.Taken = append(f.Taken, t)
+	}
+	return rows.Err()
+}

@@ -1,0 +1,191 @@
+package plan_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"midstream/internal/dbconn"
+	"midstream/internal/ddl"
+	"midstream/internal/plan"
+	"midstream/internal/schema"
+)
+
+func TestGather(t *testing.T) {
+	onServers(t, func(t *testing.T, s *server) {
+		s.do("CREATE TABLE orders (id INT PRIMARY KEY)", "CREATE TABLE orders_old (id INT) COMMENT 'mine'",
+			"CREATE VIEW orders_shadow AS SELECT 1", "CREATE TABLE child (id INT PRIMARY KEY, CONSTRAINT f FOREIGN KEY (id) REFERENCES orders (id))")
+		f, err := plan.Gather(t.Context(), s.DB, s.name("orders"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mariadb := strings.HasPrefix(s.release, "mariadb")
+		if !strings.HasPrefix(s.instance.Release, fmt.Sprintf("%d.%d.%d", f.Version.Major, f.Version.Minor, f.Version.Patch)) || f.Version.MariaDB != mariadb {
+			t.Errorf("version %+v of %s", f.Version, s.instance.Release)
+		}
+		if !f.LogBin || f.BinlogFormat != "ROW" || f.RowImage != "FULL" || !f.CommitOrder || f.ReadOnly || f.SuperReadOnly ||
+			f.Galera || f.MultiPrimary || f.IsReplica || f.ReplicasUnknown || len(f.Replicas) > 0 || f.ServerID == 0 || f.TimeZone == "" || f.SystemTimeZone == "" {
+			t.Errorf("%+v", f)
+		}
+		if (f.UUID == "") != mariadb {
+			t.Errorf("uuid %q", f.UUID)
+		}
+		if !f.Grants.Global("SELECT") || !f.Grants.On("LOCK TABLES", s.database, "") || len(f.Grants.Unread) > 0 {
+			t.Errorf("%+v", f.Grants)
+		}
+		want := []plan.Taken{{Name: s.name("orders_old"), Comment: "mine"}, {Name: s.name("orders_shadow"), Comment: "VIEW"}}
+		if !slices.Equal(f.Taken, want) {
+			t.Errorf("taken: %+v", f.Taken)
+		}
+		fk := schema.ForeignKey{Constraint: "f", Child: s.name("child"), Parent: s.name("orders")}
+		if s.release[0] != '5' && !mariadb && !slices.Equal(f.Referencing, []schema.ForeignKey{fk}) {
+			t.Errorf("referencing: %+v", f.Referencing)
+		}
+	})
+}
+
+// From an account without any privilege to one that is content, by the statements
+// that the refusals give.
+func TestMissingGrantsCanBePasted(t *testing.T) {
+	onServers(t, func(t *testing.T, s *server) {
+		s.do("CREATE TABLE orders (id INT PRIMARY KEY)")
+		user := "grow_" + s.database[len(s.database)-6:]
+		account := s.account(user)
+		table := s.load("orders")
+		alter, err := ddl.Parse("ALTER TABLE orders ADD a INT")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for round := range 2 {
+			facts, err := plan.Gather(t.Context(), account, s.name("orders"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = plan.Make(facts, table, alter, plan.Options{})
+			var refused *plan.Refused
+			if !errors.As(err, &refused) {
+				if round == 0 || err != nil {
+					t.Fatalf("round %d: %v", round, err)
+				}
+				break
+			}
+			for _, r := range refused.Blocking {
+				if r.Code != plan.CodeGrants {
+					t.Errorf("%s", r)
+					continue
+				}
+				s.do(r.Fix)
+			}
+			account.SetMaxIdleConns(0) // a global privilege is for new sessions
+		}
+		// What the plan took for enough is enough.
+		for _, statement := range []string{
+			"CREATE TABLE DB.orders_shadow LIKE DB.orders", "ALTER TABLE DB.orders_shadow ADD a INT, ADD INDEX (a)",
+			"CREATE TABLE DB.orders_midstream (id INT PRIMARY KEY)", "INSERT INTO DB.orders_shadow (id) SELECT id FROM DB.orders",
+			"DELETE FROM DB.orders_shadow", "UPDATE DB.orders_midstream SET id = 1", "LOCK TABLES DB.orders WRITE", "UNLOCK TABLES",
+			"RENAME TABLE DB.orders TO DB.orders_old, DB.orders_shadow TO DB.orders", "DROP TABLE DB.orders_old, DB.orders_midstream",
+			"ANALYZE TABLE DB.orders", "SHOW PROCESSLIST", "SELECT COUNT(*) FROM information_schema.innodb_trx",
+			"SELECT COUNT(*) FROM performance_schema.metadata_locks", "SELECT COUNT(*) FROM performance_schema.threads",
+		} {
+			if _, err := account.ExecContext(t.Context(), strings.ReplaceAll(statement, "DB.", schema.Quote(s.database)+".")); err != nil {
+				t.Errorf("%s: %v", statement, err)
+			}
+		}
+		if loaded, err := schema.Load(t.Context(), account, s.name("orders")); err != nil || len(loaded.Columns) != 2 {
+			t.Errorf("%+v, %v", loaded, err)
+		}
+	})
+}
+
+// Without TRIGGER the server shows no triggers, as if there were none: so the plan
+// asks for the privilege.
+func TestTriggersAreHiddenWithoutThePrivilege(t *testing.T) {
+	onServers(t, func(t *testing.T, s *server) {
+		s.do("CREATE TABLE orders (id INT PRIMARY KEY)", "CREATE TRIGGER t BEFORE INSERT ON orders FOR EACH ROW SET @a = 1")
+		user := "blind_" + s.database[len(s.database)-6:]
+		account := s.account(user)
+		s.do("GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, LOCK TABLES ON DB.* TO '" + user + "'@'%'")
+		if n := len(s.load("orders").Triggers); n != 1 {
+			t.Errorf("%d triggers seen with all privileges", n)
+		}
+		table, err := schema.Load(t.Context(), account, s.name("orders"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		facts, err := plan.Gather(t.Context(), account, s.name("orders"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(table.Triggers) == 0 && facts.Grants.On("TRIGGER", s.database, "orders") {
+			t.Error("triggers hidden, and the plan doesn't know")
+		}
+	})
+}
+
+// Which of several grants on schemas count is asked of the server itself. The plan
+// may think that a privilege is there where it isn't, but only where it is said to be
+// generous; it must never refuse an account that may.
+func TestGrantsAsTheServerSeesThem(t *testing.T) {
+	onServers(t, func(t *testing.T, s *server) {
+		s.do("CREATE TABLE t (id INT PRIMARY KEY)")
+		exact := strings.ReplaceAll(s.database, "_", `\_`)
+		head := s.database[:12]
+		patterns := []string{exact, s.database, head + "%", "%", "%" + s.database[14:], strings.Replace(s.database, "a", "_", 1),
+			head[:3] + "%", strings.Replace(exact, "t", "%", 1), "other"}
+		privileges := []string{"SELECT", "INSERT", "DELETE", "UPDATE"}
+		seed := rand.Uint64()
+		random := rand.New(rand.NewPCG(seed, 0))
+		for i := range 16 {
+			var grants []string
+			for range 1 + random.IntN(3) {
+				object := "`" + patterns[random.IntN(len(patterns))] + "`.*"
+				switch random.IntN(8) {
+				case 0:
+					object = "*.*"
+				case 1:
+					object = "`" + s.database + "`.`t`"
+				}
+				grants = append(grants, privileges[random.IntN(4)]+", "+privileges[random.IntN(4)]+" ON "+object)
+			}
+			role := i%2 == 1 && (s.release == "9.7" || s.release == "8.0") // others have none, or one at a time
+			user := fmt.Sprintf("g%d_%s", i, s.database[len(s.database)-6:])
+			account := s.account(user)
+			s.grant(user, grants, role)
+			facts, err := plan.Gather(t.Context(), account, s.name("t"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for privilege, statement := range map[string]string{
+				"SELECT": "SELECT id FROM DB.t LIMIT 0", "INSERT": "INSERT INTO DB.t VALUES (1)",
+				"DELETE": "DELETE FROM DB.t", "UPDATE": "UPDATE DB.t SET id = 1"} {
+				_, err := account.ExecContext(t.Context(), strings.ReplaceAll(statement, "DB.", schema.Quote(s.database)+"."))
+				may, denied := facts.Grants.On(privilege, s.database, "t"), dbconn.Denied(err)
+				generous := facts.Grants.AllMatches || strings.Count(strings.Join(grants, " "), "`%") > 1
+				if may == denied && !(may && generous) {
+					t.Errorf("seed %d: %q, roles %v: %s: the plan says %v, the server %v", seed, grants, role, privilege, may, err)
+				}
+			}
+		}
+	})
+}
+
+// grant gives an account privileges, each by a role of its own if so asked.
+func (s *server) grant(user string, grants []string, role bool) {
+	s.t.Helper()
+	at := "'" + user + "'@'%'"
+	for i, g := range grants {
+		if !role {
+			s.do("GRANT " + g + " TO " + at)
+			continue
+		}
+		r := fmt.Sprintf("'%s_%d'", user, i)
+		s.do("CREATE ROLE "+r, "GRANT "+g+" TO "+r, "GRANT "+r+" TO "+at)
+		s.t.Cleanup(func() { s.instance.Open(s.t, "").Exec("DROP ROLE " + r) })
+	}
+	if role {
+		s.do("SET DEFAULT ROLE ALL TO " + at)
+	}
+}

@@ -1,0 +1,315 @@
+package plan
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"midstream/internal/ddl"
+	"midstream/internal/schema"
+)
+
+// good returns facts of a server on which everything is as it should be.
+func good() *Facts {
+	return &Facts{
+		Version: Version{Major: 9, Minor: 7, Patch: 4, Text: "9.7.4"}, UUID: "u", ServerID: 1, User: "app@%",
+		LogBin: true, BinlogFormat: "ROW", RowImage: "FULL", CommitOrder: true, LogReplicaUpdates: true,
+		PerformanceSchema: true, MDLInstrument: true, TimeZone: "SYSTEM", AutoincLockMode: 2,
+		Grants: grantsOf("GRANT ALL PRIVILEGES ON *.* TO `app`@`%`"),
+	}
+}
+
+// column makes a column out of "name type", with "?" behind the type if it may be NULL.
+func column(definition string) schema.Column {
+	name, kind, _ := strings.Cut(definition, " ")
+	c := schema.Column{Name: name, Nullable: strings.HasSuffix(kind, "?")}
+	c.Type = strings.TrimSuffix(kind, "?")
+	c.DataType = c.Type
+	switch c.Type {
+	case "varchar":
+		c.Charset, c.Collation, c.Length = "utf8mb4", "utf8mb4_0900_ai_ci", 40
+	case "text":
+		c.Charset, c.Collation, c.Length = "utf8mb4", "utf8mb4_0900_ai_ci", 65535
+	case "binary":
+		c.Charset, c.Collation, c.Length = "binary", "binary", 16
+	}
+	return c
+}
+
+// key makes a key out of "name: column, column(3), column DESC, (expression)".
+func index(definition string) schema.Key {
+	name, parts, _ := strings.Cut(definition, ": ")
+	k := schema.Key{Visible: true, Type: "BTREE"}
+	for _, word := range strings.Fields(name) {
+		switch word {
+		case "UNIQUE":
+			k.Unique = true
+		case "INVISIBLE":
+			k.Visible = false
+		case "FULLTEXT", "HASH":
+			k.Type = word
+		default:
+			k.Name = word
+		}
+	}
+	k.Unique = k.Unique || k.Name == "PRIMARY"
+	for _, part := range strings.Split(parts, ", ") {
+		p := schema.KeyPart{Column: part}
+		if before, ok := strings.CutSuffix(part, " DESC"); ok {
+			p.Column, p.Descending = before, true
+		}
+		if before, ok := strings.CutSuffix(p.Column, "(3)"); ok {
+			p.Column, p.Prefix = before, 3
+		}
+		if strings.HasPrefix(part, "(") {
+			p = schema.KeyPart{Expression: part}
+		}
+		k.Parts = append(k.Parts, p)
+	}
+	return k
+}
+
+// orders makes shop.orders out of columns and keys.
+func orders(columns []string, keys ...string) *schema.Table {
+	t := &schema.Table{Name: schema.Name{Schema: "shop", Table: "orders"}, Engine: "InnoDB"}
+	for i, c := range columns {
+		t.Columns = append(t.Columns, column(c))
+		t.Columns[i].Ordinal = i
+	}
+	for _, k := range keys {
+		t.Keys = append(t.Keys, index(k))
+	}
+	return t
+}
+
+var usual = []string{"id int", "a int", "b varchar", "c int?"}
+
+func alter(t *testing.T, clauses string) *ddl.Alter {
+	t.Helper()
+	a, err := ddl.Parse("ALTER TABLE shop.orders " + clauses)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// codes returns the codes of the risks, in order, each once.
+func codes(risks []Risk) []string {
+	var all []string
+	for _, r := range risks {
+		if !slices.Contains(all, string(r.Code)) {
+			all = append(all, string(r.Code))
+		}
+	}
+	return all
+}
+
+func TestMakePlansAPlainChange(t *testing.T) {
+	table := orders(usual, "PRIMARY: id", "b: b")
+	p, err := Make(good(), table, alter(t, "ADD COLUMN note VARCHAR(40), ADD INDEX (note)"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Risks) > 0 {
+		t.Errorf("risks: %v", p.Risks)
+	}
+	if p.Key.Name != "PRIMARY" || !slices.Equal(p.Key.Columns(), []string{"id"}) {
+		t.Errorf("key %+v", p.Key)
+	}
+	if !p.Server.RenameUnderLock || !p.Server.CommitOrder || !p.Server.MetadataLocks {
+		t.Errorf("server %+v", p.Server)
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Plan
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(*p, back) {
+		t.Errorf("JSON changed the plan:\n%+v\n%+v", *p, back)
+	}
+}
+
+// foreign is a foreign key of another schema's table that refers to shop.orders.
+var foreign = schema.ForeignKey{Constraint: "f", Child: schema.Name{Schema: "far", Table: "items"}, Parent: schema.Name{Schema: "shop", Table: "orders"}}
+
+// judgements each change one thing of a good world and name the codes that follow.
+var judgements = []struct {
+	name            string
+	clauses         string
+	change          func(f *Facts, t *schema.Table)
+	blocking, risks []string
+}{
+	{"old server", "", func(f *Facts, t *schema.Table) { f.Version = Version{Major: 5, Minor: 6} }, []string{"version"}, nil},
+	{"MariaDB", "", func(f *Facts, t *schema.Table) { f.Version = Version{Major: 10, Minor: 11, MariaDB: true} }, nil, []string{"version"}},
+	{"no binlog", "", func(f *Facts, t *schema.Table) { f.LogBin, f.BinlogFormat = false, "MIXED" }, []string{"log-bin"}, nil},
+	{"mixed", "", func(f *Facts, t *schema.Table) { f.BinlogFormat = "MIXED" }, []string{"binlog-format"}, nil},
+	{"filtered out", "", func(f *Facts, t *schema.Table) { f.BinlogSkipDB = []string{"a", "shop"} }, []string{"binlog-filter"}, nil},
+	{"not filtered in", "", func(f *Facts, t *schema.Table) { f.BinlogDoDB = []string{"a"} }, []string{"binlog-filter"}, nil},
+	{"filtered in", "", func(f *Facts, t *schema.Table) { f.BinlogDoDB = []string{"a", "shop"} }, nil, nil},
+	{"commit order", "", func(f *Facts, t *schema.Table) { f.CommitOrder = false }, nil, []string{"commit-order"}},
+	{"read only", "", func(f *Facts, t *schema.Table) { f.ReadOnly = true }, []string{"read-only"}, nil},
+	{"super read only", "", func(f *Facts, t *schema.Table) { f.SuperReadOnly = true }, []string{"read-only"}, nil},
+	{"replica", "", func(f *Facts, t *schema.Table) { f.IsReplica = true }, nil, []string{"replica"}},
+	{"silent replica", "", func(f *Facts, t *schema.Table) { f.IsReplica, f.LogReplicaUpdates = true, false }, []string{"replica"}, nil},
+	{"galera", "", func(f *Facts, t *schema.Table) { f.Galera = true }, []string{"cluster"}, nil},
+	{"multi-primary", "", func(f *Facts, t *schema.Table) { f.MultiPrimary = true }, []string{"cluster"}, nil},
+	{"no performance_schema", "", func(f *Facts, t *schema.Table) { f.PerformanceSchema = false }, nil, []string{"metadata-locks"}},
+	{"no instrument", "", func(f *Facts, t *schema.Table) { f.MDLInstrument = false }, nil, []string{"metadata-locks"}},
+	{"no grants", "", func(f *Facts, t *schema.Table) { f.Grants = Grants{} }, []string{"grants"}, nil},
+	{"system schema", "", func(f *Facts, t *schema.Table) { t.Name.Schema = "mysql" }, []string{"system-schema", "other-table"}, nil},
+	{"artefact", "", func(f *Facts, t *schema.Table) { t.Comment = "midstream shadow of shop.x" }, []string{"artefact"}, nil},
+	{"MyISAM", "", func(f *Facts, t *schema.Table) { t.Engine = "MyISAM" }, []string{"engine"}, nil},
+	{"own foreign key", "", func(f *Facts, t *schema.Table) { t.ForeignKeys = []schema.ForeignKey{foreign} }, []string{"foreign-key"}, nil},
+	{"referenced", "", func(f *Facts, t *schema.Table) { t.ReferencedBy = []schema.ForeignKey{foreign} }, []string{"referenced"}, nil},
+	{"referenced, seen by InnoDB", "", func(f *Facts, t *schema.Table) { f.Referencing = []schema.ForeignKey{foreign} }, []string{"referenced"}, nil},
+	{"triggers", "", func(f *Facts, t *schema.Table) { t.Triggers = []string{"x", "y"} }, []string{"trigger"}, nil},
+	{"checks", "", func(f *Facts, t *schema.Table) { t.Checks = []schema.Check{{Name: "orders_chk_1"}} }, nil, nil},
+	{"named checks", "", func(f *Facts, t *schema.Table) { t.Checks = []schema.Check{{Name: "positive"}} }, nil, []string{"check-name"}},
+	{"checks of a long name", "", func(f *Facts, t *schema.Table) {
+		t.Name.Table = strings.Repeat("o", 60)
+		t.Checks = []schema.Check{{Name: "positive"}}
+	}, []string{"check-name", "other-table"}, []string{"check-name"}},
+	{"leftover", "", func(f *Facts, t *schema.Table) {
+		f.Taken = []Taken{{schema.Name{Schema: "shop", Table: "orders_shadow"}, "midstream shadow of shop.orders"}}
+	}, []string{"leftover"}, nil},
+	{"taken", "", func(f *Facts, t *schema.Table) {
+		f.Taken = []Taken{{schema.Name{Schema: "shop", Table: "orders_old"}, "my orders"}}
+	}, []string{"name-taken"}, nil},
+	{"taken by another run", "", func(f *Facts, t *schema.Table) {
+		f.Taken = []Taken{{schema.Name{Schema: "shop", Table: "orders_old"}, "midstream old of shop.other"}}
+	}, []string{"name-taken"}, nil},
+	{"another letter case", "", func(f *Facts, t *schema.Table) {
+		f.Taken = []Taken{{schema.Name{Schema: "shop", Table: "Orders_old"}, ""}}
+	}, nil, nil},
+
+	{"rename", "RENAME TO x", nil, []string{"renames-table"}, nil},
+	{"foreign key", "ADD FOREIGN KEY (a) REFERENCES p (id)", nil, []string{"foreign-key"}, nil},
+	{"engine", "ENGINE=MyISAM", nil, []string{"engine"}, nil},
+	{"same engine", "ENGINE=innodb", nil, nil, nil},
+	{"drop partition", "DROP PARTITION p0, p1", nil, []string{"partition"}, nil},
+	{"truncate partition", "TRUNCATE PARTITION p0", nil, []string{"partition"}, nil},
+	{"exchange partition", "EXCHANGE PARTITION p0 WITH TABLE x", nil, []string{"partition"}, nil},
+	{"discard partition", "DISCARD PARTITION p0 TABLESPACE", nil, []string{"partition"}, nil},
+	{"add partition", "ADD PARTITION (PARTITION p VALUES LESS THAN (10))", nil, nil, nil},
+	{"reorganize partition", "REORGANIZE PARTITION a, b INTO (PARTITION p VALUES LESS THAN (10))", nil, nil, nil},
+	{"partition by", "PARTITION BY HASH (id)", nil, nil, nil},
+	{"discard", "DISCARD TABLESPACE", nil, []string{"tablespace"}, nil},
+	{"secondary", "SECONDARY_LOAD", nil, []string{"secondary-engine"}, nil},
+	{"order by", "ORDER BY a, b", nil, nil, []string{"order-by"}},
+	{"unique", "ADD UNIQUE (a)", nil, nil, []string{"unique"}},
+	{"instant", "ADD d INT, ALGORITHM=INSTANT", nil, nil, []string{"algorithm"}},
+	{"unparsed", "ADD d INT INVISIBLE", nil, nil, []string{"unparsed"}},
+	{"unparsed and renames", "ADD d INT INVISIBLE, RENAME TO x", nil, []string{"renames-table"}, []string{"unparsed"}},
+	{"unknown column", "DROP x, MODIFY y INT, CHANGE z w INT, RENAME COLUMN v TO u", nil, []string{"column"}, nil},
+	{"known column", "ADD A INT", nil, []string{"column"}, nil},
+	{"twice", "CHANGE a x INT, DROP A", nil, []string{"column"}, nil},
+	{"swap", "RENAME COLUMN a TO b, RENAME COLUMN b TO a", nil, nil, nil},
+	{"drop and add", "DROP a, ADD a INT, CHANGE b d INT, ADD b INT", nil, nil, nil},
+	{"no key", "", func(f *Facts, t *schema.Table) { t.Keys = nil }, []string{"no-key"}, nil},
+	{"key dropped", "DROP PRIMARY KEY", nil, []string{"no-key"}, []string{"no-primary-key"}},
+	{"key replaced", "DROP PRIMARY KEY, ADD PRIMARY KEY (a)", nil, []string{"no-key"}, []string{"unique"}},
+	{"key replaced, index kept", "DROP PRIMARY KEY, ADD PRIMARY KEY (a), ADD INDEX (id)", nil, nil, []string{"unique"}},
+	{"key column dropped", "DROP id", nil, []string{"no-key"}, nil},
+	{"key column renamed", "CHANGE id id2 BIGINT", nil, nil, nil},
+}
+
+func TestMakeJudges(t *testing.T) {
+	for _, c := range judgements {
+		t.Run(c.name, func(t *testing.T) {
+			facts, table := good(), orders(usual, "PRIMARY: id", "b: b")
+			if c.change != nil {
+				c.change(facts, table)
+			}
+			if c.clauses == "" {
+				c.clauses = "ADD d INT"
+			}
+			p, err := Make(facts, table, alter(t, c.clauses), Options{})
+			var refused *Refused
+			if errors.As(err, &refused) != (len(c.blocking) > 0) || err != nil && !errors.Is(err, ErrRefused) {
+				t.Fatalf("error: %v", err)
+			}
+			if refused != nil {
+				if got := codes(refused.Blocking); !slices.Equal(got, c.blocking) {
+					t.Errorf("blocking %v, want %v: %v", got, c.blocking, err)
+				}
+				p = &Plan{Risks: refused.Others}
+				for _, r := range refused.Blocking {
+					if !r.Blocking || !strings.Contains(err.Error(), r.What) {
+						t.Errorf("%q is not in %v", r.What, err)
+					}
+				}
+			}
+			if got := codes(p.Risks); !slices.Equal(got, c.risks) {
+				t.Errorf("risks %v, want %v", got, c.risks)
+			}
+		})
+	}
+}
+
+// All problems are told at once.
+func TestMakeCollectsEverything(t *testing.T) {
+	facts, table := good(), orders([]string{"id int?"}, "id: id")
+	facts.BinlogFormat, facts.ReadOnly, table.Engine, table.Triggers = "STATEMENT", true, "MyISAM", []string{"t"}
+	facts.Grants = grantsOf("GRANT SELECT ON *.* TO u")
+	_, err := Make(facts, table, alter(t, "RENAME TO x, DROP nothing"), Options{})
+	var refused *Refused
+	if !errors.As(err, &refused) {
+		t.Fatal(err)
+	}
+	want := []string{"binlog-format", "read-only", "grants", "engine", "trigger", "renames-table", "column", "no-key"}
+	if got := codes(refused.Blocking); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestMakeNamesTheGrantsThatAreMissing(t *testing.T) {
+	facts, table := good(), orders(usual, "PRIMARY: id")
+	table.Name.Schema = "my_shop"
+	facts.User = "o'neil@10.%"
+	facts.Grants = grantsOf("GRANT PROCESS, REPLICATION CLIENT ON *.* TO u", "GRANT SELECT, INSERT, UPDATE, DELETE ON `my\\_shop`.* TO u")
+	a := alter(t, "ADD d INT")
+	a.Table = table.Name
+	_, err := Make(facts, table, a, Options{})
+	var refused *Refused
+	if !errors.As(err, &refused) {
+		t.Fatal(err)
+	}
+	var fixes []string
+	for _, r := range refused.Blocking {
+		fixes = append(fixes, r.Fix)
+	}
+	want := []string{
+		"GRANT CREATE, DROP, ALTER, INDEX, TRIGGER, LOCK TABLES ON `my\\_shop`.* TO 'o''neil'@'10.%'",
+		"GRANT REPLICATION SLAVE ON *.* TO 'o''neil'@'10.%'",
+		"GRANT SELECT ON `performance\\_schema`.* TO 'o''neil'@'10.%'",
+	}
+	if !slices.Equal(fixes, want) {
+		t.Errorf("%q", fixes)
+	}
+	// A key that changes its type goes through temporary tables.
+	b := alter(t, "MODIFY id VARCHAR(20)")
+	b.Table = table.Name
+	if _, err = Make(facts, table, b, Options{}); !strings.Contains(err.Error(), "TRIGGER, LOCK TABLES, CREATE TEMPORARY TABLES ON") {
+		t.Error(err)
+	}
+	// Given what it asks for, it is content. SUPER shows what REPLICATION CLIENT does.
+	facts.Grants.Read([]string{"GRANT CREATE, DROP, ALTER, INDEX, TRIGGER, LOCK TABLES, SELECT, INSERT, UPDATE, DELETE ON `my\\_shop`.* TO u",
+		"GRANT REPLICATION SLAVE ON *.* TO u", "GRANT SELECT ON `performance\\_schema`.* TO u"})
+	if _, err := Make(facts, table, a, Options{}); err != nil {
+		t.Error(err)
+	}
+	// Privileges on each of the tables do as well, but for LOCK TABLES.
+	facts.Grants = grantsOf("GRANT PROCESS, SUPER, REPLICATION SLAVE ON *.* TO u", "GRANT LOCK TABLES ON `my\\_shop`.* TO u",
+		"GRANT ALL PRIVILEGES ON `my_shop`.`orders` TO u", "GRANT ALL PRIVILEGES ON `my_shop`.`orders_old` TO u",
+		"GRANT ALL PRIVILEGES ON `my_shop`.`orders_shadow` TO u", "GRANT ALL PRIVILEGES ON `my_shop`.`orders_midstream` TO u",
+		"GRANT SELECT ON `performance_schema`.`threads` TO u", "GRANT SELECT ON `performance_schema`.`metadata_locks` TO u")
+	if _, err := Make(facts, table, a, Options{}); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,73 @@
+package plan
+
+import (
+	"unicode/utf8"
+
+	"midstream/internal/schema"
+)
+
+// Suffixes of the artefacts' names.
+const (
+	shadowSuffix = "_shadow"
+	oldSuffix    = "_old"
+	stateSuffix  = "_midstream"
+)
+
+// maxServerName is the server's limit for the name of a table or a constraint, in
+// characters.
+const maxServerName = 64
+
+// maxName is ours for an artefact's name: the server makes the names of a copy's CHECK
+// constraints of it, as orders_shadow_chk_12, and fails where that is too long.
+const maxName = maxServerName - len("_chk_99")
+
+// cutMarks are put where a name was cut: the first that is higher than the character
+// whose place it takes, so that the cut name sorts after the one that it was cut
+// from. UTF-8 sorts as its characters do.
+var cutMarks = []rune{'~', '～', '\uFFFF'}
+
+// NamesOf returns the names of a table's artefacts.
+func NamesOf(table schema.Name) Names {
+	return Names{
+		Shadow: table.Sibling(suffixed(table.Table, shadowSuffix)),
+		Old:    table.Sibling(suffixed(table.Table, oldSuffix)),
+		State:  table.Sibling(suffixed(table.Table, stateSuffix)),
+	}
+}
+
+// suffixed appends a suffix; where the name would be too long the base is cut, and the
+// cut marked.
+func suffixed(base, suffix string) string {
+	if utf8.RuneCountInString(base)+len(suffix) <= maxName && fileLength(base+suffix) <= fileLimit(base) {
+		return base + suffix
+	}
+	runes := []rune(base)
+	for at := min(len(runes)-1, maxName-len(suffix)-1); at > 0; at-- {
+		for _, mark := range cutMarks {
+			name := string(runes[:at]) + string(mark) + suffix
+			if runes[at] < mark && fileLength(name) <= fileLimit(base) {
+				return name
+			}
+		}
+	}
+	return base + suffix // no name of the server's comes here
+}
+
+// fileLimit is how long the name of an artefact's file may be. The server adds the
+// names of partitions and an ending, and 255 is the file system's limit: 200 leaves
+// room, and what the source's own name takes has been proved to be possible.
+func fileLimit(base string) int { return max(200, fileLength(base)) }
+
+// fileLength is how long the server writes a name in the file system, at most: five
+// bytes for a character that is no ASCII letter, digit or underscore.
+func fileLength(name string) int {
+	n := 0
+	for _, c := range name {
+		if c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+			n++
+		} else {
+			n += 5
+		}
+	}
+	return n
+}

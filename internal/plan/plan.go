@@ -1,0 +1,77 @@
+package plan
+
+import (
+	"midstream/internal/ddl"
+	"midstream/internal/key"
+	"midstream/internal/schema"
+)
+
+// Plan is what one run will do. It is a value: it goes to JSON and back, and is
+// never changed once made.
+type Plan struct {
+	Source *schema.Table
+	Alter  *ddl.Alter
+	Names  Names
+	Key    Key
+	Server Server
+
+	// Map is the operator's word on columns: new name to old name. An empty old name
+	// says that the column is new.
+	Map map[string]string
+
+	// Risks are what the operator should know; none of them is Blocking.
+	Risks []Risk
+}
+
+// Names are the artefacts of a run, all in the source's schema. Each sorts after the
+// source's own name, byte by byte, for RENAME takes its locks in the order of names
+// (mysql-facts, section 1).
+type Names struct {
+	Shadow schema.Name
+	Old    schema.Name
+	State  schema.Name
+}
+
+// All returns the names.
+func (n Names) All() []schema.Name { return []schema.Name{n.Shadow, n.Old, n.State} }
+
+// Key is the key of the source by which rows are copied and changes followed.
+type Key struct {
+	Name  string // for FORCE INDEX
+	Parts []key.Part
+}
+
+// Codec returns the codec of the key. Make has proved that there is one.
+func (k Key) Codec() (*key.Codec, error) { return key.NewCodec(k.Parts) }
+
+// Columns returns the names of the key's columns in the source.
+func (k Key) Columns() []string {
+	names := make([]string, len(k.Parts))
+	for i, p := range k.Parts {
+		names[i] = p.Column.Name
+	}
+	return names
+}
+
+// Server is what the plan keeps of the server's facts.
+type Server struct {
+	Version Version
+	UUID    string
+	ID      uint32
+	// RenameUnderLock says that RENAME TABLE works in the session that holds the
+	// table lock (MySQL 8.0.13 and later); else the swap needs two sessions.
+	RenameUnderLock bool
+	// CommitOrder says that the engine commits in the order of the binlog. Where it
+	// doesn't, the SELECT side of a sync must be FOR SHARE (decision 4).
+	CommitOrder bool
+	// Replicas is the number of replicas attached when the plan was made.
+	Replicas int
+	// MetadataLocks says that performance_schema.metadata_locks shows blockers.
+	MetadataLocks bool
+	TimeZone      string // the zone of a session that sets none; fit for SET time_zone
+	RowImage      string // binlog_row_image
+	GTID          bool
+	// AutoincLockMode is innodb_autoinc_lock_mode: below 2 an INSERT ... SELECT that
+	// raises the counter locks the table against others of its kind.
+	AutoincLockMode int
+}

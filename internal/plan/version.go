@@ -1,0 +1,63 @@
+package plan
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Version is a server's version.
+type Version struct {
+	Major, Minor, Patch int
+	MariaDB             bool
+	Text                string // as @@version has it
+}
+
+// ParseVersion reads @@version: "8.0.12", "9.7.4-2", "5.5.5-10.11.6-MariaDB-log".
+func ParseVersion(text string) (Version, error) {
+	v := Version{Text: text, MariaDB: strings.Contains(strings.ToLower(text), "mariadb")}
+	numbers := text
+	if v.MariaDB {
+		numbers = strings.TrimPrefix(numbers, "5.5.5-") // said to clients of old
+	}
+	numbers, _, _ = strings.Cut(numbers, "-")
+	parts := strings.Split(numbers, ".")
+	if len(parts) < 3 {
+		return Version{}, fmt.Errorf("server version %q can't be read", text)
+	}
+	for i, to := range []*int{&v.Major, &v.Minor, &v.Patch} {
+		n, err := strconv.Atoi(parts[i])
+		if err != nil {
+			return Version{}, fmt.Errorf("server version %q can't be read", text)
+		}
+		*to = n
+	}
+	return v, nil
+}
+
+// AtLeast says that the version is this one or a later one, whatever the flavor.
+func (v Version) AtLeast(major, minor, patch int) bool {
+	if v.Major != major {
+		return v.Major > major
+	}
+	if v.Minor != minor {
+		return v.Minor > minor
+	}
+	return v.Patch >= patch
+}
+
+// Flavor is "MySQL" or "MariaDB".
+func (v Version) Flavor() string {
+	if v.MariaDB {
+		return "MariaDB"
+	}
+	return "MySQL"
+}
+
+// String returns the flavor and the number.
+func (v Version) String() string {
+	return fmt.Sprintf("%s %d.%d.%d", v.Flavor(), v.Major, v.Minor, v.Patch)
+}
+
+// renamesUnderLock says that RENAME TABLE works under LOCK TABLES (WL#9826).
+func (v Version) renamesUnderLock() bool { return !v.MariaDB && v.AtLeast(8, 0, 13) }

@@ -1,0 +1,204 @@
+package rowcopy
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"midstream/internal/dbconn"
+	"midstream/internal/event"
+	"midstream/internal/frontier"
+	"midstream/internal/key"
+	"midstream/internal/rowsync"
+	"midstream/internal/schema"
+)
+
+// Config of a row copy.
+type Config struct {
+	Workers  int           // defaults to 2
+	Target   time.Duration // that a chunk takes; defaults to 250 ms
+	MinRows  int           // of a chunk; defaults to 100
+	MaxRows  int           // of a chunk; defaults to 100,000
+	MaxBytes int64         // of a chunk, by the table's average row length; defaults to 32 MiB
+}
+
+// WithDefaults returns the config with defaults for what is not set.
+func (c Config) WithDefaults() Config {
+	if c.Workers <= 0 {
+		c.Workers = 2
+	}
+	if c.Target <= 0 {
+		c.Target = 250 * time.Millisecond
+	}
+	if c.MinRows <= 0 {
+		c.MinRows = 100
+	}
+	if c.MaxRows <= 0 {
+		c.MaxRows = 100_000
+	}
+	if c.MaxBytes <= 0 {
+		c.MaxBytes = 32 << 20
+	}
+	return c
+}
+
+// Deps are what a row copy works with.
+type Deps struct {
+	Pool    *dbconn.Pool
+	Spec    *rowsync.Spec
+	Syncer  *rowsync.Syncer
+	Tracker *frontier.Tracker
+	// Ended is called after a chunk's end is in the tracker.
+	Ended func()
+	Emit  event.Listener
+	// Gate blocks while the row copy must hold still.
+	Gate func(ctx context.Context) error
+	// RowBytes is the average length of a row, 0 if not known.
+	RowBytes int64
+	// Fresh says that nothing but the row copy writes into ranges not yet handed out.
+	Fresh bool
+}
+
+// Copier copies one table. Its counters are safe for concurrent use.
+type Copier struct {
+	cfg  Config
+	deps Deps
+
+	next sync.Mutex // held by the worker that decides about the next bound
+
+	mu   sync.Mutex
+	rows int64
+	size sizer
+}
+
+// New returns a copier that has copied nothing.
+func New(cfg Config, deps Deps) *Copier {
+	cfg = cfg.WithDefaults()
+	most := cfg.MaxRows
+	if deps.RowBytes > 0 {
+		most = int(min(int64(most), max(int64(cfg.MinRows), cfg.MaxBytes/deps.RowBytes)))
+	}
+	return &Copier{cfg: cfg, deps: deps, size: newSizer(cfg.Target, cfg.MinRows, most)}
+}
+
+// Run copies until every range is committed.
+func (c *Copier) Run(ctx context.Context) error {
+	workers, ctx := errgroup.WithContext(ctx)
+	for range c.cfg.Workers {
+		workers.Go(func() error { return c.work(ctx) })
+	}
+	if err := workers.Wait(); err != nil {
+		return fmt.Errorf("row copy: %w", err)
+	}
+	return nil
+}
+
+func (c *Copier) work(ctx context.Context) error {
+	session, err := c.deps.Pool.Session(ctx, c.deps.Spec.Setup()...)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	for {
+		if err := c.deps.Gate(ctx); err != nil {
+			return err
+		}
+		chunk, more, err := c.begin(ctx, session)
+		if err != nil || !more {
+			return err
+		}
+		started := time.Now()
+		result, err := c.deps.Syncer.Range(ctx, session, chunk.Range, c.deps.Fresh)
+		if err != nil {
+			return err
+		}
+		c.deps.Tracker.End(chunk)
+		c.deps.Ended()
+		c.account(result.Inserted, time.Since(started))
+	}
+}
+
+func (c *Copier) account(rows int64, elapsed time.Duration) {
+	c.mu.Lock()
+	c.rows += rows
+	c.size.took(rows, elapsed)
+	c.mu.Unlock()
+	c.deps.Emit(event.ChunkCopied{Rows: rows, Elapsed: elapsed, At: time.Now()})
+}
+
+// begin hands out the next chunk.
+func (c *Copier) begin(ctx context.Context, session *dbconn.Session) (frontier.Chunk, bool, error) {
+	c.next.Lock()
+	defer c.next.Unlock()
+	from, more := c.deps.Tracker.Frontier()
+	if !more {
+		return frontier.Chunk{}, false, nil
+	}
+	to, err := c.bound(ctx, session, from, c.ChunkRows())
+	if err != nil {
+		return frontier.Chunk{}, false, fmt.Errorf("find the end of the next chunk: %w", err)
+	}
+	return c.deps.Tracker.Begin(to), true, nil
+}
+
+// bound returns the key that stands the given number of rows after from, or the zero
+// key if there are no more rows than that.
+func (c *Copier) bound(ctx context.Context, session *dbconn.Session, from key.Key, rows int) (key.Key, error) {
+	var to key.Key
+	spec := c.deps.Spec
+	query := BoundQuery(spec, from, rows)
+	err := session.Rows(ctx, query, func(r *sql.Rows) error {
+		texts := make([][]byte, len(spec.Key.Parts()))
+		targets := make([]any, len(texts))
+		for i := range texts {
+			targets[i] = &texts[i]
+		}
+		err := r.Scan(targets...)
+		if err == nil {
+			to, err = spec.Key.FromText(texts)
+		}
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	_, err = session.Exec(ctx, "COMMIT") // the session begins transactions by itself
+	return to, err
+}
+
+// BoundQuery reads one key from the index of the key, in its order.
+func BoundQuery(spec *rowsync.Spec, from key.Key, offset int) string {
+	names := spec.Key.Names()
+	order := make([]string, len(names))
+	for i, part := range spec.Key.Parts() {
+		order[i] = schema.Quote(names[i])
+		if part.Descending {
+			order[i] += " DESC"
+		}
+	}
+	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s ORDER BY %s LIMIT 1 OFFSET %d",
+		strings.Join(spec.Key.SelectExprs(), ", "), spec.Source.Quoted(), schema.Quote(spec.SourceIndex),
+		rowsync.InRange(spec.Key, names, key.Range{From: from}), strings.Join(order, ", "), offset)
+}
+
+// Rows is the number of rows written so far.
+func (c *Copier) Rows() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rows
+}
+
+// ChunkRows is the number of rows of the next chunk.
+func (c *Copier) ChunkRows() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.size.rows
+}
+
+// Workers is the number of workers.
+func (c *Copier) Workers() int { return c.cfg.Workers }

@@ -1,0 +1,113 @@
+package rowsync
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"midstream/internal/dbconn"
+	"midstream/internal/key"
+	"midstream/internal/schema"
+)
+
+// Where the ALTER changes a key column's type, charset, collation or members, the
+// literal of a source key does not find the shadow's row: WHERE name = 5 compares as
+// numbers, an ENUM's number means another member. The keys then go through two
+// temporary tables: one with the source's column types takes the literals, one with
+// the shadow's takes them from there by INSERT..SELECT, which converts a value as the
+// sync of its row does. The shadow's rows are joined with the second one.
+const (
+	sourceKeys = "midstream_source_keys"
+	shadowKeys = "midstream_shadow_keys"
+)
+
+// Setup returns the statements that make a session fit for syncs by this spec.
+func (s *Spec) Setup() []string {
+	var setup []string
+	if s.ServerZone {
+		setup = append(setup, "SET SESSION time_zone = @@GLOBAL.time_zone")
+	}
+	if !s.KeyChanged {
+		return append(setup, Setup...)
+	}
+	create := func(temporary string, table schema.Name, columns []string) string {
+		return fmt.Sprintf("CREATE TEMPORARY TABLE %s.%s SELECT %s FROM %s LIMIT 0",
+			schema.Quote(table.Schema), schema.Quote(temporary), schema.QuoteAll(columns), table.Quoted())
+	}
+	setup = append(setup,
+		create(sourceKeys, s.Source, s.Key.Names()),
+		create(shadowKeys, s.Shadow, s.ShadowKey))
+	return append(setup, Setup...)
+}
+
+// deleteConverted deletes the shadow's rows with the given keys of the source.
+func (s *Spec) deleteConverted(ctx context.Context, session *dbconn.Session, keys []key.Key) (int64, error) {
+	if err := s.convert(ctx, session, keys); err != nil {
+		return 0, err
+	}
+	done, err := session.Exec(ctx, s.joinedDeletion())
+	if err != nil {
+		return 0, err
+	}
+	return done.RowsAffected()
+}
+
+// convert fills the temporary table of the shadow's types. A key that can't be
+// converted has no row in the shadow, and is left out.
+func (s *Spec) convert(ctx context.Context, session *dbconn.Session, keys []key.Key) error {
+	database := schema.Quote(s.Shadow.Schema) + "."
+	for _, table := range []string{sourceKeys, shadowKeys} {
+		if _, err := session.Exec(ctx, "DELETE FROM "+database+schema.Quote(table)); err != nil {
+			return err
+		}
+	}
+	var values strings.Builder
+	for i, k := range keys {
+		if i > 0 {
+			values.WriteString(", ")
+		}
+		values.WriteString("(" + strings.Join(s.Key.Literals(k), ", ") + ")")
+	}
+	fill := "INSERT INTO " + database + schema.Quote(sourceKeys) + " VALUES " + values.String()
+	if _, err := session.Exec(ctx, fill); err != nil {
+		return err
+	}
+	_, err := session.Exec(ctx, "INSERT INTO "+database+schema.Quote(shadowKeys)+
+		" SELECT * FROM "+database+schema.Quote(sourceKeys))
+	if err == nil || !dbconn.Unconvertible(err) {
+		return err
+	}
+	return s.convertSingly(ctx, session, keys)
+}
+
+func (s *Spec) convertSingly(ctx context.Context, session *dbconn.Session, keys []key.Key) error {
+	database := schema.Quote(s.Shadow.Schema) + "."
+	for _, k := range keys {
+		for _, statement := range []string{
+			"DELETE FROM " + database + schema.Quote(sourceKeys),
+			"INSERT INTO " + database + schema.Quote(sourceKeys) + " VALUES (" + strings.Join(s.Key.Literals(k), ", ") + ")",
+			"INSERT INTO " + database + schema.Quote(shadowKeys) + " SELECT * FROM " + database + schema.Quote(sourceKeys),
+		} {
+			if _, err := session.Exec(ctx, statement); err != nil && !dbconn.Unconvertible(err) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// joinedDeletion joins by the shadow's index, and by the bytes besides: two keys of
+// the source may be equal under the shadow's collation.
+func (s *Spec) joinedDeletion() string {
+	shadow := s.Shadow.Quoted()
+	var equal []string
+	for _, name := range s.ShadowKey {
+		column := schema.Quote(name)
+		equal = append(equal,
+			fmt.Sprintf("%s.%s = k.%s", shadow, column, column),
+			fmt.Sprintf("CAST(%s.%s AS BINARY) = CAST(k.%s AS BINARY)", shadow, column, column))
+	}
+	return fmt.Sprintf("DELETE %s FROM %s.%s AS k STRAIGHT_JOIN %s FORCE INDEX (%s) ON %s",
+		shadow, schema.Quote(s.Shadow.Schema), schema.Quote(shadowKeys), shadow,
+		schema.Quote(s.ShadowIndex), strings.Join(equal, " AND "))
+}

@@ -1,0 +1,168 @@
+package rowsync
+
+import (
+	"fmt"
+	"strings"
+
+	"midstream/internal/key"
+	"midstream/internal/schema"
+)
+
+// Column says where one column of the shadow gets its values from.
+type Column struct {
+	Shadow string // name in the shadow
+	Expr   string // over the source's columns, quoted
+}
+
+// UniqueKey is a unique key of the shadow, for telling a stale row from a duplicate.
+type UniqueKey struct {
+	Name  string
+	Parts []UniquePart
+	// Enforced says that the source has the same key: no two of its rows have the same
+	// value at one time, so that a row of the shadow that stands in the way is stale.
+	Enforced bool
+}
+
+// UniquePart is one part of a unique key.
+type UniquePart struct {
+	Shadow string // expression over the shadow's columns
+	Source string // the same value over the source's columns
+}
+
+// Spec says what is synced with what. It is immutable.
+type Spec struct {
+	Source schema.Name
+	Shadow schema.Name
+
+	Key         *key.Codec // over the source's key columns
+	ShadowKey   []string   // the names of the key's columns in the shadow
+	SourceIndex string     // the key's index in the source
+	ShadowIndex string     // an index of the shadow that begins with the key's columns
+	// KeyChanged says that a key column has another type, charset, collation or
+	// member order in the shadow.
+	KeyChanged bool
+
+	Columns []Column
+	Unique  []UniqueKey // unique keys of the shadow whose values can be computed from the source
+
+	// ServerZone has the sessions work in the server's time zone instead of UTC: an
+	// expression converts between TIMESTAMP and another type.
+	ServerZone bool
+
+	// Locking has the SELECT side take shared row locks: for servers whose engine
+	// commits do not follow the binlog's order (binlog_order_commits=OFF).
+	Locking string // "", " FOR SHARE" or " LOCK IN SHARE MODE"
+}
+
+// predicate is P: a range, or a list of keys, and the keys of other rows that joined it.
+type predicate struct {
+	spec   *Spec
+	chunk  *key.Range
+	fresh  bool // nothing was ever written into the range
+	keys   []key.Key
+	extras []key.Key // keys of rows of the shadow that joined P
+	evict  bool      // stale rows are deleted first: their own change is yet to be applied
+}
+
+// all returns the single keys of P.
+func (p predicate) all() []key.Key {
+	return append(append([]key.Key(nil), p.keys...), p.extras...)
+}
+
+func (p predicate) on(columns []string) string {
+	var conditions []string
+	if p.chunk != nil {
+		conditions = append(conditions, InRange(p.spec.Key, columns, *p.chunk))
+	}
+	if keys := p.all(); len(keys) > 0 {
+		conditions = append(conditions, InKeys(p.spec.Key, columns, keys))
+	}
+	return strings.Join(conditions, " OR ")
+}
+
+// deletion returns the statement that empties P in the shadow, or "" if P is known
+// to be empty there.
+func (p predicate) deletion() string {
+	if p.fresh {
+		p.chunk = nil
+	}
+	if p.chunk == nil && len(p.all()) == 0 {
+		return ""
+	}
+	shadow := p.spec.Shadow.Quoted()
+	return fmt.Sprintf("DELETE %s FROM %s FORCE INDEX (%s) WHERE %s",
+		shadow, shadow, schema.Quote(p.spec.ShadowIndex), p.on(p.spec.ShadowKey))
+}
+
+// insertion returns the statement that fills P in the shadow.
+func (p predicate) insertion() string {
+	columns := make([]string, len(p.spec.Columns))
+	exprs := make([]string, len(p.spec.Columns))
+	for i, c := range p.spec.Columns {
+		columns[i], exprs[i] = schema.Quote(c.Shadow), c.Expr
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s FORCE INDEX (%s) WHERE %s%s",
+		p.spec.Shadow.Quoted(), strings.Join(columns, ", "), strings.Join(exprs, ", "),
+		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex),
+		p.on(p.spec.Key.Names()), p.spec.Locking)
+}
+
+// holders returns a query for the keys of shadow rows that are outside of P but hold a
+// value of the unique key that a source row of P has now.
+func (p predicate) holders(u UniqueKey, most int) string {
+	return fmt.Sprintf("SELECT DISTINCT %s FROM %s WHERE NOT (%s) LIMIT %d",
+		strings.Join(p.spec.shadowKeyExprs(), ", "), p.takersAndHolders(u), p.on(p.spec.ShadowKey), most)
+}
+
+// takersAndHolders joins the source's rows of P with the shadow's rows that hold their
+// values of the unique key, by that key: the statistics of the new shadow would have
+// the optimizer read all of it. The shadow goes by its own name, the only one that is
+// locked under LOCK TABLES.
+func (p predicate) takersAndHolders(u UniqueKey) string {
+	var values, equal []string
+	for i, part := range u.Parts {
+		values = append(values, fmt.Sprintf("%s AS %s", part.Source, taken(i)))
+		equal = append(equal, fmt.Sprintf("%s = taker.%s", part.Shadow, taken(i)))
+	}
+	return fmt.Sprintf("(SELECT %s FROM %s FORCE INDEX (%s) WHERE %s) AS taker STRAIGHT_JOIN %s FORCE INDEX (%s) ON %s",
+		strings.Join(values, ", "), p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex),
+		p.on(p.spec.Key.Names()), p.spec.Shadow.Quoted(), schema.Quote(u.Name), strings.Join(equal, " AND "))
+}
+
+// taken names a value of the derived table as no column of a user is named.
+func taken(i int) string { return fmt.Sprintf("midstream_value_%d", i) }
+
+// shadowKeyExprs are the expressions that read the key from the shadow.
+func (s *Spec) shadowKeyExprs() []string {
+	return s.Key.SelectExprsOf(s.ShadowKey)
+}
+
+// eviction returns the statement that deletes the shadow's rows, in P or not, that
+// hold a value of the unique key which a source row of P has now.
+func (p predicate) eviction(u UniqueKey) string {
+	return "DELETE " + p.spec.Shadow.Quoted() + " FROM " + p.takersAndHolders(u)
+}
+
+// twins returns a query for two rows of the source within P that have the same value of
+// the unique key: a description of the value and of the two rows' keys.
+func (p predicate) twins(u UniqueKey) string {
+	var values, notNull []string
+	for _, part := range u.Parts {
+		values = append(values, part.Source)
+		notNull = append(notNull, part.Source+" IS NOT NULL")
+	}
+	row := "CONCAT_WS(', ', " + schema.QuoteAll(p.spec.Key.Names()) + ")"
+	return fmt.Sprintf("SELECT CONCAT_WS('-', %s), MIN(%s), MAX(%s) FROM %s FORCE INDEX (%s)"+
+		" WHERE (%s) AND %s GROUP BY %s HAVING COUNT(*) > 1 LIMIT 1",
+		strings.Join(anyValues(values), ", "), row, row, p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex),
+		p.on(p.spec.Key.Names()), strings.Join(notNull, " AND "), strings.Join(values, ", "))
+}
+
+// anyValues keeps ONLY_FULL_GROUP_BY content where a value is an expression.
+func anyValues(exprs []string) []string {
+	out := make([]string, len(exprs))
+	for i, e := range exprs {
+		out[i] = "ANY_VALUE(" + e + ")"
+	}
+	return out
+}

@@ -1,0 +1,289 @@
+package rowsync
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"midstream/internal/dbconn"
+	"midstream/internal/event"
+	"midstream/internal/key"
+)
+
+// ErrDuplicate says that two rows of the source would have the same value of a
+// unique key of the shadow. The source is untouched; the migration can't go on.
+var ErrDuplicate = errors.New("duplicate value for a unique key")
+
+// Setup is what a session that syncs needs: transactions begin by themselves and end
+// with COMMIT, also under LOCK TABLES, which START TRANSACTION would release; and a
+// list of keys must stay a list of index look-ups, however long it is and whatever
+// the statistics of the new shadow say.
+var Setup = []string{
+	"SET SESSION autocommit = 0",
+	"SET SESSION range_optimizer_max_mem_size = 0",
+}
+
+// Limits of the tries of one sync.
+const (
+	contendedTries = 4    // then it runs alone
+	aloneTries     = 50   // duplicates and contention while nothing else runs
+	mostHolders    = 1000 // keys of rows in the way that join P at once
+
+	// aloneKeys is the number of keys that are synced at once while nothing else runs:
+	// the fewer, the shorter the time in which another value can change hands.
+	aloneKeys = 500
+	// wary is how long after a duplicate lists of keys run alone from the first try on:
+	// where unique values change hands all the time, trying first is work for nothing.
+	wary = time.Second
+)
+
+// Result counts what one sync did.
+type Result struct {
+	Inserted int64
+	Deleted  int64
+}
+
+// Syncer runs syncs. It is safe for concurrent use, one session per caller.
+type Syncer struct {
+	spec *Spec
+	emit event.Listener
+
+	// alone is held shared by every sync, and exclusively by one that touches rows
+	// outside of its P (law L2).
+	alone     sync.RWMutex
+	waryUntil atomic.Int64 // nanoseconds of Unix time
+}
+
+// New returns a Syncer. emit gets an event.Retry for every repetition.
+func New(spec *Spec, emit event.Listener) *Syncer {
+	return &Syncer{spec: spec, emit: emit}
+}
+
+// Range syncs a range of keys. fresh says that nothing was ever written into the
+// range of the shadow. REQUIRES: fresh, where the key's columns changed (Spec.KeyChanged).
+func (s *Syncer) Range(ctx context.Context, session *dbconn.Session, r key.Range, fresh bool) (Result, error) {
+	result, err := s.sync(ctx, session, predicate{spec: s.spec, chunk: &r, fresh: fresh}, "chunk")
+	if err != nil {
+		return result, fmt.Errorf("sync range [%s, %s): %w", s.bound(r.From), s.bound(r.To), err)
+	}
+	return result, nil
+}
+
+// Keys syncs a list of keys. REQUIRES: every change of them that it shall carry over
+// is visible (law L3).
+func (s *Syncer) Keys(ctx context.Context, session *dbconn.Session, keys []key.Key) (Result, error) {
+	result, err := s.sync(ctx, session, predicate{spec: s.spec, keys: keys}, "keys")
+	if err != nil {
+		return result, fmt.Errorf("sync %d keys: %w", len(keys), err)
+	}
+	return result, nil
+}
+
+func (s *Syncer) bound(k key.Key) string {
+	if k == "" {
+		return "unbounded"
+	}
+	return s.spec.Key.Format(k)
+}
+
+func (s *Syncer) sync(ctx context.Context, session *dbconn.Session, p predicate, what string) (Result, error) {
+	if p.chunk == nil && time.Now().UnixNano() < s.waryUntil.Load() {
+		return s.syncAlone(ctx, session, p)
+	}
+	for try := 1; ; try++ {
+		s.alone.RLock()
+		result, err := s.once(ctx, session, p)
+		s.alone.RUnlock()
+		if err == nil {
+			return result, nil
+		}
+		duplicate := dbconn.Duplicate(err)
+		if !duplicate && !dbconn.Contended(err) {
+			return result, err
+		}
+		s.emit(event.Retry{What: what, Cause: dbconn.Message(err), At: time.Now()})
+		if duplicate {
+			s.waryUntil.Store(time.Now().Add(wary).UnixNano())
+		}
+		if duplicate || try == contendedTries {
+			return s.syncAlone(ctx, session, p)
+		}
+		if err := backOff(ctx, try); err != nil {
+			return result, err
+		}
+	}
+}
+
+// once runs the statements of one sync. On error the transaction is rolled back.
+func (s *Syncer) once(ctx context.Context, session *dbconn.Session, p predicate) (Result, error) {
+	var result Result
+	err := func() error {
+		var err error
+		if result.Deleted, err = s.empty(ctx, session, p); err != nil {
+			return err
+		}
+		done, err := session.Exec(ctx, p.insertion())
+		if err != nil {
+			return err
+		}
+		result.Inserted, _ = done.RowsAffected()
+		_, err = session.Exec(ctx, "COMMIT")
+		return err
+	}()
+	if err != nil {
+		if _, rollback := session.Exec(context.WithoutCancel(ctx), "ROLLBACK"); rollback != nil {
+			return result, errors.Join(err, rollback)
+		}
+	}
+	return result, err
+}
+
+// empty deletes P from the shadow.
+func (s *Syncer) empty(ctx context.Context, session *dbconn.Session, p predicate) (int64, error) {
+	if p.evict {
+		for _, u := range s.spec.Unique {
+			if !u.Enforced {
+				continue
+			}
+			if _, err := session.Exec(ctx, p.eviction(u)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if s.spec.KeyChanged && p.chunk == nil {
+		return s.spec.deleteConverted(ctx, session, p.keys)
+	}
+	deletion := p.deletion()
+	if deletion == "" {
+		return 0, nil
+	}
+	done, err := session.Exec(ctx, deletion)
+	if err != nil {
+		return 0, err
+	}
+	return done.RowsAffected()
+}
+
+// syncAlone tries a sync again while no other sync runs, and deletes stale rows that are
+// in its way.
+func (s *Syncer) syncAlone(ctx context.Context, session *dbconn.Session, p predicate) (Result, error) {
+	s.alone.Lock()
+	defer s.alone.Unlock()
+	p.evict = true
+	if p.chunk != nil {
+		p.fresh = p.fresh && s.spec.KeyChanged // an earlier try may have been committed after all
+		return s.insist(ctx, session, p)
+	}
+	var sum Result
+	for part := range slices.Chunk(p.keys, aloneKeys) {
+		p.keys = part
+		result, err := s.insist(ctx, session, p)
+		sum.Inserted += result.Inserted
+		sum.Deleted += result.Deleted
+		if err != nil {
+			return sum, err
+		}
+	}
+	return sum, nil
+}
+
+// insist tries until the sync is done, or a duplicate is found to be one.
+// REQUIRES: no other sync runs.
+func (s *Syncer) insist(ctx context.Context, session *dbconn.Session, p predicate) (Result, error) {
+	for try := 1; ; try++ {
+		result, err := s.once(ctx, session, p)
+		if err == nil {
+			return result, nil
+		}
+		switch {
+		case try == aloneTries:
+			return result, err
+		case dbconn.Contended(err):
+			if err := backOff(ctx, try); err != nil {
+				return result, err
+			}
+		case dbconn.Duplicate(err):
+			if p, err = s.widen(ctx, session, p, err); err != nil {
+				return result, err
+			}
+		default:
+			return result, err
+		}
+	}
+}
+
+// widen looks for the cause of a duplicate: it returns the P to try next, or
+// ErrDuplicate with the two rows.
+func (s *Syncer) widen(ctx context.Context, session *dbconn.Session, p predicate, duplicate error) (predicate, error) {
+	defer session.Exec(context.WithoutCancel(ctx), "COMMIT") // ends the transaction of the queries
+	for _, u := range s.spec.Unique {
+		if u.Enforced {
+			continue
+		}
+		if err := s.findTwins(ctx, session, p, u, duplicate); err != nil {
+			return p, err
+		}
+		if s.spec.KeyChanged {
+			continue // the row in the way can't be named by a key of the source
+		}
+		err := session.Rows(ctx, p.holders(u, mostHolders), func(rows *sql.Rows) error {
+			k, err := s.scanKey(rows)
+			p.extras = append(p.extras, k)
+			return err
+		})
+		if err != nil {
+			return p, fmt.Errorf("look for rows in the way of key %s: %w", u.Name, err)
+		}
+	}
+	return p, nil
+}
+
+func (s *Syncer) findTwins(ctx context.Context, session *dbconn.Session, p predicate, u UniqueKey, duplicate error) error {
+	var value, first, second sql.NullString
+	found := false
+	err := session.Rows(ctx, p.twins(u), func(rows *sql.Rows) error {
+		found = true
+		return rows.Scan(&value, &first, &second)
+	})
+	if err != nil {
+		return fmt.Errorf("look for duplicates in key %s: %w", u.Name, err)
+	}
+	if found {
+		return fmt.Errorf("%w: value %q of key %s stands in the rows with key (%s) and (%s): %w",
+			ErrDuplicate, value.String, u.Name, first.String, second.String, duplicate)
+	}
+	return nil
+}
+
+func (s *Syncer) scanKey(rows *sql.Rows) (key.Key, error) {
+	texts := make([][]byte, len(s.spec.ShadowKey))
+	targets := make([]any, len(texts))
+	for i := range texts {
+		targets[i] = &texts[i]
+	}
+	if err := rows.Scan(targets...); err != nil {
+		return "", err
+	}
+	return s.spec.Key.FromText(texts)
+}
+
+// backOff waits a little, longer with every try, by a random part so that two
+// transactions that collided do not collide again.
+func backOff(ctx context.Context, try int) error {
+	wait := time.Duration(min(try, 10)) * time.Millisecond
+	wait += rand.N(wait * 4)
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,210 @@
+package schema
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrNotFound says that the table does not exist, or that the account may not see it.
+var ErrNotFound = errors.New("no such table, or no privilege on it")
+
+// ErrNotBaseTable says that the name is a view's, a temporary table's or something
+// else that can't be migrated.
+var ErrNotBaseTable = errors.New("not a base table")
+
+// Querier is the part of *sql.DB, *sql.Conn and *sql.Tx that Load needs.
+type Querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// Load reads all that the engine needs to know of a table. It reads only, and
+// leaves the session's variables as it found them.
+//
+// The name is taken as the server compares names; the Table carries the server's
+// own spelling. Sizes are the server's estimates of this moment.
+//
+// Triggers are seen only with the TRIGGER privilege on the table, and foreign keys
+// of tables in other schemas only with a privilege there or with PROCESS.
+func Load(ctx context.Context, q Querier, name Name) (*Table, error) {
+	t, err := load(ctx, q, name)
+	if err != nil {
+		return nil, fmt.Errorf("read table %s: %w", name, err)
+	}
+	return t, nil
+}
+
+func load(ctx context.Context, q Querier, name Name) (*Table, error) {
+	q, done, err := pin(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	restore, err := settle(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	defer restore()
+
+	t := &Table{Name: name}
+	if err := t.loadTable(ctx, q); err != nil {
+		return nil, err
+	}
+	create, err := t.loadCreate(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.loadColumns(ctx, q, create); err != nil {
+		return nil, err
+	}
+	if err := t.loadKeys(ctx, q, create); err != nil {
+		return nil, err
+	}
+	if err := t.loadForeignKeys(ctx, q); err != nil {
+		return nil, err
+	}
+	if err := t.loadTriggers(ctx, q); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// pin takes one connection of a pool, so that session variables stay with us.
+func pin(ctx context.Context, q Querier) (Querier, func(), error) {
+	pool, ok := q.(interface {
+		Conn(context.Context) (*sql.Conn, error)
+	})
+	if !ok {
+		return q, func() {}, nil
+	}
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return conn, func() { conn.Close() }, nil
+}
+
+// wanted are the session variables that change what the server tells of a table.
+// Those that a server doesn't have are left alone.
+var wanted = map[string]string{
+	"information_schema_stats_expiry":                  "0", // sizes of now, not of yesterday
+	"show_gipk_in_create_table_and_information_schema": "ON",
+	"sql_quote_show_create":                            "ON",
+	"show_create_table_verbosity":                      "OFF",
+	"show_create_table_skip_secondary_engine":          "OFF",
+	"sql_mode": "", // ANSI_QUOTES and its kin change SHOW CREATE
+}
+
+// settle sets the wanted variables and returns what sets them back.
+func settle(ctx context.Context, q Querier) (restore func(), err error) {
+	names := make([]string, 0, len(wanted))
+	for name := range wanted {
+		names = append(names, "'"+name+"'")
+	}
+	var changed, old []string
+	rows, err := q.QueryContext(ctx,
+		"SHOW SESSION VARIABLES WHERE Variable_name IN ("+strings.Join(names, ", ")+")")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name, value string
+		if err := rows.Scan(&name, &value); err != nil {
+			return nil, err
+		}
+		if want := wanted[strings.ToLower(name)]; want != value {
+			changed = append(changed, name+" = "+setting(want))
+			old = append(old, name+" = "+setting(value))
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	if len(changed) == 0 {
+		return func() {}, nil
+	}
+	if err := exec(ctx, q, "SET SESSION "+strings.Join(changed, ", ")); err != nil {
+		return nil, err
+	}
+	return func() {
+		// The session may be somebody's: set back even if the context has ended. An error
+		// means that the connection is lost, and its variables with it.
+		_ = exec(context.WithoutCancel(ctx), q, "SET SESSION "+strings.Join(old, ", "))
+	}, nil
+}
+
+// setting writes a variable's value for SET: numbers bare, the rest quoted.
+func setting(value string) string {
+	if value != "" && strings.Trim(value, "0123456789") == "" {
+		return value
+	}
+	return "'" + value + "'"
+}
+
+func exec(ctx context.Context, q Querier, statement string) error {
+	rows, err := q.QueryContext(ctx, statement)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	return rows.Err()
+}
+
+// loadTable reads the table's own row and takes over the server's spelling.
+func (t *Table) loadTable(ctx context.Context, q Querier) error {
+	rows, err := q.QueryContext(ctx, `
+		SELECT table_schema, table_name, table_type, IFNULL(engine, ''), IFNULL(table_collation, ''),
+		       IFNULL(table_comment, ''), IFNULL(create_options, ''),
+		       IFNULL(table_rows, 0), IFNULL(data_length, 0), IFNULL(index_length, 0)
+		  FROM information_schema.tables
+		 WHERE table_schema = ? AND table_name = ?`, t.Name.Schema, t.Name.Table)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	found := false
+	for rows.Next() && !found {
+		var kind, options string
+		var r Table
+		if err := rows.Scan(&r.Name.Schema, &r.Name.Table, &kind, &r.Engine, &r.Collation,
+			&r.Comment, &options, &r.Rows, &r.DataBytes, &r.IndexBytes); err != nil {
+			return err
+		}
+		if kind != "BASE TABLE" {
+			return fmt.Errorf("%w but a %s", ErrNotBaseTable, strings.ToLower(kind))
+		}
+		r.Partitioned = strings.Contains(strings.ToLower(options), "partitioned")
+		*t, found = r, true
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if !found {
+		return ErrNotFound
+	}
+	return nil
+}
+
+// loadCreate reads SHOW CREATE TABLE and takes it apart.
+func (t *Table) loadCreate(ctx context.Context, q Querier) (*createTable, error) {
+	var name string
+	err := q.QueryRowContext(ctx, "SHOW CREATE TABLE "+t.Name.Quoted()).Scan(&name, &t.Create)
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(t.Create, "CREATE TEMPORARY") {
+		return nil, fmt.Errorf("%w: this session has a temporary table of the same name", ErrNotBaseTable)
+	}
+	create, err := parseCreate(t.Create)
+	if err != nil {
+		return nil, err
+	}
+	t.AutoIncrement = create.autoIncrement
+	t.Partitioned = t.Partitioned || create.partitioned
+	t.Checks = create.checks
+	return create, nil
+}

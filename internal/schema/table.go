@@ -1,0 +1,167 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Name is a table's qualified name, unquoted, as the server spells it.
+type Name struct {
+	Schema string
+	Table  string
+}
+
+// String returns schema.table for people; it is not quoted.
+func (n Name) String() string { return n.Schema + "." + n.Table }
+
+// Quoted returns `schema`.`table` for a statement.
+func (n Name) Quoted() string { return Quote(n.Schema) + "." + Quote(n.Table) }
+
+// Sibling returns the name of another table of the same schema.
+func (n Name) Sibling(table string) Name { return Name{Schema: n.Schema, Table: table} }
+
+// Quote returns an identifier in backticks, fit for a statement.
+func Quote(identifier string) string {
+	return "`" + strings.ReplaceAll(identifier, "`", "``") + "`"
+}
+
+// QuoteAll quotes every identifier and joins them with ", ".
+func QuoteAll(identifiers []string) string {
+	quoted := make([]string, len(identifiers))
+	for i, id := range identifiers {
+		quoted[i] = Quote(id)
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// Mark begins the comment of every table that Midstream creates. A table without it
+// is not ours, whatever its name (law L8).
+const Mark = "midstream "
+
+// Marked says that a table's comment is one of ours.
+func Marked(comment string) bool { return strings.HasPrefix(comment, Mark) }
+
+// Table is a base table as the server described it at one moment.
+type Table struct {
+	Name      Name
+	Columns   []Column // in the order of the table
+	Keys      []Key    // PRIMARY first, then in the order of SHOW CREATE TABLE
+	Engine    string   // "InnoDB"
+	Collation string   // the table's default
+	Comment   string
+	Create    string // SHOW CREATE TABLE
+
+	// AutoIncrement is the next value as SHOW CREATE TABLE tells it; 0 if there is none.
+	AutoIncrement uint64
+
+	// Rows, DataBytes and IndexBytes are the server's estimates.
+	Rows       int64
+	DataBytes  int64
+	IndexBytes int64
+
+	Partitioned  bool
+	ForeignKeys  []ForeignKey // declared on this table
+	ReferencedBy []ForeignKey // of any table that point at this one (self-references too)
+	Triggers     []string     // names
+	Checks       []Check
+}
+
+// Column finds a column by name, ignoring letter case as the server does.
+func (t *Table) Column(name string) (Column, bool) {
+	for _, c := range t.Columns {
+		if strings.EqualFold(c.Name, name) {
+			return c, true
+		}
+	}
+	return Column{}, false
+}
+
+// Key finds a key by name, ignoring letter case.
+func (t *Table) Key(name string) (Key, bool) {
+	for _, k := range t.Keys {
+		if strings.EqualFold(k.Name, name) {
+			return k, true
+		}
+	}
+	return Key{}, false
+}
+
+// Column is one column, as information_schema.columns describes it.
+type Column struct {
+	Name     string
+	Ordinal  int    // 0-based position in the table, which is its position in row events
+	DataType string // lower case, no attributes: "int", "varchar", "enum"
+	Type     string // lower-case full type: "int unsigned", "varchar(40)", "enum('a','b')"
+
+	Charset   string // "" where the type has none; "binary" for BINARY, VARBINARY, BLOB
+	Collation string // "" where the type has none
+
+	Nullable      bool
+	Unsigned      bool
+	AutoIncrement bool
+	Generated     Generated
+	Invisible     bool
+
+	Length    int64    // characters of a string type, bytes of a binary one
+	Precision int      // DECIMAL digits, BIT width
+	Scale     int      // DECIMAL scale
+	Fraction  int      // fractional digits of a temporal type, 0 to 6
+	Members   []string // of ENUM and SET, in order, unquoted
+
+	Default string // the default as SHOW CREATE TABLE would have it, for messages and comparison
+	Comment string
+
+	Expression string // of a generated column, as SHOW CREATE TABLE has it
+	Definition string // all that SHOW CREATE TABLE has behind the name
+}
+
+// Generated says whether and how a column's value is computed by the server.
+type Generated int
+
+// The kinds of column by generation.
+const (
+	NotGenerated Generated = iota
+	Virtual
+	Stored
+)
+
+// Key is an index of a table.
+type Key struct {
+	Name    string // "PRIMARY" for the primary key
+	Unique  bool
+	Visible bool
+	Type    string // BTREE, HASH, FULLTEXT, SPATIAL, VECTOR
+	Parts   []KeyPart
+	// Definition is the key's clause in SHOW CREATE TABLE, without a trailing comma.
+	Definition string
+}
+
+// KeyPart is one part of a key.
+type KeyPart struct {
+	Column     string // "" where Expression is set
+	Expression string // of a functional part
+	Prefix     int    // characters or bytes of a prefix part; 0: whole column
+	Descending bool
+}
+
+// Check is a CHECK constraint.
+type Check struct {
+	Name     string
+	Clause   string // without the outer parentheses
+	Enforced bool
+}
+
+// ForeignKey is a constraint, seen from the table that declares it.
+type ForeignKey struct {
+	Constraint string
+	Child      Name
+	Parent     Name
+}
+
+// Of returns the value of the part, given the expression of its column.
+func (p KeyPart) Of(column string) string {
+	if p.Prefix > 0 {
+		return fmt.Sprintf("LEFT(%s, %d)", column, p.Prefix)
+	}
+	return column
+}

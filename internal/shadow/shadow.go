@@ -1,0 +1,175 @@
+package shadow
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"midstream/internal/dbconn"
+	"midstream/internal/schema"
+)
+
+// Shadow is the shadow of one source.
+type Shadow struct {
+	Name   schema.Name
+	Source schema.Name
+
+	// Table is the shadow as the server made it, all indexes included.
+	Table *schema.Table
+	// Comment is the one that the table shall have in the end.
+	Comment string
+	// Deferred are the indexes that are left for later.
+	Deferred []schema.Key
+}
+
+// Create makes the shadow. clauses returns the ALTER's clauses for the copy of the source
+// as CREATE TABLE LIKE has made it. REQUIRES: no table of its name is there. On error the
+// shadow is returned as well if it was created: Drop it.
+func Create(ctx context.Context, pool *dbconn.Pool, source *schema.Table, name schema.Name, clauses func(copied *schema.Table) string) (*Shadow, error) {
+	// A TIMESTAMP in a DEFAULT means what it would mean to a session of the server's.
+	session, err := pool.Session(ctx, "SET SESSION time_zone = @@GLOBAL.time_zone")
+	if err != nil {
+		return nil, fmt.Errorf("create shadow %s: %w", name, err)
+	}
+	defer session.Close()
+	if _, err := session.Exec(ctx, fmt.Sprintf("CREATE TABLE %s LIKE %s", name.Quoted(), source.Name.Quoted())); err != nil {
+		return nil, fmt.Errorf("create shadow %s: %w", name, err)
+	}
+	s := &Shadow{Name: name, Source: source.Name, Comment: source.Comment}
+	mark := schema.MarkFor("shadow", source.Name)
+	if _, err := session.Exec(ctx, comment(name, mark)); err != nil {
+		return s, fmt.Errorf("mark shadow %s: %w", name, err)
+	}
+	copied, err := schema.Load(ctx, pool.DB(), name)
+	if err != nil {
+		return s, fmt.Errorf("read shadow %s: %w", name, err)
+	}
+	if _, err := session.Exec(ctx, "ALTER TABLE "+name.Quoted()+" "+clauses(copied)); err != nil {
+		return s, fmt.Errorf("alter shadow %s: %w", name, err)
+	}
+	if s.Table, err = schema.Load(ctx, pool.DB(), name); err != nil {
+		return s, fmt.Errorf("read shadow %s: %w", name, err)
+	}
+	if s.Table.Comment != mark { // the ALTER sets a comment of its own
+		s.Comment = s.Table.Comment
+		if _, err := session.Exec(ctx, comment(name, mark)); err != nil {
+			return s, fmt.Errorf("mark shadow %s: %w", name, err)
+		}
+	}
+	return s, nil
+}
+
+func comment(table schema.Name, text string) string {
+	return fmt.Sprintf("ALTER TABLE %s COMMENT = %s", table.Quoted(), schema.Literal(text))
+}
+
+// Unmark gives the shadow the comment that it shall have in the end.
+func (s *Shadow) Unmark(ctx context.Context, pool *dbconn.Pool) error {
+	return s.exec(ctx, pool, comment(s.Name, s.Comment), "comment")
+}
+
+// exec runs one statement on the shadow.
+func (s *Shadow) exec(ctx context.Context, pool *dbconn.Pool, statement, what string, setup ...string) error {
+	session, err := pool.Session(ctx, setup...)
+	if err != nil {
+		return fmt.Errorf("%s of shadow %s: %w", what, s.Name, err)
+	}
+	defer session.Close()
+	if _, err := session.Exec(ctx, statement); err != nil {
+		return fmt.Errorf("%s of shadow %s: %w", what, s.Name, err)
+	}
+	return nil
+}
+
+// Deferrable returns the indexes that may be built after the copy: plain ones that
+// neither enforce anything (UNIQUE), nor serve the sync, nor carry the AUTO_INCREMENT
+// column, nor are of a kind that can't be built while rows change.
+func (s *Shadow) Deferrable(syncIndex string) []schema.Key {
+	var keys []schema.Key
+	for _, k := range s.Table.Keys {
+		if k.Unique || k.Type != "BTREE" || strings.EqualFold(k.Name, syncIndex) {
+			continue
+		}
+		if first, ok := s.Table.Column(k.Parts[0].Column); ok && first.AutoIncrement {
+			continue
+		}
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+// Defer drops the indexes until BuildIndexes.
+func (s *Shadow) Defer(ctx context.Context, pool *dbconn.Pool, keys []schema.Key) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	var clauses []string
+	for _, k := range keys {
+		clauses = append(clauses, "DROP INDEX "+schema.Quote(k.Name))
+	}
+	err := s.exec(ctx, pool, "ALTER TABLE "+s.Name.Quoted()+" "+strings.Join(clauses, ", "), "defer indexes")
+	if err == nil {
+		s.Deferred = keys
+	}
+	return err
+}
+
+// buildSetup gives the build memory to sort in, where the server has the settings
+// (MySQL 8.0.27 and later); the default of 1 MB, shared by all threads, spills at once.
+var buildSetup = []struct{ variable, statement string }{
+	{"innodb_ddl_buffer_size", "SET SESSION innodb_ddl_buffer_size = 67108864"},
+	{"innodb_ddl_threads", "SET SESSION innodb_ddl_threads = 4"},
+	{"innodb_parallel_read_threads", "SET SESSION innodb_parallel_read_threads = 4"},
+}
+
+// BuildIndexes builds the deferred indexes, in one statement.
+//
+// REQUIRES: apply holds still. The server could build while rows change (LOCK=NONE), but
+// then its online log may overflow (error 1799), and on 9.7.4 rows that are deleted and
+// inserted anew meanwhile fail the build of a plain index with error 1859, "Duplicate
+// entry", at its end: all the work is thrown away. The binlog is the better log.
+func (s *Shadow) BuildIndexes(ctx context.Context, pool *dbconn.Pool) error {
+	if len(s.Deferred) == 0 {
+		return nil
+	}
+	// Only our own short syncs use the shadow: the build may wait for them.
+	setup := []string{"SET SESSION lock_wait_timeout = 3600"}
+	for _, b := range buildSetup {
+		var there int
+		err := pool.DB().QueryRowContext(ctx,
+			"SELECT COUNT(*) FROM performance_schema.session_variables WHERE variable_name = ?", b.variable).Scan(&there)
+		if err == nil && there > 0 {
+			setup = append(setup, b.statement)
+		}
+	}
+	var clauses []string
+	for _, k := range s.Deferred {
+		clauses = append(clauses, "ADD "+k.Definition)
+	}
+	err := s.exec(ctx, pool, "ALTER TABLE "+s.Name.Quoted()+" "+strings.Join(clauses, ", ")+
+		", ALGORITHM=INPLACE, LOCK=SHARED", "build indexes", setup...)
+	if err == nil {
+		s.Deferred = nil
+	}
+	return err
+}
+
+// Analyze fills the statistics of the new table, so that the first queries after the
+// swap are not planned blindly.
+func (s *Shadow) Analyze(ctx context.Context, pool *dbconn.Pool) error {
+	return s.exec(ctx, pool, "ANALYZE TABLE "+s.Name.Quoted(), "analyze")
+}
+
+// Drop removes the shadow. REQUIRES: Create has returned it, so that it is ours (law L8).
+func (s *Shadow) Drop(ctx context.Context, pool *dbconn.Pool) error {
+	name := s.Name
+	session, err := pool.Session(ctx)
+	if err != nil {
+		return fmt.Errorf("drop shadow %s: %w", name, err)
+	}
+	defer session.Close()
+	if _, err := session.Exec(ctx, "DROP TABLE IF EXISTS "+name.Quoted()); err != nil {
+		return fmt.Errorf("drop shadow %s: %w", name, err)
+	}
+	return nil
+}
