@@ -4,7 +4,7 @@ SHELL   := /bin/bash
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check short docs
+.PHONY: help build demo test check short docs bench
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -23,7 +23,10 @@ short: check ## the tests that need no server
 	go test -short ./...
 
 test: check ## all tests, on real servers
-	go test -timeout 40m ./...
+	MIDSTREAM_TEST_STRICT=1 go test -p 1 -timeout 40m ./...
+
+bench: build ## measure beside other tools, about 90 minutes (BENCH="--rows 50000 --rounds 1" for other flags)
+	go build -o bin/bench ./bench && bin/bench $(BENCH)
 
 docs: ## write the generated pages of docs/ anew
 	go test ./internal/cli -run TestDocs -update

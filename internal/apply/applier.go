@@ -113,4 +113,3 @@ func (a *Applier) Drain(ctx context.Context, session *dbconn.Session) (int, erro
 	}
 	return drained, nil
 }
-

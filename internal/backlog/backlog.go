@@ -3,6 +3,7 @@ package backlog
 import (
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 
@@ -23,6 +24,9 @@ type Config struct {
 	// KeepAhead keeps the keys above the frontier instead of dropping them, to
 	// measure what the rule of law L4 is worth.
 	KeepAhead bool
+	// AwaitCopy has a key that may lie ahead of the row copy wait for the copy's end: for
+	// shadows from which a chunk can't delete what apply has written ahead of it.
+	AwaitCopy bool
 	// KeepRepeats has a key synced once a change, to measure what merging is worth.
 	KeepRepeats bool
 }
@@ -41,6 +45,9 @@ type Batch struct {
 	worker int
 	oldest uint64
 }
+
+// afterCopy is the barrier that the end of the row copy passes.
+const afterCopy = math.MaxUint64
 
 // Backlog is safe for concurrent use.
 type Backlog struct {
@@ -170,6 +177,9 @@ func (b *Backlog) reveal(k key.Key, segment uint64) {
 		b.counts.Dropped++
 		delete(b.repeats, k)
 		return
+	}
+	if place.MayBeAhead && b.cfg.AwaitCopy {
+		place.Barrier = afterCopy
 	}
 	q := &b.queues[b.cfg.Partition(k, len(b.queues))]
 	if place.Barrier == 0 {

@@ -18,5 +18,7 @@
 // the cut-over that every change has been received (law L6).
 //
 // Rows of an XA transaction stand in the binlog at XA PREPARE but become visible at XA
-// COMMIT, a later event: they are held back until then (law L3).
+// COMMIT, a later event without rows: their keys are kept until then (law L3), and the
+// safe position stays before XA PREPARE until they are synced (law L5). The lock of the
+// cut-over does not stand in for a heartbeat there, as XA COMMIT may not need it.
 package capture

@@ -95,7 +95,7 @@ func (d *demonstration) run(ctx context.Context, _ []string) (err error) {
 // show demonstrates on a running server.
 func (d *demonstration) show(ctx context.Context, server *sandbox.Server) error {
 	proof, err := demo.Run(ctx, d.options, demo.Deps{
-		Server: dbconn.Config{Network: "tcp", Address: server.Address, User: server.User},
+		Server: dbconn.Config{Network: "tcp", Address: server.Address, User: server.User, Program: "midstream-demo"},
 		Change: func(ctx context.Context, statement string, listen event.Listener) error {
 			return d.change(ctx, server, statement, listen)
 		},

@@ -1,6 +1,7 @@
 package dbconn
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"database/sql"
@@ -32,6 +33,9 @@ type Config struct {
 	User     string
 	Password Secret
 	TLS      *tls.Config // nil: no TLS
+	// Program is the program_name that the server is told. Defaults to ProgramName,
+	// by which the engine knows its own connections: leave it alone there.
+	Program string
 	// TLSFallback goes on without TLS if the server offers none (ssl-mode PREFERRED).
 	TLSFallback bool
 }
@@ -68,7 +72,7 @@ func Open(ctx context.Context, cfg Config, variables map[string]string) (*Pool, 
 	c.TLS, c.AllowFallbackToPlaintext = cfg.TLS, cfg.TLSFallback
 	c.Timeout = 10 * time.Second
 	c.MaxAllowedPacket = 0 // ask the server
-	c.ConnectionAttributes = "program_name:" + ProgramName
+	c.ConnectionAttributes = "program_name:" + cmp.Or(cfg.Program, ProgramName)
 	c.Logger = log.New(io.Discard, "", 0) // what goes wrong is returned
 	c.Params = baseVariables()
 	for name, value := range variables {

@@ -31,5 +31,6 @@
 // NB: a gap is not empty in the shadow. A chunk may have been committed after the
 // checkpoint was taken, and the rows that it wrote are stale where they were changed
 // since; so a resumed row copy deletes in its ranges before it inserts. Where it can't
-// delete by range (the key changes), keys ahead must be synced instead of dropped.
+// delete by range (the ALTER changes the key), keys ahead must be synced instead of
+// dropped: every change that such a row lacks stands behind the checkpoint's position.
 package frontier

@@ -22,6 +22,9 @@ type Chunk struct {
 type Place struct {
 	// Ahead says that the row copy has yet to read the key (law L4).
 	Ahead bool
+	// MayBeAhead says that the client can't tell whether the row copy has yet to read
+	// the key.
+	MayBeAhead bool
 	// Barrier is the number of the youngest chunk that must be finished, together
 	// with all before it, before the key may be synced; 0 is none.
 	Barrier uint64
@@ -170,6 +173,8 @@ func (t *Tracker) Place(k key.Key) Place {
 		switch contained, known := t.contains(p.Range, k); {
 		case p.state == ahead && contained && known:
 			return Place{Ahead: true}
+		case p.state == ahead && contained:
+			place.MayBeAhead = true
 		case p.state == inFlight && contained:
 			place.Barrier = max(place.Barrier, p.Number)
 		}

@@ -117,7 +117,7 @@ FROM performance_schema.events_transactions_current x
 JOIN performance_schema.threads t ON t.thread_id = x.thread_id
 LEFT JOIN performance_schema.events_statements_current s
        ON s.thread_id = x.thread_id AND s.nesting_event_level = 0
-WHERE x.state = 'ACTIVE' AND x.autocommit = 'NO'
+WHERE x.state = 'ACTIVE' AND x.autocommit = 'NO' AND COALESCE(x.xa_state, '') <> 'PREPARED'
   AND x.isolation_level IN ('REPEATABLE READ', 'SERIALIZABLE')
   AND t.processlist_id IS NOT NULL AND t.processlist_id <> CONNECTION_ID()
   AND TIMESTAMPDIFF(MICROSECOND, %s, UTC_TIMESTAMP(6)) <= x.timer_wait DIV 1000000`

@@ -26,6 +26,10 @@ func (r *run) cutOver(ctx context.Context) error {
 	if err := r.shadow.Analyze(ctx, r.pool); err != nil {
 		return err
 	}
+	// From here on only the state table says that the shadow is ours (law L8).
+	if err := r.checkpoint(ctx); err != nil {
+		return err
+	}
 	if err := r.shadow.Unmark(ctx, r.pool); err != nil {
 		return err
 	}
@@ -140,7 +144,7 @@ func (w *waiting) clear(ctx context.Context) error {
 }
 
 func (r *run) caughtUp() bool {
-	return r.backlog.Len() <= r.cfg.CatchUp && r.capture.Delay() < r.cfg.Lock.Work && r.capture.Prepared() == 0
+	return r.backlog.Len() <= r.cfg.CatchUp && r.capture.Delay() < r.cfg.Lock.Wait && r.capture.Prepared() == 0
 }
 
 func (w *waiting) blockers(ctx context.Context) ([]event.Blocker, error) {

@@ -32,6 +32,7 @@ type bench struct {
 	schema string
 	cfg    migration.Config
 	told   *told
+	freed  time.Time // when a blocker went
 }
 
 // setup gives a test a database of its own.

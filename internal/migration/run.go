@@ -142,12 +142,12 @@ func (r *run) assemble(spec *rowsync.Spec) {
 	tracker := frontier.New(spec.Key)
 	log := backlog.New(backlog.Config{
 		Limit: r.cfg.BacklogLimit, Workers: r.cfg.Apply.Workers, Partition: spec.Key.Partition,
-		KeepAhead: r.cfg.ApplyAhead, KeepRepeats: r.cfg.KeepRepeats,
+		KeepAhead: r.cfg.ApplyAhead && !spec.KeyChanged, AwaitCopy: spec.KeyChanged, KeepRepeats: r.cfg.KeepRepeats,
 	}, tracker)
 	gate := func(context.Context) error { return nil }
 	copier := rowcopy.New(r.cfg.RowCopy, rowcopy.Deps{
 		Pool: r.pool, Spec: spec, Syncer: syncer, Tracker: tracker, Ended: log.Wake, Emit: r.emit,
-		Gate: gate, RowBytes: rowBytes(r.plan), Fresh: spec.Key.Ordered() && !r.cfg.ApplyAhead,
+		Gate: gate, RowBytes: rowBytes(r.plan), Fresh: spec.KeyChanged || spec.Key.Ordered() && !r.cfg.ApplyAhead,
 	})
 	applier := apply.New(r.cfg.Apply, apply.Deps{
 		Pool: r.pool, Spec: spec, Syncer: syncer, Backlog: log, Gate: gate,

@@ -1,6 +1,7 @@
 package rowsync
 
 import (
+	"slices"
 	"strings"
 
 	"midstream/internal/key"
@@ -23,6 +24,7 @@ func InRange(codec *key.Codec, columns []string, r key.Range) string {
 	p := intervals{columns: schemaQuoted(columns)}
 	for _, part := range codec.Parts() {
 		p.descending = append(p.descending, part.Descending)
+		p.collated = append(p.collated, part.Column.Charset != "" && part.Column.Charset != "binary")
 	}
 	pieces := p.between(0, from, to)
 	if len(pieces) == 0 {
@@ -37,6 +39,7 @@ func InRange(codec *key.Codec, columns []string, r key.Range) string {
 type intervals struct {
 	columns    []string
 	descending []bool
+	collated   []bool // literals that differ may be equal to the server
 }
 
 // between covers from <= k < to, where the columns before i are equal in both bounds.
@@ -54,9 +57,14 @@ func (p intervals) between(i int, from, to []string) []string {
 	case i == len(p.columns)-1:
 		return []string{p.after(i, from[i], true) + " AND " + p.before(i, to[i], false)}
 	}
-	pieces := and(p.columns[i]+" = "+from[i], p.atLeast(i+1, from))
-	pieces = append(pieces, p.after(i, from[i], false)+" AND "+p.before(i, to[i], false))
-	return append(pieces, and(p.columns[i]+" = "+to[i], p.below(i+1, to))...)
+	above, below := p.after(i, from[i], false), p.before(i, to[i], false)
+	first := and(p.columns[i]+" = "+from[i], p.atLeast(i+1, from))
+	last := and(p.columns[i]+" = "+to[i], p.below(i+1, to))
+	if !p.collated[i] {
+		return slices.Concat(first, []string{above + " AND " + below}, last)
+	}
+	same := and(p.columns[i]+" = "+from[i]+" AND "+p.columns[i]+" = "+to[i], p.between(i+1, from, to))
+	return slices.Concat(and(below, first), []string{above + " AND " + below}, and(above, last), same)
 }
 
 // atLeast covers k >= from.

@@ -54,7 +54,7 @@ func (w *world) write(g group, last func(end binlog.Position) binlog.Event) int 
 	}
 	g.events = append(g.events, last(positionOf(n+1)))
 	w.groups = append(w.groups, g)
-	w.note("binlog: group", n)
+	w.note("writes group", n)
 	return n
 }
 
@@ -77,7 +77,7 @@ func (w *world) engine(p *process) {
 		if g.commit != nil {
 			g.commit()
 		}
-		w.note("engine: commits group", w.visible-1)
+		w.note("commits group", w.visible-1)
 	}
 }
 
@@ -85,6 +85,7 @@ func (w *world) engine(p *process) {
 // engine is through with the group.
 func (w *world) record(changes []change, visible, rows int) {
 	for _, c := range changes {
+		w.note("changes row", c.id)
 		w.latest[c.id] = c.row
 		w.history[c.id] = append(w.history[c.id], version{row: c.row, visible: visible, rows: rows})
 		w.lockedBy[c.id] = visible

@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -20,7 +19,6 @@ import (
 type client struct {
 	w         *world
 	processes []*process
-	gone      bool
 
 	tracker *frontier.Tracker
 	backlog *backlog.Backlog
@@ -81,7 +79,6 @@ func (c *client) spawn(name string, body func(p *process)) {
 }
 
 func (c *client) stop() {
-	c.gone = true
 	for _, p := range c.processes {
 		p.stop()
 	}
@@ -115,7 +112,7 @@ func (c *client) story(p *process) {
 // start begins with a new shadow. Law L1: position, heartbeat, first row.
 func (c *client) start(p *process) {
 	w := c.w
-	p.wait(func() bool { return w.orphan() == nil && len(w.open) == 0 }) // DROP TABLE
+	p.wait(func() bool { return len(w.open) == 0 }) // DROP TABLE
 	clear(w.shadow)
 	w.beat = 0
 	if w.defect == StartLate {
@@ -214,8 +211,7 @@ func (c *client) assemble(tracker *frontier.Tracker, from binlog.Position) {
 // key changes, a chunk can't delete by range what was synced ahead of it before, because
 // the client could not compare the key, or by a chunk that the checkpoint doesn't know.
 func (c *client) keepsAhead() bool {
-	switch c.w.defect {
-	case ChangedDrops:
+	if c.w.defect == ChangedDrops {
 		return c.w.opts.KeepAhead
 	}
 	return c.w.opts.KeepAhead || c.w.opts.KeyChanged && (c.resumed || !c.w.keys.codec.Ordered())
@@ -245,9 +241,6 @@ func (c *client) workerOf(s int) int {
 	}
 	return c.w.keys.spellings[s].class % c.w.opts.Appliers
 }
-
-// errGone ends a heartbeat whose run is gone.
-var errGone = errors.New("the run is gone")
 
 // beat has the capture write a heartbeat. One caller at a time.
 func (c *client) beat(p *process) {

@@ -15,7 +15,7 @@ var defects = []struct {
 	name   string
 	set    string
 }{
-	{NoFirstBeat, "L1: the first heartbeat is left out", "fill=100"},
+	{NoFirstBeat, "L1: the first heartbeat is left out", "fill=100,rest=1,crash=100,save=1000,keychanged=false"},
 	{NoAwaitXA, "L1: nobody waits for XA transactions that were prepared before the start", ""},
 	{StartLate, "L1: the start position is read after the first row", ""},
 	{IgnoreBarriers, "L2: a changed key does not wait for the chunk in flight", ""},
@@ -23,7 +23,8 @@ var defects = []struct {
 	{EndEarly, "L2: a chunk is ended before it is committed", ""},
 	{SplitEqual, "L2: collation-equal keys go to different workers", ""},
 	{NotAlone, "L2: a widened sync runs beside others", ""},
-	{OldReadView, "L2: a chunk reads in the view of its bound's look-up", ""},
+	{LooseBounds, "L2: a chunk's bounds that differ in letter case select too much", "kind=5"},
+	{OldReadView, "L2: a chunk reads in the view of its bound's look-up", "fill=100,rest=10,beat=10,chunk=2"},
 	{RevealEarly, "L3: a heartbeat returns before the engine has committed it", ""},
 	{XAIsCommit, "L3: XA PREPARE is taken for a commit", ""},
 	{LockReveals, "L3: the lock reveals the keys of an XA COMMIT", "xa=40,rollback=0,hold=50"},

@@ -58,6 +58,10 @@
 //   - decision 3: no stale row is taken for a duplicate, as there are none.
 //   - bounded memory, no starvation, progress: a run ends once the application is quiet.
 //
+// More than CI's steps:
+//
+//	go test ./internal/sim -run TestSimulation -sim.total=100000000 -sim.first=1000 -timeout 1h
+//
 // That the laws can be broken is proved by TestDefectsAreFound, which builds mistakes
 // into the world.
 //

@@ -95,9 +95,9 @@ func keyParts(parts string) []key.Part {
 
 // identities draws n keys and sorts them as the server does.
 func identities(parts string, n int, r *rand.Rand) [][]value {
-	numbers := 4*n + 1
-	if len(parts) > 1 {
-		numbers = n/3 + 2 // so that several keys begin alike
+	numbers, letters := 4*n+1, "aBcDe"
+	if len(parts) > 1 { // several keys begin alike
+		numbers, letters = n/3+2, "aB"
 	}
 	var list [][]value
 	compare := func(a, b []value) int { return compareValues(parts, a, b) }
@@ -108,7 +108,7 @@ func identities(parts string, n int, r *rand.Rand) [][]value {
 			case 'i':
 				identity[i].number = int64(r.IntN(numbers) - numbers/2)
 			case 's':
-				identity[i] = text(randomText(r, "aBcDe", 3))
+				identity[i] = text(randomText(r, letters, 3))
 			case 'b':
 				s := randomText(r, "\x00\x01a\xff", 4)
 				identity[i] = value{text: s, folded: s}

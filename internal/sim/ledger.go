@@ -149,6 +149,7 @@ func (l *ledger) reveal(n int) {
 			if l.calls[s] == 0 {
 				law = "L4"
 				l.c.w.passed.Dropped++
+				l.c.w.note("drops a key of row", l.c.w.keys.spellings[s].id)
 				if id := l.c.w.keys.spellings[s].id; l.c.begun[id] {
 					l.c.w.fail(law, "key %d is dropped, its range was handed out", id)
 				}

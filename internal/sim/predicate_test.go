@@ -12,33 +12,51 @@ import (
 )
 
 // A range's predicate selects the keys that lie between its bounds in the order of the
-// index, and a list's the keys of the list, for every kind of key.
-func TestPredicatesSelectWhatTheModelDoes(t *testing.T) {
+// index, for every kind of key.
+func TestRangesSelectWhatTheModelDoes(t *testing.T) {
+	everyRange(t, false)
+}
+
+// The same where both bounds begin with a string that they spell in two ways. If it
+// selects more, chunks overlap (law L2): defect LooseBounds shows what comes of it.
+func TestL2RangesDoNotOverlapWhereBoundsDifferInLetterCase(t *testing.T) {
+	everyRange(t, true)
+}
+
+func everyRange(t *testing.T, loose bool) {
 	for kind := range kinds {
-		for seed := range uint64(20) {
-			u := newUniverse(Options{Kind: kind, IDs: 14}, rand.New(rand.NewPCG(seed, 3)))
-			names := u.codec.Names()
+		for seed := range uint64(5) {
+			u := newUniverse(Options{Kind: kind, IDs: 10}, rand.New(rand.NewPCG(seed, 3)))
 			for from := -1; from < len(u.spellings); from++ {
 				for to := -1; to < len(u.spellings); to++ {
 					r := key.Range{From: u.keyOrNone(from), To: u.keyOrNone(to)}
 					first, last := u.bounds(r)
-					if first < last {
-						selects(t, u, kind, rowsync.InRange(u.codec, names, r), func(id int) bool { return first <= id && id < last })
+					if first >= last || loose != (u.loose(r) != "") {
+						continue
+					}
+					condition := rowsync.InRange(u.codec, u.codec.Names(), r)
+					selects(t, u, kind, condition, func(id int) bool { return first <= id && id < last })
+					if t.Failed() {
+						return
 					}
 				}
 			}
-			list := []int{0, len(u.spellings) / 2, len(u.spellings) - 1}
-			var keys []key.Key
-			for _, s := range list {
-				keys = append(keys, u.spellings[s].key)
-			}
-			selects(t, u, kind, rowsync.InKeys(u.codec, names, keys), func(id int) bool {
-				return slices.ContainsFunc(list, func(s int) bool { return u.spellings[s].id == id })
-			})
-			if t.Failed() {
-				return
-			}
 		}
+	}
+}
+
+// A list's predicate selects the keys that are equal to one of the list.
+func TestListsSelectWhatTheModelDoes(t *testing.T) {
+	for kind := range kinds {
+		u := newUniverse(Options{Kind: kind, IDs: 10}, rand.New(rand.NewPCG(1, 3)))
+		list := []int{0, len(u.spellings) / 2, len(u.spellings) - 1}
+		var keys []key.Key
+		for _, s := range list {
+			keys = append(keys, u.spellings[s].key)
+		}
+		selects(t, u, kind, rowsync.InKeys(u.codec, u.codec.Names(), keys), func(id int) bool {
+			return slices.ContainsFunc(list, func(s int) bool { return u.spellings[s].id == id })
+		})
 	}
 }
 

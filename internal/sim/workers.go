@@ -85,23 +85,24 @@ func (c *client) beginChunk(p *process) (chunk frontier.Chunk, pred *predicate, 
 	c.next = true
 	p.pause()
 	to := c.bound(rest)
-	view := slices.Clone(c.w.source)
+	pred = &predicate{chunk: true, fresh: c.fresh(), shown: -1}
+	if c.w.defect == OldReadView {
+		pred.view = slices.Clone(c.w.source)
+	}
 	p.pause()
 	chunk = c.tracker.Begin(to)
 	c.next = false
-	pred = &predicate{chunk: true, fresh: c.fresh(), handed: chunk, shown: -1}
+	pred.handed = chunk
 	pred.from, pred.to = c.w.keys.bounds(chunk.Range)
 	if c.w.defect == LooseBounds {
 		pred.loose = c.w.keys.loose(chunk.Range)
-	}
-	if c.w.defect == OldReadView {
-		pred.view = view
 	}
 	c.lawChunk(pred)
 	c.mark(c.begun, chunk.Range)
 	c.chunks = append(c.chunks, pred)
 	c.w.passed.Chunks++
-	c.w.note("begins the chunk from row", pred.from)
+	c.w.note("begins a chunk: from row", pred.from)
+	c.w.note("begins a chunk: up to row", pred.to)
 	if c.w.defect == IgnoreBarriers {
 		c.placing.End(c.placing.Begin(to))
 	}
@@ -159,7 +160,9 @@ func (c *client) takeAndSync(p *process, worker int) int {
 	t := c.ledger.took(batch, worker)
 	c.batches = append(c.batches, t)
 	c.w.passed.Batches++
-	c.w.note("takes keys", len(batch.Keys))
+	for _, s := range t.pred.keys {
+		c.w.note("takes a key of row", c.w.keys.spellings[s].id)
+	}
 	p.pause()
 	if c.w.defect == DoneEarly {
 		c.backlog.Done(batch)
@@ -212,10 +215,7 @@ func (c *client) checkpoints(p *process) {
 }
 
 func (w *world) writeCheckpoint(saved *checkpoint.Checkpoint) {
-	w.stated = w.write(group{events: stateRows(0), commit: func() {
-		w.saved = saved
-		w.lawSaved()
-	}}, commitEvent)
+	w.stated = w.write(group{events: stateRows(0), commit: func() { w.saved = saved }}, commitEvent)
 	w.note("checkpoint", len(saved.Copied))
 }
 

@@ -61,7 +61,7 @@ type Passed struct {
 
 const (
 	quietSteps = 30_000 // in which a run must come to its end once it is quiet
-	mostNotes  = 60
+	mostNotes  = 100
 )
 
 type note struct {
@@ -122,7 +122,7 @@ func (w *world) step() {
 		w.quiet = true
 		w.weigh()
 	}
-	if w.steps > w.opts.Steps+quietSteps {
+	if w.steps > 20*w.opts.Steps+quietSteps {
 		w.fail("progress", "the run has not come to its end: %s", w.client.state())
 	}
 	if w.steps%w.opts.Calm == 0 {
@@ -208,12 +208,13 @@ func (w *world) crash() {
 // cleaner is the server's end of connections that were lost: their transactions are
 // rolled back, but for those whose COMMIT had arrived.
 func (w *world) cleaner(p *process) {
+	underWay := func() bool { return len(w.underWay) > 0 && w.visible > w.stated }
 	for {
-		p.wait(func() bool { return len(w.underWay) > 0 || w.orphan() != nil })
-		if n := len(w.underWay); n > 0 && (w.orphan() == nil || w.roll(50)) {
+		p.wait(func() bool { return underWay() || w.orphan() != nil })
+		if underWay() && (w.orphan() == nil || w.roll(50)) {
 			statement := w.underWay[0]
 			w.underWay = w.underWay[1:]
-			w.note("carries out what the former run had sent", n)
+			w.note("carries out a statement of a former run", len(w.underWay))
 			statement.run()
 			continue
 		}

@@ -1,0 +1,294 @@
+package migration_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"midstream/internal/event"
+	"midstream/internal/migration"
+)
+
+// stall is the longest time that one of many querying connections waited.
+type stall struct {
+	mu     sync.Mutex
+	worst  time.Duration
+	what   string
+	stop   context.CancelFunc
+	done   sync.WaitGroup
+	failed error
+}
+
+// query starts connections that read and write table t all the time.
+func (b *bench) query(connections int) *stall {
+	ctx, stop := context.WithCancel(context.Background())
+	s := &stall{stop: stop}
+	statements := []string{
+		"SELECT v FROM " + b.schema + ".t WHERE id = %d",
+		"UPDATE " + b.schema + ".t SET v = v + 1 WHERE id = %d",
+		"SELECT COUNT(*) FROM " + b.schema + ".t WHERE id < %d",
+	}
+	for n := range connections {
+		conn := b.conn()
+		s.done.Go(func() {
+			for i := n; ctx.Err() == nil; i++ {
+				statement := fmt.Sprintf(statements[i%len(statements)], 1+i%1000)
+				started := time.Now()
+				_, err := conn.ExecContext(context.Background(), statement)
+				s.took(time.Since(started), statement, err)
+				time.Sleep(10 * time.Millisecond) // the bound is about locks, not about a full machine
+			}
+		})
+	}
+	b.Cleanup(s.end)
+	return s
+}
+
+func (s *stall) took(d time.Duration, statement string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d > s.worst {
+		s.worst, s.what = d, statement
+	}
+	if err != nil && s.failed == nil {
+		s.failed = err
+	}
+}
+
+func (s *stall) end() {
+	s.stop()
+	s.done.Wait()
+}
+
+// slack is what a query may wait beyond the budget: the time that KILL QUERY takes to
+// work, and that a busy machine takes to run it.
+const slack = 150 * time.Millisecond
+
+// TestNoQueryWaitsLongerThanTheBudget: sessions hold a metadata lock for seconds while the
+// run wants to cut over and 20 connections go on. The operator is told who it is, and the
+// swap happens as soon as they are gone.
+func TestNoQueryWaitsLongerThanTheBudget(t *testing.T) {
+	blockers := map[string][]string{
+		"long SELECT on the source":      {"SELECT SLEEP(8) FROM %s.t LIMIT 1"},
+		"idle transaction on the source": {"BEGIN", "SELECT COUNT(*) FROM %s.t WHERE id = 1"},
+		"idle transaction on the shadow": {"BEGIN", "SELECT COUNT(*) FROM %s.t_shadow WHERE id = 1"},
+	}
+	for name, statements := range blockers {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(b *bench) {
+				b.numbered(1000)
+				s := b.query(20)
+				blocker := b.conn()
+				ended := make(chan struct{})
+				r := b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCatchUp, func() { b.block(blocker, statements, ended) }))
+				told := b.awaited("word of the blocker", func(e event.Event) bool {
+					_, is := e.(event.Blocked)
+					return is
+				}).(event.Blocked)
+				b.identify(blocker, told.Blockers)
+				<-ended
+				r.wait(b)
+				after := time.Now()
+				s.end()
+				if s.failed != nil {
+					b.Errorf("a query failed: %v", s.failed)
+				}
+				if budget := 250 * time.Millisecond; s.worst > budget+slack {
+					b.Errorf("a query waited %s, more than %s: %s", s.worst, budget+slack, s.what)
+				}
+				b.Logf("longest wait %s; swapped %s after the blocker was gone", s.worst, after.Sub(b.freed))
+			})
+		})
+	}
+}
+
+// block makes the connection a blocker for some seconds, whatever its statements are.
+func (b *bench) block(blocker *sql.Conn, statements []string, ended chan struct{}) {
+	running := make(chan error, 1)
+	go func() {
+		var err error
+		for _, statement := range statements {
+			if _, err = blocker.ExecContext(context.Background(), strings.ReplaceAll(statement, "%s", b.schema)); err != nil {
+				break
+			}
+		}
+		running <- err
+	}()
+	if len(statements) > 1 {
+		if err := <-running; err != nil {
+			b.Error(err)
+		}
+		running <- nil
+	} else {
+		time.Sleep(500 * time.Millisecond)
+	}
+	go func() {
+		defer close(ended)
+		if err := <-running; err != nil {
+			b.Error(err)
+		}
+		if len(statements) > 1 {
+			time.Sleep(6 * time.Second)
+			if _, err := blocker.ExecContext(context.Background(), "COMMIT"); err != nil {
+				b.Error(err)
+			}
+		}
+		b.freed = time.Now()
+	}()
+}
+
+// identify checks that the operator was told which session it is.
+func (b *bench) identify(blocker *sql.Conn, told []event.Blocker) {
+	b.Helper()
+	for _, t := range told {
+		if t.User == "" || t.ConnectionID == 0 {
+			b.Errorf("the blocker is told as %+v", t)
+		}
+		if strings.Contains(t.Statement, b.schema) {
+			return
+		}
+	}
+	b.Errorf("the blocker's statement was not told: %+v", told)
+}
+
+// TestL10_OldSnapshotDoesNotReadPart: a transaction whose read view is from the middle of
+// the copy, and that touches the table only after the swap, must not see a part of it.
+func TestL10_OldSnapshotDoesNotReadPart(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(3000)
+		b.cfg.RowCopy.MaxRows, b.cfg.RowCopy.Workers = 1000, 1
+		var hold *stopper
+		r := b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCopy, func() { hold = b.stopChunkAt(1999) }))
+		b.awaited("row copy", entered(event.PhaseCopy))
+		b.waitForLockWait()
+		old := b.conn()
+		for _, s := range []string{"SET SESSION transaction_isolation = 'REPEATABLE-READ'", "START TRANSACTION WITH CONSISTENT SNAPSHOT"} {
+			if _, err := old.ExecContext(b.ctx(), s); err != nil {
+				b.Fatal(err)
+			}
+		}
+		hold.free()
+		b.awaited("word of the old snapshot", func(e event.Event) bool {
+			blocked, is := e.(event.Blocked)
+			return is && strings.Contains(blocked.Blockers[0].Why, "snapshot")
+		})
+		var rows int
+		if err := old.QueryRowContext(b.ctx(), "SELECT COUNT(*) FROM "+b.schema+".t").Scan(&rows); err != nil || rows != 3000 {
+			b.Errorf("the old snapshot sees %d of 3000 rows (%v)", rows, err)
+		}
+		if _, err := old.ExecContext(b.ctx(), "COMMIT"); err != nil {
+			b.Fatal(err)
+		}
+		r.wait(b)
+		b.equal()
+	})
+}
+
+// TestL10_DumpIsWhole: a mysqldump --single-transaction that runs across the run holds
+// every row of every table.
+func TestL10_DumpIsWhole(t *testing.T) {
+	b := setup(t, "9.7")
+	b.numbered(3000)
+	b.exec("CREATE TABLE "+b.schema+".a_first (id INT PRIMARY KEY, filler LONGTEXT)",
+		"INSERT INTO "+b.schema+".a_first SELECT id, REPEAT('x', 200000) FROM "+b.schema+".t WHERE id <= 200")
+	b.cfg.RowCopy.MaxRows = 500
+	var dump *exec.Cmd
+	var out strings.Builder
+	r := b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCopy, func() {
+		dump = b.server.Sandbox.Build.Client(b.ctx(), "mysqldump", append(b.server.Sandbox.ClientArgs(),
+			"--single-transaction", "--skip-extended-insert", "--set-gtid-purged=OFF", b.schema)...)
+		dump.Stdout = &out
+		if err := dump.Start(); err != nil {
+			b.Error(err)
+		}
+	}))
+	b.awaited("row copy", entered(event.PhaseCopy))
+	r.wait(b)
+	err := dump.Wait()
+	rows := strings.Count(out.String(), "INSERT INTO `t` VALUES") + strings.Count(out.String(), "INSERT INTO `t` (")
+	if err == nil && rows != 3000 {
+		b.Errorf("the dump ended well and holds %d of 3000 rows", rows)
+	}
+}
+
+// TestL7_LostAnswerIsResolvedByLooking: the connection that swaps is killed at the moment
+// of the swap. Whatever the run says must be what the server shows.
+func TestL7_LostAnswerIsResolvedByLooking(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(1000)
+		s := b.query(4)
+		stop := make(chan struct{})
+		var killer sync.WaitGroup
+		killer.Go(func() { b.killSwaps(stop) })
+		r := b.background(b.ctx(), "ADD COLUMN added INT")
+		<-r.done
+		close(stop)
+		killer.Wait()
+		s.end()
+		added := b.value("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = '" + b.schema +
+			"' AND table_name = 't' AND column_name = 'added'")
+		if r.err == nil && added != "1" {
+			b.Error("the run says that it swapped; it did not")
+		}
+		if r.err != nil && added != "0" {
+			b.Errorf("the run failed (%v), but the table was swapped", r.err)
+		}
+		if s.failed != nil {
+			b.Errorf("a query of the application failed: %v", s.failed)
+		}
+	})
+}
+
+// killSwaps kills every connection that runs a RENAME of the test's tables.
+func (b *bench) killSwaps(stop chan struct{}) {
+	conn := b.conn()
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		var id int64
+		err := conn.QueryRowContext(context.Background(), "SELECT processlist_id FROM performance_schema.threads"+
+			" WHERE processlist_info LIKE 'RENAME TABLE `"+b.schema+"`%'").Scan(&id)
+		if err == nil {
+			conn.ExecContext(context.Background(), fmt.Sprintf("KILL %d", id))
+			return
+		}
+	}
+}
+
+// TestAbortLeavesNothing: an abort at the beginning of each phase leaves the source as it
+// is and nothing behind.
+func TestAbortLeavesNothing(t *testing.T) {
+	for _, phase := range []event.Phase{event.PhaseShadow, event.PhaseStart, event.PhaseCopy, event.PhaseIndex,
+		event.PhaseCatchUp, event.PhaseCutover} {
+		t.Run(string(phase), func(t *testing.T) {
+			onEach(t, func(b *bench) {
+				b.numbered(2000)
+				b.cfg.Indexes = migration.DeferYes
+				before := b.sums("t")
+				ctx, cancel := context.WithCancel(b.ctx())
+				defer cancel()
+				result, err := b.migrate(ctx, "ADD COLUMN added INT, ADD INDEX (v)", onPhase(phase, cancel))
+				if err == nil {
+					if phase != event.PhaseCutover {
+						b.Fatalf("the run went on: %+v", result)
+					}
+					return // the swap was quicker than the abort
+				}
+				if after := b.sums("t"); after != before {
+					b.Errorf("the source was %s, is %s", before, after)
+				}
+				if got := b.value("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '" + b.schema + "'"); got != "2" {
+					b.Errorf("%s tables are there, want t and digits", got)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,318 @@
+package migration_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"midstream/internal/event"
+	"midstream/internal/migration"
+	"midstream/internal/rowsync"
+)
+
+// numbered makes table t with the keys 1 to n and a value each.
+func (b *bench) numbered(n int) {
+	b.Helper()
+	b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, v INT NOT NULL, u INT UNIQUE)",
+		"CREATE TABLE "+b.schema+".digits (d INT)",
+		"INSERT INTO "+b.schema+".digits VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)",
+		fmt.Sprintf("INSERT INTO %[1]s.t SELECT 1+a.d+10*b.d+100*c.d+1000*e.d AS n, 0, 1+a.d+10*b.d+100*c.d+1000*e.d"+
+			" FROM %[1]s.digits a, %[1]s.digits b, %[1]s.digits c, %[1]s.digits e HAVING n <= %[2]d", b.schema, n))
+}
+
+// sums describes the rows of a table, without the column that the change adds.
+func (b *bench) sums(table string) string {
+	return b.value(fmt.Sprintf("SELECT CONCAT_WS(' ', COUNT(*), SUM(CRC32(CONCAT_WS('/', id, v, u)))) FROM %s.%s", b.schema, table))
+}
+
+// equal fails the test unless the new table holds what the old one held at the swap.
+func (b *bench) equal() {
+	b.Helper()
+	if new, old := b.sums("t"), b.sums("t_old"); new != old {
+		b.Errorf("rows and checksum are %s, of the former source %s", new, old)
+	}
+}
+
+// stopper is a pause point: a row of the shadow, locked by a transaction of the test's,
+// that a chunk has to wait for.
+type stopper struct {
+	bench *bench
+	free  func()
+}
+
+// stopChunkAt waits for the shadow and locks a key in it: the chunk that holds the key
+// stays in flight, with its rows read, until release.
+func (b *bench) stopChunkAt(key int) *stopper {
+	b.Helper()
+	conn := b.conn()
+	for _, statement := range []string{
+		"SET SESSION innodb_lock_wait_timeout = 100", "BEGIN",
+		fmt.Sprintf("INSERT INTO %s.t_shadow (id, v) VALUES (%d, -1)", b.schema, key)} {
+		if _, err := conn.ExecContext(b.ctx(), statement); err != nil {
+			b.Fatalf("%s: %v", statement, err)
+		}
+	}
+	return &stopper{bench: b, free: func() {
+		if _, err := conn.ExecContext(context.Background(), "ROLLBACK"); err != nil {
+			b.Error(err)
+		}
+	}}
+}
+
+// onPhase calls f once, in the run's own goroutine, when the phase begins: the run
+// waits for it.
+func onPhase(p event.Phase, f func()) event.Listener {
+	is := entered(p)
+	done := false
+	return func(e event.Event) {
+		if is(e) && !done {
+			done = true
+			f()
+		}
+	}
+}
+
+// captured waits until that many changes were captured.
+func (b *bench) captured(n int64) {
+	b.Helper()
+	b.awaited("captured changes", func(e event.Event) bool {
+		p, is := e.(event.Progress)
+		return is && p.Captured >= n
+	})
+}
+
+// TestL1_PreparedXABeforeStart: the rows of an XA transaction that was prepared before
+// the start position stand in the binlog before it. The first row may be read only when
+// it has ended.
+func TestL1_PreparedXABeforeStart(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(1000)
+		conn := b.conn()
+		for _, s := range []string{"XA START 'before'", "UPDATE " + b.schema + ".t SET v = 7 WHERE id <= 10",
+			"DELETE FROM " + b.schema + ".t WHERE id = 900", "XA END 'before'", "XA PREPARE 'before'"} {
+			if _, err := conn.ExecContext(b.ctx(), s); err != nil {
+				b.Fatal(err)
+			}
+		}
+		r := b.background(b.ctx(), "ADD COLUMN added INT")
+		b.awaited("the note that the run waits", func(e event.Event) bool {
+			n, is := e.(event.Note)
+			return is && strings.Contains(n.Text, "XA")
+		})
+		if _, err := conn.ExecContext(b.ctx(), "XA COMMIT 'before'"); err != nil {
+			b.Fatal(err)
+		}
+		r.wait(b)
+		b.equal()
+		if got := b.value("SELECT COUNT(*) FROM " + b.schema + ".t WHERE v = 7"); got != "10" {
+			b.Errorf("%s rows of the XA transaction arrived, want 10", got)
+		}
+	})
+}
+
+// TestL2_ChangeInsideChunkInFlight: a chunk has read its rows and is held; meanwhile
+// rows of it are deleted, changed and moved. The chunk must not bring the old ones back.
+func TestL2_ChangeInsideChunkInFlight(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(3000)
+		b.cfg.RowCopy.MaxRows = 1000
+		b.cfg.RowCopy.Workers = 1
+		var hold *stopper
+		r := b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCopy, func() { hold = b.stopChunkAt(999) }))
+		b.awaited("row copy", entered(event.PhaseCopy))
+		// The chunk's INSERT now waits for key 999, having read all before it.
+		b.waitForLockWait()
+		b.exec("DELETE FROM "+b.schema+".t WHERE id = 10", "UPDATE "+b.schema+".t SET v = 5 WHERE id = 20",
+			"UPDATE "+b.schema+".t SET id = 5000 WHERE id = 30", "UPDATE "+b.schema+".t SET u = NULL WHERE id = 40",
+			"UPDATE "+b.schema+".t SET u = 40 WHERE id = 2500")
+		b.captured(6)
+		hold.free()
+		r.wait(b)
+		b.equal()
+	})
+}
+
+// waitForLockWait waits until a session of the run waits for a row lock.
+func (b *bench) waitForLockWait() {
+	b.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for b.value("SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_info LIKE 'INSERT INTO `"+b.schema+
+		"`.`t_shadow`%' AND processlist_time >= 1") == "0" {
+		if time.Now().After(deadline) {
+			b.Fatal("no chunk waits for the locked row")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// TestL3_XARowsBecomeVisibleAtCommit: rows of XA transactions that are prepared during
+// the copy are synced after their XA COMMIT, and never if they are rolled back; the
+// swap waits for both.
+func TestL3_XARowsBecomeVisibleAtCommit(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(3000)
+		prepare := func(xid, statement string) func(end string) {
+			conn := b.conn()
+			for _, s := range []string{"XA START '" + xid + "'", statement, "XA END '" + xid + "'", "XA PREPARE '" + xid + "'"} {
+				if _, err := conn.ExecContext(context.Background(), s); err != nil {
+					b.Error(err)
+				}
+			}
+			return func(end string) {
+				if _, err := conn.ExecContext(context.Background(), end+" '"+xid+"'"); err != nil {
+					b.Error(err)
+				}
+			}
+		}
+		var kept, dropped func(string)
+		r := b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCopy, func() {
+			kept = prepare("kept", "UPDATE "+b.schema+".t SET v = 8 WHERE id <= 20")
+			dropped = prepare("dropped", "DELETE FROM "+b.schema+".t WHERE id > 2990")
+		}))
+		b.awaited("catching up", entered(event.PhaseCatchUp))
+		b.captured(30)
+		kept("XA COMMIT")
+		select {
+		case <-r.done:
+			b.Fatalf("the swap did not wait for a prepared transaction: %v", r.err)
+		case <-time.After(time.Second):
+		}
+		dropped("XA ROLLBACK")
+		r.wait(b)
+		b.equal()
+		if got := b.value("SELECT SUM(v = 8) FROM " + b.schema + ".t"); got != "20" {
+			b.Errorf("%s rows of the committed transaction arrived, want 20", got)
+		}
+	})
+}
+
+// TestL4_ChangeAheadOfFrontier: keys that the row copy has yet to read are dropped, and
+// their changes arrive by the row copy.
+func TestL4_ChangeAheadOfFrontier(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(3000)
+		b.cfg.RowCopy.MaxRows, b.cfg.RowCopy.Workers = 1000, 1
+		var hold *stopper
+		r := b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCopy, func() { hold = b.stopChunkAt(999) }))
+		b.awaited("row copy", entered(event.PhaseCopy))
+		b.waitForLockWait()
+		b.exec("UPDATE "+b.schema+".t SET v = 5 WHERE id BETWEEN 2001 AND 2100", "DELETE FROM "+b.schema+".t WHERE id = 2200",
+			"INSERT INTO "+b.schema+".t VALUES (9000, 1, 9000)")
+		b.awaited("dropped keys", func(e event.Event) bool {
+			p, is := e.(event.Progress)
+			return is && p.Dropped == 102
+		})
+		hold.free()
+		result := r.wait(b)
+		b.equal()
+		if result.Applied != 0 {
+			b.Errorf("%d keys were applied, all were ahead", result.Applied)
+		}
+	})
+}
+
+// TestL6_NoSwapUnlessDrained: where the work under the lock can't be done within its
+// budget the lock is released, nothing has happened, and the run goes on.
+func TestL6_NoSwapUnlessDrained(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(1000)
+		b.cfg.Lock.Work = time.Microsecond
+		b.cfg.Backoff = 10 * time.Millisecond
+		ctx, cancel := context.WithCancel(b.ctx())
+		defer cancel()
+		r := b.background(ctx, "ADD COLUMN added INT")
+		b.awaited("a failed attempt", func(e event.Event) bool {
+			n, is := e.(event.Note)
+			return is && strings.Contains(n.Text, "attempt 2")
+		})
+		b.exec("UPDATE " + b.schema + ".t SET v = 1 WHERE id = 1") // the lock is not held
+		cancel()
+		<-r.done
+		var failure *migration.Failure
+		if !errors.As(r.err, &failure) || failure.Swapped {
+			b.Fatalf("error is %v, want a failure before the swap", r.err)
+		}
+		if got := b.value("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = '" + b.schema +
+			"' AND table_name = 't' AND column_name = 'added'"); got != "0" {
+			b.Error("the source was changed")
+		}
+	})
+}
+
+// TestL8_ForeignTableIsNotDropped: a table under the shadow's name that the run did not
+// create ends the run and is left alone.
+func TestL8_ForeignTableIsNotDropped(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(100)
+		_, err := b.migrate(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseShadow, func() {
+			b.exec("CREATE TABLE "+b.schema+".t_shadow (mine INT)", "INSERT INTO "+b.schema+".t_shadow VALUES (42)")
+		}))
+		if err == nil {
+			b.Fatal("the run went on over a table that is not its own")
+		}
+		if got := b.value("SELECT mine FROM " + b.schema + ".t_shadow"); got != "42" {
+			b.Errorf("the foreign table holds %s", got)
+		}
+	})
+}
+
+// TestL9_DuplicateStops: two rows that would have the same value of a new UNIQUE key end
+// the run, whichever way they come; the message names both and says what is left.
+func TestL9_DuplicateStops(t *testing.T) {
+	causes := map[string]struct {
+		before, during string
+	}{
+		"by copy":                 {before: "UPDATE %s.t SET v = id WHERE id <> 70", during: "DO 1"},
+		"by change after copy":    {before: "UPDATE %s.t SET v = id", during: "UPDATE %s.t SET v = 5 WHERE id = 7"},
+		"by insert, in one batch": {before: "UPDATE %s.t SET v = id", during: "INSERT INTO %s.t VALUES (5001, 5001, NULL), (5002, 5001, NULL)"},
+	}
+	for name, c := range causes {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(b *bench) {
+				b.numbered(1000)
+				b.exec(fmt.Sprintf(c.before, b.schema))
+				if name == "by copy" {
+					b.exec("UPDATE " + b.schema + ".t SET v = 69 WHERE id = 70")
+				}
+				before := ""
+				_, err := b.migrate(b.ctx(), "ADD UNIQUE KEY v (v)", onPhase(event.PhaseCatchUp, func() {
+					if c.during != "DO 1" {
+						b.exec(fmt.Sprintf(c.during, b.schema))
+					}
+					before = b.sums("t")
+				}))
+				if !errors.Is(err, rowsync.ErrDuplicate) {
+					b.Fatalf("error is %v, want a duplicate", err)
+				}
+				if !strings.Contains(err.Error(), "untouched") {
+					b.Errorf("the message does not say what is left: %v", err)
+				}
+				if before != "" && b.sums("t") != before {
+					b.Error("the source was changed")
+				}
+			})
+		})
+	}
+}
+
+// TestUniqueValueChangesHands: a value goes from a copied row to one that is not yet
+// copied (INSERT IGNORE loses the second row for ever), and is swapped between rows.
+func TestUniqueValueChangesHands(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(3000)
+		b.cfg.RowCopy.MaxRows, b.cfg.RowCopy.Workers = 1000, 1
+		var hold *stopper
+		r := b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCopy, func() { hold = b.stopChunkAt(1999) }))
+		b.awaited("row copy", entered(event.PhaseCopy))
+		b.waitForLockWait() // the first chunk is copied, the second is held
+		b.exec("UPDATE "+b.schema+".t SET u = 10001 WHERE id = 1", "UPDATE "+b.schema+".t SET u = 1 WHERE id = 2900",
+			"UPDATE "+b.schema+".t SET u = NULL WHERE id = 2", "UPDATE "+b.schema+".t SET u = 2 WHERE id = 3",
+			"UPDATE "+b.schema+".t SET u = 3 WHERE id = 2")
+		hold.free()
+		r.wait(b)
+		b.equal()
+	})
+}
