@@ -48,6 +48,10 @@ type Rows struct {
 	// keep them.
 	Tuples [][]any
 
+	// MayBeXA says that the group may end as a prepared XA transaction: it began with
+	// XA START, or the server does not say (MariaDB).
+	MayBeXA bool
+
 	At time.Time // when the statement began, by the server's clock, in seconds
 }
 

@@ -12,7 +12,8 @@ type meaning int
 
 const (
 	isStatement  meaning = iota // anything not below
-	isBegin                     // BEGIN, XA START
+	isBegin                     // BEGIN
+	isXAStart                   // XA START
 	isWithin                    // savepoints, XA END
 	isEnd                       // COMMIT, ROLLBACK
 	isXACommit                  // of a prepared transaction
@@ -31,7 +32,7 @@ var marks = []struct {
 	{"SAVEPOINT ", isWithin},
 	{"ROLLBACK TO ", isWithin},
 	{"RELEASE SAVEPOINT ", isWithin},
-	{"XA START ", isBegin},
+	{"XA START ", isXAStart},
 	{"XA END ", isWithin},
 	{"XA PREPARE ", isWithin},
 	{"XA COMMIT ", isXACommit},
@@ -92,8 +93,8 @@ func decompressMaria(data []byte) ([]byte, error) {
 func (s *stream) query(schemaName, sql string) error {
 	m, rest := meaningOf(sql)
 	switch m {
-	case isBegin:
-		s.open = true
+	case isBegin, isXAStart:
+		s.open, s.xa = true, m == isXAStart
 	case isWithin:
 	case isEnd:
 		return s.endGroup(Commit{End: s.at})

@@ -57,10 +57,11 @@ func (s *stream) rows(h header, body []byte) error {
 	}
 	s.pending = true
 	return s.emit(Rows{
-		Watch:  t.watch,
-		Kind:   shapes[h.kind].kind,
-		Tuples: tuples,
-		At:     time.Unix(int64(h.at), 0),
+		Watch:   t.watch,
+		Kind:    shapes[h.kind].kind,
+		Tuples:  tuples,
+		MayBeXA: s.xa || s.maria,
+		At:      time.Unix(int64(h.at), 0),
 	})
 }
 

@@ -25,6 +25,7 @@ type stream struct {
 	// The group.
 	open    bool // BEGIN or its like was seen, so a statement doesn't end it
 	pending bool // rows were handed out
+	xa      bool // it began with XA START
 
 	tables map[uint64]*table // by table id, of the group; nil: not watched
 	known  []*table          // by watch, the last seen
@@ -150,7 +151,7 @@ func (s *stream) beginGroup(h header, body []byte, before Position) error {
 
 // endGroup hands out a group's last event.
 func (s *stream) endGroup(e Event) error {
-	s.open, s.pending = false, false
+	s.open, s.pending, s.xa = false, false, false
 	clear(s.tables)
 	return s.emit(e)
 }

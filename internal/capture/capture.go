@@ -60,7 +60,7 @@ type Capture struct {
 	end      binlog.Position            // of the last complete group
 	open     uint64                     // number of the backlog's open segment
 	starts   map[uint64]binlog.Position // of the groups whose keys a segment holds; see SafePosition
-	group    []key.Key                  // of the group being read, in case it is an XA transaction's
+	group    []key.Key                  // of the group being read, if it may be an XA transaction's
 	prepared map[string]preparedXA
 	lastXA   uint64               // the youngest segment with keys of a committed XA transaction
 	visible  uint64               // the youngest segment that a heartbeat has revealed
@@ -157,7 +157,11 @@ func (c *Capture) Handle(e binlog.Event) error {
 	case binlog.Statement:
 		return c.deps.Statement(e.Schema, e.SQL)
 	case binlog.Commit:
-		c.endGroup(e.End, nil)
+		c.endGroup(e.End, func(binlog.Position) {
+			for _, k := range c.group {
+				c.deps.Backlog.Add(k)
+			}
+		})
 	case binlog.XAPrepared:
 		c.endGroup(e.End, func(start binlog.Position) {
 			if len(c.group) > 0 {
@@ -175,17 +179,19 @@ func (c *Capture) Handle(e binlog.Event) error {
 	return nil
 }
 
-// rows adds the touched keys to the backlog. Whether their group is an XA
-// transaction's is known at its end: then they are added once more at XA COMMIT, and
-// this time was for nothing.
+// rows adds the touched keys to the backlog, or keeps them until the end of their group
+// says what becomes of it.
 func (c *Capture) rows(e binlog.Rows) error {
 	for _, tuple := range e.Tuples {
 		k, err := c.deps.Key.FromBinlog(tuple)
 		if err != nil {
 			return fmt.Errorf("row event: %w", err)
 		}
+		if e.MayBeXA {
+			c.group = append(c.group, k)
+			continue
+		}
 		c.deps.Backlog.Add(k)
-		c.group = append(c.group, k)
 	}
 	return nil
 }
@@ -202,12 +208,10 @@ func (c *Capture) addXA(xa preparedXA) {
 	}
 }
 
-func (c *Capture) endGroup(end binlog.Position, locked func(start binlog.Position)) {
+func (c *Capture) endGroup(end binlog.Position, decide func(start binlog.Position)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if locked != nil {
-		locked(c.end)
-	}
+	decide(c.end)
 	c.end, c.group = end, nil
 }
 

@@ -43,8 +43,19 @@ func position(offset uint64) binlog.Position {
 
 func (r *rig) rows(ids ...int64) {
 	r.t.Helper()
+	r.handle(false, ids)
+}
+
+// xaRows are rows of a group that began with XA START.
+func (r *rig) xaRows(ids ...int64) {
+	r.t.Helper()
+	r.handle(true, ids)
+}
+
+func (r *rig) handle(xa bool, ids []int64) {
+	r.t.Helper()
 	for _, id := range ids {
-		if err := r.Handle(binlog.Rows{Watch: watchSource, Tuples: [][]any{{id}}}); err != nil {
+		if err := r.Handle(binlog.Rows{Watch: watchSource, Tuples: [][]any{{id}}, MayBeXA: xa}); err != nil {
 			r.t.Fatal(err)
 		}
 	}
@@ -98,7 +109,7 @@ func (r *rig) safeIs(want uint64, why string) {
 func TestL5PositionStaysBeforeAnXATransactionUntilItIsSynced(t *testing.T) {
 	r := setup(t)
 	r.end(commit)
-	r.rows(1)
+	r.xaRows(1)
 	r.end(prepare) // from 14 to 24
 	r.heartbeat()
 	r.apply()
@@ -161,7 +172,7 @@ func TestL5PositionIsThatOfTheGroupWhoseRowsAreBeingReceived(t *testing.T) {
 // before the engine has committed.
 func TestL3LockDoesNotRevealAnXACommit(t *testing.T) {
 	r := setup(t)
-	r.rows(1)
+	r.xaRows(1)
 	r.end(prepare)
 	r.heartbeat()
 	r.apply()
@@ -187,13 +198,13 @@ func TestL3LockDoesNotRevealAnXACommit(t *testing.T) {
 
 func TestL3LockDoesNotRevealTheFirstOfTwoXACommits(t *testing.T) {
 	r := setup(t)
-	r.rows(1)
+	r.xaRows(1)
 	r.end(prepare)
 	r.heartbeat()
 	r.apply()
 	r.end(xaCommit)
 	r.beat = func() { // which seals the keys of the first
-		r.rows(2)
+		r.xaRows(2)
 		r.end(prepare)
 		r.end(xaCommit)
 		r.RevealAll()
@@ -207,7 +218,7 @@ func TestL3LockDoesNotRevealTheFirstOfTwoXACommits(t *testing.T) {
 // A heartbeat that is under way when XA COMMIT is received does not stand behind it.
 func TestL3HeartbeatUnderWayDoesNotRevealAnXACommit(t *testing.T) {
 	r := setup(t)
-	r.rows(1)
+	r.xaRows(1)
 	r.end(prepare)
 	r.heartbeat()
 	r.apply()

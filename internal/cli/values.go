@@ -90,12 +90,12 @@ func (c *checks) enum(name, dflt string, words []string, use string, take func(w
 	})
 }
 
-// pairs is a flag that may be given several times, as new=old.
+// pairs is a flag that may be given several times, as old=new.
 func (c *checks) pairs(to *map[string]string, name, use string) {
-	c.add("", name, "new=old", "", use, func(text string) error {
-		fresh, old, ok := strings.Cut(text, "=")
+	c.add("", name, "old=new", "", use, func(text string) error {
+		old, fresh, ok := strings.Cut(text, "=")
 		if !ok || fresh == "" {
-			return errors.New("it is new=old, or new= where the column is new")
+			return errors.New("it is old=new, or =new where the column is new")
 		}
 		if _, twice := (*to)[fresh]; twice {
 			return fmt.Errorf("column %s is mapped twice", fresh)

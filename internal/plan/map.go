@@ -135,7 +135,7 @@ func (m *mapper) explain(appeared, vanished []string) error {
 	}
 	if len(appeared) > 0 && len(vanished) > 0 {
 		return fmt.Errorf("the ALTER can't be read (%s), and column %s went while %s came: say --map %s=%s if it is a rename, "+
-			"or --map %s= if the column is new", m.alter.Unparsed, list(vanished), list(appeared),
+			"or --map =%s if the column is new", m.alter.Unparsed, list(vanished), list(appeared),
 			vanished[0], appeared[0], appeared[0])
 	}
 	return nil

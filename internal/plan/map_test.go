@@ -45,7 +45,7 @@ var mappingCases = []struct {
 		[]string{"b int", "a int", "c int"}, nil, "a>b b>a"},
 	{"unknown, one came", []string{"id int"}, "FROB x", []string{"id int", "x int"}, nil, "id>id"},
 	{"unknown, one went", []string{"id int", "x int"}, "FROB x", []string{"id int"}, nil, "id>id"},
-	{"unknown, one came and one went", []string{"id int", "a int"}, "FROB a", []string{"id int", "b int"}, nil, "!say --map a=b if it is a rename, or --map b="},
+	{"unknown, one came and one went", []string{"id int", "a int"}, "FROB a", []string{"id int", "b int"}, nil, "!say --map a=b if it is a rename, or --map =b"},
 	{"the operator says rename", []string{"id int", "a int"}, "FROB a", []string{"id int", "b int"}, map[string]string{"B": "A"}, "id>id a>b"},
 	{"the operator says new", []string{"id int", "a int"}, "FROB a", []string{"id int", "b int"}, map[string]string{"b": ""}, "id>id"},
 	{"the operator is wrong", []string{"id int", "a int"}, "FROB a", []string{"id int", "b int"}, map[string]string{"x": "y"},

@@ -53,9 +53,22 @@ func (w *world) write(g group, last func(end binlog.Position) binlog.Event) int 
 		g.events = append([]binlog.Event{binlog.Rotated{To: positionOf(n)}}, g.events...)
 	}
 	g.events = append(g.events, last(positionOf(n+1)))
+	g.markXA(w.rng.IntN(4) == 0)
 	w.groups = append(w.groups, g)
 	w.note("writes group", n)
 	return n
+}
+
+// markXA marks the rows of an XA transaction's group; doubt marks those of any other
+// group too, as the reader does where the server does not say.
+func (g *group) markXA(doubt bool) {
+	_, prepared := g.events[len(g.events)-1].(binlog.XAPrepared)
+	for i, e := range g.events {
+		if rows, is := e.(binlog.Rows); is && rows.Watch == watchSource {
+			rows.MayBeXA = prepared || doubt
+			g.events[i] = rows
+		}
+	}
 }
 
 func commitEvent(end binlog.Position) binlog.Event { return binlog.Commit{End: end} }

@@ -55,18 +55,20 @@ func (l *ledger) handled(e binlog.Event) {
 		if e.Watch != watchSource {
 			return
 		}
-		events := l.c.w.groups[n].events
-		shown := n
-		if _, xa := events[len(events)-1].(binlog.XAPrepared); xa {
-			shown = -1
-		}
 		for _, tuple := range e.Tuples {
 			s := l.c.w.keys.byTuple[&tuple[0]]
-			l.group = append(l.group, s)
-			l.add(s, shown)
+			if e.MayBeXA {
+				l.group = append(l.group, s)
+			} else {
+				l.add(s, n)
+			}
 		}
 		l.largest = max(l.largest, len(e.Tuples))
 	case binlog.Commit:
+		for _, s := range l.group {
+			l.add(s, n)
+		}
+		l.largest = max(l.largest, len(l.group))
 		l.group = nil
 	case binlog.XAPrepared:
 		l.prepared[e.XID], l.group = l.group, nil
