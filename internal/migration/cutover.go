@@ -26,18 +26,14 @@ func (r *run) cutOver(ctx context.Context) error {
 	if err := r.shadow.Analyze(ctx, r.pool); err != nil {
 		return err
 	}
-	// From here on only the state table says that the shadow is ours (law L8).
-	if err := r.checkpoint(ctx); err != nil {
-		return err
-	}
-	if err := r.shadow.Unmark(ctx, r.pool); err != nil {
-		return err
-	}
 	w := &waiting{run: r, since: time.Now(), watcher: &lock.Watcher{
 		DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name, r.shadow.Name}}}
 	backoff := r.cfg.Backoff
 	for number := 1; ; number++ {
 		if err := w.clear(ctx); err != nil {
+			return err
+		}
+		if err := w.unmark(ctx); err != nil {
 			return err
 		}
 		r.enter(event.PhaseCutover)
@@ -118,6 +114,7 @@ type waiting struct {
 	since   time.Time
 
 	snapshotsGone bool
+	unmarked      bool
 	told          time.Time
 	toldOf        string
 }
@@ -138,6 +135,31 @@ func (w *waiting) clear(ctx context.Context) error {
 		}
 		w.tell(blockers)
 		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// unmark gives the shadow its final comment, once. That takes a metadata lock of the
+// shadow, for which only who reads the shadow is in the way.
+func (w *waiting) unmark(ctx context.Context) error {
+	if w.unmarked {
+		return nil
+	}
+	// From here on only the state table says that the shadow is ours (law L8).
+	if err := w.run.checkpoint(ctx); err != nil {
+		return err
+	}
+	for {
+		err := w.run.shadow.Unmark(ctx, w.run.pool)
+		if err == nil {
+			w.unmarked = true
+			return nil
+		}
+		if !dbconn.Contended(err) {
+			return err
+		}
+		if err := w.clear(ctx); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"math"
+	"slices"
+)
+
+// median returns the middle of the values, or the mean of the middle two; NaN if there is none.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	half := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[half]
+	}
+	return (sorted[half-1] + sorted[half]) / 2
+}
+
+// percentile returns the smallest of the values that p percent of them do not exceed (nearest
+// rank); NaN if there is none.
+func percentile(values []float64, p float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	rank := int(math.Ceil(p / 100 * float64(len(sorted))))
+	return sorted[min(max(rank, 1), len(sorted))-1]
+}
+
+// highest returns the greatest value; NaN if there is none.
+func highest(values []float64) float64 { return percentile(values, 100) }
+
+// lowest returns the least value; NaN if there is none.
+func lowest(values []float64) float64 { return percentile(values, 0) }
+
+// ratio returns a/b; NaN if it means nothing.
+func ratio(a, b float64) float64 {
+	if b == 0 || math.IsInf(b, 0) {
+		return math.NaN()
+	}
+	return a / b
+}
+
+// collect returns what of gives for each of the items; NaN is left out.
+func collect[T any](items []T, of func(T) float64) []float64 {
+	var values []float64
+	for _, item := range items {
+		if v := of(item); !math.IsNaN(v) {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// rotate returns the items in the order of a round: each begins with the next one.
+func rotate[T any](items []T, round int) []T {
+	if len(items) == 0 {
+		return nil
+	}
+	n := round % len(items)
+	return append(slices.Clone(items[n:]), items[:n]...)
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"time"
+)
+
+// names of the tools.
+const (
+	toolMidstream = "midstream"
+	toolPT        = "pt-osc"
+	toolInplace   = "native-inplace"
+	toolCopy      = "native-copy"
+	toolNone      = "none" // the same foreground, and nothing else
+)
+
+const change = "ADD COLUMN c1 INT"
+
+// usage is what a tool took.
+type usage struct {
+	elapsed time.Duration
+	cpu     time.Duration // of the client; 0 for a native ALTER, whose client waits
+	rss     int64
+	err     error
+	result  *midstreamResult // of midstream
+}
+
+// tool changes the table and returns when it is done, has failed, or ctx is over.
+type tool func(ctx context.Context, s *server) usage
+
+// midstreamEvent has those fields of the lines of --json (docs/events.md) that are used here.
+type midstreamEvent struct {
+	Event    string `json:"event"`
+	Phase    string `json:"phase"`
+	Shadow   string `json:"shadow"`
+	Captured int64  `json:"captured_changes"`
+	Applied  int64  `json:"applied_keys"`
+	Backlog  int64  `json:"backlog_keys"`
+	midstreamResult
+
+	seen time.Time
+}
+
+// midstreamResult is what of the result event is kept.
+type midstreamResult struct {
+	Outcome    string  `json:"outcome,omitempty"`
+	Error      string  `json:"error,omitempty"`
+	ElapsedMS  float64 `json:"elapsed_ms,omitempty"`
+	CopyMS     float64 `json:"copy_ms,omitempty"`
+	IndexMS    float64 `json:"index_ms,omitempty"`
+	RowsCopied int64   `json:"rows_copied,omitempty"`
+	Dropped    int64   `json:"dropped_changes,omitempty"`
+	Merged     int64   `json:"merged_changes,omitempty"`
+	Retries    int64   `json:"retries,omitempty"`
+	Attempts   int64   `json:"attempts,omitempty"`
+	LockHeldMS float64 `json:"lock_held_ms,omitempty"`
+	PeakRSS    int64   `json:"peak_rss_bytes,omitempty"`
+	CPUMS      float64 `json:"cpu_ms,omitempty"`
+	// Of an event, read them from midstreamEvent, whose fields of the same names come first.
+	CapturedChanges int64 `json:"captured_changes,omitempty"`
+	AppliedKeys     int64 `json:"applied_keys,omitempty"`
+}
+
+// midstreamTool runs the command as a user would, and drops the old table as the other tools do.
+// watch is told every event, one after the other; nil is fine.
+func midstreamTool(path string, extra []string, watch func(midstreamEvent)) tool {
+	return func(ctx context.Context, s *server) usage {
+		args := []string{"run", "--defaults-file=/dev/null", "--host=127.0.0.1", "--port=" + s.port(), "--user=" + s.db.User,
+			"--json", "--drop-old"}
+		args = append(append(args, extra...), "ALTER TABLE "+table+" "+change)
+		var result *midstreamResult
+		var unread error
+		u := observe(exec.CommandContext(ctx, path, args...), func(line []byte) {
+			e := midstreamEvent{seen: time.Now()}
+			if err := json.Unmarshal(line, &e); err != nil {
+				unread = fmt.Errorf("read a line of --json: %w", err)
+				return
+			}
+			if e.Event == "result" {
+				result = &e.midstreamResult
+				result.CapturedChanges, result.AppliedKeys = e.Captured, e.Applied
+			}
+			if watch != nil {
+				watch(e)
+			}
+		})
+		u.result, u.err = result, errors.Join(u.err, unread)
+		if result != nil {
+			u.rss = max(u.rss, result.PeakRSS)
+			if result.Error != "" {
+				u.err = errors.Join(u.err, errors.New(result.Error))
+			}
+		}
+		return u
+	}
+}
+
+// ptTool runs pt-online-schema-change with its defaults. It is told not to look for replicas, which
+// there are none of, nor for a newer release of itself.
+func ptTool(pt *program) tool {
+	return func(ctx context.Context, s *server) usage {
+		return observe(pt.command(ctx, "--execute", "--no-version-check", "--recursion-method=none", "--alter", change,
+			fmt.Sprintf("h=127.0.0.1,P=%s,u=%s,D=%s,t=%s", s.port(), s.db.User, database, tableName)), nil)
+	}
+}
+
+// nativeTool runs one ALTER TABLE.
+func nativeTool(options string) tool {
+	return func(ctx context.Context, s *server) usage {
+		start := time.Now()
+		err := s.exec(ctx, "ALTER TABLE "+table+" "+change+", "+options)
+		return usage{elapsed: time.Since(start), err: err}
+	}
+}
+
+// observe runs a command to its end, hands its output on line by line, and looks at its memory
+// twenty times a second.
+func observe(cmd *exec.Cmd, line func([]byte)) usage {
+	var output bytes.Buffer
+	cmd.Stderr = &output
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return usage{err: err}
+	}
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return usage{err: err}
+	}
+	var u usage
+	gone, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(watched)
+		for {
+			u.rss = max(u.rss, peakRSS(cmd.Process.Pid))
+			select {
+			case <-gone:
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}()
+	lines := bufio.NewScanner(stdout)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if line != nil {
+			line(lines.Bytes())
+		} else {
+			output.Write(append(lines.Bytes(), '\n'))
+		}
+	}
+	_, _ = io.Copy(io.Discard, stdout) // after a line too long to read
+	if err = cmd.Wait(); err != nil {
+		err = fmt.Errorf("%w: %s", err, tail(output.String()))
+	}
+	u.elapsed = time.Since(start)
+	close(gone)
+	<-watched
+	u.err = err
+	u.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return u
+}

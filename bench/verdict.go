@@ -1,0 +1,217 @@
+package main
+
+import (
+	"fmt"
+	"math"
+)
+
+// verdict is one "must" of the project and what was measured of it.
+type verdict struct {
+	what, must string
+	value      float64 // NaN: not measured
+	met        bool
+	shown      string // the value, with its unit
+	note       string
+}
+
+func (v verdict) word() string {
+	switch {
+	case math.IsNaN(v.value):
+		return "not measured"
+	case v.met:
+		return "met"
+	}
+	return "**missed**"
+}
+
+func atMost(what string, value, bound float64, format string) verdict {
+	return verdict{what: what, must: "at most " + fmt.Sprintf(format, bound), value: value, met: value <= bound, shown: fmt.Sprintf(format, value)}
+}
+
+func atLeast(what string, value, bound float64, format string) verdict {
+	return verdict{what: what, must: "at least " + fmt.Sprintf(format, bound), value: value, met: value >= bound, shown: fmt.Sprintf(format, value)}
+}
+
+func (v verdict) noted(format string, args ...any) verdict {
+	v.note = fmt.Sprintf(format, args...)
+	return v
+}
+
+// verdicts compares the files with what the project demands of itself.
+func verdicts(files map[string]*File) []verdict {
+	peers := files[measurePeers]
+	idle := elapsed(peers.of(toolMidstream, loadIdle))
+	against := func(tool string, bound float64) verdict {
+		return atMost("idle, elapsed beside "+tool, ratio(idle, elapsed(peers.of(tool, loadIdle))), bound, "%.2fx")
+	}
+	own := func(load string, bound float64) verdict {
+		return atMost(load+", elapsed beside our own idle", ratio(elapsed(peers.of(toolMidstream, load)), idle), bound, "%.2fx")
+	}
+	full, alone := peers.of(toolMidstream, loadFull), peers.of(toolNone, loadFull)
+	inplace := against(toolInplace, 1.4)
+	return []verdict{
+		against(toolPT, 0.6),
+		against(toolCopy, 0.8),
+		inplace.noted("the aim is 1.00x"),
+		own(loadLight, 1.3),
+		own(loadHeavy, 2.0),
+		finishes(peers),
+		applyVerdict(files[measureApply]),
+		atLeast("full speed, throughput beside none", 100*ratio(median(collect(full, tpsOf)), median(collect(alone, tpsOf))), 70, "%.0f %%"),
+		atMost("full speed, longest stall of a statement", highest(collect(full, longestStatement)), 250, "%.0f ms").
+			noted("the worst of %d runs; without a tool %s; longest transaction %s, without a tool %s", len(full),
+				milliseconds(highest(collect(alone, longestStatement))),
+				milliseconds(highest(collect(full, longestTransaction))), milliseconds(highest(collect(alone, longestTransaction)))),
+		memoryVerdict(files[measureMemory]),
+		cpuVerdict(peers),
+		costVerdict(files[measureCost]),
+	}
+}
+
+// noisy is the share of the machine in others' hands from which a run says little.
+const noisy = 0.05
+
+// doubts are the reasons not to believe the verdicts.
+func doubts(files map[string]*File) (reasons []string) {
+	for _, name := range measurements() {
+		f := files[name]
+		if f == nil {
+			continue
+		}
+		if name != measureCost && f.Rows != 1_000_000 {
+			reasons = append(reasons, fmt.Sprintf("%s: measured with %s rows; the demands are for 1,000,000", name, thousands(f.Rows)))
+		}
+		if share := f.foreignCPU(); median(share) > noisy {
+			reasons = append(reasons, fmt.Sprintf("%s: the machine was not quiet, others used %.0f %% of it (median; at most %.0f %%)",
+				name, 100*median(share), 100*highest(share)))
+		}
+	}
+	return reasons
+}
+
+// foreignCPU is what others used of the machine, run by run.
+func (f *File) foreignCPU() []float64 {
+	shares := collect(f.Runs, func(r Run) float64 { return r.ForeignCPU })
+	return append(shares, collect(f.Apply, func(r ApplyRun) float64 { return r.ForeignCPU })...)
+}
+
+// finishes says whether every run of midstream was finished.
+func finishes(peers *File) verdict {
+	v := verdict{what: "finishes under every load", must: "always", value: math.NaN()}
+	if peers == nil {
+		return v
+	}
+	all, done := 0, 0
+	for _, r := range peers.Runs {
+		if r.Tool == toolMidstream {
+			all++
+			if r.Finished {
+				done++
+			}
+		}
+	}
+	if all > 0 {
+		v.value, v.met, v.shown = float64(done), done == all, fmt.Sprintf("%d of %d runs", done, all)
+	}
+	return v
+}
+
+// applyVerdict takes the order of rows that is applied more slowly.
+func applyVerdict(f *File) verdict {
+	worst, order := math.NaN(), ""
+	if f != nil {
+		for _, o := range []string{orderSequential, orderScattered} {
+			rates := collect(f.Apply, func(r ApplyRun) float64 {
+				if r.Order != o || r.AppliedPerS == 0 {
+					return math.NaN()
+				}
+				return r.AppliedPerS
+			})
+			if m := median(rates); !(m >= worst) && !math.IsNaN(m) {
+				worst, order = m, o
+			}
+		}
+	}
+	v := atLeast("apply, changed rows", worst, 20000, "%.0f/s")
+	if order != "" {
+		v.note = order + " rows, while there was a backlog"
+	}
+	return v
+}
+
+func memoryVerdict(f *File) verdict {
+	rss, backlog := math.NaN(), int64(0)
+	if f != nil && len(f.Apply) > 0 {
+		backlog = f.Apply[0].PeakBacklogKeys
+		rss = float64(f.Apply[0].ClientRSS) / 1e6
+	}
+	v := atMost("client, memory at a backlog of 1M keys", rss, 100, "%.0f MB")
+	if math.IsNaN(rss) {
+		return v
+	}
+	v.note = fmt.Sprintf("backlog of %s keys", thousands(int(backlog)))
+	if backlog < 950_000 {
+		v.met = false
+		v.note += ": too few to say"
+	}
+	return v
+}
+
+func cpuVerdict(peers *File) verdict {
+	worst, load := math.NaN(), ""
+	for _, l := range []string{loadIdle, loadLight, loadHeavy, loadFull} {
+		if share := median(collect(peers.of(toolMidstream, l), cpuShare)); !math.IsNaN(share) && !(share <= worst) {
+			worst, load = share, l
+		}
+	}
+	v := atMost("client, CPU beside mysqld's", 100*worst, 10, "%.1f %%")
+	if load != "" {
+		v.note = "the worst load: " + load
+	}
+	return v
+}
+
+func costVerdict(f *File) verdict {
+	v := math.NaN()
+	rows, beside := 10_000_000, 1_000_000
+	if f != nil && len(f.Others) > 0 {
+		rows, beside = f.Rows, f.Others[0].Rows
+		perRow := func(large bool) float64 {
+			return median(collect(f.Runs, func(r Run) float64 {
+				if (r.Rows == f.Rows) != large || !r.Finished {
+					return math.NaN()
+				}
+				return r.ElapsedS / float64(r.Rows)
+			}))
+		}
+		v = ratio(perRow(true), perRow(false))
+	}
+	return atMost(fmt.Sprintf("cost per row, %s rows beside %s", thousands(rows), thousands(beside)), v, 1.15, "%.2fx").
+		noted("a run of its own: `--measure cost --rows 10000000`")
+}
+
+// elapsed is the median of the runs that finished.
+func elapsed(runs []Run) float64 {
+	return median(collect(runs, func(r Run) float64 {
+		if !r.Finished {
+			return math.NaN()
+		}
+		return r.ElapsedS
+	}))
+}
+
+func tpsOf(r Run) float64 { return ofForeground(r, func(f Foreground) float64 { return f.TPS }) }
+func p99Of(r Run) float64 { return ofForeground(r, func(f Foreground) float64 { return f.P99MS }) }
+func longestTransaction(r Run) float64 {
+	return ofForeground(r, func(f Foreground) float64 { return f.LongestMS })
+}
+
+func ofForeground(r Run, of func(Foreground) float64) float64 {
+	if r.Foreground == nil {
+		return math.NaN()
+	}
+	return of(*r.Foreground)
+}
+
+func longestStatement(r Run) float64 { return r.Probe.LongestMS }
+func cpuShare(r Run) float64         { return ratio(r.ClientCPUS, r.ServerCPUS) }
