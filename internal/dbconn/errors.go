@@ -94,7 +94,8 @@ func SyntaxError(err error) bool { return Number(err) == 1064 }
 // Denied says that the account lacks a right.
 func Denied(err error) bool {
 	switch Number(err) {
-	case errAccessDenied, errDBAccessDenied, errTableAccessDenied, 1143, 1227, 1370:
+	case errAccessDenied, errDBAccessDenied, errTableAccessDenied, 1143, 1227, 1370,
+		1401: // XA RECOVER without XA_RECOVER_ADMIN (tried on 9.7.4)
 		return true
 	}
 	return false
