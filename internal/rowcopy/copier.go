@@ -151,29 +151,40 @@ func (c *Copier) begin(ctx context.Context, session *dbconn.Session) (frontier.C
 func (c *Copier) bound(ctx context.Context, session *dbconn.Session, from key.Key, rows int) (key.Key, error) {
 	var to key.Key
 	spec := c.deps.Spec
-	query := BoundQuery(spec, from, rows)
-	err := session.Rows(ctx, query, func(r *sql.Rows) error {
-		texts := make([][]byte, len(spec.Key.Parts()))
-		targets := make([]any, len(texts))
-		for i := range texts {
-			targets[i] = &texts[i]
+	for _, query := range BoundQueries(spec, from, rows) {
+		err := session.Rows(ctx, query, func(r *sql.Rows) (err error) {
+			to, err = spec.ScanKey(r)
+			return err
+		})
+		if err != nil {
+			return "", err
 		}
-		err := r.Scan(targets...)
-		if err == nil {
-			to, err = spec.Key.FromText(texts)
+		if to != "" {
+			break
 		}
-		return err
-	})
-	if err != nil {
-		return "", err
 	}
-	_, err = session.Exec(ctx, "COMMIT") // the session begins transactions by itself
+	_, err := session.Exec(ctx, "COMMIT") // the session begins transactions by itself
 	return to, err
 }
 
-// BoundQuery reads one key from the index of the key, in its order.
-func BoundQuery(spec *rowsync.Spec, from key.Key, offset int) string {
+// BoundQueries read the key that stands offset rows after from, in the order of the key's
+// index: the first of them that finds one tells. None: no more rows than that are left.
+//
+// Where a part is an ENUM or a SET the server would sort for ORDER BY, or read the index
+// from its start. The pieces of the range are then read one after the other, each in the
+// order of the index, and the chunk ends with the first at the latest: any key behind
+// from is a good bound.
+func BoundQueries(spec *rowsync.Spec, from key.Key, offset int) []string {
 	names := spec.Key.Names()
+	rest := key.Range{From: from}
+	if rowsync.Numbered(spec.Key) {
+		var queries []string
+		for _, piece := range rowsync.Pieces(spec.Key, names, rest) {
+			queries = append(queries, fmt.Sprintf("%s LIMIT 1 OFFSET %d", readKeys(spec, piece), offset))
+			offset = 0
+		}
+		return queries
+	}
 	order := make([]string, len(names))
 	for i, part := range spec.Key.Parts() {
 		order[i] = schema.Quote(names[i])
@@ -181,9 +192,13 @@ func BoundQuery(spec *rowsync.Spec, from key.Key, offset int) string {
 			order[i] += " DESC"
 		}
 	}
-	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s ORDER BY %s LIMIT 1 OFFSET %d",
-		strings.Join(spec.Key.SelectExprs(), ", "), spec.Source.Quoted(), schema.Quote(spec.SourceIndex),
-		rowsync.InRange(spec.Key, names, key.Range{From: from}), strings.Join(order, ", "), offset)
+	return []string{fmt.Sprintf("%s ORDER BY %s LIMIT 1 OFFSET %d",
+		readKeys(spec, rowsync.InRange(spec.Key, names, rest)), strings.Join(order, ", "), offset)}
+}
+
+func readKeys(spec *rowsync.Spec, condition string) string {
+	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s",
+		strings.Join(spec.Key.SelectExprs(), ", "), spec.Source.Quoted(), schema.Quote(spec.SourceIndex), condition)
 }
 
 // Rows is the number of rows written so far.

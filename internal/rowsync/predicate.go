@@ -2,6 +2,7 @@ package rowsync
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"midstream/internal/key"
@@ -14,6 +15,19 @@ import (
 // are fixed. (MySQL can't use an index for (a, b) >= (1, 2), and scans from a = 1 to
 // the end for a > 1 OR a = 1 AND b >= 2 when an upper bound is put beside it by AND.)
 func InRange(codec *key.Codec, columns []string, r key.Range) string {
+	pieces := Pieces(codec, columns, r)
+	switch len(pieces) {
+	case 0:
+		return nothing
+	case 1:
+		return pieces[0]
+	}
+	return "(" + strings.Join(pieces, " OR ") + ")"
+}
+
+// Pieces returns the conditions that InRange joins by OR. No row meets two of them; where
+// r has no upper bound they are in key order.
+func Pieces(codec *key.Codec, columns []string, r key.Range) []string {
 	var from, to []string
 	if r.From != "" {
 		from = codec.Literals(r.From)
@@ -24,22 +38,28 @@ func InRange(codec *key.Codec, columns []string, r key.Range) string {
 	p := intervals{columns: schemaQuoted(columns)}
 	for _, part := range codec.Parts() {
 		p.descending = append(p.descending, part.Descending)
-		p.collated = append(p.collated, part.Column.Charset != "" && part.Column.Charset != "binary")
+		enum := part.Column.DataType == "enum"
+		p.collated = append(p.collated, !enum && part.Column.Charset != "" && part.Column.Charset != "binary")
+		p.members = append(p.members, 0)
+		if enum {
+			p.members[len(p.members)-1] = len(part.Column.Members)
+		}
 	}
 	pieces := p.between(0, from, to)
 	if len(pieces) == 0 {
-		return "TRUE"
+		return []string{"TRUE"}
 	}
-	if len(pieces) == 1 {
-		return pieces[0]
-	}
-	return "(" + strings.Join(pieces, " OR ") + ")"
+	return slices.DeleteFunc(pieces, func(piece string) bool { return strings.Contains(piece, nothing) })
 }
+
+// nothing is the condition that no row meets. No literal of a key contains it.
+const nothing = "FALSE"
 
 type intervals struct {
 	columns    []string
 	descending []bool
 	collated   []bool // literals that differ may be equal to the server
+	members    []int  // of an ENUM, else 0
 }
 
 // between covers from <= k < to, where the columns before i are equal in both bounds.
@@ -94,6 +114,9 @@ func (p intervals) before(i int, literal string, orEqual bool) string {
 }
 
 func (p intervals) compare(i int, literal string, greater, orEqual bool) string {
+	if p.members[i] > 0 {
+		return p.compareMember(i, literal, greater, orEqual)
+	}
 	operator := " < "
 	if greater {
 		operator = " > "
@@ -102,6 +125,31 @@ func (p intervals) compare(i int, literal string, greater, orEqual bool) string 
 		operator = operator[:2] + "= "
 	}
 	return p.columns[i] + operator + literal
+}
+
+// compareMember lists the members of an ENUM on one side of a literal, which is a
+// number: the server finds single members by the index, but reads all of it for < and
+// > (seen in 8.0.12 and 9.7.4). Number 0 is the empty string of an invalid value.
+func (p intervals) compareMember(i int, literal string, greater, orEqual bool) string {
+	bound, _ := strconv.Atoi(literal)
+	from, to := 0, bound-1
+	if greater {
+		from, to = bound+1, p.members[i]
+	}
+	if orEqual && greater {
+		from--
+	}
+	if orEqual && !greater {
+		to++
+	}
+	if from > to {
+		return nothing
+	}
+	list := make([]string, 0, to-from+1)
+	for n := from; n <= to; n++ {
+		list = append(list, strconv.Itoa(n))
+	}
+	return p.columns[i] + " IN (" + strings.Join(list, ", ") + ")"
 }
 
 // and puts a condition before each piece; without pieces it stands alone.
@@ -124,7 +172,7 @@ func and(condition string, pieces []string) []string {
 func InKeys(codec *key.Codec, columns []string, keys []key.Key) string {
 	var b strings.Builder
 	quoted := schemaQuoted(columns)
-	if len(quoted) > 1 && numbered(codec) {
+	if len(quoted) > 1 && Numbered(codec) {
 		writeAlternatives(&b, codec, quoted, keys)
 		return b.String()
 	}
@@ -140,8 +188,8 @@ func InKeys(codec *key.Codec, columns []string, keys []key.Key) string {
 	return b.String()
 }
 
-// numbered says that a column's literal is a number and its value a text.
-func numbered(codec *key.Codec) bool {
+// Numbered says that a column's literal is a number and its value a text (ENUM, SET).
+func Numbered(codec *key.Codec) bool {
 	for _, part := range codec.Parts() {
 		if part.Column.DataType == "enum" || part.Column.DataType == "set" {
 			return true

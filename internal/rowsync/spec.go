@@ -1,6 +1,7 @@
 package rowsync
 
 import (
+	"database/sql"
 	"fmt"
 	"strings"
 
@@ -141,6 +142,20 @@ func (s *Spec) shadowKeyExprs() []string {
 // hold a value of the unique key which a source row of P has now.
 func (p predicate) eviction(u UniqueKey) string {
 	return "DELETE " + p.spec.Shadow.Quoted() + " FROM " + p.takersAndHolders(u)
+}
+
+// ScanKey reads the current row of a query that selects the key's columns by
+// key.Codec.SelectExprs.
+func (s *Spec) ScanKey(rows *sql.Rows) (key.Key, error) {
+	texts := make([][]byte, len(s.Key.Parts()))
+	targets := make([]any, len(texts))
+	for i := range texts {
+		targets[i] = &texts[i]
+	}
+	if err := rows.Scan(targets...); err != nil {
+		return "", err
+	}
+	return s.Key.FromText(texts)
 }
 
 // twins returns a query for two rows of the source within P that have the same value of

@@ -233,7 +233,7 @@ func (s *Syncer) widen(ctx context.Context, session *dbconn.Session, p predicate
 			continue // the row in the way can't be named by a key of the source
 		}
 		err := session.Rows(ctx, p.holders(u, mostHolders), func(rows *sql.Rows) error {
-			k, err := s.scanKey(rows)
+			k, err := s.spec.ScanKey(rows)
 			p.extras = append(p.extras, k)
 			return err
 		})
@@ -259,18 +259,6 @@ func (s *Syncer) findTwins(ctx context.Context, session *dbconn.Session, p predi
 			ErrDuplicate, value.String, u.Name, first.String, second.String, duplicate)
 	}
 	return nil
-}
-
-func (s *Syncer) scanKey(rows *sql.Rows) (key.Key, error) {
-	texts := make([][]byte, len(s.spec.ShadowKey))
-	targets := make([]any, len(texts))
-	for i := range texts {
-		targets[i] = &texts[i]
-	}
-	if err := rows.Scan(targets...); err != nil {
-		return "", err
-	}
-	return s.spec.Key.FromText(texts)
 }
 
 // backOff waits a little, longer with every try, by a random part so that two
