@@ -161,18 +161,14 @@ func (b *bench) identify(blocker *sql.Conn, told []event.Blocker) {
 func TestL10_OldSnapshotDoesNotReadPart(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.numbered(3000)
-		b.cfg.RowCopy.MaxRows, b.cfg.RowCopy.Workers = 1000, 1
-		var hold *stopper
-		r := b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCopy, func() { hold = b.stopChunkAt(1999) }))
-		b.awaited("row copy", entered(event.PhaseCopy))
-		b.waitForLockWait()
+		r, release := b.heldAt(1999)
 		old := b.conn()
 		for _, s := range []string{"SET SESSION transaction_isolation = 'REPEATABLE-READ'", "START TRANSACTION WITH CONSISTENT SNAPSHOT"} {
 			if _, err := old.ExecContext(b.ctx(), s); err != nil {
 				b.Fatal(err)
 			}
 		}
-		hold.free()
+		release()
 		b.awaited("word of the old snapshot", func(e event.Event) bool {
 			blocked, is := e.(event.Blocked)
 			return is && strings.Contains(blocked.Blockers[0].Why, "snapshot")

@@ -36,16 +36,20 @@ func (b *bench) equal() {
 	}
 }
 
-// stopper is a pause point: a row of the shadow, locked by a transaction of the test's,
-// that a chunk has to wait for.
-type stopper struct {
-	bench *bench
-	free  func()
+// heldAt starts a run that adds a column, in chunks of 1,000 rows one after the other,
+// and returns when the chunk that holds the key is in flight: it has read its rows up to
+// the key, and waits there for a row of the shadow that is locked until release.
+func (b *bench) heldAt(key int) (r *running, release func()) {
+	b.Helper()
+	b.cfg.RowCopy.MaxRows, b.cfg.RowCopy.Workers = 1000, 1
+	r = b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCopy, func() { release = b.lockInShadow(key) }))
+	b.awaited("row copy", entered(event.PhaseCopy))
+	b.waitForLockWait()
+	return r, release
 }
 
-// stopChunkAt waits for the shadow and locks a key in it: the chunk that holds the key
-// stays in flight, with its rows read, until release.
-func (b *bench) stopChunkAt(key int) *stopper {
+// lockInShadow locks a key of the shadow by a transaction of the test's.
+func (b *bench) lockInShadow(key int) (release func()) {
 	b.Helper()
 	conn := b.conn()
 	for _, statement := range []string{
@@ -55,11 +59,11 @@ func (b *bench) stopChunkAt(key int) *stopper {
 			b.Fatalf("%s: %v", statement, err)
 		}
 	}
-	return &stopper{bench: b, free: func() {
+	return func() {
 		if _, err := conn.ExecContext(context.Background(), "ROLLBACK"); err != nil {
 			b.Error(err)
 		}
-	}}
+	}
 }
 
 // onPhase calls f once, in the run's own goroutine, when the phase begins: the run
@@ -118,18 +122,12 @@ func TestL1_PreparedXABeforeStart(t *testing.T) {
 func TestL2_ChangeInsideChunkInFlight(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.numbered(3000)
-		b.cfg.RowCopy.MaxRows = 1000
-		b.cfg.RowCopy.Workers = 1
-		var hold *stopper
-		r := b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCopy, func() { hold = b.stopChunkAt(999) }))
-		b.awaited("row copy", entered(event.PhaseCopy))
-		// The chunk's INSERT now waits for key 999, having read all before it.
-		b.waitForLockWait()
+		r, release := b.heldAt(999)
 		b.exec("DELETE FROM "+b.schema+".t WHERE id = 10", "UPDATE "+b.schema+".t SET v = 5 WHERE id = 20",
 			"UPDATE "+b.schema+".t SET id = 5000 WHERE id = 30", "UPDATE "+b.schema+".t SET u = NULL WHERE id = 40",
 			"UPDATE "+b.schema+".t SET u = 40 WHERE id = 2500")
 		b.captured(6)
-		hold.free()
+		release()
 		r.wait(b)
 		b.equal()
 	})
@@ -194,18 +192,14 @@ func TestL3_XARowsBecomeVisibleAtCommit(t *testing.T) {
 func TestL4_ChangeAheadOfFrontier(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.numbered(3000)
-		b.cfg.RowCopy.MaxRows, b.cfg.RowCopy.Workers = 1000, 1
-		var hold *stopper
-		r := b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCopy, func() { hold = b.stopChunkAt(999) }))
-		b.awaited("row copy", entered(event.PhaseCopy))
-		b.waitForLockWait()
+		r, release := b.heldAt(999)
 		b.exec("UPDATE "+b.schema+".t SET v = 5 WHERE id BETWEEN 2001 AND 2100", "DELETE FROM "+b.schema+".t WHERE id = 2200",
 			"INSERT INTO "+b.schema+".t VALUES (9000, 1, 9000)")
 		b.awaited("dropped keys", func(e event.Event) bool {
 			p, is := e.(event.Progress)
 			return is && p.Dropped == 102
 		})
-		hold.free()
+		release()
 		result := r.wait(b)
 		b.equal()
 		if result.Applied != 0 {
@@ -303,15 +297,11 @@ func TestL9_DuplicateStops(t *testing.T) {
 func TestUniqueValueChangesHands(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.numbered(3000)
-		b.cfg.RowCopy.MaxRows, b.cfg.RowCopy.Workers = 1000, 1
-		var hold *stopper
-		r := b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCopy, func() { hold = b.stopChunkAt(1999) }))
-		b.awaited("row copy", entered(event.PhaseCopy))
-		b.waitForLockWait() // the first chunk is copied, the second is held
+		r, release := b.heldAt(1999) // the first chunk is copied, the second is held
 		b.exec("UPDATE "+b.schema+".t SET u = 10001 WHERE id = 1", "UPDATE "+b.schema+".t SET u = 1 WHERE id = 2900",
 			"UPDATE "+b.schema+".t SET u = NULL WHERE id = 2", "UPDATE "+b.schema+".t SET u = 2 WHERE id = 3",
 			"UPDATE "+b.schema+".t SET u = 3 WHERE id = 2")
-		hold.free()
+		release()
 		r.wait(b)
 		b.equal()
 	})
