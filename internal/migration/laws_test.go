@@ -88,27 +88,49 @@ func (b *bench) captured(n int64) {
 	})
 }
 
+// prepareXA runs statements as an XA transaction and prepares it. end commits it or rolls
+// it back; what a failed test leaves prepared is rolled back, for a prepared transaction
+// outlives its connection and would hold up every test after it.
+func (b *bench) prepareXA(xid string, statements ...string) (end func(how string)) {
+	conn := b.conn()
+	exec := func(statement string) {
+		if _, err := conn.ExecContext(context.Background(), statement); err != nil {
+			b.Errorf("%s: %v", statement, err)
+		}
+	}
+	exec("XA START '" + xid + "'")
+	for _, s := range statements {
+		exec(s)
+	}
+	exec("XA END '" + xid + "'")
+	exec("XA PREPARE '" + xid + "'")
+	ended := false
+	end = func(how string) {
+		ended = true
+		exec(how + " '" + xid + "'")
+	}
+	b.Cleanup(func() {
+		if !ended {
+			end("XA ROLLBACK")
+		}
+	})
+	return end
+}
+
 // TestL1_PreparedXABeforeStart: the rows of an XA transaction that was prepared before
 // the start position stand in the binlog before it. The first row may be read only when
 // it has ended.
 func TestL1_PreparedXABeforeStart(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.numbered(1000)
-		conn := b.conn()
-		for _, s := range []string{"XA START 'before'", "UPDATE " + b.schema + ".t SET v = 7 WHERE id <= 10",
-			"DELETE FROM " + b.schema + ".t WHERE id = 900", "XA END 'before'", "XA PREPARE 'before'"} {
-			if _, err := conn.ExecContext(b.ctx(), s); err != nil {
-				b.Fatal(err)
-			}
-		}
+		before := b.prepareXA("before", "UPDATE "+b.schema+".t SET v = 7 WHERE id <= 10",
+			"DELETE FROM "+b.schema+".t WHERE id = 900")
 		r := b.background(b.ctx(), "ADD COLUMN added INT")
 		b.awaited("the note that the run waits", func(e event.Event) bool {
 			n, is := e.(event.Note)
 			return is && strings.Contains(n.Text, "XA")
 		})
-		if _, err := conn.ExecContext(b.ctx(), "XA COMMIT 'before'"); err != nil {
-			b.Fatal(err)
-		}
+		before("XA COMMIT")
 		r.wait(b)
 		b.equal()
 		if got := b.value("SELECT COUNT(*) FROM " + b.schema + ".t WHERE v = 7"); got != "10" {
@@ -152,27 +174,14 @@ func (b *bench) waitForLockWait() {
 func TestL3_XARowsBecomeVisibleAtCommit(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.numbered(3000)
-		prepare := func(xid, statement string) func(end string) {
-			conn := b.conn()
-			for _, s := range []string{"XA START '" + xid + "'", statement, "XA END '" + xid + "'", "XA PREPARE '" + xid + "'"} {
-				if _, err := conn.ExecContext(context.Background(), s); err != nil {
-					b.Error(err)
-				}
-			}
-			return func(end string) {
-				if _, err := conn.ExecContext(context.Background(), end+" '"+xid+"'"); err != nil {
-					b.Error(err)
-				}
-			}
-		}
 		var kept, dropped func(string)
 		r := b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCopy, func() {
-			kept = prepare("kept", "UPDATE "+b.schema+".t SET v = 8 WHERE id <= 20")
-			dropped = prepare("dropped", "DELETE FROM "+b.schema+".t WHERE id > 2990")
+			kept = b.prepareXA("kept", "UPDATE "+b.schema+".t SET v = 8 WHERE id <= 20")
+			dropped = b.prepareXA("dropped", "DELETE FROM "+b.schema+".t WHERE id > 2990")
 		}))
 		b.awaited("catching up", entered(event.PhaseCatchUp))
-		b.captured(30)
 		kept("XA COMMIT")
+		b.captured(20)
 		select {
 		case <-r.done:
 			b.Fatalf("the swap did not wait for a prepared transaction: %v", r.err)
