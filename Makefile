@@ -17,7 +17,7 @@ demo: build ## a schema change under traffic, on a throwaway server (DEMO="--row
 
 check: ## vet and gofmt
 	go vet ./...
-	@files=$$(gofmt -l cmd internal); if [ -n "$$files" ]; then echo "gofmt: $$files"; exit 1; fi
+	@files=$$(gofmt -l bench cmd internal); if [ -n "$$files" ]; then echo "gofmt: $$files"; exit 1; fi
 
 short: check ## the tests that need no server
 	go test -short ./...

@@ -144,7 +144,7 @@ func (b *bench) measureAll(ctx context.Context) (err error) {
 	if b.build, err = sandbox.Fetch(ctx, sandbox.MySQL97, func(what string) { b.say("%s", what) }); err != nil {
 		return err
 	}
-	if b.programs, err = findPrograms(ctx, cache, b.say); err != nil {
+	if b.programs, err = findPrograms(ctx, b.say); err != nil {
 		return err
 	}
 	unlock, err := takeTurn(cache)

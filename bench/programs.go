@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"midstream/internal/sandbox"
 )
 
 // program is a tool that can be run here: unpacked, with its own libraries, or the machine's.
@@ -33,14 +35,14 @@ type programs struct {
 
 // findPrograms fetches the tools, or takes the machine's own where that fails. Without sysbench
 // there is no bench; without pt-online-schema-change there is one peer less.
-func findPrograms(ctx context.Context, cache string, say func(string, ...any)) (programs, error) {
+func findPrograms(ctx context.Context, say func(string, ...any)) (programs, error) {
 	var found programs
-	sysbench, err := findProgram(ctx, cache, "sysbench", "sysbench", say)
+	sysbench, err := findProgram(ctx, "sysbench", "sysbench", say)
 	if err != nil {
 		return found, err
 	}
 	found.sysbench = &sysbench
-	pt, err := findProgram(ctx, cache, "percona-toolkit", "pt-online-schema-change", say)
+	pt, err := findProgram(ctx, "percona-toolkit", "pt-online-schema-change", say)
 	if err != nil {
 		found.missing = append(found.missing, "pt-osc is left out: "+err.Error())
 		say("%s", found.missing[0])
@@ -50,15 +52,8 @@ func findPrograms(ctx context.Context, cache string, say func(string, ...any)) (
 	return found, nil
 }
 
-func findProgram(ctx context.Context, cache, pkg, name string, say func(string, ...any)) (program, error) {
-	root := filepath.Join(cache, pkg)
-	if _, err := os.Stat(root); err != nil {
-		say("fetching %s from this machine's package sources", pkg)
-	}
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return program{}, fmt.Errorf("make the cache folder: %w", err)
-	}
-	err := unpackPackages(ctx, root, []string{pkg})
+func findProgram(ctx context.Context, pkg, name string, say func(string, ...any)) (program, error) {
+	root, err := sandbox.FetchTool(ctx, pkg, func(text string) { say("%s", text) })
 	var p program
 	if err == nil {
 		p, err = unpacked(root, name)
@@ -87,7 +82,7 @@ func askVersion(ctx context.Context, p program) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// unpacked returns the program of a root that unpackPackages made. It runs by the root's own dynamic
+// unpacked returns the program of a root that sandbox.FetchTool made. It runs by the root's own dynamic
 // loader, with its libraries, Perl modules and Lua scripts.
 //
 // Debian's programs reach MySQL through MariaDB's client library, whose caching_sha2_password is a
@@ -125,4 +120,19 @@ func unpacked(root, name string) (program, error) {
 	}
 	p.argv = append(p.argv, path)
 	return p, nil
+}
+
+// run runs a program to its end. The error has the last that it printed.
+func run(ctx context.Context, name string, args ...string) error {
+	output, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", name, err, tail(string(output)))
+	}
+	return nil
+}
+
+// tail returns the last lines of a program's output, as one.
+func tail(output string) string {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	return strings.Join(lines[max(0, len(lines)-4):], "; ")
 }

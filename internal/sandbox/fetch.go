@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -163,7 +164,7 @@ func assemble(ctx context.Context, c cache, name string, debs []string, jarFile 
 	}
 	staging := c.build(name + ".new")
 	root := filepath.Join(staging, "root")
-	if err := unpackDebs(ctx, root, debs); err != nil {
+	if err := unpackDebs(ctx, root, slices.DeleteFunc(debs, unreadByServers)); err != nil {
 		return err
 	}
 	if jarFile != "" {
