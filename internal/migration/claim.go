@@ -2,12 +2,12 @@ package migration
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"fmt"
 	"time"
 
 	"midstream/internal/dbconn"
+	"midstream/internal/plan"
 	"midstream/internal/schema"
 )
 
@@ -26,7 +26,7 @@ func claim(ctx context.Context, pool *dbconn.Pool, source schema.Name) (*claimed
 		return nil, err
 	}
 	var got sql.NullInt64
-	err = session.Rows(ctx, fmt.Sprintf("SELECT GET_LOCK(%s, 0)", schema.Literal(claimName(source))),
+	err = session.Rows(ctx, fmt.Sprintf("SELECT GET_LOCK(%s, 0)", schema.Literal(plan.LockName(source))),
 		func(rows *sql.Rows) error { return rows.Scan(&got) })
 	if err == nil && got.Int64 != 1 {
 		err = ErrClaimed
@@ -38,12 +38,6 @@ func claim(ctx context.Context, pool *dbconn.Pool, source schema.Name) (*claimed
 	c := &claimed{session: session, stop: make(chan struct{}), done: make(chan struct{})}
 	go c.keep()
 	return c, nil
-}
-
-// claimName is the lock's name; the server allows 64 characters.
-func claimName(source schema.Name) string {
-	sum := sha256.Sum256([]byte(source.Quoted()))
-	return fmt.Sprintf("midstream %x", sum[:20])
 }
 
 // keep uses the connection now and then, so that wait_timeout does not end it.

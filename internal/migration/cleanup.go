@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,7 +77,7 @@ func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
 		return nil, err
 	}
 	defer rows.Close()
-	names := plan.NamesOf(c.source)
+	names, oldNames := plan.NamesOf(c.source), plan.OldNames(c.source)
 	var found, state, oldTable, bare []Leftover // bare: has a shadow's name, but no mark
 	sourceThere := false
 	for rows.Next() {
@@ -98,7 +99,7 @@ func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
 			found = append(found, l)
 		case l.Name == names.Shadow:
 			bare = append(bare, l)
-		case l.Name == names.Old:
+		case slices.Contains(oldNames, l.Name):
 			l.Why, l.Old = "the table before the swap", true
 			oldTable = append(oldTable, l)
 		}
@@ -110,9 +111,11 @@ func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
 		bare[0].Why = "the state table tells of it"
 		found = append(found, bare[0])
 	}
-	if old && len(oldTable) > 0 && sourceThere {
-		if err := c.idle(ctx, names.Old); err != nil {
-			return nil, err
+	if old && sourceThere {
+		for _, l := range oldTable {
+			if err := c.idle(ctx, l.Name); err != nil {
+				return nil, err
+			}
 		}
 		found = append(found, oldTable...)
 	}

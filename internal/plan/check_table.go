@@ -18,6 +18,7 @@ const (
 	CodeTrigger      Code = "trigger"
 	CodeLeftover     Code = "leftover"
 	CodeNameTaken    Code = "name-taken"
+	CodeAtWork       Code = "at-work"
 	CodeNoKey        Code = "no-key"
 )
 
@@ -68,8 +69,8 @@ func (c *checker) unseen() []schema.ForeignKey {
 func (c *checker) checkNames() {
 	var ours []string
 	for _, taken := range c.facts.Taken {
-		if !slices.Contains(c.names.All(), taken.Name) && c.facts.LowerCaseTableNames == 0 {
-			continue // another letter case is another table
+		if !slices.ContainsFunc(c.names.All(), func(n schema.Name) bool { return c.facts.sameTable(n, taken.Name) }) {
+			continue // another letter case is another table; a former source keeps its name
 		}
 		switch {
 		case schema.MarkedFor(taken.Comment, c.table.Name):
@@ -82,8 +83,12 @@ func (c *checker) checkNames() {
 				"the run needs the name", "Rename or drop it, if nobody needs it")
 		}
 	}
-	if len(ours) > 0 {
+	switch {
+	case c.facts.RunBy != 0:
+		c.block(CodeAtWork, fmt.Sprintf("another run of Midstream is at work on the table (its connection is %d)", c.facts.RunBy),
+			"one at a time", "Wait until it has ended, or abort it with Ctrl-C")
+	case len(ours) > 0:
 		c.block(CodeLeftover, fmt.Sprintf("an earlier run left %s", strings.Join(ours, ", ")), "the run needs the names",
-			"If no run on the table goes on: midstream cleanup "+c.table.Name.String())
+			"No run is at work on the table: midstream cleanup "+c.table.Name.String())
 	}
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"time"
 
 	"midstream/internal/schema"
@@ -54,12 +55,19 @@ type Facts struct {
 	Grants Grants
 	// Taken are the tables and views that stand under the names of the artefacts.
 	Taken []Taken
+	// RunBy is the connection of the run that is at work on the table, 0 if none is.
+	RunBy uint64
 }
 
 // Taken is a table that has an artefact's name.
 type Taken struct {
 	Name    schema.Name
 	Comment string
+}
+
+// sameTable says that two names are one table's on this server.
+func (f *Facts) sameTable(a, b schema.Name) bool {
+	return a == b || f.LowerCaseTableNames != 0 && strings.EqualFold(a.Schema, b.Schema) && strings.EqualFold(a.Table, b.Table)
 }
 
 // replicas is the number of replicas that the engine must spare.

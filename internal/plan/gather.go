@@ -28,6 +28,9 @@ func Gather(ctx context.Context, q schema.Querier, table schema.Name) (*Facts, e
 		{"performance_schema", func() error { return f.readInstrument(ctx, q) }},
 		{"InnoDB's foreign keys", func() error { return f.readReferencing(ctx, q, table) }},
 		{"the names of artefacts", func() error { return f.readTaken(ctx, q, table) }},
+		{"who works on the table", func() error {
+			return q.QueryRowContext(ctx, "SELECT IFNULL(IS_USED_LOCK(?), 0)", LockName(table)).Scan(&f.RunBy)
+		}},
 	} {
 		if err := step.read(); err != nil {
 			return nil, fmt.Errorf("read %s: %w", step.what, err)

@@ -124,11 +124,14 @@ func (f *Facts) readReferencing(ctx context.Context, q schema.Querier, source sc
 // readTaken looks for tables that have the names of artefacts.
 func (f *Facts) readTaken(ctx context.Context, q schema.Querier, source schema.Name) error {
 	names := NamesOf(source)
+	list := []string{schema.Literal(names.Shadow.Table), schema.Literal(names.State.Table)}
+	for _, old := range OldNames(source) {
+		list = append(list, schema.Literal(old.Table))
+	}
 	rows, err := q.QueryContext(ctx, `
 		SELECT table_schema, table_name, IFNULL(table_comment, '') FROM information_schema.tables
-		 WHERE table_schema = ? AND table_name IN (?, ?, ?)
-		 ORDER BY table_name`,
-		source.Schema, names.Shadow.Table, names.Old.Table, names.State.Table)
+		 WHERE table_schema = ? AND table_name IN (`+strings.Join(list, ", ")+`)
+		 ORDER BY table_name`, source.Schema)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ type Options struct {
 // Make decides what a run will do, or returns a *Refused that holds every reason why
 // it can't. It is pure.
 func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) (*Plan, error) {
-	c := checker{facts: facts, table: table, alter: alter, options: options, names: NamesOf(table.Name)}
+	c := checker{facts: facts, table: table, alter: alter, options: options, names: freeNames(table.Name, facts)}
 	chosen, reasons := c.chooseKey()
 	c.checkServer()
 	c.checkGrants(chosen)

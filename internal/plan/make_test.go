@@ -178,11 +178,23 @@ var judgements = []struct {
 	{"leftover", "", func(f *Facts, t *schema.Table) {
 		f.Taken = []Taken{{schema.Name{Schema: "shop", Table: "orders_shadow"}, "midstream shadow of shop.orders"}}
 	}, []string{"leftover"}, nil},
+	{"at work", "", func(f *Facts, t *schema.Table) {
+		f.RunBy = 7
+		f.Taken = []Taken{{schema.Name{Schema: "shop", Table: "orders_shadow"}, "midstream shadow of shop.orders"}}
+	}, []string{"at-work"}, nil},
 	{"taken", "", func(f *Facts, t *schema.Table) {
-		f.Taken = []Taken{{schema.Name{Schema: "shop", Table: "orders_old"}, "my orders"}}
+		f.Taken = []Taken{{schema.Name{Schema: "shop", Table: "orders_shadow"}, "my orders"}}
 	}, []string{"name-taken"}, nil},
 	{"taken by another run", "", func(f *Facts, t *schema.Table) {
-		f.Taken = []Taken{{schema.Name{Schema: "shop", Table: "orders_old"}, "midstream old of shop.other"}}
+		f.Taken = []Taken{{schema.Name{Schema: "shop", Table: "orders_shadow"}, "midstream shadow of shop.other"}}
+	}, []string{"name-taken"}, nil},
+	{"a former source", "", func(f *Facts, t *schema.Table) {
+		f.Taken = []Taken{{schema.Name{Schema: "shop", Table: "orders_old"}, "my orders"}}
+	}, nil, nil},
+	{"former sources everywhere", "", func(f *Facts, t *schema.Table) {
+		for _, old := range OldNames(t.Name) {
+			f.Taken = append(f.Taken, Taken{old, "my orders"})
+		}
 	}, []string{"name-taken"}, nil},
 	{"another letter case", "", func(f *Facts, t *schema.Table) {
 		f.Taken = []Taken{{schema.Name{Schema: "shop", Table: "Orders_old"}, ""}}

@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"midstream/internal/schema"
@@ -33,6 +36,39 @@ func NamesOf(table schema.Name) Names {
 		Old:    table.Sibling(suffixed(table.Table, oldSuffix)),
 		State:  table.Sibling(suffixed(table.Table, stateSuffix)),
 	}
+}
+
+// mostOld is the number of former sources of one table that may stand side by side.
+const mostOld = 9
+
+// OldNames returns the names that a former source may get, the one to prefer first:
+// orders_old, orders_old2, and so on to orders_old9.
+func OldNames(table schema.Name) []schema.Name {
+	names := []schema.Name{NamesOf(table).Old}
+	for n := 2; n <= mostOld; n++ {
+		names = append(names, table.Sibling(suffixed(table.Table, fmt.Sprint(oldSuffix, n))))
+	}
+	return names
+}
+
+// freeNames returns the artefacts' names for a table: former sources of earlier runs keep
+// theirs.
+func freeNames(table schema.Name, facts *Facts) Names {
+	names := NamesOf(table)
+	for _, old := range OldNames(table) {
+		if !slices.ContainsFunc(facts.Taken, func(t Taken) bool { return facts.sameTable(t.Name, old) }) {
+			names.Old = old
+			break
+		}
+	}
+	return names
+}
+
+// LockName is the name of the advisory lock that a run on the table holds; the server
+// allows 64 characters.
+func LockName(table schema.Name) string {
+	sum := sha256.Sum256([]byte(table.Quoted()))
+	return fmt.Sprintf("midstream %x", sum[:20])
 }
 
 // suffixed appends a suffix; where the name would be too long the base is cut, and the
