@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"os"
+	"runtime/debug"
 
 	"midstream/internal/cli"
 )
@@ -12,6 +13,11 @@ import (
 var version = "dev"
 
 func main() {
+	// A backlog of a million keys lives long: by default as much garbage again would be let
+	// stand beside it. The client has CPU to spare.
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(25)
+	}
 	ctx, interrupts := cli.WatchInterrupts(context.Background(), os.Exit)
 	home, _ := os.UserHomeDir()      // none: no ~/.my.cnf
 	executable, _ := os.Executable() // none: demo says so

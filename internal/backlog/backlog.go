@@ -2,6 +2,7 @@ package backlog
 
 import (
 	"context"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -70,19 +71,53 @@ type Backlog struct {
 // repeated.
 type set struct {
 	keys   map[key.Key]struct{}
-	order  []key.Key
+	order  [][]key.Key // in blocks, so that a large set need not be copied to grow
 	oldest uint64
 }
+
+// blockKeys is the number of keys of a full block.
+const blockKeys = 1024
 
 func newSet(oldest uint64) set { return set{keys: map[key.Key]struct{}{}, oldest: oldest} }
 
 func (s *set) empty() bool { return len(s.keys) == 0 }
 
+// add puts in a key that is not there.
+func (s *set) add(k key.Key) {
+	s.keys[k] = struct{}{}
+	last := len(s.order) - 1
+	if last < 0 || len(s.order[last]) == blockKeys {
+		s.order = append(s.order, nil)
+		last++
+	}
+	s.order[last] = append(s.order[last], k)
+}
+
+// all returns the keys in their order.
+func (s *set) all() iter.Seq[key.Key] {
+	return func(yield func(key.Key) bool) {
+		for _, block := range s.order {
+			for _, k := range block {
+				if !yield(k) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // cut removes and returns the first keys, up to most of them.
 func (s *set) cut(most int) []key.Key {
-	n := min(most, len(s.order))
-	head := s.order[:n:n]
-	s.order = s.order[n:]
+	head := make([]key.Key, 0, min(most, len(s.keys)))
+	for len(head) < cap(head) {
+		block := s.order[0]
+		n := min(cap(head)-len(head), len(block))
+		head = append(head, block[:n]...)
+		if s.order[0] = block[n:]; n == len(block) {
+			s.order[0] = nil // else the block stays in memory
+			s.order = s.order[1:]
+		}
+	}
 	for _, k := range head {
 		delete(s.keys, k)
 	}
@@ -135,8 +170,7 @@ func (b *Backlog) insert(s *set, k key.Key) {
 		}
 		return
 	}
-	s.keys[k] = struct{}{}
-	s.order = append(s.order, k)
+	s.add(k)
 	b.length++
 }
 
@@ -160,7 +194,7 @@ func (b *Backlog) Reveal(segment uint64) {
 	defer b.mu.Unlock()
 	n := 0
 	for ; n < len(b.sealed) && b.sealed[n].oldest <= segment; n++ {
-		for _, k := range b.sealed[n].order {
+		for k := range b.sealed[n].all() {
 			b.reveal(k, b.sealed[n].oldest)
 		}
 	}
@@ -271,7 +305,7 @@ func (b *Backlog) passBarriers(q *queue) {
 			break
 		}
 		s := q.waiting[barrier]
-		for _, k := range s.order {
+		for k := range s.all() {
 			b.length--
 			b.ready(q, k, s.oldest)
 		}

@@ -301,6 +301,45 @@ func TestL9_DuplicateStops(t *testing.T) {
 	}
 }
 
+// TestRowsAreOverwritten: where the key is the only unique key of the shadow, apply
+// overwrites rows, and whatever became of a row in the source becomes of it in the shadow.
+func TestRowsAreOverwritten(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.exec("CREATE TABLE "+b.schema+".t (id VARCHAR(10) COLLATE utf8mb4_general_ci PRIMARY KEY, v VARCHAR(10) COLLATE utf8mb4_general_ci,"+
+			" u DOUBLE, j JSON, at TIMESTAMP NULL DEFAULT '2001-01-01 00:00:00' ON UPDATE CURRENT_TIMESTAMP)",
+			"INSERT INTO "+b.schema+".t (id, v, u, j) VALUES ('a', 'x', 0, '1'), ('b', 'x', 0, NULL), ('c', NULL, 1, '[]'), ('d', 'x', 2, '{}'), ('e', 'x', 3, '3')")
+		blocker := b.conn()
+		if _, err := blocker.ExecContext(b.ctx(), "BEGIN"); err != nil {
+			b.Fatal(err)
+		}
+		var rows int
+		if err := blocker.QueryRowContext(b.ctx(), "SELECT COUNT(*) FROM "+b.schema+".t").Scan(&rows); err != nil {
+			b.Fatal(err)
+		}
+		r := b.background(b.ctx(), "ADD COLUMN added TIMESTAMP NULL ON UPDATE CURRENT_TIMESTAMP, ADD COLUMN number INT DEFAULT 7")
+		b.awaited("catching up", entered(event.PhaseCatchUp))
+		for _, change := range []string{
+			"UPDATE t SET v = 'X' WHERE id = 'a'", "UPDATE t SET u = -0.0e0, at = NULL WHERE id = 'b'", "UPDATE t SET id = 'C', j = NULL WHERE id = 'c'",
+			"DELETE FROM t WHERE id = 'd'", "INSERT INTO t (id) VALUES ('f')",
+			"DELETE FROM t WHERE id = 'e'", "INSERT INTO t (id, v) VALUES ('E', 'again')",
+		} {
+			b.exec(strings.Replace(strings.Replace(change, "UPDATE t", "UPDATE "+b.schema+".t", 1), " t ", " "+b.schema+".t ", 1))
+			b.awaited("applied changes", func(e event.Event) bool {
+				p, is := e.(event.Progress)
+				return is && p.Backlog == 0 && p.Captured == p.Applied+p.Dropped+p.Merged
+			})
+		}
+		if _, err := blocker.ExecContext(b.ctx(), "ROLLBACK"); err != nil {
+			b.Fatal(err)
+		}
+		r.wait(b)
+		all := "SELECT GROUP_CONCAT(CONCAT_WS('/', HEX(id), HEX(v), u, j, at%s) ORDER BY id) FROM " + b.schema + "."
+		if new, old := b.value(fmt.Sprintf(all, ", added, number")+"t"), b.value(fmt.Sprintf(all, ", 7")+"t_old"); new != old {
+			b.Errorf("rows are\n%s, of the former source\n%s", new, old)
+		}
+	})
+}
+
 // TestUniqueValueChangesHands: a value goes from a copied row to one that is not yet
 // copied (INSERT IGNORE loses the second row for ever), and is swapped between rows.
 func TestUniqueValueChangesHands(t *testing.T) {

@@ -31,6 +31,24 @@ func TestLedgerSurvives(t *testing.T) {
 	}
 }
 
+// TestLedgerSurvivesOverwriting: the ALTER leaves the key as the shadow's only unique key,
+// so that apply overwrites rows instead of deleting and inserting them.
+func TestLedgerSurvivesOverwriting(t *testing.T) {
+	for _, version := range versions {
+		for _, profile := range []ledger.Profile{ledger.Int(), ledger.Composite(), ledger.StringAI()} {
+			t.Run(version+"/"+profile.Name, func(t *testing.T) {
+				b := setup(t, version)
+				l := b.ledger(profile, 20_000, ledger.Options{})
+				b.cfg.RowCopy.MaxRows = 500
+				b.start(l)
+				// The writer counts on the index, and pauses before it goes.
+				b.mustMigrate("DROP INDEX code, "+alter, onPhase(event.PhaseCutover, func() { l.Pause(b.ctx()) }))
+				b.settle(l)
+			})
+		}
+	}
+}
+
 // TestLedgerSurvivesSizes covers tables of a few rows and of none.
 func TestLedgerSurvivesSizes(t *testing.T) {
 	onEach(t, func(b *bench) {

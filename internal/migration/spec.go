@@ -2,6 +2,7 @@ package migration
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"midstream/internal/key"
@@ -47,8 +48,40 @@ func specOf(p *plan.Plan, shadow *schema.Table, now clocks) (*rowsync.Spec, erro
 		now.utc = now.server
 	}
 	spec.Columns = append(spec.Columns, beginnings(shadow, from, now)...)
+	spec.Upsert = !spec.KeyChanged && upsertable(spec, shadow)
 	spec.Unique = uniqueKeys(p.Source, shadow, columns.Mappings, from)
 	return spec, nil
+}
+
+// upsertable says that the key is the shadow's only unique key, and that an update of a row
+// changes none of the columns that a sync does not name.
+func upsertable(spec *rowsync.Spec, shadow *schema.Table) bool {
+	for _, k := range shadow.Keys {
+		if k.Unique && !isOn(k, spec.ShadowKey) {
+			return false
+		}
+	}
+	for _, c := range shadow.Columns {
+		named := slices.ContainsFunc(spec.Columns, func(n rowsync.Column) bool { return strings.EqualFold(n.Shadow, c.Name) })
+		if !named && strings.Contains(strings.ToUpper(c.Definition), "ON UPDATE") {
+			return false
+		}
+	}
+	return slices.ContainsFunc(shadow.Keys, func(k schema.Key) bool { return k.Unique })
+}
+
+// isOn says that a key is on just these columns, whole and in whatever order.
+func isOn(k schema.Key, columns []string) bool {
+	if len(k.Parts) != len(columns) {
+		return false
+	}
+	for _, part := range k.Parts {
+		named := slices.ContainsFunc(columns, func(c string) bool { return strings.EqualFold(c, part.Column) })
+		if !named || part.Prefix != 0 || part.Expression != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // checkZone refuses a key that can't be followed while the sessions are in the server's

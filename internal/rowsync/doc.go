@@ -5,6 +5,10 @@
 //	INSERT INTO shadow (columns) SELECT expressions FROM source WHERE P
 //	COMMIT
 //
+// Where the key is the shadow's only unique key and the source has a row for every key of
+// a list, the rows are overwritten instead (INSERT .. ON DUPLICATE KEY UPDATE of all
+// columns): the same rows, for less.
+//
 // P is a range of keys (a chunk) or a list of keys (apply). Row copy, apply and the
 // drain under the lock all go through here, so that there is one conversion path,
 // the server's own. Rows never come to the client.

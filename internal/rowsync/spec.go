@@ -43,6 +43,11 @@ type Spec struct {
 	// member order in the shadow.
 	KeyChanged bool
 
+	// Upsert says that a list of keys may be synced by updating the rows that are there
+	// (see Syncer.once). The shadow's only unique key is then the key itself, and no
+	// column that is not in Columns changes when a row is updated.
+	Upsert bool
+
 	Columns []Column
 	Unique  []UniqueKey // unique keys of the shadow whose values can be computed from the source
 
@@ -106,6 +111,22 @@ func (p predicate) insertion() string {
 		p.spec.Shadow.Quoted(), strings.Join(columns, ", "), strings.Join(exprs, ", "),
 		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex),
 		p.on(p.spec.Key.Names()), p.spec.Locking)
+}
+
+// present returns a query for the number of the source's rows in P.
+func (p predicate) present() string {
+	return fmt.Sprintf("SELECT COUNT(*) FROM %s FORCE INDEX (%s) WHERE %s%s",
+		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), p.on(p.spec.Key.Names()), p.spec.Locking)
+}
+
+// upsert returns the statement that fills P in the shadow and overwrites what is there.
+func (p predicate) upsert() string {
+	assignments := make([]string, len(p.spec.Columns))
+	for i, c := range p.spec.Columns {
+		column := schema.Quote(c.Shadow)
+		assignments[i] = fmt.Sprintf("%s = VALUES(%s)", column, column)
+	}
+	return p.insertion() + " ON DUPLICATE KEY UPDATE " + strings.Join(assignments, ", ")
 }
 
 // holders returns a query for the keys of shadow rows that are outside of P but hold a

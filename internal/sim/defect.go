@@ -39,6 +39,7 @@ const (
 
 	IgnoreDuplicates // decision 3: INSERT IGNORE
 	ChangedRange     // decision 1: a chunk deletes by range though the key changes
+	UpsertGone       // decision 1: rows are overwritten though some of them are gone
 	ChangedDrops     // decision 1: keys ahead are dropped though the key changes and can't be compared
 
 	lastDefect

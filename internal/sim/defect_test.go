@@ -24,7 +24,7 @@ var defects = []struct {
 	{SplitEqual, "L2: collation-equal keys go to different workers", ""},
 	{NotAlone, "L2: a widened sync runs beside others", ""},
 	{LooseBounds, "L2: a chunk's bounds that differ in letter case select too much", "kind=5"},
-	{OldReadView, "L2: a chunk reads in the view of its bound's look-up", "fill=100,rest=10,beat=10,chunk=2"},
+	{OldReadView, "L2: a chunk reads in the view of its bound's look-up", "fill=100,rest=10,beat=10,chunk=2,upsert=false"},
 	{RevealEarly, "L3: a heartbeat returns before the engine has committed it", ""},
 	{XAIsCommit, "L3: XA PREPARE is taken for a commit", ""},
 	{LockReveals, "L3: the lock reveals the keys of an XA COMMIT", "xa=40,rollback=0,hold=50"},
@@ -39,6 +39,7 @@ var defects = []struct {
 	{BeatsRestart, "L6: a resumed run numbers its heartbeats from 1", "crash=100"},
 	{IgnoreDuplicates, "decision 3: INSERT IGNORE", ""},
 	{ChangedRange, "decision 1: a chunk deletes by range though the key changes", ""},
+	{UpsertGone, "decision 1: rows are overwritten though some are gone", "unique=0,keychanged=false,upsert=true,deletes=60"},
 	{ChangedDrops, "decision 1: keys ahead are dropped though the key changes and can't be compared", "keychanged=true,kind=4,deletes=60,keepahead=false"},
 }
 

@@ -30,6 +30,7 @@ type Options struct {
 	KeepAhead    bool
 	KeepRepeats  bool
 	KeyChanged   bool
+	Upsert       bool // lists of keys may be overwritten where nothing else is unique
 	SourceUnique bool // the unique columns are unique in the source too
 
 	Deletes   int // percentage of the application's statements on rows that are there
@@ -46,6 +47,9 @@ type Options struct {
 	Steps     int // until the application falls silent
 }
 
+// overwrites says that lists of keys are overwritten where no row is gone.
+func (o *Options) overwrites() bool { return o.Upsert && o.Unique == 0 && !o.KeyChanged }
+
 // RandomOptions draws the options of a seed.
 func RandomOptions(seed uint64, steps int) Options {
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -56,7 +60,7 @@ func RandomOptions(seed uint64, steps int) Options {
 		Copiers: 1 + r.IntN(4), Appliers: 1 + r.IntN(4), Chunk: 1 + r.IntN(6), Batch: 1 + r.IntN(6),
 		Limit: percent(1, 4, 8, 16, 100, 100), Piece: 1 + r.IntN(4),
 		Rest: percent(1, 10, 30, 60), Gulp: percent(1, 2, 10), Beat: percent(10, 30, 100), Save: percent(20, 50, 150),
-		KeepAhead: r.IntN(4) == 0, KeepRepeats: r.IntN(4) == 0, KeyChanged: r.IntN(4) == 0, SourceUnique: r.IntN(2) == 0,
+		KeepAhead: r.IntN(4) == 0, KeepRepeats: r.IntN(4) == 0, KeyChanged: r.IntN(4) == 0, SourceUnique: r.IntN(2) == 0, Upsert: r.IntN(3) > 0,
 		Deletes: percent(10, 25, 60), XA: percent(0, 0, 10, 40), Rollback: percent(0, 30, 60), Hold: percent(1, 50, 300), LostAck: percent(0, 0, 20),
 		Return: percent(0, 0, 20), Overrun: percent(0, 20, 50), Timeout: percent(0, 0, 10),
 		Crash: percent(0, 10, 50, 100), Reconnect: percent(0, 50, 200),

@@ -104,6 +104,17 @@ func (t *txn) insert(p *process, r row) error {
 	}
 }
 
+// overwrite puts a row in the place of the one that has its key, if there is one.
+// REQUIRES: no other column is unique.
+func (t *txn) overwrite(p *process, r row) error {
+	place := t.w.keys.spellings[r.spelling].slot
+	if err := t.lock(p, place); err != nil {
+		return err
+	}
+	t.put(place, r)
+	return nil
+}
+
 // conflict finds a row in the way: one with the same key or a unique value, or a lock on
 // one that has or had it.
 func (t *txn) conflict(place int, r row) (int, bool) {

@@ -39,10 +39,13 @@ type syncing struct {
 	read   bool
 	rows   []row // of the source that satisfied P when it was read
 	source []row // the source as it was then; nil before
+	upsert bool  // nothing is deleted
 }
 
 // sees says that the sync, once committed, leaves the key as the given row.
-func (s *syncing) sees(id int, r row) bool { return !s.read || s.source[id] == r }
+func (s *syncing) sees(id int, r row) bool {
+	return !s.read || s.source[id] == r && (r.there() || !s.upsert)
+}
 
 // contendedTries as in rowsync.
 const contendedTries = 4
@@ -117,7 +120,9 @@ func (c *client) statements(p *process, t *txn, s *syncing) error {
 		s.p.view = nil
 		c.read(s, view)
 	}
-	if err := c.empty(p, t, s.p); err != nil {
+	if c.complete(s.p) {
+		s.upsert = true
+	} else if err := c.empty(p, t, s.p); err != nil {
 		return err
 	}
 	p.pause()
@@ -128,6 +133,12 @@ func (c *client) statements(p *process, t *txn, s *syncing) error {
 		if i%c.w.opts.Piece == 0 {
 			p.pause()
 		}
+		if s.upsert {
+			if err := t.overwrite(p, r); err != nil {
+				return err
+			}
+			continue
+		}
 		err := t.insert(p, r)
 		if c.w.defect == IgnoreDuplicates && errors.Is(err, errDuplicate) {
 			continue
@@ -137,6 +148,21 @@ func (c *client) statements(p *process, t *txn, s *syncing) error {
 		}
 	}
 	return nil
+}
+
+// complete says that the source has a row for every key of the list, so that nothing need
+// be deleted. It reads in a step of its own.
+func (c *client) complete(pred *predicate) bool {
+	if !c.w.opts.overwrites() || pred.chunk || pred.evict || len(pred.extras) > 0 {
+		return false
+	}
+	there := 0
+	for id, r := range c.w.source {
+		if r.there() && pred.selects(c.w.keys, id) {
+			there++
+		}
+	}
+	return there == len(pred.keys) || c.w.defect == UpsertGone
 }
 
 // read takes the rows of P from a read view, which is that of this step.
