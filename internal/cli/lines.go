@@ -60,7 +60,7 @@ func phaseText(p event.Phase) string {
 	case event.PhaseCopy:
 		return "copy: copying rows and applying changes"
 	case event.PhaseIndex:
-		return "index: building secondary indexes while changes are applied"
+		return "index: building secondary indexes; changes are captured and applied afterwards"
 	case event.PhaseCatchUp:
 		return "catchup: bringing the backlog down, waiting until nobody is in the way"
 	case event.PhaseCutover:

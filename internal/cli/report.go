@@ -21,7 +21,7 @@ func planText(p *plan.Plan, address string, cfg migration.Config) string {
 	line("method", "shadow copy, following key %s (%s)", p.Key.Name, strings.Join(p.Key.Columns(), ", "))
 	line("size", "about %s rows, %s of rows and %s of indexes, as the server estimates",
 		count(p.Source.Rows), size(p.Source.DataBytes), size(p.Source.IndexBytes))
-	line("indexes", "%s", indexText(p, cfg.Indexes))
+	line("indexes", "%s", indexText(p, cfg))
 	kept := "stays as " + p.Names.Old.String()
 	if cfg.DropOld {
 		kept = "is dropped (for a moment it is " + p.Names.Old.String() + ")"
@@ -36,17 +36,15 @@ func planText(p *plan.Plan, address string, cfg migration.Config) string {
 	return b.String()
 }
 
-func indexText(p *plan.Plan, mode migration.DeferIndexes) string {
-	switch {
-	case mode == migration.DeferYes:
-		return "secondary ones are built after the row copy, as told"
-	case mode == migration.DeferNever:
-		return "secondary ones are filled while rows are copied, as told"
-	case p.Server.Replicas > 0:
+func indexText(p *plan.Plan, cfg migration.Config) string {
+	if cfg.Defers(p) {
+		return "secondary ones are built after the row copy"
+	}
+	if cfg.Indexes != migration.DeferNever && p.Server.Replicas > 0 {
 		return fmt.Sprintf("secondary ones are filled while rows are copied: building them afterwards would hold up %s",
 			plural(p.Server.Replicas, "replica"))
 	}
-	return "secondary ones are built after the row copy, unless the table is tiny: no replica is attached"
+	return "secondary ones are filled while rows are copied"
 }
 
 func riskText(r plan.Risk) string {

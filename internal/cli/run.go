@@ -50,6 +50,7 @@ func (c *change) registerTuning() {
 		func(word string) { cfg.OldSnapshots = migration.OldSnapshots(word) })
 	f.flags.BoolVar(&cfg.DropOld, "drop-old", false, "drop the old table after the swap")
 
+	f.flags.BoolVar(&cfg.FullSpeed, "full-speed", false, "copy rows with all workers, however busy the server is")
 	f.flags.BoolVar(&cfg.ApplyAhead, "no-frontier-rule", false, "measuring: apply changes ahead of the row copy too")
 	f.flags.BoolVar(&cfg.KeepRepeats, "no-merge", false, "measuring: apply every change of a key by itself")
 	for _, name := range []string{"no-frontier-rule", "no-merge"} {

@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"demo"},
 	{"migration"},
 	{"cutover", "rowcopy", "apply", "capture", "shadow"}, // stages
-	{"lock", "rowsync", "checkpoint", "plan"},
+	{"lock", "rowsync", "checkpoint", "plan", "throttle"},
 	{"backlog"},
 	{"frontier"},
 	{"key", "ddl", "dbconn", "binlog", "ledger", "sandbox", "event"},
@@ -42,6 +42,7 @@ var owners = map[string][]string{
 	"github.com/go-mysql-org/go-mysql": {"binlog"},
 	"github.com/pingcap/tidb":          {"ddl"},
 	"github.com/spf13/cobra":           {"cli"},
+	"github.com/tidwall/btree":         {"backlog"},
 }
 
 // alarms are files and functions that may be longer than the bound, each with its reason.

@@ -6,6 +6,7 @@ import (
 	"midstream/internal/apply"
 	"midstream/internal/capture"
 	"midstream/internal/cutover"
+	"midstream/internal/plan"
 	"midstream/internal/rowcopy"
 )
 
@@ -26,6 +27,8 @@ type Config struct {
 	// BacklogLimit is the number of keys at which capture waits. Defaults to 1,000,000.
 	BacklogLimit int
 
+	// FullSpeed has all workers copy rows however busy the server is.
+	FullSpeed bool
 	// Indexes says when secondary indexes are built. Defaults to DeferAuto.
 	Indexes DeferIndexes
 	// OldSnapshots says what the swap does about transactions that would read a part of
@@ -87,6 +90,17 @@ func (c Config) WithDefaults() Config {
 		c.OldSnapshots = SnapshotsWait
 	}
 	return c
+}
+
+// Defers says whether a run of the plan leaves secondary indexes for after the row copy.
+func (c Config) Defers(p *plan.Plan) bool {
+	switch c.Indexes {
+	case DeferYes:
+		return true
+	case DeferNever:
+		return false
+	}
+	return p.Server.Replicas == 0 && p.Source.Rows >= deferLeast
 }
 
 // deferLeast is the number of rows below which building indexes later gains nothing.

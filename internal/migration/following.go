@@ -29,6 +29,7 @@ func (r *run) following(ctx context.Context, story func(ctx context.Context) err
 	spawn(r.capture.Run)
 	spawn(r.capture.Beats)
 	spawn(r.checkpoints)
+	spawn(r.watchCrowd)
 	r.apply.start(ctx, stop)
 
 	err := story(ctx)
@@ -40,6 +41,17 @@ func (r *run) following(ctx context.Context, story func(ctx context.Context) err
 	background.Wait()
 	r.beats.close()
 	return err
+}
+
+// watchCrowd has row copy give way to the application, as far as it can be seen.
+func (r *run) watchCrowd(ctx context.Context) error {
+	if r.cfg.FullSpeed || !r.plan.Server.MetadataLocks {
+		return nil
+	}
+	if err := r.crowd.Run(ctx); err != nil {
+		r.note(err.Error() + ": all workers go on")
+	}
+	return nil
 }
 
 // applying is apply in the background, which can be held still.

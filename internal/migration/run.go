@@ -21,6 +21,7 @@ import (
 	"midstream/internal/rowcopy"
 	"midstream/internal/rowsync"
 	"midstream/internal/shadow"
+	"midstream/internal/throttle"
 )
 
 // run is the state of Run. Its fields are set in the order of the phases; progress
@@ -41,6 +42,7 @@ type run struct {
 	backlog *backlog.Backlog
 	capture *capture.Capture
 	copier  *rowcopy.Copier
+	crowd   *throttle.Crowd
 	apply   *applying
 
 	retries atomic.Int64
@@ -102,7 +104,7 @@ func (r *run) createShadow(ctx context.Context) error {
 		return err
 	}
 	r.assemble(spec)
-	if !r.defers() {
+	if !r.cfg.Defers(r.plan) {
 		return nil
 	}
 	return r.shadow.Defer(ctx, r.pool, r.shadow.Deferrable(spec.ShadowIndex))
@@ -125,17 +127,6 @@ func (r *run) clocks(ctx context.Context) (clocks, error) {
 	return now, nil
 }
 
-// defers decides whether secondary indexes are left for later.
-func (r *run) defers() bool {
-	switch r.cfg.Indexes {
-	case DeferYes:
-		return true
-	case DeferNever:
-		return false
-	}
-	return r.plan.Server.Replicas == 0 && r.plan.Source.Rows >= deferLeast
-}
-
 // assemble puts together what the stages work with.
 func (r *run) assemble(spec *rowsync.Spec) {
 	syncer := rowsync.New(spec, r.retried)
@@ -144,17 +135,17 @@ func (r *run) assemble(spec *rowsync.Spec) {
 		Limit: r.cfg.BacklogLimit, Workers: r.cfg.Apply.Workers, Partition: spec.Key.Partition,
 		KeepAhead: r.cfg.ApplyAhead && !spec.KeyChanged, AwaitCopy: spec.KeyChanged, KeepRepeats: r.cfg.KeepRepeats,
 	}, tracker)
-	gate := func(context.Context) error { return nil }
+	crowd := throttle.NewCrowd(r.pool.DB(), r.cfg.RowCopy.Workers)
 	copier := rowcopy.New(r.cfg.RowCopy, rowcopy.Deps{
 		Pool: r.pool, Spec: spec, Syncer: syncer, Tracker: tracker, Ended: log.Wake, Emit: r.emit,
-		Gate: gate, RowBytes: rowBytes(r.plan), Fresh: spec.KeyChanged || spec.Key.Ordered() && !r.cfg.ApplyAhead,
+		Gate: crowd.Gate, RowBytes: rowBytes(r.plan), Fresh: spec.KeyChanged || spec.Key.Ordered() && !r.cfg.ApplyAhead,
 	})
 	applier := apply.New(r.cfg.Apply, apply.Deps{
-		Pool: r.pool, Spec: spec, Syncer: syncer, Backlog: log, Gate: gate,
+		Pool: r.pool, Spec: spec, Syncer: syncer, Backlog: log,
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.spec, r.tracker, r.backlog, r.copier = spec, tracker, log, copier
+	r.spec, r.tracker, r.backlog, r.copier, r.crowd = spec, tracker, log, copier, crowd
 	r.apply = &applying{applier: applier}
 }
 

@@ -3,6 +3,7 @@ package rowcopy
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -56,8 +57,8 @@ type Deps struct {
 	// Ended is called after a chunk's end is in the tracker.
 	Ended func()
 	Emit  event.Listener
-	// Gate blocks while the row copy must hold still.
-	Gate func(ctx context.Context) error
+	// Gate blocks while the worker with that number, the first being 0, must hold still.
+	Gate func(ctx context.Context, worker int) error
 	// RowBytes is the average length of a row, 0 if not known.
 	RowBytes int64
 	// Fresh says that nothing but the row copy writes into ranges not yet handed out.
@@ -89,8 +90,19 @@ func New(cfg Config, deps Deps) *Copier {
 // Run copies until every range is committed.
 func (c *Copier) Run(ctx context.Context) error {
 	workers, ctx := errgroup.WithContext(ctx)
-	for range c.cfg.Workers {
-		workers.Go(func() error { return c.work(ctx) })
+	waiting, handedOut := context.WithCancelCause(ctx)
+	defer handedOut(nil)
+	for number := range c.cfg.Workers {
+		workers.Go(func() error {
+			err := c.work(ctx, func() error { return c.deps.Gate(waiting, number) })
+			if err == nil {
+				handedOut(errHandedOut) // nobody need wait any longer
+			}
+			if errors.Is(err, errHandedOut) {
+				err = nil
+			}
+			return err
+		})
 	}
 	if err := workers.Wait(); err != nil {
 		return fmt.Errorf("row copy: %w", err)
@@ -98,14 +110,17 @@ func (c *Copier) Run(ctx context.Context) error {
 	return nil
 }
 
-func (c *Copier) work(ctx context.Context) error {
+// errHandedOut says that no range is left to begin.
+var errHandedOut = errors.New("every range is handed out")
+
+func (c *Copier) work(ctx context.Context, gate func() error) error {
 	session, err := c.deps.Pool.Session(ctx, c.deps.Spec.Setup()...)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
 	for {
-		if err := c.deps.Gate(ctx); err != nil {
+		if err := gate(); err != nil {
 			return err
 		}
 		chunk, more, err := c.begin(ctx, session)
@@ -214,6 +229,3 @@ func (c *Copier) ChunkRows() int {
 	defer c.mu.Unlock()
 	return c.size.rows
 }
-
-// Workers is the number of workers.
-func (c *Copier) Workers() int { return c.cfg.Workers }
