@@ -105,7 +105,7 @@ func TestPlanWritesNothing(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	contains(t, stdout, name+"_shadow", name+"_midstream", name+"_old", "no replica is attached")
+	contains(t, stdout, name+"_shadow", name+"_midstream", name+"_old", "filled while rows are copied")
 	if got := query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "1" {
 		t.Errorf("%s tables", got)
 	}

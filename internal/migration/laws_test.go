@@ -217,6 +217,28 @@ func TestL4_ChangeAheadOfFrontier(t *testing.T) {
 	})
 }
 
+// TestRowCopyGivesWay: the busier the server is with others, the fewer workers copy rows,
+// and the one that is left copies all of them.
+func TestRowCopyGivesWay(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(3000)
+		b.cfg.RowCopy.Workers, b.cfg.RowCopy.MaxRows = 3, 100
+		for range 12 {
+			conn := b.conn()
+			go conn.ExecContext(b.ctx(), "DO SLEEP(60)") // ends with its connection
+		}
+		var release func()
+		r := b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCopy, func() { release = b.lockInShadow(999) }))
+		b.awaited("one worker", func(e event.Event) bool {
+			p, is := e.(event.Progress)
+			return is && p.Workers == 1
+		})
+		release()
+		r.wait(b)
+		b.equal()
+	})
+}
+
 // TestL6_NoSwapUnlessDrained: where the work under the lock can't be done within its
 // budget the lock is released, nothing has happened, and the run goes on.
 func TestL6_NoSwapUnlessDrained(t *testing.T) {
