@@ -21,7 +21,7 @@ import (
 
 // Config of a row copy.
 type Config struct {
-	Workers  int           // defaults to 2
+	Workers  int           // defaults to 3; two cores are idle otherwise while a chunk commits
 	Target   time.Duration // that a chunk takes; defaults to 250 ms
 	MinRows  int           // of a chunk; defaults to 100
 	MaxRows  int           // of a chunk; defaults to 100,000
@@ -31,7 +31,7 @@ type Config struct {
 // WithDefaults returns the config with defaults for what is not set.
 func (c Config) WithDefaults() Config {
 	if c.Workers <= 0 {
-		c.Workers = 2
+		c.Workers = 3
 	}
 	if c.Target <= 0 {
 		c.Target = 250 * time.Millisecond

@@ -11,7 +11,7 @@ import (
 func TestCrowdGivesWay(t *testing.T) {
 	c := NewCrowd(nil, 4)
 	for i, look := range []struct{ busy, want int }{
-		{0, 4}, {3, 4}, {12, 3}, {13, 3}, {12, 2}, // mean 8
+		{0, 4}, {5, 4}, {19, 3}, {24, 2}, {12, 2}, // mean 12
 		{100, 1}, {100, 1}, {100, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 4},
 	} {
 		c.saw(look.busy)
