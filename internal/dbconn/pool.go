@@ -17,6 +17,10 @@ import (
 // ProgramName marks our connections in performance_schema.session_connect_attrs.
 const ProgramName = "midstream"
 
+// OwnSessions selects the processlist_id of every connection that is marked as ours.
+const OwnSessions = "SELECT a.processlist_id FROM performance_schema.session_connect_attrs a" +
+	" WHERE a.attr_name = 'program_name' AND a.attr_value = '" + ProgramName + "'"
+
 // Secret is a text that must not be printed.
 type Secret string
 

@@ -41,9 +41,7 @@ LEFT JOIN performance_schema.events_transactions_current x
        ON x.thread_id = l.owner_thread_id AND x.state = 'ACTIVE'
 WHERE l.lock_status = 'GRANTED' AND t.processlist_id IS NOT NULL
   AND (%s OR l.object_type = 'GLOBAL' AND l.lock_type = 'SHARED')
-  AND t.processlist_id NOT IN (
-      SELECT a.processlist_id FROM performance_schema.session_connect_attrs a
-      WHERE a.attr_name = 'program_name' AND a.attr_value = '` + dbconn.ProgramName + `')`
+  AND t.processlist_id NOT IN (` + dbconn.OwnSessions + `)`
 
 // held returns the sessions that hold a lock now, by the lock.
 func (w *Watcher) held(ctx context.Context) (map[holder]event.Blocker, error) {

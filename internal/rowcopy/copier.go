@@ -21,7 +21,7 @@ import (
 
 // Config of a row copy.
 type Config struct {
-	Workers  int           // defaults to 3; two cores are idle otherwise while a chunk commits
+	Workers  int           // defaults to 3: one of them often waits for its commit
 	Target   time.Duration // that a chunk takes; defaults to 250 ms
 	MinRows  int           // of a chunk; defaults to 100
 	MaxRows  int           // of a chunk; defaults to 100,000

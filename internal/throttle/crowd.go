@@ -41,9 +41,7 @@ func NewCrowd(db *sql.DB, workers int) *Crowd {
 const busyQuery = `
 SELECT COUNT(*) FROM performance_schema.threads t
 WHERE t.processlist_command IN ('Query', 'Execute')
-  AND t.processlist_id NOT IN (
-      SELECT a.processlist_id FROM performance_schema.session_connect_attrs a
-      WHERE a.attr_name = 'program_name' AND a.attr_value = '` + dbconn.ProgramName + `')`
+  AND t.processlist_id NOT IN (` + dbconn.OwnSessions + `)`
 
 // Run looks at the server until the context ends, when it returns nil. On an error all
 // workers may work.
