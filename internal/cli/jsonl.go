@@ -77,7 +77,7 @@ func progressOf(e event.Progress) progressRecord {
 	r := progressRecord{
 		head: headOf(nameProgress, e.At), Phase: string(e.Phase), ElapsedMS: msOf(e.Elapsed),
 		RowsCopied: e.RowsCopied, RowsTotal: e.RowsTotal, Fraction: math.Round(1e4*e.Fraction) / 1e4, CopyRowsPerS: tenths(e.CopyRate),
-		ChunkRows: e.ChunkRows, Workers: e.Workers,
+		ChunkRows: e.ChunkRows, Workers: tenths(e.Workers),
 		Captured: e.Captured, Applied: e.Applied, Dropped: e.Dropped, Merged: e.Merged,
 		Backlog: e.Backlog, BacklogLimit: e.BacklogLimit, ApplyKeysPerS: tenths(e.ApplyRate),
 		CaptureDelayMS: msOf(e.CaptureDelay), BinlogReadBytes: e.BinlogRead,

@@ -74,7 +74,7 @@ type progressRecord struct {
 	Fraction        float64 `json:"fraction" doc:"of the row copy, 0 to 1"`
 	CopyRowsPerS    float64 `json:"copy_rows_per_s" doc:"rate of the row copy, smoothed"`
 	ChunkRows       int     `json:"chunk_rows" doc:"rows of a chunk now"`
-	Workers         int     `json:"workers" doc:"row copy workers that may work: fewer where the server is busy"`
+	Workers         float64 `json:"workers" doc:"row copy workers that may work: fewer where the server is busy; with 1.5 the second works half of its time"`
 	Captured        int64   `json:"captured_changes" doc:"changes read from the binlog"`
 	Applied         int64   `json:"applied_keys" doc:"keys synced from the backlog"`
 	Dropped         int64   `json:"dropped_changes" doc:"changes ahead of the row copy, which reads their rows anyway"`

@@ -58,7 +58,7 @@ type Progress struct {
 	Fraction   float64 // of the row copy, 0 to 1
 	CopyRate   float64 // rows a second, smoothed
 	ChunkRows  int     // rows in a chunk now
-	Workers    int     // row copy workers that may work
+	Workers    float64 // row copy workers that may work; 1.5: the second one half of its time
 
 	Captured      int64         // changed keys read from the binlog
 	Applied       int64         // keys synced from the backlog

@@ -57,8 +57,9 @@ type Deps struct {
 	// Ended is called after a chunk's end is in the tracker.
 	Ended func()
 	Emit  event.Listener
-	// Gate blocks while the worker with that number, the first being 0, must hold still.
-	Gate func(ctx context.Context, worker int) error
+	// Gate blocks while the worker with that number, the first being 0, must hold still after
+	// a chunk that took so long.
+	Gate func(ctx context.Context, worker int, took time.Duration) error
 	// RowBytes is the average length of a row, 0 if not known.
 	RowBytes int64
 	// Fresh says that nothing but the row copy writes into ranges not yet handed out.
@@ -94,7 +95,7 @@ func (c *Copier) Run(ctx context.Context) error {
 	defer handedOut(nil)
 	for number := range c.cfg.Workers {
 		workers.Go(func() error {
-			err := c.work(ctx, func() error { return c.deps.Gate(waiting, number) })
+			err := c.work(ctx, func(took time.Duration) error { return c.deps.Gate(waiting, number, took) })
 			if err == nil {
 				handedOut(errHandedOut) // nobody need wait any longer
 			}
@@ -113,14 +114,15 @@ func (c *Copier) Run(ctx context.Context) error {
 // errHandedOut says that no range is left to begin.
 var errHandedOut = errors.New("every range is handed out")
 
-func (c *Copier) work(ctx context.Context, gate func() error) error {
+func (c *Copier) work(ctx context.Context, gate func(took time.Duration) error) error {
 	session, err := c.deps.Pool.Session(ctx, c.deps.Spec.Setup()...)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
+	var took time.Duration
 	for {
-		if err := gate(); err != nil {
+		if err := gate(took); err != nil {
 			return err
 		}
 		chunk, more, err := c.begin(ctx, session)
@@ -134,7 +136,8 @@ func (c *Copier) work(ctx context.Context, gate func() error) error {
 		}
 		c.deps.Tracker.End(chunk)
 		c.deps.Ended()
-		c.account(result.Inserted, time.Since(started))
+		took = time.Since(started)
+		c.account(result.Inserted, took)
 	}
 }
 
