@@ -26,16 +26,6 @@ var layers = [][]string{
 	{"schema/token"},
 }
 
-// besides are imports across the layers, each with its reason.
-var besides = map[string]string{
-	"key schema":         "",
-	"dbconn event":       "",
-	"checkpoint key":     "",
-	"cli sandbox":        "the demo and the hidden sandbox verb start servers",
-	"demo ledger":        "the demo's writer",
-	"rowcopy checkpoint": "",
-}
-
 // owners are the only importers of a library.
 var owners = map[string][]string{
 	"github.com/go-sql-driver/mysql":   {"dbconn"},
@@ -98,7 +88,7 @@ func checkImports(t *testing.T, name string, file *ast.File) {
 		if testOnly(imported) {
 			t.Errorf("%s imports %s, which is for tests only", name, imported)
 		}
-		if _, known := besides[pkg+" "+imported]; !known && layer(t, pkg) >= layer(t, imported) {
+		if layer(t, pkg) >= layer(t, imported) {
 			t.Errorf("%s imports %s, which is not below %s", name, imported, pkg)
 		}
 	}
