@@ -11,7 +11,6 @@ import (
 
 	"midstream/internal/key"
 	"midstream/internal/mysqltest"
-	"midstream/internal/rowcopy"
 	"midstream/internal/rowsync"
 	"midstream/internal/schema"
 )
@@ -176,7 +175,7 @@ func (c *ranges) checkBound(i, n int, want key.Key) {
 	c.Helper()
 	var found key.Key
 	read := 0
-	queries := rowcopy.BoundQueries(c.spec, c.all[i], n)
+	queries := rowsync.BoundQueries(c.spec, c.all[i], n)
 	for _, query := range queries {
 		if keys := c.keys(query); len(keys) > 0 {
 			found = keys[0]
