@@ -48,6 +48,8 @@ func (c *change) registerTuning() {
 	f.enum("old-snapshots", snapshots, []string{string(migration.SnapshotsWait), string(migration.SnapshotsIgnore)},
 		"what to do about transactions that began before the rows were copied\nand would see a part of them after the swap",
 		func(word string) { cfg.OldSnapshots = migration.OldSnapshots(word) })
+	f.flags.BoolVar(&cfg.NoVerify, "no-verify", false, "don't compare the tables before the swap: rows that are wrong in the new one would be\nseen by the application")
+	f.flags.BoolVar(&cfg.Repair, "repair", false, "sync rows that differ anew, and compare them again, instead of failing")
 	f.flags.BoolVar(&cfg.DropOld, "drop-old", false, "drop the old table after the swap")
 
 	f.flags.BoolVar(&cfg.FullSpeed, "full-speed", false, "copy rows with all workers, however busy the server is")

@@ -17,11 +17,13 @@ import (
 	"midstream/internal/ddl"
 	"midstream/internal/event"
 	"midstream/internal/frontier"
+	"midstream/internal/key"
 	"midstream/internal/plan"
 	"midstream/internal/rowcopy"
 	"midstream/internal/rowsync"
 	"midstream/internal/shadow"
 	"midstream/internal/throttle"
+	"midstream/internal/verify"
 )
 
 // run is the state of Run. Its fields are set in the order of the phases; progress
@@ -35,20 +37,25 @@ type run struct {
 	made   made
 	beats  *beater
 
-	mu      sync.Mutex
-	phase   event.Phase
-	spec    *rowsync.Spec
-	tracker *frontier.Tracker
-	backlog *backlog.Backlog
-	capture *capture.Capture
-	copier  *rowcopy.Copier
-	crowd   *throttle.Crowd
-	apply   *applying
+	mu       sync.Mutex
+	phase    event.Phase
+	spec     *rowsync.Spec
+	compare  *verify.Spec
+	tracker  *frontier.Tracker
+	backlog  *backlog.Backlog
+	capture  *capture.Capture
+	copier   *rowcopy.Copier
+	crowd    *throttle.Crowd
+	apply    *applying
+	verifier *verify.Verifier
 
 	retries atomic.Int64
-	timing  struct{ copy, index time.Duration }
+	timing  struct{ copy, index, verify time.Duration }
 	copyEnd string // UTC_TIMESTAMP(6) of the server when the row copy ended
-	swap    event.SwapDone
+
+	repaired int       // rows that differed and were synced anew
+	unproven []key.Key // rows that could not be compared while they changed
+	swap     event.SwapDone
 }
 
 // made says what this run has created on the server, and so may drop (law L8).
@@ -99,10 +106,11 @@ func (r *run) createShadow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	spec, err := specOf(r.plan, r.shadow.Table, now)
+	spec, compare, err := specsOf(r.plan, r.shadow.Table, now)
 	if err != nil {
 		return err
 	}
+	r.compare = compare
 	r.assemble(spec)
 	if !r.cfg.Defers(r.plan) {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/dbconn"
 	"midstream/internal/event"
 	"midstream/internal/key"
 	"midstream/internal/verify"
@@ -32,7 +33,7 @@ func (r *run) verify(ctx context.Context) error {
 	r.enter(event.PhaseVerify)
 	started := time.Now()
 	verifier := verify.New(r.cfg.Verify, verify.Deps{
-		Pool: r.pool, Spec: r.verifySpec, Backlog: r.backlog, Fence: r.capture.Fence,
+		Pool: r.pool, Spec: r.compare, Backlog: r.backlog, Fence: r.capture.Fence,
 	})
 	r.mu.Lock()
 	r.verifier = verifier
@@ -85,4 +86,16 @@ func mismatch(rows int, differences []verify.Difference) error {
 		lines = append(lines, d.String())
 	}
 	return fmt.Errorf("%w in %d rows: %s", ErrMismatch, rows, strings.Join(lines, "; "))
+}
+
+// prove compares, under the lock, the rows that are left unproven.
+func (r *run) prove(ctx context.Context, session *dbconn.Session) error {
+	if len(r.unproven) == 0 {
+		return nil
+	}
+	differing, err := r.verifier.Keys(ctx, session, r.unproven)
+	if err != nil || len(differing) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w in %d rows, of which one is %s", ErrMismatch, len(differing), r.spec.Key.Format(differing[0]))
 }

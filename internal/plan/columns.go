@@ -15,6 +15,8 @@ type Mapping struct {
 	Source string
 	Shadow string
 	Change Change
+	// Exact says that the two values compare equal by their numbers or bytes.
+	Exact bool
 	// ZoneSensitive says that the conversion depends on the session's time_zone.
 	ZoneSensitive bool
 }
@@ -150,6 +152,7 @@ func stored(pairs []columnPair) []Mapping {
 				Source:        p.from.Name,
 				Shadow:        p.to.Name,
 				Change:        changeOf(p.from, p.to),
+				Exact:         exact(p.from, p.to),
 				ZoneSensitive: (p.from.DataType == "timestamp") != (p.to.DataType == "timestamp"),
 			})
 		}

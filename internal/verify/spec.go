@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"midstream/internal/rowsync"
@@ -32,14 +33,20 @@ func (s *Spec) Setup() []string {
 	if s.Sync.ServerZone {
 		setup = append(setup, "SET SESSION time_zone = @@GLOBAL.time_zone")
 	}
-	if s.Staged {
-		setup = append(setup, s.createStage())
-	} else {
+	if !s.Staged {
 		// Both tables are read as they were at one moment. (INSERT..SELECT into the stage
 		// would lock what it reads.)
 		setup = append(setup, "SET SESSION transaction_isolation = 'REPEATABLE-READ'")
 	}
-	return append(setup, rowsync.Setup...)
+	return slices.Concat(setup, s.StageSetup(), rowsync.Setup)
+}
+
+// StageSetup returns the part of Setup that a session for syncs needs besides.
+func (s *Spec) StageSetup() []string {
+	if !s.Staged {
+		return nil
+	}
+	return []string{s.createStage()}
 }
 
 // stage is the temporary table that rows to be converted go through.
