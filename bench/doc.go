@@ -9,6 +9,7 @@
 //	report, verdict, plots     made from the Files of a results folder, whenever they were measured
 //
 // Every run has a fresh server, so that none starts with another's dirty pages, unpurged rows or
-// binlogs. The order of the tools rotates from round to round, and what is reported are medians.
+// binlogs. The order of the tools rotates from round to round, and what is reported are medians, of
+// ratios those within a round.
 // README.md says what each number is.
 package main

@@ -42,7 +42,7 @@ func drawPlots(files map[string]*File, dir string) (names []string, err error) {
 			if tool == toolNone {
 				return math.NaN()
 			}
-			return elapsed(f.of(tool, load))
+			return median(collect(f.of(tool, load), elapsedOf))
 		}},
 		{"throughput.svg", "Foreground throughput beside none", "%", []string{loadIdle}, func(tool, load string) float64 {
 			return 100 * ratio(median(collect(f.of(tool, load), tpsOf)), median(collect(f.of(toolNone, load), tpsOf)))

@@ -58,7 +58,8 @@ func (p *page) head(cells ...string) {
 func (p *page) write(files map[string]*File, plots []string, prefix string) {
 	p.line("# Benchmark\n")
 	p.line("Made by `make bench`; [bench/README.md](%s) says what each number is. The numbers with all rounds: the JSON files of", upTo(prefix))
-	p.line("[this folder](%s). Medians of the rounds; in brackets the least and the most.\n", prefix+".")
+	p.line("[this folder](%s). Medians of the rounds; in brackets the least and the most. A ratio is", prefix+".")
+	p.line("the median of the rounds' ratios.\n")
 	p.verdicts(files)
 	for _, name := range measurements() {
 		if f := files[name]; f != nil {
@@ -144,14 +145,14 @@ func (p *page) peers(f *File) {
 		p.line("### %s\n", load)
 		p.head("tool", "finished", "elapsed s", "midstream beside it", "tps", "beside none", "p99 ms", "longest transaction ms",
 			"longest statement ms", "client CPU s", "beside mysqld's", "client MB", "mysqld CPU s", "binlog MB", "of the tool")
-		ours := elapsed(f.of(toolMidstream, load))
+		ours := f.of(toolMidstream, load)
 		none := f.of(toolNone, load)
 		for _, tool := range tools {
 			runs := f.of(tool, load)
 			if len(runs) == 0 {
 				continue
 			}
-			finished, client, share, memory, beside := doneOf(runs), "–", "–", "–", number(ratio(ours, elapsed(runs)), "%.2fx")
+			finished, client, share, memory, beside := doneOf(runs), "–", "–", "–", number(median(paired(ours, runs, elapsedOf)), "%.2fx")
 			if tool == toolMidstream || tool == toolPT {
 				client = number(median(collect(runs, func(r Run) float64 { return r.ClientCPUS })), "%.2f")
 				share = number(100*median(collect(runs, cpuShare)), "%.1f %%")
@@ -160,14 +161,9 @@ func (p *page) peers(f *File) {
 			if tool == toolNone {
 				finished, beside = "–", "–"
 			}
-			p.row(tool, finished, spread(collect(runs, func(r Run) float64 {
-				if !r.Finished {
-					return math.NaN()
-				}
-				return r.ElapsedS
-			}), "%.1f"), beside,
+			p.row(tool, finished, spread(collect(runs, elapsedOf), "%.1f"), beside,
 				spread(collect(runs, tpsOf), "%.0f"),
-				number(100*ratio(median(collect(runs, tpsOf)), median(collect(none, tpsOf))), "%.0f %%"),
+				number(100*median(paired(runs, none, tpsOf)), "%.0f %%"),
 				number(median(collect(runs, p99Of)), "%.0f"), spread(collect(runs, longestTransaction), "%.0f"),
 				spread(collect(runs, longestStatement), "%.0f"), client, share, memory,
 				number(median(collect(runs, func(r Run) float64 { return r.ServerCPUS })), "%.1f"),
@@ -271,7 +267,7 @@ func (p *page) rules(f *File) {
 			})), "%.0f")
 		}
 		p.row(name, doneOf(runs), spread(collect(runs, func(r Run) float64 { return r.ElapsedS }), "%.1f"),
-			number(ratio(elapsed(runs), elapsed(f.of(toolMidstream, loadFull))), "%.2fx"), spread(collect(runs, tpsOf), "%.0f"),
+			number(median(paired(runs, f.of(toolMidstream, loadFull), elapsedOf)), "%.2fx"), spread(collect(runs, tpsOf), "%.0f"),
 			of(func(r midstreamResult) int64 { return r.CapturedChanges }), of(func(r midstreamResult) int64 { return r.AppliedKeys }),
 			of(func(r midstreamResult) int64 { return r.Dropped }), of(func(r midstreamResult) int64 { return r.Merged }))
 	}

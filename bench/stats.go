@@ -43,6 +43,21 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
+// paired returns the ratio of a figure of two sets of runs, round by round. The runs of a round
+// are minutes apart; the speed of a virtual machine drifts by more from one round to the next than
+// tools differ.
+func paired(a, b []Run, of func(Run) float64) []float64 {
+	var ratios []float64
+	for _, x := range a {
+		for _, y := range b {
+			if r := ratio(of(x), of(y)); x.Round == y.Round && !math.IsNaN(r) {
+				ratios = append(ratios, r)
+			}
+		}
+	}
+	return ratios
+}
+
 // collect returns what of gives for each of the items; NaN is left out.
 func collect[T any](items []T, of func(T) float64) []float64 {
 	var values []float64

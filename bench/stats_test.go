@@ -65,6 +65,17 @@ func TestRatioOfNothingIsNoNumber(t *testing.T) {
 	}
 }
 
+func TestRatiosAreOfOneRound(t *testing.T) {
+	run := func(round int, s float64, finished bool) Run {
+		return Run{Round: round, ElapsedS: s, Finished: finished}
+	}
+	a := []Run{run(0, 10, true), run(1, 20, true), run(2, 60, true), run(3, 1, true)}
+	b := []Run{run(2, 20, true), run(0, 5, true), run(1, 10, true), run(3, 1, false)}
+	if got, want := paired(a, b, elapsedOf), []float64{2, 2, 3}; !slices.Equal(got, want) {
+		t.Errorf("paired = %v, want %v", got, want)
+	}
+}
+
 func TestEveryToolIsFirstInSomeRound(t *testing.T) {
 	tools := []string{"a", "b", "c"}
 	for round, want := range [][]string{{"a", "b", "c"}, {"b", "c", "a"}, {"c", "a", "b"}, {"a", "b", "c"}} {

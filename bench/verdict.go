@@ -37,27 +37,38 @@ func (v verdict) noted(format string, args ...any) verdict {
 	return v
 }
 
+// ranging notes the ratios of the rounds.
+func (v verdict) ranging(ratios []float64) verdict {
+	if len(ratios) < 2 {
+		return v
+	}
+	return v.noted("%.2f to %.2f in %d rounds", lowest(ratios), highest(ratios), len(ratios))
+}
+
 // verdicts compares the files with what the project demands of itself.
 func verdicts(files map[string]*File) []verdict {
 	peers := files[measurePeers]
-	idle := elapsed(peers.of(toolMidstream, loadIdle))
+	idle := peers.of(toolMidstream, loadIdle)
 	against := func(tool string, bound float64) verdict {
-		return atMost("idle, elapsed beside "+tool, ratio(idle, elapsed(peers.of(tool, loadIdle))), bound, "%.2fx")
+		ratios := paired(idle, peers.of(tool, loadIdle), elapsedOf)
+		return atMost("idle, elapsed beside "+tool, median(ratios), bound, "%.2fx").ranging(ratios)
 	}
 	own := func(load string, bound float64) verdict {
-		return atMost(load+", elapsed beside our own idle", ratio(elapsed(peers.of(toolMidstream, load)), idle), bound, "%.2fx")
+		ratios := paired(peers.of(toolMidstream, load), idle, elapsedOf)
+		return atMost(load+", elapsed beside our own idle", median(ratios), bound, "%.2fx").ranging(ratios)
 	}
 	full, alone := peers.of(toolMidstream, loadFull), peers.of(toolNone, loadFull)
+	kept := paired(full, alone, tpsOf)
 	inplace := against(toolInplace, 1.4)
 	return []verdict{
 		against(toolPT, 0.6),
 		against(toolCopy, 0.8),
-		inplace.noted("the aim is 1.00x"),
+		inplace.noted("%s; the aim is 1.00x", inplace.note),
 		own(loadLight, 1.3),
 		own(loadHeavy, 2.0),
 		finishes(peers),
 		applyVerdict(files[measureApply]),
-		atLeast("full speed, throughput beside none", 100*ratio(median(collect(full, tpsOf)), median(collect(alone, tpsOf))), 70, "%.0f %%"),
+		atLeast("full speed, throughput beside none", 100*median(kept), 70, "%.0f %%").ranging(kept),
 		atMost("full speed, longest stall of a statement", highest(collect(full, longestStatement)), 250, "%.0f ms").
 			noted("the worst of %d runs; without a tool %s; longest transaction %s, without a tool %s", len(full),
 				milliseconds(highest(collect(alone, longestStatement))),
@@ -190,14 +201,12 @@ func costVerdict(f *File) verdict {
 		noted("a run of its own: `--measure cost --rows 10000000`")
 }
 
-// elapsed is the median of the runs that finished.
-func elapsed(runs []Run) float64 {
-	return median(collect(runs, func(r Run) float64 {
-		if !r.Finished {
-			return math.NaN()
-		}
-		return r.ElapsedS
-	}))
+// elapsedOf is the time of a run that finished, in seconds.
+func elapsedOf(r Run) float64 {
+	if !r.Finished {
+		return math.NaN()
+	}
+	return r.ElapsedS
 }
 
 func tpsOf(r Run) float64 { return ofForeground(r, func(f Foreground) float64 { return f.TPS }) }
