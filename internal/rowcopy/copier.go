@@ -12,7 +12,6 @@ import (
 	"midstream/internal/dbconn"
 	"midstream/internal/event"
 	"midstream/internal/frontier"
-	"midstream/internal/key"
 	"midstream/internal/rowsync"
 )
 
