@@ -106,11 +106,16 @@ func (b *bench) plan(pool *dbconn.Pool, clauses string, options plan.Options) (*
 	return plan.Make(facts, table, alter, options)
 }
 
+// open connects to the test's server as a run does.
+func (b *bench) open(ctx context.Context) (*dbconn.Pool, error) {
+	return dbconn.Open(ctx, dbconn.Config{
+		Network: "tcp", Address: b.server.Address, User: b.server.User, Password: dbconn.Secret(b.server.Password)}, nil)
+}
+
 // migrate runs an ALTER of table t to its end.
 func (b *bench) migrate(ctx context.Context, clauses string, listeners ...event.Listener) (migration.Result, error) {
 	b.Helper()
-	pool, err := dbconn.Open(ctx, dbconn.Config{
-		Network: "tcp", Address: b.server.Address, User: b.server.User, Password: dbconn.Secret(b.server.Password)}, nil)
+	pool, err := b.open(ctx)
 	if err != nil {
 		return migration.Result{}, err
 	}

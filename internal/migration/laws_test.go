@@ -11,6 +11,7 @@ import (
 	"midstream/internal/event"
 	"midstream/internal/migration"
 	"midstream/internal/rowsync"
+	"midstream/internal/schema"
 )
 
 // numbered makes table t with the keys 1 to n and a value each.
@@ -374,5 +375,23 @@ func TestUniqueValueChangesHands(t *testing.T) {
 		release()
 		r.wait(b)
 		b.equal()
+	})
+}
+
+// TestClaimIsGivenUpAtOnce: what has ended is not taken for a run at work.
+func TestClaimIsGivenUpAtOnce(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(10)
+		pool, err := b.open(b.ctx())
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer pool.Close()
+		for n := range 300 {
+			_, err := migration.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false, nil)
+			if err != nil {
+				b.Fatalf("claim %d: %v", n, err)
+			}
+		}
 	})
 }
