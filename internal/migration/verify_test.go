@@ -69,8 +69,8 @@ func TestL6_RepairedIsProvenAgain(t *testing.T) {
 // also where it changes the key itself.
 func TestL6_ConvertedValuesAreCompared(t *testing.T) {
 	onEach(t, func(b *bench) {
-		b.exec("CREATE TABLE %[1]s.t (k VARCHAR(20) CHARACTER SET latin1 PRIMARY KEY, d DECIMAL(10,4), f FLOAT)",
-			"INSERT INTO %[1]s.t VALUES ('ä', 1.2345, 0.1), ('b', 2, -0e0), ('c', NULL, NULL)")
+		b.exec("CREATE TABLE "+b.schema+".t (k VARCHAR(20) CHARACTER SET latin1 PRIMARY KEY, d DECIMAL(10,4), f FLOAT)",
+			"INSERT INTO "+b.schema+".t VALUES ('ä', 1.2345, 0.1), ('b', 2, -0e0), ('c', NULL, NULL)")
 		for _, clauses := range []string{"MODIFY d DECIMAL(10,2)", "MODIFY k VARCHAR(20) CHARACTER SET utf8mb4", "MODIFY f DECIMAL(10,5)"} {
 			_, err := b.migrate(b.ctx(), clauses, onPhase(event.PhaseCatchUp, func() {
 				b.exec("UPDATE " + b.schema + ".t_shadow SET d = 1.24 WHERE d < 2")
