@@ -46,10 +46,10 @@ var errWithdrawn = errors.New("rename withdrawn")
 func (a *attempt) renameFromTwo(ctx context.Context) error {
 	ctx, withdraw := context.WithCancelCause(ctx)
 	defer withdraw(nil)
-	renamed := make(chan error, 1)
+	renamed := &answer{came: make(chan struct{})}
 	go func() {
-		_, err := a.renamer.Exec(ctx, a.renameStatement())
-		renamed <- err
+		defer close(renamed.came)
+		_, renamed.err = a.renamer.Exec(ctx, a.renameStatement())
 	}()
 	err := a.waitQueued(ctx, renamed)
 	if err == nil {
@@ -57,21 +57,27 @@ func (a *attempt) renameFromTwo(ctx context.Context) error {
 	}
 	if err != nil {
 		withdraw(errWithdrawn)
-		<-renamed
+		<-renamed.came
 		a.release()
 		return fmt.Errorf("swap %s: %w", a.tables.Source, err)
 	}
 	if _, err := a.holder.Exec(ctx, "UNLOCK TABLES"); err != nil {
 		a.holder.Close()
 	}
-	if err := <-renamed; err != nil {
-		return a.look(context.WithoutCancel(ctx), err, a.renamer.ID())
+	if <-renamed.came; renamed.err != nil {
+		return a.look(context.WithoutCancel(ctx), renamed.err, a.renamer.ID())
 	}
 	return nil
 }
 
+// answer is what became of B's RENAME. It may be read as often as needed once it came.
+type answer struct {
+	came chan struct{} // closed
+	err  error
+}
+
 // waitQueued waits until B's RENAME is seen to wait for a metadata lock.
-func (a *attempt) waitQueued(ctx context.Context, renamed <-chan error) error {
+func (a *attempt) waitQueued(ctx context.Context, renamed *answer) error {
 	deadline := time.NewTimer(a.budget.Work)
 	defer deadline.Stop()
 	for {
@@ -86,8 +92,8 @@ func (a *attempt) waitQueued(ctx context.Context, renamed <-chan error) error {
 			return nil
 		}
 		select {
-		case err := <-renamed:
-			return fmt.Errorf("RENAME did not wait: %w", errors.Join(err, errWithdrawn))
+		case <-renamed.came:
+			return fmt.Errorf("RENAME did not wait: %w", errors.Join(renamed.err, errWithdrawn))
 		case <-deadline.C:
 			return fmt.Errorf("RENAME was not seen to wait: %w", ErrOverrun)
 		case <-time.After(time.Millisecond):
