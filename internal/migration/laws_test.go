@@ -232,7 +232,7 @@ func TestRowCopyGivesWay(t *testing.T) {
 		r := b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCopy, func() { release = b.lockInShadow(999) }))
 		b.awaited("less than one worker", func(e event.Event) bool {
 			p, is := e.(event.Progress)
-			return is && p.Workers < 1
+			return is && p.Workers > 0 && p.Workers < 1 // 0: there is no row copy yet
 		})
 		release()
 		r.wait(b)
