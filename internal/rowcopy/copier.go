@@ -2,10 +2,8 @@ package rowcopy
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,9 +12,7 @@ import (
 	"midstream/internal/dbconn"
 	"midstream/internal/event"
 	"midstream/internal/frontier"
-	"midstream/internal/key"
 	"midstream/internal/rowsync"
-	"midstream/internal/schema"
 )
 
 // Config of a row copy.
@@ -157,66 +153,14 @@ func (c *Copier) begin(ctx context.Context, session *dbconn.Session) (frontier.C
 	if !more {
 		return frontier.Chunk{}, false, nil
 	}
-	to, err := c.bound(ctx, session, from, c.ChunkRows())
+	to, err := Bound(ctx, session, c.deps.Spec, from, c.ChunkRows())
 	if err != nil {
 		return frontier.Chunk{}, false, fmt.Errorf("find the end of the next chunk: %w", err)
 	}
+	if _, err := session.Exec(ctx, "COMMIT"); err != nil { // it begins transactions by itself
+		return frontier.Chunk{}, false, fmt.Errorf("find the end of the next chunk: %w", err)
+	}
 	return c.deps.Tracker.Begin(to), true, nil
-}
-
-// bound returns the key that stands the given number of rows after from, or the zero
-// key if there are no more rows than that.
-func (c *Copier) bound(ctx context.Context, session *dbconn.Session, from key.Key, rows int) (key.Key, error) {
-	var to key.Key
-	spec := c.deps.Spec
-	for _, query := range BoundQueries(spec, from, rows) {
-		err := session.Rows(ctx, query, func(r *sql.Rows) (err error) {
-			to, err = spec.ScanKey(r)
-			return err
-		})
-		if err != nil {
-			return "", err
-		}
-		if to != "" {
-			break
-		}
-	}
-	_, err := session.Exec(ctx, "COMMIT") // the session begins transactions by itself
-	return to, err
-}
-
-// BoundQueries read the key that stands offset rows after from, in the order of the key's
-// index: the first of them that finds one tells. None: no more rows than that are left.
-//
-// Where a part is an ENUM or a SET the server would sort for ORDER BY, or read the index
-// from its start. The pieces of the range are then read one after the other, each in the
-// order of the index, and the chunk ends with the first at the latest: any key behind
-// from is a good bound.
-func BoundQueries(spec *rowsync.Spec, from key.Key, offset int) []string {
-	names := spec.Key.Names()
-	rest := key.Range{From: from}
-	if rowsync.Numbered(spec.Key) {
-		var queries []string
-		for _, piece := range rowsync.Pieces(spec.Key, names, rest) {
-			queries = append(queries, fmt.Sprintf("%s LIMIT 1 OFFSET %d", readKeys(spec, piece), offset))
-			offset = 0
-		}
-		return queries
-	}
-	order := make([]string, len(names))
-	for i, part := range spec.Key.Parts() {
-		order[i] = schema.Quote(names[i])
-		if part.Descending {
-			order[i] += " DESC"
-		}
-	}
-	return []string{fmt.Sprintf("%s ORDER BY %s LIMIT 1 OFFSET %d",
-		readKeys(spec, rowsync.InRange(spec.Key, names, rest)), strings.Join(order, ", "), offset)}
-}
-
-func readKeys(spec *rowsync.Spec, condition string) string {
-	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s",
-		strings.Join(spec.Key.SelectExprs(), ", "), spec.Source.Quoted(), schema.Quote(spec.SourceIndex), condition)
 }
 
 // Rows is the number of rows written so far.

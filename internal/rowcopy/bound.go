@@ -1,0 +1,71 @@
+package rowcopy
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"midstream/internal/dbconn"
+	"midstream/internal/key"
+	"midstream/internal/rowsync"
+	"midstream/internal/schema"
+)
+
+// Bound returns the key that stands rows rows after from, in the order of the key's index,
+// or the zero key if there are no more rows than that. It reads the index alone.
+//
+// Where a part is an ENUM or a SET the server would sort for ORDER BY, or read the index
+// from its start: the pieces of the range are then read one after the other, each in the
+// order of the index.
+func Bound(ctx context.Context, session *dbconn.Session, spec *rowsync.Spec, from key.Key, rows int) (key.Key, error) {
+	names, rest := spec.Key.Names(), key.Range{From: from}
+	if !rowsync.Numbered(spec.Key) {
+		return keyAt(ctx, session, spec, rowsync.InRange(spec.Key, names, rest)+inOrder(spec), rows)
+	}
+	pieces := rowsync.Pieces(spec.Key, names, rest)
+	for i, piece := range pieces {
+		to, err := keyAt(ctx, session, spec, piece, rows)
+		if err != nil || to != "" || i == len(pieces)-1 {
+			return to, err
+		}
+		passed, err := count(ctx, session, spec, piece)
+		if err != nil {
+			return "", err
+		}
+		rows = max(rows-passed, 0)
+	}
+	return "", nil
+}
+
+// keyAt reads the key of the row that stands offset rows after the first that meets the
+// condition, or the zero key.
+func keyAt(ctx context.Context, session *dbconn.Session, spec *rowsync.Spec, condition string, offset int) (to key.Key, err error) {
+	query := fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s LIMIT 1 OFFSET %d",
+		strings.Join(spec.Key.SelectExprs(), ", "), spec.Source.Quoted(), schema.Quote(spec.SourceIndex), condition, offset)
+	err = session.Rows(ctx, query, func(r *sql.Rows) (err error) {
+		to, err = spec.ScanKey(r)
+		return err
+	})
+	return to, err
+}
+
+func count(ctx context.Context, session *dbconn.Session, spec *rowsync.Spec, condition string) (n int, err error) {
+	query := fmt.Sprintf("SELECT COUNT(*) FROM %s FORCE INDEX (%s) WHERE %s",
+		spec.Source.Quoted(), schema.Quote(spec.SourceIndex), condition)
+	err = session.Rows(ctx, query, func(r *sql.Rows) error { return r.Scan(&n) })
+	return n, err
+}
+
+// inOrder is ORDER BY the key.
+func inOrder(spec *rowsync.Spec) string {
+	names := spec.Key.Names()
+	order := make([]string, len(names))
+	for i, part := range spec.Key.Parts() {
+		order[i] = schema.Quote(names[i])
+		if part.Descending {
+			order[i] += " DESC"
+		}
+	}
+	return " ORDER BY " + strings.Join(order, ", ")
+}
