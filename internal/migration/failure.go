@@ -20,9 +20,11 @@ var (
 	// ErrSourceChanged says that the source was altered, renamed, truncated or dropped
 	// while the run went on. Start anew.
 	ErrSourceChanged = errors.New("the source was changed by a statement")
-	// ErrStatementFormat says that a session wrote to the source in STATEMENT format:
-	// the keys that it touched are not known. Start anew, once that session writes ROW.
-	ErrStatementFormat = errors.New("the source was written in STATEMENT format")
+	// ErrStatementFormat says that a session wrote in STATEMENT format, to whatever table:
+	// by a view, a trigger or a stored function it may have written to the source, and the
+	// keys that it touched are not known. Start anew, once that session writes ROW.
+	ErrStatementFormat = errors.New("a session wrote in STATEMENT format, and may have written to the source " +
+		"through a view, a trigger or a function")
 	// ErrLeftovers says that what the run created could not all be removed.
 	ErrLeftovers = errors.New("not everything could be removed")
 )

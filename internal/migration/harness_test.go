@@ -27,12 +27,13 @@ var versions = []string{"9.7", "8.0"}
 // bench is one test's server, database and what the run told.
 type bench struct {
 	*testing.T
-	server *mysqltest.Instance
-	db     *sql.DB
-	schema string
-	cfg    migration.Config
-	told   *told
-	freed  time.Time // when a blocker went
+	version string
+	server  *mysqltest.Instance
+	db      *sql.DB
+	schema  string
+	cfg     migration.Config
+	told    *told
+	freed   time.Time // when a blocker went
 }
 
 // setup gives a test a database of its own.
@@ -40,7 +41,7 @@ func setup(t *testing.T, version string) *bench {
 	t.Helper()
 	server := mysqltest.Server(t, version)
 	db, name := mysqltest.Database(t, server)
-	return &bench{T: t, server: server, db: db, schema: name, told: newTold()}
+	return &bench{T: t, version: version, server: server, db: db, schema: name, told: newTold()}
 }
 
 // onEach runs a test on every version.

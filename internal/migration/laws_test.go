@@ -240,6 +240,51 @@ func TestRowCopyGivesWay(t *testing.T) {
 	})
 }
 
+// TestL1_StatementFormatStops: a write that stands in the binlog as text does not say which
+// rows it changed, nor, where it goes through a view, a trigger or a function, of which
+// table. The run ends, and says why.
+func TestL1_StatementFormatStops(t *testing.T) {
+	writes := map[string]struct{ prepare, write []string }{
+		"by name": {nil, []string{"UPDATE t SET v = 7 WHERE id = 10"}},
+		"view": {[]string{"CREATE VIEW w AS SELECT * FROM t"},
+			[]string{"UPDATE w SET v = 7 WHERE id = 10"}},
+		"trigger": {[]string{"CREATE TABLE o (a INT)", "CREATE TRIGGER g AFTER INSERT ON o FOR EACH ROW UPDATE t SET v = 7 WHERE id = 10"},
+			[]string{"INSERT INTO o VALUES (1)"}},
+		"function": {[]string{"CREATE TABLE o (a INT)",
+			"CREATE FUNCTION f() RETURNS INT MODIFIES SQL DATA BEGIN UPDATE t SET v = 7 WHERE id = 10; RETURN 1; END"},
+			[]string{"INSERT INTO o VALUES (f())"}},
+		"function, other quotes": {[]string{"CREATE TABLE o (a VARCHAR(9), b INT)",
+			"CREATE FUNCTION f() RETURNS INT MODIFIES SQL DATA BEGIN UPDATE t SET v = 7 WHERE id = 10; RETURN 1; END"},
+			[]string{"SET SESSION sql_mode = 'NO_BACKSLASH_ESCAPES'", `INSERT INTO o VALUES ('\', f())`}},
+	}
+	onEach(t, func(b *bench) {
+		for name, c := range writes {
+			b.Run(name, func(t *testing.T) {
+				b := setup(t, b.version)
+				b.numbered(1000)
+				session := b.conn()
+				exec := func(statements ...string) {
+					for _, s := range statements {
+						if _, err := session.ExecContext(b.ctx(), s); err != nil {
+							b.Fatalf("%s: %v", s, err)
+						}
+					}
+				}
+				exec("USE "+b.schema, "SET GLOBAL log_bin_trust_function_creators = 1")
+				exec(c.prepare...)
+				exec("SET SESSION binlog_format = STATEMENT")
+				_, err := b.migrate(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCatchUp, func() { exec(c.write...) }))
+				if !errors.Is(err, migration.ErrStatementFormat) {
+					b.Errorf("error is %v, want %v", err, migration.ErrStatementFormat)
+				}
+				if got := b.value("SELECT v FROM " + b.schema + ".t WHERE id = 10"); got != "7" {
+					b.Errorf("the write did not reach the source: %s", got)
+				}
+			})
+		}
+	})
+}
+
 // TestL6_NoSwapUnlessDrained: where the work under the lock can't be done within its
 // budget the lock is released, nothing has happened, and the run goes on.
 func TestL6_NoSwapUnlessDrained(t *testing.T) {
