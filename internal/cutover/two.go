@@ -2,6 +2,7 @@ package cutover
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -42,30 +43,32 @@ func (a *attempt) dropSentinel() {
 var errWithdrawn = errors.New("rename withdrawn")
 
 // renameFromTwo lets B's RENAME queue behind A's lock, and then through. No request of
-// the application can come between: B is the first in the source's queue.
-func (a *attempt) renameFromTwo(ctx context.Context) error {
-	ctx, withdraw := context.WithCancelCause(ctx)
+// the application can come between: B is the first in the source's queue. Up to then it is
+// bounded.
+func (a *attempt) renameFromTwo(ctx, bounded context.Context) error {
+	running, withdraw := context.WithCancelCause(ctx)
 	defer withdraw(nil)
 	renamed := &answer{came: make(chan struct{})}
 	go func() {
 		defer close(renamed.came)
-		_, renamed.err = a.renamer.Exec(ctx, a.renameStatement())
+		_, renamed.err = a.renamer.Exec(running, a.renameStatement())
 	}()
-	err := a.waitQueued(ctx, renamed)
+	err := a.waitQueued(bounded, renamed)
 	if err == nil {
-		_, err = a.holder.Exec(ctx, "DROP TABLE "+a.tables.Old.Quoted())
+		_, err = a.holder.Exec(bounded, "DROP TABLE "+a.tables.Old.Quoted())
 	}
 	if err != nil {
 		withdraw(errWithdrawn)
-		<-renamed.came
-		a.release()
-		return fmt.Errorf("swap %s: %w", a.tables.Source, err)
+		if <-renamed.came; renamed.err == nil {
+			return nil // A's connection was lost, and its locks with it
+		}
+		return a.look(ctx, err, a.renamer.ID())
 	}
 	if _, err := a.holder.Exec(ctx, "UNLOCK TABLES"); err != nil {
 		a.holder.Close()
 	}
 	if <-renamed.came; renamed.err != nil {
-		return a.look(context.WithoutCancel(ctx), renamed.err, a.renamer.ID())
+		return a.look(ctx, renamed.err, a.renamer.ID())
 	}
 	return nil
 }
@@ -78,14 +81,12 @@ type answer struct {
 
 // waitQueued waits until B's RENAME is seen to wait for a metadata lock.
 func (a *attempt) waitQueued(ctx context.Context, renamed *answer) error {
-	deadline := time.NewTimer(a.budget.Work)
-	defer deadline.Stop()
 	for {
 		var state string
 		err := a.pool.DB().QueryRowContext(ctx,
 			"SELECT COALESCE(processlist_state, '') FROM performance_schema.threads WHERE processlist_id = ?",
 			a.renamer.ID()).Scan(&state)
-		if err != nil {
+		if err != nil && ctx.Err() == nil && !errors.Is(err, sql.ErrNoRows) { // gone: its answer comes
 			return fmt.Errorf("look whether RENAME waits: %w", err)
 		}
 		if state == "Waiting for table metadata lock" {
@@ -94,15 +95,15 @@ func (a *attempt) waitQueued(ctx context.Context, renamed *answer) error {
 		select {
 		case <-renamed.came:
 			return fmt.Errorf("RENAME did not wait: %w", errors.Join(renamed.err, errWithdrawn))
-		case <-deadline.C:
-			return fmt.Errorf("RENAME was not seen to wait: %w", ErrOverrun)
+		case <-ctx.Done():
+			return fmt.Errorf("RENAME was not seen to wait: %w", context.Cause(ctx))
 		case <-time.After(time.Millisecond):
 		}
 	}
 }
 
-// look resolves a RENAME whose answer was lost: once its session is gone from the
-// server, the tables tell what happened.
+// look resolves a RENAME whose answer was lost: once its session does nothing more, the
+// tables tell what happened. It returns the cause if nothing has.
 func (a *attempt) look(ctx context.Context, cause error, session uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -112,12 +113,11 @@ func (a *attempt) look(ctx context.Context, cause error, session uint64) error {
 		case err == nil && swapped:
 			return nil
 		case err == nil:
-			a.dropSentinel()
-			return fmt.Errorf("swap %s: %w", a.tables.Source, cause)
+			return cause
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("swap %s: %w: %w (looking: %w)", a.tables.Source, ErrUnknown, cause, err)
+			return fmt.Errorf("%w: %w (looking: %w)", ErrUnknown, cause, err)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
