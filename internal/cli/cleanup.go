@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,7 +36,8 @@ func (a *app) cleanupCommand() *cobra.Command {
 		Long: "Cleanup drops the tables that a former run on the table left behind: those that carry Midstream's mark\n" +
 			"for this table in their comment, and a shadow that the marked state table speaks of. A name alone\n" +
 			"proves nothing. It refuses while a run is at work, shows what it will drop, and asks.\n\n" +
-			"With --old it also drops the former table that a swap left (database.table_old), if nobody uses it.",
+			"With --old it also drops the former tables that swaps left (database.table_old and so on): those that are\n" +
+			"marked as such, if nobody uses them.",
 		Example: "  midstream cleanup shop.orders\n  midstream cleanup --old --yes shop.orders",
 		Args:    cobra.ArbitraryArgs,
 	}
@@ -83,6 +85,12 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name) error {
 		agreed = c.agree(found)
 		return agreed
 	})
+	found = slices.DeleteFunc(found, func(l migration.Leftover) bool {
+		if l.Spared {
+			fmt.Fprintf(c.app.Stdout, "%s is left alone: %s.\n", l.Name, l.Why)
+		}
+		return l.Spared
+	})
 	switch {
 	case errors.Is(err, migration.ErrClaimed), errors.Is(err, migration.ErrInUse):
 		return &coded{code: exitRefused, err: fmt.Errorf("%w; nothing was dropped", err), next: "try again when it is not"}
@@ -105,6 +113,9 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name) error {
 func (c *cleanup) agree(found []migration.Leftover) bool {
 	fmt.Fprintln(c.app.Stdout, "To be dropped:")
 	for _, l := range found {
+		if l.Spared {
+			continue
+		}
 		fmt.Fprintf(c.app.Stdout, "  %s, about %s, %s (%s)\n", l.Name, plural(l.Rows, "row"), size(l.Bytes), l.Why)
 	}
 	if c.yes {

@@ -228,7 +228,7 @@ func (a *attempt) rename(ctx context.Context) error {
 	if a.tables.RenameUnderLock {
 		_, err = a.holder.Exec(bounded, a.renameStatement())
 		if err != nil && dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) {
-			err = a.look(ctx, err, a.holder.ID())
+			err = a.look(ctx, err, a.holder)
 		}
 	} else {
 		err = a.renameFromTwo(ctx, bounded)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"midstream/internal/dbconn"
 	"midstream/internal/schema"
 )
 
@@ -62,13 +63,13 @@ func (a *attempt) renameFromTwo(ctx, bounded context.Context) error {
 		if <-renamed.came; renamed.err == nil {
 			return nil // A's connection was lost, and its locks with it
 		}
-		return a.look(ctx, err, a.renamer.ID())
+		return a.look(ctx, err, a.renamer)
 	}
 	if _, err := a.holder.Exec(ctx, "UNLOCK TABLES"); err != nil {
 		a.holder.Close()
 	}
 	if <-renamed.came; renamed.err != nil {
-		return a.look(ctx, renamed.err, a.renamer.ID())
+		return a.look(ctx, renamed.err, a.renamer)
 	}
 	return nil
 }
@@ -102,13 +103,14 @@ func (a *attempt) waitQueued(ctx context.Context, renamed *answer) error {
 	}
 }
 
-// look resolves a RENAME whose answer was lost: once its session does nothing more, the
-// tables tell what happened. It returns the cause if nothing has.
-func (a *attempt) look(ctx context.Context, cause error, session uint64) error {
+// look resolves a RENAME whose answer was lost: once its session is gone from the server,
+// the tables tell what happened. It returns the cause if nothing has.
+func (a *attempt) look(ctx context.Context, cause error, session *dbconn.Session) error {
+	session.Close()
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
-		swapped, err := a.swapped(ctx, session)
+		swapped, err := a.swapped(ctx, session.ID())
 		switch {
 		case err == nil && swapped:
 			return nil
@@ -123,19 +125,11 @@ func (a *attempt) look(ctx context.Context, cause error, session uint64) error {
 	}
 }
 
-var errStillThere = errors.New("the session of the swap is still there")
-
 func (a *attempt) swapped(ctx context.Context, session uint64) (bool, error) {
-	db := a.pool.DB()
-	var sessions int
-	err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM performance_schema.threads"+
-		" WHERE processlist_id = ? AND processlist_command <> 'Sleep'", session).Scan(&sessions)
-	if err != nil {
+	if err := a.pool.End(ctx, session); err != nil {
 		return false, err
 	}
-	if sessions > 0 {
-		return false, errStillThere
-	}
+	db := a.pool.DB()
 	_, shadowErr := schema.Load(ctx, db, a.tables.Shadow)
 	old, oldErr := schema.Load(ctx, db, a.tables.Old)
 	shadowThere, oldThere := shadowErr == nil, oldErr == nil && !schema.MarkedFor(old.Comment, a.tables.Source)

@@ -17,6 +17,7 @@ const (
 	errDBAccessDenied    = 1044
 	errTableAccessDenied = 1142
 	errServerShutdown    = 1053
+	errNoSuchThread      = 1094
 	errNoSuchTable       = 1146
 	errLockWaitTimeout   = 1205
 	errDeadlock          = 1213

@@ -330,6 +330,65 @@ func TestL8_ForeignTableIsNotDropped(t *testing.T) {
 	})
 }
 
+// TestL8_FormerSourceIsMarked: the old table carries our mark, with the comment that it had;
+// only by it does Cleanup know what it may drop.
+func TestL8_FormerSourceIsMarked(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(100)
+		b.exec("ALTER TABLE " + b.schema + ".t COMMENT = 'it''s ours'")
+		b.mustMigrate("ADD COLUMN added INT")
+		name := schema.Name{Schema: b.schema, Table: "t"}
+		comment := func(table string) string {
+			return b.value("SELECT table_comment FROM information_schema.tables WHERE table_schema = '" + b.schema + "' AND table_name = '" + table + "'")
+		}
+		if was, marked := schema.MarkedOld(comment("t_old"), name); !marked || was != "it's ours" {
+			b.Errorf("the comment of the former source is %q", comment("t_old"))
+		}
+		if got := comment("t"); got != "it's ours" {
+			b.Errorf("the comment of the table is %q", got)
+		}
+		b.mustMigrate("DROP COLUMN added") // the mark is no leftover
+		b.exec("ALTER TABLE " + b.schema + ".t_old COMMENT = ''")
+		pool, err := b.open(b.ctx())
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer pool.Close()
+		if _, err := migration.Cleanup(b.ctx(), pool, name, true, func([]migration.Leftover) bool { return true }); err != nil {
+			b.Fatal(err)
+		}
+		if got := b.value("SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = '" +
+			b.schema + "'"); got != "digits,t,t_old" {
+			b.Errorf("tables are %s", got)
+		}
+	})
+}
+
+// TestL9_FailedStartLeavesNothing: the connection is lost while the run creates its tables.
+// It says that nothing is left, and so it is, whether the server got the statement or not.
+func TestL9_FailedStartLeavesNothing(t *testing.T) {
+	for _, statement := range []string{"CREATE TABLE `%s`.`t_midstream`", "INSERT INTO `%s`.`t_midstream`",
+		"CREATE TABLE `%s`.`t_shadow`", "ALTER TABLE `%s`.`t_shadow` COMMENT", "ALTER TABLE `%s`.`t_shadow` ADD"} {
+		for _, lost := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/answer lost %t", strings.Fields(statement)[0], lost), func(t *testing.T) {
+				onEach(t, func(b *bench) {
+					b.numbered(100)
+					w := b.cutAt(fmt.Sprintf(statement, b.schema), lost)
+					_, err := b.migrate(b.ctx(), "ADD COLUMN added INT")
+					var failure *migration.Failure
+					if !w.wasCut() || !errors.As(err, &failure) || !strings.Contains(failure.Left, "nothing is left") {
+						b.Errorf("the error is %v", err)
+					}
+					if got := b.value("SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = '" +
+						b.schema + "'"); got != "digits,t" {
+						b.Errorf("tables are %s", got)
+					}
+				})
+			})
+		}
+	}
+}
+
 // TestL9_DuplicateStops: two rows that would have the same value of a new UNIQUE key end
 // the run, whichever way they come; the message names both and says what is left.
 func TestL9_DuplicateStops(t *testing.T) {

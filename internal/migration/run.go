@@ -51,11 +51,13 @@ type run struct {
 	swap    event.SwapDone
 }
 
-// made says what this run has created on the server, and so may drop (law L8).
+// made says what this run has done on the server, and so may undo (law L8).
 type made struct {
-	state, shadow bool
-	swapped       bool
-	keep          bool // nothing may be dropped: the outcome of the swap is not known
+	begun   bool // tables may have been created
+	shadow  bool // the shadow may have been
+	swapped bool
+	keep    bool     // nothing may be dropped: the outcome of the swap is not known
+	left    []string // what could not be removed
 }
 
 func (r *run) enter(p event.Phase) {
@@ -81,11 +83,13 @@ func (r *run) createState(ctx context.Context) error {
 		return err
 	}
 	defer session.Close()
+	r.made.begun = true
 	if err := r.store.Create(ctx, session); err != nil {
 		return err
 	}
-	r.made.state = true
-	return nil
+	// From here on the state table tells of the shadow, which gets its own mark only
+	// after it is created.
+	return r.store.Fill(ctx, session, checkpoint.Checkpoint{Version: checkpoint.Version, Phase: string(event.PhaseShadow)})
 }
 
 func (r *run) createShadow(ctx context.Context) error {
