@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -465,6 +466,79 @@ func TestRowsAreOverwritten(t *testing.T) {
 			b.Errorf("rows are\n%s, of the former source\n%s", new, old)
 		}
 	})
+}
+
+// TestL9_UnseenDuplicateStops: a duplicate ends the run as well where the row in the way can't
+// be told by its value.
+func TestL9_UnseenDuplicateStops(t *testing.T) {
+	for name, clauses := range map[string]string{
+		"other key type":   "MODIFY id VARCHAR(20) NOT NULL, ADD UNIQUE (v)",
+		"generated column": "ADD twice INT AS (v * 2) STORED, ADD UNIQUE (twice)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(b *bench) {
+				b.numbered(1000)
+				b.exec("UPDATE " + b.schema + ".t SET v = id")
+				_, err := b.migrate(b.ctx(), clauses, onPhase(event.PhaseCatchUp, func() { b.exec("UPDATE " + b.schema + ".t SET v = 5 WHERE id = 700") }))
+				if !errors.Is(err, rowsync.ErrDuplicate) {
+					b.Fatalf("error is %v, want a duplicate", err)
+				}
+			})
+		})
+	}
+}
+
+// TestL9_RefusedValueIsNamed: where a value doesn't fit, the message names the row by its key.
+func TestL9_RefusedValueIsNamed(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(1000)
+		b.exec("UPDATE "+b.schema+".t SET v = 70000 WHERE id = 777", "UPDATE "+b.schema+".t SET u = NULL WHERE id = 778")
+		for clauses, change := range map[string]string{
+			"MODIFY v SMALLINT UNSIGNED": "DO 1", "MODIFY u INT NOT NULL": "DO 1",
+			"ADD COLUMN added INT CHECK (added > 0), MODIFY v INT UNSIGNED": "UPDATE " + b.schema + ".t SET v = -1 WHERE id = 779",
+		} {
+			_, err := b.migrate(b.ctx(), clauses, onPhase(event.PhaseCatchUp, func() { b.exec(change) }))
+			if err == nil || !strings.Contains(err.Error(), "row with key (77") {
+				b.Errorf("%s: %v", clauses, err)
+			}
+		}
+	})
+}
+
+// TestUniqueValuesShift: one statement moves every value of a new unique key to the next
+// row, again and again, during the copy and after. The rows in the way are stale, thousands
+// in a row.
+func TestUniqueValuesShift(t *testing.T) {
+	for name, clauses := range map[string]string{
+		"new key":                 "ADD UNIQUE (v)",
+		"new key, other key type": "MODIFY id VARCHAR(20) NOT NULL, ADD UNIQUE (v)",
+		"generated column":        "ADD twice INT AS (v * 2) STORED, ADD UNIQUE (twice)",
+		"generated, other type":   "MODIFY id BIGINT NOT NULL, ADD twice INT AS (v * 2), ADD UNIQUE (twice)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(b *bench) {
+				b.numbered(4000)
+				b.exec("UPDATE " + b.schema + ".t SET v = id")
+				b.cfg.RowCopy.MaxRows = 300
+				shift := func() { b.exec("UPDATE " + b.schema + ".t SET v = v + 1") }
+				var shifting sync.WaitGroup
+				b.mustMigrate(clauses, onPhase(event.PhaseCopy, func() {
+					shifting.Go(func() {
+						for range 5 {
+							shift()
+						}
+					})
+				}), onPhase(event.PhaseCatchUp, func() {
+					shifting.Wait()
+					shift()
+				}))
+				b.equal()
+				if got := b.value("SELECT SUM(v - id) FROM " + b.schema + ".t"); got != "24000" {
+					b.Errorf("values moved by %s in all, want 24000", got)
+				}
+			})
+		})
+	}
 }
 
 // TestUniqueValueChangesHands: a value goes from a copied row to one that is not yet

@@ -17,6 +17,7 @@ import (
 	"midstream/internal/ddl"
 	"midstream/internal/event"
 	"midstream/internal/frontier"
+	"midstream/internal/key"
 	"midstream/internal/plan"
 	"midstream/internal/rowcopy"
 	"midstream/internal/rowsync"
@@ -133,7 +134,7 @@ func (r *run) clocks(ctx context.Context) (clocks, error) {
 
 // assemble puts together what the stages work with.
 func (r *run) assemble(spec *rowsync.Spec) {
-	syncer := rowsync.New(spec, r.retried)
+	syncer := rowsync.New(spec, r.outstanding, r.retried)
 	tracker := frontier.New(spec.Key)
 	log := backlog.New(backlog.Config{
 		Limit: r.cfg.BacklogLimit, Workers: r.cfg.Apply.Workers, Partition: spec.Key.Partition,
@@ -151,6 +152,18 @@ func (r *run) assemble(spec *rowsync.Spec) {
 	defer r.mu.Unlock()
 	r.spec, r.tracker, r.backlog, r.copier, r.crowd = spec, tracker, log, copier, crowd
 	r.apply = &applying{applier: applier}
+}
+
+// outstanding is rowsync.Outstanding. Where the backlog is full, nothing more is received;
+// what is there must do.
+func (r *run) outstanding(ctx context.Context) (waiting, taken []key.Key, err error) {
+	patient, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if err := r.capture.Fence(patient); err != nil && ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	waiting, taken = r.backlog.Outstanding()
+	return waiting, taken, nil
 }
 
 func rowBytes(p *plan.Plan) int64 {
