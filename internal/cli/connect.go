@@ -79,7 +79,7 @@ func (c *connection) open(ctx context.Context, options dbconn.Options, say func(
 	}
 	pool, err := dbconn.Open(ctx, cfg, nil)
 	if err != nil {
-		return nil, unreachable(err)
+		return nil, unreachable(ctx, err)
 	}
 	s := &server{pool: pool, address: cfg.Address, binlog: binlog.Server{
 		Network: cfg.Network, Address: cfg.Address, User: cfg.User, Password: string(cfg.Password), TLS: cfg.TLS}}
@@ -87,7 +87,7 @@ func (c *connection) open(ctx context.Context, options dbconn.Options, say func(
 		encrypted, err := isEncrypted(ctx, pool.DB())
 		if err != nil {
 			pool.Close()
-			return nil, unreachable(err)
+			return nil, unreachable(ctx, err)
 		}
 		if !encrypted {
 			s.binlog.TLS = nil // go-mysql does not fall back
@@ -107,7 +107,10 @@ func isEncrypted(ctx context.Context, db *sql.DB) (bool, error) {
 }
 
 // unreachable says what to do about a connection that can't be had.
-func unreachable(err error) error {
+func unreachable(ctx context.Context, err error) error {
+	if interruptedBy(ctx, err) {
+		return errInterrupted
+	}
 	next := "try the same flags with mysql; midstream reads the same option files"
 	if dbconn.Denied(err) {
 		next = "check the account and its password (-p asks for it)"

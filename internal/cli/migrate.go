@@ -83,20 +83,26 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.Plan, error) {
 	table, err := schema.Load(ctx, s.pool.DB(), alter.Table)
 	if errors.Is(err, schema.ErrNotFound) {
-		return nil, unwritten(err, "check the name, and what the account may see: SHOW GRANTS")
+		return nil, unwritten(ctx, err, checkName)
 	}
 	if err != nil {
-		return nil, unwritten(err, "")
+		return nil, unwritten(ctx, err, "")
 	}
 	facts, err := plan.Gather(ctx, s.pool.DB(), table.Name)
 	if err != nil {
-		return nil, unwritten(fmt.Errorf("look at %s: %w", s.address, err), "")
+		return nil, unwritten(ctx, fmt.Errorf("look at %s: %w", s.address, err), "")
 	}
 	return plan.Make(facts, table, alter, c.options)
 }
 
+// checkName is what to do about a table that isn't there.
+const checkName = "check the name, and what the account may see: SHOW GRANTS"
+
 // unwritten is an error from before anything was written.
-func unwritten(err error, next string) error {
+func unwritten(ctx context.Context, err error, next string) error {
+	if interruptedBy(ctx, err) {
+		return errInterrupted
+	}
 	return &coded{code: exitCode(err, false), err: err, left: "nothing was written", next: next}
 }
 
@@ -108,7 +114,7 @@ func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	}
 	screen := c.output.display(p.Source.Name.String())
 	relay := newRelay(screen)
-	defer c.app.onInterrupt(p, relay, screen)()
+	defer c.onInterrupt(p, relay, screen)()
 
 	result, err := migration.New(s.pool, s.binlog, p, c.config, relay.listen).Run(ctx)
 	relay.close()
@@ -118,7 +124,7 @@ func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	switch {
 	case c.output.json:
 	case c.output.quiet:
-		fmt.Fprintf(c.app.Stdout, "%s has its new schema, after %s.\n", p.Source.Name, span(result.Elapsed))
+		fmt.Fprintf(c.app.Stdout, "%s has its new schema, after %s; the old table %s.\n", p.Source.Name, span(result.Elapsed), oldText(result))
 	default:
 		c.output.text("%s", summary(p, result, processUsage()))
 	}
