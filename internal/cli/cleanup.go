@@ -41,8 +41,8 @@ func (a *app) cleanupCommand() *cobra.Command {
 	}
 	c.checks.flags = cmd.Flags()
 	c.checks.flags.SortFlags = false
-	cmd.Flags().BoolVar(&c.old, "old", false, "drop the former table too")
-	cmd.Flags().BoolVar(&c.yes, "yes", false, "don't ask")
+	c.checks.boolean(&c.old, "", "old", "drop the former table too")
+	c.checks.boolean(&c.yes, "", "yes", "don't ask")
 	cmd.Flags().StringVarP(&c.database, "database", "D", "", "the table's database")
 	c.connection.register(&c.checks)
 	cmd.RunE = a.verb(c.run)
@@ -52,20 +52,23 @@ func (a *app) cleanupCommand() *cobra.Command {
 func (c *cleanup) run(ctx context.Context, args []string) error {
 	var name schema.Name
 	var nameErr error
-	if len(args) != 1 {
-		nameErr = errors.New("say one table: midstream cleanup database.table")
-	} else {
+	switch {
+	case len(args) == 1:
 		name, nameErr = tableName(c.database, args[0])
+	case c.app.password.detached(args):
+		nameErr = errDetached
+	default:
+		nameErr = errors.New("say one table: midstream cleanup database.table")
 	}
-	options, notes, optionsErr := c.connection.config()
-	if err := usageOf("midstream help cleanup", append(c.checks.problems, nameErr, optionsErr)...); err != nil {
+	cfg, notes, configErr := c.connection.config()
+	if err := usageOf("midstream help cleanup", append(c.checks.problems, nameErr, configErr)...); err != nil {
 		return err
 	}
 	out := output{app: c.app}
 	for _, note := range notes {
 		out.note(note)
 	}
-	server, err := c.connection.open(ctx, options, out.note)
+	server, err := c.connection.open(ctx, cfg)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"midstream/internal/binlog"
 	"midstream/internal/dbconn"
@@ -13,8 +14,8 @@ import (
 type connection struct {
 	app   *app
 	flags dbconn.Options
-	mode  string
 	files dbconn.OptionFiles
+	ask   bool // for the password
 }
 
 // register adds the flags. --password is registered for the help only: takePassword
@@ -39,9 +40,9 @@ func (c *connection) register(f *checks) {
 
 // config puts flags, option files and environment together: the first that says a
 // thing counts. The password may still have to be asked for.
-func (c *connection) config() (options dbconn.Options, notes []string, err error) {
+func (c *connection) config() (cfg dbconn.Config, notes []string, err error) {
 	c.files.Home = c.app.Home
-	options = c.flags
+	options := c.flags
 	options.Password, options.AskPassword = c.app.password.password, c.app.password.ask
 	if options.Password != nil {
 		notes = append(notes, "a password on the command line can be seen by others for a moment, and stays in the shell's history; "+
@@ -49,7 +50,13 @@ func (c *connection) config() (options dbconn.Options, notes []string, err error
 	}
 	filed, more, fileErr := c.files.Read()
 	env, envErr := dbconn.OptionsFromEnv(c.app.Getenv)
-	return options.Over(filed).Over(env), append(notes, more...), errors.Join(fileErr, envErr)
+	options = options.Over(filed).Over(env)
+	c.ask = options.AskPassword
+	var choices []string
+	if fileErr == nil { // else what it has is missing
+		cfg, choices, err = options.Config()
+	}
+	return cfg, slices.Concat(notes, more, choices), errors.Join(fileErr, envErr, err)
 }
 
 // server is a server that was reached.
@@ -61,21 +68,14 @@ type server struct {
 
 func (s *server) close() { s.pool.Close() }
 
-// open connects. say is told what the user should know of how.
-func (c *connection) open(ctx context.Context, options dbconn.Options, say func(string)) (*server, error) {
-	if options.AskPassword {
+// open connects.
+func (c *connection) open(ctx context.Context, cfg dbconn.Config) (*server, error) {
+	if c.ask {
 		secret, err := askPassword(ctx, c.app.Stdin, c.app.Stderr)
 		if err != nil {
 			return nil, err
 		}
-		options.Password = &secret
-	}
-	cfg, notes, err := options.Config()
-	if err != nil {
-		return nil, usageOf("midstream help run", err)
-	}
-	for _, note := range notes {
-		say(note)
+		cfg.Password = secret
 	}
 	pool, err := dbconn.Open(ctx, cfg, nil)
 	if err != nil {

@@ -49,15 +49,18 @@ func (c *change) conduct(ctx context.Context, args []string, do func(context.Con
 // prepare reads the command line, says all that is wrong with it, and connects.
 func (c *change) prepare(ctx context.Context, args []string, do func(context.Context, *ddl.Alter, *server) (migration.Result, error)) (migration.Result, error) {
 	alter, targetErr := c.target.parse(args)
-	options, notes, optionsErr := c.connection.config()
-	problems := append(c.checks.problems, targetErr, optionsErr, c.output.check())
+	if targetErr != nil && c.app.password.detached(args) {
+		targetErr = errDetached
+	}
+	cfg, notes, configErr := c.connection.config()
+	problems := append(c.checks.problems, targetErr, configErr, c.output.check())
 	if err := usageOf("midstream help run", problems...); err != nil {
 		return migration.Result{}, err
 	}
 	for _, note := range notes {
 		c.output.note(note)
 	}
-	server, err := c.connection.open(ctx, options, c.output.note)
+	server, err := c.connection.open(ctx, cfg)
 	if err != nil {
 		return migration.Result{}, err
 	}

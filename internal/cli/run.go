@@ -48,11 +48,11 @@ func (c *change) registerTuning() {
 	f.enum("old-snapshots", snapshots, []string{string(migration.SnapshotsWait), string(migration.SnapshotsIgnore)},
 		"what to do about transactions that began before the rows were copied\nand would see a part of them after the swap",
 		func(word string) { cfg.OldSnapshots = migration.OldSnapshots(word) })
-	f.flags.BoolVar(&cfg.DropOld, "drop-old", false, "drop the old table after the swap")
+	f.boolean(&cfg.DropOld, "", "drop-old", "drop the old table after the swap")
 
-	f.flags.BoolVar(&cfg.FullSpeed, "full-speed", false, "copy rows with all workers, however busy the server is")
-	f.flags.BoolVar(&cfg.ApplyAhead, "no-frontier-rule", false, "measuring: apply changes ahead of the row copy too")
-	f.flags.BoolVar(&cfg.KeepRepeats, "no-merge", false, "measuring: apply every change of a key by itself")
+	f.boolean(&cfg.FullSpeed, "", "full-speed", "copy rows with all workers, however busy the server is")
+	f.boolean(&cfg.ApplyAhead, "", "no-frontier-rule", "measuring: apply changes ahead of the row copy too")
+	f.boolean(&cfg.KeepRepeats, "", "no-merge", "measuring: apply every change of a key by itself")
 	for _, name := range []string{"no-frontier-rule", "no-merge"} {
 		_ = f.flags.MarkHidden(name) // it is there: it has just been added
 	}

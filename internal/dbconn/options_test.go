@@ -250,6 +250,15 @@ func TestConfigSaysEverythingAtOnce(t *testing.T) {
 			t.Errorf("%q is missing in: %v", want, err)
 		}
 	}
+	for host, want := range map[string]string{
+		"db1:3306": "-h db1 -P 3306", "[::1]:3306": "-h ::1 -P 3306", "[::1]": "without brackets", "--port=1": "looks like a flag",
+		"db1": "", "::1": "", "fe80::1%eth0": "", "10.0.0.1": "", "": "",
+	} {
+		_, _, err := Options{Host: host}.Config()
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("host %q: %v instead of %q", host, err, want)
+		}
+	}
 	if cfg, _, err := (Options{Host: "h"}).Config(); err != nil || cfg.User == "" || cfg.Address != "h:3306" {
 		t.Errorf("%+v, %v", cfg, err)
 	}
