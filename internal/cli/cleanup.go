@@ -50,6 +50,7 @@ func (a *app) cleanupCommand() *cobra.Command {
 }
 
 func (c *cleanup) run(ctx context.Context, args []string) error {
+	cfg, notes, configErr := c.connection.config() // first: option files may say what the other flags didn't
 	var name schema.Name
 	var nameErr error
 	switch {
@@ -60,7 +61,6 @@ func (c *cleanup) run(ctx context.Context, args []string) error {
 	default:
 		nameErr = errors.New("say one table: midstream cleanup database.table")
 	}
-	cfg, notes, configErr := c.connection.config()
 	if err := usageOf("midstream help cleanup", append(c.checks.problems, nameErr, configErr)...); err != nil {
 		return err
 	}

@@ -12,15 +12,17 @@ import (
 
 // connection are the flags that say how to reach the server.
 type connection struct {
-	app   *app
-	flags dbconn.Options
-	files dbconn.OptionFiles
-	ask   bool // for the password
+	app    *app
+	checks *checks // all flags of the verb
+	flags  dbconn.Options
+	files  dbconn.OptionFiles
+	ask    bool // for the password
 }
 
 // register adds the flags. --password is registered for the help only: takePassword
 // has taken it out before.
 func (c *connection) register(f *checks) {
+	c.checks = f
 	f.flags.StringVarP(&c.flags.Host, "host", "h", "", "server; none or localhost means the socket, if there is one")
 	f.integer(&c.flags.Port, "P", "port", 0, 1, 65535, "TCP port (3306)")
 	f.flags.StringVarP(&c.flags.Socket, "socket", "S", "", "socket file, for localhost")
@@ -39,7 +41,8 @@ func (c *connection) register(f *checks) {
 }
 
 // config puts flags, option files and environment together: the first that says a
-// thing counts. The password may still have to be asked for.
+// thing counts. It sets the verb's other flags too, as far as option files say them. The
+// password may still have to be asked for.
 func (c *connection) config() (cfg dbconn.Config, notes []string, err error) {
 	c.files.Home = c.app.Home
 	options := c.flags
@@ -48,15 +51,16 @@ func (c *connection) config() (cfg dbconn.Config, notes []string, err error) {
 		notes = append(notes, "a password on the command line can be seen by others for a moment, and stays in the shell's history; "+
 			"use -p alone, an option file or MYSQL_PWD")
 	}
-	filed, more, fileErr := c.files.Read()
+	filed, fileErr := c.files.Read()
+	passed, settingErr := c.checks.fromFiles(filed.Settings, c.app.flagNames)
 	env, envErr := dbconn.OptionsFromEnv(c.app.Getenv)
-	options = options.Over(filed).Over(env)
+	options = options.Over(filed.Options).Over(env)
 	c.ask = options.AskPassword
 	var choices []string
 	if fileErr == nil { // else what it has is missing
 		cfg, choices, err = options.Config()
 	}
-	return cfg, slices.Concat(notes, more, choices), errors.Join(fileErr, envErr, err)
+	return cfg, slices.Concat(notes, filed.Notes, passed, choices), errors.Join(fileErr, settingErr, envErr, err)
 }
 
 // server is a server that was reached.

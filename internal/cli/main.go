@@ -34,8 +34,9 @@ type Env struct {
 // app is one run of the program.
 type app struct {
 	Env
-	password given
-	entered  bool // a verb has begun: errors are its own, not the command line's
+	password  given
+	flagNames map[string]bool // of the flags of all verbs
+	entered   bool            // a verb has begun: errors are its own, not the command line's
 }
 
 // Main runs the verb that the arguments name, prints what goes wrong, and returns the
@@ -95,6 +96,8 @@ func (a *app) root() *cobra.Command {
 	if help, _, err := root.Find([]string{"help"}); err == nil {
 		help.Run, help.RunE = nil, explain // its own exits with 0 whatever it is asked for
 	}
+	a.flagNames = map[string]bool{}
+	eachFlag(root, func(f *pflag.Flag) { a.flagNames[f.Name] = true })
 	return root
 }
 

@@ -48,11 +48,11 @@ func (c *change) conduct(ctx context.Context, args []string, do func(context.Con
 
 // prepare reads the command line, says all that is wrong with it, and connects.
 func (c *change) prepare(ctx context.Context, args []string, do func(context.Context, *ddl.Alter, *server) (migration.Result, error)) (migration.Result, error) {
+	cfg, notes, configErr := c.connection.config() // first: option files may say what the other flags didn't
 	alter, targetErr := c.target.parse(args)
 	if targetErr != nil && c.app.password.detached(args) {
 		targetErr = errDetached
 	}
-	cfg, notes, configErr := c.connection.config()
 	problems := append(c.checks.problems, targetErr, configErr, c.output.check())
 	if err := usageOf("midstream help run", problems...); err != nil {
 		return migration.Result{}, err

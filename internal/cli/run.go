@@ -20,6 +20,8 @@ func (a *app) runCommand() *cobra.Command {
 			"files (/etc/my.cnf, /etc/mysql/my.cnf, ~/.my.cnf), then MYSQL_PWD, MYSQL_HOST, MYSQL_TCP_PORT and\n" +
 			"MYSQL_UNIX_PORT. As with mysql, no host and localhost mean the socket, even if a port is given;\n" +
 			"where there is no socket, TCP.\n\n" +
+			"The group [midstream] may have every other flag too, by its name (drop-old, lock-wait=1s); the command\n" +
+			"line counts more. A name that no verb knows is an error, unless it begins with loose-.\n\n" +
 			"Ctrl-C aborts, and so do SIGTERM and SIGHUP: the table stays as it was and what the run created is\n" +
 			"removed. A second one leaves at once (midstream help exit-codes).",
 		Example: `  midstream run "ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40), ADD INDEX (note)"
