@@ -59,6 +59,7 @@ func TestUsageMessages(t *testing.T) {
 		{[]string{"run", "--table=a.b", "--alter=" + anAlter}, exitUsage, "leave these words out"},
 		{[]string{"demo", "--alter=alter\ttable shop.orders ADD COLUMN c INT"}, exitUsage, "leave these words out"},
 		{append(nowhere, "run", "--table=a.b", "--alter=ALTER COLUMN c SET DEFAULT 1"), exitFailed, "connection refused"},
+		{append(nowhere, "cleanup", "a.b"), exitUsage, "say --yes"},
 	} {
 		code, stdout, stderr := midstream(t, c.args...)
 		if code != c.code || !strings.Contains(stderr, c.want) {
