@@ -75,6 +75,27 @@ func TestCleanupDropsOnlyOurs(t *testing.T) {
 	exec("DROP TABLE u_shadow")
 }
 
+// TestCleanupOfNothing: a name that is spelt wrong is not a job done. Leftovers of a table
+// that is gone are dropped.
+func TestCleanupOfNothing(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 10)
+	code, stdout, stderr := midstream(t, append([]string{"cleanup", "--yes", name + "x"}, flags(t, i)...)...)
+	if code != exitRefused || stdout != "" {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	contains(t, stderr, name+"x: no such table", "nothing of former runs was found", "check the name")
+
+	db := i.Open(t, name[:len(name)-2])
+	if _, err := db.ExecContext(t.Context(), "CREATE TABLE tx_shadow (a INT) COMMENT='midstream shadow of "+name+"x'"); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr = midstream(t, append([]string{"cleanup", "--yes", name + "x"}, flags(t, i)...)...)
+	if got := query("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); code != exitDone || got != "t" {
+		t.Errorf("exit code %d, tables %s\n%s\n%s", code, got, stdout, stderr)
+	}
+}
+
 // TestCleanupOfTheOldTable: it goes only if told, if it is marked, if the new one is there,
 // and if nobody uses it.
 func TestCleanupOfTheOldTable(t *testing.T) {
@@ -88,7 +109,7 @@ func TestCleanupOfTheOldTable(t *testing.T) {
 	if _, err := db.ExecContext(t.Context(), "RENAME TABLE t TO t_old"); err != nil {
 		t.Fatal(err)
 	}
-	if code, stdout, stderr := cleanup(); code != exitDone || query("SELECT COUNT(*) FROM t_old") != "10" {
+	if code, stdout, stderr := cleanup(); code != exitRefused || query("SELECT COUNT(*) FROM t_old") != "10" {
 		t.Errorf("without the table: exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	for _, s := range []string{"CREATE TABLE t LIKE t_old", "CREATE TABLE t_old2 LIKE t_old", "ALTER TABLE t_old COMMENT='midstream old of " + name + "; it was: x'"} {

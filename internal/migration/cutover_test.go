@@ -3,6 +3,7 @@ package migration_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -320,23 +321,27 @@ func TestL6_FailedSwapLosesNothing(t *testing.T) {
 }
 
 // TestAbortLeavesNothing: an abort at the beginning of each phase leaves the source as it
-// is and nothing behind.
+// is and nothing behind, and the error is why it was aborted.
 func TestAbortLeavesNothing(t *testing.T) {
-	for _, phase := range []event.Phase{event.PhaseShadow, event.PhaseStart, event.PhaseCopy, event.PhaseIndex,
+	enough := errors.New("enough")
+	for _, phase := range []event.Phase{event.PhaseCheck, event.PhaseShadow, event.PhaseStart, event.PhaseCopy, event.PhaseIndex,
 		event.PhaseCatchUp, event.PhaseCutover} {
 		t.Run(string(phase), func(t *testing.T) {
 			onEach(t, func(b *bench) {
 				b.numbered(2000)
 				b.cfg.Indexes = migration.DeferYes
 				before := b.sums("t")
-				ctx, cancel := context.WithCancel(b.ctx())
-				defer cancel()
-				result, err := b.migrate(ctx, "ADD COLUMN added INT, ADD INDEX (v)", onPhase(phase, cancel))
+				ctx, cancel := context.WithCancelCause(b.ctx())
+				defer cancel(nil)
+				result, err := b.migrate(ctx, "ADD COLUMN added INT, ADD INDEX (v)", onPhase(phase, func() { cancel(enough) }))
 				if err == nil {
 					if phase != event.PhaseCutover {
 						b.Fatalf("the run went on: %+v", result)
 					}
 					return // the swap was quicker than the abort
+				}
+				if !errors.Is(err, enough) {
+					b.Errorf("aborted by %v", err)
 				}
 				if after := b.sums("t"); after != before {
 					b.Errorf("the source was %s, is %s", before, after)

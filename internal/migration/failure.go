@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,6 +66,9 @@ func (r *run) conclude(err error) error {
 	case errors.Is(err, ErrLeftovers):
 		f.Left = fmt.Sprintf("Left on the server: %s.", strings.Join(r.made.left, ", "))
 		f.Next = fmt.Sprintf("Remove it with: midstream cleanup %s", source)
+		if slices.Contains(r.made.left, r.plan.Names.Old.String()) {
+			f.Next = fmt.Sprintf("Remove it with: midstream cleanup --old %s", source)
+		}
 		if !r.made.swapped {
 			f.Left = fmt.Sprintf("%s is untouched. ", source) + f.Left
 		}
@@ -88,7 +92,8 @@ func (r *run) cleanUp() error {
 		r.enter(event.PhaseCleanup)
 		if r.cfg.DropOld {
 			oldErr = r.dropOld(ctx)
-		} else {
+		}
+		if !r.cfg.DropOld || oldErr != nil {
 			r.markOld(ctx)
 		}
 	}
@@ -141,9 +146,11 @@ func retryBriefly(ctx context.Context, try func() error) error {
 }
 
 func (r *run) dropOld(ctx context.Context) error {
-	if _, err := r.pool.DB().ExecContext(ctx, "DROP TABLE "+r.plan.Names.Old.Quoted()); err != nil {
-		r.made.left = append(r.made.left, r.plan.Names.Old.String())
-		return fmt.Errorf("drop old table %s: %w", r.plan.Names.Old, err)
+	old := Leftover{Name: r.plan.Names.Old}
+	c := cleaner{pool: r.pool, source: r.plan.Source.Name}
+	if err := retryBriefly(ctx, func() error { return c.drop(ctx, old) }); err != nil {
+		r.made.left = append(r.made.left, old.Name.String())
+		return fmt.Errorf("drop old table %s: %w", old.Name, err)
 	}
 	return nil
 }

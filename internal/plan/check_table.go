@@ -87,7 +87,7 @@ func (c *checker) checkNames() {
 			c.block(CodeNameTaken, fmt.Sprintf("%s exists (its comment is %q)", taken.Name, taken.Comment),
 				"it belongs to the run on another table, whose name is cut to the same one", "Let that run end first")
 		default:
-			c.block(CodeNameTaken, fmt.Sprintf("%s exists and is not ours (law L8)", taken.Name),
+			c.block(CodeNameTaken, fmt.Sprintf("%s exists and is not ours", taken.Name),
 				"the run needs the name", "Rename or drop it, if nobody needs it")
 		}
 	}
