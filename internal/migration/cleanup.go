@@ -212,13 +212,14 @@ func (c *cleaner) accesses(ctx context.Context, table schema.Name) (n uint64, er
 	return n, err
 }
 
-// drop drops one table through a session, whose wait for the table's lock is short.
+// drop drops one table. Its wait for the table's lock is short (lock_wait_timeout); a DROP
+// of a large table that has begun is not withdrawn, however long it takes.
 func (c *cleaner) drop(ctx context.Context, l Leftover) error {
 	session, err := c.pool.Session(ctx)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
-	_, err = session.Exec(ctx, "DROP TABLE IF EXISTS "+l.Name.Quoted())
+	_, err = session.Exec(context.WithoutCancel(ctx), "DROP TABLE IF EXISTS "+l.Name.Quoted())
 	return err
 }
