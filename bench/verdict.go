@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // verdict is one "must" of the project and what was measured of it.
@@ -187,15 +188,10 @@ func costVerdict(f *File) verdict {
 	rows, beside := 10_000_000, 1_000_000
 	if f != nil && len(f.Others) > 0 {
 		rows, beside = f.Rows, f.Others[0].Rows
-		perRow := func(large bool) float64 {
-			return median(collect(f.Runs, func(r Run) float64 {
-				if (r.Rows == f.Rows) != large || !r.Finished {
-					return math.NaN()
-				}
-				return r.ElapsedS / float64(r.Rows)
-			}))
+		ofRows := func(is bool) []Run {
+			return slices.DeleteFunc(slices.Clone(f.Runs), func(r Run) bool { return (r.Rows == f.Rows) != is })
 		}
-		v = ratio(perRow(true), perRow(false))
+		v = median(paired(ofRows(true), ofRows(false), func(r Run) float64 { return elapsedOf(r) / float64(r.Rows) }))
 	}
 	return atMost(fmt.Sprintf("cost per row, %s rows beside %s", thousands(rows), thousands(beside)), v, 1.15, "%.2fx").
 		noted("a run of its own: `--measure cost --rows 10000000`")

@@ -402,6 +402,30 @@ func (b *Backlog) WaitNotFull(ctx context.Context) error {
 	}
 }
 
+// Outstanding returns the keys that are not yet synced: those that wait, and those that a
+// worker has taken. A key that was changed again after it was taken is in both.
+func (b *Backlog) Outstanding() (waiting, taken []key.Key) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	add := func(s *set) { waiting = append(waiting, s.keys.Keys()...) }
+	add(&b.open)
+	for i := range b.sealed {
+		add(&b.sealed[i])
+	}
+	for i := range b.queues {
+		q := &b.queues[i]
+		add(&q.draining)
+		add(&q.filling)
+		for _, s := range q.waiting {
+			add(s)
+		}
+		for batch := range q.taken {
+			taken = append(taken, batch.Keys...)
+		}
+	}
+	return waiting, taken
+}
+
 // Oldest returns the number of the oldest segment of which a key may not be synced
 // yet. Every change in an older segment is in the shadow, or was read, or will be
 // read, by the row copy. A checkpoint's position lies at that segment's start (L5).

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"midstream/internal/backlog"
@@ -70,8 +69,9 @@ type Capture struct {
 	delay    time.Duration
 	changed  chan struct{} // closed and replaced when a heartbeat comes back
 
-	kick    chan struct{} // asks Beats for a heartbeat at once
-	stopped atomic.Bool   // what the binlog says is not our concern any more
+	held chan struct{} // nil, or closed when what comes may be handled again
+
+	kick chan struct{} // asks Beats for a heartbeat at once
 }
 
 type preparedXA struct {
@@ -101,6 +101,9 @@ func (c *Capture) Run(ctx context.Context) error {
 	for {
 		before := c.Restart()
 		err := c.deps.Reader.Run(ctx, before, func(e binlog.Event) error {
+			if err := c.waitNotHeld(ctx); err != nil {
+				return err
+			}
 			if err := c.Handle(e); err != nil {
 				return err
 			}
@@ -144,9 +147,6 @@ func (c *Capture) Restart() binlog.Position {
 // Handle takes in one event. REQUIRES: one caller at a time, events in the order of the
 // binlog, and none while the backlog is full.
 func (c *Capture) Handle(e binlog.Event) error {
-	if c.stopped.Load() {
-		return nil
-	}
 	switch e := e.(type) {
 	case binlog.Rows:
 		if e.Watch == watchState {
@@ -296,9 +296,41 @@ func (c *Capture) Fence(ctx context.Context) error {
 	return c.waitSeen(ctx, next)
 }
 
-// Stop has the capture ignore what it still receives: the swap is about to stand in the
-// binlog itself.
-func (c *Capture) Stop() { c.stopped.Store(true) }
+// Hold has the capture stop before the next event: the swap is about to stand in the
+// binlog itself. Where it comes to nothing the capture goes on by Release, and has lost
+// nothing.
+func (c *Capture) Hold() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.held == nil {
+		c.held = make(chan struct{})
+	}
+}
+
+// Release ends Hold.
+func (c *Capture) Release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.held != nil {
+		close(c.held)
+		c.held = nil
+	}
+}
+
+func (c *Capture) waitNotHeld(ctx context.Context) error {
+	c.mu.Lock()
+	held := c.held
+	c.mu.Unlock()
+	if held == nil {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-held:
+		return nil
+	}
+}
 
 // RevealAll makes every key that was received visible, without a heartbeat. REQUIRES:
 // the source is locked, so that every change of it is committed in the engine too. That

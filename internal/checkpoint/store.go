@@ -38,19 +38,27 @@ func New(name, source schema.Name) *Store { return &Store{name: name, source: so
 // Name is the state table's name.
 func (s *Store) Name() schema.Name { return s.name }
 
-// Create makes the table and its rows. It fails if a table of that name is there.
+// Create makes the table. It fails if a table of that name is there.
 func (s *Store) Create(ctx context.Context, on Execer) error {
-	statements := []string{
-		fmt.Sprintf("CREATE TABLE %s (id TINYINT UNSIGNED NOT NULL PRIMARY KEY,"+
-			" beat BIGINT UNSIGNED NOT NULL, state LONGTEXT CHARACTER SET utf8mb4) ENGINE=InnoDB COMMENT=%s",
-			s.name.Quoted(), schema.Literal(schema.MarkFor("state", s.source))),
-		fmt.Sprintf("INSERT INTO %s (id, beat) VALUES (%d, 0), (%d, 0)",
-			s.name.Quoted(), beatRow, checkpointRow),
+	_, err := on.Exec(ctx, fmt.Sprintf("CREATE TABLE %s (id TINYINT UNSIGNED NOT NULL PRIMARY KEY,"+
+		" beat BIGINT UNSIGNED NOT NULL, state LONGTEXT CHARACTER SET utf8mb4) ENGINE=InnoDB COMMENT=%s",
+		s.name.Quoted(), schema.Literal(schema.MarkFor("state", s.source))))
+	if err != nil {
+		return fmt.Errorf("create state table %s: %w", s.name, err)
 	}
-	for _, statement := range statements {
-		if _, err := on.Exec(ctx, statement); err != nil {
-			return fmt.Errorf("create state table %s: %w", s.name, err)
-		}
+	return nil
+}
+
+// Fill makes the rows of the new table.
+func (s *Store) Fill(ctx context.Context, on Execer, first Checkpoint) error {
+	text, err := json.Marshal(first)
+	if err != nil {
+		return fmt.Errorf("encode checkpoint: %w", err)
+	}
+	_, err = on.Exec(ctx, fmt.Sprintf("INSERT INTO %s (id, beat, state) VALUES (%d, 0, NULL), (%d, 0, %s)",
+		s.name.Quoted(), beatRow, checkpointRow, schema.Literal(string(text))))
+	if err != nil {
+		return fmt.Errorf("fill state table %s: %w", s.name, err)
 	}
 	return nil
 }
@@ -74,14 +82,6 @@ func (s *Store) Save(ctx context.Context, on Execer, c Checkpoint) error {
 		s.name.Quoted(), schema.Literal(string(text)), checkpointRow))
 	if err != nil {
 		return fmt.Errorf("write checkpoint to %s: %w", s.name, err)
-	}
-	return nil
-}
-
-// Drop removes the table.
-func (s *Store) Drop(ctx context.Context, on Execer) error {
-	if _, err := on.Exec(ctx, "DROP TABLE IF EXISTS "+s.name.Quoted()); err != nil {
-		return fmt.Errorf("drop state table %s: %w", s.name, err)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,6 @@ type cleanup struct {
 	database   string
 	old        bool
 	yes        bool
-	answered   error // why nothing was dropped
 }
 
 func (a *app) cleanupCommand() *cobra.Command {
@@ -35,14 +35,15 @@ func (a *app) cleanupCommand() *cobra.Command {
 		Long: "Cleanup drops the tables that a former run on the table left behind: those that carry Midstream's mark\n" +
 			"for this table in their comment, and a shadow that the marked state table speaks of. A name alone\n" +
 			"proves nothing. It refuses while a run is at work, shows what it will drop, and asks.\n\n" +
-			"With --old it also drops the former table that a swap left (database.table_old), if nobody uses it.",
+			"With --old it also drops the former tables that swaps left (database.table_old and so on): those that are\n" +
+			"marked as such, if nobody uses them.",
 		Example: "  midstream cleanup shop.orders\n  midstream cleanup --old --yes shop.orders",
 		Args:    cobra.ArbitraryArgs,
 	}
 	c.checks.flags = cmd.Flags()
 	c.checks.flags.SortFlags = false
-	cmd.Flags().BoolVar(&c.old, "old", false, "drop the former table too")
-	cmd.Flags().BoolVar(&c.yes, "yes", false, "don't ask")
+	c.checks.boolean(&c.old, "", "old", "drop the former table too")
+	c.checks.boolean(&c.yes, "", "yes", "don't ask; needed where there is no terminal to ask on")
 	cmd.Flags().StringVarP(&c.database, "database", "D", "", "the table's database")
 	c.connection.register(&c.checks)
 	cmd.RunE = a.verb(c.run)
@@ -50,49 +51,74 @@ func (a *app) cleanupCommand() *cobra.Command {
 }
 
 func (c *cleanup) run(ctx context.Context, args []string) error {
-	var name schema.Name
-	var nameErr error
-	if len(args) != 1 {
-		nameErr = errors.New("say one table: midstream cleanup database.table")
-	} else {
-		name, nameErr = tableName(c.database, args[0])
+	cfg, notes, configErr := c.connection.config() // first: option files may say what the other flags didn't
+	name, nameErr := c.name(args)
+	var askErr error
+	if !c.yes && !onTerminal(c.app.Stdin) {
+		askErr = errNotAsked
 	}
-	options, notes, optionsErr := c.connection.config()
-	if err := usageOf("midstream help cleanup", append(c.checks.problems, nameErr, optionsErr)...); err != nil {
+	if err := usageOf("midstream help cleanup", append(c.checks.problems, nameErr, askErr, configErr)...); err != nil {
 		return err
 	}
 	out := output{app: c.app}
 	for _, note := range notes {
 		out.note(note)
 	}
-	server, err := c.connection.open(ctx, options, out.note)
+	server, err := c.connection.open(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer server.close()
 	// The server's own spelling is what the marks carry.
-	if table, err := schema.Load(ctx, server.pool.DB(), name); err == nil {
+	table, err := schema.Load(ctx, server.pool.DB(), name)
+	if err == nil {
 		name = table.Name
 	}
-	return c.drop(ctx, server, name)
+	return c.drop(ctx, server, name, errors.Is(err, schema.ErrNotFound))
 }
 
-func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name) error {
+// name reads the arguments.
+func (c *cleanup) name(args []string) (schema.Name, error) {
+	switch {
+	case len(args) == 1:
+		return tableName(c.database, args[0])
+	case c.app.password.detached(args):
+		return schema.Name{}, errDetached
+	}
+	return schema.Name{}, errors.New("say one table: midstream cleanup database.table")
+}
+
+// drop drops what is found. missing says that the table itself is not there.
+func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing bool) error {
 	agreed := false
 	found, err := migration.Cleanup(ctx, s.pool, name, c.old, func(found []migration.Leftover) bool {
 		agreed = c.agree(found)
 		return agreed
 	})
+	found = slices.DeleteFunc(found, func(l migration.Leftover) bool {
+		if l.Spared {
+			fmt.Fprintf(c.app.Stdout, "%s is left alone: %s.\n", l.Name, l.Why)
+		}
+		return l.Spared
+	})
 	switch {
 	case errors.Is(err, migration.ErrClaimed), errors.Is(err, migration.ErrInUse):
 		return &coded{code: exitRefused, err: fmt.Errorf("%w; nothing was dropped", err), next: "try again when it is not"}
 	case err != nil:
-		return err
+		if interruptedBy(ctx, err) {
+			err = errInterrupted
+		}
+		left := "nothing was dropped"
+		if agreed {
+			left = "a part of what was to be dropped may be gone"
+		}
+		return &coded{code: exitCode(err, false), err: err, left: left, next: fmt.Sprintf("midstream cleanup %s", name)}
+	case len(found) == 0 && missing:
+		return &coded{code: exitRefused, err: fmt.Errorf("%s: %w; nothing of former runs was found that may be dropped", name, schema.ErrNotFound),
+			next: checkName}
 	case len(found) == 0:
 		fmt.Fprintf(c.app.Stdout, "Nothing is left of former runs on %s.\n", name)
 		return nil
-	case c.answered != nil:
-		return usageOf("midstream help cleanup", c.answered)
 	case !agreed:
 		fmt.Fprintln(c.app.Stdout, "Nothing was dropped.")
 		return nil
@@ -105,14 +131,13 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name) error {
 func (c *cleanup) agree(found []migration.Leftover) bool {
 	fmt.Fprintln(c.app.Stdout, "To be dropped:")
 	for _, l := range found {
+		if l.Spared {
+			continue
+		}
 		fmt.Fprintf(c.app.Stdout, "  %s, about %s, %s (%s)\n", l.Name, plural(l.Rows, "row"), size(l.Bytes), l.Why)
 	}
 	if c.yes {
 		return true
-	}
-	if !onTerminal(c.app.Stdin) {
-		c.answered = errNotAsked
-		return false
 	}
 	fmt.Fprint(c.app.Stdout, "Drop them? [y/N] ")
 	answer, _ := bufio.NewReader(c.app.Stdin).ReadString('\n') // none: no

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"testing"
+	"time"
 
 	"midstream/internal/mysqltest"
 )
@@ -53,11 +54,50 @@ func TestCleanupDropsOnlyOurs(t *testing.T) {
 	if code, stdout, stderr = cleanup(); code != exitDone || tables() != "t,t_old,u_shadow" {
 		t.Errorf("exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
 	}
+	// A state table that says no more than that the shadow is about to be created.
+	state := []string{"CREATE TABLE t_midstream (id INT, beat INT, state LONGTEXT) COMMENT='midstream state of " + name + "'",
+		`INSERT INTO t_midstream VALUES (1, 1, '{"Version": 1, "Phase": "shadow"}')`}
+	exec(append(state, "CREATE TABLE t_shadow (a INT)", "INSERT INTO t_shadow VALUES (1)")...)
+	if code, stdout, stderr = cleanup(); code != exitDone || tables() != "t,t_old,t_shadow,u_shadow" {
+		t.Errorf("rows that nobody copied: exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
+	}
+	exec("TRUNCATE t_shadow")
+	time.Sleep(1100 * time.Millisecond) // the server's clock of creations has seconds
+	exec(state...)
+	if code, stdout, stderr = cleanup(); code != exitDone || tables() != "t,t_old,t_shadow,u_shadow" {
+		t.Errorf("an older table: exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
+	}
+	exec("DROP TABLE t_shadow")
+	exec(append(state, "CREATE TABLE t_shadow LIKE t")...)
+	if code, stdout, stderr = cleanup(); code != exitDone || tables() != "t,t_old,u_shadow" {
+		t.Errorf("exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
+	}
 	exec("DROP TABLE u_shadow")
 }
 
-// TestCleanupOfTheOldTable: it goes only if told, if the new one is there, and if nobody
-// uses it.
+// TestCleanupOfNothing: a name that is spelt wrong is not a job done. Leftovers of a table
+// that is gone are dropped.
+func TestCleanupOfNothing(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 10)
+	code, stdout, stderr := midstream(t, append([]string{"cleanup", "--yes", name + "x"}, flags(t, i)...)...)
+	if code != exitRefused || stdout != "" {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	contains(t, stderr, name+"x: no such table", "nothing of former runs was found", "check the name")
+
+	db := i.Open(t, name[:len(name)-2])
+	if _, err := db.ExecContext(t.Context(), "CREATE TABLE tx_shadow (a INT) COMMENT='midstream shadow of "+name+"x'"); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr = midstream(t, append([]string{"cleanup", "--yes", name + "x"}, flags(t, i)...)...)
+	if got := query("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); code != exitDone || got != "t" {
+		t.Errorf("exit code %d, tables %s\n%s\n%s", code, got, stdout, stderr)
+	}
+}
+
+// TestCleanupOfTheOldTable: it goes only if told, if it is marked, if the new one is there,
+// and if nobody uses it.
 func TestCleanupOfTheOldTable(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 10)
@@ -69,11 +109,13 @@ func TestCleanupOfTheOldTable(t *testing.T) {
 	if _, err := db.ExecContext(t.Context(), "RENAME TABLE t TO t_old"); err != nil {
 		t.Fatal(err)
 	}
-	if code, stdout, stderr := cleanup(); code != exitDone || query("SELECT COUNT(*) FROM t_old") != "10" {
+	if code, stdout, stderr := cleanup(); code != exitRefused || query("SELECT COUNT(*) FROM t_old") != "10" {
 		t.Errorf("without the table: exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	if _, err := db.ExecContext(t.Context(), "CREATE TABLE t LIKE t_old"); err != nil {
-		t.Fatal(err)
+	for _, s := range []string{"CREATE TABLE t LIKE t_old", "CREATE TABLE t_old2 LIKE t_old", "ALTER TABLE t_old COMMENT='midstream old of " + name + "; it was: x'"} {
+		if _, err := db.ExecContext(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
 	}
 	user, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
@@ -90,10 +132,12 @@ func TestCleanupOfTheOldTable(t *testing.T) {
 	if err := user.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	if code, stdout, stderr := cleanup(); code != exitDone {
+	code, stdout, stderr = cleanup()
+	if code != exitDone {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	if got := query("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "t" {
+	contains(t, stdout, "Dropped 1 table.", "t_old2 is left alone: it has no mark of a former table")
+	if got := query("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "t,t_old2" {
 		t.Errorf("tables %s", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"midstream/internal/binlog"
 	"midstream/internal/dbconn"
@@ -11,15 +12,17 @@ import (
 
 // connection are the flags that say how to reach the server.
 type connection struct {
-	app   *app
-	flags dbconn.Options
-	mode  string
-	files dbconn.OptionFiles
+	app    *app
+	checks *checks // all flags of the verb
+	flags  dbconn.Options
+	files  dbconn.OptionFiles
+	ask    bool // for the password
 }
 
 // register adds the flags. --password is registered for the help only: takePassword
 // has taken it out before.
 func (c *connection) register(f *checks) {
+	c.checks = f
 	f.flags.StringVarP(&c.flags.Host, "host", "h", "", "server; none or localhost means the socket, if there is one")
 	f.integer(&c.flags.Port, "P", "port", 0, 1, 65535, "TCP port (3306)")
 	f.flags.StringVarP(&c.flags.Socket, "socket", "S", "", "socket file, for localhost")
@@ -38,18 +41,26 @@ func (c *connection) register(f *checks) {
 }
 
 // config puts flags, option files and environment together: the first that says a
-// thing counts. The password may still have to be asked for.
-func (c *connection) config() (options dbconn.Options, notes []string, err error) {
+// thing counts. It sets the verb's other flags too, as far as option files say them. The
+// password may still have to be asked for.
+func (c *connection) config() (cfg dbconn.Config, notes []string, err error) {
 	c.files.Home = c.app.Home
-	options = c.flags
+	options := c.flags
 	options.Password, options.AskPassword = c.app.password.password, c.app.password.ask
 	if options.Password != nil {
 		notes = append(notes, "a password on the command line can be seen by others for a moment, and stays in the shell's history; "+
 			"use -p alone, an option file or MYSQL_PWD")
 	}
-	filed, more, fileErr := c.files.Read()
+	filed, fileErr := c.files.Read()
+	passed, settingErr := c.checks.fromFiles(filed.Settings, c.app.flagNames)
 	env, envErr := dbconn.OptionsFromEnv(c.app.Getenv)
-	return options.Over(filed).Over(env), append(notes, more...), errors.Join(fileErr, envErr)
+	options = options.Over(filed.Options).Over(env)
+	c.ask = options.AskPassword
+	var choices []string
+	if fileErr == nil { // else what it has is missing
+		cfg, choices, err = options.Config()
+	}
+	return cfg, slices.Concat(notes, filed.Notes, passed, choices), errors.Join(fileErr, settingErr, envErr, err)
 }
 
 // server is a server that was reached.
@@ -61,25 +72,18 @@ type server struct {
 
 func (s *server) close() { s.pool.Close() }
 
-// open connects. say is told what the user should know of how.
-func (c *connection) open(ctx context.Context, options dbconn.Options, say func(string)) (*server, error) {
-	if options.AskPassword {
+// open connects.
+func (c *connection) open(ctx context.Context, cfg dbconn.Config) (*server, error) {
+	if c.ask {
 		secret, err := askPassword(ctx, c.app.Stdin, c.app.Stderr)
 		if err != nil {
 			return nil, err
 		}
-		options.Password = &secret
-	}
-	cfg, notes, err := options.Config()
-	if err != nil {
-		return nil, usageOf("midstream help run", err)
-	}
-	for _, note := range notes {
-		say(note)
+		cfg.Password = secret
 	}
 	pool, err := dbconn.Open(ctx, cfg, nil)
 	if err != nil {
-		return nil, unreachable(err)
+		return nil, unreachable(ctx, err)
 	}
 	s := &server{pool: pool, address: cfg.Address, binlog: binlog.Server{
 		Network: cfg.Network, Address: cfg.Address, User: cfg.User, Password: string(cfg.Password), TLS: cfg.TLS}}
@@ -87,7 +91,7 @@ func (c *connection) open(ctx context.Context, options dbconn.Options, say func(
 		encrypted, err := isEncrypted(ctx, pool.DB())
 		if err != nil {
 			pool.Close()
-			return nil, unreachable(err)
+			return nil, unreachable(ctx, err)
 		}
 		if !encrypted {
 			s.binlog.TLS = nil // go-mysql does not fall back
@@ -107,7 +111,10 @@ func isEncrypted(ctx context.Context, db *sql.DB) (bool, error) {
 }
 
 // unreachable says what to do about a connection that can't be had.
-func unreachable(err error) error {
+func unreachable(ctx context.Context, err error) error {
+	if interruptedBy(ctx, err) {
+		return errInterrupted
+	}
 	next := "try the same flags with mysql; midstream reads the same option files"
 	if dbconn.Denied(err) {
 		next = "check the account and its password (-p asks for it)"

@@ -240,7 +240,7 @@ func TestPasswordIsNotInPs(t *testing.T) {
 		if code := r.exit(); code != exitAborted {
 			t.Errorf("exit code %d\n%s", code, &r.stderr)
 		}
-		contains(t, r.stderr.String(), "a password on the command line can be seen")
+		contains(t, r.stderr.String(), "a password on the command line can be seen", "midstream: aborted: interrupted\n")
 		conn.Close()
 	}
 }

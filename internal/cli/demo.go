@@ -50,8 +50,8 @@ func (a *app) demoCommand() *cobra.Command {
 	f.flags.StringVar(&d.options.Alter, "alter", "ADD COLUMN note VARCHAR(40), ADD INDEX (note)", "the change: what follows ALTER TABLE shop.orders")
 	f.integer(&d.rate, "", "rate", demoRate, 0, 1_000_000, "transactions a second of the writers; 0: as fast as they can")
 	registerVersion(f, &d.version)
-	f.flags.BoolVar(&d.keep, "keep", false, "leave the server running until Ctrl-C, and say how to connect")
-	f.flags.BoolVar(&d.output.noColor, "no-color", false, "no colors on a terminal")
+	f.boolean(&d.keep, "", "keep", "leave the server running until Ctrl-C, and say how to connect")
+	f.boolean(&d.output.noColor, "", "no-color", "no colors on a terminal")
 	cmd.RunE = a.verb(d.run)
 	return cmd
 }
@@ -60,7 +60,7 @@ func (a *app) demoCommand() *cobra.Command {
 const demoRate = 300
 
 func (d *demonstration) run(ctx context.Context, _ []string) (err error) {
-	if err := usageOf("midstream help demo", d.checks.problems...); err != nil {
+	if err := usageOf("midstream help demo", append(d.checks.problems, onlyClauses(d.options.Alter))...); err != nil {
 		return err
 	}
 	if d.app.Executable == "" {

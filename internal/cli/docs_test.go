@@ -86,7 +86,7 @@ func eventsPage() string {
 	var b strings.Builder
 	b.WriteString(generated + "# Events of --json\n\nWith `--json`, `run` and `plan` write one JSON object a line to standard output. " +
 		"Each has the fields `event` and `at` (RFC 3339 with milliseconds, UTC). The last line is the `result`, whatever happened; " +
-		"only a command line whose flags can't be read at all has none. " +
+		"only a command line whose flags can't be read at all has none, and what a second Ctrl-C ends before it has written anything. " +
 		"Names of events and fields are stable: others may be added, none is renamed or dropped. Units are in the names.\n\n" +
 		"Order: `plan`, then `phase` by phase the others, then `result`; a `note` may come at any time. `progress` comes about twice a second; of several that could not be " +
 		"written in time only the newest is.\n")
@@ -127,6 +127,16 @@ func typeName(t reflect.Type) string {
 		return t.Kind().String()
 	}
 	return "number"
+}
+
+// TestEveryOutcomeIsListed keeps the list of the result's outcomes complete.
+func TestEveryOutcomeIsListed(t *testing.T) {
+	field, _ := reflect.TypeFor[resultRecord]().FieldByName("Outcome")
+	for _, o := range outcomes {
+		if !strings.Contains(field.Tag.Get("doc"), o.name) {
+			t.Errorf("docs/events.md does not list the outcome %s", o.name)
+		}
+	}
 }
 
 // TestEveryFieldIsExplained keeps the tags complete.

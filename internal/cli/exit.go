@@ -35,16 +35,17 @@ type outcome struct {
 var outcomes = []outcome{
 	{exitDone, "done", "Done. The table has its new schema, or the verb did what it was asked."},
 	{exitFailed, "failed", "Failed. The table is as it was, and nothing is left on the server."},
-	{exitUsage, "usage", "The command line is wrong. Nothing was connected to."},
-	{exitRefused, "refused", "Refused by the plan. Nothing was written; every reason is listed."},
-	{exitAborted, "aborted", "Aborted by the operator (Ctrl-C, SIGTERM). The table is as it was, and nothing is left on the server."},
+	{exitUsage, "usage", "The command line or an option file is wrong. Nothing was connected to."},
+	{exitRefused, "refused", "Refused: by the plan, or because another run is at work on the table, somebody uses what cleanup was to drop, " +
+		"or there is no such table. Nothing was written or dropped; every reason is listed."},
+	{exitAborted, "aborted", "Aborted by the operator (Ctrl-C, SIGTERM or SIGHUP). The table is as it was, and nothing is left on the server."},
 	{exitMismatch, "mismatch", "Rows differ: the new table is not equal to the old one. The table is as it was. In demo also: " +
 		"the table differs from its ledger."},
 	{exitUnknown, "swap_unknown", "Nobody knows whether the tables were swapped: the connection broke while they were. " +
 		"Nothing was removed; a human must look."},
 	{exitLeftovers, "leftovers", "Not everything that the run created could be removed; the message says what is left, and whether " +
 		"the swap happened. midstream cleanup removes it."},
-	{exitAtOnce, "left_at_once", "Left at once, at a second Ctrl-C. The table is as it was or swapped, nothing between; " +
+	{exitAtOnce, "left_at_once", "Left at once, at a second Ctrl-C, SIGTERM or SIGHUP. The table is as it was or swapped, nothing between; " +
 		"midstream cleanup removes what is left."},
 }
 

@@ -12,6 +12,11 @@ import (
 // errInterrupted is the cause of the context once the operator wants to stop.
 var errInterrupted = errors.New("interrupted")
 
+// interruptedBy says that err is only the end of ctx, because the operator wants to stop.
+func interruptedBy(ctx context.Context, err error) bool {
+	return errors.Is(context.Cause(ctx), errInterrupted) && (errors.Is(err, context.Canceled) || errors.Is(err, errInterrupted))
+}
+
 // Interrupts turns the first SIGINT, SIGTERM or SIGHUP into the end of a context, and
 // the second into the end of the process, at once. It is safe for concurrent use.
 type Interrupts struct {

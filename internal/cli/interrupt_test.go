@@ -79,8 +79,19 @@ func TestBlockedRun(t *testing.T) {
 }
 
 // TestSecondCtrlC: while the first one's cleanup is held up, a second one leaves at
-// once, and cleanup removes what is left.
+// once, and cleanup removes what is left. With --json the last line is the result even so.
 func TestSecondCtrlC(t *testing.T) {
+	t.Run("text", func(t *testing.T) { testSecondCtrlC(t, "waiting for 1 blocker") })
+	t.Run("json", func(t *testing.T) {
+		lines := strings.Split(strings.TrimSpace(testSecondCtrlC(t, `"event":"blocked"`, "--json")), "\n")
+		contains(t, lines[len(lines)-1], `"event":"result"`, `"outcome":"left_at_once","exit_code":130,"error":"left at once"`,
+			"_shadow", "midstream cleanup ")
+	})
+}
+
+// testSecondCtrlC returns what the run wrote to standard output. blocked is in it once the
+// run waits.
+func testSecondCtrlC(t *testing.T, blocked string, args ...string) string {
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 100)
 	blocker, err := i.Open(t, "").Conn(t.Context())
@@ -97,8 +108,9 @@ func TestSecondCtrlC(t *testing.T) {
 		}
 	}
 	hold("BEGIN", "DO (SELECT COUNT(*) FROM "+name+")")
-	r := start(t, command(t, append([]string{"run", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...))
-	r.await(&r.stdout, "waiting for 1 blocker")
+	args = append(append([]string{"run", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...), args...)
+	r := start(t, command(t, args...))
+	r.await(&r.stdout, blocked)
 	hold("DO (SELECT COUNT(*) FROM " + name + "_shadow)") // can't be dropped now
 	r.interrupt()
 	r.await(&r.stdout, "interrupted: aborting")
@@ -128,6 +140,7 @@ func TestSecondCtrlC(t *testing.T) {
 	if got := query("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "t" {
 		t.Errorf("tables %s", got)
 	}
+	return r.stdout.String()
 }
 
 // TestNobodyReads: a reader of standard output that goes away does not end a run.

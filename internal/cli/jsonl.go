@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
 	"time"
 
 	"midstream/internal/event"
@@ -25,10 +26,15 @@ const (
 	nameResult      = "result"
 )
 
-// jsonLines writes one record a line. It is not safe for concurrent use.
-type jsonLines struct{ out io.Writer }
+// jsonLines writes one record a line.
+type jsonLines struct {
+	out io.Writer
+	mu  sync.Mutex
+}
 
 func (j *jsonLines) write(record any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	encoder := json.NewEncoder(j.out) // ends the line
 	encoder.SetEscapeHTML(false)
 	// Nobody reads any more, or the disk is full: the migration goes on.
@@ -41,8 +47,10 @@ func (j *jsonLines) show(e event.Event) {
 	}
 }
 
-func (j *jsonLines) close()   {}
-func (j *jsonLines) abandon() {}
+func (j *jsonLines) close() {}
+
+// abandon has nothing written any more: the result, which another writes, is the last line.
+func (j *jsonLines) abandon() { quickly(j.mu.Lock) }
 
 // rfc3339 is RFC 3339 with milliseconds.
 const rfc3339 = "2006-01-02T15:04:05.000Z07:00"

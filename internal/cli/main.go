@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"midstream/internal/migration"
 	"midstream/internal/plan"
@@ -33,8 +34,9 @@ type Env struct {
 // app is one run of the program.
 type app struct {
 	Env
-	password given
-	entered  bool // a verb has begun: errors are its own, not the command line's
+	password  given
+	flagNames map[string]bool // of the flags of all verbs
+	entered   bool            // a verb has begun: errors are its own, not the command line's
 }
 
 // Main runs the verb that the arguments name, prints what goes wrong, and returns the
@@ -70,7 +72,12 @@ func (a *app) root() *cobra.Command {
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		Args:              cobra.NoArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if a.password.detached(args) {
+				return errDetached
+			}
+			return cobra.NoArgs(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.entered = true
 			return cmd.Help()
@@ -82,10 +89,43 @@ func (a *app) root() *cobra.Command {
 	// Our own, for -h is the host.
 	root.PersistentFlags().Bool("help", false, "explain the verb")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageOf(cmd.CommandPath()+" --help", err)
+		return usageOf(cmd.CommandPath()+" --help", flagError(err))
 	})
 	root.AddCommand(a.runCommand(), a.planCommand(), a.cleanupCommand(), a.demoCommand(), a.sandboxCommand(), exitCodesTopic())
+	root.InitDefaultHelpCmd()
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.Run, help.RunE = nil, explain // its own exits with 0 whatever it is asked for
+	}
+	a.flagNames = map[string]bool{}
+	eachFlag(root, func(f *pflag.Flag) { a.flagNames[f.Name] = true })
 	return root
+}
+
+// flagError says in our words what is wrong with a flag. All but --help check their values
+// themselves.
+func flagError(err error) error {
+	var needs *pflag.ValueRequiredError
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.Is(err, pflag.ErrHelp), errors.As(err, &needs) && needs.GetSpecifiedName() == "h":
+		return errors.New("-h is the host, as with mysql, and has a value; the help is --help")
+	case needs != nil:
+		return fmt.Errorf("--%s needs a value", needs.GetFlag().Name)
+	case errors.As(err, &invalid):
+		return fmt.Errorf("--%s %s: it is true or false", invalid.GetFlag().Name, invalid.GetValue())
+	}
+	return err
+}
+
+// explain is the body of the verb help.
+func explain(cmd *cobra.Command, args []string) error {
+	about, rest, err := cmd.Root().Find(args)
+	if err != nil || len(rest) > 0 {
+		return fmt.Errorf("there is no verb or topic %q", strings.Join(args, " "))
+	}
+	about.InitDefaultHelpFlag()
+	about.InitDefaultVersionFlag()
+	return about.Help()
 }
 
 // verb wraps the body of a verb.

@@ -48,16 +48,19 @@ func (c *change) conduct(ctx context.Context, args []string, do func(context.Con
 
 // prepare reads the command line, says all that is wrong with it, and connects.
 func (c *change) prepare(ctx context.Context, args []string, do func(context.Context, *ddl.Alter, *server) (migration.Result, error)) (migration.Result, error) {
+	cfg, notes, configErr := c.connection.config() // first: option files may say what the other flags didn't
 	alter, targetErr := c.target.parse(args)
-	options, notes, optionsErr := c.connection.config()
-	problems := append(c.checks.problems, targetErr, optionsErr, c.output.check())
+	if targetErr != nil && c.app.password.detached(args) {
+		targetErr = errDetached
+	}
+	problems := append(c.checks.problems, targetErr, configErr, c.output.check())
 	if err := usageOf("midstream help run", problems...); err != nil {
 		return migration.Result{}, err
 	}
 	for _, note := range notes {
 		c.output.note(note)
 	}
-	server, err := c.connection.open(ctx, options, c.output.note)
+	server, err := c.connection.open(ctx, cfg)
 	if err != nil {
 		return migration.Result{}, err
 	}
@@ -83,20 +86,26 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.Plan, error) {
 	table, err := schema.Load(ctx, s.pool.DB(), alter.Table)
 	if errors.Is(err, schema.ErrNotFound) {
-		return nil, unwritten(err, "check the name, and what the account may see: SHOW GRANTS")
+		return nil, unwritten(ctx, err, checkName)
 	}
 	if err != nil {
-		return nil, unwritten(err, "")
+		return nil, unwritten(ctx, err, "")
 	}
 	facts, err := plan.Gather(ctx, s.pool.DB(), table.Name)
 	if err != nil {
-		return nil, unwritten(fmt.Errorf("look at %s: %w", s.address, err), "")
+		return nil, unwritten(ctx, fmt.Errorf("look at %s: %w", s.address, err), "")
 	}
 	return plan.Make(facts, table, alter, c.options)
 }
 
+// checkName is what to do about a table that isn't there.
+const checkName = "check the name, and what the account may see: SHOW GRANTS"
+
 // unwritten is an error from before anything was written.
-func unwritten(err error, next string) error {
+func unwritten(ctx context.Context, err error, next string) error {
+	if interruptedBy(ctx, err) {
+		return errInterrupted
+	}
 	return &coded{code: exitCode(err, false), err: err, left: "nothing was written", next: next}
 }
 
@@ -108,7 +117,7 @@ func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	}
 	screen := c.output.display(p.Source.Name.String())
 	relay := newRelay(screen)
-	defer c.app.onInterrupt(p, relay, screen)()
+	defer c.onInterrupt(p, relay, screen)()
 
 	result, err := migration.New(s.pool, s.binlog, p, c.config, relay.listen).Run(ctx)
 	relay.close()
@@ -118,7 +127,7 @@ func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	switch {
 	case c.output.json:
 	case c.output.quiet:
-		fmt.Fprintf(c.app.Stdout, "%s has its new schema, after %s.\n", p.Source.Name, span(result.Elapsed))
+		fmt.Fprintf(c.app.Stdout, "%s has its new schema, after %s; the old table %s.\n", p.Source.Name, span(result.Elapsed), oldText(result))
 	default:
 		c.output.text("%s", summary(p, result, processUsage()))
 	}

@@ -19,9 +19,9 @@ type output struct {
 }
 
 func (o *output) register(f *checks) {
-	f.flags.BoolVar(&o.json, "json", false, "one JSON object a line (docs/events.md), the result last")
-	f.flags.BoolVarP(&o.quiet, "quiet", "q", false, "only what may need somebody, and the result")
-	f.flags.BoolVar(&o.noColor, "no-color", false, "no colors on a terminal; NO_COLOR does the same")
+	f.boolean(&o.json, "", "json", "one JSON object a line (docs/events.md), the result last; not with --quiet")
+	f.boolean(&o.quiet, "q", "quiet", "only what may need somebody, and the result; not with --json")
+	f.boolean(&o.noColor, "", "no-color", "no colors on a terminal; NO_COLOR does the same")
 }
 
 // check says what is wrong with the flags.

@@ -96,11 +96,11 @@ func summary(p *plan.Plan, r migration.Result, used usageOfProcess) string {
 	if used.peakRSS > 0 {
 		line("client", "%s of memory at most, %s of CPU", size(used.peakRSS), span(used.cpu))
 	}
+	remove := ""
 	if r.Old != "" {
-		line("old table", "stays as %s; remove it with: midstream cleanup --old %s", r.Old, p.Source.Name)
-	} else {
-		line("old table", "was dropped")
+		remove = "; remove it with: midstream cleanup --old " + p.Source.Name.String()
 	}
+	line("old table", "%s%s", oldText(r), remove)
 	return b.String()
 }
 
@@ -109,6 +109,14 @@ func repairedText(rows int) string {
 		return ""
 	}
 	return fmt.Sprintf("; %s differed and %s synced anew", plural(rows, "row"), was(rows))
+}
+
+// oldText says what became of the old table.
+func oldText(r migration.Result) string {
+	if r.Old == "" {
+		return "was dropped"
+	}
+	return "stays as " + r.Old
 }
 
 func indexTime(d time.Duration) string {

@@ -20,8 +20,10 @@ func (a *app) runCommand() *cobra.Command {
 			"files (/etc/my.cnf, /etc/mysql/my.cnf, ~/.my.cnf), then MYSQL_PWD, MYSQL_HOST, MYSQL_TCP_PORT and\n" +
 			"MYSQL_UNIX_PORT. As with mysql, no host and localhost mean the socket, even if a port is given;\n" +
 			"where there is no socket, TCP.\n\n" +
-			"Ctrl-C aborts: the table stays as it was and what the run created is removed. A second one leaves at\n" +
-			"once (midstream help exit-codes).",
+			"The group [midstream] may have every other flag too, by its name (drop-old, lock-wait=1s); the command\n" +
+			"line counts more. A name that no verb knows is an error, unless it begins with loose-.\n\n" +
+			"Ctrl-C aborts, and so do SIGTERM and SIGHUP: the table stays as it was and what the run created is\n" +
+			"removed. A second one leaves at once (midstream help exit-codes).",
 		Example: `  midstream run "ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40), ADD INDEX (note)"
   midstream run --host=db1 --user=admin -p --database=shop --table=orders --alter="ADD COLUMN note VARCHAR(40)"`,
 		Args: cobra.ArbitraryArgs,
@@ -48,13 +50,13 @@ func (c *change) registerTuning() {
 	f.enum("old-snapshots", snapshots, []string{string(migration.SnapshotsWait), string(migration.SnapshotsIgnore)},
 		"what to do about transactions that began before the rows were copied\nand would see a part of them after the swap",
 		func(word string) { cfg.OldSnapshots = migration.OldSnapshots(word) })
-	f.flags.BoolVar(&cfg.NoVerify, "no-verify", false, "don't compare the tables before the swap: rows that are wrong in the new one would be\nseen by the application")
-	f.flags.BoolVar(&cfg.Repair, "repair", false, "sync rows that differ anew, and compare them again, instead of failing")
-	f.flags.BoolVar(&cfg.DropOld, "drop-old", false, "drop the old table after the swap")
+	f.boolean(&cfg.NoVerify, "", "no-verify", "don't compare the tables before the swap: rows that are wrong in the new one would be\nseen by the application")
+	f.boolean(&cfg.Repair, "", "repair", "sync rows that differ anew, and compare them again, instead of failing")
+	f.boolean(&cfg.DropOld, "", "drop-old", "drop the old table after the swap")
 
-	f.flags.BoolVar(&cfg.FullSpeed, "full-speed", false, "copy rows with all workers, however busy the server is")
-	f.flags.BoolVar(&cfg.ApplyAhead, "no-frontier-rule", false, "measuring: apply changes ahead of the row copy too")
-	f.flags.BoolVar(&cfg.KeepRepeats, "no-merge", false, "measuring: apply every change of a key by itself")
+	f.boolean(&cfg.FullSpeed, "", "full-speed", "copy rows with all workers, however busy the server is")
+	f.boolean(&cfg.ApplyAhead, "", "no-frontier-rule", "measuring: apply changes ahead of the row copy too")
+	f.boolean(&cfg.KeepRepeats, "", "no-merge", "measuring: apply every change of a key by itself")
 	for _, name := range []string{"no-frontier-rule", "no-merge"} {
 		_ = f.flags.MarkHidden(name) // it is there: it has just been added
 	}

@@ -46,12 +46,24 @@ func TestRunInWordsOfFlags(t *testing.T) {
 	if lines := strings.Count(stdout, "\n"); lines != 1 {
 		t.Errorf("--quiet said:\n%s", stdout)
 	}
+	contains(t, stdout, "the old table was dropped")
 	if got := query(columns); got != "id,a,bb" {
 		t.Errorf("columns %s", got)
 	}
 	if got := query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "1" {
 		t.Errorf("%s tables are left", got)
 	}
+}
+
+// TestQuietTellsOfTheOldTable: it takes as much room as the new one.
+func TestQuietTellsOfTheOldTable(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, _ := table(t, i, 10)
+	code, stdout, stderr := midstream(t, append([]string{"run", "-q", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
+	if code != exitDone || strings.Count(stdout, "\n") != 1 {
+		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	contains(t, stdout, "the old table stays as "+name+"_old")
 }
 
 // TestRunTellsJSON: every line is an object with event and at, the last is the result,

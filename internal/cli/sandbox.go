@@ -54,7 +54,7 @@ func (s *sandboxRun) registerFlags() {
 	registerVersion(f, &s.version)
 	f.integer(&s.options.Port, "", "port", 0, 1, 65535, "port on 127.0.0.1 (a free one)")
 	f.flags.StringVar(&s.options.Dir, "dir", "", "folder that stays (one that is removed in the end)")
-	f.flags.BoolVar(&s.options.Durable, "durable", false, "every commit reaches the disk")
+	f.boolean(&s.options.Durable, "", "durable", "every commit reaches the disk")
 	f.settings(&s.options.Settings, "set", "a server variable; may be repeated")
 }
 

@@ -1,18 +1,37 @@
 package cli
 
 import (
+	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"midstream/internal/dbconn"
+	"midstream/internal/ddl"
 )
 
 // given is a password as the command line has it.
 type given struct {
 	password *dbconn.Secret
 	ask      bool // -p or --password alone
+	// follower is the argument right after such a one, if it is no flag. It may be meant as
+	// the password.
+	follower string
+}
+
+// errDetached says that a password was set apart from its flag.
+var errDetached = errors.New("a password is attached to its flag (-pSECRET, --password=SECRET), or asked for (-p alone); " +
+	"what stands after -p and a space is another argument")
+
+// detached says that an argument too many seems to be meant as the password.
+func (g given) detached(args []string) bool {
+	if g.follower == "" || !slices.Contains(args, g.follower) {
+		return false
+	}
+	_, err := ddl.Parse(g.follower)
+	return err != nil && !strings.EqualFold(strings.Fields(g.follower + " .")[0], "ALTER")
 }
 
 // takePassword takes --password=X, -pX, --password and -p out of the arguments, so that
@@ -34,6 +53,9 @@ func takePassword(args []string, root *cobra.Command, wipe func(arg string, from
 			return append(rest, args[i:]...), g
 		case arg == "--password", arg == "-p":
 			g = given{ask: true}
+			if i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+				g.follower = args[i+1]
+			}
 		case strings.HasPrefix(arg, "--password="):
 			take(arg, len("--password="))
 		case strings.HasPrefix(arg, "-p"):
@@ -52,22 +74,22 @@ func takePassword(args []string, root *cobra.Command, wipe func(arg string, from
 // valueFlags are the flags, as they are typed, whose value may be the next argument.
 func valueFlags(root *cobra.Command) map[string]bool {
 	flags := map[string]bool{}
-	note := func(f *pflag.Flag) {
+	eachFlag(root, func(f *pflag.Flag) {
 		if f.NoOptDefVal == "" {
 			flags["--"+f.Name] = true
 			if f.Shorthand != "" {
 				flags["-"+f.Shorthand] = true
 			}
 		}
-	}
-	var walk func(c *cobra.Command)
-	walk = func(c *cobra.Command) {
-		c.Flags().VisitAll(note)
-		c.PersistentFlags().VisitAll(note)
-		for _, sub := range c.Commands() {
-			walk(sub)
-		}
-	}
-	walk(root)
+	})
 	return flags
+}
+
+// eachFlag visits the flags of a command and of all below it.
+func eachFlag(c *cobra.Command, visit func(*pflag.Flag)) {
+	c.Flags().VisitAll(visit)
+	c.PersistentFlags().VisitAll(visit)
+	for _, sub := range c.Commands() {
+		eachFlag(sub, visit)
+	}
 }

@@ -57,6 +57,7 @@ func (t *target) parseFlags() (*ddl.Alter, error) {
 	if t.table == "" {
 		problems = append(problems, errors.New("--alter needs --table"))
 	}
+	problems = append(problems, onlyClauses(t.alter))
 	name, err := tableName(t.database, t.table)
 	if t.table != "" {
 		problems = append(problems, err)
@@ -65,6 +66,15 @@ func (t *target) parseFlags() (*ddl.Alter, error) {
 		return nil, err
 	}
 	return ddl.ParseClauses(name, t.alter)
+}
+
+// onlyClauses says that --alter has a whole statement.
+func onlyClauses(alter string) error {
+	words := strings.Fields(alter)
+	if len(words) > 1 && strings.EqualFold(words[0], "ALTER") && strings.EqualFold(words[1], "TABLE") {
+		return errors.New("--alter is what follows ALTER TABLE name: leave these words out")
+	}
+	return nil
 }
 
 // tableName reads database.table; backticks are allowed. database may say the first

@@ -30,10 +30,15 @@ type checked struct {
 func (c *checked) String() string { return c.text }
 func (c *checked) Type() string   { return c.kind }
 
+// take reads a value.
+func (c *checked) take(text string) error {
+	c.text = text
+	return c.parse(text)
+}
+
 // Set never fails: its problem is one of many.
 func (c *checked) Set(text string) error {
-	c.text = text
-	if err := c.parse(text); err != nil {
+	if err := c.take(text); err != nil {
 		c.to.problems = append(c.to.problems, fmt.Errorf("--%s %s: %w", c.name, text, err))
 	}
 	return nil
@@ -41,6 +46,22 @@ func (c *checked) Set(text string) error {
 
 func (c *checks) add(short, name, kind, dflt, use string, parse func(string) error) {
 	c.flags.VarP(&checked{name: name, kind: kind, text: dflt, parse: parse, to: c}, name, short, use)
+}
+
+// boolean is a flag that is true where it has no value.
+func (c *checks) boolean(to *bool, short, name, use string) {
+	c.add(short, name, "bool", "false", use, func(text string) error {
+		switch strings.ToLower(text) {
+		case "true", "on", "1":
+			*to = true
+		case "false", "off", "0":
+			*to = false
+		default:
+			return errors.New("it is true or false")
+		}
+		return nil
+	})
+	c.flags.Lookup(name).NoOptDefVal = "true"
 }
 
 // duration is a flag with its unit in the value.

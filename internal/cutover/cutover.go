@@ -47,8 +47,11 @@ type Tables struct {
 // Budget bounds the parts of an attempt.
 type Budget struct {
 	Wait time.Duration // for the lock
-	Work time.Duration // under the lock, up to the RENAME
+	Work time.Duration // under the lock; the RENAME gets leastRename in any case
 }
+
+// leastRename is the time that a RENAME gets, however much of the budget is used up.
+const leastRename = 50 * time.Millisecond
 
 // Drain is the engine's part of the work under the lock.
 type Drain interface {
@@ -59,9 +62,10 @@ type Drain interface {
 	// their number and the number of those left. REQUIRES: the source is locked, so
 	// that all of them are visible.
 	Empty(ctx context.Context, session *dbconn.Session) (drained, left int, err error)
-	// Sealed is called when nothing is left, before the RENAME: what the binlog says
-	// from now on is not the engine's concern.
-	Sealed()
+	// Hold is called when nothing is left, before the RENAME, which the binlog will show.
+	Hold()
+	// Release is called when the RENAME has come to nothing.
+	Release()
 }
 
 // Swap is what a successful attempt tells.
@@ -213,19 +217,31 @@ func (a *attempt) renameStatement() string {
 		a.tables.Shadow.Quoted(), a.tables.Source.Quoted())
 }
 
+// rename swaps, or gives everything back. A RENAME may have to wait, although its tables
+// are locked: LOCK INSTANCE FOR BACKUP keeps every DDL waiting, and does not hinder LOCK
+// TABLES.
 func (a *attempt) rename(ctx context.Context) error {
-	a.drain.Sealed()
-	if !a.tables.RenameUnderLock {
-		return a.renameFromTwo(ctx)
-	}
-	if _, err := a.holder.Exec(ctx, a.renameStatement()); err != nil {
-		if dbconn.ConnectionLost(err) {
-			return a.look(ctx, err, a.holder.ID())
+	a.drain.Hold()
+	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), leastRename), ErrOverrun)
+	defer cancel()
+	var err error
+	if a.tables.RenameUnderLock {
+		_, err = a.holder.Exec(bounded, a.renameStatement())
+		if err != nil && dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) {
+			err = a.look(ctx, err, a.holder)
 		}
-		a.release()
-		return fmt.Errorf("swap %s: %w", a.tables.Source, err)
+	} else {
+		err = a.renameFromTwo(ctx, bounded)
 	}
-	// The swap is done; an UNLOCK that is lost with its connection unlocks as well.
-	a.holder.Exec(ctx, "UNLOCK TABLES")
-	return nil
+	switch {
+	case err == nil:
+		// The swap is done; an UNLOCK that is lost with its connection unlocks as well.
+		a.holder.Exec(ctx, "UNLOCK TABLES")
+		return nil
+	case errors.Is(err, ErrUnknown):
+	default:
+		a.drain.Release()
+		a.release()
+	}
+	return fmt.Errorf("swap %s: %w", a.tables.Source, err)
 }

@@ -2,10 +2,12 @@ package cutover
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
 
+	"midstream/internal/dbconn"
 	"midstream/internal/schema"
 )
 
@@ -42,94 +44,92 @@ func (a *attempt) dropSentinel() {
 var errWithdrawn = errors.New("rename withdrawn")
 
 // renameFromTwo lets B's RENAME queue behind A's lock, and then through. No request of
-// the application can come between: B is the first in the source's queue.
-func (a *attempt) renameFromTwo(ctx context.Context) error {
-	ctx, withdraw := context.WithCancelCause(ctx)
+// the application can come between: B is the first in the source's queue. Up to then it is
+// bounded.
+func (a *attempt) renameFromTwo(ctx, bounded context.Context) error {
+	running, withdraw := context.WithCancelCause(ctx)
 	defer withdraw(nil)
-	renamed := make(chan error, 1)
+	renamed := &answer{came: make(chan struct{})}
 	go func() {
-		_, err := a.renamer.Exec(ctx, a.renameStatement())
-		renamed <- err
+		defer close(renamed.came)
+		_, renamed.err = a.renamer.Exec(running, a.renameStatement())
 	}()
-	err := a.waitQueued(ctx, renamed)
+	err := a.waitQueued(bounded, renamed)
 	if err == nil {
-		_, err = a.holder.Exec(ctx, "DROP TABLE "+a.tables.Old.Quoted())
+		_, err = a.holder.Exec(bounded, "DROP TABLE "+a.tables.Old.Quoted())
 	}
 	if err != nil {
 		withdraw(errWithdrawn)
-		<-renamed
-		a.release()
-		return fmt.Errorf("swap %s: %w", a.tables.Source, err)
+		if <-renamed.came; renamed.err == nil {
+			return nil // A's connection was lost, and its locks with it
+		}
+		return a.look(ctx, err, a.renamer)
 	}
 	if _, err := a.holder.Exec(ctx, "UNLOCK TABLES"); err != nil {
 		a.holder.Close()
 	}
-	if err := <-renamed; err != nil {
-		return a.look(context.WithoutCancel(ctx), err, a.renamer.ID())
+	if <-renamed.came; renamed.err != nil {
+		return a.look(ctx, renamed.err, a.renamer)
 	}
 	return nil
 }
 
+// answer is what became of B's RENAME. It may be read as often as needed once it came.
+type answer struct {
+	came chan struct{} // closed
+	err  error
+}
+
 // waitQueued waits until B's RENAME is seen to wait for a metadata lock.
-func (a *attempt) waitQueued(ctx context.Context, renamed <-chan error) error {
-	deadline := time.NewTimer(a.budget.Work)
-	defer deadline.Stop()
+func (a *attempt) waitQueued(ctx context.Context, renamed *answer) error {
 	for {
 		var state string
 		err := a.pool.DB().QueryRowContext(ctx,
 			"SELECT COALESCE(processlist_state, '') FROM performance_schema.threads WHERE processlist_id = ?",
 			a.renamer.ID()).Scan(&state)
-		if err != nil {
+		if err != nil && ctx.Err() == nil && !errors.Is(err, sql.ErrNoRows) { // gone: its answer comes
 			return fmt.Errorf("look whether RENAME waits: %w", err)
 		}
 		if state == "Waiting for table metadata lock" {
 			return nil
 		}
 		select {
-		case err := <-renamed:
-			return fmt.Errorf("RENAME did not wait: %w", errors.Join(err, errWithdrawn))
-		case <-deadline.C:
-			return fmt.Errorf("RENAME was not seen to wait: %w", ErrOverrun)
+		case <-renamed.came:
+			return fmt.Errorf("RENAME did not wait: %w", errors.Join(renamed.err, errWithdrawn))
+		case <-ctx.Done():
+			return fmt.Errorf("RENAME was not seen to wait: %w", context.Cause(ctx))
 		case <-time.After(time.Millisecond):
 		}
 	}
 }
 
-// look resolves a RENAME whose answer was lost: once its session is gone from the
-// server, the tables tell what happened.
-func (a *attempt) look(ctx context.Context, cause error, session uint64) error {
+// look resolves a RENAME whose answer was lost: once its session is gone from the server,
+// the tables tell what happened. It returns the cause if nothing has.
+func (a *attempt) look(ctx context.Context, cause error, session *dbconn.Session) error {
+	session.Close()
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
-		swapped, err := a.swapped(ctx, session)
+		swapped, err := a.swapped(ctx, session.ID())
 		switch {
 		case err == nil && swapped:
 			return nil
 		case err == nil:
-			a.dropSentinel()
-			return fmt.Errorf("swap %s: %w", a.tables.Source, cause)
+			return cause
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("swap %s: %w: %w (looking: %w)", a.tables.Source, ErrUnknown, cause, err)
+			return fmt.Errorf("%w: %w (looking: %w)", ErrUnknown, cause, err)
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }
 
-var errStillThere = errors.New("the session of the swap is still there")
-
 func (a *attempt) swapped(ctx context.Context, session uint64) (bool, error) {
-	db := a.pool.DB()
-	var sessions int
-	err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM performance_schema.threads"+
-		" WHERE processlist_id = ? AND processlist_command <> 'Sleep'", session).Scan(&sessions)
-	if err != nil {
+	if err := a.pool.End(ctx, session); err != nil {
 		return false, err
 	}
-	if sessions > 0 {
-		return false, errStillThere
-	}
+	db := a.pool.DB()
 	_, shadowErr := schema.Load(ctx, db, a.tables.Shadow)
 	old, oldErr := schema.Load(ctx, db, a.tables.Old)
 	shadowThere, oldThere := shadowErr == nil, oldErr == nil && !schema.MarkedFor(old.Comment, a.tables.Source)

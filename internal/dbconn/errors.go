@@ -17,13 +17,17 @@ const (
 	errDBAccessDenied    = 1044
 	errTableAccessDenied = 1142
 	errServerShutdown    = 1053
+	errNoSuchThread      = 1094
 	errNoSuchTable       = 1146
 	errLockWaitTimeout   = 1205
 	errDeadlock          = 1213
 	errQueryInterrupted  = 1317
 	errLockNowait        = 3572
+	errCheckViolated     = 3819
 	errConnectionKilled  = 3169
 	errClientInteraction = 4031
+
+	errCheckViolatedMariaDB = 4025
 )
 
 // Number returns the server's number of an error, or 0 if it isn't the server's.
@@ -86,6 +90,17 @@ func Unconvertible(err error) bool {
 		return true
 	}
 	return false
+}
+
+// ValueRefused says that a value, not the statement, was refused: it does not fit, is NULL
+// where it must not be, or violates a CHECK. A duplicate is another matter.
+func ValueRefused(err error) bool {
+	var e *mysql.MySQLError
+	if !errors.As(err, &e) || Duplicate(err) {
+		return false
+	}
+	class := string(e.SQLState[:2]) // 22: data exception, 23: constraint violation
+	return class == "22" || class == "23" || Unconvertible(err) || e.Number == errCheckViolated || e.Number == errCheckViolatedMariaDB
 }
 
 // SyntaxError says that the server does not know the statement.

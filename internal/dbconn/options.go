@@ -101,6 +101,7 @@ func (o Options) Config() (cfg Config, notes []string, err error) {
 	if o.Port < 0 || o.Port > 65535 {
 		problems = append(problems, fmt.Errorf("port %d: it is 1 to 65535", o.Port))
 	}
+	problems = append(problems, checkHost(o.Host))
 	cfg.Network, cfg.Address, notes = o.endpoint(defaultSockets)
 	if cfg.Address == "" {
 		problems = append(problems, errors.New("protocol is socket, but no socket is named and none is where servers put theirs"))
@@ -108,6 +109,20 @@ func (o Options) Config() (cfg Config, notes []string, err error) {
 	cfg.TLS, cfg.TLSFallback, err = o.tls(cfg.Network)
 	problems = append(problems, err)
 	return cfg, notes, errors.Join(problems...)
+}
+
+// checkHost says what is wrong with a host, as far as its spelling tells.
+func checkHost(host string) error {
+	if name, port, err := net.SplitHostPort(host); err == nil {
+		return fmt.Errorf("host %s: its port is said apart: -h %s -P %s", host, name, port)
+	}
+	switch {
+	case strings.HasPrefix(host, "["):
+		return fmt.Errorf("host %s: an address is written without brackets", host)
+	case strings.HasPrefix(host, "-"):
+		return fmt.Errorf("host %s: it looks like a flag, and stands where -h has the host", host)
+	}
+	return nil
 }
 
 // endpoint follows the rule of MySQL's client programs: no host and "localhost" mean

@@ -17,20 +17,41 @@ type OptionFiles struct {
 	Home  string // the user's folder; "" for none
 }
 
+// Filed is what option files say.
+type Filed struct {
+	Options  Options
+	Settings []Setting // in the order of the files and lines
+	Notes    []string  // of files that are not heeded
+}
+
+// Setting is a line of the group [midstream] that is not about the connection.
+type Setting struct {
+	Name  string // with dashes
+	Value string
+	Said  bool   // there is a value, be it an empty one
+	Loose bool   // written loose-name: it may be unknown
+	Place string // the file and the line, for messages
+}
+
+// ownGroup is the group whose options are all ours.
+const ownGroup = "midstream"
+
 // optionGroups are the groups that are read. Later lines win, whatever their group.
-var optionGroups = []string{"client", "midstream"}
+var optionGroups = []string{"client", ownGroup}
 
 // Read reads the option files as MySQL's client programs do: /etc/my.cnf,
-// /etc/mysql/my.cnf, Extra, ~/.my.cnf, or Only alone. A file that is not there is
-// passed over, unless it was asked for. notes tell of files and options that are not
-// heeded.
+// /etc/mysql/my.cnf, Extra, ~/.my.cnf, or Only alone. A file that is not there, or that
+// everybody may write to, is passed over, unless it was asked for: then it is an error.
+//
+// The group [client] is shared with other programs, so that options which we don't know
+// are theirs. Those of [midstream] are returned.
 //
 // ~/.mylogin.cnf is not read.
-func (f OptionFiles) Read() (o Options, notes []string, err error) {
+func (f OptionFiles) Read() (Filed, error) {
 	r := optionReader{}
 	if f.Only != "" {
 		err := r.file(f.Only, true, 0)
-		return r.options, r.notes, err
+		return r.filed, err
 	}
 	errs := []error{r.file("/etc/my.cnf", false, 0), r.file("/etc/mysql/my.cnf", false, 0)}
 	if f.Extra != "" {
@@ -39,15 +60,14 @@ func (f OptionFiles) Read() (o Options, notes []string, err error) {
 	if f.Home != "" {
 		errs = append(errs, r.file(filepath.Join(f.Home, ".my.cnf"), false, 0))
 	}
-	return r.options, r.notes, errors.Join(errs...)
+	return r.filed, errors.Join(errs...)
 }
 
 // optionReader reads option files one after the other. Its rules of quotes, comments
 // and escapes are those of mysys/my_default.cc; TestOptionFile has what the client of
 // MySQL 9.7.4 made of the same lines.
 type optionReader struct {
-	options Options
-	notes   []string
+	filed Filed
 }
 
 // deepest is how deep files may include others; more is taken for a circle.
@@ -62,7 +82,10 @@ func (r *optionReader) file(path string, required bool, depth int) error {
 		return fmt.Errorf("option file: %w", err)
 	}
 	if info.Mode().IsRegular() && info.Mode().Perm()&0o002 != 0 {
-		r.notes = append(r.notes, fmt.Sprintf("option file %s is not read: everybody may write to it", path))
+		if required {
+			return fmt.Errorf("option file %s: everybody may write to it; chmod o-w it", path)
+		}
+		r.filed.Notes = append(r.filed.Notes, fmt.Sprintf("option file %s is not read: everybody may write to it", path))
 		return nil
 	}
 	text, err := os.ReadFile(path)
@@ -80,6 +103,7 @@ func (r *optionReader) lines(path, text string, depth int) error {
 	group := ""
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
+		place := fmt.Sprintf("option file %s, line %d", path, i+1)
 		var err error
 		switch {
 		case line == "" || line[0] == '#' || line[0] == ';':
@@ -95,10 +119,10 @@ func (r *optionReader) lines(path, text string, depth int) error {
 		case group == "":
 			err = errors.New("an option stands before the first group")
 		case slices.Contains(optionGroups, group):
-			err = r.option(line)
+			err = r.option(line, group, place)
 		}
 		if err != nil {
-			return fmt.Errorf("option file %s, line %d: %w", path, i+1, err)
+			return fmt.Errorf("%s: %w", place, err)
 		}
 	}
 	return nil
@@ -125,11 +149,29 @@ func (r *optionReader) include(line string, depth int) error {
 	return nil
 }
 
-// option takes one line of a group.
-func (r *optionReader) option(line string) error {
-	name, value, has := strings.Cut(uncomment(line), "=")
-	name = strings.ReplaceAll(strings.TrimRight(name, " \t"), "_", "-")
-	return r.set(strings.TrimPrefix(name, "loose-"), unquote(strings.TrimSpace(value)), has)
+// option takes one line of a group. The client programs of MySQL 9.7.4 fail on a name with a
+// space in it, all but mysql itself, which passes over everything unknown.
+func (r *optionReader) option(line, group, place string) error {
+	name, value, said := strings.Cut(uncomment(line), "=")
+	name, loose := strings.CutPrefix(strings.ReplaceAll(strings.TrimRight(name, " \t"), "_", "-"), "loose-")
+	value = unquote(strings.TrimSpace(value))
+	word, _, spaced := strings.Cut(strings.ReplaceAll(name, "\t", " "), " ")
+	switch {
+	case spaced && loose:
+		return nil
+	case spaced: // what follows may be a password: it is not repeated
+		return fmt.Errorf("unknown option %q: a value stands after =", word+" ...")
+	case name == "":
+		return errors.New("an option has no name")
+	}
+	known, err := r.set(name, value, said)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if !known && group == ownGroup {
+		r.filed.Settings = append(r.filed.Settings, Setting{Name: name, Value: value, Said: said, Loose: loose, Place: place})
+	}
+	return nil
 }
 
 // uncomment cuts a # and what follows it, unless it stands in quotes.
@@ -176,10 +218,19 @@ func unquote(value string) string {
 	return b.String()
 }
 
-// set takes one option. Options that other programs want are passed over; those that
-// would make the connection safer than we can are an error.
-func (r *optionReader) set(name, value string, has bool) (err error) {
-	o := &r.options
+// needValue are the options that are nothing without a value.
+var needValue = []string{"host", "port", "socket", "protocol", "user", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key"}
+
+// ErrNoValue says that an option was named without the value that it needs.
+var ErrNoValue = errors.New("it needs a value, after =")
+
+// set takes one option, and says whether it is about the connection. Those that would make
+// the connection safer than we can are an error.
+func (r *optionReader) set(name, value string, said bool) (known bool, err error) {
+	if !said && slices.Contains(needValue, name) {
+		return true, ErrNoValue
+	}
+	o := &r.filed.Options
 	switch name {
 	case "host":
 		o.Host = value
@@ -194,7 +245,7 @@ func (r *optionReader) set(name, value string, has bool) (err error) {
 	case "password":
 		secret := Secret(value)
 		o.Password, o.AskPassword = &secret, false
-		if !has {
+		if !said {
 			o.Password, o.AskPassword = nil, true
 		}
 	case "ssl-mode":
@@ -213,11 +264,10 @@ func (r *optionReader) set(name, value string, has bool) (err error) {
 		}
 	case "ssl-capath", "ssl-crl", "ssl-crlpath":
 		err = errors.New("it is not supported; verify with ssl-ca")
+	default:
+		return false, nil
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
+	return true, err
 }
 
 func parseProtocol(text string) (string, error) {

@@ -34,6 +34,7 @@ var fileLines = []struct{ line, user string }{
 	{`; user=comment`, ``},
 	{`default-character-set=utf8mb4`, ``},
 	{`no-auto-rehash`, ``},
+	{`loose-user spaced`, ``},
 }
 
 func TestOptionFile(t *testing.T) {
@@ -42,8 +43,8 @@ func TestOptionFile(t *testing.T) {
 		if err := r.lines("test", "[client]\n"+c.line+"\n", 0); err != nil {
 			t.Errorf("%q: %v", c.line, err)
 		}
-		if r.options.User != c.user {
-			t.Errorf("%q: user %q instead of %q", c.line, r.options.User, c.user)
+		if r.filed.Options.User != c.user {
+			t.Errorf("%q: user %q instead of %q", c.line, r.filed.Options.User, c.user)
 		}
 	}
 }
@@ -79,8 +80,8 @@ user=late
 	password := Secret("p#1")
 	want := Options{Host: "db1", Port: 3307, Socket: "/s", Protocol: "tcp", User: "late", Password: &password,
 		SSLMode: SSLVerifyCA, SSLCA: "/ca", SSLCert: "/cert", SSLKey: "/key"}
-	if !reflect.DeepEqual(r.options, want) {
-		t.Errorf("%+v instead of %+v", r.options, want)
+	if !reflect.DeepEqual(r.filed.Options, want) {
+		t.Errorf("%+v instead of %+v", r.filed.Options, want)
 	}
 }
 
@@ -93,6 +94,12 @@ func TestOptionFileErrorsNameThePlace(t *testing.T) {
 		"[client]\nssl-crl=/x":           "line 2: ssl-crl: it is not supported",
 		"[client]\nprotocol=PIPE":        "line 2: protocol:",
 		"[client]\npassword=x\nport=\n":  "line 3: port:",
+		"[client]\nport 23306\n":         `line 2: unknown option "port ..."`,
+		"[midstream]\nuser\t= x\nu v=x":  `line 3: unknown option "u ..."`,
+		"[client]\n=x":                   "line 2: an option has no name",
+		"[client]\nhost\n":               "line 2: host: it needs a value",
+		"[client]\nloose-port 23306\n":   "",
+		"[mysql]\nport 23306\n":          "",
 		"[client]\n!include /dev/null\n": "",
 		"[client]\n!whatever\n":          "",
 		"[client]\n!include /not/there":  "",
@@ -132,25 +139,29 @@ func TestOptionFilesIncludeEachOther(t *testing.T) {
 	if err := os.WriteFile(main, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o, _, err := OptionFiles{Only: main}.Read()
-	if err != nil || o.User != "b" || o.Host != "h" || o.Port != 1 || o.Socket != "/after" {
+	filed, err := OptionFiles{Only: main}.Read()
+	if o := filed.Options; err != nil || o.User != "b" || o.Host != "h" || o.Port != 1 || o.Socket != "/after" {
 		t.Errorf("%+v, %v", o, err)
 	}
 	circle := filepath.Join(dir, "circle.cnf")
 	if err := os.WriteFile(circle, []byte("!include "+circle+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := (OptionFiles{Only: circle}).Read(); err == nil {
+	if _, err := (OptionFiles{Only: circle}).Read(); err == nil {
 		t.Error("a circle was followed to its end")
 	}
 }
 
 func TestWhichOptionFilesAreRead(t *testing.T) {
 	dir := folder(t, map[string]string{
-		"home/.my.cnf": "[client]\nuser=home\n", "extra.cnf": "[client]\nuser=extra\nhost=extra\n", "open.cnf": "[client]\nuser=open\n",
+		"home/.my.cnf": "[client]\nuser=home\n", "extra.cnf": "[client]\nuser=extra\nhost=extra\n", "open/.my.cnf": "[client]\nuser=open\n",
 	})
-	home, extra, open := filepath.Join(dir, "home"), filepath.Join(dir, "extra.cnf"), filepath.Join(dir, "open.cnf")
-	if err := os.Chmod(open, 0o666); err != nil {
+	home, extra, open := filepath.Join(dir, "home"), filepath.Join(dir, "extra.cnf"), filepath.Join(dir, "open")
+	if err := os.Chmod(filepath.Join(open, ".my.cnf"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	including := filepath.Join(dir, "including.cnf")
+	if err := os.WriteFile(including, []byte("[client]\nuser=in\n!include "+open+"/.my.cnf\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -163,14 +174,47 @@ func TestWhichOptionFilesAreRead(t *testing.T) {
 		{OptionFiles{Home: home, Extra: extra}, "home", "extra", 0, false},
 		{OptionFiles{Home: home, Only: extra}, "extra", "extra", 0, false},
 		{OptionFiles{Home: home, Only: os.DevNull}, "", "", 0, false},
-		{OptionFiles{Only: open}, "", "", 1, false},
+		{OptionFiles{Home: open}, "", "", 1, false},
+		{OptionFiles{Only: filepath.Join(open, ".my.cnf")}, "", "", 0, true},
+		{OptionFiles{Extra: filepath.Join(open, ".my.cnf")}, "", "", 0, true},
+		{OptionFiles{Only: including}, "in", "", 1, false},
+		{OptionFiles{Only: dir}, "", "", 0, true},
 		{OptionFiles{Only: filepath.Join(dir, "missing")}, "", "", 0, true},
 		{OptionFiles{Extra: filepath.Join(dir, "missing")}, "", "", 0, true},
 		{OptionFiles{Home: filepath.Join(dir, "missing")}, "", "", 0, false},
 	} {
-		o, notes, err := c.files.Read()
-		if o.User != c.user || o.Host != c.host || len(notes) != c.notes || (err != nil) != c.fails {
+		filed, err := c.files.Read()
+		if o, notes := filed.Options, filed.Notes; o.User != c.user || o.Host != c.host || len(notes) != c.notes || (err != nil) != c.fails {
 			t.Errorf("%+v: user %q, host %q, notes %q, %v", c.files, o.User, o.Host, notes, err)
+		}
+	}
+}
+
+// TestSettings: options of [midstream] that are not about the connection are returned, and
+// those of [client] are other programs'.
+func TestSettings(t *testing.T) {
+	r := optionReader{}
+	text := "[client]\ndrop-old\nquick\n[midstream]\ndrop-old\nuser=u\nlock_wait = '1s' # short\nloose-new=\n[mysql]\nquick\n"
+	if err := r.lines("f", text, 0); err != nil {
+		t.Fatal(err)
+	}
+	want := []Setting{
+		{Name: "drop-old", Place: "option file f, line 5"},
+		{Name: "lock-wait", Value: "1s", Said: true, Place: "option file f, line 7"},
+		{Name: "new", Said: true, Loose: true, Place: "option file f, line 8"},
+	}
+	if !reflect.DeepEqual(r.filed.Settings, want) || r.filed.Options.User != "u" {
+		t.Errorf("%+v instead of %+v", r.filed, want)
+	}
+}
+
+// TestMalformedLineTellsNoPassword: what is wrong with a line is told without its value.
+func TestMalformedLineTellsNoPassword(t *testing.T) {
+	for _, line := range []string{"password secret", "password\tsecret", "password secret=x", "pass_word my_secret"} {
+		r := optionReader{}
+		err := r.lines("f", "[client]\n"+line+"\n", 0)
+		if err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v", line, err)
 		}
 	}
 }
@@ -248,6 +292,15 @@ func TestConfigSaysEverythingAtOnce(t *testing.T) {
 	for _, want := range []string{"port 70000", "ssl-ca is missing", "ssl-cert and ssl-key"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in: %v", want, err)
+		}
+	}
+	for host, want := range map[string]string{
+		"db1:3306": "-h db1 -P 3306", "[::1]:3306": "-h ::1 -P 3306", "[::1]": "without brackets", "--port=1": "looks like a flag",
+		"db1": "", "::1": "", "fe80::1%eth0": "", "10.0.0.1": "", "": "",
+	} {
+		_, _, err := Options{Host: host}.Config()
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("host %q: %v instead of %q", host, err, want)
 		}
 	}
 	if cfg, _, err := (Options{Host: "h"}).Config(); err != nil || cfg.User == "" || cfg.Address != "h:3306" {

@@ -18,8 +18,10 @@ import (
 const ProgramName = "midstream"
 
 // OwnSessions selects the processlist_id of every connection that is marked as ours.
-const OwnSessions = "SELECT a.processlist_id FROM performance_schema.session_connect_attrs a" +
-	" WHERE a.attr_name = 'program_name' AND a.attr_value = '" + ProgramName + "'"
+const OwnSessions = sessionsOf + ProgramName + "'"
+
+const sessionsOf = "SELECT a.processlist_id FROM performance_schema.session_connect_attrs a" +
+	" WHERE a.attr_name = 'program_name' AND a.attr_value = '"
 
 // Secret is a text that must not be printed.
 type Secret string
@@ -62,10 +64,12 @@ func baseVariables() map[string]string {
 
 // Pool holds the connections of one run to one server.
 type Pool struct {
-	db *sql.DB
+	db      *sql.DB
+	program string // the mark of its connections
 
-	mu     sync.Mutex // guards killer
-	killer *sql.Conn  // opened beforehand: withdraws statements of sessions
+	mu     sync.Mutex          // guards the rest
+	killer *sql.Conn           // opened beforehand: withdraws statements of sessions
+	lost   map[uint64]struct{} // sessions whose connection broke
 }
 
 // Open connects to the server. variables are session variables, as SQL expressions,
@@ -76,7 +80,8 @@ func Open(ctx context.Context, cfg Config, variables map[string]string) (*Pool, 
 	c.TLS, c.AllowFallbackToPlaintext = cfg.TLS, cfg.TLSFallback
 	c.Timeout = 10 * time.Second
 	c.MaxAllowedPacket = 0 // ask the server
-	c.ConnectionAttributes = "program_name:" + cmp.Or(cfg.Program, ProgramName)
+	program := cmp.Or(cfg.Program, ProgramName)
+	c.ConnectionAttributes = "program_name:" + program
 	c.Logger = log.New(io.Discard, "", 0) // what goes wrong is returned
 	c.Params = baseVariables()
 	for name, value := range variables {
@@ -86,7 +91,7 @@ func Open(ctx context.Context, cfg Config, variables map[string]string) (*Pool, 
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s as %s: %w", cfg.Address, cfg.User, err)
 	}
-	p := &Pool{db: sql.OpenDB(connector)}
+	p := &Pool{db: sql.OpenDB(connector), program: program}
 	p.db.SetMaxIdleConns(8)
 	if p.killer, err = p.db.Conn(ctx); err != nil {
 		p.db.Close()

@@ -94,6 +94,9 @@ func (s *Session) bounded(ctx context.Context, run func(context.Context) error) 
 		timer.Stop()
 	})
 	err := run(statement)
+	if err != nil && Number(err) == 0 || ConnectionLost(err) {
+		s.pool.lose(s.id)
+	}
 	abandon()
 	if stop() {
 		return err

@@ -1,7 +1,6 @@
 package ddl
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -16,7 +15,9 @@ type Effect int
 const (
 	// None: neither its rows nor its structure, nor what refers to it, change.
 	None Effect = iota
-	// Writes: its rows may change, by a statement that stands in the binlog as text.
+	// Writes: rows change by a statement that stands in the binlog as text. Whose rows, the
+	// text can't tell: a view has another name than its table, and a trigger or a stored
+	// function writes to tables that the statement does not name.
 	Writes
 	// Changes: its structure, its name or its existence changes, or a trigger or a
 	// foreign key comes that refers to it.
@@ -31,16 +32,13 @@ func (e Effect) String() string {
 }
 
 // Refers tells what a statement of the binlog does to a table. Names are compared
-// without letter case. What a statement does through a view, a trigger, a stored
-// function or a cascade can't be seen; a call of a function that the binlog holds on
-// its own is Unknown.
+// without letter case. A call of a function that the binlog holds on its own is Unknown.
 func Refers(sql, defaultSchema string, t schema.Name) Effect {
 	r := referrer{sql: sql, schema: defaultSchema, table: t}
 	tokens, closed := token.Split(sql)
 	effect := r.read(tokens, closed)
 	if effect == Unknown && strings.Contains(sql, `\`) { // the session may have had NO_BACKSLASH_ESCAPES
 		tokens, closed = token.SplitNoEscapes(sql)
-		r.noEscapes = true
 		effect = r.read(tokens, closed)
 	}
 	return effect
@@ -52,8 +50,6 @@ type referrer struct {
 	tokens words
 	schema string // the default one
 	table  schema.Name
-	// noEscapes says that a backslash is read as any other character.
-	noEscapes bool
 }
 
 func (r referrer) read(tokens []token.Token, closed bool) Effect {
@@ -61,6 +57,9 @@ func (r referrer) read(tokens []token.Token, closed bool) Effect {
 		return None
 	}
 	r.tokens = tokens
+	if r.tokens.at(0, writing...) { // even if the rest can't be read
+		return Writes
+	}
 	if !closed || tokens[len(tokens)-1].Unclosed {
 		return r.unread()
 	}
@@ -72,6 +71,9 @@ var harmless = []string{"BEGIN", "START", "COMMIT", "ROLLBACK", "SAVEPOINT", "RE
 	"ANALYZE", "OPTIMIZE", "REPAIR", "CHECK", "CHECKSUM", "GRANT", "REVOKE", "INSTALL", "UNINSTALL", "SHOW", "DESCRIBE",
 	"DESC", "EXPLAIN", "LOCK", "UNLOCK", "RESET", "PURGE", "CHANGE", "STOP", "KILL", "HELP", "CACHE", "CLONE", "SHUTDOWN",
 	"RESTART", "END"}
+
+// writing are the verbs that change rows.
+var writing = []string{"INSERT", "REPLACE", "UPDATE", "DELETE", "LOAD", "WITH"}
 
 func (r *referrer) effect() Effect {
 	w := r.tokens
@@ -91,8 +93,6 @@ func (r *referrer) effect() Effect {
 		return None
 	case w.at(0, "TRUNCATE"):
 		return r.changesIf(r.named(w[1:].skip("TABLE")))
-	case w.at(0, "INSERT", "REPLACE", "UPDATE", "DELETE", "LOAD", "WITH", "IMPORT"):
-		return r.dml()
 	case w.at(0, "SELECT", "DO", "CALL", "VALUES", "TABLE", "("):
 		return Unknown // it stands in the binlog only because it writes, through a routine
 	}
@@ -220,7 +220,13 @@ func (r *referrer) create(w words) Effect {
 			// With IF NOT EXISTS it did nothing, or a DROP came before it.
 			return r.changesIf(replaces || !w[1:].begin("IF", "NOT", "EXISTS"))
 		}
-		return r.changesIf(r.referenced(bare))
+		if r.referenced(bare) {
+			return Changes
+		}
+		if w.filled() {
+			return Writes
+		}
+		return None
 	case w.at(0, "INDEX", "UNIQUE", "FULLTEXT", "SPATIAL", "VECTOR", "ONLINE", "OFFLINE"):
 		return r.changesIf(r.onTable(w))
 	}
@@ -229,6 +235,17 @@ func (r *referrer) create(w words) Effect {
 		return r.changesIf(r.onTable(w))
 	}
 	return None
+}
+
+// filled says that a CREATE TABLE takes rows from a query. In the ROW format the binlog
+// has such a table and its rows apart from each other.
+func (w words) filled() bool {
+	for i := range w {
+		if w.at(i, "SELECT") || w.at(i, "VALUES") && w.at(i+1, "ROW") {
+			return true
+		}
+	}
+	return false
 }
 
 // skipDefiner cuts DEFINER = user@host and its kin before TRIGGER, VIEW, PROCEDURE.
@@ -258,31 +275,6 @@ func (r *referrer) drop(w words) Effect {
 	case w.at(0, "DATABASE", "SCHEMA"):
 		w = w[1:].skip("IF EXISTS")
 		return r.changesIf(len(w) > 0 && r.isName(w[0], r.table.Schema))
-	}
-	return None
-}
-
-// dml lets the parser tell which tables a statement writes to.
-func (r *referrer) dml() Effect {
-	if !r.named(r.tokens) && !r.mayName() {
-		return None
-	}
-	written, err := parseWritten(plain(r.sql, r.tokens), r.noEscapes)
-	if err != nil {
-		return r.unread()
-	}
-	writes := slices.ContainsFunc(written, func(n schema.Name) bool {
-		in := n.Schema
-		if in == "" {
-			in = r.schema
-		}
-		return strings.EqualFold(n.Table, r.table.Table) && strings.EqualFold(in, r.table.Schema)
-	})
-	switch {
-	case writes:
-		return Writes
-	case r.mayName():
-		return Unknown
 	}
 	return None
 }

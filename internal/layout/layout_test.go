@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -60,6 +61,7 @@ func TestLayout(t *testing.T) {
 		name := filepath.ToSlash(strings.TrimPrefix(path, "../"))
 		if !strings.HasSuffix(path, "_test.go") {
 			checkImports(t, name, file)
+			checkTexts(t, name, fset, file)
 		}
 		checkLengths(t, name, fset, file)
 		return nil
@@ -107,6 +109,22 @@ func layer(t *testing.T, pkg string) int {
 	}
 	t.Errorf("package %s has no layer: give it one in %s", pkg, "internal/layout")
 	return -1
+}
+
+// ourTerms are references to the design that only its readers understand.
+var ourTerms = regexp.MustCompile(`\b(laws? L|decision )\d`)
+
+// checkTexts keeps such references in comments: texts may be shown to users.
+func checkTexts(t *testing.T, name string, fset *token.FileSet, file *ast.File) {
+	if testOnly(filepath.ToSlash(filepath.Dir(name))) {
+		return
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if text, is := n.(*ast.BasicLit); is && ourTerms.MatchString(text.Value) {
+			t.Errorf("%s, line %d: a text names %q", name, fset.Position(n.Pos()).Line, ourTerms.FindString(text.Value))
+		}
+		return true
+	})
 }
 
 func checkLengths(t *testing.T, name string, fset *token.FileSet, file *ast.File) {

@@ -21,8 +21,9 @@ type Watcher struct {
 // holder is one metadata lock; a lock that is held again is another one.
 type holder struct{ thread, event, instance uint64 }
 
-// holdersQuery lists the granted locks of other programs on the tables, and global read
-// locks. A lock of ours is known by the connection's program name.
+// holdersQuery lists the granted locks of other programs on the tables, global read locks,
+// and the lock of LOCK INSTANCE FOR BACKUP, which keeps every DDL waiting. A lock of ours
+// is known by the connection's program name.
 //
 // NB: information_schema.innodb_trx is of no use here: it holds running statements in
 // utf8mb3, so that one with an emoji in it fails the query with error 3854.
@@ -32,7 +33,7 @@ SELECT l.owner_thread_id, COALESCE(l.owner_event_id, 0), l.object_instance_begin
        COALESCE(t.processlist_command, ''), COALESCE(t.processlist_time, 0),
        COALESCE(t.processlist_info, s.sql_text, ''),
        COALESCE(x.timer_wait, 0) DIV 1000000,
-       COALESCE(l.object_schema, ''), COALESCE(l.object_name, '')
+       l.object_type, COALESCE(l.object_schema, ''), COALESCE(l.object_name, '')
 FROM performance_schema.metadata_locks l
 JOIN performance_schema.threads t ON t.thread_id = l.owner_thread_id
 LEFT JOIN performance_schema.events_statements_current s
@@ -40,7 +41,7 @@ LEFT JOIN performance_schema.events_statements_current s
 LEFT JOIN performance_schema.events_transactions_current x
        ON x.thread_id = l.owner_thread_id AND x.state = 'ACTIVE'
 WHERE l.lock_status = 'GRANTED' AND t.processlist_id IS NOT NULL
-  AND (%s OR l.object_type = 'GLOBAL' AND l.lock_type = 'SHARED')
+  AND (%s OR l.object_type IN ('GLOBAL', 'BACKUP LOCK') AND l.lock_type = 'SHARED')
   AND t.processlist_id NOT IN (` + dbconn.OwnSessions + `)`
 
 // held returns the sessions that hold a lock now, by the lock.
@@ -61,15 +62,20 @@ func (w *Watcher) held(ctx context.Context) (map[holder]event.Blocker, error) {
 		var b event.Blocker
 		var seconds, micros int64
 		var object schema.Name
+		var kind string
 		err := rows.Scan(&h.thread, &h.event, &h.instance, &b.ConnectionID, &b.User, &b.Host, &b.Command,
-			&seconds, &b.Statement, &micros, &object.Schema, &object.Table)
+			&seconds, &b.Statement, &micros, &kind, &object.Schema, &object.Table)
 		if err != nil {
 			return nil, fmt.Errorf("look for blockers: %w", err)
 		}
 		b.Age = max(time.Duration(seconds)*time.Second, time.Duration(micros)*time.Microsecond)
-		b.Table, b.Why = object.String(), "holds a metadata lock"
-		if object.Table == "" {
-			b.Table, b.Why = "", "holds a global read lock"
+		switch kind {
+		case "TABLE":
+			b.Table, b.Why = object.String(), "holds a metadata lock"
+		case "GLOBAL":
+			b.Why = "holds a global read lock"
+		default:
+			b.Why = "holds the lock of LOCK INSTANCE FOR BACKUP"
 		}
 		held[h] = b
 	}

@@ -15,7 +15,6 @@ import (
 // ends, however that comes about.
 type claimed struct {
 	session *dbconn.Session
-	lock    string // its name, as a literal
 	stop    chan struct{}
 	done    chan struct{}
 }
@@ -26,9 +25,8 @@ func claim(ctx context.Context, pool *dbconn.Pool, source schema.Name) (*claimed
 	if err != nil {
 		return nil, err
 	}
-	lock := schema.Literal(plan.LockName(source))
 	var got sql.NullInt64
-	err = session.Rows(ctx, "SELECT GET_LOCK("+lock+", 0)",
+	err = session.Rows(ctx, fmt.Sprintf("SELECT GET_LOCK(%s, 0)", schema.Literal(plan.LockName(source))),
 		func(rows *sql.Rows) error { return rows.Scan(&got) })
 	if err == nil && got.Int64 != 1 {
 		err = ErrClaimed
@@ -37,7 +35,7 @@ func claim(ctx context.Context, pool *dbconn.Pool, source schema.Name) (*claimed
 		session.Close()
 		return nil, fmt.Errorf("claim %s: %w", source, err)
 	}
-	c := &claimed{session: session, lock: lock, stop: make(chan struct{}), done: make(chan struct{})}
+	c := &claimed{session: session, stop: make(chan struct{}), done: make(chan struct{})}
 	go c.keep()
 	return c, nil
 }
@@ -62,6 +60,8 @@ func (c *claimed) release() {
 	<-c.done
 	// The server may notice the end of a connection only after the next run has asked. If it
 	// is lost already there is nothing to release.
-	c.session.Exec(context.Background(), "DO RELEASE_LOCK("+c.lock+")")
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	c.session.Exec(ctx, "DO RELEASE_ALL_LOCKS()")
 	c.session.Close()
 }

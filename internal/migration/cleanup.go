@@ -25,6 +25,9 @@ type Leftover struct {
 	Rows  int64  // the server's estimate
 	Bytes int64
 	Old   bool // a former source
+	// Spared says that it has a former source's name but not the mark of one: it is not
+	// dropped.
+	Spared bool
 }
 
 // ErrInUse says that a table which was to be dropped is not idle. Nothing was dropped.
@@ -32,11 +35,11 @@ var ErrInUse = errors.New("the table is in use")
 
 // Cleanup removes what former runs on a source left: tables that carry our mark for it,
 // and a shadow that a marked state table speaks of (its own mark goes shortly before the
-// swap). With old it also removes the former source that a swap left, if the source is
-// there and nobody uses the former one. The source itself is never touched.
+// swap). With old it also removes the former sources that swaps left and marked, if the
+// source is there and nobody uses them. The source itself is never touched.
 //
 // It holds the advisory lock of the source, so no run is at work (ErrClaimed). agree is
-// asked before anything is dropped. Cleanup returns what it found, dropped or not; on
+// asked before anything is dropped; it gets the tables that are spared as well. Cleanup returns what it found, dropped or not; on
 // an error some of it may be gone.
 func Cleanup(ctx context.Context, pool *dbconn.Pool, source schema.Name, old bool, agree func([]Leftover) bool) ([]Leftover, error) {
 	held, err := claim(ctx, pool, source)
@@ -49,10 +52,13 @@ func Cleanup(ctx context.Context, pool *dbconn.Pool, source schema.Name, old boo
 	if err != nil {
 		return nil, fmt.Errorf("look for leftovers of %s: %w", source, err)
 	}
-	if len(found) == 0 || !agree(found) {
+	if !slices.ContainsFunc(found, func(l Leftover) bool { return !l.Spared }) || !agree(found) {
 		return found, nil
 	}
 	for _, l := range found {
+		if l.Spared {
+			continue
+		}
 		err := retryBriefly(ctx, func() error { return c.drop(ctx, l) })
 		if err != nil {
 			return found, fmt.Errorf("drop %s: %w", l.Name, err)
@@ -69,66 +75,101 @@ type cleaner struct {
 
 // find lists what may be dropped, the state table last: it is what tells the others.
 func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
+	names := plan.NamesOf(c.source)
+	tables, err := c.tables(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	_, sourceThere := tables[c.source]
+	state, stateThere := tables[names.State]
+	stateThere = stateThere && schema.MarkedFor(state.comment, c.source)
+	var found []Leftover
+	for _, t := range tables {
+		switch was, isOld := schema.MarkedOld(t.comment, c.source); {
+		case t.Name == c.source, t.Name == names.State:
+		case schema.MarkedFor(t.comment, c.source):
+			t.Why = "marked: " + t.comment
+			found = append(found, t.Leftover)
+		case t.Name == names.Shadow:
+			if stateThere && c.toldOf(ctx, state, t, &t.Why) {
+				found = append(found, t.Leftover)
+			}
+		case old && isOld && sourceThere:
+			t.Old, t.Why = true, "the table before a swap"
+			if was != "" {
+				t.Why += "; its comment was: " + was
+			}
+			if err := c.idle(ctx, t.Name); err != nil {
+				return nil, err
+			}
+			found = append(found, t.Leftover)
+		case old && !isOld:
+			t.Old, t.Spared, t.Why = true, true, "it has no mark of a former table"
+			found = append(found, t.Leftover)
+		}
+	}
+	slices.SortFunc(found, func(a, b Leftover) int { return strings.Compare(a.Name.Table, b.Name.Table) })
+	if stateThere {
+		state.Why = "marked: " + state.comment
+		found = append(found, state.Leftover)
+	}
+	return found, nil
+}
+
+// candidate is a table that has the source's or an artefact's name.
+type candidate struct {
+	Leftover
+	comment string
+	created string
+}
+
+// tables reads the source and the tables that have the name of an artefact.
+func (c *cleaner) tables(ctx context.Context, names plan.Names) (map[schema.Name]candidate, error) {
+	wanted := append(plan.OldNames(c.source), c.source, names.Shadow, names.State)
+	var list []string
+	for _, name := range wanted {
+		list = append(list, schema.Literal(name.Table))
+	}
 	rows, err := c.pool.DB().QueryContext(ctx, `
-		SELECT table_name, IFNULL(table_comment, ''), IFNULL(table_rows, 0), IFNULL(data_length, 0) + IFNULL(index_length, 0)
+		SELECT table_name, IFNULL(table_comment, ''), IFNULL(table_rows, 0), IFNULL(data_length, 0) + IFNULL(index_length, 0),
+		       IFNULL(create_time, '')
 		  FROM information_schema.tables
-		 WHERE table_schema = ? AND table_type = 'BASE TABLE' ORDER BY table_name`, c.source.Schema)
+		 WHERE table_schema = ? AND table_type = 'BASE TABLE' AND table_name IN (`+strings.Join(list, ", ")+`)`, c.source.Schema)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	names, oldNames := plan.NamesOf(c.source), plan.OldNames(c.source)
-	var found, state, oldTable, bare []Leftover // bare: has a shadow's name, but no mark
-	sourceThere := false
+	tables := map[schema.Name]candidate{}
 	for rows.Next() {
-		var l Leftover
-		var comment string
-		if err := rows.Scan(&l.Name.Table, &comment, &l.Rows, &l.Bytes); err != nil {
+		var t candidate
+		if err := rows.Scan(&t.Name.Table, &t.comment, &t.Rows, &t.Bytes, &t.created); err != nil {
 			return nil, err
 		}
-		l.Name.Schema = c.source.Schema
-		marked := schema.MarkedFor(comment, c.source)
-		switch {
-		case strings.EqualFold(l.Name.Table, c.source.Table):
-			sourceThere = sourceThere || l.Name.Table == c.source.Table
-		case marked && l.Name == names.State:
-			l.Why = "marked: " + comment
-			state = append(state, l)
-		case marked:
-			l.Why = "marked: " + comment
-			found = append(found, l)
-		case l.Name == names.Shadow:
-			bare = append(bare, l)
-		case slices.Contains(oldNames, l.Name):
-			l.Why, l.Old = "the table before the swap", true
-			oldTable = append(oldTable, l)
+		t.Name.Schema = c.source.Schema
+		if slices.Contains(wanted, t.Name) { // another letter case is another table
+			tables[t.Name] = t
 		}
 	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	if len(bare) > 0 && len(state) > 0 && c.tellsOfShadow(ctx, names.State) {
-		bare[0].Why = "the state table tells of it"
-		found = append(found, bare[0])
-	}
-	if old && sourceThere {
-		for _, l := range oldTable {
-			if err := c.idle(ctx, l.Name); err != nil {
-				return nil, err
-			}
-		}
-		found = append(found, oldTable...)
-	}
-	return append(found, state...), nil
+	return tables, rows.Err()
 }
 
-// tellsOfShadow says that the run of a state table had created its shadow: a run saves
-// checkpoints only after that.
-func (c *cleaner) tellsOfShadow(ctx context.Context, state schema.Name) bool {
+// toldOf says that the state table tells of a shadow that bears no mark, and why. A run
+// saves checkpoints only after it has created and marked its shadow; before that the table
+// says that the shadow is about to be created, which an empty one that is no older proves.
+func (c *cleaner) toldOf(ctx context.Context, state, shadow candidate, why *string) bool {
 	var text sql.NullString
-	err := c.pool.DB().QueryRowContext(ctx, "SELECT MAX(state) FROM "+state.Quoted()).Scan(&text)
+	err := c.pool.DB().QueryRowContext(ctx, "SELECT MAX(state) FROM "+state.Name.Quoted()).Scan(&text)
 	var saved checkpoint.Checkpoint
-	return err == nil && json.Unmarshal([]byte(text.String), &saved) == nil && saved.Phase != ""
+	if err != nil || json.Unmarshal([]byte(text.String), &saved) != nil || saved.Phase == "" {
+		return false
+	}
+	*why = "the state table tells of it"
+	if saved.Phase != string(event.PhaseShadow) {
+		return true
+	}
+	var filled bool
+	err = c.pool.DB().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+shadow.Name.Quoted()+")").Scan(&filled)
+	return err == nil && !filled && shadow.created >= state.created
 }
 
 // idleFor is how long nothing may touch an old table before it is taken to be idle.
@@ -171,13 +212,14 @@ func (c *cleaner) accesses(ctx context.Context, table schema.Name) (n uint64, er
 	return n, err
 }
 
-// drop drops one table through a session, whose wait for the table's lock is short.
+// drop drops one table. Its wait for the table's lock is short (lock_wait_timeout); a DROP
+// of a large table that has begun is not withdrawn, however long it takes.
 func (c *cleaner) drop(ctx context.Context, l Leftover) error {
 	session, err := c.pool.Session(ctx)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
-	_, err = session.Exec(ctx, "DROP TABLE IF EXISTS "+l.Name.Quoted())
+	_, err = session.Exec(context.WithoutCancel(ctx), "DROP TABLE IF EXISTS "+l.Name.Quoted())
 	return err
 }

@@ -66,9 +66,13 @@ func (r *run) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// again says that a failed attempt left everything as it was.
+// again says that a failed attempt left everything as it was, and that another may succeed.
 func again(err error) bool {
-	return errors.Is(err, cutover.ErrNotGranted) || errors.Is(err, cutover.ErrOverrun) || errors.Is(err, cutover.ErrNotDrained)
+	if errors.Is(err, cutover.ErrUnknown) {
+		return false
+	}
+	return errors.Is(err, cutover.ErrNotGranted) || errors.Is(err, cutover.ErrOverrun) || errors.Is(err, cutover.ErrNotDrained) ||
+		dbconn.ConnectionLost(err) || dbconn.Contended(err)
 }
 
 // attempt is one attempt, while apply holds still.
@@ -123,7 +127,9 @@ func (d *drain) Empty(ctx context.Context, session *dbconn.Session) (drained, le
 	return drained, left, err
 }
 
-func (d *drain) Sealed() { d.capture.Stop() }
+func (d *drain) Hold() { d.capture.Hold() }
+
+func (d *drain) Release() { d.capture.Release() }
 
 // waiting is the time before the swap in which somebody or something is in its way.
 type waiting struct {

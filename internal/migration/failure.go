@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"midstream/internal/cutover"
 	"midstream/internal/dbconn"
 	"midstream/internal/event"
+	"midstream/internal/lock"
+	"midstream/internal/schema"
 )
 
 // The errors that end a run, besides those of the stages. After each of them the
@@ -20,9 +23,11 @@ var (
 	// ErrSourceChanged says that the source was altered, renamed, truncated or dropped
 	// while the run went on. Start anew.
 	ErrSourceChanged = errors.New("the source was changed by a statement")
-	// ErrStatementFormat says that a session wrote to the source in STATEMENT format:
-	// the keys that it touched are not known. Start anew, once that session writes ROW.
-	ErrStatementFormat = errors.New("the source was written in STATEMENT format")
+	// ErrStatementFormat says that a session wrote in STATEMENT format, to whatever table:
+	// by a view, a trigger or a stored function it may have written to the source, and the
+	// keys that it touched are not known. Start anew, once that session writes ROW.
+	ErrStatementFormat = errors.New("a session wrote in STATEMENT format, and may have written to the source " +
+		"through a view, a trigger or a function")
 	// ErrLeftovers says that what the run created could not all be removed.
 	ErrLeftovers = errors.New("not everything could be removed")
 )
@@ -59,8 +64,11 @@ func (r *run) conclude(err error) error {
 			source, r.plan.Names.Shadow, r.plan.Names.Old, r.plan.Names.State)
 		f.Next = "Look which of them exist: if the shadow is gone and the old table is there, the swap happened."
 	case errors.Is(err, ErrLeftovers):
-		f.Left = fmt.Sprintf("Left on the server: %s.", strings.Join(r.leftovers(), ", "))
+		f.Left = fmt.Sprintf("Left on the server: %s.", strings.Join(r.made.left, ", "))
 		f.Next = fmt.Sprintf("Remove it with: midstream cleanup %s", source)
+		if slices.Contains(r.made.left, r.plan.Names.Old.String()) {
+			f.Next = fmt.Sprintf("Remove it with: midstream cleanup --old %s", source)
+		}
 		if !r.made.swapped {
 			f.Left = fmt.Sprintf("%s is untouched. ", source) + f.Left
 		}
@@ -71,54 +79,56 @@ func (r *run) conclude(err error) error {
 	return f
 }
 
-// leftovers names what the run created and could not remove.
-func (r *run) leftovers() []string {
-	var names []string
-	if r.made.shadow {
-		names = append(names, r.plan.Names.Shadow.String())
-	}
-	if r.made.state {
-		names = append(names, r.plan.Names.State.String())
-	}
-	return names
-}
-
 // cleanUp removes what the run created, whatever has happened before; it does not end
 // with the run's context.
 func (r *run) cleanUp() error {
-	if r.made.keep {
+	if !r.made.begun || r.made.keep {
 		return nil
-	}
-	if r.made.swapped {
-		r.enter(event.PhaseCleanup)
-		r.made.shadow = false // it is the table now
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	var failed error
-	if r.made.shadow {
-		if err := retryBriefly(ctx, func() error {
-			return r.shadow.Drop(ctx, r.pool)
-		}); err != nil {
-			failed = errors.Join(failed, err)
-		} else {
-			r.made.shadow = false
+	var oldErr error
+	if r.made.swapped {
+		r.enter(event.PhaseCleanup)
+		if r.cfg.DropOld {
+			oldErr = r.dropOld(ctx)
+		}
+		if !r.cfg.DropOld || oldErr != nil {
+			r.markOld(ctx)
 		}
 	}
-	if r.made.state {
-		if err := retryBriefly(ctx, func() error { return r.dropState(ctx) }); err != nil {
-			failed = errors.Join(failed, err)
-		} else {
-			r.made.state = false
-		}
-	}
-	if r.made.swapped && r.cfg.DropOld {
-		failed = errors.Join(failed, r.dropOld(ctx))
-	}
-	if failed != nil {
-		return fmt.Errorf("%w: %w", ErrLeftovers, failed)
+	if err := errors.Join(r.sweep(ctx), oldErr); err != nil {
+		return fmt.Errorf("%w: %w", ErrLeftovers, err)
 	}
 	return nil
+}
+
+// sweep removes the artefacts, by the rules of Cleanup.
+func (r *run) sweep(ctx context.Context) error {
+	c := cleaner{pool: r.pool, source: r.plan.Source.Name}
+	var found []Leftover
+	err := retryBriefly(ctx, func() (err error) {
+		if err := r.pool.EndLost(ctx); dbconn.ConnectionLost(err) {
+			return err // other errors don't stand in the way of looking
+		}
+		found, err = c.find(ctx, false)
+		return err
+	})
+	if err != nil {
+		r.made.left = []string{r.plan.Names.Shadow.String(), r.plan.Names.State.String()}
+		return err
+	}
+	var failed error
+	for _, l := range found {
+		if l.Name == r.plan.Names.Shadow && !r.made.shadow {
+			continue // another's, which came before ours
+		}
+		if err := retryBriefly(ctx, func() error { return c.drop(ctx, l) }); err != nil {
+			r.made.left = append(r.made.left, l.Name.String())
+			failed = errors.Join(failed, fmt.Errorf("drop %s: %w", l.Name, err))
+		}
+	}
+	return failed
 }
 
 // retryBriefly tries again while a statement of ours that was withdrawn still holds
@@ -126,7 +136,7 @@ func (r *run) cleanUp() error {
 func retryBriefly(ctx context.Context, try func() error) error {
 	for {
 		err := try()
-		if err == nil || !dbconn.Contended(err) && !dbconn.ConnectionLost(err) {
+		if err == nil || !errors.Is(err, cutover.ErrNotGranted) && !dbconn.Contended(err) && !dbconn.ConnectionLost(err) {
 			return err
 		}
 		if sleep(ctx, 200*time.Millisecond) != nil {
@@ -135,18 +145,40 @@ func retryBriefly(ctx context.Context, try func() error) error {
 	}
 }
 
-func (r *run) dropState(ctx context.Context) error {
-	session, err := r.pool.Session(ctx)
-	if err != nil {
-		return err
-	}
-	defer session.Close()
-	return r.store.Drop(ctx, session)
-}
-
 func (r *run) dropOld(ctx context.Context) error {
-	if _, err := r.pool.DB().ExecContext(ctx, "DROP TABLE "+r.plan.Names.Old.Quoted()); err != nil {
-		return fmt.Errorf("drop old table %s: %w", r.plan.Names.Old, err)
+	old := Leftover{Name: r.plan.Names.Old}
+	c := cleaner{pool: r.pool, source: r.plan.Source.Name}
+	if err := retryBriefly(ctx, func() error { return c.drop(ctx, old) }); err != nil {
+		r.made.left = append(r.made.left, old.Name.String())
+		return fmt.Errorf("drop old table %s: %w", old.Name, err)
 	}
 	return nil
+}
+
+// markPatience is how long the mark of the former source is tried for.
+const markPatience = 5 * time.Second
+
+// markOld gives the former source the mark by which Cleanup knows it. Somebody may use it
+// already, and is not made to wait longer than anybody else.
+func (r *run) markOld(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, markPatience)
+	defer cancel()
+	old := r.plan.Names.Old
+	statement := fmt.Sprintf("ALTER TABLE %s COMMENT = %s, ALGORITHM=INPLACE", old.Quoted(),
+		schema.Literal(schema.MarkOld(r.plan.Source.Name, r.plan.Source.Comment)))
+	err := retryBriefly(ctx, func() error {
+		session, err := r.pool.Session(ctx)
+		if err != nil {
+			return err
+		}
+		defer session.Close()
+		granted, _, err := lock.Request(ctx, session, statement, r.cfg.Lock.Wait)
+		if err == nil && !granted {
+			err = cutover.ErrNotGranted
+		}
+		return err
+	})
+	if err != nil {
+		r.note(fmt.Sprintf("%s could not be marked as the former table (%v): midstream cleanup --old will leave it alone", old, err))
+	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"midstream/internal/apply"
 	"midstream/internal/checkpoint"
+	"midstream/internal/cutover"
 	"midstream/internal/dbconn"
 )
 
@@ -32,14 +33,20 @@ func (r *run) following(ctx context.Context, story func(ctx context.Context) err
 	spawn(r.watchCrowd)
 	r.apply.start(ctx, stop)
 
-	err := story(ctx)
-	if cause := context.Cause(ctx); err != nil && cause != nil {
-		err = cause // the story ended because of it
-	}
+	err := because(ctx, story(ctx))
 	stop(errFinished)
 	r.apply.stop()
 	background.Wait()
 	r.beats.close()
+	return err
+}
+
+// because returns what ended ctx in place of an error that came of it. That the outcome of
+// the swap is not known stays known (law L9).
+func because(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cutover.ErrUnknown) {
+		return cause
+	}
 	return err
 }
 

@@ -27,12 +27,14 @@ var versions = []string{"9.7", "8.0"}
 // bench is one test's server, database and what the run told.
 type bench struct {
 	*testing.T
-	server *mysqltest.Instance
-	db     *sql.DB
-	schema string
-	cfg    migration.Config
-	told   *told
-	freed  time.Time // when a blocker went
+	version string
+	server  *mysqltest.Instance
+	address string // where a run finds the server
+	db      *sql.DB
+	schema  string
+	cfg     migration.Config
+	told    *told
+	freed   time.Time // when a blocker went
 }
 
 // setup gives a test a database of its own.
@@ -40,7 +42,7 @@ func setup(t *testing.T, version string) *bench {
 	t.Helper()
 	server := mysqltest.Server(t, version)
 	db, name := mysqltest.Database(t, server)
-	return &bench{T: t, server: server, db: db, schema: name, told: newTold()}
+	return &bench{T: t, version: version, server: server, address: server.Address, db: db, schema: name, told: newTold()}
 }
 
 // onEach runs a test on every version.
@@ -109,7 +111,7 @@ func (b *bench) plan(pool *dbconn.Pool, clauses string, options plan.Options) (*
 // open connects to the test's server as a run does.
 func (b *bench) open(ctx context.Context) (*dbconn.Pool, error) {
 	return dbconn.Open(ctx, dbconn.Config{
-		Network: "tcp", Address: b.server.Address, User: b.server.User, Password: dbconn.Secret(b.server.Password)}, nil)
+		Network: "tcp", Address: b.address, User: b.server.User, Password: dbconn.Secret(b.server.Password)}, nil)
 }
 
 // migrate runs an ALTER of table t to its end.
@@ -124,7 +126,7 @@ func (b *bench) migrate(ctx context.Context, clauses string, listeners ...event.
 	if err != nil {
 		return migration.Result{}, err
 	}
-	server := binlog.Server{Network: "tcp", Address: b.server.Address, User: b.server.User, Password: b.server.Password}
+	server := binlog.Server{Network: "tcp", Address: b.address, User: b.server.User, Password: b.server.Password}
 	return migration.New(pool, server, p, b.cfg, event.Tee(append(listeners, b.told.listen)...)).Run(ctx)
 }
 

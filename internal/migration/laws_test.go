@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -232,11 +233,56 @@ func TestRowCopyGivesWay(t *testing.T) {
 		r := b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCopy, func() { release = b.lockInShadow(999) }))
 		b.awaited("less than one worker", func(e event.Event) bool {
 			p, is := e.(event.Progress)
-			return is && p.Workers < 1
+			return is && p.Workers > 0 && p.Workers < 1 // 0: there is no row copy yet
 		})
 		release()
 		r.wait(b)
 		b.equal()
+	})
+}
+
+// TestL1_StatementFormatStops: a write that stands in the binlog as text does not say which
+// rows it changed, nor, where it goes through a view, a trigger or a function, of which
+// table. The run ends, and says why.
+func TestL1_StatementFormatStops(t *testing.T) {
+	writes := map[string]struct{ prepare, write []string }{
+		"by name": {nil, []string{"UPDATE t SET v = 7 WHERE id = 10"}},
+		"view": {[]string{"CREATE VIEW w AS SELECT * FROM t"},
+			[]string{"UPDATE w SET v = 7 WHERE id = 10"}},
+		"trigger": {[]string{"CREATE TABLE o (a INT)", "CREATE TRIGGER g AFTER INSERT ON o FOR EACH ROW UPDATE t SET v = 7 WHERE id = 10"},
+			[]string{"INSERT INTO o VALUES (1)"}},
+		"function": {[]string{"CREATE TABLE o (a INT)",
+			"CREATE FUNCTION f() RETURNS INT MODIFIES SQL DATA BEGIN UPDATE t SET v = 7 WHERE id = 10; RETURN 1; END"},
+			[]string{"INSERT INTO o VALUES (f())"}},
+		"function, other quotes": {[]string{"CREATE TABLE o (a VARCHAR(9), b INT)",
+			"CREATE FUNCTION f() RETURNS INT MODIFIES SQL DATA BEGIN UPDATE t SET v = 7 WHERE id = 10; RETURN 1; END"},
+			[]string{"SET SESSION sql_mode = 'NO_BACKSLASH_ESCAPES'", `INSERT INTO o VALUES ('\', f())`}},
+	}
+	onEach(t, func(b *bench) {
+		for name, c := range writes {
+			b.Run(name, func(t *testing.T) {
+				b := setup(t, b.version)
+				b.numbered(1000)
+				session := b.conn()
+				exec := func(statements ...string) {
+					for _, s := range statements {
+						if _, err := session.ExecContext(b.ctx(), s); err != nil {
+							b.Fatalf("%s: %v", s, err)
+						}
+					}
+				}
+				exec("USE "+b.schema, "SET GLOBAL log_bin_trust_function_creators = 1")
+				exec(c.prepare...)
+				exec("SET SESSION binlog_format = STATEMENT")
+				_, err := b.migrate(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCatchUp, func() { exec(c.write...) }))
+				if !errors.Is(err, migration.ErrStatementFormat) {
+					b.Errorf("error is %v, want %v", err, migration.ErrStatementFormat)
+				}
+				if got := b.value("SELECT v FROM " + b.schema + ".t WHERE id = 10"); got != "7" {
+					b.Errorf("the write did not reach the source: %s", got)
+				}
+			})
+		}
 	})
 }
 
@@ -283,6 +329,65 @@ func TestL8_ForeignTableIsNotDropped(t *testing.T) {
 			b.Errorf("the foreign table holds %s", got)
 		}
 	})
+}
+
+// TestL8_FormerSourceIsMarked: the old table carries our mark, with the comment that it had;
+// only by it does Cleanup know what it may drop.
+func TestL8_FormerSourceIsMarked(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(100)
+		b.exec("ALTER TABLE " + b.schema + ".t COMMENT = 'it''s ours'")
+		b.mustMigrate("ADD COLUMN added INT")
+		name := schema.Name{Schema: b.schema, Table: "t"}
+		comment := func(table string) string {
+			return b.value("SELECT table_comment FROM information_schema.tables WHERE table_schema = '" + b.schema + "' AND table_name = '" + table + "'")
+		}
+		if was, marked := schema.MarkedOld(comment("t_old"), name); !marked || was != "it's ours" {
+			b.Errorf("the comment of the former source is %q", comment("t_old"))
+		}
+		if got := comment("t"); got != "it's ours" {
+			b.Errorf("the comment of the table is %q", got)
+		}
+		b.mustMigrate("DROP COLUMN added") // the mark is no leftover
+		b.exec("ALTER TABLE " + b.schema + ".t_old COMMENT = ''")
+		pool, err := b.open(b.ctx())
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer pool.Close()
+		if _, err := migration.Cleanup(b.ctx(), pool, name, true, func([]migration.Leftover) bool { return true }); err != nil {
+			b.Fatal(err)
+		}
+		if got := b.value("SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = '" +
+			b.schema + "'"); got != "digits,t,t_old" {
+			b.Errorf("tables are %s", got)
+		}
+	})
+}
+
+// TestL9_FailedStartLeavesNothing: the connection is lost while the run creates its tables.
+// It says that nothing is left, and so it is, whether the server got the statement or not.
+func TestL9_FailedStartLeavesNothing(t *testing.T) {
+	for _, statement := range []string{"CREATE TABLE `%s`.`t_midstream`", "INSERT INTO `%s`.`t_midstream`",
+		"CREATE TABLE `%s`.`t_shadow`", "ALTER TABLE `%s`.`t_shadow` COMMENT", "ALTER TABLE `%s`.`t_shadow` ADD"} {
+		for _, lost := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/answer lost %t", strings.Fields(statement)[0], lost), func(t *testing.T) {
+				onEach(t, func(b *bench) {
+					b.numbered(100)
+					w := b.cutAt(fmt.Sprintf(statement, b.schema), lost)
+					_, err := b.migrate(b.ctx(), "ADD COLUMN added INT")
+					var failure *migration.Failure
+					if !w.wasCut() || !errors.As(err, &failure) || !strings.Contains(failure.Left, "nothing is left") {
+						b.Errorf("the error is %v", err)
+					}
+					if got := b.value("SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = '" +
+						b.schema + "'"); got != "digits,t" {
+						b.Errorf("tables are %s", got)
+					}
+				})
+			})
+		}
+	}
 }
 
 // TestL9_DuplicateStops: two rows that would have the same value of a new UNIQUE key end
@@ -361,6 +466,79 @@ func TestRowsAreOverwritten(t *testing.T) {
 			b.Errorf("rows are\n%s, of the former source\n%s", new, old)
 		}
 	})
+}
+
+// TestL9_UnseenDuplicateStops: a duplicate ends the run as well where the row in the way can't
+// be told by its value.
+func TestL9_UnseenDuplicateStops(t *testing.T) {
+	for name, clauses := range map[string]string{
+		"other key type":   "MODIFY id VARCHAR(20) NOT NULL, ADD UNIQUE (v)",
+		"generated column": "ADD twice INT AS (v * 2) STORED, ADD UNIQUE (twice)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(b *bench) {
+				b.numbered(1000)
+				b.exec("UPDATE " + b.schema + ".t SET v = id")
+				_, err := b.migrate(b.ctx(), clauses, onPhase(event.PhaseCatchUp, func() { b.exec("UPDATE " + b.schema + ".t SET v = 5 WHERE id = 700") }))
+				if !errors.Is(err, rowsync.ErrDuplicate) {
+					b.Fatalf("error is %v, want a duplicate", err)
+				}
+			})
+		})
+	}
+}
+
+// TestL9_RefusedValueIsNamed: where a value doesn't fit, the message names the row by its key.
+func TestL9_RefusedValueIsNamed(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(1000)
+		b.exec("UPDATE "+b.schema+".t SET v = 70000 WHERE id = 777", "UPDATE "+b.schema+".t SET u = NULL WHERE id = 778")
+		for clauses, change := range map[string]string{
+			"MODIFY v SMALLINT UNSIGNED": "DO 1", "MODIFY u INT NOT NULL": "DO 1",
+			"ADD COLUMN added INT CHECK (added > 0), MODIFY v INT UNSIGNED": "UPDATE " + b.schema + ".t SET v = -1 WHERE id = 779",
+		} {
+			_, err := b.migrate(b.ctx(), clauses, onPhase(event.PhaseCatchUp, func() { b.exec(change) }))
+			if err == nil || !strings.Contains(err.Error(), "row with key (77") {
+				b.Errorf("%s: %v", clauses, err)
+			}
+		}
+	})
+}
+
+// TestUniqueValuesShift: one statement moves every value of a new unique key to the next
+// row, again and again, during the copy and after. The rows in the way are stale, thousands
+// in a row.
+func TestUniqueValuesShift(t *testing.T) {
+	for name, clauses := range map[string]string{
+		"new key":                 "ADD UNIQUE (v)",
+		"new key, other key type": "MODIFY id VARCHAR(20) NOT NULL, ADD UNIQUE (v)",
+		"generated column":        "ADD twice INT AS (v * 2) STORED, ADD UNIQUE (twice)",
+		"generated, other type":   "MODIFY id BIGINT NOT NULL, ADD twice INT AS (v * 2), ADD UNIQUE (twice)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(b *bench) {
+				b.numbered(4000)
+				b.exec("UPDATE " + b.schema + ".t SET v = id")
+				b.cfg.RowCopy.MaxRows = 300
+				shift := func() { b.exec("UPDATE " + b.schema + ".t SET v = v + 1") }
+				var shifting sync.WaitGroup
+				b.mustMigrate(clauses, onPhase(event.PhaseCopy, func() {
+					shifting.Go(func() {
+						for range 5 {
+							shift()
+						}
+					})
+				}), onPhase(event.PhaseCatchUp, func() {
+					shifting.Wait()
+					shift()
+				}))
+				b.equal()
+				if got := b.value("SELECT SUM(v - id) FROM " + b.schema + ".t"); got != "24000" {
+					b.Errorf("values moved by %s in all, want 24000", got)
+				}
+			})
+		})
+	}
 }
 
 // TestUniqueValueChangesHands: a value goes from a copied row to one that is not yet

@@ -65,10 +65,10 @@ func (m *Migration) Run(ctx context.Context) (Result, error) {
 	err := r.claimed(ctx, func() error {
 		defer r.progress()()
 		if err := r.prepareShadow(ctx); err != nil {
-			return err
+			return because(ctx, err)
 		}
 		if err := r.startPosition(ctx); err != nil {
-			return err
+			return because(ctx, err)
 		}
 		return r.following(ctx, func(ctx context.Context) error {
 			if err := r.copyRows(ctx); err != nil {
@@ -92,7 +92,7 @@ func (r *run) claimed(ctx context.Context, story func() error) error {
 	r.enter(event.PhaseCheck)
 	claim, err := claim(ctx, r.pool, r.plan.Source.Name)
 	if err != nil {
-		return err
+		return because(ctx, err)
 	}
 	defer claim.release()
 	return errors.Join(story(), r.cleanUp())

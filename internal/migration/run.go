@@ -58,11 +58,13 @@ type run struct {
 	swap     event.SwapDone
 }
 
-// made says what this run has created on the server, and so may drop (law L8).
+// made says what this run has done on the server, and so may undo (law L8).
 type made struct {
-	state, shadow bool
-	swapped       bool
-	keep          bool // nothing may be dropped: the outcome of the swap is not known
+	begun   bool // tables may have been created
+	shadow  bool // the shadow may have been
+	swapped bool
+	keep    bool     // nothing may be dropped: the outcome of the swap is not known
+	left    []string // what could not be removed
 }
 
 func (r *run) enter(p event.Phase) {
@@ -88,11 +90,13 @@ func (r *run) createState(ctx context.Context) error {
 		return err
 	}
 	defer session.Close()
+	r.made.begun = true
 	if err := r.store.Create(ctx, session); err != nil {
 		return err
 	}
-	r.made.state = true
-	return nil
+	// From here on the state table tells of the shadow, which gets its own mark only
+	// after it is created.
+	return r.store.Fill(ctx, session, checkpoint.Checkpoint{Version: checkpoint.Version, Phase: string(event.PhaseShadow)})
 }
 
 func (r *run) createShadow(ctx context.Context) error {
@@ -137,7 +141,7 @@ func (r *run) clocks(ctx context.Context) (clocks, error) {
 
 // assemble puts together what the stages work with.
 func (r *run) assemble(spec *rowsync.Spec) {
-	syncer := rowsync.New(spec, r.retried)
+	syncer := rowsync.New(spec, r.outstanding, r.retried)
 	tracker := frontier.New(spec.Key)
 	log := backlog.New(backlog.Config{
 		Limit: r.cfg.BacklogLimit, Workers: r.cfg.Apply.Workers, Partition: spec.Key.Partition,
@@ -155,6 +159,18 @@ func (r *run) assemble(spec *rowsync.Spec) {
 	defer r.mu.Unlock()
 	r.spec, r.tracker, r.backlog, r.copier, r.crowd = spec, tracker, log, copier, crowd
 	r.apply = &applying{applier: applier}
+}
+
+// outstanding is rowsync.Outstanding. Where the backlog is full, nothing more is received;
+// what is there must do.
+func (r *run) outstanding(ctx context.Context) (waiting, taken []key.Key, err error) {
+	patient, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if err := r.capture.Fence(patient); err != nil && ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	waiting, taken = r.backlog.Outstanding()
+	return waiting, taken, nil
 }
 
 func rowBytes(p *plan.Plan) int64 {

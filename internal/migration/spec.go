@@ -58,7 +58,7 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now clock
 	}
 	spec.Columns = append(spec.Columns, beginnings(shadow, from, now)...)
 	spec.Upsert = !spec.KeyChanged && upsertable(spec, shadow)
-	spec.Unique = uniqueKeys(p.Source, shadow, columns.Mappings, from)
+	spec.Unique, spec.Opaque = uniqueKeys(p.Source, shadow, columns.Mappings, from)
 	return spec, nil
 }
 
@@ -148,15 +148,14 @@ func locking(p *plan.Plan) string {
 }
 
 // uniqueKeys lists the unique keys of the shadow whose values the source has: all their
-// parts are plain columns that are taken from the source.
-func uniqueKeys(source, shadow *schema.Table, mappings []plan.Mapping, from map[string]string) []rowsync.UniqueKey {
+// parts are plain columns that are taken from the source. others says that there are more.
+func uniqueKeys(source, shadow *schema.Table, mappings []plan.Mapping, from map[string]string) (keys []rowsync.UniqueKey, others bool) {
 	same := map[string]string{} // source column to shadow column, where no value changes
 	for _, m := range mappings {
 		if m.Change == plan.Same {
 			same[strings.ToLower(m.Source)] = strings.ToLower(m.Shadow)
 		}
 	}
-	var keys []rowsync.UniqueKey
 	for _, k := range shadow.Keys {
 		if !k.Unique {
 			continue
@@ -173,12 +172,14 @@ func uniqueKeys(source, shadow *schema.Table, mappings []plan.Mapping, from map[
 				Source: part.Of(inCollation(schema.Quote(source), column)),
 			})
 		}
-		if len(u.Parts) == len(k.Parts) {
-			u.Enforced = enforced(source, k, same)
-			keys = append(keys, u)
+		if len(u.Parts) < len(k.Parts) {
+			others = true
+			continue
 		}
+		u.Enforced = enforced(source, k, same)
+		keys = append(keys, u)
 	}
-	return keys
+	return keys, others
 }
 
 // enforced says that a unique key of the source covers no more than the shadow's key,

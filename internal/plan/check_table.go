@@ -31,7 +31,11 @@ func (c *checker) checkTable() {
 	if contains(systemSchemas, t.Name.Schema) {
 		c.block(CodeSystemSchema, t.Name.Schema+" is the server's own schema", "", "")
 	}
-	if schema.Marked(t.Comment) {
+	if was, isOld := schema.MarkedOld(t.Comment, t.Name); isOld {
+		c.block(CodeArtefact, "the table is a former one, by its comment, under its old name again",
+			"midstream cleanup --old would drop it once it is renamed", fmt.Sprintf("Give it its comment back: ALTER TABLE %s COMMENT = %s",
+				t.Name.Quoted(), schema.Literal(was)))
+	} else if schema.Marked(t.Comment) {
 		c.block(CodeArtefact, fmt.Sprintf("the table is an artefact of Midstream (its comment is %q)", t.Comment),
 			"it belongs to another run", "")
 	}
@@ -72,14 +76,18 @@ func (c *checker) checkNames() {
 		if !slices.ContainsFunc(c.names.All(), func(n schema.Name) bool { return c.facts.sameTable(n, taken.Name) }) {
 			continue // another letter case is another table; a former source keeps its name
 		}
+		_, isOld := schema.MarkedOld(taken.Comment, c.table.Name)
 		switch {
 		case schema.MarkedFor(taken.Comment, c.table.Name):
 			ours = append(ours, taken.Name.Table)
+		case isOld:
+			c.block(CodeNameTaken, fmt.Sprintf("former tables have all the names up to %s", taken.Name), "the run needs one for the next",
+				fmt.Sprintf("Drop those that nobody needs: midstream cleanup --old %s", c.table.Name))
 		case schema.Marked(taken.Comment):
 			c.block(CodeNameTaken, fmt.Sprintf("%s exists (its comment is %q)", taken.Name, taken.Comment),
 				"it belongs to the run on another table, whose name is cut to the same one", "Let that run end first")
 		default:
-			c.block(CodeNameTaken, fmt.Sprintf("%s exists and is not ours (law L8)", taken.Name),
+			c.block(CodeNameTaken, fmt.Sprintf("%s exists and is not ours", taken.Name),
 				"the run needs the name", "Rename or drop it, if nobody needs it")
 		}
 	}

@@ -157,6 +157,9 @@ func (c *Copier) begin(ctx context.Context, session *dbconn.Session) (frontier.C
 	if err != nil {
 		return frontier.Chunk{}, false, fmt.Errorf("find the end of the next chunk: %w", err)
 	}
+	if _, err := session.Exec(ctx, "COMMIT"); err != nil { // it begins transactions by itself
+		return frontier.Chunk{}, false, fmt.Errorf("find the end of the next chunk: %w", err)
+	}
 	return c.deps.Tracker.Begin(to), true, nil
 }
 

@@ -11,44 +11,54 @@ import (
 	"midstream/internal/schema"
 )
 
-// Bound returns the key that stands the given number of the source's rows after from, or the
-// zero key if there are no more rows than that. It ends the session's transaction.
+// Bound returns the key that stands rows rows after from, in the order of the key's index,
+// or the zero key if there are no more rows than that. It reads the index alone.
+//
+// Where a part is an ENUM or a SET the server would sort for ORDER BY, or read the index
+// from its start: the pieces of the range are then read one after the other, each in the
+// order of the index.
 func Bound(ctx context.Context, session *dbconn.Session, spec *Spec, from key.Key, rows int) (key.Key, error) {
-	var to key.Key
-	for _, query := range BoundQueries(spec, from, rows) {
-		err := session.Rows(ctx, query, func(r *sql.Rows) (err error) {
-			to, err = spec.ScanKey(r)
-			return err
-		})
+	names, rest := spec.Key.Names(), key.Range{From: from}
+	if !Numbered(spec.Key) {
+		return keyAt(ctx, session, spec, InRange(spec.Key, names, rest)+inOrder(spec), rows)
+	}
+	pieces := Pieces(spec.Key, names, rest)
+	for i, piece := range pieces {
+		to, err := keyAt(ctx, session, spec, piece, rows)
+		if err != nil || to != "" || i == len(pieces)-1 {
+			return to, err
+		}
+		passed, err := count(ctx, session, spec, piece)
 		if err != nil {
 			return "", err
 		}
-		if to != "" {
-			break
-		}
+		rows = max(rows-passed, 0)
 	}
-	_, err := session.Exec(ctx, "COMMIT") // the session begins transactions by itself
+	return "", nil
+}
+
+// keyAt reads the key of the row that stands offset rows after the first that meets the
+// condition, or the zero key.
+func keyAt(ctx context.Context, session *dbconn.Session, spec *Spec, condition string, offset int) (to key.Key, err error) {
+	query := fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s LIMIT 1 OFFSET %d",
+		strings.Join(spec.Key.SelectExprs(), ", "), spec.Source.Quoted(), schema.Quote(spec.SourceIndex), condition, offset)
+	err = session.Rows(ctx, query, func(r *sql.Rows) (err error) {
+		to, err = spec.ScanKey(r)
+		return err
+	})
 	return to, err
 }
 
-// BoundQueries read the key that stands offset rows after from, in the order of the key's
-// index: the first of them that finds one tells. None: no more rows than that are left.
-//
-// Where a part is an ENUM or a SET the server would sort for ORDER BY, or read the index
-// from its start. The pieces of the range are then read one after the other, each in the
-// order of the index, and the chunk ends with the first at the latest: any key behind
-// from is a good bound.
-func BoundQueries(spec *Spec, from key.Key, offset int) []string {
+func count(ctx context.Context, session *dbconn.Session, spec *Spec, condition string) (n int, err error) {
+	query := fmt.Sprintf("SELECT COUNT(*) FROM %s FORCE INDEX (%s) WHERE %s",
+		spec.Source.Quoted(), schema.Quote(spec.SourceIndex), condition)
+	err = session.Rows(ctx, query, func(r *sql.Rows) error { return r.Scan(&n) })
+	return n, err
+}
+
+// inOrder is ORDER BY the key.
+func inOrder(spec *Spec) string {
 	names := spec.Key.Names()
-	rest := key.Range{From: from}
-	if Numbered(spec.Key) {
-		var queries []string
-		for _, piece := range Pieces(spec.Key, names, rest) {
-			queries = append(queries, fmt.Sprintf("%s LIMIT 1 OFFSET %d", readKeys(spec, piece), offset))
-			offset = 0
-		}
-		return queries
-	}
 	order := make([]string, len(names))
 	for i, part := range spec.Key.Parts() {
 		order[i] = schema.Quote(names[i])
@@ -56,11 +66,5 @@ func BoundQueries(spec *Spec, from key.Key, offset int) []string {
 			order[i] += " DESC"
 		}
 	}
-	return []string{fmt.Sprintf("%s ORDER BY %s LIMIT 1 OFFSET %d",
-		readKeys(spec, InRange(spec.Key, names, rest)), strings.Join(order, ", "), offset)}
-}
-
-func readKeys(spec *Spec, condition string) string {
-	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s",
-		strings.Join(spec.Key.SelectExprs(), ", "), spec.Source.Quoted(), schema.Quote(spec.SourceIndex), condition)
+	return " ORDER BY " + strings.Join(order, ", ")
 }

@@ -23,7 +23,9 @@
 // is tried again while no other sync runs. Where the source enforces the key too, the
 // row in the way is stale for certain: it had the value when it was synced, and has
 // lost it since by a change that is yet to be applied. It is deleted, its own change
-// will bring it back. Where the key is new, the row's key joins P, so that both rows
-// are read anew; if both stand in the source with the value it is ErrDuplicate, which
-// names both rows (design.md, decision 3).
+// will bring it back. Where the key is new, the source is asked whether the row in the way
+// still has the value: if so it is ErrDuplicate, which names both rows; if not the row is
+// stale and deleted. Where the row can't be found by its value, or has another key in the
+// shadow, every row is deleted whose change is yet to be applied, and a duplicate that then
+// remains is ErrDuplicate (design.md, decision 3).
 package rowsync

@@ -3,6 +3,7 @@ package rowsync
 import (
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 
 	"midstream/internal/key"
@@ -50,6 +51,9 @@ type Spec struct {
 
 	Columns []Column
 	Unique  []UniqueKey // unique keys of the shadow whose values can be computed from the source
+	// Opaque says that the shadow has other unique keys as well: over generated columns,
+	// expressions, or columns that the source does not have.
+	Opaque bool
 
 	// ServerZone has the sessions work in the server's time zone instead of UTC: an
 	// expression converts between TIMESTAMP and another type.
@@ -60,19 +64,15 @@ type Spec struct {
 	Locking string // "", " FOR SHARE" or " LOCK IN SHARE MODE"
 }
 
-// predicate is P: a range, or a list of keys, and the keys of other rows that joined it.
+// predicate is P: a range, or a list of keys. Stale rows outside of it may have to go.
 type predicate struct {
-	spec   *Spec
-	chunk  *key.Range
-	fresh  bool // nothing was ever written into the range
-	keys   []key.Key
-	extras []key.Key // keys of rows of the shadow that joined P
-	evict  bool      // stale rows are deleted first: their own change is yet to be applied
-}
-
-// all returns the single keys of P.
-func (p predicate) all() []key.Key {
-	return append(append([]key.Key(nil), p.keys...), p.extras...)
+	spec  *Spec
+	chunk *key.Range
+	fresh bool // nothing was ever written into the range
+	keys  []key.Key
+	evict bool      // stale rows in the way are deleted first, where the source enforces a key
+	stale []key.Key // of rows that are known to be stale, and are deleted first
+	first int       // if not 0, only that many rows of the source are read
 }
 
 func (p predicate) on(columns []string) string {
@@ -80,19 +80,25 @@ func (p predicate) on(columns []string) string {
 	if p.chunk != nil {
 		conditions = append(conditions, InRange(p.spec.Key, columns, *p.chunk))
 	}
-	if keys := p.all(); len(keys) > 0 {
-		conditions = append(conditions, InKeys(p.spec.Key, columns, keys))
+	if len(p.keys) > 0 {
+		conditions = append(conditions, InKeys(p.spec.Key, columns, p.keys))
 	}
 	return strings.Join(conditions, " OR ")
 }
 
-// deletion returns the statement that empties P in the shadow, or "" if P is known
-// to be empty there.
+// and returns P with more keys.
+func (p predicate) and(keys []key.Key) predicate {
+	p.keys = slices.Concat(p.keys, keys)
+	return p
+}
+
+// deletion returns the statement that empties P in the shadow, with stale rows, or "" if
+// nothing is to be deleted.
 func (p predicate) deletion() string {
 	if p.fresh {
 		p.chunk = nil
 	}
-	if p.chunk == nil && len(p.all()) == 0 {
+	if p = p.and(p.stale); p.chunk == nil && len(p.keys) == 0 {
 		return ""
 	}
 	shadow := p.spec.Shadow.Quoted()
@@ -107,10 +113,14 @@ func (p predicate) insertion() string {
 	for i, c := range p.spec.Columns {
 		columns[i], exprs[i] = schema.Quote(c.Shadow), c.Expr
 	}
-	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s FORCE INDEX (%s) WHERE %s%s",
+	limit := ""
+	if p.first > 0 {
+		limit = fmt.Sprintf(" LIMIT %d", p.first)
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s FORCE INDEX (%s) WHERE %s%s%s",
 		p.spec.Shadow.Quoted(), strings.Join(columns, ", "), strings.Join(exprs, ", "),
 		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex),
-		p.on(p.spec.Key.Names()), p.spec.Locking)
+		p.on(p.spec.Key.Names()), limit, p.spec.Locking)
 }
 
 // present returns a query for the number of the source's rows in P.
@@ -187,7 +197,7 @@ func (p predicate) twins(u UniqueKey) string {
 		values = append(values, part.Source)
 		notNull = append(notNull, part.Source+" IS NOT NULL")
 	}
-	row := "CONCAT_WS(', ', " + schema.QuoteAll(p.spec.Key.Names()) + ")"
+	row := p.row()
 	return fmt.Sprintf("SELECT CONCAT_WS('-', %s), MIN(%s), MAX(%s) FROM %s FORCE INDEX (%s)"+
 		" WHERE (%s) AND %s GROUP BY %s HAVING COUNT(*) > 1 LIMIT 1",
 		strings.Join(anyValues(values), ", "), row, row, p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex),

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,8 +31,9 @@ var Setup = []string{
 // Limits of the tries of one sync.
 const (
 	contendedTries = 4    // then it runs alone
-	aloneTries     = 50   // duplicates and contention while nothing else runs
-	mostHolders    = 1000 // keys of rows in the way that join P at once
+	aloneTries     = 50   // of a chunk or a single key, while nothing else runs
+	partTries      = 10   // of a list of keys, which then is halved
+	mostHolders    = 1000 // rows in the way that are deleted at once
 
 	// aloneKeys is the number of keys that are synced at once while nothing else runs:
 	// the fewer, the shorter the time in which another value can change hands.
@@ -49,10 +49,15 @@ type Result struct {
 	Deleted  int64
 }
 
+// Outstanding returns the keys of all changes that are committed and not yet synced: those
+// that wait, and those of syncs under way.
+type Outstanding func(ctx context.Context) (waiting, taken []key.Key, err error)
+
 // Syncer runs syncs. It is safe for concurrent use, one session per caller.
 type Syncer struct {
-	spec *Spec
-	emit event.Listener
+	spec        *Spec
+	outstanding Outstanding
+	emit        event.Listener
 
 	// alone is held shared by every sync, and exclusively by one that touches rows
 	// outside of its P (law L2).
@@ -61,16 +66,17 @@ type Syncer struct {
 }
 
 // New returns a Syncer. emit gets an event.Retry for every repetition.
-func New(spec *Spec, emit event.Listener) *Syncer {
-	return &Syncer{spec: spec, emit: emit}
+func New(spec *Spec, outstanding Outstanding, emit event.Listener) *Syncer {
+	return &Syncer{spec: spec, outstanding: outstanding, emit: emit}
 }
 
 // Range syncs a range of keys. fresh says that nothing was ever written into the
 // range of the shadow. REQUIRES: fresh, where the key's columns changed (Spec.KeyChanged).
 func (s *Syncer) Range(ctx context.Context, session *dbconn.Session, r key.Range, fresh bool) (Result, error) {
-	result, err := s.sync(ctx, session, predicate{spec: s.spec, chunk: &r, fresh: fresh}, "chunk")
+	p := predicate{spec: s.spec, chunk: &r, fresh: fresh}
+	result, err := s.sync(ctx, session, p, "chunk")
 	if err != nil {
-		return result, fmt.Errorf("sync range [%s, %s): %w", s.bound(r.From), s.bound(r.To), err)
+		return result, fmt.Errorf("sync range [%s, %s): %w", s.bound(r.From), s.bound(r.To), s.blame(ctx, session, p, err))
 	}
 	return result, nil
 }
@@ -78,9 +84,10 @@ func (s *Syncer) Range(ctx context.Context, session *dbconn.Session, r key.Range
 // Keys syncs a list of keys. REQUIRES: every change of them that it shall carry over
 // is visible (law L3).
 func (s *Syncer) Keys(ctx context.Context, session *dbconn.Session, keys []key.Key) (Result, error) {
-	result, err := s.sync(ctx, session, predicate{spec: s.spec, keys: keys}, "keys")
+	p := predicate{spec: s.spec, keys: keys}
+	result, err := s.sync(ctx, session, p, "keys")
 	if err != nil {
-		return result, fmt.Errorf("sync %d keys: %w", len(keys), err)
+		return result, fmt.Errorf("sync %d keys: %w", len(keys), s.blame(ctx, session, p, err))
 	}
 	return result, nil
 }
@@ -156,7 +163,7 @@ func (s *Syncer) once(ctx context.Context, session *dbconn.Session, p predicate)
 //
 // Keys that are equal to the server count once, and make P incomplete.
 func (s *Syncer) complete(ctx context.Context, session *dbconn.Session, p predicate) (bool, error) {
-	if !s.spec.Upsert || p.chunk != nil || p.evict || len(p.extras) > 0 {
+	if !s.spec.Upsert || p.chunk != nil || p.evict {
 		return false, nil
 	}
 	var present int
@@ -201,97 +208,6 @@ func (s *Syncer) empty(ctx context.Context, session *dbconn.Session, p predicate
 		return 0, err
 	}
 	return done.RowsAffected()
-}
-
-// syncAlone tries a sync again while no other sync runs, and deletes stale rows that are
-// in its way.
-func (s *Syncer) syncAlone(ctx context.Context, session *dbconn.Session, p predicate) (Result, error) {
-	s.alone.Lock()
-	defer s.alone.Unlock()
-	p.evict = true
-	if p.chunk != nil {
-		p.fresh = p.fresh && s.spec.KeyChanged // an earlier try may have been committed after all
-		return s.insist(ctx, session, p)
-	}
-	var sum Result
-	for part := range slices.Chunk(p.keys, aloneKeys) {
-		p.keys = part
-		result, err := s.insist(ctx, session, p)
-		sum.Inserted += result.Inserted
-		sum.Deleted += result.Deleted
-		if err != nil {
-			return sum, err
-		}
-	}
-	return sum, nil
-}
-
-// insist tries until the sync is done, or a duplicate is found to be one.
-// REQUIRES: no other sync runs.
-func (s *Syncer) insist(ctx context.Context, session *dbconn.Session, p predicate) (Result, error) {
-	for try := 1; ; try++ {
-		result, err := s.once(ctx, session, p)
-		if err == nil {
-			return result, nil
-		}
-		switch {
-		case try == aloneTries:
-			return result, err
-		case dbconn.Contended(err):
-			if err := backOff(ctx, try); err != nil {
-				return result, err
-			}
-		case dbconn.Duplicate(err):
-			if p, err = s.widen(ctx, session, p, err); err != nil {
-				return result, err
-			}
-		default:
-			return result, err
-		}
-	}
-}
-
-// widen looks for the cause of a duplicate: it returns the P to try next, or
-// ErrDuplicate with the two rows.
-func (s *Syncer) widen(ctx context.Context, session *dbconn.Session, p predicate, duplicate error) (predicate, error) {
-	defer session.Exec(context.WithoutCancel(ctx), "COMMIT") // ends the transaction of the queries
-	for _, u := range s.spec.Unique {
-		if u.Enforced {
-			continue
-		}
-		if err := s.findTwins(ctx, session, p, u, duplicate); err != nil {
-			return p, err
-		}
-		if s.spec.KeyChanged {
-			continue // the row in the way can't be named by a key of the source
-		}
-		err := session.Rows(ctx, p.holders(u, mostHolders), func(rows *sql.Rows) error {
-			k, err := s.spec.ScanKey(rows)
-			p.extras = append(p.extras, k)
-			return err
-		})
-		if err != nil {
-			return p, fmt.Errorf("look for rows in the way of key %s: %w", u.Name, err)
-		}
-	}
-	return p, nil
-}
-
-func (s *Syncer) findTwins(ctx context.Context, session *dbconn.Session, p predicate, u UniqueKey, duplicate error) error {
-	var value, first, second sql.NullString
-	found := false
-	err := session.Rows(ctx, p.twins(u), func(rows *sql.Rows) error {
-		found = true
-		return rows.Scan(&value, &first, &second)
-	})
-	if err != nil {
-		return fmt.Errorf("look for duplicates in key %s: %w", u.Name, err)
-	}
-	if found {
-		return fmt.Errorf("%w: value %q of key %s stands in the rows with key (%s) and (%s): %w",
-			ErrDuplicate, value.String, u.Name, first.String, second.String, duplicate)
-	}
-	return nil
 }
 
 // backOff waits a little, longer with every try, by a random part so that two

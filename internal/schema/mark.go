@@ -11,9 +11,33 @@ func MarkFor(kind string, source Name) string {
 	return Mark + kind + " of " + source.String()
 }
 
-// MarkedFor says whether a table's comment is the mark of a run on the source.
+// MarkedFor says whether a table's comment is the mark of an artefact of a run on the
+// source. A former source is none: it has the mark of MarkOld.
 func MarkedFor(comment string, source Name) bool {
 	return Marked(comment) && strings.HasSuffix(comment, " of "+source.String())
+}
+
+// oldKind is the kind of a former source. wasMark stands between the mark and the comment
+// that it had.
+const (
+	oldKind = "old"
+	wasMark = "; it was: "
+)
+
+// maxComment is the server's limit for the comment of a table, in characters.
+const maxComment = 2048
+
+// MarkOld returns the comment that a former source carries: the mark, and what its comment
+// was, cut to what the server takes.
+func MarkOld(source Name, was string) string {
+	text := []rune(MarkFor(oldKind, source) + wasMark + was)
+	return string(text[:min(len(text), maxComment)])
+}
+
+// MarkedOld says whether a table's comment is that of a former source, and what the comment
+// was before.
+func MarkedOld(comment string, source Name) (was string, marked bool) {
+	return strings.CutPrefix(comment, MarkFor(oldKind, source)+wasMark)
 }
 
 // Literal returns a text as an SQL string literal, for a session without the sql_mode

@@ -24,7 +24,7 @@ type Shadow struct {
 
 // Create makes the shadow. clauses returns the ALTER's clauses for the copy of the source
 // as CREATE TABLE LIKE has made it. REQUIRES: no table of its name is there. On error the
-// shadow is returned as well if it was created: Drop it.
+// shadow is returned as well if it may have been created.
 func Create(ctx context.Context, pool *dbconn.Pool, source *schema.Table, name schema.Name, clauses func(copied *schema.Table) string) (*Shadow, error) {
 	// A TIMESTAMP in a DEFAULT means what it would mean to a session of the server's.
 	session, err := pool.Session(ctx, "SET SESSION time_zone = @@GLOBAL.time_zone")
@@ -32,10 +32,13 @@ func Create(ctx context.Context, pool *dbconn.Pool, source *schema.Table, name s
 		return nil, fmt.Errorf("create shadow %s: %w", name, err)
 	}
 	defer session.Close()
-	if _, err := session.Exec(ctx, fmt.Sprintf("CREATE TABLE %s LIKE %s", name.Quoted(), source.Name.Quoted())); err != nil {
-		return nil, fmt.Errorf("create shadow %s: %w", name, err)
-	}
 	s := &Shadow{Name: name, Source: source.Name, Comment: source.Comment}
+	if _, err := session.Exec(ctx, fmt.Sprintf("CREATE TABLE %s LIKE %s", name.Quoted(), source.Name.Quoted())); err != nil {
+		if dbconn.Number(err) != 0 && !dbconn.ConnectionLost(err) {
+			s = nil
+		}
+		return s, fmt.Errorf("create shadow %s: %w", name, err)
+	}
 	mark := schema.MarkFor("shadow", source.Name)
 	marking := comment(name, mark)
 	if source.AutoIncrement > 1 {
@@ -164,18 +167,4 @@ func (s *Shadow) BuildIndexes(ctx context.Context, pool *dbconn.Pool) error {
 // swap are not planned blindly.
 func (s *Shadow) Analyze(ctx context.Context, pool *dbconn.Pool) error {
 	return s.exec(ctx, pool, "ANALYZE TABLE "+s.Name.Quoted(), "analyze")
-}
-
-// Drop removes the shadow. REQUIRES: Create has returned it, so that it is ours (law L8).
-func (s *Shadow) Drop(ctx context.Context, pool *dbconn.Pool) error {
-	name := s.Name
-	session, err := pool.Session(ctx)
-	if err != nil {
-		return fmt.Errorf("drop shadow %s: %w", name, err)
-	}
-	defer session.Close()
-	if _, err := session.Exec(ctx, "DROP TABLE IF EXISTS "+name.Quoted()); err != nil {
-		return fmt.Errorf("drop shadow %s: %w", name, err)
-	}
-	return nil
 }

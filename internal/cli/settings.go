@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"midstream/internal/dbconn"
+)
+
+// onlyTyped are the flags that an option file can't say.
+var onlyTyped = []string{"help", "defaults-file", "defaults-extra-file"}
+
+// fromFiles gives the flags that are not on the command line the values that option files
+// have for them. A setting of another verb, among others, is left to that. Everything that
+// is wrong is said at once.
+func (c *checks) fromFiles(settings []dbconn.Setting, others map[string]bool) (notes []string, err error) {
+	var problems []error
+	for _, s := range settings {
+		f := c.flags.Lookup(s.Name)
+		switch {
+		case slices.Contains(onlyTyped, s.Name):
+			problems = append(problems, fmt.Errorf("%s: %s is only for the command line", s.Place, s.Name))
+		case f != nil && !f.Changed:
+			problems = append(problems, give(f, s))
+		case f != nil || others[s.Name]:
+		case s.Loose:
+			notes = append(notes, fmt.Sprintf("%s: unknown option %q is passed over", s.Place, s.Name))
+		default:
+			problems = append(problems, fmt.Errorf("%s: unknown option %q; only loose-%[2]s would be passed over", s.Place, s.Name))
+		}
+	}
+	return notes, errors.Join(problems...)
+}
+
+// give gives a flag the value of a setting.
+func give(f *pflag.Flag, s dbconn.Setting) error {
+	value := s.Value
+	if !s.Said {
+		value = f.NoOptDefVal
+	}
+	if !s.Said && value == "" {
+		return fmt.Errorf("%s: %s: %w", s.Place, s.Name, dbconn.ErrNoValue)
+	}
+	take := f.Value.Set
+	if checked, is := f.Value.(*checked); is {
+		take = checked.take // its Set would tell of no place
+	}
+	if err := take(value); err != nil {
+		return fmt.Errorf("%s: %s %s: %w", s.Place, s.Name, value, err)
+	}
+	return nil
+}

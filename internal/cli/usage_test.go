@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+// nowhere is where no server listens: who gets as far as connecting fails with 1.
+var nowhere = []string{"--host=127.0.0.1", "--port=1", "--user=u"}
+
+const anAlter = "ALTER TABLE a.b ADD COLUMN c INT"
+
+// TestUsageMessages: what is wrong is said in our own words, before anything is connected
+// to, and an argument that may be meant as the password is not repeated.
+func TestUsageMessages(t *testing.T) {
+	host, attached, boolean := "-h is the host", "a password is attached to its flag", ": it is true or false"
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"-h"}, exitUsage, host},
+		{[]string{"run", "-h"}, exitUsage, host},
+		{[]string{"plan", anAlter, "-qh"}, exitUsage, host},
+		{[]string{"cleanup", "-h"}, exitUsage, host},
+		{[]string{"demo", "-h"}, exitUsage, host},
+		{[]string{"sandbox", "run", "-h"}, exitUsage, host},
+		{[]string{"run", "-h", "--json", anAlter}, exitUsage, "host --json: it looks like a flag"},
+		{[]string{"run", "-h", "db1:3306", anAlter}, exitUsage, "-h db1 -P 3306"},
+		{[]string{"cleanup", "--yes", "--host=[::1]:3306", "a.b"}, exitUsage, "-h ::1 -P 3306"},
+		{[]string{"run", anAlter, "--workers"}, exitUsage, "--workers needs a value"},
+		{[]string{"run", anAlter, "-D"}, exitUsage, "--database needs a value"},
+
+		{[]string{"run", anAlter, "--drop-old=maybe"}, exitUsage, "--drop-old maybe" + boolean},
+		{[]string{"run", anAlter, "--quiet=2"}, exitUsage, "--quiet 2" + boolean},
+		{[]string{"cleanup", "a.b", "--yes=perhaps"}, exitUsage, "--yes perhaps" + boolean},
+		{[]string{"demo", "--keep=x"}, exitUsage, "--keep x" + boolean},
+		{[]string{"sandbox", "run", "--durable=x"}, exitUsage, "--durable x" + boolean},
+		{[]string{"run", "--help=x"}, exitUsage, "--help x" + boolean},
+		{append(nowhere, "run", anAlter, "--drop-old=OFF", "--full-speed=true"), exitFailed, "connection refused"},
+
+		{[]string{"run", "-p", "secret", anAlter}, exitUsage, attached},
+		{[]string{"run", "--password", "secret", anAlter}, exitUsage, attached},
+		{[]string{"run", "-p", "secret"}, exitUsage, attached},
+		{[]string{"run", "-p", ""}, exitUsage, "not one ALTER TABLE"},
+		{[]string{"plan", "-p", "secret", "--table=a.b", "--alter=ADD COLUMN c INT"}, exitUsage, attached},
+		{[]string{"cleanup", "--yes", "-p", "secret", "a.b"}, exitUsage, attached},
+		{[]string{"-p", "secret", "run", anAlter}, exitUsage, attached},
+		{[]string{"run", "-p", "ALTER", "TABLE", "a.b", "ADD", "c", "INT"}, exitUsage, "put it in quotes"},
+		{[]string{"run", "-p", "ALTER TABLE b ADD COLUMN c INT"}, exitUsage, "in which database"},
+
+		{[]string{"help", "nosuch"}, exitUsage, `there is no verb or topic "nosuch"`},
+		{[]string{"help", "run", "nosuch"}, exitUsage, `there is no verb or topic "run nosuch"`},
+		{[]string{"help"}, exitDone, ""},
+		{[]string{"help", "run"}, exitDone, ""},
+		{[]string{"help", "sandbox", "run"}, exitDone, ""},
+		{[]string{"help", "help"}, exitDone, ""},
+
+		{[]string{"run", "--table=a.b", "--alter=" + anAlter}, exitUsage, "leave these words out"},
+		{[]string{"demo", "--alter=alter\ttable shop.orders ADD COLUMN c INT"}, exitUsage, "leave these words out"},
+		{append(nowhere, "run", "--table=a.b", "--alter=ALTER COLUMN c SET DEFAULT 1"), exitFailed, "connection refused"},
+		{append(nowhere, "cleanup", "a.b"), exitUsage, "say --yes"},
+	} {
+		code, stdout, stderr := midstream(t, c.args...)
+		if code != c.code || !strings.Contains(stderr, c.want) {
+			t.Errorf("%q: exit code %d, not %d and %q\n%s\n%s", c.args, code, c.code, c.want, stdout, stderr)
+		}
+		for _, never := range []string{"secret", "pflag", "strconv", "needs an argument"} {
+			if strings.Contains(stderr, never) {
+				t.Errorf("%q: %q is in\n%s", c.args, never, stderr)
+			}
+		}
+	}
+}

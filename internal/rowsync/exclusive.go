@@ -1,0 +1,199 @@
+package rowsync
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"midstream/internal/dbconn"
+	"midstream/internal/key"
+)
+
+// exclusive is a sync that runs while no other does, and may delete rows outside of its P
+// that stand in its way, once they are known to be stale: the source has changed since
+// they were synced, so that their own sync is yet to come, and brings them back.
+type exclusive struct {
+	*Syncer
+	session *dbconn.Session
+	mine    map[key.Key]bool // all keys of the list
+	rest    []key.Key        // those behind P that are yet to be synced
+}
+
+// syncAlone tries a sync again while no other sync runs, and makes way for it.
+func (s *Syncer) syncAlone(ctx context.Context, session *dbconn.Session, p predicate) (Result, error) {
+	s.alone.Lock()
+	defer s.alone.Unlock()
+	a := exclusive{Syncer: s, session: session, mine: map[key.Key]bool{}}
+	p.evict = true
+	if p.chunk != nil {
+		p.fresh = p.fresh && s.spec.KeyChanged // an earlier try may have been committed after all
+		return a.insist(ctx, p, aloneTries)
+	}
+	for _, k := range p.keys {
+		a.mine[k] = true
+	}
+	return a.inParts(ctx, p, p.keys)
+}
+
+// inParts syncs a list part by part, in smaller ones where values change hands faster than
+// a part is synced.
+func (a *exclusive) inParts(ctx context.Context, p predicate, keys []key.Key) (sum Result, err error) {
+	for size := aloneKeys; len(keys) > 0; {
+		size = min(size, len(keys))
+		p.keys, a.rest = keys[:size], keys[size:]
+		tries := partTries
+		if size == 1 {
+			tries = aloneTries
+		}
+		result, err := a.insist(ctx, p, tries)
+		if size > 1 && dbconn.Duplicate(err) && !errors.Is(err, ErrDuplicate) {
+			size /= 2
+			continue
+		}
+		sum.Inserted += result.Inserted
+		sum.Deleted += result.Deleted
+		if err != nil {
+			return sum, told(err)
+		}
+		keys = a.rest
+	}
+	return sum, nil
+}
+
+// told makes an ErrDuplicate of what the server says, where no other has been found out.
+func told(err error) error {
+	if dbconn.Duplicate(err) && !errors.Is(err, ErrDuplicate) {
+		return fmt.Errorf("%w: %w", ErrDuplicate, err)
+	}
+	return err
+}
+
+// insist tries until the sync is done, or a duplicate is found to be one.
+func (a *exclusive) insist(ctx context.Context, p predicate, tries int) (Result, error) {
+	for try := 1; ; try++ {
+		result, err := a.once(ctx, a.session, p)
+		switch {
+		case err == nil, !dbconn.Duplicate(err) && !dbconn.Contended(err):
+			return result, err
+		case try == tries && p.chunk != nil:
+			return result, told(err)
+		case try == tries:
+			return result, err
+		case dbconn.Contended(err):
+			p.stale, err = nil, a.yield(ctx, try)
+		default:
+			p.stale, err = a.makeWay(ctx, p, err, try)
+		}
+		if err != nil {
+			return result, err
+		}
+	}
+}
+
+// yield lets other syncs have their turn. What was stale before may be no more.
+func (a *exclusive) yield(ctx context.Context, try int) error {
+	a.alone.Unlock()
+	defer a.alone.Lock()
+	return backOff(ctx, try)
+}
+
+// makeWay looks for the cause of a duplicate: it returns the keys of the stale rows in the
+// way, or ErrDuplicate with the two rows.
+func (a *exclusive) makeWay(ctx context.Context, p predicate, duplicate error, try int) (stale []key.Key, err error) {
+	byValue := !a.spec.KeyChanged && !a.spec.Opaque
+	if !byValue && try > 1 {
+		if err := a.yield(ctx, try); err != nil {
+			return nil, err
+		}
+	}
+	if stale, err = a.findStale(ctx, p, duplicate); err != nil || byValue {
+		return stale, err
+	}
+	return stale, a.setAside(ctx)
+}
+
+// findStale finds the rows of the shadow that have a value which a row of P has now. If
+// the source's row of such a key has it too they are twins, which no sync can help; if not
+// it is stale.
+func (a *exclusive) findStale(ctx context.Context, p predicate, duplicate error) (stale []key.Key, err error) {
+	defer a.session.Exec(context.WithoutCancel(ctx), "COMMIT") // ends the transaction of the queries
+	for _, u := range a.spec.Unique {
+		if u.Enforced {
+			continue
+		}
+		if err := a.findTwins(ctx, p, u, duplicate); err != nil {
+			return nil, err
+		}
+		if a.spec.KeyChanged {
+			continue // the row in the way can't be named by a key of the source
+		}
+		var holders []key.Key
+		err := a.session.Rows(ctx, p.holders(u, mostHolders), func(rows *sql.Rows) error {
+			k, err := a.spec.ScanKey(rows)
+			holders = append(holders, k)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("look for rows in the way of key %s: %w", u.Name, err)
+		}
+		if len(holders) == 0 {
+			continue
+		}
+		if err := a.findTwins(ctx, p.and(holders), u, duplicate); err != nil {
+			return nil, err
+		}
+		stale = append(stale, holders...)
+	}
+	return stale, nil
+}
+
+func (a *exclusive) findTwins(ctx context.Context, p predicate, u UniqueKey, duplicate error) error {
+	var value, first, second sql.NullString
+	found := false
+	err := a.session.Rows(ctx, p.twins(u), func(rows *sql.Rows) error {
+		found = true
+		return rows.Scan(&value, &first, &second)
+	})
+	if err != nil {
+		return fmt.Errorf("look for duplicates in key %s: %w", u.Name, err)
+	}
+	if found {
+		return fmt.Errorf("%w: value %q of key %s stands in the rows with key (%s) and (%s): %w",
+			ErrDuplicate, value.String, u.Name, first.String, second.String, duplicate)
+	}
+	return nil
+}
+
+// setAside deletes the shadow's rows of all keys whose sync is yet to come, whatever their
+// values: where the row in the way can't be told by its value.
+func (a *exclusive) setAside(ctx context.Context) error {
+	waiting, taken, err := a.outstanding(ctx)
+	if err != nil {
+		return err
+	}
+	theirs := slices.DeleteFunc(taken, func(k key.Key) bool { return a.mine[k] })
+	for part := range slices.Chunk(slices.Concat(waiting, theirs, a.rest), aloneKeys) {
+		if err := a.delete(ctx, part); err != nil {
+			return fmt.Errorf("set rows aside whose change is yet to be applied: %w", err)
+		}
+	}
+	return nil
+}
+
+// delete deletes the shadow's rows of some keys.
+func (a *exclusive) delete(ctx context.Context, keys []key.Key) error {
+	var err error
+	if a.spec.KeyChanged {
+		_, err = a.spec.deleteConverted(ctx, a.session, keys)
+	} else {
+		_, err = a.session.Exec(ctx, predicate{spec: a.spec, keys: keys}.deletion())
+	}
+	end := "COMMIT"
+	if err != nil {
+		end = "ROLLBACK"
+	}
+	_, ended := a.session.Exec(context.WithoutCancel(ctx), end)
+	return errors.Join(err, ended)
+}
