@@ -50,8 +50,12 @@ func (s *scan) addColumn(w words, conditional bool) {
 	s.definition(name, definition)
 }
 
-// definition reads the keys that a column's definition makes.
+// definition reads the keys that a column's definition makes, and whether the server
+// numbers it.
 func (s *scan) definition(column string, w words) {
+	if w.at(0, "SERIAL") || w.find("AUTO_INCREMENT") > 0 || w.find("SERIAL") > 0 {
+		s.alter.Numbered = append(s.alter.Numbered, column)
+	}
 	for i := range w {
 		if w[i].Depth != w[0].Depth {
 			continue
@@ -169,12 +173,15 @@ func (s *scan) drop(w words) {
 
 func (s *scan) dropKey(w words) {
 	name, _ := w.name()
-	if strings.EqualFold(name, "PRIMARY") {
+	if isPrimary(name) {
 		s.alter.DropsPrimaryKey = true
 		name = "PRIMARY"
 	}
 	s.alter.DroppedKeys = append(s.alter.DroppedKeys, name)
 }
+
+// isPrimary says that an index's name is the primary key's.
+func isPrimary(name string) bool { return strings.EqualFold(name, "PRIMARY") }
 
 // tableOptions are the first words of a table's options.
 var tableOptions = []string{"AUTOEXTEND_SIZE", "AUTO_INCREMENT", "AVG_ROW_LENGTH", "CHARACTER", "CHARSET",
