@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"cmp"
 	"strings"
 
 	"midstream/internal/schema/token"
@@ -81,13 +82,14 @@ func (s *scan) newKey(k NewKey) {
 
 // addKey reads a key or a constraint; it says whether there is one.
 func (s *scan) addKey(w words) bool {
+	constraint := ""
 	if w.at(0, "CONSTRAINT") {
 		w = w[1:]
 		if len(w) > 1 && !w.at(0, "CHECK", "PRIMARY", "UNIQUE", "FOREIGN") {
 			if w.at(1, "CHECK") {
 				s.checkName(w, true)
 			}
-			w = w[1:]
+			constraint, w = w[0].Text, w[1:]
 		}
 	}
 	switch {
@@ -97,7 +99,9 @@ func (s *scan) addKey(w words) bool {
 	case w.at(0, "PRIMARY"):
 		s.newKey(NewKey{Name: "PRIMARY", Primary: true, Unique: true, Columns: keyColumns(w)})
 	case w.at(0, "UNIQUE"):
-		s.newKey(keyOf(w[1:].skip("INDEX", "KEY"), true))
+		k := keyOf(w[1:].skip("INDEX", "KEY"), true)
+		k.Name = cmp.Or(k.Name, constraint)
+		s.newKey(k)
 	case w.at(0, "INDEX", "KEY"):
 		s.newKey(keyOf(w[1:], false))
 	case w.at(0, "FULLTEXT", "SPATIAL"), w.at(0, "VECTOR") && w.at(1, "INDEX", "KEY"):

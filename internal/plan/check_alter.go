@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -50,7 +48,8 @@ func (c *checker) checkAlter() {
 			"only InnoDB has the transactions that keep the shadow equal to the table", "Run the ALTER natively")
 	}
 	c.noteAlter()
-	c.checkColumns()
+	c.checkMap()
+	c.checkReferences()
 }
 
 // checkNative refuses what must be done on the table itself.
@@ -90,40 +89,5 @@ func (c *checker) noteAlter() {
 	if a.Algorithm == "INSTANT" {
 		c.warn(CodeAlgorithm, "ALGORITHM=INSTANT is asked of the shadow only", "the table is built anew all the same",
 			"Run the ALTER natively if the server takes it")
-	}
-}
-
-// checkColumns finds columns that the statement names and the table lacks, or has
-// already. MariaDB's IF EXISTS makes that legal there.
-func (c *checker) checkColumns() {
-	a, t := c.alter, c.table
-	for _, fresh := range slices.Sorted(maps.Keys(c.options.Map)) {
-		old := c.options.Map[fresh]
-		if _, ok := t.Column(old); !ok && old != "" {
-			c.block(CodeMap, fmt.Sprintf("--map %s=%s: the table has no column %s", old, fresh, old), "", "")
-		}
-	}
-	for _, name := range twice(a) {
-		c.block(CodeColumn, "the ALTER changes column "+name+" by two clauses", "it isn't clear which of them the server follows", "Say it in one clause")
-	}
-	if !a.Parsed || c.facts.Version.MariaDB {
-		return
-	}
-	named := slices.Concat(a.Dropped, a.Modified)
-	for _, r := range a.Renames {
-		if !slices.Contains(a.Modified, r.Old) {
-			named = append(named, r.Old)
-		}
-	}
-	for _, name := range named {
-		if _, ok := t.Column(name); !ok {
-			c.block(CodeColumn, "the ALTER names column "+name, "the table has none of that name", "")
-		}
-	}
-	m := mapper{source: t, alter: a}
-	for _, name := range a.Added {
-		if _, ok := t.Column(name); ok && !m.moved(name) {
-			c.block(CodeColumn, "the ALTER adds column "+name, "the table has one of that name", "")
-		}
 	}
 }
