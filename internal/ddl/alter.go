@@ -47,7 +47,6 @@ type Alter struct {
 
 	AddsPrimaryKey  bool
 	DropsPrimaryKey bool
-	AddsUnique      bool
 	AddsForeignKey  bool
 	DropsForeignKey bool
 

@@ -77,7 +77,6 @@ func (s *scan) definition(column string, w words) {
 func (s *scan) newKey(k NewKey) {
 	s.alter.Keys = append(s.alter.Keys, k)
 	s.alter.AddsPrimaryKey = s.alter.AddsPrimaryKey || k.Primary
-	s.alter.AddsUnique = s.alter.AddsUnique || k.Unique && !k.Primary
 }
 
 // addKey reads a key or a constraint; it says whether there is one.

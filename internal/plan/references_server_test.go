@@ -63,7 +63,7 @@ func (r alters) mixture() string {
 // of those that the server refuses for their names are.
 func TestPlanRefusesNoAlterThatTheServerTakes(t *testing.T) {
 	tables := map[string]string{
-		"": "id INT PRIMARY KEY, A INT NOT NULL, b INT, c VARCHAR(20), d BIGINT, KEY ka (a), KEY KB (b, a), UNIQUE kc (c), KEY kd (b), KEY b (d)",
+		"":              "id INT PRIMARY KEY, A INT NOT NULL, b INT, c VARCHAR(20), d BIGINT, KEY ka (a), KEY KB (b, a), UNIQUE kc (c), KEY kd (b), KEY b (d)",
 		"generated key": "A INT NOT NULL, b INT, c VARCHAR(20), d BIGINT, UNIQUE ka (a), KEY kb (b)",
 		"expression":    "id INT PRIMARY KEY, a INT, b INT, c VARCHAR(20), d INT AS (a + 1), KEY ka ((a * 2)), KEY kb (b, (c + 1)), KEY kc (d)",
 	}
