@@ -161,7 +161,8 @@ var judgements = []struct {
 	{"multi-primary", "", func(f *Facts, t *schema.Table) { f.MultiPrimary = true }, []string{"cluster"}, nil},
 	{"no performance_schema", "", func(f *Facts, t *schema.Table) { f.PerformanceSchema = false }, nil, []string{"metadata-locks"}},
 	{"no instrument", "", func(f *Facts, t *schema.Table) { f.MDLInstrument = false }, nil, []string{"metadata-locks"}},
-	{"no grants", "", func(f *Facts, t *schema.Table) { f.Grants = Grants{} }, []string{"grants"}, nil},
+	{"no grants", "", func(f *Facts, t *schema.Table) { f.Grants = Grants{} }, []string{"grants"}, []string{"grants"}},
+	{"hidden instrument", "", func(f *Facts, t *schema.Table) { f.MDLInstrument, f.InstrumentUnknown = false, true }, []string{"grants"}, nil},
 	{"system schema", "", func(f *Facts, t *schema.Table) { t.Name.Schema = "mysql" }, []string{"system-schema", "other-table"}, nil},
 	{"artefact", "", func(f *Facts, t *schema.Table) { t.Comment = "midstream shadow of shop.x" }, []string{"artefact"}, nil},
 	{"MyISAM", "", func(f *Facts, t *schema.Table) { t.Engine = "MyISAM" }, []string{"engine"}, nil},
@@ -363,8 +364,31 @@ func TestMakeNamesTheGrantsThatAreMissing(t *testing.T) {
 	facts.Grants = grantsOf("GRANT PROCESS, SUPER, REPLICATION SLAVE ON *.* TO u", "GRANT LOCK TABLES ON `my\\_shop`.* TO u",
 		"GRANT ALL PRIVILEGES ON `my_shop`.`orders` TO u", "GRANT ALL PRIVILEGES ON `my_shop`.`orders_old` TO u",
 		"GRANT ALL PRIVILEGES ON `my_shop`.`orders_shadow` TO u", "GRANT ALL PRIVILEGES ON `my_shop`.`orders_midstream` TO u",
-		"GRANT SELECT ON `performance_schema`.`threads` TO u", "GRANT SELECT ON `performance_schema`.`metadata_locks` TO u")
-	if _, err := Make(facts, table, a, Options{}); err != nil {
+		"GRANT SELECT ON `performance_schema`.`threads` TO u", "GRANT SELECT ON `performance_schema`.`metadata_locks` TO u",
+		"GRANT SELECT ON `performance_schema`.`setup_instruments` TO u", "GRANT SELECT ON `performance_schema`.`session_connect_attrs` TO u",
+		"GRANT SELECT ON `performance_schema`.`events_statements_current` TO u")
+	wantFix(t, facts, table, a, "GRANT SELECT ON `performance_schema`.`events_transactions_current` TO 'o''neil'@'10.%'")
+	facts.Grants.Read([]string{"GRANT SELECT ON `performance_schema`.`events_transactions_current` TO u"})
+	p, err := Make(facts, table, a, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// This one is good to have.
+	if len(p.Risks) != 1 || p.Risks[0].Fix != "GRANT XA_RECOVER_ADMIN ON *.* TO 'o''neil'@'10.%'" || p.Risks[0].Blocking {
+		t.Errorf("%v", p.Risks)
+	}
+	facts.Grants.Read([]string{"GRANT XA_RECOVER_ADMIN ON *.* TO u"})
+	if p, err = Make(facts, table, a, Options{}); err != nil || len(p.Risks) > 0 {
+		t.Errorf("%v, %v", p, err)
+	}
+}
+
+// wantFix fails the test unless just this would make the plan possible.
+func wantFix(t *testing.T, facts *Facts, table *schema.Table, a *ddl.Alter, fix string) {
+	t.Helper()
+	_, err := Make(facts, table, a, Options{})
+	var refused *Refused
+	if !errors.As(err, &refused) || len(refused.Blocking) != 1 || refused.Blocking[0].Fix != fix {
 		t.Error(err)
 	}
 }
