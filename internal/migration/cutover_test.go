@@ -288,3 +288,58 @@ func TestAbortLeavesNothing(t *testing.T) {
 		})
 	}
 }
+
+// TestWhoForbidsTheShadowIsNamed: while a session lets nobody read the source, or create any
+// table, the run ends soon and says which one it is.
+func TestWhoForbidsTheShadowIsNamed(t *testing.T) {
+	for statement, release := range map[string]string{
+		"LOCK TABLES %s.t WRITE": "UNLOCK TABLES", "FLUSH TABLES WITH READ LOCK": "UNLOCK TABLES", "LOCK INSTANCE FOR BACKUP": "UNLOCK INSTANCE",
+	} {
+		t.Run(statement, func(t *testing.T) {
+			onEach(t, func(b *bench) {
+				b.numbered(10)
+				blocker := b.conn()
+				var id int
+				if err := blocker.QueryRowContext(b.ctx(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+					b.Fatal(err)
+				}
+				exec := func(statement string) {
+					if _, err := blocker.ExecContext(b.ctx(), strings.ReplaceAll(statement, "%s", b.schema)); err != nil {
+						b.Error(err)
+					}
+				}
+				_, err := b.migrate(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseShadow, func() { exec(statement) }))
+				exec(release)
+				if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("connection %d of %s@", id, b.server.User)) {
+					b.Errorf("connection %d isn't named: %v", id, err)
+				}
+			})
+		})
+	}
+}
+
+// TestABackupLockIsWaitedFor: RENAME needs what a backup lock forbids, and LOCK TABLES doesn't;
+// so the run must see it beforehand, and not lock the table in vain.
+func TestABackupLockIsWaitedFor(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(10)
+		backup := b.conn()
+		exec := func(statement string) {
+			if _, err := backup.ExecContext(b.ctx(), statement); err != nil {
+				b.Error(err)
+			}
+		}
+		r := b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCatchUp, func() { exec("LOCK INSTANCE FOR BACKUP") }))
+		told := b.awaited("word of the backup", func(e event.Event) bool {
+			_, is := e.(event.Blocked)
+			return is
+		}).(event.Blocked)
+		if told.Blockers[0].Why != "holds a backup lock" {
+			b.Errorf("%+v", told.Blockers)
+		}
+		exec("UNLOCK INSTANCE")
+		if result := r.wait(b); result.Attempts != 1 {
+			b.Errorf("%d attempts", result.Attempts)
+		}
+	})
+}
