@@ -573,3 +573,23 @@ func TestClaimIsGivenUpAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestEveryRowGetsANumberOfItsOwn: what the plan says of an added AUTO_INCREMENT column, with
+// rows that change while they are numbered.
+func TestEveryRowGetsANumberOfItsOwn(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(6000)
+		b.cfg.RowCopy.MaxRows = 500
+		change := func() {
+			b.exec("UPDATE "+b.schema+".t SET v = v + 1 WHERE id % 7 = 0", "DELETE FROM "+b.schema+".t WHERE id % 1001 = 0",
+				"REPLACE INTO "+b.schema+".t SELECT id + 10000, v, u + 10000 FROM "+b.schema+".t WHERE id % 500 = 1")
+		}
+		b.mustMigrate("DROP PRIMARY KEY, ADD n INT AUTO_INCREMENT PRIMARY KEY FIRST, ADD UNIQUE (id)",
+			onPhase(event.PhaseCopy, change), onPhase(event.PhaseCatchUp, change))
+		b.equal()
+		if got := b.value("SELECT CONCAT_WS(' ', COUNT(DISTINCT n) = COUNT(*), MIN(n) > 0) FROM " + b.schema + ".t"); got != "1 1" {
+			b.Errorf("numbers are unique, and above 0: %s", got)
+		}
+		b.Logf("numbers and rows: %s", b.value("SELECT CONCAT_WS(' ', MAX(n), COUNT(*)) FROM "+b.schema+".t"))
+	})
+}
