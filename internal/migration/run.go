@@ -181,14 +181,13 @@ func (r *run) assemble(spec *rowsync.Spec) {
 
 // outstanding is rowsync.Outstanding. Where the backlog is full, nothing more is received;
 // what is there must do.
-func (r *run) outstanding(ctx context.Context) (waiting, taken []key.Key, err error) {
+func (r *run) outstanding(ctx context.Context) ([]key.Key, error) {
 	patient, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	if err := r.capture.Fence(patient); err != nil && ctx.Err() != nil {
-		return nil, nil, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
-	waiting, taken = r.backlog.Outstanding()
-	return waiting, taken, nil
+	return r.backlog.Again(), nil
 }
 
 func rowBytes(p *plan.Plan) int64 {
