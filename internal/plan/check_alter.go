@@ -52,6 +52,7 @@ func (c *checker) checkAlter() {
 	}
 	c.noteAlter()
 	c.checkNumbers()
+	c.checkLosses()
 	c.checkMap()
 	c.checkReferences()
 }
