@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/dbconn"
 	"midstream/internal/event"
 	"midstream/internal/migration"
 	"midstream/internal/rowsync"
@@ -592,4 +593,44 @@ func TestEveryRowGetsANumberOfItsOwn(t *testing.T) {
 		}
 		b.Logf("numbers and rows: %s", b.value("SELECT CONCAT_WS(' ', MAX(n), COUNT(*)) FROM "+b.schema+".t"))
 	})
+}
+
+// TestL9_ValueThatDoesNotFitStops: a value that the new type can't hold ends the run, and is
+// never cut or wrapped. MySQL 8.0.12 copies the bytes of most of these columns as they are:
+// 4294967295 would become -1, and 70,000 characters the first 4,464.
+func TestL9_ValueThatDoesNotFitStops(t *testing.T) {
+	for _, c := range []struct{ from, to, value string }{
+		{"TINYINT UNSIGNED", "TINYINT", "200"},
+		{"SMALLINT UNSIGNED", "SMALLINT", "65535"},
+		{"MEDIUMINT UNSIGNED", "MEDIUMINT", "16777215"},
+		{"INT UNSIGNED", "INT", "4294967295"},
+		{"BIGINT UNSIGNED", "BIGINT", "18446744073709551615"},
+		{"INT", "INT UNSIGNED", "-1"},
+		{"INT", "SMALLINT", "70000"},
+		{"LONGTEXT", "TEXT", "REPEAT('a', 70000)"},
+		{"LONGTEXT", "BLOB", "REPEAT('a', 70000)"},
+		{"MEDIUMBLOB", "TINYBLOB", "REPEAT('a', 300)"},
+		{"JSON", "TEXT", "JSON_ARRAY(REPEAT('a', 70000))"},
+		{"VARCHAR(400)", "TINYTEXT", "REPEAT('a', 300)"},
+		{"VARBINARY(400)", "TINYBLOB", "REPEAT('a', 300)"},
+		{"VARCHAR(40)", "VARCHAR(30)", "REPEAT('a', 40)"},
+		{"VARCHAR(40)", "VARCHAR(40) CHARACTER SET latin1", "CONVERT(UNHEX('E8AA9E') USING utf8mb4)"},
+		{"DOUBLE", "DOUBLE(12,2)", "1e100"},
+		{"DOUBLE", "FLOAT", "1e100"},
+		{"DOUBLE", "VARCHAR(5)", "0.12345678"},
+		{"DECIMAL(10,2)", "DECIMAL(6,2)", "123456"},
+		{"DATETIME", "TIMESTAMP NULL", "'1960-01-01 00:00:00'"},
+		{"VARCHAR(40)", "INT", "'7 apples'"},
+		{"ENUM('a','b')", "ENUM('a')", "'b'"},
+	} {
+		t.Run(c.from+" to "+c.to, func(t *testing.T) {
+			onEach(t, func(b *bench) {
+				b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, a "+c.from+")", "INSERT INTO "+b.schema+".t VALUES (1, "+c.value+")")
+				_, err := b.migrate(b.ctx(), "MODIFY a "+c.to)
+				if !dbconn.Unconvertible(err) || !strings.Contains(err.Error(), "untouched") {
+					b.Errorf("the error is %v; the table has %.50s", err, b.value("SELECT a FROM "+b.schema+".t"))
+				}
+			})
+		})
+	}
 }

@@ -52,6 +52,7 @@ func (c *checker) checkAlter() {
 	}
 	c.noteAlter()
 	c.checkNumbers()
+	c.checkLosses()
 	c.checkMap()
 	c.checkReferences()
 }
@@ -121,9 +122,9 @@ func (c *checker) checkNumbers() {
 		switch {
 		case !continues:
 			c.warn(CodeNumbers, "the ALTER adds the AUTO_INCREMENT column "+name,
-				"each row gets a number of its own, but not in the order of the key and not without gaps, as the server's own ALTER "+
-					"would number them: rows are numbered as they are written, by several connections at once, and anew when they change "+
-					"during the run", "Run the ALTER natively if the order of the numbers matters")
+				"the server's own ALTER numbers the rows 1, 2, 3 in the order of the key; a run numbers them as it writes them, by several "+
+					"connections at once, and anew when they change: every row gets a number of its own, but out of order and with gaps",
+				"Run the ALTER natively if the order of the numbers matters")
 		case from.AutoIncrement:
 		case from.Nullable:
 			c.block(CodeNumbers, "the ALTER makes column "+from.Name+" AUTO_INCREMENT, and it may be NULL",

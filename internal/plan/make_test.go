@@ -232,7 +232,7 @@ var judgements = []struct {
 	{"twice", "CHANGE a x INT, DROP A", nil, []string{"column"}, nil},
 	{"swap", "RENAME COLUMN a TO b, RENAME COLUMN b TO a", nil, nil, nil},
 	{"renamed to a known column", "RENAME COLUMN a TO B", nil, []string{"column"}, nil},
-	{"renamed in a circle", "CHANGE a b INT, CHANGE b c INT, RENAME COLUMN c TO a", nil, nil, nil},
+	{"renamed in a circle", "CHANGE a b INT, CHANGE b c VARCHAR(40), RENAME COLUMN c TO a", nil, nil, nil},
 	{"other letter case", "CHANGE a A INT, RENAME COLUMN b TO B, ALTER C SET DEFAULT 1", nil, nil, nil},
 	{"added twice", "ADD d INT, ADD D INT", nil, []string{"column"}, nil},
 	{"added and renamed to", "ADD d INT, RENAME COLUMN a TO D", nil, []string{"column"}, nil},
@@ -265,7 +265,14 @@ var judgements = []struct {
 	{"constraint of any kind", "DROP CONSTRAINT x", nil, nil, nil},
 	{"MariaDB's conditions", "DROP COLUMN IF EXISTS x, DROP INDEX IF EXISTS y, ADD COLUMN IF NOT EXISTS a INT, ADD INDEX IF NOT EXISTS b (a)",
 		func(f *Facts, t *schema.Table) { f.Version = Version{Major: 10, Minor: 11, MariaDB: true} }, nil, []string{"version"}},
-	{"drop and add", "DROP a, ADD a INT, CHANGE b d INT, ADD b INT", nil, nil, nil},
+	{"drop and add", "DROP a, ADD a INT, CHANGE b d VARCHAR(40), ADD b INT", nil, nil, nil},
+	{"rounded", "MODIFY a DECIMAL(10,1)", func(f *Facts, t *schema.Table) {
+		t.Columns[1] = schema.Column{Name: "a", DataType: "decimal", Precision: 10, Scale: 2}
+	}, nil, []string{"lossy"}},
+	{"rounded and renamed", "CHANGE a d INT, CHANGE b e CHAR(40)", func(f *Facts, t *schema.Table) { t.Columns[1] = column("a double") }, nil, []string{"lossy"}},
+	{"wider", "MODIFY a BIGINT, MODIFY b TEXT, MODIFY c DECIMAL(12,2)", nil, nil, nil},
+	{"narrower", "MODIFY a TINYINT, MODIFY b VARCHAR(3)", nil, nil, nil}, // what doesn't fit stops the run
+	{"computed", "MODIFY a TINYINT AS (1)", func(f *Facts, t *schema.Table) { t.Columns[1] = column("a double") }, nil, nil},
 	{"no primary key to drop", "DROP PRIMARY KEY", func(f *Facts, t *schema.Table) { t.Keys[0].Name = "u" }, []string{"index"}, []string{"no-primary-key"}},
 	{"no key", "", func(f *Facts, t *schema.Table) { t.Keys = nil }, []string{"no-key"}, nil},
 	{"key dropped", "DROP PRIMARY KEY", nil, []string{"no-key"}, []string{"no-primary-key"}},
@@ -390,5 +397,14 @@ func wantFix(t *testing.T, facts *Facts, table *schema.Table, a *ddl.Alter, fix 
 	var refused *Refused
 	if !errors.As(err, &refused) || len(refused.Blocking) != 1 || refused.Blocking[0].Fix != fix {
 		t.Error(err)
+	}
+}
+
+// A column that continues another one by the operator's word is converted too.
+func TestLossesByTheMap(t *testing.T) {
+	table := orders([]string{"id int", "a double"}, "PRIMARY: id")
+	p, err := Make(good(), table, alter(t, "DROP a, ADD d INT"), Options{Map: map[string]string{"d": "a"}})
+	if err != nil || len(p.Risks) != 1 || p.Risks[0].What != "the ALTER may change values of column a: they are rounded to whole numbers" {
+		t.Errorf("%v, %v", p, err)
 	}
 }
