@@ -402,28 +402,34 @@ func (b *Backlog) WaitNotFull(ctx context.Context) error {
 	}
 }
 
-// Outstanding returns the keys that are not yet synced: those that wait, and those that a
-// worker has taken. A key that was changed again after it was taken is in both.
-func (b *Backlog) Outstanding() (waiting, taken []key.Key) {
+// Again returns the keys that are not yet synced, and has each of them synced at a later
+// time than this call, whatever a worker that has taken it does: what is taken already
+// counts as changed once more.
+func (b *Backlog) Again() []key.Key {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	add := func(s *set) { waiting = append(waiting, s.keys.Keys()...) }
-	add(&b.open)
+	for i := range b.queues {
+		q := &b.queues[i]
+		for batch := range q.taken {
+			for _, k := range batch.Keys {
+				b.counts.Added++
+				b.ready(q, k, batch.oldest)
+			}
+		}
+	}
+	b.signal()
+	keys := b.open.keys.Keys()
 	for i := range b.sealed {
-		add(&b.sealed[i])
+		keys = append(keys, b.sealed[i].keys.Keys()...)
 	}
 	for i := range b.queues {
 		q := &b.queues[i]
-		add(&q.draining)
-		add(&q.filling)
+		keys = append(append(keys, q.draining.keys.Keys()...), q.filling.keys.Keys()...)
 		for _, s := range q.waiting {
-			add(s)
-		}
-		for batch := range q.taken {
-			taken = append(taken, batch.Keys...)
+			keys = append(keys, s.keys.Keys()...)
 		}
 	}
-	return waiting, taken
+	return keys
 }
 
 // Oldest returns the number of the oldest segment of which a key may not be synced

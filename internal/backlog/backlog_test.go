@@ -163,6 +163,36 @@ func TestL5ReturnedKeysAreNotLost(t *testing.T) {
 	r.has(0, 3)
 }
 
+// Whoever deletes rows of the shadow because their sync is yet to come must be able to rely
+// on it, even where the worker has done it and is about to say so.
+func TestL5KeysComeAgainAfterAgain(t *testing.T) {
+	r := setup(t)
+	r.tracker.End(r.tracker.Begin(""))
+	oldest := r.reveal("ab")
+	taken := r.take(0, 1, "a")
+	r.reveal("c")
+	r.add("d")
+	keys := r.Again()
+	slices.Sort(keys)
+	if got := strings.Join(asText(keys), ""); got != "abcd" {
+		t.Errorf("outstanding are %s", got)
+	}
+	r.Done(taken)
+	r.has(4, oldest)
+	r.Done(r.take(0, 9, "b"))
+	r.has(3, oldest)
+	r.Done(r.take(0, 9, "ac"))
+	r.has(1, r.number)
+}
+
+func asText(keys []key.Key) []string {
+	var texts []string
+	for _, k := range keys {
+		texts = append(texts, string(k))
+	}
+	return texts
+}
+
 func TestNoKeyIsPassedOverForEver(t *testing.T) {
 	r := setup(t)
 	r.tracker.End(r.tracker.Begin(""))

@@ -33,13 +33,20 @@ type Alter struct {
 	Modified       []string // old names of the columns that get a new definition
 	NewTypes       []string // the first word of each of those definitions, in lower case
 
+	// Numbered are the new names of the columns that are given AUTO_INCREMENT.
+	Numbered []string
+	// Defined are the columns that are added or get a new definition, as it reads them, and
+	// Named is what else it names. Only the parser reads them: they are empty where Parsed is
+	// false.
+	Defined []schema.Column
+	Named   Named
+
 	Keys        []NewKey
 	DroppedKeys []string // by DROP INDEX and DROP CONSTRAINT; "PRIMARY" for the primary key
 	HiddenKeys  []string // made invisible
 
 	AddsPrimaryKey  bool
 	DropsPrimaryKey bool
-	AddsUnique      bool
 	AddsForeignKey  bool
 	DropsForeignKey bool
 

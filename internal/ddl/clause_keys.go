@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"cmp"
 	"strings"
 
 	"midstream/internal/schema/token"
@@ -50,8 +51,12 @@ func (s *scan) addColumn(w words, conditional bool) {
 	s.definition(name, definition)
 }
 
-// definition reads the keys that a column's definition makes.
+// definition reads the keys that a column's definition makes, and whether the server
+// numbers it.
 func (s *scan) definition(column string, w words) {
+	if w.at(0, "SERIAL") || w.find("AUTO_INCREMENT") > 0 || w.find("SERIAL") > 0 {
+		s.alter.Numbered = append(s.alter.Numbered, column)
+	}
 	for i := range w {
 		if w[i].Depth != w[0].Depth {
 			continue
@@ -72,18 +77,18 @@ func (s *scan) definition(column string, w words) {
 func (s *scan) newKey(k NewKey) {
 	s.alter.Keys = append(s.alter.Keys, k)
 	s.alter.AddsPrimaryKey = s.alter.AddsPrimaryKey || k.Primary
-	s.alter.AddsUnique = s.alter.AddsUnique || k.Unique && !k.Primary
 }
 
 // addKey reads a key or a constraint; it says whether there is one.
 func (s *scan) addKey(w words) bool {
+	constraint := ""
 	if w.at(0, "CONSTRAINT") {
 		w = w[1:]
 		if len(w) > 1 && !w.at(0, "CHECK", "PRIMARY", "UNIQUE", "FOREIGN") {
 			if w.at(1, "CHECK") {
 				s.checkName(w, true)
 			}
-			w = w[1:]
+			constraint, w = w[0].Text, w[1:]
 		}
 	}
 	switch {
@@ -93,7 +98,9 @@ func (s *scan) addKey(w words) bool {
 	case w.at(0, "PRIMARY"):
 		s.newKey(NewKey{Name: "PRIMARY", Primary: true, Unique: true, Columns: keyColumns(w)})
 	case w.at(0, "UNIQUE"):
-		s.newKey(keyOf(w[1:].skip("INDEX", "KEY"), true))
+		k := keyOf(w[1:].skip("INDEX", "KEY"), true)
+		k.Name = cmp.Or(k.Name, constraint)
+		s.newKey(k)
 	case w.at(0, "INDEX", "KEY"):
 		s.newKey(keyOf(w[1:], false))
 	case w.at(0, "FULLTEXT", "SPATIAL"), w.at(0, "VECTOR") && w.at(1, "INDEX", "KEY"):
@@ -169,12 +176,15 @@ func (s *scan) drop(w words) {
 
 func (s *scan) dropKey(w words) {
 	name, _ := w.name()
-	if strings.EqualFold(name, "PRIMARY") {
+	if isPrimary(name) {
 		s.alter.DropsPrimaryKey = true
 		name = "PRIMARY"
 	}
 	s.alter.DroppedKeys = append(s.alter.DroppedKeys, name)
 }
+
+// isPrimary says that an index's name is the primary key's.
+func isPrimary(name string) bool { return strings.EqualFold(name, "PRIMARY") }
 
 // tableOptions are the first words of a table's options.
 var tableOptions = []string{"AUTOEXTEND_SIZE", "AUTO_INCREMENT", "AVG_ROW_LENGTH", "CHARACTER", "CHARSET",

@@ -41,11 +41,30 @@ func show(a *Alter) string {
 	var b strings.Builder
 	v := reflect.ValueOf(*a)
 	for i := range v.NumField() {
-		if f := v.Field(i); !f.IsZero() {
-			fmt.Fprintf(&b, "%s: %+v\n", v.Type().Field(i).Name, f.Interface())
+		switch name, f := v.Type().Field(i).Name, v.Field(i); {
+		case f.IsZero():
+		case name == "Named":
+			fmt.Fprintf(&b, "%s: %s\n", name, set(f))
+		case name == "Defined":
+			for _, c := range a.Defined {
+				fmt.Fprintf(&b, "%s: %s\n", name, set(reflect.ValueOf(c)))
+			}
+		default:
+			fmt.Fprintf(&b, "%s: %+v\n", name, f.Interface())
 		}
 	}
 	return b.String()
+}
+
+// set writes the fields of a struct that are set.
+func set(v reflect.Value) string {
+	var fields []string
+	for i := range v.NumField() {
+		if f := v.Field(i); !f.IsZero() {
+			fields = append(fields, fmt.Sprintf("%s:%+v", v.Type().Field(i).Name, f.Interface()))
+		}
+	}
+	return strings.Join(fields, " ")
 }
 
 func TestParse(t *testing.T) {

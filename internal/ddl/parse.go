@@ -64,6 +64,7 @@ func (a *Alter) check(clauses []token.Token, sql string) {
 		a.Unparsed = disagree
 	default:
 		a.Parsed = true
+		a.take(theirs)
 	}
 }
 

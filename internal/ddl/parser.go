@@ -9,12 +9,18 @@ import (
 	"github.com/pingcap/tidb/pkg/parser/ast"
 	"github.com/pingcap/tidb/pkg/parser/mysql"
 	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // the parser's literals
+
+	"midstream/internal/schema"
 )
 
 // columns is what a statement does to columns.
 type columns struct {
 	renames                  []Rename
 	added, dropped, modified []string
+
+	// These the parser alone reads.
+	names   Named
+	defined []schema.Column
 }
 
 // columnsOf returns what the scan found.
@@ -74,6 +80,13 @@ func parseColumns(sql string) (columns, error) {
 }
 
 func (c *columns) spec(spec *ast.AlterTableSpec) {
+	c.named(spec)
+	switch spec.Tp {
+	case ast.AlterTableAddColumns, ast.AlterTableModifyColumn, ast.AlterTableChangeColumn:
+		for _, col := range spec.NewColumns {
+			c.defined = append(c.defined, defined(col))
+		}
+	}
 	switch spec.Tp {
 	case ast.AlterTableAddColumns:
 		for _, col := range spec.NewColumns {

@@ -21,9 +21,9 @@ type Watcher struct {
 // holder is one metadata lock; a lock that is held again is another one.
 type holder struct{ thread, event, instance uint64 }
 
-// holdersQuery lists the granted locks of other programs on the tables, global read locks,
-// and the lock of LOCK INSTANCE FOR BACKUP, which keeps every DDL waiting. A lock of ours
-// is known by the connection's program name.
+// holdersQuery lists the granted locks of other programs on the tables that satisfy a
+// condition, global read locks and backup locks. A lock of ours is known by the
+// connection's program name.
 //
 // NB: information_schema.innodb_trx is of no use here: it holds running statements in
 // utf8mb3, so that one with an emoji in it fails the query with error 3854.
@@ -41,17 +41,23 @@ LEFT JOIN performance_schema.events_statements_current s
 LEFT JOIN performance_schema.events_transactions_current x
        ON x.thread_id = l.owner_thread_id AND x.state = 'ACTIVE'
 WHERE l.lock_status = 'GRANTED' AND t.processlist_id IS NOT NULL
-  AND (%s OR l.object_type IN ('GLOBAL', 'BACKUP LOCK') AND l.lock_type = 'SHARED')
+  AND ((%s) AND %s OR l.object_type IN ('GLOBAL', 'BACKUP LOCK') AND l.lock_type = 'SHARED')
   AND t.processlist_id NOT IN (` + dbconn.OwnSessions + `)`
 
+// The conditions for locks on the tables: any, and those with which nobody else reads.
+const (
+	anyLock  = "TRUE"
+	unshared = "l.lock_type IN ('SHARED_NO_READ_WRITE', 'EXCLUSIVE')"
+)
+
 // held returns the sessions that hold a lock now, by the lock.
-func (w *Watcher) held(ctx context.Context) (map[holder]event.Blocker, error) {
+func (w *Watcher) held(ctx context.Context, condition string) (map[holder]event.Blocker, error) {
 	var tables []string
 	for _, t := range w.Tables {
 		tables = append(tables, fmt.Sprintf("l.object_type = 'TABLE' AND l.object_schema = %s AND l.object_name = %s",
 			schema.Literal(t.Schema), schema.Literal(t.Table)))
 	}
-	rows, err := w.DB.QueryContext(ctx, fmt.Sprintf(holdersQuery, strings.Join(tables, " OR ")))
+	rows, err := w.DB.QueryContext(ctx, fmt.Sprintf(holdersQuery, strings.Join(tables, " OR "), condition))
 	if err != nil {
 		return nil, fmt.Errorf("look for blockers: %w", err)
 	}
@@ -61,8 +67,8 @@ func (w *Watcher) held(ctx context.Context) (map[holder]event.Blocker, error) {
 		var h holder
 		var b event.Blocker
 		var seconds, micros int64
-		var object schema.Name
 		var kind string
+		var object schema.Name
 		err := rows.Scan(&h.thread, &h.event, &h.instance, &b.ConnectionID, &b.User, &b.Host, &b.Command,
 			&seconds, &b.Statement, &micros, &kind, &object.Schema, &object.Table)
 		if err != nil {
@@ -86,7 +92,7 @@ func (w *Watcher) held(ctx context.Context) (map[holder]event.Blocker, error) {
 // the given time: a lock that comes and goes with the application's short transactions
 // is no reason not to ask. It waits for that time if there are any locks at all.
 func (w *Watcher) Blockers(ctx context.Context, longer time.Duration) ([]event.Blocker, error) {
-	first, err := w.held(ctx)
+	first, err := w.held(ctx, anyLock)
 	if err != nil || len(first) == 0 {
 		return nil, err
 	}
@@ -95,19 +101,36 @@ func (w *Watcher) Blockers(ctx context.Context, longer time.Duration) ([]event.B
 		return nil, context.Cause(ctx)
 	case <-time.After(longer):
 	}
-	second, err := w.held(ctx)
+	second, err := w.held(ctx, anyLock)
 	if err != nil {
 		return nil, err
 	}
+	for h := range second {
+		if _, still := first[h]; !still {
+			delete(second, h)
+		}
+	}
+	return sessions(second), nil
+}
+
+// Forbidding returns the sessions that at this moment let nobody read one of the tables, or
+// let nobody create any.
+func (w *Watcher) Forbidding(ctx context.Context) ([]event.Blocker, error) {
+	held, err := w.held(ctx, unshared)
+	return sessions(held), err
+}
+
+// sessions returns the holders, each once.
+func sessions(held map[holder]event.Blocker) []event.Blocker {
 	var blockers []event.Blocker
 	seen := map[uint64]bool{}
-	for h, b := range second {
-		if _, still := first[h]; still && !seen[b.ConnectionID] {
+	for _, b := range held {
+		if !seen[b.ConnectionID] {
 			seen[b.ConnectionID] = true
 			blockers = append(blockers, b)
 		}
 	}
-	return blockers, nil
+	return blockers
 }
 
 // snapshotsQuery lists transactions that may have a read view from before a moment: a

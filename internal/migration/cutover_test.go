@@ -353,3 +353,32 @@ func TestAbortLeavesNothing(t *testing.T) {
 		})
 	}
 }
+
+// TestWhoForbidsTheShadowIsNamed: while a session lets nobody read the source, or create any
+// table, the run ends soon and says which one it is.
+func TestWhoForbidsTheShadowIsNamed(t *testing.T) {
+	for statement, release := range map[string]string{
+		"LOCK TABLES %s.t WRITE": "UNLOCK TABLES", "FLUSH TABLES WITH READ LOCK": "UNLOCK TABLES", "LOCK INSTANCE FOR BACKUP": "UNLOCK INSTANCE",
+	} {
+		t.Run(statement, func(t *testing.T) {
+			onEach(t, func(b *bench) {
+				b.numbered(10)
+				blocker := b.conn()
+				var id int
+				if err := blocker.QueryRowContext(b.ctx(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+					b.Fatal(err)
+				}
+				exec := func(statement string) {
+					if _, err := blocker.ExecContext(b.ctx(), strings.ReplaceAll(statement, "%s", b.schema)); err != nil {
+						b.Error(err)
+					}
+				}
+				_, err := b.migrate(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseShadow, func() { exec(statement) }))
+				exec(release)
+				if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("connection %d of %s@", id, b.server.User)) {
+					b.Errorf("connection %d isn't named: %v", id, err)
+				}
+			})
+		})
+	}
+}

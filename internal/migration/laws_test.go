@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/dbconn"
 	"midstream/internal/event"
 	"midstream/internal/migration"
 	"midstream/internal/rowsync"
@@ -572,4 +573,64 @@ func TestClaimIsGivenUpAtOnce(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestEveryRowGetsANumberOfItsOwn: what the plan says of an added AUTO_INCREMENT column, with
+// rows that change while they are numbered.
+func TestEveryRowGetsANumberOfItsOwn(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(6000)
+		b.cfg.RowCopy.MaxRows = 500
+		change := func() {
+			b.exec("UPDATE "+b.schema+".t SET v = v + 1 WHERE id % 7 = 0", "DELETE FROM "+b.schema+".t WHERE id % 1001 = 0",
+				"REPLACE INTO "+b.schema+".t SELECT id + 10000, v, u + 10000 FROM "+b.schema+".t WHERE id % 500 = 1")
+		}
+		b.mustMigrate("DROP PRIMARY KEY, ADD n INT AUTO_INCREMENT PRIMARY KEY FIRST, ADD UNIQUE (id)",
+			onPhase(event.PhaseCopy, change), onPhase(event.PhaseCatchUp, change))
+		b.equal()
+		if got := b.value("SELECT CONCAT_WS(' ', COUNT(DISTINCT n) = COUNT(*), MIN(n) > 0) FROM " + b.schema + ".t"); got != "1 1" {
+			b.Errorf("numbers are unique, and above 0: %s", got)
+		}
+		b.Logf("numbers and rows: %s", b.value("SELECT CONCAT_WS(' ', MAX(n), COUNT(*)) FROM "+b.schema+".t"))
+	})
+}
+
+// TestL9_ValueThatDoesNotFitStops: a value that the new type can't hold ends the run, and is
+// never cut or wrapped. MySQL 8.0.12 copies the bytes of most of these columns as they are:
+// 4294967295 would become -1, and 70,000 characters the first 4,464.
+func TestL9_ValueThatDoesNotFitStops(t *testing.T) {
+	for _, c := range []struct{ from, to, value string }{
+		{"TINYINT UNSIGNED", "TINYINT", "200"},
+		{"SMALLINT UNSIGNED", "SMALLINT", "65535"},
+		{"MEDIUMINT UNSIGNED", "MEDIUMINT", "16777215"},
+		{"INT UNSIGNED", "INT", "4294967295"},
+		{"BIGINT UNSIGNED", "BIGINT", "18446744073709551615"},
+		{"INT", "INT UNSIGNED", "-1"},
+		{"INT", "SMALLINT", "70000"},
+		{"LONGTEXT", "TEXT", "REPEAT('a', 70000)"},
+		{"LONGTEXT", "BLOB", "REPEAT('a', 70000)"},
+		{"MEDIUMBLOB", "TINYBLOB", "REPEAT('a', 300)"},
+		{"JSON", "TEXT", "JSON_ARRAY(REPEAT('a', 70000))"},
+		{"VARCHAR(400)", "TINYTEXT", "REPEAT('a', 300)"},
+		{"VARBINARY(400)", "TINYBLOB", "REPEAT('a', 300)"},
+		{"VARCHAR(40)", "VARCHAR(30)", "REPEAT('a', 40)"},
+		{"VARCHAR(40)", "VARCHAR(40) CHARACTER SET latin1", "CONVERT(UNHEX('E8AA9E') USING utf8mb4)"},
+		{"DOUBLE", "DOUBLE(12,2)", "1e100"},
+		{"DOUBLE", "FLOAT", "1e100"},
+		{"DOUBLE", "VARCHAR(5)", "0.12345678"},
+		{"DECIMAL(10,2)", "DECIMAL(6,2)", "123456"},
+		{"DATETIME", "TIMESTAMP NULL", "'1960-01-01 00:00:00'"},
+		{"VARCHAR(40)", "INT", "'7 apples'"},
+		{"ENUM('a','b')", "ENUM('a')", "'b'"},
+	} {
+		t.Run(c.from+" to "+c.to, func(t *testing.T) {
+			onEach(t, func(b *bench) {
+				b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, a "+c.from+")", "INSERT INTO "+b.schema+".t VALUES (1, "+c.value+")")
+				_, err := b.migrate(b.ctx(), "MODIFY a "+c.to)
+				if !dbconn.Unconvertible(err) || !strings.Contains(err.Error(), "untouched") {
+					b.Errorf("the error is %v; the table has %.50s", err, b.value("SELECT a FROM "+b.schema+".t"))
+				}
+			})
+		})
+	}
 }

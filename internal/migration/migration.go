@@ -103,10 +103,11 @@ func (r *run) claimed(ctx context.Context, story func() error) error {
 func (r *run) prepareShadow(ctx context.Context) error {
 	r.enter(event.PhaseShadow)
 	r.store = checkpoint.New(r.plan.Names.State, r.plan.Source.Name)
-	if err := r.createState(ctx); err != nil {
-		return err
+	err := r.createState(ctx)
+	if err == nil {
+		err = r.createShadow(ctx)
 	}
-	return r.createShadow(ctx)
+	return r.nameForbidding(ctx, err)
 }
 
 // startPosition is law L1: the position first, then a heartbeat, then (in copyRows) rows.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,9 +19,11 @@ import (
 	"midstream/internal/event"
 	"midstream/internal/frontier"
 	"midstream/internal/key"
+	"midstream/internal/lock"
 	"midstream/internal/plan"
 	"midstream/internal/rowcopy"
 	"midstream/internal/rowsync"
+	"midstream/internal/schema"
 	"midstream/internal/shadow"
 	"midstream/internal/throttle"
 	"midstream/internal/verify"
@@ -122,6 +125,28 @@ func (r *run) createShadow(ctx context.Context) error {
 	return r.shadow.Defer(ctx, r.pool, r.shadow.Deferrable(spec.ShadowIndex))
 }
 
+// nameForbidding adds to the error of a statement that has waited for a lock in vain which
+// sessions let nobody read the source or create a table.
+func (r *run) nameForbidding(ctx context.Context, err error) error {
+	if !dbconn.Contended(err) || !r.plan.Server.MetadataLocks {
+		return err
+	}
+	watcher := lock.Watcher{DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name}}
+	found, failed := watcher.Forbidding(ctx)
+	if failed != nil || len(found) == 0 {
+		return err
+	}
+	var names []string
+	for _, b := range found {
+		name := fmt.Sprintf("connection %d of %s@%s, which %s", b.ConnectionID, b.User, b.Host, b.Why)
+		if b.Table != "" {
+			name += " on " + b.Table
+		}
+		names = append(names, name)
+	}
+	return fmt.Errorf("%w; in its way: %s", err, strings.Join(names, "; "))
+}
+
 // clocks reads the time at which the ALTER began, by the server's clock.
 func (r *run) clocks(ctx context.Context) (clocks, error) {
 	var now clocks
@@ -163,14 +188,13 @@ func (r *run) assemble(spec *rowsync.Spec) {
 
 // outstanding is rowsync.Outstanding. Where the backlog is full, nothing more is received;
 // what is there must do.
-func (r *run) outstanding(ctx context.Context) (waiting, taken []key.Key, err error) {
+func (r *run) outstanding(ctx context.Context) ([]key.Key, error) {
 	patient, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	if err := r.capture.Fence(patient); err != nil && ctx.Err() != nil {
-		return nil, nil, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
-	waiting, taken = r.backlog.Outstanding()
-	return waiting, taken, nil
+	return r.backlog.Again(), nil
 }
 
 func rowBytes(p *plan.Plan) int64 {

@@ -43,7 +43,7 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now clock
 	from := map[string]string{}
 	for _, m := range columns.Mappings {
 		spec.ServerZone = spec.ServerZone || m.ZoneSensitive
-		spec.Columns = append(spec.Columns, rowsync.Column{Shadow: m.Shadow, Expr: schema.Quote(m.Source)})
+		spec.Columns = append(spec.Columns, rowsync.Column{Shadow: m.Shadow, Expr: m.Expr})
 		from[strings.ToLower(m.Shadow)] = m.Source
 	}
 	for _, fill := range columns.Fills {

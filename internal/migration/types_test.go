@@ -35,6 +35,12 @@ var typeCases = []typeCase{
 		alter: "MODIFY a BIGINT, MODIFY c DOUBLE, MODIFY d VARCHAR(40), MODIFY e DECIMAL(20,4)",
 	},
 	{
+		name:    "numbers written as text",
+		columns: "id INT PRIMARY KEY, a FLOAT, b DOUBLE(12,2), c FLOAT(7,2), d DOUBLE, e FLOAT, f DECIMAL(10,2), g FLOAT",
+		rows:    []string{"1, 0.1, 127, 12345.67, 0.1, 1234567, 1.50, 10.066", "2, -1.1754944e-38, 0.1, 1, 1e100, 1e20, -0.05, 99.999", "3, NULL, NULL, NULL, NULL, NULL, NULL, NULL"},
+		alter:   "MODIFY a VARCHAR(30), MODIFY b CHAR(20), MODIFY c VARBINARY(30), MODIFY d TEXT, MODIFY e TINYBLOB, MODIFY f VARCHAR(9), MODIFY g FLOAT(7,2)",
+	},
+	{
 		name:    "times",
 		columns: "id INT PRIMARY KEY, a DATE, b DATETIME, c DATETIME(6), d TIMESTAMP(3) NULL, e TIME, f TIME(6)",
 		rows: []string{"1, '0000-00-00', '0000-00-00 00:00:00', '1000-01-01 00:00:00.000001', '1970-01-01 00:00:01.001', '-838:59:59', '-00:00:00.000001'",

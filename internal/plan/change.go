@@ -23,7 +23,7 @@ func changeOf(from, to schema.Column) Change {
 			return Same
 		}
 	case f == "float":
-		if from.DataType == to.DataType || to.DataType == "double" {
+		if !fixed(to) && to.DataType == "double" || from.DataType == to.DataType && (!fixed(to) || fixed(from) && to.Scale >= from.Scale) {
 			return Same
 		}
 	case f == "string":
@@ -75,6 +75,34 @@ func family(c schema.Column) string {
 	}
 	return c.DataType
 }
+
+func isNumber(c schema.Column) bool {
+	switch family(c) {
+	case "integer", "bit", "decimal", "float":
+		return true
+	}
+	return false
+}
+
+func isText(c schema.Column) bool {
+	switch family(c) {
+	case "string", "varbinary", "binary", "json":
+		return true
+	}
+	return false
+}
+
+func isTime(c schema.Column) bool {
+	switch c.DataType {
+	case "date", "datetime", "timestamp", "time":
+		return true
+	}
+	return false
+}
+
+// fixed says that a number has a fixed number of decimals; FLOAT and DOUBLE have it in their
+// old form only, FLOAT(7,2).
+func fixed(c schema.Column) bool { return family(c) != "float" || strings.Contains(c.Type, "(") }
 
 // changeOfFamily knows the few changes of family that keep values and order.
 func changeOfFamily(from, to, old string) Change {

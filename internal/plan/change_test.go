@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 
 	"midstream/internal/schema"
@@ -36,6 +37,10 @@ func TestChangeOf(t *testing.T) {
 		{"decimal shorter", number(10, 2), number(10, 1), Converted},
 		{"float to double", typed("float"), typed("double"), Same},
 		{"double to float", typed("double"), typed("float"), Converted},
+		{"float to float with decimals", typed("float"), schema.Column{DataType: "float", Type: "float(7,2)", Precision: 7, Scale: 2}, Converted},
+		{"float with fewer decimals", schema.Column{DataType: "float", Type: "float(7,2)", Scale: 2}, schema.Column{DataType: "float", Type: "float(7,1)", Scale: 1}, Converted},
+		{"float with more decimals", schema.Column{DataType: "float", Type: "float(7,2)", Scale: 2}, schema.Column{DataType: "float", Type: "float(8,3)", Scale: 3}, Same},
+		{"float to double with decimals", typed("float"), schema.Column{DataType: "double", Type: "double(7,2)", Scale: 2}, Converted},
 		{"longer varchar", text("varchar", "utf8mb4", general, 10), text("varchar", "utf8mb4", general, 20), Same},
 		{"varchar to text", text("varchar", "utf8mb4", general, 10), text("text", "utf8mb4", general, 65535), Same},
 		{"other collation", text("varchar", "utf8mb4", general, 10), text("varchar", "utf8mb4", bin, 10), Reordered},
@@ -65,6 +70,47 @@ func TestChangeOf(t *testing.T) {
 	} {
 		if got := changeOf(c.from, c.to); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestExpression(t *testing.T) {
+	typed := func(kind string) schema.Column {
+		c := schema.Column{Name: "a", Type: kind, DataType: kind}
+		c.DataType, c.Unsigned = strings.CutSuffix(kind, " unsigned")
+		c.DataType, _, _ = strings.Cut(c.DataType, "(")
+		return c
+	}
+	long := func(kind string, length int64) schema.Column {
+		return schema.Column{Name: "a", Type: kind, DataType: kind, Length: length}
+	}
+	for _, c := range []struct {
+		from, to schema.Column
+		want     string
+	}{
+		{typed("int"), typed("int unsigned"), "`a`"},
+		{typed("int unsigned"), typed("int"), "COALESCE(`a`)"},
+		{typed("int unsigned"), typed("bigint"), "`a`"},
+		{typed("longtext"), typed("text"), "COALESCE(`a`)"},
+		{typed("text"), typed("blob"), "`a`"},
+		{typed("text"), typed("longtext"), "`a`"},
+		{typed("mediumblob"), typed("tinytext"), "COALESCE(`a`)"},
+		{typed("json"), typed("mediumtext"), "COALESCE(`a`)"},
+		{typed("geometry"), typed("blob"), "COALESCE(`a`)"},
+		{long("varchar", 64), typed("tinytext"), "COALESCE(`a`)"},
+		{long("varchar", 60), typed("tinytext"), "`a`"},
+		{long("varbinary", 256), typed("tinyblob"), "COALESCE(`a`)"},
+		{long("varchar", 256), long("varchar", 10), "`a`"},
+		{typed("int"), typed("tinytext"), "`a`"},
+		{typed("float"), typed("float(7,2)"), "COALESCE(`a`)"},
+		{typed("float(7,2)"), typed("float"), "`a`"},
+		{typed("float"), typed("varchar"), "CONCAT(`a`)"},
+		{typed("double"), typed("blob"), "CONCAT(`a`)"},
+		{typed("double"), typed("json"), "`a`"},
+		{typed("decimal"), typed("varchar"), "`a`"},
+	} {
+		if got := expression(c.from, c.to); got != c.want {
+			t.Errorf("%s to %s: %s, want %s", c.from.Type, c.to.Type, got, c.want)
 		}
 	}
 }

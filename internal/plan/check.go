@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"midstream/internal/schema"
 )
 
 // The codes of risks about the server.
@@ -32,7 +34,7 @@ func (c *checker) checkServer() {
 	c.checkWritable()
 	if !f.PerformanceSchema {
 		c.warn(CodeMDL, "performance_schema is OFF", "sessions that block the cut-over can't be named", "")
-	} else if !f.MDLInstrument {
+	} else if !f.MDLInstrument && !f.InstrumentUnknown {
 		c.warn(CodeMDL, "performance_schema doesn't record metadata locks",
 			"sessions that block the cut-over can't be named",
 			"UPDATE performance_schema.setup_instruments SET enabled = 'YES' WHERE name = 'wait/lock/metadata/sql/mdl'")
@@ -40,7 +42,7 @@ func (c *checker) checkServer() {
 }
 
 func (c *checker) checkBinlog() {
-	f, schema := c.facts, c.table.Name.Schema
+	f, database := c.facts, c.table.Name.Schema
 	if !f.LogBin {
 		c.block(CodeLogBin, "the server writes no binlog (log_bin is OFF)", "changes are read from it",
 			"Start the server with log_bin, or give another server of the topology")
@@ -50,8 +52,8 @@ func (c *checker) checkBinlog() {
 		c.block(CodeBinlogFormat, "binlog_format is "+f.BinlogFormat, "statements in the binlog don't tell which rows they changed",
 			"SET GLOBAL binlog_format = 'ROW', then let the applications connect anew")
 	}
-	if len(f.BinlogDoDB) > 0 && !contains(f.BinlogDoDB, schema) || contains(f.BinlogSkipDB, schema) {
-		c.block(CodeBinlogFilter, "the binlog leaves out schema "+schema+" (binlog_do_db, binlog_ignore_db)",
+	if len(f.BinlogDoDB) > 0 && !contains(f.BinlogDoDB, database) || contains(f.BinlogSkipDB, database) {
+		c.block(CodeBinlogFilter, "the binlog leaves out schema "+database+" (binlog_do_db, binlog_ignore_db)",
 			"changes of the table would not be seen", "Start the server without that filter")
 	}
 	if !f.CommitOrder {
@@ -94,9 +96,16 @@ var (
 	// forConversion is needed where keys must be converted before the shadow is searched.
 	forConversion = "CREATE TEMPORARY TABLES"
 	onServer      = []string{"REPLICATION SLAVE", "REPLICATION CLIENT", "PROCESS"}
-	// watched are the tables of performance_schema that tell who holds a lock.
-	watched = []string{"metadata_locks", "threads"}
+	// forXA is for XA RECOVER, on MySQL 8.0 and later. A run goes on without it.
+	forXA = "XA_RECOVER_ADMIN"
+	// watched are the tables of performance_schema that tell who holds a lock or an old
+	// snapshot. The server lets nobody read them without a grant.
+	watched = []string{"metadata_locks", "threads", instruments, "session_connect_attrs", "events_statements_current",
+		"events_transactions_current"}
 )
+
+// instruments tells whether metadata locks are recorded at all.
+const instruments = "setup_instruments"
 
 // checkGrants finds all privileges that are missing and the statements that give them.
 func (c *checker) checkGrants(chosen candidate) {
@@ -132,11 +141,34 @@ func (c *checker) checkGrants(chosen candidate) {
 	}
 	c.missing(missing, "*.*", "the binlog and the list of transactions are read with them")
 
-	if c.facts.PerformanceSchema && slices.ContainsFunc(watched, func(t string) bool {
-		return !g.On("SELECT", "performance_schema", t)
-	}) {
-		c.missing([]string{"SELECT"}, grantSchema("performance_schema", g.LiteralNames)+".*",
-			"sessions that block the cut-over are found there")
+	c.checkWatched()
+	if !c.facts.Version.MariaDB && c.facts.Version.AtLeast(8, 0, 0) && !g.Global(forXA) {
+		what, fix := c.lack([]string{forXA}, "*.*")
+		c.warn(CodeGrants, what, "XA transactions that were prepared before the run can't be seen: the rows of one that is "+
+			"committed later would be missing", fix)
+	}
+}
+
+// checkWatched finds the watched tables that the account may not read.
+func (c *checker) checkWatched() {
+	f := c.facts
+	if !f.PerformanceSchema {
+		return
+	}
+	const why = "sessions that block the cut-over are found there"
+	read := []string{"SELECT"}
+	var hidden []string
+	for _, t := range watched {
+		if !f.Grants.On("SELECT", "performance_schema", t) || t == instruments && f.InstrumentUnknown {
+			hidden = append(hidden, t)
+		}
+	}
+	if len(hidden) == len(watched) {
+		c.missing(read, grantSchema("performance_schema", f.Grants.LiteralNames)+".*", why)
+		return
+	}
+	for _, t := range hidden {
+		c.missing(read, schema.Name{Schema: "performance_schema", Table: t}.Quoted(), why)
 	}
 }
 
@@ -145,8 +177,15 @@ func (c *checker) missing(privileges []string, object, why string) {
 	if len(privileges) == 0 {
 		return
 	}
-	c.block(CodeGrants, fmt.Sprintf("account %s lacks %s on %s", c.facts.User, strings.Join(privileges, ", "), object),
-		why, fmt.Sprintf("GRANT %s ON %s TO %s", strings.Join(privileges, ", "), object, account(c.facts.User)))
+	what, fix := c.lack(privileges, object)
+	c.block(CodeGrants, what, why, fix)
+}
+
+// lack says that the account lacks privileges on one object, and how to give them.
+func (c *checker) lack(privileges []string, object string) (what, fix string) {
+	names := strings.Join(privileges, ", ")
+	return fmt.Sprintf("account %s lacks %s on %s", c.facts.User, names, object),
+		fmt.Sprintf("GRANT %s ON %s TO %s", names, object, account(c.facts.User))
 }
 
 // grantSchema quotes a schema for GRANT, where _ and % are wildcards.

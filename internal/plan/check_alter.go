@@ -1,10 +1,10 @@
 package plan
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
+
+	"midstream/internal/ddl"
 )
 
 // The codes of risks about the ALTER.
@@ -21,6 +21,7 @@ const (
 	CodeMap          Code = "map"
 	CodeNoPrimary    Code = "no-primary-key"
 	CodeAlgorithm    Code = "algorithm"
+	CodeNumbers      Code = "auto-increment"
 )
 
 // nativePartition are the partition clauses that move, remove or read rows, which a
@@ -50,7 +51,10 @@ func (c *checker) checkAlter() {
 			"only InnoDB has the transactions that keep the shadow equal to the table", "Run the ALTER natively")
 	}
 	c.noteAlter()
-	c.checkColumns()
+	c.checkNumbers()
+	c.checkLosses()
+	c.checkMap()
+	c.checkReferences()
 }
 
 // checkNative refuses what must be done on the table itself.
@@ -80,7 +84,7 @@ func (c *checker) noteAlter() {
 	if a.OrdersRows {
 		c.warn(CodeOrderBy, "the ALTER has ORDER BY", "rows of an InnoDB table lie in the order of its primary key", "")
 	}
-	if a.AddsUnique || a.AddsPrimaryKey {
+	if slices.ContainsFunc(a.Keys, func(k ddl.NewKey) bool { return k.Unique && !c.numbers(k.Columns) }) {
 		c.warn(CodeUnique, "the ALTER adds a unique key", "the run stops at the first duplicate, with the table untouched", "")
 	}
 	if a.DropsPrimaryKey && !a.AddsPrimaryKey {
@@ -93,37 +97,42 @@ func (c *checker) noteAlter() {
 	}
 }
 
-// checkColumns finds columns that the statement names and the table lacks, or has
-// already. MariaDB's IF EXISTS makes that legal there.
-func (c *checker) checkColumns() {
-	a, t := c.alter, c.table
-	for _, fresh := range slices.Sorted(maps.Keys(c.options.Map)) {
-		old := c.options.Map[fresh]
-		if _, ok := t.Column(old); !ok && old != "" {
-			c.block(CodeMap, fmt.Sprintf("--map %s=%s: the table has no column %s", old, fresh, old), "", "")
-		}
-	}
-	for _, name := range twice(a) {
-		c.block(CodeColumn, "the ALTER changes column "+name+" by two clauses", "it isn't clear which of them the server follows", "Say it in one clause")
-	}
-	if !a.Parsed || c.facts.Version.MariaDB {
-		return
-	}
-	named := slices.Concat(a.Dropped, a.Modified)
-	for _, r := range a.Renames {
-		if !slices.Contains(a.Modified, r.Old) {
-			named = append(named, r.Old)
-		}
-	}
-	for _, name := range named {
-		if _, ok := t.Column(name); !ok {
-			c.block(CodeColumn, "the ALTER names column "+name, "the table has none of that name", "")
-		}
-	}
-	m := mapper{source: t, alter: a}
-	for _, name := range a.Added {
-		if _, ok := t.Column(name); ok && !m.moved(name) {
-			c.block(CodeColumn, "the ALTER adds column "+name, "the table has one of that name", "")
+// numbers says that one of the columns is new and numbered by the server: no two rows have
+// the same value of it.
+func (c *checker) numbers(columns []string) bool {
+	return slices.ContainsFunc(columns, func(name string) bool {
+		return contains(c.alter.Numbered, name) && c.origin(name) == ""
+	})
+}
+
+// origin returns the source's column that a column of the altered table continues, or "".
+func (c *checker) origin(name string) string {
+	m := mapper{source: c.table, alter: c.alter, user: c.options.Map}
+	return m.origin(name).old
+}
+
+// checkNumbers looks at columns that are given AUTO_INCREMENT. The server numbers a row when
+// it is inserted without a value, and a sync inserts: by chunks and changed keys, several at
+// once, a row that changes once more each time. A new column of that kind is mostly a key for
+// rows that had none, and any number will do: so this is said, and not refused. A number that
+// a row of the source has by itself is another thing: that of a row with NULL may equal it.
+func (c *checker) checkNumbers() {
+	for _, name := range c.alter.Numbered {
+		from, continues := c.table.Column(c.origin(name))
+		switch {
+		case !continues:
+			c.warn(CodeNumbers, "the ALTER adds the AUTO_INCREMENT column "+name,
+				"the server's own ALTER numbers the rows 1, 2, 3 in the order of the key; a run numbers them as it writes them, by several "+
+					"connections at once, and anew when they change: every row gets a number of its own, but out of order and with gaps",
+				"Run the ALTER natively if the order of the numbers matters")
+		case from.AutoIncrement:
+		case from.Nullable:
+			c.block(CodeNumbers, "the ALTER makes column "+from.Name+" AUTO_INCREMENT, and it may be NULL",
+				"a row with NULL would get a number that another row may have",
+				"Give those rows numbers and make the column NOT NULL first, or run the ALTER natively")
+		default:
+			c.warn(CodeNumbers, "the ALTER makes column "+from.Name+" AUTO_INCREMENT",
+				"a row whose value is 0 keeps it, which the server's own ALTER would number (unless sql_mode has NO_AUTO_VALUE_ON_ZERO)", "")
 		}
 	}
 }

@@ -14,6 +14,8 @@ import (
 type Mapping struct {
 	Source string
 	Shadow string
+	// Expr is what is selected of the source: the column, or an expression of it.
+	Expr   string
 	Change Change
 	// Exact says that the two values compare equal by their numbers or bytes.
 	Exact bool
@@ -104,6 +106,7 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 		if err != nil {
 			return nil, err
 		}
+		c.plainly(pairs[i].from)
 		c.Key = append(c.Key, pairs[i].to.Name)
 		c.KeyChange = max(c.KeyChange, change)
 	}
@@ -115,6 +118,16 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 	c.KeyIndex = index.Name
 	c.KeyUnique = uniqueOn(shadow, c.Key)
 	return c, nil
+}
+
+// plainly has a key column selected as it is: its values must be what the same conversion
+// makes of a single key. Integers that fit stay what they are.
+func (c *Columns) plainly(key schema.Column) {
+	for i, m := range c.Mappings {
+		if m.Source == key.Name && family(key) != "integer" {
+			c.Mappings[i].Expr = schema.Quote(m.Source)
+		}
+	}
 }
 
 // keyChange compares a key column. One that the shadow computes must be computed as
@@ -151,6 +164,7 @@ func stored(pairs []columnPair) []Mapping {
 			mappings = append(mappings, Mapping{
 				Source:        p.from.Name,
 				Shadow:        p.to.Name,
+				Expr:          expression(p.from, p.to),
 				Change:        changeOf(p.from, p.to),
 				Exact:         exact(p.from, p.to),
 				ZoneSensitive: (p.from.DataType == "timestamp") != (p.to.DataType == "timestamp"),

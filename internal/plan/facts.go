@@ -35,6 +35,7 @@ type Facts struct {
 	LowerCaseTableNames int
 	PerformanceSchema   bool
 	MDLInstrument       bool // wait/lock/metadata/sql/mdl is enabled
+	InstrumentUnknown   bool // the account may not look whether it is
 	AutoincLockMode     int
 	TimeZone            string // the global time_zone
 	SystemTimeZone      string

@@ -90,6 +90,7 @@ func (f *Facts) readInstrument(ctx context.Context, q schema.Querier) error {
 	enabled, err := firstColumn(ctx, q, `SELECT enabled FROM performance_schema.setup_instruments
 		WHERE name = 'wait/lock/metadata/sql/mdl'`)
 	if ok, err := seen(err); !ok {
+		f.InstrumentUnknown = true
 		return err
 	}
 	f.MDLInstrument = len(enabled) == 1 && enabled[0] == "YES"

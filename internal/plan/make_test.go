@@ -161,7 +161,8 @@ var judgements = []struct {
 	{"multi-primary", "", func(f *Facts, t *schema.Table) { f.MultiPrimary = true }, []string{"cluster"}, nil},
 	{"no performance_schema", "", func(f *Facts, t *schema.Table) { f.PerformanceSchema = false }, nil, []string{"metadata-locks"}},
 	{"no instrument", "", func(f *Facts, t *schema.Table) { f.MDLInstrument = false }, nil, []string{"metadata-locks"}},
-	{"no grants", "", func(f *Facts, t *schema.Table) { f.Grants = Grants{} }, []string{"grants"}, nil},
+	{"no grants", "", func(f *Facts, t *schema.Table) { f.Grants = Grants{} }, []string{"grants"}, []string{"grants"}},
+	{"hidden instrument", "", func(f *Facts, t *schema.Table) { f.MDLInstrument, f.InstrumentUnknown = false, true }, []string{"grants"}, nil},
 	{"system schema", "", func(f *Facts, t *schema.Table) { t.Name.Schema = "mysql" }, []string{"system-schema", "other-table"}, nil},
 	{"artefact", "", func(f *Facts, t *schema.Table) { t.Comment = "midstream shadow of shop.x" }, []string{"artefact"}, nil},
 	{"MyISAM", "", func(f *Facts, t *schema.Table) { t.Engine = "MyISAM" }, []string{"engine"}, nil},
@@ -215,6 +216,14 @@ var judgements = []struct {
 	{"secondary", "SECONDARY_LOAD", nil, []string{"secondary-engine"}, nil},
 	{"order by", "ORDER BY a, b", nil, nil, []string{"order-by"}},
 	{"unique", "ADD UNIQUE (a)", nil, nil, []string{"unique"}},
+	{"numbered", "ADD d INT AUTO_INCREMENT UNIQUE", nil, nil, []string{"auto-increment"}},
+	{"numbered by another word", "ADD d SERIAL", nil, nil, []string{"auto-increment"}},
+	{"numbered, in a key of two", "ADD d INT AUTO_INCREMENT, ADD UNIQUE (a, D), ADD KEY (d)", nil, nil, []string{"auto-increment"}},
+	{"numbered, beside a unique key", "DROP PRIMARY KEY, ADD d INT AUTO_INCREMENT PRIMARY KEY, ADD UNIQUE (id)", nil, nil, []string{"unique", "auto-increment"}},
+	{"numbered, not parsed", "ADD d INT AUTO_INCREMENT UNIQUE INVISIBLE", nil, nil, []string{"unparsed", "auto-increment"}},
+	{"numbers for a column", "MODIFY a INT AUTO_INCREMENT UNIQUE", nil, nil, []string{"unique", "auto-increment"}},
+	{"numbers for a column with NULL", "MODIFY c INT AUTO_INCREMENT, ADD KEY (c)", nil, []string{"auto-increment"}, nil},
+	{"numbers as before", "CHANGE a b2 BIGINT AUTO_INCREMENT, ADD KEY (b2)", func(f *Facts, t *schema.Table) { t.Columns[1].AutoIncrement = true }, nil, nil},
 	{"instant", "ADD d INT, ALGORITHM=INSTANT", nil, nil, []string{"algorithm"}},
 	{"unparsed", "ADD d INT INVISIBLE", nil, nil, []string{"unparsed"}},
 	{"unparsed and renames", "ADD d INT INVISIBLE, RENAME TO x", nil, []string{"renames-table"}, []string{"unparsed"}},
@@ -222,7 +231,49 @@ var judgements = []struct {
 	{"known column", "ADD A INT", nil, []string{"column"}, nil},
 	{"twice", "CHANGE a x INT, DROP A", nil, []string{"column"}, nil},
 	{"swap", "RENAME COLUMN a TO b, RENAME COLUMN b TO a", nil, nil, nil},
-	{"drop and add", "DROP a, ADD a INT, CHANGE b d INT, ADD b INT", nil, nil, nil},
+	{"renamed to a known column", "RENAME COLUMN a TO B", nil, []string{"column"}, nil},
+	{"renamed in a circle", "CHANGE a b INT, CHANGE b c VARCHAR(40), RENAME COLUMN c TO a", nil, nil, nil},
+	{"other letter case", "CHANGE a A INT, RENAME COLUMN b TO B, ALTER C SET DEFAULT 1", nil, nil, nil},
+	{"added twice", "ADD d INT, ADD D INT", nil, []string{"column"}, nil},
+	{"added and renamed to", "ADD d INT, RENAME COLUMN a TO D", nil, []string{"column"}, nil},
+	{"after an unknown column", "ADD d INT AFTER x", nil, []string{"column"}, nil},
+	{"after a dropped column", "DROP a, ADD d INT AFTER a", nil, []string{"column"}, nil},
+	{"after a former name", "RENAME COLUMN a TO x, ADD d INT AFTER a", nil, []string{"column"}, nil},
+	{"after a new column", "RENAME COLUMN a TO x, ADD d INT AFTER X, ADD e INT AFTER d, MODIFY b VARCHAR(50) AFTER E", nil, nil, nil},
+	{"default of an unknown column", "ALTER x SET DEFAULT 1", nil, []string{"column"}, nil},
+	{"index on an unknown column", "ADD INDEX (a, x)", nil, []string{"column"}, nil},
+	{"index on a dropped column", "DROP a, ADD INDEX (a)", nil, []string{"column"}, nil},
+	{"unique on a former name", "RENAME COLUMN a TO x, ADD UNIQUE (a)", nil, []string{"column"}, []string{"unique"}},
+	{"fulltext on an unknown column", "ADD FULLTEXT (x)", nil, []string{"column"}, nil},
+	{"index on new columns", "ADD d INT, ADD INDEX (D), CHANGE a e INT, ADD INDEX (E, b(3))", nil, nil, nil},
+	{"index on an expression", "ADD INDEX ((x + 1), a)", nil, nil, nil},
+	{"index on the generated key", "ADD INDEX (a, my_row_id)", nil, nil, nil},
+	{"names of other letters", "ADD INDEX (\u00e4), ADD d INT AFTER \u00e4, DROP INDEX \u00e4", nil, nil, nil},
+	{"known index", "ADD INDEX B (a)", nil, []string{"index"}, nil},
+	{"known index, dropped", "DROP INDEX b, ADD UNIQUE B (a)", nil, nil, []string{"unique"}},
+	{"known index, renamed", "RENAME INDEX b TO x, ADD INDEX b (a)", nil, nil, nil},
+	{"known index, its columns dropped", "DROP b, ADD INDEX b (a)", nil, nil, nil},
+	{"unnamed index", "ADD INDEX (b), ADD UNIQUE (b)", nil, nil, []string{"unique"}},
+	{"unknown index", "DROP INDEX x", nil, []string{"index"}, nil},
+	{"added index dropped", "ADD INDEX x (a), DROP INDEX x", nil, []string{"index"}, nil},
+	{"unknown index renamed", "RENAME INDEX x TO y", nil, []string{"index"}, nil},
+	{"unknown index hidden", "ALTER INDEX x INVISIBLE", nil, []string{"index"}, nil},
+	{"index renamed to a known one", "ADD INDEX x (a), RENAME INDEX b TO X", nil, []string{"index"}, nil},
+	{"index of other letter case", "RENAME INDEX B TO b, ALTER INDEX b INVISIBLE", nil, nil, nil},
+	{"second primary key", "ADD PRIMARY KEY (a)", nil, []string{"index"}, []string{"unique"}},
+	{"second primary key in a column", "ADD d INT PRIMARY KEY", nil, []string{"index"}, []string{"unique"}},
+	{"constraint of any kind", "DROP CONSTRAINT x", nil, nil, nil},
+	{"MariaDB's conditions", "DROP COLUMN IF EXISTS x, DROP INDEX IF EXISTS y, ADD COLUMN IF NOT EXISTS a INT, ADD INDEX IF NOT EXISTS b (a)",
+		func(f *Facts, t *schema.Table) { f.Version = Version{Major: 10, Minor: 11, MariaDB: true} }, nil, []string{"version"}},
+	{"drop and add", "DROP a, ADD a INT, CHANGE b d VARCHAR(40), ADD b INT", nil, nil, nil},
+	{"rounded", "MODIFY a DECIMAL(10,1)", func(f *Facts, t *schema.Table) {
+		t.Columns[1] = schema.Column{Name: "a", DataType: "decimal", Precision: 10, Scale: 2}
+	}, nil, []string{"lossy"}},
+	{"rounded and renamed", "CHANGE a d INT, CHANGE b e CHAR(40)", func(f *Facts, t *schema.Table) { t.Columns[1] = column("a double") }, nil, []string{"lossy"}},
+	{"wider", "MODIFY a BIGINT, MODIFY b TEXT, MODIFY c DECIMAL(12,2)", nil, nil, nil},
+	{"narrower", "MODIFY a TINYINT, MODIFY b VARCHAR(3)", nil, nil, nil}, // what doesn't fit stops the run
+	{"computed", "MODIFY a TINYINT AS (1)", func(f *Facts, t *schema.Table) { t.Columns[1] = column("a double") }, nil, nil},
+	{"no primary key to drop", "DROP PRIMARY KEY", func(f *Facts, t *schema.Table) { t.Keys[0].Name = "u" }, []string{"index"}, []string{"no-primary-key"}},
 	{"no key", "", func(f *Facts, t *schema.Table) { t.Keys = nil }, []string{"no-key"}, nil},
 	{"key dropped", "DROP PRIMARY KEY", nil, []string{"no-key"}, []string{"no-primary-key"}},
 	{"key replaced", "DROP PRIMARY KEY, ADD PRIMARY KEY (a)", nil, []string{"no-key"}, []string{"unique"}},
@@ -320,8 +371,40 @@ func TestMakeNamesTheGrantsThatAreMissing(t *testing.T) {
 	facts.Grants = grantsOf("GRANT PROCESS, SUPER, REPLICATION SLAVE ON *.* TO u", "GRANT LOCK TABLES ON `my\\_shop`.* TO u",
 		"GRANT ALL PRIVILEGES ON `my_shop`.`orders` TO u", "GRANT ALL PRIVILEGES ON `my_shop`.`orders_old` TO u",
 		"GRANT ALL PRIVILEGES ON `my_shop`.`orders_shadow` TO u", "GRANT ALL PRIVILEGES ON `my_shop`.`orders_midstream` TO u",
-		"GRANT SELECT ON `performance_schema`.`threads` TO u", "GRANT SELECT ON `performance_schema`.`metadata_locks` TO u")
-	if _, err := Make(facts, table, a, Options{}); err != nil {
+		"GRANT SELECT ON `performance_schema`.`threads` TO u", "GRANT SELECT ON `performance_schema`.`metadata_locks` TO u",
+		"GRANT SELECT ON `performance_schema`.`setup_instruments` TO u", "GRANT SELECT ON `performance_schema`.`session_connect_attrs` TO u",
+		"GRANT SELECT ON `performance_schema`.`events_statements_current` TO u")
+	wantFix(t, facts, table, a, "GRANT SELECT ON `performance_schema`.`events_transactions_current` TO 'o''neil'@'10.%'")
+	facts.Grants.Read([]string{"GRANT SELECT ON `performance_schema`.`events_transactions_current` TO u"})
+	p, err := Make(facts, table, a, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// This one is good to have.
+	if len(p.Risks) != 1 || p.Risks[0].Fix != "GRANT XA_RECOVER_ADMIN ON *.* TO 'o''neil'@'10.%'" || p.Risks[0].Blocking {
+		t.Errorf("%v", p.Risks)
+	}
+	facts.Grants.Read([]string{"GRANT XA_RECOVER_ADMIN ON *.* TO u"})
+	if p, err = Make(facts, table, a, Options{}); err != nil || len(p.Risks) > 0 {
+		t.Errorf("%v, %v", p, err)
+	}
+}
+
+// wantFix fails the test unless just this would make the plan possible.
+func wantFix(t *testing.T, facts *Facts, table *schema.Table, a *ddl.Alter, fix string) {
+	t.Helper()
+	_, err := Make(facts, table, a, Options{})
+	var refused *Refused
+	if !errors.As(err, &refused) || len(refused.Blocking) != 1 || refused.Blocking[0].Fix != fix {
 		t.Error(err)
+	}
+}
+
+// A column that continues another one by the operator's word is converted too.
+func TestLossesByTheMap(t *testing.T) {
+	table := orders([]string{"id int", "a double"}, "PRIMARY: id")
+	p, err := Make(good(), table, alter(t, "DROP a, ADD d INT"), Options{Map: map[string]string{"d": "a"}})
+	if err != nil || len(p.Risks) != 1 || p.Risks[0].What != "the ALTER may change values of column a: they are rounded to whole numbers" {
+		t.Errorf("%v, %v", p, err)
 	}
 }

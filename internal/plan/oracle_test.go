@@ -165,7 +165,7 @@ func (s *server) compare(source *schema.Table, alter *ddl.Alter) string {
 	}
 	var from, to []string
 	for _, m := range columns.Mappings {
-		from, to = append(from, schema.Quote(m.Source)), append(to, m.Shadow)
+		from, to = append(from, m.Expr), append(to, m.Shadow)
 	}
 	for _, f := range columns.Fills {
 		from, to = append(from, f.Expr), append(to, f.Shadow)

@@ -17,22 +17,17 @@ import (
 type exclusive struct {
 	*Syncer
 	session *dbconn.Session
-	mine    map[key.Key]bool // all keys of the list
-	rest    []key.Key        // those behind P that are yet to be synced
 }
 
 // syncAlone tries a sync again while no other sync runs, and makes way for it.
 func (s *Syncer) syncAlone(ctx context.Context, session *dbconn.Session, p predicate) (Result, error) {
 	s.alone.Lock()
 	defer s.alone.Unlock()
-	a := exclusive{Syncer: s, session: session, mine: map[key.Key]bool{}}
+	a := exclusive{Syncer: s, session: session}
 	p.evict = true
 	if p.chunk != nil {
 		p.fresh = p.fresh && s.spec.KeyChanged // an earlier try may have been committed after all
 		return a.insist(ctx, p, aloneTries)
-	}
-	for _, k := range p.keys {
-		a.mine[k] = true
 	}
 	return a.inParts(ctx, p, p.keys)
 }
@@ -42,7 +37,7 @@ func (s *Syncer) syncAlone(ctx context.Context, session *dbconn.Session, p predi
 func (a *exclusive) inParts(ctx context.Context, p predicate, keys []key.Key) (sum Result, err error) {
 	for size := aloneKeys; len(keys) > 0; {
 		size = min(size, len(keys))
-		p.keys, a.rest = keys[:size], keys[size:]
+		p.keys = keys[:size]
 		tries := partTries
 		if size == 1 {
 			tries = aloneTries
@@ -57,7 +52,7 @@ func (a *exclusive) inParts(ctx context.Context, p predicate, keys []key.Key) (s
 		if err != nil {
 			return sum, told(err)
 		}
-		keys = a.rest
+		keys = keys[size:]
 	}
 	return sum, nil
 }
@@ -169,12 +164,11 @@ func (a *exclusive) findTwins(ctx context.Context, p predicate, u UniqueKey, dup
 // setAside deletes the shadow's rows of all keys whose sync is yet to come, whatever their
 // values: where the row in the way can't be told by its value.
 func (a *exclusive) setAside(ctx context.Context) error {
-	waiting, taken, err := a.outstanding(ctx)
+	keys, err := a.outstanding(ctx)
 	if err != nil {
 		return err
 	}
-	theirs := slices.DeleteFunc(taken, func(k key.Key) bool { return a.mine[k] })
-	for part := range slices.Chunk(slices.Concat(waiting, theirs, a.rest), aloneKeys) {
+	for part := range slices.Chunk(keys, aloneKeys) {
 		if err := a.delete(ctx, part); err != nil {
 			return fmt.Errorf("set rows aside whose change is yet to be applied: %w", err)
 		}

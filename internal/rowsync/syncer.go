@@ -49,9 +49,9 @@ type Result struct {
 	Deleted  int64
 }
 
-// Outstanding returns the keys of all changes that are committed and not yet synced: those
-// that wait, and those of syncs under way.
-type Outstanding func(ctx context.Context) (waiting, taken []key.Key, err error)
+// Outstanding returns the keys of all changes that are committed and not yet synced, and
+// has each of them synced after the call, whatever of it is under way.
+type Outstanding func(ctx context.Context) ([]key.Key, error)
 
 // Syncer runs syncs. It is safe for concurrent use, one session per caller.
 type Syncer struct {

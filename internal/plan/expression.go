@@ -1,0 +1,61 @@
+package plan
+
+import (
+	"strings"
+
+	"midstream/internal/schema"
+)
+
+// expression returns what a sync selects of a source's column for the one of the shadow that
+// continues it. Mostly it is the column. But where source and target are columns the server
+// may take the bytes as they are: MySQL 8.0.12 stores 4294967295 of an INT UNSIGNED as -1 and
+// 70,000 bytes of a LONGTEXT as the first 4,464, without an error in strict mode, and 8.0.12
+// and 9.7.4 don't round what goes from FLOAT to FLOAT(7,2). An expression has them look at
+// the value. A FLOAT or DOUBLE is written with other digits than the server's own ALTER
+// writes (0.10000000149011612), unless it is a text already.
+// TestL9_ValueThatDoesNotFitStops and TestSameAsNative try them.
+func expression(from, to schema.Column) string {
+	column := schema.Quote(from.Name)
+	switch {
+	case family(from) == "float" && isText(to) && family(to) != "json":
+		return "CONCAT(" + column + ")"
+	case unlooked(from, to):
+		return "COALESCE(" + column + ")"
+	}
+	return column
+}
+
+// unlooked says that a server may copy values of a column into the other without looking
+// whether they fit.
+func unlooked(from, to schema.Column) bool {
+	switch family(to) {
+	case "integer":
+		return from.DataType == to.DataType && from.Unsigned && !to.Unsigned
+	case "float":
+		return from.DataType == to.DataType && from.Type != to.Type && fixed(to)
+	}
+	most, limited := blobBytes[strings.Replace(to.DataType, "text", "blob", 1)]
+	return limited && bytes(from) > most
+}
+
+// blobBytes are the bytes that the types hold.
+var blobBytes = map[string]int64{"tinyblob": 1<<8 - 1, "blob": 1<<16 - 1, "mediumblob": 1<<24 - 1, "longblob": 1<<32 - 1}
+
+// bytes returns how many bytes a value of a type may have that is stored as bytes are; 0 for
+// other types.
+func bytes(c schema.Column) int64 {
+	switch family(c) {
+	case "integer", "decimal", "float", "bit", "date", "datetime", "timestamp", "time", "enum", "set":
+		return 0
+	}
+	if most, ok := blobBytes[strings.Replace(c.DataType, "text", "blob", 1)]; ok {
+		return most
+	}
+	switch c.DataType {
+	case "char", "varchar":
+		return 4 * c.Length
+	case "binary", "varbinary":
+		return c.Length
+	}
+	return blobBytes["longblob"] // JSON, geometries
+}
