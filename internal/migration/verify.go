@@ -45,10 +45,30 @@ func (r *run) verify(ctx context.Context) error {
 	if r.unproven, err = r.settle(ctx, verdict); err != nil {
 		return err
 	}
+	if err := r.verifyCount(ctx); err != nil {
+		return err
+	}
 	r.timing.verify = time.Since(started)
 	r.emit(event.Verified{Rows: verdict.Rows, Suspects: verdict.Suspects, Repaired: r.repaired, Unproven: len(r.unproven),
 		Elapsed: r.timing.verify, At: time.Now()})
 	return nil
+}
+
+// verifyCount proves that the shadow has no rows too many, where its keys don't tell of the
+// source's.
+func (r *run) verifyCount(ctx context.Context) error {
+	if !r.spec.KeyChanged {
+		return nil
+	}
+	var surplus int64
+	err := r.apply.without(ctx, func() (err error) {
+		surplus, err = r.verifier.Surplus(ctx)
+		return err
+	})
+	if err == nil && surplus != 0 {
+		err = fmt.Errorf("%w: it has %d rows more", ErrMismatch, surplus)
+	}
+	return err
 }
 
 // settle repairs mismatches, if told so, and returns the keys that are left unproven; else a

@@ -83,6 +83,27 @@ func TestL6_ConvertedValuesAreCompared(t *testing.T) {
 	})
 }
 
+// TestL6_SurplusRowIsFound: a row too many is found where the ALTER changes the key's type,
+// while other rows change.
+func TestL6_SurplusRowIsFound(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(2000)
+		changes := func() {
+			b.exec("DELETE FROM "+b.schema+".t WHERE id <= 10", "INSERT INTO "+b.schema+".t VALUES (3001, 1, NULL), (3002, 1, NULL)",
+				"UPDATE "+b.schema+".t SET id = id + 5000 WHERE id BETWEEN 20 AND 30")
+		}
+		_, err := b.migrate(b.ctx(), "MODIFY id VARCHAR(20) NOT NULL", onPhase(event.PhaseVerify, func() {
+			b.exec("INSERT INTO " + b.schema + ".t_shadow VALUES ('x', 1, NULL)")
+			changes()
+		}))
+		if !errors.Is(err, migration.ErrMismatch) || !strings.Contains(err.Error(), "1 rows more") {
+			b.Errorf("error is %v", err)
+		}
+		b.exec("DELETE FROM " + b.schema + ".t WHERE id > 3000")
+		b.mustMigrate("MODIFY id VARCHAR(20) NOT NULL", onPhase(event.PhaseVerify, changes))
+	})
+}
+
 // TestL6_HotRowIsProvenUnderTheLock: a row that changes all the time can't be judged while it
 // changes; if it is wrong the swap does not happen.
 func TestL6_HotRowsDoNotHoldUpTheSwap(t *testing.T) {

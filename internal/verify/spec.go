@@ -36,7 +36,7 @@ func (s *Spec) Setup() []string {
 	if !s.Staged {
 		// Both tables are read as they were at one moment. (INSERT..SELECT into the stage
 		// would lock what it reads.)
-		setup = append(setup, "SET SESSION transaction_isolation = 'REPEATABLE-READ'")
+		setup = append(setup, repeatableRead)
 	}
 	return slices.Concat(setup, s.StageSetup(), rowsync.Setup)
 }
@@ -48,6 +48,9 @@ func (s *Spec) StageSetup() []string {
 	}
 	return []string{s.createStage()}
 }
+
+// repeatableRead has all statements of a transaction read one view.
+const repeatableRead = "SET SESSION transaction_isolation = 'REPEATABLE-READ'"
 
 // stage is the temporary table that rows to be converted go through.
 const stage = "midstream_verify"
