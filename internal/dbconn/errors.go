@@ -51,11 +51,11 @@ func Message(err error) string {
 // Duplicate says that a row would repeat the value of a unique key.
 func Duplicate(err error) bool { return Number(err) == errDuplicate }
 
-// Contended says that the transaction lost against another one, has been rolled
-// back or must be, and may be tried again.
+// Contended says that the transaction lost against another one, or was stopped by
+// somebody's KILL QUERY; that it has been rolled back or must be, and may be tried again.
 func Contended(err error) bool {
 	switch Number(err) {
-	case errDeadlock, errLockWaitTimeout, errLockNowait:
+	case errDeadlock, errLockWaitTimeout, errLockNowait, errQueryInterrupted:
 		return true
 	}
 	return false

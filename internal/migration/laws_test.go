@@ -12,6 +12,7 @@ import (
 	"midstream/internal/dbconn"
 	"midstream/internal/event"
 	"midstream/internal/migration"
+	"midstream/internal/plan"
 	"midstream/internal/rowsync"
 	"midstream/internal/schema"
 )
@@ -487,6 +488,83 @@ func TestL9_UnseenDuplicateStops(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestL9_ConvertedDuplicateStops: two values that differ in the source become one, in chunks
+// of their own, under a unique key that is new or that was there.
+func TestL9_ConvertedDuplicateStops(t *testing.T) {
+	for clauses, column := range map[string]string{
+		"MODIFY c INT, ADD UNIQUE (c)": "c VARCHAR(20)", "MODIFY c INT": "c VARCHAR(20) UNIQUE",
+		"MODIFY c DATE, ADD UNIQUE (c)": "c VARCHAR(20)", "MODIFY c DECIMAL(10,0)": "c DECIMAL(10,1) UNIQUE",
+	} {
+		t.Run(clauses+" from "+column, func(t *testing.T) {
+			onEach(t, func(b *bench) {
+				b.numbered(1000)
+				value, twin := "id", "'05'"
+				switch {
+				case strings.Contains(clauses, "DATE"):
+					value, twin = "'2020-01-01' + INTERVAL id DAY", "'2020-1-6'"
+				case strings.Contains(clauses, "DECIMAL"):
+					twin = "4.6"
+				}
+				b.exec("ALTER TABLE "+b.schema+".t ADD "+column, "UPDATE "+b.schema+".t SET c = "+value,
+					"UPDATE "+b.schema+".t SET c = "+twin+" WHERE id = 900")
+				b.cfg.RowCopy.MaxRows = 100
+				_, err := b.migrate(b.ctx(), clauses)
+				if !errors.Is(err, rowsync.ErrDuplicate) {
+					b.Errorf("error is %v, want a duplicate", err)
+				}
+			})
+		})
+	}
+}
+
+// TestL3_TwinsForAMomentLoseNothing: a row takes the value of one that never changes, and
+// gives it back at once. If that is seen the run ends; else nothing of it is.
+func TestL3_TwinsForAMomentLoseNothing(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(2000)
+		b.exec("UPDATE " + b.schema + ".t SET v = id")
+		stop := make(chan struct{})
+		var writers sync.WaitGroup
+		for n := range 3 {
+			writers.Go(func() {
+				for i := n; ; i = (i + 7) % 900 {
+					select {
+					case <-stop:
+						return
+					default:
+						b.db.Exec(fmt.Sprintf("UPDATE %s.t SET v = %d WHERE id = %d", b.schema, 1001+i, 1+i))
+						b.db.Exec(fmt.Sprintf("UPDATE %s.t SET v = %d WHERE id = %d", b.schema, 1+i, 1+i))
+					}
+				}
+			})
+		}
+		b.cfg.RowCopy.MaxRows = 200
+		_, err := b.migrate(b.ctx(), "ADD UNIQUE (v)", onPhase(event.PhaseCatchUp, func() { time.Sleep(2 * time.Second) }))
+		close(stop)
+		writers.Wait()
+		if err != nil && !errors.Is(err, rowsync.ErrDuplicate) {
+			b.Fatal(err)
+		}
+		if got := b.value("SELECT COUNT(*) FROM " + b.schema + ".t"); got != "2000" {
+			b.Errorf("%s rows of 2000 are left (%v)", got, err)
+		}
+	})
+}
+
+// TestL2_KeysThatMayBecomeOneAreRefused: the sync of a key that is gone would delete the row
+// of another that has become the same.
+func TestL2_KeysThatMayBecomeOneAreRefused(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.exec("CREATE TABLE " + b.schema + ".t (id DATETIME(3) PRIMARY KEY, v INT)")
+		for _, clauses := range []string{"MODIFY id DATETIME", "MODIFY id DATE", "MODIFY id DATETIME(1)"} {
+			if _, err := b.migrate(b.ctx(), clauses); !errors.Is(err, plan.ErrRefused) {
+				b.Errorf("%s: %v", clauses, err)
+			}
+		}
+		b.mustMigrate("MODIFY id DATETIME(6)")
+	})
 }
 
 // TestL9_RefusedValueIsNamed: where a value doesn't fit, the message names the row by its key.

@@ -130,7 +130,22 @@ func (c *checker) keyColumn(p schema.KeyPart) (col schema.Column, why string) {
 	case contains(c.alter.Dropped, col.Name):
 		return col, fmt.Sprintf("the ALTER drops column %s", col.Name)
 	}
+	for _, to := range c.alter.Defined {
+		if strings.EqualFold(c.origin(to.Name), col.Name) && changeOf(col, to) == Converted {
+			return col, keyLoss(col, to)
+		}
+	}
 	return col, ""
+}
+
+// keyLoss says why a converted key column can't be followed: where two values of it may become
+// one, the deletion of the one row in the shadow is that of the other's.
+func keyLoss(from, to schema.Column) string {
+	lost := losses(from, to)
+	if len(lost) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the ALTER changes values of column %s, and two of them may become one: they %s", from.Name, strings.Join(lost, ", and they "))
 }
 
 // otherIntegers are names of integer types that the server doesn't use itself.
