@@ -92,7 +92,7 @@ func (c *cleanup) name(args []string) (schema.Name, error) {
 func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing bool) error {
 	agreed := false
 	found, err := migration.Cleanup(ctx, s.pool, name, c.old, func(found []migration.Leftover) bool {
-		agreed = c.agree(found)
+		agreed = c.agree(ctx, found)
 		return agreed
 	})
 	found = slices.DeleteFunc(found, func(l migration.Leftover) bool {
@@ -119,6 +119,8 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 	case len(found) == 0:
 		fmt.Fprintf(c.app.Stdout, "Nothing is left of former runs on %s.\n", name)
 		return nil
+	case !agreed && ctx.Err() != nil:
+		return &coded{code: exitAborted, err: errInterrupted, left: "nothing was dropped"}
 	case !agreed:
 		fmt.Fprintln(c.app.Stdout, "Nothing was dropped.")
 		return nil
@@ -127,8 +129,8 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 	return nil
 }
 
-// agree shows what is to be dropped and asks.
-func (c *cleanup) agree(found []migration.Leftover) bool {
+// agree shows what is to be dropped and asks. An end of ctx is a no.
+func (c *cleanup) agree(ctx context.Context, found []migration.Leftover) bool {
 	fmt.Fprintln(c.app.Stdout, "To be dropped:")
 	for _, l := range found {
 		if l.Spared {
@@ -140,7 +142,17 @@ func (c *cleanup) agree(found []migration.Leftover) bool {
 		return true
 	}
 	fmt.Fprint(c.app.Stdout, "Drop them? [y/N] ")
-	answer, _ := bufio.NewReader(c.app.Stdin).ReadString('\n') // none: no
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	return answer == "y" || answer == "yes"
+	answers := make(chan string, 1)
+	go func() {
+		answer, _ := bufio.NewReader(c.app.Stdin).ReadString('\n') // none: no
+		answers <- answer
+	}()
+	select {
+	case <-ctx.Done(): // the read goes on until the process ends
+		fmt.Fprintln(c.app.Stdout)
+		return false
+	case answer := <-answers:
+		answer = strings.ToLower(strings.TrimSpace(answer))
+		return ctx.Err() == nil && (answer == "y" || answer == "yes")
+	}
 }

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"os"
 	"testing"
 	"time"
+
+	"github.com/creack/pty"
 
 	"midstream/internal/mysqltest"
 )
@@ -139,5 +142,40 @@ func TestCleanupOfTheOldTable(t *testing.T) {
 	contains(t, stdout, "Dropped 1 table.", "t_old2 is left alone: it has no mark of a former table")
 	if got := query("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "t,t_old2" {
 		t.Errorf("tables %s", got)
+	}
+}
+
+// TestCtrlCAtTheQuestion: it is an abort, and nothing is dropped.
+func TestCtrlCAtTheQuestion(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 10)
+	db := i.Open(t, name[:len(name)-2])
+	if _, err := db.ExecContext(t.Context(), "CREATE TABLE t_shadow (a INT) COMMENT='midstream shadow of "+name+"'"); err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(t, append([]string{"cleanup", name}, flags(t, i)...)...)
+	terminal, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	screen := watch(terminal)
+	screen.await(t, "Drop them? [y/N] ")
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	ended := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	_ = cmd.Wait() // the exit code says it
+	ended.Stop()
+	<-screen.done
+	if code := cmd.ProcessState.ExitCode(); code != exitAborted {
+		t.Errorf("exit code %d\n%s", code, screen)
+	}
+	contains(t, screen.String(), "midstream: aborted: interrupted", "left:  nothing was dropped")
+	if got := query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "2" {
+		t.Errorf("%s tables", got)
+	}
+	if _, err := db.ExecContext(t.Context(), "DROP TABLE t_shadow"); err != nil {
+		t.Error(err)
 	}
 }
