@@ -74,10 +74,13 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	if err != nil {
 		return nil, err
 	}
-	if c.output.json {
+	switch {
+	case c.output.json:
 		(&jsonLines{out: c.app.Stdout}).write(planOf(p, s.address))
-	} else {
-		c.output.text("%s", planText(p, s.address, c.config))
+	case c.output.quiet:
+		fmt.Fprint(c.app.Stdout, quietPlan(p))
+	default:
+		fmt.Fprint(c.app.Stdout, planText(p, s.address, c.config))
 	}
 	return p, nil
 }

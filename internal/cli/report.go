@@ -27,13 +27,27 @@ func planText(p *plan.Plan, address string, cfg migration.Config) string {
 		kept = "is dropped (for a moment it is " + p.Names.Old.String() + ")"
 	}
 	line("tables", "%s and %s are created; the old table %s", p.Names.Shadow, p.Names.State, kept)
-	if len(p.Risks) > 0 {
-		b.WriteString("  risks\n")
-		for _, r := range p.Risks {
-			b.WriteString(riskText(r))
-		}
-	}
+	b.WriteString(risksText(p))
 	return b.String()
+}
+
+// quietPlan is what may need somebody.
+func quietPlan(p *plan.Plan) string {
+	if len(p.Risks) == 0 {
+		return ""
+	}
+	return p.Source.Name.String() + "\n" + risksText(p)
+}
+
+func risksText(p *plan.Plan) string {
+	text := ""
+	for _, r := range p.Risks {
+		text += riskText(r)
+	}
+	if text != "" {
+		text = "  risks\n" + text
+	}
+	return text
 }
 
 func indexText(p *plan.Plan, cfg migration.Config) string {

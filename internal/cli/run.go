@@ -34,7 +34,8 @@ func (a *app) runCommand() *cobra.Command {
 	return cmd
 }
 
-// registerTuning adds the flags of a run that a plan doesn't need.
+// registerTuning adds the flags that say how a run works. A plan takes them too, so that a
+// command becomes a plan by its verb alone; it heeds those that change what it tells.
 func (c *change) registerTuning() {
 	f, cfg, dflt := &c.checks, &c.config, migration.Config{}.WithDefaults()
 	f.integer(&cfg.RowCopy.Workers, "", "workers", dflt.RowCopy.Workers, 1, 64, "connections that copy rows")
@@ -64,11 +65,13 @@ func (a *app) planCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   `plan "ALTER TABLE database.table ..."`,
 		Short: "Show what run would do, and everything in its way",
-		Long:  "Plan connects, checks everything that can be checked, and prints what run would do. It writes nothing.",
-		Args:  cobra.ArbitraryArgs,
+		Long: "Plan connects, checks everything that can be checked, and prints what run would do. It writes nothing.\n" +
+			"It takes every flag of run, so that run can be replaced by plan in a command; those that only say how a\n" +
+			"run works have no effect.",
+		Args: cobra.ArbitraryArgs,
 	}
 	c := a.newChange(cmd)
-	c.config = migration.Config{}.WithDefaults()
+	c.registerTuning()
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
 		return c.conduct(ctx, args, func(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
 			_, err := c.plan(ctx, alter, s)
