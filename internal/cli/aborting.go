@@ -21,7 +21,7 @@ func (c *change) onInterrupt(p *plan.Plan, r *relay, d display) (undo func()) {
 	})
 	second := c.app.Interrupts.OnSecond(func() {
 		d.abandon()
-		err := &coded{code: exitAtOnce, err: errLeftAtOnce, next: fmt.Sprintf("midstream cleanup %s", p.Source.Name),
+		err := &coded{code: exitAtOnce, err: errLeftAtOnce, next: "midstream cleanup " + p.Source.Name.Argument(),
 			left: fmt.Sprintf("%s is as it was, or swapped, and nothing between; %s and %s may be left",
 				p.Source.Name, p.Names.Shadow, p.Names.State)}
 		if c.output.json {

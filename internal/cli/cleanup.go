@@ -112,7 +112,7 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 		if agreed {
 			left = "a part of what was to be dropped may be gone"
 		}
-		return &coded{code: exitCode(err, false), err: err, left: left, next: fmt.Sprintf("midstream cleanup %s", name)}
+		return &coded{code: exitCode(err, false), err: err, left: left, next: c.command(name)}
 	case len(found) == 0 && missing:
 		return &coded{code: exitRefused, err: fmt.Errorf("%s: %w; nothing of former runs was found that may be dropped", name, schema.ErrNotFound),
 			next: checkName}
@@ -127,6 +127,14 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 	}
 	fmt.Fprintf(c.app.Stdout, "Dropped %s.\n", plural(len(found), "table"))
 	return nil
+}
+
+// command is the command that does the same again.
+func (c *cleanup) command(name schema.Name) string {
+	if c.old {
+		return "midstream cleanup --old " + name.Argument()
+	}
+	return "midstream cleanup " + name.Argument()
 }
 
 // agree shows what is to be dropped and asks. An end of ctx is a no.

@@ -107,7 +107,7 @@ func summary(p *plan.Plan, r migration.Result, used usageOfProcess) string {
 	}
 	remove := ""
 	if r.Old != "" {
-		remove = "; remove it with: midstream cleanup --old " + p.Source.Name.String()
+		remove = "; remove it with: midstream cleanup --old " + p.Source.Name.Argument()
 	}
 	line("old table", "%s%s", oldText(r), remove)
 	return b.String()

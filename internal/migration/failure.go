@@ -65,9 +65,9 @@ func (r *run) conclude(err error) error {
 		f.Next = "Look which of them exist: if the shadow is gone and the old table is there, the swap happened."
 	case errors.Is(err, ErrLeftovers):
 		f.Left = fmt.Sprintf("Left on the server: %s.", strings.Join(r.made.left, ", "))
-		f.Next = fmt.Sprintf("Remove it with: midstream cleanup %s", source)
+		f.Next = fmt.Sprintf("Remove it with: midstream cleanup %s", source.Argument())
 		if slices.Contains(r.made.left, r.plan.Names.Old.String()) {
-			f.Next = fmt.Sprintf("Remove it with: midstream cleanup --old %s", source)
+			f.Next = fmt.Sprintf("Remove it with: midstream cleanup --old %s", source.Argument())
 		}
 		if !r.made.swapped {
 			f.Left = fmt.Sprintf("%s is untouched. ", source) + f.Left
