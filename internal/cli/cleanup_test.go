@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -177,5 +179,45 @@ func TestCtrlCAtTheQuestion(t *testing.T) {
 	}
 	if _, err := db.ExecContext(t.Context(), "DROP TABLE t_shadow"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCleanupWithoutPrivileges: it is refused with every GRANT that is missing, and nothing
+// is dropped.
+func TestCleanupWithoutPrivileges(t *testing.T) {
+	for _, version := range []string{"9.7", "8.0"} {
+		i := mysqltest.Server(t, version)
+		name, query := table(t, i, 10)
+		database := name[:len(name)-2]
+		db := i.Open(t, database)
+		exec := func(statements ...string) {
+			t.Helper()
+			for _, s := range statements {
+				if _, err := db.ExecContext(context.Background(), s); err != nil {
+					t.Fatalf("%s: %v", s, err)
+				}
+			}
+		}
+		exec("CREATE TABLE t_old LIKE t", "ALTER TABLE t_old COMMENT='midstream old of "+name+"; it was: '",
+			"DROP USER IF EXISTS cleaner", "CREATE USER cleaner IDENTIFIED BY 'secret'", "GRANT SELECT ON "+database+".* TO cleaner")
+		t.Cleanup(func() { exec("DROP USER cleaner") })
+		host, port, _ := strings.Cut(i.Address, ":")
+		args := []string{"cleanup", "--old", "--yes", "--host=" + host, "--port=" + port, "--user=cleaner", "--password=secret", name}
+		for granted := 0; ; granted++ {
+			code, stdout, stderr := midstream(t, args...)
+			if code == exitDone && granted > 1 {
+				contains(t, stdout, "Dropped 1 table.")
+				break
+			}
+			if code != exitRefused || granted > 1 || query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()") != "2" {
+				t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+			}
+			contains(t, stderr, "nothing was dropped", "fix: GRANT", "next:  midstream cleanup --old "+name)
+			for line := range strings.Lines(stderr) {
+				if _, grant, is := strings.Cut(line, "fix: "); is {
+					exec(grant)
+				}
+			}
+		}
 	}
 }

@@ -90,6 +90,15 @@ func refusal(r *plan.Refused) string {
 	return b.String()
 }
 
+// denial lists every privilege that cleanup's account lacks.
+func denial(d *migration.Denied) string {
+	text := "refused: the account may not do what cleanup needs; nothing was dropped\n"
+	for _, risk := range d.Lacked {
+		text += riskText(risk)
+	}
+	return strings.TrimSuffix(text, "\n")
+}
+
 // summary tells what a finished run did.
 func summary(p *plan.Plan, r migration.Result, used usageOfProcess) string {
 	var b strings.Builder
