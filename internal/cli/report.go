@@ -76,8 +76,7 @@ func riskText(r plan.Risk) string {
 // refusal lists every reason why a run is refused.
 func refusal(r *plan.Refused) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "midstream: refused: %s can't be changed by a run, for %s; nothing was written\n",
-		r.Table, plural(len(r.Blocking), "reason"))
+	fmt.Fprintf(&b, "midstream: refused: %s\n", r.Summary())
 	for _, risk := range r.Blocking {
 		b.WriteString(riskText(risk))
 	}
