@@ -85,7 +85,7 @@ func TestSecondCtrlC(t *testing.T) {
 	t.Run("json", func(t *testing.T) {
 		lines := strings.Split(strings.TrimSpace(testSecondCtrlC(t, `"event":"blocked"`, "--json")), "\n")
 		contains(t, lines[len(lines)-1], `"event":"result"`, `"outcome":"left_at_once","exit_code":130,"error":"left at once"`,
-			"_shadow", "midstream cleanup ")
+			"_shadow", "midstream cleanup ", `"phase":"catchup"`)
 	})
 }
 
@@ -118,7 +118,7 @@ func testSecondCtrlC(t *testing.T, blocked string, args ...string) string {
 	if code := r.exit(); code != exitAtOnce {
 		t.Errorf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
 	}
-	contains(t, r.stderr.String(), "left at once", name+"_shadow", "midstream cleanup "+name)
+	contains(t, r.stderr.String(), "left at once", name+" is as it was; ", name+"_shadow", "midstream cleanup "+name)
 	hold("ROLLBACK")
 
 	code, stdout, stderr := midstream(t, append([]string{"cleanup", name}, flags(t, i)...)...)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"midstream/internal/ddl"
+	"midstream/internal/event"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
 	"midstream/internal/schema"
@@ -120,9 +121,11 @@ func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	}
 	screen := c.output.display(p.Source.Name.String())
 	relay := newRelay(screen)
-	defer c.onInterrupt(p, relay, screen)()
+	var stand stand
+	defer c.onInterrupt(p, &stand, relay, screen)()
 
-	result, err := migration.New(s.pool, s.binlog, p, c.config, relay.listen).Run(ctx)
+	listener := event.Tee(stand.listen, relay.listen)
+	result, err := migration.New(s.pool, s.binlog, p, c.config, listener).Run(ctx)
 	relay.close()
 	if err != nil {
 		return result, err
