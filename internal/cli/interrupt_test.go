@@ -56,6 +56,7 @@ func TestBlockedRun(t *testing.T) {
 	args := append([]string{"run", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)
 	first := start(t, command(t, args...))
 	first.await(&first.stdout, "waiting for 1 blocker")
+	first.await(&first.stdout, "by KILL "+id+", or wait")
 	contains(t, first.stdout.String(), "connection "+id+", ", "SELECT CONNECTION_ID(), COUNT(*)")
 
 	// The second finds the tables of the first, and is refused by that or by the claim.

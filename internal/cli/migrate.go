@@ -21,13 +21,15 @@ type change struct {
 	target     target
 	output     output
 	checks     checks
+	help       string // the command that explains the verb
 
 	config  migration.Config
 	options plan.Options
 }
 
 func (a *app) newChange(cmd *cobra.Command) *change {
-	c := &change{app: a, connection: connection{app: a}, output: output{app: a}, checks: checks{flags: cmd.Flags()}}
+	c := &change{app: a, connection: connection{app: a}, output: output{app: a}, checks: checks{flags: cmd.Flags()},
+		target: target{verb: cmd.Name()}, help: "midstream " + cmd.Name() + " --help"}
 	c.checks.flags.SortFlags = false
 	c.target.register(&c.checks)
 	c.connection.register(&c.checks)
@@ -55,7 +57,7 @@ func (c *change) prepare(ctx context.Context, args []string, do func(context.Con
 		targetErr = errDetached
 	}
 	problems := append(c.checks.problems, targetErr, configErr, c.output.check())
-	if err := usageOf("midstream help run", problems...); err != nil {
+	if err := usageOf(c.help, problems...); err != nil {
 		return migration.Result{}, err
 	}
 	for _, note := range notes {

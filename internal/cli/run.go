@@ -22,6 +22,11 @@ func (a *app) runCommand() *cobra.Command {
 			"where there is no socket, TCP.\n\n" +
 			"The group [midstream] may have every other flag too, by its name (drop-old, lock-wait=1s); the command\n" +
 			"line counts more. A name that no verb knows is an error, unless it begins with loose-.\n\n" +
+			"Before the swap it waits, without limit, for sessions that are in its way: those that hold a lock on the\n" +
+			"table and, unless --old-snapshots=ignore, transactions that began before the rows were copied. It names\n" +
+			"them, and applies changes meanwhile. Whoever ends them (KILL) or the run (Ctrl-C) ends the waiting.\n\n" +
+			"Names of CHECK constraints that somebody chose are lost on MySQL, where they are unique in a database:\n" +
+			"the new table has orders_chk_1 and so on. The plan names those that will be.\n\n" +
 			"Ctrl-C aborts, and so do SIGTERM and SIGHUP: the table stays as it was and what the run created is\n" +
 			"removed. A second one leaves at once (midstream help exit-codes).",
 		Example: `  midstream run "ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40), ADD INDEX (note)"
