@@ -49,8 +49,22 @@ func (c *checker) noKey(reasons []string) {
 	case len(reasons) > 0:
 		why += " (" + strings.Join(reasons, "; ") + ")"
 	}
-	c.block(CodeNoKey, "no usable key", why,
-		"Add one first, natively: ALTER TABLE "+c.table.Name.Quoted()+" ADD PRIMARY KEY (...)")
+	fix := "Add one first, natively: ALTER TABLE " + c.table.Name.Quoted() + " ADD PRIMARY KEY (...)"
+	if usable := c.usable(); c.options.Key != "" && len(usable) > 0 {
+		fix = "Leave --key out, or name a usable one: " + strings.Join(usable, ", ")
+	}
+	c.block(CodeNoKey, "no usable key", why, fix)
+}
+
+// usable returns the names of the keys that could be followed.
+func (c *checker) usable() []string {
+	var names []string
+	for _, k := range c.table.Keys {
+		if _, why := c.candidate(k); why == "" {
+			names = append(names, k.Name)
+		}
+	}
+	return names
 }
 
 // better orders candidates: the primary key first, then keys whose order the client
