@@ -103,6 +103,15 @@ func ValueRefused(err error) bool {
 	return class == "22" || class == "23" || Unconvertible(err) || e.Number == errCheckViolated || e.Number == errCheckViolatedMariaDB
 }
 
+// Exhausted says that the server has no room: disk, tablespace, memory or quota.
+func Exhausted(err error) bool {
+	switch Number(err) {
+	case 1021, 1037, 1038, 1041, 1114:
+		return true
+	}
+	return false
+}
+
 // SyntaxError says that the server does not know the statement.
 func SyntaxError(err error) bool { return Number(err) == 1064 }
 

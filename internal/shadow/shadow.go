@@ -59,7 +59,7 @@ func Create(ctx context.Context, pool *dbconn.Pool, source *schema.Table, name s
 		return s, fmt.Errorf("read shadow %s: %w", name, err)
 	}
 	if _, err := session.Exec(ctx, "ALTER TABLE "+name.Quoted()+" "+clauses(copied)); err != nil {
-		if dbconn.Number(err) != 0 && !dbconn.Contended(err) && !dbconn.Interrupted(err) && !dbconn.ConnectionLost(err) {
+		if refused(err) {
 			err = fmt.Errorf("%w: %w", ErrRefused, err)
 		}
 		return s, fmt.Errorf("alter shadow %s: %w", name, err)
@@ -74,6 +74,13 @@ func Create(ctx context.Context, pool *dbconn.Pool, source *schema.Table, name s
 		}
 	}
 	return s, nil
+}
+
+// refused says that a statement failed for what it says, and not for the state of the server
+// or the rights of the account.
+func refused(err error) bool {
+	return dbconn.Number(err) != 0 && !dbconn.Contended(err) && !dbconn.Interrupted(err) && !dbconn.ConnectionLost(err) &&
+		!dbconn.Denied(err) && !dbconn.Exhausted(err)
 }
 
 func comment(table schema.Name, text string) string {
