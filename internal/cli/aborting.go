@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"midstream/internal/event"
@@ -13,19 +14,65 @@ import (
 // errLeftAtOnce is the end of a run at a second Ctrl-C.
 var errLeftAtOnce = errors.New("left at once")
 
+// stand is how far a run has come, as its events tell. It is safe for concurrent use.
+type stand struct {
+	mu      sync.Mutex
+	phase   event.Phase
+	swapped bool
+}
+
+// listen is an event.Listener.
+func (s *stand) listen(e event.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch e := e.(type) {
+	case event.PhaseEntered:
+		s.phase = e.Phase
+	case event.SwapDone:
+		s.swapped = true
+	}
+}
+
+func (s *stand) now() (phase event.Phase, swapped bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.phase, s.swapped
+}
+
+// aborting is what a first Ctrl-C does.
+func (s *stand) aborting(p *plan.Plan) string {
+	if _, swapped := s.now(); swapped {
+		return fmt.Sprintf("interrupted: %s is swapped already; the run finishes; once more leaves at once", p.Source.Name)
+	}
+	return "interrupted: aborting and removing what the run created; once more leaves at once"
+}
+
+// left is what a second Ctrl-C leaves on the server.
+func (s *stand) left(p *plan.Plan) string {
+	phase, swapped := s.now()
+	switch {
+	case swapped:
+		return fmt.Sprintf("%s is swapped and has its new schema; %s and %s may be left", p.Source.Name, p.Names.Old, p.Names.State)
+	case phase == event.PhaseCutover:
+		return fmt.Sprintf("%s is as it was, or swapped, and nothing between; %s, %s and %s may be left",
+			p.Source.Name, p.Names.Shadow, p.Names.Old, p.Names.State)
+	}
+	return fmt.Sprintf("%s is as it was; %s and %s may be left", p.Source.Name, p.Names.Shadow, p.Names.State)
+}
+
 // onInterrupt tells the operator what the first and the second Ctrl-C of a run do.
-func (c *change) onInterrupt(p *plan.Plan, r *relay, d display) (undo func()) {
+func (c *change) onInterrupt(p *plan.Plan, s *stand, r *relay, d display) (undo func()) {
 	first := c.app.Interrupts.OnFirst(func() {
-		r.listen(event.Note{At: time.Now(), Text: "interrupted: aborting and removing what the run created; " +
-			"once more leaves at once"})
+		r.listen(event.Note{At: time.Now(), Text: s.aborting(p)})
 	})
 	second := c.app.Interrupts.OnSecond(func() {
 		d.abandon()
-		err := &coded{code: exitAtOnce, err: errLeftAtOnce, next: fmt.Sprintf("midstream cleanup %s", p.Source.Name),
-			left: fmt.Sprintf("%s is as it was, or swapped, and nothing between; %s and %s may be left",
-				p.Source.Name, p.Names.Shadow, p.Names.State)}
+		err := &coded{code: exitAtOnce, err: errLeftAtOnce, left: s.left(p), next: "midstream cleanup " + p.Source.Name.Argument()}
 		if c.output.json {
-			quickly(func() { (&jsonLines{out: c.app.Stdout}).write(resultOf(migration.Result{}, err, exitAtOnce)) })
+			record := resultOf(migration.Result{}, err, exitAtOnce)
+			phase, swapped := s.now()
+			record.Phase, record.Swapped = string(phase), swapped
+			quickly(func() { (&jsonLines{out: c.app.Stdout}).write(record) })
 		}
 		fmt.Fprint(c.app.Stderr, complaint(err, exitAtOnce))
 	})

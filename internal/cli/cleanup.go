@@ -92,7 +92,7 @@ func (c *cleanup) name(args []string) (schema.Name, error) {
 func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing bool) error {
 	agreed := false
 	found, err := migration.Cleanup(ctx, s.pool, name, c.old, func(found []migration.Leftover) bool {
-		agreed = c.agree(found)
+		agreed = c.agree(ctx, found)
 		return agreed
 	})
 	found = slices.DeleteFunc(found, func(l migration.Leftover) bool {
@@ -101,7 +101,10 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 		}
 		return l.Spared
 	})
+	var denied *migration.Denied
 	switch {
+	case errors.As(err, &denied):
+		return &coded{code: exitRefused, err: errors.New(denial(denied)), next: c.command(name)}
 	case errors.Is(err, migration.ErrClaimed), errors.Is(err, migration.ErrInUse):
 		return &coded{code: exitRefused, err: fmt.Errorf("%w; nothing was dropped", err), next: "try again when it is not"}
 	case err != nil:
@@ -112,13 +115,15 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 		if agreed {
 			left = "a part of what was to be dropped may be gone"
 		}
-		return &coded{code: exitCode(err, false), err: err, left: left, next: fmt.Sprintf("midstream cleanup %s", name)}
+		return &coded{code: exitCode(err, false), err: err, left: left, next: c.command(name)}
 	case len(found) == 0 && missing:
 		return &coded{code: exitRefused, err: fmt.Errorf("%s: %w; nothing of former runs was found that may be dropped", name, schema.ErrNotFound),
 			next: checkName}
 	case len(found) == 0:
 		fmt.Fprintf(c.app.Stdout, "Nothing is left of former runs on %s.\n", name)
 		return nil
+	case !agreed && ctx.Err() != nil:
+		return &coded{code: exitAborted, err: errInterrupted, left: "nothing was dropped"}
 	case !agreed:
 		fmt.Fprintln(c.app.Stdout, "Nothing was dropped.")
 		return nil
@@ -127,8 +132,16 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 	return nil
 }
 
-// agree shows what is to be dropped and asks.
-func (c *cleanup) agree(found []migration.Leftover) bool {
+// command is the command that does the same again.
+func (c *cleanup) command(name schema.Name) string {
+	if c.old {
+		return "midstream cleanup --old " + name.Argument()
+	}
+	return "midstream cleanup " + name.Argument()
+}
+
+// agree shows what is to be dropped and asks. An end of ctx is a no.
+func (c *cleanup) agree(ctx context.Context, found []migration.Leftover) bool {
 	fmt.Fprintln(c.app.Stdout, "To be dropped:")
 	for _, l := range found {
 		if l.Spared {
@@ -140,7 +153,17 @@ func (c *cleanup) agree(found []migration.Leftover) bool {
 		return true
 	}
 	fmt.Fprint(c.app.Stdout, "Drop them? [y/N] ")
-	answer, _ := bufio.NewReader(c.app.Stdin).ReadString('\n') // none: no
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	return answer == "y" || answer == "yes"
+	answers := make(chan string, 1)
+	go func() {
+		answer, _ := bufio.NewReader(c.app.Stdin).ReadString('\n') // none: no
+		answers <- answer
+	}()
+	select {
+	case <-ctx.Done(): // the read goes on until the process ends
+		fmt.Fprintln(c.app.Stdout)
+		return false
+	case answer := <-answers:
+		answer = strings.ToLower(strings.TrimSpace(answer))
+		return ctx.Err() == nil && (answer == "y" || answer == "yes")
+	}
 }

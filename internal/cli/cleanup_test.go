@@ -1,8 +1,13 @@
 package cli
 
 import (
+	"context"
+	"os"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/creack/pty"
 
 	"midstream/internal/mysqltest"
 )
@@ -139,5 +144,80 @@ func TestCleanupOfTheOldTable(t *testing.T) {
 	contains(t, stdout, "Dropped 1 table.", "t_old2 is left alone: it has no mark of a former table")
 	if got := query("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "t,t_old2" {
 		t.Errorf("tables %s", got)
+	}
+}
+
+// TestCtrlCAtTheQuestion: it is an abort, and nothing is dropped.
+func TestCtrlCAtTheQuestion(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 10)
+	db := i.Open(t, name[:len(name)-2])
+	if _, err := db.ExecContext(t.Context(), "CREATE TABLE t_shadow (a INT) COMMENT='midstream shadow of "+name+"'"); err != nil {
+		t.Fatal(err)
+	}
+	cmd := command(t, append([]string{"cleanup", name}, flags(t, i)...)...)
+	terminal, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	screen := watch(terminal)
+	screen.await(t, "Drop them? [y/N] ")
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	ended := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	_ = cmd.Wait() // the exit code says it
+	ended.Stop()
+	<-screen.done
+	if code := cmd.ProcessState.ExitCode(); code != exitAborted {
+		t.Errorf("exit code %d\n%s", code, screen)
+	}
+	contains(t, screen.String(), "midstream: aborted: interrupted", "left:  nothing was dropped")
+	if got := query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "2" {
+		t.Errorf("%s tables", got)
+	}
+	if _, err := db.ExecContext(t.Context(), "DROP TABLE t_shadow"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCleanupWithoutPrivileges: it is refused with every GRANT that is missing, and nothing
+// is dropped.
+func TestCleanupWithoutPrivileges(t *testing.T) {
+	for _, version := range []string{"9.7", "8.0"} {
+		i := mysqltest.Server(t, version)
+		name, query := table(t, i, 10)
+		database := name[:len(name)-2]
+		db := i.Open(t, database)
+		exec := func(statements ...string) {
+			t.Helper()
+			for _, s := range statements {
+				if _, err := db.ExecContext(context.Background(), s); err != nil {
+					t.Fatalf("%s: %v", s, err)
+				}
+			}
+		}
+		exec("CREATE TABLE t_old LIKE t", "ALTER TABLE t_old COMMENT='midstream old of "+name+"; it was: '",
+			"DROP USER IF EXISTS cleaner", "CREATE USER cleaner IDENTIFIED BY 'secret'", "GRANT SELECT ON "+database+".* TO cleaner")
+		t.Cleanup(func() { exec("DROP USER cleaner") })
+		host, port, _ := strings.Cut(i.Address, ":")
+		args := []string{"cleanup", "--old", "--yes", "--host=" + host, "--port=" + port, "--user=cleaner", "--password=secret", name}
+		for granted := 0; ; granted++ {
+			code, stdout, stderr := midstream(t, args...)
+			if code == exitDone && granted > 1 {
+				contains(t, stdout, "Dropped 1 table.")
+				break
+			}
+			if code != exitRefused || granted > 1 || query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()") != "2" {
+				t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+			}
+			contains(t, stderr, "nothing was dropped", "fix: GRANT", "next:  midstream cleanup --old "+name)
+			for line := range strings.Lines(stderr) {
+				if _, grant, is := strings.Cut(line, "fix: "); is {
+					exec(grant)
+				}
+			}
+		}
 	}
 }

@@ -28,7 +28,7 @@ var everyEvent = []event.Event{
 		ApplyRate: 2.5, CaptureDelay: 53 * time.Millisecond, BinlogRead: 99, ETA: 31 * time.Second, Retries: 1, IndexFraction: .5},
 	event.Progress{Phase: event.PhaseCopy, At: moment, ETA: -1},
 	event.Blocked{Waiting: 2 * time.Second, At: moment, Blockers: []event.Blocker{{ConnectionID: 17, User: "app", Host: "h:1",
-		Command: "Sleep", Age: time.Minute, Statement: "SELECT 1", Table: "shop.orders", Why: "holds a metadata lock"}}},
+		Command: "Sleep", Age: time.Minute, Statement: "SELECT 1", Table: "shop.orders", Why: "holds a metadata lock", Snapshot: true}}},
 	event.LockAttempt{Number: 2, Granted: true, Waited: 1500 * time.Microsecond, At: moment},
 	event.SwapDone{LockHeld: 4100 * time.Microsecond, Drained: 3, Attempts: 2, At: moment},
 	event.Retry{What: "chunk", Cause: "deadlock", At: moment},
@@ -74,14 +74,15 @@ func TestLines(t *testing.T) {
 		l.show(e)
 	}
 	contains(t, out.String(), "a note", "waiting for 1 blocker, for 2.0 s now",
-		"connection 17, app@h:1, Sleep for 1m00s, on shop.orders: holds a metadata lock [SELECT 1]",
+		"connection 17, app@h:1, Sleep for 1m00s, on shop.orders: holds a metadata lock [SELECT 1]", "by KILL 17, or wait: ",
+		"--old-snapshots=ignore",
 		"lock attempt 2: granted after 1.5 ms", "swapped: 4.1 ms under the lock, 3 keys applied under it, 2 attempts")
 	out.Reset()
 	quiet := &lines{out: &out, quiet: true}
 	for _, e := range everyEvent {
 		quiet.show(e)
 	}
-	if n := strings.Count(out.String(), "\n"); n != 3 { // the note, the blocker with its head
+	if n := strings.Count(out.String(), "\n"); n != 4 { // the note, the blocker with its head and what to do
 		t.Errorf("quiet says:\n%s", &out)
 	}
 }

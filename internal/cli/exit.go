@@ -37,9 +37,11 @@ var outcomes = []outcome{
 	{exitFailed, "failed", "Failed. The table is as it was, and nothing is left on the server."},
 	{exitUsage, "usage", "The command line or an option file is wrong. Nothing was connected to."},
 	{exitRefused, "refused", "Refused: by the plan, or because another run is at work on the table, somebody uses what cleanup was to drop, " +
-		"or there is no such table. Nothing was written or dropped; every reason is listed."},
-	{exitAborted, "aborted", "Aborted by the operator (Ctrl-C, SIGTERM or SIGHUP). The table is as it was, and nothing is left on the server."},
-	{exitMismatch, "mismatch", "Rows differ: the new table is not equal to the old one. The table is as it was. In demo also: " +
+		"its account lacks a privilege, or there is no such table. Nothing was written or dropped; every reason is listed."},
+	{exitAborted, "aborted", "Aborted by the operator (Ctrl-C, SIGTERM or SIGHUP). The table is as it was, and nothing of the run is left on the " +
+		"server. Of cleanup: the message says whether anything was dropped."},
+	{exitMismatch, "mismatch", "Rows differ: the new table is not equal to the old one. The table is as it was. Of verify: the two " +
+		"tables are not equal. In demo also: " +
 		"the table differs from its ledger."},
 	{exitUnknown, "swap_unknown", "Nobody knows whether the tables were swapped: the connection broke while they were. " +
 		"Nothing was removed; a human must look."},

@@ -56,6 +56,7 @@ func TestBlockedRun(t *testing.T) {
 	args := append([]string{"run", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)
 	first := start(t, command(t, args...))
 	first.await(&first.stdout, "waiting for 1 blocker")
+	first.await(&first.stdout, "by KILL "+id+", or wait")
 	contains(t, first.stdout.String(), "connection "+id+", ", "SELECT CONNECTION_ID(), COUNT(*)")
 
 	// The second finds the tables of the first, and is refused by that or by the claim.
@@ -85,7 +86,7 @@ func TestSecondCtrlC(t *testing.T) {
 	t.Run("json", func(t *testing.T) {
 		lines := strings.Split(strings.TrimSpace(testSecondCtrlC(t, `"event":"blocked"`, "--json")), "\n")
 		contains(t, lines[len(lines)-1], `"event":"result"`, `"outcome":"left_at_once","exit_code":130,"error":"left at once"`,
-			"_shadow", "midstream cleanup ")
+			"_shadow", "midstream cleanup ", `"phase":"catchup"`)
 	})
 }
 
@@ -118,7 +119,7 @@ func testSecondCtrlC(t *testing.T, blocked string, args ...string) string {
 	if code := r.exit(); code != exitAtOnce {
 		t.Errorf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
 	}
-	contains(t, r.stderr.String(), "left at once", name+"_shadow", "midstream cleanup "+name)
+	contains(t, r.stderr.String(), "left at once", name+" is as it was; ", name+"_shadow", "midstream cleanup "+name)
 	hold("ROLLBACK")
 
 	code, stdout, stderr := midstream(t, append([]string{"cleanup", name}, flags(t, i)...)...)

@@ -70,7 +70,7 @@ func recordOf(e event.Event) any {
 	case event.Blocked:
 		r := blockedRecord{head: headOf(nameBlocked, e.At), WaitingMS: msOf(e.Waiting), Blockers: []blockerRecord{}}
 		for _, b := range e.Blockers {
-			r.Blockers = append(r.Blockers, blockerRecord{b.ConnectionID, b.User, b.Host, b.Command, msOf(b.Age), b.Statement, b.Table, b.Why})
+			r.Blockers = append(r.Blockers, blockerRecord{b.ConnectionID, b.User, b.Host, b.Command, msOf(b.Age), b.Statement, b.Table, b.Why, b.Snapshot})
 		}
 		return r
 	case event.LockAttempt:
@@ -180,7 +180,7 @@ func (r blockedRecord) event(at time.Time) event.Event {
 	e := event.Blocked{Waiting: r.WaitingMS.duration(), At: at}
 	for _, b := range r.Blockers {
 		e.Blockers = append(e.Blockers, event.Blocker{ConnectionID: b.ConnectionID, User: b.User, Host: b.Host,
-			Command: b.Command, Age: b.AgeMS.duration(), Statement: b.Statement, Table: b.Table, Why: b.Why})
+			Command: b.Command, Age: b.AgeMS.duration(), Statement: b.Statement, Table: b.Table, Why: b.Why, Snapshot: b.Snapshot})
 	}
 	return e
 }

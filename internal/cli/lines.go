@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"midstream/internal/event"
@@ -128,6 +129,22 @@ func blockedText(e event.Blocked) string {
 	text := fmt.Sprintf("waiting for %s, for %s now:", plural(len(e.Blockers), "blocker"), span(e.Waiting))
 	for _, b := range e.Blockers {
 		text += "\n          " + blockerText(b)
+	}
+	return text + "\n          " + remedyText(e.Blockers)
+}
+
+// remedyText says what an operator can do about blockers.
+func remedyText(blockers []event.Blocker) string {
+	var kills []string
+	snapshot := false
+	for _, b := range blockers {
+		kills = append(kills, fmt.Sprintf("KILL %d", b.ConnectionID))
+		snapshot = snapshot || b.Snapshot
+	}
+	text := "end what is in the way by " + strings.Join(kills, "; ") + ", or wait: changes are applied meanwhile"
+	if snapshot {
+		text += ". A run with --old-snapshots=ignore would not wait for snapshots: after the swap such a transaction sees only a part " +
+			"of the table's rows, without an error"
 	}
 	return text
 }

@@ -174,7 +174,11 @@ func complaint(err error, code int) string {
 		line("left:", failure.Left)
 		line("next:", failure.Next)
 	case errors.As(err, &c):
-		fmt.Fprintf(&b, "midstream: %v\n", c.err)
+		if code == exitAborted {
+			b.WriteString("midstream: aborted: " + c.err.Error() + "\n")
+		} else {
+			fmt.Fprintf(&b, "midstream: %v\n", c.err)
+		}
 		line("left:", c.left)
 		line("next:", c.next)
 	case code == exitAborted:

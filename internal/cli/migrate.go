@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"midstream/internal/ddl"
+	"midstream/internal/event"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
 	"midstream/internal/schema"
@@ -20,13 +21,15 @@ type change struct {
 	target     target
 	output     output
 	checks     checks
+	help       string // the command that explains the verb
 
 	config  migration.Config
 	options plan.Options
 }
 
 func (a *app) newChange(cmd *cobra.Command) *change {
-	c := &change{app: a, connection: connection{app: a}, output: output{app: a}, checks: checks{flags: cmd.Flags()}}
+	c := &change{app: a, connection: connection{app: a}, output: output{app: a}, checks: checks{flags: cmd.Flags()},
+		target: target{verb: cmd.Name()}, help: "midstream " + cmd.Name() + " --help"}
 	c.checks.flags.SortFlags = false
 	c.target.register(&c.checks)
 	c.connection.register(&c.checks)
@@ -54,7 +57,7 @@ func (c *change) prepare(ctx context.Context, args []string, do func(context.Con
 		targetErr = errDetached
 	}
 	problems := append(c.checks.problems, targetErr, configErr, c.output.check())
-	if err := usageOf("midstream help run", problems...); err != nil {
+	if err := usageOf(c.help, problems...); err != nil {
 		return migration.Result{}, err
 	}
 	for _, note := range notes {
@@ -74,10 +77,13 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	if err != nil {
 		return nil, err
 	}
-	if c.output.json {
+	switch {
+	case c.output.json:
 		(&jsonLines{out: c.app.Stdout}).write(planOf(p, s.address))
-	} else {
-		c.output.text("%s", planText(p, s.address, c.config))
+	case c.output.quiet:
+		fmt.Fprint(c.app.Stdout, quietPlan(p))
+	default:
+		fmt.Fprint(c.app.Stdout, planText(p, s.address, c.config))
 	}
 	return p, nil
 }
@@ -117,9 +123,11 @@ func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	}
 	screen := c.output.display(p.Source.Name.String())
 	relay := newRelay(screen)
-	defer c.onInterrupt(p, relay, screen)()
+	var stand stand
+	defer c.onInterrupt(p, &stand, relay, screen)()
 
-	result, err := migration.New(s.pool, s.binlog, p, c.config, relay.listen).Run(ctx)
+	listener := event.Tee(stand.listen, relay.listen)
+	result, err := migration.New(s.pool, s.binlog, p, c.config, listener).Run(ctx)
 	relay.close()
 	if err != nil {
 		return result, err

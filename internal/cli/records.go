@@ -105,6 +105,7 @@ type blockerRecord struct {
 	Statement    string `json:"statement" doc:"running, or the last one; may be empty"`
 	Table        string `json:"table" doc:"the table whose lock it holds; may be empty"`
 	Why          string `json:"why" doc:"what it stands in the way of"`
+	Snapshot     bool   `json:"snapshot" doc:"it is an old snapshot, which --old-snapshots is about, and no lock"`
 }
 
 type lockAttemptRecord struct {

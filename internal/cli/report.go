@@ -27,13 +27,27 @@ func planText(p *plan.Plan, address string, cfg migration.Config) string {
 		kept = "is dropped (for a moment it is " + p.Names.Old.String() + ")"
 	}
 	line("tables", "%s and %s are created; the old table %s", p.Names.Shadow, p.Names.State, kept)
-	if len(p.Risks) > 0 {
-		b.WriteString("  risks\n")
-		for _, r := range p.Risks {
-			b.WriteString(riskText(r))
-		}
-	}
+	b.WriteString(risksText(p))
 	return b.String()
+}
+
+// quietPlan is what may need somebody.
+func quietPlan(p *plan.Plan) string {
+	if len(p.Risks) == 0 {
+		return ""
+	}
+	return p.Source.Name.String() + "\n" + risksText(p)
+}
+
+func risksText(p *plan.Plan) string {
+	text := ""
+	for _, r := range p.Risks {
+		text += riskText(r)
+	}
+	if text != "" {
+		text = "  risks\n" + text
+	}
+	return text
 }
 
 func indexText(p *plan.Plan, cfg migration.Config) string {
@@ -62,8 +76,7 @@ func riskText(r plan.Risk) string {
 // refusal lists every reason why a run is refused.
 func refusal(r *plan.Refused) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "midstream: refused: %s can't be changed by a run, for %s; nothing was written\n",
-		r.Table, plural(len(r.Blocking), "reason"))
+	fmt.Fprintf(&b, "midstream: refused: %s\n", r.Summary())
 	for _, risk := range r.Blocking {
 		b.WriteString(riskText(risk))
 	}
@@ -74,6 +87,15 @@ func refusal(r *plan.Refused) string {
 		}
 	}
 	return b.String()
+}
+
+// denial lists every privilege that cleanup's account lacks.
+func denial(d *migration.Denied) string {
+	text := "refused: the account may not do what cleanup needs; nothing was dropped\n"
+	for _, risk := range d.Lacked {
+		text += riskText(risk)
+	}
+	return strings.TrimSuffix(text, "\n")
 }
 
 // summary tells what a finished run did.
@@ -98,7 +120,7 @@ func summary(p *plan.Plan, r migration.Result, used usageOfProcess) string {
 	}
 	remove := ""
 	if r.Old != "" {
-		remove = "; remove it with: midstream cleanup --old " + p.Source.Name.String()
+		remove = "; remove it with: midstream cleanup --old " + p.Source.Name.Argument()
 	}
 	line("old table", "%s%s", oldText(r), remove)
 	return b.String()

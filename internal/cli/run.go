@@ -22,6 +22,11 @@ func (a *app) runCommand() *cobra.Command {
 			"where there is no socket, TCP.\n\n" +
 			"The group [midstream] may have every other flag too, by its name (drop-old, lock-wait=1s); the command\n" +
 			"line counts more. A name that no verb knows is an error, unless it begins with loose-.\n\n" +
+			"Before the swap it waits, without limit, for sessions that are in its way: those that hold a lock on the\n" +
+			"table and, unless --old-snapshots=ignore, transactions that began before the rows were copied. It names\n" +
+			"them, and applies changes meanwhile. Whoever ends them (KILL) or the run (Ctrl-C) ends the waiting.\n\n" +
+			"Names of CHECK constraints that somebody chose are lost on MySQL, where they are unique in a database:\n" +
+			"the new table has orders_chk_1 and so on. The plan names those that will be.\n\n" +
 			"Ctrl-C aborts, and so do SIGTERM and SIGHUP: the table stays as it was and what the run created is\n" +
 			"removed. A second one leaves at once (midstream help exit-codes).",
 		Example: `  midstream run "ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40), ADD INDEX (note)"
@@ -34,7 +39,8 @@ func (a *app) runCommand() *cobra.Command {
 	return cmd
 }
 
-// registerTuning adds the flags of a run that a plan doesn't need.
+// registerTuning adds the flags that say how a run works. A plan takes them too, so that a
+// command becomes a plan by its verb alone; it heeds those that change what it tells.
 func (c *change) registerTuning() {
 	f, cfg, dflt := &c.checks, &c.config, migration.Config{}.WithDefaults()
 	f.integer(&cfg.RowCopy.Workers, "", "workers", dflt.RowCopy.Workers, 1, 64, "connections that copy rows")
@@ -66,11 +72,13 @@ func (a *app) planCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   `plan "ALTER TABLE database.table ..."`,
 		Short: "Show what run would do, and everything in its way",
-		Long:  "Plan connects, checks everything that can be checked, and prints what run would do. It writes nothing.",
-		Args:  cobra.ArbitraryArgs,
+		Long: "Plan connects, checks everything that can be checked, and prints what run would do. It writes nothing.\n" +
+			"It takes every flag of run, so that run can be replaced by plan in a command; those that only say how a\n" +
+			"run works have no effect.",
+		Args: cobra.ArbitraryArgs,
 	}
 	c := a.newChange(cmd)
-	c.config = migration.Config{}.WithDefaults()
+	c.registerTuning()
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
 		return c.conduct(ctx, args, func(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
 			_, err := c.plan(ctx, alter, s)

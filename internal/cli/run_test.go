@@ -3,6 +3,8 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -123,6 +125,46 @@ func TestPlanWritesNothing(t *testing.T) {
 	}
 	_, stdout, _ = midstream(t, append([]string{"plan", "--json", statement}, flags(t, i)...)...)
 	contains(t, stdout, `"event":"plan"`, `"event":"result"`, `"outcome":"done"`, `"swapped":false`)
+}
+
+// TestPlanTakesTheFlagsOfRun: run can be replaced by plan in a command, and what option
+// files say of a run counts.
+func TestPlanTakesTheFlagsOfRun(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, _ := table(t, i, 10)
+	args := append([]string{"plan", "ALTER TABLE " + name + " ADD COLUMN c INT", "--workers=2", "--lock-wait=1s", "--full-speed"}, flags(t, i)...)
+	file := filepath.Join(t.TempDir(), "midstream.cnf")
+	if err := os.WriteFile(file, []byte("[midstream]\ndrop-old\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, drop := range []string{"--drop-old", "--defaults-file=" + file} {
+		code, stdout, stderr := midstream(t, append(args, drop)...)
+		if code != exitDone {
+			t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+		}
+		contains(t, stdout, "the old table is dropped")
+	}
+}
+
+// TestQuietTellsOfRisks: they may need somebody.
+func TestQuietTellsOfRisks(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, _ := table(t, i, 10)
+	reach := append([]string{"-q"}, flags(t, i)...)
+	code, stdout, stderr := midstream(t, append(reach, "plan", "ALTER TABLE "+name+" ADD UNIQUE KEY (b)")...)
+	if code != exitDone || strings.Contains(stdout, "method") {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	contains(t, stdout, name, "risks", "stops at the first duplicate")
+	code, stdout, stderr = midstream(t, append(reach, "plan", "ALTER TABLE "+name+" ADD COLUMN c INT")...)
+	if code != exitDone || stdout != "" {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	code, _, stderr = midstream(t, append(reach, "plan", "ALTER TABLE "+name+" ENGINE=MyISAM")...)
+	if code != exitRefused {
+		t.Errorf("exit code %d", code)
+	}
+	contains(t, stderr, "refused", "changes the engine")
 }
 
 // TestExitCodes runs into every code that needs no second process (see interrupt_test.go

@@ -10,8 +10,9 @@ import (
 	"midstream/internal/dbconn"
 )
 
-// onlyTyped are the flags that an option file can't say.
-var onlyTyped = []string{"help", "defaults-file", "defaults-extra-file"}
+// onlyTyped are the flags that an option file can't say: those of the files themselves, and
+// the answer to a question, which would never be asked again.
+var onlyTyped = []string{"help", "defaults-file", "defaults-extra-file", "yes"}
 
 // fromFiles gives the flags that are not on the command line the values that option files
 // have for them. A setting of another verb, among others, is left to that. Everything that

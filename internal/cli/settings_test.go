@@ -20,8 +20,8 @@ func TestOptionsInFiles(t *testing.T) {
 		{"table=a.b\nalter=ADD COLUMN c INT", []string{"plan"}, exitFailed, []string{refused}},
 		{"database=a", []string{"plan", "ALTER TABLE b ADD COLUMN c INT"}, exitFailed, []string{refused}},
 		{"database=a", []string{"cleanup", "--yes", "b"}, exitFailed, []string{refused}},
-		{"yes", []string{"cleanup", "a.b"}, exitFailed, []string{refused}},
-		{"drop-old\nyes", []string{"plan", anAlter}, exitFailed, []string{refused}}, // of other verbs
+		{"yes", []string{"cleanup", "a.b"}, exitUsage, []string{"line 2: yes is only for the command line"}},
+		{"old\nkeep", []string{"plan", anAlter}, exitFailed, []string{refused}}, // of other verbs
 		{"drop-odl\nworkers=0\nlock-wait\nquiet=x\nmap=x", []string{"run", anAlter}, exitUsage, []string{
 			"5 problems", `line 2: unknown option "drop-odl"`, "line 3: workers 0: it is from 1 to 64", "line 4: lock-wait: it needs a value",
 			"line 5: quiet x: it is true or false", "line 6: map x: it is old=new", "midstream.cnf"}},

@@ -11,6 +11,7 @@ import (
 
 // target says which table is to be changed, and how.
 type target struct {
+	verb     string // for which it is read
 	database string
 	table    string
 	alter    string
@@ -26,7 +27,7 @@ func (t *target) register(f *checks) {
 func (t *target) parse(args []string) (*ddl.Alter, error) {
 	switch {
 	case len(args) == 0 && t.alter == "" && t.table == "":
-		return nil, errors.New(`say what to change: midstream run "ALTER TABLE shop.orders ADD COLUMN ..."`)
+		return nil, fmt.Errorf(`say what to change: midstream %s "ALTER TABLE shop.orders ADD COLUMN ..."`, t.verb)
 	case len(args) == 0:
 		return t.parseFlags()
 	case len(args) > 1:

@@ -56,6 +56,9 @@ func TestUsageMessages(t *testing.T) {
 		{[]string{"help", "sandbox", "run"}, exitDone, ""},
 		{[]string{"help", "help"}, exitDone, ""},
 
+		{[]string{"plan"}, exitUsage, `midstream plan "ALTER`},
+		{[]string{"plan"}, exitUsage, "see midstream plan --help"},
+		{[]string{"run", anAlter, "--ssl-mode=SOME"}, exitUsage, "--ssl-mode SOME: it is DISABLED"},
 		{[]string{"run", "--table=a.b", "--alter=" + anAlter}, exitUsage, "leave these words out"},
 		{[]string{"demo", "--alter=alter\ttable shop.orders ADD COLUMN c INT"}, exitUsage, "leave these words out"},
 		{append(nowhere, "run", "--table=a.b", "--alter=ALTER COLUMN c SET DEFAULT 1"), exitFailed, "connection refused"},

@@ -12,7 +12,7 @@ import (
 	"midstream/internal/schema"
 )
 
-// The outcomes of an attempt other than the swap. In the first three the source is
+// The outcomes of an attempt other than the swap. In the first four the source is
 // untouched and free, and another attempt may be made.
 var (
 	// ErrNotGranted says that the lock was not granted within the budget.
@@ -22,6 +22,8 @@ var (
 	// ErrNotDrained says that changes were left which can't be applied yet, such as
 	// those of a prepared XA transaction.
 	ErrNotDrained = errors.New("changes are left that can't be applied yet")
+	// ErrDisturbed says that a session of the swap was lost, so that the other's part failed.
+	ErrDisturbed = errors.New("a session of the swap was lost")
 	// ErrSourceChanged says that the source's definition is not the plan's any more.
 	// The source is untouched; the shadow is of no use.
 	ErrSourceChanged = errors.New("definition of the source has changed")

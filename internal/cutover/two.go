@@ -20,6 +20,7 @@ func (a *attempt) prepareTwo(ctx context.Context) error {
 	if a.renamer, err = a.pool.Session(ctx); err != nil {
 		return err
 	}
+	a.dropSentinel() // which an attempt may have left whose session was lost
 	_, err = a.holder.Exec(ctx, fmt.Sprintf("CREATE TABLE %s (id INT NOT NULL PRIMARY KEY) COMMENT=%s",
 		a.tables.Old.Quoted(), schema.Literal(schema.MarkFor("sentinel", a.tables.Source))))
 	if err != nil {
@@ -95,7 +96,8 @@ func (a *attempt) waitQueued(ctx context.Context, renamed *answer) error {
 		}
 		select {
 		case <-renamed.came:
-			return fmt.Errorf("RENAME did not wait: %w", errors.Join(renamed.err, errWithdrawn))
+			// It waits for A's lock, unless that is gone; then the sentinel stops it.
+			return fmt.Errorf("RENAME did not wait: %w: %w", ErrDisturbed, errors.Join(renamed.err, errWithdrawn))
 		case <-ctx.Done():
 			return fmt.Errorf("RENAME was not seen to wait: %w", context.Cause(ctx))
 		case <-time.After(time.Millisecond):

@@ -51,11 +51,11 @@ func Message(err error) string {
 // Duplicate says that a row would repeat the value of a unique key.
 func Duplicate(err error) bool { return Number(err) == errDuplicate }
 
-// Contended says that the transaction lost against another one, has been rolled
-// back or must be, and may be tried again.
+// Contended says that the transaction lost against another one, or was stopped by
+// somebody's KILL QUERY; that it has been rolled back or must be, and may be tried again.
 func Contended(err error) bool {
 	switch Number(err) {
-	case errDeadlock, errLockWaitTimeout, errLockNowait:
+	case errDeadlock, errLockWaitTimeout, errLockNowait, errQueryInterrupted:
 		return true
 	}
 	return false
@@ -101,6 +101,15 @@ func ValueRefused(err error) bool {
 	}
 	class := string(e.SQLState[:2]) // 22: data exception, 23: constraint violation
 	return class == "22" || class == "23" || Unconvertible(err) || e.Number == errCheckViolated || e.Number == errCheckViolatedMariaDB
+}
+
+// Exhausted says that the server has no room: disk, tablespace, memory or quota.
+func Exhausted(err error) bool {
+	switch Number(err) {
+	case 1021, 1037, 1038, 1041, 1114:
+		return true
+	}
+	return false
 }
 
 // SyntaxError says that the server does not know the statement.

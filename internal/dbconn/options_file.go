@@ -249,7 +249,9 @@ func (r *optionReader) set(name, value string, said bool) (known bool, err error
 			o.Password, o.AskPassword = nil, true
 		}
 	case "ssl-mode":
-		o.SSLMode, err = ParseSSLMode(value)
+		if o.SSLMode, err = ParseSSLMode(value); err != nil {
+			err = fmt.Errorf("%q: %w", value, err)
+		}
 	case "ssl-ca":
 		o.SSLCA = value
 	case "ssl-cert":

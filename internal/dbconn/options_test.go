@@ -90,7 +90,7 @@ func TestOptionFileErrorsNameThePlace(t *testing.T) {
 		"user=x\n":                       "line 1: an option stands before the first group",
 		"[client]\n\n[mysql\n":           "line 3: a group's name is not closed",
 		"[client]\nport=many\n":          `line 2: port: "many" is no port`,
-		"[client]\nssl-mode=sometimes":   "line 2: ssl-mode: ssl-mode",
+		"[client]\nssl-mode=sometimes":   `line 2: ssl-mode: "sometimes": it is DISABLED`,
 		"[client]\nssl-crl=/x":           "line 2: ssl-crl: it is not supported",
 		"[client]\nprotocol=PIPE":        "line 2: protocol:",
 		"[client]\npassword=x\nport=\n":  "line 3: port:",

@@ -28,7 +28,7 @@ func ParseSSLMode(text string) (SSLMode, error) {
 	case SSLDisabled, SSLPreferred, SSLRequired, SSLVerifyCA, SSLVerifyIdentity:
 		return mode, nil
 	}
-	return "", fmt.Errorf("ssl-mode %q: it is DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY", text)
+	return "", errors.New("it is DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY")
 }
 
 // tls returns the TLS settings, nil for none, and whether to go on without TLS if the

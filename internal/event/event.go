@@ -112,6 +112,7 @@ type Blocker struct {
 	Statement    string        // running, or the last one of an idle transaction; may be ""
 	Table        string        // schema.table whose lock it holds; "" for a snapshot (law L10)
 	Why          string        // what it stands in the way of
+	Snapshot     bool          // it is a read view that is in the way, and no lock (law L10)
 }
 
 // Blocked says that the cut-over waits because sessions stand in its way.

@@ -165,6 +165,7 @@ func (w *Watcher) Snapshots(ctx context.Context, before string) ([]event.Blocker
 			return nil, fmt.Errorf("look for old snapshots: %w", err)
 		}
 		b.Age = time.Duration(age) * time.Microsecond
+		b.Snapshot = true
 		b.Why = "its snapshot is older than the end of the row copy: after the swap it would read a part of the table"
 		blockers = append(blockers, b)
 	}

@@ -33,14 +33,30 @@ type Leftover struct {
 // ErrInUse says that a table which was to be dropped is not idle. Nothing was dropped.
 var ErrInUse = errors.New("the table is in use")
 
+// Denied is the error of a Cleanup whose account may not do what it takes. Nothing was
+// dropped.
+type Denied struct {
+	Lacked []plan.Risk // each privilege, with its GRANT
+}
+
+// Error lists what is lacked.
+func (d *Denied) Error() string {
+	var lacked []string
+	for _, r := range d.Lacked {
+		lacked = append(lacked, r.What)
+	}
+	return strings.Join(lacked, "; ")
+}
+
 // Cleanup removes what former runs on a source left: tables that carry our mark for it,
 // and a shadow that a marked state table speaks of (its own mark goes shortly before the
 // swap). With old it also removes the former sources that swaps left and marked, if the
 // source is there and nobody uses them. The source itself is never touched.
 //
-// It holds the advisory lock of the source, so no run is at work (ErrClaimed). agree is
-// asked before anything is dropped; it gets the tables that are spared as well. Cleanup returns what it found, dropped or not; on
-// an error some of it may be gone.
+// It holds the advisory lock of the source, so no run is at work (ErrClaimed), and looks
+// first whether the account may drop what it found (*Denied). agree is asked before anything
+// is dropped; it gets the tables that are spared as well. Cleanup returns what it found,
+// dropped or not; on an error some of it may be gone.
 func Cleanup(ctx context.Context, pool *dbconn.Pool, source schema.Name, old bool, agree func([]Leftover) bool) ([]Leftover, error) {
 	held, err := claim(ctx, pool, source)
 	if err != nil {
@@ -49,6 +65,9 @@ func Cleanup(ctx context.Context, pool *dbconn.Pool, source schema.Name, old boo
 	defer held.release()
 	c := cleaner{pool: pool, source: source}
 	found, err := c.find(ctx, old)
+	if err == nil || dbconn.Denied(err) {
+		err = c.allowed(ctx, found, old, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("look for leftovers of %s: %w", source, err)
 	}
@@ -114,6 +133,28 @@ func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
 		found = append(found, state.Leftover)
 	}
 	return found, nil
+}
+
+// allowed fails with a *Denied if the account lacks what it takes to drop what was found, or
+// if that is why finding failed; else it returns the error of that.
+func (c *cleaner) allowed(ctx context.Context, found []Leftover, old bool, failed error) error {
+	var drop []schema.Name
+	for _, l := range found {
+		if !l.Spared {
+			drop = append(drop, l.Name)
+		}
+	}
+	if failed == nil && len(drop) == 0 {
+		return nil
+	}
+	lacked, err := plan.LackedByCleanup(ctx, c.pool.DB(), drop, old && failed != nil)
+	switch {
+	case err == nil && len(lacked) > 0:
+		return &Denied{Lacked: lacked}
+	case failed != nil:
+		return failed
+	}
+	return err
 }
 
 // candidate is a table that has the source's or an artefact's name.

@@ -72,7 +72,7 @@ func again(err error) bool {
 		return false
 	}
 	return errors.Is(err, cutover.ErrNotGranted) || errors.Is(err, cutover.ErrOverrun) || errors.Is(err, cutover.ErrNotDrained) ||
-		dbconn.ConnectionLost(err) || dbconn.Contended(err)
+		errors.Is(err, cutover.ErrDisturbed) || dbconn.ConnectionLost(err) || dbconn.Contended(err)
 }
 
 // attempt is one attempt, while apply holds still.
@@ -151,10 +151,10 @@ const tellAgain = 10 * time.Second
 func (w *waiting) clear(ctx context.Context) error {
 	for {
 		blockers, err := w.blockers(ctx)
-		if err != nil {
+		if err != nil && !dbconn.Contended(err) { // else somebody stopped the query
 			return err
 		}
-		if len(blockers) == 0 && w.run.caughtUp() {
+		if err == nil && len(blockers) == 0 && w.run.caughtUp() {
 			return nil
 		}
 		w.tell(blockers)

@@ -12,7 +12,9 @@ import (
 	"midstream/internal/dbconn"
 	"midstream/internal/event"
 	"midstream/internal/lock"
+	"midstream/internal/rowsync"
 	"midstream/internal/schema"
+	"midstream/internal/shadow"
 )
 
 // The errors that end a run, besides those of the stages. After each of them the
@@ -50,8 +52,8 @@ func (f *Failure) Error() string {
 // Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// conclude turns an error into a *Failure.
-func (r *run) conclude(err error) error {
+// conclude turns the error of a run with ctx into a *Failure.
+func (r *run) conclude(ctx context.Context, err error) error {
 	if err == nil {
 		r.enter(event.PhaseDone)
 		return nil
@@ -65,18 +67,40 @@ func (r *run) conclude(err error) error {
 		f.Next = "Look which of them exist: if the shadow is gone and the old table is there, the swap happened."
 	case errors.Is(err, ErrLeftovers):
 		f.Left = fmt.Sprintf("Left on the server: %s.", strings.Join(r.made.left, ", "))
-		f.Next = fmt.Sprintf("Remove it with: midstream cleanup %s", source)
+		f.Next = fmt.Sprintf("Remove it with: midstream cleanup %s", source.Argument())
 		if slices.Contains(r.made.left, r.plan.Names.Old.String()) {
-			f.Next = fmt.Sprintf("Remove it with: midstream cleanup --old %s", source)
+			f.Next = fmt.Sprintf("Remove it with: midstream cleanup --old %s", source.Argument())
 		}
 		if !r.made.swapped {
 			f.Left = fmt.Sprintf("%s is untouched. ", source) + f.Left
 		}
 	default:
 		f.Left = fmt.Sprintf("%s is untouched and nothing is left on the server.", source)
-		f.Next = "Run the same command again once the cause is removed."
+		f.Next = nextAfter(ctx, err)
 	}
 	return f
+}
+
+// nextAfter says what to do after an error that left nothing behind.
+func nextAfter(ctx context.Context, err error) string {
+	cause := context.Cause(ctx)
+	switch {
+	case cause != nil && errors.Is(err, cause):
+		return "Run the same command again to start anew."
+	case errors.Is(err, ErrClaimed):
+		return "Run the same command again when that run has ended."
+	case errors.Is(err, ErrStatementFormat):
+		return "Have that session write in ROW format, then run the same command again."
+	case errors.Is(err, ErrSourceChanged), errors.Is(err, cutover.ErrSourceChanged):
+		return "Run the command again; make sure that nobody alters the table meanwhile."
+	case errors.Is(err, shadow.ErrRefused):
+		return "Correct the statement."
+	case errors.Is(err, rowsync.ErrDuplicate), dbconn.Duplicate(err):
+		return "Remove the duplicates, or change the ALTER."
+	case dbconn.ValueRefused(err):
+		return "Change the row, or the ALTER."
+	}
+	return "Run the same command again once the cause is removed."
 }
 
 // cleanUp removes what the run created, whatever has happened before; it does not end

@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"midstream/internal/dbconn"
 	"midstream/internal/event"
 	"midstream/internal/migration"
-	"midstream/internal/rowsync"
+	"midstream/internal/plan"
 	"midstream/internal/schema"
 )
 
@@ -391,45 +390,6 @@ func TestL9_FailedStartLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestL9_DuplicateStops: two rows that would have the same value of a new UNIQUE key end
-// the run, whichever way they come; the message names both and says what is left.
-func TestL9_DuplicateStops(t *testing.T) {
-	causes := map[string]struct {
-		before, during string
-	}{
-		"by copy":                 {before: "UPDATE %s.t SET v = id WHERE id <> 70", during: "DO 1"},
-		"by change after copy":    {before: "UPDATE %s.t SET v = id", during: "UPDATE %s.t SET v = 5 WHERE id = 7"},
-		"by insert, in one batch": {before: "UPDATE %s.t SET v = id", during: "INSERT INTO %s.t VALUES (5001, 5001, NULL), (5002, 5001, NULL)"},
-	}
-	for name, c := range causes {
-		t.Run(name, func(t *testing.T) {
-			onEach(t, func(b *bench) {
-				b.numbered(1000)
-				b.exec(fmt.Sprintf(c.before, b.schema))
-				if name == "by copy" {
-					b.exec("UPDATE " + b.schema + ".t SET v = 69 WHERE id = 70")
-				}
-				before := ""
-				_, err := b.migrate(b.ctx(), "ADD UNIQUE KEY v (v)", onPhase(event.PhaseCatchUp, func() {
-					if c.during != "DO 1" {
-						b.exec(fmt.Sprintf(c.during, b.schema))
-					}
-					before = b.sums("t")
-				}))
-				if !errors.Is(err, rowsync.ErrDuplicate) {
-					b.Fatalf("error is %v, want a duplicate", err)
-				}
-				if !strings.Contains(err.Error(), "untouched") {
-					b.Errorf("the message does not say what is left: %v", err)
-				}
-				if before != "" && b.sums("t") != before {
-					b.Error("the source was changed")
-				}
-			})
-		})
-	}
-}
-
 // TestRowsAreOverwritten: where the key is the only unique key of the shadow, apply
 // overwrites rows, and whatever became of a row in the source becomes of it in the shadow.
 func TestRowsAreOverwritten(t *testing.T) {
@@ -469,24 +429,18 @@ func TestRowsAreOverwritten(t *testing.T) {
 	})
 }
 
-// TestL9_UnseenDuplicateStops: a duplicate ends the run as well where the row in the way can't
-// be told by its value.
-func TestL9_UnseenDuplicateStops(t *testing.T) {
-	for name, clauses := range map[string]string{
-		"other key type":   "MODIFY id VARCHAR(20) NOT NULL, ADD UNIQUE (v)",
-		"generated column": "ADD twice INT AS (v * 2) STORED, ADD UNIQUE (twice)",
-	} {
-		t.Run(name, func(t *testing.T) {
-			onEach(t, func(b *bench) {
-				b.numbered(1000)
-				b.exec("UPDATE " + b.schema + ".t SET v = id")
-				_, err := b.migrate(b.ctx(), clauses, onPhase(event.PhaseCatchUp, func() { b.exec("UPDATE " + b.schema + ".t SET v = 5 WHERE id = 700") }))
-				if !errors.Is(err, rowsync.ErrDuplicate) {
-					b.Fatalf("error is %v, want a duplicate", err)
-				}
-			})
-		})
-	}
+// TestL2_KeysThatMayBecomeOneAreRefused: the sync of a key that is gone would delete the row
+// of another that has become the same.
+func TestL2_KeysThatMayBecomeOneAreRefused(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.exec("CREATE TABLE " + b.schema + ".t (id DATETIME(3) PRIMARY KEY, v INT)")
+		for _, clauses := range []string{"MODIFY id DATETIME", "MODIFY id DATE", "MODIFY id DATETIME(1)"} {
+			if _, err := b.migrate(b.ctx(), clauses); !errors.Is(err, plan.ErrRefused) {
+				b.Errorf("%s: %v", clauses, err)
+			}
+		}
+		b.mustMigrate("MODIFY id DATETIME(6)")
+	})
 }
 
 // TestL9_RefusedValueIsNamed: where a value doesn't fit, the message names the row by its key.
@@ -503,57 +457,6 @@ func TestL9_RefusedValueIsNamed(t *testing.T) {
 				b.Errorf("%s: %v", clauses, err)
 			}
 		}
-	})
-}
-
-// TestUniqueValuesShift: one statement moves every value of a new unique key to the next
-// row, again and again, during the copy and after. The rows in the way are stale, thousands
-// in a row.
-func TestUniqueValuesShift(t *testing.T) {
-	for name, clauses := range map[string]string{
-		"new key":                 "ADD UNIQUE (v)",
-		"new key, other key type": "MODIFY id VARCHAR(20) NOT NULL, ADD UNIQUE (v)",
-		"generated column":        "ADD twice INT AS (v * 2) STORED, ADD UNIQUE (twice)",
-		"generated, other type":   "MODIFY id BIGINT NOT NULL, ADD twice INT AS (v * 2), ADD UNIQUE (twice)",
-	} {
-		t.Run(name, func(t *testing.T) {
-			onEach(t, func(b *bench) {
-				b.numbered(4000)
-				b.exec("UPDATE " + b.schema + ".t SET v = id")
-				b.cfg.RowCopy.MaxRows = 300
-				shift := func() { b.exec("UPDATE " + b.schema + ".t SET v = v + 1") }
-				var shifting sync.WaitGroup
-				b.mustMigrate(clauses, onPhase(event.PhaseCopy, func() {
-					shifting.Go(func() {
-						for range 5 {
-							shift()
-						}
-					})
-				}), onPhase(event.PhaseCatchUp, func() {
-					shifting.Wait()
-					shift()
-				}))
-				b.equal()
-				if got := b.value("SELECT SUM(v - id) FROM " + b.schema + ".t"); got != "24000" {
-					b.Errorf("values moved by %s in all, want 24000", got)
-				}
-			})
-		})
-	}
-}
-
-// TestUniqueValueChangesHands: a value goes from a copied row to one that is not yet
-// copied (INSERT IGNORE loses the second row for ever), and is swapped between rows.
-func TestUniqueValueChangesHands(t *testing.T) {
-	onEach(t, func(b *bench) {
-		b.numbered(3000)
-		r, release := b.heldAt(1999) // the first chunk is copied, the second is held
-		b.exec("UPDATE "+b.schema+".t SET u = 10001 WHERE id = 1", "UPDATE "+b.schema+".t SET u = 1 WHERE id = 2900",
-			"UPDATE "+b.schema+".t SET u = NULL WHERE id = 2", "UPDATE "+b.schema+".t SET u = 2 WHERE id = 3",
-			"UPDATE "+b.schema+".t SET u = 3 WHERE id = 2")
-		release()
-		r.wait(b)
-		b.equal()
 	})
 }
 

@@ -83,7 +83,7 @@ func (m *Migration) Run(ctx context.Context) (Result, error) {
 			return r.cutOver(ctx)
 		})
 	})
-	return r.result(), r.conclude(err)
+	return r.result(), r.conclude(ctx, err)
 }
 
 // claimed runs the story while this run holds the advisory lock of the source, so that

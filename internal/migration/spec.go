@@ -148,13 +148,16 @@ func locking(p *plan.Plan) string {
 }
 
 // uniqueKeys lists the unique keys of the shadow whose values the source has: all their
-// parts are plain columns that are taken from the source. others says that there are more.
+// parts are plain columns that are taken from the source and not converted (of converted
+// values the source's can't be compared with the shadow's). others says that there are more.
 func uniqueKeys(source, shadow *schema.Table, mappings []plan.Mapping, from map[string]string) (keys []rowsync.UniqueKey, others bool) {
 	same := map[string]string{} // source column to shadow column, where no value changes
+	converted := map[string]bool{}
 	for _, m := range mappings {
 		if m.Change == plan.Same {
 			same[strings.ToLower(m.Source)] = strings.ToLower(m.Shadow)
 		}
+		converted[strings.ToLower(m.Shadow)] = m.Change == plan.Converted
 	}
 	for _, k := range shadow.Keys {
 		if !k.Unique {
@@ -164,7 +167,7 @@ func uniqueKeys(source, shadow *schema.Table, mappings []plan.Mapping, from map[
 		for _, part := range k.Parts {
 			column, ok := shadow.Column(part.Column)
 			source, mapped := from[strings.ToLower(part.Column)]
-			if !ok || !mapped || source == "" {
+			if !ok || !mapped || source == "" || converted[strings.ToLower(part.Column)] {
 				break
 			}
 			u.Parts = append(u.Parts, rowsync.UniquePart{

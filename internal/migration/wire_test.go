@@ -8,15 +8,19 @@ import (
 	"time"
 )
 
-// wire is the way from a run to its server. It cuts a connection, once, at a statement.
+// wire is the way from a run to its server. Once, at a statement, it does something else than
+// to pass it on.
 type wire struct {
 	listener net.Listener
 	server   string
+	after    string // a part of a statement that comes before; "" for none
 	at       string // a part of the statement
-	answered bool   // whether the server gets it, and only its answer is lost
+	answered bool   // when it is cut: whether the server gets the statement, and only its answer is lost
+	instead  func() // what happens before the statement is passed on; nil to cut the connection
 	done     sync.WaitGroup
 
 	mu    sync.Mutex
+	armed bool // what comes before has come
 	cut   bool
 	conns []net.Conn
 }
@@ -24,12 +28,17 @@ type wire struct {
 // cutAt has the run go through a wire that is cut at a statement: before the server gets it,
 // or, with lost, after.
 func (b *bench) cutAt(statement string, lost bool) *wire {
+	return b.wire(&wire{at: statement, answered: lost})
+}
+
+// wire has the run go through a wire.
+func (b *bench) wire(w *wire) *wire {
 	b.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)
 	}
-	w := &wire{listener: listener, server: b.server.Address, at: statement, answered: lost}
+	w.listener, w.server = listener, b.server.Address
 	b.address = listener.Addr().String()
 	w.done.Go(w.accept)
 	b.Cleanup(w.close)
@@ -78,6 +87,10 @@ func (w *wire) forward(client, server net.Conn) {
 			return
 		}
 		here := w.here(buffer[:n])
+		if here && w.instead != nil {
+			w.instead()
+			here = false
+		}
 		if here {
 			client.Close()
 		}
@@ -94,11 +107,14 @@ func (w *wire) forward(client, server net.Conn) {
 	}
 }
 
-// here says that the wire is to be cut at this.
+// here says that this is the statement.
 func (w *wire) here(said []byte) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.cut || !bytes.Contains(said, []byte(w.at)) {
+	if !w.armed {
+		w.armed = w.after == "" || bytes.Contains(said, []byte(w.after))
+	}
+	if w.cut || !w.armed || !bytes.Contains(said, []byte(w.at)) {
 		return false
 	}
 	w.cut = true

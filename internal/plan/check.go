@@ -155,15 +155,20 @@ func (c *checker) checkWatched() {
 	if !f.PerformanceSchema {
 		return
 	}
-	const why = "sessions that block the cut-over are found there"
+	c.checkReadable(watched, "sessions that block the cut-over are found there")
+}
+
+// checkReadable finds those tables of performance_schema that the account may not read.
+func (c *checker) checkReadable(tables []string, why string) {
+	f := c.facts
 	read := []string{"SELECT"}
 	var hidden []string
-	for _, t := range watched {
+	for _, t := range tables {
 		if !f.Grants.On("SELECT", "performance_schema", t) || t == instruments && f.InstrumentUnknown {
 			hidden = append(hidden, t)
 		}
 	}
-	if len(hidden) == len(watched) {
+	if len(hidden) == len(tables) {
 		c.missing(read, grantSchema("performance_schema", f.Grants.LiteralNames)+".*", why)
 		return
 	}

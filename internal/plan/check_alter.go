@@ -1,10 +1,12 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"midstream/internal/ddl"
+	"midstream/internal/schema"
 )
 
 // The codes of risks about the ALTER.
@@ -22,6 +24,7 @@ const (
 	CodeNoPrimary    Code = "no-primary-key"
 	CodeAlgorithm    Code = "algorithm"
 	CodeNumbers      Code = "auto-increment"
+	CodeNotNull      Code = "not-null"
 )
 
 // nativePartition are the partition clauses that move, remove or read rows, which a
@@ -52,6 +55,7 @@ func (c *checker) checkAlter() {
 	}
 	c.noteAlter()
 	c.checkNumbers()
+	c.checkNulls()
 	c.checkLosses()
 	c.checkMap()
 	c.checkReferences()
@@ -59,18 +63,18 @@ func (c *checker) checkAlter() {
 
 // checkNative refuses what must be done on the table itself.
 func (c *checker) checkNative() {
-	const fix = "Run it natively: ALTER TABLE"
+	natively := func(op string) string { return "Run it natively: ALTER TABLE " + c.table.Name.Quoted() + " " + op }
 	for _, op := range c.alter.PartitionOps {
 		if slices.Contains(nativePartition, op) {
 			c.block(CodePartition, "the ALTER has "+op,
-				"the shadow's rows come later, so that it would have no effect on them", fix)
+				"the shadow's rows come later, so that it would have no effect on them", natively(op+" ..."))
 		}
 	}
 	for _, op := range c.alter.TablespaceOps {
-		c.block(CodeTablespace, "the ALTER has "+op, "it works on the file of the table itself", fix)
+		c.block(CodeTablespace, "the ALTER has "+op, "it works on the file of the table itself", natively(op))
 	}
 	for _, op := range c.alter.LoadOps {
-		c.block(CodeSecondary, "the ALTER has "+op, "it doesn't change the table", fix)
+		c.block(CodeSecondary, "the ALTER has "+op, "it doesn't change the table", natively(op))
 	}
 }
 
@@ -79,7 +83,8 @@ func (c *checker) noteAlter() {
 	a := c.alter
 	if !a.Parsed {
 		c.warn(CodeUnparsed, "the ALTER can't be read whole ("+a.Unparsed+")",
-			"which column continues which is taken from the table that the server makes", "")
+			"it may be a mistake in the statement: the server would refuse it in phase shadow, before anything is copied; if it takes "+
+				"it, which column continues which is taken from the table that it makes", "")
 	}
 	if a.OrdersRows {
 		c.warn(CodeOrderBy, "the ALTER has ORDER BY", "rows of an InnoDB table lie in the order of its primary key", "")
@@ -94,6 +99,27 @@ func (c *checker) noteAlter() {
 	if a.Algorithm == "INSTANT" {
 		c.warn(CodeAlgorithm, "ALGORITHM=INSTANT is asked of the shadow only", "the table is built anew all the same",
 			"Run the ALTER natively if the server takes it")
+	}
+}
+
+// checkNulls tells which columns may have NULLs that the altered table can't.
+func (c *checker) checkNulls() {
+	var filled []string // after the ALTER
+	for _, to := range c.alter.Defined {
+		if !to.Nullable && !to.AutoIncrement && to.Generated == schema.NotGenerated {
+			filled = append(filled, to.Name)
+		}
+	}
+	for _, k := range c.alter.Keys {
+		if k.Primary {
+			filled = append(filled, k.Columns...)
+		}
+	}
+	for _, name := range distinct(filled) {
+		if from, ok := c.table.Column(c.origin(name)); ok && from.Nullable {
+			c.warn(CodeNotNull, "the ALTER makes column "+from.Name+" NOT NULL", "the run stops at the first NULL, with the table untouched",
+				fmt.Sprintf("Look for NULLs first: SELECT COUNT(*) FROM %s WHERE %s IS NULL", c.table.Name.Quoted(), schema.Quote(from.Name)))
+		}
 	}
 }
 

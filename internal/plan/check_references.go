@@ -20,10 +20,23 @@ func (c *checker) checkMap() {
 		if _, ok := c.table.Column(old); !ok && old != "" {
 			c.block(CodeMap, fmt.Sprintf("--map %s=%s: the table has no column %s", old, fresh, old), "", "")
 		}
+		if c.absent(fresh) {
+			c.block(CodeMap, fmt.Sprintf("--map %s=%s: the altered table has no column %s", old, fresh, fresh), "", "")
+		}
 	}
 	for _, name := range twice(c.alter) {
 		c.block(CodeColumn, "the ALTER changes column "+name+" by two clauses", "it isn't clear which of them the server follows", "Say it in one clause")
 	}
+}
+
+// absent says that the altered table has no column of that name, as far as can be told.
+func (c *checker) absent(name string) bool {
+	m := mapper{source: c.table, alter: c.alter}
+	if !c.alter.Parsed || !plain(name) || generatedKeyName == fold(name) || m.comesBack(name) {
+		return false
+	}
+	_, there := c.table.Column(name)
+	return !there || m.moved(name)
 }
 
 // checkReferences finds columns and indexes that the statement names and the table lacks,

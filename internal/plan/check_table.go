@@ -82,7 +82,7 @@ func (c *checker) checkNames() {
 			ours = append(ours, taken.Name.Table)
 		case isOld:
 			c.block(CodeNameTaken, fmt.Sprintf("former tables have all the names up to %s", taken.Name), "the run needs one for the next",
-				fmt.Sprintf("Drop those that nobody needs: midstream cleanup --old %s", c.table.Name))
+				fmt.Sprintf("Drop those that nobody needs: midstream cleanup --old %s", c.table.Name.Argument()))
 		case schema.Marked(taken.Comment):
 			c.block(CodeNameTaken, fmt.Sprintf("%s exists (its comment is %q)", taken.Name, taken.Comment),
 				"it belongs to the run on another table, whose name is cut to the same one", "Let that run end first")
@@ -97,6 +97,6 @@ func (c *checker) checkNames() {
 			"one at a time", "Wait until it has ended, or abort it with Ctrl-C")
 	case len(ours) > 0:
 		c.block(CodeLeftover, fmt.Sprintf("an earlier run left %s", strings.Join(ours, ", ")), "the run needs the names",
-			"No run is at work on the table: midstream cleanup "+c.table.Name.String())
+			"No run is at work on the table: midstream cleanup "+c.table.Name.Argument())
 	}
 }

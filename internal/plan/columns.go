@@ -135,6 +135,9 @@ func (c *Columns) plainly(key schema.Column) {
 func (c *Columns) keyChange(p columnPair) (Change, error) {
 	change := changeOf(p.from, p.to)
 	if p.to.Generated == schema.NotGenerated {
+		if why := keyLoss(p.from, p.to); change == Converted && why != "" {
+			return 0, fmt.Errorf("%w: %s: choose another key with --key", ErrRefused, why)
+		}
 		return change, nil
 	}
 	if p.from.Expression != p.to.Expression || change != Same {

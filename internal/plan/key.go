@@ -49,8 +49,22 @@ func (c *checker) noKey(reasons []string) {
 	case len(reasons) > 0:
 		why += " (" + strings.Join(reasons, "; ") + ")"
 	}
-	c.block(CodeNoKey, "no usable key", why,
-		"Add one first, natively: ALTER TABLE "+c.table.Name.Quoted()+" ADD PRIMARY KEY (...)")
+	fix := "Add one first, natively: ALTER TABLE " + c.table.Name.Quoted() + " ADD PRIMARY KEY (...)"
+	if usable := c.usable(); c.options.Key != "" && len(usable) > 0 {
+		fix = "Leave --key out, or name a usable one: " + strings.Join(usable, ", ")
+	}
+	c.block(CodeNoKey, "no usable key", why, fix)
+}
+
+// usable returns the names of the keys that could be followed.
+func (c *checker) usable() []string {
+	var names []string
+	for _, k := range c.table.Keys {
+		if _, why := c.candidate(k); why == "" {
+			names = append(names, k.Name)
+		}
+	}
+	return names
 }
 
 // better orders candidates: the primary key first, then keys whose order the client
@@ -130,7 +144,22 @@ func (c *checker) keyColumn(p schema.KeyPart) (col schema.Column, why string) {
 	case contains(c.alter.Dropped, col.Name):
 		return col, fmt.Sprintf("the ALTER drops column %s", col.Name)
 	}
+	for _, to := range c.alter.Defined {
+		if strings.EqualFold(c.origin(to.Name), col.Name) && changeOf(col, to) == Converted {
+			return col, keyLoss(col, to)
+		}
+	}
 	return col, ""
+}
+
+// keyLoss says why a converted key column can't be followed: where two values of it may become
+// one, the deletion of the one row in the shadow is that of the other's.
+func keyLoss(from, to schema.Column) string {
+	lost := losses(from, to)
+	if len(lost) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the ALTER changes values of column %s, and two of them may become one: they %s", from.Name, strings.Join(lost, ", and they "))
 }
 
 // otherIntegers are names of integer types that the server doesn't use itself.

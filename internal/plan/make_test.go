@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -272,6 +273,9 @@ var judgements = []struct {
 	{"rounded and renamed", "CHANGE a d INT, CHANGE b e CHAR(40)", func(f *Facts, t *schema.Table) { t.Columns[1] = column("a double") }, nil, []string{"lossy"}},
 	{"wider", "MODIFY a BIGINT, MODIFY b TEXT, MODIFY c DECIMAL(12,2)", nil, nil, nil},
 	{"narrower", "MODIFY a TINYINT, MODIFY b VARCHAR(3)", nil, nil, nil}, // what doesn't fit stops the run
+	{"not null", "MODIFY c INT NOT NULL", nil, nil, []string{"not-null"}},
+	{"not null and renamed", "CHANGE c d INT NOT NULL, MODIFY a INT NOT NULL", nil, nil, []string{"not-null"}},
+	{"not null by a key", "DROP PRIMARY KEY, ADD PRIMARY KEY (c), ADD INDEX (id)", nil, nil, []string{"unique", "not-null"}},
 	{"computed", "MODIFY a TINYINT AS (1)", func(f *Facts, t *schema.Table) { t.Columns[1] = column("a double") }, nil, nil},
 	{"no primary key to drop", "DROP PRIMARY KEY", func(f *Facts, t *schema.Table) { t.Keys[0].Name = "u" }, []string{"index"}, []string{"no-primary-key"}},
 	{"no key", "", func(f *Facts, t *schema.Table) { t.Keys = nil }, []string{"no-key"}, nil},
@@ -406,5 +410,29 @@ func TestLossesByTheMap(t *testing.T) {
 	p, err := Make(good(), table, alter(t, "DROP a, ADD d INT"), Options{Map: map[string]string{"d": "a"}})
 	if err != nil || len(p.Risks) != 1 || p.Risks[0].What != "the ALTER may change values of column a: they are rounded to whole numbers" {
 		t.Errorf("%v, %v", p, err)
+	}
+}
+
+// TestWishesThatCannotBe: a key or a column that isn't there is said before anything is
+// written, with what there is.
+func TestWishesThatCannotBe(t *testing.T) {
+	for _, c := range []struct {
+		clauses string
+		options Options
+		want    string
+	}{
+		{"ADD d INT", Options{Key: "nope"}, "the table has no key named nope. Leave --key out, or name a usable one: PRIMARY, u"},
+		{"ADD d INT", Options{Key: "b"}, "b: it is not unique). Leave --key out"},
+		{"ADD d INT", Options{Map: map[string]string{"d": "zz"}}, "--map zz=d: the table has no column zz"},
+		{"ADD d INT", Options{Map: map[string]string{"zz": "a"}}, "--map a=zz: the altered table has no column zz"},
+		{"DROP a", Options{Map: map[string]string{"a": "c"}}, "--map c=a: the altered table has no column a"},
+		{"ADD d INT INVISIBLE", Options{Map: map[string]string{"d": "a"}}, ""},
+		{"ADD d INT", Options{Map: map[string]string{"D": ""}}, ""},
+		{"DISCARD TABLESPACE", Options{}, "Run it natively: ALTER TABLE `shop`.`orders` DISCARD TABLESPACE"},
+	} {
+		_, err := Make(good(), orders(usual, "PRIMARY: id", "UNIQUE u: a", "b: b"), alter(t, c.clauses), c.options)
+		if got := fmt.Sprint(err); c.want == "" && err != nil || !strings.Contains(got, c.want) {
+			t.Errorf("%s, %+v: %s", c.clauses, c.options, got)
+		}
 	}
 }

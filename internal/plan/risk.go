@@ -44,10 +44,15 @@ type Refused struct {
 	Others []Risk
 }
 
+// Summary says what is refused, without the reasons.
+func (r *Refused) Summary() string {
+	return fmt.Sprintf("%s can't be changed by a run, for %s; nothing was written", r.Table, count(len(r.Blocking), "reason"))
+}
+
 // Error lists every reason on a line of its own.
 func (r *Refused) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s can't be migrated, %s; nothing was written", r.Table, count(len(r.Blocking), "problem"))
+	b.WriteString(r.Summary())
 	for _, risk := range r.Blocking {
 		b.WriteString("\n- " + risk.String())
 	}

@@ -109,9 +109,11 @@ func (a *exclusive) makeWay(ctx context.Context, p predicate, duplicate error, t
 	return stale, a.setAside(ctx)
 }
 
-// findStale finds the rows of the shadow that have a value which a row of P has now. If
-// the source's row of such a key has it too they are twins, which no sync can help; if not
-// it is stale.
+// findStale finds the rows of the shadow that have a value which a row of P has now, and of
+// them those that are stale: the source has another value for them than the shadow, which
+// nothing changes meanwhile, so that a change of theirs is yet to be applied. That P's row
+// may have lost the value again when this is asked doesn't matter. Two rows of the source
+// that have the value at one time are twins, which no sync can help.
 func (a *exclusive) findStale(ctx context.Context, p predicate, duplicate error) (stale []key.Key, err error) {
 	defer a.session.Exec(context.WithoutCancel(ctx), "COMMIT") // ends the transaction of the queries
 	for _, u := range a.spec.Unique {
@@ -124,12 +126,7 @@ func (a *exclusive) findStale(ctx context.Context, p predicate, duplicate error)
 		if a.spec.KeyChanged {
 			continue // the row in the way can't be named by a key of the source
 		}
-		var holders []key.Key
-		err := a.session.Rows(ctx, p.holders(u, mostHolders), func(rows *sql.Rows) error {
-			k, err := a.spec.ScanKey(rows)
-			holders = append(holders, k)
-			return err
-		})
+		holders, err := a.keys(ctx, p.holders(u, mostHolders))
 		if err != nil {
 			return nil, fmt.Errorf("look for rows in the way of key %s: %w", u.Name, err)
 		}
@@ -139,9 +136,23 @@ func (a *exclusive) findStale(ctx context.Context, p predicate, duplicate error)
 		if err := a.findTwins(ctx, p.and(holders), u, duplicate); err != nil {
 			return nil, err
 		}
-		stale = append(stale, holders...)
+		found, err := a.keys(ctx, p.staleAmong(u, holders))
+		if err != nil {
+			return nil, fmt.Errorf("look for stale rows in the way of key %s: %w", u.Name, err)
+		}
+		stale = append(stale, found...)
 	}
 	return stale, nil
+}
+
+// keys runs a query of keys.
+func (a *exclusive) keys(ctx context.Context, query string) (keys []key.Key, err error) {
+	err = a.session.Rows(ctx, query, func(rows *sql.Rows) error {
+		k, err := a.spec.ScanKey(rows)
+		keys = append(keys, k)
+		return err
+	})
+	return keys, err
 }
 
 func (a *exclusive) findTwins(ctx context.Context, p predicate, u UniqueKey, duplicate error) error {

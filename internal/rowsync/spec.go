@@ -146,6 +146,28 @@ func (p predicate) holders(u UniqueKey, most int) string {
 		strings.Join(p.spec.shadowKeyExprs(), ", "), p.takersAndHolders(u), p.on(p.spec.ShadowKey), most)
 }
 
+// staleAmong returns a query for those of the keys whose rows in the shadow have another value of
+// the unique key than their rows in the source have now, or no row there.
+func (p predicate) staleAmong(u UniqueKey, keys []key.Key) string {
+	var now, found, same []string
+	for i, name := range p.spec.Key.Names() {
+		now = append(now, schema.Quote(name)+" AS "+keyName(i))
+		found = append(found, fmt.Sprintf("%s = now.%s", schema.Quote(p.spec.ShadowKey[i]), keyName(i)))
+	}
+	for i, part := range u.Parts {
+		now = append(now, part.Source+" AS "+taken(i))
+		same = append(same, fmt.Sprintf("%s <=> now.%s", part.Shadow, taken(i)))
+	}
+	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) LEFT JOIN (SELECT %s FROM %s FORCE INDEX (%s) WHERE %s) AS now ON %s"+
+		" WHERE %s AND (now.%s IS NULL OR NOT (%s))",
+		strings.Join(p.spec.shadowKeyExprs(), ", "), p.spec.Shadow.Quoted(), schema.Quote(p.spec.ShadowIndex),
+		strings.Join(now, ", "), p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), InKeys(p.spec.Key, p.spec.Key.Names(), keys),
+		strings.Join(found, " AND "), InKeys(p.spec.Key, p.spec.ShadowKey, keys), keyName(0), strings.Join(same, " AND "))
+}
+
+// keyName names a part of the key in a derived table.
+func keyName(i int) string { return fmt.Sprintf("midstream_key_%d", i) }
+
 // takersAndHolders joins the source's rows of P with the shadow's rows that hold their
 // values of the unique key, by that key: the statistics of the new shadow would have
 // the optimizer read all of it. The shadow goes by its own name, the only one that is

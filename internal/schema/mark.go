@@ -12,9 +12,10 @@ func MarkFor(kind string, source Name) string {
 }
 
 // MarkedFor says whether a table's comment is the mark of an artefact of a run on the
-// source. A former source is none: it has the mark of MarkOld.
+// source. A former source is none: it has the mark of MarkOld, and behind it any text.
 func MarkedFor(comment string, source Name) bool {
-	return Marked(comment) && strings.HasSuffix(comment, " of "+source.String())
+	kind, _, _ := strings.Cut(strings.TrimPrefix(comment, Mark), " ")
+	return kind != oldKind && comment == MarkFor(kind, source)
 }
 
 // oldKind is the kind of a former source. wasMark stands between the mark and the comment

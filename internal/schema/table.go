@@ -3,6 +3,7 @@ package schema
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Name is a table's qualified name, unquoted, as the server spells it.
@@ -16,6 +17,28 @@ func (n Name) String() string { return n.Schema + "." + n.Table }
 
 // Quoted returns `schema`.`table` for a statement.
 func (n Name) Quoted() string { return Quote(n.Schema) + "." + Quote(n.Table) }
+
+// Argument returns the name as a shell takes it on Midstream's command line. Plain names
+// are not quoted.
+func (n Name) Argument() string {
+	part := func(name string) string {
+		if strings.ContainsAny(name, ".`") {
+			return Quote(name)
+		}
+		return name
+	}
+	text := part(n.Schema) + "." + part(n.Table)
+	for _, r := range text {
+		if !strings.ContainsRune("._-", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			text = "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+			break
+		}
+	}
+	if strings.HasPrefix(text, "-") { // else it would be a flag
+		text = "-- " + text
+	}
+	return text
+}
 
 // Sibling returns the name of another table of the same schema.
 func (n Name) Sibling(table string) Name { return Name{Schema: n.Schema, Table: table} }

@@ -2,12 +2,17 @@ package shadow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"midstream/internal/dbconn"
 	"midstream/internal/schema"
 )
+
+// ErrRefused says that the server does not take the ALTER, which it was asked for on the
+// empty shadow: the statement is wrong, and no row was read yet.
+var ErrRefused = errors.New("the server refuses the ALTER")
 
 // Shadow is the shadow of one source.
 type Shadow struct {
@@ -54,6 +59,9 @@ func Create(ctx context.Context, pool *dbconn.Pool, source *schema.Table, name s
 		return s, fmt.Errorf("read shadow %s: %w", name, err)
 	}
 	if _, err := session.Exec(ctx, "ALTER TABLE "+name.Quoted()+" "+clauses(copied)); err != nil {
+		if refused(err) {
+			err = fmt.Errorf("%w: %w", ErrRefused, err)
+		}
 		return s, fmt.Errorf("alter shadow %s: %w", name, err)
 	}
 	if s.Table, err = schema.Load(ctx, pool.DB(), name); err != nil {
@@ -66,6 +74,13 @@ func Create(ctx context.Context, pool *dbconn.Pool, source *schema.Table, name s
 		}
 	}
 	return s, nil
+}
+
+// refused says that a statement failed for what it says, and not for the state of the server
+// or the rights of the account.
+func refused(err error) bool {
+	return dbconn.Number(err) != 0 && !dbconn.Contended(err) && !dbconn.Interrupted(err) && !dbconn.ConnectionLost(err) &&
+		!dbconn.Denied(err) && !dbconn.Exhausted(err)
 }
 
 func comment(table schema.Name, text string) string {
