@@ -26,7 +26,7 @@ func (b *bench) rules(ctx context.Context) error {
 	names, arguments := variants()
 	for round := range b.rounds {
 		for _, name := range rotate(names, round) {
-			t := midstreamTool(b.midstream, append(slices.Clone(b.midstreamArgs), arguments[name]...), nil)
+			t := midstreamTool(b.midstream, append(b.unverified(), arguments[name]...), nil)
 			r, err := b.measure(ctx, b.base, scene{tool: name, load: loadFull, round: round}, t)
 			if err != nil {
 				return fmt.Errorf("rules, %s: %w", name, err)
@@ -35,6 +35,31 @@ func (b *bench) rules(ctx context.Context) error {
 			if err := b.results.save(measureRules, f); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// unverified are midstream's arguments without the comparison before the swap, which the
+// peers don't make either; what it costs is measured apart.
+func (b *bench) unverified() []string {
+	return append(slices.Clone(b.midstreamArgs), "--no-verify")
+}
+
+// verification measures what the comparison costs, on an idle server.
+func (b *bench) verification(ctx context.Context) error {
+	f, err := b.newFile(ctx, b.base)
+	if err != nil {
+		return err
+	}
+	for round := range b.rounds {
+		r, err := b.measure(ctx, b.base, scene{tool: toolMidstream, load: loadIdle, round: round}, midstreamTool(b.midstream, b.midstreamArgs, nil))
+		if err != nil {
+			return fmt.Errorf("verify: %w", err)
+		}
+		f.Runs = append(f.Runs, r)
+		if err := b.results.save(measureVerify, f); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -59,7 +84,7 @@ func (b *bench) cost(ctx context.Context) error {
 	f.Others = append(f.Others, header)
 	for round := range b.rounds {
 		for _, from := range rotate([]*base{other, b.base}, round) {
-			t := midstreamTool(b.midstream, b.midstreamArgs, nil)
+			t := midstreamTool(b.midstream, b.unverified(), nil)
 			r, err := b.measure(ctx, from, scene{tool: toolMidstream, load: loadIdle, round: round}, t)
 			if err != nil {
 				return fmt.Errorf("cost, %d rows: %w", from.rows, err)
