@@ -130,16 +130,29 @@ func blockedText(e event.Blocked) string {
 	for _, b := range e.Blockers {
 		text += "\n          " + blockerText(b)
 	}
-	return text + "\n          " + remedyText(e.Blockers)
+	if remedy := remedyText(e.Blockers); remedy != "" {
+		text += "\n          " + remedy
+	}
+	return text
 }
 
-// remedyText says what an operator can do about blockers.
+// brief is the age up to which a transaction is one of the application's that will end by
+// itself: nobody is told to kill it.
+const brief = 5 * time.Second
+
+// remedyText says what an operator can do about blockers, or "" if they are to be waited for.
 func remedyText(blockers []event.Blocker) string {
 	var kills []string
 	snapshot := false
 	for _, b := range blockers {
+		if b.Age < brief {
+			continue
+		}
 		kills = append(kills, fmt.Sprintf("KILL %d", b.ConnectionID))
 		snapshot = snapshot || b.Snapshot
+	}
+	if len(kills) == 0 {
+		return ""
 	}
 	text := "end what is in the way by " + strings.Join(kills, "; ") + ", or wait: changes are applied meanwhile"
 	if snapshot {
