@@ -26,7 +26,7 @@ func (b *bench) rules(ctx context.Context) error {
 	names, arguments := variants()
 	for round := range b.rounds {
 		for _, name := range rotate(names, round) {
-			t := midstreamTool(b.midstream, append(b.unverified(), arguments[name]...), nil)
+			t := midstreamTool(b.midstream, append(slices.Clone(b.midstreamArgs), arguments[name]...), nil)
 			r, err := b.measure(ctx, b.base, scene{tool: name, load: loadFull, round: round}, t)
 			if err != nil {
 				return fmt.Errorf("rules, %s: %w", name, err)
@@ -40,12 +40,6 @@ func (b *bench) rules(ctx context.Context) error {
 	return nil
 }
 
-// unverified are midstream's arguments without the comparison before the swap, which the
-// peers don't make either; what it costs is measured apart.
-func (b *bench) unverified() []string {
-	return append(slices.Clone(b.midstreamArgs), "--no-verify")
-}
-
 // verification measures what the comparison costs, on an idle server.
 func (b *bench) verification(ctx context.Context) error {
 	f, err := b.newFile(ctx, b.base)
@@ -53,7 +47,8 @@ func (b *bench) verification(ctx context.Context) error {
 		return err
 	}
 	for round := range b.rounds {
-		r, err := b.measure(ctx, b.base, scene{tool: toolMidstream, load: loadIdle, round: round}, midstreamTool(b.midstream, b.midstreamArgs, nil))
+		t := midstreamTool(b.midstream, append(slices.Clone(b.midstreamArgs), "--verify"), nil)
+		r, err := b.measure(ctx, b.base, scene{tool: toolMidstream, load: loadIdle, round: round}, t)
 		if err != nil {
 			return fmt.Errorf("verify: %w", err)
 		}
@@ -84,7 +79,7 @@ func (b *bench) cost(ctx context.Context) error {
 	f.Others = append(f.Others, header)
 	for round := range b.rounds {
 		for _, from := range rotate([]*base{other, b.base}, round) {
-			t := midstreamTool(b.midstream, b.unverified(), nil)
+			t := midstreamTool(b.midstream, b.midstreamArgs, nil)
 			r, err := b.measure(ctx, from, scene{tool: toolMidstream, load: loadIdle, round: round}, t)
 			if err != nil {
 				return fmt.Errorf("cost, %d rows: %w", from.rows, err)

@@ -36,10 +36,10 @@ type Config struct {
 	// OldSnapshots says what the swap does about transactions that would read a part of
 	// the new table (law L10). Defaults to SnapshotsWait.
 	OldSnapshots OldSnapshots
-	// NoVerify swaps without having compared the tables, and Repair syncs rows that differ
-	// instead of failing with ErrMismatch.
-	NoVerify bool
-	Repair   bool
+	// Compare has the tables compared before the swap (law L6), and Repair has rows that
+	// differ synced anew instead of failing with ErrMismatch.
+	Compare bool
+	Repair  bool
 	// DropOld drops the former source after the swap.
 	DropOld bool
 

@@ -110,7 +110,7 @@ func orNull(s sql.NullString) string {
 func (s *Spec) values(condition string) string {
 	exprs := []string{column(s.Sync.Shadow, s.Sync.ShadowKey[0]) + " IS NOT NULL"}
 	for _, c := range s.compared() {
-		exprs = append(exprs, equalValues(c.Type, c.Source, column(s.Sync.Shadow, c.Name)),
+		exprs = append(exprs, s.same(c),
 			forPeople(c.Type, c.Source), forPeople(c.Type, column(s.Sync.Shadow, c.Name)))
 	}
 	return "SELECT " + strings.Join(exprs, ", ") + " FROM " + s.joined(condition)

@@ -83,7 +83,11 @@ func (s *Spec) rows(condition string) string {
 		exprs = append(exprs, schema.Quote(name)+" AS "+keyName(i))
 	}
 	for i, c := range s.Columns {
-		exprs = append(exprs, c.Source+" AS "+valueName(i))
+		value := c.Source
+		if isMember(c.Type) && !s.Staged && !s.isKey(c.Name) {
+			value += " + 0" // MySQL 8.0.12 forgets the number on the way out of a derived table
+		}
+		exprs = append(exprs, value+" AS "+valueName(i))
 	}
 	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s",
 		strings.Join(exprs, ", "), s.Sync.Source.Quoted(), schema.Quote(s.Sync.SourceIndex), condition)
@@ -125,7 +129,7 @@ func (s *Spec) differing(condition string, most int) string {
 		keys = append(keys, keyName(i))
 	}
 	for _, c := range s.compared() {
-		same = append(same, equalValues(c.Type, c.Source, column(s.Sync.Shadow, c.Name)))
+		same = append(same, s.same(c))
 	}
 	return fmt.Sprintf("SELECT %s FROM %s WHERE %s IS NULL OR NOT (%s) LIMIT %d",
 		strings.Join(s.Sync.Key.SelectExprsOf(keys), ", "), s.joined(condition),
@@ -144,7 +148,7 @@ func (s *Spec) sameKey() string {
 			}
 			key := column(s.Sync.Shadow, name)
 			equal = append(equal, valueName(i)+" = "+key)
-			if c.Type.Charset != "" && c.Type.Charset != "binary" {
+			if c.Type.Charset != "" && c.Type.Charset != "binary" && !isMember(c.Type) {
 				equal = append(equal, equalValues(c.Type, valueName(i), key))
 			}
 		}
@@ -170,7 +174,7 @@ func (s *Spec) surplus(condition string, most int) string {
 	for i, part := range s.Sync.Key.Parts() {
 		key := column(s.Sync.Source, part.Column.Name)
 		same = append(same, keyName(i)+" = "+key)
-		if part.Column.Charset != "" && part.Column.Charset != "binary" {
+		if part.Column.Charset != "" && part.Column.Charset != "binary" && !isMember(part.Column) {
 			same = append(same, equalValues(part.Column, keyName(i), key))
 		}
 	}
@@ -179,6 +183,23 @@ func (s *Spec) surplus(condition string, most int) string {
 		schema.Quote(s.Sync.ShadowIndex), condition, s.Sync.Source.Quoted(), schema.Quote(s.Sync.SourceIndex),
 		strings.Join(same, " AND "), column(s.Sync.Source, s.Sync.Key.Names()[0]), most)
 }
+
+// same returns the condition that a column's value in joined is the shadow's. A member that is
+// a part of the key has found its row as the text that it is.
+func (s *Spec) same(c Column) string {
+	found := column(s.Sync.Shadow, c.Name)
+	if isMember(c.Type) && !s.Staged && s.isKey(c.Name) {
+		return c.Source + " <=> " + found
+	}
+	return equalValues(c.Type, c.Source, found)
+}
+
+func (s *Spec) isKey(name string) bool {
+	return slices.ContainsFunc(s.Sync.ShadowKey, func(k string) bool { return strings.EqualFold(k, name) })
+}
+
+// isMember says that a value is one of a list, or some of it, and stored as a number.
+func isMember(c schema.Column) bool { return c.DataType == "enum" || c.DataType == "set" }
 
 // equalValues returns the condition that two values of a type are stored alike; it is
 // never NULL.
