@@ -70,7 +70,7 @@ func readFlags() (options, error) {
 			return nil
 		})
 	}
-	list(&o.what, "measure", "peers,apply,memory,rules", "what to measure; also: cost; empty: make the report anew")
+	list(&o.what, "measure", "peers,apply,memory,rules,verify", "what to measure; also: cost; empty: make the report anew")
 	list(&o.loads, "loads", "idle,light,heavy,full", "loads of peers")
 	list(&o.toolNames, "tools", "midstream,pt-osc,native-inplace,native-copy", "tools of peers")
 	flag.IntVar(&o.rows, "rows", 1_000_000, "rows of the table")
@@ -166,7 +166,7 @@ func (b *bench) measureAll(ctx context.Context) (err error) {
 		return err
 	}
 	all := map[string]func(context.Context) error{
-		measurePeers: b.peers, measureApply: b.apply, measureMemory: b.memory, measureRules: b.rules, measureCost: b.cost,
+		measurePeers: b.peers, measureApply: b.apply, measureMemory: b.memory, measureRules: b.rules, measureVerify: b.verification, measureCost: b.cost,
 	}
 	for _, name := range measurements() {
 		if !slices.Contains(b.what, name) {

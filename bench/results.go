@@ -81,11 +81,12 @@ const (
 	measureApply  = "apply"
 	measureMemory = "memory"
 	measureRules  = "rules"
+	measureVerify = "verify"
 	measureCost   = "cost"
 )
 
 func measurements() []string {
-	return []string{measurePeers, measureApply, measureMemory, measureRules, measureCost}
+	return []string{measurePeers, measureApply, measureMemory, measureRules, measureVerify, measureCost}
 }
 
 // results is a folder of Files.

@@ -55,6 +55,7 @@ type midstreamResult struct {
 	ElapsedMS  float64 `json:"elapsed_ms,omitempty"`
 	CopyMS     float64 `json:"copy_ms,omitempty"`
 	IndexMS    float64 `json:"index_ms,omitempty"`
+	VerifyMS   float64 `json:"verify_ms,omitempty"`
 	RowsCopied int64   `json:"rows_copied,omitempty"`
 	Dropped    int64   `json:"dropped_changes,omitempty"`
 	Merged     int64   `json:"merged_changes,omitempty"`

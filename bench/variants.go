@@ -40,6 +40,26 @@ func (b *bench) rules(ctx context.Context) error {
 	return nil
 }
 
+// verification measures what the comparison costs, on an idle server.
+func (b *bench) verification(ctx context.Context) error {
+	f, err := b.newFile(ctx, b.base)
+	if err != nil {
+		return err
+	}
+	for round := range b.rounds {
+		t := midstreamTool(b.midstream, append(slices.Clone(b.midstreamArgs), "--verify"), nil)
+		r, err := b.measure(ctx, b.base, scene{tool: toolMidstream, load: loadIdle, round: round}, t)
+		if err != nil {
+			return fmt.Errorf("verify: %w", err)
+		}
+		f.Runs = append(f.Runs, r)
+		if err := b.results.save(measureVerify, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // cost measures midstream on an idle server with the table of --rows and with one of --cost-base rows.
 func (b *bench) cost(ctx context.Context) error {
 	f, err := b.newFile(ctx, b.base)

@@ -76,6 +76,7 @@ func verdicts(files map[string]*File) []verdict {
 				milliseconds(highest(collect(full, longestTransaction))), milliseconds(highest(collect(alone, longestTransaction)))),
 		memoryVerdict(files[measureMemory]),
 		cpuVerdict(peers),
+		verifyVerdict(files[measureVerify]),
 		costVerdict(files[measureCost]),
 	}
 }
@@ -181,6 +182,20 @@ func cpuVerdict(peers *File) verdict {
 		v.note = "the worst load: " + load
 	}
 	return v
+}
+
+// verifyVerdict compares the time of the comparison with that of the row copy.
+func verifyVerdict(f *File) verdict {
+	var shares []float64
+	if f != nil {
+		shares = collect(f.Runs, func(r Run) float64 {
+			if r.Midstream == nil || !r.Finished {
+				return math.NaN()
+			}
+			return 100 * ratio(r.Midstream.VerifyMS, r.Midstream.CopyMS)
+		})
+	}
+	return atMost("idle, verify beside the row copy", median(shares), 40, "%.0f %%").ranging(shares)
 }
 
 func costVerdict(f *File) verdict {

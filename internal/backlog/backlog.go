@@ -61,8 +61,9 @@ type Backlog struct {
 	number  uint64 // of the open segment
 	sealed  []set  // in order of their numbers
 	queues  []queue
-	repeats map[key.Key]int // further syncs that a key is owed; only with KeepRepeats
-	length  int             // keys in all places
+	repeats map[key.Key]int  // further syncs that a key is owed; only with KeepRepeats
+	length  int              // keys in all places
+	watched map[key.Key]bool // true: changed since Watch
 	counts  Counts
 	changed chan struct{} // closed and replaced when something may have become takeable or fewer
 }
@@ -124,7 +125,60 @@ func (b *Backlog) Add(k key.Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.counts.Added++
+	if _, is := b.watched[k]; is {
+		b.watched[k] = true
+	}
 	b.insert(&b.open, k)
+}
+
+// Watch begins to note which of the keys are changed, and forgets those of before.
+func (b *Backlog) Watch(keys []key.Key) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.watched = make(map[key.Key]bool, len(keys))
+	for _, k := range keys {
+		b.watched[k] = false
+	}
+}
+
+// Touched returns the watched keys that were added since Watch.
+func (b *Backlog) Touched() map[key.Key]bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	touched := map[key.Key]bool{}
+	for k, changed := range b.watched {
+		if changed {
+			touched[k] = true
+		}
+	}
+	return touched
+}
+
+// Pending returns those of the keys that are not yet synced.
+func (b *Backlog) Pending(keys []key.Key) map[key.Key]bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	sets := append([]set{b.open}, b.sealed...)
+	pending := map[key.Key]bool{}
+	for i := range b.queues {
+		q := &b.queues[i]
+		sets = append(sets, q.draining, q.filling)
+		for _, s := range q.waiting {
+			sets = append(sets, *s)
+		}
+		for batch := range q.taken {
+			for _, k := range batch.Keys {
+				pending[k] = true
+			}
+		}
+	}
+	held := map[key.Key]bool{}
+	for _, k := range keys {
+		if pending[k] || slices.ContainsFunc(sets, func(s set) bool { return s.keys.Contains(k) }) {
+			held[k] = true
+		}
+	}
+	return held
 }
 
 // insert adds a key to a set and counts it.

@@ -158,6 +158,9 @@ func (s screen) rowsLine() string {
 		}
 		return "indexes  " + s.drawBar(p.IndexFraction) + " " + text
 	}
+	if s.phase == event.PhaseVerify {
+		return fmt.Sprintf("verify   %s %s  %s of ~%s", s.drawBar(verifiedFraction(p)), percent(verifiedFraction(p)), count(p.Verified), count(p.RowsTotal))
+	}
 	text := fmt.Sprintf(" %s  %s of ~%s", percent(p.Fraction), count(p.RowsCopied), count(p.RowsTotal))
 	if p.Fraction >= 1 {
 		text = fmt.Sprintf(" %s copied", count(p.RowsCopied))
@@ -190,7 +193,7 @@ func (s screen) footLine() string {
 
 // phases are in their order.
 var phases = []event.Phase{event.PhaseCheck, event.PhaseShadow, event.PhaseStart, event.PhaseCopy, event.PhaseIndex,
-	event.PhaseCatchUp, event.PhaseCutover, event.PhaseCleanup, event.PhaseDone}
+	event.PhaseCatchUp, event.PhaseVerify, event.PhaseCutover, event.PhaseCleanup, event.PhaseDone}
 
 // before says that a phase comes before another.
 func before(a, b event.Phase) bool {

@@ -16,7 +16,8 @@ type connection struct {
 	checks *checks // all flags of the verb
 	flags  dbconn.Options
 	files  dbconn.OptionFiles
-	ask    bool // for the password
+	ask    bool           // for the password
+	said   dbconn.Options // what config has put together
 }
 
 // register adds the flags. --password is registered for the help only: takePassword
@@ -55,7 +56,7 @@ func (c *connection) config() (cfg dbconn.Config, notes []string, err error) {
 	passed, settingErr := c.checks.fromFiles(filed.Settings, c.app.flagNames)
 	env, envErr := dbconn.OptionsFromEnv(c.app.Getenv)
 	options = options.Over(filed.Options).Over(env)
-	c.ask = options.AskPassword
+	c.said, c.ask = options, options.AskPassword
 	var choices []string
 	if fileErr == nil { // else what it has is missing
 		cfg, choices, err = options.Config()
@@ -65,9 +66,10 @@ func (c *connection) config() (cfg dbconn.Config, notes []string, err error) {
 
 // server is a server that was reached.
 type server struct {
-	pool    *dbconn.Pool
-	binlog  binlog.Server
-	address string // for people
+	pool     *dbconn.Pool
+	binlog   binlog.Server
+	address  string // for people
+	password dbconn.Secret
 }
 
 func (s *server) close() { s.pool.Close() }
@@ -81,11 +83,16 @@ func (c *connection) open(ctx context.Context, cfg dbconn.Config) (*server, erro
 		}
 		cfg.Password = secret
 	}
+	return c.reach(ctx, cfg)
+}
+
+// reach connects with a password that need not be asked for.
+func (c *connection) reach(ctx context.Context, cfg dbconn.Config) (*server, error) {
 	pool, err := dbconn.Open(ctx, cfg, nil)
 	if err != nil {
 		return nil, unreachable(ctx, err)
 	}
-	s := &server{pool: pool, address: cfg.Address, binlog: binlog.Server{
+	s := &server{pool: pool, address: cfg.Address, password: cfg.Password, binlog: binlog.Server{
 		Network: cfg.Network, Address: cfg.Address, User: cfg.User, Password: string(cfg.Password), TLS: cfg.TLS}}
 	if cfg.TLSFallback {
 		encrypted, err := isEncrypted(ctx, pool.DB())

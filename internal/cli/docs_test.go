@@ -79,7 +79,7 @@ func exitCodesPage() string {
 func recordTypes() map[string]any {
 	return map[string]any{namePlan: &planRecord{}, namePhase: &phaseRecord{}, nameNote: &noteRecord{}, nameProgress: &progressRecord{},
 		nameBlocked: &blockedRecord{}, nameLockAttempt: &lockAttemptRecord{}, nameSwapped: &swappedRecord{},
-		nameRetry: &retryRecord{}, nameResult: &resultRecord{}}
+		nameRetry: &retryRecord{}, nameMismatch: &mismatchRecord{}, nameVerified: &verifiedRecord{}, nameResult: &resultRecord{}}
 }
 
 func eventsPage() string {
@@ -91,7 +91,7 @@ func eventsPage() string {
 		"Order: `plan`, then `phase` by phase the others, then `result`; a `note` may come at any time. `progress` comes about twice a second; of several that could not be " +
 		"written in time only the newest is.\n")
 	types := recordTypes()
-	for _, name := range []string{namePlan, namePhase, nameNote, nameProgress, nameBlocked, nameLockAttempt, nameSwapped, nameRetry, nameResult} {
+	for _, name := range []string{namePlan, namePhase, nameNote, nameProgress, nameBlocked, nameLockAttempt, nameSwapped, nameRetry, nameMismatch, nameVerified, nameResult} {
 		fmt.Fprintf(&b, "\n## %s\n\n| field | type | meaning |\n|---|---|---|\n", name)
 		describe(&b, "", reflect.TypeOf(types[name]).Elem())
 	}

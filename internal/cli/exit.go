@@ -40,8 +40,9 @@ var outcomes = []outcome{
 		"its account lacks a privilege, or there is no such table. Nothing was written or dropped; every reason is listed."},
 	{exitAborted, "aborted", "Aborted by the operator (Ctrl-C, SIGTERM or SIGHUP). The table is as it was, and nothing of the run is left on the " +
 		"server. Of cleanup: the message says whether anything was dropped."},
-	{exitMismatch, "mismatch", "Rows differ: the new table is not equal to the old one. The table is as it was. Kept for the verify " +
-		"stage; demo uses it when the table differs from its ledger."},
+	{exitMismatch, "mismatch", "Rows differ: the new table is not equal to the old one. The table is as it was. Of verify: the two " +
+		"tables are not equal. In demo also: " +
+		"the table differs from its ledger."},
 	{exitUnknown, "swap_unknown", "Nobody knows whether the tables were swapped: the connection broke while they were. " +
 		"Nothing was removed; a human must look."},
 	{exitLeftovers, "leftovers", "Not everything that the run created could be removed; the message says what is left, and whether " +
@@ -133,6 +134,8 @@ func exitCode(err error, interrupted bool) int {
 		return exitLeftovers
 	case interrupted:
 		return exitAborted
+	case errors.Is(err, migration.ErrMismatch):
+		return exitMismatch
 	case errors.As(err, &c):
 		return c.code
 	case errors.Is(err, plan.ErrRefused), errors.Is(err, migration.ErrClaimed),

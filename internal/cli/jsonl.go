@@ -21,6 +21,8 @@ const (
 	nameLockAttempt = "lock_attempt"
 	nameSwapped     = "swapped"
 	nameRetry       = "retry"
+	nameMismatch    = "mismatch"
+	nameVerified    = "verified"
 	nameResult      = "result"
 )
 
@@ -75,6 +77,10 @@ func recordOf(e event.Event) any {
 		return lockAttemptRecord{headOf(nameLockAttempt, e.At), e.Number, e.Granted, msOf(e.Waited)}
 	case event.SwapDone:
 		return swappedRecord{headOf(nameSwapped, e.At), msOf(e.LockHeld), e.Drained, e.Attempts}
+	case event.Mismatch:
+		return mismatchRecord{headOf(nameMismatch, e.At), e.Key, e.Column, e.Expected, e.Found}
+	case event.Verified:
+		return verifiedRecord{headOf(nameVerified, e.At), e.Rows, e.Suspects, e.Repaired, e.Unproven, msOf(e.Elapsed)}
 	case event.Retry:
 		return retryRecord{headOf(nameRetry, e.At), e.What, e.Cause}
 	}
@@ -89,7 +95,7 @@ func progressOf(e event.Progress) progressRecord {
 		Captured: e.Captured, Applied: e.Applied, Dropped: e.Dropped, Merged: e.Merged,
 		Backlog: e.Backlog, BacklogLimit: e.BacklogLimit, ApplyKeysPerS: tenths(e.ApplyRate),
 		CaptureDelayMS: msOf(e.CaptureDelay), BinlogReadBytes: e.BinlogRead,
-		Retries: e.Retries, IndexFraction: e.IndexFraction,
+		Retries: e.Retries, IndexFraction: e.IndexFraction, Verified: e.Verified,
 	}
 	if e.ETA >= 0 {
 		eta := msOf(e.ETA)
@@ -129,6 +135,15 @@ func readRecord(line []byte) (event.Event, *resultRecord, error) {
 		})
 	case nameRetry:
 		return into(line, func(r retryRecord) event.Event { return event.Retry{What: r.What, Cause: r.Cause, At: at} })
+	case nameMismatch:
+		return into(line, func(r mismatchRecord) event.Event {
+			return event.Mismatch{Key: r.Key, Column: r.Column, Expected: r.Expected, Found: r.Found, At: at}
+		})
+	case nameVerified:
+		return into(line, func(r verifiedRecord) event.Event {
+			return event.Verified{Rows: r.Rows, Suspects: r.Suspects, Repaired: r.Repaired, Unproven: r.Unproven,
+				Elapsed: r.ElapsedMS.duration(), At: at}
+		})
 	case nameResult:
 		var r resultRecord
 		err := json.Unmarshal(line, &r)
@@ -153,7 +168,7 @@ func (r progressRecord) event(at time.Time) event.Event {
 		Captured: r.Captured, Applied: r.Applied, Dropped: r.Dropped, Merged: r.Merged,
 		Backlog: r.Backlog, BacklogLimit: r.BacklogLimit, ApplyRate: r.ApplyKeysPerS,
 		CaptureDelay: r.CaptureDelayMS.duration(), BinlogRead: r.BinlogReadBytes,
-		ETA: -1, Retries: r.Retries, IndexFraction: r.IndexFraction,
+		ETA: -1, Retries: r.Retries, IndexFraction: r.IndexFraction, Verified: r.Verified,
 	}
 	if r.ETAMS != nil {
 		e.ETA = r.ETAMS.duration()

@@ -64,6 +64,8 @@ func phaseText(p event.Phase) string {
 		return "index: building secondary indexes; changes are captured and applied afterwards"
 	case event.PhaseCatchUp:
 		return "catchup: bringing the backlog down, waiting until nobody is in the way"
+	case event.PhaseVerify:
+		return "verify: comparing every row of the new table with the old one's"
 	case event.PhaseCutover:
 		return "cutover: asking for the lock"
 	case event.PhaseCleanup:
@@ -87,11 +89,40 @@ func happening(e event.Event) (at time.Time, text string, matters bool) {
 			return e.At, fmt.Sprintf("lock attempt %d: granted after %s", e.Number, span(e.Waited)), false
 		}
 		return e.At, fmt.Sprintf("lock attempt %d: not granted within %s, withdrawn", e.Number, span(e.Waited)), false
+	case event.Mismatch:
+		return e.At, mismatchText(e), true
+	case event.Verified:
+		return e.At, verifiedText(e), false
 	case event.SwapDone:
 		return e.At, fmt.Sprintf("swapped: %s under the lock, %s applied under it, %s",
 			span(e.LockHeld), plural(e.Drained, "key"), plural(e.Attempts, "attempt")), false
 	}
 	return at, "", false
+}
+
+func mismatchText(e event.Mismatch) string {
+	if e.Column == "" {
+		return fmt.Sprintf("mismatch: row %s is %s in the table, %s in the new one", e.Key, e.Expected, e.Found)
+	}
+	return fmt.Sprintf("mismatch: row %s, column %s should be %s, is %s in the new table", e.Key, e.Column, e.Expected, e.Found)
+}
+
+func verifiedText(e event.Verified) string {
+	text := fmt.Sprintf("verified: %s compared in %s, all equal", plural(e.Rows, "row"), span(e.Elapsed))
+	if e.Repaired > 0 {
+		text += fmt.Sprintf("; %s differed and %s synced anew", plural(e.Repaired, "row"), was(e.Repaired))
+	}
+	if e.Unproven > 0 {
+		text += fmt.Sprintf("; %s too often to tell, to be compared under the lock", plural(e.Unproven, "row")+" changed")
+	}
+	return text
+}
+
+func was(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
 }
 
 func blockedText(e event.Blocked) string {
@@ -158,10 +189,16 @@ func progressLine(p event.Progress) string {
 			text += " " + percent(p.IndexFraction)
 		}
 		return text + ": " + backlog
+	case event.PhaseVerify:
+		return fmt.Sprintf("verify %s: %s of about %s rows; %s", percent(verifiedFraction(p)), count(p.Verified), count(p.RowsTotal), backlog)
 	case event.PhaseCatchUp, event.PhaseCutover:
 		return fmt.Sprintf("%s: %s; %s", p.Phase, backlog, etaText(p))
 	}
 	return fmt.Sprintf("%s: %s elapsed", p.Phase, span(p.Elapsed))
+}
+
+func verifiedFraction(p event.Progress) float64 {
+	return min(1, float64(p.Verified)/float64(max(p.RowsTotal, 1)))
 }
 
 // etaText says what the prediction is of.

@@ -57,7 +57,7 @@ func riskRecords(risks []plan.Risk) []riskRecord {
 
 type phaseRecord struct {
 	head
-	Phase string `json:"phase" doc:"check, shadow, start, copy, index, catchup, cutover, cleanup or done; catchup and cutover may alternate"`
+	Phase string `json:"phase" doc:"check, shadow, start, copy, index, catchup, verify, cutover, cleanup or done; catchup comes before verify and before each cutover"`
 }
 
 type noteRecord struct {
@@ -87,6 +87,7 @@ type progressRecord struct {
 	ETAMS           *ms     `json:"eta_ms" doc:"until the cut-over may begin; null: not known"`
 	Retries         int64   `json:"retries" doc:"syncs that were tried again"`
 	IndexFraction   float64 `json:"index_fraction" doc:"of the index build, where the server tells; else 0"`
+	Verified        int64   `json:"rows_verified" doc:"rows compared with the new table's"`
 }
 
 type blockedRecord struct {
@@ -127,6 +128,23 @@ type retryRecord struct {
 	Cause string `json:"cause" doc:"the server's error"`
 }
 
+type mismatchRecord struct {
+	head
+	Key      string `json:"key" doc:"of the row, as a literal"`
+	Column   string `json:"column" doc:"of the new table; empty where one of the tables has no such row"`
+	Expected string `json:"expected" doc:"what the ALTER makes of the old table's value, shortened; or: present, missing"`
+	Found    string `json:"found" doc:"in the new table"`
+}
+
+type verifiedRecord struct {
+	head
+	Rows      int64 `json:"rows" doc:"compared"`
+	Suspects  int   `json:"suspects" doc:"rows that differed at first, as a change was not yet applied"`
+	Repaired  int   `json:"repaired" doc:"rows that differed and were synced anew"`
+	Unproven  int   `json:"unproven" doc:"rows that changed all the time and are compared under the lock"`
+	ElapsedMS ms    `json:"elapsed_ms" doc:"of the comparison"`
+}
+
 // resultRecord is the last line, whatever happened.
 type resultRecord struct {
 	head
@@ -142,7 +160,10 @@ type resultRecord struct {
 	ElapsedMS       ms           `json:"elapsed_ms" doc:"of the run"`
 	CopyMS          ms           `json:"copy_ms" doc:"of the row copy"`
 	IndexMS         ms           `json:"index_ms" doc:"of the build of deferred indexes"`
+	VerifyMS        ms           `json:"verify_ms" doc:"of the comparison"`
 	RowsCopied      int64        `json:"rows_copied" doc:"rows written by the row copy"`
+	Verified        int64        `json:"rows_verified" doc:"rows compared with the new table's"`
+	Repaired        int          `json:"rows_repaired" doc:"rows that differed and were synced anew"`
 	Captured        int64        `json:"captured_changes" doc:"as in progress"`
 	Applied         int64        `json:"applied_keys" doc:"as in progress"`
 	Dropped         int64        `json:"dropped_changes" doc:"as in progress"`

@@ -108,6 +108,11 @@ func summary(p *plan.Plan, r migration.Result, used usageOfProcess) string {
 	line("rows", "%s copied in %s (%s/s)%s", count(r.RowsCopied), span(r.Copy), rate(perSecond(r.RowsCopied, r.Copy)), indexTime(r.Index))
 	line("changes", "%s captured: %s applied, %s left to the row copy, %s merged",
 		count(r.Captured), count(r.Applied), count(r.Dropped), count(r.Merged))
+	if r.Verify > 0 {
+		line("verified", "%s compared in %s, all equal%s", plural(r.Verified, "row"), span(r.Verify), repairedText(r.Repaired))
+	} else {
+		line("verified", "no: the tables were not compared")
+	}
 	line("cut-over", "%s; locked for %s, %s applied under the lock",
 		plural(r.Attempts, "attempt"), span(r.LockHeld), plural(r.Drained, "key"))
 	if used.peakRSS > 0 {
@@ -119,6 +124,13 @@ func summary(p *plan.Plan, r migration.Result, used usageOfProcess) string {
 	}
 	line("old table", "%s%s", oldText(r), remove)
 	return b.String()
+}
+
+func repairedText(rows int) string {
+	if rows == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s differed and %s synced anew", plural(rows, "row"), was(rows))
 }
 
 // oldText says what became of the old table.
@@ -156,7 +168,8 @@ func resultOf(r migration.Result, err error, code int) resultRecord {
 	record := resultRecord{
 		head: headOf(nameResult, time.Now()), Outcome: outcomeOf(code).name, ExitCode: code, Swapped: err == nil && r.Attempts > 0,
 		Problems: []riskRecord{}, Old: r.Old,
-		ElapsedMS: msOf(r.Elapsed), CopyMS: msOf(r.Copy), IndexMS: msOf(r.Index), RowsCopied: r.RowsCopied,
+		ElapsedMS: msOf(r.Elapsed), CopyMS: msOf(r.Copy), IndexMS: msOf(r.Index), VerifyMS: msOf(r.Verify),
+		Verified: r.Verified, Repaired: r.Repaired, RowsCopied: r.RowsCopied,
 		Captured: r.Captured, Applied: r.Applied, Dropped: r.Dropped, Merged: r.Merged, Retries: r.Retries,
 		Attempts: r.Attempts, LockHeldMS: msOf(r.LockHeld), DrainedKeys: r.Drained, BinlogReadBytes: r.BinlogRead,
 		PeakRSSBytes: used.peakRSS, CPUMS: msOf(used.cpu),

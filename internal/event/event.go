@@ -30,7 +30,8 @@ const (
 	PhaseStart   Phase = "start"   // state table, start position, first heartbeat
 	PhaseCopy    Phase = "copy"    // row copy and apply
 	PhaseIndex   Phase = "index"   // deferred secondary indexes are built
-	PhaseCatchUp Phase = "catchup" // the backlog is brought down before the lock
+	PhaseCatchUp Phase = "catchup" // the backlog is brought down before verify, and before the lock
+	PhaseVerify  Phase = "verify"  // the shadow is compared with what the ALTER makes of the source
 	PhaseCutover Phase = "cutover" // lock, drain, swap
 	PhaseCleanup Phase = "cleanup" // what the run created goes
 	PhaseDone    Phase = "done"
@@ -72,6 +73,7 @@ type Progress struct {
 	ETA           time.Duration // until the cut-over may begin; negative: not known
 	Retries       int64         // syncs that were tried again (deadlock, lock wait, stale duplicate)
 	IndexFraction float64       // of the index build, 0 to 1, where the server tells; else 0
+	Verified      int64         // rows of the source compared
 }
 
 // ChunkCopied says that one chunk of the row copy is committed.
@@ -79,6 +81,25 @@ type ChunkCopied struct {
 	Rows    int64
 	Elapsed time.Duration
 	At      time.Time
+}
+
+// Mismatch is a value of the shadow that is not what the ALTER makes of the source's.
+type Mismatch struct {
+	Key      string // of the row, as a literal
+	Column   string // of the shadow; "" where one of the tables has no such row
+	Expected string // what the ALTER makes of the source's value, shortened; "NULL" for NULL
+	Found    string // in the shadow
+	At       time.Time
+}
+
+// Verified says that the tables were compared.
+type Verified struct {
+	Rows     int64 // of the source
+	Suspects int   // rows that differed at first, most of them as a change was not yet applied
+	Repaired int   // mismatches that were synced anew
+	Unproven int   // rows that changed all the time: they are compared under the lock
+	Elapsed  time.Duration
+	At       time.Time
 }
 
 // Blocker is a session that holds a metadata lock that we need.
@@ -133,3 +154,5 @@ func (Blocked) event()      {}
 func (LockAttempt) event()  {}
 func (SwapDone) event()     {}
 func (Retry) event()        {}
+func (Mismatch) event()     {}
+func (Verified) event()     {}

@@ -8,6 +8,7 @@ import (
 	"midstream/internal/cutover"
 	"midstream/internal/plan"
 	"midstream/internal/rowcopy"
+	"midstream/internal/verify"
 )
 
 // Config of a migration.
@@ -15,6 +16,7 @@ type Config struct {
 	RowCopy rowcopy.Config
 	Apply   apply.Config
 	Capture capture.Config
+	Verify  verify.Config
 
 	// Lock bounds each attempt of the cut-over. Wait defaults to 250 ms, Work to 250 ms.
 	Lock cutover.Budget
@@ -34,6 +36,10 @@ type Config struct {
 	// OldSnapshots says what the swap does about transactions that would read a part of
 	// the new table (law L10). Defaults to SnapshotsWait.
 	OldSnapshots OldSnapshots
+	// Compare has the tables compared before the swap (law L6), and Repair has rows that
+	// differ synced anew instead of failing with ErrMismatch.
+	Compare bool
+	Repair  bool
 	// DropOld drops the former source after the swap.
 	DropOld bool
 
@@ -68,6 +74,7 @@ const (
 // WithDefaults returns the config with defaults for what is not set.
 func (c Config) WithDefaults() Config {
 	c.RowCopy, c.Apply, c.Capture = c.RowCopy.WithDefaults(), c.Apply.WithDefaults(), c.Capture.WithDefaults()
+	c.Verify = c.Verify.WithDefaults()
 	if c.Lock.Wait <= 0 {
 		c.Lock.Wait = 250 * time.Millisecond
 	}

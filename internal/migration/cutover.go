@@ -23,9 +23,6 @@ const maxBackoff = 10 * time.Second
 // swap until it is done. Apply goes on but for the attempts themselves.
 func (r *run) cutOver(ctx context.Context) error {
 	r.enter(event.PhaseCatchUp)
-	if err := r.shadow.Analyze(ctx, r.pool); err != nil {
-		return err
-	}
 	w := &waiting{run: r, since: time.Now(), watcher: &lock.Watcher{
 		DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name, r.shadow.Name}}}
 	backoff := r.cfg.Backoff
@@ -58,6 +55,17 @@ func (r *run) cutOver(ctx context.Context) error {
 	}
 }
 
+// catchUp waits until the backlog is small.
+func (r *run) catchUp(ctx context.Context) error {
+	r.enter(event.PhaseCatchUp)
+	for !r.caughtUp() {
+		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // again says that a failed attempt left everything as it was, and that another may succeed.
 func again(err error) bool {
 	if errors.Is(err, cutover.ErrUnknown) {
@@ -77,8 +85,12 @@ func (r *run) attempt(ctx context.Context) (cutover.Swap, error) {
 		Definition:      definition,
 	}
 	r.apply.stop()
-	swap, err := cutover.Attempt(ctx, r.pool, tables, r.cfg.Lock, r.spec.Setup(),
-		&drain{capture: r.capture, applier: r.apply.applier, backlog: r.backlog})
+	setup := r.spec.Setup()
+	if len(r.unproven) > 0 {
+		setup = append(r.compare.StageSetup(), setup...)
+	}
+	swap, err := cutover.Attempt(ctx, r.pool, tables, r.cfg.Lock, setup,
+		&drain{capture: r.capture, applier: r.apply.applier, backlog: r.backlog, prove: r.prove})
 	if err != nil && again(err) && ctx.Err() == nil {
 		r.apply.start(r.apply.ctx, r.apply.fail)
 	}
@@ -99,6 +111,8 @@ type drain struct {
 	capture *capture.Capture
 	applier *apply.Applier
 	backlog *backlog.Backlog
+	// prove compares what could not be proved while rows changed.
+	prove func(ctx context.Context, session *dbconn.Session) error
 }
 
 func (d *drain) Received(ctx context.Context) error { return d.capture.Fence(ctx) }
@@ -106,7 +120,11 @@ func (d *drain) Received(ctx context.Context) error { return d.capture.Fence(ctx
 func (d *drain) Empty(ctx context.Context, session *dbconn.Session) (drained, left int, err error) {
 	d.capture.RevealAll()
 	drained, err = d.applier.Drain(ctx, session)
-	return drained, d.backlog.Len() + d.capture.Prepared(), err
+	left = d.backlog.Len() + d.capture.Prepared()
+	if err == nil && left == 0 {
+		err = d.prove(ctx, session)
+	}
+	return drained, left, err
 }
 
 func (d *drain) Hold() { d.capture.Hold() }

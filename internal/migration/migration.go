@@ -33,6 +33,7 @@ type Result struct {
 	Elapsed    time.Duration
 	Copy       time.Duration // of the row copy
 	Index      time.Duration // of the build of deferred indexes
+	Verify     time.Duration // of the comparison
 	RowsCopied int64
 	Captured   int64 // changes
 	Applied    int64 // keys
@@ -43,6 +44,8 @@ type Result struct {
 	LockHeld   time.Duration // from its grant to its release
 	Drained    int           // keys applied under it
 	BinlogRead int64         // bytes
+	Verified   int64         // rows of the source compared
+	Repaired   int           // rows that differed and were synced anew
 	Old        string        // the former source; "" if it was dropped
 }
 
@@ -54,7 +57,7 @@ type Result struct {
 // the capture. A changed key waits for a chunk that may have read its row before (L2)
 // and for its own visibility (L3); ahead of the row copy it needs nothing (L4). Under
 // the lock a last heartbeat comes back, the backlog is emptied, and only then the
-// tables are swapped (L6).
+// tables are swapped, if they have been compared and are equal (L6).
 //
 // The error is a *Failure, which says what is left on the server.
 func (m *Migration) Run(ctx context.Context) (Result, error) {
@@ -72,6 +75,9 @@ func (m *Migration) Run(ctx context.Context) (Result, error) {
 				return err
 			}
 			if err := r.buildIndexes(ctx); err != nil {
+				return err
+			}
+			if err := r.verify(ctx); err != nil {
 				return err
 			}
 			return r.cutOver(ctx)
@@ -129,15 +135,17 @@ func (r *run) copyRows(ctx context.Context) error {
 	return r.noteCopyEnd(ctx)
 }
 
-// buildIndexes builds what was left for later. Changes are captured meanwhile, and applied
-// afterwards.
+// buildIndexes builds what was left for later, and gathers statistics. Changes are captured
+// meanwhile, and applied afterwards.
 func (r *run) buildIndexes(ctx context.Context) error {
-	if len(r.shadow.Deferred) == 0 {
-		return nil
+	if len(r.shadow.Deferred) > 0 {
+		r.enter(event.PhaseIndex)
+		started := time.Now()
+		err := r.apply.without(ctx, func() error { return r.shadow.BuildIndexes(ctx, r.pool) })
+		r.timing.index = time.Since(started)
+		if err != nil {
+			return err
+		}
 	}
-	r.enter(event.PhaseIndex)
-	started := time.Now()
-	err := r.apply.without(ctx, func() error { return r.shadow.BuildIndexes(ctx, r.pool) })
-	r.timing.index = time.Since(started)
-	return err
+	return r.shadow.Analyze(ctx, r.pool)
 }

@@ -55,6 +55,9 @@ func (r *run) snapshot(before event.Progress) event.Progress {
 	if r.capture != nil {
 		p.CaptureDelay, p.BinlogRead = r.capture.Delay(), r.capture.BytesRead()
 	}
+	if r.verifier != nil {
+		p.Verified = r.verifier.Rows()
+	}
 	r.estimate(&p, before)
 	return p
 }
@@ -134,7 +137,7 @@ func (r *run) result() Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	result := Result{
-		Elapsed: time.Since(r.started), Copy: r.timing.copy, Index: r.timing.index, Retries: r.retries.Load(),
+		Elapsed: time.Since(r.started), Copy: r.timing.copy, Index: r.timing.index, Verify: r.timing.verify, Repaired: r.repaired, Retries: r.retries.Load(),
 		Attempts: r.swap.Attempts, LockHeld: r.swap.LockHeld, Drained: r.swap.Drained,
 	}
 	if r.copier != nil {

@@ -26,6 +26,7 @@ import (
 	"midstream/internal/schema"
 	"midstream/internal/shadow"
 	"midstream/internal/throttle"
+	"midstream/internal/verify"
 )
 
 // run is the state of Run. Its fields are set in the order of the phases; progress
@@ -39,20 +40,25 @@ type run struct {
 	made   made
 	beats  *beater
 
-	mu      sync.Mutex
-	phase   event.Phase
-	spec    *rowsync.Spec
-	tracker *frontier.Tracker
-	backlog *backlog.Backlog
-	capture *capture.Capture
-	copier  *rowcopy.Copier
-	crowd   *throttle.Crowd
-	apply   *applying
+	mu       sync.Mutex
+	phase    event.Phase
+	spec     *rowsync.Spec
+	compare  *verify.Spec
+	tracker  *frontier.Tracker
+	backlog  *backlog.Backlog
+	capture  *capture.Capture
+	copier   *rowcopy.Copier
+	crowd    *throttle.Crowd
+	apply    *applying
+	verifier *verify.Verifier
 
 	retries atomic.Int64
-	timing  struct{ copy, index time.Duration }
+	timing  struct{ copy, index, verify time.Duration }
 	copyEnd string // UTC_TIMESTAMP(6) of the server when the row copy ended
-	swap    event.SwapDone
+
+	repaired int       // rows that differed and were synced anew
+	unproven []key.Key // rows that could not be compared while they changed
+	swap     event.SwapDone
 }
 
 // made says what this run has done on the server, and so may undo (law L8).
@@ -107,10 +113,11 @@ func (r *run) createShadow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	spec, err := specOf(r.plan, r.shadow.Table, now)
+	spec, compare, err := specsOf(r.plan, r.shadow.Table, now)
 	if err != nil {
 		return err
 	}
+	r.compare = compare
 	r.assemble(spec)
 	if !r.cfg.Defers(r.plan) {
 		return nil

@@ -9,18 +9,27 @@ import (
 	"midstream/internal/plan"
 	"midstream/internal/rowsync"
 	"midstream/internal/schema"
+	"midstream/internal/verify"
 )
 
 // clocks are one moment in the server's own time zone and in UTC.
 type clocks struct{ server, utc string }
 
-// specOf derives what is synced with what from the plan and the shadow that the server
-// made.
-func specOf(p *plan.Plan, shadow *schema.Table, now clocks) (*rowsync.Spec, error) {
+// specsOf derives what is synced and compared with what from the plan and the shadow that
+// the server made.
+func specsOf(p *plan.Plan, shadow *schema.Table, now clocks) (*rowsync.Spec, *verify.Spec, error) {
 	columns, err := p.Columns(shadow)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	sync, err := specOf(p, shadow, columns, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	return sync, verifySpecOf(sync, shadow, columns.Mappings), nil
+}
+
+func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now clocks) (*rowsync.Spec, error) {
 	codec, err := key.NewCodec(p.Key.Parts)
 	if err != nil {
 		return nil, fmt.Errorf("key %s of %s: %w", p.Key.Name, p.Source.Name, err)

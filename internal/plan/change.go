@@ -16,6 +16,8 @@ func changeOf(from, to schema.Column) Change {
 	switch f, t := family(from), family(to); {
 	case f != t:
 		return changeOfFamily(f, t, from.DataType)
+	case to.DataType == "year" && from.DataType != "year":
+		return Converted // 70 becomes 1970
 	case f == "decimal":
 		if to.Scale >= from.Scale {
 			return Same
@@ -44,6 +46,19 @@ func changeOf(from, to schema.Column) Change {
 		return Same
 	}
 	return Converted
+}
+
+// exact says that a value of the old type and the one that the ALTER makes of it compare equal
+// by their numbers or bytes. In doubt it says no.
+func exact(from, to schema.Column) bool {
+	switch family(to) {
+	case "integer", "decimal", "float", "bit", "timestamp", "datetime", "time", "date", "enum", "set", "binary", "varbinary":
+		return changeOf(from, to) == Same
+	case "string":
+		// CHAR loses trailing blanks.
+		return family(from) == "string" && from.Charset == to.Charset && (to.DataType != "char" || from.DataType == "char")
+	}
+	return from.Type == to.Type // JSON, spatial types, VECTOR
 }
 
 // family groups types whose values compare with each other as they are.

@@ -17,6 +17,8 @@ type Mapping struct {
 	// Expr is what is selected of the source: the column, or an expression of it.
 	Expr   string
 	Change Change
+	// Exact says that the two values compare equal by their numbers or bytes.
+	Exact bool
 	// ZoneSensitive says that the conversion depends on the session's time_zone.
 	ZoneSensitive bool
 }
@@ -167,6 +169,7 @@ func stored(pairs []columnPair) []Mapping {
 				Shadow:        p.to.Name,
 				Expr:          expression(p.from, p.to),
 				Change:        changeOf(p.from, p.to),
+				Exact:         exact(p.from, p.to),
 				ZoneSensitive: (p.from.DataType == "timestamp") != (p.to.DataType == "timestamp"),
 			})
 		}

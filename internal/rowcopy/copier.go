@@ -153,7 +153,7 @@ func (c *Copier) begin(ctx context.Context, session *dbconn.Session) (frontier.C
 	if !more {
 		return frontier.Chunk{}, false, nil
 	}
-	to, err := Bound(ctx, session, c.deps.Spec, from, c.ChunkRows())
+	to, err := rowsync.Bound(ctx, session, c.deps.Spec, from, c.ChunkRows())
 	if err != nil {
 		return frontier.Chunk{}, false, fmt.Errorf("find the end of the next chunk: %w", err)
 	}

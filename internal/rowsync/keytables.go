@@ -2,6 +2,7 @@ package rowsync
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 
@@ -96,18 +97,37 @@ func (s *Spec) convertSingly(ctx context.Context, session *dbconn.Session, keys 
 	return nil
 }
 
-// joinedDeletion joins by the shadow's index, and by the bytes besides: two keys of
-// the source may be equal under the shadow's collation.
-func (s *Spec) joinedDeletion() string {
-	shadow := s.Shadow.Quoted()
-	var equal []string
-	for _, name := range s.ShadowKey {
-		column := schema.Quote(name)
-		equal = append(equal,
-			fmt.Sprintf("%s.%s = k.%s", shadow, column, column),
-			fmt.Sprintf("CAST(%s.%s AS BINARY) = CAST(k.%s AS BINARY)", shadow, column, column))
+// CountConverted returns the number of the shadow's rows with the given keys of the source.
+// REQUIRES: KeyChanged.
+func (s *Spec) CountConverted(ctx context.Context, session *dbconn.Session, keys []key.Key) (n int64, err error) {
+	if err := s.convert(ctx, session, keys); err != nil {
+		return 0, err
 	}
-	return fmt.Sprintf("DELETE %s FROM %s.%s AS k STRAIGHT_JOIN %s FORCE INDEX (%s) ON %s",
-		shadow, schema.Quote(s.Shadow.Schema), schema.Quote(shadowKeys), shadow,
-		schema.Quote(s.ShadowIndex), strings.Join(equal, " AND "))
+	err = session.Rows(ctx, "SELECT COUNT(DISTINCT "+strings.Join(s.shadowKeyColumns(), ", ")+") FROM "+s.joined(),
+		func(rows *sql.Rows) error { return rows.Scan(&n) })
+	return n, err
+}
+
+func (s *Spec) joinedDeletion() string {
+	return "DELETE " + s.Shadow.Quoted() + " FROM " + s.joined()
+}
+
+// joined joins the converted keys with the shadow by its index, and by the bytes besides: two
+// keys of the source may be equal under the shadow's collation.
+func (s *Spec) joined() string {
+	var equal []string
+	for i, column := range s.shadowKeyColumns() {
+		k := "k." + schema.Quote(s.ShadowKey[i])
+		equal = append(equal, column+" = "+k, fmt.Sprintf("CAST(%s AS BINARY) = CAST(%s AS BINARY)", column, k))
+	}
+	return fmt.Sprintf("%s.%s AS k STRAIGHT_JOIN %s FORCE INDEX (%s) ON %s", schema.Quote(s.Shadow.Schema),
+		schema.Quote(shadowKeys), s.Shadow.Quoted(), schema.Quote(s.ShadowIndex), strings.Join(equal, " AND "))
+}
+
+func (s *Spec) shadowKeyColumns() []string {
+	var columns []string
+	for _, name := range s.ShadowKey {
+		columns = append(columns, s.Shadow.Quoted()+"."+schema.Quote(name))
+	}
+	return columns
 }

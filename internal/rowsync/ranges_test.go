@@ -11,7 +11,6 @@ import (
 	"midstream/internal/dbconn"
 	"midstream/internal/key"
 	"midstream/internal/mysqltest"
-	"midstream/internal/rowcopy"
 	"midstream/internal/rowsync"
 	"midstream/internal/schema"
 )
@@ -178,7 +177,7 @@ func (c *ranges) checkBound(i, n int, want key.Key) {
 	var found key.Key
 	read, sorted := c.during(func() {
 		var err error
-		if found, err = rowcopy.Bound(context.Background(), c.session, c.spec, c.all[i], n); err != nil {
+		if found, err = rowsync.Bound(context.Background(), c.session, c.spec, c.all[i], n); err != nil {
 			c.Fatal(err)
 		}
 	})

@@ -198,13 +198,14 @@ func (p predicate) eviction(u UniqueKey) string {
 }
 
 // ScanKey reads the current row of a query that selects the key's columns by
-// key.Codec.SelectExprs.
-func (s *Spec) ScanKey(rows *sql.Rows) (key.Key, error) {
+// key.Codec.SelectExprs, and whatever it selects behind them.
+func (s *Spec) ScanKey(rows *sql.Rows, more ...any) (key.Key, error) {
 	texts := make([][]byte, len(s.Key.Parts()))
-	targets := make([]any, len(texts))
+	targets := make([]any, len(texts), len(texts)+len(more))
 	for i := range texts {
 		targets[i] = &texts[i]
 	}
+	targets = append(targets, more...)
 	if err := rows.Scan(targets...); err != nil {
 		return "", err
 	}

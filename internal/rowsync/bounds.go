@@ -1,4 +1,4 @@
-package rowcopy
+package rowsync
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 
 	"midstream/internal/dbconn"
 	"midstream/internal/key"
-	"midstream/internal/rowsync"
 	"midstream/internal/schema"
 )
 
@@ -18,12 +17,12 @@ import (
 // Where a part is an ENUM or a SET the server would sort for ORDER BY, or read the index
 // from its start: the pieces of the range are then read one after the other, each in the
 // order of the index.
-func Bound(ctx context.Context, session *dbconn.Session, spec *rowsync.Spec, from key.Key, rows int) (key.Key, error) {
+func Bound(ctx context.Context, session *dbconn.Session, spec *Spec, from key.Key, rows int) (key.Key, error) {
 	names, rest := spec.Key.Names(), key.Range{From: from}
-	if !rowsync.Numbered(spec.Key) {
-		return keyAt(ctx, session, spec, rowsync.InRange(spec.Key, names, rest)+inOrder(spec), rows)
+	if !Numbered(spec.Key) {
+		return keyAt(ctx, session, spec, InRange(spec.Key, names, rest)+inOrder(spec), rows)
 	}
-	pieces := rowsync.Pieces(spec.Key, names, rest)
+	pieces := Pieces(spec.Key, names, rest)
 	for i, piece := range pieces {
 		to, err := keyAt(ctx, session, spec, piece, rows)
 		if err != nil || to != "" || i == len(pieces)-1 {
@@ -40,7 +39,7 @@ func Bound(ctx context.Context, session *dbconn.Session, spec *rowsync.Spec, fro
 
 // keyAt reads the key of the row that stands offset rows after the first that meets the
 // condition, or the zero key.
-func keyAt(ctx context.Context, session *dbconn.Session, spec *rowsync.Spec, condition string, offset int) (to key.Key, err error) {
+func keyAt(ctx context.Context, session *dbconn.Session, spec *Spec, condition string, offset int) (to key.Key, err error) {
 	query := fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s LIMIT 1 OFFSET %d",
 		strings.Join(spec.Key.SelectExprs(), ", "), spec.Source.Quoted(), schema.Quote(spec.SourceIndex), condition, offset)
 	err = session.Rows(ctx, query, func(r *sql.Rows) (err error) {
@@ -50,7 +49,7 @@ func keyAt(ctx context.Context, session *dbconn.Session, spec *rowsync.Spec, con
 	return to, err
 }
 
-func count(ctx context.Context, session *dbconn.Session, spec *rowsync.Spec, condition string) (n int, err error) {
+func count(ctx context.Context, session *dbconn.Session, spec *Spec, condition string) (n int, err error) {
 	query := fmt.Sprintf("SELECT COUNT(*) FROM %s FORCE INDEX (%s) WHERE %s",
 		spec.Source.Quoted(), schema.Quote(spec.SourceIndex), condition)
 	err = session.Rows(ctx, query, func(r *sql.Rows) error { return r.Scan(&n) })
@@ -58,7 +57,7 @@ func count(ctx context.Context, session *dbconn.Session, spec *rowsync.Spec, con
 }
 
 // inOrder is ORDER BY the key.
-func inOrder(spec *rowsync.Spec) string {
+func inOrder(spec *Spec) string {
 	names := spec.Key.Names()
 	order := make([]string, len(names))
 	for i, part := range spec.Key.Parts() {

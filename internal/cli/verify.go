@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"midstream/internal/compare"
+	"midstream/internal/dbconn"
+	"midstream/internal/schema"
+)
+
+// verification compares two tables.
+type verification struct {
+	app        *app
+	connection connection
+	checks     checks
+	database   string
+	cfg        compare.Config
+	other      dbconn.Options // where the second table is, as far as it is said
+	otherFile  string
+}
+
+func (a *app) verifyCommand() *cobra.Command {
+	v := &verification{app: a, connection: connection{app: a}}
+	cmd := &cobra.Command{
+		Use:   "verify database.table [database.other]",
+		Short: "Compare two tables, of one server or of two",
+		Long: "Verify tells whether two tables hold the same rows, in the columns that both have: two tables of one\n" +
+			"server, or the copies of one table on two. Both may be in use. Rows are digested by their servers; a row\n" +
+			"that differs is looked at again, and counts once it has differed in the same way for as long as --settle,\n" +
+			"which should be longer than a replica is behind.\n\n" +
+			"Numbers and times are compared as the server writes them, strings by their characters, what is binary by\n" +
+			"its bytes. The tables need the same PRIMARY KEY, or UNIQUE key of NOT NULL columns.",
+		Example: "  midstream verify shop.orders shop.orders_old\n" +
+			"  midstream verify --host=db1 --other-host=db2 shop.orders",
+		Args: cobra.ArbitraryArgs,
+	}
+	f := &v.checks
+	f.flags = cmd.Flags()
+	f.flags.SortFlags = false
+	f.flags.StringVar(&v.other.Host, "other-host", "", "server of the second table, if it is another one")
+	f.integer(&v.other.Port, "", "other-port", 0, 1, 65535, "its TCP port (3306)")
+	f.flags.StringVar(&v.other.Socket, "other-socket", "", "its socket file")
+	f.flags.StringVar(&v.other.User, "other-user", "", "account there (that of the first)")
+	f.flags.StringVar(&v.otherFile, "other-defaults-file", "", "option file for it: account, password and the rest, where they differ")
+	f.duration(&v.cfg.Settle, "settle", 3*time.Second, 100*time.Millisecond, time.Hour, "how long a row must differ in the same way")
+	f.integer(&v.cfg.Workers, "", "workers", 2, 1, 64, "ranges that are compared at once")
+	f.flags.StringVarP(&v.database, "database", "D", "", "the tables' database, where their names don't say it")
+	v.connection.register(f)
+	cmd.RunE = a.verb(v.run)
+	return cmd
+}
+
+func (v *verification) run(ctx context.Context, args []string) error {
+	cfg, notes, configErr := v.connection.config()
+	names, namesErr := v.names(args)
+	other, otherNotes, otherErr := v.otherConfig()
+	if err := usageOf("midstream help verify", append(v.checks.problems, namesErr, configErr, otherErr)...); err != nil {
+		return err
+	}
+	out := output{app: v.app}
+	for _, note := range append(notes, otherNotes...) {
+		out.note(note)
+	}
+	first, err := v.connection.open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer first.close()
+	second := first
+	if other != nil {
+		if other.Password == "" { // it was asked for
+			other.Password = first.password
+		}
+		if second, err = v.connection.reach(ctx, *other); err != nil {
+			return err
+		}
+		defer second.close()
+	}
+	return v.compare(ctx, [2]*server{first, second}, names)
+}
+
+// names reads the arguments: the second table is the first on another server if it isn't
+// said.
+func (v *verification) names(args []string) (names [2]schema.Name, err error) {
+	elsewhere := v.elsewhere()
+	switch {
+	case v.connection.app.password.detached(args):
+		return names, errDetached
+	case len(args) == 0 || len(args) > 2:
+		return names, errors.New("say two tables: midstream verify database.table database.other")
+	case len(args) == 1 && !elsewhere:
+		return names, errors.New("say the second table, or its server (--other-host)")
+	}
+	for i := range names {
+		name, nameErr := tableName(v.database, args[min(i, len(args)-1)])
+		names[i], err = name, errors.Join(err, nameErr)
+	}
+	if err == nil && !elsewhere && names[0] == names[1] {
+		err = errors.New("the two tables are one")
+	}
+	return names, err
+}
+
+func (v *verification) elsewhere() bool {
+	return v.otherFile != "" || v.other.Host != "" || v.other.Port != 0 || v.other.Socket != ""
+}
+
+// otherConfig says how to reach the second server; nil where it is the first.
+func (v *verification) otherConfig() (*dbconn.Config, []string, error) {
+	if !v.elsewhere() {
+		return nil, nil, nil
+	}
+	options, notes := v.other, []string(nil)
+	if v.otherFile != "" {
+		filed, err := dbconn.OptionFiles{Only: v.otherFile}.Read()
+		if err != nil {
+			return nil, nil, err
+		}
+		options, notes = options.Over(filed.Options), filed.Notes
+	}
+	base := v.connection.said
+	base.Host, base.Port, base.Socket, base.Protocol = "", 0, "", ""
+	cfg, choices, err := options.Over(base).Config()
+	return &cfg, append(notes, choices...), err
+}
+
+func (v *verification) compare(ctx context.Context, servers [2]*server, names [2]schema.Name) error {
+	var tables [2]*schema.Table
+	for i, s := range servers {
+		var err error
+		if tables[i], err = schema.Load(ctx, s.pool.DB(), names[i]); err != nil {
+			return &coded{code: exitCode(err, false), err: fmt.Errorf("%s on %s: %w", names[i], s.address, err), next: checkName}
+		}
+	}
+	spec, err := compare.SpecOf(tables[0], tables[1])
+	if err != nil {
+		return &coded{code: exitRefused, err: err, next: "compare tables that have the same key"}
+	}
+	out := v.app.Stdout
+	for _, column := range spec.Only {
+		fmt.Fprintf(out, "Not compared: %s, which only one table has.\n", column)
+	}
+	comparison := compare.New(v.cfg, spec, servers[0].pool, servers[1].pool)
+	started := time.Now()
+	result, err := comparison.Run(ctx)
+	if err != nil {
+		if interruptedBy(ctx, err) {
+			err = errInterrupted
+		}
+		return err
+	}
+	fmt.Fprintf(out, "Compared %s of %s and %s of %s in %s, in %s.\n", plural(result.Rows[0], "row"), names[0],
+		plural(result.Rows[1], "row"), names[1], plural(len(spec.Columns), "column"), span(time.Since(started)))
+	return v.verdict(ctx, comparison, result)
+}
+
+// mostShown is the number of rows that differ of which the values are shown.
+const mostShown = 10
+
+func (v *verification) verdict(ctx context.Context, c *compare.Comparison, r compare.Result) error {
+	out := v.app.Stdout
+	differences, err := c.Differences(ctx, r.Mismatches[:min(mostShown, len(r.Mismatches))])
+	if err != nil {
+		return err
+	}
+	for _, d := range differences {
+		if d.Column != "" {
+			d.Column = ", column " + d.Column
+		}
+		fmt.Fprintf(out, "  row %s%s: %s | %s\n", d.Key, d.Column, d.Values[0], d.Values[1])
+	}
+	more := ""
+	if r.More {
+		more = " at least; the rest was not compared"
+	}
+	switch {
+	case len(r.Mismatches) > 0:
+		return &coded{code: exitMismatch, err: fmt.Errorf("%s %s%s", plural(len(r.Mismatches), "row"), differ(len(r.Mismatches)), more)}
+	case len(r.Unsettled) > 0:
+		return &coded{code: exitFailed, err: fmt.Errorf("%s changed all the time and could not be compared", plural(len(r.Unsettled), "row")),
+			next: "try again when there is less traffic, or with a longer --settle if one table follows the other slowly"}
+	}
+	fmt.Fprintf(out, "Equal.%s\n", settledText(r.Suspects))
+	return nil
+}
+
+func differ(rows int) string {
+	if rows == 1 {
+		return "differs"
+	}
+	return "differ"
+}
+
+func settledText(suspects int) string {
+	if suspects == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s differed at first, and no more after a while.)", plural(suspects, "row"))
+}

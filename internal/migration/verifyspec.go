@@ -1,0 +1,40 @@
+package migration
+
+import (
+	"strings"
+
+	"midstream/internal/plan"
+	"midstream/internal/rowsync"
+	"midstream/internal/schema"
+	"midstream/internal/verify"
+)
+
+// verifySpecOf derives what is compared from what is synced. Columns that the shadow computes
+// from others are left out, and so are new ones whose default differs from row to row.
+func verifySpecOf(sync *rowsync.Spec, shadow *schema.Table, mappings []plan.Mapping) *verify.Spec {
+	spec := &verify.Spec{Sync: sync}
+	for _, m := range mappings {
+		spec.Staged = spec.Staged || !m.Exact
+	}
+	synced := map[string]bool{}
+	for _, c := range sync.Columns {
+		to, _ := shadow.Column(c.Shadow)
+		spec.Columns = append(spec.Columns, verify.Column{Name: c.Shadow, Source: c.Expr, Type: to})
+		synced[strings.ToLower(c.Shadow)] = true
+		spec.Staged = spec.Staged || to.DataType == "binary" && c.Expr == "''" // which pads it
+	}
+	for i, name := range sync.ShadowKey {
+		if !synced[strings.ToLower(name)] { // the shadow computes it
+			to, _ := shadow.Column(name)
+			spec.Columns = append(spec.Columns, verify.Column{Name: name, Source: schema.Quote(sync.Key.Names()[i]), Type: to})
+		}
+	}
+	for _, c := range shadow.Columns {
+		constant := c.Default != "" && !strings.HasPrefix(c.Default, "(") && !strings.HasPrefix(strings.ToUpper(c.Default), "CURRENT_TIMESTAMP")
+		if !synced[strings.ToLower(c.Name)] && c.Generated == schema.NotGenerated && !c.AutoIncrement &&
+			(constant || c.Default == "" && c.Nullable) {
+			spec.Defaulted = append(spec.Defaulted, c)
+		}
+	}
+	return spec
+}

@@ -1,0 +1,222 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/rowsync"
+	"midstream/internal/schema"
+)
+
+// Column is a column of the shadow whose value comes from the source.
+type Column struct {
+	Name   string // in the shadow
+	Source string // its value, over the source's columns
+	Type   schema.Column
+}
+
+// Spec says what is compared with what. It is immutable.
+type Spec struct {
+	Sync    *rowsync.Spec
+	Columns []Column // the key's among them
+	// Defaulted are the shadow's columns that every row has the default of.
+	Defaulted []schema.Column
+	// Staged says that the ALTER converts a value, so that the source's rows are converted
+	// before they are compared.
+	Staged bool
+}
+
+// Setup returns the statements that make a session fit for comparing by this spec.
+func (s *Spec) Setup() []string {
+	var setup []string
+	if s.Sync.ServerZone {
+		setup = append(setup, "SET SESSION time_zone = @@GLOBAL.time_zone")
+	}
+	if !s.Staged {
+		// Both tables are read as they were at one moment. (INSERT..SELECT into the stage
+		// would lock what it reads.)
+		setup = append(setup, repeatableRead)
+	}
+	return slices.Concat(setup, s.StageSetup(), rowsync.Setup)
+}
+
+// StageSetup returns the part of Setup that a session for syncs needs besides.
+func (s *Spec) StageSetup() []string {
+	if !s.Staged {
+		return nil
+	}
+	return []string{s.createStage()}
+}
+
+// repeatableRead has all statements of a transaction read one view.
+const repeatableRead = "SET SESSION transaction_isolation = 'REPEATABLE-READ'"
+
+// stage is the temporary table that rows to be converted go through.
+const stage = "midstream_verify"
+
+// keyName and valueName are columns that no user has: of the source's key as it is, and of
+// the value that a column of the shadow shall have.
+func keyName(i int) string   { return fmt.Sprintf("midstream_key_%d", i) }
+func valueName(i int) string { return fmt.Sprintf("midstream_value_%d", i) }
+
+func (s *Spec) stageName() string { return s.Sync.Shadow.Sibling(stage).Quoted() }
+
+func (s *Spec) createStage() string {
+	var columns []string
+	for i, name := range s.Sync.Key.Names() {
+		columns = append(columns, column(s.Sync.Source, name)+" AS "+keyName(i))
+	}
+	for i, c := range s.Columns {
+		columns = append(columns, column(s.Sync.Shadow, c.Name)+" AS "+valueName(i))
+	}
+	return fmt.Sprintf("CREATE TEMPORARY TABLE %s SELECT %s FROM %s, %s LIMIT 0",
+		s.stageName(), strings.Join(columns, ", "), s.Sync.Source.Quoted(), s.Sync.Shadow.Quoted())
+}
+
+func column(table schema.Name, name string) string { return table.Quoted() + "." + schema.Quote(name) }
+
+// rows returns a query for the source's rows under a condition, as keys and values.
+func (s *Spec) rows(condition string) string {
+	var exprs []string
+	for i, name := range s.Sync.Key.Names() {
+		exprs = append(exprs, schema.Quote(name)+" AS "+keyName(i))
+	}
+	for i, c := range s.Columns {
+		value := c.Source
+		if isMember(c.Type) && !s.Staged && !s.isKey(c.Name) {
+			value += " + 0" // MySQL 8.0.12 forgets the number on the way out of a derived table
+		}
+		exprs = append(exprs, value+" AS "+valueName(i))
+	}
+	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s",
+		strings.Join(exprs, ", "), s.Sync.Source.Quoted(), schema.Quote(s.Sync.SourceIndex), condition)
+}
+
+// fill returns the statements that put the source's rows under a condition into the stage.
+func (s *Spec) fill(condition string) []string {
+	return []string{"DELETE FROM " + s.stageName(), "INSERT INTO " + s.stageName() + " " + s.rows(condition)}
+}
+
+// compared lists all columns that are compared, with their values in what joined returns.
+func (s *Spec) compared() []Column {
+	var all []Column
+	for i, c := range s.Columns {
+		all = append(all, Column{Name: c.Name, Source: valueName(i), Type: c.Type})
+	}
+	for _, c := range s.Defaulted {
+		all = append(all, Column{Name: c.Name, Source: "DEFAULT(" + column(s.Sync.Shadow, c.Name) + ")", Type: c})
+	}
+	return all
+}
+
+// joined returns the source's rows under a condition, each with the shadow's row of its key
+// or with NULLs. REQUIRES: the stage is filled, if there is one.
+func (s *Spec) joined(condition string) string {
+	left := "(" + s.rows(condition) + ")"
+	if s.Staged {
+		left = s.stageName()
+	}
+	return fmt.Sprintf("%s AS expected LEFT JOIN %s FORCE INDEX (%s) ON %s",
+		left, s.Sync.Shadow.Quoted(), schema.Quote(s.Sync.ShadowIndex), s.sameKey())
+}
+
+// differing returns a query for the source's keys under a condition whose rows are not in the
+// shadow, or are there with another value. REQUIRES: as joined.
+func (s *Spec) differing(condition string, most int) string {
+	var keys, same []string
+	for i := range s.Sync.Key.Names() {
+		keys = append(keys, keyName(i))
+	}
+	for _, c := range s.compared() {
+		same = append(same, s.same(c))
+	}
+	return fmt.Sprintf("SELECT %s FROM %s WHERE %s IS NULL OR NOT (%s) LIMIT %d",
+		strings.Join(s.Sync.Key.SelectExprsOf(keys), ", "), s.joined(condition),
+		column(s.Sync.Shadow, s.Sync.ShadowKey[0]), strings.Join(same, " AND "), most)
+}
+
+// sameKey returns the condition that finds the shadow's row of a source's row: by the index,
+// and by the bytes besides, as two keys of the source may be equal under the shadow's
+// collation.
+func (s *Spec) sameKey() string {
+	var equal []string
+	for _, name := range s.Sync.ShadowKey {
+		for i, c := range s.Columns {
+			if !strings.EqualFold(c.Name, name) {
+				continue
+			}
+			key := column(s.Sync.Shadow, name)
+			equal = append(equal, valueName(i)+" = "+key)
+			if c.Type.Charset != "" && c.Type.Charset != "binary" && !isMember(c.Type) {
+				equal = append(equal, equalValues(c.Type, valueName(i), key))
+			}
+		}
+	}
+	return strings.Join(equal, " AND ")
+}
+
+// counts returns a query for the numbers of rows that the source and the shadow have in p.
+func (s *Spec) counts(p predicate) string {
+	return fmt.Sprintf("SELECT (SELECT COUNT(*) FROM %s FORCE INDEX (%s) WHERE %s), (SELECT COUNT(*) FROM %s FORCE INDEX (%s) WHERE %s)",
+		s.Sync.Source.Quoted(), schema.Quote(s.Sync.SourceIndex), p.source,
+		s.Sync.Shadow.Quoted(), schema.Quote(s.Sync.ShadowIndex), p.shadow)
+}
+
+// surplus returns a query for the keys of the shadow's rows under a condition that the source
+// has no row for. REQUIRES: the key's values are the same in both.
+func (s *Spec) surplus(condition string, most int) string {
+	var exprs, keys, same []string
+	for i, name := range s.Sync.ShadowKey {
+		exprs = append(exprs, schema.Quote(name)+" AS "+keyName(i))
+		keys = append(keys, keyName(i))
+	}
+	for i, part := range s.Sync.Key.Parts() {
+		key := column(s.Sync.Source, part.Column.Name)
+		same = append(same, keyName(i)+" = "+key)
+		if part.Column.Charset != "" && part.Column.Charset != "binary" && !isMember(part.Column) {
+			same = append(same, equalValues(part.Column, keyName(i), key))
+		}
+	}
+	return fmt.Sprintf("SELECT %s FROM (SELECT %s FROM %s FORCE INDEX (%s) WHERE %s) AS found LEFT JOIN %s FORCE INDEX (%s) ON %s WHERE %s IS NULL LIMIT %d",
+		strings.Join(s.Sync.Key.SelectExprsOf(keys), ", "), strings.Join(exprs, ", "), s.Sync.Shadow.Quoted(),
+		schema.Quote(s.Sync.ShadowIndex), condition, s.Sync.Source.Quoted(), schema.Quote(s.Sync.SourceIndex),
+		strings.Join(same, " AND "), column(s.Sync.Source, s.Sync.Key.Names()[0]), most)
+}
+
+// same returns the condition that a column's value in joined is the shadow's. A member that is
+// a part of the key has found its row as the text that it is.
+func (s *Spec) same(c Column) string {
+	found := column(s.Sync.Shadow, c.Name)
+	if isMember(c.Type) && !s.Staged && s.isKey(c.Name) {
+		return c.Source + " <=> " + found
+	}
+	return equalValues(c.Type, c.Source, found)
+}
+
+func (s *Spec) isKey(name string) bool {
+	return slices.ContainsFunc(s.Sync.ShadowKey, func(k string) bool { return strings.EqualFold(k, name) })
+}
+
+// isMember says that a value is one of a list, or some of it, and stored as a number.
+func isMember(c schema.Column) bool { return c.DataType == "enum" || c.DataType == "set" }
+
+// equalValues returns the condition that two values of a type are stored alike; it is
+// never NULL.
+func equalValues(c schema.Column, a, b string) string {
+	bytes := func(v string) string { return "CAST(" + v + " AS BINARY)" }
+	switch c.DataType {
+	case "tinyint", "smallint", "mediumint", "int", "integer", "bigint", "bit", "year", "decimal", "numeric",
+		"date", "datetime", "timestamp", "time", "binary", "varbinary":
+		return a + " <=> " + b
+	case "float", "double", "real":
+		// 0 and -0 are equal but not stored alike. Times 1e0 a FLOAT is a DOUBLE, whose text
+		// is exact; its own has six digits.
+		return fmt.Sprintf("%[1]s <=> %[2]s AND (%[1]s <> 0 OR CONCAT(%[1]s * 1e0) <=> CONCAT(%[2]s * 1e0))", a, b)
+	case "enum", "set":
+		return fmt.Sprintf("CAST(%s AS UNSIGNED) <=> CAST(%s AS UNSIGNED)", a, b)
+	case "json":
+		return bytes("CAST("+a+" AS CHAR)") + " <=> " + bytes("CAST("+b+" AS CHAR)")
+	}
+	return bytes(a) + " <=> " + bytes(b)
+}

@@ -1,0 +1,177 @@
+package verify
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"midstream/internal/backlog"
+	"midstream/internal/dbconn"
+	"midstream/internal/key"
+	"midstream/internal/rowsync"
+)
+
+// ErrTooMany says that more rows differ than can be looked at one by one.
+var ErrTooMany = errors.New("too many rows differ")
+
+// Config of a verification.
+type Config struct {
+	Workers  int // defaults to 2
+	Rows     int // of a range; defaults to 10,000
+	Suspects int // most rows that may differ; defaults to 100,000
+}
+
+// WithDefaults returns the config with defaults for what is not set.
+func (c Config) WithDefaults() Config {
+	if c.Workers <= 0 {
+		c.Workers = 2
+	}
+	if c.Rows <= 0 {
+		c.Rows = 10_000
+	}
+	if c.Suspects <= 0 {
+		c.Suspects = 100_000
+	}
+	return c
+}
+
+// Deps are what a verification works with.
+type Deps struct {
+	Pool    *dbconn.Pool
+	Spec    *Spec
+	Backlog *backlog.Backlog
+	// Fence returns when every change that was committed before the call is in the backlog.
+	Fence func(ctx context.Context) error
+}
+
+// Verifier compares the tables of one spec. Its counters are safe for concurrent use.
+type Verifier struct {
+	cfg  Config
+	deps Deps
+
+	next sync.Mutex // held by the worker that decides about the next bound
+	from key.Key    // of the next range
+	end  bool       // no range is left
+
+	mu       sync.Mutex
+	rows     int64
+	suspects []key.Key
+}
+
+// New returns a verifier that has compared nothing.
+func New(cfg Config, deps Deps) *Verifier {
+	return &Verifier{cfg: cfg.WithDefaults(), deps: deps}
+}
+
+// Rows is the number of the source's rows compared so far.
+func (v *Verifier) Rows() int64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.rows
+}
+
+// compareAll compares the tables range by range, and collects suspects.
+func (v *Verifier) compareAll(ctx context.Context) error {
+	workers, ctx := errgroup.WithContext(ctx)
+	for range v.cfg.Workers {
+		workers.Go(func() error { return v.work(ctx) })
+	}
+	return workers.Wait()
+}
+
+func (v *Verifier) work(ctx context.Context) error {
+	session, err := v.deps.Pool.Session(ctx, v.deps.Spec.Setup()...)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	for {
+		r, more, err := v.take(ctx, session)
+		if err != nil || !more {
+			return err
+		}
+		if err := v.compareRange(ctx, session, r); err != nil {
+			return err
+		}
+	}
+}
+
+// take hands out the next range.
+func (v *Verifier) take(ctx context.Context, session *dbconn.Session) (key.Range, bool, error) {
+	v.next.Lock()
+	defer v.next.Unlock()
+	if v.end {
+		return key.Range{}, false, nil
+	}
+	to, err := rowsync.Bound(ctx, session, v.deps.Spec.Sync, v.from, v.cfg.Rows)
+	if err != nil {
+		return key.Range{}, false, fmt.Errorf("find the end of a range: %w", err)
+	}
+	r := key.Range{From: v.from, To: to}
+	v.from, v.end = to, to == ""
+	return r, true, nil
+}
+
+func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r key.Range) error {
+	sync := v.deps.Spec.Sync
+	rows, suspects, err := v.compare(ctx, session, predicate{
+		source: rowsync.InRange(sync.Key, sync.Key.Names(), r),
+		shadow: rowsync.InRange(sync.Key, sync.ShadowKey, r),
+	})
+	if err != nil {
+		return fmt.Errorf("compare a range: %w", err)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.rows += rows
+	v.suspects = append(v.suspects, suspects...)
+	if len(v.suspects) > v.cfg.Suspects {
+		return fmt.Errorf("%w: more than %d", ErrTooMany, v.cfg.Suspects)
+	}
+	return nil
+}
+
+// predicate selects the same keys of both tables.
+type predicate struct{ source, shadow string }
+
+// compare returns the number of the source's rows and the keys that differ, all as at one
+// moment where nothing is staged.
+func (v *Verifier) compare(ctx context.Context, session *dbconn.Session, p predicate) (rows int64, suspects []key.Key, err error) {
+	spec, most := v.deps.Spec, v.cfg.Suspects+1
+	if spec.Staged {
+		for _, statement := range spec.fill(p.source) {
+			if _, err := session.Exec(ctx, statement); err != nil {
+				return 0, nil, err
+			}
+		}
+	}
+	collect := func(r *sql.Rows) error {
+		k, err := spec.Sync.ScanKey(r)
+		suspects = append(suspects, k)
+		return err
+	}
+	if err := session.Rows(ctx, spec.differing(p.source, most), collect); err != nil {
+		return 0, nil, err
+	}
+	if spec.Sync.KeyChanged {
+		p.shadow = "FALSE" // the source's keys say nothing of the shadow's
+	}
+	var inShadow int64
+	err = session.Rows(ctx, spec.counts(p), func(r *sql.Rows) error { return r.Scan(&rows, &inShadow) })
+	if err != nil {
+		return 0, nil, err
+	}
+	// The rows that are missing are among the suspects: only with more rows than the source's
+	// less those need the shadow's be looked at.
+	if inShadow > 0 && (inShadow > rows || len(suspects) > 0) {
+		if err := session.Rows(ctx, spec.surplus(p.shadow, most), collect); err != nil {
+			return 0, nil, err
+		}
+	}
+	_, err = session.Exec(ctx, "COMMIT") // ends the read view
+	return rows, suspects, err
+}
