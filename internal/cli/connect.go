@@ -83,11 +83,6 @@ func (c *connection) open(ctx context.Context, cfg dbconn.Config) (*server, erro
 		}
 		cfg.Password = secret
 	}
-	return c.reach(ctx, cfg)
-}
-
-// reach connects with a password that need not be asked for.
-func (c *connection) reach(ctx context.Context, cfg dbconn.Config) (*server, error) {
 	pool, err := dbconn.Open(ctx, cfg, nil)
 	if err != nil {
 		return nil, unreachable(ctx, err)

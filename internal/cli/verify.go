@@ -58,7 +58,7 @@ func (a *app) verifyCommand() *cobra.Command {
 func (v *verification) run(ctx context.Context, args []string) error {
 	cfg, notes, configErr := v.connection.config()
 	names, namesErr := v.names(args)
-	other, otherNotes, otherErr := v.otherConfig()
+	other, asks, otherNotes, otherErr := v.otherConfig()
 	if err := usageOf("midstream help verify", append(v.checks.problems, namesErr, configErr, otherErr)...); err != nil {
 		return err
 	}
@@ -73,10 +73,11 @@ func (v *verification) run(ctx context.Context, args []string) error {
 	defer first.close()
 	second := first
 	if other != nil {
-		if other.Password == "" { // it was asked for
-			other.Password = first.password
+		there := connection{app: v.app, ask: asks}
+		if asks && v.connection.ask { // once is enough
+			other.Password, there.ask = first.password, false
 		}
-		if second, err = v.connection.reach(ctx, *other); err != nil {
+		if second, err = there.open(ctx, *other); err != nil {
 			return err
 		}
 		defer second.close()
@@ -110,23 +111,25 @@ func (v *verification) elsewhere() bool {
 	return v.otherFile != "" || v.other.Host != "" || v.other.Port != 0 || v.other.Socket != ""
 }
 
-// otherConfig says how to reach the second server; nil where it is the first.
-func (v *verification) otherConfig() (*dbconn.Config, []string, error) {
+// otherConfig says how to reach the second server, nil where it is the first, and whether its
+// password is to be asked for.
+func (v *verification) otherConfig() (cfg *dbconn.Config, asks bool, notes []string, err error) {
 	if !v.elsewhere() {
-		return nil, nil, nil
+		return nil, false, nil, nil
 	}
-	options, notes := v.other, []string(nil)
+	options := v.other
 	if v.otherFile != "" {
 		filed, err := dbconn.OptionFiles{Only: v.otherFile}.Read()
 		if err != nil {
-			return nil, nil, err
+			return nil, false, nil, err
 		}
 		options, notes = options.Over(filed.Options), filed.Notes
 	}
 	base := v.connection.said
 	base.Host, base.Port, base.Socket, base.Protocol = "", 0, "", ""
-	cfg, choices, err := options.Over(base).Config()
-	return &cfg, append(notes, choices...), err
+	options = options.Over(base)
+	reach, choices, err := options.Config()
+	return &reach, options.AskPassword, append(notes, choices...), err
 }
 
 func (v *verification) compare(ctx context.Context, servers [2]*server, names [2]schema.Name) error {
