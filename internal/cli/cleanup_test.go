@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
@@ -18,15 +17,7 @@ func TestCleanupDropsOnlyOurs(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 10)
 	database := name[:len(name)-2]
-	db := i.Open(t, database)
-	exec := func(statements ...string) {
-		t.Helper()
-		for _, s := range statements {
-			if _, err := db.ExecContext(t.Context(), s); err != nil {
-				t.Fatalf("%s: %v", s, err)
-			}
-		}
-	}
+	exec := executing(t, i, database)
 	tables := func() string {
 		return query("SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = DATABASE()")
 	}
@@ -67,7 +58,9 @@ func TestCleanupDropsOnlyOurs(t *testing.T) {
 		t.Errorf("rows that nobody copied: exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
 	}
 	exec("TRUNCATE t_shadow")
-	time.Sleep(1100 * time.Millisecond) // the server's clock of creations has seconds
+	for query("SELECT NOW() > create_time FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 't_shadow'") == "0" {
+		time.Sleep(50 * time.Millisecond) // the server's clock of creations has seconds
+	}
 	exec(state...)
 	if code, stdout, stderr = cleanup(); code != exitDone || tables() != "t,t_old,t_shadow,u_shadow" {
 		t.Errorf("an older table: exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
@@ -189,15 +182,7 @@ func TestCleanupWithoutPrivileges(t *testing.T) {
 		i := mysqltest.Server(t, version)
 		name, query := table(t, i, 10)
 		database := name[:len(name)-2]
-		db := i.Open(t, database)
-		exec := func(statements ...string) {
-			t.Helper()
-			for _, s := range statements {
-				if _, err := db.ExecContext(context.Background(), s); err != nil {
-					t.Fatalf("%s: %v", s, err)
-				}
-			}
-		}
+		exec := executing(t, i, database)
 		exec("CREATE TABLE t_old LIKE t", "ALTER TABLE t_old COMMENT='midstream old of "+name+"; it was: '",
 			"DROP USER IF EXISTS cleaner", "CREATE USER cleaner IDENTIFIED BY 'secret'", "GRANT SELECT ON "+database+".* TO cleaner")
 		t.Cleanup(func() { exec("DROP USER cleaner") })

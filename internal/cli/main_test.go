@@ -182,6 +182,19 @@ func table(t *testing.T, i *mysqltest.Instance, rows int) (name string, query fu
 	}
 }
 
+// executing returns what runs statements in a database.
+func executing(t *testing.T, i *mysqltest.Instance, database string) func(statements ...string) {
+	db := i.Open(t, database)
+	return func(statements ...string) {
+		t.Helper()
+		for _, s := range statements {
+			if _, err := db.ExecContext(context.Background(), s); err != nil {
+				t.Fatalf("%s: %v", s, err)
+			}
+		}
+	}
+}
+
 // columns of the table that the tests change.
 const columns = "SELECT GROUP_CONCAT(column_name ORDER BY ordinal_position) FROM information_schema.columns " +
 	"WHERE table_schema = DATABASE() AND table_name = 't'"

@@ -17,15 +17,7 @@ func TestVerifyComparesTables(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 1000)
 	database := name[:len(name)-2]
-	db := i.Open(t, database)
-	exec := func(statements ...string) {
-		t.Helper()
-		for _, s := range statements {
-			if _, err := db.ExecContext(t.Context(), s); err != nil {
-				t.Fatalf("%s: %v", s, err)
-			}
-		}
-	}
+	exec := executing(t, i, database)
 	exec("CREATE TABLE v (id INT PRIMARY KEY, f FLOAT, bin VARBINARY(9), s VARCHAR(9) CHARACTER SET latin1, at DATETIME(3), bits BIT(3))"+
 		" SELECT ROW_NUMBER() OVER (ORDER BY id) AS id, 0.1 AS f, x'00ff' AS bin, 'ä' AS s, '2026-01-01 00:00:00.125' AS at, 5 AS bits FROM t",
 		"CREATE TABLE u LIKE v", "INSERT INTO u SELECT * FROM v", "ALTER TABLE u ADD more INT, MODIFY s VARCHAR(90) CHARACTER SET utf8mb4")

@@ -239,21 +239,23 @@ func TestL7_LostAnswerIsResolvedByLooking(t *testing.T) {
 	}
 }
 
-// kill kills the first connection that is seen to run such a statement.
-func (b *bench) kill(like string, stop chan struct{}) {
+// killer is to kill the first connection that is seen to run such a statement.
+func (b *bench) killer(like string, stop chan struct{}) func() {
 	conn := b.conn()
-	for {
-		select {
-		case <-stop:
-			return
-		default:
-		}
-		var id int64
-		err := conn.QueryRowContext(context.Background(), "SELECT processlist_id FROM performance_schema.threads"+
-			" WHERE processlist_info LIKE '"+like+"'").Scan(&id)
-		if err == nil {
-			conn.ExecContext(context.Background(), fmt.Sprintf("KILL %d", id))
-			return
+	return func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			var id int64
+			err := conn.QueryRowContext(context.Background(), "SELECT processlist_id FROM performance_schema.threads"+
+				" WHERE processlist_info LIKE '"+like+"'").Scan(&id)
+			if err == nil {
+				conn.ExecContext(context.Background(), fmt.Sprintf("KILL %d", id))
+				return
+			}
 		}
 	}
 }
@@ -310,8 +312,7 @@ func TestL6_FailedSwapLosesNothing(t *testing.T) {
 		})
 		stop := make(chan struct{})
 		var killer sync.WaitGroup
-		killer.Go(func() { b.kill("RENAME TABLE `"+b.schema+"`%", stop) })
-		time.Sleep(300 * time.Millisecond)
+		killer.Go(b.killer("RENAME TABLE `"+b.schema+"`%", stop))
 		exec("UNLOCK INSTANCE")
 		r.wait(b)
 		close(stop)

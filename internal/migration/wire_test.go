@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"sync"
-	"time"
 )
 
 // wire is the way from a run to its server. Once, at a statement, it does something else than
@@ -69,16 +68,19 @@ func (w *wire) accept() {
 		w.mu.Lock()
 		w.conns = append(w.conns, client, server)
 		w.mu.Unlock()
-		w.done.Go(func() { w.forward(client, server) })
+		answers := make(chan struct{})
+		w.done.Go(func() { w.forward(client, server, answers) })
 		w.done.Go(func() {
+			defer close(answers)
 			io.Copy(client, server)
 			client.Close()
 		})
 	}
 }
 
-// forward passes on what the client says.
-func (w *wire) forward(client, server net.Conn) {
+// forward passes on what the client says. answers is closed when no more answers are passed
+// back.
+func (w *wire) forward(client, server net.Conn, answers <-chan struct{}) {
 	defer server.Close()
 	buffer := make([]byte, 1<<16)
 	for {
@@ -101,7 +103,7 @@ func (w *wire) forward(client, server net.Conn) {
 			return
 		}
 		if here {
-			time.Sleep(300 * time.Millisecond) // the server is done
+			<-answers // to nobody: the server is done
 			return
 		}
 	}

@@ -61,10 +61,7 @@ var kinds = []struct {
 // A type is told to change values just where a strict INSERT .. SELECT, which is what a run
 // does, takes one of them without an error and it doesn't come back the same.
 func TestLossesAsTheServerConverts(t *testing.T) {
-	onServers(t, func(t *testing.T, s *server) {
-		if s.release != "9.7" && s.release != "8.0" {
-			t.Skip("a run needs 8.0.12 or later")
-		}
+	onReleases(t, []string{"9.7", "8.0"}, func(t *testing.T, s *server) { // those that a run needs
 		conn, err := s.Conn(t.Context())
 		if err != nil {
 			t.Fatal(err)

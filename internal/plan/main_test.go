@@ -25,7 +25,12 @@ type server struct {
 
 // onServers runs a test on every server.
 func onServers(t *testing.T, test func(t *testing.T, s *server)) {
-	for _, release := range []string{"9.7", "8.0", "5.7", "mariadb-10.11"} {
+	onReleases(t, []string{"9.7", "8.0", "5.7", "mariadb-10.11"}, test)
+}
+
+// onReleases runs a test on some servers.
+func onReleases(t *testing.T, releases []string, test func(t *testing.T, s *server)) {
+	for _, release := range releases {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()
 			instance := mysqltest.Server(t, release)
