@@ -51,12 +51,12 @@ func (s *Store) Create(ctx context.Context, on Execer) error {
 
 // Fill makes the rows of the new table.
 func (s *Store) Fill(ctx context.Context, on Execer, first Checkpoint) error {
-	text, err := json.Marshal(first)
+	state, err := literal(first)
 	if err != nil {
-		return fmt.Errorf("encode checkpoint: %w", err)
+		return err
 	}
 	_, err = on.Exec(ctx, fmt.Sprintf("INSERT INTO %s (id, beat, state) VALUES (%d, 0, NULL), (%d, 0, %s)",
-		s.name.Quoted(), beatRow, checkpointRow, schema.Literal(string(text))))
+		s.name.Quoted(), beatRow, checkpointRow, state))
 	if err != nil {
 		return fmt.Errorf("fill state table %s: %w", s.name, err)
 	}
@@ -74,14 +74,23 @@ func (s *Store) Beat(ctx context.Context, on Execer, number uint64) error {
 
 // Save writes a checkpoint.
 func (s *Store) Save(ctx context.Context, on Execer, c Checkpoint) error {
-	text, err := json.Marshal(c)
+	state, err := literal(c)
 	if err != nil {
-		return fmt.Errorf("encode checkpoint: %w", err)
+		return err
 	}
 	_, err = on.Exec(ctx, fmt.Sprintf("UPDATE %s SET state = %s WHERE id = %d",
-		s.name.Quoted(), schema.Literal(string(text)), checkpointRow))
+		s.name.Quoted(), state, checkpointRow))
 	if err != nil {
 		return fmt.Errorf("write checkpoint to %s: %w", s.name, err)
 	}
 	return nil
+}
+
+// literal is a checkpoint as the state table has it, in a statement.
+func literal(c Checkpoint) (string, error) {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return "", fmt.Errorf("encode checkpoint: %w", err)
+	}
+	return schema.Literal(string(text)), nil
 }

@@ -58,13 +58,10 @@ type Result struct {
 
 // Comparison is one run. Progress is safe for concurrent use.
 type Comparison struct {
-	cfg   Config
-	spec  *Spec
-	pools [2]*dbconn.Pool
-
-	next sync.Mutex // held by the worker that decides about the next bound
-	from key.Key
-	end  bool
+	cfg    Config
+	spec   *Spec
+	pools  [2]*dbconn.Pool
+	ranges *rowsync.Ranges // of the first table
 
 	mu       sync.Mutex
 	rows     [2]int64
@@ -73,7 +70,8 @@ type Comparison struct {
 
 // New returns a comparison of a table that a has with one that b has; they may be one pool.
 func New(cfg Config, spec *Spec, a, b *dbconn.Pool) *Comparison {
-	return &Comparison{cfg: cfg.WithDefaults(), spec: spec, pools: [2]*dbconn.Pool{a, b}}
+	cfg = cfg.WithDefaults()
+	return &Comparison{cfg: cfg, spec: spec, pools: [2]*dbconn.Pool{a, b}, ranges: rowsync.NewRanges(spec.sides[0].sync, cfg.Rows)}
 }
 
 // Progress returns the number of rows of the first table that are compared.
@@ -125,8 +123,8 @@ func (c *Comparison) work(ctx context.Context) error {
 		return err
 	}
 	defer end()
-	for {
-		r, more, err := c.take(ctx, both[0])
+	for !c.full() {
+		r, more, err := c.ranges.Next(ctx, both[0])
 		if err != nil || !more {
 			return err
 		}
@@ -134,22 +132,7 @@ func (c *Comparison) work(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// take hands out the next range: the first table's rows say how long it is.
-func (c *Comparison) take(ctx context.Context, session *dbconn.Session) (key.Range, bool, error) {
-	c.next.Lock()
-	defer c.next.Unlock()
-	if c.end || c.full() {
-		return key.Range{}, false, nil
-	}
-	to, err := rowsync.Bound(ctx, session, c.spec.sides[0].sync, c.from, c.cfg.Rows)
-	if err != nil {
-		return key.Range{}, false, fmt.Errorf("find the end of a range: %w", err)
-	}
-	r := key.Range{From: c.from, To: to}
-	c.from, c.end = to, to == ""
-	return r, true, nil
+	return nil
 }
 
 func (c *Comparison) full() bool {

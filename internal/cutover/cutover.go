@@ -235,13 +235,12 @@ func (a *attempt) rename(ctx context.Context) error {
 	} else {
 		err = a.renameFromTwo(ctx, bounded)
 	}
-	switch {
-	case err == nil:
+	if err == nil {
 		// The swap is done; an UNLOCK that is lost with its connection unlocks as well.
 		a.holder.Exec(ctx, "UNLOCK TABLES")
 		return nil
-	case errors.Is(err, ErrUnknown):
-	default:
+	}
+	if !errors.Is(err, ErrUnknown) {
 		a.drain.Release()
 		a.release()
 	}

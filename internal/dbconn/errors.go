@@ -61,8 +61,8 @@ func Contended(err error) bool {
 	return false
 }
 
-// Interrupted says that the statement was withdrawn by KILL QUERY.
-func Interrupted(err error) bool { return Number(err) == errQueryInterrupted }
+// interrupted says that the statement was withdrawn by KILL QUERY.
+func interrupted(err error) bool { return Number(err) == errQueryInterrupted }
 
 // NoSuchTable says that a table is not there.
 func NoSuchTable(err error) bool { return Number(err) == errNoSuchTable }

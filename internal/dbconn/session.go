@@ -102,7 +102,7 @@ func (s *Session) bounded(ctx context.Context, run func(context.Context) error) 
 		return err
 	}
 	<-killed
-	if err == nil || Interrupted(err) {
+	if err == nil || interrupted(err) {
 		// MySQL 8.0.12 may hand a late KILL to the next statement.
 		s.conn.ExecContext(context.Background(), "DO 1")
 	}

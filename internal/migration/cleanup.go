@@ -24,7 +24,6 @@ type Leftover struct {
 	Why   string // how it is known to be ours, or what it is
 	Rows  int64  // the server's estimate
 	Bytes int64
-	Old   bool // a former source
 	// Spared says that it has a former source's name but not the mark of one: it is not
 	// dropped.
 	Spared bool
@@ -114,7 +113,7 @@ func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
 				found = append(found, t.Leftover)
 			}
 		case old && isOld && sourceThere:
-			t.Old, t.Why = true, "the table before a swap"
+			t.Why = "the table before a swap"
 			if was != "" {
 				t.Why += "; its comment was: " + was
 			}
@@ -123,7 +122,7 @@ func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
 			}
 			found = append(found, t.Leftover)
 		case old && !isOld:
-			t.Old, t.Spared, t.Why = true, true, "it has no mark of a former table"
+			t.Spared, t.Why = true, "it has no mark of a former table"
 			found = append(found, t.Leftover)
 		}
 	}
@@ -228,7 +227,7 @@ func (c *cleaner) idle(ctx context.Context, table schema.Name) error {
 		return err
 	}
 	if len(sessions) > 0 {
-		return fmt.Errorf("%s: %w: %s", table, ErrInUse, who(sessions[0]))
+		return fmt.Errorf("%s: %w: %s", table, ErrInUse, who(sessions[0])+" holds a lock on it")
 	}
 	if err := sleep(ctx, idleFor); err != nil {
 		return err
@@ -240,8 +239,9 @@ func (c *cleaner) idle(ctx context.Context, table schema.Name) error {
 	return err
 }
 
+// who names a session.
 func who(b event.Blocker) string {
-	return fmt.Sprintf("connection %d of %s@%s holds a lock on it", b.ConnectionID, b.User, b.Host)
+	return fmt.Sprintf("connection %d of %s@%s", b.ConnectionID, b.User, b.Host)
 }
 
 // accesses counts what was read and written in a table since the server began, as far

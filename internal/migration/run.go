@@ -138,7 +138,7 @@ func (r *run) nameForbidding(ctx context.Context, err error) error {
 	}
 	var names []string
 	for _, b := range found {
-		name := fmt.Sprintf("connection %d of %s@%s, which %s", b.ConnectionID, b.User, b.Host, b.Why)
+		name := who(b) + ", which " + b.Why
 		if b.Table != "" {
 			name += " on " + b.Table
 		}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+	"sync"
 
 	"midstream/internal/dbconn"
 	"midstream/internal/key"
@@ -35,6 +36,35 @@ func Bound(ctx context.Context, session *dbconn.Session, spec *Spec, from key.Ke
 		rows = max(rows-passed, 0)
 	}
 	return "", nil
+}
+
+// Ranges hands out the whole of a source, range by range. It is safe for concurrent use.
+type Ranges struct {
+	spec *Spec
+	rows int // of a range
+
+	mu   sync.Mutex // held by who looks for the next bound
+	from key.Key
+	end  bool
+}
+
+// NewRanges returns ranges of that many rows, none of them handed out.
+func NewRanges(spec *Spec, rows int) *Ranges { return &Ranges{spec: spec, rows: rows} }
+
+// Next returns the next range, and whether there was one. The session reads its bound.
+func (r *Ranges) Next(ctx context.Context, session *dbconn.Session) (next key.Range, more bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.end {
+		return key.Range{}, false, nil
+	}
+	to, err := Bound(ctx, session, r.spec, r.from, r.rows)
+	if err != nil {
+		return key.Range{}, false, fmt.Errorf("find the end of a range: %w", err)
+	}
+	next = key.Range{From: r.from, To: to}
+	r.from, r.end = to, to == ""
+	return next, true, nil
 }
 
 // keyAt reads the key of the row that stands offset rows after the first that meets the

@@ -189,16 +189,12 @@ func (a *exclusive) setAside(ctx context.Context) error {
 
 // delete deletes the shadow's rows of some keys.
 func (a *exclusive) delete(ctx context.Context, keys []key.Key) error {
-	var err error
-	if a.spec.KeyChanged {
-		_, err = a.spec.deleteConverted(ctx, a.session, keys)
-	} else {
-		_, err = a.session.Exec(ctx, predicate{spec: a.spec, keys: keys}.deletion())
-	}
-	end := "COMMIT"
-	if err != nil {
-		end = "ROLLBACK"
-	}
-	_, ended := a.session.Exec(context.WithoutCancel(ctx), end)
-	return errors.Join(err, ended)
+	return transact(ctx, a.session, func() (err error) {
+		if a.spec.KeyChanged {
+			_, err = a.spec.deleteConverted(ctx, a.session, keys)
+		} else {
+			_, err = a.session.Exec(ctx, predicate{spec: a.spec, keys: keys}.deletion())
+		}
+		return err
+	})
 }

@@ -51,8 +51,8 @@ type Spec struct {
 
 	Columns []Column
 	Unique  []UniqueKey // unique keys of the shadow whose values can be computed from the source
-	// Opaque says that the shadow has other unique keys as well: over generated columns,
-	// expressions, or columns that the source does not have.
+	// Opaque says that the shadow has other unique keys as well: over generated or converted
+	// columns, expressions, or columns that the source does not have.
 	Opaque bool
 
 	// ServerZone has the sessions work in the server's time zone instead of UTC: an
@@ -151,22 +151,24 @@ func (p predicate) holders(u UniqueKey, most int) string {
 func (p predicate) staleAmong(u UniqueKey, keys []key.Key) string {
 	var now, found, same []string
 	for i, name := range p.spec.Key.Names() {
-		now = append(now, schema.Quote(name)+" AS "+keyName(i))
-		found = append(found, fmt.Sprintf("%s = now.%s", schema.Quote(p.spec.ShadowKey[i]), keyName(i)))
+		now = append(now, schema.Quote(name)+" AS "+KeyAlias(i))
+		found = append(found, fmt.Sprintf("%s = now.%s", schema.Quote(p.spec.ShadowKey[i]), KeyAlias(i)))
 	}
 	for i, part := range u.Parts {
-		now = append(now, part.Source+" AS "+taken(i))
-		same = append(same, fmt.Sprintf("%s <=> now.%s", part.Shadow, taken(i)))
+		now = append(now, part.Source+" AS "+ValueAlias(i))
+		same = append(same, fmt.Sprintf("%s <=> now.%s", part.Shadow, ValueAlias(i)))
 	}
 	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) LEFT JOIN (SELECT %s FROM %s FORCE INDEX (%s) WHERE %s) AS now ON %s"+
 		" WHERE %s AND (now.%s IS NULL OR NOT (%s))",
 		strings.Join(p.spec.shadowKeyExprs(), ", "), p.spec.Shadow.Quoted(), schema.Quote(p.spec.ShadowIndex),
 		strings.Join(now, ", "), p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), InKeys(p.spec.Key, p.spec.Key.Names(), keys),
-		strings.Join(found, " AND "), InKeys(p.spec.Key, p.spec.ShadowKey, keys), keyName(0), strings.Join(same, " AND "))
+		strings.Join(found, " AND "), InKeys(p.spec.Key, p.spec.ShadowKey, keys), KeyAlias(0), strings.Join(same, " AND "))
 }
 
-// keyName names a part of the key in a derived table.
-func keyName(i int) string { return fmt.Sprintf("midstream_key_%d", i) }
+// KeyAlias and ValueAlias name a part of the key and a value in a derived table as no column
+// of a user is named.
+func KeyAlias(i int) string   { return fmt.Sprintf("midstream_key_%d", i) }
+func ValueAlias(i int) string { return fmt.Sprintf("midstream_value_%d", i) }
 
 // takersAndHolders joins the source's rows of P with the shadow's rows that hold their
 // values of the unique key, by that key: the statistics of the new shadow would have
@@ -175,16 +177,13 @@ func keyName(i int) string { return fmt.Sprintf("midstream_key_%d", i) }
 func (p predicate) takersAndHolders(u UniqueKey) string {
 	var values, equal []string
 	for i, part := range u.Parts {
-		values = append(values, fmt.Sprintf("%s AS %s", part.Source, taken(i)))
-		equal = append(equal, fmt.Sprintf("%s = taker.%s", part.Shadow, taken(i)))
+		values = append(values, fmt.Sprintf("%s AS %s", part.Source, ValueAlias(i)))
+		equal = append(equal, fmt.Sprintf("%s = taker.%s", part.Shadow, ValueAlias(i)))
 	}
 	return fmt.Sprintf("(SELECT %s FROM %s FORCE INDEX (%s) WHERE %s) AS taker STRAIGHT_JOIN %s FORCE INDEX (%s) ON %s",
 		strings.Join(values, ", "), p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex),
 		p.on(p.spec.Key.Names()), p.spec.Shadow.Quoted(), schema.Quote(u.Name), strings.Join(equal, " AND "))
 }
-
-// taken names a value of the derived table as no column of a user is named.
-func taken(i int) string { return fmt.Sprintf("midstream_value_%d", i) }
 
 // shadowKeyExprs are the expressions that read the key from the shadow.
 func (s *Spec) shadowKeyExprs() []string {

@@ -128,9 +128,8 @@ func (s *Syncer) sync(ctx context.Context, session *dbconn.Session, p predicate,
 }
 
 // once runs the statements of one sync. On error the transaction is rolled back.
-func (s *Syncer) once(ctx context.Context, session *dbconn.Session, p predicate) (Result, error) {
-	var result Result
-	err := func() error {
+func (s *Syncer) once(ctx context.Context, session *dbconn.Session, p predicate) (result Result, err error) {
+	err = transact(ctx, session, func() error {
 		complete, err := s.complete(ctx, session, p)
 		if err != nil {
 			return err
@@ -141,18 +140,23 @@ func (s *Syncer) once(ctx context.Context, session *dbconn.Session, p predicate)
 		} else {
 			result, err = s.replace(ctx, session, p)
 		}
-		if err != nil {
-			return err
-		}
-		_, err = session.Exec(ctx, "COMMIT")
 		return err
-	}()
+	})
+	return result, err
+}
+
+// transact commits the work, or rolls it back on an error.
+func transact(ctx context.Context, session *dbconn.Session, work func() error) error {
+	err := work()
+	if err == nil {
+		_, err = session.Exec(ctx, "COMMIT")
+	}
 	if err != nil {
 		if _, rollback := session.Exec(context.WithoutCancel(ctx), "ROLLBACK"); rollback != nil {
-			return result, errors.Join(err, rollback)
+			return errors.Join(err, rollback)
 		}
 	}
-	return result, err
+	return err
 }
 
 // complete says that the source has a row for every key of P, so that nothing is to be

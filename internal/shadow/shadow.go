@@ -79,7 +79,7 @@ func Create(ctx context.Context, pool *dbconn.Pool, source *schema.Table, name s
 // refused says that a statement failed for what it says, and not for the state of the server
 // or the rights of the account.
 func refused(err error) bool {
-	return dbconn.Number(err) != 0 && !dbconn.Contended(err) && !dbconn.Interrupted(err) && !dbconn.ConnectionLost(err) &&
+	return dbconn.Number(err) != 0 && !dbconn.Contended(err) && !dbconn.ConnectionLost(err) &&
 		!dbconn.Denied(err) && !dbconn.Exhausted(err)
 }
 

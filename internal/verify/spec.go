@@ -55,20 +55,15 @@ const repeatableRead = "SET SESSION transaction_isolation = 'REPEATABLE-READ'"
 // stage is the temporary table that rows to be converted go through.
 const stage = "midstream_verify"
 
-// keyName and valueName are columns that no user has: of the source's key as it is, and of
-// the value that a column of the shadow shall have.
-func keyName(i int) string   { return fmt.Sprintf("midstream_key_%d", i) }
-func valueName(i int) string { return fmt.Sprintf("midstream_value_%d", i) }
-
 func (s *Spec) stageName() string { return s.Sync.Shadow.Sibling(stage).Quoted() }
 
 func (s *Spec) createStage() string {
 	var columns []string
 	for i, name := range s.Sync.Key.Names() {
-		columns = append(columns, column(s.Sync.Source, name)+" AS "+keyName(i))
+		columns = append(columns, column(s.Sync.Source, name)+" AS "+rowsync.KeyAlias(i))
 	}
 	for i, c := range s.Columns {
-		columns = append(columns, column(s.Sync.Shadow, c.Name)+" AS "+valueName(i))
+		columns = append(columns, column(s.Sync.Shadow, c.Name)+" AS "+rowsync.ValueAlias(i))
 	}
 	return fmt.Sprintf("CREATE TEMPORARY TABLE %s SELECT %s FROM %s, %s LIMIT 0",
 		s.stageName(), strings.Join(columns, ", "), s.Sync.Source.Quoted(), s.Sync.Shadow.Quoted())
@@ -76,18 +71,19 @@ func (s *Spec) createStage() string {
 
 func column(table schema.Name, name string) string { return table.Quoted() + "." + schema.Quote(name) }
 
-// rows returns a query for the source's rows under a condition, as keys and values.
+// rows returns a query for the source's rows under a condition: the key as it is, and the
+// values that the columns of the shadow shall have, by their aliases.
 func (s *Spec) rows(condition string) string {
 	var exprs []string
 	for i, name := range s.Sync.Key.Names() {
-		exprs = append(exprs, schema.Quote(name)+" AS "+keyName(i))
+		exprs = append(exprs, schema.Quote(name)+" AS "+rowsync.KeyAlias(i))
 	}
 	for i, c := range s.Columns {
 		value := c.Source
 		if isMember(c.Type) && !s.Staged && !s.isKey(c.Name) {
 			value += " + 0" // MySQL 8.0.12 forgets the number on the way out of a derived table
 		}
-		exprs = append(exprs, value+" AS "+valueName(i))
+		exprs = append(exprs, value+" AS "+rowsync.ValueAlias(i))
 	}
 	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s",
 		strings.Join(exprs, ", "), s.Sync.Source.Quoted(), schema.Quote(s.Sync.SourceIndex), condition)
@@ -102,7 +98,7 @@ func (s *Spec) fill(condition string) []string {
 func (s *Spec) compared() []Column {
 	var all []Column
 	for i, c := range s.Columns {
-		all = append(all, Column{Name: c.Name, Source: valueName(i), Type: c.Type})
+		all = append(all, Column{Name: c.Name, Source: rowsync.ValueAlias(i), Type: c.Type})
 	}
 	for _, c := range s.Defaulted {
 		all = append(all, Column{Name: c.Name, Source: "DEFAULT(" + column(s.Sync.Shadow, c.Name) + ")", Type: c})
@@ -126,7 +122,7 @@ func (s *Spec) joined(condition string) string {
 func (s *Spec) differing(condition string, most int) string {
 	var keys, same []string
 	for i := range s.Sync.Key.Names() {
-		keys = append(keys, keyName(i))
+		keys = append(keys, rowsync.KeyAlias(i))
 	}
 	for _, c := range s.compared() {
 		same = append(same, s.same(c))
@@ -147,9 +143,9 @@ func (s *Spec) sameKey() string {
 				continue
 			}
 			key := column(s.Sync.Shadow, name)
-			equal = append(equal, valueName(i)+" = "+key)
+			equal = append(equal, rowsync.ValueAlias(i)+" = "+key)
 			if c.Type.Charset != "" && c.Type.Charset != "binary" && !isMember(c.Type) {
-				equal = append(equal, equalValues(c.Type, valueName(i), key))
+				equal = append(equal, equalValues(c.Type, rowsync.ValueAlias(i), key))
 			}
 		}
 	}
@@ -168,14 +164,14 @@ func (s *Spec) counts(p predicate) string {
 func (s *Spec) surplus(condition string, most int) string {
 	var exprs, keys, same []string
 	for i, name := range s.Sync.ShadowKey {
-		exprs = append(exprs, schema.Quote(name)+" AS "+keyName(i))
-		keys = append(keys, keyName(i))
+		exprs = append(exprs, schema.Quote(name)+" AS "+rowsync.KeyAlias(i))
+		keys = append(keys, rowsync.KeyAlias(i))
 	}
 	for i, part := range s.Sync.Key.Parts() {
 		key := column(s.Sync.Source, part.Column.Name)
-		same = append(same, keyName(i)+" = "+key)
+		same = append(same, rowsync.KeyAlias(i)+" = "+key)
 		if part.Column.Charset != "" && part.Column.Charset != "binary" && !isMember(part.Column) {
-			same = append(same, equalValues(part.Column, keyName(i), key))
+			same = append(same, equalValues(part.Column, rowsync.KeyAlias(i), key))
 		}
 	}
 	return fmt.Sprintf("SELECT %s FROM (SELECT %s FROM %s FORCE INDEX (%s) WHERE %s) AS found LEFT JOIN %s FORCE INDEX (%s) ON %s WHERE %s IS NULL LIMIT %d",

@@ -50,12 +50,9 @@ type Deps struct {
 
 // Verifier compares the tables of one spec. Its counters are safe for concurrent use.
 type Verifier struct {
-	cfg  Config
-	deps Deps
-
-	next sync.Mutex // held by the worker that decides about the next bound
-	from key.Key    // of the next range
-	end  bool       // no range is left
+	cfg    Config
+	deps   Deps
+	ranges *rowsync.Ranges
 
 	mu       sync.Mutex
 	rows     int64
@@ -64,7 +61,8 @@ type Verifier struct {
 
 // New returns a verifier that has compared nothing.
 func New(cfg Config, deps Deps) *Verifier {
-	return &Verifier{cfg: cfg.WithDefaults(), deps: deps}
+	cfg = cfg.WithDefaults()
+	return &Verifier{cfg: cfg, deps: deps, ranges: rowsync.NewRanges(deps.Spec.Sync, cfg.Rows)}
 }
 
 // Rows is the number of the source's rows compared so far.
@@ -90,7 +88,7 @@ func (v *Verifier) work(ctx context.Context) error {
 	}
 	defer session.Close()
 	for {
-		r, more, err := v.take(ctx, session)
+		r, more, err := v.ranges.Next(ctx, session)
 		if err != nil || !more {
 			return err
 		}
@@ -98,22 +96,6 @@ func (v *Verifier) work(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// take hands out the next range.
-func (v *Verifier) take(ctx context.Context, session *dbconn.Session) (key.Range, bool, error) {
-	v.next.Lock()
-	defer v.next.Unlock()
-	if v.end {
-		return key.Range{}, false, nil
-	}
-	to, err := rowsync.Bound(ctx, session, v.deps.Spec.Sync, v.from, v.cfg.Rows)
-	if err != nil {
-		return key.Range{}, false, fmt.Errorf("find the end of a range: %w", err)
-	}
-	r := key.Range{From: v.from, To: to}
-	v.from, v.end = to, to == ""
-	return r, true, nil
 }
 
 func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r key.Range) error {
