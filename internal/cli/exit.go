@@ -41,8 +41,7 @@ var outcomes = []outcome{
 	{exitAborted, "aborted", "Aborted by the operator (Ctrl-C, SIGTERM or SIGHUP). The table is as it was, and nothing of the run is left on the " +
 		"server. Of cleanup: the message says whether anything was dropped."},
 	{exitMismatch, "mismatch", "Rows differ: the new table is not equal to the old one. The table is as it was. Of verify: the two " +
-		"tables are not equal. In demo also: " +
-		"the table differs from its ledger."},
+		"tables are not equal. In demo also: the table differs from its ledger."},
 	{exitUnknown, "swap_unknown", "Nobody knows whether the tables were swapped: the connection broke while they were. " +
 		"Nothing was removed; a human must look."},
 	{exitLeftovers, "leftovers", "Not everything that the run created could be removed; the message says what is left, and whether " +

@@ -100,8 +100,7 @@ var (
 	forXA = "XA_RECOVER_ADMIN"
 	// watched are the tables of performance_schema that tell who holds a lock or an old
 	// snapshot. The server lets nobody read them without a grant.
-	watched = []string{"metadata_locks", "threads", instruments, "session_connect_attrs", "events_statements_current",
-		"events_transactions_current"}
+	watched = []string{"metadata_locks", "threads", "session_connect_attrs", "events_statements_current", "events_transactions_current"}
 )
 
 // instruments tells whether metadata locks are recorded at all.
@@ -141,7 +140,7 @@ func (c *checker) checkGrants(chosen candidate) {
 	}
 	c.missing(missing, "*.*", "the binlog and the list of transactions are read with them")
 
-	c.checkWatched()
+	c.checkReadable(append([]string{instruments}, watched...), "sessions that block the cut-over are found there")
 	if !c.facts.Version.MariaDB && c.facts.Version.AtLeast(8, 0, 0) && !g.Global(forXA) {
 		what, fix := c.lack([]string{forXA}, "*.*")
 		c.warn(CodeGrants, what, "XA transactions that were prepared before the run can't be seen: the rows of one that is "+
@@ -149,18 +148,13 @@ func (c *checker) checkGrants(chosen candidate) {
 	}
 }
 
-// checkWatched finds the watched tables that the account may not read.
-func (c *checker) checkWatched() {
+// checkReadable finds those tables of performance_schema that the account may not read, where
+// the server has them.
+func (c *checker) checkReadable(tables []string, why string) {
 	f := c.facts
 	if !f.PerformanceSchema {
 		return
 	}
-	c.checkReadable(watched, "sessions that block the cut-over are found there")
-}
-
-// checkReadable finds those tables of performance_schema that the account may not read.
-func (c *checker) checkReadable(tables []string, why string) {
-	f := c.facts
 	read := []string{"SELECT"}
 	var hidden []string
 	for _, t := range tables {

@@ -6,9 +6,8 @@ import (
 	"midstream/internal/schema"
 )
 
-// watchedOld are the tables of performance_schema that tell whether anybody uses a table.
-var watchedOld = []string{"table_io_waits_summary_by_table", "metadata_locks", "threads", "session_connect_attrs",
-	"events_statements_current", "events_transactions_current"}
+// accesses is the table of performance_schema that counts what was read and written in a table.
+const accesses = "table_io_waits_summary_by_table"
 
 // LackedByCleanup returns the privileges, each with its GRANT, that the account lacks to drop
 // the tables, and with old to look whether anybody uses a former source.
@@ -21,8 +20,8 @@ func LackedByCleanup(ctx context.Context, q schema.Querier, drop []schema.Name, 
 		return nil, err
 	}
 	c := checker{facts: f}
-	if old && f.PerformanceSchema {
-		c.checkReadable(watchedOld, "who uses the old table is found there")
+	if old {
+		c.checkReadable(append([]string{accesses}, watched...), "who uses the old table is found there")
 	}
 	for _, name := range drop {
 		if !f.Grants.On("DROP", name.Schema, name.Table) {
