@@ -136,16 +136,18 @@ func (r *run) copyRows(ctx context.Context) error {
 }
 
 // buildIndexes builds what was left for later, and gathers statistics. Changes are captured
-// meanwhile, and applied afterwards.
+// meanwhile, and applied afterwards: before 8.0.24 whoever opens a table after its ANALYZE
+// waits for the statements that used it before.
 func (r *run) buildIndexes(ctx context.Context) error {
 	if len(r.shadow.Deferred) > 0 {
 		r.enter(event.PhaseIndex)
+	}
+	return r.apply.without(ctx, func() error {
 		started := time.Now()
-		err := r.apply.without(ctx, func() error { return r.shadow.BuildIndexes(ctx, r.pool) })
-		r.timing.index = time.Since(started)
-		if err != nil {
+		if err := r.shadow.BuildIndexes(ctx, r.pool); err != nil {
 			return err
 		}
-	}
-	return r.shadow.Analyze(ctx, r.pool)
+		r.timing.index = time.Since(started)
+		return r.shadow.Analyze(ctx, r.pool)
+	})
 }

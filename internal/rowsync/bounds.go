@@ -18,7 +18,17 @@ import (
 // Where a part is an ENUM or a SET the server would sort for ORDER BY, or read the index
 // from its start: the pieces of the range are then read one after the other, each in the
 // order of the index.
-func Bound(ctx context.Context, session *dbconn.Session, spec *Spec, from key.Key, rows int) (key.Key, error) {
+//
+// Locks of others are waited out.
+func Bound(ctx context.Context, session *dbconn.Session, spec *Spec, from key.Key, rows int) (to key.Key, err error) {
+	err = session.Patiently(ctx, func() error {
+		to, err = bound(ctx, session, spec, from, rows)
+		return err
+	})
+	return to, err
+}
+
+func bound(ctx context.Context, session *dbconn.Session, spec *Spec, from key.Key, rows int) (key.Key, error) {
 	names, rest := spec.Key.Names(), key.Range{From: from}
 	if !Numbered(spec.Key) {
 		return keyAt(ctx, session, spec, InRange(spec.Key, names, rest)+inOrder(spec), rows)

@@ -65,25 +65,32 @@ func told(err error) error {
 	return err
 }
 
-// insist tries until the sync is done, or a duplicate is found to be one.
+// insist tries until the sync is done, or a duplicate is found to be one. Locks of others it
+// waits out, however long they are held.
 func (a *exclusive) insist(ctx context.Context, p predicate, tries int) (Result, error) {
-	for try := 1; ; try++ {
+	for try, waits := 1, 1; ; {
 		result, err := a.once(ctx, a.session, p)
-		switch {
-		case err == nil, !dbconn.Duplicate(err) && !dbconn.Contended(err):
-			return result, err
-		case try == tries && p.chunk != nil:
-			return result, told(err)
-		case try == tries:
-			return result, err
-		case dbconn.Contended(err):
-			p.stale, err = nil, a.yield(ctx, try)
-		default:
+		if dbconn.Duplicate(err) {
+			if try == tries && p.chunk != nil {
+				return result, told(err)
+			}
+			if try == tries {
+				return result, err
+			}
 			p.stale, err = a.makeWay(ctx, p, err, try)
+			try++
+			if err == nil {
+				continue
+			}
 		}
-		if err != nil {
+		if !dbconn.Contended(err) {
 			return result, err
 		}
+		p.stale = nil
+		if err := a.yield(ctx, waits); err != nil {
+			return result, err
+		}
+		waits++
 	}
 }
 
@@ -91,7 +98,7 @@ func (a *exclusive) insist(ctx context.Context, p predicate, tries int) (Result,
 func (a *exclusive) yield(ctx context.Context, try int) error {
 	a.alone.Unlock()
 	defer a.alone.Lock()
-	return backOff(ctx, try)
+	return dbconn.BackOff(ctx, try)
 }
 
 // makeWay looks for the cause of a duplicate: it returns the keys of the stale rows in the

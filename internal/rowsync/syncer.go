@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -121,7 +120,7 @@ func (s *Syncer) sync(ctx context.Context, session *dbconn.Session, p predicate,
 		if duplicate || try == contendedTries {
 			return s.syncAlone(ctx, session, p)
 		}
-		if err := backOff(ctx, try); err != nil {
+		if err := dbconn.BackOff(ctx, try); err != nil {
 			return result, err
 		}
 	}
@@ -212,19 +211,4 @@ func (s *Syncer) empty(ctx context.Context, session *dbconn.Session, p predicate
 		return 0, err
 	}
 	return done.RowsAffected()
-}
-
-// backOff waits a little, longer with every try, by a random part so that two
-// transactions that collided do not collide again.
-func backOff(ctx context.Context, try int) error {
-	wait := time.Duration(min(try, 10)) * time.Millisecond
-	wait += rand.N(wait * 4)
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }

@@ -121,8 +121,16 @@ func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r 
 type predicate struct{ source, shadow string }
 
 // compare returns the number of the source's rows and the keys that differ, all as at one
-// moment where nothing is staged.
+// moment where nothing is staged. Locks of others are waited out.
 func (v *Verifier) compare(ctx context.Context, session *dbconn.Session, p predicate) (rows int64, suspects []key.Key, err error) {
+	err = session.Patiently(ctx, func() error {
+		rows, suspects, err = v.compareOnce(ctx, session, p)
+		return err
+	})
+	return rows, suspects, err
+}
+
+func (v *Verifier) compareOnce(ctx context.Context, session *dbconn.Session, p predicate) (rows int64, suspects []key.Key, err error) {
 	spec, most := v.deps.Spec, v.cfg.Suspects+1
 	if spec.Staged {
 		for _, statement := range spec.fill(p.source) {

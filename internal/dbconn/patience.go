@@ -1,0 +1,40 @@
+package dbconn
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// Patiently does work that only reads until no other session is in its way: it is rolled back
+// and done again while the error is Contended. Somebody else's LOCK TABLES, a flush behind a
+// long query, or a KILL QUERY costs it time and nothing else.
+func (s *Session) Patiently(ctx context.Context, work func() error) error {
+	for try := 1; ; try++ {
+		err := work()
+		if !Contended(err) {
+			return err
+		}
+		if _, err := s.Exec(ctx, "ROLLBACK"); err != nil {
+			return err
+		}
+		if err := BackOff(ctx, try); err != nil {
+			return err
+		}
+	}
+}
+
+// BackOff waits a few milliseconds, longer with every try (from 1), by a random part so that
+// two transactions that collided do not collide again.
+func BackOff(ctx context.Context, try int) error {
+	wait := time.Duration(min(try, 10)) * time.Millisecond
+	wait += rand.N(wait * 4)
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

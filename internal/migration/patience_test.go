@@ -1,0 +1,36 @@
+package migration_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"midstream/internal/event"
+)
+
+// TestL9_LocksOfOthersAreWaitedOut: somebody who locks the table for longer than a statement of
+// ours waits costs the run time and nothing else, in every phase that reads it.
+func TestL9_LocksOfOthersAreWaitedOut(t *testing.T) {
+	for _, phase := range []event.Phase{event.PhaseCopy, event.PhaseIndex, event.PhaseVerify} {
+		t.Run(string(phase), func(t *testing.T) {
+			onEach(t, func(b *bench) {
+				b.numbered(2000)
+				b.cfg.Compare = true
+				b.cfg.RowCopy.MaxRows = 500
+				var unlock sync.WaitGroup
+				b.mustMigrate(alter, onPhase(phase, func() {
+					other := b.conn()
+					if _, err := other.ExecContext(b.ctx(), "LOCK TABLES "+b.schema+".t WRITE"); err != nil {
+						b.Fatal(err)
+					}
+					unlock.Go(func() {
+						time.Sleep(7 * time.Second)
+						other.ExecContext(b.ctx(), "UNLOCK TABLES")
+					})
+				}))
+				unlock.Wait()
+				b.equal()
+			})
+		})
+	}
+}
