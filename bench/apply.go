@@ -114,7 +114,7 @@ func (b *bench) applyRun(ctx context.Context, order string, held bool) (r ApplyR
 	defer cancel()
 	meter := startMeter(s, nil)
 	done := make(chan usage, 1)
-	go func() { done <- midstreamTool(b.midstream, b.midstreamArgs, w.see)(limited, s) }()
+	go func() { done <- midstreamTool(b.midstream, b.unverified(), w.see)(limited, s) }()
 
 	ended, changes := false, written{}
 	var u usage

@@ -130,6 +130,12 @@ func carryOut(ctx context.Context, o options) (err error) {
 
 // measureAll prepares what is needed and measures. What has been measured is on disk, whatever fails
 // later on.
+// unverified are the arguments of a run that does the same work as other tools: none of them
+// compares the tables in the end. What the comparison costs is measured by itself.
+func (b *bench) unverified() []string {
+	return append(slices.Clone(b.midstreamArgs), "--no-verify")
+}
+
 func (b *bench) measureAll(ctx context.Context) (err error) {
 	if b.midstream, err = filepath.Abs(b.midstream); err != nil {
 		return fmt.Errorf("find midstream: %w", err)

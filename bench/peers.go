@@ -73,7 +73,7 @@ func (b *bench) peers(ctx context.Context) error {
 // tools are those that can be had.
 func (b *bench) tools() map[string]tool {
 	tools := map[string]tool{
-		toolMidstream: midstreamTool(b.midstream, b.midstreamArgs, nil),
+		toolMidstream: midstreamTool(b.midstream, b.unverified(), nil),
 		toolInplace:   nativeTool("ENGINE=InnoDB, ALGORITHM=INPLACE, LOCK=NONE"), // else it would be instant
 		toolCopy:      nativeTool("ALGORITHM=COPY"),
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 )
 
 // variants of midstream that show what its rules are worth (law L4, and merging).
@@ -26,7 +25,7 @@ func (b *bench) rules(ctx context.Context) error {
 	names, arguments := variants()
 	for round := range b.rounds {
 		for _, name := range rotate(names, round) {
-			t := midstreamTool(b.midstream, append(slices.Clone(b.midstreamArgs), arguments[name]...), nil)
+			t := midstreamTool(b.midstream, append(b.unverified(), arguments[name]...), nil)
 			r, err := b.measure(ctx, b.base, scene{tool: name, load: loadFull, round: round}, t)
 			if err != nil {
 				return fmt.Errorf("rules, %s: %w", name, err)
@@ -47,7 +46,7 @@ func (b *bench) verification(ctx context.Context) error {
 		return err
 	}
 	for round := range b.rounds {
-		t := midstreamTool(b.midstream, append(slices.Clone(b.midstreamArgs), "--verify"), nil)
+		t := midstreamTool(b.midstream, b.midstreamArgs, nil)
 		r, err := b.measure(ctx, b.base, scene{tool: toolMidstream, load: loadIdle, round: round}, t)
 		if err != nil {
 			return fmt.Errorf("verify: %w", err)
@@ -79,7 +78,7 @@ func (b *bench) cost(ctx context.Context) error {
 	f.Others = append(f.Others, header)
 	for round := range b.rounds {
 		for _, from := range rotate([]*base{other, b.base}, round) {
-			t := midstreamTool(b.midstream, b.midstreamArgs, nil)
+			t := midstreamTool(b.midstream, b.unverified(), nil)
 			r, err := b.measure(ctx, from, scene{tool: toolMidstream, load: loadIdle, round: round}, t)
 			if err != nil {
 				return fmt.Errorf("cost, %d rows: %w", from.rows, err)

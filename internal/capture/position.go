@@ -50,6 +50,34 @@ func showPosition(ctx context.Context, db *sql.DB, statement string) (binlog.Pos
 	return p, rows.Scan(targets...)
 }
 
+// Available says whether the server still has its binlog from a position on.
+func Available(ctx context.Context, db *sql.DB, from binlog.Position) (bool, error) {
+	rows, err := db.QueryContext(ctx, "SHOW BINARY LOGS")
+	if err != nil {
+		return false, fmt.Errorf("list the binlogs: %w", err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return false, fmt.Errorf("list the binlogs: %w", err)
+	}
+	there := false
+	for rows.Next() {
+		var file string
+		var size uint64
+		targets := make([]any, len(columns))
+		for i := range targets {
+			targets[i] = new(sql.RawBytes)
+		}
+		targets[0], targets[1] = &file, &size
+		if err := rows.Scan(targets...); err != nil {
+			return false, fmt.Errorf("list the binlogs: %w", err)
+		}
+		there = there || file == from.File && from.Offset <= size
+	}
+	return there, rows.Err()
+}
+
 // PreparedXA lists the XA transactions that are prepared now. Their rows stand in the
 // binlog already, and become visible at a later time.
 func PreparedXA(ctx context.Context, db *sql.DB) ([]string, error) {

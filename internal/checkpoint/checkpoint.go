@@ -1,15 +1,37 @@
 package checkpoint
 
-import "midstream/internal/key"
+import (
+	"time"
 
-// Version of the format below; another one is not read.
-const Version = 1
+	"midstream/internal/key"
+	"midstream/internal/schema"
+)
+
+// Version of the formats below; another one is not read.
+const Version = 2
+
+// Start is what a run began with. Who goes on from a checkpoint of it must begin with the same.
+type Start struct {
+	Source string            // its definition: SHOW CREATE TABLE without the counter
+	Alter  string            // the clauses
+	Key    string            // the name of the key that is followed
+	Map    map[string]string // the operator's
+	Zone   string            // of the server
+	// ServerTime and UTC are the time at which the run began, by the server's clock in its
+	// zone and in UTC: new columns with DEFAULT CURRENT_TIMESTAMP have it.
+	ServerTime, UTC string
+
+	Shadow  *schema.Table // as the server made it, all indexes included
+	Comment string        // that the table shall have in the end
+	Old     string        // the name that the source shall get
+}
 
 // Checkpoint is how far a run has come.
 type Checkpoint struct {
 	Version int
-	Plan    string // hash of the plan
 	Phase   string
+	Taken   time.Time // by the client's clock, for people
+	Rows    int64     // copied
 	// Copied are the ranges whose rows are committed in the shadow.
 	Copied []Range
 	// Position is the place in the binlog from which capture must go on: every change
@@ -17,6 +39,8 @@ type Checkpoint struct {
 	Position string
 	// ServerUUID names the server whose binlog Position is of.
 	ServerUUID string
+	// ServerStart is when that server was started, by its own clock, in seconds of Unix time.
+	ServerStart int64
 }
 
 // Range is a key.Range whose bounds are bytes, so that JSON keeps them.

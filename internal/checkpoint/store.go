@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 
+	"midstream/internal/dbconn"
 	"midstream/internal/schema"
 )
 
@@ -13,11 +15,12 @@ import (
 const (
 	beatRow       = 1
 	checkpointRow = 2
+	startRow      = 3
 
 	// BeatColumn is the ordinal of the heartbeat's number in the state table.
 	BeatColumn = 1
 	// ColumnCount is the number of columns of the state table.
-	ColumnCount = 3
+	ColumnCount = 4
 )
 
 // Execer runs a statement: *sql.DB, or a session.
@@ -25,15 +28,34 @@ type Execer interface {
 	Exec(ctx context.Context, query string) (sql.Result, error)
 }
 
-// Store is the state table of one run. It is safe for concurrent use as far as its
+// Reader runs a query: a session.
+type Reader interface {
+	Rows(ctx context.Context, query string, scan func(*sql.Rows) error) error
+}
+
+// The errors of a Store.
+var (
+	// ErrSuperseded says that another run has taken the table over: this one must end, and
+	// leave all as it is.
+	ErrSuperseded = errors.New("another run has taken over")
+	// ErrUnreadable says that the state was not written by this version of the program.
+	ErrUnreadable = errors.New("the state table can't be read")
+)
+
+// Store is the state table of a source, in the hands of one run: what another one writes
+// after it was taken over has no effect. It is safe for concurrent use as far as its
 // connections are.
 type Store struct {
 	name   schema.Name
 	source schema.Name
+	run    string
 }
 
-// New returns the store of a run on the source; nothing is created yet.
-func New(name, source schema.Name) *Store { return &Store{name: name, source: source} }
+// New returns the store of a run on the source; nothing is created yet. run names the run:
+// letters and digits, at most 32.
+func New(name, source schema.Name, run string) *Store {
+	return &Store{name: name, source: source, run: run}
+}
 
 // Name is the state table's name.
 func (s *Store) Name() schema.Name { return s.name }
@@ -41,7 +63,8 @@ func (s *Store) Name() schema.Name { return s.name }
 // Create makes the table. It fails if a table of that name is there.
 func (s *Store) Create(ctx context.Context, on Execer) error {
 	_, err := on.Exec(ctx, fmt.Sprintf("CREATE TABLE %s (id TINYINT UNSIGNED NOT NULL PRIMARY KEY,"+
-		" beat BIGINT UNSIGNED NOT NULL, state LONGTEXT CHARACTER SET utf8mb4) ENGINE=InnoDB COMMENT=%s",
+		" beat BIGINT UNSIGNED NOT NULL, run VARCHAR(32) CHARACTER SET ascii NOT NULL, state LONGTEXT CHARACTER SET utf8mb4)"+
+		" ENGINE=InnoDB COMMENT=%s",
 		s.name.Quoted(), schema.Literal(schema.MarkFor("state", s.source))))
 	if err != nil {
 		return fmt.Errorf("create state table %s: %w", s.name, err)
@@ -55,19 +78,105 @@ func (s *Store) Fill(ctx context.Context, on Execer, first Checkpoint) error {
 	if err != nil {
 		return err
 	}
-	_, err = on.Exec(ctx, fmt.Sprintf("INSERT INTO %s (id, beat, state) VALUES (%d, 0, NULL), (%d, 0, %s)",
-		s.name.Quoted(), beatRow, checkpointRow, state))
+	_, err = on.Exec(ctx, fmt.Sprintf("INSERT INTO %[1]s (id, beat, run, state) VALUES (%[3]d, 0, %[2]s, NULL), (%[4]d, 0, %[2]s, %[6]s), (%[5]d, 0, %[2]s, NULL)",
+		s.name.Quoted(), schema.Literal(s.run), beatRow, checkpointRow, startRow, state))
 	if err != nil {
 		return fmt.Errorf("fill state table %s: %w", s.name, err)
 	}
 	return nil
 }
 
-// Beat commits a heartbeat. Numbers must grow.
+// Begin writes what the run began with, and its first checkpoint: from here on another run
+// may go on with it.
+func (s *Store) Begin(ctx context.Context, on Execer, start Start, first Checkpoint) error {
+	began, err := literal(start)
+	if err != nil {
+		return err
+	}
+	state, err := literal(first)
+	if err != nil {
+		return err
+	}
+	_, err = on.Exec(ctx, fmt.Sprintf("UPDATE %s SET state = CASE id WHEN %d THEN %s ELSE %s END WHERE id IN (%d, %d) AND %s",
+		s.name.Quoted(), startRow, began, state, startRow, checkpointRow, s.ours()))
+	if err != nil {
+		return fmt.Errorf("write the beginning to %s: %w", s.name, err)
+	}
+	return nil
+}
+
+func (s *Store) ours() string { return "run = " + schema.Literal(s.run) }
+
+// Beat commits a heartbeat. Numbers must grow. It fails with ErrSuperseded if another run has
+// taken over.
 func (s *Store) Beat(ctx context.Context, on Execer, number uint64) error {
-	_, err := on.Exec(ctx, fmt.Sprintf("UPDATE %s SET beat = %d WHERE id = %d", s.name.Quoted(), number, beatRow))
+	result, err := on.Exec(ctx, fmt.Sprintf("UPDATE %s SET beat = %d WHERE id = %d AND %s", s.name.Quoted(), number, beatRow, s.ours()))
+	if err == nil {
+		var beaten int64
+		if beaten, err = result.RowsAffected(); err == nil && beaten == 0 {
+			err = ErrSuperseded
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("write heartbeat to %s: %w", s.name, err)
+	}
+	return nil
+}
+
+// TakeOver puts the table into the hands of this run.
+func (s *Store) TakeOver(ctx context.Context, on Execer) error {
+	if _, err := on.Exec(ctx, fmt.Sprintf("UPDATE %s SET run = %s", s.name.Quoted(), schema.Literal(s.run))); err != nil {
+		return fmt.Errorf("take over %s: %w", s.name, err)
+	}
+	return nil
+}
+
+// Saved is what the table tells.
+type Saved struct {
+	Run        string
+	Beaten     uint64 // the number of the last heartbeat
+	Checkpoint Checkpoint
+	Start      *Start // nil before Begin
+}
+
+// Load reads the table, as it is committed. It fails with ErrUnreadable if another version
+// has written it.
+func (s *Store) Load(ctx context.Context, from Reader) (*Saved, error) {
+	saved := &Saved{}
+	rows := 0
+	err := from.Rows(ctx, "SELECT id, beat, run, state FROM "+s.name.Quoted()+" FOR UPDATE", func(r *sql.Rows) error {
+		var id int
+		var beat uint64
+		var state sql.NullString
+		if err := r.Scan(&id, &beat, &saved.Run, &state); err != nil {
+			return err
+		}
+		rows++
+		switch {
+		case id == beatRow:
+			saved.Beaten = beat
+		case id == checkpointRow && state.Valid:
+			return decode(state.String, &saved.Checkpoint)
+		case id == startRow && state.Valid:
+			saved.Start = &Start{}
+			return decode(state.String, saved.Start)
+		}
+		return nil
+	})
+	switch {
+	case dbconn.NoSuchColumn(err), err == nil && (rows == 0 || saved.Checkpoint.Version != Version):
+		err = ErrUnreadable
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", s.name, err)
+	}
+	return saved, nil
+}
+
+// decode reads what literal wrote.
+func decode(text string, into any) error {
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	return nil
 }
@@ -78,19 +187,19 @@ func (s *Store) Save(ctx context.Context, on Execer, c Checkpoint) error {
 	if err != nil {
 		return err
 	}
-	_, err = on.Exec(ctx, fmt.Sprintf("UPDATE %s SET state = %s WHERE id = %d",
-		s.name.Quoted(), state, checkpointRow))
+	_, err = on.Exec(ctx, fmt.Sprintf("UPDATE %s SET state = %s WHERE id = %d AND %s",
+		s.name.Quoted(), state, checkpointRow, s.ours()))
 	if err != nil {
 		return fmt.Errorf("write checkpoint to %s: %w", s.name, err)
 	}
 	return nil
 }
 
-// literal is a checkpoint as the state table has it, in a statement.
-func literal(c Checkpoint) (string, error) {
-	text, err := json.Marshal(c)
+// literal is a value as the state table has it, in a statement.
+func literal(value any) (string, error) {
+	text, err := json.Marshal(value)
 	if err != nil {
-		return "", fmt.Errorf("encode checkpoint: %w", err)
+		return "", fmt.Errorf("encode state: %w", err)
 	}
 	return schema.Literal(string(text)), nil
 }

@@ -21,6 +21,7 @@ const (
 	exitMismatch  = 13
 	exitUnknown   = 14
 	exitLeftovers = 15
+	exitStopped   = 16
 	exitAtOnce    = 130
 )
 
@@ -36,18 +37,20 @@ var outcomes = []outcome{
 	{exitDone, "done", "Done. The table has its new schema, or the verb did what it was asked."},
 	{exitFailed, "failed", "Failed. The table is as it was, and nothing is left on the server."},
 	{exitUsage, "usage", "The command line or an option file is wrong. Nothing was connected to."},
-	{exitRefused, "refused", "Refused: by the plan, or because another run is at work on the table, somebody uses what cleanup was to drop, " +
+	{exitRefused, "refused", "Refused: by the plan, or because another run is at work on the table or was stopped half-way, somebody uses what cleanup was to drop, " +
 		"its account lacks a privilege, or there is no such table. Nothing was written or dropped; every reason is listed."},
 	{exitAborted, "aborted", "Aborted by the operator (Ctrl-C, SIGTERM or SIGHUP). The table is as it was, and nothing of the run is left on the " +
 		"server. Of cleanup: the message says whether anything was dropped."},
 	{exitMismatch, "mismatch", "Rows differ: the new table is not equal to the old one. The table is as it was. Of verify: the two " +
 		"tables are not equal. In demo also: the table differs from its ledger."},
 	{exitUnknown, "swap_unknown", "Nobody knows whether the tables were swapped: the connection broke while they were. " +
-		"Nothing was removed; a human must look."},
+		"Nothing was removed; the same command looks, and goes on from there."},
 	{exitLeftovers, "leftovers", "Not everything that the run created could be removed; the message says what is left, and whether " +
 		"the swap happened. midstream cleanup removes it."},
+	{exitStopped, "stopped", "Stopped half-way: the server could not be reached, or could not go on. The table is as it was, and what was " +
+		"done is kept: the same command goes on with it."},
 	{exitAtOnce, "left_at_once", "Left at once, at a second Ctrl-C, SIGTERM or SIGHUP. The table is as it was or swapped, nothing between; " +
-		"midstream cleanup removes what is left."},
+		"the same command goes on, and midstream cleanup removes what is left."},
 }
 
 // outcomeOf returns the outcome of an exit code; an unknown one is a failure.
@@ -122,6 +125,7 @@ func split(err error) []error {
 func exitCode(err error, interrupted bool) int {
 	var c *coded
 	var u *usage
+	var f *migration.Failure
 	switch {
 	case err == nil:
 		return exitDone
@@ -133,11 +137,13 @@ func exitCode(err error, interrupted bool) int {
 		return exitLeftovers
 	case interrupted:
 		return exitAborted
+	case errors.As(err, &f) && f.Kept:
+		return exitStopped
 	case errors.Is(err, migration.ErrMismatch):
 		return exitMismatch
 	case errors.As(err, &c):
 		return c.code
-	case errors.Is(err, plan.ErrRefused), errors.Is(err, migration.ErrClaimed),
+	case errors.Is(err, plan.ErrRefused), errors.Is(err, migration.ErrClaimed), errors.Is(err, migration.ErrOtherAlter),
 		errors.Is(err, schema.ErrNotFound), errors.Is(err, schema.ErrNotBaseTable):
 		return exitRefused
 	}

@@ -167,8 +167,11 @@ func complaint(err error, code int) string {
 		b.WriteString(refusal(refused))
 	case errors.As(err, &failure):
 		verb := "failed"
-		if code == exitAborted {
+		switch code {
+		case exitAborted:
 			verb = "aborted"
+		case exitStopped:
+			verb = "stopped"
 		}
 		fmt.Fprintf(&b, "midstream: %s in phase %s: %v\n", verb, failure.Phase, failure.Err)
 		line("left:", failure.Left)

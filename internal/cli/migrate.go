@@ -115,8 +115,32 @@ func unwritten(ctx context.Context, err error, next string) error {
 	return &coded{code: exitCode(err, false), err: err, left: "nothing was written", next: next}
 }
 
+// finish brings an earlier run to its end that was stopped after its swap, and says whether
+// that was all there is to do.
+func (c *change) finish(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, bool, error) {
+	finished, err := migration.Finish(ctx, s.pool, alter.Table, c.config, c.output.note)
+	if err != nil {
+		return migration.Result{}, false, unwritten(ctx, err, "")
+	}
+	if finished == nil {
+		return migration.Result{}, false, nil
+	}
+	c.output.note(fmt.Sprintf("an earlier run on %s was stopped after its swap; what it had left to do is done", alter.Table))
+	if finished.Alter != alter.Clauses {
+		return migration.Result{}, false, nil
+	}
+	result := migration.Result{Swapped: true, Resumed: true, Old: finished.Old}
+	if !c.output.json {
+		fmt.Fprintf(c.app.Stdout, "%s has its new schema; the old table %s.\n", alter.Table, oldText(result))
+	}
+	return result, true, nil
+}
+
 // migrate makes the plan and carries it out.
 func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
+	if result, done, err := c.finish(ctx, alter, s); done || err != nil {
+		return result, err
+	}
 	p, err := c.plan(ctx, alter, s)
 	if err != nil {
 		return migration.Result{}, err

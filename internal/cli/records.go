@@ -148,7 +148,7 @@ type verifiedRecord struct {
 // resultRecord is the last line, whatever happened.
 type resultRecord struct {
 	head
-	Outcome         string       `json:"outcome" doc:"name of the exit code: done, failed, usage, refused, aborted, mismatch, swap_unknown, leftovers, left_at_once"`
+	Outcome         string       `json:"outcome" doc:"name of the exit code: done, failed, usage, refused, aborted, mismatch, swap_unknown, leftovers, stopped, left_at_once"`
 	ExitCode        int          `json:"exit_code" doc:"the exit code that follows"`
 	Error           string       `json:"error" doc:"the cause; empty if done"`
 	Phase           string       `json:"phase" doc:"the phase in which it failed; empty if none had begun"`

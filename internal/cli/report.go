@@ -108,6 +108,9 @@ func summary(p *plan.Plan, r migration.Result, used usageOfProcess) string {
 	line("rows", "%s copied in %s (%s/s)%s", count(r.RowsCopied), span(r.Copy), rate(perSecond(r.RowsCopied, r.Copy)), indexTime(r.Index))
 	line("changes", "%s captured: %s applied, %s left to the row copy, %s merged",
 		count(r.Captured), count(r.Applied), count(r.Dropped), count(r.Merged))
+	if r.Resumed {
+		line("resumed", "yes: an earlier run was gone on with, whose rows are counted; its changes are not")
+	}
 	if r.Verify > 0 {
 		line("verified", "%s compared in %s, all equal%s", plural(r.Verified, "row"), span(r.Verify), repairedText(r.Repaired))
 	} else {
@@ -166,7 +169,7 @@ func planOf(p *plan.Plan, address string) planRecord {
 func resultOf(r migration.Result, err error, code int) resultRecord {
 	used := processUsage()
 	record := resultRecord{
-		head: headOf(nameResult, time.Now()), Outcome: outcomeOf(code).name, ExitCode: code, Swapped: err == nil && r.Attempts > 0,
+		head: headOf(nameResult, time.Now()), Outcome: outcomeOf(code).name, ExitCode: code, Swapped: r.Swapped,
 		Problems: []riskRecord{}, Old: r.Old,
 		ElapsedMS: msOf(r.Elapsed), CopyMS: msOf(r.Copy), IndexMS: msOf(r.Index), VerifyMS: msOf(r.Verify),
 		Verified: r.Verified, Repaired: r.Repaired, RowsCopied: r.RowsCopied,

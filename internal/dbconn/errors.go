@@ -18,6 +18,7 @@ const (
 	errTableAccessDenied = 1142
 	errServerShutdown    = 1053
 	errNoSuchThread      = 1094
+	errNoSuchColumn      = 1054
 	errNoSuchTable       = 1146
 	errLockWaitTimeout   = 1205
 	errDeadlock          = 1213
@@ -67,6 +68,9 @@ func interrupted(err error) bool { return Number(err) == errQueryInterrupted }
 // NoSuchTable says that a table is not there.
 func NoSuchTable(err error) bool { return Number(err) == errNoSuchTable }
 
+// NoSuchColumn says that a column is not there.
+func NoSuchColumn(err error) bool { return Number(err) == errNoSuchColumn }
+
 // ConnectionLost says that the connection broke: whether the statement was
 // executed is then unknown.
 func ConnectionLost(err error) bool {
@@ -107,6 +111,17 @@ func ValueRefused(err error) bool {
 func Exhausted(err error) bool {
 	switch Number(err) {
 	case 1021, 1037, 1038, 1041, 1114:
+		return true
+	}
+	return false
+}
+
+// Unwilling says that the server takes no writes, or no connections, for the moment: it is
+// read-only, shutting down, or full.
+func Unwilling(err error) bool {
+	switch Number(err) {
+	case 1040, 1203, 1226, // connections
+		1290, 1836, 1792: // read_only, innodb_read_only, a read-only transaction
 		return true
 	}
 	return false

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"midstream/internal/schema"
 )
 
 // lose remembers a connection that broke while it ran a statement.
@@ -39,22 +41,51 @@ func (p *Pool) EndLost(ctx context.Context) error {
 // may be running still, or be on its way, while another connection looks for its effect.
 func (p *Pool) End(ctx context.Context, id uint64) error {
 	// By its mark: after a restart of the server the number may be another program's.
-	query := "SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_id = ? AND processlist_id IN (" + sessionsOf + p.program + "')"
+	return p.end(ctx, fmt.Sprintf("processlist_id = %d AND processlist_id IN (%s%s')", id, sessionsOf, p.program))
+}
+
+// EndAll ends the sessions of another pool, of which only the name is left, as End does.
+// Where performance_schema is off none is found.
+func (p *Pool) EndAll(ctx context.Context, name string) error {
+	return p.end(ctx, "processlist_id IN (SELECT processlist_id FROM performance_schema.session_connect_attrs"+
+		" WHERE attr_name = '"+nameAttribute+"' AND attr_value = "+schema.Literal(name)+")")
+}
+
+// end ends the sessions that meet a condition on performance_schema.threads.
+func (p *Pool) end(ctx context.Context, condition string) error {
 	for {
-		var there int
-		if err := p.db.QueryRowContext(ctx, query, id).Scan(&there); err != nil {
-			return fmt.Errorf("look for session %d: %w", id, err)
+		ids, err := p.sessions(ctx, condition)
+		if err != nil {
+			return fmt.Errorf("look for sessions to end: %w", err)
 		}
-		if there == 0 {
+		if len(ids) == 0 {
 			return nil
 		}
-		if _, err := p.db.ExecContext(ctx, fmt.Sprintf("KILL %d", id)); err != nil && Number(err) != errNoSuchThread {
-			return fmt.Errorf("end session %d: %w", id, err)
+		for _, id := range ids {
+			if _, err := p.db.ExecContext(ctx, fmt.Sprintf("KILL %d", id)); err != nil && Number(err) != errNoSuchThread {
+				return fmt.Errorf("end session %d: %w", id, err)
+			}
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("end session %d: %w", id, context.Cause(ctx))
+			return fmt.Errorf("end session %d: %w", ids[0], context.Cause(ctx))
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
+}
+
+func (p *Pool) sessions(ctx context.Context, condition string) (ids []uint64, err error) {
+	rows, err := p.db.QueryContext(ctx, "SELECT processlist_id FROM performance_schema.threads WHERE "+condition)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id uint64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
 }

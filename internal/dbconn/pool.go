@@ -3,6 +3,7 @@ package dbconn
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"database/sql"
 	"fmt"
@@ -66,6 +67,7 @@ func baseVariables() map[string]string {
 type Pool struct {
 	db      *sql.DB
 	program string // the mark of its connections
+	name    string // a mark that no other pool has
 
 	mu     sync.Mutex          // guards the rest
 	killer *sql.Conn           // opened beforehand: withdraws statements of sessions
@@ -81,7 +83,8 @@ func Open(ctx context.Context, cfg Config, variables map[string]string) (*Pool, 
 	c.Timeout = 10 * time.Second
 	c.MaxAllowedPacket = 0 // ask the server
 	program := cmp.Or(cfg.Program, ProgramName)
-	c.ConnectionAttributes = "program_name:" + program
+	name := rand.Text()
+	c.ConnectionAttributes = "program_name:" + program + "," + nameAttribute + ":" + name
 	c.Logger = log.New(io.Discard, "", 0) // what goes wrong is returned
 	c.Params = baseVariables()
 	for name, value := range variables {
@@ -91,7 +94,7 @@ func Open(ctx context.Context, cfg Config, variables map[string]string) (*Pool, 
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s as %s: %w", cfg.Address, cfg.User, err)
 	}
-	p := &Pool{db: sql.OpenDB(connector), program: program}
+	p := &Pool{db: sql.OpenDB(connector), program: program, name: name}
 	p.db.SetMaxIdleConns(8)
 	if p.killer, err = p.db.Conn(ctx); err != nil {
 		p.db.Close()
@@ -99,6 +102,13 @@ func Open(ctx context.Context, cfg Config, variables map[string]string) (*Pool, 
 	}
 	return p, nil
 }
+
+// nameAttribute is the connection attribute that has the pool's name.
+const nameAttribute = "midstream_run"
+
+// Name is what tells the connections of this pool from those of others, now and after its
+// process has ended: 26 letters and digits.
+func (p *Pool) Name() string { return p.name }
 
 // DB serves queries whose connection does not matter.
 func (p *Pool) DB() *sql.DB { return p.db }

@@ -69,12 +69,6 @@ func (t *Tracker) Next() (rest key.Range, more bool) {
 	return key.Range{}, false
 }
 
-// Frontier returns the start of the next chunk, and whether there is one.
-func (t *Tracker) Frontier() (start key.Key, more bool) {
-	rest, more := t.Next()
-	return rest.From, more
-}
-
 // first returns the index of the first part in a state, or -1.
 func (t *Tracker) first(s state) int {
 	for i := range t.parts {

@@ -2,8 +2,6 @@ package migration
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -57,7 +55,7 @@ func (d *Denied) Error() string {
 // is dropped; it gets the tables that are spared as well. Cleanup returns what it found,
 // dropped or not; on an error some of it may be gone.
 func Cleanup(ctx context.Context, pool *dbconn.Pool, source schema.Name, old bool, agree func([]Leftover) bool) ([]Leftover, error) {
-	held, err := claim(ctx, pool, source)
+	held, err := claim(ctx, pool, source, func(error) {})
 	if err != nil {
 		return nil, err
 	}
@@ -197,19 +195,27 @@ func (c *cleaner) tables(ctx context.Context, names plan.Names) (map[schema.Name
 // saves checkpoints only after it has created and marked its shadow; before that the table
 // says that the shadow is about to be created, which an empty one that is no older proves.
 func (c *cleaner) toldOf(ctx context.Context, state, shadow candidate, why *string) bool {
-	var text sql.NullString
-	err := c.pool.DB().QueryRowContext(ctx, "SELECT MAX(state) FROM "+state.Name.Quoted()).Scan(&text)
-	var saved checkpoint.Checkpoint
-	if err != nil || json.Unmarshal([]byte(text.String), &saved) != nil || saved.Phase == "" {
+	saved, err := c.saved(ctx)
+	if err != nil {
 		return false
 	}
 	*why = "the state table tells of it"
-	if saved.Phase != string(event.PhaseShadow) {
+	if saved.Start != nil {
 		return true
 	}
 	var filled bool
 	err = c.pool.DB().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+shadow.Name.Quoted()+")").Scan(&filled)
 	return err == nil && !filled && shadow.created >= state.created
+}
+
+// saved reads the state table.
+func (c *cleaner) saved(ctx context.Context) (*checkpoint.Saved, error) {
+	session, err := c.pool.Session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	return checkpoint.New(plan.NamesOf(c.source).State, c.source, c.pool.Name()).Load(ctx, session)
 }
 
 // idleFor is how long nothing may touch an old table before it is taken to be idle.

@@ -29,6 +29,9 @@ type Config struct {
 	// BacklogLimit is the number of keys at which capture waits. Defaults to 1,000,000.
 	BacklogLimit int
 
+	// Checkpoint is the time between two checkpoints. Defaults to 5 s.
+	Checkpoint time.Duration
+
 	// FullSpeed has all workers copy rows however busy the server is.
 	FullSpeed bool
 	// Indexes says when secondary indexes are built. Defaults to DeferAuto.
@@ -36,10 +39,10 @@ type Config struct {
 	// OldSnapshots says what the swap does about transactions that would read a part of
 	// the new table (law L10). Defaults to SnapshotsWait.
 	OldSnapshots OldSnapshots
-	// Compare has the tables compared before the swap (law L6), and Repair has rows that
-	// differ synced anew instead of failing with ErrMismatch.
-	Compare bool
-	Repair  bool
+	// NoVerify waives the comparison of the tables before the swap (law L6).
+	NoVerify bool
+	// Repair has rows that differ synced anew instead of failing with ErrMismatch.
+	Repair bool
 	// DropOld drops the former source after the swap.
 	DropOld bool
 
@@ -89,6 +92,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.BacklogLimit <= 0 {
 		c.BacklogLimit = 1_000_000
+	}
+	if c.Checkpoint <= 0 {
+		c.Checkpoint = 5 * time.Second
 	}
 	if c.Indexes == "" {
 		c.Indexes = DeferAuto

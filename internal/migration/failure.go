@@ -11,9 +11,7 @@ import (
 	"midstream/internal/cutover"
 	"midstream/internal/dbconn"
 	"midstream/internal/event"
-	"midstream/internal/lock"
 	"midstream/internal/rowsync"
-	"midstream/internal/schema"
 	"midstream/internal/shadow"
 )
 
@@ -42,6 +40,8 @@ type Failure struct {
 	Next  string // what to do
 	// Swapped says that the shadow had taken the source's place before the error.
 	Swapped bool
+	// Kept says that what was done is kept, and that the same command goes on with it.
+	Kept bool
 }
 
 // Error returns one line: phase, cause, what is left, what to do.
@@ -64,7 +64,14 @@ func (r *run) conclude(ctx context.Context, err error) error {
 	case errors.Is(err, cutover.ErrUnknown):
 		f.Left = fmt.Sprintf("%s is either as it was or swapped; %s, %s and %s were left alone.",
 			source, r.plan.Names.Shadow, r.plan.Names.Old, r.plan.Names.State)
-		f.Next = "Look which of them exist: if the shadow is gone and the old table is there, the swap happened."
+		f.Next = "Run the same command again: it looks which, and goes on from there."
+	case errors.Is(err, ErrOtherAlter):
+		f.Left = fmt.Sprintf("%s is untouched, and what that run has done is kept.", source)
+		f.Next = fmt.Sprintf("Go on with that ALTER, or give it up with: midstream cleanup %s", source.Argument())
+	case r.made.keep:
+		f.Kept = true
+		f.Left = fmt.Sprintf("%s is untouched; %s and %s are kept.", source, r.plan.Names.Shadow, r.plan.Names.State)
+		f.Next = fmt.Sprintf("Run the same command again to go on from where it stopped, or give it up with: midstream cleanup %s", source.Argument())
 	case errors.Is(err, ErrLeftovers):
 		f.Left = fmt.Sprintf("Left on the server: %s.", strings.Join(r.made.left, ", "))
 		f.Next = fmt.Sprintf("Remove it with: midstream cleanup %s", source.Argument())
@@ -114,11 +121,15 @@ func (r *run) cleanUp() error {
 	var oldErr error
 	if r.made.swapped {
 		r.enter(event.PhaseCleanup)
+		old := oldTable{pool: r.pool, source: r.plan.Source.Name, name: r.plan.Names.Old}
 		if r.cfg.DropOld {
-			oldErr = r.dropOld(ctx)
+			oldErr = old.drop(ctx)
+		}
+		if oldErr != nil {
+			r.made.left = append(r.made.left, old.name.String())
 		}
 		if !r.cfg.DropOld || oldErr != nil {
-			r.markOld(ctx)
+			old.mark(ctx, r.plan.Source.Comment, r.cfg.Lock.Wait, r.note)
 		}
 	}
 	if err := errors.Join(r.sweep(ctx), oldErr); err != nil {
@@ -166,43 +177,5 @@ func retryBriefly(ctx context.Context, try func() error) error {
 		if sleep(ctx, 200*time.Millisecond) != nil {
 			return err
 		}
-	}
-}
-
-func (r *run) dropOld(ctx context.Context) error {
-	old := Leftover{Name: r.plan.Names.Old}
-	c := cleaner{pool: r.pool, source: r.plan.Source.Name}
-	if err := retryBriefly(ctx, func() error { return c.drop(ctx, old) }); err != nil {
-		r.made.left = append(r.made.left, old.Name.String())
-		return fmt.Errorf("drop old table %s: %w", old.Name, err)
-	}
-	return nil
-}
-
-// markPatience is how long the mark of the former source is tried for.
-const markPatience = 5 * time.Second
-
-// markOld gives the former source the mark by which Cleanup knows it. Somebody may use it
-// already, and is not made to wait longer than anybody else.
-func (r *run) markOld(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, markPatience)
-	defer cancel()
-	old := r.plan.Names.Old
-	statement := fmt.Sprintf("ALTER TABLE %s COMMENT = %s, ALGORITHM=INPLACE", old.Quoted(),
-		schema.Literal(schema.MarkOld(r.plan.Source.Name, r.plan.Source.Comment)))
-	err := retryBriefly(ctx, func() error {
-		session, err := r.pool.Session(ctx)
-		if err != nil {
-			return err
-		}
-		defer session.Close()
-		granted, _, err := lock.Request(ctx, session, statement, r.cfg.Lock.Wait)
-		if err == nil && !granted {
-			err = cutover.ErrNotGranted
-		}
-		return err
-	})
-	if err != nil {
-		r.note(fmt.Sprintf("%s could not be marked as the former table (%v): midstream cleanup --old will leave it alone", old, err))
 	}
 }

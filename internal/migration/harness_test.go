@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -19,7 +20,12 @@ import (
 	"midstream/internal/schema"
 )
 
-func TestMain(m *testing.M) { mysqltest.Main(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(asMidstream) != "" {
+		beMidstream()
+	}
+	mysqltest.Main(m)
+}
 
 // versions are the servers that the engine is tested on.
 var versions = []string{"9.7", "8.0"}

@@ -47,6 +47,8 @@ type Result struct {
 	Verified   int64         // rows of the source compared
 	Repaired   int           // rows that differed and were synced anew
 	Old        string        // the former source; "" if it was dropped
+	Swapped    bool          // the shadow has taken the source's place
+	Resumed    bool          // an earlier run was gone on with
 }
 
 // Run carries the plan to its end: the shadow takes the source's place, or the source
@@ -62,13 +64,10 @@ type Result struct {
 // The error is a *Failure, which says what is left on the server.
 func (m *Migration) Run(ctx context.Context) (Result, error) {
 	r := &run{Migration: m, started: time.Now()}
-	err := r.claimed(ctx, func() error {
+	err := r.claimed(ctx, func(ctx context.Context) error {
 		defer r.progress()()
-		if err := r.prepareShadow(ctx); err != nil {
-			return because(ctx, err)
-		}
-		if err := r.startPosition(ctx); err != nil {
-			return because(ctx, err)
+		if err := r.prepare(ctx); err != nil {
+			return err
 		}
 		return r.following(ctx, func(ctx context.Context) error {
 			if err := r.copyRows(ctx); err != nil {
@@ -88,21 +87,37 @@ func (m *Migration) Run(ctx context.Context) (Result, error) {
 
 // claimed runs the story while this run holds the advisory lock of the source, so that
 // no other run works on it.
-func (r *run) claimed(ctx context.Context, story func() error) error {
+func (r *run) claimed(ctx context.Context, story func(ctx context.Context) error) error {
 	r.enter(event.PhaseCheck)
-	claim, err := claim(ctx, r.pool, r.plan.Source.Name)
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	claim, err := claim(ctx, r.pool, r.plan.Source.Name, fail)
 	if err != nil {
 		return because(ctx, err)
 	}
 	defer claim.release()
-	return errors.Join(story(), r.cleanUp())
+	err = because(ctx, story(ctx))
+	r.made.keep = r.made.keep || r.canGoOn(err)
+	return errors.Join(err, r.cleanUp())
+}
+
+// prepare goes on with what an earlier run left, or begins.
+func (r *run) prepare(ctx context.Context) error {
+	r.store = checkpoint.New(r.plan.Names.State, r.plan.Source.Name, r.pool.Name())
+	resumed, err := r.resume(ctx)
+	if err != nil || resumed {
+		return err
+	}
+	if err := r.prepareShadow(ctx); err != nil {
+		return err
+	}
+	return r.startPosition(ctx)
 }
 
 // prepareShadow creates the state table and the shadow, and derives from the shadow
 // that the server made what is synced with what.
 func (r *run) prepareShadow(ctx context.Context) error {
 	r.enter(event.PhaseShadow)
-	r.store = checkpoint.New(r.plan.Names.State, r.plan.Source.Name)
 	err := r.createState(ctx)
 	if err == nil {
 		err = r.createShadow(ctx)
@@ -117,11 +132,14 @@ func (r *run) startPosition(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.connectCapture(start)
+	r.connectCapture(start, 0)
 	if err := r.capture.Beat(ctx); err != nil {
 		return fmt.Errorf("first heartbeat: %w", err)
 	}
-	return r.awaitPreparedXA(ctx)
+	if err := r.awaitPreparedXA(ctx); err != nil {
+		return err
+	}
+	return r.saveStart(ctx)
 }
 
 // copyRows syncs every row once while apply goes on.

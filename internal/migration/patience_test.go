@@ -15,7 +15,6 @@ func TestL9_LocksOfOthersAreWaitedOut(t *testing.T) {
 		t.Run(string(phase), func(t *testing.T) {
 			onEach(t, func(b *bench) {
 				b.numbered(2000)
-				b.cfg.Compare = true
 				b.cfg.RowCopy.MaxRows = 500
 				var unlock sync.WaitGroup
 				b.mustMigrate(alter, onPhase(phase, func() {

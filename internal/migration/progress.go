@@ -95,12 +95,9 @@ func smooth(before, now float64) float64 {
 	return before + smoothing*(now-before)
 }
 
-// checkpointEvery is the time between two checkpoints.
-const checkpointEvery = 5 * time.Second
-
 // checkpoints writes the state of the run to the server now and then.
 func (r *run) checkpoints(ctx context.Context) error {
-	ticker := time.NewTicker(checkpointEvery)
+	ticker := time.NewTicker(r.cfg.Checkpoint)
 	defer ticker.Stop()
 	for {
 		select {
@@ -120,16 +117,22 @@ func (r *run) checkpoint(ctx context.Context) error {
 		return err
 	}
 	defer session.Close()
+	return r.store.Save(ctx, session, r.state())
+}
+
+// state is how far the run has come.
+func (r *run) state() checkpoint.Checkpoint {
 	// The position before the ranges: a range that is finished in between is then one
 	// that the position does not know of, never the other way round (law L5).
 	position := r.capture.SafePosition()
 	r.mu.Lock()
 	phase := r.phase
 	r.mu.Unlock()
-	return r.store.Save(ctx, session, checkpoint.Checkpoint{
-		Version: checkpoint.Version, Phase: string(phase), Copied: checkpoint.Ranges(r.tracker.Copied()),
-		Position: position.String(), ServerUUID: r.plan.Server.UUID,
-	})
+	return checkpoint.Checkpoint{
+		Version: checkpoint.Version, Phase: string(phase), Taken: time.Now(),
+		Rows: r.copier.Rows(), Copied: checkpoint.Ranges(r.tracker.Copied()),
+		Position: position.String(), ServerUUID: r.plan.Server.UUID, ServerStart: r.serverStart,
+	}
 }
 
 // result sums the run up.
@@ -138,6 +141,7 @@ func (r *run) result() Result {
 	defer r.mu.Unlock()
 	result := Result{
 		Elapsed: time.Since(r.started), Copy: r.timing.copy, Index: r.timing.index, Verify: r.timing.verify, Repaired: r.repaired, Retries: r.retries.Load(),
+		Swapped: r.made.swapped, Resumed: r.resumed,
 		Attempts: r.swap.Attempts, LockHeld: r.swap.LockHeld, Drained: r.swap.Drained,
 	}
 	if r.copier != nil {
@@ -145,6 +149,9 @@ func (r *run) result() Result {
 		counts := r.backlog.Counts()
 		result.Captured, result.Applied = counts.Added, counts.Synced
 		result.Dropped, result.Merged = counts.Dropped, counts.Merged
+	}
+	if r.verifier != nil {
+		result.Verified = r.verifier.Rows()
 	}
 	if r.capture != nil {
 		result.BinlogRead = r.capture.BytesRead()

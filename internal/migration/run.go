@@ -37,8 +37,13 @@ type run struct {
 
 	store  *checkpoint.Store
 	shadow *shadow.Shadow
-	made   made
-	beats  *beater
+	began  checkpoint.Start
+	// serverStart is when the server was started, as a Checkpoint has it.
+	serverStart int64
+	made        made
+	beats       *beater
+	// resumed says that the run goes on with an earlier one.
+	resumed bool
 
 	mu       sync.Mutex
 	phase    event.Phase
@@ -65,6 +70,7 @@ type run struct {
 type made struct {
 	begun   bool // tables may have been created
 	shadow  bool // the shadow may have been
+	saved   bool // another run could go on from a checkpoint
 	swapped bool
 	keep    bool     // nothing may be dropped: the outcome of the swap is not known
 	left    []string // what could not be removed
@@ -118,7 +124,13 @@ func (r *run) createShadow(ctx context.Context) error {
 		return err
 	}
 	r.compare = compare
-	r.assemble(spec)
+	r.assemble(spec, frontier.New(spec.Key), 0)
+	definition, _ := schema.SplitAutoIncrement(r.plan.Source.Create)
+	r.began = checkpoint.Start{
+		Source: definition, Alter: r.plan.Alter.Clauses, Key: r.plan.Key.Name, Map: r.plan.Map, Zone: r.plan.Server.TimeZone,
+		ServerTime: now.server, UTC: now.utc,
+		Shadow: r.shadow.Table, Comment: r.shadow.Comment, Old: r.plan.Names.Old.Table,
+	}
 	if !r.cfg.Defers(r.plan) {
 		return nil
 	}
@@ -164,10 +176,11 @@ func (r *run) clocks(ctx context.Context) (clocks, error) {
 	return now, nil
 }
 
-// assemble puts together what the stages work with.
-func (r *run) assemble(spec *rowsync.Spec) {
+// assemble puts together what the stages work with. copied is the number of rows that an
+// earlier run has copied.
+func (r *run) assemble(spec *rowsync.Spec, tracker *frontier.Tracker, copied int64) {
 	syncer := rowsync.New(spec, r.outstanding, r.retried)
-	tracker := frontier.New(spec.Key)
+	fresh := !r.made.saved // else rows may stand in what is not copied
 	log := backlog.New(backlog.Config{
 		Limit: r.cfg.BacklogLimit, Workers: r.cfg.Apply.Workers, Partition: spec.Key.Partition,
 		KeepAhead: r.cfg.ApplyAhead && !spec.KeyChanged, AwaitCopy: spec.KeyChanged, KeepRepeats: r.cfg.KeepRepeats,
@@ -175,7 +188,8 @@ func (r *run) assemble(spec *rowsync.Spec) {
 	crowd := throttle.NewCrowd(r.pool.DB(), r.cfg.RowCopy.Workers)
 	copier := rowcopy.New(r.cfg.RowCopy, rowcopy.Deps{
 		Pool: r.pool, Spec: spec, Syncer: syncer, Tracker: tracker, Ended: log.Wake, Emit: r.emit,
-		Gate: crowd.Gate, RowBytes: rowBytes(r.plan), Fresh: spec.KeyChanged || spec.Key.Ordered() && !r.cfg.ApplyAhead,
+		Gate: crowd.Gate, RowBytes: rowBytes(r.plan), Copied: copied,
+		Fresh: spec.KeyChanged || fresh && spec.Key.Ordered() && !r.cfg.ApplyAhead,
 	})
 	applier := apply.New(r.cfg.Apply, apply.Deps{
 		Pool: r.pool, Spec: spec, Syncer: syncer, Backlog: log,
@@ -204,8 +218,9 @@ func rowBytes(p *plan.Plan) int64 {
 	return p.Source.DataBytes / p.Source.Rows
 }
 
-// connectCapture makes the capture that will read from a position on.
-func (r *run) connectCapture(start binlog.Position) {
+// connectCapture makes the capture that will read from a position on. beaten is the number of
+// the last heartbeat of an earlier run.
+func (r *run) connectCapture(start binlog.Position, beaten uint64) {
 	source := r.plan.Source
 	var columns []int
 	for _, part := range r.plan.Key.Parts {
@@ -217,7 +232,7 @@ func (r *run) connectCapture(start binlog.Position) {
 	})
 	r.beats = &beater{pool: r.pool, store: r.store}
 	c := capture.New(r.cfg.Capture, capture.Deps{
-		Reader: reader, Key: r.spec.Key, Backlog: r.backlog, Beat: r.beats.beat, Statement: r.judge,
+		Reader: reader, Key: r.spec.Key, Backlog: r.backlog, Beat: r.beats.beat, Statement: r.judge, Beaten: beaten,
 	}, start)
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -26,7 +26,7 @@ func specsOf(p *plan.Plan, shadow *schema.Table, now clocks) (*rowsync.Spec, *ve
 	if err != nil {
 		return nil, nil, err
 	}
-	return sync, verifySpecOf(sync, shadow, columns.Mappings), nil
+	return sync, verifySpecOf(sync, shadow, columns.Mappings, p.Server.Version), nil
 }
 
 func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now clocks) (*rowsync.Spec, error) {

@@ -24,7 +24,7 @@ const mostShown = 10
 // and are applied (law L6). Rows that change too often to be judged are left for the lock of
 // the cut-over.
 func (r *run) verify(ctx context.Context) error {
-	if !r.cfg.Compare {
+	if r.cfg.NoVerify {
 		return nil
 	}
 	if err := r.catchUp(ctx); err != nil {

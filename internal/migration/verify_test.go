@@ -25,7 +25,6 @@ var faults = []string{
 // swap, with its key, and the table is as it was: 100 times of 100.
 func TestL6_SeededFaultIsFound(t *testing.T) {
 	onEach(t, func(b *bench) {
-		b.cfg.Compare = true
 		b.numbered(2000)
 		random := rand.New(rand.NewPCG(1, 2))
 		for n := range 100 {
@@ -48,7 +47,6 @@ func TestL6_SeededFaultIsFound(t *testing.T) {
 // the swap goes on.
 func TestL6_RepairedIsProvenAgain(t *testing.T) {
 	onEach(t, func(b *bench) {
-		b.cfg.Compare = true
 		b.numbered(2000)
 		b.cfg.Repair = true
 		broken := false
@@ -71,7 +69,6 @@ func TestL6_RepairedIsProvenAgain(t *testing.T) {
 // also where it changes the key itself.
 func TestL6_ConvertedValuesAreCompared(t *testing.T) {
 	onEach(t, func(b *bench) {
-		b.cfg.Compare = true
 		b.exec("CREATE TABLE "+b.schema+".t (k VARCHAR(20) CHARACTER SET latin1 PRIMARY KEY, d DECIMAL(10,4), f FLOAT)",
 			"INSERT INTO "+b.schema+".t VALUES ('ä', 1.2345, 0.1), ('b', 2, -0e0), ('c', NULL, NULL)")
 		for _, clauses := range []string{"MODIFY d DECIMAL(10,2)", "MODIFY k VARCHAR(20) CHARACTER SET utf8mb4", "MODIFY f DECIMAL(10,5)"} {
@@ -90,7 +87,6 @@ func TestL6_ConvertedValuesAreCompared(t *testing.T) {
 // while other rows change.
 func TestL6_SurplusRowIsFound(t *testing.T) {
 	onEach(t, func(b *bench) {
-		b.cfg.Compare = true
 		b.numbered(2000)
 		changes := func() {
 			b.exec("DELETE FROM "+b.schema+".t WHERE id <= 10", "INSERT INTO "+b.schema+".t VALUES (3001, 1, NULL), (3002, 1, NULL)",
@@ -112,7 +108,6 @@ func TestL6_SurplusRowIsFound(t *testing.T) {
 // changes; if it is wrong the swap does not happen.
 func TestL6_HotRowsDoNotHoldUpTheSwap(t *testing.T) {
 	onEach(t, func(b *bench) {
-		b.cfg.Compare = true
 		b.numbered(2000)
 		stop := make(chan struct{})
 		done := make(chan struct{})

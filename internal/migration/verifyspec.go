@@ -11,8 +11,8 @@ import (
 
 // verifySpecOf derives what is compared from what is synced. Columns that the shadow computes
 // from others are left out, and so are new ones whose default differs from row to row.
-func verifySpecOf(sync *rowsync.Spec, shadow *schema.Table, mappings []plan.Mapping) *verify.Spec {
-	spec := &verify.Spec{Sync: sync}
+func verifySpecOf(sync *rowsync.Spec, shadow *schema.Table, mappings []plan.Mapping, server plan.Version) *verify.Spec {
+	spec := &verify.Spec{Sync: sync, Modern: !server.MariaDB && server.AtLeast(8, 0, 20)}
 	for _, m := range mappings {
 		spec.Staged = spec.Staged || !m.Exact
 	}

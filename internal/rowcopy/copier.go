@@ -58,6 +58,8 @@ type Deps struct {
 	Gate func(ctx context.Context, worker int, took time.Duration) error
 	// RowBytes is the average length of a row, 0 if not known.
 	RowBytes int64
+	// Copied is the number of rows that a former run has copied.
+	Copied int64
 	// Fresh says that nothing but the row copy writes into ranges not yet handed out.
 	Fresh bool
 }
@@ -74,14 +76,14 @@ type Copier struct {
 	size sizer
 }
 
-// New returns a copier that has copied nothing.
+// New returns a copier that has copied nothing yet.
 func New(cfg Config, deps Deps) *Copier {
 	cfg = cfg.WithDefaults()
 	most := cfg.MaxRows
 	if deps.RowBytes > 0 {
 		most = int(min(int64(most), max(int64(cfg.MinRows), cfg.MaxBytes/deps.RowBytes)))
 	}
-	return &Copier{cfg: cfg, deps: deps, size: newSizer(cfg.Target, cfg.MinRows, most)}
+	return &Copier{cfg: cfg, deps: deps, rows: deps.Copied, size: newSizer(cfg.Target, cfg.MinRows, most)}
 }
 
 // Run copies until every range is committed.
@@ -149,11 +151,11 @@ func (c *Copier) account(rows int64, elapsed time.Duration) {
 func (c *Copier) begin(ctx context.Context, session *dbconn.Session) (frontier.Chunk, bool, error) {
 	c.next.Lock()
 	defer c.next.Unlock()
-	from, more := c.deps.Tracker.Frontier()
+	rest, more := c.deps.Tracker.Next()
 	if !more {
 		return frontier.Chunk{}, false, nil
 	}
-	to, err := rowsync.Bound(ctx, session, c.deps.Spec, from, c.ChunkRows())
+	to, err := rowsync.Bound(ctx, session, c.deps.Spec, rest, c.ChunkRows())
 	if err != nil {
 		return frontier.Chunk{}, false, fmt.Errorf("find the end of the next chunk: %w", err)
 	}
@@ -163,7 +165,7 @@ func (c *Copier) begin(ctx context.Context, session *dbconn.Session) (frontier.C
 	return c.deps.Tracker.Begin(to), true, nil
 }
 
-// Rows is the number of rows written so far.
+// Rows is the number of rows written so far, those of a former run included.
 func (c *Copier) Rows() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

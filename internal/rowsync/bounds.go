@@ -12,24 +12,25 @@ import (
 	"midstream/internal/schema"
 )
 
-// Bound returns the key that stands rows rows after from, in the order of the key's index,
-// or the zero key if there are no more rows than that. It reads the index alone.
+// Bound returns the key that stands rows rows after the start of a range, in the order of the
+// key's index, or the zero key if the range has no more rows than that. It reads the index
+// alone.
 //
 // Where a part is an ENUM or a SET the server would sort for ORDER BY, or read the index
 // from its start: the pieces of the range are then read one after the other, each in the
 // order of the index.
 //
 // Locks of others are waited out.
-func Bound(ctx context.Context, session *dbconn.Session, spec *Spec, from key.Key, rows int) (to key.Key, err error) {
+func Bound(ctx context.Context, session *dbconn.Session, spec *Spec, rest key.Range, rows int) (to key.Key, err error) {
 	err = session.Patiently(ctx, func() error {
-		to, err = bound(ctx, session, spec, from, rows)
+		to, err = bound(ctx, session, spec, rest, rows)
 		return err
 	})
 	return to, err
 }
 
-func bound(ctx context.Context, session *dbconn.Session, spec *Spec, from key.Key, rows int) (key.Key, error) {
-	names, rest := spec.Key.Names(), key.Range{From: from}
+func bound(ctx context.Context, session *dbconn.Session, spec *Spec, rest key.Range, rows int) (key.Key, error) {
+	names := spec.Key.Names()
 	if !Numbered(spec.Key) {
 		return keyAt(ctx, session, spec, InRange(spec.Key, names, rest)+inOrder(spec), rows)
 	}
@@ -68,7 +69,7 @@ func (r *Ranges) Next(ctx context.Context, session *dbconn.Session) (next key.Ra
 	if r.end {
 		return key.Range{}, false, nil
 	}
-	to, err := Bound(ctx, session, r.spec, r.from, r.rows)
+	to, err := Bound(ctx, session, r.spec, key.Range{From: r.from}, r.rows)
 	if err != nil {
 		return key.Range{}, false, fmt.Errorf("find the end of a range: %w", err)
 	}

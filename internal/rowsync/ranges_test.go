@@ -177,7 +177,7 @@ func (c *ranges) checkBound(i, n int, want key.Key) {
 	var found key.Key
 	read, sorted := c.during(func() {
 		var err error
-		if found, err = rowsync.Bound(context.Background(), c.session, c.spec, c.all[i], n); err != nil {
+		if found, err = rowsync.Bound(context.Background(), c.session, c.spec, key.Range{From: c.all[i]}, n); err != nil {
 			c.Fatal(err)
 		}
 	})

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -87,6 +88,11 @@ type Table struct {
 	ReferencedBy []ForeignKey // of any table that point at this one (self-references too)
 	Triggers     []string     // names
 	Checks       []Check
+}
+
+// SameColumns says that both tables have the same columns, as SHOW CREATE TABLE has them.
+func (t *Table) SameColumns(other *Table) bool {
+	return slices.EqualFunc(t.Columns, other.Columns, func(a, b Column) bool { return a.Name == b.Name && a.Definition == b.Definition })
 }
 
 // Column finds a column by name, ignoring letter case as the server does.

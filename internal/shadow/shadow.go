@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"midstream/internal/dbconn"
@@ -71,6 +72,36 @@ func Create(ctx context.Context, pool *dbconn.Pool, source *schema.Table, name s
 		s.Comment = s.Table.Comment
 		if _, err := session.Exec(ctx, comment(name, mark)); err != nil {
 			return s, fmt.Errorf("mark shadow %s: %w", name, err)
+		}
+	}
+	return s, nil
+}
+
+// ErrAltered says that a shadow is not what it was.
+var ErrAltered = errors.New("the shadow was altered")
+
+// Found returns the shadow that a former run made, which was then as made says. Indexes that
+// are not there are deferred. It fails with ErrAltered if it is another in anything else.
+func Found(ctx context.Context, pool *dbconn.Pool, source schema.Name, made *schema.Table, comment string) (*Shadow, error) {
+	s := &Shadow{Name: made.Name, Source: source, Table: made, Comment: comment}
+	now, err := schema.Load(ctx, pool.DB(), made.Name)
+	if err != nil {
+		return nil, fmt.Errorf("read shadow %s: %w", made.Name, err)
+	}
+	if !made.SameColumns(now) || len(made.Checks) != len(now.Checks) || made.Partitioned != now.Partitioned {
+		return nil, ErrAltered
+	}
+	named := func(keys []schema.Key, k schema.Key) bool {
+		return slices.ContainsFunc(keys, func(other schema.Key) bool { return other.Definition == k.Definition })
+	}
+	for _, k := range now.Keys {
+		if !named(made.Keys, k) {
+			return nil, ErrAltered
+		}
+	}
+	for _, k := range made.Keys {
+		if !named(now.Keys, k) {
+			s.Deferred = append(s.Deferred, k)
 		}
 	}
 	return s, nil

@@ -8,7 +8,6 @@ import (
 
 	"midstream/internal/dbconn"
 	"midstream/internal/key"
-	"midstream/internal/rowsync"
 	"midstream/internal/schema"
 )
 
@@ -55,9 +54,9 @@ func (v *Verifier) Differences(ctx context.Context, keys []key.Key) ([]Differenc
 
 func (v *Verifier) differencesOf(ctx context.Context, session *dbconn.Session, k key.Key) ([]Difference, error) {
 	spec := v.deps.Spec
-	condition := rowsync.InKeys(spec.Sync.Key, spec.Sync.Key.Names(), []key.Key{k})
+	p := keysPredicate(spec.Sync, []key.Key{k})
 	if spec.Staged {
-		for _, statement := range spec.fill(condition) {
+		for _, statement := range spec.fill(p.source) {
 			if _, err := session.Exec(ctx, statement); err != nil {
 				return nil, err
 			}
@@ -66,7 +65,7 @@ func (v *Verifier) differencesOf(ctx context.Context, session *dbconn.Session, k
 	name := spec.Sync.Key.Format(k)
 	all := []Difference{{Key: name, Expected: missing, Found: present}} // if the query finds no row
 	columns := spec.compared()
-	err := session.Rows(ctx, spec.values(condition), func(rows *sql.Rows) error {
+	err := session.Rows(ctx, spec.values(p), func(rows *sql.Rows) error {
 		all = nil
 		var inShadow bool
 		cells := make([]struct {
@@ -105,15 +104,15 @@ func orNull(s sql.NullString) string {
 	return s.String
 }
 
-// values returns a query for the rows under a condition: whether the shadow has it; then of
+// values returns a query for the rows in p: whether the shadow has it; then of
 // every compared column whether the values are the same, and the two for people.
-func (s *Spec) values(condition string) string {
+func (s *Spec) values(p predicate) string {
 	exprs := []string{column(s.Sync.Shadow, s.Sync.ShadowKey[0]) + " IS NOT NULL"}
 	for _, c := range s.compared() {
 		exprs = append(exprs, s.same(c),
 			forPeople(c.Type, c.Source), forPeople(c.Type, column(s.Sync.Shadow, c.Name)))
 	}
-	return "SELECT " + strings.Join(exprs, ", ") + " FROM " + s.joined(condition)
+	return "SELECT " + strings.Join(exprs, ", ") + " FROM " + s.joined(p)
 }
 
 // forPeople returns an expression for a short text of a value.

@@ -8,7 +8,6 @@ import (
 
 	"midstream/internal/dbconn"
 	"midstream/internal/key"
-	"midstream/internal/rowsync"
 )
 
 // batch is the number of suspects that are compared at once.
@@ -113,13 +112,9 @@ func (v *Verifier) settle(ctx context.Context, keys []key.Key) (map[key.Key]bool
 
 // Keys compares the rows of a list of keys and returns the keys that differ, in order.
 func (v *Verifier) Keys(ctx context.Context, session *dbconn.Session, keys []key.Key) ([]key.Key, error) {
-	sync := v.deps.Spec.Sync
 	var differing []key.Key
 	for part := range slices.Chunk(keys, batch) {
-		_, found, err := v.compare(ctx, session, predicate{
-			source: rowsync.InKeys(sync.Key, sync.Key.Names(), part),
-			shadow: rowsync.InKeys(sync.Key, sync.ShadowKey, part),
-		})
+		_, found, err := v.compare(ctx, session, keysPredicate(v.deps.Spec.Sync, part))
 		if err != nil {
 			return nil, fmt.Errorf("compare %d keys: %w", len(part), err)
 		}

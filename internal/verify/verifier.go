@@ -101,8 +101,9 @@ func (v *Verifier) work(ctx context.Context) error {
 func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r key.Range) error {
 	sync := v.deps.Spec.Sync
 	rows, suspects, err := v.compare(ctx, session, predicate{
-		source: rowsync.InRange(sync.Key, sync.Key.Names(), r),
-		shadow: rowsync.InRange(sync.Key, sync.ShadowKey, r),
+		source:  rowsync.InRange(sync.Key, sync.Key.Names(), r),
+		shadow:  rowsync.InRange(sync.Key, sync.ShadowKey, r),
+		isRange: true,
 	})
 	if err != nil {
 		return fmt.Errorf("compare a range: %w", err)
@@ -118,7 +119,17 @@ func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r 
 }
 
 // predicate selects the same keys of both tables.
-type predicate struct{ source, shadow string }
+type predicate struct {
+	source, shadow string
+	isRange        bool // and not a list of keys
+}
+
+func keysPredicate(sync *rowsync.Spec, keys []key.Key) predicate {
+	return predicate{
+		source: rowsync.InKeys(sync.Key, sync.Key.Names(), keys),
+		shadow: rowsync.InKeys(sync.Key, sync.ShadowKey, keys),
+	}
+}
 
 // compare returns the number of the source's rows and the keys that differ, all as at one
 // moment where nothing is staged. Locks of others are waited out.
@@ -144,7 +155,7 @@ func (v *Verifier) compareOnce(ctx context.Context, session *dbconn.Session, p p
 		suspects = append(suspects, k)
 		return err
 	}
-	if err := session.Rows(ctx, spec.differing(p.source, most), collect); err != nil {
+	if err := session.Rows(ctx, spec.differing(p, most), collect); err != nil {
 		return 0, nil, err
 	}
 	if spec.Sync.KeyChanged {

@@ -1,0 +1,130 @@
+package migration_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+
+	"midstream/internal/cli"
+)
+
+// asMidstream has the test's own program be midstream.
+const asMidstream = "MIDSTREAM_TEST_CHILD"
+
+func beMidstream() {
+	ctx, interrupts := cli.WatchInterrupts(context.Background(), os.Exit)
+	os.Exit(cli.Main(ctx, cli.Env{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
+		Version: "test", Interrupts: interrupts, Wipe: func(string, int) {}}))
+}
+
+// child is a run in a process of its own, which can be killed.
+type child struct {
+	*bench
+	cmd *exec.Cmd
+
+	mu   sync.Mutex
+	said []string // the lines of --json
+	at   string   // when a line has this text
+	do   func()   // this is done, once
+	done chan struct{}
+}
+
+// child starts midstream run on table t. do, if any, is done when it first says at.
+func (b *bench) child(clauses, at string, do func(*child), flags ...string) *child {
+	b.Helper()
+	host, port, err := net.SplitHostPort(b.address)
+	if err != nil {
+		b.Fatal(err)
+	}
+	args := append([]string{"run", "--json", "--defaults-file=/dev/null", "--host=" + host, "--port=" + port, "--user=" + b.server.User,
+		"ALTER TABLE " + b.schema + ".t " + clauses}, flags...)
+	c := &child{bench: b, cmd: exec.Command(os.Args[0], args...), at: at, done: make(chan struct{})}
+	c.do = func() {
+		if do != nil {
+			do(c)
+		}
+	}
+	c.cmd.Env = append(os.Environ(), asMidstream+"=1", "MYSQL_PWD="+b.server.Password)
+	c.cmd.Stderr = os.Stderr
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := c.cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(c.kill)
+	go func() {
+		defer close(c.done)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			c.hear(lines.Text())
+		}
+		c.cmd.Wait()
+	}()
+	return c
+}
+
+func (c *child) hear(line string) {
+	c.mu.Lock()
+	c.said = append(c.said, line)
+	now := c.at != "" && strings.Contains(line, c.at)
+	if now {
+		c.at = ""
+	}
+	c.mu.Unlock()
+	if now {
+		c.do()
+	}
+}
+
+// kill is kill -9.
+func (c *child) kill() { c.cmd.Process.Kill() }
+
+// wait returns the exit code, -1 if it was killed, and the last line.
+func (c *child) wait() (code int, last string) {
+	c.Helper()
+	select {
+	case <-c.done:
+	case <-c.ctx().Done():
+		c.Fatalf("the run does not end: %v", context.Cause(c.ctx()))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.said) > 0 {
+		last = c.said[len(c.said)-1]
+	}
+	return c.cmd.ProcessState.ExitCode(), last
+}
+
+// mustEnd waits for the end and fails if it is not a good one.
+func (c *child) mustEnd() {
+	c.Helper()
+	if code, last := c.wait(); code != 0 {
+		c.Fatalf("exit code %d: %s", code, last)
+	}
+}
+
+// log tells the test of the lines with a text.
+func (c *child) log(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, line := range c.said {
+		if strings.Contains(line, text) {
+			c.Log(line)
+		}
+	}
+}
+
+// heard says whether it has said a text.
+func (c *child) heard(text string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strings.Contains(strings.Join(c.said, "\n"), text)
+}
+
+func phaseLine(phase any) string { return fmt.Sprintf(`"phase":"%v"`, phase) }

@@ -1,0 +1,115 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"midstream/internal/checkpoint"
+	"midstream/internal/dbconn"
+	"midstream/internal/plan"
+	"midstream/internal/schema"
+)
+
+// Finished is an earlier run that had swapped when it was stopped, and that Finish has brought
+// to its end.
+type Finished struct {
+	Alter string // the clauses
+	Old   string // the former source; "" if it was dropped
+}
+
+// Finish looks for an earlier run on the source that was stopped between its swap and its end,
+// and does what it had left to do: the old table is marked, or dropped, and the state table
+// goes. It returns nil if there is none, or another run is at work.
+//
+// The swap is one statement: where the shadow is gone, the table has the shadow's columns, and
+// there is a table under the name that the source was to get, it has happened (law L7).
+func Finish(ctx context.Context, pool *dbconn.Pool, source schema.Name, cfg Config, note func(string)) (*Finished, error) {
+	lost, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	held, err := claim(lost, pool, source, fail)
+	if errors.Is(err, ErrClaimed) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer held.release()
+	f := finisher{cleaner: cleaner{pool: pool, source: source}, cfg: cfg.WithDefaults(), note: note}
+	finished, err := f.finish(lost)
+	if err != nil {
+		return nil, fmt.Errorf("finish an earlier run on %s, which has swapped: %w", source, err)
+	}
+	return finished, nil
+}
+
+type finisher struct {
+	cleaner
+	cfg  Config
+	note func(string)
+}
+
+func (f *finisher) finish(ctx context.Context) (*Finished, error) {
+	start, err := f.swapped(ctx)
+	if start == nil || err != nil {
+		return nil, err
+	}
+	old := f.source.Sibling(start.Old)
+	finished := &Finished{Alter: start.Alter, Old: old.String()}
+	o := oldTable{pool: f.pool, source: f.source, name: old}
+	if f.cfg.DropOld {
+		if err := o.drop(ctx); err != nil {
+			return nil, err
+		}
+		finished.Old = ""
+	} else if comment, err := f.commentOf(ctx, old); err != nil {
+		return nil, err
+	} else if _, marked := schema.MarkedOld(comment, f.source); !marked {
+		o.mark(ctx, comment, f.cfg.Lock.Wait, f.note)
+	}
+	state := plan.NamesOf(f.source).State
+	return finished, retryBriefly(ctx, func() error { return f.cleaner.drop(ctx, Leftover{Name: state}) })
+}
+
+// swapped returns what a run began with that has swapped, or nil.
+func (f *finisher) swapped(ctx context.Context) (*checkpoint.Start, error) {
+	names := plan.NamesOf(f.source)
+	there, err := f.tables(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	state, stateThere := there[names.State]
+	_, shadowThere := there[names.Shadow]
+	if !stateThere || shadowThere || !schema.MarkedFor(state.comment, f.source) {
+		return nil, nil
+	}
+	saved, err := f.saved(ctx)
+	if err == nil && saved.Start != nil {
+		err = f.pool.EndAll(ctx, saved.Run) // its swap may be on its way
+	}
+	if errors.Is(err, checkpoint.ErrUnreadable) || err == nil && saved.Start == nil {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if there, err = f.tables(ctx, names); err != nil {
+		return nil, err
+	}
+	if _, is := there[f.source.Sibling(saved.Start.Old)]; !is {
+		return nil, nil
+	}
+	now, err := schema.Load(ctx, f.pool.DB(), f.source)
+	if errors.Is(err, schema.ErrNotFound) || err == nil && !now.SameColumns(saved.Start.Shadow) {
+		return nil, nil
+	}
+	return saved.Start, err
+}
+
+func (f *finisher) commentOf(ctx context.Context, name schema.Name) (string, error) {
+	t, err := schema.Load(ctx, f.pool.DB(), name)
+	if err != nil {
+		return "", err
+	}
+	return t.Comment, nil
+}

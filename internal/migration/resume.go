@@ -1,0 +1,251 @@
+package migration
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"midstream/internal/binlog"
+	"midstream/internal/capture"
+	"midstream/internal/checkpoint"
+	"midstream/internal/dbconn"
+	"midstream/internal/event"
+	"midstream/internal/frontier"
+	"midstream/internal/rowsync"
+	"midstream/internal/schema"
+	"midstream/internal/shadow"
+	"midstream/internal/verify"
+)
+
+// ErrOtherAlter says that an earlier run on the table was stopped, which can be gone on with,
+// and that it was asked for something else. Nothing was done.
+var ErrOtherAlter = errors.New("an earlier run of another ALTER was stopped on this table")
+
+// former is what an earlier run left, as far as it can be gone on with.
+type former struct {
+	saved    *checkpoint.Saved
+	shadow   *shadow.Shadow
+	spec     *rowsync.Spec
+	compare  *verify.Spec
+	tracker  *frontier.Tracker
+	position binlog.Position
+}
+
+// resume goes on with what an earlier run left, and says whether there was any such thing.
+// What can't be gone on with is removed.
+//
+// REQUIRES: the source is claimed: the earlier run has ended, or can't reach the server.
+func (r *run) resume(ctx context.Context) (resumed bool, err error) {
+	c := cleaner{pool: r.pool, source: r.plan.Source.Name}
+	there, err := c.tables(ctx, r.plan.Names)
+	if err != nil {
+		return false, err
+	}
+	if state, is := there[r.plan.Names.State]; !is || !schema.MarkedFor(state.comment, r.plan.Source.Name) {
+		return false, nil
+	}
+	saved, err := r.endFormer(ctx)
+	if err != nil && !errors.Is(err, checkpoint.ErrUnreadable) {
+		return false, err
+	}
+	f, reason := former{}, "its state is another version's"
+	if err == nil {
+		_, shadowThere := there[r.plan.Names.Shadow]
+		if reason, err = r.judgeFormer(ctx, saved, shadowThere, &f); err != nil {
+			return false, err
+		}
+	}
+	if reason != "" {
+		r.note("an earlier run can't be gone on with, and is begun anew: " + reason)
+		return false, r.dropFormer(ctx)
+	}
+	return true, r.goOn(ctx, f)
+}
+
+// endFormer ends what the earlier run's sessions still do on the server, and returns its
+// last state.
+func (r *run) endFormer(ctx context.Context) (*checkpoint.Saved, error) {
+	session, err := r.pool.Session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	saved, err := r.store.Load(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	if saved.Run == r.pool.Name() {
+		err = r.pool.EndLost(ctx)
+	} else {
+		err = r.pool.EndAll(ctx, saved.Run)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("end the earlier run: %w", err)
+	}
+	if err := r.store.TakeOver(ctx, session); err != nil {
+		return nil, err
+	}
+	return r.store.Load(ctx, session)
+}
+
+// judgeFormer fills f, or returns the reason why the earlier run can't be gone on with. It
+// fails with ErrOtherAlter if it could, but was asked for something else.
+func (r *run) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shadowThere bool, f *former) (reason string, err error) {
+	start, c := saved.Start, saved.Checkpoint
+	definition, _ := schema.SplitAutoIncrement(r.plan.Source.Create)
+	switch {
+	case start == nil:
+		return "it was stopped before it copied any row", nil
+	case !shadowThere:
+		return "its shadow is gone", nil
+	case start.Source != definition:
+		return "the table was altered since", nil
+	case c.ServerUUID != r.plan.Server.UUID:
+		return fmt.Sprintf("it ran on the server %s, and this is %s", c.ServerUUID, r.plan.Server.UUID), nil
+	}
+	f.saved = saved
+	if f.position, err = binlog.ParsePosition(c.Position); err != nil {
+		return err.Error(), nil
+	}
+	available, err := capture.Available(ctx, r.pool.DB(), f.position)
+	if err != nil {
+		return "", err
+	}
+	if !available {
+		return fmt.Sprintf("the server no longer has its binlog from %s on, where it stopped", f.position), nil
+	}
+	f.shadow, err = shadow.Found(ctx, r.pool, r.plan.Source.Name, start.Shadow, start.Comment)
+	if errors.Is(err, shadow.ErrAltered) {
+		return err.Error(), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if start.Alter != r.plan.Alter.Clauses || start.Key != r.plan.Key.Name || !maps.Equal(start.Map, r.plan.Map) {
+		return "", fmt.Errorf("%w: ALTER TABLE %s %s, which followed the key %s and had copied %d rows when it stopped",
+			ErrOtherAlter, r.plan.Source.Name, shortened(start.Alter), start.Key, c.Rows)
+	}
+	return r.judgeRanges(f)
+}
+
+// judgeRanges is judgeFormer's part on what was copied.
+func (r *run) judgeRanges(f *former) (reason string, err error) {
+	start := f.saved.Start
+	f.spec, f.compare, err = specsOf(r.plan, start.Shadow, clocks{server: start.ServerTime, utc: start.UTC})
+	if err != nil {
+		return "", err
+	}
+	f.tracker, err = frontier.Resume(f.spec.Key, checkpoint.KeyRanges(f.saved.Checkpoint.Copied))
+	switch {
+	case err != nil:
+		return err.Error(), nil
+	case f.spec.KeyChanged && !f.tracker.Complete():
+		return "the ALTER changes the key, so that the rows of a part that was not wholly copied can't be told", nil
+	case f.spec.ServerZone && start.Zone != r.plan.Server.TimeZone:
+		return fmt.Sprintf("the server's time zone was %s, and is %s", start.Zone, r.plan.Server.TimeZone), nil
+	}
+	return "", nil
+}
+
+// dropFormer removes what an earlier run left.
+func (r *run) dropFormer(ctx context.Context) error {
+	r.made.shadow = true // it may go
+	defer func() { r.made.shadow = false }()
+	if err := r.sweep(ctx); err != nil {
+		return fmt.Errorf("remove what an earlier run left: %w", err)
+	}
+	return nil
+}
+
+// goOn puts the stages together as the earlier run left them.
+func (r *run) goOn(ctx context.Context, f former) error {
+	r.enter(event.PhaseStart)
+	r.made.begun, r.made.shadow, r.made.saved = true, true, true
+	c := f.saved.Checkpoint
+	if err := r.distrust(ctx, c); err != nil {
+		return err
+	}
+	r.shadow, r.compare, r.began = f.shadow, f.compare, *f.saved.Start
+	r.assemble(f.spec, f.tracker, c.Rows)
+	r.connectCapture(f.position, f.saved.Beaten)
+	if err := r.capture.Beat(ctx); err != nil {
+		return fmt.Errorf("first heartbeat: %w", err)
+	}
+	r.resumed = true
+	r.note(fmt.Sprintf("going on with an earlier run, which had copied %d rows by %s; changes are read from %s on",
+		c.Rows, c.Taken.Local().Format(time.DateTime), f.position))
+	return nil
+}
+
+// startTolerance is how far two readings of a server's start may lie apart, in seconds.
+const startTolerance = 5
+
+// distrust has every row compared, and synced anew where it differs, if the server may have
+// lost a part of its binlog since the checkpoint: it was started again, and does not write its
+// binlog through with every commit (sync_binlog). A change that is in the engine, and no longer
+// in the binlog, was perhaps never captured.
+func (r *run) distrust(ctx context.Context, c checkpoint.Checkpoint) error {
+	session, err := r.pool.Session(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	if r.serverStart, err = serverStart(ctx, session); err != nil {
+		return err
+	}
+	var through int
+	if err := r.pool.DB().QueryRowContext(ctx, "SELECT @@GLOBAL.sync_binlog").Scan(&through); err != nil {
+		return fmt.Errorf("read sync_binlog: %w", err)
+	}
+	apart := r.serverStart - c.ServerStart
+	if through == 1 || apart >= -startTolerance && apart <= startTolerance {
+		return nil
+	}
+	r.cfg.NoVerify, r.cfg.Repair = false, true
+	r.note(fmt.Sprintf("the server was started again since, with sync_binlog=%d: a crash may have cost it changes in the binlog. "+
+		"All rows are compared before the swap, and those that differ are synced anew", through))
+	return nil
+}
+
+// saveStart writes what the run began with: from here on another run may go on with it.
+func (r *run) saveStart(ctx context.Context) error {
+	session, err := r.pool.Session(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	if r.serverStart, err = serverStart(ctx, session); err != nil {
+		return err
+	}
+	err = r.store.Begin(ctx, session, r.began, r.state())
+	r.made.saved = err == nil || dbconn.ConnectionLost(err)
+	return err
+}
+
+// serverStart reads when the server was started, by its own clock, in seconds of Unix time.
+func serverStart(ctx context.Context, session *dbconn.Session) (int64, error) {
+	var now, uptime int64
+	err := session.Rows(ctx, "SELECT UNIX_TIMESTAMP()", func(rows *sql.Rows) error { return rows.Scan(&now) })
+	if err == nil {
+		var name string
+		err = session.Rows(ctx, "SHOW GLOBAL STATUS LIKE 'Uptime'", func(rows *sql.Rows) error { return rows.Scan(&name, &uptime) })
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the server's uptime: %w", err)
+	}
+	return now - uptime, nil
+}
+
+// canGoOn says that a run which ended with the error has left everything for another one to
+// go on with, and may have to: it did not end by what it was asked to do or what it found, but
+// because it could not reach the server, or the server could not go on.
+func (r *run) canGoOn(err error) bool {
+	if err == nil || !r.made.saved || r.made.swapped {
+		return false
+	}
+	return errors.Is(err, checkpoint.ErrSuperseded) || errors.Is(err, ErrClaimLost) || errors.Is(err, binlog.ErrConnection) ||
+		dbconn.ConnectionLost(err) || dbconn.Exhausted(err) || dbconn.Unwilling(err)
+}

@@ -1,0 +1,89 @@
+package migration_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"midstream/internal/event"
+	"midstream/internal/ledger"
+)
+
+// kills is the number of random moments; make soak has more.
+var kills = flag.Int("kills", 12, "random moments at which a run is killed")
+
+// killed runs an ALTER of the ledger's table, and again each time that it was killed, until it
+// ends by itself.
+func (b *bench) killed(clauses string, kill func(n int, c *child) bool, flags ...string) {
+	b.Helper()
+	for n := 0; ; n++ {
+		c := b.child(clauses, "", nil, flags...)
+		if !kill(n, c) {
+			c.mustEnd()
+			return
+		}
+		if code, last := c.wait(); code == 0 {
+			return // it was faster
+		} else if code != -1 {
+			b.Fatalf("exit code %d: %s", code, last)
+		}
+		c.log("an earlier run")
+	}
+}
+
+// TestL5_KilledInEveryPhase: kill -9, in any phase, and the same command again: it goes on, and
+// nothing is lost.
+func TestL5_KilledInEveryPhase(t *testing.T) {
+	phases := []event.Phase{event.PhaseCheck, event.PhaseShadow, event.PhaseStart, event.PhaseCopy, event.PhaseIndex,
+		event.PhaseCatchUp, event.PhaseVerify, event.PhaseCutover, event.PhaseCleanup}
+	onEach(t, func(b *bench) {
+		const began, resumed = "begun anew", "going on with an earlier run"
+		told := map[event.Phase]string{
+			event.PhaseCheck: "", event.PhaseShadow: "", event.PhaseStart: began, event.PhaseCopy: resumed, event.PhaseIndex: resumed,
+			event.PhaseCatchUp: resumed, event.PhaseVerify: resumed, event.PhaseCutover: resumed, event.PhaseCleanup: "stopped after its swap",
+		}
+		l := b.ledger(ledger.Int(), 6000, ledger.Options{Rate: 300})
+		b.start(l)
+		for n, phase := range phases {
+			clauses := fmt.Sprintf("ADD COLUMN added%d VARCHAR(40) NOT NULL DEFAULT 'x', ADD INDEX (added%[1]d)", n)
+			c := b.child(clauses, phaseLine(phase), (*child).kill, "--chunk-time=20ms", "--checkpoint=50ms")
+			if code, last := c.wait(); code != -1 {
+				b.Fatalf("in phase %s: exit code %d: %s", phase, code, last)
+			}
+			again := b.child(clauses, "", nil, "--drop-old")
+			again.mustEnd()
+			if want := told[phase]; !again.heard(want) {
+				b.Errorf("killed in phase %s the next run did not say %q", phase, want)
+			}
+		}
+		b.settle(l)
+		if got := b.value("SELECT COUNT(*) FROM information_schema.columns WHERE table_name = 't' AND column_name LIKE 'added%' AND table_schema = '" + b.schema + "'"); got != fmt.Sprint(len(phases)) {
+			b.Errorf("%s columns were added, want %d", got, len(phases))
+		}
+	})
+}
+
+// TestL5_KilledAtRandomMoments: kill -9, again and again.
+func TestL5_KilledAtRandomMoments(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	random := rand.New(rand.NewPCG(seed, 1))
+	onEach(t, func(b *bench) {
+		b.Logf("seed %d", seed)
+		l := b.ledger(ledger.Int(), 20_000, ledger.Options{Rate: 300})
+		b.start(l)
+		left := *kills
+		for n := 0; left > 0; n++ {
+			b.killed(fmt.Sprintf("ADD COLUMN added%d INT NOT NULL DEFAULT 7", n), func(_ int, c *child) bool {
+				if left == 0 {
+					return false
+				}
+				left--
+				time.AfterFunc(time.Duration(random.IntN(3000))*time.Millisecond, c.kill)
+				return true
+			}, "--chunk-time=20ms", "--checkpoint=50ms", "--drop-old")
+		}
+		b.settle(l)
+	})
+}
