@@ -77,15 +77,26 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	if err != nil {
 		return nil, err
 	}
+	former, err := migration.New(s.pool, s.binlog, p, c.config, event.Discard).Former(ctx)
+	if err != nil {
+		return nil, unwritten(ctx, err, goOnWithThat(p))
+	}
 	switch {
 	case c.output.json:
-		(&jsonLines{out: c.app.Stdout}).write(planOf(p, s.address))
+		record := planOf(p, s.address)
+		record.Former = former
+		(&jsonLines{out: c.app.Stdout}).write(record)
 	case c.output.quiet:
 		fmt.Fprint(c.app.Stdout, quietPlan(p))
 	default:
-		fmt.Fprint(c.app.Stdout, planText(p, s.address, c.config))
+		fmt.Fprint(c.app.Stdout, planText(p, s.address, former, c.config))
 	}
 	return p, nil
+}
+
+// goOnWithThat is what to do about a run of another ALTER that was stopped.
+func goOnWithThat(p *plan.Plan) string {
+	return "go on with that ALTER, or give it up with: midstream cleanup " + p.Source.Name.Argument()
 }
 
 // make reads the facts and makes the plan.

@@ -37,6 +37,7 @@ type planRecord struct {
 	Shadow        string       `json:"shadow" doc:"name of the table that is built"`
 	Old           string       `json:"old" doc:"name that the table gets when it is swapped out"`
 	State         string       `json:"state" doc:"name of the table that holds the run's state"`
+	Former        string       `json:"former" doc:"what becomes of what an earlier run left; empty if that left nothing"`
 	Risks         []riskRecord `json:"risks" doc:"what the operator should know; may be empty"`
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // planText tells what a run will do.
-func planText(p *plan.Plan, address string, cfg migration.Config) string {
+func planText(p *plan.Plan, address, former string, cfg migration.Config) string {
 	var b strings.Builder
 	line := func(label, format string, args ...any) {
 		fmt.Fprintf(&b, "  %-9s %s\n", label, wrapped(fmt.Sprintf(format, args...), 100, "            "))
@@ -27,6 +27,9 @@ func planText(p *plan.Plan, address string, cfg migration.Config) string {
 		kept = "is dropped (for a moment it is " + p.Names.Old.String() + ")"
 	}
 	line("tables", "%s and %s are created; the old table %s", p.Names.Shadow, p.Names.State, kept)
+	if former != "" {
+		line("earlier", "%s", former)
+	}
 	b.WriteString(risksText(p))
 	return b.String()
 }

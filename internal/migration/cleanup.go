@@ -208,6 +208,12 @@ func (c *cleaner) toldOf(ctx context.Context, state, shadow candidate, why *stri
 	return err == nil && !filled && shadow.created >= state.created
 }
 
+// hasState says that the state table of an earlier run is among the tables.
+func (c *cleaner) hasState(there map[schema.Name]candidate) bool {
+	state, is := there[plan.NamesOf(c.source).State]
+	return is && schema.MarkedFor(state.comment, c.source)
+}
+
 // saved reads the state table.
 func (c *cleaner) saved(ctx context.Context) (*checkpoint.Saved, error) {
 	session, err := c.pool.Session(ctx)

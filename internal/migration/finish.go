@@ -78,9 +78,8 @@ func (f *finisher) swapped(ctx context.Context) (*checkpoint.Start, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, stateThere := there[names.State]
 	_, shadowThere := there[names.Shadow]
-	if !stateThere || shadowThere || !schema.MarkedFor(state.comment, f.source) {
+	if !f.hasState(there) || shadowThere {
 		return nil, nil
 	}
 	saved, err := f.saved(ctx)

@@ -34,6 +34,33 @@ type former struct {
 	position binlog.Position
 }
 
+// Former says what Run will do about what an earlier run left; "" if that left nothing. It
+// writes nothing. It fails with ErrOtherAlter as Run does.
+func (m *Migration) Former(ctx context.Context) (string, error) {
+	r := &run{Migration: m, store: checkpoint.New(m.plan.Names.State, m.plan.Source.Name, m.pool.Name())}
+	c := cleaner{pool: m.pool, source: m.plan.Source.Name}
+	there, err := c.tables(ctx, m.plan.Names)
+	if err != nil || !c.hasState(there) {
+		return "", err
+	}
+	saved, err := c.saved(ctx)
+	f, reason, err := r.weigh(ctx, saved, err, there)
+	if err != nil {
+		return "", err
+	}
+	if reason != "" {
+		return "what an earlier run left is removed, as it can't be gone on with: " + reason, nil
+	}
+	return f.text(), nil
+}
+
+// text says how far the earlier run had come.
+func (f *former) text() string {
+	c := f.saved.Checkpoint
+	return fmt.Sprintf("going on with an earlier run, which had copied %d rows by %s; changes are read from %s on",
+		c.Rows, c.Taken.Local().Format(time.DateTime), f.position)
+}
+
 // resume goes on with what an earlier run left, and says whether there was any such thing.
 // What can't be gone on with is removed.
 //
@@ -41,28 +68,33 @@ type former struct {
 func (r *run) resume(ctx context.Context) (resumed bool, err error) {
 	c := cleaner{pool: r.pool, source: r.plan.Source.Name}
 	there, err := c.tables(ctx, r.plan.Names)
-	if err != nil {
+	if err != nil || !c.hasState(there) {
 		return false, err
-	}
-	if state, is := there[r.plan.Names.State]; !is || !schema.MarkedFor(state.comment, r.plan.Source.Name) {
-		return false, nil
 	}
 	saved, err := r.endFormer(ctx)
-	if err != nil && !errors.Is(err, checkpoint.ErrUnreadable) {
+	f, reason, err := r.weigh(ctx, saved, err, there)
+	if err != nil {
 		return false, err
-	}
-	f, reason := former{}, "its state is another version's"
-	if err == nil {
-		_, shadowThere := there[r.plan.Names.Shadow]
-		if reason, err = r.judgeFormer(ctx, saved, shadowThere, &f); err != nil {
-			return false, err
-		}
 	}
 	if reason != "" {
 		r.note("an earlier run can't be gone on with, and is begun anew: " + reason)
 		return false, r.dropFormer(ctx)
 	}
 	return true, r.goOn(ctx, f)
+}
+
+// weigh judges what was read of the state table, or could not be read.
+func (r *run) weigh(ctx context.Context, saved *checkpoint.Saved, failed error, there map[schema.Name]candidate) (f *former, reason string, err error) {
+	if errors.Is(failed, checkpoint.ErrUnreadable) {
+		return nil, "its state is another version's", nil
+	}
+	if failed != nil {
+		return nil, "", failed
+	}
+	_, shadowThere := there[r.plan.Names.Shadow]
+	f = &former{saved: saved}
+	reason, err = r.judgeFormer(ctx, saved, shadowThere, f)
+	return f, reason, err
 }
 
 // endFormer ends what the earlier run's sessions still do on the server, and returns its
@@ -106,7 +138,6 @@ func (r *run) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shadowTh
 	case c.ServerUUID != r.plan.Server.UUID:
 		return fmt.Sprintf("it ran on the server %s, and this is %s", c.ServerUUID, r.plan.Server.UUID), nil
 	}
-	f.saved = saved
 	if f.position, err = binlog.ParsePosition(c.Position); err != nil {
 		return err.Error(), nil
 	}
@@ -161,7 +192,7 @@ func (r *run) dropFormer(ctx context.Context) error {
 }
 
 // goOn puts the stages together as the earlier run left them.
-func (r *run) goOn(ctx context.Context, f former) error {
+func (r *run) goOn(ctx context.Context, f *former) error {
 	r.enter(event.PhaseStart)
 	r.made.begun, r.made.shadow, r.made.saved = true, true, true
 	c := f.saved.Checkpoint
@@ -175,8 +206,7 @@ func (r *run) goOn(ctx context.Context, f former) error {
 		return fmt.Errorf("first heartbeat: %w", err)
 	}
 	r.resumed = true
-	r.note(fmt.Sprintf("going on with an earlier run, which had copied %d rows by %s; changes are read from %s on",
-		c.Rows, c.Taken.Local().Format(time.DateTime), f.position))
+	r.note(f.text())
 	return nil
 }
 
