@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -31,6 +32,12 @@ type Execer interface {
 // Reader runs a query: a session.
 type Reader interface {
 	Rows(ctx context.Context, query string, scan func(*sql.Rows) error) error
+}
+
+// Session runs both.
+type Session interface {
+	Execer
+	Reader
 }
 
 // The errors of a Store.
@@ -109,18 +116,29 @@ func (s *Store) ours() string { return "run = " + schema.Literal(s.run) }
 
 // Beat commits a heartbeat. Numbers must grow. It fails with ErrSuperseded if another run has
 // taken over.
-func (s *Store) Beat(ctx context.Context, on Execer, number uint64) error {
+func (s *Store) Beat(ctx context.Context, on Session, number uint64) error {
 	result, err := on.Exec(ctx, fmt.Sprintf("UPDATE %s SET beat = %d WHERE id = %d AND %s", s.name.Quoted(), number, beatRow, s.ours()))
 	if err == nil {
 		var beaten int64
 		if beaten, err = result.RowsAffected(); err == nil && beaten == 0 {
-			err = ErrSuperseded
+			err = s.stillOurs(ctx, on) // the same number may have been written before its answer was lost
 		}
 	}
 	if err != nil {
 		return fmt.Errorf("write heartbeat to %s: %w", s.name, err)
 	}
 	return nil
+}
+
+// stillOurs fails with ErrSuperseded if another run has taken over.
+func (s *Store) stillOurs(ctx context.Context, on Session) error {
+	err := ErrSuperseded
+	failed := on.Rows(ctx, fmt.Sprintf("SELECT 1 FROM %s WHERE id = %d AND %s", s.name.Quoted(), beatRow, s.ours()),
+		func(*sql.Rows) error {
+			err = nil
+			return nil
+		})
+	return cmp.Or(failed, err)
 }
 
 // TakeOver puts the table into the hands of this run.
@@ -164,7 +182,8 @@ func (s *Store) Load(ctx context.Context, from Reader) (*Saved, error) {
 		return nil
 	})
 	switch {
-	case dbconn.NoSuchColumn(err), err == nil && (rows == 0 || saved.Checkpoint.Version != Version):
+	case dbconn.NoSuchColumn(err), err == nil && (rows == 0 || saved.Checkpoint.Version != Version),
+		err == nil && saved.Start != nil && saved.Start.Shadow == nil:
 		err = ErrUnreadable
 	}
 	if err != nil {

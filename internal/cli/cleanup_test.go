@@ -40,20 +40,24 @@ func TestCleanupDropsOnlyOurs(t *testing.T) {
 
 	// The mark goes from the shadow before the swap; the state table's checkpoint stays.
 	exec("CREATE TABLE t_shadow (a INT)",
-		"CREATE TABLE t_midstream (id INT, beat INT, state LONGTEXT) COMMENT='midstream state of "+name+"'",
-		"INSERT INTO t_midstream VALUES (1, 1, NULL)")
+		"CREATE TABLE t_midstream (id INT, beat INT, state LONGTEXT) COMMENT='midstream state of "+name+"'")
 	if code, stdout, stderr = cleanup(); code != exitDone || tables() != "t,t_old,t_shadow,u_shadow" {
 		t.Errorf("exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
 	}
-	exec("CREATE TABLE t_midstream (id INT, beat INT, state LONGTEXT) COMMENT='midstream state of "+name+"'",
-		`INSERT INTO t_midstream VALUES (1, 1, '{"Version": 1, "Phase": "catchup"}')`)
+	state := func(start string) []string {
+		return []string{"CREATE TABLE t_midstream (id INT, beat INT, run VARCHAR(32), state LONGTEXT) COMMENT='midstream state of " + name + "'",
+			`INSERT INTO t_midstream VALUES (1, 1, 'r', NULL), (2, 0, 'r', '{"Version": 2}'), (3, 0, 'r', ` + start + `)`}
+	}
+	exec(state(`'{"Shadow": {"Columns": [{"Name": "b", "Definition": "int DEFAULT NULL"}]}}'`)...)
+	if code, stdout, stderr = cleanup(); code != exitDone || tables() != "t,t_old,t_shadow,u_shadow" {
+		t.Errorf("another table under the name: exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
+	}
+	exec(state(`'{"Shadow": {"Columns": [{"Name": "a", "Definition": "int DEFAULT NULL"}]}}'`)...)
 	if code, stdout, stderr = cleanup(); code != exitDone || tables() != "t,t_old,u_shadow" {
 		t.Errorf("exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
 	}
 	// A state table that says no more than that the shadow is about to be created.
-	state := []string{"CREATE TABLE t_midstream (id INT, beat INT, state LONGTEXT) COMMENT='midstream state of " + name + "'",
-		`INSERT INTO t_midstream VALUES (1, 1, '{"Version": 1, "Phase": "shadow"}')`}
-	exec(append(state, "CREATE TABLE t_shadow (a INT)", "INSERT INTO t_shadow VALUES (1)")...)
+	exec(append(state("NULL"), "CREATE TABLE t_shadow (a INT)", "INSERT INTO t_shadow VALUES (1)")...)
 	if code, stdout, stderr = cleanup(); code != exitDone || tables() != "t,t_old,t_shadow,u_shadow" {
 		t.Errorf("rows that nobody copied: exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
 	}
@@ -61,12 +65,12 @@ func TestCleanupDropsOnlyOurs(t *testing.T) {
 	for query("SELECT NOW() > create_time FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 't_shadow'") == "0" {
 		time.Sleep(50 * time.Millisecond) // the server's clock of creations has seconds
 	}
-	exec(state...)
+	exec(state("NULL")...)
 	if code, stdout, stderr = cleanup(); code != exitDone || tables() != "t,t_old,t_shadow,u_shadow" {
 		t.Errorf("an older table: exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
 	}
 	exec("DROP TABLE t_shadow")
-	exec(append(state, "CREATE TABLE t_shadow LIKE t")...)
+	exec(append(state("NULL"), "CREATE TABLE t_shadow LIKE t")...)
 	if code, stdout, stderr = cleanup(); code != exitDone || tables() != "t,t_old,u_shadow" {
 		t.Errorf("exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
 	}

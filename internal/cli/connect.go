@@ -66,6 +66,7 @@ func (c *connection) config() (cfg dbconn.Config, notes []string, err error) {
 
 // server is a server that was reached.
 type server struct {
+	cfg      dbconn.Config // of the pool
 	pool     *dbconn.Pool
 	binlog   binlog.Server
 	address  string // for people
@@ -81,13 +82,13 @@ func (c *connection) open(ctx context.Context, cfg dbconn.Config) (*server, erro
 		if err != nil {
 			return nil, err
 		}
-		cfg.Password = secret
+		cfg.Password, c.ask = secret, false
 	}
 	pool, err := dbconn.Open(ctx, cfg, nil)
 	if err != nil {
 		return nil, unreachable(ctx, err)
 	}
-	s := &server{pool: pool, address: cfg.Address, password: cfg.Password, binlog: binlog.Server{
+	s := &server{cfg: cfg, pool: pool, address: cfg.Address, password: cfg.Password, binlog: binlog.Server{
 		Network: cfg.Network, Address: cfg.Address, User: cfg.User, Password: string(cfg.Password), TLS: cfg.TLS}}
 	if cfg.TLSFallback {
 		encrypted, err := isEncrypted(ctx, pool.DB())

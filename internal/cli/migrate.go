@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,8 @@ type change struct {
 
 	config  migration.Config
 	options plan.Options
+	// reconnect is how long a run tries to go on after its server could not be reached.
+	reconnect time.Duration
 }
 
 func (a *app) newChange(cmd *cobra.Command) *change {
@@ -145,34 +148,4 @@ func (c *change) finish(ctx context.Context, alter *ddl.Alter, s *server) (migra
 		fmt.Fprintf(c.app.Stdout, "%s has its new schema; the old table %s.\n", alter.Table, oldText(result))
 	}
 	return result, true, nil
-}
-
-// migrate makes the plan and carries it out.
-func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
-	if result, done, err := c.finish(ctx, alter, s); done || err != nil {
-		return result, err
-	}
-	p, err := c.plan(ctx, alter, s)
-	if err != nil {
-		return migration.Result{}, err
-	}
-	screen := c.output.display(p.Source.Name.String())
-	relay := newRelay(screen)
-	var stand stand
-	defer c.onInterrupt(p, &stand, relay, screen)()
-
-	listener := event.Tee(stand.listen, relay.listen)
-	result, err := migration.New(s.pool, s.binlog, p, c.config, listener).Run(ctx)
-	relay.close()
-	if err != nil {
-		return result, err
-	}
-	switch {
-	case c.output.json:
-	case c.output.quiet:
-		fmt.Fprintf(c.app.Stdout, "%s has its new schema, after %s; the old table %s.\n", p.Source.Name, span(result.Elapsed), oldText(result))
-	default:
-		c.output.text("%s", summary(p, result, processUsage()))
-	}
-	return result, nil
 }

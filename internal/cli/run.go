@@ -49,6 +49,7 @@ func (c *change) registerTuning() {
 	f.duration(&cfg.Lock.Wait, "lock-wait", dflt.Lock.Wait, 10*time.Millisecond, 30*time.Second, "how long an attempt to cut over may wait for the lock, and queries for it")
 	f.duration(&cfg.Lock.Work, "lock-work", dflt.Lock.Work, 10*time.Millisecond, 30*time.Second, "how long the lock may be held")
 	f.integer(&cfg.BacklogLimit, "", "backlog-limit", dflt.BacklogLimit, 1000, 100_000_000, "keys in memory at which capture waits")
+	f.duration(&c.reconnect, "reconnect", 10*time.Minute, 0, 24*time.Hour, "how long a run that has lost its server tries to go on, before it ends and keeps its work")
 	f.duration(&cfg.Checkpoint, "checkpoint", dflt.Checkpoint, 10*time.Millisecond, 10*time.Minute, "time between two checkpoints: the work that a killed run may lose")
 	indexes, snapshots := string(dflt.Indexes), string(dflt.OldSnapshots)
 	cfg.Indexes, cfg.OldSnapshots = dflt.Indexes, dflt.OldSnapshots

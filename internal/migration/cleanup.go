@@ -201,7 +201,8 @@ func (c *cleaner) toldOf(ctx context.Context, state, shadow candidate, why *stri
 	}
 	*why = "the state table tells of it"
 	if saved.Start != nil {
-		return true
+		now, err := schema.Load(ctx, c.pool.DB(), shadow.Name)
+		return err == nil && saved.Start.Shadow != nil && now.SameColumns(saved.Start.Shadow)
 	}
 	var filled bool
 	err = c.pool.DB().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+shadow.Name.Quoted()+")").Scan(&filled)

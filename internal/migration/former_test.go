@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +100,24 @@ func TestL9_LostNetworkKeepsTheWork(t *testing.T) {
 	})
 }
 
+// TestL9_RunGoesOnByItself: a network that breaks costs a run time, and nothing else.
+func TestL9_RunGoesOnByItself(t *testing.T) {
+	onEach(t, func(b *bench) {
+		l := b.ledger(ledger.Int(), 20_000, ledger.Options{Rate: 300})
+		b.start(l)
+		w := b.wire(&wire{at: "never said"})
+		for n, phase := range []event.Phase{event.PhaseCopy, event.PhaseVerify, event.PhaseCutover} {
+			b.child(fmt.Sprintf("ADD COLUMN added%d INT", n), phaseLine(phase), func(*child) {
+				for range 3 {
+					w.hangUp()
+					time.Sleep(100 * time.Millisecond)
+				}
+			}, "--drop-old", "--chunk-time=20ms").mustEnd()
+		}
+		b.settle(l)
+	})
+}
+
 // TestL9_LostClaimEndsTheRun: who has lost the lock that keeps other runs away stops, and does
 // not drop what another run may have taken over.
 func TestL9_LostClaimEndsTheRun(t *testing.T) {
@@ -155,6 +174,17 @@ func crashed(t *testing.T, version string, server *mysqltest.Instance, how strin
 		b.Error("it was not gone on with")
 	}
 	b.equal()
+
+	// A process goes on by itself.
+	c := b.child("ADD COLUMN more INT", phaseLine(event.PhaseCopy), func(*child) {
+		if err := server.Sandbox.Restart(b.ctx()); err != nil {
+			b.Error(err)
+		}
+	})
+	c.mustEnd()
+	if !c.heard("going on with an earlier run") {
+		b.Error("it did not say that it goes on after the server was started again")
+	}
 }
 
 // writer changes rows of table t until stopped, whatever becomes of the server.

@@ -24,6 +24,9 @@ import (
 // and that it was asked for something else. Nothing was done.
 var ErrOtherAlter = errors.New("an earlier run of another ALTER was stopped on this table")
 
+// ErrSuperseded says that another run has taken this one's work over.
+var ErrSuperseded = checkpoint.ErrSuperseded
+
 // former is what an earlier run left, as far as it can be gone on with.
 type former struct {
 	saved    *checkpoint.Saved
@@ -276,6 +279,6 @@ func (r *run) canGoOn(err error) bool {
 	if err == nil || !r.made.saved || r.made.swapped {
 		return false
 	}
-	return errors.Is(err, checkpoint.ErrSuperseded) || errors.Is(err, ErrClaimLost) || errors.Is(err, binlog.ErrConnection) ||
+	return errors.Is(err, ErrSuperseded) || errors.Is(err, ErrClaimLost) || errors.Is(err, binlog.ErrConnection) ||
 		dbconn.ConnectionLost(err) || dbconn.Exhausted(err) || dbconn.Unwilling(err)
 }

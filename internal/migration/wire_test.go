@@ -46,12 +46,18 @@ func (b *bench) wire(w *wire) *wire {
 
 func (w *wire) close() {
 	w.listener.Close()
+	w.hangUp()
+	w.done.Wait()
+}
+
+// hangUp cuts every connection there is; others may come.
+func (w *wire) hangUp() {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, c := range w.conns {
 		c.Close()
 	}
-	w.mu.Unlock()
-	w.done.Wait()
+	w.conns = nil
 }
 
 func (w *wire) accept() {

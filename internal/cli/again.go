@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"midstream/internal/ddl"
+	"midstream/internal/event"
+	"midstream/internal/migration"
+)
+
+// longWait bounds the wait between two attempts to go on.
+const longWait = 10 * time.Second
+
+// persistent is a run that goes on when its server is there again.
+type persistent struct {
+	*change
+	alter  *ddl.Alter
+	server *server
+	opened bool // the server is one that it has opened itself
+	failed time.Time
+	wait   time.Duration
+}
+
+// migrate makes the plan and carries it out, as often as it takes while the server comes and
+// goes.
+func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
+	p := persistent{change: c, alter: alter, server: s}
+	defer func() {
+		if p.opened {
+			p.server.close()
+		}
+	}()
+	for {
+		began := time.Now()
+		result, err := c.attempt(ctx, alter, p.server)
+		if time.Since(began) > c.reconnect {
+			p.failed = time.Time{} // it had gone on well before
+		}
+		if err == nil || !p.again(ctx, err) {
+			return result, err
+		}
+	}
+}
+
+// again waits, after an attempt that has kept its work, until the server can be reached; it
+// says whether there is to be another attempt.
+func (p *persistent) again(ctx context.Context, err error) bool {
+	var failure *migration.Failure
+	if !errors.As(err, &failure) || !failure.Kept || errors.Is(err, migration.ErrSuperseded) {
+		return false
+	}
+	if p.failed.IsZero() {
+		p.failed, p.wait = time.Now(), time.Second
+	}
+	for ctx.Err() == nil && time.Since(p.failed)+p.wait < p.reconnect {
+		p.output.note(fmt.Sprintf("stopped in phase %s: %v; what was done is kept, going on in %s", failure.Phase, failure.Err, p.wait))
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(p.wait):
+		}
+		p.wait = min(2*p.wait, longWait)
+		if p.reopen(ctx) == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// reopen connects anew, and ends what the connections before still do on the server.
+func (p *persistent) reopen(ctx context.Context) error {
+	s, err := p.connection.open(ctx, p.server.cfg)
+	if err != nil {
+		return err
+	}
+	patient, cancel := context.WithTimeout(ctx, longWait)
+	defer cancel()
+	if err := s.pool.EndAll(patient, p.server.pool.Name()); err != nil {
+		s.close()
+		return err
+	}
+	if p.opened {
+		p.server.close()
+	}
+	p.server, p.opened = s, true
+	return nil
+}
+
+// attempt makes the plan and carries it out.
+func (c *change) attempt(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
+	if result, done, err := c.finish(ctx, alter, s); done || err != nil {
+		return result, err
+	}
+	p, err := c.plan(ctx, alter, s)
+	if err != nil {
+		return migration.Result{}, err
+	}
+	screen := c.output.display(p.Source.Name.String())
+	relay := newRelay(screen)
+	var stand stand
+	defer c.onInterrupt(p, &stand, relay, screen)()
+
+	listener := event.Tee(stand.listen, relay.listen)
+	result, err := migration.New(s.pool, s.binlog, p, c.config, listener).Run(ctx)
+	relay.close()
+	if err != nil {
+		return result, err
+	}
+	switch {
+	case c.output.json:
+	case c.output.quiet:
+		fmt.Fprintf(c.app.Stdout, "%s has its new schema, after %s; the old table %s.\n", p.Source.Name, span(result.Elapsed), oldText(result))
+	default:
+		c.output.text("%s", summary(p, result, processUsage()))
+	}
+	return result, nil
+}
