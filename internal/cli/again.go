@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"midstream/internal/ddl"
@@ -22,6 +23,9 @@ type persistent struct {
 	opened bool // the server is one that it has opened itself
 	failed time.Time
 	wait   time.Duration
+	// kept is the last failure that has kept its work, and its result.
+	kept   *migration.Failure
+	result migration.Result
 }
 
 // migrate makes the plan and carries it out, as often as it takes while the server comes and
@@ -36,27 +40,35 @@ func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	for {
 		began := time.Now()
 		result, err := c.attempt(ctx, alter, p.server)
-		if time.Since(began) > c.reconnect {
-			p.failed = time.Time{} // it had gone on well before
-		}
-		if err == nil || !p.again(ctx, err) {
+		if err == nil || !p.mayGoOn(result, err) {
 			return result, err
+		}
+		if time.Since(began) > c.reconnect || p.failed.IsZero() { // it had gone on well before
+			p.failed, p.wait = time.Now(), time.Second
+		}
+		if !p.again(ctx, err) {
+			return p.result, p.kept
 		}
 	}
 }
 
-// again waits, after an attempt that has kept its work, until the server can be reached; it
-// says whether there is to be another attempt.
-func (p *persistent) again(ctx context.Context, err error) bool {
+// mayGoOn says that another attempt may go on where this one has failed: it has kept its work,
+// or it could not even begin and one before has.
+func (p *persistent) mayGoOn(result migration.Result, err error) bool {
 	var failure *migration.Failure
-	if !errors.As(err, &failure) || !failure.Kept || errors.Is(err, migration.ErrSuperseded) {
-		return false
+	if errors.As(err, &failure) {
+		if !failure.Kept || errors.Is(err, migration.ErrSuperseded) {
+			return false
+		}
+		p.kept, p.result = failure, result
 	}
-	if p.failed.IsZero() {
-		p.failed, p.wait = time.Now(), time.Second
-	}
+	return p.kept != nil
+}
+
+// again waits until the server can be reached, and says whether it can.
+func (p *persistent) again(ctx context.Context, err error) bool {
 	for ctx.Err() == nil && time.Since(p.failed)+p.wait < p.reconnect {
-		p.output.note(fmt.Sprintf("stopped in phase %s: %v; what was done is kept, going on in %s", failure.Phase, failure.Err, p.wait))
+		p.output.note(fmt.Sprintf("stopped: %s; what was done is kept, going on in %s", firstLine(err), p.wait))
 		select {
 		case <-ctx.Done():
 			return false
@@ -68,6 +80,16 @@ func (p *persistent) again(ctx context.Context, err error) bool {
 		}
 	}
 	return false
+}
+
+// firstLine is what an error says first, without what to do about it.
+func firstLine(err error) string {
+	var failure *migration.Failure
+	if errors.As(err, &failure) {
+		err = failure.Err
+	}
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
 }
 
 // reopen connects anew, and ends what the connections before still do on the server.

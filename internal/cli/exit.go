@@ -135,10 +135,10 @@ func exitCode(err error, interrupted bool) int {
 		return exitUnknown
 	case errors.Is(err, migration.ErrLeftovers):
 		return exitLeftovers
-	case interrupted:
-		return exitAborted
 	case errors.As(err, &f) && f.Kept:
 		return exitStopped
+	case interrupted:
+		return exitAborted
 	case errors.Is(err, migration.ErrMismatch):
 		return exitMismatch
 	case errors.As(err, &c):

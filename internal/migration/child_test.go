@@ -2,6 +2,7 @@ package migration_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -25,7 +26,8 @@ func beMidstream() {
 // child is a run in a process of its own, which can be killed.
 type child struct {
 	*bench
-	cmd *exec.Cmd
+	cmd       *exec.Cmd
+	complaint bytes.Buffer
 
 	mu   sync.Mutex
 	said []string // the lines of --json
@@ -41,7 +43,7 @@ func (b *bench) child(clauses, at string, do func(*child), flags ...string) *chi
 	if err != nil {
 		b.Fatal(err)
 	}
-	args := append([]string{"run", "--json", "--defaults-file=/dev/null", "--host=" + host, "--port=" + port, "--user=" + b.server.User,
+	args := append([]string{"run", "--json", "--defaults-file=/dev/null", "--ssl-mode=DISABLED", "--host=" + host, "--port=" + port, "--user=" + b.server.User,
 		"ALTER TABLE " + b.schema + ".t " + clauses}, flags...)
 	c := &child{bench: b, cmd: exec.Command(os.Args[0], args...), at: at, done: make(chan struct{})}
 	c.do = func() {
@@ -50,7 +52,7 @@ func (b *bench) child(clauses, at string, do func(*child), flags ...string) *chi
 		}
 	}
 	c.cmd.Env = append(os.Environ(), asMidstream+"=1", "MYSQL_PWD="+b.server.Password)
-	c.cmd.Stderr = os.Stderr
+	c.cmd.Stderr = &c.complaint
 	out, err := c.cmd.StdoutPipe()
 	if err != nil {
 		b.Fatal(err)
@@ -105,7 +107,7 @@ func (c *child) wait() (code int, last string) {
 func (c *child) mustEnd() {
 	c.Helper()
 	if code, last := c.wait(); code != 0 {
-		c.Fatalf("exit code %d: %s", code, last)
+		c.Fatalf("exit code %d: %s\n%s", code, last, &c.complaint)
 	}
 }
 

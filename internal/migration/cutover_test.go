@@ -229,7 +229,7 @@ func TestL7_LostAnswerIsResolvedByLooking(t *testing.T) {
 					w := b.cutAt(strings.ReplaceAll(statement, "%s", b.schema), lost)
 					b.start(l)
 					b.mustMigrate(alter)
-					if !w.wasCut() {
+					if !bent(w) {
 						b.Error("the statement did not come")
 					}
 					b.settle(l)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"midstream/internal/event"
+	"midstream/internal/fault"
 	"midstream/internal/ledger"
 	"midstream/internal/migration"
 	"midstream/internal/mysqltest"
@@ -86,8 +87,8 @@ func TestL9_LostNetworkKeepsTheWork(t *testing.T) {
 		l := b.ledger(ledger.Int(), 20_000, ledger.Options{Rate: 300})
 		b.start(l)
 		b.cfg.RowCopy.MaxRows, b.cfg.Checkpoint = 500, 20*time.Millisecond
-		w := b.wire(&wire{at: "never said"})
-		_, err := b.migrate(b.ctx(), alter, onPhase(event.PhaseCopy, func() { time.AfterFunc(300*time.Millisecond, w.close) }))
+		w := b.wire(fault.Rule{})
+		_, err := b.migrate(b.ctx(), alter, onPhase(event.PhaseCopy, func() { time.AfterFunc(300*time.Millisecond, w.Close) }))
 		var failure *migration.Failure
 		if !errors.As(err, &failure) || !failure.Kept || !strings.Contains(failure.Next, "same command again to go on") {
 			b.Fatalf("error is %v", err)
@@ -105,11 +106,11 @@ func TestL9_RunGoesOnByItself(t *testing.T) {
 	onEach(t, func(b *bench) {
 		l := b.ledger(ledger.Int(), 20_000, ledger.Options{Rate: 300})
 		b.start(l)
-		w := b.wire(&wire{at: "never said"})
+		w := b.wire(fault.Rule{})
 		for n, phase := range []event.Phase{event.PhaseCopy, event.PhaseVerify, event.PhaseCutover} {
 			b.child(fmt.Sprintf("ADD COLUMN added%d INT", n), phaseLine(phase), func(*child) {
 				for range 3 {
-					w.hangUp()
+					w.HangUp()
 					time.Sleep(100 * time.Millisecond)
 				}
 			}, "--drop-old", "--chunk-time=20ms").mustEnd()

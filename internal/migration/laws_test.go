@@ -377,7 +377,7 @@ func TestL9_FailedStartLeavesNothing(t *testing.T) {
 					w := b.cutAt(fmt.Sprintf(statement, b.schema), lost)
 					_, err := b.migrate(b.ctx(), "ADD COLUMN added INT")
 					var failure *migration.Failure
-					if !w.wasCut() || !errors.As(err, &failure) || !strings.Contains(failure.Left, "nothing is left") {
+					if !bent(w) || !errors.As(err, &failure) || !strings.Contains(failure.Left, "nothing is left") {
 						b.Errorf("the error is %v", err)
 					}
 					if got := b.value("SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = '" +

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"midstream/internal/event"
+	"midstream/internal/fault"
 	"midstream/internal/rowsync"
 )
 
@@ -106,12 +107,12 @@ func TestL3_TwinsForAMomentLoseNothing(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.numbered(2000)
 		b.exec("UPDATE " + b.schema + ".t SET v = id")
-		w := b.wire(&wire{after: "SELECT DISTINCT", at: "HAVING COUNT(*) > 1", instead: func() {
+		w := b.wire(fault.Rule{After: "SELECT DISTINCT", At: "HAVING COUNT(*) > 1", Call: func() {
 			b.exec("UPDATE " + b.schema + ".t SET v = 7 WHERE id = 7")
 		}})
 		b.mustMigrate("ADD UNIQUE (v)", onPhase(event.PhaseCatchUp, func() {
 			b.exec("UPDATE " + b.schema + ".t SET v = 1500 WHERE id = 7")
-			b.awaited("the second thought", func(event.Event) bool { return w.wasCut() })
+			b.awaited("the second thought", func(event.Event) bool { return bent(w) })
 		}))
 		b.equal()
 	})

@@ -1,0 +1,179 @@
+// Package fault puts a bent wire between a program and its MySQL server: one command, chosen by
+// what it says or by its number, is cut off, delayed, refused, or has its answer lost. All else
+// is the real server's.
+//
+// It reads the frames of the client/server protocol (three bytes of length, one of sequence,
+// which is 0 in a command: https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_packets.html)
+// without TLS and compression.
+package fault
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Rule says which command is bent, and how. It holds for one command.
+type Rule struct {
+	After string // a text that some command has before; "" for none
+	At    string // a text in the command
+	Nth   int    // or its number since After, from 1
+
+	Call  func()        // is called before the command goes on to the server
+	Delay time.Duration // holds it up
+	Cut   bool          // cuts the connection before the server gets it
+	Deaf  bool          // cuts the connection when the server is done with it: the answer is lost
+	Error uint16        // answers with this error, and the server gets nothing
+}
+
+// Proxy stands in front of one server. It is closed when its test ends.
+type Proxy struct {
+	Address string // host:port
+
+	listener net.Listener
+	server   string
+	rule     Rule
+	done     sync.WaitGroup
+
+	mu    sync.Mutex
+	armed bool
+	count int
+	bent  bool
+	said  string
+	conns []net.Conn
+}
+
+// New starts a proxy in front of a server's TCP address.
+func New(t testing.TB, server string, rule Rule) *Proxy {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Proxy{Address: listener.Addr().String(), listener: listener, server: server, rule: rule, armed: rule.After == ""}
+	p.done.Go(p.accept)
+	t.Cleanup(p.Close)
+	return p
+}
+
+// Close cuts all connections and takes no more.
+func (p *Proxy) Close() {
+	p.listener.Close()
+	p.HangUp()
+	p.done.Wait()
+}
+
+// HangUp cuts every connection there is; others may come.
+func (p *Proxy) HangUp() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		c.Close()
+	}
+	p.conns = nil
+}
+
+// Bent returns the beginning of the command that was bent, and whether there was one.
+func (p *Proxy) Bent() (said string, bent bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.said, p.bent
+}
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", p.server)
+		if err != nil {
+			client.Close()
+			continue
+		}
+		p.mu.Lock()
+		p.conns = append(p.conns, client, server)
+		p.mu.Unlock()
+		answers := make(chan struct{})
+		p.done.Go(func() { p.forward(client, server, answers) })
+		p.done.Go(func() {
+			defer close(answers)
+			io.Copy(client, server)
+			client.Close()
+		})
+	}
+}
+
+// forward passes on what the client says. answers is closed when no more answers are passed
+// back.
+func (p *Proxy) forward(client, server net.Conn, answers <-chan struct{}) {
+	defer server.Close()
+	var header [4]byte
+	for {
+		if _, err := io.ReadFull(client, header[:]); err != nil {
+			return
+		}
+		body := make([]byte, int(header[0])|int(header[1])<<8|int(header[2])<<16)
+		if _, err := io.ReadFull(client, body); err != nil {
+			return
+		}
+		deaf := false
+		if header[3] == 0 && p.isIt(body) {
+			if !p.bend(client) {
+				continue
+			}
+			if p.rule.Cut {
+				client.Close()
+				return
+			}
+			if deaf = p.rule.Deaf; deaf {
+				client.Close()
+			}
+		}
+		if _, err := server.Write(append(header[:], body...)); err != nil {
+			return
+		}
+		if deaf {
+			<-answers // to nobody: the server is done
+			return
+		}
+	}
+}
+
+// bend does what comes before the command, and says whether it goes on.
+func (p *Proxy) bend(client net.Conn) bool {
+	if p.rule.Call != nil {
+		p.rule.Call()
+	}
+	time.Sleep(p.rule.Delay)
+	if p.rule.Error == 0 {
+		return true
+	}
+	answer := append([]byte{0xff}, binary.LittleEndian.AppendUint16(nil, p.rule.Error)...)
+	answer = append(answer, "#HY000bent"...)
+	client.Write(append([]byte{byte(len(answer)), 0, 0, 1}, answer...))
+	return false
+}
+
+// isIt says that this is the command.
+func (p *Proxy) isIt(command []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.armed {
+		p.armed = bytes.Contains(command, []byte(p.rule.After))
+	} else if p.rule.Nth > 0 {
+		p.count++
+	}
+	if p.bent || !p.armed {
+		return false
+	}
+	if p.rule.Nth > 0 && p.count != p.rule.Nth || p.rule.Nth == 0 && (p.rule.At == "" || !bytes.Contains(command, []byte(p.rule.At))) {
+		return false
+	}
+	p.bent, p.said = true, string(command[:min(len(command), 200)])
+	return true
+}

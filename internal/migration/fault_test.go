@@ -1,0 +1,141 @@
+package migration_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"midstream/internal/event"
+	"midstream/internal/fault"
+	"midstream/internal/ledger"
+	"midstream/internal/mysqltest"
+	"midstream/internal/sandbox"
+)
+
+// faults is the number of commands that each kind of fault meets; make soak has more.
+var faultCount = flag.Int("faults", 5, "commands of a short run that each kind of fault meets")
+
+// endings are the exit codes of a run that met a fault: done, failed with nothing left, stopped
+// with its work kept, or not knowing about the swap. In none of them a row is lost, and in all of
+// them the same command may be given again.
+var endings = map[int]bool{0: true, 1: true, 14: true, 16: true}
+
+// TestL9_FaultAtAnyCommand: one command of a short run is cut off, loses its answer, is refused
+// or held up, whichever it is: the table is as it was or has its new schema, and the same command
+// ends what was begun.
+func TestL9_FaultAtAnyCommand(t *testing.T) {
+	kinds := map[string]fault.Rule{
+		"cut": {Cut: true}, "answer lost": {Deaf: true}, "held up": {Delay: 1500 * time.Millisecond},
+		"no connections": {Error: 1040}, "killed": {Error: 1317}, "read only": {Error: 1290}, "disk full": {Error: 1114},
+	}
+	seed := uint64(time.Now().UnixNano())
+	random := rand.New(rand.NewPCG(seed, 1))
+	for kind, rule := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			onEach(t, func(b *bench) {
+				b.Logf("seed %d", seed)
+				l := b.ledger(ledger.Int(), 3000, ledger.Options{Rate: 200, Writers: 2})
+				b.start(l)
+				most := 250 // commands of a short run, about; more are met when it goes on for longer
+				for n := range *faultCount {
+					rule.Nth = 1 + random.IntN(most)
+					b.faultAt(rule, fmt.Sprintf("ADD COLUMN added%d INT, ADD INDEX (added%[1]d)", n))
+				}
+				b.settle(l)
+			})
+		})
+	}
+}
+
+// faultAt runs an ALTER that meets a fault, and the same again without.
+func (b *bench) faultAt(rule fault.Rule, clauses string) {
+	b.Helper()
+	w := b.wire(rule)
+	first := b.child(clauses, "", nil, "--chunk-time=20ms", "--checkpoint=50ms", "--reconnect=0s", "--drop-old", "--defer-indexes=yes")
+	code, last := first.wait()
+	said, is := w.Bent()
+	if !endings[code] {
+		b.Errorf("command %d, %q: exit code %d: %s", rule.Nth, said, code, last)
+	}
+	w.Close()
+	b.address = b.server.Address
+	if code == 0 {
+		return
+	}
+	if !is {
+		b.Errorf("exit code %d without a fault: %s", code, last)
+	}
+	// A run that could not tell whether it had swapped and removed its traces has: then the
+	// column is there.
+	column := strings.Fields(clauses)[2]
+	there := b.value("SELECT COUNT(*) FROM information_schema.columns WHERE table_name = 't' AND column_name = '" + column + "' AND table_schema = '" + b.schema + "'")
+	state := b.value("SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 't_midstream' AND table_schema = '" + b.schema + "'")
+	if there == "1" && state == "0" {
+		b.exec("DROP TABLE IF EXISTS " + b.schema + ".t_old")
+		return
+	}
+	if code, last := b.child(clauses, "", nil, "--drop-old").wait(); code != 0 {
+		b.Fatalf("after command %d, %q: exit code %d: %s", rule.Nth, said, code, last)
+	}
+}
+
+// TestL9_EveryConnectionMayBeKilled: whichever of its connections somebody kills, again and
+// again, the run comes to its end.
+func TestL9_EveryConnectionMayBeKilled(t *testing.T) {
+	onEach(t, func(b *bench) {
+		l := b.ledger(ledger.Int(), 20_000, ledger.Options{Rate: 200, Writers: 2})
+		b.start(l)
+		stop, done := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(done)
+			for n := 0; n < 12; n++ {
+				select {
+				case <-stop:
+					return
+				case <-time.After(250 * time.Millisecond):
+				}
+				var id string
+				err := b.db.QueryRowContext(b.ctx(), "SELECT processlist_id FROM performance_schema.session_connect_attrs"+
+					" WHERE attr_name = 'midstream_run' OR attr_value = 'go-mysql' ORDER BY RAND() LIMIT 1").Scan(&id)
+				if err == nil {
+					b.db.ExecContext(b.ctx(), "KILL "+id)
+				}
+			}
+		}()
+		c := b.child(alter, "", nil, "--chunk-time=10ms", "--workers=1", "--drop-old")
+		c.mustEnd()
+		close(stop)
+		<-done
+		c.log("going on with an earlier run")
+		b.settle(l)
+	})
+}
+
+// TestL9_ServerRefusesForAWhile: it has no connections left, or takes no writes, for two
+// seconds in the middle of a run.
+func TestL9_ServerRefusesForAWhile(t *testing.T) {
+	for name, how := range map[string][2]string{
+		"read only":      {"SET GLOBAL super_read_only = ON", "SET GLOBAL read_only = OFF"},
+		"no connections": {"SET GLOBAL max_connections = 3", "SET GLOBAL max_connections = 151"},
+	} {
+		for _, version := range versions {
+			t.Run(name+"/"+version, func(t *testing.T) {
+				server := mysqltest.Own(t, version, sandbox.Options{})
+				db, schema := mysqltest.Database(t, server)
+				b := &bench{T: t, version: version, server: server, address: server.Address, db: db, schema: schema, told: newTold()}
+				b.numbered(9999)
+				admin := b.conn()
+				c := b.child("ADD COLUMN added INT", phaseLine(event.PhaseCopy), func(*child) {
+					admin.ExecContext(b.ctx(), how[0])
+					time.Sleep(2 * time.Second)
+					admin.ExecContext(b.ctx(), how[1])
+				}, "--chunk-time=10ms", "--workers=1")
+				c.mustEnd()
+				b.equal()
+			})
+		}
+	}
+}
