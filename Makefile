@@ -4,7 +4,7 @@ SHELL   := /bin/bash
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check short docs bench
+.PHONY: help build demo test check short docs soak bench
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -24,6 +24,10 @@ short: check ## the tests that need no server
 
 test: check ## all tests, on real servers
 	MIDSTREAM_TEST_STRICT=1 go test -p 1 -timeout 40m ./...
+
+soak: ## random changes, writers, kills and faults for hours (SOAK=30m for another time)
+	go test -count=1 -v -timeout 0 -run 'TestSoak' ./internal/migration -soak $(or $(SOAK),4h)
+	go test -count=1 -v -timeout 0 -run 'TestL5_Killed|TestL9_FaultAtAnyCommand' ./internal/migration -kills 100 -faults 40
 
 bench: build ## measure beside other tools, about 90 minutes (BENCH="--rows 50000 --rounds 1" for other flags)
 	go build -o bin/bench ./bench && bin/bench $(BENCH)

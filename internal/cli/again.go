@@ -23,8 +23,8 @@ type persistent struct {
 	opened bool // the server is one that it has opened itself
 	failed time.Time
 	wait   time.Duration
-	// kept is the last failure that has kept its work, and its result.
-	kept   *migration.Failure
+	// lost is the last failure of an attempt that had lost its server, and its result.
+	lost   *migration.Failure
 	result migration.Result
 }
 
@@ -47,28 +47,28 @@ func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migr
 			p.failed, p.wait = time.Now(), time.Second
 		}
 		if !p.again(ctx, err) {
-			return p.result, p.kept
+			return p.result, p.lost
 		}
 	}
 }
 
-// mayGoOn says that another attempt may go on where this one has failed: it has kept its work,
-// or it could not even begin and one before has.
+// mayGoOn says that another attempt may go on where this one has failed: it has lost its server,
+// or it could not even begin after one that had.
 func (p *persistent) mayGoOn(result migration.Result, err error) bool {
 	var failure *migration.Failure
 	if errors.As(err, &failure) {
-		if !failure.Kept || errors.Is(err, migration.ErrSuperseded) {
+		if !failure.Lost {
 			return false
 		}
-		p.kept, p.result = failure, result
+		p.lost, p.result = failure, result
 	}
-	return p.kept != nil
+	return p.lost != nil
 }
 
 // again waits until the server can be reached, and says whether it can.
 func (p *persistent) again(ctx context.Context, err error) bool {
 	for ctx.Err() == nil && time.Since(p.failed)+p.wait < p.reconnect {
-		p.output.note(fmt.Sprintf("stopped: %s; what was done is kept, going on in %s", firstLine(err), p.wait))
+		p.output.note(fmt.Sprintf("stopped: %s; going on in %s", firstLine(err), p.wait))
 		select {
 		case <-ctx.Done():
 			return false

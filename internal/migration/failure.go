@@ -42,6 +42,9 @@ type Failure struct {
 	Swapped bool
 	// Kept says that what was done is kept, and that the same command goes on with it.
 	Kept bool
+	// Lost says that the server could not be reached, or could not go on: the same command may
+	// well come to its end once it can.
+	Lost bool
 }
 
 // Error returns one line: phase, cause, what is left, what to do.
@@ -58,7 +61,7 @@ func (r *run) conclude(ctx context.Context, err error) error {
 		r.enter(event.PhaseDone)
 		return nil
 	}
-	f := &Failure{Phase: r.phase, Err: err, Swapped: r.made.swapped}
+	f := &Failure{Phase: r.phase, Err: err, Swapped: r.made.swapped, Lost: errors.Is(err, cutover.ErrUnknown) || outside(err)}
 	source := r.plan.Source.Name
 	switch {
 	case errors.Is(err, cutover.ErrUnknown):

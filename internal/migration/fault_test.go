@@ -1,6 +1,7 @@
 package migration_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -97,12 +98,7 @@ func TestL9_EveryConnectionMayBeKilled(t *testing.T) {
 					return
 				case <-time.After(250 * time.Millisecond):
 				}
-				var id string
-				err := b.db.QueryRowContext(b.ctx(), "SELECT processlist_id FROM performance_schema.session_connect_attrs"+
-					" WHERE attr_name = 'midstream_run' OR attr_value = 'go-mysql' ORDER BY RAND() LIMIT 1").Scan(&id)
-				if err == nil {
-					b.db.ExecContext(b.ctx(), "KILL "+id)
-				}
+				b.killOne()
 			}
 		}()
 		c := b.child(alter, "", nil, "--chunk-time=10ms", "--workers=1", "--drop-old")
@@ -112,6 +108,17 @@ func TestL9_EveryConnectionMayBeKilled(t *testing.T) {
 		c.log("going on with an earlier run")
 		b.settle(l)
 	})
+}
+
+// killOne kills one of the run's connections, if it has any.
+func (b *bench) killOne() {
+	ctx := context.Background()
+	var id string
+	err := b.db.QueryRowContext(ctx, "SELECT processlist_id FROM performance_schema.session_connect_attrs"+
+		" WHERE attr_name = 'midstream_run' OR attr_value = 'go-mysql' ORDER BY RAND() LIMIT 1").Scan(&id)
+	if err == nil {
+		b.db.ExecContext(ctx, "KILL "+id)
+	}
 }
 
 // TestL9_ServerRefusesForAWhile: it has no connections left, or takes no writes, for two

@@ -24,9 +24,6 @@ import (
 // and that it was asked for something else. Nothing was done.
 var ErrOtherAlter = errors.New("an earlier run of another ALTER was stopped on this table")
 
-// ErrSuperseded says that another run has taken this one's work over.
-var ErrSuperseded = checkpoint.ErrSuperseded
-
 // former is what an earlier run left, as far as it can be gone on with.
 type former struct {
 	saved    *checkpoint.Saved
@@ -279,6 +276,12 @@ func (r *run) canGoOn(err error) bool {
 	if err == nil || !r.made.saved || r.made.swapped {
 		return false
 	}
-	return errors.Is(err, ErrSuperseded) || errors.Is(err, ErrClaimLost) || errors.Is(err, binlog.ErrConnection) ||
+	return errors.Is(err, checkpoint.ErrSuperseded) || outside(err)
+}
+
+// outside says that an error has its cause outside of what a run does: it could not reach the
+// server, or the server could not go on.
+func outside(err error) bool {
+	return errors.Is(err, ErrClaimLost) || errors.Is(err, binlog.ErrConnection) ||
 		dbconn.ConnectionLost(err) || dbconn.Exhausted(err) || dbconn.Unwilling(err)
 }
