@@ -33,7 +33,7 @@ func (r *run) verify(ctx context.Context) error {
 	r.enter(event.PhaseVerify)
 	started := time.Now()
 	verifier := verify.New(r.cfg.Verify, verify.Deps{
-		Pool: r.pool, Spec: r.compare, Backlog: r.backlog, Fence: r.capture.Fence,
+		Pool: r.pool, Spec: r.compare, Backlog: r.backlog, Fence: r.capture.Fence, RowBytes: rowBytes(r.plan),
 	})
 	r.mu.Lock()
 	r.verifier = verifier

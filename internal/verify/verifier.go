@@ -20,9 +20,10 @@ var ErrTooMany = errors.New("too many rows differ")
 
 // Config of a verification.
 type Config struct {
-	Workers  int // defaults to 2
-	Rows     int // of a range; defaults to 10,000
-	Suspects int // most rows that may differ; defaults to 100,000
+	Workers  int   // defaults to 2
+	Rows     int   // of a range at most; defaults to 10,000
+	Bytes    int64 // of a range's rows at most, about: the view of a range is held for long if it takes long; defaults to 32 MiB
+	Suspects int   // most rows that may differ; defaults to 100,000
 }
 
 // WithDefaults returns the config with defaults for what is not set.
@@ -32,6 +33,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Rows <= 0 {
 		c.Rows = 10_000
+	}
+	if c.Bytes <= 0 {
+		c.Bytes = 32 << 20
 	}
 	if c.Suspects <= 0 {
 		c.Suspects = 100_000
@@ -44,6 +48,8 @@ type Deps struct {
 	Pool    *dbconn.Pool
 	Spec    *Spec
 	Backlog *backlog.Backlog
+	// RowBytes is the average length of a row, 0 if not known.
+	RowBytes int64
 	// Fence returns when every change that was committed before the call is in the backlog.
 	Fence func(ctx context.Context) error
 }
@@ -59,9 +65,15 @@ type Verifier struct {
 	suspects []key.Key
 }
 
+// fewest is the number of rows that a range has however long they are.
+const fewest = 50
+
 // New returns a verifier that has compared nothing.
 func New(cfg Config, deps Deps) *Verifier {
 	cfg = cfg.WithDefaults()
+	if deps.RowBytes > 0 {
+		cfg.Rows = int(min(int64(cfg.Rows), max(fewest, cfg.Bytes/deps.RowBytes)))
+	}
 	return &Verifier{cfg: cfg, deps: deps, ranges: rowsync.NewRanges(deps.Spec.Sync, cfg.Rows)}
 }
 
