@@ -68,6 +68,9 @@ func (r *run) conclude(ctx context.Context, err error) error {
 		f.Left = fmt.Sprintf("%s is either as it was or swapped; %s, %s and %s were left alone.",
 			source, r.plan.Names.Shadow, r.plan.Names.Old, r.plan.Names.State)
 		f.Next = "Run the same command again: it looks which, and goes on from there."
+	case r.made.former && !errors.Is(err, ErrOtherAlter):
+		f.Left = fmt.Sprintf("%s is untouched, and what an earlier run has left is as it was.", source)
+		f.Next = fmt.Sprintf("Run the same command again once the cause is removed, or remove what is left with: midstream cleanup %s", source.Argument())
 	case errors.Is(err, ErrOtherAlter):
 		f.Left = fmt.Sprintf("%s is untouched, and what that run has done is kept.", source)
 		f.Next = fmt.Sprintf("Go on with that ALTER, or give it up with: midstream cleanup %s", source.Argument())

@@ -71,11 +71,13 @@ func (r *run) resume(ctx context.Context) (resumed bool, err error) {
 	if err != nil || !c.hasState(there) {
 		return false, err
 	}
+	r.made.former = true
 	saved, err := r.endFormer(ctx)
 	f, reason, err := r.weigh(ctx, saved, err, there)
 	if err != nil {
 		return false, err
 	}
+	r.made.former = false
 	if reason != "" {
 		r.note("an earlier run can't be gone on with, and is begun anew: " + reason)
 		return false, r.dropFormer(ctx)

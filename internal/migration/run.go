@@ -71,6 +71,7 @@ type made struct {
 	begun   bool // tables may have been created
 	shadow  bool // the shadow may have been
 	saved   bool // another run could go on from a checkpoint
+	former  bool // an earlier run has left something, and nothing was done about it yet
 	swapped bool
 	keep    bool     // nothing may be dropped: the outcome of the swap is not known
 	left    []string // what could not be removed
