@@ -21,6 +21,7 @@ const (
 	exitMismatch  = 13
 	exitUnknown   = 14
 	exitLeftovers = 15
+	exitUnfit     = 16
 	exitAtOnce    = 130
 )
 
@@ -46,6 +47,8 @@ var outcomes = []outcome{
 		"Nothing was removed; a human must look."},
 	{exitLeftovers, "leftovers", "Not everything that the run created could be removed; the message says what is left, and whether " +
 		"the swap happened. midstream cleanup removes it."},
+	{exitUnfit, "unfit", "The altered table doesn't take every row, as the prescan of check and run found before the row copy: values that don't fit, " +
+		"NULLs, duplicates, with their keys. The table is as it was, and nothing is left on the server."},
 	{exitAtOnce, "left_at_once", "Left at once, at a second Ctrl-C, SIGTERM or SIGHUP. The table is as it was or swapped, nothing between; " +
 		"midstream cleanup removes what is left."},
 }
@@ -133,6 +136,8 @@ func exitCode(err error, interrupted bool) int {
 		return exitLeftovers
 	case interrupted:
 		return exitAborted
+	case errors.Is(err, migration.ErrUnfit):
+		return exitUnfit
 	case errors.Is(err, migration.ErrMismatch):
 		return exitMismatch
 	case errors.As(err, &c):

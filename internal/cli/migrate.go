@@ -115,11 +115,12 @@ func unwritten(ctx context.Context, err error, next string) error {
 	return &coded{code: exitCode(err, false), err: err, left: "nothing was written", next: next}
 }
 
-// migrate makes the plan and carries it out.
-func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
+// carryOut makes the plan and does with it what do does.
+func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
+	do func(*migration.Migration, context.Context) (migration.Result, error)) (*plan.Plan, migration.Result, error) {
 	p, err := c.plan(ctx, alter, s)
 	if err != nil {
-		return migration.Result{}, err
+		return nil, migration.Result{}, err
 	}
 	screen := c.output.display(p.Source.Name.String())
 	relay := newRelay(screen)
@@ -127,8 +128,14 @@ func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	defer c.onInterrupt(p, &stand, relay, screen)()
 
 	listener := event.Tee(stand.listen, relay.listen)
-	result, err := migration.New(s.pool, s.binlog, p, c.config, listener).Run(ctx)
+	result, err := do(migration.New(s.pool, s.binlog, p, c.config, listener), ctx)
 	relay.close()
+	return p, result, err
+}
+
+// migrate makes the plan and carries it out.
+func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
+	p, result, err := c.carryOut(ctx, alter, s, (*migration.Migration).Run)
 	if err != nil {
 		return result, err
 	}

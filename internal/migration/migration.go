@@ -31,6 +31,8 @@ func New(pool *dbconn.Pool, server binlog.Server, p *plan.Plan, cfg Config, emit
 // Result is what a finished run did.
 type Result struct {
 	Elapsed    time.Duration
+	Prescan    time.Duration // of the prescan
+	Scanned    int64         // rows that it looked at
 	Copy       time.Duration // of the row copy
 	Index      time.Duration // of the build of deferred indexes
 	Verify     time.Duration // of the comparison
@@ -65,6 +67,9 @@ func (m *Migration) Run(ctx context.Context) (Result, error) {
 	err := r.claimed(ctx, func() error {
 		defer r.progress()()
 		if err := r.prepareShadow(ctx); err != nil {
+			return because(ctx, err)
+		}
+		if err := r.prescanBefore(ctx); err != nil {
 			return because(ctx, err)
 		}
 		if err := r.startPosition(ctx); err != nil {
