@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"midstream/internal/ddl"
-	"midstream/internal/event"
 	"midstream/internal/migration"
 )
 
@@ -116,18 +115,7 @@ func (c *change) attempt(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	if result, done, err := c.finish(ctx, alter, s); done || err != nil {
 		return result, err
 	}
-	p, err := c.plan(ctx, alter, s)
-	if err != nil {
-		return migration.Result{}, err
-	}
-	screen := c.output.display(p.Source.Name.String())
-	relay := newRelay(screen)
-	var stand stand
-	defer c.onInterrupt(p, &stand, relay, screen)()
-
-	listener := event.Tee(stand.listen, relay.listen)
-	result, err := migration.New(s.pool, s.binlog, p, c.config, listener).Run(ctx)
-	relay.close()
+	p, result, err := c.carryOut(ctx, alter, s, (*migration.Migration).Run)
 	if err != nil {
 		return result, err
 	}

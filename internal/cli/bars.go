@@ -127,6 +127,9 @@ func (s screen) View() tea.View {
 	p := s.progress
 	bold, dim := lipgloss.NewStyle().Bold(true), lipgloss.NewStyle().Faint(true)
 	lines := []string{bold.Render(s.table) + "  " + phaseText(s.phase) + dim.Render("  "+span(p.Elapsed))}
+	if s.phase == event.PhasePrescan {
+		lines = append(lines, fmt.Sprintf("prescan  %s %s  %s of ~%s", s.drawBar(scannedFraction(p)), percent(scannedFraction(p)), count(p.Scanned), count(p.RowsTotal)))
+	}
 	if p.RowsTotal > 0 && !before(s.phase, event.PhaseCopy) {
 		lines = append(lines, s.rowsLine(), s.changesLine(), dim.Render("         "+s.footLine()))
 	}
@@ -192,7 +195,7 @@ func (s screen) footLine() string {
 }
 
 // phases are in their order.
-var phases = []event.Phase{event.PhaseCheck, event.PhaseShadow, event.PhaseStart, event.PhaseCopy, event.PhaseIndex,
+var phases = []event.Phase{event.PhaseCheck, event.PhaseShadow, event.PhasePrescan, event.PhaseStart, event.PhaseCopy, event.PhaseIndex,
 	event.PhaseCatchUp, event.PhaseVerify, event.PhaseCutover, event.PhaseCleanup, event.PhaseDone}
 
 // before says that a phase comes before another.

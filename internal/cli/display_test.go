@@ -32,6 +32,9 @@ var everyEvent = []event.Event{
 	event.LockAttempt{Number: 2, Granted: true, Waited: 1500 * time.Microsecond, At: moment},
 	event.SwapDone{LockHeld: 4100 * time.Microsecond, Drained: 3, Attempts: 2, At: moment},
 	event.Retry{What: "chunk", Cause: "deadlock", At: moment},
+	event.Finding{Kind: "null", Name: "v", What: "with NULL in column v", Rows: 12, AtLeast: true, Keys: []string{"id=1", "id=2"}, Query: "SELECT 1",
+		Fix: "MODIFY `v` int NULL", Refused: true, At: moment},
+	event.Prescanned{Needed: true, Rows: 77, Refused: 1, Elapsed: 1500 * time.Millisecond, At: moment},
 }
 
 // TestEventsSurviveJSON: what a parent reads of a child is what the child's engine told.
@@ -76,13 +79,14 @@ func TestLines(t *testing.T) {
 	contains(t, out.String(), "a note", "waiting for 1 blocker, for 2.0 s now",
 		"connection 17, app@h:1, Sleep for 1m00s, on shop.orders: holds a metadata lock [SELECT 1]", "by KILL 17, or wait: ",
 		"--old-snapshots=ignore",
-		"lock attempt 2: granted after 1.5 ms", "swapped: 4.1 ms under the lock, 3 keys applied under it, 2 attempts")
+		"lock attempt 2: granted after 1.5 ms", "swapped: 4.1 ms under the lock, 3 keys applied under it, 2 attempts",
+		"unfit: at least 12 rows with NULL in column v\n", "keys: id=1; id=2, ...\n", "list: SELECT 1\n", "fix:  MODIFY `v` int NULL\n", "prescan: 1 problem, after 1.5 s")
 	out.Reset()
 	quiet := &lines{out: &out, quiet: true}
 	for _, e := range everyEvent {
 		quiet.show(e)
 	}
-	if n := strings.Count(out.String(), "\n"); n != 4 { // the note, the blocker with its head and what to do
+	if n := strings.Count(out.String(), "\n"); n != 8 { // the note, the blocker with its head and what to do, the finding with its keys, list and fix
 		t.Errorf("quiet says:\n%s", &out)
 	}
 }

@@ -79,19 +79,20 @@ func exitCodesPage() string {
 func recordTypes() map[string]any {
 	return map[string]any{namePlan: &planRecord{}, namePhase: &phaseRecord{}, nameNote: &noteRecord{}, nameProgress: &progressRecord{},
 		nameBlocked: &blockedRecord{}, nameLockAttempt: &lockAttemptRecord{}, nameSwapped: &swappedRecord{},
-		nameRetry: &retryRecord{}, nameMismatch: &mismatchRecord{}, nameVerified: &verifiedRecord{}, nameResult: &resultRecord{}}
+		nameRetry: &retryRecord{}, nameMismatch: &mismatchRecord{}, nameVerified: &verifiedRecord{},
+		nameFinding: &findingRecord{}, namePrescanned: &prescannedRecord{}, nameResult: &resultRecord{}}
 }
 
 func eventsPage() string {
 	var b strings.Builder
-	b.WriteString(generated + "# Events of --json\n\nWith `--json`, `run` and `plan` write one JSON object a line to standard output. " +
+	b.WriteString(generated + "# Events of --json\n\nWith `--json`, `run`, `check` and `plan` write one JSON object a line to standard output. " +
 		"Each has the fields `event` and `at` (RFC 3339 with milliseconds, UTC). The last line is the `result`, whatever happened; " +
 		"only a command line whose flags can't be read at all has none, and what a second Ctrl-C ends before it has written anything. " +
 		"Names of events and fields are stable: others may be added, none is renamed or dropped. Units are in the names.\n\n" +
 		"Order: `plan`, then `phase` by phase the others, then `result`; a `note` may come at any time. `progress` comes about twice a second; of several that could not be " +
 		"written in time only the newest is.\n")
 	types := recordTypes()
-	for _, name := range []string{namePlan, namePhase, nameNote, nameProgress, nameBlocked, nameLockAttempt, nameSwapped, nameRetry, nameMismatch, nameVerified, nameResult} {
+	for _, name := range []string{namePlan, namePhase, nameNote, nameProgress, nameFinding, namePrescanned, nameBlocked, nameLockAttempt, nameSwapped, nameRetry, nameMismatch, nameVerified, nameResult} {
 		fmt.Fprintf(&b, "\n## %s\n\n| field | type | meaning |\n|---|---|---|\n", name)
 		describe(&b, "", reflect.TypeOf(types[name]).Elem())
 	}

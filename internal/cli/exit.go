@@ -22,6 +22,7 @@ const (
 	exitUnknown   = 14
 	exitLeftovers = 15
 	exitStopped   = 16
+	exitUnfit     = 17
 	exitAtOnce    = 130
 )
 
@@ -49,6 +50,8 @@ var outcomes = []outcome{
 		"the swap happened. midstream cleanup removes it."},
 	{exitStopped, "stopped", "Stopped half-way: the server could not be reached, or could not go on. The table is as it was, and what was " +
 		"done is kept: the same command goes on with it."},
+	{exitUnfit, "unfit", "The altered table doesn't take every row, as the prescan of check and run found before the row copy: values that don't fit, " +
+		"NULLs, duplicates, with their keys. The table is as it was, and nothing is left on the server."},
 	{exitAtOnce, "left_at_once", "Left at once, at a second Ctrl-C, SIGTERM or SIGHUP. The table is as it was or swapped, nothing between; " +
 		"the same command goes on, and midstream cleanup removes what is left."},
 }
@@ -139,11 +142,13 @@ func exitCode(err error, interrupted bool) int {
 		return exitStopped
 	case interrupted:
 		return exitAborted
+	case errors.Is(err, migration.ErrUnfit):
+		return exitUnfit
 	case errors.Is(err, migration.ErrMismatch):
 		return exitMismatch
 	case errors.As(err, &c):
 		return c.code
-	case errors.Is(err, plan.ErrRefused), errors.Is(err, migration.ErrClaimed), errors.Is(err, migration.ErrOtherAlter),
+	case errors.Is(err, plan.ErrRefused), errors.Is(err, migration.ErrClaimed), errors.Is(err, migration.ErrOtherAlter), errors.Is(err, migration.ErrStopped),
 		errors.Is(err, schema.ErrNotFound), errors.Is(err, schema.ErrNotBaseTable):
 		return exitRefused
 	}

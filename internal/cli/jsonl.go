@@ -23,6 +23,8 @@ const (
 	nameRetry       = "retry"
 	nameMismatch    = "mismatch"
 	nameVerified    = "verified"
+	nameFinding     = "finding"
+	namePrescanned  = "prescanned"
 	nameResult      = "result"
 )
 
@@ -81,6 +83,10 @@ func recordOf(e event.Event) any {
 		return mismatchRecord{headOf(nameMismatch, e.At), e.Key, e.Column, e.Expected, e.Found}
 	case event.Verified:
 		return verifiedRecord{headOf(nameVerified, e.At), e.Rows, e.Suspects, e.Repaired, e.Unproven, msOf(e.Elapsed)}
+	case event.Finding:
+		return findingOf(e)
+	case event.Prescanned:
+		return prescannedRecord{headOf(namePrescanned, e.At), e.Needed, e.Rows, e.Refused, msOf(e.Elapsed)}
 	case event.Retry:
 		return retryRecord{headOf(nameRetry, e.At), e.What, e.Cause}
 	}
@@ -95,13 +101,18 @@ func progressOf(e event.Progress) progressRecord {
 		Captured: e.Captured, Applied: e.Applied, Dropped: e.Dropped, Merged: e.Merged,
 		Backlog: e.Backlog, BacklogLimit: e.BacklogLimit, ApplyKeysPerS: tenths(e.ApplyRate),
 		CaptureDelayMS: msOf(e.CaptureDelay), BinlogReadBytes: e.BinlogRead,
-		Retries: e.Retries, IndexFraction: e.IndexFraction, Verified: e.Verified,
+		Retries: e.Retries, IndexFraction: e.IndexFraction, Verified: e.Verified, Scanned: e.Scanned,
 	}
 	if e.ETA >= 0 {
 		eta := msOf(e.ETA)
 		r.ETAMS = &eta
 	}
 	return r
+}
+
+func findingOf(e event.Finding) findingRecord {
+	keys := append([]string{}, e.Keys...)
+	return findingRecord{headOf(nameFinding, e.At), e.Kind, e.Name, e.What, e.Rows, e.AtLeast, keys, e.Query, e.Fix, e.Refused}
 }
 
 func tenths(f float64) float64 { return math.Round(10*f) / 10 }
@@ -144,6 +155,15 @@ func readRecord(line []byte) (event.Event, *resultRecord, error) {
 			return event.Verified{Rows: r.Rows, Suspects: r.Suspects, Repaired: r.Repaired, Unproven: r.Unproven,
 				Elapsed: r.ElapsedMS.duration(), At: at}
 		})
+	case nameFinding:
+		return into(line, func(r findingRecord) event.Event {
+			return event.Finding{Kind: r.Kind, Name: r.Name, What: r.What, Rows: r.Rows, AtLeast: r.AtLeast, Keys: r.Keys,
+				Query: r.Query, Fix: r.Fix, Refused: r.Refused, At: at}
+		})
+	case namePrescanned:
+		return into(line, func(r prescannedRecord) event.Event {
+			return event.Prescanned{Needed: r.Needed, Rows: r.Rows, Refused: r.Refused, Elapsed: r.ElapsedMS.duration(), At: at}
+		})
 	case nameResult:
 		var r resultRecord
 		err := json.Unmarshal(line, &r)
@@ -168,7 +188,7 @@ func (r progressRecord) event(at time.Time) event.Event {
 		Captured: r.Captured, Applied: r.Applied, Dropped: r.Dropped, Merged: r.Merged,
 		Backlog: r.Backlog, BacklogLimit: r.BacklogLimit, ApplyRate: r.ApplyKeysPerS,
 		CaptureDelay: r.CaptureDelayMS.duration(), BinlogRead: r.BinlogReadBytes,
-		ETA: -1, Retries: r.Retries, IndexFraction: r.IndexFraction, Verified: r.Verified,
+		ETA: -1, Retries: r.Retries, IndexFraction: r.IndexFraction, Verified: r.Verified, Scanned: r.Scanned,
 	}
 	if r.ETAMS != nil {
 		e.ETA = r.ETAMS.duration()

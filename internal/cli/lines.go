@@ -56,6 +56,8 @@ func phaseText(p event.Phase) string {
 		return "check: making sure that no other run works on the table"
 	case event.PhaseShadow:
 		return "shadow: creating and altering the shadow table"
+	case event.PhasePrescan:
+		return "prescan: looking for rows that the new table doesn't take"
 	case event.PhaseStart:
 		return "start: noting the binlog position"
 	case event.PhaseCopy:
@@ -89,6 +91,10 @@ func happening(e event.Event) (at time.Time, text string, matters bool) {
 			return e.At, fmt.Sprintf("lock attempt %d: granted after %s", e.Number, span(e.Waited)), false
 		}
 		return e.At, fmt.Sprintf("lock attempt %d: not granted within %s, withdrawn", e.Number, span(e.Waited)), false
+	case event.Finding:
+		return e.At, findingText(e), true
+	case event.Prescanned:
+		return e.At, prescannedText(e), false
 	case event.Mismatch:
 		return e.At, mismatchText(e), true
 	case event.Verified:
@@ -98,6 +104,45 @@ func happening(e event.Event) (at time.Time, text string, matters bool) {
 			span(e.LockHeld), plural(e.Drained, "key"), plural(e.Attempts, "attempt")), false
 	}
 	return at, "", false
+}
+
+// findingText tells of rows that the new table doesn't take as they are. The SELECT stays on one
+// line, to be copied.
+func findingText(e event.Finding) string {
+	const indent = "\n          "
+	word := "loss"
+	if e.Refused {
+		word = "unfit"
+	}
+	rows := plural(e.Rows, "row")
+	if e.AtLeast {
+		rows = "at least " + rows
+	}
+	text := fmt.Sprintf("%s: %s %s", word, rows, e.What)
+	if len(e.Keys) > 0 {
+		more := ""
+		if e.AtLeast || e.Rows > int64(len(e.Keys)) {
+			more = ", ..."
+		}
+		text += indent + "keys: " + strings.Join(e.Keys, "; ") + more
+	}
+	text += indent + "list: " + e.Query
+	if e.Fix != "" {
+		text += indent + "fix:  " + e.Fix
+	}
+	return text
+}
+
+func prescannedText(e event.Prescanned) string {
+	switch {
+	case !e.Needed:
+		return "prescan: no row needs a look: the ALTER changes no value that may not fit, and adds no unique key"
+	case e.Refused > 0:
+		return fmt.Sprintf("prescan: %s, after %s", plural(e.Refused, "problem"), span(e.Elapsed))
+	case e.Rows == 0:
+		return fmt.Sprintf("prescan: no duplicates, after %s", span(e.Elapsed))
+	}
+	return fmt.Sprintf("prescan: the new table takes all of %s, after %s", plural(e.Rows, "row"), span(e.Elapsed))
 }
 
 func mismatchText(e event.Mismatch) string {
@@ -183,6 +228,8 @@ func progressLine(p event.Progress) string {
 	case event.PhaseCopy:
 		return fmt.Sprintf("copy %s: %s of about %s rows, %s rows/s; %s; %s",
 			percent(p.Fraction), count(p.RowsCopied), count(p.RowsTotal), rate(p.CopyRate), backlog, etaText(p))
+	case event.PhasePrescan:
+		return fmt.Sprintf("prescan %s: %s of about %s rows", percent(scannedFraction(p)), count(p.Scanned), count(p.RowsTotal))
 	case event.PhaseIndex:
 		text := "index"
 		if p.IndexFraction > 0 {
@@ -199,6 +246,10 @@ func progressLine(p event.Progress) string {
 
 func verifiedFraction(p event.Progress) float64 {
 	return min(1, float64(p.Verified)/float64(max(p.RowsTotal, 1)))
+}
+
+func scannedFraction(p event.Progress) float64 {
+	return min(1, float64(p.Scanned)/float64(max(p.RowsTotal, 1)))
 }
 
 // etaText says what the prediction is of.

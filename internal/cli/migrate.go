@@ -129,6 +129,24 @@ func unwritten(ctx context.Context, err error, next string) error {
 	return &coded{code: exitCode(err, false), err: err, left: "nothing was written", next: next}
 }
 
+// carryOut makes the plan and does with it what do does.
+func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
+	do func(*migration.Migration, context.Context) (migration.Result, error)) (*plan.Plan, migration.Result, error) {
+	p, err := c.plan(ctx, alter, s)
+	if err != nil {
+		return nil, migration.Result{}, err
+	}
+	screen := c.output.display(p.Source.Name.String())
+	relay := newRelay(screen)
+	var stand stand
+	defer c.onInterrupt(p, &stand, relay, screen)()
+
+	listener := event.Tee(stand.listen, relay.listen)
+	result, err := do(migration.New(s.pool, s.binlog, p, c.config, listener), ctx)
+	relay.close()
+	return p, result, err
+}
+
 // finish brings an earlier run to its end that was stopped after its swap, and says whether
 // that was all there is to do.
 func (c *change) finish(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, bool, error) {

@@ -58,7 +58,7 @@ func riskRecords(risks []plan.Risk) []riskRecord {
 
 type phaseRecord struct {
 	head
-	Phase string `json:"phase" doc:"check, shadow, start, copy, index, catchup, verify, cutover, cleanup or done; catchup comes before verify and before each cutover"`
+	Phase string `json:"phase" doc:"check, shadow, prescan, start, copy, index, catchup, verify, cutover, cleanup or done; catchup comes before verify and before each cutover"`
 }
 
 type noteRecord struct {
@@ -89,6 +89,7 @@ type progressRecord struct {
 	Retries         int64   `json:"retries" doc:"syncs that were tried again"`
 	IndexFraction   float64 `json:"index_fraction" doc:"of the index build, where the server tells; else 0"`
 	Verified        int64   `json:"rows_verified" doc:"rows compared with the new table's"`
+	Scanned         int64   `json:"rows_scanned" doc:"rows that the prescan has looked at"`
 }
 
 type blockedRecord struct {
@@ -146,10 +147,31 @@ type verifiedRecord struct {
 	ElapsedMS ms    `json:"elapsed_ms" doc:"of the comparison"`
 }
 
+type findingRecord struct {
+	head
+	Kind    string   `json:"kind" doc:"null, too_long, out_of_range, member, characters, invalid, check, duplicate, or loss: changed without an error"`
+	Name    string   `json:"name" doc:"the column, constraint or key of the new table that doesn't take the rows as they are"`
+	What    string   `json:"what" doc:"what is wrong with them"`
+	Rows    int64    `json:"rows" doc:"how many there are"`
+	AtLeast bool     `json:"at_least" doc:"whether there are more than rows"`
+	Keys    []string `json:"keys" doc:"of the first ten, as literals; rows that share a value stand together"`
+	Query   string   `json:"query" doc:"the SELECT that lists them all; where at_least is true, those that were counted"`
+	Fix     string   `json:"fix" doc:"a clause that takes them, in place of the one that doesn't; may be empty"`
+	Refused bool     `json:"refused" doc:"a run stops at such a row; false: it changes the value"`
+}
+
+type prescannedRecord struct {
+	head
+	Needed    bool  `json:"needed" doc:"false: the definitions prove by themselves that the new table takes every row"`
+	Rows      int64 `json:"rows" doc:"whose values were looked at; 0 where only duplicates may be"`
+	Refused   int   `json:"refused" doc:"findings at which a run stops"`
+	ElapsedMS ms    `json:"elapsed_ms" doc:"of the prescan"`
+}
+
 // resultRecord is the last line, whatever happened.
 type resultRecord struct {
 	head
-	Outcome         string       `json:"outcome" doc:"name of the exit code: done, failed, usage, refused, aborted, mismatch, swap_unknown, leftovers, stopped, left_at_once"`
+	Outcome         string       `json:"outcome" doc:"name of the exit code: done, failed, usage, refused, aborted, mismatch, swap_unknown, leftovers, stopped, unfit, left_at_once"`
 	ExitCode        int          `json:"exit_code" doc:"the exit code that follows"`
 	Error           string       `json:"error" doc:"the cause; empty if done"`
 	Phase           string       `json:"phase" doc:"the phase in which it failed; empty if none had begun"`
@@ -159,10 +181,12 @@ type resultRecord struct {
 	Problems        []riskRecord `json:"problems" doc:"every reason of a refusal"`
 	Old             string       `json:"old" doc:"the former table, if it was kept"`
 	ElapsedMS       ms           `json:"elapsed_ms" doc:"of the run"`
+	PrescanMS       ms           `json:"prescan_ms" doc:"of the look for rows that the new table doesn't take"`
 	CopyMS          ms           `json:"copy_ms" doc:"of the row copy"`
 	IndexMS         ms           `json:"index_ms" doc:"of the build of deferred indexes"`
 	VerifyMS        ms           `json:"verify_ms" doc:"of the comparison"`
 	RowsCopied      int64        `json:"rows_copied" doc:"rows written by the row copy"`
+	Scanned         int64        `json:"rows_scanned" doc:"rows that the prescan has looked at"`
 	Verified        int64        `json:"rows_verified" doc:"rows compared with the new table's"`
 	Repaired        int          `json:"rows_repaired" doc:"rows that differed and were synced anew"`
 	Captured        int64        `json:"captured_changes" doc:"as in progress"`

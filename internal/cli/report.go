@@ -174,7 +174,7 @@ func resultOf(r migration.Result, err error, code int) resultRecord {
 	record := resultRecord{
 		head: headOf(nameResult, time.Now()), Outcome: outcomeOf(code).name, ExitCode: code, Swapped: r.Swapped,
 		Problems: []riskRecord{}, Old: r.Old,
-		ElapsedMS: msOf(r.Elapsed), CopyMS: msOf(r.Copy), IndexMS: msOf(r.Index), VerifyMS: msOf(r.Verify),
+		ElapsedMS: msOf(r.Elapsed), PrescanMS: msOf(r.Prescan), Scanned: r.Scanned, CopyMS: msOf(r.Copy), IndexMS: msOf(r.Index), VerifyMS: msOf(r.Verify),
 		Verified: r.Verified, Repaired: r.Repaired, RowsCopied: r.RowsCopied,
 		Captured: r.Captured, Applied: r.Applied, Dropped: r.Dropped, Merged: r.Merged, Retries: r.Retries,
 		Attempts: r.Attempts, LockHeldMS: msOf(r.LockHeld), DrainedKeys: r.Drained, BinlogReadBytes: r.BinlogRead,

@@ -58,6 +58,7 @@ func (c *change) registerTuning() {
 	f.enum("old-snapshots", snapshots, []string{string(migration.SnapshotsWait), string(migration.SnapshotsIgnore)},
 		"what to do about transactions that began before the rows were copied\nand would see a part of them after the swap",
 		func(word string) { cfg.OldSnapshots = migration.OldSnapshots(word) })
+	f.boolean(&cfg.NoPrescan, "", "no-prescan", "do without the look for rows that the new table doesn't take (midstream check):\nthe run stops at the first of them, while it copies")
 	f.boolean(&cfg.NoVerify, "", "no-verify", "swap without a comparison of the new table with what the ALTER makes of every row:\nsaves a fourth of the time, and gives up the proof that no row was lost or changed")
 	f.boolean(&cfg.Repair, "", "repair", "sync rows that differ anew, and compare them again, instead of failing")
 	f.boolean(&cfg.DropOld, "", "drop-old", "drop the old table after the swap")
@@ -68,6 +69,36 @@ func (c *change) registerTuning() {
 	for _, name := range []string{"no-frontier-rule", "no-merge"} {
 		_ = f.flags.MarkHidden(name) // it is there: it has just been added
 	}
+}
+
+func (a *app) checkCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   `check "ALTER TABLE database.table ..."`,
+		Short: "Prove from the data that an ALTER loses nothing, or list the rows that don't fit",
+		Long: "Check looks at every row, while the table is in use, and tells which the altered table doesn't take:\n" +
+			"values that are too long or out of range, NULLs, members that an ENUM or SET loses, characters that a\n" +
+			"charset lacks, texts that are no number, date or JSON, rows against a new CHECK, duplicates under a\n" +
+			"unique key that is new or whose columns get another collation or type. Of each it tells how many\n" +
+			"there are, the first ten keys, the SELECT that lists them all and, where there is one, the clause\n" +
+			"that would take them. Values that the server would round without an error are counted too, and\n" +
+			"refuse nothing. Run does the same before it copies.\n\n" +
+			"The server itself judges: check makes the empty shadow table as run does, has a temporary table take\n" +
+			"the converted values, range by range, and drops both. It locks no row. Duplicates of a new unique key\n" +
+			"are looked for in one query over the whole table; as long as it runs the server keeps old versions\n" +
+			"of rows that change. Where the definitions prove that every row fits, nothing is read.\n\n" +
+			"Exit code 16 says that there are such rows. Rows that become so afterwards stop a run all the same.\n\n" +
+			"It takes every flag of run; those that only say how a run works have no effect.",
+		Args: cobra.ArbitraryArgs,
+	}
+	c := a.newChange(cmd)
+	c.registerTuning()
+	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
+		return c.conduct(ctx, args, func(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
+			_, result, err := c.carryOut(ctx, alter, s, (*migration.Migration).Check)
+			return result, err
+		})
+	})
+	return cmd
 }
 
 func (a *app) planCommand() *cobra.Command {

@@ -155,7 +155,7 @@ func TestQuietTellsOfRisks(t *testing.T) {
 	if code != exitDone || strings.Contains(stdout, "method") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	contains(t, stdout, name, "risks", "stops at the first duplicate")
+	contains(t, stdout, name, "risks", "a duplicate stops the run")
 	code, stdout, stderr = midstream(t, append(reach, "plan", "ALTER TABLE "+name+" ADD COLUMN c INT")...)
 	if code != exitDone || stdout != "" {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
@@ -198,7 +198,9 @@ func TestExitCodes(t *testing.T) {
 			[]string{"refused", "no usable key", "fix: Add one first"}},
 		{"no table", append(reach, "run", "ALTER TABLE "+database+".none ADD COLUMN c INT"), exitRefused, []string{"no such table", "left:  nothing was written", "SHOW GRANTS"}},
 		{"view", append(reach, "run", "ALTER TABLE "+database+".v ADD COLUMN c INT"), exitRefused, []string{"not a base table"}},
-		{"duplicate", append(reach, "run", "ALTER TABLE "+database+".twice ADD UNIQUE KEY (a)"), exitFailed,
+		{"duplicate", append(reach, "run", "ALTER TABLE "+database+".twice ADD UNIQUE KEY (a)"), exitUnfit,
+			[]string{"failed in phase prescan", "2 rows sharing the value", "left:", "is untouched and nothing is left", "--no-prescan"}},
+		{"duplicate in the copy", append(reach, "run", "--no-prescan", "ALTER TABLE "+database+".twice ADD UNIQUE KEY (a)"), exitFailed,
 			[]string{"failed in phase copy", "left:", "is untouched and nothing is left"}},
 		{"nobody there", []string{"run", "--host=127.0.0.1", "--port=1", "ALTER TABLE a.b ADD COLUMN c INT"}, exitFailed,
 			[]string{"connection refused", "nothing was written"}},

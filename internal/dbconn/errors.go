@@ -12,7 +12,11 @@ import (
 
 // Numbers of server errors that the engine tells apart.
 const (
+	errBadNull           = 1048
 	errDuplicate         = 1062
+	errOutOfRange        = 1264
+	errTruncated         = 1265
+	errDataTooLong       = 1406
 	errAccessDenied      = 1045
 	errDBAccessDenied    = 1044
 	errTableAccessDenied = 1142
@@ -86,6 +90,19 @@ func ConnectionLost(err error) bool {
 		errors.Is(err, sql.ErrConnDone) || errors.Is(err, io.EOF) ||
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network)
 }
+
+// NullRefused says that a value is NULL where it must not be.
+func NullRefused(err error) bool { return Number(err) == errBadNull }
+
+// TooLong says that a value is too long for its column.
+func TooLong(err error) bool { return Number(err) == errDataTooLong }
+
+// Truncated says that a part of a value was lost: of a string that is too long, of a text that
+// is no number, of an ENUM that has no such member.
+func Truncated(err error) bool { return Number(err) == errTruncated }
+
+// OutOfRange says that a number is out of the range of its column.
+func OutOfRange(err error) bool { return Number(err) == errOutOfRange }
 
 // Unconvertible says that a value does not fit the column it is meant for.
 func Unconvertible(err error) bool {

@@ -27,6 +27,7 @@ type Phase string
 const (
 	PhaseCheck   Phase = "check"   // facts are read, the plan is made, nothing is written
 	PhaseShadow  Phase = "shadow"  // the shadow is created and altered
+	PhasePrescan Phase = "prescan" // rows are looked for that the shadow would not take
 	PhaseStart   Phase = "start"   // state table, start position, first heartbeat
 	PhaseCopy    Phase = "copy"    // row copy and apply
 	PhaseIndex   Phase = "index"   // deferred secondary indexes are built
@@ -74,6 +75,7 @@ type Progress struct {
 	Retries       int64         // syncs that were tried again (deadlock, lock wait, stale duplicate)
 	IndexFraction float64       // of the index build, 0 to 1, where the server tells; else 0
 	Verified      int64         // rows of the source compared
+	Scanned       int64         // rows of the source that the prescan has looked at
 }
 
 // ChunkCopied says that one chunk of the row copy is committed.
@@ -100,6 +102,29 @@ type Verified struct {
 	Unproven int   // rows that changed all the time: they are compared under the lock
 	Elapsed  time.Duration
 	At       time.Time
+}
+
+// Finding are rows of the source that the ALTER would not take as they are.
+type Finding struct {
+	Kind    string   // "null", "too_long", ...: package prescan lists them
+	Name    string   // of the column, constraint or key that doesn't take them
+	What    string   // is wrong with them, for people
+	Rows    int64    //
+	AtLeast bool     // there are more than Rows
+	Keys    []string // of the first rows, as literals
+	Query   string   // the SELECT that lists them all
+	Fix     string   // a clause that takes them; "" where there is none
+	Refused bool     // a run stops at such a row; else it changes it without an error
+	At      time.Time
+}
+
+// Prescanned says that the source was looked at.
+type Prescanned struct {
+	Needed  bool  // false: the definitions prove by themselves that the shadow takes every row
+	Rows    int64 // whose values were looked at; 0 where only duplicates may be
+	Refused int   // findings that stop a run
+	Elapsed time.Duration
+	At      time.Time
 }
 
 // Blocker is a session that holds a metadata lock that we need.
@@ -156,3 +181,5 @@ func (SwapDone) event()     {}
 func (Retry) event()        {}
 func (Mismatch) event()     {}
 func (Verified) event()     {}
+func (Finding) event()      {}
+func (Prescanned) event()   {}

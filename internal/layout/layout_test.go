@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"cli"},
 	{"demo"},
 	{"migration"},
-	{"cutover", "rowcopy", "apply", "capture", "shadow", "verify", "compare"}, // stages
+	{"cutover", "rowcopy", "apply", "capture", "shadow", "prescan", "verify", "compare"}, // stages
 	{"lock", "rowsync", "checkpoint", "plan", "throttle"},
 	{"backlog"},
 	{"frontier"},

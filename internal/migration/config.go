@@ -7,6 +7,7 @@ import (
 	"midstream/internal/capture"
 	"midstream/internal/cutover"
 	"midstream/internal/plan"
+	"midstream/internal/prescan"
 	"midstream/internal/rowcopy"
 	"midstream/internal/verify"
 )
@@ -16,6 +17,7 @@ type Config struct {
 	RowCopy rowcopy.Config
 	Apply   apply.Config
 	Capture capture.Config
+	Prescan prescan.Config
 	Verify  verify.Config
 
 	// Lock bounds each attempt of the cut-over. Wait defaults to 250 ms, Work to 250 ms.
@@ -39,6 +41,9 @@ type Config struct {
 	// OldSnapshots says what the swap does about transactions that would read a part of
 	// the new table (law L10). Defaults to SnapshotsWait.
 	OldSnapshots OldSnapshots
+	// NoPrescan leaves out the look for rows that the shadow doesn't take: the run then stops
+	// at the first of them, while it copies.
+	NoPrescan bool
 	// NoVerify waives the comparison of the tables before the swap (law L6).
 	NoVerify bool
 	// Repair has rows that differ synced anew instead of failing with ErrMismatch.
@@ -77,7 +82,7 @@ const (
 // WithDefaults returns the config with defaults for what is not set.
 func (c Config) WithDefaults() Config {
 	c.RowCopy, c.Apply, c.Capture = c.RowCopy.WithDefaults(), c.Apply.WithDefaults(), c.Capture.WithDefaults()
-	c.Verify = c.Verify.WithDefaults()
+	c.Prescan, c.Verify = c.Prescan.WithDefaults(), c.Verify.WithDefaults()
 	if c.Lock.Wait <= 0 {
 		c.Lock.Wait = 250 * time.Millisecond
 	}

@@ -108,6 +108,8 @@ func nextAfter(ctx context.Context, err error) string {
 		return "Run the command again; make sure that nobody alters the table meanwhile."
 	case errors.Is(err, shadow.ErrRefused):
 		return "Correct the statement."
+	case errors.Is(err, ErrUnfit):
+		return "Change the rows that are listed, or the ALTER. With --no-prescan a run would stop at the first of them."
 	case errors.Is(err, rowsync.ErrDuplicate), dbconn.Duplicate(err):
 		return "Remove the duplicates, or change the ALTER."
 	case dbconn.ValueRefused(err):

@@ -446,6 +446,7 @@ func TestL2_KeysThatMayBecomeOneAreRefused(t *testing.T) {
 // TestL9_RefusedValueIsNamed: where a value doesn't fit, the message names the row by its key.
 func TestL9_RefusedValueIsNamed(t *testing.T) {
 	onEach(t, func(b *bench) {
+		b.cfg.NoPrescan = true
 		b.numbered(1000)
 		b.exec("UPDATE "+b.schema+".t SET v = 70000 WHERE id = 777", "UPDATE "+b.schema+".t SET u = NULL WHERE id = 778")
 		for clauses, change := range map[string]string{
@@ -528,6 +529,7 @@ func TestL9_ValueThatDoesNotFitStops(t *testing.T) {
 	} {
 		t.Run(c.from+" to "+c.to, func(t *testing.T) {
 			onEach(t, func(b *bench) {
+				b.cfg.NoPrescan = true
 				b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, a "+c.from+")", "INSERT INTO "+b.schema+".t VALUES (1, "+c.value+")")
 				_, err := b.migrate(b.ctx(), "MODIFY a "+c.to)
 				if !dbconn.Unconvertible(err) || !strings.Contains(err.Error(), "untouched") {

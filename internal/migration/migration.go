@@ -31,6 +31,8 @@ func New(pool *dbconn.Pool, server binlog.Server, p *plan.Plan, cfg Config, emit
 // Result is what a finished run did.
 type Result struct {
 	Elapsed    time.Duration
+	Prescan    time.Duration // of the prescan
+	Scanned    int64         // rows that it looked at
 	Copy       time.Duration // of the row copy
 	Index      time.Duration // of the build of deferred indexes
 	Verify     time.Duration // of the comparison
@@ -109,6 +111,9 @@ func (r *run) prepare(ctx context.Context) error {
 		return err
 	}
 	if err := r.prepareShadow(ctx); err != nil {
+		return err
+	}
+	if err := r.prescanBefore(ctx); err != nil {
 		return err
 	}
 	return r.startPosition(ctx)

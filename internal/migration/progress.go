@@ -45,6 +45,9 @@ func (r *run) snapshot(before event.Progress) event.Progress {
 		Phase: r.phase, At: now, Elapsed: now.Sub(r.started),
 		RowsTotal: r.plan.Source.Rows, BacklogLimit: r.cfg.BacklogLimit, ETA: -1,
 	}
+	if r.scanner != nil {
+		p.Scanned = r.scanner.Rows()
+	}
 	if r.copier == nil {
 		return p
 	}
@@ -140,9 +143,12 @@ func (r *run) result() Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	result := Result{
-		Elapsed: time.Since(r.started), Copy: r.timing.copy, Index: r.timing.index, Verify: r.timing.verify, Repaired: r.repaired, Retries: r.retries.Load(),
+		Elapsed: time.Since(r.started), Prescan: r.timing.prescan, Copy: r.timing.copy, Index: r.timing.index, Verify: r.timing.verify, Repaired: r.repaired, Retries: r.retries.Load(),
 		Swapped: r.made.swapped, Resumed: r.resumed,
 		Attempts: r.swap.Attempts, LockHeld: r.swap.LockHeld, Drained: r.swap.Drained,
+	}
+	if r.scanner != nil {
+		result.Scanned = r.scanner.Rows()
 	}
 	if r.copier != nil {
 		result.RowsCopied = r.copier.Rows()

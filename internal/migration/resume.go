@@ -14,10 +14,8 @@ import (
 	"midstream/internal/dbconn"
 	"midstream/internal/event"
 	"midstream/internal/frontier"
-	"midstream/internal/rowsync"
 	"midstream/internal/schema"
 	"midstream/internal/shadow"
-	"midstream/internal/verify"
 )
 
 // ErrOtherAlter says that an earlier run on the table was stopped, which can be gone on with,
@@ -28,8 +26,7 @@ var ErrOtherAlter = errors.New("an earlier run of another ALTER was stopped on t
 type former struct {
 	saved    *checkpoint.Saved
 	shadow   *shadow.Shadow
-	spec     *rowsync.Spec
-	compare  *verify.Spec
+	specs    specs
 	tracker  *frontier.Tracker
 	position binlog.Position
 }
@@ -167,17 +164,17 @@ func (r *run) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shadowTh
 // judgeRanges is judgeFormer's part on what was copied.
 func (r *run) judgeRanges(f *former) (reason string, err error) {
 	start := f.saved.Start
-	f.spec, f.compare, err = specsOf(r.plan, start.Shadow, clocks{server: start.ServerTime, utc: start.UTC})
+	f.specs, err = specsOf(r.plan, start.Shadow, clocks{server: start.ServerTime, utc: start.UTC})
 	if err != nil {
 		return "", err
 	}
-	f.tracker, err = frontier.Resume(f.spec.Key, checkpoint.KeyRanges(f.saved.Checkpoint.Copied))
+	f.tracker, err = frontier.Resume(f.specs.sync.Key, checkpoint.KeyRanges(f.saved.Checkpoint.Copied))
 	switch {
 	case err != nil:
 		return err.Error(), nil
-	case f.spec.KeyChanged && !f.tracker.Complete():
+	case f.specs.sync.KeyChanged && !f.tracker.Complete():
 		return "the ALTER changes the key, so that the rows of a part that was not wholly copied can't be told", nil
-	case f.spec.ServerZone && start.Zone != r.plan.Server.TimeZone:
+	case f.specs.sync.ServerZone && start.Zone != r.plan.Server.TimeZone:
 		return fmt.Sprintf("the server's time zone was %s, and is %s", start.Zone, r.plan.Server.TimeZone), nil
 	}
 	return "", nil
@@ -201,8 +198,8 @@ func (r *run) goOn(ctx context.Context, f *former) error {
 	if err := r.distrust(ctx, c); err != nil {
 		return err
 	}
-	r.shadow, r.compare, r.began = f.shadow, f.compare, *f.saved.Start
-	r.assemble(f.spec, f.tracker, c.Rows)
+	r.shadow, r.compare, r.began = f.shadow, f.specs.compare, *f.saved.Start
+	r.assemble(f.specs.sync, f.tracker, c.Rows)
 	r.connectCapture(f.position, f.saved.Beaten)
 	if err := r.capture.Beat(ctx); err != nil {
 		return fmt.Errorf("first heartbeat: %w", err)

@@ -21,6 +21,7 @@ import (
 	"midstream/internal/key"
 	"midstream/internal/lock"
 	"midstream/internal/plan"
+	"midstream/internal/prescan"
 	"midstream/internal/rowcopy"
 	"midstream/internal/rowsync"
 	"midstream/internal/schema"
@@ -48,6 +49,7 @@ type run struct {
 	mu       sync.Mutex
 	phase    event.Phase
 	spec     *rowsync.Spec
+	look     *prescan.Spec
 	compare  *verify.Spec
 	tracker  *frontier.Tracker
 	backlog  *backlog.Backlog
@@ -55,10 +57,11 @@ type run struct {
 	copier   *rowcopy.Copier
 	crowd    *throttle.Crowd
 	apply    *applying
+	scanner  *prescan.Scanner
 	verifier *verify.Verifier
 
 	retries atomic.Int64
-	timing  struct{ copy, index, verify time.Duration }
+	timing  struct{ prescan, copy, index, verify time.Duration }
 	copyEnd string // UTC_TIMESTAMP(6) of the server when the row copy ended
 
 	repaired int       // rows that differed and were synced anew
@@ -120,12 +123,12 @@ func (r *run) createShadow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	spec, compare, err := specsOf(r.plan, r.shadow.Table, now)
+	specs, err := specsOf(r.plan, r.shadow.Table, now)
 	if err != nil {
 		return err
 	}
-	r.compare = compare
-	r.assemble(spec, frontier.New(spec.Key), 0)
+	r.look, r.compare = specs.prescan, specs.compare
+	r.assemble(specs.sync, frontier.New(specs.sync.Key), 0)
 	definition, _ := schema.SplitAutoIncrement(r.plan.Source.Create)
 	r.began = checkpoint.Start{
 		Source: definition, Alter: r.plan.Alter.Clauses, Key: r.plan.Key.Name, Map: r.plan.Map, Zone: r.plan.Server.TimeZone,
@@ -135,7 +138,7 @@ func (r *run) createShadow(ctx context.Context) error {
 	if !r.cfg.Defers(r.plan) {
 		return nil
 	}
-	return r.shadow.Defer(ctx, r.pool, r.shadow.Deferrable(spec.ShadowIndex))
+	return r.shadow.Defer(ctx, r.pool, r.shadow.Deferrable(specs.sync.ShadowIndex))
 }
 
 // nameForbidding adds to the error of a statement that has waited for a lock in vain which

@@ -7,6 +7,7 @@ import (
 
 	"midstream/internal/key"
 	"midstream/internal/plan"
+	"midstream/internal/prescan"
 	"midstream/internal/rowsync"
 	"midstream/internal/schema"
 	"midstream/internal/verify"
@@ -15,18 +16,26 @@ import (
 // clocks are one moment in the server's own time zone and in UTC.
 type clocks struct{ server, utc string }
 
-// specsOf derives what is synced and compared with what from the plan and the shadow that
-// the server made.
-func specsOf(p *plan.Plan, shadow *schema.Table, now clocks) (*rowsync.Spec, *verify.Spec, error) {
+// specs say what the stages work on.
+type specs struct {
+	sync    *rowsync.Spec
+	prescan *prescan.Spec
+	compare *verify.Spec
+}
+
+// specsOf derives what is looked at, synced and compared with what from the plan and the shadow
+// that the server made.
+func specsOf(p *plan.Plan, shadow *schema.Table, now clocks) (s specs, err error) {
 	columns, err := p.Columns(shadow)
 	if err != nil {
-		return nil, nil, err
+		return s, err
 	}
-	sync, err := specOf(p, shadow, columns, now)
-	if err != nil {
-		return nil, nil, err
+	if s.sync, err = specOf(p, shadow, columns, now); err != nil {
+		return s, err
 	}
-	return sync, verifySpecOf(sync, shadow, columns.Mappings, p.Server.Version), nil
+	s.prescan = prescanSpecOf(s.sync, p.Source, shadow, columns.Mappings)
+	s.compare = verifySpecOf(s.sync, shadow, columns.Mappings, p.Server.Version)
+	return s, nil
 }
 
 func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now clocks) (*rowsync.Spec, error) {

@@ -25,6 +25,7 @@ func TestL9_DuplicateStops(t *testing.T) {
 	for name, c := range causes {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(b *bench) {
+				b.cfg.NoPrescan = true
 				b.numbered(1000)
 				b.exec(fmt.Sprintf(c.before, b.schema))
 				if name == "by copy" {
@@ -90,7 +91,7 @@ func TestL9_ConvertedDuplicateStops(t *testing.T) {
 				}
 				b.exec("ALTER TABLE "+b.schema+".t ADD "+column, "UPDATE "+b.schema+".t SET c = "+value,
 					"UPDATE "+b.schema+".t SET c = "+twin+" WHERE id = 900")
-				b.cfg.RowCopy.MaxRows = 100
+				b.cfg.RowCopy.MaxRows, b.cfg.NoPrescan = 100, true
 				_, err := b.migrate(b.ctx(), clauses)
 				if !errors.Is(err, rowsync.ErrDuplicate) {
 					b.Errorf("error is %v, want a duplicate", err)

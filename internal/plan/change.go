@@ -7,13 +7,10 @@ import (
 	"midstream/internal/schema"
 )
 
-// integers are the integer types.
-var integers = []string{"tinyint", "smallint", "mediumint", "int", "bigint", "year"}
-
 // changeOf says whether values compare in the new type as they do in the old one. In
 // doubt it answers Converted.
 func changeOf(from, to schema.Column) Change {
-	switch f, t := family(from), family(to); {
+	switch f, t := from.Family(), to.Family(); {
 	case f != t:
 		return changeOfFamily(f, t, from.DataType)
 	case to.DataType == "year" && from.DataType != "year":
@@ -23,7 +20,7 @@ func changeOf(from, to schema.Column) Change {
 			return Same
 		}
 	case f == "float":
-		if !fixed(to) && to.DataType == "double" || from.DataType == to.DataType && (!fixed(to) || fixed(from) && to.Scale >= from.Scale) {
+		if !to.Fixed() && to.DataType == "double" || from.DataType == to.DataType && (!to.Fixed() || from.Fixed() && to.Scale >= from.Scale) {
 			return Same
 		}
 	case f == "string":
@@ -51,58 +48,23 @@ func changeOf(from, to schema.Column) Change {
 // exact says that a value of the old type and the one that the ALTER makes of it compare equal
 // by their numbers or bytes. In doubt it says no.
 func exact(from, to schema.Column) bool {
-	switch family(to) {
+	switch to.Family() {
 	case "integer", "decimal", "float", "bit", "timestamp", "datetime", "time", "date", "enum", "set", "binary", "varbinary":
 		return changeOf(from, to) == Same
 	case "string":
 		// CHAR loses trailing blanks.
-		return family(from) == "string" && from.Charset == to.Charset && (to.DataType != "char" || from.DataType == "char")
+		return from.Family() == "string" && from.Charset == to.Charset && (to.DataType != "char" || from.DataType == "char")
 	}
 	return from.Type == to.Type // JSON, spatial types, VECTOR
 }
 
-// family groups types whose values compare with each other as they are.
-func family(c schema.Column) string {
-	switch {
-	case slices.Contains(integers, c.DataType):
-		return "integer"
-	case c.DataType == "double", c.DataType == "float":
-		return "float"
-	case c.DataType == "varbinary", strings.HasSuffix(c.DataType, "blob"):
-		return "varbinary"
-	case c.DataType == "char", c.DataType == "varchar", strings.HasSuffix(c.DataType, "text"):
-		return "string"
-	}
-	return c.DataType
-}
-
-func isNumber(c schema.Column) bool {
-	switch family(c) {
-	case "integer", "bit", "decimal", "float":
-		return true
-	}
-	return false
-}
-
 func isText(c schema.Column) bool {
-	switch family(c) {
+	switch c.Family() {
 	case "string", "varbinary", "binary", "json":
 		return true
 	}
 	return false
 }
-
-func isTime(c schema.Column) bool {
-	switch c.DataType {
-	case "date", "datetime", "timestamp", "time":
-		return true
-	}
-	return false
-}
-
-// fixed says that a number has a fixed number of decimals; FLOAT and DOUBLE have it in their
-// old form only, FLOAT(7,2).
-func fixed(c schema.Column) bool { return family(c) != "float" || strings.Contains(c.Type, "(") }
 
 // changeOfFamily knows the few changes of family that keep values and order.
 func changeOfFamily(from, to, old string) Change {

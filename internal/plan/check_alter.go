@@ -90,7 +90,7 @@ func (c *checker) noteAlter() {
 		c.warn(CodeOrderBy, "the ALTER has ORDER BY", "rows of an InnoDB table lie in the order of its primary key", "")
 	}
 	if slices.ContainsFunc(a.Keys, func(k ddl.NewKey) bool { return k.Unique && !c.numbers(k.Columns) }) {
-		c.warn(CodeUnique, "the ALTER adds a unique key", "the run stops at the first duplicate, with the table untouched", "")
+		c.warn(CodeUnique, "the ALTER adds a unique key", "a duplicate stops the run, with the table untouched", "Look for them first: midstream check lists every row")
 	}
 	if a.DropsPrimaryKey && !a.AddsPrimaryKey {
 		c.warn(CodeNoPrimary, "the ALTER leaves the table without a primary key",
@@ -117,8 +117,9 @@ func (c *checker) checkNulls() {
 	}
 	for _, name := range distinct(filled) {
 		if from, ok := c.table.Column(c.origin(name)); ok && from.Nullable {
-			c.warn(CodeNotNull, "the ALTER makes column "+from.Name+" NOT NULL", "the run stops at the first NULL, with the table untouched",
-				fmt.Sprintf("Look for NULLs first: SELECT COUNT(*) FROM %s WHERE %s IS NULL", c.table.Name.Quoted(), schema.Quote(from.Name)))
+			c.warn(CodeNotNull, "the ALTER makes column "+from.Name+" NOT NULL", "a NULL stops the run, with the table untouched",
+				fmt.Sprintf("Look for them first: midstream check lists every row, and SELECT COUNT(*) FROM %s WHERE %s IS NULL counts them",
+					c.table.Name.Quoted(), schema.Quote(from.Name)))
 		}
 	}
 }

@@ -19,6 +19,10 @@ type Mapping struct {
 	Change Change
 	// Exact says that the two values compare equal by their numbers or bytes.
 	Exact bool
+	// Fits says that the server refuses none of the values that the source's column may have.
+	Fits bool
+	// Losses say what happens to values that the server changes without an error.
+	Losses []string
 	// ZoneSensitive says that the conversion depends on the session's time_zone.
 	ZoneSensitive bool
 }
@@ -124,7 +128,7 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 // makes of a single key. Integers that fit stay what they are.
 func (c *Columns) plainly(key schema.Column) {
 	for i, m := range c.Mappings {
-		if m.Source == key.Name && family(key) != "integer" {
+		if m.Source == key.Name && key.Family() != "integer" {
 			c.Mappings[i].Expr = schema.Quote(m.Source)
 		}
 	}
@@ -170,6 +174,8 @@ func stored(pairs []columnPair) []Mapping {
 				Expr:          expression(p.from, p.to),
 				Change:        changeOf(p.from, p.to),
 				Exact:         exact(p.from, p.to),
+				Fits:          fits(p.from, p.to),
+				Losses:        losses(p.from, p.to),
 				ZoneSensitive: (p.from.DataType == "timestamp") != (p.to.DataType == "timestamp"),
 			})
 		}

@@ -17,7 +17,7 @@ import (
 func expression(from, to schema.Column) string {
 	column := schema.Quote(from.Name)
 	switch {
-	case family(from) == "float" && isText(to) && family(to) != "json":
+	case from.Family() == "float" && isText(to) && to.Family() != "json":
 		return "CONCAT(" + column + ")"
 	case unlooked(from, to):
 		return "COALESCE(" + column + ")"
@@ -28,11 +28,11 @@ func expression(from, to schema.Column) string {
 // unlooked says that a server may copy values of a column into the other without looking
 // whether they fit.
 func unlooked(from, to schema.Column) bool {
-	switch family(to) {
+	switch to.Family() {
 	case "integer":
 		return from.DataType == to.DataType && from.Unsigned && !to.Unsigned
 	case "float":
-		return from.DataType == to.DataType && from.Type != to.Type && fixed(to)
+		return from.DataType == to.DataType && from.Type != to.Type && to.Fixed()
 	}
 	most, limited := blobBytes[strings.Replace(to.DataType, "text", "blob", 1)]
 	return limited && bytes(from) > most
@@ -44,7 +44,7 @@ var blobBytes = map[string]int64{"tinyblob": 1<<8 - 1, "blob": 1<<16 - 1, "mediu
 // bytes returns how many bytes a value of a type may have that is stored as bytes are; 0 for
 // other types.
 func bytes(c schema.Column) int64 {
-	switch family(c) {
+	switch c.Family() {
 	case "integer", "decimal", "float", "bit", "date", "datetime", "timestamp", "time", "enum", "set":
 		return 0
 	}

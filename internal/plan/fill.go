@@ -33,7 +33,7 @@ func fills(shadow *schema.Table, pairs []columnPair) []Fill {
 // implicit returns the implicit default of a type as ALTER gives it, or "" where ALTER
 // refuses too: dates (zero dates, with the usual sql_mode) and geometries.
 func implicit(c schema.Column) string {
-	switch family(c) {
+	switch c.Family() {
 	case "integer", "decimal", "float", "bit":
 		return "0"
 	case "string", "varbinary", "binary", "set":

@@ -171,7 +171,7 @@ func (c *checker) redefined(col schema.Column) bool {
 	for i, name := range c.alter.Modified {
 		if strings.EqualFold(name, col.Name) {
 			kind := c.alter.NewTypes[i]
-			return family(col) != "integer" || !slices.Contains(integers, kind) && !slices.Contains(otherIntegers, kind)
+			return col.Family() != "integer" || (schema.Column{DataType: kind}).Family() != "integer" && !slices.Contains(otherIntegers, kind)
 		}
 	}
 	return c.alter.ConvertsCharset && col.Charset != "" && col.Charset != "binary"

@@ -30,22 +30,22 @@ func (c *checker) checkLosses() {
 // to 2 decimals". TestLossesAsTheServerConverts asks the servers. The new column is as the
 // statement defines it: what it doesn't say is left open.
 func losses(from, to schema.Column) []string {
-	switch family(to) {
+	switch to.Family() {
 	case "integer", "bit", "decimal", "float":
 		return numberLosses(from, to)
 	case "string", "varbinary", "binary":
 		return textLosses(from, to)
 	case "enum", "set":
-		if isText(from) && family(from) != "json" {
+		if isText(from) && from.Family() != "json" {
 			return []string{"become the members that the collation finds equal, or whose number they are"}
 		}
-		if isNumber(from) && fractional(from, 0) {
+		if from.Number() && fractional(from, 0) {
 			return []string{"are rounded to whole numbers, which members are found by"}
 		}
 	case "date", "datetime", "timestamp", "time":
 		return timeLosses(from, to)
 	case "json":
-		if family(from) == "string" {
+		if from.Family() == "string" {
 			return []string{"are written anew, as the server writes JSON"}
 		}
 	}
@@ -56,7 +56,7 @@ func losses(from, to schema.Column) []string {
 func decimals(c schema.Column) int { return c.Scale + c.Fraction }
 
 // fractional says that values may have more decimals than so many.
-func fractional(c schema.Column, most int) bool { return !fixed(c) || decimals(c) > most }
+func fractional(c schema.Column, most int) bool { return !c.Fixed() || decimals(c) > most }
 
 // Decimal digits that FLOAT and DOUBLE hold.
 const (
@@ -71,7 +71,7 @@ func digits(c schema.Column) int {
 	case "decimal":
 		return c.Precision
 	case "float", "double":
-		if fixed(c) {
+		if c.Fixed() {
 			return c.Precision
 		}
 		return doubleDigits
@@ -101,7 +101,7 @@ func digits(c schema.Column) int {
 
 func numberLosses(from, to schema.Column) []string {
 	if to.DataType == "year" && from.DataType != "year" {
-		if isTime(from) && from.DataType != "time" {
+		if from.Temporal() && from.DataType != "time" {
 			return []string{"lose all but the year"}
 		}
 		return []string{"are read as years, 70 as 1970"}
@@ -112,11 +112,11 @@ func numberLosses(from, to schema.Column) []string {
 		}
 		return []string{"are read as numbers and rounded to what the column holds"}
 	}
-	if fixed(to) && fractional(from, decimals(to)) {
+	if to.Fixed() && fractional(from, decimals(to)) {
 		return []string{"are rounded to " + places(decimals(to))}
 	}
 	most := digits(from)
-	if fixed(to) {
+	if to.Fixed() {
 		most = min(most, to.Precision)
 	}
 	switch {
@@ -140,15 +140,15 @@ func places(n int) string {
 
 func textLosses(from, to schema.Column) []string {
 	var lost []string
-	if from.DataType == "float" && !fixed(from) {
+	if from.DataType == "float" && !from.Fixed() {
 		lost = append(lost, "are written with 6 digits")
 	}
 	switch {
 	case to.DataType == "binary" && (from.DataType != "binary" || from.Length < to.Length):
 		lost = append(lost, "are filled up with zero bytes")
-	case to.DataType == "char" && from.DataType != "char" && isText(from) && family(from) != "json":
+	case to.DataType == "char" && from.DataType != "char" && isText(from) && from.Family() != "json":
 		lost = append(lost, "lose the blanks at their end")
-	case to.DataType == "varchar" && (family(from) == "binary" || family(from) == "varbinary") && from.Length > to.Length:
+	case to.DataType == "varchar" && (from.Family() == "binary" || from.Family() == "varbinary") && from.Length > to.Length:
 		lost = append(lost, "lose blanks at their end that don't fit")
 	}
 	return lost
@@ -156,22 +156,22 @@ func textLosses(from, to schema.Column) []string {
 
 func timeLosses(from, to schema.Column) []string {
 	var lost []string
-	text := isText(from) && family(from) != "json" || from.DataType == "enum" || from.DataType == "set"
+	text := isText(from) && from.Family() != "json" || from.DataType == "enum" || from.DataType == "set"
 	switch {
 	case text && to.DataType == "time":
 		return []string{"are read as times and rounded to what the column holds"}
 	case text:
 		return []string{"are read as dates and rounded to what the column holds"}
-	case isNumber(from) && from.DataType != "year" && to.DataType != "time":
+	case from.Number() && from.DataType != "year" && to.DataType != "time":
 		return []string{"are read as dates, 127 as 2000-01-27"}
 	case from.DataType == "time" && to.DataType != "time":
 		lost = append(lost, "get the date of the day")
 	case to.DataType == "date" && from.DataType != "date":
 		lost = append(lost, "lose the time of day")
-	case to.DataType == "time" && isTime(from) && from.DataType != "time":
+	case to.DataType == "time" && from.Temporal() && from.DataType != "time":
 		lost = append(lost, "lose the date")
 	}
-	if (isTime(from) || isNumber(from)) && to.DataType != "date" && fractional(from, to.Fraction) {
+	if (from.Temporal() || from.Number()) && to.DataType != "date" && fractional(from, to.Fraction) {
 		lost = append(lost, "are rounded to "+seconds(to.Fraction))
 	}
 	return lost

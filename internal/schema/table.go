@@ -144,6 +144,45 @@ type Column struct {
 	Definition string // all that SHOW CREATE TABLE has behind the name
 }
 
+// Family groups types whose values compare with each other as they are: "integer" (YEAR
+// among them), "decimal", "float" (DOUBLE too), "bit", "string" (CHAR, VARCHAR and the TEXTs),
+// "binary", "varbinary" (the BLOBs too); every other type is a family of its own.
+func (c Column) Family() string {
+	switch c.DataType {
+	case "tinyint", "smallint", "mediumint", "int", "bigint", "year":
+		return "integer"
+	case "double", "float":
+		return "float"
+	case "varbinary", "tinyblob", "blob", "mediumblob", "longblob":
+		return "varbinary"
+	case "char", "varchar", "tinytext", "text", "mediumtext", "longtext":
+		return "string"
+	}
+	return c.DataType
+}
+
+// Number says that the type is one of numbers, BIT and YEAR among them.
+func (c Column) Number() bool {
+	switch c.Family() {
+	case "integer", "bit", "decimal", "float":
+		return true
+	}
+	return false
+}
+
+// Temporal says that the type is one of dates and times; YEAR is a number.
+func (c Column) Temporal() bool {
+	switch c.DataType {
+	case "date", "datetime", "timestamp", "time":
+		return true
+	}
+	return false
+}
+
+// Fixed says that a number has a fixed number of decimals; FLOAT and DOUBLE have it in their
+// old form only, FLOAT(7,2).
+func (c Column) Fixed() bool { return c.Family() != "float" || strings.Contains(c.Type, "(") }
+
 // Generated says whether and how a column's value is computed by the server.
 type Generated int
 

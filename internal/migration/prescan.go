@@ -1,0 +1,145 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"midstream/internal/checkpoint"
+	"midstream/internal/dbconn"
+	"midstream/internal/event"
+	"midstream/internal/plan"
+	"midstream/internal/prescan"
+	"midstream/internal/rowsync"
+	"midstream/internal/schema"
+)
+
+// ErrUnfit says that the prescan has found rows that the altered table doesn't take. The source
+// is untouched and nothing is left; change the rows, or the ALTER.
+var ErrUnfit = errors.New("the altered table doesn't take every row")
+
+// ErrStopped says that a check can't be made while the tables of an earlier run are there, which
+// was stopped and can be gone on with. Nothing was done.
+var ErrStopped = errors.New("an earlier run was stopped on this table, and has the names that a check needs")
+
+// Check makes the shadow, looks for rows that it doesn't take, and drops it again. It may be
+// called once, in place of Run. The error is a *Failure.
+func (m *Migration) Check(ctx context.Context) (Result, error) {
+	r := &run{Migration: m, started: time.Now()}
+	err := r.claimed(ctx, func(ctx context.Context) error {
+		defer r.progress()()
+		if err := r.noFormer(ctx); err != nil {
+			return err
+		}
+		if err := r.prepareShadow(ctx); err != nil {
+			return err
+		}
+		err := r.prescan(ctx)
+		if dbconn.Denied(err) {
+			err = fmt.Errorf("%w (GRANT %s)", err, r.temporaryTables())
+		}
+		return err
+	})
+	return r.result(), r.conclude(ctx, err)
+}
+
+// noFormer fails with ErrStopped if an earlier run has left its tables.
+func (r *run) noFormer(ctx context.Context) error {
+	r.store = checkpoint.New(r.plan.Names.State, r.plan.Source.Name, r.pool.Name())
+	c := cleaner{pool: r.pool, source: r.plan.Source.Name}
+	there, err := c.tables(ctx, r.plan.Names)
+	if err == nil && c.hasState(there) {
+		r.made.former, err = true, ErrStopped
+	}
+	return err
+}
+
+// prescan looks for rows that the shadow doesn't take.
+func (r *run) prescan(ctx context.Context) error {
+	r.enter(event.PhasePrescan)
+	started := time.Now()
+	scanner := prescan.New(r.cfg.Prescan, prescan.Deps{Pool: r.pool, Spec: r.look, Emit: r.emit, Gate: r.crowd.Gate})
+	r.mu.Lock()
+	r.scanner = scanner
+	r.mu.Unlock()
+	var findings []event.Finding
+	if scanner.Needed() {
+		var err error
+		if findings, err = r.scan(ctx); err != nil {
+			return err
+		}
+	}
+	var refused []string
+	for _, f := range findings {
+		r.emit(f)
+		if f.Refused {
+			refused = append(refused, rowsText(f)+" "+f.What)
+		}
+	}
+	r.timing.prescan = time.Since(started)
+	r.emit(event.Prescanned{Needed: scanner.Needed(), Rows: scanner.Rows(), Refused: len(refused), Elapsed: r.timing.prescan, At: time.Now()})
+	if len(refused) > 0 {
+		return fmt.Errorf("%w: %s", ErrUnfit, strings.Join(refused, "; "))
+	}
+	return nil
+}
+
+// scan gives way to the application as row copy does.
+func (r *run) scan(ctx context.Context) ([]event.Finding, error) {
+	watching, stop := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		r.watchCrowd(watching) // which says itself what is wrong
+	}()
+	defer func() {
+		stop()
+		<-watched
+	}()
+	return r.scanner.Run(ctx)
+}
+
+func rowsText(f event.Finding) string {
+	text := fmt.Sprintf("%d rows", f.Rows)
+	if f.Rows == 1 {
+		text = "1 row"
+	}
+	if f.AtLeast {
+		text = "at least " + text
+	}
+	return text
+}
+
+// prescanBefore is the prescan of a run. An account that may not create temporary tables costs
+// the proof, not the run, which stops at the first row that doesn't fit.
+func (r *run) prescanBefore(ctx context.Context) error {
+	if r.cfg.NoPrescan {
+		return nil
+	}
+	err := r.prescan(ctx)
+	if dbconn.Denied(err) {
+		r.note(fmt.Sprintf("no prescan: %v. The run stops at the first row that doesn't fit. GRANT %s lets it look beforehand",
+			err, r.temporaryTables()))
+		return nil
+	}
+	return err
+}
+
+// temporaryTables is the privilege that a prescan needs.
+func (r *run) temporaryTables() string {
+	return "CREATE TEMPORARY TABLES ON " + schema.Quote(r.plan.Source.Name.Schema) + ".*"
+}
+
+// prescanSpecOf derives what is looked at from what is synced.
+func prescanSpecOf(sync *rowsync.Spec, source, shadow *schema.Table, mappings []plan.Mapping) *prescan.Spec {
+	spec := &prescan.Spec{Sync: sync, Source: source, Shadow: shadow}
+	for _, m := range mappings {
+		from, _ := source.Column(m.Source)
+		to, _ := shadow.Column(m.Shadow)
+		spec.Columns = append(spec.Columns, prescan.Column{From: from, To: to, Fits: m.Fits, Kept: m.Change == plan.Same,
+			Converted: m.Change == plan.Converted, Losses: strings.Join(m.Losses, ", and they ")})
+	}
+	return spec
+}
