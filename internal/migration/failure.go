@@ -129,8 +129,12 @@ func (r *run) cleanUp() error {
 	var oldErr error
 	if r.made.swapped {
 		r.enter(event.PhaseCleanup)
-		old := oldTable{pool: r.pool, source: r.plan.Source.Name, name: r.plan.Names.Old}
 		if r.cfg.DropOld {
+			// The old table proves the swap to Finish; when it is gone this does.
+			oldErr = retryBriefly(ctx, func() error { return r.checkpoint(ctx) })
+		}
+		old := oldTable{pool: r.pool, source: r.plan.Source.Name, name: r.plan.Names.Old}
+		if r.cfg.DropOld && oldErr == nil {
 			oldErr = old.drop(ctx)
 		}
 		if oldErr != nil {

@@ -7,6 +7,7 @@ import (
 
 	"midstream/internal/checkpoint"
 	"midstream/internal/dbconn"
+	"midstream/internal/event"
 	"midstream/internal/plan"
 	"midstream/internal/schema"
 )
@@ -23,7 +24,8 @@ type Finished struct {
 // goes. It returns nil if there is none, or another run is at work.
 //
 // The swap is one statement: where the shadow is gone, the table has the shadow's columns, and
-// there is a table under the name that the source was to get, it has happened (law L7).
+// there is a table under the name that the source was to get, it has happened (law L7); or the
+// state table says that the run had begun to clean up.
 func Finish(ctx context.Context, pool *dbconn.Pool, source schema.Name, cfg Config, note func(string)) (*Finished, error) {
 	lost, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -50,14 +52,14 @@ type finisher struct {
 }
 
 func (f *finisher) finish(ctx context.Context) (*Finished, error) {
-	start, err := f.swapped(ctx)
+	start, oldThere, err := f.swapped(ctx)
 	if start == nil || err != nil {
 		return nil, err
 	}
 	old := f.source.Sibling(start.Old)
 	finished := &Finished{Alter: start.Alter, Old: old.String()}
 	o := oldTable{pool: f.pool, source: f.source, name: old}
-	if f.cfg.DropOld {
+	if f.cfg.DropOld || !oldThere {
 		if err := o.drop(ctx); err != nil {
 			return nil, err
 		}
@@ -71,38 +73,40 @@ func (f *finisher) finish(ctx context.Context) (*Finished, error) {
 	return finished, retryBriefly(ctx, func() error { return f.cleaner.drop(ctx, Leftover{Name: state}) })
 }
 
-// swapped returns what a run began with that has swapped, or nil.
-func (f *finisher) swapped(ctx context.Context) (*checkpoint.Start, error) {
+// swapped returns what a run began with that has swapped, or nil, and whether the former source
+// is there.
+func (f *finisher) swapped(ctx context.Context) (start *checkpoint.Start, oldThere bool, err error) {
 	names := plan.NamesOf(f.source)
 	there, err := f.tables(ctx, names)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	_, shadowThere := there[names.Shadow]
 	if !f.hasState(there) || shadowThere {
-		return nil, nil
+		return nil, false, nil
 	}
 	saved, err := f.saved(ctx)
 	if err == nil && saved.Start != nil {
 		err = f.pool.EndAll(ctx, saved.Run) // its swap may be on its way
 	}
 	if errors.Is(err, checkpoint.ErrUnreadable) || err == nil && saved.Start == nil {
-		return nil, nil
+		return nil, false, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if there, err = f.tables(ctx, names); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	if _, is := there[f.source.Sibling(saved.Start.Old)]; !is {
-		return nil, nil
+	_, oldThere = there[f.source.Sibling(saved.Start.Old)]
+	if !oldThere && saved.Checkpoint.Phase != string(event.PhaseCleanup) {
+		return nil, false, nil
 	}
 	now, err := schema.Load(ctx, f.pool.DB(), f.source)
 	if errors.Is(err, schema.ErrNotFound) || err == nil && !now.SameColumns(saved.Start.Shadow) {
-		return nil, nil
+		return nil, false, nil
 	}
-	return saved.Start, err
+	return saved.Start, oldThere, err
 }
 
 func (f *finisher) commentOf(ctx context.Context, name schema.Name) (string, error) {

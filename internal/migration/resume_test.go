@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"midstream/internal/event"
+	"midstream/internal/fault"
 	"midstream/internal/ledger"
 )
 
@@ -62,6 +63,20 @@ func TestL5_KilledInEveryPhase(t *testing.T) {
 		if got := b.value("SELECT COUNT(*) FROM information_schema.columns WHERE table_name = 't' AND column_name LIKE 'added%' AND table_schema = '" + b.schema + "'"); got != fmt.Sprint(len(phases)) {
 			b.Errorf("%s columns were added, want %d", got, len(phases))
 		}
+	})
+}
+
+// TestL9_KilledAfterTheOldTableWasDropped: nothing but the state table tells of the swap then.
+func TestL9_KilledAfterTheOldTableWasDropped(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(100)
+		var c *child
+		b.wire(fault.Rule{After: "DROP TABLE IF EXISTS `" + b.schema + "`.`t_old`", At: "DROP TABLE", Call: func() { c.kill() }})
+		c = b.child("ADD COLUMN added INT", "", nil, "--drop-old")
+		if code, last := c.wait(); code != -1 {
+			b.Fatalf("exit code %d: %s", code, last)
+		}
+		b.child("ADD COLUMN added INT", "", nil, "--drop-old").mustEnd()
 	})
 }
 
