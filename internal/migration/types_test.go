@@ -261,7 +261,7 @@ func (b *bench) shadowHas(rows string) {
 // copyStatement copies all columns that can be written, invisible ones too.
 func (b *bench) copyStatement(from, to string) string {
 	b.Helper()
-	columns := b.value("SELECT GROUP_CONCAT(CONCAT('`', column_name, '`') ORDER BY ordinal_position) FROM information_schema.columns" +
+	columns := b.value("SELECT GROUP_CONCAT(CONCAT('`', REPLACE(column_name, '`', '``'), '`') ORDER BY ordinal_position) FROM information_schema.columns" +
 		" WHERE table_schema = '" + b.schema + "' AND table_name = 't' AND extra NOT LIKE '%GENERATED%'")
 	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", to, columns, columns, from)
 }
