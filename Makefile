@@ -4,7 +4,7 @@ SHELL   := /bin/bash
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check short docs bench
+.PHONY: help build demo test check short soak fuzz docs bench
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -23,7 +23,16 @@ short: check ## the tests that need no server
 	go test -short ./...
 
 test: check ## all tests, on real servers
-	MIDSTREAM_TEST_STRICT=1 go test -p 1 -timeout 40m ./...
+	MIDSTREAM_TEST_STRICT=1 go test -p 1 -timeout 40m $$(go list ./... | grep -v /internal/soak)
+
+soak: ## the tests that need minutes and gigabytes each
+	MIDSTREAM_TEST_STRICT=1 go test -timeout 60m -v ./internal/soak
+
+fuzz: ## every fuzz target, for two minutes each (FUZZ=10s for another time)
+	@set -e; grep -rho --include='*_test.go' '^func Fuzz[A-Za-z]*' internal | sed 's/func //' | sort | while read -r target; do \
+		package=$$(dirname $$(grep -rl --include='*_test.go' "^func $$target(" internal)); \
+		echo "== $$target of $$package"; \
+		go test ./$$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(or $(FUZZ),2m); done
 
 bench: build ## measure beside other tools, about 90 minutes (BENCH="--rows 50000 --rounds 1" for other flags)
 	go build -o bin/bench ./bench && bin/bench $(BENCH)

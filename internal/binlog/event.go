@@ -71,6 +71,7 @@ type Commit struct{ End Position }
 type Statement struct {
 	Schema string // the session's default schema; may be empty
 	SQL    string
+	Thread uint32 // connection id of the session that ran it
 	End    Position
 }
 
