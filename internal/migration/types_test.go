@@ -15,6 +15,7 @@ import (
 type typeCase struct {
 	name    string
 	only    string // a version that alone has the type
+	utc     bool   // rows are written in UTC, whatever the server's zone
 	columns string
 	rows    []string
 	alter   string
@@ -202,9 +203,13 @@ func (b *bench) feeder() feeder {
 func (b *bench) sameAsNative(c typeCase, w way) {
 	f := b.feeder()
 	f.exec("CREATE TABLE t (" + c.columns + ") CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci")
+	if c.utc {
+		f.exec("SET SESSION time_zone = '+00:00'")
+	}
 	for _, row := range c.rows {
 		f.exec("INSERT INTO t VALUES (" + row + ")")
 	}
+	f.exec("SET SESSION time_zone = DEFAULT")
 	f.exec("CREATE TABLE keep LIKE t", b.copyStatement("t", "keep"), "CREATE TABLE n LIKE t", b.copyStatement("t", "n"),
 		"SET SESSION sql_mode = '"+alteringMode+"'", "ALTER TABLE n "+c.alter, "SET SESSION sql_mode = '"+feedMode+"'")
 	b.cfg.Compare = true
