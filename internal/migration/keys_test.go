@@ -65,6 +65,12 @@ var keyCases = []typeCase{
 		alter: "ADD COLUMN z INT",
 	},
 	{
+		name:    "floating point",
+		columns: "a FLOAT, b DOUBLE, v INT, PRIMARY KEY (a, b)",
+		rows:    []string{"0.1, 0.1, 1", "-3.40282e38, 1e300, 2", "0, -0.0, 3", "1.1754944e-38, 5e-324, 4", "16777217, -1e-10, 5"},
+		alter:   "ADD COLUMN z INT",
+	},
+	{
 		name:    "members, years and times of day",
 		columns: "a ENUM('z','a','it''s'), b SET('q','p'), c YEAR, d DATE, e TIME(3), v INT, PRIMARY KEY (a, b, c, d, e)",
 		rows: []string{"'z', 'q', 0, '0000-00-00', '-838:59:59', 1", "'a', 'q,p', 2155, '9999-12-31', '838:59:59', 2", "'it''s', '', 1901, '2020-00-10', '00:00:00.007', 3",
