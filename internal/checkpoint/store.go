@@ -40,10 +40,8 @@ func (s *Store) Name() schema.Name { return s.name }
 
 // Create makes the table. It fails if a table of that name is there.
 func (s *Store) Create(ctx context.Context, on Execer) error {
-	// With binlog_row_image=MINIMAL a row event has of the row before only the primary key,
-	// of which beat is a part therefore.
-	_, err := on.Exec(ctx, fmt.Sprintf("CREATE TABLE %s (id TINYINT UNSIGNED NOT NULL, beat BIGINT UNSIGNED NOT NULL,"+
-		" state LONGTEXT CHARACTER SET utf8mb4, PRIMARY KEY (id, beat)) ENGINE=InnoDB COMMENT=%s",
+	_, err := on.Exec(ctx, fmt.Sprintf("CREATE TABLE %s (id TINYINT UNSIGNED NOT NULL PRIMARY KEY,"+
+		" beat BIGINT UNSIGNED NOT NULL, state LONGTEXT CHARACTER SET utf8mb4) ENGINE=InnoDB COMMENT=%s",
 		s.name.Quoted(), schema.Literal(schema.MarkFor("state", s.source))))
 	if err != nil {
 		return fmt.Errorf("create state table %s: %w", s.name, err)

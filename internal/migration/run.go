@@ -215,7 +215,7 @@ func (r *run) connectCapture(start binlog.Position) {
 	server.UUID = r.plan.Server.UUID
 	reader := binlog.NewReader(server, []binlog.Watch{
 		{Table: source.Name, Columns: columns, ColumnCount: len(source.Columns)},
-		{Table: r.store.Name(), Columns: []int{checkpoint.BeatColumn}, ColumnCount: checkpoint.ColumnCount},
+		{Table: r.store.Name(), Columns: []int{checkpoint.BeatColumn}, ColumnCount: checkpoint.ColumnCount, After: true},
 	})
 	r.beats = &beater{pool: r.pool, store: r.store}
 	c := capture.New(r.cfg.Capture, capture.Deps{
