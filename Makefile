@@ -4,7 +4,7 @@ SHELL   := /bin/bash
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check short docs soak bench
+.PHONY: help build demo test check short soak fuzz docs bench
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -23,11 +23,18 @@ short: check ## the tests that need no server
 	go test -short ./...
 
 test: check ## all tests, on real servers
-	MIDSTREAM_TEST_STRICT=1 go test -p 1 -timeout 40m ./...
+	MIDSTREAM_TEST_STRICT=1 go test -p 1 -timeout 40m $$(go list ./... | grep -v /internal/soak)
 
-soak: ## random changes, writers, kills and faults for hours (SOAK=30m for another time)
-	go test -count=1 -v -timeout 0 -run 'TestSoak' ./internal/migration -soak $(or $(SOAK),4h)
-	go test -count=1 -v -timeout 0 -run 'TestL5_Killed|TestL9_FaultAtAnyCommand' ./internal/migration -kills 100 -faults 40
+soak: ## random changes, kills and faults for hours, then gigabytes of binlog (SOAK=30m for another time)
+	MIDSTREAM_TEST_STRICT=1 go test -count=1 -v -timeout 0 -run TestSoak ./internal/migration -soak $(or $(SOAK),4h)
+	MIDSTREAM_TEST_STRICT=1 go test -count=1 -v -timeout 0 -run 'TestL5_Killed|TestL9_FaultAtAnyCommand' ./internal/migration -kills 100 -faults 40
+	MIDSTREAM_TEST_STRICT=1 go test -count=1 -v -timeout 60m ./internal/soak
+
+fuzz: ## every fuzz target, for two minutes each (FUZZ=10s for another time)
+	@set -e; grep -rho --include='*_test.go' '^func Fuzz[A-Za-z]*' internal | sed 's/func //' | sort | while read -r target; do \
+		package=$$(dirname $$(grep -rl --include='*_test.go' "^func $$target(" internal)); \
+		echo "== $$target of $$package"; \
+		go test ./$$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(or $(FUZZ),2m); done
 
 bench: build ## measure beside other tools, about 90 minutes (BENCH="--rows 50000 --rounds 1" for other flags)
 	go build -o bin/bench ./bench && bin/bench $(BENCH)

@@ -48,6 +48,9 @@ func dial(ctx context.Context, server Server, silence time.Duration, from Positi
 			return nil
 		})
 	if err == nil {
+		err = checkIdentity(session, server.UUID)
+	}
+	if err == nil {
 		err = requestDump(session, server.ServerID, from)
 	}
 	if err != nil {
@@ -70,6 +73,23 @@ func serverTLS(server Server) *tls.Config {
 		config.ServerName = host
 	}
 	return config
+}
+
+// checkIdentity fails with ErrOtherServer unless the server has the UUID.
+func checkIdentity(session *client.Conn, uuid string) error {
+	if uuid == "" {
+		return nil
+	}
+	result, err := session.Execute("SELECT @@server_uuid")
+	if err != nil {
+		return err
+	}
+	defer result.Close()
+	found, err := result.GetString(0, 0)
+	if err == nil && found != uuid {
+		err = fmt.Errorf("%w: its server_uuid is %s, and was %s", ErrOtherServer, found, uuid)
+	}
+	return err
 }
 
 // requestDump asks for the binlog. It doesn't register as a replica: SHOW REPLICAS is

@@ -16,6 +16,10 @@ var (
 	// file was purged, or it is another server. Nothing is left but to start anew.
 	ErrPurged = errors.New("binlog position is not on the server")
 
+	// ErrOtherServer says that another server answers than the one whose binlog was read
+	// so far, after a failover perhaps. Nothing is left but to start anew.
+	ErrOtherServer = errors.New("another server answers")
+
 	// ErrConnection says that the server could not be reached or the stream broke.
 	// Run may be called again from the End of the last group.
 	ErrConnection = errors.New("binlog connection lost")

@@ -17,6 +17,11 @@ type Watch struct {
 	// ColumnCount is the number of columns of the table. A row event with another
 	// number means that the table was altered: ErrSchemaDrift.
 	ColumnCount int
+
+	// After has an UPDATE hand out the row after it only, and nothing where that lacks the
+	// columns: with binlog_row_image=MINIMAL it has those only that the statement sets, and
+	// the row before has only the primary key.
+	After bool
 }
 
 // Event is one of the types of this file.
@@ -71,6 +76,7 @@ type Commit struct{ End Position }
 type Statement struct {
 	Schema string // the session's default schema; may be empty
 	SQL    string
+	Thread uint32 // connection id of the session that ran it
 	End    Position
 }
 

@@ -146,13 +146,17 @@ func FuzzEvents(f *testing.F) {
 	f.Add(frame(eventFormat, make([]byte, 130)))
 	f.Add(frame(eventRotate, []byte("\x04\x00\x00\x00\x00\x00\x00\x00b.000002")))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		feed := newFeed(t, Position{"b.000001", 4}, ints)
-		defer feed.payload.close()
-		for len(data) >= headerSize {
-			h, _ := readHeader(data)
-			size := min(max(int(h.size), headerSize), len(data))
-			_ = feed.event(data[:size])
-			data = data[size:]
+		after := ints
+		after.After = true
+		for _, watch := range []Watch{ints, after} {
+			feed := newFeed(t, Position{"b.000001", 4}, watch)
+			for data := data; len(data) >= headerSize; {
+				h, _ := readHeader(data)
+				size := min(max(int(h.size), headerSize), len(data))
+				_ = feed.event(data[:size])
+				data = data[size:]
+			}
+			feed.payload.close()
 		}
 	})
 }

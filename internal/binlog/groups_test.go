@@ -163,6 +163,30 @@ func TestDefaults(t *testing.T) {
 	})
 }
 
+// TestAfter: of an update only the row after it is handed out, where it has the columns.
+func TestAfter(t *testing.T) {
+	onServers(t, func(t *testing.T, b *bundle) {
+		b.exec("CREATE TABLE t (id INT PRIMARY KEY, beat INT, v INT)")
+		watch := b.watch("t", "beat")
+		watch.After = true
+		for image, want := range map[string]string{
+			"FULL":    "0:+[[1] [2]]; commit\n0:~[[7]]; commit\n0:~[[7] [2]]; commit\n0:~[[9] [9]]; commit\n0:-[[9] [9]]; commit",
+			"MINIMAL": "0:+[[1] [2]]; commit\n0:~[[7]]; commit\n0:~[[9] [9]]; commit",
+		} {
+			b.exec("SET binlog_row_image = " + image)
+			b.expect(b.record([]Watch{watch}, func() {
+				b.exec("INSERT INTO t VALUES (1, 1, 1), (2, 2, 2)")
+				b.exec("UPDATE t SET beat = 7 WHERE id = 1")
+				b.exec("UPDATE t SET v = 5")
+				b.exec("UPDATE t SET beat = 9, v = 6")
+				if image == "FULL" {
+					b.exec("DELETE FROM t") // under MINIMAL that is an error: there is the primary key only
+				}
+			}), want)
+		}
+	})
+}
+
 // TestNotInTheImage: a column that the server doesn't log is an error, not a guess.
 func TestNotInTheImage(t *testing.T) {
 	onServers(t, func(t *testing.T, b *bundle) {

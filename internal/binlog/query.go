@@ -53,11 +53,12 @@ func meaningOf(sql string) (m meaning, rest string) {
 	return isStatement, ""
 }
 
-// readQuery reads the body of a Query event. extra is the size of the fields that
-// other events of the kind have between the header and the status variables.
-func readQuery(body []byte, extra uint64, compressed bool) (schemaName, sql string, err error) {
+// readQuery reads the body of a Query event, but for its End. extra is the size of the
+// fields that other events of the kind have between the header and the status variables.
+func readQuery(body []byte, extra uint64, compressed bool) (q Statement, err error) {
 	c := cursor{data: body}
-	c.bytes(4 + 4) // thread, seconds it took
+	q.Thread = uint32(c.uint(4))
+	c.bytes(4) // seconds it took
 	schemaLength := c.uint(1)
 	c.bytes(2) // error number
 	statusLength := c.uint(2)
@@ -66,15 +67,16 @@ func readQuery(body []byte, extra uint64, compressed bool) (schemaName, sql stri
 	name := c.bytes(schemaLength)
 	c.bytes(1)
 	if c.short {
-		return "", "", fmt.Errorf("%w: query", errGarbled)
+		return q, fmt.Errorf("%w: query", errGarbled)
 	}
 	text := c.data
 	if compressed {
 		if text, err = decompressMaria(text); err != nil {
-			return "", "", err
+			return q, err
 		}
 	}
-	return string(name), string(text), nil
+	q.Schema, q.SQL = string(name), string(text)
+	return q, nil
 }
 
 // decompressMaria undoes the compression of MariaDB's compressed events.
@@ -90,8 +92,8 @@ func decompressMaria(data []byte) ([]byte, error) {
 }
 
 // query handles a statement.
-func (s *stream) query(schemaName, sql string) error {
-	m, rest := meaningOf(sql)
+func (s *stream) query(q Statement) error {
+	m, rest := meaningOf(q.SQL)
 	switch m {
 	case isBegin, isXAStart:
 		s.open, s.xa = true, m == isXAStart
@@ -101,10 +103,11 @@ func (s *stream) query(schemaName, sql string) error {
 	case isXACommit, isXARollback:
 		return s.endGroup(XAResolved{XID: canonicalXID(rest), Committed: m == isXACommit, End: s.at})
 	default:
-		if strings.HasPrefix(sql, "# Dum") {
+		if strings.HasPrefix(q.SQL, "# Dum") {
 			return nil // MariaDB's stand-in for an event that is not for us
 		}
-		if err := s.emit(Statement{Schema: schemaName, SQL: sql, End: s.at}); err != nil {
+		q.End = s.at
+		if err := s.emit(q); err != nil {
 			return err
 		}
 		if !s.open {

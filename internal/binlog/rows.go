@@ -96,6 +96,9 @@ func (s *stream) tuples(t *table, shape shape, body []byte) ([][]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t.after && images == nil {
+		return nil, nil
+	}
 	tuples, err := t.decode(s.decoder, images)
 	if err != nil {
 		return nil, err
@@ -106,11 +109,13 @@ func (s *stream) tuples(t *table, shape shape, body []byte) ([][]any, error) {
 	return tuples, nil
 }
 
+var errEmptyImage = fmt.Errorf("%w: row image of no bytes", errGarbled)
+
 // absence is a value that a row event leaves out for its default.
 type absence struct{ tuple, slot int }
 
 // images returns the images of all rows reduced to the watched columns: of an update
-// that before, and that after it where it differs.
+// that before, and that after it where it differs; or only that after, see Watch.
 func (t *table) images(shape shape, data, included, includedAfter []byte, spans [2][]span) ([]byte, []absence, error) {
 	before, after := spans[0], spans[1]
 	var images []byte
@@ -129,6 +134,18 @@ func (t *table) images(shape shape, data, included, includedAfter []byte, spans 
 		var err error
 		if pos, err = t.walk(data, pos, included, nil, before); err != nil {
 			return nil, nil, err
+		}
+		if t.after && shape.kind == Update {
+			if pos, err = t.walkAfter(shape, data, pos, includedAfter, after); err != nil {
+				return nil, nil, err
+			}
+			if incomplete(after, false) < 0 {
+				images = appendImage(images, data, after)
+			}
+			if pos == start {
+				return nil, nil, errEmptyImage
+			}
+			continue
 		}
 		if slot := incomplete(before, shape.kind == Insert); slot >= 0 {
 			return nil, nil, t.incomplete(slot)
@@ -152,7 +169,7 @@ func (t *table) images(shape shape, data, included, includedAfter []byte, spans 
 			}
 		}
 		if pos == start {
-			return nil, nil, fmt.Errorf("%w: row image of no bytes", errGarbled)
+			return nil, nil, errEmptyImage
 		}
 	}
 	return images, absences, nil

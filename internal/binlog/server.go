@@ -14,6 +14,10 @@ type Server struct {
 	Password string      `json:"-"`
 	TLS      *tls.Config `json:"-"` // nil: no TLS
 
+	// UUID is the server's server_uuid; another server is refused with ErrOtherServer, for
+	// its binlog may have other events at the same place. "" is any.
+	UUID string
+
 	// ServerID is the replica id that the server sees. Defaults to a random one in
 	// the upper half of the range. Leave it alone: MySQL tells its readers apart by a
 	// random UUID that each of them announces, but MariaDB by this id, and of two with

@@ -1,11 +1,7 @@
 package binlog
 
 import (
-	"context"
-	"errors"
-	"os"
 	"testing"
-	"time"
 
 	"midstream/internal/mysqltest"
 	"midstream/internal/sandbox"
@@ -54,54 +50,4 @@ func TestCompressedMariaDB(t *testing.T) {
 0:~[[2] [3] [1] [2]]; commit
 0:-[[2] [3]]; commit
 ALTER TABLE t COMMENT = 'a comment that is long enough'; commit`)
-}
-
-// TestRealPositionsBeyond4GiB writes binlogs of more than 4 GiB, plain and compressed.
-func TestRealPositionsBeyond4GiB(t *testing.T) {
-	if os.Getenv("MIDSTREAM_TEST_HUGE") == "" {
-		t.Skip("takes minutes and 10 GB of disk; MIDSTREAM_TEST_HUGE=1 runs it")
-	}
-	b := setupOn(t, mysqltest.Own(t, "9.7", sandbox.Options{}))
-	b.numbers()
-	b.exec("CREATE TABLE holes (id INT PRIMARY KEY, b LONGBLOB) ENGINE=BLACKHOLE")
-	b.exec("CREATE TABLE t (id INT PRIMARY KEY)")
-	watches := []Watch{b.watch("holes", "id"), b.watch("t", "id")}
-	for _, set := range []string{"SET binlog_transaction_compression = OFF", "SET binlog_transaction_compression = ON"} {
-		b.exec(set)
-		b.exec("FLUSH BINARY LOGS")
-		from := b.position()
-		start := time.Now()
-		b.exec("BEGIN")
-		b.exec("INSERT INTO holes SELECT i, REPEAT('x', 16 << 20) FROM numbers WHERE i < 280 ORDER BY i")
-		b.exec("INSERT INTO t VALUES (1)")
-		b.exec("COMMIT")
-		end := b.position()
-		t.Logf("%s: written in %s, ends at %s", set, time.Since(start).Round(time.Second), end)
-
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-		rows, last := 0, Position{}
-		reader := b.reader(watches...)
-		start = time.Now()
-		err := reader.Run(ctx, from, func(e Event) error {
-			switch e := e.(type) {
-			case Rows:
-				rows += len(e.Tuples)
-			case Commit:
-				last = e.End
-				return errEnough
-			}
-			return nil
-		})
-		cancel()
-		t.Logf("read in %s, %d bytes", time.Since(start).Round(time.Millisecond), reader.BytesRead())
-		if !errors.Is(err, errEnough) || rows != 281 || last.File != from.File {
-			t.Errorf("%v, %d rows, ends at %s", err, rows, last)
-		}
-		b.exec("DELETE FROM t")
-		b.exec("INSERT INTO t VALUES (2)")
-		b.exec("DELETE FROM t")
-		start = time.Now()
-		b.expect(b.read(last, watches), "1:-[[1]]; commit\n1:+[[2]]; commit\n1:-[[2]]; commit")
-		t.Logf("read on behind it in %s", time.Since(start).Round(time.Millisecond))
-	}
 }

@@ -105,11 +105,11 @@ func (s *stream) dispatch(h header, body []byte, before Position) error {
 		if h.kind == eventExecLoadQuery {
 			extra = 13 // the file's id, the place of its name in the statement, what to do with duplicates
 		}
-		schemaName, sql, err := readQuery(body, extra, h.kind == eventMariaQuery)
+		q, err := readQuery(body, extra, h.kind == eventMariaQuery)
 		if err != nil {
 			return err
 		}
-		return s.query(schemaName, sql)
+		return s.query(q)
 	case eventXID:
 		return s.endGroup(Commit{End: s.at})
 	case eventXAPrepare:

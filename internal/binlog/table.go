@@ -13,8 +13,9 @@ type table struct {
 	watch   int
 	name    string
 	columns []column
-	slots   int // watched columns
-	json    int // JSON columns, which partial updates count
+	slots   int  // watched columns
+	json    int  // JSON columns, which partial updates count
+	after   bool // of updates, only the row after
 
 	// reduced has the watched columns only, in the order of the watch.
 	reduced *replication.TableMapEvent
@@ -79,6 +80,7 @@ func newTable(watch int, w Watch, c cursor) (*table, error) {
 		name:    w.Table.String(),
 		columns: make([]column, count),
 		slots:   len(w.Columns),
+		after:   w.After,
 		reduced: &replication.TableMapEvent{
 			ColumnCount: uint64(len(w.Columns)),
 			ColumnType:  make([]byte, len(w.Columns)),

@@ -43,7 +43,7 @@ type Deps struct {
 	// Beat commits heartbeat n; it is called by one goroutine.
 	Beat func(ctx context.Context, n uint64) error
 	// Statement judges a statement found in the binlog: an error ends the capture.
-	Statement func(schema, sql string) error
+	Statement func(s binlog.Statement) error
 	// Beaten is the number in the heartbeat's row, read by a locking read: heartbeats
 	// of an earlier run may come back, and are not to be taken for ours. 0 if the row
 	// is new.
@@ -155,7 +155,7 @@ func (c *Capture) Handle(e binlog.Event) error {
 		}
 		return c.rows(e)
 	case binlog.Statement:
-		return c.deps.Statement(e.Schema, e.SQL)
+		return c.deps.Statement(e)
 	case binlog.Commit:
 		c.endGroup(e.End, func(binlog.Position) {
 			for _, k := range c.group {

@@ -28,6 +28,9 @@ func Parse(sql string) (*Alter, error) {
 	if start < head.end {
 		return nil, fmt.Errorf("%w: an executable comment begins before the table's name and holds clauses", ErrNotAlter)
 	}
+	if strings.HasSuffix(sql[start:end], "--") {
+		return nil, fmt.Errorf("%w: it ends with an operator, --", ErrNotAlter) // which begins a comment where nothing follows
+	}
 	a := &Alter{Table: head.table, Clauses: sql[start:end]}
 	s := scan{alter: a, text: sql, base: start}
 	s.clauses(rest)

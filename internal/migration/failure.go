@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/binlog"
 	"midstream/internal/cutover"
 	"midstream/internal/dbconn"
 	"midstream/internal/event"
@@ -106,6 +107,8 @@ func nextAfter(ctx context.Context, err error) string {
 		return "Have that session write in ROW format, then run the same command again."
 	case errors.Is(err, ErrSourceChanged), errors.Is(err, cutover.ErrSourceChanged):
 		return "Run the command again; make sure that nobody alters the table meanwhile."
+	case errors.Is(err, binlog.ErrPurged), errors.Is(err, binlog.ErrOtherServer), errors.Is(err, binlog.ErrIncident):
+		return "Run the same command again to start anew."
 	case errors.Is(err, shadow.ErrRefused):
 		return "Correct the statement."
 	case errors.Is(err, ErrUnfit):

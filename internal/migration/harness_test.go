@@ -1,6 +1,7 @@
 package migration_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -36,6 +37,7 @@ type bench struct {
 	version string
 	server  *mysqltest.Instance
 	address string // where a run finds the server
+	binlog  string // where it finds the server's binlog; "" is address
 	db      *sql.DB
 	schema  string
 	cfg     migration.Config
@@ -132,7 +134,7 @@ func (b *bench) migrate(ctx context.Context, clauses string, listeners ...event.
 	if err != nil {
 		return migration.Result{}, err
 	}
-	server := binlog.Server{Network: "tcp", Address: b.address, User: b.server.User, Password: b.server.Password}
+	server := binlog.Server{Network: "tcp", Address: cmp.Or(b.binlog, b.address), User: b.server.User, Password: b.server.Password}
 	return migration.New(pool, server, p, b.cfg, event.Tee(append(listeners, b.told.listen)...)).Run(ctx)
 }
 

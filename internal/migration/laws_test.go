@@ -275,8 +275,12 @@ func TestL1_StatementFormatStops(t *testing.T) {
 				exec(c.prepare...)
 				exec("SET SESSION binlog_format = STATEMENT")
 				_, err := b.migrate(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCatchUp, func() { exec(c.write...) }))
-				if !errors.Is(err, migration.ErrStatementFormat) {
-					b.Errorf("error is %v, want %v", err, migration.ErrStatementFormat)
+				var id string
+				if err := session.QueryRowContext(b.ctx(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+					b.Fatal(err)
+				}
+				if !errors.Is(err, migration.ErrStatementFormat) || !strings.Contains(err.Error(), "; connection "+id+": ") {
+					b.Errorf("error is %v, want %v, and the session %s", err, migration.ErrStatementFormat, id)
 				}
 				if got := b.value("SELECT v FROM " + b.schema + ".t WHERE id = 10"); got != "7" {
 					b.Errorf("the write did not reach the source: %s", got)

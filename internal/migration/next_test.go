@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"midstream/internal/binlog"
 	"midstream/internal/cutover"
 	"midstream/internal/rowsync"
 	"midstream/internal/shadow"
@@ -35,6 +36,8 @@ func TestNextFitsTheCause(t *testing.T) {
 		{going, cutover.ErrSourceChanged, "nobody alters"},
 		{going, fmt.Errorf("%w: %w", shadow.ErrRefused, syntax), "Correct the statement"},
 		{going, fmt.Errorf("%w: %w", shadow.ErrRefused, null), "Correct the statement"},
+		{going, binlog.ErrPurged, "to start anew"},
+		{going, binlog.ErrOtherServer, "to start anew"},
 		{going, rowsync.ErrDuplicate, "Remove the duplicates"},
 		{going, double, "Remove the duplicates"},
 		{going, null, "Change the row"},

@@ -14,6 +14,7 @@ import (
 	"midstream/internal/dbconn"
 	"midstream/internal/event"
 	"midstream/internal/frontier"
+	"midstream/internal/key"
 	"midstream/internal/schema"
 	"midstream/internal/shadow"
 )
@@ -168,7 +169,15 @@ func (r *run) judgeRanges(f *former) (reason string, err error) {
 	if err != nil {
 		return "", err
 	}
-	f.tracker, err = frontier.Resume(f.specs.sync.Key, checkpoint.KeyRanges(f.saved.Checkpoint.Copied))
+	ranges := checkpoint.KeyRanges(f.saved.Checkpoint.Copied)
+	for _, r := range ranges {
+		for _, bound := range []key.Key{r.From, r.To} {
+			if err := f.specs.sync.Key.Check(bound); bound != "" && err != nil {
+				return err.Error(), nil
+			}
+		}
+	}
+	f.tracker, err = frontier.Resume(f.specs.sync.Key, ranges)
 	switch {
 	case err != nil:
 		return err.Error(), nil

@@ -230,9 +230,11 @@ func (r *run) connectCapture(start binlog.Position, beaten uint64) {
 	for _, part := range r.plan.Key.Parts {
 		columns = append(columns, part.Column.Ordinal)
 	}
-	reader := binlog.NewReader(r.binlog, []binlog.Watch{
+	server := r.binlog
+	server.UUID = r.plan.Server.UUID
+	reader := binlog.NewReader(server, []binlog.Watch{
 		{Table: source.Name, Columns: columns, ColumnCount: len(source.Columns)},
-		{Table: r.store.Name(), Columns: []int{checkpoint.BeatColumn}, ColumnCount: checkpoint.ColumnCount},
+		{Table: r.store.Name(), Columns: []int{checkpoint.BeatColumn}, ColumnCount: checkpoint.ColumnCount, After: true},
 	})
 	r.beats = &beater{pool: r.pool, store: r.store}
 	c := capture.New(r.cfg.Capture, capture.Deps{
@@ -244,14 +246,15 @@ func (r *run) connectCapture(start binlog.Position, beaten uint64) {
 }
 
 // judge ends the migration when a statement in the binlog makes its work void.
-func (r *run) judge(database, sql string) error {
-	switch ddl.Refers(sql, database, r.plan.Source.Name) {
+func (r *run) judge(s binlog.Statement) error {
+	what := fmt.Sprintf("connection %d: %s", s.Thread, shortened(s.SQL))
+	switch ddl.Refers(s.SQL, s.Schema, r.plan.Source.Name) {
 	case ddl.Changes:
-		return fmt.Errorf("%w: %s", ErrSourceChanged, shortened(sql))
+		return fmt.Errorf("%w; %s", ErrSourceChanged, what)
 	case ddl.Writes:
-		return fmt.Errorf("%w: %s", ErrStatementFormat, shortened(sql))
+		return fmt.Errorf("%w; %s", ErrStatementFormat, what)
 	case ddl.Unknown:
-		return fmt.Errorf("%w, by a statement that can't be read: %s", ErrSourceChanged, shortened(sql))
+		return fmt.Errorf("%w that can't be read; %s", ErrSourceChanged, what)
 	}
 	return nil
 }

@@ -1,9 +1,11 @@
 package migration_test
 
 import (
+	"database/sql"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"midstream/internal/event"
 )
@@ -13,6 +15,7 @@ import (
 type typeCase struct {
 	name    string
 	only    string // a version that alone has the type
+	utc     bool   // rows are written in UTC, whatever the server's zone
 	columns string
 	rows    []string
 	alter   string
@@ -137,51 +140,87 @@ var typeCases = []typeCase{
 	},
 }
 
+// way is how the rows of a case come into the shadow.
+type way string
+
+// The ways, of which each must do as the server's own ALTER does.
+const (
+	byCopy       way = "copied"
+	byEarlier    way = "changed before the copy"
+	byLater      way = "changed after the copy"
+	feedMode         = "NO_AUTO_VALUE_ON_ZERO" // odd values may be stored
+	alteringMode     = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO"
+)
+
+var ways = []way{byCopy, byEarlier, byLater}
+
 // TestSameAsNative: what comes out of a run is what the server's own ALTER makes of the
-// same table, for rows that came by the copy, by a change after it and by one before.
-func TestSameAsNative(t *testing.T) {
-	for _, c := range typeCases {
+// same table, for rows that came by the copy, by a change before it and by one after.
+func TestSameAsNative(t *testing.T) { sameAsNative(t, typeCases) }
+
+// sameAsNative tries every case on every version, each way.
+func sameAsNative(t *testing.T, cases []typeCase) {
+	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			for _, version := range versions {
-				if c.only == "" || c.only == version {
-					t.Run(version, func(t *testing.T) { setup(t, version).sameAsNative(c) })
+				if c.only != "" && c.only != version {
+					continue
+				}
+				for _, w := range ways {
+					t.Run(version+"/"+string(w), func(t *testing.T) {
+						t.Parallel()
+						setup(t, version).sameAsNative(c, w)
+					})
 				}
 			}
 		})
 	}
 }
 
-func (b *bench) sameAsNative(c typeCase) {
-	conn := b.conn()
-	exec := func(statements ...string) {
-		b.Helper()
-		for _, s := range statements {
-			if _, err := conn.ExecContext(b.ctx(), s); err != nil {
-				b.Fatalf("%s: %v", s, err)
-			}
+// feeder is the session that writes a case's rows.
+type feeder struct {
+	*bench
+	*sql.Conn
+}
+
+func (f feeder) exec(statements ...string) {
+	f.Helper()
+	for _, s := range statements {
+		if _, err := f.ExecContext(f.ctx(), s); err != nil {
+			f.Fatalf("%s: %v", s, err)
 		}
 	}
-	exec("SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'", "USE "+b.schema,
-		"CREATE TABLE t ("+c.columns+") CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci")
+}
+
+func (b *bench) feeder() feeder {
+	f := feeder{b, b.conn()}
+	f.exec("SET SESSION sql_mode = '"+feedMode+"'", "USE "+b.schema)
+	return f
+}
+
+// sameAsNative runs one case one way. The tables are t, the one of the run, n, on which the
+// server's own ALTER works, and keep, which has the rows.
+func (b *bench) sameAsNative(c typeCase, w way) {
+	f := b.feeder()
+	f.exec("CREATE TABLE t (" + c.columns + ") CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci")
+	if c.utc {
+		f.exec("SET SESSION time_zone = '+00:00'")
+	}
 	for _, row := range c.rows {
-		exec("INSERT INTO t VALUES (" + row + ")")
+		f.exec("INSERT INTO t VALUES (" + row + ")")
 	}
-	exec("CREATE TABLE n LIKE t")
-	copyRows := b.copyStatement("t", "n")
-	exec(copyRows, "ALTER TABLE n "+c.alter)
-	// Every row is written anew, unchanged in the end: so that the native result stands.
-	rewrite := func() {
-		exec("CREATE TEMPORARY TABLE keep LIKE t", b.copyStatement("t", "keep"), "DELETE FROM t", b.copyStatement("keep", "t"),
-			"DROP TEMPORARY TABLE keep")
-	}
-	result := b.mustMigrate(c.alter, onPhase(event.PhaseCopy, rewrite), onPhase(event.PhaseCatchUp, rewrite))
-	if result.Captured == 0 {
-		b.Error("no change was captured")
+	f.exec("SET SESSION time_zone = DEFAULT")
+	f.exec("CREATE TABLE keep LIKE t", b.copyStatement("t", "keep"), "CREATE TABLE n LIKE t", b.copyStatement("t", "n"),
+		"SET SESSION sql_mode = '"+alteringMode+"'", "ALTER TABLE n "+c.alter, "SET SESSION sql_mode = '"+feedMode+"'")
+	b.cfg.RowCopy.MaxRows = 2 // bounds of chunks are odd values too
+	result := b.mustMigrate(c.alter, f.comes(w))
+	if (result.Captured == 0) != (w == byCopy) {
+		b.Errorf("%d changes were captured", result.Captured)
 	}
 	b.sameRows(c)
 	definition := func(table string) string {
 		var name, text string
-		if err := conn.QueryRowContext(b.ctx(), "SHOW CREATE TABLE "+table).Scan(&name, &text); err != nil {
+		if err := f.QueryRowContext(b.ctx(), "SHOW CREATE TABLE "+table).Scan(&name, &text); err != nil {
 			b.Fatal(err)
 		}
 		return strings.NewReplacer("CREATE TABLE `"+table+"`", "CREATE TABLE", "`"+table+"_chk_", "`chk_").Replace(text)
@@ -191,10 +230,42 @@ func (b *bench) sameAsNative(c typeCase) {
 	}
 }
 
+// comes has the rows come one way.
+func (f feeder) comes(w way) event.Listener {
+	bring := f.copyStatement("keep", "t")
+	switch w {
+	case byEarlier:
+		f.exec("DELETE FROM t")
+		return onPhase(event.PhaseCopy, func() { f.exec(bring) })
+	case byLater:
+		// The copied rows must be found to be deleted, and the new ones to be synced.
+		return onPhase(event.PhaseCatchUp, func() {
+			f.exec("DELETE FROM t")
+			f.shadowHas("0")
+			f.exec(bring)
+			f.shadowHas(f.value("SELECT COUNT(*) FROM " + f.schema + ".keep"))
+			f.exec("BEGIN", "DELETE FROM t", bring, "COMMIT") // over the same rows
+		})
+	}
+	return func(event.Event) {}
+}
+
+// shadowHas waits until the shadow has that many rows.
+func (b *bench) shadowHas(rows string) {
+	b.Helper()
+	got := ""
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if got = b.value("SELECT COUNT(*) FROM " + b.schema + ".t_shadow"); got == rows {
+			return
+		}
+	}
+	b.Errorf("the shadow has %s rows and not %s", got, rows)
+}
+
 // copyStatement copies all columns that can be written, invisible ones too.
 func (b *bench) copyStatement(from, to string) string {
 	b.Helper()
-	columns := b.value("SELECT GROUP_CONCAT(CONCAT('`', column_name, '`') ORDER BY ordinal_position) FROM information_schema.columns" +
+	columns := b.value("SELECT GROUP_CONCAT(CONCAT('`', REPLACE(column_name, '`', '``'), '`') ORDER BY ordinal_position) FROM information_schema.columns" +
 		" WHERE table_schema = '" + b.schema + "' AND table_name = 't' AND extra NOT LIKE '%GENERATED%'")
 	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", to, columns, columns, from)
 }

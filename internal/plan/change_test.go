@@ -106,7 +106,11 @@ func TestExpression(t *testing.T) {
 		{typed("float(7,2)"), typed("float"), "`a`"},
 		{typed("float"), typed("varchar"), "CONCAT(`a`)"},
 		{typed("double"), typed("blob"), "CONCAT(`a`)"},
-		{typed("double"), typed("json"), "`a`"},
+		{typed("double"), typed("json"), "CONCAT(`a`)"},
+		{typed("year"), typed("json"), "CONCAT(`a`)"},
+		{typed("decimal"), typed("json"), "CONCAT(`a`)"},
+		{typed("varchar"), typed("json"), "`a`"},
+		{typed("bit"), typed("json"), "`a`"},
 		{typed("decimal"), typed("varchar"), "`a`"},
 	} {
 		if got := expression(c.from, c.to); got != c.want {

@@ -12,18 +12,22 @@ import (
 // 70,000 bytes of a LONGTEXT as the first 4,464, without an error in strict mode, and 8.0.12
 // and 9.7.4 don't round what goes from FLOAT to FLOAT(7,2). An expression has them look at
 // the value. A FLOAT or DOUBLE is written with other digits than the server's own ALTER
-// writes (0.10000000149011612), unless it is a text already.
+// writes (0.10000000149011612), unless it is a text already, and a number is no JSON, which the
+// text of one is.
 // TestL9_ValueThatDoesNotFitStops and TestSameAsNative try them.
 func expression(from, to schema.Column) string {
 	column := schema.Quote(from.Name)
 	switch {
-	case from.Family() == "float" && isText(to) && to.Family() != "json":
+	case from.Family() == "float" && isText(to) && to.Family() != "json", isPlainNumber(from) && to.Family() == "json":
 		return "CONCAT(" + column + ")"
 	case unlooked(from, to):
 		return "COALESCE(" + column + ")"
 	}
 	return column
 }
+
+// isPlainNumber says that a column holds numbers that the server writes as digits.
+func isPlainNumber(c schema.Column) bool { return c.Number() && c.DataType != "bit" }
 
 // unlooked says that a server may copy values of a column into the other without looking
 // whether they fit.

@@ -45,8 +45,13 @@ func losses(from, to schema.Column) []string {
 	case "date", "datetime", "timestamp", "time":
 		return timeLosses(from, to)
 	case "json":
-		if from.Family() == "string" {
+		switch {
+		case from.Family() == "string":
 			return []string{"are written anew, as the server writes JSON"}
+		case from.DataType == "float" && !from.Fixed():
+			return []string{writtenShort}
+		case from.DataType == "decimal" && (from.Scale > 0 && from.Precision > doubleDigits || from.Precision > bigintDigits):
+			return []string{"are rounded to what a number in JSON holds, about 15 digits"}
 		}
 	}
 	return nil
@@ -58,11 +63,14 @@ func decimals(c schema.Column) int { return c.Scale + c.Fraction }
 // fractional says that values may have more decimals than so many.
 func fractional(c schema.Column, most int) bool { return !c.Fixed() || decimals(c) > most }
 
-// Decimal digits that FLOAT and DOUBLE hold.
+// Decimal digits that FLOAT, DOUBLE and BIGINT hold.
 const (
 	floatDigits  = 7
 	doubleDigits = 15
+	bigintDigits = 18
 )
+
+const writtenShort = "are written with 6 digits"
 
 // digits returns how many digits a number, or a time read as one, has at most.
 func digits(c schema.Column) int {
@@ -141,7 +149,7 @@ func places(n int) string {
 func textLosses(from, to schema.Column) []string {
 	var lost []string
 	if from.DataType == "float" && !from.Fixed() {
-		lost = append(lost, "are written with 6 digits")
+		lost = append(lost, writtenShort)
 	}
 	switch {
 	case to.DataType == "binary" && (from.DataType != "binary" || from.Length < to.Length):

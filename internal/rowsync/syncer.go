@@ -61,12 +61,13 @@ type Syncer struct {
 	// alone is held shared by every sync, and exclusively by one that touches rows
 	// outside of its P (law L2).
 	alone     sync.RWMutex
-	waryUntil atomic.Int64 // nanoseconds of Unix time
+	begun     time.Time
+	waryUntil atomic.Int64 // nanoseconds since begun, whatever becomes of the clock
 }
 
 // New returns a Syncer. emit gets an event.Retry for every repetition.
 func New(spec *Spec, outstanding Outstanding, emit event.Listener) *Syncer {
-	return &Syncer{spec: spec, outstanding: outstanding, emit: emit}
+	return &Syncer{spec: spec, outstanding: outstanding, emit: emit, begun: time.Now()}
 }
 
 // Range syncs a range of keys. fresh says that nothing was ever written into the
@@ -99,7 +100,7 @@ func (s *Syncer) bound(k key.Key) string {
 }
 
 func (s *Syncer) sync(ctx context.Context, session *dbconn.Session, p predicate, what string) (Result, error) {
-	if p.chunk == nil && time.Now().UnixNano() < s.waryUntil.Load() {
+	if p.chunk == nil && int64(time.Since(s.begun)) < s.waryUntil.Load() {
 		return s.syncAlone(ctx, session, p)
 	}
 	for try := 1; ; try++ {
@@ -115,7 +116,7 @@ func (s *Syncer) sync(ctx context.Context, session *dbconn.Session, p predicate,
 		}
 		s.emit(event.Retry{What: what, Cause: dbconn.Message(err), At: time.Now()})
 		if duplicate {
-			s.waryUntil.Store(time.Now().Add(wary).UnixNano())
+			s.waryUntil.Store(int64(time.Since(s.begun) + wary))
 		}
 		if duplicate || try == contendedTries {
 			return s.syncAlone(ctx, session, p)
