@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"midstream/internal/binlog"
 	"midstream/internal/dbconn"
@@ -52,30 +53,11 @@ func showPosition(ctx context.Context, db *sql.DB, statement string) (binlog.Pos
 
 // Available says whether the server still has its binlog from a position on.
 func Available(ctx context.Context, db *sql.DB, from binlog.Position) (bool, error) {
-	rows, err := db.QueryContext(ctx, "SHOW BINARY LOGS")
+	files, err := logs(ctx, db)
 	if err != nil {
-		return false, fmt.Errorf("list the binlogs: %w", err)
+		return false, err
 	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		return false, fmt.Errorf("list the binlogs: %w", err)
-	}
-	there := false
-	for rows.Next() {
-		var file string
-		var size uint64
-		targets := make([]any, len(columns))
-		for i := range targets {
-			targets[i] = new(sql.RawBytes)
-		}
-		targets[0], targets[1] = &file, &size
-		if err := rows.Scan(targets...); err != nil {
-			return false, fmt.Errorf("list the binlogs: %w", err)
-		}
-		there = there || file == from.File && from.Offset <= size
-	}
-	return there, rows.Err()
+	return slices.ContainsFunc(files, func(f log) bool { return f.name == from.File && from.Offset <= f.size }), nil
 }
 
 // PreparedXA lists the XA transactions that are prepared now. Their rows stand in the

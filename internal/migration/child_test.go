@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"time"
 
 	"midstream/internal/cli"
 )
@@ -81,6 +82,18 @@ func (c *child) hear(line string) {
 	c.mu.Unlock()
 	if now {
 		c.do()
+	}
+}
+
+// await waits until it has said a text.
+func (c *child) await(text string) {
+	c.Helper()
+	for !c.heard(text) {
+		select {
+		case <-c.done:
+			c.Fatalf("it ended without a word of %s", text)
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
 }
 

@@ -83,6 +83,14 @@ func TestL6_ConvertedValuesAreCompared(t *testing.T) {
 	})
 }
 
+// TestL6_DefaultThatNamesAnotherColumn does not hinder the comparison of converted values.
+func TestL6_DefaultThatNamesAnotherColumn(t *testing.T) {
+	b := setup(t, "9.7") // 8.0.12 has no such defaults
+	b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY DEFAULT (ABS(-7)), a INT NOT NULL, b VARCHAR(20) DEFAULT (a + 1), d DECIMAL(10,4))",
+		"INSERT INTO "+b.schema+".t (id, a, d) VALUES (1, 5, 1.2345)")
+	b.mustMigrate("MODIFY d DECIMAL(10,2), MODIFY b VARCHAR(30) CHARACTER SET latin1 DEFAULT (a + 2)")
+}
+
 // TestL6_SurplusRowIsFound: a row too many is found where the ALTER changes the key's type,
 // while other rows change.
 func TestL6_SurplusRowIsFound(t *testing.T) {

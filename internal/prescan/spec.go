@@ -133,7 +133,7 @@ func (st *stage) create() string {
 			clauses = append(clauses, schema.Quote(c.Name)+" "+c.Definition)
 			continue
 		case strings.HasPrefix(c.Default, "("):
-			clauses = append(clauses, schema.Quote(c.Name)+" "+bare(c))
+			clauses = append(clauses, schema.Quote(c.Name)+" "+c.Bare())
 		}
 		selected = append(selected, st.spec.Shadow.Name.Quoted()+"."+schema.Quote(c.Name)+" AS "+schema.Quote(c.Name))
 	}
@@ -146,18 +146,6 @@ func (st *stage) create() string {
 	}
 	return fmt.Sprintf("CREATE TEMPORARY TABLE %s%s ENGINE=%s SELECT %s FROM %s, %s LIMIT 0", st.name, defined, engine,
 		strings.Join(selected, ", "), st.spec.Source.Name.Quoted(), st.spec.Shadow.Name.Quoted())
-}
-
-// bare is a definition without default.
-func bare(c schema.Column) string {
-	text := c.Type
-	if c.Charset != "" && c.Charset != "binary" {
-		text += " CHARACTER SET " + c.Charset + " COLLATE " + c.Collation
-	}
-	if !c.Nullable {
-		text += " NOT NULL"
-	}
-	return text
 }
 
 // sources lists the columns of the source that the stage takes.

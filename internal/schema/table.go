@@ -183,6 +183,20 @@ func (c Column) Temporal() bool {
 // old form only, FLOAT(7,2).
 func (c Column) Fixed() bool { return c.Family() != "float" || strings.Contains(c.Type, "(") }
 
+// Bare is a definition of the column's type, charset and NOT NULL, without its default: for a
+// table of values alone. (CREATE TABLE .. SELECT carries defaults over, and fails with error 1054
+// on 9.7.4 where one names another column.)
+func (c Column) Bare() string {
+	text := c.Type
+	if c.Charset != "" && c.Charset != "binary" {
+		text += " CHARACTER SET " + c.Charset + " COLLATE " + c.Collation
+	}
+	if !c.Nullable {
+		text += " NOT NULL"
+	}
+	return text
+}
+
 // Generated says whether and how a column's value is computed by the server.
 type Generated int
 

@@ -76,15 +76,25 @@ const stage = "midstream_verify"
 func (s *Spec) stageName() string { return s.Sync.Shadow.Sibling(stage).Quoted() }
 
 func (s *Spec) createStage() string {
-	var columns []string
-	for i, name := range s.Sync.Key.Names() {
-		columns = append(columns, column(s.Sync.Source, name)+" AS "+rowsync.KeyAlias(i))
+	var columns, defined []string
+	add := func(table schema.Name, c schema.Column, alias string) {
+		columns = append(columns, column(table, c.Name)+" AS "+alias)
+		if strings.HasPrefix(c.Default, "(") {
+			defined = append(defined, alias+" "+c.Bare())
+		}
+	}
+	for i, part := range s.Sync.Key.Parts() {
+		add(s.Sync.Source, part.Column, rowsync.KeyAlias(i))
 	}
 	for i, c := range s.Columns {
-		columns = append(columns, column(s.Sync.Shadow, c.Name)+" AS "+rowsync.ValueAlias(i))
+		add(s.Sync.Shadow, c.Type, rowsync.ValueAlias(i))
 	}
-	return fmt.Sprintf("CREATE TEMPORARY TABLE %s SELECT %s FROM %s, %s LIMIT 0",
-		s.stageName(), strings.Join(columns, ", "), s.Sync.Source.Quoted(), s.Sync.Shadow.Quoted())
+	definitions := ""
+	if len(defined) > 0 {
+		definitions = " (" + strings.Join(defined, ", ") + ")"
+	}
+	return fmt.Sprintf("CREATE TEMPORARY TABLE %s%s SELECT %s FROM %s, %s LIMIT 0",
+		s.stageName(), definitions, strings.Join(columns, ", "), s.Sync.Source.Quoted(), s.Sync.Shadow.Quoted())
 }
 
 func column(table schema.Name, name string) string { return table.Quoted() + "." + schema.Quote(name) }
