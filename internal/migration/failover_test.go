@@ -30,6 +30,7 @@ func TestL5_Failover(t *testing.T) {
 }
 
 func failover(t *testing.T, version string, gtid, behind bool, want string) {
+	t.Parallel()
 	settings := func(id string) map[string]string {
 		s := map[string]string{"server_id": id, "log_replica_updates": "ON"}
 		if version == "8.0" {

@@ -17,7 +17,7 @@ import (
 )
 
 // faults is the number of commands that each kind of fault meets; make soak has more.
-var faultCount = flag.Int("faults", 5, "commands of a short run that each kind of fault meets")
+var faultCount = flag.Int("faults", 3, "commands of a short run that each kind of fault meets")
 
 // endings are the exit codes of a run that met a fault: done, failed with nothing left, stopped
 // with its work kept, or not knowing about the swap. In none of them a row is lost, and in all of
@@ -130,6 +130,7 @@ func TestL9_ServerRefusesForAWhile(t *testing.T) {
 	} {
 		for _, version := range versions {
 			t.Run(name+"/"+version, func(t *testing.T) {
+				t.Parallel()
 				server := mysqltest.Own(t, version, sandbox.Options{})
 				db, schema := mysqltest.Database(t, server)
 				b := &bench{T: t, version: version, server: server, address: server.Address, db: db, schema: schema, told: newTold()}

@@ -144,6 +144,7 @@ func TestL9_LostClaimEndsTheRun(t *testing.T) {
 func TestL5_ServerCrash(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
+			t.Parallel()
 			server := mysqltest.Own(t, version, sandbox.Options{Durable: true})
 			for _, how := range []string{"crash", "shutdown"} {
 				t.Run(how, func(t *testing.T) { crashed(t, version, server, how) })
