@@ -183,6 +183,7 @@ func TestAfter(t *testing.T) {
 					b.exec("DELETE FROM t") // under MINIMAL that is an error: there is the primary key only
 				}
 			}), want)
+			b.exec("TRUNCATE t")
 		}
 	})
 }

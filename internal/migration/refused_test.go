@@ -77,6 +77,7 @@ func (b *bench) refuses(alter, bring string, w way, column string) {
 		return text
 	}
 	was := definition()
+	b.cfg.NoPrescan = true // which would find it before the copy
 	_, err := b.migrate(b.ctx(), alter, listen)
 	var failure *migration.Failure
 	if !errors.As(err, &failure) || failure.Swapped || !strings.Contains(failure.Left, "is untouched and nothing is left") {

@@ -13,7 +13,7 @@ import (
 )
 
 // kills is the number of random moments; make soak has more.
-var kills = flag.Int("kills", 12, "random moments at which a run is killed")
+var kills = flag.Int("kills", 8, "random moments at which a run is killed")
 
 // killed runs an ALTER of the ledger's table, and again each time that it was killed, until it
 // ends by itself.
@@ -49,7 +49,7 @@ func TestL5_KilledInEveryPhase(t *testing.T) {
 		b.start(l)
 		for n, phase := range phases {
 			clauses := fmt.Sprintf("ADD COLUMN added%d VARCHAR(40) NOT NULL DEFAULT 'x', ADD INDEX (added%[1]d)", n)
-			c := b.child(clauses, phaseLine(phase), (*child).kill, "--chunk-time=20ms", "--checkpoint=50ms")
+			c := b.child(clauses, phaseLine(phase), (*child).kill, "--chunk-time=20ms", "--checkpoint=50ms", "--defer-indexes=yes")
 			if code, last := c.wait(); code != -1 {
 				b.Fatalf("in phase %s: exit code %d: %s", phase, code, last)
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -117,6 +118,14 @@ func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r 
 		shadow:  rowsync.InRange(sync.Key, sync.ShadowKey, r),
 		isRange: true,
 	})
+	if dbconn.ValueRefused(err) {
+		// A row that the shadow doesn't take has come meanwhile. Its own sync says which.
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(refusal):
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("compare a range: %w", err)
 	}
@@ -129,6 +138,9 @@ func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r 
 	}
 	return nil
 }
+
+// refusal is how long the sync of a row that the shadow doesn't take is waited for.
+const refusal = 30 * time.Second
 
 // predicate selects the same keys of both tables.
 type predicate struct {
