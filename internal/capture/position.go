@@ -60,6 +60,39 @@ func Available(ctx context.Context, db *sql.DB, from binlog.Position) (bool, err
 	return slices.ContainsFunc(files, func(f log) bool { return f.name == from.File && from.Offset <= f.size }), nil
 }
 
+// log is a binlog file of a server's.
+type log struct {
+	name string
+	size uint64
+}
+
+// logs lists the binlog files, the oldest first.
+func logs(ctx context.Context, db *sql.DB) ([]log, error) {
+	rows, err := db.QueryContext(ctx, "SHOW BINARY LOGS")
+	if err != nil {
+		return nil, fmt.Errorf("list the binlogs: %w", err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, fmt.Errorf("list the binlogs: %w", err)
+	}
+	var files []log
+	for rows.Next() {
+		var file log
+		targets := make([]any, len(columns))
+		for i := range targets {
+			targets[i] = new(sql.RawBytes)
+		}
+		targets[0], targets[1] = &file.name, &file.size
+		if err := rows.Scan(targets...); err != nil {
+			return nil, fmt.Errorf("list the binlogs: %w", err)
+		}
+		files = append(files, file)
+	}
+	return files, rows.Err()
+}
+
 // PreparedXA lists the XA transactions that are prepared now. Their rows stand in the
 // binlog already, and become visible at a later time.
 func PreparedXA(ctx context.Context, db *sql.DB) ([]string, error) {

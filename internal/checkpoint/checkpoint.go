@@ -39,10 +39,6 @@ type Checkpoint struct {
 	Position string
 	// ServerUUID names the server whose binlog Position is of.
 	ServerUUID string
-	// GTIDs are transactions before Position: those of the binlog files before its own. Executed
-	// are all that the server had executed when the checkpoint was taken. Both are "" where the
-	// server has no GTIDs.
-	GTIDs, Executed string
 	// ServerStart is when that server was started, by its own clock, in seconds of Unix time.
 	ServerStart int64
 }

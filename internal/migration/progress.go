@@ -2,14 +2,9 @@ package migration
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
-	"sync"
 	"time"
 
-	"midstream/internal/capture"
 	"midstream/internal/checkpoint"
-	"midstream/internal/dbconn"
 	"midstream/internal/event"
 )
 
@@ -125,59 +120,22 @@ func (r *run) checkpoint(ctx context.Context) error {
 		return err
 	}
 	defer session.Close()
-	c, err := r.state(ctx, session)
-	if err != nil {
-		return err
-	}
-	return r.store.Save(ctx, session, c)
+	return r.store.Save(ctx, session, r.state())
 }
 
 // state is how far the run has come.
-func (r *run) state(ctx context.Context, session *dbconn.Session) (c checkpoint.Checkpoint, err error) {
+func (r *run) state() checkpoint.Checkpoint {
 	// The position before the ranges: a range that is finished in between is then one
 	// that the position does not know of, never the other way round (law L5).
 	position := r.capture.SafePosition()
 	r.mu.Lock()
 	phase := r.phase
 	r.mu.Unlock()
-	c = checkpoint.Checkpoint{
+	return checkpoint.Checkpoint{
 		Version: checkpoint.Version, Phase: string(phase), Taken: time.Now(),
 		Rows: r.copier.Rows(), Copied: checkpoint.Ranges(r.tracker.Copied()),
 		Position: position.String(), ServerUUID: r.plan.Server.UUID, ServerStart: r.serverStart,
 	}
-	if !r.plan.Server.GTID {
-		return c, nil
-	}
-	if c.GTIDs, err = r.files.before(ctx, r.pool.DB(), position.File); err != nil {
-		return c, err
-	}
-	// After the ranges: what they claim is among them.
-	err = session.Rows(ctx, "SELECT @@GLOBAL.gtid_executed", func(rows *sql.Rows) error { return rows.Scan(&c.Executed) })
-	if err != nil {
-		return c, fmt.Errorf("read gtid_executed: %w", err)
-	}
-	return c, nil
-}
-
-// files remembers which transactions stand before a binlog file. It is safe for concurrent use.
-type files struct {
-	mu    sync.Mutex
-	name  string
-	gtids string
-}
-
-func (f *files) before(ctx context.Context, db *sql.DB, name string) (string, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.name == name {
-		return f.gtids, nil
-	}
-	gtids, err := capture.GTIDsBefore(ctx, db, name)
-	if err != nil {
-		return "", err
-	}
-	f.name, f.gtids = name, gtids
-	return gtids, nil
 }
 
 // result sums the run up.

@@ -30,7 +30,6 @@ type former struct {
 	specs    specs
 	tracker  *frontier.Tracker
 	position binlog.Position
-	moved    bool // to another server
 }
 
 // Former says what Run will do about what an earlier run left; "" if that left nothing. It
@@ -156,8 +155,8 @@ func (r *run) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shadowTh
 
 // judgePosition is judgeFormer's part on the binlog.
 func (r *run) judgePosition(ctx context.Context, c checkpoint.Checkpoint, f *former) (reason string, err error) {
-	if f.moved = c.ServerUUID != r.plan.Server.UUID; f.moved {
-		return r.judgeOther(ctx, c, f)
+	if c.ServerUUID != r.plan.Server.UUID {
+		return fmt.Sprintf("it ran on the server %s, and this is %s", c.ServerUUID, r.plan.Server.UUID), nil
 	}
 	if f.position, err = binlog.ParsePosition(c.Position); err != nil {
 		return err.Error(), nil
@@ -168,31 +167,6 @@ func (r *run) judgePosition(ctx context.Context, c checkpoint.Checkpoint, f *for
 	}
 	if !available {
 		return fmt.Sprintf("the server no longer has its binlog from %s on, where it stopped", f.position), nil
-	}
-	return "", nil
-}
-
-// judgeOther is judgePosition on another server than the earlier run's, as after a failover:
-// the shadow and the state have come by replication. It can be gone on with if this server has
-// executed all that the checkpoint claims, and its binlog has all that the checkpoint doesn't,
-// as GTIDs tell.
-func (r *run) judgeOther(ctx context.Context, c checkpoint.Checkpoint, f *former) (reason string, err error) {
-	where := fmt.Sprintf("it ran on the server %s, this is %s, and ", c.ServerUUID, r.plan.Server.UUID)
-	if c.Executed == "" || !r.plan.Server.GTID {
-		return where + "without GTIDs (gtid_mode) nothing tells what this one has of it", nil
-	}
-	var has bool
-	if err := r.pool.DB().QueryRowContext(ctx, "SELECT GTID_SUBSET(?, @@GLOBAL.gtid_executed)", c.Executed).Scan(&has); err != nil {
-		return "", fmt.Errorf("compare GTIDs: %w", err)
-	}
-	if !has {
-		return where + "this one lacks transactions that the other had executed", nil
-	}
-	if f.position, err = capture.Behind(ctx, r.pool.DB(), c.GTIDs); err != nil {
-		return "", err
-	}
-	if f.position.IsZero() {
-		return where + "this one no longer has its binlog from where the run stopped", nil
 	}
 	return "", nil
 }
@@ -239,7 +213,7 @@ func (r *run) goOn(ctx context.Context, f *former) error {
 	r.enter(event.PhaseStart)
 	r.made.begun, r.made.shadow, r.made.saved = true, true, true
 	c := f.saved.Checkpoint
-	if err := r.distrust(ctx, c, f.moved); err != nil {
+	if err := r.distrust(ctx, c); err != nil {
 		return err
 	}
 	r.shadow, r.compare, r.began = f.shadow, f.specs.compare, *f.saved.Start
@@ -259,10 +233,8 @@ const startTolerance = 5
 // distrust has every row compared, and synced anew where it differs, if the server may have
 // lost a part of its binlog since the checkpoint: it was started again, and does not write its
 // binlog through with every commit (sync_binlog). A change that is in the engine, and no longer
-// in the binlog, was perhaps never captured. So it is after a failover: a replica whose workers
-// don't keep the order of commits (replica_preserve_commit_order) may have the sync of a row and
-// lack the change before it.
-func (r *run) distrust(ctx context.Context, c checkpoint.Checkpoint, moved bool) error {
+// in the binlog, was perhaps never captured.
+func (r *run) distrust(ctx context.Context, c checkpoint.Checkpoint) error {
 	session, err := r.pool.Session(ctx)
 	if err != nil {
 		return err
@@ -276,15 +248,12 @@ func (r *run) distrust(ctx context.Context, c checkpoint.Checkpoint, moved bool)
 		return fmt.Errorf("read sync_binlog: %w", err)
 	}
 	apart := r.serverStart - c.ServerStart
-	reason := fmt.Sprintf("the server was started again since, with sync_binlog=%d: a crash may have cost it changes in the binlog", through)
-	switch {
-	case moved:
-		reason = fmt.Sprintf("this is another server than before (%s)", c.ServerUUID)
-	case through == 1, apart >= -startTolerance && apart <= startTolerance:
+	if through == 1 || apart >= -startTolerance && apart <= startTolerance {
 		return nil
 	}
 	r.cfg.NoVerify, r.cfg.Repair = false, true
-	r.note(reason + ". All rows are compared before the swap, and those that differ are synced anew")
+	r.note(fmt.Sprintf("the server was started again since, with sync_binlog=%d: a crash may have cost it changes in the binlog. "+
+		"All rows are compared before the swap, and those that differ are synced anew", through))
 	return nil
 }
 
@@ -298,11 +267,7 @@ func (r *run) saveStart(ctx context.Context) error {
 	if r.serverStart, err = serverStart(ctx, session); err != nil {
 		return err
 	}
-	first, err := r.state(ctx, session)
-	if err != nil {
-		return err
-	}
-	err = r.store.Begin(ctx, session, r.began, first)
+	err = r.store.Begin(ctx, session, r.began, r.state())
 	r.made.saved = err == nil || dbconn.ConnectionLost(err)
 	return err
 }

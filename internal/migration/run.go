@@ -41,7 +41,6 @@ type run struct {
 	began  checkpoint.Start
 	// serverStart is when the server was started, as a Checkpoint has it.
 	serverStart int64
-	files       files
 	made        made
 	beats       *beater
 	// resumed says that the run goes on with an earlier one.
