@@ -21,9 +21,10 @@ type Start struct {
 	// zone and in UTC: new columns with DEFAULT CURRENT_TIMESTAMP have it.
 	ServerTime, UTC string
 
-	Shadow  *schema.Table // as the server made it, all indexes included
-	Comment string        // that the table shall have in the end
-	Old     string        // the name that the source shall get
+	Shadow  *schema.Table   // as the server made it, all indexes included
+	Comment string          // that the table shall have in the end
+	Old     string          // the name that the source shall get
+	Columns []schema.Column // of the source
 }
 
 // Checkpoint is how far a run has come.
@@ -32,6 +33,8 @@ type Checkpoint struct {
 	Phase   string
 	Taken   time.Time // by the client's clock, for people
 	Rows    int64     // copied
+	// Unmarked says that the shadow may have its last comment already, and no mark.
+	Unmarked bool
 	// Copied are the ranges whose rows are committed in the shadow.
 	Copied []Range
 	// Position is the place in the binlog from which capture must go on: every change

@@ -119,10 +119,7 @@ func (s *Store) ours() string { return "run = " + schema.Literal(s.run) }
 func (s *Store) Beat(ctx context.Context, on Session, number uint64) error {
 	result, err := on.Exec(ctx, fmt.Sprintf("UPDATE %s SET beat = %d WHERE id = %d AND %s", s.name.Quoted(), number, beatRow, s.ours()))
 	if err == nil {
-		var beaten int64
-		if beaten, err = result.RowsAffected(); err == nil && beaten == 0 {
-			err = s.stillOurs(ctx, on) // the same number may have been written before its answer was lost
-		}
+		err = s.changed(ctx, on, result)
 	}
 	if err != nil {
 		return fmt.Errorf("write heartbeat to %s: %w", s.name, err)
@@ -130,8 +127,18 @@ func (s *Store) Beat(ctx context.Context, on Session, number uint64) error {
 	return nil
 }
 
-// stillOurs fails with ErrSuperseded if another run has taken over.
-func (s *Store) stillOurs(ctx context.Context, on Session) error {
+// changed fails with ErrSuperseded if a statement has changed no row because another run has taken
+// over. (The same may have been written before, and its answer lost.)
+func (s *Store) changed(ctx context.Context, on Session, result sql.Result) error {
+	rows, err := result.RowsAffected()
+	if err != nil || rows > 0 {
+		return err
+	}
+	return s.StillOurs(ctx, on)
+}
+
+// StillOurs fails with ErrSuperseded if another run has taken over.
+func (s *Store) StillOurs(ctx context.Context, on Session) error {
 	err := ErrSuperseded
 	failed := on.Rows(ctx, fmt.Sprintf("SELECT 1 FROM %s WHERE id = %d AND %s", s.name.Quoted(), beatRow, s.ours()),
 		func(*sql.Rows) error {
@@ -200,14 +207,17 @@ func decode(text string, into any) error {
 	return nil
 }
 
-// Save writes a checkpoint.
-func (s *Store) Save(ctx context.Context, on Execer, c Checkpoint) error {
+// Save writes a checkpoint. It fails with ErrSuperseded if another run has taken over.
+func (s *Store) Save(ctx context.Context, on Session, c Checkpoint) error {
 	state, err := literal(c)
 	if err != nil {
 		return err
 	}
-	_, err = on.Exec(ctx, fmt.Sprintf("UPDATE %s SET state = %s WHERE id = %d AND %s",
+	result, err := on.Exec(ctx, fmt.Sprintf("UPDATE %s SET state = %s WHERE id = %d AND %s",
 		s.name.Quoted(), state, checkpointRow, s.ours()))
+	if err == nil {
+		err = s.changed(ctx, on, result)
+	}
 	if err != nil {
 		return fmt.Errorf("write checkpoint to %s: %w", s.name, err)
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"midstream/internal/ddl"
 	"midstream/internal/migration"
+	"midstream/internal/plan"
 )
 
 // longWait bounds the wait between two attempts to go on.
@@ -48,6 +50,13 @@ func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migr
 		if !p.again(ctx, err) {
 			return p.result, p.lost
 		}
+		if p.lost.Swapped { // the same ALTER must not be done twice
+			if _, _, err := c.finish(ctx, alter, p.server); err != nil {
+				return p.result, err
+			}
+			return p.result, nil
+		}
+		c.mustResume = c.mustResume || p.lost.Kept
 	}
 }
 
@@ -61,7 +70,12 @@ func (p *persistent) mayGoOn(result migration.Result, err error) bool {
 		}
 		p.lost, p.result = failure, result
 	}
-	return p.lost != nil
+	var refused *plan.Refused
+	if errors.As(err, &refused) {
+		passes := func(r plan.Risk) bool { return r.Code == plan.CodeReadOnly || r.Code == plan.CodeAtWork }
+		return p.lost != nil && !slices.ContainsFunc(refused.Blocking, func(r plan.Risk) bool { return !passes(r) })
+	}
+	return p.lost != nil && !errors.Is(err, errGone)
 }
 
 // again waits until the server can be reached, and says whether it can.

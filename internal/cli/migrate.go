@@ -28,6 +28,8 @@ type change struct {
 	options plan.Options
 	// reconnect is how long a run tries to go on after its server could not be reached.
 	reconnect time.Duration
+	// mustResume says that an attempt before has kept its work, which is to be gone on with.
+	mustResume bool
 }
 
 func (a *app) newChange(cmd *cobra.Command) *change {
@@ -84,6 +86,9 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	if err != nil {
 		return nil, unwritten(ctx, err, goOnWithThat(p))
 	}
+	if c.mustResume && former == "" {
+		return nil, unwritten(ctx, errGone, "look whether the table has its new schema")
+	}
 	switch {
 	case c.output.json:
 		record := planOf(p, s.address)
@@ -96,6 +101,9 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	}
 	return p, nil
 }
+
+// errGone is the end of a run that can't go on with its own work.
+var errGone = errors.New("what this run had kept is gone: another run has finished it, or somebody has removed it")
 
 // goOnWithThat is what to do about a run of another ALTER that was stopped.
 func goOnWithThat(p *plan.Plan) string {
@@ -150,7 +158,11 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 // finish brings an earlier run to its end that was stopped after its swap, and says whether
 // that was all there is to do.
 func (c *change) finish(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, bool, error) {
-	finished, err := migration.Finish(ctx, s.pool, alter.Table, c.config, c.output.note)
+	name := alter.Table
+	if table, err := schema.Load(ctx, s.pool.DB(), name); err == nil {
+		name = table.Name // as the server spells it
+	}
+	finished, err := migration.Finish(ctx, s.pool, name, c.config, c.output.note)
 	if err != nil {
 		return migration.Result{}, false, unwritten(ctx, err, "")
 	}

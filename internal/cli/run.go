@@ -86,7 +86,7 @@ func (a *app) checkCommand() *cobra.Command {
 			"the converted values, range by range, and drops both. It locks no row. Duplicates of a new unique key\n" +
 			"are looked for in one query over the whole table; as long as it runs the server keeps old versions\n" +
 			"of rows that change. Where the definitions prove that every row fits, nothing is read.\n\n" +
-			"Exit code 16 says that there are such rows. Rows that become so afterwards stop a run all the same.\n\n" +
+			"Exit code 17 says that there are such rows. Rows that become so afterwards stop a run all the same.\n\n" +
 			"It takes every flag of run; those that only say how a run works have no effect.",
 		Args: cobra.ArbitraryArgs,
 	}

@@ -105,9 +105,15 @@ func (a *attempt) close() {
 	}
 }
 
+// shortLived has the server end a session, and with it its lock, soon after the client has
+// fallen silent: its machine may be gone, or asleep.
+func (a *attempt) shortLived() string {
+	return fmt.Sprintf("SET SESSION wait_timeout = %d", 2+int(a.budget.Work/time.Second))
+}
+
 func (a *attempt) run(ctx context.Context, setup []string) (Swap, error) {
 	var err error
-	if a.holder, err = a.pool.Session(ctx, setup...); err != nil {
+	if a.holder, err = a.pool.Session(ctx, append(setup, a.shortLived())...); err != nil {
 		return a.swap, fmt.Errorf("cut-over: %w", err)
 	}
 	if !a.tables.RenameUnderLock {

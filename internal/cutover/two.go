@@ -17,7 +17,7 @@ import (
 // happening before A says so.
 func (a *attempt) prepareTwo(ctx context.Context) error {
 	var err error
-	if a.renamer, err = a.pool.Session(ctx); err != nil {
+	if a.renamer, err = a.pool.Session(ctx, a.shortLived()); err != nil {
 		return err
 	}
 	a.dropSentinel() // which an attempt may have left whose session was lost

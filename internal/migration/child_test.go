@@ -92,6 +92,8 @@ func (c *child) await(text string) {
 		select {
 		case <-c.done:
 			c.Fatalf("it ended without a word of %s", text)
+		case <-c.ctx().Done():
+			c.Fatalf("it says nothing of %s", text)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

@@ -202,7 +202,7 @@ func (c *cleaner) toldOf(ctx context.Context, state, shadow candidate, why *stri
 	*why = "the state table tells of it"
 	if saved.Start != nil {
 		now, err := schema.Load(ctx, c.pool.DB(), shadow.Name)
-		return err == nil && saved.Start.Shadow != nil && now.SameColumns(saved.Start.Shadow)
+		return err == nil && saved.Checkpoint.Unmarked && now.SameColumns(saved.Start.Shadow)
 	}
 	var filled bool
 	err = c.pool.DB().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+shadow.Name.Quoted()+")").Scan(&filled)

@@ -34,6 +34,9 @@ func (r *run) cutOver(ctx context.Context) error {
 			return err
 		}
 		r.enter(event.PhaseCutover)
+		if err := r.checkpoint(ctx); err != nil { // Finish shall know that a swap is on its way
+			return err
+		}
 		swap, err := r.attempt(ctx)
 		r.emit(event.LockAttempt{Number: number, Granted: !errors.Is(err, cutover.ErrNotGranted), Waited: swap.Waited, At: time.Now()})
 		if err == nil {
@@ -171,6 +174,7 @@ func (w *waiting) unmark(ctx context.Context) error {
 		return nil
 	}
 	// From here on only the state table says that the shadow is ours (law L8).
+	w.run.made.unmarked = true
 	if err := w.run.checkpoint(ctx); err != nil {
 		return err
 	}

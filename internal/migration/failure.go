@@ -173,6 +173,10 @@ func (r *run) sweep(ctx context.Context) error {
 		if l.Name == r.plan.Names.Shadow && !r.made.shadow {
 			continue // another's, which came before ours
 		}
+		if failed != nil && l.Name == r.plan.Names.State {
+			r.made.left = append(r.made.left, l.Name.String()) // it tells of what could not be dropped
+			continue
+		}
 		if err := retryBriefly(ctx, func() error { return c.drop(ctx, l) }); err != nil {
 			r.made.left = append(r.made.left, l.Name.String())
 			failed = errors.Join(failed, fmt.Errorf("drop %s: %w", l.Name, err))

@@ -23,9 +23,9 @@ type Finished struct {
 // and does what it had left to do: the old table is marked, or dropped, and the state table
 // goes. It returns nil if there is none, or another run is at work.
 //
-// The swap is one statement: where the shadow is gone, the table has the shadow's columns, and
-// there is a table under the name that the source was to get, it has happened (law L7); or the
-// state table says that the run had begun to clean up.
+// The swap is one statement: where the run had come to the cut-over, the shadow is gone, the table
+// has the shadow's columns, and the table under the name that the source was to get has the
+// source's, it has happened (law L7). So it has where the run had begun to clean up.
 func Finish(ctx context.Context, pool *dbconn.Pool, source schema.Name, cfg Config, note func(string)) (*Finished, error) {
 	lost, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -98,9 +98,16 @@ func (f *finisher) swapped(ctx context.Context) (start *checkpoint.Start, oldThe
 	if there, err = f.tables(ctx, names); err != nil {
 		return nil, false, err
 	}
-	_, oldThere = there[f.source.Sibling(saved.Start.Old)]
-	if !oldThere && saved.Checkpoint.Phase != string(event.PhaseCleanup) {
+	phase := event.Phase(saved.Checkpoint.Phase)
+	old, oldThere := there[f.source.Sibling(saved.Start.Old)]
+	if phase != event.PhaseCleanup && (phase != event.PhaseCutover || !oldThere) {
 		return nil, false, nil
+	}
+	if oldThere {
+		was, err := schema.Load(ctx, f.pool.DB(), old.Name)
+		if err != nil || schema.MarkedFor(old.comment, f.source) || !was.SameColumns(&schema.Table{Columns: saved.Start.Columns}) {
+			return nil, false, err // another's, or one that keeps the name for the swap
+		}
 	}
 	now, err := schema.Load(ctx, f.pool.DB(), f.source)
 	if errors.Is(err, schema.ErrNotFound) || err == nil && !now.SameColumns(saved.Start.Shadow) {

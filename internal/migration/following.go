@@ -118,7 +118,7 @@ const beatTries = 5
 
 func (b *beater) beat(ctx context.Context, n uint64) error {
 	var err error
-	for try := range beatTries {
+	for try := 0; try < beatTries; try++ {
 		if b.session == nil {
 			if b.session, err = b.pool.Session(ctx); err != nil {
 				b.session = nil
@@ -135,6 +135,9 @@ func (b *beater) beat(ctx context.Context, n uint64) error {
 		}
 		if !dbconn.ConnectionLost(err) && !dbconn.Contended(err) {
 			return err
+		}
+		if dbconn.Contended(err) {
+			try = 0 // somebody's read lock on all tables, as of a backup, is waited out
 		}
 		select {
 		case <-ctx.Done():

@@ -99,8 +99,27 @@ func (r *run) claimed(ctx context.Context, story func(ctx context.Context) error
 	}
 	defer claim.release()
 	err = because(ctx, story(ctx))
+	if r.superseded() {
+		r.made.keep, err = true, errors.Join(err, checkpoint.ErrSuperseded)
+	}
 	r.made.keep = r.made.keep || r.canGoOn(err)
 	return errors.Join(err, r.cleanUp())
+}
+
+// superseded says that another run has taken over what this one had made: nothing of it is ours
+// to remove any more.
+func (r *run) superseded() bool {
+	if !r.made.saved {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	session, err := r.pool.Session(ctx)
+	if err != nil {
+		return false // then nothing can be removed either
+	}
+	defer session.Close()
+	return errors.Is(r.store.StillOurs(ctx, session), checkpoint.ErrSuperseded)
 }
 
 // prepare goes on with what an earlier run left, or begins.

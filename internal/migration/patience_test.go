@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"midstream/internal/event"
+	"midstream/internal/mysqltest"
+	"midstream/internal/sandbox"
 )
 
 // TestL9_LocksOfOthersAreWaitedOut: somebody who locks the table for longer than a statement of
@@ -31,6 +33,33 @@ func TestL9_LocksOfOthersAreWaitedOut(t *testing.T) {
 				unlock.Wait()
 				b.equal()
 			})
+		})
+	}
+}
+
+// TestL9_BackupsAreWaitedOut: FLUSH TABLES WITH READ LOCK stops heartbeats and checkpoints too.
+func TestL9_BackupsAreWaitedOut(t *testing.T) {
+	for _, version := range versions {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			server := mysqltest.Own(t, version, sandbox.Options{})
+			db, name := mysqltest.Database(t, server)
+			b := &bench{T: t, version: version, server: server, address: server.Address, db: db, schema: name, told: newTold()}
+			b.cfg.Checkpoint = 100 * time.Millisecond
+			b.numbered(2000)
+			var unlock sync.WaitGroup
+			b.mustMigrate(alter, onPhase(event.PhaseCopy, func() {
+				other := b.conn()
+				if _, err := other.ExecContext(b.ctx(), "FLUSH TABLES WITH READ LOCK"); err != nil {
+					b.Fatal(err)
+				}
+				unlock.Go(func() {
+					time.Sleep(7 * time.Second)
+					other.ExecContext(b.ctx(), "UNLOCK TABLES")
+				})
+			}))
+			unlock.Wait()
+			b.equal()
 		})
 	}
 }

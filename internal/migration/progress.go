@@ -120,7 +120,8 @@ func (r *run) checkpoint(ctx context.Context) error {
 		return err
 	}
 	defer session.Close()
-	return r.store.Save(ctx, session, r.state())
+	// Somebody's read lock on all tables, as of a backup, is waited out.
+	return session.Patiently(ctx, func() error { return r.store.Save(ctx, session, r.state()) })
 }
 
 // state is how far the run has come.
@@ -133,7 +134,7 @@ func (r *run) state() checkpoint.Checkpoint {
 	r.mu.Unlock()
 	return checkpoint.Checkpoint{
 		Version: checkpoint.Version, Phase: string(phase), Taken: time.Now(),
-		Rows: r.copier.Rows(), Copied: checkpoint.Ranges(r.tracker.Copied()),
+		Rows: r.copier.Rows(), Unmarked: r.made.unmarked, Copied: checkpoint.Ranges(r.tracker.Copied()),
 		Position: position.String(), ServerUUID: r.plan.Server.UUID, ServerStart: r.serverStart,
 	}
 }

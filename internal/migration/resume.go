@@ -91,9 +91,10 @@ func (r *run) weigh(ctx context.Context, saved *checkpoint.Saved, failed error, 
 	if failed != nil {
 		return nil, "", failed
 	}
-	_, shadowThere := there[r.plan.Names.Shadow]
+	shadow, is := there[r.plan.Names.Shadow]
+	is = is && (schema.MarkedFor(shadow.comment, r.plan.Source.Name) || saved.Checkpoint.Unmarked)
 	f = &former{saved: saved}
-	reason, err = r.judgeFormer(ctx, saved, shadowThere, f)
+	reason, err = r.judgeFormer(ctx, saved, is, f)
 	return f, reason, err
 }
 
@@ -203,6 +204,7 @@ func (r *run) dropFormer(ctx context.Context) error {
 	r.made.shadow = true // it may go
 	defer func() { r.made.shadow = false }()
 	if err := r.sweep(ctx); err != nil {
+		r.made.former = true
 		return fmt.Errorf("remove what an earlier run left: %w", err)
 	}
 	return nil
@@ -217,10 +219,19 @@ func (r *run) goOn(ctx context.Context, f *former) error {
 		return err
 	}
 	r.shadow, r.compare, r.began = f.shadow, f.specs.compare, *f.saved.Start
+	r.began.Old = r.plan.Names.Old.Table // the one of then may be another's now
+	r.made.unmarked, r.made.doubtful = c.Unmarked, c.Unmarked
 	r.assemble(f.specs.sync, f.tracker, c.Rows)
 	r.connectCapture(f.position, f.saved.Beaten)
+	if err := r.saveStart(ctx); err != nil {
+		return err
+	}
 	if err := r.capture.Beat(ctx); err != nil {
 		return fmt.Errorf("first heartbeat: %w", err)
+	}
+	if r.cfg.NoVerify {
+		r.cfg.NoVerify = false
+		r.note("a run that goes on with an earlier one is always compared: --no-verify is not heeded")
 	}
 	r.resumed = true
 	r.note(f.text())
@@ -292,6 +303,9 @@ func serverStart(ctx context.Context, session *dbconn.Session) (int64, error) {
 func (r *run) canGoOn(err error) bool {
 	if err == nil || !r.made.saved || r.made.swapped {
 		return false
+	}
+	if r.made.doubtful {
+		return true // it is not ours to drop for certain
 	}
 	return errors.Is(err, checkpoint.ErrSuperseded) || outside(err)
 }

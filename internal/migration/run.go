@@ -71,13 +71,17 @@ type run struct {
 
 // made says what this run has done on the server, and so may undo (law L8).
 type made struct {
-	begun   bool // tables may have been created
-	shadow  bool // the shadow may have been
-	saved   bool // another run could go on from a checkpoint
-	former  bool // an earlier run has left something, and nothing was done about it yet
-	swapped bool
-	keep    bool     // nothing may be dropped: the outcome of the swap is not known
-	left    []string // what could not be removed
+	begun    bool // tables may have been created
+	shadow   bool // the shadow may have been
+	saved    bool // another run could go on from a checkpoint
+	unmarked bool // the shadow may have its last comment already
+	// doubtful says that the shadow is an earlier run's, and that nothing but its name and its
+	// columns tell so.
+	doubtful bool
+	former   bool // an earlier run has left something, and nothing was done about it yet
+	swapped  bool
+	keep     bool     // nothing may be dropped: the outcome of the swap is not known
+	left     []string // what could not be removed
 }
 
 func (r *run) enter(p event.Phase) {
@@ -133,7 +137,7 @@ func (r *run) createShadow(ctx context.Context) error {
 	r.began = checkpoint.Start{
 		Source: definition, Alter: r.plan.Alter.Clauses, Key: r.plan.Key.Name, Map: r.plan.Map, Zone: r.plan.Server.TimeZone,
 		ServerTime: now.server, UTC: now.utc,
-		Shadow: r.shadow.Table, Comment: r.shadow.Comment, Old: r.plan.Names.Old.Table,
+		Shadow: r.shadow.Table, Comment: r.shadow.Comment, Old: r.plan.Names.Old.Table, Columns: r.plan.Source.Columns,
 	}
 	if !r.cfg.Defers(r.plan) {
 		return nil
