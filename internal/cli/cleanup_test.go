@@ -46,7 +46,7 @@ func TestCleanupDropsOnlyOurs(t *testing.T) {
 	}
 	state := func(start string) []string {
 		return []string{"CREATE TABLE t_midstream (id INT, beat INT, run VARCHAR(32), state LONGTEXT) COMMENT='midstream state of " + name + "'",
-			`INSERT INTO t_midstream VALUES (1, 1, 'r', NULL), (2, 0, 'r', '{"Version": 2}'), (3, 0, 'r', ` + start + `)`}
+			`INSERT INTO t_midstream VALUES (1, 1, 'r', NULL), (2, 0, 'r', '{"Version": 2, "Unmarked": true}'), (3, 0, 'r', ` + start + `)`}
 	}
 	exec(state(`'{"Shadow": {"Columns": [{"Name": "b", "Definition": "int DEFAULT NULL"}]}}'`)...)
 	if code, stdout, stderr = cleanup(); code != exitDone || tables() != "t,t_old,t_shadow,u_shadow" {
