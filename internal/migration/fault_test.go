@@ -17,7 +17,7 @@ import (
 )
 
 // faults is the number of commands that each kind of fault meets; make soak has more.
-var faultCount = flag.Int("faults", 3, "commands of a short run that each kind of fault meets")
+var faultCount = flag.Int("faults", 2, "commands of a short run that each kind of fault meets")
 
 // endings are the exit codes of a run that met a fault: done, failed with nothing left, stopped
 // with its work kept, or not knowing about the swap. In none of them a row is lost, and in all of

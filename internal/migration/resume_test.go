@@ -13,7 +13,7 @@ import (
 )
 
 // kills is the number of random moments; make soak has more.
-var kills = flag.Int("kills", 8, "random moments at which a run is killed")
+var kills = flag.Int("kills", 6, "random moments at which a run is killed")
 
 // killed runs an ALTER of the ledger's table, and again each time that it was killed, until it
 // ends by itself.
