@@ -174,7 +174,9 @@ func (w *waiting) unmark(ctx context.Context) error {
 		return nil
 	}
 	// From here on only the state table says that the shadow is ours (law L8).
+	w.run.mu.Lock()
 	w.run.made.unmarked = true
+	w.run.mu.Unlock()
 	if err := w.run.checkpoint(ctx); err != nil {
 		return err
 	}

@@ -114,7 +114,11 @@ func (r *run) checkpoints(ctx context.Context) error {
 	}
 }
 
+// checkpoint writes the state of the run to the server: one at a time, so that none replaces a
+// newer one.
 func (r *run) checkpoint(ctx context.Context) error {
+	r.saving.Lock()
+	defer r.saving.Unlock()
 	session, err := r.pool.Session(ctx)
 	if err != nil {
 		return err
@@ -130,11 +134,11 @@ func (r *run) state() checkpoint.Checkpoint {
 	// that the position does not know of, never the other way round (law L5).
 	position := r.capture.SafePosition()
 	r.mu.Lock()
-	phase := r.phase
+	phase, unmarked := r.phase, r.made.unmarked
 	r.mu.Unlock()
 	return checkpoint.Checkpoint{
 		Version: checkpoint.Version, Phase: string(phase), Taken: time.Now(),
-		Rows: r.copier.Rows(), Unmarked: r.made.unmarked, Copied: checkpoint.Ranges(r.tracker.Copied()),
+		Rows: r.copier.Rows(), Unmarked: unmarked, Copied: checkpoint.Ranges(r.tracker.Copied()),
 		Position: position.String(), ServerUUID: r.plan.Server.UUID, ServerStart: r.serverStart,
 	}
 }

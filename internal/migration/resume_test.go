@@ -80,6 +80,29 @@ func TestL9_KilledAfterTheOldTableWasDropped(t *testing.T) {
 	})
 }
 
+// TestL5_OlderCheckpointDoesNotReplaceANewer: one that is held up on its way to the server tells of
+// the time before the swap. Who is killed after the swap is finished all the same.
+func TestL5_OlderCheckpointDoesNotReplaceANewer(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(9999)
+		w := b.wire(fault.Rule{At: `"Phase":"verify"`, Delay: 2 * time.Second})
+		c := b.child("ADD COLUMN added INT", phaseLine(event.PhaseCleanup), (*child).kill, "--checkpoint=10ms")
+		if code, last := c.wait(); code != -1 {
+			b.Fatalf("exit code %d: %s", code, last)
+		}
+		if !bent(w) {
+			b.Fatal("no checkpoint was taken in phase verify")
+		}
+		w.Close() // waits for what is on its way
+		b.address = b.server.Address
+		again := b.child("ADD COLUMN added INT", "", nil)
+		again.mustEnd()
+		if !again.heard("stopped after its swap") {
+			b.Error("it did not say that the swap had happened")
+		}
+	})
+}
+
 // TestL5_KilledAtRandomMoments: kill -9, again and again.
 func TestL5_KilledAtRandomMoments(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())

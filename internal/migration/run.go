@@ -46,6 +46,8 @@ type run struct {
 	// resumed says that the run goes on with an earlier one.
 	resumed bool
 
+	saving sync.Mutex // held while a checkpoint is taken and written
+
 	mu       sync.Mutex
 	phase    event.Phase
 	spec     *rowsync.Spec
@@ -74,7 +76,7 @@ type made struct {
 	begun    bool // tables may have been created
 	shadow   bool // the shadow may have been
 	saved    bool // another run could go on from a checkpoint
-	unmarked bool // the shadow may have its last comment already
+	unmarked bool // the shadow may have its last comment already; guarded by mu
 	// doubtful says that the shadow is an earlier run's, and that nothing but its name and its
 	// columns tell so.
 	doubtful bool
