@@ -35,20 +35,24 @@ func showPosition(ctx context.Context, db *sql.DB, statement string) (binlog.Pos
 		return binlog.Position{}, err
 	}
 	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		return binlog.Position{}, err
-	}
 	if !rows.Next() {
 		return binlog.Position{}, errors.Join(rows.Err(), errors.New("the server has no binlog"))
 	}
 	var p binlog.Position
-	targets := make([]any, len(columns))
-	for i := range targets {
-		targets[i] = new(sql.RawBytes)
+	return p, scanFirst(rows, &p.File, &p.Offset)
+}
+
+// scanFirst reads the first columns of a row, whose others differ from version to version.
+func scanFirst(rows *sql.Rows, first ...any) error {
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
 	}
-	targets[0], targets[1] = &p.File, &p.Offset
-	return p, rows.Scan(targets...)
+	targets := slices.Clone(first)
+	for len(targets) < len(columns) {
+		targets = append(targets, new(sql.RawBytes))
+	}
+	return rows.Scan(targets...)
 }
 
 // Available says whether the server still has its binlog from a position on.
@@ -73,19 +77,10 @@ func logs(ctx context.Context, db *sql.DB) ([]log, error) {
 		return nil, fmt.Errorf("list the binlogs: %w", err)
 	}
 	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		return nil, fmt.Errorf("list the binlogs: %w", err)
-	}
 	var files []log
 	for rows.Next() {
 		var file log
-		targets := make([]any, len(columns))
-		for i := range targets {
-			targets[i] = new(sql.RawBytes)
-		}
-		targets[0], targets[1] = &file.name, &file.size
-		if err := rows.Scan(targets...); err != nil {
+		if err := scanFirst(rows, &file.name, &file.size); err != nil {
 			return nil, fmt.Errorf("list the binlogs: %w", err)
 		}
 		files = append(files, file)

@@ -31,12 +31,12 @@ func failover(t *testing.T, version string) {
 	}
 	primary := mysqltest.Own(t, version, sandbox.Options{Settings: settings("11")})
 	replica := mysqltest.Own(t, version, sandbox.Options{Settings: settings("12")})
-	db, name := mysqltest.Database(t, primary)
-	b := &bench{T: t, version: version, server: primary, address: primary.Address, db: db, schema: name, told: newTold()}
+	b := on(t, version, primary)
+	name := b.schema
 	other := &bench{T: t, version: version, server: replica, address: replica.Address, db: replica.Open(t, ""), schema: name, told: newTold()}
 	other.replicate(primary)
 	b.numbered(9999)
-	writer := b.writer(db)
+	writer := b.writer(b.db)
 	c := b.child("ADD COLUMN added INT", "", nil, "--chunk-time=10ms", "--checkpoint=20ms", "--workers=1")
 	c.await(phaseLine(event.PhaseCopy))
 	time.Sleep(300 * time.Millisecond)

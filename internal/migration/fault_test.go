@@ -132,8 +132,7 @@ func TestL9_ServerRefusesForAWhile(t *testing.T) {
 			t.Run(name+"/"+version, func(t *testing.T) {
 				t.Parallel()
 				server := mysqltest.Own(t, version, sandbox.Options{})
-				db, schema := mysqltest.Database(t, server)
-				b := &bench{T: t, version: version, server: server, address: server.Address, db: db, schema: schema, told: newTold()}
+				b := on(t, version, server)
 				b.numbered(9999)
 				admin := b.conn()
 				c := b.child("ADD COLUMN added INT", phaseLine(event.PhaseCopy), func(*child) {

@@ -52,74 +52,69 @@ type finisher struct {
 }
 
 func (f *finisher) finish(ctx context.Context) (*Finished, error) {
-	start, oldThere, err := f.swapped(ctx)
+	start, former, err := f.swapped(ctx)
 	if start == nil || err != nil {
 		return nil, err
 	}
-	old := f.source.Sibling(start.Old)
-	finished := &Finished{Alter: start.Alter, Old: old.String()}
-	o := oldTable{pool: f.pool, source: f.source, name: old}
-	if f.cfg.DropOld || !oldThere {
-		if err := o.drop(ctx); err != nil {
-			return nil, err
+	finished := &Finished{Alter: start.Alter}
+	if former != nil {
+		old := oldTable{pool: f.pool, source: f.source, name: former.Name}
+		if f.cfg.DropOld {
+			err = old.drop(ctx)
+		} else {
+			finished.Old = former.Name.String()
+			if _, marked := schema.MarkedOld(former.comment, f.source); !marked {
+				old.mark(ctx, former.comment, f.cfg.Lock.Wait, f.note)
+			}
 		}
-		finished.Old = ""
-	} else if comment, err := f.commentOf(ctx, old); err != nil {
+	}
+	if err != nil {
 		return nil, err
-	} else if _, marked := schema.MarkedOld(comment, f.source); !marked {
-		o.mark(ctx, comment, f.cfg.Lock.Wait, f.note)
 	}
 	state := plan.NamesOf(f.source).State
 	return finished, retryBriefly(ctx, func() error { return f.cleaner.drop(ctx, Leftover{Name: state}) })
 }
 
-// swapped returns what a run began with that has swapped, or nil, and whether the former source
-// is there.
-func (f *finisher) swapped(ctx context.Context) (start *checkpoint.Start, oldThere bool, err error) {
+// swapped returns what a run began with that has swapped, or nil, and the former source, if it is
+// there.
+func (f *finisher) swapped(ctx context.Context) (start *checkpoint.Start, former *candidate, err error) {
 	names := plan.NamesOf(f.source)
 	there, err := f.tables(ctx, names)
 	if err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
 	_, shadowThere := there[names.Shadow]
 	if !f.hasState(there) || shadowThere {
-		return nil, false, nil
+		return nil, nil, nil
 	}
 	saved, err := f.saved(ctx)
 	if err == nil && saved.Start != nil {
 		err = f.pool.EndAll(ctx, saved.Run) // its swap may be on its way
 	}
 	if errors.Is(err, checkpoint.ErrUnreadable) || err == nil && saved.Start == nil {
-		return nil, false, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
 	if there, err = f.tables(ctx, names); err != nil {
-		return nil, false, err
+		return nil, nil, err
 	}
 	phase := event.Phase(saved.Checkpoint.Phase)
 	old, oldThere := there[f.source.Sibling(saved.Start.Old)]
 	if phase != event.PhaseCleanup && (phase != event.PhaseCutover || !oldThere) {
-		return nil, false, nil
+		return nil, nil, nil
 	}
 	if oldThere {
 		was, err := schema.Load(ctx, f.pool.DB(), old.Name)
 		if err != nil || schema.MarkedFor(old.comment, f.source) || !was.SameColumns(&schema.Table{Columns: saved.Start.Columns}) {
-			return nil, false, err // another's, or one that keeps the name for the swap
+			return nil, nil, err // another's, or one that keeps the name for the swap
 		}
+		former = &old
 	}
 	now, err := schema.Load(ctx, f.pool.DB(), f.source)
 	if errors.Is(err, schema.ErrNotFound) || err == nil && !now.SameColumns(saved.Start.Shadow) {
-		return nil, false, nil
+		return nil, nil, nil
 	}
-	return saved.Start, oldThere, err
-}
-
-func (f *finisher) commentOf(ctx context.Context, name schema.Name) (string, error) {
-	t, err := schema.Load(ctx, f.pool.DB(), name)
-	if err != nil {
-		return "", err
-	}
-	return t.Comment, nil
+	return saved.Start, former, err
 }

@@ -154,11 +154,10 @@ func TestL5_ServerCrash(t *testing.T) {
 }
 
 func crashed(t *testing.T, version string, server *mysqltest.Instance, how string) {
-	db, name := mysqltest.Database(t, server)
-	b := &bench{T: t, version: version, server: server, address: server.Address, db: db, schema: name, told: newTold()}
+	b := on(t, version, server)
 	b.cfg.RowCopy.MaxRows, b.cfg.Checkpoint = 200, 20*time.Millisecond
 	b.numbered(9999)
-	writer := b.writer(db)
+	writer := b.writer(b.db)
 	_, err := b.migrate(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCopy, func() {
 		time.Sleep(300 * time.Millisecond)
 		if how == "shutdown" {

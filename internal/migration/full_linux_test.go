@@ -22,8 +22,8 @@ func TestL9_DiskFull(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			server := mysqltest.Own(t, version, sandbox.Options{Settings: map[string]string{"max_binlog_size": "16M", "innodb_buffer_pool_size": "64M"}})
-			db, schema := mysqltest.Database(t, server)
-			b := &bench{T: t, version: version, server: server, address: server.Address, db: db, schema: schema, told: newTold()}
+			b := on(t, version, server)
+			schema := b.schema
 			b.exec("CREATE TABLE "+schema+".t (id INT AUTO_INCREMENT PRIMARY KEY, body LONGTEXT) ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=4",
 				"INSERT INTO "+schema+".t (body) VALUES (REPEAT('x', 60000))")
 			for range 11 {

@@ -48,7 +48,12 @@ type bench struct {
 // setup gives a test a database of its own.
 func setup(t *testing.T, version string) *bench {
 	t.Helper()
-	server := mysqltest.Server(t, version)
+	return on(t, version, mysqltest.Server(t, version))
+}
+
+// on gives a test a database of its own on a server.
+func on(t *testing.T, version string, server *mysqltest.Instance) *bench {
+	t.Helper()
 	db, name := mysqltest.Database(t, server)
 	return &bench{T: t, version: version, server: server, address: server.Address, db: db, schema: name, told: newTold()}
 }

@@ -65,7 +65,7 @@ type Result struct {
 //
 // The error is a *Failure, which says what is left on the server.
 func (m *Migration) Run(ctx context.Context) (Result, error) {
-	r := &run{Migration: m, started: time.Now()}
+	r := newRun(m)
 	err := r.claimed(ctx, func(ctx context.Context) error {
 		defer r.progress()()
 		if err := r.prepare(ctx); err != nil {
@@ -124,7 +124,10 @@ func (r *run) superseded() bool {
 
 // prepare goes on with what an earlier run left, or begins.
 func (r *run) prepare(ctx context.Context) error {
-	r.store = checkpoint.New(r.plan.Names.State, r.plan.Source.Name, r.pool.Name())
+	var err error
+	if r.serverStart, err = serverStart(ctx, r.pool.DB()); err != nil {
+		return err
+	}
 	resumed, err := r.resume(ctx)
 	if err != nil || resumed {
 		return err

@@ -43,8 +43,7 @@ func TestL9_BackupsAreWaitedOut(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			server := mysqltest.Own(t, version, sandbox.Options{})
-			db, name := mysqltest.Database(t, server)
-			b := &bench{T: t, version: version, server: server, address: server.Address, db: db, schema: name, told: newTold()}
+			b := on(t, version, server)
 			b.cfg.Checkpoint = 100 * time.Millisecond
 			b.numbered(2000)
 			var unlock sync.WaitGroup

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"midstream/internal/checkpoint"
 	"midstream/internal/dbconn"
 	"midstream/internal/event"
 	"midstream/internal/plan"
@@ -27,7 +26,7 @@ var ErrStopped = errors.New("an earlier run was stopped on this table, and has t
 // Check makes the shadow, looks for rows that it doesn't take, and drops it again. It may be
 // called once, in place of Run. The error is a *Failure.
 func (m *Migration) Check(ctx context.Context) (Result, error) {
-	r := &run{Migration: m, started: time.Now()}
+	r := newRun(m)
 	err := r.claimed(ctx, func(ctx context.Context) error {
 		defer r.progress()()
 		if err := r.noFormer(ctx); err != nil {
@@ -47,10 +46,8 @@ func (m *Migration) Check(ctx context.Context) (Result, error) {
 
 // noFormer fails with ErrStopped if an earlier run has left its tables.
 func (r *run) noFormer(ctx context.Context) error {
-	r.store = checkpoint.New(r.plan.Names.State, r.plan.Source.Name, r.pool.Name())
-	c := cleaner{pool: r.pool, source: r.plan.Source.Name}
-	there, err := c.tables(ctx, r.plan.Names)
-	if err == nil && c.hasState(there) {
+	_, stopped, err := r.formerTables(ctx)
+	if stopped {
 		r.made.former, err = true, ErrStopped
 	}
 	return err

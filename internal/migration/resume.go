@@ -35,12 +35,12 @@ type former struct {
 // Former says what Run will do about what an earlier run left; "" if that left nothing. It
 // writes nothing. It fails with ErrOtherAlter as Run does.
 func (m *Migration) Former(ctx context.Context) (string, error) {
-	r := &run{Migration: m, store: checkpoint.New(m.plan.Names.State, m.plan.Source.Name, m.pool.Name())}
-	c := cleaner{pool: m.pool, source: m.plan.Source.Name}
-	there, err := c.tables(ctx, m.plan.Names)
-	if err != nil || !c.hasState(there) {
+	r := newRun(m)
+	there, stopped, err := r.formerTables(ctx)
+	if err != nil || !stopped {
 		return "", err
 	}
+	c := cleaner{pool: m.pool, source: m.plan.Source.Name}
 	saved, err := c.saved(ctx)
 	f, reason, err := r.weigh(ctx, saved, err, there)
 	if err != nil {
@@ -64,9 +64,8 @@ func (f *former) text() string {
 //
 // REQUIRES: the source is claimed: the earlier run has ended, or can't reach the server.
 func (r *run) resume(ctx context.Context) (resumed bool, err error) {
-	c := cleaner{pool: r.pool, source: r.plan.Source.Name}
-	there, err := c.tables(ctx, r.plan.Names)
-	if err != nil || !c.hasState(there) {
+	there, stopped, err := r.formerTables(ctx)
+	if err != nil || !stopped {
 		return false, err
 	}
 	r.made.former = true
@@ -81,6 +80,14 @@ func (r *run) resume(ctx context.Context) (resumed bool, err error) {
 		return false, r.dropFormer(ctx)
 	}
 	return true, r.goOn(ctx, f)
+}
+
+// formerTables returns the tables that stand under the names of artefacts, and whether an earlier
+// run's state table is among them.
+func (r *run) formerTables(ctx context.Context) (there map[schema.Name]candidate, stopped bool, err error) {
+	c := cleaner{pool: r.pool, source: r.plan.Source.Name}
+	there, err = c.tables(ctx, r.plan.Names)
+	return there, err == nil && c.hasState(there), err
 }
 
 // weigh judges what was read of the state table, or could not be read.
@@ -246,14 +253,6 @@ const startTolerance = 5
 // binlog through with every commit (sync_binlog). A change that is in the engine, and no longer
 // in the binlog, was perhaps never captured.
 func (r *run) distrust(ctx context.Context, c checkpoint.Checkpoint) error {
-	session, err := r.pool.Session(ctx)
-	if err != nil {
-		return err
-	}
-	defer session.Close()
-	if r.serverStart, err = serverStart(ctx, session); err != nil {
-		return err
-	}
 	var through int
 	if err := r.pool.DB().QueryRowContext(ctx, "SELECT @@GLOBAL.sync_binlog").Scan(&through); err != nil {
 		return fmt.Errorf("read sync_binlog: %w", err)
@@ -275,21 +274,18 @@ func (r *run) saveStart(ctx context.Context) error {
 		return err
 	}
 	defer session.Close()
-	if r.serverStart, err = serverStart(ctx, session); err != nil {
-		return err
-	}
 	err = r.store.Begin(ctx, session, r.began, r.state())
 	r.made.saved = err == nil || dbconn.ConnectionLost(err)
 	return err
 }
 
 // serverStart reads when the server was started, by its own clock, in seconds of Unix time.
-func serverStart(ctx context.Context, session *dbconn.Session) (int64, error) {
+func serverStart(ctx context.Context, db *sql.DB) (int64, error) {
 	var now, uptime int64
-	err := session.Rows(ctx, "SELECT UNIX_TIMESTAMP()", func(rows *sql.Rows) error { return rows.Scan(&now) })
+	err := db.QueryRowContext(ctx, "SELECT UNIX_TIMESTAMP()").Scan(&now)
 	if err == nil {
 		var name string
-		err = session.Rows(ctx, "SHOW GLOBAL STATUS LIKE 'Uptime'", func(rows *sql.Rows) error { return rows.Scan(&name, &uptime) })
+		err = db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Uptime'").Scan(&name, &uptime)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("read the server's uptime: %w", err)

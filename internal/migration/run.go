@@ -71,6 +71,10 @@ type run struct {
 	swap     event.SwapDone
 }
 
+func newRun(m *Migration) *run {
+	return &run{Migration: m, started: time.Now(), store: checkpoint.New(m.plan.Names.State, m.plan.Source.Name, m.pool.Name())}
+}
+
 // made says what this run has done on the server, and so may undo (law L8).
 type made struct {
 	begun    bool // tables may have been created
