@@ -21,7 +21,7 @@ import (
 type Rule struct {
 	After string // a text that some command has before; "" for none
 	At    string // a text in the command
-	Nth   int    // or its number since After, from 1
+	Nth   int    // or its number since After, from 1, among those that the server answers
 
 	Call  func()        // is called before the command goes on to the server
 	Delay time.Duration // holds it up
@@ -163,6 +163,9 @@ func (p *Proxy) bend(client net.Conn) bool {
 func (p *Proxy) isIt(command []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if unanswered(command) {
+		return false
+	}
 	if !p.armed {
 		p.armed = bytes.Contains(command, []byte(p.rule.After))
 	} else if p.rule.Nth > 0 {
@@ -176,4 +179,11 @@ func (p *Proxy) isIt(command []byte) bool {
 	}
 	p.bent, p.said = true, string(command[:min(len(command), 200)])
 	return true
+}
+
+// unanswered says that the server says nothing to this command (COM_QUIT,
+// COM_STMT_SEND_LONG_DATA, COM_STMT_CLOSE): an answer of ours would be taken for the next
+// command's.
+func unanswered(command []byte) bool {
+	return len(command) > 0 && (command[0] == 0x01 || command[0] == 0x18 || command[0] == 0x19)
 }
