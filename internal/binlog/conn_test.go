@@ -72,7 +72,7 @@ func TestCancel(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error, 1)
 			from := b.position()
-			go func() { done <- NewReader(s, nil).Run(ctx, from, ignore) }()
+			go func() { done <- NewReader(s, nil, GTIDs{}).Run(ctx, from, ignore) }()
 			waitFor(t, 10*time.Second, "dump thread comes by "+way, func() bool { return b.dumps(s.User) == 1 })
 			time.Sleep(50 * time.Millisecond) // it idles
 			start := time.Now()
@@ -99,7 +99,7 @@ func TestCancelWhileDialling(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	start := time.Now()
-	err = NewReader(Server{Address: mute.Addr().String()}, nil).Run(ctx, Position{"b.1", 4}, ignore)
+	err = NewReader(Server{Address: mute.Addr().String()}, nil, GTIDs{}).Run(ctx, Position{"b.1", 4}, ignore)
 	if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > time.Second {
 		t.Errorf("after %s: %v", time.Since(start), err)
 	}
@@ -118,7 +118,7 @@ func TestTwoReaders(t *testing.T) {
 		done := make(chan error, 2)
 		for range 2 {
 			from := b.position()
-			go func() { done <- NewReader(server, nil).Run(ctx, from, ignore) }()
+			go func() { done <- NewReader(server, nil, GTIDs{}).Run(ctx, from, ignore) }()
 		}
 		waitFor(t, 5*time.Second, "two dump threads", func() bool { return b.dumps(server.User) == 2 })
 		select {
@@ -168,7 +168,7 @@ func TestServerErrors(t *testing.T) {
 			{"nobody there", far, from, ErrConnection, 0},
 		} {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-			err := NewReader(c.server, nil).Run(ctx, c.from, ignore)
+			err := NewReader(c.server, nil, GTIDs{}).Run(ctx, c.from, ignore)
 			cancel()
 			var server *ServerError
 			number := uint16(0)
@@ -191,7 +191,7 @@ func TestKilled(t *testing.T) {
 		server := b.user("killed", "REPLICATION SLAVE")
 		done := make(chan error, 1)
 		from := b.position()
-		go func() { done <- NewReader(server, nil).Run(t.Context(), from, ignore) }()
+		go func() { done <- NewReader(server, nil, GTIDs{}).Run(t.Context(), from, ignore) }()
 		waitFor(t, 5*time.Second, "dump thread", func() bool { return b.dumps(server.User) == 1 })
 		var id int
 		b.row("SELECT id FROM information_schema.processlist WHERE user = '"+server.User+"'", &id)
@@ -208,7 +208,7 @@ func TestDeadNetwork(t *testing.T) {
 		proxy := startProxy(t, b.server.Address)
 		server := b.account()
 		server.Address = proxy.address()
-		reader := NewReader(server, nil)
+		reader := NewReader(server, nil, GTIDs{})
 		reader.silence = 1500 * time.Millisecond
 		done := make(chan error, 1)
 		from := b.position()

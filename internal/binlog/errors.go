@@ -17,7 +17,7 @@ var (
 	ErrPurged = errors.New("binlog position is not on the server")
 
 	// ErrOtherServer says that another server answers than the one whose binlog was read
-	// so far, after a failover perhaps. Nothing is left but to start anew.
+	// so far, after a failover perhaps. Positions mean nothing there.
 	ErrOtherServer = errors.New("another server answers")
 
 	// ErrConnection says that the server could not be reached or the stream broke.

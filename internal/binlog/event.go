@@ -28,7 +28,8 @@ type Watch struct {
 //
 // A transaction, or a statement outside of one, is a group of events. Every group
 // ends with exactly one Commit, XAPrepared or XAResolved, and only their End is a
-// position from which one can read on.
+// position from which one can read on. Of a group that is passed over there is a Begun and a
+// Commit, nothing else.
 type Event interface{ event() }
 
 // Kind says what a statement did to the rows.
@@ -40,6 +41,9 @@ const (
 	Update
 	Delete
 )
+
+// Begun is the head of a group that has a GTID.
+type Begun struct{ GTID GTID }
 
 // Rows are rows of a watched table that one statement touched.
 type Rows struct {
@@ -97,6 +101,7 @@ type XAResolved struct {
 // Rotated says that reading went on to another file.
 type Rotated struct{ To Position }
 
+func (Begun) event()      {}
 func (Rows) event()       {}
 func (Commit) event()     {}
 func (Statement) event()  {}

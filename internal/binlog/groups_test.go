@@ -275,18 +275,6 @@ func TestDrift(t *testing.T) {
 	})
 }
 
-// TestTaggedGTID: a group may begin with an event type of MySQL 9's own.
-func TestTaggedGTID(t *testing.T) {
-	onServers(t, func(t *testing.T, b *bundle) {
-		if !b.try("SET gtid_next = 'automatic:tag'") {
-			t.Skip("no tags here")
-		}
-		b.exec("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
-		groups := b.record([]Watch{b.watch("t", "id")}, func() { b.exec("INSERT INTO t VALUES (1, 1)") })
-		b.expect(groups, "0:+[[1]]; commit")
-	})
-}
-
 // TestHugeTransactions: 100,000 rows in one transaction, and rows of 16 MB and more,
 // plain and compressed.
 func TestHugeTransactions(t *testing.T) {

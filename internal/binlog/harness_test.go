@@ -160,7 +160,7 @@ func (b *bundle) codec(name string) (*key.Codec, Watch) {
 }
 
 func (b *bundle) reader(watches ...Watch) *Reader {
-	return NewReader(b.account(), watches)
+	return NewReader(b.account(), watches, GTIDs{})
 }
 
 // account is the administrator's.
@@ -217,13 +217,19 @@ func (b *bundle) record(watches []Watch, do func()) []group {
 
 func (b *bundle) read(from Position, watches []Watch) []group {
 	b.t.Helper()
+	return b.readBy(b.reader(watches...), from)
+}
+
+// readBy reads to the end as it is now.
+func (b *bundle) readBy(reader *Reader, from Position) []group {
+	b.t.Helper()
 	end := fmt.Sprintf("`the end %d`", time.Now().UnixNano())
 	b.exec("DROP TABLE IF EXISTS " + end)
 	var groups []group
 	var current group
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	err := b.reader(watches...).Run(ctx, from, func(e Event) error {
+	err := reader.Run(ctx, from, func(e Event) error {
 		switch e := e.(type) {
 		case Rows:
 			current.rows = append(current.rows, e)

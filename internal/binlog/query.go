@@ -107,8 +107,10 @@ func (s *stream) query(q Statement) error {
 			return nil // MariaDB's stand-in for an event that is not for us
 		}
 		q.End = s.at
-		if err := s.emit(q); err != nil {
-			return err
+		if !s.pass {
+			if err := s.emit(q); err != nil {
+				return err
+			}
 		}
 		if !s.open {
 			return s.endGroup(Commit{End: s.at})

@@ -17,6 +17,7 @@ import (
 type Reader struct {
 	server  Server
 	watches []Watch
+	passed  GTIDs
 	silence time.Duration // without a packet for so long the network is dead
 
 	bytes    atomic.Int64
@@ -25,9 +26,9 @@ type Reader struct {
 }
 
 // NewReader returns a reader of the server's binlog that hands out the rows of the
-// watched tables.
-func NewReader(server Server, watches []Watch) *Reader {
-	return &Reader{server: server, watches: slices.Clone(watches), silence: 30 * time.Second}
+// watched tables, and passes over the transactions of a set.
+func NewReader(server Server, watches []Watch, passed GTIDs) *Reader {
+	return &Reader{server: server, watches: slices.Clone(watches), passed: passed.Clone(), silence: 30 * time.Second}
 }
 
 // BytesRead returns how many bytes of events have come, whether wanted or not.
@@ -54,7 +55,7 @@ func (r *Reader) Run(ctx context.Context, from Position, handle func(Event) erro
 	if err := r.check(from); err != nil {
 		return err
 	}
-	s, err := newStream(r.watches, from, handle)
+	s, err := newStream(r.watches, r.passed, from, handle)
 	if err != nil {
 		return err
 	}

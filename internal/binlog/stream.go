@@ -12,6 +12,7 @@ import (
 // of the connection.
 type stream struct {
 	watches []Watch
+	passed  GTIDs // groups to pass over
 	handle  func(Event) error
 	decoder *replication.RowsEvent
 
@@ -26,6 +27,7 @@ type stream struct {
 	open    bool // BEGIN or its like was seen, so a statement doesn't end it
 	pending bool // rows were handed out
 	xa      bool // it began with XA START
+	pass    bool // it is passed over
 
 	tables map[uint64]*table // by table id, of the group; nil: not watched
 	known  []*table          // by watch, the last seen
@@ -35,13 +37,14 @@ type stream struct {
 	stopped    bool // the handler returned an error
 }
 
-func newStream(watches []Watch, from Position, handle func(Event) error) (*stream, error) {
+func newStream(watches []Watch, passed GTIDs, from Position, handle func(Event) error) (*stream, error) {
 	decoder, err := newRowDecoder()
 	if err != nil {
 		return nil, fmt.Errorf("row decoder: %w", err)
 	}
 	s := &stream{
 		watches: watches,
+		passed:  passed,
 		handle:  handle,
 		decoder: decoder,
 		at:      from,
@@ -95,10 +98,16 @@ func (s *stream) event(data []byte) error {
 func (s *stream) dispatch(h header, body []byte, before Position) error {
 	switch h.kind {
 	case eventTableMap:
+		if s.pass {
+			return nil
+		}
 		return s.tableMap(body)
 	case eventWriteRows1, eventUpdateRows1, eventDeleteRows1,
 		eventWriteRows2, eventUpdateRows2, eventDeleteRows2, eventPartialUpdate,
 		eventMariaWrite, eventMariaUpdate, eventMariaDelete:
+		if s.pass {
+			return nil
+		}
 		return s.rows(h, body)
 	case eventQuery, eventMariaQuery, eventExecLoadQuery:
 		var extra uint64
@@ -146,12 +155,20 @@ func (s *stream) beginGroup(h header, body []byte, before Position) error {
 		const standalone = 1
 		s.open = c.uint(1)&standalone == 0 // stands for BEGIN
 	}
-	return nil
+	gtid, named, err := readGTID(h.kind, body)
+	if err != nil || !named {
+		return err
+	}
+	s.pass = s.passed.Has(gtid)
+	return s.emit(Begun{GTID: gtid})
 }
 
 // endGroup hands out a group's last event.
 func (s *stream) endGroup(e Event) error {
-	s.open, s.pending, s.xa = false, false, false
+	if s.pass {
+		e = Commit{End: s.at}
+	}
+	s.open, s.pending, s.xa, s.pass = false, false, false, false
 	clear(s.tables)
 	return s.emit(e)
 }

@@ -28,7 +28,7 @@ type feed struct {
 func newFeed(t testing.TB, from Position, watches ...Watch) *feed {
 	f := &feed{t: t, file: from.Offset}
 	var err error
-	f.stream, err = newStream(watches, from, func(e Event) error {
+	f.stream, err = newStream(watches, GTIDs{}, from, func(e Event) error {
 		f.events = append(f.events, e)
 		return nil
 	})
@@ -389,7 +389,7 @@ func TestRefusedWatches(t *testing.T) {
 		{Position{"b.1", 4}, []Watch{{Table: name, ColumnCount: 2, Columns: []int{-1}}}},
 		{Position{"b.1", 4}, []Watch{{Table: name, ColumnCount: 2, Columns: []int{0, 0}}}},
 	} {
-		err := NewReader(Server{Address: "127.0.0.1:1"}, c.watches).Run(t.Context(), c.from, ignore)
+		err := NewReader(Server{Address: "127.0.0.1:1"}, c.watches, GTIDs{}).Run(t.Context(), c.from, ignore)
 		if err == nil || errors.Is(err, ErrConnection) {
 			t.Errorf("%v: %v", c, err)
 		}

@@ -56,10 +56,12 @@ type Capture struct {
 	deps Deps
 
 	mu       sync.Mutex
-	end      binlog.Position            // of the last complete group
-	open     uint64                     // number of the backlog's open segment
-	starts   map[uint64]binlog.Position // of the groups whose keys a segment holds; see SafePosition
-	group    []key.Key                  // of the group being read, if it may be an XA transaction's
+	end      place            // of the last complete group
+	history  history          // of the groups since the start
+	named    *binlog.GTID     // of the group being read; nil: it has none
+	open     uint64           // number of the backlog's open segment
+	starts   map[uint64]place // of the groups whose keys a segment holds; see Safe
+	group    []key.Key        // of the group being read, if it may be an XA transaction's
 	prepared map[string]preparedXA
 	lastXA   uint64               // the youngest segment with keys of a committed XA transaction
 	visible  uint64               // the youngest segment that a heartbeat has revealed
@@ -75,16 +77,18 @@ type Capture struct {
 }
 
 type preparedXA struct {
-	start binlog.Position
+	start place
 	keys  []key.Key
 }
 
-// New returns a capture that will read from a position on. Segment 1 of the backlog
+// New returns a capture that will read from a point on. Segment 1 of the backlog
 // starts there.
-func New(cfg Config, deps Deps, from binlog.Position) *Capture {
+func New(cfg Config, deps Deps, from Point) *Capture {
+	start := place{Position: from.Position}
 	return &Capture{
-		cfg: cfg.WithDefaults(), deps: deps, end: from, open: 1,
-		starts:   map[uint64]binlog.Position{1: from},
+		cfg: cfg.WithDefaults(), deps: deps, end: start, open: 1,
+		history:  history{before: from.GTIDs.Clone()},
+		starts:   map[uint64]place{1: start},
 		prepared: map[string]preparedXA{},
 		issued:   map[uint64]time.Time{},
 		number:   deps.Beaten,
@@ -132,7 +136,7 @@ func (c *Capture) Run(ctx context.Context) error {
 func (c *Capture) position() binlog.Position {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.end
+	return c.end.Position
 }
 
 // Restart forgets the group of which only a part has been received, and returns where
@@ -140,8 +144,8 @@ func (c *Capture) position() binlog.Position {
 func (c *Capture) Restart() binlog.Position {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.group = nil
-	return c.end
+	c.group, c.named = nil, nil
+	return c.end.Position
 }
 
 // Handle takes in one event. REQUIRES: one caller at a time, events in the order of the
@@ -156,20 +160,24 @@ func (c *Capture) Handle(e binlog.Event) error {
 		return c.rows(e)
 	case binlog.Statement:
 		return c.deps.Statement(e)
+	case binlog.Begun:
+		c.mu.Lock()
+		c.named = &e.GTID
+		c.mu.Unlock()
 	case binlog.Commit:
-		c.endGroup(e.End, func(binlog.Position) {
+		c.endGroup(e.End, func(place) {
 			for _, k := range c.group {
 				c.deps.Backlog.Add(k)
 			}
 		})
 	case binlog.XAPrepared:
-		c.endGroup(e.End, func(start binlog.Position) {
+		c.endGroup(e.End, func(start place) {
 			if len(c.group) > 0 {
 				c.prepared[e.XID] = preparedXA{start: start, keys: c.group}
 			}
 		})
 	case binlog.XAResolved:
-		c.endGroup(e.End, func(binlog.Position) {
+		c.endGroup(e.End, func(place) {
 			if xa, ours := c.prepared[e.XID]; ours && e.Committed {
 				c.addXA(xa)
 			}
@@ -203,16 +211,18 @@ func (c *Capture) addXA(xa preparedXA) {
 		c.deps.Backlog.Add(k)
 	}
 	c.lastXA = c.open
-	if xa.start.Compare(c.starts[c.open]) < 0 {
+	if xa.start.before(c.starts[c.open]) {
 		c.starts[c.open] = xa.start
 	}
 }
 
-func (c *Capture) endGroup(end binlog.Position, decide func(start binlog.Position)) {
+func (c *Capture) endGroup(end binlog.Position, decide func(start place)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	decide(c.end)
-	c.end, c.group = end, nil
+	c.history.add(c.named)
+	c.end = place{Position: end, groups: c.history.groups}
+	c.group, c.named = nil, nil
 }
 
 func (c *Capture) beatSeen(tuples [][]any) {
@@ -386,11 +396,11 @@ func (c *Capture) Delay() time.Duration {
 // BytesRead is the number of bytes of binlog received.
 func (c *Capture) BytesRead() int64 { return c.deps.Reader.BytesRead() }
 
-// SafePosition is the place from which another run must read on: every change before
-// it is synced, or lies ahead of the row copy (law L5). It is the least of the places
-// where the keys of the segments stand that are not synced, and the prepared XA
-// transactions. (XA makes the starts of segments go back and forth.)
-func (c *Capture) SafePosition() binlog.Position {
+// Safe is the point from which another run must read on: every change before it is synced,
+// or lies ahead of the row copy (law L5). It is the least of the places where the keys of the
+// segments stand that are not synced, and the prepared XA transactions. (XA makes the starts
+// of segments go back and forth.)
+func (c *Capture) Safe() Point {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	oldest := c.deps.Backlog.Oldest()
@@ -399,14 +409,14 @@ func (c *Capture) SafePosition() binlog.Position {
 		switch {
 		case n < oldest:
 			delete(c.starts, n)
-		case start.Compare(safe) < 0:
+		case start.before(safe):
 			safe = start
 		}
 	}
 	for _, xa := range c.prepared {
-		if xa.start.Compare(safe) < 0 {
+		if xa.start.before(safe) {
 			safe = xa.start
 		}
 	}
-	return safe
+	return Point{Position: safe.Position, GTIDs: c.history.upTo(safe.groups)}
 }

@@ -33,7 +33,7 @@ func setup(t *testing.T) *rig {
 	r.Capture = New(Config{}, Deps{
 		Key: codec, Backlog: r.backlog,
 		Beat: func(context.Context, uint64) error { r.beat(); return nil },
-	}, position(4))
+	}, Point{Position: position(4)})
 	return r
 }
 
@@ -99,7 +99,7 @@ func (r *rig) apply() (keys int) {
 
 func (r *rig) safeIs(want uint64, why string) {
 	r.t.Helper()
-	if got := r.SafePosition(); got != position(want) {
+	if got := r.Safe().Position; got != position(want) {
 		r.t.Errorf("safe position is %s, want %s: %s", got, position(want), why)
 	}
 }
@@ -234,7 +234,7 @@ func TestL3HeartbeatUnderWayDoesNotRevealAnXACommit(t *testing.T) {
 // new run asked has the number that follows the one in the row.
 func TestL6FenceIsNotPassedByAHeartbeatOfAnEarlierRun(t *testing.T) {
 	r := setup(t)
-	r.Capture = New(Config{}, Deps{Key: r.deps.Key, Backlog: r.backlog, Beat: r.deps.Beat, Beaten: 57}, position(4))
+	r.Capture = New(Config{}, Deps{Key: r.deps.Key, Backlog: r.backlog, Beat: r.deps.Beat, Beaten: 57}, Point{Position: position(4)})
 	if err := r.Handle(binlog.Rows{Watch: watchState, Tuples: [][]any{{int64(57)}}}); err != nil {
 		t.Fatal(err)
 	}

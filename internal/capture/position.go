@@ -11,9 +11,24 @@ import (
 	"midstream/internal/dbconn"
 )
 
-// CurrentPosition asks the server for the end of its binlog. NB: changes before it may
-// not be visible yet (law L1: a heartbeat is committed before the first row is read).
-func CurrentPosition(ctx context.Context, db *sql.DB) (binlog.Position, error) {
+// Now asks the server for the end of its binlog. NB: changes before it may not be visible
+// yet (law L1: a heartbeat is committed before the first row is read).
+func Now(ctx context.Context, db *sql.DB) (Point, error) {
+	// The set first: what is in it stands before a position that is read later.
+	gtids, err := Executed(ctx, db)
+	if err != nil {
+		return Point{}, err
+	}
+	p := Point{}
+	if p.GTIDs, err = binlog.ParseGTIDs(gtids); err != nil {
+		return Point{}, err
+	}
+	p.Position, err = end(ctx, db)
+	return p, err
+}
+
+// end asks the server for the end of its binlog.
+func end(ctx context.Context, db *sql.DB) (binlog.Position, error) {
 	// MySQL 8.2 renamed the statement, 8.4 dropped the old name.
 	var failed error
 	for _, statement := range []string{"SHOW BINARY LOG STATUS", "SHOW MASTER STATUS"} {

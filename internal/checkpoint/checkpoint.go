@@ -40,10 +40,18 @@ type Checkpoint struct {
 	// Position is the place in the binlog from which capture must go on: every change
 	// before it is in the shadow, or lies ahead of the row copy.
 	Position string
+	// GTIDs are the transactions that stand before Position; "" where some have none.
+	GTIDs string
+	// Executed are the GTIDs of all transactions that the server had committed, those of the
+	// rows in the shadow among them; "" if it has no GTIDs.
+	Executed string
 	// ServerUUID names the server whose binlog Position is of.
 	ServerUUID string
 	// ServerStart is when that server was started, by its own clock, in seconds of Unix time.
 	ServerStart int64
+	// Distrusted says that the capture may have missed changes: all rows must be compared, and
+	// those that differ synced anew.
+	Distrusted bool
 }
 
 // Range is a key.Range whose bounds are bytes, so that JSON keeps them.

@@ -1,13 +1,13 @@
 package checkpoint
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 
+	"midstream/internal/binlog"
 	"midstream/internal/dbconn"
 	"midstream/internal/schema"
 )
@@ -56,12 +56,14 @@ type Store struct {
 	name   schema.Name
 	source schema.Name
 	run    string
+	server string
 }
 
 // New returns the store of a run on the source; nothing is created yet. run names the run:
-// letters and digits, at most 32.
-func New(name, source schema.Name, run string) *Store {
-	return &Store{name: name, source: source, run: run}
+// letters and digits, at most 32. server is the server_uuid of the server that the run is on:
+// where a connection leads to another one nothing is written, for its state would be claimed there.
+func New(name, source schema.Name, run, server string) *Store {
+	return &Store{name: name, source: source, run: run, server: server}
 }
 
 // Name is the state table's name.
@@ -112,10 +114,12 @@ func (s *Store) Begin(ctx context.Context, on Execer, start Start, first Checkpo
 	return nil
 }
 
-func (s *Store) ours() string { return "run = " + schema.Literal(s.run) }
+// ours is the condition of every write.
+func (s *Store) ours() string {
+	return "run = " + schema.Literal(s.run) + " AND @@GLOBAL.server_uuid = " + schema.Literal(s.server)
+}
 
-// Beat commits a heartbeat. Numbers must grow. It fails with ErrSuperseded if another run has
-// taken over.
+// Beat commits a heartbeat. Numbers must grow. It fails as StillOurs does.
 func (s *Store) Beat(ctx context.Context, on Session, number uint64) error {
 	result, err := on.Exec(ctx, fmt.Sprintf("UPDATE %s SET beat = %d WHERE id = %d AND %s", s.name.Quoted(), number, beatRow, s.ours()))
 	if err == nil {
@@ -127,8 +131,8 @@ func (s *Store) Beat(ctx context.Context, on Session, number uint64) error {
 	return nil
 }
 
-// changed fails with ErrSuperseded if a statement has changed no row because another run has taken
-// over. (The same may have been written before, and its answer lost.)
+// changed fails as StillOurs does if a statement has changed no row. (The same may have been
+// written before, and its answer lost.)
 func (s *Store) changed(ctx context.Context, on Session, result sql.Result) error {
 	rows, err := result.RowsAffected()
 	if err != nil || rows > 0 {
@@ -137,15 +141,21 @@ func (s *Store) changed(ctx context.Context, on Session, result sql.Result) erro
 	return s.StillOurs(ctx, on)
 }
 
-// StillOurs fails with ErrSuperseded if another run has taken over.
-func (s *Store) StillOurs(ctx context.Context, on Session) error {
-	err := ErrSuperseded
-	failed := on.Rows(ctx, fmt.Sprintf("SELECT 1 FROM %s WHERE id = %d AND %s", s.name.Quoted(), beatRow, s.ours()),
-		func(*sql.Rows) error {
-			err = nil
-			return nil
-		})
-	return cmp.Or(failed, err)
+// StillOurs fails with ErrSuperseded if another run has taken over, and with
+// binlog.ErrOtherServer if the connection leads to another server.
+func (s *Store) StillOurs(ctx context.Context, on Reader) error {
+	var run, server string
+	err := on.Rows(ctx, fmt.Sprintf("SELECT run, @@GLOBAL.server_uuid FROM %s WHERE id = %d", s.name.Quoted(), beatRow),
+		func(r *sql.Rows) error { return r.Scan(&run, &server) })
+	switch {
+	case err != nil:
+		return err
+	case server != "" && server != s.server:
+		return fmt.Errorf("%w: its server_uuid is %s, and was %s", binlog.ErrOtherServer, server, s.server)
+	case run != s.run:
+		return ErrSuperseded
+	}
+	return nil
 }
 
 // TakeOver puts the table into the hands of this run.
@@ -207,7 +217,7 @@ func decode(text string, into any) error {
 	return nil
 }
 
-// Save writes a checkpoint. It fails with ErrSuperseded if another run has taken over.
+// Save writes a checkpoint. It fails as StillOurs does.
 func (s *Store) Save(ctx context.Context, on Session, c Checkpoint) error {
 	state, err := literal(c)
 	if err != nil {

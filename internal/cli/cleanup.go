@@ -105,7 +105,7 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 	switch {
 	case errors.As(err, &denied):
 		return &coded{code: exitRefused, err: errors.New(denial(denied)), next: c.command(name)}
-	case errors.Is(err, migration.ErrClaimed), errors.Is(err, migration.ErrInUse):
+	case errors.Is(err, migration.ErrClaimed), errors.Is(err, migration.ErrElsewhere), errors.Is(err, migration.ErrInUse):
 		return &coded{code: exitRefused, err: fmt.Errorf("%w; nothing was dropped", err), next: "try again when it is not"}
 	case err != nil:
 		if interruptedBy(ctx, err) {

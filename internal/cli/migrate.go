@@ -84,7 +84,7 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	}
 	former, err := migration.New(s.pool, s.binlog, p, c.config, event.Discard).Former(ctx)
 	if err != nil {
-		return nil, unwritten(ctx, err, goOnWithThat(p))
+		return nil, unwritten(ctx, err, afterFormer(p, err))
 	}
 	if c.mustResume && former == "" {
 		return nil, unwritten(ctx, errGone, "look whether the table has its new schema")
@@ -105,8 +105,11 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 // errGone is the end of a run that can't go on with its own work.
 var errGone = errors.New("what this run had kept is gone: another run has finished it, or somebody has removed it")
 
-// goOnWithThat is what to do about a run of another ALTER that was stopped.
-func goOnWithThat(p *plan.Plan) string {
+// afterFormer is what to do about what an earlier run has left and this one can't go on with.
+func afterFormer(p *plan.Plan, err error) string {
+	if !errors.Is(err, migration.ErrOtherAlter) {
+		return "run the same command again once the cause is removed"
+	}
 	return "go on with that ALTER, or give it up with: midstream cleanup " + p.Source.Name.Argument()
 }
 

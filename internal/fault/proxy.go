@@ -35,16 +35,16 @@ type Proxy struct {
 	Address string // host:port
 
 	listener net.Listener
-	server   string
 	rule     Rule
 	done     sync.WaitGroup
 
-	mu    sync.Mutex
-	armed bool
-	count int
-	bent  bool
-	said  string
-	conns []net.Conn
+	mu     sync.Mutex
+	server string
+	armed  bool
+	count  int
+	bent   bool
+	said   string
+	conns  []net.Conn
 }
 
 // New starts a proxy in front of a server's TCP address.
@@ -65,6 +65,14 @@ func (p *Proxy) Close() {
 	p.listener.Close()
 	p.HangUp()
 	p.done.Wait()
+}
+
+// LeadTo has the connections that come lead to another server, and cuts those there are.
+func (p *Proxy) LeadTo(server string) {
+	p.mu.Lock()
+	p.server = server
+	p.mu.Unlock()
+	p.HangUp()
 }
 
 // HangUp cuts every connection there is; others may come.
@@ -90,7 +98,10 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
-		server, err := net.Dial("tcp", p.server)
+		p.mu.Lock()
+		address := p.server
+		p.mu.Unlock()
+		server, err := net.Dial("tcp", address)
 		if err != nil {
 			client.Close()
 			continue

@@ -91,7 +91,8 @@ func (c *child) await(text string) {
 	for !c.heard(text) {
 		select {
 		case <-c.done:
-			c.Fatalf("it ended without a word of %s", text)
+			_, last := c.wait()
+			c.Fatalf("it ended without a word of %s: %s", text, last)
 		case <-c.ctx().Done():
 			c.Fatalf("it says nothing of %s", text)
 		case <-time.After(10 * time.Millisecond):
@@ -122,6 +123,7 @@ func (c *child) wait() (code int, last string) {
 func (c *child) mustEnd() {
 	c.Helper()
 	if code, last := c.wait(); code != 0 {
+		c.log("note")
 		c.Fatalf("exit code %d: %s\n%s", code, last, &c.complaint)
 	}
 }

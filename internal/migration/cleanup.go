@@ -50,7 +50,8 @@ func (d *Denied) Error() string {
 // swap). With old it also removes the former sources that swaps left and marked, if the
 // source is there and nobody uses them. The source itself is never touched.
 //
-// It holds the advisory lock of the source, so no run is at work (ErrClaimed), and looks
+// It holds the advisory lock of the source, so no run is at work (ErrClaimed), here or on a
+// server that this one follows (ErrElsewhere), and looks
 // first whether the account may drop what it found (*Denied). agree is asked before anything
 // is dropped; it gets the tables that are spared as well. Cleanup returns what it found,
 // dropped or not; on an error some of it may be gone.
@@ -126,6 +127,13 @@ func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
 	}
 	slices.SortFunc(found, func(a, b Leftover) int { return strings.Compare(a.Name.Table, b.Name.Table) })
 	if stateThere {
+		saved, err := c.saved(ctx)
+		if err == nil {
+			err = c.elsewhere(ctx, saved)
+		}
+		if err != nil && !errors.Is(err, checkpoint.ErrUnreadable) {
+			return nil, err
+		}
 		state.Why = "marked: " + state.comment
 		found = append(found, state.Leftover)
 	}
@@ -222,7 +230,7 @@ func (c *cleaner) saved(ctx context.Context) (*checkpoint.Saved, error) {
 		return nil, err
 	}
 	defer session.Close()
-	return checkpoint.New(plan.NamesOf(c.source).State, c.source, c.pool.Name()).Load(ctx, session)
+	return checkpoint.New(plan.NamesOf(c.source).State, c.source, c.pool.Name(), "").Load(ctx, session)
 }
 
 // idleFor is how long nothing may touch an old table before it is taken to be idle.

@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"midstream/internal/event"
+	"midstream/internal/fault"
 	"midstream/internal/mysqltest"
 	"midstream/internal/sandbox"
 )
 
 // TestL5_Failover: the server of a run that was stopped is gone, and a replica has taken its
-// place, with what the run had made. It is begun anew there, and says why.
+// place, with what the run had made. Its GTIDs tell what is to be read there, and the run goes on.
+// As long as it still follows the other server, nothing is done there.
 func TestL5_Failover(t *testing.T) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) { failover(t, version) })
@@ -32,30 +34,85 @@ func failover(t *testing.T, version string) {
 	primary := mysqltest.Own(t, version, sandbox.Options{Settings: settings("11")})
 	replica := mysqltest.Own(t, version, sandbox.Options{Settings: settings("12")})
 	b := on(t, version, primary)
-	name := b.schema
-	other := &bench{T: t, version: version, server: replica, address: replica.Address, db: replica.Open(t, ""), schema: name, told: newTold()}
+	other := &bench{T: t, version: version, server: replica, address: replica.Address, db: replica.Open(t, ""), schema: b.schema, told: newTold()}
 	other.replicate(primary)
 	b.numbered(9999)
+	b.exec("ALTER TABLE " + b.schema + ".t COMMENT 'altered before the run'") // is read again, and passed over
+	b.killedInCopy()
+	other.follow(b, "all")
+	if code, last := other.child(clauses, "", nil).wait(); code != 11 || !strings.Contains(last, "replicated to this one") {
+		t.Errorf("while its server is replicated: exit code %d, %s", code, last)
+	}
+
+	// The run goes on, its server is replaced, and it goes on there.
+	wire := b.wire(fault.Rule{Nth: 1 << 30})
+	stop := func() {}
+	c := b.child(clauses, phaseLine(event.PhaseVerify), func(*child) { stop() }, "--chunk-time=10ms", "--workers=1", "--reconnect=1m")
+	b.address = primary.Address
+	c.await(phaseLine(event.PhaseCopy))
+	b.exec("SET GLOBAL super_read_only = ON")
+	other.value("SELECT WAIT_FOR_EXECUTED_GTID_SET('" + b.value("SELECT @@gtid_executed") + "', 30)")
+	other.exec("STOP "+other.word("REPLICA"), "RESET "+other.word("REPLICA")+" ALL")
+	stop = other.writer(other.db)
+	wire.LeadTo(replica.Address)
+	c.mustEnd()
+	if !c.heard("changes are read from") || c.heard("begun anew") {
+		c.log("note")
+		t.Error("it did not go on with what was done")
+	}
+	other.equal()
+	other.exec("DROP DATABASE " + b.schema)
+	b.exec("SET GLOBAL read_only = OFF")
+
+	b.anew("UPDATE "+b.schema+".t_midstream SET state = JSON_SET(state, '$.ServerUUID', 'another') WHERE id = 2", "")
+	b.killedInCopy()
+	b.anew("UPDATE "+b.schema+".t_midstream SET state = JSON_SET(state, '$.ServerUUID', 'another', '$.GTIDs', '') WHERE id = 2", "begun anew: it ran on the server another")
+	b.killedInCopy()
+	b.anew("UPDATE "+b.schema+".t_midstream SET state = JSON_SET(state, '$.ServerUUID', 'another', '$.Executed', CONCAT(@@server_uuid, ':1-99999999')) WHERE id = 2", "lacks transactions")
+	b.killedInCopy()
+	b.anew("RESET "+b.resetWord(), "its binlogs were reset")
+}
+
+const clauses = "ADD COLUMN added INT"
+
+// killedInCopy starts a run, beside a writer, and kills it while it copies; the writer goes on
+// for a while.
+func (b *bench) killedInCopy() {
+	b.Helper()
 	writer := b.writer(b.db)
-	c := b.child("ADD COLUMN added INT", "", nil, "--chunk-time=10ms", "--checkpoint=20ms", "--workers=1")
+	c := b.child(clauses, "", nil, "--chunk-time=10ms", "--checkpoint=20ms", "--workers=1")
 	c.await(phaseLine(event.PhaseCopy))
 	time.Sleep(300 * time.Millisecond)
 	c.kill()
 	c.wait()
+	time.Sleep(200 * time.Millisecond)
 	writer()
-	other.follow(b, "all")
-	other.exec("STOP " + other.word("REPLICA"))
-	other.exec("RESET " + other.word("REPLICA") + " ALL")
+}
 
-	again := other.child("ADD COLUMN added INT", "", nil)
-	again.mustEnd()
-	if !again.heard("begun anew: it ran on the server") {
-		again.log("note")
-		t.Error("it did not say that it begins anew, and why")
+// anew does something to what a stopped run left, and has the run come to its end: begun anew for
+// the reason, or gone on with where there is none.
+func (b *bench) anew(statement, reason string) {
+	b.Helper()
+	b.exec(statement)
+	if reason == "" {
+		reason = "going on with an earlier run"
 	}
-	other.equal()
-	other.exec("DROP DATABASE " + name)
-	b.exec("DROP TABLE IF EXISTS "+name+".t_shadow", "DROP TABLE IF EXISTS "+name+".t_midstream")
+	c := b.child(clauses, "", nil)
+	c.mustEnd()
+	if !c.heard(reason) {
+		c.log("note")
+		b.Errorf("after %s it did not say: %s", statement, reason)
+	}
+	b.equal()
+	b.exec("DROP TABLE "+b.schema+".t", "RENAME TABLE "+b.schema+".t_old TO "+b.schema+".t", "ALTER TABLE "+b.schema+".t COMMENT ''")
+}
+
+// resetWord is what RESET calls the binlogs.
+func (b *bench) resetWord() string {
+	if b.version == "8.0" {
+		return "MASTER"
+	}
+	return "BINARY LOGS AND GTIDS"
 }
 
 // word is the server's word for a replica.

@@ -88,6 +88,9 @@ func (f *finisher) swapped(ctx context.Context) (start *checkpoint.Start, former
 		return nil, nil, nil
 	}
 	saved, err := f.saved(ctx)
+	if err == nil {
+		err = f.elsewhere(ctx, saved)
+	}
 	if err == nil && saved.Start != nil {
 		err = f.pool.EndAll(ctx, saved.Run) // its swap may be on its way
 	}

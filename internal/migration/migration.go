@@ -99,27 +99,31 @@ func (r *run) claimed(ctx context.Context, story func(ctx context.Context) error
 	}
 	defer claim.release()
 	err = because(ctx, story(ctx))
-	if r.superseded() {
-		r.made.keep, err = true, errors.Join(err, checkpoint.ErrSuperseded)
+	if gone := r.notOurs(); gone != nil {
+		r.made.keep, err = true, errors.Join(err, gone)
 	}
 	r.made.keep = r.made.keep || r.canGoOn(err)
 	return errors.Join(err, r.cleanUp())
 }
 
-// superseded says that another run has taken over what this one had made: nothing of it is ours
-// to remove any more.
-func (r *run) superseded() bool {
+// notOurs returns why nothing of what this run has made is ours to remove any more: another run
+// has taken it over, or the server is another one.
+func (r *run) notOurs() error {
 	if !r.made.saved {
-		return false
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	session, err := r.pool.Session(ctx)
 	if err != nil {
-		return false // then nothing can be removed either
+		return nil // then nothing can be removed either
 	}
 	defer session.Close()
-	return errors.Is(r.store.StillOurs(ctx, session), checkpoint.ErrSuperseded)
+	err = r.store.StillOurs(ctx, session)
+	if errors.Is(err, checkpoint.ErrSuperseded) || errors.Is(err, binlog.ErrOtherServer) {
+		return err
+	}
+	return nil
 }
 
 // prepare goes on with what an earlier run left, or begins.
@@ -155,7 +159,7 @@ func (r *run) prepareShadow(ctx context.Context) error {
 // startPosition is law L1: the position first, then a heartbeat, then (in copyRows) rows.
 func (r *run) startPosition(ctx context.Context) error {
 	r.enter(event.PhaseStart)
-	start, err := capture.CurrentPosition(ctx, r.pool.DB())
+	start, err := capture.Now(ctx, r.pool.DB())
 	if err != nil {
 		return err
 	}

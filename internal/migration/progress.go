@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"midstream/internal/capture"
 	"midstream/internal/checkpoint"
 	"midstream/internal/event"
 )
@@ -125,22 +126,36 @@ func (r *run) checkpoint(ctx context.Context) error {
 	}
 	defer session.Close()
 	// Somebody's read lock on all tables, as of a backup, is waited out.
-	return session.Patiently(ctx, func() error { return r.store.Save(ctx, session, r.state()) })
+	return session.Patiently(ctx, func() error {
+		state, err := r.state(ctx)
+		if err != nil {
+			return err
+		}
+		return r.store.Save(ctx, session, state)
+	})
 }
 
 // state is how far the run has come.
-func (r *run) state() checkpoint.Checkpoint {
+func (r *run) state(ctx context.Context) (checkpoint.Checkpoint, error) {
 	// The position before the ranges: a range that is finished in between is then one
 	// that the position does not know of, never the other way round (law L5).
-	position := r.capture.SafePosition()
+	safe := r.capture.Safe()
 	r.mu.Lock()
 	phase, unmarked := r.phase, r.made.unmarked
 	r.mu.Unlock()
-	return checkpoint.Checkpoint{
+	state := checkpoint.Checkpoint{
 		Version: checkpoint.Version, Phase: string(phase), Taken: time.Now(),
 		Rows: r.copier.Rows(), Unmarked: unmarked, Copied: checkpoint.Ranges(r.tracker.Copied()),
-		Position: position.String(), ServerUUID: r.plan.Server.UUID, ServerStart: r.serverStart,
+		Position: safe.Position.String(), GTIDs: safe.GTIDs.String(),
+		ServerUUID: r.plan.Server.UUID, ServerStart: r.serverStart, Distrusted: r.distrusted,
 	}
+	if !r.plan.Server.GTID {
+		return state, nil
+	}
+	// After all that is claimed, so that it is among these.
+	var err error
+	state.Executed, err = capture.Executed(ctx, r.pool.DB())
+	return state, err
 }
 
 // result sums the run up.

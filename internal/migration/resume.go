@@ -2,7 +2,6 @@ package migration
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -25,11 +24,11 @@ var ErrOtherAlter = errors.New("an earlier run of another ALTER was stopped on t
 
 // former is what an earlier run left, as far as it can be gone on with.
 type former struct {
-	saved    *checkpoint.Saved
-	shadow   *shadow.Shadow
-	specs    specs
-	tracker  *frontier.Tracker
-	position binlog.Position
+	saved   *checkpoint.Saved
+	shadow  *shadow.Shadow
+	specs   specs
+	tracker *frontier.Tracker
+	point   capture.Point // from which changes are read
 }
 
 // Former says what Run will do about what an earlier run left; "" if that left nothing. It
@@ -42,6 +41,9 @@ func (m *Migration) Former(ctx context.Context) (string, error) {
 	}
 	c := cleaner{pool: m.pool, source: m.plan.Source.Name}
 	saved, err := c.saved(ctx)
+	if err == nil {
+		err = c.elsewhere(ctx, saved)
+	}
 	f, reason, err := r.weigh(ctx, saved, err, there)
 	if err != nil {
 		return "", err
@@ -56,7 +58,7 @@ func (m *Migration) Former(ctx context.Context) (string, error) {
 func (f *former) text() string {
 	c := f.saved.Checkpoint
 	return fmt.Sprintf("going on with an earlier run, which had copied %d rows by %s; changes are read from %s on",
-		c.Rows, c.Taken.Local().Format(time.DateTime), f.position)
+		c.Rows, c.Taken.Local().Format(time.DateTime), f.point.Position)
 }
 
 // resume goes on with what an earlier run left, and says whether there was any such thing.
@@ -117,6 +119,10 @@ func (r *run) endFormer(ctx context.Context) (*checkpoint.Saved, error) {
 	if err != nil {
 		return nil, err
 	}
+	c := cleaner{pool: r.pool, source: r.plan.Source.Name}
+	if err := c.elsewhere(ctx, saved); err != nil {
+		return nil, err
+	}
 	if saved.Run == r.pool.Name() {
 		err = r.pool.EndLost(ctx)
 	} else {
@@ -144,7 +150,7 @@ func (r *run) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shadowTh
 	case start.Source != definition:
 		return "the table was altered since", nil
 	}
-	if reason, err = r.judgePosition(ctx, c, f); reason != "" || err != nil {
+	if reason, err = r.judgeServer(ctx, c, f); reason != "" || err != nil {
 		return reason, err
 	}
 	f.shadow, err = shadow.Found(ctx, r.pool, r.plan.Source.Name, start.Shadow, start.Comment)
@@ -159,24 +165,6 @@ func (r *run) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shadowTh
 			ErrOtherAlter, r.plan.Source.Name, shortened(start.Alter), start.Key, c.Rows)
 	}
 	return r.judgeRanges(f)
-}
-
-// judgePosition is judgeFormer's part on the binlog.
-func (r *run) judgePosition(ctx context.Context, c checkpoint.Checkpoint, f *former) (reason string, err error) {
-	if c.ServerUUID != r.plan.Server.UUID {
-		return fmt.Sprintf("it ran on the server %s, and this is %s", c.ServerUUID, r.plan.Server.UUID), nil
-	}
-	if f.position, err = binlog.ParsePosition(c.Position); err != nil {
-		return err.Error(), nil
-	}
-	available, err := capture.Available(ctx, r.pool.DB(), f.position)
-	if err != nil {
-		return "", err
-	}
-	if !available {
-		return fmt.Sprintf("the server no longer has its binlog from %s on, where it stopped", f.position), nil
-	}
-	return "", nil
 }
 
 // judgeRanges is judgeFormer's part on what was copied.
@@ -229,7 +217,7 @@ func (r *run) goOn(ctx context.Context, f *former) error {
 	r.began.Old = r.plan.Names.Old.Table // the one of then may be another's now
 	r.made.unmarked, r.made.doubtful = c.Unmarked, c.Unmarked
 	r.assemble(f.specs.sync, f.tracker, c.Rows)
-	r.connectCapture(f.position, f.saved.Beaten)
+	r.connectCapture(f.point, f.saved.Beaten)
 	if err := r.saveStart(ctx); err != nil {
 		return err
 	}
@@ -245,28 +233,6 @@ func (r *run) goOn(ctx context.Context, f *former) error {
 	return nil
 }
 
-// startTolerance is how far two readings of a server's start may lie apart, in seconds.
-const startTolerance = 5
-
-// distrust has every row compared, and synced anew where it differs, if the server may have
-// lost a part of its binlog since the checkpoint: it was started again, and does not write its
-// binlog through with every commit (sync_binlog). A change that is in the engine, and no longer
-// in the binlog, was perhaps never captured.
-func (r *run) distrust(ctx context.Context, c checkpoint.Checkpoint) error {
-	var through int
-	if err := r.pool.DB().QueryRowContext(ctx, "SELECT @@GLOBAL.sync_binlog").Scan(&through); err != nil {
-		return fmt.Errorf("read sync_binlog: %w", err)
-	}
-	apart := r.serverStart - c.ServerStart
-	if through == 1 || apart >= -startTolerance && apart <= startTolerance {
-		return nil
-	}
-	r.cfg.NoVerify, r.cfg.Repair = false, true
-	r.note(fmt.Sprintf("the server was started again since, with sync_binlog=%d: a crash may have cost it changes in the binlog. "+
-		"All rows are compared before the swap, and those that differ are synced anew", through))
-	return nil
-}
-
 // saveStart writes what the run began with: from here on another run may go on with it.
 func (r *run) saveStart(ctx context.Context) error {
 	session, err := r.pool.Session(ctx)
@@ -274,23 +240,13 @@ func (r *run) saveStart(ctx context.Context) error {
 		return err
 	}
 	defer session.Close()
-	err = r.store.Begin(ctx, session, r.began, r.state())
+	state, err := r.state(ctx)
+	if err != nil {
+		return err
+	}
+	err = r.store.Begin(ctx, session, r.began, state)
 	r.made.saved = err == nil || dbconn.ConnectionLost(err)
 	return err
-}
-
-// serverStart reads when the server was started, by its own clock, in seconds of Unix time.
-func serverStart(ctx context.Context, db *sql.DB) (int64, error) {
-	var now, uptime int64
-	err := db.QueryRowContext(ctx, "SELECT UNIX_TIMESTAMP()").Scan(&now)
-	if err == nil {
-		var name string
-		err = db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Uptime'").Scan(&name, &uptime)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("read the server's uptime: %w", err)
-	}
-	return now - uptime, nil
 }
 
 // canGoOn says that a run which ended with the error has left everything for another one to
@@ -309,6 +265,6 @@ func (r *run) canGoOn(err error) bool {
 // outside says that an error has its cause outside of what a run does: it could not reach the
 // server, or the server could not go on.
 func outside(err error) bool {
-	return errors.Is(err, ErrClaimLost) || errors.Is(err, binlog.ErrConnection) ||
+	return errors.Is(err, ErrClaimLost) || errors.Is(err, binlog.ErrConnection) || errors.Is(err, binlog.ErrOtherServer) ||
 		dbconn.ConnectionLost(err) || dbconn.Exhausted(err) || dbconn.Unwilling(err)
 }

@@ -125,3 +125,20 @@ func TestL5_KilledAtRandomMoments(t *testing.T) {
 		b.settle(l)
 	})
 }
+
+// TestL5_DistrustIsKept: a run that had to distrust its capture is stopped as well: the next one
+// has to, too.
+func TestL5_DistrustIsKept(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(9999)
+		b.killedInCopy()
+		b.exec("UPDATE " + b.schema + ".t_midstream SET state = JSON_SET(state, '$.Distrusted', TRUE) WHERE id = 2")
+		const distrusted = "All rows are compared before the swap"
+		c := b.child(clauses, "", nil, "--chunk-time=10ms", "--workers=1")
+		c.await(distrusted)
+		c.await(phaseLine(event.PhaseCopy))
+		c.kill()
+		c.wait()
+		b.anew("DELETE FROM "+b.schema+".t_shadow ORDER BY id LIMIT 1", distrusted)
+	})
+}

@@ -43,8 +43,9 @@ type run struct {
 	serverStart int64
 	made        made
 	beats       *beater
-	// resumed says that the run goes on with an earlier one.
-	resumed bool
+	// resumed says that the run goes on with an earlier one; distrusted, that this one's capture
+	// may have missed changes.
+	resumed, distrusted bool
 
 	saving sync.Mutex // held while a checkpoint is taken and written
 
@@ -72,7 +73,7 @@ type run struct {
 }
 
 func newRun(m *Migration) *run {
-	return &run{Migration: m, started: time.Now(), store: checkpoint.New(m.plan.Names.State, m.plan.Source.Name, m.pool.Name())}
+	return &run{Migration: m, started: time.Now(), store: checkpoint.New(m.plan.Names.State, m.plan.Source.Name, m.pool.Name(), m.plan.Server.UUID)}
 }
 
 // made says what this run has done on the server, and so may undo (law L8).
@@ -119,7 +120,9 @@ func (r *run) createState(ctx context.Context) error {
 	}
 	// From here on the state table tells of the shadow, which gets its own mark only
 	// after it is created.
-	return r.store.Fill(ctx, session, checkpoint.Checkpoint{Version: checkpoint.Version, Phase: string(event.PhaseShadow)})
+	return r.store.Fill(ctx, session, checkpoint.Checkpoint{
+		Version: checkpoint.Version, Phase: string(event.PhaseShadow), ServerUUID: r.plan.Server.UUID,
+	})
 }
 
 func (r *run) createShadow(ctx context.Context) error {
@@ -232,9 +235,9 @@ func rowBytes(p *plan.Plan) int64 {
 	return p.Source.DataBytes / p.Source.Rows
 }
 
-// connectCapture makes the capture that will read from a position on. beaten is the number of
+// connectCapture makes the capture that will read from a point on. beaten is the number of
 // the last heartbeat of an earlier run.
-func (r *run) connectCapture(start binlog.Position, beaten uint64) {
+func (r *run) connectCapture(start capture.Point, beaten uint64) {
 	source := r.plan.Source
 	var columns []int
 	for _, part := range r.plan.Key.Parts {
@@ -245,7 +248,7 @@ func (r *run) connectCapture(start binlog.Position, beaten uint64) {
 	reader := binlog.NewReader(server, []binlog.Watch{
 		{Table: source.Name, Columns: columns, ColumnCount: len(source.Columns)},
 		{Table: r.store.Name(), Columns: []int{checkpoint.BeatColumn}, ColumnCount: checkpoint.ColumnCount, After: true},
-	})
+	}, start.GTIDs)
 	r.beats = &beater{pool: r.pool, store: r.store}
 	c := capture.New(r.cfg.Capture, capture.Deps{
 		Reader: reader, Key: r.spec.Key, Backlog: r.backlog, Beat: r.beats.beat, Statement: r.judge, Beaten: beaten,

@@ -43,12 +43,28 @@ func positionOf(group int) binlog.Position {
 
 func groupAt(p binlog.Position) int { return int(p.Offset-4) / 10 }
 
+// gtidOf names a group: some follow each other in number, some come from elsewhere.
+func gtidOf(group int) binlog.GTID {
+	g := binlog.GTID{Number: int64(group + 1)}
+	g.Source[0] = byte(group / 5 % 3)
+	return g
+}
+
+// gtidsBefore are the groups before a position.
+func gtidsBefore(p binlog.Position) (set binlog.GTIDs) {
+	for n := range groupAt(p) {
+		set.Add(gtidOf(n), 1)
+	}
+	return set
+}
+
 // position is the end of the binlog.
 func (w *world) position() binlog.Position { return positionOf(len(w.groups)) }
 
 // write appends a group to the binlog and returns its number. last makes its last event.
 func (w *world) write(g group, last func(end binlog.Position) binlog.Event) int {
 	n := len(w.groups)
+	g.events = append([]binlog.Event{binlog.Begun{GTID: gtidOf(n)}}, g.events...)
 	if n%groupsInFile == 0 {
 		g.events = append([]binlog.Event{binlog.Rotated{To: positionOf(n)}}, g.events...)
 	}

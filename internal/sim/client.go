@@ -202,7 +202,7 @@ func (c *client) assemble(tracker *frontier.Tracker, from binlog.Position) {
 	}
 	c.capture = capture.New(capture.Config{}, capture.Deps{
 		Key: w.keys.codec, Backlog: c.backlog, Beat: c.commitBeat, Beaten: beaten,
-	}, from)
+	}, capture.Point{Position: from, GTIDs: gtidsBefore(from)})
 	n := groupAt(from)
 	c.reader = reader{from: n, group: n}
 }

@@ -3,7 +3,7 @@
 // only.
 //
 // Real are: frontier.Tracker (also as Resume makes it), backlog.Backlog, capture.Capture
-// (Handle, Beat, Fence, RevealAll, SafePosition), key.Codec, and checkpoint.Checkpoint
+// (Handle, Beat, Fence, RevealAll, Safe), key.Codec, and checkpoint.Checkpoint
 // with its JSON. Modelled is what they stand between:
 //
 //	application ──> source ──> binlog ──reader──> capture ──> backlog ──> apply ─┐

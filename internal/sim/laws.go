@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"midstream/internal/binlog"
+	"midstream/internal/capture"
 	"midstream/internal/checkpoint"
 )
 
@@ -114,7 +115,7 @@ func (w *world) shadowRows(id int) (rows []row) {
 // lawPosition is L5 for a checkpoint that were taken now, and that neither position nor
 // segment goes back.
 func (c *client) lawPosition() {
-	position := c.capture.SafePosition()
+	position := c.capture.Safe().Position
 	c.w.lawResumable("now", groupAt(position), c.copied)
 	if position.Compare(c.safe) < 0 {
 		c.w.fail("L5", "the safe position went back from %s to %s", c.safe, position)
@@ -124,6 +125,15 @@ func (c *client) lawPosition() {
 		c.w.fail("L5", "the oldest segment went back from %d to %d", c.oldest, oldest)
 	}
 	c.safe, c.oldest = position, oldest
+}
+
+// lawGTIDs is L5 for a server that takes this one's place: the transactions that a checkpoint
+// says are before its position are those.
+func (c *client) lawGTIDs(safe capture.Point) {
+	want := gtidsBefore(safe.Position)
+	if safe.GTIDs.String() != want.String() {
+		c.w.fail("L5", "before %s are the transactions %s, and the checkpoint says %s", safe.Position, want.String(), safe.GTIDs.String())
+	}
 }
 
 // lawSaved is L5 for the checkpoint on the server.

@@ -192,7 +192,9 @@ func (c *client) takeAndSync(p *process, worker int) int {
 // checkpoints saves a checkpoint now and then.
 func (c *client) checkpoints(p *process) {
 	for {
-		position := c.capture.SafePosition()
+		safe := c.capture.Safe()
+		position := safe.Position
+		c.lawGTIDs(safe)
 		if c.w.defect == ReaderPosition {
 			position = positionOf(c.reader.group)
 		}

@@ -178,7 +178,7 @@ func TestReadOnBeyond4GiB(t *testing.T) {
 	}
 	s.huge(280)
 	reader := binlog.NewReader(binlog.Server{Address: s.server.Address, User: s.server.User, Password: s.server.Password},
-		[]binlog.Watch{{Table: table.Name, Columns: []int{0}, ColumnCount: len(table.Columns)}})
+		[]binlog.Watch{{Table: table.Name, Columns: []int{0}, ColumnCount: len(table.Columns)}}, binlog.GTIDs{})
 	enough := errors.New("enough")
 	read := func(from binlog.Position) (tuples int, end binlog.Position) {
 		err := reader.Run(t.Context(), from, func(e binlog.Event) error {

@@ -1,0 +1,63 @@
+package capture
+
+import (
+	"testing"
+
+	"midstream/internal/binlog"
+)
+
+// TestL5GTIDsBeforeASafePosition: the transactions that another run may leave out are those
+// before the safe position, and none behind it.
+func TestL5GTIDsBeforeASafePosition(t *testing.T) {
+	r := setup(t)
+	number := int64(0)
+	named := func(event func(binlog.Position) binlog.Event, number int64) {
+		if err := r.Handle(binlog.Begun{GTID: binlog.GTID{Number: number}}); err != nil {
+			t.Fatal(err)
+		}
+		r.end(event)
+	}
+	next := func(event func(binlog.Position) binlog.Event) {
+		number++
+		named(event, number)
+	}
+	const uuid = "00000000-0000-0000-0000-000000000000"
+	gtidsAre := func(want, why string) {
+		t.Helper()
+		gtids := r.Safe().GTIDs
+		if got := gtids.String(); got != want {
+			t.Errorf("GTIDs are %s, want %s: %s", got, want, why)
+		}
+	}
+	next(commit)
+	next(commit)
+	r.heartbeat()
+	gtidsAre(uuid+":1-2", "nothing is to be synced")
+	r.rows(1)
+	next(commit)
+	next(commit)
+	r.heartbeat()
+	gtidsAre(uuid+":1-2", "the third is not synced")
+	next(commit)
+	r.apply()
+	gtidsAre(uuid+":1-4", "a segment starts before the fifth")
+	number += 10
+	r.heartbeat()
+	r.xaRows(2)
+	next(prepare)
+	next(commit)
+	r.heartbeat()
+	gtidsAre(uuid+":1-5", "an XA transaction is prepared behind it")
+	next(xaCommit)
+	r.heartbeat()
+	gtidsAre(uuid+":1-5", "it is committed and not synced")
+	r.apply()
+	r.heartbeat()
+	gtidsAre(uuid+":1-5:16-18", "it is synced")
+	named(commit, 6)
+	r.heartbeat()
+	r.apply()
+	gtidsAre(uuid+":1-6:16-18", "one came late")
+	r.end(commit)
+	gtidsAre("", "one has no GTID")
+}
