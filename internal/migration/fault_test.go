@@ -16,8 +16,12 @@ import (
 	"midstream/internal/sandbox"
 )
 
+// commands is about the number of commands of a short run. One that goes on for longer says
+// more, and one beyond its end meets nothing.
+const commands = 250
+
 // faults is the number of commands that each kind of fault meets; make soak has more.
-var faultCount = flag.Int("faults", 2, "commands of a short run that each kind of fault meets")
+var faultCount = flag.Int("faults", 2, fmt.Sprintf("commands of a short run that each kind of fault meets, one after the other; %d: all of them", commands))
 
 // endings are the exit codes of a run that met a fault: done, failed with nothing left, stopped
 // with its work kept, or not knowing about the swap. In none of them a row is lost, and in all of
@@ -40,10 +44,13 @@ func TestL9_FaultAtAnyCommand(t *testing.T) {
 				b.Logf("seed %d", seed)
 				l := b.ledger(ledger.Int(), 3000, ledger.Options{Rate: 200, Writers: 2})
 				b.start(l)
-				most := 250 // commands of a short run, about; more are met when it goes on for longer
-				for n := range *faultCount {
-					rule.Nth = 1 + random.IntN(most)
-					b.faultAt(rule, fmt.Sprintf("ADD COLUMN added%d INT, ADD INDEX (added%[1]d)", n))
+				for i, n := range random.Perm(commands)[:min(*faultCount, commands)] {
+					rule.Nth = n + 1
+					clauses := fmt.Sprintf("ADD COLUMN added%d INT, ADD INDEX (added%[1]d)", i)
+					if i > 0 {
+						clauses += fmt.Sprintf(", DROP COLUMN added%d", i-1)
+					}
+					b.faultAt(rule, clauses)
 				}
 				b.settle(l)
 			})
