@@ -48,7 +48,7 @@ var outcomes = []outcome{
 		"Nothing was removed; the same command looks, and goes on from there."},
 	{exitLeftovers, "leftovers", "Not everything that the run created could be removed; the message says what is left, and whether " +
 		"the swap happened. midstream cleanup removes it."},
-	{exitStopped, "stopped", "Stopped half-way: the server could not be reached, or could not go on. The table is as it was, and what was " +
+	{exitStopped, "stopped", "Stopped half-way: the server could not be reached, could not go on, or had no name left for the old table. The table is as it was, and what was " +
 		"done is kept: the same command goes on with it."},
 	{exitUnfit, "unfit", "The altered table doesn't take every row, as the prescan of check and run found before the row copy: values that don't fit, " +
 		"NULLs, duplicates, with their keys. The table is as it was, and nothing is left on the server."},

@@ -274,8 +274,8 @@ func (r *run) saveStart(ctx context.Context) error {
 		return err
 	}
 	defer session.Close()
-	err = r.store.Begin(ctx, session, r.began, r.state())
-	r.made.saved = err == nil || dbconn.ConnectionLost(err)
+	err = session.Patiently(ctx, func() error { return r.store.Begin(ctx, session, r.began, r.state()) })
+	r.made.saved = r.made.saved || err == nil || dbconn.ConnectionLost(err)
 	return err
 }
 
@@ -303,7 +303,7 @@ func (r *run) canGoOn(err error) bool {
 	if r.made.doubtful {
 		return true // it is not ours to drop for certain
 	}
-	return errors.Is(err, checkpoint.ErrSuperseded) || outside(err)
+	return errors.Is(err, checkpoint.ErrSuperseded) || errors.Is(err, ErrNamesTaken) || outside(err)
 }
 
 // outside says that an error has its cause outside of what a run does: it could not reach the
