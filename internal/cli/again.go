@@ -51,10 +51,11 @@ func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migr
 			return p.result, p.lost
 		}
 		if p.lost.Swapped { // the same ALTER must not be done twice
-			if _, _, err := c.finish(ctx, alter, p.server); err != nil {
+			_, done, err := c.finish(ctx, alter, p.server)
+			if done || err != nil {
 				return p.result, err
 			}
-			return p.result, nil
+			return p.result, p.lost // which tells what is left
 		}
 		c.mustResume = c.mustResume || p.lost.Kept
 	}

@@ -99,6 +99,16 @@ func (c *child) await(text string) {
 	}
 }
 
+// ended says whether it has ended.
+func (c *child) ended() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // kill is kill -9.
 func (c *child) kill() { c.cmd.Process.Kill() }
 
