@@ -131,6 +131,9 @@ func (c *change) attempt(ctx context.Context, alter *ddl.Alter, s *server) (migr
 		return result, err
 	}
 	p, result, err := c.carryOut(ctx, alter, s, (*migration.Migration).Run)
+	if errors.Is(err, migration.ErrSwapped) { // while this one looked
+		return c.attempt(ctx, alter, s)
+	}
 	if err != nil {
 		return result, err
 	}

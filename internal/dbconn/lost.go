@@ -44,9 +44,13 @@ func (p *Pool) End(ctx context.Context, id uint64) error {
 	return p.end(ctx, fmt.Sprintf("processlist_id = %d AND processlist_id IN (%s%s')", id, sessionsOf, p.program))
 }
 
-// EndAll ends the sessions of another pool, of which only the name is left, as End does.
+// EndAll ends the sessions of another pool, of which only the name is left, as End does; of
+// this pool, by its own name, those whose connection broke.
 // Where performance_schema is off none is found.
 func (p *Pool) EndAll(ctx context.Context, name string) error {
+	if name == p.name {
+		return p.EndLost(ctx)
+	}
 	return p.end(ctx, "processlist_id IN (SELECT processlist_id FROM performance_schema.session_connect_attrs"+
 		" WHERE attr_name = '"+nameAttribute+"' AND attr_value = "+schema.Literal(name)+")")
 }

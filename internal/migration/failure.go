@@ -72,6 +72,10 @@ func (r *run) conclude(ctx context.Context, err error) error {
 		f.Left = fmt.Sprintf("%s is either as it was or swapped; %s, %s and %s were left alone.",
 			source, r.plan.Names.Shadow, r.old(), r.plan.Names.State)
 		f.Next = "Run the same command again: it looks which, and goes on from there."
+	case errors.Is(err, ErrSwapped):
+		f.Swapped = true
+		f.Left = fmt.Sprintf("%s has the schema that it wanted; its old table and %s may be left.", source, r.plan.Names.State)
+		f.Next = "Run the same command again: it does what that run had left to do."
 	case r.made.former && !errors.Is(err, ErrOtherAlter):
 		f.Left = fmt.Sprintf("%s is untouched, and what an earlier run has left is as it was.", source)
 		f.Next = fmt.Sprintf("Run the same command again once the cause is removed, or remove what is left with: midstream cleanup %s", source.Argument())

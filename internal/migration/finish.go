@@ -100,21 +100,37 @@ func (f *finisher) swapped(ctx context.Context) (start *checkpoint.Start, former
 	if there, err = f.tables(ctx, names); err != nil {
 		return nil, nil, err
 	}
+	former, is, err := f.hasSwapped(ctx, saved, there)
+	if !is || err != nil {
+		return nil, nil, err
+	}
+	return saved.Start, former, nil
+}
+
+// hasSwapped says whether the run that saved this has swapped, among these tables, and returns the
+// former source, if it is there.
+//
+// REQUIRES: the sessions of that run had ended when the tables were listed.
+func (c *cleaner) hasSwapped(ctx context.Context, saved *checkpoint.Saved, there map[schema.Name]candidate) (former *candidate, is bool, err error) {
 	phase := event.Phase(saved.Checkpoint.Phase)
-	old, oldThere := there[f.source.Sibling(saved.Start.Old)]
+	_, shadowThere := there[plan.NamesOf(c.source).Shadow]
+	if saved.Start == nil || shadowThere {
+		return nil, false, nil
+	}
+	old, oldThere := there[c.source.Sibling(saved.Start.Old)]
 	if phase != event.PhaseCleanup && (phase != event.PhaseCutover || !oldThere) {
-		return nil, nil, nil
+		return nil, false, nil
 	}
 	if oldThere {
-		was, err := schema.Load(ctx, f.pool.DB(), old.Name)
-		if err != nil || schema.MarkedFor(old.comment, f.source) || !was.SameColumns(&schema.Table{Columns: saved.Start.Columns}) {
-			return nil, nil, err // another's, or one that keeps the name for the swap
+		was, err := schema.Load(ctx, c.pool.DB(), old.Name)
+		if err != nil || schema.MarkedFor(old.comment, c.source) || !was.SameColumns(&schema.Table{Columns: saved.Start.Columns}) {
+			return nil, false, err // another's, or one that keeps the name for the swap
 		}
 		former = &old
 	}
-	now, err := schema.Load(ctx, f.pool.DB(), f.source)
+	now, err := schema.Load(ctx, c.pool.DB(), c.source)
 	if errors.Is(err, schema.ErrNotFound) || err == nil && !now.SameColumns(saved.Start.Shadow) {
-		return nil, nil, nil
+		return nil, false, nil
 	}
-	return saved.Start, former, err
+	return former, err == nil, err
 }

@@ -1,6 +1,7 @@
 package migration
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -23,6 +24,10 @@ import (
 // and that it was asked for something else. Nothing was done.
 var ErrOtherAlter = errors.New("an earlier run of another ALTER was stopped on this table")
 
+// ErrSwapped says that an earlier run has swapped the tables: nothing is to be copied, and Finish does
+// what it had left to do.
+var ErrSwapped = errors.New("an earlier run has swapped the tables")
+
 // former is what an earlier run left, as far as it can be gone on with.
 type former struct {
 	saved    *checkpoint.Saved
@@ -43,6 +48,9 @@ func (m *Migration) Former(ctx context.Context) (string, error) {
 	c := cleaner{pool: m.pool, source: m.plan.Source.Name}
 	saved, err := c.saved(ctx)
 	f, reason, err := r.weigh(ctx, saved, err, there)
+	if errors.Is(err, ErrSwapped) {
+		return "an earlier run has swapped the tables; what it had left to do is done first", nil
+	}
 	if err != nil {
 		return "", err
 	}
@@ -70,6 +78,9 @@ func (r *run) resume(ctx context.Context) (resumed bool, err error) {
 	}
 	r.made.former = true
 	saved, err := r.endFormer(ctx)
+	if err == nil { // its last statement may have been the swap
+		there, _, err = r.formerTables(ctx)
+	}
 	f, reason, err := r.weigh(ctx, saved, err, there)
 	if err != nil {
 		return false, err
@@ -98,6 +109,10 @@ func (r *run) weigh(ctx context.Context, saved *checkpoint.Saved, failed error, 
 	if failed != nil {
 		return nil, "", failed
 	}
+	c := cleaner{pool: r.pool, source: r.plan.Source.Name}
+	if _, swapped, err := c.hasSwapped(ctx, saved, there); err != nil || swapped {
+		return nil, "", cmp.Or(err, ErrSwapped)
+	}
 	shadow, is := there[r.plan.Names.Shadow]
 	is = is && (schema.MarkedFor(shadow.comment, r.plan.Source.Name) || saved.Checkpoint.Unmarked)
 	f = &former{saved: saved}
@@ -117,16 +132,15 @@ func (r *run) endFormer(ctx context.Context) (*checkpoint.Saved, error) {
 	if err != nil {
 		return nil, err
 	}
-	if saved.Run == r.pool.Name() {
-		err = r.pool.EndLost(ctx)
-	} else {
-		err = r.pool.EndAll(ctx, saved.Run)
-	}
-	if err != nil {
+	if err := r.pool.EndAll(ctx, saved.Run); err != nil {
 		return nil, fmt.Errorf("end the earlier run: %w", err)
 	}
 	if err := r.store.TakeOver(ctx, session); err != nil {
 		return nil, err
+	}
+	// If it lives still, it may have connected anew before; from now on it can't come to a swap.
+	if err := r.pool.EndAll(ctx, saved.Run); err != nil {
+		return nil, fmt.Errorf("end the earlier run: %w", err)
 	}
 	return r.store.Load(ctx, session)
 }
