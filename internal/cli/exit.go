@@ -44,8 +44,8 @@ var outcomes = []outcome{
 		"server. Of cleanup: the message says whether anything was dropped."},
 	{exitMismatch, "mismatch", "Rows differ: the new table is not equal to the old one. The table is as it was. Of verify: the two " +
 		"tables are not equal. In demo also: the table differs from its ledger."},
-	{exitUnknown, "swap_unknown", "Nobody knows whether the tables were swapped: the connection broke while they were. " +
-		"Nothing was removed; the same command looks, and goes on from there."},
+	{exitUnknown, "swap_unknown", "Nobody knows whether the tables were swapped: the connection broke while they were, or an earlier run was " +
+		"stopped where it can't be told. Nothing was removed; the same command looks, and goes on from there."},
 	{exitLeftovers, "leftovers", "Not everything that the run created could be removed; the message says what is left, and whether " +
 		"the swap happened. midstream cleanup removes it."},
 	{exitStopped, "stopped", "Stopped half-way: the server could not be reached, could not go on, or had no name left for the old table. The table is as it was, and what was " +

@@ -83,8 +83,11 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 		return nil, err
 	}
 	former, err := migration.New(s.pool, s.binlog, p, c.config, event.Discard).Former(ctx)
-	if err != nil {
+	if errors.Is(err, migration.ErrOtherAlter) {
 		return nil, unwritten(ctx, err, goOnWithThat(p))
+	}
+	if err != nil {
+		return nil, unwritten(ctx, err, "")
 	}
 	if c.mustResume && former == "" {
 		return nil, unwritten(ctx, errGone, "look whether the table has its new schema")
@@ -155,6 +158,9 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 	return p, result, err
 }
 
+// runAgain is what to do about an earlier run that could not be finished.
+const runAgain = "run the same command again once the cause is removed"
+
 // finish brings an earlier run to its end that was stopped after its swap, and says whether
 // that was all there is to do.
 func (c *change) finish(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, bool, error) {
@@ -163,8 +169,12 @@ func (c *change) finish(ctx context.Context, alter *ddl.Alter, s *server) (migra
 		name = table.Name // as the server spells it
 	}
 	finished, err := migration.Finish(ctx, s.pool, name, c.config, c.output.note)
-	if err != nil {
-		return migration.Result{}, false, unwritten(ctx, err, "")
+	switch {
+	case errors.Is(err, migration.ErrSwapped):
+		left := fmt.Sprintf("%s has the schema that it wanted; its old table and %s may be left", name, plan.NamesOf(name).State)
+		return migration.Result{Swapped: true}, false, &coded{code: exitLeftovers, err: err, left: left, next: runAgain}
+	case err != nil:
+		return migration.Result{}, false, unwritten(ctx, err, runAgain)
 	}
 	if finished == nil {
 		return migration.Result{}, false, nil

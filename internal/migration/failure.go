@@ -77,7 +77,10 @@ func (r *run) conclude(ctx context.Context, err error) error {
 		f.Left = fmt.Sprintf("%s has the schema that it wanted; its old table and %s may be left.", source, r.plan.Names.State)
 		f.Next = "Run the same command again: it does what that run had left to do."
 	case r.made.former && !errors.Is(err, ErrOtherAlter):
-		f.Left = fmt.Sprintf("%s is untouched, and what an earlier run has left is as it was.", source)
+		f.Left = fmt.Sprintf("This run has not touched %s, and what an earlier run has left is as it was.", source)
+		if len(r.made.left) > 0 {
+			f.Left = fmt.Sprintf("This run has not touched %s. What an earlier run has left is still there, or a part of it: %s.", source, strings.Join(r.made.left, ", "))
+		}
 		f.Next = fmt.Sprintf("Run the same command again once the cause is removed, or remove what is left with: midstream cleanup %s", source.Argument())
 	case errors.Is(err, ErrOtherAlter):
 		f.Left = fmt.Sprintf("%s is untouched, and what that run has done is kept.", source)

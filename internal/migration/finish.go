@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"midstream/internal/checkpoint"
+	"midstream/internal/cutover"
 	"midstream/internal/dbconn"
 	"midstream/internal/event"
 	"midstream/internal/plan"
@@ -21,7 +22,9 @@ type Finished struct {
 
 // Finish looks for an earlier run on the source that was stopped between its swap and its end,
 // and does what it had left to do: the old table is marked, or dropped, and the state table
-// goes. It returns nil if there is none, or another run is at work.
+// goes. It returns nil if there is none, or another run is at work. On an error that is ErrSwapped
+// the swap is known and a part of the rest may be done; on others nothing was written, and with
+// cutover.ErrUnknown it isn't known whether there was a swap.
 //
 // The swap is one statement: where the run had come to the cut-over, the shadow is gone, the table
 // has the shadow's columns, and the table under the name that the source was to get has the
@@ -38,9 +41,16 @@ func Finish(ctx context.Context, pool *dbconn.Pool, source schema.Name, cfg Conf
 	}
 	defer held.release()
 	f := finisher{cleaner: cleaner{pool: pool, source: source}, cfg: cfg.WithDefaults(), note: note}
-	finished, err := f.finish(lost)
+	start, former, err := f.swapped(lost)
 	if err != nil {
-		return nil, fmt.Errorf("finish an earlier run on %s, which has swapped: %w", source, err)
+		return nil, fmt.Errorf("look whether an earlier run on %s has swapped: %w", source, err)
+	}
+	if start == nil {
+		return nil, nil
+	}
+	finished, err := f.finish(lost, start, former)
+	if err != nil {
+		return nil, fmt.Errorf("%w of %s, and what it had left to do failed: %w", ErrSwapped, source, err)
 	}
 	return finished, nil
 }
@@ -51,11 +61,9 @@ type finisher struct {
 	note func(string)
 }
 
-func (f *finisher) finish(ctx context.Context) (*Finished, error) {
-	start, former, err := f.swapped(ctx)
-	if start == nil || err != nil {
-		return nil, err
-	}
+// finish does what the run that began with start had left to do.
+func (f *finisher) finish(ctx context.Context, start *checkpoint.Start, former *candidate) (*Finished, error) {
+	var err error
 	finished := &Finished{Alter: start.Alter}
 	if former != nil {
 		old := oldTable{pool: f.pool, source: f.source, name: former.Name}
@@ -87,6 +95,14 @@ func (f *finisher) swapped(ctx context.Context) (start *checkpoint.Start, former
 	if !f.hasState(there) || shadowThere {
 		return nil, nil, nil
 	}
+	if start, former, err = f.ended(ctx); err != nil {
+		err = fmt.Errorf("%w: %w", cutover.ErrUnknown, err)
+	}
+	return start, former, err
+}
+
+// ended is swapped where there is a state table and no shadow.
+func (f *finisher) ended(ctx context.Context) (start *checkpoint.Start, former *candidate, err error) {
 	saved, err := f.saved(ctx)
 	if err == nil && saved.Start != nil {
 		err = f.pool.EndAll(ctx, saved.Run) // its swap may be on its way
@@ -97,7 +113,8 @@ func (f *finisher) swapped(ctx context.Context) (start *checkpoint.Start, former
 	if err != nil {
 		return nil, nil, err
 	}
-	if there, err = f.tables(ctx, names); err != nil {
+	there, err := f.tables(ctx, plan.NamesOf(f.source))
+	if err != nil {
 		return nil, nil, err
 	}
 	former, is, err := f.hasSwapped(ctx, saved, there)

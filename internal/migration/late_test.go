@@ -17,17 +17,7 @@ func TestL7_SwapWhileTheNextRunLooks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(b *bench) {
 				b.numbered(1000)
-				var c *child
-				ready := make(chan struct{})
-				b.wire(fault.Rule{At: "RENAME TABLE `" + b.schema + "`", Cut: true, Call: func() {
-					<-ready
-					c.kill()
-				}})
-				c = b.child("ADD INDEX (v)", "", nil)
-				close(ready)
-				if code, last := c.wait(); code != -1 {
-					b.Fatalf("exit code %d: %s", code, last)
-				}
+				b.killedAt("RENAME TABLE `"+b.schema+"`", "ADD INDEX (v)")
 				when.Call = func() {
 					b.exec("DROP TABLE IF EXISTS "+b.schema+".t_old", // the sentinel
 						"RENAME TABLE "+b.schema+".t TO "+b.schema+".t_old, "+b.schema+".t_shadow TO "+b.schema+".t")
