@@ -129,6 +129,7 @@ func exitCode(err error, interrupted bool) int {
 	var c *coded
 	var u *usage
 	var f *migration.Failure
+	var untold *migration.Untold
 	switch {
 	case err == nil:
 		return exitDone
@@ -148,7 +149,7 @@ func exitCode(err error, interrupted bool) int {
 		return exitMismatch
 	case errors.As(err, &c):
 		return c.code
-	case errors.Is(err, plan.ErrRefused), errors.Is(err, migration.ErrClaimed), errors.Is(err, migration.ErrOtherAlter), errors.Is(err, migration.ErrStopped),
+	case errors.As(err, &untold), errors.Is(err, plan.ErrRefused), errors.Is(err, migration.ErrClaimed), errors.Is(err, migration.ErrOtherAlter), errors.Is(err, migration.ErrStopped),
 		errors.Is(err, schema.ErrNotFound), errors.Is(err, schema.ErrNotBaseTable):
 		return exitRefused
 	}

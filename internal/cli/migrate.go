@@ -83,10 +83,13 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 		return nil, err
 	}
 	former, err := migration.New(s.pool, s.binlog, p, c.config, event.Discard).Former(ctx)
-	if errors.Is(err, migration.ErrOtherAlter) {
+	var untold *migration.Untold
+	switch {
+	case errors.Is(err, migration.ErrOtherAlter):
 		return nil, unwritten(ctx, err, goOnWithThat(p))
-	}
-	if err != nil {
+	case errors.As(err, &untold):
+		return nil, unwritten(ctx, err, untold.Next())
+	case err != nil:
 		return nil, unwritten(ctx, err, "")
 	}
 	if c.mustResume && former == "" {

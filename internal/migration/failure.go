@@ -67,6 +67,7 @@ func (r *run) conclude(ctx context.Context, err error) error {
 	}
 	f := &Failure{Phase: r.phase, Err: err, Swapped: r.made.swapped, Lost: errors.Is(err, cutover.ErrUnknown) || outside(err)}
 	source := r.plan.Source.Name
+	var untold *Untold
 	switch {
 	case errors.Is(err, cutover.ErrUnknown):
 		f.Left = fmt.Sprintf("%s is either as it was or swapped; %s, %s and %s were left alone.",
@@ -76,6 +77,9 @@ func (r *run) conclude(ctx context.Context, err error) error {
 		f.Swapped = true
 		f.Left = fmt.Sprintf("%s has the schema that it wanted; its old table and %s may be left.", source, r.plan.Names.State)
 		f.Next = "Run the same command again: it does what that run had left to do."
+	case errors.As(err, &untold):
+		f.Left = fmt.Sprintf("This run has not touched %s, and what an earlier run has left is as it was.", source)
+		f.Next = untold.Next()
 	case r.made.former && !errors.Is(err, ErrOtherAlter):
 		f.Left = fmt.Sprintf("This run has not touched %s, and what an earlier run has left is as it was.", source)
 		if len(r.made.left) > 0 {

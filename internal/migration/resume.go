@@ -101,8 +101,18 @@ func (r *run) formerTables(ctx context.Context) (there map[schema.Name]candidate
 	return there, err == nil && c.hasState(there), err
 }
 
-// weigh judges what was read of the state table, or could not be read.
+// weigh judges what was read of the state table, or could not be read. It fails with *Untold where it
+// would have to begin anew and a stranger's table may be in the way.
 func (r *run) weigh(ctx context.Context, saved *checkpoint.Saved, failed error, there map[schema.Name]candidate) (f *former, reason string, err error) {
+	f, reason, err = r.judgeSaved(ctx, saved, failed, there)
+	if err == nil && reason != "" {
+		c := cleaner{pool: r.pool, source: r.plan.Source.Name}
+		err = c.untold(ctx, there)
+	}
+	return f, reason, err
+}
+
+func (r *run) judgeSaved(ctx context.Context, saved *checkpoint.Saved, failed error, there map[schema.Name]candidate) (f *former, reason string, err error) {
 	if errors.Is(failed, checkpoint.ErrUnreadable) {
 		return nil, "its state is another version's", nil
 	}
