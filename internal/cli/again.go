@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/dbconn"
 	"midstream/internal/ddl"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
@@ -114,7 +115,7 @@ func (p *persistent) reopen(ctx context.Context) error {
 	}
 	patient, cancel := context.WithTimeout(ctx, longWait)
 	defer cancel()
-	if err := s.pool.EndAll(patient, p.server.pool.Name()); err != nil {
+	if err := s.pool.EndAll(patient, p.server.pool.Name()); err != nil && !errors.Is(err, dbconn.ErrUnseen) { // else who goes on waits
 		s.close()
 		return err
 	}

@@ -105,7 +105,7 @@ func (f *finisher) swapped(ctx context.Context) (start *checkpoint.Start, former
 func (f *finisher) ended(ctx context.Context) (start *checkpoint.Start, former *candidate, err error) {
 	saved, err := f.saved(ctx)
 	if err == nil && saved.Start != nil {
-		err = f.pool.EndAll(ctx, saved.Run) // its swap may be on its way
+		err = f.endRun(ctx, saved.Run, f.cfg.Lock, f.note) // its swap may be on its way
 	}
 	if errors.Is(err, checkpoint.ErrUnreadable) || err == nil && saved.Start == nil {
 		return nil, nil, nil

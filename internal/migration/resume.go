@@ -142,14 +142,15 @@ func (r *run) endFormer(ctx context.Context) (*checkpoint.Saved, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.pool.EndAll(ctx, saved.Run); err != nil {
+	if err := r.pool.EndAll(ctx, saved.Run); err != nil && !errors.Is(err, dbconn.ErrUnseen) {
 		return nil, fmt.Errorf("end the earlier run: %w", err)
 	}
 	if err := r.store.TakeOver(ctx, session); err != nil {
 		return nil, err
 	}
 	// If it lives still, it may have connected anew before; from now on it can't come to a swap.
-	if err := r.pool.EndAll(ctx, saved.Run); err != nil {
+	c := cleaner{pool: r.pool, source: r.plan.Source.Name}
+	if err := c.endRun(ctx, saved.Run, r.cfg.Lock, r.note); err != nil {
 		return nil, fmt.Errorf("end the earlier run: %w", err)
 	}
 	return r.store.Load(ctx, session)
