@@ -52,10 +52,10 @@ func (s *stand) left(p *plan.Plan) string {
 	phase, swapped := s.now()
 	switch {
 	case swapped:
-		return fmt.Sprintf("%s is swapped and has its new schema; %s and %s may be left", p.Source.Name, p.Names.Old, p.Names.State)
+		return fmt.Sprintf("%s is swapped and has its new schema; the old table and %s may be left", p.Source.Name, p.Names.State)
 	case phase == event.PhaseCutover:
-		return fmt.Sprintf("%s is as it was, or swapped, and nothing between; %s, %s and %s may be left",
-			p.Source.Name, p.Names.Shadow, p.Names.Old, p.Names.State)
+		return fmt.Sprintf("%s is as it was, or swapped, and nothing between; %s, the old table and %s may be left",
+			p.Source.Name, p.Names.Shadow, p.Names.State)
 	}
 	return fmt.Sprintf("%s is as it was; %s and %s may be left", p.Source.Name, p.Names.Shadow, p.Names.State)
 }

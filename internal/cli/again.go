@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/dbconn"
 	"midstream/internal/ddl"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
@@ -51,10 +52,11 @@ func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migr
 			return p.result, p.lost
 		}
 		if p.lost.Swapped { // the same ALTER must not be done twice
-			if _, _, err := c.finish(ctx, alter, p.server); err != nil {
+			_, done, err := c.finish(ctx, alter, p.server)
+			if done || err != nil {
 				return p.result, err
 			}
-			return p.result, nil
+			return p.result, p.lost // which tells what is left
 		}
 		c.mustResume = c.mustResume || p.lost.Kept
 	}
@@ -113,7 +115,7 @@ func (p *persistent) reopen(ctx context.Context) error {
 	}
 	patient, cancel := context.WithTimeout(ctx, longWait)
 	defer cancel()
-	if err := s.pool.EndAll(patient, p.server.pool.Name()); err != nil {
+	if err := s.pool.EndAll(patient, p.server.pool.Name()); err != nil && !errors.Is(err, dbconn.ErrUnseen) { // else who goes on waits
 		s.close()
 		return err
 	}
@@ -130,6 +132,9 @@ func (c *change) attempt(ctx context.Context, alter *ddl.Alter, s *server) (migr
 		return result, err
 	}
 	p, result, err := c.carryOut(ctx, alter, s, (*migration.Migration).Run)
+	if errors.Is(err, migration.ErrSwapped) { // while this one looked
+		return c.attempt(ctx, alter, s)
+	}
 	if err != nil {
 		return result, err
 	}

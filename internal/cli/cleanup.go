@@ -102,7 +102,10 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 		return l.Spared
 	})
 	var denied *migration.Denied
+	var untold *migration.Untold
 	switch {
+	case errors.As(err, &untold):
+		return &coded{code: exitRefused, err: err, left: "nothing was dropped", next: untold.Next()}
 	case errors.As(err, &denied):
 		return &coded{code: exitRefused, err: errors.New(denial(denied)), next: c.command(name)}
 	case errors.Is(err, migration.ErrClaimed), errors.Is(err, migration.ErrElsewhere), errors.Is(err, migration.ErrInUse):

@@ -41,9 +41,11 @@ func TestCleanupDropsOnlyOurs(t *testing.T) {
 	// The mark goes from the shadow before the swap; the state table's checkpoint stays.
 	exec("CREATE TABLE t_shadow (a INT)",
 		"CREATE TABLE t_midstream (id INT, beat INT, state LONGTEXT) COMMENT='midstream state of "+name+"'")
-	if code, stdout, stderr = cleanup(); code != exitDone || tables() != "t,t_old,t_shadow,u_shadow" {
+	if code, stdout, stderr = cleanup(); code != exitRefused || tables() != "t,t_midstream,t_old,t_shadow,u_shadow" {
 		t.Errorf("exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
 	}
+	contains(t, stderr, "t_shadow bears no mark", "nothing was dropped", "rename or drop "+database+".t_shadow")
+	exec("DROP TABLE t_midstream")
 	state := func(start string) []string {
 		return []string{"CREATE TABLE t_midstream (id INT, beat INT, run VARCHAR(32), state LONGTEXT) COMMENT='midstream state of " + name + "'",
 			`INSERT INTO t_midstream VALUES (1, 1, 'r', NULL), (2, 0, 'r', '{"Version": 2, "Unmarked": true}'), (3, 0, 'r', ` + start + `)`}

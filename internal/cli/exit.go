@@ -44,11 +44,11 @@ var outcomes = []outcome{
 		"server. Of cleanup: the message says whether anything was dropped."},
 	{exitMismatch, "mismatch", "Rows differ: the new table is not equal to the old one. The table is as it was. Of verify: the two " +
 		"tables are not equal. In demo also: the table differs from its ledger."},
-	{exitUnknown, "swap_unknown", "Nobody knows whether the tables were swapped: the connection broke while they were. " +
-		"Nothing was removed; the same command looks, and goes on from there."},
+	{exitUnknown, "swap_unknown", "Nobody knows whether the tables were swapped: the connection broke while they were, or an earlier run was " +
+		"stopped where it can't be told. Nothing was removed; the same command looks, and goes on from there."},
 	{exitLeftovers, "leftovers", "Not everything that the run created could be removed; the message says what is left, and whether " +
 		"the swap happened. midstream cleanup removes it."},
-	{exitStopped, "stopped", "Stopped half-way: the server could not be reached, or could not go on. The table is as it was, and what was " +
+	{exitStopped, "stopped", "Stopped half-way: the server could not be reached, could not go on, or had no name left for the old table. The table is as it was, and what was " +
 		"done is kept: the same command goes on with it."},
 	{exitUnfit, "unfit", "The altered table doesn't take every row, as the prescan of check and run found before the row copy: values that don't fit, " +
 		"NULLs, duplicates, with their keys. The table is as it was, and nothing is left on the server."},
@@ -129,6 +129,7 @@ func exitCode(err error, interrupted bool) int {
 	var c *coded
 	var u *usage
 	var f *migration.Failure
+	var untold *migration.Untold
 	switch {
 	case err == nil:
 		return exitDone
@@ -148,7 +149,7 @@ func exitCode(err error, interrupted bool) int {
 		return exitMismatch
 	case errors.As(err, &c):
 		return c.code
-	case errors.Is(err, plan.ErrRefused), errors.Is(err, migration.ErrClaimed), errors.Is(err, migration.ErrElsewhere), errors.Is(err, migration.ErrOtherAlter), errors.Is(err, migration.ErrStopped),
+	case errors.As(err, &untold), errors.Is(err, plan.ErrRefused), errors.Is(err, migration.ErrClaimed), errors.Is(err, migration.ErrElsewhere), errors.Is(err, migration.ErrOtherAlter), errors.Is(err, migration.ErrStopped),
 		errors.Is(err, schema.ErrNotFound), errors.Is(err, schema.ErrNotBaseTable):
 		return exitRefused
 	}

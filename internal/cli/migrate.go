@@ -83,8 +83,14 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 		return nil, err
 	}
 	former, err := migration.New(s.pool, s.binlog, p, c.config, event.Discard).Former(ctx)
-	if err != nil {
-		return nil, unwritten(ctx, err, afterFormer(p, err))
+	var untold *migration.Untold
+	switch {
+	case errors.Is(err, migration.ErrOtherAlter):
+		return nil, unwritten(ctx, err, goOnWithThat(p))
+	case errors.As(err, &untold):
+		return nil, unwritten(ctx, err, untold.Next())
+	case err != nil:
+		return nil, unwritten(ctx, err, "")
 	}
 	if c.mustResume && former == "" {
 		return nil, unwritten(ctx, errGone, "look whether the table has its new schema")
@@ -105,11 +111,8 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 // errGone is the end of a run that can't go on with its own work.
 var errGone = errors.New("what this run had kept is gone: another run has finished it, or somebody has removed it")
 
-// afterFormer is what to do about what an earlier run has left and this one can't go on with.
-func afterFormer(p *plan.Plan, err error) string {
-	if !errors.Is(err, migration.ErrOtherAlter) {
-		return "run the same command again once the cause is removed"
-	}
+// goOnWithThat is what to do about a run of another ALTER that was stopped.
+func goOnWithThat(p *plan.Plan) string {
 	return "go on with that ALTER, or give it up with: midstream cleanup " + p.Source.Name.Argument()
 }
 
@@ -158,6 +161,9 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 	return p, result, err
 }
 
+// runAgain is what to do about an earlier run that could not be finished.
+const runAgain = "run the same command again once the cause is removed"
+
 // finish brings an earlier run to its end that was stopped after its swap, and says whether
 // that was all there is to do.
 func (c *change) finish(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, bool, error) {
@@ -166,8 +172,12 @@ func (c *change) finish(ctx context.Context, alter *ddl.Alter, s *server) (migra
 		name = table.Name // as the server spells it
 	}
 	finished, err := migration.Finish(ctx, s.pool, name, c.config, c.output.note)
-	if err != nil {
-		return migration.Result{}, false, unwritten(ctx, err, "")
+	switch {
+	case errors.Is(err, migration.ErrSwapped):
+		left := fmt.Sprintf("%s has the schema that it wanted; its old table and %s may be left", name, plan.NamesOf(name).State)
+		return migration.Result{Swapped: true}, false, &coded{code: exitLeftovers, err: err, left: left, next: runAgain}
+	case err != nil:
+		return migration.Result{}, false, unwritten(ctx, err, runAgain)
 	}
 	if finished == nil {
 		return migration.Result{}, false, nil

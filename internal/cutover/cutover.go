@@ -12,7 +12,7 @@ import (
 	"midstream/internal/schema"
 )
 
-// The outcomes of an attempt other than the swap. In the first four the source is
+// The outcomes of an attempt other than the swap. In the first five the source is
 // untouched and free, and another attempt may be made.
 var (
 	// ErrNotGranted says that the lock was not granted within the budget.
@@ -24,6 +24,9 @@ var (
 	ErrNotDrained = errors.New("changes are left that can't be applied yet")
 	// ErrDisturbed says that a session of the swap was lost, so that the other's part failed.
 	ErrDisturbed = errors.New("a session of the swap was lost")
+	// ErrNameTaken says that another table has the name that the source was to get: the next
+	// attempt needs another one.
+	ErrNameTaken = errors.New("the name for the old table is taken")
 	// ErrSourceChanged says that the source's definition is not the plan's any more.
 	// The source is untouched; the shadow is of no use.
 	ErrSourceChanged = errors.New("definition of the source has changed")
@@ -238,6 +241,7 @@ func (a *attempt) rename(ctx context.Context) error {
 		if err != nil && dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) {
 			err = a.look(ctx, err, a.holder)
 		}
+		err = named(err)
 	} else {
 		err = a.renameFromTwo(ctx, bounded)
 	}
@@ -251,4 +255,12 @@ func (a *attempt) rename(ctx context.Context) error {
 		a.release()
 	}
 	return fmt.Errorf("swap %s: %w", a.tables.Source, err)
+}
+
+// named tells a name that is another table's from other errors of a statement that needs it.
+func named(err error) error {
+	if dbconn.TableExists(err) {
+		return fmt.Errorf("%w: %w", ErrNameTaken, err)
+	}
+	return err
 }

@@ -24,7 +24,7 @@ func (a *attempt) prepareTwo(ctx context.Context) error {
 	_, err = a.holder.Exec(ctx, fmt.Sprintf("CREATE TABLE %s (id INT NOT NULL PRIMARY KEY) COMMENT=%s",
 		a.tables.Old.Quoted(), schema.Literal(schema.MarkFor("sentinel", a.tables.Source))))
 	if err != nil {
-		return fmt.Errorf("create sentinel %s: %w", a.tables.Old, err)
+		return fmt.Errorf("create sentinel %s: %w", a.tables.Old, named(err))
 	}
 	return nil
 }
@@ -69,7 +69,11 @@ func (a *attempt) renameFromTwo(ctx, bounded context.Context) error {
 	if _, err := a.holder.Exec(ctx, "UNLOCK TABLES"); err != nil {
 		a.holder.Close()
 	}
-	if <-renamed.came; renamed.err != nil {
+	<-renamed.came
+	switch {
+	case dbconn.TableExists(renamed.err): // somebody was faster, once the sentinel was gone
+		return named(renamed.err)
+	case renamed.err != nil:
 		return a.look(ctx, renamed.err, a.renamer)
 	}
 	return nil

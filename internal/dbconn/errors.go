@@ -24,6 +24,7 @@ const (
 	errNoSuchThread      = 1094
 	errNoSuchColumn      = 1054
 	errNoSuchTable       = 1146
+	errTableExists       = 1050
 	errLockWaitTimeout   = 1205
 	errDeadlock          = 1213
 	errQueryInterrupted  = 1317
@@ -71,6 +72,9 @@ func interrupted(err error) bool { return Number(err) == errQueryInterrupted }
 
 // NoSuchTable says that a table is not there.
 func NoSuchTable(err error) bool { return Number(err) == errNoSuchTable }
+
+// TableExists says that a name is another table's.
+func TableExists(err error) bool { return Number(err) == errTableExists }
 
 // NoSuchColumn says that a column is not there.
 func NoSuchColumn(err error) bool { return Number(err) == errNoSuchColumn }

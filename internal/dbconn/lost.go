@@ -2,9 +2,12 @@ package dbconn
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"midstream/internal/schema"
@@ -36,19 +39,102 @@ func (p *Pool) EndLost(ctx context.Context) error {
 	return nil
 }
 
+// ErrUnseen says that the sessions of another pool can't be found: the server shows no connection
+// attributes.
+var ErrUnseen = errors.New("sessions can't be found, as the server shows no connection attributes " +
+	"(performance_schema, performance_schema_session_connect_attrs_size)")
+
+// Marked says whether the server shows the marks of this pool's connections.
+func (p *Pool) Marked() bool { return p.marked }
+
+// showsMarks looks for the mark of a connection of ours.
+func (p *Pool) showsMarks(ctx context.Context) (bool, error) {
+	var n int
+	err := p.killer.QueryRowContext(ctx, "SELECT COUNT(*) FROM performance_schema.session_connect_attrs"+
+		" WHERE processlist_id = CONNECTION_ID() AND attr_name = '"+nameAttribute+"' AND attr_value = "+schema.Literal(p.name)).Scan(&n)
+	if Denied(err) || NoSuchTable(err) {
+		return false, nil
+	}
+	return n == 1, err
+}
+
 // End ends a session of this program's on the server, and returns when it is gone there.
 // What it was to do then has happened, or never will: a statement whose connection broke
 // may be running still, or be on its way, while another connection looks for its effect.
+// Where the mark can't be seen it waits until the session has ended by itself.
 func (p *Pool) End(ctx context.Context, id uint64) error {
+	if !p.marked {
+		return p.await(ctx, func(session uint64, _ string) bool { return session == id })
+	}
 	// By its mark: after a restart of the server the number may be another program's.
 	return p.end(ctx, fmt.Sprintf("processlist_id = %d AND processlist_id IN (%s%s')", id, sessionsOf, p.program))
 }
 
-// EndAll ends the sessions of another pool, of which only the name is left, as End does.
-// Where performance_schema is off none is found.
+// EndAll ends the sessions of another pool, of which only the name is left, as End does; of
+// this pool, by its own name, those whose connection broke.
+// It fails with ErrUnseen where none can be found.
 func (p *Pool) EndAll(ctx context.Context, name string) error {
+	if name == p.name {
+		return p.EndLost(ctx)
+	}
+	if !p.marked {
+		return ErrUnseen
+	}
 	return p.end(ctx, "processlist_id IN (SELECT processlist_id FROM performance_schema.session_connect_attrs"+
 		" WHERE attr_name = '"+nameAttribute+"' AND attr_value = "+schema.Literal(name)+")")
+}
+
+// AwaitStatements waits until no session runs a statement that has the text, as far as the account
+// may see them.
+func (p *Pool) AwaitStatements(ctx context.Context, text string) error {
+	return p.await(ctx, func(_ uint64, statement string) bool { return strings.Contains(statement, text) })
+}
+
+// await waits until no session is such.
+func (p *Pool) await(ctx context.Context, such func(session uint64, statement string) bool) error {
+	for {
+		there, err := p.anyProcess(ctx, such)
+		if err != nil {
+			return fmt.Errorf("look for sessions: %w", err)
+		}
+		if !there {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for a session to end: %w", context.Cause(ctx))
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// anyProcess says whether there is such a session. performance_schema may be off, and
+// information_schema.processlist fails for the sake of some statements.
+func (p *Pool) anyProcess(ctx context.Context, such func(session uint64, statement string) bool) (bool, error) {
+	rows, err := p.db.QueryContext(ctx, "SHOW FULL PROCESSLIST")
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return false, err
+	}
+	const info = 7 // Id, User, Host, db, Command, Time, State, Info; some servers have more
+	var id uint64
+	values := make([]sql.NullString, len(columns))
+	into := []any{&id}
+	for i := 1; i < len(values); i++ {
+		into = append(into, &values[i])
+	}
+	there := false
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return false, err
+		}
+		there = there || such(id, values[info].String)
+	}
+	return there, rows.Err()
 }
 
 // end ends the sessions that meet a condition on performance_schema.threads.

@@ -68,6 +68,7 @@ type Pool struct {
 	db      *sql.DB
 	program string // the mark of its connections
 	name    string // a mark that no other pool has
+	marked  bool   // the server shows it
 
 	mu     sync.Mutex          // guards the rest
 	killer *sql.Conn           // opened beforehand: withdraws statements of sessions
@@ -98,6 +99,10 @@ func Open(ctx context.Context, cfg Config, variables map[string]string) (*Pool, 
 	p.db.SetMaxIdleConns(8)
 	if p.killer, err = p.db.Conn(ctx); err != nil {
 		p.db.Close()
+		return nil, fmt.Errorf("connect to %s as %s: %w", cfg.Address, cfg.User, err)
+	}
+	if p.marked, err = p.showsMarks(ctx); err != nil {
+		p.Close()
 		return nil, fmt.Errorf("connect to %s as %s: %w", cfg.Address, cfg.User, err)
 	}
 	return p, nil

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"midstream/internal/cli"
+	"midstream/internal/fault"
 )
 
 // asMidstream has the test's own program be midstream.
@@ -72,6 +73,23 @@ func (b *bench) child(clauses, at string, do func(*child), flags ...string) *chi
 	return c
 }
 
+// killedAt runs midstream on table t until it is killed just before a statement reaches the server.
+func (b *bench) killedAt(statement, clauses string, flags ...string) {
+	b.Helper()
+	var c *child
+	ready := make(chan struct{})
+	b.wire(fault.Rule{At: statement, Cut: true, Call: func() {
+		<-ready
+		c.kill()
+	}})
+	c = b.child(clauses, "", nil, flags...)
+	close(ready)
+	if code, last := c.wait(); code != -1 {
+		b.Fatalf("exit code %d: %s", code, last)
+	}
+	b.address = b.server.Address
+}
+
 func (c *child) hear(line string) {
 	c.mu.Lock()
 	c.said = append(c.said, line)
@@ -97,6 +115,16 @@ func (c *child) await(text string) {
 			c.Fatalf("it says nothing of %s", text)
 		case <-time.After(10 * time.Millisecond):
 		}
+	}
+}
+
+// ended says whether it has ended.
+func (c *child) ended() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
 	}
 }
 

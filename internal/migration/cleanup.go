@@ -108,7 +108,15 @@ func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
 			t.Why = "marked: " + t.comment
 			found = append(found, t.Leftover)
 		case t.Name == names.Shadow:
-			if stateThere && c.toldOf(ctx, state, t, &t.Why) {
+			if !stateThere {
+				continue
+			}
+			told, err := c.toldOf(ctx, state, t)
+			if err != nil {
+				return nil, err
+			}
+			if told {
+				t.Why = "the state table tells of it"
 				found = append(found, t.Leftover)
 			}
 		case old && isOld && sourceThere:
@@ -199,22 +207,68 @@ func (c *cleaner) tables(ctx context.Context, names plan.Names) (map[schema.Name
 	return tables, rows.Err()
 }
 
-// toldOf says that the state table tells of a shadow that bears no mark, and why. A run
+// toldOf says whether the state table tells of a shadow that bears no mark. A run
 // saves checkpoints only after it has created and marked its shadow; before that the table
 // says that the shadow is about to be created, which an empty one that is no older proves.
-func (c *cleaner) toldOf(ctx context.Context, state, shadow candidate, why *string) bool {
+// It fails with *Untold if the state table can't be read.
+func (c *cleaner) toldOf(ctx context.Context, state, shadow candidate) (bool, error) {
 	saved, err := c.saved(ctx)
-	if err != nil {
-		return false
+	if errors.Is(err, checkpoint.ErrUnreadable) {
+		return false, &Untold{Shadow: shadow.Name, State: state.Name, Unreadable: true}
 	}
-	*why = "the state table tells of it"
+	if err != nil {
+		return false, err
+	}
 	if saved.Start != nil {
 		now, err := schema.Load(ctx, c.pool.DB(), shadow.Name)
-		return err == nil && saved.Checkpoint.Unmarked && now.SameColumns(saved.Start.Shadow)
+		return err == nil && saved.Checkpoint.Unmarked && now.SameColumns(saved.Start.Shadow), err
 	}
 	var filled bool
 	err = c.pool.DB().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+shadow.Name.Quoted()+")").Scan(&filled)
-	return err == nil && !filled && shadow.created >= state.created
+	if err != nil {
+		return false, fmt.Errorf("look whether %s is empty: %w", shadow.Name, err)
+	}
+	return !filled && shadow.created >= state.created, nil
+}
+
+// untold fails with *Untold if a table that has the shadow's name may be somebody else's, and
+// would be in the way.
+func (c *cleaner) untold(ctx context.Context, there map[schema.Name]candidate) error {
+	names := plan.NamesOf(c.source)
+	shadow, is := there[names.Shadow]
+	if !is || schema.MarkedFor(shadow.comment, c.source) {
+		return nil
+	}
+	told, err := c.toldOf(ctx, there[names.State], shadow)
+	if err == nil && !told {
+		err = &Untold{Shadow: shadow.Name, State: names.State}
+	}
+	return err
+}
+
+// Untold is the error of a run, or of a Cleanup, that has found a table of the shadow's name without
+// a mark, of which the state table doesn't tell either: it may be a stranger's. Nothing was
+// dropped.
+type Untold struct {
+	Shadow, State schema.Name
+	Unreadable    bool // the state table can't be read
+}
+
+// Error says why it is not known whose the table is.
+func (u *Untold) Error() string {
+	if u.Unreadable {
+		return fmt.Sprintf("%s bears no mark, and %s, which would tell whose it is, can't be read: it is empty, or another version's", u.Shadow, u.State)
+	}
+	return fmt.Sprintf("%s bears no mark, and %s does not tell of it: it is somebody else's", u.Shadow, u.State)
+}
+
+// Next is what to do.
+func (u *Untold) Next() string {
+	drop := fmt.Sprintf("rename or drop %s, if nobody needs it, and say the same again", u.Shadow)
+	if u.Unreadable {
+		return fmt.Sprintf("go on, or clean up, with the version that wrote %s; or %s", u.State, drop)
+	}
+	return drop
 }
 
 // hasState says that the state table of an earlier run is among the tables.

@@ -13,6 +13,7 @@ import (
 	"midstream/internal/dbconn"
 	"midstream/internal/event"
 	"midstream/internal/lock"
+	"midstream/internal/plan"
 	"midstream/internal/schema"
 )
 
@@ -50,12 +51,40 @@ func (r *run) cutOver(ctx context.Context) error {
 			return fmt.Errorf("cut-over: %w", err)
 		}
 		r.enter(event.PhaseCatchUp)
+		if errors.Is(err, cutover.ErrNameTaken) {
+			if failed := r.nextOld(ctx); failed != nil {
+				return fmt.Errorf("cut-over: %w", failed)
+			}
+		}
 		r.note(fmt.Sprintf("attempt %d to cut over: %v; nothing has happened, trying again in %s", number, err, backoff))
 		if err := sleep(ctx, backoff); err != nil {
 			return err
 		}
 		backoff = min(2*backoff, maxBackoff)
 	}
+}
+
+// old is the name that the source gets.
+func (r *run) old() schema.Name { return r.plan.Source.Name.Sibling(r.began.Old) }
+
+// nextOld chooses another name for the old table, as the one that was chosen is taken meanwhile.
+// The state table has it before any swap uses it: it is how Finish knows the former source.
+func (r *run) nextOld(ctx context.Context) error {
+	taken := r.old()
+	r.refused = append(r.refused, taken)
+	old, free, err := plan.FreeOld(ctx, r.pool.DB(), r.plan.Source.Name, r.refused)
+	if err != nil {
+		return err
+	}
+	if !free {
+		names := plan.OldNames(r.plan.Source.Name)
+		return fmt.Errorf("%w: %s to %s; rename or drop one that nobody needs", ErrNamesTaken, names[0], names[len(names)-1])
+	}
+	r.began.Old = old.Table
+	r.note(fmt.Sprintf("%s is another table's by now, which is left alone: the old table will be %s", taken, old))
+	r.saving.Lock()
+	defer r.saving.Unlock()
+	return r.saveStart(ctx)
 }
 
 // catchUp waits until the backlog is small.
@@ -75,14 +104,14 @@ func again(err error) bool {
 		return false
 	}
 	return errors.Is(err, cutover.ErrNotGranted) || errors.Is(err, cutover.ErrOverrun) || errors.Is(err, cutover.ErrNotDrained) ||
-		errors.Is(err, cutover.ErrDisturbed) || dbconn.ConnectionLost(err) || dbconn.Contended(err)
+		errors.Is(err, cutover.ErrDisturbed) || errors.Is(err, cutover.ErrNameTaken) || dbconn.ConnectionLost(err) || dbconn.Contended(err)
 }
 
 // attempt is one attempt, while apply holds still.
 func (r *run) attempt(ctx context.Context) (cutover.Swap, error) {
 	definition, next := schema.SplitAutoIncrement(r.plan.Source.Create)
 	tables := cutover.Tables{
-		Source: r.plan.Source.Name, Shadow: r.shadow.Name, Old: r.plan.Names.Old,
+		Source: r.plan.Source.Name, Shadow: r.shadow.Name, Old: r.old(),
 		RenameUnderLock: r.plan.Server.RenameUnderLock,
 		AutoIncrement:   next > 0 || r.plan.Source.AutoIncrement > 0 || hasCounter(r.shadow.Table),
 		Definition:      definition,

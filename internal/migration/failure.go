@@ -29,6 +29,9 @@ var (
 	// keys that it touched are not known. Start anew, once that session writes ROW.
 	ErrStatementFormat = errors.New("a session wrote in STATEMENT format, and may have written to the source " +
 		"through a view, a trigger or a function")
+	// ErrNamesTaken says that other tables have all the names that an old table may get. What was
+	// done is kept: rename or drop one of them, and go on.
+	ErrNamesTaken = errors.New("other tables have all the names that the old table may get")
 	// ErrLeftovers says that what the run created could not all be removed.
 	ErrLeftovers = errors.New("not everything could be removed")
 )
@@ -64,13 +67,24 @@ func (r *run) conclude(ctx context.Context, err error) error {
 	}
 	f := &Failure{Phase: r.phase, Err: err, Swapped: r.made.swapped, Lost: errors.Is(err, cutover.ErrUnknown) || outside(err)}
 	source := r.plan.Source.Name
+	var untold *Untold
 	switch {
 	case errors.Is(err, cutover.ErrUnknown):
 		f.Left = fmt.Sprintf("%s is either as it was or swapped; %s, %s and %s were left alone.",
-			source, r.plan.Names.Shadow, r.plan.Names.Old, r.plan.Names.State)
+			source, r.plan.Names.Shadow, r.old(), r.plan.Names.State)
 		f.Next = "Run the same command again: it looks which, and goes on from there."
+	case errors.Is(err, ErrSwapped):
+		f.Swapped = true
+		f.Left = fmt.Sprintf("%s has the schema that it wanted; its old table and %s may be left.", source, r.plan.Names.State)
+		f.Next = "Run the same command again: it does what that run had left to do."
+	case errors.As(err, &untold):
+		f.Left = fmt.Sprintf("This run has not touched %s, and what an earlier run has left is as it was.", source)
+		f.Next = untold.Next()
 	case r.made.former && !errors.Is(err, ErrOtherAlter):
-		f.Left = fmt.Sprintf("%s is untouched, and what an earlier run has left is as it was.", source)
+		f.Left = fmt.Sprintf("This run has not touched %s, and what an earlier run has left is as it was.", source)
+		if len(r.made.left) > 0 {
+			f.Left = fmt.Sprintf("This run has not touched %s. What an earlier run has left is still there, or a part of it: %s.", source, strings.Join(r.made.left, ", "))
+		}
 		f.Next = fmt.Sprintf("Run the same command again once the cause is removed, or remove what is left with: midstream cleanup %s", source.Argument())
 	case errors.Is(err, ErrOtherAlter):
 		f.Left = fmt.Sprintf("%s is untouched, and what that run has done is kept.", source)
@@ -82,7 +96,7 @@ func (r *run) conclude(ctx context.Context, err error) error {
 	case errors.Is(err, ErrLeftovers):
 		f.Left = fmt.Sprintf("Left on the server: %s.", strings.Join(r.made.left, ", "))
 		f.Next = fmt.Sprintf("Remove it with: midstream cleanup %s", source.Argument())
-		if slices.Contains(r.made.left, r.plan.Names.Old.String()) {
+		if slices.Contains(r.made.left, r.old().String()) {
 			f.Next = fmt.Sprintf("Remove it with: midstream cleanup --old %s", source.Argument())
 		}
 		if !r.made.swapped {
@@ -136,7 +150,7 @@ func (r *run) cleanUp() error {
 			// The old table proves the swap to Finish; when it is gone this does.
 			oldErr = retryBriefly(ctx, func() error { return r.checkpoint(ctx) })
 		}
-		old := oldTable{pool: r.pool, source: r.plan.Source.Name, name: r.plan.Names.Old}
+		old := oldTable{pool: r.pool, source: r.plan.Source.Name, name: r.old()}
 		if r.cfg.DropOld && oldErr == nil {
 			oldErr = old.drop(ctx)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"midstream/internal/checkpoint"
+	"midstream/internal/cutover"
 	"midstream/internal/dbconn"
 	"midstream/internal/event"
 	"midstream/internal/plan"
@@ -21,7 +22,9 @@ type Finished struct {
 
 // Finish looks for an earlier run on the source that was stopped between its swap and its end,
 // and does what it had left to do: the old table is marked, or dropped, and the state table
-// goes. It returns nil if there is none, or another run is at work.
+// goes. It returns nil if there is none, or another run is at work. On an error that is ErrSwapped
+// the swap is known and a part of the rest may be done; on others nothing was written, and with
+// cutover.ErrUnknown it isn't known whether there was a swap.
 //
 // The swap is one statement: where the run had come to the cut-over, the shadow is gone, the table
 // has the shadow's columns, and the table under the name that the source was to get has the
@@ -38,9 +41,16 @@ func Finish(ctx context.Context, pool *dbconn.Pool, source schema.Name, cfg Conf
 	}
 	defer held.release()
 	f := finisher{cleaner: cleaner{pool: pool, source: source}, cfg: cfg.WithDefaults(), note: note}
-	finished, err := f.finish(lost)
+	start, former, err := f.swapped(lost)
 	if err != nil {
-		return nil, fmt.Errorf("finish an earlier run on %s, which has swapped: %w", source, err)
+		return nil, fmt.Errorf("look whether an earlier run on %s has swapped: %w", source, err)
+	}
+	if start == nil {
+		return nil, nil
+	}
+	finished, err := f.finish(lost, start, former)
+	if err != nil {
+		return nil, fmt.Errorf("%w of %s, and what it had left to do failed: %w", ErrSwapped, source, err)
 	}
 	return finished, nil
 }
@@ -51,11 +61,9 @@ type finisher struct {
 	note func(string)
 }
 
-func (f *finisher) finish(ctx context.Context) (*Finished, error) {
-	start, former, err := f.swapped(ctx)
-	if start == nil || err != nil {
-		return nil, err
-	}
+// finish does what the run that began with start had left to do.
+func (f *finisher) finish(ctx context.Context, start *checkpoint.Start, former *candidate) (*Finished, error) {
+	var err error
 	finished := &Finished{Alter: start.Alter}
 	if former != nil {
 		old := oldTable{pool: f.pool, source: f.source, name: former.Name}
@@ -87,12 +95,20 @@ func (f *finisher) swapped(ctx context.Context) (start *checkpoint.Start, former
 	if !f.hasState(there) || shadowThere {
 		return nil, nil, nil
 	}
+	if start, former, err = f.ended(ctx); err != nil && !errors.Is(err, ErrElsewhere) {
+		err = fmt.Errorf("%w: %w", cutover.ErrUnknown, err)
+	}
+	return start, former, err
+}
+
+// ended is swapped where there is a state table and no shadow.
+func (f *finisher) ended(ctx context.Context) (start *checkpoint.Start, former *candidate, err error) {
 	saved, err := f.saved(ctx)
 	if err == nil {
 		err = f.elsewhere(ctx, saved)
 	}
 	if err == nil && saved.Start != nil {
-		err = f.pool.EndAll(ctx, saved.Run) // its swap may be on its way
+		err = f.endRun(ctx, saved.Run, f.cfg.Lock, f.note) // its swap may be on its way
 	}
 	if errors.Is(err, checkpoint.ErrUnreadable) || err == nil && saved.Start == nil {
 		return nil, nil, nil
@@ -100,24 +116,41 @@ func (f *finisher) swapped(ctx context.Context) (start *checkpoint.Start, former
 	if err != nil {
 		return nil, nil, err
 	}
-	if there, err = f.tables(ctx, names); err != nil {
+	there, err := f.tables(ctx, plan.NamesOf(f.source))
+	if err != nil {
 		return nil, nil, err
 	}
+	former, is, err := f.hasSwapped(ctx, saved, there)
+	if !is || err != nil {
+		return nil, nil, err
+	}
+	return saved.Start, former, nil
+}
+
+// hasSwapped says whether the run that saved this has swapped, among these tables, and returns the
+// former source, if it is there.
+//
+// REQUIRES: the sessions of that run had ended when the tables were listed.
+func (c *cleaner) hasSwapped(ctx context.Context, saved *checkpoint.Saved, there map[schema.Name]candidate) (former *candidate, is bool, err error) {
 	phase := event.Phase(saved.Checkpoint.Phase)
-	old, oldThere := there[f.source.Sibling(saved.Start.Old)]
+	_, shadowThere := there[plan.NamesOf(c.source).Shadow]
+	if saved.Start == nil || shadowThere {
+		return nil, false, nil
+	}
+	old, oldThere := there[c.source.Sibling(saved.Start.Old)]
 	if phase != event.PhaseCleanup && (phase != event.PhaseCutover || !oldThere) {
-		return nil, nil, nil
+		return nil, false, nil
 	}
 	if oldThere {
-		was, err := schema.Load(ctx, f.pool.DB(), old.Name)
-		if err != nil || schema.MarkedFor(old.comment, f.source) || !was.SameColumns(&schema.Table{Columns: saved.Start.Columns}) {
-			return nil, nil, err // another's, or one that keeps the name for the swap
+		was, err := schema.Load(ctx, c.pool.DB(), old.Name)
+		if err != nil || schema.MarkedFor(old.comment, c.source) || !was.SameColumns(&schema.Table{Columns: saved.Start.Columns}) {
+			return nil, false, err // another's, or one that keeps the name for the swap
 		}
 		former = &old
 	}
-	now, err := schema.Load(ctx, f.pool.DB(), f.source)
+	now, err := schema.Load(ctx, c.pool.DB(), c.source)
 	if errors.Is(err, schema.ErrNotFound) || err == nil && !now.SameColumns(saved.Start.Shadow) {
-		return nil, nil, nil
+		return nil, false, nil
 	}
-	return saved.Start, former, err
+	return former, err == nil, err
 }

@@ -129,6 +129,9 @@ func (r *run) notOurs() error {
 // prepare goes on with what an earlier run left, or begins.
 func (r *run) prepare(ctx context.Context) error {
 	var err error
+	if !r.pool.Marked() {
+		r.note(dbconn.ErrUnseen.Error() + ": what a lost connection still does is waited for, and not ended")
+	}
 	if r.serverStart, err = serverStart(ctx, r.pool.DB()); err != nil {
 		return err
 	}

@@ -183,7 +183,7 @@ func (r *run) result() Result {
 		result.BinlogRead = r.capture.BytesRead()
 	}
 	if r.made.swapped && !r.cfg.DropOld {
-		result.Old = r.plan.Names.Old.String()
+		result.Old = r.old().String()
 	}
 	return result
 }

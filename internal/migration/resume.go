@@ -1,6 +1,7 @@
 package migration
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,10 @@ import (
 // ErrOtherAlter says that an earlier run on the table was stopped, which can be gone on with,
 // and that it was asked for something else. Nothing was done.
 var ErrOtherAlter = errors.New("an earlier run of another ALTER was stopped on this table")
+
+// ErrSwapped says that an earlier run has swapped the tables: nothing is to be copied, and Finish does
+// what it had left to do.
+var ErrSwapped = errors.New("an earlier run has swapped the tables")
 
 // former is what an earlier run left, as far as it can be gone on with.
 type former struct {
@@ -45,6 +50,9 @@ func (m *Migration) Former(ctx context.Context) (string, error) {
 		err = c.elsewhere(ctx, saved)
 	}
 	f, reason, err := r.weigh(ctx, saved, err, there)
+	if errors.Is(err, ErrSwapped) {
+		return "an earlier run has swapped the tables; what it had left to do is done first", nil
+	}
 	if err != nil {
 		return "", err
 	}
@@ -72,6 +80,9 @@ func (r *run) resume(ctx context.Context) (resumed bool, err error) {
 	}
 	r.made.former = true
 	saved, err := r.endFormer(ctx)
+	if err == nil { // its last statement may have been the swap
+		there, _, err = r.formerTables(ctx)
+	}
 	f, reason, err := r.weigh(ctx, saved, err, there)
 	if err != nil {
 		return false, err
@@ -92,13 +103,27 @@ func (r *run) formerTables(ctx context.Context) (there map[schema.Name]candidate
 	return there, err == nil && c.hasState(there), err
 }
 
-// weigh judges what was read of the state table, or could not be read.
+// weigh judges what was read of the state table, or could not be read. It fails with *Untold where it
+// would have to begin anew and a stranger's table may be in the way.
 func (r *run) weigh(ctx context.Context, saved *checkpoint.Saved, failed error, there map[schema.Name]candidate) (f *former, reason string, err error) {
+	f, reason, err = r.judgeSaved(ctx, saved, failed, there)
+	if err == nil && reason != "" {
+		c := cleaner{pool: r.pool, source: r.plan.Source.Name}
+		err = c.untold(ctx, there)
+	}
+	return f, reason, err
+}
+
+func (r *run) judgeSaved(ctx context.Context, saved *checkpoint.Saved, failed error, there map[schema.Name]candidate) (f *former, reason string, err error) {
 	if errors.Is(failed, checkpoint.ErrUnreadable) {
 		return nil, "its state is another version's", nil
 	}
 	if failed != nil {
 		return nil, "", failed
+	}
+	c := cleaner{pool: r.pool, source: r.plan.Source.Name}
+	if _, swapped, err := c.hasSwapped(ctx, saved, there); err != nil || swapped {
+		return nil, "", cmp.Or(err, ErrSwapped)
 	}
 	shadow, is := there[r.plan.Names.Shadow]
 	is = is && (schema.MarkedFor(shadow.comment, r.plan.Source.Name) || saved.Checkpoint.Unmarked)
@@ -123,16 +148,15 @@ func (r *run) endFormer(ctx context.Context) (*checkpoint.Saved, error) {
 	if err := c.elsewhere(ctx, saved); err != nil {
 		return nil, err
 	}
-	if saved.Run == r.pool.Name() {
-		err = r.pool.EndLost(ctx)
-	} else {
-		err = r.pool.EndAll(ctx, saved.Run)
-	}
-	if err != nil {
+	if err := r.pool.EndAll(ctx, saved.Run); err != nil && !errors.Is(err, dbconn.ErrUnseen) {
 		return nil, fmt.Errorf("end the earlier run: %w", err)
 	}
 	if err := r.store.TakeOver(ctx, session); err != nil {
 		return nil, err
+	}
+	// If it lives still, it may have connected anew before; from now on it can't come to a swap.
+	if err := c.endRun(ctx, saved.Run, r.cfg.Lock, r.note); err != nil {
+		return nil, fmt.Errorf("end the earlier run: %w", err)
 	}
 	return r.store.Load(ctx, session)
 }
@@ -240,12 +264,14 @@ func (r *run) saveStart(ctx context.Context) error {
 		return err
 	}
 	defer session.Close()
-	state, err := r.state(ctx)
-	if err != nil {
-		return err
-	}
-	err = r.store.Begin(ctx, session, r.began, state)
-	r.made.saved = err == nil || dbconn.ConnectionLost(err)
+	err = session.Patiently(ctx, func() error {
+		state, err := r.state(ctx)
+		if err != nil {
+			return err
+		}
+		return r.store.Begin(ctx, session, r.began, state)
+	})
+	r.made.saved = r.made.saved || err == nil || dbconn.ConnectionLost(err)
 	return err
 }
 
@@ -259,7 +285,7 @@ func (r *run) canGoOn(err error) bool {
 	if r.made.doubtful {
 		return true // it is not ours to drop for certain
 	}
-	return errors.Is(err, checkpoint.ErrSuperseded) || outside(err)
+	return errors.Is(err, checkpoint.ErrSuperseded) || errors.Is(err, ErrNamesTaken) || outside(err)
 }
 
 // outside says that an error has its cause outside of what a run does: it could not reach the

@@ -70,6 +70,7 @@ type run struct {
 	repaired int       // rows that differed and were synced anew
 	unproven []key.Key // rows that could not be compared while they changed
 	swap     event.SwapDone
+	refused  []schema.Name // for the old table: other tables have them
 }
 
 func newRun(m *Migration) *run {

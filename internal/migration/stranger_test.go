@@ -3,6 +3,7 @@ package migration_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -10,6 +11,8 @@ import (
 
 	"midstream/internal/event"
 	"midstream/internal/fault"
+	"midstream/internal/migration"
+	"midstream/internal/schema"
 )
 
 // tables lists the tables of the test's database.
@@ -105,4 +108,81 @@ func TestL8_SupersededRunDropsNothing(t *testing.T) {
 		}
 		b.exec("DROP TABLE " + b.schema + ".t_midstream, " + b.schema + ".t_shadow")
 	})
+}
+
+// TestL8_ShadowThatNobodyTellsOf: the shadow has lost its mark, as it does shortly before the swap,
+// and the state table, which would tell whose it is, can't be read. Nothing is dropped, and it is
+// said what to do.
+func TestL8_ShadowThatNobodyTellsOf(t *testing.T) {
+	for name, spoil := range map[string]string{
+		"another version's": "UPDATE %s.t_midstream SET state = REPLACE(state, '\"Version\":2', '\"Version\":1')",
+		"empty":             "DELETE FROM %s.t_midstream",
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(b *bench) {
+				b.numbered(100)
+				b.killedAt("RENAME TABLE `"+b.schema+"`", "ADD COLUMN added INT")
+				b.exec("DROP TABLE IF EXISTS "+b.schema+".t_old", strings.ReplaceAll(spoil, "%s", b.schema)) // the sentinel
+				code, last := b.child("ADD COLUMN added INT", "", nil).wait()
+				b.toldOf(last)
+				if code != 11 {
+					b.Errorf("exit code %d", code)
+				}
+				_, err := b.migrate(b.ctx(), "ADD COLUMN added INT")
+				b.toldOf(fmt.Sprint(err))
+				pool, err := b.open(b.ctx())
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer pool.Close()
+				var untold *migration.Untold
+				_, err = migration.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false, func([]migration.Leftover) bool { return true })
+				if !errors.As(err, &untold) {
+					b.Fatalf("error is %v", err)
+				}
+				b.toldOf(fmt.Sprint(err, "; ", untold.Next()))
+
+				b.exec("DROP TABLE " + b.schema + ".t_shadow")
+				b.child("ADD COLUMN added INT", "", nil, "--drop-old").mustEnd()
+				b.hasTables("digits,t")
+			})
+		})
+	}
+}
+
+// TestL8_StrangersShadow: the shadow of a stopped run is gone, and somebody has made a table of that
+// name, of which the state table doesn't tell. It is left alone, and named.
+func TestL8_StrangersShadow(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.stopped()
+		b.exec("DROP TABLE " + b.schema + ".t_shadow")
+		b.stranger("t_shadow")
+		code, last := b.child("ADD COLUMN added INT", "", nil).wait()
+		if code != 11 || !strings.Contains(last, "it is somebody else's") || !strings.Contains(last, "rename or drop") {
+			b.Errorf("exit code %d: %s", code, last)
+		}
+		b.unharmed("t_shadow")
+		b.exec("RENAME TABLE " + b.schema + ".t_shadow TO " + b.schema + ".precious")
+		b.child("ADD COLUMN added INT", "", nil, "--drop-old").mustEnd()
+		b.hasTables("digits,precious,t")
+	})
+}
+
+// toldOf fails the test if a message doesn't tell of the shadow, or if that is gone.
+func (b *bench) toldOf(message string) {
+	b.Helper()
+	for _, text := range []string{"t_shadow bears no mark", "t_midstream", "can't be read", "drop"} {
+		if !strings.Contains(message, text) {
+			b.Errorf("it does not say %q: %s", text, message)
+		}
+	}
+	b.hasTables("digits,t,t_midstream,t_shadow")
+}
+
+// hasTables compares the list of tables.
+func (b *bench) hasTables(want string) {
+	b.Helper()
+	if got := b.tables(); got != want {
+		b.Errorf("tables are %s, want %s", got, want)
+	}
 }

@@ -32,8 +32,12 @@ func (c *checker) checkServer() {
 	}
 	c.checkBinlog()
 	c.checkWritable()
-	if !f.PerformanceSchema {
-		c.warn(CodeMDL, "performance_schema is OFF", "sessions that block the cut-over can't be named", "")
+	if !f.PerformanceSchema && !f.Version.renamesUnderLock() {
+		c.block(CodeMDL, "performance_schema is OFF", "the swap needs two sessions on this server, and that the one waits for the other is seen there only",
+			"Start the server with performance_schema = ON")
+	} else if !f.PerformanceSchema {
+		c.warn(CodeMDL, "performance_schema is OFF",
+			"sessions that block the cut-over can't be named, and those of a run that was killed are waited for, and not ended", "")
 	} else if !f.MDLInstrument && !f.InstrumentUnknown {
 		c.warn(CodeMDL, "performance_schema doesn't record metadata locks",
 			"sessions that block the cut-over can't be named",

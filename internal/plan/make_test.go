@@ -161,6 +161,9 @@ var judgements = []struct {
 	{"galera", "", func(f *Facts, t *schema.Table) { f.Galera = true }, []string{"cluster"}, nil},
 	{"multi-primary", "", func(f *Facts, t *schema.Table) { f.MultiPrimary = true }, []string{"cluster"}, nil},
 	{"no performance_schema", "", func(f *Facts, t *schema.Table) { f.PerformanceSchema = false }, nil, []string{"metadata-locks"}},
+	{"no performance_schema, two sessions", "", func(f *Facts, t *schema.Table) {
+		f.PerformanceSchema, f.Version = false, Version{Major: 8, Patch: 12, Text: "8.0.12"}
+	}, []string{"metadata-locks"}, nil},
 	{"no instrument", "", func(f *Facts, t *schema.Table) { f.MDLInstrument = false }, nil, []string{"metadata-locks"}},
 	{"no grants", "", func(f *Facts, t *schema.Table) { f.Grants = Grants{} }, []string{"grants"}, []string{"grants"}},
 	{"hidden instrument", "", func(f *Facts, t *schema.Table) { f.MDLInstrument, f.InstrumentUnknown = false, true }, []string{"grants"}, nil},

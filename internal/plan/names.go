@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"slices"
@@ -55,13 +56,37 @@ func OldNames(table schema.Name) []schema.Name {
 // theirs.
 func freeNames(table schema.Name, facts *Facts) Names {
 	names := NamesOf(table)
-	for _, old := range OldNames(table) {
-		if !slices.ContainsFunc(facts.Taken, func(t Taken) bool { return facts.sameTable(t.Name, old) }) {
-			names.Old = old
-			break
-		}
+	if old, free := facts.freeOld(table); free {
+		names.Old = old
 	}
 	return names
+}
+
+// freeOld returns the first of OldNames that no table has.
+func (f *Facts) freeOld(table schema.Name) (old schema.Name, free bool) {
+	for _, old := range OldNames(table) {
+		if !slices.ContainsFunc(f.Taken, func(t Taken) bool { return f.sameTable(t.Name, old) }) {
+			return old, true
+		}
+	}
+	return schema.Name{}, false
+}
+
+// FreeOld returns the name that Make would choose now for the former source of a table, and whether
+// there is any. The names in refused are taken, though the account may not see by what.
+func FreeOld(ctx context.Context, q schema.Querier, table schema.Name, refused []schema.Name) (old schema.Name, free bool, err error) {
+	f := &Facts{}
+	for _, name := range refused {
+		f.Taken = append(f.Taken, Taken{Name: name})
+	}
+	if err = f.readVariables(ctx, q); err == nil {
+		err = f.readTaken(ctx, q, table)
+	}
+	if err != nil {
+		return old, false, fmt.Errorf("look for a name for the old table: %w", err)
+	}
+	old, free = f.freeOld(table)
+	return old, free, nil
 }
 
 // LockName is the name of the advisory lock that a run on the table holds; the server

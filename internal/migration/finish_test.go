@@ -1,0 +1,52 @@
+package migration_test
+
+import (
+	"strings"
+	"testing"
+
+	"midstream/internal/fault"
+)
+
+// TestL9_FinishSaysWhatIsKnown: who can't finish an earlier run says that this has swapped only where
+// it is known, and that nothing was written only where nothing was.
+func TestL9_FinishSaysWhatIsKnown(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		at     string // the statement at which the run is killed
+		spoil  string // after the run was killed
+		rule   fault.Rule
+		code   int
+		say    []string
+		silent string
+	}{
+		{"no swap, no privilege", `"Phase":"cutover"`, "DROP TABLE %s.t_shadow", fault.Rule{At: "attr_name = 'midstream_run'", Error: 1142}, 14,
+			[]string{`"swapped":false`, `"left":"nothing was written`, "is not known", "same command again"}, "has swapped the tables"},
+		{"no swap, no connection", `"Phase":"cutover"`, "DROP TABLE %s.t_shadow", fault.Rule{At: "FOR UPDATE", Cut: true}, 14,
+			[]string{`"swapped":false`, `"left":"nothing was written`, "is not known", "same command again"}, "has swapped the tables"},
+		{"no list of tables", `"Phase":"cutover"`, "DO 1", fault.Rule{At: "IFNULL(create_time", Error: 1040}, 1,
+			[]string{`"swapped":false`, `"left":"nothing was written`}, "has swapped the tables"},
+		{"swapped, no writes", "DROP TABLE IF EXISTS", "DO 1", fault.Rule{At: "DROP TABLE IF EXISTS", Error: 1290}, 15,
+			[]string{`"swapped":true`, "has swapped the tables of", "has the schema that it wanted", "t_midstream", "same command again"}, "nothing was written"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			onEach(t, func(b *bench) {
+				b.numbered(2000)
+				b.killedAt(c.at, "ADD COLUMN added INT")
+				b.exec(strings.ReplaceAll(c.spoil, "%s", b.schema))
+				w := b.wire(c.rule)
+				code, last := b.child("ADD COLUMN added INT", "", nil).wait()
+				if code != c.code || !bent(w) || strings.Contains(last, c.silent) {
+					b.Errorf("exit code %d: %s", code, last)
+				}
+				for _, text := range c.say {
+					if !strings.Contains(last, text) {
+						b.Errorf("it does not say %q: %s", text, last)
+					}
+				}
+				b.address = b.server.Address
+				b.child("ADD COLUMN added INT", "", nil, "--drop-old").mustEnd()
+				b.exec("DROP TABLE IF EXISTS " + b.schema + ".t_old")
+			})
+		})
+	}
+}
