@@ -88,14 +88,14 @@ func TestLedgerSurvivesHotRows(t *testing.T) {
 	})
 }
 
-// TestLedgerSurvivesHugeTransactions has transactions that touch 100,000 rows, with a
+// TestLedgerSurvivesHugeTransactions has transactions that touch 30,000 rows, with a
 // backlog that holds a tenth of that.
 func TestLedgerSurvivesHugeTransactions(t *testing.T) {
 	onEach(t, func(b *bench) {
 		mix := ledger.DefaultMix()
 		mix[ledger.OpHuge] = 1
-		l := b.ledger(ledger.Int(), 200_000, ledger.Options{Writers: 2, Mix: mix, HugeRows: 100_000})
-		b.cfg.BacklogLimit = 10_000
+		l := b.ledger(ledger.Int(), 60_000, ledger.Options{Writers: 2, Mix: mix, HugeRows: 30_000})
+		b.cfg.BacklogLimit = 3000
 		b.cfg.RowCopy.MaxRows = 2000
 		b.start(l)
 		r := b.background(b.ctx(), alter)
@@ -106,7 +106,7 @@ func TestLedgerSurvivesHugeTransactions(t *testing.T) {
 				b.Error(err)
 			}
 		}
-		time.AfterFunc(8*time.Second, func() { l.Pause(context.Background()) })
+		time.AfterFunc(4*time.Second, func() { l.Pause(context.Background()) })
 		r.wait(b)
 		l.Resume()
 		b.settle(l)
