@@ -30,7 +30,7 @@ func TestLedgerSurvives(t *testing.T) {
 			t.Run(profile.Name+"/"+version, func(t *testing.T) {
 				b := setup(t, version)
 				l := b.ledger(profile, 6000, ledger.Options{})
-				b.cfg.RowCopy.MaxRows = 150            // many chunks, so that changes meet them
+				b.cfg.RowCopy.MaxRows = 500            // many chunks, so that changes meet them
 				b.cfg.NoVerify = profile.Name == "int" // one without
 				b.start(l)
 				result := b.mustMigrate(alter)
@@ -51,7 +51,7 @@ func TestLedgerSurvivesOverwriting(t *testing.T) {
 			t.Run(version+"/"+profile.Name, func(t *testing.T) {
 				b := setup(t, version)
 				l := b.ledger(profile, 6000, ledger.Options{})
-				b.cfg.RowCopy.MaxRows = 150
+				b.cfg.RowCopy.MaxRows = 500
 				b.start(l)
 				// The writer counts on the index, and pauses before it goes.
 				b.mustMigrate("DROP INDEX code, "+alter, onPhase(event.PhaseCutover, func() { l.Pause(b.ctx()) }))
