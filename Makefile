@@ -27,7 +27,7 @@ test: check ## all tests, on real servers
 
 soak: ## random changes, kills and faults for hours, then gigabytes of binlog (SOAK=30m for another time)
 	MIDSTREAM_TEST_STRICT=1 go test -count=1 -v -timeout 0 -run TestSoak ./internal/migration -soak $(or $(SOAK),4h)
-	MIDSTREAM_TEST_STRICT=1 go test -count=1 -v -timeout 0 -run 'TestL5_Killed|TestL9_FaultAtAnyCommand' ./internal/migration -kills 100 -faults 250
+	MIDSTREAM_TEST_STRICT=1 go test -count=1 -v -timeout 0 -run 'TestL5_Killed|TestL9_FaultAtAnyCommand|TestLedgerSurvives$$' ./internal/migration -kills 100 -faults 250 -every-pair
 	MIDSTREAM_TEST_STRICT=1 go test -count=1 -v -timeout 60m ./internal/soak
 
 fuzz: ## every fuzz target, for two minutes each (FUZZ=10s for another time)

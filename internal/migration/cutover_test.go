@@ -76,13 +76,13 @@ const slack = 150 * time.Millisecond
 // swap happens as soon as they are gone.
 func TestNoQueryWaitsLongerThanTheBudget(t *testing.T) {
 	blockers := map[string][]string{
-		"long SELECT on the source":      {"SELECT SLEEP(8) FROM %s.t LIMIT 1"},
+		"long SELECT on the source":      {"SELECT SLEEP(4) FROM %s.t LIMIT 1"},
 		"idle transaction on the source": {"BEGIN", "SELECT COUNT(*) FROM %s.t WHERE id = 1"},
 		"idle transaction on the shadow": {"BEGIN", "SELECT COUNT(*) FROM %s.t_shadow WHERE id = 1"},
 	}
 	for name, statements := range blockers {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, func(b *bench) {
+			onEachAlone(t, func(b *bench) {
 				b.numbered(1000)
 				s := b.query(20)
 				blocker := b.conn()
@@ -135,7 +135,7 @@ func (b *bench) block(blocker *sql.Conn, statements []string, ended chan struct{
 			b.Error(err)
 		}
 		if len(statements) > 1 {
-			time.Sleep(6 * time.Second)
+			time.Sleep(3 * time.Second)
 			if _, err := blocker.ExecContext(context.Background(), "COMMIT"); err != nil {
 				b.Error(err)
 			}
@@ -225,7 +225,9 @@ func TestL7_LostAnswerIsResolvedByLooking(t *testing.T) {
 					if b.version == "9.7" && strings.HasPrefix(statement, "DROP") {
 						return // of the sentinel, which only servers before 8.0.13 need
 					}
-					l := b.ledger(ledger.Int(), 1000, ledger.Options{Writers: 4})
+					l := b.ledger(ledger.Int(), 1000, ledger.Options{Rate: 400})
+					b.cfg.NoVerify = true             // the ledger tells
+					b.cfg.Lock.Work = 2 * time.Second // a busy machine is not what is lost
 					w := b.cutAt(strings.ReplaceAll(statement, "%s", b.schema), lost)
 					b.start(l)
 					b.mustMigrate(alter)
@@ -263,7 +265,7 @@ func (b *bench) killer(like string, stop chan struct{}) func() {
 // TestNoQueryWaitsForABackup: LOCK INSTANCE FOR BACKUP comes just when the run asks for its
 // lock. It does not hinder LOCK TABLES, but keeps the RENAME waiting, under the lock.
 func TestNoQueryWaitsForABackup(t *testing.T) {
-	onEach(t, func(b *bench) {
+	onEachAlone(t, func(b *bench) {
 		b.numbered(1000)
 		s := b.query(20)
 		backup := b.conn()

@@ -36,12 +36,10 @@ func TestL9_FaultAtAnyCommand(t *testing.T) {
 		"cut": {Cut: true}, "answer lost": {Deaf: true}, "held up": {Delay: 1500 * time.Millisecond},
 		"no connections": {Error: 1040}, "killed": {Error: 1317}, "read only": {Error: 1290}, "disk full": {Error: 1114},
 	}
-	seed := uint64(time.Now().UnixNano())
-	random := rand.New(rand.NewPCG(seed, 1))
 	for kind, rule := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			onEach(t, func(b *bench) {
-				b.Logf("seed %d", seed)
+				rule, random := rule, b.random()
 				l := b.ledger(ledger.Int(), 3000, ledger.Options{Rate: 200, Writers: 2})
 				b.start(l)
 				for i, n := range random.Perm(commands)[:min(*faultCount, commands)] {
@@ -56,6 +54,13 @@ func TestL9_FaultAtAnyCommand(t *testing.T) {
 			})
 		})
 	}
+}
+
+// random numbers of a test's own; their seed is told.
+func (b *bench) random() *rand.Rand {
+	seed := uint64(time.Now().UnixNano())
+	b.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 1))
 }
 
 // faultAt runs an ALTER that meets a fault, and the same again without.

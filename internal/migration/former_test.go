@@ -104,7 +104,7 @@ func TestL9_LostNetworkKeepsTheWork(t *testing.T) {
 // TestL9_RunGoesOnByItself: a network that breaks costs a run time, and nothing else.
 func TestL9_RunGoesOnByItself(t *testing.T) {
 	onEach(t, func(b *bench) {
-		l := b.ledger(ledger.Int(), 20_000, ledger.Options{Rate: 300})
+		l := b.ledger(ledger.Int(), 8000, ledger.Options{Rate: 300})
 		b.start(l)
 		w := b.wire(fault.Rule{})
 		for n, phase := range []event.Phase{event.PhaseCopy, event.PhaseVerify, event.PhaseCutover} {

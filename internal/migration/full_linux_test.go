@@ -18,9 +18,10 @@ import (
 // write those.)
 func TestL9_DiskFull(t *testing.T) {
 	signal.Ignore(unix.SIGXFSZ) // the server inherits it, and gets an error instead
-	defer signal.Reset(unix.SIGXFSZ)
+	t.Cleanup(func() { signal.Reset(unix.SIGXFSZ) })
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
+			t.Parallel()
 			server := mysqltest.Own(t, version, sandbox.Options{Settings: map[string]string{"max_binlog_size": "16M", "innodb_buffer_pool_size": "64M"}})
 			b := on(t, version, server)
 			schema := b.schema

@@ -58,8 +58,27 @@ func on(t *testing.T, version string, server *mysqltest.Instance) *bench {
 	return &bench{T: t, version: version, server: server, address: server.Address, db: db, schema: name, told: newTold()}
 }
 
-// onEach runs a test on every version.
+// onEach runs a test on every version, side by side: each has its server to itself, and a run
+// mostly waits.
 func onEach(t *testing.T, test func(b *bench)) {
+	for _, v := range versions {
+		t.Run(v, func(t *testing.T) {
+			sideBySide(t)
+			test(setup(t, v))
+		})
+	}
+}
+
+// sideBySide is t.Parallel for tests of which each has a server to itself.
+func sideBySide(t *testing.T) {
+	if os.Getenv("MIDSTREAM_TEST_DSN") == "" { // all have the same one
+		t.Parallel()
+	}
+}
+
+// onEachAlone runs a test on every version, one after the other: for tests that measure how long
+// something takes.
+func onEachAlone(t *testing.T, test func(b *bench)) {
 	for _, v := range versions {
 		t.Run(v, func(t *testing.T) { test(setup(t, v)) })
 	}

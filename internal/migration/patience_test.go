@@ -16,7 +16,6 @@ func TestL9_LocksOfOthersAreWaitedOut(t *testing.T) {
 	for _, phase := range []event.Phase{event.PhaseCopy, event.PhaseIndex, event.PhaseVerify} {
 		t.Run(string(phase), func(t *testing.T) {
 			onEach(t, func(b *bench) {
-				b.Parallel() // it mostly waits
 				b.numbered(2000)
 				b.cfg.RowCopy.MaxRows = 500
 				var unlock sync.WaitGroup

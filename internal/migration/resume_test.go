@@ -3,7 +3,6 @@ package migration_test
 import (
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -105,10 +104,8 @@ func TestL5_OlderCheckpointDoesNotReplaceANewer(t *testing.T) {
 
 // TestL5_KilledAtRandomMoments: kill -9, again and again.
 func TestL5_KilledAtRandomMoments(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	random := rand.New(rand.NewPCG(seed, 1))
 	onEach(t, func(b *bench) {
-		b.Logf("seed %d", seed)
+		random := b.random()
 		l := b.ledger(ledger.Int(), 20_000, ledger.Options{Rate: 300})
 		b.start(l)
 		left := *kills

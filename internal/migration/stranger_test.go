@@ -64,7 +64,6 @@ func TestL7_NoSwapIsTakenForOne(t *testing.T) {
 // cut-over, for its machine is gone or asleep, does not hold up the application.
 func TestL9_SilentClientFreesTheLock(t *testing.T) {
 	onEach(t, func(b *bench) {
-		b.Parallel()
 		b.numbered(100)
 		var c *child
 		ready := make(chan struct{})

@@ -3,7 +3,6 @@ package migration_test
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -22,12 +21,12 @@ var faults = []string{
 }
 
 // TestL6_SeededFaultIsFound: one row of the shadow that is wrong ends the run before the
-// swap, with its key, and the table is as it was: 100 times of 100.
+// swap, with its key, and the table is as it was: 100 times of 100, half of them on each version.
 func TestL6_SeededFaultIsFound(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.numbered(2000)
-		random := rand.New(rand.NewPCG(1, 2))
-		for n := range 100 {
+		random := b.random()
+		for n := range 100 / len(versions) {
 			key, fault := 1+random.IntN(2000), faults[n%len(faults)]
 			broken := false
 			_, err := b.migrate(b.ctx(), "ADD COLUMN added INT DEFAULT 5, MODIFY v BIGINT", onPhase(event.PhaseCatchUp, func() {

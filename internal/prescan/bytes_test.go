@@ -17,7 +17,7 @@ import (
 func TestInvalidBytesAreFound(t *testing.T) {
 	onEach(t, func(b *bench) {
 		if b.server.Sandbox == nil {
-			t.Skip("needs the server's files")
+			b.Skip("needs the server's files")
 		}
 		b.exec("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20) CHARACTER SET utf8mb4)", "ALTER TABLE t DISCARD TABLESPACE",
 			"CREATE TABLE raw (id INT PRIMARY KEY, v VARBINARY(80))", "INSERT INTO raw VALUES (1, 'ok'), (2, 0xFF61), (3, 0x61C3), (4, 'ä'), (5, NULL)")

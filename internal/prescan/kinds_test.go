@@ -108,12 +108,14 @@ func TestEveryKindIsFound(t *testing.T) {
 func (b *bench) fill(v violation) (ids []int) {
 	b.Helper()
 	b.exec("DROP TABLE IF EXISTS t", "CREATE TABLE t (id INT PRIMARY KEY, "+v.column+") CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci")
+	var rows []string
 	for i := range 40 {
-		b.exec(fmt.Sprintf("INSERT INTO t VALUES (%d, %s)", i+1, v.good[i%len(v.good)]))
+		rows = append(rows, fmt.Sprintf("(%d, %s)", i+1, v.good[i%len(v.good)]))
 	}
 	for i := range 15 {
-		b.exec(fmt.Sprintf("INSERT INTO t VALUES (%d, %s)", 101+3*i, v.bad[i%len(v.bad)]))
+		rows = append(rows, fmt.Sprintf("(%d, %s)", 101+3*i, v.bad[i%len(v.bad)]))
 		ids = append(ids, 101+3*i)
 	}
+	b.exec("INSERT INTO t VALUES " + strings.Join(rows, ", "))
 	return ids
 }

@@ -34,10 +34,11 @@ type bench struct {
 	user, password string // of a run
 }
 
-// onEach runs a test on every version that a run takes.
+// onEach runs a test on every version that a run takes, side by side.
 func onEach(t *testing.T, test func(b *bench)) {
 	for _, version := range []string{"9.7", "8.0"} {
 		t.Run(version, func(t *testing.T) {
+			t.Parallel()
 			server := mysqltest.Server(t, version)
 			db, name := mysqltest.Database(t, server)
 			b := &bench{T: t, server: server, db: db, schema: name, user: server.User, password: server.Password}

@@ -33,17 +33,20 @@ var keys = []struct{ name, columns, key, values string }{
 // in the order of the index; so does the look-up of its end, and the deletion of a list.
 func TestRangesUseTheIndex(t *testing.T) {
 	for _, version := range []string{"9.7", "8.0"} {
-		server := mysqltest.Server(t, version)
-		for _, k := range keys {
-			t.Run(version+"/"+k.name, func(t *testing.T) {
-				db, name := mysqltest.Database(t, server)
-				c := newRanges(t, server, db, name, k.columns, k.key, k.values)
-				rng := rand.New(rand.NewPCG(1, 2))
-				for range 40 {
-					c.check(rng)
-				}
-			})
-		}
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			server := mysqltest.Server(t, version)
+			for _, k := range keys {
+				t.Run(k.name, func(t *testing.T) {
+					db, name := mysqltest.Database(t, server)
+					c := newRanges(t, server, db, name, k.columns, k.key, k.values)
+					rng := rand.New(rand.NewPCG(1, 2))
+					for range 40 {
+						c.check(rng)
+					}
+				})
+			}
+		})
 	}
 }
 
