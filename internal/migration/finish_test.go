@@ -19,7 +19,7 @@ func TestL9_FinishSaysWhatIsKnown(t *testing.T) {
 		say    []string
 		silent string
 	}{
-		{"no swap, no privilege", `"Phase":"cutover"`, "DROP TABLE %s.t_shadow", fault.Rule{At: "attr_name = 'midstream_run'", Error: 1142}, 14,
+		{"no swap, no privilege", `"Phase":"cutover"`, "DROP TABLE %s.t_shadow", fault.Rule{At: "FROM performance_schema.threads", Error: 1142}, 14,
 			[]string{`"swapped":false`, `"left":"nothing was written`, "is not known", "same command again"}, "has swapped the tables"},
 		{"no swap, no connection", `"Phase":"cutover"`, "DROP TABLE %s.t_shadow", fault.Rule{At: "FOR UPDATE", Cut: true}, 14,
 			[]string{`"swapped":false`, `"left":"nothing was written`, "is not known", "same command again"}, "has swapped the tables"},
