@@ -262,7 +262,7 @@ func TestPayload(t *testing.T) {
 		f := newFeed(t, Position{"b.000001", 4}, ints)
 		f.must(eventGTID, make([]byte, 42))
 		f.must(eventPayload, append(bytes.Clone(head), content...))
-		f.expect(Rows{Kind: Insert, Tuples: [][]any{{int32(5)}}}, Commit{End: Position{"b.000001", f.file}})
+		f.expect(Begun{}, Rows{Kind: Insert, Tuples: [][]any{{int32(5)}}}, Commit{End: Position{"b.000001", f.file}})
 		if err := f.send(eventPayload, append(bytes.Clone(head), content[:len(content)-3]...)); !errors.Is(err, errGarbled) {
 			t.Errorf("cut off: %v", err)
 		}

@@ -38,7 +38,6 @@ func TestL7_ReconnectRepeatsNoSwap(t *testing.T) {
 // longer than the run looks for it. The process that connects anew finds that it has swapped.
 func TestL7_ReconnectKnowsTheSwap(t *testing.T) {
 	onEach(t, func(b *bench) {
-		b.Parallel()
 		b.numbered(1000)
 		w := b.wire(fault.Rule{At: "RENAME TABLE `" + b.schema + "`", Deaf: true})
 		c := b.child("ADD INDEX (v)", "", nil, "--reconnect=60s")

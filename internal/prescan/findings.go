@@ -128,16 +128,15 @@ func (f *findings) order(a, b key.Key) int {
 	return order
 }
 
-// known says how many keys are shown already.
-func (f *findings) known(kind Kind, owner string) int {
+// enough says that no key of a range would be shown: those of ranges before it are. (Ranges come
+// to their end in any order.)
+func (f *findings) enough(kind Kind, owner string, place int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, found := range f.all {
-		if found.kind == kind && found.owner == owner {
-			return len(found.first)
-		}
-	}
-	return 0
+	return slices.ContainsFunc(f.all, func(found *finding) bool {
+		return found.kind == kind && found.owner == owner &&
+			len(found.first) == f.cfg.Shown && found.first[f.cfg.Shown-1].place < place
+	})
 }
 
 // full says that a kind of rows of an owner isn't listed any further.
