@@ -80,7 +80,19 @@ func (s *soak) insist(clauses string, flags []string) {
 
 // change runs one change, to which something happens.
 func (s *soak) change(what, clauses string, flags []string) {
-	soon := func(do func()) { time.AfterFunc(time.Duration(s.random.IntN(4000))*time.Millisecond, do) }
+	// What does not happen to this run must not happen to the next.
+	soon := func(do func()) (stop func()) {
+		done := make(chan struct{})
+		timer := time.AfterFunc(time.Duration(s.random.IntN(4000))*time.Millisecond, func() {
+			defer close(done)
+			do()
+		})
+		return func() {
+			if !timer.Stop() {
+				<-done
+			}
+		}
+	}
 	switch what {
 	case "nothing":
 		s.child(clauses, "", nil, flags...).mustEnd()
@@ -99,8 +111,9 @@ func (s *soak) change(what, clauses string, flags []string) {
 		w.Close()
 		s.address = s.server.Address
 	case "KILL":
-		soon(s.killOne)
+		stop := soon(s.killOne)
 		s.insist(clauses, flags)
+		stop()
 	case "fault":
 		rule := []fault.Rule{{Cut: true}, {Deaf: true}, {Delay: 2 * time.Second}, {Error: 1040}, {Error: 1317}, {Error: 1290}}[s.random.IntN(6)]
 		rule.Nth = 1 + s.random.IntN(400)
