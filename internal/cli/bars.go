@@ -62,8 +62,7 @@ func (b *bars) print(at time.Time, text string) {
 }
 
 func (b *bars) close() {
-	b.program.Send(finished{})
-	b.program.Quit()
+	b.program.Send(finished{}) // it quits when all is printed
 	<-b.done
 }
 
@@ -75,6 +74,9 @@ func (b *bars) abandon() {
 
 // finished says that nothing more will come.
 type finished struct{}
+
+// printed says that what was to be printed stands above the lines.
+type printed struct{}
 
 // scrolled is a text that is printed above the lines.
 type scrolled string
@@ -88,6 +90,8 @@ type screen struct {
 	most     int // keys in the backlog so far: the backlog's bar is a part of it
 	blocked  *event.Blocked
 	finished bool
+	pending  []string // to be printed, when what is being printed is
+	printing bool
 	bar      progress.Model
 }
 
@@ -116,8 +120,28 @@ func (s screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		s.blocked = &m
 	case finished:
 		s.finished, s.blocked = true, nil
+		return s.print()
 	case scrolled:
-		return s, tea.Println(ansi.Wrap(string(m), s.width, " "))
+		s.pending = append(s.pending, ansi.Wrap(string(m), s.width, " "))
+		return s.print()
+	case printed:
+		s.printing = false
+		return s.print()
+	}
+	return s, nil
+}
+
+// print prints what is pending, one thing after the other: commands run side by side, in any order.
+func (s screen) print() (tea.Model, tea.Cmd) {
+	switch {
+	case s.printing:
+		return s, nil
+	case len(s.pending) > 0:
+		text := strings.Join(s.pending, "\n")
+		s.pending, s.printing = nil, true
+		return s, tea.Sequence(tea.Println(text), func() tea.Msg { return printed{} })
+	case s.finished:
+		return s, tea.Quit
 	}
 	return s, nil
 }

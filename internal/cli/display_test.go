@@ -114,6 +114,27 @@ func TestScreenFitsTheTerminal(t *testing.T) {
 		"rows are copied in about 30 s", "delay 53 ms")
 }
 
+// TestScreenPrintsInOrder: what is told while something is being printed waits for that, and all of it
+// is printed before the end.
+func TestScreenPrintsInOrder(t *testing.T) {
+	var m tea.Model = newScreen("shop.orders")
+	m, first := m.Update(scrolled("1"))
+	m, second := m.Update(scrolled("2"))
+	m, third := m.Update(scrolled("3"))
+	m, end := m.Update(finished{})
+	if first == nil || second != nil || third != nil || end != nil {
+		t.Error("things are printed side by side")
+	}
+	m, rest := m.Update(printed{})
+	_, quit := m.Update(printed{})
+	if rest == nil || quit == nil {
+		t.Fatal("what waited is not printed, or there is no end")
+	}
+	if _, is := quit().(tea.QuitMsg); !is {
+		t.Error("it does not end")
+	}
+}
+
 // stuck is a display that shows nothing until it is told to go on.
 type stuck struct {
 	goOn  chan struct{}

@@ -183,7 +183,7 @@ func (c *change) finish(ctx context.Context, alter *ddl.Alter, s *server) (migra
 		return migration.Result{}, false, nil
 	}
 	c.output.note(fmt.Sprintf("an earlier run on %s was stopped after its swap; what it had left to do is done", alter.Table))
-	if finished.Alter != alter.Clauses {
+	if !ddl.SameClauses(finished.Alter, alter.Clauses) {
 		return migration.Result{}, false, nil
 	}
 	result := migration.Result{Swapped: true, Resumed: true, Old: finished.Old}

@@ -2,8 +2,11 @@ package ddl
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"midstream/internal/schema"
+	"midstream/internal/schema/token"
 )
 
 // ErrNotAlter says that a text is not one ALTER TABLE statement that can be carried
@@ -91,6 +94,20 @@ type CheckRef struct {
 	Name       string
 	Start, End int // bytes in Clauses
 	Adds       bool
+}
+
+// SameClauses says that two texts of clauses say the same: they differ in blanks, comments and the
+// case of words at most.
+func SameClauses(a, b string) bool {
+	as, closed := token.Split(a)
+	bs, alsoClosed := token.Split(b)
+	if !closed || !alsoClosed {
+		return a == b
+	}
+	return slices.EqualFunc(as, bs, func(a, b token.Token) bool {
+		same := a.Text == b.Text || a.Kind != token.String && strings.EqualFold(a.Text, b.Text)
+		return same && a.Kind == b.Kind && a.Executable == b.Executable
+	})
 }
 
 // Restore returns the statement for a table of the given name.

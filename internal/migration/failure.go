@@ -80,6 +80,9 @@ func (r *run) conclude(ctx context.Context, err error) error {
 	case errors.As(err, &untold):
 		f.Left = fmt.Sprintf("This run has not touched %s, and what an earlier run has left is as it was.", source)
 		f.Next = untold.Next()
+	case errors.Is(err, ErrStopped):
+		f.Left = fmt.Sprintf("%s is untouched, and what that run has done is kept.", source)
+		f.Next = fmt.Sprintf("Let that run come to its end (give its command again), or give it up with: midstream cleanup %s; then check.", source.Argument())
 	case r.made.former && !errors.Is(err, ErrOtherAlter):
 		f.Left = fmt.Sprintf("This run has not touched %s, and what an earlier run has left is as it was.", source)
 		if len(r.made.left) > 0 {

@@ -81,18 +81,23 @@ func (b *bench) faultAt(rule fault.Rule, clauses string) {
 	if !is {
 		b.Errorf("exit code %d without a fault: %s", code, last)
 	}
-	// A run that could not tell whether it had swapped and removed its traces has: then the
-	// column is there.
-	column := strings.Fields(clauses)[2]
-	there := b.value("SELECT COUNT(*) FROM information_schema.columns WHERE table_name = 't' AND column_name = '" + column + "' AND table_schema = '" + b.schema + "'")
-	state := b.value("SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 't_midstream' AND table_schema = '" + b.schema + "'")
-	if there == "1" && state == "0" {
+	if b.complete(clauses) {
 		b.exec("DROP TABLE IF EXISTS " + b.schema + ".t_old")
 		return
 	}
 	if code, last := b.child(clauses, "", nil, "--drop-old").wait(); code != 0 {
 		b.Fatalf("after command %d, %q: exit code %d: %s", rule.Nth, said, code, last)
 	}
+}
+
+// complete says that a run which adds a column has done all: the column is there, and nothing tells
+// of the run any more. It may not have come to say so.
+func (b *bench) complete(clauses string) bool {
+	b.Helper()
+	column := strings.Fields(clauses)[2]
+	there := b.value("SELECT COUNT(*) FROM information_schema.columns WHERE table_name = 't' AND column_name = '" + column + "' AND table_schema = '" + b.schema + "'")
+	state := b.value("SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 't_midstream' AND table_schema = '" + b.schema + "'")
+	return there == "1" && state == "0"
 }
 
 // TestL9_EveryConnectionMayBeKilled: whichever of its connections somebody kills, again and

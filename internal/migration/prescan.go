@@ -20,8 +20,8 @@ import (
 var ErrUnfit = errors.New("the altered table doesn't take every row")
 
 // ErrStopped says that a check can't be made while the tables of an earlier run are there, which
-// was stopped and can be gone on with. Nothing was done.
-var ErrStopped = errors.New("an earlier run was stopped on this table, and has the names that a check needs")
+// was stopped and may be gone on with. Nothing was done.
+var ErrStopped = errors.New("an earlier run was stopped on this table, and what it has done has the names that a check needs")
 
 // Check makes the shadow, looks for rows that it doesn't take, and drops it again. It may be
 // called once, in place of Run. The error is a *Failure.
@@ -44,13 +44,30 @@ func (m *Migration) Check(ctx context.Context) (Result, error) {
 	return r.result(), r.conclude(ctx, err)
 }
 
-// noFormer fails with ErrStopped if an earlier run has left its tables.
+// noFormer fails with ErrStopped if an earlier run has left work. What was stopped before it copied
+// a row, as a check is, has left none: it is removed.
 func (r *run) noFormer(ctx context.Context) error {
-	_, stopped, err := r.formerTables(ctx)
-	if stopped {
-		r.made.former, err = true, ErrStopped
+	there, stopped, err := r.formerTables(ctx)
+	if err != nil || !stopped {
+		return err
 	}
-	return err
+	r.made.former = true
+	c := cleaner{pool: r.pool, source: r.plan.Source.Name}
+	saved, err := c.saved(ctx)
+	if err == nil && saved.Start == nil {
+		saved, err = r.endFormer(ctx)
+	}
+	switch {
+	case err != nil:
+		return err
+	case saved.Start != nil:
+		return ErrStopped
+	}
+	if err := c.untold(ctx, there); err != nil {
+		return err
+	}
+	r.made.former = false
+	return r.dropFormer(ctx)
 }
 
 // prescan looks for rows that the shadow doesn't take.

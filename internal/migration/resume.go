@@ -12,6 +12,7 @@ import (
 	"midstream/internal/capture"
 	"midstream/internal/checkpoint"
 	"midstream/internal/dbconn"
+	"midstream/internal/ddl"
 	"midstream/internal/event"
 	"midstream/internal/frontier"
 	"midstream/internal/key"
@@ -184,7 +185,7 @@ func (r *run) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shadowTh
 	if err != nil {
 		return "", err
 	}
-	if start.Alter != r.plan.Alter.Clauses || start.Key != r.plan.Key.Name || !maps.Equal(start.Map, r.plan.Map) {
+	if !ddl.SameClauses(start.Alter, r.plan.Alter.Clauses) || start.Key != r.plan.Key.Name || !maps.Equal(start.Map, r.plan.Map) {
 		return "", fmt.Errorf("%w: ALTER TABLE %s %s, which followed the key %s and had copied %d rows when it stopped",
 			ErrOtherAlter, r.plan.Source.Name, shortened(start.Alter), start.Key, c.Rows)
 	}

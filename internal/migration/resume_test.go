@@ -1,14 +1,18 @@
 package migration_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"testing"
 	"time"
 
+	"midstream/internal/binlog"
 	"midstream/internal/event"
 	"midstream/internal/fault"
 	"midstream/internal/ledger"
+	"midstream/internal/migration"
+	"midstream/internal/plan"
 )
 
 // kills is the number of random moments; make soak has more.
@@ -28,6 +32,9 @@ func (b *bench) killed(clauses string, kill func(n int, c *child) bool, flags ..
 			return // it was faster
 		} else if code != -1 {
 			b.Fatalf("exit code %d: %s", code, last)
+		}
+		if b.complete(clauses) {
+			return
 		}
 		c.log("an earlier run")
 	}
@@ -137,5 +144,54 @@ func TestL5_DistrustIsKept(t *testing.T) {
 		c.kill()
 		c.wait()
 		b.anew("DELETE FROM "+b.schema+".t_shadow ORDER BY id LIMIT 1", distrusted)
+	})
+}
+
+// TestL9_TheSameInOtherWordsGoesOn: blanks, and the case of words, make no other ALTER.
+func TestL9_TheSameInOtherWordsGoesOn(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(9999)
+		b.killedInCopy()
+		c := b.child("add  column added int;", "", nil)
+		c.mustEnd()
+		if !c.heard("going on with an earlier run") {
+			b.Error("it began anew")
+		}
+		b.equal()
+	})
+}
+
+// TestL9_CheckAfterAStoppedCheck: a check that was killed has left nothing worth keeping, and the
+// next one removes it. The work of a run is left alone.
+func TestL9_CheckAfterAStoppedCheck(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(9999)
+		check := func() error {
+			pool, err := b.open(b.ctx())
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer pool.Close()
+			p, err := b.plan(pool, "MODIFY u SMALLINT UNIQUE", plan.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			server := binlog.Server{Network: "tcp", Address: b.address, User: b.server.User, Password: b.server.Password}
+			_, err = migration.New(pool, server, p, b.cfg, event.Discard).Check(b.ctx())
+			return err
+		}
+		b.child("MODIFY u SMALLINT UNIQUE", phaseLine(event.PhasePrescan), (*child).kill).wait()
+		if err := check(); err != nil {
+			b.Error(err)
+		}
+		b.killedInCopy()
+		if err := check(); !errors.Is(err, migration.ErrStopped) {
+			b.Errorf("beside the work of a run: %v", err)
+		}
+		c := b.child(clauses, "", nil)
+		c.mustEnd()
+		if !c.heard("going on with an earlier run") {
+			b.Error("the check has removed the run's work")
+		}
 	})
 }

@@ -50,6 +50,9 @@ func (c *checker) noKey(reasons []string) {
 		why += " (" + strings.Join(reasons, "; ") + ")"
 	}
 	fix := "Add one first, natively: ALTER TABLE " + c.table.Name.Quoted() + " ADD PRIMARY KEY (...)"
+	if c.alter.DropsPrimaryKey && !c.alter.AddsPrimaryKey {
+		fix = "Keep the primary key, or give the table a UNIQUE key of NOT NULL columns before"
+	}
 	if usable := c.usable(); c.options.Key != "" && len(usable) > 0 {
 		fix = "Leave --key out, or name a usable one: " + strings.Join(usable, ", ")
 	}
