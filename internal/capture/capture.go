@@ -87,7 +87,7 @@ func New(cfg Config, deps Deps, from Point) *Capture {
 	start := place{Position: from.Position}
 	return &Capture{
 		cfg: cfg.WithDefaults(), deps: deps, end: start, open: 1,
-		history:  history{before: from.GTIDs.Clone()},
+		history:  history{before: from.GTIDs.Clone(), broken: from.GTIDs.String() == ""},
 		starts:   map[uint64]place{1: start},
 		prepared: map[string]preparedXA{},
 		issued:   map[uint64]time.Time{},

@@ -49,16 +49,21 @@ func within(ctx context.Context, db *sql.DB, gtids, of string) (is bool, err err
 	return is, nil
 }
 
+// HasRest says whether the server has all its transactions that are not in the set in its binlogs:
+// none of them was purged, or committed with no binlog.
+func HasRest(ctx context.Context, db *sql.DB, gtids string) (bool, error) {
+	var purged string
+	if err := db.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_purged").Scan(&purged); err != nil {
+		return false, fmt.Errorf("read gtid_purged: %w", err)
+	}
+	return within(ctx, db, purged, gtids)
+}
+
 // Behind finds where in the server's binlog to begin in order to receive each transaction that
 // is not in the set, and perhaps some that are: the latest beginning of a file before which there
 // are no others. It returns the zero Position where the server no longer has all of them.
 func Behind(ctx context.Context, db *sql.DB, gtids string) (binlog.Position, error) {
-	// Those that were committed with no binlog, too.
-	var purged string
-	if err := db.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_purged").Scan(&purged); err != nil {
-		return binlog.Position{}, fmt.Errorf("read gtid_purged: %w", err)
-	}
-	if all, err := within(ctx, db, purged, gtids); err != nil || !all {
+	if all, err := HasRest(ctx, db, gtids); err != nil || !all {
 		return binlog.Position{}, err
 	}
 	files, err := logs(ctx, db)

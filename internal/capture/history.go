@@ -23,7 +23,7 @@ type history struct {
 	before binlog.GTIDs // before the oldest span
 	spans  []span       // the oldest first
 	groups uint64       // since the start
-	broken bool         // a transaction has no GTID, or there are too many spans
+	broken bool         // a transaction has no GTID, or those before the start are not known, or there are too many spans
 }
 
 // span is transactions of one source that follow each other in number and in the binlog.

@@ -10,7 +10,10 @@ import (
 // before the safe position, and none behind it.
 func TestL5GTIDsBeforeASafePosition(t *testing.T) {
 	r := setup(t)
-	number := int64(0)
+	var before binlog.GTIDs
+	before.Add(binlog.GTID{Number: 1}, 1)
+	r.Capture = New(Config{}, r.deps, Point{Position: position(4), GTIDs: before})
+	number := int64(1)
 	named := func(event func(binlog.Position) binlog.Event, number int64) {
 		if err := r.Handle(binlog.Begun{GTID: binlog.GTID{Number: number}}); err != nil {
 			t.Fatal(err)
@@ -29,7 +32,6 @@ func TestL5GTIDsBeforeASafePosition(t *testing.T) {
 			t.Errorf("GTIDs are %s, want %s: %s", got, want, why)
 		}
 	}
-	next(commit)
 	next(commit)
 	r.heartbeat()
 	gtidsAre(uuid+":1-2", "nothing is to be synced")
@@ -60,4 +62,19 @@ func TestL5GTIDsBeforeASafePosition(t *testing.T) {
 	gtidsAre(uuid+":1-6:16-18", "one came late")
 	r.end(commit)
 	gtidsAre("", "one has no GTID")
+}
+
+// TestL5NothingIsSaidOfWhatIsNotKnown: who does not know what stood before the start can't say what
+// stands before any later place.
+func TestL5NothingIsSaidOfWhatIsNotKnown(t *testing.T) {
+	r := setup(t)
+	if err := r.Handle(binlog.Begun{GTID: binlog.GTID{Number: 7}}); err != nil {
+		t.Fatal(err)
+	}
+	r.end(commit)
+	r.heartbeat()
+	gtids := r.Safe().GTIDs
+	if got := gtids.String(); got != "" {
+		t.Errorf("GTIDs are %s", got)
+	}
 }

@@ -97,7 +97,8 @@ func (s *Store) Fill(ctx context.Context, on Execer, first Checkpoint) error {
 
 // Begin writes what the run began with, and its first checkpoint: from here on another run
 // may go on with it.
-func (s *Store) Begin(ctx context.Context, on Execer, start Start, first Checkpoint) error {
+// It fails as StillOurs does.
+func (s *Store) Begin(ctx context.Context, on Session, start Start, first Checkpoint) error {
 	began, err := literal(start)
 	if err != nil {
 		return err
@@ -106,8 +107,11 @@ func (s *Store) Begin(ctx context.Context, on Execer, start Start, first Checkpo
 	if err != nil {
 		return err
 	}
-	_, err = on.Exec(ctx, fmt.Sprintf("UPDATE %s SET state = CASE id WHEN %d THEN %s ELSE %s END WHERE id IN (%d, %d) AND %s",
+	result, err := on.Exec(ctx, fmt.Sprintf("UPDATE %s SET state = CASE id WHEN %d THEN %s ELSE %s END WHERE id IN (%d, %d) AND %s",
 		s.name.Quoted(), startRow, began, state, startRow, checkpointRow, s.ours()))
+	if err == nil {
+		err = s.changed(ctx, on, result)
+	}
 	if err != nil {
 		return fmt.Errorf("write the beginning to %s: %w", s.name, err)
 	}
@@ -160,7 +164,8 @@ func (s *Store) StillOurs(ctx context.Context, on Reader) error {
 
 // TakeOver puts the table into the hands of this run.
 func (s *Store) TakeOver(ctx context.Context, on Execer) error {
-	if _, err := on.Exec(ctx, fmt.Sprintf("UPDATE %s SET run = %s", s.name.Quoted(), schema.Literal(s.run))); err != nil {
+	if _, err := on.Exec(ctx, fmt.Sprintf("UPDATE %s SET run = %s WHERE @@GLOBAL.server_uuid = %s",
+		s.name.Quoted(), schema.Literal(s.run), schema.Literal(s.server))); err != nil {
 		return fmt.Errorf("take over %s: %w", s.name, err)
 	}
 	return nil

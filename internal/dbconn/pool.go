@@ -75,7 +75,8 @@ type Pool struct {
 	lost   map[uint64]struct{} // sessions whose connection broke
 }
 
-// Open connects to the server. variables are session variables, as SQL expressions,
+// Open connects to the server; later connections fail with ErrOtherServer if they come to lead to
+// another one. variables are session variables, as SQL expressions,
 // that add to or replace the usual ones.
 func Open(ctx context.Context, cfg Config, variables map[string]string) (*Pool, error) {
 	c := mysql.NewConfig()
@@ -95,7 +96,7 @@ func Open(ctx context.Context, cfg Config, variables map[string]string) (*Pool, 
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s as %s: %w", cfg.Address, cfg.User, err)
 	}
-	p := &Pool{db: sql.OpenDB(connector), program: program, name: name}
+	p := &Pool{db: sql.OpenDB(&bound{Connector: connector}), program: program, name: name}
 	p.db.SetMaxIdleConns(8)
 	if p.killer, err = p.db.Conn(ctx); err != nil {
 		p.db.Close()

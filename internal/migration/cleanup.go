@@ -135,11 +135,7 @@ func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
 	}
 	slices.SortFunc(found, func(a, b Leftover) int { return strings.Compare(a.Name.Table, b.Name.Table) })
 	if stateThere {
-		saved, err := c.saved(ctx)
-		if err == nil {
-			err = c.elsewhere(ctx, saved)
-		}
-		if err != nil && !errors.Is(err, checkpoint.ErrUnreadable) {
+		if _, err := c.savedHere(ctx); err != nil && !errors.Is(err, checkpoint.ErrUnreadable) {
 			return nil, err
 		}
 		state.Why = "marked: " + state.comment

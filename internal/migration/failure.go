@@ -92,6 +92,9 @@ func (r *run) conclude(ctx context.Context, err error) error {
 	case errors.Is(err, ErrOtherAlter):
 		f.Left = fmt.Sprintf("%s is untouched, and what that run has done is kept.", source)
 		f.Next = fmt.Sprintf("Go on with that ALTER, or give it up with: midstream cleanup %s", source.Argument())
+	case r.made.keep && r.made.swapped:
+		f.Left = fmt.Sprintf("%s has its new schema on the server that the run was on; %s and %s are left there.", source, r.old(), r.plan.Names.State)
+		f.Next = "Run the same command again: on that server it does what is left to do, on one that has taken its place it goes on from what is there."
 	case r.made.keep:
 		f.Kept = true
 		f.Left = fmt.Sprintf("%s is untouched; %s and %s are kept.", source, r.plan.Names.Shadow, r.plan.Names.State)

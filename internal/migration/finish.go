@@ -103,10 +103,7 @@ func (f *finisher) swapped(ctx context.Context) (start *checkpoint.Start, former
 
 // ended is swapped where there is a state table and no shadow.
 func (f *finisher) ended(ctx context.Context) (start *checkpoint.Start, former *candidate, err error) {
-	saved, err := f.saved(ctx)
-	if err == nil {
-		err = f.elsewhere(ctx, saved)
-	}
+	saved, err := f.savedHere(ctx)
 	if err == nil && saved.Start != nil {
 		err = f.endRun(ctx, saved.Run, f.cfg.Lock, f.note) // its swap may be on its way
 	}
@@ -138,6 +135,10 @@ func (c *cleaner) hasSwapped(ctx context.Context, saved *checkpoint.Saved, there
 		return nil, false, nil
 	}
 	old, oldThere := there[c.source.Sibling(saved.Start.Old)]
+	if _, marked := schema.MarkedOld(old.comment, c.source); oldThere && !marked {
+		// A table that is younger than the state table is somebody else's.
+		oldThere = old.created <= there[plan.NamesOf(c.source).State].created
+	}
 	if phase != event.PhaseCleanup && (phase != event.PhaseCutover || !oldThere) {
 		return nil, false, nil
 	}

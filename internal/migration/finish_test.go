@@ -1,10 +1,14 @@
 package migration_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
+	"midstream/internal/dbconn"
 	"midstream/internal/fault"
+	"midstream/internal/mysqltest"
 )
 
 // TestL9_FinishSaysWhatIsKnown: who can't finish an earlier run says that this has swapped only where
@@ -48,5 +52,40 @@ func TestL9_FinishSaysWhatIsKnown(t *testing.T) {
 				b.exec("DROP TABLE IF EXISTS " + b.schema + ".t_old")
 			})
 		})
+	}
+}
+
+// TestL8_FinishSparesAYoungerTable: the former source was dropped before the run was killed, and
+// somebody has made a table of its name and columns since.
+func TestL8_FinishSparesAYoungerTable(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(100)
+		b.killedAt("DROP TABLE IF EXISTS `"+b.schema+"`.`t_midstream`", clauses, "--drop-old")
+		time.Sleep(1100 * time.Millisecond) // the server's times have no fractions
+		b.exec("CREATE TABLE " + b.schema + ".t_old (id INT PRIMARY KEY, v INT NOT NULL, u INT UNIQUE) COMMENT 'a backup'")
+		if code, last := b.child(clauses, "", nil, "--drop-old").wait(); code != 0 {
+			b.Errorf("exit code %d: %s", code, last)
+		}
+		if got := b.tables(); got != "digits,t,t_old" {
+			b.Errorf("the tables are %s", got)
+		}
+	})
+}
+
+// TestL6_ConnectionsStayWithOneServer: a proxy that leads elsewhere is noticed by the first new
+// connection.
+func TestL6_ConnectionsStayWithOneServer(t *testing.T) {
+	b := setup(t, "9.7")
+	w := b.wire(fault.Rule{Nth: 1 << 30})
+	pool, err := b.open(b.ctx())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	w.LeadTo(mysqltest.Server(t, "8.0").Address)
+	for range 3 {
+		if _, err := pool.DB().ExecContext(b.ctx(), "DO 1"); !errors.Is(err, dbconn.ErrOtherServer) {
+			t.Errorf("the error is %v", err)
+		}
 	}
 }

@@ -46,10 +46,7 @@ func (m *Migration) Former(ctx context.Context) (string, error) {
 		return "", err
 	}
 	c := cleaner{pool: m.pool, source: m.plan.Source.Name}
-	saved, err := c.saved(ctx)
-	if err == nil {
-		err = c.elsewhere(ctx, saved)
-	}
+	saved, err := c.savedHere(ctx)
 	f, reason, err := r.weigh(ctx, saved, err, there)
 	if errors.Is(err, ErrSwapped) {
 		return "an earlier run has swapped the tables; what it had left to do is done first", nil
@@ -293,5 +290,6 @@ func (r *run) canGoOn(err error) bool {
 // server, or the server could not go on.
 func outside(err error) bool {
 	return errors.Is(err, ErrClaimLost) || errors.Is(err, binlog.ErrConnection) || errors.Is(err, binlog.ErrOtherServer) ||
+		errors.Is(err, dbconn.ErrOtherServer) ||
 		dbconn.ConnectionLost(err) || dbconn.Exhausted(err) || dbconn.Unwilling(err)
 }

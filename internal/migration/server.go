@@ -10,7 +10,6 @@ import (
 	"midstream/internal/binlog"
 	"midstream/internal/capture"
 	"midstream/internal/checkpoint"
-	"midstream/internal/dbconn"
 )
 
 // A run that goes on with an earlier one finds a server that may have been started again, may
@@ -35,6 +34,14 @@ func (r *run) judgeServer(ctx context.Context, c checkpoint.Checkpoint, f *forme
 		}
 		if !has {
 			return "the server no longer knows of transactions that it had committed: its binlogs were reset, or it was restored from an earlier state", nil
+		}
+		if c.GTIDs != "" {
+			if has, err = capture.HasRest(ctx, r.pool.DB(), c.GTIDs); err != nil {
+				return "", err
+			}
+			if !has {
+				return "the server has transactions that stand in no binlog of its: it was purged, or rebuilt from another server", nil
+			}
 		}
 	}
 	available, err := capture.Available(ctx, r.pool.DB(), f.point.Position)
@@ -79,8 +86,17 @@ func (r *run) judgeOther(ctx context.Context, c checkpoint.Checkpoint, f *former
 	return "", nil
 }
 
-// arrivingFor is how long a state table is watched for another server's heartbeats.
-const arrivingFor = 2 * time.Second
+// savedHere reads the state table, once it is sure that no run on another server writes to it.
+func (c *cleaner) savedHere(ctx context.Context) (*checkpoint.Saved, error) {
+	saved, err := c.saved(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.elsewhere(ctx, saved); err != nil {
+		return nil, err
+	}
+	return c.saved(ctx) // what had been received may have been applied meanwhile
+}
 
 // ErrElsewhere says that an earlier run may be at work on another server, whose changes are
 // replicated to this one: what is done here to its tables would break the replication.
@@ -97,14 +113,22 @@ func (c *cleaner) elsewhere(ctx context.Context, saved *checkpoint.Saved) error 
 	if other == "" || other == uuid {
 		return nil
 	}
-	var channels int
-	err := c.pool.DB().QueryRowContext(ctx, "SELECT COUNT(*) FROM performance_schema.replication_connection_status"+
-		" WHERE source_uuid = ? AND service_state <> 'OFF'", other).Scan(&channels)
-	if err != nil && !dbconn.Denied(err) {
-		return fmt.Errorf("look for replication from %s: %w", other, err)
-	}
-	if channels > 0 {
-		return fmt.Errorf("%w: server_uuid %s; where this server has taken that one's place, end the replication from it", ErrElsewhere, other)
+	for deadline := time.Now().Add(gtidPatience); ; {
+		following, unapplied, err := c.replicates(ctx)
+		switch {
+		case err != nil:
+			return err
+		case following:
+			return fmt.Errorf("%w: server_uuid %s; where this server has taken that one's place, end its replication", ErrElsewhere, other)
+		case unapplied && time.Now().After(deadline):
+			return fmt.Errorf("%w: server_uuid %s; this server has received transactions that it has not applied yet", ErrElsewhere, other)
+		}
+		if !unapplied {
+			break
+		}
+		if err := sleep(ctx, 200*time.Millisecond); err != nil {
+			return err
+		}
 	}
 	if err := sleep(ctx, elsewhereFor); err != nil {
 		return err
@@ -114,6 +138,19 @@ func (c *cleaner) elsewhere(ctx context.Context, saved *checkpoint.Saved) error 
 		err = fmt.Errorf("%w: server_uuid %s; its heartbeats arrive here", ErrElsewhere, other)
 	}
 	return err
+}
+
+// replicates says whether this server receives what another one commits, be it that run's or one
+// between the two, and whether it has received what it has not applied. (A group's members
+// receive from each other as long as they are in it: of them only the heartbeats tell.)
+func (c *cleaner) replicates(ctx context.Context) (following, unapplied bool, err error) {
+	err = c.pool.DB().QueryRowContext(ctx, "SELECT COALESCE(MAX(service_state <> 'OFF' AND channel_name NOT LIKE 'group\\_replication\\_%'), 0),"+
+		" COALESCE(MAX(GTID_SUBTRACT(received_transaction_set, @@GLOBAL.gtid_executed) <> ''), 0)"+
+		" FROM performance_schema.replication_connection_status").Scan(&following, &unapplied)
+	if err != nil {
+		return false, false, fmt.Errorf("look whether this server is replicated to: %w", err)
+	}
+	return following, unapplied, nil
 }
 
 // elsewhereFor is how long a state table is watched for another server's heartbeats.

@@ -17,6 +17,7 @@ import (
 // client is one run of Midstream, from its start or resume to its crash: the real
 // tracker, backlog and capture, and processes in the place of its goroutines.
 type client struct {
+	nameless  bool // it began at the very beginning of the binlog
 	w         *world
 	processes []*process
 
@@ -204,6 +205,7 @@ func (c *client) assemble(tracker *frontier.Tracker, from binlog.Position) {
 		Key: w.keys.codec, Backlog: c.backlog, Beat: c.commitBeat, Beaten: beaten,
 	}, capture.Point{Position: from, GTIDs: gtidsBefore(from)})
 	n := groupAt(from)
+	c.nameless = n == 0
 	c.reader = reader{from: n, group: n}
 }
 
