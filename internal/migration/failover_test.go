@@ -43,6 +43,11 @@ func failover(t *testing.T, version string) {
 	if code, last := other.child(clauses, "", nil).wait(); code != 11 || !strings.Contains(last, "replicated to this one") {
 		t.Errorf("while its server is replicated: exit code %d, %s", code, last)
 	}
+	other.behind(b, func() {
+		if code, last := other.child(clauses, "", nil).wait(); code != 11 || !strings.Contains(last, "not applied yet") {
+			t.Errorf("while it has unapplied transactions: exit code %d, %s", code, last)
+		}
+	})
 
 	// The run goes on, its server is replaced, and it goes on there.
 	wire := b.wire(fault.Rule{Nth: 1 << 30})
@@ -71,6 +76,28 @@ func failover(t *testing.T, version string) {
 	b.anew("UPDATE "+b.schema+".t_midstream SET state = JSON_SET(state, '$.ServerUUID', 'another', '$.Executed', CONCAT(@@server_uuid, ':1-99999999')) WHERE id = 2", "lacks transactions")
 	b.killedInCopy()
 	b.anew("RESET "+b.resetWord(), "its binlogs were reset")
+}
+
+// behind does something while the server has received, and can't apply, what its primary did, and
+// receives nothing more.
+func (b *bench) behind(primary *bench, do func()) {
+	b.Helper()
+	holder := b.conn()
+	hold := func(statement string) {
+		if _, err := holder.ExecContext(b.ctx(), statement); err != nil {
+			b.Fatal(err)
+		}
+	}
+	hold("LOCK TABLES " + b.schema + ".digits READ")
+	primary.exec("INSERT INTO " + b.schema + ".digits VALUES (77)")
+	executed := primary.value("SELECT @@GLOBAL.gtid_executed")
+	for b.value("SELECT GTID_SUBSET('"+executed+"', received_transaction_set) FROM performance_schema.replication_connection_status") == "0" {
+		time.Sleep(20 * time.Millisecond)
+	}
+	b.exec("STOP " + b.word("REPLICA") + " IO_THREAD")
+	do()
+	hold("UNLOCK TABLES")
+	b.exec("START " + b.word("REPLICA"))
 }
 
 const clauses = "ADD COLUMN added INT"
