@@ -36,7 +36,7 @@ type outcome struct {
 // outcomes are all exit codes.
 var outcomes = []outcome{
 	{exitDone, "done", "Done. The table has its new schema, or the verb did what it was asked."},
-	{exitFailed, "failed", "Failed. The table is as it was, and nothing is left on the server."},
+	{exitFailed, "failed", "Failed. The table is as it was, and nothing of this attempt is left on the server; what an earlier one has kept is still there."},
 	{exitUsage, "usage", "The command line or an option file is wrong. Nothing was connected to."},
 	{exitRefused, "refused", "Refused: by the plan, or because another run is at work on the table or was stopped half-way, somebody uses what cleanup was to drop, " +
 		"its account lacks a privilege, or there is no such table. Nothing was written or dropped; every reason is listed."},
