@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/dbconn"
 	"midstream/internal/migration"
 	"midstream/internal/schema"
 )
@@ -108,6 +109,8 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 		return &coded{code: exitRefused, err: err, left: "nothing was dropped", next: untold.Next()}
 	case errors.As(err, &denied):
 		return &coded{code: exitRefused, err: errors.New(denial(denied)), next: c.command(name)}
+	case dbconn.Denied(err):
+		return &coded{code: exitRefused, err: err, left: "nothing was dropped", next: "give the account the privilege that is denied, and say the same again"}
 	case errors.Is(err, migration.ErrClaimed), errors.Is(err, migration.ErrElsewhere), errors.Is(err, migration.ErrInUse):
 		return &coded{code: exitRefused, err: fmt.Errorf("%w; nothing was dropped", err), next: "try again when it is not"}
 	case err != nil:

@@ -159,17 +159,20 @@ func (v *verification) compare(ctx context.Context, servers [2]*server, names [2
 	}
 	fmt.Fprintf(out, "Compared %s of %s and %s of %s in %s, in %s.\n", plural(result.Rows[0], "row"), names[0],
 		plural(result.Rows[1], "row"), names[1], plural(len(spec.Columns), "column"), span(time.Since(started)))
-	return v.verdict(ctx, comparison, result)
+	return v.verdict(ctx, comparison, spec, result)
 }
 
 // mostShown is the number of rows that differ of which the values are shown.
 const mostShown = 10
 
-func (v *verification) verdict(ctx context.Context, c *compare.Comparison, r compare.Result) error {
+func (v *verification) verdict(ctx context.Context, c *compare.Comparison, spec *compare.Spec, r compare.Result) error {
 	out := v.app.Stdout
 	differences, err := c.Differences(ctx, r.Mismatches[:min(mostShown, len(r.Mismatches))])
 	if err != nil {
 		return err
+	}
+	if len(differences) > 0 {
+		fmt.Fprintln(out, "Rows that differ, the first table's value before the second's:")
 	}
 	for _, d := range differences {
 		if d.Column != "" {
@@ -188,7 +191,11 @@ func (v *verification) verdict(ctx context.Context, c *compare.Comparison, r com
 		return &coded{code: exitFailed, err: fmt.Errorf("%s changed all the time and could not be compared", plural(len(r.Unsettled), "row")),
 			next: "try again when there is less traffic, or with a longer --settle if one table follows the other slowly"}
 	}
-	fmt.Fprintf(out, "Equal.%s\n", settledText(r.Suspects))
+	equal := "Equal."
+	if n := len(spec.Only); n > 0 {
+		equal = fmt.Sprintf("Equal in %s; %s %s not compared.", plural(len(spec.Columns), "column"), plural(n, "other"), was(n))
+	}
+	fmt.Fprintf(out, "%s%s\n", equal, settledText(r.Suspects))
 	return nil
 }
 

@@ -28,7 +28,7 @@ func TestVerifyComparesTables(t *testing.T) {
 	if code != exitDone {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	contains(t, stdout, "Equal.", "u.more, which only one table has", "Compared 1,000 rows")
+	contains(t, stdout, "Equal in 6 columns; 1 other was not compared.", "u.more, which only one table has", "Compared 1,000 rows")
 
 	for fault, wants := range map[string][]string{
 		"UPDATE u SET s = 'a' WHERE id = 500":          {"column s", "ä | a", "1 row differs"},
