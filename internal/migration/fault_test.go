@@ -106,6 +106,8 @@ func TestL9_EveryConnectionMayBeKilled(t *testing.T) {
 	onEach(t, func(b *bench) {
 		l := b.ledger(ledger.Int(), 20_000, ledger.Options{Rate: 200, Writers: 2})
 		b.start(l)
+		c := b.child(alter, "", nil, "--chunk-time=10ms", "--workers=1", "--drop-old")
+		c.await(phaseLine(event.PhaseCopy)) // before, it has nothing to go on with
 		stop, done := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(done)
@@ -118,7 +120,6 @@ func TestL9_EveryConnectionMayBeKilled(t *testing.T) {
 				b.killOne()
 			}
 		}()
-		c := b.child(alter, "", nil, "--chunk-time=10ms", "--workers=1", "--drop-old")
 		c.mustEnd()
 		close(stop)
 		<-done
