@@ -96,18 +96,17 @@ func (s *stream) event(data []byte) error {
 
 // dispatch handles an event that stands in the file, or in a compressed transaction.
 func (s *stream) dispatch(h header, body []byte, before Position) error {
-	switch h.kind {
-	case eventTableMap:
-		if s.pass {
+	if s.pass {
+		if _, rows := shapes[h.kind]; rows || h.kind == eventTableMap {
 			return nil
 		}
+	}
+	switch h.kind {
+	case eventTableMap:
 		return s.tableMap(body)
 	case eventWriteRows1, eventUpdateRows1, eventDeleteRows1,
 		eventWriteRows2, eventUpdateRows2, eventDeleteRows2, eventPartialUpdate,
 		eventMariaWrite, eventMariaUpdate, eventMariaDelete:
-		if s.pass {
-			return nil
-		}
 		return s.rows(h, body)
 	case eventQuery, eventMariaQuery, eventExecLoadQuery:
 		var extra uint64

@@ -175,7 +175,7 @@ func (r *run) cleanUp() error {
 
 // sweep removes the artefacts, by the rules of Cleanup.
 func (r *run) sweep(ctx context.Context) error {
-	c := cleaner{pool: r.pool, source: r.plan.Source.Name}
+	c := r.cleaner()
 	var found []Leftover
 	err := retryBriefly(ctx, func() (err error) {
 		if err := r.pool.EndLost(ctx); dbconn.ConnectionLost(err) {

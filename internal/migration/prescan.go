@@ -52,7 +52,7 @@ func (r *run) noFormer(ctx context.Context) error {
 		return err
 	}
 	r.made.former = true
-	c := cleaner{pool: r.pool, source: r.plan.Source.Name}
+	c := r.cleaner()
 	saved, err := c.saved(ctx)
 	if err == nil && saved.Start == nil {
 		saved, err = r.endFormer(ctx)

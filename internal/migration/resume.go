@@ -45,7 +45,7 @@ func (m *Migration) Former(ctx context.Context) (string, error) {
 	if err != nil || !stopped {
 		return "", err
 	}
-	c := cleaner{pool: m.pool, source: m.plan.Source.Name}
+	c := r.cleaner()
 	saved, err := c.savedHere(ctx)
 	f, reason, err := r.weigh(ctx, saved, err, there)
 	if errors.Is(err, ErrSwapped) {
@@ -96,7 +96,7 @@ func (r *run) resume(ctx context.Context) (resumed bool, err error) {
 // formerTables returns the tables that stand under the names of artefacts, and whether an earlier
 // run's state table is among them.
 func (r *run) formerTables(ctx context.Context) (there map[schema.Name]candidate, stopped bool, err error) {
-	c := cleaner{pool: r.pool, source: r.plan.Source.Name}
+	c := r.cleaner()
 	there, err = c.tables(ctx, r.plan.Names)
 	return there, err == nil && c.hasState(there), err
 }
@@ -106,7 +106,7 @@ func (r *run) formerTables(ctx context.Context) (there map[schema.Name]candidate
 func (r *run) weigh(ctx context.Context, saved *checkpoint.Saved, failed error, there map[schema.Name]candidate) (f *former, reason string, err error) {
 	f, reason, err = r.judgeSaved(ctx, saved, failed, there)
 	if err == nil && reason != "" {
-		c := cleaner{pool: r.pool, source: r.plan.Source.Name}
+		c := r.cleaner()
 		err = c.untold(ctx, there)
 	}
 	return f, reason, err
@@ -119,7 +119,7 @@ func (r *run) judgeSaved(ctx context.Context, saved *checkpoint.Saved, failed er
 	if failed != nil {
 		return nil, "", failed
 	}
-	c := cleaner{pool: r.pool, source: r.plan.Source.Name}
+	c := r.cleaner()
 	if _, swapped, err := c.hasSwapped(ctx, saved, there); err != nil || swapped {
 		return nil, "", cmp.Or(err, ErrSwapped)
 	}
@@ -142,7 +142,7 @@ func (r *run) endFormer(ctx context.Context) (*checkpoint.Saved, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := cleaner{pool: r.pool, source: r.plan.Source.Name}
+	c := r.cleaner()
 	if err := c.elsewhere(ctx, saved); err != nil {
 		return nil, err
 	}

@@ -77,6 +77,9 @@ func newRun(m *Migration) *run {
 	return &run{Migration: m, started: time.Now(), store: checkpoint.New(m.plan.Names.State, m.plan.Source.Name, m.pool.Name(), m.plan.Server.UUID)}
 }
 
+// cleaner finds and drops what runs on the source have left.
+func (r *run) cleaner() *cleaner { return &cleaner{pool: r.pool, source: r.plan.Source.Name} }
+
 // made says what this run has done on the server, and so may undo (law L8).
 type made struct {
 	begun    bool // tables may have been created
