@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -23,7 +24,8 @@ type options struct {
 	what, loads, toolNames          []string
 	limit, lead, after              time.Duration
 	minWindow, peakWindow           time.Duration
-	probeEvery                      time.Duration
+	probeEvery, hold                time.Duration
+	predictRows                     []int
 	midstream                       string
 	midstreamArgs                   []string
 	settings                        map[string]string
@@ -62,7 +64,7 @@ func readFlags() (options, error) {
 				return nil
 			}
 			for part := range strings.SplitSeq(text, ",") {
-				if !slices.Contains(append(strings.Split(fallback, ","), measureCost), part) {
+				if !slices.Contains(append(strings.Split(fallback, ","), measureCost, measurePredict), part) {
 					return fmt.Errorf("%q is none of %s", part, fallback)
 				}
 				*to = append(*to, part)
@@ -70,10 +72,23 @@ func readFlags() (options, error) {
 			return nil
 		})
 	}
-	list(&o.what, "measure", "peers,apply,memory,rules,verify", "what to measure; also: cost; empty: make the report anew")
+	list(&o.what, "measure", "peers,apply,memory,rules,verify,stall", "what to measure; also: cost, predict; empty: make the report anew")
 	list(&o.loads, "loads", "idle,light,heavy,full", "loads of peers")
 	list(&o.toolNames, "tools", "midstream,pt-osc,native-inplace,native-copy", "tools of peers")
 	flag.IntVar(&o.rows, "rows", 1_000_000, "rows of the table")
+	o.predictRows = []int{100_000, 1_000_000}
+	flag.Func("predict-rows", "rows of the tables of predict (default 100000,1000000; 10000000 takes an hour)", func(text string) error {
+		o.predictRows = nil
+		for part := range strings.SplitSeq(text, ",") {
+			rows, err := strconv.Atoi(part)
+			if err != nil || rows < 1000 {
+				return fmt.Errorf("%q is no number of rows from 1000 on", part)
+			}
+			o.predictRows = append(o.predictRows, rows)
+		}
+		return nil
+	})
+	flag.DurationVar(&o.hold, "hold", time.Minute, "how long the blocker of stall holds the table")
 	flag.IntVar(&o.costBase, "cost-base", 1_000_000, "rows of the table that cost compares --rows with")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often everything is measured")
 	flag.IntVar(&o.threads, "threads", 16, "connections of the foreground")
@@ -174,6 +189,7 @@ func (b *bench) measureAll(ctx context.Context) (err error) {
 	}
 	all := map[string]func(context.Context) error{
 		measurePeers: b.peers, measureApply: b.apply, measureMemory: b.memory, measureRules: b.rules, measureVerify: b.verification, measureCost: b.cost,
+		measureStall: b.stall, measurePredict: b.predict,
 	}
 	for _, name := range measurements() {
 		if !slices.Contains(b.what, name) {

@@ -123,7 +123,7 @@ func (b *bench) measure(ctx context.Context, from *base, at scene, change tool) 
 			return r, err
 		}
 	}
-	prober := startProber(s, b.optionsFor(from))
+	prober := startProber(s, b.optionsFor(from), probers)
 	err = pause(ctx, b.lead)
 	if err == nil && foreground != nil && foreground.died() != "" {
 		err = errors.New(foreground.died()) // later on it is the tool's doing

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// probers is how many connections probe. They take turns, so that a stall is seen after
-// options.probeEvery.
+// probers is how many connections probe, where nothing else is said. They take turns, so that a stall
+// is seen after options.probeEvery.
 const probers = 4
 
 // probePatience is how long a statement may stall after the end of a run.
@@ -45,17 +45,17 @@ type prober struct {
 	probes  []probe
 }
 
-func startProber(s *server, o options) *prober {
+func startProber(s *server, o options, connections int) *prober {
 	// Not the caller's context: a statement in a stall is let finish, how long that takes is the measurement.
 	ctx, giveUp := context.WithCancel(context.Background())
 	p := &prober{db: s.sql, stopped: make(chan struct{}), giveUp: giveUp}
-	for number := range probers {
-		p.group.Go(func() { p.work(ctx, number, o.probeEvery, o.rows) })
+	for number := range connections {
+		p.group.Go(func() { p.work(ctx, number, connections, o.probeEvery, o.rows) })
 	}
 	return p
 }
 
-func (p *prober) work(ctx context.Context, number int, every time.Duration, rows int) {
+func (p *prober) work(ctx context.Context, number, connections int, every time.Duration, rows int) {
 	conn, err := p.db.Conn(ctx)
 	if err != nil {
 		p.keep(probe{at: time.Now(), err: err})
@@ -87,7 +87,7 @@ func (p *prober) work(ctx context.Context, number int, every time.Duration, rows
 		}
 		took := time.Since(at)
 		p.keep(probe{at, took, err})
-		timer.Reset(max(probers*every-took, 0))
+		timer.Reset(max(time.Duration(connections)*every-took, 0))
 	}
 }
 

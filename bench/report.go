@@ -76,6 +76,8 @@ func (p *page) write(files map[string]*File, plots []string, prefix string) {
 	p.apply(files[measureApply], files[measureMemory])
 	p.rules(files[measureRules])
 	p.cost(files[measureCost])
+	p.stall(files[measureStall])
+	p.predictions(files[measurePredict])
 }
 
 func upTo(prefix string) string {

@@ -77,16 +77,18 @@ type ApplyRun struct {
 
 // names of the measurements, and of their files.
 const (
-	measurePeers  = "peers"
-	measureApply  = "apply"
-	measureMemory = "memory"
-	measureRules  = "rules"
-	measureVerify = "verify"
-	measureCost   = "cost"
+	measurePeers   = "peers"
+	measureApply   = "apply"
+	measureMemory  = "memory"
+	measureRules   = "rules"
+	measureVerify  = "verify"
+	measureCost    = "cost"
+	measureStall   = "stall"
+	measurePredict = "predict"
 )
 
 func measurements() []string {
-	return []string{measurePeers, measureApply, measureMemory, measureRules, measureVerify, measureCost}
+	return []string{measurePeers, measureApply, measureMemory, measureRules, measureVerify, measureCost, measureStall, measurePredict}
 }
 
 // results is a folder of Files.

@@ -37,12 +37,13 @@ type tool func(ctx context.Context, s *server) usage
 
 // midstreamEvent has those fields of the lines of --json (docs/events.md) that are used here.
 type midstreamEvent struct {
-	Event    string `json:"event"`
-	Phase    string `json:"phase"`
-	Shadow   string `json:"shadow"`
-	Captured int64  `json:"captured_changes"`
-	Applied  int64  `json:"applied_keys"`
-	Backlog  int64  `json:"backlog_keys"`
+	Event      string      `json:"event"`
+	Phase      string      `json:"phase"`
+	Shadow     string      `json:"shadow"`
+	Prediction *prediction `json:"prediction"`
+	Captured   int64       `json:"captured_changes"`
+	Applied    int64       `json:"applied_keys"`
+	Backlog    int64       `json:"backlog_keys"`
 	midstreamResult
 
 	seen time.Time
@@ -50,20 +51,26 @@ type midstreamEvent struct {
 
 // midstreamResult is what of the result event is kept.
 type midstreamResult struct {
-	Outcome    string  `json:"outcome,omitempty"`
-	Error      string  `json:"error,omitempty"`
-	ElapsedMS  float64 `json:"elapsed_ms,omitempty"`
-	CopyMS     float64 `json:"copy_ms,omitempty"`
-	IndexMS    float64 `json:"index_ms,omitempty"`
-	VerifyMS   float64 `json:"verify_ms,omitempty"`
-	RowsCopied int64   `json:"rows_copied,omitempty"`
-	Dropped    int64   `json:"dropped_changes,omitempty"`
-	Merged     int64   `json:"merged_changes,omitempty"`
-	Retries    int64   `json:"retries,omitempty"`
-	Attempts   int64   `json:"attempts,omitempty"`
-	LockHeldMS float64 `json:"lock_held_ms,omitempty"`
-	PeakRSS    int64   `json:"peak_rss_bytes,omitempty"`
-	CPUMS      float64 `json:"cpu_ms,omitempty"`
+	Method      string  `json:"method,omitempty"`
+	Outcome     string  `json:"outcome,omitempty"`
+	Error       string  `json:"error,omitempty"`
+	ElapsedMS   float64 `json:"elapsed_ms,omitempty"`
+	CopyMS      float64 `json:"copy_ms,omitempty"`
+	IndexMS     float64 `json:"index_ms,omitempty"`
+	VerifyMS    float64 `json:"verify_ms,omitempty"`
+	RowsCopied  int64   `json:"rows_copied,omitempty"`
+	Dropped     int64   `json:"dropped_changes,omitempty"`
+	Merged      int64   `json:"merged_changes,omitempty"`
+	Retries     int64   `json:"retries,omitempty"`
+	Attempts    int64   `json:"attempts,omitempty"`
+	LockHeldMS  float64 `json:"lock_held_ms,omitempty"`
+	PeakRSS     int64   `json:"peak_rss_bytes,omitempty"`
+	CPUMS       float64 `json:"cpu_ms,omitempty"`
+	DiskBytes   int64   `json:"disk_bytes,omitempty"`
+	RedoBytes   int64   `json:"redo_bytes,omitempty"`
+	BinlogBytes int64   `json:"binlog_bytes,omitempty"`
+	// Predicted is what the plan said.
+	Predicted *prediction `json:"predicted,omitempty"`
 	// Of an event, read them from midstreamEvent, whose fields of the same names come first.
 	CapturedChanges int64 `json:"captured_changes,omitempty"`
 	AppliedKeys     int64 `json:"applied_keys,omitempty"`
@@ -71,12 +78,20 @@ type midstreamResult struct {
 
 // midstreamTool runs the command as a user would, and drops the old table as the other tools do.
 // watch is told every event, one after the other; nil is fine.
+//
+// It builds a shadow, if extra doesn't say otherwise: that is what it is measured for.
 func midstreamTool(path string, extra []string, watch func(midstreamEvent)) tool {
+	return midstreamChange(path, extra, change, watch)
+}
+
+// midstreamChange is the same with another change.
+func midstreamChange(path string, extra []string, change string, watch func(midstreamEvent)) tool {
 	return func(ctx context.Context, s *server) usage {
 		args := []string{"run", "--defaults-file=/dev/null", "--host=127.0.0.1", "--port=" + s.port(), "--user=" + s.db.User,
-			"--json", "--drop-old"}
+			"--json", "--drop-old", "--method=shadow"}
 		args = append(append(args, extra...), "ALTER TABLE "+table+" "+change)
 		var result *midstreamResult
+		var planned *prediction
 		var unread error
 		u := observe(exec.CommandContext(ctx, path, args...), func(line []byte) {
 			e := midstreamEvent{seen: time.Now()}
@@ -84,8 +99,12 @@ func midstreamTool(path string, extra []string, watch func(midstreamEvent)) tool
 				unread = fmt.Errorf("read a line of --json: %w", err)
 				return
 			}
+			if e.Event == "plan" {
+				planned = e.Prediction
+			}
 			if e.Event == "result" {
 				result = &e.midstreamResult
+				result.Predicted = planned
 				result.CapturedChanges, result.AppliedKeys = e.Captured, e.Applied
 			}
 			if watch != nil {

@@ -61,7 +61,7 @@ func verdicts(files map[string]*File) []verdict {
 	full, alone := peers.of(toolMidstream, loadFull), peers.of(toolNone, loadFull)
 	kept := paired(full, alone, tpsOf)
 	inplace := against(toolInplace, 1.4)
-	return []verdict{
+	return append([]verdict{
 		against(toolPT, 0.6),
 		against(toolCopy, 0.8),
 		inplace.noted("%s; the aim is 1.00x", inplace.note),
@@ -78,7 +78,8 @@ func verdicts(files map[string]*File) []verdict {
 		cpuVerdict(peers),
 		verifyVerdict(files[measureVerify]),
 		costVerdict(files[measureCost]),
-	}
+		stallVerdict(files[measureStall]),
+	}, predictionVerdicts(files[measurePredict])...)
 }
 
 // noisy is the share of the machine in others' hands from which a run says little.
@@ -91,7 +92,7 @@ func doubts(files map[string]*File) (reasons []string) {
 		if f == nil {
 			continue
 		}
-		if name != measureCost && f.Rows != 1_000_000 {
+		if name != measureCost && name != measurePredict && f.Rows != 1_000_000 {
 			reasons = append(reasons, fmt.Sprintf("%s: measured with %s rows; the demands are for 1,000,000", name, thousands(f.Rows)))
 		}
 		if share := f.foreignCPU(); median(share) > noisy {

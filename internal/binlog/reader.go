@@ -21,6 +21,8 @@ type Reader struct {
 	silence time.Duration // without a packet for so long the network is dead
 
 	bytes    atomic.Int64
+	weighed  schema.Name // a table whose rows are not wanted, but counted
+	weight   atomic.Int64
 	mu       sync.Mutex
 	position Position
 }
@@ -33,6 +35,12 @@ func NewReader(server Server, watches []Watch, passed GTIDs) *Reader {
 
 // BytesRead returns how many bytes of events have come, whether wanted or not.
 func (r *Reader) BytesRead() int64 { return r.bytes.Load() }
+
+// Weigh has the bytes of a table's rows counted, which need not be watched. Call it before Run.
+func (r *Reader) Weigh(table schema.Name) { r.weighed = table }
+
+// Weight returns how many bytes of rows of the table to weigh have come, not compressed.
+func (r *Reader) Weight() int64 { return r.weight.Load() }
 
 // Position returns the end of the last event that was handled or passed over. NB: it
 // may lie within a group.
@@ -60,6 +68,7 @@ func (r *Reader) Run(ctx context.Context, from Position, handle func(Event) erro
 		return err
 	}
 	defer s.payload.close()
+	s.weighed, s.weight = r.weighed, &r.weight
 	c, err := dial(ctx, r.server, r.silence, from)
 	if err != nil {
 		return preferContext(ctx, err)

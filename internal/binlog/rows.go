@@ -41,6 +41,9 @@ func (s *stream) rows(h header, body []byte) error {
 	id := uint64(binary.LittleEndian.Uint32(body)) | uint64(binary.LittleEndian.Uint16(body[4:]))<<32
 	t, mapped := s.tables[id]
 	switch {
+	case t == onScales:
+		s.weight.Add(int64(h.size))
+		return nil
 	case t != nil:
 	case mapped || id == noTable3 || id == noTable6:
 		return nil

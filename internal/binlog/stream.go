@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync/atomic"
 
 	"github.com/go-mysql-org/go-mysql/replication"
+
+	"midstream/internal/schema"
 )
 
 // stream turns the events of one dump, in order, into calls of emit. It knows nothing
@@ -31,6 +34,9 @@ type stream struct {
 
 	tables map[uint64]*table // by table id, of the group; nil: not watched
 	known  []*table          // by watch, the last seen
+
+	weighed schema.Name // see Reader.Weigh
+	weight  *atomic.Int64
 
 	payload    payload
 	spanBuffer []span

@@ -60,8 +60,14 @@ func (s *stream) tableMap(body []byte) error {
 		return nil
 	}
 	s.tables[id] = nil
+	if s.weight != nil && string(tableName) == s.weighed.Table && string(schemaName) == s.weighed.Schema {
+		s.tables[id] = onScales
+	}
 	return nil
 }
+
+// onScales stands for the table whose rows are counted, and not decoded.
+var onScales = &table{}
 
 // newTable reads the columns of a table map.
 func newTable(watch int, w Watch, c cursor) (*table, error) {

@@ -48,6 +48,10 @@ type Deps struct {
 	// of an earlier run may come back, and are not to be taken for ours. 0 if the row
 	// is new.
 	Beaten uint64
+	// End is where the server's binlog ends, for heartbeats that are not written to it. They reveal
+	// nothing then: whoever syncs must wait for rows that are not visible yet. And they are back when the
+	// reader has come to where the binlog ended after them. nil: heartbeats come back through the binlog.
+	End func(ctx context.Context) (binlog.Position, error)
 }
 
 // Capture is the reading end of a migration. It is safe for concurrent use.
@@ -63,11 +67,12 @@ type Capture struct {
 	starts   map[uint64]place // of the groups whose keys a segment holds; see Safe
 	group    []key.Key        // of the group being read, if it may be an XA transaction's
 	prepared map[string]preparedXA
-	lastXA   uint64               // the youngest segment with keys of a committed XA transaction
-	visible  uint64               // the youngest segment that a heartbeat has revealed
-	issued   map[uint64]time.Time // heartbeats that have not come back
-	seen     uint64               // the youngest heartbeat that came back
-	number   uint64               // the youngest heartbeat written
+	lastXA   uint64                     // the youngest segment with keys of a committed XA transaction
+	visible  uint64                     // the youngest segment that a heartbeat has revealed
+	issued   map[uint64]time.Time       // heartbeats that have not come back
+	ends     map[uint64]binlog.Position // with Deps.End: where the binlog ended after them
+	seen     uint64                     // the youngest heartbeat that came back
+	number   uint64                     // the youngest heartbeat written
 	delay    time.Duration
 	changed  chan struct{} // closed and replaced when a heartbeat comes back
 
@@ -91,6 +96,7 @@ func New(cfg Config, deps Deps, from Point) *Capture {
 		starts:   map[uint64]place{1: start},
 		prepared: map[string]preparedXA{},
 		issued:   map[uint64]time.Time{},
+		ends:     map[uint64]binlog.Position{},
 		number:   deps.Beaten,
 		changed:  make(chan struct{}),
 		kick:     make(chan struct{}, 1),
@@ -228,13 +234,18 @@ func (c *Capture) endGroup(end binlog.Position, decide func(start place)) {
 func (c *Capture) beatSeen(tuples [][]any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	seen := c.seen
 	for _, tuple := range tuples {
-		n, ok := tuple[0].(int64)
-		if !ok || uint64(n) <= c.seen {
-			continue
+		if n, ok := tuple[0].(int64); ok {
+			seen = max(seen, uint64(n))
 		}
-		c.seen = uint64(n)
 	}
+	c.back(seen)
+}
+
+// back takes the youngest heartbeat that came back. REQUIRES: mu is held.
+func (c *Capture) back(n uint64) {
+	c.seen = n
 	now := time.Now()
 	for n, at := range c.issued {
 		if n == c.seen {
@@ -275,6 +286,9 @@ func (c *Capture) Beat(ctx context.Context) error {
 	c.issued[n] = time.Now()
 	c.mu.Unlock()
 	if err := c.deps.Beat(ctx, n); err != nil {
+		return err
+	}
+	if err := c.noteEnd(ctx, n); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -364,9 +378,16 @@ func (c *Capture) Prepared() int {
 	return len(c.prepared)
 }
 
-// waitSeen waits until a heartbeat has come back through the binlog.
+// waitSeen waits until a heartbeat has come back.
 func (c *Capture) waitSeen(ctx context.Context, beat uint64) error {
+	var poll <-chan time.Time
+	if c.deps.End != nil {
+		ticker := time.NewTicker(pollEvery)
+		defer ticker.Stop()
+		poll = ticker.C
+	}
 	for {
+		c.look()
 		c.mu.Lock()
 		seen, changed := c.seen, c.changed
 		c.mu.Unlock()
@@ -377,6 +398,7 @@ func (c *Capture) waitSeen(ctx context.Context, beat uint64) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-changed:
+		case <-poll:
 		}
 	}
 }
@@ -384,6 +406,7 @@ func (c *Capture) waitSeen(ctx context.Context, beat uint64) error {
 // Delay is how far capture is behind the server: the age of the last heartbeat that
 // came back when it came, or of the oldest that should have come, if that is more.
 func (c *Capture) Delay() time.Duration {
+	c.look()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delay := c.delay
@@ -395,6 +418,9 @@ func (c *Capture) Delay() time.Duration {
 
 // BytesRead is the number of bytes of binlog received.
 func (c *Capture) BytesRead() int64 { return c.deps.Reader.BytesRead() }
+
+// Weight is the number of bytes of rows of the shadow in it.
+func (c *Capture) Weight() int64 { return c.deps.Reader.Weight() }
 
 // Safe is the point from which another run must read on: every change before it is synced,
 // or lies ahead of the row copy (law L5). It is the least of the places where the keys of the

@@ -17,6 +17,10 @@
 // Heartbeats that do come back measure the capture delay, and prove under the lock of
 // the cut-over that every change has been received (law L6).
 //
+// Where heartbeats are kept out of the binlog (Deps.End) they are no fence: whoever syncs waits
+// for rows that are not visible yet by reading them with FOR SHARE, and that all was received is
+// known by the binlog's end.
+//
 // Rows of an XA transaction stand in the binlog at XA PREPARE but become visible at XA
 // COMMIT, a later event without rows: their keys are kept until then (law L3), and the
 // safe position stays before XA PREPARE until they are synced (law L5). The lock of the

@@ -23,12 +23,12 @@ func Now(ctx context.Context, db *sql.DB) (Point, error) {
 	if p.GTIDs, err = binlog.ParseGTIDs(gtids); err != nil {
 		return Point{}, err
 	}
-	p.Position, err = end(ctx, db)
+	p.Position, err = End(ctx, db)
 	return p, err
 }
 
-// end asks the server for the end of its binlog.
-func end(ctx context.Context, db *sql.DB) (binlog.Position, error) {
+// End asks the server for the end of its binlog: what was committed before stands before it.
+func End(ctx context.Context, db *sql.DB) (binlog.Position, error) {
 	// MySQL 8.2 renamed the statement, 8.4 dropped the old name.
 	var failed error
 	for _, statement := range []string{"SHOW BINARY LOG STATUS", "SHOW MASTER STATUS"} {

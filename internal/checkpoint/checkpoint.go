@@ -12,11 +12,13 @@ const Version = 2
 
 // Start is what a run began with. Who goes on from a checkpoint of it must begin with the same.
 type Start struct {
-	Source string            // its definition: SHOW CREATE TABLE without the counter
-	Alter  string            // the clauses
-	Key    string            // the name of the key that is followed
-	Map    map[string]string // the operator's
-	Zone   string            // of the server
+	// Purpose is the run's, as package plan has it; "" for one that alters the table.
+	Purpose string            `json:",omitempty"`
+	Source  string            // its definition: SHOW CREATE TABLE without the counter
+	Alter   string            // the clauses
+	Key     string            // the name of the key that is followed
+	Map     map[string]string // the operator's
+	Zone    string            // of the server
 	// ServerTime and UTC are the time at which the run began, by the server's clock in its
 	// zone and in UTC: new columns with DEFAULT CURRENT_TIMESTAMP have it.
 	ServerTime, UTC string

@@ -71,7 +71,7 @@ func (c *change) onInterrupt(p *plan.Plan, s *stand, r *relay, d display) (undo 
 		if c.output.json {
 			record := resultOf(migration.Result{}, err, exitAtOnce)
 			phase, swapped := s.now()
-			record.Phase, record.Swapped = string(phase), swapped
+			record.Phase, record.Swapped, record.Rehearsal = string(phase), swapped, string(p.Purpose)
 			quickly(func() { (&jsonLines{out: c.app.Stdout}).write(record) })
 		}
 		fmt.Fprint(c.app.Stderr, complaint(err, exitAtOnce))

@@ -128,6 +128,9 @@ func (p *persistent) reopen(ctx context.Context) error {
 
 // attempt makes the plan and carries it out.
 func (c *change) attempt(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
+	if c.options.Purpose.Rehearses() {
+		return c.rehearse(ctx, alter, s)
+	}
 	if result, done, err := c.finish(ctx, alter, s); done || err != nil {
 		return result, err
 	}
@@ -143,7 +146,7 @@ func (c *change) attempt(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	case c.output.quiet:
 		fmt.Fprintf(c.app.Stdout, "%s has its new schema, after %s; the old table %s.\n", p.Source.Name, span(result.Elapsed), oldText(result))
 	default:
-		c.output.text("%s", summary(p, result, processUsage()))
+		c.output.text("%s", summary(p, result, c.config, processUsage()))
 	}
 	return result, nil
 }

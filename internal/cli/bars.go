@@ -113,7 +113,7 @@ func (s screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		s.progress, s.most = m, max(s.most, m.Backlog)
 	case event.PhaseEntered:
 		s.phase = m.Phase
-		if m.Phase == event.PhaseCutover {
+		if m.Phase == event.PhaseCutover || m.Phase == event.PhaseLock {
 			s.blocked = nil
 		}
 	case event.Blocked:
@@ -154,7 +154,9 @@ func (s screen) View() tea.View {
 	if s.phase == event.PhasePrescan {
 		lines = append(lines, fmt.Sprintf("prescan  %s %s  %s of ~%s", s.drawBar(scannedFraction(p)), percent(scannedFraction(p)), count(p.Scanned), count(p.RowsTotal)))
 	}
-	if p.RowsTotal > 0 && !before(s.phase, event.PhaseCopy) {
+	if s.phase == event.PhaseNative {
+		lines = append(lines, buildText("server", p))
+	} else if p.RowsTotal > 0 && !before(s.phase, event.PhaseCopy) {
 		lines = append(lines, s.rowsLine(), s.changesLine(), dim.Render("         "+s.footLine()))
 	}
 	if s.blocked != nil {
@@ -179,11 +181,7 @@ func (s screen) drawBar(fraction float64) string {
 func (s screen) rowsLine() string {
 	p := s.progress
 	if s.phase == event.PhaseIndex {
-		text := "building"
-		if p.IndexFraction > 0 {
-			text = percent(p.IndexFraction)
-		}
-		return "indexes  " + s.drawBar(p.IndexFraction) + " " + text
+		return buildText("indexes", p)
 	}
 	if s.phase == event.PhaseVerify {
 		return fmt.Sprintf("verify   %s %s  %s of ~%s", s.drawBar(verifiedFraction(p)), percent(verifiedFraction(p)), count(p.Verified), count(p.RowsTotal))
@@ -219,8 +217,8 @@ func (s screen) footLine() string {
 }
 
 // phases are in their order.
-var phases = []event.Phase{event.PhaseCheck, event.PhaseShadow, event.PhasePrescan, event.PhaseStart, event.PhaseCopy, event.PhaseIndex,
-	event.PhaseCatchUp, event.PhaseVerify, event.PhaseCutover, event.PhaseCleanup, event.PhaseDone}
+var phases = []event.Phase{event.PhaseCheck, event.PhaseNative, event.PhaseShadow, event.PhasePrescan, event.PhaseStart, event.PhaseCopy, event.PhaseIndex,
+	event.PhaseCatchUp, event.PhaseVerify, event.PhaseCutover, event.PhaseLock, event.PhaseCleanup, event.PhaseDone}
 
 // before says that a phase comes before another.
 func before(a, b event.Phase) bool {

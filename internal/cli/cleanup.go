@@ -36,8 +36,8 @@ func (a *app) cleanupCommand() *cobra.Command {
 		Long: "Cleanup drops the tables that a former run on the table left behind: those that carry Midstream's mark\n" +
 			"for this table in their comment, and a shadow that the marked state table speaks of. A name alone\n" +
 			"proves nothing. It refuses while a run is at work, shows what it will drop, and asks.\n\n" +
-			"With --old it also drops the former tables that swaps left (database.table_old and so on): those that are\n" +
-			"marked as such, if nobody uses them.",
+			"With --old it also drops the former tables that swaps left (database.table_old and so on), and what a DROP\n" +
+			"or a TRUNCATE put aside: those that are marked as such, if nobody uses them.",
 		Example: "  midstream cleanup shop.orders\n  midstream cleanup --old --yes shop.orders",
 		Args:    cobra.ArbitraryArgs,
 	}

@@ -18,6 +18,8 @@ type connection struct {
 	files  dbconn.OptionFiles
 	ask    bool           // for the password
 	said   dbconn.Options // what config has put together
+	// variables are of all sessions, where the account may set them: the plan refuses where it may not.
+	variables map[string]string
 }
 
 // register adds the flags. --password is registered for the help only: takePassword
@@ -84,7 +86,10 @@ func (c *connection) open(ctx context.Context, cfg dbconn.Config) (*server, erro
 		}
 		cfg.Password, c.ask = secret, false
 	}
-	pool, err := dbconn.Open(ctx, cfg, nil)
+	pool, err := dbconn.Open(ctx, cfg, c.variables)
+	if dbconn.Denied(err) && c.variables != nil {
+		pool, err = dbconn.Open(ctx, cfg, nil)
+	}
 	if err != nil {
 		return nil, unreachable(ctx, err)
 	}

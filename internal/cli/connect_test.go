@@ -81,7 +81,7 @@ func TestSSLModesOnRealServers(t *testing.T) {
 				{"plain", nil, exitDone},
 			} {
 				n++
-				args := append([]string{"run", "--drop-old", "--host=" + host, "--port=" + port, "--user=" + c.user,
+				args := append([]string{"run", "--method=shadow", "--drop-old", "--host=" + host, "--port=" + port, "--user=" + c.user,
 					"ALTER TABLE " + name + " ADD COLUMN c" + strconv.Itoa(n) + " INT"}, c.args...)
 				cmd := command(t, args...)
 				cmd.Env = append(cmd.Env, "MYSQL_PWD=secret")
@@ -102,7 +102,7 @@ func TestServerWithoutTLS(t *testing.T) {
 	i := mysqltest.Own(t, "8.0", sandbox.Options{Settings: map[string]string{"skip_ssl": ""}})
 	name, query := table(t, i, 50)
 	for mode, want := range map[string]int{"PREFERRED": exitDone, "REQUIRED": exitFailed} {
-		code, stdout, stderr := midstream(t, append([]string{"run", "--drop-old", "--ssl-mode=" + mode,
+		code, stdout, stderr := midstream(t, append([]string{"run", "--method=shadow", "--drop-old", "--ssl-mode=" + mode,
 			"ALTER TABLE " + name + " ADD COLUMN " + mode + " INT"}, flags(t, i)...)...)
 		if code != want {
 			t.Errorf("%s: exit code %d\n%s\n%s", mode, code, stdout, stderr)
@@ -122,7 +122,7 @@ func TestSocket(t *testing.T) {
 	}
 	for n, args := range [][]string{{"--socket=" + i.Sandbox.Socket}, {"--host=localhost", "--socket=" + i.Sandbox.Socket, "--ssl-mode=REQUIRED"}} {
 		statement := "ALTER TABLE " + name + " ADD COLUMN c" + strconv.Itoa(n) + " INT"
-		code, stdout, stderr := midstream(t, append([]string{"run", "--drop-old", "--user=" + i.User, statement}, args...)...)
+		code, stdout, stderr := midstream(t, append([]string{"run", "--method=shadow", "--drop-old", "--user=" + i.User, statement}, args...)...)
 		if code != exitDone {
 			t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
@@ -194,7 +194,7 @@ func TestPasswordFromThePrompt(t *testing.T) {
 	name, _ := table(t, i, 10)
 	account(t, i, "typist", "BY 'typed-secret'", "NONE")
 	host, port, _ := strings.Cut(i.Address, ":")
-	cmd := command(t, "plan", "-p", "--host="+host, "--port="+port, "--user=typist", "ALTER TABLE "+name+" ADD COLUMN c INT")
+	cmd := command(t, "plan", "--method=shadow", "-p", "--host="+host, "--port="+port, "--user=typist", "ALTER TABLE "+name+" ADD COLUMN c INT")
 	terminal, err := pty.Start(cmd)
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"midstream/internal/dbconn"
 	"midstream/internal/demo"
 	"midstream/internal/event"
+	"midstream/internal/plan"
 	"midstream/internal/sandbox"
 )
 
@@ -121,7 +122,7 @@ func (d *demonstration) change(ctx context.Context, server *sandbox.Server, stat
 	screen := d.output.display(demo.Table.String())
 	relay := newRelay(screen)
 	undo := d.app.Interrupts.OnSecond(screen.abandon)
-	d.result, err = d.app.runChild(ctx, []string{"run", "--json", "--defaults-file=" + os.DevNull,
+	d.result, err = d.app.runChild(ctx, []string{"run", "--json", "--method=" + string(plan.MethodShadow), "--defaults-file=" + os.DevNull,
 		"--host=127.0.0.1", "--port=" + strconv.Itoa(server.Port), "--user=" + server.User, statement},
 		event.Tee(listen, relay.listen))
 	relay.close()

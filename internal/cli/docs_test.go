@@ -67,7 +67,8 @@ func cliPage(t *testing.T) string {
 func exitCodesPage() string {
 	var b strings.Builder
 	b.WriteString(generated + "# Exit codes\n\nExit codes are a contract: none changes its meaning, and one that is not listed is a failure. " +
-		"`midstream help exit-codes` tells the same. With `--json` the last line has the code and its name.\n\n" +
+		"`midstream help exit-codes` tells the same. With `--json` the last line has the code and its name. " +
+		ofSeveral + "\n\n" +
 		"| code | name | meaning |\n|---|---|---|\n")
 	for _, o := range outcomes {
 		fmt.Fprintf(&b, "| %d | %s | %s |\n", o.code, o.name, o.meaning)
@@ -90,7 +91,7 @@ func eventsPage() string {
 		"only a command line whose flags can't be read at all has none, and what a second Ctrl-C ends before it has written anything. " +
 		"Names of events and fields are stable: others may be added, none is renamed or dropped. Units are in the names.\n\n" +
 		"Order: `plan`, then `phase` by phase the others, then `result`; a `note` may come at any time. `progress` comes about twice a second; of several that could not be " +
-		"written in time only the newest is.\n")
+		"written in time only the newest is. With `--to` so for each table, and one `result` at the end.\n")
 	types := recordTypes()
 	for _, name := range []string{namePlan, namePhase, nameNote, nameProgress, nameFinding, namePrescanned, nameBlocked, nameLockAttempt, nameSwapped, nameRetry, nameMismatch, nameVerified, nameResult} {
 		fmt.Fprintf(&b, "\n## %s\n\n| field | type | meaning |\n|---|---|---|\n", name)
@@ -112,6 +113,9 @@ func describe(b *strings.Builder, prefix string, record reflect.Type) {
 		if field.Type.Kind() == reflect.Slice && field.Type.Elem().Kind() == reflect.Struct {
 			describe(b, name+"[].", field.Type.Elem())
 		}
+		if field.Type.Kind() == reflect.Struct {
+			describe(b, name+".", field.Type)
+		}
 	}
 }
 
@@ -124,6 +128,8 @@ func typeName(t reflect.Type) string {
 			return "list of objects"
 		}
 		return "list of " + typeName(t.Elem())
+	case reflect.Struct:
+		return "object"
 	case reflect.String, reflect.Bool:
 		return t.Kind().String()
 	}

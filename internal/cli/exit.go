@@ -7,8 +7,10 @@ import (
 
 	"midstream/internal/cutover"
 	"midstream/internal/migration"
+	"midstream/internal/native"
 	"midstream/internal/plan"
 	"midstream/internal/schema"
+	"midstream/internal/tables"
 )
 
 // Exit codes. They are documented and stable; 2 is a Go panic's.
@@ -45,7 +47,8 @@ var outcomes = []outcome{
 	{exitMismatch, "mismatch", "Rows differ: the new table is not equal to the old one. The table is as it was. Of verify: the two " +
 		"tables are not equal. In demo also: the table differs from its ledger."},
 	{exitUnknown, "swap_unknown", "Nobody knows whether the tables were swapped: the connection broke while they were, or an earlier run was " +
-		"stopped where it can't be told. Nothing was removed; the same command looks, and goes on from there."},
+		"stopped where it can't be told. Nothing was removed; the same command looks, and goes on from there. Of the server's own ALTER, of RENAME, DROP and TRUNCATE TABLE: " +
+		"nobody knows whether it was carried out; the message says where to look."},
 	{exitLeftovers, "leftovers", "Not everything that the run created could be removed; the message says what is left, and whether " +
 		"the swap happened. midstream cleanup removes it."},
 	{exitStopped, "stopped", "Stopped half-way: the server could not be reached, could not go on, or had no name left for the old table. The table is as it was, and what was " +
@@ -55,6 +58,9 @@ var outcomes = []outcome{
 	{exitAtOnce, "left_at_once", "Left at once, at a second Ctrl-C, SIGTERM or SIGHUP. The table is as it was or swapped, nothing between; " +
 		"the same command goes on, and midstream cleanup removes what is left."},
 }
+
+// ofSeveral says what a code means where there are several tables.
+const ofSeveral = "With --to it is that of the table at which the run has stopped; those before it are done, and named."
 
 // outcomeOf returns the outcome of an exit code; an unknown one is a failure.
 func outcomeOf(code int) outcome {
@@ -135,7 +141,7 @@ func exitCode(err error, interrupted bool) int {
 		return exitDone
 	case errors.As(err, &u):
 		return exitUsage
-	case errors.Is(err, cutover.ErrUnknown):
+	case errors.Is(err, cutover.ErrUnknown), errors.Is(err, native.ErrUnknown), errors.Is(err, tables.ErrUnknown):
 		return exitUnknown
 	case errors.Is(err, migration.ErrLeftovers):
 		return exitLeftovers

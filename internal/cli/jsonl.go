@@ -101,7 +101,7 @@ func progressOf(e event.Progress) progressRecord {
 		Captured: e.Captured, Applied: e.Applied, Dropped: e.Dropped, Merged: e.Merged,
 		Backlog: e.Backlog, BacklogLimit: e.BacklogLimit, ApplyKeysPerS: tenths(e.ApplyRate),
 		CaptureDelayMS: msOf(e.CaptureDelay), BinlogReadBytes: e.BinlogRead,
-		Retries: e.Retries, IndexFraction: e.IndexFraction, Verified: e.Verified, Scanned: e.Scanned,
+		Retries: e.Retries, IndexFraction: e.IndexFraction, BuildStep: e.BuildStep, Verified: e.Verified, Scanned: e.Scanned,
 	}
 	if e.ETA >= 0 {
 		eta := msOf(e.ETA)
@@ -188,7 +188,7 @@ func (r progressRecord) event(at time.Time) event.Event {
 		Captured: r.Captured, Applied: r.Applied, Dropped: r.Dropped, Merged: r.Merged,
 		Backlog: r.Backlog, BacklogLimit: r.BacklogLimit, ApplyRate: r.ApplyKeysPerS,
 		CaptureDelay: r.CaptureDelayMS.duration(), BinlogRead: r.BinlogReadBytes,
-		ETA: -1, Retries: r.Retries, IndexFraction: r.IndexFraction, Verified: r.Verified, Scanned: r.Scanned,
+		ETA: -1, Retries: r.Retries, IndexFraction: r.IndexFraction, BuildStep: r.BuildStep, Verified: r.Verified, Scanned: r.Scanned,
 	}
 	if r.ETAMS != nil {
 		e.ETA = r.ETAMS.duration()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -54,6 +55,8 @@ func phaseText(p event.Phase) string {
 	switch p {
 	case event.PhaseCheck:
 		return "check: making sure that no other run works on the table"
+	case event.PhaseNative:
+		return "native: the server changes the table itself"
 	case event.PhaseShadow:
 		return "shadow: creating and altering the shadow table"
 	case event.PhasePrescan:
@@ -70,6 +73,8 @@ func phaseText(p event.Phase) string {
 		return "verify: comparing every row of the new table with the old one's"
 	case event.PhaseCutover:
 		return "cutover: asking for the lock"
+	case event.PhaseLock:
+		return "lock: asking for the lock of the cut-over, to give it back"
 	case event.PhaseCleanup:
 		return "cleanup: removing what the run created"
 	case event.PhaseDone:
@@ -231,17 +236,24 @@ func progressLine(p event.Progress) string {
 	case event.PhasePrescan:
 		return fmt.Sprintf("prescan %s: %s of about %s rows", percent(scannedFraction(p)), count(p.Scanned), count(p.RowsTotal))
 	case event.PhaseIndex:
-		text := "index"
-		if p.IndexFraction > 0 {
-			text += " " + percent(p.IndexFraction)
-		}
-		return text + ": " + backlog
+		return buildText("index", p) + "; " + backlog
+	case event.PhaseNative:
+		return buildText("native", p) + "; " + span(p.Elapsed) + " elapsed"
 	case event.PhaseVerify:
 		return fmt.Sprintf("verify %s: %s of about %s rows; %s", percent(verifiedFraction(p)), count(p.Verified), count(p.RowsTotal), backlog)
-	case event.PhaseCatchUp, event.PhaseCutover:
+	case event.PhaseCatchUp, event.PhaseCutover, event.PhaseLock:
 		return fmt.Sprintf("%s: %s; %s", p.Phase, backlog, etaText(p))
 	}
 	return fmt.Sprintf("%s: %s elapsed", p.Phase, span(p.Elapsed))
+}
+
+// buildText is how far the server says that it is.
+func buildText(phase string, p event.Progress) string {
+	text := phase + ": " + cmp.Or(p.BuildStep, "building")
+	if p.IndexFraction > 0 {
+		text += " " + percent(p.IndexFraction)
+	}
+	return text
 }
 
 func verifiedFraction(p event.Progress) float64 {

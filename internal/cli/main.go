@@ -139,7 +139,7 @@ func (a *app) verb(body func(ctx context.Context, args []string) error) func(*co
 // exitCodesTopic is a help topic: a command that can't be run.
 func exitCodesTopic() *cobra.Command {
 	var b strings.Builder
-	b.WriteString("Exit codes are a contract; a code that is not listed is a failure.\n")
+	b.WriteString("Exit codes are a contract; a code that is not listed is a failure.\n" + ofSeveral + "\n")
 	for _, o := range outcomes {
 		fmt.Fprintf(&b, "\n%5d  %s", o.code, wrapped(o.meaning, 90, "       "))
 	}
@@ -159,7 +159,12 @@ func complaint(err error, code int) string {
 	var failure *migration.Failure
 	var u *usage
 	var c *coded
+	var p *partly
 	switch {
+	case errors.As(err, &p):
+		b.WriteString(complaint(p.err, code))
+		line("done:", p.doneText())
+		line("rest:", p.restText())
 	case errors.As(err, &u):
 		fmt.Fprintf(&b, "midstream: %s\n", u.Error())
 		line("next:", "see "+u.help)

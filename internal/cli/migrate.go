@@ -11,6 +11,7 @@ import (
 	"midstream/internal/ddl"
 	"midstream/internal/event"
 	"midstream/internal/migration"
+	"midstream/internal/native"
 	"midstream/internal/plan"
 	"midstream/internal/schema"
 )
@@ -26,10 +27,23 @@ type change struct {
 
 	config  migration.Config
 	options plan.Options
+	// dropLater keeps the table that a DROP or a TRUNCATE puts aside.
+	dropLater bool
+	// rehearsal has the run rehearsed.
+	rehearsal rehearsal
 	// reconnect is how long a run tries to go on after its server could not be reached.
 	reconnect time.Duration
+	// Of --to: risks are those of the ALTER that was found, place where its table is defined, and says
+	// the words of --map by table.
+	risks []plan.Risk
+	place string
+	says  map[schema.Name]map[string]string
+	// tables are what has become of each table of --to.
+	tables []tableRecord
 	// mustResume says that an attempt before has kept its work, which is to be gone on with.
 	mustResume bool
+	// calibrate has the plan measure what the server does.
+	calibrate bool
 }
 
 func (a *app) newChange(cmd *cobra.Command) *change {
@@ -40,40 +54,65 @@ func (a *app) newChange(cmd *cobra.Command) *change {
 	c.connection.register(&c.checks)
 	c.output.register(&c.checks)
 	c.checks.flags.StringVar(&c.options.Key, "key", "", "key to follow (the best one)")
-	c.checks.pairs(&c.options.Map, "map", "column that continues another, where the statement can't be read; may be repeated")
+	c.checks.pairs(&c.options.Map, "map", "column that continues another, where the statement can't be read or --to can't tell; may be repeated")
 	return c
 }
 
-// conduct runs do and tells its result as JSON, if that is wanted.
-func (c *change) conduct(ctx context.Context, args []string, do func(context.Context, *ddl.Alter, *server) (migration.Result, error)) error {
+// doing is what a verb does about a statement.
+type doing struct {
+	alter func(context.Context, *ddl.Alter, *server) (migration.Result, error)
+	// tables takes the statements on whole tables; nil where the verb is not for them.
+	tables func(context.Context, *ddl.Statement, *server) (migration.Result, error)
+}
+
+// conduct does it and tells its result as JSON, if that is wanted.
+func (c *change) conduct(ctx context.Context, args []string, do doing) error {
 	result, err := c.prepare(ctx, args, do)
 	if c.output.json {
 		interrupted := errors.Is(context.Cause(ctx), errInterrupted)
-		(&jsonLines{out: c.app.Stdout}).write(resultOf(result, err, exitCode(err, interrupted)))
+		record := resultOf(result, err, exitCode(err, interrupted))
+		record.Tables = append(record.Tables, c.tables...)
+		record.Rehearsal = string(c.options.Purpose)
+		(&jsonLines{out: c.app.Stdout}).write(record)
 	}
 	return err
 }
 
 // prepare reads the command line, says all that is wrong with it, and connects.
-func (c *change) prepare(ctx context.Context, args []string, do func(context.Context, *ddl.Alter, *server) (migration.Result, error)) (migration.Result, error) {
+func (c *change) prepare(ctx context.Context, args []string, do doing) (migration.Result, error) {
 	cfg, notes, configErr := c.connection.config() // first: option files may say what the other flags didn't
-	alter, targetErr := c.target.parse(args)
+	statement, targetErr := c.target.parse(args)
+	if targetErr == nil && statement != nil && statement.Kind != ddl.KindAlter && do.tables == nil {
+		targetErr = fmt.Errorf("a %s has no rows to look at: midstream %s is for what changes a table's shape", statement.Kind, c.target.verb)
+	}
+	if c.config.DropOld && c.dropLater {
+		targetErr = errors.Join(targetErr, errors.New("--drop-old and --drop-later exclude each other"))
+	}
 	if targetErr != nil && c.app.password.detached(args) {
 		targetErr = errDetached
 	}
-	problems := append(c.checks.problems, targetErr, configErr, c.output.check())
+	problems := append(c.checks.problems, targetErr, c.checkSays(), configErr, c.output.check(), c.rehearsal.check())
 	if err := usageOf(c.help, problems...); err != nil {
 		return migration.Result{}, err
 	}
 	for _, note := range notes {
 		c.output.note(note)
 	}
+	if c.options.Purpose = c.rehearsal.purpose(); c.options.Purpose == plan.RehearsingOnReplica {
+		c.connection.variables = migration.OnReplica
+	}
 	server, err := c.connection.open(ctx, cfg)
 	if err != nil {
 		return migration.Result{}, err
 	}
 	defer server.close()
-	return do(ctx, alter, server)
+	switch {
+	case statement == nil:
+		return c.reach(ctx, server, do.alter)
+	case statement.Kind != ddl.KindAlter:
+		return do.tables(ctx, statement, server)
+	}
+	return do.alter(ctx, statement.Alter, server)
 }
 
 // plan makes the plan and prints it. It writes nothing.
@@ -87,6 +126,8 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	switch {
 	case errors.Is(err, migration.ErrOtherAlter):
 		return nil, unwritten(ctx, err, goOnWithThat(p))
+	case errors.Is(err, migration.ErrStopped):
+		return nil, unwritten(ctx, err, stopBefore(p))
 	case errors.As(err, &untold):
 		return nil, unwritten(ctx, err, untold.Next())
 	case err != nil:
@@ -97,13 +138,13 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	}
 	switch {
 	case c.output.json:
-		record := planOf(p, s.address)
-		record.Former = former
+		record := planOf(p, s.address, c.config)
+		record.Former, record.Place = former, c.place
 		(&jsonLines{out: c.app.Stdout}).write(record)
 	case c.output.quiet:
 		fmt.Fprint(c.app.Stdout, quietPlan(p))
 	default:
-		fmt.Fprint(c.app.Stdout, planText(p, s.address, former, c.config))
+		fmt.Fprint(c.app.Stdout, planText(p, s.address, former, c.config, c.rehearsal.keep))
 	}
 	return p, nil
 }
@@ -118,6 +159,14 @@ func goOnWithThat(p *plan.Plan) string {
 
 // make reads the facts and makes the plan.
 func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.Plan, error) {
+	p, err := c.makeOf(ctx, alter, s)
+	if p != nil {
+		p.Risks = append(p.Risks, c.risks...)
+	}
+	return p, err
+}
+
+func (c *change) makeOf(ctx context.Context, alter *ddl.Alter, s *server) (*plan.Plan, error) {
 	table, err := schema.Load(ctx, s.pool.DB(), alter.Table)
 	if errors.Is(err, schema.ErrNotFound) {
 		return nil, unwritten(ctx, err, checkName)
@@ -129,7 +178,71 @@ func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	if err != nil {
 		return nil, unwritten(ctx, fmt.Errorf("look at %s: %w", s.address, err), "")
 	}
+	p, err := plan.Make(facts, table, alter, c.options)
+	if plan.MayAsk(facts, table, alter, c.options, err) {
+		if facts.Native, facts.Split, err = c.ask(ctx, table, alter, s); err != nil {
+			return nil, unasked(ctx, fmt.Errorf("ask %s how it would change %s: %w", s.address, table.Name, err), table.Name)
+		}
+		p, err = plan.Make(facts, table, alter, c.options)
+	}
+	if err != nil || !c.calibrate {
+		return p, err
+	}
+	if err := c.measure(ctx, p, s); err != nil {
+		return nil, err
+	}
 	return plan.Make(facts, table, alter, c.options)
+}
+
+// unasked is why the server has no answer.
+func unasked(ctx context.Context, err error, table schema.Name) error {
+	switch {
+	case errors.Is(err, native.ErrLeft):
+		return &coded{code: exitLeftovers, err: err, left: "an empty copy of " + table.String(), next: "midstream cleanup " + table.Argument()}
+	case errors.Is(err, native.ErrRefused):
+		return &coded{code: exitRefused, err: err, left: "nothing was written", next: "correct the statement"}
+	}
+	return unwritten(ctx, err, "")
+}
+
+// measure has the plan's pace measured.
+func (c *change) measure(ctx context.Context, p *plan.Plan, s *server) error {
+	if !c.output.json && !c.output.quiet {
+		c.output.note("calibrating: some rows are copied to a scratch table")
+	}
+	pace, err := migration.New(s.pool, s.binlog, p, c.config, event.Discard).Calibrate(ctx, c.question(p.Source, p.Alter, s))
+	if err == nil {
+		c.options.Pace = &pace
+	}
+	return err
+}
+
+// question asks the server how it would change the table.
+func (c *change) question(table *schema.Table, alter *ddl.Alter, s *server) native.Question {
+	return native.Question{
+		Table: table, Alter: alter, Clone: table.Name.Sibling("midstream_" + s.pool.Name()),
+		ClausesFor: func(alter *ddl.Alter, clone *schema.Table) string { return plan.ClausesFor(alter, table, clone) },
+	}
+}
+
+// ask asks the server how it would change the table: by the lightest way that it has, and if a
+// heavier one is wished for, whether it has that; else whether two statements would be lighter.
+func (c *change) ask(ctx context.Context, table *schema.Table, alter *ddl.Alter, s *server) (*plan.Answer, *plan.Split, error) {
+	question := c.question(table, alter, s)
+	answer, err := native.Ask(ctx, s.pool, question)
+	if err == nil && c.options.Method == "" {
+		split, err := native.Split(ctx, s.pool, question, answer)
+		return answer, split, err
+	}
+	if err != nil || !c.options.Method.HeavierThan(answer.Method) {
+		return answer, nil, err
+	}
+	lighter := answer.Method
+	question.From = c.options.Method
+	if answer, err = native.Ask(ctx, s.pool, question); err == nil {
+		answer.Lighter = lighter
+	}
+	return answer, nil, err
 }
 
 // checkName is what to do about a table that isn't there.

@@ -23,22 +23,61 @@ type head struct {
 
 type planRecord struct {
 	head
-	Table         string       `json:"table" doc:"the table that is changed, database.table"`
-	Alter         string       `json:"alter" doc:"what follows ALTER TABLE name"`
-	Method        string       `json:"method" doc:"shadow_copy"`
-	ServerAddress string       `json:"server_address" doc:"host:port, or the path of a socket"`
-	ServerVersion string       `json:"server_version" doc:"flavor and version"`
-	Replicas      int          `json:"replicas" doc:"replicas attached to the server"`
-	Key           string       `json:"key" doc:"the key by which rows are copied and changes followed"`
-	KeyColumns    []string     `json:"key_columns" doc:"its columns"`
-	RowsEstimate  int64        `json:"rows_estimate" doc:"rows, as the server estimates them"`
-	DataBytes     int64        `json:"data_bytes" doc:"size of the rows, as the server estimates it"`
-	IndexBytes    int64        `json:"index_bytes" doc:"size of the secondary indexes, likewise"`
-	Shadow        string       `json:"shadow" doc:"name of the table that is built"`
-	Old           string       `json:"old" doc:"name that the table gets when it is swapped out"`
-	State         string       `json:"state" doc:"name of the table that holds the run's state"`
-	Former        string       `json:"former" doc:"what becomes of what an earlier run left; empty if that left nothing"`
-	Risks         []riskRecord `json:"risks" doc:"what the operator should know; may be empty"`
+	Rehearsal     string           `json:"rehearsal" doc:"rehearsal, rehearsal on a replica, or empty: the table is changed"`
+	Table         string           `json:"table" doc:"the table that is changed, database.table"`
+	Alter         string           `json:"alter" doc:"what follows ALTER TABLE name; empty if there is nothing to alter"`
+	Create        string           `json:"create" doc:"the CREATE TABLE of a table that is not there (--to); else empty"`
+	Place         string           `json:"place" doc:"file:line of the definition that is wanted (--to); else empty"`
+	Method        string           `json:"method" doc:"none, instant, inplace, copy or shadow; create where the table is not there (--to)"`
+	Why           string           `json:"why" doc:"why this method"`
+	Others        []rejected       `json:"others" doc:"the methods that were not taken, the lightest first"`
+	Warning       string           `json:"warning" doc:"why the method would not have been taken, had it not been asked for; may be empty"`
+	ServerAddress string           `json:"server_address" doc:"host:port, or the path of a socket"`
+	ServerVersion string           `json:"server_version" doc:"flavor and version"`
+	Replicas      int              `json:"replicas" doc:"replicas attached to the server"`
+	Key           string           `json:"key" doc:"the key by which rows are copied and changes followed"`
+	KeyColumns    []string         `json:"key_columns" doc:"its columns"`
+	RowsEstimate  int64            `json:"rows_estimate" doc:"rows, as the server estimates them"`
+	DataBytes     int64            `json:"data_bytes" doc:"size of the rows, as the server estimates it"`
+	IndexBytes    int64            `json:"index_bytes" doc:"size of the secondary indexes, likewise"`
+	Shadow        string           `json:"shadow" doc:"name of the table that is built"`
+	Old           string           `json:"old" doc:"name that the table gets when it is swapped out"`
+	State         string           `json:"state" doc:"name of the table that holds the run's state"`
+	Prediction    predictionRecord `json:"prediction" doc:"what it will probably cost"`
+	Columns       []columnRecord   `json:"columns" doc:"what becomes of the columns that don't stay as they are, as the statement tells"`
+	Grants        []string         `json:"grants" doc:"the privileges that it needs, as GRANT spells them"`
+	Former        string           `json:"former" doc:"what becomes of what an earlier run left; empty if that left nothing"`
+	Risks         []riskRecord     `json:"risks" doc:"what the operator should know; may be empty"`
+	Statement     string           `json:"statement" doc:"RENAME TABLE, DROP TABLE, TRUNCATE TABLE or CREATE TABLE; empty of an ALTER"`
+	Steps         []string         `json:"steps" doc:"what is done by such a statement, in order, for people; empty of an ALTER"`
+	Locks         []string         `json:"locks" doc:"the tables that it locks for a moment; empty of an ALTER"`
+}
+
+type columnRecord struct {
+	Source string `json:"source" doc:"its name before; empty if it is new"`
+	Target string `json:"target" doc:"its name afterwards; empty if it is dropped"`
+	What   string `json:"what" doc:"renamed, added, dropped, or defined anew"`
+}
+
+func columnRecords(changes []plan.ColumnChange) []columnRecord {
+	records := make([]columnRecord, 0, len(changes))
+	for _, c := range changes {
+		records = append(records, columnRecord(c))
+	}
+	return records
+}
+
+type rejected struct {
+	Method string `json:"method" doc:"the method"`
+	Why    string `json:"why" doc:"why it was not taken"`
+}
+
+func rejectedRecords(others []plan.Rejected) []rejected {
+	records := make([]rejected, 0, len(others))
+	for _, o := range others {
+		records = append(records, rejected{string(o.Method), o.Why})
+	}
+	return records
 }
 
 type riskRecord struct {
@@ -58,7 +97,7 @@ func riskRecords(risks []plan.Risk) []riskRecord {
 
 type phaseRecord struct {
 	head
-	Phase string `json:"phase" doc:"check, shadow, prescan, start, copy, index, catchup, verify, cutover, cleanup or done; catchup comes before verify and before each cutover"`
+	Phase string `json:"phase" doc:"check, native, shadow, prescan, start, copy, index, catchup, verify, cutover, lock (of a rehearsal), cleanup or done; catchup comes before verify and before each cutover or lock"`
 }
 
 type noteRecord struct {
@@ -87,7 +126,8 @@ type progressRecord struct {
 	BinlogReadBytes int64   `json:"binlog_read_bytes" doc:"binlog received"`
 	ETAMS           *ms     `json:"eta_ms" doc:"until the cut-over may begin; null: not known"`
 	Retries         int64   `json:"retries" doc:"syncs that were tried again"`
-	IndexFraction   float64 `json:"index_fraction" doc:"of the index build, where the server tells; else 0"`
+	IndexFraction   float64 `json:"index_fraction" doc:"of a step of the server's build, where it tells; else 0"`
+	BuildStep       string  `json:"build_step" doc:"of that build, in the server's words; empty where none is at work"`
 	Verified        int64   `json:"rows_verified" doc:"rows compared with the new table's"`
 	Scanned         int64   `json:"rows_scanned" doc:"rows that the prescan has looked at"`
 }
@@ -171,6 +211,7 @@ type prescannedRecord struct {
 // resultRecord is the last line, whatever happened.
 type resultRecord struct {
 	head
+	Method          string       `json:"method" doc:"by which the table was changed, or was to be; empty if it was not decided"`
 	Outcome         string       `json:"outcome" doc:"name of the exit code: done, failed, usage, refused, aborted, mismatch, swap_unknown, leftovers, stopped, unfit, left_at_once"`
 	ExitCode        int          `json:"exit_code" doc:"the exit code that follows"`
 	Error           string       `json:"error" doc:"the cause; empty if done"`
@@ -198,6 +239,31 @@ type resultRecord struct {
 	LockHeldMS      ms           `json:"lock_held_ms" doc:"from its grant to its release"`
 	DrainedKeys     int          `json:"drained_keys" doc:"keys applied under it"`
 	BinlogReadBytes int64        `json:"binlog_read_bytes" doc:"binlog received"`
+	DiskBytes       int64        `json:"disk_bytes" doc:"by which the table's files were larger at the peak; 0: not known"`
+	RedoBytes       int64        `json:"redo_bytes" doc:"of redo log that the server wrote meanwhile; 0: not known"`
+	BinlogBytes     int64        `json:"binlog_bytes" doc:"of binlog, without what the application wrote; 0: not known"`
+	Rehearsal       string       `json:"rehearsal" doc:"rehearsal, rehearsal on a replica, or empty"`
+	LockWaitedMS    ms           `json:"lock_waited_ms" doc:"of the last attempt, until the lock was granted"`
+	Blockers        int          `json:"blockers_seen" doc:"sessions that were seen in the way of the lock"`
+	BlockedMS       ms           `json:"blocked_ms" doc:"for how long, about"`
+	MostDelayMS     ms           `json:"capture_delay_max_ms" doc:"the most that capture was behind the server"`
+	ShadowBytes     int64        `json:"shadow_bytes" doc:"of a rehearsal: size of the new table with its indexes, as the server estimates it"`
+	Shadow          string       `json:"shadow" doc:"of a rehearsal: the new table, if it was kept"`
+	ReplicaBeforeMS ms           `json:"replica_lag_before_ms" doc:"of a rehearsal on a replica: how far that was behind at first"`
+	ReplicaLagMS    ms           `json:"replica_lag_max_ms" doc:"likewise: the most that it was behind, by the two servers' clocks"`
+	ReplicaStallMS  ms           `json:"replica_stall_ms" doc:"likewise: the longest that a transaction was seen to be applied for, or to wait"`
 	PeakRSSBytes    int64        `json:"peak_rss_bytes" doc:"most memory that this process held; 0: not known"`
 	CPUMS           ms           `json:"cpu_ms" doc:"processor time of this process; 0: not known"`
+
+	Tables []tableRecord `json:"tables" doc:"of --to: every table of the files that was looked at, in the order of the work; the numbers above are then their sums, disk_bytes the largest of them. Else empty"`
+}
+
+// tableRecord is what has become of one table of --to.
+type tableRecord struct {
+	Table   string `json:"table" doc:"database.table"`
+	Place   string `json:"place" doc:"file:line of the definition that is wanted"`
+	State   string `json:"state" doc:"equal: it had this definition already; planned, checked, changed or created: the verb has done its work; failed; waiting: its turn had not come"`
+	Method  string `json:"method" doc:"by which it was changed, or was to be; may be empty"`
+	Old     string `json:"old" doc:"the former table, if it was kept"`
+	Elapsed ms     `json:"elapsed_ms" doc:"of its change"`
 }

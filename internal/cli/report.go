@@ -8,30 +8,77 @@ import (
 
 	"midstream/internal/migration"
 	"midstream/internal/plan"
+	"midstream/internal/schema"
 )
 
 // planText tells what a run will do.
-func planText(p *plan.Plan, address, former string, cfg migration.Config) string {
+func planText(p *plan.Plan, address, former string, cfg migration.Config, keep bool) string {
 	var b strings.Builder
 	line := func(label, format string, args ...any) {
 		fmt.Fprintf(&b, "  %-9s %s\n", label, wrapped(fmt.Sprintf(format, args...), 100, "            "))
 	}
 	fmt.Fprintf(&b, "%s on %s (%s)\n", p.Source.Name, address, p.Server.Version)
 	line("change", "%s", p.Alter.Clauses)
-	line("method", "shadow copy, following key %s (%s)", p.Key.Name, strings.Join(p.Key.Columns(), ", "))
-	line("size", "about %s rows, %s of rows and %s of indexes, as the server estimates",
-		count(p.Source.Rows), size(p.Source.DataBytes), size(p.Source.IndexBytes))
-	line("indexes", "%s", indexText(p, cfg))
-	kept := "stays as " + p.Names.Old.String()
-	if cfg.DropOld {
-		kept = "is dropped (for a moment it is " + p.Names.Old.String() + ")"
+	follows := ""
+	if p.Choice.Method == plan.MethodShadow {
+		follows = fmt.Sprintf(", following key %s (%s)", p.Key.Name, strings.Join(p.Key.Columns(), ", "))
 	}
-	line("tables", "%s and %s are created; the old table %s", p.Names.Shadow, p.Names.State, kept)
+	b.WriteString(methodText(p.Choice, follows))
+	line("size", "%s", sizeText(p.Source))
+	if p.Choice.Method == plan.MethodShadow {
+		line("indexes", "%s", indexText(p, cfg))
+	}
+	switch {
+	case p.Purpose.Rehearses():
+		line("rehearsal", "%s", rehearsalPlan(p, keep))
+	case p.Choice.Method == plan.MethodShadow:
+		kept := "stays as " + p.Names.Old.String()
+		if cfg.DropOld {
+			kept = "is dropped (for a moment it is " + p.Names.Old.String() + ")"
+		}
+		line("tables", "%s and %s are created; the old table %s", p.Names.Shadow, p.Names.State, kept)
+	}
+	predictionText(predict(p, cfg), line)
+	if changes := p.ColumnChanges(); len(changes) > 0 {
+		line("columns", "%s", joined(changes, "; "))
+	}
+	line("grants", "%s", strings.Join(p.Grants(), "; "))
 	if former != "" {
 		line("earlier", "%s", former)
 	}
-	b.WriteString(risksText(p))
+	b.WriteString(risksText(p.Risks))
 	return b.String()
+}
+
+// joined says several things in a line.
+func joined[T fmt.Stringer](things []T, separator string) string {
+	var words []string
+	for _, t := range things {
+		words = append(words, t.String())
+	}
+	return strings.Join(words, separator)
+}
+
+// methodText tells the method, what else there is to say of it, and why not another one.
+func methodText(c plan.Choice, more string) string {
+	const indent = "            "
+	text := string(c.Method) + more
+	if c.Why != "" {
+		text += ": " + c.Why
+	}
+	text = fmt.Sprintf("  %-9s %s\n", "method", wrapped(text, 100, indent))
+	for _, other := range c.Others {
+		text += indent + wrapped(fmt.Sprintf("not %s: %s", other.Method, other.Why), 100, indent+"  ") + "\n"
+	}
+	if c.Warning != "" {
+		text += indent + wrapped("as asked for, although "+c.Warning, 100, indent+"  ") + "\n"
+	}
+	return text
+}
+
+// sizeText tells how large a table is.
+func sizeText(t *schema.Table) string {
+	return fmt.Sprintf("about %s rows, %s of rows and %s of indexes, as the server estimates", count(t.Rows), size(t.DataBytes), size(t.IndexBytes))
 }
 
 // quietPlan is what may need somebody.
@@ -39,12 +86,12 @@ func quietPlan(p *plan.Plan) string {
 	if len(p.Risks) == 0 {
 		return ""
 	}
-	return p.Source.Name.String() + "\n" + risksText(p)
+	return p.Source.Name.String() + "\n" + risksText(p.Risks)
 }
 
-func risksText(p *plan.Plan) string {
+func risksText(risks []plan.Risk) string {
 	text := ""
-	for _, r := range p.Risks {
+	for _, r := range risks {
 		text += riskText(r)
 	}
 	if text != "" {
@@ -102,23 +149,22 @@ func denial(d *migration.Denied) string {
 }
 
 // summary tells what a finished run did.
-func summary(p *plan.Plan, r migration.Result, used usageOfProcess) string {
+func summary(p *plan.Plan, r migration.Result, cfg migration.Config, used usageOfProcess) string {
 	var b strings.Builder
 	line := func(label, format string, args ...any) {
 		fmt.Fprintf(&b, "  %-9s %s\n", label, fmt.Sprintf(format, args...))
 	}
 	fmt.Fprintf(&b, "Done: %s has its new schema, after %s.\n", p.Source.Name, span(r.Elapsed))
-	line("rows", "%s copied in %s (%s/s)%s", count(r.RowsCopied), span(r.Copy), rate(perSecond(r.RowsCopied, r.Copy)), indexTime(r.Index))
-	line("changes", "%s captured: %s applied, %s left to the row copy, %s merged",
-		count(r.Captured), count(r.Applied), count(r.Dropped), count(r.Merged))
-	if r.Resumed {
-		line("resumed", "yes: an earlier run was gone on with, whose rows are counted; its changes are not")
+	if cost := costText(predict(p, cfg), r); cost != "" {
+		line("cost", "%s", cost)
 	}
-	if r.Verify > 0 {
-		line("verified", "%s compared in %s, all equal%s", plural(r.Verified, "row"), span(r.Verify), repairedText(r.Repaired))
-	} else {
-		line("verified", "no: the tables were not compared")
+	if r.Method != plan.MethodShadow {
+		if r.Method != plan.MethodNone {
+			line("server", "%s, %s in its own statement", plural(r.Attempts, "attempt"), span(r.Native))
+		}
+		return b.String()
 	}
+	workLines(r, line)
 	line("cut-over", "%s; locked for %s, %s applied under the lock",
 		plural(r.Attempts, "attempt"), span(r.LockHeld), plural(r.Drained, "key"))
 	if used.peakRSS > 0 {
@@ -130,6 +176,21 @@ func summary(p *plan.Plan, r migration.Result, used usageOfProcess) string {
 	}
 	line("old table", "%s%s", oldText(r), remove)
 	return b.String()
+}
+
+// workLines tells what runs and rehearsals have in common.
+func workLines(r migration.Result, line func(label, format string, args ...any)) {
+	line("rows", "%s copied in %s (%s/s)%s", count(r.RowsCopied), span(r.Copy), rate(perSecond(r.RowsCopied, r.Copy)), indexTime(r.Index))
+	line("changes", "%s captured: %s applied, %s left to the row copy, %s merged",
+		count(r.Captured), count(r.Applied), count(r.Dropped), count(r.Merged))
+	if r.Resumed {
+		line("resumed", "yes: an earlier run was gone on with, whose rows are counted; its changes are not")
+	}
+	if r.Verify > 0 {
+		line("verified", "%s compared in %s, all equal%s", plural(r.Verified, "row"), span(r.Verify), repairedText(r.Repaired))
+	} else {
+		line("verified", "no: the tables were not compared")
+	}
 }
 
 func repairedText(rows int) string {
@@ -157,27 +218,32 @@ func indexTime(d time.Duration) string {
 func perSecond(n int64, d time.Duration) float64 { return float64(n) / max(d.Seconds(), 1e-9) }
 
 // planOf returns the record of a plan.
-func planOf(p *plan.Plan, address string) planRecord {
+func planOf(p *plan.Plan, address string, cfg migration.Config) planRecord {
 	return planRecord{
-		head: headOf(namePlan, time.Now()), Table: p.Source.Name.String(), Alter: p.Alter.Clauses, Method: "shadow_copy",
+		head: headOf(namePlan, time.Now()), Rehearsal: string(p.Purpose), Table: p.Source.Name.String(), Alter: p.Alter.Clauses, Method: string(p.Choice.Method), Why: p.Choice.Why, Others: rejectedRecords(p.Choice.Others), Warning: p.Choice.Warning,
 		ServerAddress: address, ServerVersion: p.Server.Version.String(), Replicas: p.Server.Replicas,
 		Key: p.Key.Name, KeyColumns: p.Key.Columns(), RowsEstimate: p.Source.Rows,
 		DataBytes: p.Source.DataBytes, IndexBytes: p.Source.IndexBytes,
 		Shadow: p.Names.Shadow.String(), Old: p.Names.Old.String(), State: p.Names.State.String(),
-		Risks: riskRecords(p.Risks),
+		Prediction: predictionOf(predict(p, cfg)), Columns: columnRecords(p.ColumnChanges()), Grants: p.Grants(), Risks: riskRecords(p.Risks),
+		Steps: []string{}, Locks: []string{},
 	}
 }
 
 // resultOf returns the record of a run's end.
 func resultOf(r migration.Result, err error, code int) resultRecord {
-	used := processUsage()
+	used, seen := processUsage(), r.Rehearsed
 	record := resultRecord{
-		head: headOf(nameResult, time.Now()), Outcome: outcomeOf(code).name, ExitCode: code, Swapped: r.Swapped,
-		Problems: []riskRecord{}, Old: r.Old,
+		head: headOf(nameResult, time.Now()), Method: string(r.Method), Outcome: outcomeOf(code).name, ExitCode: code, Swapped: r.Swapped,
+		Problems: []riskRecord{}, Old: r.Old, Tables: []tableRecord{},
 		ElapsedMS: msOf(r.Elapsed), PrescanMS: msOf(r.Prescan), Scanned: r.Scanned, CopyMS: msOf(r.Copy), IndexMS: msOf(r.Index), VerifyMS: msOf(r.Verify),
 		Verified: r.Verified, Repaired: r.Repaired, RowsCopied: r.RowsCopied,
 		Captured: r.Captured, Applied: r.Applied, Dropped: r.Dropped, Merged: r.Merged, Retries: r.Retries,
+		DiskBytes: r.Disk, RedoBytes: r.Redo, BinlogBytes: r.Binlog,
 		Attempts: r.Attempts, LockHeldMS: msOf(r.LockHeld), DrainedKeys: r.Drained, BinlogReadBytes: r.BinlogRead,
+		LockWaitedMS: msOf(seen.LockWaited), Blockers: seen.Blockers, BlockedMS: msOf(seen.Blocked), MostDelayMS: msOf(seen.CaptureDelay),
+		ShadowBytes: seen.ShadowBytes, Shadow: seen.Shadow,
+		ReplicaBeforeMS: msOf(seen.Replication.Before), ReplicaLagMS: msOf(seen.Replication.Lag), ReplicaStallMS: msOf(seen.Replication.Stall),
 		PeakRSSBytes: used.peakRSS, CPUMS: msOf(used.cpu),
 	}
 	if err == nil {
@@ -198,6 +264,10 @@ func resultOf(r migration.Result, err error, code int) resultRecord {
 		record.Left, record.Next = c.left, c.next
 	default:
 		record.Left = "nothing was written"
+	}
+	var partly *partly
+	if errors.As(err, &partly) && len(partly.done) > 0 {
+		record.Left = partly.doneText() + "; of " + partly.table + ": " + record.Left
 	}
 	return record
 }

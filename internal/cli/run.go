@@ -8,6 +8,7 @@ import (
 
 	"midstream/internal/ddl"
 	"midstream/internal/migration"
+	"midstream/internal/plan"
 )
 
 func (a *app) runCommand() *cobra.Command {
@@ -22,22 +23,56 @@ func (a *app) runCommand() *cobra.Command {
 			"where there is no socket, TCP.\n\n" +
 			"The group [midstream] may have every other flag too, by its name (drop-old, lock-wait=1s); the command\n" +
 			"line counts more. A name that no verb knows is an error, unless it begins with loose-.\n\n" +
+			"With --to the tables' definitions stand in files: " + toLong + "\n\n" +
 			"Before the swap it waits, without limit, for sessions that are in its way: those that hold a lock on the\n" +
 			"table and, unless --old-snapshots=ignore, transactions that began before the rows were copied. It names\n" +
 			"them, and applies changes meanwhile. Whoever ends them (KILL) or the run (Ctrl-C) ends the waiting.\n\n" +
+			"CREATE INDEX, DROP INDEX and OPTIMIZE TABLE are taken as the ALTER TABLE that does the same. RENAME, DROP,\n" +
+			"TRUNCATE and CREATE TABLE are taken too: whoever holds a lock on one of the tables is waited for, and nobody\n" +
+			"waits for the statement for longer than --lock-wait. A table that is dropped is first renamed aside, and an\n" +
+			"empty one takes the place of one that is truncated, so that the application never waits for the drop.\n\n" +
+			"With --rehearse it does everything but the swap, on the real table and under its real load, tells what the run\n" +
+			"would have been, and drops the new table. The table itself is not changed in any way. --rehearse-lock takes the\n" +
+			"lock of the cut-over too, and gives it back. --on-replica does so on a replica, and spares the primary: what it\n" +
+			"writes does not come into the replica's binlog, so that there are no errant GTIDs. A rehearsal never goes on with\n" +
+			"a run that was stopped; a run goes on with what a rehearsal of the same ALTER has left, and compares it.\n\n" +
 			"Names of CHECK constraints that somebody chose are lost on MySQL, where they are unique in a database:\n" +
 			"the new table has orders_chk_1 and so on. The plan names those that will be.\n\n" +
 			"Ctrl-C aborts, and so do SIGTERM and SIGHUP: the table stays as it was and what the run created is\n" +
 			"removed. A second one leaves at once (midstream help exit-codes).",
 		Example: `  midstream run "ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40), ADD INDEX (note)"
-  midstream run --host=db1 --user=admin -p --database=shop --table=orders --alter="ADD COLUMN note VARCHAR(40)"`,
+  midstream run "CREATE INDEX by_note ON shop.orders (note)"
+  midstream run "DROP TABLE shop.orders_2019"
+  midstream run --host=db1 --user=admin -p --database=shop --table=orders --alter="ADD COLUMN note VARCHAR(40)"
+  midstream run --database=shop --to=schema/ --map name=customers.full_name`,
 		Args: cobra.ArbitraryArgs,
 	}
 	c := a.newChange(cmd)
 	c.registerTuning()
-	cmd.RunE = a.verb(func(ctx context.Context, args []string) error { return c.conduct(ctx, args, c.migrate) })
+	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
+		return c.conduct(ctx, args, doing{c.migrate, c.runTables})
+	})
 	return cmd
 }
+
+// toLong explains --to.
+const toLong = "a *.sql file, or a folder of such files,\n" +
+	"with nothing but CREATE TABLE statements. The server makes each as an empty, marked table beside the real\n" +
+	"one, for a moment, and the two are compared as it shows them. What differs becomes one ALTER for each table,\n" +
+	"with a plan of its own; one after the other is run, and the first that fails ends the run. What can be\n" +
+	"refused of any is refused before the first. A table that has its definition already is left as it is, so\n" +
+	"that a second run does nothing; one that is not there is created as written, after the ALTERs; tables that\n" +
+	"the files don't have are listed and left alone.\n\n" +
+	"Names alone never decide that a column is renamed. Where columns of a table would go and others come, each\n" +
+	"that comes needs a word: --map old=new, or --map =new where it is new; with several tables --map old=table.new\n" +
+	"and --map =table.new. What was renamed by an earlier run may stay on the command line. An index that is the same\n" +
+	"but for its name is renamed.\n\n" +
+	"Not compared: the next AUTO_INCREMENT value, the order of indexes, the names of CHECK constraints,\n" +
+	"whether a column's charset is written down, triggers, the KEY_BLOCK_SIZE of an index, and\n" +
+	"an index that only a foreign key needs. Foreign\n" +
+	"keys, and options such as TABLESPACE and DATA DIRECTORY, are compared, and refused where they differ.\n" +
+	"Partitions are a part of the definition.\n" +
+	"Servers before 8.0.16 pass over CHECK; a note says so."
 
 // registerTuning adds the flags that say how a run works. A plan takes them too, so that a
 // command becomes a plan by its verb alone; it heeds those that change what it tells.
@@ -49,6 +84,18 @@ func (c *change) registerTuning() {
 	f.duration(&cfg.Lock.Wait, "lock-wait", dflt.Lock.Wait, 10*time.Millisecond, 30*time.Second, "how long an attempt to cut over may wait for the lock, and queries for it")
 	f.duration(&cfg.Lock.Work, "lock-work", dflt.Lock.Work, 10*time.Millisecond, 30*time.Second, "how long the lock may be held")
 	f.integer(&cfg.BacklogLimit, "", "backlog-limit", dflt.BacklogLimit, 1000, 100_000_000, "keys in memory at which capture waits")
+	f.enum("method", "auto", []string{"auto", string(plan.MethodInstant), string(plan.MethodInplace), string(plan.MethodCopy), string(plan.MethodShadow)},
+		"how the table is changed: the lightest way within the limits below, or the one named",
+		func(word string) {
+			if word != "auto" {
+				c.options.Method = plan.Method(word)
+			}
+		})
+	f.boolean(&c.calibrate, "", "calibrate", "measure what the plan predicts: copy a few chunks of rows to a scratch table, which is dropped\n(about ten seconds)")
+	limits := plan.Limits{}.WithDefaults()
+	f.duration(&c.options.Limits.Locked, "native-locked", limits.Locked, 0, time.Hour, "how long the server may let nobody write")
+	f.duration(&c.options.Limits.Longest, "native-longest", limits.Longest, 0, 1000*time.Hour, "how long the server may build in place: where somebody is in the way at the end all is lost")
+	f.duration(&c.options.Limits.Stall, "native-stall", limits.Stall, 0, 1000*time.Hour, "how long replicas may stand still while they repeat what the server did")
 	f.duration(&c.reconnect, "reconnect", 10*time.Minute, 0, 24*time.Hour, "how long a run that has lost its server tries to go on, before it ends and keeps its work")
 	f.duration(&cfg.Checkpoint, "checkpoint", dflt.Checkpoint, 10*time.Millisecond, 10*time.Minute, "time between two checkpoints: the work that a killed run may lose")
 	indexes, snapshots := string(dflt.Indexes), string(dflt.OldSnapshots)
@@ -61,8 +108,10 @@ func (c *change) registerTuning() {
 	f.boolean(&cfg.NoPrescan, "", "no-prescan", "do without the look for rows that the new table doesn't take (midstream check):\nthe run stops at the first of them, while it copies")
 	f.boolean(&cfg.NoVerify, "", "no-verify", "swap without a comparison of the new table with what the ALTER makes of every row:\nsaves a fourth of the time, and gives up the proof that no row was lost or changed")
 	f.boolean(&cfg.Repair, "", "repair", "sync rows that differ anew, and compare them again, instead of failing")
-	f.boolean(&cfg.DropOld, "", "drop-old", "drop the old table after the swap")
+	f.boolean(&cfg.DropOld, "", "drop-old", "drop the old table after the swap; of DROP and TRUNCATE TABLE, however large it is")
+	f.boolean(&c.dropLater, "", "drop-later", "of DROP and TRUNCATE TABLE: keep the table that was put aside, for midstream cleanup --old;\nwith neither, it is dropped if that stalls no session for longer than --native-locked")
 
+	c.rehearsal.register(f)
 	f.boolean(&cfg.FullSpeed, "", "full-speed", "copy rows with all workers, however busy the server is")
 	f.boolean(&cfg.ApplyAhead, "", "no-frontier-rule", "measuring: apply changes ahead of the row copy too")
 	f.boolean(&cfg.KeepRepeats, "", "no-merge", "measuring: apply every change of a key by itself")
@@ -93,10 +142,11 @@ func (a *app) checkCommand() *cobra.Command {
 	c := a.newChange(cmd)
 	c.registerTuning()
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
-		return c.conduct(ctx, args, func(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
+		return c.conduct(ctx, args, doing{alter: func(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
+			c.options.Method = plan.MethodShadow // a shadow is what rows are looked at for
 			_, result, err := c.carryOut(ctx, alter, s, (*migration.Migration).Check)
 			return result, err
-		})
+		}})
 	})
 	return cmd
 }
@@ -105,18 +155,24 @@ func (a *app) planCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   `plan "ALTER TABLE database.table ..."`,
 		Short: "Show what run would do, and everything in its way",
-		Long: "Plan connects, checks everything that can be checked, and prints what run would do. It writes nothing.\n" +
+		Long: "Plan connects, checks everything that can be checked, and prints what run would do: the lightest method\n" +
+			"that keeps within the limits, why not another, what it will cost, and the risks. It asks the server, on\n" +
+			"an empty table that it makes beside the real one and drops again; it changes nothing.\n" +
 			"It takes every flag of run, so that run can be replaced by plan in a command; those that only say how a\n" +
-			"run works have no effect.",
+			"run works have no effect.\n\n" +
+			"With --to the tables' definitions stand in files: " + toLong,
 		Args: cobra.ArbitraryArgs,
 	}
 	c := a.newChange(cmd)
 	c.registerTuning()
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
-		return c.conduct(ctx, args, func(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
+		return c.conduct(ctx, args, doing{func(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
 			_, err := c.plan(ctx, alter, s)
 			return migration.Result{}, err
-		})
+		}, func(ctx context.Context, statement *ddl.Statement, s *server) (migration.Result, error) {
+			_, err := c.planTables(ctx, statement, s)
+			return migration.Result{}, err
+		}})
 	})
 	return cmd
 }

@@ -17,7 +17,7 @@ func TestRunChangesATable(t *testing.T) {
 			t.Parallel()
 			i := mysqltest.Server(t, version)
 			name, query := table(t, i, 5000)
-			args := append([]string{"run"}, flags(t, i)...)
+			args := append([]string{"run", "--method=shadow"}, flags(t, i)...)
 			code, stdout, stderr := midstream(t, append(args, "ALTER TABLE "+name+" ADD COLUMN c INT, ADD INDEX (c)")...)
 			if code != exitDone {
 				t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
@@ -39,7 +39,7 @@ func TestRunInWordsOfFlags(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 100)
 	database, _, _ := strings.Cut(name, ".")
-	args := append([]string{"run", "--quiet", "--drop-old", "--defer-indexes=yes", "--workers=1", "--apply-workers=1", "--chunk-time=50ms",
+	args := append([]string{"run", "--method=shadow", "--quiet", "--drop-old", "--defer-indexes=yes", "--workers=1", "--apply-workers=1", "--chunk-time=50ms",
 		"--database=" + database, "--table=t", "--alter=RENAME COLUMN b TO bb"}, flags(t, i)...)
 	code, stdout, stderr := midstream(t, args...)
 	if code != exitDone || stderr != "" {
@@ -61,7 +61,7 @@ func TestRunInWordsOfFlags(t *testing.T) {
 func TestQuietTellsOfTheOldTable(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 10)
-	code, stdout, stderr := midstream(t, append([]string{"run", "-q", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
+	code, stdout, stderr := midstream(t, append([]string{"run", "--method=shadow", "-q", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
 	if code != exitDone || strings.Count(stdout, "\n") != 1 {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
@@ -73,7 +73,7 @@ func TestQuietTellsOfTheOldTable(t *testing.T) {
 func TestRunTellsJSON(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 5000)
-	code, stdout, stderr := midstream(t, append([]string{"run", "--json", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
+	code, stdout, stderr := midstream(t, append([]string{"run", "--method=shadow", "--json", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
 	if code != exitDone || stderr != "" {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
@@ -115,7 +115,7 @@ func TestPlanWritesNothing(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 100)
 	statement := "ALTER TABLE " + name + " ADD COLUMN c INT"
-	code, stdout, stderr := midstream(t, append([]string{"plan", statement}, flags(t, i)...)...)
+	code, stdout, stderr := midstream(t, append([]string{"plan", "--method=shadow", statement}, flags(t, i)...)...)
 	if code != exitDone {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
@@ -132,7 +132,7 @@ func TestPlanWritesNothing(t *testing.T) {
 func TestPlanTakesTheFlagsOfRun(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 10)
-	args := append([]string{"plan", "ALTER TABLE " + name + " ADD COLUMN c INT", "--workers=2", "--lock-wait=1s", "--full-speed"}, flags(t, i)...)
+	args := append([]string{"plan", "--method=shadow", "ALTER TABLE " + name + " ADD COLUMN c INT", "--workers=2", "--lock-wait=1s", "--full-speed"}, flags(t, i)...)
 	file := filepath.Join(t.TempDir(), "midstream.cnf")
 	if err := os.WriteFile(file, []byte("[midstream]\ndrop-old\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -190,17 +190,17 @@ func TestExitCodes(t *testing.T) {
 		{"unknown verb", []string{"runn"}, exitUsage, []string{`unknown command "runn"`}},
 		{"unknown flag", []string{"run", "--nope"}, exitUsage, []string{"unknown flag: --nope", "midstream run --help"}},
 		{"no statement", []string{"run"}, exitUsage, []string{"say what to change"}},
-		{"everything wrong at once", []string{"run", "DROP TABLE x", "--workers=0", "--chunk-time=5", "--lock-wait=1h",
+		{"everything wrong at once", []string{"run", "DROP VIEW x", "--workers=0", "--chunk-time=5", "--lock-wait=1h",
 			"--defer-indexes=maybe", "--ssl-mode=SOME", "--map=x", "--port=99999", "--json", "--quiet"}, exitUsage,
-			[]string{"9 problems", "not one ALTER TABLE", "--workers 0", "--chunk-time 5", "--lock-wait 1h", "--defer-indexes maybe",
+			[]string{"9 problems", "not one statement of those", "--workers 0", "--chunk-time 5", "--lock-wait 1h", "--defer-indexes maybe",
 				"--ssl-mode SOME", "--map x", "--port 99999"}},
-		{"no key", append(reach, "run", "ALTER TABLE "+database+".nokey ADD COLUMN c INT"), exitRefused,
+		{"no key", append(reach, "run", "--method=shadow", "ALTER TABLE "+database+".nokey ADD COLUMN c INT"), exitRefused,
 			[]string{"refused", "no usable key", "fix: Add one first"}},
-		{"no table", append(reach, "run", "ALTER TABLE "+database+".none ADD COLUMN c INT"), exitRefused, []string{"no such table", "left:  nothing was written", "SHOW GRANTS"}},
-		{"view", append(reach, "run", "ALTER TABLE "+database+".v ADD COLUMN c INT"), exitRefused, []string{"not a base table"}},
-		{"duplicate", append(reach, "run", "ALTER TABLE "+database+".twice ADD UNIQUE KEY (a)"), exitUnfit,
+		{"no table", append(reach, "run", "--method=shadow", "ALTER TABLE "+database+".none ADD COLUMN c INT"), exitRefused, []string{"no such table", "left:  nothing was written", "SHOW GRANTS"}},
+		{"view", append(reach, "run", "--method=shadow", "ALTER TABLE "+database+".v ADD COLUMN c INT"), exitRefused, []string{"not a base table"}},
+		{"duplicate", append(reach, "run", "--method=shadow", "ALTER TABLE "+database+".twice ADD UNIQUE KEY (a)"), exitUnfit,
 			[]string{"failed in phase prescan", "2 rows sharing the value", "left:", "is untouched and nothing is left", "--no-prescan"}},
-		{"duplicate in the copy", append(reach, "run", "--no-prescan", "ALTER TABLE "+database+".twice ADD UNIQUE KEY (a)"), exitFailed,
+		{"duplicate in the copy", append(reach, "run", "--method=shadow", "--no-prescan", "ALTER TABLE "+database+".twice ADD UNIQUE KEY (a)"), exitFailed,
 			[]string{"failed in phase copy", "left:", "is untouched and nothing is left"}},
 		{"nobody there", []string{"run", "--host=127.0.0.1", "--port=1", "ALTER TABLE a.b ADD COLUMN c INT"}, exitFailed,
 			[]string{"connection refused", "nothing was written"}},

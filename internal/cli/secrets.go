@@ -30,7 +30,7 @@ func (g given) detached(args []string) bool {
 	if g.follower == "" || !slices.Contains(args, g.follower) {
 		return false
 	}
-	_, err := ddl.Parse(g.follower)
+	_, err := ddl.ParseStatement(g.follower)
 	return err != nil && !strings.EqualFold(strings.Fields(g.follower + " .")[0], "ALTER")
 }
 

@@ -3,9 +3,11 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"midstream/internal/ddl"
+	"midstream/internal/desired"
 	"midstream/internal/schema"
 )
 
@@ -15,39 +17,62 @@ type target struct {
 	database string
 	table    string
 	alter    string
+	to       string
+	wanted   []desired.Statement // of the files that to names
 }
 
 func (t *target) register(f *checks) {
 	f.flags.StringVarP(&t.database, "database", "D", "", "the table's database, where the statement does not say it")
-	f.flags.StringVar(&t.table, "table", "", "the table, with --alter")
+	f.flags.StringVar(&t.table, "table", "", "the table, with --alter; with --to, the only one of its tables that is looked at")
 	f.flags.StringVar(&t.alter, "alter", "", "what follows ALTER TABLE name, in place of the statement")
+	f.flags.StringVar(&t.to, "to", "", "file of CREATE TABLE statements, or folder of such *.sql files: the ALTERs that lead there are found")
 }
 
-// parse reads the statement, given whole or in flags.
-func (t *target) parse(args []string) (*ddl.Alter, error) {
+// parse reads the statement, given whole or in flags. It is nil where files say what is wanted.
+func (t *target) parse(args []string) (*ddl.Statement, error) {
 	switch {
+	case t.to != "" && (len(args) > 0 || t.alter != ""):
+		return nil, errors.New("give the ALTER, or with --to the definitions that it shall lead to, not both")
+	case t.to != "":
+		return nil, t.readWanted()
 	case len(args) == 0 && t.alter == "" && t.table == "":
-		return nil, fmt.Errorf(`say what to change: midstream %s "ALTER TABLE shop.orders ADD COLUMN ..."`, t.verb)
+		return nil, fmt.Errorf(`say what to change: midstream %s "ALTER TABLE shop.orders ADD COLUMN ...", or --to=schema.sql`, t.verb)
 	case len(args) == 0:
-		return t.parseFlags()
+		alter, err := t.parseFlags()
+		if err != nil {
+			return nil, err
+		}
+		return &ddl.Statement{Kind: ddl.KindAlter, Alter: alter}, nil
 	case len(args) > 1:
 		return nil, fmt.Errorf("one statement is expected, and there are %d arguments: put it in quotes", len(args))
 	case t.alter != "" || t.table != "":
 		return nil, errors.New("give the statement, or --table and --alter, not both")
 	}
-	alter, err := ddl.Parse(args[0])
+	statement, err := ddl.ParseStatement(args[0])
+	if err == nil {
+		err = statement.In(t.database)
+	}
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case alter.Table.Schema == "" && t.database == "":
-		return nil, fmt.Errorf("in which database is %s? Write database.%[1]s, or say --database", alter.Table.Table)
-	case alter.Table.Schema == "":
-		alter.Table.Schema = t.database
-	case t.database != "" && t.database != alter.Table.Schema:
-		return nil, fmt.Errorf("the statement says database %s, --database says %s", alter.Table.Schema, t.database)
+	return statement, nil
+}
+
+// readWanted reads the files of --to.
+func (t *target) readWanted() error {
+	var err error
+	if t.wanted, err = desired.Read(t.to, t.database); err != nil || t.table == "" {
+		return err
 	}
-	return alter, nil
+	name, err := tableName(t.database, t.table)
+	if err != nil {
+		return err
+	}
+	others := func(s desired.Statement) bool { return s.Name != name }
+	if t.wanted = slices.DeleteFunc(t.wanted, others); len(t.wanted) == 0 {
+		return fmt.Errorf("%s has no CREATE TABLE of %s", t.to, name)
+	}
+	return nil
 }
 
 func (t *target) parseFlags() (*ddl.Alter, error) {

@@ -112,7 +112,7 @@ func TestTargets(t *testing.T) {
 		{target{table: "shop.", alter: "DROP COLUMN a"}, nil, "", "", "database.table"},
 		{target{}, []string{"ALTER TABLE a.b ADD COLUMN c INT; DROP TABLE a.b"}, "", "", "more than one statement"},
 	} {
-		alter, err := c.target.parse(c.args)
+		statement, err := c.target.parse(c.args)
 		switch {
 		case c.problem != "":
 			if err == nil || !strings.Contains(err.Error(), c.problem) {
@@ -120,8 +120,8 @@ func TestTargets(t *testing.T) {
 			}
 		case err != nil:
 			t.Errorf("%+v %q: %v", c.target, c.args, err)
-		case alter.Table.String() != c.table || alter.Clauses != c.clauses:
-			t.Errorf("%+v %q: %s, %s", c.target, c.args, alter.Table, alter.Clauses)
+		case statement.Alter.Table.String() != c.table || statement.Alter.Clauses != c.clauses:
+			t.Errorf("%+v %q: %s, %s", c.target, c.args, statement.Alter.Table, statement.Alter.Clauses)
 		}
 	}
 }

@@ -2,13 +2,11 @@ package cutover
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
 
 	"midstream/internal/dbconn"
-	"midstream/internal/lock"
 	"midstream/internal/schema"
 )
 
@@ -83,48 +81,37 @@ type Swap struct {
 // Attempt tries once to swap. On error nothing has happened and no lock is left,
 // except with ErrUnknown.
 func Attempt(ctx context.Context, pool *dbconn.Pool, tables Tables, budget Budget, setup []string, drain Drain) (Swap, error) {
-	a := &attempt{pool: pool, tables: tables, budget: budget, drain: drain}
+	a := &attempt{hold: hold{pool: pool, tables: tables, budget: budget, drain: drain}}
 	defer a.close()
 	return a.run(ctx, setup)
 }
 
+// attempt is a hold that ends in the swap.
 type attempt struct {
-	pool   *dbconn.Pool
-	tables Tables
-	budget Budget
-	drain  Drain
-
-	holder  *dbconn.Session // session A
+	hold
 	renamer *dbconn.Session // session B, where RENAME can't run under the lock
-	granted time.Time
-	swap    Swap
 }
 
 func (a *attempt) close() {
-	for _, s := range []*dbconn.Session{a.holder, a.renamer} {
-		if s != nil {
-			s.Close()
-		}
+	a.hold.close()
+	if a.renamer != nil {
+		a.renamer.Close()
 	}
-}
-
-// shortLived has the server end a session, and with it its lock, soon after the client has
-// fallen silent: its machine may be gone, or asleep.
-func (a *attempt) shortLived() string {
-	return fmt.Sprintf("SET SESSION wait_timeout = %d", 2+int(a.budget.Work/time.Second))
 }
 
 func (a *attempt) run(ctx context.Context, setup []string) (Swap, error) {
-	var err error
-	if a.holder, err = a.pool.Session(ctx, append(setup, a.shortLived())...); err != nil {
-		return a.swap, fmt.Errorf("cut-over: %w", err)
+	if err := a.open(ctx, setup); err != nil {
+		return a.swap, err
 	}
+	locked := []schema.Name{a.tables.Source, a.tables.Shadow}
 	if !a.tables.RenameUnderLock {
 		if err := a.prepareTwo(ctx); err != nil {
 			return a.swap, fmt.Errorf("cut-over: %w", err)
 		}
+		locked = append(locked, a.tables.Old)
 	}
-	if err := a.lock(ctx); err != nil {
+	if err := a.lock(ctx, locked...); err != nil {
+		a.dropSentinel()
 		return a.swap, err
 	}
 	if err := a.work(ctx); err != nil {
@@ -132,95 +119,15 @@ func (a *attempt) run(ctx context.Context, setup []string) (Swap, error) {
 		return a.swap, err
 	}
 	// From here on the swap happens or fails as a whole; an abort comes too late.
-	err = a.rename(context.WithoutCancel(ctx))
+	err := a.rename(context.WithoutCancel(ctx))
 	a.swap.Held = time.Since(a.granted)
 	return a.swap, err
 }
 
-// lock asks for the lock once.
-func (a *attempt) lock(ctx context.Context) error {
-	statement := fmt.Sprintf("LOCK TABLES %s WRITE, %s WRITE", a.tables.Source.Quoted(), a.tables.Shadow.Quoted())
-	if !a.tables.RenameUnderLock {
-		statement += ", " + a.tables.Old.Quoted() + " WRITE"
-	}
-	granted, waited, err := lock.Request(ctx, a.holder, statement, a.budget.Wait)
-	a.swap.Waited = waited
-	if err != nil {
-		a.dropSentinel()
-		return fmt.Errorf("lock %s: %w", a.tables.Source, err)
-	}
-	if !granted {
-		a.dropSentinel()
-		return fmt.Errorf("lock %s: %w", a.tables.Source, ErrNotGranted)
-	}
-	a.granted = time.Now()
-	return nil
-}
-
-// release gives the lock back: nothing has happened.
+// release gives everything back: nothing has happened.
 func (a *attempt) release() {
-	ctx := context.Background()
-	a.holder.Exec(ctx, "ROLLBACK")
-	if _, err := a.holder.Exec(ctx, "UNLOCK TABLES"); err != nil {
-		a.holder.Close() // the server releases what a lost session held
-	}
+	a.hold.release()
 	a.dropSentinel()
-}
-
-// work brings the shadow up to the last change of the source.
-func (a *attempt) work(ctx context.Context) error {
-	bounded, cancel := context.WithTimeoutCause(ctx, a.budget.Work, ErrOverrun)
-	defer cancel()
-	if err := a.drain.Received(bounded); err != nil {
-		return fmt.Errorf("receive the last changes of %s: %w", a.tables.Source, err)
-	}
-	drained, left, err := a.drain.Empty(bounded, a.holder)
-	a.swap.Drained = drained
-	if err != nil {
-		return fmt.Errorf("apply the last changes of %s: %w", a.tables.Source, err)
-	}
-	if left > 0 {
-		return fmt.Errorf("apply the last changes of %s: %d left: %w", a.tables.Source, left, ErrNotDrained)
-	}
-	return a.finish(bounded)
-}
-
-// finish checks that the source is still the plan's and carries its counter over.
-func (a *attempt) finish(ctx context.Context) error {
-	source, err := a.showCreate(ctx, a.tables.Source)
-	if err != nil {
-		return err
-	}
-	if definition, _ := schema.SplitAutoIncrement(source); definition != a.tables.Definition {
-		return fmt.Errorf("%s: %w", a.tables.Source, ErrSourceChanged)
-	}
-	if !a.tables.AutoIncrement {
-		return nil
-	}
-	shadow, err := a.showCreate(ctx, a.tables.Shadow)
-	if err != nil {
-		return err
-	}
-	_, next := schema.SplitAutoIncrement(source)
-	if _, has := schema.SplitAutoIncrement(shadow); has >= next {
-		return nil
-	}
-	_, err = a.holder.Exec(ctx, fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", a.tables.Shadow.Quoted(), next))
-	if err != nil {
-		return fmt.Errorf("carry the AUTO_INCREMENT counter of %s over: %w", a.tables.Source, err)
-	}
-	return nil
-}
-
-func (a *attempt) showCreate(ctx context.Context, table schema.Name) (string, error) {
-	var name, text string
-	err := a.holder.Rows(ctx, "SHOW CREATE TABLE "+table.Quoted(), func(rows *sql.Rows) error {
-		return rows.Scan(&name, &text)
-	})
-	if err != nil {
-		return "", fmt.Errorf("read the definition of %s: %w", table, err)
-	}
-	return text, nil
 }
 
 func (a *attempt) renameStatement() string {

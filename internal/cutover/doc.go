@@ -19,6 +19,9 @@
 // B is first in the source's queue, since names of artefacts sort after the source's;
 // if A dies before the DROP, the RENAME fails on the sentinel and nothing has changed.
 //
+// A rehearsal is session A without the sentinel and without the RENAME, on every server: LOCK
+// TABLES, heartbeat, drain, UNLOCK TABLES. It works with a hold, which has no RENAME.
+//
 // Everything before the RENAME can be taken back by releasing the lock. A RENAME whose
 // outcome is not known is resolved by looking at the tables once its session is gone,
 // never by trying again (law L7).

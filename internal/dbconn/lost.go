@@ -39,6 +39,12 @@ func (p *Pool) EndLost(ctx context.Context) error {
 	return nil
 }
 
+// OwnSession is a condition on a connection of performance_schema.session_connect_attrs: it is one of
+// this pool's.
+func (p *Pool) OwnSession() string {
+	return "attr_name = '" + nameAttribute + "' AND attr_value = " + schema.Literal(p.name)
+}
+
 // ErrUnseen says that the sessions of another pool can't be found: the server shows no connection
 // attributes.
 var ErrUnseen = errors.New("sessions can't be found, as the server shows no connection attributes " +
@@ -51,7 +57,7 @@ func (p *Pool) Marked() bool { return p.marked }
 func (p *Pool) showsMarks(ctx context.Context) (bool, error) {
 	var n int
 	err := p.killer.QueryRowContext(ctx, "SELECT COUNT(*) FROM performance_schema.session_connect_attrs"+
-		" WHERE processlist_id = CONNECTION_ID() AND attr_name = '"+nameAttribute+"' AND attr_value = "+schema.Literal(p.name)).Scan(&n)
+		" WHERE processlist_id = CONNECTION_ID() AND "+p.OwnSession()).Scan(&n)
 	if Denied(err) || NoSuchTable(err) {
 		return false, nil
 	}

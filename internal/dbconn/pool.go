@@ -130,6 +130,9 @@ func (p *Pool) Close() error {
 	return p.db.Close()
 }
 
+// Withdraw withdraws the statement that a connection of this pool runs, as somebody's KILL QUERY does.
+func (p *Pool) Withdraw(id uint64) error { return p.kill(id) }
+
 // kill withdraws the statement that a connection runs.
 func (p *Pool) kill(id uint64) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)

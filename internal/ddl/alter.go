@@ -110,6 +110,35 @@ func SameClauses(a, b string) bool {
 	})
 }
 
+// Prefixed returns clauses with another one before them. PARTITION BY and REMOVE PARTITIONING, which
+// end a statement, follow no comma.
+func Prefixed(first, clauses string) string {
+	tokens, _ := token.Split(clauses)
+	if w := words(tokens); w.begin("PARTITION", "BY") || w.begin("REMOVE", "PARTITIONING") {
+		return first + " " + clauses
+	}
+	return first + ", " + clauses
+}
+
+// Parts returns an ALTER for each of the clauses; nil where they don't stand for themselves, or can't
+// be told apart.
+func (a *Alter) Parts() []*Alter {
+	tokens, closed := token.Split(a.Clauses)
+	if !closed || !a.Parsed || a.OrdersRows || a.RenamesTable || len(a.PartitionOps)+len(a.TablespaceOps)+len(a.LoadOps) > 0 ||
+		a.Algorithm != "" || a.Lock != "" {
+		return nil
+	}
+	var parts []*Alter
+	for _, piece := range token.List(tokens) {
+		part, err := ParseClauses(a.Table, a.Clauses[piece[0].CommentStart:piece[len(piece)-1].CommentEnd])
+		if err != nil || !part.Parsed {
+			return nil
+		}
+		parts = append(parts, part)
+	}
+	return parts
+}
+
 // Restore returns the statement for a table of the given name.
 func (a *Alter) Restore(table schema.Name) string {
 	return "ALTER TABLE " + table.Quoted() + " " + a.Clauses

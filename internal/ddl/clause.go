@@ -19,7 +19,7 @@ type scan struct {
 // their own (ORDER BY a, b; DROP PARTITION p0, p1); their later pieces are names.
 func (s *scan) clauses(tokens []token.Token) {
 	previous := ""
-	for _, c := range split(tokens) {
+	for _, c := range token.List(tokens) {
 		if len(c) == 0 {
 			s.current = nil
 			s.unknown()
@@ -33,23 +33,6 @@ func (s *scan) clauses(tokens []token.Token) {
 		previous = s.clause(w)
 		s.tail(w)
 	}
-}
-
-// split cuts tokens at commas outside parentheses.
-func split(tokens []token.Token) [][]token.Token {
-	var pieces [][]token.Token
-	if len(tokens) == 0 {
-		return nil
-	}
-	depth := tokens[0].Depth
-	start := 0
-	for i, t := range tokens {
-		if t.Is(",") && t.Depth == depth {
-			pieces = append(pieces, tokens[start:i])
-			start = i + 1
-		}
-	}
-	return append(pieces, tokens[start:])
 }
 
 // continues says that the piece is one more name in the list of the clause before it,

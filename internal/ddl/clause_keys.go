@@ -30,7 +30,7 @@ func (s *scan) add(w words) {
 			break
 		}
 	}
-	for _, piece := range split(inside) {
+	for _, piece := range token.List(inside) {
 		if !s.addKey(piece) {
 			s.addColumn(piece, conditional)
 		}
@@ -135,7 +135,7 @@ func keyColumns(w words) []string {
 		inside = append(inside, t)
 	}
 	var columns []string
-	for _, part := range split(inside) {
+	for _, part := range token.List(inside) {
 		name := ""
 		if len(part) > 0 && part[0].Name() {
 			name = part[0].Text

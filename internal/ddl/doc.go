@@ -8,6 +8,10 @@
 // understand it: it is marked (Parsed is false), and what it does to columns must be
 // checked against the table that the server made.
 //
+// ParseStatement reads the other statements that are taken too. CREATE INDEX, DROP INDEX and
+// OPTIMIZE TABLE become the ALTER TABLE that does the same; RENAME, DROP, TRUNCATE and CREATE TABLE
+// are Statements of their own kinds.
+//
 // Refers tells what a statement found in the binlog does to one table.
 //
 // The package does not judge: whether a clause can be carried out on a shadow is for

@@ -86,3 +86,35 @@ func FuzzRefers(f *testing.F) {
 		}
 	})
 }
+
+// FuzzParseStatement holds for any text: no panic; an error is one of the two; what is read as an
+// ALTER is one, and a definition is verbatim, its constraints where they are said to be.
+func FuzzParseStatement(f *testing.F) {
+	seeds(f)
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := ParseStatement(text)
+		if err != nil {
+			if !errors.Is(err, ErrNotTaken) && !errors.Is(err, ErrNotAlter) {
+				t.Fatalf("neither an ErrNotTaken nor an ErrNotAlter: %v", err)
+			}
+			return
+		}
+		if len(s.Tables()) == 0 || s.Tables()[0].Table == "" {
+			t.Fatal("no table")
+		}
+		if s.Kind == KindAlter {
+			restored := s.Alter.Restore(schema.Name{Schema: "a`b", Table: "c d"})
+			if _, err := Parse(restored); err != nil {
+				t.Fatalf("%s: %v", restored, err)
+			}
+		}
+		if !strings.Contains(text, s.Definition) {
+			t.Fatalf("definition %q is not verbatim", s.Definition)
+		}
+		for _, c := range s.Constraints {
+			if got := s.Definition[c.Start:c.End]; got != c.Name && !strings.HasPrefix(got, "`") {
+				t.Fatalf("constraint %q is said to be at %q", c.Name, got)
+			}
+		}
+	})
+}

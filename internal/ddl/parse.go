@@ -13,7 +13,7 @@ import (
 // It fails, with ErrNotAlter, on anything but one statement of that kind, and on
 // ALTER IGNORE. It does not fail on clauses that it doesn't know.
 func Parse(sql string) (*Alter, error) {
-	tokens, err := statement(sql)
+	tokens, err := statement(sql, ErrNotAlter)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (a *Alter) check(clauses []token.Token, sql string) {
 		a.Unparsed = fmt.Sprintf("it has an executable comment for version %d, which the server may skip", v)
 		return
 	}
-	theirs, err := parseColumns("ALTER TABLE t " + plain(sql, clauses))
+	theirs, err := parseColumns("ALTER TABLE t " + token.Plain(sql, clauses))
 	switch {
 	case len(a.Unknown) > 0:
 		a.Unparsed = "unknown clause: " + a.Unknown[0]
@@ -71,25 +71,26 @@ func (a *Alter) check(clauses []token.Token, sql string) {
 	}
 }
 
-// statement splits a text that must be one statement, and cuts a final ";".
-func statement(sql string) ([]token.Token, error) {
+// statement splits a text that must be one statement, and cuts a final ";". It fails with the
+// given error.
+func statement(sql string, refused error) ([]token.Token, error) {
 	tokens, closed := token.Split(sql)
 	if !closed {
-		return nil, fmt.Errorf("%w: a comment is not closed", ErrNotAlter)
+		return nil, fmt.Errorf("%w: a comment is not closed", refused)
 	}
 	for len(tokens) > 0 && tokens[len(tokens)-1].Is(";") {
 		tokens = tokens[:len(tokens)-1]
 	}
 	if len(tokens) == 0 {
-		return nil, fmt.Errorf("%w: it is empty", ErrNotAlter)
+		return nil, fmt.Errorf("%w: it is empty", refused)
 	}
 	depth := 0
 	for _, t := range tokens {
 		switch {
 		case t.Unclosed:
-			return nil, fmt.Errorf("%w: a quote is not closed: %s", ErrNotAlter, shorten(sql[t.Start:]))
+			return nil, fmt.Errorf("%w: a quote is not closed: %s", refused, shorten(sql[t.Start:]))
 		case t.Is(";"):
-			return nil, fmt.Errorf("%w: there is more than one statement", ErrNotAlter)
+			return nil, fmt.Errorf("%w: there is more than one statement", refused)
 		case t.Is("("):
 			depth++
 		case t.Is(")"):
@@ -100,7 +101,7 @@ func statement(sql string) ([]token.Token, error) {
 		}
 	}
 	if depth != 0 {
-		return nil, fmt.Errorf("%w: the parentheses don't match", ErrNotAlter)
+		return nil, fmt.Errorf("%w: the parentheses don't match", refused)
 	}
 	return tokens, nil
 }
@@ -153,23 +154,11 @@ func readName(tokens []token.Token) (name schema.Name, n int) {
 // every supported server executes, or 0.
 func versioned(tokens []token.Token) int {
 	for _, t := range tokens {
-		if t.Executable > 50700 {
+		if t.Executable > token.ExecutedByAll {
 			return t.Executable
 		}
 	}
 	return 0
-}
-
-// plain writes tokens without comments. Tokens that touch go on touching.
-func plain(sql string, tokens []token.Token) string {
-	var b strings.Builder
-	for i, t := range tokens {
-		if i > 0 && tokens[i-1].End < t.Start {
-			b.WriteByte(' ')
-		}
-		b.WriteString(sql[t.Start:t.End])
-	}
-	return b.String()
 }
 
 // shorten cuts a piece of a statement for a message.

@@ -26,6 +26,7 @@ type Phase string
 // The phases of a migration.
 const (
 	PhaseCheck   Phase = "check"   // facts are read, the plan is made, nothing is written
+	PhaseNative  Phase = "native"  // the server itself changes the table; a shadow takes over where it can't
 	PhaseShadow  Phase = "shadow"  // the shadow is created and altered
 	PhasePrescan Phase = "prescan" // rows are looked for that the shadow would not take
 	PhaseStart   Phase = "start"   // state table, start position, first heartbeat
@@ -34,6 +35,7 @@ const (
 	PhaseCatchUp Phase = "catchup" // the backlog is brought down before verify, and before the lock
 	PhaseVerify  Phase = "verify"  // the shadow is compared with what the ALTER makes of the source
 	PhaseCutover Phase = "cutover" // lock, drain, swap
+	PhaseLock    Phase = "lock"    // of a rehearsal: lock, drain, and the lock is given back
 	PhaseCleanup Phase = "cleanup" // what the run created goes
 	PhaseDone    Phase = "done"
 )
@@ -73,7 +75,8 @@ type Progress struct {
 	BinlogRead    int64         // bytes of binlog received
 	ETA           time.Duration // until the cut-over may begin; negative: not known
 	Retries       int64         // syncs that were tried again (deadlock, lock wait, stale duplicate)
-	IndexFraction float64       // of the index build, 0 to 1, where the server tells; else 0
+	IndexFraction float64       // of a step of the server's build, 0 to 1, where it tells; else 0
+	BuildStep     string        // of that build, in the server's words; "" where none is at work
 	Verified      int64         // rows of the source compared
 	Scanned       int64         // rows of the source that the prescan has looked at
 }
@@ -148,7 +151,7 @@ type Blocked struct {
 	At       time.Time
 }
 
-// LockAttempt is one request for the lock of the cut-over.
+// LockAttempt is one request for the lock of the cut-over, or of the server's own statement.
 type LockAttempt struct {
 	Number  int           // 1-based
 	Granted bool          //

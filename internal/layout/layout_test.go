@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"cli"},
 	{"demo"},
 	{"migration"},
-	{"cutover", "rowcopy", "apply", "capture", "shadow", "prescan", "verify", "compare"}, // stages
+	{"cutover", "native", "rowcopy", "apply", "capture", "shadow", "prescan", "tables", "verify", "compare", "desired"}, // stages
 	{"lock", "rowsync", "checkpoint", "plan", "throttle"},
 	{"backlog"},
 	{"frontier"},

@@ -1,9 +1,11 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,7 +122,7 @@ func (w *Watcher) Forbidding(ctx context.Context) ([]event.Blocker, error) {
 	return sessions(held), err
 }
 
-// sessions returns the holders, each once.
+// sessions returns the holders, each once, by their connection.
 func sessions(held map[holder]event.Blocker) []event.Blocker {
 	var blockers []event.Blocker
 	seen := map[uint64]bool{}
@@ -130,6 +132,7 @@ func sessions(held map[holder]event.Blocker) []event.Blocker {
 			blockers = append(blockers, b)
 		}
 	}
+	slices.SortFunc(blockers, func(a, b event.Blocker) int { return cmp.Compare(a.ConnectionID, b.ConnectionID) })
 	return blockers
 }
 

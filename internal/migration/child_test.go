@@ -45,7 +45,7 @@ func (b *bench) child(clauses, at string, do func(*child), flags ...string) *chi
 	if err != nil {
 		b.Fatal(err)
 	}
-	args := append([]string{"run", "--json", "--defaults-file=/dev/null", "--ssl-mode=DISABLED", "--host=" + host, "--port=" + port, "--user=" + b.server.User,
+	args := append([]string{"run", "--method=shadow", "--json", "--defaults-file=/dev/null", "--ssl-mode=DISABLED", "--host=" + host, "--port=" + port, "--user=" + b.server.User,
 		"ALTER TABLE " + b.schema + ".t " + clauses}, flags...)
 	c := &child{bench: b, cmd: exec.Command(os.Args[0], args...), at: at, done: make(chan struct{})}
 	c.do = func() {

@@ -18,10 +18,11 @@ import (
 
 // Leftover is a table that former runs on a source left on the server.
 type Leftover struct {
-	Name  schema.Name
-	Why   string // how it is known to be ours, or what it is
-	Rows  int64  // the server's estimate
-	Bytes int64
+	Name     schema.Name
+	Why      string // how it is known to be ours, or what it is
+	Rows     int64  // the server's estimate
+	Bytes    int64
+	unlogged bool // it stands in no binlog
 	// Spared says that it has a former source's name but not the mark of one: it is not
 	// dropped.
 	Spared bool
@@ -63,6 +64,12 @@ func Cleanup(ctx context.Context, pool *dbconn.Pool, source schema.Name, old boo
 	defer held.release()
 	c := cleaner{pool: pool, source: source}
 	found, err := c.find(ctx, old)
+	if err == nil {
+		var rehearsed []Leftover
+		onReplica := cleaner{pool: pool, source: source, purpose: plan.RehearsingOnReplica}
+		rehearsed, err = onReplica.find(ctx, false)
+		found = append(rehearsed, found...)
+	}
 	if err == nil || dbconn.Denied(err) {
 		err = c.allowed(ctx, found, old, err)
 	}
@@ -84,15 +91,19 @@ func Cleanup(ctx context.Context, pool *dbconn.Pool, source schema.Name, old boo
 	return found, nil
 }
 
-// cleaner finds and drops the leftovers of one source.
+// cleaner finds and drops the leftovers of runs for one purpose on one source. Runs that alter and
+// rehearsals have the same ones, but for rehearsals on a replica.
 type cleaner struct {
-	pool   *dbconn.Pool
-	source schema.Name
+	pool    *dbconn.Pool
+	source  schema.Name
+	purpose plan.Purpose
 }
+
+func (c *cleaner) names() plan.Names { return c.purpose.NamesOf(c.source) }
 
 // find lists what may be dropped, the state table last: it is what tells the others.
 func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
-	names := plan.NamesOf(c.source)
+	names := c.names()
 	tables, err := c.tables(ctx, names)
 	if err != nil {
 		return nil, err
@@ -102,7 +113,9 @@ func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
 	stateThere = stateThere && schema.MarkedFor(state.comment, c.source)
 	var found []Leftover
 	for _, t := range tables {
-		switch was, isOld := schema.MarkedOld(t.comment, c.source); {
+		was, isOld := schema.MarkedOld(t.comment, c.source)
+		before, isDropped := schema.MarkedDropped(t.comment, c.source)
+		switch {
 		case t.Name == c.source, t.Name == names.State:
 		case schema.MarkedFor(t.comment, c.source):
 			t.Why = "marked: " + t.comment
@@ -119,8 +132,11 @@ func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
 				t.Why = "the state table tells of it"
 				found = append(found, t.Leftover)
 			}
-		case old && isOld && sourceThere:
+		case old && (isOld && sourceThere || isDropped):
 			t.Why = "the table before a swap"
+			if isDropped {
+				t.Why, was = "the table that a DROP put aside", before
+			}
 			if was != "" {
 				t.Why += "; its comment was: " + was
 			}
@@ -184,7 +200,8 @@ func (c *cleaner) tables(ctx context.Context, names plan.Names) (map[schema.Name
 		SELECT table_name, IFNULL(table_comment, ''), IFNULL(table_rows, 0), IFNULL(data_length, 0) + IFNULL(index_length, 0),
 		       IFNULL(create_time, '')
 		  FROM information_schema.tables
-		 WHERE table_schema = ? AND table_type = 'BASE TABLE' AND table_name IN (`+strings.Join(list, ", ")+`)`, c.source.Schema)
+		 WHERE table_schema = ? AND table_type = 'BASE TABLE' AND (table_name IN (`+strings.Join(list, ", ")+`) OR table_comment = ?)`,
+		c.source.Schema, schema.MarkFor(schema.CloneKind, c.source))
 	if err != nil {
 		return nil, err
 	}
@@ -195,8 +212,8 @@ func (c *cleaner) tables(ctx context.Context, names plan.Names) (map[schema.Name
 		if err := rows.Scan(&t.Name.Table, &t.comment, &t.Rows, &t.Bytes, &t.created); err != nil {
 			return nil, err
 		}
-		t.Name.Schema = c.source.Schema
-		if slices.Contains(wanted, t.Name) { // another letter case is another table
+		t.Name.Schema, t.unlogged = c.source.Schema, c.purpose == plan.RehearsingOnReplica
+		if slices.Contains(wanted, t.Name) || t.comment == schema.MarkFor(schema.CloneKind, c.source) { // another letter case is another table
 			tables[t.Name] = t
 		}
 	}
@@ -230,7 +247,7 @@ func (c *cleaner) toldOf(ctx context.Context, state, shadow candidate) (bool, er
 // untold fails with *Untold if a table that has the shadow's name may be somebody else's, and
 // would be in the way.
 func (c *cleaner) untold(ctx context.Context, there map[schema.Name]candidate) error {
-	names := plan.NamesOf(c.source)
+	names := c.names()
 	shadow, is := there[names.Shadow]
 	if !is || schema.MarkedFor(shadow.comment, c.source) {
 		return nil
@@ -269,7 +286,7 @@ func (u *Untold) Next() string {
 
 // hasState says that the state table of an earlier run is among the tables.
 func (c *cleaner) hasState(there map[schema.Name]candidate) bool {
-	state, is := there[plan.NamesOf(c.source).State]
+	state, is := there[c.names().State]
 	return is && schema.MarkedFor(state.comment, c.source)
 }
 
@@ -280,7 +297,7 @@ func (c *cleaner) saved(ctx context.Context) (*checkpoint.Saved, error) {
 		return nil, err
 	}
 	defer session.Close()
-	return checkpoint.New(plan.NamesOf(c.source).State, c.source, c.pool.Name(), "").Load(ctx, session)
+	return checkpoint.New(c.names().State, c.source, c.pool.Name(), "").Load(ctx, session)
 }
 
 // idleFor is how long nothing may touch an old table before it is taken to be idle.
@@ -327,7 +344,11 @@ func (c *cleaner) accesses(ctx context.Context, table schema.Name) (n uint64, er
 // drop drops one table. Its wait for the table's lock is short (lock_wait_timeout); a DROP
 // of a large table that has begun is not withdrawn, however long it takes.
 func (c *cleaner) drop(ctx context.Context, l Leftover) error {
-	session, err := c.pool.Session(ctx)
+	var setup []string
+	if l.unlogged {
+		setup = []string{"SET SESSION sql_log_bin = 0"}
+	}
+	session, err := c.pool.Session(ctx, setup...)
 	if err != nil {
 		return err
 	}

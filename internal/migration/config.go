@@ -64,7 +64,8 @@ type DeferIndexes string
 // The ways to build secondary indexes.
 const (
 	// DeferAuto builds them after the row copy if no replica is attached, which would
-	// stand still while it repeats the statement, and the table is not tiny.
+	// stand still while it repeats the statement, and the table is not tiny. (A rehearsal on a
+	// replica has one attached, to the primary.)
 	DeferAuto  DeferIndexes = "auto"
 	DeferYes   DeferIndexes = "yes"
 	DeferNever DeferIndexes = "no"
@@ -118,7 +119,7 @@ func (c Config) Defers(p *plan.Plan) bool {
 	case DeferNever:
 		return false
 	}
-	return p.Server.Replicas == 0 && p.Source.Rows >= deferLeast
+	return p.Server.Replicas == 0 && p.Purpose != plan.RehearsingOnReplica && p.Source.Rows >= deferLeast
 }
 
 // deferLeast is the number of rows below which building indexes later gains nothing.

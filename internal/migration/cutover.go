@@ -17,50 +17,63 @@ import (
 	"midstream/internal/schema"
 )
 
-// maxBackoff bounds the wait between two attempts of the cut-over.
-const maxBackoff = 10 * time.Second
-
 // cutOver brings the backlog down, waits until nobody stands in the way, and tries to
 // swap until it is done. Apply goes on but for the attempts themselves.
 func (r *run) cutOver(ctx context.Context) error {
-	r.enter(event.PhaseCatchUp)
-	w := &waiting{run: r, since: time.Now(), watcher: &lock.Watcher{
-		DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name, r.shadow.Name}}}
-	backoff := r.cfg.Backoff
-	for number := 1; ; number++ {
-		if err := w.clear(ctx); err != nil {
-			return err
-		}
+	swap, err := r.underLock(ctx, cutover.Attempt, func(ctx context.Context, w *waiting) error {
 		if err := w.unmark(ctx); err != nil {
 			return err
 		}
 		r.enter(event.PhaseCutover)
-		if err := r.checkpoint(ctx); err != nil { // Finish shall know that a swap is on its way
-			return err
+		return r.checkpoint(ctx) // Finish shall know that a swap is on its way
+	})
+	if err != nil {
+		return err
+	}
+	r.made.swapped = true
+	r.swap = swap
+	r.emit(swap)
+	return nil
+}
+
+// attempt is cutover.Attempt, or cutover.Rehearse.
+type attempt func(context.Context, *dbconn.Pool, cutover.Tables, cutover.Budget, []string, cutover.Drain) (cutover.Swap, error)
+
+// underLock makes attempts until one comes to its end. ready is called before each, when nobody is
+// in the way.
+func (r *run) underLock(ctx context.Context, try attempt, ready func(context.Context, *waiting) error) (event.SwapDone, error) {
+	r.enter(event.PhaseCatchUp)
+	w := &waiting{run: r, teller: lock.NewTeller(r.emit), watcher: &lock.Watcher{
+		DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name, r.shadow.Name}}}
+	backoff := r.cfg.Backoff
+	for number := 1; ; number++ {
+		if err := w.clear(ctx); err != nil {
+			return event.SwapDone{}, err
 		}
-		swap, err := r.attempt(ctx)
+		if err := ready(ctx, w); err != nil {
+			return event.SwapDone{}, err
+		}
+		swap, err := r.attempt(ctx, try)
 		r.emit(event.LockAttempt{Number: number, Granted: !errors.Is(err, cutover.ErrNotGranted), Waited: swap.Waited, At: time.Now()})
+		r.inWay.asked(swap.Waited)
 		if err == nil {
-			r.made.swapped = true
-			r.swap = event.SwapDone{LockHeld: swap.Held, Drained: swap.Drained, Attempts: number, At: time.Now()}
-			r.emit(r.swap)
-			return nil
+			return event.SwapDone{LockHeld: swap.Held, Drained: swap.Drained, Attempts: number, At: time.Now()}, nil
 		}
 		if !again(err) {
 			r.made.keep = errors.Is(err, cutover.ErrUnknown)
-			return fmt.Errorf("cut-over: %w", err)
+			return event.SwapDone{}, fmt.Errorf("cut-over: %w", err)
 		}
 		r.enter(event.PhaseCatchUp)
 		if errors.Is(err, cutover.ErrNameTaken) {
 			if failed := r.nextOld(ctx); failed != nil {
-				return fmt.Errorf("cut-over: %w", failed)
+				return event.SwapDone{}, fmt.Errorf("cut-over: %w", failed)
 			}
 		}
 		r.note(fmt.Sprintf("attempt %d to cut over: %v; nothing has happened, trying again in %s", number, err, backoff))
 		if err := sleep(ctx, backoff); err != nil {
-			return err
+			return event.SwapDone{}, err
 		}
-		backoff = min(2*backoff, maxBackoff)
+		backoff = min(2*backoff, lock.MaxBackoff)
 	}
 }
 
@@ -108,7 +121,7 @@ func again(err error) bool {
 }
 
 // attempt is one attempt, while apply holds still.
-func (r *run) attempt(ctx context.Context) (cutover.Swap, error) {
+func (r *run) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
 	definition, next := schema.SplitAutoIncrement(r.plan.Source.Create)
 	tables := cutover.Tables{
 		Source: r.plan.Source.Name, Shadow: r.shadow.Name, Old: r.old(),
@@ -121,7 +134,7 @@ func (r *run) attempt(ctx context.Context) (cutover.Swap, error) {
 	if len(r.unproven) > 0 {
 		setup = append(r.compare.StageSetup(), setup...)
 	}
-	swap, err := cutover.Attempt(ctx, r.pool, tables, r.cfg.Lock, setup,
+	swap, err := try(ctx, r.pool, tables, r.cfg.Lock, setup,
 		&drain{capture: r.capture, applier: r.apply.applier, backlog: r.backlog, prove: r.prove})
 	if err != nil && again(err) && ctx.Err() == nil {
 		r.apply.start(r.apply.ctx, r.apply.fail)
@@ -167,16 +180,11 @@ func (d *drain) Release() { d.capture.Release() }
 type waiting struct {
 	run     *run
 	watcher *lock.Watcher
-	since   time.Time
+	teller  *lock.Teller
 
 	snapshotsGone bool
 	unmarked      bool
-	told          time.Time
-	toldOf        string
 }
-
-// tellAgain is how often the operator is told of blockers that stay.
-const tellAgain = 10 * time.Second
 
 // clear waits until the backlog is small and neither a blocker nor an old snapshot is
 // in the way.
@@ -186,10 +194,11 @@ func (w *waiting) clear(ctx context.Context) error {
 		if err != nil && !dbconn.Contended(err) { // else somebody stopped the query
 			return err
 		}
+		w.run.inWay.saw(blockers, time.Now())
 		if err == nil && len(blockers) == 0 && w.run.caughtUp() {
 			return nil
 		}
-		w.tell(blockers)
+		w.teller.Tell(blockers)
 		if err := sleep(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
@@ -240,23 +249,6 @@ func (w *waiting) blockers(ctx context.Context) ([]event.Blocker, error) {
 		return nil, nil // they can't be seen on this server; the budget bounds what they do
 	}
 	return w.watcher.Blockers(ctx, w.run.cfg.Lock.Wait/2)
-}
-
-// tell emits the blockers when they change, and again while they stay.
-func (w *waiting) tell(blockers []event.Blocker) {
-	if len(blockers) == 0 {
-		w.toldOf = ""
-		return
-	}
-	var ids string
-	for _, b := range blockers {
-		ids += fmt.Sprint(b.ConnectionID, " ")
-	}
-	if ids == w.toldOf && time.Since(w.told) < tellAgain {
-		return
-	}
-	w.told, w.toldOf = time.Now(), ids
-	w.run.emit(event.Blocked{Blockers: blockers, Waiting: time.Since(w.since), At: time.Now()})
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -2,6 +2,8 @@
 //
 //	check -> shadow -> start -> copy -> index -> catchup <-> cutover -> cleanup -> done
 //
+// A rehearsal ends with lock in the place of cutover, or with catchup.
+//
 // Run tells the story on one page. The work of each stage is done in the package of
 // its name; this package only puts the stages in their order, hands each the part of
 // the plan that it needs, and cleans up after them.

@@ -9,7 +9,6 @@ import (
 
 	"midstream/internal/cutover"
 	"midstream/internal/dbconn"
-	"midstream/internal/plan"
 )
 
 // unseenWait is how long the sessions of an earlier run are waited for that can't be found. The
@@ -34,7 +33,7 @@ func (c *cleaner) endRun(ctx context.Context, run string, budget cutover.Budget,
 	if err := sleep(ctx, wait); err != nil {
 		return err
 	}
-	if err := c.pool.AwaitStatements(ctx, plan.NamesOf(c.source).Shadow.Quoted()); err != nil {
+	if err := c.pool.AwaitStatements(ctx, c.names().Shadow.Quoted()); err != nil {
 		return err
 	}
 	session, err := c.pool.Session(ctx)

@@ -12,7 +12,10 @@ import (
 	"midstream/internal/cutover"
 	"midstream/internal/dbconn"
 	"midstream/internal/event"
+	"midstream/internal/lock"
+	"midstream/internal/native"
 	"midstream/internal/rowsync"
+	"midstream/internal/schema"
 	"midstream/internal/shadow"
 )
 
@@ -65,14 +68,21 @@ func (r *run) conclude(ctx context.Context, err error) error {
 		r.enter(event.PhaseDone)
 		return nil
 	}
-	f := &Failure{Phase: r.phase, Err: err, Swapped: r.made.swapped, Lost: errors.Is(err, cutover.ErrUnknown) || outside(err)}
+	f := &Failure{Phase: r.phase, Err: err, Swapped: r.made.swapped, Lost: errors.Is(err, cutover.ErrUnknown) || outside(err) && !errors.Is(err, native.ErrUnknown)}
 	source := r.plan.Source.Name
 	var untold *Untold
 	switch {
+	case r.made.half:
+		split := r.plan.Choice.Split
+		f.Left = fmt.Sprintf("%s has the first part of its new schema (%s); the rest is not done, or not known to be.", source, split.First.Clauses)
+		f.Next = fmt.Sprintf("Look at it with SHOW CREATE TABLE, and run the rest: midstream run %s", schema.Literal(split.Rest.Restore(source)))
 	case errors.Is(err, cutover.ErrUnknown):
 		f.Left = fmt.Sprintf("%s is either as it was or swapped; %s, %s and %s were left alone.",
 			source, r.plan.Names.Shadow, r.old(), r.plan.Names.State)
 		f.Next = "Run the same command again: it looks which, and goes on from there."
+	case errors.Is(err, native.ErrUnknown):
+		f.Left = fmt.Sprintf("%s either has its new schema or is as it was; nothing else is left on the server.", source)
+		f.Next = fmt.Sprintf("Look which: SHOW CREATE TABLE %s.", source.Quoted())
 	case errors.Is(err, ErrSwapped):
 		f.Swapped = true
 		f.Left = fmt.Sprintf("%s has the schema that it wanted; its old table and %s may be left.", source, r.plan.Names.State)
@@ -82,7 +92,7 @@ func (r *run) conclude(ctx context.Context, err error) error {
 		f.Next = untold.Next()
 	case errors.Is(err, ErrStopped):
 		f.Left = fmt.Sprintf("%s is untouched, and what that run has done is kept.", source)
-		f.Next = fmt.Sprintf("Let that run come to its end (give its command again), or give it up with: midstream cleanup %s; then check.", source.Argument())
+		f.Next = fmt.Sprintf("Let that run come to its end (give its command again), or give it up with: midstream cleanup %s; then say the same again.", source.Argument())
 	case r.made.former && !errors.Is(err, ErrOtherAlter):
 		f.Left = fmt.Sprintf("This run has not touched %s, and what an earlier run has left is as it was.", source)
 		if len(r.made.left) > 0 {
@@ -125,7 +135,9 @@ func nextAfter(ctx context.Context, err error) string {
 		return "Run the same command again when that run has ended."
 	case errors.Is(err, ErrStatementFormat):
 		return "Have that session write in ROW format, then run the same command again."
-	case errors.Is(err, ErrSourceChanged), errors.Is(err, cutover.ErrSourceChanged):
+	case errors.Is(err, lock.ErrWork), errors.Is(err, lock.ErrGivenUp):
+		return "Run the same command again when fewer use the table."
+	case errors.Is(err, ErrSourceChanged), errors.Is(err, cutover.ErrSourceChanged), errors.Is(err, native.ErrChanged):
 		return "Run the command again; make sure that nobody alters the table meanwhile."
 	case errors.Is(err, binlog.ErrPurged), errors.Is(err, binlog.ErrOtherServer), errors.Is(err, binlog.ErrIncident):
 		return "Run the same command again to start anew."

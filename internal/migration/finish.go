@@ -79,14 +79,14 @@ func (f *finisher) finish(ctx context.Context, start *checkpoint.Start, former *
 	if err != nil {
 		return nil, err
 	}
-	state := plan.NamesOf(f.source).State
+	state := f.names().State
 	return finished, retryBriefly(ctx, func() error { return f.cleaner.drop(ctx, Leftover{Name: state}) })
 }
 
 // swapped returns what a run began with that has swapped, or nil, and the former source, if it is
 // there.
 func (f *finisher) swapped(ctx context.Context) (start *checkpoint.Start, former *candidate, err error) {
-	names := plan.NamesOf(f.source)
+	names := f.names()
 	there, err := f.tables(ctx, names)
 	if err != nil {
 		return nil, nil, err
@@ -113,7 +113,7 @@ func (f *finisher) ended(ctx context.Context) (start *checkpoint.Start, former *
 	if err != nil {
 		return nil, nil, err
 	}
-	there, err := f.tables(ctx, plan.NamesOf(f.source))
+	there, err := f.tables(ctx, f.names())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -130,14 +130,14 @@ func (f *finisher) ended(ctx context.Context) (start *checkpoint.Start, former *
 // REQUIRES: the sessions of that run had ended when the tables were listed.
 func (c *cleaner) hasSwapped(ctx context.Context, saved *checkpoint.Saved, there map[schema.Name]candidate) (former *candidate, is bool, err error) {
 	phase := event.Phase(saved.Checkpoint.Phase)
-	_, shadowThere := there[plan.NamesOf(c.source).Shadow]
-	if saved.Start == nil || shadowThere {
+	_, shadowThere := there[c.names().Shadow]
+	if saved.Start == nil || saved.Start.Purpose != string(plan.Altering) || shadowThere {
 		return nil, false, nil
 	}
 	old, oldThere := there[c.source.Sibling(saved.Start.Old)]
 	if _, marked := schema.MarkedOld(old.comment, c.source); oldThere && !marked {
 		// A table that is younger than the state table is somebody else's.
-		oldThere = old.created <= there[plan.NamesOf(c.source).State].created
+		oldThere = old.created <= there[c.names().State].created
 	}
 	if phase != event.PhaseCleanup && (phase != event.PhaseCutover || !oldThere) {
 		return nil, false, nil

@@ -31,6 +31,8 @@ func (r *run) following(ctx context.Context, story func(ctx context.Context) err
 	spawn(r.capture.Beats)
 	spawn(r.checkpoints)
 	spawn(r.watchCrowd)
+	spawn(r.watchReplication)
+	spawn(r.giveWay)
 	r.apply.start(ctx, stop)
 
 	err := because(ctx, story(ctx))

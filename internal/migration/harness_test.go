@@ -1,7 +1,6 @@
 package migration_test
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"midstream/internal/binlog"
 	"midstream/internal/dbconn"
 	"midstream/internal/ddl"
 	"midstream/internal/event"
@@ -158,8 +156,7 @@ func (b *bench) migrate(ctx context.Context, clauses string, listeners ...event.
 	if err != nil {
 		return migration.Result{}, err
 	}
-	server := binlog.Server{Network: "tcp", Address: cmp.Or(b.binlog, b.address), User: b.server.User, Password: b.server.Password}
-	return migration.New(pool, server, p, b.cfg, event.Tee(append(listeners, b.told.listen)...)).Run(ctx)
+	return migration.New(pool, b.binlogServer(), p, b.cfg, event.Tee(append(listeners, b.told.listen)...)).Run(ctx)
 }
 
 // mustMigrate is migrate for tests that expect it to succeed.

@@ -30,12 +30,14 @@ func New(pool *dbconn.Pool, server binlog.Server, p *plan.Plan, cfg Config, emit
 
 // Result is what a finished run did.
 type Result struct {
+	Method     plan.Method // by which the table was changed, or was to be
 	Elapsed    time.Duration
 	Prescan    time.Duration // of the prescan
 	Scanned    int64         // rows that it looked at
 	Copy       time.Duration // of the row copy
 	Index      time.Duration // of the build of deferred indexes
 	Verify     time.Duration // of the comparison
+	Native     time.Duration // of the server's own statement
 	RowsCopied int64
 	Captured   int64 // changes
 	Applied    int64 // keys
@@ -48,13 +50,18 @@ type Result struct {
 	BinlogRead int64         // bytes
 	Verified   int64         // rows of the source compared
 	Repaired   int           // rows that differed and were synced anew
+	Disk       int64         // bytes by which the table's files were larger at the peak, without the binlog; 0: not known
+	Redo       int64         // bytes that the server wrote to its redo log meanwhile; 0: not known
+	Binlog     int64         // bytes of binlog, without what the application wrote; 0: not known
 	Old        string        // the former source; "" if it was dropped
 	Swapped    bool          // the shadow has taken the source's place
 	Resumed    bool          // an earlier run was gone on with
+	Rehearsed  Rehearsed     // by a rehearsal
 }
 
 // Run carries the plan to its end: the shadow takes the source's place, or the source
-// is as it was. It blocks until then, and may be called once.
+// is as it was. It blocks until then, and may be called once. Where the plan has chosen a method
+// of the server's own there is no shadow.
 //
 // Order is the proof. The start position is read and a heartbeat committed before the
 // first row is read (L1), so that every change which the row copy does not see is in
@@ -68,23 +75,38 @@ func (m *Migration) Run(ctx context.Context) (Result, error) {
 	r := newRun(m)
 	err := r.claimed(ctx, func(ctx context.Context) error {
 		defer r.progress()()
-		if err := r.prepare(ctx); err != nil {
-			return err
+		if r.plan.Purpose != plan.Altering {
+			return fmt.Errorf("%w: it is for a %s", errPurpose, r.plan.Purpose)
 		}
-		return r.following(ctx, func(ctx context.Context) error {
-			if err := r.copyRows(ctx); err != nil {
+		r.spendFrom(ctx)
+		defer r.spendUntil(ctx)
+		if r.plan.Choice.Method != plan.MethodShadow {
+			if done, err := r.natively(ctx); done || err != nil {
 				return err
 			}
-			if err := r.buildIndexes(ctx); err != nil {
-				return err
-			}
-			if err := r.verify(ctx); err != nil {
-				return err
-			}
-			return r.cutOver(ctx)
-		})
+		}
+		return r.build(ctx, r.cutOver)
 	})
 	return r.result(), r.conclude(ctx, err)
+}
+
+// build makes the shadow equal to the source and keeps it so until the last stage has ended.
+func (r *run) build(ctx context.Context, last func(ctx context.Context) error) error {
+	if err := r.prepare(ctx); err != nil {
+		return err
+	}
+	return r.following(ctx, func(ctx context.Context) error {
+		if err := r.copyRows(ctx); err != nil {
+			return err
+		}
+		if err := r.buildIndexes(ctx); err != nil {
+			return err
+		}
+		if err := r.verify(ctx); err != nil {
+			return err
+		}
+		return last(ctx)
+	})
 }
 
 // claimed runs the story while this run holds the advisory lock of the source, so that

@@ -42,8 +42,8 @@ func (o oldTable) mark(ctx context.Context, comment string, wait time.Duration, 
 			return err
 		}
 		defer session.Close()
-		granted, _, err := lock.Request(ctx, session, statement, wait)
-		if err == nil && !granted {
+		requested, err := lock.Request(ctx, session, statement, wait)
+		if err == nil && !requested.Granted {
 			err = cutover.ErrNotGranted
 		}
 		return err

@@ -19,9 +19,9 @@ import (
 // is untouched and nothing is left; change the rows, or the ALTER.
 var ErrUnfit = errors.New("the altered table doesn't take every row")
 
-// ErrStopped says that a check can't be made while the tables of an earlier run are there, which
+// ErrStopped says that a check, or a rehearsal, can't be made while the tables of an earlier run are there, which
 // was stopped and may be gone on with. Nothing was done.
-var ErrStopped = errors.New("an earlier run was stopped on this table, and what it has done has the names that a check needs")
+var ErrStopped = errors.New("an earlier run was stopped on this table, and what it has done has the names that this one needs")
 
 // Check makes the shadow, looks for rows that it doesn't take, and drops it again. It may be
 // called once, in place of Run. The error is a *Failure.
@@ -29,6 +29,9 @@ func (m *Migration) Check(ctx context.Context) (Result, error) {
 	r := newRun(m)
 	err := r.claimed(ctx, func(ctx context.Context) error {
 		defer r.progress()()
+		if err := r.unlogged(ctx); err != nil {
+			return err
+		}
 		if err := r.noFormer(ctx); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"midstream/internal/capture"
 	"midstream/internal/checkpoint"
 	"midstream/internal/event"
+	"midstream/internal/plan"
 )
 
 // progressEvery is the time between two event.Progress.
@@ -39,12 +40,14 @@ func (r *run) progress() (stop func()) {
 
 // snapshot is the state now; rates are smoothed with those before.
 func (r *run) snapshot(before event.Progress) event.Progress {
+	build := r.lookAtBuild()
 	now := time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := event.Progress{
 		Phase: r.phase, At: now, Elapsed: now.Sub(r.started),
 		RowsTotal: r.plan.Source.Rows, BacklogLimit: r.cfg.BacklogLimit, ETA: -1,
+		IndexFraction: build.fraction, BuildStep: build.step,
 	}
 	if r.scanner != nil {
 		p.Scanned = r.scanner.Rows()
@@ -58,6 +61,7 @@ func (r *run) snapshot(before event.Progress) event.Progress {
 	p.Backlog, p.Retries = r.backlog.Len(), r.retries.Load()
 	if r.capture != nil {
 		p.CaptureDelay, p.BinlogRead = r.capture.Delay(), r.capture.BytesRead()
+		r.rehearsed.CaptureDelay = max(r.rehearsed.CaptureDelay, p.CaptureDelay)
 	}
 	if r.verifier != nil {
 		p.Verified = r.verifier.Rows()
@@ -163,10 +167,13 @@ func (r *run) result() Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	result := Result{
-		Elapsed: time.Since(r.started), Prescan: r.timing.prescan, Copy: r.timing.copy, Index: r.timing.index, Verify: r.timing.verify, Repaired: r.repaired, Retries: r.retries.Load(),
+		Method: r.method, Elapsed: time.Since(r.started), Prescan: r.timing.prescan, Copy: r.timing.copy, Index: r.timing.index, Verify: r.timing.verify, Native: r.timing.native, Repaired: r.repaired, Retries: r.retries.Load(),
 		Swapped: r.made.swapped, Resumed: r.resumed,
 		Attempts: r.swap.Attempts, LockHeld: r.swap.LockHeld, Drained: r.swap.Drained,
 	}
+	result.Rehearsed = r.rehearsed
+	result.Rehearsed.Replication = r.replication.summed()
+	result.Rehearsed.LockWaited, result.Rehearsed.Blockers, result.Rehearsed.Blocked = r.inWay.waited, len(r.inWay.sessions), r.inWay.blocked
 	if r.scanner != nil {
 		result.Scanned = r.scanner.Rows()
 	}
@@ -179,10 +186,11 @@ func (r *run) result() Result {
 	if r.verifier != nil {
 		result.Verified = r.verifier.Rows()
 	}
+	result.Disk, result.Redo = r.spent.disk, r.spent.redo
 	if r.capture != nil {
-		result.BinlogRead = r.capture.BytesRead()
+		result.BinlogRead, result.Binlog = r.capture.BytesRead(), r.capture.Weight()
 	}
-	if r.made.swapped && !r.cfg.DropOld {
+	if r.made.swapped && !r.cfg.DropOld && r.method == plan.MethodShadow {
 		result.Old = r.old().String()
 	}
 	return result

@@ -38,12 +38,17 @@ type former struct {
 }
 
 // Former says what Run will do about what an earlier run left; "" if that left nothing. It
-// writes nothing. It fails with ErrOtherAlter as Run does.
+// writes nothing. It fails with ErrOtherAlter and ErrStopped as Run and Rehearse do.
 func (m *Migration) Former(ctx context.Context) (string, error) {
 	r := newRun(m)
 	there, stopped, err := r.formerTables(ctx)
 	if err != nil || !stopped {
 		return "", err
+	}
+	if r.plan.Purpose.Rehearses() {
+		if err := r.onlyRehearsals(ctx); err != nil {
+			return "", err
+		}
 	}
 	c := r.cleaner()
 	saved, err := c.savedHere(ctx)
@@ -63,9 +68,12 @@ func (m *Migration) Former(ctx context.Context) (string, error) {
 // text says how far the earlier run had come.
 func (f *former) text() string {
 	c := f.saved.Checkpoint
-	return fmt.Sprintf("going on with an earlier run, which had copied %d rows by %s; changes are read from %s on",
-		c.Rows, c.Taken.Local().Format(time.DateTime), f.point.Position)
+	return fmt.Sprintf("going on with an earlier %s, which had copied %d rows by %s; changes are read from %s on",
+		kind(f.saved.Start), c.Rows, c.Taken.Local().Format(time.DateTime), f.point.Position)
 }
+
+// kind says what an earlier run was.
+func kind(start *checkpoint.Start) string { return cmp.Or(start.Purpose, "run") }
 
 // resume goes on with what an earlier run left, and says whether there was any such thing.
 // What can't be gone on with is removed.
@@ -183,8 +191,8 @@ func (r *run) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shadowTh
 		return "", err
 	}
 	if !ddl.SameClauses(start.Alter, r.plan.Alter.Clauses) || start.Key != r.plan.Key.Name || !maps.Equal(start.Map, r.plan.Map) {
-		return "", fmt.Errorf("%w: ALTER TABLE %s %s, which followed the key %s and had copied %d rows when it stopped",
-			ErrOtherAlter, r.plan.Source.Name, shortened(start.Alter), start.Key, c.Rows)
+		return "", fmt.Errorf("%w: the %s of ALTER TABLE %s %s, which followed the key %s and had copied %d rows when it stopped",
+			ErrOtherAlter, kind(start), r.plan.Source.Name, shortened(start.Alter), start.Key, c.Rows)
 	}
 	return r.judgeRanges(f)
 }
@@ -210,6 +218,8 @@ func (r *run) judgeRanges(f *former) (reason string, err error) {
 		return err.Error(), nil
 	case f.specs.sync.KeyChanged && !f.tracker.Complete():
 		return "the ALTER changes the key, so that the rows of a part that was not wholly copied can't be told", nil
+	case f.specs.dated && start.Purpose != string(r.plan.Purpose):
+		return "it was a rehearsal, and its rows have the time at which that began in a new column with DEFAULT CURRENT_TIMESTAMP", nil
 	case f.specs.sync.ServerZone && start.Zone != r.plan.Server.TimeZone:
 		return fmt.Sprintf("the server's time zone was %s, and is %s", start.Zone, r.plan.Server.TimeZone), nil
 	}
@@ -236,6 +246,7 @@ func (r *run) goOn(ctx context.Context, f *former) error {
 		return err
 	}
 	r.shadow, r.compare, r.began = f.shadow, f.specs.compare, *f.saved.Start
+	r.began.Purpose = string(r.plan.Purpose)
 	r.began.Old = r.plan.Names.Old.Table // the one of then may be another's now
 	r.made.unmarked, r.made.doubtful = c.Unmarked, c.Unmarked
 	r.assemble(f.specs.sync, f.tracker, c.Rows)

@@ -35,6 +35,7 @@ import (
 type run struct {
 	*Migration
 	started time.Time
+	method  plan.Method // that is at work
 
 	store  *checkpoint.Store
 	shadow *shadow.Shadow
@@ -63,22 +64,30 @@ type run struct {
 	scanner  *prescan.Scanner
 	verifier *verify.Verifier
 
+	spent   spent
 	retries atomic.Int64
-	timing  struct{ prescan, copy, index, verify time.Duration }
+	timing  struct{ prescan, copy, index, verify, native time.Duration }
 	copyEnd string // UTC_TIMESTAMP(6) of the server when the row copy ended
 
 	repaired int       // rows that differed and were synced anew
 	unproven []key.Key // rows that could not be compared while they changed
 	swap     event.SwapDone
-	refused  []schema.Name // for the old table: other tables have them
+	inWay    inWay
+	// replication is what a rehearsal on a replica watches.
+	replication replication
+	// rehearsed is what a rehearsal tells besides.
+	rehearsed Rehearsed
+	refused   []schema.Name // for the old table: other tables have them
 }
 
 func newRun(m *Migration) *run {
-	return &run{Migration: m, started: time.Now(), store: checkpoint.New(m.plan.Names.State, m.plan.Source.Name, m.pool.Name(), m.plan.Server.UUID)}
+	return &run{Migration: m, started: time.Now(), method: m.plan.Choice.Method, store: checkpoint.New(m.plan.Names.State, m.plan.Source.Name, m.pool.Name(), m.plan.Server.UUID)}
 }
 
 // cleaner finds and drops what runs on the source have left.
-func (r *run) cleaner() *cleaner { return &cleaner{pool: r.pool, source: r.plan.Source.Name} }
+func (r *run) cleaner() *cleaner {
+	return &cleaner{pool: r.pool, source: r.plan.Source.Name, purpose: r.plan.Purpose}
+}
 
 // made says what this run has done on the server, and so may undo (law L8).
 type made struct {
@@ -90,6 +99,7 @@ type made struct {
 	// columns tell so.
 	doubtful bool
 	former   bool // an earlier run has left something, and nothing was done about it yet
+	half     bool // the first of two statements of the server's own is done
 	swapped  bool
 	keep     bool     // nothing may be dropped: the outcome of the swap is not known
 	left     []string // what could not be removed
@@ -148,7 +158,8 @@ func (r *run) createShadow(ctx context.Context) error {
 	r.assemble(specs.sync, frontier.New(specs.sync.Key), 0)
 	definition, _ := schema.SplitAutoIncrement(r.plan.Source.Create)
 	r.began = checkpoint.Start{
-		Source: definition, Alter: r.plan.Alter.Clauses, Key: r.plan.Key.Name, Map: r.plan.Map, Zone: r.plan.Server.TimeZone,
+		Purpose: string(r.plan.Purpose),
+		Source:  definition, Alter: r.plan.Alter.Clauses, Key: r.plan.Key.Name, Map: r.plan.Map, Zone: r.plan.Server.TimeZone,
 		ServerTime: now.server, UTC: now.utc,
 		Shadow: r.shadow.Table, Comment: r.shadow.Comment, Old: r.plan.Names.Old.Table, Columns: r.plan.Source.Columns,
 	}
@@ -224,6 +235,9 @@ func (r *run) assemble(spec *rowsync.Spec, tracker *frontier.Tracker, copied int
 // outstanding is rowsync.Outstanding. Where the backlog is full, nothing more is received;
 // what is there must do.
 func (r *run) outstanding(ctx context.Context) ([]key.Key, error) {
+	if r.capture == nil {
+		return nil, nil // in a calibration
+	}
 	patient, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	if err := r.capture.Fence(patient); err != nil && ctx.Err() != nil {
@@ -253,9 +267,10 @@ func (r *run) connectCapture(start capture.Point, beaten uint64) {
 		{Table: source.Name, Columns: columns, ColumnCount: len(source.Columns)},
 		{Table: r.store.Name(), Columns: []int{checkpoint.BeatColumn}, ColumnCount: checkpoint.ColumnCount, After: true},
 	}, start.GTIDs)
+	reader.Weigh(r.shadow.Name)
 	r.beats = &beater{pool: r.pool, store: r.store}
 	c := capture.New(r.cfg.Capture, capture.Deps{
-		Reader: reader, Key: r.spec.Key, Backlog: r.backlog, Beat: r.beats.beat, Statement: r.judge, Beaten: beaten,
+		Reader: reader, Key: r.spec.Key, Backlog: r.backlog, Beat: r.beats.beat, Statement: r.judge, Beaten: beaten, End: r.binlogEnd(),
 	}, start)
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -21,6 +21,8 @@ type specs struct {
 	sync    *rowsync.Spec
 	prescan *prescan.Spec
 	compare *verify.Spec
+	// dated says that rows have the time at which the run began in a new column.
+	dated bool
 }
 
 // specsOf derives what is looked at, synced and compared with what from the plan and the shadow
@@ -30,7 +32,7 @@ func specsOf(p *plan.Plan, shadow *schema.Table, now clocks) (s specs, err error
 	if err != nil {
 		return s, err
 	}
-	if s.sync, err = specOf(p, shadow, columns, now); err != nil {
+	if s.sync, s.dated, err = specOf(p, shadow, columns, now); err != nil {
 		return s, err
 	}
 	s.prescan = prescanSpecOf(s.sync, p.Source, shadow, columns.Mappings)
@@ -38,12 +40,12 @@ func specsOf(p *plan.Plan, shadow *schema.Table, now clocks) (s specs, err error
 	return s, nil
 }
 
-func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now clocks) (*rowsync.Spec, error) {
+func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now clocks) (spec *rowsync.Spec, dated bool, err error) {
 	codec, err := key.NewCodec(p.Key.Parts)
 	if err != nil {
-		return nil, fmt.Errorf("key %s of %s: %w", p.Key.Name, p.Source.Name, err)
+		return nil, false, fmt.Errorf("key %s of %s: %w", p.Key.Name, p.Source.Name, err)
 	}
-	spec := &rowsync.Spec{
+	spec = &rowsync.Spec{
 		Source: p.Source.Name, Shadow: shadow.Name,
 		Key: codec, ShadowKey: columns.Key, SourceIndex: p.Key.Name, ShadowIndex: columns.KeyIndex,
 		KeyChanged: columns.KeyChanged(),
@@ -61,14 +63,15 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now clock
 	}
 	if spec.ServerZone {
 		if err := checkZone(p); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		now.utc = now.server
 	}
-	spec.Columns = append(spec.Columns, beginnings(shadow, from, now)...)
+	begun := beginnings(shadow, from, now)
+	spec.Columns = append(spec.Columns, begun...)
 	spec.Upsert = !spec.KeyChanged && upsertable(spec, shadow)
 	spec.Unique, spec.Opaque = uniqueKeys(p.Source, shadow, columns.Mappings, from)
-	return spec, nil
+	return spec, len(begun) > 0, nil
 }
 
 // upsertable says that the key is the shadow's only unique key, and that an update of a row
@@ -148,7 +151,7 @@ func fractionLength(digits int) int {
 // binlog but are not yet visible, on a server whose engine commits in another order.
 func locking(p *plan.Plan) string {
 	switch {
-	case p.Server.CommitOrder:
+	case p.Server.CommitOrder && p.Purpose != plan.RehearsingOnReplica: // whose heartbeats are in no binlog
 		return ""
 	case p.Server.Version.AtLeast(8, 0, 1) && !p.Server.Version.MariaDB:
 		return " FOR SHARE"

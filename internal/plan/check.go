@@ -69,18 +69,12 @@ func (c *checker) checkBinlog() {
 
 func (c *checker) checkWritable() {
 	f := c.facts
-	if f.ReadOnly || f.SuperReadOnly {
+	c.checkReplica()
+	if c.options.Purpose == RehearsingOnReplica {
+		c.checkOnReplica()
+	} else if f.ReadOnly || f.SuperReadOnly {
 		c.block(CodeReadOnly, "the server is read-only", "it looks like a replica, and nothing can be written",
 			"Connect to the primary")
-	}
-	if f.IsReplica {
-		if f.LogReplicaUpdates {
-			c.warn(CodeReplica, "this server is a replica of another one",
-				"its table would differ from the primary's", "")
-		} else {
-			c.block(CodeReplica, "this server is a replica and doesn't log what it replicates (log_replica_updates is OFF)",
-				"those changes would not be seen", "Connect to the primary")
-		}
 	}
 	if f.Galera || f.MultiPrimary {
 		c.block(CodeCluster, "the server is one of several that take writes",

@@ -43,7 +43,7 @@ func (c *checker) checkAlter() {
 	c.checkNative()
 	if a.RenamesTable {
 		c.block(CodeRenamesTable, "the ALTER renames the table", "the run ends with a rename of its own",
-			"Leave the clause out, and rename natively: that takes no time")
+			fmt.Sprintf("Leave the clause out, and then say: midstream run \"RENAME TABLE %s TO ...\"", c.table.Name.Quoted()))
 	}
 	if a.AddsForeignKey {
 		c.block(CodeForeignKey, "the ALTER adds a foreign key", "a shadow can't carry foreign keys yet",

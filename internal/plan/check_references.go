@@ -32,7 +32,7 @@ func (c *checker) checkMap() {
 // absent says that the altered table has no column of that name, as far as can be told.
 func (c *checker) absent(name string) bool {
 	m := mapper{source: c.table, alter: c.alter}
-	if !c.alter.Parsed || !plain(name) || generatedKeyName == fold(name) || m.comesBack(name) {
+	if !c.alter.Parsed || !plain(name) || schema.GeneratedKeyName == fold(name) || m.comesBack(name) {
 		return false
 	}
 	_, there := c.table.Column(name)
@@ -95,7 +95,7 @@ func (c *checker) hasAfterwards(name string) bool {
 	if _, ok := c.table.Column(name); ok && !m.moved(name) {
 		return true
 	}
-	return m.comesBack(name) || strings.EqualFold(name, generatedKeyName) || !plain(name)
+	return m.comesBack(name) || strings.EqualFold(name, schema.GeneratedKeyName) || !plain(name)
 }
 
 // checkNewColumns looks whether the names of new columns are free.
@@ -176,7 +176,7 @@ func (c *checker) keeps(name string) bool {
 		}
 	}
 	return slices.ContainsFunc(k.Parts, func(p schema.KeyPart) bool {
-		return !contains(c.alter.Dropped, p.Column) && !strings.EqualFold(p.Column, generatedKeyName)
+		return !contains(c.alter.Dropped, p.Column) && !strings.EqualFold(p.Column, schema.GeneratedKeyName)
 	})
 }
 

@@ -19,9 +19,14 @@ const CodeCheckName Code = "check-name"
 // ClausesFor returns the ALTER's clauses for the shadow as CREATE TABLE LIKE has made
 // it: where they name a CHECK constraint of the source they name its copy.
 func (p *Plan) ClausesFor(copied *schema.Table) string {
-	names := copiedChecks(p.Source, copied)
-	spare := len(p.Source.Checks)
-	return p.Alter.ClausesWith(func(ref ddl.CheckRef) string {
+	return ClausesFor(p.Alter, p.Source, copied)
+}
+
+// ClausesFor returns an ALTER's clauses for a copy of the table, as Plan.ClausesFor does.
+func ClausesFor(alter *ddl.Alter, source, copied *schema.Table) string {
+	names := copiedChecks(source, copied)
+	spare := len(source.Checks)
+	return alter.ClausesWith(func(ref ddl.CheckRef) string {
 		name, known := names[fold(ref.Name)]
 		switch {
 		case !known:

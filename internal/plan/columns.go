@@ -174,7 +174,7 @@ func stored(pairs []columnPair) []Mapping {
 				Expr:          expression(p.from, p.to),
 				Change:        changeOf(p.from, p.to),
 				Exact:         exact(p.from, p.to),
-				Fits:          fits(p.from, p.to),
+				Fits:          Fits(p.from, p.to),
 				Losses:        losses(p.from, p.to),
 				ZoneSensitive: (p.from.DataType == "timestamp") != (p.to.DataType == "timestamp"),
 			})

@@ -26,6 +26,24 @@ type Facts struct {
 	// LogReplicaUpdates says that what replication applies goes to this server's binlog.
 	LogReplicaUpdates bool
 
+	// OnlineLog is innodb_online_alter_log_max_size, in bytes: the changes of the application
+	// while the server builds an index in place.
+	OnlineLog int64
+	// BufferPool is innodb_buffer_pool_size, in bytes, and AdaptiveHash innodb_adaptive_hash_index:
+	// a DROP takes the table's pages out of both.
+	BufferPool   int64
+	AdaptiveHash bool
+	// RowVersions is how often columns were added or dropped by INSTANT since the table was built.
+	RowVersions int
+	// Writes is how many rows of the table are written in a second, on average since the server was
+	// started; negative where that is not known.
+	Writes float64
+
+	// Native is how the server would carry the ALTER out itself; nil where it was not asked.
+	Native *Answer
+	// Split is the ALTER in two statements, where that has the server do less; else nil.
+	Split *Split
+
 	ReadOnly      bool
 	SuperReadOnly bool
 	// Galera and MultiPrimary are clusters whose other members don't heed a table lock.
@@ -46,6 +64,8 @@ type Facts struct {
 	Replicas  []string
 	Dumps     []string
 	IsReplica bool // this server replicates from another
+	// Replicating says that all its threads which do so run.
+	Replicating bool
 	// ReplicasUnknown says that the account may not look for replicas.
 	ReplicasUnknown bool
 

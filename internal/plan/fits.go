@@ -6,10 +6,10 @@ import (
 	"midstream/internal/schema"
 )
 
-// fits says that the new column takes every value that the old one may have: neither NULL nor
+// Fits says that the new column takes every value that the old one may have: neither NULL nor
 // length nor range nor charset has the server refuse any. In doubt it says no; TestFitsIsProved
 // asks the servers. A new collation is doubt enough: the server then looks at the bytes.
-func fits(from, to schema.Column) bool {
+func Fits(from, to schema.Column) bool {
 	if from.Nullable && !to.Nullable || from.Charset != to.Charset || from.Collation != to.Collation {
 		return false
 	}

@@ -27,6 +27,8 @@ func Gather(ctx context.Context, q schema.Querier, table schema.Name) (*Facts, e
 		{"the replicas", func() error { return f.readReplicas(ctx, q) }},
 		{"performance_schema", func() error { return f.readInstrument(ctx, q) }},
 		{"InnoDB's foreign keys", func() error { return f.readReferencing(ctx, q, table) }},
+		{"the table's row versions", func() error { return f.readRowVersions(ctx, q, table) }},
+		{"how often the table is written to", func() error { return f.readWrites(ctx, q, table) }},
 		{"the names of artefacts", func() error { return f.readTaken(ctx, q, table) }},
 		{"who works on the table", func() error {
 			return q.QueryRowContext(ctx, "SELECT IFNULL(IS_USED_LOCK(?), 0)", LockName(table)).Scan(&f.RunBy)
@@ -44,7 +46,8 @@ var variables = []string{"version", "server_uuid", "server_id", "log_bin", "binl
 	"binlog_order_commits", "gtid_mode", "sync_binlog", "log_replica_updates", "log_slave_updates",
 	"binlog_expire_logs_seconds", "expire_logs_days", "read_only", "super_read_only", "wsrep_on",
 	"group_replication_group_name", "group_replication_single_primary_mode", "lower_case_table_names",
-	"performance_schema", "innodb_autoinc_lock_mode", "time_zone", "system_time_zone", "partial_revokes"}
+	"performance_schema", "innodb_online_alter_log_max_size", "innodb_autoinc_lock_mode",
+	"innodb_buffer_pool_size", "innodb_adaptive_hash_index", "time_zone", "system_time_zone", "partial_revokes"}
 
 func (f *Facts) readVariables(ctx context.Context, q schema.Querier) error {
 	rows, err := q.QueryContext(ctx,
@@ -93,6 +96,8 @@ func (f *Facts) take(v settings) {
 	_, has := v["binlog_order_commits"]
 	f.CommitOrder = v.on("binlog_order_commits") || !has // MariaDB always commits in order
 	f.GTID = v.on("gtid_mode")
+	f.OnlineLog = v.number("innodb_online_alter_log_max_size")
+	f.BufferPool, f.AdaptiveHash = v.number("innodb_buffer_pool_size"), v.on("innodb_adaptive_hash_index")
 	f.SyncBinlog = v.number("sync_binlog")
 	f.LogReplicaUpdates = v.on("log_replica_updates") || v.on("log_slave_updates")
 	f.BinlogExpire = time.Duration(v.number("binlog_expire_logs_seconds")) * time.Second

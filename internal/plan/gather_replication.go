@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"midstream/internal/schema"
@@ -52,6 +53,12 @@ func databases(list string) []string {
 	return strings.Split(list, ",")
 }
 
+// Columns of a replica's status on MySQL, whose names were changed.
+const (
+	ioRunning  = 10
+	sqlRunning = 11
+)
+
 // readReplicas reads who replicates from here, and whether this server replicates.
 func (f *Facts) readReplicas(ctx context.Context, q schema.Querier) error {
 	rows, err := rowsOf(ctx, q, f.Version.replicasStatement())
@@ -71,6 +78,9 @@ func (f *Facts) readReplicas(ctx context.Context, q schema.Querier) error {
 		}
 	}
 	f.IsReplica = len(rows) > 0
+	f.Replicating = f.IsReplica && !slices.ContainsFunc(rows, func(r []string) bool {
+		return len(r) <= sqlRunning || r[ioRunning] != "Yes" || r[sqlRunning] != "Yes"
+	})
 	if rows, err = rowsOf(ctx, q, "SHOW PROCESSLIST"); err != nil {
 		return err
 	}
@@ -124,8 +134,11 @@ func (f *Facts) readReferencing(ctx context.Context, q schema.Querier, source sc
 
 // readTaken looks for tables that have the names of artefacts.
 func (f *Facts) readTaken(ctx context.Context, q schema.Querier, source schema.Name) error {
-	names := NamesOf(source)
-	list := []string{schema.Literal(names.Shadow.Table), schema.Literal(names.State.Table)}
+	var list []string
+	for _, purpose := range Purposes {
+		names := purpose.NamesOf(source)
+		list = append(list, schema.Literal(names.Shadow.Table), schema.Literal(names.State.Table))
+	}
 	for _, old := range OldNames(source) {
 		list = append(list, schema.Literal(old.Table))
 	}

@@ -47,6 +47,30 @@ func TestGather(t *testing.T) {
 	})
 }
 
+// TestRowVersions: columns that were added by INSTANT are counted, whatever the table's name.
+func TestRowVersions(t *testing.T) {
+	onServers(t, func(t *testing.T, s *server) {
+		for _, table := range []string{"plain", "t-1 #p#x", "parts"} {
+			kind := ""
+			if table == "parts" {
+				kind = " PARTITION BY HASH (id) PARTITIONS 2"
+			}
+			s.do("CREATE TABLE `"+table+"` (id INT PRIMARY KEY)"+kind, "INSERT INTO `"+table+"` VALUES (1)", "ALTER TABLE `"+table+"` ADD a INT", "ALTER TABLE `"+table+"` ADD b INT")
+			f, err := plan.Gather(t.Context(), s.DB, s.name(table))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := 0
+			if !f.Version.MariaDB && f.Version.AtLeast(8, 0, 29) {
+				want = 2
+			}
+			if f.RowVersions != want {
+				t.Errorf("%s: %d row versions, want %d", table, f.RowVersions, want)
+			}
+		}
+	})
+}
+
 // From an account without any privilege to one that is content, by the statements
 // that the refusals give.
 func TestMissingGrantsCanBePasted(t *testing.T) {

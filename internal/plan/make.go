@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"errors"
+	"slices"
+
 	"midstream/internal/ddl"
 	"midstream/internal/schema"
 )
@@ -12,12 +15,20 @@ type Options struct {
 	Map map[string]string
 	// Key names the key to follow. Defaults to the best one.
 	Key string
+	// Purpose is what the run is for. Defaults to Altering.
+	Purpose Purpose
+	// Method is the one to take whatever it costs; "" for the lightest within the limits.
+	Method Method
+	Limits Limits
+	// Pace is what the server does, where it was measured; else it is assumed.
+	Pace *Pace
 }
 
 // Make decides what a run will do, or returns a *Refused that holds every reason why
-// it can't. It is pure.
+// it can't. It is pure. Where the server was not asked (Facts.Native), only a shadow is
+// thought of.
 func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) (*Plan, error) {
-	c := checker{facts: facts, table: table, alter: alter, options: options, names: freeNames(table.Name, facts)}
+	c := checker{facts: facts, table: table, alter: alter, options: options, names: freeNames(table.Name, options.Purpose, facts)}
 	chosen, reasons := c.chooseKey()
 	c.checkServer()
 	c.checkGrants(chosen)
@@ -28,17 +39,30 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	if chosen.key.Name == "" {
 		c.noKey(reasons)
 	}
-	if len(c.blocking) > 0 {
-		return nil, &Refused{Table: table.Name.String(), Blocking: c.blocking, Others: c.risks}
+	choice, err := c.choose()
+	if err != nil {
+		return nil, err
+	}
+	if choice.Builds {
+		c.warn(CodeBuild, "the server asks for the table's lock again when it has built", "who holds the table then for longer than a request may wait "+
+			"has all that it has built withdrawn, and it builds anew, or a shadow takes over after three times; nobody else waits longer for it",
+			"Choose a time without long transactions on the table, or --method=shadow, which waits with its work kept")
+	}
+	if choice.Method != MethodShadow {
+		c.risks = slices.DeleteFunc(c.risks, func(r Risk) bool { return slices.Contains(risksOfShadow, r.Code) })
 	}
 	return &Plan{
-		Source: table,
-		Alter:  alter,
-		Names:  c.names,
-		Key:    chosen.key,
-		Server: serverOf(facts),
-		Map:    options.Map,
-		Risks:  c.risks,
+		Purpose: options.Purpose,
+		Choice:  choice,
+		Native:  facts.Native,
+		Pace:    options.paceOf(facts, table),
+		Source:  table,
+		Alter:   alter,
+		Names:   c.names,
+		Key:     chosen.key,
+		Server:  serverOf(facts),
+		Map:     options.Map,
+		Risks:   c.risks,
 	}, nil
 }
 
@@ -55,7 +79,46 @@ func serverOf(f *Facts) Server {
 		RowImage:        f.RowImage,
 		GTID:            f.GTID,
 		AutoincLockMode: f.AutoincLockMode,
+		LiteralNames:    f.Grants.LiteralNames,
 	}
+}
+
+// shadowOnly are the codes of what stands in the way of a shadow, and not of the server's own
+// methods.
+var shadowOnly = []Code{
+	CodeLogBin, CodeBinlogFormat, CodeBinlogFilter, CodeReplica, CodeCluster, CodeMDL, CodeEngine, CodeForeignKey,
+	CodeReferenced, CodeTrigger, CodePartition, CodeTablespace, CodeSecondary, CodeNameTaken, CodeLeftover, CodeCheckName,
+	CodeNoKey, CodeNumbers, CodeGrants, CodeVersion, CodeMap,
+}
+
+// risksOfShadow are the codes of what is to be known of a shadow, and of nothing else.
+var risksOfShadow = []Code{CodeCommitOrder, CodeGrants, CodeAlgorithm, CodeNumbers, CodeCheckName}
+
+func (o Options) paceOf(facts *Facts, table *schema.Table) Pace {
+	if o.Pace != nil {
+		return *o.Pace
+	}
+	return AssumedPace(facts, table)
+}
+
+// choose takes a method, or returns a *Refused.
+func (c *checker) choose() (Choice, error) {
+	if len(c.blocking) == 0 && c.facts.Native == nil {
+		if c.options.Method == MethodShadow {
+			return Choice{Method: MethodShadow, Why: "it was asked for"}, nil
+		}
+		return Choice{Method: MethodShadow}, nil
+	}
+	refused := &Refused{Table: c.table.Name.String(), Blocking: c.blocking, Others: c.risks}
+	any := slices.ContainsFunc(c.blocking, func(r Risk) bool { return !slices.Contains(shadowOnly, r.Code) })
+	if any || c.facts.Native == nil {
+		return Choice{}, refused
+	}
+	var shadow error
+	if len(c.blocking) > 0 {
+		shadow = refused
+	}
+	return Choose(c.facts, c.table, c.alter, c.options, shadow)
 }
 
 // checker collects risks.
@@ -79,3 +142,47 @@ func (c *checker) block(code Code, what, why, fix string) {
 func (c *checker) warn(code Code, what, why, fix string) {
 	c.risks = append(c.risks, Risk{Code: code, What: what, Why: why, Fix: fix})
 }
+
+// MayAsk says that the server may be asked how it would carry out the ALTER, and that its answer
+// would count. failed is the error of Make.
+func MayAsk(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options, failed error) bool {
+	var refused *Refused
+	if failed != nil && !errors.As(failed, &refused) {
+		return false
+	}
+	if refused != nil && slices.ContainsFunc(refused.Blocking, func(r Risk) bool {
+		return !slices.Contains(shadowOnly, r.Code) || slices.Contains(onTableItself, r.Code)
+	}) {
+		return false
+	}
+	if facts.Version.MariaDB || !facts.Version.AtLeast(8, 0, 0) {
+		return false // InnoDB's views have other names there
+	}
+	// Who asks makes a table: not where a rehearsal is refused because of what it would write.
+	if refused != nil && (options.Purpose == RehearsingOnReplica || options.Purpose == Rehearsing && facts.IsReplica) {
+		return false
+	}
+	if related(facts, table) && !adds(alter) {
+		return false // a clone has no foreign keys: the server would answer otherwise for the table itself
+	}
+	names := options.Purpose.NamesOf(table.Name).All()
+	stopped := slices.ContainsFunc(facts.Taken, func(t Taken) bool {
+		return schema.MarkedFor(t.Comment, table.Name) && slices.ContainsFunc(names, func(n schema.Name) bool { return facts.sameTable(n, t.Name) })
+	})
+	lacks := slices.ContainsFunc(onClone, func(p string) bool { return !facts.Grants.On(p, table.Name.Schema, "") })
+	return options.Method != MethodShadow && !stopped && len(alter.Unknown) == 0 && !lacks
+}
+
+// related says that the table has foreign keys, or that others refer to it.
+func related(facts *Facts, table *schema.Table) bool {
+	return len(table.ForeignKeys)+len(table.ReferencedBy)+len(facts.Referencing) > 0
+}
+
+// adds says that the ALTER leaves alone all that a foreign key may stand on.
+func adds(a *ddl.Alter) bool {
+	return len(a.Renames)+len(a.Dropped)+len(a.Modified)+len(a.DroppedKeys)+len(a.HiddenKeys)+len(a.PartitionOps) == 0 &&
+		!a.AddsPrimaryKey && !a.DropsPrimaryKey && !a.AddsForeignKey && !a.DropsForeignKey && !a.ConvertsCharset && a.Engine == ""
+}
+
+// onTableItself are the codes of what a clone can't tell.
+var onTableItself = []Code{CodePartition, CodeTablespace, CodeSecondary, CodeEngine, CodeCluster, CodeVersion}

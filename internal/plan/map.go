@@ -36,7 +36,7 @@ func (m *mapper) pairs() ([]columnPair, error) {
 	for _, to := range m.shadow.Columns {
 		o := m.origin(to.Name)
 		if o.old == "" {
-			if !o.known && !generatedKey(to) {
+			if !o.known && !to.GeneratedKey() {
 				appeared = append(appeared, to.Name)
 			}
 			continue
@@ -57,16 +57,6 @@ func (m *mapper) pairs() ([]columnPair, error) {
 
 // fold makes names comparable; the server ignores letter case in columns' names.
 func fold(name string) string { return strings.ToLower(name) }
-
-// generatedKeyName is the server's name for the column of a primary key that it adds on
-// its own (sql_generate_invisible_primary_key).
-const generatedKeyName = "my_row_id"
-
-// generatedKey says that the server added the column on its own, for a table that
-// was left without a primary key (sql_generate_invisible_primary_key).
-func generatedKey(c schema.Column) bool {
-	return c.Name == generatedKeyName && c.Invisible && c.AutoIncrement
-}
 
 // origin finds which column of the source a column of the shadow continues.
 func (m *mapper) origin(name string) origin {

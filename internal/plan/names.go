@@ -10,13 +10,6 @@ import (
 	"midstream/internal/schema"
 )
 
-// Suffixes of the artefacts' names.
-const (
-	shadowSuffix = "_shadow"
-	oldSuffix    = "_old"
-	stateSuffix  = "_midstream"
-)
-
 // maxServerName is the server's limit for the name of a table or a constraint, in
 // characters.
 const maxServerName = 64
@@ -29,15 +22,6 @@ const maxName = maxServerName - len("_chk_99")
 // whose place it takes, so that the cut name sorts after the one that it was cut
 // from. UTF-8 sorts as its characters do.
 var cutMarks = []rune{'~', '～', '\uFFFF'}
-
-// NamesOf returns the names of a table's artefacts.
-func NamesOf(table schema.Name) Names {
-	return Names{
-		Shadow: table.Sibling(suffixed(table.Table, shadowSuffix)),
-		Old:    table.Sibling(suffixed(table.Table, oldSuffix)),
-		State:  table.Sibling(suffixed(table.Table, stateSuffix)),
-	}
-}
 
 // mostOld is the number of former sources of one table that may stand side by side.
 const mostOld = 9
@@ -54,8 +38,8 @@ func OldNames(table schema.Name) []schema.Name {
 
 // freeNames returns the artefacts' names for a table: former sources of earlier runs keep
 // theirs.
-func freeNames(table schema.Name, facts *Facts) Names {
-	names := NamesOf(table)
+func freeNames(table schema.Name, purpose Purpose, facts *Facts) Names {
+	names := purpose.NamesOf(table)
 	if old, free := facts.freeOld(table); free {
 		names.Old = old
 	}

@@ -14,7 +14,8 @@ func proveNames(t *testing.T, table string) {
 	t.Helper()
 	source := schema.Name{Schema: "s", Table: table}
 	seen := map[string]bool{table: true}
-	for _, n := range append(NamesOf(source).All(), OldNames(source)[1:]...) {
+	onReplica := RehearsingOnReplica.NamesOf(source)
+	for _, n := range append(append(NamesOf(source).All(), OldNames(source)[1:]...), onReplica.Shadow, onReplica.State) {
 		switch {
 		case n.Schema != "s":
 			t.Errorf("%q: artefact in schema %q", table, n.Schema)

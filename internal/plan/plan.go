@@ -9,11 +9,15 @@ import (
 // Plan is what one run will do. It is a value: it goes to JSON and back, and is
 // never changed once made.
 type Plan struct {
-	Source *schema.Table
-	Alter  *ddl.Alter
-	Names  Names
-	Key    Key
-	Server Server
+	Purpose Purpose
+	Choice  Choice
+	Native  *Answer // of the server, where it was asked
+	Pace    Pace    // of the server and its application
+	Source  *schema.Table
+	Alter   *ddl.Alter
+	Names   Names
+	Key     Key
+	Server  Server
 
 	// Map is the operator's word on columns: new name to old name. An empty old name
 	// says that the column is new.
@@ -74,4 +78,6 @@ type Server struct {
 	// AutoincLockMode is innodb_autoinc_lock_mode: below 2 an INSERT ... SELECT that
 	// raises the counter locks the table against others of its kind.
 	AutoincLockMode int
+	// LiteralNames says that % and _ are no wildcards in a GRANT (partial_revokes).
+	LiteralNames bool
 }

@@ -139,3 +139,36 @@ func (b *bench) listed(findings []event.Finding) []string {
 	slices.Sort(all)
 	return slices.Compact(all)
 }
+
+// TestWorkerHeldStill: a worker that must hold still while the others take the last range doesn't keep the
+// prescan from its end.
+func TestWorkerHeldStill(t *testing.T) {
+	onEach(t, func(b *bench) {
+		pool := b.open()
+		defer pool.Close()
+		var tables [2]*schema.Table
+		for i, kind := range []string{"INT", "TINYINT"} {
+			name := schema.Name{Schema: b.schema, Table: fmt.Sprintf("h%d", i)}
+			b.exec(fmt.Sprintf("CREATE TABLE %s (id INT PRIMARY KEY, v %s)", name.Quoted(), kind))
+			b.exec(fmt.Sprintf("INSERT INTO %s VALUES (1, 1), (2, 2), (3, 3), (4, 4), (5, 5)", name.Quoted()))
+			var err error
+			if tables[i], err = schema.Load(b.ctx(), pool.DB(), name); err != nil {
+				b.Fatal(err)
+			}
+		}
+		spec, _ := b.specOf(tables[0], tables[1], "TINYINT")
+		hold := func(ctx context.Context, worker int, _ time.Duration) error {
+			if worker == 0 {
+				return nil
+			}
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+		ctx, cancel := context.WithTimeout(b.ctx(), time.Minute)
+		defer cancel()
+		s := prescan.New(prescan.Config{Rows: 1, Workers: 3}, prescan.Deps{Pool: pool, Spec: spec, Emit: event.Discard, Gate: hold})
+		if findings, err := s.Run(ctx); err != nil || len(findings) > 0 || s.Rows() != 5 {
+			b.Errorf("%v, %v, %d rows", findings, err, s.Rows())
+		}
+	})
+}

@@ -123,14 +123,17 @@ func (s *Scanner) setup(stages ...*stage) []string {
 
 func (s *Scanner) scanAll(ctx context.Context) error {
 	workers, ctx := errgroup.WithContext(ctx)
+	held, release := context.WithCancel(ctx)
+	defer release()
 	for n := range s.cfg.Workers {
-		workers.Go(func() error { return s.scan(ctx, n) })
+		workers.Go(func() error { return s.scan(ctx, n, held, release) })
 	}
 	return workers.Wait()
 }
 
-// scan is the worker with that number.
-func (s *Scanner) scan(ctx context.Context, number int) error {
+// scan is the worker with that number. The last range that is taken releases those workers that
+// hold still: nothing is left for them, and the gate may never open.
+func (s *Scanner) scan(ctx context.Context, number int, held context.Context, release func()) error {
 	w := worker{Scanner: s}
 	var stages []*stage
 	if len(s.work.trials) > 0 {
@@ -147,6 +150,9 @@ func (s *Scanner) scan(ctx context.Context, number int) error {
 	defer w.session.Close()
 	for {
 		place, r, more, err := w.take(ctx)
+		if err == nil && !more {
+			release()
+		}
 		if err != nil || !more {
 			return err
 		}
@@ -154,7 +160,7 @@ func (s *Scanner) scan(ctx context.Context, number int) error {
 		if err := w.look(ctx, place, rowsync.InRange(s.deps.Spec.Sync.Key, s.deps.Spec.Sync.Key.Names(), r)); err != nil {
 			return err
 		}
-		if err := s.deps.Gate(ctx, number, time.Since(started)); err != nil {
+		if err := s.deps.Gate(held, number, time.Since(started)); err != nil && (ctx.Err() != nil || held.Err() == nil) {
 			return err
 		}
 	}

@@ -15,8 +15,10 @@ type createTable struct {
 	columns       map[string]columnClause // by name as spelt
 	keys          []keyClause             // in the order of the text
 	checks        []Check
+	foreign       []string // verbatim
+	options       []Option
+	partitioning  string
 	autoIncrement uint64
-	partitioned   bool
 }
 
 // columnClause is a column's line.
@@ -63,7 +65,7 @@ func parseCreate(text string) (*createTable, error) {
 		c.clause(text, tokens[start:i], t.Start)
 		start = i + 1
 		if ends {
-			c.options(tokens[i+1:])
+			c.tail(text, tokens[i+1:])
 			return c, nil
 		}
 	}
@@ -85,6 +87,7 @@ func (c *createTable) clause(text string, tokens []token.Token, limit int) {
 	}
 	switch {
 	case words[0].Is("FOREIGN"):
+		c.foreign = append(c.foreign, verbatim)
 	case words[0].Is("CHECK"):
 		c.checks = append(c.checks, readCheck(text, name, words))
 	case words[0].Is("PRIMARY"):
@@ -179,15 +182,59 @@ func readCheck(text, name string, words []token.Token) Check {
 	return check
 }
 
-// options reads what stands behind the body.
-func (c *createTable) options(tokens []token.Token) {
-	for i, t := range tokens {
-		if i+2 < len(tokens) && t.Is("AUTO_INCREMENT") && tokens[i+1].Is("=") {
-			c.autoIncrement, _ = strconv.ParseUint(tokens[i+2].Text, 10, 64)
-		}
-		if i+1 < len(tokens) && t.Is("PARTITION") && tokens[i+1].Is("BY") {
-			c.partitioned = true
+// tail reads what stands behind the body: options, then partitions.
+func (c *createTable) tail(text string, tokens []token.Token) {
+	for len(tokens) > 0 {
+		if len(tokens) > 1 && tokens[0].Is("PARTITION") && tokens[1].Is("BY") {
+			c.partitioning = token.Plain(text, tokens)
 			return
 		}
+		n := optionLength(tokens)
+		name, value := readOption(text, tokens[:n])
+		if name == "AUTO_INCREMENT" {
+			c.autoIncrement, _ = strconv.ParseUint(value, 10, 64)
+		} else {
+			c.options = append(c.options, Option{Name: name, Value: value})
+		}
+		tokens = tokens[n:]
 	}
+}
+
+// optionLength returns how many tokens the option at the head of tokens has. It is NAME=value, where
+// the name may be of two words and the value a list in parentheses, or TABLESPACE `name`, STORAGE DISK and
+// START TRANSACTION.
+func optionLength(tokens []token.Token) int {
+	if tokens[0].Is("TABLESPACE") || tokens[0].Is("STORAGE") || tokens[0].Is("START") {
+		return min(2, len(tokens))
+	}
+	for i, t := range tokens {
+		if !t.Is("=") {
+			continue
+		}
+		end := min(i+2, len(tokens))
+		if end > i+1 && tokens[i+1].Is("(") {
+			for end < len(tokens) && !closes(tokens[end-1], tokens[i+1]) {
+				end++
+			}
+		}
+		return end
+	}
+	return len(tokens)
+}
+
+// readOption reads the name, in upper case and without DEFAULT, and the value as it is spelt.
+func readOption(text string, tokens []token.Token) (name, value string) {
+	var words []string
+	for i, t := range tokens {
+		if t.Is("=") {
+			return strings.Join(words, " "), token.Plain(text, tokens[i+1:])
+		}
+		if t.Kind == token.Quoted {
+			return strings.Join(words, " "), token.Plain(text, tokens[i:])
+		}
+		if !t.Is("DEFAULT") {
+			words = append(words, strings.ToUpper(t.Text))
+		}
+	}
+	return strings.Join(words, " "), ""
 }

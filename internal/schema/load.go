@@ -204,7 +204,8 @@ func (t *Table) loadCreate(ctx context.Context, q Querier) (*createTable, error)
 		return nil, err
 	}
 	t.AutoIncrement = create.autoIncrement
-	t.Partitioned = t.Partitioned || create.partitioned
+	t.Partitioned = t.Partitioned || create.partitioning != ""
 	t.Checks = create.checks
+	t.Options, t.Partitioning, t.ForeignClauses = create.options, create.partitioning, create.foreign
 	return create, nil
 }

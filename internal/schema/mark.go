@@ -6,23 +6,27 @@ import (
 	"strings"
 )
 
+// CloneKind is the word for an empty copy of a table, or of what it shall become, in its mark.
+const CloneKind = "clone"
+
 // MarkFor returns the comment that an artefact of a run on the source carries.
 func MarkFor(kind string, source Name) string {
 	return Mark + kind + " of " + source.String()
 }
 
 // MarkedFor says whether a table's comment is the mark of an artefact of a run on the
-// source. A former source is none: it has the mark of MarkOld, and behind it any text.
+// source. A former source is none: it has the mark of MarkOld, or MarkDropped, and behind it any text.
 func MarkedFor(comment string, source Name) bool {
 	kind, _, _ := strings.Cut(strings.TrimPrefix(comment, Mark), " ")
-	return kind != oldKind && comment == MarkFor(kind, source)
+	return kind != oldKind && kind != droppedKind && comment == MarkFor(kind, source)
 }
 
-// oldKind is the kind of a former source. wasMark stands between the mark and the comment
-// that it had.
+// oldKind is the kind of a former source, droppedKind that of a table which a DROP has put aside.
+// wasMark stands between the mark and the comment that it had.
 const (
-	oldKind = "old"
-	wasMark = "; it was: "
+	oldKind     = "old"
+	droppedKind = "dropped"
+	wasMark     = "; it was: "
 )
 
 // maxComment is the server's limit for the comment of a table, in characters.
@@ -30,9 +34,26 @@ const maxComment = 2048
 
 // MarkOld returns the comment that a former source carries: the mark, and what its comment
 // was, cut to what the server takes.
-func MarkOld(source Name, was string) string {
-	text := []rune(MarkFor(oldKind, source) + wasMark + was)
+func MarkOld(source Name, was string) string { return markWith(oldKind, source, was) }
+
+// MarkDropped returns the comment that a table carries which was dropped, and is still there: as
+// MarkOld, but nothing has taken its place.
+func MarkDropped(source Name, was string) string { return markWith(droppedKind, source, was) }
+
+func markWith(kind string, source Name, was string) string {
+	text := []rune(MarkFor(kind, source) + wasMark + was)
 	return string(text[:min(len(text), maxComment)])
+}
+
+// MarkedDropped says whether a table's comment is that of MarkDropped, and what the comment was
+// before.
+func MarkedDropped(comment string, source Name) (was string, marked bool) {
+	return strings.CutPrefix(comment, MarkFor(droppedKind, source)+wasMark)
+}
+
+// MarkedAside says whether a table's comment is that of MarkOld or MarkDropped, of whatever table.
+func MarkedAside(comment string) bool {
+	return strings.HasPrefix(comment, Mark+oldKind+" of ") || strings.HasPrefix(comment, Mark+droppedKind+" of ")
 }
 
 // MarkedOld says whether a table's comment is that of a former source, and what the comment

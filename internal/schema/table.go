@@ -22,21 +22,31 @@ func (n Name) Quoted() string { return Quote(n.Schema) + "." + Quote(n.Table) }
 // Argument returns the name as a shell takes it on Midstream's command line. Plain names
 // are not quoted.
 func (n Name) Argument() string {
-	part := func(name string) string {
-		if strings.ContainsAny(name, ".`") {
-			return Quote(name)
-		}
-		return name
-	}
-	text := part(n.Schema) + "." + part(n.Table)
-	for _, r := range text {
-		if !strings.ContainsRune("._-", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			text = "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-			break
-		}
-	}
+	text := Shell(Dotted(n.Schema, n.Table))
 	if strings.HasPrefix(text, "-") { // else it would be a flag
 		text = "-- " + text
+	}
+	return text
+}
+
+// Dotted joins names by dots; those that hold one themselves are quoted.
+func Dotted(names ...string) string {
+	var parts []string
+	for _, name := range names {
+		if strings.ContainsAny(name, ".`") {
+			name = Quote(name)
+		}
+		parts = append(parts, name)
+	}
+	return strings.Join(parts, ".")
+}
+
+// Shell returns a text as a shell takes it for one argument. Plain ones are not quoted.
+func Shell(text string) string {
+	for _, r := range text {
+		if !strings.ContainsRune("._-=", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+		}
 	}
 	return text
 }
@@ -83,11 +93,21 @@ type Table struct {
 	DataBytes  int64
 	IndexBytes int64
 
+	Options      []Option // of SHOW CREATE TABLE, AUTO_INCREMENT left out
 	Partitioned  bool
+	Partitioning string       // PARTITION BY and what follows, without comments
 	ForeignKeys  []ForeignKey // declared on this table
 	ReferencedBy []ForeignKey // of any table that point at this one (self-references too)
 	Triggers     []string     // names
 	Checks       []Check
+
+	ForeignClauses []string // the clauses of ForeignKeys in SHOW CREATE TABLE
+}
+
+// Option is an option of a table as SHOW CREATE TABLE has it: {"ROW_FORMAT", "DYNAMIC"}.
+type Option struct {
+	Name  string // in upper case, without DEFAULT
+	Value string // as it is spelt, quotes and all
 }
 
 // SameColumns says that both tables have the same columns, as SHOW CREATE TABLE has them.
@@ -182,6 +202,16 @@ func (c Column) Temporal() bool {
 // Fixed says that a number has a fixed number of decimals; FLOAT and DOUBLE have it in their
 // old form only, FLOAT(7,2).
 func (c Column) Fixed() bool { return c.Family() != "float" || strings.Contains(c.Type, "(") }
+
+// GeneratedKeyName is the server's name for the column of a primary key that it adds on
+// its own (sql_generate_invisible_primary_key).
+const GeneratedKeyName = "my_row_id"
+
+// GeneratedKey says that the server added the column on its own, for a table that
+// was left without a primary key (sql_generate_invisible_primary_key).
+func (c Column) GeneratedKey() bool {
+	return c.Name == GeneratedKeyName && c.Invisible && c.AutoIncrement
+}
 
 // Bare is a definition of the column's type, charset and NOT NULL, without its default: for a
 // table of values alone. (CREATE TABLE .. SELECT carries defaults over, and fails with error 1054

@@ -169,14 +169,6 @@ func (s *Shadow) Defer(ctx context.Context, pool *dbconn.Pool, keys []schema.Key
 	return err
 }
 
-// buildSetup gives the build memory to sort in, where the server has the settings
-// (MySQL 8.0.27 and later); the default of 1 MB, shared by all threads, spills at once.
-var buildSetup = []struct{ variable, statement string }{
-	{"innodb_ddl_buffer_size", "SET SESSION innodb_ddl_buffer_size = 67108864"},
-	{"innodb_ddl_threads", "SET SESSION innodb_ddl_threads = 4"},
-	{"innodb_parallel_read_threads", "SET SESSION innodb_parallel_read_threads = 4"},
-}
-
 // BuildIndexes builds the deferred indexes, in one statement.
 //
 // REQUIRES: apply holds still. The server could build while rows change (LOCK=NONE), but
@@ -188,15 +180,7 @@ func (s *Shadow) BuildIndexes(ctx context.Context, pool *dbconn.Pool) error {
 		return nil
 	}
 	// Only our own short syncs use the shadow: the build may wait for them.
-	setup := []string{"SET SESSION lock_wait_timeout = 3600"}
-	for _, b := range buildSetup {
-		var there int
-		err := pool.DB().QueryRowContext(ctx,
-			"SELECT COUNT(*) FROM performance_schema.session_variables WHERE variable_name = ?", b.variable).Scan(&there)
-		if err == nil && there > 0 {
-			setup = append(setup, b.statement)
-		}
-	}
+	setup := append(pool.BuildSetup(ctx), "SET SESSION lock_wait_timeout = 3600")
 	var clauses []string
 	for _, k := range s.Deferred {
 		clauses = append(clauses, "ADD "+k.Definition)

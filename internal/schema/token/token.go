@@ -32,6 +32,9 @@ type Token struct {
 	CommentStart, CommentEnd int
 }
 
+// ExecutedByAll is the version up to which every supported server executes executable comments.
+const ExecutedByAll = 50700
+
 // Is says that the token is this keyword (given in upper case), unquoted, or this
 // punctuation.
 func (t Token) Is(keyword string) bool {
@@ -226,6 +229,36 @@ func lineComment(rest string) bool {
 func wordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
 		c == '_' || c == '$' || c >= 0x80
+}
+
+// List cuts tokens at the commas that stand as deep as the first of them.
+func List(tokens []Token) [][]Token {
+	var pieces [][]Token
+	if len(tokens) == 0 {
+		return nil
+	}
+	depth := tokens[0].Depth
+	start := 0
+	for i, t := range tokens {
+		if t.Is(",") && t.Depth == depth {
+			pieces = append(pieces, tokens[start:i])
+			start = i + 1
+		}
+	}
+	return append(pieces, tokens[start:])
+}
+
+// Plain writes tokens of a text without comments: what executable ones hold stays. Tokens that
+// touch go on touching.
+func Plain(text string, tokens []Token) string {
+	var b strings.Builder
+	for i, t := range tokens {
+		if i > 0 && tokens[i-1].End < t.Start {
+			b.WriteByte(' ')
+		}
+		b.WriteString(text[t.Start:t.End])
+	}
+	return b.String()
 }
 
 // Unquote returns the content of a string literal that the server printed, such

@@ -1,0 +1,47 @@
+package capture
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// pollEvery is how often it is looked whether the reader has come to where the binlog ended.
+const pollEvery = 2 * time.Millisecond
+
+// noteEnd remembers where the binlog ends after heartbeat n, if that is not written to it.
+func (c *Capture) noteEnd(ctx context.Context, n uint64) error {
+	c.look()
+	if c.deps.End == nil {
+		return nil
+	}
+	end, err := c.deps.End(ctx)
+	if err != nil {
+		return fmt.Errorf("heartbeat: %w", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ends[n] = end
+	return nil
+}
+
+// look takes those heartbeats to be back behind which the reader has come. NB: the reader moves on only
+// when an event is handled.
+func (c *Capture) look() {
+	if c.deps.End == nil {
+		return
+	}
+	at := c.deps.Reader.Position()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seen := c.seen
+	for n, end := range c.ends {
+		if !at.IsZero() && at.Compare(end) >= 0 {
+			seen = max(seen, n)
+			delete(c.ends, n)
+		}
+	}
+	if seen > c.seen {
+		c.back(seen)
+	}
+}

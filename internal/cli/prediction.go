@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"midstream/internal/migration"
+	"midstream/internal/plan"
+)
+
+// predict is what a run of the plan will probably cost.
+func predict(p *plan.Plan, cfg migration.Config) plan.Prediction {
+	cfg = cfg.WithDefaults()
+	return p.Predict(p.Pace, plan.Bounds{Wait: cfg.Lock.Wait, Work: cfg.Lock.Work}, cfg.Defers(p))
+}
+
+// predictionText tells a prediction in the lines of a plan.
+func predictionText(d plan.Prediction, line func(label, format string, args ...any)) {
+	if len(d.Locks) == 0 {
+		return // nothing is done
+	}
+	if d.Rows > 0 {
+		how := "assumed: --calibrate measures it"
+		if d.Measured {
+			how = "measured with rows of this table"
+		}
+		line("takes", "about %s, between %s and %s (%s): %s rows/s", span(d.Elapsed), span(d.Least), span(d.Most), how, rate(d.RowsPerSecond))
+		line("disk", "%s more at the peak; about %s of redo log meanwhile, and %s of binlog besides the application's",
+			size(d.Disk), size(d.Redo), size(d.Binlog))
+	} else {
+		line("takes", "less than %s, once nobody is in the way", span(d.Most))
+	}
+	var locks []string
+	for _, l := range d.Locks {
+		locks = append(locks, fmt.Sprintf("%d %s for %s", l.Count, l.Kind, l.For))
+	}
+	line("locks", "%s; nobody waits for longer than %s", strings.Join(locks, "; "), span(d.Locked))
+	if d.ReplicaLag > 0 {
+		line("replicas", "fall behind by about %s when it has ended", span(d.ReplicaLag))
+	}
+}
+
+// costText sets what a run has cost beside what was predicted.
+func costText(d plan.Prediction, r migration.Result) string {
+	if d.Rows == 0 {
+		return ""
+	}
+	parts := []string{fmt.Sprintf("%s (predicted %s, between %s and %s)", span(r.Elapsed), span(d.Elapsed), span(d.Least), span(d.Most))}
+	for _, c := range []struct {
+		what              string
+		actual, predicted int64
+	}{{"disk", r.Disk, d.Disk}, {"redo log", r.Redo, d.Redo}, {"binlog", r.Binlog, d.Binlog}} {
+		if c.actual > 0 {
+			parts = append(parts, fmt.Sprintf("%s of %s (predicted %s)", size(c.actual), c.what, size(c.predicted)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+type predictionRecord struct {
+	Measured      bool         `json:"measured" doc:"whether rows of the table were copied to know it; else it is assumed"`
+	ElapsedMS     ms           `json:"elapsed_ms" doc:"that is expected"`
+	LeastMS       ms           `json:"least_ms" doc:"the least that it may take"`
+	MostMS        ms           `json:"most_ms" doc:"the most, if nobody is in the way"`
+	Rows          int64        `json:"rows" doc:"that are written; 0 where only the dictionary changes"`
+	RowsPerSecond float64      `json:"rows_per_s" doc:"that are copied or built; 0 where none are"`
+	DiskBytes     int64        `json:"disk_bytes" doc:"at the peak, beside what is there; without the binlog"`
+	RedoBytes     int64        `json:"redo_bytes" doc:"of redo log meanwhile, the application's included"`
+	BinlogBytes   int64        `json:"binlog_bytes" doc:"of binlog, without the application's"`
+	LockedMS      ms           `json:"locked_ms" doc:"the longest that a query may wait"`
+	ReplicaLagMS  ms           `json:"replica_lag_ms" doc:"by which replicas fall behind"`
+	Locks         []lockRecord `json:"metadata_locks" doc:"those of the table that are needed"`
+}
+
+type lockRecord struct {
+	Kind  string `json:"kind" doc:"as performance_schema.metadata_locks spells it"`
+	Count int    `json:"count" doc:"how often, if nobody is in the way"`
+	For   string `json:"for" doc:"what it is for, and how long"`
+}
+
+func predictionOf(d plan.Prediction) predictionRecord {
+	locks := []lockRecord{}
+	for _, l := range d.Locks {
+		locks = append(locks, lockRecord{l.Kind, l.Count, l.For})
+	}
+	return predictionRecord{
+		Measured: d.Measured, ElapsedMS: msOf(d.Elapsed), LeastMS: msOf(d.Least), MostMS: msOf(d.Most), Rows: d.Rows,
+		RowsPerSecond: d.RowsPerSecond, DiskBytes: d.Disk, RedoBytes: d.Redo, BinlogBytes: d.Binlog,
+		LockedMS: msOf(d.Locked.Round(time.Millisecond)), ReplicaLagMS: msOf(d.ReplicaLag), Locks: locks,
+	}
+}

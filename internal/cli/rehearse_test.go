@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"midstream/internal/mysqltest"
+)
+
+// TestRehearse: the report tells what the run would have been, and the table is as it was.
+func TestRehearse(t *testing.T) {
+	for _, version := range []string{"9.7", "8.0"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			i := mysqltest.Server(t, version)
+			name, query := table(t, i, 5000)
+			before := query("SELECT auto_increment FROM information_schema.tables WHERE table_name = 't' AND table_schema = DATABASE()")
+			statement := "ALTER TABLE " + name + " MODIFY a BIGINT, ADD COLUMN c INT"
+			reach := append([]string{"run", "--method=shadow", statement}, flags(t, i)...)
+			code, stdout, stderr := midstream(t, append(reach, "--rehearse")...)
+			if code != exitDone {
+				t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+			}
+			contains(t, stdout, "everything but the swap", "dropped at the end", "Rehearsed: "+name+" is as it was", "5,000 copied", "all equal",
+				"capture was behind by at most", "--rehearse-lock takes it", "it was dropped")
+			if strings.Contains(stdout, "stays as "+name) || strings.Contains(stdout, "cut-over  ") {
+				t.Errorf("it tells of a run:\n%s", stdout)
+			}
+
+			code, stdout, stderr = midstream(t, append(reach, "--rehearse-lock", "--keep-shadow")...)
+			if code != exitDone {
+				t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+			}
+			contains(t, stdout, "lock: asking for the lock", "granted after", "nobody was in its", "it stays as "+name+"_shadow", "midstream verify "+name)
+			if got := query(columns); got != "id,a,b" {
+				t.Errorf("columns %s", got)
+			}
+			if got := query("SELECT auto_increment FROM information_schema.tables WHERE table_name = 't' AND table_schema = DATABASE()"); got != before {
+				t.Errorf("the counter was %s and is %s", before, got)
+			}
+
+			code, stdout, _ = midstream(t, append([]string{"verify", name, name + "_shadow", "--settle=100ms"}, flags(t, i)...)...)
+			if code != exitDone {
+				t.Errorf("verify: exit code %d\n%s", code, stdout)
+			}
+			contains(t, stdout, "Equal in 3 columns")
+			code, stdout, _ = midstream(t, append([]string{"cleanup", "--yes", name}, flags(t, i)...)...)
+			if code != exitDone {
+				t.Errorf("cleanup: exit code %d\n%s", code, stdout)
+			}
+			contains(t, stdout, "Dropped 2 tables")
+			if got := query("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "t" {
+				t.Errorf("tables are %s", got)
+			}
+		})
+	}
+}
+
+// TestRehearseTellsJSON: and what is quiet is one line.
+func TestRehearseTellsJSON(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, _ := table(t, i, 2000)
+	reach := append([]string{"run", "--rehearse-lock", "--method=shadow", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)
+	code, stdout, stderr := midstream(t, append(reach, "--json")...)
+	if code != exitDone {
+		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	var r resultRecord
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Outcome != "done" || r.Rehearsal != "rehearsal" || r.Swapped || r.Old != "" || r.Attempts < 1 || r.LockHeldMS <= 0 || r.LockWaitedMS <= 0 ||
+		r.ShadowBytes <= 0 || r.Shadow != "" || r.RowsCopied != 2000 {
+		t.Errorf("%+v", r)
+	}
+	contains(t, stdout, `"rehearsal":"rehearsal","table"`, `"phase":"lock"`)
+	code, stdout, stderr = midstream(t, append(reach, "--quiet")...)
+	if code != exitDone || stdout == "" || strings.Count(stdout, "\n") != 1 || !strings.Contains(stdout, "is as it was: rehearsed in") {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+}
+
+// TestRehearseWhatTheServerDoes: what can't be tried without being done is told, and not done.
+func TestRehearseWhatTheServerDoes(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 100)
+	for clauses, wants := range map[string][]string{
+		"ADD COLUMN c INT": {"(instant)", "say --method=shadow"},
+		"ADD INDEX (b)":    {"(inplace)", "say --method=shadow"},
+		"MODIFY a INT":     {"nothing to do"},
+	} {
+		code, stdout, stderr := midstream(t, append([]string{"run", "--rehearse-lock", "ALTER TABLE " + name + " " + clauses}, flags(t, i)...)...)
+		if code != exitDone {
+			t.Fatalf("%s: exit code %d\n%s\n%s", clauses, code, stdout, stderr)
+		}
+		contains(t, stdout, append(wants, "nothing is done", "Rehearsed: "+name+" is as it was", "nothing was done")...)
+		if strings.Contains(stdout, "new schema") {
+			t.Errorf("%s: it says that it was done:\n%s", clauses, stdout)
+		}
+	}
+	if got := query(columns); got != "id,a,b" {
+		t.Errorf("columns %s", got)
+	}
+	if got := query("SELECT COUNT(DISTINCT index_name) FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = 't'"); got != "2" {
+		t.Errorf("%s indexes", got)
+	}
+}
+
+// TestRehearsalFlags: what they don't go with.
+func TestRehearsalFlags(t *testing.T) {
+	code, _, stderr := midstream(t, "run", "--keep-shadow", "ALTER TABLE a.b ADD COLUMN c INT")
+	if code != exitUsage || !strings.Contains(stderr, "--keep-shadow is for a rehearsal") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	i := mysqltest.Server(t, "9.7")
+	name, _ := table(t, i, 10)
+	code, _, stderr = midstream(t, append([]string{"plan", "--on-replica", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
+	if code != exitRefused || !strings.Contains(stderr, "follows no other one") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
+// TestOnReplicaNeedsASilentAccount: one that may not keep what it writes out of the binlog is told of the GRANT.
+func TestOnReplicaNeedsASilentAccount(t *testing.T) {
+	for version, privilege := range map[string]string{"9.7": "SESSION_VARIABLES_ADMIN", "8.0": "SYSTEM_VARIABLES_ADMIN"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			i := mysqltest.Server(t, version)
+			name, _ := table(t, i, 10)
+			do := executing(t, i, "")
+			do("CREATE USER loud@'%' IDENTIFIED BY 'x'", "GRANT SELECT, REPLICATION CLIENT ON *.* TO loud@'%'")
+			t.Cleanup(func() { do("DROP USER loud@'%'") })
+			host, port, _ := strings.Cut(i.Address, ":")
+			code, stdout, stderr := midstream(t, "run", "--on-replica", "--host="+host, "--port="+port, "--user=loud", "--password=x", "ALTER TABLE "+name+" ADD COLUMN c INT")
+			if code != exitRefused {
+				t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+			}
+			contains(t, stderr, "follows no other one", "GRANT "+privilege+" ON *.* TO 'loud'@'%'")
+		})
+	}
+}

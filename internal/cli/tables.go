@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"midstream/internal/ddl"
+	"midstream/internal/event"
+	"midstream/internal/migration"
+	"midstream/internal/plan"
+	"midstream/internal/schema"
+)
+
+// planTables makes the plan of a statement on whole tables, and prints it.
+func (c *change) planTables(ctx context.Context, statement *ddl.Statement, s *server) (*plan.TablePlan, error) {
+	facts, err := migration.LookAtTables(ctx, s.pool, statement, c.config, func(e event.Event) {
+		if _, text, matters := happening(e); matters {
+			c.output.note(text)
+		}
+	})
+	if err != nil {
+		return nil, unwritten(ctx, fmt.Errorf("look at %s: %w", s.address, err), "")
+	}
+	p, err := plan.MakeTables(statement, facts, plan.TableOptions{
+		Method: c.options.Method, Keep: c.dropLater, Drop: c.config.DropOld, Stall: c.options.Limits.Locked})
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case c.output.json:
+		(&jsonLines{out: c.app.Stdout}).write(tablePlanOf(p, s.address))
+	case c.output.quiet:
+		if len(p.Risks) > 0 {
+			fmt.Fprint(c.app.Stdout, tableNames(p)+"\n"+risksText(p.Risks))
+		}
+	default:
+		fmt.Fprint(c.app.Stdout, tablePlanText(p, s.address, c.config))
+	}
+	return p, nil
+}
+
+// runTables makes the plan and carries it out.
+func (c *change) runTables(ctx context.Context, statement *ddl.Statement, s *server) (migration.Result, error) {
+	p, err := c.planTables(ctx, statement, s)
+	if err != nil {
+		return migration.Result{}, err
+	}
+	screen := c.output.display(tableNames(p))
+	relay := newRelay(screen)
+	var stand stand
+	defer c.onTablesInterrupt(p, &stand, relay, screen)()
+	result, err := migration.NewTables(s.pool, p, c.config, event.Tee(stand.listen, relay.listen)).Run(ctx)
+	relay.close()
+	if err != nil {
+		return result, err
+	}
+	if !c.output.json {
+		fmt.Fprint(c.app.Stdout, tableSummary(p, result))
+	}
+	return result, nil
+}
+
+// onTablesInterrupt tells the operator what the first and the second Ctrl-C do.
+func (c *change) onTablesInterrupt(p *plan.TablePlan, s *stand, r *relay, d display) (undo func()) {
+	over := func() bool { phase, _ := s.now(); return phase == event.PhaseCleanup || phase == event.PhaseDone }
+	first := c.app.Interrupts.OnFirst(func() {
+		text := "interrupted: withdrawing the statement; once more leaves at once"
+		if over() {
+			text = "interrupted: it has been carried out already; the run finishes; once more leaves at once"
+		}
+		r.listen(event.Note{At: time.Now(), Text: text})
+	})
+	second := c.app.Interrupts.OnSecond(func() {
+		d.abandon()
+		left := fmt.Sprintf("the %s has been carried out or not (%s), nothing between", p.Statement.Kind, tableNames(p))
+		if over() {
+			left = fmt.Sprintf("the %s has been carried out (%s)", p.Statement.Kind, tableNames(p))
+		}
+		if p.Twin != (schema.Name{}) && !over() {
+			left += fmt.Sprintf("; %s may be left, empty: drop it", p.Twin)
+		}
+		if p.Aside != (schema.Name{}) {
+			left += fmt.Sprintf("; %s may be left", p.Aside)
+		}
+		err := &coded{code: exitAtOnce, err: errLeftAtOnce, left: left, next: "midstream cleanup --old " + p.Statement.Tables()[0].Argument()}
+		if c.output.json {
+			record := resultOf(migration.Result{}, err, exitAtOnce)
+			phase, _ := s.now()
+			record.Phase, record.Swapped = string(phase), over()
+			quickly(func() { (&jsonLines{out: c.app.Stdout}).write(record) })
+		}
+		fmt.Fprint(c.app.Stderr, complaint(err, exitAtOnce))
+	})
+	return func() { first(); second() }
+}
+
+// tableNames are the tables of the statement, for people.
+func tableNames(p *plan.TablePlan) string {
+	var names []string
+	for _, name := range p.Statement.Tables() {
+		names = append(names, name.String())
+	}
+	return strings.Join(names, ", ")
+}
+
+// tablePlanText tells what a run will do.
+func tablePlanText(p *plan.TablePlan, address string, cfg migration.Config) string {
+	const indent = "            "
+	var b strings.Builder
+	line := func(label, format string, args ...any) {
+		fmt.Fprintf(&b, "  %-9s %s\n", label, wrapped(fmt.Sprintf(format, args...), 100, indent))
+	}
+	fmt.Fprintf(&b, "%s on %s (%s)\n", tableNames(p), address, p.Server.Version)
+	line("change", "%s", p.Statement.Kind)
+	b.WriteString(methodText(p.Choice, ""))
+	for i, step := range p.Steps {
+		label := ""
+		if i == 0 {
+			label = "steps"
+		}
+		line(label, "%d. %s", i+1, step)
+	}
+	if p.Main != "" {
+		line("locks", "%s (queries wait for %s at most, and nothing is asked for while somebody holds one)", joined(p.Watched, ", "), cfg.WithDefaults().Lock.Wait)
+	}
+	if p.Table != nil {
+		line("size", "%s", sizeText(p.Table))
+	}
+	b.WriteString(risksText(p.Risks))
+	return b.String()
+}
+
+// tableSummary tells what a finished run did.
+func tableSummary(p *plan.TablePlan, r migration.Result) string {
+	var b strings.Builder
+	kind, names := p.Statement.Kind, tableNames(p)
+	if p.Choice.Method == plan.MethodNone {
+		return fmt.Sprintf("Done: nothing was to be done: %s (%s).\n", p.Choice.Why, names)
+	}
+	fmt.Fprintf(&b, "Done: %s, %s, after %s: %s, %s in the statement.\n", kind, names, span(r.Elapsed), plural(r.Attempts, "attempt"), span(r.Native))
+	if r.Old != "" {
+		fmt.Fprintf(&b, "  %-9s %s; remove it with: midstream cleanup --old %s\n", "left", r.Old, p.Statement.Table.Argument())
+	}
+	return b.String()
+}
+
+// tablePlanOf returns the record of a plan.
+func tablePlanOf(p *plan.TablePlan, address string) planRecord {
+	record := planRecord{
+		head: headOf(namePlan, time.Now()), Table: p.Statement.Tables()[0].String(), Statement: string(p.Statement.Kind),
+		Method: string(p.Choice.Method), Why: p.Choice.Why, Others: rejectedRecords(p.Choice.Others), Warning: p.Choice.Warning,
+		ServerAddress: address, ServerVersion: p.Server.Version.String(), Replicas: p.Server.Replicas, KeyColumns: []string{}, Columns: columnRecords(nil), Grants: []string{},
+		Steps: append([]string{}, p.Steps...), Locks: []string{}, Risks: riskRecords(p.Risks),
+	}
+	for _, name := range p.Watched {
+		record.Locks = append(record.Locks, name.String())
+	}
+	if p.Table != nil {
+		record.RowsEstimate, record.DataBytes, record.IndexBytes = p.Table.Rows, p.Table.DataBytes, p.Table.IndexBytes
+	}
+	if p.Twin != (schema.Name{}) {
+		record.Shadow = p.Twin.String()
+	}
+	if p.Aside != (schema.Name{}) {
+		record.Old = p.Aside.String()
+	}
+	return record
+}

@@ -1,0 +1,282 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"midstream/internal/mysqltest"
+)
+
+// statementRig is a database in which statements are run by midstream and, beside it, natively.
+type statementRig struct {
+	*testing.T
+	i        *mysqltest.Instance
+	database string
+	query    func(string) string
+	exec     func(...string)
+}
+
+func onEachStatementRig(t *testing.T, test func(r *statementRig)) {
+	for _, version := range []string{"9.7", "8.0"} {
+		t.Run(version, func(t *testing.T) {
+			i := mysqltest.Server(t, version)
+			name, query := table(t, i, 100)
+			database := strings.TrimSuffix(name, ".t")
+			test(&statementRig{T: t, i: i, database: database, query: query, exec: executing(t, i, database)})
+		})
+	}
+}
+
+// tables are all tables of the database.
+func (r *statementRig) tables() string {
+	return r.query("SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = DATABASE()")
+}
+
+// says runs a verb and wants the exit code and what it says.
+func (r *statementRig) says(verb string, code int, statement string, flags_ []string, texts ...string) (stdout string) {
+	r.Helper()
+	args := append(append([]string{verb, "--database=" + r.database}, flags(r.T, r.i)...), flags_...)
+	got, stdout, stderr := midstream(r.T, append(args, statement)...)
+	if got != code {
+		r.Errorf("%s %s: exit code %d instead of %d\n%s\n%s", verb, statement, got, code, stdout, stderr)
+	}
+	oneLine := func(text string) string { return strings.Join(strings.Fields(text), " ") } // lines are wrapped
+	for _, text := range texts {
+		contains(r.T, oneLine(stdout+stderr), oneLine(text))
+	}
+	return stdout
+}
+
+func (r *statementRig) are(tables string) {
+	r.Helper()
+	if got := r.tables(); got != tables {
+		r.Errorf("the tables are %s, not %s", got, tables)
+	}
+}
+
+// TestIndexStatements: CREATE INDEX, DROP INDEX and OPTIMIZE TABLE go the way of an ALTER, and do
+// what the server's own statement does.
+func TestIndexStatements(t *testing.T) {
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("CREATE TABLE n LIKE t")
+		for _, c := range []struct{ statement, method string }{
+			{"CREATE UNIQUE INDEX `u``1` USING BTREE ON t (id, b(9)) COMMENT 'a, ALGORITHM=COPY' LOCK=NONE", "inplace"},
+			{"CREATE FULLTEXT INDEX f ON t (b)", "inplace"},
+			{"DROP INDEX f ON t", "inplace"},
+			{"CREATE INDEX d ON t (a DESC) INVISIBLE ALGORITHM=INPLACE", "inplace"},
+			{"OPTIMIZE TABLE t", "inplace"},
+		} {
+			r.says("plan", exitDone, c.statement, []string{"--native-locked=1h", "--method=inplace"}, "method    "+c.method)
+			r.says("run", exitDone, c.statement, []string{"--native-locked=1h", "--method=inplace"}, "Done: "+r.database+".t has its new schema")
+			r.exec(strings.Replace(c.statement, " t", " n", 1))
+			create := func(of string) string {
+				return r.query("SELECT GROUP_CONCAT(index_name, column_name, non_unique, index_type, index_comment, IFNULL(collation, ''), IFNULL(sub_part, ''), is_visible ORDER BY 1) FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = '" + of + "'")
+			}
+			if mine, native := create("t"), create("n"); mine != native {
+				r.Errorf("%s: %s instead of %s", c.statement, mine, native)
+			}
+		}
+		r.says("run", exitDone, "CREATE INDEX s ON t (a)", []string{"--method=shadow", "--drop-old"}, "Done: "+r.database+".t has its new schema")
+		r.are("n,t")
+	})
+}
+
+// TestTableStatements: what is planned is told and done, as the server's own statement would, and
+// nothing is left.
+func TestTableStatements(t *testing.T) {
+	onEachStatementRig(t, func(r *statementRig) {
+		d := r.database
+		r.exec("CREATE TABLE p (id INT PRIMARY KEY)", "CREATE TABLE c (id INT PRIMARY KEY, CONSTRAINT `f 1` FOREIGN KEY (id) REFERENCES p (id) ON DELETE CASCADE)",
+			"INSERT INTO p VALUES (1), (2)", "INSERT INTO c VALUES (1), (2)", "CREATE VIEW v AS SELECT * FROM t", "CREATE DATABASE `"+d+"_2`")
+		defer r.exec("DROP DATABASE `" + d + "_2`")
+
+		r.says("plan", exitDone, "RENAME TABLE t TO a, p TO q", nil, "method    instant", "1. RENAME TABLE "+d+".t TO "+d+".a, "+d+".p TO "+d+".q", "view "+d+".v refers to", "foreign key f 1 of "+d+".c refers to")
+		r.are("c,p,t,v")
+		r.says("run", exitDone, "RENAME TABLE t TO a, p TO q", nil, "Done: RENAME TABLE")
+		r.are("a,c,q,v")
+		r.says("run", exitDone, "RENAME TABLE a TO x, q TO a, x TO q", nil, "Done: RENAME TABLE") // they change names
+		if got := r.query("SELECT COUNT(*) FROM q"); got != "100" {
+			r.Errorf("%s rows", got)
+		}
+		r.says("run", exitDone, "RENAME TABLE q TO t, a TO `"+d+"_2`.p", nil, "Done")
+		r.says("run", exitDone, "RENAME TABLE `"+d+"_2`.p TO p", nil, "Done")
+		r.are("c,p,t,v")
+		r.says("run", exitRefused, "RENAME TABLE t TO p, none TO n, t TO v", nil, d+".p exists", "there is no table "+d+".none", "v is a view")
+		r.says("run", exitRefused, "RENAME TABLE t TO nowhere.t", nil, "there is no database nowhere")
+		r.exec("CREATE TRIGGER tr BEFORE INSERT ON t FOR EACH ROW SET NEW.a = 1")
+		r.says("run", exitRefused, "RENAME TABLE t TO `"+d+"_2`.t", nil, "triggers can't go to another database")
+
+		r.says("plan", exitDone, "TRUNCATE t", nil, "the server truncates the table under the lock, as it has triggers")
+		r.says("run", exitDone, "TRUNCATE t", nil, "Done")
+		if got := r.query("SELECT COUNT(*) FROM t"); got != "0" {
+			r.Errorf("%s rows", got)
+		}
+		r.says("run", exitRefused, "TRUNCATE p", nil, "foreign key f 1 of "+d+".c refers to the table")
+		r.says("run", exitRefused, "DROP TABLE p", nil, "the server drops no table that another refers to", "DROP FOREIGN KEY `f 1`")
+		r.says("run", exitDone, "DROP TABLE c", []string{"--drop-later"}, "without its 1 foreign key", "left      "+d+".c_old; remove it with: midstream cleanup --old "+d+".c")
+		r.are("c_old,p,t,v")
+		r.exec("DELETE FROM p WHERE id = 1") // no foreign key of the former table keeps it, or goes on
+		if got := r.query("SELECT COUNT(*) FROM c_old"); got != "2" {
+			r.Errorf("%s rows", got)
+		}
+		code, stdout, stderr := midstream(r.T, append([]string{"cleanup", "--yes", d + ".c"}, flags(r.T, r.i)...)...)
+		if code != exitRefused || r.tables() != "c_old,p,t,v" {
+			r.Errorf("cleanup without --old: exit code %d\n%s\n%s", code, stdout, stderr)
+		}
+		code, stdout, stderr = midstream(r.T, append([]string{"cleanup", "--old", "--yes", d + ".c"}, flags(r.T, r.i)...)...)
+		if code != exitDone {
+			r.Errorf("cleanup: exit code %d\n%s\n%s", code, stdout, stderr)
+		}
+		contains(r.T, stdout, "the table that a DROP put aside")
+		r.says("run", exitDone, "DROP TABLE p", nil, "Done: DROP TABLE, "+d+".p")
+		r.says("run", exitDone, "DROP TABLE IF EXISTS p", nil, "method    none: there is no such table")
+		r.says("run", exitRefused, "DROP TABLE p", nil, "there is no table")
+		r.says("run", exitRefused, "DROP TABLE v", nil, d+".v is a view")
+		r.are("t,v")
+	})
+}
+
+// TestTruncateByASwap: the empty table is the same in all but the counter, and the rows are gone.
+func TestTruncateByASwap(t *testing.T) {
+	onEachStatementRig(t, func(r *statementRig) {
+		body := " (id INT AUTO_INCREMENT PRIMARY KEY, n INT, s VARCHAR(20) CHARSET latin1 COMMENT 'it''s', g INT AS (LENGTH(s) * 2) VIRTUAL, KEY (s), CHECK (n > 0)) ROW_FORMAT=COMPRESSED COMMENT='all of ''it'''"
+		for _, kind := range []string{body, body + " PARTITION BY HASH (id) PARTITIONS 3"} {
+			r.exec("CREATE TABLE w"+kind, "CREATE TABLE n"+kind, "INSERT INTO w (s) VALUES ('x'), ('y')", "INSERT INTO n (s) VALUES ('x'), ('y')")
+			r.says("plan", exitDone, "TRUNCATE TABLE w", nil, "an empty table takes its place", "w_shadow is created, empty", "w_old is dropped")
+			r.are("n,t,w")
+			r.says("run", exitDone, "TRUNCATE TABLE w", nil, "Done: TRUNCATE TABLE")
+			r.exec("TRUNCATE TABLE n")
+			mine, native := r.query("SELECT COUNT(*) FROM w"), "0"
+			if mine != native {
+				r.Errorf("%s rows", mine)
+			}
+			r.are("n,t,w")
+			if mine, native := showCreate(r, "w"), showCreate(r, "n"); mine != native {
+				r.Errorf("%s\ninstead of\n%s", mine, native)
+			}
+			r.says("run", exitDone, "TRUNCATE TABLE w", []string{"--drop-later"}, "w_old stays")
+			r.are("n,t,w,w_old")
+			code, stdout, stderr := midstream(r.T, append([]string{"cleanup", "--old", "--yes", r.database + ".w"}, flags(r.T, r.i)...)...)
+			if code != exitDone || !strings.Contains(stdout, "its comment was: all of 'it'") {
+				r.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+			}
+			r.exec("DROP TABLE w, n")
+		}
+		r.exec("CREATE TABLE k (id INT PRIMARY KEY, CONSTRAINT positive CHECK (id > 0))", "INSERT INTO k VALUES (1)")
+		named := "an empty copy would not be the same"
+		if !strings.Contains(showCreate(r, "k"), "CHECK") {
+			named = "an empty table takes its place" // before 8.0.16 there are none
+		}
+		r.says("run", exitDone, "TRUNCATE TABLE k", nil, named)
+		r.exec("DROP TABLE k")
+	})
+}
+
+func showCreate(r *statementRig, table string) string {
+	r.Helper()
+	db := r.i.Open(r.T, r.database)
+	var name, create string
+	if err := db.QueryRowContext(r.Context(), "SHOW CREATE TABLE `"+table+"`").Scan(&name, &create); err != nil {
+		r.Fatal(err)
+	}
+	return strings.ReplaceAll(create, "`"+table+"_chk", "`x_chk")[len("CREATE TABLE `")+len(table):]
+}
+
+// TestCreateTable: a table that is there is compared, and never changed.
+func TestCreateTable(t *testing.T) {
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("CREATE TABLE p (id INT PRIMARY KEY)")
+		definition := "(id INT PRIMARY KEY AUTO_INCREMENT, s VARCHAR(20) DEFAULT 'a`b', p INT, CHECK (p > 0), CONSTRAINT c_s CHECK (s <> 'x'), CONSTRAINT f_p FOREIGN KEY (p) REFERENCES p (id)) COMMENT 'x'"
+		create := "CREATE TABLE `c t` " + definition
+		r.says("plan", exitDone, create, nil, "method    instant: there is no such table")
+		r.are("p,t")
+		r.says("run", exitDone, create, nil, "Done: CREATE TABLE")
+		r.are("c t,p,t")
+		r.exec("INSERT INTO `c t` (s) VALUES ('a')")
+		for _, statement := range []string{create, "CREATE TABLE IF NOT EXISTS `c t` " + strings.ToLower(definition)} {
+			r.says("run", exitDone, statement, nil, "method    none", "Done: nothing was to be done")
+		}
+		other := strings.Replace(create, "VARCHAR(20)", "VARCHAR(21)", 1)
+		r.says("run", exitRefused, other, nil, "the table is there with another definition: it has `s` varchar(20) DEFAULT 'a`b', and not `s` varchar(21)", "Change it by an ALTER")
+		r.says("run", exitDone, strings.Replace(other, "TABLE", "TABLE IF NOT EXISTS", 1), nil, "method    none: the table is there", "the table has another definition")
+		r.says("run", exitDone, "CREATE TABLE l LIKE p", nil, "Done")
+		r.says("run", exitDone, "CREATE TABLE l (LIKE p)", nil, "method    none")
+		r.says("run", exitRefused, "CREATE TABLE l LIKE t", nil, "another definition")
+		r.says("run", exitFailed, "CREATE TABLE bad (a NOTYPE)", nil, "left:", "nothing is left")
+		r.says("run", exitUsage, "CREATE TABLE x SELECT 1", nil, "CREATE TABLE ... SELECT")
+		r.says("check", exitUsage, create, nil, "a CREATE TABLE has no rows to look at")
+		r.are("c t,l,p,t")
+		r.exec("DROP TABLE `c t`, l, p")
+	})
+}
+
+// TestTableStatementInJSON: the plan has what it does, and the lines are those of any run.
+func TestTableStatementInJSON(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 10)
+	code, stdout, stderr := midstream(t, append([]string{"run", "--json", "DROP TABLE " + name}, flags(t, i)...)...)
+	if code != exitDone {
+		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	decoder := json.NewDecoder(strings.NewReader(stdout))
+	decoder.DisallowUnknownFields()
+	var plan planRecord
+	if err := decoder.Decode(&plan); err != nil {
+		t.Fatal(err)
+	}
+	if plan.Statement != "DROP TABLE" || plan.Method != "instant" || plan.Table != name || plan.Old != name+"_old" || len(plan.Steps) != 2 || len(plan.Locks) != 1 || plan.RowsEstimate == 0 {
+		t.Errorf("%+v", plan)
+	}
+	contains(t, stdout, `"outcome":"done"`, `"event":"lock_attempt"`)
+	if got := query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "0" {
+		t.Errorf("%s tables", got)
+	}
+}
+
+// TestCtrlCWhileATableIsHeld: the statement is withdrawn, nothing has happened, and nothing is left;
+// that is told.
+func TestCtrlCWhileATableIsHeld(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 10)
+	blocker, err := i.Open(t, "").BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer blocker.Rollback()
+	if _, err := blocker.Exec("UPDATE " + name + " SET a = 0"); err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{"DROP TABLE ", "TRUNCATE TABLE "} {
+		r := start(t, command(t, append([]string{"run", statement + name}, flags(t, i)...)...))
+		r.await(&r.stdout, "waiting for 1 blocker")
+		r.interrupt()
+		if code := r.exit(); code != exitAborted {
+			t.Errorf("%s: exit code %d\n%s\n%s", statement, code, &r.stdout, &r.stderr)
+		}
+		contains(t, strings.Join(strings.Fields(r.stderr.String()), " "), "aborted in phase native", "left: Nothing has happened to "+name+", and nothing is left on the server")
+		if got := query("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "t" {
+			t.Errorf("%s: the tables are %s", statement, got)
+		}
+	}
+}
+
+// TestStatementsOfASmallAccount: one that may drop a table and not rename it has it dropped under the
+// lock, and truncated.
+func TestStatementsOfASmallAccount(t *testing.T) {
+	onEachStatementRig(t, func(r *statementRig) {
+		user := "small_" + r.database[len(r.database)-8:]
+		r.exec("CREATE USER "+user+" IDENTIFIED WITH caching_sha2_password BY 'x y'", "GRANT SELECT ON performance_schema.* TO "+user, "GRANT SELECT, DROP ON `"+r.database+"`.* TO "+user)
+		defer r.exec("DROP USER " + user)
+		account := []string{"--user=" + user, "--password=x y", "--ssl-mode=PREFERRED"}
+		r.says("run", exitDone, "TRUNCATE t", account, "under the lock, as the account lacks ALTER, CREATE, INSERT", "Done: TRUNCATE TABLE")
+		if got := r.query("SELECT COUNT(*) FROM t"); got != "0" {
+			r.Errorf("%s rows", got)
+		}
+		r.says("run", exitRefused, "RENAME TABLE t TO u", account, "lacks ALTER on", "lacks CREATE, INSERT on")
+		r.says("run", exitDone, "DROP TABLE t", account, "under the lock, as the account lacks ALTER", "Done: DROP TABLE")
+		if got := r.query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "0" {
+			r.Errorf("%s tables", got)
+		}
+	})
+}

@@ -1,0 +1,98 @@
+package lock
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"midstream/internal/dbconn"
+)
+
+// pollEvery is how often a session is looked at that may wait for a lock, at most.
+const pollEvery = 20 * time.Millisecond
+
+// ErrWork says that a statement had its lock, and has worked for longer than it may. It was
+// withdrawn, and has left nothing.
+var ErrWork = errors.New("it has worked for longer than it may")
+
+// Guarded runs a statement that may take long and that waits for metadata locks at its beginning
+// and at its end, as the server's own index builds do. Each wait is bounded by the budget: one that
+// is longer has the statement withdrawn, with all that it has done. Its work is bounded by work, if
+// that is not 0 (ErrWork).
+func Guarded(ctx context.Context, db *sql.DB, session *dbconn.Session, statement string, budget, work time.Duration) (Outcome, error) {
+	bounded, withdraw := context.WithCancelCause(ctx)
+	defer withdraw(nil)
+	watched := make(chan struct{})
+	over := make(chan struct{})
+	w := waiter{db: db, id: session.ID(), budget: budget, work: work}
+	started := time.Now()
+	go func() {
+		defer close(watched)
+		if err := w.watch(bounded, over); err != nil {
+			withdraw(err)
+		}
+	}()
+	_, err := session.Exec(bounded, statement)
+	took := time.Since(started)
+	close(over)
+	<-watched
+	return outcome(Outcome{Waited: w.waited, Took: took}, err)
+}
+
+// waiter looks whether a session waits for a metadata lock.
+type waiter struct {
+	db           *sql.DB
+	id           uint64
+	budget, work time.Duration
+	waited       time.Duration // so far, as far as it was seen
+}
+
+// watch returns errBudget when the session has waited for longer than the budget, ErrWork when it
+// has worked for too long, and nil when the statement is over.
+func (w *waiter) watch(ctx context.Context, over <-chan struct{}) error {
+	ticker := time.NewTicker(min(pollEvery, w.budget/5))
+	defer ticker.Stop()
+	started := time.Now()
+	var before, in time.Duration // all waits before this one, and this one
+	var since time.Time          // when this one was first seen
+	for {
+		select {
+		case <-over:
+			return nil
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		asked := time.Now()
+		waits, err := w.waits(ctx)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			return err
+		case !waits:
+			before, in, since = before+in, 0, time.Time{}
+		case since.IsZero():
+			since = asked
+		default:
+			in = time.Since(since)
+		}
+		w.waited = before + in
+		switch {
+		case in >= w.budget:
+			return errBudget
+		case w.work > 0 && time.Since(started)-w.waited > w.work:
+			return ErrWork
+		}
+	}
+}
+
+// waits says that the session waits for a metadata lock now.
+func (w *waiter) waits(ctx context.Context) (waits bool, err error) {
+	err = w.db.QueryRowContext(ctx, "SELECT COALESCE(MAX(processlist_state LIKE 'Waiting for % lock'), 0)"+
+		" FROM performance_schema.threads WHERE processlist_id = ?", w.id).Scan(&waits)
+	if err != nil {
+		return false, fmt.Errorf("look whether connection %d waits for a lock: %w", w.id, err)
+	}
+	return waits, nil
+}

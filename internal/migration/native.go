@@ -1,0 +1,81 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"midstream/internal/dbconn"
+	"midstream/internal/event"
+	"midstream/internal/lock"
+	"midstream/internal/native"
+	"midstream/internal/plan"
+	"midstream/internal/schema"
+)
+
+// mostBuilds is how often the server may build in vain before a shadow takes over.
+const mostBuilds = 3
+
+// natively has the server itself change the table, as the plan has chosen. Where it comes to no end
+// a shadow takes over, which can say what is in the way, or isn't hindered by it.
+func (r *run) natively(ctx context.Context) (done bool, err error) {
+	err = r.statement(ctx)
+	if err == nil || r.made.half || !r.plan.Choice.Shadow || !hindered(err) || ctx.Err() != nil {
+		return true, err
+	}
+	r.method = plan.MethodShadow
+	r.note(fmt.Sprintf("%v: the table is as it was, and a shadow takes over", err))
+	return false, nil
+}
+
+// hindered says that the server itself can't make the change now, and has left the table as it was.
+func hindered(err error) bool {
+	return errors.Is(err, lock.ErrGivenUp) || errors.Is(err, lock.ErrWork) ||
+		dbconn.Number(err) != 0 && !errors.Is(err, native.ErrUnknown) && !outside(err)
+}
+
+// first has the server carry out the statement that comes before, if there is one, and returns the
+// table for the next one.
+func (r *run) first(ctx context.Context) (*schema.Table, error) {
+	statement := r.plan.FirstStatement()
+	if statement == "" {
+		return r.plan.Source, nil
+	}
+	_, err := native.Run(ctx, r.pool, native.Change{Table: r.plan.Source, Statement: statement},
+		native.Config{Wait: r.cfg.Lock.Wait, Backoff: r.cfg.Backoff, SeesNobody: !r.plan.Server.MetadataLocks}, r.emit)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", plan.MethodInstant, err)
+	}
+	r.note(fmt.Sprintf("done: %s; next: %s", statement, r.plan.NativeStatement()))
+	r.made.half = true
+	return schema.Load(ctx, r.pool.DB(), r.plan.Source.Name)
+}
+
+// statement has the server carry out its own statement.
+func (r *run) statement(ctx context.Context) error {
+	choice := r.plan.Choice
+	if choice.Method == plan.MethodNone {
+		r.note("nothing is to be done: " + choice.Why)
+		r.made.swapped = true
+		return nil
+	}
+	r.enter(event.PhaseNative)
+	table, err := r.first(ctx)
+	if err != nil {
+		return err
+	}
+	long := choice.Builds || choice.Method == plan.MethodCopy
+	cfg := native.Config{Wait: r.cfg.Lock.Wait, Backoff: r.cfg.Backoff, SeesNobody: !r.plan.Server.MetadataLocks}
+	if long && choice.Shadow {
+		cfg.Most = mostBuilds
+	}
+	result, err := native.Run(ctx, r.pool, native.Change{
+		Table: table, Statement: r.plan.NativeStatement(), Long: long, Work: choice.Work,
+	}, cfg, r.emit)
+	r.swap.Attempts = result.Attempts
+	if err != nil {
+		return fmt.Errorf("%s: %w", choice.Method, err)
+	}
+	r.made.swapped, r.timing.native = true, result.Took
+	return nil
+}

@@ -1,0 +1,208 @@
+package native
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"midstream/internal/dbconn"
+	"midstream/internal/ddl"
+	"midstream/internal/plan"
+	"midstream/internal/schema"
+)
+
+// ErrRefused says that the server takes the statement by no algorithm.
+var ErrRefused = errors.New("the server refuses the statement")
+
+// attempt is a way that the server is asked for.
+type attempt struct {
+	method plan.Method
+	lock   string
+}
+
+// attempts are made in this order, the lightest first.
+var attempts = []attempt{
+	{plan.MethodInstant, ""}, {plan.MethodInplace, "NONE"},
+	{plan.MethodInplace, "SHARED"}, {plan.MethodCopy, ""},
+}
+
+// ErrLeft says that a clone could not be dropped.
+var ErrLeft = errors.New("a clone is left")
+
+// removal is how long the removal of a clone is tried for.
+const removal = 10 * time.Second
+
+// Question is what is asked.
+type Question struct {
+	Table *schema.Table
+	Alter *ddl.Alter
+	// From is the lightest method that is asked for; "" for all.
+	From plan.Method
+	// Clone is the name of the clone: letters, digits and underscores, for InnoDB spells others
+	// in a way of its own.
+	Clone schema.Name
+	// ClausesFor returns an ALTER's clauses for the clone as CREATE TABLE LIKE has made it.
+	ClausesFor func(alter *ddl.Alter, clone *schema.Table) string
+}
+
+// attempts are those that the question leaves. What the statement itself says of ALGORITHM and LOCK
+// comes after what an attempt says, and counts.
+func (q Question) attempts() []attempt {
+	var left []attempt
+	begun := q.From == ""
+	for _, a := range attempts {
+		begun = begun || a.method == q.From
+		said := q.Alter.Algorithm
+		if !begun || said != "" && said != "DEFAULT" && !strings.EqualFold(said, string(a.method)) {
+			continue
+		}
+		if lock := q.Alter.Lock; lock != "" && lock != "DEFAULT" {
+			if a.lock != "" && a.lock != lock && slices.ContainsFunc(left, func(b attempt) bool { return b.method == a.method }) {
+				continue // it would be the same again
+			}
+			a.lock = lock
+		}
+		left = append(left, a)
+	}
+	return left
+}
+
+// Ask makes an empty clone of the table, has the server carry out the statement on it by the
+// lightest algorithm that it takes, and drops it. It fails with ErrRefused if the
+// server takes it by none. REQUIRES: no table of the clone's name is there.
+func Ask(ctx context.Context, pool *dbconn.Pool, q Question) (answer *plan.Answer, err error) {
+	o, err := q.outcome(ctx, pool, q.Alter)
+	return o.answer, err
+}
+
+// try has the server carry out the statement on the clone, which is as before, and says how, and what
+// the clone is afterwards.
+func (q Question) try(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, before *sight) (*plan.Answer, *sight, error) {
+	answer := &plan.Answer{}
+	text := q.ClausesFor(q.Alter, before.table)
+	for _, a := range q.attempts() {
+		answer.Method, answer.Lock = a.method, a.lock
+		how := answer.How()
+		began := time.Now()
+		_, err := session.Exec(ctx, "ALTER TABLE "+q.Clone.Quoted()+" "+ddl.Prefixed(how, text))
+		if err == nil {
+			answer.Setup = time.Since(began)
+			after, err := look(ctx, pool.DB(), q.Clone)
+			if err != nil {
+				return nil, nil, err
+			}
+			answer.Effect = before.effect(after, q.Alter.Renames)
+			return answer, after, nil
+		}
+		if unanswered(err) {
+			return nil, nil, fmt.Errorf("ask on clone %s: %w", q.Clone, err)
+		}
+		if no := (plan.Rejected{Method: a.method, Why: dbconn.Message(err)}); !slices.Contains(answer.Refused, no) {
+			answer.Refused = append(answer.Refused, no)
+		}
+	}
+	last := answer.Refused[len(answer.Refused)-1]
+	return answer, nil, fmt.Errorf("%w: %s", ErrRefused, last.Why)
+}
+
+// unanswered says that an error tells nothing of the statement.
+func unanswered(err error) bool {
+	return dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) || dbconn.Contended(err) || dbconn.Denied(err) || dbconn.Exhausted(err)
+}
+
+// clone makes the marked, empty clone, and returns what drops it again.
+func (q Question) clone(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session) (remove func() error, err error) {
+	remove = func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
+		defer cancel()
+		drop := "DROP TABLE IF EXISTS " + q.Clone.Quoted()
+		if _, err := session.Exec(ctx, drop); err == nil {
+			return nil
+		}
+		session.Close() // so that nothing of it holds the clone
+		again, err := pool.Session(ctx)
+		if err == nil {
+			defer again.Close()
+			_, err = again.Exec(ctx, drop)
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %s: %w", ErrLeft, q.Clone, err)
+		}
+		return nil
+	}
+	for _, statement := range []string{
+		fmt.Sprintf("CREATE TABLE %s LIKE %s", q.Clone.Quoted(), q.Table.Name.Quoted()),
+		fmt.Sprintf("ALTER TABLE %s COMMENT = %s", q.Clone.Quoted(), schema.Literal(schema.MarkFor(schema.CloneKind, q.Table.Name))),
+	} {
+		if _, err := session.Exec(ctx, statement); err != nil {
+			return nil, errors.Join(fmt.Errorf("make clone %s: %w", q.Clone, err), remove())
+		}
+	}
+	return remove, nil
+}
+
+// sight is what can be seen of the clone at one moment.
+type sight struct {
+	table      *schema.Table
+	definition string
+	ids        []uint64 // InnoDB's numbers of the table, or of its partitions
+}
+
+func look(ctx context.Context, db *sql.DB, clone schema.Name) (*sight, error) {
+	s := &sight{}
+	var err error
+	if s.table, err = schema.Load(ctx, db, clone); err != nil {
+		return nil, fmt.Errorf("read clone %s: %w", clone, err)
+	}
+	s.definition, _ = schema.SplitAutoIncrement(s.table.Create)
+	rows, err := db.QueryContext(ctx, `
+		SELECT table_id FROM information_schema.innodb_tables WHERE name LIKE ? ORDER BY table_id`,
+		"%/"+clone.Table+"%") // a partition's goes on behind it
+	if err != nil {
+		return nil, fmt.Errorf("read clone %s: %w", clone, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id uint64
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("read clone %s: %w", clone, err)
+		}
+		s.ids = append(s.ids, id)
+	}
+	return s, rows.Err()
+}
+
+// effect is what has happened between two sights.
+func (s *sight) effect(after *sight, renames []ddl.Rename) plan.Effect {
+	switch {
+	case !slices.Equal(s.ids, after.ids):
+		return plan.Rebuild
+	case slices.ContainsFunc(after.table.Keys, func(k schema.Key) bool { return !s.has(k, renames) }):
+		return plan.Index
+	case s.definition != after.definition:
+		return plan.Metadata
+	}
+	return plan.Nothing
+}
+
+// has says that the table has an index on the same, under whatever name.
+func (s *sight) has(k schema.Key, renames []ddl.Rename) bool {
+	return slices.ContainsFunc(s.table.Keys, func(other schema.Key) bool {
+		return other.Type == k.Type && other.Unique == k.Unique && slices.EqualFunc(other.Parts, k.Parts, func(was, is schema.KeyPart) bool {
+			for _, r := range renames {
+				if strings.EqualFold(r.Old, was.Column) {
+					was.Column = r.New
+					break
+				}
+			}
+			if strings.EqualFold(was.Column, is.Column) {
+				was.Column = is.Column
+			}
+			return was == is
+		})
+	})
+}

@@ -1,0 +1,133 @@
+package native
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/dbconn"
+	"midstream/internal/ddl"
+	"midstream/internal/plan"
+)
+
+// Split looks whether the statement is lighter in two: what the server does by INSTANT, and the rest,
+// for which it then only builds indexes, where the whole would have it build the table anew. It returns
+// nil where that is not so, where the two would not make the same table, or where rows may refuse the
+// rest, so that the table would be left half changed.
+func Split(ctx context.Context, pool *dbconn.Pool, q Question, whole *plan.Answer) (split *plan.Split, err error) {
+	parts := q.Alter.Parts()
+	if whole.Effect < plan.Rebuild || len(parts) < 2 || q.From != "" {
+		return nil, nil
+	}
+	first, rest, err := q.sort(ctx, pool, parts)
+	if err != nil || len(first) == 0 || len(rest) == 0 {
+		return nil, err
+	}
+	split = &plan.Split{}
+	if split.First, err = joined(q.Alter, first); err != nil {
+		return nil, nil // the parser takes them only together
+	}
+	if split.Rest, err = joined(q.Alter, rest); err != nil {
+		return nil, nil
+	}
+	asWhole, err := q.outcome(ctx, pool, q.Alter)
+	if err != nil {
+		return nil, unless(ErrRefused, err)
+	}
+	asTwo, err := q.outcome(ctx, pool, split.First, split.Rest)
+	if err != nil {
+		return nil, unless(ErrRefused, err)
+	}
+	if asWhole.definition != asTwo.definition || asTwo.answer.Effect >= plan.Rebuild {
+		return nil, nil
+	}
+	if slices.ContainsFunc(split.Rest.Keys, func(k ddl.NewKey) bool { return k.Unique || k.Primary }) {
+		return nil, nil
+	}
+	split.Answer = asTwo.answer
+	return split, nil
+}
+
+// unless returns an error that is not the given one.
+func unless(no, err error) error {
+	if errors.Is(err, no) {
+		return nil
+	}
+	return err
+}
+
+// joined is the ALTER of some parts of another.
+func joined(alter *ddl.Alter, parts []*ddl.Alter) (*ddl.Alter, error) {
+	var clauses []string
+	for _, p := range parts {
+		clauses = append(clauses, p.Clauses)
+	}
+	return ddl.ParseClauses(alter.Table, strings.Join(clauses, ", "))
+}
+
+// sort tells the parts apart that the server does by INSTANT, one after another.
+func (q Question) sort(ctx context.Context, pool *dbconn.Pool, parts []*ddl.Alter) (first, rest []*ddl.Alter, err error) {
+	err = q.onClone(ctx, pool, func(session *dbconn.Session) error {
+		for _, part := range parts {
+			now, err := look(ctx, pool.DB(), q.Clone)
+			if err != nil {
+				return err
+			}
+			_, err = session.Exec(ctx, fmt.Sprintf("ALTER TABLE %s ALGORITHM=INSTANT, %s", q.Clone.Quoted(), q.ClausesFor(part, now.table)))
+			switch {
+			case err == nil:
+				first = append(first, part)
+			case unanswered(err):
+				return fmt.Errorf("ask on clone %s: %w", q.Clone, err)
+			default:
+				rest = append(rest, part)
+			}
+		}
+		return nil
+	})
+	return first, rest, err
+}
+
+// outcome is what a clone is after some statements, and how the server did the last of them.
+type outcome struct {
+	definition string
+	answer     *plan.Answer
+}
+
+func (q Question) outcome(ctx context.Context, pool *dbconn.Pool, alters ...*ddl.Alter) (o outcome, err error) {
+	err = q.onClone(ctx, pool, func(session *dbconn.Session) error {
+		for _, alter := range alters {
+			now, err := look(ctx, pool.DB(), q.Clone)
+			if err != nil {
+				return err
+			}
+			one := q
+			one.Alter = alter
+			answer, after, err := one.try(ctx, pool, session, now)
+			if err != nil {
+				return err
+			}
+			o = outcome{after.definition, answer}
+		}
+		return nil
+	})
+	return o, err
+}
+
+// onClone makes a clone, hands its session to do, and drops it.
+func (q Question) onClone(ctx context.Context, pool *dbconn.Pool, do func(*dbconn.Session) error) (err error) {
+	// A TIMESTAMP in a DEFAULT means what it would mean to a session of the server's.
+	session, err := pool.Session(ctx, "SET SESSION time_zone = @@GLOBAL.time_zone")
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	remove, err := q.clone(ctx, pool, session)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	return do(session)
+}

@@ -1,0 +1,116 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+)
+
+// Prediction is what a change will probably cost. Bytes are of the server as a whole where that is
+// said, else those of the change alone.
+type Prediction struct {
+	// Elapsed is what is expected, between Least and Most.
+	Elapsed, Least, Most time.Duration
+	Rows                 int64   // that are written, as the server estimates the table
+	RowsPerSecond        float64 // 0 where no rows are written
+	Disk                 int64   // bytes at the peak, beside what is there; without the binlog
+	Redo                 int64   // bytes of redo log meanwhile, the application's included
+	Binlog               int64   // bytes of binlog, without the application's
+	// Locked is the longest time for which nobody can write, or read where the lock is exclusive:
+	// what is bounded, and not what is expected.
+	Locked time.Duration
+	// ReplicaLag is for how long replicas fall behind; 0 where there is none or they don't.
+	ReplicaLag time.Duration
+	Locks      []MetadataLock
+	// Measured says that rows of the table were copied to know it (--calibrate).
+	Measured bool
+}
+
+// MetadataLock is a lock of the table that the change needs.
+type MetadataLock struct {
+	Kind  string // as performance_schema.metadata_locks spells it
+	Count int    // how often, if nobody is in the way
+	For   string // what it is for, and how long it is held
+}
+
+// How far the elapsed time may be from what is expected, as factors.
+const (
+	leastMeasured, mostMeasured = 0.8, 1.25
+	leastAssumed, mostAssumed   = 0.4, 3
+)
+
+// Bounds are the budgets of a lock.
+type Bounds struct{ Wait, Work time.Duration }
+
+// Predict says what the plan will cost at a pace, where a lock is bounded so, and secondary indexes
+// of a shadow are built after its row copy if deferred says so.
+func (p *Plan) Predict(pace Pace, bounds Bounds, deferred bool) Prediction {
+	d := Prediction{Measured: pace.Measured}
+	switch c := p.Choice; {
+	case c.Method == MethodNone:
+		return d
+	case c.Method == MethodShadow:
+		d.shadow(p, pace, bounds, deferred)
+	case c.Builds || c.Method == MethodCopy:
+		d.native(p, pace, bounds)
+	default:
+		d.Elapsed, d.Most, d.Locked = setup, bounds.Wait+setup, bounds.Wait
+		d.Locks = []MetadataLock{{"EXCLUSIVE", 1, "the change of the dictionary: some milliseconds"}}
+		return d
+	}
+	least, most := leastAssumed, float64(mostAssumed)
+	if pace.Measured {
+		least, most = leastMeasured, mostMeasured
+	}
+	d.Least, d.Most = scaled(d.Elapsed, least), scaled(d.Elapsed, most)
+	d.Redo += int64(pace.Redo * d.Elapsed.Seconds())
+	return d
+}
+
+func (d *Prediction) native(p *Plan, pace Pace, bounds Bounds) {
+	cost, requests := pace.Native, 2
+	if p.Choice.Split != nil {
+		cost, requests = pace.Rest, 3
+	}
+	d.Rows, d.RowsPerSecond = p.Source.Rows, cost.Rows
+	d.Elapsed = cost.takes(d.Rows)
+	rows := float64(d.Rows)
+	d.Disk, d.Redo = fileBytes(rows*cost.Bytes), int64(rows*cost.Redo)
+	d.Locked = bounds.Wait
+	d.Locks = []MetadataLock{{"EXCLUSIVE", requests, "the beginning and the end: some milliseconds each"}}
+	if p.Choice.Method == MethodCopy || p.Choice.Lock != "NONE" {
+		d.Locked += d.Elapsed
+		d.Locks = []MetadataLock{
+			{"SHARED_NO_WRITE", 1, fmt.Sprintf("nobody can write until it has ended: about %s", round(d.Elapsed))},
+			{"EXCLUSIVE", 1, "the end: some milliseconds"},
+		}
+	}
+	if p.Server.Replicas > 0 {
+		d.ReplicaLag = d.Elapsed
+	}
+}
+
+func (d *Prediction) shadow(p *Plan, pace Pace, bounds Bounds, deferred bool) {
+	d.Rows, d.RowsPerSecond = p.Source.Rows, pace.Shadow.Rows
+	rows := float64(d.Rows)
+	d.Elapsed = pace.Shadow.takes(d.Rows) + lasting(rows, pace.Verify)
+	if deferred {
+		d.Elapsed += lasting(rows, pace.Indexes)
+	}
+	d.Disk, d.Redo, d.Binlog = fileBytes(rows*pace.Shadow.Bytes), int64(rows*pace.Shadow.Redo), int64(rows*pace.Shadow.Binlog)
+	d.Locked = bounds.Wait + bounds.Work
+	d.Locks = []MetadataLock{
+		{"SHARED_NO_READ_WRITE", 1, "the last changes: some ten milliseconds, and at most " + bounds.Work.String()},
+		{"EXCLUSIVE", 1, "the swap, under that lock"},
+	}
+}
+
+// fileBytes is the size of a file that has so much in its leaf pages: InnoDB keeps an eighth of each
+// segment free, and lets the file grow by extents, of which up to six are not used yet.
+func fileBytes(leaves float64) int64 {
+	const extent = 1 << 20
+	return int64(leaves*8/7 + min(leaves/8, 6*extent))
+}
+
+func scaled(d time.Duration, factor float64) time.Duration {
+	return time.Duration(float64(d) * factor)
+}

@@ -1,0 +1,59 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	"midstream/internal/plan"
+	"midstream/internal/schema"
+)
+
+// TestPredict adds up what a pace says for each row.
+func TestPredict(t *testing.T) {
+	pace := plan.Pace{
+		Native:  plan.Cost{Setup: time.Second, Rows: 100_000, Bytes: 100, Redo: 1},
+		Rest:    plan.Cost{Rows: 500_000, Bytes: 10},
+		Shadow:  plan.Cost{Setup: 2 * time.Second, Rows: 50_000, Bytes: 70, Redo: 200, Binlog: 90},
+		Indexes: 200_000, Verify: 250_000, Redo: 1000, Measured: true,
+	}
+	bounds := plan.Bounds{Wait: 250 * time.Millisecond, Work: 100 * time.Millisecond}
+	for name, c := range map[string]struct {
+		choice   plan.Choice
+		replicas int
+		deferred bool
+		want     plan.Prediction // but for its locks
+		locks    int
+	}{
+		"none": {choice: plan.Choice{Method: plan.MethodNone}},
+		"instant": {choice: plan.Choice{Method: plan.MethodInstant}, locks: 1,
+			want: plan.Prediction{Elapsed: 50 * time.Millisecond, Most: 300 * time.Millisecond, Locked: bounds.Wait}},
+		"inplace": {choice: plan.Choice{Method: plan.MethodInplace, Lock: "NONE", Builds: true}, replicas: 1, locks: 1,
+			want: plan.Prediction{Elapsed: 11 * time.Second, Rows: 1e6, RowsPerSecond: 100_000, Disk: 114_285_714 + 6291456, Redo: 1e6 + 11_000,
+				Locked: bounds.Wait, ReplicaLag: 11 * time.Second}},
+		"in two": {choice: plan.Choice{Method: plan.MethodInplace, Lock: "NONE", Builds: true, Split: &plan.Split{}}, locks: 1,
+			want: plan.Prediction{Elapsed: 2 * time.Second, Rows: 1e6, RowsPerSecond: 500_000, Disk: 11_428_571 + 1_250_000, Redo: 2000, Locked: bounds.Wait}},
+		"copy": {choice: plan.Choice{Method: plan.MethodCopy}, locks: 2,
+			want: plan.Prediction{Elapsed: 11 * time.Second, Rows: 1e6, RowsPerSecond: 100_000, Disk: 114_285_714 + 6291456, Redo: 1e6 + 11_000,
+				Locked: 11*time.Second + bounds.Wait}},
+		"shadow": {choice: plan.Choice{Method: plan.MethodShadow}, replicas: 1, deferred: true, locks: 2,
+			want: plan.Prediction{Elapsed: 31 * time.Second, Rows: 1e6, RowsPerSecond: 50_000, Disk: 80_000_000 + 6291456, Redo: 200e6 + 31_000, Binlog: 90e6,
+				Locked: bounds.Wait + bounds.Work}},
+	} {
+		p := &plan.Plan{Choice: c.choice, Source: &schema.Table{Rows: 1e6}, Server: plan.Server{Replicas: c.replicas}}
+		got := p.Predict(pace, bounds, c.deferred)
+		if len(got.Locks) != c.locks {
+			t.Errorf("%s: locks %+v", name, got.Locks)
+		}
+		if c.want.Rows > 0 && (got.Least != c.want.Elapsed*8/10 || got.Most != c.want.Elapsed*5/4) {
+			t.Errorf("%s: between %s and %s", name, got.Least, got.Most)
+		}
+		if c.want.Rows > 0 {
+			c.want.Least, c.want.Most = got.Least, got.Most
+		}
+		got.Locks, c.want.Measured = nil, true
+		if got.Elapsed != c.want.Elapsed || got.Disk != c.want.Disk || got.Redo != c.want.Redo || got.Binlog != c.want.Binlog || got.Locked != c.want.Locked ||
+			got.ReplicaLag != c.want.ReplicaLag || got.RowsPerSecond != c.want.RowsPerSecond || got.Least != c.want.Least || got.Most != c.want.Most {
+			t.Errorf("%s: %+v\nwant %+v", name, got, c.want)
+		}
+	}
+}

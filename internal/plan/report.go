@@ -1,0 +1,79 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ColumnChange is what becomes of a column that does not stay as it is.
+type ColumnChange struct {
+	Source string // "" if it is new
+	Target string // "" if it is dropped
+	What   string // "renamed", "added", "dropped", "defined anew"
+}
+
+// String says it in words.
+func (c ColumnChange) String() string {
+	switch {
+	case c.Source == "":
+		return c.Target + " is new"
+	case c.Target == "":
+		return c.Source + " is dropped"
+	case c.Source != c.Target:
+		return c.Source + " becomes " + c.Target
+	}
+	return c.Source + " is defined anew"
+}
+
+// ColumnChanges is the map of the columns, as the statement and the operator tell it; all others keep
+// their names and definitions. Where the statement can't be read whole (Alter.Parsed) it may lack some.
+func (p *Plan) ColumnChanges() []ColumnChange {
+	var changes []ColumnChange
+	told := func(target string) bool {
+		return slices.ContainsFunc(changes, func(c ColumnChange) bool { return strings.EqualFold(c.Target, target) })
+	}
+	for target, source := range p.Map {
+		what := "renamed"
+		if source == "" {
+			what = "added"
+		}
+		changes = append(changes, ColumnChange{source, target, what})
+	}
+	slices.SortFunc(changes, func(a, b ColumnChange) int { return strings.Compare(a.Target, b.Target) })
+	for _, r := range p.Alter.Renames {
+		if !told(r.New) {
+			changes = append(changes, ColumnChange{r.Old, r.New, "renamed"})
+		}
+	}
+	for _, name := range p.Alter.Modified {
+		if target := renamed(p.Alter, name); target == name && !told(target) {
+			changes = append(changes, ColumnChange{name, name, "defined anew"})
+		}
+	}
+	for _, name := range slices.Concat(p.Alter.Added, p.Alter.AddedIfMissing) {
+		if !told(name) {
+			changes = append(changes, ColumnChange{"", name, "added"})
+		}
+	}
+	for _, name := range p.Alter.Dropped {
+		changes = append(changes, ColumnChange{name, "", "dropped"})
+	}
+	return changes
+}
+
+// onClone are the privileges on the schema for a statement of the server's own, and for asking it.
+var onClone = []string{"ALTER", "CREATE", "DROP", "INSERT"}
+
+// Grants are the privileges that the method needs, as GRANT spells them.
+func (p *Plan) Grants() []string {
+	database := grantSchema(p.Source.Name.Schema, p.Server.LiteralNames) + ".*"
+	look := "SELECT ON performance_schema.*"
+	if p.Choice.Method != MethodShadow {
+		return []string{strings.Join(append(slices.Clone(onClone), "SELECT"), ", ") + " ON " + database, look, "PROCESS ON *.*"}
+	}
+	return []string{
+		fmt.Sprintf("%s ON %s", strings.Join(append(append(slices.Clone(onTables), onSchema...), forConversion), ", "), database),
+		look, strings.Join(onServer, ", ") + " ON *.*",
+	}
+}
