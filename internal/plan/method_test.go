@@ -47,6 +47,8 @@ func TestChoose(t *testing.T) {
 		{"small index, replicas", "", "ADD INDEX (v)", inplace(plan.Index, "NONE"), small, followed, plan.Pace{}, nil, plan.MethodInplace, "copy the whole"},
 		{"rebuild", "", "FORCE", inplace(plan.Rebuild, "NONE"), middle, alone, plan.Pace{}, nil, plan.MethodInplace, "copy the whole"},
 		{"long rebuild", "", "FORCE", inplace(plan.Rebuild, "NONE"), large, alone, plan.Pace{}, nil, plan.MethodShadow, "at its end"},
+		{"rebuild in a large pool", "", "FORCE", inplace(plan.Rebuild, "NONE"), schema.Table{Rows: 10_000_000, DataBytes: 2 * giga},
+			&plan.Facts{OnlineLog: 128 << 20, BufferPool: 64 * giga}, plan.Pace{}, nil, plan.MethodShadow, "list of dirty ones"},
 		{"busy rebuild", "", "FORCE", inplace(plan.Rebuild, "NONE"), middle, alone, plan.Pace{Writes: 100_000}, nil, plan.MethodShadow, "online log"},
 		{"nobody may write", "", "ADD FULLTEXT (s)", inplace(plan.Rebuild, "SHARED"), middle, alone, plan.Pace{}, nil, plan.MethodShadow, "nobody could write"},
 		{"copy", "", "MODIFY v BIGINT", plan.Answer{Method: plan.MethodCopy, Effect: plan.Rebuild}, middle, alone, plan.Pace{}, nil, plan.MethodShadow, "nobody could write"},
