@@ -15,7 +15,7 @@ import (
 
 // How much a calibration does.
 const (
-	baseline    = time.Second     // for which the application is watched alone
+	baseline    = 2 * time.Second // for which the application is watched alone
 	sampleTime  = 4 * time.Second // of a row copy
 	warmUp      = time.Second     // at its beginning, which does not count
 	sampleRows  = 200_000         // on a clone, at most

@@ -74,7 +74,7 @@ func (d *Prediction) native(p *Plan, pace Pace, bounds Bounds) {
 	d.Rows, d.RowsPerSecond = p.Source.Rows, cost.Rows
 	d.Elapsed = cost.takes(d.Rows)
 	rows := float64(d.Rows)
-	d.Disk, d.Redo = fileBytes(rows*cost.Bytes), int64(rows*cost.Redo)
+	d.Disk, d.Redo = fileBytes(rows*cost.Bytes, p.Choice.Method != MethodCopy), int64(rows*cost.Redo)
 	d.Locked = bounds.Wait
 	d.Locks = []MetadataLock{{"EXCLUSIVE", requests, "the beginning and the end: some milliseconds each"}}
 	if p.Choice.Method == MethodCopy || p.Choice.Lock != "NONE" {
@@ -96,7 +96,7 @@ func (d *Prediction) shadow(p *Plan, pace Pace, bounds Bounds, deferred bool) {
 	if deferred {
 		d.Elapsed += lasting(rows, pace.Indexes)
 	}
-	d.Disk, d.Redo, d.Binlog = fileBytes(rows*pace.Shadow.Bytes), int64(rows*pace.Shadow.Redo), int64(rows*pace.Shadow.Binlog)
+	d.Disk, d.Redo, d.Binlog = fileBytes(rows*pace.Shadow.Bytes, deferred), int64(rows*pace.Shadow.Redo), int64(rows*pace.Shadow.Binlog)
 	d.Locked = bounds.Wait + bounds.Work
 	d.Locks = []MetadataLock{
 		{"SHARED_NO_READ_WRITE", 1, "the last changes: some ten milliseconds, and at most " + bounds.Work.String()},
@@ -105,10 +105,15 @@ func (d *Prediction) shadow(p *Plan, pace Pace, bounds Bounds, deferred bool) {
 }
 
 // fileBytes is the size of a file that has so much in its leaf pages: InnoDB keeps an eighth of each
-// segment free, and lets the file grow by extents, of which up to six are not used yet.
-func fileBytes(leaves float64) int64 {
+// segment free, and lets the file grow by extents, of which some are not used yet: more of them where
+// indexes are built in it, by several threads.
+func fileBytes(leaves float64, built bool) int64 {
 	const extent = 1 << 20
-	return int64(leaves*8/7 + min(leaves/8, 6*extent))
+	free := min(leaves/8, 6*extent)
+	if built {
+		free = min(leaves/3, 8*extent)
+	}
+	return int64(leaves*8/7 + free)
 }
 
 func scaled(d time.Duration, factor float64) time.Duration {

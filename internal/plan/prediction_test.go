@@ -28,15 +28,15 @@ func TestPredict(t *testing.T) {
 		"instant": {choice: plan.Choice{Method: plan.MethodInstant}, locks: 1,
 			want: plan.Prediction{Elapsed: 50 * time.Millisecond, Most: 300 * time.Millisecond, Locked: bounds.Wait}},
 		"inplace": {choice: plan.Choice{Method: plan.MethodInplace, Lock: "NONE", Builds: true}, replicas: 1, locks: 1,
-			want: plan.Prediction{Elapsed: 11 * time.Second, Rows: 1e6, RowsPerSecond: 100_000, Disk: 114_285_714 + 6291456, Redo: 1e6 + 11_000,
+			want: plan.Prediction{Elapsed: 11 * time.Second, Rows: 1e6, RowsPerSecond: 100_000, Disk: 114_285_714 + 8<<20, Redo: 1e6 + 11_000,
 				Locked: bounds.Wait, ReplicaLag: 11 * time.Second}},
 		"in two": {choice: plan.Choice{Method: plan.MethodInplace, Lock: "NONE", Builds: true, Split: &plan.Split{}}, locks: 1,
-			want: plan.Prediction{Elapsed: 2 * time.Second, Rows: 1e6, RowsPerSecond: 500_000, Disk: 11_428_571 + 1_250_000, Redo: 2000, Locked: bounds.Wait}},
+			want: plan.Prediction{Elapsed: 2 * time.Second, Rows: 1e6, RowsPerSecond: 500_000, Disk: 14_761_904, Redo: 2000, Locked: bounds.Wait}},
 		"copy": {choice: plan.Choice{Method: plan.MethodCopy}, locks: 2,
 			want: plan.Prediction{Elapsed: 11 * time.Second, Rows: 1e6, RowsPerSecond: 100_000, Disk: 114_285_714 + 6291456, Redo: 1e6 + 11_000,
 				Locked: 11*time.Second + bounds.Wait}},
 		"shadow": {choice: plan.Choice{Method: plan.MethodShadow}, replicas: 1, deferred: true, locks: 2,
-			want: plan.Prediction{Elapsed: 31 * time.Second, Rows: 1e6, RowsPerSecond: 50_000, Disk: 80_000_000 + 6291456, Redo: 200e6 + 31_000, Binlog: 90e6,
+			want: plan.Prediction{Elapsed: 31 * time.Second, Rows: 1e6, RowsPerSecond: 50_000, Disk: 80_000_000 + 8<<20, Redo: 200e6 + 31_000, Binlog: 90e6,
 				Locked: bounds.Wait + bounds.Work}},
 	} {
 		p := &plan.Plan{Choice: c.choice, Source: &schema.Table{Rows: 1e6}, Server: plan.Server{Replicas: c.replicas}}
