@@ -238,6 +238,9 @@ func progressLine(p event.Progress) string {
 	case event.PhaseIndex:
 		return buildText("index", p) + "; " + backlog
 	case event.PhaseNative:
+		if p.BuildStep == "" {
+			return "native: waiting until nobody is in the way; " + span(p.Elapsed) + " elapsed"
+		}
 		return buildText("native", p) + "; " + span(p.Elapsed) + " elapsed"
 	case event.PhaseVerify:
 		return fmt.Sprintf("verify %s: %s of about %s rows; %s", percent(verifiedFraction(p)), count(p.Verified), count(p.RowsTotal), backlog)

@@ -123,6 +123,11 @@ func (d *differ) askRenames(added []schema.Column) {
 			gone = append(gone, c.Name)
 		}
 	}
+	for _, p := range d.pairs {
+		if p.from.Name != "" && p.from.Generated == schema.NotGenerated && p.to.Generated != schema.NotGenerated && !slices.Contains(gone, p.from.Name) {
+			gone = append(gone, p.from.Name) // its name stays, as of a column that holds nothing
+		}
+	}
 	var flags, came []string
 	for _, c := range added {
 		if _, said := d.said(c.Name); said || c.Generated != schema.NotGenerated {

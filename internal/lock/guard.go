@@ -49,6 +49,9 @@ type waiter struct {
 	waited       time.Duration // so far, as far as it was seen
 }
 
+// blindFor is how long the server may not tell whether the session waits.
+const blindFor = 10 * time.Second
+
 // watch returns errBudget when the session has waited for longer than the budget, ErrWork when it
 // has worked for too long, and nil when the statement is over.
 func (w *waiter) watch(ctx context.Context, over <-chan struct{}) error {
@@ -57,6 +60,7 @@ func (w *waiter) watch(ctx context.Context, over <-chan struct{}) error {
 	started := time.Now()
 	var before, in time.Duration // all waits before this one, and this one
 	var since time.Time          // when this one was first seen
+	seen := started              // when the server last told
 	for {
 		select {
 		case <-over:
@@ -67,8 +71,13 @@ func (w *waiter) watch(ctx context.Context, over <-chan struct{}) error {
 		}
 		asked := time.Now()
 		waits, err := w.waits(ctx)
+		if err == nil {
+			seen = time.Now()
+		}
 		switch {
-		case err != nil && ctx.Err() == nil:
+		case err != nil && (ctx.Err() != nil || time.Since(seen) < blindFor):
+			continue // lock_wait_timeout bounds a wait that can't be seen
+		case err != nil:
 			return err
 		case !waits:
 			before, in, since = before+in, 0, time.Time{}

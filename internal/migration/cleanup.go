@@ -26,6 +26,8 @@ type Leftover struct {
 	// Spared says that it has a former source's name but not the mark of one: it is not
 	// dropped.
 	Spared bool
+	// Clone says that it is an empty copy that a plan has made to ask the server.
+	Clone bool
 }
 
 // ErrInUse says that a table which was to be dropped is not idle. Nothing was dropped.
@@ -118,7 +120,7 @@ func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
 		switch {
 		case t.Name == c.source, t.Name == names.State:
 		case schema.MarkedFor(t.comment, c.source):
-			t.Why = "marked: " + t.comment
+			t.Why, t.Clone = "marked: "+t.comment, t.comment == schema.MarkFor(schema.CloneKind, c.source)
 			found = append(found, t.Leftover)
 		case t.Name == names.Shadow:
 			if !stateThere {

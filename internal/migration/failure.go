@@ -135,7 +135,9 @@ func nextAfter(ctx context.Context, err error) string {
 		return "Run the same command again when that run has ended."
 	case errors.Is(err, ErrStatementFormat):
 		return "Have that session write in ROW format, then run the same command again."
-	case errors.Is(err, lock.ErrWork), errors.Is(err, lock.ErrGivenUp):
+	case errors.Is(err, lock.ErrWork):
+		return "Raise --native-locked, for so long nobody can write, or see with --method=shadow what a shadow lacks."
+	case errors.Is(err, lock.ErrGivenUp):
 		return "Run the same command again when fewer use the table."
 	case errors.Is(err, ErrSourceChanged), errors.Is(err, cutover.ErrSourceChanged), errors.Is(err, native.ErrChanged):
 		return "Run the command again; make sure that nobody alters the table meanwhile."
@@ -204,6 +206,9 @@ func (r *run) sweep(ctx context.Context) error {
 	for _, l := range found {
 		if l.Name == r.plan.Names.Shadow && !r.made.shadow {
 			continue // another's, which came before ours
+		}
+		if l.Clone {
+			continue // of a plan, which may be at work
 		}
 		if failed != nil && l.Name == r.plan.Names.State {
 			r.made.left = append(r.made.left, l.Name.String()) // it tells of what could not be dropped

@@ -95,7 +95,7 @@ func (q Question) try(ctx context.Context, pool *dbconn.Pool, session *dbconn.Se
 			if err != nil {
 				return nil, nil, err
 			}
-			answer.Effect = before.effect(after, q.Alter.Renames)
+			answer.Effect = before.effect(after, len(q.Alter.Keys) > 0)
 			return answer, after, nil
 		}
 		if unanswered(err) {
@@ -134,9 +134,13 @@ func (q Question) clone(ctx context.Context, pool *dbconn.Pool, session *dbconn.
 		}
 		return nil
 	}
+	format, err := q.rowFormat(ctx, session)
+	if err != nil {
+		return nil, err
+	}
 	for _, statement := range []string{
 		fmt.Sprintf("CREATE TABLE %s LIKE %s", q.Clone.Quoted(), q.Table.Name.Quoted()),
-		fmt.Sprintf("ALTER TABLE %s COMMENT = %s", q.Clone.Quoted(), schema.Literal(schema.MarkFor(schema.CloneKind, q.Table.Name))),
+		fmt.Sprintf("ALTER TABLE %s COMMENT = %s%s", q.Clone.Quoted(), schema.Literal(schema.MarkFor(schema.CloneKind, q.Table.Name)), format),
 	} {
 		if _, err := session.Exec(ctx, statement); err != nil {
 			return nil, errors.Join(fmt.Errorf("make clone %s: %w", q.Clone, err), remove())
@@ -145,11 +149,25 @@ func (q Question) clone(ctx context.Context, pool *dbconn.Pool, session *dbconn.
 	return remove, nil
 }
 
+// rowFormat is the clause that gives the clone the row format of the table, which it may have from
+// another default, where LIKE doesn't carry it over.
+func (q Question) rowFormat(ctx context.Context, session *dbconn.Session) (clause string, err error) {
+	err = session.Rows(ctx, fmt.Sprintf("SELECT IF(create_options LIKE '%%row_format%%' OR row_format = 'Compressed' OR"+
+		" row_format = @@GLOBAL.innodb_default_row_format, '', CONCAT(', ROW_FORMAT = ', row_format))"+
+		" FROM information_schema.tables WHERE table_schema = %s AND table_name = %s", schema.Literal(q.Table.Name.Schema), schema.Literal(q.Table.Name.Table)),
+		func(rows *sql.Rows) error { return rows.Scan(&clause) })
+	if err != nil {
+		return "", fmt.Errorf("read the row format of %s: %w", q.Table.Name, err)
+	}
+	return clause, nil
+}
+
 // sight is what can be seen of the clone at one moment.
 type sight struct {
 	table      *schema.Table
 	definition string
-	ids        []uint64 // InnoDB's numbers of the table, or of its partitions
+	tables     []uint64 // InnoDB's numbers of the table, or of its partitions
+	indexes    []uint64 // and of their indexes: a rename keeps them
 }
 
 func look(ctx context.Context, db *sql.DB, clone schema.Name) (*sight, error) {
@@ -160,49 +178,37 @@ func look(ctx context.Context, db *sql.DB, clone schema.Name) (*sight, error) {
 	}
 	s.definition, _ = schema.SplitAutoIncrement(s.table.Create)
 	rows, err := db.QueryContext(ctx, `
-		SELECT table_id FROM information_schema.innodb_tables WHERE name LIKE ? ORDER BY table_id`,
+		SELECT t.table_id, IFNULL(i.index_id, 0) FROM information_schema.innodb_tables t
+		  LEFT JOIN information_schema.innodb_indexes i ON i.table_id = t.table_id
+		 WHERE t.name LIKE ? ORDER BY t.table_id, i.index_id`,
 		"%/"+clone.Table+"%") // a partition's goes on behind it
 	if err != nil {
 		return nil, fmt.Errorf("read clone %s: %w", clone, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var id uint64
-		if err := rows.Scan(&id); err != nil {
+		var table, index uint64
+		if err := rows.Scan(&table, &index); err != nil {
 			return nil, fmt.Errorf("read clone %s: %w", clone, err)
 		}
-		s.ids = append(s.ids, id)
+		s.tables, s.indexes = append(s.tables, table), append(s.indexes, index)
 	}
 	return s, rows.Err()
 }
 
-// effect is what has happened between two sights.
-func (s *sight) effect(after *sight, renames []ddl.Rename) plan.Effect {
+// effect is what has happened between two sights. keyed says that the statement adds indexes: of
+// partitions InnoDB does not show them.
+func (s *sight) effect(after *sight, keyed bool) plan.Effect {
+	fresh := func(of, among []uint64) bool {
+		return slices.ContainsFunc(of, func(id uint64) bool { return !slices.Contains(among, id) })
+	}
 	switch {
-	case !slices.Equal(s.ids, after.ids):
+	case fresh(after.tables, s.tables):
 		return plan.Rebuild
-	case slices.ContainsFunc(after.table.Keys, func(k schema.Key) bool { return !s.has(k, renames) }):
+	case keyed, fresh(after.indexes, s.indexes):
 		return plan.Index
 	case s.definition != after.definition:
 		return plan.Metadata
 	}
 	return plan.Nothing
-}
-
-// has says that the table has an index on the same, under whatever name.
-func (s *sight) has(k schema.Key, renames []ddl.Rename) bool {
-	return slices.ContainsFunc(s.table.Keys, func(other schema.Key) bool {
-		return other.Type == k.Type && other.Unique == k.Unique && slices.EqualFunc(other.Parts, k.Parts, func(was, is schema.KeyPart) bool {
-			for _, r := range renames {
-				if strings.EqualFold(r.Old, was.Column) {
-					was.Column = r.New
-					break
-				}
-			}
-			if strings.EqualFold(was.Column, is.Column) {
-				was.Column = is.Column
-			}
-			return was == is
-		})
-	})
 }

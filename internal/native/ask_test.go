@@ -31,6 +31,8 @@ var answers = []asked{
 	{"RENAME COLUMN s TO w", map[string]string{"9.7": "INSTANT", "8.0": "INPLACE NONE"}, plan.Metadata},
 	{"ALTER COLUMN v SET DEFAULT 5", map[string]string{"": "INSTANT"}, plan.Metadata},
 	{"ADD INDEX (v)", map[string]string{"": "INPLACE NONE"}, plan.Index},
+	{"ADD INDEX again (s)", map[string]string{"": "INPLACE NONE"}, plan.Index},
+	{"DROP INDEX s, ADD INDEX other (s)", map[string]string{"": "INPLACE NONE"}, plan.Index},
 	{"DROP INDEX s", map[string]string{"": "INPLACE NONE"}, plan.Metadata},
 	{"RENAME INDEX s TO r", map[string]string{"": "INPLACE NONE"}, plan.Metadata},
 	{"ADD FULLTEXT (s)", map[string]string{"": "INPLACE SHARED"}, plan.Rebuild}, // a column for the rows' numbers
@@ -122,12 +124,18 @@ func TestSplit(t *testing.T) {
 			"ADD COLUMN n INT, ADD INDEX (v)":                        "ADD COLUMN n INT | ADD INDEX (v)",
 			"ADD INDEX (n), ADD COLUMN n INT":                        "ADD COLUMN n INT | ADD INDEX (n)",
 			"ADD INDEX (v), ALTER v SET DEFAULT 1, ADD COLUMN n INT": "ALTER v SET DEFAULT 1, ADD COLUMN n INT | ADD INDEX (v)",
+			"ADD COLUMN n INT, ADD INDEX ((v + 1))":                  "", // likewise
+			"ADD COLUMN n INT AS (v + 1) VIRTUAL, ADD INDEX (n)":     "", // likewise
+			"ADD COLUMN n INT, ADD FULLTEXT (s)":                     "", // nobody could write
 			"ADD COLUMN n INT, ADD UNIQUE (v)":                       "", // rows may refuse it
 			"ADD COLUMN n INT, FORCE":                                "", // the rest builds the table too
 			"ADD COLUMN n INT, ADD COLUMN m INT":                     "", // INSTANT as a whole
 			"ADD INDEX (v), ADD INDEX (s)":                           "", // builds indexes only
 			"ADD COLUMN n INT, MODIFY v BIGINT":                      "",
 		} {
+			if r.version == "8.0" && strings.Contains(clauses, "((") {
+				continue // 8.0.12 has no indexes on expressions
+			}
 			answer, err := r.ask(pool, clauses)
 			if err != nil {
 				r.Fatalf("%s: %v", clauses, err)
@@ -161,6 +169,9 @@ func TestStatementWithAWayOfItsOwn(t *testing.T) {
 			"ADD INDEX (v), ALGORITHM=INPLACE": "inplace NONE", "ADD INDEX (v), ALGORITHM=INPLACE, LOCK=SHARED": "inplace SHARED",
 			"ADD INDEX (v), LOCK=EXCLUSIVE": "inplace EXCLUSIVE", "ADD COLUMN n INT, ALGORITHM=COPY": "copy ", "ADD COLUMN n INT, algorithm = default": "instant ",
 		} {
+			if r.version == "8.0" && strings.Contains(clauses, "((") {
+				continue // 8.0.12 has no indexes on expressions
+			}
 			answer, err := r.ask(pool, clauses)
 			if err != nil {
 				r.Errorf("%s: %v", clauses, err)

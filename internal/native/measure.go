@@ -17,7 +17,7 @@ import (
 // the first rows of the table, at most so many, and says what that costs. The clone is dropped. before is
 // a statement that comes first and does not count, nil if there is none.
 func Measure(ctx context.Context, pool *dbconn.Pool, q Question, answer *plan.Answer, before *ddl.Alter, rows int64) (cost plan.Cost, err error) {
-	session, err := pool.Session(ctx, append(pool.BuildSetup(ctx), "SET SESSION time_zone = @@GLOBAL.time_zone")...)
+	session, err := silent(ctx, pool, pool.BuildSetup(ctx)...)
 	if err != nil {
 		return cost, err
 	}

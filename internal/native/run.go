@@ -46,7 +46,7 @@ var (
 	// done.
 	ErrChanged = errors.New("the table was altered since the change was planned")
 	// ErrUnknown says that the connection was lost, and that the server could not be asked what
-	// has become of the statement.
+	// has become of the statement, or that the table is another one after a request was withdrawn.
 	ErrUnknown = errors.New("outcome of the statement is not known")
 )
 
@@ -57,8 +57,11 @@ func Run(ctx context.Context, pool *dbconn.Pool, c Change, cfg Config, emit even
 		Pool: pool, Watcher: &lock.Watcher{DB: pool.DB(), Tables: []schema.Name{c.Table.Name}},
 		SeesNobody: cfg.SeesNobody, Wait: cfg.Wait, Backoff: cfg.Backoff, Most: cfg.Most, Emit: emit,
 	}
+	first := true
 	attempts, last, err := asker.Run(ctx, func(ctx context.Context) (lock.Outcome, error) {
-		return c.attempt(ctx, pool, cfg.Wait)
+		outcome, err := c.attempt(ctx, pool, cfg, first)
+		first = false
+		return outcome, err
 	})
 	result := Result{Attempts: attempts, Waited: last.Waited, Took: last.Took}
 	if err != nil {
@@ -68,17 +71,24 @@ func Run(ctx context.Context, pool *dbconn.Pool, c Change, cfg Config, emit even
 }
 
 // attempt has the statement carried out once.
-func (c Change) attempt(ctx context.Context, pool *dbconn.Pool, wait time.Duration) (lock.Outcome, error) {
-	same, err := c.same(ctx, pool)
+func (c Change) attempt(ctx context.Context, pool *dbconn.Pool, cfg Config, first bool) (lock.Outcome, error) {
+	err := pool.EndLost(ctx) // a request that was withdrawn with its connection
+	same := false
+	if err == nil {
+		same, err = c.same(ctx, pool)
+	}
 	if err == nil && !same {
 		err = ErrChanged
+		if !first { // or a request that was withdrawn too late
+			err = ErrUnknown
+		}
 	}
 	if err != nil {
 		return lock.Outcome{}, err
 	}
-	setup := []string{"SET SESSION time_zone = @@GLOBAL.time_zone"}
+	setup := asTheServer
 	if c.Long {
-		setup = append(setup, pool.BuildSetup(ctx)...)
+		setup = append(pool.BuildSetup(ctx), setup...)
 	}
 	session, err := pool.Session(ctx, setup...)
 	if err != nil {
@@ -86,10 +96,10 @@ func (c Change) attempt(ctx context.Context, pool *dbconn.Pool, wait time.Durati
 	}
 	defer session.Close()
 	var outcome lock.Outcome
-	if c.Long {
-		outcome, err = lock.Guarded(ctx, pool.DB(), session, c.Statement, wait, c.Work)
+	if cfg.SeesNobody && !c.Long {
+		outcome, err = lock.Request(ctx, session, c.Statement, cfg.Wait)
 	} else {
-		outcome, err = lock.Request(ctx, session, c.Statement, wait)
+		outcome, err = lock.Guarded(ctx, pool.DB(), session, c.Statement, cfg.Wait, c.Work)
 	}
 	if err == nil || dbconn.Number(err) != 0 && !dbconn.ConnectionLost(err) {
 		return outcome, err
@@ -102,6 +112,8 @@ func (c Change) attempt(ctx context.Context, pool *dbconn.Pool, wait time.Durati
 	case done:
 		outcome.Granted = true
 		return outcome, nil
+	case dbconn.ConnectionLost(err) && ctx.Err() == nil:
+		return outcome, nil // nothing has happened: it is made again
 	}
 	return outcome, err
 }

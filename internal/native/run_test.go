@@ -213,7 +213,7 @@ func TestL7_LostAnswerOfAChange(t *testing.T) {
 		wire := fault.New(r, r.server.Address, fault.Rule{At: "ADD COLUMN n", Deaf: true})
 		r.address = wire.Address
 		result, err := r.change("ADD COLUMN n INT", false, native.Config{Wait: 10 * time.Second})()
-		if err != nil || result.Attempts != 1 {
+		if err != nil || result.Attempts > 2 { // the second where the first was ended before it was carried out
 			r.Errorf("%d attempts, %v", result.Attempts, err)
 		}
 		r.has("`n` int")

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"midstream/internal/dbconn"
 	"midstream/internal/ddl"
 	"midstream/internal/plan"
+	"midstream/internal/schema"
 )
 
 // Split looks whether the statement is lighter in two: what the server does by INSTANT, and the rest,
@@ -43,11 +43,34 @@ func Split(ctx context.Context, pool *dbconn.Pool, q Question, whole *plan.Answe
 	if asWhole.definition != asTwo.definition || asTwo.answer.Effect >= plan.Rebuild {
 		return nil, nil
 	}
-	if slices.ContainsFunc(split.Rest.Keys, func(k ddl.NewKey) bool { return k.Unique || k.Primary }) {
+	if asTwo.answer.Lock != "NONE" || !harmless(q.Table, split) {
 		return nil, nil
 	}
 	split.Answer = asTwo.answer
 	return split, nil
+}
+
+// harmless says that no row can refuse the rest: it adds nothing but plain indexes on columns that are
+// there, and not generated, or drops some.
+func harmless(table *schema.Table, split *plan.Split) bool {
+	rest := split.Rest
+	if len(rest.Added)+len(rest.Dropped)+len(rest.Modified)+len(rest.Renames)+len(rest.Defined)+len(rest.Checks) > 0 || rest.ConvertsCharset {
+		return false
+	}
+	for _, k := range rest.Keys {
+		for _, name := range k.Columns {
+			column, there := table.Column(name)
+			for _, c := range split.First.Defined {
+				if strings.EqualFold(c.Name, name) {
+					column, there = c, true
+				}
+			}
+			if k.Unique || k.Primary || !there || column.Generated != schema.NotGenerated {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // unless returns an error that is not the given one.
@@ -118,8 +141,7 @@ func (q Question) outcome(ctx context.Context, pool *dbconn.Pool, alters ...*ddl
 
 // onClone makes a clone, hands its session to do, and drops it.
 func (q Question) onClone(ctx context.Context, pool *dbconn.Pool, do func(*dbconn.Session) error) (err error) {
-	// A TIMESTAMP in a DEFAULT means what it would mean to a session of the server's.
-	session, err := pool.Session(ctx, "SET SESSION time_zone = @@GLOBAL.time_zone")
+	session, err := silent(ctx, pool)
 	if err != nil {
 		return err
 	}

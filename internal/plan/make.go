@@ -162,6 +162,12 @@ func MayAsk(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options
 	if refused != nil && (options.Purpose == RehearsingOnReplica || options.Purpose == Rehearsing && facts.IsReplica) {
 		return false
 	}
+	if alter.AddsForeignKey {
+		return false // asking would lock the tables that it refers to
+	}
+	if facts.IsReplica && !facts.maySilence() {
+		return false // the clone would be in the binlog of a replica
+	}
 	if related(facts, table) && !adds(alter) {
 		return false // a clone has no foreign keys: the server would answer otherwise for the table itself
 	}

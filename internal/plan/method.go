@@ -135,9 +135,14 @@ const CodeMethod Code = "method"
 // CodeBuild is the code of what can happen to a build at its end.
 const CodeBuild Code = "build"
 
-// mostRowVersions is how often a table of the server can be given or lose columns by INSTANT
-// before it is built anew (MySQL 8.0.29 and later).
-const mostRowVersions = 64
+// mostRowVersions is how often a table can be given or lose columns by INSTANT before it is built anew
+// (MySQL 8.0.29 and later; 9.7.4 was seen to take 255).
+func (f *Facts) mostRowVersions() int {
+	if f.Version.AtLeast(9, 1, 0) {
+		return 255
+	}
+	return 64
+}
 
 // chooser weighs the methods.
 type chooser struct {
@@ -177,7 +182,7 @@ func Choose(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options
 		choice.Lock = answer.Lock
 		choice.Method, choice.Why, choice.Builds = method, why, method == MethodInplace && answer.Effect > Metadata
 		choice.Work = c.work(options.Method)
-		if method != MethodShadow && shadow == nil {
+		if (method == MethodInstant || method == MethodInplace) && shadow == nil {
 			choice.Others = append(choice.Others, Rejected{MethodShadow, "it would copy the whole table"})
 		}
 		return choice, nil
@@ -206,6 +211,11 @@ func (c *chooser) split(options Options) (Choice, bool) {
 	rest.facts, rest.alter, rest.answer = &facts, s.Rest, s.Answer
 	rest.pace.Native = c.pace.Rest
 	method, why, against := rest.native()
+	if against == "" {
+		first := *c
+		first.alter = s.First
+		against = first.againstInstant()
+	}
 	if against != "" {
 		return Choice{Others: []Rejected{{method, "in two statements: " + against}}}, false
 	}
@@ -260,7 +270,7 @@ func (c *chooser) native() (m Method, why, against string) {
 
 // againstInstant says what only the table itself can tell.
 func (c *chooser) againstInstant() string {
-	if changesColumns := len(c.alter.Added)+len(c.alter.Dropped) > 0; changesColumns && c.facts.RowVersions >= mostRowVersions {
+	if changesColumns := len(c.alter.Added)+len(c.alter.Dropped) > 0; changesColumns && c.facts.RowVersions >= c.facts.mostRowVersions() {
 		return fmt.Sprintf("columns were added or dropped by INSTANT %d times, and the server takes no more before the table is built anew", c.facts.RowVersions)
 	}
 	return ""
@@ -286,7 +296,7 @@ func (c *chooser) againstBuild(takes time.Duration) string {
 		return fmt.Sprintf("the server flushes the %s that it has built at the end, and looks for these pages in its list of dirty ones, which may "+
 			"take hours with a buffer pool of %s", sized(built), sized(c.facts.BufferPool))
 	}
-	if c.moves() {
+	if takes > c.limits.Stall && c.moves() { // else it is tried: a shadow takes over
 		return "the table is written to, and has a unique key beside the primary one: a value that goes from one row to another meanwhile " +
 			"may be taken for a duplicate, and all is lost"
 	}

@@ -87,7 +87,7 @@ func (c *checker) checkOnReplica() {
 	} else if f.ReadOnly && !f.Grants.Global("SUPER") && !f.Grants.Global("CONNECTION_ADMIN") {
 		c.missing([]string{"CONNECTION_ADMIN"}, "*.*", "read_only is ON: only accounts that have it can write")
 	}
-	if !slices.ContainsFunc(unloggedBy, f.Grants.Global) {
+	if !f.maySilence() {
 		least := unloggedBy[:1]
 		if !f.Version.AtLeast(8, 0, 14) { // which has no such privilege
 			least = unloggedBy[1:2]
@@ -102,3 +102,6 @@ var unloggedBy = []string{"SESSION_VARIABLES_ADMIN", "SYSTEM_VARIABLES_ADMIN", "
 
 // replicaWatched are the tables of performance_schema that tell how far a replica has come, and for whom it waits.
 var replicaWatched = []string{"replication_applier_status_by_worker", "replication_connection_status", "data_lock_waits"}
+
+// maySilence says that the account may switch its own binlog off.
+func (f *Facts) maySilence() bool { return slices.ContainsFunc(unloggedBy, f.Grants.Global) }

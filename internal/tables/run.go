@@ -114,7 +114,7 @@ func (r *runner) attempt(ctx context.Context) (asked lock.Outcome, err error) {
 	if err != nil {
 		return asked, err
 	}
-	if !now.same(r.began) {
+	if !now.asPlanned(r.began) {
 		if r.before != nil {
 			if done, known := r.outcome(r.before, now); done && known {
 				return lock.Outcome{Granted: true}, nil

@@ -3,6 +3,7 @@ package tables
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,12 +21,18 @@ type sight struct {
 	// id are InnoDB's numbers of the table, or of its partitions; "" where it doesn't tell: of
 	// other engines, without PROCESS, and of names with letters beyond ASCII.
 	id string
+	// shape is its definition, its triggers, and what refers to it.
+	shape string
 }
 
 // same says that two sights may be of one table.
 func (s sight) same(other sight) bool {
 	return s.there == other.there && (s.id == other.id || s.id == "" || other.id == "")
 }
+
+// asPlanned says that two sights are of one table, and that nothing was given to it meanwhile which a
+// statement would take away with it.
+func (s sight) asPlanned(other sight) bool { return s.same(other) && s.shape == other.shape }
 
 // sights are what stands under all the names that a change is about.
 type sights map[schema.Name]sight
@@ -45,10 +52,26 @@ func look(ctx context.Context, db *sql.DB, names []schema.Name) (sights, error) 
 			if s.id, err = identity(ctx, db, name); err != nil {
 				return nil, fmt.Errorf("look for %s: %w", name, err)
 			}
+			if s.shape, err = shape(ctx, db, name); err != nil {
+				return nil, fmt.Errorf("look at %s: %w", name, err)
+			}
 		}
 		seen[name] = s
 	}
 	return seen, nil
+}
+
+// shape reads what belongs to a table; of what is no table, nothing.
+func shape(ctx context.Context, db *sql.DB, name schema.Name) (string, error) {
+	table, err := schema.Load(ctx, db, name)
+	switch {
+	case errors.Is(err, schema.ErrNotFound), errors.Is(err, schema.ErrNotBaseTable):
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	definition, _ := schema.SplitAutoIncrement(table.Create)
+	return fmt.Sprint(definition, table.Triggers, table.ReferencedBy), nil
 }
 
 // identity asks InnoDB.
@@ -90,6 +113,9 @@ func untold(err error) (string, error) {
 
 // same says that nothing has changed.
 func (s sights) same(other sights) bool { return maps.EqualFunc(s, other, sight.same) }
+
+// asPlanned says the same of what belongs to the tables, too.
+func (s sights) asPlanned(other sights) bool { return maps.EqualFunc(s, other, sight.asPlanned) }
 
 // outcome tells what has become of a statement whose answer was lost. known is false where the
 // tables look the same before and after it, or were changed by somebody else.
