@@ -29,7 +29,10 @@ func (d *differ) pair() {
 			old = to.Name
 		}
 		from, there := d.have.table.Column(old)
-		if said && !there { // it was renamed by an earlier run
+		if !said && there && d.continued(to.Name) {
+			there = false // its values go on under another name
+		}
+		if said && (!there || d.alias(old)) { // it was renamed by an earlier run
 			from, there = d.have.table.Column(to.Name)
 		}
 		if p.fresh = !there; there {
@@ -98,12 +101,14 @@ func (d *differ) checkMap() {
 		flag := d.argument(old, fresh)
 		_, wanted := d.want.table.Column(fresh)
 		_, there := d.have.table.Column(fresh)
-		_, oldThere := d.have.table.Column(old)
-		_, stays := d.want.table.Column(old)
+		was, oldThere := d.have.table.Column(old)
+		alias, stays := d.want.table.Column(old)
+		stays = stays && alias.Generated == schema.NotGenerated // else its old name is a new column's
 		switch {
 		case !wanted:
 			d.refuse(CodeRename, fmt.Sprintf("%s: the file's table has no column %s", flag, fresh), "", "")
 		case old == "" || strings.EqualFold(old, fresh) || there && !oldThere:
+		case there && !stays && was.Generated != schema.NotGenerated: // renamed by an earlier run
 		case there:
 			d.refuse(CodeRename, fmt.Sprintf("%s: the table has both columns", flag), "", "")
 		case !oldThere:
@@ -112,6 +117,21 @@ func (d *differ) checkMap() {
 			d.refuse(CodeRename, fmt.Sprintf("%s: column %s stays, as the file has it too", flag, old), "", "")
 		}
 	}
+}
+
+// continued says that the operator's word has another column continue the table's column.
+func (d *differ) continued(old string) bool {
+	return slices.ContainsFunc(d.want.table.Columns, func(c schema.Column) bool {
+		from, said := d.said(c.Name)
+		return said && strings.EqualFold(from, old) && !strings.EqualFold(c.Name, old) && !d.alias(old)
+	})
+}
+
+// alias says that the table has a generated column of the name, as it has after a rename that keeps
+// the old name for one.
+func (d *differ) alias(name string) bool {
+	c, there := d.have.table.Column(name)
+	return there && c.Generated != schema.NotGenerated
 }
 
 // askRenames refuses to guess whether a column that comes is one that goes. Generated columns

@@ -26,6 +26,8 @@ var diffs = []struct {
 		want: "RENAME COLUMN `a` TO `c`"},
 	{name: "rename and change", from: "(" + base + ", g INT AS (a + 1))", to: "(id INT PRIMARY KEY, b VARCHAR(20), c BIGINT, g INT AS (c + 1))", says: map[string]string{"c": "a"},
 		want: "CHANGE COLUMN `a` `c` bigint DEFAULT NULL AFTER `b`, MODIFY COLUMN `g` int GENERATED ALWAYS AS ((`c` + 1)) VIRTUAL"},
+	{name: "rename, and the old name as an alias", from: "(" + base + ")", to: "(id INT PRIMARY KEY, c INT, a INT AS (c) VIRTUAL, b VARCHAR(20))", says: map[string]string{"c": "a"},
+		want: "RENAME COLUMN `a` TO `c`, ADD COLUMN `a` int GENERATED ALWAYS AS (`c`) VIRTUAL AFTER `c`"},
 	{name: "new, not renamed", from: "(" + base + ")", to: "(id INT PRIMARY KEY, c INT, b VARCHAR(20))", says: map[string]string{"c": ""},
 		want: "DROP COLUMN `a`, ADD COLUMN `c` int DEFAULT NULL AFTER `id`"},
 	{name: "letter case", from: "(" + base + ", KEY k (a))", to: "(id INT PRIMARY KEY, A INT, b VARCHAR(20), KEY K (a))", want: "RENAME COLUMN `a` TO `A`, RENAME INDEX `k` TO `K`"},

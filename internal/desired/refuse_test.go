@@ -29,6 +29,8 @@ func TestRefused(t *testing.T) {
 				{name: "rename", from: "(" + base + ")", to: "(id INT PRIMARY KEY, c INT, d INT)", code: desired.CodeRename,
 					want: "columns a, b would be dropped and columns c, d added: it may be a rename, and names don't tell. " +
 						"Say for column c: --map a=c or --map b=c, or --map =c if it is new; for column d: --map a=d or --map b=d, or --map =d if it is new"},
+				{name: "rename, and the old name as an alias", from: "(" + base + ")", to: "(id INT PRIMARY KEY, c INT, a INT AS (c) VIRTUAL, b VARCHAR(20))", code: desired.CodeRename,
+					want: "column a would be dropped and column c added: it may be a rename"},
 				{name: "half said", from: "(" + base + ")", to: "(id INT PRIMARY KEY, c INT, d INT)", says: map[string]string{"c": "a"}, code: desired.CodeRename,
 					want: "column b would be dropped and column d added"},
 				{name: "no such new", from: "(" + base + ")", to: "(" + base + ", c INT)", says: map[string]string{"x": "a"}, code: desired.CodeRename,
