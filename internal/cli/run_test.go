@@ -152,7 +152,7 @@ func TestQuietTellsOfRisks(t *testing.T) {
 	name, _ := table(t, i, 10)
 	reach := append([]string{"-q"}, flags(t, i)...)
 	code, stdout, stderr := midstream(t, append(reach, "plan", "ALTER TABLE "+name+" ADD UNIQUE KEY (b)")...)
-	if code != exitDone || strings.Contains(stdout, "method") {
+	if code != exitDone || strings.Contains(stdout, "  method ") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stdout, name, "risks", "a duplicate stops the run")
