@@ -220,7 +220,7 @@ func (c *change) measure(ctx context.Context, p *plan.Plan, s *server) error {
 // question asks the server how it would change the table.
 func (c *change) question(table *schema.Table, alter *ddl.Alter, s *server) native.Question {
 	return native.Question{
-		Table: table, Alter: alter, Clone: table.Name.Sibling("midstream_" + s.pool.Name()),
+		Table: table, Alter: alter, Clone: s.pool.CloneOf(table.Name, ""),
 		ClausesFor: func(alter *ddl.Alter, clone *schema.Table) string { return plan.ClausesFor(alter, table, clone) },
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"midstream/internal/schema"
 )
 
 // ProgramName marks our connections in performance_schema.session_connect_attrs.
@@ -154,4 +156,10 @@ func (p *Pool) kill(id uint64) error {
 	}
 	_, err = p.killer.ExecContext(ctx, query)
 	return err
+}
+
+// CloneOf is the name, beside a table, of an empty copy that this pool makes for a moment: no other
+// pool's has it. ending tells its purpose, if there is more than one.
+func (p *Pool) CloneOf(table schema.Name, ending string) schema.Name {
+	return table.Sibling("midstream_" + p.name + ending)
 }

@@ -130,7 +130,7 @@ const suffix = "_wanted"
 
 // ScratchName is the name of the wanted table while it is looked at.
 func ScratchName(pool *dbconn.Pool, table schema.Name) schema.Name {
-	return table.Sibling("midstream_" + pool.Name() + suffix)
+	return pool.CloneOf(table, suffix)
 }
 
 // wanted has the server make the table of the statement, and reads it as the server shows it.

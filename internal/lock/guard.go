@@ -41,6 +41,15 @@ func Guarded(ctx context.Context, db *sql.DB, session *dbconn.Session, statement
 	return outcome(Outcome{Waited: w.waited, Took: took}, err)
 }
 
+// Bounded runs a statement by Guarded or, where the server does not show who waits and the statement is
+// not known to work for long (long), by Request: then its work counts as a wait.
+func Bounded(ctx context.Context, db *sql.DB, session *dbconn.Session, statement string, budget, work time.Duration, blind, long bool) (Outcome, error) {
+	if blind && !long {
+		return Request(ctx, session, statement, budget)
+	}
+	return Guarded(ctx, db, session, statement, budget, work)
+}
+
 // waiter looks whether a session waits for a metadata lock.
 type waiter struct {
 	db           *sql.DB

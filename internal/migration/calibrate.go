@@ -162,15 +162,7 @@ var errSampled = errors.New("enough rows are copied")
 func (r *run) copySample(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, sampleTime, errSampled)
 	defer cancel()
-	watched := make(chan struct{})
-	watching, stop := context.WithCancel(ctx)
-	go func() {
-		defer close(watched)
-		r.watchCrowd(watching)
-	}()
-	err := r.copier.Run(ctx)
-	stop()
-	<-watched
+	err := r.givingWay(ctx, r.copier.Run)
 	if errors.Is(err, errSampled) {
 		err = nil
 	}

@@ -83,8 +83,11 @@ func (r *run) prescan(ctx context.Context) error {
 	r.mu.Unlock()
 	var findings []event.Finding
 	if scanner.Needed() {
-		var err error
-		if findings, err = r.scan(ctx); err != nil {
+		err := r.givingWay(ctx, func(ctx context.Context) (err error) {
+			findings, err = r.scanner.Run(ctx)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -103,8 +106,8 @@ func (r *run) prescan(ctx context.Context) error {
 	return nil
 }
 
-// scan gives way to the application as row copy does.
-func (r *run) scan(ctx context.Context) ([]event.Finding, error) {
+// givingWay does work that gives way to the application as row copy does.
+func (r *run) givingWay(ctx context.Context, work func(ctx context.Context) error) error {
 	watching, stop := context.WithCancel(ctx)
 	watched := make(chan struct{})
 	go func() {
@@ -115,7 +118,7 @@ func (r *run) scan(ctx context.Context) ([]event.Finding, error) {
 		stop()
 		<-watched
 	}()
-	return r.scanner.Run(ctx)
+	return work(ctx)
 }
 
 func rowsText(f event.Finding) string {

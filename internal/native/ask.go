@@ -74,14 +74,12 @@ func (q Question) attempts() []attempt {
 // Ask makes an empty clone of the table, has the server carry out the statement on it by the
 // lightest algorithm that it takes, and drops it. It fails with ErrRefused if the
 // server takes it by none. REQUIRES: no table of the clone's name is there.
-func Ask(ctx context.Context, pool *dbconn.Pool, q Question) (answer *plan.Answer, err error) {
-	o, err := q.outcome(ctx, pool, q.Alter)
-	return o.answer, err
+func Ask(ctx context.Context, pool *dbconn.Pool, q Question) (*plan.Answer, error) {
+	return q.outcome(ctx, pool, q.Alter)
 }
 
-// try has the server carry out the statement on the clone, which is as before, and says how, and what
-// the clone is afterwards.
-func (q Question) try(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, before *sight) (*plan.Answer, *sight, error) {
+// try has the server carry out the statement on the clone, which is as before, and says how.
+func (q Question) try(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, before *sight) (*plan.Answer, error) {
 	answer := &plan.Answer{}
 	text := q.ClausesFor(q.Alter, before.table)
 	for _, a := range q.attempts() {
@@ -93,20 +91,20 @@ func (q Question) try(ctx context.Context, pool *dbconn.Pool, session *dbconn.Se
 			answer.Setup = time.Since(began)
 			after, err := look(ctx, pool.DB(), q.Clone)
 			if err != nil {
-				return nil, nil, err
+				return nil, err
 			}
-			answer.Effect = before.effect(after, len(q.Alter.Keys) > 0)
-			return answer, after, nil
+			answer.Effect, answer.Definition = before.effect(after, len(q.Alter.Keys) > 0), after.definition
+			return answer, nil
 		}
 		if unanswered(err) {
-			return nil, nil, fmt.Errorf("ask on clone %s: %w", q.Clone, err)
+			return nil, fmt.Errorf("ask on clone %s: %w", q.Clone, err)
 		}
 		if no := (plan.Rejected{Method: a.method, Why: dbconn.Message(err)}); !slices.Contains(answer.Refused, no) {
 			answer.Refused = append(answer.Refused, no)
 		}
 	}
 	last := answer.Refused[len(answer.Refused)-1]
-	return answer, nil, fmt.Errorf("%w: %s", ErrRefused, last.Why)
+	return nil, fmt.Errorf("%w: %s", ErrRefused, last.Why)
 }
 
 // unanswered says that an error tells nothing of the statement.

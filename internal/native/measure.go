@@ -52,7 +52,7 @@ func Measure(ctx context.Context, pool *dbconn.Pool, q Question, answer *plan.An
 		return cost, err
 	}
 	began := time.Now()
-	if _, err := session.Exec(ctx, fmt.Sprintf("ALTER TABLE %s %s, %s", q.Clone.Quoted(), answer.How(), q.ClausesFor(q.Alter, clone))); err != nil {
+	if _, err := session.Exec(ctx, "ALTER TABLE "+q.Clone.Quoted()+" "+ddl.Prefixed(answer.How(), q.ClausesFor(q.Alter, clone))); err != nil {
 		return cost, fmt.Errorf("change clone %s: %w", q.Clone, err)
 	}
 	took := time.Since(began)

@@ -95,12 +95,7 @@ func (c Change) attempt(ctx context.Context, pool *dbconn.Pool, cfg Config, firs
 		return lock.Outcome{}, err
 	}
 	defer session.Close()
-	var outcome lock.Outcome
-	if cfg.SeesNobody && !c.Long {
-		outcome, err = lock.Request(ctx, session, c.Statement, cfg.Wait)
-	} else {
-		outcome, err = lock.Guarded(ctx, pool.DB(), session, c.Statement, cfg.Wait, c.Work)
-	}
+	outcome, err := lock.Bounded(ctx, pool.DB(), session, c.Statement, cfg.Wait, c.Work, cfg.SeesNobody, c.Long)
 	if err == nil || dbconn.Number(err) != 0 && !dbconn.ConnectionLost(err) {
 		return outcome, err
 	}

@@ -32,21 +32,16 @@ func Split(ctx context.Context, pool *dbconn.Pool, q Question, whole *plan.Answe
 	if split.Rest, err = joined(q.Alter, rest); err != nil {
 		return nil, nil
 	}
-	asWhole, err := q.outcome(ctx, pool, q.Alter)
-	if err != nil {
-		return nil, unless(ErrRefused, err)
-	}
-	asTwo, err := q.outcome(ctx, pool, split.First, split.Rest)
-	if err != nil {
-		return nil, unless(ErrRefused, err)
-	}
-	if asWhole.definition != asTwo.definition || asTwo.answer.Effect >= plan.Rebuild {
+	two, err := q.outcome(ctx, pool, split.First, split.Rest)
+	switch {
+	case errors.Is(err, ErrRefused):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case two.Definition != whole.Definition, two.Effect >= plan.Rebuild, two.Lock != "NONE", !harmless(q.Table, split):
 		return nil, nil
 	}
-	if asTwo.answer.Lock != "NONE" || !harmless(q.Table, split) {
-		return nil, nil
-	}
-	split.Answer = asTwo.answer
+	split.Answer = two
 	return split, nil
 }
 
@@ -71,14 +66,6 @@ func harmless(table *schema.Table, split *plan.Split) bool {
 		}
 	}
 	return true
-}
-
-// unless returns an error that is not the given one.
-func unless(no, err error) error {
-	if errors.Is(err, no) {
-		return nil
-	}
-	return err
 }
 
 // joined is the ALTER of some parts of another.
@@ -113,13 +100,8 @@ func (q Question) sort(ctx context.Context, pool *dbconn.Pool, parts []*ddl.Alte
 	return first, rest, err
 }
 
-// outcome is what a clone is after some statements, and how the server did the last of them.
-type outcome struct {
-	definition string
-	answer     *plan.Answer
-}
-
-func (q Question) outcome(ctx context.Context, pool *dbconn.Pool, alters ...*ddl.Alter) (o outcome, err error) {
+// outcome is how the server does the last of some statements on a clone.
+func (q Question) outcome(ctx context.Context, pool *dbconn.Pool, alters ...*ddl.Alter) (answer *plan.Answer, err error) {
 	err = q.onClone(ctx, pool, func(session *dbconn.Session) error {
 		for _, alter := range alters {
 			now, err := look(ctx, pool.DB(), q.Clone)
@@ -128,15 +110,13 @@ func (q Question) outcome(ctx context.Context, pool *dbconn.Pool, alters ...*ddl
 			}
 			one := q
 			one.Alter = alter
-			answer, after, err := one.try(ctx, pool, session, now)
-			if err != nil {
+			if answer, err = one.try(ctx, pool, session, now); err != nil {
 				return err
 			}
-			o = outcome{after.definition, answer}
 		}
 		return nil
 	})
-	return o, err
+	return answer, err
 }
 
 // onClone makes a clone, hands its session to do, and drops it.

@@ -50,6 +50,8 @@ type Answer struct {
 	// meanwhile, SHARED only read. "" with the others.
 	Lock   string
 	Effect Effect
+	// Definition is what the clone was then, by SHOW CREATE TABLE.
+	Definition string
 	// Setup is how long the statement took on the clone, which is empty.
 	Setup time.Duration
 	// Lighter is a lighter way that it takes, where it was asked for a heavier one; else "".
@@ -206,9 +208,7 @@ func (c *chooser) split(options Options) (Choice, bool) {
 		return Choice{}, false
 	}
 	rest := *c
-	facts := *c.facts
-	facts.Native = s.Answer
-	rest.facts, rest.alter, rest.answer = &facts, s.Rest, s.Answer
+	rest.alter, rest.answer = s.Rest, s.Answer
 	rest.pace.Native = c.pace.Rest
 	method, why, against := rest.native()
 	if against == "" {

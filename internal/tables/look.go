@@ -135,7 +135,7 @@ func (l *looker) list(ctx context.Context, query string, args ...any) (all []str
 
 // unlike says what CREATE TABLE ... LIKE does not carry over.
 func (l *looker) unlike(ctx context.Context, t plan.TableFacts) (string, error) {
-	clone := l.cloneOf(t.Name)
+	clone := l.pool.CloneOf(t.Name, "")
 	create := fmt.Sprintf("CREATE TABLE %s LIKE %s", clone.Quoted(), t.Name.Quoted())
 	if !l.may(t, clone) {
 		return "the account may not make one to compare", nil
@@ -146,7 +146,7 @@ func (l *looker) unlike(ctx context.Context, t plan.TableFacts) (string, error) 
 // differs says how the table that is there differs from the definition of a CREATE TABLE. Names of
 // constraints, which the table has already, are others on the clone meanwhile.
 func (l *looker) differs(ctx context.Context, t plan.TableFacts) (string, error) {
-	clone := l.cloneOf(t.Name)
+	clone := l.pool.CloneOf(t.Name, "")
 	if !l.may(t, clone) {
 		return "the account may not make an empty table to compare", nil
 	}
@@ -160,10 +160,6 @@ func (l *looker) differs(ctx context.Context, t plan.TableFacts) (string, error)
 	}
 	create := fmt.Sprintf("CREATE TABLE %s %s", clone.Quoted(), definition)
 	return l.compare(ctx, t, clone, create, l.statement.Parents, strings.NewReplacer(names...).Replace)
-}
-
-func (l *looker) cloneOf(table schema.Name) schema.Name {
-	return table.Sibling("midstream_" + l.pool.Name())
 }
 
 // may says that the account may make the clone and drop it.

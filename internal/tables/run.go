@@ -151,10 +151,7 @@ func (r *runner) attempt(ctx context.Context) (asked lock.Outcome, err error) {
 // request has the statement withdrawn where it waits for too long, and not where it works: what has
 // its lock is let come to its end. Where the server does not show who waits, both count.
 func (r *runner) request(ctx context.Context, session *dbconn.Session) (lock.Outcome, error) {
-	if r.blind && !r.Long {
-		return lock.Request(ctx, session, r.Statement, r.wait)
-	}
-	return lock.Guarded(ctx, r.pool.DB(), session, r.Statement, r.wait, 0)
+	return lock.Bounded(ctx, r.pool.DB(), session, r.Statement, r.wait, 0, r.blind, r.Long)
 }
 
 // patience is how long the server is asked what has become of a statement.
