@@ -117,7 +117,7 @@ func (f figure) off(r Run) float64 {
 		return math.NaN()
 	}
 	off := f.predicted(*r.Midstream) - f.actual(*r.Midstream)
-	if f.name == "disk" && math.Abs(off) <= tiny {
+	if f.name != "elapsed" && math.Abs(off) <= tiny {
 		return 0
 	}
 	return off / f.actual(*r.Midstream)

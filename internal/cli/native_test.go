@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"crypto/rand"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
+	"midstream/internal/dbconn"
 	"midstream/internal/fault"
 	"midstream/internal/mysqltest"
+	"midstream/internal/schema"
 )
 
 // TestLightestWay: plan says how the table will be changed, and why not otherwise; it leaves nothing,
@@ -144,18 +148,33 @@ func TestMethodAskedFor(t *testing.T) {
 	}
 }
 
-// TestCleanupOfAClone: what a plan that was killed has left is found by its mark.
+// TestCleanupOfAClone: what a plan that was killed has left is found by its mark, or told by its name; what
+// another plan has made just now is not touched.
 func TestCleanupOfAClone(t *testing.T) {
 	i := mysqltest.Server(t, "8.0")
 	name, query := table(t, i, 10)
 	database, _, _ := strings.Cut(name, ".")
-	executing(t, i, database)("CREATE TABLE t_midstream_x LIKE t", "ALTER TABLE t_midstream_x COMMENT = 'midstream clone of "+name+"'",
-		"CREATE TABLE t_midstream_y LIKE t")
+	alive, err := dbconn.Open(t.Context(), dbconn.Config{Network: i.Network, Address: i.Address, User: i.User, Password: dbconn.Secret(i.Password)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alive.Close()
+	dead := rand.Text()
+	ofAlive, unmarked := alive.CloneOf(schema.Name{}, "").Table, "midstream_"+dead+"_wanted"
+	exec := executing(t, i, database)
+	for _, clone := range []string{"t_midstream_x", ofAlive, "midstream_" + dead} {
+		exec("CREATE TABLE "+clone+" LIKE t", "ALTER TABLE "+clone+" COMMENT = 'midstream clone of "+name+"'")
+	}
+	exec("CREATE TABLE t_midstream_y LIKE t", "CREATE TABLE "+unmarked+" LIKE t", "CREATE TABLE t_shadow LIKE t")
 	code, stdout, stderr := midstream(t, append([]string{"cleanup", "--yes", name}, flags(t, i)...)...)
 	if code != exitDone {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	if got := query("SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "t,t_midstream_y" {
+	contains(t, stdout, ofAlive+" is left alone: a plan that is at work", unmarked+" is left alone: a plan that was killed", "t_shadow is left alone: it bears no mark", "Dropped 2 tables")
+	left := []string{"t", "t_midstream_y", "t_shadow", ofAlive, unmarked}
+	slices.Sort(left)
+	defer exec("DROP TABLE " + ofAlive)
+	if got := strings.Split(query(allTables), ","); !slices.Equal(slices.Sorted(slices.Values(got)), left) {
 		t.Errorf("the tables are %s", got)
 	}
 }

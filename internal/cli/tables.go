@@ -13,8 +13,8 @@ import (
 	"midstream/internal/schema"
 )
 
-// planTables makes the plan of a statement on whole tables, and prints it.
-func (c *change) planTables(ctx context.Context, statement *ddl.Statement, s *server) (*plan.TablePlan, error) {
+// makeTables makes the plan of a statement on whole tables.
+func (c *change) makeTables(ctx context.Context, statement *ddl.Statement, s *server, wish plan.Method) (*plan.TablePlan, error) {
 	facts, err := migration.LookAtTables(ctx, s.pool, statement, c.config, func(e event.Event) {
 		if _, text, matters := happening(e); matters {
 			c.output.note(text)
@@ -23,8 +23,13 @@ func (c *change) planTables(ctx context.Context, statement *ddl.Statement, s *se
 	if err != nil {
 		return nil, unwritten(ctx, fmt.Errorf("look at %s: %w", s.address, err), "")
 	}
-	p, err := plan.MakeTables(statement, facts, plan.TableOptions{
-		Method: c.options.Method, Keep: c.dropLater, Drop: c.config.DropOld, Stall: c.options.Limits.Locked})
+	return plan.MakeTables(statement, facts, plan.TableOptions{
+		Method: wish, Keep: c.dropLater, Drop: c.config.DropOld, Stall: c.options.Limits.Locked})
+}
+
+// planTables makes the plan, and prints it.
+func (c *change) planTables(ctx context.Context, statement *ddl.Statement, s *server) (*plan.TablePlan, error) {
+	p, err := c.makeTables(ctx, statement, s, c.options.Method)
 	if err != nil {
 		return nil, err
 	}
@@ -47,19 +52,22 @@ func (c *change) runTables(ctx context.Context, statement *ddl.Statement, s *ser
 	if err != nil {
 		return migration.Result{}, err
 	}
+	result, err := c.carryOutTables(ctx, p, s)
+	if err == nil && !c.output.json {
+		fmt.Fprint(c.app.Stdout, tableSummary(p, result))
+	}
+	return result, err
+}
+
+// carryOutTables carries out the plan of a statement on whole tables.
+func (c *change) carryOutTables(ctx context.Context, p *plan.TablePlan, s *server) (migration.Result, error) {
 	screen := c.output.display(tableNames(p))
 	relay := newRelay(screen)
 	var stand stand
 	defer c.onTablesInterrupt(p, &stand, relay, screen)()
 	result, err := migration.NewTables(s.pool, p, c.config, event.Tee(stand.listen, relay.listen)).Run(ctx)
 	relay.close()
-	if err != nil {
-		return result, err
-	}
-	if !c.output.json {
-		fmt.Fprint(c.app.Stdout, tableSummary(p, result))
-	}
-	return result, nil
+	return result, err
 }
 
 // onTablesInterrupt tells the operator what the first and the second Ctrl-C do.

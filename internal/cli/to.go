@@ -364,10 +364,22 @@ func (r *reaching) create(ctx context.Context, c *desired.Change) (state string,
 	if r.target.verb != "run" {
 		return doneStates[r.target.verb], nil
 	}
-	if err := desired.Create(ctx, r.server.pool, c.Statement); err != nil {
-		return stateFailed, unwritten(ctx, err, "")
+	statement, err := ddl.ParseStatement(c.Statement.Text)
+	if err == nil {
+		err = statement.In(c.Statement.Name.Schema)
 	}
-	r.sum.Swapped = true
+	if err != nil {
+		return stateFailed, unwritten(ctx, fmt.Errorf("%s: %w", c.Statement.Place(), err), "")
+	}
+	p, err := r.makeTables(ctx, statement, r.server, "")
+	if err != nil {
+		return stateFailed, err
+	}
+	result, err := r.carryOutTables(ctx, p, r.server)
+	r.add(result)
+	if err != nil {
+		return stateFailed, err
+	}
 	if !r.output.json && !r.output.quiet {
 		r.tell("Done: %s is created.\n", c.Name())
 	}

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -162,4 +164,26 @@ func (p *Pool) kill(id uint64) error {
 // pool's has it. ending tells its purpose, if there is more than one.
 func (p *Pool) CloneOf(table schema.Name, ending string) schema.Name {
 	return table.Sibling("midstream_" + p.name + ending)
+}
+
+// cloneName is CloneOf's: in lower case where the server spells all names so.
+var cloneName = regexp.MustCompile(`^(?i:midstream_([A-Z2-7]{26}))`)
+
+// MakerOf is the name of the pool that has made a clone of this name, false if it is no such name.
+func MakerOf(clone schema.Name) (pool string, is bool) {
+	m := cloneName.FindStringSubmatch(clone.Table)
+	if m == nil {
+		return "", false
+	}
+	return strings.ToUpper(m[1]), true
+}
+
+// Connected says that the pool of that name has connections, as far as the server shows that.
+func (p *Pool) Connected(ctx context.Context, name string) (there bool, err error) {
+	if !p.marked {
+		return false, nil
+	}
+	err = p.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM performance_schema.session_connect_attrs"+
+		" WHERE attr_name = '"+nameAttribute+"' AND attr_value = "+schema.Literal(name)+")").Scan(&there)
+	return there, err
 }

@@ -35,6 +35,24 @@ func (p *Pool) Session(ctx context.Context, setup ...string) (*Session, error) {
 	return s, nil
 }
 
+// AsTheServer are the settings of a session in which a statement of the operator's means what it would
+// mean to a session of the server's: a TIMESTAMP in a DEFAULT, and operators and types that the sql_mode is
+// about. It is strict whatever the server's is: no value is changed without an error. zeroDates lets a date
+// be zero all the same, for tables that have such defaults: else the server takes no statement about them
+// (error 1067).
+func AsTheServer(zeroDates bool) []string {
+	mode := "@@GLOBAL.sql_mode"
+	if zeroDates {
+		for _, against := range []string{"NO_ZERO_DATE", "NO_ZERO_IN_DATE", "TRADITIONAL"} {
+			mode = fmt.Sprintf("REPLACE(%s, '%s', '')", mode, against)
+		}
+	}
+	return []string{
+		"SET SESSION time_zone = @@GLOBAL.time_zone",
+		"SET SESSION sql_mode = CONCAT(" + mode + ", ',STRICT_ALL_TABLES')",
+	}
+}
+
 // ID is the server's number of this connection.
 func (s *Session) ID() uint64 { return s.id }
 

@@ -120,6 +120,17 @@ func Prefixed(first, clauses string) string {
 	return first + ", " + clauses
 }
 
+// HasCheck says that the clauses have a CHECK constraint, of a column or of the table.
+func (a *Alter) HasCheck() bool {
+	tokens, _ := token.Split(a.Clauses)
+	for i := range len(tokens) - 1 {
+		if tokens[i].Is("CHECK") && tokens[i+1].Is("(") {
+			return true
+		}
+	}
+	return false
+}
+
 // Parts returns an ALTER for each of the clauses; nil where they don't stand for themselves, or can't
 // be told apart.
 func (a *Alter) Parts() []*Alter {

@@ -3,8 +3,10 @@ package ddl
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/pingcap/tidb/pkg/parser/format"
 	"github.com/pingcap/tidb/pkg/parser/mysql"
 	"github.com/pingcap/tidb/pkg/parser/types"
 
@@ -111,6 +113,12 @@ func defined(def *ast.ColumnDef) schema.Column {
 		switch o.Tp {
 		case ast.ColumnOptionNotNull, ast.ColumnOptionPrimaryKey:
 			c.Nullable = false
+		case ast.ColumnOptionDefaultValue:
+			var b strings.Builder
+			if o.Expr.Restore(format.NewRestoreCtx(format.DefaultRestoreFlags|format.RestoreStringWithoutCharset, &b)) != nil {
+				b.WriteByte('?')
+			}
+			c.Default = b.String()
 		case ast.ColumnOptionAutoIncrement:
 			c.AutoIncrement = true
 		case ast.ColumnOptionCollate:

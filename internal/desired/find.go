@@ -144,8 +144,7 @@ func (f *Finder) wanted(ctx context.Context, s Statement, at server) (want side,
 	if len(made.checks) > 0 && !checks {
 		notes = append(notes, fmt.Sprintf("%s: %s passes over CHECK constraints", s.Name, at.version))
 	}
-	// A TIMESTAMP in a DEFAULT means what it would mean to a session of the server's.
-	session, err := f.Pool.Session(ctx, "SET SESSION time_zone = @@GLOBAL.time_zone")
+	session, err := f.Pool.Session(ctx, dbconn.AsTheServer(true)...)
 	if err != nil {
 		return want, nil, err
 	}

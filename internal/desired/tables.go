@@ -26,6 +26,14 @@ func (f *Finder) Sweep(ctx context.Context, statements []Statement, age time.Dur
 			return err
 		}
 		for _, name := range stale {
+			maker, _ := dbconn.MakerOf(name)
+			there, err := f.Pool.Connected(ctx, maker)
+			if err != nil {
+				return fmt.Errorf("look who has made %s: %w", name, err)
+			}
+			if there {
+				continue // somebody looks at it
+			}
 			if _, err := f.Pool.DB().ExecContext(ctx, "DROP TABLE IF EXISTS "+name.Quoted()); err != nil {
 				return fmt.Errorf("drop %s, which a killed program has left: %w", name, err)
 			}
@@ -90,19 +98,6 @@ func (f *Finder) Left(ctx context.Context, statements []Statement) (left []schem
 		left = append(left, slices.DeleteFunc(there, func(n schema.Name) bool { return defined[key(n)] })...)
 	}
 	return left, nil
-}
-
-// Create makes a table that is not there, as its statement is written.
-func Create(ctx context.Context, pool *dbconn.Pool, s Statement) error {
-	session, err := pool.Session(ctx, "SET SESSION time_zone = @@GLOBAL.time_zone", "USE "+schema.Quote(s.Name.Schema))
-	if err != nil {
-		return err
-	}
-	defer session.Close()
-	if _, err := session.Exec(ctx, s.Text); err != nil {
-		return fmt.Errorf("create %s as %s says: %w", s.Name, s.Place(), err)
-	}
-	return nil
 }
 
 // Name is the table's, as the server spells it where it is there.

@@ -122,6 +122,27 @@ func (w *Watcher) Forbidding(ctx context.Context) ([]event.Blocker, error) {
 	return sessions(held), err
 }
 
+// Name adds to the error of a statement that has waited for a lock in vain which sessions let nobody
+// read one of the tables, or create any; other errors it returns as they are.
+func (w *Watcher) Name(ctx context.Context, err error) error {
+	if !dbconn.Contended(err) {
+		return err
+	}
+	found, failed := w.Forbidding(ctx)
+	if failed != nil || len(found) == 0 {
+		return err
+	}
+	var names []string
+	for _, b := range found {
+		name := fmt.Sprintf("connection %d of %s@%s, which %s", b.ConnectionID, b.User, b.Host, b.Why)
+		if b.Table != "" {
+			name += " on " + b.Table
+		}
+		names = append(names, name)
+	}
+	return fmt.Errorf("%w; in its way: %s", err, strings.Join(names, "; "))
+}
+
 // sessions returns the holders, each once, by their connection.
 func sessions(held map[holder]event.Blocker) []event.Blocker {
 	var blockers []event.Blocker

@@ -23,8 +23,8 @@ type Leftover struct {
 	Rows     int64  // the server's estimate
 	Bytes    int64
 	unlogged bool // it stands in no binlog
-	// Spared says that it has a former source's name but not the mark of one: it is not
-	// dropped.
+	// Spared says that it has the name of one of ours but not its mark, or that it is in use: it
+	// is not dropped.
 	Spared bool
 	// Clone says that it is an empty copy that a plan has made to ask the server.
 	Clone bool
@@ -119,11 +119,18 @@ func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
 		before, isDropped := schema.MarkedDropped(t.comment, c.source)
 		switch {
 		case t.Name == c.source, t.Name == names.State:
+		case t.Clone:
+			if err := c.spareClone(ctx, &t); err != nil {
+				return nil, err
+			}
+			found = append(found, t.Leftover)
 		case schema.MarkedFor(t.comment, c.source):
-			t.Why, t.Clone = "marked: "+t.comment, t.comment == schema.MarkFor(schema.CloneKind, c.source)
+			t.Why = "marked: " + t.comment
 			found = append(found, t.Leftover)
 		case t.Name == names.Shadow:
 			if !stateThere {
+				t.Spared, t.Why = true, "it bears no mark, and no state table tells of it"
+				found = append(found, t.Leftover)
 				continue
 			}
 			told, err := c.toldOf(ctx, state, t)
@@ -202,7 +209,8 @@ func (c *cleaner) tables(ctx context.Context, names plan.Names) (map[schema.Name
 		SELECT table_name, IFNULL(table_comment, ''), IFNULL(table_rows, 0), IFNULL(data_length, 0) + IFNULL(index_length, 0),
 		       IFNULL(create_time, '')
 		  FROM information_schema.tables
-		 WHERE table_schema = ? AND table_type = 'BASE TABLE' AND (table_name IN (`+strings.Join(list, ", ")+`) OR table_comment = ?)`,
+		 WHERE table_schema = ? AND table_type = 'BASE TABLE' AND
+		       (table_name IN (`+strings.Join(list, ", ")+`) OR table_comment = ? OR table_name LIKE 'midstream\_%')`,
 		c.source.Schema, schema.MarkFor(schema.CloneKind, c.source))
 	if err != nil {
 		return nil, err
@@ -215,11 +223,28 @@ func (c *cleaner) tables(ctx context.Context, names plan.Names) (map[schema.Name
 			return nil, err
 		}
 		t.Name.Schema, t.unlogged = c.source.Schema, c.purpose == plan.RehearsingOnReplica
-		if slices.Contains(wanted, t.Name) || t.comment == schema.MarkFor(schema.CloneKind, c.source) { // another letter case is another table
+		_, named := dbconn.MakerOf(t.Name)
+		t.Clone = t.comment == schema.MarkFor(schema.CloneKind, c.source) || named && !schema.Marked(t.comment)
+		t.Clone = t.Clone && c.purpose != plan.RehearsingOnReplica // each is found once
+		if slices.Contains(wanted, t.Name) || t.Clone {            // another letter case is another table
 			tables[t.Name] = t
 		}
 	}
 	return tables, rows.Err()
+}
+
+// spareClone says whose a clone is: it is dropped if it bears the mark, and its maker is gone.
+func (c *cleaner) spareClone(ctx context.Context, t *candidate) error {
+	t.Why = "marked: " + t.comment
+	if !schema.Marked(t.comment) {
+		t.Spared, t.Why = true, "a plan that was killed may have made it, but it bears no mark; if it is empty, DROP TABLE "+t.Name.Quoted()
+	}
+	maker, _ := dbconn.MakerOf(t.Name)
+	there, err := c.pool.Connected(ctx, maker)
+	if there {
+		t.Spared, t.Why = true, "a plan that is at work has made it, and drops it soon"
+	}
+	return err
 }
 
 // toldOf says whether the state table tells of a shadow that bears no mark. A run

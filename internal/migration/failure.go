@@ -207,8 +207,8 @@ func (r *run) sweep(ctx context.Context) error {
 		if l.Name == r.plan.Names.Shadow && !r.made.shadow {
 			continue // another's, which came before ours
 		}
-		if l.Clone {
-			continue // of a plan, which may be at work
+		if l.Clone || l.Spared {
+			continue // of a plan, which may be at work, or not known to be ours
 		}
 		if failed != nil && l.Name == r.plan.Names.State {
 			r.made.left = append(r.made.left, l.Name.String()) // it tells of what could not be dropped

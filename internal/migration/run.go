@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -172,23 +171,10 @@ func (r *run) createShadow(ctx context.Context) error {
 // nameForbidding adds to the error of a statement that has waited for a lock in vain which
 // sessions let nobody read the source or create a table.
 func (r *run) nameForbidding(ctx context.Context, err error) error {
-	if !dbconn.Contended(err) || !r.plan.Server.MetadataLocks {
+	if !r.plan.Server.MetadataLocks {
 		return err
 	}
-	watcher := lock.Watcher{DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name}}
-	found, failed := watcher.Forbidding(ctx)
-	if failed != nil || len(found) == 0 {
-		return err
-	}
-	var names []string
-	for _, b := range found {
-		name := who(b) + ", which " + b.Why
-		if b.Table != "" {
-			name += " on " + b.Table
-		}
-		names = append(names, name)
-	}
-	return fmt.Errorf("%w; in its way: %s", err, strings.Join(names, "; "))
+	return (&lock.Watcher{DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name}}).Name(ctx, err)
 }
 
 // clocks reads the time at which the ALTER began, by the server's clock.

@@ -136,13 +136,16 @@ func (q Question) clone(ctx context.Context, pool *dbconn.Pool, session *dbconn.
 	if err != nil {
 		return nil, err
 	}
-	for _, statement := range []string{
-		fmt.Sprintf("CREATE TABLE %s LIKE %s", q.Clone.Quoted(), q.Table.Name.Quoted()),
-		fmt.Sprintf("ALTER TABLE %s COMMENT = %s%s", q.Clone.Quoted(), schema.Literal(schema.MarkFor(schema.CloneKind, q.Table.Name)), format),
-	} {
-		if _, err := session.Exec(ctx, statement); err != nil {
-			return nil, errors.Join(fmt.Errorf("make clone %s: %w", q.Clone, err), remove())
+	if _, err := session.Exec(ctx, fmt.Sprintf("CREATE TABLE %s LIKE %s", q.Clone.Quoted(), q.Table.Name.Quoted())); err != nil {
+		err = fmt.Errorf("make clone %s: %w", q.Clone, err)
+		if dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) { // it may be there
+			err = errors.Join(err, remove())
 		}
+		return nil, err
+	}
+	mark := schema.Literal(schema.MarkFor(schema.CloneKind, q.Table.Name))
+	if _, err := session.Exec(ctx, fmt.Sprintf("ALTER TABLE %s COMMENT = %s%s", q.Clone.Quoted(), mark, format)); err != nil {
+		return nil, errors.Join(fmt.Errorf("mark clone %s: %w", q.Clone, err), remove())
 	}
 	return remove, nil
 }

@@ -17,7 +17,8 @@ import (
 // the first rows of the table, at most so many, and says what that costs. The clone is dropped. before is
 // a statement that comes first and does not count, nil if there is none.
 func Measure(ctx context.Context, pool *dbconn.Pool, q Question, answer *plan.Answer, before *ddl.Alter, rows int64) (cost plan.Cost, err error) {
-	session, err := silent(ctx, pool, pool.BuildSetup(ctx)...)
+	// Rows may have dates that the server would not take any more.
+	session, err := silent(ctx, pool, append(pool.BuildSetup(ctx), dbconn.AsTheServer(true)...)...)
 	if err != nil {
 		return cost, err
 	}

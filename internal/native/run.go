@@ -54,7 +54,7 @@ var (
 // longer than the budget. A statement that was withdrawn has left nothing, and is made again.
 func Run(ctx context.Context, pool *dbconn.Pool, c Change, cfg Config, emit event.Listener) (Result, error) {
 	asker := lock.Asker{
-		Pool: pool, Watcher: &lock.Watcher{DB: pool.DB(), Tables: []schema.Name{c.Table.Name}},
+		Pool: pool, Watcher: &lock.Watcher{DB: pool.DB(), Tables: append(c.Table.Related(), c.Table.Name)},
 		SeesNobody: cfg.SeesNobody, Wait: cfg.Wait, Backoff: cfg.Backoff, Most: cfg.Most, Emit: emit,
 	}
 	first := true
@@ -86,7 +86,7 @@ func (c Change) attempt(ctx context.Context, pool *dbconn.Pool, cfg Config, firs
 	if err != nil {
 		return lock.Outcome{}, err
 	}
-	setup := asTheServer
+	setup := dbconn.AsTheServer(c.Table.HasZeroDates())
 	if c.Long {
 		setup = append(pool.BuildSetup(ctx), setup...)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"midstream/internal/dbconn"
 	"midstream/internal/ddl"
+	"midstream/internal/lock"
 	"midstream/internal/plan"
 	"midstream/internal/schema"
 )
@@ -121,14 +122,14 @@ func (q Question) outcome(ctx context.Context, pool *dbconn.Pool, alters ...*ddl
 
 // onClone makes a clone, hands its session to do, and drops it.
 func (q Question) onClone(ctx context.Context, pool *dbconn.Pool, do func(*dbconn.Session) error) (err error) {
-	session, err := silent(ctx, pool)
+	session, err := silent(ctx, pool, dbconn.AsTheServer(q.Table.HasZeroDates())...)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
 	remove, err := q.clone(ctx, pool, session)
 	if err != nil {
-		return err
+		return (&lock.Watcher{DB: pool.DB(), Tables: []schema.Name{q.Table.Name}}).Name(ctx, err)
 	}
 	defer func() { err = errors.Join(err, remove()) }()
 	return do(session)

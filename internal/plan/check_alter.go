@@ -25,6 +25,8 @@ const (
 	CodeAlgorithm    Code = "algorithm"
 	CodeNumbers      Code = "auto-increment"
 	CodeNotNull      Code = "not-null"
+	CodeCheck        Code = "check"
+	CodeZeroDate     Code = "zero-date"
 )
 
 // nativePartition are the partition clauses that move, remove or read rows, which a
@@ -56,6 +58,7 @@ func (c *checker) checkAlter() {
 	c.noteAlter()
 	c.checkNumbers()
 	c.checkNulls()
+	c.checkDates()
 	c.checkLosses()
 	c.checkMap()
 	c.checkReferences()
@@ -96,6 +99,9 @@ func (c *checker) noteAlter() {
 		c.warn(CodeNoPrimary, "the ALTER leaves the table without a primary key",
 			"replicas then search whole tables for each row that changes", "")
 	}
+	if v := c.facts.Version; !v.MariaDB && !v.AtLeast(8, 0, 16) && a.HasCheck() {
+		c.warn(CodeCheck, "the ALTER has a CHECK constraint", v.String()+" reads it and forgets it: MySQL has them from 8.0.16 on", "")
+	}
 	if a.Algorithm == "INSTANT" {
 		c.warn(CodeAlgorithm, "ALGORITHM=INSTANT is asked of the shadow only", "the table is built anew all the same",
 			"Run the ALTER natively if the server takes it")
@@ -120,6 +126,22 @@ func (c *checker) checkNulls() {
 			c.warn(CodeNotNull, "the ALTER makes column "+from.Name+" NOT NULL", "a NULL stops the run, with the table untouched",
 				fmt.Sprintf("Look for them first: midstream check lists every row, and SELECT COUNT(*) FROM %s WHERE %s IS NULL counts them",
 					c.table.Name.Quoted(), schema.Quote(from.Name)))
+		}
+	}
+}
+
+// checkDates finds new columns for dates that the rows which are there have none for.
+func (c *checker) checkDates() {
+	for _, to := range c.alter.Defined {
+		isDate := to.DataType == "date" || to.DataType == "datetime" || to.DataType == "timestamp"
+		if !isDate || to.Nullable || to.Default != "" || to.Generated != schema.NotGenerated || c.origin(to.Name) != "" || c.table.Rows == 0 {
+			continue
+		}
+		what, fix := fmt.Sprintf("the ALTER adds column %s %s NOT NULL without a default", to.Name, strings.ToUpper(to.DataType)), "Give it a DEFAULT, or let it be NULL"
+		if c.facts.ZeroDates {
+			c.block(CodeZeroDate, what, "a shadow does not fill it with 0000-00-00, as this server would", fix)
+		} else {
+			c.block(CodeNotNull, what, "the rows that are there have no date for it, and the server takes no 0000-00-00 (sql_mode has NO_ZERO_DATE)", fix)
 		}
 	}
 }

@@ -57,6 +57,7 @@ type Facts struct {
 	AutoincLockMode     int
 	TimeZone            string // the global time_zone
 	SystemTimeZone      string
+	ZeroDates           bool // the global sql_mode takes the date 0000-00-00
 
 	// Replicas are the registered replicas, as host:port; Dumps are the sessions that
 	// read the binlog, as user@host: replicas, but also other tools and other runs of

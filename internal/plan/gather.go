@@ -47,7 +47,7 @@ var variables = []string{"version", "server_uuid", "server_id", "log_bin", "binl
 	"binlog_expire_logs_seconds", "expire_logs_days", "read_only", "super_read_only", "wsrep_on",
 	"group_replication_group_name", "group_replication_single_primary_mode", "lower_case_table_names",
 	"performance_schema", "innodb_online_alter_log_max_size", "innodb_autoinc_lock_mode",
-	"innodb_buffer_pool_size", "innodb_adaptive_hash_index", "time_zone", "system_time_zone", "partial_revokes"}
+	"innodb_buffer_pool_size", "innodb_adaptive_hash_index", "time_zone", "system_time_zone", "sql_mode", "partial_revokes"}
 
 func (f *Facts) readVariables(ctx context.Context, q schema.Querier) error {
 	rows, err := q.QueryContext(ctx,
@@ -114,6 +114,7 @@ func (f *Facts) take(v settings) {
 	f.AutoincLockMode = int(v.number("innodb_autoinc_lock_mode"))
 	f.TimeZone = v["time_zone"]
 	f.SystemTimeZone = v["system_time_zone"]
+	f.ZeroDates = !contains(strings.Split(v["sql_mode"], ","), "NO_ZERO_DATE") // TRADITIONAL is spelt out as well
 	f.Grants.LiteralNames = v.on("partial_revokes")
 }
 

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"midstream/internal/ddl"
@@ -43,10 +44,10 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	if err != nil {
 		return nil, err
 	}
-	if choice.Builds {
-		c.warn(CodeBuild, "the server asks for the table's lock again when it has built", "who holds the table then for longer than a request may wait "+
-			"has all that it has built withdrawn, and it builds anew, or a shadow takes over after three times; nobody else waits longer for it",
-			"Choose a time without long transactions on the table, or --method=shadow, which waits with its work kept")
+	c.warnOfBuild(choice)
+	if choice.Method != MethodShadow && related(facts, table) && !adds(alter) {
+		c.warn(CodeForeignKey, "the table has foreign keys, or is referred to", "the server was asked on a copy without them, and may refuse for their sake "+
+			"what it took there: then nothing has happened", "")
 	}
 	if choice.Method != MethodShadow {
 		c.risks = slices.DeleteFunc(c.risks, func(r Risk) bool { return slices.Contains(risksOfShadow, r.Code) })
@@ -64,6 +65,30 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 		Map:     options.Map,
 		Risks:   c.risks,
 	}, nil
+}
+
+// warnOfBuild tells what becomes of the server's own work if somebody is in its way.
+func (c *checker) warnOfBuild(choice Choice) {
+	takesOver, without := "", ""
+	if choice.Shadow {
+		takesOver = fmt.Sprintf("a shadow takes over, which ends with the former table as %s", c.names.Old.Table)
+		if len(c.table.Checks) > 0 && !c.facts.Version.MariaDB {
+			takesOver += ", and gives the CHECK constraints names of its own"
+		}
+		if c.alter.Algorithm != "" || c.alter.Lock != "" {
+			takesOver += ", whatever the statement says of ALGORITHM and LOCK"
+		}
+		takesOver, without = ". After three times "+takesOver, ". Then "+takesOver
+	}
+	switch {
+	case choice.Builds:
+		c.warn(CodeBuild, "the server asks for the table's lock again when it has built", "who holds the table then for longer than a request may wait "+
+			"has all that it has built withdrawn, and it builds anew; nobody else waits longer for it"+takesOver,
+			"Choose a time without long transactions on the table, or --method=shadow, which waits with its work kept")
+	case choice.Method == MethodCopy && choice.Work > 0:
+		c.warn(CodeBuild, "the server copies the table while nobody can write to it", fmt.Sprintf("it is withdrawn if that takes longer than %s", choice.Work)+without,
+			"--method=shadow lets the application write meanwhile")
+	}
 }
 
 func serverOf(f *Facts) Server {
@@ -88,7 +113,7 @@ func serverOf(f *Facts) Server {
 var shadowOnly = []Code{
 	CodeLogBin, CodeBinlogFormat, CodeBinlogFilter, CodeReplica, CodeCluster, CodeMDL, CodeEngine, CodeForeignKey,
 	CodeReferenced, CodeTrigger, CodePartition, CodeTablespace, CodeSecondary, CodeNameTaken, CodeLeftover, CodeCheckName,
-	CodeNoKey, CodeNumbers, CodeGrants, CodeVersion, CodeMap,
+	CodeNoKey, CodeNumbers, CodeGrants, CodeVersion, CodeMap, CodeZeroDate,
 }
 
 // risksOfShadow are the codes of what is to be known of a shadow, and of nothing else.
@@ -168,7 +193,7 @@ func MayAsk(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options
 	if facts.IsReplica && !facts.maySilence() {
 		return false // the clone would be in the binlog of a replica
 	}
-	if related(facts, table) && !adds(alter) {
+	if related(facts, table) && (alter.DropsForeignKey || len(alter.PartitionOps) > 0 || alter.Engine != "") {
 		return false // a clone has no foreign keys: the server would answer otherwise for the table itself
 	}
 	names := options.Purpose.NamesOf(table.Name).All()

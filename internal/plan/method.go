@@ -121,6 +121,11 @@ type Choice struct {
 	Others []Rejected
 }
 
+// locks says that nobody can write to the table while the server copies or builds it.
+func (c Choice) locks() bool {
+	return c.Method == MethodCopy || c.Method == MethodInplace && c.Builds && c.Lock != "NONE"
+}
+
 // Rehearsal says what a run would do by a method of the server's own, of which there is nothing to
 // rehearse.
 func (c Choice) Rehearsal() string {

@@ -62,7 +62,9 @@ func (p *Plan) Predict(pace Pace, bounds Bounds, deferred bool) Prediction {
 		least, most = leastMeasured, mostMeasured
 	}
 	d.Least, d.Most = scaled(d.Elapsed, least), scaled(d.Elapsed, most)
-	d.Redo += int64(pace.Redo * d.Elapsed.Seconds())
+	if !p.Choice.locks() { // else the application writes nothing to the table meanwhile
+		d.Redo += int64(pace.Redo * d.Elapsed.Seconds())
+	}
 	return d
 }
 
@@ -77,7 +79,7 @@ func (d *Prediction) native(p *Plan, pace Pace, bounds Bounds) {
 	d.Disk, d.Redo = fileBytes(rows*cost.Bytes, p.Choice.Method != MethodCopy), int64(rows*cost.Redo)
 	d.Locked = bounds.Wait
 	d.Locks = []MetadataLock{{"EXCLUSIVE", requests, "the beginning and the end: some milliseconds each"}}
-	if p.Choice.Method == MethodCopy || p.Choice.Lock != "NONE" {
+	if p.Choice.locks() {
 		d.Locked += d.Elapsed
 		d.Locks = []MetadataLock{
 			{"SHARED_NO_WRITE", 1, fmt.Sprintf("nobody can write until it has ended: about %s", round(d.Elapsed))},

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -113,6 +114,29 @@ type Option struct {
 // SameColumns says that both tables have the same columns, as SHOW CREATE TABLE has them.
 func (t *Table) SameColumns(other *Table) bool {
 	return slices.EqualFunc(t.Columns, other.Columns, func(a, b Column) bool { return a.Name == b.Name && a.Definition == b.Definition })
+}
+
+// zeroDate is a default that has a zero for the month or the day.
+var zeroDate = regexp.MustCompile(`^'\d+-(00-|\d+-00)`)
+
+// HasZeroDates says that the default of a column is a date that the usual sql_mode does not take.
+func (t *Table) HasZeroDates() bool {
+	return slices.ContainsFunc(t.Columns, func(c Column) bool {
+		return (c.DataType == "date" || c.DataType == "datetime" || c.DataType == "timestamp") && zeroDate.MatchString(c.Default)
+	})
+}
+
+// Related are the tables to which this one is bound by foreign keys, in either direction, each once.
+func (t *Table) Related() []Name {
+	var all []Name
+	for _, fk := range slices.Concat(t.ForeignKeys, t.ReferencedBy) {
+		for _, name := range []Name{fk.Child, fk.Parent} {
+			if name != t.Name && !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
 }
 
 // Column finds a column by name, ignoring letter case as the server does.

@@ -32,8 +32,7 @@ type Shadow struct {
 // as CREATE TABLE LIKE has made it. REQUIRES: no table of its name is there. On error the
 // shadow is returned as well if it may have been created.
 func Create(ctx context.Context, pool *dbconn.Pool, source *schema.Table, name schema.Name, clauses func(copied *schema.Table) string) (*Shadow, error) {
-	// A TIMESTAMP in a DEFAULT means what it would mean to a session of the server's.
-	session, err := pool.Session(ctx, "SET SESSION time_zone = @@GLOBAL.time_zone")
+	session, err := pool.Session(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("create shadow %s: %w", name, err)
 	}
@@ -59,7 +58,7 @@ func Create(ctx context.Context, pool *dbconn.Pool, source *schema.Table, name s
 	if err != nil {
 		return s, fmt.Errorf("read shadow %s: %w", name, err)
 	}
-	if _, err := session.Exec(ctx, "ALTER TABLE "+name.Quoted()+" "+clauses(copied)); err != nil {
+	if err := s.alter(ctx, pool, clauses(copied), source.HasZeroDates()); err != nil {
 		if refused(err) {
 			err = fmt.Errorf("%w: %w", ErrRefused, err)
 		}
@@ -75,6 +74,17 @@ func Create(ctx context.Context, pool *dbconn.Pool, source *schema.Table, name s
 		}
 	}
 	return s, nil
+}
+
+// alter carries out the operator's clauses.
+func (s *Shadow) alter(ctx context.Context, pool *dbconn.Pool, clauses string, zeroDates bool) error {
+	session, err := pool.Session(ctx, dbconn.AsTheServer(zeroDates)...)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	_, err = session.Exec(ctx, "ALTER TABLE "+s.Name.Quoted()+" "+clauses)
+	return err
 }
 
 // ErrAltered says that a shadow is not what it was.
