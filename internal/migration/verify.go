@@ -34,6 +34,7 @@ func (r *run) verify(ctx context.Context) error {
 	started := time.Now()
 	verifier := verify.New(r.cfg.Verify, verify.Deps{
 		Pool: r.pool, Spec: r.compare, Backlog: r.backlog, Fence: r.capture.Fence, RowBytes: rowBytes(r.plan),
+		Gate: r.crowd.Gate,
 	})
 	r.mu.Lock()
 	r.verifier = verifier

@@ -53,6 +53,9 @@ type Deps struct {
 	RowBytes int64
 	// Fence returns when every change that was committed before the call is in the backlog.
 	Fence func(ctx context.Context) error
+	// Gate blocks while the worker with that number, the first being 0, must hold still after
+	// a range that took so long.
+	Gate func(ctx context.Context, worker int, took time.Duration) error
 }
 
 // Verifier compares the tables of one spec. Its counters are safe for concurrent use.
@@ -88,13 +91,27 @@ func (v *Verifier) Rows() int64 {
 // compareAll compares the tables range by range, and collects suspects.
 func (v *Verifier) compareAll(ctx context.Context) error {
 	workers, ctx := errgroup.WithContext(ctx)
-	for range v.cfg.Workers {
-		workers.Go(func() error { return v.work(ctx) })
+	held, release := context.WithCancel(ctx)
+	defer release()
+	for number := range v.cfg.Workers {
+		workers.Go(func() error {
+			err := v.work(ctx, func(took time.Duration) error {
+				err := v.deps.Gate(held, number, took)
+				if ctx.Err() == nil && held.Err() != nil {
+					return nil // every range is handed out
+				}
+				return err
+			})
+			if err == nil {
+				release()
+			}
+			return err
+		})
 	}
 	return workers.Wait()
 }
 
-func (v *Verifier) work(ctx context.Context) error {
+func (v *Verifier) work(ctx context.Context, gate func(took time.Duration) error) error {
 	session, err := v.deps.Pool.Session(ctx, v.deps.Spec.Setup()...)
 	if err != nil {
 		return err
@@ -105,7 +122,11 @@ func (v *Verifier) work(ctx context.Context) error {
 		if err != nil || !more {
 			return err
 		}
+		started := time.Now()
 		if err := v.compareRange(ctx, session, r); err != nil {
+			return err
+		}
+		if err := gate(time.Since(started)); err != nil {
 			return err
 		}
 	}
