@@ -73,7 +73,7 @@ func readFlags() (options, error) {
 		})
 	}
 	list(&o.what, "measure", "peers,apply,memory,rules,verify,stall", "what to measure; also: cost, predict; empty: make the report anew")
-	list(&o.loads, "loads", "idle,light,heavy,full", "loads of peers")
+	list(&o.loads, "loads", "idle,light,heavy,full", "loads of peers, and of predict but for full")
 	list(&o.toolNames, "tools", "midstream,pt-osc,native-inplace,native-copy", "tools of peers")
 	flag.IntVar(&o.rows, "rows", 1_000_000, "rows of the table")
 	o.predictRows = []int{100_000, 1_000_000}

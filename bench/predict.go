@@ -45,7 +45,10 @@ func (b *bench) predict(ctx context.Context) error {
 	names, arguments := predicted()
 	for round := range b.rounds {
 		for _, from := range bases {
-			for _, load := range []string{loadIdle, loadLight, loadHeavy} {
+			for _, load := range b.loads {
+				if load == loadFull { // what the application leaves then is chance
+					continue
+				}
 				for _, name := range rotate(names, round) {
 					with := arguments[name]
 					t := midstreamChange(b.midstream, append(slices.Clone(b.midstreamArgs), with[0], "--calibrate"), with[1], nil)
