@@ -120,7 +120,7 @@ func (r *run) measureNative(ctx context.Context, pace *plan.Pace, q native.Quest
 	}
 	cost, err := native.Measure(ctx, r.pool, q, answer, before, rows)
 	if err == nil && cost.Rows > 0 {
-		*target = cost
+		*target = cost.Beside(pace.Redo)
 	}
 	return err
 }

@@ -100,6 +100,7 @@ func serverOf(f *Facts) Server {
 		CommitOrder:     f.CommitOrder,
 		Replicas:        f.replicas(),
 		MetadataLocks:   f.PerformanceSchema && f.MDLInstrument,
+		BufferPool:      f.BufferPool,
 		TimeZone:        f.TimeZone,
 		RowImage:        f.RowImage,
 		GTID:            f.GTID,

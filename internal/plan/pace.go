@@ -96,6 +96,15 @@ func dataBytes(t *schema.Table) float64 {
 	return max(1, float64(t.DataBytes)/float64(max(1, t.Rows)))
 }
 
+// Beside is the cost of the change alone, where the application has written so many bytes of redo log in a
+// second meanwhile.
+func (c Cost) Beside(redo float64) Cost {
+	if c.Rows > 0 {
+		c.Redo = max(0, c.Redo-redo/c.Rows)
+	}
+	return c
+}
+
 // takes is how long so many rows take.
 func (c Cost) takes(rows int64) time.Duration {
 	return c.Setup + lasting(float64(rows), c.Rows)

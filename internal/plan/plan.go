@@ -72,6 +72,7 @@ type Server struct {
 	Replicas int
 	// MetadataLocks says that performance_schema.metadata_locks shows blockers.
 	MetadataLocks bool
+	BufferPool    int64  // innodb_buffer_pool_size, in bytes
 	TimeZone      string // the zone of a session that sets none; fit for SET time_zone
 	RowImage      string // binlog_row_image
 	GTID          bool

@@ -57,3 +57,34 @@ func TestPredict(t *testing.T) {
 		}
 	}
 }
+
+// What the application writes while an index is built costs time, redo log and room at its end; a copy of more than fits
+// the buffer pool is slower than that of a sample; and nobody's redo log comes on top where nobody can write.
+func TestPredictBesideWrites(t *testing.T) {
+	pace := plan.Pace{Native: plan.Cost{Rows: 100_000, Bytes: 10, Redo: 1}, Shadow: plan.Cost{Rows: 100_000}, Verify: 1e9, Writes: 1000, Redo: 1e6}
+	bounds := plan.Bounds{Wait: 200 * time.Millisecond, Work: 100 * time.Millisecond}
+	p := &plan.Plan{Native: &plan.Answer{Effect: plan.Index}, Source: &schema.Table{Rows: 1e6, DataBytes: 1 << 30},
+		Choice: plan.Choice{Method: plan.MethodInplace, Lock: "NONE", Builds: true}, Server: plan.Server{BufferPool: 4 << 30}}
+	index := p.Predict(pace, bounds, false)
+	if want := 12100 * time.Millisecond; index.Elapsed != want || index.Redo != 1e6+10_000*2048+int64(1e6*want.Seconds()) {
+		t.Errorf("an index: %+v", index)
+	}
+	p.Native.Effect = plan.Rebuild
+	if rebuilt := p.Predict(pace, bounds, false); rebuilt.Elapsed != 10100*time.Millisecond || rebuilt.Redo != 1e6+10_100_000 {
+		t.Errorf("a rebuild: %+v", rebuilt)
+	}
+	for pool, want := range map[int64]time.Duration{4 << 30: 10 * time.Second, 1 << 30: 12500 * time.Millisecond} {
+		p.Server.BufferPool = pool
+		p.Choice = plan.Choice{Method: plan.MethodCopy}
+		if copied := p.Predict(pace, bounds, false); copied.Elapsed != want+100*time.Millisecond || copied.Redo != 1e6 {
+			t.Errorf("a copy, with a pool of %d: %+v", pool, copied)
+		}
+		p.Choice = plan.Choice{Method: plan.MethodShadow}
+		if shadow := p.Predict(pace, bounds, false); shadow.Elapsed.Round(time.Second/2) != want {
+			t.Errorf("a shadow, with a pool of %d: %+v", pool, shadow)
+		}
+	}
+	if got := (plan.Cost{Rows: 1000, Redo: 5}).Beside(3000).Redo; got != 2 {
+		t.Errorf("%g bytes of redo log for a row", got)
+	}
+}
