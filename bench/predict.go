@@ -146,10 +146,29 @@ func predictionVerdicts(file *File) (verdicts []verdict) {
 		if len(offs) > 0 {
 			share = 100 * float64(near) / float64(len(offs))
 		}
+		note := fmt.Sprintf("%d of %d; off by %s to %s", near, len(offs), number(100*lowest(offs), "%+.0f %%"), number(100*highest(offs), "%+.0f %%"))
+		if f.name == "elapsed" {
+			note += fmt.Sprintf("; %d within that or a quarter of a second", f.nearly(file))
+		}
 		verdicts = append(verdicts, atLeast(fmt.Sprintf("predicted %s within %.0f %%, in so many cases", f.name, 100*f.within), share, 80, "%.0f %%").
-			noted("%d of %d; off by %s to %s", near, len(offs), number(100*lowest(offs), "%+.0f %%"), number(100*highest(offs), "%+.0f %%")))
+			noted("%s", note))
 	}
 	return verdicts
+}
+
+// nearly counts the times that are right, or off by a quarter of a second at most: statements of half a second are
+// among them.
+func (f figure) nearly(file *File) (n int) {
+	const ms = 250
+	if file == nil {
+		return 0
+	}
+	for _, r := range file.Runs {
+		if off := f.off(r); !math.IsNaN(off) && (math.Abs(off) <= f.within || math.Abs(off*f.actual(*r.Midstream)) <= ms) {
+			n++
+		}
+	}
+	return n
 }
 
 func (p *page) predictions(file *File) {
