@@ -34,6 +34,8 @@ type Deps struct {
 	Spec    *rowsync.Spec
 	Syncer  *rowsync.Syncer
 	Backlog *backlog.Backlog // with as many workers as Config.Workers
+	// Gate blocks while nothing shall be applied.
+	Gate func(ctx context.Context) error
 }
 
 // Applier is stateless; it may be run again after it has stopped.
@@ -64,6 +66,9 @@ func (a *Applier) work(ctx context.Context, worker int) error {
 	}
 	defer session.Close()
 	for {
+		if err := a.deps.Gate(ctx); err != nil {
+			return err
+		}
 		batch, err := a.deps.Backlog.Take(ctx, worker, a.cfg.Batch)
 		if err != nil {
 			return err

@@ -135,6 +135,19 @@ func (s *Store) Beat(ctx context.Context, on Session, number uint64) error {
 	return nil
 }
 
+// BeatOn reads the number of the youngest heartbeat on another server, which replicates the table; 0 where that has not
+// come yet.
+func (s *Store) BeatOn(ctx context.Context, db *sql.DB) (number uint64, err error) {
+	err = db.QueryRowContext(ctx, fmt.Sprintf("SELECT beat FROM %s WHERE id = %d", s.name.Quoted(), beatRow)).Scan(&number)
+	if dbconn.NoSuchTable(err) || errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read heartbeat of %s: %w", s.name, err)
+	}
+	return number, nil
+}
+
 // changed fails as StillOurs does if a statement has changed no row. (The same may have been
 // written before, and its answer lost.)
 func (s *Store) changed(ctx context.Context, on Session, result sql.Result) error {

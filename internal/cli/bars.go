@@ -218,7 +218,7 @@ func (s screen) footLine() string {
 
 // phases are in their order.
 var phases = []event.Phase{event.PhaseCheck, event.PhaseNative, event.PhaseShadow, event.PhasePrescan, event.PhaseStart, event.PhaseCopy, event.PhaseIndex,
-	event.PhaseCatchUp, event.PhaseVerify, event.PhaseCutover, event.PhaseLock, event.PhaseCleanup, event.PhaseDone}
+	event.PhaseCatchUp, event.PhaseVerify, event.PhaseHold, event.PhaseCutover, event.PhaseLock, event.PhaseCleanup, event.PhaseDone}
 
 // before says that a phase comes before another.
 func before(a, b event.Phase) bool {

@@ -53,7 +53,7 @@ func (a *app) cleanupCommand() *cobra.Command {
 
 func (c *cleanup) run(ctx context.Context, args []string) error {
 	cfg, notes, configErr := c.connection.config() // first: option files may say what the other flags didn't
-	name, nameErr := c.name(args)
+	name, nameErr := oneTable(c.app, c.database, args, "midstream cleanup")
 	var askErr error
 	if !c.yes && !onTerminal(c.app.Stdin) {
 		askErr = errNotAsked
@@ -76,17 +76,6 @@ func (c *cleanup) run(ctx context.Context, args []string) error {
 		name = table.Name
 	}
 	return c.drop(ctx, server, name, errors.Is(err, schema.ErrNotFound))
-}
-
-// name reads the arguments.
-func (c *cleanup) name(args []string) (schema.Name, error) {
-	switch {
-	case len(args) == 1:
-		return tableName(c.database, args[0])
-	case c.app.password.detached(args):
-		return schema.Name{}, errDetached
-	}
-	return schema.Name{}, errors.New("say one table: midstream cleanup database.table")
 }
 
 // drop drops what is found. missing says that the table itself is not there.

@@ -77,7 +77,7 @@ func TestLines(t *testing.T) {
 		l.show(e)
 	}
 	contains(t, out.String(), "a note", "waiting for 1 blocker, for 2.0 s now",
-		"connection 17, app@h:1, Sleep for 1m00s, on shop.orders: holds a metadata lock [SELECT 1]", "by KILL 17, or wait: ",
+		"connection 17, app@h:1, Sleep for 1m00s, on shop.orders: holds a metadata lock [SELECT 1]", "by KILL 17, or wait",
 		"--old-snapshots=ignore",
 		"lock attempt 2: granted after 1.5 ms", "swapped: 4.1 ms under the lock, 3 keys applied under it, 2 attempts",
 		"unfit: at least 12 rows with NULL in column v\n", "keys: id=1; id=2, ...\n", "list: SELECT 1\n", "fix:  MODIFY `v` int NULL\n", "prescan: 1 problem, after 1.5 s")

@@ -79,7 +79,7 @@ func exitCodesPage() string {
 // recordTypes are the records by the name of their event.
 func recordTypes() map[string]any {
 	return map[string]any{namePlan: &planRecord{}, namePhase: &phaseRecord{}, nameNote: &noteRecord{}, nameProgress: &progressRecord{},
-		nameBlocked: &blockedRecord{}, nameLockAttempt: &lockAttemptRecord{}, nameSwapped: &swappedRecord{},
+		nameBlocked: &blockedRecord{}, nameKilled: &killedRecord{}, nameThrottled: &throttledRecord{}, nameLockAttempt: &lockAttemptRecord{}, nameSwapped: &swappedRecord{},
 		nameRetry: &retryRecord{}, nameMismatch: &mismatchRecord{}, nameVerified: &verifiedRecord{},
 		nameFinding: &findingRecord{}, namePrescanned: &prescannedRecord{}, nameResult: &resultRecord{}}
 }

@@ -18,6 +18,8 @@ const (
 	nameNote        = "note"
 	nameProgress    = "progress"
 	nameBlocked     = "blocked"
+	nameKilled      = "killed"
+	nameThrottled   = "throttled"
 	nameLockAttempt = "lock_attempt"
 	nameSwapped     = "swapped"
 	nameRetry       = "retry"
@@ -71,10 +73,12 @@ func recordOf(e event.Event) any {
 		return progressOf(e)
 	case event.Blocked:
 		r := blockedRecord{head: headOf(nameBlocked, e.At), WaitingMS: msOf(e.Waiting), Blockers: []blockerRecord{}}
-		for _, b := range e.Blockers {
-			r.Blockers = append(r.Blockers, blockerRecord{b.ConnectionID, b.User, b.Host, b.Command, msOf(b.Age), b.Statement, b.Table, b.Why, b.Snapshot})
-		}
+		r.Blockers = append(r.Blockers, blockerRecords(e.Blockers)...)
 		return r
+	case event.Killed:
+		return killedRecord{headOf(nameKilled, e.At), blockerRecordOf(e.Blocker), msOf(e.Waited)}
+	case event.Throttled:
+		return throttledOf(e)
 	case event.LockAttempt:
 		return lockAttemptRecord{headOf(nameLockAttempt, e.At), e.Number, e.Granted, msOf(e.Waited)}
 	case event.SwapDone:
@@ -110,6 +114,22 @@ func progressOf(e event.Progress) progressRecord {
 	return r
 }
 
+func throttledOf(e event.Throttled) throttledRecord {
+	r := throttledRecord{head: headOf(nameThrottled, e.At), Gates: []gateRecord{}}
+	for _, g := range e.Gates {
+		r.Gates = append(r.Gates, gateRecord{g.Name, g.Why, msOf(e.At.Sub(g.Since))})
+	}
+	return r
+}
+
+func (r throttledRecord) event(at time.Time) event.Event {
+	e := event.Throttled{At: at}
+	for _, g := range r.Gates {
+		e.Gates = append(e.Gates, event.Gate{Name: g.Name, Why: g.Why, Since: at.Add(-g.ForMS.duration())})
+	}
+	return e
+}
+
 func findingOf(e event.Finding) findingRecord {
 	keys := append([]string{}, e.Keys...)
 	return findingRecord{headOf(nameFinding, e.At), e.Kind, e.Name, e.What, e.Rows, e.AtLeast, keys, e.Query, e.Fix, e.Refused}
@@ -136,6 +156,12 @@ func readRecord(line []byte) (event.Event, *resultRecord, error) {
 		return into(line, func(r progressRecord) event.Event { return r.event(at) })
 	case nameBlocked:
 		return into(line, func(r blockedRecord) event.Event { return r.event(at) })
+	case nameKilled:
+		return into(line, func(r killedRecord) event.Event {
+			return event.Killed{Blocker: r.Blocker.blocker(), Waited: r.WaitedMS.duration(), At: at}
+		})
+	case nameThrottled:
+		return into(line, func(r throttledRecord) event.Event { return r.event(at) })
 	case nameLockAttempt:
 		return into(line, func(r lockAttemptRecord) event.Event {
 			return event.LockAttempt{Number: r.Number, Granted: r.Granted, Waited: r.WaitedMS.duration(), At: at}
@@ -199,8 +225,7 @@ func (r progressRecord) event(at time.Time) event.Event {
 func (r blockedRecord) event(at time.Time) event.Event {
 	e := event.Blocked{Waiting: r.WaitingMS.duration(), At: at}
 	for _, b := range r.Blockers {
-		e.Blockers = append(e.Blockers, event.Blocker{ConnectionID: b.ConnectionID, User: b.User, Host: b.Host,
-			Command: b.Command, Age: b.AgeMS.duration(), Statement: b.Statement, Table: b.Table, Why: b.Why, Snapshot: b.Snapshot})
+		e.Blockers = append(e.Blockers, b.blocker())
 	}
 	return e
 }

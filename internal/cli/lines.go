@@ -73,6 +73,8 @@ func phaseText(p event.Phase) string {
 		return "verify: comparing every row of the new table with the old one's"
 	case event.PhaseCutover:
 		return "cutover: asking for the lock"
+	case event.PhaseHold:
+		return "hold: the table must not be changed yet"
 	case event.PhaseLock:
 		return "lock: asking for the lock of the cut-over, to give it back"
 	case event.PhaseCleanup:
@@ -91,6 +93,13 @@ func happening(e event.Event) (at time.Time, text string, matters bool) {
 		return e.At, e.Text, true
 	case event.Blocked:
 		return e.At, blockedText(e), true
+	case event.Throttled:
+		if len(e.Gates) == 0 {
+			return e.At, "going on", true
+		}
+		return e.At, throttledText(e), true
+	case event.Killed:
+		return e.At, fmt.Sprintf("ended, as it was in the way for %s: %s", span(e.Waited), blockerText(e.Blocker)), true
 	case event.LockAttempt:
 		if e.Granted {
 			return e.At, fmt.Sprintf("lock attempt %d: granted after %s", e.Number, span(e.Waited)), false
@@ -175,6 +184,14 @@ func was(n int) string {
 	return "were"
 }
 
+func throttledText(e event.Throttled) string {
+	var reasons []string
+	for _, g := range e.Gates {
+		reasons = append(reasons, g.Why)
+	}
+	return "waiting: " + strings.Join(reasons, "; ")
+}
+
 func blockedText(e event.Blocked) string {
 	text := fmt.Sprintf("waiting for %s, for %s now:", plural(len(e.Blockers), "blocker"), span(e.Waiting))
 	for _, b := range e.Blockers {
@@ -195,7 +212,7 @@ func remedyText(blockers []event.Blocker) string {
 	var kills []string
 	snapshot := false
 	for _, b := range blockers {
-		if b.Age < brief {
+		if b.Age < brief || b.Role == event.RoleReplication || b.Role == event.RoleMidstream {
 			continue
 		}
 		kills = append(kills, fmt.Sprintf("KILL %d", b.ConnectionID))
@@ -204,7 +221,7 @@ func remedyText(blockers []event.Blocker) string {
 	if len(kills) == 0 {
 		return ""
 	}
-	text := "end what is in the way by " + strings.Join(kills, "; ") + ", or wait: changes are applied meanwhile"
+	text := "end what is in the way by " + strings.Join(kills, "; ") + ", or wait"
 	if snapshot {
 		text += ". A run with --old-snapshots=ignore would not wait for snapshots: after the swap such a transaction sees only a part " +
 			"of the table's rows, without an error"
@@ -219,6 +236,15 @@ func blockerText(b event.Blocker) string {
 		text += ", on " + b.Table
 	}
 	text += ": " + b.Why
+	if b.Lock != "" {
+		text += " (" + b.Lock + ")"
+	}
+	if b.Role != "" {
+		text += ", " + string(b.Role)
+	}
+	if b.Changed > 0 {
+		text += ", " + plural(b.Changed, "row") + " changed"
+	}
 	if b.Statement != "" {
 		text += " [" + oneLine(b.Statement, 100) + "]"
 	}
@@ -244,7 +270,7 @@ func progressLine(p event.Progress) string {
 		return buildText("native", p) + "; " + span(p.Elapsed) + " elapsed"
 	case event.PhaseVerify:
 		return fmt.Sprintf("verify %s: %s of about %s rows; %s", percent(verifiedFraction(p)), count(p.Verified), count(p.RowsTotal), backlog)
-	case event.PhaseCatchUp, event.PhaseCutover, event.PhaseLock:
+	case event.PhaseCatchUp, event.PhaseHold, event.PhaseCutover, event.PhaseLock:
 		return fmt.Sprintf("%s: %s; %s", p.Phase, backlog, etaText(p))
 	}
 	return fmt.Sprintf("%s: %s elapsed", p.Phase, span(p.Elapsed))

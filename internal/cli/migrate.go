@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"midstream/internal/native"
 	"midstream/internal/plan"
 	"midstream/internal/schema"
+	"midstream/internal/throttle"
 )
 
 // change is one schema change as the user asks for it: what run and plan have in common.
@@ -44,6 +46,7 @@ type change struct {
 	mustResume bool
 	// calibrate has the plan measure what the server does.
 	calibrate bool
+	followers followers
 }
 
 func (a *app) newChange(cmd *cobra.Command) *change {
@@ -98,6 +101,7 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (migratio
 	for _, note := range notes {
 		c.output.note(note)
 	}
+	c.options.Kills = c.config.Kills.After > 0
 	if c.options.Purpose = c.rehearsal.purpose(); c.options.Purpose == plan.RehearsingOnReplica {
 		c.connection.variables = migration.OnReplica
 	}
@@ -262,6 +266,17 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 	p, err := c.plan(ctx, alter, s)
 	if err != nil {
 		return nil, migration.Result{}, err
+	}
+	if p.Choice.Method == plan.MethodShadow || p.Choice.Shadow {
+		t := c.config.Throttle
+		if err := throttle.CheckLimits(ctx, s.pool.DB(), slices.Concat(t.MaxLoad, t.CriticalLoad)...); err != nil {
+			return nil, migration.Result{}, unwritten(ctx, err, "SHOW GLOBAL STATUS lists those that there are")
+		}
+		unfollow, err := c.follow(ctx, s, p.Server.Followers)
+		if err != nil {
+			return nil, migration.Result{}, err
+		}
+		defer unfollow()
 	}
 	screen := c.output.display(p.Source.Name.String())
 	relay := newRelay(screen)

@@ -3,6 +3,7 @@ package cli
 import (
 	"time"
 
+	"midstream/internal/event"
 	"midstream/internal/plan"
 )
 
@@ -148,6 +149,62 @@ type blockerRecord struct {
 	Table        string `json:"table" doc:"the table whose lock it holds; may be empty"`
 	Why          string `json:"why" doc:"what it stands in the way of"`
 	Snapshot     bool   `json:"snapshot" doc:"it is an old snapshot, which --old-snapshots is about, and no lock"`
+	Program      string `json:"program" doc:"as it has told the server; may be empty"`
+	Lock         string `json:"lock" doc:"kind of the metadata lock, as the server spells it; empty for a snapshot"`
+	Role         string `json:"role" doc:"replication, backup or midstream, which are never killed; else empty"`
+	Changed      *int64 `json:"rows_changed" doc:"by its transaction so far; null: not known"`
+}
+
+func blockerRecordOf(b event.Blocker) blockerRecord {
+	r := blockerRecord{b.ConnectionID, b.User, b.Host, b.Command, msOf(b.Age), b.Statement, b.Table, b.Why, b.Snapshot,
+		b.Program, b.Lock, string(b.Role), nil}
+	if b.Changed >= 0 {
+		r.Changed = &b.Changed
+	}
+	return r
+}
+
+func blockerRecords(blockers []event.Blocker) []blockerRecord {
+	records := make([]blockerRecord, 0, len(blockers))
+	for _, b := range blockers {
+		records = append(records, blockerRecordOf(b))
+	}
+	return records
+}
+
+func (r blockerRecord) blocker() event.Blocker {
+	b := event.Blocker{ConnectionID: r.ConnectionID, User: r.User, Host: r.Host, Command: r.Command, Age: r.AgeMS.duration(),
+		Statement: r.Statement, Table: r.Table, Why: r.Why, Snapshot: r.Snapshot, Program: r.Program, Lock: r.Lock,
+		Role: event.Role(r.Role), Changed: -1}
+	if r.Changed != nil {
+		b.Changed = *r.Changed
+	}
+	return b
+}
+
+type killedRecord struct {
+	head
+	Blocker  blockerRecord `json:"blocker" doc:"the session that was ended (--kill-blockers-after)"`
+	WaitedMS ms            `json:"waited_ms" doc:"for how long it was seen in the way"`
+}
+
+type throttledRecord struct {
+	head
+	Gates []gateRecord `json:"gates" doc:"for what the work waits; empty: it goes on"`
+}
+
+type gateRecord struct {
+	Name  string `json:"name" doc:"stable name of the gate: replica-lag host:port, capture-delay, max-load, ..."`
+	Why   string `json:"why" doc:"why it is closed, with numbers"`
+	ForMS ms     `json:"for_ms" doc:"since when"`
+}
+
+// lockersRecord is the answer of midstream blockers.
+type lockersRecord struct {
+	head
+	Table   string          `json:"table" doc:"database.table"`
+	Holding []blockerRecord `json:"holding" doc:"sessions that hold a metadata lock on it, the oldest first"`
+	Waiting []blockerRecord `json:"waiting" doc:"sessions that wait for one, the oldest first"`
 }
 
 type lockAttemptRecord struct {

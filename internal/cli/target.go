@@ -159,3 +159,14 @@ func identifiers(text string) ([]string, error) {
 		text = text[1:]
 	}
 }
+
+// oneTable reads the arguments of a verb that is for one table.
+func oneTable(a *app, database string, args []string, verb string) (schema.Name, error) {
+	switch {
+	case len(args) == 1:
+		return tableName(database, args[0])
+	case a.password.detached(args):
+		return schema.Name{}, errDetached
+	}
+	return schema.Name{}, fmt.Errorf("say one table: %s database.table", verb)
+}

@@ -90,6 +90,15 @@ func (p *Pool) EndAll(ctx context.Context, name string) error {
 		" WHERE attr_name = '"+nameAttribute+"' AND attr_value = "+schema.Literal(name)+")")
 }
 
+// Kill ends another program's session. It is no error if there is none.
+func (p *Pool) Kill(ctx context.Context, id uint64) (was bool, err error) {
+	_, err = p.db.ExecContext(ctx, fmt.Sprintf("KILL %d", id))
+	if Number(err) == errNoSuchThread {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // AwaitStatements waits until no session runs a statement that has the text, as far as the account
 // may see them.
 func (p *Pool) AwaitStatements(ctx context.Context, text string) error {

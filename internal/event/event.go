@@ -34,6 +34,7 @@ const (
 	PhaseIndex   Phase = "index"   // deferred secondary indexes are built
 	PhaseCatchUp Phase = "catchup" // the backlog is brought down before verify, and before the lock
 	PhaseVerify  Phase = "verify"  // the shadow is compared with what the ALTER makes of the source
+	PhaseHold    Phase = "hold"    // the table must not be changed yet; changes are applied
 	PhaseCutover Phase = "cutover" // lock, drain, swap
 	PhaseLock    Phase = "lock"    // of a rehearsal: lock, drain, and the lock is given back
 	PhaseCleanup Phase = "cleanup" // what the run created goes
@@ -141,7 +142,21 @@ type Blocker struct {
 	Table        string        // schema.table whose lock it holds; "" for a snapshot (law L10)
 	Why          string        // what it stands in the way of
 	Snapshot     bool          // it is a read view that is in the way, and no lock (law L10)
+	Program      string        // as it has told the server; may be ""
+	Lock         string        // kind of the lock, as performance_schema.metadata_locks spells it; "" for a snapshot
+	Role         Role          // what it is, if it is no ordinary client
+	Changed      int64         // rows that its transaction has changed; -1: not known
 }
+
+// Role is what a session is that is never ended by us.
+type Role string
+
+// The roles of sessions.
+const (
+	RoleReplication Role = "replication"
+	RoleBackup      Role = "backup"
+	RoleMidstream   Role = "midstream"
+)
 
 // Blocked says that the cut-over waits because sessions stand in its way.
 // It is emitted when the blockers change and at least every 10 s while they last.
@@ -149,6 +164,27 @@ type Blocked struct {
 	Blockers []Blocker
 	Waiting  time.Duration // since the first attempt
 	At       time.Time
+}
+
+// Killed says that a session was ended because it stood in the way for too long.
+type Killed struct {
+	Blocker Blocker
+	Waited  time.Duration // for it
+	At      time.Time
+}
+
+// Gate is a reason for which the work waits.
+type Gate struct {
+	Name  string // stable: "replica-lag", "max-load"
+	Why   string // for people, with numbers
+	Since time.Time
+}
+
+// Throttled says which gates are closed: the row copy, or more, waits for them; none: it goes on. It
+// is emitted when that changes and at least every 10 s while it lasts.
+type Throttled struct {
+	Gates []Gate
+	At    time.Time
 }
 
 // LockAttempt is one request for the lock of the cut-over, or of the server's own statement.
@@ -179,6 +215,8 @@ func (Note) event()         {}
 func (Progress) event()     {}
 func (ChunkCopied) event()  {}
 func (Blocked) event()      {}
+func (Killed) event()       {}
+func (Throttled) event()    {}
 func (LockAttempt) event()  {}
 func (SwapDone) event()     {}
 func (Retry) event()        {}

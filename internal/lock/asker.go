@@ -24,7 +24,9 @@ type Asker struct {
 	Backoff    time.Duration // after the first request that was withdrawn; doubles up to MaxBackoff
 	// Most bounds the requests that are withdrawn after long work, 0 for no bound.
 	Most int
-	Emit event.Listener
+	// Kills say who is ended that is in the way for too long.
+	Kills Kills
+	Emit  event.Listener
 }
 
 // ErrGivenUp says that as many requests were withdrawn as may be. Nothing has happened.
@@ -34,10 +36,10 @@ var ErrGivenUp = errors.New("somebody was in its way each time")
 // returns their number and the last one's outcome. request is Request or Guarded on a session of
 // its own.
 func (a *Asker) Run(ctx context.Context, request func(context.Context) (Outcome, error)) (attempts int, last Outcome, err error) {
-	teller := NewTeller(a.Emit)
+	teller, killer := NewTeller(a.Emit), NewKiller(a.Pool, a.Kills, a.Emit)
 	backoff := a.Backoff
 	for attempts = 1; ; attempts++ {
-		if err := a.clear(ctx, teller); err != nil {
+		if err := a.clear(ctx, teller, killer); err != nil {
 			return attempts - 1, last, err
 		}
 		if last, err = request(ctx); err != nil {
@@ -62,7 +64,7 @@ func (a *Asker) Run(ctx context.Context, request func(context.Context) (Outcome,
 }
 
 // clear waits until nobody is seen to hold the lock.
-func (a *Asker) clear(ctx context.Context, teller *Teller) error {
+func (a *Asker) clear(ctx context.Context, teller *Teller, killer *Killer) error {
 	if a.SeesNobody {
 		return nil
 	}
@@ -74,6 +76,9 @@ func (a *Asker) clear(ctx context.Context, teller *Teller) error {
 		teller.Tell(blockers)
 		if err == nil && len(blockers) == 0 {
 			return nil
+		}
+		if err := killer.Saw(ctx, blockers); err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -23,9 +24,8 @@ type Watcher struct {
 // holder is one metadata lock; a lock that is held again is another one.
 type holder struct{ thread, event, instance uint64 }
 
-// holdersQuery lists the granted locks of other programs on the tables that satisfy a
-// condition, global read locks and backup locks. A lock of ours is known by the
-// connection's program name.
+// holdersQuery lists the locks on the tables that satisfy a condition, global read locks and backup
+// locks, granted ones or those that are waited for. A lock of ours is known by the connection's program name.
 //
 // NB: information_schema.innodb_trx is of no use here: it holds running statements in
 // utf8mb3, so that one with an emoji in it fails the query with error 3854.
@@ -35,16 +35,18 @@ SELECT l.owner_thread_id, COALESCE(l.owner_event_id, 0), l.object_instance_begin
        COALESCE(t.processlist_command, ''), COALESCE(t.processlist_time, 0),
        COALESCE(t.processlist_info, s.sql_text, ''),
        COALESCE(x.timer_wait, 0) DIV 1000000,
-       l.object_type, COALESCE(l.object_schema, ''), COALESCE(l.object_name, '')
+       l.object_type, COALESCE(l.object_schema, ''), COALESCE(l.object_name, ''), l.lock_type,
+       t.name, COALESCE(a.attr_value, '')
 FROM performance_schema.metadata_locks l
 JOIN performance_schema.threads t ON t.thread_id = l.owner_thread_id
 LEFT JOIN performance_schema.events_statements_current s
        ON s.thread_id = l.owner_thread_id AND s.nesting_event_level = 0
 LEFT JOIN performance_schema.events_transactions_current x
        ON x.thread_id = l.owner_thread_id AND x.state = 'ACTIVE'
-WHERE l.lock_status = 'GRANTED' AND t.processlist_id IS NOT NULL
-  AND ((%s) AND %s OR l.object_type IN ('GLOBAL', 'BACKUP LOCK') AND l.lock_type = 'SHARED')
-  AND t.processlist_id NOT IN (` + dbconn.OwnSessions + `)`
+LEFT JOIN performance_schema.session_connect_attrs a
+       ON a.processlist_id = t.processlist_id AND a.attr_name = 'program_name'
+WHERE l.lock_status = '%s' AND t.processlist_id IS NOT NULL
+  AND ((%s) AND %s OR l.object_type IN ('GLOBAL', 'BACKUP LOCK') AND l.lock_type = 'SHARED')`
 
 // The conditions for locks on the tables: any, and those with which nobody else reads.
 const (
@@ -52,14 +54,27 @@ const (
 	unshared = "l.lock_type IN ('SHARED_NO_READ_WRITE', 'EXCLUSIVE')"
 )
 
-// held returns the sessions that hold a lock now, by the lock.
+// The states of a lock.
+const (
+	granted = "GRANTED"
+	pending = "PENDING"
+)
+
+// held returns the sessions of other programs that hold a lock now, by the lock.
 func (w *Watcher) held(ctx context.Context, condition string) (map[holder]event.Blocker, error) {
+	all, err := w.locks(ctx, granted, condition)
+	maps.DeleteFunc(all, func(_ holder, b event.Blocker) bool { return b.Role == event.RoleMidstream })
+	return all, err
+}
+
+// locks returns the sessions that have a lock in that state now, by the lock.
+func (w *Watcher) locks(ctx context.Context, state, condition string) (map[holder]event.Blocker, error) {
 	var tables []string
 	for _, t := range w.Tables {
 		tables = append(tables, fmt.Sprintf("l.object_type = 'TABLE' AND l.object_schema = %s AND l.object_name = %s",
 			schema.Literal(t.Schema), schema.Literal(t.Table)))
 	}
-	rows, err := w.DB.QueryContext(ctx, fmt.Sprintf(holdersQuery, strings.Join(tables, " OR "), condition))
+	rows, err := w.DB.QueryContext(ctx, fmt.Sprintf(holdersQuery, state, strings.Join(tables, " OR "), condition))
 	if err != nil {
 		return nil, fmt.Errorf("look for blockers: %w", err)
 	}
@@ -69,10 +84,11 @@ func (w *Watcher) held(ctx context.Context, condition string) (map[holder]event.
 		var h holder
 		var b event.Blocker
 		var seconds, micros int64
-		var kind string
+		var kind, thread string
+		b.Changed = -1
 		var object schema.Name
 		err := rows.Scan(&h.thread, &h.event, &h.instance, &b.ConnectionID, &b.User, &b.Host, &b.Command,
-			&seconds, &b.Statement, &micros, &kind, &object.Schema, &object.Table)
+			&seconds, &b.Statement, &micros, &kind, &object.Schema, &object.Table, &b.Lock, &thread, &b.Program)
 		if err != nil {
 			return nil, fmt.Errorf("look for blockers: %w", err)
 		}
@@ -85,6 +101,10 @@ func (w *Watcher) held(ctx context.Context, condition string) (map[holder]event.
 		default:
 			b.Why = "holds the lock of LOCK INSTANCE FOR BACKUP"
 		}
+		if state == pending {
+			b.Why = "waits for " + strings.TrimPrefix(b.Why, "holds ")
+		}
+		b.Role = roleOf(b, thread, kind)
 		held[h] = b
 	}
 	return held, rows.Err()
@@ -112,7 +132,58 @@ func (w *Watcher) Blockers(ctx context.Context, longer time.Duration) ([]event.B
 			delete(second, h)
 		}
 	}
-	return sessions(second), nil
+	return w.sized(ctx, sessions(second))
+}
+
+// sized says of each session what its transaction has changed.
+func (w *Watcher) sized(ctx context.Context, blockers []event.Blocker) ([]event.Blocker, error) {
+	if len(blockers) == 0 {
+		return nil, nil
+	}
+	rows, err := changed(ctx, w.DB)
+	if err != nil || rows == nil {
+		return blockers, err
+	}
+	for i := range blockers {
+		blockers[i].Changed = rows[blockers[i].ConnectionID]
+	}
+	return blockers, nil
+}
+
+// Recorded says whether the server records metadata locks at all.
+func (w *Watcher) Recorded(ctx context.Context) (recorded bool, err error) {
+	err = w.DB.QueryRowContext(ctx, "SELECT COUNT(*) FROM performance_schema.setup_instruments"+
+		" WHERE name = 'wait/lock/metadata/sql/mdl' AND enabled = 'YES'").Scan(&recorded)
+	if err != nil {
+		return false, fmt.Errorf("look whether metadata locks are recorded: %w", err)
+	}
+	return recorded, nil
+}
+
+// All returns the sessions that hold a lock of the tables, and those that wait for one, Midstream's
+// included, the oldest first. Who does both is among the latter.
+func (w *Watcher) All(ctx context.Context) (holding, waiting []event.Blocker, err error) {
+	held, err := w.locks(ctx, granted, anyLock)
+	if err != nil {
+		return nil, nil, err
+	}
+	wanted, err := w.locks(ctx, pending, anyLock)
+	if err != nil {
+		return nil, nil, err
+	}
+	if holding, err = w.sized(ctx, sessions(held)); err != nil {
+		return nil, nil, err
+	}
+	if waiting, err = w.sized(ctx, sessions(wanted)); err != nil {
+		return nil, nil, err
+	}
+	holding = slices.DeleteFunc(holding, func(b event.Blocker) bool { // who holds a weaker one, and waits for another
+		return slices.ContainsFunc(waiting, func(w event.Blocker) bool { return w.ConnectionID == b.ConnectionID })
+	})
+	older := func(a, b event.Blocker) int { return cmp.Compare(b.Age, a.Age) }
+	slices.SortStableFunc(holding, older)
+	slices.SortStableFunc(waiting, older)
+	return holding, waiting, nil
 }
 
 // Forbidding returns the sessions that at this moment let nobody read one of the tables, or
@@ -143,18 +214,20 @@ func (w *Watcher) Name(ctx context.Context, err error) error {
 	return fmt.Errorf("%w; in its way: %s", err, strings.Join(names, "; "))
 }
 
-// sessions returns the holders, each once, by their connection.
+// strengths are the kinds of locks of a table, the strongest last.
+var strengths = []string{"SHARED_HIGH_PRIO", "SHARED_READ", "SHARED_WRITE_LOW_PRIO", "SHARED_WRITE", "SHARED_UPGRADABLE", "SHARED_READ_ONLY",
+	"SHARED_NO_WRITE", "SHARED_NO_READ_WRITE", "EXCLUSIVE"}
+
+// sessions returns the holders by their connection, each once, with the strongest of its locks.
 func sessions(held map[holder]event.Blocker) []event.Blocker {
-	var blockers []event.Blocker
-	seen := map[uint64]bool{}
+	strongest := map[uint64]event.Blocker{}
 	for _, b := range held {
-		if !seen[b.ConnectionID] {
-			seen[b.ConnectionID] = true
-			blockers = append(blockers, b)
+		other, seen := strongest[b.ConnectionID]
+		if !seen || slices.Index(strengths, b.Lock) > slices.Index(strengths, other.Lock) {
+			strongest[b.ConnectionID] = b
 		}
 	}
-	slices.SortFunc(blockers, func(a, b event.Blocker) int { return cmp.Compare(a.ConnectionID, b.ConnectionID) })
-	return blockers
+	return slices.SortedFunc(maps.Values(strongest), func(a, b event.Blocker) int { return cmp.Compare(a.ConnectionID, b.ConnectionID) })
 }
 
 // snapshotsQuery lists transactions that may have a read view from before a moment: a
@@ -163,11 +236,13 @@ func sessions(held map[holder]event.Blocker) []event.Blocker {
 const snapshotsQuery = `
 SELECT t.processlist_id, COALESCE(t.processlist_user, ''), COALESCE(t.processlist_host, ''),
        COALESCE(t.processlist_command, ''), x.timer_wait DIV 1000000,
-       COALESCE(t.processlist_info, s.sql_text, '')
+       COALESCE(t.processlist_info, s.sql_text, ''), t.name, COALESCE(a.attr_value, '')
 FROM performance_schema.events_transactions_current x
 JOIN performance_schema.threads t ON t.thread_id = x.thread_id
 LEFT JOIN performance_schema.events_statements_current s
        ON s.thread_id = x.thread_id AND s.nesting_event_level = 0
+LEFT JOIN performance_schema.session_connect_attrs a
+       ON a.processlist_id = t.processlist_id AND a.attr_name = 'program_name'
 WHERE x.state = 'ACTIVE' AND x.autocommit = 'NO' AND COALESCE(x.xa_state, '') <> 'PREPARED'
   AND x.isolation_level IN ('REPEATABLE READ', 'SERIALIZABLE')
   AND t.processlist_id IS NOT NULL AND t.processlist_id <> CONNECTION_ID()
@@ -183,15 +258,19 @@ func (w *Watcher) Snapshots(ctx context.Context, before string) ([]event.Blocker
 	defer rows.Close()
 	var blockers []event.Blocker
 	for rows.Next() {
-		var b event.Blocker
+		b := event.Blocker{Snapshot: true, Changed: -1}
 		var age int64
-		if err := rows.Scan(&b.ConnectionID, &b.User, &b.Host, &b.Command, &age, &b.Statement); err != nil {
+		var thread string
+		if err := rows.Scan(&b.ConnectionID, &b.User, &b.Host, &b.Command, &age, &b.Statement, &thread, &b.Program); err != nil {
 			return nil, fmt.Errorf("look for old snapshots: %w", err)
 		}
 		b.Age = time.Duration(age) * time.Microsecond
-		b.Snapshot = true
+		b.Role = roleOf(b, thread, "")
 		b.Why = "its snapshot is older than the end of the row copy: after the swap it would read a part of the table"
 		blockers = append(blockers, b)
 	}
-	return blockers, rows.Err()
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("look for old snapshots: %w", err)
+	}
+	return w.sized(ctx, blockers)
 }

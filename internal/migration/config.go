@@ -6,6 +6,7 @@ import (
 	"midstream/internal/apply"
 	"midstream/internal/capture"
 	"midstream/internal/cutover"
+	"midstream/internal/lock"
 	"midstream/internal/plan"
 	"midstream/internal/prescan"
 	"midstream/internal/rowcopy"
@@ -22,6 +23,12 @@ type Config struct {
 
 	// Lock bounds each attempt of the cut-over. Wait defaults to 250 ms, Work to 250 ms.
 	Lock cutover.Budget
+	// Throttle says for what the run waits. Defaults to nothing.
+	Throttle Throttle
+	// When says when the table may be changed. Defaults to as soon as it can be.
+	When When
+	// Kills say who is ended that is in the way of a lock for too long. Defaults to nobody.
+	Kills lock.Kills
 	// Backoff is the wait after the first failed attempt; it doubles up to 10 s.
 	// Defaults to 250 ms.
 	Backoff time.Duration

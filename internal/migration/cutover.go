@@ -43,11 +43,11 @@ type attempt func(context.Context, *dbconn.Pool, cutover.Tables, cutover.Budget,
 // in the way.
 func (r *run) underLock(ctx context.Context, try attempt, ready func(context.Context, *waiting) error) (event.SwapDone, error) {
 	r.enter(event.PhaseCatchUp)
-	w := &waiting{run: r, teller: lock.NewTeller(r.emit), watcher: &lock.Watcher{
+	w := &waiting{run: r, teller: lock.NewTeller(r.emit), killer: lock.NewKiller(r.pool, r.cfg.Kills, r.emit), watcher: &lock.Watcher{
 		DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name, r.shadow.Name}}}
 	backoff := r.cfg.Backoff
 	for number := 1; ; number++ {
-		if err := w.clear(ctx); err != nil {
+		if err := w.leave(ctx); err != nil {
 			return event.SwapDone{}, err
 		}
 		if err := ready(ctx, w); err != nil {
@@ -181,15 +181,38 @@ type waiting struct {
 	run     *run
 	watcher *lock.Watcher
 	teller  *lock.Teller
+	killer  *lock.Killer
 
 	snapshotsGone bool
 	unmarked      bool
 }
 
+// leave waits until the swap may be made, and nobody and nothing is in its way.
+func (w *waiting) leave(ctx context.Context) error {
+	for {
+		waited, err := w.run.hold(ctx, w.run.verifyAgain)
+		if err != nil {
+			return err
+		}
+		if waited {
+			w.run.enter(event.PhaseCatchUp)
+		}
+		if err := w.clear(ctx); err != nil {
+			return err
+		}
+		if why, err := w.run.heldBack(time.Now()); err != nil || why == "" {
+			return err
+		}
+	}
+}
+
 // clear waits until the backlog is small and neither a blocker nor an old snapshot is
-// in the way.
+// in the way, or the swap must not be made any more.
 func (w *waiting) clear(ctx context.Context) error {
 	for {
+		if why, err := w.run.heldBack(time.Now()); err != nil || why != "" {
+			return err
+		}
 		blockers, err := w.blockers(ctx)
 		if err != nil && !dbconn.Contended(err) { // else somebody stopped the query
 			return err
@@ -199,6 +222,11 @@ func (w *waiting) clear(ctx context.Context) error {
 			return nil
 		}
 		w.teller.Tell(blockers)
+		if w.run.caughtUp() { // else there is no need yet
+			if err := w.killer.Saw(ctx, blockers); err != nil {
+				return err
+			}
+		}
 		if err := sleep(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}

@@ -31,6 +31,7 @@ func (r *run) following(ctx context.Context, story func(ctx context.Context) err
 	spawn(r.capture.Beats)
 	spawn(r.checkpoints)
 	spawn(r.watchCrowd)
+	spawn(r.gates.Run)
 	spawn(r.watchReplication)
 	spawn(r.giveWay)
 	r.apply.start(ctx, stop)
@@ -107,6 +108,7 @@ type beater struct {
 	pool    *dbconn.Pool
 	store   *checkpoint.Store
 	session *dbconn.Session
+	wrote   func(number uint64, at time.Time)
 }
 
 func (b *beater) close() {
@@ -128,6 +130,7 @@ func (b *beater) beat(ctx context.Context, n uint64) error {
 		}
 		if b.session != nil {
 			if err = b.store.Beat(ctx, b.session, n); err == nil {
+				b.wrote(n, time.Now())
 				return nil
 			}
 			if dbconn.ConnectionLost(err) {

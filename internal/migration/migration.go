@@ -157,6 +157,9 @@ func (r *run) prepare(ctx context.Context) error {
 	if r.serverStart, err = serverStart(ctx, r.pool.DB()); err != nil {
 		return err
 	}
+	if err := r.openGates(ctx); err != nil {
+		return err
+	}
 	resumed, err := r.resume(ctx)
 	if err != nil || resumed {
 		return err

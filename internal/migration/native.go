@@ -42,7 +42,7 @@ func (r *run) first(ctx context.Context) (*schema.Table, error) {
 		return r.plan.Source, nil
 	}
 	_, err := native.Run(ctx, r.pool, native.Change{Table: r.plan.Source, Statement: statement},
-		native.Config{Wait: r.cfg.Lock.Wait, Backoff: r.cfg.Backoff, SeesNobody: !r.plan.Server.MetadataLocks}, r.emit)
+		native.Config{Wait: r.cfg.Lock.Wait, Backoff: r.cfg.Backoff, SeesNobody: !r.plan.Server.MetadataLocks, Kills: r.cfg.Kills}, r.emit)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", plan.MethodInstant, err)
 	}
@@ -59,13 +59,16 @@ func (r *run) statement(ctx context.Context) error {
 		r.made.swapped = true
 		return nil
 	}
+	if _, err := r.hold(ctx, func(context.Context) error { return nil }); err != nil {
+		return err
+	}
 	r.enter(event.PhaseNative)
 	table, err := r.first(ctx)
 	if err != nil {
 		return err
 	}
 	long := choice.Builds || choice.Method == plan.MethodCopy
-	cfg := native.Config{Wait: r.cfg.Lock.Wait, Backoff: r.cfg.Backoff, SeesNobody: !r.plan.Server.MetadataLocks}
+	cfg := native.Config{Wait: r.cfg.Lock.Wait, Backoff: r.cfg.Backoff, SeesNobody: !r.plan.Server.MetadataLocks, Kills: r.cfg.Kills}
 	if long && choice.Shadow {
 		cfg.Most = mostBuilds
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"midstream/internal/dbconn"
@@ -30,6 +31,9 @@ func (m *Migration) Check(ctx context.Context) (Result, error) {
 	err := r.claimed(ctx, func(ctx context.Context) error {
 		defer r.progress()()
 		if err := r.unlogged(ctx); err != nil {
+			return err
+		}
+		if err := r.openGates(ctx); err != nil {
 			return err
 		}
 		if err := r.noFormer(ctx); err != nil {
@@ -77,7 +81,7 @@ func (r *run) noFormer(ctx context.Context) error {
 func (r *run) prescan(ctx context.Context) error {
 	r.enter(event.PhasePrescan)
 	started := time.Now()
-	scanner := prescan.New(r.cfg.Prescan, prescan.Deps{Pool: r.pool, Spec: r.look, Emit: r.emit, Gate: r.crowd.Gate})
+	scanner := prescan.New(r.cfg.Prescan, prescan.Deps{Pool: r.pool, Spec: r.look, Emit: r.emit, Gate: r.giveRoom})
 	r.mu.Lock()
 	r.scanner = scanner
 	r.mu.Unlock()
@@ -108,17 +112,18 @@ func (r *run) prescan(ctx context.Context) error {
 
 // givingWay does work that gives way to the application as row copy does.
 func (r *run) givingWay(ctx context.Context, work func(ctx context.Context) error) error {
-	watching, stop := context.WithCancel(ctx)
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		r.watchCrowd(watching) // which says itself what is wrong
-	}()
-	defer func() {
-		stop()
-		<-watched
-	}()
-	return work(ctx)
+	ctx, stop := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { r.watchCrowd(ctx) }) // which says itself what is wrong
+	watching.Go(func() {
+		if err := r.gates.Run(ctx); err != nil {
+			stop(err)
+		}
+	})
+	err := because(ctx, work(ctx))
+	stop(nil)
+	watching.Wait()
+	return err
 }
 
 func rowsText(f event.Finding) string {

@@ -18,6 +18,7 @@ import (
 	"midstream/internal/key"
 	"midstream/internal/schema"
 	"midstream/internal/shadow"
+	"midstream/internal/throttle"
 )
 
 // ErrOtherAlter says that an earlier run on the table was stopped, which can be gone on with,
@@ -294,7 +295,8 @@ func (r *run) canGoOn(err error) bool {
 	if r.made.doubtful {
 		return true // it is not ours to drop for certain
 	}
-	return errors.Is(err, checkpoint.ErrSuperseded) || errors.Is(err, ErrNamesTaken) || outside(err)
+	return errors.Is(err, checkpoint.ErrSuperseded) || errors.Is(err, ErrNamesTaken) ||
+		errors.Is(err, throttle.ErrCritical) || outside(err)
 }
 
 // outside says that an error has its cause outside of what a run does: it could not reach the

@@ -59,14 +59,18 @@ type run struct {
 	capture  *capture.Capture
 	copier   *rowcopy.Copier
 	crowd    *throttle.Crowd
+	gates    *throttle.Gates
 	apply    *applying
 	scanner  *prescan.Scanner
 	verifier *verify.Verifier
 
+	beaten  throttle.Beats
 	spent   spent
 	retries atomic.Int64
 	timing  struct{ prescan, copy, index, verify, native time.Duration }
-	copyEnd string // UTC_TIMESTAMP(6) of the server when the row copy ended
+	// verified is when the tables were last compared.
+	verified time.Time
+	copyEnd  string // UTC_TIMESTAMP(6) of the server when the row copy ended
 
 	repaired int       // rows that differed and were synced anew
 	unproven []key.Key // rows that could not be compared while they changed
@@ -80,7 +84,7 @@ type run struct {
 }
 
 func newRun(m *Migration) *run {
-	return &run{Migration: m, started: time.Now(), method: m.plan.Choice.Method, store: checkpoint.New(m.plan.Names.State, m.plan.Source.Name, m.pool.Name(), m.plan.Server.UUID)}
+	return &run{Migration: m, started: time.Now(), gates: throttle.NewGates(nil, m.emit), method: m.plan.Choice.Method, store: checkpoint.New(m.plan.Names.State, m.plan.Source.Name, m.pool.Name(), m.plan.Server.UUID)}
 }
 
 // cleaner finds and drops what runs on the source have left.
@@ -206,11 +210,12 @@ func (r *run) assemble(spec *rowsync.Spec, tracker *frontier.Tracker, copied int
 	crowd := throttle.NewCrowd(r.pool.DB(), r.cfg.RowCopy.Workers)
 	copier := rowcopy.New(r.cfg.RowCopy, rowcopy.Deps{
 		Pool: r.pool, Spec: spec, Syncer: syncer, Tracker: tracker, Ended: log.Wake, Emit: r.emit,
-		Gate: crowd.Gate, RowBytes: rowBytes(r.plan), Copied: copied,
+		Gate: r.giveRoom, RowBytes: rowBytes(r.plan), Copied: copied,
 		Fresh: spec.KeyChanged || fresh && spec.Key.Ordered() && !r.cfg.ApplyAhead,
 	})
 	applier := apply.New(r.cfg.Apply, apply.Deps{
 		Pool: r.pool, Spec: spec, Syncer: syncer, Backlog: log,
+		Gate: func(ctx context.Context) error { return r.gates.Apply(ctx) },
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -254,7 +259,7 @@ func (r *run) connectCapture(start capture.Point, beaten uint64) {
 		{Table: r.store.Name(), Columns: []int{checkpoint.BeatColumn}, ColumnCount: checkpoint.ColumnCount, After: true},
 	}, start.GTIDs)
 	reader.Weigh(r.shadow.Name)
-	r.beats = &beater{pool: r.pool, store: r.store}
+	r.beats = &beater{pool: r.pool, store: r.store, wrote: r.beaten.Wrote}
 	c := capture.New(r.cfg.Capture, capture.Deps{
 		Reader: reader, Key: r.spec.Key, Backlog: r.backlog, Beat: r.beats.beat, Statement: r.judge, Beaten: beaten, End: r.binlogEnd(),
 	}, start)

@@ -83,7 +83,7 @@ func (t *Tables) run(ctx context.Context) (result Result, err error) {
 		Table: p.Statement.Tables()[0], Statement: p.Main, Watched: p.Watched, Moves: p.Moves, Gone: p.Gone, Twin: p.Twin,
 		Created: kind == ddl.KindCreate, Emptied: kind == ddl.KindTruncate && p.Aside == schema.Name{},
 		Long: kind != ddl.KindRename && p.Aside == schema.Name{},
-	}, tables.Config{Wait: t.cfg.Lock.Wait, Backoff: t.cfg.Backoff, SeesNobody: !p.Server.MetadataLocks}, t.emit)
+	}, tables.Config{Wait: t.cfg.Lock.Wait, Backoff: t.cfg.Backoff, SeesNobody: !p.Server.MetadataLocks, Kills: t.cfg.Kills}, t.emit)
 	result.Attempts, result.Native = made.Attempts, made.Took
 	if err != nil {
 		if !errors.Is(err, tables.ErrUnknown) && !errors.Is(err, tables.ErrTwinLeft) {

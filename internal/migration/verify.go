@@ -34,7 +34,7 @@ func (r *run) verify(ctx context.Context) error {
 	started := time.Now()
 	verifier := verify.New(r.cfg.Verify, verify.Deps{
 		Pool: r.pool, Spec: r.compare, Backlog: r.backlog, Fence: r.capture.Fence, RowBytes: rowBytes(r.plan),
-		Gate: r.crowd.Gate,
+		Gate: r.giveRoom,
 	})
 	r.mu.Lock()
 	r.verifier = verifier
@@ -49,7 +49,7 @@ func (r *run) verify(ctx context.Context) error {
 	if err := r.verifyCount(ctx); err != nil {
 		return err
 	}
-	r.timing.verify = time.Since(started)
+	r.timing.verify, r.verified = time.Since(started), time.Now()
 	r.emit(event.Verified{Rows: verdict.Rows, Suspects: verdict.Suspects, Repaired: r.repaired, Unproven: len(r.unproven),
 		Elapsed: r.timing.verify, At: time.Now()})
 	return nil

@@ -31,6 +31,7 @@ type Config struct {
 	Backoff    time.Duration // after the first request that was withdrawn
 	SeesNobody bool          // see lock.Asker
 	Most       int           // likewise
+	Kills      lock.Kills    // likewise
 }
 
 // Result is what a Run did.
@@ -55,7 +56,7 @@ var (
 func Run(ctx context.Context, pool *dbconn.Pool, c Change, cfg Config, emit event.Listener) (Result, error) {
 	asker := lock.Asker{
 		Pool: pool, Watcher: &lock.Watcher{DB: pool.DB(), Tables: append(c.Table.Related(), c.Table.Name)},
-		SeesNobody: cfg.SeesNobody, Wait: cfg.Wait, Backoff: cfg.Backoff, Most: cfg.Most, Emit: emit,
+		SeesNobody: cfg.SeesNobody, Wait: cfg.Wait, Backoff: cfg.Backoff, Most: cfg.Most, Kills: cfg.Kills, Emit: emit,
 	}
 	first := true
 	attempts, last, err := asker.Run(ctx, func(ctx context.Context) (lock.Outcome, error) {

@@ -146,6 +146,27 @@ func (c *checker) checkGrants(chosen candidate) {
 	}
 }
 
+// CodeKills is the code of what stands in the way of ending sessions.
+const CodeKills Code = "kills"
+
+// checkKills looks whether other accounts' sessions can be ended, if they may be, and be told from those that
+// must not.
+func (c *checker) checkKills() {
+	f := c.facts
+	switch {
+	case !c.options.Kills:
+	case !f.PerformanceSchema || !f.MDLInstrument && !f.InstrumentUnknown:
+		c.block(CodeKills, "--kill-blockers-after needs to see who holds a lock", "performance_schema doesn't record metadata locks", "Leave it out, or have them recorded")
+	case !f.Grants.Global("SUPER") && !f.Grants.Global("CONNECTION_ADMIN"):
+		privilege := "CONNECTION_ADMIN"
+		if f.Version.MariaDB || !f.Version.AtLeast(8, 0, 0) {
+			privilege = "SUPER"
+		}
+		what, fix := c.lack([]string{privilege}, "*.*")
+		c.block(CodeKills, what, "sessions of other accounts are ended with it (--kill-blockers-after)", fix)
+	}
+}
+
 // checkReadable finds those tables of performance_schema that the account may not read, where
 // the server has them.
 func (c *checker) checkReadable(tables []string, why string) {

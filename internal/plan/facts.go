@@ -57,6 +57,7 @@ type Facts struct {
 	AutoincLockMode     int
 	TimeZone            string // the global time_zone
 	SystemTimeZone      string
+	Group               bool // the server is one of Group Replication's
 	ZeroDates           bool // the global sql_mode takes the date 0000-00-00
 
 	// Replicas are the registered replicas, as host:port; Dumps are the sessions that

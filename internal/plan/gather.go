@@ -108,6 +108,7 @@ func (f *Facts) take(v settings) {
 	f.ReadOnly = v["read_only"] != "" && !strings.EqualFold(v["read_only"], "OFF") && v["read_only"] != "0"
 	f.SuperReadOnly = v.on("super_read_only")
 	f.Galera = v.on("wsrep_on")
+	f.Group = v["group_replication_group_name"] != ""
 	f.MultiPrimary = v["group_replication_group_name"] != "" && !v.on("group_replication_single_primary_mode")
 	f.LowerCaseTableNames = int(v.number("lower_case_table_names"))
 	f.PerformanceSchema = v.on("performance_schema")

@@ -21,6 +21,8 @@ type Options struct {
 	// Method is the one to take whatever it costs; "" for the lightest within the limits.
 	Method Method
 	Limits Limits
+	// Kills says that sessions in the way of a lock may be ended.
+	Kills bool
 	// Pace is what the server does, where it was measured; else it is assumed.
 	Pace *Pace
 }
@@ -33,6 +35,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	chosen, reasons := c.chooseKey()
 	c.checkServer()
 	c.checkGrants(chosen)
+	c.checkKills()
 	c.checkTable()
 	c.checkNames()
 	c.checkConstraints()
@@ -99,6 +102,8 @@ func serverOf(f *Facts) Server {
 		RenameUnderLock: f.Version.renamesUnderLock(),
 		CommitOrder:     f.CommitOrder,
 		Replicas:        f.replicas(),
+		Followers:       f.Replicas,
+		Group:           f.Group,
 		MetadataLocks:   f.PerformanceSchema && f.MDLInstrument,
 		BufferPool:      f.BufferPool,
 		TimeZone:        f.TimeZone,

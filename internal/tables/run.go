@@ -42,6 +42,7 @@ type Config struct {
 	Wait       time.Duration // for the lock, each time that it is asked for
 	Backoff    time.Duration // after the first request that was withdrawn
 	SeesNobody bool          // see lock.Asker
+	Kills      lock.Kills    // likewise
 }
 
 // Result is what a Run did.
@@ -70,7 +71,7 @@ func Run(ctx context.Context, pool *dbconn.Pool, c Change, cfg Config, emit even
 		return result, err
 	}
 	asker := lock.Asker{Pool: pool, Watcher: &lock.Watcher{DB: pool.DB(), Tables: c.Watched},
-		SeesNobody: cfg.SeesNobody, Wait: cfg.Wait, Backoff: cfg.Backoff, Emit: emit}
+		SeesNobody: cfg.SeesNobody, Wait: cfg.Wait, Backoff: cfg.Backoff, Kills: cfg.Kills, Emit: emit}
 	attempts, last, err := asker.Run(ctx, r.attempt)
 	return Result{Attempts: attempts, Took: last.Took}, err
 }

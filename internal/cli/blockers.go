@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"midstream/internal/event"
+	"midstream/internal/lock"
+	"midstream/internal/schema"
+)
+
+// blockers lists who holds a table, or waits for it.
+type blockers struct {
+	app        *app
+	connection connection
+	checks     checks
+	database   string
+	json       bool
+}
+
+func (a *app) blockersCommand() *cobra.Command {
+	b := &blockers{app: a, connection: connection{app: a}}
+	cmd := &cobra.Command{
+		Use:   "blockers database.table",
+		Short: "List who holds the locks of a table, and who waits for them",
+		Long: "Blockers lists the sessions that hold a metadata lock of the table, and those that wait for one: whose,\n" +
+			"since when, in which statement, and how many rows the transaction has changed. Who holds one for long keeps\n" +
+			"every change of the table's schema waiting, and a statement that waits for its turn (an ALTER by hand, say) keeps all\n" +
+			"that come later. Sessions that hold a lock on all tables (FLUSH TABLES WITH READ LOCK, LOCK INSTANCE\n" +
+			"FOR BACKUP) are listed too. It only looks.",
+		Example: "  midstream blockers shop.orders",
+		Args:    cobra.ArbitraryArgs,
+	}
+	b.checks.flags = cmd.Flags()
+	b.checks.flags.SortFlags = false
+	b.checks.boolean(&b.json, "", "json", "one JSON object")
+	cmd.Flags().StringVarP(&b.database, "database", "D", "", "the table's database")
+	b.connection.register(&b.checks)
+	cmd.RunE = a.verb(b.run)
+	return cmd
+}
+
+// errUnshown says that a server tells nobody who holds a lock.
+var errUnshown = errors.New("the server does not record metadata locks")
+
+func (b *blockers) run(ctx context.Context, args []string) error {
+	cfg, notes, configErr := b.connection.config() // first: option files may say what the other flags didn't
+	name, nameErr := oneTable(b.app, b.database, args, "midstream blockers")
+	if err := usageOf("midstream help blockers", append(b.checks.problems, nameErr, configErr)...); err != nil {
+		return err
+	}
+	out := output{app: b.app, json: b.json}
+	for _, note := range notes {
+		out.note(note)
+	}
+	server, err := b.connection.open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer server.close()
+	table, err := schema.Load(ctx, server.pool.DB(), name)
+	switch {
+	case errors.Is(err, schema.ErrNotFound):
+		return unwritten(ctx, err, checkName)
+	case err == nil:
+		name = table.Name
+	}
+	watcher := lock.Watcher{DB: server.pool.DB(), Tables: []schema.Name{name}}
+	recorded, err := watcher.Recorded(ctx)
+	if err != nil {
+		return unwritten(ctx, err, "")
+	}
+	if !recorded {
+		return unwritten(ctx, errUnshown, "UPDATE performance_schema.setup_instruments SET enabled = 'YES' WHERE name = 'wait/lock/metadata/sql/mdl'")
+	}
+	holding, waiting, err := watcher.All(ctx)
+	if err != nil {
+		return unwritten(ctx, err, "")
+	}
+	if b.json {
+		(&jsonLines{out: b.app.Stdout}).write(lockersRecord{headOf("blockers", time.Now()), name.String(), blockerRecords(holding), blockerRecords(waiting)})
+		return nil
+	}
+	b.list(fmt.Sprintf("Nobody holds a lock of %s.", name), "Holding a lock of "+name.String()+":", holding)
+	if len(waiting) > 0 {
+		b.list("", "Waiting:", waiting)
+	}
+	return nil
+}
+
+func (b *blockers) list(none, title string, sessions []event.Blocker) {
+	if len(sessions) == 0 {
+		fmt.Fprintln(b.app.Stdout, none)
+		return
+	}
+	fmt.Fprintln(b.app.Stdout, title)
+	for _, s := range sessions {
+		fmt.Fprintln(b.app.Stdout, "  "+blockerText(s))
+	}
+}

@@ -1,0 +1,119 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"midstream/internal/dbconn"
+	"midstream/internal/event"
+)
+
+// Kills say which sessions may be ended that stand in the way of a lock.
+type Kills struct {
+	// After is how long a session must have been seen in the way; 0: none is ended.
+	After time.Duration
+	// Users and Hosts are patterns of path.Match of which one must fit; none: any will do.
+	Users, Hosts []string
+	// Rows is the most that a transaction may have changed. One that has changed more takes its time
+	// to roll back, and is let end. Defaults to 10,000.
+	Rows int
+}
+
+// DefaultRows is Kills.Rows where it is 0.
+const DefaultRows = 10_000
+
+// spares says why a session is not ended; "" if it is.
+func (k Kills) spares(b event.Blocker) string {
+	fits := func(patterns []string, text string) bool {
+		return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool {
+			ok, _ := path.Match(p, text)
+			return ok
+		})
+	}
+	most := k.Rows
+	if most <= 0 {
+		most = DefaultRows
+	}
+	switch {
+	case b.Role == event.RoleReplication:
+		return "it is the server's replication"
+	case b.Role == event.RoleBackup:
+		return "it is a backup"
+	case b.Role == event.RoleMidstream:
+		return "it is another run of Midstream's"
+	case !fits(k.Users, b.User):
+		return "its user is none of those that may be ended"
+	case !fits(k.Hosts, b.Host):
+		return "its host is none of those that may be ended"
+	case b.Changed < 0:
+		return "the server does not tell how much it has changed, and rolling it back may take long"
+	case b.Changed > int64(most):
+		return fmt.Sprintf("it has changed %d rows, and rolling them back may take longer than its end", b.Changed)
+	}
+	return ""
+}
+
+// Killer ends sessions that stand in the way for too long.
+type Killer struct {
+	kills Kills
+	pool  *dbconn.Pool
+	emit  event.Listener
+
+	since map[uint64]time.Time // when each was first seen in the way
+	told  map[uint64]string    // what was told of each: why it is spared, or that it was ended
+}
+
+// NewKiller returns one that has seen nobody.
+func NewKiller(pool *dbconn.Pool, kills Kills, emit event.Listener) *Killer {
+	return &Killer{kills: kills, pool: pool, emit: emit, since: map[uint64]time.Time{}, told: map[uint64]string{}}
+}
+
+const killed = "killed"
+
+// Saw takes those who are in the way now, and ends those who have been for too long. Each that was ended, or
+// is spared, is told.
+func (k *Killer) Saw(ctx context.Context, blockers []event.Blocker) error {
+	if k.kills.After <= 0 {
+		return nil
+	}
+	now := time.Now()
+	there := map[uint64]bool{}
+	for _, b := range blockers {
+		there[b.ConnectionID] = true
+		if _, seen := k.since[b.ConnectionID]; !seen {
+			k.since[b.ConnectionID] = now
+		}
+		waited := now.Sub(k.since[b.ConnectionID])
+		if waited < k.kills.After {
+			continue
+		}
+		if why := k.kills.spares(b); why != "" {
+			if k.told[b.ConnectionID] != why {
+				k.told[b.ConnectionID] = why
+				k.emit(event.Note{At: now, Text: fmt.Sprintf("connection %d of %s@%s is not ended: %s", b.ConnectionID, b.User, b.Host, why)})
+			}
+			continue
+		}
+		if k.told[b.ConnectionID] == killed { // and is about to go
+			continue
+		}
+		k.told[b.ConnectionID] = killed
+		ended, err := k.pool.Kill(ctx, b.ConnectionID)
+		if err != nil {
+			return fmt.Errorf("end connection %d of %s@%s, which is in the way: %w", b.ConnectionID, b.User, b.Host, err)
+		}
+		if ended {
+			k.emit(event.Killed{Blocker: b, Waited: waited, At: now})
+		}
+	}
+	for id := range k.since {
+		if !there[id] {
+			delete(k.since, id)
+			delete(k.told, id)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,18 @@
+//go:build linux || darwin || freebsd
+
+package migration
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// freeBytes is what a file system has free for who is not its administrator.
+func freeBytes(path string) (int64, error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(path, &s); err != nil {
+		return 0, fmt.Errorf("look at the free space of %s: %w", path, err)
+	}
+	return int64(s.Bavail) * int64(s.Bsize), nil
+}

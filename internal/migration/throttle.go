@@ -1,0 +1,111 @@
+package migration
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/http"
+	"time"
+
+	"midstream/internal/plan"
+	"midstream/internal/throttle"
+)
+
+// Throttle says for what a run waits. What is 0 or empty is not looked at.
+type Throttle struct {
+	CaptureDelay  time.Duration    // the most that capture may be behind the server
+	MaxLoad       []throttle.Limit // of status variables
+	CriticalLoad  []throttle.Limit // likewise: the run ends
+	History       int              // the most entries of InnoDB's history list
+	CheckpointAge float64          // the largest share of the redo log that is not flushed
+	File          string           // path of a file: the run waits while it is there
+	Query         string           // the run waits while its first value is above 0
+	URL           string           // the run waits while a GET is answered by another status than 2xx
+	ReplicaLag    time.Duration    // the most that a replica may be behind
+	Replicas      []Follower       // that are looked at
+	FreeDisk      int64            // bytes that must be free where the server's files are, if that is this machine
+	GivenDisk     int64            // bytes that are free there, where that is another
+}
+
+// Follower is a replica that was reached.
+type Follower struct {
+	Name string // host:port
+	DB   *sql.DB
+}
+
+// sensors are those of the run.
+func (r *run) sensors(ctx context.Context) ([]throttle.Sensor, error) {
+	t, db := r.cfg.Throttle, r.pool.DB()
+	var all []throttle.Sensor
+	add := func(wanted bool, s func() throttle.Sensor) {
+		if wanted {
+			all = append(all, s())
+		}
+	}
+	for _, f := range t.Replicas {
+		replica := throttle.Replica{Name: f.Name, DB: f.DB, Beat: func(ctx context.Context) (uint64, error) { return r.store.BeatOn(ctx, f.DB) }}
+		behind := func(number uint64) time.Duration { return r.beaten.Behind(number, time.Now()) }
+		add(t.ReplicaLag > 0, func() throttle.Sensor { return throttle.Lag(replica, t.ReplicaLag, behind) })
+		add(true, func() throttle.Sensor { return throttle.Replicating(replica) })
+	}
+	add(t.CaptureDelay > 0, func() throttle.Sensor { return throttle.Delay(t.CaptureDelay, r.captureDelay) })
+	add(len(t.MaxLoad) > 0, func() throttle.Sensor { return throttle.MaxLoad(db, t.MaxLoad) })
+	add(len(t.CriticalLoad) > 0, func() throttle.Sensor { return throttle.CriticalLoad(db, t.CriticalLoad) })
+	add(t.History > 0, func() throttle.Sensor { return throttle.History(db, t.History) })
+	add(t.CheckpointAge > 0 && r.plan.Server.Version.AtLeast(8, 0, 30), func() throttle.Sensor { return throttle.CheckpointAge(db, t.CheckpointAge) })
+	add(t.File != "", func() throttle.Sensor { return throttle.File(t.File) })
+	add(t.Query != "", func() throttle.Sensor { return throttle.Query(db, t.Query) })
+	add(t.URL != "", func() throttle.Sensor { return throttle.HTTP(http.DefaultClient, t.URL) })
+	add(r.plan.Server.Group, func() throttle.Sensor { return throttle.FlowControl(db) })
+	add(t.GivenDisk > 0, func() throttle.Sensor { return throttle.Growth(t.GivenDisk, r.written) })
+	if t.FreeDisk > 0 {
+		var folder string
+		if err := db.QueryRowContext(ctx, "SELECT @@GLOBAL.datadir").Scan(&folder); err != nil {
+			return nil, fmt.Errorf("read where the server's files are: %w", err)
+		}
+		add(true, func() throttle.Sensor { return throttle.Disk(folder, t.FreeDisk, freeBytes) })
+	}
+	return all, nil
+}
+
+// captureDelay is how far capture is behind; 0 while there is none.
+func (r *run) captureDelay() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.capture == nil {
+		return 0
+	}
+	return r.capture.Delay()
+}
+
+// written is what the new table and the binlog have grown by.
+func (r *run) written(ctx context.Context) (int64, error) {
+	bytes, err := plan.FileBytes(ctx, r.pool.DB(), r.plan.Names.Shadow)
+	if err != nil {
+		return 0, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.capture != nil {
+		bytes += r.capture.BytesRead()
+	}
+	return bytes, nil
+}
+
+// openGates has the run wait for what it was told to.
+func (r *run) openGates(ctx context.Context) error {
+	sensors, err := r.sensors(ctx)
+	if err == nil {
+		r.gates = throttle.NewGates(sensors, r.emit)
+	}
+	return err
+}
+
+// giveRoom is the gate of all work that reads the table's rows: it waits for what the operator has named, and gives way
+// to a busy server.
+func (r *run) giveRoom(ctx context.Context, worker int, took time.Duration) error {
+	if err := r.gates.Copy(ctx); err != nil {
+		return err
+	}
+	return r.crowd.Gate(ctx, worker, took)
+}

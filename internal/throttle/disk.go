@@ -1,0 +1,34 @@
+package throttle
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Disk is a sensor of the free space of a file system. free returns it in bytes.
+func Disk(path string, least int64, free func(path string) (int64, error)) Sensor {
+	closed := false
+	return Sensor{Name: "disk", Every: 5 * time.Second, Apply: true, Look: func(context.Context) (string, error) {
+		now, err := free(path)
+		if err != nil {
+			return "", err
+		}
+		if closed = now < least || closed && now < least+least/10; closed {
+			return fmt.Sprintf("%s has %d MiB free; at least %d MiB", path, now>>20, least>>20), nil
+		}
+		return "", nil
+	}}
+}
+
+// Growth is a sensor of what a run has written, where the server's disk can't be seen: it is closed for good
+// when that has come to what was given as free, less a tenth. written returns the bytes.
+func Growth(given int64, written func(ctx context.Context) (int64, error)) Sensor {
+	return Sensor{Name: "disk", Every: 5 * time.Second, Apply: true, Look: func(ctx context.Context) (string, error) {
+		now, err := written(ctx)
+		if err != nil || now < given-given/10 {
+			return "", err
+		}
+		return fmt.Sprintf("the new table and the binlog have grown by %d MiB, of %d MiB that were free", now>>20, given>>20), nil
+	}}
+}

@@ -1,0 +1,229 @@
+package throttle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"midstream/internal/event"
+)
+
+// Sensor looks at one thing for the sake of which the work may have to wait.
+type Sensor struct {
+	Name  string        // stable: "replica-lag", "max-load"
+	Every time.Duration // between two looks
+	// Apply says that changes are not applied either while it is closed. They go on being captured.
+	Apply bool
+	// Look says why the gate is closed; "" if it is open. An error closes it too, but for ErrCritical,
+	// which ends the run.
+	Look func(ctx context.Context) (why string, err error)
+}
+
+// ErrCritical says that the server is in such a state that the run must end.
+var ErrCritical = errors.New("the server is in a critical state")
+
+// patience bounds a look: who doesn't answer closes the gate.
+const patience = 10 * time.Second
+
+// tellAgain is how often it is told that a gate is closed.
+const tellAgain = 10 * time.Second
+
+// Gates hold the work while a sensor says so. They are safe for concurrent use.
+type Gates struct {
+	sensors []Sensor
+	emit    event.Listener
+
+	mu      sync.Mutex
+	unseen  map[int]bool  // sensors that were not looked at yet
+	closed  []event.Gate  // in the order in which they were
+	applies []bool        // of each of them: Sensor.Apply
+	changed chan struct{} // closed and replaced when one opens
+	told    time.Time
+	of      string // that were told
+}
+
+// NewGates returns gates that are closed until Run has looked.
+func NewGates(sensors []Sensor, emit event.Listener) *Gates {
+	g := &Gates{sensors: sensors, emit: emit, changed: make(chan struct{})}
+	g.forget()
+	return g
+}
+
+// Run looks until the context ends, when it returns nil, and the gates are closed until it is called again.
+func (g *Gates) Run(ctx context.Context) error {
+	defer g.forget()
+	looking, ctx := errgroup.WithContext(ctx)
+	for i := range g.sensors {
+		looking.Go(func() error { return g.watch(ctx, i) })
+	}
+	looking.Go(func() error { return g.tell(ctx) })
+	err := looking.Wait()
+	if errors.Is(err, ErrCritical) {
+		return err
+	}
+	return nil
+}
+
+// watch looks at one sensor.
+func (g *Gates) watch(ctx context.Context, number int) error {
+	s := g.sensors[number]
+	ticker := time.NewTicker(s.Every)
+	defer ticker.Stop()
+	for {
+		look, cancel := context.WithTimeout(ctx, patience)
+		why, err := s.Look(look)
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, ErrCritical):
+			return err
+		case err != nil:
+			why = "it can't be looked at: " + err.Error()
+		}
+		g.set(number, why)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// set takes what a sensor says.
+func (g *Gates) set(number int, why string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.unseen[number] {
+		delete(g.unseen, number)
+		g.wake()
+	}
+	s := g.sensors[number]
+	at := slices.IndexFunc(g.closed, func(c event.Gate) bool { return c.Name == s.Name })
+	switch {
+	case why == "" && at >= 0:
+		g.closed = slices.Delete(g.closed, at, at+1)
+		g.applies = slices.Delete(g.applies, at, at+1)
+		g.wake()
+	case why != "" && at >= 0:
+		g.closed[at].Why = why
+	case why != "":
+		g.closed = append(g.closed, event.Gate{Name: s.Name, Why: why, Since: time.Now()})
+		g.applies = append(g.applies, s.Apply)
+	}
+}
+
+// wake has those who wait look again. REQUIRES: mu is held.
+func (g *Gates) wake() {
+	close(g.changed)
+	g.changed = make(chan struct{})
+}
+
+// forget takes nothing for known any more.
+func (g *Gates) forget() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed, g.applies, g.unseen = nil, nil, map[int]bool{}
+	for number := range g.sensors {
+		g.unseen[number] = true
+	}
+}
+
+// Closed returns the gates that are closed now.
+func (g *Gates) Closed() []event.Gate {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.closed)
+}
+
+// Copy waits until no gate is closed.
+func (g *Gates) Copy(ctx context.Context) error {
+	return g.wait(ctx, func() bool { return len(g.closed) > 0 })
+}
+
+// Apply waits until no gate is closed that holds the applying of changes.
+func (g *Gates) Apply(ctx context.Context) error {
+	return g.wait(ctx, func() bool { return slices.Contains(g.applies, true) })
+}
+
+// wait waits while something is so, which is asked under mu.
+func (g *Gates) wait(ctx context.Context, closed func() bool) error {
+	for {
+		g.mu.Lock()
+		is, changed := len(g.unseen) > 0 || closed(), g.changed
+		g.mu.Unlock()
+		if !is {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-changed:
+		}
+	}
+}
+
+// tell emits which gates are closed when that changes, and again while they stay so.
+func (g *Gates) tell(ctx context.Context) error {
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		g.mu.Lock()
+		changed := g.changed
+		g.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		case <-changed:
+		}
+		g.mu.Lock()
+		closed := slices.Clone(g.closed)
+		g.mu.Unlock()
+		var names []string
+		for _, c := range closed {
+			names = append(names, c.Name)
+		}
+		of := strings.Join(names, " ")
+		if of == g.of && (of == "" || time.Since(g.told) < tellAgain) {
+			continue
+		}
+		g.of, g.told = of, time.Now()
+		g.emit(event.Throttled{Gates: closed, At: g.told})
+	}
+}
+
+// Bounded is a Look at a number that closes above most, and opens again below half of it: so that the
+// work doesn't begin and stop at every look.
+func Bounded(most float64, read func(ctx context.Context) (float64, error), text func(now, most float64) string) func(context.Context) (string, error) {
+	closed := false
+	return func(ctx context.Context) (string, error) {
+		now, err := read(ctx)
+		if err != nil {
+			return "", err
+		}
+		if closed = now > most || closed && now > most/2; closed {
+			return text(now, most), nil
+		}
+		return "", nil
+	}
+}
+
+// seconds spells a number of seconds.
+func seconds(s float64) string {
+	return time.Duration(s * float64(time.Second)).Round(10 * time.Millisecond).String()
+}
+
+// Delay is a sensor of how far capture is behind.
+func Delay(most time.Duration, delay func() time.Duration) Sensor {
+	return Sensor{Name: "capture-delay", Every: 100 * time.Millisecond,
+		Look: Bounded(most.Seconds(), func(context.Context) (float64, error) { return delay().Seconds(), nil }, func(now, most float64) string {
+			return fmt.Sprintf("capture is %s behind the server; at most %s, and half of it to go on", seconds(now), seconds(most))
+		})}
+}

@@ -1,0 +1,120 @@
+package throttle
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Beats knows when heartbeats were committed. It is safe for concurrent use.
+type Beats struct {
+	mu    sync.Mutex
+	first uint64      // number of times[0]
+	times []time.Time // of the youngest ones
+}
+
+// mostBeats is how many are remembered: an hour of one every 50 ms.
+const mostBeats = 72_000
+
+// Wrote takes the number of a heartbeat that was just committed. Numbers grow by one.
+func (b *Beats) Wrote(number uint64, at time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.times) > 0 && number != b.first+uint64(len(b.times)) {
+		b.times = nil // another run's numbers
+	}
+	if len(b.times) == 0 {
+		b.first = number
+	}
+	b.times = append(b.times, at)
+	if len(b.times) > mostBeats {
+		drop := len(b.times) - mostBeats/2
+		b.first, b.times = b.first+uint64(drop), append([]time.Time(nil), b.times[drop:]...)
+	}
+}
+
+// Behind is for how long a server has been behind whose youngest heartbeat is this one: since the next one
+// was committed. It is 0 where there is none yet. No clock but ours takes part in it.
+func (b *Beats) Behind(number uint64, now time.Time) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.times) == 0 || number >= b.first+uint64(len(b.times))-1 {
+		return 0
+	}
+	next := 0
+	if number >= b.first {
+		next = int(number - b.first + 1)
+	}
+	return max(0, now.Sub(b.times[next]))
+}
+
+// Replica is a server that replicates the heartbeats.
+type Replica struct {
+	Name string // host:port
+	DB   *sql.DB
+	// Beat reads the youngest heartbeat there: its number, and 0 where the table has not come yet.
+	Beat func(ctx context.Context) (uint64, error)
+}
+
+// delayEvery is how often a replica is asked how far it shall be behind.
+const delayEvery = time.Minute
+
+// Lag is a sensor of how far a replica is behind, beyond what it shall be (SOURCE_DELAY). behind is
+// Beats.Behind, now. It holds what is applied, too, as it is replicated like the copy.
+func Lag(r Replica, most time.Duration, behind func(uint64) time.Duration) Sensor {
+	var meant time.Duration
+	var asked time.Time
+	read := func(ctx context.Context) (float64, error) {
+		if time.Since(asked) > delayEvery {
+			var delay float64
+			err := r.DB.QueryRowContext(ctx, "SELECT COALESCE(MAX(desired_delay), 0) FROM performance_schema.replication_applier_configuration").Scan(&delay)
+			if err != nil {
+				return 0, fmt.Errorf("replica %s: %w", r.Name, err)
+			}
+			meant, asked = time.Duration(delay*float64(time.Second)), time.Now()
+		}
+		number, err := r.Beat(ctx)
+		if err != nil {
+			return 0, fmt.Errorf("replica %s: %w", r.Name, err)
+		}
+		return max(0, behind(number)-meant).Seconds(), nil
+	}
+	return Sensor{Name: "replica-lag " + r.Name, Every: 100 * time.Millisecond, Apply: true,
+		Look: Bounded(most.Seconds(), read, func(now, most float64) string {
+			return fmt.Sprintf("replica %s is %s behind; at most %s, and half of it to go on", r.Name, seconds(now), seconds(most))
+		})}
+}
+
+// Replicating is a sensor that is closed while a replica's replication stands still.
+func Replicating(r Replica) Sensor {
+	return Sensor{Name: "replication " + r.Name, Every: time.Second, Apply: true, Look: func(ctx context.Context) (string, error) {
+		var off int
+		err := r.DB.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM performance_schema.replication_connection_status WHERE service_state = 'OFF') +
+			(SELECT COUNT(*) FROM performance_schema.replication_applier_status WHERE service_state = 'OFF')`).Scan(&off)
+		if err != nil {
+			return "", fmt.Errorf("replica %s: %w", r.Name, err)
+		}
+		if off > 0 {
+			return "replication of " + r.Name + " stands still", nil
+		}
+		return "", nil
+	}}
+}
+
+// mostQueued is a fifth of group_replication_flow_control_applier_threshold's default, where the group begins to hold its
+// writers back.
+const mostQueued = 5000
+
+// FlowControl is a sensor of what waits on the slowest member of Group Replication to be certified or applied.
+func FlowControl(db *sql.DB) Sensor {
+	read := func(ctx context.Context) (n float64, err error) {
+		err = db.QueryRowContext(ctx, `SELECT COALESCE(MAX(GREATEST(count_transactions_in_queue, count_transactions_remote_in_applier_queue)), 0)
+			FROM performance_schema.replication_group_member_stats`).Scan(&n)
+		return n, err
+	}
+	return Sensor{Name: "flow-control", Every: time.Second, Look: Bounded(mostQueued, read, func(now, most float64) string {
+		return fmt.Sprintf("%.0f transactions wait on a member of the group; at most %.0f, and half of it to go on", now, most)
+	})}
+}
