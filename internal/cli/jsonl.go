@@ -72,9 +72,7 @@ func recordOf(e event.Event) any {
 	case event.Progress:
 		return progressOf(e)
 	case event.Blocked:
-		r := blockedRecord{head: headOf(nameBlocked, e.At), WaitingMS: msOf(e.Waiting), Blockers: []blockerRecord{}}
-		r.Blockers = append(r.Blockers, blockerRecords(e.Blockers)...)
-		return r
+		return blockedRecord{head: headOf(nameBlocked, e.At), WaitingMS: msOf(e.Waiting), Blockers: blockerRecords(e.Blockers)}
 	case event.Killed:
 		return killedRecord{headOf(nameKilled, e.At), blockerRecordOf(e.Blocker), msOf(e.Waited)}
 	case event.Throttled:

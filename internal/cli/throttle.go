@@ -24,7 +24,7 @@ type followers struct {
 
 // What is done about replicas that can't be reached.
 const (
-	unseenAsk    = "refuse"
+	unseenRefuse = "refuse"
 	unseenIgnore = "ignore"
 )
 
@@ -40,7 +40,7 @@ func (c *change) registerThrottle() {
 		c.followers.listed = append(c.followers.listed, text)
 		return nil
 	})
-	f.enum("unseen-replicas", unseenIgnore, []string{unseenIgnore, unseenAsk}, "what to do about replicas that were found and can't be reached by this account: go on without them, or refuse",
+	f.enum("unseen-replicas", unseenIgnore, []string{unseenIgnore, unseenRefuse}, "what to do about replicas that were found and can't be reached by this account: go on without them, or refuse",
 		func(word string) { c.followers.unseen = word })
 	f.duration(&t.CaptureDelay, "max-capture-delay", 3*time.Second, 0, time.Hour, "how far capture may be behind: above it the row copy waits until it is at half of it; 0: any")
 	limits := func(to *[]throttle.Limit) func(string) error {
@@ -108,7 +108,7 @@ func (c *change) follow(ctx context.Context, s *server, found []string) (undo fu
 			t.Replicas = append(t.Replicas, migration.Follower{Name: address, DB: pool.DB()})
 			continue
 		}
-		if listed || c.followers.unseen == unseenAsk {
+		if listed || c.followers.unseen == unseenRefuse {
 			undo()
 			return nil, unwritten(ctx, fmt.Errorf("%w: %w", errUnseen, err), "say which can be, by --replica, or --unseen-replicas="+unseenIgnore)
 		}

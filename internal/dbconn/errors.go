@@ -29,6 +29,7 @@ const (
 	errDeadlock          = 1213
 	errQueryInterrupted  = 1317
 	errLockNowait        = 3572
+	errUnfitText         = 3854
 	errCheckViolated     = 3819
 	errConnectionKilled  = 3169
 	errClientInteraction = 4031
@@ -69,6 +70,9 @@ func Contended(err error) bool {
 
 // interrupted says that the statement was withdrawn by KILL QUERY.
 func interrupted(err error) bool { return Number(err) == errQueryInterrupted }
+
+// UnfitText says that the server could not show a text, a running statement say, as a letter of it is none in utf8mb3.
+func UnfitText(err error) bool { return Number(err) == errUnfitText }
 
 // NoSuchTable says that a table is not there.
 func NoSuchTable(err error) bool { return Number(err) == errNoSuchTable }

@@ -42,7 +42,12 @@ func (p *Pool) EndLost(ctx context.Context) error {
 // OwnSession is a condition on a connection of performance_schema.session_connect_attrs: it is one of
 // this pool's.
 func (p *Pool) OwnSession() string {
-	return "attr_name = '" + nameAttribute + "' AND attr_value = " + schema.Literal(p.name)
+	return ofPool(p.name)
+}
+
+// ofPool is the same of any pool's.
+func ofPool(name string) string {
+	return "attr_name = '" + nameAttribute + "' AND attr_value = " + schema.Literal(name)
 }
 
 // ErrUnseen says that the sessions of another pool can't be found: the server shows no connection
@@ -87,7 +92,7 @@ func (p *Pool) EndAll(ctx context.Context, name string) error {
 		return ErrUnseen
 	}
 	return p.end(ctx, "processlist_id IN (SELECT processlist_id FROM performance_schema.session_connect_attrs"+
-		" WHERE attr_name = '"+nameAttribute+"' AND attr_value = "+schema.Literal(name)+")")
+		" WHERE "+ofPool(name)+")")
 }
 
 // Kill ends another program's session. It is no error if there is none.

@@ -184,6 +184,6 @@ func (p *Pool) Connected(ctx context.Context, name string) (there bool, err erro
 		return false, nil
 	}
 	err = p.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM performance_schema.session_connect_attrs"+
-		" WHERE attr_name = '"+nameAttribute+"' AND attr_value = "+schema.Literal(name)+")").Scan(&there)
+		" WHERE "+ofPool(name)+")").Scan(&there)
 	return there, err
 }

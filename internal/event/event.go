@@ -1,6 +1,9 @@
 package event
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Event is one of the types of this package.
 type Event interface{ event() }
@@ -146,6 +149,11 @@ type Blocker struct {
 	Lock         string        // kind of the lock, as performance_schema.metadata_locks spells it; "" for a snapshot
 	Role         Role          // what it is, if it is no ordinary client
 	Changed      int64         // rows that its transaction has changed; -1: not known
+}
+
+// Who names the session.
+func (b Blocker) Who() string {
+	return fmt.Sprintf("connection %d of %s@%s", b.ConnectionID, b.User, b.Host)
 }
 
 // Role is what a session is that is never ended by us.

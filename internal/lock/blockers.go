@@ -205,7 +205,7 @@ func (w *Watcher) Name(ctx context.Context, err error) error {
 	}
 	var names []string
 	for _, b := range found {
-		name := fmt.Sprintf("connection %d of %s@%s, which %s", b.ConnectionID, b.User, b.Host, b.Why)
+		name := b.Who() + ", which " + b.Why
 		if b.Table != "" {
 			name += " on " + b.Table
 		}

@@ -93,7 +93,7 @@ func (k *Killer) Saw(ctx context.Context, blockers []event.Blocker) error {
 		if why := k.kills.spares(b); why != "" {
 			if k.told[b.ConnectionID] != why {
 				k.told[b.ConnectionID] = why
-				k.emit(event.Note{At: now, Text: fmt.Sprintf("connection %d of %s@%s is not ended: %s", b.ConnectionID, b.User, b.Host, why)})
+				k.emit(event.Note{At: now, Text: b.Who() + " is not ended: " + why})
 			}
 			continue
 		}
@@ -103,7 +103,7 @@ func (k *Killer) Saw(ctx context.Context, blockers []event.Blocker) error {
 		k.told[b.ConnectionID] = killed
 		ended, err := k.pool.Kill(ctx, b.ConnectionID)
 		if err != nil {
-			return fmt.Errorf("end connection %d of %s@%s, which is in the way: %w", b.ConnectionID, b.User, b.Host, err)
+			return fmt.Errorf("end %s, which is in the way: %w", b.Who(), err)
 		}
 		if ended {
 			k.emit(event.Killed{Blocker: b, Waited: waited, At: now})

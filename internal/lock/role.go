@@ -35,14 +35,11 @@ func roleOf(b event.Blocker, thread, object string) event.Role {
 	return ""
 }
 
-// errUnfitText is the answer where a running statement has a letter that utf8mb3 lacks.
-const errUnfitText = 3854
-
 // changed reads how many rows the transactions of connections have changed. It is nil where the server can't
 // tell now, or won't.
 func changed(ctx context.Context, db *sql.DB) (map[uint64]int64, error) {
 	rows, err := db.QueryContext(ctx, "SELECT trx_mysql_thread_id, trx_rows_modified FROM information_schema.innodb_trx")
-	if dbconn.Number(err) == errUnfitText || dbconn.Denied(err) {
+	if dbconn.UnfitText(err) || dbconn.Denied(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -59,7 +56,7 @@ func changed(ctx context.Context, db *sql.DB) (map[uint64]int64, error) {
 		all[connection] = n
 	}
 	err = rows.Err()
-	if dbconn.Number(err) == errUnfitText {
+	if dbconn.UnfitText(err) {
 		return nil, nil
 	}
 	return all, err

@@ -10,7 +10,6 @@ import (
 
 	"midstream/internal/checkpoint"
 	"midstream/internal/dbconn"
-	"midstream/internal/event"
 	"midstream/internal/lock"
 	"midstream/internal/plan"
 	"midstream/internal/schema"
@@ -342,7 +341,7 @@ func (c *cleaner) idle(ctx context.Context, table schema.Name) error {
 		return err
 	}
 	if len(sessions) > 0 {
-		return fmt.Errorf("%s: %w: %s", table, ErrInUse, who(sessions[0])+" holds a lock on it")
+		return fmt.Errorf("%s: %w: %s", table, ErrInUse, sessions[0].Who()+" holds a lock on it")
 	}
 	if err := sleep(ctx, idleFor); err != nil {
 		return err
@@ -352,11 +351,6 @@ func (c *cleaner) idle(ctx context.Context, table schema.Name) error {
 		err = fmt.Errorf("%s: %w: it was read or written to within the last second", table, ErrInUse)
 	}
 	return err
-}
-
-// who names a session.
-func who(b event.Blocker) string {
-	return fmt.Sprintf("connection %d of %s@%s", b.ConnectionID, b.User, b.Host)
 }
 
 // accesses counts what was read and written in a table since the server began, as far

@@ -34,6 +34,11 @@ func hindered(err error) bool {
 		dbconn.Number(err) != 0 && !errors.Is(err, native.ErrUnknown) && !outside(err)
 }
 
+// nativeConfig is how the server's own statements ask for their lock.
+func (r *run) nativeConfig() native.Config {
+	return native.Config{Wait: r.cfg.Lock.Wait, Backoff: r.cfg.Backoff, SeesNobody: !r.plan.Server.MetadataLocks, Kills: r.cfg.Kills}
+}
+
 // first has the server carry out the statement that comes before, if there is one, and returns the
 // table for the next one.
 func (r *run) first(ctx context.Context) (*schema.Table, error) {
@@ -41,8 +46,7 @@ func (r *run) first(ctx context.Context) (*schema.Table, error) {
 	if statement == "" {
 		return r.plan.Source, nil
 	}
-	_, err := native.Run(ctx, r.pool, native.Change{Table: r.plan.Source, Statement: statement},
-		native.Config{Wait: r.cfg.Lock.Wait, Backoff: r.cfg.Backoff, SeesNobody: !r.plan.Server.MetadataLocks, Kills: r.cfg.Kills}, r.emit)
+	_, err := native.Run(ctx, r.pool, native.Change{Table: r.plan.Source, Statement: statement}, r.nativeConfig(), r.emit)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", plan.MethodInstant, err)
 	}
@@ -68,7 +72,7 @@ func (r *run) statement(ctx context.Context) error {
 		return err
 	}
 	long := choice.Builds || choice.Method == plan.MethodCopy
-	cfg := native.Config{Wait: r.cfg.Lock.Wait, Backoff: r.cfg.Backoff, SeesNobody: !r.plan.Server.MetadataLocks, Kills: r.cfg.Kills}
+	cfg := r.nativeConfig()
 	if long && choice.Shadow {
 		cfg.Most = mostBuilds
 	}

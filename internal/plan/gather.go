@@ -109,7 +109,7 @@ func (f *Facts) take(v settings) {
 	f.SuperReadOnly = v.on("super_read_only")
 	f.Galera = v.on("wsrep_on")
 	f.Group = v["group_replication_group_name"] != ""
-	f.MultiPrimary = v["group_replication_group_name"] != "" && !v.on("group_replication_single_primary_mode")
+	f.MultiPrimary = f.Group && !v.on("group_replication_single_primary_mode")
 	f.LowerCaseTableNames = int(v.number("lower_case_table_names"))
 	f.PerformanceSchema = v.on("performance_schema")
 	f.AutoincLockMode = int(v.number("innodb_autoinc_lock_mode"))

@@ -183,9 +183,7 @@ func (g *Gates) tell(ctx context.Context) error {
 		case <-ticker.C:
 		case <-changed:
 		}
-		g.mu.Lock()
-		closed := slices.Clone(g.closed)
-		g.mu.Unlock()
+		closed := g.Closed()
 		var names []string
 		for _, c := range closed {
 			names = append(names, c.Name)
@@ -202,13 +200,18 @@ func (g *Gates) tell(ctx context.Context) error {
 // Bounded is a Look at a number that closes above most, and opens again below half of it: so that the
 // work doesn't begin and stop at every look.
 func Bounded(most float64, read func(ctx context.Context) (float64, error), text func(now, most float64) string) func(context.Context) (string, error) {
+	return between(most, most/2, read, text)
+}
+
+// between is a Look at a number that closes above most, and opens again at another bound.
+func between(most, opens float64, read func(ctx context.Context) (float64, error), text func(now, most float64) string) func(context.Context) (string, error) {
 	closed := false
 	return func(ctx context.Context) (string, error) {
 		now, err := read(ctx)
 		if err != nil {
 			return "", err
 		}
-		if closed = now > most || closed && now > most/2; closed {
+		if closed = now > most || closed && now > opens; closed {
 			return text(now, most), nil
 		}
 		return "", nil

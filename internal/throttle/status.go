@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -86,7 +85,7 @@ func CheckLimits(ctx context.Context, db *sql.DB, limits ...Limit) error {
 	if len(limits) == 0 {
 		return nil
 	}
-	_, err := over(ctx, db, slices.Clone(limits))
+	_, err := over(ctx, db, limits)
 	return err
 }
 
@@ -130,15 +129,7 @@ func CheckpointAge(db *sql.DB, most float64) Sensor {
 		}
 		return (v["innodb_redo_log_current_lsn"] - v["innodb_redo_log_checkpoint_lsn"]) / v["innodb_redo_log_capacity_resized"], nil
 	}
-	closed := false
-	return Sensor{Name: "redo", Every: 500 * time.Millisecond, Look: func(ctx context.Context) (string, error) {
-		now, err := read(ctx)
-		if err != nil {
-			return "", err
-		}
-		if closed = now > most || closed && now > most-0.1; closed {
-			return fmt.Sprintf("%.0f %% of the redo log is not flushed yet; at most %.0f %%", 100*now, 100*most), nil
-		}
-		return "", nil
-	}}
+	return Sensor{Name: "redo", Every: 500 * time.Millisecond, Look: between(most, most-0.1, read, func(now, most float64) string {
+		return fmt.Sprintf("%.0f %% of the redo log is not flushed yet; at most %.0f %%", 100*now, 100*most)
+	})}
 }
