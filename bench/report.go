@@ -78,6 +78,8 @@ func (p *page) write(files map[string]*File, plots []string, prefix string) {
 	p.cost(files[measureCost])
 	p.stall(files[measureStall])
 	p.predictions(files[measurePredict])
+	p.beside(files[measureBeside])
+	p.lag(files[measureLag])
 }
 
 func upTo(prefix string) string {
