@@ -8,6 +8,56 @@ import (
 	"time"
 )
 
+// queued is a transaction in the binlog: of rows, or a heartbeat.
+type queued struct {
+	rows float64
+	beat uint64
+	at   time.Time
+}
+
+// slowReplica applies so many rows a second.
+type slowReplica struct {
+	capacity float64
+
+	mu      sync.Mutex
+	queue   []queued
+	applied float64
+	seen    uint64 // the youngest heartbeat
+	worst   time.Duration
+}
+
+func (r *slowReplica) take(q queued) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.queue = append(r.queue, q)
+}
+
+func (r *slowReplica) youngest() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.seen
+}
+
+// work applies until the context ends.
+func (r *slowReplica) work(ctx context.Context) {
+	const step = 10 * time.Millisecond
+	for budget := 0.0; ctx.Err() == nil; time.Sleep(step) {
+		r.mu.Lock()
+		for budget += r.capacity * step.Seconds(); len(r.queue) > 0 && budget >= r.queue[0].rows; r.queue = r.queue[1:] {
+			first := r.queue[0]
+			budget -= first.rows
+			r.applied += first.rows
+			if first.beat > 0 {
+				r.seen, r.worst = first.beat, max(r.worst, time.Since(first.at))
+			}
+		}
+		if len(r.queue) == 0 {
+			budget = 0
+		}
+		r.mu.Unlock()
+	}
+}
+
 // A replica that applies no more rows a second than it can is never far behind, and is kept at work.
 func TestTransitBoundsLag(t *testing.T) {
 	const bound = time.Second
@@ -15,16 +65,7 @@ func TestTransitBoundsLag(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 			defer stop()
-			tr := NewTransit(bound / 4)
-			var mu sync.Mutex
-			type item struct {
-				rows float64
-				beat uint64
-				at   time.Time
-			}
-			var queue []item // the replica's
-			var applied, worst float64
-			var seen uint64
+			tr, replica := NewTransit(bound/4), &slowReplica{capacity: capacity}
 			var group sync.WaitGroup
 			for range 3 { // copies 60,000 rows a second each
 				group.Go(func() {
@@ -34,55 +75,31 @@ func TestTransitBoundsLag(t *testing.T) {
 							return
 						}
 						time.Sleep(time.Duration(float64(rows) / 60_000 * float64(time.Second)))
-						mu.Lock()
-						queue = append(queue, item{rows: float64(rows)})
-						mu.Unlock()
+						replica.take(queued{rows: float64(rows)})
 						tr.Ended(rows, rows)
 					}
 				})
 			}
-			group.Go(func() { // heartbeats
+			group.Go(func() {
 				for n := uint64(1); ctx.Err() == nil; n++ {
-					mu.Lock()
-					queue = append(queue, item{beat: n, at: time.Now()})
-					mu.Unlock()
+					replica.take(queued{beat: n, at: time.Now()})
 					tr.Wrote(n)
 					time.Sleep(50 * time.Millisecond)
 				}
 			})
-			group.Go(func() { // the replica
-				const step = 10 * time.Millisecond
-				for budget := 0.0; ctx.Err() == nil; time.Sleep(step) {
-					mu.Lock()
-					for budget += capacity * step.Seconds(); len(queue) > 0 && budget >= queue[0].rows; queue = queue[1:] {
-						budget -= queue[0].rows
-						applied += queue[0].rows
-						if queue[0].beat > 0 {
-							seen = queue[0].beat
-							worst = max(worst, time.Since(queue[0].at).Seconds())
-						}
-					}
-					if len(queue) == 0 {
-						budget = 0
-					}
-					mu.Unlock()
-				}
-			})
-			group.Go(func() { // who looks at it
+			group.Go(func() { replica.work(ctx) })
+			group.Go(func() {
 				for ; ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
-					mu.Lock()
-					n := seen
-					mu.Unlock()
-					tr.Arrived("replica", n)
+					tr.Arrived("replica", replica.youngest())
 				}
 			})
 			group.Wait()
-			t.Logf("%.0f rows/s: %.0f rows arrived in a minute, a heartbeat took at most %.2f s", capacity, applied, worst)
-			if worst > bound.Seconds() {
-				t.Errorf("a replica that applies %.0f rows/s was %.2f s behind", capacity, worst)
+			t.Logf("%.0f rows/s: %.0f rows arrived in a minute, a heartbeat took at most %s", capacity, replica.applied, replica.worst)
+			if replica.worst > bound {
+				t.Errorf("a replica that applies %.0f rows/s was %s behind", capacity, replica.worst)
 			}
-			if able := min(capacity, 180_000) * 60; applied < 0.5*able {
-				t.Errorf("a replica that applies %.0f rows/s got %.0f in a minute", capacity, applied)
+			if able := min(capacity, 180_000) * 60; replica.applied < 0.5*able {
+				t.Errorf("a replica that applies %.0f rows/s got %.0f in a minute", capacity, replica.applied)
 			}
 		})
 	}
