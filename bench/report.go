@@ -300,7 +300,7 @@ func (f *File) names() (loads, tools []string) {
 	has := func(of func(Run) string, name string) bool {
 		return slices.ContainsFunc(f.Runs, func(r Run) bool { return of(r) == name })
 	}
-	for _, load := range []string{loadIdle, loadLight, loadHeavy, loadFull} {
+	for _, load := range []string{loadIdle, loadLight, loadHeavy, loadFull, loadForty, loadEighty, loadPeak} {
 		if has(func(r Run) string { return r.Load }, load) {
 			loads = append(loads, load)
 		}
