@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"time"
 
 	"midstream/internal/dbconn"
@@ -29,8 +30,7 @@ func (t tally) mean() time.Duration {
 // activity is what the application did between two looks.
 type activity struct {
 	statements map[string]tally // that ended, by performance_schema's name of their kind
-	syncs      map[string]tally // of the binlog and the redo log, ours included
-	busy       int              // sessions that have a statement running
+	busy       int              // sessions that have a statement running; 0 where enough have ended to tell
 	over       time.Duration    // between the two looks
 }
 
@@ -42,90 +42,150 @@ func (a activity) ended() (n int64) {
 	return n
 }
 
-// activityQuery reads the server's counters of statements, those of our own sessions, and those of fsync, and
-// counts the sessions of others that are at work. The kinds of statements are listed: the table of the
-// sessions' own has 200 rows a session.
-const activityQuery = `
-SELECT 'all', 0, event_name, count_star, sum_timer_wait FROM performance_schema.events_statements_summary_global_by_event_name
- WHERE event_name IN (` + kinds + `)
-UNION ALL
-SELECT 'own', s.thread_id, s.event_name, s.count_star, s.sum_timer_wait FROM performance_schema.threads t
-  JOIN performance_schema.events_statements_summary_by_thread_by_event_name s ON s.thread_id = t.thread_id
- WHERE t.processlist_id IN (` + dbconn.OwnSessions + `) AND s.event_name IN (` + kinds + `)
-UNION ALL
-SELECT 'sync', 0, event_name, count_misc, sum_timer_misc FROM performance_schema.file_summary_by_event_name
- WHERE event_name IN ('wait/io/file/sql/binlog', 'wait/io/file/innodb/innodb_log_file')
-UNION ALL
-SELECT 'busy', 0, '', COUNT(*), 0 FROM performance_schema.threads t
- WHERE t.processlist_command IN ('Query', 'Execute') AND t.processlist_id NOT IN (` + dbconn.OwnSessions + `)`
+// kinds of statements are listed: performance_schema has 200 of them for each session, and sums a kind over all sessions
+// when it is asked for.
+var kinds = []string{"com/Execute", "sql/select", "sql/insert", "sql/update", "sql/delete", "sql/replace", "sql/insert_select", "sql/replace_select",
+	"sql/update_multi", "sql/delete_multi", "sql/call_procedure", "sql/begin", "sql/commit"}
 
-const kinds = `'statement/com/Execute', 'statement/sql/select', 'statement/sql/insert', 'statement/sql/update', 'statement/sql/delete',
-	'statement/sql/replace', 'statement/sql/insert_select', 'statement/sql/replace_select', 'statement/sql/update_multi',
-	'statement/sql/delete_multi', 'statement/sql/call_procedure', 'statement/sql/begin', 'statement/sql/commit'`
+// What is asked for. Equality with each kind and session is what performance_schema's indexes are for.
+var (
+	allQuery = `SELECT 0, s.event_name, s.count_star, s.sum_timer_wait FROM (` + kindRows() + `) AS k
+		STRAIGHT_JOIN performance_schema.events_statements_summary_global_by_event_name s ON s.event_name = k.kind`
+	ownQuery = `SELECT s.thread_id, s.event_name, s.count_star, s.sum_timer_wait FROM (` + kindRows() + `) AS k STRAIGHT_JOIN (%s) AS own
+		STRAIGHT_JOIN performance_schema.events_statements_summary_by_thread_by_event_name s ON s.thread_id = own.id AND s.event_name = k.kind`
+)
+
+const (
+	ownThreads = `SELECT t.thread_id FROM performance_schema.threads t WHERE t.processlist_id IN (` + dbconn.OwnSessions + `)`
+	busyQuery  = `SELECT COUNT(*) FROM performance_schema.threads t
+		WHERE t.processlist_command IN ('Query', 'Execute') AND t.processlist_id NOT IN (` + dbconn.OwnSessions + `)`
+)
+
+func kindRows() string {
+	var rows []string
+	for _, kind := range kinds {
+		rows = append(rows, "SELECT 'statement/"+kind+"' AS kind")
+	}
+	return strings.Join(rows, " UNION ALL ")
+}
+
+// ownAgain is how often our own sessions are looked up: they come and go with the phases of a run.
+const ownAgain = time.Second
 
 // watch tells activities from the server's counters.
 type watch struct {
-	db     *sql.DB
-	at     time.Time
-	all    map[string]tally
-	own    map[ownKind]tally // of each session of ours that there was: when it ends its counters go
-	synced map[string]tally
+	db    *sql.DB
+	at    time.Time
+	all   map[string]tally
+	own   map[int64]map[string]tally // by session: when one ends its counters go
+	asked time.Time                  // for our sessions
 }
 
-type ownKind struct {
-	thread int64
-	kind   string
-}
-
-// look returns what was done since the last one; the first one returns nothing but who is busy.
+// look returns what was done since the last one; the first one, nothing.
 func (w *watch) look(ctx context.Context) (activity, error) {
-	rows, err := w.db.QueryContext(ctx, activityQuery)
+	a, err := w.read(ctx)
+	if err == nil && a.ended() < few {
+		err = w.db.QueryRowContext(ctx, busyQuery).Scan(&a.busy)
+	}
 	if err != nil {
 		return activity{}, fmt.Errorf("look what the application does: %w", err)
 	}
-	defer rows.Close()
-	now := activity{statements: map[string]tally{}, syncs: map[string]tally{}}
-	first, before := w.at.IsZero(), w.at
-	if first {
-		w.all, w.own, w.synced = map[string]tally{}, map[ownKind]tally{}, map[string]tally{}
+	if w.uncounted() && a.over > 0 {
+		// The server is told to count no statements: as many are at work as end a second, times what one takes (Little's law).
+		a.statements = map[string]tally{"busy": {int64(few), time.Duration(a.busy) * time.Second}}
 	}
+	return a, nil
+}
+
+// few statements in a look leave it open whether nobody is there, or all wait for something.
+const few = 3
+
+// uncounted says that the server has never counted a statement.
+func (w *watch) uncounted() bool {
+	for _, t := range w.all {
+		if t.n > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *watch) read(ctx context.Context) (activity, error) {
+	query, err := w.query(ctx)
+	if err != nil {
+		return activity{}, err
+	}
+	rows, err := w.db.QueryContext(ctx, query)
+	if err != nil {
+		return activity{}, err
+	}
+	defer rows.Close()
+	now, before := activity{statements: map[string]tally{}}, w.at
 	for rows.Next() {
-		var what, kind string
+		var kind string
 		var thread, n int64
 		var picoseconds float64
-		if err := rows.Scan(&what, &thread, &kind, &n, &picoseconds); err != nil {
-			return activity{}, fmt.Errorf("look what the application does: %w", err)
+		if err := rows.Scan(&thread, &kind, &n, &picoseconds); err != nil {
+			return activity{}, err
 		}
 		t := tally{n, time.Duration(picoseconds / 1e3)}
-		switch what {
-		case "all":
+		if thread == 0 {
 			now.statements[kind] = now.statements[kind].plus(t.minus(w.all[kind]))
 			w.all[kind] = t
-		case "own":
-			key := ownKind{thread, kind}
-			now.statements[kind] = now.statements[kind].minus(t.minus(w.own[key]))
-			w.own[key] = t
-		case "sync":
-			now.syncs[kind] = t.minus(w.synced[kind])
-			w.synced[kind] = t
-		case "busy":
-			now.busy = int(n)
+		} else {
+			if last, known := w.own[thread][kind]; known {
+				now.statements[kind] = now.statements[kind].minus(t.minus(last))
+			}
+			w.own[thread][kind] = t
 		}
 	}
-	if err := rows.Err(); err != nil {
-		return activity{}, fmt.Errorf("look what the application does: %w", err)
-	}
 	w.at = time.Now()
-	if first {
-		return activity{busy: now.busy}, nil
+	if before.IsZero() {
+		return activity{}, rows.Err()
 	}
 	now.over = w.at.Sub(before)
-	return now, nil
+	return now, rows.Err()
+}
+
+// query is what is asked now.
+func (w *watch) query(ctx context.Context) (string, error) {
+	if w.all == nil {
+		w.all, w.own = map[string]tally{}, map[int64]map[string]tally{}
+	}
+	if time.Since(w.asked) > ownAgain {
+		rows, err := w.db.QueryContext(ctx, ownThreads)
+		if err != nil {
+			return "", err
+		}
+		defer rows.Close()
+		before := w.own
+		w.own, w.asked = map[int64]map[string]tally{}, time.Now()
+		for rows.Next() {
+			var id int64
+			if err := rows.Scan(&id); err != nil {
+				return "", err
+			}
+			if w.own[id] = before[id]; w.own[id] == nil {
+				w.own[id] = map[string]tally{}
+			}
+		}
+		if err := rows.Err(); err != nil {
+			return "", err
+		}
+	}
+	if len(w.own) == 0 {
+		return allQuery, nil
+	}
+	var ids []string
+	for id := range w.own {
+		ids = append(ids, fmt.Sprintf("SELECT %d AS id", id))
+	}
+	return allQuery + " UNION ALL " + fmt.Sprintf(ownQuery, strings.Join(ids, " UNION ALL ")), nil
 }
 
 // idle says whether there is nobody to be slowed down.
 func (a activity) idle() bool {
-	return a.busy == 0 && float64(a.ended()) < max(1, idleBelow*a.over.Seconds())
+	return a.busy == 0 && a.ended() < few
 }
 
 // add adds what was done in the next time.

@@ -28,11 +28,11 @@ func TestActivityIsTheApplications(t *testing.T) {
 			}
 			return a
 		}
-		look()
 		session, err := ours.Session(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
+		look()
 		for range 50 {
 			if _, err := session.Exec(t.Context(), "SELECT SLEEP(0.001)"); err != nil {
 				t.Fatal(err)
@@ -59,12 +59,12 @@ func TestActivityIsTheApplications(t *testing.T) {
 			t.Errorf("%s: %d statements are told, want about 80: %v", version, a.ended(), a.statements)
 		}
 		for kind, least := range map[string]time.Duration{"statement/sql/select": 10 * time.Millisecond, "statement/com/Execute": 5 * time.Millisecond} {
-			if mean := a.statements[kind].mean(); mean < least || mean > 4*least {
-				t.Errorf("%s: a statement of kind %s took %s, want a little more than %s", version, kind, mean, least)
+			if mean := a.statements[kind].mean(); mean < least {
+				t.Errorf("%s: a statement of kind %s took %s, want more than %s", version, kind, mean, least)
 			}
 		}
-		if slow := a.against(map[string]float64{"statement/sql/select": 0.005}); slow < 2 || slow > 4 {
-			t.Errorf("%s: %.2f times as slow, want a little more than 2", version, slow)
+		if slow := a.against(map[string]float64{"statement/sql/select": 0.005}); slow < 2 {
+			t.Errorf("%s: %.2f times as slow, want more than 2", version, slow)
 		}
 		busy, done := context.WithCancel(t.Context())
 		for range 3 {

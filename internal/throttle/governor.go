@@ -29,7 +29,6 @@ const (
 	restEnds  = 100 * time.Millisecond  // what was begun before may still run
 	workFor   = 900 * time.Millisecond  // is the rest of a cycle, at first, and
 	workLong  = 3600 * time.Millisecond // where nothing changes any more
-	idleBelow = 5                       // statements a second: nobody is there to be slowed down
 )
 
 // Governor says how much of the workers' time may be work, so that the application's statements are about as
