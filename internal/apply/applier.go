@@ -66,11 +66,13 @@ func (a *Applier) work(ctx context.Context, worker int) error {
 	}
 	defer session.Close()
 	for {
-		if err := a.deps.Gate(ctx); err != nil {
-			return err
-		}
 		batch, err := a.deps.Backlog.Take(ctx, worker, a.cfg.Batch)
 		if err != nil {
+			return err
+		}
+		// Afterwards: the gate may have closed while there was nothing to take.
+		if err := a.deps.Gate(ctx); err != nil {
+			a.deps.Backlog.Return(batch)
 			return err
 		}
 		// A batch that was begun is finished: it is short, and stopping apply must not

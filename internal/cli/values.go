@@ -3,8 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"math"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -127,41 +125,6 @@ func (c *checks) pairs(to *map[string]string, name, use string) {
 			*to = map[string]string{}
 		}
 		(*to)[fresh] = old
-		return nil
-	})
-}
-
-// size is a flag with a number of bytes, with K, M, G or T behind it; 0 where it is not given.
-func (c *checks) size(to *int64, name, use string) {
-	c.add("", name, "bytes", "", use, func(text string) error {
-		number, unit := text, int64(1)
-		if i := strings.IndexByte("KMGT", upper(text)); i >= 0 {
-			number, unit = text[:len(text)-1], 1<<(10*(i+1))
-		}
-		n, err := strconv.ParseInt(number, 10, 64)
-		if err != nil || n < 0 || n > math.MaxInt64/unit {
-			return errors.New("it is a number of bytes, such as 500M or 20G")
-		}
-		*to = n * unit
-		return nil
-	})
-}
-
-// upper is the last letter of a text, in upper case; 0 if there is none.
-func upper(text string) byte {
-	if text == "" {
-		return 0
-	}
-	return strings.ToUpper(text[len(text)-1:])[0]
-}
-
-// patterns is a flag that may be given several times, with * for any letters.
-func (c *checks) patterns(to *[]string, name, use string) {
-	c.add("", name, "pattern", "", use, func(text string) error {
-		if _, err := path.Match(text, ""); err != nil || text == "" {
-			return errors.New("it is a name with * for any letters, such as 'report*'")
-		}
-		*to = append(*to, text)
 		return nil
 	})
 }

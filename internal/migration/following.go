@@ -40,6 +40,7 @@ func (r *run) following(ctx context.Context, story func(ctx context.Context) err
 	stop(errFinished)
 	r.apply.stop()
 	background.Wait()
+	r.keepAll(err)
 	r.beats.close()
 	return err
 }
@@ -55,11 +56,29 @@ func because(ctx context.Context, err error) error {
 
 // watchCrowd has row copy give way to the application, as far as it can be seen.
 func (r *run) watchCrowd(ctx context.Context) error {
-	if r.cfg.FullSpeed || !r.plan.Server.MetadataLocks {
+	if !r.plan.Server.MetadataLocks {
 		return nil
 	}
-	if err := r.crowd.Run(ctx); err != nil {
-		r.note(err.Error() + ": all workers go on")
+	for ctx.Err() == nil {
+		changed, fullSpeed := r.control.changing(), r.live().FullSpeed
+		looking, stop := context.WithCancel(ctx)
+		ended := make(chan error, 1)
+		go func() {
+			if fullSpeed {
+				ended <- nil
+				return
+			}
+			ended <- r.crowd.Run(looking)
+		}()
+		select {
+		case <-ctx.Done():
+		case <-changed:
+		}
+		stop()
+		if err := <-ended; err != nil {
+			r.note(err.Error() + ": all workers go on")
+			return nil
+		}
 	}
 	return nil
 }

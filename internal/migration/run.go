@@ -60,6 +60,8 @@ type run struct {
 	copier   *rowcopy.Copier
 	crowd    *throttle.Crowd
 	gates    *throttle.Gates
+	share    *throttle.Share
+	syncer   *rowsync.Syncer
 	apply    *applying
 	scanner  *prescan.Scanner
 	verifier *verify.Verifier
@@ -84,7 +86,7 @@ type run struct {
 }
 
 func newRun(m *Migration) *run {
-	return &run{Migration: m, started: time.Now(), gates: throttle.NewGates(nil, m.emit), method: m.plan.Choice.Method, store: checkpoint.New(m.plan.Names.State, m.plan.Source.Name, m.pool.Name(), m.plan.Server.UUID)}
+	return &run{Migration: m, started: time.Now(), gates: throttle.NewGates(nil, m.emit), share: throttle.NewShare(1 - m.cfg.Rest), method: m.plan.Choice.Method, store: checkpoint.New(m.plan.Names.State, m.plan.Source.Name, m.pool.Name(), m.plan.Server.UUID)}
 }
 
 // cleaner finds and drops what runs on the source have left.
@@ -207,10 +209,11 @@ func (r *run) assemble(spec *rowsync.Spec, tracker *frontier.Tracker, copied int
 		Limit: r.cfg.BacklogLimit, Workers: r.cfg.Apply.Workers, Partition: spec.Key.Partition,
 		KeepAhead: r.cfg.ApplyAhead && !spec.KeyChanged, AwaitCopy: spec.KeyChanged, KeepRepeats: r.cfg.KeepRepeats,
 	}, tracker)
-	crowd := throttle.NewCrowd(r.pool.DB(), r.cfg.RowCopy.Workers)
-	copier := rowcopy.New(r.cfg.RowCopy, rowcopy.Deps{
+	live := r.live()
+	crowd := throttle.NewCrowd(r.pool.DB(), live.RowCopy.Workers)
+	copier := rowcopy.New(live.RowCopy, rowcopy.Deps{
 		Pool: r.pool, Spec: spec, Syncer: syncer, Tracker: tracker, Ended: log.Wake, Emit: r.emit,
-		Gate: r.giveRoom, RowBytes: rowBytes(r.plan), Copied: copied,
+		Gate: r.roomToCopy, RowBytes: rowBytes(r.plan), Copied: copied,
 		Fresh: spec.KeyChanged || fresh && spec.Key.Ordered() && !r.cfg.ApplyAhead,
 	})
 	applier := apply.New(r.cfg.Apply, apply.Deps{
@@ -219,7 +222,7 @@ func (r *run) assemble(spec *rowsync.Spec, tracker *frontier.Tracker, copied int
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.spec, r.tracker, r.backlog, r.copier, r.crowd = spec, tracker, log, copier, crowd
+	r.spec, r.tracker, r.backlog, r.copier, r.crowd, r.syncer = spec, tracker, log, copier, crowd, syncer
 	r.apply = &applying{applier: applier}
 }
 

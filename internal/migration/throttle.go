@@ -34,8 +34,8 @@ type Follower struct {
 }
 
 // sensors are those of the run.
-func (r *run) sensors(ctx context.Context) ([]throttle.Sensor, error) {
-	t, db := r.cfg.Throttle, r.pool.DB()
+func (r *run) sensors(ctx context.Context, t Throttle) ([]throttle.Sensor, error) {
+	db := r.pool.DB()
 	var all []throttle.Sensor
 	add := func(wanted bool, s func() throttle.Sensor) {
 		if wanted {
@@ -94,11 +94,20 @@ func (r *run) written(ctx context.Context) (int64, error) {
 
 // openGates has the run wait for what it was told to.
 func (r *run) openGates(ctx context.Context) error {
-	sensors, err := r.sensors(ctx)
+	sensors, err := r.sensors(ctx, r.live().Throttle)
 	if err == nil {
-		r.gates = throttle.NewGates(sensors, r.emit)
+		r.gates.Replace(sensors)
 	}
 	return err
+}
+
+// roomToCopy is the gate of the row copy: that of all work, and the share of its time that the operator leaves it.
+func (r *run) roomToCopy(ctx context.Context, worker int, took time.Duration) error {
+	ended := time.Now()
+	if err := r.giveRoom(ctx, worker, took); err != nil {
+		return err
+	}
+	return r.share.Gate(ctx, took, ended)
 }
 
 // giveRoom is the gate of all work that reads the table's rows: it waits for what the operator has named, and gives way

@@ -65,7 +65,8 @@ type Scanner struct {
 	ranges *rowsync.Ranges
 	taken  int
 
-	rows atomic.Int64
+	rows    atomic.Int64
+	looking atomic.Int64
 }
 
 // New returns a scanner that has looked at nothing.
@@ -82,6 +83,9 @@ func (s *Scanner) Needed() bool {
 
 // Rows is the number of the source's rows whose values were looked at so far.
 func (s *Scanner) Rows() int64 { return s.rows.Load() }
+
+// InFlight is the number of ranges that are being looked at, and of statements over the whole table.
+func (s *Scanner) InFlight() int { return int(s.looking.Load()) }
 
 // Run looks at every row once and returns what it found. It may be called once.
 func (s *Scanner) Run(ctx context.Context) ([]event.Finding, error) {
@@ -183,6 +187,8 @@ func (w *worker) take(ctx context.Context) (place int, r key.Range, more bool, e
 
 // look looks at the rows of a range.
 func (w *worker) look(ctx context.Context, place int, where string) error {
+	w.looking.Add(1)
+	defer w.looking.Add(-1)
 	rows, err := w.lookForLosses(ctx, place, where)
 	if err != nil {
 		return err

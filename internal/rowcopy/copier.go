@@ -71,9 +71,13 @@ type Copier struct {
 
 	next sync.Mutex // held by the worker that decides about the next bound
 
-	mu   sync.Mutex
-	rows int64
-	size sizer
+	mu      sync.Mutex
+	rows    int64
+	size    sizer
+	most    int       // workers
+	begun   int       // of them, in this Run
+	working int       // that have not ended
+	spawn   func(int) // begins one with a number; nil before Run
 }
 
 // New returns a copier that has copied nothing yet.
@@ -83,7 +87,7 @@ func New(cfg Config, deps Deps) *Copier {
 	if deps.RowBytes > 0 {
 		most = int(min(int64(most), max(int64(cfg.MinRows), cfg.MaxBytes/deps.RowBytes)))
 	}
-	return &Copier{cfg: cfg, deps: deps, rows: deps.Copied, size: newSizer(cfg.Target, cfg.MinRows, most)}
+	return &Copier{cfg: cfg, deps: deps, rows: deps.Copied, most: cfg.Workers, size: newSizer(cfg.Target, cfg.MinRows, most)}
 }
 
 // Run copies until every range is committed.
@@ -91,8 +95,9 @@ func (c *Copier) Run(ctx context.Context) error {
 	workers, ctx := errgroup.WithContext(ctx)
 	waiting, handedOut := context.WithCancelCause(ctx)
 	defer handedOut(nil)
-	for number := range c.cfg.Workers {
+	spawn := func(number int) {
 		workers.Go(func() error {
+			defer c.ended()
 			err := c.work(ctx, func(took time.Duration) error { return c.deps.Gate(waiting, number, took) })
 			if err == nil {
 				handedOut(errHandedOut) // nobody need wait any longer
@@ -103,10 +108,41 @@ func (c *Copier) Run(ctx context.Context) error {
 			return err
 		})
 	}
+	c.mu.Lock()
+	c.spawn, c.begun = spawn, 0
+	c.fill()
+	c.mu.Unlock()
 	if err := workers.Wait(); err != nil {
 		return fmt.Errorf("row copy: %w", err)
 	}
 	return nil
+}
+
+// fill begins as many workers as there may be. REQUIRES: mu is held, and either none has been begun or one is
+// at work, so that nobody has seen the end of all.
+func (c *Copier) fill() {
+	for ; c.begun < c.most; c.begun++ {
+		c.working++
+		c.spawn(c.begun)
+	}
+}
+
+// ended says that a worker has come to its end.
+func (c *Copier) ended() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.working--
+}
+
+// Tune changes the time that a chunk takes, and the number of workers. Those that are too many by then go on: the
+// gate, which knows their numbers, holds them.
+func (c *Copier) Tune(target time.Duration, workers int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.size.target, c.most = target, workers
+	if c.working > 0 {
+		c.fill()
+	}
 }
 
 // errHandedOut says that no range is left to begin.

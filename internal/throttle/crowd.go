@@ -42,6 +42,15 @@ func NewCrowd(db *sql.DB, workers int) *Crowd {
 	return &Crowd{db: db, most: workers, allowed: float64(workers), changed: make(chan struct{})}
 }
 
+// Bound changes the number of workers, and takes the server for calm until Run has looked again.
+func (c *Crowd) Bound(workers int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.most, c.allowed, c.recent = workers, float64(workers), nil
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
 // busyQuery counts the sessions of other programs that have a statement running.
 const busyQuery = `
 SELECT COUNT(*) FROM performance_schema.threads t

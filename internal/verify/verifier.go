@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -63,6 +64,8 @@ type Verifier struct {
 	cfg    Config
 	deps   Deps
 	ranges *rowsync.Ranges
+
+	comparing atomic.Int64
 
 	mu       sync.Mutex
 	rows     int64
@@ -132,7 +135,12 @@ func (v *Verifier) work(ctx context.Context, gate func(took time.Duration) error
 	}
 }
 
+// InFlight is the number of ranges that are being compared.
+func (v *Verifier) InFlight() int { return int(v.comparing.Load()) }
+
 func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r key.Range) error {
+	v.comparing.Add(1)
+	defer v.comparing.Add(-1)
 	sync := v.deps.Spec.Sync
 	rows, suspects, err := v.compare(ctx, session, predicate{
 		source:  rowsync.InRange(sync.Key, sync.Key.Names(), r),
