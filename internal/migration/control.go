@@ -188,6 +188,10 @@ func (c *Control) TooLate(ctx context.Context, what string) error {
 // quietFor is how long a pause waits for what is in flight.
 const quietFor = 15 * time.Second
 
+// quietLooks is in how many looks in a row nothing must be in flight: what has just passed a gate counts a moment
+// later.
+const quietLooks = 3
+
 // Pause holds the row copy, apply, prescan, verify and the swap still, and returns when nothing of them is in flight,
 // or after a while with the number of what still is. Changes go on being captured. It fails with *NotNow.
 func (c *Control) Pause(ctx context.Context, by string) (inFlight int, err error) {
@@ -209,11 +213,11 @@ func (c *Control) Pause(ctx context.Context, by string) (inFlight int, err error
 		return 0, err
 	}
 	end := time.Now().Add(quietFor)
-	for time.Now().Before(end) {
-		if inFlight = c.inFlight(); inFlight == 0 {
-			break
+	for quiet := 0; quiet < quietLooks && time.Now().Before(end); quiet++ {
+		if inFlight = c.inFlight(); inFlight > 0 {
+			quiet = -1
 		}
-		if err := sleep(ctx, 5*time.Millisecond); err != nil {
+		if err := sleep(ctx, 10*time.Millisecond); err != nil {
 			break
 		}
 	}
@@ -359,6 +363,9 @@ func (r *run) inFlight() int {
 	n := 0
 	if r.syncer != nil {
 		n += r.syncer.InFlight()
+	}
+	if r.copier != nil {
+		n += r.copier.InFlight()
 	}
 	if r.scanner != nil {
 		n += r.scanner.InFlight()

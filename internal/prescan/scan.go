@@ -153,18 +153,16 @@ func (s *Scanner) scan(ctx context.Context, number int, held context.Context, re
 	}
 	defer w.session.Close()
 	for {
-		place, r, more, err := w.take(ctx)
+		s.looking.Add(1)
+		took, more, err := w.lookAtNext(ctx)
+		s.looking.Add(-1)
 		if err == nil && !more {
 			release()
 		}
 		if err != nil || !more {
 			return err
 		}
-		started := time.Now()
-		if err := w.look(ctx, place, rowsync.InRange(s.deps.Spec.Sync.Key, s.deps.Spec.Sync.Key.Names(), r)); err != nil {
-			return err
-		}
-		if err := s.deps.Gate(held, number, time.Since(started)); err != nil && (ctx.Err() != nil || held.Err() == nil) {
+		if err := s.deps.Gate(held, number, took); err != nil && (ctx.Err() != nil || held.Err() == nil) {
 			return err
 		}
 	}
@@ -185,10 +183,19 @@ func (w *worker) take(ctx context.Context) (place int, r key.Range, more bool, e
 	return w.taken, r, more, err
 }
 
+// lookAtNext looks at the next range, if there is one.
+func (w *worker) lookAtNext(ctx context.Context) (took time.Duration, more bool, err error) {
+	place, r, more, err := w.take(ctx)
+	if err != nil || !more {
+		return 0, more, err
+	}
+	started, key := time.Now(), w.deps.Spec.Sync.Key
+	err = w.look(ctx, place, rowsync.InRange(key, key.Names(), r))
+	return time.Since(started), true, err
+}
+
 // look looks at the rows of a range.
 func (w *worker) look(ctx context.Context, place int, where string) error {
-	w.looking.Add(1)
-	defer w.looking.Add(-1)
 	rows, err := w.lookForLosses(ctx, place, where)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -68,6 +69,8 @@ type Deps struct {
 type Copier struct {
 	cfg  Config
 	deps Deps
+
+	flying atomic.Int64
 
 	next sync.Mutex // held by the worker that decides about the next bound
 
@@ -159,20 +162,35 @@ func (c *Copier) work(ctx context.Context, gate func(took time.Duration) error) 
 		if err := gate(took); err != nil {
 			return err
 		}
-		chunk, more, err := c.begin(ctx, session)
+		c.flying.Add(1)
+		elapsed, more, err := c.chunk(ctx, session)
+		c.flying.Add(-1)
 		if err != nil || !more {
 			return err
 		}
-		started := time.Now()
-		result, err := c.deps.Syncer.Range(ctx, session, chunk.Range, c.deps.Fresh)
-		if err != nil {
-			return err
-		}
-		c.deps.Tracker.End(chunk)
-		c.deps.Ended()
-		took = time.Since(started)
-		c.account(result.Inserted, took)
+		took = elapsed
 	}
+}
+
+// InFlight is the number of chunks that were begun and have not ended.
+func (c *Copier) InFlight() int { return int(c.flying.Load()) }
+
+// chunk copies the next chunk, if there is one.
+func (c *Copier) chunk(ctx context.Context, session *dbconn.Session) (took time.Duration, more bool, err error) {
+	chunk, more, err := c.begin(ctx, session)
+	if err != nil || !more {
+		return 0, more, err
+	}
+	started := time.Now()
+	result, err := c.deps.Syncer.Range(ctx, session, chunk.Range, c.deps.Fresh)
+	if err != nil {
+		return 0, false, err
+	}
+	c.deps.Tracker.End(chunk)
+	c.deps.Ended()
+	took = time.Since(started)
+	c.account(result.Inserted, took)
+	return took, true, nil
 }
 
 func (c *Copier) account(rows int64, elapsed time.Duration) {

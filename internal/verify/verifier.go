@@ -121,15 +121,13 @@ func (v *Verifier) work(ctx context.Context, gate func(took time.Duration) error
 	}
 	defer session.Close()
 	for {
-		r, more, err := v.ranges.Next(ctx, session)
+		v.comparing.Add(1)
+		took, more, err := v.compareNext(ctx, session)
+		v.comparing.Add(-1)
 		if err != nil || !more {
 			return err
 		}
-		started := time.Now()
-		if err := v.compareRange(ctx, session, r); err != nil {
-			return err
-		}
-		if err := gate(time.Since(started)); err != nil {
+		if err := gate(took); err != nil {
 			return err
 		}
 	}
@@ -138,9 +136,18 @@ func (v *Verifier) work(ctx context.Context, gate func(took time.Duration) error
 // InFlight is the number of ranges that are being compared.
 func (v *Verifier) InFlight() int { return int(v.comparing.Load()) }
 
+// compareNext compares the next range, if there is one.
+func (v *Verifier) compareNext(ctx context.Context, session *dbconn.Session) (took time.Duration, more bool, err error) {
+	r, more, err := v.ranges.Next(ctx, session)
+	if err != nil || !more {
+		return 0, more, err
+	}
+	started := time.Now()
+	err = v.compareRange(ctx, session, r)
+	return time.Since(started), true, err
+}
+
 func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r key.Range) error {
-	v.comparing.Add(1)
-	defer v.comparing.Add(-1)
 	sync := v.deps.Spec.Sync
 	rows, suspects, err := v.compare(ctx, session, predicate{
 		source:  rowsync.InRange(sync.Key, sync.Key.Names(), r),
