@@ -103,18 +103,18 @@ func (r *run) openGates(ctx context.Context) error {
 
 // roomToCopy is the gate of the row copy: that of all work, and the share of its time that the operator leaves it.
 func (r *run) roomToCopy(ctx context.Context, worker int, took time.Duration) error {
-	ended := time.Now()
-	if err := r.giveRoom(ctx, worker, took); err != nil {
+	if err := r.share.Gate(ctx, took, time.Now()); err != nil {
 		return err
 	}
-	return r.share.Gate(ctx, took, ended)
+	return r.giveRoom(ctx, worker, took)
 }
 
 // giveRoom is the gate of all work that reads the table's rows: it waits for what the operator has named, and gives way
-// to a busy server.
+// to a busy server. The gates come last: nobody who has passed them waits for anything else, and begins after a pause has
+// said that all stands still.
 func (r *run) giveRoom(ctx context.Context, worker int, took time.Duration) error {
-	if err := r.gates.Copy(ctx); err != nil {
+	if err := r.crowd.Gate(ctx, worker, took); err != nil {
 		return err
 	}
-	return r.crowd.Gate(ctx, worker, took)
+	return r.gates.Copy(ctx)
 }
