@@ -123,8 +123,8 @@ func (s *Server) Listen(e event.Event) {
 
 // tell gives the watchers a record; one that does not keep up misses some. REQUIRES: mu is held.
 func (s *Server) tell(record any) {
-	line, err := json.Marshal(record)
-	if err != nil || record == nil {
+	line := lineOf(record)
+	if line == nil {
 		return
 	}
 	for lines := range s.watchers {
@@ -133,6 +133,15 @@ func (s *Server) tell(record any) {
 		default:
 		}
 	}
+}
+
+// lineOf spells a record, with the end of its line; nil for none.
+func lineOf(record any) []byte {
+	text, err := json.Marshal(record)
+	if err != nil || record == nil {
+		return nil
+	}
+	return append(text, '\n')
 }
 
 const ndjson = "application/x-ndjson"
@@ -147,7 +156,7 @@ func (s *Server) stream(ctx huma.Context) {
 		return
 	}
 	for _, kind := range []string{"phase", "progress", "throttled", "blocked"} {
-		if line, err := json.Marshal(s.newest[kind]); err == nil && s.newest[kind] != nil {
+		if line := lineOf(s.newest[kind]); line != nil {
 			lines <- line
 		}
 	}
@@ -170,7 +179,7 @@ func (s *Server) stream(ctx huma.Context) {
 			if !more {
 				return
 			}
-			if _, err := writer.Write(append(line, '\n')); err != nil {
+			if _, err := writer.Write(line); err != nil {
 				return
 			}
 		}
