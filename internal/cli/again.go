@@ -89,12 +89,16 @@ func (p *persistent) standBy(ctx context.Context, stopped error) error {
 	var failure *migration.Failure
 	kept := errors.As(stopped, &failure) && failure.Kept
 	ended := p.run.standBy(ctx)
+	began := time.Now()
 	for wait := time.Second; ; wait = min(2*wait, longWait) {
 		patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), longWait)
 		err := p.reopen(patient)
 		cancel()
 		if err == nil || ended != nil {
 			break
+		}
+		if time.Since(began) > p.reconnect {
+			return stopped
 		}
 		p.output.note(fmt.Sprintf("%s; trying again in %s", firstLine(err), wait))
 		select {

@@ -92,6 +92,7 @@ func statusText(s control.Status) string {
 		line("held", s.Held)
 	}
 	line("command", s.Command)
+	line("socket", s.Socket)
 	return b.String()
 }
 

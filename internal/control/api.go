@@ -24,6 +24,7 @@ type About struct {
 	Process   int       `json:"process" doc:"id of the run's process"`
 	Version   string    `json:"version" doc:"of midstream"`
 	Began     time.Time `json:"began" doc:"when the run began"`
+	Socket    string    `json:"socket" doc:"path of the socket that answers"`
 }
 
 // Status is how a run stands.

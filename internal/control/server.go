@@ -66,6 +66,7 @@ func Serve(folder string, run Run) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	run.Socket = listener.Addr().String()
 	s := &Server{run: run, done: make(chan struct{}), newest: map[string]any{}, watchers: map[chan []byte]bool{}}
 	handler, _ := newAPI(s)
 	s.http = &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second,
