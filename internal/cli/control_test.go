@@ -456,9 +456,9 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestNativeAndControl: what the server itself does can't be paused, and a hold holds it.
+// TestNativeAndControl: what the server itself does can't be paused, a hold holds it, and it is given up in time.
 func TestNativeAndControl(t *testing.T) {
-	c := beginControlled(t, 100, "--method=instant", "--hold")
+	c := beginControlled(t, 100, "--method=instant", "--hold", "--lock-give-up=2s")
 	c.phase("hold")
 	_, end := holding(t, c.i, "app", c.name, 0)
 	defer end()
@@ -467,6 +467,6 @@ func TestNativeAndControl(t *testing.T) {
 	c.refuses(exitNotNow, "pause", nil, "the server itself changes the table")
 	c.refuses(exitNotNow, "pause", []string{"--stop-capture"}, "the server itself changes the table")
 	c.refuses(exitNotNow, "hold", nil, "the server itself changes the table already")
-	end()
-	c.ends(exitDone)
+	c.ends(exitFailed)
+	contains(t, c.run.stderr.String(), "the lock could not be had, within 2s", "is untouched and nothing is left")
 }

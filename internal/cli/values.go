@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"midstream/internal/migration"
 )
 
 // checks are flags whose values are checked as they are read. What is wrong is kept, so
@@ -51,15 +53,11 @@ func (c *checks) add(short, name, kind, dflt, use string, parse func(string) err
 // boolean is a flag that is true where it has no value.
 func (c *checks) boolean(to *bool, short, name, use string) {
 	c.add(short, name, "bool", "false", use, func(text string) error {
-		switch strings.ToLower(text) {
-		case "true", "on", "1":
-			*to = true
-		case "false", "off", "0":
-			*to = false
-		default:
-			return errors.New("it is true or false")
+		is, err := migration.ReadBool(text)
+		if err == nil {
+			*to = is
 		}
-		return nil
+		return err
 	})
 	c.flags.Lookup(name).NoOptDefVal = "true"
 }
@@ -68,15 +66,11 @@ func (c *checks) boolean(to *bool, short, name, use string) {
 func (c *checks) duration(to *time.Duration, name string, dflt, least, most time.Duration, use string) {
 	*to = dflt
 	c.add("", name, "duration", dflt.String(), use, func(text string) error {
-		d, err := time.ParseDuration(text)
-		switch {
-		case err != nil:
-			return errors.New("it is a number with a unit, such as 250ms or 2s")
-		case d < least || d > most:
-			return fmt.Errorf("it is from %s to %s", least, most)
+		d, err := migration.ReadDuration(text, least, most)
+		if err == nil {
+			*to = d
 		}
-		*to = d
-		return nil
+		return err
 	})
 }
 
@@ -88,15 +82,11 @@ func (c *checks) integer(to *int, short, name string, dflt, least, most int, use
 		shown = strconv.Itoa(dflt)
 	}
 	c.add(short, name, "number", shown, use, func(text string) error {
-		n, err := strconv.Atoi(strings.ReplaceAll(text, "_", ""))
-		switch {
-		case err != nil:
-			return errors.New("it is a whole number")
-		case n < least || n > most:
-			return fmt.Errorf("it is from %d to %d", least, most)
+		n, err := migration.ReadNumber(text, least, most)
+		if err == nil {
+			*to = n
 		}
-		*to = n
-		return nil
+		return err
 	})
 }
 

@@ -141,7 +141,7 @@ func nextAfter(ctx context.Context, err error) string {
 		return "Have that session write in ROW format, then run the same command again."
 	case errors.Is(err, lock.ErrWork):
 		return "Raise --native-locked, for so long nobody can write, or see with --method=shadow what a shadow lacks."
-	case errors.Is(err, lock.ErrGivenUp):
+	case errors.Is(err, lock.ErrGivenUp), errors.Is(err, lock.ErrTooLong):
 		return "Run the same command again when fewer use the table."
 	case errors.Is(err, ErrSourceChanged), errors.Is(err, cutover.ErrSourceChanged), errors.Is(err, native.ErrChanged):
 		return "Run the command again; make sure that nobody alters the table meanwhile."

@@ -37,7 +37,7 @@ func hindered(err error) bool {
 // nativeConfig is how the server's own statements ask for their lock.
 func (r *run) nativeConfig() native.Config {
 	live := r.live()
-	return native.Config{Wait: live.Lock.Wait, Backoff: live.Backoff, Most: live.Attempts, SeesNobody: !r.plan.Server.MetadataLocks, Kills: live.Kills}
+	return native.Config{Wait: live.Lock.Wait, Backoff: live.Backoff, Longest: live.MaxBackoff, GiveUp: live.GiveUp, Most: live.Attempts, SeesNobody: !r.plan.Server.MetadataLocks, Kills: live.Kills}
 }
 
 // first has the server carry out the statement that comes before, if there is one, and returns the

@@ -150,20 +150,51 @@ func swapping() []Setting {
 	}
 }
 
+// ReadDuration reads a duration of a range. Its error says what would do, as those of the others.
+func ReadDuration(text string, least, most time.Duration) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	switch {
+	case err != nil:
+		return 0, errors.New("it is a number with a unit, such as 250ms or 2s")
+	case d < least || d > most:
+		return 0, fmt.Errorf("it is from %s to %s", least, most)
+	}
+	return d, nil
+}
+
+// ReadNumber reads a whole number of a range, in which _ may stand between digits.
+func ReadNumber(text string, least, most int) (int, error) {
+	n, err := strconv.Atoi(strings.ReplaceAll(text, "_", ""))
+	switch {
+	case err != nil:
+		return 0, errors.New("it is a whole number")
+	case n < least || n > most:
+		return 0, fmt.Errorf("it is from %d to %d", least, most)
+	}
+	return n, nil
+}
+
+// ReadBool reads true or false, in the words of option files too.
+func ReadBool(text string) (bool, error) {
+	switch strings.ToLower(text) {
+	case "true", "on", "1":
+		return true, nil
+	case "false", "off", "0":
+		return false, nil
+	}
+	return false, errors.New("it is true or false")
+}
+
 func duration(name string, least, most time.Duration, help string, at func(*Config) *time.Duration) Setting {
 	return Setting{
 		Name: name, Kind: "duration", Range: fmt.Sprintf("%s to %s", least, most), Help: help,
 		get: func(c *Config) string { return at(c).String() },
 		set: func(c *Config, text string) error {
-			d, err := time.ParseDuration(text)
-			switch {
-			case err != nil:
-				return errors.New("it is a number with a unit, such as 250ms or 2s")
-			case d < least || d > most:
-				return fmt.Errorf("it is from %s to %s", least, most)
+			d, err := ReadDuration(text, least, most)
+			if err == nil {
+				*at(c) = d
 			}
-			*at(c) = d
-			return nil
+			return err
 		},
 	}
 }
@@ -173,15 +204,11 @@ func number(name string, least, most int, help string, at func(*Config) *int) Se
 		Name: name, Kind: "number", Range: fmt.Sprintf("%d to %d", least, most), Help: help,
 		get: func(c *Config) string { return strconv.Itoa(*at(c)) },
 		set: func(c *Config, text string) error {
-			n, err := strconv.Atoi(strings.ReplaceAll(text, "_", ""))
-			switch {
-			case err != nil:
-				return errors.New("it is a whole number")
-			case n < least || n > most:
-				return fmt.Errorf("it is from %d to %d", least, most)
+			n, err := ReadNumber(text, least, most)
+			if err == nil {
+				*at(c) = n
 			}
-			*at(c) = n
-			return nil
+			return err
 		},
 	}
 }
@@ -191,15 +218,11 @@ func boolean(name, help string, at func(*Config) *bool) Setting {
 		Name: name, Kind: "bool", Range: "true or false", Help: help,
 		get: func(c *Config) string { return strconv.FormatBool(*at(c)) },
 		set: func(c *Config, text string) error {
-			switch strings.ToLower(text) {
-			case "true", "on", "1":
-				*at(c) = true
-			case "false", "off", "0":
-				*at(c) = false
-			default:
-				return errors.New("it is true or false")
+			is, err := ReadBool(text)
+			if err == nil {
+				*at(c) = is
 			}
-			return nil
+			return err
 		},
 	}
 }
