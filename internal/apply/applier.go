@@ -71,13 +71,11 @@ func (a *Applier) work(ctx context.Context, worker int) error {
 	}
 	defer session.Close()
 	for {
-		if err := a.deps.Gate(ctx); err != nil {
-			return err
-		}
 		batch, err := a.deps.Backlog.Take(ctx, worker, a.cfg.Batch)
 		if err != nil {
 			return err
 		}
+		// It waits for the gate as well, which may have closed while there was nothing to take.
 		_, wrote, err := a.deps.Room(ctx, len(batch.Keys))
 		if err != nil {
 			a.deps.Backlog.Return(batch)

@@ -31,8 +31,18 @@ type persistent struct {
 }
 
 // migrate makes the plan and carries it out, as often as it takes while the server comes and
-// goes.
+// goes, and the operator stops it and lets it go on.
 func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
+	if err := c.beControlled(alter, s); err != nil {
+		return migration.Result{}, err
+	}
+	result, err := c.persist(ctx, alter, s)
+	c.run.end(ctx, result, err, string(c.options.Purpose))
+	c.run = nil
+	return result, err
+}
+
+func (c *change) persist(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
 	p := persistent{change: c, alter: alter, server: s}
 	defer func() {
 		if p.opened {
@@ -41,7 +51,18 @@ func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	}()
 	for {
 		began := time.Now()
-		result, err := c.attempt(ctx, alter, p.server)
+		var result migration.Result
+		err := c.run.attempt(ctx, func(ctx context.Context) (err error) {
+			c.config = c.run.control.Config()
+			result, err = c.attempt(ctx, alter, p.server)
+			return err
+		})
+		if c.run.stoppedBy() != "" {
+			if err := p.standBy(ctx, err); err != nil {
+				return result, err
+			}
+			continue
+		}
 		if err == nil || !p.mayGoOn(result, err) {
 			return result, err
 		}
@@ -60,6 +81,47 @@ func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migr
 		}
 		c.mustResume = c.mustResume || p.lost.Kept
 	}
+}
+
+// standBy waits, after somebody has stopped the run at a checkpoint, until it may go on and the server can be
+// reached. If the run is to end instead, its work is removed or kept as that was said.
+func (p *persistent) standBy(ctx context.Context, stopped error) error {
+	var failure *migration.Failure
+	kept := errors.As(stopped, &failure) && failure.Kept
+	ended := p.run.standBy(ctx)
+	began := time.Now()
+	for wait := time.Second; ; wait = min(2*wait, longWait) {
+		patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), longWait)
+		err := p.reopen(patient)
+		cancel()
+		if err == nil || ended != nil {
+			break
+		}
+		if time.Since(began) > p.reconnect {
+			return stopped
+		}
+		p.output.note(fmt.Sprintf("%s; trying again in %s", firstLine(err), wait))
+		select {
+		case <-ctx.Done():
+			ended = context.Cause(ctx)
+		case <-time.After(wait):
+		}
+	}
+	if ended == nil {
+		p.mustResume = p.mustResume || kept
+		return nil
+	}
+	if !kept || errors.Is(ended, migration.ErrKeep) {
+		return stopped
+	}
+	patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	source := p.alter.Table
+	if _, err := migration.Cleanup(patient, p.server.pool, source, false, func([]migration.Leftover) bool { return true }); err != nil {
+		return &coded{code: exitLeftovers, err: fmt.Errorf("%w: %w", ended, err), left: fmt.Sprintf("%s is untouched; %s", source, firstLine(stopped)),
+			next: "midstream cleanup " + source.Argument()}
+	}
+	return &coded{code: exitAborted, err: ended, left: fmt.Sprintf("%s is untouched and nothing is left on the server.", source)}
 }
 
 // mayGoOn says that another attempt may go on where this one has failed: it has lost its server,

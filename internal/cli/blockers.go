@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,19 +20,20 @@ type blockers struct {
 	connection connection
 	checks     checks
 	database   string
+	folder     string
 	json       bool
 }
 
 func (a *app) blockersCommand() *cobra.Command {
 	b := &blockers{app: a, connection: connection{app: a}}
 	cmd := &cobra.Command{
-		Use:   "blockers database.table",
+		Use:   "blockers [database.table]",
 		Short: "List who holds the locks of a table, and who waits for them",
 		Long: "Blockers lists the sessions that hold a metadata lock of the table, and those that wait for one: whose,\n" +
 			"since when, in which statement, and how many rows the transaction has changed. Who holds one for long keeps\n" +
 			"every change of the table's schema waiting, and a statement that waits for its turn (an ALTER by hand, say) keeps all\n" +
 			"that come later. Sessions that hold a lock on all tables (FLUSH TABLES WITH READ LOCK, LOCK INSTANCE\n" +
-			"FOR BACKUP) are listed too. It only looks.",
+			"FOR BACKUP) are listed too. It only looks. Without a table it asks all runs of this machine about theirs.",
 		Example: "  midstream blockers shop.orders",
 		Args:    cobra.ArbitraryArgs,
 	}
@@ -39,6 +41,7 @@ func (a *app) blockersCommand() *cobra.Command {
 	b.checks.flags.SortFlags = false
 	b.checks.boolean(&b.json, "", "json", "one JSON object")
 	cmd.Flags().StringVarP(&b.database, "database", "D", "", "the table's database")
+	cmd.Flags().StringVar(&b.folder, "control-dir", "", controlDirUse)
 	b.connection.register(&b.checks)
 	cmd.RunE = a.verb(b.run)
 	return cmd
@@ -49,6 +52,12 @@ var errUnshown = errors.New("the server does not record metadata locks")
 
 func (b *blockers) run(ctx context.Context, args []string) error {
 	cfg, notes, configErr := b.connection.config() // first: option files may say what the other flags didn't
+	if len(args) == 0 {
+		if err := usageOf("midstream help blockers", append(b.checks.problems, configErr)...); err != nil {
+			return err
+		}
+		return b.ofRuns(ctx)
+	}
 	name, nameErr := oneTable(b.app, b.database, args, "midstream blockers")
 	if err := usageOf("midstream help blockers", append(b.checks.problems, nameErr, configErr)...); err != nil {
 		return err
@@ -81,15 +90,49 @@ func (b *blockers) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return unwritten(ctx, err, "")
 	}
-	if b.json {
-		(&jsonLines{out: b.app.Stdout}).write(lockersRecord{headOf("blockers", time.Now()), name.String(), blockerRecords(holding), blockerRecords(waiting)})
-		return nil
+	b.tell(name.String(), holding, waiting)
+	return nil
+}
+
+// ofRuns asks the runs of this machine.
+func (b *blockers) ofRuns(ctx context.Context) error {
+	runs, err := findRuns(ctx, b.app, b.folder)
+	if err != nil {
+		return err
 	}
-	b.list(fmt.Sprintf("Nobody holds a lock of %s.", name), "Holding a lock of "+name.String()+":", holding)
+	if len(runs) == 0 && !b.json {
+		fmt.Fprintln(b.app.Stdout, noRuns)
+	}
+	for _, run := range runs {
+		var found struct {
+			Holding []blockerRecord `json:"holding"`
+			Waiting []blockerRecord `json:"waiting"`
+		}
+		if err := run.Call(ctx, http.MethodGet, "blockers", nil, &found); err != nil {
+			return commandError(err)
+		}
+		b.tell(run.Found.Table, blockersOf(found.Holding), blockersOf(found.Waiting))
+	}
+	return nil
+}
+
+func blockersOf(records []blockerRecord) []event.Blocker {
+	var all []event.Blocker
+	for _, r := range records {
+		all = append(all, r.blocker())
+	}
+	return all
+}
+
+func (b *blockers) tell(table string, holding, waiting []event.Blocker) {
+	if b.json {
+		(&jsonLines{out: b.app.Stdout}).write(lockersRecord{headOf("blockers", time.Now()), table, blockerRecords(holding), blockerRecords(waiting)})
+		return
+	}
+	b.list(fmt.Sprintf("Nobody holds a lock of %s.", table), "Holding a lock of "+table+":", holding)
 	if len(waiting) > 0 {
 		b.list("", "Waiting:", waiting)
 	}
-	return nil
 }
 
 func (b *blockers) list(none, title string, sessions []event.Blocker) {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"midstream/internal/control"
 )
 
 var update = flag.Bool("update", false, "write the generated pages of docs/ anew")
@@ -20,7 +22,7 @@ var update = flag.Bool("update", false, "write the generated pages of docs/ anew
 // would make now. go test ./internal/cli -run TestDocs -update writes them.
 func TestDocs(t *testing.T) {
 	for name, text := range map[string]string{
-		"cli.md": cliPage(t), "exit-codes.md": exitCodesPage(), "events.md": eventsPage(),
+		"cli.md": cliPage(t), "exit-codes.md": exitCodesPage(), "events.md": eventsPage(), "openapi.yaml": openAPIPage(t),
 	} {
 		path := filepath.Join("..", "..", "docs", name)
 		if *update {
@@ -35,6 +37,15 @@ func TestDocs(t *testing.T) {
 			t.Errorf("docs/%s is out of date: go test ./internal/cli -run TestDocs -update", name)
 		}
 	}
+}
+
+// openAPIPage is the document of the API of control sockets.
+func openAPIPage(t *testing.T) string {
+	document, err := control.OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "# Made by: go test ./internal/cli -run TestDocs -update\n" + string(document)
 }
 
 const generated = "<!-- Made by: go test ./internal/cli -run TestDocs -update -->\n\n"
@@ -79,7 +90,7 @@ func exitCodesPage() string {
 // recordTypes are the records by the name of their event.
 func recordTypes() map[string]any {
 	return map[string]any{namePlan: &planRecord{}, namePhase: &phaseRecord{}, nameNote: &noteRecord{}, nameProgress: &progressRecord{},
-		nameBlocked: &blockedRecord{}, nameKilled: &killedRecord{}, nameThrottled: &throttledRecord{}, nameLockAttempt: &lockAttemptRecord{}, nameSwapped: &swappedRecord{},
+		nameBlocked: &blockedRecord{}, nameKilled: &killedRecord{}, nameThrottled: &throttledRecord{}, nameControlled: &controlledRecord{}, nameLockAttempt: &lockAttemptRecord{}, nameSwapped: &swappedRecord{},
 		nameRetry: &retryRecord{}, nameMismatch: &mismatchRecord{}, nameVerified: &verifiedRecord{},
 		nameFinding: &findingRecord{}, namePrescanned: &prescannedRecord{}, nameResult: &resultRecord{}}
 }
@@ -93,7 +104,7 @@ func eventsPage() string {
 		"Order: `plan`, then `phase` by phase the others, then `result`; a `note` may come at any time. `progress` comes about twice a second; of several that could not be " +
 		"written in time only the newest is. With `--to` so for each table, and one `result` at the end.\n")
 	types := recordTypes()
-	for _, name := range []string{namePlan, namePhase, nameNote, nameProgress, nameFinding, namePrescanned, nameBlocked, nameLockAttempt, nameSwapped, nameRetry, nameMismatch, nameVerified, nameResult} {
+	for _, name := range []string{namePlan, namePhase, nameNote, nameProgress, nameFinding, namePrescanned, nameBlocked, nameKilled, nameThrottled, nameControlled, nameLockAttempt, nameSwapped, nameRetry, nameMismatch, nameVerified, nameResult} {
 		fmt.Fprintf(&b, "\n## %s\n\n| field | type | meaning |\n|---|---|---|\n", name)
 		describe(&b, "", reflect.TypeOf(types[name]).Elem())
 	}

@@ -25,6 +25,8 @@ const (
 	exitLeftovers = 15
 	exitStopped   = 16
 	exitUnfit     = 17
+	exitNoRun     = 18
+	exitNotNow    = 19
 	exitAtOnce    = 130
 )
 
@@ -39,10 +41,10 @@ type outcome struct {
 var outcomes = []outcome{
 	{exitDone, "done", "Done. The table has its new schema, or the verb did what it was asked."},
 	{exitFailed, "failed", "Failed. The table is as it was, and nothing of this attempt is left on the server; what an earlier one has kept is still there."},
-	{exitUsage, "usage", "The command line or an option file is wrong. Nothing was connected to."},
+	{exitUsage, "usage", "The command line or an option file is wrong. Nothing was connected to. Of set and throttle: the run doesn't take the value; nothing has changed."},
 	{exitRefused, "refused", "Refused: by the plan, or because another run is at work on the table or was stopped half-way, somebody uses what cleanup was to drop, " +
 		"its account lacks a privilege, or there is no such table. Nothing was written or dropped; every reason is listed."},
-	{exitAborted, "aborted", "Aborted by the operator (Ctrl-C, SIGTERM or SIGHUP). The table is as it was, and nothing of the run is left on the " +
+	{exitAborted, "aborted", "Aborted by the operator (Ctrl-C, SIGTERM, SIGHUP, or midstream abort). The table is as it was, and nothing of the run is left on the " +
 		"server. Of cleanup: the message says whether anything was dropped."},
 	{exitMismatch, "mismatch", "Rows differ: the new table is not equal to the old one. The table is as it was. Of verify: the two " +
 		"tables are not equal. In demo also: the table differs from its ledger."},
@@ -51,10 +53,12 @@ var outcomes = []outcome{
 		"nobody knows whether it was carried out; the message says where to look."},
 	{exitLeftovers, "leftovers", "Not everything that the run created could be removed; the message says what is left, and whether " +
 		"the swap happened. midstream cleanup removes it."},
-	{exitStopped, "stopped", "Stopped half-way: the server could not be reached, could not go on, or had no name left for the old table. The table is as it was, and what was " +
+	{exitStopped, "stopped", "Stopped half-way: the server could not be reached, could not go on, had no name left for the old table, could not have the lock within --lock-attempts and --lock-give-up, or was told to (abort --keep). The table is as it was, and what was " +
 		"done is kept: the same command goes on with it."},
 	{exitUnfit, "unfit", "The altered table doesn't take every row, as the prescan of check and run found before the row copy: values that don't fit, " +
 		"NULLs, duplicates, with their keys. The table is as it was, and nothing is left on the server."},
+	{exitNoRun, "no_run", "There is no such run at work on this machine that could be asked or told (status, pause, set and so on)."},
+	{exitNotNow, "not_now", "The run can't obey the command as it stands, or another one is being carried out; the message says why, and what to do. Nothing has changed."},
 	{exitAtOnce, "left_at_once", "Left at once, at a second Ctrl-C, SIGTERM or SIGHUP. The table is as it was or swapped, nothing between; " +
 		"the same command goes on, and midstream cleanup removes what is left."},
 }

@@ -54,6 +54,10 @@ func (i *Interrupts) abort() {
 	i.call(&i.first)
 }
 
+// end ends the context by a command of somebody's, whose cause is errInterrupted too. A signal that comes
+// afterwards is still the first.
+func (i *Interrupts) end(cause error) { i.cancel(cause) }
+
 // leave is the second signal. The newest function is called first.
 func (i *Interrupts) leave() {
 	i.call(&i.last)

@@ -20,6 +20,7 @@ const (
 	nameBlocked     = "blocked"
 	nameKilled      = "killed"
 	nameThrottled   = "throttled"
+	nameControlled  = "controlled"
 	nameLockAttempt = "lock_attempt"
 	nameSwapped     = "swapped"
 	nameRetry       = "retry"
@@ -77,6 +78,8 @@ func recordOf(e event.Event) any {
 		return killedRecord{headOf(nameKilled, e.At), blockerRecordOf(e.Blocker), msOf(e.Waited)}
 	case event.Throttled:
 		return throttledOf(e)
+	case event.Controlled:
+		return controlledRecord{headOf(nameControlled, e.At), e.Command, e.By, e.Text, e.Refused}
 	case event.LockAttempt:
 		return lockAttemptRecord{headOf(nameLockAttempt, e.At), e.Number, e.Granted, msOf(e.Waited)}
 	case event.SwapDone:
@@ -160,6 +163,10 @@ func readRecord(line []byte) (event.Event, *resultRecord, error) {
 		})
 	case nameThrottled:
 		return into(line, func(r throttledRecord) event.Event { return r.event(at) })
+	case nameControlled:
+		return into(line, func(r controlledRecord) event.Event {
+			return event.Controlled{Command: r.Command, By: r.By, Text: r.Text, Refused: r.Refused, At: at}
+		})
 	case nameLockAttempt:
 		return into(line, func(r lockAttemptRecord) event.Event {
 			return event.LockAttempt{Number: r.Number, Granted: r.Granted, Waited: r.WaitedMS.duration(), At: at}

@@ -98,6 +98,8 @@ func happening(e event.Event) (at time.Time, text string, matters bool) {
 			return e.At, "going on", true
 		}
 		return e.At, throttledText(e), true
+	case event.Controlled:
+		return e.At, fmt.Sprintf("%s, by %s: %s", e.Command, e.By, e.Text), true
 	case event.Killed:
 		return e.At, fmt.Sprintf("ended, as it was in the way for %s: %s", span(e.Waited), blockerText(e.Blocker)), true
 	case event.LockAttempt:

@@ -91,7 +91,9 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageOf(cmd.CommandPath()+" --help", flagError(err))
 	})
-	root.AddCommand(a.runCommand(), a.planCommand(), a.checkCommand(), a.verifyCommand(), a.blockersCommand(), a.cleanupCommand(), a.demoCommand(), a.sandboxCommand(), exitCodesTopic())
+	root.AddCommand(a.runCommand(), a.planCommand(), a.checkCommand(), a.verifyCommand(), a.blockersCommand(), a.cleanupCommand())
+	root.AddCommand(a.controlCommands()...)
+	root.AddCommand(a.demoCommand(), a.sandboxCommand(), exitCodesTopic())
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {
 		help.Run, help.RunE = nil, explain // its own exits with 0 whatever it is asked for

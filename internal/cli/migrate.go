@@ -47,6 +47,9 @@ type change struct {
 	// calibrate has the plan measure what the server does.
 	calibrate bool
 	followers followers
+	// socket says where the run is controlled; run is the one that is, nil while there is none.
+	socket socketFlags
+	run    *controlled
 }
 
 func (a *app) newChange(cmd *cobra.Command) *change {
@@ -284,7 +287,14 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 	defer c.onInterrupt(p, &stand, relay, screen)()
 
 	listener := event.Tee(stand.listen, relay.listen)
-	result, err := do(migration.New(s.pool, s.binlog, p, c.config, listener), ctx)
+	var m *migration.Migration
+	if c.run != nil {
+		m = c.run.of(s, p, c.config, listener)
+		defer c.run.silent()
+	} else {
+		m = migration.New(s.pool, s.binlog, p, c.config, listener)
+	}
+	result, err := do(m, ctx)
 	relay.close()
 	return p, result, err
 }

@@ -188,6 +188,14 @@ type killedRecord struct {
 	WaitedMS ms            `json:"waited_ms" doc:"for how long it was seen in the way"`
 }
 
+type controlledRecord struct {
+	head
+	Command string `json:"command" doc:"as it was given: pause --stop-capture, set lock-wait=1s"`
+	By      string `json:"by" doc:"who gave it: user, uid and process"`
+	Text    string `json:"text" doc:"what now holds, or why nothing was done"`
+	Refused bool   `json:"refused" doc:"nothing was done"`
+}
+
 type throttledRecord struct {
 	head
 	Gates []gateRecord `json:"gates" doc:"for what the work waits; empty: it goes on"`
@@ -269,7 +277,7 @@ type prescannedRecord struct {
 type resultRecord struct {
 	head
 	Method          string       `json:"method" doc:"by which the table was changed, or was to be; empty if it was not decided"`
-	Outcome         string       `json:"outcome" doc:"name of the exit code: done, failed, usage, refused, aborted, mismatch, swap_unknown, leftovers, stopped, unfit, left_at_once"`
+	Outcome         string       `json:"outcome" doc:"name of the exit code: done, failed, usage, refused, aborted, mismatch, swap_unknown, leftovers, stopped, unfit, no_run, not_now, left_at_once"`
 	ExitCode        int          `json:"exit_code" doc:"the exit code that follows"`
 	Error           string       `json:"error" doc:"the cause; empty if done"`
 	Phase           string       `json:"phase" doc:"the phase in which it failed; empty if none had begun"`

@@ -6,9 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"midstream/internal/cutover"
 	"midstream/internal/ddl"
-	"midstream/internal/lock"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
 )
@@ -80,21 +78,11 @@ const toLong = "a *.sql file, or a folder of such files,\n" +
 // command becomes a plan by its verb alone; it heeds those that change what it tells.
 func (c *change) registerTuning() {
 	f, cfg, dflt := &c.checks, &c.config, migration.Config{}.WithDefaults()
-	f.integer(&cfg.RowCopy.Workers, "", "workers", dflt.RowCopy.Workers, 1, 64, "connections that copy rows")
+	c.registerSettings()
+	c.registerReplicas()
+	f.flags.StringVar(&c.socket.folder, "control-dir", "", controlDirUse)
+	f.boolean(&c.socket.off, "", "no-control", "make no socket: midstream status, pause, set and so on don't reach the run")
 	f.integer(&cfg.Apply.Workers, "", "apply-workers", dflt.Apply.Workers, 1, 64, "connections that apply changes")
-	f.duration(&cfg.RowCopy.Target, "chunk-time", dflt.RowCopy.Target, 10*time.Millisecond, 10*time.Second, "time that a chunk of rows may take")
-	f.duration(&cfg.Lock.Wait, "lock-wait", dflt.Lock.Wait, 10*time.Millisecond, 30*time.Second, "how long an attempt to cut over may wait for the lock, and queries for it")
-	f.duration(&cfg.Lock.Work, "lock-work", dflt.Lock.Work, 10*time.Millisecond, 30*time.Second, "how long the lock may be held")
-	c.registerThrottle()
-	f.add("", "cutover-window", "window", "", "when the table may be changed, as 02:00-04:00 or '22:30-04:00 Europe/Berlin'; else the run holds: changes are applied", func(text string) (err error) {
-		cfg.When.Window, err = cutover.ParseWindow(text)
-		return err
-	})
-	f.flags.StringVar(&cfg.When.Gone, "cutover-when-gone", "", "file on this machine: the run holds while it is there")
-	f.duration(&cfg.Kills.After, "kill-blockers-after", 0, 0, 24*time.Hour, "end a session (KILL) that has been in the way of the lock for so long; 0: none. Never replication,\na backup, or a transaction that has changed more than --kill-rows")
-	f.patterns(&cfg.Kills.Users, "kill-user", "users of which sessions may be ended, * for any letters; may be repeated (all)")
-	f.patterns(&cfg.Kills.Hosts, "kill-host", "hosts of which sessions may be ended; may be repeated (all)")
-	f.integer(&cfg.Kills.Rows, "", "kill-rows", lock.DefaultRows, 1, 1_000_000_000, "rows that a transaction may have changed that is ended: more would take long to roll back")
 	f.integer(&cfg.BacklogLimit, "", "backlog-limit", dflt.BacklogLimit, 1000, 100_000_000, "keys in memory at which capture waits")
 	f.enum("method", "auto", []string{"auto", string(plan.MethodInstant), string(plan.MethodInplace), string(plan.MethodCopy), string(plan.MethodShadow)},
 		"how the table is changed: the lightest way within the limits below, or the one named",
@@ -124,7 +112,6 @@ func (c *change) registerTuning() {
 	f.boolean(&c.dropLater, "", "drop-later", "of DROP and TRUNCATE TABLE: keep the table that was put aside, for midstream cleanup --old;\nwith neither, it is dropped if that stalls no session for longer than --native-locked")
 
 	c.rehearsal.register(f)
-	f.boolean(&cfg.FullSpeed, "", "full-speed", "copy rows with all workers, however busy the server is")
 	f.boolean(&cfg.ApplyAhead, "", "no-frontier-rule", "measuring: apply changes ahead of the row copy too")
 	f.boolean(&cfg.KeepRepeats, "", "no-merge", "measuring: apply every change of a key by itself")
 	for _, name := range []string{"no-frontier-rule", "no-merge"} {

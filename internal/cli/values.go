@@ -3,14 +3,14 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"math"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"midstream/internal/migration"
 )
 
 // checks are flags whose values are checked as they are read. What is wrong is kept, so
@@ -53,15 +53,11 @@ func (c *checks) add(short, name, kind, dflt, use string, parse func(string) err
 // boolean is a flag that is true where it has no value.
 func (c *checks) boolean(to *bool, short, name, use string) {
 	c.add(short, name, "bool", "false", use, func(text string) error {
-		switch strings.ToLower(text) {
-		case "true", "on", "1":
-			*to = true
-		case "false", "off", "0":
-			*to = false
-		default:
-			return errors.New("it is true or false")
+		is, err := migration.ReadBool(text)
+		if err == nil {
+			*to = is
 		}
-		return nil
+		return err
 	})
 	c.flags.Lookup(name).NoOptDefVal = "true"
 }
@@ -70,15 +66,11 @@ func (c *checks) boolean(to *bool, short, name, use string) {
 func (c *checks) duration(to *time.Duration, name string, dflt, least, most time.Duration, use string) {
 	*to = dflt
 	c.add("", name, "duration", dflt.String(), use, func(text string) error {
-		d, err := time.ParseDuration(text)
-		switch {
-		case err != nil:
-			return errors.New("it is a number with a unit, such as 250ms or 2s")
-		case d < least || d > most:
-			return fmt.Errorf("it is from %s to %s", least, most)
+		d, err := migration.ReadDuration(text, least, most)
+		if err == nil {
+			*to = d
 		}
-		*to = d
-		return nil
+		return err
 	})
 }
 
@@ -90,15 +82,11 @@ func (c *checks) integer(to *int, short, name string, dflt, least, most int, use
 		shown = strconv.Itoa(dflt)
 	}
 	c.add(short, name, "number", shown, use, func(text string) error {
-		n, err := strconv.Atoi(strings.ReplaceAll(text, "_", ""))
-		switch {
-		case err != nil:
-			return errors.New("it is a whole number")
-		case n < least || n > most:
-			return fmt.Errorf("it is from %d to %d", least, most)
+		n, err := migration.ReadNumber(text, least, most)
+		if err == nil {
+			*to = n
 		}
-		*to = n
-		return nil
+		return err
 	})
 }
 
@@ -127,41 +115,6 @@ func (c *checks) pairs(to *map[string]string, name, use string) {
 			*to = map[string]string{}
 		}
 		(*to)[fresh] = old
-		return nil
-	})
-}
-
-// size is a flag with a number of bytes, with K, M, G or T behind it; 0 where it is not given.
-func (c *checks) size(to *int64, name, use string) {
-	c.add("", name, "bytes", "", use, func(text string) error {
-		number, unit := text, int64(1)
-		if i := strings.IndexByte("KMGT", upper(text)); i >= 0 {
-			number, unit = text[:len(text)-1], 1<<(10*(i+1))
-		}
-		n, err := strconv.ParseInt(number, 10, 64)
-		if err != nil || n < 0 || n > math.MaxInt64/unit {
-			return errors.New("it is a number of bytes, such as 500M or 20G")
-		}
-		*to = n * unit
-		return nil
-	})
-}
-
-// upper is the last letter of a text, in upper case; 0 if there is none.
-func upper(text string) byte {
-	if text == "" {
-		return 0
-	}
-	return strings.ToUpper(text[len(text)-1:])[0]
-}
-
-// patterns is a flag that may be given several times, with * for any letters.
-func (c *checks) patterns(to *[]string, name, use string) {
-	c.add("", name, "pattern", "", use, func(text string) error {
-		if _, err := path.Match(text, ""); err != nil || text == "" {
-			return errors.New("it is a name with * for any letters, such as 'report*'")
-		}
-		*to = append(*to, text)
 		return nil
 	})
 }

@@ -211,6 +211,15 @@ type SwapDone struct {
 	At       time.Time
 }
 
+// Controlled says that somebody has given the run a command.
+type Controlled struct {
+	Command string // as it was given: "pause --stop-capture", "set lock-wait=1s"
+	By      string // who: the user, the process
+	Text    string // what now holds, or why nothing was done
+	Refused bool   // nothing was done
+	At      time.Time
+}
+
 // Retry says that a sync is tried again.
 type Retry struct {
 	What  string // "chunk" or "keys"
@@ -232,3 +241,4 @@ func (Mismatch) event()     {}
 func (Verified) event()     {}
 func (Finding) event()      {}
 func (Prescanned) event()   {}
+func (Controlled) event()   {}

@@ -16,7 +16,7 @@ import (
 // its own, never its neighbours.
 var layers = [][]string{
 	{"cli"},
-	{"demo"},
+	{"demo", "control"},
 	{"migration"},
 	{"cutover", "native", "rowcopy", "apply", "capture", "shadow", "prescan", "tables", "verify", "compare", "desired"}, // stages
 	{"lock", "rowsync", "checkpoint", "plan", "throttle"},
@@ -33,6 +33,7 @@ var owners = map[string][]string{
 	"github.com/go-mysql-org/go-mysql": {"binlog"},
 	"github.com/pingcap/tidb":          {"ddl"},
 	"github.com/spf13/cobra":           {"cli"},
+	"github.com/danielgtaylor/huma":    {"control"},
 	"github.com/tidwall/btree":         {"backlog"},
 }
 

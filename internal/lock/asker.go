@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,10 @@ type Asker struct {
 	Watcher    *Watcher
 	SeesNobody bool
 	Wait       time.Duration // budget of one request
-	Backoff    time.Duration // after the first request that was withdrawn; doubles up to MaxBackoff
+	Backoff    time.Duration // after the first request that was withdrawn; doubles
+	Longest    time.Duration // up to which it doubles; 0: MaxBackoff
+	// GiveUp bounds the time in which others are waited for, 0 for no bound.
+	GiveUp time.Duration
 	// Most bounds the requests that are withdrawn after long work, 0 for no bound.
 	Most int
 	// Kills say who is ended that is in the way for too long.
@@ -32,14 +36,17 @@ type Asker struct {
 // ErrGivenUp says that as many requests were withdrawn as may be. Nothing has happened.
 var ErrGivenUp = errors.New("somebody was in its way each time")
 
+// ErrTooLong says that others were waited for as long as may be. Nothing has happened.
+var ErrTooLong = errors.New("the lock could not be had")
+
 // Run makes requests until one is granted, never while somebody is seen to hold the lock, and
 // returns their number and the last one's outcome. request is Request or Guarded on a session of
 // its own.
 func (a *Asker) Run(ctx context.Context, request func(context.Context) (Outcome, error)) (attempts int, last Outcome, err error) {
 	teller, killer := NewTeller(a.Emit), NewKiller(a.Pool, a.Kills, a.Emit)
-	backoff := a.Backoff
+	backoff, began := a.Backoff, time.Now()
 	for attempts = 1; ; attempts++ {
-		if err := a.clear(ctx, teller, killer); err != nil {
+		if err := a.clear(ctx, began, teller, killer); err != nil {
 			return attempts - 1, last, err
 		}
 		if last, err = request(ctx); err != nil {
@@ -59,12 +66,12 @@ func (a *Asker) Run(ctx context.Context, request func(context.Context) (Outcome,
 			return attempts, last, context.Cause(ctx)
 		case <-time.After(backoff):
 		}
-		backoff = min(2*backoff, MaxBackoff)
+		backoff = min(2*backoff, cmp.Or(a.Longest, MaxBackoff))
 	}
 }
 
-// clear waits until nobody is seen to hold the lock.
-func (a *Asker) clear(ctx context.Context, teller *Teller, killer *Killer) error {
+// clear waits until nobody is seen to hold the lock. It fails with ErrTooLong.
+func (a *Asker) clear(ctx context.Context, began time.Time, teller *Teller, killer *Killer) error {
 	if a.SeesNobody {
 		return nil
 	}
@@ -76,6 +83,9 @@ func (a *Asker) clear(ctx context.Context, teller *Teller, killer *Killer) error
 		teller.Tell(blockers)
 		if err == nil && len(blockers) == 0 {
 			return nil
+		}
+		if a.GiveUp > 0 && time.Since(began) > a.GiveUp {
+			return fmt.Errorf("%w, within %s", ErrTooLong, a.GiveUp)
 		}
 		if err := killer.Saw(ctx, blockers); err != nil {
 			return err

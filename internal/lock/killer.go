@@ -71,6 +71,9 @@ func NewKiller(pool *dbconn.Pool, kills Kills, emit event.Listener) *Killer {
 	return &Killer{kills: kills, pool: pool, emit: emit, since: map[uint64]time.Time{}, told: map[uint64]string{}}
 }
 
+// Change has it end whom others say from now on. It is called by the goroutine that calls Saw.
+func (k *Killer) Change(kills Kills) { k.kills = kills }
+
 const killed = "killed"
 
 // Saw takes those who are in the way now, and ends those who have been for too long. Each that was ended, or

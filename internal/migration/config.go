@@ -29,9 +29,13 @@ type Config struct {
 	When When
 	// Kills say who is ended that is in the way of a lock for too long. Defaults to nobody.
 	Kills lock.Kills
-	// Backoff is the wait after the first failed attempt; it doubles up to 10 s.
-	// Defaults to 250 ms.
-	Backoff time.Duration
+	// Backoff is the wait after the first failed attempt; it doubles up to MaxBackoff.
+	// They default to 250 ms and 10 s.
+	Backoff, MaxBackoff time.Duration
+	// Attempts and GiveUp end the run with ErrGaveUp after as many attempts, or so long, in which the lock could not be
+	// had; 0: never. The work is kept.
+	Attempts int
+	GiveUp   time.Duration
 	// CatchUp is the most keys in the backlog with which the lock is asked for.
 	// Defaults to 1,000.
 	CatchUp int
@@ -41,6 +45,8 @@ type Config struct {
 	// Checkpoint is the time between two checkpoints. Defaults to 5 s.
 	Checkpoint time.Duration
 
+	// Rest is the least part of its time, 0 to 1, in which the row copy rests. Defaults to 0.
+	Rest float64
 	// FullSpeed has all workers copy rows however busy the server is.
 	FullSpeed bool
 	// Indexes says when secondary indexes are built. Defaults to DeferAuto.
@@ -99,6 +105,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Backoff <= 0 {
 		c.Backoff = 250 * time.Millisecond
+	}
+	if c.MaxBackoff <= 0 {
+		c.MaxBackoff = lock.MaxBackoff
 	}
 	if c.CatchUp <= 0 {
 		c.CatchUp = 1000

@@ -43,9 +43,9 @@ type attempt func(context.Context, *dbconn.Pool, cutover.Tables, cutover.Budget,
 // in the way.
 func (r *run) underLock(ctx context.Context, try attempt, ready func(context.Context, *waiting) error) (event.SwapDone, error) {
 	r.enter(event.PhaseCatchUp)
-	w := &waiting{run: r, teller: lock.NewTeller(r.emit), killer: lock.NewKiller(r.pool, r.cfg.Kills, r.emit), watcher: &lock.Watcher{
+	w := &waiting{run: r, teller: lock.NewTeller(r.emit), killer: lock.NewKiller(r.pool, r.live().Kills, r.emit), watcher: &lock.Watcher{
 		DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name, r.shadow.Name}}}
-	backoff := r.cfg.Backoff
+	var backoff time.Duration
 	for number := 1; ; number++ {
 		if err := w.leave(ctx); err != nil {
 			return event.SwapDone{}, err
@@ -53,7 +53,12 @@ func (r *run) underLock(ctx context.Context, try attempt, ready func(context.Con
 		if err := ready(ctx, w); err != nil {
 			return event.SwapDone{}, err
 		}
+		if !r.control.begin() {
+			number--
+			continue // held or paused in this moment
+		}
 		swap, err := r.attempt(ctx, try)
+		r.control.end(err == nil || errors.Is(err, cutover.ErrUnknown))
 		r.emit(event.LockAttempt{Number: number, Granted: !errors.Is(err, cutover.ErrNotGranted), Waited: swap.Waited, At: time.Now()})
 		r.inWay.asked(swap.Waited)
 		if err == nil {
@@ -69,11 +74,15 @@ func (r *run) underLock(ctx context.Context, try attempt, ready func(context.Con
 				return event.SwapDone{}, fmt.Errorf("cut-over: %w", failed)
 			}
 		}
+		live := r.live()
+		if live.Attempts > 0 && number >= live.Attempts {
+			return event.SwapDone{}, fmt.Errorf("%w in %d attempts: %w", ErrGaveUp, number, err)
+		}
+		backoff = min(max(2*backoff, live.Backoff), live.MaxBackoff)
 		r.note(fmt.Sprintf("attempt %d to cut over: %v; nothing has happened, trying again in %s", number, err, backoff))
 		if err := sleep(ctx, backoff); err != nil {
 			return event.SwapDone{}, err
 		}
-		backoff = min(2*backoff, lock.MaxBackoff)
 	}
 }
 
@@ -134,7 +143,7 @@ func (r *run) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
 	if len(r.unproven) > 0 {
 		setup = append(r.compare.StageSetup(), setup...)
 	}
-	swap, err := try(ctx, r.pool, tables, r.cfg.Lock, setup,
+	swap, err := try(ctx, r.pool, tables, r.live().Lock, setup,
 		&drain{capture: r.capture, applier: r.apply.applier, backlog: r.backlog, prove: r.prove})
 	if err != nil && again(err) && ctx.Err() == nil {
 		r.apply.start(r.apply.ctx, r.apply.fail)
@@ -185,6 +194,7 @@ type waiting struct {
 
 	snapshotsGone bool
 	unmarked      bool
+	tried         time.Duration // for the lock, without what the run was held
 }
 
 // leave waits until the swap may be made, and nobody and nothing is in its way.
@@ -197,7 +207,10 @@ func (w *waiting) leave(ctx context.Context) error {
 		if waited {
 			w.run.enter(event.PhaseCatchUp)
 		}
-		if err := w.clear(ctx); err != nil {
+		began := time.Now()
+		err = w.clear(ctx, began)
+		w.tried += time.Since(began)
+		if err != nil {
 			return err
 		}
 		if why, err := w.run.heldBack(time.Now()); err != nil || why == "" {
@@ -206,10 +219,14 @@ func (w *waiting) leave(ctx context.Context) error {
 	}
 }
 
-// clear waits until the backlog is small and neither a blocker nor an old snapshot is
-// in the way, or the swap must not be made any more.
-func (w *waiting) clear(ctx context.Context) error {
+// clear waits, from a time on, until the backlog is small and neither a blocker nor an old snapshot is
+// in the way, or the swap must not be made any more. It fails with ErrGaveUp.
+func (w *waiting) clear(ctx context.Context, began time.Time) error {
 	for {
+		live := w.run.live()
+		if tried := w.tried + time.Since(began); live.GiveUp > 0 && tried > live.GiveUp {
+			return fmt.Errorf("%w within %s", ErrGaveUp, live.GiveUp)
+		}
 		if why, err := w.run.heldBack(time.Now()); err != nil || why != "" {
 			return err
 		}
@@ -223,6 +240,7 @@ func (w *waiting) clear(ctx context.Context) error {
 		}
 		w.teller.Tell(blockers)
 		if w.run.caughtUp() { // else there is no need yet
+			w.killer.Change(live.Kills)
 			if err := w.killer.Saw(ctx, blockers); err != nil {
 				return err
 			}
@@ -255,14 +273,14 @@ func (w *waiting) unmark(ctx context.Context) error {
 		if !dbconn.Contended(err) {
 			return err
 		}
-		if err := w.clear(ctx); err != nil {
+		if err := w.leave(ctx); err != nil {
 			return err
 		}
 	}
 }
 
 func (r *run) caughtUp() bool {
-	return r.backlog.Len() <= r.cfg.CatchUp && r.capture.Delay() < r.cfg.Lock.Wait && r.capture.Prepared() == 0
+	return r.backlog.Len() <= r.cfg.CatchUp && r.capture.Delay() < r.live().Lock.Wait && r.capture.Prepared() == 0
 }
 
 func (w *waiting) blockers(ctx context.Context) ([]event.Blocker, error) {
@@ -276,7 +294,7 @@ func (w *waiting) blockers(ctx context.Context) ([]event.Blocker, error) {
 	if !w.run.plan.Server.MetadataLocks {
 		return nil, nil // they can't be seen on this server; the budget bounds what they do
 	}
-	return w.watcher.Blockers(ctx, w.run.cfg.Lock.Wait/2)
+	return w.watcher.Blockers(ctx, w.run.live().Lock.Wait/2)
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -35,6 +35,10 @@ var (
 	// ErrNamesTaken says that other tables have all the names that an old table may get. What was
 	// done is kept: rename or drop one of them, and go on.
 	ErrNamesTaken = errors.New("other tables have all the names that the old table may get")
+	// ErrKeep, as the cause of a run's context, ends it at a checkpoint, from which the same command goes on.
+	ErrKeep = errors.New("stopped at a checkpoint")
+	// ErrGaveUp says that the lock of the cut-over could not be had within what was allowed. The work is kept.
+	ErrGaveUp = errors.New("the lock of the cut-over could not be had")
 	// ErrLeftovers says that what the run created could not all be removed.
 	ErrLeftovers = errors.New("not everything could be removed")
 )
@@ -137,7 +141,7 @@ func nextAfter(ctx context.Context, err error) string {
 		return "Have that session write in ROW format, then run the same command again."
 	case errors.Is(err, lock.ErrWork):
 		return "Raise --native-locked, for so long nobody can write, or see with --method=shadow what a shadow lacks."
-	case errors.Is(err, lock.ErrGivenUp):
+	case errors.Is(err, lock.ErrGivenUp), errors.Is(err, lock.ErrTooLong):
 		return "Run the same command again when fewer use the table."
 	case errors.Is(err, ErrSourceChanged), errors.Is(err, cutover.ErrSourceChanged), errors.Is(err, native.ErrChanged):
 		return "Run the command again; make sure that nobody alters the table meanwhile."
@@ -178,7 +182,7 @@ func (r *run) cleanUp() error {
 			r.made.left = append(r.made.left, old.name.String())
 		}
 		if !r.cfg.DropOld || oldErr != nil {
-			old.mark(ctx, r.plan.Source.Comment, r.cfg.Lock.Wait, r.note)
+			old.mark(ctx, r.plan.Source.Comment, r.live().Lock.Wait, r.note)
 		}
 	}
 	if err := errors.Join(r.sweep(ctx), oldErr); err != nil {

@@ -40,6 +40,7 @@ func (r *run) following(ctx context.Context, story func(ctx context.Context) err
 	stop(errFinished)
 	r.apply.stop()
 	background.Wait()
+	r.keepAll(err)
 	r.beats.close()
 	return err
 }
@@ -53,19 +54,35 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// steer has all work on rows give way to the application, as far as it can be seen.
+// steer has all work on rows give way to the application, as far as it can be seen and nobody has said otherwise.
 func (r *run) steer(ctx context.Context) error {
-	if r.unsteered() {
-		return nil
-	}
-	if err := r.governor.Run(ctx); err != nil {
-		r.note(err.Error() + ": all workers go on")
+	for ctx.Err() == nil {
+		changed := r.control.changing()
+		looking, stop := context.WithCancel(ctx)
+		ended := make(chan error, 1)
+		go func() {
+			if r.unsteered() {
+				r.governor.Free()
+				ended <- nil
+				return
+			}
+			ended <- r.governor.Run(looking)
+		}()
+		select {
+		case <-ctx.Done():
+		case <-changed:
+		}
+		stop()
+		if err := <-ended; err != nil {
+			r.note(err.Error() + ": all workers go on")
+			return nil
+		}
 	}
 	return nil
 }
 
 // unsteered says that nothing gives way.
-func (r *run) unsteered() bool { return r.cfg.FullSpeed || !r.plan.Server.MetadataLocks }
+func (r *run) unsteered() bool { return r.live().FullSpeed || !r.plan.Server.MetadataLocks }
 
 // applying is apply in the background, which can be held still.
 type applying struct {

@@ -18,6 +18,8 @@ type When struct {
 	Window cutover.Window
 	// Gone is the path of a file that must not be there; "" for none.
 	Gone string
+	// Hold has the run wait until Control.CutOver.
+	Hold bool
 }
 
 // lookEvery is how often a run that is held looks whether it may go on.
@@ -29,10 +31,27 @@ const anew = 10 * time.Minute
 
 // heldBack says why the table must not be changed now; "" if it may.
 func (r *run) heldBack(now time.Time) (string, error) {
-	when := r.cfg.When
+	if why := r.control.pausedBy(); why != "" {
+		return why, nil
+	}
 	if r.plan.Purpose != plan.Altering {
 		return "", nil
 	}
+	when, waived := r.control.when()
+	if when.Hold {
+		return "until " + r.letGo(), nil
+	}
+	if waived {
+		return "", nil
+	}
+	return when.closed(now)
+}
+
+// letGo is the command that ends a hold.
+func (r *run) letGo() string { return "midstream cutover " + r.plan.Source.Name.Argument() }
+
+// closed says why the window or the file doesn't let the table be changed now; "" if they do.
+func (when When) closed(now time.Time) (string, error) {
 	if !when.Window.Open(now) {
 		return fmt.Sprintf("the window %s opens at %s", when.Window, when.Window.Next(now).Format("Mon 15:04 MST")), nil
 	}

@@ -19,14 +19,24 @@ type Migration struct {
 	pool   *dbconn.Pool
 	binlog binlog.Server
 	plan   *plan.Plan
-	cfg    Config
+	cfg    Config // as it was at first; live has what holds now
 	emit   event.Listener
+	// control may change what Settings lists, and hold the run.
+	control *Control
 }
 
 // New returns a migration. The pool and the binlog server are the same server's.
 func New(pool *dbconn.Pool, server binlog.Server, p *plan.Plan, cfg Config, emit event.Listener) *Migration {
-	return &Migration{pool: pool, binlog: server, plan: p, cfg: cfg.WithDefaults(), emit: emit}
+	return NewControl(cfg).Migration(pool, server, p, emit)
 }
+
+// Migration returns one that this controls.
+func (c *Control) Migration(pool *dbconn.Pool, server binlog.Server, p *plan.Plan, emit event.Listener) *Migration {
+	return &Migration{pool: pool, binlog: server, plan: p, cfg: c.Config(), emit: emit, control: c}
+}
+
+// live is the configuration that holds now.
+func (m *Migration) live() Config { return m.control.Config() }
 
 // Result is what a finished run did.
 type Result struct {
@@ -120,7 +130,9 @@ func (r *run) claimed(ctx context.Context, story func(ctx context.Context) error
 		return because(ctx, err)
 	}
 	defer claim.release()
+	r.control.attach(r)
 	err = because(ctx, story(ctx))
+	r.control.detach(r)
 	if gone := r.notOurs(); gone != nil {
 		r.made.keep, err = true, errors.Join(err, gone)
 	}

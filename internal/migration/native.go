@@ -36,7 +36,8 @@ func hindered(err error) bool {
 
 // nativeConfig is how the server's own statements ask for their lock.
 func (r *run) nativeConfig() native.Config {
-	return native.Config{Wait: r.cfg.Lock.Wait, Backoff: r.cfg.Backoff, SeesNobody: !r.plan.Server.MetadataLocks, Kills: r.cfg.Kills}
+	live := r.live()
+	return native.Config{Wait: live.Lock.Wait, Backoff: live.Backoff, Longest: live.MaxBackoff, GiveUp: live.GiveUp, Most: live.Attempts, SeesNobody: !r.plan.Server.MetadataLocks, Kills: live.Kills}
 }
 
 // first has the server carry out the statement that comes before, if there is one, and returns the
@@ -73,7 +74,7 @@ func (r *run) statement(ctx context.Context) error {
 	}
 	long := choice.Builds || choice.Method == plan.MethodCopy
 	cfg := r.nativeConfig()
-	if long && choice.Shadow {
+	if long && choice.Shadow && (cfg.Most == 0 || cfg.Most > mostBuilds) {
 		cfg.Most = mostBuilds
 	}
 	result, err := native.Run(ctx, r.pool, native.Change{

@@ -88,6 +88,9 @@ func (r *run) prescan(ctx context.Context) error {
 	var findings []event.Finding
 	if scanner.Needed() {
 		err := r.givingWay(ctx, func(ctx context.Context) (err error) {
+			if err := r.gates.Copy(ctx); err != nil { // its first ranges have no gate
+				return err
+			}
 			findings, err = r.scanner.Run(ctx)
 			return err
 		})

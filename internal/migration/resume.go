@@ -162,7 +162,7 @@ func (r *run) endFormer(ctx context.Context) (*checkpoint.Saved, error) {
 		return nil, err
 	}
 	// If it lives still, it may have connected anew before; from now on it can't come to a swap.
-	if err := c.endRun(ctx, saved.Run, r.cfg.Lock, r.note); err != nil {
+	if err := c.endRun(ctx, saved.Run, r.live().Lock, r.note); err != nil {
 		return nil, fmt.Errorf("end the earlier run: %w", err)
 	}
 	return r.store.Load(ctx, session)
@@ -296,7 +296,7 @@ func (r *run) canGoOn(err error) bool {
 		return true // it is not ours to drop for certain
 	}
 	return errors.Is(err, checkpoint.ErrSuperseded) || errors.Is(err, ErrNamesTaken) ||
-		errors.Is(err, throttle.ErrCritical) || outside(err)
+		errors.Is(err, ErrKeep) || errors.Is(err, ErrGaveUp) || errors.Is(err, throttle.ErrCritical) || outside(err)
 }
 
 // outside says that an error has its cause outside of what a run does: it could not reach the

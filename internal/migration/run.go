@@ -60,6 +60,8 @@ type run struct {
 	copier   *rowcopy.Copier
 	governor *throttle.Governor
 	gates    *throttle.Gates
+	share    *throttle.Share
+	syncer   *rowsync.Syncer
 	apply    *applying
 	scanner  *prescan.Scanner
 	verifier *verify.Verifier
@@ -85,7 +87,11 @@ type run struct {
 }
 
 func newRun(m *Migration) *run {
-	return &run{Migration: m, started: time.Now(), gates: throttle.NewGates(nil, m.emit), transit: throttle.NewTransit(m.cfg.Throttle.ReplicaLag / 4), method: m.plan.Choice.Method, store: checkpoint.New(m.plan.Names.State, m.plan.Source.Name, m.pool.Name(), m.plan.Server.UUID)}
+	return &run{
+		Migration: m, started: time.Now(), method: m.plan.Choice.Method,
+		gates: throttle.NewGates(nil, m.emit), share: throttle.NewShare(1 - m.cfg.Rest), transit: throttle.NewTransit(m.cfg.Throttle.ReplicaLag / transitShare),
+		store: checkpoint.New(m.plan.Names.State, m.plan.Source.Name, m.pool.Name(), m.plan.Server.UUID),
+	}
 }
 
 // cleaner finds and drops what runs on the source have left.
@@ -208,19 +214,20 @@ func (r *run) assemble(spec *rowsync.Spec, tracker *frontier.Tracker, copied int
 		Limit: r.cfg.BacklogLimit, Workers: r.cfg.Apply.Workers, Partition: spec.Key.Partition,
 		KeepAhead: r.cfg.ApplyAhead && !spec.KeyChanged, AwaitCopy: spec.KeyChanged, KeepRepeats: r.cfg.KeepRepeats,
 	}, tracker)
-	governor := throttle.NewGovernor(r.pool.DB(), r.cfg.RowCopy.Workers, r.unsteered())
-	copier := rowcopy.New(r.cfg.RowCopy, rowcopy.Deps{
+	live := r.live()
+	governor := throttle.NewGovernor(r.pool.DB(), live.RowCopy.Workers, r.unsteered())
+	copier := rowcopy.New(live.RowCopy, rowcopy.Deps{
 		Pool: r.pool, Spec: spec, Syncer: syncer, Tracker: tracker, Ended: log.Wake, Emit: r.emit,
-		Gate: r.giveRoom, Chunk: governor.Chunk, Room: r.room(copyShare), RowBytes: rowBytes(r.plan), Copied: copied,
+		Gate: r.paceCopy, Chunk: governor.Chunk, Room: r.room(copyPart, r.copyMayBegin), RowBytes: rowBytes(r.plan), Copied: copied,
 		Fresh: spec.KeyChanged || fresh && spec.Key.Ordered() && !r.cfg.ApplyAhead,
 	})
 	applier := apply.New(r.cfg.Apply, apply.Deps{
 		Pool: r.pool, Spec: spec, Syncer: syncer, Backlog: log,
-		Gate: func(ctx context.Context) error { return r.gates.Apply(ctx) }, Room: r.room(1), Linger: r.linger,
+		Gate: func(ctx context.Context) error { return r.gates.Apply(ctx) }, Room: r.room(1, r.applyMayBegin), Linger: r.linger,
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.spec, r.tracker, r.backlog, r.copier, r.governor = spec, tracker, log, copier, governor
+	r.spec, r.tracker, r.backlog, r.copier, r.governor, r.syncer = spec, tracker, log, copier, governor, syncer
 	r.apply = &applying{applier: applier}
 }
 

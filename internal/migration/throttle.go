@@ -35,8 +35,8 @@ type Follower struct {
 }
 
 // sensors are those of the run.
-func (r *run) sensors(ctx context.Context) ([]throttle.Sensor, error) {
-	t, db := r.cfg.Throttle, r.pool.DB()
+func (r *run) sensors(ctx context.Context, t Throttle) ([]throttle.Sensor, error) {
+	db := r.pool.DB()
 	var all []throttle.Sensor
 	add := func(wanted bool, s func() throttle.Sensor) {
 		if wanted {
@@ -114,30 +114,54 @@ func (r *run) written(ctx context.Context) (int64, error) {
 
 // openGates has the run wait for what it was told to.
 func (r *run) openGates(ctx context.Context) error {
-	sensors, err := r.sensors(ctx)
+	sensors, err := r.sensors(ctx, r.live().Throttle)
 	if err == nil {
-		r.gates = throttle.NewGates(sensors, r.emit)
+		r.gates.Replace(sensors)
 	}
 	return err
 }
 
-// giveRoom is the gate of all work that reads the table's rows: it waits for what the operator has named, and gives way
-// to a busy server.
+// giveRoom is the gate of all work that only reads the table's rows: it gives way to the application, and waits for what the
+// operator has named. The gates come last: nobody who has passed them waits for anything else, and begins after a pause
+// has said that all stands still.
 func (r *run) giveRoom(ctx context.Context, worker int, took time.Duration) error {
-	if err := r.gates.Copy(ctx); err != nil {
+	if err := r.governor.Gate(ctx, worker, took); err != nil {
+		return err
+	}
+	return r.gates.Copy(ctx)
+}
+
+// paceCopy has a worker of the row copy rest: to give way to the application, and for the share of its time that the operator leaves it.
+func (r *run) paceCopy(ctx context.Context, worker int, took time.Duration) error {
+	if err := r.share.Gate(ctx, took, time.Now()); err != nil {
 		return err
 	}
 	return r.governor.Gate(ctx, worker, took)
 }
 
-// copyShare is what of the rows on their way to replicas may be the row copy's: the rest is for apply, which goes first.
-const copyShare = 0.75
+func (r *run) copyMayBegin(ctx context.Context) error  { return r.gates.Copy(ctx) }
+func (r *run) applyMayBegin(ctx context.Context) error { return r.gates.Apply(ctx) }
 
-// room has transactions of ours wait until replicas have taken those before.
-func (r *run) room(share float64) func(ctx context.Context, rows int) (int, func(int), error) {
+const (
+	// transitShare is the part of the bound of a replica's lag that rows may be on their way to it.
+	transitShare = 4
+	// copyPart is what of these rows may be the row copy's: the rest is for apply, which goes first.
+	copyPart = 0.75
+)
+
+// room has transactions of ours wait until replicas have taken those before, and then for the gates.
+func (r *run) room(part float64, gate func(context.Context) error) func(ctx context.Context, rows int) (int, func(int), error) {
 	return func(ctx context.Context, rows int) (int, func(int), error) {
-		begun, err := r.transit.Begin(ctx, rows, share)
-		return begun, func(wrote int) { r.transit.Ended(begun, wrote) }, err
+		begun, err := r.transit.Begin(ctx, rows, part)
+		if err != nil {
+			return 0, nil, err
+		}
+		wrote := func(rows int) { r.transit.Ended(begun, rows) }
+		if err := gate(ctx); err != nil {
+			wrote(0)
+			return 0, nil, err
+		}
+		return begun, wrote, nil
 	}
 }
 

@@ -31,6 +31,9 @@ func (r *run) verify(ctx context.Context) error {
 		return err
 	}
 	r.enter(event.PhaseVerify)
+	if err := r.gates.Copy(ctx); err != nil { // its first ranges have no gate
+		return err
+	}
 	started := time.Now()
 	verifier := verify.New(r.cfg.Verify, verify.Deps{
 		Pool: r.pool, Spec: r.compare, Backlog: r.backlog, Fence: r.capture.Fence, RowBytes: rowBytes(r.plan),

@@ -29,7 +29,9 @@ type Change struct {
 type Config struct {
 	Wait       time.Duration // for the lock, each time that it is asked for
 	Backoff    time.Duration // after the first request that was withdrawn
-	SeesNobody bool          // see lock.Asker
+	Longest    time.Duration // see lock.Asker
+	GiveUp     time.Duration // likewise
+	SeesNobody bool          // likewise
 	Most       int           // likewise
 	Kills      lock.Kills    // likewise
 }
@@ -56,7 +58,7 @@ var (
 func Run(ctx context.Context, pool *dbconn.Pool, c Change, cfg Config, emit event.Listener) (Result, error) {
 	asker := lock.Asker{
 		Pool: pool, Watcher: &lock.Watcher{DB: pool.DB(), Tables: append(c.Table.Related(), c.Table.Name)},
-		SeesNobody: cfg.SeesNobody, Wait: cfg.Wait, Backoff: cfg.Backoff, Most: cfg.Most, Kills: cfg.Kills, Emit: emit,
+		SeesNobody: cfg.SeesNobody, Wait: cfg.Wait, Backoff: cfg.Backoff, Longest: cfg.Longest, GiveUp: cfg.GiveUp, Most: cfg.Most, Kills: cfg.Kills, Emit: emit,
 	}
 	first := true
 	attempts, last, err := asker.Run(ctx, func(ctx context.Context) (lock.Outcome, error) {

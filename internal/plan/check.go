@@ -167,6 +167,16 @@ func (c *checker) checkKills() {
 	}
 }
 
+// HindersKills returns what stands in the way of ending sessions; nil if nothing does.
+func HindersKills(facts *Facts) *Risk {
+	c := checker{facts: facts, options: Options{Kills: true}}
+	c.checkKills()
+	if len(c.blocking) == 0 {
+		return nil
+	}
+	return &c.blocking[0]
+}
+
 // checkReadable finds those tables of performance_schema that the account may not read, where
 // the server has them.
 func (c *checker) checkReadable(tables []string, why string) {

@@ -65,7 +65,8 @@ type Scanner struct {
 	ranges *rowsync.Ranges
 	taken  int
 
-	rows atomic.Int64
+	rows    atomic.Int64
+	looking atomic.Int64
 }
 
 // New returns a scanner that has looked at nothing.
@@ -82,6 +83,9 @@ func (s *Scanner) Needed() bool {
 
 // Rows is the number of the source's rows whose values were looked at so far.
 func (s *Scanner) Rows() int64 { return s.rows.Load() }
+
+// InFlight is the number of ranges that are being looked at, and of statements over the whole table.
+func (s *Scanner) InFlight() int { return int(s.looking.Load()) }
 
 // Run looks at every row once and returns what it found. It may be called once.
 func (s *Scanner) Run(ctx context.Context) ([]event.Finding, error) {
@@ -149,18 +153,16 @@ func (s *Scanner) scan(ctx context.Context, number int, held context.Context, re
 	}
 	defer w.session.Close()
 	for {
-		place, r, more, err := w.take(ctx)
+		s.looking.Add(1)
+		took, more, err := w.lookAtNext(ctx)
+		s.looking.Add(-1)
 		if err == nil && !more {
 			release()
 		}
 		if err != nil || !more {
 			return err
 		}
-		started := time.Now()
-		if err := w.look(ctx, place, rowsync.InRange(s.deps.Spec.Sync.Key, s.deps.Spec.Sync.Key.Names(), r)); err != nil {
-			return err
-		}
-		if err := s.deps.Gate(held, number, time.Since(started)); err != nil && (ctx.Err() != nil || held.Err() == nil) {
+		if err := s.deps.Gate(held, number, took); err != nil && (ctx.Err() != nil || held.Err() == nil) {
 			return err
 		}
 	}
@@ -179,6 +181,17 @@ func (w *worker) take(ctx context.Context) (place int, r key.Range, more bool, e
 	w.taken++
 	r, more, err = w.ranges.Next(ctx, w.session)
 	return w.taken, r, more, err
+}
+
+// lookAtNext looks at the next range, if there is one.
+func (w *worker) lookAtNext(ctx context.Context) (took time.Duration, more bool, err error) {
+	place, r, more, err := w.take(ctx)
+	if err != nil || !more {
+		return 0, more, err
+	}
+	started, key := time.Now(), w.deps.Spec.Sync.Key
+	err = w.look(ctx, place, rowsync.InRange(key, key.Names(), r))
+	return time.Since(started), true, err
 }
 
 // look looks at the rows of a range.

@@ -12,6 +12,11 @@ import (
 
 // lookForTwins finds the rows that share their value of a unique key of the shadow.
 func (s *Scanner) lookForTwins(ctx context.Context, k schema.Key) error {
+	if err := s.deps.Gate(ctx, 0, 0); err != nil {
+		return err
+	}
+	s.looking.Add(1)
+	defer s.looking.Add(-1)
 	values, plain := s.deps.Spec.valuesOf(k)
 	if !plain {
 		return s.lookInStage(ctx, k)

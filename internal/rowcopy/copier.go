@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -74,11 +75,18 @@ type Copier struct {
 	cfg  Config
 	deps Deps
 
+	flying atomic.Int64
+
 	next sync.Mutex // held by the worker that decides about the next bound
 
-	mu   sync.Mutex
-	rows int64
-	size sizer
+	mu      sync.Mutex
+	rows    int64
+	size    sizer
+	target  time.Duration // the most of a chunk
+	most    int           // workers
+	begun   int           // of them, in this Run
+	working int           // that have not ended
+	spawn   func(int)     // begins one with a number; nil before Run
 }
 
 // New returns a copier that has copied nothing yet.
@@ -88,7 +96,7 @@ func New(cfg Config, deps Deps) *Copier {
 	if deps.RowBytes > 0 {
 		most = int(min(int64(most), max(int64(cfg.MinRows), cfg.MaxBytes/deps.RowBytes)))
 	}
-	return &Copier{cfg: cfg, deps: deps, rows: deps.Copied, size: sizer{least: cfg.MinRows, most: most}}
+	return &Copier{cfg: cfg, deps: deps, rows: deps.Copied, most: cfg.Workers, target: cfg.Target, size: sizer{least: cfg.MinRows, most: most}}
 }
 
 // Run copies until every range is committed.
@@ -96,9 +104,11 @@ func (c *Copier) Run(ctx context.Context) error {
 	workers, ctx := errgroup.WithContext(ctx)
 	waiting, handedOut := context.WithCancelCause(ctx)
 	defer handedOut(nil)
-	for number := range c.cfg.Workers {
+	spawn := func(number int) {
 		workers.Go(func() error {
-			err := c.work(ctx, func(took time.Duration) error { return c.deps.Gate(waiting, number, took) })
+			defer c.ended()
+			err := c.work(ctx, func(took time.Duration) error { return c.deps.Gate(waiting, number, took) },
+				func() (int, func(int), error) { return c.deps.Room(waiting, c.ChunkRows()) })
 			if err == nil {
 				handedOut(errHandedOut) // nobody need wait any longer
 			}
@@ -108,16 +118,47 @@ func (c *Copier) Run(ctx context.Context) error {
 			return err
 		})
 	}
+	c.mu.Lock()
+	c.spawn, c.begun = spawn, 0
+	c.fill()
+	c.mu.Unlock()
 	if err := workers.Wait(); err != nil {
 		return fmt.Errorf("row copy: %w", err)
 	}
 	return nil
 }
 
+// fill begins as many workers as there may be. REQUIRES: mu is held, and either none has been begun or one is
+// at work, so that nobody has seen the end of all.
+func (c *Copier) fill() {
+	for ; c.begun < c.most; c.begun++ {
+		c.working++
+		c.spawn(c.begun)
+	}
+}
+
+// ended says that a worker has come to its end.
+func (c *Copier) ended() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.working--
+}
+
+// Tune changes the time that a chunk takes, and the number of workers. Those that are too many by then go on: the
+// gate, which knows their numbers, holds them.
+func (c *Copier) Tune(target time.Duration, workers int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.target, c.most = target, workers
+	if c.working > 0 {
+		c.fill()
+	}
+}
+
 // errHandedOut says that no range is left to begin.
 var errHandedOut = errors.New("every range is handed out")
 
-func (c *Copier) work(ctx context.Context, gate func(took time.Duration) error) error {
+func (c *Copier) work(ctx context.Context, gate func(took time.Duration) error, room func() (int, func(int), error)) error {
 	session, err := c.deps.Pool.Session(ctx, c.deps.Spec.Setup()...)
 	if err != nil {
 		return err
@@ -128,21 +169,40 @@ func (c *Copier) work(ctx context.Context, gate func(took time.Duration) error) 
 		if err := gate(took); err != nil {
 			return err
 		}
-		chunk, wrote, more, err := c.begin(ctx, session)
-		if err != nil || !more {
-			return err
-		}
-		started := time.Now()
-		result, err := c.deps.Syncer.Range(ctx, session, chunk.Range, c.deps.Fresh)
-		wrote(int(result.Inserted + result.Deleted))
+		rows, wrote, err := room()
 		if err != nil {
 			return err
 		}
-		c.deps.Tracker.End(chunk)
-		c.deps.Ended()
-		took = time.Since(started)
-		c.account(result.Inserted, took)
+		c.flying.Add(1)
+		elapsed, more, err := c.chunk(ctx, session, rows, wrote)
+		c.flying.Add(-1)
+		if err != nil || !more {
+			return err
+		}
+		took = elapsed
 	}
+}
+
+// InFlight is the number of chunks that were begun and have not ended.
+func (c *Copier) InFlight() int { return int(c.flying.Load()) }
+
+// chunk copies the next chunk, if there is one, and says how many rows it wrote.
+func (c *Copier) chunk(ctx context.Context, session *dbconn.Session, rows int, wrote func(int)) (took time.Duration, more bool, err error) {
+	var result rowsync.Result
+	defer func() { wrote(int(result.Inserted + result.Deleted)) }()
+	chunk, more, err := c.begin(ctx, session, rows)
+	if err != nil || !more {
+		return 0, more, err
+	}
+	started := time.Now()
+	if result, err = c.deps.Syncer.Range(ctx, session, chunk.Range, c.deps.Fresh); err != nil {
+		return 0, false, err
+	}
+	c.deps.Tracker.End(chunk)
+	c.deps.Ended()
+	took = time.Since(started)
+	c.account(result.Inserted, took)
+	return took, true, nil
 }
 
 func (c *Copier) account(rows int64, elapsed time.Duration) {
@@ -153,27 +213,22 @@ func (c *Copier) account(rows int64, elapsed time.Duration) {
 	c.deps.Emit(event.ChunkCopied{Rows: rows, Elapsed: elapsed, At: time.Now()})
 }
 
-// begin hands out the next chunk, and what is to be told how many rows it wrote.
-func (c *Copier) begin(ctx context.Context, session *dbconn.Session) (chunk frontier.Chunk, wrote func(int), more bool, err error) {
+// begin hands out the next chunk, of about so many rows.
+func (c *Copier) begin(ctx context.Context, session *dbconn.Session, rows int) (frontier.Chunk, bool, error) {
 	c.next.Lock()
 	defer c.next.Unlock()
 	rest, more := c.deps.Tracker.Next()
 	if !more {
-		return chunk, nil, false, nil
-	}
-	rows, wrote, err := c.deps.Room(ctx, c.ChunkRows())
-	if err != nil {
-		return chunk, nil, false, err
+		return frontier.Chunk{}, false, nil
 	}
 	to, err := rowsync.Bound(ctx, session, c.deps.Spec, rest, rows)
 	if err == nil {
 		_, err = session.Exec(ctx, "COMMIT") // it begins transactions by itself
 	}
 	if err != nil {
-		wrote(0)
-		return chunk, nil, false, fmt.Errorf("find the end of the next chunk: %w", err)
+		return frontier.Chunk{}, false, fmt.Errorf("find the end of the next chunk: %w", err)
 	}
-	return c.deps.Tracker.Begin(to), wrote, true, nil
+	return c.deps.Tracker.Begin(to), true, nil
 }
 
 // Rows is the number of rows written so far, those of a former run included.
@@ -187,5 +242,5 @@ func (c *Copier) Rows() int64 {
 func (c *Copier) ChunkRows() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.size.rows(min(c.cfg.Target, c.deps.Chunk()))
+	return c.size.rows(min(c.target, c.deps.Chunk()))
 }

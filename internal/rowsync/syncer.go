@@ -63,6 +63,16 @@ type Syncer struct {
 	alone     sync.RWMutex
 	begun     time.Time
 	waryUntil atomic.Int64 // nanoseconds since begun, whatever becomes of the clock
+	flying    atomic.Int64
+}
+
+// InFlight is the number of syncs that were begun and have not ended.
+func (s *Syncer) InFlight() int { return int(s.flying.Load()) }
+
+// fly counts a sync until the returned function is called.
+func (s *Syncer) fly() (landed func()) {
+	s.flying.Add(1)
+	return func() { s.flying.Add(-1) }
 }
 
 // New returns a Syncer. emit gets an event.Retry for every repetition.
@@ -73,6 +83,7 @@ func New(spec *Spec, outstanding Outstanding, emit event.Listener) *Syncer {
 // Range syncs a range of keys. fresh says that nothing was ever written into the
 // range of the shadow. REQUIRES: fresh, where the key's columns changed (Spec.KeyChanged).
 func (s *Syncer) Range(ctx context.Context, session *dbconn.Session, r key.Range, fresh bool) (Result, error) {
+	defer s.fly()()
 	p := predicate{spec: s.spec, chunk: &r, fresh: fresh}
 	result, err := s.sync(ctx, session, p, "chunk")
 	if err != nil {
@@ -84,6 +95,7 @@ func (s *Syncer) Range(ctx context.Context, session *dbconn.Session, r key.Range
 // Keys syncs a list of keys. REQUIRES: every change of them that it shall carry over
 // is visible (law L3).
 func (s *Syncer) Keys(ctx context.Context, session *dbconn.Session, keys []key.Key) (Result, error) {
+	defer s.fly()()
 	p := predicate{spec: s.spec, keys: keys}
 	result, err := s.sync(ctx, session, p, "keys")
 	if err != nil {

@@ -36,11 +36,13 @@ const tellAgain = 10 * time.Second
 
 // Gates hold the work while a sensor says so. They are safe for concurrent use.
 type Gates struct {
-	sensors []Sensor
-	emit    event.Listener
+	emit event.Listener
 
 	mu      sync.Mutex
+	sensors []Sensor
+	anew    chan struct{} // closed and replaced with the sensors
 	unseen  map[int]bool  // sensors that were not looked at yet
+	byHand  []event.Gate  // that somebody has closed; they hold the applying of changes too
 	closed  []event.Gate  // in the order in which they were
 	applies []bool        // of each of them: Sensor.Apply
 	changed chan struct{} // closed and replaced when one opens
@@ -50,19 +52,55 @@ type Gates struct {
 
 // NewGates returns gates that are closed until Run has looked.
 func NewGates(sensors []Sensor, emit event.Listener) *Gates {
-	g := &Gates{sensors: sensors, emit: emit, changed: make(chan struct{})}
+	g := &Gates{sensors: sensors, emit: emit, changed: make(chan struct{}), anew: make(chan struct{})}
 	g.forget()
 	return g
+}
+
+// Replace takes other sensors. All gates but those closed by hand are closed until Run has looked at them.
+func (g *Gates) Replace(sensors []Sensor) {
+	g.mu.Lock()
+	g.sensors = sensors
+	close(g.anew)
+	g.anew = make(chan struct{})
+	g.mu.Unlock()
+	g.forget()
+}
+
+// Close closes a gate by hand, or changes the reason of one; no sensor opens it.
+func (g *Gates) Close(name, why string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i := range g.byHand {
+		if g.byHand[i].Name == name {
+			g.byHand[i].Why = why
+			return
+		}
+	}
+	g.byHand = append(g.byHand, event.Gate{Name: name, Why: why, Since: time.Now()})
+}
+
+// Open opens a gate that was closed by hand.
+func (g *Gates) Open(name string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.byHand = slices.DeleteFunc(g.byHand, func(c event.Gate) bool { return c.Name == name })
+	g.wake()
 }
 
 // Run looks until the context ends, when it returns nil, and the gates are closed until it is called again.
 func (g *Gates) Run(ctx context.Context) error {
 	defer g.forget()
 	looking, ctx := errgroup.WithContext(ctx)
-	for i := range g.sensors {
-		looking.Go(func() error { return g.watch(ctx, i) })
-	}
 	looking.Go(func() error { return g.tell(ctx) })
+	looking.Go(func() error {
+		for ctx.Err() == nil {
+			if err := g.look(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	err := looking.Wait()
 	if errors.Is(err, ErrCritical) {
 		return err
@@ -70,9 +108,27 @@ func (g *Gates) Run(ctx context.Context) error {
 	return nil
 }
 
-// watch looks at one sensor.
-func (g *Gates) watch(ctx context.Context, number int) error {
-	s := g.sensors[number]
+// look looks at the sensors until they are replaced.
+func (g *Gates) look(ctx context.Context) error {
+	g.mu.Lock()
+	sensors, anew := g.sensors, g.anew
+	g.mu.Unlock()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	looking, ctx := errgroup.WithContext(ctx)
+	for i := range sensors {
+		looking.Go(func() error { return g.watch(ctx, i, sensors[i], anew) })
+	}
+	select {
+	case <-ctx.Done():
+	case <-anew:
+		stop()
+	}
+	return looking.Wait()
+}
+
+// watch looks at one of the sensors that anew will replace.
+func (g *Gates) watch(ctx context.Context, number int, s Sensor, anew chan struct{}) error {
 	ticker := time.NewTicker(s.Every)
 	defer ticker.Stop()
 	for {
@@ -87,7 +143,7 @@ func (g *Gates) watch(ctx context.Context, number int) error {
 		case err != nil:
 			why = "it can't be looked at: " + err.Error()
 		}
-		g.set(number, why)
+		g.set(number, why, anew)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -96,10 +152,13 @@ func (g *Gates) watch(ctx context.Context, number int) error {
 	}
 }
 
-// set takes what a sensor says.
-func (g *Gates) set(number int, why string) {
+// set takes what a sensor says, unless it was replaced.
+func (g *Gates) set(number int, why string, anew chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.anew != anew {
+		return
+	}
 	if g.unseen[number] {
 		delete(g.unseen, number)
 		g.wake()
@@ -125,7 +184,7 @@ func (g *Gates) wake() {
 	g.changed = make(chan struct{})
 }
 
-// forget takes nothing for known any more.
+// forget takes nothing for known any more, but for what was closed by hand.
 func (g *Gates) forget() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -133,23 +192,24 @@ func (g *Gates) forget() {
 	for number := range g.sensors {
 		g.unseen[number] = true
 	}
+	g.wake()
 }
 
 // Closed returns the gates that are closed now.
 func (g *Gates) Closed() []event.Gate {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return slices.Clone(g.closed)
+	return slices.Concat(g.byHand, g.closed)
 }
 
 // Copy waits until no gate is closed.
 func (g *Gates) Copy(ctx context.Context) error {
-	return g.wait(ctx, func() bool { return len(g.closed) > 0 })
+	return g.wait(ctx, func() bool { return len(g.byHand)+len(g.closed) > 0 })
 }
 
 // Apply waits until no gate is closed that holds the applying of changes.
 func (g *Gates) Apply(ctx context.Context) error {
-	return g.wait(ctx, func() bool { return slices.Contains(g.applies, true) })
+	return g.wait(ctx, func() bool { return len(g.byHand) > 0 || slices.Contains(g.applies, true) })
 }
 
 // wait waits while something is so, which is asked under mu.

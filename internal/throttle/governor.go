@@ -66,6 +66,27 @@ func NewGovernor(db *sql.DB, workers int, free bool) *Governor {
 	return g
 }
 
+// Free has all be done, until Run is called.
+func (g *Governor) Free() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.drive = g.most
+	g.set(g.most)
+}
+
+// Bound changes the number of workers.
+func (g *Governor) Bound(workers int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	all := g.drive == g.most
+	if g.most = float64(workers) + 1; all || g.drive > g.most {
+		g.drive = g.most
+	}
+	if g.open > 0 {
+		g.set(g.drive)
+	}
+}
+
 // Run looks at the application until the context ends, when it returns nil. On an error all may be done.
 func (g *Governor) Run(ctx context.Context) error {
 	for {
@@ -74,10 +95,7 @@ func (g *Governor) Run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			g.mu.Lock()
-			g.drive = g.most
-			g.set(g.most)
-			g.mu.Unlock()
+			g.Free()
 			return err
 		}
 		g.saw(a, time.Now())

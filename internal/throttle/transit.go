@@ -14,9 +14,8 @@ import (
 // arrive soon, and shrinks where they take longer than the delay that is aimed at, as in RFC 6817: delay, not loss,
 // says that there is too much on the way.
 type Transit struct {
-	aim time.Duration // of a row, from its commit here to its commit there
-
 	mu      sync.Mutex
+	aim     time.Duration // of a row, from its commit here to its commit there
 	paths   map[string]*path
 	begun   int           // rows whose transactions are not committed here yet
 	last    uint64        // the youngest heartbeat that was written
@@ -111,6 +110,9 @@ func (t *Transit) Arrived(replica string, number uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p := t.paths[replica]
+	if t.aim == 0 {
+		return
+	}
 	if p == nil {
 		p = &path{window: firstRoom, quick: true}
 		t.paths[replica] = p
@@ -150,11 +152,13 @@ func (p *path) adapt(rows int, took float64, full bool) {
 	p.window = max(leastRoom, p.window)
 }
 
-// Forget has a replica bound nothing any more.
-func (t *Transit) Forget(replica string) {
+// Aim changes the delay; 0 takes the bound away.
+func (t *Transit) Aim(delay time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.paths, replica)
+	if t.aim = delay; delay == 0 {
+		clear(t.paths)
+	}
 	t.wake()
 }
 

@@ -137,7 +137,7 @@ func TestTransitLetsGo(t *testing.T) {
 			t.Errorf("after all have arrived there is room for %d rows, want %d", got, 2*firstRoom)
 		}
 		tr.Ended(got, got)
-		time.AfterFunc(time.Second, func() { tr.Forget("replica") })
+		time.AfterFunc(time.Second, func() { tr.Aim(0) })
 		if rows, err := tr.Begin(t.Context(), 5, 1); rows != 5 || err != nil {
 			t.Errorf("got %d, %v", rows, err)
 		}

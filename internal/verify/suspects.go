@@ -53,6 +53,9 @@ func (v *Verifier) Judge(ctx context.Context, suspects []key.Key) (Verdict, erro
 	}
 	defer session.Close()
 	for round := 0; round < rounds && len(verdict.Left) > 0; round++ {
+		if err := v.deps.Gate(ctx, 0, 0); err != nil {
+			return verdict, err
+		}
 		mismatches, left, err := v.judge(ctx, session, verdict.Left)
 		if err != nil {
 			return verdict, fmt.Errorf("verify: %w", err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -64,6 +65,8 @@ type Verifier struct {
 	deps   Deps
 	ranges *rowsync.Ranges
 
+	comparing atomic.Int64
+
 	mu       sync.Mutex
 	rows     int64
 	suspects []key.Key
@@ -118,18 +121,30 @@ func (v *Verifier) work(ctx context.Context, gate func(took time.Duration) error
 	}
 	defer session.Close()
 	for {
-		r, more, err := v.ranges.Next(ctx, session)
+		v.comparing.Add(1)
+		took, more, err := v.compareNext(ctx, session)
+		v.comparing.Add(-1)
 		if err != nil || !more {
 			return err
 		}
-		started := time.Now()
-		if err := v.compareRange(ctx, session, r); err != nil {
-			return err
-		}
-		if err := gate(time.Since(started)); err != nil {
+		if err := gate(took); err != nil {
 			return err
 		}
 	}
+}
+
+// InFlight is the number of ranges that are being compared.
+func (v *Verifier) InFlight() int { return int(v.comparing.Load()) }
+
+// compareNext compares the next range, if there is one.
+func (v *Verifier) compareNext(ctx context.Context, session *dbconn.Session) (took time.Duration, more bool, err error) {
+	r, more, err := v.ranges.Next(ctx, session)
+	if err != nil || !more {
+		return 0, more, err
+	}
+	started := time.Now()
+	err = v.compareRange(ctx, session, r)
+	return time.Since(started), true, err
 }
 
 func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r key.Range) error {

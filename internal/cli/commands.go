@@ -1,0 +1,297 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"midstream/internal/control"
+)
+
+// commanding tells runs of this machine what to do.
+type commanding struct {
+	app      *app
+	checks   checks
+	verb     string
+	database string
+	folder   string
+	server   string
+	json     bool
+	yes      bool
+	// yesNeeded says that without a table the command needs --yes.
+	yesNeeded bool
+	body      func(rest []string) (any, error) // of the request, from the arguments that are no table
+}
+
+// noRuns is what is told where there is none.
+const noRuns = "No run is at work on this machine."
+
+// controlCommands are the verbs that talk to runs.
+func (a *app) controlCommands() []*cobra.Command {
+	return []*cobra.Command{a.statusCommand(), a.watchCommand(), a.pauseCommand(), a.resumeCommand(), a.throttleCommand(), a.setCommand(),
+		a.holdCommand(), a.cutoverCommand(), a.abortCommand()}
+}
+
+// newCommanding makes a verb's command.
+func (a *app) newCommanding(use, short, long string) (*commanding, *cobra.Command) {
+	verb, _, _ := strings.Cut(use, " ")
+	c := &commanding{app: a, verb: verb, body: noBody}
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, Long: long +
+		"\n\nIt talks to runs that this user has begun on this machine, by their sockets; without a table to all of them."}
+	c.checks.flags = cmd.Flags()
+	c.checks.flags.SortFlags = false
+	c.checks.boolean(&c.json, "", "json", "one JSON object a line, as docs/openapi.yaml and docs/events.md have them")
+	cmd.Flags().StringVarP(&c.database, "database", "D", "", "the table's database")
+	cmd.Flags().StringVar(&c.server, "server", "", "only runs on this server, as midstream status spells it (host:port)")
+	cmd.Flags().StringVar(&c.folder, "control-dir", "", controlDirUse)
+	cmd.RunE = a.verb(c.command)
+	return c, cmd
+}
+
+func noBody(rest []string) (any, error) {
+	if len(rest) == 1 {
+		if _, err := tableName("", rest[0]); err != nil {
+			return nil, err
+		}
+	}
+	if len(rest) > 0 {
+		return nil, fmt.Errorf("one table is expected, and there is %q besides", strings.Join(rest, " "))
+	}
+	return struct{}{}, nil
+}
+
+func (a *app) pauseCommand() *cobra.Command {
+	c, cmd := a.newCommanding("pause [database.table]", "Hold a run still",
+		"Pause has row copy, apply, prescan, verify and the swap stand still, and returns when nothing of them is in flight: the\n"+
+			"run has no transaction open and holds no lock that others wait for. Changes go on being captured, and are applied after\n"+
+			"midstream resume. With --stop-capture the run stops at a checkpoint and reads no binlog either; what it has done stays on\n"+
+			"the server, and the binlog from there on must not be purged. What the server itself does (an ALTER by INSTANT, INPLACE\n"+
+			"or COPY, the build of indexes) can't be paused; the answer says so.")
+	var stop bool
+	c.checks.boolean(&stop, "", "stop-capture", "stop at a checkpoint, and capture nothing either")
+	c.body = func(rest []string) (any, error) {
+		_, err := noBody(rest)
+		return control.PauseCommand{StopCapture: stop}, err
+	}
+	return cmd
+}
+
+func (a *app) resumeCommand() *cobra.Command {
+	_, cmd := a.newCommanding("resume [database.table]", "Have a run go on after pause", "Resume undoes midstream pause, and nothing else: a throttle and a hold stay.")
+	return cmd
+}
+
+func (a *app) throttleCommand() *cobra.Command {
+	c, cmd := a.newCommanding("throttle [database.table] share", "Bound the time in which rows are copied",
+		"Throttle says the most of its time in which the row copy may work: 100% is no bound, at 0% the row copy stands. Changes are\n"+
+			"applied all the same. It is midstream set copy-share=30%.")
+	cmd.Example = "  midstream throttle shop.orders 30%"
+	c.body = func(rest []string) (any, error) {
+		if len(rest) != 1 {
+			return nil, errors.New("say the share: midstream throttle shop.orders 30%")
+		}
+		return control.ThrottleCommand{Share: rest[0]}, nil
+	}
+	return cmd
+}
+
+func (a *app) setCommand() *cobra.Command {
+	c, cmd := a.newCommanding("set [database.table] [name=value ...]", "Read and change the settings of a run",
+		"Set changes settings while the run is at work: all that are given, or none if one is not taken. An empty value switches\n"+
+			"a file, query, URL, window or limits off. The server's own statement, if one is at work, keeps what it began with.\n"+
+			"Without a value it lists the settings, with what holds now and the range of each.")
+	cmd.Example = "  midstream set shop.orders\n  midstream set shop.orders lock-wait=1s max-load=Threads_running=50"
+	c.body = func(rest []string) (any, error) {
+		values := map[string]string{}
+		for _, text := range rest {
+			name, value, ok := strings.Cut(text, "=")
+			if !ok || name == "" {
+				return nil, fmt.Errorf("%q is no setting: it is name=value", text)
+			}
+			values[name] = value
+		}
+		return control.SetCommand{Settings: values}, nil
+	}
+	return cmd
+}
+
+func (a *app) holdCommand() *cobra.Command {
+	_, cmd := a.newCommanding("hold [database.table]", "Have the swap wait for midstream cutover",
+		"Hold has the run wait with its swap, as run --hold does: changes are applied, and the tables compared from time to time,\n"+
+			"until midstream cutover.")
+	return cmd
+}
+
+func (a *app) cutoverCommand() *cobra.Command {
+	c, cmd := a.newCommanding("cutover [database.table]", "Let the swap of a held run go",
+		"Cutover ends the hold of hold and of run --hold; the swap then takes the usual attempts. A window or a file that holds the\n"+
+			"run goes on doing so, and the answer says so; with --now they don't count any more.")
+	var now bool
+	c.checks.boolean(&now, "", "now", "wait neither for --cutover-window nor for --cutover-when-gone")
+	c.body = func(rest []string) (any, error) {
+		_, err := noBody(rest)
+		return control.CutOverCommand{Now: now}, err
+	}
+	return cmd
+}
+
+func (a *app) abortCommand() *cobra.Command {
+	c, cmd := a.newCommanding("abort [database.table]", "End a run, the table as it was",
+		"Abort ends the run as Ctrl-C does: the table stays as it was, and what the run has made is removed. It returns when that is\n"+
+			"done, and tells what is left. With --keep the work is kept, and the same command of midstream run goes on with it. When the\n"+
+			"tables are swapped it is too late, and the answer says so.")
+	var keep bool
+	c.yesNeeded = true
+	c.checks.boolean(&keep, "", "keep", "keep the work")
+	c.checks.boolean(&c.yes, "", "yes", "without a table: end all runs of this machine")
+	c.body = func(rest []string) (any, error) {
+		_, err := noBody(rest)
+		return control.AbortCommand{Keep: keep}, err
+	}
+	return cmd
+}
+
+// parse takes the table off the arguments, if there is one, and makes the request of the others.
+func (c *commanding) parse(args []string) (table string, body any, err error) {
+	rest := args
+	if len(args) > 0 && !strings.ContainsAny(args[0], "=%") && strings.Contains(args[0]+c.database, ".") || len(args) > 0 && c.database != "" {
+		name, err := tableName(c.database, args[0])
+		if err != nil {
+			return "", nil, err
+		}
+		table, rest = name.String(), args[1:]
+	}
+	if body, err = c.body(rest); err != nil {
+		return "", nil, err
+	}
+	if table == "" && c.yesNeeded && !c.yes {
+		return "", nil, fmt.Errorf("say which run, or --yes for all of this machine: midstream %s database.table", c.verb)
+	}
+	return table, body, nil
+}
+
+// find returns the runs that are meant. The table's name is looked for as it was written.
+func (c *commanding) find(ctx context.Context, table string) ([]*control.Client, error) {
+	runs, err := findRuns(ctx, c.app, c.folder)
+	if err != nil {
+		return nil, err
+	}
+	meant := slices.DeleteFunc(runs, func(r *control.Client) bool {
+		return table != "" && !strings.EqualFold(r.Found.Table, table) || c.server != "" && r.Found.Server != c.server
+	})
+	switch {
+	case len(meant) == 0 && table != "":
+		return nil, &coded{code: exitNoRun, err: fmt.Errorf("no run on %s is at work on this machine, or it is another user's", table),
+			next: "midstream status lists those that are; --control-dir must be the run's"}
+	case len(meant) > 1 && table != "":
+		var servers []string
+		for _, r := range meant {
+			servers = append(servers, r.Found.Server)
+		}
+		return nil, &coded{code: exitUsage, err: fmt.Errorf("%s is changed on several servers: %s", table, strings.Join(servers, ", ")), next: "name one by --server"}
+	}
+	return meant, nil
+}
+
+// findRuns returns all runs of this machine and user.
+func findRuns(ctx context.Context, a *app, folder string) ([]*control.Client, error) {
+	if folder == "" {
+		folder = control.Folder(a.Getenv)
+	}
+	runs, err := control.Find(ctx, folder)
+	if err != nil {
+		return nil, &coded{code: exitUsage, err: err, next: "name the folder of the runs by --control-dir"}
+	}
+	return runs, nil
+}
+
+// commandError is what a run has answered, with its exit code.
+func commandError(err error) error {
+	var p *control.Problem
+	if !errors.As(err, &p) {
+		return err
+	}
+	code := exitFailed
+	switch p.Status {
+	case http.StatusConflict:
+		code = exitNotNow
+	case http.StatusUnprocessableEntity, http.StatusBadRequest:
+		code = exitUsage
+	}
+	return &coded{code: code, err: p, next: p.Next}
+}
+
+// command is the body of a verb that changes something.
+func (c *commanding) command(ctx context.Context, args []string) error {
+	table, body, err := c.parse(args)
+	if err := usageOf("midstream help "+c.verb, append(c.checks.problems, err)...); err != nil {
+		return err
+	}
+	runs, err := c.find(ctx, table)
+	if err != nil {
+		return err
+	}
+	if len(runs) == 0 {
+		return &coded{code: exitNoRun, err: errors.New("no run is at work on this machine"), next: "--control-dir must be that of the runs"}
+	}
+	if set, is := body.(control.SetCommand); is && len(set.Settings) == 0 {
+		return c.listSettings(ctx, runs)
+	}
+	var first error
+	for _, run := range runs {
+		err := c.tell(ctx, run, body)
+		if err != nil && len(runs) > 1 {
+			fmt.Fprintf(c.app.Stderr, "%s: %v\n", run.Found.Table, err)
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// tell gives one run the command.
+func (c *commanding) tell(ctx context.Context, run *control.Client, body any) error {
+	var answer control.Answer
+	err := run.Call(ctx, http.MethodPost, c.verb, body, &answer)
+	var p *control.Problem
+	if c.json && errors.As(err, &p) {
+		(&jsonLines{out: c.app.Stdout}).write(p)
+	}
+	if err != nil {
+		return commandError(err)
+	}
+	if c.json {
+		(&jsonLines{out: c.app.Stdout}).write(answer)
+		return nil
+	}
+	fmt.Fprintf(c.app.Stdout, "%s: %s\n", run.Found.Table, answer.Text)
+	return nil
+}
+
+func (c *commanding) listSettings(ctx context.Context, runs []*control.Client) error {
+	for _, run := range runs {
+		var settings []control.Setting
+		if err := run.Call(ctx, http.MethodGet, "settings", nil, &settings); err != nil {
+			return commandError(err)
+		}
+		if c.json {
+			(&jsonLines{out: c.app.Stdout}).write(map[string]any{"table": run.Found.Table, "settings": settings})
+			continue
+		}
+		fmt.Fprintf(c.app.Stdout, "%s on %s\n", run.Found.Table, run.Found.Server)
+		for _, s := range settings {
+			value := s.Value
+			if value == "" {
+				value = "-"
+			}
+			fmt.Fprintf(c.app.Stdout, "  %-20s %-16s %s\n", s.Name, value, s.Range)
+		}
+	}
+	return nil
+}

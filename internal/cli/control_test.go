@@ -1,0 +1,472 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"midstream/internal/control"
+	"midstream/internal/mysqltest"
+)
+
+// controlling is a run of which a test has the control, with somebody who writes to its table.
+type controlling struct {
+	t      *testing.T
+	run    *running
+	i      *mysqltest.Instance
+	name   string
+	folder string
+	query  func(string) string
+	// stopWriting ends the writer, and returns when it has.
+	stopWriting func()
+}
+
+// beginControlled starts a run on a table with rows, in which a writer changes, adds and deletes rows until the test ends.
+func beginControlled(t *testing.T, rows int, flagsOfRun ...string) *controlling {
+	t.Helper()
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, rows)
+	database, _, _ := strings.Cut(name, ".")
+	c := &controlling{t: t, i: i, name: name, query: query, folder: filepath.Join(t.TempDir(), "c")}
+	ctx, stop := context.WithCancel(context.Background())
+	stopped := make(chan struct{})
+	db := i.Open(t, database)
+	go func() {
+		defer close(stopped)
+		for n := 1; ctx.Err() == nil; n++ {
+			for _, s := range []string{"INSERT INTO t (a, b) VALUES (%d, 'new')", "UPDATE t SET b = 'changed' WHERE a = %d", "DELETE FROM t WHERE a = %d + 50"} {
+				_, _ = db.ExecContext(ctx, fmt.Sprintf(s, n%500))
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	c.stopWriting = func() { stop(); <-stopped }
+	t.Cleanup(c.stopWriting)
+	args := append(flags(t, i), "run", "--method=shadow", "--control-dir="+c.folder, "--chunk-time=10ms", "--workers=2", "ALTER TABLE "+name+" ADD COLUMN c INT")
+	c.run = start(t, command(t, append(args, flagsOfRun...)...))
+	for !c.found() {
+		select {
+		case <-c.run.done:
+			t.Fatalf("it has ended\n%s\n%s", &c.run.stdout, &c.run.stderr)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	return c
+}
+
+func (c *controlling) found() bool {
+	runs, err := control.Find(c.t.Context(), c.folder)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return len(runs) == 1
+}
+
+// tell gives the run a command of the command line.
+func (c *controlling) tell(verb string, args ...string) (code int, stdout, stderr string) {
+	c.t.Helper()
+	return midstream(c.t, append([]string{verb, c.name, "--control-dir=" + c.folder}, args...)...)
+}
+
+// obeys fails unless the run does what it is told, and says the texts.
+func (c *controlling) obeys(verb string, args []string, texts ...string) {
+	c.t.Helper()
+	code, stdout, stderr := c.tell(verb, args...)
+	if code != exitDone {
+		c.t.Fatalf("%s %s: exit code %d\n%s\n%s", verb, args, code, stdout, stderr)
+	}
+	contains(c.t, stdout, texts...)
+}
+
+// refuses fails unless the run does not do what it is told, and says the texts.
+func (c *controlling) refuses(want int, verb string, args []string, texts ...string) {
+	c.t.Helper()
+	code, stdout, stderr := c.tell(verb, args...)
+	if code != want {
+		c.t.Errorf("%s %s: exit code %d\n%s\n%s", verb, args, code, stdout, stderr)
+	}
+	contains(c.t, stderr, texts...)
+}
+
+func (c *controlling) status() control.Status {
+	c.t.Helper()
+	runs, err := control.Find(c.t.Context(), c.folder)
+	if err != nil || len(runs) != 1 {
+		c.t.Fatalf("%d runs, %v\n%s\n%s", len(runs), err, &c.run.stdout, &c.run.stderr)
+	}
+	return runs[0].Found
+}
+
+// progress is the newest of the run.
+func (c *controlling) progress() progressRecord {
+	c.t.Helper()
+	text, err := json.Marshal(c.status().Progress)
+	var p progressRecord
+	if err == nil {
+		err = json.Unmarshal(text, &p)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return p
+}
+
+func (c *controlling) await(what string, is func() bool) {
+	c.t.Helper()
+	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			c.t.Fatalf("never: %s\n%s\n%s", what, &c.run.stdout, &c.run.stderr)
+		}
+	}
+}
+
+func (c *controlling) phase(p string) {
+	c.t.Helper()
+	c.await("phase "+p, func() bool { return c.status().Phase == p })
+}
+
+// held lists the transactions and locks of the run's sessions that stay, which those of a heartbeat do not.
+func (c *controlling) held() []string {
+	ours := "SELECT processlist_id FROM performance_schema.threads t JOIN performance_schema.session_connect_attrs a USING (processlist_id) WHERE a.attr_name = 'program_name' AND a.attr_value LIKE 'midstream%'"
+	threads := "SELECT thread_id FROM performance_schema.threads WHERE processlist_id IN (" + ours + ")"
+	query := "SELECT COALESCE(GROUP_CONCAT(what SEPARATOR '; '), '') FROM (" +
+		"SELECT CONCAT_WS(' ', 'transaction', trx_id, trx_state, trx_mysql_thread_id, trx_query) AS what FROM information_schema.innodb_trx WHERE trx_mysql_thread_id IN (" + ours + ")" +
+		" UNION ALL SELECT CONCAT_WS(' ', 'metadata lock', object_instance_begin, lock_type, object_name, owner_event_id) FROM performance_schema.metadata_locks WHERE object_type = 'TABLE' AND object_schema = DATABASE() AND owner_thread_id IN (" + threads + ")" +
+		" UNION ALL SELECT CONCAT_WS(' ', 'row lock', engine_lock_id, lock_mode, object_name) FROM performance_schema.data_locks WHERE object_schema = DATABASE() AND thread_id IN (" + threads + ")) x"
+	var stay []string
+	for look := range 10 {
+		var now []string
+		if text := c.query(query); text != "" {
+			now = strings.Split(text, "; ")
+		}
+		if look == 0 {
+			stay = now
+		}
+		stay = slices.DeleteFunc(stay, func(what string) bool { return !slices.Contains(now, what) })
+		time.Sleep(30 * time.Millisecond)
+	}
+	return stay
+}
+
+// swappedAll proves that the new table has each row of the old one. REQUIRES: nobody writes since before the swap.
+func (c *controlling) swappedAll() {
+	c.t.Helper()
+	rows := "SELECT CONCAT(COUNT(*), ' rows, ', SUM(CRC32(CONCAT_WS(',', id, a, b)))) FROM "
+	if old, now := c.query(rows+"t_old"), c.query(rows+"t"); old != now {
+		c.t.Errorf("%s instead of %s", now, old)
+	}
+	if got := c.query(columns); got != "id,a,b,c" {
+		c.t.Errorf("columns %s", got)
+	}
+}
+
+// ends waits for the run's end: its socket is gone.
+func (c *controlling) ends(code int) {
+	c.t.Helper()
+	if got := c.run.exit(); got != code {
+		c.t.Fatalf("exit code %d\n%s\n%s", got, &c.run.stdout, &c.run.stderr)
+	}
+	if entries, err := os.ReadDir(c.folder); err != nil || len(entries) != 0 {
+		c.t.Errorf("%v is left in the folder of the sockets, %v", entries, err)
+	}
+}
+
+// TestPauseAndResume: a paused run has no transaction and no lock, copies and applies nothing, and goes on capturing; it
+// then comes to its end, compared.
+func TestPauseAndResume(t *testing.T) {
+	c := beginControlled(t, 8000, "--copy-share=5%")
+	c.phase("copy")
+	c.await("rows are copied", func() bool { return c.progress().RowsCopied > 0 })
+	c.obeys("pause", nil, "stands still, with no transaction open")
+	if held := c.held(); len(held) > 0 {
+		t.Errorf("it holds %q", held)
+	}
+	rows := c.query("SELECT COUNT(*) FROM t_shadow")
+	at := c.status().Since
+	c.await("progress", func() bool { r, _ := time.Parse(rfc3339, c.progress().At); return r.After(at.Add(time.Second)) })
+	before := c.progress()
+	c.await("changes are captured", func() bool { return c.progress().Captured > before.Captured })
+	if after := c.progress(); after.Applied != before.Applied || after.RowsCopied != before.RowsCopied || c.query("SELECT COUNT(*) FROM t_shadow") != rows {
+		t.Errorf("it goes on: %d rows copied and %d keys applied after %d and %d, %s rows", after.RowsCopied, after.Applied, before.RowsCopied, before.Applied, rows)
+	}
+	if s := c.status(); s.State != "paused" || !strings.Contains(s.PausedBy, fmt.Sprintf("(uid %d, process ", os.Getuid())) {
+		t.Errorf("%+v", s)
+	}
+	c.refuses(exitNotNow, "pause", nil, "can't be paused: it is paused since", "midstream resume")
+	c.obeys("status", nil, c.name+" on ", "ADD COLUMN c INT", "paused by ", "waiting: paused by")
+	c.obeys("resume", nil, "going on")
+	c.refuses(exitNotNow, "resume", nil, "the run is not paused", "a hold ends by midstream cutover")
+	c.stopWriting()
+	c.obeys("throttle", []string{"100%"}, "no bound")
+	c.ends(exitDone)
+	contains(t, c.run.stdout.String(), "pause, by ", "waiting: paused by ", "resume, by ", "throttle 100%, by ", "all equal", "swapped:")
+	c.swappedAll()
+}
+
+// TestStopCapture: a run that was stopped at a checkpoint has no transaction on the server, goes on from there, and misses
+// nothing that was written meanwhile: it is compared at its end.
+func TestStopCapture(t *testing.T) {
+	c := beginControlled(t, 8000, "--copy-share=5%", "--json")
+	c.phase("copy")
+	c.await("rows are copied", func() bool { return c.progress().RowsCopied > 0 })
+	c.obeys("pause", []string{"--stop-capture"}, "stopped at a checkpoint")
+	if s := c.status(); s.State != "stopped" || s.PausedBy == "" {
+		t.Errorf("%+v", s)
+	}
+	c.refuses(exitNotNow, "pause", []string{"--stop-capture"}, "stopped at a checkpoint already")
+	copied := c.query("SELECT COUNT(*) FROM t_shadow")
+	c.obeys("set", []string{"copy-share=100%"}, `copy-share is "100%", was "5%"`)
+	time.Sleep(300 * time.Millisecond)
+	if held := c.held(); len(held) > 0 || c.query("SELECT COUNT(*) FROM t_shadow") != copied || copied == "0" {
+		t.Errorf("it goes on: %s rows were copied, it holds %q", copied, held)
+	}
+	c.stopWriting() // what it has written meanwhile, nobody has read
+	c.obeys("resume", nil, "going on from the checkpoint")
+	c.ends(exitDone)
+	contains(t, c.run.stdout.String(), `"command":"pause --stop-capture"`, "going on with an earlier run", `"event":"verified"`, `"outcome":"done"`)
+	c.swappedAll()
+}
+
+// TestHoldUntilCutover: a held run applies changes, has its tables compared, and swaps when it is told to, but for a file.
+func TestHoldUntilCutover(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "not-yet")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := beginControlled(t, 2000, "--hold", "--drop-old", "--cutover-when-gone="+file)
+	c.phase("hold")
+	if s := c.status(); s.State != "held" || s.Held != "until midstream cutover" {
+		t.Errorf("%+v", s)
+	}
+	applied := c.progress().Applied
+	c.await("changes are applied", func() bool { return c.progress().Applied > applied+10 })
+	c.refuses(exitNotNow, "hold", nil, "it is held already", "midstream cutover lets it go")
+	c.obeys("pause", nil, "stands still")
+	c.obeys("cutover", nil, "it is paused by ")
+	c.obeys("resume", nil, "going on")
+	c.await("the file holds it", func() bool { return strings.Contains(c.run.stdout.String(), "held: the file "+file) })
+	c.obeys("hold", nil, "waits for midstream cutover")
+	c.obeys("cutover", nil, "no hold any more, but the file "+file+" is there", "--now")
+	if got := c.query(columns); got != "id,a,b" {
+		t.Errorf("columns %s", got)
+	}
+	c.obeys("cutover", []string{"--now"}, "swaps as soon as")
+	c.ends(exitDone)
+	contains(t, c.run.stdout.String(), "hold: the table must not be changed yet", "held: until midstream cutover ", "cutover --now, by ", "swapped:")
+	if got := c.query(columns); got != "id,a,b,c" {
+		t.Errorf("columns %s", got)
+	}
+}
+
+// TestAbort: the table stays as it was and nothing is left; with --keep the same command goes on; and so for a run that
+// was stopped at a checkpoint.
+func TestAbort(t *testing.T) {
+	for _, how := range []struct {
+		name         string
+		stop, keep   bool
+		code         int
+		text, tables string
+	}{
+		{"at work", false, false, exitAborted, "is untouched and nothing is left", "t"},
+		{"kept", false, true, exitStopped, "t_shadow and ", "t,t_midstream,t_shadow"},
+		{"stopped", true, false, exitAborted, "is untouched and nothing is left", "t"},
+		{"stopped and kept", true, true, exitStopped, "t_shadow and ", "t,t_midstream,t_shadow"},
+	} {
+		t.Run(how.name, func(t *testing.T) {
+			c := beginControlled(t, 5000, "--copy-share=1%")
+			c.phase("copy")
+			var args []string
+			if how.keep {
+				args = []string{"--keep"}
+			}
+			if how.stop {
+				c.obeys("pause", []string{"--stop-capture"}, "stopped at a checkpoint")
+			}
+			c.obeys("abort", args, how.text)
+			c.ends(how.code)
+			contains(t, c.run.stdout.String()+c.run.stderr.String(), "abort, by ", "(uid ")
+			if got := c.query(allTables); got != how.tables {
+				t.Errorf("tables %s", got)
+			}
+			if got := c.query(columns); got != "id,a,b" {
+				t.Errorf("columns %s", got)
+			}
+			if code, stdout, stderr := midstream(t, append(flags(t, c.i), "cleanup", "--yes", c.name)...); code != exitDone {
+				t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+			}
+			c.refuses(exitNoRun, "abort", nil, "no run on "+c.name+" is at work on this machine", "midstream status lists")
+		})
+	}
+}
+
+// TestSet: what is set holds at once, and one value that is not taken leaves all as they were.
+func TestSet(t *testing.T) {
+	c := beginControlled(t, 5000, "--copy-share=0%", "--drop-old")
+	c.phase("copy")
+	time.Sleep(100 * time.Millisecond)
+	if rows := c.progress().RowsCopied; rows != 0 {
+		t.Errorf("%d rows are copied", rows)
+	}
+	file := filepath.Join(t.TempDir(), "wait")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.obeys("set", nil, "copy-share           0%", "0% to 100%", "lock-wait            250ms", "10ms to 30s")
+	c.refuses(exitUsage, "set", []string{"lock-wait=1h", "copy-share=50%"}, "lock-wait=1h is not taken, and nothing has changed", "from 10ms to 30s")
+	c.refuses(exitUsage, "set", []string{"speed=high"}, "there is no such setting", "lists those there are")
+	c.refuses(exitUsage, "set", []string{"max-load=Threads_flying=3"}, "no status variable Threads_flying")
+	c.refuses(exitUsage, "throttle", []string{"150%"}, "it is from 0 to 100")
+	c.refuses(exitUsage, "set", []string{"lock-wait"}, "it is name=value")
+	c.obeys("set", nil, "copy-share           0%", "lock-wait            250ms")
+	c.obeys("set", []string{"throttle-file=" + file, "copy-share=100%", "workers=4", "chunk-time=50ms"}, `workers is "4", was "2"`)
+	c.run.await(&c.run.stdout, "waiting: the file "+file)
+	if rows := c.progress().RowsCopied; rows != 0 {
+		t.Errorf("%d rows are copied", rows)
+	}
+	c.obeys("set", []string{"throttle-file=", "full-speed=true", "hold=true"}, `throttle-file is "", was "`)
+	c.phase("hold")
+	c.obeys("set", []string{"hold=false"}, `hold is "false"`)
+	c.ends(exitDone)
+	contains(t, c.run.stdout.String(), "set copy-share=50% lock-wait=1h, by ", "set chunk-time=50ms copy-share=100% throttle-file="+file+" workers=4, by ")
+}
+
+// TestTwoAtOnce: a command that comes while another is being carried out is told of that, and one for which it is too
+// late or too early why.
+func TestTwoAtOnce(t *testing.T) {
+	c := beginControlled(t, 5000, "--copy-share=1%", "--drop-old")
+	c.refuses(exitNotNow, "cutover", nil, "nothing holds it", "swaps by itself")
+	c.phase("copy")
+	// A lock on a row that is to be copied? None is needed: the copy reads what is committed. The metadata lock of the
+	// shadow is what a sync waits for.
+	database, _, _ := strings.Cut(c.name, ".")
+	db := c.i.Open(t, database)
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(t.Context(), "LOCK TABLES t_shadow WRITE"); err != nil {
+		t.Fatal(err)
+	}
+	c.await("a sync waits", func() bool {
+		return c.query("SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE object_name = 't_shadow' AND lock_status = 'PENDING'") != "0"
+	})
+	first := make(chan string, 1)
+	go func() {
+		_, stdout, stderr := c.tell("pause")
+		first <- stdout + stderr
+	}()
+	c.await("a pause is under way", func() bool { return strings.HasPrefix(c.status().Command, "pause by ") })
+	c.refuses(exitNotNow, "throttle", []string{"50%"}, "another command is being carried out: pause by ", "(uid ", ", since ")
+	if _, err := conn.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, <-first, "stands still")
+	if share := c.setting("copy-share"); share != "1%" {
+		t.Errorf("copy-share %s", share)
+	}
+	c.obeys("abort", nil, "nothing is left")
+	c.ends(exitAborted)
+}
+
+func (c *controlling) setting(name string) string {
+	c.t.Helper()
+	runs, err := control.Find(c.t.Context(), c.folder)
+	if err != nil || len(runs) != 1 {
+		c.t.Fatal(err)
+	}
+	var settings []control.Setting
+	if err := runs[0].Call(c.t.Context(), http.MethodGet, "settings", nil, &settings); err != nil {
+		c.t.Fatal(err)
+	}
+	return settings[slices.IndexFunc(settings, func(s control.Setting) bool { return s.Name == name })].Value
+}
+
+// TestGiveUp: after so many attempts, or so long, a run that can't get its lock ends, keeps its work, and says how to
+// go on.
+func TestGiveUp(t *testing.T) {
+	c := beginControlled(t, 100, "--hold")
+	c.phase("hold")
+	_, end := holding(t, c.i, "app", c.name, 0)
+	defer end()
+	c.obeys("set", []string{"lock-give-up=300ms", "hold=false"}, `lock-give-up is "300ms", was "0s"`)
+	c.ends(exitStopped)
+	contains(t, c.run.stderr.String(), "the lock of the cut-over could not be had within 300ms", "t_shadow and ", "Run the same command again to go on")
+	if code, stdout, stderr := midstream(t, append(flags(t, c.i), "cleanup", "--yes", c.name)...); code != exitDone {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+}
+
+// TestWatch: another process sees what the run shows, and the same records; nobody else may.
+func TestWatch(t *testing.T) {
+	c := beginControlled(t, 2000, "--hold", "--drop-old")
+	c.phase("hold")
+	entries, err := os.ReadDir(c.folder)
+	if err != nil || len(entries) != 1 || !strings.HasPrefix(entries[0].Name(), c.name+"-") {
+		t.Fatalf("%v, %v", entries, err)
+	}
+	info, err := entries[0].Info()
+	if err != nil || info.Mode() != fs.ModeSocket|0o600 {
+		t.Errorf("mode %s, %v", info.Mode(), err)
+	}
+	if folder, err := os.Stat(c.folder); err != nil || folder.Mode().Perm() != 0o700 {
+		t.Errorf("mode %s, %v", folder.Mode(), err)
+	}
+	// A second run on the table neither takes the socket away nor removes it.
+	args := append(flags(t, c.i), "run", "--method=shadow", "--control-dir="+c.folder, "ALTER TABLE "+c.name+" ADD COLUMN c INT")
+	if code, _, stderr := midstream(t, args...); code != exitRefused || !strings.Contains(stderr, "another run of this table answers on the control socket") {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	people := start(t, command(t, "watch", "--control-dir="+c.folder))
+	machine := start(t, command(t, "watch", c.name, "--json", "--control-dir="+c.folder))
+	people.await(&people.stdout, "hold: the table must not be changed yet")
+	machine.await(&machine.stdout, `"event":"progress"`)
+	database, _, _ := strings.Cut(c.name, ".")
+	id, end := holding(t, c.i, "report", c.name, 0)
+	code, stdout, stderr := midstream(t, "blockers", "--control-dir="+c.folder)
+	end()
+	if code != exitDone || !strings.Contains(stdout, "Holding a lock of "+database+".t:") || !strings.Contains(stdout, fmt.Sprintf("connection %d, ", id)) {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	c.obeys("cutover", nil, "swaps as soon as")
+	c.ends(exitDone)
+	if code := people.exit(); code != exitDone {
+		t.Errorf("exit code %d\n%s", code, &people.stderr)
+	}
+	contains(t, people.stdout.String(), "cutover, by ", "swapped:", "the run has ended: done (exit code 0)")
+	if code := machine.exit(); code != exitDone {
+		t.Errorf("exit code %d\n%s", code, &machine.stderr)
+	}
+	contains(t, machine.stdout.String(), `"event":"swapped"`, `"event":"result"`, `"outcome":"done"`)
+	for line := range strings.Lines(machine.stdout.String()) {
+		if _, _, err := readRecord([]byte(line)); err != nil {
+			t.Errorf("%v: %s", err, line)
+		}
+	}
+	if code, stdout, _ := midstream(t, "status", "--control-dir="+c.folder); code != exitDone || stdout != noRuns+"\n" {
+		t.Errorf("exit code %d: %s", code, stdout)
+	}
+}
+
+// TestNativeAndControl: what the server itself does can't be paused, a hold holds it, and it is given up in time.
+func TestNativeAndControl(t *testing.T) {
+	c := beginControlled(t, 100, "--method=instant", "--hold", "--lock-give-up=2s")
+	c.phase("hold")
+	_, end := holding(t, c.i, "app", c.name, 0)
+	defer end()
+	c.obeys("cutover", nil, "swaps as soon as")
+	c.phase("native")
+	c.refuses(exitNotNow, "pause", nil, "the server itself changes the table")
+	c.refuses(exitNotNow, "pause", []string{"--stop-capture"}, "the server itself changes the table")
+	c.refuses(exitNotNow, "hold", nil, "the server itself changes the table already")
+	c.ends(exitFailed)
+	contains(t, c.run.stderr.String(), "the lock could not be had, within 2s", "is untouched and nothing is left")
+}

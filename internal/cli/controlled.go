@@ -1,0 +1,248 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"midstream/internal/control"
+	"midstream/internal/ddl"
+	"midstream/internal/event"
+	"midstream/internal/migration"
+	"midstream/internal/plan"
+)
+
+// socketFlags say where a run is controlled.
+type socketFlags struct {
+	folder string
+	off    bool
+}
+
+const controlDirUse = "folder of the sockets by which runs are controlled ($XDG_RUNTIME_DIR/midstream, or midstream-UID in the folder for temporary files)"
+
+// controlled is a run that obeys the commands of other processes, through all its attempts and while it is stopped at
+// a checkpoint between two of them. It is safe for concurrent use.
+type controlled struct {
+	app     *app
+	output  *output
+	control *migration.Control
+	server  *control.Server // nil: nobody can reach it
+	ended   chan struct{}   // closed with err when the run has come to its end
+	err     error
+
+	mu     sync.Mutex
+	show   event.Listener          // of the present attempt; nil between them
+	stop   context.CancelCauseFunc // ends the present attempt; nil between them
+	by     string                  // who has told it to stop at a checkpoint; "" for nobody
+	halted chan struct{}           // closed when the attempt has ended by that, or otherwise
+	goOn   chan struct{}           // closed when it may go on
+}
+
+// asked is the end of a run that somebody has asked for.
+type asked struct {
+	by   string
+	keep bool
+}
+
+func (a *asked) Error() string { return "aborted by " + a.by }
+func (a *asked) Is(err error) bool {
+	return err == errInterrupted || a.keep && err == migration.ErrKeep
+}
+
+// halt is the end of an attempt that is to be gone on with.
+type halt struct{ by string }
+
+func (h *halt) Error() string     { return migration.ErrKeep.Error() + " by " + h.by }
+func (h *halt) Is(err error) bool { return err == migration.ErrKeep }
+
+// beControlled makes the socket of a run. A folder that can't be used is an error only where somebody named it.
+func (c *change) beControlled(alter *ddl.Alter, s *server) error {
+	r := &controlled{app: c.app, output: &c.output, control: migration.NewControl(c.config), ended: make(chan struct{})}
+	c.run = r
+	if c.socket.off {
+		return nil
+	}
+	folder := c.socket.folder
+	if folder == "" {
+		folder = control.Folder(c.app.Getenv)
+	}
+	var err error
+	r.server, err = control.Serve(folder, control.Run{
+		About: control.About{Table: alter.Table.String(), Alter: alter.Clauses, Server: s.address, Rehearsal: string(c.options.Purpose),
+			Process: os.Getpid(), Version: c.app.Version, Began: time.Now()},
+		Control: r.control, Emit: r.tell, Record: recordOf, Blockers: func(b []event.Blocker) any { return blockerRecords(b) },
+		Stop: r.halt, GoOn: r.release, Stopped: r.stoppedBy, Abort: r.abort,
+	})
+	if err != nil && c.socket.folder != "" && errors.Is(err, control.ErrFolder) {
+		return &coded{code: exitUsage, err: err, left: "nothing was written", next: "name another folder by --control-dir, or leave it out"}
+	}
+	if err != nil {
+		c.output.note(fmt.Sprintf("the run can't be controlled by other commands: %v", err))
+	}
+	return nil
+}
+
+// end tells those who wait for the end of the run of it, and removes the socket.
+func (r *controlled) end(ctx context.Context, result migration.Result, err error, rehearsal string) {
+	r.mu.Lock()
+	r.err = err
+	r.mu.Unlock()
+	close(r.ended)
+	if r.server == nil {
+		return
+	}
+	record := resultOf(result, err, exitCode(err, errors.Is(context.Cause(ctx), errInterrupted)))
+	record.Rehearsal = rehearsal
+	r.server.Close(record)
+}
+
+// of makes the migration of an attempt, whose events are shown by a listener.
+func (r *controlled) of(s *server, p *plan.Plan, cfg migration.Config, show event.Listener) *migration.Migration {
+	r.control.Follow(cfg.Throttle.Replicas)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.show = show
+	return r.control.Migration(s.pool, s.binlog, p, event.Tee(show, r.listen))
+}
+
+func (r *controlled) silent() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.show = nil
+}
+
+func (r *controlled) listen(e event.Event) {
+	if r.server != nil {
+		r.server.Listen(e)
+	}
+}
+
+// tell shows an event of the control to all who look, unless the run is over.
+func (r *controlled) tell(e event.Event) {
+	r.listen(e)
+	select {
+	case <-r.ended:
+		return
+	default:
+	}
+	r.mu.Lock()
+	show := r.show
+	r.mu.Unlock()
+	switch _, text, _ := happening(e); {
+	case show != nil:
+		show(e)
+	case r.output.json:
+		(&jsonLines{out: r.app.Stdout}).show(e)
+	default:
+		r.output.note(text)
+	}
+}
+
+// attempt does one, which may be told to stop at a checkpoint.
+func (r *controlled) attempt(ctx context.Context, do func(context.Context) error) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	r.mu.Lock()
+	r.stop = stop
+	r.mu.Unlock()
+	err := do(ctx)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stop = nil
+	if r.by != "" {
+		if !errors.Is(err, migration.ErrKeep) {
+			r.by = "" // it had come to an end of its own
+		}
+		close(r.halted)
+	}
+	return err
+}
+
+// halt has the present attempt stop at a checkpoint, and returns when it has.
+func (r *controlled) halt(ctx context.Context, by string) error {
+	if err := r.control.Stoppable(ctx); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	if r.stop == nil {
+		r.mu.Unlock()
+		return &migration.NotNow{What: "the run can't be stopped at a checkpoint", Why: "it waits for its server", Next: "midstream status tells when it is at work again"}
+	}
+	r.by, r.halted, r.goOn = by, make(chan struct{}), make(chan struct{})
+	halted := r.halted
+	r.stop(&halt{by})
+	r.mu.Unlock()
+	<-halted // it takes as long as its cleaning up
+	if r.stoppedBy() == "" {
+		return &migration.NotNow{What: "the run was not stopped at a checkpoint", Why: "it has come to an end of its own meanwhile", Next: "look at what it told"}
+	}
+	return nil
+}
+
+// stoppedBy says who has stopped the run at a checkpoint; "" if nobody has.
+func (r *controlled) stoppedBy() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stop != nil {
+		return "" // not yet
+	}
+	return r.by
+}
+
+// standBy waits until the run may go on. Its error is the end of ctx.
+func (r *controlled) standBy(ctx context.Context) error {
+	r.mu.Lock()
+	goOn := r.goOn
+	r.mu.Unlock()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-goOn:
+		return nil
+	}
+}
+
+// release lets a run go on that is stopped at a checkpoint, and says whether it was.
+func (r *controlled) release() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.by == "" || r.stop != nil {
+		return false
+	}
+	r.by = ""
+	close(r.goOn)
+	return true
+}
+
+// abort ends the run as Ctrl-C does, and returns what is left when it has ended.
+func (r *controlled) abort(ctx context.Context, by string, keep bool) (left string, err error) {
+	const what = "the run can't be aborted"
+	if err := r.control.TooLate(ctx, what); err != nil {
+		return "", err
+	}
+	text := "aborting and removing what the run created"
+	if keep {
+		text = "aborting and keeping the work"
+	}
+	r.tell(event.Controlled{Command: "abort", By: by, Text: text, At: time.Now()})
+	r.app.Interrupts.end(&asked{by: by, keep: keep})
+	select {
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	case <-r.ended:
+	}
+	var failure *migration.Failure
+	var c *coded
+	switch {
+	case r.err == nil || errors.As(r.err, &failure) && failure.Swapped:
+		return "", &migration.NotNow{What: what, Why: "it was too late: the run has come to its end, and the table has its new schema", Next: "nothing"}
+	case failure != nil:
+		return failure.Left + " " + failure.Next, nil
+	case errors.As(r.err, &c) && c.left != "":
+		return c.left, nil
+	}
+	return "the run has ended; nothing was written", nil
+}

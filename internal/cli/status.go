@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"midstream/internal/control"
+	"midstream/internal/event"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	c, cmd := a.newCommanding("status [database.table]", "Tell how the runs of this machine stand",
+		"Status tells of each run what it changes, how far it has come, for what it waits, and who has paused it.")
+	cmd.RunE = a.verb(c.status)
+	return cmd
+}
+
+func (a *app) watchCommand() *cobra.Command {
+	c, cmd := a.newCommanding("watch [database.table]", "Follow a run from another terminal",
+		"Watch shows what the run itself shows, from now on until it ends; Ctrl-C ends the watching, and not the run. With --json it\n"+
+			"writes what run --json does; of several runs each line begins with the table.")
+	cmd.RunE = a.verb(c.watch)
+	return cmd
+}
+
+// runs finds those that a verb which only looks is about.
+func (c *commanding) runs(ctx context.Context, args []string) ([]*control.Client, error) {
+	table, _, err := c.parse(args)
+	if err := usageOf("midstream help "+c.verb, append(c.checks.problems, err)...); err != nil {
+		return nil, err
+	}
+	return c.find(ctx, table)
+}
+
+func (c *commanding) status(ctx context.Context, args []string) error {
+	runs, err := c.runs(ctx, args)
+	if err != nil {
+		return err
+	}
+	if len(runs) == 0 && !c.json {
+		fmt.Fprintln(c.app.Stdout, noRuns)
+	}
+	for _, run := range runs {
+		if c.json {
+			(&jsonLines{out: c.app.Stdout}).write(run.Found)
+		} else {
+			fmt.Fprint(c.app.Stdout, statusText(run.Found))
+		}
+	}
+	return nil
+}
+
+// statusText tells how a run stands.
+func statusText(s control.Status) string {
+	var b strings.Builder
+	line := func(label, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "  %-9s %s\n", label, wrapped(text, 100, "            "))
+		}
+	}
+	fmt.Fprintf(&b, "%s on %s (process %d, since %s)\n", s.Table, s.Server, s.Process, s.Began.Local().Format(time.DateTime))
+	line("kind", s.Rehearsal)
+	line("change", s.Alter)
+	state := s.State
+	if s.Why != "" {
+		state += ": " + s.Why
+	}
+	if s.State == "paused" {
+		state += ", since " + s.Since.Local().Format(time.DateTime)
+	}
+	line("state", state)
+	if e, is := recorded(s.Throttled).(event.Throttled); is && len(e.Gates) > 0 {
+		line("waits", throttledText(e))
+	}
+	if e, is := recorded(s.Blocked).(event.Blocked); is {
+		line("blocked", blockedText(e))
+	}
+	if e, is := recorded(s.Progress).(event.Progress); is {
+		line("progress", progressLine(e))
+	} else {
+		line("phase", s.Phase)
+	}
+	if s.State != "held" {
+		line("held", s.Held)
+	}
+	line("command", s.Command)
+	line("socket", s.Socket)
+	return b.String()
+}
+
+// recorded reads a record that came as a part of a status.
+func recorded(record any) event.Event {
+	if record == nil {
+		return nil
+	}
+	line, err := json.Marshal(record)
+	if err != nil {
+		return nil
+	}
+	e, _, _ := readRecord(line) // else another version's
+	return e
+}
+
+func (c *commanding) watch(ctx context.Context, args []string) error {
+	runs, err := c.runs(ctx, args)
+	if err != nil {
+		return err
+	}
+	if len(runs) == 0 {
+		fmt.Fprintln(c.app.Stderr, noRuns)
+		return nil
+	}
+	var watching sync.WaitGroup
+	var mu sync.Mutex
+	var failed error
+	for _, run := range runs {
+		watching.Go(func() {
+			err := c.watchOne(ctx, run, len(runs) > 1, &mu)
+			mu.Lock()
+			defer mu.Unlock()
+			if ctx.Err() == nil && failed == nil {
+				failed = err
+			}
+		})
+	}
+	watching.Wait()
+	return failed
+}
+
+// watchOne shows one run; of several each line begins with the table. mu is held while a line is written.
+func (c *commanding) watchOne(ctx context.Context, run *control.Client, several bool, mu *sync.Mutex) error {
+	out := &prefixed{out: c.app.Stdout, mu: mu}
+	if c.json {
+		return run.Events(ctx, func(line []byte) {
+			if several {
+				table, _ := json.Marshal(run.Found.Table)
+				line = append(fmt.Appendf(nil, `{"table":%s,`, table), line[1:]...)
+			}
+			_, _ = out.Write(line)
+		})
+	}
+	var screen display = &lines{out: out}
+	if several {
+		out.prefix = run.Found.Table + "  "
+	} else {
+		screen = (&output{app: c.app}).display(run.Found.Table)
+	}
+	var result *resultRecord
+	err := run.Events(ctx, func(line []byte) {
+		e, r, err := readRecord(line)
+		switch {
+		case err != nil: // another version's
+		case r != nil:
+			result = r
+		case e != nil:
+			screen.show(e)
+		}
+	})
+	screen.close()
+	if result != nil {
+		text := fmt.Sprintf("the run has ended: %s (exit code %d)", result.Outcome, result.ExitCode)
+		if result.Left != "" {
+			text += "; " + result.Left
+		}
+		fmt.Fprintln(out, text)
+	}
+	return err
+}
+
+// prefixed begins each line with a text.
+type prefixed struct {
+	out    io.Writer
+	mu     *sync.Mutex
+	prefix string
+}
+
+func (p *prefixed) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for line := range bytes.Lines(text) {
+		if _, err := fmt.Fprintf(p.out, "%s%s", p.prefix, line); err != nil {
+			return 0, err
+		}
+	}
+	return len(text), nil
+}

@@ -1,0 +1,127 @@
+package control
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Client talks to one run of this machine.
+type Client struct {
+	// Found is how the run stood when it was found.
+	Found Status
+	http  *http.Client
+}
+
+// patience is how long a run is waited for that shall say how it stands.
+const patience = 5 * time.Second
+
+// Find returns the runs whose sockets are in a folder, in the order of their tables' names. Sockets on which nobody
+// answers any more are removed. It fails with ErrFolder.
+func Find(ctx context.Context, folder string) ([]*Client, error) {
+	if err := checkFolder(folder); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	sockets, err := filepath.Glob(filepath.Join(folder, "*.sock"))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFolder, err)
+	}
+	var found []*Client
+	for _, path := range sockets {
+		c := dial(path)
+		asked, cancel := context.WithTimeout(ctx, patience)
+		err := c.Call(asked, http.MethodGet, "status", nil, &c.Found)
+		cancel()
+		if err == nil {
+			found = append(found, c)
+		} else if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		} else {
+			removeDead(path)
+		}
+	}
+	slices.SortFunc(found, func(a, b *Client) int { return strings.Compare(a.Found.Table, b.Found.Table) })
+	return found, nil
+}
+
+func dial(path string) *Client {
+	return &Client{http: &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", path)
+		},
+	}}}
+}
+
+// Call does a request and reads its answer. What the run refuses is a *Problem.
+func (c *Client) Call(ctx context.Context, method, operation string, body, answer any) error {
+	response, err := c.do(ctx, method, operation, body)
+	if err != nil {
+		return fmt.Errorf("ask the run of %s: %w", c.Found.Table, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode/100 != 2 {
+		p := &Problem{}
+		if err := json.NewDecoder(response.Body).Decode(p); err != nil {
+			return fmt.Errorf("ask the run of %s: it answers %s", c.Found.Table, response.Status)
+		}
+		return p
+	}
+	if err := json.NewDecoder(response.Body).Decode(answer); err != nil {
+		return fmt.Errorf("read the answer of the run of %s: %w", c.Found.Table, err)
+	}
+	return nil
+}
+
+// Events hands over each record that the run tells, until it ends.
+func (c *Client) Events(ctx context.Context, take func(line []byte)) error {
+	response, err := c.do(ctx, http.MethodGet, "events", nil)
+	if err != nil {
+		return fmt.Errorf("watch the run of %s: %w", c.Found.Table, err)
+	}
+	defer response.Body.Close()
+	lines := bufio.NewReader(response.Body)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err == nil {
+			take(line)
+			continue
+		}
+		if ctx.Err() != nil || errors.Is(err, io.EOF) {
+			return context.Cause(ctx)
+		}
+		return fmt.Errorf("watch the run of %s: %w", c.Found.Table, err)
+	}
+}
+
+func (c *Client) do(ctx context.Context, method, operation string, body any) (*http.Response, error) {
+	var content io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		content = bytes.NewReader(text)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, "http://run/v1/"+operation, content)
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	return c.http.Do(request)
+}

@@ -1,0 +1,114 @@
+package control
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"midstream/internal/event"
+	"midstream/internal/migration"
+)
+
+func folder(t *testing.T) string {
+	t.Helper()
+	short, err := os.MkdirTemp("", "c") // an address of a socket has 103 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(short) })
+	return filepath.Join(short, "s")
+}
+
+func serve(t *testing.T, folder, table string) (*Server, error) {
+	t.Helper()
+	s, err := Serve(folder, Run{
+		About: About{Table: table, Server: "db1:3306", Version: "test"}, Control: migration.NewControl(migration.Usual()), Emit: event.Discard,
+		Record: func(event.Event) any { return nil }, Stopped: func() string { return "" },
+	})
+	if err == nil {
+		t.Cleanup(func() { s.Close(nil) })
+	}
+	return s, err
+}
+
+// A socket on which nobody answers is replaced, or forgotten by who looks; one on which somebody does is left alone.
+func TestDeadSockets(t *testing.T) {
+	folder := folder(t)
+	if _, err := serve(t, folder, "shop.orders"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := serve(t, folder, "shop.orders"); !errors.Is(err, ErrInUse) {
+		t.Errorf("a second one: %v", err)
+	}
+	dead := func(table string) string {
+		path, err := socketOf(folder, table, "db1:3306")
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener.SetUnlinkOnClose(false) // as after kill -9
+		listener.Close()
+		return path
+	}
+	left := dead("shop.items")
+	dead("shop.customers")
+	if _, err := serve(t, folder, "shop.customers"); err != nil {
+		t.Errorf("in place of a dead one: %v", err)
+	}
+	runs, err := Find(t.Context(), folder)
+	if err != nil || len(runs) != 2 || runs[0].Found.Table != "shop.customers" || runs[1].Found.Table != "shop.orders" {
+		t.Errorf("%d runs, %v", len(runs), err)
+	}
+	if _, err := os.Lstat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the dead one: %v", err)
+	}
+}
+
+// A folder into which others may look, or that is a link, is not used, neither by a run nor by who looks for runs.
+func TestFolderIsOurs(t *testing.T) {
+	open := folder(t)
+	if err := os.Mkdir(open, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	link := open + "l"
+	if err := os.Symlink(open, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(open, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{open, link} {
+		if _, err := serve(t, path, "shop.orders"); !errors.Is(err, ErrFolder) {
+			t.Errorf("%s: %v", path, err)
+		}
+		if _, err := Find(t.Context(), path); !errors.Is(err, ErrFolder) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if runs, err := Find(t.Context(), open+"-nowhere"); err != nil || runs != nil {
+		t.Errorf("no folder: %v, %v", runs, err)
+	}
+}
+
+// The path of a socket has 103 bytes at most, and no part of a name leads out of the folder.
+func TestSocketNames(t *testing.T) {
+	seen := map[string]bool{}
+	for _, name := range []string{"shop.orders", "shop./../../etc/passwd", "größe.tabelle", "..", strings.Repeat("a", 64) + "." + strings.Repeat("b", 64), strings.Repeat("a", 64) + "." + strings.Repeat("c", 64)} {
+		for _, server := range []string{"db1:3306", "db2:3306"} {
+			path, err := socketOf("/run/user/1000/midstream", name, server)
+			if err != nil || len(path) > longestPath || filepath.Dir(path) != "/run/user/1000/midstream" || seen[path] || strings.HasPrefix(filepath.Base(path), ".") {
+				t.Errorf("%s on %s: %s, %v", name, server, path, err)
+			}
+			seen[path] = true
+		}
+	}
+	if _, err := socketOf("/"+strings.Repeat("d", 100), "shop.orders", "db1"); !errors.Is(err, ErrFolder) {
+		t.Errorf("no room: %v", err)
+	}
+}

@@ -1,0 +1,245 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"midstream/internal/event"
+	"midstream/internal/migration"
+)
+
+// Run is the run that a server is for, as its process sees it. Its functions are safe for concurrent use.
+type Run struct {
+	About
+	Control *migration.Control
+	// Emit tells an event to those who follow the run at its own terminal.
+	Emit event.Listener
+	// Record is the record of an event, nil if it has none; Blockers are those of sessions.
+	Record   func(event.Event) any
+	Blockers func([]event.Blocker) any
+	// Stop ends the present attempt at a checkpoint, keeps the process, and returns when that is done. It fails with
+	// *migration.NotNow. GoOn undoes it, and says whether there was anything to undo; Stopped says who has stopped it,
+	// "" for nobody.
+	Stop    func(ctx context.Context, by string) error
+	GoOn    func() bool
+	Stopped func() string
+	// Abort ends the run, removes what it has made or keeps it, and returns when that is done with what is left.
+	// It fails with *migration.NotNow.
+	Abort func(ctx context.Context, by string, keep bool) (left string, err error)
+}
+
+// Server answers on the socket of one run.
+type Server struct {
+	run  Run
+	http *http.Server
+	done chan struct{} // closed when it serves no more
+
+	mu       sync.Mutex
+	busy     *command
+	newest   map[string]any // records by the kind of their event
+	phase    string
+	gates    int // that are closed
+	watchers map[chan []byte]bool
+	closed   bool
+}
+
+// command is one that is being carried out.
+type command struct {
+	text, by string
+	since    time.Time
+}
+
+func (c *command) String() string {
+	return fmt.Sprintf("%s by %s, since %s", c.text, c.by, c.since.Local().Format(time.TimeOnly))
+}
+
+// Serve makes the socket of a run in a folder and answers on it until Close. It fails with ErrFolder and ErrInUse.
+func Serve(folder string, run Run) (*Server, error) {
+	listener, err := listen(folder, run.Table, run.Server)
+	if err != nil {
+		return nil, err
+	}
+	run.Socket = listener.Addr().String()
+	s := &Server{run: run, done: make(chan struct{}), newest: map[string]any{}, watchers: map[chan []byte]bool{}}
+	handler, _ := newAPI(s)
+	s.http = &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second,
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context { return withPeer(ctx, conn) }}
+	go func() {
+		defer close(s.done)
+		_ = s.http.Serve(listener) // until Close
+	}()
+	return s, nil
+}
+
+// lastWords is how long Close waits for answers that are on their way.
+const lastWords = 3 * time.Second
+
+// Close tells the watchers a last record, lets the answers that are on their way arrive, and removes the socket.
+func (s *Server) Close(last any) {
+	s.mu.Lock()
+	s.tell(last)
+	s.closed = true
+	for lines := range s.watchers {
+		close(lines)
+	}
+	s.watchers = nil
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	if s.http.Shutdown(ctx) != nil {
+		s.http.Close()
+	}
+	<-s.done
+}
+
+// Listen is an event.Listener. It never waits.
+func (s *Server) Listen(e event.Event) {
+	record := s.run.Record(e)
+	if record == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch e := e.(type) {
+	case event.PhaseEntered:
+		s.phase = string(e.Phase)
+		s.newest["phase"] = record
+		delete(s.newest, "blocked")
+	case event.Progress:
+		s.newest["progress"] = record
+	case event.Throttled:
+		s.newest["throttled"], s.gates = record, len(e.Gates)
+	case event.Blocked:
+		s.newest["blocked"] = record
+	}
+	s.tell(record)
+}
+
+// tell gives the watchers a record; one that does not keep up misses some. REQUIRES: mu is held.
+func (s *Server) tell(record any) {
+	line := lineOf(record)
+	if line == nil {
+		return
+	}
+	for lines := range s.watchers {
+		select {
+		case lines <- line:
+		default:
+		}
+	}
+}
+
+// lineOf spells a record, with the end of its line; nil for none.
+func lineOf(record any) []byte {
+	text, err := json.Marshal(record)
+	if err != nil || record == nil {
+		return nil
+	}
+	return append(text, '\n')
+}
+
+const ndjson = "application/x-ndjson"
+
+// stream writes a line for each record until the run or the reader has gone.
+func (s *Server) stream(ctx huma.Context) {
+	const most = 1000 // lines that a reader may be behind
+	lines := make(chan []byte, most)
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return
+	}
+	for _, kind := range []string{"phase", "progress", "throttled", "blocked"} {
+		if line := lineOf(s.newest[kind]); line != nil {
+			lines <- line
+		}
+	}
+	s.watchers[lines] = true
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.watchers, lines)
+		s.mu.Unlock()
+	}()
+	ctx.SetHeader("Content-Type", ndjson)
+	writer := ctx.BodyWriter()
+	flusher, _ := writer.(http.Flusher)
+	for {
+		flusher.Flush()
+		select {
+		case <-ctx.Context().Done():
+			return
+		case line, more := <-lines:
+			if !more {
+				return
+			}
+			if _, err := writer.Write(line); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// command carries out a command that changes something, if no other is under way, and tells of it.
+func (s *Server) command(ctx context.Context, text string, do func(by string) (string, error)) (string, error) {
+	by := peer(ctx)
+	said, err := s.alone(text, by, do)
+	told := event.Controlled{Command: text, By: by, Text: said, At: time.Now()}
+	if err != nil {
+		told.Text, told.Refused = problemOf(err).Error(), true
+	}
+	s.run.Emit(told)
+	return said, err
+}
+
+func (s *Server) alone(text, by string, do func(by string) (string, error)) (string, error) {
+	s.mu.Lock()
+	if s.busy != nil {
+		defer s.mu.Unlock()
+		return "", &Problem{http.StatusConflict, "another command is being carried out", s.busy.String(), "wait for its end, and look with midstream status"}
+	}
+	s.busy = &command{text: text, by: by, since: time.Now()}
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.busy = nil
+		s.mu.Unlock()
+	}()
+	return do(by)
+}
+
+func (s *Server) status() Status {
+	s.mu.Lock()
+	status := Status{About: s.run.About, Phase: s.phase, State: "running",
+		Progress: s.newest["progress"], Throttled: s.newest["throttled"], Blocked: s.newest["blocked"]}
+	gates := s.gates
+	if s.busy != nil {
+		status.Command = s.busy.String()
+	}
+	s.mu.Unlock()
+	status.Held = s.run.Control.Held(time.Now())
+	switch paused := s.run.Control.Paused(); {
+	case s.run.Stopped() != "":
+		status.PausedBy = s.run.Stopped()
+		status.State, status.Why = "stopped", "at a checkpoint by "+status.PausedBy+", and nothing is captured: midstream resume goes on"
+	case paused != nil:
+		status.State, status.Why = "paused", "paused by "+paused.By
+	case status.Phase == string(event.PhaseHold):
+		status.State, status.Why = "held", status.Held
+	case status.Blocked != nil:
+		status.State, status.Why = "blocked", "sessions are in the way of the lock: midstream blockers"
+	case gates > 0:
+		status.State, status.Why = "waiting", "what it is told to watch lets it wait"
+	}
+	if paused := s.run.Control.Paused(); paused != nil {
+		status.PausedBy, status.Since = paused.By, paused.Since
+	}
+	return status
+}

@@ -1,0 +1,51 @@
+package throttle
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Share bounds the part of a worker's time that may be work, as an operator says it. It is safe for concurrent
+// use.
+type Share struct {
+	mu      sync.Mutex
+	part    float64
+	changed chan struct{} // closed and replaced when the part changes
+}
+
+// NewShare returns a bound of 0 (no work) to 1 (no bound).
+func NewShare(part float64) *Share { return &Share{part: part, changed: make(chan struct{})} }
+
+// Set changes the bound, for those who wait too.
+func (s *Share) Set(part float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.part = part
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Gate blocks, after work that took so long and ended at a time, until the work is no more than its part.
+func (s *Share) Gate(ctx context.Context, took time.Duration, ended time.Time) error {
+	for {
+		s.mu.Lock()
+		part, changed := s.part, s.changed
+		s.mu.Unlock()
+		var rested <-chan time.Time // never, if nothing may be worked
+		if part > 0 {
+			rest := time.Duration(float64(took)*(1/part-1)) - time.Since(ended)
+			if rest <= 0 {
+				return nil
+			}
+			rested = time.After(rest)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-rested:
+			return nil
+		case <-changed:
+		}
+	}
+}
