@@ -25,6 +25,9 @@ func planText(p *plan.Plan, address, former string, cfg migration.Config, keep b
 	}
 	b.WriteString(methodText(p.Choice, follows))
 	line("size", "%s", sizeText(p.Source))
+	if capture := p.Server.Capture; capture != nil && p.Choice.Method == plan.MethodShadow {
+		line("changes", "read from replica %s", capture.Address)
+	}
 	if p.Choice.Method == plan.MethodShadow {
 		line("indexes", "%s", indexText(p, cfg))
 	}

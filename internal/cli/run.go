@@ -86,6 +86,7 @@ func (c *change) registerTuning() {
 	f.duration(&cfg.Lock.Wait, "lock-wait", dflt.Lock.Wait, 10*time.Millisecond, 30*time.Second, "how long an attempt to cut over may wait for the lock, and queries for it")
 	f.duration(&cfg.Lock.Work, "lock-work", dflt.Lock.Work, 10*time.Millisecond, 30*time.Second, "how long the lock may be held")
 	c.registerThrottle()
+	c.registerCapture()
 	f.add("", "cutover-window", "window", "", "when the table may be changed, as 02:00-04:00 or '22:30-04:00 Europe/Berlin'; else the run holds: changes are applied", func(text string) (err error) {
 		cfg.When.Window, err = cutover.ParseWindow(text)
 		return err

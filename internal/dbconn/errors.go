@@ -141,15 +141,24 @@ func Exhausted(err error) bool {
 	return false
 }
 
+// ReadOnly says that the server takes no writes: it is read-only, or its group lets it write no more.
+func ReadOnly(err error) bool {
+	switch Number(err) {
+	case 1290, 1836, 1792, // read_only, innodb_read_only, a read-only transaction
+		3092: // not in its group
+		return true
+	}
+	return false
+}
+
 // Unwilling says that the server takes no writes, or no connections, for the moment: it is
 // read-only, shutting down, or full.
 func Unwilling(err error) bool {
 	switch Number(err) {
-	case 1040, 1203, 1226, // connections
-		1290, 1836, 1792: // read_only, innodb_read_only, a read-only transaction
+	case 1040, 1203, 1226: // connections
 		return true
 	}
-	return false
+	return ReadOnly(err)
 }
 
 // SyntaxError says that the server does not know the statement.

@@ -48,7 +48,7 @@ func (r *run) sensors(ctx context.Context) ([]throttle.Sensor, error) {
 		add(t.ReplicaLag > 0, func() throttle.Sensor { return throttle.Lag(replica, t.ReplicaLag, behind) })
 		add(true, func() throttle.Sensor { return throttle.Replicating(replica) })
 	}
-	add(t.CaptureDelay > 0, func() throttle.Sensor { return throttle.Delay(t.CaptureDelay, r.captureDelay) })
+	all = append(all, r.captureSensors()...)
 	add(len(t.MaxLoad) > 0, func() throttle.Sensor { return throttle.MaxLoad(db, t.MaxLoad) })
 	add(len(t.CriticalLoad) > 0, func() throttle.Sensor { return throttle.CriticalLoad(db, t.CriticalLoad) })
 	add(t.History > 0, func() throttle.Sensor { return throttle.History(db, t.History) })
