@@ -31,6 +31,9 @@ const (
 	errLockNowait        = 3572
 	errUnfitText         = 3854
 	errCheckViolated     = 3819
+	errCacheFull         = 1197
+	errHookRefused       = 3100 // a plugin's: Group Replication has only this one for a transaction that is too large
+	errGroupConflict     = 3101 // another member has committed a change of the same row
 	errConnectionKilled  = 3169
 	errClientInteraction = 4031
 
@@ -62,7 +65,7 @@ func Duplicate(err error) bool { return Number(err) == errDuplicate }
 // somebody's KILL QUERY; that it has been rolled back or must be, and may be tried again.
 func Contended(err error) bool {
 	switch Number(err) {
-	case errDeadlock, errLockWaitTimeout, errLockNowait, errQueryInterrupted:
+	case errDeadlock, errLockWaitTimeout, errLockNowait, errQueryInterrupted, errGroupConflict:
 		return true
 	}
 	return false
@@ -139,6 +142,13 @@ func Exhausted(err error) bool {
 		return true
 	}
 	return false
+}
+
+// Oversized says that a transaction was rolled back that is probably larger than the server lets one be: than
+// max_binlog_cache_size, or group_replication_transaction_size_limit.
+func Oversized(err error) bool {
+	n := Number(err)
+	return n == errCacheFull || n == errHookRefused
 }
 
 // ReadOnly says that the server takes no writes: it is read-only, or its group lets it write no more.

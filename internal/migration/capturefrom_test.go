@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/checkpoint"
 	"midstream/internal/event"
 	"midstream/internal/ledger"
 	"midstream/internal/migration"
@@ -72,6 +73,7 @@ func TestL3_CaptureFromAReplica(t *testing.T) {
 		replica.catchUpWith(primary)
 		replica.noErrant(primary)
 		primary.capturedElsewhere(replica)
+		primary.readOnlyIsNoticed()
 		replica.catchUpWith(primary)
 		primary.delayedIsNotBehind(replica)
 	})
@@ -110,6 +112,12 @@ func (b *bench) refusedCapture(replica *bench) {
 	refused("other columns than the source")
 	replica.silently("ALTER TABLE " + b.schema + ".t MODIFY v INT NOT NULL")
 	b.hasTables("digits,t")
+	replica.exec("SET GLOBAL read_only = OFF")
+	if _, err := replica.migrate(b.ctx(), clauses); !errors.Is(err, plan.ErrRefused) || !strings.Contains(err.Error(), "--source-replicates") {
+		b.Errorf("with the replica as the source the error is %v", err)
+	}
+	replica.exec("SET GLOBAL read_only = ON")
+	replica.hasTables("digits,t")
 	b.exec("DROP TABLE " + b.schema + ".t")
 	b.cfg = migration.Config{}
 }
@@ -173,6 +181,34 @@ func (b *bench) capturedElsewhere(replica *bench) {
 	}
 	b.equal()
 	b.hasTables("digits,t,t_old")
+}
+
+// readOnlyIsNoticed: a server that is made read-only ends the run, although its account may write to it all the same, and the run goes
+// on when it takes writes again.
+func (b *bench) readOnlyIsNoticed() {
+	b.Helper()
+	b.exec("DROP TABLE "+b.schema+".t, "+b.schema+".t_old, "+b.schema+".digits")
+	b.numbered(9999)
+	b.cfg = migration.Config{}
+	b.cfg.RowCopy.MaxRows, b.cfg.RowCopy.Workers = 20, 1
+	var since time.Time
+	_, err := b.migrate(b.ctx(), clauses, onPhase(event.PhaseCopy, func() {
+		b.exec("SET GLOBAL read_only = ON")
+		since = time.Now()
+	}))
+	var failure *migration.Failure
+	if !errors.Is(err, checkpoint.ErrReadOnly) || !errors.As(err, &failure) || !failure.Kept || !failure.Lost {
+		b.Errorf("the error is %v", err)
+	}
+	if took := time.Since(since); took > time.Second+slack {
+		b.Errorf("it ended %s after the server was made read-only", took)
+	}
+	b.exec("SET GLOBAL read_only = OFF")
+	b.cfg = migration.Config{}
+	if result := b.mustMigrate(clauses); !result.Resumed {
+		b.Error("it did not go on with what was done")
+	}
+	b.equal()
 }
 
 // delayedIsNotBehind: a replica of four workers that shall be two seconds behind is not, and holds up nothing.
