@@ -38,7 +38,7 @@ func (b *bench) delay(seconds int) {
 func TestL3_CaptureFromAReplica(t *testing.T) {
 	onReplicas(t, func(primary, replica *bench) {
 		primary.refusedCapture(replica)
-		l := primary.ledger(ledger.Orders(), 10_000, ledger.Options{Writers: 3, Rate: 200, Seed: 7})
+		l := primary.ledger(ledger.Orders(), 4_000, ledger.Options{Writers: 3, Rate: 100, Seed: 7})
 		replica.catchUpWith(primary)
 		primary.start(l)
 		primary.captureFrom(replica)
@@ -146,8 +146,8 @@ func (b *bench) silently(statements ...string) {
 // source's own binlog: by GTIDs, and not without.
 func (b *bench) capturedElsewhere(replica *bench) {
 	b.Helper()
-	b.exec("DROP TABLE "+b.schema+".t, "+b.schema+".t_old, "+b.schema+".digits")
-	b.numbered(9999)
+	b.exec("DROP TABLE " + b.schema + ".t, " + b.schema + ".t_old, " + b.schema + ".digits")
+	b.numbered(3000)
 	replica.catchUpWith(b)
 	stopWriter := b.writer(b.db)
 	defer stopWriter()
@@ -181,14 +181,20 @@ func (b *bench) capturedElsewhere(replica *bench) {
 	}
 	b.equal()
 	b.hasTables("digits,t,t_old")
+	replica.catchUpWith(b)
+	c := b.child("ADD COLUMN again INT", "", nil, "--capture-from="+replica.address)
+	c.mustEnd()
+	if !c.heard(`"capture_from":"` + replica.address) {
+		b.Error("the plan does not tell from where changes are read")
+	}
 }
 
 // readOnlyIsNoticed: a server that is made read-only ends the run, although its account may write to it all the same, and the run goes
 // on when it takes writes again.
 func (b *bench) readOnlyIsNoticed() {
 	b.Helper()
-	b.exec("DROP TABLE "+b.schema+".t, "+b.schema+".t_old, "+b.schema+".digits")
-	b.numbered(9999)
+	b.exec("DROP TABLE " + b.schema + ".t, " + b.schema + ".t_old, " + b.schema + ".digits")
+	b.numbered(3000)
 	b.cfg = migration.Config{}
 	b.cfg.RowCopy.MaxRows, b.cfg.RowCopy.Workers = 20, 1
 	var since time.Time
@@ -214,7 +220,7 @@ func (b *bench) readOnlyIsNoticed() {
 // delayedIsNotBehind: a replica of four workers that shall be two seconds behind is not, and holds up nothing.
 func (b *bench) delayedIsNotBehind(replica *bench) {
 	b.Helper()
-	b.exec("DROP TABLE "+b.schema+".t, "+b.schema+".t_old, "+b.schema+".digits")
+	b.exec("DROP TABLE " + b.schema + ".t, " + b.schema + ".t_old, " + b.schema + ".digits")
 	b.numbered(9999)
 	replica.catchUpWith(b)
 	replica.delay(2)
