@@ -162,7 +162,7 @@ func (r *run) captureFit(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look at replica %s: %w", from.Name, err)
 	}
-	names := []schema.Name{r.plan.Source.Name, r.plan.Names.Shadow, r.plan.Names.State, r.old()}
+	names := append([]schema.Name{r.plan.Source.Name}, r.plan.Names.All()...)
 	if faults := facts.Faults(r.plan.Server.UUID, names); len(faults) > 0 {
 		return fmt.Errorf("%w: %s: %s. %s", ErrCaptureUnfit, faults[0].What, faults[0].Why, faults[0].Fix)
 	}

@@ -45,6 +45,7 @@ func TestL3_CaptureFromAReplica(t *testing.T) {
 		primary.cfg.Throttle.CaptureDelay = 400 * time.Millisecond
 		primary.cfg.RowCopy.MaxRows, primary.cfg.RowCopy.Workers = 200, 1
 		primary.cfg.NoVerify = true // which is not heeded
+		defer primary.alteredJustBefore(replica)()
 		mended := make(chan struct{})
 		spoil := onPhase(event.PhaseCopy, func() {
 			replica.delay(1)
@@ -76,7 +77,55 @@ func TestL3_CaptureFromAReplica(t *testing.T) {
 		primary.readOnlyIsNoticed()
 		replica.catchUpWith(primary)
 		primary.delayedIsNotBehind(replica)
+		if primary.version == "9.7" {
+			replica.catchUpWith(primary)
+			primary.crashedReplica(replica)
+		}
 	})
+}
+
+// alteredJustBefore alters the table while the replica can't apply that, until it goes on a moment later: a run that begins meanwhile
+// must not take it for its own time's (law L1).
+func (b *bench) alteredJustBefore(replica *bench) (wait func()) {
+	b.Helper()
+	holder := replica.conn()
+	hold := func(statement string) {
+		if _, err := holder.ExecContext(b.ctx(), statement); err != nil {
+			b.Error(err)
+		}
+	}
+	hold("LOCK TABLES " + b.schema + ".digits READ")
+	b.exec("INSERT INTO "+b.schema+".digits VALUES (77)", "ALTER TABLE "+b.schema+".t COMMENT 'just before'")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		time.Sleep(1500 * time.Millisecond)
+		hold("UNLOCK TABLES")
+	}()
+	return func() { <-done }
+}
+
+// crashedReplica: the replica from which changes are read crashes, and may have lost a part of its binlog. The run goes on by itself,
+// and compares all.
+func (b *bench) crashedReplica(replica *bench) {
+	b.Helper()
+	b.exec("DROP TABLE " + b.schema + ".t, " + b.schema + ".t_old, " + b.schema + ".digits")
+	b.numbered(9999)
+	replica.catchUpWith(b)
+	stop := b.writer(b.db)
+	defer stop()
+	c := b.child(clauses, phaseLine(event.PhaseCutover), func(*child) { stop() }, "--capture-from="+replica.address, "--chunk-time=10ms", "--workers=1", "--reconnect=1m", "--checkpoint=50ms")
+	c.await(phaseLine(event.PhaseCopy))
+	time.Sleep(200 * time.Millisecond)
+	if err := replica.server.Sandbox.Restart(b.ctx()); err != nil {
+		b.Fatal(err)
+	}
+	c.mustEnd()
+	if !c.heard("from which changes were read, was started again") {
+		c.log("note")
+		b.Error("it does not say that the replica was started again")
+	}
+	b.equal()
 }
 
 // refusedCapture checks what is refused before anything is written.
@@ -217,17 +266,17 @@ func (b *bench) readOnlyIsNoticed() {
 	b.equal()
 }
 
-// delayedIsNotBehind: a replica of four workers that shall be two seconds behind is not, and holds up nothing.
+// delayedIsNotBehind: a replica of four workers that shall be three seconds behind is not, and holds up nothing.
 func (b *bench) delayedIsNotBehind(replica *bench) {
 	b.Helper()
 	b.exec("DROP TABLE " + b.schema + ".t, " + b.schema + ".t_old, " + b.schema + ".digits")
 	b.numbered(9999)
 	replica.catchUpWith(b)
-	replica.delay(2)
+	replica.delay(3)
 	defer replica.delay(0)
 	stop := b.writer(b.db)
 	defer stop()
-	b.cfg = migration.Config{Throttle: migration.Throttle{ReplicaLag: time.Second, Replicas: []migration.Follower{{Name: "the replica", DB: replica.db}}}}
+	b.cfg = migration.Config{Throttle: migration.Throttle{ReplicaLag: 2 * time.Second, Replicas: []migration.Follower{{Name: "the replica", DB: replica.db}}}}
 	b.cfg.RowCopy.MaxRows, b.cfg.RowCopy.Workers = 40, 1 // some seconds
 	b.told = newTold()
 	b.mustMigrate(clauses, onPhase(event.PhaseCutover, stop))

@@ -178,17 +178,17 @@ func (r *run) distrust(ctx context.Context, c checkpoint.Checkpoint) error {
 	if err := r.pool.DB().QueryRowContext(ctx, "SELECT @@GLOBAL.sync_binlog").Scan(&through); err != nil {
 		return fmt.Errorf("read sync_binlog: %w", err)
 	}
-	started := through != 1 && startedAnew(r.serverStart, c.ServerStart)
+	who, started := "the server", through != 1 && startedAnew(r.serverStart, c.ServerStart)
 	if server := r.plan.Server.Capture; server != nil && server.UUID == c.CaptureUUID && server.SyncBinlog != 1 && startedAnew(r.captureStart, c.CaptureStart) {
-		started, through = true, int(server.SyncBinlog)
+		started, through, who = true, int(server.SyncBinlog), "replica "+server.Address+", from which changes were read,"
 	}
 	if !started && !c.Distrusted {
 		return nil
 	}
 	r.distrusted = true
 	r.cfg.NoVerify, r.cfg.Repair = false, true
-	r.note(fmt.Sprintf("the server was started again since the copy began, with sync_binlog=%d: a crash may have cost it changes in the binlog. "+
-		"All rows are compared before the swap, and those that differ are synced anew", through))
+	r.note(fmt.Sprintf("%s was started again since the copy began, with sync_binlog=%d: a crash may have cost it changes in the binlog. "+
+		"All rows are compared before the swap, and those that differ are synced anew", who, through))
 	return nil
 }
 

@@ -52,3 +52,37 @@ func TestL6_CaptureFaults(t *testing.T) {
 		}
 	}
 }
+
+// TestCaptureIsRefused: where another server's order of transactions, or another server's part in them, is not known.
+func TestCaptureIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		spoil   func(f *Facts)
+		purpose Purpose
+		want    string // "" for none
+	}{
+		{"fit", func(f *Facts) {}, Altering, ""},
+		{"of a group", func(f *Facts) { f.Group = true }, Altering, "Group Replication"},
+		{"member of a group", func(f *Facts) { f.Capture.Group = true }, Altering, "Group Replication"},
+		{"old", func(f *Facts) { f.Capture.Version = Version{Major: 5, Minor: 7} }, Altering, "8.0 and later"},
+		{"on a replica", func(f *Facts) { f.IsReplica, f.Replicating = true, true }, RehearsingOnReplica, "Leave --capture-from out"},
+		{"stands still", func(f *Facts) { f.Capture.Channels[1].Running = false }, Altering, "stands still"},
+		{"delayed", func(f *Facts) { f.Capture.Channels[1].Delay = 60 }, Altering, "SOURCE_DELAY"},
+		{"another table", func(f *Facts) { f.Capture.Columns = f.Capture.Columns[1:] }, Altering, "other columns"},
+		{"without privileges", func(f *Facts) { f.Capture.Grants = Grants{} }, Altering, "REPLICATION SLAVE, REPLICATION CLIENT on *.*"},
+	} {
+		facts, table := good(), orders(usual, "PRIMARY: id")
+		facts.UUID = "s"
+		replica := replicaFacts()
+		replica.Columns, replica.Grants = table.Columns, facts.Grants
+		facts.CaptureFrom(replica)
+		c.spoil(facts)
+		_, err := Make(facts, table, alter(t, "ADD COLUMN added INT"), Options{Purpose: c.purpose})
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
