@@ -32,7 +32,8 @@ const (
 	errUnfitText         = 3854
 	errCheckViolated     = 3819
 	errCacheFull         = 1197
-	errHookRefused       = 3100 // a plugin's: Group Replication has only this one for a transaction that is too large
+	errHookRefused       = 3100 // a plugin's, for a transaction that is too large, and for anything else
+	errWritesetTooLarge  = 3231 // of Group Replication: more rows than its limit has room for
 	errGroupConflict     = 3101 // another member has committed a change of the same row
 	errConnectionKilled  = 3169
 	errClientInteraction = 4031
@@ -147,8 +148,11 @@ func Exhausted(err error) bool {
 // Oversized says that a transaction was rolled back that is probably larger than the server lets one be: than
 // max_binlog_cache_size, or group_replication_transaction_size_limit.
 func Oversized(err error) bool {
-	n := Number(err)
-	return n == errCacheFull || n == errHookRefused
+	switch Number(err) {
+	case errCacheFull, errHookRefused, errWritesetTooLarge:
+		return true
+	}
+	return false
 }
 
 // ReadOnly says that the server takes no writes: it is read-only, or its group lets it write no more.
