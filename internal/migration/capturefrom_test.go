@@ -73,14 +73,15 @@ func TestL3_CaptureFromAReplica(t *testing.T) {
 		primary.hasTables("digits,t,t_old")
 		replica.catchUpWith(primary)
 		replica.noErrant(primary)
+		primary.delayedIsNotBehind(replica)
+		if primary.version == "8.0" {
+			return // of what follows no part depends on the version
+		}
+		replica.catchUpWith(primary)
 		primary.capturedElsewhere(replica)
 		primary.readOnlyIsNoticed()
 		replica.catchUpWith(primary)
-		primary.delayedIsNotBehind(replica)
-		if primary.version == "9.7" {
-			replica.catchUpWith(primary)
-			primary.crashedReplica(replica)
-		}
+		primary.crashedReplica(replica)
 	})
 }
 
@@ -277,9 +278,9 @@ func (b *bench) delayedIsNotBehind(replica *bench) {
 	stop := b.writer(b.db)
 	defer stop()
 	b.cfg = migration.Config{Throttle: migration.Throttle{ReplicaLag: 2 * time.Second, Replicas: []migration.Follower{{Name: "the replica", DB: replica.db}}}}
-	b.cfg.RowCopy.MaxRows, b.cfg.RowCopy.Workers = 40, 1 // some seconds
 	b.told = newTold()
-	b.mustMigrate(clauses, onPhase(event.PhaseCutover, stop))
+	longer := onPhase(event.PhaseCopy, func() { time.Sleep(4 * time.Second) }) // than the delay
+	b.mustMigrate(clauses, longer, onPhase(event.PhaseCutover, stop))
 	if told := b.gatesTold(); strings.Contains(told, "the replica") {
 		b.Errorf("it was held:\n%s", told)
 	}
