@@ -81,8 +81,11 @@ type server struct {
 
 // start starts a server on a fresh copy of the base, durable and with a binlog, with the whole table
 // in its buffer pool (as far as it fits) and nothing left to do.
-func (b *base) start(ctx context.Context) (*server, error) {
-	dir := filepath.Join(b.dir, "run")
+func (b *base) start(ctx context.Context) (*server, error) { return b.startAs(ctx, "run", nil) }
+
+// startAs is start in a folder of that name, with further settings.
+func (b *base) startAs(ctx context.Context, folder string, settings map[string]string) (*server, error) {
+	dir := filepath.Join(b.dir, folder)
 	if err := os.RemoveAll(dir); err != nil {
 		return nil, fmt.Errorf("remove the last run's folder: %w", err)
 	}
@@ -92,10 +95,15 @@ func (b *base) start(ctx context.Context) (*server, error) {
 	if err := run(ctx, "cp", "-a", "--reflink=auto", filepath.Join(b.dir, "base", "data"), filepath.Join(dir, "data")); err != nil {
 		return nil, fmt.Errorf("copy the data folder: %w", err)
 	}
+	if err := os.Remove(filepath.Join(dir, "data", "auto.cnf")); err != nil { // no two servers have one server_uuid
+		return nil, fmt.Errorf("make the data folder another server's: %w", err)
+	}
 	if err := run(ctx, "sync", "-f", dir); err != nil { // else the kernel writes it back during the measurement
 		return nil, fmt.Errorf("write the data folder out: %w", err)
 	}
-	db, err := b.build.Start(ctx, sandbox.Options{Dir: dir, Durable: true, Settings: b.settings})
+	all := maps.Clone(b.settings)
+	maps.Copy(all, settings)
+	db, err := b.build.Start(ctx, sandbox.Options{Dir: dir, Durable: true, Settings: all})
 	if err != nil {
 		return nil, err
 	}

@@ -27,8 +27,20 @@ func colorOf(tool string) color.Color {
 	return color.RGBA{R: 0x99, G: 0x99, B: 0x99, A: 0xff}
 }
 
-// drawPlots draws what the peers' file has, and returns the names of the files.
+// drawPlots draws what the files have, and returns the names of the plots.
 func drawPlots(files map[string]*File, dir string) (names []string, err error) {
+	for _, draw := range []func(map[string]*File, string) ([]string, error){drawPeers, drawBeside, drawSteps} {
+		drawn, err := draw(files, dir)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, drawn...)
+	}
+	return names, nil
+}
+
+// drawPeers draws what the peers' file has.
+func drawPeers(files map[string]*File, dir string) (names []string, err error) {
 	f := files[measurePeers]
 	if f == nil || len(f.Runs) == 0 {
 		return nil, nil

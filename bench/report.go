@@ -78,6 +78,8 @@ func (p *page) write(files map[string]*File, plots []string, prefix string) {
 	p.cost(files[measureCost])
 	p.stall(files[measureStall])
 	p.predictions(files[measurePredict])
+	p.beside(files[measureBeside])
+	p.lag(files[measureLag])
 }
 
 func upTo(prefix string) string {
@@ -298,7 +300,7 @@ func (f *File) names() (loads, tools []string) {
 	has := func(of func(Run) string, name string) bool {
 		return slices.ContainsFunc(f.Runs, func(r Run) bool { return of(r) == name })
 	}
-	for _, load := range []string{loadIdle, loadLight, loadHeavy, loadFull} {
+	for _, load := range []string{loadIdle, loadLight, loadHeavy, loadFull, loadForty, loadEighty, loadPeak} {
 		if has(func(r Run) string { return r.Load }, load) {
 			loads = append(loads, load)
 		}

@@ -54,6 +54,10 @@ type Run struct {
 	BinlogBytes int64            `json:"binlog_bytes"` // likewise
 	ForeignCPU  float64          `json:"foreign_cpu"`  // share of the machine that others used: how quiet it was
 	Midstream   *midstreamResult `json:"midstream,omitempty"`
+	Before      *Foreground      `json:"before,omitempty"` // on the same server, before the tool
+	Copied      int64            `json:"copied,omitempty"` // rows, of a run that had not to finish
+	Step        *Step            `json:"step,omitempty"`
+	Lag         *Lag             `json:"lag,omitempty"`
 }
 
 // ApplyRun is one table whose rows were all changed at full speed once they had been copied.
@@ -85,10 +89,12 @@ const (
 	measureCost    = "cost"
 	measureStall   = "stall"
 	measurePredict = "predict"
+	measureBeside  = "beside"
+	measureLag     = "lag"
 )
 
 func measurements() []string {
-	return []string{measurePeers, measureApply, measureMemory, measureRules, measureVerify, measureCost, measureStall, measurePredict}
+	return []string{measurePeers, measureApply, measureMemory, measureRules, measureVerify, measureCost, measureStall, measurePredict, measureBeside, measureLag}
 }
 
 // results is a folder of Files.

@@ -44,6 +44,7 @@ type midstreamEvent struct {
 	Captured   int64       `json:"captured_changes"`
 	Applied    int64       `json:"applied_keys"`
 	Backlog    int64       `json:"backlog_keys"`
+	Workers    float64     `json:"workers"`
 	midstreamResult
 
 	seen time.Time

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -36,6 +37,10 @@ type Deps struct {
 	Backlog *backlog.Backlog // with as many workers as Config.Workers
 	// Gate blocks while nothing shall be applied.
 	Gate func(ctx context.Context) error
+	// Room waits until rows may be written, and is told how many have been.
+	Room func(ctx context.Context, rows int) (room int, wrote func(rows int), err error)
+	// Linger is how long a worker gathers changes after a sync, if that has left none.
+	Linger func() time.Duration
 }
 
 // Applier is stateless; it may be run again after it has stopped.
@@ -73,10 +78,29 @@ func (a *Applier) work(ctx context.Context, worker int) error {
 		if err != nil {
 			return err
 		}
+		_, wrote, err := a.deps.Room(ctx, len(batch.Keys))
+		if err != nil {
+			a.deps.Backlog.Return(batch)
+			return err
+		}
 		// A batch that was begun is finished: it is short, and stopping apply must not
 		// cost the work of a sync.
 		if err := a.sync(context.WithoutCancel(ctx), session, batch); err != nil {
 			return err
+		}
+		wrote(len(batch.Keys))
+		if len(batch.Keys) < a.cfg.Batch {
+			a.linger(ctx)
+		}
+	}
+}
+
+// linger lets changes gather.
+func (a *Applier) linger(ctx context.Context) {
+	for begun := time.Now(); time.Since(begun) < a.deps.Linger() && ctx.Err() == nil; {
+		select {
+		case <-ctx.Done():
+		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (r *run) following(ctx context.Context, story func(ctx context.Context) err
 	spawn(r.capture.Run)
 	spawn(r.capture.Beats)
 	spawn(r.checkpoints)
-	spawn(r.watchCrowd)
+	spawn(r.steer)
 	spawn(r.gates.Run)
 	spawn(r.watchCapture)
 	spawn(r.watchReplication)
@@ -54,16 +54,19 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// watchCrowd has row copy give way to the application, as far as it can be seen.
-func (r *run) watchCrowd(ctx context.Context) error {
-	if r.cfg.FullSpeed || !r.plan.Server.MetadataLocks {
+// steer has all work on rows give way to the application, as far as it can be seen.
+func (r *run) steer(ctx context.Context) error {
+	if r.unsteered() {
 		return nil
 	}
-	if err := r.crowd.Run(ctx); err != nil {
+	if err := r.governor.Run(ctx); err != nil {
 		r.note(err.Error() + ": all workers go on")
 	}
 	return nil
 }
+
+// unsteered says that nothing gives way.
+func (r *run) unsteered() bool { return r.cfg.FullSpeed || !r.plan.Server.MetadataLocks }
 
 // applying is apply in the background, which can be held still.
 type applying struct {

@@ -56,7 +56,7 @@ func (r *run) snapshot(before event.Progress) event.Progress {
 		return p
 	}
 	counts := r.backlog.Counts()
-	p.RowsCopied, p.ChunkRows, p.Workers = r.copier.Rows(), r.copier.ChunkRows(), r.crowd.Allowed()
+	p.RowsCopied, p.ChunkRows, p.Workers = r.copier.Rows(), r.copier.ChunkRows(), r.governor.Allowed()
 	p.Captured, p.Applied, p.Dropped, p.Merged = counts.Added, counts.Synced, counts.Dropped, counts.Merged
 	p.Backlog, p.Retries = r.backlog.Len(), r.retries.Load()
 	if r.capture != nil {

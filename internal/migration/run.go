@@ -60,13 +60,14 @@ type run struct {
 	backlog  *backlog.Backlog
 	capture  *capture.Capture
 	copier   *rowcopy.Copier
-	crowd    *throttle.Crowd
+	governor *throttle.Governor
 	gates    *throttle.Gates
 	apply    *applying
 	scanner  *prescan.Scanner
 	verifier *verify.Verifier
 
 	beaten  throttle.Beats
+	transit *throttle.Transit // to replicas
 	spent   spent
 	retries atomic.Int64
 	timing  struct{ prescan, copy, index, verify, native time.Duration }
@@ -86,7 +87,7 @@ type run struct {
 }
 
 func newRun(m *Migration) *run {
-	r := &run{Migration: m, started: time.Now(), gates: throttle.NewGates(nil, m.emit), method: m.plan.Choice.Method, store: checkpoint.New(m.plan.Names.State, m.plan.Source.Name, m.pool.Name(), m.plan.Server.UUID)}
+	r := &run{Migration: m, started: time.Now(), gates: throttle.NewGates(nil, m.emit), transit: throttle.NewTransit(m.cfg.Throttle.ReplicaLag / 4), method: m.plan.Choice.Method, store: checkpoint.New(m.plan.Names.State, m.plan.Source.Name, m.pool.Name(), m.plan.Server.UUID)}
 	if m.plan.Purpose == plan.RehearsingOnReplica {
 		r.store.OnReadOnly()
 	}
@@ -213,19 +214,19 @@ func (r *run) assemble(spec *rowsync.Spec, tracker *frontier.Tracker, copied int
 		Limit: r.cfg.BacklogLimit, Workers: r.cfg.Apply.Workers, Partition: spec.Key.Partition,
 		KeepAhead: r.cfg.ApplyAhead && !spec.KeyChanged, AwaitCopy: spec.KeyChanged, KeepRepeats: r.cfg.KeepRepeats,
 	}, tracker)
-	crowd := throttle.NewCrowd(r.pool.DB(), r.cfg.RowCopy.Workers)
+	governor := throttle.NewGovernor(r.pool.DB(), r.cfg.RowCopy.Workers, r.unsteered())
 	copier := rowcopy.New(r.cfg.RowCopy, rowcopy.Deps{
 		Pool: r.pool, Spec: spec, Syncer: syncer, Tracker: tracker, Ended: log.Wake, Emit: r.emit,
-		Gate: r.giveRoom, RowBytes: rowBytes(r.plan), Copied: copied,
+		Gate: r.giveRoom, Chunk: governor.Chunk, Room: r.room(copyShare), RowBytes: rowBytes(r.plan), Copied: copied,
 		Fresh: spec.KeyChanged || fresh && spec.Key.Ordered() && !r.cfg.ApplyAhead,
 	})
 	applier := apply.New(r.cfg.Apply, apply.Deps{
 		Pool: r.pool, Spec: spec, Syncer: syncer, Backlog: log,
-		Gate: func(ctx context.Context) error { return r.gates.Apply(ctx) },
+		Gate: func(ctx context.Context) error { return r.gates.Apply(ctx) }, Room: r.room(1), Linger: r.linger,
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.spec, r.tracker, r.backlog, r.copier, r.crowd = spec, tracker, log, copier, crowd
+	r.spec, r.tracker, r.backlog, r.copier, r.governor = spec, tracker, log, copier, governor
 	r.apply = &applying{applier: applier}
 }
 
@@ -269,7 +270,7 @@ func (r *run) connectCapture(start capture.Point, beaten uint64) {
 		{Table: r.store.Name(), Columns: []int{checkpoint.BeatColumn}, ColumnCount: checkpoint.ColumnCount, After: true},
 	}, start.GTIDs)
 	reader.Weigh(r.shadow.Name)
-	r.beats = &beater{pool: r.pool, store: r.store, wrote: r.beaten.Wrote}
+	r.beats = &beater{pool: r.pool, store: r.store, wrote: r.wroteBeat}
 	c := capture.New(r.cfg.Capture, capture.Deps{
 		Reader: reader, Key: r.spec.Key, Backlog: r.backlog, Beat: r.beats.beat, Statement: r.judge, Beaten: beaten, End: r.binlogEnd(),
 	}, start)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"midstream/internal/event"
 	"midstream/internal/plan"
 	"midstream/internal/throttle"
 )
@@ -44,10 +45,16 @@ func (r *run) sensors(ctx context.Context) ([]throttle.Sensor, error) {
 	}
 	for _, f := range t.Replicas {
 		replica := throttle.Replica{Name: f.Name, DB: f.DB, Beat: func(ctx context.Context) (uint64, error) { return r.store.BeatOn(ctx, f.DB) }}
-		behind := func(number uint64) time.Duration { return r.beaten.Behind(number, time.Now()) }
+		behind := func(number uint64, meant time.Duration) time.Duration {
+			if meant == 0 {
+				r.transit.Arrived(f.Name, number)
+			}
+			return r.beaten.Behind(number, time.Now())
+		}
 		add(t.ReplicaLag > 0, func() throttle.Sensor { return throttle.Lag(replica, t.ReplicaLag, behind) })
 		add(true, func() throttle.Sensor { return throttle.Replicating(replica) })
 	}
+	add(true, func() throttle.Sensor { return throttle.Backlog(max(1, r.cfg.BacklogLimit/backlogShare), r.backlogged) })
 	all = append(all, r.captureSensors()...)
 	add(len(t.MaxLoad) > 0, func() throttle.Sensor { return throttle.MaxLoad(db, t.MaxLoad) })
 	add(len(t.CriticalLoad) > 0, func() throttle.Sensor { return throttle.CriticalLoad(db, t.CriticalLoad) })
@@ -66,6 +73,19 @@ func (r *run) sensors(ctx context.Context) ([]throttle.Sensor, error) {
 		add(true, func() throttle.Sensor { return throttle.Disk(folder, t.FreeDisk, freeBytes) })
 	}
 	return all, nil
+}
+
+// backlogShare is the part of the backlog's limit above which the row copy waits for apply: far from where capture would have to wait.
+const backlogShare = 10
+
+// backlogged is the number of keys that are not applied yet.
+func (r *run) backlogged() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.backlog == nil {
+		return 0
+	}
+	return r.backlog.Len()
 }
 
 // captureDelay is how far capture is behind; 0 while there is none.
@@ -107,5 +127,33 @@ func (r *run) giveRoom(ctx context.Context, worker int, took time.Duration) erro
 	if err := r.gates.Copy(ctx); err != nil {
 		return err
 	}
-	return r.crowd.Gate(ctx, worker, took)
+	return r.governor.Gate(ctx, worker, took)
+}
+
+// copyShare is what of the rows on their way to replicas may be the row copy's: the rest is for apply, which goes first.
+const copyShare = 0.75
+
+// room has transactions of ours wait until replicas have taken those before.
+func (r *run) room(share float64) func(ctx context.Context, rows int) (int, func(int), error) {
+	return func(ctx context.Context, rows int) (int, func(int), error) {
+		begun, err := r.transit.Begin(ctx, rows, share)
+		return begun, func(wrote int) { r.transit.Ended(begun, wrote) }, err
+	}
+}
+
+// wroteBeat takes a heartbeat that was committed.
+func (r *run) wroteBeat(number uint64, at time.Time) {
+	r.beaten.Wrote(number, at)
+	r.transit.Wrote(number)
+}
+
+// linger is how long apply gathers changes: each of its transactions is a commit more for the application's to wait
+// for, and a key that changes twice meanwhile is synced once. Nothing waits for them while rows are copied.
+func (r *run) linger() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.phase == event.PhaseCopy {
+		return 500 * time.Millisecond
+	}
+	return 0
 }

@@ -18,7 +18,7 @@ import (
 // Config of a row copy.
 type Config struct {
 	Workers  int           // defaults to 3: one of them often waits for its commit
-	Target   time.Duration // that a chunk takes; defaults to 250 ms
+	Target   time.Duration // the most that a chunk takes; defaults to 250 ms
 	MinRows  int           // of a chunk; defaults to 100
 	MaxRows  int           // of a chunk; defaults to 100,000
 	MaxBytes int64         // of a chunk, by the table's average row length; defaults to 32 MiB
@@ -56,6 +56,11 @@ type Deps struct {
 	// Gate blocks while the worker with that number, the first being 0, must hold still after
 	// a chunk that took so long.
 	Gate func(ctx context.Context, worker int, took time.Duration) error
+	// Chunk is the time that the next chunk may take.
+	Chunk func() time.Duration
+	// Room waits until rows may be written, and returns how many of those that are wished for. It is told
+	// how many have been.
+	Room func(ctx context.Context, rows int) (room int, wrote func(rows int), err error)
 	// RowBytes is the average length of a row, 0 if not known.
 	RowBytes int64
 	// Copied is the number of rows that a former run has copied.
@@ -83,7 +88,7 @@ func New(cfg Config, deps Deps) *Copier {
 	if deps.RowBytes > 0 {
 		most = int(min(int64(most), max(int64(cfg.MinRows), cfg.MaxBytes/deps.RowBytes)))
 	}
-	return &Copier{cfg: cfg, deps: deps, rows: deps.Copied, size: newSizer(cfg.Target, cfg.MinRows, most)}
+	return &Copier{cfg: cfg, deps: deps, rows: deps.Copied, size: sizer{least: cfg.MinRows, most: most}}
 }
 
 // Run copies until every range is committed.
@@ -123,12 +128,13 @@ func (c *Copier) work(ctx context.Context, gate func(took time.Duration) error) 
 		if err := gate(took); err != nil {
 			return err
 		}
-		chunk, more, err := c.begin(ctx, session)
+		chunk, wrote, more, err := c.begin(ctx, session)
 		if err != nil || !more {
 			return err
 		}
 		started := time.Now()
 		result, err := c.deps.Syncer.Range(ctx, session, chunk.Range, c.deps.Fresh)
+		wrote(int(result.Inserted + result.Deleted))
 		if err != nil {
 			return err
 		}
@@ -147,22 +153,27 @@ func (c *Copier) account(rows int64, elapsed time.Duration) {
 	c.deps.Emit(event.ChunkCopied{Rows: rows, Elapsed: elapsed, At: time.Now()})
 }
 
-// begin hands out the next chunk.
-func (c *Copier) begin(ctx context.Context, session *dbconn.Session) (frontier.Chunk, bool, error) {
+// begin hands out the next chunk, and what is to be told how many rows it wrote.
+func (c *Copier) begin(ctx context.Context, session *dbconn.Session) (chunk frontier.Chunk, wrote func(int), more bool, err error) {
 	c.next.Lock()
 	defer c.next.Unlock()
 	rest, more := c.deps.Tracker.Next()
 	if !more {
-		return frontier.Chunk{}, false, nil
+		return chunk, nil, false, nil
 	}
-	to, err := rowsync.Bound(ctx, session, c.deps.Spec, rest, c.ChunkRows())
+	rows, wrote, err := c.deps.Room(ctx, c.ChunkRows())
 	if err != nil {
-		return frontier.Chunk{}, false, fmt.Errorf("find the end of the next chunk: %w", err)
+		return chunk, nil, false, err
 	}
-	if _, err := session.Exec(ctx, "COMMIT"); err != nil { // it begins transactions by itself
-		return frontier.Chunk{}, false, fmt.Errorf("find the end of the next chunk: %w", err)
+	to, err := rowsync.Bound(ctx, session, c.deps.Spec, rest, rows)
+	if err == nil {
+		_, err = session.Exec(ctx, "COMMIT") // it begins transactions by itself
 	}
-	return c.deps.Tracker.Begin(to), true, nil
+	if err != nil {
+		wrote(0)
+		return chunk, nil, false, fmt.Errorf("find the end of the next chunk: %w", err)
+	}
+	return c.deps.Tracker.Begin(to), wrote, true, nil
 }
 
 // Rows is the number of rows written so far, those of a former run included.
@@ -176,5 +187,5 @@ func (c *Copier) Rows() int64 {
 func (c *Copier) ChunkRows() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.size.rows
+	return c.size.rows(min(c.cfg.Target, c.deps.Chunk()))
 }

@@ -2,20 +2,23 @@ package rowcopy
 
 import "time"
 
-// sizer steers the number of rows of a chunk by the time that chunks take. One chunk
-// changes it by a factor of 2 at the most, so that a single slow commit does not
-// throw it about, and half of the way, so that it does not swing.
+// sizer finds the number of rows that a chunk of a certain time has, from the pace of those before. One chunk
+// changes the pace by a factor of 2 at the most, so that a single slow commit does not throw
+// it about, and half of the way, so that it does not swing.
 type sizer struct {
-	target      time.Duration
 	least, most int
-	rows        int
+	pace        float64 // rows a second; 0: not known
 }
 
 // firstRows is small: nothing is known of the rows yet.
 const firstRows = 1000
 
-func newSizer(target time.Duration, least, most int) sizer {
-	return sizer{target: target, least: least, most: most, rows: min(most, max(least, firstRows))}
+// rows is the number of rows of a chunk that shall take so long.
+func (s *sizer) rows(target time.Duration) int {
+	if s.pace == 0 {
+		return min(s.most, max(s.least, firstRows))
+	}
+	return min(s.most, max(s.least, int(s.pace*target.Seconds())))
 }
 
 // took says that a chunk of that many rows took that long.
@@ -23,11 +26,14 @@ func (s *sizer) took(rows int64, elapsed time.Duration) {
 	if elapsed <= 0 || rows < int64(s.least)/2 {
 		return // says nothing of the cost of a row
 	}
-	ideal := float64(rows) * float64(s.target) / float64(elapsed)
-	factor := ideal / float64(s.rows)
-	factor = min(2, max(0.5, factor))
+	now := float64(rows) / elapsed.Seconds()
+	if s.pace == 0 {
+		s.pace = now
+		return
+	}
+	factor := min(2, max(0.5, now/s.pace))
 	if factor < 1.5 {
 		factor = (1 + factor) / 2
 	}
-	s.rows = min(s.most, max(s.least, int(float64(s.rows)*factor)))
+	s.pace *= factor
 }

@@ -235,3 +235,11 @@ func Delay(most time.Duration, delay func() time.Duration, replica string) Senso
 			return fmt.Sprintf("capture is %s behind the server%s; at most %s, and half of it to go on", seconds(now), through, seconds(most))
 		})}
 }
+
+// Backlog is a sensor of changes that are not applied yet: the row copy waits for them, as what it does can wait.
+func Backlog(most int, length func() int) Sensor {
+	return Sensor{Name: "backlog", Every: 100 * time.Millisecond,
+		Look: Bounded(float64(most), func(context.Context) (float64, error) { return float64(length()), nil }, func(now, most float64) string {
+			return fmt.Sprintf("%.0f changed rows are to be applied first; at most %.0f, and half of it to go on", now, most)
+		})}
+}

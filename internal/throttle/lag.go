@@ -61,9 +61,9 @@ type Replica struct {
 // delayEvery is how often a replica is asked how far it shall be behind.
 const delayEvery = time.Minute
 
-// Lag is a sensor of how far a replica is behind, beyond what it shall be (SOURCE_DELAY). behind is
-// Beats.Behind, now. It holds what is applied, too, as it is replicated like the copy.
-func Lag(r Replica, most time.Duration, behind func(uint64) time.Duration) Sensor {
+// Lag is a sensor of how far a replica is behind, beyond what it shall be (SOURCE_DELAY), which behind is told besides
+// its youngest heartbeat. It holds what is applied, too, as it is replicated like the copy.
+func Lag(r Replica, most time.Duration, behind func(number uint64, meant time.Duration) time.Duration) Sensor {
 	var meant time.Duration
 	var asked time.Time
 	read := func(ctx context.Context) (float64, error) {
@@ -82,9 +82,9 @@ func Lag(r Replica, most time.Duration, behind func(uint64) time.Duration) Senso
 		if err != nil {
 			return 0, fmt.Errorf("replica %s: %w", r.Name, err)
 		}
-		return max(0, behind(number)-meant).Seconds(), nil
+		return max(0, behind(number, meant)-meant).Seconds(), nil
 	}
-	return Sensor{Name: "replica-lag " + r.Name, Every: 100 * time.Millisecond, Apply: true,
+	return Sensor{Name: "replica-lag " + r.Name, Every: 50 * time.Millisecond, Apply: true,
 		Look: Bounded(most.Seconds(), read, func(now, most float64) string {
 			return fmt.Sprintf("replica %s is %s behind; at most %s, and half of it to go on", r.Name, seconds(now), seconds(most))
 		})}

@@ -1,0 +1,99 @@
+package throttle
+
+import "math"
+
+// What is tolerated, and how it is come near to.
+const (
+	tolerated = 0.05 // statements may take longer by so much: a difference of logarithms
+	remember  = 0.93 // what a cycle is worth beside the next one: some fifteen count
+	fall      = 0.5  // the most that one cycle takes off the drive, as a factor
+	climb     = 1.25 // and what it adds where the cost is not sure
+	rise      = 1.5  // where it surely is below what is tolerated
+	calm      = 0.1  // cost of one worker before anything was seen,
+	dear      = 1.0  // or where all that is known is an alarm,
+	guessed   = 0.02 // and what such a guess is worth, as the square of a drive that was seen for one cycle
+	noise     = 0.05 // of a cycle, at least
+)
+
+// cost learns what work costs the application: by how much longer statements take, for each unit of the drive. The
+// relation is taken for a straight line through nothing; its slope is the least squares', cycles weighing less the longer
+// ago they are. What statements take varies by itself, often by more than work adds: the error of the slope
+// is known as well, and work is not held back for what may be chance.
+type cost struct {
+	guess  float64
+	dd, dx float64 // sums of drive squared, and of drive times difference
+	n, ee  float64 // number of cycles, and sum of their squared errors
+}
+
+// slope is the cost of a drive of one, and its standard error.
+func (c *cost) slope() (slope, sure float64) {
+	variance := noise * noise
+	if c.n > 1 {
+		variance = max(variance, c.ee/c.n)
+	}
+	return (c.dx + guessed*c.guess) / (c.dd + guessed), math.Sqrt(variance / (c.dd + guessed))
+}
+
+// saw takes a cycle into account: with that drive the logarithm of what statements took was greater by so much.
+func (c *cost) saw(drive, difference float64) {
+	slope, _ := c.slope()
+	miss := difference - slope*drive
+	c.n, c.ee = remember*c.n+1, remember*c.ee+miss*miss
+	c.dd, c.dx = remember*c.dd+drive*drive, remember*c.dx+drive*difference
+}
+
+// next is the drive after one.
+func (c *cost) next(drive float64) float64 {
+	slope, sure := c.slope()
+	switch right := tolerated / max(1e-6, slope-sure); {
+	case right < drive:
+		return max(fall*drive, right)
+	case tolerated/max(1e-6, slope+sure) > drive:
+		return min(rise*drive, right)
+	default:
+		return min(climb*drive, right)
+	}
+}
+
+// level is what a statement takes while there is work: its logarithm's mean, and how it varies.
+type level struct {
+	means      map[string]float64
+	looks      float64 // that it is the mean of, up to 10; 0: it is not known
+	variance   float64
+	statements float64 // a look
+	suspicious bool    // the last look was
+}
+
+// What is alarming.
+const (
+	alarm      = 0.4 // a difference of logarithms,
+	deviations = 2.5 // and beyond what is usual
+)
+
+// saw takes a look into account and says whether statements take alarmingly longer than before, in this one and the last,
+// or don't end.
+func (l *level) saw(a activity) (alarming bool) {
+	n := float64(a.ended())
+	stands := n == 0 && a.busy > 1 && l.statements > 10
+	if n == 0 {
+		return stands
+	}
+	if l.looks == 0 {
+		l.means, l.looks, l.variance, l.statements = a.means(), 1, 0.04, n
+		return false
+	}
+	difference := math.Log(a.against(l.means))
+	suspicious := n >= 20 && difference > max(alarm, deviations*math.Sqrt(l.variance))
+	alarming, l.suspicious = suspicious && l.suspicious, suspicious
+	weight := 1 / min(10, l.looks+1)
+	l.variance += min(0.1, weight) * (min(4, difference*difference) - l.variance)
+	l.statements += weight * (n - l.statements)
+	for kind, m := range a.means() {
+		if l.means[kind] == 0 {
+			l.means[kind] = m
+		}
+		l.means[kind] *= math.Pow(min(strange, max(1/strange, m/l.means[kind])), weight)
+	}
+	l.looks = min(10, l.looks+1)
+	return alarming
+}

@@ -1,0 +1,201 @@
+package throttle
+
+import (
+	"context"
+	"database/sql"
+	"math"
+	"sync"
+	"time"
+)
+
+// The drive of a Governor: up to the number of workers it is how many of them work, 1.5 being the second one
+// half of its time; from there to one more it makes their chunks longer.
+const (
+	leastDrive = 0.02 // there is always some work
+	firstDrive = 0.2  // with an application at work
+)
+
+// What chunks take. A chunk's commit has the binlog written and synced for all of it at once, and every
+// other commit waits for that.
+const (
+	ShortChunk = 20 * time.Millisecond
+	LongChunk  = 250 * time.Millisecond
+)
+
+// How the drive is steered (docs/adr/0003-closed-loop.md has the reasons and the plots).
+const (
+	lookEvery = 100 * time.Millisecond
+	restFor   = 300 * time.Millisecond  // of every cycle nothing is begun, of which
+	restEnds  = 100 * time.Millisecond  // what was begun before may still run
+	workFor   = 900 * time.Millisecond  // is the rest of a cycle, at first, and
+	workLong  = 3600 * time.Millisecond // where nothing changes any more
+)
+
+// Governor says how much of the workers' time may be work, so that the application's statements are about as
+// fast as without it. It is safe for concurrent use.
+//
+// It rests for a moment again and again, and compares the mean time of a statement, kind by kind, while it works
+// with that while it rests: what differs is its own doing, whatever else goes up and down. Of these differences
+// it learns what its work costs (see cost), and works as much as may be tolerated. It works more, step by
+// step, where that is not sure yet, and much less at once where statements suddenly become slower.
+type Governor struct {
+	watch watch
+	most  float64 // drive
+
+	mu      sync.Mutex
+	drive   float64 // while it works
+	open    float64 // now: the drive, or 0 in a rest
+	cost    cost
+	level   level
+	working activity // of this cycle
+	resting activity // likewise
+	resumes bool     // it works; else it rests
+	turned  time.Time
+	length  time.Duration // of the work of a cycle
+	changed chan struct{} // closed and replaced when more may work
+}
+
+// NewGovernor returns one that lets little be done until Run has looked; with free, all, and Run is not called.
+func NewGovernor(db *sql.DB, workers int, free bool) *Governor {
+	g := &Governor{watch: watch{db: db}, most: float64(workers) + 1, changed: make(chan struct{})}
+	g.cost.guess = calm
+	g.drive, g.open, g.length = firstDrive, leastDrive, workFor
+	if free {
+		g.drive, g.open = g.most, g.most
+	}
+	return g
+}
+
+// Run looks at the application until the context ends, when it returns nil. On an error all may be done.
+func (g *Governor) Run(ctx context.Context) error {
+	for {
+		a, err := g.watch.look(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			g.mu.Lock()
+			g.drive = g.most
+			g.set(g.most)
+			g.mu.Unlock()
+			return err
+		}
+		g.saw(a, time.Now())
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(lookEvery):
+		}
+	}
+}
+
+// saw takes a look into account.
+func (g *Governor) saw(a activity, now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case a.over == 0 || a.over > 2*time.Second: // the first one, or the first after a while
+		g.rest(now)
+	case a.idle():
+		g.drive, g.length, g.level = g.most, workFor, level{}
+		g.cost = cost{guess: calm}
+		g.working, g.resting, g.resumes, g.turned = activity{}, activity{}, true, now
+		g.set(g.most)
+	case g.drive == g.most && g.level.looks == 0: // the application has come back
+		g.drive = firstDrive
+		g.level.saw(a)
+		g.rest(now)
+	case g.resumes:
+		g.working.add(a)
+		if g.level.saw(a) { // it is alarming
+			g.drive, g.length = max(leastDrive, g.drive/4), workFor
+			g.cost = cost{guess: dear}
+			g.working = activity{}
+			g.rest(now)
+		} else if now.Sub(g.turned) >= g.length {
+			g.rest(now)
+		}
+	default:
+		if now.Sub(g.turned)-a.over >= restEnds-lookEvery/10 {
+			g.resting.add(a)
+		}
+		if now.Sub(g.turned) >= restFor {
+			g.judge()
+			g.resumes, g.turned = true, now
+			g.set(g.drive)
+		}
+	}
+}
+
+// rest has nothing begun for a while.
+func (g *Governor) rest(now time.Time) {
+	g.resumes, g.turned = false, now
+	g.resting = activity{}
+	g.set(0)
+}
+
+// judge ends a cycle: it takes into account what its work has cost, and says how much may be done next.
+func (g *Governor) judge() {
+	if g.working.ended() > 0 && g.resting.ended() > 0 {
+		g.cost.saw(g.drive, math.Log(g.working.against(g.resting.means())))
+	}
+	g.working = activity{}
+	before := g.drive
+	g.drive = min(g.most, max(leastDrive, g.cost.next(g.drive)))
+	if r := g.drive / before; r > 0.8 && r <= climb {
+		g.length = min(workLong, 2*g.length)
+	} else {
+		g.length = workFor
+	}
+}
+
+// set opens the gate for so many. REQUIRES: mu is held.
+func (g *Governor) set(open float64) {
+	if open > g.open {
+		close(g.changed)
+		g.changed = make(chan struct{})
+	}
+	g.open = open
+}
+
+// Allowed is the number of workers that may work now; with 1.5 the second one works half of
+// its time.
+func (g *Governor) Allowed() float64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return min(g.drive, g.most-1)
+}
+
+// Chunk is the time that a chunk of work may take now.
+func (g *Governor) Chunk() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	longer := max(0, g.drive-(g.most-1))
+	return ShortChunk + time.Duration(longer*float64(LongChunk-ShortChunk))
+}
+
+// Gate blocks while the worker with that number, the first being 0, must hold still: after
+// work that took so long, until the work is no more than its share of the time.
+func (g *Governor) Gate(ctx context.Context, worker int, took time.Duration) error {
+	done := time.Now()
+	for {
+		g.mu.Lock()
+		share, changed := min(1, g.open-float64(worker)), g.changed
+		g.mu.Unlock()
+		var rested <-chan time.Time // never, if its share is nothing
+		if share > 0 {
+			rest := time.Duration(float64(took)*(1/share-1)) - time.Since(done)
+			if rest <= 0 {
+				return nil
+			}
+			rested = time.After(rest)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-rested:
+			return nil
+		case <-changed:
+		}
+	}
+}

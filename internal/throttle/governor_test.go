@@ -1,0 +1,183 @@
+package throttle
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// model is a server with an application whose statements get slower by the work of ours: a queue with one
+// server (M/M/1), of which a worker at work takes a share.
+type model struct {
+	load   float64 // of the application alone, below 1
+	worker float64 // what a worker takes
+	rate   float64 // statements a second
+	noise  float64 // of a look, as a logarithm
+	random *rand.Rand
+}
+
+// activity is what is seen in a time beside a drive.
+func (m *model) activity(over time.Duration, drive float64) activity {
+	if m.rate == 0 {
+		return activity{over: over}
+	}
+	slow := 1 / max(0.02, 1-m.load-min(drive, 3)*m.worker)
+	n := int64(m.rate * over.Seconds())
+	noise := math.Exp(m.noise * m.random.NormFloat64())
+	return activity{over: over, busy: 1, statements: map[string]tally{"select": {n, time.Duration(float64(n) * slow * noise * float64(200*time.Microsecond))}}}
+}
+
+// run lets the governor look at the model for a time, and returns the mean drive of its second half and by which
+// factor statements were slower than without us.
+func (m *model) run(g *Governor, now *time.Time, length time.Duration) (drive, slowed float64) {
+	n := int(length / lookEvery)
+	var alone, beside, drives float64
+	for i := range n {
+		*now = now.Add(lookEvery)
+		open := min(g.open, 3)
+		g.saw(m.activity(lookEvery, open), *now)
+		if i >= n/2 {
+			drives += open
+			beside += 1 / max(0.02, 1-m.load-open*m.worker)
+			alone += 1 / (1 - m.load)
+		}
+	}
+	if m.rate == 0 {
+		beside = alone
+	}
+	return drives / float64(n-n/2), beside / alone
+}
+
+// Whatever the load, the application is hardly slowed, and some work is done; where the server has room, more is.
+func TestGovernorTakesWhatIsFree(t *testing.T) {
+	for _, noise := range []float64{0.03, 0.3, 0.8} {
+		for _, load := range []float64{0.05, 0.4, 0.8, 0.95} {
+			m := &model{load: load, worker: 0.1, rate: 4000, noise: noise, random: rand.New(rand.NewPCG(1, 2))}
+			g, now := NewGovernor(nil, 3, false), time.Now()
+			drive, slowed := m.run(g, &now, 2*time.Minute)
+			t.Logf("noise %.2f, load %.2f: drive %.2f, statements slower by %.3f", noise, load, drive, slowed)
+			if slowed > 1.11+noise/3 {
+				t.Errorf("noise %.2f, load %.2f: statements take %.2f times as long as alone", noise, load, slowed)
+			}
+			if free := (1 - load) * tolerated / m.worker; drive < 0.3*min(free, 3) {
+				t.Errorf("noise %.2f, load %.2f: the drive is %.3f, and %.3f would be tolerated", noise, load, drive, free)
+			}
+		}
+	}
+}
+
+// A rising load is given way to within two seconds, and all is taken within three when it is gone.
+func TestGovernorFollowsTheLoad(t *testing.T) {
+	m := &model{load: 0.3, worker: 0.1, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(3, 4))}
+	g, now := NewGovernor(nil, 3, false), time.Now()
+	calm, _ := m.run(g, &now, 30*time.Second)
+	m.load, m.rate = 0.9, 9000
+	m.run(g, &now, 2*time.Second)
+	if slowed := (1 - m.load) / (1 - m.load - g.drive*m.worker); slowed > 1.25 {
+		t.Errorf("2 s after the load rose statements take %.2f times as long as alone, by a drive of %.2f; before it was %.2f", slowed, g.drive, calm)
+	}
+	m.rate = 0
+	m.run(g, &now, time.Second)
+	if g.drive != g.most {
+		t.Errorf("1 s after the load went the drive is %.2f of %.2f", g.drive, g.most)
+	}
+	m.load, m.rate = 0.9, 9000
+	m.run(g, &now, time.Second)
+	if g.drive > 0.5 {
+		t.Errorf("1 s after the load came back the drive is %.2f", g.drive)
+	}
+}
+
+// An application that has become slow by itself holds the work back for a moment only.
+func TestGovernorLearnsAnew(t *testing.T) {
+	m := &model{load: 0.1, worker: 0.02, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(5, 6))}
+	g, now := NewGovernor(nil, 3, false), time.Now()
+	before, _ := m.run(g, &now, time.Minute)
+	m.load = 0.7 // by others
+	after, _ := m.run(g, &now, time.Minute)
+	if after < 0.3*before {
+		t.Errorf("the drive was %.2f and is %.2f a minute after statements became slow by themselves", before, after)
+	}
+}
+
+// A server that stands still is left alone, and one long report says nothing about the others.
+func TestGovernorStallsAndReports(t *testing.T) {
+	g, now := NewGovernor(nil, 3, false), time.Now()
+	m := &model{load: 0.1, worker: 0, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(7, 8))}
+	m.run(g, &now, 30*time.Second)
+	drive := g.drive
+	report := m.activity(lookEvery, drive)
+	report.statements["update"] = tally{n: 1, took: time.Minute}
+	g.saw(report, now)
+	if g.drive < drive/2 {
+		t.Errorf("after one long statement of another kind the drive is %.2f, before %.2f", g.drive, drive)
+	}
+	for !g.resumes {
+		m.run(g, &now, lookEvery)
+	}
+	g.saw(activity{over: lookEvery, busy: 9}, now.Add(lookEvery))
+	if g.open != 0 || g.drive > drive/2 {
+		t.Errorf("the drive is %.2f, and open %.2f, while nine statements stand still", g.drive, g.open)
+	}
+}
+
+// A worker without a share holds still until there is room, or its context ends.
+func TestGovernorGate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGovernor(nil, 2, true)
+		if err := g.Gate(t.Context(), 1, time.Hour); err != nil {
+			t.Error(err)
+		}
+		g.set(0.5)
+		ended := errors.New("ended")
+		ctx, end := context.WithCancelCause(t.Context())
+		passed := make(chan error, 2)
+		go func() { passed <- g.Gate(t.Context(), 1, time.Second) }()
+		go func() { passed <- g.Gate(ctx, 1, time.Second) }()
+		time.Sleep(time.Hour) // by the bubble's clock: no timer lets them through
+		if len(passed) > 0 {
+			t.Fatal("the second worker goes on while it has no share")
+		}
+		end(ended)
+		if err := <-passed; !errors.Is(err, ended) {
+			t.Errorf("gate returned %v, want the cause of its context", err)
+		}
+		g.mu.Lock()
+		g.set(g.most)
+		g.mu.Unlock()
+		if err := <-passed; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A worker with a share rests in proportion to its work, and less once there is room.
+func TestGovernorRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGovernor(nil, 2, true)
+		g.set(0.6)
+		begun := time.Now()
+		if err := g.Gate(t.Context(), 0, 600*time.Millisecond); err != nil {
+			t.Error(err)
+		}
+		if rested := time.Since(begun); (rested - 400*time.Millisecond).Abs() > time.Microsecond {
+			t.Errorf("the worker rested %s after 600 ms of work, want 400 ms", rested)
+		}
+		begun = time.Now()
+		time.AfterFunc(time.Second, func() {
+			g.mu.Lock()
+			g.set(g.most)
+			g.mu.Unlock()
+		})
+		if err := g.Gate(t.Context(), 0, time.Hour); err != nil {
+			t.Error(err)
+		}
+		if rested := time.Since(begun); rested != time.Second {
+			t.Errorf("the worker rested %s, want until there was room", rested)
+		}
+	})
+}

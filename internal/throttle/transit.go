@@ -1,0 +1,165 @@
+package throttle
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Transit bounds the rows that are on their way to replicas, so that none of them is far behind on our account.
+// A gate closes when a replica is behind; what was committed until then comes on top. It is
+// safe for concurrent use.
+//
+// To each replica it is a window, as of TCP: rows that are committed here and not there. That grows while rows
+// arrive soon, and shrinks where they take longer than the delay that is aimed at, as in RFC 6817: delay, not loss,
+// says that there is too much on the way.
+type Transit struct {
+	aim time.Duration // of a row, from its commit here to its commit there
+
+	mu      sync.Mutex
+	paths   map[string]*path
+	begun   int           // rows whose transactions are not committed here yet
+	last    uint64        // the youngest heartbeat that was written
+	changed chan struct{} // closed and replaced when there may be more room
+}
+
+// path is the way to one replica.
+type path struct {
+	window   float64 // rows
+	quick    bool    // it doubles, until rows came late
+	underway []parcel
+	rows     int // of them
+}
+
+// parcel is what one transaction has written.
+type parcel struct {
+	rows int
+	beat uint64 // a heartbeat that was written later
+	at   time.Time
+}
+
+const (
+	firstRoom = 2000 // rows
+	leastRoom = 200
+)
+
+// NewTransit returns a bound that aims at a delay. There is no bound until a replica is seen.
+func NewTransit(aim time.Duration) *Transit {
+	return &Transit{aim: aim, paths: map[string]*path{}, changed: make(chan struct{})}
+}
+
+// Begin waits until rows may be written, and returns how many, up to those that are wished for. They are to be given to
+// Ended. The share is how much of the room may be used.
+func (t *Transit) Begin(ctx context.Context, rows int, share float64) (int, error) {
+	for {
+		t.mu.Lock()
+		room, changed := t.room(rows, share), t.changed
+		t.begun += room
+		t.mu.Unlock()
+		if room > 0 {
+			return room, nil
+		}
+		select {
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		case <-changed:
+		}
+	}
+}
+
+// room is how many of the rows may be written now; 0 where it is not worth the while. REQUIRES: mu is held.
+func (t *Transit) room(rows int, share float64) int {
+	for _, p := range t.paths {
+		window := int(share * p.window)
+		free := window - p.rows - t.begun
+		switch {
+		case p.rows+t.begun == 0:
+			free = max(free, 1)
+		case free < min(rows, window/4):
+			return 0
+		}
+		rows = min(rows, free)
+	}
+	return rows
+}
+
+// Ended says that of rows that were begun so many are committed.
+func (t *Transit) Ended(begun, rows int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.begun -= begun
+	if rows > 0 {
+		// The next heartbeat may be on its way already, before the rows.
+		sent := parcel{rows: rows, beat: t.last + 2, at: time.Now()}
+		for _, p := range t.paths {
+			p.underway = append(p.underway, sent)
+			p.rows += rows
+		}
+	}
+	t.wake()
+}
+
+// Wrote says that a heartbeat was committed here.
+func (t *Transit) Wrote(number uint64) {
+	t.mu.Lock()
+	t.last = number
+	t.mu.Unlock()
+}
+
+// Arrived says that a heartbeat is on a replica.
+func (t *Transit) Arrived(replica string, number uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := t.paths[replica]
+	if p == nil {
+		p = &path{window: firstRoom, quick: true}
+		t.paths[replica] = p
+	}
+	full := float64(p.rows+t.begun) >= p.window/2
+	arrived, rows := 0, 0
+	for _, sent := range p.underway {
+		if sent.beat > number {
+			break
+		}
+		arrived, rows = arrived+1, rows+sent.rows
+	}
+	if arrived > 0 {
+		took := time.Since(p.underway[arrived-1].at)
+		p.underway, p.rows = p.underway[arrived:], p.rows-rows
+		p.adapt(rows, float64(took)/float64(t.aim), full)
+	} else if len(p.underway) > 0 {
+		if late := float64(time.Since(p.underway[0].at)) / float64(t.aim); late > 2 {
+			p.quick, p.window = false, max(leastRoom, p.window*0.95) // at each look
+		}
+	}
+	t.wake()
+}
+
+// adapt changes the window by what arrived: rows, after so much of the time aimed at, while the window was full.
+func (p *path) adapt(rows int, took float64, full bool) {
+	switch {
+	case took > 1:
+		p.quick = false
+		p.window *= max(0.5, 1/took)
+	case !full:
+	case p.quick:
+		p.window += float64(rows)
+	default:
+		p.window += 0.1 * (1 - took) * float64(rows)
+	}
+	p.window = max(leastRoom, p.window)
+}
+
+// Forget has a replica bound nothing any more.
+func (t *Transit) Forget(replica string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.paths, replica)
+	t.wake()
+}
+
+// wake has those who wait look again. REQUIRES: mu is held.
+func (t *Transit) wake() {
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
