@@ -130,7 +130,7 @@ func (s *Store) Begin(ctx context.Context, on Session, start Start, first Checkp
 func (s *Store) ours() string {
 	condition := "run = " + schema.Literal(s.run) + " AND @@GLOBAL.server_uuid = " + schema.Literal(s.server)
 	if !s.onReadOnly {
-		condition += " AND NOT @@GLOBAL.read_only"
+		condition += " AND CONCAT(@@GLOBAL.read_only) IN ('0', 'OFF')" // some servers have words for it
 	}
 	return condition
 }
@@ -176,7 +176,7 @@ func (s *Store) changed(ctx context.Context, on Session, result sql.Result) erro
 func (s *Store) StillOurs(ctx context.Context, on Reader) error {
 	var run, server string
 	var readOnly bool
-	err := on.Rows(ctx, fmt.Sprintf("SELECT run, @@GLOBAL.server_uuid, @@GLOBAL.read_only FROM %s WHERE id = %d", s.name.Quoted(), beatRow),
+	err := on.Rows(ctx, fmt.Sprintf("SELECT run, @@GLOBAL.server_uuid, CONCAT(@@GLOBAL.read_only) NOT IN ('0', 'OFF') FROM %s WHERE id = %d", s.name.Quoted(), beatRow),
 		func(r *sql.Rows) error { return r.Scan(&run, &server, &readOnly) })
 	switch {
 	case err != nil:

@@ -47,7 +47,8 @@ func (r *run) judgeServer(ctx context.Context, c checkpoint.Checkpoint, f *forme
 		if !has {
 			return "the server has transactions that stand in no binlog of its: it was purged, or rebuilt from another server", nil
 		}
-		if has, err = capture.HasExecuted(ctx, r.captureDB(), c.GTIDs, 0); err != nil {
+		// A transaction that awaits its acknowledgement (semi-sync) is in the binlog, and not executed yet.
+		if has, err = capture.HasExecuted(ctx, r.captureDB(), c.GTIDs, gtidPatience); err != nil {
 			return "", err
 		}
 		if !has {
