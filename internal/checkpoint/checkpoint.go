@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"time"
 
 	"midstream/internal/key"
@@ -47,14 +48,21 @@ type Checkpoint struct {
 	// Executed are the GTIDs of all transactions that the server had committed, those of the
 	// rows in the shadow among them; "" if it has no GTIDs.
 	Executed string
-	// ServerUUID names the server whose binlog Position is of.
-	ServerUUID string
+	// ServerUUID names the server that the run was on, whose binlog Position is of unless CaptureUUID names a
+	// replica. CaptureName is that replica's address, for people, and CaptureStart as ServerStart.
+	ServerUUID   string
+	CaptureUUID  string `json:",omitempty"`
+	CaptureName  string `json:",omitempty"`
+	CaptureStart int64  `json:",omitempty"`
 	// ServerStart is when that server was started, by its own clock, in seconds of Unix time.
 	ServerStart int64
 	// Distrusted says that the capture may have missed changes: all rows must be compared, and
 	// those that differ synced anew.
 	Distrusted bool
 }
+
+// CaptureServer names the server whose binlog Position is of.
+func (c Checkpoint) CaptureServer() string { return cmp.Or(c.CaptureUUID, c.ServerUUID) }
 
 // Range is a key.Range whose bounds are bytes, so that JSON keeps them.
 type Range struct {

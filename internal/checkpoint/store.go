@@ -45,6 +45,9 @@ var (
 	// ErrSuperseded says that another run has taken the table over: this one must end, and
 	// leave all as it is.
 	ErrSuperseded = errors.New("another run has taken over")
+	// ErrReadOnly says that the server was made read-only, which an account with CONNECTION_ADMIN or SUPER
+	// would not notice: another server may be the primary now, or may be about to become it.
+	ErrReadOnly = errors.New("the server was made read-only")
 	// ErrUnreadable says that the state was not written by this version of the program.
 	ErrUnreadable = errors.New("the state table can't be read")
 )
@@ -57,6 +60,8 @@ type Store struct {
 	source schema.Name
 	run    string
 	server string
+	// onReadOnly writes to a server that is read-only, too.
+	onReadOnly bool
 }
 
 // New returns the store of a run on the source; nothing is created yet. run names the run:
@@ -65,6 +70,9 @@ type Store struct {
 func New(name, source schema.Name, run, server string) *Store {
 	return &Store{name: name, source: source, run: run, server: server}
 }
+
+// OnReadOnly has the store written to on a read-only server as well: a replica on which an account may write.
+func (s *Store) OnReadOnly() { s.onReadOnly = true }
 
 // Name is the state table's name.
 func (s *Store) Name() schema.Name { return s.name }
@@ -120,7 +128,11 @@ func (s *Store) Begin(ctx context.Context, on Session, start Start, first Checkp
 
 // ours is the condition of every write.
 func (s *Store) ours() string {
-	return "run = " + schema.Literal(s.run) + " AND @@GLOBAL.server_uuid = " + schema.Literal(s.server)
+	condition := "run = " + schema.Literal(s.run) + " AND @@GLOBAL.server_uuid = " + schema.Literal(s.server)
+	if !s.onReadOnly {
+		condition += " AND CONCAT(@@GLOBAL.read_only) IN ('0', 'OFF')" // some servers have words for it
+	}
+	return condition
 }
 
 // Beat commits a heartbeat. Numbers must grow. It fails as StillOurs does.
@@ -158,12 +170,14 @@ func (s *Store) changed(ctx context.Context, on Session, result sql.Result) erro
 	return s.StillOurs(ctx, on)
 }
 
-// StillOurs fails with ErrSuperseded if another run has taken over, and with
-// binlog.ErrOtherServer if the connection leads to another server.
+// StillOurs fails with ErrSuperseded if another run has taken over, with
+// binlog.ErrOtherServer if the connection leads to another server, and with ErrReadOnly if the server takes no
+// writes from the application any more.
 func (s *Store) StillOurs(ctx context.Context, on Reader) error {
 	var run, server string
-	err := on.Rows(ctx, fmt.Sprintf("SELECT run, @@GLOBAL.server_uuid FROM %s WHERE id = %d", s.name.Quoted(), beatRow),
-		func(r *sql.Rows) error { return r.Scan(&run, &server) })
+	var readOnly bool
+	err := on.Rows(ctx, fmt.Sprintf("SELECT run, @@GLOBAL.server_uuid, CONCAT(@@GLOBAL.read_only) NOT IN ('0', 'OFF') FROM %s WHERE id = %d", s.name.Quoted(), beatRow),
+		func(r *sql.Rows) error { return r.Scan(&run, &server, &readOnly) })
 	switch {
 	case err != nil:
 		return err
@@ -171,6 +185,8 @@ func (s *Store) StillOurs(ctx context.Context, on Reader) error {
 		return fmt.Errorf("%w: its server_uuid is %s, and was %s", binlog.ErrOtherServer, server, s.server)
 	case run != s.run:
 		return ErrSuperseded
+	case readOnly && !s.onReadOnly:
+		return ErrReadOnly
 	}
 	return nil
 }

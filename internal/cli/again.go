@@ -136,7 +136,9 @@ func (p *persistent) mayGoOn(result migration.Result, err error) bool {
 	}
 	var refused *plan.Refused
 	if errors.As(err, &refused) {
-		passes := func(r plan.Risk) bool { return r.Code == plan.CodeReadOnly || r.Code == plan.CodeAtWork }
+		passes := func(r plan.Risk) bool {
+			return r.Code == plan.CodeReadOnly || r.Code == plan.CodeAtWork || r.Code == plan.CodeCapture
+		}
 		return p.lost != nil && !slices.ContainsFunc(refused.Blocking, func(r plan.Risk) bool { return !passes(r) })
 	}
 	return p.lost != nil && !errors.Is(err, errGone)

@@ -8,6 +8,7 @@ import (
 
 	"midstream/internal/binlog"
 	"midstream/internal/dbconn"
+	"midstream/internal/migration"
 )
 
 // connection are the flags that say how to reach the server.
@@ -20,6 +21,8 @@ type connection struct {
 	said   dbconn.Options // what config has put together
 	// variables are of all sessions, where the account may set them: the plan refuses where it may not.
 	variables map[string]string
+	// captureFrom is the replica from which changes shall be read, as host:port; "" for none.
+	captureFrom string
 }
 
 // register adds the flags. --password is registered for the help only: takePassword
@@ -73,9 +76,17 @@ type server struct {
 	binlog   binlog.Server
 	address  string // for people
 	password dbconn.Secret
+	// capture is the replica from which changes are read, if they are, through capturePool.
+	capture     *migration.CaptureFrom
+	capturePool *dbconn.Pool
 }
 
-func (s *server) close() { s.pool.Close() }
+func (s *server) close() {
+	s.pool.Close()
+	if s.capturePool != nil {
+		s.capturePool.Close()
+	}
+}
 
 // open connects.
 func (c *connection) open(ctx context.Context, cfg dbconn.Config) (*server, error) {
@@ -104,6 +115,10 @@ func (c *connection) open(ctx context.Context, cfg dbconn.Config) (*server, erro
 		if !encrypted {
 			s.binlog.TLS = nil // go-mysql does not fall back
 		}
+	}
+	if err := c.openCapture(ctx, s); err != nil {
+		s.close()
+		return nil, unreachable(ctx, err)
 	}
 	return s, nil
 }

@@ -159,7 +159,7 @@ func exitCode(err error, interrupted bool) int {
 		return exitMismatch
 	case errors.As(err, &c):
 		return c.code
-	case errors.As(err, &untold), errors.Is(err, plan.ErrRefused), errors.Is(err, migration.ErrClaimed), errors.Is(err, migration.ErrElsewhere), errors.Is(err, migration.ErrOtherAlter), errors.Is(err, migration.ErrStopped),
+	case errors.As(err, &untold), errors.Is(err, plan.ErrRefused), errors.Is(err, migration.ErrClaimed), errors.Is(err, migration.ErrElsewhere), errors.Is(err, migration.ErrOtherAlter), errors.Is(err, migration.ErrOtherCapture), errors.Is(err, migration.ErrStopped),
 		errors.Is(err, schema.ErrNotFound), errors.Is(err, schema.ErrNotBaseTable):
 		return exitRefused
 	}

@@ -133,6 +133,8 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	switch {
 	case errors.Is(err, migration.ErrOtherAlter):
 		return nil, unwritten(ctx, err, goOnWithThat(p))
+	case errors.Is(err, migration.ErrOtherCapture):
+		return nil, unwritten(ctx, err, "read changes from the same server as that run, or give it up with: midstream cleanup "+p.Source.Name.Argument())
 	case errors.Is(err, migration.ErrStopped):
 		return nil, unwritten(ctx, err, stopBefore(p))
 	case errors.As(err, &untold):
@@ -185,6 +187,10 @@ func (c *change) makeOf(ctx context.Context, alter *ddl.Alter, s *server) (*plan
 	if err != nil {
 		return nil, unwritten(ctx, fmt.Errorf("look at %s: %w", s.address, err), "")
 	}
+	if err := s.gatherCapture(ctx, facts, table.Name); err != nil {
+		return nil, unwritten(ctx, err, "see that the replica runs, or leave --capture-from out")
+	}
+	c.config.CaptureFrom = s.capture
 	p, err := plan.Make(facts, table, alter, c.options)
 	if plan.MayAsk(facts, table, alter, c.options, err) {
 		if facts.Native, facts.Split, err = c.ask(ctx, table, alter, s); err != nil {

@@ -36,6 +36,7 @@ type planRecord struct {
 	ServerAddress string           `json:"server_address" doc:"host:port, or the path of a socket"`
 	ServerVersion string           `json:"server_version" doc:"flavor and version"`
 	Replicas      int              `json:"replicas" doc:"replicas attached to the server"`
+	CaptureFrom   string           `json:"capture_from" doc:"host:port of the replica from which changes are read; empty if they are read from the server itself"`
 	Key           string           `json:"key" doc:"the key by which rows are copied and changes followed"`
 	KeyColumns    []string         `json:"key_columns" doc:"its columns"`
 	RowsEstimate  int64            `json:"rows_estimate" doc:"rows, as the server estimates them"`

@@ -25,6 +25,9 @@ func planText(p *plan.Plan, address, former string, cfg migration.Config, keep b
 	}
 	b.WriteString(methodText(p.Choice, follows))
 	line("size", "%s", sizeText(p.Source))
+	if capture := p.Server.Capture; capture != nil && p.Choice.Method == plan.MethodShadow {
+		line("changes", "read from replica %s", capture.Address)
+	}
 	if p.Choice.Method == plan.MethodShadow {
 		line("indexes", "%s", indexText(p, cfg))
 	}
@@ -219,8 +222,13 @@ func perSecond(n int64, d time.Duration) float64 { return float64(n) / max(d.Sec
 
 // planOf returns the record of a plan.
 func planOf(p *plan.Plan, address string, cfg migration.Config) planRecord {
+	captureFrom := ""
+	if p.Server.Capture != nil {
+		captureFrom = p.Server.Capture.Address
+	}
 	return planRecord{
-		head: headOf(namePlan, time.Now()), Rehearsal: string(p.Purpose), Table: p.Source.Name.String(), Alter: p.Alter.Clauses, Method: string(p.Choice.Method), Why: p.Choice.Why, Others: rejectedRecords(p.Choice.Others), Warning: p.Choice.Warning,
+		CaptureFrom: captureFrom,
+		head:        headOf(namePlan, time.Now()), Rehearsal: string(p.Purpose), Table: p.Source.Name.String(), Alter: p.Alter.Clauses, Method: string(p.Choice.Method), Why: p.Choice.Why, Others: rejectedRecords(p.Choice.Others), Warning: p.Choice.Warning,
 		ServerAddress: address, ServerVersion: p.Server.Version.String(), Replicas: p.Server.Replicas,
 		Key: p.Key.Name, KeyColumns: p.Key.Columns(), RowsEstimate: p.Source.Rows,
 		DataBytes: p.Source.DataBytes, IndexBytes: p.Source.IndexBytes,

@@ -24,7 +24,8 @@ func (c *change) makeTables(ctx context.Context, statement *ddl.Statement, s *se
 		return nil, unwritten(ctx, fmt.Errorf("look at %s: %w", s.address, err), "")
 	}
 	return plan.MakeTables(statement, facts, plan.TableOptions{
-		Method: wish, Keep: c.dropLater, Drop: c.config.DropOld, Stall: c.options.Limits.Locked})
+		Replicates: c.options.Replicates,
+		Method:     wish, Keep: c.dropLater, Drop: c.config.DropOld, Stall: c.options.Limits.Locked})
 }
 
 // planTables makes the plan, and prints it.

@@ -31,6 +31,10 @@ const (
 	errLockNowait        = 3572
 	errUnfitText         = 3854
 	errCheckViolated     = 3819
+	errCacheFull         = 1197
+	errHookRefused       = 3100 // a plugin's, for a transaction that is too large, and for anything else
+	errWritesetTooLarge  = 3231 // of Group Replication: more rows than its limit has room for
+	errGroupConflict     = 3101 // another member has committed a change of the same row
 	errConnectionKilled  = 3169
 	errClientInteraction = 4031
 
@@ -62,7 +66,7 @@ func Duplicate(err error) bool { return Number(err) == errDuplicate }
 // somebody's KILL QUERY; that it has been rolled back or must be, and may be tried again.
 func Contended(err error) bool {
 	switch Number(err) {
-	case errDeadlock, errLockWaitTimeout, errLockNowait, errQueryInterrupted:
+	case errDeadlock, errLockWaitTimeout, errLockNowait, errQueryInterrupted, errGroupConflict:
 		return true
 	}
 	return false
@@ -141,15 +145,34 @@ func Exhausted(err error) bool {
 	return false
 }
 
+// Oversized says that a transaction was rolled back that is probably larger than the server lets one be: than
+// max_binlog_cache_size, or group_replication_transaction_size_limit.
+func Oversized(err error) bool {
+	switch Number(err) {
+	case errCacheFull, errHookRefused, errWritesetTooLarge:
+		return true
+	}
+	return false
+}
+
+// ReadOnly says that the server takes no writes: it is read-only, or its group lets it write no more.
+func ReadOnly(err error) bool {
+	switch Number(err) {
+	case 1290, 1836, 1792, // read_only, innodb_read_only, a read-only transaction
+		3092: // not in its group
+		return true
+	}
+	return false
+}
+
 // Unwilling says that the server takes no writes, or no connections, for the moment: it is
 // read-only, shutting down, or full.
 func Unwilling(err error) bool {
 	switch Number(err) {
-	case 1040, 1203, 1226, // connections
-		1290, 1836, 1792: // read_only, innodb_read_only, a read-only transaction
+	case 1040, 1203, 1226: // connections
 		return true
 	}
-	return false
+	return ReadOnly(err)
 }
 
 // SyntaxError says that the server does not know the statement.

@@ -25,6 +25,8 @@ type Config struct {
 	Lock cutover.Budget
 	// Throttle says for what the run waits. Defaults to nothing.
 	Throttle Throttle
+	// CaptureFrom is a replica whose binlog is read in place of the source's; nil for the source's.
+	CaptureFrom *CaptureFrom
 	// When says when the table may be changed. Defaults to as soon as it can be.
 	When When
 	// Kills say who is ended that is in the way of a lock for too long. Defaults to nobody.

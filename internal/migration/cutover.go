@@ -144,7 +144,7 @@ func (r *run) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
 		setup = append(r.compare.StageSetup(), setup...)
 	}
 	swap, err := try(ctx, r.pool, tables, r.live().Lock, setup,
-		&drain{capture: r.capture, applier: r.apply.applier, backlog: r.backlog, prove: r.prove})
+		&drain{capture: r.capture, applier: r.apply.applier, backlog: r.backlog, prove: r.prove, fit: r.captureFit})
 	if err != nil && again(err) && ctx.Err() == nil {
 		r.apply.start(r.apply.ctx, r.apply.fail)
 	}
@@ -165,11 +165,21 @@ type drain struct {
 	capture *capture.Capture
 	applier *apply.Applier
 	backlog *backlog.Backlog
+	// fit says that what was received may be relied on.
+	fit func(ctx context.Context) error
 	// prove compares what could not be proved while rows changed.
 	prove func(ctx context.Context, session *dbconn.Session) error
 }
 
-func (d *drain) Received(ctx context.Context) error { return d.capture.Fence(ctx) }
+func (d *drain) Received(ctx context.Context) error {
+	if err := d.capture.Fence(ctx); err != nil {
+		return err
+	}
+	if err := d.fit(ctx); err != nil {
+		return because(ctx, err)
+	}
+	return nil
+}
 
 func (d *drain) Empty(ctx context.Context, session *dbconn.Session) (drained, left int, err error) {
 	d.capture.RevealAll()

@@ -40,11 +40,11 @@ func failover(t *testing.T, version string) {
 	b.exec("ALTER TABLE " + b.schema + ".t COMMENT 'altered before the run'") // is read again, and passed over
 	b.killedInCopy()
 	other.follow(b, "all")
-	if code, last := other.child(clauses, "", nil).wait(); code != 11 || !strings.Contains(last, "replicated to this one") {
+	if code, last := other.child(clauses, "", nil, "--source-replicates").wait(); code != 11 || !strings.Contains(last, "replicated to this one") {
 		t.Errorf("while its server is replicated: exit code %d, %s", code, last)
 	}
 	other.behind(b, func() {
-		if code, last := other.child(clauses, "", nil).wait(); code != 11 || !strings.Contains(last, "not applied yet") {
+		if code, last := other.child(clauses, "", nil, "--source-replicates").wait(); code != 11 || !strings.Contains(last, "not applied yet") {
 			t.Errorf("while it has unapplied transactions: exit code %d, %s", code, last)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"midstream/internal/binlog"
+	"midstream/internal/checkpoint"
 	"midstream/internal/cutover"
 	"midstream/internal/dbconn"
 	"midstream/internal/event"
@@ -97,12 +98,15 @@ func (r *run) conclude(ctx context.Context, err error) error {
 	case errors.Is(err, ErrStopped):
 		f.Left = fmt.Sprintf("%s is untouched, and what that run has done is kept.", source)
 		f.Next = fmt.Sprintf("Let that run come to its end (give its command again), or give it up with: midstream cleanup %s; then say the same again.", source.Argument())
-	case r.made.former && !errors.Is(err, ErrOtherAlter):
+	case r.made.former && !errors.Is(err, ErrOtherAlter) && !errors.Is(err, ErrOtherCapture):
 		f.Left = fmt.Sprintf("This run has not touched %s, and what an earlier run has left is as it was.", source)
 		if len(r.made.left) > 0 {
 			f.Left = fmt.Sprintf("This run has not touched %s. What an earlier run has left is still there, or a part of it: %s.", source, strings.Join(r.made.left, ", "))
 		}
 		f.Next = fmt.Sprintf("Run the same command again once the cause is removed, or remove what is left with: midstream cleanup %s", source.Argument())
+	case errors.Is(err, ErrOtherCapture):
+		f.Left = fmt.Sprintf("%s is untouched, and what that run has done is kept.", source)
+		f.Next = fmt.Sprintf("Read changes from the same server as that run, or give it up with: midstream cleanup %s", source.Argument())
 	case errors.Is(err, ErrOtherAlter):
 		f.Left = fmt.Sprintf("%s is untouched, and what that run has done is kept.", source)
 		f.Next = fmt.Sprintf("Go on with that ALTER, or give it up with: midstream cleanup %s", source.Argument())
@@ -113,6 +117,9 @@ func (r *run) conclude(ctx context.Context, err error) error {
 		f.Kept = true
 		f.Left = fmt.Sprintf("%s is untouched; %s and %s are kept.", source, r.plan.Names.Shadow, r.plan.Names.State)
 		f.Next = fmt.Sprintf("Run the same command again to go on from where it stopped, or give it up with: midstream cleanup %s", source.Argument())
+		if errors.Is(err, checkpoint.ErrReadOnly) || dbconn.ReadOnly(err) {
+			f.Next = "Where another server is the primary now, connect to that one. " + f.Next
+		}
 	case errors.Is(err, ErrLeftovers):
 		f.Left = fmt.Sprintf("Left on the server: %s.", strings.Join(r.made.left, ", "))
 		f.Next = fmt.Sprintf("Remove it with: midstream cleanup %s", source.Argument())
@@ -135,6 +142,8 @@ func nextAfter(ctx context.Context, err error) string {
 	switch {
 	case cause != nil && errors.Is(err, cause):
 		return "Run the same command again to start anew."
+	case errors.Is(err, ErrNoHeartbeat):
+		return "Run the same command again when the replica has caught up, or without --capture-from."
 	case errors.Is(err, ErrClaimed):
 		return "Run the same command again when that run has ended."
 	case errors.Is(err, ErrStatementFormat):

@@ -32,6 +32,7 @@ func (r *run) following(ctx context.Context, story func(ctx context.Context) err
 	spawn(r.checkpoints)
 	spawn(r.steer)
 	spawn(r.gates.Run)
+	spawn(r.watchCapture)
 	spawn(r.watchReplication)
 	spawn(r.giveWay)
 	r.apply.start(ctx, stop)

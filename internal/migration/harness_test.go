@@ -135,6 +135,16 @@ func (b *bench) plan(pool *dbconn.Pool, clauses string, options plan.Options) (*
 	if err != nil {
 		return nil, err
 	}
+	if from := b.cfg.CaptureFrom; from != nil {
+		replica, err := plan.GatherCapture(b.ctx(), from.DB, from.Name)
+		if err == nil {
+			err = replica.ReadTable(b.ctx(), from.DB, name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		facts.CaptureFrom(replica)
+	}
 	return plan.Make(facts, table, alter, options)
 }
 

@@ -19,7 +19,7 @@ import (
 func (b *bench) numbered(n int) {
 	b.Helper()
 	b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, v INT NOT NULL, u INT UNIQUE)",
-		"CREATE TABLE "+b.schema+".digits (d INT)",
+		"CREATE TABLE "+b.schema+".digits (d INT PRIMARY KEY)",
 		"INSERT INTO "+b.schema+".digits VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)",
 		fmt.Sprintf("INSERT INTO %[1]s.t SELECT 1+a.d+10*b.d+100*c.d+1000*e.d AS n, 0, 1+a.d+10*b.d+100*c.d+1000*e.d"+
 			" FROM %[1]s.digits a, %[1]s.digits b, %[1]s.digits c, %[1]s.digits e HAVING n <= %[2]d", b.schema, n))

@@ -169,6 +169,9 @@ func (r *run) prepare(ctx context.Context) error {
 	if r.serverStart, err = serverStart(ctx, r.pool.DB()); err != nil {
 		return err
 	}
+	if err := r.prepareCapture(ctx); err != nil {
+		return err
+	}
 	if err := r.openGates(ctx); err != nil {
 		return err
 	}
@@ -199,11 +202,15 @@ func (r *run) prepareShadow(ctx context.Context) error {
 // startPosition is law L1: the position first, then a heartbeat, then (in copyRows) rows.
 func (r *run) startPosition(ctx context.Context) error {
 	r.enter(event.PhaseStart)
-	start, err := capture.Now(ctx, r.pool.DB())
+	beaten, err := r.awaitReplica(ctx)
 	if err != nil {
 		return err
 	}
-	r.connectCapture(start, 0)
+	start, err := capture.Now(ctx, r.captureDB())
+	if err != nil {
+		return err
+	}
+	r.connectCapture(start, beaten)
 	if err := r.capture.Beat(ctx); err != nil {
 		return fmt.Errorf("first heartbeat: %w", err)
 	}

@@ -30,8 +30,8 @@ func onReplicas(t *testing.T, test func(primary, replica *bench)) {
 				}
 				return s
 			}
-			first := mysqltest.Own(t, version, sandbox.Options{Settings: settings("11")})
-			second := mysqltest.Own(t, version, sandbox.Options{Settings: settings("12")})
+			servers := mysqltest.OwnAll(t, version, sandbox.Options{Settings: settings("11")}, sandbox.Options{Settings: settings("12")})
+			first, second := servers[0], servers[1]
 			primary := on(t, version, first)
 			replica := &bench{T: t, version: version, server: second, address: second.Address, db: second.Open(t, ""), schema: primary.schema, told: newTold()}
 			replica.replicate(first)

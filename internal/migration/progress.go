@@ -153,6 +153,9 @@ func (r *run) state(ctx context.Context) (checkpoint.Checkpoint, error) {
 		Position: safe.Position.String(), GTIDs: safe.GTIDs.String(),
 		ServerUUID: r.plan.Server.UUID, ServerStart: r.serverStart, Distrusted: r.distrusted,
 	}
+	if from := r.cfg.CaptureFrom; from != nil {
+		state.CaptureUUID, state.CaptureName, state.CaptureStart = r.captureUUID(), from.Name, r.captureStart
+	}
 	if !r.plan.Server.GTID {
 		return state, nil
 	}

@@ -41,8 +41,10 @@ type run struct {
 	began  checkpoint.Start
 	// serverStart is when the server was started, as a Checkpoint has it.
 	serverStart int64
-	made        made
-	beats       *beater
+	// captureStart is likewise of the replica from which changes are read, if they are.
+	captureStart int64
+	made         made
+	beats        *beater
 	// resumed says that the run goes on with an earlier one; distrusted, that this one's capture
 	// may have missed changes.
 	resumed, distrusted bool
@@ -87,11 +89,15 @@ type run struct {
 }
 
 func newRun(m *Migration) *run {
-	return &run{
+	r := &run{
 		Migration: m, started: time.Now(), method: m.plan.Choice.Method,
 		gates: throttle.NewGates(nil, m.emit), share: throttle.NewShare(1 - m.cfg.Rest), transit: throttle.NewTransit(m.cfg.Throttle.ReplicaLag / transitShare),
 		store: checkpoint.New(m.plan.Names.State, m.plan.Source.Name, m.pool.Name(), m.plan.Server.UUID),
 	}
+	if m.plan.Purpose == plan.RehearsingOnReplica {
+		r.store.OnReadOnly()
+	}
+	return r
 }
 
 // cleaner finds and drops what runs on the source have left.
@@ -237,12 +243,18 @@ func (r *run) outstanding(ctx context.Context) ([]key.Key, error) {
 	if r.capture == nil {
 		return nil, nil // in a calibration
 	}
-	patient, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	if err := r.capture.Fence(patient); err != nil && ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+	for {
+		patient, cancel := context.WithTimeout(ctx, time.Second)
+		err := r.capture.Fence(patient)
+		cancel()
+		if err != nil && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		// A replica may be behind by any time, and has what explains a duplicate perhaps.
+		if err == nil || r.cfg.CaptureFrom == nil || r.backlog.Full() {
+			return r.backlog.Again(), nil
+		}
 	}
-	return r.backlog.Again(), nil
 }
 
 func rowBytes(p *plan.Plan) int64 {
@@ -260,9 +272,7 @@ func (r *run) connectCapture(start capture.Point, beaten uint64) {
 	for _, part := range r.plan.Key.Parts {
 		columns = append(columns, part.Column.Ordinal)
 	}
-	server := r.binlog
-	server.UUID = r.plan.Server.UUID
-	reader := binlog.NewReader(server, []binlog.Watch{
+	reader := binlog.NewReader(r.captureServer(), []binlog.Watch{
 		{Table: source.Name, Columns: columns, ColumnCount: len(source.Columns)},
 		{Table: r.store.Name(), Columns: []int{checkpoint.BeatColumn}, ColumnCount: checkpoint.ColumnCount, After: true},
 	}, start.GTIDs)

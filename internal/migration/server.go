@@ -35,16 +35,27 @@ func (r *run) judgeServer(ctx context.Context, c checkpoint.Checkpoint, f *forme
 		if !has {
 			return "the server no longer knows of transactions that it had committed: its binlogs were reset, or it was restored from an earlier state", nil
 		}
-		if c.GTIDs != "" {
-			if has, err = capture.HasRest(ctx, r.pool.DB(), c.GTIDs); err != nil {
-				return "", err
-			}
-			if !has {
-				return "the server has transactions that stand in no binlog of its: it was purged, or rebuilt from another server", nil
-			}
+	}
+	if c.CaptureServer() != r.captureUUID() {
+		return "", r.judgeCapture(ctx, c, f)
+	}
+	if r.plan.Server.GTID && c.Executed != "" && c.GTIDs != "" {
+		has, err := capture.HasRest(ctx, r.captureDB(), c.GTIDs)
+		if err != nil {
+			return "", err
+		}
+		if !has {
+			return "the server has transactions that stand in no binlog of its: it was purged, or rebuilt from another server", nil
+		}
+		// A transaction that awaits its acknowledgement (semi-sync) is in the binlog, and not executed yet.
+		if has, err = capture.HasExecuted(ctx, r.captureDB(), c.GTIDs, gtidPatience); err != nil {
+			return "", err
+		}
+		if !has {
+			return "the server no longer knows of transactions that it had logged: its binlogs were reset, or it was restored from an earlier state", nil
 		}
 	}
-	available, err := capture.Available(ctx, r.pool.DB(), f.point.Position)
+	available, err := capture.Available(ctx, r.captureDB(), f.point.Position)
 	if err != nil {
 		return "", err
 	}
@@ -76,7 +87,7 @@ func (r *run) judgeOther(ctx context.Context, c checkpoint.Checkpoint, f *former
 			return moved + ", which lacks transactions that the other had committed", nil
 		}
 	}
-	f.point.Position, err = capture.Behind(ctx, r.pool.DB(), c.GTIDs)
+	f.point.Position, err = capture.Behind(ctx, r.captureDB(), c.GTIDs)
 	if err != nil {
 		return "", err
 	}
@@ -168,15 +179,17 @@ func (r *run) distrust(ctx context.Context, c checkpoint.Checkpoint) error {
 	if err := r.pool.DB().QueryRowContext(ctx, "SELECT @@GLOBAL.sync_binlog").Scan(&through); err != nil {
 		return fmt.Errorf("read sync_binlog: %w", err)
 	}
-	apart := r.serverStart - c.ServerStart
-	started := through != 1 && (apart < -startTolerance || apart > startTolerance)
+	who, started := "the server", through != 1 && startedAnew(r.serverStart, c.ServerStart)
+	if server := r.plan.Server.Capture; server != nil && server.UUID == c.CaptureUUID && server.SyncBinlog != 1 && startedAnew(r.captureStart, c.CaptureStart) {
+		started, through, who = true, int(server.SyncBinlog), "replica "+server.Address+", from which changes were read,"
+	}
 	if !started && !c.Distrusted {
 		return nil
 	}
 	r.distrusted = true
 	r.cfg.NoVerify, r.cfg.Repair = false, true
-	r.note(fmt.Sprintf("the server was started again since the copy began, with sync_binlog=%d: a crash may have cost it changes in the binlog. "+
-		"All rows are compared before the swap, and those that differ are synced anew", through))
+	r.note(fmt.Sprintf("%s was started again since the copy began, with sync_binlog=%d: a crash may have cost it changes in the binlog. "+
+		"All rows are compared before the swap, and those that differ are synced anew", who, through))
 	return nil
 }
 

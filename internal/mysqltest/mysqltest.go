@@ -100,6 +100,36 @@ func Own(t testing.TB, version string, o sandbox.Options) *Instance {
 	return i
 }
 
+// OwnAll is Own for servers that belong together, which are started side by side.
+func OwnAll(t testing.TB, version string, options ...sandbox.Options) []*Instance {
+	t.Helper()
+	skipShort(t)
+	all, failed := make([]*Instance, len(options)), make([]error, len(options))
+	var starting sync.WaitGroup
+	for i, o := range options {
+		starting.Go(func() { all[i], failed[i] = launch(t.Context(), t, version, o) })
+	}
+	starting.Wait()
+	t.Cleanup(func() {
+		var stopping sync.WaitGroup
+		for _, i := range all {
+			if i == nil {
+				continue
+			}
+			stopping.Go(func() {
+				if err := i.stop(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		stopping.Wait()
+	})
+	for _, err := range failed {
+		require(t, err)
+	}
+	return all
+}
+
 func skipShort(t testing.TB) {
 	t.Helper()
 	if testing.Short() {

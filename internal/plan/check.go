@@ -17,6 +17,7 @@ const (
 	CodeCommitOrder  Code = "commit-order"
 	CodeReadOnly     Code = "read-only"
 	CodeReplica      Code = "replica"
+	CodeFollows      Code = "follows-another"
 	CodeCluster      Code = "cluster"
 	CodeMDL          Code = "metadata-locks"
 )
@@ -73,8 +74,11 @@ func (c *checker) checkWritable() {
 	if c.options.Purpose == RehearsingOnReplica {
 		c.checkOnReplica()
 	} else if f.ReadOnly || f.SuperReadOnly {
-		c.block(CodeReadOnly, "the server is read-only", "it looks like a replica, and nothing can be written",
-			"Connect to the primary")
+		primary := "Connect to the primary"
+		if f.GroupPrimary != "" {
+			primary += " of the group, " + f.GroupPrimary
+		}
+		c.block(CodeReadOnly, "the server is read-only", "it looks like a replica, and nothing can be written", primary)
 	}
 	if f.Galera || f.MultiPrimary {
 		c.block(CodeCluster, "the server is one of several that take writes",

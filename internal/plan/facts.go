@@ -39,6 +39,9 @@ type Facts struct {
 	// started; negative where that is not known.
 	Writes float64
 
+	// Capture is the replica whose binlog is to be read; nil for the source's own.
+	Capture *CaptureFacts
+
 	// Native is how the server would carry the ALTER out itself; nil where it was not asked.
 	Native *Answer
 	// Split is the ALTER in two statements, where that has the server do less; else nil.
@@ -57,8 +60,9 @@ type Facts struct {
 	AutoincLockMode     int
 	TimeZone            string // the global time_zone
 	SystemTimeZone      string
-	Group               bool // the server is one of Group Replication's
-	ZeroDates           bool // the global sql_mode takes the date 0000-00-00
+	Group               bool   // the server is one of Group Replication's
+	GroupPrimary        string // host:port of the group's primary, as a member knows it; "" if it does not
+	ZeroDates           bool   // the global sql_mode takes the date 0000-00-00
 
 	// Replicas are the registered replicas, as host:port; Dumps are the sessions that
 	// read the binlog, as user@host: replicas, but also other tools and other runs of
@@ -66,8 +70,9 @@ type Facts struct {
 	Replicas  []string
 	Dumps     []string
 	IsReplica bool // this server replicates from another
-	// Replicating says that all its threads which do so run.
+	// Replicating says that all its threads which do so run, and Following that any is started.
 	Replicating bool
+	Following   bool
 	// ReplicasUnknown says that the account may not look for replicas.
 	ReplicasUnknown bool
 

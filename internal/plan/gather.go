@@ -50,21 +50,8 @@ var variables = []string{"version", "server_uuid", "server_id", "log_bin", "binl
 	"innodb_buffer_pool_size", "innodb_adaptive_hash_index", "time_zone", "system_time_zone", "sql_mode", "partial_revokes"}
 
 func (f *Facts) readVariables(ctx context.Context, q schema.Querier) error {
-	rows, err := q.QueryContext(ctx,
-		"SHOW GLOBAL VARIABLES WHERE Variable_name IN ('"+strings.Join(variables, "', '")+"')")
+	v, err := readSettings(ctx, q, variables)
 	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	v := settings{}
-	for rows.Next() {
-		var name, value string
-		if err := rows.Scan(&name, &value); err != nil {
-			return err
-		}
-		v[strings.ToLower(name)] = value
-	}
-	if err := rows.Err(); err != nil {
 		return err
 	}
 	f.Version, err = ParseVersion(v["version"])
@@ -77,6 +64,25 @@ func (f *Facts) readVariables(ctx context.Context, q schema.Querier) error {
 
 // settings are the server's variables by name.
 type settings map[string]string
+
+// readSettings reads variables, those that the server has.
+func readSettings(ctx context.Context, q schema.Querier, names []string) (settings, error) {
+	rows, err := q.QueryContext(ctx,
+		"SHOW GLOBAL VARIABLES WHERE Variable_name IN ('"+strings.Join(names, "', '")+"')")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	v := settings{}
+	for rows.Next() {
+		var name, value string
+		if err := rows.Scan(&name, &value); err != nil {
+			return nil, err
+		}
+		v[strings.ToLower(name)] = value
+	}
+	return v, rows.Err()
+}
 
 func (v settings) on(name string) bool {
 	return strings.EqualFold(v[name], "ON") || v[name] == "1"

@@ -53,12 +53,6 @@ func databases(list string) []string {
 	return strings.Split(list, ",")
 }
 
-// Columns of a replica's status on MySQL, whose names were changed.
-const (
-	ioRunning  = 10
-	sqlRunning = 11
-)
-
 // readReplicas reads who replicates from here, and whether this server replicates.
 func (f *Facts) readReplicas(ctx context.Context, q schema.Querier) error {
 	rows, err := rowsOf(ctx, q, f.Version.replicasStatement())
@@ -72,15 +66,18 @@ func (f *Facts) readReplicas(ctx context.Context, q schema.Querier) error {
 			f.Replicas = append(f.Replicas, r[1]+":"+r[2])
 		}
 	}
-	if rows, err = rowsOf(ctx, q, f.Version.replicaStatusStatement()); err != nil {
+	from, err := channels(ctx, q, f.Version)
+	if err != nil {
 		if _, err := seen(err); err != nil {
 			return err
 		}
 	}
-	f.IsReplica = len(rows) > 0
-	f.Replicating = f.IsReplica && !slices.ContainsFunc(rows, func(r []string) bool {
-		return len(r) <= sqlRunning || r[ioRunning] != "Yes" || r[sqlRunning] != "Yes"
-	})
+	f.IsReplica = len(from) > 0
+	f.Replicating = f.IsReplica && !slices.ContainsFunc(from, func(c Channel) bool { return !c.Running })
+	f.Following = slices.ContainsFunc(from, func(c Channel) bool { return c.Started })
+	if err := f.readGroup(ctx, q); err != nil {
+		return err
+	}
 	if rows, err = rowsOf(ctx, q, "SHOW PROCESSLIST"); err != nil {
 		return err
 	}
@@ -88,6 +85,22 @@ func (f *Facts) readReplicas(ctx context.Context, q schema.Querier) error {
 		if len(r) > 4 && strings.HasPrefix(r[4], "Binlog Dump") { // id, user, host, db, command
 			f.Dumps = append(f.Dumps, r[1]+"@"+r[2])
 		}
+	}
+	return nil
+}
+
+// readGroup asks a member of Group Replication who the primary is.
+func (f *Facts) readGroup(ctx context.Context, q schema.Querier) error {
+	if !f.Group || f.Version.MariaDB || !f.Version.AtLeast(8, 0, 0) {
+		return nil
+	}
+	primary, err := firstColumn(ctx, q, "SELECT CONCAT(member_host, ':', member_port) FROM performance_schema.replication_group_members"+
+		" WHERE member_role = 'PRIMARY' AND member_state = 'ONLINE'")
+	if ok, err := seen(err); !ok {
+		return err
+	}
+	if len(primary) == 1 {
+		f.GroupPrimary = primary[0]
 	}
 	return nil
 }

@@ -23,6 +23,8 @@ type Options struct {
 	Limits Limits
 	// Kills says that sessions in the way of a lock may be ended.
 	Kills bool
+	// Replicates says that the server may be a replica of another one: it is meant all the same.
+	Replicates bool
 	// Pace is what the server does, where it was measured; else it is assumed.
 	Pace *Pace
 }
@@ -34,6 +36,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	c := checker{facts: facts, table: table, alter: alter, options: options, names: freeNames(table.Name, options.Purpose, facts)}
 	chosen, reasons := c.chooseKey()
 	c.checkServer()
+	c.checkCapture()
 	c.checkGrants(chosen)
 	c.checkKills()
 	c.checkTable()
@@ -95,7 +98,12 @@ func (c *checker) warnOfBuild(choice Choice) {
 }
 
 func serverOf(f *Facts) Server {
+	var capture *CaptureServer
+	if c := f.Capture; c != nil {
+		capture = &CaptureServer{Address: c.Address, UUID: c.UUID, GTID: c.GTID, SyncBinlog: c.SyncBinlog}
+	}
 	return Server{
+		Capture:         capture,
 		Version:         f.Version,
 		UUID:            f.UUID,
 		ID:              f.ServerID,
@@ -119,11 +127,11 @@ func serverOf(f *Facts) Server {
 var shadowOnly = []Code{
 	CodeLogBin, CodeBinlogFormat, CodeBinlogFilter, CodeReplica, CodeCluster, CodeMDL, CodeEngine, CodeForeignKey,
 	CodeReferenced, CodeTrigger, CodePartition, CodeTablespace, CodeSecondary, CodeNameTaken, CodeLeftover, CodeCheckName,
-	CodeNoKey, CodeNumbers, CodeGrants, CodeVersion, CodeMap, CodeZeroDate,
+	CodeNoKey, CodeNumbers, CodeGrants, CodeVersion, CodeMap, CodeZeroDate, CodeCapture,
 }
 
 // risksOfShadow are the codes of what is to be known of a shadow, and of nothing else.
-var risksOfShadow = []Code{CodeCommitOrder, CodeGrants, CodeAlgorithm, CodeNumbers, CodeCheckName}
+var risksOfShadow = []Code{CodeCapture, CodeCommitOrder, CodeGrants, CodeAlgorithm, CodeNumbers, CodeCheckName}
 
 func (o Options) paceOf(facts *Facts, table *schema.Table) Pace {
 	if o.Pace != nil {

@@ -157,6 +157,7 @@ var judgements = []struct {
 	{"read only", "", func(f *Facts, t *schema.Table) { f.ReadOnly = true }, []string{"read-only"}, nil},
 	{"super read only", "", func(f *Facts, t *schema.Table) { f.SuperReadOnly = true }, []string{"read-only"}, nil},
 	{"replica", "", func(f *Facts, t *schema.Table) { f.IsReplica = true }, nil, []string{"replica"}},
+	{"replica at work", "", func(f *Facts, t *schema.Table) { f.IsReplica, f.Replicating, f.Following = true, true, true }, []string{"follows-another"}, nil},
 	{"silent replica", "", func(f *Facts, t *schema.Table) { f.IsReplica, f.LogReplicaUpdates = true, false }, []string{"replica"}, nil},
 	{"galera", "", func(f *Facts, t *schema.Table) { f.Galera = true }, []string{"cluster"}, nil},
 	{"multi-primary", "", func(f *Facts, t *schema.Table) { f.MultiPrimary = true }, []string{"cluster"}, nil},

@@ -72,12 +72,14 @@ type Server struct {
 	Replicas int
 	// MetadataLocks says that performance_schema.metadata_locks shows blockers.
 	MetadataLocks bool
-	Group         bool     // it is one of Group Replication's
-	Followers     []string // host:port of the replicas that have told it
-	TimeZone      string   // the zone of a session that sets none; fit for SET time_zone
-	RowImage      string   // binlog_row_image
-	BufferPool    int64    // innodb_buffer_pool_size, in bytes
-	GTID          bool
+	// Capture is the replica whose binlog is read; nil for the server's own.
+	Capture    *CaptureServer
+	Group      bool     // it is one of Group Replication's
+	Followers  []string // host:port of the replicas that have told it
+	TimeZone   string   // the zone of a session that sets none; fit for SET time_zone
+	RowImage   string   // binlog_row_image
+	BufferPool int64    // innodb_buffer_pool_size, in bytes
+	GTID       bool
 	// AutoincLockMode is innodb_autoinc_lock_mode: below 2 an INSERT ... SELECT that
 	// raises the counter locks the table against others of its kind.
 	AutoincLockMode int

@@ -68,6 +68,9 @@ func (c *checker) checkReplica() {
 	case !f.LogReplicaUpdates:
 		c.block(CodeReplica, "this server is a replica and doesn't log what it replicates (log_replica_updates is OFF)",
 			"those changes would not be seen", "Connect to the primary")
+	case purpose == Altering && f.Following && !c.options.Replicates:
+		c.block(CodeFollows, "this server replicates from another one", "it looks like a replica: its table would differ from the primary's, and the tables of the run would be its alone",
+			"Connect to the primary; where this server is meant, say --source-replicates. To try the ALTER here say --rehearse --on-replica")
 	case purpose == Altering:
 		c.warn(CodeReplica, "this server is a replica of another one", "its table would differ from the primary's", "")
 	case !f.Replicating:

@@ -41,6 +41,8 @@ type TableOptions struct {
 	// neither it is dropped if that stalls nobody for longer than Stall (see Limits.Locked).
 	Keep, Drop bool
 	Stall      time.Duration
+	// Replicates is as in Options.
+	Replicates bool
 }
 
 // TablePlan is what a run of a statement on whole tables (RENAME, DROP, TRUNCATE, CREATE TABLE) will
@@ -126,6 +128,10 @@ func (m *tablePlanner) check(t *TableFacts) {
 	if t == &m.facts.Tables[0] {
 		if t.Facts.ReadOnly || t.Facts.SuperReadOnly {
 			c.block(CodeReadOnly, "the server is read-only", "it looks like a replica, and nothing can be written", "Connect to the primary")
+		}
+		if t.Facts.Following && !m.options.Replicates {
+			c.block(CodeFollows, "this server replicates from another one", "it looks like a replica: what is done here is not done on the primary, and may end the replication",
+				"Connect to the primary; where this server is meant, say --source-replicates")
 		}
 		c.checkReadable(append([]string{instruments}, watched...), "sessions that are in the way are found there")
 	}

@@ -76,6 +76,7 @@ func TestMakeTables(t *testing.T) {
 		{"that others refer to", "TRUNCATE t", func(f *TableFacts) {
 			f.Facts.Referencing = []schema.ForeignKey{{Constraint: "f", Child: f.Name.Sibling("c"), Parent: f.Name}}
 		}, TableOptions{}, "refused: foreign key f of shop.c refers to the table"},
+		{"replica", "TRUNCATE t", func(f *TableFacts) { f.Facts.Following = true }, TableOptions{}, "refused: this server replicates from another one"},
 		{"read-only server", "TRUNCATE t", func(f *TableFacts) { f.Facts.ReadOnly = true }, TableOptions{}, "refused: the server is read-only"},
 		{"a run at work", "TRUNCATE t", func(f *TableFacts) { f.Facts.RunBy = 7 }, TableOptions{}, "refused: another run of Midstream is at work on shop.t (its connection is 7)"},
 		{"a stopped run", "RENAME TABLE t TO n", func(f *TableFacts) {

@@ -86,6 +86,11 @@ func (s *Syncer) Range(ctx context.Context, session *dbconn.Session, r key.Range
 	defer s.fly()()
 	p := predicate{spec: s.spec, chunk: &r, fresh: fresh}
 	result, err := s.sync(ctx, session, p, "chunk")
+	if dbconn.Oversized(err) {
+		if halves, split := s.halve(ctx, session, r); split {
+			return s.both(func(i int) (Result, error) { return s.Range(ctx, session, halves[i], fresh) })
+		}
+	}
 	if err != nil {
 		return result, fmt.Errorf("sync range [%s, %s): %w", s.bound(r.From), s.bound(r.To), s.blame(ctx, session, p, err))
 	}
@@ -98,6 +103,10 @@ func (s *Syncer) Keys(ctx context.Context, session *dbconn.Session, keys []key.K
 	defer s.fly()()
 	p := predicate{spec: s.spec, keys: keys}
 	result, err := s.sync(ctx, session, p, "keys")
+	if half := len(keys) / 2; half > 0 && dbconn.Oversized(err) {
+		parts := [2][]key.Key{keys[:half], keys[half:]}
+		return s.both(func(i int) (Result, error) { return s.Keys(ctx, session, parts[i]) })
+	}
 	if err != nil {
 		return result, fmt.Errorf("sync %d keys: %w", len(keys), s.blame(ctx, session, p, err))
 	}

@@ -284,10 +284,15 @@ func seconds(s float64) string {
 }
 
 // Delay is a sensor of how far capture is behind.
-func Delay(most time.Duration, delay func() time.Duration) Sensor {
+// replica is where the binlog is read, "" for the source itself.
+func Delay(most time.Duration, delay func() time.Duration, replica string) Sensor {
+	through := ""
+	if replica != "" {
+		through = " (it reads from replica " + replica + ")"
+	}
 	return Sensor{Name: "capture-delay", Every: 100 * time.Millisecond,
 		Look: Bounded(most.Seconds(), func(context.Context) (float64, error) { return delay().Seconds(), nil }, func(now, most float64) string {
-			return fmt.Sprintf("capture is %s behind the server; at most %s, and half of it to go on", seconds(now), seconds(most))
+			return fmt.Sprintf("capture is %s behind the server%s; at most %s, and half of it to go on", seconds(now), through, seconds(most))
 		})}
 }
 

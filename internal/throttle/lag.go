@@ -73,6 +73,9 @@ func Lag(r Replica, most time.Duration, behind func(number uint64, meant time.Du
 			if err != nil {
 				return 0, fmt.Errorf("replica %s: %w", r.Name, err)
 			}
+			if delay > 0 {
+				delay++ // 8.0.12 counts whole seconds, and is up to one more behind
+			}
 			meant, asked = time.Duration(delay*float64(time.Second)), time.Now()
 		}
 		number, err := r.Beat(ctx)

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"midstream/internal/dbconn"
+	"midstream/internal/migration"
+	"midstream/internal/plan"
+	"midstream/internal/schema"
+)
+
+// registerCapture adds the flags that say where changes are read, and from which kind of server.
+func (c *change) registerCapture() {
+	c.checks.add("", "capture-from", "host[:port]", "", "replica from which changes are read, to spare the server; the account is the same. It must replicate from\nthe server itself, log what it replicates, and keep the order", func(text string) error {
+		if strings.Contains(text, ",") {
+			return errors.New("it is one replica")
+		}
+		host, port, err := net.SplitHostPort(text)
+		if err != nil && !strings.Contains(text, ":") {
+			host, port, err = text, "3306", nil
+		}
+		if n, failed := strconv.Atoi(port); err != nil || host == "" || failed != nil || n < 1 || n > 65535 {
+			return errors.New("it is host, or host:port")
+		}
+		c.connection.captureFrom = net.JoinHostPort(host, port)
+		return nil
+	})
+	c.checks.boolean(&c.options.Replicates, "", "source-replicates", "the server is meant although it replicates from another one: a ring of primaries, a server that gets other\ntables from elsewhere")
+}
+
+// openCapture connects to the replica from which changes shall be read, if any.
+func (c *connection) openCapture(ctx context.Context, s *server) error {
+	if c.captureFrom == "" {
+		return nil
+	}
+	cfg := s.cfg
+	cfg.Network, cfg.Address, cfg.Password = "tcp", c.captureFrom, s.password
+	pool, err := dbconn.Open(ctx, cfg, nil)
+	if err != nil {
+		return fmt.Errorf("--capture-from: %w", err)
+	}
+	server := s.binlog
+	server.Network, server.Address = cfg.Network, cfg.Address
+	if cfg.TLSFallback {
+		encrypted, err := isEncrypted(ctx, pool.DB())
+		if err != nil {
+			pool.Close()
+			return fmt.Errorf("--capture-from: %w", err)
+		}
+		server.TLS = cfg.TLS
+		if !encrypted {
+			server.TLS = nil
+		}
+	}
+	s.capturePool = pool
+	s.capture = &migration.CaptureFrom{Name: c.captureFrom, DB: pool.DB(), Binlog: server}
+	return nil
+}
+
+// gatherCapture adds the facts of that replica.
+func (s *server) gatherCapture(ctx context.Context, facts *plan.Facts, table schema.Name) error {
+	if s.capture == nil {
+		return nil
+	}
+	replica, err := plan.GatherCapture(ctx, s.capture.DB, s.capture.Name)
+	if err == nil {
+		err = replica.ReadTable(ctx, s.capture.DB, table)
+	}
+	if err != nil {
+		return err
+	}
+	facts.CaptureFrom(replica)
+	return nil
+}
