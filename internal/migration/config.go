@@ -49,7 +49,10 @@ type Config struct {
 
 	// Rest is the least part of its time, 0 to 1, in which the row copy rests. Defaults to 0.
 	Rest float64
-	// FullSpeed has all workers copy rows however busy the server is.
+	// Slower is the part by which the application's statements may take longer on average, where the server is in use.
+	// Defaults to 0.05.
+	Slower float64
+	// FullSpeed has all workers copy rows however much the application is slowed.
 	FullSpeed bool
 	// Indexes says when secondary indexes are built. Defaults to DeferAuto.
 	Indexes DeferIndexes
@@ -104,6 +107,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Lock.Work <= 0 {
 		c.Lock.Work = 250 * time.Millisecond
+	}
+	if c.Slower <= 0 {
+		c.Slower = 0.05
 	}
 	if c.Backoff <= 0 {
 		c.Backoff = 250 * time.Millisecond

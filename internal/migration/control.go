@@ -412,7 +412,7 @@ func (r *run) heed(ctx context.Context, cfg Config, values map[string]string) er
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.copier != nil {
-		r.governor.Bound(cfg.RowCopy.Workers)
+		r.governor.Bound(cfg.RowCopy.Workers, cfg.Slower)
 		r.copier.Tune(cfg.RowCopy.Target, cfg.RowCopy.Workers)
 	}
 	return nil

@@ -221,7 +221,7 @@ func (r *run) assemble(spec *rowsync.Spec, tracker *frontier.Tracker, copied int
 		KeepAhead: r.cfg.ApplyAhead && !spec.KeyChanged, AwaitCopy: spec.KeyChanged, KeepRepeats: r.cfg.KeepRepeats,
 	}, tracker)
 	live := r.live()
-	governor := throttle.NewGovernor(r.pool.DB(), live.RowCopy.Workers, r.unsteered())
+	governor := throttle.NewGovernor(r.pool.DB(), live.RowCopy.Workers, live.Slower, r.unsteered())
 	copier := rowcopy.New(live.RowCopy, rowcopy.Deps{
 		Pool: r.pool, Spec: spec, Syncer: syncer, Tracker: tracker, Ended: log.Wake, Emit: r.emit,
 		Gate: r.paceCopy, Chunk: governor.Chunk, Room: r.room(copyPart, r.copyMayBegin), RowBytes: rowBytes(r.plan), Copied: copied,

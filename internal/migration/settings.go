@@ -63,7 +63,7 @@ func Usual() Config {
 func pace() []Setting {
 	return []Setting{
 		number("workers", 1, 64, "connections that copy rows", func(c *Config) *int { return &c.RowCopy.Workers }),
-		duration("chunk-time", 10*time.Millisecond, 10*time.Second, "time that a chunk of rows may take", func(c *Config) *time.Duration { return &c.RowCopy.Target }),
+		duration("chunk-time", 10*time.Millisecond, 10*time.Second, "the most time that a chunk of rows may take; beside an application it takes less", func(c *Config) *time.Duration { return &c.RowCopy.Target }),
 		{
 			Name: "copy-share", Kind: "percent", Range: "0% to 100%",
 			Help: "the most of the row copy's time that may be work; 100%: no bound; 0%: it stands, and changes are applied",
@@ -76,7 +76,22 @@ func pace() []Setting {
 				return err
 			},
 		},
-		boolean("full-speed", "copy rows with all workers, however busy the server is", func(c *Config) *bool { return &c.FullSpeed }),
+		{
+			Name: "max-slowdown", Kind: "percent", Range: "1% to 100%",
+			Help: "by how much the application's statements may take longer on average, where the server is in use",
+			get:  func(c *Config) string { return percentText(c.Slower) },
+			set: func(c *Config, text string) error {
+				part, err := percent(text)
+				if err == nil && part == 0 {
+					err = errors.New("it is from 1 to 100")
+				}
+				if err == nil {
+					c.Slower = part
+				}
+				return err
+			},
+		},
+		boolean("full-speed", "copy rows with all workers, however much the application is slowed", func(c *Config) *bool { return &c.FullSpeed }),
 	}
 }
 

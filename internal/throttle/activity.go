@@ -183,6 +183,18 @@ func (w *watch) query(ctx context.Context) (string, error) {
 	return allQuery + " UNION ALL " + fmt.Sprintf(ownQuery, strings.Join(ids, " UNION ALL ")), nil
 }
 
+// running is how many statements ran on average (Little's law).
+func (a activity) running() float64 {
+	var took time.Duration
+	for _, t := range a.statements {
+		took += t.took
+	}
+	if a.over <= 0 {
+		return 0
+	}
+	return took.Seconds() / a.over.Seconds()
+}
+
 // idle says whether there is nobody to be slowed down.
 func (a activity) idle() bool {
 	return a.busy == 0 && a.ended() < few

@@ -2,17 +2,16 @@ package throttle
 
 import "math"
 
-// What is tolerated, and how it is come near to.
+// How what is tolerated is come near to.
 const (
-	tolerated = 0.05 // statements may take longer by so much: a difference of logarithms
-	remember  = 0.93 // what a cycle is worth beside the next one: some fifteen count
-	fall      = 0.5  // the most that one cycle takes off the drive, as a factor
-	climb     = 1.25 // and what it adds where the cost is not sure
-	rise      = 1.5  // where it surely is below what is tolerated
-	calm      = 0.1  // cost of one worker before anything was seen,
-	dear      = 1.0  // or where all that is known is an alarm,
-	guessed   = 0.02 // and what such a guess is worth, as the square of a drive that was seen for one cycle
-	noise     = 0.05 // of a cycle, at least
+	remember = 0.93 // what a cycle is worth beside the next one: some fifteen count
+	fall     = 0.5  // the most that one cycle takes off the drive, as a factor
+	climb    = 1.25 // and what it adds where the cost is not sure
+	rise     = 1.5  // where it surely is below what is tolerated
+	calm     = 0.5  // cost of one worker before anything was seen,
+	dear     = 1.0  // or where all that is known is an alarm,
+	guessed  = 0.02 // and what such a guess is worth, as the square of a drive that was seen for one cycle
+	noise    = 0.05 // of a cycle, at least
 )
 
 // cost learns what work costs the application: by how much longer statements take, for each unit of the drive. The
@@ -42,10 +41,10 @@ func (c *cost) saw(drive, difference float64) {
 	c.dd, c.dx = remember*c.dd+drive*drive, remember*c.dx+drive*difference
 }
 
-// next is the drive after one.
-func (c *cost) next(drive float64) float64 {
+// next is the drive after one, with which statements take as much longer as is tolerated: a difference of logarithms.
+func (c *cost) next(drive, tolerated float64) float64 {
 	slope, sure := c.slope()
-	switch right := tolerated / max(1e-6, slope-sure); {
+	switch right := tolerated / max(1e-6, slope); {
 	case right < drive:
 		return max(fall*drive, right)
 	case tolerated/max(1e-6, slope+sure) > drive:
@@ -53,6 +52,21 @@ func (c *cost) next(drive float64) float64 {
 	default:
 		return min(climb*drive, right)
 	}
+}
+
+// An application with so few statements running on average waits for itself and hardly for the server, and nobody
+// for it: its statements may take longer.
+const (
+	alone    = 0.12 // statements running, and below
+	together = 0.8  // and above
+	lonely   = 14.0 // times as much longer
+)
+
+// tolerated is the difference of logarithms that is tolerated where so many statements run on average: the part of slower
+// where the server has company, and more where it is all but idle.
+func tolerated(slower, running float64) float64 {
+	part := min(1, max(0, (together-running)/(together-alone)))
+	return math.Log1p(slower) * math.Pow(lonely, part)
 }
 
 // level is what a statement takes while there is work: its logarithm's mean, and how it varies.

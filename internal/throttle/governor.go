@@ -12,13 +12,14 @@ import (
 // half of its time; from there to one more it makes their chunks longer.
 const (
 	leastDrive = 0.02 // there is always some work
-	firstDrive = 0.2  // with an application at work
+	firstDrive = 0.1  // with an application at work
 )
 
 // What chunks take. A chunk's commit has the binlog written and synced for all of it at once, and every
 // other commit waits for that.
 const (
-	ShortChunk = 20 * time.Millisecond
+	ShortChunk = 5 * time.Millisecond
+	longerBy   = 20 * time.Millisecond // for each worker
 	LongChunk  = 250 * time.Millisecond
 )
 
@@ -40,9 +41,10 @@ const (
 // step, where that is not sure yet, and much less at once where statements suddenly become slower.
 type Governor struct {
 	watch watch
-	most  float64 // drive
 
 	mu      sync.Mutex
+	most    float64 // drive
+	slower  float64 // by how much statements may take longer
 	drive   float64 // while it works
 	open    float64 // now: the drive, or 0 in a rest
 	cost    cost
@@ -55,9 +57,10 @@ type Governor struct {
 	changed chan struct{} // closed and replaced when more may work
 }
 
-// NewGovernor returns one that lets little be done until Run has looked; with free, all, and Run is not called.
-func NewGovernor(db *sql.DB, workers int, free bool) *Governor {
-	g := &Governor{watch: watch{db: db}, most: float64(workers) + 1, changed: make(chan struct{})}
+// NewGovernor returns one that lets little be done until Run has looked; with free, all, and Run is not called. The
+// application's statements may take longer by a part of slower.
+func NewGovernor(db *sql.DB, workers int, slower float64, free bool) *Governor {
+	g := &Governor{watch: watch{db: db}, most: float64(workers) + 1, slower: slower, changed: make(chan struct{})}
 	g.cost.guess = calm
 	g.drive, g.open, g.length = firstDrive, leastDrive, workFor
 	if free {
@@ -74,10 +77,11 @@ func (g *Governor) Free() {
 	g.set(g.most)
 }
 
-// Bound changes the number of workers.
-func (g *Governor) Bound(workers int) {
+// Bound changes the number of workers, and by how much statements may take longer.
+func (g *Governor) Bound(workers int, slower float64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.slower = slower
 	all := g.drive == g.most
 	if g.most = float64(workers) + 1; all || g.drive > g.most {
 		g.drive = g.most
@@ -159,7 +163,7 @@ func (g *Governor) judge() {
 	}
 	g.working = activity{}
 	before := g.drive
-	g.drive = min(g.most, max(leastDrive, g.cost.next(g.drive)))
+	g.drive = min(g.most, max(leastDrive, g.cost.next(g.drive, tolerated(g.slower, g.resting.running()))))
 	if r := g.drive / before; r > 0.8 && r <= climb {
 		g.length = min(workLong, 2*g.length)
 	} else {
@@ -189,7 +193,8 @@ func (g *Governor) Chunk() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	longer := max(0, g.drive-(g.most-1))
-	return ShortChunk + time.Duration(longer*float64(LongChunk-ShortChunk))
+	short := ShortChunk + time.Duration((g.drive-longer)*float64(longerBy))
+	return short + time.Duration(longer*float64(LongChunk-short))
 }
 
 // Gate blocks while the worker with that number, the first being 0, must hold still: after

@@ -57,13 +57,14 @@ func TestGovernorTakesWhatIsFree(t *testing.T) {
 	for _, noise := range []float64{0.03, 0.3, 0.8} {
 		for _, load := range []float64{0.05, 0.4, 0.8, 0.95} {
 			m := &model{load: load, worker: 0.1, rate: 4000, noise: noise, random: rand.New(rand.NewPCG(1, 2))}
-			g, now := NewGovernor(nil, 3, false), time.Now()
+			g, now := NewGovernor(nil, 3, 0.05, false), time.Now()
 			drive, slowed := m.run(g, &now, 2*time.Minute)
 			t.Logf("noise %.2f, load %.2f: drive %.2f, statements slower by %.3f", noise, load, drive, slowed)
-			if slowed > 1.11+noise/3 {
+			if slowed > 1.1+noise/3 {
 				t.Errorf("noise %.2f, load %.2f: statements take %.2f times as long as alone", noise, load, slowed)
 			}
-			if free := (1 - load) * tolerated / m.worker; drive < 0.3*min(free, 3) {
+			// The noisier, the less is sure: it then rather gives way.
+			if free := (1 - load) * 0.05 / m.worker; drive < leastDrive/2 || noise < 0.1 && drive < 0.4*min(free, 3) {
 				t.Errorf("noise %.2f, load %.2f: the drive is %.3f, and %.3f would be tolerated", noise, load, drive, free)
 			}
 		}
@@ -73,7 +74,7 @@ func TestGovernorTakesWhatIsFree(t *testing.T) {
 // A rising load is given way to within two seconds, and all is taken within three when it is gone.
 func TestGovernorFollowsTheLoad(t *testing.T) {
 	m := &model{load: 0.3, worker: 0.1, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(3, 4))}
-	g, now := NewGovernor(nil, 3, false), time.Now()
+	g, now := NewGovernor(nil, 3, 0.05, false), time.Now()
 	calm, _ := m.run(g, &now, 30*time.Second)
 	m.load, m.rate = 0.9, 9000
 	m.run(g, &now, 2*time.Second)
@@ -95,18 +96,18 @@ func TestGovernorFollowsTheLoad(t *testing.T) {
 // An application that has become slow by itself holds the work back for a moment only.
 func TestGovernorLearnsAnew(t *testing.T) {
 	m := &model{load: 0.1, worker: 0.02, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(5, 6))}
-	g, now := NewGovernor(nil, 3, false), time.Now()
-	before, _ := m.run(g, &now, time.Minute)
+	g, now := NewGovernor(nil, 3, 0.05, false), time.Now()
+	m.run(g, &now, time.Minute)
 	m.load = 0.7 // by others
-	after, _ := m.run(g, &now, time.Minute)
-	if after < 0.3*before {
-		t.Errorf("the drive was %.2f and is %.2f a minute after statements became slow by themselves", before, after)
+	drive, _ := m.run(g, &now, time.Minute)
+	if free := (1 - m.load) * 0.05 / m.worker; drive < 0.4*free {
+		t.Errorf("the drive is %.2f a minute after statements became slow by themselves, and %.2f would be tolerated", drive, free)
 	}
 }
 
 // A server that stands still is left alone, and one long report says nothing about the others.
 func TestGovernorStallsAndReports(t *testing.T) {
-	g, now := NewGovernor(nil, 3, false), time.Now()
+	g, now := NewGovernor(nil, 3, 0.05, false), time.Now()
 	m := &model{load: 0.1, worker: 0, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(7, 8))}
 	m.run(g, &now, 30*time.Second)
 	drive := g.drive
@@ -128,7 +129,7 @@ func TestGovernorStallsAndReports(t *testing.T) {
 // A worker without a share holds still until there is room, or its context ends.
 func TestGovernorGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewGovernor(nil, 2, true)
+		g := NewGovernor(nil, 2, 0.05, true)
 		if err := g.Gate(t.Context(), 1, time.Hour); err != nil {
 			t.Error(err)
 		}
@@ -158,7 +159,7 @@ func TestGovernorGate(t *testing.T) {
 // A worker with a share rests in proportion to its work, and less once there is room.
 func TestGovernorRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewGovernor(nil, 2, true)
+		g := NewGovernor(nil, 2, 0.05, true)
 		g.set(0.6)
 		begun := time.Now()
 		if err := g.Gate(t.Context(), 0, 600*time.Millisecond); err != nil {
