@@ -45,6 +45,7 @@ func (b *bench) beside(ctx context.Context) error {
 	}
 	b.say("peak: %.0f transactions/s over %d connections", f.PeakTPS, b.threads)
 	tools := b.tools()
+	tools[toolMidstream] = midstreamTool(b.midstream, b.gentle(), nil)
 	names := slices.DeleteFunc([]string{toolMidstream, toolNone, toolPT}, func(name string) bool {
 		return !slices.Contains(append(b.toolNames, toolNone), name) || name == toolPT && b.programs.ptOSC == nil
 	})

@@ -46,8 +46,8 @@ func (b *bench) lag(ctx context.Context) error {
 		return err
 	}
 	tools := map[string]tool{
-		toolMidstream: midstreamTool(b.midstream, b.unverified(), nil),
-		toolUnbounded: midstreamTool(b.midstream, append(b.unverified(), "--max-replica-lag=0", "--full-speed"), nil),
+		toolMidstream: midstreamTool(b.midstream, b.gentle(), nil),
+		toolUnbounded: midstreamTool(b.midstream, append(b.unverified(), "--max-replica-lag=0"), nil),
 	}
 	for round := range b.rounds {
 		for _, name := range rotate([]string{toolMidstream, toolUnbounded}, round) {

@@ -144,15 +144,20 @@ func carryOut(ctx context.Context, o options) (err error) {
 	return writeReport(files, b.out, b.say)
 }
 
-// measureAll prepares what is needed and measures. What has been measured is on disk, whatever fails
-// later on.
-// unverified are the arguments of a run that does the same work as other tools: none of them looks
-// at the rows beforehand, and none
-// compares the tables in the end. What the comparison costs is measured by itself.
-func (b *bench) unverified() []string {
+// gentle are the arguments of a run that is measured beside an application: its defaults, and no comparison.
+func (b *bench) gentle() []string {
 	return append(slices.Clone(b.midstreamArgs), "--no-verify", "--no-prescan")
 }
 
+// unverified are the arguments of a run that does the same work as other tools: none of them looks
+// at the rows beforehand, none compares the tables in the end, and none gives way to the application. What the comparison costs,
+// and what giving way is worth, is measured by itself.
+func (b *bench) unverified() []string {
+	return append(b.gentle(), "--full-speed")
+}
+
+// measureAll prepares what is needed and measures. What has been measured is on disk, whatever fails
+// later on.
 func (b *bench) measureAll(ctx context.Context) (err error) {
 	if b.midstream, err = filepath.Abs(b.midstream); err != nil {
 		return fmt.Errorf("find midstream: %w", err)

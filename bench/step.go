@@ -50,7 +50,7 @@ func (b *bench) step(ctx context.Context, at scene) (r Run, err error) {
 	}
 	var mu sync.Mutex
 	var step Step
-	tool := midstreamTool(b.midstream, b.unverified(), func(e midstreamEvent) {
+	tool := midstreamTool(b.midstream, b.gentle(), func(e midstreamEvent) {
 		mu.Lock()
 		defer mu.Unlock()
 		if e.Event == "progress" && e.Phase == "copy" {

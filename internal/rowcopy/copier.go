@@ -57,8 +57,8 @@ type Deps struct {
 	// Gate blocks while the worker with that number, the first being 0, must hold still after
 	// a chunk that took so long.
 	Gate func(ctx context.Context, worker int, took time.Duration) error
-	// Chunk is the time that the next chunk may take.
-	Chunk func() time.Duration
+	// Chunk is the time that the next chunk may take, up to most.
+	Chunk func(most time.Duration) time.Duration
 	// Room waits until rows may be written, and returns how many of those that are wished for. It is told
 	// how many have been.
 	Room func(ctx context.Context, rows int) (room int, wrote func(rows int), err error)
@@ -242,5 +242,5 @@ func (c *Copier) Rows() int64 {
 func (c *Copier) ChunkRows() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.size.rows(min(c.target, c.deps.Chunk()))
+	return c.size.rows(c.deps.Chunk(c.target))
 }

@@ -15,12 +15,11 @@ const (
 	firstDrive = 0.1  // with an application at work
 )
 
-// What chunks take. A chunk's commit has the binlog written and synced for all of it at once, and every
+// What chunks take beside an application. A chunk's commit has the binlog written and synced for all of it at once, and every
 // other commit waits for that.
 const (
 	ShortChunk = 5 * time.Millisecond
 	longerBy   = 20 * time.Millisecond // for each worker
-	LongChunk  = 250 * time.Millisecond
 )
 
 // How the drive is steered (docs/adr/0003-closed-loop.md has the reasons and the plots).
@@ -188,13 +187,13 @@ func (g *Governor) Allowed() float64 {
 	return min(g.drive, g.most-1)
 }
 
-// Chunk is the time that a chunk of work may take now.
-func (g *Governor) Chunk() time.Duration {
+// Chunk is the time that a chunk of work may take now, up to most.
+func (g *Governor) Chunk(most time.Duration) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	longer := max(0, g.drive-(g.most-1))
 	short := ShortChunk + time.Duration((g.drive-longer)*float64(longerBy))
-	return short + time.Duration(longer*float64(LongChunk-short))
+	return min(most, short+time.Duration(longer*float64(most-short)))
 }
 
 // Gate blocks while the worker with that number, the first being 0, must hold still: after

@@ -182,3 +182,23 @@ func TestGovernorRest(t *testing.T) {
 		}
 	})
 }
+
+// Chunks are short beside an application, and as long as they may be where all is free.
+func TestGovernorChunks(t *testing.T) {
+	g := NewGovernor(nil, 3, 0.05, true)
+	if got := g.Chunk(2 * time.Second); got != 2*time.Second {
+		t.Errorf("with all free a chunk takes %s, want 2s", got)
+	}
+	before := time.Duration(0)
+	for _, drive := range []float64{0, 0.5, 1, 3, 3.5, 4} {
+		g.drive = drive
+		got := g.Chunk(250 * time.Millisecond)
+		if got <= before || drive == 0 && got != ShortChunk {
+			t.Errorf("at a drive of %g a chunk takes %s, at the one before %s", drive, got, before)
+		}
+		before = got
+	}
+	if got := g.Chunk(time.Millisecond); got != time.Millisecond {
+		t.Errorf("a chunk takes %s, want no more than is allowed", got)
+	}
+}
