@@ -116,7 +116,7 @@ func (g *Governor) saw(a activity, now time.Time) {
 	defer g.mu.Unlock()
 	switch {
 	case a.over == 0 || a.over > 2*time.Second: // the first one, or the first after a while
-		g.rest(now)
+		g.pause(now)
 	case a.idle():
 		g.drive, g.length, g.level = g.most, workFor, level{}
 		g.cost = cost{guess: calm}
@@ -125,16 +125,16 @@ func (g *Governor) saw(a activity, now time.Time) {
 	case g.drive == g.most && g.level.looks == 0: // the application has come back
 		g.drive = firstDrive
 		g.level.saw(a)
-		g.rest(now)
+		g.pause(now)
 	case g.resumes:
 		g.working.add(a)
 		if g.level.saw(a) { // it is alarming
 			g.drive, g.length = max(leastDrive, g.drive/4), workFor
 			g.cost = cost{guess: dear}
 			g.working = activity{}
-			g.rest(now)
+			g.pause(now)
 		} else if now.Sub(g.turned) >= g.length {
-			g.rest(now)
+			g.pause(now)
 		}
 	default:
 		if now.Sub(g.turned)-a.over >= restEnds-lookEvery/10 {
@@ -148,8 +148,8 @@ func (g *Governor) saw(a activity, now time.Time) {
 	}
 }
 
-// rest has nothing begun for a while.
-func (g *Governor) rest(now time.Time) {
+// pause has nothing begun for a while.
+func (g *Governor) pause(now time.Time) {
 	g.resumes, g.turned = false, now
 	g.resting = activity{}
 	g.set(0)
@@ -199,25 +199,9 @@ func (g *Governor) Chunk(most time.Duration) time.Duration {
 // Gate blocks while the worker with that number, the first being 0, must hold still: after
 // work that took so long, until the work is no more than its share of the time.
 func (g *Governor) Gate(ctx context.Context, worker int, took time.Duration) error {
-	done := time.Now()
-	for {
+	return rest(ctx, took, time.Now(), func() (float64, <-chan struct{}) {
 		g.mu.Lock()
-		share, changed := min(1, g.open-float64(worker)), g.changed
-		g.mu.Unlock()
-		var rested <-chan time.Time // never, if its share is nothing
-		if share > 0 {
-			rest := time.Duration(float64(took)*(1/share-1)) - time.Since(done)
-			if rest <= 0 {
-				return nil
-			}
-			rested = time.After(rest)
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-rested:
-			return nil
-		case <-changed:
-		}
-	}
+		defer g.mu.Unlock()
+		return min(1, g.open-float64(worker)), g.changed
+	})
 }

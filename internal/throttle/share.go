@@ -28,17 +28,25 @@ func (s *Share) Set(part float64) {
 
 // Gate blocks, after work that took so long and ended at a time, until the work is no more than its part.
 func (s *Share) Gate(ctx context.Context, took time.Duration, ended time.Time) error {
-	for {
+	return rest(ctx, took, ended, func() (float64, <-chan struct{}) {
 		s.mu.Lock()
-		part, changed := s.part, s.changed
-		s.mu.Unlock()
+		defer s.mu.Unlock()
+		return s.part, s.changed
+	})
+}
+
+// rest blocks, after work that took so long and ended at a time, until the work is no more than a part of the time. part says
+// how much that is now, and returns what is closed when it changes.
+func rest(ctx context.Context, took time.Duration, ended time.Time, part func() (float64, <-chan struct{})) error {
+	for {
+		now, changed := part()
 		var rested <-chan time.Time // never, if nothing may be worked
-		if part > 0 {
-			rest := time.Duration(float64(took)*(1/part-1)) - time.Since(ended)
-			if rest <= 0 {
+		if now > 0 {
+			left := time.Duration(float64(took)*(1/now-1)) - time.Since(ended)
+			if left <= 0 {
 				return nil
 			}
-			rested = time.After(rest)
+			rested = time.After(left)
 		}
 		select {
 		case <-ctx.Done():
