@@ -47,6 +47,9 @@ func (b *bench) child(clauses, at string, do func(*child), flags ...string) *chi
 	}
 	args := append([]string{"run", "--method=shadow", "--json", "--defaults-file=/dev/null", "--ssl-mode=DISABLED", "--host=" + host, "--port=" + port, "--user=" + b.server.User,
 		"ALTER TABLE " + b.schema + ".t " + clauses}, flags...)
+	if !b.steered {
+		args = append(args, "--full-speed")
+	}
 	c := &child{bench: b, cmd: exec.Command(os.Args[0], args...), at: at, done: make(chan struct{})}
 	c.do = func() {
 		if do != nil {

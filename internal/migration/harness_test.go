@@ -39,6 +39,7 @@ type bench struct {
 	db      *sql.DB
 	schema  string
 	cfg     migration.Config
+	steered bool // runs give way to the writers, as they do without a word; else the suite would take an hour
 	told    *told
 	freed   time.Time // when a blocker went
 }
@@ -154,6 +155,13 @@ func (b *bench) open(ctx context.Context) (*dbconn.Pool, error) {
 		Network: "tcp", Address: b.address, User: b.server.User, Password: dbconn.Secret(b.server.Password)}, nil)
 }
 
+// config is what runs work by.
+func (b *bench) config() migration.Config {
+	cfg := b.cfg
+	cfg.FullSpeed = !b.steered
+	return cfg
+}
+
 // migrate runs an ALTER of table t to its end.
 func (b *bench) migrate(ctx context.Context, clauses string, listeners ...event.Listener) (migration.Result, error) {
 	b.Helper()
@@ -166,7 +174,7 @@ func (b *bench) migrate(ctx context.Context, clauses string, listeners ...event.
 	if err != nil {
 		return migration.Result{}, err
 	}
-	return migration.New(pool, b.binlogServer(), p, b.cfg, event.Tee(append(listeners, b.told.listen)...)).Run(ctx)
+	return migration.New(pool, b.binlogServer(), p, b.config(), event.Tee(append(listeners, b.told.listen)...)).Run(ctx)
 }
 
 // mustMigrate is migrate for tests that expect it to succeed.

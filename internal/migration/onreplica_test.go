@@ -246,7 +246,7 @@ func TestRehearsalOnAReplicaIsRefused(t *testing.T) {
 		if err != nil {
 			replica.Fatal(err)
 		}
-		_, err = migration.New(pool, replica.binlogServer(), p, replica.cfg, event.Discard).Rehearse(replica.ctx(), migration.Rehearsal{})
+		_, err = migration.New(pool, replica.binlogServer(), p, replica.config(), event.Discard).Rehearse(replica.ctx(), migration.Rehearsal{})
 		if !errors.Is(err, migration.ErrLogged) {
 			replica.Errorf("the error is %v", err)
 		}

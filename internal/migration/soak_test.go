@@ -43,6 +43,7 @@ func (s *soak) oneOf(words ...string) string { return words[s.random.IntN(len(wo
 
 func (s *soak) run(t *testing.T) {
 	s.bench = setup(t, versions[s.random.IntN(len(versions))])
+	s.steered = true
 	profiles := ledger.Profiles()
 	profile := profiles[s.random.IntN(len(profiles))]
 	rows := 500 + s.random.IntN(20_000)
