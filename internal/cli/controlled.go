@@ -101,7 +101,7 @@ func (r *controlled) end(ctx context.Context, result migration.Result, err error
 
 // of makes the migration of an attempt, whose events are shown by a listener.
 func (r *controlled) of(s *server, p *plan.Plan, cfg migration.Config, show event.Listener) *migration.Migration {
-	r.control.Follow(cfg.Throttle.Replicas)
+	r.control.Reach(cfg.Throttle.Replicas, cfg.CaptureFrom)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.show = show

@@ -72,11 +72,12 @@ func (c *Control) Config() Config {
 	return c.cfg
 }
 
-// Follow says which replicas the next run looks at.
-func (c *Control) Follow(replicas []Follower) {
+// Reach says which servers the next run has besides its own: replicas that it looks at, and the one whose binlog it reads, if
+// any.
+func (c *Control) Reach(replicas []Follower, capture *CaptureFrom) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.cfg.Throttle.Replicas = replicas
+	c.cfg.Throttle.Replicas, c.cfg.CaptureFrom = replicas, capture
 }
 
 // changing is closed when the config is another one than now.
@@ -331,7 +332,7 @@ func (c *Control) Set(ctx context.Context, values map[string]string) error {
 	if _, says := values["hold"]; says && cfg.When.Hold {
 		c.waived = false
 	}
-	cfg.Throttle.Replicas = c.cfg.Throttle.Replicas
+	cfg.Throttle.Replicas, cfg.CaptureFrom = c.cfg.Throttle.Replicas, c.cfg.CaptureFrom
 	c.cfg = cfg
 	c.change()
 	return nil

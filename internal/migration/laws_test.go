@@ -219,28 +219,6 @@ func TestL4_ChangeAheadOfFrontier(t *testing.T) {
 	})
 }
 
-// TestRowCopyGivesWay: the busier the server is with others, the fewer workers copy rows, down
-// to one that rests in between and copies all of them.
-func TestRowCopyGivesWay(t *testing.T) {
-	onEach(t, func(b *bench) {
-		b.numbered(3000)
-		b.cfg.RowCopy.Workers, b.cfg.RowCopy.MaxRows = 3, 100
-		for range 12 {
-			conn := b.conn()
-			go conn.ExecContext(b.ctx(), "DO SLEEP(60)") // ends with its connection
-		}
-		var release func()
-		r := b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCopy, func() { release = b.lockInShadow(999) }))
-		b.awaited("less than one worker", func(e event.Event) bool {
-			p, is := e.(event.Progress)
-			return is && p.Workers > 0 && p.Workers < 1 // 0: there is no row copy yet
-		})
-		release()
-		r.wait(b)
-		b.equal()
-	})
-}
-
 // TestL1_StatementFormatStops: a write that stands in the binlog as text does not say which
 // rows it changed, nor, where it goes through a view, a trigger or a function, of which
 // table. The run ends, and says why.
