@@ -47,7 +47,7 @@ func (a *app) demoCommand() *cobra.Command {
 	f := &d.checks
 	f.flags = cmd.Flags()
 	f.flags.SortFlags = false
-	f.integer(&d.options.Rows, "", "rows", 1_000_000, 0, 100_000_000, "rows of the table")
+	f.integer(&d.options.Rows, "", "rows", 200_000, 0, 100_000_000, "rows of the table")
 	f.flags.StringVar(&d.options.Alter, "alter", "ADD COLUMN note VARCHAR(40), ADD INDEX (note)", "the change: what follows ALTER TABLE shop.orders")
 	f.integer(&d.rate, "", "rate", demoRate, 0, 1_000_000, "transactions a second of the writers; 0: as fast as they can")
 	registerVersion(f, &d.version)

@@ -22,7 +22,7 @@ const (
 	longerBy   = 20 * time.Millisecond // for each worker
 )
 
-// How the drive is steered (docs/adr/0003-closed-loop.md has the reasons and the plots).
+// How the drive is steered (docs/adr/0002-closed-loop.md has the reasons and the plots).
 const (
 	lookEvery = 100 * time.Millisecond
 	restFor   = 300 * time.Millisecond  // of every cycle nothing is begun, of which
