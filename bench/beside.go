@@ -94,21 +94,14 @@ func (b *bench) besideRun(ctx context.Context, at scene, change tool) (r Run, er
 		err = errors.New(foreground.died())
 	}
 	if err == nil {
-		window, cancel := context.WithTimeout(ctx, b.besideWindow)
-		err = b.observeRun(window, s, foreground, &r, change)
-		if window.Err() != nil && ctx.Err() == nil {
-			err, r.Error = nil, "" // it had not to finish
-		}
-		cancel()
+		err = b.observeFor(ctx, b.besideWindow, s, foreground, &r, change)
 	}
 	to := r.At.Add(time.Duration(r.ElapsedS * float64(time.Second)))
-	trace, died, stopErr := foreground.stop()
+	with, trace, stopErr := foreground.end(r.At, to)
 	if err = errors.Join(err, stopErr); err != nil {
 		return r, err
 	}
-	with, before := summarise(trace, r.At.UnixMicro(), to.UnixMicro()), summarise(trace, r.At.Add(-b.besideWindow).UnixMicro(), r.At.UnixMicro())
-	with.Died, with.PerSecond = died, perSecond(trace, foreground.start, time.Now())
-	with.ToolFromS, with.ToolToS = r.At.Sub(foreground.start).Seconds(), to.Sub(foreground.start).Seconds()
+	before := summarise(trace, r.At.Add(-b.besideWindow).UnixMicro(), r.At.UnixMicro())
 	r.Foreground, r.Before = &with, &before
 	if at.tool != toolNone {
 		if r.Copied, err = s.copied(ctx, r.Finished, b.base.rows); err != nil {

@@ -91,12 +91,7 @@ func (b *bench) lagRun(ctx context.Context, at scene, change tool) (r Run, err e
 		return r, errors.Join(err, watched.stop())
 	}
 	if err = pause(ctx, b.lead); err == nil {
-		window, cancel := context.WithTimeout(ctx, b.besideWindow)
-		err = b.observeRun(window, source, foreground, &r, change)
-		if window.Err() != nil && ctx.Err() == nil {
-			err, r.Error = nil, "" // it had not to finish
-		}
-		cancel()
+		err = b.observeFor(ctx, b.besideWindow, source, foreground, &r, change)
 	}
 	to := time.Now()
 	_, _, stopErr := foreground.stop()

@@ -45,7 +45,7 @@ type load struct {
 	start  time.Time
 	output bytes.Buffer
 	done   chan struct{}
-	end    error
+	ended  error
 }
 
 // startLoad starts sysbench's oltp_read_write on the server. rate is in transactions a second; 0 is
@@ -73,7 +73,7 @@ func startLoad(ctx context.Context, sysbench *program, s *server, o options, rat
 		return nil, fmt.Errorf("start sysbench: %w", err)
 	}
 	go func() {
-		l.end = l.cmd.Wait()
+		l.ended = l.cmd.Wait()
 		close(l.done)
 	}()
 	return l, nil
@@ -88,7 +88,7 @@ func sysbenchArgs(s *server, script string, rows int) []string {
 func (l *load) died() string {
 	select {
 	case <-l.done:
-		return fmt.Sprintf("sysbench ended by itself: %v: %s", l.end, tail(l.output.String()))
+		return fmt.Sprintf("sysbench ended by itself: %v: %s", l.ended, tail(l.output.String()))
 	default:
 		return ""
 	}
@@ -112,6 +112,15 @@ func (l *load) stop() (trace []transaction, died string, err error) {
 		trace = append(trace, readTrace(text)...)
 	}
 	return trace, died, nil
+}
+
+// end ends the load, and says what was done while a tool ran. The trace is for who asks more.
+func (l *load) end(from, to time.Time) (f Foreground, trace []transaction, err error) {
+	trace, died, err := l.stop()
+	f = summarise(trace, from.UnixMicro(), to.UnixMicro())
+	f.Died, f.PerSecond = died, perSecond(trace, l.start, time.Now())
+	f.ToolFromS, f.ToolToS = from.Sub(l.start).Seconds(), to.Sub(l.start).Seconds()
+	return f, trace, err
 }
 
 // readTrace reads the whole lines of a thread's file.

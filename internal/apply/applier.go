@@ -35,9 +35,7 @@ type Deps struct {
 	Spec    *rowsync.Spec
 	Syncer  *rowsync.Syncer
 	Backlog *backlog.Backlog // with as many workers as Config.Workers
-	// Gate blocks while nothing shall be applied.
-	Gate func(ctx context.Context) error
-	// Room waits until rows may be written, and is told how many have been.
+	// Room waits until rows may be written, and anything applied at all, and is told how many have been.
 	Room func(ctx context.Context, rows int) (room int, wrote func(rows int), err error)
 	// Linger is how long a worker gathers changes after a sync, if that has left none.
 	Linger func() time.Duration
@@ -75,7 +73,6 @@ func (a *Applier) work(ctx context.Context, worker int) error {
 		if err != nil {
 			return err
 		}
-		// It waits for the gate as well, which may have closed while there was nothing to take.
 		_, wrote, err := a.deps.Room(ctx, len(batch.Keys))
 		if err != nil {
 			a.deps.Backlog.Return(batch)

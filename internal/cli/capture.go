@@ -44,18 +44,10 @@ func (c *connection) openCapture(ctx context.Context, s *server) error {
 	if err != nil {
 		return fmt.Errorf("--capture-from: %w", err)
 	}
-	server := s.binlog
-	server.Network, server.Address = cfg.Network, cfg.Address
-	if cfg.TLSFallback {
-		encrypted, err := isEncrypted(ctx, pool.DB())
-		if err != nil {
-			pool.Close()
-			return fmt.Errorf("--capture-from: %w", err)
-		}
-		server.TLS = cfg.TLS
-		if !encrypted {
-			server.TLS = nil
-		}
+	server, err := binlogOf(ctx, cfg, pool)
+	if err != nil {
+		pool.Close()
+		return fmt.Errorf("--capture-from: %w", err)
 	}
 	s.capturePool = pool
 	s.capture = &migration.CaptureFrom{Name: c.captureFrom, DB: pool.DB(), Binlog: server}

@@ -104,23 +104,29 @@ func (c *connection) open(ctx context.Context, cfg dbconn.Config) (*server, erro
 	if err != nil {
 		return nil, unreachable(ctx, err)
 	}
-	s := &server{cfg: cfg, pool: pool, address: cfg.Address, password: cfg.Password, binlog: binlog.Server{
-		Network: cfg.Network, Address: cfg.Address, User: cfg.User, Password: string(cfg.Password), TLS: cfg.TLS}}
-	if cfg.TLSFallback {
-		encrypted, err := isEncrypted(ctx, pool.DB())
-		if err != nil {
-			pool.Close()
-			return nil, unreachable(ctx, err)
-		}
-		if !encrypted {
-			s.binlog.TLS = nil // go-mysql does not fall back
-		}
+	s := &server{cfg: cfg, pool: pool, address: cfg.Address, password: cfg.Password}
+	if s.binlog, err = binlogOf(ctx, cfg, pool); err != nil {
+		pool.Close()
+		return nil, unreachable(ctx, err)
 	}
 	if err := c.openCapture(ctx, s); err != nil {
 		s.close()
 		return nil, unreachable(ctx, err)
 	}
 	return s, nil
+}
+
+// binlogOf is how the binlog of the server is reached to which a pool leads.
+func binlogOf(ctx context.Context, cfg dbconn.Config, pool *dbconn.Pool) (binlog.Server, error) {
+	server := binlog.Server{Network: cfg.Network, Address: cfg.Address, User: cfg.User, Password: string(cfg.Password), TLS: cfg.TLS}
+	if !cfg.TLSFallback {
+		return server, nil
+	}
+	encrypted, err := isEncrypted(ctx, pool.DB())
+	if !encrypted {
+		server.TLS = nil // go-mysql does not fall back
+	}
+	return server, err
 }
 
 // isEncrypted says whether connections of the pool use TLS.

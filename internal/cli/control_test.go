@@ -331,7 +331,9 @@ func TestSet(t *testing.T) {
 	if rows := c.progress().RowsCopied; rows != 0 {
 		t.Errorf("%d rows are copied", rows)
 	}
-	c.obeys("set", []string{"throttle-file=", "full-speed=true", "hold=true"}, `throttle-file is "", was "`)
+	c.obeys("set", []string{"throttle-file=", "max-capture-delay=1ns"}, `max-capture-delay is "1ns", was "`)
+	c.run.await(&c.run.stdout, "waiting: capture is ")
+	c.obeys("set", []string{"max-capture-delay=0s", "full-speed=true", "hold=true"}, `max-capture-delay is "0s", was "1ns"`)
 	c.phase("hold")
 	c.obeys("set", []string{"hold=false"}, `hold is "false"`)
 	c.ends(exitDone)

@@ -225,9 +225,10 @@ func (s *Server) status() Status {
 	}
 	s.mu.Unlock()
 	status.Held = s.run.Control.Held(time.Now())
-	switch paused := s.run.Control.Paused(); {
-	case s.run.Stopped() != "":
-		status.PausedBy = s.run.Stopped()
+	paused, stopped := s.run.Control.Paused(), s.run.Stopped()
+	switch {
+	case stopped != "":
+		status.PausedBy = stopped
 		status.State, status.Why = "stopped", "at a checkpoint by "+status.PausedBy+", and nothing is captured: midstream resume goes on"
 	case paused != nil:
 		status.State, status.Why = "paused", "paused by "+paused.By
@@ -238,7 +239,7 @@ func (s *Server) status() Status {
 	case gates > 0:
 		status.State, status.Why = "waiting", "what it is told to watch lets it wait"
 	}
-	if paused := s.run.Control.Paused(); paused != nil {
+	if paused != nil {
 		status.PausedBy, status.Since = paused.By, paused.Since
 	}
 	return status

@@ -179,22 +179,18 @@ func (r *run) captureFit(ctx context.Context) error {
 // startedAnew says that two readings of a server's start are of two starts.
 func startedAnew(a, b int64) bool { return a-b > startTolerance || b-a > startTolerance }
 
-// captureSensors are those of the replica from which changes are read.
-func (r *run) captureSensors() []throttle.Sensor {
-	t, from := r.cfg.Throttle, r.cfg.CaptureFrom
+// captureSensors are those of capture, and of the replica from which it reads, if any.
+func (r *run) captureSensors(t Throttle) []throttle.Sensor {
+	from, name := r.cfg.CaptureFrom, ""
+	if from != nil {
+		name = from.Name
+	}
 	var all []throttle.Sensor
-	if from == nil {
-		if t.CaptureDelay > 0 {
-			all = append(all, throttle.Delay(t.CaptureDelay, r.captureDelay, ""))
-		}
-		return all
-	}
 	if t.CaptureDelay > 0 {
-		all = append(all, throttle.Delay(t.CaptureDelay, r.captureDelay, from.Name))
+		all = append(all, throttle.Delay(t.CaptureDelay, r.captureDelay, name))
 	}
-	watched := slices.ContainsFunc(t.Replicas, func(f Follower) bool { return f.Name == from.Name })
-	if !watched {
-		all = append(all, throttle.Replicating(throttle.Replica{Name: from.Name, DB: from.DB}))
+	if from != nil && !slices.ContainsFunc(t.Replicas, func(f Follower) bool { return f.Name == name }) {
+		all = append(all, throttle.Replicating(throttle.Replica{Name: name, DB: from.DB}))
 	}
 	return all
 }

@@ -58,28 +58,34 @@ func because(ctx context.Context, err error) error {
 // steer has all work on rows give way to the application, as far as it can be seen and nobody has said otherwise.
 func (r *run) steer(ctx context.Context) error {
 	for ctx.Err() == nil {
-		changed := r.control.changing()
-		looking, stop := context.WithCancel(ctx)
-		ended := make(chan error, 1)
-		go func() {
-			if r.unsteered() {
-				r.governor.Free()
-				ended <- nil
-				return
-			}
-			ended <- r.governor.Run(looking)
-		}()
-		select {
-		case <-ctx.Done():
-		case <-changed:
-		}
-		stop()
-		if err := <-ended; err != nil {
+		if err := r.steerUntil(ctx, r.control.changing()); err != nil {
 			r.note(err.Error() + ": all workers go on")
 			return nil
 		}
 	}
 	return nil
+}
+
+// steerUntil steers by the settings of now until they have changed.
+func (r *run) steerUntil(ctx context.Context, changed <-chan struct{}) error {
+	if r.unsteered() {
+		r.governor.Free()
+		select {
+		case <-ctx.Done():
+		case <-changed:
+		}
+		return nil
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-changed:
+			stop()
+		}
+	}()
+	return r.governor.Run(ctx)
 }
 
 // unsteered says that nothing gives way.

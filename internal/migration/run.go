@@ -229,7 +229,7 @@ func (r *run) assemble(spec *rowsync.Spec, tracker *frontier.Tracker, copied int
 	})
 	applier := apply.New(r.cfg.Apply, apply.Deps{
 		Pool: r.pool, Spec: spec, Syncer: syncer, Backlog: log,
-		Gate: func(ctx context.Context) error { return r.gates.Apply(ctx) }, Room: r.room(1, r.applyMayBegin), Linger: r.linger,
+		Room: r.room(1, r.applyMayBegin), Linger: r.linger,
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -64,33 +64,10 @@ func pace() []Setting {
 	return []Setting{
 		number("workers", 1, 64, "connections that copy rows", func(c *Config) *int { return &c.RowCopy.Workers }),
 		duration("chunk-time", 10*time.Millisecond, 10*time.Second, "the most time that a chunk of rows may take; beside an application it takes less", func(c *Config) *time.Duration { return &c.RowCopy.Target }),
-		{
-			Name: "copy-share", Kind: "percent", Range: "0% to 100%",
-			Help: "the most of the row copy's time that may be work; 100%: no bound; 0%: it stands, and changes are applied",
-			get:  func(c *Config) string { return percentText(1 - c.Rest) },
-			set: func(c *Config, text string) error {
-				part, err := percent(text)
-				if err == nil {
-					c.Rest = 1 - part
-				}
-				return err
-			},
-		},
-		{
-			Name: "max-slowdown", Kind: "percent", Range: "1% to 100%",
-			Help: "by how much the application's statements may take longer on average, where the server is in use",
-			get:  func(c *Config) string { return percentText(c.Slower) },
-			set: func(c *Config, text string) error {
-				part, err := percent(text)
-				if err == nil && part == 0 {
-					err = errors.New("it is from 1 to 100")
-				}
-				if err == nil {
-					c.Slower = part
-				}
-				return err
-			},
-		},
+		part("copy-share", 0, "the most of the row copy's time that may be work; 100%: no bound; 0%: it stands, and changes are applied",
+			func(c *Config) float64 { return 1 - c.Rest }, func(c *Config, part float64) { c.Rest = 1 - part }),
+		part("max-slowdown", 1, "by how much the application's statements may take longer on average, where the server is in use",
+			func(c *Config) float64 { return c.Slower }, func(c *Config, part float64) { c.Slower = part }),
 		boolean("full-speed", "copy rows with all workers, however much the application is slowed", func(c *Config) *bool { return &c.FullSpeed }),
 	}
 }
@@ -105,18 +82,8 @@ func waits() []Setting {
 		limits("max-load", "status variables above which the row copy waits: Threads_running=50,Threads_connected=900", func(c *Config) *[]throttle.Limit { return &c.Throttle.MaxLoad }),
 		limits("critical-load", "status variables above which the run ends, if they are so in two looks in a row", func(c *Config) *[]throttle.Limit { return &c.Throttle.CriticalLoad }),
 		number("max-history", 0, 1_000_000_000, "entries of InnoDB's history list above which the row copy waits; 0: any", func(c *Config) *int { return &c.Throttle.History }),
-		{
-			Name: "max-redo", Kind: "percent", Range: "0% to 100%",
-			Help: "share of the redo log that may be unflushed (MySQL 8.0.30 and later); 0: any",
-			get:  func(c *Config) string { return percentText(c.Throttle.CheckpointAge) },
-			set: func(c *Config, text string) error {
-				part, err := percent(text)
-				if err == nil {
-					c.Throttle.CheckpointAge = part
-				}
-				return err
-			},
-		},
+		part("max-redo", 0, "share of the redo log that may be unflushed (MySQL 8.0.30 and later); 0: any",
+			func(c *Config) float64 { return c.Throttle.CheckpointAge }, func(c *Config, part float64) { c.Throttle.CheckpointAge = part }),
 		bytes("min-free-disk", "bytes that must stay free where the server's files are, if that is this machine (10G)", func(c *Config) *int64 { return &c.Throttle.FreeDisk }),
 		bytes("free-disk", "bytes that are free there, if that is another machine: the run waits when it has written nine tenths of it", func(c *Config) *int64 { return &c.Throttle.GivenDisk }),
 		word("throttle-file", "path", "file on this machine: the run waits while it is there", nil, func(c *Config) *string { return &c.Throttle.File }),
@@ -306,12 +273,20 @@ func patterns(name, help string, at func(*Config) *[]string) Setting {
 
 func percentText(part float64) string { return fmt.Sprintf("%.0f%%", 100*part) }
 
-func percent(text string) (float64, error) {
-	n, err := strconv.Atoi(strings.TrimSuffix(text, "%"))
-	if err != nil || n < 0 || n > 100 {
-		return 0, errors.New("it is from 0 to 100")
+// part is a share of the whole, said in percent, from least to 100.
+func part(name string, least int, help string, get func(*Config) float64, set func(*Config, float64)) Setting {
+	return Setting{
+		Name: name, Kind: "percent", Range: fmt.Sprintf("%d%% to 100%%", least), Help: help,
+		get: func(c *Config) string { return percentText(get(c)) },
+		set: func(c *Config, text string) error {
+			n, err := strconv.Atoi(strings.TrimSuffix(text, "%"))
+			if err != nil || n < least || n > 100 {
+				return fmt.Errorf("it is from %d to 100", least)
+			}
+			set(c, float64(n)/100)
+			return nil
+		},
 	}
-	return float64(n) / 100, nil
 }
 
 // bytes is a number of bytes, with K, M, G or T behind it.

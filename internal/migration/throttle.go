@@ -55,7 +55,7 @@ func (r *run) sensors(ctx context.Context, t Throttle) ([]throttle.Sensor, error
 		add(true, func() throttle.Sensor { return throttle.Replicating(replica) })
 	}
 	add(true, func() throttle.Sensor { return throttle.Backlog(max(1, r.cfg.BacklogLimit/backlogShare), r.backlogged) })
-	all = append(all, r.captureSensors()...)
+	all = append(all, r.captureSensors(t)...)
 	add(len(t.MaxLoad) > 0, func() throttle.Sensor { return throttle.MaxLoad(db, t.MaxLoad) })
 	add(len(t.CriticalLoad) > 0, func() throttle.Sensor { return throttle.CriticalLoad(db, t.CriticalLoad) })
 	add(t.History > 0, func() throttle.Sensor { return throttle.History(db, t.History) })

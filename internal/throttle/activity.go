@@ -209,7 +209,6 @@ func (a *activity) add(b activity) {
 		a.statements[kind] = a.statements[kind].plus(t)
 	}
 	a.over += b.over
-	a.busy = b.busy
 }
 
 // means are the mean seconds of the statements of each kind that there were.

@@ -16,8 +16,8 @@ const (
 
 // cost learns what work costs the application: by how much longer statements take, for each unit of the drive. The
 // relation is taken for a straight line through nothing; its slope is the least squares', cycles weighing less the longer
-// ago they are. What statements take varies by itself, often by more than work adds: the error of the slope
-// is known as well, and work is not held back for what may be chance.
+// ago they are. What statements take varies by itself, often by more than work adds: so a guess has a part in it, and
+// its error says how fast the drive may rise.
 type cost struct {
 	guess  float64
 	dd, dx float64 // sums of drive squared, and of drive times difference
@@ -69,7 +69,7 @@ func tolerated(slower, running float64) float64 {
 	return math.Log1p(slower) * math.Pow(lonely, part)
 }
 
-// level is what a statement takes while there is work: its logarithm's mean, and how it varies.
+// level is what statements take while there is work, by their kinds, and how that varies.
 type level struct {
 	means      map[string]float64
 	looks      float64 // that it is the mean of, up to 10; 0: it is not known

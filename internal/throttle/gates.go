@@ -60,10 +60,10 @@ func NewGates(sensors []Sensor, emit event.Listener) *Gates {
 // Replace takes other sensors. All gates but those closed by hand are closed until Run has looked at them.
 func (g *Gates) Replace(sensors []Sensor) {
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.sensors = sensors
 	close(g.anew)
 	g.anew = make(chan struct{})
-	g.mu.Unlock()
 	g.forget()
 }
 
@@ -90,7 +90,11 @@ func (g *Gates) Open(name string) {
 
 // Run looks until the context ends, when it returns nil, and the gates are closed until it is called again.
 func (g *Gates) Run(ctx context.Context) error {
-	defer g.forget()
+	defer func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.forget()
+	}()
 	looking, ctx := errgroup.WithContext(ctx)
 	looking.Go(func() error { return g.tell(ctx) })
 	looking.Go(func() error {
@@ -184,10 +188,8 @@ func (g *Gates) wake() {
 	g.changed = make(chan struct{})
 }
 
-// forget takes nothing for known any more, but for what was closed by hand.
+// forget takes nothing for known any more, but for what was closed by hand. REQUIRES: mu is held, or nobody else has g.
 func (g *Gates) forget() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	g.closed, g.applies, g.unseen = nil, nil, map[int]bool{}
 	for number := range g.sensors {
 		g.unseen[number] = true
