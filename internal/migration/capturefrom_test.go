@@ -115,7 +115,7 @@ func (b *bench) crashedReplica(replica *bench) {
 	replica.catchUpWith(b)
 	stop := b.writer(b.db)
 	defer stop()
-	c := b.child(clauses, phaseLine(event.PhaseCutover), func(*child) { stop() }, "--capture-from="+replica.address, "--chunk-time=10ms", "--workers=1", "--reconnect=1m", "--checkpoint=50ms")
+	c := b.child(clauses, phaseLine(event.PhaseCutover), func(*child) { stop() }, append([]string{"--capture-from=" + replica.address, "--reconnect=1m"}, slowly...)...)
 	c.await(phaseLine(event.PhaseCopy))
 	time.Sleep(200 * time.Millisecond)
 	if err := replica.server.Sandbox.Restart(b.ctx()); err != nil {

@@ -38,6 +38,9 @@ type child struct {
 	done chan struct{}
 }
 
+// slowly are the flags of a run that takes seconds to copy a table of the tests: something can be done meanwhile.
+var slowly = []string{"--chunk-time=10ms", "--workers=1", "--copy-share=10%", "--checkpoint=20ms"}
+
 // child starts midstream run on table t. do, if any, is done when it first says at.
 func (b *bench) child(clauses, at string, do func(*child), flags ...string) *child {
 	b.Helper()

@@ -52,7 +52,7 @@ func failover(t *testing.T, version string) {
 	// The run goes on, its server is replaced, and it goes on there.
 	wire := b.wire(fault.Rule{Nth: 1 << 30})
 	stop := func() {}
-	c := b.child(clauses, phaseLine(event.PhaseVerify), func(*child) { stop() }, "--chunk-time=10ms", "--workers=1", "--reconnect=1m")
+	c := b.child(clauses, phaseLine(event.PhaseVerify), func(*child) { stop() }, append(slowly, "--reconnect=1m")...)
 	b.address = primary.Address
 	c.await(phaseLine(event.PhaseCopy))
 	b.exec("SET GLOBAL super_read_only = ON")
@@ -107,7 +107,7 @@ const clauses = "ADD COLUMN added INT"
 func (b *bench) killedInCopy() {
 	b.Helper()
 	writer := b.writer(b.db)
-	c := b.child(clauses, "", nil, "--chunk-time=10ms", "--checkpoint=20ms", "--workers=1")
+	c := b.child(clauses, "", nil, slowly...)
 	c.await(phaseLine(event.PhaseCopy))
 	time.Sleep(300 * time.Millisecond)
 	c.kill()

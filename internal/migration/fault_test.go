@@ -106,7 +106,7 @@ func TestL9_EveryConnectionMayBeKilled(t *testing.T) {
 	onEach(t, func(b *bench) {
 		l := b.ledger(ledger.Int(), 20_000, ledger.Options{Rate: 200, Writers: 2})
 		b.start(l)
-		c := b.child(alter, "", nil, "--chunk-time=10ms", "--workers=1", "--drop-old")
+		c := b.child(alter, "", nil, append(slowly, "--drop-old")...)
 		c.await(phaseLine(event.PhaseCopy)) // before, it has nothing to go on with
 		stop, done := make(chan struct{}), make(chan struct{})
 		go func() {
@@ -157,7 +157,7 @@ func TestL9_ServerRefusesForAWhile(t *testing.T) {
 					admin.ExecContext(b.ctx(), how[0])
 					time.Sleep(2 * time.Second)
 					admin.ExecContext(b.ctx(), how[1])
-				}, "--chunk-time=10ms", "--workers=1")
+				}, slowly...)
 				c.mustEnd()
 				b.equal()
 			})

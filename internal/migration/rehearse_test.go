@@ -181,7 +181,7 @@ func (b *bench) unclaimed() {
 }
 
 // rehearsing are the flags of a rehearsal that has the time to be killed.
-var rehearsing = []string{"--rehearse", "--method=shadow", "--chunk-time=10ms", "--checkpoint=20ms", "--workers=1"}
+var rehearsing = append([]string{"--rehearse"}, slowly...)
 
 // killedRehearsal starts a rehearsal beside a writer and kills it while it copies.
 func (b *bench) killedRehearsal() {

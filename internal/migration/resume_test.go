@@ -139,7 +139,7 @@ func TestL5_DistrustIsKept(t *testing.T) {
 		b.killedInCopy()
 		b.exec("UPDATE " + b.schema + ".t_midstream SET state = JSON_SET(state, '$.Distrusted', TRUE) WHERE id = 2")
 		const distrusted = "All rows are compared before the swap"
-		c := b.child(clauses, "", nil, "--chunk-time=10ms", "--workers=1")
+		c := b.child(clauses, "", nil, slowly...)
 		c.await(distrusted)
 		c.await(phaseLine(event.PhaseCopy))
 		c.kill()
