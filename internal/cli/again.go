@@ -33,13 +33,7 @@ type persistent struct {
 // migrate makes the plan and carries it out, as often as it takes while the server comes and
 // goes, and the operator stops it and lets it go on.
 func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
-	if err := c.beControlled(alter, s); err != nil {
-		return migration.Result{}, err
-	}
-	result, err := c.persist(ctx, alter, s)
-	c.run.end(ctx, result, err, string(c.options.Purpose))
-	c.run = nil
-	return result, err
+	return c.underControl(ctx, alter.Table, alter.Clauses, s, func() (migration.Result, error) { return c.persist(ctx, alter, s) })
 }
 
 func (c *change) persist(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {

@@ -70,8 +70,8 @@ func (a *app) pauseCommand() *cobra.Command {
 		"Pause has row copy, apply, prescan, verify and the swap stand still, and returns when nothing of them is in flight: the\n"+
 			"run has no transaction open and holds no lock that others wait for. Changes go on being captured, and are applied after\n"+
 			"midstream resume. With --stop-capture the run stops at a checkpoint and reads no binlog either; what it has done stays on\n"+
-			"the server, and the binlog from there on must not be purged. What the server itself does (an ALTER by INSTANT, INPLACE\n"+
-			"or COPY, the build of indexes) can't be paused; the answer says so.")
+			"the server, and the binlog from there on must not be purged. What the server itself has begun to do (an ALTER by INSTANT,\n"+
+			"INPLACE or COPY, the build of indexes) can't be paused; the answer says so.")
 	var stop bool
 	c.checks.boolean(&stop, "", "stop-capture", "stop at a checkpoint, and capture nothing either")
 	c.body = func(rest []string) (any, error) {

@@ -29,8 +29,16 @@ type controlling struct {
 	stopWriting func()
 }
 
-// beginControlled starts a run on a table with rows, in which a writer changes, adds and deletes rows until the test ends.
+// beginControlled starts a run on a table with rows, in which somebody writes.
 func beginControlled(t *testing.T, rows int, flagsOfRun ...string) *controlling {
+	t.Helper()
+	c := toControl(t, rows)
+	c.begin("ALTER TABLE "+c.name+" ADD COLUMN c INT", append([]string{"--method=shadow", "--chunk-time=10ms", "--workers=2"}, flagsOfRun...)...)
+	return c
+}
+
+// toControl makes a table with rows, in which a writer changes, adds and deletes rows until the test ends.
+func toControl(t *testing.T, rows int) *controlling {
 	t.Helper()
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, rows)
@@ -50,16 +58,21 @@ func beginControlled(t *testing.T, rows int, flagsOfRun ...string) *controlling 
 	}()
 	c.stopWriting = func() { stop(); <-stopped }
 	t.Cleanup(c.stopWriting)
-	args := append(flags(t, i), "run", "--method=shadow", "--control-dir="+c.folder, "--chunk-time=10ms", "--workers=2", "ALTER TABLE "+name+" ADD COLUMN c INT")
-	c.run = start(t, command(t, append(args, flagsOfRun...)...))
+	return c
+}
+
+// begin starts a run, and waits until it can be controlled.
+func (c *controlling) begin(statement string, flagsOfRun ...string) {
+	c.t.Helper()
+	args := append(flags(c.t, c.i), "run", "--control-dir="+c.folder, statement)
+	c.run = start(c.t, command(c.t, append(args, flagsOfRun...)...))
 	for !c.found() {
 		select {
 		case <-c.run.done:
-			t.Fatalf("it has ended\n%s\n%s", &c.run.stdout, &c.run.stderr)
+			c.t.Fatalf("it has ended\n%s\n%s", &c.run.stdout, &c.run.stderr)
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
-	return c
 }
 
 func (c *controlling) found() bool {
@@ -458,17 +471,82 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestNativeAndControl: what the server itself does can't be paused, a hold holds it, and it is given up in time.
+// TestNativeAndControl: while a statement of the server's own waits for others it may be held still, and its terms are
+// changed; while the server works it can't be paused.
 func TestNativeAndControl(t *testing.T) {
-	c := beginControlled(t, 100, "--method=instant", "--hold", "--lock-give-up=2s")
+	c := beginControlled(t, 100, "--method=instant", "--hold")
 	c.phase("hold")
 	_, end := holding(t, c.i, "app", c.name, 0)
-	defer end()
 	c.obeys("cutover", nil, "swaps as soon as")
 	c.phase("native")
-	c.refuses(exitNotNow, "pause", nil, "the server itself changes the table")
 	c.refuses(exitNotNow, "pause", []string{"--stop-capture"}, "the server itself changes the table")
-	c.refuses(exitNotNow, "hold", nil, "the server itself changes the table already")
+	c.obeys("pause", nil, "stands still")
+	c.await("the pause is seen", func() bool { return c.status().State == "paused" && c.status().Phase == "hold" })
+	end()
+	time.Sleep(time.Second) // it would ask for the lock, and have it
+	if got := c.query(columns); got != "id,a,b" {
+		t.Errorf("columns %s while it is paused", got)
+	}
+	_, end = holding(t, c.i, "app", c.name, 0)
+	defer end()
+	c.obeys("resume", nil)
+	c.phase("native")
+	c.obeys("hold", nil)
+	c.phase("hold")
+	c.obeys("cutover", nil)
+	c.phase("native")
+	c.obeys("set", []string{"lock-give-up=300ms"}, `lock-give-up is "300ms"`)
 	c.ends(exitFailed)
-	contains(t, c.run.stderr.String(), "the lock could not be had, within 2s", "is untouched and nothing is left")
+	contains(t, c.run.stderr.String(), "the lock could not be had, within 300ms", "is untouched and nothing is left")
+}
+
+// TestNativeAtWork: what the server does can be withdrawn, and not be paused.
+func TestNativeAtWork(t *testing.T) {
+	c := toControl(t, 100_000)
+	c.begin("ALTER TABLE "+c.name+" ADD INDEX (b, a)", "--method=inplace")
+	c.await("the server is at work", func() bool {
+		return c.query("SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_state LIKE 'alter table%' AND processlist_info LIKE 'ALTER TABLE `%`.`t` %'") != "0"
+	})
+	c.refuses(exitNotNow, "pause", nil, "the server itself changes the table already")
+	c.refuses(exitNotNow, "hold", nil, "the server itself changes the table already")
+	c.obeys("abort", nil, "is untouched")
+	c.ends(exitAborted)
+}
+
+// TestTablesAndControl: a statement on whole tables heeds the window and a hold, is listed, paused and aborted as a run is.
+func TestTablesAndControl(t *testing.T) {
+	c := toControl(t, 100)
+	file := filepath.Join(t.TempDir(), "busy")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.begin("TRUNCATE TABLE "+c.name, "--cutover-when-gone="+file, "--drop-old")
+	c.phase("hold")
+	if s := c.status(); s.State != "held" || !strings.Contains(s.Why, file) || !strings.HasPrefix(s.Alter, "TRUNCATE") {
+		t.Errorf("%+v", s)
+	}
+	c.refuses(exitNotNow, "pause", []string{"--stop-capture"}, "keeps no part")
+	c.obeys("pause", nil, "stands still")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	c.await("the pause holds it", func() bool { return c.status().State == "paused" })
+	_, end := holding(t, c.i, "app", c.name, 0)
+	defer end()
+	c.obeys("resume", nil)
+	c.phase("native")
+	code, stdout, _ := midstream(t, "blockers", "--control-dir="+c.folder)
+	if code != exitDone || !strings.Contains(stdout, "Holding a lock of") {
+		t.Errorf("exit code %d: %s", code, stdout)
+	}
+	c.obeys("hold", nil)
+	c.phase("hold")
+	c.obeys("abort", nil, "Nothing has happened")
+	c.ends(exitAborted)
+	if rows := c.query("SELECT COUNT(*) FROM t"); rows == "0" {
+		t.Error("it was carried out")
+	}
+	c.begin("RENAME TABLE "+c.name+" TO "+c.name+"_moved", "--lock-give-up=300ms")
+	c.ends(exitFailed)
+	contains(t, c.run.stderr.String(), "the lock could not be had, within 300ms", "Nothing has happened")
 }

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"midstream/internal/control"
-	"midstream/internal/ddl"
 	"midstream/internal/event"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
+	"midstream/internal/schema"
 )
 
 // socketFlags say where a run is controlled.
@@ -58,8 +58,19 @@ type halt struct{ by string }
 func (h *halt) Error() string     { return migration.ErrKeep.Error() + " by " + h.by }
 func (h *halt) Is(err error) bool { return err == migration.ErrKeep }
 
+// underControl does a run while other processes may command it.
+func (c *change) underControl(ctx context.Context, table schema.Name, change string, s *server, do func() (migration.Result, error)) (migration.Result, error) {
+	if err := c.beControlled(table, change, s); err != nil {
+		return migration.Result{}, err
+	}
+	result, err := do()
+	c.run.end(ctx, result, err, string(c.options.Purpose))
+	c.run = nil
+	return result, err
+}
+
 // beControlled makes the socket of a run. A folder that can't be used is an error only where somebody named it.
-func (c *change) beControlled(alter *ddl.Alter, s *server) error {
+func (c *change) beControlled(table schema.Name, change string, s *server) error {
 	r := &controlled{app: c.app, output: &c.output, control: migration.NewControl(c.config), ended: make(chan struct{})}
 	c.run = r
 	if c.socket.off {
@@ -71,7 +82,7 @@ func (c *change) beControlled(alter *ddl.Alter, s *server) error {
 	}
 	var err error
 	r.server, err = control.Serve(folder, control.Run{
-		About: control.About{Table: alter.Table.String(), Alter: alter.Clauses, Server: s.address, Rehearsal: string(c.options.Purpose),
+		About: control.About{Table: table.String(), Alter: change, Server: s.address, Rehearsal: string(c.options.Purpose),
 			Process: os.Getpid(), Version: c.app.Version, Began: time.Now()},
 		Control: r.control, Emit: r.tell, Record: recordOf, Blockers: func(b []event.Blocker) any { return blockerRecords(b) },
 		Stop: r.halt, GoOn: r.release, Stopped: r.stoppedBy, Abort: r.abort,
@@ -106,6 +117,14 @@ func (r *controlled) of(s *server, p *plan.Plan, cfg migration.Config, show even
 	defer r.mu.Unlock()
 	r.show = show
 	return r.control.Migration(s.pool, s.binlog, p, event.Tee(show, r.listen))
+}
+
+// tables makes what carries out a statement on whole tables.
+func (r *controlled) tables(s *server, p *plan.TablePlan, show event.Listener) *migration.Tables {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.show = show
+	return r.control.Tables(s.pool, p, event.Tee(show, r.listen))
 }
 
 func (r *controlled) silent() {

@@ -24,9 +24,9 @@ var everyEvent = []event.Event{
 	event.PhaseEntered{Phase: event.PhaseCopy, At: moment},
 	event.Note{Text: "a note", At: moment},
 	event.Progress{Phase: event.PhaseCopy, At: moment, Elapsed: 1500 * time.Millisecond, RowsCopied: 41, RowsTotal: 100, Fraction: .41,
-		CopyRate: 12.5, ChunkRows: 10, Workers: 2, Captured: 7, Applied: 6, Dropped: 5, Merged: 4, Backlog: 3, BacklogLimit: 1000,
+		CopyRate: 12.5, ChunkRows: 10, Workers: 0.02, Slower: .0312, Captured: 7, Applied: 6, Dropped: 5, Merged: 4, Backlog: 3, BacklogLimit: 1000,
 		ApplyRate: 2.5, CaptureDelay: 53 * time.Millisecond, BinlogRead: 99, ETA: 31 * time.Second, Retries: 1, IndexFraction: .5, BuildStep: "sort"},
-	event.Progress{Phase: event.PhaseCopy, At: moment, ETA: -1},
+	event.Progress{Phase: event.PhaseCopy, At: moment, Slower: -1, ETA: -1},
 	event.Blocked{Waiting: 2 * time.Second, At: moment, Blockers: []event.Blocker{{ConnectionID: 17, User: "app", Host: "h:1",
 		Command: "Sleep", Age: time.Minute, Statement: "SELECT 1", Table: "shop.orders", Why: "holds a metadata lock", Snapshot: true}}},
 	event.LockAttempt{Number: 2, Granted: true, Waited: 1500 * time.Microsecond, At: moment},
@@ -71,7 +71,7 @@ func TestLines(t *testing.T) {
 	if n := strings.Count(out.String(), "\n"); n != 2 {
 		t.Errorf("%d lines:\n%s", n, &out)
 	}
-	contains(t, out.String(), "copy 41 %: 41 of about 100 rows, 12 rows/s; backlog 3 keys, 6 applied (2.5/s), delay 53 ms; rows are copied in about 30 s")
+	contains(t, out.String(), "copy 41 %: 41 of about 100 rows, 12 rows/s (0.02 workers; the application is 3.1 % slower); backlog 3 keys, 6 applied (2.5/s), delay 53 ms; rows are copied in about 30 s")
 	out.Reset()
 	for _, e := range everyEvent {
 		l.show(e)

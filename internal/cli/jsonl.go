@@ -102,11 +102,15 @@ func progressOf(e event.Progress) progressRecord {
 	r := progressRecord{
 		head: headOf(nameProgress, e.At), Phase: string(e.Phase), ElapsedMS: msOf(e.Elapsed),
 		RowsCopied: e.RowsCopied, RowsTotal: e.RowsTotal, Fraction: math.Round(1e4*e.Fraction) / 1e4, CopyRowsPerS: tenths(e.CopyRate),
-		ChunkRows: e.ChunkRows, Workers: tenths(e.Workers),
+		ChunkRows: e.ChunkRows, Workers: hundredths(e.Workers),
 		Captured: e.Captured, Applied: e.Applied, Dropped: e.Dropped, Merged: e.Merged,
 		Backlog: e.Backlog, BacklogLimit: e.BacklogLimit, ApplyKeysPerS: tenths(e.ApplyRate),
 		CaptureDelayMS: msOf(e.CaptureDelay), BinlogReadBytes: e.BinlogRead,
 		Retries: e.Retries, IndexFraction: e.IndexFraction, BuildStep: e.BuildStep, Verified: e.Verified, Scanned: e.Scanned,
+	}
+	if e.Slower >= 0 {
+		slower := math.Round(1e4*e.Slower) / 1e4
+		r.Slower = &slower
 	}
 	if e.ETA >= 0 {
 		eta := msOf(e.ETA)
@@ -136,7 +140,8 @@ func findingOf(e event.Finding) findingRecord {
 	return findingRecord{headOf(nameFinding, e.At), e.Kind, e.Name, e.What, e.Rows, e.AtLeast, keys, e.Query, e.Fix, e.Refused}
 }
 
-func tenths(f float64) float64 { return math.Round(10*f) / 10 }
+func tenths(f float64) float64     { return math.Round(10*f) / 10 }
+func hundredths(f float64) float64 { return math.Round(100*f) / 100 }
 
 // readRecord reads a line of another process's --json: an event, or the result.
 func readRecord(line []byte) (event.Event, *resultRecord, error) {
@@ -215,11 +220,14 @@ func (r progressRecord) event(at time.Time) event.Event {
 	e := event.Progress{
 		Phase: event.Phase(r.Phase), At: at, Elapsed: r.ElapsedMS.duration(),
 		RowsCopied: r.RowsCopied, RowsTotal: r.RowsTotal, Fraction: r.Fraction, CopyRate: r.CopyRowsPerS,
-		ChunkRows: r.ChunkRows, Workers: r.Workers,
+		ChunkRows: r.ChunkRows, Workers: r.Workers, Slower: -1,
 		Captured: r.Captured, Applied: r.Applied, Dropped: r.Dropped, Merged: r.Merged,
 		Backlog: r.Backlog, BacklogLimit: r.BacklogLimit, ApplyRate: r.ApplyKeysPerS,
 		CaptureDelay: r.CaptureDelayMS.duration(), BinlogRead: r.BinlogReadBytes,
 		ETA: -1, Retries: r.Retries, IndexFraction: r.IndexFraction, BuildStep: r.BuildStep, Verified: r.Verified, Scanned: r.Scanned,
+	}
+	if r.Slower != nil {
+		e.Slower = *r.Slower
 	}
 	if r.ETAMS != nil {
 		e.ETA = r.ETAMS.duration()

@@ -259,8 +259,8 @@ func progressLine(p event.Progress) string {
 		plural(p.Backlog, "key"), count(p.Applied), rate(p.ApplyRate), span(p.CaptureDelay))
 	switch p.Phase {
 	case event.PhaseCopy:
-		return fmt.Sprintf("copy %s: %s of about %s rows, %s rows/s; %s; %s",
-			percent(p.Fraction), count(p.RowsCopied), count(p.RowsTotal), rate(p.CopyRate), backlog, etaText(p))
+		return fmt.Sprintf("copy %s: %s of about %s rows, %s rows/s%s; %s; %s",
+			percent(p.Fraction), count(p.RowsCopied), count(p.RowsTotal), rate(p.CopyRate), slowerText(p), backlog, etaText(p))
 	case event.PhasePrescan:
 		return fmt.Sprintf("prescan %s: %s of about %s rows", percent(scannedFraction(p)), count(p.Scanned), count(p.RowsTotal))
 	case event.PhaseIndex:
@@ -276,6 +276,14 @@ func progressLine(p event.Progress) string {
 		return fmt.Sprintf("%s: %s; %s", p.Phase, backlog, etaText(p))
 	}
 	return fmt.Sprintf("%s: %s elapsed", p.Phase, span(p.Elapsed))
+}
+
+// slowerText is what the application feels; "" if that is not known.
+func slowerText(p event.Progress) string {
+	if p.Slower < 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%.2g workers; the application is %.1f %% slower)", p.Workers, 100*p.Slower)
 }
 
 // buildText is how far the server says that it is.

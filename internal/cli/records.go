@@ -109,29 +109,30 @@ type noteRecord struct {
 
 type progressRecord struct {
 	head
-	Phase           string  `json:"phase" doc:"the phase that the run is in"`
-	ElapsedMS       ms      `json:"elapsed_ms" doc:"since the run began"`
-	RowsCopied      int64   `json:"rows_copied" doc:"rows written by the row copy"`
-	RowsTotal       int64   `json:"rows_total" doc:"rows expected, an estimate"`
-	Fraction        float64 `json:"fraction" doc:"of the row copy, 0 to 1"`
-	CopyRowsPerS    float64 `json:"copy_rows_per_s" doc:"rate of the row copy, smoothed"`
-	ChunkRows       int     `json:"chunk_rows" doc:"rows of a chunk now"`
-	Workers         float64 `json:"workers" doc:"row copy workers that may work: fewer where the server is busy; with 1.5 the second works half of its time"`
-	Captured        int64   `json:"captured_changes" doc:"changes read from the binlog"`
-	Applied         int64   `json:"applied_keys" doc:"keys synced from the backlog"`
-	Dropped         int64   `json:"dropped_changes" doc:"changes ahead of the row copy, which reads their rows anyway"`
-	Merged          int64   `json:"merged_changes" doc:"changes of a key that was in the backlog already"`
-	Backlog         int     `json:"backlog_keys" doc:"keys not yet applied"`
-	BacklogLimit    int     `json:"backlog_limit_keys" doc:"the number at which capture waits"`
-	ApplyKeysPerS   float64 `json:"apply_keys_per_s" doc:"rate of apply, smoothed"`
-	CaptureDelayMS  ms      `json:"capture_delay_ms" doc:"how far capture is behind the server"`
-	BinlogReadBytes int64   `json:"binlog_read_bytes" doc:"binlog received"`
-	ETAMS           *ms     `json:"eta_ms" doc:"until the cut-over may begin; null: not known"`
-	Retries         int64   `json:"retries" doc:"syncs that were tried again"`
-	IndexFraction   float64 `json:"index_fraction" doc:"of a step of the server's build, where it tells; else 0"`
-	BuildStep       string  `json:"build_step" doc:"of that build, in the server's words; empty where none is at work"`
-	Verified        int64   `json:"rows_verified" doc:"rows compared with the new table's"`
-	Scanned         int64   `json:"rows_scanned" doc:"rows that the prescan has looked at"`
+	Phase           string   `json:"phase" doc:"the phase that the run is in"`
+	ElapsedMS       ms       `json:"elapsed_ms" doc:"since the run began"`
+	RowsCopied      int64    `json:"rows_copied" doc:"rows written by the row copy"`
+	RowsTotal       int64    `json:"rows_total" doc:"rows expected, an estimate"`
+	Fraction        float64  `json:"fraction" doc:"of the row copy, 0 to 1"`
+	CopyRowsPerS    float64  `json:"copy_rows_per_s" doc:"rate of the row copy, smoothed"`
+	ChunkRows       int      `json:"chunk_rows" doc:"rows of a chunk now"`
+	Workers         float64  `json:"workers" doc:"row copy workers that may work: fewer where the server is busy; with 1.5 the second works half of its time"`
+	Slower          *float64 `json:"application_slower" doc:"part by which the application's statements take longer on average through this run's work; null: not known, or nobody is there"`
+	Captured        int64    `json:"captured_changes" doc:"changes read from the binlog"`
+	Applied         int64    `json:"applied_keys" doc:"keys synced from the backlog"`
+	Dropped         int64    `json:"dropped_changes" doc:"changes ahead of the row copy, which reads their rows anyway"`
+	Merged          int64    `json:"merged_changes" doc:"changes of a key that was in the backlog already"`
+	Backlog         int      `json:"backlog_keys" doc:"keys not yet applied"`
+	BacklogLimit    int      `json:"backlog_limit_keys" doc:"the number at which capture waits"`
+	ApplyKeysPerS   float64  `json:"apply_keys_per_s" doc:"rate of apply, smoothed"`
+	CaptureDelayMS  ms       `json:"capture_delay_ms" doc:"how far capture is behind the server"`
+	BinlogReadBytes int64    `json:"binlog_read_bytes" doc:"binlog received"`
+	ETAMS           *ms      `json:"eta_ms" doc:"until the cut-over may begin; null: not known"`
+	Retries         int64    `json:"retries" doc:"syncs that were tried again"`
+	IndexFraction   float64  `json:"index_fraction" doc:"of a step of the server's build, where it tells; else 0"`
+	BuildStep       string   `json:"build_step" doc:"of that build, in the server's words; empty where none is at work"`
+	Verified        int64    `json:"rows_verified" doc:"rows compared with the new table's"`
+	Scanned         int64    `json:"rows_scanned" doc:"rows that the prescan has looked at"`
 }
 
 type blockedRecord struct {

@@ -24,8 +24,8 @@ func (c *change) makeTables(ctx context.Context, statement *ddl.Statement, s *se
 		return nil, unwritten(ctx, fmt.Errorf("look at %s: %w", s.address, err), "")
 	}
 	return plan.MakeTables(statement, facts, plan.TableOptions{
-		Replicates: c.options.Replicates,
-		Method:     wish, Keep: c.dropLater, Drop: c.config.DropOld, Stall: c.options.Limits.Locked})
+		Replicates: c.options.Replicates, Kills: c.options.Kills,
+		Method: wish, Keep: c.dropLater, Drop: c.config.DropOld, Stall: c.options.Limits.Locked})
 }
 
 // planTables makes the plan, and prints it.
@@ -62,11 +62,22 @@ func (c *change) runTables(ctx context.Context, statement *ddl.Statement, s *ser
 
 // carryOutTables carries out the plan of a statement on whole tables.
 func (c *change) carryOutTables(ctx context.Context, p *plan.TablePlan, s *server) (migration.Result, error) {
+	return c.underControl(ctx, p.Statement.Tables()[0], fmt.Sprintf("%s %s", p.Statement.Kind, tableNames(p)), s, func() (result migration.Result, err error) {
+		err = c.run.attempt(ctx, func(ctx context.Context) error {
+			result, err = c.attemptTables(ctx, p, s)
+			return err
+		})
+		return result, err
+	})
+}
+
+func (c *change) attemptTables(ctx context.Context, p *plan.TablePlan, s *server) (migration.Result, error) {
 	screen := c.output.display(tableNames(p))
 	relay := newRelay(screen)
 	var stand stand
 	defer c.onTablesInterrupt(p, &stand, relay, screen)()
-	result, err := migration.NewTables(s.pool, p, c.config, event.Tee(stand.listen, relay.listen)).Run(ctx)
+	result, err := c.run.tables(s, p, event.Tee(stand.listen, relay.listen)).Run(ctx)
+	c.run.silent()
 	relay.close()
 	return result, err
 }

@@ -18,7 +18,7 @@ import (
 // About is what a run is; it doesn't change.
 type About struct {
 	Table     string    `json:"table" doc:"that is changed, database.table"`
-	Alter     string    `json:"alter" doc:"what follows ALTER TABLE name"`
+	Alter     string    `json:"alter" doc:"the clauses of the ALTER TABLE, or the statement"`
 	Server    string    `json:"server" doc:"host:port, or the path of a socket"`
 	Rehearsal string    `json:"rehearsal" doc:"rehearsal, rehearsal on a replica, or empty: the table is changed"`
 	Process   int       `json:"process" doc:"id of the run's process"`

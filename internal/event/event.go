@@ -67,6 +67,7 @@ type Progress struct {
 	CopyRate   float64 // rows a second, smoothed
 	ChunkRows  int     // rows in a chunk now
 	Workers    float64 // row copy workers that may work; 1.5: the second one half of its time
+	Slower     float64 // part by which the application's statements take longer through this run's work; negative: not known
 
 	Captured      int64         // changed keys read from the binlog
 	Applied       int64         // keys synced from the backlog

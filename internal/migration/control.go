@@ -12,8 +12,6 @@ import (
 	"midstream/internal/event"
 	"midstream/internal/lock"
 	"midstream/internal/plan"
-	"midstream/internal/schema"
-	"midstream/internal/throttle"
 )
 
 // Control is what an operator may change while a run is at work. It outlives the attempts of a run that has lost
@@ -29,7 +27,9 @@ type Control struct {
 	waived  bool          // the window and the file don't count any more
 	attempt chan struct{} // closed at the end of the attempt to swap that is under way; nil: none is
 	swapped bool          // or nobody knows
-	run     *run          // at work; nil between attempts, and before the table is claimed
+	native  bool          // the server's own statement is under way
+	run     commanded     // at work; nil between attempts, and before the table is claimed
+	watcher *lock.Watcher // its own
 }
 
 // Paused says who has paused a run.
@@ -111,18 +111,17 @@ func (c *Control) when() (when When, waived bool) {
 // pausedGate is the name of the gate that a pause closes.
 const pausedGate = "paused"
 
-// attach has a run obey. REQUIRES: none is attached.
-func (c *Control) attach(r *run) {
+// attach has a run obey, whose watcher finds those who hold the locks that it needs. REQUIRES: none is attached.
+func (c *Control) attach(r commanded, watcher *lock.Watcher) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.run = r
-	r.share.Set(1 - c.cfg.Rest)
+	c.run, c.watcher = r, watcher
 	if c.paused != nil {
-		r.gates.Close(pausedGate, "paused by "+c.paused.By)
+		r.still("paused by " + c.paused.By)
 	}
 }
 
-func (c *Control) detach(r *run) {
+func (c *Control) detach(r commanded) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.run == r {
@@ -134,7 +133,7 @@ func (c *Control) detach(r *run) {
 func (c *Control) begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.paused != nil || c.run != nil && c.run.plan.Purpose == plan.Altering && c.cfg.When.Hold {
+	if c.paused != nil || c.run != nil && c.run.purpose() == plan.Altering && c.cfg.When.Hold {
 		return false
 	}
 	c.attempt = make(chan struct{})
@@ -145,9 +144,33 @@ func (c *Control) begin() bool {
 func (c *Control) end(swapped bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.swapped = c.swapped || swapped && c.run != nil && c.run.plan.Purpose == plan.Altering
+	c.swapped = c.swapped || swapped && c.run != nil && c.run.purpose() == plan.Altering
 	close(c.attempt)
 	c.attempt = nil
+}
+
+// beginNative says whether the server's own statement may be made, and if so it is under way. swaps says that a hold
+// holds it.
+func (c *Control) beginNative(swaps bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.native = c.paused == nil && !(swaps && c.cfg.When.Hold)
+	return c.native
+}
+
+// endNative ends it.
+func (c *Control) endNative(changed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.native, c.swapped = false, c.swapped || changed
+}
+
+// natively fails with *NotNow while the server's own statement is under way. REQUIRES: mu is held.
+func (c *Control) natively(what, next string) error {
+	if !c.native {
+		return nil
+	}
+	return &NotNow{what, "the server itself changes the table already", next}
 }
 
 // Stoppable fails with *NotNow if the run can't be stopped at a checkpoint, to go on from there.
@@ -160,7 +183,7 @@ func (c *Control) Stoppable(ctx context.Context) error {
 	switch {
 	case r == nil:
 		return &NotNow{what, "it is not at work: it looks at the server, or waits for it", "give the command again in a moment"}
-	case r.phaseNow() == event.PhaseNative:
+	case !r.keeps():
 		return &NotNow{what, "the server itself changes the table, and keeps no part of that", "let it come to its end, or withdraw the statement with midstream abort"}
 	}
 	return nil
@@ -200,13 +223,14 @@ func (c *Control) Pause(ctx context.Context, by string) (inFlight int, err error
 	if p := c.Paused(); p != nil {
 		return 0, &NotNow{what, "it is paused since " + p.Since.Local().Format(time.TimeOnly) + " by " + p.By, "midstream resume lets it go on"}
 	}
-	if r := c.atWork(); r != nil && r.phaseNow() == event.PhaseNative {
-		return 0, &NotNow{what, "the server itself changes the table, and can't be held still", "let it come to its end, after which the run is done, or withdraw the statement with midstream abort"}
-	}
 	c.mu.Lock()
+	if err := c.natively(what, "let it come to its end, after which the run is done, or withdraw the statement with midstream abort"); err != nil {
+		c.mu.Unlock()
+		return 0, err
+	}
 	c.paused = &Paused{By: by, Since: time.Now()}
 	if c.run != nil {
-		c.run.gates.Close(pausedGate, "paused by "+by)
+		c.run.still("paused by " + by)
 	}
 	c.mu.Unlock()
 	if err := c.TooLate(ctx, what); err != nil {
@@ -239,7 +263,7 @@ func (c *Control) unpause() bool {
 	was := c.paused != nil
 	c.paused = nil
 	if c.run != nil {
-		c.run.gates.Open(pausedGate)
+		c.run.still("")
 	}
 	return was
 }
@@ -247,15 +271,14 @@ func (c *Control) unpause() bool {
 // Hold has the swap wait for CutOver. It fails with *NotNow.
 func (c *Control) Hold(ctx context.Context) error {
 	const what = "the swap can't be held"
-	if r := c.atWork(); r != nil {
-		if r.phaseNow() == event.PhaseNative {
-			return &NotNow{what, "the server itself changes the table already", "withdraw the statement with midstream abort"}
-		}
-		if r.plan.Purpose != plan.Altering {
-			return &NotNow{what, "this is a " + string(r.plan.Purpose) + ", which does not swap", "nothing"}
-		}
+	if err := c.swapless(what); err != nil {
+		return err
 	}
 	c.mu.Lock()
+	if err := c.natively(what, "withdraw the statement with midstream abort"); err != nil {
+		c.mu.Unlock()
+		return err
+	}
 	was := c.cfg.When.Hold
 	if was && !c.waived {
 		c.mu.Unlock()
@@ -281,8 +304,8 @@ func (c *Control) CutOver(ctx context.Context, now bool) (still string, err erro
 	if err := c.TooLate(ctx, what); err != nil {
 		return "", err
 	}
-	if r := c.atWork(); r != nil && r.plan.Purpose != plan.Altering {
-		return "", &NotNow{what, "this is a " + string(r.plan.Purpose) + ", which does not swap", "nothing"}
+	if err := c.swapless(what); err != nil {
+		return "", err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -302,6 +325,14 @@ func (c *Control) CutOver(ctx context.Context, now bool) (still string, err erro
 		still += "; midstream cutover --now does not wait for it"
 	}
 	return still, err
+}
+
+// swapless fails with *NotNow if the run is one that does not swap.
+func (c *Control) swapless(what string) error {
+	if r := c.atWork(); r != nil && r.purpose() != plan.Altering {
+		return &NotNow{what, "this is a " + string(r.purpose()) + ", which does not swap", "nothing"}
+	}
+	return nil
 }
 
 // change tells that cfg has changed. REQUIRES: mu is held.
@@ -338,7 +369,7 @@ func (c *Control) Set(ctx context.Context, values map[string]string) error {
 	return nil
 }
 
-func (c *Control) atWork() *run {
+func (c *Control) atWork() commanded {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.run
@@ -351,82 +382,16 @@ func (c *Control) inFlight() int {
 	return 0
 }
 
-func (r *run) phaseNow() event.Phase {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.phase
-}
-
-// inFlight is the number of statements of the run that a pause waits for.
-func (r *run) inFlight() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	n := 0
-	if r.syncer != nil {
-		n += r.syncer.InFlight()
-	}
-	if r.copier != nil {
-		n += r.copier.InFlight()
-	}
-	if r.scanner != nil {
-		n += r.scanner.InFlight()
-	}
-	if r.verifier != nil {
-		n += r.verifier.InFlight()
-	}
-	return n
-}
-
-// heed has the stages work by another config, if the server takes it. Values are those that somebody has said.
-func (r *run) heed(ctx context.Context, cfg Config, values map[string]string) error {
-	bad := func(name string, err error, next string) error { return &BadSetting{name, values[name], err, next} }
-	t := cfg.Throttle
-	for name, limits := range map[string][]throttle.Limit{"max-load": t.MaxLoad, "critical-load": t.CriticalLoad} {
-		if _, says := values[name]; says {
-			if err := throttle.CheckLimits(ctx, r.pool.DB(), limits...); err != nil {
-				return bad(name, err, "SHOW GLOBAL STATUS lists those that there are")
-			}
-		}
-	}
-	if _, says := values["max-replica-lag"]; says && t.ReplicaLag > 0 && len(t.Replicas) == 0 {
-		return bad("max-replica-lag", errors.New("no replica is looked at: the run found none, or began with 0"), "name replicas by --replica when the run begins")
-	}
-	if cfg.Kills.After > 0 && r.cfg.Kills.After == 0 {
-		facts, err := plan.Gather(ctx, r.pool.DB(), r.plan.Source.Name)
-		if err != nil {
-			return bad("kill-blockers-after", fmt.Errorf("look whether sessions may be ended: %w", err), "")
-		}
-		if risk := plan.HindersKills(facts); risk != nil {
-			return bad("kill-blockers-after", errors.New(risk.What), risk.Fix)
-		}
-	}
-	said := slices.Collect(maps.Keys(values))
-	if slices.ContainsFunc(waits(), func(s Setting) bool { return slices.Contains(said, s.Name) }) {
-		sensors, err := r.sensors(ctx, t)
-		if err != nil {
-			return fmt.Errorf("change for what the run waits: %w", err)
-		}
-		r.gates.Replace(sensors)
-	}
-	r.share.Set(1 - cfg.Rest)
-	r.transit.Aim(cfg.Throttle.ReplicaLag / transitShare)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.copier != nil {
-		r.governor.Bound(cfg.RowCopy.Workers, cfg.Slower)
-		r.copier.Tune(cfg.RowCopy.Target, cfg.RowCopy.Workers)
-	}
-	return nil
-}
-
 // Blockers lists who holds the locks of the table, and who waits for them. REQUIRES: a run is at work; else there is
 // nobody.
 func (c *Control) Blockers(ctx context.Context) (holding, waiting []event.Blocker, err error) {
-	r := c.atWork()
-	if r == nil {
+	c.mu.Lock()
+	run, watcher := c.run, c.watcher
+	c.mu.Unlock()
+	if run == nil {
 		return nil, nil, nil
 	}
-	return (&lock.Watcher{DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name}}).All(ctx)
+	return watcher.All(ctx)
 }
 
 // Held says why the run must not swap, for people; "" if it may.
@@ -443,16 +408,4 @@ func (c *Control) Held(now time.Time) string {
 		return err.Error()
 	}
 	return why
-}
-
-// keepAll saves the last state of a run that was ended to be gone on with.
-func (r *run) keepAll(err error) {
-	if !errors.Is(err, ErrKeep) || !r.made.saved {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if err := r.checkpoint(ctx); err != nil { // the one before will do
-		r.note("the last checkpoint could not be written, and some work is done again: " + err.Error())
-	}
 }

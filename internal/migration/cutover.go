@@ -210,7 +210,7 @@ type waiting struct {
 // leave waits until the swap may be made, and nobody and nothing is in its way.
 func (w *waiting) leave(ctx context.Context) error {
 	for {
-		waited, err := w.run.hold(ctx, w.run.verifyAgain)
+		waited, err := w.run.holding().wait(ctx, w.run.verifyAgain)
 		if err != nil {
 			return err
 		}
@@ -223,7 +223,7 @@ func (w *waiting) leave(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if why, err := w.run.heldBack(time.Now()); err != nil || why == "" {
+		if why, err := w.run.holding().back(time.Now()); err != nil || why == "" {
 			return err
 		}
 	}
@@ -237,7 +237,7 @@ func (w *waiting) clear(ctx context.Context, began time.Time) error {
 		if tried := w.tried + time.Since(began); live.GiveUp > 0 && tried > live.GiveUp {
 			return fmt.Errorf("%w within %s", ErrGaveUp, live.GiveUp)
 		}
-		if why, err := w.run.heldBack(time.Now()); err != nil || why != "" {
+		if why, err := w.run.holding().back(time.Now()); err != nil || why != "" {
 			return err
 		}
 		blockers, err := w.blockers(ctx)

@@ -11,6 +11,7 @@ import (
 	"midstream/internal/cutover"
 	"midstream/internal/event"
 	"midstream/internal/plan"
+	"midstream/internal/schema"
 )
 
 // When says when the table may be changed. The zero value is as soon as it can be.
@@ -29,26 +30,36 @@ const lookEvery = 200 * time.Millisecond
 // waits for ten times as long as that takes.
 const anew = 10 * time.Minute
 
-// heldBack says why the table must not be changed now; "" if it may.
-func (r *run) heldBack(now time.Time) (string, error) {
-	if why := r.control.pausedBy(); why != "" {
+// holding is how a run, or a statement, waits until it may change a table.
+type holding struct {
+	control *Control
+	table   schema.Name
+	swaps   bool // else only a pause holds it
+	enter   func(event.Phase)
+	note    func(text string)
+}
+
+func (r *run) holding() holding {
+	return holding{control: r.control, table: r.plan.Source.Name, swaps: r.plan.Purpose == plan.Altering, enter: r.enter, note: r.note}
+}
+
+// back says why the table must not be changed now; "" if it may.
+func (h holding) back(now time.Time) (string, error) {
+	if why := h.control.pausedBy(); why != "" {
 		return why, nil
 	}
-	if r.plan.Purpose != plan.Altering {
+	if !h.swaps {
 		return "", nil
 	}
-	when, waived := r.control.when()
+	when, waived := h.control.when()
 	if when.Hold {
-		return "until " + r.letGo(), nil
+		return "until midstream cutover " + h.table.Argument(), nil
 	}
 	if waived {
 		return "", nil
 	}
 	return when.closed(now)
 }
-
-// letGo is the command that ends a hold.
-func (r *run) letGo() string { return "midstream cutover " + r.plan.Source.Name.Argument() }
 
 // closed says why the window or the file doesn't let the table be changed now; "" if they do.
 func (when When) closed(now time.Time) (string, error) {
@@ -68,30 +79,56 @@ func (when When) closed(now time.Time) (string, error) {
 	return fmt.Sprintf("the file %s is there", when.Gone), nil
 }
 
-// hold waits until the table may be changed, if it must not be now, and says whether it has waited. meanwhile
-// is called from time to time.
-func (r *run) hold(ctx context.Context, meanwhile func(context.Context) error) (waited bool, err error) {
+// wait waits until the table may be changed, if it must not be now, and says whether it has waited. meanwhile
+// is called from time to time; nil for nothing.
+func (h holding) wait(ctx context.Context, meanwhile func(context.Context) error) (waited bool, err error) {
 	var told string
 	for {
-		why, err := r.heldBack(time.Now())
+		why, err := h.back(time.Now())
 		if err != nil || why == "" {
 			return told != "", err
 		}
 		if told == "" {
-			r.enter(event.PhaseHold)
+			h.enter(event.PhaseHold)
 		}
 		if why != told {
-			r.note("held: " + why)
+			h.note("held: " + why)
 			told = why
 		}
 		if err := sleep(ctx, lookEvery); err != nil {
 			return true, err
+		}
+		if meanwhile == nil {
+			continue
 		}
 		if err := meanwhile(ctx); err != nil {
 			return true, err
 		}
 	}
 }
+
+// turn says when the server's own statement may be made (lock.Turn).
+type turn struct {
+	holding
+	last bool // it is the one that changes the table for good
+}
+
+// Wait returns when the statement may be made.
+func (t turn) Wait(ctx context.Context) (held time.Duration, err error) {
+	began := time.Now()
+	waited, err := t.wait(ctx, nil)
+	if !waited {
+		return 0, err
+	}
+	t.enter(event.PhaseNative)
+	return time.Since(began), err
+}
+
+// Begin says whether it may be made at this moment.
+func (t turn) Begin() bool { return t.control.beginNative(t.swaps) }
+
+// End says what has become of it.
+func (t turn) End(granted bool) { t.control.endNative(granted && t.last) }
 
 // verifyAgain compares the tables again after a while: what is swapped in the end was compared
 // not long before.

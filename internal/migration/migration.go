@@ -11,7 +11,9 @@ import (
 	"midstream/internal/checkpoint"
 	"midstream/internal/dbconn"
 	"midstream/internal/event"
+	"midstream/internal/lock"
 	"midstream/internal/plan"
+	"midstream/internal/schema"
 )
 
 // Migration is one run of one plan.
@@ -130,7 +132,8 @@ func (r *run) claimed(ctx context.Context, story func(ctx context.Context) error
 		return because(ctx, err)
 	}
 	defer claim.release()
-	r.control.attach(r)
+	r.control.attach(r, &lock.Watcher{DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name}})
+	r.share.Set(1 - r.live().Rest)
 	err = because(ctx, story(ctx))
 	r.control.detach(r)
 	if gone := r.notOurs(); gone != nil {

@@ -34,10 +34,10 @@ func hindered(err error) bool {
 		dbconn.Number(err) != 0 && !errors.Is(err, native.ErrUnknown) && !outside(err)
 }
 
-// nativeConfig is how the server's own statements ask for their lock.
-func (r *run) nativeConfig() native.Config {
-	live := r.live()
-	return native.Config{Wait: live.Lock.Wait, Backoff: live.Backoff, Longest: live.MaxBackoff, GiveUp: live.GiveUp, Most: live.Attempts, SeesNobody: !r.plan.Server.MetadataLocks, Kills: live.Kills}
+// terms are how the server's own statements ask for their lock now.
+func (c *Control) terms(s plan.Server) lock.Terms {
+	cfg := c.Config()
+	return lock.Terms{SeesNobody: !s.MetadataLocks, Wait: cfg.Lock.Wait, Backoff: cfg.Backoff, Longest: cfg.MaxBackoff, GiveUp: cfg.GiveUp, Most: cfg.Attempts, Kills: cfg.Kills}
 }
 
 // first has the server carry out the statement that comes before, if there is one, and returns the
@@ -47,7 +47,8 @@ func (r *run) first(ctx context.Context) (*schema.Table, error) {
 	if statement == "" {
 		return r.plan.Source, nil
 	}
-	_, err := native.Run(ctx, r.pool, native.Change{Table: r.plan.Source, Statement: statement}, r.nativeConfig(), r.emit)
+	terms := func() lock.Terms { return r.control.terms(r.plan.Server) }
+	_, err := native.Run(ctx, r.pool, native.Change{Table: r.plan.Source, Statement: statement}, terms, turn{holding: r.holding()}, r.emit)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", plan.MethodInstant, err)
 	}
@@ -64,7 +65,7 @@ func (r *run) statement(ctx context.Context) error {
 		r.made.swapped = true
 		return nil
 	}
-	if _, err := r.hold(ctx, func(context.Context) error { return nil }); err != nil {
+	if _, err := r.holding().wait(ctx, nil); err != nil {
 		return err
 	}
 	r.enter(event.PhaseNative)
@@ -73,13 +74,16 @@ func (r *run) statement(ctx context.Context) error {
 		return err
 	}
 	long := choice.Builds || choice.Method == plan.MethodCopy
-	cfg := r.nativeConfig()
-	if long && choice.Shadow && (cfg.Most == 0 || cfg.Most > mostBuilds) {
-		cfg.Most = mostBuilds
+	terms := func() lock.Terms {
+		t := r.control.terms(r.plan.Server)
+		if long && choice.Shadow && (t.Most == 0 || t.Most > mostBuilds) {
+			t.Most = mostBuilds
+		}
+		return t
 	}
 	result, err := native.Run(ctx, r.pool, native.Change{
 		Table: table, Statement: r.plan.NativeStatement(), Long: long, Work: choice.Work,
-	}, cfg, r.emit)
+	}, terms, turn{holding: r.holding(), last: true}, r.emit)
 	r.swap.Attempts = result.Attempts
 	if err != nil {
 		return fmt.Errorf("%s: %w", choice.Method, err)

@@ -2,6 +2,7 @@ package migration
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"midstream/internal/capture"
@@ -46,7 +47,7 @@ func (r *run) snapshot(before event.Progress) event.Progress {
 	defer r.mu.Unlock()
 	p := event.Progress{
 		Phase: r.phase, At: now, Elapsed: now.Sub(r.started),
-		RowsTotal: r.plan.Source.Rows, BacklogLimit: r.cfg.BacklogLimit, ETA: -1,
+		RowsTotal: r.plan.Source.Rows, BacklogLimit: r.cfg.BacklogLimit, ETA: -1, Slower: -1,
 		IndexFraction: build.fraction, BuildStep: build.step,
 	}
 	if r.scanner != nil {
@@ -57,6 +58,7 @@ func (r *run) snapshot(before event.Progress) event.Progress {
 	}
 	counts := r.backlog.Counts()
 	p.RowsCopied, p.ChunkRows, p.Workers = r.copier.Rows(), r.copier.ChunkRows(), r.governor.Allowed()
+	p.Slower = r.governor.Slower()
 	p.Captured, p.Applied, p.Dropped, p.Merged = counts.Added, counts.Synced, counts.Dropped, counts.Merged
 	p.Backlog, p.Retries = r.backlog.Len(), r.retries.Load()
 	if r.capture != nil {
@@ -197,4 +199,16 @@ func (r *run) result() Result {
 		result.Old = r.old().String()
 	}
 	return result
+}
+
+// keepAll saves the last state of a run that was ended to be gone on with.
+func (r *run) keepAll(err error) {
+	if !errors.Is(err, ErrKeep) || !r.made.saved {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := r.checkpoint(ctx); err != nil { // the one before will do
+		r.note("the last checkpoint could not be written, and some work is done again: " + err.Error())
+	}
 }

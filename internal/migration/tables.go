@@ -12,6 +12,7 @@ import (
 	"midstream/internal/dbconn"
 	"midstream/internal/ddl"
 	"midstream/internal/event"
+	"midstream/internal/lock"
 	"midstream/internal/plan"
 	"midstream/internal/schema"
 	"midstream/internal/tables"
@@ -19,10 +20,10 @@ import (
 
 // Tables carries out a statement on whole tables: RENAME, DROP, TRUNCATE or CREATE TABLE.
 type Tables struct {
-	pool *dbconn.Pool
-	plan *plan.TablePlan
-	cfg  Config
-	emit event.Listener
+	pool    *dbconn.Pool
+	plan    *plan.TablePlan
+	emit    event.Listener
+	control *Control
 
 	phase event.Phase
 	done  bool // the main statement
@@ -30,13 +31,18 @@ type Tables struct {
 
 // NewTables returns one for a plan.
 func NewTables(pool *dbconn.Pool, p *plan.TablePlan, cfg Config, emit event.Listener) *Tables {
-	return &Tables{pool: pool, plan: p, cfg: cfg.WithDefaults(), emit: emit}
+	return NewControl(cfg).Tables(pool, p, emit)
+}
+
+// Tables returns one that this controls.
+func (c *Control) Tables(pool *dbconn.Pool, p *plan.TablePlan, emit event.Listener) *Tables {
+	return &Tables{pool: pool, plan: p, emit: emit, control: c}
 }
 
 // LookAtTables reads what a plan of the statement needs.
 func LookAtTables(ctx context.Context, pool *dbconn.Pool, statement *ddl.Statement, cfg Config, emit event.Listener) (*plan.StatementFacts, error) {
 	cfg = cfg.WithDefaults()
-	return tables.Look(ctx, pool, statement, tables.Config{Wait: cfg.Lock.Wait, Backoff: cfg.Backoff}, emit)
+	return tables.Look(ctx, pool, statement, lock.Terms{Wait: cfg.Lock.Wait, Backoff: cfg.Backoff}, emit)
 }
 
 // Run carries out the plan, and may be called once. The main statement is made under the bounded
@@ -77,13 +83,19 @@ func (t *Tables) run(ctx context.Context) (result Result, err error) {
 		return result, because(ctx, err)
 	}
 	defer release()
+	t.control.attach(t, &lock.Watcher{DB: t.pool.DB(), Tables: p.Watched})
+	defer t.control.detach(t)
+	held := holding{control: t.control, table: p.Statement.Tables()[0], swaps: true, enter: t.enter, note: t.note}
+	if _, err := held.wait(ctx, nil); err != nil {
+		return result, because(ctx, err)
+	}
 	t.enter(event.PhaseNative)
 	kind := p.Statement.Kind
 	made, err := tables.Run(ctx, t.pool, tables.Change{
 		Table: p.Statement.Tables()[0], Statement: p.Main, Watched: p.Watched, Moves: p.Moves, Gone: p.Gone, Twin: p.Twin,
 		Created: kind == ddl.KindCreate, Emptied: kind == ddl.KindTruncate && p.Aside == schema.Name{},
 		Long: kind != ddl.KindRename && p.Aside == schema.Name{},
-	}, tables.Config{Wait: t.cfg.Lock.Wait, Backoff: t.cfg.Backoff, SeesNobody: !p.Server.MetadataLocks, Kills: t.cfg.Kills}, t.emit)
+	}, func() lock.Terms { return t.control.terms(p.Server) }, turn{holding: held, last: true}, t.emit)
 	result.Attempts, result.Native = made.Attempts, made.Took
 	if err != nil {
 		if !errors.Is(err, tables.ErrUnknown) && !errors.Is(err, tables.ErrTwinLeft) {
@@ -96,6 +108,17 @@ func (t *Tables) run(ctx context.Context) (result Result, err error) {
 		return result, nil
 	}
 	return result, t.end(&result)
+}
+
+// What a commanded has: a statement has nothing to keep and nothing in flight that a pause could wait for, and what
+// may be set of it is how it asks for its lock.
+func (t *Tables) purpose() plan.Purpose { return plan.Altering }
+func (t *Tables) keeps() bool           { return false }
+func (t *Tables) still(string)          {}
+func (t *Tables) inFlight() int         { return 0 }
+
+func (t *Tables) heed(ctx context.Context, cfg Config, values map[string]string) error {
+	return mayKill(ctx, t.pool.DB(), t.plan.Statement.Tables()[0], t.control.Config(), cfg, values)
 }
 
 // claimAll keeps other runs away from all tables of the statement. In one order, so that two of
@@ -131,7 +154,7 @@ func (t *Tables) end(result *Result) error {
 	defer cancel()
 	old := oldTable{pool: t.pool, source: p.Statement.Table, name: p.Aside}
 	if p.Statement.Kind == ddl.KindTruncate {
-		old.mark(ctx, p.Table.Comment, t.cfg.Lock.Wait, t.note)
+		old.mark(ctx, p.Table.Comment, t.control.Config().Lock.Wait, t.note)
 	}
 	result.Old = p.Aside.String()
 	if p.Keep {

@@ -25,17 +25,6 @@ type Change struct {
 	Work time.Duration
 }
 
-// Config of a Run.
-type Config struct {
-	Wait       time.Duration // for the lock, each time that it is asked for
-	Backoff    time.Duration // after the first request that was withdrawn
-	Longest    time.Duration // see lock.Asker
-	GiveUp     time.Duration // likewise
-	SeesNobody bool          // likewise
-	Most       int           // likewise
-	Kills      lock.Kills    // likewise
-}
-
 // Result is what a Run did.
 type Result struct {
 	Attempts int
@@ -54,15 +43,16 @@ var (
 )
 
 // Run has the server carry out the change, under the bounded lock: nobody waits behind it for
-// longer than the budget. A statement that was withdrawn has left nothing, and is made again.
-func Run(ctx context.Context, pool *dbconn.Pool, c Change, cfg Config, emit event.Listener) (Result, error) {
+// longer than the budget. A statement that was withdrawn has left nothing, and is made again. terms and turn
+// are as in lock.Asker.
+func Run(ctx context.Context, pool *dbconn.Pool, c Change, terms func() lock.Terms, turn lock.Turn, emit event.Listener) (Result, error) {
 	asker := lock.Asker{
 		Pool: pool, Watcher: &lock.Watcher{DB: pool.DB(), Tables: append(c.Table.Related(), c.Table.Name)},
-		SeesNobody: cfg.SeesNobody, Wait: cfg.Wait, Backoff: cfg.Backoff, Longest: cfg.Longest, GiveUp: cfg.GiveUp, Most: cfg.Most, Kills: cfg.Kills, Emit: emit,
+		Terms: terms, Turn: turn, Emit: emit,
 	}
 	first := true
-	attempts, last, err := asker.Run(ctx, func(ctx context.Context) (lock.Outcome, error) {
-		outcome, err := c.attempt(ctx, pool, cfg, first)
+	attempts, last, err := asker.Run(ctx, func(ctx context.Context, budget time.Duration) (lock.Outcome, error) {
+		outcome, err := c.attempt(ctx, pool, budget, terms().SeesNobody, first)
 		first = false
 		return outcome, err
 	})
@@ -74,7 +64,7 @@ func Run(ctx context.Context, pool *dbconn.Pool, c Change, cfg Config, emit even
 }
 
 // attempt has the statement carried out once.
-func (c Change) attempt(ctx context.Context, pool *dbconn.Pool, cfg Config, first bool) (lock.Outcome, error) {
+func (c Change) attempt(ctx context.Context, pool *dbconn.Pool, budget time.Duration, blind, first bool) (lock.Outcome, error) {
 	err := pool.EndLost(ctx) // a request that was withdrawn with its connection
 	same := false
 	if err == nil {
@@ -98,7 +88,7 @@ func (c Change) attempt(ctx context.Context, pool *dbconn.Pool, cfg Config, firs
 		return lock.Outcome{}, err
 	}
 	defer session.Close()
-	outcome, err := lock.Bounded(ctx, pool.DB(), session, c.Statement, cfg.Wait, c.Work, cfg.SeesNobody, c.Long)
+	outcome, err := lock.Bounded(ctx, pool.DB(), session, c.Statement, budget, c.Work, blind, c.Long)
 	if err == nil || dbconn.Number(err) != 0 && !dbconn.ConnectionLost(err) {
 		return outcome, err
 	}

@@ -13,6 +13,7 @@ import (
 	"midstream/internal/dbconn"
 	"midstream/internal/event"
 	"midstream/internal/fault"
+	"midstream/internal/lock"
 	"midstream/internal/mysqltest"
 	"midstream/internal/native"
 	"midstream/internal/schema"
@@ -99,20 +100,20 @@ func (r *rig) pool() *dbconn.Pool {
 }
 
 // change has the server change the table, in the background.
-func (r *rig) change(clauses string, long bool, cfg native.Config) (end func() (native.Result, error)) {
+func (r *rig) change(clauses string, long bool, terms lock.Terms) (end func() (native.Result, error)) {
 	r.Helper()
 	pool := r.pool()
 	table, err := schema.Load(r.Context(), r.db, r.table)
 	if err != nil {
 		r.Fatal(err)
 	}
-	cfg.Wait, cfg.Backoff = max(cfg.Wait, 200*time.Millisecond), 50*time.Millisecond
+	terms.Wait, terms.Backoff = max(terms.Wait, 200*time.Millisecond), 50*time.Millisecond
 	done := make(chan struct{})
 	var result native.Result
 	go func() {
 		defer close(done)
 		result, err = native.Run(r.Context(), pool, native.Change{Table: table, Long: long,
-			Statement: "ALTER TABLE " + r.table.Quoted() + " " + clauses}, cfg, r.listen)
+			Statement: "ALTER TABLE " + r.table.Quoted() + " " + clauses}, func() lock.Terms { return terms }, nil, r.listen)
 	}()
 	return func() (native.Result, error) {
 		<-done
@@ -148,7 +149,7 @@ func withdrawn(e event.Event) bool {
 func TestNobodyWaitsBehindABlocker(t *testing.T) {
 	onEach(t, func(r *rig) {
 		release := r.hold()
-		end := r.change("ADD COLUMN n INT, ALGORITHM=INSTANT", false, native.Config{})
+		end := r.change("ADD COLUMN n INT, ALGORITHM=INSTANT", false, lock.Terms{})
 		r.await("word of the blocker", blocked)
 		release()
 		result, err := end()
@@ -168,7 +169,7 @@ func TestRequestsAreWithdrawn(t *testing.T) {
 			r.events = nil
 			r.mu.Unlock()
 			release := r.hold()
-			end := r.change(fmt.Sprintf("ADD INDEX i%t (v), ALGORITHM=INPLACE, LOCK=NONE", long), long, native.Config{SeesNobody: true})
+			end := r.change(fmt.Sprintf("ADD INDEX i%t (v), ALGORITHM=INPLACE, LOCK=NONE", long), long, lock.Terms{SeesNobody: true})
 			r.await("withdrawn request", withdrawn)
 			release()
 			result, err := end()
@@ -187,7 +188,7 @@ func TestEndOfABuildIsGuarded(t *testing.T) {
 		for range 17 {
 			r.exec("INSERT INTO " + r.table.Quoted() + " (v, s) SELECT v + 1, REPEAT(HEX(id * 7919), 10) FROM " + r.table.Quoted())
 		}
-		end := r.change("ADD INDEX (s, v), ALGORITHM=INPLACE, LOCK=NONE", true, native.Config{})
+		end := r.change("ADD INDEX (s, v), ALGORITHM=INPLACE, LOCK=NONE", true, lock.Terms{})
 		for building := 0; building == 0; time.Sleep(5 * time.Millisecond) {
 			err := r.db.QueryRow("SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_info LIKE 'ALTER TABLE `" + r.table.Schema +
 				"`%' AND processlist_state LIKE 'alter%table%'").Scan(&building)
@@ -212,7 +213,7 @@ func TestL7_LostAnswerOfAChange(t *testing.T) {
 	onEach(t, func(r *rig) {
 		wire := fault.New(r, r.server.Address, fault.Rule{At: "ADD COLUMN n", Deaf: true})
 		r.address = wire.Address
-		result, err := r.change("ADD COLUMN n INT", false, native.Config{Wait: 10 * time.Second})()
+		result, err := r.change("ADD COLUMN n INT", false, lock.Terms{Wait: 10 * time.Second})()
 		if err != nil || result.Attempts > 2 { // the second where the first was ended before it was carried out
 			r.Errorf("%d attempts, %v", result.Attempts, err)
 		}
@@ -224,7 +225,7 @@ func TestL7_LostAnswerOfAChange(t *testing.T) {
 func TestChangedMeanwhile(t *testing.T) {
 	onEach(t, func(r *rig) {
 		release := r.hold()
-		end := r.change("ADD COLUMN n INT", false, native.Config{})
+		end := r.change("ADD COLUMN n INT", false, lock.Terms{})
 		r.await("word of the blocker", blocked)
 		held := make(chan error)
 		go func() {

@@ -41,8 +41,8 @@ type TableOptions struct {
 	// neither it is dropped if that stalls nobody for longer than Stall (see Limits.Locked).
 	Keep, Drop bool
 	Stall      time.Duration
-	// Replicates is as in Options.
-	Replicates bool
+	// Replicates and Kills are as in Options.
+	Replicates, Kills bool
 }
 
 // TablePlan is what a run of a statement on whole tables (RENAME, DROP, TRUNCATE, CREATE TABLE) will
@@ -133,6 +133,8 @@ func (m *tablePlanner) check(t *TableFacts) {
 			c.block(CodeFollows, "this server replicates from another one", "it looks like a replica: what is done here is not done on the primary, and may end the replication",
 				"Connect to the primary; where this server is meant, say --source-replicates")
 		}
+		c.options.Kills = m.options.Kills
+		c.checkKills()
 		c.checkReadable(append([]string{instruments}, watched...), "sessions that are in the way are found there")
 	}
 	if contains(systemSchemas, t.Name.Schema) {

@@ -54,6 +54,7 @@ func TestMakeTables(t *testing.T) {
 		{"all the same", "DROP TABLE t", gib(4), TableOptions{Drop: true}, "t_old is dropped | risk: the drop of shop.t_old stalls every session for about 1.7s"},
 		{"a longer stall is allowed", "DROP TABLE t", gib(4), TableOptions{Stall: time.Minute}, "t_old is dropped"},
 		{"later", "DROP TABLE t", nil, TableOptions{Keep: true}, "t_old stays; drop it"},
+		{"may end sessions, and can't", "DROP TABLE t", only("ALL PRIVILEGES"), TableOptions{Kills: true}, "lacks CONNECTION_ADMIN on *.*"},
 		{"in partitions", "DROP TABLE t", func(f *TableFacts) { gib(4)(f); f.Partitions = make([]string, 40) }, TableOptions{}, "t_old is dropped, partition by partition"},
 		{"of no table", "DROP TABLE x", nil, TableOptions{}, "refused: there is no table shop.x"},
 		{"if exists", "DROP TABLE IF EXISTS x", nil, TableOptions{}, "none: there is no such table"},

@@ -19,8 +19,8 @@ import (
 // Look reads what a plan of the statement needs, and has the statement name its tables as the server
 // spells them. Of TRUNCATE and CREATE TABLE it has the server make an empty clone, which it compares
 // with the table and drops.
-func Look(ctx context.Context, pool *dbconn.Pool, statement *ddl.Statement, cfg Config, emit event.Listener) (*plan.StatementFacts, error) {
-	l := looker{pool: pool, statement: statement, cfg: cfg, emit: emit, facts: &plan.StatementFacts{}}
+func Look(ctx context.Context, pool *dbconn.Pool, statement *ddl.Statement, terms lock.Terms, emit event.Listener) (*plan.StatementFacts, error) {
+	l := looker{pool: pool, statement: statement, terms: terms, emit: emit, facts: &plan.StatementFacts{}}
 	if err := l.spell(ctx); err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func Look(ctx context.Context, pool *dbconn.Pool, statement *ddl.Statement, cfg 
 type looker struct {
 	pool      *dbconn.Pool
 	statement *ddl.Statement
-	cfg       Config
+	terms     lock.Terms
 	emit      event.Listener
 	facts     *plan.StatementFacts
 }
@@ -188,9 +188,9 @@ func (l *looker) compare(ctx context.Context, t plan.TableFacts, clone schema.Na
 	if len(locked) == 0 {
 		_, err = session.Exec(ctx, create)
 	} else {
-		r := runner{Change: Change{Table: clone, Statement: create, Created: true, Long: true}, pool: l.pool, wait: l.cfg.Wait, began: sights{clone: {}}}
-		asker := lock.Asker{Pool: l.pool, Watcher: &lock.Watcher{DB: l.pool.DB(), Tables: locked}, SeesNobody: l.cfg.SeesNobody,
-			Wait: l.cfg.Wait, Backoff: l.cfg.Backoff, Emit: l.emit}
+		r := runner{Change: Change{Table: clone, Statement: create, Created: true, Long: true}, pool: l.pool, began: sights{clone: {}}}
+		asker := lock.Asker{Pool: l.pool, Watcher: &lock.Watcher{DB: l.pool.DB(), Tables: locked},
+			Terms: func() lock.Terms { return l.terms }, Emit: l.emit}
 		_, _, err = asker.Run(ctx, r.attempt)
 	}
 	if err != nil {

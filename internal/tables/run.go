@@ -37,14 +37,6 @@ type Change struct {
 	Twin schema.Name
 }
 
-// Config of a Run.
-type Config struct {
-	Wait       time.Duration // for the lock, each time that it is asked for
-	Backoff    time.Duration // after the first request that was withdrawn
-	SeesNobody bool          // see lock.Asker
-	Kills      lock.Kills    // likewise
-}
-
 // Result is what a Run did.
 type Result struct {
 	Attempts int
@@ -64,14 +56,14 @@ var (
 )
 
 // Run has the server carry out the change, under the bounded lock: nobody waits behind it for
-// longer than the budget. On an error nothing has happened, but for ErrUnknown and ErrTwinLeft.
-func Run(ctx context.Context, pool *dbconn.Pool, c Change, cfg Config, emit event.Listener) (result Result, err error) {
-	r := runner{Change: c, pool: pool, wait: cfg.Wait, blind: cfg.SeesNobody}
+// longer than the budget. On an error nothing has happened, but for ErrUnknown and ErrTwinLeft. terms and turn are as
+// in lock.Asker.
+func Run(ctx context.Context, pool *dbconn.Pool, c Change, terms func() lock.Terms, turn lock.Turn, emit event.Listener) (result Result, err error) {
+	r := runner{Change: c, pool: pool, blind: terms().SeesNobody}
 	if r.began, err = look(ctx, pool.DB(), c.names()); err != nil {
 		return result, err
 	}
-	asker := lock.Asker{Pool: pool, Watcher: &lock.Watcher{DB: pool.DB(), Tables: c.Watched},
-		SeesNobody: cfg.SeesNobody, Wait: cfg.Wait, Backoff: cfg.Backoff, Kills: cfg.Kills, Emit: emit}
+	asker := lock.Asker{Pool: pool, Watcher: &lock.Watcher{DB: pool.DB(), Tables: c.Watched}, Terms: terms, Turn: turn, Emit: emit}
 	attempts, last, err := asker.Run(ctx, r.attempt)
 	return Result{Attempts: attempts, Took: last.Took}, err
 }
@@ -95,7 +87,6 @@ func (c Change) names() []schema.Name {
 type runner struct {
 	Change
 	pool   *dbconn.Pool
-	wait   time.Duration
 	blind  bool
 	began  sights // before the first request
 	before sights // before the last one, the twin included; nil before the first
@@ -107,7 +98,7 @@ func (r *runner) session(ctx context.Context) (*dbconn.Session, error) {
 }
 
 // attempt has the statement carried out once.
-func (r *runner) attempt(ctx context.Context) (asked lock.Outcome, err error) {
+func (r *runner) attempt(ctx context.Context, budget time.Duration) (asked lock.Outcome, err error) {
 	if err := r.pool.EndLost(ctx); err != nil { // a request that was withdrawn with its connection
 		return asked, err
 	}
@@ -141,7 +132,7 @@ func (r *runner) attempt(ctx context.Context) (asked lock.Outcome, err error) {
 		}()
 	}
 	r.before = now
-	asked, err = r.request(ctx, session)
+	asked, err = r.request(ctx, session, budget)
 	if err != nil && (dbconn.Number(err) == 0 || dbconn.ConnectionLost(err)) {
 		// The answer may be lost, and the statement be done.
 		asked.Granted, err = r.found(context.WithoutCancel(ctx), err)
@@ -151,8 +142,8 @@ func (r *runner) attempt(ctx context.Context) (asked lock.Outcome, err error) {
 
 // request has the statement withdrawn where it waits for too long, and not where it works: what has
 // its lock is let come to its end. Where the server does not show who waits, both count.
-func (r *runner) request(ctx context.Context, session *dbconn.Session) (lock.Outcome, error) {
-	return lock.Bounded(ctx, r.pool.DB(), session, r.Statement, r.wait, 0, r.blind, r.Long)
+func (r *runner) request(ctx context.Context, session *dbconn.Session, budget time.Duration) (lock.Outcome, error) {
+	return lock.Bounded(ctx, r.pool.DB(), session, r.Statement, budget, 0, r.blind, r.Long)
 }
 
 // patience is how long the server is asked what has become of a statement.

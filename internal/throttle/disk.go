@@ -24,7 +24,7 @@ func Disk(path string, least int64, free func(path string) (int64, error)) Senso
 // Growth is a sensor of what a run has written, where the server's disk can't be seen: it is closed for good
 // when that has come to what was given as free, less a tenth. written returns the bytes.
 func Growth(given int64, written func(ctx context.Context) (int64, error)) Sensor {
-	return Sensor{Name: "disk", Every: 5 * time.Second, Apply: true, Look: func(ctx context.Context) (string, error) {
+	return Sensor{Name: "growth", Every: 5 * time.Second, Apply: true, Look: func(ctx context.Context) (string, error) {
 		now, err := written(ctx)
 		if err != nil || now < given-given/10 {
 			return "", err

@@ -187,6 +187,18 @@ func (g *Governor) Allowed() float64 {
 	return min(g.drive, g.most-1)
 }
 
+// Slower is the part by which the application's statements take longer on average through this work, as far as it has
+// learned; negative where it is not known: nobody is there, it heeds nobody, or it has just begun.
+func (g *Governor) Slower() float64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.cost.n < 1 || g.drive == g.most {
+		return -1
+	}
+	slope, _ := g.cost.slope()
+	return max(0, math.Expm1(slope*g.drive))
+}
+
 // Chunk is the time that a chunk of work may take now, up to most.
 func (g *Governor) Chunk(most time.Duration) time.Duration {
 	g.mu.Lock()

@@ -63,6 +63,9 @@ func TestGovernorTakesWhatIsFree(t *testing.T) {
 			if slowed > 1.1+noise/3 {
 				t.Errorf("noise %.2f, load %.2f: statements take %.2f times as long as alone", noise, load, slowed)
 			}
+			if told := g.Slower(); noise < 0.1 && (told < 0 || told > slowed-1+0.05 || told < slowed-1-0.05) {
+				t.Errorf("noise %.2f, load %.2f: it tells %.3f", noise, load, told)
+			}
 			// The noisier, the less is sure: it then rather gives way.
 			if free := (1 - load) * 0.05 / m.worker; drive < leastDrive/2 || noise < 0.1 && drive < 0.4*min(free, 3) {
 				t.Errorf("noise %.2f, load %.2f: the drive is %.3f, and %.3f would be tolerated", noise, load, drive, free)
