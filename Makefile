@@ -23,7 +23,7 @@ short: check ## the tests that need no server
 	go test -short ./...
 
 test: check ## all tests, on real servers
-	MIDSTREAM_TEST_STRICT=1 go test -p 1 -timeout 40m $$(go list ./... | grep -v /internal/soak)
+	MIDSTREAM_TEST_STRICT=1 go test -p 1 -parallel 4 -timeout 40m $$(go list ./... | grep -v /internal/soak)
 
 soak: ## random changes, kills and faults for hours, then gigabytes of binlog (SOAK=30m for another time)
 	MIDSTREAM_TEST_STRICT=1 go test -count=1 -v -timeout 0 -run TestSoak ./internal/migration -soak $(or $(SOAK),4h)

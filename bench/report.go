@@ -79,6 +79,7 @@ func (p *page) write(files map[string]*File, plots []string, prefix string) {
 	p.stall(files[measureStall])
 	p.predictions(files[measurePredict])
 	p.beside(files[measureBeside])
+	p.turns(files[measureTurns])
 	p.lag(files[measureLag])
 }
 

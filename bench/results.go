@@ -57,6 +57,7 @@ type Run struct {
 	Before      *Foreground      `json:"before,omitempty"` // on the same server, before the tool
 	Copied      int64            `json:"copied,omitempty"` // rows, of a run that had not to finish
 	Step        *Step            `json:"step,omitempty"`
+	Turns       *Turns           `json:"turns,omitempty"`
 	Lag         *Lag             `json:"lag,omitempty"`
 }
 
@@ -90,11 +91,12 @@ const (
 	measureStall   = "stall"
 	measurePredict = "predict"
 	measureBeside  = "beside"
+	measureTurns   = "turns"
 	measureLag     = "lag"
 )
 
 func measurements() []string {
-	return []string{measurePeers, measureApply, measureMemory, measureRules, measureVerify, measureCost, measureStall, measurePredict, measureBeside, measureLag}
+	return []string{measurePeers, measureApply, measureMemory, measureRules, measureVerify, measureCost, measureStall, measurePredict, measureBeside, measureTurns, measureLag}
 }
 
 // results is a folder of Files.

@@ -79,7 +79,7 @@ func verdicts(files map[string]*File) []verdict {
 		verifyVerdict(files[measureVerify]),
 		costVerdict(files[measureCost]),
 		stallVerdict(files[measureStall]),
-	}, append(predictionVerdicts(files[measurePredict]), append(besideVerdicts(files[measureBeside]), lagVerdict(files[measureLag]))...)...)
+	}, slices.Concat(predictionVerdicts(files[measurePredict]), besideVerdicts(files[measureBeside]), turnsVerdicts(files[measureTurns]), []verdict{lagVerdict(files[measureLag])})...)
 }
 
 // noisy is the share of the machine in others' hands from which a run says little.

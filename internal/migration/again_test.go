@@ -37,6 +37,7 @@ func TestL7_ReconnectRepeatsNoSwap(t *testing.T) {
 // TestL7_ReconnectKnowsTheSwap: the answer of the RENAME is lost, and the server can't be reached for
 // longer than the run looks for it. The process that connects anew finds that it has swapped.
 func TestL7_ReconnectKnowsTheSwap(t *testing.T) {
+	sideBySide(t) // it mostly waits
 	onEach(t, func(b *bench) {
 		b.numbered(1000)
 		w := b.wire(fault.Rule{At: "RENAME TABLE `" + b.schema + "`", Deaf: true})

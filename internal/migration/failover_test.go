@@ -16,6 +16,7 @@ import (
 // place, with what the run had made. Its GTIDs tell what is to be read there, and the run goes on.
 // As long as it still follows the other server, nothing is done there.
 func TestL5_Failover(t *testing.T) {
+	t.Parallel()
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) { failover(t, version) })
 	}

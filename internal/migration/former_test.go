@@ -142,6 +142,7 @@ func TestL9_LostClaimEndsTheRun(t *testing.T) {
 // TestL5_ServerCrash: the server is killed, or shut down, while rows are copied under the
 // writer, and comes back.
 func TestL5_ServerCrash(t *testing.T) {
+	t.Parallel()
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()

@@ -17,6 +17,7 @@ import (
 // that the table is full; binlogs are kept small, for the server ends itself where it can't
 // write those.)
 func TestL9_DiskFull(t *testing.T) {
+	t.Parallel()
 	signal.Ignore(unix.SIGXFSZ) // the server inherits it, and gets an error instead
 	t.Cleanup(func() { signal.Reset(unix.SIGXFSZ) })
 	for _, version := range versions {

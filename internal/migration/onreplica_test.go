@@ -16,8 +16,9 @@ import (
 	"midstream/internal/schema"
 )
 
-// onReplicas runs a test on every version, with a primary and its replica.
+// onReplicas runs a test on every version, with a primary and its replica, beside other tests.
 func onReplicas(t *testing.T, test func(primary, replica *bench)) {
+	t.Parallel()
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()

@@ -9,15 +9,17 @@ import (
 	"midstream/internal/sandbox"
 )
 
-// onUnseeing runs a test on servers that show nobody's connection attributes. Without
+// onUnseeing runs a test on servers that show nobody's connection attributes, beside other tests. Without
 // performance_schema a server before 8.0.13 is refused.
 func onUnseeing(t *testing.T, test func(b *bench)) {
+	t.Parallel()
 	for _, version := range versions {
 		for name, value := range map[string]string{"performance_schema": "OFF", "performance_schema_session_connect_attrs_size": "0"} {
 			if version == "8.0" && value == "OFF" {
 				continue
 			}
 			t.Run(name+"/"+version, func(t *testing.T) {
+				t.Parallel()
 				test(on(t, version, mysqltest.Own(t, version, sandbox.Options{Settings: map[string]string{name: value}})))
 			})
 		}

@@ -54,7 +54,6 @@ func TestMakeTables(t *testing.T) {
 		{"all the same", "DROP TABLE t", gib(4), TableOptions{Drop: true}, "t_old is dropped | risk: the drop of shop.t_old stalls every session for about 1.7s"},
 		{"a longer stall is allowed", "DROP TABLE t", gib(4), TableOptions{Stall: time.Minute}, "t_old is dropped"},
 		{"later", "DROP TABLE t", nil, TableOptions{Keep: true}, "t_old stays; drop it"},
-		{"may end sessions, and can't", "DROP TABLE t", only("ALL PRIVILEGES"), TableOptions{Kills: true}, "lacks CONNECTION_ADMIN on *.*"},
 		{"in partitions", "DROP TABLE t", func(f *TableFacts) { gib(4)(f); f.Partitions = make([]string, 40) }, TableOptions{}, "t_old is dropped, partition by partition"},
 		{"of no table", "DROP TABLE x", nil, TableOptions{}, "refused: there is no table shop.x"},
 		{"if exists", "DROP TABLE IF EXISTS x", nil, TableOptions{}, "none: there is no such table"},
@@ -146,5 +145,17 @@ func TestRenamesThatGoRound(t *testing.T) {
 	}
 	if got := fmt.Sprint(p.Moves, p.Gone); got != "[{shop.t shop.u} {shop.u shop.t}] []" {
 		t.Error(got)
+	}
+}
+
+// TestTablesAndKills: an account that may end nobody is told so beforehand.
+func TestTablesAndKills(t *testing.T) {
+	s, facts := tableFacts(t, "DROP TABLE t")
+	facts.Tables[0].Facts.Grants = grantsOf("GRANT PROCESS ON *.* TO a", "GRANT SELECT ON performance_schema.* TO a", "GRANT ALL PRIVILEGES ON shop.* TO a")
+	for kills, want := range map[bool]string{false: "", true: "lacks CONNECTION_ADMIN on *.*"} {
+		_, err := MakeTables(s, facts, TableOptions{Kills: kills})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("kills %t: %v", kills, err)
+		}
 	}
 }
