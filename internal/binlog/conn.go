@@ -13,6 +13,8 @@ import (
 
 	"github.com/go-mysql-org/go-mysql/client"
 	"github.com/go-mysql-org/go-mysql/mysql"
+
+	"midstream/internal/schema"
 )
 
 const (
@@ -80,7 +82,7 @@ func checkIdentity(session *client.Conn, uuid string) error {
 	if uuid == "" {
 		return nil
 	}
-	result, err := session.Execute("SELECT @@server_uuid")
+	result, err := session.Execute("SELECT " + schema.ThisServer)
 	if err != nil {
 		return err
 	}

@@ -12,10 +12,11 @@ import (
 	"midstream/internal/schema"
 )
 
-// Executed reads the GTIDs of the transactions that the server has committed; "" if it has none.
+// Executed reads the GTIDs of the transactions that the server has committed; "" if it has none, and of MariaDB, whose
+// GTIDs are others.
 func Executed(ctx context.Context, db *sql.DB) (string, error) {
 	var set string
-	if err := db.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_executed").Scan(&set); err != nil {
+	if err := db.QueryRowContext(ctx, "SELECT /*!50700 @@GLOBAL.gtid_executed *//*M! '' */").Scan(&set); err != nil {
 		return "", fmt.Errorf("read gtid_executed: %w", err)
 	}
 	return strings.ReplaceAll(set, "\n", ""), nil

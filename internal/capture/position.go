@@ -106,7 +106,7 @@ func logs(ctx context.Context, db *sql.DB) ([]log, error) {
 // PreparedXA lists the XA transactions that are prepared now. Their rows stand in the
 // binlog already, and become visible at a later time.
 func PreparedXA(ctx context.Context, db *sql.DB) ([]string, error) {
-	rows, err := db.QueryContext(ctx, "XA RECOVER CONVERT XID")
+	rows, err := db.QueryContext(ctx, "XA RECOVER /*!50700 CONVERT XID *//*M! FORMAT='SQL' */")
 	if err != nil {
 		return nil, fmt.Errorf("list prepared XA transactions: %w", err)
 	}

@@ -128,7 +128,7 @@ func (s *Store) Begin(ctx context.Context, on Session, start Start, first Checkp
 
 // ours is the condition of every write.
 func (s *Store) ours() string {
-	condition := "run = " + schema.Literal(s.run) + " AND @@GLOBAL.server_uuid = " + schema.Literal(s.server)
+	condition := "run = " + schema.Literal(s.run) + " AND " + schema.ThisServer + " = " + schema.Literal(s.server)
 	if !s.onReadOnly {
 		condition += " AND CONCAT(@@GLOBAL.read_only) IN ('0', 'OFF')" // some servers have words for it
 	}
@@ -176,7 +176,7 @@ func (s *Store) changed(ctx context.Context, on Session, result sql.Result) erro
 func (s *Store) StillOurs(ctx context.Context, on Reader) error {
 	var run, server string
 	var readOnly bool
-	err := on.Rows(ctx, fmt.Sprintf("SELECT run, @@GLOBAL.server_uuid, CONCAT(@@GLOBAL.read_only) NOT IN ('0', 'OFF') FROM %s WHERE id = %d", s.name.Quoted(), beatRow),
+	err := on.Rows(ctx, fmt.Sprintf("SELECT run, "+schema.ThisServer+", CONCAT(@@GLOBAL.read_only) NOT IN ('0', 'OFF') FROM %s WHERE id = %d", s.name.Quoted(), beatRow),
 		func(r *sql.Rows) error { return r.Scan(&run, &server, &readOnly) })
 	switch {
 	case err != nil:
@@ -193,7 +193,7 @@ func (s *Store) StillOurs(ctx context.Context, on Reader) error {
 
 // TakeOver puts the table into the hands of this run.
 func (s *Store) TakeOver(ctx context.Context, on Execer) error {
-	if _, err := on.Exec(ctx, fmt.Sprintf("UPDATE %s SET run = %s WHERE @@GLOBAL.server_uuid = %s",
+	if _, err := on.Exec(ctx, fmt.Sprintf("UPDATE %s SET run = %s WHERE "+schema.ThisServer+" = %s",
 		s.name.Quoted(), schema.Literal(s.run), schema.Literal(s.server))); err != nil {
 		return fmt.Errorf("take over %s: %w", s.name, err)
 	}

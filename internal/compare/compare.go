@@ -109,7 +109,7 @@ func (c *Comparison) sessions(ctx context.Context) (both [2]*dbconn.Session, end
 		}
 	}
 	for i, pool := range c.pools {
-		if both[i], err = pool.Session(ctx, "SET SESSION range_optimizer_max_mem_size = 0"); err != nil {
+		if both[i], err = pool.Session(ctx, dbconn.NoRangeLimit); err != nil {
 			end()
 			return both, nil, err
 		}

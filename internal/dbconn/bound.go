@@ -8,7 +8,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/go-sql-driver/mysql"
+	"midstream/internal/schema"
 )
 
 // ErrOtherServer says that a new connection has led to another server than those before: a proxy,
@@ -21,11 +21,8 @@ type bound struct {
 	driver.Connector
 
 	mu   sync.Mutex
-	uuid string // "" until it is known, and where servers have none (MariaDB)
+	uuid string // "" until it is known
 }
-
-// errUnknownVariable is the answer of a server that has no server_uuid.
-const errUnknownVariable = 1193
 
 // Connect is driver.Connector's.
 func (b *bound) Connect(ctx context.Context) (driver.Conn, error) {
@@ -54,13 +51,9 @@ func (b *bound) is(uuid string) bool {
 	return b.uuid == uuid
 }
 
-// serverUUID asks a connection for its server's name; "" where it has none.
+// serverUUID asks a connection for its server's name.
 func serverUUID(ctx context.Context, conn driver.Conn) (string, error) {
-	rows, err := conn.(driver.QueryerContext).QueryContext(ctx, "SELECT @@GLOBAL.server_uuid", nil)
-	var refused *mysql.MySQLError
-	if errors.As(err, &refused) && refused.Number == errUnknownVariable {
-		return "", nil
-	}
+	rows, err := conn.(driver.QueryerContext).QueryContext(ctx, "SELECT "+schema.ThisServer, nil)
 	if err != nil {
 		return "", err
 	}

@@ -58,7 +58,7 @@ func baseVariables() map[string]string {
 	return map[string]string{
 		"autocommit":               "1",
 		"time_zone":                "'+00:00'",
-		"transaction_isolation":    "'READ-COMMITTED'",
+		isolation:                  "'READ-COMMITTED'",
 		"sql_mode":                 "'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'",
 		"lock_wait_timeout":        "1",
 		"innodb_lock_wait_timeout": "5",
@@ -66,6 +66,9 @@ func baseVariables() map[string]string {
 		"unique_checks":            "1",
 	}
 }
+
+// isolation is the variable's name: MariaDB has the new one since 11.1 only, and MySQL 8.0.3 dropped the old one.
+const isolation = "/*!50720 transaction_isolation *//*M! tx_isolation */"
 
 // Pool holds the connections of one run to one server.
 type Pool struct {

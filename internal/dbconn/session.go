@@ -53,6 +53,14 @@ func AsTheServer(zeroDates bool) []string {
 	}
 }
 
+// Settings of a session whose names MariaDB has others for.
+const (
+	// NoRangeLimit has the optimizer look up as many keys by ranges as a statement names.
+	NoRangeLimit = "SET SESSION /*!50709 range_optimizer_max_mem_size *//*M! optimizer_max_sel_arg_weight */ = 0"
+	// NoTimeLimit lets a statement take as long as it takes.
+	NoTimeLimit = "SET SESSION /*!50708 max_execution_time *//*M! max_statement_time */ = 0"
+)
+
 // ID is the server's number of this connection.
 func (s *Session) ID() uint64 { return s.id }
 

@@ -125,3 +125,23 @@ func TestLedgerSurvivesSwitches(t *testing.T) {
 		b.settle(l)
 	})
 }
+
+// TestLedgerSurvivesOnOthers: MySQL 5.7 and MariaDB, whose variables have other names, whose binlog has other events, and that
+// swap with two sessions.
+func TestLedgerSurvivesOnOthers(t *testing.T) {
+	for _, version := range []string{"5.7", "mariadb-10.11"} {
+		t.Run(version, func(t *testing.T) {
+			sideBySide(t)
+			for _, profile := range []ledger.Profile{ledger.Orders(), ledger.Composite()} {
+				t.Run(profile.Name, func(t *testing.T) {
+					b := setup(t, version)
+					l := b.ledger(profile, 6000, ledger.Options{})
+					b.cfg.RowCopy.MaxRows = 500
+					b.start(l)
+					b.mustMigrate(alter)
+					b.settle(l)
+				})
+			}
+		})
+	}
+}

@@ -10,6 +10,8 @@ import (
 	"midstream/internal/binlog"
 	"midstream/internal/capture"
 	"midstream/internal/checkpoint"
+	"midstream/internal/plan"
+	"midstream/internal/schema"
 )
 
 // A run that goes on with an earlier one finds a server that may have been started again, may
@@ -118,7 +120,7 @@ var ErrElsewhere = errors.New("an earlier run of midstream may be at work on ano
 func (c *cleaner) elsewhere(ctx context.Context, saved *checkpoint.Saved) error {
 	other := saved.Checkpoint.ServerUUID
 	var uuid string
-	if err := c.pool.DB().QueryRowContext(ctx, "SELECT @@GLOBAL.server_uuid").Scan(&uuid); err != nil {
+	if err := c.pool.DB().QueryRowContext(ctx, "SELECT "+schema.ThisServer).Scan(&uuid); err != nil {
 		return fmt.Errorf("read server_uuid: %w", err)
 	}
 	if other == "" || other == uuid {
@@ -155,10 +157,7 @@ func (c *cleaner) elsewhere(ctx context.Context, saved *checkpoint.Saved) error 
 // between the two, and whether it has received what it has not applied. (A group's members
 // receive from each other as long as they are in it: of them only the heartbeats tell.)
 func (c *cleaner) replicates(ctx context.Context) (following, unapplied bool, err error) {
-	err = c.pool.DB().QueryRowContext(ctx, "SELECT COALESCE(MAX(service_state <> 'OFF' AND channel_name NOT LIKE 'group\\_replication\\_%'), 0),"+
-		" COALESCE(MAX(GTID_SUBTRACT(received_transaction_set, @@GLOBAL.gtid_executed) <> ''), 0)"+
-		" FROM performance_schema.replication_connection_status").Scan(&following, &unapplied)
-	if err != nil {
+	if following, unapplied, err = plan.Replicates(ctx, c.pool.DB()); err != nil {
 		return false, false, fmt.Errorf("look whether this server is replicated to: %w", err)
 	}
 	return following, unapplied, nil

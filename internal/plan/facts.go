@@ -10,7 +10,7 @@ import (
 // Facts are what Gather reads of the server and the account before a plan is made.
 type Facts struct {
 	Version  Version
-	UUID     string // "" on MariaDB
+	UUID     string // schema.ThisServer
 	ServerID uint32
 	User     string // CURRENT_USER(), as name@host
 

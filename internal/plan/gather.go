@@ -22,6 +22,7 @@ func Gather(ctx context.Context, q schema.Querier, table schema.Name) (*Facts, e
 		read func() error
 	}{
 		{"the server's variables", func() error { return f.readVariables(ctx, q) }},
+		{"the server's name", func() error { return q.QueryRowContext(ctx, "SELECT "+schema.ThisServer).Scan(&f.UUID) }},
 		{"the account", func() error { return f.readAccount(ctx, q) }},
 		{"the binlog's filters", func() error { return f.readFilters(ctx, q) }},
 		{"the replicas", func() error { return f.readReplicas(ctx, q) }},
@@ -42,7 +43,7 @@ func Gather(ctx context.Context, q schema.Querier, table schema.Name) (*Facts, e
 }
 
 // variables are the names that readVariables asks for.
-var variables = []string{"version", "server_uuid", "server_id", "log_bin", "binlog_format", "binlog_row_image",
+var variables = []string{"version", "server_id", "log_bin", "binlog_format", "binlog_row_image",
 	"binlog_order_commits", "gtid_mode", "sync_binlog", "log_replica_updates", "log_slave_updates",
 	"binlog_expire_logs_seconds", "expire_logs_days", "read_only", "super_read_only", "wsrep_on",
 	"group_replication_group_name", "group_replication_single_primary_mode", "lower_case_table_names",
@@ -94,7 +95,6 @@ func (v settings) number(name string) int64 {
 }
 
 func (f *Facts) take(v settings) {
-	f.UUID = v["server_uuid"]
 	f.ServerID = uint32(v.number("server_id"))
 	f.LogBin = v.on("log_bin")
 	f.BinlogFormat = strings.ToUpper(v["binlog_format"])

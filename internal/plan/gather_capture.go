@@ -46,6 +46,7 @@ type Channel struct {
 	Started    bool   // one of them at least
 	Error      string // of the last that has stopped
 	Delay      int64  // that is meant, in seconds
+	unapplied  bool   // it has received what it has not applied, by the places in the other server's binlog
 	// DatabaseFilters says that statements are filtered by their session's database, or databases renamed.
 	DatabaseFilters bool
 	Tables          TableFilters
@@ -168,6 +169,7 @@ func channelOf(row map[string]string) Channel {
 		Running:         row["replica_io_running"] == "Yes" && row["replica_sql_running"] == "Yes",
 		Started:         onOrTrying(row["replica_io_running"]) || onOrTrying(row["replica_sql_running"]),
 		Error:           strings.TrimSpace(row["last_io_error"] + " " + row["last_sql_error"]),
+		unapplied:       row["source_log_file"]+":"+row["read_source_log_pos"] != row["relay_source_log_file"]+":"+row["exec_source_log_pos"],
 		DatabaseFilters: row["replicate_do_db"]+row["replicate_ignore_db"]+row["replicate_rewrite_db"] != "",
 		Tables: TableFilters{
 			Do: databases(row["replicate_do_table"]), Ignore: databases(row["replicate_ignore_table"]),

@@ -89,6 +89,30 @@ func (f *Facts) readReplicas(ctx context.Context, q schema.Querier) error {
 	return nil
 }
 
+// Replicates says whether this server receives what another one commits, but for what members of a group receive from each other, and
+// whether it has received what it has not applied.
+func Replicates(ctx context.Context, q schema.Querier) (following, unapplied bool, err error) {
+	var text string
+	if err := q.QueryRowContext(ctx, "SELECT @@GLOBAL.version").Scan(&text); err != nil {
+		return false, false, err
+	}
+	version, err := ParseVersion(text)
+	if err != nil {
+		return false, false, err
+	}
+	if !version.MariaDB {
+		err = q.QueryRowContext(ctx, "SELECT COALESCE(MAX(service_state <> 'OFF' AND channel_name NOT LIKE 'group\\_replication\\_%'), 0),"+
+			" COALESCE(MAX(GTID_SUBTRACT(received_transaction_set, @@GLOBAL.gtid_executed) <> ''), 0)"+
+			" FROM performance_schema.replication_connection_status").Scan(&following, &unapplied)
+		return following, unapplied, err
+	}
+	from, err := channels(ctx, q, version)
+	for _, c := range from {
+		following, unapplied = following || c.Started, unapplied || c.unapplied
+	}
+	return following, unapplied, err
+}
+
 // readGroup asks a member of Group Replication who the primary is.
 func (f *Facts) readGroup(ctx context.Context, q schema.Querier) error {
 	if !f.Group || f.Version.MariaDB || !f.Version.AtLeast(8, 0, 0) {

@@ -115,7 +115,7 @@ var errDisproved = errors.New("the server takes what a rule says it refuses")
 // setup returns the statements that make a session fit for prescanning.
 func (s *Scanner) setup(stages ...*stage) []string {
 	// A SELECT may take as long as it does, and an index may be sorted by whole values.
-	setup := []string{"SET SESSION max_execution_time = 0", "SET SESSION max_sort_length = 8388608", "SET SESSION group_concat_max_len = 1048576"}
+	setup := []string{dbconn.NoTimeLimit, "SET SESSION max_sort_length = 8388608", "SET SESSION group_concat_max_len = 1048576"}
 	if s.deps.Spec.Sync.ServerZone {
 		setup = append(setup, "SET SESSION time_zone = @@GLOBAL.time_zone")
 	}

@@ -24,7 +24,7 @@ var ErrDuplicate = errors.New("duplicate value for a unique key")
 // the statistics of the new shadow say.
 var Setup = []string{
 	"SET SESSION autocommit = 0",
-	"SET SESSION range_optimizer_max_mem_size = 0",
+	dbconn.NoRangeLimit,
 }
 
 // Limits of the tries of one sync.

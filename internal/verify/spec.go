@@ -68,7 +68,7 @@ func (s *Spec) StageSetup() []string {
 }
 
 // repeatableRead has all statements of a transaction read one view.
-const repeatableRead = "SET SESSION transaction_isolation = 'REPEATABLE-READ'"
+const repeatableRead = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"
 
 // stage is the temporary table that rows to be converted go through.
 const stage = "midstream_verify"
