@@ -46,19 +46,19 @@ func (c *change) persist(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	for {
 		began := time.Now()
 		var result migration.Result
-		err := c.run.attempt(ctx, func(ctx context.Context) (err error) {
+		stopped, err := c.run.attempt(ctx, func(ctx context.Context) (err error) {
 			c.config = c.run.control.Config()
 			result, err = c.attempt(ctx, alter, p.server)
 			return err
 		})
-		if c.run.stoppedBy() != "" {
+		if stopped {
 			if err := p.standBy(ctx, err); err != nil {
 				return result, err
 			}
 			continue
 		}
 		if err == nil || !p.mayGoOn(result, err) {
-			return result, err
+			return result, p.kept(ctx, err)
 		}
 		if time.Since(began) > c.reconnect || p.failed.IsZero() { // it had gone on well before
 			p.failed, p.wait = time.Now(), time.Second
@@ -108,6 +108,27 @@ func (p *persistent) standBy(ctx context.Context, stopped error) error {
 	if !kept || errors.Is(ended, migration.ErrKeep) {
 		return stopped
 	}
+	return p.remove(ctx, ended, stopped)
+}
+
+// kept is the error of an attempt that did not come so far as to go on with what one before had kept: that is removed where the
+// operator has ended the run, or said to be there.
+func (p *persistent) kept(ctx context.Context, err error) error {
+	var failure *migration.Failure
+	if err == nil || !p.mustResume || errors.As(err, &failure) || errors.Is(err, errGone) {
+		return err
+	}
+	if cause := context.Cause(ctx); errors.Is(cause, errInterrupted) && !errors.Is(cause, migration.ErrKeep) {
+		return p.remove(ctx, cause, err)
+	}
+	names := plan.NamesOf(p.alter.Table)
+	c := &coded{code: exitStopped, err: err, left: fmt.Sprintf("%s is untouched; %s and %s are kept", p.alter.Table, names.Shadow, names.State),
+		next: "the same command goes on with them once the cause is removed; midstream cleanup " + p.alter.Table.Argument() + " gives them up"}
+	return c
+}
+
+// remove drops what was kept, as the operator has ended the run.
+func (p *persistent) remove(ctx context.Context, ended, stopped error) error {
 	patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	source := p.alter.Table

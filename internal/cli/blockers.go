@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/control"
 	"midstream/internal/event"
 	"midstream/internal/lock"
 	"midstream/internal/schema"
@@ -33,7 +35,8 @@ func (a *app) blockersCommand() *cobra.Command {
 			"since when, in which statement, and how many rows the transaction has changed. Who holds one for long keeps\n" +
 			"every change of the table's schema waiting, and a statement that waits for its turn (an ALTER by hand, say) keeps all\n" +
 			"that come later. Sessions that hold a lock on all tables (FLUSH TABLES WITH READ LOCK, LOCK INSTANCE\n" +
-			"FOR BACKUP) are listed too. It only looks. Without a table it asks all runs of this machine about theirs.",
+			"FOR BACKUP) are listed too. It only looks. Where no server is named, a run of this machine that is at work on the\n" +
+			"table is asked; without a table all of them, about theirs.",
 		Example: "  midstream blockers shop.orders",
 		Args:    cobra.ArbitraryArgs,
 	}
@@ -60,6 +63,9 @@ func (b *blockers) run(ctx context.Context, args []string) error {
 	}
 	name, nameErr := oneTable(b.app, b.database, args, "midstream blockers")
 	if err := usageOf("midstream help blockers", append(b.checks.problems, nameErr, configErr)...); err != nil {
+		return err
+	}
+	if told, err := b.ofRun(ctx, name); told || err != nil {
 		return err
 	}
 	out := output{app: b.app, json: b.json}
@@ -94,6 +100,35 @@ func (b *blockers) run(ctx context.Context, args []string) error {
 	return nil
 }
 
+// ofRun asks the run of a table, if there is one on this machine and no server was named.
+func (b *blockers) ofRun(ctx context.Context, name schema.Name) (told bool, err error) {
+	if slices.ContainsFunc([]string{"host", "port", "socket"}, b.checks.flags.Changed) {
+		return false, nil
+	}
+	runs, err := findRuns(ctx, b.app, b.folder)
+	if err != nil {
+		return false, err
+	}
+	of := slices.DeleteFunc(runs, func(r *control.Client) bool { return r.Found.Table != name.String() })
+	if len(of) != 1 {
+		return false, nil
+	}
+	return true, b.ask(ctx, of[0])
+}
+
+// ask tells what a run answers.
+func (b *blockers) ask(ctx context.Context, run *control.Client) error {
+	var found struct {
+		Holding []blockerRecord `json:"holding"`
+		Waiting []blockerRecord `json:"waiting"`
+	}
+	if err := run.Call(ctx, http.MethodGet, "blockers", nil, &found); err != nil {
+		return commandError(err)
+	}
+	b.tell(run.Found.Table, blockersOf(found.Holding), blockersOf(found.Waiting))
+	return nil
+}
+
 // ofRuns asks the runs of this machine.
 func (b *blockers) ofRuns(ctx context.Context) error {
 	runs, err := findRuns(ctx, b.app, b.folder)
@@ -104,14 +139,9 @@ func (b *blockers) ofRuns(ctx context.Context) error {
 		fmt.Fprintln(b.app.Stdout, noRuns)
 	}
 	for _, run := range runs {
-		var found struct {
-			Holding []blockerRecord `json:"holding"`
-			Waiting []blockerRecord `json:"waiting"`
+		if err := b.ask(ctx, run); err != nil {
+			return err
 		}
-		if err := run.Call(ctx, http.MethodGet, "blockers", nil, &found); err != nil {
-			return commandError(err)
-		}
-		b.tell(run.Found.Table, blockersOf(found.Holding), blockersOf(found.Waiting))
 	}
 	return nil
 }

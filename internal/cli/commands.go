@@ -132,6 +132,8 @@ func (a *app) cutoverCommand() *cobra.Command {
 		"Cutover ends the hold of hold and of run --hold; the swap then takes the usual attempts. A window or a file that holds the\n"+
 			"run goes on doing so, and the answer says so; with --now they don't count any more.")
 	var now bool
+	c.yesNeeded = true
+	c.checks.boolean(&c.yes, "", "yes", "without a table: let all runs of this machine go")
 	c.checks.boolean(&now, "", "now", "wait neither for --cutover-window nor for --cutover-when-gone")
 	c.body = func(rest []string) (any, error) {
 		_, err := noBody(rest)
@@ -181,10 +183,17 @@ func (c *commanding) find(ctx context.Context, table string) ([]*control.Client,
 	if err != nil {
 		return nil, err
 	}
+	called := func(r *control.Client) bool { return r.Found.Table == table }
+	if !slices.ContainsFunc(runs, called) { // as some servers tell no letter cases apart
+		called = func(r *control.Client) bool { return r.Found.AnyCase && strings.EqualFold(r.Found.Table, table) }
+	}
 	meant := slices.DeleteFunc(runs, func(r *control.Client) bool {
-		return table != "" && !strings.EqualFold(r.Found.Table, table) || c.server != "" && r.Found.Server != c.server
+		return table != "" && !called(r) || c.server != "" && r.Found.Server != c.server
 	})
 	switch {
+	case len(meant) == 0 && table == "" && c.server != "":
+		return nil, &coded{code: exitNoRun, err: fmt.Errorf("no run on the server %s is at work on this machine", c.server),
+			next: "midstream status lists those that are, with their servers"}
 	case len(meant) == 0 && table != "":
 		return nil, &coded{code: exitNoRun, err: fmt.Errorf("no run on %s is at work on this machine, or it is another user's", table),
 			next: "midstream status lists those that are; --control-dir must be the run's"}

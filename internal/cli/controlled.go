@@ -60,7 +60,7 @@ func (h *halt) Is(err error) bool { return err == migration.ErrKeep }
 
 // underControl does a run while other processes may command it.
 func (c *change) underControl(ctx context.Context, table schema.Name, change string, s *server, do func() (migration.Result, error)) (migration.Result, error) {
-	if err := c.beControlled(table, change, s); err != nil {
+	if err := c.beControlled(ctx, table, change, s); err != nil {
 		return migration.Result{}, err
 	}
 	result, err := do()
@@ -70,7 +70,7 @@ func (c *change) underControl(ctx context.Context, table schema.Name, change str
 }
 
 // beControlled makes the socket of a run. A folder that can't be used is an error only where somebody named it.
-func (c *change) beControlled(table schema.Name, change string, s *server) error {
+func (c *change) beControlled(ctx context.Context, table schema.Name, change string, s *server) error {
 	r := &controlled{app: c.app, output: &c.output, control: migration.NewControl(c.config), ended: make(chan struct{})}
 	c.run = r
 	if c.socket.off {
@@ -80,9 +80,13 @@ func (c *change) beControlled(table schema.Name, change string, s *server) error
 	if folder == "" {
 		folder = control.Folder(c.app.Getenv)
 	}
-	var err error
+	var anyCase bool
+	err := s.pool.DB().QueryRowContext(ctx, "SELECT @@GLOBAL.lower_case_table_names <> 0").Scan(&anyCase)
+	if err != nil {
+		return unwritten(ctx, fmt.Errorf("look at %s: %w", s.address, err), "")
+	}
 	r.server, err = control.Serve(folder, control.Run{
-		About: control.About{Table: table.String(), Alter: change, Server: s.address, Rehearsal: string(c.options.Purpose),
+		About: control.About{Table: table.String(), Alter: change, Server: s.address, AnyCase: anyCase, Rehearsal: string(c.options.Purpose),
 			Process: os.Getpid(), Version: c.app.Version, Began: time.Now()},
 		Control: r.control, Emit: r.tell, Record: recordOf, Blockers: func(b []event.Blocker) any { return blockerRecords(b) },
 		Stop: r.halt, GoOn: r.release, Stopped: r.stoppedBy, Abort: r.abort,
@@ -160,24 +164,25 @@ func (r *controlled) tell(e event.Event) {
 	}
 }
 
-// attempt does one, which may be told to stop at a checkpoint.
-func (r *controlled) attempt(ctx context.Context, do func(context.Context) error) error {
+// attempt does one, and says whether it has stopped at a checkpoint as it was told.
+func (r *controlled) attempt(ctx context.Context, do func(context.Context) error) (stopped bool, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	r.mu.Lock()
 	r.stop = stop
 	r.mu.Unlock()
-	err := do(ctx)
+	err = do(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stop = nil
-	if r.by != "" {
-		if !errors.Is(err, migration.ErrKeep) {
-			r.by = "" // it had come to an end of its own
-		}
-		close(r.halted)
+	if r.by == "" {
+		return false, err
 	}
-	return err
+	if stopped = errors.Is(err, migration.ErrKeep); !stopped {
+		r.by = "" // it had come to an end of its own
+	}
+	close(r.halted)
+	return stopped, err
 }
 
 // halt has the present attempt stop at a checkpoint, and returns when it has.

@@ -40,7 +40,7 @@ type outcome struct {
 // outcomes are all exit codes.
 var outcomes = []outcome{
 	{exitDone, "done", "Done. The table has its new schema, or the verb did what it was asked."},
-	{exitFailed, "failed", "Failed. The table is as it was, and nothing of this attempt is left on the server; what an earlier one has kept is still there."},
+	{exitFailed, "failed", "Failed. The table is as it was, and nothing of this attempt is left on the server; what an earlier one has kept is still there. Of a statement that the server carries out itself also: the lock could not be had within --lock-attempts and --lock-give-up."},
 	{exitUsage, "usage", "The command line or an option file is wrong. Nothing was connected to. Of set and throttle: the run doesn't take the value; nothing has changed."},
 	{exitRefused, "refused", "Refused: by the plan, or because another run is at work on the table or was stopped half-way, somebody uses what cleanup was to drop, " +
 		"its account lacks a privilege, or there is no such table. Nothing was written or dropped; every reason is listed."},
@@ -58,7 +58,7 @@ var outcomes = []outcome{
 	{exitUnfit, "unfit", "The altered table doesn't take every row, as the prescan of check and run found before the row copy: values that don't fit, " +
 		"NULLs, duplicates, with their keys. The table is as it was, and nothing is left on the server."},
 	{exitNoRun, "no_run", "There is no such run at work on this machine that could be asked or told (status, pause, set and so on)."},
-	{exitNotNow, "not_now", "The run can't obey the command as it stands, or another one is being carried out; the message says why, and what to do. Nothing has changed."},
+	{exitNotNow, "not_now", "The run can't obey the command as it stands, or another one is being carried out; the message says why, and what to do. Nothing has changed there (without a table each run answers for itself)."},
 	{exitAtOnce, "left_at_once", "Left at once, at a second Ctrl-C, SIGTERM or SIGHUP. The table is as it was or swapped, nothing between; " +
 		"the same command goes on, and midstream cleanup removes what is left."},
 }

@@ -137,7 +137,7 @@ type progressRecord struct {
 
 type blockedRecord struct {
 	head
-	WaitingMS ms              `json:"waiting_ms" doc:"since the first look"`
+	WaitingMS ms              `json:"waiting_ms" doc:"since there has been somebody in the way without a break"`
 	Blockers  []blockerRecord `json:"blockers" doc:"the sessions in the way"`
 }
 

@@ -31,6 +31,8 @@ func (a *app) runCommand() *cobra.Command {
 			"TRUNCATE and CREATE TABLE are taken too: whoever holds a lock on one of the tables is waited for, and nobody\n" +
 			"waits for the statement for longer than --lock-wait. A table that is dropped is first renamed aside, and an\n" +
 			"empty one takes the place of one that is truncated, so that the application never waits for the drop.\n\n" +
+			"What --max-load, --critical-load, --throttle-file and their like name holds up the copying of rows. A statement that the\n" +
+			"server carries out itself waits for its lock, for --cutover-window and for a hold alone.\n\n" +
 			"With --rehearse it does everything but the swap, on the real table and under its real load, tells what the run\n" +
 			"would have been, and drops the new table. The table itself is not changed in any way. --rehearse-lock takes the\n" +
 			"lock of the cut-over too, and gives it back. --on-replica does so on a replica, and spares the primary: what it\n" +

@@ -78,7 +78,7 @@ func statusText(s control.Status) string {
 	}
 	line("state", state)
 	if e, is := recorded(s.Throttled).(event.Throttled); is && len(e.Gates) > 0 {
-		line("waits", throttledText(e))
+		line("waits", strings.TrimPrefix(throttledText(e), "waiting: "))
 	}
 	if e, is := recorded(s.Blocked).(event.Blocked); is {
 		line("blocked", blockedText(e))
@@ -90,6 +90,9 @@ func statusText(s control.Status) string {
 	}
 	if s.State != "held" {
 		line("held", s.Held)
+	}
+	if s.CopyShare != "100%" {
+		line("throttle", "the row copy works for at most "+s.CopyShare+" of its time")
 	}
 	line("command", s.Command)
 	line("socket", s.Socket)

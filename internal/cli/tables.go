@@ -63,7 +63,7 @@ func (c *change) runTables(ctx context.Context, statement *ddl.Statement, s *ser
 // carryOutTables carries out the plan of a statement on whole tables.
 func (c *change) carryOutTables(ctx context.Context, p *plan.TablePlan, s *server) (migration.Result, error) {
 	return c.underControl(ctx, p.Statement.Tables()[0], fmt.Sprintf("%s %s", p.Statement.Kind, tableNames(p)), s, func() (result migration.Result, err error) {
-		err = c.run.attempt(ctx, func(ctx context.Context) error {
+		_, err = c.run.attempt(ctx, func(ctx context.Context) error {
 			result, err = c.attemptTables(ctx, p, s)
 			return err
 		})

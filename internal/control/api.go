@@ -20,6 +20,7 @@ type About struct {
 	Table     string    `json:"table" doc:"that is changed, database.table"`
 	Alter     string    `json:"alter" doc:"the clauses of the ALTER TABLE, or the statement"`
 	Server    string    `json:"server" doc:"host:port, or the path of a socket"`
+	AnyCase   bool      `json:"any_case" doc:"the server does not tell the letter cases of table names apart"`
 	Rehearsal string    `json:"rehearsal" doc:"rehearsal, rehearsal on a replica, or empty: the table is changed"`
 	Process   int       `json:"process" doc:"id of the run's process"`
 	Version   string    `json:"version" doc:"of midstream"`
@@ -35,6 +36,7 @@ type Status struct {
 	Why       string    `json:"why" doc:"for people; empty of running"`
 	PausedBy  string    `json:"paused_by" doc:"who has paused it; empty if nobody has"`
 	Since     time.Time `json:"paused_since" doc:"when; 0001-01-01 if nobody has"`
+	CopyShare string    `json:"copy_share" doc:"the most of the row copy's time that may be work"`
 	Held      string    `json:"held" doc:"why it does not swap when it has come so far; empty if it will"`
 	Command   string    `json:"command" doc:"that is being carried out, and by whom; empty for none"`
 	Progress  any       `json:"progress" doc:"the newest record progress of docs/events.md; null before the first"`

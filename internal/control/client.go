@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,6 +28,9 @@ type Client struct {
 // patience is how long a run is waited for that shall say how it stands.
 const patience = 5 * time.Second
 
+// ErrKilled says that the process of a run is gone, and has said no last word.
+var ErrKilled = errors.New("its process is gone without a word: it was killed, or has crashed. The same command goes on with what it has left")
+
 // Find returns the runs whose sockets are in a folder, in the order of their tables' names. Sockets on which nobody
 // answers any more are removed. It fails with ErrFolder.
 func Find(ctx context.Context, folder string) ([]*Client, error) {
@@ -36,12 +40,16 @@ func Find(ctx context.Context, folder string) ([]*Client, error) {
 		}
 		return nil, err
 	}
-	sockets, err := filepath.Glob(filepath.Join(folder, "*.sock"))
+	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFolder, err)
 	}
 	var found []*Client
-	for _, path := range sockets {
+	for _, entry := range entries {
+		if filepath.Ext(entry.Name()) != ".sock" {
+			continue
+		}
+		path := filepath.Join(folder, entry.Name())
 		c := dial(path)
 		asked, cancel := context.WithTimeout(ctx, patience)
 		err := c.Call(asked, http.MethodGet, "status", nil, &c.Found)
@@ -51,7 +59,7 @@ func Find(ctx context.Context, folder string) ([]*Client, error) {
 		} else if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		} else {
-			removeDead(path)
+			_ = locked(folder, func() error { removeDead(path); return nil })
 		}
 	}
 	slices.SortFunc(found, func(a, b *Client) int { return strings.Compare(a.Found.Table, b.Found.Table) })
@@ -102,6 +110,9 @@ func (c *Client) Events(ctx context.Context, take func(line []byte)) error {
 		}
 		if ctx.Err() != nil || errors.Is(err, io.EOF) {
 			return context.Cause(ctx)
+		}
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return fmt.Errorf("watch the run of %s: %w", c.Found.Table, ErrKilled)
 		}
 		return fmt.Errorf("watch the run of %s: %w", c.Found.Table, err)
 	}

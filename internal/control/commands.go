@@ -24,15 +24,28 @@ func (s *Server) pause(ctx context.Context, by string, c PauseCommand) (string, 
 		return "", err
 	}
 	s.mu.Lock()
-	phase := s.phase
+	phase, captures := s.phase, s.captures
 	s.mu.Unlock()
-	switch {
-	case phase == string(event.PhaseIndex):
-		return "the server builds indexes, which can't be held still; when it has, the run stands still. Changes are captured", nil
-	case inFlight > 0:
-		return fmt.Sprintf("%d statements that were begun are let come to their end, and then the run stands still. Changes are captured", inFlight), nil
+	meanwhile := ""
+	if captures {
+		meanwhile = "; changes are captured"
 	}
-	return "the run stands still, with no transaction open; changes are captured", nil
+	switch {
+	case !s.run.Control.AtWork():
+		return "the run looks at its server, or waits for it; it stands still when it comes to its work", nil
+	case phase == string(event.PhaseIndex):
+		return "the server builds indexes, which can't be held still; when it has, the run stands still" + meanwhile, nil
+	case inFlight > 0:
+		return fmt.Sprintf("%d statements that were begun are let come to their end, and then the run stands still", inFlight) + meanwhile, nil
+	}
+	return "the run stands still, with no transaction open" + meanwhile, nil
+}
+
+// follows says that changes are captured, and applied.
+func (s *Server) follows() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.captures
 }
 
 func (s *Server) resume(_ context.Context, _ string, _ nothing) (string, error) {
@@ -49,6 +62,9 @@ func (s *Server) resume(_ context.Context, _ string, _ nothing) (string, error) 
 // copyShare is the setting that throttle changes.
 const copyShare = "copy-share"
 
+// none is its value where the row copy stands.
+const none = "0%"
+
 func (s *Server) throttle(ctx context.Context, _ string, c ThrottleCommand) (string, error) {
 	if err := s.run.Control.Set(ctx, map[string]string{copyShare: c.Share}); err != nil {
 		return "", err
@@ -57,7 +73,7 @@ func (s *Server) throttle(ctx context.Context, _ string, c ThrottleCommand) (str
 	switch share := setting.Get(s.run.Control.Config()); share {
 	case "100%":
 		return "the row copy has no bound of its own any more", nil
-	case "0%":
+	case none:
 		return "the row copy stands; changes are applied", nil
 	default:
 		return "the row copy works for at most " + share + " of its time", nil
@@ -67,6 +83,9 @@ func (s *Server) throttle(ctx context.Context, _ string, c ThrottleCommand) (str
 func (s *Server) hold(ctx context.Context, _ string, _ nothing) (string, error) {
 	if err := s.run.Control.Hold(ctx); err != nil {
 		return "", err
+	}
+	if !s.follows() {
+		return "the table is not changed before midstream cutover", nil
 	}
 	return "the swap waits for midstream cutover; changes are applied meanwhile", nil
 }
@@ -78,6 +97,9 @@ func (s *Server) cutOver(ctx context.Context, _ string, c CutOverCommand) (strin
 		return "", err
 	case still != "":
 		return "no hold any more, but " + still, nil
+	}
+	if !s.follows() {
+		return "the table is changed as soon as that may be and nobody is in the way", nil
 	}
 	return "the run swaps as soon as the tables are equal and nobody is in the way", nil
 }

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -70,43 +71,81 @@ func socketOf(folder, table, server string) (string, error) {
 
 // listen makes the socket of a run, in place of one that nobody answers on any more. It fails with ErrFolder and
 // ErrInUse.
-func listen(folder, table, server string) (net.Listener, error) {
+func listen(folder, table, server string) (l net.Listener, path string, err error) {
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFolder, err)
+		return nil, "", fmt.Errorf("%w: %w", ErrFolder, err)
 	}
 	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("%w: %w", ErrFolder, err)
+		return nil, "", fmt.Errorf("%w: %w", ErrFolder, err)
 	}
 	if err := checkFolder(folder); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	path, err := socketOf(folder, table, server)
-	if err != nil {
-		return nil, err
+	if path, err = socketOf(folder, table, server); err != nil {
+		return nil, "", err
 	}
-	if _, err := os.Lstat(path); err == nil && !removeDead(path) {
-		return nil, fmt.Errorf("%w %s", ErrInUse, path)
+	listener, err := listenAt(folder, path)
+	if err != nil && !errors.Is(err, ErrInUse) {
+		err = fmt.Errorf("make the control socket: %w", err)
 	}
-	listener, err := net.Listen("unix", path)
-	if err != nil {
-		return nil, fmt.Errorf("make the control socket: %w", err)
-	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		listener.Close()
-		return nil, fmt.Errorf("make the control socket: %w", err)
-	}
-	return listener, nil
+	return listener, path, err
 }
 
-// removeDead removes a socket on which nobody answers any more, and says whether it is gone.
+// listenAt makes a socket under a passing name, and gives it its own when it answers: one that is found and does not is dead.
+func listenAt(folder, path string) (net.Listener, error) {
+	passing := passingName(folder)
+	made, err := net.ListenUnix("unix", &net.UnixAddr{Name: passing, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	made.SetUnlinkOnClose(false)
+	defer os.Remove(passing)
+	if err = os.Chmod(passing, 0o600); err == nil {
+		err = locked(folder, func() error {
+			if !removeDead(path) {
+				return fmt.Errorf("%w %s", ErrInUse, path)
+			}
+			return os.Rename(passing, path)
+		})
+	}
+	if err != nil {
+		made.Close()
+		return nil, err
+	}
+	return made, nil
+}
+
+// passingName is one that nobody looks for.
+func passingName(folder string) string { return filepath.Join(folder, "."+rand.Text()[:8]) }
+
+// removeDead removes a socket on which nobody answers any more, and says whether it is gone. REQUIRES: the folder is locked, so that
+// it is not another one by now.
 func removeDead(path string) bool {
+	if dead(path) {
+		_ = os.Remove(path)
+	}
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// locked does something that no other process does in the folder meanwhile.
+func locked(folder string, do func() error) error {
+	file, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	defer file.Close() // which unlocks it
+	if err := exclude(file); err != nil {
+		return err
+	}
+	return do()
+}
+
+// dead says that nobody answers on a socket.
+func dead(path string) bool {
 	conn, err := net.DialTimeout("unix", path, time.Second)
 	if err == nil {
 		conn.Close()
-		return false
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return true
-	}
-	return errors.Is(err, syscall.ECONNREFUSED) && os.Remove(path) == nil
+	return errors.Is(err, syscall.ECONNREFUSED)
 }

@@ -1,11 +1,13 @@
 package control
 
 import (
+	"context"
 	"errors"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"midstream/internal/event"
@@ -110,5 +112,38 @@ func TestSocketNames(t *testing.T) {
 	}
 	if _, err := socketOf("/"+strings.Repeat("d", 100), "shop.orders", "db1"); !errors.Is(err, ErrFolder) {
 		t.Errorf("no room: %v", err)
+	}
+}
+
+// Who looks for runs does not take the socket from one that is beginning.
+func TestFindWhileOneBegins(t *testing.T) {
+	folder := folder(t)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var looking sync.WaitGroup
+	for range 2 {
+		looking.Go(func() {
+			for ctx.Err() == nil {
+				_, _ = Find(ctx, folder)
+			}
+		})
+	}
+	for range 500 {
+		listener, path, err := listen(folder, "shop.orders", "db1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Lstat(path); err != nil {
+			t.Fatal(err)
+		}
+		listener.Close() // and is dead
+	}
+	stop()
+	looking.Wait()
+	entries, err := os.ReadDir(folder)
+	if err != nil || len(entries) > 1 {
+		t.Errorf("%v is left, %v", entries, err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,7 +47,8 @@ type Server struct {
 	busy     *command
 	newest   map[string]any // records by the kind of their event
 	phase    string
-	gates    int // that are closed
+	captures bool // of this attempt: it reads the binlog
+	gates    int  // that are closed
 	watchers map[chan []byte]bool
 	closed   bool
 }
@@ -62,11 +65,11 @@ func (c *command) String() string {
 
 // Serve makes the socket of a run in a folder and answers on it until Close. It fails with ErrFolder and ErrInUse.
 func Serve(folder string, run Run) (*Server, error) {
-	listener, err := listen(folder, run.Table, run.Server)
+	listener, path, err := listen(folder, run.Table, run.Server)
 	if err != nil {
 		return nil, err
 	}
-	run.Socket = listener.Addr().String()
+	run.Socket = path
 	s := &Server{run: run, done: make(chan struct{}), newest: map[string]any{}, watchers: map[chan []byte]bool{}}
 	handler, _ := newAPI(s)
 	s.http = &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second,
@@ -97,6 +100,7 @@ func (s *Server) Close(last any) {
 		s.http.Close()
 	}
 	<-s.done
+	_ = os.Remove(s.run.Socket)
 }
 
 // Listen is an event.Listener. It never waits.
@@ -110,6 +114,12 @@ func (s *Server) Listen(e event.Event) {
 	switch e := e.(type) {
 	case event.PhaseEntered:
 		s.phase = string(e.Phase)
+		switch e.Phase {
+		case event.PhaseCheck:
+			s.captures = false
+		case event.PhaseCopy, event.PhaseCatchUp:
+			s.captures = true
+		}
 		s.newest["phase"] = record
 		delete(s.newest, "blocked")
 	case event.Progress:
@@ -201,15 +211,20 @@ func (s *Server) command(ctx context.Context, text string, do func(by string) (s
 
 func (s *Server) alone(text, by string, do func(by string) (string, error)) (string, error) {
 	s.mu.Lock()
-	if s.busy != nil {
+	if s.busy != nil && !strings.HasPrefix(text, "abort") { // which ends whatever is under way
 		defer s.mu.Unlock()
 		return "", &Problem{http.StatusConflict, "another command is being carried out", s.busy.String(), "wait for its end, and look with midstream status"}
 	}
-	s.busy = &command{text: text, by: by, since: time.Now()}
+	mine := &command{text: text, by: by, since: time.Now()}
+	if s.busy == nil || !strings.HasPrefix(s.busy.text, "abort") {
+		s.busy = mine
+	}
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
-		s.busy = nil
+		if s.busy == mine {
+			s.busy = nil
+		}
 		s.mu.Unlock()
 	}()
 	return do(by)
@@ -225,6 +240,8 @@ func (s *Server) status() Status {
 	}
 	s.mu.Unlock()
 	status.Held = s.run.Control.Held(time.Now())
+	setting, _ := migration.SettingOf(copyShare)
+	status.CopyShare = setting.Get(s.run.Control.Config())
 	paused, stopped := s.run.Control.Paused(), s.run.Stopped()
 	switch {
 	case stopped != "":
@@ -236,6 +253,8 @@ func (s *Server) status() Status {
 		status.State, status.Why = "held", status.Held
 	case status.Blocked != nil:
 		status.State, status.Why = "blocked", "sessions are in the way of the lock: midstream blockers"
+	case status.CopyShare == none && status.Phase == string(event.PhaseCopy):
+		status.State, status.Why = "waiting", "the row copy may work for 0% of its time: midstream throttle 100%"
 	case gates > 0:
 		status.State, status.Why = "waiting", "what it is told to watch lets it wait"
 	}

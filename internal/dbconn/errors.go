@@ -12,7 +12,12 @@ import (
 
 // Numbers of server errors that the engine tells apart.
 const (
-	errBadNull           = 1048
+	errBadNull = 1048
+
+	errTooManyConnections = 1040
+	errTooManyOfUser      = 1203
+	errUserLimit          = 1226
+
 	errDuplicate         = 1062
 	errOutOfRange        = 1264
 	errTruncated         = 1265
@@ -77,6 +82,12 @@ func interrupted(err error) bool { return Number(err) == errQueryInterrupted }
 
 // UnfitText says that the server could not show a text, a running statement say, as a letter of it is none in utf8mb3.
 func UnfitText(err error) bool { return Number(err) == errUnfitText }
+
+// Full says that the server, or the account, may have no more connections.
+func Full(err error) bool {
+	n := Number(err)
+	return n == errTooManyConnections || n == errTooManyOfUser || n == errUserLimit
+}
 
 // NoSuchTable says that a table is not there.
 func NoSuchTable(err error) bool { return Number(err) == errNoSuchTable }

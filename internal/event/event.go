@@ -146,6 +146,7 @@ type Blocker struct {
 	Table        string        // schema.table whose lock it holds; "" for a snapshot (law L10)
 	Why          string        // what it stands in the way of
 	Snapshot     bool          // it is a read view that is in the way, and no lock (law L10)
+	Since        uint64        // the server's number of the statement that took the lock; 0 for a snapshot
 	Program      string        // as it has told the server; may be ""
 	Lock         string        // kind of the lock, as performance_schema.metadata_locks spells it; "" for a snapshot
 	Role         Role          // what it is, if it is no ordinary client
@@ -171,7 +172,7 @@ const (
 // It is emitted when the blockers change and at least every 10 s while they last.
 type Blocked struct {
 	Blockers []Blocker
-	Waiting  time.Duration // since the first attempt
+	Waiting  time.Duration // since there has been somebody in the way without a break
 	At       time.Time
 }
 

@@ -118,7 +118,11 @@ func (w *waiting) clear(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			w.began = w.began.Add(held)
+			if held > 0 {
+				w.began = w.began.Add(held)
+				w.killer.Forget()
+				w.teller.Forget()
+			}
 		}
 		terms := w.Terms()
 		if terms.GiveUp > 0 && time.Since(w.began) > terms.GiveUp {
@@ -150,28 +154,37 @@ func (w *waiting) clear(ctx context.Context) error {
 // Teller emits who is in the way when that changes, and again while they stay.
 type Teller struct {
 	emit  event.Listener
-	since time.Time
+	since time.Time // there has been somebody in the way; zero: there is nobody
 	told  time.Time
 	of    string
 }
 
-// NewTeller returns a teller; waiting begins now.
-func NewTeller(emit event.Listener) *Teller { return &Teller{emit: emit, since: time.Now()} }
+// NewTeller returns a teller.
+func NewTeller(emit event.Listener) *Teller { return &Teller{emit: emit} }
 
-// tellAgain is how often the operator is told of blockers that stay.
-const tellAgain = 10 * time.Second
+// How often the operator is told of blockers that stay, and of those who come and go.
+const (
+	tellAgain = 10 * time.Second
+	tellOther = time.Second
+)
+
+// Forget has the time begin anew.
+func (t *Teller) Forget() { t.of, t.since = "", time.Time{} }
 
 // Tell takes those who are in the way now.
 func (t *Teller) Tell(blockers []event.Blocker) {
 	if len(blockers) == 0 {
-		t.of = ""
+		t.Forget()
 		return
+	}
+	if t.since.IsZero() {
+		t.since = time.Now()
 	}
 	var ids string
 	for _, b := range blockers {
 		ids += fmt.Sprint(b.ConnectionID, " ")
 	}
-	if ids == t.of && time.Since(t.told) < tellAgain {
+	if since := time.Since(t.told); since < tellOther || ids == t.of && since < tellAgain {
 		return
 	}
 	t.told, t.of = time.Now(), ids

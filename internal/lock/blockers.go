@@ -51,6 +51,7 @@ WHERE l.lock_status = '%s' AND t.processlist_id IS NOT NULL
 // The conditions for locks on the tables: any, and those with which nobody else reads.
 const (
 	anyLock  = "TRUE"
+	noLock   = "FALSE" // of the tables: those of all tables alone
 	unshared = "l.lock_type IN ('SHARED_NO_READ_WRITE', 'EXCLUSIVE')"
 )
 
@@ -92,6 +93,7 @@ func (w *Watcher) locks(ctx context.Context, state, condition string) (map[holde
 		if err != nil {
 			return nil, fmt.Errorf("look for blockers: %w", err)
 		}
+		b.Since = h.event
 		b.Age = max(time.Duration(seconds)*time.Second, time.Duration(micros)*time.Microsecond)
 		switch kind {
 		case "TABLE":
@@ -220,12 +222,19 @@ var strengths = []string{"SHARED_HIGH_PRIO", "SHARED_READ", "SHARED_WRITE_LOW_PR
 
 // sessions returns the holders by their connection, each once, with the strongest of its locks.
 func sessions(held map[holder]event.Blocker) []event.Blocker {
-	strongest := map[uint64]event.Blocker{}
+	strongest, roles := map[uint64]event.Blocker{}, map[uint64]event.Role{}
 	for _, b := range held {
+		if b.Role != "" { // of whichever of its locks
+			roles[b.ConnectionID] = b.Role
+		}
 		other, seen := strongest[b.ConnectionID]
 		if !seen || slices.Index(strengths, b.Lock) > slices.Index(strengths, other.Lock) {
 			strongest[b.ConnectionID] = b
 		}
+	}
+	for id, b := range strongest {
+		b.Role = roles[id]
+		strongest[id] = b
 	}
 	return slices.SortedFunc(maps.Values(strongest), func(a, b event.Blocker) int { return cmp.Compare(a.ConnectionID, b.ConnectionID) })
 }
@@ -271,6 +280,20 @@ func (w *Watcher) Snapshots(ctx context.Context, before string) ([]event.Blocker
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("look for old snapshots: %w", err)
+	}
+	if len(blockers) == 0 {
+		return nil, nil
+	}
+	backups, err := w.locks(ctx, granted, noLock)
+	if err != nil && !dbconn.Denied(err) && !dbconn.NoSuchTable(err) {
+		return nil, err
+	}
+	for _, backup := range backups {
+		for i := range blockers {
+			if blockers[i].ConnectionID == backup.ConnectionID {
+				blockers[i].Role = backup.Role
+			}
+		}
 	}
 	return w.sized(ctx, blockers)
 }

@@ -62,19 +62,43 @@ type Killer struct {
 	pool  *dbconn.Pool
 	emit  event.Listener
 
-	since map[uint64]time.Time // when each was first seen in the way
-	told  map[uint64]string    // what was told of each: why it is spared, or that it was ended
+	since map[uint64]sighting // by connection
+	told  map[uint64]string   // what was told of each: why it is spared, or that it was ended
+}
+
+// sighting is since when a session is in the way.
+type sighting struct {
+	at   time.Time
+	lock uint64 // Blocker.Since: with another one it is another transaction, or statement, that begins anew
 }
 
 // NewKiller returns one that has seen nobody.
 func NewKiller(pool *dbconn.Pool, kills Kills, emit event.Listener) *Killer {
-	return &Killer{kills: kills, pool: pool, emit: emit, since: map[uint64]time.Time{}, told: map[uint64]string{}}
+	return &Killer{kills: kills, pool: pool, emit: emit, since: map[uint64]sighting{}, told: map[uint64]string{}}
 }
 
 // Change has it end whom others say from now on. It is called by the goroutine that calls Saw.
 func (k *Killer) Change(kills Kills) { k.kills = kills }
 
+// Forget has the time begin anew for everybody: nobody was in the way of anything for a while.
+func (k *Killer) Forget() { clear(k.since) }
+
 const killed = "killed"
+
+// waited is for how long a session has been in the way.
+func (k *Killer) waited(b event.Blocker, now time.Time) time.Duration {
+	seen, is := k.since[b.ConnectionID]
+	if !is || seen.lock != b.Since {
+		seen = sighting{now, b.Since}
+		k.since[b.ConnectionID] = seen
+		delete(k.told, b.ConnectionID)
+	}
+	waited := now.Sub(seen.at)
+	if b.Snapshot {
+		return min(waited, b.Age) // which is its transaction's
+	}
+	return waited
+}
 
 // Saw takes those who are in the way now, and ends those who have been for too long. Each that was ended, or
 // is spared, is told.
@@ -86,10 +110,7 @@ func (k *Killer) Saw(ctx context.Context, blockers []event.Blocker) error {
 	there := map[uint64]bool{}
 	for _, b := range blockers {
 		there[b.ConnectionID] = true
-		if _, seen := k.since[b.ConnectionID]; !seen {
-			k.since[b.ConnectionID] = now
-		}
-		waited := now.Sub(k.since[b.ConnectionID])
+		waited := k.waited(b, now)
 		if waited < k.kills.After {
 			continue
 		}

@@ -189,7 +189,7 @@ func (r *run) captureSensors(t Throttle) []throttle.Sensor {
 	if t.CaptureDelay > 0 {
 		all = append(all, throttle.Delay(t.CaptureDelay, r.captureDelay, name))
 	}
-	if from != nil && !slices.ContainsFunc(t.Replicas, func(f Follower) bool { return f.Name == name }) {
+	if from != nil && (t.ReplicaLag <= 0 || !slices.ContainsFunc(t.Replicas, func(f Follower) bool { return f.Name == name })) {
 		all = append(all, throttle.Replicating(throttle.Replica{Name: name, DB: from.DB}))
 	}
 	return all

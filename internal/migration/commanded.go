@@ -79,6 +79,26 @@ func mayKill(ctx context.Context, db *sql.DB, table schema.Name, was, cfg Config
 	return nil
 }
 
+// errFewConnections says that the application would have none left.
+var errFewConnections = errors.New("each of them has a connection, and they may take half of those that are free")
+
+// roomForWorkers fails with errFewConnections if the server has no room for so many workers.
+func (r *run) roomForWorkers(ctx context.Context, workers int) error {
+	var most, taken int
+	var name string
+	err := r.pool.DB().QueryRowContext(ctx, "SELECT @@GLOBAL.max_connections").Scan(&most)
+	if err == nil {
+		err = r.pool.DB().QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Threads_connected'").Scan(&name, &taken)
+	}
+	if err != nil {
+		return fmt.Errorf("look how many connections are free: %w", err)
+	}
+	if free := most - taken; workers-r.live().RowCopy.Workers > free/2 {
+		return fmt.Errorf("%w: %d of %d", errFewConnections, free, most)
+	}
+	return nil
+}
+
 // heed has the stages work by another config.
 func (r *run) heed(ctx context.Context, cfg Config, values map[string]string) error {
 	bad := func(name string, err error, next string) error { return &BadSetting{name, values[name], err, next} }
@@ -88,6 +108,16 @@ func (r *run) heed(ctx context.Context, cfg Config, values map[string]string) er
 			if err := throttle.CheckLimits(ctx, r.pool.DB(), limits...); err != nil {
 				return bad(name, err, "SHOW GLOBAL STATUS lists those that there are")
 			}
+		}
+	}
+	if _, says := values["throttle-query"]; says {
+		if err := throttle.CheckQuery(ctx, r.pool, t.Query); err != nil {
+			return bad("throttle-query", err, "the query runs by itself once a second: name tables with their database")
+		}
+	}
+	if _, says := values["workers"]; says {
+		if err := r.roomForWorkers(ctx, cfg.RowCopy.Workers); err != nil {
+			return bad("workers", err, "name fewer")
 		}
 	}
 	if _, says := values["max-replica-lag"]; says && t.ReplicaLag > 0 && len(t.Replicas) == 0 {

@@ -341,8 +341,23 @@ func (c *Control) change() {
 	c.changed = make(chan struct{})
 }
 
-// Set changes settings, all of them or none. It fails with *BadSetting.
+// looked are the settings that are held against the server.
+var looked = []string{"max-load", "critical-load", "throttle-query", "kill-blockers-after", "max-replica-lag", "min-free-disk", "workers"}
+
+// AtWork says that a run is at work on its table; else it looks at its server, or waits for it, or is stopped.
+func (c *Control) AtWork() bool { return c.atWork() != nil }
+
+// holds says that values keep the table from being changed which might have been.
+func holds(cfg Config, values map[string]string) bool {
+	_, hold := values["hold"]
+	_, gone := values["cutover-when-gone"]
+	_, window := values["cutover-window"]
+	return hold && cfg.When.Hold || gone && cfg.When.Gone != "" || window && values["cutover-window"] != ""
+}
+
+// Set changes settings, all of them or none. It fails with *BadSetting and *NotNow.
 func (c *Control) Set(ctx context.Context, values map[string]string) error {
+	const what = "the change of the table can't be held"
 	cfg := c.Config()
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		s, known := SettingOf(name)
@@ -357,16 +372,34 @@ func (c *Control) Set(ctx context.Context, values map[string]string) error {
 		if err := r.heed(ctx, cfg, values); err != nil {
 			return err
 		}
+	} else if at := slices.IndexFunc(looked, func(name string) bool { _, says := values[name]; return says }); at >= 0 {
+		return &NotNow{looked[at] + " can't be set", "it is held against the server, and the run is not at work there: it is stopped, or looks at the server",
+			"set it when the run is at work: midstream status tells"}
 	}
+	stricter := holds(cfg, values)
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, says := values["hold"]; says && cfg.When.Hold {
-		c.waived = false
+	if stricter {
+		if err := c.natively(what, "withdraw the statement with midstream abort"); err != nil {
+			c.mu.Unlock()
+			return err
+		}
 	}
+	before, waived := c.cfg.When, c.waived
 	cfg.Throttle.Replicas, cfg.CaptureFrom = c.cfg.Throttle.Replicas, c.cfg.CaptureFrom
-	c.cfg = cfg
+	c.cfg, c.waived = cfg, c.waived && !stricter
 	c.change()
-	return nil
+	c.mu.Unlock()
+	if !stricter {
+		return nil
+	}
+	err := c.TooLate(ctx, what) // of an attempt that is under way
+	if err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.cfg.When, c.waived = before, waived
+		c.change()
+	}
+	return err
 }
 
 func (c *Control) atWork() commanded {

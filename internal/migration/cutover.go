@@ -215,6 +215,8 @@ func (w *waiting) leave(ctx context.Context) error {
 			return err
 		}
 		if waited {
+			w.killer.Forget()
+			w.teller.Forget()
 			w.run.enter(event.PhaseCatchUp)
 		}
 		began := time.Now()

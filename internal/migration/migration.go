@@ -241,6 +241,9 @@ func (r *run) buildIndexes(ctx context.Context) error {
 	if len(r.shadow.Deferred) > 0 {
 		r.enter(event.PhaseIndex)
 	}
+	if err := r.gates.Copy(ctx); err != nil { // once begun it can't be held still
+		return err
+	}
 	return r.apply.without(ctx, func() error {
 		started := time.Now()
 		if err := r.shadow.BuildIndexes(ctx, r.pool); err != nil {

@@ -93,7 +93,7 @@ func (r *run) estimate(p *event.Progress, before event.Progress) {
 	if total > 0 {
 		p.Fraction = min(0.999, float64(p.RowsCopied)/float64(total))
 	}
-	if p.CopyRate > 0 {
+	if p.CopyRate > 0 && r.live().Rest < 1 {
 		p.ETA = time.Duration(float64(total-p.RowsCopied) / p.CopyRate * float64(time.Second))
 	}
 }

@@ -87,7 +87,7 @@ func waits() []Setting {
 		bytes("min-free-disk", "bytes that must stay free where the server's files are, if that is this machine (10G)", func(c *Config) *int64 { return &c.Throttle.FreeDisk }),
 		bytes("free-disk", "bytes that are free there, if that is another machine: the run waits when it has written nine tenths of it", func(c *Config) *int64 { return &c.Throttle.GivenDisk }),
 		word("throttle-file", "path", "file on this machine: the run waits while it is there", nil, func(c *Config) *string { return &c.Throttle.File }),
-		word("throttle-query", "query", "query on the server: the run waits while its first value is above 0", nil, func(c *Config) *string { return &c.Throttle.Query }),
+		word("throttle-query", "query", "query on the server: the run waits while its first value is above 0. It can't write; names need their database", nil, func(c *Config) *string { return &c.Throttle.Query }),
 		word("throttle-url", "url", "the run waits while a GET is answered by another status than 2xx", func(text string) error {
 			u, err := url.Parse(text)
 			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -122,7 +122,7 @@ func swapping() []Setting {
 		duration("lock-work", 10*time.Millisecond, 30*time.Second, "how long the lock may be held", func(c *Config) *time.Duration { return &c.Lock.Work }),
 		duration("lock-backoff", 10*time.Millisecond, 10*time.Minute, "how long to wait after the first attempt that came to nothing; it doubles", func(c *Config) *time.Duration { return &c.Backoff }),
 		duration("lock-backoff-most", 10*time.Millisecond, time.Hour, "up to which it doubles", func(c *Config) *time.Duration { return &c.MaxBackoff }),
-		number("lock-attempts", 0, 1_000_000, "after how many attempts the run ends and keeps its work; 0: never", func(c *Config) *int { return &c.Attempts }),
+		number("lock-attempts", 0, 1_000_000, "after how many attempts the run ends and keeps its work; 0: never. While somebody is seen to hold a lock none is\nmade: --lock-give-up", func(c *Config) *int { return &c.Attempts }),
 		duration("lock-give-up", 0, 1000*time.Hour, "after how long of trying the run ends and keeps its work; 0: never", func(c *Config) *time.Duration { return &c.GiveUp }),
 		duration("kill-blockers-after", 0, 24*time.Hour, "end a session (KILL) that has been in the way of the lock for so long; 0: none. Never replication,\na backup, or a transaction that has changed more than --kill-rows",
 			func(c *Config) *time.Duration { return &c.Kills.After }),
@@ -281,7 +281,7 @@ func part(name string, least int, help string, get func(*Config) float64, set fu
 		set: func(c *Config, text string) error {
 			n, err := strconv.Atoi(strings.TrimSuffix(text, "%"))
 			if err != nil || n < least || n > 100 {
-				return fmt.Errorf("it is from %d to 100", least)
+				return fmt.Errorf("it is a whole number of percent, from %d to 100", least)
 			}
 			set(c, float64(n)/100)
 			return nil

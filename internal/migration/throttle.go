@@ -52,7 +52,7 @@ func (r *run) sensors(ctx context.Context, t Throttle) ([]throttle.Sensor, error
 			return r.beaten.Behind(number, time.Now())
 		}
 		add(t.ReplicaLag > 0, func() throttle.Sensor { return throttle.Lag(replica, t.ReplicaLag, behind) })
-		add(true, func() throttle.Sensor { return throttle.Replicating(replica) })
+		add(t.ReplicaLag > 0, func() throttle.Sensor { return throttle.Replicating(replica) })
 	}
 	add(true, func() throttle.Sensor { return throttle.Backlog(max(1, r.cfg.BacklogLimit/backlogShare), r.backlogged) })
 	all = append(all, r.captureSensors(t)...)
@@ -61,7 +61,7 @@ func (r *run) sensors(ctx context.Context, t Throttle) ([]throttle.Sensor, error
 	add(t.History > 0, func() throttle.Sensor { return throttle.History(db, t.History) })
 	add(t.CheckpointAge > 0 && r.plan.Server.Version.AtLeast(8, 0, 30), func() throttle.Sensor { return throttle.CheckpointAge(db, t.CheckpointAge) })
 	add(t.File != "", func() throttle.Sensor { return throttle.File(t.File) })
-	add(t.Query != "", func() throttle.Sensor { return throttle.Query(db, t.Query) })
+	add(t.Query != "", func() throttle.Sensor { return throttle.Query(r.pool, t.Query) })
 	add(t.URL != "", func() throttle.Sensor { return throttle.HTTP(http.DefaultClient, t.URL) })
 	add(r.plan.Server.Group, func() throttle.Sensor { return throttle.FlowControl(db) })
 	add(t.GivenDisk > 0, func() throttle.Sensor { return throttle.Growth(t.GivenDisk, r.written) })

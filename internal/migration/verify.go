@@ -64,6 +64,9 @@ func (r *run) verifyCount(ctx context.Context) error {
 	if !r.spec.KeyChanged {
 		return nil
 	}
+	if err := r.gates.Copy(ctx); err != nil {
+		return err
+	}
 	var surplus int64
 	err := r.apply.without(ctx, func() (err error) {
 		surplus, err = r.verifier.Surplus(ctx)

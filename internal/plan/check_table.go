@@ -99,7 +99,7 @@ func (c *checker) checkNames() {
 	switch {
 	case c.facts.RunBy != 0:
 		c.block(CodeAtWork, fmt.Sprintf("another run of Midstream is at work on the table (its connection is %d)", c.facts.RunBy),
-			"one at a time", "Wait until it has ended, or abort it with Ctrl-C")
+			"one at a time", "Wait until it has ended, or end it: midstream abort "+c.table.Name.Argument())
 	case len(ours) > 0:
 		c.block(CodeLeftover, fmt.Sprintf("an earlier run left %s", strings.Join(ours, ", ")), "the run needs the names",
 			"No run is at work on the table: midstream cleanup "+c.table.Name.Argument())

@@ -148,7 +148,7 @@ func (m *tablePlanner) check(t *TableFacts) {
 	}
 	if t.Facts.RunBy != 0 {
 		c.block(CodeAtWork, fmt.Sprintf("another run of Midstream is at work on %s (its connection is %d)", t.Name, t.Facts.RunBy),
-			"one at a time", "Wait until it has ended, or abort it with Ctrl-C")
+			"one at a time", "Wait until it has ended, or end it: midstream abort "+t.Name.Argument())
 	}
 	for _, taken := range t.Facts.Taken {
 		if t.Table != nil && t.Facts.RunBy == 0 && schema.MarkedFor(taken.Comment, t.Name) {

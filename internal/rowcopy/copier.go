@@ -115,6 +115,10 @@ func (c *Copier) Run(ctx context.Context) error {
 			if errors.Is(err, errHandedOut) {
 				err = nil
 			}
+			if number > 0 && dbconn.Full(err) && errors.Is(err, errNoSession) {
+				c.deps.Emit(event.Note{At: time.Now(), Text: fmt.Sprintf("worker %d of the row copy has no connection, and the others go on: %v", number+1, err)})
+				err = nil
+			}
 			return err
 		})
 	}
@@ -155,13 +159,16 @@ func (c *Copier) Tune(target time.Duration, workers int) {
 	}
 }
 
+// errNoSession says that a worker has not begun.
+var errNoSession = errors.New("connect a worker")
+
 // errHandedOut says that no range is left to begin.
 var errHandedOut = errors.New("every range is handed out")
 
 func (c *Copier) work(ctx context.Context, gate func(took time.Duration) error, room func() (int, func(int), error)) error {
 	session, err := c.deps.Pool.Session(ctx, c.deps.Spec.Setup()...)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", errNoSession, err)
 	}
 	defer session.Close()
 	var took time.Duration

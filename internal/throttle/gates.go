@@ -145,7 +145,7 @@ func (g *Gates) watch(ctx context.Context, number int, s Sensor, anew chan struc
 		case errors.Is(err, ErrCritical):
 			return err
 		case err != nil:
-			why = "it can't be looked at: " + err.Error()
+			why = s.Name + " can't be looked at: " + err.Error()
 		}
 		g.set(number, why, anew)
 		select {
@@ -197,6 +197,13 @@ func (g *Gates) forget() {
 	g.wake()
 }
 
+// looking says that not all sensors have been looked at.
+func (g *Gates) looking() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.unseen) > 0
+}
+
 // Closed returns the gates that are closed now.
 func (g *Gates) Closed() []event.Gate {
 	g.mu.Lock()
@@ -246,6 +253,9 @@ func (g *Gates) tell(ctx context.Context) error {
 		case <-changed:
 		}
 		closed := g.Closed()
+		if g.looking() && time.Since(g.told) < tellAgain {
+			continue // what is not known is not opened
+		}
 		var names []string
 		for _, c := range closed {
 			names = append(names, c.Name)

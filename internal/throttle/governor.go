@@ -214,6 +214,6 @@ func (g *Governor) Gate(ctx context.Context, worker int, took time.Duration) err
 	return rest(ctx, took, time.Now(), func() (float64, <-chan struct{}) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		return min(1, g.open-float64(worker)), g.changed
+		return min(1, min(g.open, g.most-1)-float64(worker)), g.changed // the last part of the drive is of longer chunks
 	})
 }

@@ -205,3 +205,16 @@ func TestGovernorChunks(t *testing.T) {
 		t.Errorf("a chunk takes %s, want no more than is allowed", got)
 	}
 }
+
+// A worker that is one too many now holds still, also where nobody is heeded.
+func TestGovernorOfFewer(t *testing.T) {
+	for _, workers := range []int{4, 64} {
+		g := NewGovernor(nil, workers, 0.05, true)
+		g.Bound(1, 0.05)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		if g.Gate(ctx, 0, time.Second) != nil || g.Gate(ctx, 1, time.Second) == nil {
+			t.Errorf("of %d workers one is allowed, and the first holds still, or the second goes on", workers)
+		}
+		cancel()
+	}
+}

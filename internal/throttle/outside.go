@@ -9,8 +9,11 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"time"
+
+	"midstream/internal/dbconn"
 )
 
 // File is a sensor that is closed while there is a file of that path.
@@ -27,16 +30,50 @@ func File(path string) Sensor {
 	}}
 }
 
-// Query is a sensor that is closed while a query's first value is above 0.
-func Query(db *sql.DB, query string) Sensor {
+// Query is a sensor that is closed while a query's first value is above 0. It can't write, and is withdrawn where it takes too long.
+func Query(pool *dbconn.Pool, query string) Sensor {
 	return Sensor{Name: "query", Every: time.Second, Look: func(ctx context.Context) (string, error) {
-		var value float64
-		err := db.QueryRowContext(ctx, query).Scan(&value)
+		value, err := ask(ctx, pool, query)
 		if err != nil || value <= 0 {
 			return "", err
 		}
 		return fmt.Sprintf("the query returns %g: %s", value, query), nil
 	}}
+}
+
+// CheckQuery fails if a query can't be a sensor's.
+func CheckQuery(ctx context.Context, pool *dbconn.Pool, query string) error {
+	if query == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, err := ask(ctx, pool, query)
+	return err
+}
+
+// errNoNumber says what a query has to return.
+var errNoNumber = errors.New("its first value is no number")
+
+func ask(ctx context.Context, pool *dbconn.Pool, query string) (value float64, err error) {
+	session, err := pool.Session(ctx, "START TRANSACTION READ ONLY")
+	if err != nil {
+		return 0, err
+	}
+	defer session.Close()
+	err = session.Rows(ctx, query, func(rows *sql.Rows) error {
+		var text sql.NullString
+		if err := rows.Scan(&text); err != nil {
+			return err
+		}
+		number, err := strconv.ParseFloat(text.String, 64)
+		if text.Valid && err != nil {
+			return fmt.Errorf("%w, but %q", errNoNumber, text.String)
+		}
+		value = max(value, number)
+		return nil
+	})
+	return value, err
 }
 
 // HTTP is a sensor that is closed while a URL answers a GET with another status than 2xx.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -23,7 +24,7 @@ func ParseLimits(text string) ([]Limit, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		name, number, ok := strings.Cut(strings.TrimSpace(part), "=")
 		most, err := strconv.ParseFloat(number, 64)
-		if !ok || name == "" || err != nil || most < 0 {
+		if !ok || name == "" || err != nil || !(most >= 0) || math.IsInf(most, 0) {
 			return nil, fmt.Errorf("%q is no limit: it is written as Threads_running=50, several with commas between them", part)
 		}
 		limits = append(limits, Limit{name, most})

@@ -19,6 +19,7 @@ import (
 //
 // REQUIRES: Sync.KeyChanged, and nothing is applied meanwhile.
 func (v *Verifier) Surplus(ctx context.Context) (int64, error) {
+	defer v.busy()()
 	surplus, err := v.surplus(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("verify: count rows: %w", err)

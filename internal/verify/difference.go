@@ -36,6 +36,7 @@ const (
 
 // Differences tells what differs in the rows of the keys, which should be few.
 func (v *Verifier) Differences(ctx context.Context, keys []key.Key) ([]Difference, error) {
+	defer v.busy()()
 	session, err := v.deps.Pool.Session(ctx, v.deps.Spec.Setup()...)
 	if err != nil {
 		return nil, err

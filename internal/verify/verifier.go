@@ -133,7 +133,13 @@ func (v *Verifier) work(ctx context.Context, gate func(took time.Duration) error
 	}
 }
 
-// InFlight is the number of ranges that are being compared.
+// busy counts one more until the returned function is called.
+func (v *Verifier) busy() (done func()) {
+	v.comparing.Add(1)
+	return func() { v.comparing.Add(-1) }
+}
+
+// InFlight is the number of ranges and lists of rows that are being compared, and of counts.
 func (v *Verifier) InFlight() int { return int(v.comparing.Load()) }
 
 // compareNext compares the next range, if there is one.

@@ -1,0 +1,67 @@
+package migration
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// TestSetHoldsAsHoldDoes: what keeps the table from being changed is not answered while it may be changed, and is not taken when it
+// has been.
+func TestSetHoldsAsHoldDoes(t *testing.T) {
+	hold := map[string]string{"hold": "true"}
+	c := NewControl(Usual())
+	if !c.begin() {
+		t.Fatal("no attempt is begun")
+	}
+	done := make(chan error, 1)
+	go func() { done <- c.Set(t.Context(), hold) }()
+	select {
+	case err := <-done:
+		t.Errorf("it is answered during an attempt: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	c.attach(&Tables{}, nil) // which alters
+	c.end(true)
+	var notNow *NotNow
+	if err := <-done; !errors.As(err, &notNow) || c.Config().When.Hold {
+		t.Errorf("after the swap: %v, hold %t", err, c.Config().When.Hold)
+	}
+	c = NewControl(Usual())
+	if !c.beginNative(true) {
+		t.Fatal("no statement is begun")
+	}
+	if err := c.Set(t.Context(), hold); !errors.As(err, &notNow) || c.Config().When.Hold {
+		t.Errorf("while the server changes the table: %v, hold %t", err, c.Config().When.Hold)
+	}
+}
+
+// TestWindowAfterNow: a window that is set after cutover --now counts.
+func TestWindowAfterNow(t *testing.T) {
+	c := NewControl(Usual())
+	if err := c.Hold(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CutOver(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	later := func(hours time.Duration) string { return time.Now().Add(hours * time.Hour).UTC().Format("15:04") }
+	if err := c.Set(t.Context(), map[string]string{"cutover-window": later(5) + "-" + later(6) + " UTC"}); err != nil {
+		t.Fatal(err)
+	}
+	if c.Held(time.Now()) == "" {
+		t.Error("it does not")
+	}
+}
+
+// TestSetNeedsTheServer: what is held against the server is not taken while nobody is at work there.
+func TestSetNeedsTheServer(t *testing.T) {
+	c := NewControl(Usual())
+	var notNow *NotNow
+	if err := c.Set(t.Context(), map[string]string{"max-load": "Threads_flying=3", "chunk-time": "1s"}); !errors.As(err, &notNow) || c.Config().RowCopy.Target == time.Second {
+		t.Errorf("%v", err)
+	}
+	if err := c.Set(t.Context(), map[string]string{"chunk-time": "1s"}); err != nil {
+		t.Error(err)
+	}
+}
