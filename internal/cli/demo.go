@@ -58,7 +58,7 @@ func (a *app) demoCommand() *cobra.Command {
 }
 
 // demoRate is a load under which a small machine still has room for the change.
-const demoRate = 300
+const demoRate = 100
 
 func (d *demonstration) run(ctx context.Context, _ []string) (err error) {
 	if err := usageOf("midstream help demo", append(d.checks.problems, onlyClauses(d.options.Alter))...); err != nil {
