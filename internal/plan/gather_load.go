@@ -84,7 +84,7 @@ func FileBytes(ctx context.Context, q schema.Querier, table schema.Name) (bytes 
 	for _, view := range []string{"innodb_tablespaces", "innodb_sys_tablespaces"} { // the latter before 8.0
 		err = q.QueryRowContext(ctx, "SELECT IFNULL(SUM(file_size), 0) FROM information_schema."+view+
 			" WHERE name = ? OR LEFT(name, ?) IN (?, ?)", name, len(name)+3, name+"#p#", name+"#P#").Scan(&bytes)
-		if dbconn.Number(err) != 1109 { // an unknown table of information_schema
+		if !dbconn.NoSuchTable(err) {
 			break
 		}
 	}

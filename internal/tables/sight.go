@@ -80,8 +80,15 @@ func identity(ctx context.Context, db *sql.DB, table schema.Name) (string, error
 	if !ok {
 		return "", nil
 	}
-	rows, err := db.QueryContext(ctx, "SELECT name, table_id FROM information_schema.innodb_tables WHERE name = ? OR LEFT(name, ?) IN (?, ?)",
-		name, len(name)+3, name+"#p#", name+"#P#")
+	var rows *sql.Rows
+	var err error
+	for _, view := range []string{"innodb_tables", "innodb_sys_tables"} { // the latter before 8.0, and on MariaDB
+		rows, err = db.QueryContext(ctx, "SELECT name, table_id FROM information_schema."+view+" WHERE name = ? OR LEFT(name, ?) IN (?, ?)",
+			name, len(name)+3, name+"#p#", name+"#P#")
+		if !dbconn.NoSuchTable(err) {
+			break
+		}
+	}
 	if err != nil {
 		return untold(err)
 	}
