@@ -274,24 +274,42 @@ func (c *Control) Hold(ctx context.Context) error {
 	if err := c.swapless(what); err != nil {
 		return err
 	}
+	return c.take(ctx, what, true, func() error {
+		if c.cfg.When.Hold && !c.waived {
+			return &NotNow{what, "it is held already", "midstream cutover lets it go"}
+		}
+		c.cfg.When.Hold = true
+		return nil
+	})
+}
+
+// take has a change of the config take effect. One that may keep the table from being changed waits for the end of an attempt that is
+// under way, and is undone with *NotNow if that was the swap. do is called with mu held.
+func (c *Control) take(ctx context.Context, what string, stricter bool, do func() error) error {
 	c.mu.Lock()
-	if err := c.natively(what, "withdraw the statement with midstream abort"); err != nil {
+	var err error
+	if stricter {
+		err = c.natively(what, "withdraw the statement with midstream abort")
+	}
+	before, waived := c.cfg, c.waived
+	if err == nil {
+		err = do()
+	}
+	if err != nil {
 		c.mu.Unlock()
 		return err
 	}
-	was := c.cfg.When.Hold
-	if was && !c.waived {
-		c.mu.Unlock()
-		return &NotNow{what, "it is held already", "midstream cutover lets it go"}
-	}
-	c.cfg.When.Hold, c.waived = true, false
+	c.waived = c.waived && !stricter
 	c.change()
 	c.mu.Unlock()
+	if !stricter {
+		return nil
+	}
 	if err := c.TooLate(ctx, what); err != nil {
 		c.mu.Lock()
-		c.cfg.When.Hold = was
+		defer c.mu.Unlock()
+		c.cfg, c.waived = before, waived
 		c.change()
-		c.mu.Unlock()
 		return err
 	}
 	return nil
@@ -357,7 +375,6 @@ func holds(cfg Config, values map[string]string) bool {
 
 // Set changes settings, all of them or none. It fails with *BadSetting and *NotNow.
 func (c *Control) Set(ctx context.Context, values map[string]string) error {
-	const what = "the change of the table can't be held"
 	cfg := c.Config()
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		s, known := SettingOf(name)
@@ -376,30 +393,11 @@ func (c *Control) Set(ctx context.Context, values map[string]string) error {
 		return &NotNow{looked[at] + " can't be set", "it is held against the server, and the run is not at work there: it is stopped, or looks at the server",
 			"set it when the run is at work: midstream status tells"}
 	}
-	stricter := holds(cfg, values)
-	c.mu.Lock()
-	if stricter {
-		if err := c.natively(what, "withdraw the statement with midstream abort"); err != nil {
-			c.mu.Unlock()
-			return err
-		}
-	}
-	before, waived := c.cfg.When, c.waived
-	cfg.Throttle.Replicas, cfg.CaptureFrom = c.cfg.Throttle.Replicas, c.cfg.CaptureFrom
-	c.cfg, c.waived = cfg, c.waived && !stricter
-	c.change()
-	c.mu.Unlock()
-	if !stricter {
+	return c.take(ctx, "the change of the table can't be held", holds(cfg, values), func() error {
+		cfg.Throttle.Replicas, cfg.CaptureFrom = c.cfg.Throttle.Replicas, c.cfg.CaptureFrom
+		c.cfg = cfg
 		return nil
-	}
-	err := c.TooLate(ctx, what) // of an attempt that is under way
-	if err != nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.cfg.When, c.waived = before, waived
-		c.change()
-	}
-	return err
+	})
 }
 
 func (c *Control) atWork() commanded {
