@@ -105,7 +105,7 @@ func newAPI(s *Server) (http.Handler, *huma.OpenAPI) {
 	cfg := huma.DefaultConfig("Control of a run of Midstream", apiVersion)
 	cfg.CreateHooks, cfg.DocsPath, cfg.SchemasPath = nil, "", ""
 	cfg.Info.Description = "Served by each midstream run on a Unix socket of its user (curl --unix-socket PATH http://run/v1/status). " +
-		"Commands that change something are carried out one at a time. Made of the code: go test ./internal/cli -run TestDocs -update"
+		"Commands that change something are carried out one at a time, but for abort, which may come beside another. Made of the code: go test ./internal/cli -run TestDocs -update"
 	api := humago.New(mux, cfg)
 
 	huma.Register(api, huma.Operation{OperationID: "status", Method: http.MethodGet, Path: "/v1/status", Summary: "How the run stands"},
@@ -132,18 +132,18 @@ func newAPI(s *Server) (http.Handler, *huma.OpenAPI) {
 	})
 
 	register(api, s, "pause", "Hold row copy, apply, prescan, verify and the swap still; changes go on being captured, or not",
-		func(c PauseCommand) string { return "pause" + flag(c.StopCapture, "stop-capture") }, s.pause)
-	register(api, s, "resume", "Go on after a pause", func(nothing) string { return "resume" }, s.resume)
-	register(api, s, "throttle", "Bound the part of its time in which the row copy works", func(c ThrottleCommand) string { return "throttle " + c.Share }, s.throttle)
-	register(api, s, "hold", "Have the swap wait until it is let go", func(nothing) string { return "hold" }, s.hold)
-	register(api, s, "cutover", "Let the swap go", func(c CutOverCommand) string { return "cutover" + flag(c.Now, "now") }, s.cutOver)
-	register(api, s, "abort", "End the run and remove what it has made, or keep it", func(c AbortCommand) string { return "abort" + flag(c.Keep, "keep") }, s.abort)
-	register(api, s, "set", "Change settings", func(c SetCommand) string { return "set " + strings.Join(pairs(c.Settings), " ") }, s.set)
+		func(c PauseCommand) command { return command{text: "pause" + flag(c.StopCapture, "stop-capture")} }, s.pause)
+	register(api, s, "resume", "Go on after a pause", func(nothing) command { return command{text: "resume"} }, s.resume)
+	register(api, s, "throttle", "Bound the part of its time in which the row copy works", func(c ThrottleCommand) command { return command{text: "throttle " + c.Share} }, s.throttle)
+	register(api, s, "hold", "Have the swap wait until it is let go", func(nothing) command { return command{text: "hold"} }, s.hold)
+	register(api, s, "cutover", "Let the swap go", func(c CutOverCommand) command { return command{text: "cutover" + flag(c.Now, "now")} }, s.cutOver)
+	register(api, s, "abort", "End the run and remove what it has made, or keep it", func(c AbortCommand) command { return command{text: "abort" + flag(c.Keep, "keep"), ends: true} }, s.abort)
+	register(api, s, "set", "Change settings", func(c SetCommand) command { return command{text: "set " + strings.Join(pairs(c.Settings), " ")} }, s.set)
 	return mux, api.OpenAPI()
 }
 
 // register registers a command that changes something.
-func register[B any](api huma.API, s *Server, name, summary string, spell func(B) string, do func(ctx context.Context, by string, command B) (string, error)) {
+func register[B any](api huma.API, s *Server, name, summary string, spell func(B) command, do func(ctx context.Context, by string, command B) (string, error)) {
 	huma.Register(api, huma.Operation{OperationID: name, Method: http.MethodPost, Path: "/v1/" + name, Summary: summary,
 		Errors: []int{http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError}},
 		func(ctx context.Context, in *input[B]) (*output[Answer], error) {

@@ -7,7 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,7 +44,7 @@ type Server struct {
 	done chan struct{} // closed when it serves no more
 
 	mu       sync.Mutex
-	busy     *command
+	busy     []*command     // those under way, the newest last
 	newest   map[string]any // records by the kind of their event
 	phase    string
 	captures bool // of this attempt: it reads the binlog
@@ -56,6 +56,7 @@ type Server struct {
 // command is one that is being carried out.
 type command struct {
 	text, by string
+	ends     bool // the run
 	since    time.Time
 }
 
@@ -197,11 +198,11 @@ func (s *Server) stream(ctx huma.Context) {
 	}
 }
 
-// command carries out a command that changes something, if no other is under way, and tells of it.
-func (s *Server) command(ctx context.Context, text string, do func(by string) (string, error)) (string, error) {
-	by := peer(ctx)
-	said, err := s.alone(text, by, do)
-	told := event.Controlled{Command: text, By: by, Text: said, At: time.Now()}
+// command carries out a command that changes something, if it may be now, and tells of it.
+func (s *Server) command(ctx context.Context, c command, do func(by string) (string, error)) (string, error) {
+	c.by = peer(ctx)
+	said, err := s.alone(c, do)
+	told := event.Controlled{Command: c.text, By: c.by, Text: said, At: time.Now()}
 	if err != nil {
 		told.Text, told.Refused = problemOf(err).Error(), true
 	}
@@ -209,25 +210,22 @@ func (s *Server) command(ctx context.Context, text string, do func(by string) (s
 	return said, err
 }
 
-func (s *Server) alone(text, by string, do func(by string) (string, error)) (string, error) {
+// alone carries out a command while no other is under way, but for one that is ended with the run.
+func (s *Server) alone(c command, do func(by string) (string, error)) (string, error) {
+	c.since = time.Now()
 	s.mu.Lock()
-	if s.busy != nil && !strings.HasPrefix(text, "abort") { // which ends whatever is under way
+	if n := len(s.busy); n > 0 && (!c.ends || slices.ContainsFunc(s.busy, func(other *command) bool { return other.ends })) {
 		defer s.mu.Unlock()
-		return "", &Problem{http.StatusConflict, "another command is being carried out", s.busy.String(), "wait for its end, and look with midstream status"}
+		return "", &Problem{http.StatusConflict, "another command is being carried out", s.busy[n-1].String(), "wait for its end, and look with midstream status"}
 	}
-	mine := &command{text: text, by: by, since: time.Now()}
-	if s.busy == nil || !strings.HasPrefix(s.busy.text, "abort") {
-		s.busy = mine
-	}
+	s.busy = append(s.busy, &c)
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
-		if s.busy == mine {
-			s.busy = nil
-		}
-		s.mu.Unlock()
+		defer s.mu.Unlock()
+		s.busy = slices.DeleteFunc(s.busy, func(other *command) bool { return other == &c })
 	}()
-	return do(by)
+	return do(c.by)
 }
 
 func (s *Server) status() Status {
@@ -235,8 +233,8 @@ func (s *Server) status() Status {
 	status := Status{About: s.run.About, Phase: s.phase, State: "running",
 		Progress: s.newest["progress"], Throttled: s.newest["throttled"], Blocked: s.newest["blocked"]}
 	gates := s.gates
-	if s.busy != nil {
-		status.Command = s.busy.String()
+	if n := len(s.busy); n > 0 {
+		status.Command = s.busy[n-1].String()
 	}
 	s.mu.Unlock()
 	status.Held = s.run.Control.Held(time.Now())
