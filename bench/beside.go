@@ -51,17 +51,9 @@ func (b *bench) beside(ctx context.Context) error {
 	})
 	tools[toolNone] = idleTool(b.besideWindow)
 	for round := range b.rounds {
-		for _, load := range b.besideLoads() {
-			for _, name := range rotate(names, round) {
-				r, err := b.besideRun(ctx, scene{tool: name, load: load.name, rate: load.share * f.PeakTPS, round: round}, tools[name])
-				if err != nil {
-					return fmt.Errorf("beside, %s at %s: %w", name, load.name, err)
-				}
-				f.Runs = append(f.Runs, r)
-				if err := b.results.save(measureBeside, f); err != nil {
-					return err
-				}
-			}
+		err := b.overLoads(measureBeside, f, round, names, func(at scene) (Run, error) { return b.besideRun(ctx, at, tools[at.tool]) })
+		if err != nil {
+			return err
 		}
 		if len(b.besideLoads()) < len(besideLoads) {
 			continue // the step is a load as well, and was not asked for
@@ -73,6 +65,23 @@ func (b *bench) beside(ctx context.Context) error {
 		f.Runs = append(f.Runs, r)
 		if err := b.results.save(measureBeside, f); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// overLoads does a run of each tool under each load, and saves what it was.
+func (b *bench) overLoads(measure string, f *File, round int, tools []string, do func(scene) (Run, error)) error {
+	for _, load := range b.besideLoads() {
+		for _, name := range rotate(tools, round) {
+			r, err := do(scene{tool: name, load: load.name, rate: load.share * f.PeakTPS, round: round})
+			if err != nil {
+				return fmt.Errorf("%s, %s at %s: %w", measure, name, load.name, err)
+			}
+			f.Runs = append(f.Runs, r)
+			if err := b.results.save(measure, f); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -44,17 +44,9 @@ func (b *bench) turns(ctx context.Context) error {
 	}
 	b.say("peak: %.0f transactions/s over %d connections", f.PeakTPS, b.threads)
 	for round := range b.rounds {
-		for _, load := range b.besideLoads() {
-			for _, name := range rotate([]string{toolMidstream, toolNone}, round) {
-				r, err := b.turnsRun(ctx, scene{tool: name, load: load.name, rate: load.share * f.PeakTPS, round: round})
-				if err != nil {
-					return fmt.Errorf("turns, %s at %s: %w", name, load.name, err)
-				}
-				f.Runs = append(f.Runs, r)
-				if err := b.results.save(measureTurns, f); err != nil {
-					return err
-				}
-			}
+		err := b.overLoads(measureTurns, f, round, []string{toolMidstream, toolNone}, func(at scene) (Run, error) { return b.turnsRun(ctx, at) })
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -122,9 +122,8 @@ func (p *persistent) kept(ctx context.Context, err error) error {
 		return p.remove(ctx, cause, err)
 	}
 	names := plan.NamesOf(p.alter.Table)
-	c := &coded{code: exitStopped, err: err, left: fmt.Sprintf("%s is untouched; %s and %s are kept", p.alter.Table, names.Shadow, names.State),
+	return &coded{code: exitStopped, err: err, left: fmt.Sprintf("%s is untouched; %s and %s are kept", p.alter.Table, names.Shadow, names.State),
 		next: "the same command goes on with them once the cause is removed; midstream cleanup " + p.alter.Table.Argument() + " gives them up"}
-	return c
 }
 
 // remove drops what was kept, as the operator has ended the run.

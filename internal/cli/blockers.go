@@ -109,7 +109,7 @@ func (b *blockers) ofRun(ctx context.Context, name schema.Name) (told bool, err 
 	if err != nil {
 		return false, err
 	}
-	of := slices.DeleteFunc(runs, func(r *control.Client) bool { return r.Found.Table != name.String() })
+	of := runsOf(runs, name.String())
 	if len(of) != 1 {
 		return false, nil
 	}

@@ -183,13 +183,10 @@ func (c *commanding) find(ctx context.Context, table string) ([]*control.Client,
 	if err != nil {
 		return nil, err
 	}
-	called := func(r *control.Client) bool { return r.Found.Table == table }
-	if !slices.ContainsFunc(runs, called) { // as some servers tell no letter cases apart
-		called = func(r *control.Client) bool { return r.Found.AnyCase && strings.EqualFold(r.Found.Table, table) }
+	if table != "" {
+		runs = runsOf(runs, table)
 	}
-	meant := slices.DeleteFunc(runs, func(r *control.Client) bool {
-		return table != "" && !called(r) || c.server != "" && r.Found.Server != c.server
-	})
+	meant := slices.DeleteFunc(runs, func(r *control.Client) bool { return c.server != "" && r.Found.Server != c.server })
 	switch {
 	case len(meant) == 0 && table == "" && c.server != "":
 		return nil, &coded{code: exitNoRun, err: fmt.Errorf("no run on the server %s is at work on this machine", c.server),
@@ -205,6 +202,15 @@ func (c *commanding) find(ctx context.Context, table string) ([]*control.Client,
 		return nil, &coded{code: exitUsage, err: fmt.Errorf("%s is changed on several servers: %s", table, strings.Join(servers, ", ")), next: "name one by --server"}
 	}
 	return meant, nil
+}
+
+// runsOf are those on a table: in another letter case only where there is none in this one, and the server tells no cases apart.
+func runsOf(runs []*control.Client, table string) []*control.Client {
+	called := func(r *control.Client) bool { return r.Found.Table == table }
+	if !slices.ContainsFunc(runs, called) {
+		called = func(r *control.Client) bool { return r.Found.AnyCase && strings.EqualFold(r.Found.Table, table) }
+	}
+	return slices.DeleteFunc(runs, func(r *control.Client) bool { return !called(r) })
 }
 
 // findRuns returns all runs of this machine and user.

@@ -121,9 +121,9 @@ func (v *Verifier) work(ctx context.Context, gate func(took time.Duration) error
 	}
 	defer session.Close()
 	for {
-		v.comparing.Add(1)
+		done := v.busy()
 		took, more, err := v.compareNext(ctx, session)
-		v.comparing.Add(-1)
+		done()
 		if err != nil || !more {
 			return err
 		}
