@@ -48,8 +48,13 @@ func (r *run) sensors(ctx context.Context, t Throttle) ([]throttle.Sensor, error
 		behind := func(number uint64, meant time.Duration) time.Duration {
 			if meant == 0 {
 				r.transit.Arrived(f.Name, number)
+			} else {
+				r.transit.Forget(f.Name)
 			}
 			return r.beaten.Behind(number, time.Now())
+		}
+		if t.ReplicaLag > 0 {
+			r.transit.Expect(f.Name)
 		}
 		add(t.ReplicaLag > 0, func() throttle.Sensor { return throttle.Lag(replica, t.ReplicaLag, behind) })
 		add(t.ReplicaLag > 0, func() throttle.Sensor { return throttle.Replicating(replica) })

@@ -42,9 +42,26 @@ const (
 	leastRoom = 200
 )
 
-// NewTransit returns a bound that aims at a delay. There is no bound until a replica is seen.
+// NewTransit returns a bound that aims at a delay. There is no bound where no replica is expected.
 func NewTransit(aim time.Duration) *Transit {
 	return &Transit{aim: aim, paths: map[string]*path{}, changed: make(chan struct{})}
+}
+
+// Expect says that a replica is looked at from now on: few rows are sent to it until the first have arrived.
+func (t *Transit) Expect(replica string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.paths[replica] == nil {
+		t.paths[replica] = &path{window: firstRoom, quick: true}
+	}
+}
+
+// Forget says that a replica takes rows later than they come to it, on purpose: they are not waited for.
+func (t *Transit) Forget(replica string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.paths, replica)
+	t.wake()
 }
 
 // Begin waits until rows may be written, and returns how many, up to those that are wished for. They are to be given to
@@ -105,17 +122,13 @@ func (t *Transit) Wrote(number uint64) {
 	t.mu.Unlock()
 }
 
-// Arrived says that a heartbeat is on a replica.
+// Arrived says that a heartbeat is on a replica that is expected.
 func (t *Transit) Arrived(replica string, number uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p := t.paths[replica]
-	if t.aim == 0 {
-		return
-	}
 	if p == nil {
-		p = &path{window: firstRoom, quick: true}
-		t.paths[replica] = p
+		return
 	}
 	full := float64(p.rows+t.begun) >= p.window/2
 	arrived, rows := 0, 0

@@ -66,6 +66,7 @@ func TestTransitBoundsLag(t *testing.T) {
 			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 			defer stop()
 			tr, replica := NewTransit(bound/4), &slowReplica{capacity: capacity}
+			tr.Expect("replica")
 			var group sync.WaitGroup
 			for range 3 { // copies 60,000 rows a second each
 				group.Go(func() {
@@ -113,7 +114,7 @@ func TestTransitLetsGo(t *testing.T) {
 			t.Fatalf("without a replica there is room for %d rows, %v", rows, err)
 		}
 		tr.Ended(1e6, 0)
-		tr.Arrived("replica", 1)
+		tr.Expect("replica")
 		tr.Wrote(1)
 		first, err := tr.Begin(t.Context(), 1e6, 1)
 		if err != nil || first != firstRoom {
@@ -135,6 +136,16 @@ func TestTransitLetsGo(t *testing.T) {
 		tr.Arrived("replica", 3)
 		if <-done; got != 2*firstRoom {
 			t.Errorf("after all have arrived there is room for %d rows, want %d", got, 2*firstRoom)
+		}
+		tr.Ended(got, got)
+		time.AfterFunc(time.Second, func() { tr.Forget("replica") })
+		if rows, err := tr.Begin(t.Context(), 5e6, 1); rows != 5e6 || err != nil {
+			t.Errorf("without the replica there is room for %d rows, %v", rows, err)
+		}
+		tr.Ended(5e6, 0)
+		tr.Expect("replica")
+		if got, err = tr.Begin(t.Context(), 1e6, 1); got != firstRoom || err != nil {
+			t.Fatalf("a replica that is expected anew has room for %d rows (%v), want %d", got, err, firstRoom)
 		}
 		tr.Ended(got, got)
 		time.AfterFunc(time.Second, func() { tr.Aim(0) })
