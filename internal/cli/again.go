@@ -219,12 +219,7 @@ func (c *change) attempt(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	if err != nil {
 		return result, err
 	}
-	switch {
-	case c.output.json:
-	case c.output.quiet:
-		fmt.Fprintf(c.app.Stdout, "%s has its new schema, after %s; the old table %s.\n", p.Source.Name, span(result.Elapsed), oldText(result))
-	default:
-		c.output.text("%s", summary(p, result, c.config, processUsage()))
-	}
+	c.output.done(p.Source.Name, result, fmt.Sprintf("%s has its new schema, after %s; the old table %s.", p.Source.Name, span(result.Elapsed), oldText(result)),
+		summary(p, result, c.config, processUsage()))
 	return result, nil
 }

@@ -146,6 +146,8 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 		return nil, unwritten(ctx, errGone, "look whether the table has its new schema")
 	}
 	switch {
+	case c.output.own != nil:
+		c.output.own.Planned(p, former)
 	case c.output.json:
 		record := planOf(p, s.address, c.config)
 		record.Former, record.Place = former, c.place
@@ -334,8 +336,7 @@ func (c *change) finish(ctx context.Context, alter *ddl.Alter, s *server) (migra
 		return migration.Result{}, false, nil
 	}
 	result := migration.Result{Swapped: true, Resumed: true, Old: finished.Old}
-	if !c.output.json {
-		fmt.Fprintf(c.app.Stdout, "%s has its new schema; the old table %s.\n", alter.Table, oldText(result))
-	}
+	told := fmt.Sprintf("%s has its new schema; the old table %s.", alter.Table, oldText(result))
+	c.output.done(name, result, told, told+"\n")
 	return result, true, nil
 }

@@ -8,11 +8,34 @@ import (
 	"golang.org/x/term"
 
 	"midstream/internal/event"
+	"midstream/internal/migration"
+	"midstream/internal/plan"
+	"midstream/internal/schema"
 )
+
+// presentation tells a run in words of its own: those of the program whose command line it was asked for by.
+type presentation interface {
+	// Planned is called before anything is written. former is the earlier run that is gone on with, "" for none.
+	Planned(p *plan.Plan, former string)
+	// Show is called with one event after the other, by one goroutine.
+	Show(e event.Event)
+	// Done tells of a run or a rehearsal that has come to its end.
+	Done(table schema.Name, result migration.Result)
+	// Note tells what somebody should know, outside of the events.
+	Note(text string)
+}
+
+// shown is a presentation as a display.
+type shown struct{ presentation }
+
+func (s shown) show(e event.Event) { s.Show(e) }
+func (s shown) close()             {}
+func (s shown) abandon()           {}
 
 // output are the flags that say how results are told.
 type output struct {
 	app     *app
+	own     presentation // nil: in midstream's words
 	json    bool
 	quiet   bool
 	noColor bool
@@ -35,6 +58,8 @@ func (o *output) check() error {
 // display returns the display of a run on a table.
 func (o *output) display(table string) display {
 	switch {
+	case o.own != nil:
+		return shown{o.own}
 	case o.json:
 		return &jsonLines{out: o.app.Stdout}
 	case onTerminal(o.app.Stdout) && o.app.Getenv("TERM") != "dumb":
@@ -56,9 +81,25 @@ func (o *output) text(format string, args ...any) {
 
 // note tells something that the user should know, before a run has a display.
 func (o *output) note(text string) {
-	if o.json {
+	switch {
+	case o.own != nil:
+		o.own.Note(text)
+	case o.json:
 		(&jsonLines{out: o.app.Stdout}).show(event.Note{Text: text, At: time.Now()})
-		return
+	default:
+		fmt.Fprintf(o.app.Stderr, "midstream: note: %s\n", text)
 	}
-	fmt.Fprintf(o.app.Stderr, "midstream: note: %s\n", text)
+}
+
+// done tells of a run or a rehearsal that has come to its end: in a line for those who want quiet, and else by a summary.
+func (o *output) done(table schema.Name, result migration.Result, line, summary string) {
+	switch {
+	case o.own != nil:
+		o.own.Done(table, result)
+	case o.json: // the result is told at the end
+	case o.quiet:
+		fmt.Fprintln(o.app.Stdout, line)
+	default:
+		fmt.Fprint(o.app.Stdout, summary)
+	}
 }

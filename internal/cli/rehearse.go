@@ -54,13 +54,8 @@ func (c *change) rehearse(ctx context.Context, alter *ddl.Alter, s *server) (mig
 	if err != nil {
 		return result, err
 	}
-	switch {
-	case c.output.json:
-	case c.output.quiet:
-		fmt.Fprintf(c.app.Stdout, "%s is as it was: rehearsed in %s%s.\n", p.Source.Name, span(result.Elapsed), keptText(result))
-	default:
-		c.output.text("%s", rehearsalSummary(p, result, processUsage(), c.rehearsal.lock))
-	}
+	c.output.done(p.Source.Name, result, fmt.Sprintf("%s is as it was: rehearsed in %s%s.", p.Source.Name, span(result.Elapsed), keptText(result)),
+		rehearsalSummary(p, result, processUsage(), c.rehearsal.lock))
 	return result, nil
 }
 
