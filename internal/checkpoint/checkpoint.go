@@ -27,6 +27,7 @@ type Start struct {
 	Shadow  *schema.Table   // as the server made it, all indexes included
 	Comment string          // that the table shall have in the end
 	Old     string          // the name that the source shall get
+	Kept    string          `json:",omitempty"` // and the one that it shall have in the end, where it is another
 	Columns []schema.Column // of the source
 }
 
@@ -38,6 +39,8 @@ type Checkpoint struct {
 	Rows    int64     // copied
 	// Unmarked says that the shadow may have its last comment already, and no mark.
 	Unmarked bool
+	// Shadow is what the shadow is called; "" for the name that it has where no other was wished.
+	Shadow string `json:",omitempty"`
 	// Copied are the ranges whose rows are committed in the shadow.
 	Copied []Range
 	// Position is the place in the binlog from which capture must go on: every change

@@ -243,6 +243,34 @@ func (s *Store) Load(ctx context.Context, from Reader) (*Saved, error) {
 	return saved, nil
 }
 
+// Names are what tables of the run are called that has saved them; "" for those that have no name of their own.
+type Names struct {
+	Shadow, Old, Kept string
+}
+
+// Names reads the names without a wait for anybody. Where there is no table, or another version's, there are none.
+func (s *Store) Names(ctx context.Context, db *sql.DB) (Names, error) {
+	var names Names
+	var first, began sql.NullString
+	one := "(SELECT state FROM " + s.name.Quoted() + " WHERE id = %d)"
+	err := db.QueryRowContext(ctx, fmt.Sprintf("SELECT "+one+", "+one, checkpointRow, startRow)).Scan(&first, &began)
+	if dbconn.NoSuchTable(err) || dbconn.NoSuchColumn(err) {
+		return names, nil
+	}
+	if err != nil {
+		return names, fmt.Errorf("read the names in %s: %w", s.name, err)
+	}
+	var saved Saved
+	var start Start
+	if first.Valid && decode(first.String, &saved.Checkpoint) == nil {
+		names.Shadow = saved.Checkpoint.Shadow
+	}
+	if began.Valid && decode(began.String, &start) == nil {
+		names.Old, names.Kept = start.Old, start.Kept
+	}
+	return names, nil
+}
+
 // decode reads what literal wrote.
 func decode(text string, into any) error {
 	if err := json.Unmarshal([]byte(text), into); err != nil {

@@ -60,6 +60,8 @@ func (a *app) newChange(cmd *cobra.Command) *change {
 	c.connection.register(&c.checks)
 	c.output.register(&c.checks)
 	c.checks.flags.StringVar(&c.options.Key, "key", "", "key to follow (the best one)")
+	c.checks.flags.StringVar(&c.options.Names.Shadow, "shadow-name", "", "name of the shadow, in the table's database (the table's, and _shadow)")
+	c.checks.flags.StringVar(&c.options.Names.Old, "old-name", "", "name that the former table is left with (the table's, and _old)")
 	c.checks.pairs(&c.options.Map, "map", "column that continues another, where the statement can't be read or --to can't tell; may be repeated")
 	return c
 }
@@ -185,7 +187,7 @@ func (c *change) makeOf(ctx context.Context, alter *ddl.Alter, s *server) (*plan
 	if err != nil {
 		return nil, unwritten(ctx, err, "")
 	}
-	facts, err := plan.Gather(ctx, s.pool.DB(), table.Name)
+	facts, err := plan.Gather(ctx, s.pool.DB(), table.Name, c.options.Names.Shadow, c.options.Names.Old)
 	if err != nil {
 		return nil, unwritten(ctx, fmt.Errorf("look at %s: %w", s.address, err), "")
 	}

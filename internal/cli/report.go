@@ -35,7 +35,7 @@ func planText(p *plan.Plan, address, former string, cfg migration.Config, keep b
 	case p.Purpose.Rehearses():
 		line("rehearsal", "%s", rehearsalPlan(p, keep))
 	case p.Choice.Method == plan.MethodShadow:
-		kept := "stays as " + p.Names.Old.String()
+		kept := "stays as " + p.Names.Former().String()
 		if cfg.DropOld {
 			kept = "is dropped (for a moment it is " + p.Names.Old.String() + ")"
 		}
@@ -232,7 +232,7 @@ func planOf(p *plan.Plan, address string, cfg migration.Config) planRecord {
 		ServerAddress: address, ServerVersion: p.Server.Version.String(), Replicas: p.Server.Replicas,
 		Key: p.Key.Name, KeyColumns: p.Key.Columns(), RowsEstimate: p.Source.Rows,
 		DataBytes: p.Source.DataBytes, IndexBytes: p.Source.IndexBytes,
-		Shadow: p.Names.Shadow.String(), Old: p.Names.Old.String(), State: p.Names.State.String(),
+		Shadow: p.Names.Shadow.String(), Old: p.Names.Former().String(), State: p.Names.State.String(),
 		Prediction: predictionOf(predict(p, cfg)), Columns: columnRecords(p.ColumnChanges()), Grants: p.Grants(), Risks: riskRecords(p.Risks),
 		Steps: []string{}, Locks: []string{},
 	}

@@ -74,6 +74,9 @@ func (c *change) checkSays() error {
 	if c.options.Key != "" && len(c.target.wanted) > 1 {
 		problems = append(problems, fmt.Errorf("--key is of one table: say --table too"))
 	}
+	if c.options.Names != (plan.Wish{}) && len(c.target.wanted) > 1 {
+		problems = append(problems, fmt.Errorf("--shadow-name and --old-name are of one table: say --table too"))
+	}
 	return errors.Join(problems...)
 }
 

@@ -98,17 +98,25 @@ type cleaner struct {
 	pool    *dbconn.Pool
 	source  schema.Name
 	purpose plan.Purpose
+	told    checkpoint.Names // by the state table, when tables was last called
 }
 
-func (c *cleaner) names() plan.Names { return c.purpose.NamesOf(c.source) }
+// names are those of the artefacts, the shadow's as the state table has it.
+func (c *cleaner) names() plan.Names {
+	names := c.purpose.NamesOf(c.source)
+	if c.told.Shadow != "" {
+		names.Shadow = c.source.Sibling(c.told.Shadow)
+	}
+	return names
+}
 
 // find lists what may be dropped, the state table last: it is what tells the others.
 func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
-	names := c.names()
-	tables, err := c.tables(ctx, names)
+	tables, err := c.tables(ctx)
 	if err != nil {
 		return nil, err
 	}
+	names := c.names()
 	_, sourceThere := tables[c.source]
 	state, stateThere := tables[names.State]
 	stateThere = stateThere && schema.MarkedFor(state.comment, c.source)
@@ -197,9 +205,19 @@ type candidate struct {
 	created string
 }
 
-// tables reads the source and the tables that have the name of an artefact.
-func (c *cleaner) tables(ctx context.Context, names plan.Names) (map[schema.Name]candidate, error) {
+// tables reads the source and the tables that have the name of an artefact, or its mark.
+func (c *cleaner) tables(ctx context.Context) (map[schema.Name]candidate, error) {
+	var err error
+	if c.told, err = checkpoint.New(c.names().State, c.source, c.pool.Name(), "").Names(ctx, c.pool.DB()); err != nil {
+		return nil, err
+	}
+	names := c.names()
 	wanted := append(plan.OldNames(c.source), c.source, names.Shadow, names.State)
+	for _, told := range []string{c.told.Old, c.told.Kept} {
+		if told != "" {
+			wanted = append(wanted, c.source.Sibling(told))
+		}
+	}
 	var list []string
 	for _, name := range wanted {
 		list = append(list, schema.Literal(name.Table))
@@ -209,8 +227,8 @@ func (c *cleaner) tables(ctx context.Context, names plan.Names) (map[schema.Name
 		       IFNULL(create_time, '')
 		  FROM information_schema.tables
 		 WHERE table_schema = ? AND table_type = 'BASE TABLE' AND
-		       (table_name IN (`+strings.Join(list, ", ")+`) OR table_comment = ? OR table_name LIKE 'midstream\_%')`,
-		c.source.Schema, schema.MarkFor(schema.CloneKind, c.source))
+		       (table_name IN (`+strings.Join(list, ", ")+`) OR LEFT(table_comment, ?) = ? OR table_name LIKE 'midstream\_%')`,
+		c.source.Schema, len(schema.Mark), schema.Mark)
 	if err != nil {
 		return nil, err
 	}
@@ -225,11 +243,24 @@ func (c *cleaner) tables(ctx context.Context, names plan.Names) (map[schema.Name
 		_, named := dbconn.MakerOf(t.Name)
 		t.Clone = t.comment == schema.MarkFor(schema.CloneKind, c.source) || named && !schema.Marked(t.comment)
 		t.Clone = t.Clone && c.purpose != plan.RehearsingOnReplica // each is found once
-		if slices.Contains(wanted, t.Name) || t.Clone {            // another letter case is another table
+		// Another letter case is another table.
+		if slices.Contains(wanted, t.Name) || t.Clone || c.marked(&t) {
 			tables[t.Name] = t
 		}
 	}
 	return tables, rows.Err()
+}
+
+// marked says that a table bears a mark of a run on the source, under whatever name. Those of a rehearsal on a
+// replica are not wished for, and are found by their names.
+func (c *cleaner) marked(t *candidate) bool {
+	replicas := plan.RehearsingOnReplica.NamesOf(c.source)
+	if c.purpose == plan.RehearsingOnReplica || t.Name == replicas.Shadow || t.Name == replicas.State {
+		return false
+	}
+	_, old := schema.MarkedOld(t.comment, c.source)
+	_, dropped := schema.MarkedDropped(t.comment, c.source)
+	return old || dropped || schema.MarkedFor(t.comment, c.source)
 }
 
 // spareClone says whose a clone is: it is dropped if it bears the mark, and its maker is gone.

@@ -83,7 +83,7 @@ func (r *run) conclude(ctx context.Context, err error) error {
 		f.Next = fmt.Sprintf("Look at it with SHOW CREATE TABLE, and run the rest: midstream run %s", schema.Literal(split.Rest.Restore(source)))
 	case errors.Is(err, cutover.ErrUnknown):
 		f.Left = fmt.Sprintf("%s is either as it was or swapped; %s, %s and %s were left alone.",
-			source, r.plan.Names.Shadow, r.old(), r.plan.Names.State)
+			source, r.shadowName(), r.old(), r.plan.Names.State)
 		f.Next = "Run the same command again: it looks which, and goes on from there."
 	case errors.Is(err, native.ErrUnknown):
 		f.Left = fmt.Sprintf("%s either has its new schema or is as it was; nothing else is left on the server.", source)
@@ -115,7 +115,7 @@ func (r *run) conclude(ctx context.Context, err error) error {
 		f.Next = "Run the same command again: on that server it does what is left to do, on one that has taken its place it goes on from what is there."
 	case r.made.keep:
 		f.Kept = true
-		f.Left = fmt.Sprintf("%s is untouched; %s and %s are kept.", source, r.plan.Names.Shadow, r.plan.Names.State)
+		f.Left = fmt.Sprintf("%s is untouched; %s and %s are kept.", source, r.shadowName(), r.plan.Names.State)
 		f.Next = fmt.Sprintf("Run the same command again to go on from where it stopped, or give it up with: midstream cleanup %s", source.Argument())
 		if errors.Is(err, checkpoint.ErrReadOnly) || dbconn.ReadOnly(err) {
 			f.Next = "Where another server is the primary now, connect to that one. " + f.Next
@@ -191,7 +191,8 @@ func (r *run) cleanUp() error {
 			r.made.left = append(r.made.left, old.name.String())
 		}
 		if !r.cfg.DropOld || oldErr != nil {
-			old.mark(ctx, r.plan.Source.Comment, r.live().Lock.Wait, r.note)
+			old.keep(ctx, r.plan.Source.Comment, r.began.Kept, r.live().Lock.Wait, r.note)
+			r.began.Old = old.name.Table
 		}
 	}
 	if err := errors.Join(r.sweep(ctx), oldErr); err != nil {
@@ -212,12 +213,12 @@ func (r *run) sweep(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		r.made.left = []string{r.plan.Names.Shadow.String(), r.plan.Names.State.String()}
+		r.made.left = []string{r.shadowName().String(), r.plan.Names.State.String()}
 		return err
 	}
 	var failed error
 	for _, l := range found {
-		if l.Name == r.plan.Names.Shadow && !r.made.shadow {
+		if l.Name == r.shadowName() && !r.made.shadow {
 			continue // another's, which came before ours
 		}
 		if l.Clone || l.Spared {

@@ -70,10 +70,10 @@ func (f *finisher) finish(ctx context.Context, start *checkpoint.Start, former *
 		if f.cfg.DropOld {
 			err = old.drop(ctx)
 		} else {
-			finished.Old = former.Name.String()
 			if _, marked := schema.MarkedOld(former.comment, f.source); !marked {
-				old.mark(ctx, former.comment, f.cfg.Lock.Wait, f.note)
+				old.keep(ctx, former.comment, start.Kept, f.cfg.Lock.Wait, f.note)
 			}
+			finished.Old = old.name.String()
 		}
 	}
 	if err != nil {
@@ -86,12 +86,11 @@ func (f *finisher) finish(ctx context.Context, start *checkpoint.Start, former *
 // swapped returns what a run began with that has swapped, or nil, and the former source, if it is
 // there.
 func (f *finisher) swapped(ctx context.Context) (start *checkpoint.Start, former *candidate, err error) {
-	names := f.names()
-	there, err := f.tables(ctx, names)
+	there, err := f.tables(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	_, shadowThere := there[names.Shadow]
+	_, shadowThere := there[f.names().Shadow]
 	if !f.hasState(there) || shadowThere {
 		return nil, nil, nil
 	}
@@ -113,7 +112,7 @@ func (f *finisher) ended(ctx context.Context) (start *checkpoint.Start, former *
 	if err != nil {
 		return nil, nil, err
 	}
-	there, err := f.tables(ctx, f.names())
+	there, err := f.tables(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -135,7 +134,13 @@ func (c *cleaner) hasSwapped(ctx context.Context, saved *checkpoint.Saved, there
 		return nil, false, nil
 	}
 	old, oldThere := there[c.source.Sibling(saved.Start.Old)]
-	if _, marked := schema.MarkedOld(old.comment, c.source); oldThere && !marked {
+	_, marked := schema.MarkedOld(old.comment, c.source)
+	if !oldThere && saved.Start.Kept != "" { // it gets that name and the mark by one statement
+		old = there[c.source.Sibling(saved.Start.Kept)]
+		_, marked = schema.MarkedOld(old.comment, c.source)
+		oldThere = marked
+	}
+	if oldThere && !marked {
 		// A table that is younger than the state table is somebody else's.
 		oldThere = old.created <= there[c.names().State].created
 	}

@@ -39,6 +39,7 @@ type bench struct {
 	db      *sql.DB
 	schema  string
 	cfg     migration.Config
+	wish    plan.Wish
 	steered bool // runs give way to the writers, as they do without a word; else the suite would take an hour
 	told    *told
 	freed   time.Time // when a blocker went
@@ -128,7 +129,7 @@ func (b *bench) plan(pool *dbconn.Pool, clauses string, options plan.Options) (*
 	if err != nil {
 		return nil, err
 	}
-	facts, err := plan.Gather(b.ctx(), pool.DB(), name)
+	facts, err := plan.Gather(b.ctx(), pool.DB(), name, options.Names.Shadow, options.Names.Old)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +171,7 @@ func (b *bench) migrate(ctx context.Context, clauses string, listeners ...event.
 		return migration.Result{}, err
 	}
 	defer pool.Close()
-	p, err := b.plan(pool, clauses, plan.Options{})
+	p, err := b.plan(pool, clauses, plan.Options{Names: b.wish})
 	if err != nil {
 		return migration.Result{}, err
 	}

@@ -29,14 +29,38 @@ func (o oldTable) drop(ctx context.Context) error {
 // markPatience is how long the mark of the former source is tried for.
 const markPatience = 5 * time.Second
 
-// mark gives the table, whose comment is given, the mark by which Cleanup knows it. Somebody
+// keep gives the table, whose comment is given, the mark by which Cleanup knows it, and the name
+// that it shall keep, if that is not "". Somebody
 // may use it already, and is not made to wait longer than for an attempt of the cut-over.
-func (o oldTable) mark(ctx context.Context, comment string, wait time.Duration, note func(string)) {
+func (o *oldTable) keep(ctx context.Context, comment, kept string, wait time.Duration, note func(string)) {
+	mark := "COMMENT = " + schema.Literal(schema.MarkOld(o.source, comment))
+	if kept != "" {
+		name := o.source.Sibling(kept)
+		err := o.alter(ctx, mark+", RENAME TO "+name.Quoted(), wait)
+		if err != nil { // the answer may have been lost
+			if there, failed := schema.Load(ctx, o.pool.DB(), name); failed == nil {
+				if _, marked := schema.MarkedOld(there.Comment, o.source); marked {
+					err = nil
+				}
+			}
+		}
+		if err == nil {
+			o.name = name
+			return
+		}
+		note(fmt.Sprintf("%s could not be renamed to %s: %v", o.name, name, err))
+	}
+	if err := o.alter(ctx, mark, wait); err != nil {
+		note(fmt.Sprintf("%s could not be marked as the former table (%v): midstream cleanup --old will leave it alone", o.name, err))
+	}
+}
+
+// alter changes what the server's dictionary says of the table.
+func (o *oldTable) alter(ctx context.Context, clauses string, wait time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, markPatience)
 	defer cancel()
-	statement := fmt.Sprintf("ALTER TABLE %s COMMENT = %s, ALGORITHM=INPLACE", o.name.Quoted(),
-		schema.Literal(schema.MarkOld(o.source, comment)))
-	err := retryBriefly(ctx, func() error {
+	statement := fmt.Sprintf("ALTER TABLE %s %s, ALGORITHM=INPLACE", o.name.Quoted(), clauses)
+	return retryBriefly(ctx, func() error {
 		session, err := o.pool.Session(ctx)
 		if err != nil {
 			return err
@@ -48,7 +72,4 @@ func (o oldTable) mark(ctx context.Context, comment string, wait time.Duration, 
 		}
 		return err
 	})
-	if err != nil {
-		note(fmt.Sprintf("%s could not be marked as the former table (%v): midstream cleanup --old will leave it alone", o.name, err))
-	}
 }

@@ -151,7 +151,7 @@ func (r *run) state(ctx context.Context) (checkpoint.Checkpoint, error) {
 	r.mu.Unlock()
 	state := checkpoint.Checkpoint{
 		Version: checkpoint.Version, Phase: string(phase), Taken: time.Now(),
-		Rows: r.copier.Rows(), Unmarked: unmarked, Copied: checkpoint.Ranges(r.tracker.Copied()),
+		Rows: r.copier.Rows(), Unmarked: unmarked, Shadow: r.shadow.Name.Table, Copied: checkpoint.Ranges(r.tracker.Copied()),
 		Position: safe.Position.String(), GTIDs: safe.GTIDs.String(),
 		ServerUUID: r.plan.Server.UUID, ServerStart: r.serverStart, Distrusted: r.distrusted,
 	}

@@ -106,7 +106,7 @@ func (r *run) resume(ctx context.Context) (resumed bool, err error) {
 // run's state table is among them.
 func (r *run) formerTables(ctx context.Context) (there map[schema.Name]candidate, stopped bool, err error) {
 	c := r.cleaner()
-	there, err = c.tables(ctx, r.plan.Names)
+	there, err = c.tables(ctx)
 	return there, err == nil && c.hasState(there), err
 }
 
@@ -132,7 +132,7 @@ func (r *run) judgeSaved(ctx context.Context, saved *checkpoint.Saved, failed er
 	if _, swapped, err := c.hasSwapped(ctx, saved, there); err != nil || swapped {
 		return nil, "", cmp.Or(err, ErrSwapped)
 	}
-	shadow, is := there[r.plan.Names.Shadow]
+	shadow, is := there[c.names().Shadow]
 	is = is && (schema.MarkedFor(shadow.comment, r.plan.Source.Name) || saved.Checkpoint.Unmarked)
 	f = &former{saved: saved}
 	reason, err = r.judgeFormer(ctx, saved, is, f)
@@ -178,6 +178,8 @@ func (r *run) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shadowTh
 		return "it was stopped before it copied any row", nil
 	case !shadowThere:
 		return "its shadow is gone", nil
+	case !r.plan.Server.RenameUnderLock && start.Shadow.Name.Table < r.plan.Source.Name.Table:
+		return fmt.Sprintf("this server swaps in two sessions, for which %s has the wrong name", start.Shadow.Name), nil
 	case start.Source != definition:
 		return "the table was altered since", nil
 	}
@@ -248,7 +250,7 @@ func (r *run) goOn(ctx context.Context, f *former) error {
 	}
 	r.shadow, r.compare, r.began = f.shadow, f.specs.compare, *f.saved.Start
 	r.began.Purpose = string(r.plan.Purpose)
-	r.began.Old = r.plan.Names.Old.Table // the one of then may be another's now
+	r.began.Old, r.began.Kept = r.plan.Names.Old.Table, r.plan.Names.Kept.Table // the ones of then may be others' now
 	r.made.unmarked, r.made.doubtful = c.Unmarked, c.Unmarked
 	r.assemble(f.specs.sync, f.tracker, c.Rows)
 	r.connectCapture(f.point, f.saved.Beaten)

@@ -36,9 +36,10 @@ type run struct {
 	started time.Time
 	method  plan.Method // that is at work
 
-	store  *checkpoint.Store
-	shadow *shadow.Shadow
-	began  checkpoint.Start
+	store     *checkpoint.Store
+	leftovers *cleaner // of this run and earlier ones; made by cleaner
+	shadow    *shadow.Shadow
+	began     checkpoint.Start
 	// serverStart is when the server was started, as a Checkpoint has it.
 	serverStart int64
 	// captureStart is likewise of the replica from which changes are read, if they are.
@@ -102,7 +103,18 @@ func newRun(m *Migration) *run {
 
 // cleaner finds and drops what runs on the source have left.
 func (r *run) cleaner() *cleaner {
-	return &cleaner{pool: r.pool, source: r.plan.Source.Name, purpose: r.plan.Purpose}
+	if r.leftovers == nil {
+		r.leftovers = &cleaner{pool: r.pool, source: r.plan.Source.Name, purpose: r.plan.Purpose}
+	}
+	return r.leftovers
+}
+
+// shadowName is what the shadow is called, or shall be: an earlier run's may have another name than this plan has.
+func (r *run) shadowName() schema.Name {
+	if r.shadow != nil {
+		return r.shadow.Name
+	}
+	return r.plan.Names.Shadow
 }
 
 // made says what this run has done on the server, and so may undo (law L8).
@@ -151,7 +163,7 @@ func (r *run) createState(ctx context.Context) error {
 	// From here on the state table tells of the shadow, which gets its own mark only
 	// after it is created.
 	return r.store.Fill(ctx, session, checkpoint.Checkpoint{
-		Version: checkpoint.Version, Phase: string(event.PhaseShadow), ServerUUID: r.plan.Server.UUID,
+		Version: checkpoint.Version, Phase: string(event.PhaseShadow), ServerUUID: r.plan.Server.UUID, Shadow: r.plan.Names.Shadow.Table,
 	})
 }
 
@@ -177,7 +189,7 @@ func (r *run) createShadow(ctx context.Context) error {
 		Purpose: string(r.plan.Purpose),
 		Source:  definition, Alter: r.plan.Alter.Clauses, Key: r.plan.Key.Name, Map: r.plan.Map, Zone: r.plan.Server.TimeZone,
 		ServerTime: now.server, UTC: now.utc,
-		Shadow: r.shadow.Table, Comment: r.shadow.Comment, Old: r.plan.Names.Old.Table, Columns: r.plan.Source.Columns,
+		Shadow: r.shadow.Table, Comment: r.shadow.Comment, Old: r.plan.Names.Old.Table, Kept: r.plan.Names.Kept.Table, Columns: r.plan.Source.Columns,
 	}
 	if !r.cfg.Defers(r.plan) {
 		return nil

@@ -154,7 +154,7 @@ func (t *Tables) end(result *Result) error {
 	defer cancel()
 	old := oldTable{pool: t.pool, source: p.Statement.Table, name: p.Aside}
 	if p.Statement.Kind == ddl.KindTruncate {
-		old.mark(ctx, p.Table.Comment, t.control.Config().Lock.Wait, t.note)
+		old.keep(ctx, p.Table.Comment, "", t.control.Config().Lock.Wait, t.note)
 	}
 	result.Old = p.Aside.String()
 	if p.Keep {

@@ -105,7 +105,7 @@ func (r *run) captureDelay() time.Duration {
 
 // written is what the new table and the binlog have grown by.
 func (r *run) written(ctx context.Context) (int64, error) {
-	bytes, err := plan.FileBytes(ctx, r.pool.DB(), r.plan.Names.Shadow)
+	bytes, err := plan.FileBytes(ctx, r.pool.DB(), r.shadowName())
 	if err != nil {
 		return 0, err
 	}

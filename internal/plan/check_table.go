@@ -18,6 +18,7 @@ const (
 	CodeTrigger      Code = "trigger"
 	CodeLeftover     Code = "leftover"
 	CodeNameTaken    Code = "name-taken"
+	CodeNames        Code = "names"
 	CodeAtWork       Code = "at-work"
 	CodeNoKey        Code = "no-key"
 )
@@ -82,12 +83,15 @@ func (c *checker) checkNames() {
 		}
 		_, isOld := schema.MarkedOld(taken.Comment, c.table.Name)
 		switch {
-		case stopped && !c.facts.sameTable(taken.Name, c.names.Old):
+		case stopped && !c.facts.sameTable(taken.Name, c.names.Old) && taken.Name != c.names.Kept:
 		case schema.MarkedFor(taken.Comment, c.table.Name):
 			ours = append(ours, taken.Name.Table)
-		case isOld:
+		case isOld && c.options.Names.Old == "":
 			c.block(CodeNameTaken, fmt.Sprintf("former tables have all the names up to %s", taken.Name), "the run needs one for the next",
 				fmt.Sprintf("Drop those that nobody needs: midstream cleanup --old %s", c.table.Name.Argument()))
+		case isOld:
+			c.block(CodeNameTaken, fmt.Sprintf("%s is a former table", taken.Name), "the run needs the name for the next",
+				fmt.Sprintf("Drop it, if nobody needs it: midstream cleanup --old %s", c.table.Name.Argument()))
 		case schema.Marked(taken.Comment):
 			c.block(CodeNameTaken, fmt.Sprintf("%s exists (its comment is %q)", taken.Name, taken.Comment),
 				"it belongs to the run on another table, whose name is cut to the same one", "Let that run end first")

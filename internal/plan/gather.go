@@ -14,8 +14,9 @@ import (
 
 // Gather reads the facts of the server, the account, and the names that a run on the
 // table would need. It reads only, and takes what it may not see for a fact too: the
-// missing privilege is then Make's to report.
-func Gather(ctx context.Context, q schema.Querier, table schema.Name) (*Facts, error) {
+// missing privilege is then Make's to report. Names that are wished for artefacts are
+// looked at too.
+func Gather(ctx context.Context, q schema.Querier, table schema.Name, wished ...string) (*Facts, error) {
 	f := &Facts{}
 	for _, step := range []struct {
 		what string
@@ -30,7 +31,7 @@ func Gather(ctx context.Context, q schema.Querier, table schema.Name) (*Facts, e
 		{"InnoDB's foreign keys", func() error { return f.readReferencing(ctx, q, table) }},
 		{"the table's row versions", func() error { return f.readRowVersions(ctx, q, table) }},
 		{"how often the table is written to", func() error { return f.readWrites(ctx, q, table) }},
-		{"the names of artefacts", func() error { return f.readTaken(ctx, q, table) }},
+		{"the names of artefacts", func() error { return f.readTaken(ctx, q, table, wished) }},
 		{"who works on the table", func() error {
 			return q.QueryRowContext(ctx, "SELECT IFNULL(IS_USED_LOCK(?), 0)", LockName(table)).Scan(&f.RunBy)
 		}},

@@ -170,8 +170,11 @@ func (f *Facts) readReferencing(ctx context.Context, q schema.Querier, source sc
 }
 
 // readTaken looks for tables that have the names of artefacts.
-func (f *Facts) readTaken(ctx context.Context, q schema.Querier, source schema.Name) error {
+func (f *Facts) readTaken(ctx context.Context, q schema.Querier, source schema.Name, wished []string) error {
 	var list []string
+	for _, name := range wished {
+		list = append(list, schema.Literal(name))
+	}
 	for _, purpose := range Purposes {
 		names := purpose.NamesOf(source)
 		list = append(list, schema.Literal(names.Shadow.Table), schema.Literal(names.State.Table))

@@ -16,6 +16,8 @@ type Options struct {
 	Map map[string]string
 	// Key names the key to follow. Defaults to the best one.
 	Key string
+	// Names are those to give to artefacts. Gather must have been told of them.
+	Names Wish
 	// Purpose is what the run is for. Defaults to Altering.
 	Purpose Purpose
 	// Method is the one to take whatever it costs; "" for the lightest within the limits.
@@ -33,7 +35,7 @@ type Options struct {
 // it can't. It is pure. Where the server was not asked (Facts.Native), only a shadow is
 // thought of.
 func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) (*Plan, error) {
-	c := checker{facts: facts, table: table, alter: alter, options: options, names: freeNames(table.Name, options.Purpose, facts)}
+	c := checker{facts: facts, table: table, alter: alter, options: options, names: freeNames(table.Name, options, facts)}
 	chosen, reasons := c.chooseKey()
 	c.checkServer()
 	c.checkCapture()
@@ -41,6 +43,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	c.checkKills()
 	c.checkTable()
 	c.checkNames()
+	c.checkWish()
 	c.checkConstraints()
 	c.checkAlter()
 	if chosen.key.Name == "" {
@@ -126,12 +129,12 @@ func serverOf(f *Facts) Server {
 // methods.
 var shadowOnly = []Code{
 	CodeLogBin, CodeBinlogFormat, CodeBinlogFilter, CodeReplica, CodeCluster, CodeMDL, CodeEngine, CodeForeignKey,
-	CodeReferenced, CodeTrigger, CodePartition, CodeTablespace, CodeSecondary, CodeNameTaken, CodeLeftover, CodeCheckName,
+	CodeReferenced, CodeTrigger, CodePartition, CodeTablespace, CodeSecondary, CodeNameTaken, CodeNames, CodeLeftover, CodeCheckName,
 	CodeNoKey, CodeNumbers, CodeGrants, CodeVersion, CodeMap, CodeZeroDate, CodeCapture,
 }
 
 // risksOfShadow are the codes of what is to be known of a shadow, and of nothing else.
-var risksOfShadow = []Code{CodeCapture, CodeCommitOrder, CodeGrants, CodeAlgorithm, CodeNumbers, CodeCheckName}
+var risksOfShadow = []Code{CodeCapture, CodeCommitOrder, CodeGrants, CodeAlgorithm, CodeNumbers, CodeCheckName, CodeNames}
 
 func (o Options) paceOf(facts *Facts, table *schema.Table) Pace {
 	if o.Pace != nil {
@@ -210,7 +213,7 @@ func MayAsk(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options
 	if related(facts, table) && (alter.DropsForeignKey || len(alter.PartitionOps) > 0 || alter.Engine != "") {
 		return false // a clone has no foreign keys: the server would answer otherwise for the table itself
 	}
-	names := options.Purpose.NamesOf(table.Name).All()
+	names := append(options.Purpose.NamesOf(table.Name).All(), freeNames(table.Name, options, facts).All()...)
 	stopped := slices.ContainsFunc(facts.Taken, func(t Taken) bool {
 		return schema.MarkedFor(t.Comment, table.Name) && slices.ContainsFunc(names, func(n schema.Name) bool { return facts.sameTable(n, t.Name) })
 	})

@@ -36,14 +36,63 @@ func OldNames(table schema.Name) []schema.Name {
 	return names
 }
 
+// Wish is what the operator would have artefacts called; "" leaves a name to us. The state table has
+// always the same one: it is where other runs, and Cleanup, learn what the shadow is called.
+type Wish struct {
+	Shadow string
+	Old    string // of the former source
+}
+
 // freeNames returns the artefacts' names for a table: former sources of earlier runs keep
-// theirs.
-func freeNames(table schema.Name, purpose Purpose, facts *Facts) Names {
-	names := purpose.NamesOf(table)
+// theirs. What was wished is not looked at any further: the run is refused if it is taken.
+func freeNames(table schema.Name, options Options, facts *Facts) Names {
+	names, wish := options.Purpose.NamesOf(table), options.Names
 	if old, free := facts.freeOld(table); free {
 		names.Old = old
 	}
+	if options.Purpose == RehearsingOnReplica {
+		return names // a run on the primary may have the same wish
+	}
+	if wish.Shadow != "" && facts.mayBe(wish.Shadow, table) {
+		names.Shadow = table.Sibling(wish.Shadow)
+	}
+	switch {
+	case wish.Old == "":
+	case facts.mayBe(wish.Old, table):
+		names.Old = table.Sibling(wish.Old)
+	default:
+		names.Kept = table.Sibling(wish.Old)
+	}
 	return names
+}
+
+// mayBe says that an artefact may have the name while the tables are swapped. In two sessions it
+// must sort after the source's: else the RENAME waits for the artefact's lock, has not asked for the
+// source's yet, and a writer may come before it.
+func (f *Facts) mayBe(name string, table schema.Name) bool {
+	return f.Version.renamesUnderLock() || name > table.Table
+}
+
+// checkWish looks whether the run can do with the names that were wished.
+func (c *checker) checkWish() {
+	wish, table := c.options.Names, c.table.Name
+	for _, name := range []string{wish.Shadow, wish.Old} {
+		switch {
+		case name == "":
+		case utf8.RuneCountInString(name) > maxServerName:
+			c.block(CodeNames, fmt.Sprintf("the name %s has more than %d characters", name, maxServerName), "the server takes no longer one", "Choose a shorter one")
+		case wish.Shadow == wish.Old, c.facts.sameTable(table.Sibling(name), table), c.facts.sameTable(table.Sibling(name), c.names.State):
+			c.block(CodeNames, fmt.Sprintf("the name %s is another table's of this run", name), "each has its own", "Choose another one")
+		}
+	}
+	if wish.Shadow != "" && wish.Shadow != c.names.Shadow.Table {
+		c.warn(CodeNames, fmt.Sprintf("the shadow is %s, and not %s", c.names.Shadow.Table, wish.Shadow),
+			"this server swaps in two sessions, which takes its locks in the order of names: with one that sorts before the table's writes can be lost", "")
+	}
+	if c.names.Kept != (schema.Name{}) {
+		c.warn(CodeNames, fmt.Sprintf("the old table is %s for a moment, before it is %s", c.names.Old.Table, c.names.Kept.Table),
+			"this server swaps in two sessions, which takes its locks in the order of names", "")
+	}
 }
 
 // freeOld returns the first of OldNames that no table has.
@@ -64,7 +113,7 @@ func FreeOld(ctx context.Context, q schema.Querier, table schema.Name, refused [
 		f.Taken = append(f.Taken, Taken{Name: name})
 	}
 	if err = f.readVariables(ctx, q); err == nil {
-		err = f.readTaken(ctx, q, table)
+		err = f.readTaken(ctx, q, table, nil)
 	}
 	if err != nil {
 		return old, false, fmt.Errorf("look for a name for the old table: %w", err)

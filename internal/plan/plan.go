@@ -27,17 +27,33 @@ type Plan struct {
 	Risks []Risk
 }
 
-// Names are the artefacts of a run, all in the source's schema. Each sorts after the
-// source's own name, byte by byte, for RENAME takes its locks in the order of names
-// (mysql-facts, section 1).
+// Names are the artefacts of a run, all in the source's schema. Where the swap takes two
+// sessions each sorts after the source's own name, byte by byte, for RENAME takes its locks
+// in the order of names (mysql-facts, section 1).
 type Names struct {
 	Shadow schema.Name
 	Old    schema.Name
 	State  schema.Name
+	// Kept is the name that the old table gets when the swap is done; none where it is Old.
+	Kept schema.Name `json:",omitzero"`
+}
+
+// Former is the name that the old table has in the end.
+func (n Names) Former() schema.Name {
+	if n.Kept != (schema.Name{}) {
+		return n.Kept
+	}
+	return n.Old
 }
 
 // All returns the names.
-func (n Names) All() []schema.Name { return []schema.Name{n.Shadow, n.Old, n.State} }
+func (n Names) All() []schema.Name {
+	names := []schema.Name{n.Shadow, n.Old, n.State}
+	if n.Kept != (schema.Name{}) {
+		names = append(names, n.Kept)
+	}
+	return names
+}
 
 // Key is the key of the source by which rows are copied and changes followed.
 type Key struct {
