@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 
 	"midstream/internal/cli"
@@ -22,7 +23,7 @@ func main() {
 	home, _ := os.UserHomeDir()      // none: no ~/.my.cnf
 	executable, _ := os.Executable() // none: demo says so
 	os.Exit(cli.Main(ctx, cli.Env{
-		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
+		Program: filepath.Base(os.Args[0]), Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
 		Home: home, Executable: executable, Version: version, Interrupts: interrupts, Wipe: cli.Wipe,
 	}))
 }

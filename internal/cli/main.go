@@ -17,6 +17,7 @@ import (
 
 // Env is what the process has around it.
 type Env struct {
+	Program    string   // the name by which this one was called: that of a program in whose place it stands has its command line taken
 	Args       []string // without the program's name
 	Stdin      *os.File
 	Stdout     *os.File
@@ -44,13 +45,19 @@ type app struct {
 func Main(ctx context.Context, env Env) int {
 	a := &app{Env: env}
 	root := a.root()
-	rest, password := takePassword(env.Args, root, env.Wipe)
-	a.password = password
-	root.SetArgs(rest)
+	args, dropIn := env.dropIn()
+	if !dropIn { // else they are another program's, in which -p may mean anything
+		args, a.password = takePassword(args, root, env.Wipe)
+	}
+	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var u *usage
 	if err != nil && !a.entered && !errors.As(err, &u) {
 		err = usageOf("midstream help", err)
+	}
+	var told *told
+	if errors.As(err, &told) {
+		return told.code
 	}
 	code := exitCode(err, errors.Is(context.Cause(ctx), errInterrupted))
 	if err != nil {
@@ -93,7 +100,7 @@ func (a *app) root() *cobra.Command {
 	})
 	root.AddCommand(a.runCommand(), a.planCommand(), a.checkCommand(), a.verifyCommand(), a.blockersCommand(), a.cleanupCommand())
 	root.AddCommand(a.controlCommands()...)
-	root.AddCommand(a.demoCommand(), a.sandboxCommand(), exitCodesTopic())
+	root.AddCommand(a.ptoscCommand(), a.demoCommand(), a.sandboxCommand(), exitCodesTopic())
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {
 		help.Run, help.RunE = nil, explain // its own exits with 0 whatever it is asked for

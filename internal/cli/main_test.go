@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("CLI_TEST_MIDSTREAM") != "" {
 		ctx, interrupts := WatchInterrupts(context.Background(), os.Exit)
 		os.Exit(Main(ctx, Env{
-			Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
+			Program: os.Getenv("CLI_TEST_PROGRAM"), Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
 			Home: os.Getenv("HOME"), Executable: os.Args[0], Version: "test", Interrupts: interrupts, Wipe: Wipe,
 		}))
 	}

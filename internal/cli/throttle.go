@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,12 @@ import (
 type followers struct {
 	listed []string // host:port
 	unseen string   // what is done about replicas that can't be reached
+	// find says that those are looked at too that the server tells, but for the skipped.
+	find    bool
+	skipped []string
+	// user and password are theirs, where they are not the server's.
+	user     string
+	password *dbconn.Secret
 }
 
 // What is done about replicas that can't be reached.
@@ -46,13 +53,22 @@ func (c *change) registerSettings() {
 // registerReplicas adds the flags that say which replicas are looked at.
 func (c *change) registerReplicas() {
 	f := &c.checks
-	f.add("", "replica", "host:port", "", "a replica to look at, if it is not found; may be repeated", func(text string) error {
-		host, port, err := net.SplitHostPort(text)
-		if n, failed := strconv.Atoi(port); err != nil || host == "" || failed != nil || n < 1 || n > 65535 {
-			return errors.New("it is host:port")
+	address := func(to *[]string) func(string) error {
+		return func(text string) error {
+			host, port, err := net.SplitHostPort(text)
+			if n, failed := strconv.Atoi(port); err != nil || host == "" || failed != nil || n < 1 || n > 65535 {
+				return errors.New("it is host:port")
+			}
+			*to = append(*to, text)
+			return nil
 		}
-		c.followers.listed = append(c.followers.listed, text)
-		return nil
+	}
+	c.followers.find = true
+	f.add("", "replica", "host:port", "", "a replica to look at, if it is not found; may be repeated", address(&c.followers.listed))
+	f.add("", "skip-replica", "host:port", "", "a replica not to look at, though it is found; may be repeated", address(&c.followers.skipped))
+	f.add("", "find-replicas", "bool", "true", "look at the replicas that the server tells, too; false: only at those of --replica", func(text string) (err error) {
+		c.followers.find, err = migration.ReadBool(text)
+		return err
 	})
 	f.enum("unseen-replicas", unseenIgnore, []string{unseenIgnore, unseenRefuse}, "what to do about replicas that were found and can't be reached by this account: go on without them, or refuse",
 		func(word string) { c.followers.unseen = word })
@@ -75,8 +91,14 @@ func (c *change) follow(ctx context.Context, s *server, found []string) (undo fu
 	if t.ReplicaLag <= 0 {
 		return undo, nil
 	}
+	if !c.followers.find {
+		found = nil
+	}
 	for i, address := range slices.Concat(c.followers.listed, found) {
 		listed := i < len(c.followers.listed)
+		if !listed && slices.Contains(c.followers.skipped, address) {
+			continue
+		}
 		if strings.HasPrefix(address, ":") {
 			if len(c.followers.listed) == 0 {
 				c.output.note("a replica does not tell its address (report_host), and nobody looks how far it is behind: name it by --replica")
@@ -85,6 +107,10 @@ func (c *change) follow(ctx context.Context, s *server, found []string) (undo fu
 		}
 		cfg := s.cfg
 		cfg.Network, cfg.Address = "tcp", address
+		cfg.User = cmp.Or(c.followers.user, cfg.User)
+		if c.followers.password != nil {
+			cfg.Password = *c.followers.password
+		}
 		pool, err := dbconn.Open(ctx, cfg, nil)
 		if err == nil {
 			pools = append(pools, pool)

@@ -16,7 +16,7 @@ import (
 // its own, never its neighbours.
 var layers = [][]string{
 	{"cli"},
-	{"demo", "control"},
+	{"demo", "control", "ptosc"},
 	{"migration"},
 	{"cutover", "native", "rowcopy", "apply", "capture", "shadow", "prescan", "tables", "verify", "compare", "desired"}, // stages
 	{"lock", "rowsync", "checkpoint", "plan", "throttle"},

@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+)
+
+// dropIns are the programs whose command lines are taken: by a verb, and by this program where it is called by their names.
+var dropIns = []string{ptoscName}
+
+// dropIn says whether the arguments are another program's, and returns them with its name as the verb.
+func (e *Env) dropIn() (args []string, is bool) {
+	if slices.Contains(dropIns, e.Program) {
+		return append([]string{e.Program}, e.Args...), true
+	}
+	return e.Args, len(e.Args) > 0 && slices.Contains(dropIns, e.Args[0])
+}
+
+// dropInCommand is the verb of such a program. body tells what becomes of it in that program's words, and with its exit codes.
+func (a *app) dropInCommand(name, short, long string, body func(ctx context.Context, args []string) (code int)) *cobra.Command {
+	return &cobra.Command{
+		Use: name, Short: short, Long: long, DisableFlagParsing: true,
+		RunE: a.verb(func(ctx context.Context, args []string) error {
+			if code := body(ctx, args); code != exitDone {
+				return &told{code}
+			}
+			return nil
+		}),
+	}
+}
+
+// told is the end of a command that has told of it, with an exit code that is another program's.
+type told struct{ code int }
+
+func (t *told) Error() string { return fmt.Sprintf("exit code %d", t.code) }
+
+// asRun makes the change that midstream run would make of flags, to be told by another presentation. More flags may be read
+// until the plan is made.
+func (a *app) asRun(own presentation, flags []string) (c *change, more func([]string) error) {
+	cmd := &cobra.Command{Use: "run"}
+	c = a.newChange(cmd)
+	c.registerTuning()
+	c.output.own = own
+	more = cmd.Flags().Parse
+	if err := more(flags); err != nil {
+		c.checks.problems = append(c.checks.problems, err)
+	}
+	return c, more
+}
+
+// keeping is a context that ends as ctx does, but has the run keep its work where somebody's signal has ended it.
+func keeping(ctx context.Context) (kept context.Context, undo func()) {
+	kept, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { cancel(&asked{by: "a signal", keep: true}) })
+	return kept, func() { stop(); cancel(nil) }
+}
