@@ -29,6 +29,8 @@ type Start struct {
 	Old     string          // the name that the source shall get
 	Kept    string          `json:",omitempty"` // and the one that it shall have in the end, where it is another
 	Columns []schema.Column // of the source
+	// Foreign are the constraints that go over in the swap.
+	Foreign []schema.ForeignKey `json:",omitempty"`
 }
 
 // Checkpoint is how far a run has come.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"midstream/internal/dbconn"
+	"midstream/internal/foreign"
 	"midstream/internal/schema"
 )
 
@@ -28,6 +29,9 @@ var (
 	// ErrSourceChanged says that the source's definition is not the plan's any more.
 	// The source is untouched; the shadow is of no use.
 	ErrSourceChanged = errors.New("definition of the source has changed")
+	// ErrRelated says that a foreign key that refers to the source was added, dropped or changed
+	// since the plan was made. The source is untouched, and the shadow as good as it was.
+	ErrRelated = errors.New("the foreign keys of the table, or those that refer to it, have changed since the plan was made")
 	// ErrUnknown says that the connection was lost during the swap and that looking
 	// at the tables did not tell whether it happened. A human must look.
 	ErrUnknown = errors.New("outcome of the swap is not known")
@@ -45,6 +49,15 @@ type Tables struct {
 	AutoIncrement bool
 	// Definition is SHOW CREATE TABLE of the source, without its counter.
 	Definition string
+	// Foreign are the foreign keys that go over to the shadow, and Related what they are before, and
+	// all that refer to the source. REQUIRES: RenameUnderLock, if there are any.
+	Foreign foreign.Set
+	Related []schema.ForeignKey
+}
+
+// locked are the tables that are locked.
+func (t Tables) locked() []schema.Name {
+	return append([]schema.Name{t.Source, t.Shadow}, t.Foreign.Others()...)
 }
 
 // Budget bounds the parts of an attempt.
@@ -76,6 +89,8 @@ type Swap struct {
 	Held    time.Duration // from the grant of the lock to its release
 	Waited  time.Duration // for the lock
 	Drained int           // keys applied under the lock
+	// Unsettled is why the foreign keys did not get their last form under the lock, after the swap.
+	Unsettled error
 }
 
 // Attempt tries once to swap. On error nothing has happened and no lock is left,
@@ -103,7 +118,7 @@ func (a *attempt) run(ctx context.Context, setup []string) (Swap, error) {
 	if err := a.open(ctx, setup); err != nil {
 		return a.swap, err
 	}
-	locked := []schema.Name{a.tables.Source, a.tables.Shadow}
+	locked := a.tables.locked()
 	if !a.tables.RenameUnderLock {
 		if err := a.prepareTwo(ctx); err != nil {
 			return a.swap, fmt.Errorf("cut-over: %w", err)
@@ -144,24 +159,34 @@ func (a *attempt) rename(ctx context.Context) error {
 	defer cancel()
 	var err error
 	if a.tables.RenameUnderLock {
-		_, err = a.holder.Exec(bounded, a.renameStatement())
-		if err != nil && dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) {
-			err = a.look(ctx, err, a.holder)
-		}
-		err = named(err)
+		err = a.renameFromOne(ctx, bounded)
 	} else {
 		err = a.renameFromTwo(ctx, bounded)
 	}
 	if err == nil {
+		a.swap.Unsettled = a.settle(ctx)
 		// The swap is done; an UNLOCK that is lost with its connection unlocks as well.
 		a.holder.Exec(ctx, "UNLOCK TABLES")
 		return nil
 	}
 	if !errors.Is(err, ErrUnknown) {
+		a.withdraw(ctx)
 		a.drain.Release()
 		a.release()
 	}
 	return fmt.Errorf("swap %s: %w", a.tables.Source, err)
+}
+
+// renameFromOne has the foreign keys declared and the tables renamed in the session that holds the lock.
+func (a *attempt) renameFromOne(ctx, bounded context.Context) error {
+	if err := a.declare(bounded); err != nil {
+		return err
+	}
+	_, err := a.holder.Exec(bounded, a.renameStatement())
+	if err != nil && dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) {
+		err = a.look(ctx, err, a.holder)
+	}
+	return named(err)
 }
 
 // named tells a name that is another table's from other errors of a statement that needs it.

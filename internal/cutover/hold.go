@@ -34,7 +34,7 @@ func Rehearse(ctx context.Context, pool *dbconn.Pool, tables Tables, budget Budg
 	if err := h.open(ctx, setup); err != nil {
 		return h.swap, err
 	}
-	if err := h.lock(ctx, tables.Source, tables.Shadow); err != nil {
+	if err := h.lock(ctx, tables.locked()...); err != nil {
 		return h.swap, err
 	}
 	err := h.work(ctx)
@@ -115,6 +115,9 @@ func (h *hold) finish(ctx context.Context) error {
 	}
 	if definition, _ := schema.SplitAutoIncrement(source); definition != h.tables.Definition {
 		return fmt.Errorf("%s: %w", h.tables.Source, ErrSourceChanged)
+	}
+	if err := h.related(ctx); err != nil {
+		return err
 	}
 	if !h.tables.AutoIncrement {
 		return nil

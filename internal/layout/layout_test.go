@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"lock", "rowsync", "checkpoint", "plan", "throttle"},
 	{"backlog"},
 	{"frontier"},
-	{"key", "ddl", "dbconn", "binlog", "ledger", "sandbox", "event"},
+	{"key", "ddl", "dbconn", "binlog", "ledger", "sandbox", "event", "foreign"},
 	{"schema"},
 	{"schema/token"},
 }

@@ -44,7 +44,7 @@ type attempt func(context.Context, *dbconn.Pool, cutover.Tables, cutover.Budget,
 func (r *run) underLock(ctx context.Context, try attempt, ready func(context.Context, *waiting) error) (event.SwapDone, error) {
 	r.enter(event.PhaseCatchUp)
 	w := &waiting{run: r, teller: lock.NewTeller(r.emit), killer: lock.NewKiller(r.pool, r.live().Kills, r.emit), watcher: &lock.Watcher{
-		DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name, r.shadow.Name}}}
+		DB: r.pool.DB(), Tables: append([]schema.Name{r.plan.Source.Name, r.shadow.Name}, r.plan.Others()...)}}
 	var backoff time.Duration
 	for number := 1; ; number++ {
 		if err := w.leave(ctx); err != nil {
@@ -137,6 +137,8 @@ func (r *run) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
 		RenameUnderLock: r.plan.Server.RenameUnderLock,
 		AutoIncrement:   next > 0 || r.plan.Source.AutoIncrement > 0 || hasCounter(r.shadow.Table),
 		Definition:      definition,
+		Foreign:         r.foreign(),
+		Related:         r.plan.Related(),
 	}
 	r.apply.stop()
 	setup := r.spec.Setup()
@@ -145,6 +147,12 @@ func (r *run) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
 	}
 	swap, err := try(ctx, r.pool, tables, r.live().Lock, setup,
 		&drain{capture: r.capture, applier: r.apply.applier, backlog: r.backlog, prove: r.prove, fit: r.captureFit})
+	r.unsettled = swap.Unsettled
+	if err != nil && !errors.Is(err, cutover.ErrUnknown) {
+		if failed := r.withdraw(ctx, tables.Foreign); failed != nil {
+			return swap, errors.Join(err, failed)
+		}
+	}
 	if err != nil && again(err) && ctx.Err() == nil {
 		r.apply.start(r.apply.ctx, r.apply.fail)
 	}

@@ -88,6 +88,8 @@ func (r *run) conclude(ctx context.Context, err error) error {
 	case errors.Is(err, native.ErrUnknown):
 		f.Left = fmt.Sprintf("%s either has its new schema or is as it was; nothing else is left on the server.", source)
 		f.Next = fmt.Sprintf("Look which: SHOW CREATE TABLE %s.", source.Quoted())
+	case errors.Is(err, ErrUnsettled) && !r.made.former:
+		f.Left, f.Next = r.leftUnsettled()
 	case errors.Is(err, ErrSwapped):
 		f.Swapped = true
 		f.Left = fmt.Sprintf("%s has the schema that it wanted; its old table and %s may be left.", source, r.plan.Names.State)
@@ -179,6 +181,9 @@ func (r *run) cleanUp() error {
 	var oldErr error
 	if r.made.swapped {
 		r.enter(event.PhaseCleanup)
+		if err := r.settleForeign(ctx); err != nil {
+			return err
+		}
 		if r.cfg.DropOld {
 			// The old table proves the swap to Finish; when it is gone this does.
 			oldErr = retryBriefly(ctx, func() error { return r.checkpoint(ctx) })
@@ -208,6 +213,9 @@ func (r *run) sweep(ctx context.Context) error {
 	err := retryBriefly(ctx, func() (err error) {
 		if err := r.pool.EndLost(ctx); dbconn.ConnectionLost(err) {
 			return err // other errors don't stand in the way of looking
+		}
+		if err := c.mend(ctx, r.live().Lock.Wait, r.note); err != nil {
+			return err
 		}
 		found, err = c.find(ctx, false)
 		return err

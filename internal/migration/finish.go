@@ -46,13 +46,22 @@ func Finish(ctx context.Context, pool *dbconn.Pool, source schema.Name, cfg Conf
 		return nil, fmt.Errorf("look whether an earlier run on %s has swapped: %w", source, err)
 	}
 	if start == nil {
-		return nil, nil
+		return nil, f.unfinished(lost)
 	}
 	finished, err := f.finish(lost, start, former)
 	if err != nil {
 		return nil, fmt.Errorf("%w of %s, and what it had left to do failed: %w", ErrSwapped, source, err)
 	}
 	return finished, nil
+}
+
+// unfinished puts right what a run that has not swapped may have left of the foreign keys, before a plan is made of
+// them.
+func (f *finisher) unfinished(ctx context.Context) error {
+	if err := f.mend(ctx, f.cfg.Lock.Wait, f.note); err != nil {
+		return fmt.Errorf("look at the foreign keys that an earlier run on %s has left: %w", f.source, err)
+	}
+	return nil
 }
 
 type finisher struct {
@@ -63,8 +72,11 @@ type finisher struct {
 
 // finish does what the run that began with start had left to do.
 func (f *finisher) finish(ctx context.Context, start *checkpoint.Start, former *candidate) (*Finished, error) {
-	var err error
 	finished := &Finished{Alter: start.Alter}
+	err := f.mend(ctx, f.cfg.Lock.Wait, f.note)
+	if err != nil {
+		return nil, err
+	}
 	if former != nil {
 		old := oldTable{pool: f.pool, source: f.source, name: former.Name}
 		if f.cfg.DropOld {

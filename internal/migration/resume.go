@@ -11,6 +11,7 @@ import (
 	"midstream/internal/binlog"
 	"midstream/internal/capture"
 	"midstream/internal/checkpoint"
+	"midstream/internal/cutover"
 	"midstream/internal/dbconn"
 	"midstream/internal/ddl"
 	"midstream/internal/event"
@@ -244,12 +245,15 @@ func (r *run) dropFormer(ctx context.Context) error {
 func (r *run) goOn(ctx context.Context, f *former) error {
 	r.enter(event.PhaseStart)
 	r.made.begun, r.made.shadow, r.made.saved = true, true, true
-	c := f.saved.Checkpoint
+	c, cleaner := f.saved.Checkpoint, r.cleaner()
+	if err := r.withdraw(ctx, cleaner.foreign(f.saved.Start, nil)); err != nil {
+		return err
+	}
 	if err := r.distrust(ctx, c); err != nil {
 		return err
 	}
 	r.shadow, r.compare, r.began = f.shadow, f.specs.compare, *f.saved.Start
-	r.began.Purpose = string(r.plan.Purpose)
+	r.began.Purpose, r.began.Foreign = string(r.plan.Purpose), r.plan.Foreign
 	r.began.Old, r.began.Kept = r.plan.Names.Old.Table, r.plan.Names.Kept.Table // the ones of then may be others' now
 	r.made.unmarked, r.made.doubtful = c.Unmarked, c.Unmarked
 	r.assemble(f.specs.sync, f.tracker, c.Rows)
@@ -298,7 +302,7 @@ func (r *run) canGoOn(err error) bool {
 		return true // it is not ours to drop for certain
 	}
 	return errors.Is(err, checkpoint.ErrSuperseded) || errors.Is(err, ErrNamesTaken) ||
-		errors.Is(err, ErrKeep) || errors.Is(err, ErrGaveUp) || errors.Is(err, throttle.ErrCritical) || outside(err)
+		errors.Is(err, ErrKeep) || errors.Is(err, cutover.ErrRelated) || errors.Is(err, ErrGaveUp) || errors.Is(err, throttle.ErrCritical) || outside(err)
 }
 
 // outside says that an error has its cause outside of what a run does: it could not reach the

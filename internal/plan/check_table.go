@@ -43,16 +43,7 @@ func (c *checker) checkTable() {
 	if !strings.EqualFold(t.Engine, "InnoDB") {
 		c.block(CodeEngine, "the table's engine is "+t.Engine, "only InnoDB has transactions and row locks", native)
 	}
-	for _, fk := range t.ForeignKeys {
-		c.block(CodeForeignKey, fmt.Sprintf("foreign key %s refers to %s", fk.Constraint, fk.Parent),
-			"a shadow can't carry the table's own foreign keys yet", native)
-	}
-	for _, fk := range slices.Concat(t.ReferencedBy, c.unseen()) {
-		if fk.Child != t.Name {
-			c.block(CodeReferenced, fmt.Sprintf("foreign key %s of %s refers to the table", fk.Constraint, fk.Child),
-				"at the swap it would follow the old table", native)
-		}
-	}
+	c.checkForeign()
 	if n := len(t.Triggers); n > 0 {
 		c.block(CodeTrigger, fmt.Sprintf("the table has %s: %s", count(n, "trigger"), strings.Join(t.Triggers, ", ")),
 			"triggers can't be carried over to the new table yet", native)
@@ -63,7 +54,7 @@ func (c *checker) checkTable() {
 func (c *checker) unseen() []schema.ForeignKey {
 	var fks []schema.ForeignKey
 	for _, fk := range c.facts.Referencing {
-		if !slices.Contains(c.table.ReferencedBy, fk) {
+		if !slices.ContainsFunc(c.table.ReferencedBy, fk.Is) {
 			fks = append(fks, fk)
 		}
 	}

@@ -79,6 +79,7 @@ type Facts struct {
 	// Referencing are the foreign keys that InnoDB knows to refer to the table, in whatever
 	// schema: information_schema shows only those that the account has a privilege on.
 	Referencing []schema.ForeignKey
+	Foreign     ForeignFacts
 
 	Grants Grants
 	// Taken are the tables and views that stand under the names of the artefacts.

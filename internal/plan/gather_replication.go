@@ -169,6 +169,40 @@ func (f *Facts) readReferencing(ctx context.Context, q schema.Querier, source sc
 	return rows.Err()
 }
 
+// readForeign looks at the tables at the other ends of the table's foreign keys, where a swap takes them
+// along.
+func (f *Facts) readForeign(ctx context.Context, q schema.Querier, source schema.Name) error {
+	if !f.Version.renamesUnderLock() {
+		return nil
+	}
+	all, err := schema.ForeignKeys(ctx, q, source)
+	var locked []schema.Name
+	for _, fk := range all {
+		locked = append(locked, fk.Child, fk.Parent)
+	}
+	ends := len(locked)
+	for i := 0; i < len(locked) && err == nil; i++ {
+		if i < ends {
+			var there bool
+			err = q.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
+				locked[i].Schema, locked[i].Table).Scan(&there)
+			if !there && !slices.Contains(f.Foreign.Missing, locked[i]) {
+				f.Foreign.Missing = append(f.Foreign.Missing, locked[i])
+			}
+		}
+		if err == nil {
+			all, err = schema.ForeignKeys(ctx, q, locked[i])
+		}
+		for _, fk := range all {
+			if fk.Parent == locked[i] && fk.Acts() && fk.Child != source && !slices.Contains(locked, fk.Child) {
+				locked = append(locked, fk.Child)
+				f.Foreign.Linked = append(f.Foreign.Linked, fk.Child)
+			}
+		}
+	}
+	return err
+}
+
 // readTaken looks for tables that have the names of artefacts.
 func (f *Facts) readTaken(ctx context.Context, q schema.Querier, source schema.Name, wished []string) error {
 	var list []string

@@ -41,8 +41,40 @@ func TestGather(t *testing.T) {
 			t.Errorf("taken: %+v", f.Taken)
 		}
 		fk := schema.ForeignKey{Constraint: "f", Child: s.name("child"), Parent: s.name("orders")}
-		if s.release[0] != '5' && !mariadb && !slices.Equal(f.Referencing, []schema.ForeignKey{fk}) {
+		if s.release[0] != '5' && !mariadb && !slices.EqualFunc(f.Referencing, []schema.ForeignKey{fk}, schema.ForeignKey.Is) {
 			t.Errorf("referencing: %+v", f.Referencing)
+		}
+	})
+}
+
+// TestForeignFacts: what is locked with the tables at the other ends is found, as far as rows change there, and
+// what is not there.
+func TestForeignFacts(t *testing.T) {
+	onServers(t, func(t *testing.T, s *server) {
+		conn, err := s.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		for _, statement := range []string{"SET foreign_key_checks = 0", "CREATE TABLE p (id INT PRIMARY KEY)",
+			"CREATE TABLE t (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES p (id), FOREIGN KEY (p) REFERENCES gone (id))"} {
+			if _, err := conn.ExecContext(t.Context(), statement); err != nil {
+				t.Fatalf("%s: %v", statement, err)
+			}
+		}
+		s.do("CREATE TABLE brother (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES p (id) ON DELETE CASCADE)",
+			"CREATE TABLE nephew (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES brother (id) ON UPDATE CASCADE)",
+			"CREATE TABLE strict (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES p (id))")
+		f, err := plan.Gather(t.Context(), s.DB, s.name("t"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var linked, missing []schema.Name
+		if !f.Version.MariaDB && f.Version.AtLeast(8, 0, 13) {
+			linked, missing = []schema.Name{s.name("brother"), s.name("nephew")}, []schema.Name{s.name("gone")}
+		}
+		if !slices.Equal(f.Foreign.Linked, linked) || !slices.Equal(f.Foreign.Missing, missing) || f.Foreign.Native {
+			t.Errorf("%+v", f.Foreign)
 		}
 	})
 }

@@ -72,6 +72,8 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 		Key:     chosen.key,
 		Server:  serverOf(facts),
 		Map:     options.Map,
+		Foreign: c.foreign(),
+		Linked:  facts.Foreign.Linked,
 		Risks:   c.risks,
 	}, nil
 }
@@ -134,7 +136,7 @@ var shadowOnly = []Code{
 }
 
 // risksOfShadow are the codes of what is to be known of a shadow, and of nothing else.
-var risksOfShadow = []Code{CodeCapture, CodeCommitOrder, CodeGrants, CodeAlgorithm, CodeNumbers, CodeCheckName, CodeNames}
+var risksOfShadow = []Code{CodeCapture, CodeCommitOrder, CodeGrants, CodeAlgorithm, CodeNumbers, CodeCheckName, CodeNames, CodeConstraints}
 
 func (o Options) paceOf(facts *Facts, table *schema.Table) Pace {
 	if o.Pace != nil {

@@ -139,6 +139,23 @@ func TestMakePlansAPlainChange(t *testing.T) {
 // foreign is a foreign key of another schema's table that refers to shop.orders.
 var foreign = schema.ForeignKey{Constraint: "f", Child: schema.Name{Schema: "far", Table: "items"}, Parent: schema.Name{Schema: "shop", Table: "orders"}}
 
+// child gives the table a foreign key, and parent one that refers to it.
+func child(_ *Facts, t *schema.Table) {
+	t.Keys = append(t.Keys, index("a: a"))
+	t.ForeignKeys = []schema.ForeignKey{{Constraint: "f", Child: t.Name, Columns: []string{"a"}, Parent: t.Name.Sibling("p"), ParentColumns: []string{"id"},
+		OnDelete: "NO ACTION", OnUpdate: "NO ACTION"}}
+}
+
+func parent(_ *Facts, t *schema.Table) {
+	t.ReferencedBy = []schema.ForeignKey{{Constraint: "f", Child: t.Name.Sibling("c"), Columns: []string{"x"}, Parent: t.Name, ParentColumns: []string{"id"},
+		OnDelete: "NO ACTION", OnUpdate: "NO ACTION"}}
+}
+
+func cascades(f *Facts, t *schema.Table) {
+	child(f, t)
+	t.ForeignKeys[0].OnDelete, f.Version = "SET NULL", Version{Major: 9, Minor: 7}
+}
+
 // judgements each change one thing of a good world and name the codes that follow.
 var judgements = []struct {
 	name            string
@@ -171,8 +188,29 @@ var judgements = []struct {
 	{"system schema", "", func(f *Facts, t *schema.Table) { t.Name.Schema = "mysql" }, []string{"system-schema", "other-table"}, nil},
 	{"artefact", "", func(f *Facts, t *schema.Table) { t.Comment = "midstream shadow of shop.x" }, []string{"artefact"}, nil},
 	{"MyISAM", "", func(f *Facts, t *schema.Table) { t.Engine = "MyISAM" }, []string{"engine"}, nil},
-	{"own foreign key", "", func(f *Facts, t *schema.Table) { t.ForeignKeys = []schema.ForeignKey{foreign} }, []string{"foreign-key"}, nil},
-	{"referenced", "", func(f *Facts, t *schema.Table) { t.ReferencedBy = []schema.ForeignKey{foreign} }, []string{"referenced"}, nil},
+	{"own foreign key", "", child, nil, []string{"constraints"}},
+	{"referenced", "", parent, nil, []string{"constraints"}},
+	{"own foreign key, no rename under the lock", "", func(f *Facts, t *schema.Table) { child(f, t); f.Version = Version{Major: 8, Patch: 12} }, []string{"foreign-key"}, nil},
+	{"referenced, no rename under the lock", "", func(f *Facts, t *schema.Table) { parent(f, t); f.Version = Version{Major: 8, Patch: 12} }, []string{"referenced"}, nil},
+	{"cascades before 9.6", "", func(f *Facts, t *schema.Table) { cascades(f, t); f.Version = Version{Major: 9, Minor: 5} }, []string{"foreign-key"}, []string{"constraints"}},
+	{"cascades", "", cascades, nil, []string{"constraints"}},
+	{"cascades of the engine", "", func(f *Facts, t *schema.Table) { cascades(f, t); f.Foreign.Native = true }, []string{"foreign-key"}, []string{"constraints"}},
+	{"cascades from a primary", "", func(f *Facts, t *schema.Table) { cascades(f, t); f.IsReplica = true }, []string{"foreign-key"}, []string{"replica", "constraints"}},
+	{"cascades to others", "", func(f *Facts, t *schema.Table) { parent(f, t); t.ReferencedBy[0].OnDelete = "CASCADE" }, nil, []string{"constraints"}},
+	{"parent that is not there", "", func(f *Facts, t *schema.Table) {
+		child(f, t)
+		f.Foreign.Missing = []schema.Name{t.ForeignKeys[0].Parent}
+	}, []string{"foreign-key"}, []string{"constraints"}},
+	{"column of a constraint dropped", "DROP a", child, []string{"foreign-key"}, []string{"constraints"}},
+	{"column of a constraint of another type", "MODIFY a BIGINT NOT NULL", child, []string{"foreign-key"}, []string{"constraints"}},
+	{"column of a constraint as it was", "CHANGE a a2 INT NOT NULL DEFAULT 7", child, nil, []string{"constraints"}},
+	{"index of a constraint dropped", "DROP INDEX a", child, []string{"foreign-key"}, []string{"constraints"}},
+	{"index of a constraint replaced", "DROP INDEX a, ADD INDEX (a, b)", child, nil, []string{"constraints"}},
+	{"key that is referred to dropped", "DROP PRIMARY KEY, ADD PRIMARY KEY (a)", parent, []string{"referenced", "no-key"}, []string{"constraints", "unique"}},
+	{"key that is referred to replaced", "DROP PRIMARY KEY, ADD UNIQUE (id)", parent, nil, []string{"constraints", "unique", "no-primary-key"}},
+	{"column that is referred to of another type", "MODIFY id BIGINT NOT NULL", parent, []string{"foreign-key"}, []string{"constraints"}},
+	{"partitions of a child", "PARTITION BY HASH (id)", child, []string{"foreign-key"}, []string{"constraints"}},
+	{"foreign key dropped", "DROP FOREIGN KEY f", child, []string{"foreign-key"}, []string{"constraints"}},
 	{"referenced, seen by InnoDB", "", func(f *Facts, t *schema.Table) { f.Referencing = []schema.ForeignKey{foreign} }, []string{"referenced"}, nil},
 	{"triggers", "", func(f *Facts, t *schema.Table) { t.Triggers = []string{"x", "y"} }, []string{"trigger"}, nil},
 	{"checks", "", func(f *Facts, t *schema.Table) { t.Checks = []schema.Check{{Name: "orders_chk_1"}} }, nil, nil},

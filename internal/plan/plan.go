@@ -23,6 +23,11 @@ type Plan struct {
 	// says that the column is new.
 	Map map[string]string
 
+	// Foreign are the constraints that go over in the swap, with the columns as they are after the
+	// ALTER, and Linked what the server locks beside the tables at their other ends.
+	Foreign []schema.ForeignKey
+	Linked  []schema.Name
+
 	// Risks are what the operator should know; none of them is Blocking.
 	Risks []Risk
 }

@@ -206,7 +206,7 @@ func (m *tablePlanner) views(t *TableFacts, becomes string) {
 func (t *TableFacts) referencing() []schema.ForeignKey {
 	var others []schema.ForeignKey
 	for _, fk := range slices.Concat(t.Table.ReferencedBy, t.Facts.Referencing) {
-		if fk.Child != t.Name && !slices.Contains(others, fk) {
+		if fk.Child != t.Name && !slices.ContainsFunc(others, fk.Is) {
 			others = append(others, fk)
 		}
 	}

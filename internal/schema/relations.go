@@ -1,26 +1,16 @@
 package schema
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // loadForeignKeys reads the constraints in both directions, across all schemas.
 func (t *Table) loadForeignKeys(ctx context.Context, q Querier) error {
-	rows, err := q.QueryContext(ctx, `
-		SELECT constraint_name, constraint_schema, table_name, unique_constraint_schema, referenced_table_name
-		  FROM information_schema.referential_constraints
-		 WHERE constraint_schema = ? AND table_name = ?
-		    OR unique_constraint_schema = ? AND referenced_table_name = ?
-		 ORDER BY constraint_schema, constraint_name`,
-		t.Name.Schema, t.Name.Table, t.Name.Schema, t.Name.Table)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var fk ForeignKey
-		if err := rows.Scan(&fk.Constraint, &fk.Child.Schema, &fk.Child.Table,
-			&fk.Parent.Schema, &fk.Parent.Table); err != nil {
-			return err
-		}
+	all, err := ForeignKeys(ctx, q, t.Name)
+	for _, fk := range all {
 		if fk.Child == t.Name {
 			t.ForeignKeys = append(t.ForeignKeys, fk)
 		}
@@ -28,7 +18,117 @@ func (t *Table) loadForeignKeys(ctx context.Context, q Querier) error {
 			t.ReferencedBy = append(t.ReferencedBy, fk)
 		}
 	}
-	return rows.Err()
+	return err
+}
+
+// ForeignKeys reads the constraints of a table, and those that refer to it, each once.
+func ForeignKeys(ctx context.Context, q Querier, table Name) ([]ForeignKey, error) {
+	rows, err := q.QueryContext(ctx, `
+		SELECT constraint_name, constraint_schema, table_name, unique_constraint_schema, referenced_table_name, update_rule, delete_rule
+		  FROM information_schema.referential_constraints
+		 WHERE constraint_schema = ? AND table_name = ?
+		    OR unique_constraint_schema = ? AND referenced_table_name = ?
+		 ORDER BY constraint_schema, constraint_name`,
+		table.Schema, table.Table, table.Schema, table.Table)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []ForeignKey
+	for rows.Next() {
+		var fk ForeignKey
+		if err := rows.Scan(&fk.Constraint, &fk.Child.Schema, &fk.Child.Table,
+			&fk.Parent.Schema, &fk.Parent.Table, &fk.OnUpdate, &fk.OnDelete); err != nil {
+			return nil, err
+		}
+		all = append(all, fk)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	for i := range all {
+		if err := all[i].loadColumns(ctx, q); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// loadColumns reads the columns of a constraint, and the child's indexes that have just these.
+func (f *ForeignKey) loadColumns(ctx context.Context, q Querier) error {
+	rows, err := q.QueryContext(ctx, `
+		SELECT column_name, referenced_column_name FROM information_schema.key_column_usage
+		 WHERE constraint_schema = ? AND table_schema = ? AND table_name = ? AND constraint_name = ? AND referenced_table_name IS NOT NULL
+		 ORDER BY ordinal_position`, f.Child.Schema, f.Child.Schema, f.Child.Table, f.Constraint)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var column, parent string
+		if err := rows.Scan(&column, &parent); err != nil {
+			return err
+		}
+		f.Columns, f.ParentColumns = append(f.Columns, column), append(f.ParentColumns, parent)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	indexes, err := q.QueryContext(ctx, `
+		SELECT index_name, GROUP_CONCAT(column_name ORDER BY seq_in_index SEPARATOR '\0')
+		  FROM information_schema.statistics
+		 WHERE table_schema = ? AND table_name = ? AND non_unique = 1 AND index_type = 'BTREE'
+		 GROUP BY index_name HAVING COUNT(column_name) = COUNT(*) AND COUNT(sub_part) = 0 ORDER BY index_name`, f.Child.Schema, f.Child.Table)
+	if err != nil {
+		return err
+	}
+	defer indexes.Close()
+	for indexes.Next() {
+		var name, columns string
+		if err := indexes.Scan(&name, &columns); err != nil {
+			return err
+		}
+		if strings.EqualFold(columns, strings.Join(f.Columns, "\x00")) {
+			f.Indexes = append(f.Indexes, name)
+		}
+	}
+	return indexes.Err()
+}
+
+// ForeignKey is a constraint, seen from the table that declares it.
+type ForeignKey struct {
+	Constraint    string
+	Child         Name
+	Columns       []string
+	Parent        Name
+	ParentColumns []string
+	OnUpdate      string // NO ACTION, RESTRICT, CASCADE, SET NULL, SET DEFAULT
+	OnDelete      string
+	// Indexes are the plain indexes of the child on Columns and no others.
+	Indexes []string
+}
+
+// Is says that both are one constraint, by its name.
+func (f ForeignKey) Is(other ForeignKey) bool {
+	return f.Constraint == other.Constraint && f.Child == other.Child
+}
+
+// Equal says that both say the same under the same name, and stand on the same indexes.
+func (f ForeignKey) Equal(other ForeignKey) bool {
+	return f.Is(other) && f.Parent == other.Parent && slices.Equal(f.Columns, other.Columns) &&
+		slices.Equal(f.ParentColumns, other.ParentColumns) && f.OnUpdate == other.OnUpdate && f.OnDelete == other.OnDelete &&
+		slices.Equal(f.Indexes, other.Indexes)
+}
+
+// Acts says that the server changes rows of the child, where those of the parent change.
+func (f ForeignKey) Acts() bool { return acts(f.OnUpdate) || acts(f.OnDelete) }
+
+func acts(rule string) bool { return rule != "RESTRICT" && rule != "NO ACTION" }
+
+// Definition is its clause for a statement, under whatever name.
+func (f ForeignKey) Definition(name string) string {
+	return fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s) ON DELETE %s ON UPDATE %s", Quote(name), QuoteAll(f.Columns),
+		f.Parent.Quoted(), QuoteAll(f.ParentColumns), f.OnDelete, f.OnUpdate)
 }
 
 // loadTriggers reads the names of the table's triggers.

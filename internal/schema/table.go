@@ -272,6 +272,19 @@ type Key struct {
 	Definition string
 }
 
+// Leads says that the key begins with these columns, whole and in this order.
+func (k Key) Leads(columns []string) bool {
+	if k.Type != "BTREE" || len(k.Parts) < len(columns) {
+		return false
+	}
+	for i, name := range columns {
+		if !strings.EqualFold(k.Parts[i].Column, name) || k.Parts[i].Prefix > 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // KeyPart is one part of a key.
 type KeyPart struct {
 	Column     string // "" where Expression is set
@@ -285,13 +298,6 @@ type Check struct {
 	Name     string
 	Clause   string // without the outer parentheses
 	Enforced bool
-}
-
-// ForeignKey is a constraint, seen from the table that declares it.
-type ForeignKey struct {
-	Constraint string
-	Child      Name
-	Parent     Name
 }
 
 // Of returns the value of the part, given the expression of its column.

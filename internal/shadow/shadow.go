@@ -146,6 +146,25 @@ func (s *Shadow) exec(ctx context.Context, pool *dbconn.Pool, statement, what st
 	return nil
 }
 
+// OwnIndex makes the index on just these columns the table's own, if there is one. One that the
+// server has made for a foreign key gives way to the one that it makes for the next, which takes as long
+// as any index; one that was given a name doesn't. REQUIRES: nobody else uses the shadow.
+func (s *Shadow) OwnIndex(ctx context.Context, pool *dbconn.Pool, columns []string) error {
+	const meanwhile = "midstream_index"
+	for _, k := range s.Table.Keys {
+		if k.Unique || len(k.Parts) != len(columns) || !k.Leads(columns) {
+			continue
+		}
+		for _, names := range [][2]string{{k.Name, meanwhile}, {meanwhile, k.Name}} {
+			err := s.exec(ctx, pool, fmt.Sprintf("ALTER TABLE %s RENAME INDEX %s TO %s", s.Name.Quoted(), schema.Quote(names[0]), schema.Quote(names[1])), "rename index")
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // Deferrable returns the indexes that may be built after the copy: plain ones that
 // neither enforce anything (UNIQUE), nor serve the sync, nor carry the AUTO_INCREMENT
 // column, nor are of a kind that can't be built while rows change.

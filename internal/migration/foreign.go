@@ -1,0 +1,186 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"midstream/internal/checkpoint"
+	"midstream/internal/cutover"
+	"midstream/internal/dbconn"
+	"midstream/internal/foreign"
+	"midstream/internal/lock"
+	"midstream/internal/plan"
+	"midstream/internal/schema"
+)
+
+// ErrUnsettled says that foreign keys are there once too often, which refuse rows that they should not.
+var ErrUnsettled = errors.New("foreign keys are not in their last form")
+
+// mendPatience is how long foreign keys are mended for: the application is refused good rows meanwhile.
+const mendPatience = time.Minute
+
+// mender brings foreign keys into their form outside of the lock of a swap: where that was lost, or an
+// earlier run was killed under it. Each statement waits for no longer than an attempt of the cut-over.
+type mender struct {
+	pool *dbconn.Pool
+	set  foreign.Set
+	wait time.Duration
+}
+
+// withdraw takes back what was declared for a swap that has not happened.
+func (m mender) withdraw(ctx context.Context) (mended bool, err error) {
+	return m.mend(ctx, m.set.Withdraw, m.set.Shadow)
+}
+
+// settle does what is left to do after a swap.
+func (m mender) settle(ctx context.Context) (mended bool, err error) {
+	return m.mend(ctx, m.set.Settle, m.set.Source, m.set.Old)
+}
+
+// mend carries statements out until none is left, by what there is each time.
+func (m mender) mend(ctx context.Context, left func([]schema.ForeignKey) []string, tables ...schema.Name) (mended bool, err error) {
+	if len(m.set.Keys) == 0 {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mendPatience)
+	defer cancel()
+	err = retryBriefly(ctx, func() error {
+		if err := m.pool.EndLost(ctx); err != nil && !errors.Is(err, dbconn.ErrUnseen) {
+			return err
+		}
+		found, err := foreign.Found(ctx, m.pool.DB(), tables...)
+		if err != nil {
+			return err
+		}
+		statements := left(found)
+		if len(statements) == 0 {
+			return nil
+		}
+		mended = true
+		session, err := m.pool.Session(ctx, foreign.NoChecks)
+		if err != nil {
+			return err
+		}
+		defer session.Close()
+		for _, statement := range statements {
+			requested, err := lock.Request(ctx, session, statement, m.wait)
+			if err == nil && !requested.Granted {
+				err = cutover.ErrNotGranted
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", statement, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrUnsettled, err)
+	}
+	return mended, err
+}
+
+// withdraw takes back what a failed attempt has declared, if its lock was lost before it could.
+func (r *run) withdraw(ctx context.Context, set foreign.Set) error {
+	mended, err := mender{pool: r.pool, set: set, wait: r.live().Lock.Wait}.withdraw(ctx)
+	if mended && err == nil {
+		r.note("the attempt's second foreign keys are taken back")
+	}
+	return err
+}
+
+// foreign are the run's constraints that go over.
+func (r *run) foreign() foreign.Set {
+	source := r.plan.Source
+	return foreign.Set{Source: source.Name, Shadow: r.shadow.Name, Old: r.old(), Keys: r.plan.Foreign, OldComment: schema.MarkOld(source.Name, source.Comment)}
+}
+
+// settleForeign does what the swap has left to do of foreign keys.
+func (r *run) settleForeign(ctx context.Context) error {
+	if r.unsettled == nil {
+		return nil
+	}
+	r.note(fmt.Sprintf("foreign keys did not get their last form under the lock (%v): they get it now, one after the other", r.unsettled))
+	_, err := mender{pool: r.pool, set: r.foreign(), wait: r.live().Lock.Wait}.settle(ctx)
+	return err
+}
+
+// leftUnsettled says what foreign keys that are not in their last form do, and what to do.
+func (r *run) leftUnsettled() (left, next string) {
+	source := r.plan.Source.Name
+	state, beside := "is untouched", r.shadowName()
+	if r.made.swapped {
+		state, beside = "has its new schema", r.old()
+	}
+	return fmt.Sprintf("%s %s. It and its children are held to all of their foreign keys; where some stand on %s as well, good rows may be refused "+
+			"(error 1452), and deletions of their parents (1451).", source, state, beside),
+		fmt.Sprintf("Run the same command again at once, or midstream cleanup %s: both put that right first.", source.Argument())
+}
+
+// mend looks at the foreign keys that an earlier run may have left unfinished, and puts them right:
+// as they were, or, if it has swapped, as they shall be.
+//
+// REQUIRES: the source is claimed.
+func (c *cleaner) mend(ctx context.Context, wait time.Duration, note func(string)) error {
+	there, err := c.tables(ctx)
+	if err != nil || !c.hasState(there) {
+		return err
+	}
+	saved, err := c.saved(ctx)
+	if errors.Is(err, checkpoint.ErrUnreadable) || err == nil && (saved.Start == nil || len(saved.Start.Foreign) == 0) {
+		return nil
+	}
+	if err == nil {
+		err = c.elsewhere(ctx, saved)
+	}
+	if err == nil { // its statements may be on their way
+		err = c.endRun(ctx, saved.Run, cutover.Budget{Wait: wait}, note)
+	}
+	if err == nil {
+		there, err = c.tables(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	m := mender{pool: c.pool, set: c.foreign(saved.Start, there), wait: wait}
+	do, what := m.withdraw, "second foreign keys that an earlier run had declared for its swap are taken back"
+	if _, swapped, err := c.hasSwapped(ctx, saved, there); err != nil {
+		return err
+	} else if swapped {
+		do, what = m.settle, "foreign keys that an earlier run left unfinished after its swap have their last form now"
+	}
+	mended, err := do(ctx)
+	if mended && err == nil {
+		note(what)
+	}
+	return err
+}
+
+// foreign are the constraints of a run that began so.
+func (c *cleaner) foreign(start *checkpoint.Start, there map[schema.Name]candidate) foreign.Set {
+	old := c.source.Sibling(start.Old)
+	comment := there[old].comment
+	if _, marked := schema.MarkedOld(comment, c.source); !marked {
+		comment = schema.MarkOld(c.source, comment)
+	}
+	return foreign.Set{Source: c.source, Shadow: start.Shadow.Name, Old: old, Keys: start.Foreign, OldComment: comment}
+}
+
+// readyForForeign looks whether the shadow can have the constraints, and makes their indexes its own.
+func (r *run) readyForForeign(ctx context.Context) error {
+	if len(r.plan.Foreign) == 0 {
+		return nil
+	}
+	if err := r.plan.CheckForeign(r.shadow.Table); err != nil {
+		return err
+	}
+	for _, fk := range r.plan.Foreign {
+		if fk.Child == r.plan.Source.Name && r.plan.Purpose == plan.Altering {
+			if err := r.shadow.OwnIndex(ctx, r.pool, fk.Columns); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

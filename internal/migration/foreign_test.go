@@ -1,0 +1,267 @@
+package migration_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"midstream/internal/dbconn"
+	"midstream/internal/fault"
+	"midstream/internal/migration"
+	"midstream/internal/mysqltest"
+	"midstream/internal/schema"
+)
+
+// family is table t with parents p and q, itself among its parents, and children c, and far in another
+// database; and an application that lives by the constraints.
+type family struct {
+	*bench
+	other string // the other database
+
+	stops []context.CancelFunc
+	done  sync.WaitGroup
+	// What the application was answered, by errors that it did not expect, and how often it was refused as it should.
+	refused atomic.Int64
+	grown   atomic.Int64 // rows of t that it added and has not deleted since
+	kept    atomic.Int64 // the sum of their parents in q
+	sons    atomic.Int64 // rows of c that it added
+}
+
+const (
+	noParent = 1452
+	hasChild = 1451
+)
+
+// family makes the tables, with rows. It is dropped before the databases are, in which order they come.
+func (b *bench) family(rows int) *family {
+	b.Helper()
+	_, other := mysqltest.Database(b.T, b.server)
+	f := &family{bench: b, other: other}
+	b.exec("CREATE TABLE p (id INT PRIMARY KEY)", "CREATE TABLE q (id INT PRIMARY KEY)",
+		"INSERT INTO p VALUES (1), (2)", "INSERT INTO q VALUES (1), (2)",
+		`CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, pid INT NOT NULL, qid INT NOT NULL, up INT, v INT NOT NULL DEFAULT 0,
+			CONSTRAINT chosen FOREIGN KEY (pid) REFERENCES p (id), FOREIGN KEY (qid) REFERENCES q (id) ON DELETE CASCADE ON UPDATE CASCADE,
+			FOREIGN KEY (up) REFERENCES t (id) ON DELETE SET NULL)`,
+		"CREATE TABLE c (id INT PRIMARY KEY AUTO_INCREMENT, tid INT, FOREIGN KEY (tid) REFERENCES t (id))",
+		"CREATE TABLE "+other+".far (id INT PRIMARY KEY AUTO_INCREMENT, tid INT, x INT NOT NULL DEFAULT 0, KEY (tid, x), CONSTRAINT far FOREIGN KEY (tid) REFERENCES "+b.schema+".t (id) ON DELETE CASCADE)",
+		"SET SESSION cte_max_recursion_depth = 1000000")
+	conn := b.conn()
+	for _, s := range []string{"SET SESSION cte_max_recursion_depth = 1000000",
+		fmt.Sprintf("INSERT INTO t (id, pid, qid, up) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT i, 1 + i %% 2, 1, NULLIF(i DIV 2, 0) FROM n", rows),
+		"INSERT INTO c (tid) SELECT id FROM t WHERE id <= 50", "INSERT INTO " + other + ".far (tid) SELECT id FROM t WHERE id <= 50"} {
+		if _, err := conn.ExecContext(b.ctx(), s); err != nil {
+			b.Fatalf("%s: %v", s, err)
+		}
+	}
+	b.Cleanup(func() {
+		b.db.Exec("DROP TABLE " + other + ".far")
+	})
+	return f
+}
+
+// live starts parts of the application.
+func (f *family) live(parts ...func(conn *sql.Conn, n int)) {
+	ctx, stop := context.WithCancel(context.Background())
+	f.stops = append(f.stops, stop)
+	for _, part := range parts {
+		conn := f.conn()
+		f.done.Go(func() {
+			for n := 1; ctx.Err() == nil; n++ {
+				part(conn, n)
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+	f.Cleanup(f.rest)
+}
+
+func (f *family) rest() {
+	for _, stop := range f.stops {
+		stop()
+	}
+	f.done.Wait()
+}
+
+// do runs a statement that the server must take, or refuse with that number.
+func (f *family) do(conn *sql.Conn, want uint16, query string, args ...any) int64 {
+	result, err := conn.ExecContext(context.Background(), query, args...)
+	if got := dbconn.Number(err); err != nil && got == 0 || got != want {
+		f.Errorf("%s %v: error %v, want number %d", query, args, err, want)
+		return 0
+	}
+	if err != nil {
+		f.refused.Add(1)
+		return 0
+	}
+	id, _ := result.LastInsertId()
+	return id
+}
+
+// sow adds rows to t, and children to these and to others.
+func (f *family) sow(conn *sql.Conn, n int) {
+	id := f.do(conn, 0, "INSERT INTO t (pid, qid, up) VALUES (1, 2, ?)", 1+n%50)
+	f.grown.Add(1)
+	f.kept.Add(2)
+	for _, parent := range []int64{id, int64(1 + n%50)} {
+		f.do(conn, 0, "INSERT INTO c (tid) VALUES (?)", parent)
+		f.sons.Add(1)
+	}
+	f.do(conn, 0, "INSERT INTO "+f.other+".far (tid) VALUES (?)", id)
+}
+
+// forbid does what the constraints forbid.
+func (f *family) forbid(conn *sql.Conn, n int) {
+	f.do(conn, noParent, "INSERT INTO c (tid) VALUES (1000000000)")
+	f.do(conn, noParent, "INSERT INTO "+f.other+".far (tid) VALUES (1000000000)")
+	f.do(conn, noParent, "INSERT INTO t (pid, qid) VALUES (3, 1)")
+	f.do(conn, noParent, "INSERT INTO t (pid, qid, up) VALUES (1, 1, 1000000000)")
+	f.do(conn, hasChild, "DELETE FROM p WHERE id = 2")
+	f.do(conn, hasChild, "DELETE FROM t WHERE id = ?", 1+n%50)
+	f.do(conn, hasChild, "UPDATE t SET id = id + 500000000 WHERE id = ?", 1+n%50)
+}
+
+// cascade changes parents of t, and with them its rows, and theirs.
+func (f *family) cascade(conn *sql.Conn, n int) {
+	const away = 1000000
+	f.do(conn, 0, "INSERT INTO q VALUES (?)", 10+n)
+	for range 3 {
+		id := f.do(conn, 0, "INSERT INTO t (pid, qid) VALUES (2, ?)", 10+n)
+		f.do(conn, 0, "INSERT INTO "+f.other+".far (tid) VALUES (?)", id)
+	}
+	f.do(conn, 0, "UPDATE q SET id = id + ? WHERE id = ?", away, 10+n)
+	if n%2 == 0 {
+		f.do(conn, 0, "DELETE FROM q WHERE id = ?", away+10+n)
+		return
+	}
+	f.grown.Add(3)
+	f.kept.Add(int64(3 * (away + 10 + n)))
+}
+
+var autoIncrement = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
+
+// create is a table's definition.
+func (f *family) create(table string) string {
+	var name, text string
+	if err := f.db.QueryRow("SHOW CREATE TABLE "+table).Scan(&name, &text); err != nil {
+		f.Fatal(err)
+	}
+	return autoIncrement.ReplaceAllString(text, "")
+}
+
+// proved looks whether the family is whole after so many rows.
+func (f *family) proved(rows int) {
+	f.Helper()
+	f.rest()
+	for query, want := range map[string]int64{
+		"SELECT COUNT(*) FROM t":                                              int64(rows) + f.grown.Load(),
+		"SELECT SUM(qid) FROM t":                                              int64(rows) + f.kept.Load(),
+		"SELECT COUNT(*) FROM c":                                              50 + f.sons.Load(),
+		"SELECT COUNT(*) FROM " + f.other + ".far":                            50 + f.grown.Load(),
+		"SELECT COUNT(*) FROM c LEFT JOIN t ON t.id = tid WHERE t.id IS NULL": 0,
+		"SELECT COUNT(*) FROM " + f.other + ".far LEFT JOIN t ON t.id = tid WHERE t.id IS NULL":                                      0,
+		"SELECT COUNT(*) FROM t LEFT JOIN q ON q.id = qid WHERE q.id IS NULL":                                                        0,
+		"SELECT COUNT(*) FROM information_schema.referential_constraints WHERE constraint_schema IN (DATABASE(), '" + f.other + "')": 5,
+	} {
+		if got := f.value(query); got != fmt.Sprint(want) {
+			f.Errorf("%s: %s, want %d", query, got, want)
+		}
+	}
+	if f.refused.Load() == 0 {
+		f.Error("nothing was refused")
+	}
+}
+
+// TestL6_ForeignKeys: a table with parents, children and itself among them is changed while all of them are
+// written to. At no moment a constraint is not held, and none refuses what it should take.
+func TestL6_ForeignKeys(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "9.7")
+	const rows = 20000
+	f := b.family(rows)
+	want := map[string]string{}
+	for _, table := range []string{"t", "c", f.other + ".far"} {
+		want[table] = f.create(table)
+	}
+	want["t"] = strings.Replace(want["t"], "`v` int NOT NULL DEFAULT '0'", "`v` bigint NOT NULL DEFAULT '0'", 1)
+	f.live(f.sow, f.forbid, f.cascade)
+	result := b.mustMigrate("MODIFY v BIGINT NOT NULL DEFAULT 0")
+	time.Sleep(200 * time.Millisecond)
+	f.proved(rows)
+	for table, definition := range want {
+		if got := f.create(table); got != definition {
+			b.Errorf("%s is\n%s\nwant\n%s", table, got, definition)
+		}
+	}
+	if old := f.create("t_old"); strings.Contains(old, "CONSTRAINT") {
+		b.Errorf("the old table is\n%s", old)
+	}
+	b.Logf("lock held %s in %d attempts; %d rows grown, %d refused", result.LockHeld, result.Attempts, f.grown.Load(), f.refused.Load())
+}
+
+// TestL7_ForeignKeysKilled: a run is killed at each kind of statement under its lock, or loses the connection that
+// holds it. What it leaves refuses what the constraints forbid, all the time, and who comes next puts it right.
+func TestL7_ForeignKeysKilled(t *testing.T) {
+	t.Parallel()
+	const rows = 500
+	next := map[string]func(f *family){
+		"run": func(f *family) { f.child("ADD COLUMN added INT", "", nil).mustEnd() },
+		"cleanup": func(f *family) {
+			pool, err := f.open(f.ctx())
+			if err != nil {
+				f.Fatal(err)
+			}
+			defer pool.Close()
+			if _, err := migration.Cleanup(f.ctx(), pool, schema.Name{Schema: f.schema, Table: "t"}, false, func([]migration.Leftover) bool { return true }); err != nil {
+				f.Error(err)
+			}
+		},
+	}
+	for at, by := range map[string]string{
+		"ALTER TABLE `%[1]s`.`t_shadow` ADD CONSTRAINT": "run", "ALTER TABLE `%[1]s`.`c` ADD CONSTRAINT": "cleanup", "RENAME TABLE `%[1]s`.`t` TO": "run",
+		"ALTER TABLE `%[1]s`.`t_old` DROP FOREIGN KEY": "cleanup", "ALTER TABLE `%[1]s`.`c` DROP FOREIGN KEY `c_ibfk_1`": "run",
+		"ALTER TABLE `%[2]s`.`far` DROP FOREIGN KEY `midstream": "cleanup",
+	} {
+		for _, killed := range []bool{true, false} {
+			if !killed && !strings.Contains(at, "RENAME") && !strings.Contains(at, "far") {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s, killed %t", at, killed), func(t *testing.T) {
+				b := setup(t, "9.7")
+				f := b.family(rows)
+				want := map[string]string{"c": f.create("c"), f.other + ".far": f.create(f.other + ".far")}
+				f.live(f.forbid)
+				at := fmt.Sprintf(at, b.schema, f.other)
+				if killed {
+					b.killedAt(at, "ADD COLUMN added INT")
+					next[by](f)
+				} else {
+					w := b.wire(fault.Rule{At: at, Cut: true})
+					b.mustMigrate("ADD COLUMN added INT")
+					if !bent(w) {
+						b.Error("no connection was lost")
+					}
+				}
+				f.live(f.sow)
+				time.Sleep(100 * time.Millisecond)
+				f.proved(rows)
+				for table, definition := range want {
+					if got := f.create(table); got != definition {
+						b.Errorf("%s is\n%s\nwant\n%s", table, got, definition)
+					}
+				}
+				if text := f.create("t"); strings.Contains(text, "midstream") || strings.Contains(text, "added") != (by == "run" || !strings.Contains(at, "ADD CONSTRAINT")) {
+					b.Errorf("t is\n%s", text)
+				}
+				if f.value("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN ('t_shadow', 't_midstream')") != "0" {
+					b.Error("something is left")
+				}
+			})
+		}
+	}
+}
