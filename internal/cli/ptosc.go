@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,9 @@ func (a *app) ptoscCommand() *cobra.Command {
 		a.ptosc)
 }
 
+// errStoppedReplication is the end of a run that shall not wait for a replica.
+var errStoppedReplication = fmt.Errorf("the replication of a replica has stopped: %w", errInterrupted)
+
 // ptosc does what a command line of that program asks for.
 func (a *app) ptosc(ctx context.Context, args []string) (code int) {
 	args = a.hide(args)
@@ -40,7 +44,7 @@ func (a *app) ptosc(ctx context.Context, args []string) (code int) {
 		return ptosc.Refuse(&ptosc.Wrong{Warnings: []string{err.Error()}}, a.Stdout, a.Stderr)
 	}
 	defer release()
-	speaker := ptosc.NewSpeaker(asked, a.Stdout, a.Stderr)
+	speaker := ptosc.NewSpeaker(asked, a.Stdout, a.Stderr, func() { a.Interrupts.end(errStoppedReplication) })
 	for _, note := range asked.Notes {
 		speaker.Note(note)
 	}

@@ -11,6 +11,7 @@ import (
 	"midstream/internal/dbconn"
 	"midstream/internal/ledger"
 	"midstream/internal/mysqltest"
+	"midstream/internal/sandbox"
 )
 
 // drop is a test of pt-online-schema-change's command line, on a table in which a ledger writes.
@@ -265,4 +266,40 @@ func TestPtOSCAsAVerb(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, stdout)
 	}
 	contains(t, stdout, "  * The DSN must specify a database (D) and a table (t)")
+}
+
+// TestPtOSCReplicas: replicas are named by DSNs, in an option or in a table; one whose replication has stopped ends the run with 128,
+// unless nobody looks.
+func TestPtOSCReplicas(t *testing.T) {
+	t.Parallel()
+	settings := func(id string) sandbox.Options {
+		return sandbox.Options{Settings: map[string]string{"server_id": id, "log_replica_updates": "ON", "gtid_mode": "ON", "enforce_gtid_consistency": "ON"}}
+	}
+	servers := mysqltest.OwnAll(t, "9.7", settings("21"), settings("22"))
+	host, port, _ := strings.Cut(servers[0].Address, ":")
+	executing(t, servers[0], "")("CREATE USER repl IDENTIFIED BY 'repl'", "GRANT REPLICATION SLAVE ON *.* TO repl")
+	onReplica := executing(t, servers[1], "")
+	onReplica("CHANGE REPLICATION SOURCE TO SOURCE_HOST = '"+host+"', SOURCE_PORT = "+port+", SOURCE_USER = 'repl', SOURCE_PASSWORD = 'repl', "+
+		"SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1", "START REPLICA")
+	t.Cleanup(func() { onReplica("STOP REPLICA", "RESET REPLICA ALL") })
+	name, query := table(t, servers[0], 500)
+	database, _, _ := strings.Cut(name, ".")
+	replica := dsn(t, servers[1], "")
+	executing(t, servers[0], database)("CREATE TABLE dsns (id INT PRIMARY KEY, dsn VARCHAR(99))", "INSERT INTO dsns VALUES (1, '"+strings.TrimSuffix(replica, ",")+"')")
+	run := func(code int, says string, args ...string) {
+		t.Helper()
+		r := start(t, ptOSC(t, append([]string{dsn(t, servers[0], "D="+database+",t=t"), "--execute", "--no-drop-old-table"}, args...)...))
+		if got := r.exit(); got != code {
+			t.Fatalf("%s: exit code %d\n%s\n%s", args, got, &r.stdout, &r.stderr)
+		}
+		contains(t, r.stdout.String()+r.stderr.String(), says)
+	}
+	run(0, "Will check replica lag on:\n"+servers[1].Address, "--alter=ADD COLUMN c INT", "--check-replica-lag="+strings.TrimSuffix(replica, ","))
+	onReplica("STOP REPLICA SQL_THREAD")
+	run(128, "Replica '"+servers[1].Address+"' is stopped.", "--alter=ADD COLUMN d INT", "--recursion-method=dsn=D="+database+",t=dsns")
+	if got := query(columns); got != "id,a,b,c" {
+		t.Errorf("columns %s", got)
+	}
+	run(0, "Ignoring all replicas because --recursion-method=none was specified", "--alter=ADD COLUMN d INT", "--recursion-method=none")
+	onReplica("START REPLICA SQL_THREAD")
 }

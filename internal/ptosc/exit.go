@@ -32,6 +32,7 @@ const (
 	exitUnsupported = 17
 	exitConnecting  = 18
 	exitLost        = 19
+	exitStopped     = 128
 )
 
 // ofRisks are the codes of plans that are refused; the first that fits counts.
@@ -117,6 +118,9 @@ func ofRefusal(r *plan.Refused) int {
 func (s *Speaker) End(err error, met bool, complaint string) int {
 	table := s.asked.Table.Quoted()
 	exit := code(err, met, s.asked)
+	if err != nil && s.stopped {
+		exit = exitStopped
+	}
 	var failure *migration.Failure
 	switch {
 	case exit == exitConnecting && !dbconn.Denied(err):

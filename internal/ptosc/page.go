@@ -36,6 +36,7 @@ func ExitCodes() []ExitCode {
 		{exitConnecting, "MYSQL_CONNECTION_ERROR", "The server can't be reached."},
 		{exitLost, "LOST_MYSQL_CONNECTION", "The server could not be reached any more, for ten minutes. The work is kept; the same command goes on."},
 		{20, "ERROR_CREATING_REVERSE_TRIGGERS", ""},
+		{exitStopped, "", "The replication of a replica that is looked at has stopped, and --fail-on-stopped-replication holds."},
 	}
 }
 

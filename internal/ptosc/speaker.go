@@ -3,6 +3,7 @@ package ptosc
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"midstream/internal/migration"
 	"midstream/internal/plan"
 	"midstream/internal/schema"
+	"midstream/internal/throttle"
 )
 
 // Speaker tells of a run in that program's words: what is done on standard output, progress, pauses and errors on standard
@@ -23,15 +25,16 @@ type Speaker struct {
 	began       time.Time // of the row copy
 	reported    time.Time
 	part        float64 // at the last report
-	done        bool
+	stop        func()
+	stopped     bool // since a replica's replication was
 }
 
-// NewSpeaker returns one for what was asked.
-func NewSpeaker(asked *Asked, out, errors io.Writer) *Speaker {
+// NewSpeaker returns one for what was asked. stop ends the run.
+func NewSpeaker(asked *Asked, out, errors io.Writer, stop func()) *Speaker {
 	if asked.said.on("quiet", false) {
 		out = io.Discard
 	}
-	return &Speaker{asked: asked, out: out, errors: errors}
+	return &Speaker{asked: asked, out: out, errors: errors, stop: stop}
 }
 
 func (s *Speaker) say(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
@@ -145,7 +148,7 @@ func (s *Speaker) Show(e event.Event) {
 		s.Note(e.Text)
 	case event.Throttled:
 		for _, g := range e.Gates {
-			s.Note("Pausing because " + g.Why + ".")
+			s.pause(g)
 		}
 	case event.Blocked:
 		for _, b := range e.Blockers {
@@ -163,6 +166,42 @@ func (s *Speaker) Show(e event.Event) {
 		s.at("Compared %d rows: all equal.", e.Rows)
 	case event.SwapDone:
 		s.at("Swapped original and new tables OK.")
+	}
+}
+
+// What gates tell: of loads, and of a replica that is behind. Another text is told as it is.
+var (
+	overLoad = regexp.MustCompile(`(\w+) is ([\d.e+]+), at most [\d.e+]+`)
+	behind   = regexp.MustCompile(`is (\S+) behind`)
+)
+
+// pause tells for what the run waits, and ends it where it shall not wait for that.
+func (s *Speaker) pause(g event.Gate) {
+	kind, replica, _ := strings.Cut(g.Name, " ")
+	off := kind == "replication" && strings.HasSuffix(g.Why, throttle.Still)
+	if off && s.asked.said.on("fail-on-stopped-replication", true) {
+		s.stopped = true
+		s.warn("Replica '%s' is stopped.", replica)
+		s.stop()
+		return
+	}
+	lag, _ := time.ParseDuration(behind.ReplaceAllString(behind.FindString(g.Why), "$1")) // none: 0
+	switch {
+	case s.asked.said.on("quiet", false):
+	case kind == "max-load" && overLoad.MatchString(g.Why):
+		var loads []string
+		for _, m := range overLoad.FindAllStringSubmatch(g.Why, -1) {
+			loads = append(loads, m[1]+"="+m[2])
+		}
+		s.warn("Pausing because %s.", strings.Join(loads, ", "))
+	case kind == "replica-lag" && lag > 0:
+		s.warn("Replica lag is %.1f seconds on %s.  Waiting.", lag.Seconds(), replica)
+	case off:
+		s.warn("Replica '%s' is stopped.  Waiting.", replica)
+	case kind == "file":
+		s.say("Sleeping because %s exists", s.asked.said.last("pause-file"))
+	default:
+		s.warn("Pausing because %s.", g.Why)
 	}
 }
 
@@ -228,7 +267,6 @@ func clock(d time.Duration) string {
 
 // Done tells of the end of a run that came to it.
 func (s *Speaker) Done(table schema.Name, r migration.Result) {
-	s.done = true
 	switch {
 	case !s.asked.swaps:
 		s.say("Not dropping old table because --no-swap-tables was specified.")

@@ -50,8 +50,11 @@ type load struct {
 	open bool
 }
 
-// parseLoads reads Threads_running=25,Threads_connected.
+// parseLoads reads Threads_running=25,Threads_connected. Nothing is no limit.
 func parseLoads(text string) ([]load, error) {
+	if text == "" {
+		return nil, nil
+	}
 	var loads []load
 	for _, part := range splitList(text) {
 		part = strings.TrimSpace(part)

@@ -90,6 +90,9 @@ func Lag(r Replica, most time.Duration, behind func(number uint64, meant time.Du
 		})}
 }
 
+// Still ends what Replicating tells of a replica whose replication is off.
+const Still = " stands still"
+
 // Replicating is a sensor that is closed while a replica's replication stands still.
 func Replicating(r Replica) Sensor {
 	return Sensor{Name: "replication " + r.Name, Every: time.Second, Apply: true, Look: func(ctx context.Context) (string, error) {
@@ -100,7 +103,7 @@ func Replicating(r Replica) Sensor {
 			return "", fmt.Errorf("replica %s: %w", r.Name, err)
 		}
 		if off > 0 {
-			return "replication of " + r.Name + " stands still", nil
+			return "replication of " + r.Name + Still, nil
 		}
 		return "", nil
 	}}
