@@ -3,6 +3,7 @@ package migration_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -11,10 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/cutover"
 	"midstream/internal/dbconn"
+	"midstream/internal/event"
 	"midstream/internal/fault"
 	"midstream/internal/migration"
 	"midstream/internal/mysqltest"
+	"midstream/internal/plan"
+	"midstream/internal/sandbox"
 	"midstream/internal/schema"
 )
 
@@ -178,14 +183,18 @@ func (f *family) proved(rows int) {
 }
 
 // TestL6_ForeignKeys: a table with parents, children and itself among them is changed while all of them are
-// written to. At no moment a constraint is not held, and none refuses what it should take.
+// written to. At no moment a constraint is not held, and none refuses what it should take. A replica has the same in
+// the end. There the binlog does not tell of cascades, and the plan refuses.
 func TestL6_ForeignKeys(t *testing.T) {
 	t.Parallel()
-	b := setup(t, "9.7")
-	const rows = 20000
+	servers := mysqltest.OwnAll(t, "9.7", sandbox.Options{Settings: map[string]string{"server_id": "11"}},
+		sandbox.Options{Settings: map[string]string{"server_id": "12", "innodb_native_foreign_keys": "ON"}})
+	b := on(t, "9.7", servers[0])
+	const rows = 8000
 	f := b.family(rows)
 	want := map[string]string{}
-	for _, table := range []string{"t", "c", f.other + ".far"} {
+	tables := []string{"t", "c", f.other + ".far"}
+	for _, table := range tables {
 		want[table] = f.create(table)
 	}
 	want["t"] = strings.Replace(want["t"], "`v` int NOT NULL DEFAULT '0'", "`v` bigint NOT NULL DEFAULT '0'", 1)
@@ -202,6 +211,74 @@ func TestL6_ForeignKeys(t *testing.T) {
 		b.Errorf("the old table is\n%s", old)
 	}
 	b.Logf("lock held %s in %d attempts; %d rows grown, %d refused", result.LockHeld, result.Attempts, f.grown.Load(), f.refused.Load())
+
+	replica := &bench{T: t, version: "9.7", server: servers[1], address: servers[1].Address, db: servers[1].Open(t, ""), schema: b.schema, told: newTold()}
+	replica.replicate(servers[0])
+	replica.catchUpWith(b)
+	replica.db = servers[1].Open(t, b.schema)
+	there := &family{bench: replica, other: f.other}
+	for table, definition := range want {
+		if got := there.create(table); got != definition {
+			b.Errorf("the replica's %s is\n%s\nwant\n%s", table, got, definition)
+		}
+	}
+	for _, query := range []string{"SELECT CONCAT_WS(' ', COUNT(*), SUM(id), SUM(pid), SUM(qid), SUM(up)) FROM t",
+		"SELECT CONCAT_WS(' ', COUNT(*), SUM(id), SUM(tid)) FROM c", "SELECT CONCAT_WS(' ', COUNT(*), SUM(id), SUM(tid)) FROM " + f.other + ".far"} {
+		if here, there := f.value(query), replica.value(query); here != there {
+			b.Errorf("%s: %s, and %s on the replica", query, here, there)
+		}
+	}
+	replica.exec("STOP REPLICA", "RESET REPLICA ALL")
+	var refused *plan.Refused
+	if _, err := replica.migrate(b.ctx(), "FORCE"); !errors.As(err, &refused) || !strings.Contains(err.Error(), "innodb_native_foreign_keys is ON") {
+		b.Errorf("on a server whose binlog does not tell of cascades: %v", err)
+	}
+}
+
+// TestForeignKeysOfRenamedColumns: constraints of several columns, on both ends, whose columns get other names.
+func TestForeignKeysOfRenamedColumns(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "9.7")
+	b.exec("CREATE TABLE p (a INT, b VARCHAR(9), PRIMARY KEY (a, b))",
+		"CREATE TABLE t (id INT PRIMARY KEY, x INT NOT NULL, y VARCHAR(9) NOT NULL, UNIQUE u (x, y), CONSTRAINT two FOREIGN KEY (x, y) REFERENCES p (a, b) ON UPDATE CASCADE)",
+		"CREATE TABLE c (id INT PRIMARY KEY, x INT, y VARCHAR(9), CONSTRAINT cc FOREIGN KEY (x, y) REFERENCES t (x, y) ON DELETE SET NULL)",
+		"INSERT INTO p VALUES (1, 'a'), (2, 'b')", "INSERT INTO t VALUES (1, 1, 'a'), (2, 2, 'b')", "INSERT INTO c VALUES (1, 1, 'a'), (2, NULL, NULL)")
+	b.mustMigrate("RENAME COLUMN x TO x2, CHANGE y y2 VARCHAR(9) NOT NULL, ADD COLUMN added INT FIRST")
+	f := &family{bench: b}
+	for table, constraint := range map[string]string{
+		"t": "CONSTRAINT `two` FOREIGN KEY (`x2`, `y2`) REFERENCES `p` (`a`, `b`) ON UPDATE CASCADE\n",
+		"c": "KEY `cc` (`x`,`y`),\n  CONSTRAINT `cc` FOREIGN KEY (`x`, `y`) REFERENCES `t` (`x2`, `y2`) ON DELETE SET NULL\n",
+	} {
+		if got := f.create(table); !strings.Contains(got, constraint) {
+			b.Errorf("%s is\n%s", table, got)
+		}
+	}
+	b.exec("UPDATE p SET b = 'z' WHERE a = 2", "DELETE FROM t WHERE id = 1")
+	if got := b.value("SELECT GROUP_CONCAT(CONCAT_WS(' ', id, IFNULL(x, '-')) ORDER BY id) FROM c"); got != "1 -,2 -" {
+		b.Errorf("the children are %s", got)
+	}
+	if got := b.value("SELECT y2 FROM t WHERE id = 2"); got != "z" {
+		b.Errorf("the row has %s", got)
+	}
+}
+
+// TestForeignKeyDroppedMeanwhile: a child drops its constraint while the table is copied. What the run has done is
+// kept, and the same command goes on with what there is then.
+func TestForeignKeyDroppedMeanwhile(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "9.7")
+	f := b.family(500)
+	_, err := b.migrate(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseVerify, func() { b.exec("ALTER TABLE c DROP FOREIGN KEY c_ibfk_1") }))
+	var failed *migration.Failure
+	if !errors.As(err, &failed) || !failed.Kept || !errors.Is(err, cutover.ErrRelated) || !strings.Contains(err.Error(), f.schema+".t is untouched") {
+		b.Errorf("error %v", err)
+	}
+	if result := b.mustMigrate("ADD COLUMN added INT"); !result.Resumed {
+		b.Error("it began anew")
+	}
+	if text := f.create("c"); strings.Contains(text, "CONSTRAINT") {
+		b.Errorf("c is\n%s", text)
+	}
 }
 
 // TestL7_ForeignKeysKilled: a run is killed at each kind of statement under its lock, or loses the connection that

@@ -147,12 +147,21 @@ func (c *checker) checkEnd(fk string, columns []string, null bool) {
 		case there && from.Charset != "" && c.alter.ConvertsCharset:
 			c.block(CodeForeignKey, fmt.Sprintf("the ALTER converts column %s of %s", name, fk), why, "Drop the constraint before")
 		case !contains(c.alter.Modified, name):
-		case to < 0 || !there || !likeEnds(from, c.alter.Defined[to]):
+		case to < 0 || !there || !likeEnds(from, c.collated(c.alter.Defined[to])):
 			c.block(CodeForeignKey, fmt.Sprintf("the ALTER gives column %s of %s another type", name, fk), why, "Drop the constraint before")
 		case null && !c.alter.Defined[to].Nullable:
 			c.block(CodeForeignKey, fmt.Sprintf("the ALTER makes column %s of %s NOT NULL", name, fk), "the constraint sets it to NULL", "Drop the constraint before")
 		}
 	}
+}
+
+// collated is a column as the statement defines it, with the table's collation if it says none: what
+// the server makes of it is looked at once more when the shadow is there.
+func (c *checker) collated(to schema.Column) schema.Column {
+	if to.Charset == "" && to.Collation == "" {
+		to.Collation = c.table.Collation
+	}
+	return to
 }
 
 // likeEnds says that a column may take another's place in a constraint, as far as the statement tells.
