@@ -205,7 +205,6 @@ func (c *cleaner) allowed(ctx context.Context, found []Leftover, old bool, faile
 type candidate struct {
 	Leftover
 	comment string
-	created string
 }
 
 // tables reads the source and the tables that have the name of an artefact, or its mark.
@@ -226,8 +225,7 @@ func (c *cleaner) tables(ctx context.Context) (map[schema.Name]candidate, error)
 		list = append(list, schema.Literal(name.Table))
 	}
 	rows, err := c.pool.DB().QueryContext(ctx, `
-		SELECT table_name, IFNULL(table_comment, ''), IFNULL(table_rows, 0), IFNULL(data_length, 0) + IFNULL(index_length, 0),
-		       IFNULL(create_time, '')
+		SELECT table_name, IFNULL(table_comment, ''), IFNULL(table_rows, 0), IFNULL(data_length, 0) + IFNULL(index_length, 0)
 		  FROM information_schema.tables
 		 WHERE table_schema = ? AND table_type = 'BASE TABLE' AND
 		       (table_name IN (`+strings.Join(list, ", ")+`) OR LEFT(table_comment, ?) = ? OR table_name LIKE 'midstream\_%')`,
@@ -239,7 +237,7 @@ func (c *cleaner) tables(ctx context.Context) (map[schema.Name]candidate, error)
 	tables := map[schema.Name]candidate{}
 	for rows.Next() {
 		var t candidate
-		if err := rows.Scan(&t.Name.Table, &t.comment, &t.Rows, &t.Bytes, &t.created); err != nil {
+		if err := rows.Scan(&t.Name.Table, &t.comment, &t.Rows, &t.Bytes); err != nil {
 			return nil, err
 		}
 		t.Name.Schema, t.unlogged = c.source.Schema, c.purpose == plan.RehearsingOnReplica
@@ -301,7 +299,23 @@ func (c *cleaner) toldOf(ctx context.Context, state, shadow candidate) (bool, er
 	if err != nil {
 		return false, fmt.Errorf("look whether %s is empty: %w", shadow.Name, err)
 	}
-	return !filled && shadow.created >= state.created, nil
+	if filled {
+		return false, nil
+	}
+	return c.noOlder(ctx, shadow.Name, state.Name)
+}
+
+// noOlder says that a table was created at the time of another one, or later.
+func (c *cleaner) noOlder(ctx context.Context, table, than schema.Name) (bool, error) {
+	is, err := plan.ReadIdentity(ctx, c.pool.DB(), table)
+	if err != nil {
+		return false, fmt.Errorf("look for the age of %s: %w", table, err)
+	}
+	other, err := plan.ReadIdentity(ctx, c.pool.DB(), than)
+	if err != nil {
+		return false, fmt.Errorf("look for the age of %s: %w", than, err)
+	}
+	return is.NoOlder(other), nil
 }
 
 // untold fails with *Untold if a table that has the shadow's name may be somebody else's, and

@@ -1,7 +1,6 @@
 package migration_test
 
 import (
-	"database/sql"
 	"strings"
 	"testing"
 	"time"
@@ -24,16 +23,8 @@ func TestL5_Failover(t *testing.T) {
 
 func failover(t *testing.T, version string) {
 	t.Parallel()
-	settings := func(id string) map[string]string {
-		s := map[string]string{"server_id": id, "log_replica_updates": "ON", "gtid_mode": "ON", "enforce_gtid_consistency": "ON"}
-		if version == "8.0" {
-			delete(s, "log_replica_updates")
-			s["log_slave_updates"] = "ON"
-		}
-		return s
-	}
-	primary := mysqltest.Own(t, version, sandbox.Options{Settings: settings("11")})
-	replica := mysqltest.Own(t, version, sandbox.Options{Settings: settings("12")})
+	primary := mysqltest.Own(t, version, sandbox.Options{Settings: replicating(version, "11")})
+	replica := mysqltest.Own(t, version, sandbox.Options{Settings: replicating(version, "12")})
 	b := on(t, version, primary)
 	other := &bench{T: t, version: version, server: replica, address: replica.Address, db: replica.Open(t, ""), schema: b.schema, told: newTold()}
 	other.replicate(primary)
@@ -56,8 +47,8 @@ func failover(t *testing.T, version string) {
 	c := b.child(clauses, phaseLine(event.PhaseVerify), func(*child) { stop() }, append(slowly, "--reconnect=1m")...)
 	b.address = primary.Address
 	c.await(phaseLine(event.PhaseCopy))
-	b.exec("SET GLOBAL super_read_only = ON")
-	other.value("SELECT WAIT_FOR_EXECUTED_GTID_SET('" + b.value("SELECT @@gtid_executed") + "', 30)")
+	b.noMoreWrites()
+	other.catchUpWith(b)
 	other.exec("STOP "+other.word("REPLICA"), "RESET "+other.word("REPLICA")+" ALL")
 	stop = other.writer(other.db)
 	wire.LeadTo(replica.Address)
@@ -74,9 +65,20 @@ func failover(t *testing.T, version string) {
 	b.killedInCopy()
 	b.anew("UPDATE "+b.schema+".t_midstream SET state = JSON_SET(state, '$.ServerUUID', 'another', '$.GTIDs', '') WHERE id = 2", "begun anew: it ran on the server another")
 	b.killedInCopy()
-	b.anew("UPDATE "+b.schema+".t_midstream SET state = JSON_SET(state, '$.ServerUUID', 'another', '$.Executed', CONCAT(@@server_uuid, ':1-99999999')) WHERE id = 2", "lacks transactions")
+	b.anew("UPDATE "+b.schema+".t_midstream SET state = JSON_SET(state, '$.ServerUUID', 'another', '$.Executed', "+b.executedLater()+") WHERE id = 2", "lacks transactions")
 	b.killedInCopy()
 	b.anew("RESET "+b.resetWord(), "its binlogs were reset")
+}
+
+// noMoreWrites has the server take none.
+func (b *bench) noMoreWrites() {
+	b.Helper()
+	if isMariaDB(b.version) { // which lets its administrators write all the same: runs see it, and end
+		b.exec("SET GLOBAL read_only = ON")
+		time.Sleep(time.Second)
+		return
+	}
+	b.exec("SET GLOBAL super_read_only = ON")
 }
 
 // behind does something while the server has received, and can't apply, what its primary did, and
@@ -91,14 +93,19 @@ func (b *bench) behind(primary *bench, do func()) {
 	}
 	hold("LOCK TABLES " + b.schema + ".digits READ")
 	primary.exec("INSERT INTO " + b.schema + ".digits VALUES (77)")
-	executed := primary.value("SELECT @@GLOBAL.gtid_executed")
-	for b.value("SELECT GTID_SUBSET('"+executed+"', received_transaction_set) FROM performance_schema.replication_connection_status") == "0" {
-		time.Sleep(20 * time.Millisecond)
-	}
+	b.received(primary)
 	b.exec("STOP " + b.word("REPLICA") + " IO_THREAD")
 	do()
 	hold("UNLOCK TABLES")
 	b.exec("START " + b.word("REPLICA"))
+}
+
+// executedLater is an expression for a set of GTIDs that the server does not have.
+func (b *bench) executedLater() string {
+	if isMariaDB(b.version) {
+		return "CONCAT('0-', @@server_id, '-99999999')"
+	}
+	return "CONCAT(@@server_uuid, ':1-99999999')"
 }
 
 const clauses = "ADD COLUMN added INT"
@@ -133,58 +140,4 @@ func (b *bench) anew(statement, reason string) {
 	}
 	b.equal()
 	b.exec("DROP TABLE "+b.schema+".t", "RENAME TABLE "+b.schema+".t_old TO "+b.schema+".t", "ALTER TABLE "+b.schema+".t COMMENT ''")
-}
-
-// resetWord is what RESET calls the binlogs.
-func (b *bench) resetWord() string {
-	if b.version == "8.0" {
-		return "MASTER"
-	}
-	return "BINARY LOGS AND GTIDS"
-}
-
-// word is the server's word for a replica.
-func (b *bench) word(word string) string {
-	if b.version == "8.0" {
-		return strings.NewReplacer("REPLICA", "SLAVE", "SOURCE", "MASTER").Replace(word)
-	}
-	return word
-}
-
-// replicate has the server follow another one from its very beginning.
-func (b *bench) replicate(primary *mysqltest.Instance) {
-	b.Helper()
-	host, port, _ := strings.Cut(primary.Address, ":")
-	s := "SOURCE_HOST='" + host + "', SOURCE_PORT=" + port + ", SOURCE_USER='" + primary.User + "', SOURCE_PASSWORD='" + primary.Password + "', SOURCE_AUTO_POSITION=1"
-	statement := "CHANGE REPLICATION SOURCE TO " + s + ", GET_SOURCE_PUBLIC_KEY=1"
-	if b.version == "8.0" {
-		statement = "CHANGE MASTER TO " + b.word(s) + ", GET_MASTER_PUBLIC_KEY=1"
-	}
-	b.exec(statement, "START "+b.word("REPLICA"))
-}
-
-// follow waits until the server has what its primary has.
-func (b *bench) follow(primary *bench, mark string) {
-	b.Helper()
-	primary.exec("CREATE TABLE " + primary.schema + ".mark_" + mark + " (a INT)")
-	deadline := time.Now().Add(time.Minute)
-	for {
-		var n int
-		err := b.db.QueryRowContext(b.ctx(), "SELECT COUNT(*) FROM information_schema.tables WHERE table_name = ?", "mark_"+mark).Scan(&n)
-		if n > 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			b.Fatalf("the replica does not follow (%v): %s", err, b.replication())
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-}
-
-// replication tells why a replica stands still.
-func (b *bench) replication() string {
-	var text sql.NullString
-	b.db.QueryRow("SELECT CONCAT_WS(' / ', (SELECT GROUP_CONCAT(last_error_message) FROM performance_schema.replication_connection_status)," +
-		" (SELECT GROUP_CONCAT(last_error_message) FROM performance_schema.replication_applier_status_by_worker))").Scan(&text)
-	return text.String
 }

@@ -154,7 +154,9 @@ func (c *cleaner) hasSwapped(ctx context.Context, saved *checkpoint.Saved, there
 	}
 	if oldThere && !marked {
 		// A table that is younger than the state table is somebody else's.
-		oldThere = old.created <= there[c.names().State].created
+		if oldThere, err = c.noOlder(ctx, c.names().State, old.Name); err != nil {
+			return nil, false, err
+		}
 	}
 	if phase != event.PhaseCleanup && (phase != event.PhaseCutover || !oldThere) {
 		return nil, false, nil

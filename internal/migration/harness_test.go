@@ -3,8 +3,10 @@ package migration_test
 import (
 	"context"
 	"database/sql"
+	"flag"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,11 +25,16 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asMidstream) != "" {
 		beMidstream()
 	}
+	flag.Parse()
+	versions = strings.Split(*servers, ",")
 	mysqltest.Main(m)
 }
 
-// versions are the servers that the engine is tested on.
-var versions = []string{"9.7", "8.0"}
+// versions are the servers that the engine is tested on; `make matrix` has the others take their turn.
+var (
+	servers  = flag.String("servers", "9.7,8.0", "versions of the server, see package sandbox, with commas between them")
+	versions []string
+)
 
 // bench is one test's server, database and what the run told.
 type bench struct {

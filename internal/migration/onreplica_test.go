@@ -10,59 +10,14 @@ import (
 	"midstream/internal/event"
 	"midstream/internal/ledger"
 	"midstream/internal/migration"
-	"midstream/internal/mysqltest"
 	"midstream/internal/plan"
-	"midstream/internal/sandbox"
 	"midstream/internal/schema"
 )
-
-// onReplicas runs a test on every version, with a primary and its replica, beside other tests.
-func onReplicas(t *testing.T, test func(primary, replica *bench)) {
-	t.Parallel()
-	for _, version := range versions {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			settings := func(id string) map[string]string {
-				s := map[string]string{"server_id": id, "log_replica_updates": "ON", "gtid_mode": "ON", "enforce_gtid_consistency": "ON", "read_only": "OFF"}
-				if version == "8.0" {
-					delete(s, "log_replica_updates")
-					s["log_slave_updates"], s["slave_parallel_workers"] = "ON", "4"
-					s["slave_parallel_type"], s["slave_preserve_commit_order"] = "LOGICAL_CLOCK", "ON"
-				}
-				return s
-			}
-			servers := mysqltest.OwnAll(t, version, sandbox.Options{Settings: settings("11")}, sandbox.Options{Settings: settings("12")})
-			first, second := servers[0], servers[1]
-			primary := on(t, version, first)
-			replica := &bench{T: t, version: version, server: second, address: second.Address, db: second.Open(t, ""), schema: primary.schema, told: newTold()}
-			replica.replicate(first)
-			replica.exec("SET GLOBAL read_only = ON")
-			test(primary, replica)
-		})
-	}
-}
-
-// catchUpWith waits until the replica has all that its primary has.
-func (b *bench) catchUpWith(primary *bench) {
-	b.Helper()
-	if got := b.value("SELECT WAIT_FOR_EXECUTED_GTID_SET('" + primary.value("SELECT REPLACE(@@gtid_executed, '\n', '')") + "', 60)"); got != "0" {
-		b.Fatalf("the replica does not follow: %s", b.replication())
-	}
-}
-
-// noErrant fails the test if the replica has committed anything of its own.
-func (b *bench) noErrant(primary *bench) {
-	b.Helper()
-	b.catchUpWith(primary)
-	if got := b.value("SELECT REPLACE(GTID_SUBTRACT(@@gtid_executed, '" + primary.value("SELECT REPLACE(@@gtid_executed, '\n', '')") + "'), '\n', '')"); got != "" {
-		b.Errorf("the replica has transactions of its own: %s", got)
-	}
-}
 
 // TestL3_RehearsalOnAReplica: under the writers of a ledger on the primary, with an applier of several workers. The shadow
 // is equal to the table, nothing comes into the replica's binlog, and replication goes on.
 func TestL3_RehearsalOnAReplica(t *testing.T) {
-	onReplicas(t, func(primary, replica *bench) {
+	onAllReplicas(t, func(primary, replica *bench) {
 		l := primary.ledger(ledger.Orders(), 20_000, ledger.Options{Writers: 4, Rate: 300, Seed: 11})
 		replica.catchUpWith(primary)
 		before := replica.definition()
@@ -121,7 +76,7 @@ func (b *bench) checksum(table string) string {
 
 // TestRehearsedLockStallsAReplica: the lock blocks the applier for its budget only, and is told in the lag.
 func TestRehearsedLockStallsAReplica(t *testing.T) {
-	onReplicas(t, func(primary, replica *bench) {
+	onAllReplicas(t, func(primary, replica *bench) {
 		primary.numbered(5000)
 		replica.catchUpWith(primary)
 		stop := primary.writer(primary.db)
@@ -142,7 +97,7 @@ func TestRehearsedLockStallsAReplica(t *testing.T) {
 
 // TestRehearsalEndsWithReplication: a replica whose replication fails is left at once, with nothing of ours on it.
 func TestRehearsalEndsWithReplication(t *testing.T) {
-	onReplicas(t, func(primary, replica *bench) {
+	onAllReplicas(t, func(primary, replica *bench) {
 		primary.numbered(5000)
 		replica.catchUpWith(primary)
 		spoil := onPhase(event.PhaseCopy, func() {
@@ -165,7 +120,7 @@ func TestRehearsalEndsWithReplication(t *testing.T) {
 
 // TestPrescanOnAReplica: what it finds ends a rehearsal, and it leaves nothing there.
 func TestPrescanOnAReplica(t *testing.T) {
-	onReplicas(t, func(primary, replica *bench) {
+	onAllReplicas(t, func(primary, replica *bench) {
 		primary.numbered(10)
 		replica.catchUpWith(primary)
 		c := replica.child("MODIFY v TINYINT, ADD UNIQUE KEY (v)", "", nil, "--rehearse", "--on-replica", "--method=shadow")
@@ -179,7 +134,7 @@ func TestPrescanOnAReplica(t *testing.T) {
 
 // TestL5_RehearsalOnAReplicaGoesOn: after kill -9; a run on the same server has nothing to do with it.
 func TestL5_RehearsalOnAReplicaGoesOn(t *testing.T) {
-	onReplicas(t, func(primary, replica *bench) {
+	onAllReplicas(t, func(primary, replica *bench) {
 		primary.numbered(9999)
 		replica.catchUpWith(primary)
 		stop := primary.writer(primary.db)
@@ -214,7 +169,7 @@ func TestL5_RehearsalOnAReplicaGoesOn(t *testing.T) {
 
 // TestRehearsalOnAReplicaIsRefused: where it would be seen elsewhere, or sees nothing itself.
 func TestRehearsalOnAReplicaIsRefused(t *testing.T) {
-	onReplicas(t, func(primary, replica *bench) {
+	onAllReplicas(t, func(primary, replica *bench) {
 		primary.numbered(10)
 		replica.catchUpWith(primary)
 		refused := func(purpose plan.Purpose, want string) {

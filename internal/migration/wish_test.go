@@ -22,7 +22,7 @@ var wished = []string{"--shadow-name=_t_gho", "--old-name=_t_del"}
 // shadowOf is what a shadow is called that was wished to be _t_gho: servers that swap in two
 // sessions can't have that.
 func (b *bench) shadowOf() string {
-	if b.version == "9.7" {
+	if isNew(b.version) {
 		return "_t_gho"
 	}
 	return "t_shadow"

@@ -92,7 +92,7 @@ func TestEveryVersion(t *testing.T) {
 		version sandbox.Version
 		release string // prefix
 	}{
-		{sandbox.MySQL97, "9.7."}, {sandbox.MySQL80, "8.0."}, {sandbox.MySQL57, "5.7."}, {sandbox.MariaDB, "10.11."},
+		{sandbox.MySQL97, "9.7."}, {sandbox.MySQL80, "8.0."}, {sandbox.MySQL57, "5.7."}, {sandbox.MariaDB, "10.11."}, {sandbox.MariaDB11, "11.8."},
 		{sandbox.Newest, ""}, {sandbox.Installed, ""},
 	} {
 		t.Run(string(tt.version), func(t *testing.T) {

@@ -13,13 +13,14 @@ const (
 	MySQL80   Version = "8.0"           // 8.0.12, one of the first releases: no RENAME under LOCK TABLES
 	MySQL57   Version = "5.7"           // 5.7.22
 	MariaDB   Version = "mariadb-10.11" // Debian 12's
+	MariaDB11 Version = "mariadb-11.8"  // Debian 13's
 	Newest    Version = "newest"        // the newest MySQL that this machine's archive has
 	Installed Version = "path"          // the mysqld found in PATH; nothing is fetched
 )
 
 // Versions returns every Version, newest first.
 func Versions() []Version {
-	return []Version{Newest, MySQL97, MySQL80, MySQL57, MariaDB, Installed}
+	return []Version{Newest, MySQL97, MySQL80, MySQL57, MariaDB11, MariaDB, Installed}
 }
 
 // ErrUnavailable means that a Version can't be had on this machine: its package archive does not
@@ -65,8 +66,9 @@ func debianRecipes(v Version) ([]recipe, error) {
 	case MySQL57:
 		return []recipe{jar5722("bookworm")}, nil
 	case MariaDB:
-		return []recipe{{suite: "bookworm", series: "10.11.",
-			packages: []string{"mariadb-server-core", "mariadb-client-core", "mariadb-client"}}}, nil
+		return []recipe{mariaDB("bookworm", "10.11.")}, nil
+	case MariaDB11:
+		return []recipe{mariaDB("trixie", "11.8.")}, nil
 	}
 	return nil, fmt.Errorf("%w: there is no version %q", ErrUnavailable, v)
 }
@@ -86,10 +88,15 @@ func ubuntuRecipes(v Version) ([]recipe, error) {
 	case MySQL57:
 		return []recipe{jar5722("jammy")}, nil
 	case MariaDB:
-		return []recipe{{suite: "noble", series: "10.11.",
-			packages: []string{"mariadb-server-core", "mariadb-client-core", "mariadb-client"}}}, nil
+		return []recipe{mariaDB("noble", "10.11.")}, nil
+	case MariaDB11:
+		return []recipe{mariaDB("devel", "11.8.")}, nil
 	}
 	return nil, fmt.Errorf("%w: there is no version %q", ErrUnavailable, v)
+}
+
+func mariaDB(suite, series string) recipe {
+	return recipe{suite: suite, series: series, packages: []string{"mariadb-server-core", "mariadb-client-core", "mariadb-client"}}
 }
 
 // jarLibraries are the libraries that the servers in the jars were linked with. They come from a

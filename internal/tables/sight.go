@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
-	"midstream/internal/dbconn"
 	"midstream/internal/ddl"
 	"midstream/internal/plan"
 	"midstream/internal/schema"
@@ -18,16 +16,14 @@ import (
 // sight is what stands under a name at one moment.
 type sight struct {
 	there bool
-	// id are InnoDB's numbers of the table, or of its partitions; "" where it doesn't tell: of
-	// other engines, without PROCESS, and of names with letters beyond ASCII.
-	id string
+	id    plan.Identity
 	// shape is its definition, its triggers, and what refers to it.
 	shape string
 }
 
 // same says that two sights may be of one table.
 func (s sight) same(other sight) bool {
-	return s.there == other.there && (s.id == other.id || s.id == "" || other.id == "")
+	return s.there == other.there && s.id.Is(other.id)
 }
 
 // asPlanned says that two sights are of one table, and that nothing was given to it meanwhile which a
@@ -49,7 +45,7 @@ func look(ctx context.Context, db *sql.DB, names []schema.Name) (sights, error) 
 		}
 		s := sight{there: n > 0}
 		if s.there {
-			if s.id, err = identity(ctx, db, name); err != nil {
+			if s.id, err = plan.ReadIdentity(ctx, db, name); err != nil {
 				return nil, fmt.Errorf("look for %s: %w", name, err)
 			}
 			if s.shape, err = shape(ctx, db, name); err != nil {
@@ -74,50 +70,6 @@ func shape(ctx context.Context, db *sql.DB, name schema.Name) (string, error) {
 	return fmt.Sprint(definition, table.Triggers, table.ReferencedBy), nil
 }
 
-// identity asks InnoDB.
-func identity(ctx context.Context, db *sql.DB, table schema.Name) (string, error) {
-	name, ok := plan.InnoDBName(table)
-	if !ok {
-		return "", nil
-	}
-	var rows *sql.Rows
-	var err error
-	for _, view := range []string{"innodb_tables", "innodb_sys_tables"} { // the latter before 8.0, and on MariaDB
-		rows, err = db.QueryContext(ctx, "SELECT name, table_id FROM information_schema."+view+" WHERE name = ? OR LEFT(name, ?) IN (?, ?)",
-			name, len(name)+3, name+"#p#", name+"#P#")
-		if !dbconn.NoSuchTable(err) {
-			break
-		}
-	}
-	if err != nil {
-		return untold(err)
-	}
-	defer rows.Close()
-	var ids []string
-	for rows.Next() {
-		var file, id string
-		if err := rows.Scan(&file, &id); err != nil {
-			return "", err
-		}
-		if strings.HasPrefix(file, name) { // another letter case is another table
-			ids = append(ids, id)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return untold(err)
-	}
-	slices.Sort(ids)
-	return strings.Join(ids, " "), nil
-}
-
-// untold takes a denial for an answer.
-func untold(err error) (string, error) {
-	if dbconn.Denied(err) {
-		return "", nil
-	}
-	return "", err
-}
-
 // same says that nothing has changed.
 func (s sights) same(other sights) bool { return maps.EqualFunc(s, other, sight.same) }
 
@@ -135,10 +87,10 @@ func (c Change) outcome(before, after sights) (done, known bool) {
 		done = after[c.Table].there
 	case c.Emptied:
 		was, is := before[c.Table].id, after[c.Table].id
-		if was == "" || is == "" {
+		if len(was) == 0 || len(is) == 0 {
 			return false, false
 		}
-		done = was != is
+		done = !was.Is(is)
 	}
 	return done, done != untouched
 }
