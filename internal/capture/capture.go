@@ -125,7 +125,7 @@ func (c *Capture) Run(ctx context.Context) error {
 		if !errors.Is(err, binlog.ErrConnection) {
 			return fmt.Errorf("read binlog from %s: %w", before, err)
 		}
-		if c.position() != before {
+		if c.Position() != before {
 			failures = 0
 		}
 		if failures++; failures > c.cfg.Retries {
@@ -139,7 +139,8 @@ func (c *Capture) Run(ctx context.Context) error {
 	}
 }
 
-func (c *Capture) position() binlog.Position {
+// Position is the end of the last complete group that was received.
+func (c *Capture) Position() binlog.Position {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.end.Position

@@ -73,6 +73,9 @@ func (c *change) underControl(ctx context.Context, table schema.Name, change str
 func (c *change) beControlled(ctx context.Context, table schema.Name, change string, s *server) error {
 	r := &controlled{app: c.app, output: &c.output, control: migration.NewControl(c.config), ended: make(chan struct{})}
 	c.run = r
+	if c.commanded != nil {
+		c.commanded(r)
+	}
 	if c.socket.off {
 		return nil
 	}

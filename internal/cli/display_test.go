@@ -25,7 +25,7 @@ var everyEvent = []event.Event{
 	event.Note{Text: "a note", At: moment},
 	event.Progress{Phase: event.PhaseCopy, At: moment, Elapsed: 1500 * time.Millisecond, RowsCopied: 41, RowsTotal: 100, Fraction: .41,
 		CopyRate: 12.5, ChunkRows: 10, Workers: 0.02, Slower: .0312, Captured: 7, Applied: 6, Dropped: 5, Merged: 4, Backlog: 3, BacklogLimit: 1000,
-		ApplyRate: 2.5, CaptureDelay: 53 * time.Millisecond, BinlogRead: 99, ETA: 31 * time.Second, Retries: 1, IndexFraction: .5, BuildStep: "sort"},
+		ApplyRate: 2.5, CaptureDelay: 53 * time.Millisecond, BinlogRead: 99, Position: "binlog.000002:4", ETA: 31 * time.Second, Retries: 1, IndexFraction: .5, BuildStep: "sort"},
 	event.Progress{Phase: event.PhaseCopy, At: moment, Slower: -1, ETA: -1},
 	event.Blocked{Waiting: 2 * time.Second, At: moment, Blockers: []event.Blocker{{ConnectionID: 17, User: "app", Host: "h:1",
 		Command: "Sleep", Age: time.Minute, Statement: "SELECT 1", Table: "shop.orders", Why: "holds a metadata lock", Snapshot: true}}},

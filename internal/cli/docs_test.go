@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra/doc"
 
 	"midstream/internal/control"
+	"midstream/internal/ghost"
 	"midstream/internal/ptosc"
 )
 
@@ -24,7 +25,7 @@ var update = flag.Bool("update", false, "write the generated pages of docs/ anew
 func TestDocs(t *testing.T) {
 	for name, text := range map[string]string{
 		"cli.md": cliPage(t), "exit-codes.md": exitCodesPage(), "events.md": eventsPage(), "openapi.yaml": openAPIPage(t),
-		"pt-osc-flags.md": generated + ptosc.Page(),
+		"pt-osc-flags.md": generated + ptosc.Page(), "gh-ost-flags.md": generated + ghost.Page(),
 	} {
 		path := filepath.Join("..", "..", "docs", name)
 		if *update {

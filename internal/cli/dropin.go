@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
 
 // dropIns are the programs whose command lines are taken: by a verb, and by this program where it is called by their names.
-var dropIns = []string{ptoscName}
+var dropIns = []string{ptoscName, ghostName}
 
 // dropIn says whether the arguments are another program's, and returns them with its name as the verb.
 func (e *Env) dropIn() (args []string, is bool) {
@@ -56,4 +57,19 @@ func keeping(ctx context.Context) (kept context.Context, undo func()) {
 	kept, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { cancel(&asked{by: "a signal", keep: true}) })
 	return kept, func() { stop(); cancel(nil) }
+}
+
+// hide returns the arguments, and overwrites passwords in the process's own. secrets finds them: the arguments' numbers, and where in each the
+// password begins.
+func (a *app) hide(args []string, secrets func(args []string) map[int]int) []string {
+	safe := make([]string, len(args))
+	for i, arg := range args {
+		safe[i] = strings.Clone(arg)
+	}
+	if a.Wipe != nil {
+		for i, from := range secrets(safe) {
+			a.Wipe(args[i], from)
+		}
+	}
+	return safe
 }

@@ -105,7 +105,7 @@ func progressOf(e event.Progress) progressRecord {
 		ChunkRows: e.ChunkRows, Workers: hundredths(e.Workers),
 		Captured: e.Captured, Applied: e.Applied, Dropped: e.Dropped, Merged: e.Merged,
 		Backlog: e.Backlog, BacklogLimit: e.BacklogLimit, ApplyKeysPerS: tenths(e.ApplyRate),
-		CaptureDelayMS: msOf(e.CaptureDelay), BinlogReadBytes: e.BinlogRead,
+		CaptureDelayMS: msOf(e.CaptureDelay), BinlogReadBytes: e.BinlogRead, BinlogPosition: e.Position,
 		Retries: e.Retries, IndexFraction: e.IndexFraction, BuildStep: e.BuildStep, Verified: e.Verified, Scanned: e.Scanned,
 	}
 	if e.Slower >= 0 {
@@ -223,7 +223,7 @@ func (r progressRecord) event(at time.Time) event.Event {
 		ChunkRows: r.ChunkRows, Workers: r.Workers, Slower: -1,
 		Captured: r.Captured, Applied: r.Applied, Dropped: r.Dropped, Merged: r.Merged,
 		Backlog: r.Backlog, BacklogLimit: r.BacklogLimit, ApplyRate: r.ApplyKeysPerS,
-		CaptureDelay: r.CaptureDelayMS.duration(), BinlogRead: r.BinlogReadBytes,
+		CaptureDelay: r.CaptureDelayMS.duration(), BinlogRead: r.BinlogReadBytes, Position: r.BinlogPosition,
 		ETA: -1, Retries: r.Retries, IndexFraction: r.IndexFraction, BuildStep: r.BuildStep, Verified: r.Verified, Scanned: r.Scanned,
 	}
 	if r.Slower != nil {

@@ -100,7 +100,7 @@ func (a *app) root() *cobra.Command {
 	})
 	root.AddCommand(a.runCommand(), a.planCommand(), a.checkCommand(), a.verifyCommand(), a.blockersCommand(), a.cleanupCommand())
 	root.AddCommand(a.controlCommands()...)
-	root.AddCommand(a.ptoscCommand(), a.demoCommand(), a.sandboxCommand(), exitCodesTopic())
+	root.AddCommand(a.ptoscCommand(), a.ghostCommand(), a.demoCommand(), a.sandboxCommand(), exitCodesTopic())
 	root.InitDefaultHelpCmd()
 	if help, _, err := root.Find([]string{"help"}); err == nil {
 		help.Run, help.RunE = nil, explain // its own exits with 0 whatever it is asked for

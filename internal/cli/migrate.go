@@ -50,6 +50,8 @@ type change struct {
 	// socket says where the run is controlled; run is the one that is, nil while there is none.
 	socket socketFlags
 	run    *controlled
+	// commanded is told of the run when it can be commanded; nil for nobody.
+	commanded func(*controlled)
 }
 
 func (a *app) newChange(cmd *cobra.Command) *change {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +28,7 @@ var errStoppedReplication = fmt.Errorf("the replication of a replica has stopped
 
 // ptosc does what a command line of that program asks for.
 func (a *app) ptosc(ctx context.Context, args []string) (code int) {
-	args = a.hide(args)
+	args = a.hide(args, ptosc.Secrets)
 	asked, err := ptosc.Read(args, a.Home)
 	var told *ptosc.Told
 	var wrong *ptosc.Wrong
@@ -108,18 +107,4 @@ func (r *ptoscRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migr
 		err = r.asked.Finish(ctx, s.pool.DB())
 	}
 	return result, err
-}
-
-// hide returns the arguments, and overwrites passwords in the process's own.
-func (a *app) hide(args []string) []string {
-	safe := make([]string, len(args))
-	for i, arg := range args {
-		safe[i] = strings.Clone(arg)
-	}
-	if a.Wipe != nil {
-		for i, from := range ptosc.Secrets(safe) {
-			a.Wipe(args[i], from)
-		}
-	}
-	return safe
 }

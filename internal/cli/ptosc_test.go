@@ -11,7 +11,6 @@ import (
 	"midstream/internal/dbconn"
 	"midstream/internal/ledger"
 	"midstream/internal/mysqltest"
-	"midstream/internal/sandbox"
 )
 
 // drop is a test of pt-online-schema-change's command line, on a table in which a ledger writes.
@@ -26,7 +25,13 @@ type drop struct {
 // beginDropIn begins to write in a table t of rows.
 func beginDropIn(t *testing.T, version string, rows int) *drop {
 	t.Helper()
-	d := &drop{t: t, i: mysqltest.Server(t, version)}
+	return beginDropInOn(t, mysqltest.Server(t, version), rows)
+}
+
+// beginDropInOn is the same on a server.
+func beginDropInOn(t *testing.T, i *mysqltest.Instance, rows int) *drop {
+	t.Helper()
+	d := &drop{t: t, i: i}
 	db, database := mysqltest.Database(t, d.i)
 	d.name = database + ".t"
 	d.query = func(q string) (text string) {
@@ -272,31 +277,23 @@ func TestPtOSCAsAVerb(t *testing.T) {
 // unless nobody looks.
 func TestPtOSCReplicas(t *testing.T) {
 	t.Parallel()
-	settings := func(id string) sandbox.Options {
-		return sandbox.Options{Settings: map[string]string{"server_id": id, "log_replica_updates": "ON", "gtid_mode": "ON", "enforce_gtid_consistency": "ON"}}
-	}
-	servers := mysqltest.OwnAll(t, "9.7", settings("21"), settings("22"))
-	host, port, _ := strings.Cut(servers[0].Address, ":")
-	executing(t, servers[0], "")("CREATE USER repl IDENTIFIED BY 'repl'", "GRANT REPLICATION SLAVE ON *.* TO repl")
-	onReplica := executing(t, servers[1], "")
-	onReplica("CHANGE REPLICATION SOURCE TO SOURCE_HOST = '"+host+"', SOURCE_PORT = "+port+", SOURCE_USER = 'repl', SOURCE_PASSWORD = 'repl', "+
-		"SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1", "START REPLICA")
-	t.Cleanup(func() { onReplica("STOP REPLICA", "RESET REPLICA ALL") })
-	name, query := table(t, servers[0], 500)
+	primary, follower := primaryAndReplica(t, "9.7", "2")
+	onReplica := executing(t, follower, "")
+	name, query := table(t, primary, 500)
 	database, _, _ := strings.Cut(name, ".")
-	replica := dsn(t, servers[1], "")
-	executing(t, servers[0], database)("CREATE TABLE dsns (id INT PRIMARY KEY, dsn VARCHAR(99))", "INSERT INTO dsns VALUES (1, '"+strings.TrimSuffix(replica, ",")+"')")
+	replica := dsn(t, follower, "")
+	executing(t, primary, database)("CREATE TABLE dsns (id INT PRIMARY KEY, dsn VARCHAR(99))", "INSERT INTO dsns VALUES (1, '"+strings.TrimSuffix(replica, ",")+"')")
 	run := func(code int, says string, args ...string) {
 		t.Helper()
-		r := start(t, ptOSC(t, append([]string{dsn(t, servers[0], "D="+database+",t=t"), "--execute", "--no-drop-old-table"}, args...)...))
+		r := start(t, ptOSC(t, append([]string{dsn(t, primary, "D="+database+",t=t"), "--execute", "--no-drop-old-table"}, args...)...))
 		if got := r.exit(); got != code {
 			t.Fatalf("%s: exit code %d\n%s\n%s", args, got, &r.stdout, &r.stderr)
 		}
 		contains(t, r.stdout.String()+r.stderr.String(), says)
 	}
-	run(0, "Will check replica lag on:\n"+servers[1].Address, "--alter=ADD COLUMN c INT", "--check-replica-lag="+strings.TrimSuffix(replica, ","))
+	run(0, "Will check replica lag on:\n"+follower.Address, "--alter=ADD COLUMN c INT", "--check-replica-lag="+strings.TrimSuffix(replica, ","))
 	onReplica("STOP REPLICA SQL_THREAD")
-	run(128, "Replica '"+servers[1].Address+"' is stopped.", "--alter=ADD COLUMN d INT", "--recursion-method=dsn=D="+database+",t=dsns")
+	run(128, "Replica '"+follower.Address+"' is stopped.", "--alter=ADD COLUMN d INT", "--recursion-method=dsn=D="+database+",t=dsns")
 	if got := query(columns); got != "id,a,b,c" {
 		t.Errorf("columns %s", got)
 	}

@@ -127,6 +127,7 @@ type progressRecord struct {
 	ApplyKeysPerS   float64  `json:"apply_keys_per_s" doc:"rate of apply, smoothed"`
 	CaptureDelayMS  ms       `json:"capture_delay_ms" doc:"how far capture is behind the server"`
 	BinlogReadBytes int64    `json:"binlog_read_bytes" doc:"binlog received"`
+	BinlogPosition  string   `json:"binlog_position" doc:"place in the binlog up to which it was received, as file:offset; empty before capture begins"`
 	ETAMS           *ms      `json:"eta_ms" doc:"until the cut-over may begin; null: not known"`
 	Retries         int64    `json:"retries" doc:"syncs that were tried again"`
 	IndexFraction   float64  `json:"index_fraction" doc:"of a step of the server's build, where it tells; else 0"`

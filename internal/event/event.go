@@ -78,6 +78,7 @@ type Progress struct {
 	ApplyRate     float64       // keys a second, smoothed
 	CaptureDelay  time.Duration // age of the last heartbeat that came back
 	BinlogRead    int64         // bytes of binlog received
+	Position      string        // place in the binlog up to which it was received, as file:offset; "" before capture begins
 	ETA           time.Duration // until the cut-over may begin; negative: not known
 	Retries       int64         // syncs that were tried again (deadlock, lock wait, stale duplicate)
 	IndexFraction float64       // of a step of the server's build, 0 to 1, where it tells; else 0

@@ -16,7 +16,8 @@ import (
 // its own, never its neighbours.
 var layers = [][]string{
 	{"cli"},
-	{"demo", "control", "ptosc"},
+	{"demo", "control", "ptosc", "ghost"},
+	{"dropin"},
 	{"migration"},
 	{"cutover", "native", "rowcopy", "apply", "capture", "shadow", "prescan", "tables", "verify", "compare", "desired"}, // stages
 	{"lock", "rowsync", "checkpoint", "plan", "throttle"},

@@ -62,7 +62,7 @@ func (r *run) snapshot(before event.Progress) event.Progress {
 	p.Captured, p.Applied, p.Dropped, p.Merged = counts.Added, counts.Synced, counts.Dropped, counts.Merged
 	p.Backlog, p.Retries = r.backlog.Len(), r.retries.Load()
 	if r.capture != nil {
-		p.CaptureDelay, p.BinlogRead = r.capture.Delay(), r.capture.BytesRead()
+		p.CaptureDelay, p.BinlogRead, p.Position = r.capture.Delay(), r.capture.BytesRead(), r.capture.Position().String()
 		r.rehearsed.CaptureDelay = max(r.rehearsed.CaptureDelay, p.CaptureDelay)
 	}
 	if r.verifier != nil {

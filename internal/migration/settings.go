@@ -86,7 +86,8 @@ func waits() []Setting {
 			func(c *Config) float64 { return c.Throttle.CheckpointAge }, func(c *Config, part float64) { c.Throttle.CheckpointAge = part }),
 		bytes("min-free-disk", "bytes that must stay free where the server's files are, if that is this machine (10G)", func(c *Config) *int64 { return &c.Throttle.FreeDisk }),
 		bytes("free-disk", "bytes that are free there, if that is another machine: the run waits when it has written nine tenths of it", func(c *Config) *int64 { return &c.Throttle.GivenDisk }),
-		word("throttle-file", "path", "file on this machine: the run waits while it is there", nil, func(c *Config) *string { return &c.Throttle.File }),
+		several(Setting{Name: "throttle-file", Kind: "path", Help: "file on this machine: the run waits while it is there; may be repeated"}, func(string) error { return nil },
+			func(c *Config) *[]string { return &c.Throttle.Files }),
 		word("throttle-query", "query", "query on the server: the run waits while its first value is above 0. It can't write; names need their database", nil, func(c *Config) *string { return &c.Throttle.Query }),
 		word("throttle-url", "url", "the run waits while a GET is answered by another status than 2xx", func(text string) error {
 			u, err := url.Parse(text)
@@ -251,24 +252,33 @@ func limits(name, help string, at func(*Config) *[]throttle.Limit) Setting {
 }
 
 func patterns(name, help string, at func(*Config) *[]string) Setting {
-	return Setting{
-		Name: name, Kind: "pattern", Help: help, Repeats: true,
-		get: func(c *Config) string { return strings.Join(*at(c), ",") },
-		set: func(c *Config, text string) error {
-			if text == "" {
-				*at(c) = nil
-				return nil
-			}
-			list := strings.Split(text, ",")
-			for _, p := range list {
-				if _, err := path.Match(p, ""); err != nil || p == "" {
-					return errors.New("it is a name with * for any letters, such as 'report*'")
-				}
-			}
-			*at(c) = list
+	return several(Setting{Name: name, Kind: "pattern", Help: help}, func(p string) error {
+		if _, err := path.Match(p, ""); err != nil || p == "" {
+			return errors.New("it is a name with * for any letters, such as 'report*'")
+		}
+		return nil
+	}, at)
+}
+
+// several is a list, with commas between, of what passes the check.
+func several(s Setting, check func(string) error, at func(*Config) *[]string) Setting {
+	s.Repeats = true
+	s.get = func(c *Config) string { return strings.Join(*at(c), ",") }
+	s.set = func(c *Config, text string) error {
+		if text == "" {
+			*at(c) = nil
 			return nil
-		},
+		}
+		list := strings.Split(text, ",")
+		for _, part := range list {
+			if err := check(part); err != nil {
+				return err
+			}
+		}
+		*at(c) = list
+		return nil
 	}
+	return s
 }
 
 func percentText(part float64) string { return fmt.Sprintf("%.0f%%", 100*part) }

@@ -19,7 +19,7 @@ type Throttle struct {
 	CriticalLoad  []throttle.Limit // likewise: the run ends
 	History       int              // the most entries of InnoDB's history list
 	CheckpointAge float64          // the largest share of the redo log that is not flushed
-	File          string           // path of a file: the run waits while it is there
+	Files         []string         // paths: the run waits while one of these files is there
 	Query         string           // the run waits while its first value is above 0
 	URL           string           // the run waits while a GET is answered by another status than 2xx
 	ReplicaLag    time.Duration    // the most that a replica may be behind
@@ -65,7 +65,9 @@ func (r *run) sensors(ctx context.Context, t Throttle) ([]throttle.Sensor, error
 	add(len(t.CriticalLoad) > 0, func() throttle.Sensor { return throttle.CriticalLoad(db, t.CriticalLoad) })
 	add(t.History > 0, func() throttle.Sensor { return throttle.History(db, t.History) })
 	add(t.CheckpointAge > 0 && r.plan.Server.Version.AtLeast(8, 0, 30), func() throttle.Sensor { return throttle.CheckpointAge(db, t.CheckpointAge) })
-	add(t.File != "", func() throttle.Sensor { return throttle.File(t.File) })
+	for _, path := range t.Files {
+		add(path != "", func() throttle.Sensor { return throttle.File(path) })
+	}
 	add(t.Query != "", func() throttle.Sensor { return throttle.Query(r.pool, t.Query) })
 	add(t.URL != "", func() throttle.Sensor { return throttle.HTTP(http.DefaultClient, t.URL) })
 	add(r.plan.Server.Group, func() throttle.Sensor { return throttle.FlowControl(db) })

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 
@@ -42,6 +43,7 @@ type CaptureFacts struct {
 type Channel struct {
 	Name       string
 	SourceUUID string
+	Source     string // host:port, as this server reaches it
 	Running    bool   // both of its threads
 	Started    bool   // one of them at least
 	Error      string // of the last that has stopped
@@ -130,6 +132,19 @@ func (f *CaptureFacts) readFilters(ctx context.Context, q schema.Querier) error 
 	return err
 }
 
+// Sources are the channels by which a server replicates, started or not, without Group Replication's own.
+func Sources(ctx context.Context, q schema.Querier) ([]Channel, error) {
+	var text string
+	if err := q.QueryRowContext(ctx, "SELECT @@GLOBAL.version").Scan(&text); err != nil {
+		return nil, err
+	}
+	version, err := ParseVersion(text)
+	if err != nil {
+		return nil, err
+	}
+	return channels(ctx, q, version)
+}
+
 // channels are those of a server, without Group Replication's own. Columns are taken by name: they were renamed, and each version
 // has others.
 func channels(ctx context.Context, q schema.Querier, v Version) (list []Channel, err error) {
@@ -165,7 +180,7 @@ func channels(ctx context.Context, q schema.Querier, v Version) (list []Channel,
 func channelOf(row map[string]string) Channel {
 	delay, _ := strconv.ParseInt(row["sql_delay"], 10, 64)
 	return Channel{
-		Name: row["channel_name"], SourceUUID: row["source_uuid"], Delay: delay,
+		Name: row["channel_name"], SourceUUID: row["source_uuid"], Source: net.JoinHostPort(row["source_host"], row["source_port"]), Delay: delay,
 		Running:         row["replica_io_running"] == "Yes" && row["replica_sql_running"] == "Yes",
 		Started:         onOrTrying(row["replica_io_running"]) || onOrTrying(row["replica_sql_running"]),
 		Error:           strings.TrimSpace(row["last_io_error"] + " " + row["last_sql_error"]),

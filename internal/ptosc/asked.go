@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/dropin"
 	"midstream/internal/schema"
 )
 
@@ -168,9 +169,9 @@ func (r *reading) fates() {
 			continue
 		}
 		switch {
-		case o.Fate == Refused:
+		case o.Fate == dropin.Refused:
 			r.problem("--%s can't be taken: %s", o.Name, o.Becomes)
-		case o.Fate == Noted && !(o.Name == "version-check" && r.said.last(o.Name) == no):
+		case o.Fate == dropin.Noted && !(o.Name == "version-check" && r.said.last(o.Name) == no):
 			r.note("--%s has no effect: %s", o.Name, o.Becomes)
 		}
 	}

@@ -196,18 +196,7 @@ func Tell(t *Told, midstream string, out io.Writer) int {
 		if o.Short != "" {
 			name += ", -" + o.Short
 		}
-		fmt.Fprintf(out, "  %-36s %s\n", name, helpOf(o))
+		fmt.Fprintf(out, "  %-36s %s\n", name, o.row().Help())
 	}
 	return ExitDone
-}
-
-func helpOf(o Option) string {
-	text := o.Becomes
-	switch o.Fate {
-	case Noted:
-		text = "(no effect) " + text
-	case Refused:
-		text = "(refused) " + text
-	}
-	return text + suffix(" Default: ", o.Default)
 }

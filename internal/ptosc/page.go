@@ -1,74 +1,43 @@
 package ptosc
 
-import (
-	"fmt"
-	"strings"
-)
-
-// ExitCode is one of that program's, and when it comes here.
-type ExitCode struct {
-	Code int
-	Name string
-	When string // "" if it does not come
-}
+import "midstream/internal/dropin"
 
 // ExitCodes lists all that its manual has.
-func ExitCodes() []ExitCode {
-	return []ExitCode{
-		{ExitDone, "", "The table is altered, or what was asked for is done: a dry run, a run without the swap."},
-		{exitInvalid, "INVALID_PARAMETERS", "The command line is wrong, or has an option that is refused; neither --dry-run nor --execute was said; rows don't fit or differ; " +
+func ExitCodes() []dropin.ExitCode {
+	return []dropin.ExitCode{
+		{Code: ExitDone, When: "The table is altered, or what was asked for is done: a dry run, a run without the swap."},
+		{Code: exitInvalid, Name: "INVALID_PARAMETERS", When: "The command line is wrong, or has an option that is refused; neither --dry-run nor --execute was said; rows don't fit or differ; " +
 			"a signal has ended the run; or the table was not altered for a reason that has no code. The message tells."},
-		{exitVersion, "UNSUPPORTED_MYSQL_VERSION", "The plan refuses the server's version."},
-		{exitLacking, "NO_MINIMUM_REQUIREMENTS", "The plan refuses the server or the account: no binlog of rows, a cluster, privileges."},
-		{exitNoKey, "NO_PRIMARY_OR_UNIQUE_KEY", "There is no key by which rows could be followed. (Where the server can change the table by itself none is needed.)"},
-		{exitPlugin, "INVALID_PLUGIN_FILE", "--plugin was said."},
-		{6, "INVALID_ALTER_FK_METHOD", ""},
-		{7, "INVALID_KEY_SIZE", ""},
-		{9, "CANNOT_DETERMINE_KEY_SIZE, NOT_SAFE_TO_ASCEND", ""},
-		{exitCreating, "ERROR_CREATING_NEW_TABLE", "The new table could not be made, or its name is another table's."},
-		{exitAltering, "ERROR_ALTERING_TABLE", "The ALTER is wrong, the server refuses it, or there is no such table."},
-		{12, "ERROR_CREATING_TRIGGERS", ""},
-		{13, "ERROR_RESTORING_TRIGGERS", ""},
-		{exitSwapping, "ERROR_SWAPPING_TABLES", "The lock could not be had for as long as --tries allows, or nobody knows whether the swap has happened. The work is kept; the same command goes on."},
-		{15, "ERROR_UPDATING_FKS", ""},
-		{exitDropping, "ERROR_DROPPING_OLD_TABLE", "The table is altered, and not everything could be removed after that."},
-		{exitUnsupported, "UNSUPPORTED_OPERATION", "The plan refuses the change; or --resume or --history can't be done."},
-		{exitConnecting, "MYSQL_CONNECTION_ERROR", "The server can't be reached."},
-		{exitLost, "LOST_MYSQL_CONNECTION", "The server could not be reached any more, for ten minutes. The work is kept; the same command goes on."},
-		{20, "ERROR_CREATING_REVERSE_TRIGGERS", ""},
-		{exitStopped, "", "The replication of a replica that is looked at has stopped, and --fail-on-stopped-replication holds."},
+		{Code: exitVersion, Name: "UNSUPPORTED_MYSQL_VERSION", When: "The plan refuses the server's version."},
+		{Code: exitLacking, Name: "NO_MINIMUM_REQUIREMENTS", When: "The plan refuses the server or the account: no binlog of rows, a cluster, privileges."},
+		{Code: exitNoKey, Name: "NO_PRIMARY_OR_UNIQUE_KEY", When: "There is no key by which rows could be followed. (Where the server can change the table by itself none is needed.)"},
+		{Code: exitPlugin, Name: "INVALID_PLUGIN_FILE", When: "--plugin was said."},
+		{Code: 6, Name: "INVALID_ALTER_FK_METHOD"},
+		{Code: 7, Name: "INVALID_KEY_SIZE"},
+		{Code: 9, Name: "CANNOT_DETERMINE_KEY_SIZE, NOT_SAFE_TO_ASCEND"},
+		{Code: exitCreating, Name: "ERROR_CREATING_NEW_TABLE", When: "The new table could not be made, or its name is another table's."},
+		{Code: exitAltering, Name: "ERROR_ALTERING_TABLE", When: "The ALTER is wrong, the server refuses it, or there is no such table."},
+		{Code: 12, Name: "ERROR_CREATING_TRIGGERS"},
+		{Code: 13, Name: "ERROR_RESTORING_TRIGGERS"},
+		{Code: exitSwapping, Name: "ERROR_SWAPPING_TABLES", When: "The lock could not be had for as long as --tries allows, or nobody knows whether the swap has happened. The work is kept; the same command goes on."},
+		{Code: 15, Name: "ERROR_UPDATING_FKS"},
+		{Code: exitDropping, Name: "ERROR_DROPPING_OLD_TABLE", When: "The table is altered, and not everything could be removed after that."},
+		{Code: exitUnsupported, Name: "UNSUPPORTED_OPERATION", When: "The plan refuses the change; or --resume or --history can't be done."},
+		{Code: exitConnecting, Name: "MYSQL_CONNECTION_ERROR", When: "The server can't be reached."},
+		{Code: exitLost, Name: "LOST_MYSQL_CONNECTION", When: "The server could not be reached any more, for ten minutes. The work is kept; the same command goes on."},
+		{Code: 20, Name: "ERROR_CREATING_REVERSE_TRIGGERS"},
+		{Code: exitStopped, When: "The replication of a replica that is looked at has stopped, and --fail-on-stopped-replication holds."},
 	}
 }
 
 // Page is docs/pt-osc-flags.md.
 func Page() string {
-	var b strings.Builder
-	b.WriteString("# What becomes of pt-online-schema-change's options\n\n" +
+	var rows []dropin.Row
+	for _, o := range Options() {
+		rows = append(rows, o.row())
+	}
+	return "# What becomes of pt-online-schema-change's options\n\n" +
 		"All options of version 3.7, as `midstream pt-online-schema-change`, or a link of the name `pt-online-schema-change` to midstream, takes them. " +
 		"[coming-from-pt-osc.md](coming-from-pt-osc.md) tells what is the same, and what differs.\n\n" +
-		"- **same**: it does what it does there.\n- **noted**: it is taken, has no meaning here, and a note on standard error tells why.\n- **refused**: exit code 1, with the reason.\n\n" +
-		"| option | value | default there | | what becomes of it |\n|---|---|---|---|---|\n")
-	for _, o := range Options() {
-		name := "`--" + o.Name + "`"
-		if o.Kind == yesNo {
-			name = "`--[no]" + o.Name + "`"
-		}
-		if o.Short != "" {
-			name += ", `-" + o.Short + "`"
-		}
-		value := string(o.Kind)
-		if o.Kind == yesNo {
-			value = ""
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", name, value, o.Default, o.Fate, o.Becomes)
-	}
-	b.WriteString("\n## Exit codes\n\n| code | its name there | when it comes |\n|---|---|---|\n")
-	for _, e := range ExitCodes() {
-		when := e.When
-		if when == "" {
-			when = "never"
-		}
-		fmt.Fprintf(&b, "| %d | %s | %s |\n", e.Code, e.Name, when)
-	}
-	return b.String()
+		dropin.Table(rows, "option", exitInvalid) + dropin.ExitCodes(ExitCodes())
 }

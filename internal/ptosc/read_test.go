@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"midstream/internal/dropin"
 )
 
 // TestEveryOption: the table has every option of version 3.7, in its form, and no other.
@@ -35,7 +37,7 @@ func TestEveryOption(t *testing.T) {
 			t.Errorf("--%s is %s, not %q", o.Name, form, o.Kind)
 		case fields[2] != "-" && fields[2] != o.Default:
 			t.Errorf("--%s is %s by default, not %s", o.Name, fields[2], o.Default)
-		case o.Fate != Same && o.Fate != Noted && o.Fate != Refused, o.Becomes == "":
+		case o.Fate != dropin.Same && o.Fate != dropin.Noted && o.Fate != dropin.Refused, o.Becomes == "":
 			t.Errorf("--%s: nobody knows what becomes of it", o.Name)
 		}
 	}

@@ -3,16 +3,15 @@ package ptosc
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"midstream/internal/dropin"
 	"midstream/internal/event"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
 	"midstream/internal/schema"
-	"midstream/internal/throttle"
 )
 
 // Speaker tells of a run in that program's words: what is done on standard output, progress, pauses and errors on standard
@@ -169,39 +168,31 @@ func (s *Speaker) Show(e event.Event) {
 	}
 }
 
-// What gates tell: of loads, and of a replica that is behind. Another text is told as it is.
-var (
-	overLoad = regexp.MustCompile(`(\w+) is ([\d.e+]+), at most [\d.e+]+`)
-	behind   = regexp.MustCompile(`is (\S+) behind`)
-)
-
 // pause tells for what the run waits, and ends it where it shall not wait for that.
 func (s *Speaker) pause(g event.Gate) {
-	kind, replica, _ := strings.Cut(g.Name, " ")
-	off := kind == "replication" && strings.HasSuffix(g.Why, throttle.Still)
-	if off && s.asked.said.on("fail-on-stopped-replication", true) {
+	p := dropin.PauseOf(g)
+	if p.Still && s.asked.said.on("fail-on-stopped-replication", true) {
 		s.stopped = true
-		s.warn("Replica '%s' is stopped.", replica)
+		s.warn("Replica '%s' is stopped.", p.Replica)
 		s.stop()
 		return
 	}
-	lag, _ := time.ParseDuration(behind.ReplaceAllString(behind.FindString(g.Why), "$1")) // none: 0
 	switch {
 	case s.asked.said.on("quiet", false):
-	case kind == "max-load" && overLoad.MatchString(g.Why):
+	case p.Kind == "max-load" && len(p.Loads) > 0:
 		var loads []string
-		for _, m := range overLoad.FindAllStringSubmatch(g.Why, -1) {
-			loads = append(loads, m[1]+"="+m[2])
+		for _, l := range p.Loads {
+			loads = append(loads, l.Variable+"="+l.Now)
 		}
 		s.warn("Pausing because %s.", strings.Join(loads, ", "))
-	case kind == "replica-lag" && lag > 0:
-		s.warn("Replica lag is %.1f seconds on %s.  Waiting.", lag.Seconds(), replica)
-	case off:
-		s.warn("Replica '%s' is stopped.  Waiting.", replica)
-	case kind == "file":
+	case p.Kind == "replica-lag" && p.Lag > 0:
+		s.warn("Replica lag is %.1f seconds on %s.  Waiting.", p.Lag.Seconds(), p.Replica)
+	case p.Still:
+		s.warn("Replica '%s' is stopped.  Waiting.", p.Replica)
+	case p.Kind == "file":
 		s.say("Sleeping because %s exists", s.asked.said.last("pause-file"))
 	default:
-		s.warn("Pausing because %s.", g.Why)
+		s.warn("Pausing because %s.", p.Why)
 	}
 }
 

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"midstream/internal/dbconn"
+	"midstream/internal/ddl"
+	"midstream/internal/ghost"
+	"midstream/internal/migration"
+	"midstream/internal/schema"
+)
+
+const ghostName = "gh-ost"
+
+func (a *app) ghostCommand() *cobra.Command {
+	return a.dropInCommand(ghostName, "Take gh-ost's command line",
+		"It takes the command line of gh-ost "+ghost.Version+", its file of credentials, its words and its exit codes, and so does this program\n"+
+			"where it is called by that name (a link to it will do). docs/gh-ost-flags.md tells what becomes of each flag,\n"+
+			"docs/coming-from-gh-ost.md what differs. The run obeys midstream status, pause, set and so on.",
+		a.ghost)
+}
+
+// ghost does what a command line of that program asks for.
+func (a *app) ghost(ctx context.Context, args []string) (code int) {
+	args = a.hide(args, ghost.Secrets)
+	asked, err := ghost.Read(args, a.Getenv, time.Now())
+	var told *ghost.Told
+	var wrong *ghost.Wrong
+	switch {
+	case errors.As(err, &told):
+		return ghost.Tell(told, a.Version, a.Stdout)
+	case errors.As(err, &wrong):
+		return ghost.Refuse(wrong, a.Stdout, a.Stderr)
+	}
+	run := ghostRun{app: a, asked: asked, speaker: ghost.NewSpeaker(asked, a.Version, a.Stdout, a.Stderr)}
+	run.speaker.Begin()
+	run.change, run.more = a.asRun(run.speaker, asked.Flags())
+	run.change.app.password = given{password: asked.Password, ask: asked.AskPassword && asked.Password == nil}
+	run.change.mustResume = asked.Resumes()
+	if asked.KeepOnSignal() {
+		var undo func()
+		ctx, undo = keeping(ctx)
+		defer undo()
+	}
+	err = run.change.conduct(ctx, nil, doing{alter: run.alter})
+	return run.speaker.End(err, complaint(err, exitCode(err, errors.Is(context.Cause(ctx), errInterrupted))))
+}
+
+// ghostRun is a run that was asked for so.
+type ghostRun struct {
+	app     *app
+	asked   *ghost.Asked
+	speaker *ghost.Speaker
+	change  *change
+	more    func(flags []string) error
+}
+
+// alter does it once the server of --host is reached.
+func (r *ghostRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
+	place, primary, err := r.find(ctx, s)
+	if err != nil {
+		return migration.Result{}, unwritten(ctx, err, "")
+	}
+	if primary != s {
+		defer primary.close()
+	}
+	r.speaker.Found(place)
+	if err := r.more(r.asked.Meet(place)); err != nil {
+		return migration.Result{}, unwritten(ctx, err, "")
+	}
+	if !r.asked.Execute {
+		return migration.Result{}, r.look(ctx, alter, primary)
+	}
+	if result, done, err := r.change.finish(ctx, alter, primary); done || err != nil {
+		return result, err
+	}
+	if err := r.clear(ctx, alter.Table, primary); err != nil {
+		return migration.Result{}, err
+	}
+	if err := r.asked.Postpone(); err != nil {
+		return migration.Result{}, unwritten(ctx, err, "")
+	}
+	r.change.commanded = func(run *controlled) { r.speaker.Settings(run.control.Config) }
+	return r.change.migrate(ctx, alter, primary)
+}
+
+// look makes the plan, after the server has been asked what it makes of the ALTER, whoever is to carry it out.
+func (r *ghostRun) look(ctx context.Context, alter *ddl.Alter, s *server) error {
+	method := r.change.options.Method
+	r.change.options.Method = ""
+	_, err := r.change.make(ctx, alter, s)
+	r.change.options.Method = method
+	if err == nil {
+		_, err = r.change.plan(ctx, alter, s)
+	}
+	return err
+}
+
+// find finds the server whose table is changed, and connects to it where it is another one.
+func (r *ghostRun) find(ctx context.Context, s *server) (ghost.Place, *server, error) {
+	at := func(address string) dbconn.Config {
+		cfg := s.cfg
+		cfg.Network, cfg.Address = "tcp", address
+		user, password := r.asked.Account()
+		cfg.User = cmp.Or(user, cfg.User)
+		if password != nil {
+			cfg.Password = *password
+		}
+		return cfg
+	}
+	place, err := r.asked.Find(ctx, s.pool.DB(), func(ctx context.Context, address string) (ghost.Reached, error) {
+		pool, err := dbconn.Open(ctx, at(address), nil)
+		if err != nil {
+			return ghost.Reached{}, err
+		}
+		return ghost.Reached{DB: pool.DB(), Close: func() { _ = pool.Close() }}, nil
+	})
+	if err != nil || place.Primary == place.Inspected {
+		return place, s, err
+	}
+	primary, err := r.change.connection.open(ctx, at(place.Primary))
+	return place, primary, err
+}
+
+// clear removes what the command line wants removed before the run.
+func (r *ghostRun) clear(ctx context.Context, table schema.Name, s *server) error {
+	if r.asked.Restarts() {
+		_, err := migration.Cleanup(ctx, s.pool, table, false, func(found []migration.Leftover) bool {
+			for _, l := range found {
+				if !l.Spared {
+					r.speaker.Note(fmt.Sprintf("dropping %s, which an earlier run has left (%s)", l.Name, l.Why))
+				}
+			}
+			return true
+		})
+		if err != nil {
+			return unwritten(ctx, fmt.Errorf("--initially-drop-ghost-table: %w", err), "")
+		}
+	}
+	names, err := r.asked.Drops(ctx, s.pool.DB())
+	if err != nil {
+		return unwritten(ctx, err, "")
+	}
+	for _, name := range names {
+		c, _ := r.app.asRun(ghost.Dropping{Speaker: r.speaker}, r.asked.Connecting())
+		c.config.DropOld = true
+		plan, err := c.makeTables(ctx, &ddl.Statement{Kind: ddl.KindDrop, Table: name}, s, "")
+		if err == nil {
+			_, err = c.carryOutTables(ctx, plan, s)
+		}
+		if err != nil {
+			return err
+		}
+		r.speaker.Note("dropped " + name.String() + ", as the command line says")
+	}
+	return nil
+}

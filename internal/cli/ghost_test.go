@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"midstream/internal/mysqltest"
+	"midstream/internal/sandbox"
+)
+
+// ghOst is midstream, to be started by the name of that program.
+func ghOst(t *testing.T, i *mysqltest.Instance, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := command(t, append(flags(t, i), args...)...)
+	cmd.Env = append(cmd.Env, "CLI_TEST_PROGRAM=gh-ost")
+	return cmd
+}
+
+// ghost is that program's command line on the table.
+func (d *drop) ghost(args ...string) *running {
+	d.t.Helper()
+	database, _, _ := strings.Cut(d.name, ".")
+	return start(d.t, ghOst(d.t, d.i, append([]string{"--database=" + database, "--table=t", "--allow-on-master", "--throttle-additional-flag-file="}, args...)...))
+}
+
+// ghosts runs it, and fails unless it ends with a code and says the texts.
+func (d *drop) ghosts(code int, args []string, texts ...string) {
+	d.t.Helper()
+	r := d.ghost(args...)
+	if got := r.exit(); got != code {
+		d.t.Fatalf("%s: exit code %d\n%s\n%s", args, got, &r.stdout, &r.stderr)
+	}
+	contains(d.t, r.stdout.String()+r.stderr.String(), texts...)
+}
+
+// TestGhost: looks that change nothing, and runs that do, while somebody writes.
+func TestGhost(t *testing.T) {
+	t.Parallel()
+	d := beginDropIn(t, "9.7", 3000)
+	tables := func(want string) {
+		t.Helper()
+		if got := d.tables(); got != want {
+			t.Errorf("tables %s instead of %s", got, want)
+		}
+	}
+	d.ghosts(0, []string{ptAlter, "--verbose"}, "INFO Migrating "+d.quoted(), "# Done\n")
+	tables("t")
+	d.ghosts(0, []string{ptAlter, "--execute", "--verbose", "--chunk-size=500"}, "# Migrating "+d.quoted()+"; Ghost table is "+strings.TrimSuffix(d.quoted(), "`t`")+"`_t_gho`\n",
+		"--chunk-size has no effect", "INFO Row copy complete", "%; Applied: ", "; streamer: binlog.0", "State: migrating; ETA: due", "INFO Done migrating "+d.quoted(), "# Done\n")
+	tables("_t_del,t")
+	drops := "--alter=DROP INDEX added, DROP COLUMN added"
+	d.ghosts(1, []string{drops, "--execute"}, "FATAL ", "_t_del is a former table")
+	d.ghosts(0, []string{drops, "--execute", "--timestamp-old-table", "--quiet"}, "# Done\n")
+	if got := d.query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name RLIKE '^_t_[0-9]{14}_del$'"); got != "1" {
+		t.Errorf("tables %s", d.tables())
+	}
+	d.settle()
+}
+
+// TestGhostPostponed: the swap waits for a file, and what an earlier run has left and tables of others that have its names go as the command
+// line says.
+func TestGhostPostponed(t *testing.T) {
+	t.Parallel()
+	d := beginDropIn(t, "9.7", 3000)
+	database, _, _ := strings.Cut(d.name, ".")
+	executing(t, d.i, database)("CREATE TABLE _t_gho (a INT)", "CREATE TABLE _t_del (a INT)")
+	file := filepath.Join(t.TempDir(), "postpone")
+	args := []string{ptAlter, "--execute", "--postpone-cut-over-flag-file=" + file}
+	d.ghosts(1, args, "_t_gho")
+	drops := append(args, "--initially-drop-ghost-table", "--initially-drop-old-table")
+	first := d.ghost(drops...)
+	first.await(&first.stdout, "State: postponing cut-over; ETA: due")
+	contains(t, first.stdout.String(), "# postpone-cut-over-flag-file: "+file+" [set]")
+	if err := first.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	first.exit()
+	second := d.ghost(drops...)
+	second.await(&second.stdout, "State: postponing cut-over; ETA: due")
+	contains(t, second.stderr.String(), "_t_gho, which an earlier run has left")
+	second.interrupt()
+	if code := second.exit(); code != 1 {
+		t.Errorf("exit code %d\n%s\n%s", code, &second.stdout, &second.stderr)
+	}
+	if got := d.tables(); got != "t" {
+		t.Errorf("tables %s", got)
+	}
+	third := d.ghost(append(args, "--checkpoint")...)
+	third.await(&third.stdout, "State: postponing cut-over; ETA: due")
+	third.interrupt()
+	if code := third.exit(); code != 1 {
+		t.Errorf("exit code %d\n%s\n%s", code, &third.stdout, &third.stderr)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	d.ghosts(0, []string{ptAlter, "--execute", "--resume", "--ok-to-drop-table"}, "Going on with an earlier run", "# Done\n")
+	d.ghosts(1, []string{ptAlter, "--execute", "--resume"}, "FATAL ")
+	if got := d.tables(); got != "t" {
+		t.Errorf("tables %s", got)
+	}
+	d.settle()
+}
+
+// TestGhostFails: what can't be done has that program's exit codes, and leaves nothing.
+func TestGhostFails(t *testing.T) {
+	t.Parallel()
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 50)
+	database, _, _ := strings.Cut(name, ".")
+	executing(t, i, database)("CREATE TABLE keyless (a INT, b VARCHAR(9))", "CREATE TABLE twice (id INT PRIMARY KEY, a INT)", "INSERT INTO twice VALUES (1, 5), (2, 5)")
+	before := query("SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = DATABASE()")
+	for _, c := range []struct {
+		code int
+		args []string
+		says string
+	}{
+		{2, []string{"--bogus"}, "flag provided but not defined: -bogus"},
+		{1, []string{"--table=t", "--alter=ADD COLUMN c INT", "--revert"}, "FATAL --revert can't be taken"},
+		{1, []string{"--table=t", "--alter=ADD COLUMN c INT", "--execute"}, "--allow-on-master"},
+		{1, []string{"--table=t", "--alter=ADD COLUMN c INT", "--port=1"}, "FATAL "},
+		{1, []string{"--table=keyless", "--alter=ADD COLUMN c INT", "--execute", "--allow-on-master"}, "FATAL "},
+		{1, []string{"--table=twice", "--alter=ADD UNIQUE (a)", "--execute", "--allow-on-master"}, "ERROR 2 rows"},
+		{1, []string{"--table=nothing", "--alter=FORCE", "--execute", "--allow-on-master"}, "nothing"},
+		{1, []string{"--table=t", "--alter=ADD COLUMN c INTT", "--allow-on-master"}, "FATAL "},
+		{1, []string{"--table=t", "--alter=ADD COLUMN c INT", "--execute", "--allow-on-master", "--throttle-query=SELECT nonsense"}, "nonsense"},
+		{1, []string{"--table=t", "--alter=ADD COLUMN c INT", "--execute", "--allow-on-master", "--max-load=Nonsense=1"}, "Nonsense"},
+		{1, []string{"--table=t", "--alter=ADD COLUMN c INT", "--execute", "--allow-on-master", "--resume"}, "is gone"},
+		{0, []string{"--table=t", "--alter=ADD COLUMN c INT", "--allow-on-master", "--attempt-instant-ddl", "--verbose"}, "Method: instant"},
+		{0, []string{"--check-flag", "--chunk-size=1"}, ""},
+	} {
+		r := start(t, ghOst(t, i, append([]string{"--database=" + database}, c.args...)...))
+		if code := r.exit(); code != c.code {
+			t.Errorf("%s: exit code %d instead of %d\n%s\n%s", c.args, code, c.code, &r.stdout, &r.stderr)
+		}
+		contains(t, r.stdout.String()+r.stderr.String(), c.says)
+	}
+	if got := query("SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != before {
+		t.Errorf("tables %s instead of %s", got, before)
+	}
+}
+
+// TestGhostAsAVerb: midstream gh-ost is the same, and needs no server for help and version.
+func TestGhostAsAVerb(t *testing.T) {
+	for flag, says := range map[string]string{"--version": "1.1.9 (midstream test)", "-help": "-postpone-cut-over-flag-file string"} {
+		code, stdout, stderr := midstream(t, "gh-ost", flag)
+		if code != 0 {
+			t.Errorf("exit code %d\n%s", code, stderr)
+		}
+		contains(t, stdout, says)
+	}
+}
+
+// primaryAndReplica are two servers, the second of which replicates from the first. They are the test's own.
+func primaryAndReplica(t *testing.T, version, id string) (primary, replica *mysqltest.Instance) {
+	t.Helper()
+	settings := func(id string) sandbox.Options {
+		return sandbox.Options{Settings: map[string]string{"server_id": id, "log_replica_updates": "ON", "gtid_mode": "ON", "enforce_gtid_consistency": "ON"}}
+	}
+	servers := mysqltest.OwnAll(t, version, settings(id+"1"), settings(id+"2"))
+	host, port, _ := strings.Cut(servers[0].Address, ":")
+	executing(t, servers[0], "")("CREATE USER repl IDENTIFIED BY 'repl'", "GRANT REPLICATION SLAVE ON *.* TO repl")
+	onReplica := executing(t, servers[1], "")
+	onReplica("CHANGE REPLICATION SOURCE TO SOURCE_HOST = '"+host+"', SOURCE_PORT = "+port+", SOURCE_USER = 'repl', SOURCE_PASSWORD = 'repl', "+
+		"SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1", "START REPLICA")
+	t.Cleanup(func() { onReplica("STOP REPLICA", "RESET REPLICA ALL") })
+	return servers[0], servers[1]
+}
+
+// TestGhostReplica: a replica is named, and the table is changed on its primary, while somebody writes there.
+func TestGhostReplica(t *testing.T) {
+	t.Parallel()
+	primary, follower := primaryAndReplica(t, "9.7", "3")
+	d := beginDropInOn(t, primary, 2000)
+	database, _, _ := strings.Cut(d.name, ".")
+	on := func(i *mysqltest.Instance, code int, args []string, texts ...string) {
+		t.Helper()
+		r := start(t, ghOst(t, i, append([]string{"--database=" + database, "--table=t", "--throttle-additional-flag-file=", "--verbose"}, args...)...))
+		if got := r.exit(); got != code {
+			t.Fatalf("%s: exit code %d\n%s\n%s", args, got, &r.stdout, &r.stderr)
+		}
+		contains(t, r.stdout.String()+r.stderr.String(), texts...)
+	}
+	on(follower, 0, []string{ptAlter, "--execute"}, "# Migrating "+primary.Address+"; inspecting "+follower.Address+"; executing on ", "Master found to be "+primary.Address, "# Done\n")
+	if got := d.tables(); got != "_t_del,t" {
+		t.Errorf("tables %s", got)
+	}
+	executing(t, follower, "")("STOP REPLICA SQL_THREAD")
+	drops := []string{"--alter=DROP INDEX added, DROP COLUMN added", "--execute", "--ok-to-drop-table", "--initially-drop-old-table"}
+	r := start(t, ghOst(t, follower, append(drops, "--database="+database, "--table=t", "--throttle-additional-flag-file=")...))
+	r.await(&r.stdout, "State: throttled, replication of "+follower.Address+" stands still")
+	executing(t, follower, "")("START REPLICA SQL_THREAD")
+	if code := r.exit(); code != 0 {
+		t.Fatalf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
+	}
+	on(primary, 0, append([]string{"--assume-master-host=" + primary.Address, "--allow-on-master"}, drops[1], "--alter=ADD COLUMN more INT"), "# Done\n")
+	on(primary, 1, []string{"--alter=ADD COLUMN other INT"}, "--allow-on-master")
+	if got := d.query(columns); !strings.HasSuffix(got, ",more") {
+		t.Errorf("columns %s", got)
+	}
+	d.settle()
+}
