@@ -3,8 +3,10 @@
 SHELL   := /bin/bash
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
+SERVERS := 9.7,8.0,5.7,mariadb-10.11,mariadb-11.8
+
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check short soak fuzz docs bench
+.PHONY: help build demo test matrix check short soak fuzz docs bench
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -24,6 +26,9 @@ short: check ## the tests that need no server
 
 test: check ## all tests, on real servers
 	MIDSTREAM_TEST_STRICT=1 go test -p 1 -parallel 4 -timeout 40m $$(go list ./... | grep -v /internal/soak)
+
+matrix: check ## the tests of the engine on every server, an hour or more (SERVERS=5.7,mariadb-10.11 for some)
+	MIDSTREAM_TEST_STRICT=1 go test -count=1 -p 1 -parallel 4 -timeout 150m ./internal/migration -servers $(SERVERS)
 
 soak: ## random changes, kills and faults for hours, then gigabytes of binlog (SOAK=30m for another time)
 	MIDSTREAM_TEST_STRICT=1 go test -count=1 -v -timeout 0 -run TestSoak ./internal/migration -soak $(or $(SOAK),4h)

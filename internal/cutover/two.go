@@ -2,7 +2,6 @@ package cutover
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -88,11 +87,8 @@ type answer struct {
 // waitQueued waits until B's RENAME is seen to wait for a metadata lock.
 func (a *attempt) waitQueued(ctx context.Context, renamed *answer) error {
 	for {
-		var state string
-		err := a.pool.DB().QueryRowContext(ctx,
-			"SELECT COALESCE(processlist_state, '') FROM performance_schema.threads WHERE processlist_id = ?",
-			a.renamer.ID()).Scan(&state)
-		if err != nil && ctx.Err() == nil && !errors.Is(err, sql.ErrNoRows) { // gone: its answer comes
+		state, err := a.pool.StateOf(ctx, a.renamer.ID())
+		if err != nil && ctx.Err() == nil {
 			return fmt.Errorf("look whether RENAME waits: %w", err)
 		}
 		if state == "Waiting for table metadata lock" {

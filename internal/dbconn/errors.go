@@ -34,6 +34,8 @@ const (
 	errLockWaitTimeout   = 1205
 	errDeadlock          = 1213
 	errQueryInterrupted  = 1317
+	errStatementTimeout  = 1969 // MariaDB's max_statement_time
+	errRecordChanged     = 1020 // since the snapshot (MariaDB's innodb_snapshot_isolation), or the statement's beginning
 	errLockNowait        = 3572
 	errUnfitText         = 3854
 	errCheckViolated     = 3819
@@ -72,7 +74,7 @@ func Duplicate(err error) bool { return Number(err) == errDuplicate }
 // somebody's KILL QUERY; that it has been rolled back or must be, and may be tried again.
 func Contended(err error) bool {
 	switch Number(err) {
-	case errDeadlock, errLockWaitTimeout, errLockNowait, errQueryInterrupted, errGroupConflict:
+	case errDeadlock, errLockWaitTimeout, errLockNowait, errQueryInterrupted, errGroupConflict, errStatementTimeout, errRecordChanged:
 		return true
 	}
 	return false

@@ -75,7 +75,7 @@ func (p *Pool) showsMarks(ctx context.Context) (bool, error) {
 // Where the mark can't be seen it waits until the session has ended by itself.
 func (p *Pool) End(ctx context.Context, id uint64) error {
 	if !p.marked {
-		return p.await(ctx, func(session uint64, _ string) bool { return session == id })
+		return p.await(ctx, func(s process) bool { return s.id == id })
 	}
 	// By its mark: after a restart of the server the number may be another program's.
 	return p.end(ctx, fmt.Sprintf("processlist_id = %d AND processlist_id IN (%s%s')", id, sessionsOf, p.program))
@@ -107,11 +107,11 @@ func (p *Pool) Kill(ctx context.Context, id uint64) (was bool, err error) {
 // AwaitStatements waits until no session runs a statement that has the text, as far as the account
 // may see them.
 func (p *Pool) AwaitStatements(ctx context.Context, text string) error {
-	return p.await(ctx, func(_ uint64, statement string) bool { return strings.Contains(statement, text) })
+	return p.await(ctx, func(s process) bool { return strings.Contains(s.statement, text) })
 }
 
 // await waits until no session is such.
-func (p *Pool) await(ctx context.Context, such func(session uint64, statement string) bool) error {
+func (p *Pool) await(ctx context.Context, such func(process) bool) error {
 	for {
 		there, err := p.anyProcess(ctx, such)
 		if err != nil {
@@ -128,9 +128,16 @@ func (p *Pool) await(ctx context.Context, such func(session uint64, statement st
 	}
 }
 
+// process is a session as SHOW PROCESSLIST tells of it.
+type process struct {
+	id        uint64
+	state     string
+	statement string
+}
+
 // anyProcess says whether there is such a session. performance_schema may be off, and
 // information_schema.processlist fails for the sake of some statements.
-func (p *Pool) anyProcess(ctx context.Context, such func(session uint64, statement string) bool) (bool, error) {
+func (p *Pool) anyProcess(ctx context.Context, such func(process) bool) (bool, error) {
 	rows, err := p.db.QueryContext(ctx, "SHOW FULL PROCESSLIST")
 	if err != nil {
 		return false, err
@@ -140,7 +147,7 @@ func (p *Pool) anyProcess(ctx context.Context, such func(session uint64, stateme
 	if err != nil {
 		return false, err
 	}
-	const info = 7 // Id, User, Host, db, Command, Time, State, Info; some servers have more
+	const state, info = 6, 7 // Id, User, Host, db, Command, Time, State, Info; some servers have more
 	var id uint64
 	values := make([]sql.NullString, len(columns))
 	into := []any{&id}
@@ -152,7 +159,7 @@ func (p *Pool) anyProcess(ctx context.Context, such func(session uint64, stateme
 		if err := rows.Scan(into...); err != nil {
 			return false, err
 		}
-		there = there || such(id, values[info].String)
+		there = there || such(process{id, values[state].String, values[info].String})
 	}
 	return there, rows.Err()
 }

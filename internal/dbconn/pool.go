@@ -54,6 +54,8 @@ type Config struct {
 // Session variables of all our connections. The values are SQL expressions.
 // READ COMMITTED makes the SELECT of INSERT..SELECT a consistent read (decision 4).
 // lock_wait_timeout is the backstop of decision 5; its least value is 1 s.
+// MariaDB's innodb_snapshot_isolation, ON from 11.6 on, has a statement fail (1020) where another transaction has changed
+// a row meanwhile, rather than take its newest version.
 func baseVariables() map[string]string {
 	return map[string]string{
 		"autocommit":               "1",
@@ -63,7 +65,7 @@ func baseVariables() map[string]string {
 		"lock_wait_timeout":        "1",
 		"innodb_lock_wait_timeout": "5",
 		"foreign_key_checks":       "1",
-		"unique_checks":            "1",
+		"unique_checks":            "1 /*M!110602 , innodb_snapshot_isolation = 0 */",
 	}
 }
 
@@ -76,6 +78,8 @@ type Pool struct {
 	program string // the mark of its connections
 	name    string // a mark that no other pool has
 	marked  bool   // the server shows it
+	threads bool   // performance_schema tells of sessions
+	refuses bool   // a statement may ask for a lock at once or not at all (MariaDB)
 
 	mu     sync.Mutex          // guards the rest
 	killer *sql.Conn           // opened beforehand: withdraws statements of sessions
@@ -110,6 +114,10 @@ func Open(ctx context.Context, cfg Config, variables map[string]string) (*Pool, 
 		return nil, fmt.Errorf("connect to %s as %s: %w", cfg.Address, cfg.User, err)
 	}
 	if p.marked, err = p.showsMarks(ctx); err != nil {
+		p.Close()
+		return nil, fmt.Errorf("connect to %s as %s: %w", cfg.Address, cfg.User, err)
+	}
+	if err := p.meet(ctx); err != nil {
 		p.Close()
 		return nil, fmt.Errorf("connect to %s as %s: %w", cfg.Address, cfg.User, err)
 	}

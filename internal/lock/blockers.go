@@ -29,6 +29,7 @@ type holder struct{ thread, event, instance uint64 }
 //
 // NB: information_schema.innodb_trx is of no use here: it holds running statements in
 // utf8mb3, so that one with an emoji in it fails the query with error 3854.
+// The locks of the last line are MariaDB's, which takes both kinds by BACKUP STAGE and by FLUSH TABLES WITH READ LOCK.
 const holdersQuery = `
 SELECT l.owner_thread_id, COALESCE(l.owner_event_id, 0), l.object_instance_begin,
        t.processlist_id, COALESCE(t.processlist_user, ''), COALESCE(t.processlist_host, ''),
@@ -46,7 +47,8 @@ LEFT JOIN performance_schema.events_transactions_current x
 LEFT JOIN performance_schema.session_connect_attrs a
        ON a.processlist_id = t.processlist_id AND a.attr_name = 'program_name'
 WHERE l.lock_status = '%s' AND t.processlist_id IS NOT NULL
-  AND ((%s) AND %s OR l.object_type IN ('GLOBAL', 'BACKUP LOCK') AND l.lock_type = 'SHARED')`
+  AND ((%s) AND %s OR l.object_type IN ('GLOBAL', 'BACKUP LOCK') AND l.lock_type = 'SHARED'
+    OR l.object_type = 'BACKUP' AND l.lock_type IN ('BACKUP_WAIT_DDL', 'BACKUP_BLOCK_DDL', 'BACKUP_WAIT_COMMIT', 'BACKUP_FTWRL1', 'BACKUP_FTWRL2'))`
 
 // The conditions for locks on the tables: any, and those with which nobody else reads.
 const (
@@ -100,6 +102,8 @@ func (w *Watcher) locks(ctx context.Context, state, condition string) (map[holde
 			b.Table, b.Why = object.String(), "holds a metadata lock"
 		case "GLOBAL":
 			b.Why = "holds a global read lock"
+		case "BACKUP":
+			b.Why = "holds a global read lock, or that of BACKUP STAGE"
 		default:
 			b.Why = "holds the lock of LOCK INSTANCE FOR BACKUP"
 		}

@@ -2,9 +2,9 @@ package lock
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"midstream/internal/dbconn"
@@ -21,12 +21,12 @@ var ErrWork = errors.New("it has worked for longer than it may")
 // and at its end, as the server's own index builds do. Each wait is bounded by the budget: one that
 // is longer has the statement withdrawn, with all that it has done. Its work is bounded by work, if
 // that is not 0 (ErrWork).
-func Guarded(ctx context.Context, db *sql.DB, session *dbconn.Session, statement string, budget, work time.Duration) (Outcome, error) {
+func Guarded(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, statement string, budget, work time.Duration) (Outcome, error) {
 	bounded, withdraw := context.WithCancelCause(ctx)
 	defer withdraw(nil)
 	watched := make(chan struct{})
 	over := make(chan struct{})
-	w := waiter{db: db, id: session.ID(), budget: budget, work: work}
+	w := waiter{pool: pool, id: session.ID(), budget: budget, work: work}
 	started := time.Now()
 	go func() {
 		defer close(watched)
@@ -41,18 +41,20 @@ func Guarded(ctx context.Context, db *sql.DB, session *dbconn.Session, statement
 	return outcome(Outcome{Waited: w.waited, Took: took}, err)
 }
 
-// Bounded runs a statement by Guarded or, where the server does not show who waits and the statement is
-// not known to work for long (long), by Request: then its work counts as a wait.
-func Bounded(ctx context.Context, db *sql.DB, session *dbconn.Session, statement string, budget, work time.Duration, blind, long bool) (Outcome, error) {
-	if blind && !long {
-		return Request(ctx, session, statement, budget)
+// Bounded is Guarded for any statement: one that is not known to work for long first tries to get its locks at once,
+// where the server can do that.
+func Bounded(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, statement string, budget, work time.Duration, long bool) (Outcome, error) {
+	if !long {
+		if o, granted, err := atOnce(ctx, session, statement, budget); granted || err != nil {
+			return o, err
+		}
 	}
-	return Guarded(ctx, db, session, statement, budget, work)
+	return Guarded(ctx, pool, session, statement, budget, work)
 }
 
 // waiter looks whether a session waits for a metadata lock.
 type waiter struct {
-	db           *sql.DB
+	pool         *dbconn.Pool
 	id           uint64
 	budget, work time.Duration
 	waited       time.Duration // so far, as far as it was seen
@@ -107,10 +109,9 @@ func (w *waiter) watch(ctx context.Context, over <-chan struct{}) error {
 
 // waits says that the session waits for a metadata lock now.
 func (w *waiter) waits(ctx context.Context) (waits bool, err error) {
-	err = w.db.QueryRowContext(ctx, "SELECT COALESCE(MAX(processlist_state LIKE 'Waiting for % lock'), 0)"+
-		" FROM performance_schema.threads WHERE processlist_id = ?", w.id).Scan(&waits)
+	state, err := w.pool.StateOf(ctx, w.id)
 	if err != nil {
 		return false, fmt.Errorf("look whether connection %d waits for a lock: %w", w.id, err)
 	}
-	return waits, nil
+	return strings.HasPrefix(state, "Waiting for ") && strings.HasSuffix(state, " lock"), nil
 }

@@ -28,7 +28,7 @@ func roleOf(b event.Blocker, thread, object string) event.Role {
 		strings.HasPrefix(thread, "thread/sql/replica"), strings.HasPrefix(thread, "thread/sql/slave"),
 		strings.HasPrefix(thread, "thread/group_rpl/"):
 		return event.RoleReplication
-	case object == "GLOBAL", object == "BACKUP LOCK", strings.Contains(b.Statement, dumpComment),
+	case object == "GLOBAL", object == "BACKUP LOCK", object == "BACKUP", strings.Contains(b.Statement, dumpComment),
 		slices.ContainsFunc(backupPrograms, func(name string) bool { return program == name }):
 		return event.RoleBackup
 	}

@@ -283,28 +283,47 @@ func (b *bench) killer(like string, stop chan struct{}) func() {
 	}
 }
 
+// backup has a backup keep every DDL waiting, and end again; nil where there is no such lock (5.7).
+func (b *bench) backup() (begin, end func()) {
+	b.Helper()
+	beginning, ending := []string{"LOCK INSTANCE FOR BACKUP"}, "UNLOCK INSTANCE"
+	switch {
+	case b.version == "5.7":
+		return nil, nil
+	case isMariaDB(b.version):
+		beginning, ending = []string{"BACKUP STAGE START", "BACKUP STAGE FLUSH", "BACKUP STAGE BLOCK_DDL"}, "BACKUP STAGE END"
+	}
+	session := b.conn()
+	exec := func(statements ...string) {
+		for _, s := range statements {
+			if _, err := session.ExecContext(context.Background(), s); err != nil {
+				b.Errorf("%s: %v", s, err)
+			}
+		}
+	}
+	return func() { exec(beginning...) }, func() { exec(ending) }
+}
+
 // TestNoQueryWaitsForABackup: LOCK INSTANCE FOR BACKUP comes just when the run asks for its
 // lock. It does not hinder LOCK TABLES, but keeps the RENAME waiting, under the lock.
 func TestNoQueryWaitsForABackup(t *testing.T) {
 	onEachAlone(t, func(b *bench) {
 		b.numbered(1000)
 		s := b.query(20)
-		backup := b.conn()
-		exec := func(statement string) {
-			if _, err := backup.ExecContext(b.ctx(), statement); err != nil {
-				b.Errorf("%s: %v", statement, err)
-			}
+		begin, end := b.backup()
+		if begin == nil {
+			return
 		}
-		r := b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCutover, func() { exec("LOCK INSTANCE FOR BACKUP") }))
+		r := b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCutover, begin))
 		told := b.awaited("word of the backup", func(e event.Event) bool {
 			_, is := e.(event.Blocked)
 			return is
 		}).(event.Blocked)
-		if !strings.Contains(told.Blockers[0].Why, "BACKUP") {
+		if !strings.Contains(strings.ToUpper(told.Blockers[0].Why), "BACKUP") {
 			b.Errorf("the blocker is told as %+v", told.Blockers[0])
 		}
 		time.Sleep(2 * time.Second)
-		exec("UNLOCK INSTANCE")
+		end()
 		r.wait(b)
 		s.within(b, 500*time.Millisecond)
 	})
@@ -316,13 +335,11 @@ func TestL6_FailedSwapLosesNothing(t *testing.T) {
 	onEach(t, func(b *bench) {
 		l := b.ledger(ledger.Int(), 2000, ledger.Options{})
 		b.start(l)
-		backup := b.conn()
-		exec := func(statement string) {
-			if _, err := backup.ExecContext(context.Background(), statement); err != nil {
-				b.Errorf("%s: %v", statement, err)
-			}
+		begin, end := b.backup()
+		if begin == nil {
+			return
 		}
-		r := b.background(b.ctx(), alter, onPhase(event.PhaseCutover, func() { exec("LOCK INSTANCE FOR BACKUP") }))
+		r := b.background(b.ctx(), alter, onPhase(event.PhaseCutover, begin))
 		b.awaited("a failed attempt", func(e event.Event) bool {
 			n, is := e.(event.Note)
 			return is && strings.Contains(n.Text, "attempt 1")
@@ -330,7 +347,7 @@ func TestL6_FailedSwapLosesNothing(t *testing.T) {
 		stop := make(chan struct{})
 		var killer sync.WaitGroup
 		killer.Go(b.killer("RENAME TABLE `"+b.schema+"`%", stop))
-		exec("UNLOCK INSTANCE")
+		end()
 		r.wait(b)
 		close(stop)
 		killer.Wait()

@@ -88,8 +88,8 @@ func (r *run) steerUntil(ctx context.Context, changed <-chan struct{}) error {
 	return r.governor.Run(ctx)
 }
 
-// unsteered says that nothing gives way.
-func (r *run) unsteered() bool { return r.live().FullSpeed || !r.plan.Server.MetadataLocks }
+// unsteered says that nothing gives way: as is wished, or as the server does not tell what the application feels.
+func (r *run) unsteered() bool { return r.live().FullSpeed || !r.plan.Server.PerformanceSchema }
 
 // applying is apply in the background, which can be held still.
 type applying struct {

@@ -17,7 +17,7 @@ import (
 // TestL3_RehearsalOnAReplica: under the writers of a ledger on the primary, with an applier of several workers. The shadow
 // is equal to the table, nothing comes into the replica's binlog, and replication goes on.
 func TestL3_RehearsalOnAReplica(t *testing.T) {
-	onAllReplicas(t, func(primary, replica *bench) {
+	onReplicas(t, func(primary, replica *bench) {
 		l := primary.ledger(ledger.Orders(), 20_000, ledger.Options{Writers: 4, Rate: 300, Seed: 11})
 		replica.catchUpWith(primary)
 		before := replica.definition()
@@ -76,7 +76,7 @@ func (b *bench) checksum(table string) string {
 
 // TestRehearsedLockStallsAReplica: the lock blocks the applier for its budget only, and is told in the lag.
 func TestRehearsedLockStallsAReplica(t *testing.T) {
-	onAllReplicas(t, func(primary, replica *bench) {
+	onReplicas(t, func(primary, replica *bench) {
 		primary.numbered(5000)
 		replica.catchUpWith(primary)
 		stop := primary.writer(primary.db)
@@ -97,7 +97,7 @@ func TestRehearsedLockStallsAReplica(t *testing.T) {
 
 // TestRehearsalEndsWithReplication: a replica whose replication fails is left at once, with nothing of ours on it.
 func TestRehearsalEndsWithReplication(t *testing.T) {
-	onAllReplicas(t, func(primary, replica *bench) {
+	onReplicas(t, func(primary, replica *bench) {
 		primary.numbered(5000)
 		replica.catchUpWith(primary)
 		spoil := onPhase(event.PhaseCopy, func() {
@@ -120,7 +120,7 @@ func TestRehearsalEndsWithReplication(t *testing.T) {
 
 // TestPrescanOnAReplica: what it finds ends a rehearsal, and it leaves nothing there.
 func TestPrescanOnAReplica(t *testing.T) {
-	onAllReplicas(t, func(primary, replica *bench) {
+	onReplicas(t, func(primary, replica *bench) {
 		primary.numbered(10)
 		replica.catchUpWith(primary)
 		c := replica.child("MODIFY v TINYINT, ADD UNIQUE KEY (v)", "", nil, "--rehearse", "--on-replica", "--method=shadow")
@@ -134,7 +134,7 @@ func TestPrescanOnAReplica(t *testing.T) {
 
 // TestL5_RehearsalOnAReplicaGoesOn: after kill -9; a run on the same server has nothing to do with it.
 func TestL5_RehearsalOnAReplicaGoesOn(t *testing.T) {
-	onAllReplicas(t, func(primary, replica *bench) {
+	onReplicas(t, func(primary, replica *bench) {
 		primary.numbered(9999)
 		replica.catchUpWith(primary)
 		stop := primary.writer(primary.db)
@@ -169,7 +169,7 @@ func TestL5_RehearsalOnAReplicaGoesOn(t *testing.T) {
 
 // TestRehearsalOnAReplicaIsRefused: where it would be seen elsewhere, or sees nothing itself.
 func TestRehearsalOnAReplicaIsRefused(t *testing.T) {
-	onAllReplicas(t, func(primary, replica *bench) {
+	onReplicas(t, func(primary, replica *bench) {
 		primary.numbered(10)
 		replica.catchUpWith(primary)
 		refused := func(purpose plan.Purpose, want string) {

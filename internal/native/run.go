@@ -52,7 +52,7 @@ func Run(ctx context.Context, pool *dbconn.Pool, c Change, terms func() lock.Ter
 	}
 	first := true
 	attempts, last, err := asker.Run(ctx, func(ctx context.Context, budget time.Duration) (lock.Outcome, error) {
-		outcome, err := c.attempt(ctx, pool, budget, terms().SeesNobody, first)
+		outcome, err := c.attempt(ctx, pool, budget, first)
 		first = false
 		return outcome, err
 	})
@@ -64,7 +64,7 @@ func Run(ctx context.Context, pool *dbconn.Pool, c Change, terms func() lock.Ter
 }
 
 // attempt has the statement carried out once.
-func (c Change) attempt(ctx context.Context, pool *dbconn.Pool, budget time.Duration, blind, first bool) (lock.Outcome, error) {
+func (c Change) attempt(ctx context.Context, pool *dbconn.Pool, budget time.Duration, first bool) (lock.Outcome, error) {
 	err := pool.EndLost(ctx) // a request that was withdrawn with its connection
 	same := false
 	if err == nil {
@@ -88,7 +88,7 @@ func (c Change) attempt(ctx context.Context, pool *dbconn.Pool, budget time.Dura
 		return lock.Outcome{}, err
 	}
 	defer session.Close()
-	outcome, err := lock.Bounded(ctx, pool.DB(), session, c.Statement, budget, c.Work, blind, c.Long)
+	outcome, err := lock.Bounded(ctx, pool, session, c.Statement, budget, c.Work, c.Long)
 	if err == nil || dbconn.Number(err) != 0 && !dbconn.ConnectionLost(err) {
 		return outcome, err
 	}

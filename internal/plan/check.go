@@ -28,15 +28,9 @@ func (c *checker) checkServer() {
 	if !f.Version.AtLeast(5, 7, 0) {
 		c.block(CodeVersion, f.Version.String()+" is too old", "MySQL 5.7 is the oldest server that is supported", "")
 	}
-	if f.Version.MariaDB {
-		c.warn(CodeVersion, f.Version.String()+" is not proven yet", "only MySQL is tested", "")
-	}
 	c.checkBinlog()
 	c.checkWritable()
-	if !f.PerformanceSchema && !f.Version.renamesUnderLock() {
-		c.block(CodeMDL, "performance_schema is OFF", "the swap needs two sessions on this server, and that the one waits for the other is seen there only",
-			"Start the server with performance_schema = ON")
-	} else if !f.PerformanceSchema {
+	if !f.PerformanceSchema {
 		c.warn(CodeMDL, "performance_schema is OFF",
 			"sessions that block the cut-over can't be named, and those of a run that was killed are waited for, and not ended", "")
 	} else if !f.MDLInstrument && !f.InstrumentUnknown {

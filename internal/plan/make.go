@@ -118,12 +118,14 @@ func serverOf(f *Facts) Server {
 		Followers:       f.Replicas,
 		Group:           f.Group,
 		MetadataLocks:   f.PerformanceSchema && f.MDLInstrument,
-		BufferPool:      f.BufferPool,
-		TimeZone:        f.TimeZone,
-		RowImage:        f.RowImage,
-		GTID:            f.GTID,
-		AutoincLockMode: f.AutoincLockMode,
-		LiteralNames:    f.Grants.LiteralNames,
+
+		PerformanceSchema: f.PerformanceSchema,
+		BufferPool:        f.BufferPool,
+		TimeZone:          f.TimeZone,
+		RowImage:          f.RowImage,
+		GTID:              f.GTID,
+		AutoincLockMode:   f.AutoincLockMode,
+		LiteralNames:      f.Grants.LiteralNames,
 	}
 }
 

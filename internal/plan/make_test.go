@@ -164,7 +164,7 @@ var judgements = []struct {
 	blocking, risks []string
 }{
 	{"old server", "", func(f *Facts, t *schema.Table) { f.Version = Version{Major: 5, Minor: 6} }, []string{"version"}, nil},
-	{"MariaDB", "", func(f *Facts, t *schema.Table) { f.Version = Version{Major: 10, Minor: 11, MariaDB: true} }, nil, []string{"version"}},
+	{"MariaDB", "", func(f *Facts, t *schema.Table) { f.Version = Version{Major: 10, Minor: 11, MariaDB: true} }, nil, nil},
 	{"no binlog", "", func(f *Facts, t *schema.Table) { f.LogBin, f.BinlogFormat = false, "MIXED" }, []string{"log-bin"}, nil},
 	{"mixed", "", func(f *Facts, t *schema.Table) { f.BinlogFormat = "MIXED" }, []string{"binlog-format"}, nil},
 	{"filtered out", "", func(f *Facts, t *schema.Table) { f.BinlogSkipDB = []string{"a", "shop"} }, []string{"binlog-filter"}, nil},
@@ -181,7 +181,7 @@ var judgements = []struct {
 	{"no performance_schema", "", func(f *Facts, t *schema.Table) { f.PerformanceSchema = false }, nil, []string{"metadata-locks"}},
 	{"no performance_schema, two sessions", "", func(f *Facts, t *schema.Table) {
 		f.PerformanceSchema, f.Version = false, Version{Major: 8, Patch: 12, Text: "8.0.12"}
-	}, []string{"metadata-locks"}, nil},
+	}, nil, []string{"metadata-locks"}},
 	{"no instrument", "", func(f *Facts, t *schema.Table) { f.MDLInstrument = false }, nil, []string{"metadata-locks"}},
 	{"no grants", "", func(f *Facts, t *schema.Table) { f.Grants = Grants{} }, []string{"grants"}, []string{"grants"}},
 	{"hidden instrument", "", func(f *Facts, t *schema.Table) { f.MDLInstrument, f.InstrumentUnknown = false, true }, []string{"grants"}, nil},
@@ -307,7 +307,7 @@ var judgements = []struct {
 	{"second primary key in a column", "ADD d INT PRIMARY KEY", nil, []string{"index"}, []string{"unique"}},
 	{"constraint of any kind", "DROP CONSTRAINT x", nil, nil, nil},
 	{"MariaDB's conditions", "DROP COLUMN IF EXISTS x, DROP INDEX IF EXISTS y, ADD COLUMN IF NOT EXISTS a INT, ADD INDEX IF NOT EXISTS b (a)",
-		func(f *Facts, t *schema.Table) { f.Version = Version{Major: 10, Minor: 11, MariaDB: true} }, nil, []string{"version"}},
+		func(f *Facts, t *schema.Table) { f.Version = Version{Major: 10, Minor: 11, MariaDB: true} }, nil, nil},
 	{"drop and add", "DROP a, ADD a INT, CHANGE b d VARCHAR(40), ADD b INT", nil, nil, nil},
 	{"rounded", "MODIFY a DECIMAL(10,1)", func(f *Facts, t *schema.Table) {
 		t.Columns[1] = schema.Column{Name: "a", DataType: "decimal", Precision: 10, Scale: 2}

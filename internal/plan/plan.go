@@ -91,6 +91,8 @@ type Server struct {
 	CommitOrder bool
 	// Replicas is the number of replicas attached when the plan was made.
 	Replicas int
+	// PerformanceSchema says that the server counts statements and the time that they take, by which a run gives way.
+	PerformanceSchema bool
 	// MetadataLocks says that performance_schema.metadata_locks shows blockers.
 	MetadataLocks bool
 	// Capture is the replica whose binlog is read; nil for the server's own.

@@ -59,7 +59,7 @@ var (
 // longer than the budget. On an error nothing has happened, but for ErrUnknown and ErrTwinLeft. terms and turn are as
 // in lock.Asker.
 func Run(ctx context.Context, pool *dbconn.Pool, c Change, terms func() lock.Terms, turn lock.Turn, emit event.Listener) (result Result, err error) {
-	r := runner{Change: c, pool: pool, blind: terms().SeesNobody}
+	r := runner{Change: c, pool: pool}
 	if r.began, err = look(ctx, pool.DB(), c.names()); err != nil {
 		return result, err
 	}
@@ -87,7 +87,6 @@ func (c Change) names() []schema.Name {
 type runner struct {
 	Change
 	pool   *dbconn.Pool
-	blind  bool
 	began  sights // before the first request
 	before sights // before the last one, the twin included; nil before the first
 }
@@ -141,9 +140,9 @@ func (r *runner) attempt(ctx context.Context, budget time.Duration) (asked lock.
 }
 
 // request has the statement withdrawn where it waits for too long, and not where it works: what has
-// its lock is let come to its end. Where the server does not show who waits, both count.
+// its lock is let come to its end.
 func (r *runner) request(ctx context.Context, session *dbconn.Session, budget time.Duration) (lock.Outcome, error) {
-	return lock.Bounded(ctx, r.pool.DB(), session, r.Statement, budget, 0, r.blind, r.Long)
+	return lock.Bounded(ctx, r.pool, session, r.Statement, budget, 0, r.Long)
 }
 
 // patience is how long the server is asked what has become of a statement.
