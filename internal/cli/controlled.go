@@ -63,19 +63,28 @@ func (c *change) underControl(ctx context.Context, table schema.Name, change str
 	if err := c.beControlled(ctx, table, change, s); err != nil {
 		return migration.Result{}, err
 	}
-	result, err := do()
+	result, err := c.obeying(do)
 	c.run.end(ctx, result, err, string(c.options.Purpose))
 	c.run = nil
 	return result, err
+}
+
+// obeying does a run that takes commands in another program's way as well.
+func (c *change) obeying(do func() (migration.Result, error)) (migration.Result, error) {
+	if c.commanded != nil {
+		undo, err := c.commanded(c.run)
+		if err != nil {
+			return migration.Result{}, &coded{code: exitUsage, err: err, left: "nothing was written"}
+		}
+		defer undo()
+	}
+	return do()
 }
 
 // beControlled makes the socket of a run. A folder that can't be used is an error only where somebody named it.
 func (c *change) beControlled(ctx context.Context, table schema.Name, change string, s *server) error {
 	r := &controlled{app: c.app, output: &c.output, control: migration.NewControl(c.config), ended: make(chan struct{})}
 	c.run = r
-	if c.commanded != nil {
-		c.commanded(r)
-	}
 	if c.socket.off {
 		return nil
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,7 +56,14 @@ func (a *app) asRun(own presentation, flags []string) (c *change, more func([]st
 // keeping is a context that ends as ctx does, but has the run keep its work where somebody's signal has ended it.
 func keeping(ctx context.Context) (kept context.Context, undo func()) {
 	kept, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() { cancel(&asked{by: "a signal", keep: true}) })
+	stop := context.AfterFunc(ctx, func() {
+		var command *asked
+		if cause := context.Cause(ctx); errors.As(cause, &command) {
+			cancel(command)
+		} else {
+			cancel(&asked{by: "a signal", keep: true})
+		}
+	})
 	return kept, func() { stop(); cancel(nil) }
 }
 

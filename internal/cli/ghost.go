@@ -86,7 +86,14 @@ func (r *ghostRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	if err := r.asked.Postpone(); err != nil {
 		return migration.Result{}, unwritten(ctx, err, "")
 	}
-	r.change.commanded = func(run *controlled) { r.speaker.Settings(run.control.Config) }
+	r.change.commanded = func(run *controlled) (func(), error) {
+		end := func(by string) {
+			if _, err := run.abort(context.WithoutCancel(ctx), by, r.asked.KeepOnSignal()); err != nil {
+				r.speaker.Note(err.Error())
+			}
+		}
+		return r.speaker.Serve(ghost.Run{Control: run.control, End: func(by string) { go end(by) }})
+	}
 	return r.change.migrate(ctx, alter, primary)
 }
 

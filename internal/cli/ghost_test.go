@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -103,6 +105,88 @@ func TestGhostPostponed(t *testing.T) {
 		t.Errorf("tables %s", got)
 	}
 	d.settle()
+}
+
+// says sends a command to a socket, and returns the answer.
+func says(t *testing.T, network, address, command string) string {
+	t.Helper()
+	conn, err := net.Dial(network, address)
+	if err == nil {
+		defer conn.Close()
+		_, err = io.WriteString(conn, command+"\n")
+	}
+	var answer []byte
+	if err == nil {
+		answer, err = io.ReadAll(conn)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", command, err)
+	}
+	return string(answer)
+}
+
+// TestGhostCommands: a run obeys what comes by its socket and by TCP, and ends once there is a file.
+func TestGhostCommands(t *testing.T) {
+	t.Parallel()
+	d := beginDropIn(t, "9.7", 3000)
+	folder := t.TempDir()
+	socket, file, stop := filepath.Join(folder, "s"), filepath.Join(folder, "postpone"), filepath.Join(folder, "panic")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := strings.TrimPrefix(listener.Addr().String(), "127.0.0.1:")
+	listener.Close()
+	args := []string{ptAlter, "--execute", "--postpone-cut-over-flag-file=" + file, "--serve-socket-file=" + socket, "--panic-flag-file=" + stop, "--force-named-panic"}
+	first := d.ghost(append(args, "--serve-tcp-port="+port)...)
+	first.await(&first.stdout, "State: postponing cut-over; ETA: due")
+	for _, c := range [][2]string{
+		{"status", "# Migrating " + d.quoted() + "; Ghost table is "}, {"status", "State: postponing cut-over; ETA: due\n"}, {"status", "# Serving on unix socket: " + socket + "\n# Serving on TCP port: " + port + "\n"},
+		{"sup", "Copy: "}, {"coordinates", "binlog.0"}, {"applier", "Host: " + d.i.Address + ", Version: "}, {"inspector", "Host: " + d.i.Address}, {"help", "available commands:\n"},
+		{"chunk-size=50", "# chunk-size: 50; "}, {"chunk-size=?", "50\n"}, {"chunk-size=x", "it is a whole number"}, {"nice-ratio=1", "nice-ratio: 1.000000\n"}, {"nice-ratio=?", "1.000000\n"},
+		{"max-load=Threads_running=900", "; max-load: Threads_running=900; "}, {"max-load=?", "Threads_running=900\n"}, {"critical-load=Nonsense=1", "Nonsense"}, {"critical-load=?", "\n"},
+		{"throttle-query=SELECT 0", "# throttle-query: SELECT 0\n"}, {"throttle-control-replicas=?", "\n"}, {"max-lag-millis=?", "1500\n"},
+		{"throttle", "# Note: you may only throttle"}, {"throttle=t", "# Note: you may only throttle"}, {"no-throttle=u", "'no-throttle' names u"},
+	} {
+		if got := says(t, "unix", socket, c[0]); !strings.Contains(got, c[1]) {
+			t.Errorf("%s: no %q in %s", c[0], c[1], got)
+		}
+	}
+	first.await(&first.stdout, "State: throttled, commanded by user; ETA: due")
+	for _, c := range [][2]string{{"no-throttle", "State: "}, {"no-throttle", "State: "}, {"panic", "must name the table"}, {"cut-over=u", "nothing is done"}, {"nonsense", "Unknown command: nonsense\n"}, {"cut-over=t", "Unpostponed\n"}} {
+		if got := says(t, "tcp", "127.0.0.1:"+port, c[0]); !strings.Contains(got, c[1]) {
+			t.Errorf("%s: no %q in %s", c[0], c[1], got)
+		}
+	}
+	if code := first.exit(); code != 0 {
+		t.Errorf("exit code %d\n%s\n%s", code, &first.stdout, &first.stderr)
+	}
+	args[0] = "--alter=DROP INDEX added, DROP COLUMN added"
+	for _, panics := range []func(){func() { says(t, "unix", socket, "panic=t") }, func() { touch(t, stop) }} {
+		r := d.ghost(append(args, "--initially-drop-old-table")...)
+		r.await(&r.stdout, "State: postponing cut-over; ETA: due")
+		d.ghosts(1, append(args, "--initially-drop-old-table"), "FATAL ")
+		panics()
+		if code := r.exit(); code != 1 {
+			t.Errorf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
+		}
+		contains(t, r.stderr.String(), "FATAL ")
+	}
+	if got := d.tables(); got != "t" {
+		t.Errorf("tables %s", got)
+	}
+	if _, err := os.Stat(socket); err == nil {
+		t.Error("the socket is left")
+	}
+	d.settle()
+}
+
+// touch makes a file.
+func touch(t *testing.T, path string) {
+	t.Helper()
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestGhostFails: what can't be done has that program's exit codes, and leaves nothing.

@@ -50,8 +50,8 @@ type change struct {
 	// socket says where the run is controlled; run is the one that is, nil while there is none.
 	socket socketFlags
 	run    *controlled
-	// commanded is told of the run when it can be commanded; nil for nobody.
-	commanded func(*controlled)
+	// commanded has a run take commands in another program's way; nil where there is none.
+	commanded func(*controlled) (undo func(), err error)
 }
 
 func (a *app) newChange(cmd *cobra.Command) *change {

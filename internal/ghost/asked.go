@@ -2,7 +2,6 @@ package ghost
 
 import (
 	"fmt"
-	"math"
 	"net"
 	"strings"
 	"time"
@@ -75,13 +74,10 @@ func (a *Asked) Flags() []string {
 	add("--shadow-name=%s", a.shadow)
 	add("--old-name=%s", a.old)
 	if ratio := a.said.number("nice-ratio"); ratio > 0 {
-		add("--copy-share=%.0f%%", math.Max(1, 100/(1+ratio)))
+		add("--copy-share=%s", copyShare(ratio))
 	}
-	add("--max-replica-lag=%s", time.Duration(max(100, a.said.number("max-lag-millis")))*time.Millisecond)
-	load, critical := a.said.text("max-load"), a.said.text("critical-load")
-	if a.said.number("critical-load-hibernate-seconds") > 0 {
-		load, critical = strings.Trim(load+","+critical, ","), ""
-	}
+	add("--max-replica-lag=%s", lagOf(a.said.number("max-lag-millis")))
+	load, critical := a.loads()
 	for _, f := range [][2]string{{"max-load", load}, {"critical-load", critical}, {"throttle-file", a.said.text("throttle-flag-file")},
 		{"throttle-file", a.said.text("throttle-additional-flag-file")}, {"throttle-query", a.said.text("throttle-query")}, {"throttle-url", a.said.text("throttle-http")},
 		{"cutover-when-gone", a.said.text("postpone-cut-over-flag-file")}} {
@@ -93,6 +89,15 @@ func (a *Asked) Flags() []string {
 		add("--replica=%s", replica)
 	}
 	return append(flags, a.ways()...)
+}
+
+// loads are the bounds above which a run waits, and above which it ends.
+func (a *Asked) loads() (most, critical string) {
+	most, critical = a.said.text("max-load"), a.said.text("critical-load")
+	if a.said.number("critical-load-hibernate-seconds") > 0 {
+		return strings.Trim(most+","+critical, ","), ""
+	}
+	return most, critical
 }
 
 // ways are the flags that say by which method, how long the swap is tried, and what becomes of the old table.

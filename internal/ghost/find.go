@@ -167,10 +167,13 @@ func (a *Asked) Restarts() bool { return a.said.on("initially-drop-ghost-table")
 
 // Postpone makes the file of --postpone-cut-over-flag-file, if it is not there.
 func (a *Asked) Postpone() error {
-	path := a.said.text("postpone-cut-over-flag-file")
-	if path == "" {
-		return nil
+	if path := a.said.text("postpone-cut-over-flag-file"); path != "" {
+		return makeFile(path)
 	}
+	return nil
+}
+
+func makeFile(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fmt.Errorf("--postpone-cut-over-flag-file: %w", err)

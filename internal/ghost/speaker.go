@@ -56,13 +56,6 @@ func (s *Speaker) Found(place Place) {
 	s.log.info("Master found to be %s", place.Primary)
 }
 
-// Settings has the settings told as they are now.
-func (s *Speaker) Settings(now func() migration.Config) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.cfg = now
-}
-
 // Planned tells what is about to be done.
 func (s *Speaker) Planned(p *plan.Plan, former string) {
 	s.mu.Lock()

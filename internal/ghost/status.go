@@ -106,12 +106,8 @@ func (a *Asked) hint(place Place, shadow string, cfg migration.Config) string {
 	line("Migrating %s; Ghost table is %s", a.Table.Quoted(), a.Table.Sibling(shadow).Quoted())
 	line("Migrating %s; inspecting %s; executing on %s", place.Primary, place.Inspected, here)
 	line("Migration started at %s", a.Began.Format(time.RubyDate))
-	setting := func(name string) string {
-		s, _ := migration.SettingOf(name) // of those there are
-		return s.Get(cfg)
-	}
 	line("chunk-size: %s; max-lag-millis: %dms; dml-batch-size: %s; max-load: %s; critical-load: %s; nice-ratio: %f",
-		a.said.text("chunk-size"), cfg.Throttle.ReplicaLag.Milliseconds(), a.said.text("dml-batch-size"), setting("max-load"), setting("critical-load"), niceness(cfg.Rest))
+		a.said.text("chunk-size"), cfg.Throttle.ReplicaLag.Milliseconds(), a.said.text("dml-batch-size"), a.said.text("max-load"), a.said.text("critical-load"), niceness(cfg.Rest))
 	file := func(label, path string) {
 		if path != "" {
 			line("%s: %s %s", label, path, is(path))
@@ -119,14 +115,25 @@ func (a *Asked) hint(place Place, shadow string, cfg migration.Config) string {
 	}
 	file("throttle-flag-file", a.said.text("throttle-flag-file"))
 	file("throttle-additional-flag-file", a.said.text("throttle-additional-flag-file"))
-	if query := setting("throttle-query"); query != "" {
+	if query := settingOf("throttle-query", cfg); query != "" {
 		line("throttle-query: %s", query)
 	}
 	if n := len(a.replicas); n > 0 {
 		line("throttle-control-replicas count: %d", n)
 	}
-	file("postpone-cut-over-flag-file", setting("cutover-when-gone"))
+	file("postpone-cut-over-flag-file", settingOf("cutover-when-gone", cfg))
+	file("panic-flag-file", a.said.text("panic-flag-file"))
+	line("Serving on unix socket: %s", a.socketFile())
+	if port := a.said.number("serve-tcp-port"); port > 0 {
+		line("Serving on TCP port: %g", port)
+	}
 	return b.String()
+}
+
+// settingOf is the value of one of midstream run's settings, which must be one that there is.
+func settingOf(name string, cfg migration.Config) string {
+	s, _ := migration.SettingOf(name)
+	return s.Get(cfg)
 }
 
 // niceness is the ratio of rest to work of which the rest is this part.
