@@ -11,6 +11,7 @@ import (
 
 	"midstream/internal/dbconn"
 	"midstream/internal/ddl"
+	"midstream/internal/event"
 	"midstream/internal/ghost"
 	"midstream/internal/migration"
 	"midstream/internal/schema"
@@ -29,7 +30,7 @@ func (a *app) ghostCommand() *cobra.Command {
 // ghost does what a command line of that program asks for.
 func (a *app) ghost(ctx context.Context, args []string) (code int) {
 	args = a.hide(args, ghost.Secrets)
-	asked, err := ghost.Read(args, a.Getenv, time.Now())
+	line, err := ghost.Read(args, a.Getenv, time.Now())
 	var told *ghost.Told
 	var wrong *ghost.Wrong
 	switch {
@@ -38,17 +39,23 @@ func (a *app) ghost(ctx context.Context, args []string) (code int) {
 	case errors.As(err, &wrong):
 		return ghost.Refuse(wrong, a.Stdout, a.Stderr)
 	}
-	run := ghostRun{app: a, asked: asked, speaker: ghost.NewSpeaker(asked, a.Version, a.Stdout, a.Stderr)}
+	run := ghostRun{app: a, asked: line, speaker: ghost.NewSpeaker(line, a.Version, a.Stdout, a.Stderr)}
 	run.speaker.Begin()
-	run.change, run.more = a.asRun(run.speaker, asked.Flags())
-	run.change.app.password = given{password: asked.Password, ask: asked.AskPassword && asked.Password == nil}
-	run.change.mustResume = asked.Resumes()
-	if asked.KeepOnSignal() {
+	run.change, run.more = a.asRun(run.speaker, line.Flags())
+	run.change.app.password = given{password: line.Password, ask: line.AskPassword && line.Password == nil}
+	run.change.mustResume = line.Resumes()
+	if line.KeepOnSignal() {
 		var undo func()
 		ctx, undo = keeping(ctx)
 		defer undo()
 	}
-	err = run.change.conduct(ctx, nil, doing{alter: run.alter})
+	run.hooks = ghost.NewHooks(run.speaker, func(why string) {
+		a.Interrupts.end(&asked{by: why, keep: line.KeepOnSignal()})
+	})
+	if err = run.hooks.Startup(ctx); err == nil {
+		err = run.change.conduct(ctx, nil, doing{alter: run.alter})
+	}
+	err = run.hooks.Ended(err)
 	return run.speaker.End(err, complaint(err, exitCode(err, errors.Is(context.Cause(ctx), errInterrupted))))
 }
 
@@ -59,6 +66,7 @@ type ghostRun struct {
 	speaker *ghost.Speaker
 	change  *change
 	more    func(flags []string) error
+	hooks   *ghost.Hooks
 }
 
 // alter does it once the server of --host is reached.
@@ -75,7 +83,10 @@ func (r *ghostRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migr
 		return migration.Result{}, unwritten(ctx, err, "")
 	}
 	if !r.asked.Execute {
-		return migration.Result{}, r.look(ctx, alter, primary)
+		if err := r.look(ctx, alter, primary); err != nil {
+			return migration.Result{}, err
+		}
+		return migration.Result{}, r.hooks.Looked(ctx)
 	}
 	if result, done, err := r.change.finish(ctx, alter, primary); done || err != nil {
 		return result, err
@@ -87,12 +98,19 @@ func (r *ghostRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migr
 		return migration.Result{}, unwritten(ctx, err, "")
 	}
 	r.change.commanded = func(run *controlled) (func(), error) {
+		r.change.watched = func(e event.Event) {
+			r.hooks.Watch(ctx, e, func() {
+				if _, err := run.control.CutOver(ctx, false); err != nil { // somebody else has let it go, or ended the run
+					r.speaker.Note(err.Error())
+				}
+			})
+		}
 		end := func(by string) {
 			if _, err := run.abort(context.WithoutCancel(ctx), by, r.asked.KeepOnSignal()); err != nil {
 				r.speaker.Note(err.Error())
 			}
 		}
-		return r.speaker.Serve(ghost.Run{Control: run.control, End: func(by string) { go end(by) }})
+		return r.speaker.Serve(ghost.Run{Control: run.control, End: func(by string) { go end(by) }, Hooks: r.hooks})
 	}
 	return r.change.migrate(ctx, alter, primary)
 }

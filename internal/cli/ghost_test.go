@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -178,6 +179,88 @@ func TestGhostCommands(t *testing.T) {
 	if _, err := os.Stat(socket); err == nil {
 		t.Error("the socket is left")
 	}
+	d.settle()
+}
+
+// hookBook is a folder of programs for all moments, each of which writes down that it was called.
+type hookBook struct {
+	t              *testing.T
+	folder, called string
+}
+
+func newHookBook(t *testing.T) *hookBook {
+	t.Helper()
+	b := &hookBook{t: t, folder: t.TempDir(), called: filepath.Join(t.TempDir(), "called")}
+	for _, m := range []string{"startup", "validated", "rowcount-complete", "before-row-copy", "row-copy-complete", "before-cut-over", "begin-postponed", "interactive-command", "success", "failure", "status"} {
+		b.hook(m+"--note", "echo "+m+" $GH_OST_TABLE_NAME $GH_OST_GHOST_TABLE_NAME $GH_OST_OLD_TABLE_NAME $GH_OST_DRY_RUN $GH_OST_HOOKS_HINT $GH_OST_COMMAND $GH_OST_STATUS >> "+b.called)
+	}
+	return b
+}
+
+func (b *hookBook) hook(name, script string) {
+	b.t.Helper()
+	if err := os.WriteFile(filepath.Join(b.folder, "gh-ost-on-"+name), []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// were fails unless these were called since the last time; status, which comes by the clock, may have been.
+func (b *hookBook) were(moments, dry string) {
+	b.t.Helper()
+	text, err := os.ReadFile(b.called)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	_ = os.Remove(b.called)
+	var got, want []string
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "status t _t_gho _t_del false hint 'Copy: ") {
+			got = append(got, strings.TrimSpace(line))
+		}
+	}
+	for m := range strings.FieldsSeq(moments) {
+		line := m + " t _t_gho _t_del " + dry + " hint"
+		if m == "interactive-command" {
+			line += " 'sup'"
+		}
+		want = append(want, line)
+	}
+	if !slices.Equal(got, want) {
+		b.t.Errorf("called %q instead of %q", got, want)
+	}
+}
+
+// TestGhostHooks: programs are called at each moment, in their order and with their variables; one that fails ends the run before the swap.
+func TestGhostHooks(t *testing.T) {
+	t.Parallel()
+	d := beginDropIn(t, "9.7", 3000)
+	b := newHookBook(t)
+	socket, file := filepath.Join(t.TempDir(), "s"), filepath.Join(t.TempDir(), "postpone")
+	args := []string{ptAlter, "--hooks-path=" + b.folder, "--hooks-hint=hint", "--hooks-status-interval=1", "--serve-socket-file=" + socket}
+	d.ghosts(0, args, "# Done\n")
+	b.were("startup validated rowcount-complete success", "true")
+	run := d.ghost(append(args, "--execute", "--postpone-cut-over-flag-file="+file)...)
+	run.await(&run.stdout, "State: postponing cut-over; ETA: due")
+	says(t, "unix", socket, "sup")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if code := run.exit(); code != 0 {
+		t.Fatalf("exit code %d\n%s\n%s", code, &run.stdout, &run.stderr)
+	}
+	b.were("startup validated rowcount-complete before-row-copy row-copy-complete before-cut-over begin-postponed interactive-command success", "false")
+	args[0] = "--alter=DROP INDEX added, DROP COLUMN added"
+	args = append(args, "--execute", "--initially-drop-old-table")
+	b.hook("before-cut-over--refuse", "echo not now; exit 3")
+	d.ghosts(1, args, "not now\n", "gh-ost-on-before-cut-over--refuse: exit status 3")
+	b.were("startup validated rowcount-complete before-row-copy row-copy-complete before-cut-over failure", "false")
+	b.hook("validated--refuse", "exit 4")
+	d.ghosts(1, args, "gh-ost-on-validated--refuse: exit status 4")
+	b.were("startup validated failure", "false")
+	if got := d.tables(); got != "t" {
+		t.Errorf("tables %s", got)
+	}
+	d.ghosts(1, append(args, "--hooks-path=/nowhere"), "FATAL --hooks-path: ")
 	d.settle()
 }
 

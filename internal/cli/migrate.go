@@ -52,6 +52,8 @@ type change struct {
 	run    *controlled
 	// commanded has a run take commands in another program's way; nil where there is none.
 	commanded func(*controlled) (undo func(), err error)
+	// watched hears of a run's events before it goes on; nil for nobody.
+	watched event.Listener
 }
 
 func (a *app) newChange(cmd *cobra.Command) *change {
@@ -302,6 +304,9 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 	defer c.onInterrupt(p, &stand, relay, screen)()
 
 	listener := event.Tee(stand.listen, relay.listen)
+	if c.watched != nil {
+		listener = event.Tee(listener, c.watched)
+	}
 	var m *migration.Migration
 	if c.run != nil {
 		m = c.run.of(s, p, c.config, listener)

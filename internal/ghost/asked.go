@@ -85,6 +85,9 @@ func (a *Asked) Flags() []string {
 			add("--%s=%s", f[0], f[1])
 		}
 	}
+	if a.said.text("hooks-path") != "" {
+		flags = append(flags, "--hold") // until Hooks lets it go
+	}
 	for _, replica := range a.replicas {
 		add("--replica=%s", replica)
 	}

@@ -59,7 +59,12 @@ func (s *server) obey(ctx context.Context, line string) string {
 			if n != name {
 				continue
 			}
-			answer, shown, err := c.obey(s, ctx, arg)
+			err := s.run.Hooks.call(ctx, hookCommand, "GH_OST_COMMAND='"+name+"'")
+			var answer string
+			var shown bool
+			if err == nil {
+				answer, shown, err = c.obey(s, ctx, arg)
+			}
 			if err != nil {
 				return err.Error() + "\n"
 			}
@@ -282,6 +287,7 @@ func (s *server) unpostpone(ctx context.Context, arg string) (string, bool, erro
 		return "", false, err
 	}
 	s.speaker.mu.Lock()
+	s.speaker.tick(time.Now())
 	postponed := s.speaker.status.postponed
 	s.speaker.mu.Unlock()
 	if !postponed {

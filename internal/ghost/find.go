@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -179,4 +180,13 @@ func makeFile(path string) error {
 		return fmt.Errorf("--postpone-cut-over-flag-file: %w", err)
 	}
 	return file.Close()
+}
+
+// hostOf is the host of host:port.
+func hostOf(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	return host
 }

@@ -21,7 +21,8 @@ import (
 type Run struct {
 	Control *migration.Control
 	// End ends it, and does not wait for that. by says who has wanted it.
-	End func(by string)
+	End   func(by string)
+	Hooks *Hooks
 }
 
 // server takes commands: a line for each connection.
@@ -74,6 +75,7 @@ func (s *Speaker) Serve(run Run) (stop func(), err error) {
 	if path := s.asked.said.text("panic-flag-file"); path != "" {
 		srv.open.Go(func() { srv.watch(ctx, path) })
 	}
+	srv.open.Go(func() { run.Hooks.status(ctx) })
 	return func() {
 		cancel()
 		srv.close()
@@ -163,17 +165,25 @@ func (s *server) converse(conn net.Conn) {
 
 // watch ends the run once there is a file.
 func (s *server) watch(ctx context.Context, path string) {
-	ticker := time.NewTicker(panicEvery)
+	repeat(ctx, panicEvery, func() (goOn bool) {
+		if _, err := os.Stat(path); err != nil {
+			return true
+		}
+		s.run.End("panic-flag-file " + path)
+		return false
+	})
+}
+
+// repeat does something again and again until it says not to go on, or the context ends.
+func repeat(ctx context.Context, every time.Duration, do func() (goOn bool)) {
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
-	for {
+	for goOn := true; goOn; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-		}
-		if _, err := os.Stat(path); err == nil {
-			s.run.End("panic-flag-file " + path)
-			return
+			goOn = do()
 		}
 	}
 }

@@ -28,7 +28,10 @@ type Speaker struct {
 	status status
 	began  time.Time // of the row copy
 	told   int64     // the second of the last status line
-	hinted time.Time
+	native bool      // the server changes the table itself
+	// hooking says that programs are still to be called before the swap.
+	hooking bool
+	hinted  time.Time
 }
 
 // NewSpeaker returns one for what was asked. version is Midstream's.
@@ -114,7 +117,11 @@ func (s *Speaker) Show(e event.Event) {
 	case event.Progress:
 		s.progress(e)
 	case event.Note:
-		s.log.warning("%s", e.Text)
+		if s.phase == event.PhaseHold { // for what it waits
+			s.log.info("%s", e.Text)
+		} else {
+			s.log.warning("%s", e.Text)
+		}
 	case event.Throttled:
 		s.status.gates = e.Gates
 	case event.Blocked:
@@ -149,15 +156,16 @@ func (s *Speaker) leave(next event.Phase) {
 		s.status.copying = time.Since(s.began)
 		s.log.info("Row copy complete")
 	}
-	s.status.postponed = next == event.PhaseHold
 }
 
 // enter tells that a phase begins.
 func (s *Speaker) enter(p event.Phase) {
 	switch p {
 	case event.PhaseNative:
+		s.native = true
 		s.log.info("The server changes %s itself", s.asked.Table.Quoted())
 	case event.PhaseShadow:
+		s.native = false
 		s.log.info("Creating ghost table %s", s.asked.Table.Sibling(s.shadow()).Quoted())
 	case event.PhasePrescan:
 		s.log.info("Looking for rows that the ghost table would not take")
@@ -195,6 +203,7 @@ func (s *Speaker) progress(p event.Progress) {
 
 // tick has time pass. REQUIRES: mu is held.
 func (s *Speaker) tick(now time.Time) {
+	s.status.postponed = s.phase == event.PhaseHold && !s.hooking
 	s.status.total = now.Sub(s.asked.Began)
 	if s.phase == event.PhaseCopy {
 		s.status.copying = now.Sub(s.began)
