@@ -19,7 +19,7 @@ var layers = [][]string{
 	{"demo", "control", "ptosc", "ghost"},
 	{"dropin"},
 	{"migration"},
-	{"cutover", "native", "rowcopy", "apply", "capture", "shadow", "prescan", "tables", "verify", "compare", "desired"}, // stages
+	{"cutover", "native", "rowcopy", "apply", "capture", "trigger", "shadow", "prescan", "tables", "verify", "compare", "desired"}, // stages
 	{"lock", "rowsync", "checkpoint", "plan", "throttle"},
 	{"backlog"},
 	{"frontier"},
