@@ -189,7 +189,7 @@ func (c *change) makeOf(ctx context.Context, alter *ddl.Alter, s *server) (*plan
 		return nil, unwritten(ctx, err, checkName)
 	}
 	if err != nil {
-		return nil, unwritten(ctx, err, "")
+		return nil, unwritten(ctx, err, kindAdvice(err))
 	}
 	facts, err := plan.Gather(ctx, s.pool.DB(), table.Name, c.options.Names.Shadow, c.options.Names.Old)
 	if err != nil {
@@ -268,6 +268,15 @@ func (c *change) ask(ctx context.Context, table *schema.Table, alter *ddl.Alter,
 
 // checkName is what to do about a table that isn't there.
 const checkName = "check the name, and what the account may see: SHOW GRANTS"
+
+// kindAdvice is what to do where the name is no table's.
+func kindAdvice(err error) string {
+	var other *schema.OtherKind
+	if errors.As(err, &other) {
+		return other.Advice()
+	}
+	return ""
+}
 
 // unwritten is an error from before anything was written.
 func unwritten(ctx context.Context, err error, next string) error {

@@ -31,6 +31,7 @@ type Alter struct {
 
 	Renames        []Rename // CHANGE and RENAME COLUMN; also where only letter case differs
 	Added          []string // by ADD COLUMN: they carry no data, whatever the source has under the name
+	Versions       bool     // it begins or ends the versioning of rows, or a period (MariaDB)
 	AddedIfMissing []string // by ADD COLUMN IF NOT EXISTS (MariaDB)
 	Dropped        []string
 	Modified       []string // old names of the columns that get a new definition

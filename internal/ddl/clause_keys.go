@@ -13,7 +13,7 @@ func (s *scan) add(w words) {
 		return
 	}
 	if w.begin("PERIOD", "FOR") || w.begin("SYSTEM", "VERSIONING") { // MariaDB
-		s.unknown()
+		s.alter.Versions = true
 		return
 	}
 	w = w.skip("COLUMN")
@@ -163,7 +163,7 @@ func (s *scan) drop(w words) {
 		s.checkName(w, false)
 		s.dropKey(w) // it may be a unique key's name
 	case w.begin("PERIOD", "FOR"), w.begin("SYSTEM", "VERSIONING"):
-		s.unknown()
+		a.Versions = true
 	default:
 		name, _ := w.skip("COLUMN").skip("IF EXISTS").name()
 		if name == "" {

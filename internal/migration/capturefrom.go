@@ -190,7 +190,7 @@ func (r *run) captureSensors(t Throttle) []throttle.Sensor {
 		all = append(all, throttle.Delay(t.CaptureDelay, r.captureDelay, name))
 	}
 	if from != nil && (t.ReplicaLag <= 0 || !slices.ContainsFunc(t.Replicas, func(f Follower) bool { return f.Name == name })) {
-		all = append(all, throttle.Replicating(throttle.Replica{Name: name, DB: from.DB}))
+		all = append(all, throttle.Replicating(Follower{Name: name, DB: from.DB}.replica()))
 	}
 	return all
 }

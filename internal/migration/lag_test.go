@@ -26,7 +26,7 @@ func (b *bench) gatesTold() (text string) {
 // TestReplicaLagHoldsTheCopy: rows are copied and changes applied as fast as a replica takes them, and not at
 // all while its replication stands still.
 func TestReplicaLagHoldsTheCopy(t *testing.T) {
-	onReplicas(t, func(primary, replica *bench) {
+	onAllReplicas(t, func(primary, replica *bench) {
 		primary.numbered(10_000)
 		replica.catchUpWith(primary)
 		stop := primary.writer(primary.db)

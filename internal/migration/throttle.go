@@ -34,6 +34,13 @@ type Follower struct {
 	DB   *sql.DB
 }
 
+// replica is what sensors read of it, but for its heartbeats.
+func (f Follower) replica() throttle.Replica {
+	return throttle.Replica{Name: f.Name,
+		Meant: func(ctx context.Context) (time.Duration, error) { return plan.MeantDelay(ctx, f.DB) },
+		Off:   func(ctx context.Context) (bool, error) { return plan.StandsStill(ctx, f.DB) }}
+}
+
 // sensors are those of the run.
 func (r *run) sensors(ctx context.Context, t Throttle) ([]throttle.Sensor, error) {
 	db := r.pool.DB()
@@ -44,7 +51,8 @@ func (r *run) sensors(ctx context.Context, t Throttle) ([]throttle.Sensor, error
 		}
 	}
 	for _, f := range t.Replicas {
-		replica := throttle.Replica{Name: f.Name, DB: f.DB, Beat: func(ctx context.Context) (uint64, error) { return r.store.BeatOn(ctx, f.DB) }}
+		replica := f.replica()
+		replica.Beat = func(ctx context.Context) (uint64, error) { return r.store.BeatOn(ctx, f.DB) }
 		behind := func(number uint64, meant time.Duration) time.Duration {
 			if meant == 0 {
 				r.transit.Arrived(f.Name, number)

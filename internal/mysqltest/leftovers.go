@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 )
 
 // leftovers are what a test left on the server and should not have.
@@ -25,6 +26,11 @@ type session struct {
 
 // replica is the program name of a replica that reads from the server: a test's doing, not the engine's.
 const replica = "mysqld"
+
+// replicates says that a replica reads from the server over the connection. MariaDB's say no name.
+func (s session) replicates() bool {
+	return s.program == replica || s.program == "" && strings.HasPrefix(s.what, "Binlog Dump")
+}
 
 // mayGo says whether some of it may disappear by itself: tables don't.
 func (l leftovers) mayGo() bool { return len(l.locks)+len(l.sessions) > 0 }
@@ -63,7 +69,7 @@ func (i *Instance) look(name string, everywhere bool) func(context.Context) (lef
 			switch {
 			case s.database == name,
 				everywhere && s.program == mark && (ours || s.pid == strconv.Itoa(os.Getpid())),
-				everywhere && ours && s.program != program && s.program != replica:
+				everywhere && ours && s.program != program && !s.replicates():
 				l.sessions = append(l.sessions, s)
 			}
 		}

@@ -93,7 +93,10 @@ func (q Question) try(ctx context.Context, pool *dbconn.Pool, session *dbconn.Se
 			if err != nil {
 				return nil, err
 			}
-			answer.Effect, answer.Definition = before.effect(after, len(q.Alter.Keys) > 0), after.definition
+			answer.Effect, answer.Definition = before.effect(after, len(q.Alter.Keys) > 0 && a.method != plan.MethodInstant), after.definition
+			if a.method == plan.MethodInstant && answer.Effect == plan.Rebuild && q.Alter.Algorithm == "" {
+				answer.Method = plan.MethodCopy // MariaDB takes ALGORITHM=INSTANT for PARTITION BY, and copies
+			}
 			return answer, nil
 		}
 		if unanswered(err) {
@@ -178,11 +181,17 @@ func look(ctx context.Context, db *sql.DB, clone schema.Name) (*sight, error) {
 		return nil, fmt.Errorf("read clone %s: %w", clone, err)
 	}
 	s.definition, _ = schema.SplitAutoIncrement(s.table.Create)
-	rows, err := db.QueryContext(ctx, `
-		SELECT t.table_id, IFNULL(i.index_id, 0) FROM information_schema.innodb_tables t
-		  LEFT JOIN information_schema.innodb_indexes i ON i.table_id = t.table_id
-		 WHERE t.name LIKE ? ORDER BY t.table_id, i.index_id`,
-		"%/"+clone.Table+"%") // a partition's goes on behind it
+	var rows *sql.Rows
+	for _, views := range []string{"innodb_", "innodb_sys_"} { // the latter before 8.0, and on MariaDB
+		rows, err = db.QueryContext(ctx, `
+			SELECT t.table_id, IFNULL(i.index_id, 0) FROM information_schema.`+views+`tables t
+			  LEFT JOIN information_schema.`+views+`indexes i ON i.table_id = t.table_id
+			 WHERE t.name LIKE ? ORDER BY t.table_id, i.index_id`,
+			"%/"+clone.Table+"%") // a partition's goes on behind it
+		if !dbconn.NoSuchTable(err) {
+			break
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read clone %s: %w", clone, err)
 	}

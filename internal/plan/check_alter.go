@@ -27,6 +27,7 @@ const (
 	CodeNotNull      Code = "not-null"
 	CodeCheck        Code = "check"
 	CodeZeroDate     Code = "zero-date"
+	CodeVersions     Code = "row-versions"
 )
 
 // nativePartition are the partition clauses that move, remove or read rows, which a
@@ -50,6 +51,10 @@ func (c *checker) checkAlter() {
 	if a.AddsForeignKey {
 		c.block(CodeForeignKey, "the ALTER adds a foreign key", "a shadow has none before the swap, and whether the rows that are there keep it is not looked at yet",
 			"Leave the clause out, and look for rows without a parent; then add it by the server: with foreign_key_checks = 0 that takes milliseconds and a lock, and looks at no row")
+	}
+	if a.Versions {
+		c.block(CodeVersions, "the ALTER begins or ends the versioning of rows, or a period", "a table with a history of its rows can't be swapped for one without, nor the other way round",
+			"Run the ALTER natively")
 	}
 	if a.Engine != "" && !strings.EqualFold(a.Engine, "InnoDB") {
 		c.block(CodeEngine, "the ALTER changes the engine to "+a.Engine,

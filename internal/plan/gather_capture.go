@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"midstream/internal/schema"
 )
@@ -46,6 +48,7 @@ type Channel struct {
 	Source     string // host:port, as this server reaches it
 	Running    bool   // both of its threads
 	Started    bool   // one of them at least
+	stopped    bool   // one of them is not started
 	Error      string // of the last that has stopped
 	Delay      int64  // that is meant, in seconds
 	unapplied  bool   // it has received what it has not applied, by the places in the other server's binlog
@@ -134,15 +137,44 @@ func (f *CaptureFacts) readFilters(ctx context.Context, q schema.Querier) error 
 
 // Sources are the channels by which a server replicates, started or not, without Group Replication's own.
 func Sources(ctx context.Context, q schema.Querier) ([]Channel, error) {
-	var text string
-	if err := q.QueryRowContext(ctx, "SELECT @@GLOBAL.version").Scan(&text); err != nil {
-		return nil, err
-	}
-	version, err := ParseVersion(text)
+	version, err := readVersion(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	return channels(ctx, q, version)
+}
+
+// StandsStill says that a server which replicates has a thread for it that is not started.
+func StandsStill(ctx context.Context, q schema.Querier) (still bool, err error) {
+	version, err := readVersion(ctx, q)
+	if err != nil {
+		return false, err
+	}
+	if !version.MariaDB {
+		err = q.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM performance_schema.replication_connection_status WHERE service_state = 'OFF') +
+			(SELECT COUNT(*) FROM performance_schema.replication_applier_status WHERE service_state = 'OFF') > 0`).Scan(&still)
+		return still, err
+	}
+	list, err := channels(ctx, q, version)
+	return slices.ContainsFunc(list, func(c Channel) bool { return c.stopped }), err
+}
+
+// MeantDelay is how far a server shall be behind the one that it replicates (SOURCE_DELAY), at most.
+func MeantDelay(ctx context.Context, q schema.Querier) (delay time.Duration, err error) {
+	version, err := readVersion(ctx, q)
+	if err != nil {
+		return 0, err
+	}
+	var seconds int64
+	if !version.MariaDB {
+		err = q.QueryRowContext(ctx, "SELECT COALESCE(MAX(desired_delay), 0) FROM performance_schema.replication_applier_configuration").Scan(&seconds)
+		return time.Duration(seconds) * time.Second, err
+	}
+	list, err := channels(ctx, q, version)
+	for _, c := range list {
+		seconds = max(seconds, c.Delay)
+	}
+	return time.Duration(seconds) * time.Second, err
 }
 
 // channels are those of a server, without Group Replication's own. Columns are taken by name: they were renamed, and each version
@@ -183,6 +215,7 @@ func channelOf(row map[string]string) Channel {
 		Name: row["channel_name"], SourceUUID: row["source_uuid"], Source: net.JoinHostPort(row["source_host"], row["source_port"]), Delay: delay,
 		Running:         row["replica_io_running"] == "Yes" && row["replica_sql_running"] == "Yes",
 		Started:         onOrTrying(row["replica_io_running"]) || onOrTrying(row["replica_sql_running"]),
+		stopped:         !onOrTrying(row["replica_io_running"]) || !onOrTrying(row["replica_sql_running"]),
 		Error:           strings.TrimSpace(row["last_io_error"] + " " + row["last_sql_error"]),
 		unapplied:       row["source_log_file"]+":"+row["read_source_log_pos"] != row["relay_source_log_file"]+":"+row["exec_source_log_pos"],
 		DatabaseFilters: row["replicate_do_db"]+row["replicate_ignore_db"]+row["replicate_rewrite_db"] != "",

@@ -92,11 +92,7 @@ func (f *Facts) readReplicas(ctx context.Context, q schema.Querier) error {
 // Replicates says whether this server receives what another one commits, but for what members of a group receive from each other, and
 // whether it has received what it has not applied.
 func Replicates(ctx context.Context, q schema.Querier) (following, unapplied bool, err error) {
-	var text string
-	if err := q.QueryRowContext(ctx, "SELECT @@GLOBAL.version").Scan(&text); err != nil {
-		return false, false, err
-	}
-	version, err := ParseVersion(text)
+	version, err := readVersion(ctx, q)
 	if err != nil {
 		return false, false, err
 	}

@@ -201,9 +201,6 @@ func MayAsk(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options
 	}) {
 		return false
 	}
-	if facts.Version.MariaDB || !facts.Version.AtLeast(8, 0, 0) {
-		return false // InnoDB's views have other names there
-	}
 	// Who asks makes a table: not where a rehearsal is refused because of what it would write.
 	if refused != nil && (options.Purpose == RehearsingOnReplica || options.Purpose == Rehearsing && facts.IsReplica) {
 		return false

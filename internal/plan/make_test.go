@@ -306,6 +306,8 @@ var judgements = []struct {
 	{"second primary key", "ADD PRIMARY KEY (a)", nil, []string{"index"}, []string{"unique"}},
 	{"second primary key in a column", "ADD d INT PRIMARY KEY", nil, []string{"index"}, []string{"unique"}},
 	{"constraint of any kind", "DROP CONSTRAINT x", nil, nil, nil},
+	{"MariaDB's row versions", "ADD SYSTEM VERSIONING", nil, []string{"row-versions"}, []string{"unparsed"}},
+	{"MariaDB's periods", "DROP PERIOD FOR shift", nil, []string{"row-versions"}, []string{"unparsed"}},
 	{"MariaDB's conditions", "DROP COLUMN IF EXISTS x, DROP INDEX IF EXISTS y, ADD COLUMN IF NOT EXISTS a INT, ADD INDEX IF NOT EXISTS b (a)",
 		func(f *Facts, t *schema.Table) { f.Version = Version{Major: 10, Minor: 11, MariaDB: true} }, nil, nil},
 	{"drop and add", "DROP a, ADD a INT, CHANGE b d VARCHAR(40), ADD b INT", nil, nil, nil},

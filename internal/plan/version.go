@@ -1,9 +1,12 @@
 package plan
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"midstream/internal/schema"
 )
 
 // Version is a server's version.
@@ -33,6 +36,15 @@ func ParseVersion(text string) (Version, error) {
 		*to = n
 	}
 	return v, nil
+}
+
+// readVersion asks the server.
+func readVersion(ctx context.Context, q schema.Querier) (Version, error) {
+	var text string
+	if err := q.QueryRowContext(ctx, "SELECT @@GLOBAL.version").Scan(&text); err != nil {
+		return Version{}, err
+	}
+	return ParseVersion(text)
 }
 
 // AtLeast says that the version is this one or a later one, whatever the flavor.

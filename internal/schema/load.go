@@ -15,6 +15,30 @@ var ErrNotFound = errors.New("no such table, or no privilege on it")
 // else that can't be migrated.
 var ErrNotBaseTable = errors.New("not a base table")
 
+// OtherKind is an ErrNotBaseTable that says what the name is of.
+type OtherKind struct {
+	Kind string // as information_schema.tables spells it: VIEW, SEQUENCE, SYSTEM VERSIONED, ...
+}
+
+// Error names the kind.
+func (o *OtherKind) Error() string { return "it is no base table but a " + strings.ToLower(o.Kind) }
+
+// Is says that this is an ErrNotBaseTable.
+func (o *OtherKind) Is(target error) bool { return target == ErrNotBaseTable }
+
+// Advice is what whoever wants to change it can do.
+func (o *OtherKind) Advice() string {
+	switch o.Kind {
+	case "VIEW":
+		return "name the table that it shows; CREATE OR REPLACE VIEW changes the view itself"
+	case "SEQUENCE":
+		return "ALTER SEQUENCE changes it at once"
+	case "SYSTEM VERSIONED": // MariaDB's: deleted and former rows can't be written by statements
+		return "a copy would have none of its rows' history: let the server change it (SET SESSION system_versioning_alter_history = KEEP; ALTER TABLE ...), on a replica first if that takes long"
+	}
+	return ""
+}
+
 // Querier is the part of *sql.DB, *sql.Conn and *sql.Tx that Load needs.
 type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -175,7 +199,7 @@ func (t *Table) loadTable(ctx context.Context, q Querier) error {
 			return err
 		}
 		if kind != "BASE TABLE" {
-			return fmt.Errorf("%w but a %s", ErrNotBaseTable, strings.ToLower(kind))
+			return &OtherKind{Kind: kind}
 		}
 		r.Partitioned = strings.Contains(strings.ToLower(options), "partitioned")
 		*t, found = r, true

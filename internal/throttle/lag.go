@@ -53,9 +53,11 @@ func (b *Beats) Behind(number uint64, now time.Time) time.Duration {
 // Replica is a server that replicates the heartbeats.
 type Replica struct {
 	Name string // host:port
-	DB   *sql.DB
 	// Beat reads the youngest heartbeat there: its number, and 0 where the table has not come yet.
 	Beat func(ctx context.Context) (uint64, error)
+	// Meant reads how far it shall be behind (SOURCE_DELAY), and Off whether a part of its replication is not started.
+	Meant func(ctx context.Context) (time.Duration, error)
+	Off   func(ctx context.Context) (bool, error)
 }
 
 // delayEvery is how often a replica is asked how far it shall be behind.
@@ -68,15 +70,14 @@ func Lag(r Replica, most time.Duration, behind func(number uint64, meant time.Du
 	var asked time.Time
 	read := func(ctx context.Context) (float64, error) {
 		if time.Since(asked) > delayEvery {
-			var delay float64
-			err := r.DB.QueryRowContext(ctx, "SELECT COALESCE(MAX(desired_delay), 0) FROM performance_schema.replication_applier_configuration").Scan(&delay)
+			delay, err := r.Meant(ctx)
 			if err != nil {
 				return 0, fmt.Errorf("replica %s: %w", r.Name, err)
 			}
 			if delay > 0 {
-				delay++ // 8.0.12 counts whole seconds, and is up to one more behind
+				delay += time.Second // 8.0.12 counts whole seconds, and is up to one more behind
 			}
-			meant, asked = time.Duration(delay*float64(time.Second)), time.Now()
+			meant, asked = delay, time.Now()
 		}
 		number, err := r.Beat(ctx)
 		if err != nil {
@@ -96,13 +97,11 @@ const Still = " stands still"
 // Replicating is a sensor that is closed while a replica's replication stands still.
 func Replicating(r Replica) Sensor {
 	return Sensor{Name: "replication " + r.Name, Every: time.Second, Apply: true, Look: func(ctx context.Context) (string, error) {
-		var off int
-		err := r.DB.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM performance_schema.replication_connection_status WHERE service_state = 'OFF') +
-			(SELECT COUNT(*) FROM performance_schema.replication_applier_status WHERE service_state = 'OFF')`).Scan(&off)
+		off, err := r.Off(ctx)
 		if err != nil {
 			return "", fmt.Errorf("replica %s: %w", r.Name, err)
 		}
-		if off > 0 {
+		if off {
 			return "replication of " + r.Name + Still, nil
 		}
 		return "", nil
