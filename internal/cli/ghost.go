@@ -88,12 +88,34 @@ func (r *ghostRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migr
 		}
 		return migration.Result{}, r.hooks.Looked(ctx)
 	}
+	if r.asked.Tries() {
+		return r.try(ctx, alter, primary)
+	}
 	if result, done, err := r.change.finish(ctx, alter, primary); done || err != nil {
 		return result, err
 	}
 	if err := r.clear(ctx, alter.Table, primary); err != nil {
 		return migration.Result{}, err
 	}
+	return r.migrate(ctx, alter, primary, nil)
+}
+
+// try does it on a replica, where the table stays as it is.
+func (r *ghostRun) try(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
+	trial, err := ghost.NewTrial(ctx, r.speaker, r.hooks, s.pool.DB())
+	if err != nil {
+		return migration.Result{}, unwritten(ctx, err, "")
+	}
+	result, err := r.migrate(ctx, alter, s, func(p event.Phase) {
+		if p == event.PhaseLock {
+			trial.BeforeLock(ctx)
+		}
+	})
+	return result, trial.End(err)
+}
+
+// migrate does it, and has entered hear of each phase before the run goes on; nil for nothing.
+func (r *ghostRun) migrate(ctx context.Context, alter *ddl.Alter, s *server, entered func(event.Phase)) (migration.Result, error) {
 	if err := r.asked.Postpone(); err != nil {
 		return migration.Result{}, unwritten(ctx, err, "")
 	}
@@ -104,6 +126,9 @@ func (r *ghostRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migr
 					r.speaker.Note(err.Error())
 				}
 			})
+			if p, is := e.(event.PhaseEntered); is && entered != nil {
+				entered(p.Phase)
+			}
 		}
 		end := func(by string) {
 			if _, err := run.abort(context.WithoutCancel(ctx), by, r.asked.KeepOnSignal()); err != nil {
@@ -112,7 +137,7 @@ func (r *ghostRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migr
 		}
 		return r.speaker.Serve(ghost.Run{Control: run.control, End: func(by string) { go end(by) }, Hooks: r.hooks})
 	}
-	return r.change.migrate(ctx, alter, primary)
+	return r.change.migrate(ctx, alter, s)
 }
 
 // look makes the plan, after the server has been asked what it makes of the ALTER, whoever is to carry it out.

@@ -336,37 +336,3 @@ func primaryAndReplica(t *testing.T, version, id string) (primary, replica *mysq
 	t.Cleanup(func() { onReplica("STOP REPLICA", "RESET REPLICA ALL") })
 	return servers[0], servers[1]
 }
-
-// TestGhostReplica: a replica is named, and the table is changed on its primary, while somebody writes there.
-func TestGhostReplica(t *testing.T) {
-	t.Parallel()
-	primary, follower := primaryAndReplica(t, "9.7", "3")
-	d := beginDropInOn(t, primary, 2000)
-	database, _, _ := strings.Cut(d.name, ".")
-	on := func(i *mysqltest.Instance, code int, args []string, texts ...string) {
-		t.Helper()
-		r := start(t, ghOst(t, i, append([]string{"--database=" + database, "--table=t", "--throttle-additional-flag-file=", "--verbose"}, args...)...))
-		if got := r.exit(); got != code {
-			t.Fatalf("%s: exit code %d\n%s\n%s", args, got, &r.stdout, &r.stderr)
-		}
-		contains(t, r.stdout.String()+r.stderr.String(), texts...)
-	}
-	on(follower, 0, []string{ptAlter, "--execute"}, "# Migrating "+primary.Address+"; inspecting "+follower.Address+"; executing on ", "Master found to be "+primary.Address, "# Done\n")
-	if got := d.tables(); got != "_t_del,t" {
-		t.Errorf("tables %s", got)
-	}
-	executing(t, follower, "")("STOP REPLICA SQL_THREAD")
-	drops := []string{"--alter=DROP INDEX added, DROP COLUMN added", "--execute", "--ok-to-drop-table", "--initially-drop-old-table"}
-	r := start(t, ghOst(t, follower, append(drops, "--database="+database, "--table=t", "--throttle-additional-flag-file=")...))
-	r.await(&r.stdout, "State: throttled, replication of "+follower.Address+" stands still")
-	executing(t, follower, "")("START REPLICA SQL_THREAD")
-	if code := r.exit(); code != 0 {
-		t.Fatalf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
-	}
-	on(primary, 0, append([]string{"--assume-master-host=" + primary.Address, "--allow-on-master"}, drops[1], "--alter=ADD COLUMN more INT"), "# Done\n")
-	on(primary, 1, []string{"--alter=ADD COLUMN other INT"}, "--allow-on-master")
-	if got := d.query(columns); !strings.HasSuffix(got, ",more") {
-		t.Errorf("columns %s", got)
-	}
-	d.settle()
-}

@@ -71,8 +71,12 @@ func (a *Asked) Flags() []string {
 	add := func(format string, args ...any) { flags = append(flags, fmt.Sprintf(format, args...)) }
 	add("--table=`%s`", strings.ReplaceAll(a.Table.Table, "`", "``"))
 	add("--alter=%s", a.Alter)
-	add("--shadow-name=%s", a.shadow)
-	add("--old-name=%s", a.old)
+	if a.Tries() {
+		flags = append(flags, "--rehearse", "--on-replica", "--rehearse-lock", "--keep-shadow")
+	} else {
+		add("--shadow-name=%s", a.shadow)
+		add("--old-name=%s", a.old)
+	}
 	if ratio := a.said.number("nice-ratio"); ratio > 0 {
 		add("--copy-share=%s", copyShare(ratio))
 	}
@@ -111,7 +115,7 @@ func (a *Asked) ways() []string {
 		flags = append(flags, "--drop-old")
 	}
 	switch instant := a.said.on("attempt-instant-ddl"); {
-	case !instant:
+	case !instant || a.Tries():
 		flags = append(flags, "--method=shadow")
 	case !drops: // what builds the table would leave no old one
 		flags = append(flags, "--native-locked=1ns", "--native-longest=1ns", "--native-stall=1ns")

@@ -49,6 +49,11 @@ func (a *Asked) Find(ctx context.Context, db schema.Querier, reach func(ctx cont
 		return place, fmt.Errorf("read from whom %s replicates: %w", a.Server, err)
 	}
 	switch {
+	case a.OnReplica() && len(sources) == 0:
+		return place, unfit("%s replicates from nobody: name a replica by --host", a.Server)
+	case a.OnReplica():
+		place.Ring = !a.Tries()
+		return place, nil
 	case a.master != "" && (a.master != a.Server || a.said.on("allow-on-master")):
 		place.Primary, place.Ring = a.master, true
 		return place, nil

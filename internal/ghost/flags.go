@@ -171,15 +171,12 @@ func watching() []Flag {
 	}
 }
 
-// notYet are flags that are not taken so far.
-const notYet = "Not taken so far."
-
 // obeying are the flags about commands, hooks, and runs on a replica.
 func obeying() []Flag {
 	return []Flag{
-		{"test-on-replica", onOff, "", dropin.Refused, notYet + " midstream run --rehearse --on-replica does it."},
-		{"test-on-replica-skip-replica-stop", onOff, "", dropin.Refused, notYet},
-		{"migrate-on-replica", onOff, "", dropin.Refused, notYet},
+		{"test-on-replica", onOff, "", dropin.Same, "The table is copied on the replica of --host, with nothing of it in the replica's binlog; replication stops, what is left is applied, and _t_gho stays, equal to the table. The table itself is not renamed, not even for a moment."},
+		{"test-on-replica-skip-replica-stop", onOff, "", dropin.Same, "Replication goes on: the table goes on changing after the end, and _t_gho does not."},
+		{"migrate-on-replica", onOff, "", dropin.Same, "The table is changed on the replica of --host. What is written comes into its binlog, as there: transactions that no other server has. It must take writes (read_only is OFF)."},
 		{"panic-flag-file", word, "", dropin.Same, "The run ends once the file is there (exit code 1). What it has made is removed, or kept with --checkpoint."},
 		{"force-named-cut-over", onOff, "", dropin.Same, "The command cut-over must name the table."},
 		{"force-named-panic", onOff, "", dropin.Same, "The command panic must name the table."},

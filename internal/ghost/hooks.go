@@ -18,20 +18,21 @@ import (
 
 // The moments at which programs are called, without the names' beginning.
 const (
-	hookStartup     = "startup"
-	hookValidated   = "validated"
-	hookRowCount    = "rowcount-complete"
-	hookBeforeCopy  = "before-row-copy"
-	hookCopied      = "row-copy-complete"
-	hookBeforeSwap  = "before-cut-over"
-	hookPostponed   = "begin-postponed"
-	hookCommand     = "interactive-command"
-	hookStatus      = "status"
-	hookCopyRetry   = "batch-copy-retry"
-	hookStopReplica = "stop-replication"
-	hookSuccess     = "success"
-	hookFailure     = "failure"
-	hookPrefix      = "gh-ost-on-"
+	hookStartup      = "startup"
+	hookValidated    = "validated"
+	hookRowCount     = "rowcount-complete"
+	hookBeforeCopy   = "before-row-copy"
+	hookCopied       = "row-copy-complete"
+	hookBeforeSwap   = "before-cut-over"
+	hookPostponed    = "begin-postponed"
+	hookCommand      = "interactive-command"
+	hookStatus       = "status"
+	hookCopyRetry    = "batch-copy-retry"
+	hookStopReplica  = "stop-replication"
+	hookStartReplica = "start-replication"
+	hookSuccess      = "success"
+	hookFailure      = "failure"
+	hookPrefix       = "gh-ost-on-"
 )
 
 // Hooks calls programs at certain moments of a run. They are called one after the other, and the run waits for them. One that fails ends the
@@ -157,6 +158,21 @@ func (h *Hooks) held(ctx context.Context, release func()) {
 	h.free = true
 	h.mu.Unlock()
 	release()
+}
+
+// BeforeLock is called before the lock of a rehearsal, which nobody lets go: it takes the place of held. It waits as long as the swap would be postponed.
+func (h *Hooks) BeforeLock(ctx context.Context) error {
+	err := h.once(ctx, hookBeforeSwap)
+	path := h.speaker.asked.said.text("postpone-cut-over-flag-file")
+	if err == nil && path != "" && is(path) != "" {
+		if err = h.once(ctx, hookPostponed); err == nil {
+			repeat(ctx, panicEvery, func() (goOn bool) { return is(path) != "" })
+		}
+	}
+	if err == nil {
+		err = h.once(ctx, hookStopReplica)
+	}
+	return err
 }
 
 // once calls the programs of a moment that comes once.

@@ -99,10 +99,10 @@ func (s *Speaker) hintText() string { return s.asked.hint(s.place, s.shadow(), s
 
 // shadow is what the new table is called while it is built. REQUIRES: mu is held.
 func (s *Speaker) shadow() string {
-	if s.plan != nil {
-		return s.plan.Names.Shadow.Table
+	if s.plan == nil || s.asked.Tries() { // which gets its name in the end
+		return s.asked.shadow
 	}
-	return s.asked.shadow
+	return s.plan.Names.Shadow.Table
 }
 
 // Show tells of an event.

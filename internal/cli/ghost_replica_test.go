@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"midstream/internal/mysqltest"
+)
+
+// ghostsOn runs that program's command line on the table, on a server.
+func (d *drop) ghostsOn(i *mysqltest.Instance, code int, args []string, texts ...string) {
+	d.t.Helper()
+	database, _, _ := strings.Cut(d.name, ".")
+	r := start(d.t, ghOst(d.t, i, append([]string{"--database=" + database, "--table=t", "--throttle-additional-flag-file=", "--verbose"}, args...)...))
+	if got := r.exit(); got != code {
+		d.t.Fatalf("%s: exit code %d\n%s\n%s", args, got, &r.stdout, &r.stderr)
+	}
+	contains(d.t, r.stdout.String()+r.stderr.String(), texts...)
+}
+
+// TestGhostReplica: a replica is named, and the table is changed on its primary, while somebody writes there.
+func TestGhostReplica(t *testing.T) {
+	t.Parallel()
+	primary, follower := primaryAndReplica(t, "9.7", "3")
+	d := beginDropInOn(t, primary, 2000)
+	database, _, _ := strings.Cut(d.name, ".")
+	d.ghostsOn(follower, 0, []string{ptAlter, "--execute"}, "# Migrating "+primary.Address+"; inspecting "+follower.Address+"; executing on ", "Master found to be "+primary.Address, "# Done\n")
+	if got := d.tables(); got != "_t_del,t" {
+		t.Errorf("tables %s", got)
+	}
+	executing(t, follower, "")("STOP REPLICA SQL_THREAD")
+	drops := []string{"--alter=DROP INDEX added, DROP COLUMN added", "--execute", "--ok-to-drop-table", "--initially-drop-old-table"}
+	r := start(t, ghOst(t, follower, append(drops, "--database="+database, "--table=t", "--throttle-additional-flag-file=")...))
+	r.await(&r.stdout, "State: throttled, replication of "+follower.Address+" stands still")
+	executing(t, follower, "")("START REPLICA SQL_THREAD")
+	if code := r.exit(); code != 0 {
+		t.Fatalf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
+	}
+	d.ghostsOn(primary, 0, append([]string{"--assume-master-host=" + primary.Address, "--allow-on-master"}, drops[1], "--alter=ADD COLUMN more INT"), "# Done\n")
+	d.ghostsOn(primary, 1, []string{"--alter=ADD COLUMN other INT"}, "--allow-on-master")
+	if got := d.query(columns); !strings.HasSuffix(got, ",more") {
+		t.Errorf("columns %s", got)
+	}
+	d.settle()
+}
+
+// TestGhostOnReplica: the table is changed on a replica, to be compared and for good, while somebody writes on the primary.
+func TestGhostOnReplica(t *testing.T) {
+	t.Parallel()
+	primary, follower := primaryAndReplica(t, "9.7", "4")
+	d := beginDropInOn(t, primary, 2000)
+	database, _, _ := strings.Cut(d.name, ".")
+	db := follower.Open(t, database)
+	query := func(q string) (text string) {
+		t.Helper()
+		if err := db.QueryRowContext(t.Context(), q).Scan(&text); err != nil {
+			t.Fatalf("%s: %v", q, err)
+		}
+		return text
+	}
+	onReplica := executing(t, follower, database)
+	is := func(q, want string) {
+		t.Helper()
+		if got := query(q); got != want {
+			t.Errorf("%s: %s instead of %s", q, got, want)
+		}
+	}
+	const tables = "SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"
+	const running = "SELECT GROUP_CONCAT(service_state) FROM performance_schema.replication_applier_status"
+	trial := []string{"--alter=ENGINE=InnoDB", "--execute", "--test-on-replica"}
+	d.ghostsOn(primary, 1, trial, "replicates from nobody")
+	d.ghostsOn(follower, 0, trial, "STOP REPLICA: done", "Ghost table is `"+database+"`.`_t_gho`", "# Done\n")
+	is(tables, "_t_gho,t")
+	is(running, "OFF")
+	is("SELECT (SELECT COUNT(*) FROM t) > 1000 AND NOT EXISTS (SELECT * FROM (SELECT * FROM t EXCEPT SELECT * FROM _t_gho) a) AND NOT EXISTS (SELECT * FROM (SELECT * FROM _t_gho EXCEPT SELECT * FROM t) b)", "1")
+	is("SELECT GTID_SUBTRACT(@@GLOBAL.gtid_executed, '"+d.query("SELECT @@GLOBAL.gtid_executed")+"')", "")
+	onReplica("START REPLICA")
+	d.ghostsOn(follower, 1, trial, "_t_gho is there from an earlier test")
+	d.ghostsOn(follower, 0, append(trial, "--initially-drop-ghost-table", "--test-on-replica-skip-replica-stop"), "dropped "+database+"._t_gho", "# Done\n")
+	is(running, "ON")
+	is(tables, "_t_gho,t")
+	onReplica("SET sql_log_bin = 0", "DROP TABLE _t_gho")
+	d.ghostsOn(follower, 0, []string{"--alter=ADD INDEX more (id)", "--execute", "--migrate-on-replica", "--ok-to-drop-table"}, "# Done\n")
+	is("SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name = 'more'", "1")
+	if got := d.query("SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name = 'more'"); got != "0" {
+		t.Error("the primary has the index too")
+	}
+	d.settle()
+	is("SELECT WAIT_FOR_EXECUTED_GTID_SET('"+d.query("SELECT @@GLOBAL.gtid_executed")+"', 60)", "0")
+	const sum = "SELECT CONCAT(COUNT(*), ' ', MAX(id)) FROM t"
+	is(sum, d.query(sum))
+}
