@@ -31,6 +31,8 @@ type Start struct {
 	Columns []schema.Column // of the source
 	// Foreign are the constraints that go over in the swap.
 	Foreign []schema.ForeignKey `json:",omitempty"`
+	// Triggers are the source's, which go over too.
+	Triggers []schema.Trigger `json:",omitempty"`
 }
 
 // Checkpoint is how far a run has come.

@@ -9,6 +9,7 @@ import (
 	"midstream/internal/dbconn"
 	"midstream/internal/foreign"
 	"midstream/internal/schema"
+	"midstream/internal/usertrigger"
 )
 
 // The outcomes of an attempt other than the swap. In the first five the source is
@@ -29,9 +30,9 @@ var (
 	// ErrSourceChanged says that the source's definition is not the plan's any more.
 	// The source is untouched; the shadow is of no use.
 	ErrSourceChanged = errors.New("definition of the source has changed")
-	// ErrRelated says that a foreign key that refers to the source was added, dropped or changed
-	// since the plan was made. The source is untouched, and the shadow as good as it was.
-	ErrRelated = errors.New("the foreign keys of the table, or those that refer to it, have changed since the plan was made")
+	// ErrRelated says that a trigger of the source, or a foreign key on it or that refers to it, was added, dropped or
+	// changed since the plan was made. The source is untouched, and the shadow as good as it was.
+	ErrRelated = errors.New("the triggers or foreign keys of the table, or the foreign keys that refer to it, have changed since the plan was made")
 	// ErrUnknown says that the connection was lost during the swap and that looking
 	// at the tables did not tell whether it happened. A human must look.
 	ErrUnknown = errors.New("outcome of the swap is not known")
@@ -53,6 +54,8 @@ type Tables struct {
 	// all that refer to the source. REQUIRES: RenameUnderLock, if there are any.
 	Foreign foreign.Set
 	Related []schema.ForeignKey
+	// Triggers are the source's, which go over too.
+	Triggers usertrigger.Set
 }
 
 // locked are the tables that are locked.
@@ -89,7 +92,7 @@ type Swap struct {
 	Held    time.Duration // from the grant of the lock to its release
 	Waited  time.Duration // for the lock
 	Drained int           // keys applied under the lock
-	// Unsettled is why the foreign keys did not get their last form under the lock, after the swap.
+	// Unsettled is why foreign keys or triggers did not get their last form under the lock, after the swap.
 	Unsettled error
 }
 
@@ -135,7 +138,9 @@ func (a *attempt) run(ctx context.Context, setup []string) (Swap, error) {
 	}
 	// From here on the swap happens or fails as a whole; an abort comes too late.
 	err := a.rename(context.WithoutCancel(ctx))
-	a.swap.Held = time.Since(a.granted)
+	if a.swap.Held == 0 {
+		a.swap.Held = time.Since(a.granted)
+	}
 	return a.swap, err
 }
 
@@ -157,13 +162,18 @@ func (a *attempt) rename(ctx context.Context) error {
 	a.drain.Hold()
 	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), leastRename), ErrOverrun)
 	defer cancel()
-	var err error
-	if a.tables.RenameUnderLock {
+	err := a.declare(bounded)
+	switch {
+	case err != nil:
+	case a.tables.RenameUnderLock:
 		err = a.renameFromOne(ctx, bounded)
-	} else {
+	default:
 		err = a.renameFromTwo(ctx, bounded)
 	}
 	if err == nil {
+		if !a.tables.RenameUnderLock {
+			a.swap.Held = time.Since(a.granted)
+		}
 		a.swap.Unsettled = a.settle(ctx)
 		// The swap is done; an UNLOCK that is lost with its connection unlocks as well.
 		a.holder.Exec(ctx, "UNLOCK TABLES")
@@ -177,11 +187,8 @@ func (a *attempt) rename(ctx context.Context) error {
 	return fmt.Errorf("swap %s: %w", a.tables.Source, err)
 }
 
-// renameFromOne has the foreign keys declared and the tables renamed in the session that holds the lock.
+// renameFromOne has the tables renamed in the session that holds the lock.
 func (a *attempt) renameFromOne(ctx, bounded context.Context) error {
-	if err := a.declare(bounded); err != nil {
-		return err
-	}
 	_, err := a.holder.Exec(bounded, a.renameStatement())
 	if err != nil && dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) {
 		err = a.look(ctx, err, a.holder)

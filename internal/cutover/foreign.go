@@ -9,13 +9,13 @@ import (
 	"midstream/internal/schema"
 )
 
-// What an attempt does about foreign keys, under its lock.
+// What an attempt does about foreign keys and triggers, under its lock.
 
-// related fails with ErrRelated where the foreign keys are not the plan's any more. Nobody changes
+// related fails with ErrRelated where the triggers or foreign keys are not the plan's any more. Nobody changes
 // them while the source is locked.
 func (h *hold) related(ctx context.Context) error {
-	if !h.tables.RenameUnderLock {
-		return nil // there a plan takes no table that has any, and older servers open all tables to tell
+	if err := h.sameTriggers(ctx); err != nil || !h.tables.RenameUnderLock {
+		return err // there a plan takes no table that has any, and older servers open all tables to tell
 	}
 	now, err := schema.ForeignKeys(ctx, h.pool.DB(), h.tables.Source)
 	if err != nil {
@@ -41,36 +41,47 @@ func contains(all []schema.ForeignKey, fk schema.ForeignKey) bool {
 	return false
 }
 
-// declare has every constraint once more, with the shadow.
+// declare has every constraint once more, with the shadow, and a stand-in for every trigger.
 func (a *attempt) declare(ctx context.Context) error {
-	return a.each(ctx, a.tables.Foreign.Declare())
+	if err := a.each(ctx, a.tables.Foreign.Declare()); err != nil {
+		return err
+	}
+	return Carry(ctx, a.holder, a.tables.Triggers.Declare())
 }
 
 // withdraw takes back what declare has done, as far as the lock is held still; it is looked for again
 // by whoever looks after the attempt.
 func (a *attempt) withdraw(ctx context.Context) {
+	ctx, cancel := context.WithTimeoutCause(ctx, leastSettled, ErrOverrun)
+	defer cancel()
+	_ = a.withdrawStandIns(ctx)
 	if len(a.tables.Foreign.Keys) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, leastSettled, ErrOverrun)
-	defer cancel()
 	if found, err := foreign.Found(ctx, a.pool.DB(), a.tables.Shadow); err == nil {
 		_ = a.each(ctx, a.tables.Foreign.Withdraw(found))
 	}
 }
 
-// leastSettled is the time that the foreign keys get after the RENAME, or after one that came to nothing, however
-// much of the budget is used up.
+// leastSettled is the time that the foreign keys and triggers get after the RENAME, or after one that came to nothing,
+// however much of the budget is used up.
 const leastSettled = 250 * time.Millisecond
 
-// settle gives the constraints their last form. It is bounded for the sake of who keeps DDL waiting,
-// by LOCK INSTANCE FOR BACKUP.
+// settle gives the constraints and the triggers their last form. It is bounded for the sake of who keeps DDL
+// waiting, by LOCK INSTANCE FOR BACKUP.
 func (a *attempt) settle(ctx context.Context) error {
+	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), leastSettled), ErrOverrun)
+	defer cancel()
+	if err := a.settleKeys(bounded); err != nil {
+		return err
+	}
+	return a.settleTriggers(bounded)
+}
+
+func (a *attempt) settleKeys(bounded context.Context) error {
 	if len(a.tables.Foreign.Keys) == 0 {
 		return nil
 	}
-	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), leastSettled), ErrOverrun)
-	defer cancel()
 	found, err := foreign.Found(bounded, a.pool.DB(), a.tables.Source, a.tables.Old)
 	if err != nil {
 		return err

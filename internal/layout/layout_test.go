@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"lock", "rowsync", "checkpoint", "plan", "throttle"},
 	{"backlog"},
 	{"frontier"},
-	{"key", "ddl", "dbconn", "binlog", "ledger", "sandbox", "event", "foreign"},
+	{"key", "ddl", "dbconn", "binlog", "ledger", "sandbox", "event", "foreign", "usertrigger"},
 	{"schema"},
 	{"schema/token"},
 }

@@ -139,6 +139,7 @@ func (r *run) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
 		Definition:      definition,
 		Foreign:         r.foreign(),
 		Related:         r.plan.Related(),
+		Triggers:        r.triggers(),
 	}
 	r.apply.stop()
 	setup := r.spec.Setup()
@@ -149,7 +150,7 @@ func (r *run) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
 		&drain{capture: r.capture, applier: r.apply.applier, backlog: r.backlog, prove: r.prove, fit: r.captureFit})
 	r.unsettled = swap.Unsettled
 	if err != nil && !errors.Is(err, cutover.ErrUnknown) {
-		if failed := r.withdraw(ctx, tables.Foreign); failed != nil {
+		if failed := r.withdraw(ctx, tables.Foreign, tables.Triggers); failed != nil {
 			return swap, errors.Join(err, failed)
 		}
 	}

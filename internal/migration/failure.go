@@ -181,7 +181,7 @@ func (r *run) cleanUp() error {
 	var oldErr error
 	if r.made.swapped {
 		r.enter(event.PhaseCleanup)
-		if err := r.settleForeign(ctx); err != nil {
+		if err := r.settleCarried(ctx); err != nil {
 			return err
 		}
 		if r.cfg.DropOld {

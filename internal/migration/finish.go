@@ -55,11 +55,11 @@ func Finish(ctx context.Context, pool *dbconn.Pool, source schema.Name, cfg Conf
 	return finished, nil
 }
 
-// unfinished puts right what a run that has not swapped may have left of the foreign keys, before a plan is made of
+// unfinished puts right what a run that has not swapped may have left of foreign keys and triggers, before a plan is made of
 // them.
 func (f *finisher) unfinished(ctx context.Context) error {
 	if err := f.mend(ctx, f.cfg.Lock.Wait, f.note); err != nil {
-		return fmt.Errorf("look at the foreign keys that an earlier run on %s has left: %w", f.source, err)
+		return fmt.Errorf("look at the foreign keys and triggers that an earlier run on %s has left: %w", f.source, err)
 	}
 	return nil
 }

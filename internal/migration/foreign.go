@@ -13,30 +13,43 @@ import (
 	"midstream/internal/lock"
 	"midstream/internal/plan"
 	"midstream/internal/schema"
+	"midstream/internal/usertrigger"
 )
 
-// ErrUnsettled says that foreign keys are there once too often, which refuse rows that they should not.
-var ErrUnsettled = errors.New("foreign keys are not in their last form")
+// ErrUnsettled says that foreign keys are there once too often, which refuse rows that they should not, or that
+// triggers do their work under other names.
+var ErrUnsettled = errors.New("foreign keys or triggers are not in their last form")
 
 // mendPatience is how long foreign keys are mended for: the application is refused good rows meanwhile.
 const mendPatience = time.Minute
 
-// mender brings foreign keys into their form outside of the lock of a swap: where that was lost, or an
-// earlier run was killed under it. Each statement waits for no longer than an attempt of the cut-over.
+// mender brings foreign keys and triggers into their form outside of the lock of a swap: where that was lost, or
+// an earlier run was killed under it. Each statement waits for no longer than an attempt of the cut-over.
 type mender struct {
-	pool *dbconn.Pool
-	set  foreign.Set
-	wait time.Duration
+	pool     *dbconn.Pool
+	set      foreign.Set
+	triggers usertrigger.Set
+	wait     time.Duration
 }
 
 // withdraw takes back what was declared for a swap that has not happened.
 func (m mender) withdraw(ctx context.Context) (mended bool, err error) {
-	return m.mend(ctx, m.set.Withdraw, m.set.Shadow)
+	mended, err = m.mend(ctx, m.set.Withdraw, m.set.Shadow)
+	if err != nil {
+		return mended, err
+	}
+	also, err := m.mendTriggers(ctx, func(first, _ []schema.Trigger) []usertrigger.Statement { return m.triggers.Withdraw(first) }, m.triggers.Shadow)
+	return mended || also, err
 }
 
 // settle does what is left to do after a swap.
 func (m mender) settle(ctx context.Context) (mended bool, err error) {
-	return m.mend(ctx, m.set.Settle, m.set.Source, m.set.Old)
+	mended, err = m.mend(ctx, m.set.Settle, m.set.Source, m.set.Old)
+	if err != nil {
+		return mended, err
+	}
+	also, err := m.mendTriggers(ctx, m.triggers.Settle, m.triggers.Source, m.triggers.Old)
+	return mended || also, err
 }
 
 // mend carries statements out until none is left, by what there is each time.
@@ -82,10 +95,10 @@ func (m mender) mend(ctx context.Context, left func([]schema.ForeignKey) []strin
 }
 
 // withdraw takes back what a failed attempt has declared, if its lock was lost before it could.
-func (r *run) withdraw(ctx context.Context, set foreign.Set) error {
-	mended, err := mender{pool: r.pool, set: set, wait: r.live().Lock.Wait}.withdraw(ctx)
+func (r *run) withdraw(ctx context.Context, set foreign.Set, triggers usertrigger.Set) error {
+	mended, err := mender{pool: r.pool, set: set, triggers: triggers, wait: r.live().Lock.Wait}.withdraw(ctx)
 	if mended && err == nil {
-		r.note("the attempt's second foreign keys are taken back")
+		r.note("the attempt's second foreign keys, and its stand-ins of triggers, are taken back")
 	}
 	return err
 }
@@ -96,29 +109,33 @@ func (r *run) foreign() foreign.Set {
 	return foreign.Set{Source: source.Name, Shadow: r.shadow.Name, Old: r.old(), Keys: r.plan.Foreign, OldComment: schema.MarkOld(source.Name, source.Comment)}
 }
 
-// settleForeign does what the swap has left to do of foreign keys.
-func (r *run) settleForeign(ctx context.Context) error {
+// settleCarried does what the swap has left to do of foreign keys and triggers.
+func (r *run) settleCarried(ctx context.Context) error {
 	if r.unsettled == nil {
 		return nil
 	}
-	r.note(fmt.Sprintf("foreign keys did not get their last form under the lock (%v): they get it now, one after the other", r.unsettled))
-	_, err := mender{pool: r.pool, set: r.foreign(), wait: r.live().Lock.Wait}.settle(ctx)
+	r.note(fmt.Sprintf("foreign keys or triggers did not get their last form under the lock (%v): they get it now, one after the other", r.unsettled))
+	_, err := mender{pool: r.pool, set: r.foreign(), triggers: r.triggers(), wait: r.live().Lock.Wait}.settle(ctx)
 	return err
 }
 
-// leftUnsettled says what foreign keys that are not in their last form do, and what to do.
+// leftUnsettled says what foreign keys and triggers that are not in their last form do, and what to do.
 func (r *run) leftUnsettled() (left, next string) {
 	source := r.plan.Source.Name
 	state, beside := "is untouched", r.shadowName()
 	if r.made.swapped {
 		state, beside = "has its new schema", r.old()
 	}
+	if len(r.plan.Foreign) == 0 {
+		return fmt.Sprintf("%s %s. Each of its triggers fires once for each row, but some may do so under names that begin with midstream_.", source, state),
+			fmt.Sprintf("Run the same command again, or midstream cleanup %s: both put that right first.", source.Argument())
+	}
 	return fmt.Sprintf("%s %s. It and its children are held to all of their foreign keys; where some stand on %s as well, good rows may be refused "+
 			"(error 1452), and deletions of their parents (1451).", source, state, beside),
 		fmt.Sprintf("Run the same command again at once, or midstream cleanup %s: both put that right first.", source.Argument())
 }
 
-// mend looks at the foreign keys that an earlier run may have left unfinished, and puts them right:
+// mend looks at the foreign keys and triggers that an earlier run may have left unfinished, and puts them right:
 // as they were, or, if it has swapped, as they shall be.
 //
 // REQUIRES: the source is claimed.
@@ -128,7 +145,7 @@ func (c *cleaner) mend(ctx context.Context, wait time.Duration, note func(string
 		return err
 	}
 	saved, err := c.saved(ctx)
-	if errors.Is(err, checkpoint.ErrUnreadable) || err == nil && (saved.Start == nil || len(saved.Start.Foreign) == 0) {
+	if errors.Is(err, checkpoint.ErrUnreadable) || err == nil && (saved.Start == nil || len(saved.Start.Foreign)+len(saved.Start.Triggers) == 0) {
 		return nil
 	}
 	if err == nil {
@@ -143,12 +160,12 @@ func (c *cleaner) mend(ctx context.Context, wait time.Duration, note func(string
 	if err != nil {
 		return err
 	}
-	m := mender{pool: c.pool, set: c.foreign(saved.Start, there), wait: wait}
-	do, what := m.withdraw, "second foreign keys that an earlier run had declared for its swap are taken back"
+	m := mender{pool: c.pool, set: c.foreign(saved.Start, there), triggers: c.triggers(saved.Start), wait: wait}
+	do, what := m.withdraw, "second foreign keys, or stand-ins of triggers, that an earlier run had declared for its swap are taken back"
 	if _, swapped, err := c.hasSwapped(ctx, saved, there); err != nil {
 		return err
 	} else if swapped {
-		do, what = m.settle, "foreign keys that an earlier run left unfinished after its swap have their last form now"
+		do, what = m.settle, "foreign keys or triggers that an earlier run left unfinished after its swap have their last form now"
 	}
 	mended, err := do(ctx)
 	if mended && err == nil {

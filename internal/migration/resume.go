@@ -246,14 +246,14 @@ func (r *run) goOn(ctx context.Context, f *former) error {
 	r.enter(event.PhaseStart)
 	r.made.begun, r.made.shadow, r.made.saved = true, true, true
 	c, cleaner := f.saved.Checkpoint, r.cleaner()
-	if err := r.withdraw(ctx, cleaner.foreign(f.saved.Start, nil)); err != nil {
+	if err := r.withdraw(ctx, cleaner.foreign(f.saved.Start, nil), cleaner.triggers(f.saved.Start)); err != nil {
 		return err
 	}
 	if err := r.distrust(ctx, c); err != nil {
 		return err
 	}
 	r.shadow, r.compare, r.began = f.shadow, f.specs.compare, *f.saved.Start
-	r.began.Purpose, r.began.Foreign = string(r.plan.Purpose), r.plan.Foreign
+	r.began.Purpose, r.began.Foreign, r.began.Triggers = string(r.plan.Purpose), r.plan.Foreign, r.plan.Source.Triggers
 	r.began.Old, r.began.Kept = r.plan.Names.Old.Table, r.plan.Names.Kept.Table // the ones of then may be others' now
 	r.made.unmarked, r.made.doubtful = c.Unmarked, c.Unmarked
 	r.assemble(f.specs.sync, f.tracker, c.Rows)

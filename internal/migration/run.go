@@ -81,7 +81,7 @@ type run struct {
 	repaired int       // rows that differed and were synced anew
 	unproven []key.Key // rows that could not be compared while they changed
 	swap     event.SwapDone
-	// unsettled is why foreign keys did not get their last form under the lock of the swap.
+	// unsettled is why foreign keys or triggers did not get their last form under the lock of the swap.
 	unsettled error
 	inWay     inWay
 	// replication is what a rehearsal on a replica watches.
@@ -179,6 +179,9 @@ func (r *run) createShadow(ctx context.Context) error {
 	if err := r.readyForForeign(ctx); err != nil {
 		return err
 	}
+	if err := r.tryTriggers(ctx); err != nil {
+		return err
+	}
 	now, err := r.clocks(ctx)
 	if err != nil {
 		return err
@@ -195,7 +198,7 @@ func (r *run) createShadow(ctx context.Context) error {
 		Source:  definition, Alter: r.plan.Alter.Clauses, Key: r.plan.Key.Name, Map: r.plan.Map, Zone: r.plan.Server.TimeZone,
 		ServerTime: now.server, UTC: now.utc,
 		Shadow: r.shadow.Table, Comment: r.shadow.Comment, Old: r.plan.Names.Old.Table, Kept: r.plan.Names.Kept.Table, Columns: r.plan.Source.Columns,
-		Foreign: r.plan.Foreign,
+		Foreign: r.plan.Foreign, Triggers: r.plan.Source.Triggers,
 	}
 	if !r.cfg.Defers(r.plan) {
 		return nil

@@ -44,10 +44,7 @@ func (c *checker) checkTable() {
 		c.block(CodeEngine, "the table's engine is "+t.Engine, "only InnoDB has transactions and row locks", native)
 	}
 	c.checkForeign()
-	if n := len(t.Triggers); n > 0 {
-		c.block(CodeTrigger, fmt.Sprintf("the table has %s: %s", count(n, "trigger"), strings.Join(t.Triggers, ", ")),
-			"triggers can't be carried over to the new table yet", native)
-	}
+	c.checkTriggers()
 }
 
 // unseen returns the foreign keys that only InnoDB told of.

@@ -80,6 +80,12 @@ type Facts struct {
 	// schema: information_schema shows only those that the account has a privilege on.
 	Referencing []schema.ForeignKey
 	Foreign     ForeignFacts
+	// TriggerTables are tables that the server may lock together with the table, as its triggers seem to use them.
+	TriggerTables []schema.Name
+	// Collation is the database's, which triggers that are created now remember.
+	Collation string
+	// TrustCreators is log_bin_trust_function_creators.
+	TrustCreators bool
 
 	Grants Grants
 	// Taken are the tables and views that stand under the names of the artefacts.

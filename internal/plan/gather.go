@@ -30,6 +30,7 @@ func Gather(ctx context.Context, q schema.Querier, table schema.Name, wished ...
 		{"performance_schema", func() error { return f.readInstrument(ctx, q) }},
 		{"InnoDB's foreign keys", func() error { return f.readReferencing(ctx, q, table) }},
 		{"the tables of foreign keys", func() error { return f.readForeign(ctx, q, table) }},
+		{"the tables that triggers use", func() error { return f.readTriggered(ctx, q, table) }},
 		{"the table's row versions", func() error { return f.readRowVersions(ctx, q, table) }},
 		{"how often the table is written to", func() error { return f.readWrites(ctx, q, table) }},
 		{"the names of artefacts", func() error { return f.readTaken(ctx, q, table, wished) }},
@@ -50,7 +51,8 @@ var variables = []string{"version", "server_id", "log_bin", "binlog_format", "bi
 	"binlog_expire_logs_seconds", "expire_logs_days", "read_only", "super_read_only", "wsrep_on",
 	"group_replication_group_name", "group_replication_single_primary_mode", "lower_case_table_names",
 	"performance_schema", "innodb_online_alter_log_max_size", "innodb_autoinc_lock_mode",
-	"innodb_buffer_pool_size", "innodb_adaptive_hash_index", "time_zone", "system_time_zone", "sql_mode", "partial_revokes", "innodb_native_foreign_keys"}
+	"innodb_buffer_pool_size", "innodb_adaptive_hash_index", "time_zone", "system_time_zone", "sql_mode", "partial_revokes", "innodb_native_foreign_keys",
+	"log_bin_trust_function_creators"}
 
 func (f *Facts) readVariables(ctx context.Context, q schema.Querier) error {
 	v, err := readSettings(ctx, q, variables)
@@ -126,6 +128,7 @@ func (f *Facts) take(v settings) {
 	f.ZeroDates = !contains(strings.Split(v["sql_mode"], ","), "NO_ZERO_DATE") // TRADITIONAL is spelt out as well
 	f.Grants.LiteralNames = v.on("partial_revokes")
 	f.Foreign.Native = v.on("innodb_native_foreign_keys")
+	f.TrustCreators = v.on("log_bin_trust_function_creators")
 }
 
 // readAccount reads who we are and what we may do, with the roles that are active.

@@ -73,7 +73,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 		Server:  serverOf(facts),
 		Map:     options.Map,
 		Foreign: c.foreign(),
-		Linked:  facts.Foreign.Linked,
+		Linked:  append(slices.Clone(facts.Foreign.Linked), facts.TriggerTables...),
 		Risks:   c.risks,
 	}, nil
 }
@@ -138,7 +138,7 @@ var shadowOnly = []Code{
 }
 
 // risksOfShadow are the codes of what is to be known of a shadow, and of nothing else.
-var risksOfShadow = []Code{CodeCapture, CodeCommitOrder, CodeGrants, CodeAlgorithm, CodeNumbers, CodeCheckName, CodeNames, CodeConstraints}
+var risksOfShadow = []Code{CodeCapture, CodeCommitOrder, CodeGrants, CodeAlgorithm, CodeNumbers, CodeCheckName, CodeNames, CodeConstraints, CodeTriggers}
 
 func (o Options) paceOf(facts *Facts, table *schema.Table) Pace {
 	if o.Pace != nil {

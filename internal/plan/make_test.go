@@ -156,6 +156,12 @@ func cascades(f *Facts, t *schema.Table) {
 	t.ForeignKeys[0].OnDelete, f.Version = "SET NULL", Version{Major: 9, Minor: 7}
 }
 
+func triggered(f *Facts, t *schema.Table) {
+	t.Triggers = []schema.Trigger{{Name: "x", Timing: "BEFORE", Event: "INSERT", Definer: f.User, Client: "utf8mb4", Database: "utf8mb4_bin",
+		Create: []byte("CREATE DEFINER=`u`@`%` TRIGGER `x` BEFORE INSERT ON `orders` FOR EACH ROW SET NEW.A = NEW.c, @said = 'NEW.b'")}}
+	f.Collation, f.TrustCreators = "utf8mb4_bin", true
+}
+
 // judgements each change one thing of a good world and name the codes that follow.
 var judgements = []struct {
 	name            string
@@ -212,7 +218,14 @@ var judgements = []struct {
 	{"partitions of a child", "PARTITION BY HASH (id)", child, []string{"foreign-key"}, []string{"constraints"}},
 	{"foreign key dropped", "DROP FOREIGN KEY f", child, []string{"foreign-key"}, []string{"constraints"}},
 	{"referenced, seen by InnoDB", "", func(f *Facts, t *schema.Table) { f.Referencing = []schema.ForeignKey{foreign} }, []string{"referenced"}, nil},
-	{"triggers", "", func(f *Facts, t *schema.Table) { t.Triggers = []string{"x", "y"} }, []string{"trigger"}, nil},
+	{"triggers", "", triggered, nil, []string{"triggers"}},
+	{"triggers that can't be read", "", func(f *Facts, t *schema.Table) { t.Triggers = []schema.Trigger{{Name: "x"}} }, []string{"trigger"}, []string{"triggers"}},
+	{"column of a trigger dropped", "DROP a", triggered, []string{"trigger"}, []string{"triggers"}},
+	{"column of a trigger renamed", "RENAME COLUMN a TO z", triggered, []string{"trigger"}, []string{"triggers"}},
+	{"column of a trigger with another type", "MODIFY a BIGINT NOT NULL", triggered, nil, []string{"triggers"}},
+	{"column that a trigger does not use", "DROP b", triggered, nil, []string{"triggers"}},
+	{"stand-in of a trigger", "", func(f *Facts, t *schema.Table) { triggered(f, t); t.Triggers[0].Name = "midstream_0123456789abcdef" }, []string{"trigger"}, []string{"triggers"}},
+	{"triggers of another collation of the database", "", func(f *Facts, t *schema.Table) { triggered(f, t); f.Collation = "latin1_bin" }, []string{"trigger"}, []string{"triggers"}},
 	{"checks", "", func(f *Facts, t *schema.Table) { t.Checks = []schema.Check{{Name: "orders_chk_1"}} }, nil, nil},
 	{"named checks", "", func(f *Facts, t *schema.Table) { t.Checks = []schema.Check{{Name: "positive"}} }, nil, []string{"check-name"}},
 	{"checks of a long name", "", func(f *Facts, t *schema.Table) {
@@ -366,7 +379,7 @@ func TestMakeJudges(t *testing.T) {
 // All problems are told at once.
 func TestMakeCollectsEverything(t *testing.T) {
 	facts, table := good(), orders([]string{"id int?"}, "id: id")
-	facts.BinlogFormat, facts.ReadOnly, table.Engine, table.Triggers = "STATEMENT", true, "MyISAM", []string{"t"}
+	facts.BinlogFormat, facts.ReadOnly, table.Engine, table.Triggers = "STATEMENT", true, "MyISAM", []schema.Trigger{{Name: "t"}}
 	facts.Grants = grantsOf("GRANT SELECT ON *.* TO u")
 	_, err := Make(facts, table, alter(t, "RENAME TO x, DROP nothing"), Options{})
 	var refused *Refused

@@ -24,7 +24,7 @@ type Plan struct {
 	Map map[string]string
 
 	// Foreign are the constraints that go over in the swap, with the columns as they are after the
-	// ALTER, and Linked what the server locks beside the tables at their other ends.
+	// ALTER, and Linked what the server locks beside the tables at their other ends, and for triggers.
 	Foreign []schema.ForeignKey
 	Linked  []schema.Name
 

@@ -238,7 +238,7 @@ func (m *tablePlanner) rename() {
 		delete(origin, r.From)
 		origin[r.To] = was
 		if t := m.of(was); r.From.Schema != r.To.Schema && len(t.Table.Triggers) > 0 {
-			m.block(CodeTrigger, fmt.Sprintf("%s has %s: %s", was, count(len(t.Table.Triggers), "trigger"), strings.Join(t.Table.Triggers, ", ")),
+			m.block(CodeTrigger, fmt.Sprintf("%s has %s: %s", was, count(len(t.Table.Triggers), "trigger"), strings.Join(t.Table.TriggerNames(), ", ")),
 				"triggers can't go to another database", "Drop them first, and create them anew there")
 		}
 		m.may(m.of(r.From), "ALTER", "DROP")

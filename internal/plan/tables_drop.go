@@ -29,7 +29,7 @@ func (m *tablePlanner) drop() {
 	}
 	m.views(t, "is gone")
 	if n := len(t.Table.Triggers); n > 0 {
-		m.warn(CodeTrigger, fmt.Sprintf("the table has %s: %s", count(n, "trigger"), strings.Join(t.Table.Triggers, ", ")), "they go with it", "")
+		m.warn(CodeTrigger, fmt.Sprintf("the table has %s: %s", count(n, "trigger"), strings.Join(t.Table.TriggerNames(), ", ")), "they go with it", "")
 	}
 	old, why := m.asideName(t)
 	if why != "" {

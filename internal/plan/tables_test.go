@@ -68,8 +68,8 @@ func TestMakeTables(t *testing.T) {
 		}, TableOptions{}, "DROP TABLE `shop`.`t` | instant: the server drops the table under the lock, as other tables have all the names"},
 		{"first name taken", "DROP TABLE t", func(f *TableFacts) { f.Facts.Taken = []Taken{{Name: f.Name.Sibling("t_old")}} }, TableOptions{}, "t_old2 is dropped"},
 		{"truncate", "TRUNCATE t", nil, TableOptions{}, "RENAME TABLE `shop`.`t` TO `shop`.`t_old`, `shop`.`t_shadow` TO `shop`.`t`"},
-		{"with a trigger", "TRUNCATE t", func(f *TableFacts) { f.Table.Triggers = []string{"g"} }, TableOptions{}, "TRUNCATE TABLE `shop`.`t` | instant: the server truncates the table under the lock, as it has triggers"},
-		{"of a large one", "TRUNCATE t", func(f *TableFacts) { gib(4)(f); f.Table.Triggers = []string{"g"} }, TableOptions{}, "risk: nobody can use shop.t for about 1.7s"},
+		{"with a trigger", "TRUNCATE t", func(f *TableFacts) { f.Table.Triggers = []schema.Trigger{{Name: "g"}} }, TableOptions{}, "TRUNCATE TABLE `shop`.`t` | instant: the server truncates the table under the lock, as it has triggers"},
+		{"of a large one", "TRUNCATE t", func(f *TableFacts) { gib(4)(f); f.Table.Triggers = []schema.Trigger{{Name: "g"}} }, TableOptions{}, "risk: nobody can use shop.t for about 1.7s"},
 		{"with a foreign key", "TRUNCATE t", func(f *TableFacts) {
 			f.Table.ForeignKeys = []schema.ForeignKey{{Constraint: "f", Child: f.Name, Parent: f.Name.Sibling("p")}}
 		}, TableOptions{}, "as it has foreign keys"},

@@ -98,7 +98,7 @@ func limits() []Option {
 		{Name: "pid", Kind: word, Fate: dropin.Same, Becomes: "The file of the process's number."},
 		{Name: "plugin", Kind: word, Fate: dropin.Refused, Becomes: "There is no Perl here. What a run tells it tells by --json and midstream watch (docs/events.md)."},
 		{Name: "port", Short: "P", Kind: whole, Fate: dropin.Same, Becomes: "The port."},
-		{Name: "preserve-triggers", Kind: onOff, Fate: dropin.Noted, Becomes: "Whether triggers of the table are carried over is the plan's: where it can, it always does, and refuses where it can't."},
+		{Name: "preserve-triggers", Kind: onOff, Fate: dropin.Noted, Becomes: "Triggers of the table are always carried over, in the swap, under their names. What stands in the way is refused beforehand."},
 		{Name: "print", Kind: onOff, Fate: dropin.Same, Becomes: "Prints the statements that make, alter, swap and drop tables."},
 		{Name: "progress", Kind: list, Default: "time,30", Fate: dropin.Same, Becomes: "How often a line of progress comes: time,seconds or percentage,n; iterations,n is taken as time,30."},
 		{Name: "quiet", Short: "q", Kind: onOff, Fate: dropin.Same, Becomes: "Nothing on standard output, and no progress."},

@@ -90,10 +90,8 @@ func load(ctx context.Context, q Querier, name Name) (*Table, error) {
 	if err := t.loadForeignKeys(ctx, q); err != nil {
 		return nil, err
 	}
-	if err := t.loadTriggers(ctx, q); err != nil {
-		return nil, err
-	}
-	return t, nil
+	t.Triggers, err = triggers(ctx, q, t.Name)
+	return t, err
 }
 
 // pin takes one connection of a pool, so that session variables stay with us.

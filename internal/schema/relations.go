@@ -130,23 +130,3 @@ func (f ForeignKey) Definition(name string) string {
 	return fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s) ON DELETE %s ON UPDATE %s", Quote(name), QuoteAll(f.Columns),
 		f.Parent.Quoted(), QuoteAll(f.ParentColumns), f.OnDelete, f.OnUpdate)
 }
-
-// loadTriggers reads the names of the table's triggers.
-func (t *Table) loadTriggers(ctx context.Context, q Querier) error {
-	rows, err := q.QueryContext(ctx, `
-		SELECT trigger_name FROM information_schema.triggers
-		 WHERE event_object_schema = ? AND event_object_table = ?
-		 ORDER BY trigger_name`, t.Name.Schema, t.Name.Table)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return err
-		}
-		t.Triggers = append(t.Triggers, name)
-	}
-	return rows.Err()
-}

@@ -89,7 +89,7 @@ func TestLoadTriggers(t *testing.T) {
 			"CREATE TRIGGER b BEFORE INSERT ON t FOR EACH ROW SET @a = 1",
 			"CREATE TRIGGER `a x` AFTER DELETE ON t FOR EACH ROW SET @a = 1",
 			"CREATE TRIGGER c AFTER DELETE ON u FOR EACH ROW SET @a = 1")
-		equal(t, "triggers", s.load("t").Triggers, []string{"a x", "b"})
+		equal(t, "triggers", s.load("t").TriggerNames(), []string{"a x", "b"})
 	})
 }
 

@@ -99,7 +99,7 @@ type Table struct {
 	Partitioning string       // PARTITION BY and what follows, without comments
 	ForeignKeys  []ForeignKey // declared on this table
 	ReferencedBy []ForeignKey // of any table that point at this one (self-references too)
-	Triggers     []string     // names
+	Triggers     []Trigger    // in the order in which they fire, event by event
 	Checks       []Check
 
 	ForeignClauses []string // the clauses of ForeignKeys in SHOW CREATE TABLE

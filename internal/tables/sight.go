@@ -67,7 +67,7 @@ func shape(ctx context.Context, db *sql.DB, name schema.Name) (string, error) {
 		return "", err
 	}
 	definition, _ := schema.SplitAutoIncrement(table.Create)
-	return fmt.Sprint(definition, table.Triggers, table.ReferencedBy), nil
+	return fmt.Sprint(definition, table.TriggerNames(), table.ReferencedBy), nil
 }
 
 // same says that nothing has changed.

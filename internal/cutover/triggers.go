@@ -1,0 +1,80 @@
+package cutover
+
+import (
+	"context"
+	"fmt"
+
+	"midstream/internal/dbconn"
+	"midstream/internal/lock"
+	"midstream/internal/schema"
+	"midstream/internal/usertrigger"
+)
+
+// What an attempt does about the triggers of the source, under its lock.
+
+// sameTriggers fails with ErrRelated where the source's triggers are not the plan's any more.
+func (h *hold) sameTriggers(ctx context.Context) error {
+	now, err := schema.Triggers(ctx, h.pool.DB(), h.tables.Source)
+	if err == nil && !usertrigger.Equal(now, h.tables.Triggers.Triggers) {
+		err = fmt.Errorf("triggers of %s: %w", h.tables.Source, ErrRelated)
+	}
+	return err
+}
+
+// withdrawStandIns takes back what declare has done.
+func (a *attempt) withdrawStandIns(ctx context.Context) error {
+	if len(a.tables.Triggers.Triggers) == 0 {
+		return nil
+	}
+	found, err := schema.Triggers(ctx, a.pool.DB(), a.tables.Shadow)
+	if err != nil {
+		return err
+	}
+	return Carry(ctx, a.holder, a.tables.Triggers.Withdraw(found))
+}
+
+// settleTriggers gives the new table its triggers. Where the lock ended with the swap it is asked for
+// once more.
+func (a *attempt) settleTriggers(ctx context.Context) error {
+	if len(a.tables.Triggers.Triggers) == 0 {
+		return nil
+	}
+	if !a.tables.RenameUnderLock {
+		requested, err := lock.Request(ctx, a.holder, usertrigger.Lock(a.tables.Source, a.tables.Old), a.budget.Wait)
+		if err == nil && !requested.Granted {
+			err = ErrNotGranted
+		}
+		if err != nil {
+			return fmt.Errorf("lock %s: %w", a.tables.Source, err)
+		}
+	}
+	onSource, err := schema.Triggers(ctx, a.pool.DB(), a.tables.Source)
+	if err != nil {
+		return err
+	}
+	onOld, err := schema.Triggers(ctx, a.pool.DB(), a.tables.Old)
+	if err != nil {
+		return err
+	}
+	return Carry(ctx, a.holder, a.tables.Triggers.Settle(onSource, onOld))
+}
+
+// Carry carries out statements about triggers, and gives the session its settings back.
+func Carry(ctx context.Context, session *dbconn.Session, statements []usertrigger.Statement) error {
+	if len(statements) == 0 {
+		return nil
+	}
+	for _, s := range statements {
+		for _, text := range append(s.Before, s.Text) {
+			if _, err := session.Exec(ctx, text); err != nil {
+				return fmt.Errorf("%s: %w", s.What, err)
+			}
+		}
+	}
+	for _, text := range usertrigger.Restored {
+		if _, err := session.Exec(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package schema
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// Trigger is a trigger of a table, with all that its words mean by what the session was set to that
+// created it.
+type Trigger struct {
+	Name    string
+	Timing  string // BEFORE or AFTER
+	Event   string // INSERT, UPDATE or DELETE
+	Definer string // name@host
+	// Create is its statement, byte by byte, in the charset Client. Its place among others of its event is
+	// not in it.
+	Create     []byte
+	Mode       string // sql_mode
+	Client     string // character_set_client
+	Connection string // collation_connection
+	Database   string // the collation that the database had
+	// Created is when, in seconds of Unix time with two decimals; "" if the server doesn't know.
+	Created string
+}
+
+// Equal says that both are one trigger, unchanged.
+func (t Trigger) Equal(other Trigger) bool {
+	return bytes.Equal(t.Create, other.Create) && t.Name == other.Name && t.Timing == other.Timing && t.Event == other.Event &&
+		t.Definer == other.Definer && t.Mode == other.Mode && t.Client == other.Client && t.Connection == other.Connection &&
+		t.Database == other.Database && t.Created == other.Created
+}
+
+// TriggerNames are the names of the table's triggers.
+func (t *Table) TriggerNames() []string {
+	var names []string
+	for _, trigger := range t.Triggers {
+		names = append(names, trigger.Name)
+	}
+	return names
+}
+
+// Triggers reads the triggers of a table, in the order in which they fire, event by event. The server
+// shows them only with the TRIGGER privilege.
+func Triggers(ctx context.Context, q Querier, table Name) ([]Trigger, error) {
+	q, done, err := pin(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	all, err := triggers(ctx, q, table)
+	if err != nil {
+		return nil, fmt.Errorf("read the triggers of %s: %w", table, err)
+	}
+	return all, nil
+}
+
+func triggers(ctx context.Context, q Querier, table Name) ([]Trigger, error) {
+	rows, err := q.QueryContext(ctx, `
+		SELECT trigger_name, action_timing, event_manipulation, IFNULL(definer, ''), IFNULL(sql_mode, ''), IFNULL(character_set_client, ''),
+		       IFNULL(collation_connection, ''), IFNULL(database_collation, ''), IFNULL(UNIX_TIMESTAMP(created), '')
+		  FROM information_schema.triggers
+		 WHERE event_object_schema = ? AND event_object_table = ?
+		 ORDER BY CAST(event_manipulation AS CHAR), CAST(action_timing AS CHAR) DESC, action_order`, table.Schema, table.Table)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []Trigger
+	for rows.Next() {
+		var t Trigger
+		if err := rows.Scan(&t.Name, &t.Timing, &t.Event, &t.Definer, &t.Mode, &t.Client, &t.Connection, &t.Database, &t.Created); err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	if err := rows.Err(); err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return all, loadStatements(ctx, q, table.Schema, all)
+}
+
+// loadStatements reads the statements of triggers as they are stored: no charset is turned into
+// another, and nothing else of the session is in them.
+func loadStatements(ctx context.Context, q Querier, database string, all []Trigger) error {
+	restore, err := settle(ctx, q)
+	if err != nil {
+		return err
+	}
+	defer restore()
+	var charset sql.NullString
+	if err := q.QueryRowContext(ctx, "SELECT @@SESSION.character_set_results").Scan(&charset); err != nil {
+		return err
+	}
+	if err := exec(ctx, q, "SET SESSION character_set_results = NULL"); err != nil {
+		return err
+	}
+	defer func() {
+		if charset.Valid { // an error means that the connection is lost
+			_ = exec(context.WithoutCancel(ctx), q, "SET SESSION character_set_results = "+charset.String)
+		}
+	}()
+	for i := range all {
+		if all[i].Definer == "" {
+			continue // without the privilege MariaDB tells of it, and not what it says
+		}
+		if all[i].Create, err = statementOf(ctx, q, Name{Schema: database, Table: all[i].Name}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// statementOf reads SHOW CREATE TRIGGER, whose columns differ between servers.
+func statementOf(ctx context.Context, q Querier, trigger Name) ([]byte, error) {
+	rows, err := q.QueryContext(ctx, "SHOW CREATE TRIGGER "+trigger.Quoted())
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	values, targets := make([]sql.RawBytes, len(names)), make([]any, len(names))
+	for i := range values {
+		targets[i] = &values[i]
+	}
+	var statement []byte
+	for rows.Next() {
+		if err := rows.Scan(targets...); err != nil {
+			return nil, err
+		}
+		for i, name := range names {
+			if name == "SQL Original Statement" {
+				statement = bytes.Clone(values[i])
+			}
+		}
+	}
+	return statement, rows.Err()
+}
