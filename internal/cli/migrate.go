@@ -198,6 +198,11 @@ func (c *change) makeOf(ctx context.Context, alter *ddl.Alter, s *server) (*plan
 	if err := s.gatherCapture(ctx, facts, table.Name); err != nil {
 		return nil, unwritten(ctx, err, "see that the replica runs, or leave --capture-from out")
 	}
+	if plan.TakesColumns(alter) {
+		if facts.Dependents, err = plan.GatherDependents(ctx, s.pool.DB(), table.Name); err != nil {
+			return nil, unwritten(ctx, fmt.Errorf("look for what names %s: %w", table.Name, err), "")
+		}
+	}
 	c.config.CaptureFrom = s.capture
 	p, err := plan.Make(facts, table, alter, c.options)
 	if plan.MayAsk(facts, table, alter, c.options, err) {

@@ -1,6 +1,7 @@
 package migration_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -65,6 +66,9 @@ func (b *bench) triggers(table string) []schema.Trigger {
 	}
 	for i := range all {
 		all[i].Created = ""
+		if b.version == "5.7" { // which keeps blanks behind FOR EACH ROW, unless an order was told there
+			all[i].Create = bytes.Join(bytes.Fields(all[i].Create), []byte(" "))
+		}
 	}
 	return all
 }
@@ -142,7 +146,9 @@ func TestL7_TriggersKilled(t *testing.T) {
 				rule := fault.Rule{After: "LOCK TABLES `" + b.schema + "`.`t` WRITE", At: strings.ReplaceAll(c.at, "SCHEMA", b.schema), Cut: true}
 				if c.killed {
 					write := b.killedInSwap(rule)
-					if !strings.Contains(c.at, "midstream") || strings.Contains(c.at, "CREATE") {
+					// Between a trigger's creation and its stand-in's end MySQL 8.0 and later fire both for an old view.
+					ofNow := version == "5.7" || strings.HasPrefix(version, "mariadb")
+					if ofNow || !strings.Contains(c.at, "DROP TRIGGER `SCHEMA`.`midstream") {
 						write()
 					}
 					c.by(b)

@@ -10,8 +10,12 @@ import (
 	"midstream/internal/usertrigger"
 )
 
-// CodeTriggers is the code of what is to be known of triggers that go over in the swap.
-const CodeTriggers Code = "triggers"
+// The codes of what is to be known of triggers that go over in the swap, and of those whose columns the ALTER takes away, by
+// whatever method.
+const (
+	CodeTriggers      Code = "triggers"
+	CodeTriggerColumn Code = "trigger-column"
+)
 
 // checkTriggers looks at what the table's triggers ask of a shadow.
 func (c *checker) checkTriggers() {
@@ -44,14 +48,14 @@ func (c *checker) checkTriggers() {
 func (c *checker) checkTriggerColumns(trigger schema.Trigger, what string) {
 	uses := usertrigger.Uses(trigger)
 	anew := fmt.Sprintf("Drop it before, and create it anew after the run: SHOW CREATE TRIGGER %s has its statement", c.table.Name.Sibling(trigger.Name).Quoted())
-	for _, name := range c.alter.Dropped {
-		if contains(uses, name) {
-			c.block(CodeTrigger, fmt.Sprintf("%s uses column %s, which the ALTER drops", what, name), "the server takes no such trigger on the new table", anew)
-		}
-	}
-	for _, r := range c.alter.Renames {
-		if contains(uses, r.Old) && !strings.EqualFold(r.Old, r.New) {
-			c.block(CodeTrigger, fmt.Sprintf("%s uses column %s, which will be %s", what, r.Old, r.New), "its text says the former name", anew+", with the new name")
+	for _, gone := range taken(c.alter) {
+		switch {
+		case !contains(uses, gone.Old):
+		case gone.New == "":
+			c.block(CodeTriggerColumn, fmt.Sprintf("%s uses column %s, which the ALTER drops", what, gone.Old), "it would fail for every row that is written (error 1054)", anew)
+		default:
+			c.block(CodeTriggerColumn, fmt.Sprintf("%s uses column %s, which will be %s", what, gone.Old, gone.New), "its text says the former name, and it would fail for every row that is written (error 1054)",
+				anew+", with the new name")
 		}
 	}
 }

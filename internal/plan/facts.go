@@ -82,6 +82,8 @@ type Facts struct {
 	Foreign     ForeignFacts
 	// TriggerTables are tables that the server may lock together with the table, as its triggers seem to use them.
 	TriggerTables []schema.Name
+	// Dependents are what names the table; nil where nobody has looked.
+	Dependents *Dependents
 	// Collation is the database's, which triggers that are created now remember.
 	Collation string
 	// TrustCreators is log_bin_trust_function_creators.

@@ -46,6 +46,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	c.checkWish()
 	c.checkConstraints()
 	c.checkAlter()
+	c.checkDependents()
 	if chosen.key.Name == "" {
 		c.noKey(reasons)
 	}

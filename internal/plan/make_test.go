@@ -162,6 +162,38 @@ func triggered(f *Facts, t *schema.Table) {
 	f.Collation, f.TrustCreators = "utf8mb4_bin", true
 }
 
+func dependents(f *Facts, t *schema.Table) {
+	f.Dependents = &Dependents{
+		All: []Dependent{
+			{Kind: "view", Name: schema.Name{Schema: "far", Table: "v"}, Text: "select `shop`.`orders`.`a` AS `x` from `shop`.`orders`"},
+			{Kind: "view", Name: schema.Name{Schema: "far", Table: "w"}, Text: "select `shop`.`orders`.`id` AS `a` from `shop`.`orders`"},
+			{Kind: "procedure", Name: schema.Name{Schema: "shop", Table: "p"}, Text: "BEGIN SELECT b FROM orders; END"},
+			{Kind: "trigger", Name: schema.Name{Schema: "shop", Table: "g"}, Table: "k", Text: "UPDATE orders SET a = 1"},
+		},
+		Hidden: []string{"function shop.f"},
+		Grants: []ColumnGrant{{"'u'@'%'", "SELECT", "a"}, {"'u'@'%'", "SELECT", "id"}},
+	}
+}
+
+// TestDependents: each object is named with what it uses, and nothing more is said than is known.
+func TestDependents(t *testing.T) {
+	facts, table := good(), orders(usual, "PRIMARY: id")
+	dependents(facts, table)
+	p, err := Make(facts, table, alter(t, "DROP a, RENAME COLUMN b TO z"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range p.Risks {
+		got = append(got, r.What)
+	}
+	if want := []string{"view far.v uses column a, which the ALTER drops", "procedure shop.p names the table and a column b, which will be z",
+		"trigger shop.g of k uses column a, which the ALTER drops", "'u'@'%' has SELECT on column a, which the ALTER drops",
+		"the texts of 1 object can't be read by the account: function shop.f"}; !slices.Equal(got, want) {
+		t.Errorf("risks:\n%s", strings.Join(got, "\n"))
+	}
+}
+
 // judgements each change one thing of a good world and name the codes that follow.
 var judgements = []struct {
 	name            string
@@ -220,10 +252,12 @@ var judgements = []struct {
 	{"referenced, seen by InnoDB", "", func(f *Facts, t *schema.Table) { f.Referencing = []schema.ForeignKey{foreign} }, []string{"referenced"}, nil},
 	{"triggers", "", triggered, nil, []string{"triggers"}},
 	{"triggers that can't be read", "", func(f *Facts, t *schema.Table) { t.Triggers = []schema.Trigger{{Name: "x"}} }, []string{"trigger"}, []string{"triggers"}},
-	{"column of a trigger dropped", "DROP a", triggered, []string{"trigger"}, []string{"triggers"}},
-	{"column of a trigger renamed", "RENAME COLUMN a TO z", triggered, []string{"trigger"}, []string{"triggers"}},
+	{"column of a trigger dropped", "DROP a", triggered, []string{"trigger-column"}, []string{"triggers"}},
+	{"column of a trigger renamed", "RENAME COLUMN a TO z", triggered, []string{"trigger-column"}, []string{"triggers"}},
 	{"column of a trigger with another type", "MODIFY a BIGINT NOT NULL", triggered, nil, []string{"triggers"}},
 	{"column that a trigger does not use", "DROP b", triggered, nil, []string{"triggers"}},
+	{"names of a column changed", "DROP a, RENAME COLUMN b TO z", dependents, nil, []string{"dependent"}},
+	{"names of no column changed", "ADD z INT", dependents, nil, nil},
 	{"stand-in of a trigger", "", func(f *Facts, t *schema.Table) { triggered(f, t); t.Triggers[0].Name = "midstream_0123456789abcdef" }, []string{"trigger"}, []string{"triggers"}},
 	{"triggers of another collation of the database", "", func(f *Facts, t *schema.Table) { triggered(f, t); f.Collation = "latin1_bin" }, []string{"trigger"}, []string{"triggers"}},
 	{"checks", "", func(f *Facts, t *schema.Table) { t.Checks = []schema.Check{{Name: "orders_chk_1"}} }, nil, nil},

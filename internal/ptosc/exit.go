@@ -44,7 +44,7 @@ var ofRisks = []struct {
 	{exitVersion, []plan.Code{plan.CodeVersion}},
 	{exitLacking, []plan.Code{plan.CodeLogBin, plan.CodeBinlogFormat, plan.CodeBinlogFilter, plan.CodeCluster, plan.CodeGrants, plan.CodeReadOnly, plan.CodeMDL}},
 	{exitCreating, []plan.Code{plan.CodeNameTaken, plan.CodeLeftover}},
-	{exitUnsupported, []plan.Code{plan.CodeTrigger, plan.CodeRenamesTable, plan.CodePartition, plan.CodeTablespace, plan.CodeSecondary, plan.CodeEngine, plan.CodeSystemSchema,
+	{exitUnsupported, []plan.Code{plan.CodeTrigger, plan.CodeTriggerColumn, plan.CodeRenamesTable, plan.CodePartition, plan.CodeTablespace, plan.CodeSecondary, plan.CodeEngine, plan.CodeSystemSchema,
 		plan.CodeOtherTable, plan.CodeUnparsed, plan.CodeNotNull, plan.CodeUnique, plan.CodeMap, plan.CodeNoPrimary}},
 	{exitAltering, []plan.Code{plan.CodeColumn, plan.CodeIndex, plan.CodeCheck, plan.CodeAlgorithm}},
 }
