@@ -120,7 +120,7 @@ func (s *Scanner) setup(stages ...*stage) []string {
 		setup = append(setup, "SET SESSION time_zone = @@GLOBAL.time_zone")
 	}
 	for _, st := range stages {
-		setup = append(setup, st.create())
+		setup = append(setup, st.create()...)
 	}
 	return append(setup, rowsync.Setup...)
 }

@@ -115,10 +115,11 @@ func (s *Spec) stage(name string, columns []string, checks ...string) *stage {
 	return st
 }
 
-// create returns the statement that makes the stage. CREATE .. SELECT gives a column its type,
-// charset and NOT NULL; a default that names other columns can't be carried over (1054 on 9.7.4).
-func (st *stage) create() string {
-	var clauses, selected []string
+// create returns the statements that make the stage. CREATE .. SELECT gives a column its type,
+// charset and NOT NULL; a default that names other columns can't be carried over (1054 on 9.7.4), and
+// a generated column that is NOT NULL has no default to be filled with (1364): those are added by an ALTER.
+func (st *stage) create() []string {
+	var clauses, computed, selected []string
 	engine := "BLACKHOLE"
 	if st.stores {
 		engine = "InnoDB"
@@ -130,7 +131,7 @@ func (st *stage) create() string {
 		switch {
 		case c.Generated != schema.NotGenerated:
 			engine = "InnoDB" // BLACKHOLE has none (3106)
-			clauses = append(clauses, schema.Quote(c.Name)+" "+c.Definition)
+			computed = append(computed, "ADD COLUMN "+schema.Quote(c.Name)+" "+c.Definition)
 			continue
 		case strings.HasPrefix(c.Default, "("):
 			clauses = append(clauses, schema.Quote(c.Name)+" "+c.Bare())
@@ -138,14 +139,23 @@ func (st *stage) create() string {
 		selected = append(selected, st.spec.Shadow.Name.Quoted()+"."+schema.Quote(c.Name)+" AS "+schema.Quote(c.Name))
 	}
 	for _, check := range st.checks {
-		clauses = append(clauses, "CHECK ("+check+")")
+		clause := "CHECK (" + check + ")"
+		if len(computed) > 0 { // it may name one of them
+			computed = append(computed, "ADD "+clause)
+		} else {
+			clauses = append(clauses, clause)
+		}
 	}
 	defined := ""
 	if len(clauses) > 0 {
 		defined = " (" + strings.Join(clauses, ", ") + ")"
 	}
-	return fmt.Sprintf("CREATE TEMPORARY TABLE %s%s ENGINE=%s SELECT %s FROM %s, %s LIMIT 0", st.name, defined, engine,
-		strings.Join(selected, ", "), st.spec.Source.Name.Quoted(), st.spec.Shadow.Name.Quoted())
+	statements := []string{fmt.Sprintf("CREATE TEMPORARY TABLE %s%s ENGINE=%s SELECT %s FROM %s, %s LIMIT 0", st.name, defined, engine,
+		strings.Join(selected, ", "), st.spec.Source.Name.Quoted(), st.spec.Shadow.Name.Quoted())}
+	if len(computed) > 0 {
+		statements = append(statements, "ALTER TABLE "+st.name+" "+strings.Join(computed, ", "))
+	}
+	return statements
 }
 
 // sources lists the columns of the source that the stage takes.
