@@ -246,7 +246,7 @@ func (c *change) measure(ctx context.Context, p *plan.Plan, s *server) error {
 // question asks the server how it would change the table.
 func (c *change) question(table *schema.Table, alter *ddl.Alter, s *server) native.Question {
 	return native.Question{
-		Table: table, Alter: alter, Clone: s.pool.CloneOf(table.Name, ""),
+		Table: table, Alter: alter, ZeroDates: c.options.TakesZeroDates(table), Clone: s.pool.CloneOf(table.Name, ""),
 		ClausesFor: func(alter *ddl.Alter, clone *schema.Table) string { return plan.ClausesFor(alter, table, clone) },
 	}
 }

@@ -94,6 +94,7 @@ func (c *change) registerTuning() {
 				c.options.Method = plan.Method(word)
 			}
 		})
+	f.boolean(&c.options.ZeroDates, "", "zero-dates", "take defaults that are zero dates ('0000-00-00', '2020-00-00') from the ALTER, though the server's sql_mode takes none")
 	f.boolean(&c.calibrate, "", "calibrate", "measure what the plan predicts: copy a few chunks of rows to a scratch table, which is dropped\n(about ten seconds)")
 	limits := plan.Limits{}.WithDefaults()
 	f.duration(&c.options.Limits.Locked, "native-locked", limits.Locked, 0, time.Hour, "how long the server may let nobody write")

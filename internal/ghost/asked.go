@@ -95,6 +95,9 @@ func (a *Asked) Flags() []string {
 	for _, replica := range a.replicas {
 		add("--replica=%s", replica)
 	}
+	if a.said.on("allow-zero-in-date") {
+		flags = append(flags, "--zero-dates")
+	}
 	return append(flags, a.ways()...)
 }
 

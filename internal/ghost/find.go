@@ -86,7 +86,7 @@ func (a *Asked) follow(ctx context.Context, place Place, sources []plan.Channel,
 		been = append(been, place.Primary)
 		server, err := reach(ctx, place.Primary)
 		if err != nil {
-			return place, fmt.Errorf("%s replicates from %s: %w", been[len(been)-2], place.Primary, err)
+			return place, fmt.Errorf("%s replicates from %s, which can't be reached so: %w; %w", been[len(been)-2], place.Primary, err, errLost)
 		}
 		sources, err = plan.Sources(ctx, server.DB)
 		server.Close()

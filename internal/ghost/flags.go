@@ -112,7 +112,7 @@ func copying() []Flag {
 		{"exact-rowcount", onOff, "", dropin.Noted, "The number of rows is the server's estimate, until all are copied. (Nothing but the display depends on it.)"},
 		{"concurrent-rowcount", onOff, "true", dropin.Noted, "Rows are not counted."},
 		{"skip-strict-mode", onOff, "", dropin.Noted, "Rows that the new table would not take as they are, are found before the copy, and listed; none is changed silently."},
-		{"allow-zero-in-date", onOff, "", dropin.Noted, "Zero dates are taken where the table has them, or such a default; a default of that kind that is new is taken if the server's sql_mode takes it."},
+		{"allow-zero-in-date", onOff, "", dropin.Same, "Defaults of the ALTER may be zero dates, though the server's sql_mode takes none. Where the table has such defaults already, no word is needed."},
 		{"panic-on-warnings", onOff, "", dropin.Noted, "No row is lost or changed silently: " + always + "."},
 		{"heartbeat-interval-millis", whole, "100", dropin.Noted, "A heartbeat comes every 50 to 100 ms."},
 		{"checkpoint", onOff, "", dropin.Same, "A run that is ended by a signal, panic or a flag file keeps its work. (One that was killed, or lost its server, can always be gone on with.)"},

@@ -48,7 +48,7 @@ func (r *run) first(ctx context.Context) (*schema.Table, error) {
 		return r.plan.Source, nil
 	}
 	terms := func() lock.Terms { return r.control.terms(r.plan.Server) }
-	_, err := native.Run(ctx, r.pool, native.Change{Table: r.plan.Source, Statement: statement}, terms, turn{holding: r.holding()}, r.emit)
+	_, err := native.Run(ctx, r.pool, native.Change{Table: r.plan.Source, Statement: statement, ZeroDates: r.plan.ZeroDates}, terms, turn{holding: r.holding()}, r.emit)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", plan.MethodInstant, err)
 	}
@@ -82,7 +82,8 @@ func (r *run) statement(ctx context.Context) error {
 		return t
 	}
 	result, err := native.Run(ctx, r.pool, native.Change{
-		Table: table, Statement: r.plan.NativeStatement(), Long: long, Work: choice.Work,
+		ZeroDates: r.plan.ZeroDates,
+		Table:     table, Statement: r.plan.NativeStatement(), Long: long, Work: choice.Work,
 	}, terms, turn{holding: r.holding(), last: true}, r.emit)
 	r.swap.Attempts = result.Attempts
 	if err != nil {

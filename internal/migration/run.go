@@ -171,7 +171,7 @@ func (r *run) createState(ctx context.Context) error {
 
 func (r *run) createShadow(ctx context.Context) error {
 	var err error
-	r.shadow, err = shadow.Create(ctx, r.pool, r.plan.Source, r.plan.Names.Shadow, r.plan.ClausesFor)
+	r.shadow, err = shadow.Create(ctx, r.pool, r.plan.Source, r.plan.Names.Shadow, r.plan.ClausesFor, r.plan.ZeroDates)
 	r.made.shadow = r.shadow != nil
 	if err != nil {
 		return err

@@ -40,6 +40,8 @@ const removal = 10 * time.Second
 type Question struct {
 	Table *schema.Table
 	Alter *ddl.Alter
+	// ZeroDates lets the ALTER have zero dates.
+	ZeroDates bool
 	// From is the lightest method that is asked for; "" for all.
 	From plan.Method
 	// Clone is the name of the clone: letters, digits and underscores, for InnoDB spells others

@@ -21,6 +21,8 @@ type Change struct {
 	// Long says that the statement works for a while between its two requests for the lock: it
 	// builds an index, or the table.
 	Long bool
+	// ZeroDates lets it have zero dates.
+	ZeroDates bool
 	// Work bounds its work, 0 for no bound: for a statement that lets nobody write meanwhile.
 	Work time.Duration
 }
@@ -79,7 +81,7 @@ func (c Change) attempt(ctx context.Context, pool *dbconn.Pool, budget time.Dura
 	if err != nil {
 		return lock.Outcome{}, err
 	}
-	setup := dbconn.AsTheServer(c.Table.HasZeroDates())
+	setup := dbconn.AsTheServer(c.ZeroDates)
 	if c.Long {
 		setup = append(pool.BuildSetup(ctx), setup...)
 	}

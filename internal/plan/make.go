@@ -27,9 +27,15 @@ type Options struct {
 	Kills bool
 	// Replicates says that the server may be a replica of another one: it is meant all the same.
 	Replicates bool
+	// ZeroDates lets the ALTER bring defaults that are zero dates, though the server's sql_mode takes none.
+	ZeroDates bool
 	// Pace is what the server does, where it was measured; else it is assumed.
 	Pace *Pace
 }
+
+// TakesZeroDates says that sessions which carry out the ALTER take zero dates: so they must where the table has such defaults, or the server
+// takes no statement about it (1067).
+func (o Options) TakesZeroDates(table *schema.Table) bool { return o.ZeroDates || table.HasZeroDates() }
 
 // Make decides what a run will do, or returns a *Refused that holds every reason why
 // it can't. It is pure. Where the server was not asked (Facts.Native), only a shadow is
@@ -63,7 +69,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 		c.risks = slices.DeleteFunc(c.risks, func(r Risk) bool { return slices.Contains(risksOfShadow, r.Code) })
 	}
 	return &Plan{
-		Purpose: options.Purpose,
+		Purpose: options.Purpose, ZeroDates: options.TakesZeroDates(table),
 		Choice:  choice,
 		Native:  facts.Native,
 		Pace:    options.paceOf(facts, table),

@@ -28,6 +28,9 @@ type Plan struct {
 	Foreign []schema.ForeignKey
 	Linked  []schema.Name
 
+	// ZeroDates says that sessions which carry out the ALTER take zero dates.
+	ZeroDates bool `json:",omitzero"`
+
 	// Risks are what the operator should know; none of them is Blocking.
 	Risks []Risk
 }

@@ -29,9 +29,9 @@ type Shadow struct {
 }
 
 // Create makes the shadow. clauses returns the ALTER's clauses for the copy of the source
-// as CREATE TABLE LIKE has made it. REQUIRES: no table of its name is there. On error the
+// as CREATE TABLE LIKE has made it; zeroDates lets them have zero dates. REQUIRES: no table of its name is there. On error the
 // shadow is returned as well if it may have been created.
-func Create(ctx context.Context, pool *dbconn.Pool, source *schema.Table, name schema.Name, clauses func(copied *schema.Table) string) (*Shadow, error) {
+func Create(ctx context.Context, pool *dbconn.Pool, source *schema.Table, name schema.Name, clauses func(copied *schema.Table) string, zeroDates bool) (*Shadow, error) {
 	session, err := pool.Session(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("create shadow %s: %w", name, err)
@@ -58,7 +58,7 @@ func Create(ctx context.Context, pool *dbconn.Pool, source *schema.Table, name s
 	if err != nil {
 		return s, fmt.Errorf("read shadow %s: %w", name, err)
 	}
-	if err := s.alter(ctx, pool, clauses(copied), source.HasZeroDates()); err != nil {
+	if err := s.alter(ctx, pool, clauses(copied), zeroDates); err != nil {
 		if refused(err) {
 			err = fmt.Errorf("%w: %w", ErrRefused, err)
 		}
