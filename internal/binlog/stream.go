@@ -160,7 +160,7 @@ func (s *stream) beginGroup(h header, body []byte, before Position) error {
 		const standalone = 1
 		s.open = c.uint(1)&standalone == 0 // stands for BEGIN
 	}
-	gtid, named, err := readGTID(h.kind, body)
+	gtid, named, err := readGTID(h.kind, h.server, body)
 	if err != nil || !named {
 		return err
 	}

@@ -280,7 +280,8 @@ func TestMariaDB(t *testing.T) {
 		_ = w.Close()
 		return append([]byte{0x80 | 2, byte(len(data) >> 8), byte(len(data))}, b.Bytes()...)
 	}
-	gtid := func(flags byte) []byte { return append(make([]byte, 12), flags, 0, 0, 0, 0, 0, 0) }
+	gtid := func(flags byte) []byte { return []byte{7, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, flags, 0, 0, 0, 0, 0, 0} }
+	begun := Begun{GTID{Origin: Origin{Domain: 3}, Number: 7}}
 	f := newFeed(t, Position{"b.000001", 4}, ints)
 	end := func() Position { return Position{"b.000001", f.file} }
 
@@ -295,7 +296,7 @@ func TestMariaDB(t *testing.T) {
 	f.must(eventMariaQuery, append(body[:len(body)-len(sql)], pack([]byte(sql))...))
 	statementEnd := end()
 	f.must(eventXID, make([]byte, 8))
-	f.expect(Rows{Kind: Insert, Tuples: [][]any{{int32(1)}, {int32(3)}}},
+	f.expect(begun, Rows{Kind: Insert, Tuples: [][]any{{int32(1)}, {int32(3)}}},
 		Rows{Kind: Update, Tuples: [][]any{{int32(1)}}},
 		Rows{Kind: Delete, Tuples: [][]any{{int32(8)}}},
 		Statement{Schema: "s", SQL: sql, End: statementEnd},
@@ -304,7 +305,7 @@ func TestMariaDB(t *testing.T) {
 	f.must(eventMariaGTID, gtid(1)) // standalone
 	f.must(eventQuery, queryBody("s", "# Dummy event replacing event type 160 that slave cannot handle."))
 	f.must(eventQuery, queryBody("s", "DROP TABLE x"))
-	f.expect(Statement{Schema: "s", SQL: "DROP TABLE x", End: end()}, Commit{End: end()})
+	f.expect(begun, Statement{Schema: "s", SQL: "DROP TABLE x", End: end()}, Commit{End: end()})
 
 	f.must(eventMariaGTID, gtid(0))
 	f.insert(1, 1)
@@ -312,7 +313,7 @@ func TestMariaDB(t *testing.T) {
 	f.must(eventMariaGTID, gtid(0))
 	f.insert(2, 1)
 	f.must(eventXID, make([]byte, 8))
-	f.expect(Rows{Kind: Insert, Tuples: [][]any{{int32(1)}}}, Commit{End: cut},
+	f.expect(begun, Rows{Kind: Insert, Tuples: [][]any{{int32(1)}}}, Commit{End: cut}, begun,
 		Rows{Kind: Insert, Tuples: [][]any{{int32(2)}}}, Commit{End: end()})
 }
 

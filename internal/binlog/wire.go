@@ -56,11 +56,12 @@ const (
 
 // header is the head that all events share.
 type header struct {
-	at    uint32
-	kind  byte
-	size  uint32 // with header and checksum
-	end   uint32 // where the event ends in its file, modulo 4 GiB; 0 if it is in none
-	flags uint16
+	at     uint32
+	kind   byte
+	server uint32 // that wrote it first
+	size   uint32 // with header and checksum
+	end    uint32 // where the event ends in its file, modulo 4 GiB; 0 if it is in none
+	flags  uint16
 }
 
 func readHeader(data []byte) (header, error) {
@@ -68,11 +69,12 @@ func readHeader(data []byte) (header, error) {
 		return header{}, fmt.Errorf("%w: event of %d bytes", errGarbled, len(data))
 	}
 	h := header{
-		at:    binary.LittleEndian.Uint32(data[0:]),
-		kind:  data[4],
-		size:  binary.LittleEndian.Uint32(data[9:]),
-		end:   binary.LittleEndian.Uint32(data[13:]),
-		flags: binary.LittleEndian.Uint16(data[17:]),
+		at:     binary.LittleEndian.Uint32(data[0:]),
+		kind:   data[4],
+		server: binary.LittleEndian.Uint32(data[5:]),
+		size:   binary.LittleEndian.Uint32(data[9:]),
+		end:    binary.LittleEndian.Uint32(data[13:]),
+		flags:  binary.LittleEndian.Uint16(data[17:]),
 	}
 	if uint64(h.size) != uint64(len(data)) {
 		return h, fmt.Errorf("%w: event of %d bytes came with %d", errGarbled, h.size, len(data))

@@ -12,11 +12,11 @@ import (
 	"midstream/internal/schema"
 )
 
-// Executed reads the GTIDs of the transactions that the server has committed; "" if it has none, and of MariaDB, whose
-// GTIDs are others.
+// Executed reads the GTIDs of the transactions that the server has committed; "" if it has none. MariaDB tells of those
+// that it has logged.
 func Executed(ctx context.Context, db *sql.DB) (string, error) {
 	var set string
-	if err := db.QueryRowContext(ctx, "SELECT /*!50700 @@GLOBAL.gtid_executed *//*M! '' */").Scan(&set); err != nil {
+	if err := db.QueryRowContext(ctx, "SELECT /*!50700 @@GLOBAL.gtid_executed *//*M! @@GLOBAL.gtid_binlog_state */").Scan(&set); err != nil {
 		return "", fmt.Errorf("read gtid_executed: %w", err)
 	}
 	return strings.ReplaceAll(set, "\n", ""), nil
@@ -27,9 +27,13 @@ func Executed(ctx context.Context, db *sql.DB) (string, error) {
 func HasExecuted(ctx context.Context, db *sql.DB, gtids string, wait time.Duration) (bool, error) {
 	deadline := time.Now().Add(wait)
 	for {
-		var has bool
-		if err := db.QueryRowContext(ctx, "SELECT GTID_SUBSET(?, @@GLOBAL.gtid_executed)", gtids).Scan(&has); err != nil {
-			return false, fmt.Errorf("compare GTIDs: %w", err)
+		executed, err := Executed(ctx, db)
+		if err != nil {
+			return false, err
+		}
+		has, err := within(gtids, executed)
+		if err != nil {
+			return false, err
 		}
 		if has || time.Now().After(deadline) {
 			return has, nil
@@ -43,21 +47,42 @@ func HasExecuted(ctx context.Context, db *sql.DB, gtids string, wait time.Durati
 }
 
 // within says that each GTID of a set is in another one.
-func within(ctx context.Context, db *sql.DB, gtids, of string) (is bool, err error) {
-	if err = db.QueryRowContext(ctx, "SELECT GTID_SUBSET(?, ?)", gtids, of).Scan(&is); err != nil {
-		return false, fmt.Errorf("compare GTIDs: %w", err)
+func within(gtids, of string) (bool, error) {
+	set, err := binlog.ParseGTIDs(gtids)
+	if err != nil {
+		return false, err
 	}
-	return is, nil
+	all, err := binlog.ParseGTIDs(of)
+	if err != nil {
+		return false, err
+	}
+	return set.In(&all), nil
 }
 
 // HasRest says whether the server has all its transactions that are not in the set in its binlogs:
 // none of them was purged, or committed with no binlog.
 func HasRest(ctx context.Context, db *sql.DB, gtids string) (bool, error) {
-	var purged string
-	if err := db.QueryRowContext(ctx, "SELECT @@GLOBAL.gtid_purged").Scan(&purged); err != nil {
-		return false, fmt.Errorf("read gtid_purged: %w", err)
+	purged, err := purged(ctx, db)
+	if err != nil {
+		return false, err
 	}
-	return within(ctx, db, purged, gtids)
+	return within(purged, gtids)
+}
+
+// purged returns the GTIDs of the transactions that stand in no binlog. MariaDB tells it at the head of the oldest one.
+func purged(ctx context.Context, db *sql.DB) (gtids string, err error) {
+	var inHead bool
+	if err := db.QueryRowContext(ctx, "SELECT /*!50700 REPLACE(@@GLOBAL.gtid_purged, '\n', ''), 0 *//*M! '', 1 */").Scan(&gtids, &inHead); err != nil {
+		return "", fmt.Errorf("read gtid_purged: %w", err)
+	}
+	if !inHead {
+		return gtids, nil
+	}
+	files, err := logs(ctx, db)
+	if err != nil || len(files) == 0 {
+		return "", err
+	}
+	return gtidsBefore(ctx, db, files[0].name)
 }
 
 // Behind finds where in the server's binlog to begin in order to receive each transaction that
@@ -76,7 +101,7 @@ func Behind(ctx context.Context, db *sql.DB, gtids string) (binlog.Position, err
 		if err != nil {
 			return binlog.Position{}, err
 		}
-		is, err := within(ctx, db, before, gtids)
+		is, err := within(before, gtids)
 		if err != nil {
 			return binlog.Position{}, err
 		}
@@ -93,7 +118,7 @@ const fileHead = 4
 // gtidsBefore returns the GTIDs of the transactions in the binlogs before a file, which it tells
 // at its head.
 func gtidsBefore(ctx context.Context, db *sql.DB, file string) (string, error) {
-	rows, err := db.QueryContext(ctx, "SHOW BINLOG EVENTS IN "+schema.Literal(file)+" LIMIT 3")
+	rows, err := db.QueryContext(ctx, "SHOW BINLOG EVENTS IN "+schema.Literal(file)+" LIMIT 4")
 	if err != nil {
 		return "", fmt.Errorf("read the head of binlog %s: %w", file, err)
 	}
@@ -104,8 +129,11 @@ func gtidsBefore(ctx context.Context, db *sql.DB, file string) (string, error) {
 		if err := rows.Scan(&name, &at, &kind, &server, &end, &info); err != nil {
 			return "", fmt.Errorf("read the head of binlog %s: %w", file, err)
 		}
-		if kind == "Previous_gtids" {
+		switch kind {
+		case "Previous_gtids":
 			return info, rows.Err()
+		case "Gtid_list": // MariaDB's, in brackets
+			return strings.Trim(info, "[]"), rows.Err()
 		}
 	}
 	return "", errors.Join(rows.Err(), fmt.Errorf("binlog %s does not tell which transactions come before it", file))

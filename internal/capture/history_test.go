@@ -3,6 +3,8 @@ package capture
 import (
 	"testing"
 
+	"github.com/google/uuid"
+
 	"midstream/internal/binlog"
 )
 
@@ -11,11 +13,11 @@ import (
 func TestL5GTIDsBeforeASafePosition(t *testing.T) {
 	r := setup(t)
 	var before binlog.GTIDs
-	before.Add(binlog.GTID{Number: 1}, 1)
+	before.Add(binlog.GTID{Source: uuid.UUID{1}, Number: 1}, 1)
 	r.Capture = New(Config{}, r.deps, Point{Position: position(4), GTIDs: before})
 	number := int64(1)
 	named := func(event func(binlog.Position) binlog.Event, number int64) {
-		if err := r.Handle(binlog.Begun{GTID: binlog.GTID{Number: number}}); err != nil {
+		if err := r.Handle(binlog.Begun{GTID: binlog.GTID{Source: uuid.UUID{1}, Number: number}}); err != nil {
 			t.Fatal(err)
 		}
 		r.end(event)
@@ -24,7 +26,7 @@ func TestL5GTIDsBeforeASafePosition(t *testing.T) {
 		number++
 		named(event, number)
 	}
-	const uuid = "00000000-0000-0000-0000-000000000000"
+	const source = "01000000-0000-0000-0000-000000000000"
 	gtidsAre := func(want, why string) {
 		t.Helper()
 		gtids := r.Safe().GTIDs
@@ -34,32 +36,32 @@ func TestL5GTIDsBeforeASafePosition(t *testing.T) {
 	}
 	next(commit)
 	r.heartbeat()
-	gtidsAre(uuid+":1-2", "nothing is to be synced")
+	gtidsAre(source+":1-2", "nothing is to be synced")
 	r.rows(1)
 	next(commit)
 	next(commit)
 	r.heartbeat()
-	gtidsAre(uuid+":1-2", "the third is not synced")
+	gtidsAre(source+":1-2", "the third is not synced")
 	next(commit)
 	r.apply()
-	gtidsAre(uuid+":1-4", "a segment starts before the fifth")
+	gtidsAre(source+":1-4", "a segment starts before the fifth")
 	number += 10
 	r.heartbeat()
 	r.xaRows(2)
 	next(prepare)
 	next(commit)
 	r.heartbeat()
-	gtidsAre(uuid+":1-5", "an XA transaction is prepared behind it")
+	gtidsAre(source+":1-5", "an XA transaction is prepared behind it")
 	next(xaCommit)
 	r.heartbeat()
-	gtidsAre(uuid+":1-5", "it is committed and not synced")
+	gtidsAre(source+":1-5", "it is committed and not synced")
 	r.apply()
 	r.heartbeat()
-	gtidsAre(uuid+":1-5:16-18", "it is synced")
+	gtidsAre(source+":1-5:16-18", "it is synced")
 	named(commit, 6)
 	r.heartbeat()
 	r.apply()
-	gtidsAre(uuid+":1-6:16-18", "one came late")
+	gtidsAre(source+":1-6:16-18", "one came late")
 	r.end(commit)
 	gtidsAre("", "one has no GTID")
 }
@@ -68,7 +70,7 @@ func TestL5GTIDsBeforeASafePosition(t *testing.T) {
 // stands before any later place.
 func TestL5NothingIsSaidOfWhatIsNotKnown(t *testing.T) {
 	r := setup(t)
-	if err := r.Handle(binlog.Begun{GTID: binlog.GTID{Number: 7}}); err != nil {
+	if err := r.Handle(binlog.Begun{GTID: binlog.GTID{Source: uuid.UUID{1}, Number: 7}}); err != nil {
 		t.Fatal(err)
 	}
 	r.end(commit)

@@ -12,6 +12,7 @@ import (
 
 	"midstream/internal/dbconn"
 	"midstream/internal/migration"
+	"midstream/internal/plan"
 )
 
 // followers are the flags that say which replicas are looked at.
@@ -114,6 +115,11 @@ func (c *change) follow(ctx context.Context, s *server, found []string) (undo fu
 		pool, err := dbconn.Open(ctx, cfg, nil)
 		if err == nil {
 			pools = append(pools, pool)
+			// A server may still count one that has been promoted (MariaDB, until it next sends it something in vain).
+			if from, err := plan.Sources(ctx, pool.DB()); err == nil && len(from) == 0 && !listed {
+				c.output.note(fmt.Sprintf("%s replicates from no server any more, and nobody looks how far it is behind", address))
+				continue
+			}
 			t.Replicas = append(t.Replicas, migration.Follower{Name: address, DB: pool.DB()})
 			continue
 		}

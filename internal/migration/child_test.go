@@ -143,6 +143,7 @@ func (c *child) wait() (code int, last string) {
 	select {
 	case <-c.done:
 	case <-c.ctx().Done():
+		c.log("")
 		c.Fatalf("the run does not end: %v", context.Cause(c.ctx()))
 	}
 	c.mu.Lock()

@@ -18,7 +18,7 @@ type Facts struct {
 	BinlogFormat string // ROW, MIXED, STATEMENT
 	RowImage     string // FULL, NOBLOB, MINIMAL
 	CommitOrder  bool   // binlog_order_commits
-	GTID         bool   // gtid_mode is ON
+	GTID         bool   // transactions have GTIDs that other servers know them by
 	SyncBinlog   int64
 	BinlogDoDB   []string // binlog_do_db
 	BinlogSkipDB []string // binlog_ignore_db

@@ -105,7 +105,7 @@ func (f *Facts) take(v settings) {
 	f.RowImage = strings.ToUpper(v["binlog_row_image"])
 	_, has := v["binlog_order_commits"]
 	f.CommitOrder = v.on("binlog_order_commits") || !has // MariaDB always commits in order
-	f.GTID = v.on("gtid_mode")
+	f.GTID = v.on("gtid_mode") || f.Version.MariaDB      // which has GTIDs always
 	f.OnlineLog = v.number("innodb_online_alter_log_max_size")
 	f.BufferPool, f.AdaptiveHash = v.number("innodb_buffer_pool_size"), v.on("innodb_adaptive_hash_index")
 	f.SyncBinlog = v.number("sync_binlog")

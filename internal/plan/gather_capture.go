@@ -49,6 +49,7 @@ type Channel struct {
 	Running    bool   // both of its threads
 	Started    bool   // one of them at least
 	stopped    bool   // one of them is not started
+	receives   bool   // the one that receives is started
 	Error      string // of the last that has stopped
 	Delay      int64  // that is meant, in seconds
 	unapplied  bool   // it has received what it has not applied, by the places in the other server's binlog
@@ -114,7 +115,7 @@ func (f *CaptureFacts) readVariables(ctx context.Context, q schema.Querier) erro
 	f.LogReplicaUpdates = v.on("log_replica_updates") || v.on("log_slave_updates")
 	f.BinlogFormat = strings.ToUpper(v["binlog_format"])
 	f.RowImage = strings.ToUpper(v["binlog_row_image"])
-	f.GTID = v.on("gtid_mode")
+	f.GTID = v.on("gtid_mode") || f.Version.MariaDB // which has GTIDs always
 	f.SyncBinlog = v.number("sync_binlog")
 	f.Group = v["group_replication_group_name"] != ""
 	f.Workers = max(v.number("replica_parallel_workers"), v.number("slave_parallel_workers"))
@@ -215,6 +216,7 @@ func channelOf(row map[string]string) Channel {
 		Name: row["channel_name"], SourceUUID: row["source_uuid"], Source: net.JoinHostPort(row["source_host"], row["source_port"]), Delay: delay,
 		Running:         row["replica_io_running"] == "Yes" && row["replica_sql_running"] == "Yes",
 		Started:         onOrTrying(row["replica_io_running"]) || onOrTrying(row["replica_sql_running"]),
+		receives:        onOrTrying(row["replica_io_running"]),
 		stopped:         !onOrTrying(row["replica_io_running"]) || !onOrTrying(row["replica_sql_running"]),
 		Error:           strings.TrimSpace(row["last_io_error"] + " " + row["last_sql_error"]),
 		unapplied:       row["source_log_file"]+":"+row["read_source_log_pos"] != row["relay_source_log_file"]+":"+row["exec_source_log_pos"],

@@ -104,7 +104,7 @@ func Replicates(ctx context.Context, q schema.Querier) (following, unapplied boo
 	}
 	from, err := channels(ctx, q, version)
 	for _, c := range from {
-		following, unapplied = following || c.Started, unapplied || c.unapplied
+		following, unapplied = following || c.receives, unapplied || c.unapplied
 	}
 	return following, unapplied, err
 }

@@ -46,7 +46,7 @@ func groupAt(p binlog.Position) int { return int(p.Offset-4) / 10 }
 // gtidOf names a group: some follow each other in number, some come from elsewhere.
 func gtidOf(group int) binlog.GTID {
 	g := binlog.GTID{Number: int64(group + 1)}
-	g.Source[0] = byte(group / 5 % 3)
+	g.Source[0] = byte(1 + group/5%3)
 	return g
 }
 
