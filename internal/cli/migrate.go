@@ -303,8 +303,8 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 		if err := throttle.CheckLimits(ctx, s.pool.DB(), slices.Concat(t.MaxLoad, t.CriticalLoad)...); err != nil {
 			return nil, migration.Result{}, unwritten(ctx, err, "SHOW GLOBAL STATUS lists those that there are")
 		}
-		if err := throttle.CheckQuery(ctx, s.pool, t.Query); err != nil {
-			return nil, migration.Result{}, unwritten(ctx, fmt.Errorf("--throttle-query: %w", err), "it runs by itself once a second: name tables with their database")
+		if err := throttle.CheckQuery(ctx, s.pool, p.Source.Name.Schema, t.Query); err != nil {
+			return nil, migration.Result{}, unwritten(ctx, fmt.Errorf("--throttle-query: %w", err), "it runs by itself once a second, and can't write")
 		}
 		unfollow, err := c.follow(ctx, s, p.Server.Followers)
 		if err != nil {

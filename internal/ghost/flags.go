@@ -129,7 +129,7 @@ func waiting() []Flag {
 		{"replication-lag-query", word, "", dropin.Noted, "It has no effect there either."},
 		{"throttle-control-replicas", word, "", dropin.Same, "Replicas that are looked at, beside the one of --host. Where neither names one, those that the primary tells are."},
 		{"throttle-query", word, "", dropin.Same, "Asked once a second. One about the table of heartbeats (_ghc), which is not there, is left out with a note; any other must work from the beginning, and while it fails the run waits."},
-		{"throttle-http", word, "", dropin.Same, "Asked once a second by GET; the run waits while the answer is no 2xx, or there is none."},
+		{"throttle-http", word, "", dropin.Same, "Asked once a second by GET; the run waits while the answer is no 2xx, or there is none. Without http:// or https:// it has no effect, as there."},
 		{"throttle-http-interval-millis", whole, "100", dropin.Noted, "Once a second."},
 		{"throttle-http-timeout-millis", whole, "1000", dropin.Noted, "Ten seconds, after which the run waits."},
 		{"ignore-http-errors", onOff, "", dropin.Refused, "The run waits for what can't be looked at. Leave the URL out, or make it one that answers."},

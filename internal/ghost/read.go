@@ -265,6 +265,10 @@ func (r *reading) values() {
 		r.note("--throttle-query has no effect: there is no table %s. How far replicas are behind is measured by heartbeats of Midstream's own, for --max-lag-millis", r.asked.sibling("_ghc"))
 		r.said.values["throttle-query"] = ""
 	}
+	if url := r.text("throttle-http"); url != "" && !strings.Contains(url, "://") {
+		r.note("--throttle-http has no effect: %s does not begin with http:// or https://", url)
+		r.said.values["throttle-http"] = ""
+	}
 }
 
 // reference is a variable of the environment, as the value of an option.

@@ -111,8 +111,8 @@ func (r *run) heed(ctx context.Context, cfg Config, values map[string]string) er
 		}
 	}
 	if _, says := values["throttle-query"]; says {
-		if err := throttle.CheckQuery(ctx, r.pool, t.Query); err != nil {
-			return bad("throttle-query", err, "the query runs by itself once a second: name tables with their database")
+		if err := throttle.CheckQuery(ctx, r.pool, r.plan.Source.Name.Schema, t.Query); err != nil {
+			return bad("throttle-query", err, "the query runs by itself once a second, and can't write")
 		}
 	}
 	if _, says := values["workers"]; says {

@@ -88,7 +88,7 @@ func waits() []Setting {
 		bytes("free-disk", "bytes that are free there, if that is another machine: the run waits when it has written nine tenths of it", func(c *Config) *int64 { return &c.Throttle.GivenDisk }),
 		several(Setting{Name: "throttle-file", Kind: "path", Help: "file on this machine: the run waits while it is there; may be repeated"}, func(string) error { return nil },
 			func(c *Config) *[]string { return &c.Throttle.Files }),
-		word("throttle-query", "query", "query on the server: the run waits while its first value is above 0. It can't write; names need their database", nil, func(c *Config) *string { return &c.Throttle.Query }),
+		word("throttle-query", "query", "query on the server: the run waits while its first value is above 0. It can't write; names without a database are of the table's", nil, func(c *Config) *string { return &c.Throttle.Query }),
 		word("throttle-url", "url", "the run waits while a GET is answered by another status than 2xx", func(text string) error {
 			u, err := url.Parse(text)
 			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {

@@ -76,7 +76,7 @@ func (r *run) sensors(ctx context.Context, t Throttle) ([]throttle.Sensor, error
 	for _, path := range t.Files {
 		add(path != "", func() throttle.Sensor { return throttle.File(path) })
 	}
-	add(t.Query != "", func() throttle.Sensor { return throttle.Query(r.pool, t.Query) })
+	add(t.Query != "", func() throttle.Sensor { return throttle.Query(r.pool, r.plan.Source.Name.Schema, t.Query) })
 	add(t.URL != "", func() throttle.Sensor { return throttle.HTTP(http.DefaultClient, t.URL) })
 	add(r.plan.Server.Group, func() throttle.Sensor { return throttle.FlowControl(db) })
 	add(t.GivenDisk > 0, func() throttle.Sensor { return throttle.Growth(t.GivenDisk, r.written) })

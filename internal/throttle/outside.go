@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"midstream/internal/dbconn"
+	"midstream/internal/schema"
 )
 
 // File is a sensor that is closed while there is a file of that path.
@@ -30,10 +31,11 @@ func File(path string) Sensor {
 	}}
 }
 
-// Query is a sensor that is closed while a query's first value is above 0. It can't write, and is withdrawn where it takes too long.
-func Query(pool *dbconn.Pool, query string) Sensor {
+// Query is a sensor that is closed while a query's first value is above 0. It can't write, and is withdrawn where it takes too long. Names without a
+// database are of the one that is given.
+func Query(pool *dbconn.Pool, database, query string) Sensor {
 	return Sensor{Name: "query", Every: time.Second, Look: func(ctx context.Context) (string, error) {
-		value, err := ask(ctx, pool, query)
+		value, err := ask(ctx, pool, database, query)
 		if err != nil || value <= 0 {
 			return "", err
 		}
@@ -42,21 +44,21 @@ func Query(pool *dbconn.Pool, query string) Sensor {
 }
 
 // CheckQuery fails if a query can't be a sensor's.
-func CheckQuery(ctx context.Context, pool *dbconn.Pool, query string) error {
+func CheckQuery(ctx context.Context, pool *dbconn.Pool, database, query string) error {
 	if query == "" {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	_, err := ask(ctx, pool, query)
+	_, err := ask(ctx, pool, database, query)
 	return err
 }
 
 // errNoNumber says what a query has to return.
 var errNoNumber = errors.New("its first value is no number")
 
-func ask(ctx context.Context, pool *dbconn.Pool, query string) (value float64, err error) {
-	session, err := pool.Session(ctx, "START TRANSACTION READ ONLY")
+func ask(ctx context.Context, pool *dbconn.Pool, database, query string) (value float64, err error) {
+	session, err := pool.Session(ctx, "USE "+schema.Quote(database), "START TRANSACTION READ ONLY")
 	if err != nil {
 		return 0, err
 	}

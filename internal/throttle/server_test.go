@@ -29,9 +29,9 @@ func TestSensorsOfTheServer(t *testing.T) {
 			"too much":         {throttle.MaxLoad(db, []throttle.Limit{{Variable: "threads_connected", Most: 0}, {Variable: "Uptime", Most: 1e12}}), "threads_connected is "},
 			"history":          {throttle.History(db, 1<<40), ""},
 			"long history":     {throttle.History(db, -1), "history list"},
-			"query":            {throttle.Query(pool, "SELECT 0"), ""},
-			"query of nothing": {throttle.Query(pool, "SELECT NULL"), ""},
-			"query says wait":  {throttle.Query(pool, "SELECT 7"), "returns 7"},
+			"query":            {throttle.Query(pool, "mysql", "SELECT 0"), ""},
+			"query of nothing": {throttle.Query(pool, "mysql", "SELECT NULL"), ""},
+			"query says wait":  {throttle.Query(pool, "mysql", "SELECT 7"), "returns 7"},
 		} {
 			if why, err := c.sensor.Look(t.Context()); err != nil || !strings.Contains(why, c.want) || c.want == "" && why != "" {
 				t.Errorf("%s, %s: %q, %v; want %q", version, name, why, err, c.want)
@@ -45,7 +45,7 @@ func TestSensorsOfTheServer(t *testing.T) {
 			}
 		}
 		for query, want := range map[string]string{"SELECT 'abc'": "is no number", "SELECT nope": "Unknown column", "DELETE FROM mysql.user": "READ ONLY", "": ""} {
-			if err := throttle.CheckQuery(t.Context(), pool, query); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			if err := throttle.CheckQuery(t.Context(), pool, "mysql", query); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 				t.Errorf("%s, %q: %v", version, query, err)
 			}
 		}
