@@ -51,3 +51,19 @@ func TestCompressedMariaDB(t *testing.T) {
 0:-[[2] [3]]; commit
 ALTER TABLE t COMMENT = 'a comment that is long enough'; commit`)
 }
+
+// TestAlterInTwoPhases: MariaDB may log an ALTER at its beginning, so that replicas begin too, and once more at its end. What
+// other sessions commit stands between the two.
+func TestAlterInTwoPhases(t *testing.T) {
+	b := setupOn(t, mysqltest.Own(t, "mariadb-10.11", sandbox.Options{Settings: map[string]string{"binlog_alter_two_phase": "ON"}}))
+	b.exec("CREATE TABLE t (id INT PRIMARY KEY)")
+	groups := b.record([]Watch{b.watch("t", "id")}, func() {
+		b.exec("INSERT INTO t VALUES (1)")
+		b.exec("ALTER TABLE t COMMENT = 'two', ALGORITHM = COPY")
+		b.exec("INSERT INTO t VALUES (2)")
+	})
+	b.expect(groups, `0:+[[1]]; commit
+ALTER TABLE t COMMENT = 'two', ALGORITHM = COPY; commit
+ALTER TABLE t COMMENT = 'two', ALGORITHM = COPY; commit
+0:+[[2]]; commit`)
+}

@@ -206,7 +206,7 @@ func (c *change) makeOf(ctx context.Context, alter *ddl.Alter, s *server) (*plan
 	c.config.CaptureFrom = s.capture
 	p, err := plan.Make(facts, table, alter, c.options)
 	if plan.MayAsk(facts, table, alter, c.options, err) {
-		if facts.Native, facts.Split, err = c.ask(ctx, table, alter, s); err != nil {
+		if facts.Native, facts.Split, err = c.ask(ctx, table, alter, s, facts.Version); err != nil {
 			return nil, unasked(ctx, fmt.Errorf("ask %s how it would change %s: %w", s.address, table.Name, err), table.Name)
 		}
 		p, err = plan.Make(facts, table, alter, c.options)
@@ -236,7 +236,7 @@ func (c *change) measure(ctx context.Context, p *plan.Plan, s *server) error {
 	if !c.output.json && !c.output.quiet {
 		c.output.note("calibrating: some rows are copied to a scratch table")
 	}
-	pace, err := migration.New(s.pool, s.binlog, p, c.config, event.Discard).Calibrate(ctx, c.question(p.Source, p.Alter, s))
+	pace, err := migration.New(s.pool, s.binlog, p, c.config, event.Discard).Calibrate(ctx, c.question(p.Source, p.Alter, s, p.Server.Version))
 	if err == nil {
 		c.options.Pace = &pace
 	}
@@ -244,17 +244,17 @@ func (c *change) measure(ctx context.Context, p *plan.Plan, s *server) error {
 }
 
 // question asks the server how it would change the table.
-func (c *change) question(table *schema.Table, alter *ddl.Alter, s *server) native.Question {
+func (c *change) question(table *schema.Table, alter *ddl.Alter, s *server, version plan.Version) native.Question {
 	return native.Question{
-		Table: table, Alter: alter, ZeroDates: c.options.TakesZeroDates(table), Clone: s.pool.CloneOf(table.Name, ""),
+		CopiesOnline: version.CopiesOnline(), Table: table, Alter: alter, ZeroDates: c.options.TakesZeroDates(table), Clone: s.pool.CloneOf(table.Name, ""),
 		ClausesFor: func(alter *ddl.Alter, clone *schema.Table) string { return plan.ClausesFor(alter, table, clone) },
 	}
 }
 
 // ask asks the server how it would change the table: by the lightest way that it has, and if a
 // heavier one is wished for, whether it has that; else whether two statements would be lighter.
-func (c *change) ask(ctx context.Context, table *schema.Table, alter *ddl.Alter, s *server) (*plan.Answer, *plan.Split, error) {
-	question := c.question(table, alter, s)
+func (c *change) ask(ctx context.Context, table *schema.Table, alter *ddl.Alter, s *server, version plan.Version) (*plan.Answer, *plan.Split, error) {
+	question := c.question(table, alter, s, version)
 	answer, err := native.Ask(ctx, s.pool, question)
 	if err == nil && c.options.Method == "" {
 		split, err := native.Split(ctx, s.pool, question, answer)

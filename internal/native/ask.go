@@ -27,7 +27,7 @@ type attempt struct {
 // attempts are made in this order, the lightest first.
 var attempts = []attempt{
 	{plan.MethodInstant, ""}, {plan.MethodInplace, "NONE"},
-	{plan.MethodInplace, "SHARED"}, {plan.MethodCopy, ""},
+	{plan.MethodInplace, "SHARED"}, {plan.MethodCopy, "NONE"}, {plan.MethodCopy, ""},
 }
 
 // ErrLeft says that a clone could not be dropped.
@@ -38,8 +38,10 @@ const removal = 10 * time.Second
 
 // Question is what is asked.
 type Question struct {
-	Table *schema.Table
-	Alter *ddl.Alter
+	// CopiesOnline says that the server can copy a table that is written to: LOCK=NONE is asked for then.
+	CopiesOnline bool
+	Table        *schema.Table
+	Alter        *ddl.Alter
 	// ZeroDates lets the ALTER have zero dates.
 	ZeroDates bool
 	// From is the lightest method that is asked for; "" for all.
@@ -59,6 +61,9 @@ func (q Question) attempts() []attempt {
 	for _, a := range attempts {
 		begun = begun || a.method == q.From
 		said := q.Alter.Algorithm
+		if a.method == plan.MethodCopy && a.lock != "" && !q.CopiesOnline {
+			continue
+		}
 		if !begun || said != "" && said != "DEFAULT" && !strings.EqualFold(said, string(a.method)) {
 			continue
 		}

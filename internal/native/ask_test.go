@@ -185,3 +185,20 @@ func TestStatementWithAWayOfItsOwn(t *testing.T) {
 		}
 	})
 }
+
+// TestCopiesOnline: from 11.2 on MariaDB's own copy follows the changes.
+func TestCopiesOnline(t *testing.T) {
+	on(t, "mariadb-11.8", func(r *rig) {
+		pool := r.pool()
+		defer pool.Close()
+		question := r.question("MODIFY v BIGINT")
+		for _, online := range []bool{false, true} {
+			want := map[bool]string{false: "", true: "NONE"}[online]
+			question.CopiesOnline = online
+			answer, err := native.Ask(r.Context(), pool, question)
+			if err != nil || answer.Method != plan.MethodCopy || answer.Lock != want || answer.Effect != plan.Rebuild {
+				r.Errorf("online %t: %+v, %v", online, answer, err)
+			}
+		}
+	})
+}

@@ -37,15 +37,17 @@ var versions = []string{"9.7", "8.0", "5.7", "mariadb-10.11"}
 
 func onEach(t *testing.T, test func(r *rig)) {
 	for _, version := range versions {
-		t.Run(version, func(t *testing.T) {
-			server := mysqltest.Server(t, version)
-			db, name := mysqltest.Database(t, server)
-			r := &rig{T: t, version: version, server: server, address: server.Address, db: db, table: schema.Name{Schema: name, Table: "t"}}
-			r.exec("CREATE TABLE " + r.table.Quoted() + " (id INT PRIMARY KEY AUTO_INCREMENT, v INT, s VARCHAR(200))")
-			r.exec("INSERT INTO " + r.table.Quoted() + " (v, s) VALUES (1, 'x'), (2, 'y')")
-			test(r)
-		})
+		t.Run(version, func(t *testing.T) { on(t, version, test) })
 	}
+}
+
+func on(t *testing.T, version string, test func(r *rig)) {
+	server := mysqltest.Server(t, version)
+	db, name := mysqltest.Database(t, server)
+	r := &rig{T: t, version: version, server: server, address: server.Address, db: db, table: schema.Name{Schema: name, Table: "t"}}
+	r.exec("CREATE TABLE " + r.table.Quoted() + " (id INT PRIMARY KEY AUTO_INCREMENT, v INT, s VARCHAR(200))")
+	r.exec("INSERT INTO " + r.table.Quoted() + " (v, s) VALUES (1, 'x'), (2, 'y')")
+	test(r)
 }
 
 func (r *rig) exec(statement string) {

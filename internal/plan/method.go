@@ -47,7 +47,8 @@ type Answer struct {
 	// Method is MethodInstant, MethodInplace or MethodCopy: the lightest that the server takes.
 	Method Method
 	// Lock is the least lock that it takes with MethodInplace: NONE lets the application write
-	// meanwhile, SHARED only read. "" with the others.
+	// meanwhile, SHARED only read. With MethodCopy it is NONE where the server's copy follows the
+	// changes (MariaDB 11.2 and later), else "".
 	Lock   string
 	Effect Effect
 	// Definition is what the clone was then, by SHOW CREATE TABLE.
@@ -104,7 +105,7 @@ func (l Limits) WithDefaults() Limits {
 type Choice struct {
 	Method Method
 	Why    string
-	// Lock is the one that the server is asked for, with MethodInplace.
+	// Lock is the one that the server is asked for, with MethodInplace and MethodCopy.
 	Lock string
 	// Builds says that the server builds indexes, or the table.
 	Builds bool
@@ -123,7 +124,7 @@ type Choice struct {
 
 // locks says that nobody can write to the table while the server copies or builds it.
 func (c Choice) locks() bool {
-	return c.Method == MethodCopy || c.Method == MethodInplace && c.Builds && c.Lock != "NONE"
+	return c.Lock != "NONE" && (c.Method == MethodCopy || c.Method == MethodInplace && c.Builds)
 }
 
 // Rehearsal says what a run would do by a method of the server's own, of which there is nothing to
@@ -187,7 +188,7 @@ func Choose(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options
 	}
 	if against == "" {
 		choice.Lock = answer.Lock
-		choice.Method, choice.Why, choice.Builds = method, why, method == MethodInplace && answer.Effect > Metadata
+		choice.Method, choice.Why, choice.Builds = method, why, answer.builds()
 		choice.Work = c.work(options.Method)
 		if (method == MethodInstant || method == MethodInplace) && shadow == nil {
 			choice.Others = append(choice.Others, Rejected{MethodShadow, "it would copy the whole table"})
@@ -264,13 +265,13 @@ func (c *chooser) native() (m Method, why, against string) {
 	if a.Effect == Rebuild && related(c.facts, c.table) {
 		return a.Method, "", "the server would build the table anew, which has foreign keys or is referred to"
 	}
-	if a.Method == MethodCopy || a.Lock != "NONE" {
+	if a.Lock != "NONE" {
 		if takes > c.limits.Locked {
 			return a.Method, "", fmt.Sprintf("nobody could write for about %s, and at most %s is allowed", round(takes), c.limits.Locked)
 		}
 		return a.Method, fmt.Sprintf("the table is small: nobody can write for about %s", round(takes)), ""
 	}
-	return MethodInplace, fmt.Sprintf("the server builds it in about %s, while the table is used", round(takes)), c.againstBuild(takes)
+	return a.Method, fmt.Sprintf("the server builds it in about %s, while the table is used", round(takes)), c.againstBuild(takes)
 }
 
 // againstInstant says what only the table itself can tell.
@@ -324,11 +325,16 @@ func (c *chooser) moves() bool {
 
 // work is the bound of the server's work, where nobody can write meanwhile.
 func (c *chooser) work(wish Method) time.Duration {
-	locks := c.answer.Method == MethodCopy || c.answer.Method == MethodInplace && c.answer.Lock != "NONE"
+	locks := c.answer.Method != MethodInstant && c.answer.Lock != "NONE"
 	if !locks || wish == c.answer.Method {
 		return 0
 	}
 	return c.limits.Locked
+}
+
+// builds says that the server builds indexes or the table by it, other than while nobody can write.
+func (a *Answer) builds() bool {
+	return a.Method == MethodInplace && a.Effect > Metadata || a.Method == MethodCopy && a.Lock == "NONE"
 }
 
 // How asks the server for the method and the lock, in front of the clauses of an ALTER.

@@ -71,5 +71,9 @@ func (v Version) String() string {
 	return fmt.Sprintf("%s %d.%d.%d", v.Flavor(), v.Major, v.Minor, v.Patch)
 }
 
+// CopiesOnline says that ALTER TABLE ... ALGORITHM=COPY can follow the changes that are made meanwhile
+// (https://mariadb.com/kb/en/innodb-online-ddl-operations-with-algorithm-copy/, MDEV-16329).
+func (v Version) CopiesOnline() bool { return v.MariaDB && v.AtLeast(11, 2, 1) }
+
 // renamesUnderLock says that RENAME TABLE works under LOCK TABLES (WL#9826).
 func (v Version) renamesUnderLock() bool { return !v.MariaDB && v.AtLeast(8, 0, 13) }
