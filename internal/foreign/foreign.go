@@ -18,6 +18,11 @@ type Set struct {
 	Source, Shadow, Old schema.Name
 	// Keys are as they shall be in the end: with the columns of the shadow.
 	Keys []schema.ForeignKey
+	// Acting are the names of those that change rows of the source without a word in the binlog: they act on
+	// the shadow as well, from the beginning (Stand).
+	Acting []string
+	// Keyed are the names of those whose columns are part of the key that is followed.
+	Keyed []string
 	// OldComment is the old table's mark: a statement that changes a table makes it look younger than
 	// it is, so that it must tell by itself whose it is.
 	OldComment string
@@ -65,6 +70,46 @@ func (s Set) second(k schema.ForeignKey) string {
 	return fmt.Sprintf("midstream_%016x", h.Sum64())
 }
 
+// standing is the name of an acting constraint on the shadow before the swap. It sorts behind the constraint's own:
+// InnoDB acts in the order of names, on the source's rows first, as a sync reads them before it writes the shadow's.
+func (s Set) standing(k schema.ForeignKey) string {
+	if name := k.Constraint + "_midstream"; len([]rune(name)) <= 64 {
+		return name
+	}
+	return s.second(k) + "_s"
+}
+
+// stand is the definition of an acting constraint before the swap. It refuses nothing: the shadow may have rows yet
+// that the source has no more. keyed says that its columns are part of the key that is followed, which must not change.
+func (s Set) stand(k schema.ForeignKey) string {
+	k = s.at(k, s.Shadow)
+	if !schema.ActsBy(k.OnDelete) {
+		k.OnDelete = "CASCADE"
+	}
+	if !schema.ActsBy(k.OnUpdate) && !slices.Contains(s.Keyed, k.Constraint) {
+		k.OnUpdate = "CASCADE"
+	}
+	return "ADD " + k.Definition(s.standing(k))
+}
+
+// Stand has the acting constraints act on the shadow. REQUIRES: the shadow is empty.
+func (s Set) Stand() []string {
+	var own []string
+	for _, k := range s.Keys {
+		if s.acts(k) {
+			own = append(own, s.stand(k))
+		}
+	}
+	if len(own) == 0 {
+		return nil
+	}
+	return []string{alter(s.Shadow, own)}
+}
+
+func (s Set) acts(k schema.ForeignKey) bool {
+	return k.Child == s.Source && slices.Contains(s.Acting, k.Constraint)
+}
+
 // Declare has every constraint once more: with the shadow. REQUIRES: the shadow is equal to the source.
 func (s Set) Declare() []string {
 	var own, statements []string
@@ -72,6 +117,9 @@ func (s Set) Declare() []string {
 	for _, k := range s.Keys {
 		if k.Child == s.Source {
 			own = append(own, "ADD "+s.at(k, s.Shadow).Definition(s.second(k)))
+			if s.acts(k) {
+				own = append(own, drop(s.standing(k)))
+			}
 			continue
 		}
 		clauses := []string{"ADD " + s.at(k, s.Shadow).Definition(s.second(k))}
@@ -122,8 +170,14 @@ func (s Set) Settle(found []schema.ForeignKey) []string {
 // shadow; the source is what it was.
 func (s Set) Withdraw(found []schema.ForeignKey) []string {
 	var own, statements []string
+	for _, k := range s.Keys {
+		if _, there := named(found, s.Shadow, s.standing(k)); s.acts(k) && !there {
+			own = append(own, s.stand(k))
+		}
+	}
 	for _, fk := range found {
-		if fk.Child == s.Shadow {
+		standing := slices.ContainsFunc(s.Keys, func(k schema.ForeignKey) bool { return s.acts(k) && s.standing(k) == fk.Constraint })
+		if fk.Child == s.Shadow && !standing {
 			own = append(own, drop(fk.Constraint))
 		}
 	}

@@ -48,6 +48,33 @@ func TestStatements(t *testing.T) {
 	equal(t, "others", len(set.Others()), 2)
 }
 
+// TestStanding: constraints that act on the shadow from the beginning, which refuse nothing there, up to the swap.
+func TestStanding(t *testing.T) {
+	key := func(constraint, onDelete, onUpdate string) schema.ForeignKey {
+		return schema.ForeignKey{Constraint: constraint, Child: name("t"), Columns: []string{"a"}, Parent: name("p"), ParentColumns: []string{"id"}, OnDelete: onDelete, OnUpdate: onUpdate}
+	}
+	set := foreign.Set{Source: name("t"), Shadow: name("t_shadow"), Old: name("t_old"), Acting: []string{"t_ibfk_1", "keyed"}, Keyed: []string{"keyed"}, Keys: []schema.ForeignKey{
+		key("t_ibfk_1", "SET NULL", "RESTRICT"), key("keyed", "CASCADE", "NO ACTION"), key("t_ibfk_2", "RESTRICT", "RESTRICT")}}
+	const first = "ADD CONSTRAINT `t_ibfk_1_midstream` FOREIGN KEY (`a`) REFERENCES `s`.`p` (`id`) ON DELETE SET NULL ON UPDATE CASCADE"
+	const second = "ADD CONSTRAINT `keyed_midstream` FOREIGN KEY (`a`) REFERENCES `s`.`p` (`id`) ON DELETE CASCADE ON UPDATE NO ACTION"
+	equal(t, "stand", set.Stand(), []string{"ALTER TABLE `s`.`t_shadow` " + first + ", " + second + ", ALGORITHM=INPLACE"})
+	const own = "midstream_e6ffb05155059e41"
+	equal(t, "declare", set.Declare(), []string{
+		"ALTER TABLE `s`.`t_shadow` ADD CONSTRAINT `t_shadow_ibfk_1` FOREIGN KEY (`a`) REFERENCES `s`.`p` (`id`) ON DELETE SET NULL ON UPDATE RESTRICT, DROP FOREIGN KEY `t_ibfk_1_midstream`, " +
+			"ADD CONSTRAINT `" + own + "` FOREIGN KEY (`a`) REFERENCES `s`.`p` (`id`) ON DELETE CASCADE ON UPDATE NO ACTION, DROP FOREIGN KEY `keyed_midstream`, " +
+			"ADD CONSTRAINT `t_shadow_ibfk_2` FOREIGN KEY (`a`) REFERENCES `s`.`p` (`id`) ON DELETE RESTRICT ON UPDATE RESTRICT, ALGORITHM=INPLACE"})
+	at := func(constraint string) schema.ForeignKey {
+		return schema.ForeignKey{Constraint: constraint, Child: name("t_shadow"), Parent: name("p")}
+	}
+	declared := []schema.ForeignKey{at("t_shadow_ibfk_1"), at(own), at("t_shadow_ibfk_2")}
+	equal(t, "withdraw", set.Withdraw(declared), []string{"ALTER TABLE `s`.`t_shadow` " + first + ", " + second +
+		", DROP FOREIGN KEY `t_shadow_ibfk_1`, DROP FOREIGN KEY `" + own + "`, DROP FOREIGN KEY `t_shadow_ibfk_2`, ALGORITHM=INPLACE"})
+	standing := []schema.ForeignKey{at("t_ibfk_1_midstream"), at("keyed_midstream")}
+	equal(t, "withdrawn", set.Withdraw(standing), nil)
+	set.Acting = nil
+	equal(t, "gone", set.Withdraw(standing), []string{"ALTER TABLE `s`.`t_shadow` DROP FOREIGN KEY `t_ibfk_1_midstream`, DROP FOREIGN KEY `keyed_midstream`, ALGORITHM=INPLACE"})
+}
+
 func equal[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
 	g, gotLines := any(got).([]string)

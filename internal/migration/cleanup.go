@@ -80,7 +80,7 @@ func Cleanup(ctx context.Context, pool *dbconn.Pool, source schema.Name, old boo
 	if !slices.ContainsFunc(found, func(l Leftover) bool { return !l.Spared }) || !agree(found) {
 		return found, nil
 	}
-	if err := c.mend(ctx, Config{}.WithDefaults().Lock.Wait, func(string) {}); err != nil {
+	if err := c.mend(ctx, Config{}.WithDefaults().Lock.Wait, func(string) {}, true); err != nil {
 		return found, err
 	}
 	for _, l := range found {

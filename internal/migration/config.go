@@ -137,6 +137,9 @@ func (c Config) WithDefaults() Config {
 
 // Defers says whether a run of the plan leaves secondary indexes for after the row copy.
 func (c Config) Defers(p *plan.Plan) bool {
+	if len(p.Acting) > 0 {
+		return false // constraints stand on them
+	}
 	switch c.Indexes {
 	case DeferYes:
 		return true

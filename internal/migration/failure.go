@@ -214,7 +214,7 @@ func (r *run) sweep(ctx context.Context) error {
 		if err := r.pool.EndLost(ctx); dbconn.ConnectionLost(err) {
 			return err // other errors don't stand in the way of looking
 		}
-		if err := c.mend(ctx, r.live().Lock.Wait, r.note); err != nil {
+		if err := c.mend(ctx, r.live().Lock.Wait, r.note, true); err != nil {
 			return err
 		}
 		found, err = c.find(ctx, false)

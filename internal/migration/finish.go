@@ -58,7 +58,7 @@ func Finish(ctx context.Context, pool *dbconn.Pool, source schema.Name, cfg Conf
 // unfinished puts right what a run that has not swapped may have left of foreign keys and triggers, before a plan is made of
 // them.
 func (f *finisher) unfinished(ctx context.Context) error {
-	if err := f.mend(ctx, f.cfg.Lock.Wait, f.note); err != nil {
+	if err := f.mend(ctx, f.cfg.Lock.Wait, f.note, false); err != nil {
 		return fmt.Errorf("look at the foreign keys and triggers that an earlier run on %s has left: %w", f.source, err)
 	}
 	return nil
@@ -73,7 +73,7 @@ type finisher struct {
 // finish does what the run that began with start had left to do.
 func (f *finisher) finish(ctx context.Context, start *checkpoint.Start, former *candidate) (*Finished, error) {
 	finished := &Finished{Alter: start.Alter}
-	err := f.mend(ctx, f.cfg.Lock.Wait, f.note)
+	err := f.mend(ctx, f.cfg.Lock.Wait, f.note, false)
 	if err != nil {
 		return nil, err
 	}

@@ -106,7 +106,7 @@ func (r *run) withdraw(ctx context.Context, set foreign.Set, triggers usertrigge
 // foreign are the run's constraints that go over.
 func (r *run) foreign() foreign.Set {
 	source := r.plan.Source
-	return foreign.Set{Source: source.Name, Shadow: r.shadow.Name, Old: r.old(), Keys: r.plan.Foreign, OldComment: schema.MarkOld(source.Name, source.Comment)}
+	return foreign.Set{Source: source.Name, Shadow: r.shadow.Name, Old: r.old(), Keys: r.plan.Foreign, Acting: r.plan.Acting, Keyed: r.plan.Keyed(), OldComment: schema.MarkOld(source.Name, source.Comment)}
 }
 
 // settleCarried does what the swap has left to do of foreign keys and triggers.
@@ -139,7 +139,8 @@ func (r *run) leftUnsettled() (left, next string) {
 // as they were, or, if it has swapped, as they shall be.
 //
 // REQUIRES: the source is claimed.
-func (c *cleaner) mend(ctx context.Context, wait time.Duration, note func(string)) error {
+// gone says that the shadow is not needed any more: constraints that have stood on it from the beginning go too.
+func (c *cleaner) mend(ctx context.Context, wait time.Duration, note func(string), gone bool) error {
 	there, err := c.tables(ctx)
 	if err != nil || !c.hasState(there) {
 		return err
@@ -161,6 +162,9 @@ func (c *cleaner) mend(ctx context.Context, wait time.Duration, note func(string
 		return err
 	}
 	m := mender{pool: c.pool, set: c.foreign(saved.Start, there), triggers: c.triggers(saved.Start), wait: wait}
+	if gone {
+		m.set.Acting = nil
+	}
 	do, what := m.withdraw, "second foreign keys, or stand-ins of triggers, that an earlier run had declared for its swap are taken back"
 	if _, swapped, err := c.hasSwapped(ctx, saved, there); err != nil {
 		return err
@@ -181,10 +185,11 @@ func (c *cleaner) foreign(start *checkpoint.Start, there map[schema.Name]candida
 	if _, marked := schema.MarkedOld(comment, c.source); !marked {
 		comment = schema.MarkOld(c.source, comment)
 	}
-	return foreign.Set{Source: c.source, Shadow: start.Shadow.Name, Old: old, Keys: start.Foreign, OldComment: comment}
+	return foreign.Set{Source: c.source, Shadow: start.Shadow.Name, Old: old, Keys: start.Foreign, Acting: start.Acting, Keyed: start.Keyed, OldComment: comment}
 }
 
-// readyForForeign looks whether the shadow can have the constraints, and makes their indexes its own.
+// readyForForeign looks whether the shadow can have the constraints, makes their indexes its own, and has those
+// act on it that the binlog does not tell of.
 func (r *run) readyForForeign(ctx context.Context) error {
 	if len(r.plan.Foreign) == 0 {
 		return nil
@@ -199,5 +204,27 @@ func (r *run) readyForForeign(ctx context.Context) error {
 			}
 		}
 	}
+	for _, statement := range r.foreign().Stand() {
+		if err := r.stand(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
 	return nil
+}
+
+// stand carries a statement out that locks the parents, under the bounded lock.
+func (r *run) stand(ctx context.Context, statement string) error {
+	session, err := r.pool.Session(ctx, foreign.NoChecks)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	asker := lock.Asker{Pool: r.pool, Watcher: &lock.Watcher{DB: r.pool.DB(), Tables: r.plan.Others()}, Emit: r.emit, Terms: func() lock.Terms {
+		live := r.live()
+		return lock.Terms{SeesNobody: !r.plan.Server.MetadataLocks, Wait: live.Lock.Wait, Backoff: live.Backoff, Longest: live.MaxBackoff, GiveUp: live.GiveUp, Kills: live.Kills}
+	}}
+	_, _, err = asker.Run(ctx, func(ctx context.Context, budget time.Duration) (lock.Outcome, error) {
+		return lock.Request(ctx, session, statement, budget)
+	})
+	return err
 }

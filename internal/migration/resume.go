@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"midstream/internal/binlog"
@@ -183,6 +184,8 @@ func (r *run) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shadowTh
 		return fmt.Sprintf("this server swaps in two sessions, for which %s has the wrong name", start.Shadow.Name), nil
 	case start.Source != definition:
 		return "the table was altered since", nil
+	case !slices.Equal(start.Acting, r.plan.Acting):
+		return "the binlog tells now of what foreign keys do, or does so no more", nil
 	}
 	if reason, err = r.judgeServer(ctx, c, f); reason != "" || err != nil {
 		return reason, err
@@ -253,6 +256,7 @@ func (r *run) goOn(ctx context.Context, f *former) error {
 		return err
 	}
 	r.shadow, r.compare, r.began = f.shadow, f.specs.compare, *f.saved.Start
+	r.began.Acting, r.began.Keyed = r.plan.Acting, r.plan.Keyed()
 	r.began.Purpose, r.began.Foreign, r.began.Triggers = string(r.plan.Purpose), r.plan.Foreign, r.plan.Source.Triggers
 	r.began.Old, r.began.Kept = r.plan.Names.Old.Table, r.plan.Names.Kept.Table // the ones of then may be others' now
 	r.made.unmarked, r.made.doubtful = c.Unmarked, c.Unmarked

@@ -50,6 +50,7 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now clock
 		Key: codec, ShadowKey: columns.Key, SourceIndex: p.Key.Name, ShadowIndex: columns.KeyIndex,
 		KeyChanged: columns.KeyChanged(),
 		Locking:    locking(p),
+		Unchecked:  len(p.Acting) > 0,
 	}
 	from := map[string]string{}
 	for _, m := range columns.Mappings {
@@ -148,10 +149,11 @@ func fractionLength(digits int) int {
 }
 
 // locking is the clause that makes the SELECT side wait for changes which stand in the
-// binlog but are not yet visible, on a server whose engine commits in another order.
+// binlog but are not yet visible, on a server whose engine commits in another order, and for those that foreign
+// keys make without a word there.
 func locking(p *plan.Plan) string {
 	switch {
-	case p.Server.CommitOrder && p.Purpose != plan.RehearsingOnReplica: // whose heartbeats are in no binlog
+	case p.Server.CommitOrder && len(p.Acting) == 0 && p.Purpose != plan.RehearsingOnReplica: // whose heartbeats are in no binlog
 		return ""
 	case p.Server.Version.AtLeast(8, 0, 1) && !p.Server.Version.MariaDB:
 		return " FOR SHARE"

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"midstream/internal/key"
 	"midstream/internal/schema"
 )
 
@@ -83,21 +84,51 @@ func (c *checker) tooOld(all []schema.ForeignKey) {
 	}
 }
 
-// checkActions refuses constraints by which rows of the table change without a word in the binlog.
+// CodeCascades is the code of what is to be known where constraints change rows without a word in the binlog.
+const CodeCascades Code = "cascades"
+
+// checkActions looks at constraints by which rows of the table change, and refuses those that can't be followed.
 func (c *checker) checkActions(fk schema.ForeignKey) {
 	if fk.Child != c.table.Name || !fk.Acts() {
 		return
 	}
 	what := fmt.Sprintf("foreign key %s (ON DELETE %s ON UPDATE %s) changes rows of the table when those of %s change", fk.Constraint, fk.OnDelete, fk.OnUpdate, fk.Parent)
-	switch f := c.facts; {
-	case !f.Version.AtLeast(9, 6, 0):
-		c.block(CodeForeignKey, what, "the binlog tells of such changes from MySQL 9.6 on; a constraint on the shadow itself would not follow them all: "+
-			"a parent that is deleted and inserted again by one transaction (REPLACE) leaves a row that was being copied", "Run the ALTER natively")
-	case f.Foreign.Native:
-		c.block(CodeForeignKey, what, "the binlog does not tell of such changes (innodb_native_foreign_keys is ON)", "Start the server with innodb_native_foreign_keys = OFF")
-	case f.Capture != nil || f.IsReplica:
+	f := c.facts
+	switch {
+	case f.tellsCascades() && (f.Capture != nil || f.IsReplica):
 		c.block(CodeForeignKey, what, "a replica logs such changes only if its primary does, and that is not known here", "Run on the primary, and read its own binlog")
+	case f.tellsCascades():
+	case fk.Parent == c.table.Name:
+		c.block(CodeForeignKey, what, "the binlog does not tell of such changes ("+f.silentOf()+"), and on a shadow such a constraint would act on what is written to it", "Run the ALTER natively")
+	case c.options.Purpose == RehearsingOnReplica:
+		c.block(CodeForeignKey, what, "the binlog does not tell of such changes ("+f.silentOf()+"), and a constraint on the rehearsal's table would be in the way of replication", "Rehearse on the primary")
+	case schema.ActsBy(fk.OnUpdate) && c.inKey(fk.Columns):
+		c.block(CodeForeignKey, what, "the binlog does not tell of such changes ("+f.silentOf()+"), and a row would go from one place of the key to another while it is copied", "Run the ALTER natively, or choose another key with --key")
+	default:
+		c.acting = append(c.acting, fk.Constraint)
+		c.warn(CodeCascades, what, "the binlog does not tell of such changes ("+f.silentOf()+"): so the constraint acts on the new table as well, from the beginning, and rows are read FOR SHARE. "+
+			"Who changes a row that is being copied waits for its chunk, and a change of the parent does its work on both tables", "Shorter chunks make shorter waits: --chunk-time")
 	}
+}
+
+// tellsCascades says that the binlog has the rows that foreign keys change.
+func (f *Facts) tellsCascades() bool {
+	return f.Version.AtLeast(9, 6, 0) && !f.Version.MariaDB && !f.Foreign.Native
+}
+
+// silentOf says why it has not.
+func (f *Facts) silentOf() string {
+	if f.Foreign.Native {
+		return "innodb_native_foreign_keys is ON"
+	}
+	return "from MySQL 9.6 on it does"
+}
+
+// inKey says that one of the columns is part of the key that is followed.
+func (c *checker) inKey(columns []string) bool {
+	return slices.ContainsFunc(columns, func(name string) bool {
+		return slices.ContainsFunc(c.followed.Parts, func(p key.Part) bool { return strings.EqualFold(p.Column.Name, name) })
+	})
 }
 
 // checkEnds refuses an ALTER that takes away what a constraint stands on.
@@ -254,6 +285,17 @@ func (c *checker) foreign() []schema.ForeignKey {
 		}
 	}
 	return all
+}
+
+// Keyed are the names of constraints of which columns are part of the key that is followed.
+func (p *Plan) Keyed() []string {
+	var names []string
+	for _, fk := range relations(p.Source) {
+		if slices.ContainsFunc(fk.Columns, func(name string) bool { return contains(p.Key.Columns(), name) }) && fk.Child == p.Source.Name {
+			names = append(names, fk.Constraint)
+		}
+	}
+	return names
 }
 
 // Others are the tables at the other ends of foreign keys, and those that the server locks with them.

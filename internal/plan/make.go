@@ -43,6 +43,7 @@ func (o Options) TakesZeroDates(table *schema.Table) bool { return o.ZeroDates |
 func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) (*Plan, error) {
 	c := checker{facts: facts, table: table, alter: alter, options: options, names: freeNames(table.Name, options, facts)}
 	chosen, reasons := c.chooseKey()
+	c.followed = chosen.key
 	c.checkServer()
 	c.checkCapture()
 	c.checkGrants(chosen)
@@ -81,6 +82,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 		Map:     options.Map,
 		Foreign: c.foreign(),
 		Linked:  append(slices.Clone(facts.Foreign.Linked), facts.TriggerTables...),
+		Acting:  c.acting,
 		Risks:   c.risks,
 	}, nil
 }
@@ -145,7 +147,7 @@ var shadowOnly = []Code{
 }
 
 // risksOfShadow are the codes of what is to be known of a shadow, and of nothing else.
-var risksOfShadow = []Code{CodeCapture, CodeCommitOrder, CodeGrants, CodeAlgorithm, CodeNumbers, CodeCheckName, CodeNames, CodeConstraints, CodeTriggers}
+var risksOfShadow = []Code{CodeCapture, CodeCommitOrder, CodeGrants, CodeAlgorithm, CodeNumbers, CodeCheckName, CodeNames, CodeConstraints, CodeTriggers, CodeCascades}
 
 func (o Options) paceOf(facts *Facts, table *schema.Table) Pace {
 	if o.Pace != nil {
@@ -181,6 +183,9 @@ type checker struct {
 	alter   *ddl.Alter
 	options Options
 	names   Names
+
+	followed Key // the key that is
+	acting   []string
 
 	blocking []Risk
 	risks    []Risk

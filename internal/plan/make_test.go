@@ -230,9 +230,17 @@ var judgements = []struct {
 	{"referenced", "", parent, nil, []string{"constraints"}},
 	{"own foreign key, no rename under the lock", "", func(f *Facts, t *schema.Table) { child(f, t); f.Version = Version{Major: 8, Patch: 12} }, []string{"foreign-key"}, nil},
 	{"referenced, no rename under the lock", "", func(f *Facts, t *schema.Table) { parent(f, t); f.Version = Version{Major: 8, Patch: 12} }, []string{"referenced"}, nil},
-	{"cascades before 9.6", "", func(f *Facts, t *schema.Table) { cascades(f, t); f.Version = Version{Major: 9, Minor: 5} }, []string{"foreign-key"}, []string{"constraints"}},
+	{"cascades before 9.6", "", func(f *Facts, t *schema.Table) { cascades(f, t); f.Version = Version{Major: 9, Minor: 5} }, nil, []string{"cascades", "constraints"}},
 	{"cascades", "", cascades, nil, []string{"constraints"}},
-	{"cascades of the engine", "", func(f *Facts, t *schema.Table) { cascades(f, t); f.Foreign.Native = true }, []string{"foreign-key"}, []string{"constraints"}},
+	{"cascades of the engine", "", func(f *Facts, t *schema.Table) { cascades(f, t); f.Foreign.Native = true }, nil, []string{"cascades", "constraints"}},
+	{"cascades of the engine, from itself", "", func(f *Facts, t *schema.Table) {
+		cascades(f, t)
+		f.Foreign.Native, t.ForeignKeys[0].Parent = true, t.Name
+	}, []string{"foreign-key"}, []string{"constraints"}},
+	{"cascades of the engine, into the key", "", func(f *Facts, t *schema.Table) {
+		cascades(f, t)
+		f.Foreign.Native, t.ForeignKeys[0].OnUpdate, t.ForeignKeys[0].Columns = true, "CASCADE", []string{"id"}
+	}, []string{"foreign-key"}, []string{"constraints"}},
 	{"cascades from a primary", "", func(f *Facts, t *schema.Table) { cascades(f, t); f.IsReplica = true }, []string{"foreign-key"}, []string{"replica", "constraints"}},
 	{"cascades to others", "", func(f *Facts, t *schema.Table) { parent(f, t); t.ReferencedBy[0].OnDelete = "CASCADE" }, nil, []string{"constraints"}},
 	{"parent that is not there", "", func(f *Facts, t *schema.Table) {

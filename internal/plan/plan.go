@@ -31,6 +31,10 @@ type Plan struct {
 	// ZeroDates says that sessions which carry out the ALTER take zero dates.
 	ZeroDates bool `json:",omitzero"`
 
+	// Acting are the names of those of Foreign that change rows of the table without a word in the binlog. They
+	// stand on the shadow from the beginning, and rows are read locked.
+	Acting []string `json:",omitempty"`
+
 	// Risks are what the operator should know; none of them is Blocking.
 	Risks []Risk
 }

@@ -25,6 +25,9 @@ const (
 // Setup returns the statements that make a session fit for syncs by this spec.
 func (s *Spec) Setup() []string {
 	var setup []string
+	if s.Unchecked {
+		setup = append(setup, "SET SESSION foreign_key_checks = 0")
+	}
 	if s.ServerZone {
 		setup = append(setup, "SET SESSION time_zone = @@GLOBAL.time_zone")
 	}

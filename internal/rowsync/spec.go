@@ -62,6 +62,8 @@ type Spec struct {
 	// Locking has the SELECT side take shared row locks: for servers whose engine
 	// commits do not follow the binlog's order (binlog_order_commits=OFF).
 	Locking string // "", " FOR SHARE" or " LOCK IN SHARE MODE"
+	// Unchecked has the server not look for the parents of the rows that are written: the shadow has foreign keys.
+	Unchecked bool
 }
 
 // predicate is P: a range, or a list of keys. Stale rows outside of it may have to go.

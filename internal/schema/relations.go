@@ -121,9 +121,10 @@ func (f ForeignKey) Equal(other ForeignKey) bool {
 }
 
 // Acts says that the server changes rows of the child, where those of the parent change.
-func (f ForeignKey) Acts() bool { return acts(f.OnUpdate) || acts(f.OnDelete) }
+func (f ForeignKey) Acts() bool { return ActsBy(f.OnUpdate) || ActsBy(f.OnDelete) }
 
-func acts(rule string) bool { return rule != "RESTRICT" && rule != "NO ACTION" }
+// ActsBy says that a rule of a constraint changes rows of the child.
+func ActsBy(rule string) bool { return rule != "RESTRICT" && rule != "NO ACTION" }
 
 // Definition is its clause for a statement, under whatever name.
 func (f ForeignKey) Definition(name string) string {
