@@ -31,6 +31,7 @@ type Start struct {
 	Columns []schema.Column // of the source
 	// Foreign are the constraints that go over in the swap.
 	Foreign []schema.ForeignKey `json:",omitempty"`
+	Dropped []schema.ForeignKey `json:",omitempty"` // that the ALTER drops
 	// Acting are the names of those that stand on the shadow from the beginning, and Keyed of those that have columns of the key.
 	Acting, Keyed []string `json:",omitempty"`
 	// Triggers are the source's, which go over too.

@@ -55,7 +55,7 @@ func (a *attempt) withdraw(ctx context.Context) {
 	ctx, cancel := context.WithTimeoutCause(ctx, leastSettled, ErrOverrun)
 	defer cancel()
 	_ = a.withdrawStandIns(ctx)
-	if len(a.tables.Foreign.Keys) == 0 {
+	if a.tables.Foreign.Empty() {
 		return
 	}
 	if found, err := foreign.Found(ctx, a.pool.DB(), a.tables.Shadow); err == nil {
@@ -79,7 +79,7 @@ func (a *attempt) settle(ctx context.Context) error {
 }
 
 func (a *attempt) settleKeys(bounded context.Context) error {
-	if len(a.tables.Foreign.Keys) == 0 {
+	if a.tables.Foreign.Empty() {
 		return nil
 	}
 	found, err := foreign.Found(bounded, a.pool.DB(), a.tables.Source, a.tables.Old)

@@ -53,6 +53,9 @@ type Alter struct {
 	DropsPrimaryKey bool
 	AddsForeignKey  bool
 	DropsForeignKey bool
+	// DroppedForeign are the names that follow DROP FOREIGN KEY, and DroppedConstraints those that follow DROP CONSTRAINT,
+	// which may be a foreign key's.
+	DroppedForeign, DroppedConstraints []string
 
 	RenamesTable      bool
 	ConvertsCharset   bool   // CONVERT TO CHARACTER SET
@@ -95,6 +98,38 @@ type CheckRef struct {
 	Name       string
 	Start, End int // bytes in Clauses
 	Adds       bool
+}
+
+// WithoutForeign returns the statement without the clauses that drop a foreign key, which a copy of the table lacks: named says
+// of DROP CONSTRAINT whether it is one. It is nil where nothing is left, or the clauses can't be told apart.
+func (a *Alter) WithoutForeign(named func(constraint string) bool) *Alter {
+	tokens, closed := token.Split(a.Clauses)
+	if !closed {
+		return nil
+	}
+	var kept []string
+	for _, piece := range token.List(tokens) {
+		w := words(piece)
+		switch {
+		case slices.ContainsFunc(piece, func(t token.Token) bool { return t.Executable != 0 }):
+			return nil
+		case w.begin("DROP", "FOREIGN", "KEY"):
+			continue
+		case w.begin("DROP", "CONSTRAINT"):
+			if name, _ := words(piece[2:]).skip("IF EXISTS").name(); named(name) {
+				continue
+			}
+		}
+		kept = append(kept, a.Clauses[piece[0].Start:piece[len(piece)-1].End])
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	without, err := ParseClauses(a.Table, strings.Join(kept, ", "))
+	if err != nil {
+		return nil
+	}
+	return without
 }
 
 // SameClauses says that two texts of clauses say the same: they differ in blanks, comments and the

@@ -156,11 +156,15 @@ func (s *scan) drop(w words) {
 		s.dropKey(w[1:].skip("IF EXISTS"))
 	case w.begin("FOREIGN", "KEY"):
 		a.DropsForeignKey = true
+		name, _ := w[2:].skip("IF EXISTS").name()
+		a.DroppedForeign = append(a.DroppedForeign, name)
 	case w.at(0, "CHECK"):
 		s.checkName(w[1:], false)
 	case w.at(0, "CONSTRAINT"):
 		w = w[1:].skip("IF EXISTS")
 		s.checkName(w, false)
+		name, _ := w.name()
+		a.DroppedConstraints = append(a.DroppedConstraints, name)
 		s.dropKey(w) // it may be a unique key's name
 	case w.begin("PERIOD", "FOR"), w.begin("SYSTEM", "VERSIONING"):
 		a.Versions = true

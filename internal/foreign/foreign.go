@@ -18,6 +18,8 @@ type Set struct {
 	Source, Shadow, Old schema.Name
 	// Keys are as they shall be in the end: with the columns of the shadow.
 	Keys []schema.ForeignKey
+	// Dropped are those that the ALTER drops: they go with the old table.
+	Dropped []schema.ForeignKey
 	// Acting are the names of those that change rows of the source without a word in the binlog: they act on
 	// the shadow as well, from the beginning (Stand).
 	Acting []string
@@ -28,10 +30,13 @@ type Set struct {
 	OldComment string
 }
 
+// Empty says that there is nothing to do.
+func (s Set) Empty() bool { return len(s.Keys)+len(s.Dropped) == 0 }
+
 // Others are the tables on the other ends, each once.
 func (s Set) Others() []schema.Name {
 	var all []schema.Name
-	for _, k := range s.Keys {
+	for _, k := range slices.Concat(s.Keys, s.Dropped) {
 		for _, name := range []schema.Name{k.Child, k.Parent} {
 			if name != s.Source && !slices.Contains(all, name) {
 				all = append(all, name)

@@ -54,7 +54,7 @@ func (m mender) settle(ctx context.Context) (mended bool, err error) {
 
 // mend carries statements out until none is left, by what there is each time.
 func (m mender) mend(ctx context.Context, left func([]schema.ForeignKey) []string, tables ...schema.Name) (mended bool, err error) {
-	if len(m.set.Keys) == 0 {
+	if m.set.Empty() {
 		return false, nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mendPatience)
@@ -106,7 +106,7 @@ func (r *run) withdraw(ctx context.Context, set foreign.Set, triggers usertrigge
 // foreign are the run's constraints that go over.
 func (r *run) foreign() foreign.Set {
 	source := r.plan.Source
-	return foreign.Set{Source: source.Name, Shadow: r.shadow.Name, Old: r.old(), Keys: r.plan.Foreign, Acting: r.plan.Acting, Keyed: r.plan.Keyed(), OldComment: schema.MarkOld(source.Name, source.Comment)}
+	return foreign.Set{Source: source.Name, Shadow: r.shadow.Name, Old: r.old(), Keys: r.plan.Foreign, Dropped: r.plan.Dropped, Acting: r.plan.Acting, Keyed: r.plan.Keyed(), OldComment: schema.MarkOld(source.Name, source.Comment)}
 }
 
 // settleCarried does what the swap has left to do of foreign keys and triggers.
@@ -146,7 +146,7 @@ func (c *cleaner) mend(ctx context.Context, wait time.Duration, note func(string
 		return err
 	}
 	saved, err := c.saved(ctx)
-	if errors.Is(err, checkpoint.ErrUnreadable) || err == nil && (saved.Start == nil || len(saved.Start.Foreign)+len(saved.Start.Triggers) == 0) {
+	if errors.Is(err, checkpoint.ErrUnreadable) || err == nil && (saved.Start == nil || len(saved.Start.Foreign)+len(saved.Start.Dropped)+len(saved.Start.Triggers) == 0) {
 		return nil
 	}
 	if err == nil {
@@ -185,13 +185,13 @@ func (c *cleaner) foreign(start *checkpoint.Start, there map[schema.Name]candida
 	if _, marked := schema.MarkedOld(comment, c.source); !marked {
 		comment = schema.MarkOld(c.source, comment)
 	}
-	return foreign.Set{Source: c.source, Shadow: start.Shadow.Name, Old: old, Keys: start.Foreign, Acting: start.Acting, Keyed: start.Keyed, OldComment: comment}
+	return foreign.Set{Source: c.source, Shadow: start.Shadow.Name, Old: old, Keys: start.Foreign, Dropped: start.Dropped, Acting: start.Acting, Keyed: start.Keyed, OldComment: comment}
 }
 
 // readyForForeign looks whether the shadow can have the constraints, makes their indexes its own, and has those
 // act on it that the binlog does not tell of.
 func (r *run) readyForForeign(ctx context.Context) error {
-	if len(r.plan.Foreign) == 0 {
+	if len(r.plan.Foreign) == 0 { // none stays
 		return nil
 	}
 	if err := r.plan.CheckForeign(r.shadow.Table); err != nil {

@@ -317,6 +317,40 @@ func TestForeignKeysOfRenamedColumns(t *testing.T) {
 	}
 }
 
+// TestForeignKeyDroppedByTheAlter: a constraint of the table is held up to the swap, and gone afterwards; the others stay.
+func TestForeignKeyDroppedByTheAlter(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "9.7")
+	const rows = 1000
+	f := b.family(rows)
+	c := f.create("c")
+	f.live(f.sow, f.cascade)
+	b.exec("INSERT INTO p VALUES (7)")
+	forbidden := func() {
+		conn := b.conn()
+		f.do(conn, noParent, "INSERT INTO t (pid, qid) VALUES (3, 1)")
+		f.do(conn, hasChild, "DELETE FROM p WHERE id = 2")
+	}
+	b.mustMigrate("DROP FOREIGN KEY chosen, DROP INDEX chosen, /* the lot */ MODIFY pid VARCHAR(20), DROP CONSTRAINT t_ibfk_2, ADD COLUMN added INT", onPhase(event.PhaseCutover, forbidden))
+	f.rest()
+	if text := f.create("t"); strings.Contains(text, "chosen") || strings.Contains(text, "t_ibfk_2") || !strings.Contains(text, "CONSTRAINT `t_ibfk_1`") || !strings.Contains(text, "`pid` varchar(20)") {
+		b.Errorf("t is\n%s", text)
+	}
+	if text := f.create("c"); text != c {
+		b.Errorf("c is\n%s", text)
+	}
+	if old := f.create("t_old"); strings.Contains(old, "CONSTRAINT") {
+		b.Errorf("the old table is\n%s", old)
+	}
+	conn := b.conn()
+	f.do(conn, 0, "DELETE FROM p")
+	f.do(conn, noParent, "INSERT INTO t (pid, qid) VALUES ('anything', 100)")
+	f.do(conn, hasChild, "DELETE FROM t WHERE id = 1")
+	if got := b.value("SELECT COUNT(*) FROM t"); got != fmt.Sprint(rows+f.grown.Load()) {
+		b.Errorf("%s rows, want %d", got, rows+f.grown.Load())
+	}
+}
+
 // TestForeignKeyDroppedMeanwhile: a child drops its constraint while the table is copied. What the run has done is
 // kept, and the same command goes on with what there is then.
 func TestForeignKeyDroppedMeanwhile(t *testing.T) {

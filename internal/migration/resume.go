@@ -256,7 +256,7 @@ func (r *run) goOn(ctx context.Context, f *former) error {
 		return err
 	}
 	r.shadow, r.compare, r.began = f.shadow, f.specs.compare, *f.saved.Start
-	r.began.Acting, r.began.Keyed = r.plan.Acting, r.plan.Keyed()
+	r.began.Dropped, r.began.Acting, r.began.Keyed = r.plan.Dropped, r.plan.Acting, r.plan.Keyed()
 	r.began.Purpose, r.began.Foreign, r.began.Triggers = string(r.plan.Purpose), r.plan.Foreign, r.plan.Source.Triggers
 	r.began.Old, r.began.Kept = r.plan.Names.Old.Table, r.plan.Names.Kept.Table // the ones of then may be others' now
 	r.made.unmarked, r.made.doubtful = c.Unmarked, c.Unmarked

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"midstream/internal/ddl"
 	"midstream/internal/key"
 	"midstream/internal/schema"
 )
@@ -35,6 +36,30 @@ func relations(t *schema.Table) []schema.ForeignKey {
 	return all
 }
 
+// dropped are the table's constraints that the ALTER drops.
+func dropped(t *schema.Table, a *ddl.Alter) []schema.ForeignKey {
+	var all []schema.ForeignKey
+	for _, fk := range t.ForeignKeys {
+		if contains(a.DroppedForeign, fk.Constraint) || contains(a.DroppedConstraints, fk.Constraint) {
+			all = append(all, fk)
+		}
+	}
+	return all
+}
+
+// withoutForeign is the statement for a copy of the table, which has no foreign keys; nil if there is none.
+func withoutForeign(t *schema.Table, a *ddl.Alter) *ddl.Alter {
+	return a.WithoutForeign(func(constraint string) bool {
+		return slices.ContainsFunc(t.ForeignKeys, func(fk schema.ForeignKey) bool { return strings.EqualFold(fk.Constraint, constraint) })
+	})
+}
+
+// remaining are the relations that there are after the ALTER.
+func remaining(t *schema.Table, a *ddl.Alter) []schema.ForeignKey {
+	gone := dropped(t, a)
+	return slices.DeleteFunc(relations(t), func(fk schema.ForeignKey) bool { return slices.ContainsFunc(gone, fk.Is) })
+}
+
 // checkForeign looks at what foreign keys ask of a shadow.
 func (c *checker) checkForeign() {
 	t := c.table
@@ -53,9 +78,15 @@ func (c *checker) checkForeign() {
 		c.tooOld(all)
 		return
 	}
+	gone := dropped(t, c.alter)
 	for _, fk := range all {
-		c.checkActions(fk)
-		c.checkEnds(fk)
+		if !slices.ContainsFunc(gone, fk.Is) {
+			c.checkActions(fk)
+			c.checkEnds(fk)
+		} else if fk.Acts() && !c.facts.tellsCascades() {
+			c.block(CodeForeignKey, fmt.Sprintf("the ALTER drops foreign key %s, which changes rows of the table up to then", fk.Constraint),
+				"the binlog does not tell of such changes ("+c.facts.silentOf()+")", "Drop it before, by a statement of its own: the server changes its dictionary only")
+		}
 	}
 	for _, name := range c.facts.Foreign.Missing {
 		c.block(CodeForeignKey, "a foreign key refers to "+name.String()+", which is not there", "the constraint can't be declared on the shadow",
@@ -65,8 +96,14 @@ func (c *checker) checkForeign() {
 		c.block(CodeForeignKey, "the ALTER divides the table into partitions", "InnoDB has no foreign keys of partitioned tables, and none that refer to one",
 			"Drop the foreign keys before")
 	}
-	if c.alter.DropsForeignKey {
-		c.block(CodeForeignKey, "the ALTER drops a foreign key", "a shadow has none before the swap", "Drop it by a statement of its own: the server changes its dictionary only")
+	if len(gone) > 0 && withoutForeign(t, c.alter) == nil {
+		c.block(CodeForeignKey, "the ALTER does nothing but drop a foreign key, or can't be taken apart", "a shadow has none before the swap",
+			"Drop it by a statement of its own: the server changes its dictionary only")
+	}
+	for _, name := range c.alter.DroppedForeign {
+		if !slices.ContainsFunc(gone, func(fk schema.ForeignKey) bool { return strings.EqualFold(fk.Constraint, name) }) {
+			c.block(CodeForeignKey, "the ALTER drops foreign key "+name, lacksIt, "")
+		}
 	}
 	c.checkForeignGrants(all)
 	c.tellForeign(all)
@@ -241,10 +278,12 @@ func (c *checker) checkForeignGrants(all []schema.ForeignKey) {
 
 // tellForeign tells what is done to whom.
 func (c *checker) tellForeign(all []schema.ForeignKey) {
-	var own, others []string
+	var own, others, gone []string
 	statements := 1 // on the old table
 	for _, fk := range all {
-		if fk.Child == c.table.Name {
+		if slices.ContainsFunc(dropped(c.table, c.alter), fk.Is) {
+			gone = append(gone, fk.Constraint)
+		} else if fk.Child == c.table.Name {
 			own = append(own, fmt.Sprintf("%s (to %s)", fk.Constraint, fk.Parent))
 		} else {
 			others = append(others, fmt.Sprintf("%s of %s", fk.Constraint, fk.Child))
@@ -261,6 +300,9 @@ func (c *checker) tellForeign(all []schema.ForeignKey) {
 	if len(others) > 0 {
 		what = append(what, "turns "+strings.Join(others, ", ")+" to the new table")
 	}
+	if len(gone) > 0 {
+		what = append(what, "leaves "+strings.Join(gone, ", ")+" behind")
+	}
 	why := fmt.Sprintf("the tables at the other ends are locked too, and up to %d statements that change the dictionary come beside the RENAME, of about 10 ms each "+
 		"on an idle server; who uses one of these tables is in the way of the lock", statements)
 	if len(c.facts.Foreign.Linked) > 0 {
@@ -275,7 +317,7 @@ func (c *checker) tellForeign(all []schema.ForeignKey) {
 
 // foreign are the constraints that go over, with the columns' names after the ALTER.
 func (c *checker) foreign() []schema.ForeignKey {
-	all := relations(c.table)
+	all := remaining(c.table, c.alter)
 	for i, fk := range all {
 		if fk.Child == c.table.Name {
 			all[i].Columns = c.renamed(fk.Columns)
@@ -301,7 +343,7 @@ func (p *Plan) Keyed() []string {
 // Others are the tables at the other ends of foreign keys, and those that the server locks with them.
 func (p *Plan) Others() []schema.Name {
 	var all []schema.Name
-	for _, fk := range p.Foreign {
+	for _, fk := range slices.Concat(p.Foreign, p.Dropped) {
 		all = append(all, fk.Child, fk.Parent)
 	}
 	slices.SortFunc(all, func(a, b schema.Name) int { return strings.Compare(a.Quoted(), b.Quoted()) })
@@ -314,7 +356,7 @@ func (p *Plan) Related() []schema.ForeignKey { return relations(p.Source) }
 // CheckForeign says why the shadow that the server has made can't have the constraints, before a row is
 // copied; nil if it can.
 func (p *Plan) CheckForeign(made *schema.Table) error {
-	for i, was := range relations(p.Source) {
+	for i, was := range remaining(p.Source, p.Alter) {
 		fk := p.Foreign[i]
 		for _, end := range []struct {
 			here          bool

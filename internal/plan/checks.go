@@ -24,6 +24,11 @@ func (p *Plan) ClausesFor(copied *schema.Table) string {
 
 // ClausesFor returns an ALTER's clauses for a copy of the table, as Plan.ClausesFor does.
 func ClausesFor(alter *ddl.Alter, source, copied *schema.Table) string {
+	if len(dropped(source, alter)) > 0 {
+		if rest := withoutForeign(source, alter); rest != nil { // else checkForeign refuses
+			alter = rest
+		}
+	}
 	names := copiedChecks(source, copied)
 	spare := len(source.Checks)
 	return alter.ClausesWith(func(ref ddl.CheckRef) string {

@@ -81,6 +81,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 		Server:  serverOf(facts),
 		Map:     options.Map,
 		Foreign: c.foreign(),
+		Dropped: dropped(table, alter),
 		Linked:  append(slices.Clone(facts.Foreign.Linked), facts.TriggerTables...),
 		Acting:  c.acting,
 		Risks:   c.risks,
@@ -223,7 +224,7 @@ func MayAsk(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options
 	if facts.IsReplica && !facts.maySilence() {
 		return false // the clone would be in the binlog of a replica
 	}
-	if related(facts, table) && (alter.DropsForeignKey || len(alter.PartitionOps) > 0 || alter.Engine != "") {
+	if related(facts, table) && (alter.DropsForeignKey || len(dropped(table, alter)) > 0 || len(alter.PartitionOps) > 0 || alter.Engine != "") {
 		return false // a clone has no foreign keys: the server would answer otherwise for the table itself
 	}
 	names := append(options.Purpose.NamesOf(table.Name).All(), freeNames(table.Name, options, facts).All()...)

@@ -31,6 +31,8 @@ type Plan struct {
 	// ZeroDates says that sessions which carry out the ALTER take zero dates.
 	ZeroDates bool `json:",omitzero"`
 
+	// Dropped are the constraints of the table that the ALTER drops.
+	Dropped []schema.ForeignKey `json:",omitempty"`
 	// Acting are the names of those of Foreign that change rows of the table without a word in the binlog. They
 	// stand on the shadow from the beginning, and rows are read locked.
 	Acting []string `json:",omitempty"`
