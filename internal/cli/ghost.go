@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,6 +41,7 @@ func (a *app) ghost(ctx context.Context, args []string) (code int) {
 	case errors.As(err, &wrong):
 		return ghost.Refuse(wrong, a.Stdout, a.Stderr)
 	}
+	signal.Ignore(syscall.SIGHUP) // that program goes on when its terminal is gone
 	run := ghostRun{app: a, asked: line, speaker: ghost.NewSpeaker(line, a.Version, a.Stdout, a.Stderr)}
 	run.speaker.Begin()
 	run.change, run.more = a.asRun(run.speaker, line.Flags())
@@ -77,6 +80,7 @@ func (r *ghostRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	}
 	if primary != s {
 		defer primary.close()
+		r.change.followers.user, r.change.followers.password = s.cfg.User, &s.password // on the primary they may be others
 	}
 	r.speaker.Found(place)
 	if err := r.more(r.asked.Meet(place)); err != nil {
@@ -142,9 +146,23 @@ func (r *ghostRun) migrate(ctx context.Context, alter *ddl.Alter, s *server, ent
 
 // look makes the plan, after the server has been asked what it makes of the ALTER, whoever is to carry it out.
 func (r *ghostRun) look(ctx context.Context, alter *ddl.Alter, s *server) error {
+	names, err := r.asked.Drops(ctx, s.pool.DB())
+	if err != nil {
+		return unwritten(ctx, err, "")
+	}
+	wish := &r.change.options.Names
+	for _, name := range names { // a run would begin without it
+		switch name.Table {
+		case wish.Shadow:
+			wish.Shadow = ""
+		case wish.Old:
+			wish.Old = ""
+		}
+		r.speaker.Note("with --execute " + name.String() + " is dropped first")
+	}
 	method := r.change.options.Method
 	r.change.options.Method = ""
-	_, err := r.change.make(ctx, alter, s)
+	_, err = r.change.make(ctx, alter, s)
 	r.change.options.Method = method
 	if err == nil {
 		_, err = r.change.plan(ctx, alter, s)
@@ -199,7 +217,7 @@ func (r *ghostRun) clear(ctx context.Context, table schema.Name, s *server) erro
 	}
 	for _, name := range names {
 		c, _ := r.app.asRun(ghost.Dropping{Speaker: r.speaker}, r.asked.Connecting())
-		c.config.DropOld = true
+		c.config.DropOld, c.options.Replicates = true, r.change.options.Replicates
 		plan, err := c.makeTables(ctx, &ddl.Statement{Kind: ddl.KindDrop, Table: name}, s, "")
 		if err == nil {
 			_, err = c.carryOutTables(ctx, plan, s)

@@ -38,7 +38,16 @@ func TestGhostReplica(t *testing.T) {
 	}
 	d.ghostsOn(primary, 0, append([]string{"--assume-master-host=" + primary.Address, "--allow-on-master"}, drops[1], "--alter=ADD COLUMN more INT"), "# Done\n")
 	d.ghostsOn(primary, 1, []string{"--alter=ADD COLUMN other INT"}, "--allow-on-master")
-	if got := d.query(columns); !strings.HasSuffix(got, ",more") {
+	host, port, _ := strings.Cut(follower.Address, ":")
+	executing(t, primary, "")("CHANGE REPLICATION SOURCE TO SOURCE_HOST = '"+host+"', SOURCE_PORT = "+port+", SOURCE_USER = 'repl', SOURCE_PASSWORD = 'repl', "+
+		"SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1", "START REPLICA")
+	t.Cleanup(func() { executing(t, primary, "")("STOP REPLICA", "RESET REPLICA ALL") })
+	ring := []string{"--alter=ADD COLUMN ring INT", "--execute", "--initially-drop-old-table"}
+	d.ghostsOn(follower, 1, ring, "primaries replicate from each other")
+	d.ghostsOn(follower, 1, append(ring, "--allow-master-master"), "2 take writes", "--assume-master-host")
+	executing(t, follower, "")("SET GLOBAL read_only = ON")
+	d.ghostsOn(follower, 0, append(ring, "--allow-master-master"), "Master found to be "+primary.Address, "# Done\n")
+	if got := d.query(columns); !strings.HasSuffix(got, ",more,ring") {
 		t.Errorf("columns %s", got)
 	}
 	d.settle()

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"midstream/internal/mysqltest"
@@ -56,6 +57,8 @@ func TestGhost(t *testing.T) {
 	tables("_t_del,t")
 	drops := "--alter=DROP INDEX added, DROP COLUMN added, ADD COLUMN zero DATE NOT NULL DEFAULT '1970-00-00'"
 	d.ghosts(1, []string{drops, "--execute"}, "FATAL ", "_t_del is a former table")
+	d.ghosts(0, []string{drops, "--initially-drop-old-table", "--allow-zero-in-date"}, "_t_del is dropped first", "# Done\n")
+	tables("_t_del,t")
 	d.ghosts(0, []string{drops, "--execute", "--timestamp-old-table", "--quiet", "--allow-zero-in-date"}, "# Done\n")
 	if got := d.query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name RLIKE '^_t_[0-9]{14}_del$'"); got != "1" {
 		t.Errorf("tables %s", d.tables())
@@ -112,7 +115,7 @@ func TestGhostPostponed(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	d.ghosts(0, []string{ptAlter, "--execute", "--resume", "--ok-to-drop-table"}, "Going on with an earlier run", "# Done\n")
+	d.ghosts(0, []string{ptAlter, "--execute", "--resume", "--ok-to-drop-table", "--verbose"}, "Resuming from checkpoint", "# Done\n")
 	d.ghosts(1, []string{ptAlter, "--execute", "--resume"}, "FATAL ")
 	if got := d.tables(); got != "t" {
 		t.Errorf("tables %s", got)
@@ -153,6 +156,9 @@ func TestGhostCommands(t *testing.T) {
 	args := []string{ptAlter, "--execute", "--postpone-cut-over-flag-file=" + file, "--serve-socket-file=" + socket, "--panic-flag-file=" + stop, "--force-named-panic"}
 	first := d.ghost(append(args, "--serve-tcp-port="+port)...)
 	first.await(&first.stdout, "State: postponing cut-over; ETA: due")
+	if err := first.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range [][2]string{
 		{"status", "# Migrating " + d.quoted() + "; Ghost table is "}, {"status", "State: postponing cut-over; ETA: due\n"}, {"status", "# Serving on unix socket: " + socket + "\n# Serving on TCP port: " + port + "\n"},
 		{"sup", "Copy: "}, {"coordinates", "binlog.0"}, {"applier", "Host: " + d.i.Address + ", Version: "}, {"inspector", "Host: " + d.i.Address}, {"help", "available commands:\n"},

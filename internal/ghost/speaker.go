@@ -82,8 +82,7 @@ func (s *Speaker) Planned(p *plan.Plan, former string) {
 		s.log.info("Estimated number of rows via EXPLAIN: %d", p.Source.Rows)
 	}
 	if former != "" {
-		s.log.info("Resuming from checkpoint")
-		s.log.warning("Going on with an earlier run: %s", former)
+		s.log.info("Resuming from checkpoint") // from which, a note tells
 	}
 	if s.asked.Execute {
 		s.hint()
