@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
@@ -139,7 +140,27 @@ func (r *ghostRun) migrate(ctx context.Context, alter *ddl.Alter, s *server, ent
 				r.speaker.Note(err.Error())
 			}
 		}
-		return r.speaker.Serve(ghost.Run{Control: run.control, End: func(by string) { go end(by) }, Hooks: r.hooks})
+		var mu sync.Mutex
+		var closing []func()
+		follow := func(ctx context.Context, replicas []string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			forget, err := r.change.followers.refollow(ctx, s, run, replicas)
+			if err == nil {
+				closing = append(closing, forget)
+			}
+			return err
+		}
+		stop, err := r.speaker.Serve(ghost.Run{Control: run.control, End: func(by string) { go end(by) }, Hooks: r.hooks, Follow: follow})
+		if err != nil {
+			return nil, err
+		}
+		return func() {
+			stop()
+			for _, do := range closing {
+				do()
+			}
+		}, nil
 	}
 	return r.change.migrate(ctx, alter, s)
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -38,6 +40,7 @@ func TestGhostReplica(t *testing.T) {
 	}
 	d.ghostsOn(primary, 0, append([]string{"--assume-master-host=" + primary.Address, "--allow-on-master"}, drops[1], "--alter=ADD COLUMN more INT"), "# Done\n")
 	d.ghostsOn(primary, 1, []string{"--alter=ADD COLUMN other INT"}, "--allow-on-master")
+	d.refollows(follower)
 	host, port, _ := strings.Cut(follower.Address, ":")
 	executing(t, primary, "")("CHANGE REPLICATION SOURCE TO SOURCE_HOST = '"+host+"', SOURCE_PORT = "+port+", SOURCE_USER = 'repl', SOURCE_PASSWORD = 'repl', "+
 		"SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1", "START REPLICA")
@@ -47,10 +50,37 @@ func TestGhostReplica(t *testing.T) {
 	d.ghostsOn(follower, 1, append(ring, "--allow-master-master"), "2 take writes", "--assume-master-host")
 	executing(t, follower, "")("SET GLOBAL read_only = ON")
 	d.ghostsOn(follower, 0, append(ring, "--allow-master-master"), "Master found to be "+primary.Address, "# Done\n")
-	if got := d.query(columns); !strings.HasSuffix(got, ",more,ring") {
+	if got := d.query(columns); !strings.HasSuffix(got, ",more,followed,ring") {
 		t.Errorf("columns %s", got)
 	}
 	d.settle()
+}
+
+// refollows has a run look at a replica, and at none again, while it is at work.
+func (d *drop) refollows(follower *mysqltest.Instance) {
+	d.t.Helper()
+	socket, file := filepath.Join(d.t.TempDir(), "s"), filepath.Join(d.t.TempDir(), "postpone")
+	r := d.ghost("--alter=ADD COLUMN followed INT", "--execute", "--ok-to-drop-table", "--initially-drop-old-table", "--serve-socket-file="+socket, "--postpone-cut-over-flag-file="+file,
+		"--throttle-control-replicas="+follower.Address)
+	r.await(&r.stdout, "State: postponing cut-over; ETA: due")
+	onReplica := executing(d.t, follower, "")
+	for _, c := range [][2]string{{"throttle-control-replicas=", "\n# Migrating "}, {"throttle-control-replicas=?", "\n"}, {"throttle-control-replicas=127.0.0.1:1", "can't be reached"}} {
+		if got := says(d.t, "unix", socket, c[0]); !strings.HasPrefix(got, c[1]) && !strings.Contains(got, "reached") {
+			d.t.Errorf("%s: %s", c[0], got)
+		}
+	}
+	onReplica("STOP REPLICA SQL_THREAD")
+	if got := says(d.t, "unix", socket, "throttle-control-replicas="+follower.Address); !strings.HasPrefix(got, follower.Address+"\n# Migrating ") {
+		d.t.Errorf("answer %s", got)
+	}
+	r.await(&r.stdout, "State: throttled, replication of "+follower.Address+" stands still")
+	onReplica("START REPLICA SQL_THREAD")
+	if err := os.Remove(file); err != nil {
+		d.t.Fatal(err)
+	}
+	if code := r.exit(); code != 0 {
+		d.t.Errorf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
+	}
 }
 
 // TestGhostOnReplica: the table is changed on a replica, to be compared and for good, while somebody writes on the primary.

@@ -75,6 +75,46 @@ func (c *change) registerReplicas() {
 		func(word string) { c.followers.unseen = word })
 }
 
+// open connects to one.
+func (f *followers) open(ctx context.Context, s *server, address string) (*dbconn.Pool, error) {
+	cfg := s.cfg
+	cfg.Network, cfg.Address = "tcp", address
+	cfg.User = cmp.Or(f.user, cfg.User)
+	if f.password != nil {
+		cfg.Password = *f.password
+	}
+	return dbconn.Open(ctx, cfg, nil)
+}
+
+// refollow has a run that is at work look at these replicas and no others, until its server is lost. close ends the connections.
+func (f *followers) refollow(ctx context.Context, s *server, run *controlled, addresses []string) (close func(), err error) {
+	var pools []*dbconn.Pool
+	close = func() {
+		for _, pool := range pools {
+			pool.Close()
+		}
+	}
+	var replicas []migration.Follower
+	for _, address := range addresses {
+		pool, err := f.open(ctx, s, address)
+		if err != nil {
+			close()
+			return nil, fmt.Errorf("%w: %w", errUnseen, err)
+		}
+		pools, replicas = append(pools, pool), append(replicas, migration.Follower{Name: address, DB: pool.DB()})
+	}
+	before := run.control.Config()
+	run.control.Reach(replicas, before.CaptureFrom)
+	const any = "max-history" // a setting that has what the run waits for looked at anew
+	setting, _ := migration.SettingOf(any)
+	if err := run.control.Set(ctx, map[string]string{any: setting.Get(before)}); err != nil {
+		run.control.Reach(before.Throttle.Replicas, before.CaptureFrom)
+		close()
+		return nil, err
+	}
+	return close, nil
+}
+
 // errUnseen says that a replica can't be looked at.
 var errUnseen = errors.New("a replica can't be reached")
 
@@ -106,13 +146,7 @@ func (c *change) follow(ctx context.Context, s *server, found []string) (undo fu
 			}
 			continue
 		}
-		cfg := s.cfg
-		cfg.Network, cfg.Address = "tcp", address
-		cfg.User = cmp.Or(c.followers.user, cfg.User)
-		if c.followers.password != nil {
-			cfg.Password = *c.followers.password
-		}
-		pool, err := dbconn.Open(ctx, cfg, nil)
+		pool, err := c.followers.open(ctx, s, address)
 		if err == nil {
 			pools = append(pools, pool)
 			// A server may still count one that has been promoted (MariaDB, until it next sends it something in vain).

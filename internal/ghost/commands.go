@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,7 +35,7 @@ func commands() []command {
 		{[]string{"critical-load"}, "=<name=most,...>: status variables above which it ends", (*server).criticalLoad},
 		{[]string{"throttle-query"}, "=<query>: the run waits while its value is above 0", setting("throttle-query")},
 		{[]string{"throttle-http"}, "=<url>: the run waits while it answers no 2xx", setting("throttle-url")},
-		{[]string{"throttle-control-replicas"}, "=?: the replicas that were named", (*server).controlReplicas},
+		{[]string{"throttle-control-replicas"}, "=<host:port,...>: replicas to look at", (*server).controlReplicas},
 		{[]string{"throttle", "pause", "suspend"}, "have the run wait", (*server).throttle},
 		{[]string{"no-throttle", "unthrottle", "resume", "continue"}, "let it go on", (*server).unthrottle},
 		{[]string{"postpone-cut-over-flag-file"}, "=<path>: the swap waits while the file is there", (*server).postponeBy},
@@ -226,11 +227,29 @@ func (s *server) load(ctx context.Context, flag, arg string) (string, bool, erro
 	return answer, shown, err
 }
 
-func (s *server) controlReplicas(_ context.Context, arg string) (string, bool, error) {
-	if arg == question || arg == "" {
-		return strings.Join(s.speaker.asked.replicas, ",") + "\n", false, nil
+func (s *server) controlReplicas(ctx context.Context, arg string) (string, bool, error) {
+	s.speaker.mu.Lock()
+	asked, place := s.speaker.asked, s.speaker.place
+	before := strings.Join(asked.replicas, ",") + "\n"
+	s.speaker.mu.Unlock()
+	if arg == question {
+		return before, false, nil
 	}
-	return "", false, errors.New("replicas are named when the run begins: end it (with --checkpoint its work is kept), and give the command again with others")
+	replicas, err := addresses(arg)
+	if err != nil {
+		return "", false, err
+	}
+	all := replicas
+	if place.Inspected != place.Primary {
+		all = append(slices.Clone(replicas), place.Inspected)
+	}
+	if err := s.run.Follow(ctx, all); err != nil {
+		return "", false, err
+	}
+	s.speaker.mu.Lock()
+	defer s.speaker.mu.Unlock()
+	asked.replicas = replicas
+	return strings.Join(replicas, ",") + "\n", true, nil
 }
 
 // named fails where a command names another table, or must name this one and does not.

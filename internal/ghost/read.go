@@ -230,6 +230,21 @@ func address(text string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
+// addresses reads several, with commas between.
+func addresses(text string) (list []string, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		one, err := address(part)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
 // servers reads which servers are meant.
 func (r *reading) servers() {
 	var err error
@@ -241,16 +256,8 @@ func (r *reading) servers() {
 			r.problem("--assume-master-host: %v", err)
 		}
 	}
-	for _, part := range strings.Split(r.text("throttle-control-replicas"), ",") {
-		if part = strings.TrimSpace(part); part == "" {
-			continue
-		}
-		replica, err := address(part)
-		if err != nil {
-			r.problem("--throttle-control-replicas: %v", err)
-			continue
-		}
-		r.asked.replicas = append(r.asked.replicas, replica)
+	if r.asked.replicas, err = addresses(r.text("throttle-control-replicas")); err != nil {
+		r.problem("--throttle-control-replicas: %v", err)
 	}
 }
 

@@ -23,6 +23,8 @@ type Run struct {
 	// End ends it, and does not wait for that. by says who has wanted it.
 	End   func(by string)
 	Hooks *Hooks
+	// Follow has it look at these replicas, as host:port, and no others.
+	Follow func(ctx context.Context, replicas []string) error
 }
 
 // server takes commands: a line for each connection.
