@@ -19,6 +19,8 @@ import (
 type Watcher struct {
 	DB     *sql.DB
 	Tables []schema.Name
+
+	read time.Time // when InnoDB's transactions were last read
 }
 
 // holder is one metadata lock; a lock that is held again is another one.
@@ -147,6 +149,7 @@ func (w *Watcher) sized(ctx context.Context, blockers []event.Blocker) ([]event.
 		return nil, nil
 	}
 	rows, err := changed(ctx, w.DB)
+	w.read = time.Now()
 	if err != nil || rows == nil {
 		return blockers, err
 	}
@@ -241,63 +244,4 @@ func sessions(held map[holder]event.Blocker) []event.Blocker {
 		strongest[id] = b
 	}
 	return slices.SortedFunc(maps.Values(strongest), func(a, b event.Blocker) int { return cmp.Compare(a.ConnectionID, b.ConnectionID) })
-}
-
-// snapshotsQuery lists transactions that may have a read view from before a moment: a
-// READ COMMITTED transaction takes a new one with each statement, and a statement that
-// is its own transaction holds a metadata lock on all it reads. Times are in picoseconds.
-const snapshotsQuery = `
-SELECT t.processlist_id, COALESCE(t.processlist_user, ''), COALESCE(t.processlist_host, ''),
-       COALESCE(t.processlist_command, ''), x.timer_wait DIV 1000000,
-       COALESCE(t.processlist_info, s.sql_text, ''), t.name, COALESCE(a.attr_value, '')
-FROM performance_schema.events_transactions_current x
-JOIN performance_schema.threads t ON t.thread_id = x.thread_id
-LEFT JOIN performance_schema.events_statements_current s
-       ON s.thread_id = x.thread_id AND s.nesting_event_level = 0
-LEFT JOIN performance_schema.session_connect_attrs a
-       ON a.processlist_id = t.processlist_id AND a.attr_name = 'program_name'
-WHERE x.state = 'ACTIVE' AND x.autocommit = 'NO' AND COALESCE(x.xa_state, '') <> 'PREPARED'
-  AND x.isolation_level IN ('REPEATABLE READ', 'SERIALIZABLE')
-  AND t.processlist_id IS NOT NULL AND t.processlist_id <> CONNECTION_ID()
-  AND TIMESTAMPDIFF(MICROSECOND, %s, UTC_TIMESTAMP(6)) <= x.timer_wait DIV 1000000`
-
-// Snapshots returns the sessions whose transaction may read through a view from before
-// the given moment, which is a UTC_TIMESTAMP() of the server (law L10).
-func (w *Watcher) Snapshots(ctx context.Context, before string) ([]event.Blocker, error) {
-	rows, err := w.DB.QueryContext(ctx, fmt.Sprintf(snapshotsQuery, schema.Literal(before)))
-	if err != nil {
-		return nil, fmt.Errorf("look for old snapshots: %w", err)
-	}
-	defer rows.Close()
-	var blockers []event.Blocker
-	for rows.Next() {
-		b := event.Blocker{Snapshot: true, Changed: -1}
-		var age int64
-		var thread string
-		if err := rows.Scan(&b.ConnectionID, &b.User, &b.Host, &b.Command, &age, &b.Statement, &thread, &b.Program); err != nil {
-			return nil, fmt.Errorf("look for old snapshots: %w", err)
-		}
-		b.Age = time.Duration(age) * time.Microsecond
-		b.Role = roleOf(b, thread, "")
-		b.Why = "its snapshot is older than the end of the row copy: after the swap it would read a part of the table"
-		blockers = append(blockers, b)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("look for old snapshots: %w", err)
-	}
-	if len(blockers) == 0 {
-		return nil, nil
-	}
-	backups, err := w.locks(ctx, granted, noLock)
-	if err != nil && !dbconn.Denied(err) && !dbconn.NoSuchTable(err) {
-		return nil, err
-	}
-	for _, backup := range backups {
-		for i := range blockers {
-			if blockers[i].ConnectionID == backup.ConnectionID {
-				blockers[i].Role = backup.Role
-			}
-		}
-	}
-	return w.sized(ctx, blockers)
 }

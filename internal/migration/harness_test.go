@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -35,6 +36,32 @@ var (
 	servers  = flag.String("servers", "9.7,8.0", "versions of the server, see package sandbox, with commas between them")
 	versions []string
 )
+
+// modern are the versions with MySQL 8.0's types, collations and settings, on which they are tested.
+func modern() (list []string) {
+	for _, v := range versions {
+		if v != "5.7" && !isMariaDB(v) {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// in is a profile with what the version has in place of MySQL 8.0's collations; false if it has nothing of the kind.
+func in(p ledger.Profile, version string) (ledger.Profile, bool) {
+	const collation = "utf8mb4_0900_ai_ci"
+	p.Columns = slices.Clone(p.Columns)
+	for i, c := range p.Columns {
+		switch {
+		case !strings.Contains(c.Definition, collation):
+		case isMariaDB(version):
+			p.Columns[i].Definition = strings.Replace(c.Definition, collation, "utf8mb4_uca1400_nopad_ai_ci", 1)
+		case version == "5.7": // all of whose collations pad
+			return p, false
+		}
+	}
+	return p, true
+}
 
 // bench is one test's server, database and what the run told.
 type bench struct {

@@ -76,13 +76,18 @@ var sessions = map[string]string{
 // only97 are those that MySQL 8.0.12 does not have.
 var only97 = []string{"compression", "tagged gtid"}
 
-// onThose runs a test on every version, or on that alone which has what it needs.
+// onThose runs a test on every version with MySQL 8.0's settings, or on that alone which has what it needs.
 func onThose(t *testing.T, only97 bool, test func(b *bench)) {
 	if only97 {
 		t.Run("9.7", func(t *testing.T) { test(setup(t, "9.7")) })
 		return
 	}
-	onEach(t, test)
+	for _, v := range modern() {
+		t.Run(v, func(t *testing.T) {
+			sideBySide(t)
+			test(setup(t, v))
+		})
+	}
 }
 
 // TestStatementsOfEveryKind: whatever the application does, in whatever session, before the

@@ -162,7 +162,7 @@ func TestSameAsNative(t *testing.T) { sameAsNative(t, typeCases) }
 func sameAsNative(t *testing.T, cases []typeCase) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			for _, version := range versions {
+			for _, version := range modern() {
 				if c.only != "" && c.only != version {
 					continue
 				}

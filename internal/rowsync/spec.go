@@ -232,7 +232,7 @@ func (p predicate) twins(u UniqueKey) string {
 func anyValues(exprs []string) []string {
 	out := make([]string, len(exprs))
 	for i, e := range exprs {
-		out[i] = "ANY_VALUE(" + e + ")"
+		out[i] = "MIN(" + e + ")"
 	}
 	return out
 }

@@ -60,7 +60,6 @@ func defaultSettings(durable bool) []setting {
 		{name: "character_set_server", value: "utf8mb4"},
 		{name: "performance_schema", value: "ON"},
 		{name: "performance_schema_consumer_events_statements_current", value: "ON"},    // not by default on MariaDB
-		{name: "performance_schema_consumer_events_transactions_current", value: "ON"},  // likewise
 		{name: "performance_schema_instrument", value: "wait/lock/metadata/sql/mdl=ON"}, // not by default on 5.7 and MariaDB
 		{name: "log_error_verbosity", value: "2", loose: true},
 		{name: "innodb_buffer_pool_size", value: "512M"},
