@@ -257,9 +257,12 @@ func TestGhostHooks(t *testing.T) {
 	args := []string{ptAlter, "--hooks-path=" + b.folder, "--hooks-hint=hint", "--hooks-status-interval=1", "--serve-socket-file=" + socket}
 	d.ghosts(0, args, "# Done\n")
 	b.were("startup validated rowcount-complete success", "true")
+	goOn := filepath.Join(t.TempDir(), "go-on")
+	b.hook("begin-postponed--slow", "while [ ! -e "+goOn+" ]; do sleep 0.05; done")
 	run := d.ghost(append(args, "--execute", "--postpone-cut-over-flag-file="+file)...)
 	run.await(&run.stdout, "State: postponing cut-over; ETA: due")
-	says(t, "unix", socket, "sup")
+	says(t, "unix", socket, "sup") // while a program runs
+	touch(t, goOn)
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}

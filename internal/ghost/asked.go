@@ -81,7 +81,7 @@ func (a *Asked) Flags() []string {
 		add("--copy-share=%s", copyShare(ratio))
 	}
 	add("--max-replica-lag=%s", lagOf(a.said.number("max-lag-millis")))
-	load, critical := a.loads()
+	load, critical := a.loads(a.said.text("max-load"), a.said.text("critical-load"))
 	for _, f := range [][2]string{{"max-load", load}, {"critical-load", critical}, {"throttle-file", a.said.text("throttle-flag-file")},
 		{"throttle-file", a.said.text("throttle-additional-flag-file")}, {"throttle-query", a.said.text("throttle-query")}, {"throttle-url", a.said.text("throttle-http")},
 		{"cutover-when-gone", a.said.text("postpone-cut-over-flag-file")}} {
@@ -101,9 +101,8 @@ func (a *Asked) Flags() []string {
 	return append(flags, a.ways()...)
 }
 
-// loads are the bounds above which a run waits, and above which it ends.
-func (a *Asked) loads() (most, critical string) {
-	most, critical = a.said.text("max-load"), a.said.text("critical-load")
+// loads are the bounds above which a run waits, and above which it ends, of what was said of both.
+func (a *Asked) loads(most, critical string) (waits, ends string) {
 	if a.said.number("critical-load-hibernate-seconds") > 0 {
 		return strings.Trim(most+","+critical, ","), ""
 	}

@@ -136,12 +136,12 @@ func kept(flag string) func(s *server, ctx context.Context, arg string) (string,
 		s.speaker.mu.Lock()
 		defer s.speaker.mu.Unlock()
 		if arg == question {
-			return s.speaker.asked.said.text(flag) + "\n", false, nil
+			return s.speaker.tuned.values[flag] + "\n", false, nil
 		}
 		if _, err := strconv.Atoi(arg); err != nil {
 			return "", false, fmt.Errorf("%s=%s: it is a whole number", flag, arg)
 		}
-		s.speaker.asked.said.values[flag] = arg
+		s.speaker.tuned.values[flag] = arg
 		return "# " + flag + " has no effect\n", true, nil
 	}
 }
@@ -208,20 +208,20 @@ func (s *server) criticalLoad(ctx context.Context, arg string) (string, bool, er
 
 // load changes what the command line said of one kind of load.
 func (s *server) load(ctx context.Context, flag, arg string) (string, bool, error) {
-	asked := s.speaker.asked
 	s.speaker.mu.Lock()
-	before := asked.said.text(flag)
+	values := s.speaker.tuned.values
+	before := values[flag]
 	if arg == question {
 		s.speaker.mu.Unlock()
 		return before + "\n", false, nil
 	}
-	asked.said.values[flag] = arg
-	most, critical := asked.loads()
+	values[flag] = arg
+	most, critical := s.speaker.asked.loads(values["max-load"], values["critical-load"])
 	s.speaker.mu.Unlock()
 	answer, shown, err := s.set(ctx, map[string]string{"max-load": most, "critical-load": critical})
 	if err != nil {
 		s.speaker.mu.Lock()
-		asked.said.values[flag] = before
+		values[flag] = before
 		s.speaker.mu.Unlock()
 	}
 	return answer, shown, err
@@ -229,8 +229,8 @@ func (s *server) load(ctx context.Context, flag, arg string) (string, bool, erro
 
 func (s *server) controlReplicas(ctx context.Context, arg string) (string, bool, error) {
 	s.speaker.mu.Lock()
-	asked, place := s.speaker.asked, s.speaker.place
-	before := strings.Join(asked.replicas, ",") + "\n"
+	place := s.speaker.place
+	before := strings.Join(s.speaker.tuned.replicas, ",") + "\n"
 	s.speaker.mu.Unlock()
 	if arg == question {
 		return before, false, nil
@@ -248,7 +248,7 @@ func (s *server) controlReplicas(ctx context.Context, arg string) (string, bool,
 	}
 	s.speaker.mu.Lock()
 	defer s.speaker.mu.Unlock()
-	asked.replicas = replicas
+	s.speaker.tuned.replicas = replicas
 	return strings.Join(replicas, ",") + "\n", true, nil
 }
 

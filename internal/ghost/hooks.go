@@ -35,14 +35,14 @@ const (
 	hookPrefix       = "gh-ost-on-"
 )
 
-// Hooks calls programs at certain moments of a run. They are called one after the other, and the run waits for them. One that fails ends the
+// Hooks calls programs at certain moments of a run. Those of a moment are called one after the other, and the run waits for them. One that fails ends the
 // run; the swap is not made before all that come before it have succeeded: until then the run is held.
 type Hooks struct {
 	speaker *Speaker
 	folder  string // "" for none
 	end     func(why string)
 
-	mu     sync.Mutex // held while programs run
+	mu     sync.Mutex // not held while programs run, which may give the run a command
 	done   map[string]bool
 	copies bool
 	failed bool
@@ -192,8 +192,6 @@ func (h *Hooks) call(ctx context.Context, moment string, more ...string) error {
 	if h.folder == "" {
 		return nil
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	entries, err := os.ReadDir(h.folder)
 	if err != nil {
 		return fmt.Errorf("--hooks-path: %w", err)

@@ -22,6 +22,7 @@ type Speaker struct {
 
 	mu     sync.Mutex
 	place  Place
+	tuned  tuned
 	plan   *plan.Plan
 	cfg    func() migration.Config // what holds now
 	phase  event.Phase
@@ -34,9 +35,17 @@ type Speaker struct {
 	hinted  time.Time
 }
 
+// tuned are what commands change while a run is at work, and is told: at first as the command line says.
+type tuned struct {
+	values   map[string]string // of flags that are no setting of midstream run's
+	replicas []string          // host:port, without the one of --host
+}
+
 // NewSpeaker returns one for what was asked. version is Midstream's.
 func NewSpeaker(asked *Asked, version string, out, errors io.Writer) *Speaker {
 	return &Speaker{asked: asked, version: version, out: out, log: log{out: errors, verbose: asked.verbose(), quiet: asked.quiet()}, cfg: migration.Usual, told: -1,
+		tuned: tuned{replicas: asked.replicas, values: map[string]string{"chunk-size": asked.said.text("chunk-size"), "dml-batch-size": asked.said.text("dml-batch-size"),
+			"max-load": asked.said.text("max-load"), "critical-load": asked.said.text("critical-load")}},
 		place: Place{Primary: asked.Server, Inspected: asked.Server}}
 }
 
@@ -95,7 +104,7 @@ func (s *Speaker) hint() {
 	fmt.Fprint(s.out, s.hintText())
 }
 
-func (s *Speaker) hintText() string { return s.asked.hint(s.place, s.shadow(), s.cfg()) }
+func (s *Speaker) hintText() string { return s.asked.hint(s.place, s.tuned, s.shadow(), s.cfg()) }
 
 // shadow is what the new table is called while it is built. REQUIRES: mu is held.
 func (s *Speaker) shadow() string {

@@ -99,7 +99,7 @@ func (s status) due() bool {
 }
 
 // hint tells of the run what does not change, and of its settings. cfg is what holds now.
-func (a *Asked) hint(place Place, shadow string, cfg migration.Config) string {
+func (a *Asked) hint(place Place, tuned tuned, shadow string, cfg migration.Config) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, "# "+format+"\n", args...) }
 	here, _ := os.Hostname() // none: ""
@@ -107,7 +107,7 @@ func (a *Asked) hint(place Place, shadow string, cfg migration.Config) string {
 	line("Migrating %s; inspecting %s; executing on %s", place.Primary, place.Inspected, here)
 	line("Migration started at %s", a.Began.Format(time.RubyDate))
 	line("chunk-size: %s; max-lag-millis: %dms; dml-batch-size: %s; max-load: %s; critical-load: %s; nice-ratio: %f",
-		a.said.text("chunk-size"), cfg.Throttle.ReplicaLag.Milliseconds(), a.said.text("dml-batch-size"), a.said.text("max-load"), a.said.text("critical-load"), niceness(cfg.Rest))
+		tuned.values["chunk-size"], cfg.Throttle.ReplicaLag.Milliseconds(), tuned.values["dml-batch-size"], tuned.values["max-load"], tuned.values["critical-load"], niceness(cfg.Rest))
 	file := func(label, path string) {
 		if path != "" {
 			line("%s: %s %s", label, path, is(path))
@@ -118,7 +118,7 @@ func (a *Asked) hint(place Place, shadow string, cfg migration.Config) string {
 	if query := settingOf("throttle-query", cfg); query != "" {
 		line("throttle-query: %s", query)
 	}
-	if n := len(a.replicas); n > 0 {
+	if n := len(tuned.replicas); n > 0 {
 		line("throttle-control-replicas count: %d", n)
 	}
 	file("postpone-cut-over-flag-file", settingOf("cutover-when-gone", cfg))
