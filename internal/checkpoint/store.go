@@ -254,7 +254,7 @@ func (s *Store) Names(ctx context.Context, db *sql.DB) (Names, error) {
 	var first, began sql.NullString
 	one := "(SELECT state FROM " + s.name.Quoted() + " WHERE id = %d)"
 	err := db.QueryRowContext(ctx, fmt.Sprintf("SELECT "+one+", "+one, checkpointRow, startRow)).Scan(&first, &began)
-	if dbconn.NoSuchTable(err) || dbconn.NoSuchColumn(err) {
+	if dbconn.NoSuchTable(err) || dbconn.NoSuchColumn(err) || dbconn.NoSuchDatabase(err) {
 		return names, nil
 	}
 	if err != nil {

@@ -29,6 +29,7 @@ const (
 	errNoSuchThread      = 1094
 	errNoSuchColumn      = 1054
 	errNoSuchTable       = 1146
+	errNoSuchDatabase    = 1049
 	errNoSuchView        = 1109 // of information_schema
 	errTableExists       = 1050
 	errLockWaitTimeout   = 1205
@@ -94,6 +95,9 @@ func Full(err error) bool {
 
 // NoSuchTable says that a table is not there.
 func NoSuchTable(err error) bool { n := Number(err); return n == errNoSuchTable || n == errNoSuchView }
+
+// NoSuchDatabase says that a database is not there.
+func NoSuchDatabase(err error) bool { return Number(err) == errNoSuchDatabase }
 
 // TableExists says that a name is another table's.
 func TableExists(err error) bool { return Number(err) == errTableExists }
