@@ -25,6 +25,7 @@ func (b *bench) stopped() {
 	if code, last := c.wait(); code != -1 {
 		b.Fatalf("exit code %d: %s", code, last)
 	}
+	b.unclaimed()
 }
 
 // TestL5_WhatCanNotBeGoneOnWithIsBegunAnew: the reason is told.

@@ -37,7 +37,10 @@ var versions = []string{"9.7", "8.0", "5.7", "mariadb-10.11"}
 
 func onEach(t *testing.T, test func(r *rig)) {
 	for _, version := range versions {
-		t.Run(version, func(t *testing.T) { on(t, version, test) })
+		t.Run(version, func(t *testing.T) {
+			t.Parallel() // each has a server to itself
+			on(t, version, test)
+		})
 	}
 }
 

@@ -34,9 +34,10 @@ type Grant struct {
 
 // aliases are other names of privileges.
 var aliases = map[string]string{
-	"ALL":             "ALL PRIVILEGES",
-	"BINLOG MONITOR":  "REPLICATION CLIENT", // MariaDB
-	"REPLICA MONITOR": "REPLICATION CLIENT",
+	"ALL":              "ALL PRIVILEGES",
+	"BINLOG MONITOR":   "REPLICATION CLIENT", // MariaDB
+	"CONNECTION ADMIN": "CONNECTION_ADMIN",   // likewise
+	"REPLICA MONITOR":  "REPLICATION CLIENT",
 }
 
 // Read takes the lines of SHOW GRANTS. Grants of roles, of PROXY and on routines say

@@ -101,7 +101,8 @@ func (c *checker) checkOnReplica() {
 }
 
 // unloggedBy are the privileges of which each lets an account switch its own binlog off.
-var unloggedBy = []string{"SESSION_VARIABLES_ADMIN", "SYSTEM_VARIABLES_ADMIN", "SUPER"}
+// The last one is MariaDB's.
+var unloggedBy = []string{"SESSION_VARIABLES_ADMIN", "SYSTEM_VARIABLES_ADMIN", "SUPER", "BINLOG ADMIN"}
 
 // replicaWatched are the tables of performance_schema that tell how far a replica has come, and for whom it waits.
 var replicaWatched = []string{"replication_applier_status_by_worker", "replication_connection_status", "data_lock_waits"}
