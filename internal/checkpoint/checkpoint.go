@@ -29,6 +29,10 @@ type Start struct {
 	Old     string          // the name that the source shall get
 	Kept    string          `json:",omitempty"` // and the one that it shall have in the end, where it is another
 	Columns []schema.Column // of the source
+	// Capture is the way in which changes are captured, as package plan has it; "" for the binlog. Sight is what capture by
+	// triggers relies on, in package trigger's words.
+	Capture string `json:",omitempty"`
+	Sight   string `json:",omitempty"`
 	// Foreign are the constraints that go over in the swap.
 	Foreign []schema.ForeignKey `json:",omitempty"`
 	Dropped []schema.ForeignKey `json:",omitempty"` // that the ALTER drops

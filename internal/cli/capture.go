@@ -16,6 +16,12 @@ import (
 
 // registerCapture adds the flags that say where changes are read, and from which kind of server.
 func (c *change) registerCapture() {
+	c.checks.enum("capture", "auto", []string{"auto", string(plan.CaptureBinlog), string(plan.CaptureTrigger)},
+		"how changes are learnt of while rows are copied: from the binlog or, where that can't be used, by triggers\nthat write the keys of rows into a table", func(word string) {
+			if word != "auto" {
+				c.options.Capture = plan.Capture(word)
+			}
+		})
 	c.checks.add("", "capture-from", "host[:port]", "", "replica from which changes are read, to spare the server; the account is the same. It must replicate from\nthe server itself, log what it replicates, and keep the order", func(text string) error {
 		if strings.Contains(text, ",") {
 			return errors.New("it is one replica")

@@ -37,6 +37,8 @@ type planRecord struct {
 	ServerVersion string           `json:"server_version" doc:"flavor and version"`
 	Replicas      int              `json:"replicas" doc:"replicas attached to the server"`
 	CaptureFrom   string           `json:"capture_from" doc:"host:port of the replica from which changes are read; empty if they are read from the server itself"`
+	Capture       string           `json:"capture" doc:"how changes are captured by a run that copies rows: binlog or trigger"`
+	CaptureWhy    string           `json:"capture_why" doc:"why by triggers; empty if the binlog is read"`
 	Key           string           `json:"key" doc:"the key by which rows are copied and changes followed"`
 	KeyColumns    []string         `json:"key_columns" doc:"its columns"`
 	RowsEstimate  int64            `json:"rows_estimate" doc:"rows, as the server estimates them"`

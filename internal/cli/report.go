@@ -28,6 +28,9 @@ func planText(p *plan.Plan, address, former string, cfg migration.Config, keep b
 	if capture := p.Server.Capture; capture != nil && p.Choice.Method == plan.MethodShadow {
 		line("changes", "read from replica %s", capture.Address)
 	}
+	if p.Capture.By == plan.CaptureTrigger && p.Choice.Method == plan.MethodShadow {
+		line("changes", "captured by triggers that write to %s: %s", p.Names.Log, p.Capture.Why)
+	}
 	if p.Choice.Method == plan.MethodShadow {
 		line("indexes", "%s", indexText(p, cfg))
 	}
@@ -227,8 +230,8 @@ func planOf(p *plan.Plan, address string, cfg migration.Config) planRecord {
 		captureFrom = p.Server.Capture.Address
 	}
 	return planRecord{
-		CaptureFrom: captureFrom,
-		head:        headOf(namePlan, time.Now()), Rehearsal: string(p.Purpose), Table: p.Source.Name.String(), Alter: p.Alter.Clauses, Method: string(p.Choice.Method), Why: p.Choice.Why, Others: rejectedRecords(p.Choice.Others), Warning: p.Choice.Warning,
+		CaptureFrom: captureFrom, Capture: string(p.Capture.By), CaptureWhy: p.Capture.Why,
+		head: headOf(namePlan, time.Now()), Rehearsal: string(p.Purpose), Table: p.Source.Name.String(), Alter: p.Alter.Clauses, Method: string(p.Choice.Method), Why: p.Choice.Why, Others: rejectedRecords(p.Choice.Others), Warning: p.Choice.Warning,
 		ServerAddress: address, ServerVersion: p.Server.Version.String(), Replicas: p.Server.Replicas,
 		Key: p.Key.Name, KeyColumns: p.Key.Columns(), RowsEstimate: p.Source.Rows,
 		DataBytes: p.Source.DataBytes, IndexBytes: p.Source.IndexBytes,

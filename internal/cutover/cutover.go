@@ -56,11 +56,18 @@ type Tables struct {
 	Related []schema.ForeignKey
 	// Triggers are the source's, which go over too.
 	Triggers usertrigger.Set
+	// Log is what triggers on the source write to, if any: the server locks it with the source. They go with the
+	// source when it is renamed.
+	Log schema.Name
 }
 
 // locked are the tables that are locked.
 func (t Tables) locked() []schema.Name {
-	return append([]schema.Name{t.Source, t.Shadow}, t.Foreign.Others()...)
+	tables := append([]schema.Name{t.Source, t.Shadow}, t.Foreign.Others()...)
+	if t.Log != (schema.Name{}) {
+		tables = append(tables, t.Log)
+	}
+	return tables
 }
 
 // Budget bounds the parts of an attempt.

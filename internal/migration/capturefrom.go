@@ -156,7 +156,7 @@ func (r *run) watchCapture(ctx context.Context) error {
 func (r *run) captureFit(ctx context.Context) error {
 	from := r.cfg.CaptureFrom
 	if from == nil {
-		return nil
+		return r.triggersFit(ctx)
 	}
 	facts, err := plan.GatherCapture(ctx, from.DB, from.Name)
 	if err != nil {

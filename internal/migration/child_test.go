@@ -3,6 +3,7 @@ package migration_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -52,6 +53,9 @@ func (b *bench) child(clauses, at string, do func(*child), flags ...string) *chi
 		"ALTER TABLE " + b.schema + ".t " + clauses}, flags...)
 	if !b.steered {
 		args = append(args, "--full-speed")
+	}
+	if way := cmp.Or(string(b.capture), *captured); way != "" {
+		args = append(args, "--capture="+way)
 	}
 	c := &child{bench: b, cmd: exec.Command(os.Args[0], args...), at: at, done: make(chan struct{})}
 	c.do = func() {

@@ -13,6 +13,7 @@ import (
 	"midstream/internal/lock"
 	"midstream/internal/plan"
 	"midstream/internal/schema"
+	"midstream/internal/trigger"
 )
 
 // Leftover is a table that former runs on a source left on the server.
@@ -22,6 +23,7 @@ type Leftover struct {
 	Rows     int64  // the server's estimate
 	Bytes    int64
 	unlogged bool // it stands in no binlog
+	log      bool // triggers write to it
 	// Spared says that it has the name of one of ours but not its mark, or that it is in use: it
 	// is not dropped.
 	Spared bool
@@ -135,7 +137,7 @@ func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
 			}
 			found = append(found, t.Leftover)
 		case schema.MarkedFor(t.comment, c.source):
-			t.Why = "marked: " + t.comment
+			t.Why, t.log = "marked: "+t.comment, t.comment == schema.MarkFor(trigger.Kind, c.source)
 			found = append(found, t.Leftover)
 		case t.Name == names.Shadow:
 			if !stateThere {
@@ -167,6 +169,9 @@ func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
 			t.Spared, t.Why = true, "it has no mark of a former table"
 			found = append(found, t.Leftover)
 		}
+	}
+	if err := c.addTriggers(ctx, tables, &found); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(found, func(a, b Leftover) int { return strings.Compare(a.Name.Table, b.Name.Table) })
 	if stateThere {
@@ -413,6 +418,9 @@ func (c *cleaner) accesses(ctx context.Context, table schema.Name) (n uint64, er
 // drop drops one table. Its wait for the table's lock is short (lock_wait_timeout); a DROP
 // of a large table that has begun is not withdrawn, however long it takes.
 func (c *cleaner) drop(ctx context.Context, l Leftover) error {
+	if l.log {
+		return c.dropLog(ctx, l.Name)
+	}
 	var setup []string
 	if l.unlogged {
 		setup = []string{"SET SESSION sql_log_bin = 0"}

@@ -8,7 +8,6 @@ import (
 
 	"midstream/internal/apply"
 	"midstream/internal/backlog"
-	"midstream/internal/capture"
 	"midstream/internal/cutover"
 	"midstream/internal/dbconn"
 	"midstream/internal/event"
@@ -140,16 +139,19 @@ func (r *run) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
 		Foreign:         r.foreign(),
 		Related:         r.plan.Related(),
 		Triggers:        r.triggers(),
+		Log:             r.plan.Names.Log,
 	}
 	r.apply.stop()
 	setup := r.spec.Setup()
 	if len(r.unproven) > 0 {
 		setup = append(r.compare.StageSetup(), setup...)
 	}
+	r.capture.Ready()
 	swap, err := try(ctx, r.pool, tables, r.live().Lock, setup,
-		&drain{capture: r.capture, applier: r.apply.applier, backlog: r.backlog, prove: r.prove, fit: r.captureFit})
+		&drain{changes: r.capture, applier: r.apply.applier, backlog: r.backlog, prove: r.prove, fit: r.captureFit})
 	r.unsettled = swap.Unsettled
 	if err != nil && !errors.Is(err, cutover.ErrUnknown) {
+		r.capture.Release()
 		if failed := r.withdraw(ctx, tables.Foreign, tables.Triggers); failed != nil {
 			return swap, errors.Join(err, failed)
 		}
@@ -171,7 +173,7 @@ func hasCounter(t *schema.Table) bool {
 
 // drain is the engine's part of the work under the lock.
 type drain struct {
-	capture *capture.Capture
+	changes changes
 	applier *apply.Applier
 	backlog *backlog.Backlog
 	// fit says that what was received may be relied on.
@@ -181,7 +183,7 @@ type drain struct {
 }
 
 func (d *drain) Received(ctx context.Context) error {
-	if err := d.capture.Fence(ctx); err != nil {
+	if err := d.changes.Received(ctx); err != nil {
 		return err
 	}
 	if err := d.fit(ctx); err != nil {
@@ -191,18 +193,23 @@ func (d *drain) Received(ctx context.Context) error {
 }
 
 func (d *drain) Empty(ctx context.Context, session *dbconn.Session) (drained, left int, err error) {
-	d.capture.RevealAll()
-	drained, err = d.applier.Drain(ctx, session)
-	left = d.backlog.Len() + d.capture.Prepared()
+	if err := d.changes.Last(ctx, session); err != nil {
+		return 0, 0, because(ctx, err)
+	}
+	if drained, err = d.applier.Drain(ctx, session); err != nil {
+		return drained, d.backlog.Len(), err
+	}
+	prepared, err := d.changes.Prepared(ctx, session)
+	left = d.backlog.Len() + prepared
 	if err == nil && left == 0 {
 		err = d.prove(ctx, session)
 	}
 	return drained, left, err
 }
 
-func (d *drain) Hold() { d.capture.Hold() }
+func (d *drain) Hold() { d.changes.Hold() }
 
-func (d *drain) Release() { d.capture.Release() }
+func (d *drain) Release() { d.changes.Release() }
 
 // waiting is the time before the swap in which somebody or something is in its way.
 type waiting struct {
@@ -301,7 +308,7 @@ func (w *waiting) unmark(ctx context.Context) error {
 }
 
 func (r *run) caughtUp() bool {
-	return r.backlog.Len() <= r.cfg.CatchUp && r.capture.Delay() < r.live().Lock.Wait && r.capture.Prepared() == 0
+	return r.backlog.Len() <= r.cfg.CatchUp && r.capture.Delay() < r.live().Lock.Wait && (r.stream == nil || r.stream.Prepared() == 0)
 }
 
 func (w *waiting) blockers(ctx context.Context) ([]event.Blocker, error) {

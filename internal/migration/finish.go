@@ -91,6 +91,9 @@ func (f *finisher) finish(ctx context.Context, start *checkpoint.Start, former *
 	if err != nil {
 		return nil, err
 	}
+	if err := retryBriefly(ctx, func() error { return f.dropLogs(ctx) }); err != nil {
+		return nil, err
+	}
 	state := f.names().State
 	return finished, retryBriefly(ctx, func() error { return f.cleaner.drop(ctx, Leftover{Name: state}) })
 }

@@ -33,11 +33,12 @@ func (r *run) following(ctx context.Context, story func(ctx context.Context) err
 	spawn(r.steer)
 	spawn(r.gates.Run)
 	spawn(r.watchCapture)
+	spawn(r.watchTriggers)
 	spawn(r.watchReplication)
 	spawn(r.giveWay)
 	r.apply.start(ctx, stop)
 
-	err := because(ctx, story(ctx))
+	err := r.becauseChanged(because(ctx, story(ctx)))
 	stop(errFinished)
 	r.apply.stop()
 	background.Wait()

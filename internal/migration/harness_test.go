@@ -1,6 +1,7 @@
 package migration_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"flag"
@@ -63,6 +64,9 @@ func in(p ledger.Profile, version string) (ledger.Profile, bool) {
 	return p, true
 }
 
+// captured has the runs of all tests capture changes in that way: the laws hold whichever it is.
+var captured = flag.String("capture", "", "binlog or trigger; else the plan's choice")
+
 // bench is one test's server, database and what the run told.
 type bench struct {
 	*testing.T
@@ -74,7 +78,8 @@ type bench struct {
 	schema  string
 	cfg     migration.Config
 	wish    plan.Wish
-	steered bool // runs give way to the writers, as they do without a word; else the suite would take an hour
+	capture plan.Capture // "" for the flag's
+	steered bool         // runs give way to the writers, as they do without a word; else the suite would take an hour
 	told    *told
 	freed   time.Time // when a blocker went
 }
@@ -162,6 +167,9 @@ func (b *bench) plan(pool *dbconn.Pool, clauses string, options plan.Options) (*
 	alter, err := ddl.Parse("ALTER TABLE " + name.Quoted() + " " + clauses)
 	if err != nil {
 		return nil, err
+	}
+	if options.Capture == "" {
+		options.Capture = plan.Capture(cmp.Or(string(b.capture), *captured))
 	}
 	facts, err := plan.Gather(b.ctx(), pool.DB(), name, options.Names.Shadow, options.Names.Old)
 	if err != nil {

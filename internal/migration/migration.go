@@ -205,6 +205,24 @@ func (r *run) prepareShadow(ctx context.Context) error {
 // startPosition is law L1: the position first, then a heartbeat, then (in copyRows) rows.
 func (r *run) startPosition(ctx context.Context) error {
 	r.enter(event.PhaseStart)
+	begin := r.startBinlog
+	if r.byTriggers() {
+		begin = r.startTriggers
+	}
+	if err := begin(ctx); err != nil {
+		return err
+	}
+	if err := r.capture.Beat(ctx); err != nil {
+		return fmt.Errorf("first heartbeat: %w", err)
+	}
+	if err := r.awaitPreparedXA(ctx); err != nil {
+		return err
+	}
+	return r.saveStart(ctx)
+}
+
+// startBinlog reads the position from which on the binlog is read.
+func (r *run) startBinlog(ctx context.Context) error {
 	beaten, err := r.awaitReplica(ctx)
 	if err != nil {
 		return err
@@ -214,13 +232,7 @@ func (r *run) startPosition(ctx context.Context) error {
 		return err
 	}
 	r.connectCapture(start, beaten)
-	if err := r.capture.Beat(ctx); err != nil {
-		return fmt.Errorf("first heartbeat: %w", err)
-	}
-	if err := r.awaitPreparedXA(ctx); err != nil {
-		return err
-	}
-	return r.saveStart(ctx)
+	return nil
 }
 
 // copyRows syncs every row once while apply goes on.

@@ -62,7 +62,10 @@ func (r *run) snapshot(before event.Progress) event.Progress {
 	p.Captured, p.Applied, p.Dropped, p.Merged = counts.Added, counts.Synced, counts.Dropped, counts.Merged
 	p.Backlog, p.Retries = r.backlog.Len(), r.retries.Load()
 	if r.capture != nil {
-		p.CaptureDelay, p.BinlogRead, p.Position = r.capture.Delay(), r.capture.BytesRead(), r.capture.Position().String()
+		p.CaptureDelay = r.capture.Delay()
+		if r.stream != nil {
+			p.BinlogRead, p.Position = r.stream.BytesRead(), r.stream.Position().String()
+		}
 		r.rehearsed.CaptureDelay = max(r.rehearsed.CaptureDelay, p.CaptureDelay)
 	}
 	if r.verifier != nil {
@@ -145,14 +148,18 @@ func (r *run) checkpoint(ctx context.Context) error {
 func (r *run) state(ctx context.Context) (checkpoint.Checkpoint, error) {
 	// The position before the ranges: a range that is finished in between is then one
 	// that the position does not know of, never the other way round (law L5).
-	safe := r.capture.Safe()
+	var position, gtids string
+	if r.stream != nil {
+		safe := r.stream.Safe()
+		position, gtids = safe.Position.String(), safe.GTIDs.String()
+	}
 	r.mu.Lock()
 	phase, unmarked := r.phase, r.made.unmarked
 	r.mu.Unlock()
 	state := checkpoint.Checkpoint{
 		Version: checkpoint.Version, Phase: string(phase), Taken: time.Now(),
 		Rows: r.copier.Rows(), Unmarked: unmarked, Shadow: r.shadow.Name.Table, Copied: checkpoint.Ranges(r.tracker.Copied()),
-		Position: safe.Position.String(), GTIDs: safe.GTIDs.String(),
+		Position: position, GTIDs: gtids,
 		ServerUUID: r.plan.Server.UUID, ServerStart: r.serverStart, Distrusted: r.distrusted,
 	}
 	if from := r.cfg.CaptureFrom; from != nil {
@@ -192,8 +199,8 @@ func (r *run) result() Result {
 		result.Verified = r.verifier.Rows()
 	}
 	result.Disk, result.Redo = r.spent.disk, r.spent.redo
-	if r.capture != nil {
-		result.BinlogRead, result.Binlog = r.capture.BytesRead(), r.capture.Weight()
+	if r.stream != nil {
+		result.BinlogRead, result.Binlog = r.stream.BytesRead(), r.stream.Weight()
 	}
 	if r.made.swapped && !r.cfg.DropOld && r.method == plan.MethodShadow {
 		result.Old = r.old().String()

@@ -18,6 +18,7 @@ import (
 	"midstream/internal/event"
 	"midstream/internal/frontier"
 	"midstream/internal/key"
+	"midstream/internal/plan"
 	"midstream/internal/schema"
 	"midstream/internal/shadow"
 	"midstream/internal/throttle"
@@ -71,8 +72,12 @@ func (m *Migration) Former(ctx context.Context) (string, error) {
 // text says how far the earlier run had come.
 func (f *former) text() string {
 	c := f.saved.Checkpoint
-	return fmt.Sprintf("going on with an earlier %s, which had copied %d rows by %s; changes are read from %s on",
-		kind(f.saved.Start), c.Rows, c.Taken.Local().Format(time.DateTime), f.point.Position)
+	from := "from " + f.point.Position.String() + " on"
+	if f.saved.Start.Capture == string(plan.CaptureTrigger) {
+		from = "where triggers have written them"
+	}
+	return fmt.Sprintf("going on with an earlier %s, which had copied %d rows by %s; changes are read %s",
+		kind(f.saved.Start), c.Rows, c.Taken.Local().Format(time.DateTime), from)
 }
 
 // kind says what an earlier run was.
@@ -187,7 +192,14 @@ func (r *run) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shadowTh
 	case !slices.Equal(start.Acting, r.plan.Acting):
 		return "the binlog tells now of what foreign keys do, or does so no more", nil
 	}
-	if reason, err = r.judgeServer(ctx, c, f); reason != "" || err != nil {
+	if byTriggers := start.Capture == string(plan.CaptureTrigger); byTriggers != r.byTriggers() {
+		return "", fmt.Errorf("%w: they were captured by the %s, and are now to be by the %s", ErrOtherCapture, cmp.Or(start.Capture, string(plan.CaptureBinlog)), r.plan.Capture.By)
+	} else if byTriggers {
+		reason, err = r.judgeTriggers(ctx, saved)
+	} else {
+		reason, err = r.judgeServer(ctx, c, f)
+	}
+	if reason != "" || err != nil {
 		return reason, err
 	}
 	f.shadow, err = shadow.Found(ctx, r.pool, r.plan.Source.Name, start.Shadow, start.Comment)
@@ -261,7 +273,11 @@ func (r *run) goOn(ctx context.Context, f *former) error {
 	r.began.Old, r.began.Kept = r.plan.Names.Old.Table, r.plan.Names.Kept.Table // the ones of then may be others' now
 	r.made.unmarked, r.made.doubtful = c.Unmarked, c.Unmarked
 	r.assemble(f.specs.sync, f.tracker, c.Rows)
-	r.connectCapture(f.point, f.saved.Beaten)
+	if r.byTriggers() {
+		r.connectLog(f.saved.Beaten)
+	} else {
+		r.connectCapture(f.point, f.saved.Beaten)
+	}
 	if err := r.saveStart(ctx); err != nil {
 		return err
 	}

@@ -59,7 +59,8 @@ type run struct {
 	compare  *verify.Spec
 	tracker  *frontier.Tracker
 	backlog  *backlog.Backlog
-	capture  *capture.Capture
+	capture  changes
+	stream   *capture.Capture // of the binlog; nil where triggers capture changes
 	copier   *rowcopy.Copier
 	governor *throttle.Governor
 	gates    *throttle.Gates
@@ -304,7 +305,7 @@ func (r *run) connectCapture(start capture.Point, beaten uint64) {
 	}, start)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.capture = c
+	r.capture, r.stream = fromBinlog{c}, c
 }
 
 // judge ends the migration when a statement in the binlog makes its work void.

@@ -182,7 +182,7 @@ func (r *run) distrust(ctx context.Context, c checkpoint.Checkpoint) error {
 	if server := r.plan.Server.Capture; server != nil && server.UUID == c.CaptureUUID && server.SyncBinlog != 1 && startedAnew(r.captureStart, c.CaptureStart) {
 		started, through, who = true, int(server.SyncBinlog), "replica "+server.Address+", from which changes were read,"
 	}
-	if !started && !c.Distrusted {
+	if r.byTriggers() || !started && !c.Distrusted { // no binlog, nothing to lose of it
 		return nil
 	}
 	r.distrusted = true

@@ -121,8 +121,8 @@ func (r *run) written(ctx context.Context) (int64, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.capture != nil {
-		bytes += r.capture.BytesRead()
+	if r.stream != nil {
+		bytes += r.stream.BytesRead()
 	}
 	return bytes, nil
 }

@@ -85,7 +85,18 @@ func (i *Instance) markedTables(ctx context.Context, name string, everywhere boo
 			" WHERE table_comment LIKE ? AND table_comment NOT LIKE ? AND table_schema <> ?"
 		args[2] = "sys"
 	}
-	return i.texts(ctx, query, args...)
+	tables, err := i.texts(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	// Triggers bear no mark: they are known by what they write.
+	schemas := "trigger_schema = ?"
+	if everywhere {
+		schemas = "trigger_schema <> ?"
+	}
+	triggers, err := i.texts(ctx, "SELECT CONCAT(trigger_schema, '.', trigger_name, ' (a trigger on ', event_object_table, ')') FROM information_schema.triggers"+
+		" WHERE action_statement LIKE '%(origin, logged, k0%' AND "+schemas, args[2])
+	return append(tables, triggers...), err
 }
 
 // markedLocks lists the engine's advisory locks. Servers before 8.0 show none unless told to.

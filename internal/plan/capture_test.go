@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,5 +86,50 @@ func TestCaptureIsRefused(t *testing.T) {
 		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
+	}
+}
+
+// TestCaptureIsChosen: the binlog where it can be used, triggers where not, with the reason, or as it was asked for.
+func TestCaptureIsChosen(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		change   func(f *Facts, o *Options)
+		by       Capture
+		why      string
+		blocking []string
+	}{
+		{"binlog", func(*Facts, *Options) {}, CaptureBinlog, "", nil},
+		{"asked for", func(_ *Facts, o *Options) { o.Capture = CaptureTrigger }, CaptureTrigger, "asked for", nil},
+		{"none", func(f *Facts, _ *Options) { f.LogBin = false }, CaptureTrigger, "log_bin is OFF", nil},
+		{"none, but asked for", func(f *Facts, o *Options) { f.LogBin, o.Capture = false, CaptureBinlog }, "", "", []string{"log-bin"}},
+		{"no REPLICATION SLAVE", func(f *Facts, _ *Options) {
+			f.TrustCreators = true
+			f.Grants.Entries = []Grant{{Privileges: []string{"PROCESS", "REPLICATION CLIENT"}}, {Privileges: []string{"ALL PRIVILEGES"}, Schema: "shop"}, {Privileges: []string{"SELECT"}, Schema: "performance_schema"}}
+		}, CaptureTrigger, "lacks REPLICATION SLAVE", nil},
+		{"no SUPER", func(f *Facts, o *Options) {
+			o.Capture = CaptureTrigger
+			f.Grants.Entries = []Grant{{Privileges: []string{"PROCESS"}}, {Privileges: []string{"ALL PRIVILEGES"}, Schema: "shop"}, {Privileges: []string{"SELECT"}, Schema: "performance_schema"}}
+		}, "", "", []string{"capture-trigger"}},
+		{"statements", func(f *Facts, o *Options) { f.BinlogFormat, o.Capture = "STATEMENT", CaptureTrigger }, "", "", []string{"capture-trigger"}},
+		{"replica", func(f *Facts, o *Options) { f.IsReplica, f.LogReplicaUpdates, o.Capture = true, true, CaptureTrigger }, "", "", []string{"capture-trigger"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			facts, options := good(), Options{}
+			c.change(facts, &options)
+			p, err := Make(facts, orders(usual, "PRIMARY: id", "b: b"), alter(t, "ADD d INT"), options)
+			var refused *Refused
+			if errors.As(err, &refused) {
+				if got := codes(refused.Blocking); !slices.Equal(got, c.blocking) {
+					t.Errorf("blocking %v, want %v", got, c.blocking)
+				}
+				return
+			}
+			if err != nil || len(c.blocking) > 0 {
+				t.Fatalf("error: %v", err)
+			}
+			if p.Capture.By != c.by || !strings.Contains(p.Capture.Why, c.why) || (p.Names.Log.Table == "orders_capture") != (c.by == CaptureTrigger) {
+				t.Errorf("captured by %v, log %s", p.Capture, p.Names.Log)
+			}
+		})
 	}
 }

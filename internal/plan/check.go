@@ -28,7 +28,11 @@ func (c *checker) checkServer() {
 	if !f.Version.AtLeast(5, 7, 0) {
 		c.block(CodeVersion, f.Version.String()+" is too old", "MySQL 5.7 is the oldest server that is supported", "")
 	}
-	c.checkBinlog()
+	if c.captured.By == CaptureTrigger {
+		c.checkTriggerCapture()
+	} else {
+		c.checkBinlog()
+	}
 	c.checkWritable()
 	if !f.PerformanceSchema {
 		c.warn(CodeMDL, "performance_schema is OFF",
@@ -51,7 +55,7 @@ func (c *checker) checkBinlog() {
 		c.block(CodeBinlogFormat, "binlog_format is "+f.BinlogFormat, "statements in the binlog don't tell which rows they changed",
 			"SET GLOBAL binlog_format = 'ROW', then let the applications connect anew")
 	}
-	if len(f.BinlogDoDB) > 0 && !contains(f.BinlogDoDB, database) || contains(f.BinlogSkipDB, database) {
+	if f.hidesSchema(database) {
 		c.block(CodeBinlogFilter, "the binlog leaves out schema "+database+" (binlog_do_db, binlog_ignore_db)",
 			"changes of the table would not be seen", "Start the server without that filter")
 	}
@@ -91,7 +95,8 @@ var (
 	onSchema = []string{"LOCK TABLES"} // the server grants it on schemas only
 	// forConversion is needed where keys must be converted before the shadow is searched.
 	forConversion = "CREATE TEMPORARY TABLES"
-	onServer      = []string{"REPLICATION SLAVE", "REPLICATION CLIENT", "PROCESS"}
+	forBinlog     = []string{"REPLICATION SLAVE", "REPLICATION CLIENT"}
+	forLooking    = []string{"PROCESS"}
 	// forXA is for XA RECOVER, on MySQL 8.0 and later. A run goes on without it.
 	forXA = "XA_RECOVER_ADMIN"
 	// watched are the tables of performance_schema that tell who holds a lock or an old
@@ -127,14 +132,7 @@ func (c *checker) checkGrants(chosen candidate) {
 	c.missing(missing, grantSchema(name.Schema, g.LiteralNames)+".*",
 		"the table, its shadow and the swap need them")
 
-	missing = nil
-	for _, p := range onServer {
-		super := p == "REPLICATION CLIENT" && g.Global("SUPER")
-		if !g.Global(p) && !super {
-			missing = append(missing, p)
-		}
-	}
-	c.missing(missing, "*.*", "the binlog and the list of transactions are read with them")
+	c.missing(c.lackedOf(onServer(c.captured.By)), "*.*", "the binlog and the list of transactions are read with them")
 
 	c.checkReadable(append([]string{instruments}, watched...), "sessions that block the cut-over are found there")
 	if !c.facts.Version.MariaDB && c.facts.Version.AtLeast(8, 0, 0) && !g.Global(forXA) {

@@ -126,7 +126,7 @@ const CodeCascades Code = "cascades"
 
 // checkActions looks at constraints by which rows of the table change, and refuses those that can't be followed.
 func (c *checker) checkActions(fk schema.ForeignKey) {
-	if fk.Child != c.table.Name || !fk.Acts() {
+	if fk.Child != c.table.Name || !fk.Acts() || c.captured.By == CaptureTrigger { // which is refused for it
 		return
 	}
 	what := fmt.Sprintf("foreign key %s (ON DELETE %s ON UPDATE %s) changes rows of the table when those of %s change", fk.Constraint, fk.OnDelete, fk.OnUpdate, fk.Parent)

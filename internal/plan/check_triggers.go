@@ -64,7 +64,7 @@ func (c *checker) checkTriggerColumns(trigger schema.Trigger, what string) {
 func (c *checker) checkTriggerGrants() {
 	f := c.facts
 	super := f.Grants.Global("SUPER")
-	if f.LogBin && !f.TrustCreators && !super && !(f.Version.MariaDB && f.Grants.Global("BINLOG ADMIN")) {
+	if !f.mayCreateTriggers() {
 		what, fix := c.lack([]string{"SUPER"}, "*.*")
 		c.block(CodeGrants, what, "the server creates and drops triggers for others only where log_bin_trust_function_creators is ON (error 1419)",
 			"SET GLOBAL log_bin_trust_function_creators = ON, or "+fix)
@@ -91,6 +91,11 @@ func (c *checker) checkTriggerGrants() {
 	if !f.Grants.Global(wanted) {
 		c.missing([]string{wanted}, "*.*", "triggers keep their DEFINER ("+strings.Join(others, ", ")+")")
 	}
+}
+
+// mayCreateTriggers says that the server takes triggers from the account, which it may not where it writes a binlog (error 1419).
+func (f *Facts) mayCreateTriggers() bool {
+	return !f.LogBin || f.TrustCreators || f.Grants.Global("SUPER") || f.Version.MariaDB && f.Grants.Global("BINLOG ADMIN")
 }
 
 // tellTriggers tells what is done to them.

@@ -107,6 +107,11 @@ func (f *Facts) sameTable(a, b schema.Name) bool {
 	return a == b || f.LowerCaseTableNames != 0 && strings.EqualFold(a.Schema, b.Schema) && strings.EqualFold(a.Table, b.Table)
 }
 
+// hidesSchema says that the server's binlog leaves a schema out.
+func (f *Facts) hidesSchema(database string) bool {
+	return len(f.BinlogDoDB) > 0 && !contains(f.BinlogDoDB, database) || contains(f.BinlogSkipDB, database)
+}
+
 // replicas is the number of replicas that the engine must spare.
 func (f *Facts) replicas() int {
 	if f.ReplicasUnknown {

@@ -209,6 +209,7 @@ func (f *Facts) readTaken(ctx context.Context, q schema.Querier, source schema.N
 		names := purpose.NamesOf(source)
 		list = append(list, schema.Literal(names.Shadow.Table), schema.Literal(names.State.Table))
 	}
+	list = append(list, schema.Literal(LogOf(source).Table))
 	for _, old := range OldNames(source) {
 		list = append(list, schema.Literal(old.Table))
 	}

@@ -29,6 +29,8 @@ type Options struct {
 	Replicates bool
 	// ZeroDates lets the ALTER bring defaults that are zero dates, though the server's sql_mode takes none.
 	ZeroDates bool
+	// Capture says how changes are captured; "" leaves it to the plan.
+	Capture Capture
 	// Pace is what the server does, where it was measured; else it is assumed.
 	Pace *Pace
 }
@@ -42,6 +44,7 @@ func (o Options) TakesZeroDates(table *schema.Table) bool { return o.ZeroDates |
 // thought of.
 func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) (*Plan, error) {
 	c := checker{facts: facts, table: table, alter: alter, options: options, names: freeNames(table.Name, options, facts)}
+	c.chooseCapture()
 	chosen, reasons := c.chooseKey()
 	c.followed = chosen.key
 	c.checkServer()
@@ -72,13 +75,14 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	return &Plan{
 		Purpose: options.Purpose, ZeroDates: options.TakesZeroDates(table),
 		Choice:  choice,
+		Capture: c.captured,
 		Native:  facts.Native,
 		Pace:    options.paceOf(facts, table),
 		Source:  table,
 		Alter:   alter,
 		Names:   c.names,
 		Key:     chosen.key,
-		Server:  serverOf(facts),
+		Server:  serverOf(facts, c.captured),
 		Map:     options.Map,
 		Foreign: c.foreign(),
 		Dropped: dropped(table, alter),
@@ -112,7 +116,7 @@ func (c *checker) warnOfBuild(choice Choice) {
 	}
 }
 
-func serverOf(f *Facts) Server {
+func serverOf(f *Facts, captured Captured) Server {
 	var capture *CaptureServer
 	if c := f.Capture; c != nil {
 		capture = &CaptureServer{Address: c.Address, UUID: c.UUID, GTID: c.GTID, SyncBinlog: c.SyncBinlog}
@@ -123,7 +127,9 @@ func serverOf(f *Facts) Server {
 		UUID:            f.UUID,
 		ID:              f.ServerID,
 		RenameUnderLock: f.Version.renamesUnderLock(),
-		CommitOrder:     f.CommitOrder,
+		CommitOrder:     f.CommitOrder || captured.By == CaptureTrigger, // what can be read in the log is committed
+		LogBin:          f.LogBin,
+		Formats:         f.BinlogFormat != "",
 		Replicas:        f.replicas(),
 		Followers:       f.Replicas,
 		Group:           f.Group,
@@ -144,11 +150,11 @@ func serverOf(f *Facts) Server {
 var shadowOnly = []Code{
 	CodeLogBin, CodeBinlogFormat, CodeBinlogFilter, CodeReplica, CodeCluster, CodeMDL, CodeEngine, CodeForeignKey,
 	CodeReferenced, CodeTrigger, CodePartition, CodeTablespace, CodeSecondary, CodeNameTaken, CodeNames, CodeLeftover, CodeCheckName,
-	CodeNoKey, CodeNumbers, CodeGrants, CodeVersion, CodeMap, CodeZeroDate, CodeCapture,
+	CodeNoKey, CodeNumbers, CodeGrants, CodeVersion, CodeMap, CodeZeroDate, CodeCapture, CodeCaptureTrigger,
 }
 
 // risksOfShadow are the codes of what is to be known of a shadow, and of nothing else.
-var risksOfShadow = []Code{CodeCapture, CodeCommitOrder, CodeGrants, CodeAlgorithm, CodeNumbers, CodeCheckName, CodeNames, CodeConstraints, CodeTriggers, CodeCascades}
+var risksOfShadow = []Code{CodeCapture, CodeCommitOrder, CodeCaptureTrigger, CodeGrants, CodeAlgorithm, CodeNumbers, CodeCheckName, CodeNames, CodeConstraints, CodeTriggers, CodeCascades}
 
 func (o Options) paceOf(facts *Facts, table *schema.Table) Pace {
 	if o.Pace != nil {
@@ -184,6 +190,8 @@ type checker struct {
 	alter   *ddl.Alter
 	options Options
 	names   Names
+	// captured is how changes are to be captured.
+	captured Captured
 
 	followed Key // the key that is
 	acting   []string

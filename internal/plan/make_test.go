@@ -203,10 +203,18 @@ var judgements = []struct {
 }{
 	{"old server", "", func(f *Facts, t *schema.Table) { f.Version = Version{Major: 5, Minor: 6} }, []string{"version"}, nil},
 	{"MariaDB", "", func(f *Facts, t *schema.Table) { f.Version = Version{Major: 10, Minor: 11, MariaDB: true} }, nil, nil},
-	{"no binlog", "", func(f *Facts, t *schema.Table) { f.LogBin, f.BinlogFormat = false, "MIXED" }, []string{"log-bin"}, nil},
-	{"mixed", "", func(f *Facts, t *schema.Table) { f.BinlogFormat = "MIXED" }, []string{"binlog-format"}, nil},
-	{"filtered out", "", func(f *Facts, t *schema.Table) { f.BinlogSkipDB = []string{"a", "shop"} }, []string{"binlog-filter"}, nil},
-	{"not filtered in", "", func(f *Facts, t *schema.Table) { f.BinlogDoDB = []string{"a"} }, []string{"binlog-filter"}, nil},
+	{"no binlog", "", func(f *Facts, t *schema.Table) { f.LogBin, f.BinlogFormat = false, "MIXED" }, nil, []string{"capture-trigger"}},
+	{"mixed", "", func(f *Facts, t *schema.Table) { f.BinlogFormat = "MIXED" }, nil, []string{"capture-trigger"}},
+	{"filtered out", "", func(f *Facts, t *schema.Table) { f.BinlogSkipDB = []string{"a", "shop"} }, nil, []string{"capture-trigger"}},
+	{"not filtered in", "", func(f *Facts, t *schema.Table) { f.BinlogDoDB = []string{"a"} }, nil, []string{"capture-trigger"}},
+	{"statements", "", func(f *Facts, t *schema.Table) { f.BinlogFormat = "STATEMENT" }, []string{"binlog-format"}, nil},
+	{"mixed on a replica", "", func(f *Facts, t *schema.Table) {
+		f.BinlogFormat, f.IsReplica, f.LogReplicaUpdates = "MIXED", true, true
+	}, []string{"binlog-format"}, []string{"replica"}},
+	{"mixed, and cascades into the table", "", func(f *Facts, t *schema.Table) {
+		f.BinlogFormat = "MIXED"
+		t.ForeignKeys = []schema.ForeignKey{{Constraint: "up", Child: t.Name, Parent: schema.Name{Schema: "shop", Table: "p"}, OnDelete: "CASCADE", Columns: []string{"b"}, ParentColumns: []string{"b"}}}
+	}, []string{"binlog-format"}, []string{"constraints"}},
 	{"filtered in", "", func(f *Facts, t *schema.Table) { f.BinlogDoDB = []string{"a", "shop"} }, nil, nil},
 	{"commit order", "", func(f *Facts, t *schema.Table) { f.CommitOrder = false }, nil, []string{"commit-order"}},
 	{"read only", "", func(f *Facts, t *schema.Table) { f.ReadOnly = true }, []string{"read-only"}, nil},

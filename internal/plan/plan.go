@@ -11,6 +11,7 @@ import (
 type Plan struct {
 	Purpose Purpose
 	Choice  Choice
+	Capture Captured
 	Native  *Answer // of the server, where it was asked
 	Pace    Pace    // of the server and its application
 	Source  *schema.Table
@@ -50,6 +51,8 @@ type Names struct {
 	State  schema.Name
 	// Kept is the name that the old table gets when the swap is done; none where it is Old.
 	Kept schema.Name `json:",omitzero"`
+	// Log is what triggers write changes to; none where changes are read from a binlog.
+	Log schema.Name `json:",omitzero"`
 }
 
 // Former is the name that the old table has in the end.
@@ -65,6 +68,9 @@ func (n Names) All() []schema.Name {
 	names := []schema.Name{n.Shadow, n.Old, n.State}
 	if n.Kept != (schema.Name{}) {
 		names = append(names, n.Kept)
+	}
+	if n.Log != (schema.Name{}) {
+		names = append(names, n.Log)
 	}
 	return names
 }
@@ -110,6 +116,8 @@ type Server struct {
 	Followers  []string // host:port of the replicas that have told it
 	TimeZone   string   // the zone of a session that sets none; fit for SET time_zone
 	RowImage   string   // binlog_row_image
+	LogBin     bool     // it writes a binlog
+	Formats    bool     // it has binlog_format
 	BufferPool int64    // innodb_buffer_pool_size, in bytes
 	GTID       bool
 	// AutoincLockMode is innodb_autoinc_lock_mode: below 2 an INSERT ... SELECT that

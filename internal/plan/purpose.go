@@ -33,9 +33,13 @@ const (
 	shadowSuffix    = "_shadow"
 	oldSuffix       = "_old"
 	stateSuffix     = "_midstream"
+	logSuffix       = "_capture"
 	rehearsedSuffix = "_rehearsed"
 	rehearsalSuffix = "_rehearsal"
 )
+
+// LogOf returns the name of the table that triggers on a table write changes to, and after which they are called.
+func LogOf(table schema.Name) schema.Name { return table.Sibling(suffixed(table.Table, logSuffix)) }
 
 // NamesOf returns the names of a table's artefacts.
 func NamesOf(table schema.Name) Names { return Altering.NamesOf(table) }

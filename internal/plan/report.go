@@ -74,6 +74,6 @@ func (p *Plan) Grants() []string {
 	}
 	return []string{
 		fmt.Sprintf("%s ON %s", strings.Join(append(append(slices.Clone(onTables), onSchema...), forConversion), ", "), database),
-		look, strings.Join(onServer, ", ") + " ON *.*",
+		look, strings.Join(onServer(p.Capture.By), ", ") + " ON *.*",
 	}
 }

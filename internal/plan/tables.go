@@ -83,7 +83,7 @@ const (
 // pure.
 func MakeTables(statement *ddl.Statement, facts *StatementFacts, options TableOptions) (*TablePlan, error) {
 	m := tablePlanner{facts: facts, options: options, plan: &TablePlan{
-		Statement: statement, Server: serverOf(facts.Tables[0].Facts), Table: facts.Tables[0].Table,
+		Statement: statement, Server: serverOf(facts.Tables[0].Facts, Captured{}), Table: facts.Tables[0].Table,
 		Choice: Choice{Method: MethodInstant, Why: "the server changes its dictionary only"},
 	}}
 	for i := range facts.Tables {

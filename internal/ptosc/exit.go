@@ -42,7 +42,7 @@ var ofRisks = []struct {
 }{
 	{exitNoKey, []plan.Code{plan.CodeNoKey}},
 	{exitVersion, []plan.Code{plan.CodeVersion}},
-	{exitLacking, []plan.Code{plan.CodeLogBin, plan.CodeBinlogFormat, plan.CodeBinlogFilter, plan.CodeCluster, plan.CodeGrants, plan.CodeReadOnly, plan.CodeMDL}},
+	{exitLacking, []plan.Code{plan.CodeLogBin, plan.CodeBinlogFormat, plan.CodeBinlogFilter, plan.CodeCaptureTrigger, plan.CodeCluster, plan.CodeGrants, plan.CodeReadOnly, plan.CodeMDL}},
 	{exitCreating, []plan.Code{plan.CodeNameTaken, plan.CodeLeftover}},
 	{exitUnsupported, []plan.Code{plan.CodeTrigger, plan.CodeTriggerColumn, plan.CodeRenamesTable, plan.CodePartition, plan.CodeTablespace, plan.CodeSecondary, plan.CodeEngine, plan.CodeSystemSchema,
 		plan.CodeOtherTable, plan.CodeUnparsed, plan.CodeNotNull, plan.CodeUnique, plan.CodeMap, plan.CodeNoPrimary}},

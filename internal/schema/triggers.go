@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 )
 
 // Trigger is a trigger of a table, with all that its words mean by what the session was set to that
@@ -41,8 +42,8 @@ func (t *Table) TriggerNames() []string {
 	return names
 }
 
-// Triggers reads the triggers of a table, in the order in which they fire, event by event. The server
-// shows them only with the TRIGGER privilege.
+// Triggers reads the triggers of a table, without those by which we capture changes, in the order in which they fire, event by
+// event. The server shows them only with the TRIGGER privilege.
 func Triggers(ctx context.Context, q Querier, table Name) ([]Trigger, error) {
 	q, done, err := pin(ctx, q)
 	if err != nil {
@@ -59,7 +60,8 @@ func Triggers(ctx context.Context, q Querier, table Name) ([]Trigger, error) {
 func triggers(ctx context.Context, q Querier, table Name) ([]Trigger, error) {
 	rows, err := q.QueryContext(ctx, `
 		SELECT trigger_name, action_timing, event_manipulation, IFNULL(definer, ''), IFNULL(sql_mode, ''), IFNULL(character_set_client, ''),
-		       IFNULL(collation_connection, ''), IFNULL(database_collation, ''), IFNULL(UNIX_TIMESTAMP(created), '')
+		       IFNULL(collation_connection, ''), IFNULL(database_collation, ''), IFNULL(UNIX_TIMESTAMP(created), ''),
+		       IFNULL(action_statement, '')
 		  FROM information_schema.triggers
 		 WHERE event_object_schema = ? AND event_object_table = ?
 		 ORDER BY CAST(event_manipulation AS CHAR), CAST(action_timing AS CHAR) DESC, action_order`, table.Schema, table.Table)
@@ -70,10 +72,13 @@ func triggers(ctx context.Context, q Querier, table Name) ([]Trigger, error) {
 	var all []Trigger
 	for rows.Next() {
 		var t Trigger
-		if err := rows.Scan(&t.Name, &t.Timing, &t.Event, &t.Definer, &t.Mode, &t.Client, &t.Connection, &t.Database, &t.Created); err != nil {
+		var body string
+		if err := rows.Scan(&t.Name, &t.Timing, &t.Event, &t.Definer, &t.Mode, &t.Client, &t.Connection, &t.Database, &t.Created, &body); err != nil {
 			return nil, err
 		}
-		all = append(all, t)
+		if !OwnTrigger(table.Schema, t.Name, body) {
+			all = append(all, t)
+		}
 	}
 	if err := rows.Err(); err != nil || len(all) == 0 {
 		return nil, err
@@ -140,3 +145,20 @@ func statementOf(ctx context.Context, q Querier, trigger Name) ([]byte, error) {
 	}
 	return statement, rows.Err()
 }
+
+// OwnTrigger says that a trigger of a schema is one of those by which Midstream captures changes: it is called after the table
+// that it writes to, and does nothing else.
+func OwnTrigger(database, name, body string) bool {
+	for _, event := range TriggerEvents {
+		if log, is := strings.CutSuffix(name, "_"+strings.ToLower(event)); is {
+			return strings.Contains(body, IntoLog(Name{Schema: database, Table: log})+"k0")
+		}
+	}
+	return false
+}
+
+// TriggerEvents are those that our triggers fire for. Their names end with them, in lower case.
+var TriggerEvents = []string{"INSERT", "UPDATE", "DELETE"}
+
+// IntoLog is how our triggers' statements begin; the columns of the key follow.
+func IntoLog(log Name) string { return "INSERT INTO " + log.Quoted() + " (origin, logged, " }

@@ -13,8 +13,11 @@ import (
 func (l *Log) Fence(ctx context.Context) error {
 	l.mu.Lock()
 	l.wanted++
-	ticket := l.wanted
+	ticket, ended := l.wanted, l.ended
 	l.mu.Unlock()
+	if ended { // and nobody has written since
+		return nil
+	}
 	kick(l.kick)
 	return l.await(ctx, func() bool { return l.passed >= ticket })
 }
@@ -121,10 +124,19 @@ func (l *Log) Hold() {
 	}
 }
 
+// Ready has the reader stand still until Release, before the lock of the source is asked for. (A statement of its own that had just
+// been sent would wait for that lock under it: KILL QUERY does not reach a statement that has not begun.)
+func (l *Log) Ready() {
+	l.Hold()
+	l.turn.Lock() // what it was doing has ended
+	defer l.turn.Unlock()
+}
+
 // Release ends Hold.
 func (l *Log) Release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.ended = false
 	if l.held != nil {
 		close(l.held)
 		l.held = nil
@@ -132,9 +144,8 @@ func (l *Log) Release() {
 }
 
 // Last reads the log to its end through the session that has the lock of the source, and with it that of the log: every
-// change of the source that is committed is then in the backlog. It holds the reader until Release.
+// change of the source that is committed is then in the backlog. REQUIRES: Ready.
 func (l *Log) Last(ctx context.Context, session *dbconn.Session) error {
-	l.Hold()
 	l.turn.Lock()
 	defer l.turn.Unlock()
 	for _, condition := range []func(uint64) string{l.tail, l.rest} {
@@ -142,6 +153,10 @@ func (l *Log) Last(ctx context.Context, session *dbconn.Session) error {
 			return fmt.Errorf("read the log of changes %s: %w", l.deps.Set.Log, err)
 		}
 	}
+	l.revealAll()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
 	return nil
 }
 

@@ -68,6 +68,7 @@ type Log struct {
 	mu       sync.Mutex // guards these:
 	withdraw context.CancelCauseFunc
 	held     chan struct{} // nil, or closed when reading goes on
+	ended    bool          // all was read, under the lock
 	wanted   uint64        // passes over all that were asked for
 	passed   uint64        // the last of them that is done
 	number   uint64        // of the last heartbeat
@@ -181,6 +182,7 @@ func (l *Log) step(ctx context.Context, session *dbconn.Session) error {
 		}
 		l.restAt = time.Now().Add(max(restEvery, time.Since(started)*(restShare-1)))
 	}
+	l.revealAll()
 	l.mu.Lock()
 	l.caughtUp = began
 	if all {
@@ -190,6 +192,9 @@ func (l *Log) step(ctx context.Context, session *dbconn.Session) error {
 	l.mu.Unlock()
 	return l.prune(ctx, session)
 }
+
+// revealAll has also those keys synced that others have put into the backlog: rows that were found to differ.
+func (l *Log) revealAll() { l.deps.Backlog.Reveal(l.deps.Backlog.Seal()) }
 
 // signal wakes who waits. REQUIRES: mu is held.
 func (l *Log) signal() {

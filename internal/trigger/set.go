@@ -31,15 +31,12 @@ type Set struct {
 	Formats bool
 }
 
-// events are those that triggers fire for, and their endings of names.
-var events = []string{"insert", "update", "delete"}
-
 // Names are what the triggers on a log's source are called; the server has one space of names for all of
 // a schema.
 func Names(log schema.Name) []string {
 	var names []string
-	for _, event := range events {
-		names = append(names, log.Table+"_"+event)
+	for _, event := range schema.TriggerEvents {
+		names = append(names, log.Table+"_"+strings.ToLower(event))
 	}
 	return names
 }
@@ -91,19 +88,15 @@ func (s Set) body(event string) string {
 		}
 		return "(" + strings.Join(values, ", ") + ")"
 	}
-	insert := s.into() + " (origin, logged, " + strings.Join(names, ", ") + ") VALUES "
+	insert := schema.IntoLog(s.Log) + strings.Join(names, ", ") + ") VALUES "
 	switch event {
-	case "insert":
+	case "INSERT":
 		return insert + row("NEW")
-	case "delete":
+	case "DELETE":
 		return insert + row("OLD")
 	}
 	return fmt.Sprintf("IF %s THEN %s; ELSE %s, %s; END IF", s.unchanged(), insert+row("NEW"), insert+row("OLD"), row("NEW"))
 }
-
-func (s Set) into() string { return into(s.Log) }
-
-func into(log schema.Name) string { return "INSERT INTO " + log.Quoted() }
 
 // unchanged is the condition that an UPDATE leaves the key as it is, byte by byte: what a collation takes for
 // equal may be two keys to the shadow, and so may two times of an hour that a time zone has twice.
@@ -141,9 +134,9 @@ func (s Set) Create(ctx context.Context, pool *dbconn.Pool, ask Asking) error {
 		return err
 	}
 	defer session.Close()
-	for i, event := range events {
+	for i, event := range schema.TriggerEvents {
 		name := Names(s.Log)[i]
-		create := fmt.Sprintf("CREATE TRIGGER %s AFTER %s ON %s FOR EACH ROW %s", s.Source.Sibling(name).Quoted(), strings.ToUpper(event), s.Source.Quoted(), s.body(event))
+		create := fmt.Sprintf("CREATE TRIGGER %s AFTER %s ON %s FOR EACH ROW %s", s.Source.Sibling(name).Quoted(), event, s.Source.Quoted(), s.body(event))
 		err := ask(ctx, func(ctx context.Context, budget time.Duration) (lock.Outcome, error) {
 			there, err := s.there(ctx, pool.DB(), name, event)
 			if err != nil || there {
@@ -160,7 +153,7 @@ func (s Set) Create(ctx context.Context, pool *dbconn.Pool, ask Asking) error {
 
 // there says that a trigger of ours is on the source. It fails with ErrTaken if another one has its name.
 func (s Set) there(ctx context.Context, db *sql.DB, name, event string) (bool, error) {
-	found, err := triggers(ctx, db, s.Source.Schema, []string{name})
+	found, err := triggers(ctx, db, s.Source.Schema, []string{name}, "")
 	if err != nil || len(found) == 0 {
 		return false, err
 	}
@@ -180,20 +173,20 @@ type Trigger struct {
 
 // WritesTo says that the trigger is one of ours that writes to a log.
 func (t Trigger) WritesTo(log schema.Name) bool {
-	return slices.Contains(Names(log), t.Name) && strings.Contains(t.Body, into(log)+" (origin, logged, k0")
+	return slices.Contains(Names(log), t.Name) && schema.OwnTrigger(log.Schema, t.Name, t.Body)
 }
 
-// triggers reads those of the names that are there.
-func triggers(ctx context.Context, db *sql.DB, database string, names []string) ([]Trigger, error) {
+// triggers reads those of the names that are there, and all that are on a table.
+func triggers(ctx context.Context, db *sql.DB, database string, names []string, table string) ([]Trigger, error) {
 	var list []string
 	for _, name := range names {
 		list = append(list, schema.Literal(name))
 	}
 	rows, err := db.QueryContext(ctx, `
-		SELECT trigger_name, event_object_table, action_statement, IFNULL(CAST(created AS CHAR), '')
+		SELECT trigger_name, event_object_table, IFNULL(action_statement, ''), IFNULL(CAST(created AS CHAR), '')
 		  FROM information_schema.triggers
-		 WHERE trigger_schema = ? AND trigger_name IN (`+strings.Join(list, ", ")+`)
-		 ORDER BY trigger_name`, database)
+		 WHERE trigger_schema = ? AND (trigger_name IN (`+strings.Join(list, ", ")+`) OR event_object_table = ?)
+		 ORDER BY trigger_name`, database, table)
 	if err != nil {
 		return nil, fmt.Errorf("read the triggers: %w", err)
 	}
@@ -204,7 +197,7 @@ func triggers(ctx context.Context, db *sql.DB, database string, names []string) 
 		if err := rows.Scan(&t.Name, &t.Table, &t.Body, &t.Created); err != nil {
 			return nil, fmt.Errorf("read the triggers: %w", err)
 		}
-		if slices.Contains(names, t.Name) {
+		if slices.Contains(names, t.Name) || t.Table == table {
 			found = append(found, t)
 		}
 	}
@@ -213,7 +206,7 @@ func triggers(ctx context.Context, db *sql.DB, database string, names []string) 
 
 // Found lists the triggers that write to a log, on whatever table: they follow theirs when that is renamed.
 func Found(ctx context.Context, db *sql.DB, log schema.Name) ([]Trigger, error) {
-	all, err := triggers(ctx, db, log.Schema, Names(log))
+	all, err := triggers(ctx, db, log.Schema, Names(log), "")
 	if err != nil {
 		return nil, err
 	}
@@ -253,8 +246,18 @@ func Drop(ctx context.Context, pool *dbconn.Pool, log schema.Name, ask Asking, s
 // Sight is what capture by triggers relies on, as it is at one moment.
 type Sight struct {
 	// Table is the source's: another one after a TRUNCATE, or when it was built anew.
-	Table    plan.Identity
+	Table plan.Identity
+	// Triggers are all on the source, and those that have the names of ours.
 	Triggers []Trigger
+}
+
+// String tells two sights apart.
+func (s Sight) String() string {
+	text := fmt.Sprint("table ", s.Table)
+	for _, t := range s.Triggers {
+		text += fmt.Sprintf("; trigger %s on %s of %s: %s", t.Name, t.Table, t.Created, t.Body)
+	}
+	return text
 }
 
 // Same says that nothing has happened between two sights that the triggers could not see.
@@ -264,11 +267,15 @@ func (s Sight) Same(other Sight) bool {
 
 // Whole says that the server tells of the table, and that all triggers are there, as they should be.
 func (s Sight) Whole(set Set) bool {
-	intact := func(t Trigger) bool {
-		i := slices.Index(Names(set.Log), t.Name)
-		return i >= 0 && t.Table == set.Source.Table && t.Body == set.body(events[i])
+	for i, name := range Names(set.Log) {
+		intact := func(t Trigger) bool {
+			return t.Name == name && t.Table == set.Source.Table && t.Body == set.body(schema.TriggerEvents[i])
+		}
+		if !slices.ContainsFunc(s.Triggers, intact) {
+			return false
+		}
 	}
-	return len(s.Table) > 0 && len(s.Triggers) == len(events) && !slices.ContainsFunc(s.Triggers, func(t Trigger) bool { return !intact(t) })
+	return len(s.Table) > 0
 }
 
 // Look sees the source and the triggers of a log.
@@ -276,6 +283,6 @@ func Look(ctx context.Context, db *sql.DB, source, log schema.Name) (s Sight, er
 	if s.Table, err = plan.ReadIdentity(ctx, db, source); err != nil {
 		return s, fmt.Errorf("look at %s: %w", source, err)
 	}
-	s.Triggers, err = triggers(ctx, db, log.Schema, Names(log))
+	s.Triggers, err = triggers(ctx, db, log.Schema, Names(log), source.Table)
 	return s, err
 }

@@ -247,6 +247,7 @@ func TestL6_TheLogIsReadToItsEndUnderTheLock(t *testing.T) {
 		defer holder.Close()
 		for n := range 20 {
 			r.exec(fmt.Sprintf("INSERT INTO t (id) VALUES (%d)", n), fmt.Sprintf("UPDATE t SET v = 1 WHERE id = %d", n))
+			r.log.Ready()
 			began := time.Now()
 			if _, err := holder.Exec(r.Context(), "LOCK TABLES "+r.set.Source.Quoted()+" WRITE, "+r.set.Log.Quoted()+" WRITE"); err != nil {
 				r.Fatal(err)
