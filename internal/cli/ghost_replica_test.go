@@ -108,6 +108,12 @@ func TestGhostOnReplica(t *testing.T) {
 	const running = "SELECT GROUP_CONCAT(service_state) FROM performance_schema.replication_applier_status"
 	trial := []string{"--alter=ENGINE=InnoDB", "--execute", "--test-on-replica"}
 	d.ghostsOn(primary, 1, trial, "replicates from nobody")
+	b := newHookBook(t)
+	b.hook("stop-replication", "exit 9")
+	d.ghostsOn(follower, 1, append(trial, "--hooks-path="+b.folder, "--hooks-hint=hint"), "gh-ost-on-stop-replication: exit status 9")
+	b.were("startup validated rowcount-complete before-row-copy row-copy-complete before-cut-over failure", "false")
+	is(tables, "t")
+	is(running, "ON")
 	d.ghostsOn(follower, 0, trial, "STOP REPLICA: done", "Ghost table is `"+database+"`.`_t_gho`", "# Done\n")
 	is(tables, "_t_gho,t")
 	is(running, "OFF")

@@ -90,7 +90,7 @@ func (h *Hooks) Watch(ctx context.Context, e event.Event, release func()) {
 	switch e := e.(type) {
 	case event.PhaseEntered:
 		if err := h.phase(ctx, e.Phase); err != nil {
-			h.fail(err)
+			h.fail(ctx, err)
 		} else if e.Phase == event.PhaseHold {
 			h.held(ctx, release)
 		}
@@ -99,12 +99,13 @@ func (h *Hooks) Watch(ctx context.Context, e event.Event, release func()) {
 			return
 		}
 		if err := h.call(ctx, hookCopyRetry, "GH_OST_LAST_BATCH_COPY_ERROR="+e.Cause); err != nil {
-			h.fail(err)
+			h.fail(ctx, err)
 		}
 	}
 }
 
-func (h *Hooks) fail(err error) {
+// fail ends the run, and returns when its context has ended: nothing is to happen in between.
+func (h *Hooks) fail(ctx context.Context, err error) {
 	h.mu.Lock()
 	before := h.failed
 	h.failed = true
@@ -112,6 +113,7 @@ func (h *Hooks) fail(err error) {
 	if !before {
 		h.end(err.Error())
 	}
+	<-ctx.Done()
 }
 
 // phase calls what comes when a phase begins.
@@ -141,7 +143,7 @@ func (h *Hooks) held(ctx context.Context, release func()) {
 		return
 	}
 	if err := h.once(ctx, hookBeforeSwap); err != nil {
-		h.fail(err)
+		h.fail(ctx, err)
 		return
 	}
 	h.speaker.mu.Lock()
@@ -150,7 +152,7 @@ func (h *Hooks) held(ctx context.Context, release func()) {
 	h.speaker.mu.Unlock()
 	if path != "" && is(path) != "" {
 		if err := h.once(ctx, hookPostponed); err != nil {
-			h.fail(err)
+			h.fail(ctx, err)
 			return
 		}
 	}

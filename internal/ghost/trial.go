@@ -73,7 +73,7 @@ func (t *Trial) BeforeLock(ctx context.Context) {
 		err = t.stop(ctx)
 	}
 	if err != nil {
-		t.hooks.fail(err)
+		t.hooks.fail(ctx, err)
 	}
 }
 
