@@ -19,8 +19,9 @@ const (
 	// text can't tell: a view has another name than its table, and a trigger or a stored
 	// function writes to tables that the statement does not name.
 	Writes
-	// Changes: its structure, its name or its existence changes, or a trigger or a
-	// foreign key comes that refers to it.
+	// Fires: a trigger comes that fires for its rows.
+	Fires
+	// Changes: its structure, its name or its existence changes, or a foreign key comes that refers to it.
 	Changes
 	// Unknown: the statement can't be read and may have to do with the table.
 	Unknown
@@ -28,7 +29,7 @@ const (
 
 // String names the effect.
 func (e Effect) String() string {
-	return [...]string{"none", "writes", "changes", "unknown"}[e]
+	return [...]string{"none", "writes", "fires", "changes", "unknown"}[e]
 }
 
 // Refers tells what a statement of the binlog does to a table. Names are compared
@@ -231,8 +232,8 @@ func (r *referrer) create(w words) Effect {
 		return r.changesIf(r.onTable(w))
 	}
 	w = w.skipDefiner()
-	if w.at(0, "TRIGGER") {
-		return r.changesIf(r.onTable(w))
+	if w.at(0, "TRIGGER") && r.onTable(w) {
+		return Fires
 	}
 	return None
 }

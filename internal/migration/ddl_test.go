@@ -25,7 +25,6 @@ var ddlOnSource = []struct {
 	{"RENAME TABLE t TO mine", true},
 	{"RENAME TABLE t TO mine, digits TO t", true},
 	{"DROP TABLE t", true},
-	{"CREATE TRIGGER mine BEFORE INSERT ON t FOR EACH ROW SET NEW.v = 1", true},
 	{"CREATE TABLE mine (id INT REFERENCES t (id), FOREIGN KEY (id) REFERENCES t (id))", true},
 	{"ANALYZE TABLE t", false},
 	{"OPTIMIZE TABLE t", false},

@@ -314,6 +314,8 @@ func (r *run) judge(s binlog.Statement) error {
 	switch ddl.Refers(s.SQL, s.Schema, r.plan.Source.Name) {
 	case ddl.Changes:
 		return fmt.Errorf("%w; %s", ErrSourceChanged, what)
+	case ddl.Fires:
+		return r.triggerCame(what)
 	case ddl.Writes:
 		return fmt.Errorf("%w; %s", ErrStatementFormat, what)
 	case ddl.Unknown:

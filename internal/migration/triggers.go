@@ -85,6 +85,18 @@ func (c *cleaner) triggers(start *checkpoint.Start) usertrigger.Set {
 	return usertrigger.Set{Source: c.source, Shadow: start.Shadow.Name, Old: c.source.Sibling(start.Old), Triggers: start.Triggers}
 }
 
+// triggerCame ends the run where a trigger came that the plan does not know of. One that it knows of came before this run
+// went on with an earlier one.
+func (r *run) triggerCame(what string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	now, err := schema.Triggers(ctx, r.pool.DB(), r.plan.Source.Name)
+	if err == nil && !usertrigger.Equal(now, r.plan.Source.Triggers) {
+		err = fmt.Errorf("%w; %s", cutover.ErrRelated, what)
+	}
+	return err
+}
+
 // tryTriggers has the server create the stand-ins of the triggers on the empty shadow, and drops them
 // again: what it has against them is known before a row is copied.
 func (r *run) tryTriggers(ctx context.Context) error {

@@ -275,10 +275,12 @@ func TestTriggersMeanwhile(t *testing.T) {
 	b := setup(t, "9.7")
 	b.exec("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1)", "CREATE TRIGGER one BEFORE INSERT ON t FOR EACH ROW SET NEW.v = 1",
 		"CREATE TRIGGER two BEFORE UPDATE ON t FOR EACH ROW SET NEW.v = 2")
-	_, err := b.migrate(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseVerify, func() { b.exec("DROP TRIGGER one") }))
-	var failed *migration.Failure
-	if !errors.As(err, &failed) || !failed.Kept || !errors.Is(err, cutover.ErrRelated) {
-		b.Errorf("error %v", err)
+	for _, statement := range []string{"DROP TRIGGER one", "CREATE TRIGGER three AFTER DELETE ON t FOR EACH ROW SET @three = 3"} {
+		_, err := b.migrate(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseVerify, func() { b.exec(statement) }))
+		var failed *migration.Failure
+		if !errors.As(err, &failed) || !failed.Kept || !errors.Is(err, cutover.ErrRelated) {
+			b.Errorf("%s: error %v", statement, err)
+		}
 	}
 	want := b.triggers("t")
 	if result := b.mustMigrate("ADD COLUMN added INT"); !result.Resumed {
