@@ -38,7 +38,7 @@ func TestL9_FaultAtAnyCommand(t *testing.T) {
 	}
 	for kind, rule := range kinds {
 		t.Run(kind, func(t *testing.T) {
-			onEach(t, func(b *bench) {
+			onTwo(t, func(b *bench) {
 				rule, random := rule, b.random()
 				l := b.ledger(ledger.Int(), 3000, ledger.Options{Rate: 200, Writers: 2})
 				b.start(l)

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"slices"
 	"strings"
@@ -28,15 +29,35 @@ func TestMain(m *testing.M) {
 		beMidstream()
 	}
 	flag.Parse()
-	versions = strings.Split(*servers, ",")
+	if *servers != "" {
+		versions, all = strings.Split(*servers, ","), strings.Split(*servers, ",")
+	}
 	mysqltest.Main(m)
 }
 
-// versions are the servers that the engine is tested on; `make matrix` has the others take their turn.
 var (
-	servers  = flag.String("servers", "9.7,8.0", "versions of the server, see package sandbox, with commas between them")
-	versions []string
+	servers = flag.String("servers", "", "versions of the server for every test, see package sandbox, with commas between them")
+	// versions are the servers that the engine is tested on: as `make matrix` says, or the newest and one of the oldest.
+	versions = []string{"9.7", "8.0"}
+	// all are those that take turns where a test is of what differs most: what a binlog tells, and how tables are swapped.
+	all = []string{"9.7", "8.0", "5.7", "mariadb-10.11"}
 )
+
+// onTwo runs a test on the newest version and another one, which is always the same for a test; on all where these are named.
+func onTwo(t *testing.T, test func(b *bench)) {
+	chosen := all
+	if *servers == "" {
+		h := fnv.New32()
+		h.Write([]byte(t.Name()))
+		chosen = []string{all[0], all[1+h.Sum32()%uint32(len(all)-1)]}
+	}
+	for _, v := range chosen {
+		t.Run(v, func(t *testing.T) {
+			sideBySide(t)
+			test(setup(t, v))
+		})
+	}
+}
 
 // modern are the versions with MySQL 8.0's types, collations and settings, on which they are tested.
 func modern() (list []string) {

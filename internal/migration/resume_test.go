@@ -45,7 +45,7 @@ func (b *bench) killed(clauses string, kill func(n int, c *child) bool, flags ..
 func TestL5_KilledInEveryPhase(t *testing.T) {
 	phases := []event.Phase{event.PhaseCheck, event.PhaseShadow, event.PhaseStart, event.PhaseCopy, event.PhaseIndex,
 		event.PhaseCatchUp, event.PhaseVerify, event.PhaseCutover, event.PhaseCleanup}
-	onEach(t, func(b *bench) {
+	onTwo(t, func(b *bench) {
 		const resumed = "going on with an earlier run"
 		told := map[event.Phase]string{
 			event.PhaseCheck: "", event.PhaseShadow: "", event.PhaseStart: "an earlier run", // before or after it could be gone on with
@@ -112,7 +112,7 @@ func TestL5_OlderCheckpointDoesNotReplaceANewer(t *testing.T) {
 
 // TestL5_KilledAtRandomMoments: kill -9, again and again.
 func TestL5_KilledAtRandomMoments(t *testing.T) {
-	onEach(t, func(b *bench) {
+	onTwo(t, func(b *bench) {
 		random := b.random()
 		l := b.ledger(ledger.Int(), 20_000, ledger.Options{Rate: 300})
 		b.start(l)
@@ -134,7 +134,7 @@ func TestL5_KilledAtRandomMoments(t *testing.T) {
 // TestL5_DistrustIsKept: a run that had to distrust its capture is stopped as well: the next one
 // has to, too.
 func TestL5_DistrustIsKept(t *testing.T) {
-	onEach(t, func(b *bench) {
+	onTwo(t, func(b *bench) {
 		b.numbered(9999)
 		b.killedInCopy()
 		b.exec("UPDATE " + b.schema + ".t_midstream SET state = JSON_SET(state, '$.Distrusted', TRUE) WHERE id = 2")
