@@ -81,6 +81,7 @@ func (p *page) write(files map[string]*File, plots []string, prefix string) {
 	p.beside(files[measureBeside])
 	p.turns(files[measureTurns])
 	p.lag(files[measureLag])
+	p.capture(files[measureCapture])
 }
 
 func upTo(prefix string) string {

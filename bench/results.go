@@ -93,10 +93,11 @@ const (
 	measureBeside  = "beside"
 	measureTurns   = "turns"
 	measureLag     = "lag"
+	measureCapture = "capture"
 )
 
 func measurements() []string {
-	return []string{measurePeers, measureApply, measureMemory, measureRules, measureVerify, measureCost, measureStall, measurePredict, measureBeside, measureTurns, measureLag}
+	return []string{measurePeers, measureApply, measureMemory, measureRules, measureVerify, measureCost, measureStall, measurePredict, measureBeside, measureTurns, measureLag, measureCapture}
 }
 
 // results is a folder of Files.

@@ -125,10 +125,10 @@ func midstreamChange(path string, extra []string, change string, watch func(mids
 
 // ptTool runs pt-online-schema-change with its defaults. It is told not to look for replicas, which
 // there are none of, nor for a newer release of itself.
-func ptTool(pt *program) tool {
+func ptTool(pt *program, extra ...string) tool {
 	return func(ctx context.Context, s *server) usage {
-		return observe(pt.command(ctx, "--execute", "--no-version-check", "--recursion-method=none", "--alter", change,
-			fmt.Sprintf("h=127.0.0.1,P=%s,u=%s,D=%s,t=%s", s.port(), s.db.User, database, tableName)), nil)
+		args := append([]string{"--execute", "--no-version-check", "--recursion-method=none", "--alter", change}, extra...)
+		return observe(pt.command(ctx, append(args, fmt.Sprintf("h=127.0.0.1,P=%s,u=%s,D=%s,t=%s", s.port(), s.db.User, database, tableName))...), nil)
 	}
 }
 

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// toolTrigger is midstream with capture by triggers.
+const toolTrigger = "midstream by triggers"
+
+// captureTools are those of capture: no row is copied, so that what the application loses is what their capture costs.
+var captureTools = []string{toolMidstream, toolTrigger, toolNone, toolPT}
+
+// capture measures what the capture of changes costs the application: the foreground runs without it, and then beside a tool that captures
+// and copies nothing, on the same server. pt-osc's triggers write whole rows to the new table, in the application's transactions; ours write keys; the binlog is
+// there in any case, and is read.
+func (b *bench) capture(ctx context.Context) (err error) {
+	f, err := b.newFile(ctx, b.base)
+	if err != nil {
+		return err
+	}
+	if f.PeakTPS, err = b.peak(ctx); err != nil {
+		return err
+	}
+	b.say("peak: %.0f transactions/s over %d connections", f.PeakTPS, b.threads)
+	pausing := filepath.Join(b.dir, "pause")
+	if err := os.WriteFile(pausing, nil, 0o644); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.Remove(pausing)) }()
+	still := append(b.unverified(), "--copy-share=0%")
+	tools := map[string]tool{
+		toolMidstream: midstreamTool(b.midstream, append(slices.Clone(still), "--capture=binlog"), nil),
+		toolTrigger:   midstreamTool(b.midstream, append(slices.Clone(still), "--capture=trigger"), nil),
+		toolNone:      idleTool(b.besideWindow),
+	}
+	names := slices.Clone(captureTools)
+	if b.programs.ptOSC != nil {
+		tools[toolPT] = ptTool(b.programs.ptOSC, "--pause-file="+pausing)
+	} else {
+		names = slices.DeleteFunc(names, func(name string) bool { return name == toolPT })
+	}
+	for round := range b.rounds {
+		err := b.overLoads(measureCapture, f, round, names, func(at scene) (Run, error) { return b.besideRun(ctx, at, tools[at.tool]) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// captureVerdict says what our triggers leave the application of its throughput at its peak, as a multiple of what pt-osc's leave.
+func captureVerdict(f *File) verdict {
+	kept := func(tool string) float64 { return 100 * median(collect(f.of(tool, loadPeak), besideTPS)) }
+	return atLeast("capture alone, at 100% of the peak: throughput with our triggers, beside pt-osc's", kept(toolTrigger)/kept(toolPT), 1, "%.2fx").
+		noted("of the time before: our triggers %s, pt-osc's %s, by the binlog %s, without a tool %s",
+			number(kept(toolTrigger), "%.1f %%"), number(kept(toolPT), "%.1f %%"), number(kept(toolMidstream), "%.1f %%"), number(kept(toolNone), "%.1f %%"))
+}
+
+func (p *page) capture(f *File) {
+	if f == nil {
+		return
+	}
+	p.line("## What capture costs the application\n")
+	p.line("The foreground alone, and then beside the tool, on the same server; the tool captures changes, and copies no row. \"none\" shows what differs by chance.\n")
+	p.head("load", "tool", "tps before", "tps beside", "kept", "p99 before ms", "p99 beside ms", "ratio")
+	for _, load := range besideLoads {
+		for _, tool := range captureTools {
+			runs := f.of(tool, load.name)
+			if len(runs) == 0 {
+				continue
+			}
+			before := func(of func(Foreground) float64) string {
+				return number(median(collect(runs, func(r Run) float64 { return of(*r.Before) })), "%.1f")
+			}
+			p.row(load.name, tool, before(func(f Foreground) float64 { return f.TPS }), number(median(collect(runs, tpsOf)), "%.1f"),
+				spread(collect(runs, func(r Run) float64 { return 100 * besideTPS(r) }), "%.1f %%"),
+				before(func(f Foreground) float64 { return f.P99MS }), number(median(collect(runs, p99Of)), "%.1f"), spread(collect(runs, besideP99), "%.2fx"))
+		}
+	}
+	p.line("")
+	p.troubles(f.Runs)
+}
