@@ -153,7 +153,7 @@ func (s Set) Create(ctx context.Context, pool *dbconn.Pool, ask Asking) error {
 
 // there says that a trigger of ours is on the source. It fails with ErrTaken if another one has its name.
 func (s Set) there(ctx context.Context, db *sql.DB, name, event string) (bool, error) {
-	found, err := triggers(ctx, db, s.Source.Schema, []string{name}, "")
+	found, err := triggers(ctx, db, s.Source.Schema, []string{name})
 	if err != nil || len(found) == 0 {
 		return false, err
 	}
@@ -176,8 +176,8 @@ func (t Trigger) WritesTo(log schema.Name) bool {
 	return slices.Contains(Names(log), t.Name) && schema.OwnTrigger(log.Schema, t.Name, t.Body)
 }
 
-// triggers reads those of the names that are there, and all that are on a table.
-func triggers(ctx context.Context, db *sql.DB, database string, names []string, table string) ([]Trigger, error) {
+// triggers reads those of the names that are there.
+func triggers(ctx context.Context, db *sql.DB, database string, names []string) ([]Trigger, error) {
 	var list []string
 	for _, name := range names {
 		list = append(list, schema.Literal(name))
@@ -185,8 +185,8 @@ func triggers(ctx context.Context, db *sql.DB, database string, names []string, 
 	rows, err := db.QueryContext(ctx, `
 		SELECT trigger_name, event_object_table, IFNULL(action_statement, ''), IFNULL(CAST(created AS CHAR), '')
 		  FROM information_schema.triggers
-		 WHERE trigger_schema = ? AND (trigger_name IN (`+strings.Join(list, ", ")+`) OR event_object_table = ?)
-		 ORDER BY trigger_name`, database, table)
+		 WHERE trigger_schema = ? AND trigger_name IN (`+strings.Join(list, ", ")+`)
+		 ORDER BY trigger_name`, database)
 	if err != nil {
 		return nil, fmt.Errorf("read the triggers: %w", err)
 	}
@@ -197,7 +197,7 @@ func triggers(ctx context.Context, db *sql.DB, database string, names []string, 
 		if err := rows.Scan(&t.Name, &t.Table, &t.Body, &t.Created); err != nil {
 			return nil, fmt.Errorf("read the triggers: %w", err)
 		}
-		if slices.Contains(names, t.Name) || t.Table == table {
+		if slices.Contains(names, t.Name) {
 			found = append(found, t)
 		}
 	}
@@ -206,7 +206,7 @@ func triggers(ctx context.Context, db *sql.DB, database string, names []string, 
 
 // Found lists the triggers that write to a log, on whatever table: they follow theirs when that is renamed.
 func Found(ctx context.Context, db *sql.DB, log schema.Name) ([]Trigger, error) {
-	all, err := triggers(ctx, db, log.Schema, Names(log), "")
+	all, err := triggers(ctx, db, log.Schema, Names(log))
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +247,7 @@ func Drop(ctx context.Context, pool *dbconn.Pool, log schema.Name, ask Asking, s
 type Sight struct {
 	// Table is the source's: another one after a TRUNCATE, or when it was built anew.
 	Table plan.Identity
-	// Triggers are all on the source, and those that have the names of ours.
+	// Triggers are those that have the names of ours. (The user's are compared under the lock of the swap.)
 	Triggers []Trigger
 }
 
@@ -283,6 +283,6 @@ func Look(ctx context.Context, db *sql.DB, source, log schema.Name) (s Sight, er
 	if s.Table, err = plan.ReadIdentity(ctx, db, source); err != nil {
 		return s, fmt.Errorf("look at %s: %w", source, err)
 	}
-	s.Triggers, err = triggers(ctx, db, log.Schema, Names(log), source.Table)
+	s.Triggers, err = triggers(ctx, db, log.Schema, Names(log))
 	return s, err
 }
