@@ -2,6 +2,7 @@ package migration_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -157,5 +158,40 @@ func TestL5_LostConnectionByTriggers(t *testing.T) {
 			b.Error("no answer was lost")
 		}
 		b.settle(l)
+	})
+}
+
+// TestReplicasByTriggers: replicas get triggers and log, and go on, whatever sessions write meanwhile: as rows, without a binlog, or as
+// statements, for which a replica fires the triggers itself.
+func TestReplicasByTriggers(t *testing.T) {
+	onReplicas(t, func(primary, replica *bench) {
+		primary.capture = plan.CaptureTrigger
+		primary.numbered(9999)
+		replica.catchUpWith(primary)
+		primary.cfg.RowCopy.MaxRows, primary.cfg.RowCopy.Workers = 500, 1
+		writing, stop := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(writing)
+			f := primary.feeder()
+			for n := 1; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				id := fmt.Sprint(n % 9999)
+				f.exec("UPDATE t SET v = v + 1 WHERE id = "+id, "SET SESSION sql_log_bin = 0", "UPDATE t SET u = u WHERE id = "+id, "SET SESSION sql_log_bin = 1",
+					"SET SESSION binlog_format = 'STATEMENT'", "UPDATE t SET v = v + 1 WHERE id = "+id, "SET SESSION binlog_format = 'ROW'")
+			}
+		}()
+		primary.mustMigrate(clauses, onPhase(event.PhaseVerify, func() { close(stop); <-writing }))
+		primary.equal()
+		replica.catchUpWith(primary)
+		if here, there := primary.sums("t"), replica.sums("t"); here != there {
+			primary.Errorf("rows and checksum are %s, on the replica %s", here, there)
+		}
+		if n := replica.value("SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema = '" + primary.schema + "'"); n != "0" {
+			primary.Errorf("%s triggers are left on the replica", n)
+		}
 	})
 }
