@@ -52,25 +52,30 @@ func (a *attempt) declare(ctx context.Context) error {
 // withdraw takes back what declare has done, as far as the lock is held still; it is looked for again
 // by whoever looks after the attempt.
 func (a *attempt) withdraw(ctx context.Context) {
-	ctx, cancel := context.WithTimeoutCause(ctx, leastSettled, ErrOverrun)
+	ctx, cancel := context.WithTimeoutCause(ctx, a.leastSettled(), ErrOverrun)
 	defer cancel()
+	if !a.tables.Foreign.Empty() {
+		if found, err := foreign.Found(ctx, a.pool.DB(), a.tables.Shadow); err == nil {
+			_ = a.each(ctx, a.tables.Foreign.Withdraw(found))
+		}
+	}
 	_ = a.withdrawStandIns(ctx)
-	if a.tables.Foreign.Empty() {
-		return
-	}
-	if found, err := foreign.Found(ctx, a.pool.DB(), a.tables.Shadow); err == nil {
-		_ = a.each(ctx, a.tables.Foreign.Withdraw(found))
-	}
 }
 
-// leastSettled is the time that the foreign keys and triggers get after the RENAME, or after one that came to nothing,
-// however much of the budget is used up.
-const leastSettled = 250 * time.Millisecond
+// leastSettled is the time that foreign keys and triggers get after the RENAME, or after one that came to nothing,
+// however much of the budget is used up. What is left undone of triggers hurts nobody. A foreign key too many has the application
+// refused good rows until it is put right: it waits rather than that.
+func (a *attempt) leastSettled() time.Duration {
+	if a.tables.Foreign.Empty() {
+		return 250 * time.Millisecond
+	}
+	return time.Second
+}
 
 // settle gives the constraints and the triggers their last form. It is bounded for the sake of who keeps DDL
 // waiting, by LOCK INSTANCE FOR BACKUP.
 func (a *attempt) settle(ctx context.Context) error {
-	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), leastSettled), ErrOverrun)
+	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), a.leastSettled()), ErrOverrun)
 	defer cancel()
 	if err := a.settleKeys(bounded); err != nil {
 		return err
