@@ -199,6 +199,16 @@ func copiedPerS(r Run) float64 {
 	return ratio(float64(r.Copied), r.ElapsedS)
 }
 
+// besideCells are a line of a table: what the foreground did before, and beside the tool.
+func besideCells(load, tool string, runs []Run) []string {
+	before := func(of func(Foreground) float64) string {
+		return number(median(collect(runs, func(r Run) float64 { return of(*r.Before) })), "%.1f")
+	}
+	return []string{load, tool, before(func(f Foreground) float64 { return f.TPS }), number(median(collect(runs, tpsOf)), "%.1f"),
+		spread(collect(runs, func(r Run) float64 { return 100 * besideTPS(r) }), "%.1f %%"),
+		before(func(f Foreground) float64 { return f.P99MS }), number(median(collect(runs, p99Of)), "%.1f"), spread(collect(runs, besideP99), "%.2fx")}
+}
+
 func (p *page) beside(f *File) {
 	if f == nil {
 		return
@@ -212,13 +222,7 @@ func (p *page) beside(f *File) {
 			if len(runs) == 0 {
 				continue
 			}
-			before := func(of func(Foreground) float64) string {
-				return number(median(collect(runs, func(r Run) float64 { return of(*r.Before) })), "%.1f")
-			}
-			p.row(load.name, tool, before(func(f Foreground) float64 { return f.TPS }), number(median(collect(runs, tpsOf)), "%.1f"),
-				spread(collect(runs, func(r Run) float64 { return 100 * besideTPS(r) }), "%.1f %%"),
-				before(func(f Foreground) float64 { return f.P99MS }), number(median(collect(runs, p99Of)), "%.1f"),
-				spread(collect(runs, besideP99), "%.2fx"), spread(collect(runs, copiedPerS), "%.0f"))
+			p.row(append(besideCells(load.name, tool, runs), spread(collect(runs, copiedPerS), "%.0f"))...)
 		}
 	}
 	p.line("")

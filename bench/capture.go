@@ -73,12 +73,7 @@ func (p *page) capture(f *File) {
 			if len(runs) == 0 {
 				continue
 			}
-			before := func(of func(Foreground) float64) string {
-				return number(median(collect(runs, func(r Run) float64 { return of(*r.Before) })), "%.1f")
-			}
-			p.row(load.name, tool, before(func(f Foreground) float64 { return f.TPS }), number(median(collect(runs, tpsOf)), "%.1f"),
-				spread(collect(runs, func(r Run) float64 { return 100 * besideTPS(r) }), "%.1f %%"),
-				before(func(f Foreground) float64 { return f.P99MS }), number(median(collect(runs, p99Of)), "%.1f"), spread(collect(runs, besideP99), "%.2fx"))
+			p.row(besideCells(load.name, tool, runs)...)
 		}
 	}
 	p.line("")
