@@ -404,7 +404,7 @@ func TestL7_ForeignKeysKilled(t *testing.T) {
 				f.live(f.forbid)
 				at := fmt.Sprintf(at, b.schema, f.other)
 				if killed {
-					b.killedAt(at, "ADD COLUMN added INT")
+					b.killedAt(at, "ADD COLUMN added INT", "--lock-work=3s") // an attempt that came to nothing would withdraw by like statements
 					next[by](f)
 				} else {
 					w := b.wire(fault.Rule{At: at, Cut: true})

@@ -141,7 +141,7 @@ func TestL7_TriggersKilled(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%s/%s, killed %t", version, c.at, c.killed), func(t *testing.T) {
 				b := setup(t, version)
-				b.cfg.NoVerify = true
+				b.cfg.NoVerify, b.cfg.Lock.Work = true, 3*time.Second
 				a := b.audited(300, ledger.Options{Writers: 3, Rate: 300})
 				rule := fault.Rule{After: "LOCK TABLES `" + b.schema + "`.`t` WRITE", At: strings.ReplaceAll(c.at, "SCHEMA", b.schema), Cut: true}
 				if c.killed {
@@ -207,7 +207,7 @@ func (b *bench) killedInSwap(rule fault.Rule) (write func()) {
 		c.kill()
 	}
 	b.wire(rule)
-	c = b.child(alter, phaseLine(event.PhaseCutover), func(*child) { do("START TRANSACTION WITH CONSISTENT SNAPSHOT") }, "--no-verify")
+	c = b.child(alter, phaseLine(event.PhaseCutover), func(*child) { do("START TRANSACTION WITH CONSISTENT SNAPSHOT") }, "--no-verify", "--lock-work=3s") // an attempt that came to nothing would withdraw by like statements
 	close(ready)
 	if code, last := c.wait(); code != -1 {
 		b.Fatalf("exit code %d: %s", code, last)
