@@ -15,6 +15,7 @@ import (
 	"midstream/internal/migration"
 	"midstream/internal/mysqltest"
 	"midstream/internal/plan"
+	"midstream/internal/sandbox"
 	"midstream/internal/schema"
 )
 
@@ -299,7 +300,7 @@ func TestTriggersMeanwhile(t *testing.T) {
 // TestTriggersNeedPrivileges: what an account lacks is said by the plan, or, where it can't know, before a row is copied.
 func TestTriggersNeedPrivileges(t *testing.T) {
 	t.Parallel()
-	b := setup(t, "9.7")
+	b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{})) // other tests change what it is about
 	b.exec("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1)", "CREATE DEFINER = root@`%` TRIGGER one BEFORE INSERT ON t FOR EACH ROW SET NEW.v = 1")
 	want := b.triggers("t")
 	b.exec("CREATE USER carrier", "GRANT ALL ON `"+b.schema+"`.* TO carrier", "GRANT SELECT ON performance_schema.* TO carrier",
@@ -311,7 +312,7 @@ func TestTriggersNeedPrivileges(t *testing.T) {
 		!strings.Contains(err.Error(), "SET GLOBAL log_bin_trust_function_creators = ON") || !strings.Contains(err.Error(), "GRANT SET_ANY_DEFINER ON *.* TO 'carrier'@'%'") {
 		b.Errorf("error %v", err)
 	}
-	b.exec("SET GLOBAL log_bin_trust_function_creators = ON", "GRANT SET_ANY_DEFINER ON *.* TO carrier") // it is ON for the other tests too
+	b.exec("SET GLOBAL log_bin_trust_function_creators = ON", "GRANT SET_ANY_DEFINER ON *.* TO carrier")
 	_, err := b.migrate(b.ctx(), "ADD COLUMN added INT")
 	if !errors.Is(err, plan.ErrRefused) || !strings.Contains(err.Error(), "SYSTEM_USER") || !strings.Contains(err.Error(), "is untouched and nothing is left") {
 		b.Errorf("error %v", err)

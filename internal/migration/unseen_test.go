@@ -99,6 +99,7 @@ func TestL7_NobodyIsSeen(t *testing.T) {
 	var asked int
 	var held sync.WaitGroup
 	b.mustMigrate("ADD COLUMN added INT", onPhase(event.PhaseCatchUp, func() {
+		hold("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED") // else it is an old snapshot, which InnoDB tells of
 		hold("BEGIN")
 		hold("SELECT COUNT(*) FROM " + b.schema + ".t WHERE id = 1")
 		held.Go(func() {
