@@ -200,10 +200,17 @@ func (r *run) judgeTriggers(ctx context.Context, saved *checkpoint.Saved) (reaso
 
 // dropLog removes the triggers that write to a source's log, on whatever table they are, and the log.
 func (c *cleaner) dropLog(ctx context.Context, log schema.Name) error {
+	found, err := trigger.Found(ctx, c.pool.DB(), log)
+	if err != nil {
+		return err
+	}
+	watcher := lock.Watcher{DB: c.pool.DB()}
+	for _, t := range found { // after the swap they are on the former source
+		watcher.Tables = append(watcher.Tables, log.Sibling(t.Table))
+	}
 	return trigger.Drop(ctx, c.pool, log, func(ctx context.Context, request func(context.Context, time.Duration) (lock.Outcome, error)) error {
-		watcher := lock.Watcher{DB: c.pool.DB(), Tables: []schema.Name{c.source}}
 		if blockers, err := watcher.Blockers(ctx, triggerWait/2); err == nil && len(blockers) > 0 {
-			return fmt.Errorf("%w: %s has locked %s", cutover.ErrNotGranted, blockers[0].Who(), c.source)
+			return fmt.Errorf("%w: %s has locked %s", cutover.ErrNotGranted, blockers[0].Who(), watcher.Tables[0])
 		}
 		requested, err := request(ctx, triggerWait)
 		if err == nil && !requested.Granted {

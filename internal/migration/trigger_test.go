@@ -96,6 +96,30 @@ func TestL8_CleanupByTriggers(t *testing.T) {
 	})
 }
 
+// TestL8_TriggersGoFromTheFormerTable: who uses the new table right after the swap is not in the way of their removal.
+func TestL8_TriggersGoFromTheFormerTable(t *testing.T) {
+	onEachByTriggers(t, func(b *bench) {
+		b.numbered(1000)
+		holder := b.conn()
+		began := time.Now()
+		b.mustMigrate(clauses, onPhase(event.PhaseCleanup, func() {
+			for _, statement := range []string{"BEGIN", "SELECT COUNT(*) FROM " + b.schema + ".t"} {
+				if _, err := holder.ExecContext(b.ctx(), statement); err != nil {
+					b.Error(err)
+				}
+			}
+			began = time.Now()
+		}))
+		if took := time.Since(began); took > 10*time.Second {
+			b.Errorf("it took %s to remove them", took)
+		}
+		if _, err := holder.ExecContext(b.ctx(), "COMMIT"); err != nil {
+			b.Error(err)
+		}
+		b.hasTables("digits,t,t_old")
+	})
+}
+
 // TestL5_UnseenByTriggers: what fires no trigger is found out, while a run is at work and between two.
 func TestL5_UnseenByTriggers(t *testing.T) {
 	onEachByTriggers(t, func(b *bench) {
