@@ -51,12 +51,7 @@ func onTwo(t *testing.T, test func(b *bench)) {
 		h.Write([]byte(t.Name()))
 		chosen = []string{all[0], all[1+h.Sum32()%uint32(len(all)-1)]}
 	}
-	for _, v := range chosen {
-		t.Run(v, func(t *testing.T) {
-			sideBySide(t)
-			test(setup(t, v))
-		})
-	}
+	onThese(t, chosen, test)
 }
 
 // modern are the versions with MySQL 8.0's types, collations and settings, on which they are tested.
@@ -120,8 +115,10 @@ func on(t *testing.T, version string, server *mysqltest.Instance) *bench {
 
 // onEach runs a test on every version, side by side: each has its server to itself, and a run
 // mostly waits.
-func onEach(t *testing.T, test func(b *bench)) {
-	for _, v := range versions {
+func onEach(t *testing.T, test func(b *bench)) { onThese(t, versions, test) }
+
+func onThese(t *testing.T, chosen []string, test func(b *bench)) {
+	for _, v := range chosen {
 		t.Run(v, func(t *testing.T) {
 			sideBySide(t)
 			test(setup(t, v))

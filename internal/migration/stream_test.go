@@ -82,12 +82,7 @@ func onThose(t *testing.T, only97 bool, test func(b *bench)) {
 		t.Run("9.7", func(t *testing.T) { test(setup(t, "9.7")) })
 		return
 	}
-	for _, v := range modern() {
-		t.Run(v, func(t *testing.T) {
-			sideBySide(t)
-			test(setup(t, v))
-		})
-	}
+	onThese(t, modern(), test)
 }
 
 // TestStatementsOfEveryKind: whatever the application does, in whatever session, before the

@@ -189,16 +189,14 @@ func look(ctx context.Context, db *sql.DB, clone schema.Name) (*sight, error) {
 	}
 	s.definition, _ = schema.SplitAutoIncrement(s.table.Create)
 	var rows *sql.Rows
-	for _, views := range []string{"innodb_", "innodb_sys_"} { // the latter before 8.0, and on MariaDB
+	err = plan.FromInnoDB(func(views string) (err error) {
 		rows, err = db.QueryContext(ctx, `
 			SELECT t.table_id, IFNULL(i.index_id, 0) FROM information_schema.`+views+`tables t
 			  LEFT JOIN information_schema.`+views+`indexes i ON i.table_id = t.table_id
 			 WHERE t.name LIKE ? ORDER BY t.table_id, i.index_id`,
 			"%/"+clone.Table+"%") // a partition's goes on behind it
-		if !dbconn.NoSuchTable(err) {
-			break
-		}
-	}
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read clone %s: %w", clone, err)
 	}

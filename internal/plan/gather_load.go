@@ -81,13 +81,10 @@ func FileBytes(ctx context.Context, q schema.Querier, table schema.Name) (bytes 
 	if !ok {
 		return 0, nil
 	}
-	for _, view := range []string{"innodb_tablespaces", "innodb_sys_tablespaces"} { // the latter before 8.0
-		err = q.QueryRowContext(ctx, "SELECT IFNULL(SUM(file_size), 0) FROM information_schema."+view+
-			" WHERE name = ? OR LEFT(name, ?) IN (?, ?)", name, len(name)+3, name+"#p#", name+"#P#").Scan(&bytes)
-		if !dbconn.NoSuchTable(err) {
-			break
-		}
-	}
+	which, values := files(name)
+	err = FromInnoDB(func(views string) error {
+		return q.QueryRowContext(ctx, "SELECT IFNULL(SUM(file_size), 0) FROM information_schema."+views+"tablespaces"+which, values...).Scan(&bytes)
+	})
 	if ok, err := seen(err); !ok {
 		return 0, err
 	}

@@ -14,9 +14,8 @@ func (f *Facts) readRowVersions(ctx context.Context, q schema.Querier, table sch
 	if !ok || f.Version.MariaDB || !f.Version.AtLeast(8, 0, 29) {
 		return nil
 	}
-	// A partition's name goes on with #p#, or #P#.
-	err := q.QueryRowContext(ctx, `SELECT IFNULL(MAX(total_row_versions), 0) FROM information_schema.innodb_tables
-		WHERE name = ? OR LEFT(name, ?) IN (?, ?)`, name, len(name)+3, name+"#p#", name+"#P#").Scan(&f.RowVersions)
+	which, values := files(name)
+	err := q.QueryRowContext(ctx, "SELECT IFNULL(MAX(total_row_versions), 0) FROM information_schema.innodb_tables"+which, values...).Scan(&f.RowVersions)
 	_, err = seen(err)
 	return err
 }

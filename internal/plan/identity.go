@@ -24,12 +24,10 @@ func ReadIdentity(ctx context.Context, q schema.Querier, table schema.Name) (Ide
 		return nil, nil
 	}
 	var ids Identity
-	var err error
-	for _, view := range []string{"innodb_tables", "innodb_sys_tables"} { // the latter before 8.0, and on MariaDB
-		if ids, err = readIdentity(ctx, q, view, name); !dbconn.NoSuchTable(err) {
-			break
-		}
-	}
+	err := FromInnoDB(func(views string) (err error) {
+		ids, err = readIdentity(ctx, q, views+"tables", name)
+		return err
+	})
 	if dbconn.Denied(err) {
 		return nil, nil
 	}
@@ -37,9 +35,23 @@ func ReadIdentity(ctx context.Context, q schema.Querier, table schema.Name) (Ide
 	return ids, err
 }
 
+// FromInnoDB reads from views of InnoDB's in information_schema, whose names begin with views.
+func FromInnoDB(read func(views string) error) error {
+	err := read("innodb_")
+	if dbconn.NoSuchTable(err) { // before 8.0, and on MariaDB
+		err = read("innodb_sys_")
+	}
+	return err
+}
+
+// files is the condition for the rows of a table in such a view: a partition's name goes on with #p#, or #P#.
+func files(name string) (condition string, values []any) {
+	return " WHERE name = ? OR LEFT(name, ?) IN (?, ?)", []any{name, len(name) + 3, name + "#p#", name + "#P#"}
+}
+
 func readIdentity(ctx context.Context, q schema.Querier, view, name string) (ids Identity, err error) {
-	rows, err := q.QueryContext(ctx, "SELECT name, table_id FROM information_schema."+view+" WHERE name = ? OR LEFT(name, ?) IN (?, ?)",
-		name, len(name)+3, name+"#p#", name+"#P#")
+	which, values := files(name)
+	rows, err := q.QueryContext(ctx, "SELECT name, table_id FROM information_schema."+view+which, values...)
 	if err != nil {
 		return nil, err
 	}

@@ -251,18 +251,13 @@ type Sight struct {
 	Triggers []Trigger
 }
 
-// String tells two sights apart.
+// String tells two sights apart: where it is the same, nothing has happened between them that the triggers could not see.
 func (s Sight) String() string {
 	text := fmt.Sprint("table ", s.Table)
 	for _, t := range s.Triggers {
 		text += fmt.Sprintf("; trigger %s on %s of %s: %s", t.Name, t.Table, t.Created, t.Body)
 	}
 	return text
-}
-
-// Same says that nothing has happened between two sights that the triggers could not see.
-func (s Sight) Same(other Sight) bool {
-	return slices.Equal(s.Table, other.Table) && slices.Equal(s.Triggers, other.Triggers)
 }
 
 // Whole says that the server tells of the table, and that all triggers are there, as they should be.
