@@ -46,12 +46,14 @@ type Tables struct {
 	// RenameUnderLock says that the server can RENAME a table that the session has
 	// locked (MySQL 8.0.13 and later; not MariaDB).
 	RenameUnderLock bool
+	// WritersApart says that who writes a table asks for no lock of the tables that foreign keys bind to it (MySQL 5.7).
+	WritersApart bool
 	// AutoIncrement says that the shadow has a counter to be carried over.
 	AutoIncrement bool
 	// Definition is SHOW CREATE TABLE of the source, without its counter.
 	Definition string
 	// Foreign are the foreign keys that go over to the shadow, and Related what they are before, and
-	// all that refer to the source. REQUIRES: RenameUnderLock, if there are any.
+	// all that refer to the source. REQUIRES: RenameUnderLock, if any refer to it.
 	Foreign foreign.Set
 	Related []schema.ForeignKey
 	// Triggers are the source's, which go over too.
@@ -115,12 +117,17 @@ func Attempt(ctx context.Context, pool *dbconn.Pool, tables Tables, budget Budge
 type attempt struct {
 	hold
 	renamer *dbconn.Session // session B, where RENAME can't run under the lock
+	heirs   []*heir         // of the lock, there
 }
 
 func (a *attempt) close() {
 	a.hold.close()
 	if a.renamer != nil {
 		a.renamer.Close()
+	}
+	a.dismissHeirs()
+	for _, h := range a.heirs {
+		h.session.Close()
 	}
 }
 
@@ -145,9 +152,7 @@ func (a *attempt) run(ctx context.Context, setup []string) (Swap, error) {
 	}
 	// From here on the swap happens or fails as a whole; an abort comes too late.
 	err := a.rename(context.WithoutCancel(ctx))
-	if a.swap.Held == 0 {
-		a.swap.Held = time.Since(a.granted)
-	}
+	a.swap.Held = time.Since(a.granted)
 	return a.swap, err
 }
 
@@ -178,12 +183,10 @@ func (a *attempt) rename(ctx context.Context) error {
 		err = a.renameFromTwo(ctx, bounded)
 	}
 	if err == nil {
-		if !a.tables.RenameUnderLock {
-			a.swap.Held = time.Since(a.granted)
-		}
 		a.swap.Unsettled = a.settle(ctx)
 		// The swap is done; an UNLOCK that is lost with its connection unlocks as well.
 		a.holder.Exec(ctx, "UNLOCK TABLES")
+		a.dismissHeirs()
 		return nil
 	}
 	if !errors.Is(err, ErrUnknown) {

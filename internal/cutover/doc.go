@@ -19,6 +19,12 @@
 // B is first in the source's queue, since names of artefacts sort after the source's;
 // if A dies before the DROP, the RENAME fails on the sentinel and nothing has changed.
 //
+// What is left to do of foreign keys and triggers after the RENAME is done under the one lock that A has where it renames by itself. With
+// two sessions A's lock ends before it, and has heirs, which stand in the queues before A lets go:
+//
+//	session C   LOCK TABLES source WRITE, old WRITE     waits behind B: has the new table before anybody of the application
+//	            settles; UNLOCK TABLES
+//
 // A rehearsal is session A without the sentinel and without the RENAME, on every server: LOCK
 // TABLES, heartbeat, drain, UNLOCK TABLES. It works with a hold, which has no RENAME.
 //

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"midstream/internal/dbconn"
 	"midstream/internal/foreign"
 	"midstream/internal/schema"
 )
@@ -15,7 +16,7 @@ import (
 // them while the source is locked.
 func (h *hold) related(ctx context.Context) error {
 	if err := h.sameTriggers(ctx); err != nil || !h.tables.RenameUnderLock {
-		return err // there a plan takes no table that has any, and older servers open all tables to tell
+		return err // there nobody refers to the source, and older servers open all tables to tell; its own are in its definition
 	}
 	now, err := schema.ForeignKeys(ctx, h.pool.DB(), h.tables.Source)
 	if err != nil {
@@ -43,7 +44,7 @@ func contains(all []schema.ForeignKey, fk schema.ForeignKey) bool {
 
 // declare has every constraint once more, with the shadow, and a stand-in for every trigger.
 func (a *attempt) declare(ctx context.Context) error {
-	if err := a.each(ctx, a.tables.Foreign.Declare()); err != nil {
+	if err := each(ctx, a.holder, a.tables.Foreign.Declare()); err != nil {
 		return err
 	}
 	return Carry(ctx, a.holder, a.tables.Triggers.Declare())
@@ -55,8 +56,8 @@ func (a *attempt) withdraw(ctx context.Context) {
 	ctx, cancel := context.WithTimeoutCause(ctx, a.leastSettled(), ErrOverrun)
 	defer cancel()
 	if !a.tables.Foreign.Empty() {
-		if found, err := foreign.Found(ctx, a.pool.DB(), a.tables.Shadow); err == nil {
-			_ = a.each(ctx, a.tables.Foreign.Withdraw(found))
+		if found, err := a.tables.Foreign.Found(ctx, a.pool.DB(), a.tables.Shadow); err == nil {
+			_ = each(ctx, a.holder, a.tables.Foreign.Withdraw(found))
 		}
 	}
 	_ = a.withdrawStandIns(ctx)
@@ -75,32 +76,39 @@ func (a *attempt) leastSettled() time.Duration {
 // settle gives the constraints and the triggers their last form. It is bounded for the sake of who keeps DDL
 // waiting, by LOCK INSTANCE FOR BACKUP.
 func (a *attempt) settle(ctx context.Context) error {
-	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), a.leastSettled()), ErrOverrun)
-	defer cancel()
-	if err := a.settleKeys(bounded); err != nil {
-		return err
-	}
-	return a.settleTriggers(bounded)
-}
-
-func (a *attempt) settleKeys(bounded context.Context) error {
-	if a.tables.Foreign.Empty() {
+	if !a.tables.settles() {
 		return nil
 	}
-	found, err := foreign.Found(bounded, a.pool.DB(), a.tables.Source, a.tables.Old)
+	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), a.leastSettled()), ErrOverrun)
+	defer cancel()
+	session, err := a.settler(bounded)
 	if err != nil {
 		return err
 	}
-	return a.each(bounded, a.tables.Foreign.Settle(found))
+	if err := a.settleKeys(bounded, session); err != nil {
+		return err
+	}
+	return a.settleTriggers(bounded, session)
+}
+
+func (a *attempt) settleKeys(bounded context.Context, session *dbconn.Session) error {
+	if a.tables.Foreign.Empty() {
+		return nil
+	}
+	found, err := a.tables.Foreign.Found(bounded, a.pool.DB(), a.tables.Source, a.tables.Old)
+	if err != nil {
+		return err
+	}
+	return each(bounded, session, a.tables.Foreign.Settle(found))
 }
 
 // each carries out statements that change foreign keys.
-func (a *attempt) each(ctx context.Context, statements []string) error {
+func each(ctx context.Context, session *dbconn.Session, statements []string) error {
 	if len(statements) == 0 {
 		return nil
 	}
 	for _, statement := range append([]string{foreign.NoChecks}, statements...) {
-		if _, err := a.holder.Exec(ctx, statement); err != nil {
+		if _, err := session.Exec(ctx, statement); err != nil {
 			return fmt.Errorf("%s: %w", statement, err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 	"time"
 
 	"midstream/internal/dbconn"
@@ -64,11 +63,7 @@ func (h *hold) shortLived() string {
 
 // lock asks for the lock of the tables once.
 func (h *hold) lock(ctx context.Context, tables ...schema.Name) error {
-	var wanted []string
-	for _, t := range tables {
-		wanted = append(wanted, t.Quoted()+" WRITE")
-	}
-	requested, err := lock.Request(ctx, h.holder, "LOCK TABLES "+strings.Join(wanted, ", "), h.budget.Wait)
+	requested, err := lock.Request(ctx, h.holder, schema.LockTables(tables...), h.budget.Wait)
 	h.swap.Waited = requested.Waited
 	if err == nil && !requested.Granted {
 		err = ErrNotGranted

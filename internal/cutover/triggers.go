@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"midstream/internal/dbconn"
-	"midstream/internal/lock"
 	"midstream/internal/schema"
 	"midstream/internal/usertrigger"
 )
@@ -33,20 +32,10 @@ func (a *attempt) withdrawStandIns(ctx context.Context) error {
 	return Carry(ctx, a.holder, a.tables.Triggers.Withdraw(found))
 }
 
-// settleTriggers gives the new table its triggers. Where the lock ended with the swap it is asked for
-// once more.
-func (a *attempt) settleTriggers(ctx context.Context) error {
+// settleTriggers gives the new table its triggers.
+func (a *attempt) settleTriggers(ctx context.Context, session *dbconn.Session) error {
 	if len(a.tables.Triggers.Triggers) == 0 {
 		return nil
-	}
-	if !a.tables.RenameUnderLock {
-		requested, err := lock.Request(ctx, a.holder, usertrigger.Lock(a.tables.Source, a.tables.Old), a.budget.Wait)
-		if err == nil && !requested.Granted {
-			err = ErrNotGranted
-		}
-		if err != nil {
-			return fmt.Errorf("lock %s: %w", a.tables.Source, err)
-		}
 	}
 	onSource, err := schema.Triggers(ctx, a.pool.DB(), a.tables.Source)
 	if err != nil {
@@ -56,7 +45,7 @@ func (a *attempt) settleTriggers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return Carry(ctx, a.holder, a.tables.Triggers.Settle(onSource, onOld))
+	return Carry(ctx, session, a.tables.Triggers.Settle(onSource, onOld))
 }
 
 // Carry carries out statements about triggers, and gives the session its settings back.

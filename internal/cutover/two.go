@@ -19,6 +19,9 @@ func (a *attempt) prepareTwo(ctx context.Context) error {
 	if a.renamer, err = a.pool.Session(ctx, a.shortLived()); err != nil {
 		return err
 	}
+	if err := a.openHeirs(ctx); err != nil {
+		return err
+	}
 	a.dropSentinel() // which an attempt may have left whose session was lost
 	_, err = a.holder.Exec(ctx, fmt.Sprintf("CREATE TABLE %s (id INT NOT NULL PRIMARY KEY) COMMENT=%s",
 		a.tables.Old.Quoted(), schema.Literal(schema.MarkFor("sentinel", a.tables.Source))))
@@ -44,17 +47,16 @@ func (a *attempt) dropSentinel() {
 var errWithdrawn = errors.New("rename withdrawn")
 
 // renameFromTwo lets B's RENAME queue behind A's lock, and then through. No request of
-// the application can come between: B is the first in the source's queue. Up to then it is
-// bounded.
+// the application can come between: B is the first in the source's queue, and an heir the next. Up to
+// then it is bounded.
 func (a *attempt) renameFromTwo(ctx, bounded context.Context) error {
 	running, withdraw := context.WithCancelCause(ctx)
 	defer withdraw(nil)
-	renamed := &answer{came: make(chan struct{})}
-	go func() {
-		defer close(renamed.came)
-		_, renamed.err = a.renamer.Exec(running, a.renameStatement())
-	}()
-	err := a.waitQueued(bounded, renamed)
+	renamed := ask(running, a.renamer, a.renameStatement())
+	err := a.waitQueued(bounded, a.renamer, renamed)
+	if err == nil {
+		err = a.queueHeirs(ctx, bounded)
+	}
 	if err == nil {
 		_, err = a.holder.Exec(bounded, "DROP TABLE "+a.tables.Old.Quoted())
 	}
@@ -63,43 +65,55 @@ func (a *attempt) renameFromTwo(ctx, bounded context.Context) error {
 		if <-renamed.came; renamed.err == nil {
 			return nil // A's connection was lost, and its locks with it
 		}
+		a.dismissHeirs()
 		return a.look(ctx, err, a.renamer)
 	}
 	if _, err := a.holder.Exec(ctx, "UNLOCK TABLES"); err != nil {
 		a.holder.Close()
 	}
 	<-renamed.came
-	switch {
-	case dbconn.TableExists(renamed.err): // somebody was faster, once the sentinel was gone
-		return named(renamed.err)
-	case renamed.err != nil:
-		return a.look(ctx, renamed.err, a.renamer)
+	if renamed.err == nil {
+		return nil
 	}
-	return nil
+	a.dismissHeirs()
+	if dbconn.TableExists(renamed.err) { // somebody was faster, once the sentinel was gone
+		return named(renamed.err)
+	}
+	return a.look(ctx, renamed.err, a.renamer)
 }
 
-// answer is what became of B's RENAME. It may be read as often as needed once it came.
+// answer is what became of a statement. It may be read as often as needed once it came.
 type answer struct {
 	came chan struct{} // closed
 	err  error
 }
 
-// waitQueued waits until B's RENAME is seen to wait for a metadata lock.
-func (a *attempt) waitQueued(ctx context.Context, renamed *answer) error {
+// ask has a session carry out a statement meanwhile.
+func ask(ctx context.Context, session *dbconn.Session, statement string) *answer {
+	a := &answer{came: make(chan struct{})}
+	go func() {
+		defer close(a.came)
+		_, a.err = session.Exec(ctx, statement)
+	}()
+	return a
+}
+
+// waitQueued waits until a session is seen to wait for a metadata lock.
+func (a *attempt) waitQueued(ctx context.Context, session *dbconn.Session, asked *answer) error {
 	for {
-		state, err := a.pool.StateOf(ctx, a.renamer.ID())
+		state, err := a.pool.StateOf(ctx, session.ID())
 		if err != nil && ctx.Err() == nil {
-			return fmt.Errorf("look whether RENAME waits: %w", err)
+			return fmt.Errorf("look whether a session of the swap waits: %w", err)
 		}
 		if state == "Waiting for table metadata lock" {
 			return nil
 		}
 		select {
-		case <-renamed.came:
-			// It waits for A's lock, unless that is gone; then the sentinel stops it.
-			return fmt.Errorf("RENAME did not wait: %w: %w", ErrDisturbed, errors.Join(renamed.err, errWithdrawn))
+		case <-asked.came:
+			// It waits for A's lock, unless that is gone; then the sentinel stops a RENAME.
+			return fmt.Errorf("a session of the swap did not wait: %w: %w", ErrDisturbed, errors.Join(asked.err, errWithdrawn))
 		case <-ctx.Done():
-			return fmt.Errorf("RENAME was not seen to wait: %w", context.Cause(ctx))
+			return fmt.Errorf("a session of the swap was not seen to wait: %w", context.Cause(ctx))
 		case <-time.After(time.Millisecond):
 		}
 	}

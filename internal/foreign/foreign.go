@@ -46,11 +46,16 @@ func (s Set) Others() []schema.Name {
 	return all
 }
 
-// Found reads the foreign keys of tables, and those that refer to them, each once.
-func Found(ctx context.Context, q schema.Querier, tables ...schema.Name) ([]schema.ForeignKey, error) {
+// Found reads the foreign keys of tables, and those that refer to them, each once; where nobody refers to the source, the
+// tables' own.
+func (s Set) Found(ctx context.Context, q schema.Querier, tables ...schema.Name) ([]schema.ForeignKey, error) {
+	read := schema.OwnForeignKeys
+	if slices.ContainsFunc(s.Keys, func(k schema.ForeignKey) bool { return k.Parent == s.Source }) {
+		read = schema.ForeignKeys
+	}
 	var all []schema.ForeignKey
 	for _, t := range tables {
-		found, err := schema.ForeignKeys(ctx, q, t)
+		found, err := read(ctx, q, t)
 		if err != nil {
 			return nil, fmt.Errorf("read the foreign keys of %s: %w", t, err)
 		}

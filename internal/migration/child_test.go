@@ -86,12 +86,19 @@ func (b *bench) child(clauses, at string, do func(*child), flags ...string) *chi
 // killedAt runs midstream on table t until it is killed just before a statement reaches the server.
 func (b *bench) killedAt(statement, clauses string, flags ...string) {
 	b.Helper()
+	b.killedBy(fault.Rule{At: statement}, clauses, flags...)
+}
+
+// killedBy is killedAt by a rule.
+func (b *bench) killedBy(rule fault.Rule, clauses string, flags ...string) {
+	b.Helper()
 	var c *child
 	ready := make(chan struct{})
-	b.wire(fault.Rule{At: statement, Cut: true, Call: func() {
+	rule.Cut, rule.Call = true, func() {
 		<-ready
 		c.kill()
-	}})
+	}
+	b.wire(rule)
 	c = b.child(clauses, "", nil, flags...)
 	close(ready)
 	if code, last := c.wait(); code != -1 {

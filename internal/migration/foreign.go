@@ -63,7 +63,7 @@ func (m mender) mend(ctx context.Context, left func([]schema.ForeignKey) []strin
 		if err := m.pool.EndLost(ctx); err != nil && !errors.Is(err, dbconn.ErrUnseen) {
 			return err
 		}
-		found, err := foreign.Found(ctx, m.pool.DB(), tables...)
+		found, err := m.set.Found(ctx, m.pool.DB(), tables...)
 		if err != nil {
 			return err
 		}

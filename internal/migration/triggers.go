@@ -62,7 +62,7 @@ func (m mender) underLock(ctx context.Context, statements []usertrigger.Statemen
 		return err
 	}
 	defer session.Close()
-	requested, err := lock.Request(ctx, session, usertrigger.Lock(tables...), m.wait)
+	requested, err := lock.Request(ctx, session, schema.LockTables(tables...), m.wait)
 	if err == nil && !requested.Granted {
 		err = cutover.ErrNotGranted
 	}

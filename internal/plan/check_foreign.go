@@ -74,8 +74,7 @@ func (c *checker) checkForeign() {
 	if len(all) == 0 {
 		return
 	}
-	if !c.facts.Version.renamesUnderLock() {
-		c.tooOld(all)
+	if !c.facts.Version.renamesUnderLock() && c.tooOld(all) {
 		return
 	}
 	gone := dropped(t, c.alter)
@@ -109,16 +108,24 @@ func (c *checker) checkForeign() {
 	c.tellForeign(all)
 }
 
-// tooOld refuses on servers that rename no table under its lock.
-func (c *checker) tooOld(all []schema.ForeignKey) {
-	why := "between the swap and the statements that move it, on " + c.facts.Version.String() + ", others would use the tables; from MySQL 8.0.13 on it is all done under one lock"
+// tooOld refuses, on servers that rename no table under its lock, what can't go over there, and says whether there is any of it.
+func (c *checker) tooOld(all []schema.ForeignKey) (refused bool) {
+	version := c.facts.Version
 	for _, fk := range all {
-		if fk.Child == c.table.Name {
-			c.block(CodeForeignKey, fmt.Sprintf("foreign key %s refers to %s", fk.Constraint, fk.Parent), why, "Run the ALTER natively")
-		} else {
+		why := "between the swap and the statements that move it, on " + version.String() + ", others would use the tables; from MySQL 8.0.13 on it is all done under one lock"
+		switch {
+		case fk.Child != c.table.Name:
 			c.block(CodeReferenced, fmt.Sprintf("foreign key %s of %s refers to the table", fk.Constraint, fk.Child), why, "Run the ALTER natively")
+		case fk.Parent == c.table.Name:
+			c.block(CodeForeignKey, fmt.Sprintf("foreign key %s refers to the table itself", fk.Constraint), why, "Run the ALTER natively")
+		case !version.carriesForeign():
+			c.block(CodeForeignKey, fmt.Sprintf("foreign key %s refers to %s", fk.Constraint, fk.Parent), why, "Run the ALTER natively")
+		default:
+			continue
 		}
+		refused = true
 	}
+	return refused
 }
 
 // CodeCascades is the code of what is to be known where constraints change rows without a word in the binlog.
@@ -324,6 +331,14 @@ func (c *checker) foreign() []schema.ForeignKey {
 		}
 		if fk.Parent == c.table.Name {
 			all[i].ParentColumns = c.renamed(fk.ParentColumns)
+		}
+		if c.facts.Version.renamesUnderLock() {
+			continue
+		}
+		for _, rule := range []*string{&all[i].OnDelete, &all[i].OnUpdate} {
+			if *rule == "RESTRICT" { // so they call what was left to them; in an ALTER they would make NO ACTION of it
+				*rule = ""
+			}
 		}
 	}
 	return all

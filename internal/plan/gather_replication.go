@@ -168,26 +168,40 @@ func (f *Facts) readReferencing(ctx context.Context, q schema.Querier, source sc
 // readForeign looks at the tables at the other ends of the table's foreign keys, where a swap takes them
 // along.
 func (f *Facts) readForeign(ctx context.Context, q schema.Querier, source schema.Name) error {
-	if !f.Version.renamesUnderLock() {
+	if !f.Version.carriesForeign() {
 		return nil
 	}
 	all, err := schema.ForeignKeys(ctx, q, source)
+	if err != nil {
+		return err
+	}
 	var locked []schema.Name
 	for _, fk := range all {
 		locked = append(locked, fk.Child, fk.Parent)
 	}
-	ends := len(locked)
-	for i := 0; i < len(locked) && err == nil; i++ {
-		if i < ends {
-			var there bool
-			err = q.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
-				locked[i].Schema, locked[i].Table).Scan(&there)
-			if !there && !slices.Contains(f.Foreign.Missing, locked[i]) {
-				f.Foreign.Missing = append(f.Foreign.Missing, locked[i])
-			}
+	for _, name := range locked {
+		var there bool
+		err := q.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
+			name.Schema, name.Table).Scan(&there)
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			all, err = schema.ForeignKeys(ctx, q, locked[i])
+		if !there && !slices.Contains(f.Foreign.Missing, name) {
+			f.Foreign.Missing = append(f.Foreign.Missing, name)
+		}
+	}
+	if f.Version.WritersApart() {
+		return nil
+	}
+	return f.readLinked(ctx, q, source, locked)
+}
+
+// readLinked looks for the tables that the server locks with those, as a change there changes their rows, and so on.
+func (f *Facts) readLinked(ctx context.Context, q schema.Querier, source schema.Name, locked []schema.Name) error {
+	for i := 0; i < len(locked); i++ {
+		all, err := schema.ForeignKeys(ctx, q, locked[i])
+		if err != nil {
+			return err
 		}
 		for _, fk := range all {
 			if fk.Parent == locked[i] && fk.Acts() && fk.Child != source && !slices.Contains(locked, fk.Child) {
@@ -196,7 +210,7 @@ func (f *Facts) readForeign(ctx context.Context, q schema.Querier, source schema
 			}
 		}
 	}
-	return err
+	return nil
 }
 
 // readTaken looks for tables that have the names of artefacts.

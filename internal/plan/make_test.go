@@ -139,6 +139,8 @@ func TestMakePlansAPlainChange(t *testing.T) {
 // foreign is a foreign key of another schema's table that refers to shop.orders.
 var foreign = schema.ForeignKey{Constraint: "f", Child: schema.Name{Schema: "far", Table: "items"}, Parent: schema.Name{Schema: "shop", Table: "orders"}}
 
+var mariaDB = Version{MariaDB: true, Major: 10, Minor: 11}
+
 // child gives the table a foreign key, and parent one that refers to it.
 func child(_ *Facts, t *schema.Table) {
 	t.Keys = append(t.Keys, index("a: a"))
@@ -238,6 +240,14 @@ var judgements = []struct {
 	{"referenced", "", parent, nil, []string{"constraints"}},
 	{"own foreign key, no rename under the lock", "", func(f *Facts, t *schema.Table) { child(f, t); f.Version = Version{Major: 8, Patch: 12} }, []string{"foreign-key"}, nil},
 	{"referenced, no rename under the lock", "", func(f *Facts, t *schema.Table) { parent(f, t); f.Version = Version{Major: 8, Patch: 12} }, []string{"referenced"}, nil},
+	{"own foreign key, MySQL 5.7", "", func(f *Facts, t *schema.Table) { child(f, t); f.Version = Version{Major: 5, Minor: 7, Patch: 22} }, nil, []string{"constraints"}},
+	{"own foreign key, MariaDB", "", func(f *Facts, t *schema.Table) { child(f, t); f.Version = mariaDB }, nil, []string{"constraints"}},
+	{"cascades, MariaDB", "", func(f *Facts, t *schema.Table) { cascades(f, t); f.Version = mariaDB }, nil, []string{"cascades", "constraints"}},
+	{"foreign key to itself, MariaDB", "", func(f *Facts, t *schema.Table) {
+		child(f, t)
+		f.Version, t.ForeignKeys[0].Parent = mariaDB, t.Name
+	}, []string{"foreign-key"}, nil},
+	{"referenced, MariaDB", "", func(f *Facts, t *schema.Table) { parent(f, t); child(f, t); f.Version = mariaDB }, []string{"referenced"}, nil},
 	{"cascades before 9.6", "", func(f *Facts, t *schema.Table) { cascades(f, t); f.Version = Version{Major: 9, Minor: 5} }, nil, []string{"cascades", "constraints"}},
 	{"cascades", "", cascades, nil, []string{"constraints"}},
 	{"cascades of the engine", "", func(f *Facts, t *schema.Table) { cascades(f, t); f.Foreign.Native = true }, nil, []string{"cascades", "constraints"}},

@@ -77,3 +77,12 @@ func (v Version) CopiesOnline() bool { return v.MariaDB && v.AtLeast(11, 2, 1) }
 
 // renamesUnderLock says that RENAME TABLE works under LOCK TABLES (WL#9826).
 func (v Version) renamesUnderLock() bool { return !v.MariaDB && v.AtLeast(8, 0, 13) }
+
+// WritersApart says that who writes a table asks for no metadata lock of the tables that foreign keys bind to it.
+func (v Version) WritersApart() bool { return !v.MariaDB && !v.AtLeast(8, 0, 0) }
+
+// carriesForeign says that a table's own foreign keys can go over to its shadow. On MySQL 8.0.12 a RENAME asks for the parents'
+// locks when it has the table's: nothing keeps others from them meanwhile.
+func (v Version) carriesForeign() bool {
+	return v.renamesUnderLock() || v.MariaDB || v.WritersApart()
+}

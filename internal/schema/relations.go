@@ -21,15 +21,24 @@ func (t *Table) loadForeignKeys(ctx context.Context, q Querier) error {
 	return err
 }
 
-// ForeignKeys reads the constraints of a table, and those that refer to it, each once.
+// ForeignKeys reads the constraints of a table, and those that refer to it, each once. Servers before MySQL 8.0, and MariaDB, open
+// every table to tell.
 func ForeignKeys(ctx context.Context, q Querier, table Name) ([]ForeignKey, error) {
+	return foreignKeys(ctx, q, "constraint_schema = ? AND table_name = ? OR unique_constraint_schema = ? AND referenced_table_name = ?",
+		table.Schema, table.Table, table.Schema, table.Table)
+}
+
+// OwnForeignKeys reads the constraints of a table, and opens no other.
+func OwnForeignKeys(ctx context.Context, q Querier, table Name) ([]ForeignKey, error) {
+	return foreignKeys(ctx, q, "constraint_schema = ? AND table_name = ?", table.Schema, table.Table)
+}
+
+func foreignKeys(ctx context.Context, q Querier, which string, args ...any) ([]ForeignKey, error) {
 	rows, err := q.QueryContext(ctx, `
 		SELECT constraint_name, constraint_schema, table_name, unique_constraint_schema, referenced_table_name, update_rule, delete_rule
 		  FROM information_schema.referential_constraints
-		 WHERE constraint_schema = ? AND table_name = ?
-		    OR unique_constraint_schema = ? AND referenced_table_name = ?
-		 ORDER BY constraint_schema, constraint_name`,
-		table.Schema, table.Table, table.Schema, table.Table)
+		 WHERE `+which+`
+		 ORDER BY constraint_schema, constraint_name`, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +111,7 @@ type ForeignKey struct {
 	Columns       []string
 	Parent        Name
 	ParentColumns []string
-	OnUpdate      string // NO ACTION, RESTRICT, CASCADE, SET NULL, SET DEFAULT
+	OnUpdate      string // NO ACTION, RESTRICT, CASCADE, SET NULL, SET DEFAULT; "" leaves it to the server
 	OnDelete      string
 	// Indexes are the plain indexes of the child on Columns and no others.
 	Indexes []string
@@ -124,10 +133,16 @@ func (f ForeignKey) Equal(other ForeignKey) bool {
 func (f ForeignKey) Acts() bool { return ActsBy(f.OnUpdate) || ActsBy(f.OnDelete) }
 
 // ActsBy says that a rule of a constraint changes rows of the child.
-func ActsBy(rule string) bool { return rule != "RESTRICT" && rule != "NO ACTION" }
+func ActsBy(rule string) bool { return rule != "" && rule != "RESTRICT" && rule != "NO ACTION" }
 
 // Definition is its clause for a statement, under whatever name.
 func (f ForeignKey) Definition(name string) string {
-	return fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s) ON DELETE %s ON UPDATE %s", Quote(name), QuoteAll(f.Columns),
-		f.Parent.Quoted(), QuoteAll(f.ParentColumns), f.OnDelete, f.OnUpdate)
+	text := fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s)", Quote(name), QuoteAll(f.Columns), f.Parent.Quoted(), QuoteAll(f.ParentColumns))
+	if f.OnDelete != "" {
+		text += " ON DELETE " + f.OnDelete
+	}
+	if f.OnUpdate != "" {
+		text += " ON UPDATE " + f.OnUpdate
+	}
+	return text
 }

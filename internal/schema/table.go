@@ -55,6 +55,15 @@ func Shell(text string) string {
 // Sibling returns the name of another table of the same schema.
 func (n Name) Sibling(table string) Name { return Name{Schema: n.Schema, Table: table} }
 
+// LockTables is the statement that locks tables for its session alone.
+func LockTables(tables ...Name) string {
+	var locked []string
+	for _, t := range tables {
+		locked = append(locked, t.Quoted()+" WRITE")
+	}
+	return "LOCK TABLES " + strings.Join(locked, ", ")
+}
+
 // Quote returns an identifier in backticks, fit for a statement.
 func Quote(identifier string) string {
 	return "`" + strings.ReplaceAll(identifier, "`", "``") + "`"

@@ -31,15 +31,6 @@ var Restored = []string{"SET SESSION character_set_client = utf8mb4, sql_mode = 
 // Equal says that both are the same triggers, unchanged, in the same order.
 func Equal(a, b []schema.Trigger) bool { return slices.EqualFunc(a, b, schema.Trigger.Equal) }
 
-// Lock locks the tables that are there for Settle or Withdraw.
-func Lock(tables ...schema.Name) string {
-	var locked []string
-	for _, t := range tables {
-		locked = append(locked, t.Quoted()+" WRITE")
-	}
-	return "LOCK TABLES " + strings.Join(locked, ", ")
-}
-
 // StandIn is the name of a trigger's stand-in, unique in the database.
 func (s Set) StandIn(t schema.Trigger) string {
 	h := fnv.New64a()
