@@ -14,7 +14,8 @@
 //
 // A row is deleted when its key is synced, or left to the row copy, and not before (law L5): what is in the
 // log is what another run has yet to do, so that a checkpoint needs no position. It is deleted by its whole
-// primary key, at READ COMMITTED: that locks this one row, which nobody else touches, and no gap.
+// primary key, or with those that follow it without a gap, at READ COMMITTED: that locks rows that nobody else touches,
+// and no gap (see deletions).
 //
 // A session may write what replicas don't get as a row: with sql_log_bin=0, or in STATEMENT format, where
 // they fire the triggers themselves. The deletion of such a row would end their replication. So each row

@@ -55,7 +55,7 @@ func (l *Log) Delay() time.Duration {
 
 // Beats writes heartbeats until the context ends or one can't be written.
 func (l *Log) Beats(ctx context.Context) error {
-	ticker := time.NewTicker(l.cfg.Interval)
+	ticker := time.NewTicker(l.cfg.Beat)
 	defer ticker.Stop()
 	for {
 		if err := l.Beat(ctx); err != nil {

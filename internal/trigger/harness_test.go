@@ -33,6 +33,7 @@ type rig struct {
 	set     trigger.Set
 	log     *trigger.Log
 	backlog *backlog.Backlog
+	reads   trigger.Config
 
 	mu    sync.Mutex
 	still bool
@@ -52,7 +53,8 @@ func onServers(t *testing.T, test func(r *rig)) {
 			}
 			t.Cleanup(func() { pool.Close() })
 			source := schema.Name{Schema: name, Table: "t"}
-			test(&rig{T: t, db: db, pool: pool, seen: map[string]int{}, set: trigger.Set{Source: source, Log: source.Sibling("t_changes"), Formats: true}})
+			test(&rig{T: t, db: db, pool: pool, seen: map[string]int{}, reads: trigger.Config{Interval: 5 * time.Millisecond, Batch: 3, Prune: 2},
+				set: trigger.Set{Source: source, Log: source.Sibling("t_changes"), Formats: true}})
 		})
 	}
 }
@@ -135,7 +137,7 @@ func (r *rig) start() {
 	tracker := frontier.New(r.set.Key)
 	tracker.End(tracker.Begin(""))
 	r.backlog = backlog.New(backlog.Config{Partition: r.set.Key.Partition}, tracker)
-	r.log = trigger.NewLog(trigger.Config{Interval: 5 * time.Millisecond, Batch: 3, Prune: 2},
+	r.log = trigger.NewLog(r.reads,
 		trigger.Deps{Pool: r.pool, Set: r.set, Backlog: r.backlog, Beat: func(context.Context, uint64) error { return nil }})
 	ctx, stop := context.WithCancelCause(r.Context())
 	var work sync.WaitGroup

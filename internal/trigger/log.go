@@ -16,16 +16,20 @@ import (
 
 // Config of a log's reader.
 type Config struct {
-	Interval time.Duration // between passes, and between heartbeats; defaults to 50 ms
+	Interval time.Duration // between passes; defaults to 50 ms
+	Beat     time.Duration // between heartbeats; defaults to 200 ms: each is a commit beside the application's
 	Retries  int           // of lost connections in a row; defaults to 10
 	Batch    int           // most rows of a read; defaults to 5,000
-	Prune    int           // most rows of a deletion; defaults to 1,000
+	Prune    int           // most rows of a deletion; defaults to 500
 }
 
 // WithDefaults returns the config with defaults for what is not set.
 func (c Config) WithDefaults() Config {
 	if c.Interval <= 0 {
 		c.Interval = 50 * time.Millisecond
+	}
+	if c.Beat <= 0 {
+		c.Beat = 200 * time.Millisecond
 	}
 	if c.Retries <= 0 {
 		c.Retries = 10
@@ -34,7 +38,7 @@ func (c Config) WithDefaults() Config {
 		c.Batch = 5000
 	}
 	if c.Prune <= 0 {
-		c.Prune = 1000
+		c.Prune = 500
 	}
 	return c
 }
@@ -269,45 +273,4 @@ func (l *Log) readSome(ctx context.Context, session *dbconn.Session, condition s
 	l.segments = append(l.segments, segment{number: number, rows: deletable})
 	l.deps.Backlog.Reveal(number)
 	return n, highest, nil
-}
-
-// pruneMost is the number of deletions in a row, so that reading does not wait for long.
-const pruneMost = 10
-
-// prune deletes rows whose keys are synced, or left to the row copy, each by its whole key. REQUIRES: turn is held.
-func (l *Log) prune(ctx context.Context, session *dbconn.Session) error {
-	oldest := l.deps.Backlog.Oldest()
-	for len(l.segments) > 0 && l.segments[0].number < oldest {
-		l.ready = append(l.ready, l.segments[0].rows...)
-		l.segments = l.segments[1:]
-	}
-	for range pruneMost {
-		if len(l.ready) == 0 {
-			break
-		}
-		some := l.ready[:min(len(l.ready), l.cfg.Prune)]
-		if _, err := session.Exec(ctx, l.deletion(some)); err != nil {
-			return err
-		}
-		for _, one := range some {
-			l.read.remove(one.id)
-		}
-		l.ready = l.ready[len(some):]
-	}
-	return nil
-}
-
-// deletion deletes rows without a look at any other: their neighbours may be locked by the application. A list of keys
-// won't do: of a small log the server reads every row then, whatever index it is told to use.
-func (l *Log) deletion(rows []row) string {
-	var gone strings.Builder
-	for i, one := range rows {
-		if i > 0 {
-			gone.WriteString(" UNION ALL ")
-		}
-		fmt.Fprintf(&gone, "SELECT %d AS id, %d AS origin", one.id, one.origin)
-	}
-	log := l.deps.Set.Log.Quoted()
-	return fmt.Sprintf("DELETE %s FROM (%s) AS gone STRAIGHT_JOIN %s FORCE INDEX (PRIMARY) ON %s.id = gone.id AND %s.origin = gone.origin",
-		log, gone.String(), log, log, log)
 }

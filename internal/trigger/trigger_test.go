@@ -33,6 +33,34 @@ func TestL3_LaterCommitOfAnEarlierNumber(t *testing.T) {
 	})
 }
 
+// TestL2_DeletionsWaitForNobody: the rows before and behind a long stretch are those of transactions that are open. Neither
+// waits, and what stands alone goes too.
+func TestL2_DeletionsWaitForNobody(t *testing.T) {
+	onServers(t, func(r *rig) {
+		r.source(numbered, "id")
+		r.reads = trigger.Config{Interval: 5 * time.Millisecond, Prune: 70}
+		r.start()
+		var others []func(...string)
+		for i := range 4 {
+			other := r.conn()
+			other("SET SESSION innodb_lock_wait_timeout = 1", "BEGIN", fmt.Sprintf("INSERT INTO t (id) VALUES (%d)", 1000+i))
+			others = append(others, other)
+			var values []string
+			for n := range 50 << i {
+				values = append(values, fmt.Sprintf("(%d)", 10_000*(i+1)+n))
+			}
+			r.exec("INSERT INTO t (id) VALUES " + strings.Join(values, ", "))
+		}
+		r.empties("0")
+		for i, other := range others {
+			other(fmt.Sprintf("UPDATE t SET v = 1 WHERE id = %d", 1000+i), "COMMIT")
+		}
+		r.empties("0")
+		r.exec("DELETE FROM t")
+		r.empties("0")
+	})
+}
+
 // TestL5_RowsStayUntilTheirKeysAreSynced: who begins anew finds in the log what was received and not synced.
 func TestL5_RowsStayUntilTheirKeysAreSynced(t *testing.T) {
 	onServers(t, func(r *rig) {
