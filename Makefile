@@ -6,7 +6,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 SERVERS := 9.7,8.0,5.7,mariadb-10.11,mariadb-11.8
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test matrix check short soak fuzz docs bench
+.PHONY: help build demo test matrix judges check short soak fuzz docs bench
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -19,7 +19,7 @@ demo: build ## a schema change under traffic, on a throwaway server (DEMO="--row
 
 check: ## vet and gofmt
 	go vet ./...
-	@files=$$(gofmt -l bench cmd internal); if [ -n "$$files" ]; then echo "gofmt: $$files"; exit 1; fi
+	@files=$$(gofmt -l bench cmd internal judge); if [ -n "$$files" ]; then echo "gofmt: $$files"; exit 1; fi
 
 short: check ## the tests that need no server
 	go test -short ./...
@@ -29,6 +29,9 @@ test: check ## all tests, on real servers
 
 matrix: check ## the tests of the engine on every server, an hour or more (SERVERS=5.7,mariadb-10.11 for some)
 	MIDSTREAM_TEST_STRICT=1 go test -count=1 -p 1 -parallel 4 -timeout 150m ./internal/migration -servers $(SERVERS)
+
+judges: build ## gh-ost's and Vitess's own tests, with midstream in their place, about half an hour (JUDGES="--suites vitess --only '^enum'")
+	go build -o bin/judge ./judge && bin/judge $(JUDGES)
 
 soak: ## random changes, kills and faults for hours, then gigabytes of binlog (SOAK=30m for another time)
 	MIDSTREAM_TEST_STRICT=1 go test -count=1 -v -timeout 0 -run TestSoak ./internal/migration -soak $(or $(SOAK),4h)

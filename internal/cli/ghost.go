@@ -87,6 +87,9 @@ func (r *ghostRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	if err := r.more(r.asked.Meet(place)); err != nil {
 		return migration.Result{}, unwritten(ctx, err, "")
 	}
+	if alter, err = r.asked.Discarding(ctx, primary.pool.DB(), alter); err != nil {
+		return migration.Result{}, unwritten(ctx, fmt.Errorf("--discard-foreign-keys: %w", err), "")
+	}
 	if !r.asked.Execute {
 		if err := r.look(ctx, alter, primary); err != nil {
 			return migration.Result{}, err

@@ -78,6 +78,23 @@ func TestGhostOn57(t *testing.T) {
 	d.settle()
 }
 
+// TestGhostDiscardsForeignKeys: the new table has none of the table's own, whatever the ALTER itself drops.
+func TestGhostDiscardsForeignKeys(t *testing.T) {
+	t.Parallel()
+	for version, rule := range map[string]string{"9.7": " ON DELETE CASCADE", "5.7": ""} {
+		d := beginDropIn(t, version, 3000)
+		database, _, _ := strings.Cut(d.name, ".")
+		executing(t, d.i, database)("CREATE TABLE parent (id INT PRIMARY KEY)", "INSERT INTO parent VALUES (1)",
+			"ALTER TABLE t ADD COLUMN p INT, ADD CONSTRAINT one FOREIGN KEY (p) REFERENCES parent (id)"+rule+", ADD CONSTRAINT two FOREIGN KEY (p) REFERENCES parent (id)")
+		d.ghosts(0, []string{"--alter=DROP FOREIGN KEY two, ENGINE=InnoDB", "--execute", "--discard-foreign-keys", "--ok-to-drop-table"}, "# Done\n")
+		if got := d.query("SELECT COUNT(*) FROM information_schema.referential_constraints WHERE constraint_schema = DATABASE()"); got != "0" {
+			t.Errorf("%s: %s foreign keys are left", version, got)
+		}
+		executing(t, d.i, database)("DROP TABLE parent")
+		d.settle()
+	}
+}
+
 // TestGhostPostponed: the swap waits for a file, and what an earlier run has left and tables of others that have its names go as the command
 // line says.
 func TestGhostPostponed(t *testing.T) {

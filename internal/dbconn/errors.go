@@ -41,6 +41,7 @@ const (
 	errUnfitText         = 3854
 	errCheckViolated     = 3819
 	errCacheFull         = 1197
+	errOneFulltext       = 1795
 	errHookRefused       = 3100 // a plugin's, for a transaction that is too large, and for anything else
 	errWritesetTooLarge  = 3231 // of Group Replication: more rows than its limit has room for
 	errGroupConflict     = 3101 // another member has committed a change of the same row
@@ -92,6 +93,9 @@ func Full(err error) bool {
 	n := Number(err)
 	return n == errTooManyConnections || n == errTooManyOfUser || n == errUserLimit
 }
+
+// OneFulltext says that the server does not build several FULLTEXT indexes in place at once.
+func OneFulltext(err error) bool { return Number(err) == errOneFulltext }
 
 // NoSuchTable says that a table is not there.
 func NoSuchTable(err error) bool { n := Number(err); return n == errNoSuchTable || n == errNoSuchView }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"midstream/internal/dbconn"
+	"midstream/internal/ddl"
 	"midstream/internal/plan"
 	"midstream/internal/schema"
 )
@@ -166,6 +167,25 @@ func (a *Asked) Drops(ctx context.Context, db schema.Querier) (list []schema.Nam
 		}
 	}
 	return list, nil
+}
+
+// Discarding is the ALTER, and with --discard-foreign-keys also the end of the table's own foreign keys.
+func (a *Asked) Discarding(ctx context.Context, db schema.Querier, alter *ddl.Alter) (*ddl.Alter, error) {
+	if !a.said.on("discard-foreign-keys") {
+		return alter, nil
+	}
+	own, err := schema.OwnForeignKeys(ctx, db, alter.Table)
+	if err != nil {
+		return nil, err
+	}
+	clauses := alter.Clauses
+	for _, f := range own {
+		dropped := slices.ContainsFunc(slices.Concat(alter.DroppedForeign, alter.DroppedConstraints), func(name string) bool { return strings.EqualFold(name, f.Constraint) })
+		if !dropped {
+			clauses = "DROP FOREIGN KEY " + schema.Quote(f.Constraint) + ", " + clauses // PARTITION BY comes last
+		}
+	}
+	return ddl.ParseClauses(alter.Table, clauses)
 }
 
 // Restarts says that what an earlier run has left is not to be gone on with.

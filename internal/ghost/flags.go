@@ -89,7 +89,7 @@ func changing() []Flag {
 		{"storage-engine", word, "innodb", dropin.Same, "innodb. rocksdb is refused."},
 		{"approve-renamed-columns", onOff, "", dropin.Same, "Columns that CHANGE renames keep their values. Without it such an ALTER is refused. (RENAME COLUMN needs no word.)"},
 		{"skip-renamed-columns", onOff, "", dropin.Refused, "A rename that loses the values is DROP COLUMN and ADD COLUMN: say so in --alter."},
-		{"discard-foreign-keys", onOff, "", dropin.Refused, "Foreign keys are carried over, or the plan refuses. To be rid of one drop it by a statement of its own: ALTER TABLE ... DROP FOREIGN KEY changes the dictionary only."},
+		{"discard-foreign-keys", onOff, "", dropin.Same, "The new table has none of the table's own foreign keys: a DROP FOREIGN KEY for each goes with the ALTER. Without it they are carried over, or the plan refuses. Those of other tables that refer to it are carried over in any case."},
 		{"skip-foreign-key-checks", onOff, "", dropin.Noted, "The plan looks at foreign keys: " + always + ". It takes no time."},
 		{"allow-nullable-unique-key", onOff, "", dropin.Noted, "The plan chooses the key, and says why another one can't be followed."},
 		{"include-triggers", onOff, "", dropin.Noted, triggers},

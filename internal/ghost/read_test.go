@@ -86,7 +86,6 @@ func TestReads(t *testing.T) {
 		{line: "--table=t --alter=FORCE", problem: "--database must be provided"},
 		{line: "--database=d --alter=FORCE", problem: "--table must be provided"},
 		{line: "--revert --old-table=_orders_del" + to, problem: "--revert can't be taken"},
-		{line: "--discard-foreign-keys" + to, problem: "--discard-foreign-keys can't be taken"},
 		{line: "--cut-over=hope" + to, problem: "Unknown cut-over: hope"},
 		{line: "--storage-engine=rocksdb" + to, problem: "--storage-engine rocksdb can't be taken"},
 		{line: "--ssl-ca=/ca" + to, problem: "--ssl-ca requires --ssl"},

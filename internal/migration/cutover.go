@@ -135,7 +135,7 @@ func (r *run) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
 		Source: r.plan.Source.Name, Shadow: r.shadow.Name, Old: r.old(),
 		RenameUnderLock: r.plan.Server.RenameUnderLock,
 		WritersApart:    r.plan.Server.Version.WritersApart(),
-		AutoIncrement:   next > 0 || r.plan.Source.AutoIncrement > 0 || hasCounter(r.shadow.Table),
+		AutoIncrement:   !r.plan.Alter.SetsAutoIncrement && (next > 0 || r.plan.Source.AutoIncrement > 0 || hasCounter(r.shadow.Table)),
 		Definition:      definition,
 		Foreign:         r.foreign(),
 		Related:         r.plan.Related(),

@@ -230,8 +230,8 @@ func (c *checker) unsearchable(k Key) string {
 	return ""
 }
 
-// searchable finds the index of a table that begins with the columns, in their order;
-// a unique one before others.
+// searchable finds the index of a table by which a row of these columns is found, in their order: it begins
+// with them, or is unique by the first of them alone. A unique one comes before others.
 func searchable(t *schema.Table, columns []string) *schema.Key {
 	var found *schema.Key
 	for i := range t.Keys {
@@ -244,11 +244,11 @@ func searchable(t *schema.Table, columns []string) *schema.Key {
 }
 
 func begins(k *schema.Key, columns []string) bool {
-	if !k.Visible || k.Type != "BTREE" || len(k.Parts) < len(columns) {
+	if !k.Visible || k.Type != "BTREE" || len(k.Parts) < len(columns) && !k.Unique {
 		return false
 	}
-	for i, name := range columns {
-		if k.Parts[i].Expression != "" || !strings.EqualFold(k.Parts[i].Column, name) {
+	for i, part := range k.Parts[:min(len(k.Parts), len(columns))] {
+		if part.Expression != "" || !strings.EqualFold(part.Column, columns[i]) || part.Prefix != 0 && len(k.Parts) < len(columns) {
 			return false
 		}
 	}

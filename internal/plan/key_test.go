@@ -46,6 +46,9 @@ func TestMakeChoosesTheKey(t *testing.T) {
 		{"another one if it is dropped", []string{"PRIMARY: id", "UNIQUE u: a"}, "DROP PRIMARY KEY", "", "u", ""},
 		{"not one that becomes invisible", []string{"PRIMARY: id", "UNIQUE u: a"}, "DROP PRIMARY KEY, ALTER INDEX u INVISIBLE", "", "", "leaves no index that begins with (a)"},
 		{"not by an index in another order", []string{"PRIMARY: id, a", "k: a, id"}, "DROP PRIMARY KEY", "", "", "leaves no index that begins with (id, a)"},
+		{"one that a shorter unique one replaces", []string{"PRIMARY: id, a"}, "DROP PRIMARY KEY, ADD PRIMARY KEY (id)", "", "PRIMARY", ""},
+		{"not one that a shorter index replaces", []string{"PRIMARY: id, a"}, "DROP PRIMARY KEY, ADD KEY (id)", "", "", "leaves no index that begins with (id, a)"},
+		{"not one that a unique one of its last columns replaces", []string{"PRIMARY: id, a"}, "DROP PRIMARY KEY, ADD PRIMARY KEY (a)", "", "", "leaves no index that begins with (id, a)"},
 		{"one whose first column goes leaves the rest", []string{"PRIMARY: id, a", "UNIQUE u: f"}, "DROP id", "", "u", ""},
 
 		{"MINIMAL has the primary key", []string{"PRIMARY: id", "UNIQUE u: a"}, "", "MINIMAL", "PRIMARY", ""},

@@ -83,7 +83,11 @@ func (s *Shadow) alter(ctx context.Context, pool *dbconn.Pool, clauses string, z
 		return err
 	}
 	defer session.Close()
-	_, err = session.Exec(ctx, "ALTER TABLE "+s.Name.Quoted()+" "+clauses)
+	alter := "ALTER TABLE " + s.Name.Quoted() + " " + clauses
+	if _, err = session.Exec(ctx, alter); dbconn.OneFulltext(err) {
+		// The server does not turn to COPY by itself for this one thing, and the shadow is empty.
+		_, err = session.Exec(ctx, alter+", ALGORITHM=COPY")
+	}
 	return err
 }
 

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// ghostSuite is gh-ost's localtests: a script that tells, case by case, whether it passed.
+type ghostSuite struct {
+	tests, program, path string
+	primary, replica     *server
+}
+
+func openGhost(ctx context.Context, o options, dir string) (_ suite, end func() error, err error) {
+	source, err := fetch(ctx, ghostModule)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &ghostSuite{tests: filepath.Join(source, "localtests"), path: dir}
+	end = func() error {
+		var ends []error
+		for _, server := range []*server{s.replica, s.primary} {
+			if server != nil {
+				ends = append(ends, server.stop(ctx))
+			}
+		}
+		return errors.Join(ends...)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, end())
+		}
+	}()
+	if s.program, err = link(o.midstream, dir, "gh-ost"); err != nil {
+		return nil, nil, err
+	}
+	if s.primary, err = start(ctx, o.server, "1"); err != nil {
+		return nil, nil, err
+	}
+	if s.replica, err = start(ctx, o.server, "2"); err != nil {
+		return nil, nil, err
+	}
+	if err := s.replica.follow(ctx, s.primary); err != nil {
+		return nil, nil, err
+	}
+	_, err = s.primary.run(ctx, "", "CREATE DATABASE test; CREATE USER 'gh-ost' IDENTIFIED BY 'gh-ost'; GRANT ALL ON *.* TO 'gh-ost' WITH GRANT OPTION;")
+	if err != nil {
+		return nil, nil, err
+	}
+	for name, server := range map[string]*server{"gh-ost-test-mysql-master": s.primary, "gh-ost-test-mysql-replica": s.replica} {
+		if err := server.wrap(ctx, filepath.Join(dir, name)); err != nil {
+			return nil, nil, err
+		}
+	}
+	return s, end, nil
+}
+
+func (s *ghostSuite) cases() ([]string, error) { return folders(s.tests) }
+
+// ghostLog is where the script writes what the program said.
+const ghostLog = "/tmp/gh-ost-test.log"
+
+func (s *ghostSuite) judge(ctx context.Context, name string) (verdict, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	if err := s.replica.replicate(ctx); err != nil {
+		return verdict{}, err
+	}
+	cmd := exec.CommandContext(ctx, "bash", filepath.Join(s.tests, "test.sh"), "-b", s.program, "/"+regexp.QuoteMeta(name)+"$")
+	cmd.Env = append(os.Environ(), "PATH="+s.path+":"+os.Getenv("PATH"), "MIDSTREAM_CONTROL_DIR="+s.path)
+	cmd.Dir = s.path
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return verdict{wrong, "not done after five minutes", string(out)}, context.Cause(ctx)
+	}
+	text := string(out)
+	said, _ := os.ReadFile(ghostLog)
+	v := verdict{why: lastLine(string(said)), more: text + "\n" + string(said)}
+	switch {
+	case strings.Contains(text, "Skipping: "+name):
+		v.outcome, v.why = notForThis, ""
+	case strings.Contains(text, "+ pass"):
+		v.outcome, v.why = asExpected, ""
+	case strings.Contains(text, "expected to exit on error but did not"):
+		v.outcome = done
+	case strings.Contains(text, "expected to exit with error message"):
+		// The script wants gh-ost's words. That it failed is what matters.
+		v.outcome, v.why = asExpected, "in other words: "+fatal(string(said))
+	case strings.Contains(text, "checksum mismatch"), strings.Contains(text, "table structure was expected"):
+		v.outcome = wrong
+	case strings.Contains(text, "execution failure"):
+		v.outcome, v.why = refused, fatal(string(said))
+	default:
+		v.outcome, v.why = wrong, lastLine(text)
+	}
+	if err == nil && v.outcome == wrong {
+		v.why = "the script said nothing: " + v.why
+	}
+	return v, nil
+}
+
+// fatal is the line in which the program says why it ends.
+func fatal(said string) string {
+	for line := range strings.Lines(said) {
+		if _, why, is := strings.Cut(line, " FATAL "); is {
+			return strings.TrimSpace(why)
+		}
+	}
+	return lastLine(said)
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"midstream/internal/sandbox"
+)
+
+// The modules that the suites come with.
+const (
+	ghostModule  = "github.com/github/gh-ost@v1.1.8"
+	vitessModule = "vitess.io/vitess@v0.22.0"
+)
+
+// outcome is what became of a case.
+type outcome string
+
+const (
+	asExpected outcome = "as expected"
+	done       outcome = "done"
+	refused    outcome = "refused"
+	wrong      outcome = "wrong"
+	notForThis outcome = "not for this"
+)
+
+// verdict is an outcome with what led to it, in a line; more is for whoever looks into it.
+type verdict struct {
+	outcome outcome
+	why     string
+	more    string
+}
+
+// options are the flags.
+type options struct {
+	suites    []string
+	server    sandbox.Version
+	only      *regexp.Regexp
+	midstream string
+	writing   time.Duration
+	verbose   bool
+}
+
+// suite judges its cases one after the other.
+type suite interface {
+	cases() ([]string, error)
+	judge(ctx context.Context, name string) (verdict, error)
+}
+
+func main() {
+	o, err := readFlags()
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		err = carryOut(ctx, o)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "judge:", err)
+		os.Exit(1)
+	}
+}
+
+func readFlags() (options, error) {
+	var o options
+	suites := flag.String("suites", "gh-ost,vitess", "whose tests")
+	server := flag.String("server", string(sandbox.MySQL80), "server to run on: 9.7, 8.0 or 5.7")
+	only := flag.String("only", "", "pattern of the names of cases")
+	flag.StringVar(&o.midstream, "midstream", "bin/midstream", "the program to be judged")
+	flag.DurationVar(&o.writing, "writing", 4*time.Second, "how long Vitess's cases go on writing after the ALTER was begun")
+	flag.BoolVar(&o.verbose, "v", false, "show what the program said where a case was not as expected")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		return o, fmt.Errorf("unexpected argument %q", flag.Arg(0))
+	}
+	o.suites, o.server = strings.Split(*suites, ","), sandbox.Version(*server)
+	var err error
+	if o.only, err = regexp.Compile(*only); err != nil {
+		return o, fmt.Errorf("--only: %w", err)
+	}
+	o.midstream, err = filepath.Abs(o.midstream)
+	return o, err
+}
+
+func carryOut(ctx context.Context, o options) error {
+	dir, err := os.MkdirTemp("", "judge")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	against := 0
+	for _, name := range o.suites {
+		n, err := o.carryOutSuite(ctx, name, dir)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		against += n
+	}
+	if against > 0 {
+		return fmt.Errorf("%d cases went wrong or were refused", against)
+	}
+	return nil
+}
+
+// carryOutSuite says how many cases went wrong or were refused.
+func (o options) carryOutSuite(ctx context.Context, name, dir string) (against int, err error) {
+	s, end, err := o.open(ctx, name, dir)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	cases, err := s.cases()
+	if err != nil {
+		return 0, err
+	}
+	tally := map[outcome]int{}
+	for _, c := range cases {
+		if !o.only.MatchString(c) {
+			continue
+		}
+		v, err := s.judge(ctx, c)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", c, err)
+		}
+		tally[v.outcome]++
+		fmt.Printf("%-8s %-55s %-12s %s\n", name, c, v.outcome, v.why)
+		if o.verbose && v.outcome != asExpected {
+			fmt.Println(indent(v.more))
+		}
+	}
+	fmt.Printf("%s on %s:", name, o.server)
+	for _, what := range slices.SortedFunc(maps.Keys(tally), func(a, b outcome) int { return cmp.Compare(tally[b], tally[a]) }) {
+		fmt.Printf(" %d %s;", tally[what], what)
+	}
+	fmt.Println()
+	return tally[wrong] + tally[refused], nil
+}
+
+func (o options) open(ctx context.Context, name, dir string) (suite, func() error, error) {
+	switch name {
+	case "gh-ost":
+		return openGhost(ctx, o, dir)
+	case "vitess":
+		return openVitess(ctx, o, dir)
+	}
+	return nil, nil, fmt.Errorf("there is no such suite: gh-ost or vitess")
+}
+
+// fetch returns the folder of a module's sources.
+func fetch(ctx context.Context, module string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
+	cmd.Dir = os.TempDir() // not within this module
+	out, err := cmd.Output()
+	var answer struct{ Dir, Error string }
+	if parseErr := json.Unmarshal(out, &answer); answer.Error != "" || err != nil || parseErr != nil {
+		return "", fmt.Errorf("fetch the module %s: %w: %s", module, errors.Join(err, parseErr), answer.Error)
+	}
+	return answer.Dir, nil
+}
+
+// folders are the names of the folders in dir.
+func folders(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+
+func indent(text string) string {
+	return "    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
+}
+
+// lastLine is the last line of a text that says something.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}
