@@ -13,6 +13,7 @@ import (
 	"midstream/internal/migration"
 	"midstream/internal/mysqltest"
 	"midstream/internal/plan"
+	"midstream/internal/sandbox"
 )
 
 // kin is table t with parents only: p, which refuses, q, which takes its rows along, and far in another database, which lets
@@ -129,10 +130,10 @@ func twoSessions() (list []string) {
 const widening = "MODIFY v BIGINT NOT NULL DEFAULT 0"
 
 // TestL6_ForeignKeysOfAChild: a table with parents is changed by a swap of two sessions while it and they are written to. At no
-// moment a constraint is not held, none refuses what it should take, and the names stay.
+// moment a constraint is not held, none refuses what it should take, and the names stay. A replica has the same in the end.
 func TestL6_ForeignKeysOfAChild(t *testing.T) {
 	t.Parallel()
-	onThese(t, twoSessions(), func(b *bench) {
+	test := func(b, replica *bench) {
 		k, rows := b.kin()
 		was := k.create("t")
 		k.live(k.sow, k.forbid, k.cascade, k.pass, k.pass, k.pass)
@@ -152,7 +153,19 @@ func TestL6_ForeignKeysOfAChild(t *testing.T) {
 		}
 		time.Sleep(200 * time.Millisecond)
 		k.proved(rows, was)
-	})
+		replica.catchUpWith(b)
+		replica.db = replica.server.Open(replica.T, b.schema)
+		if got := (&family{bench: replica}).create("t"); got != was {
+			b.Errorf("the replica's t is\n%s\nwant\n%s", got, was)
+		}
+		const sums = "SELECT CONCAT_WS(' ', COUNT(*), SUM(id), SUM(pid), SUM(qid), SUM(fid)) FROM t"
+		if here, there := b.value(sums), replica.value(sums); here != there {
+			b.Errorf("%s, and %s on the replica", here, there)
+		}
+	}
+	for _, version := range twoSessions() {
+		t.Run(version, func(t *testing.T) { withReplica(t, version, test) })
+	}
 }
 
 // TestL7_ForeignKeysOfAChildKilled: where two sessions swap, a run is killed at each kind of statement from its lock on, or loses the
@@ -210,6 +223,37 @@ func TestL7_ForeignKeysOfAChildKilled(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestL7_ForeignKeysOfAChildServerKilled: the server is killed at a statement under the lock of the swap, or of its heirs. The run goes on with
+// what it finds then.
+func TestL7_ForeignKeysOfAChildServerKilled(t *testing.T) {
+	t.Parallel()
+	for _, version := range twoSessions() {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			server := mysqltest.Own(t, version, sandbox.Options{Durable: true})
+			for _, at := range []string{"RENAME TABLE `SCHEMA`.`t` TO", "ALTER TABLE `SCHEMA`.`t_old` DROP FOREIGN KEY", "ALTER TABLE `SCHEMA`.`t` DROP FOREIGN KEY"} {
+				t.Run(at, func(t *testing.T) {
+					b := on(t, version, server)
+					k, rows := b.kin()
+					want := k.widened(k.create("t"))
+					w := b.wire(fault.Rule{After: "LOCK TABLES `" + b.schema + "`.`t` WRITE", At: strings.ReplaceAll(at, "SCHEMA", b.schema), Cut: true, Call: func() {
+						if err := server.Sandbox.Restart(b.ctx()); err != nil {
+							b.Error(err)
+						}
+					}})
+					b.child(widening, "", nil, "--lock-work=3s").wait() // one that had swapped says so
+					if !bent(w) {
+						b.Error("the server was not killed")
+					}
+					k.live(k.forbid, k.sow, k.cascade, k.pass)
+					time.Sleep(100 * time.Millisecond)
+					k.proved(rows, want)
+				})
+			}
+		})
+	}
 }
 
 // TestForeignKeysOfAChildByTriggers: the log of the triggers is among the tables of the lock; and one of the constraints goes with the ALTER. A rehearsal
