@@ -17,7 +17,7 @@ import (
 
 // tables lists the tables of the test's database.
 func (b *bench) tables() string {
-	return b.value("SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = '" + b.schema + "'")
+	return b.value("SELECT GROUP_CONCAT(table_name ORDER BY BINARY table_name) FROM information_schema.tables WHERE table_schema = '" + b.schema + "'")
 }
 
 // TestL8_FinishDropsNoStrangersTable: the old name was taken by somebody while the run was
