@@ -1,6 +1,7 @@
 package migration_test
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"math/rand"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/event"
 	"midstream/internal/fault"
 	"midstream/internal/migration"
 	"midstream/internal/mysqltest"
@@ -254,6 +256,43 @@ func TestL7_ForeignKeysOfAChildServerKilled(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNoQueryOfAParentWaitsLongerThanTheBudget: a transaction holds a parent for a second while the run wants to cut over. Who uses the
+// parents and the table waits for no longer than an attempt.
+func TestNoQueryOfAParentWaitsLongerThanTheBudget(t *testing.T) {
+	t.Parallel()
+	onThese(t, twoSessions(), func(b *bench) {
+		k, rows := b.kin()
+		was := k.create("t")
+		b.exec("CREATE TABLE beside (id INT PRIMARY KEY)", "INSERT INTO beside VALUES (1)")
+		s := &stall{stop: func() {}}
+		timed := func(took func(time.Duration, string, error), queries ...string) func(*sql.Conn, int) {
+			return func(conn *sql.Conn, n int) {
+				query, began := queries[n%len(queries)], time.Now()
+				_, err := conn.ExecContext(context.Background(), query)
+				took(time.Since(began), query, err)
+			}
+		}
+		used := timed(s.took, "SELECT COUNT(*) FROM p", "UPDATE q SET id = id", "UPDATE t SET v = v + 1 WHERE id = 1")
+		k.live(used, used, used, k.sow, k.forbid, timed(s.tookBeside, "SELECT COUNT(*) FROM beside"))
+		blocker := b.conn()
+		held := make(chan struct{})
+		result := b.mustMigrate(widening, onPhase(event.PhaseCutover, func() {
+			for _, query := range []string{"BEGIN", "SELECT COUNT(*) FROM p WHERE id = 1"} {
+				k.do(blocker, 0, query)
+			}
+			go func() {
+				defer close(held)
+				time.Sleep(time.Second)
+				k.do(blocker, 0, "COMMIT")
+			}()
+		}))
+		<-held
+		k.proved(rows, k.widened(was))
+		s.within(b, result.LockHeld+250*time.Millisecond)
+		b.Logf("%d attempts, longest wait %s", result.Attempts, s.worst)
+	})
 }
 
 // TestForeignKeysOfAChildByTriggers: the log of the triggers is among the tables of the lock; and one of the constraints goes with the ALTER. A rehearsal
