@@ -151,7 +151,7 @@ func (c *checker) checkActions(fk schema.ForeignKey) {
 	default:
 		c.acting = append(c.acting, fk.Constraint)
 		c.warn(CodeCascades, what, "the binlog does not tell of such changes ("+f.silentOf()+"): so the constraint acts on the new table as well, from the beginning, and rows are read FOR SHARE. "+
-			"Who changes a row that is being copied waits for its chunk, and a change of the parent does its work on both tables", "Shorter chunks make shorter waits: --chunk-time")
+			"Who changes a row that is being copied waits for its chunk, or is ended by a deadlock (error 1213), which is seldom; and a change of the parent does its work on both tables", "Shorter chunks make shorter waits: --chunk-time")
 	}
 }
 
