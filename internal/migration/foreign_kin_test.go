@@ -178,7 +178,7 @@ func TestL3_CascadesIntoAChild(t *testing.T) {
 		k, rows := b.kin()
 		want := k.widened(k.create("t"))
 		b.exec("INSERT INTO q VALUES (5)", "INSERT INTO t (pid, qid) SELECT 1, 5 FROM t LIMIT 10") // they go with it
-		k.live(k.sow, k.forbid, k.cascade, k.replace) // two that replace neighbours may deadlock with each other over a sync's locks
+		k.live(k.sow, k.forbid, k.cascade, k.replace)                                              // two that replace neighbours may deadlock with each other over a sync's locks
 		b.child(widening, phaseLine(event.PhaseVerify), (*child).kill, slowly...).wait()
 		b.exec("DELETE FROM q WHERE id = 5")
 		last := b.child(widening, "", nil, slowly...)
