@@ -84,12 +84,12 @@ func (s *ghostSuite) judge(ctx context.Context, name string) (verdict, error) {
 	said, _ := os.ReadFile(ghostLog)
 	v := verdict{why: lastLine(string(said)), more: text + "\n" + string(said)}
 	switch {
-	case strings.Contains(text, "Skipping: "+name):
-		v.outcome, v.why = notForThis, ""
+	case strings.Contains(text, "Skipping: "+name), strings.Contains(text, "\nskipping") || strings.Contains(text, ".skipping"):
+		v.outcome, v.why = notForThis, "the script passes over it"
 	case strings.Contains(text, "+ pass"):
 		v.outcome, v.why = asExpected, ""
 	case strings.Contains(text, "expected to exit on error but did not"):
-		v.outcome = done
+		v.outcome, v.why = done, ""
 	case strings.Contains(text, "expected to exit with error message"):
 		// The script wants gh-ost's words. That it failed is what matters.
 		v.outcome, v.why = asExpected, "in other words: "+fatal(string(said))
