@@ -43,11 +43,16 @@ type Gates struct {
 	anew    chan struct{} // closed and replaced with the sensors
 	unseen  map[int]bool  // sensors that were not looked at yet
 	byHand  []event.Gate  // that somebody has closed; they hold the applying of changes too
-	closed  []event.Gate  // in the order in which they were
-	applies []bool        // of each of them: Sensor.Apply
+	closed  []closed      // in the order in which they were
 	changed chan struct{} // closed and replaced when one opens
 	told    time.Time
 	of      string // that were told
+}
+
+// closed is a gate that a sensor has closed.
+type closed struct {
+	event.Gate
+	number int // of the sensor: several may have one name
 }
 
 // NewGates returns gates that are closed until Run has looked.
@@ -167,18 +172,15 @@ func (g *Gates) set(number int, why string, anew chan struct{}) {
 		delete(g.unseen, number)
 		g.wake()
 	}
-	s := g.sensors[number]
-	at := slices.IndexFunc(g.closed, func(c event.Gate) bool { return c.Name == s.Name })
+	at := slices.IndexFunc(g.closed, func(c closed) bool { return c.number == number })
 	switch {
 	case why == "" && at >= 0:
 		g.closed = slices.Delete(g.closed, at, at+1)
-		g.applies = slices.Delete(g.applies, at, at+1)
 		g.wake()
 	case why != "" && at >= 0:
 		g.closed[at].Why = why
 	case why != "":
-		g.closed = append(g.closed, event.Gate{Name: s.Name, Why: why, Since: time.Now()})
-		g.applies = append(g.applies, s.Apply)
+		g.closed = append(g.closed, closed{event.Gate{Name: g.sensors[number].Name, Why: why, Since: time.Now()}, number})
 	}
 }
 
@@ -190,7 +192,7 @@ func (g *Gates) wake() {
 
 // forget takes nothing for known any more, but for what was closed by hand. REQUIRES: mu is held, or nobody else has g.
 func (g *Gates) forget() {
-	g.closed, g.applies, g.unseen = nil, nil, map[int]bool{}
+	g.closed, g.unseen = nil, map[int]bool{}
 	for number := range g.sensors {
 		g.unseen[number] = true
 	}
@@ -208,7 +210,11 @@ func (g *Gates) looking() bool {
 func (g *Gates) Closed() []event.Gate {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return slices.Concat(g.byHand, g.closed)
+	all := slices.Clone(g.byHand)
+	for _, c := range g.closed {
+		all = append(all, c.Gate)
+	}
+	return all
 }
 
 // Copy waits until no gate is closed.
@@ -218,7 +224,9 @@ func (g *Gates) Copy(ctx context.Context) error {
 
 // Apply waits until no gate is closed that holds the applying of changes.
 func (g *Gates) Apply(ctx context.Context) error {
-	return g.wait(ctx, func() bool { return len(g.byHand) > 0 || slices.Contains(g.applies, true) })
+	return g.wait(ctx, func() bool {
+		return len(g.byHand) > 0 || slices.ContainsFunc(g.closed, func(c closed) bool { return g.sensors[c.number].Apply })
+	})
 }
 
 // wait waits while something is so, which is asked under mu.

@@ -90,6 +90,36 @@ func TestGates(t *testing.T) {
 	})
 }
 
+// Of two sensors of one name, such as two files, the one that is open doesn't open the other's gate.
+func TestSensorsOfOneName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told int
+		look := func(why string) func(context.Context) (string, error) {
+			return func(context.Context) (string, error) { return why, nil }
+		}
+		g := NewGates([]Sensor{
+			{Name: "file", Every: time.Second, Apply: true, Look: look("one is there")},
+			{Name: "file", Every: time.Second, Look: look("")},
+			{Name: "file", Every: time.Second, Look: look("three is there")},
+		}, func(event.Event) { told++ })
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- g.Run(ctx) }()
+		for range 50 {
+			time.Sleep(100 * time.Millisecond)
+			synctest.Wait()
+			if passes(t, g.Copy) || passes(t, g.Apply) || len(g.Closed()) != 2 {
+				t.Fatalf("closed are %+v", g.Closed())
+			}
+		}
+		if told != 1 {
+			t.Errorf("told %d times", told)
+		}
+		end()
+		<-ended
+	})
+}
+
 // A critical state ends the looking with an error.
 func TestCriticalEnds(t *testing.T) {
 	g := NewGates([]Sensor{{Name: "critical", Every: time.Second, Look: func(context.Context) (string, error) { return "", ErrCritical }}}, event.Discard)
