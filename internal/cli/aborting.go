@@ -9,6 +9,7 @@ import (
 	"midstream/internal/event"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
+	"midstream/internal/schema"
 )
 
 // errLeftAtOnce is the end of a run at a second Ctrl-C.
@@ -50,14 +51,18 @@ func (s *stand) aborting(p *plan.Plan) string {
 // left is what a second Ctrl-C leaves on the server.
 func (s *stand) left(p *plan.Plan) string {
 	phase, swapped := s.now()
+	beside := p.Names.State.String()
+	if p.Names.Log != (schema.Name{}) {
+		beside += fmt.Sprintf(", %s and its triggers", p.Names.Log)
+	}
 	switch {
 	case swapped:
-		return fmt.Sprintf("%s is swapped and has its new schema; the old table and %s may be left", p.Source.Name, p.Names.State)
+		return fmt.Sprintf("%s is swapped and has its new schema; the old table and %s may be left", p.Source.Name, beside)
 	case phase == event.PhaseCutover:
 		return fmt.Sprintf("%s is as it was, or swapped, and nothing between; %s, the old table and %s may be left",
-			p.Source.Name, p.Names.Shadow, p.Names.State)
+			p.Source.Name, p.Names.Shadow, beside)
 	}
-	return fmt.Sprintf("%s is as it was; %s and %s may be left", p.Source.Name, p.Names.Shadow, p.Names.State)
+	return fmt.Sprintf("%s is as it was; %s and %s may be left", p.Source.Name, p.Names.Shadow, beside)
 }
 
 // onInterrupt tells the operator what the first and the second Ctrl-C of a run do.

@@ -59,7 +59,7 @@ var outcomes = []outcome{
 		"NULLs, duplicates, with their keys. The table is as it was, and nothing is left on the server."},
 	{exitNoRun, "no_run", "There is no such run at work on this machine that could be asked or told (status, pause, set and so on)."},
 	{exitNotNow, "not_now", "The run can't obey the command as it stands, or another one is being carried out; the message says why, and what to do. Nothing has changed there (without a table each run answers for itself)."},
-	{exitAtOnce, "left_at_once", "Left at once, at a second Ctrl-C, SIGTERM or SIGHUP. The table is as it was or swapped, nothing between; " +
+	{exitAtOnce, "left_at_once", "Left at once, at a second Ctrl-C, SIGTERM or SIGHUP (half a second after the first, at least). The table is as it was or swapped, nothing between; " +
 		"the same command goes on, and midstream cleanup removes what is left."},
 }
 

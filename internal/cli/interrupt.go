@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // errInterrupted is the cause of the context once the operator wants to stop.
@@ -17,8 +18,12 @@ func interruptedBy(ctx context.Context, err error) bool {
 	return errors.Is(context.Cause(ctx), errInterrupted) && (errors.Is(err, context.Canceled) || errors.Is(err, errInterrupted))
 }
 
+// echo is how long after the first signal others are taken for the same one: timeout(1) sends its signal
+// to the program and then to its group, and a terminal that goes away sends several.
+const echo = 500 * time.Millisecond
+
 // Interrupts turns the first SIGINT, SIGTERM or SIGHUP into the end of a context, and
-// the second into the end of the process, at once. It is safe for concurrent use.
+// the second into the end of the process, at once, if it is no echo. It is safe for concurrent use.
 type Interrupts struct {
 	cancel context.CancelCauseFunc
 	exit   func(code int)
@@ -41,9 +46,13 @@ func WatchInterrupts(parent context.Context, exit func(code int)) (context.Conte
 	signal.Ignore(syscall.SIGPIPE) // a reader that goes away must not end a migration half-way
 	go func() {
 		<-signals
+		first := time.Now()
 		i.abort()
-		<-signals
-		i.leave()
+		for range signals {
+			if time.Since(first) >= echo {
+				i.leave()
+			}
+		}
 	}()
 	return ctx, i
 }

@@ -71,6 +71,8 @@ func TestBlockedRun(t *testing.T) {
 	contains(t, stderr, "another run of midstream works on this table", "nothing was dropped")
 
 	first.interrupt()
+	first.await(&first.stdout, "interrupted: aborting")
+	first.interrupt() // timeout(1) sends its signal twice
 	if code := first.exit(); code != exitAborted {
 		t.Errorf("exit code %d\n%s\n%s", code, &first.stdout, &first.stderr)
 	}
@@ -115,6 +117,7 @@ func testSecondCtrlC(t *testing.T, blocked string, args ...string) string {
 	hold("DO (SELECT COUNT(*) FROM " + name + "_shadow)") // can't be dropped now
 	r.interrupt()
 	r.await(&r.stdout, "interrupted: aborting")
+	time.Sleep(echo)
 	r.interrupt()
 	if code := r.exit(); code != exitAtOnce {
 		t.Errorf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)

@@ -41,7 +41,7 @@ func (a *app) runCommand() *cobra.Command {
 			"Names of CHECK constraints that somebody chose are lost on MySQL, where they are unique in a database:\n" +
 			"the new table has orders_chk_1 and so on. The plan names those that will be.\n\n" +
 			"Ctrl-C aborts, and so do SIGTERM and SIGHUP: the table stays as it was and what the run created is\n" +
-			"removed. A second one leaves at once (midstream help exit-codes).",
+			"removed. A second one, half a second later at least, leaves at once (midstream help exit-codes).",
 		Example: `  midstream run "ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40), ADD INDEX (note)"
   midstream run "CREATE INDEX by_note ON shop.orders (note)"
   midstream run "DROP TABLE shop.orders_2019"
