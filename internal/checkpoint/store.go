@@ -252,8 +252,8 @@ type Names struct {
 func (s *Store) Names(ctx context.Context, db *sql.DB) (Names, error) {
 	var names Names
 	var first, began sql.NullString
-	one := "(SELECT state FROM " + s.name.Quoted() + " WHERE id = %d)"
-	err := db.QueryRowContext(ctx, fmt.Sprintf("SELECT "+one+", "+one, checkpointRow, startRow)).Scan(&first, &began)
+	one := func(id int) string { return fmt.Sprintf("(SELECT state FROM %s WHERE id = %d)", s.name.Quoted(), id) }
+	err := db.QueryRowContext(ctx, "SELECT "+one(checkpointRow)+", "+one(startRow)).Scan(&first, &began)
 	if dbconn.NoSuchTable(err) || dbconn.NoSuchColumn(err) || dbconn.NoSuchDatabase(err) {
 		return names, nil
 	}

@@ -214,3 +214,27 @@ func TestExitCodes(t *testing.T) {
 		})
 	}
 }
+
+// TestNamesThatWereNoFormats: a percent sign in a table's name, at a run, and at a cleanup of what one has left.
+func TestNamesThatWereNoFormats(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	_, query := table(t, i, 10)
+	database := query("SELECT DATABASE()")
+	for _, name := range []string{"50%d %s", "100%", "a%%b"} {
+		executing(t, i, database)("CREATE TABLE `" + name + "` LIKE t")
+		quoted := database + ".`" + name + "`"
+		for _, args := range [][]string{
+			{"run", "--method=shadow", "--rehearse", "--keep-shadow", "ALTER TABLE " + quoted + " ADD COLUMN c INT"},
+			{"cleanup", "--yes", quoted},
+			{"run", "--method=shadow", "ALTER TABLE " + quoted + " ADD COLUMN c INT"},
+			{"cleanup", "--yes", "--old", quoted},
+		} {
+			if code, stdout, stderr := midstream(t, append(args, flags(t, i)...)...); code != exitDone {
+				t.Errorf("%v: exit code %d\n%s\n%s", args, code, stdout, stderr)
+			}
+		}
+	}
+	if got := query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "4" {
+		t.Errorf("%s tables, want 4", got)
+	}
+}
