@@ -235,17 +235,3 @@ func (c *cleaner) addTriggers(ctx context.Context, there map[schema.Name]candida
 	}
 	return err
 }
-
-// dropLogs removes what is left of capture by triggers, if anything is.
-func (c *cleaner) dropLogs(ctx context.Context) error {
-	found, err := c.find(ctx, false)
-	if err != nil {
-		return err
-	}
-	for _, l := range found {
-		if l.log {
-			return c.dropLog(ctx, l.Name)
-		}
-	}
-	return nil
-}

@@ -91,11 +91,23 @@ func (f *finisher) finish(ctx context.Context, start *checkpoint.Start, former *
 	if err != nil {
 		return nil, err
 	}
-	if err := retryBriefly(ctx, func() error { return f.dropLogs(ctx) }); err != nil {
-		return nil, err
+	return finished, f.sweep(ctx)
+}
+
+// sweep removes what is left beside the former source: the log of triggers; sentinels of runs that were killed
+// before that one, which gave the source another name then; and the state table, which tells of the others, last.
+func (f *finisher) sweep(ctx context.Context) error {
+	var found []Leftover
+	err := retryBriefly(ctx, func() (err error) {
+		found, err = f.find(ctx, false)
+		return err
+	})
+	for _, l := range found {
+		if err == nil && !l.Clone && !l.Spared {
+			err = retryBriefly(ctx, func() error { return f.drop(ctx, l) })
+		}
 	}
-	state := f.names().State
-	return finished, retryBriefly(ctx, func() error { return f.cleaner.drop(ctx, Leftover{Name: state}) })
+	return err
 }
 
 // swapped returns what a run began with that has swapped, or nil, and the former source, if it is

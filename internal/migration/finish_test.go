@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"midstream/internal/dbconn"
 	"midstream/internal/fault"
@@ -65,6 +66,25 @@ func TestL8_FinishSparesAYoungerTable(t *testing.T) {
 			b.Errorf("exit code %d: %s", code, last)
 		}
 		if got := b.tables(); got != "digits,t,t_old" {
+			b.Errorf("the tables are %s", got)
+		}
+	})
+}
+
+// TestL8_FinishLeavesNoSentinel: a run is killed in its swap, the next one takes another name for the old table, and is killed after
+// its own. Whoever comes then removes the first one's sentinel too.
+func TestL8_FinishLeavesNoSentinel(t *testing.T) {
+	onThese(t, twoSessions(), func(b *bench) {
+		b.numbered(100)
+		for _, at := range []string{"RENAME TABLE", "DROP TABLE IF EXISTS"} {
+			b.killedAt(at, clauses)
+			time.Sleep(300 * time.Millisecond) // until the server has seen that it is gone
+		}
+		if got := b.tables(); got != "digits,t,t_midstream,t_old,t_old2" {
+			b.Errorf("the tables are %s", got)
+		}
+		b.child(clauses, "", nil).mustEnd()
+		if got := b.tables(); got != "digits,t,t_old2" {
 			b.Errorf("the tables are %s", got)
 		}
 	})
