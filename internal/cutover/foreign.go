@@ -3,11 +3,13 @@ package cutover
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"midstream/internal/dbconn"
 	"midstream/internal/foreign"
 	"midstream/internal/schema"
+	"midstream/internal/usertrigger"
 )
 
 // What an attempt does about foreign keys and triggers, under its lock.
@@ -43,11 +45,39 @@ func contains(all []schema.ForeignKey, fk schema.ForeignKey) bool {
 }
 
 // declare has every constraint once more, with the shadow, and a stand-in for every trigger.
-func (a *attempt) declare(ctx context.Context) error {
-	if err := each(ctx, a.holder, a.tables.Foreign.Declare()); err != nil {
-		return err
+func (a *attempt) declare(bounded context.Context) error {
+	for _, statement := range a.tables.Foreign.Declare() {
+		if err := a.whole(bounded, func(ctx context.Context) error { return each(ctx, a.holder, []string{statement}) }); err != nil {
+			return err
+		}
 	}
-	return Carry(ctx, a.holder, a.tables.Triggers.Declare())
+	for _, statement := range a.tables.Triggers.Declare() {
+		if err := a.whole(bounded, func(ctx context.Context) error { return Carry(ctx, a.holder, []usertrigger.Statement{statement}) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whole carries out a statement that changes a locked table. When bounded ends it is withdrawn if it waits for a lock,
+// and has some time if it is at work: where KILL QUERY meets the server as it opens the table again, the table is locked no
+// more (error 1100), and what was declared could not be taken back before the application comes.
+func (a *attempt) whole(bounded context.Context, statement func(context.Context) error) error {
+	if bounded.Err() != nil {
+		return context.Cause(bounded)
+	}
+	ctx, withdraw := context.WithCancelCause(context.WithoutCancel(bounded))
+	defer withdraw(nil)
+	stop := context.AfterFunc(bounded, func() {
+		for end := time.Now().Add(a.leastSettled()); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(time.Millisecond) {
+			if state, err := a.pool.StateOf(ctx, a.holder.ID()); err == nil && strings.HasPrefix(state, "Waiting for ") && strings.HasSuffix(state, " lock") {
+				break
+			}
+		}
+		withdraw(context.Cause(bounded))
+	})
+	defer stop()
+	return statement(ctx)
 }
 
 // withdraw takes back what declare has done, as far as the lock is held still; it is looked for again
