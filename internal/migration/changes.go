@@ -158,9 +158,9 @@ func (r *run) triggersFit(ctx context.Context) error {
 	case sight.String() == r.began.Sight:
 		return nil
 	case !sight.Whole(set):
-		return fmt.Errorf("%w: it, or the triggers on it that capture changes, were dropped, renamed or replaced", ErrSourceChanged)
+		return fmt.Errorf("%w: it, the log %s, or the triggers that capture changes, were dropped, renamed or replaced", ErrSourceChanged, set.Log)
 	}
-	return fmt.Errorf("%w: it was truncated or built anew, for which no trigger fires", ErrSourceChanged)
+	return fmt.Errorf("%w: it, or the log %s of its changes, was truncated or built anew, for which no trigger fires", ErrSourceChanged, set.Log)
 }
 
 // becauseChanged returns that the source was changed unseen by triggers in place of an error that came of it: rows that differ,
@@ -193,7 +193,7 @@ func (r *run) judgeTriggers(ctx context.Context, saved *checkpoint.Saved) (reaso
 		return fmt.Sprintf("the log of changes %s is gone", log), nil
 	}
 	if sight.String() != start.Sight {
-		return "the table was truncated or built anew, or the triggers on it were changed, and no trigger fires for that", nil
+		return "the table, or the log of its changes, was truncated or built anew, or the triggers were changed, and no trigger fires for that", nil
 	}
 	return "", nil
 }

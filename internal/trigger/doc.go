@@ -27,5 +27,5 @@
 // What stands there uncommitted then is of XA transactions that are prepared; the swap waits for them.
 //
 // Triggers do not see TRUNCATE, other DDL, and what foreign keys do by themselves. The last is for the plan to
-// refuse. The others are seen by looking at the table (Look): InnoDB's numbers of it, and the triggers.
+// refuse. The others are seen by looking (Look): InnoDB's numbers of the table and of the log, and the triggers.
 package trigger

@@ -247,20 +247,22 @@ func Drop(ctx context.Context, pool *dbconn.Pool, log schema.Name, ask Asking, s
 type Sight struct {
 	// Table is the source's: another one after a TRUNCATE, or when it was built anew.
 	Table plan.Identity
+	// Log is the log's: another one when somebody has truncated it, and changes that were not read are gone.
+	Log plan.Identity
 	// Triggers are those that have the names of ours. (The user's are compared under the lock of the swap.)
 	Triggers []Trigger
 }
 
 // String tells two sights apart: where it is the same, nothing has happened between them that the triggers could not see.
 func (s Sight) String() string {
-	text := fmt.Sprint("table ", s.Table)
+	text := fmt.Sprint("table ", s.Table, "; log ", s.Log)
 	for _, t := range s.Triggers {
 		text += fmt.Sprintf("; trigger %s on %s of %s: %s", t.Name, t.Table, t.Created, t.Body)
 	}
 	return text
 }
 
-// Whole says that the server tells of the table, and that all triggers are there, as they should be.
+// Whole says that the server tells of the tables, and that all triggers are there, as they should be.
 func (s Sight) Whole(set Set) bool {
 	for i, name := range Names(set.Log) {
 		intact := func(t Trigger) bool {
@@ -270,13 +272,16 @@ func (s Sight) Whole(set Set) bool {
 			return false
 		}
 	}
-	return len(s.Table) > 0
+	return len(s.Table) > 0 && len(s.Log) > 0
 }
 
-// Look sees the source and the triggers of a log.
+// Look sees the source, the log, and the triggers that write to it.
 func Look(ctx context.Context, db *sql.DB, source, log schema.Name) (s Sight, err error) {
 	if s.Table, err = plan.ReadIdentity(ctx, db, source); err != nil {
 		return s, fmt.Errorf("look at %s: %w", source, err)
+	}
+	if s.Log, err = plan.ReadIdentity(ctx, db, log); err != nil {
+		return s, fmt.Errorf("look at %s: %w", log, err)
 	}
 	s.Triggers, err = triggers(ctx, db, log.Schema, Names(log))
 	return s, err

@@ -249,6 +249,11 @@ func TestLook(t *testing.T) {
 			r.Errorf("after TRUNCATE: %v, before %v", now, before)
 		}
 		before = look()
+		r.exec("TRUNCATE TABLE t_changes")
+		if now := look(); now.String() == before.String() || !now.Whole(r.set) {
+			r.Errorf("after TRUNCATE of the log: %v, before %v", now, before)
+		}
+		before = look()
 		r.exec("DROP TRIGGER t_changes_update")
 		if now := look(); now.String() == before.String() || now.Whole(r.set) {
 			r.Errorf("after DROP TRIGGER: %v, before %v", now, before)
