@@ -153,14 +153,20 @@ func (f *family) cascade(conn *sql.Conn, n int) {
 	f.kept.Add(int64(3 * (away + 10 + n)))
 }
 
-// replace deletes parents of t and inserts them again, in one transaction: their rows in t are gone.
-func (f *family) replace(conn *sql.Conn, n int) {
-	id := -int(f.replaced.Add(1))
+// doomed adds a parent of t, and rows of it.
+func (f *family) doomed(conn *sql.Conn, n int) (id int) {
+	id = -int(f.replaced.Add(1))
 	f.do(conn, 0, "INSERT INTO q VALUES (?)", id)
 	for range 3 {
 		f.do(conn, 0, "INSERT INTO t (pid, qid) VALUES (2, ?)", id)
 	}
 	time.Sleep(time.Duration(n%7) * time.Millisecond)
+	return id
+}
+
+// replace deletes parents of t and inserts them again, in one transaction: their rows in t are gone.
+func (f *family) replace(conn *sql.Conn, n int) {
+	id := f.doomed(conn, n)
 	for _, s := range []string{"START TRANSACTION", fmt.Sprintf("DELETE FROM q WHERE id = %d", id), fmt.Sprintf("INSERT INTO q VALUES (%d)", id), "COMMIT"} {
 		f.do(conn, 0, s)
 	}
