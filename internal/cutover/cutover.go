@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"midstream/internal/dbconn"
@@ -61,11 +62,13 @@ type Tables struct {
 	// Log is what triggers on the source write to, if any: the server locks it with the source. They go with the
 	// source when it is renamed.
 	Log schema.Name
+	// Sequences are those that defaults of the shadow take numbers from: it is written to under the lock.
+	Sequences []schema.Name
 }
 
 // locked are the tables that are locked.
 func (t Tables) locked() []schema.Name {
-	tables := append([]schema.Name{t.Source, t.Shadow}, t.Foreign.Others()...)
+	tables := slices.Concat([]schema.Name{t.Source, t.Shadow}, t.Foreign.Others(), t.Sequences)
 	if t.Log != (schema.Name{}) {
 		tables = append(tables, t.Log)
 	}

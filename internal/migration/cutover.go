@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"midstream/internal/apply"
@@ -43,7 +44,7 @@ type attempt func(context.Context, *dbconn.Pool, cutover.Tables, cutover.Budget,
 func (r *run) underLock(ctx context.Context, try attempt, ready func(context.Context, *waiting) error) (event.SwapDone, error) {
 	r.enter(event.PhaseCatchUp)
 	w := &waiting{run: r, teller: lock.NewTeller(r.emit), killer: lock.NewKiller(r.pool, r.live().Kills, r.emit), watcher: &lock.Watcher{
-		DB: r.pool.DB(), Tables: append([]schema.Name{r.plan.Source.Name, r.shadow.Name}, r.plan.Others()...)}}
+		DB: r.pool.DB(), Tables: slices.Concat([]schema.Name{r.plan.Source.Name, r.shadow.Name}, r.plan.Others(), r.shadow.Table.Sequences())}}
 	var backoff time.Duration
 	for number := 1; ; number++ {
 		if err := w.leave(ctx); err != nil {
@@ -141,6 +142,7 @@ func (r *run) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
 		Related:         r.plan.Related(),
 		Triggers:        r.triggers(),
 		Log:             r.plan.Names.Log,
+		Sequences:       r.shadow.Table.Sequences(),
 	}
 	r.apply.stop()
 	setup := r.spec.Setup()

@@ -30,7 +30,7 @@ func verifySpecOf(sync *rowsync.Spec, shadow *schema.Table, mappings []plan.Mapp
 		}
 	}
 	for _, c := range shadow.Columns {
-		constant := c.Default != "" && !strings.HasPrefix(c.Default, "(") && !strings.HasPrefix(strings.ToUpper(c.Default), "CURRENT_TIMESTAMP")
+		constant := c.Default != "" && !c.Computes() && !strings.HasPrefix(strings.ToUpper(c.Default), "CURRENT_TIMESTAMP")
 		if !synced[strings.ToLower(c.Name)] && c.Generated == schema.NotGenerated && !c.AutoIncrement &&
 			(constant || c.Default == "" && c.Nullable) {
 			spec.Defaulted = append(spec.Defaulted, c)

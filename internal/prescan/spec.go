@@ -133,7 +133,7 @@ func (st *stage) create() []string {
 			engine = "InnoDB" // BLACKHOLE has none (3106)
 			computed = append(computed, "ADD COLUMN "+schema.Quote(c.Name)+" "+c.Definition)
 			continue
-		case strings.HasPrefix(c.Default, "("):
+		case c.Computes():
 			clauses = append(clauses, schema.Quote(c.Name)+" "+c.Bare())
 		}
 		selected = append(selected, st.spec.Shadow.Name.Quoted()+"."+schema.Quote(c.Name)+" AS "+schema.Quote(c.Name))

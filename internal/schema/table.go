@@ -135,6 +135,24 @@ func (t *Table) HasZeroDates() bool {
 	})
 }
 
+// nextValue is a sequence in a default, as MariaDB writes it.
+var nextValue = regexp.MustCompile("nextval\\(`((?:[^`]|``)+)`\\.`((?:[^`]|``)+)`\\)")
+
+// Sequences are those that defaults take numbers from, each once: who writes to the table uses them, and under LOCK TABLES
+// they must be locked too (MariaDB).
+func (t *Table) Sequences() []Name {
+	var all []Name
+	for _, c := range t.Columns {
+		for _, found := range nextValue.FindAllStringSubmatch(c.Default, -1) {
+			name := Name{Schema: strings.ReplaceAll(found[1], "``", "`"), Table: strings.ReplaceAll(found[2], "``", "`")}
+			if !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
+
 // Related are the tables to which this one is bound by foreign keys, in either direction, each once.
 func (t *Table) Related() []Name {
 	var all []Name
@@ -246,9 +264,16 @@ func (c Column) GeneratedKey() bool {
 	return c.Name == GeneratedKeyName && c.Invisible && c.AutoIncrement
 }
 
+// literalDefault is a default that is no expression. (MySQL has expressions in parentheses; MariaDB also has functions without.)
+var literalDefault = regexp.MustCompile(`(?i)^(NULL$|[-+]?[0-9.]|[bx]?'|_\w+ ?'|current_timestamp\b)`)
+
+// Computes says that the default is an expression.
+func (c Column) Computes() bool { return c.Default != "" && !literalDefault.MatchString(c.Default) }
+
 // Bare is a definition of the column's type, charset and NOT NULL, without its default: for a
 // table of values alone. (CREATE TABLE .. SELECT carries defaults over, and fails with error 1054
-// on 9.7.4 where one names another column.)
+// on 9.7.4 where one names another column, and under LOCK TABLES with 1100 on MariaDB where one takes a
+// number from a sequence.)
 func (c Column) Bare() string {
 	text := c.Type
 	if c.Charset != "" && c.Charset != "binary" {

@@ -79,7 +79,7 @@ func (s *Spec) createStage() string {
 	var columns, defined []string
 	add := func(table schema.Name, c schema.Column, alias string) {
 		columns = append(columns, column(table, c.Name)+" AS "+alias)
-		if strings.HasPrefix(c.Default, "(") {
+		if c.Computes() {
 			defined = append(defined, alias+" "+c.Bare())
 		}
 	}
