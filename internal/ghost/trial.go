@@ -20,9 +20,6 @@ type Trial struct {
 	stopped bool
 }
 
-// trialKind is the kind of the mark that the new table has in the end.
-const trialKind = "trial"
-
 // Tries says that the table is to be changed on a replica, and not there for good; OnReplica that it is changed on a replica at all.
 func (a *Asked) Tries() bool     { return a.said.on("test-on-replica") }
 func (a *Asked) OnReplica() bool { return a.Tries() || a.said.on("migrate-on-replica") }
@@ -45,7 +42,7 @@ func NewTrial(ctx context.Context, s *Speaker, h *Hooks, db *sql.DB) (*Trial, er
 			return nil, fmt.Errorf("look for %s: %w", name, err)
 		case !there, name != ghost && !(left && t.asked.Restarts()): // what is not dropped the rehearsal goes on with, or refuses
 			continue
-		case name == ghost && comment != schema.MarkFor(trialKind, t.asked.Table):
+		case name == ghost && comment != schema.MarkFor(schema.TrialKind, t.asked.Table):
 			return nil, unfit("%s is there, and not from a test on a replica: the primary may have it too. Drop it if nobody needs it", name)
 		case name == ghost && !t.asked.Restarts():
 			return nil, unfit("%s is there from an earlier test: --initially-drop-ghost-table drops it", name)
@@ -123,7 +120,7 @@ func (t *Trial) End(failed error) error {
 	}
 	ghost := t.asked.Table.Sibling(t.asked.shadow)
 	for _, statement := range []string{
-		"ALTER TABLE " + t.names.Shadow.Quoted() + " COMMENT = " + schema.Literal(schema.MarkFor(trialKind, t.asked.Table)) + ", RENAME TO " + ghost.Quoted(),
+		"ALTER TABLE " + t.names.Shadow.Quoted() + " COMMENT = " + schema.Literal(schema.MarkFor(schema.TrialKind, t.asked.Table)) + ", RENAME TO " + ghost.Quoted(),
 		"DROP TABLE " + t.names.State.Quoted(),
 	} {
 		if _, err := t.db.ExecContext(ctx, statement); err != nil {

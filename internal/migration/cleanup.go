@@ -245,7 +245,8 @@ func (c *cleaner) tables(ctx context.Context) (map[schema.Name]candidate, error)
 		if err := rows.Scan(&t.Name.Table, &t.comment, &t.Rows, &t.Bytes); err != nil {
 			return nil, err
 		}
-		t.Name.Schema, t.unlogged = c.source.Schema, c.purpose == plan.RehearsingOnReplica
+		t.Name.Schema = c.source.Schema
+		t.unlogged = c.purpose == plan.RehearsingOnReplica || t.comment == schema.MarkFor(schema.TrialKind, c.source)
 		_, named := dbconn.MakerOf(t.Name)
 		t.Clone = t.comment == schema.MarkFor(schema.CloneKind, c.source) || named && !schema.Marked(t.comment)
 		t.Clone = t.Clone && c.purpose != plan.RehearsingOnReplica // each is found once

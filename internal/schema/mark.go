@@ -9,6 +9,10 @@ import (
 // CloneKind is the word for an empty copy of a table, or of what it shall become, in its mark.
 const CloneKind = "clone"
 
+// TrialKind is the word for the new table that a trial on a replica has left there to be compared, in its mark. It
+// stands in no binlog.
+const TrialKind = "trial"
+
 // MarkFor returns the comment that an artefact of a run on the source carries.
 func MarkFor(kind string, source Name) string {
 	return Mark + kind + " of " + source.String()
