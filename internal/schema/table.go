@@ -306,6 +306,11 @@ type Key struct {
 	Definition string
 }
 
+// Computed says that a part of the key is an expression.
+func (k Key) Computed() bool {
+	return slices.ContainsFunc(k.Parts, func(p KeyPart) bool { return p.Expression != "" })
+}
+
 // Leads says that the key begins with these columns, whole and in this order.
 func (k Key) Leads(columns []string) bool {
 	if k.Type != "BTREE" || len(k.Parts) < len(columns) {

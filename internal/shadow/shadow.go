@@ -171,11 +171,12 @@ func (s *Shadow) OwnIndex(ctx context.Context, pool *dbconn.Pool, columns []stri
 
 // Deferrable returns the indexes that may be built after the copy: plain ones that
 // neither enforce anything (UNIQUE), nor serve the sync, nor carry the AUTO_INCREMENT
-// column, nor are of a kind that can't be built while rows change.
+// column, nor are of a kind that can't be built while rows change, or in place together with others: those of
+// an expression (error 1846).
 func (s *Shadow) Deferrable(syncIndex string) []schema.Key {
 	var keys []schema.Key
 	for _, k := range s.Table.Keys {
-		if k.Unique || k.Type != "BTREE" || strings.EqualFold(k.Name, syncIndex) {
+		if k.Unique || k.Type != "BTREE" || strings.EqualFold(k.Name, syncIndex) || k.Computed() {
 			continue
 		}
 		if first, ok := s.Table.Column(k.Parts[0].Column); ok && first.AutoIncrement {
