@@ -42,11 +42,11 @@ func layoutOf(typ byte, meta uint16) (layout, error) {
 		return layout{fixed: decimalSize(high-low) + decimalSize(low)}, nil
 	case mysql.MYSQL_TYPE_BIT:
 		return layout{fixed: high + (low+7)/8}, nil
-	case mysql.MYSQL_TYPE_VARCHAR, mysql.MYSQL_TYPE_VAR_STRING:
+	case mysql.MYSQL_TYPE_VARCHAR, mysql.MYSQL_TYPE_VAR_STRING, varcharCompressed:
 		return stringLayout(int(meta)), nil
 	case mysql.MYSQL_TYPE_STRING:
 		return packedStringLayout(high, low)
-	case mysql.MYSQL_TYPE_BLOB, mysql.MYSQL_TYPE_GEOMETRY, mysql.MYSQL_TYPE_JSON, mysql.MYSQL_TYPE_VECTOR:
+	case mysql.MYSQL_TYPE_BLOB, mysql.MYSQL_TYPE_GEOMETRY, mysql.MYSQL_TYPE_JSON, mysql.MYSQL_TYPE_VECTOR, blobCompressed:
 		if meta < 1 || meta > 4 {
 			return layout{}, fmt.Errorf("%w: length in %d bytes", errGarbled, meta)
 		}
@@ -54,6 +54,12 @@ func layoutOf(typ byte, meta uint16) (layout, error) {
 	}
 	return layout{}, fmt.Errorf("%w: column type %d", ErrUnsupported, typ)
 }
+
+// The types of MariaDB's COMPRESSED columns (its enum_field_types), laid out as those that they compress.
+const (
+	blobCompressed    = 140
+	varcharCompressed = 141
+)
 
 // decimalSize returns the bytes of n digits on one side of a DECIMAL's point: four for
 // every nine digits, fewer for the rest.
@@ -96,11 +102,11 @@ func packedStringLayout(high, low int) (layout, error) {
 func metaSize(typ byte) uint64 {
 	switch typ {
 	case mysql.MYSQL_TYPE_STRING, mysql.MYSQL_TYPE_NEWDECIMAL, mysql.MYSQL_TYPE_VAR_STRING,
-		mysql.MYSQL_TYPE_VARCHAR, mysql.MYSQL_TYPE_BIT:
+		mysql.MYSQL_TYPE_VARCHAR, mysql.MYSQL_TYPE_BIT, varcharCompressed:
 		return 2
 	case mysql.MYSQL_TYPE_BLOB, mysql.MYSQL_TYPE_DOUBLE, mysql.MYSQL_TYPE_FLOAT, mysql.MYSQL_TYPE_GEOMETRY,
 		mysql.MYSQL_TYPE_VECTOR, mysql.MYSQL_TYPE_JSON, mysql.MYSQL_TYPE_TIME2,
-		mysql.MYSQL_TYPE_DATETIME2, mysql.MYSQL_TYPE_TIMESTAMP2:
+		mysql.MYSQL_TYPE_DATETIME2, mysql.MYSQL_TYPE_TIMESTAMP2, blobCompressed:
 		return 1
 	}
 	return 0
