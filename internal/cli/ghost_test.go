@@ -50,7 +50,7 @@ func TestGhost(t *testing.T) {
 			t.Errorf("tables %s instead of %s", got, want)
 		}
 	}
-	d.ghosts(0, []string{ptAlter, "--verbose"}, "INFO Migrating "+d.quoted(), "# Done\n")
+	d.ghosts(0, []string{ptAlter, "--verbose"}, "INFO Migrating "+d.quoted(), "# Nothing was changed: --execute was not said\n# Done\n")
 	tables("t")
 	d.ghosts(0, []string{ptAlter, "--execute", "--verbose", "--chunk-size=500"}, "# Migrating "+d.quoted()+"; Ghost table is "+strings.TrimSuffix(d.quoted(), "`t`")+"`_t_gho`\n",
 		"--chunk-size has no effect", "INFO Row copy complete", "%; Applied: ", "; streamer: binlog.0", "State: migrating; ETA: due", "INFO Done migrating "+d.quoted(), "# Done\n")

@@ -235,6 +235,7 @@ func TestPtOSCFails(t *testing.T) {
 		{10, []string{on("t"), "--execute", "--new-table-name=_t_new", "--no-drop-old-table"}, "_t_new"},
 		{11, []string{on("nothing"), "--execute"}, "The original table `" + database + "`.`nothing` does not exist."},
 		{11, []string{on("t"), "--execute", "--alter=ADD COLUMN c INTT"}, "`" + database + "`.`t` was not altered."},
+		{11, []string{on("t"), "--execute", "--alter=ALTER TABLE t ADD COLUMN c INT"}, "leave these words out"},
 		{11, []string{on("t"), "--execute", "--alter=DROP COLUMN nothing"}, "nothing"},
 		{11, []string{on("t"), "--dry-run", "--alter=DROP COLUMN nothing"}, "Dry run complete.  `" + database + "`.`t` was not altered."},
 		{17, []string{on("t"), "--execute", "--alter=RENAME TO u"}, "renames the table"},

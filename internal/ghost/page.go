@@ -26,6 +26,9 @@ func (s *Speaker) End(err error, complaint string) int {
 		fmt.Fprint(s.log.out, complaint)
 		return exitFatal
 	}
+	if !s.asked.Execute {
+		fmt.Fprintln(s.out, "# Nothing was changed: --execute was not said")
+	}
 	fmt.Fprintln(s.out, "# Done")
 	return exitDone
 }

@@ -103,7 +103,7 @@ func TestCaptureIsChosen(t *testing.T) {
 		{"none", func(f *Facts, _ *Options) { f.LogBin = false }, CaptureTrigger, "log_bin is OFF", nil},
 		{"none, but asked for", func(f *Facts, o *Options) { f.LogBin, o.Capture = false, CaptureBinlog }, "", "", []string{"log-bin"}},
 		{"no REPLICATION SLAVE", func(f *Facts, _ *Options) {
-			f.TrustCreators = true
+			f.TrustCreators, f.ReplicasUnknown = true, true
 			f.Grants.Entries = []Grant{{Privileges: []string{"PROCESS", "REPLICATION CLIENT"}}, {Privileges: []string{"ALL PRIVILEGES"}, Schema: "shop"}, {Privileges: []string{"SELECT"}, Schema: "performance_schema"}}
 		}, CaptureTrigger, "lacks REPLICATION SLAVE", nil},
 		{"no SUPER", func(f *Facts, o *Options) {
@@ -129,6 +129,9 @@ func TestCaptureIsChosen(t *testing.T) {
 			}
 			if p.Capture.By != c.by || !strings.Contains(p.Capture.Why, c.why) || (p.Names.Log.Table == "orders_capture") != (c.by == CaptureTrigger) {
 				t.Errorf("captured by %v, log %s", p.Capture, p.Names.Log)
+			}
+			if told := slices.ContainsFunc(p.Risks, func(r Risk) bool { return r.What == unseenReplicas }); told != facts.ReplicasUnknown {
+				t.Errorf("unseen replicas are told of: %t", told)
 			}
 		})
 	}

@@ -94,6 +94,9 @@ func (c *checker) hinderTriggers() (faults []Risk) {
 	return faults
 }
 
+// unseenReplicas is told where only capture by a binlog would need the privilege to see them.
+const unseenReplicas = "replicas can't be looked for"
+
 // checkTriggerCapture looks whether changes can be captured by triggers, and tells what that means.
 func (c *checker) checkTriggerCapture() {
 	c.blocking = append(c.blocking, c.hinderTriggers()...)
@@ -106,6 +109,10 @@ func (c *checker) checkTriggerCapture() {
 			"A TRUNCATE or another change of the table's structure ends the run. A run that is killed leaves them, until the same command or midstream cleanup is given", c.names.Log, c.facts.User), "")
 	if c.facts.AutoincLockMode == 0 {
 		c.warn(CodeCaptureTrigger, "innodb_autoinc_lock_mode is 0", "statements that write to the table wait for each other while the triggers are there", "")
+	}
+	if c.facts.LogBin && c.facts.ReplicasUnknown {
+		c.warn(CodeCaptureTrigger, unseenReplicas, "the account lacks REPLICATION SLAVE, and nobody looks how far they are behind",
+			"GRANT REPLICATION SLAVE ON *.* TO the account, or name them by --replica")
 	}
 	if c.facts.LogBin && c.facts.replicas() > 0 {
 		c.warn(CodeCaptureTrigger, "replicas get the triggers too", "they don't fire there for rows; statements of a session in STATEMENT format fire them, and leave rows in "+c.names.Log.String()+" there until it is dropped", "")

@@ -82,10 +82,11 @@ func code(err error, met bool, a *Asked) int {
 	return exitInvalid
 }
 
-// unparsed says that the ALTER can't be read at all.
+// unparsed says that the ALTER can't be read at all, or is a whole statement.
 func unparsed(a *Asked) bool {
 	_, err := ddl.ParseClauses(a.Table, a.Alter)
-	return err != nil
+	_, whole := ddl.Parse(a.Alter)
+	return err != nil || whole == nil
 }
 
 func ofFailure(f *migration.Failure) int {
