@@ -108,7 +108,8 @@ func (c *checker) checkTriggerCapture() {
 		fmt.Sprintf("each write to the table writes its key into %s as well. The triggers are %s's: it must keep its INSERT there until the run has ended. "+
 			"A TRUNCATE or another change of the table's structure ends the run. A run that is killed leaves them, until the same command or midstream cleanup is given", c.names.Log, c.facts.User), "")
 	if c.facts.AutoincLockMode == 0 {
-		c.warn(CodeCaptureTrigger, "innodb_autoinc_lock_mode is 0", "statements that write to the table wait for each other while the triggers are there", "")
+		c.warn(CodeCaptureTrigger, "innodb_autoinc_lock_mode is 0", "statements that write several rows of the table wait for each other while the triggers are there, and transactions that do so may end in a deadlock (error 1213) that they would not have had",
+			"Set innodb_autoinc_lock_mode to 1 or 2, which takes a restart, or have changes read from a binlog")
 	}
 	if c.facts.LogBin && c.facts.ReplicasUnknown {
 		c.warn(CodeCaptureTrigger, unseenReplicas, "the account lacks REPLICATION SLAVE, and nobody looks how far they are behind",
