@@ -110,6 +110,9 @@ func TestCaptureIsChosen(t *testing.T) {
 			o.Capture = CaptureTrigger
 			f.Grants.Entries = []Grant{{Privileges: []string{"PROCESS"}}, {Privileges: []string{"ALL PRIVILEGES"}, Schema: "shop"}, {Privileges: []string{"SELECT"}, Schema: "performance_schema"}}
 		}, "", "", []string{"capture-trigger"}},
+		{"neither", func(f *Facts, _ *Options) {
+			f.Grants.Entries = []Grant{{Privileges: []string{"PROCESS"}}, {Privileges: []string{"ALL PRIVILEGES"}, Schema: "shop"}, {Privileges: []string{"SELECT"}, Schema: "performance_schema"}}
+		}, "", "", []string{"grants"}},
 		{"statements", func(f *Facts, o *Options) { f.BinlogFormat, o.Capture = "STATEMENT", CaptureTrigger }, "", "", []string{"capture-trigger"}},
 		{"replica", func(f *Facts, o *Options) { f.IsReplica, f.LogReplicaUpdates, o.Capture = true, true, CaptureTrigger }, "", "", []string{"capture-trigger"}},
 	} {
@@ -121,6 +124,10 @@ func TestCaptureIsChosen(t *testing.T) {
 			if errors.As(err, &refused) {
 				if got := codes(refused.Blocking); !slices.Equal(got, c.blocking) {
 					t.Errorf("blocking %v, want %v", got, c.blocking)
+				}
+				either := slices.ContainsFunc(refused.Others, func(r Risk) bool { return strings.HasPrefix(r.What, "triggers can't capture changes either: ") })
+				if neither := strings.HasPrefix(c.name, "neither"); either != neither {
+					t.Errorf("told why triggers can't do either: %t: %v", either, err)
 				}
 				return
 			}

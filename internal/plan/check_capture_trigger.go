@@ -35,6 +35,10 @@ func (c *checker) chooseCapture() {
 	case c.options.Capture == CaptureBinlog, len(lacks) == 0:
 	case len(c.hinderTriggers()) == 0:
 		c.captured = Captured{By: CaptureTrigger, Why: "the binlog can't be used: " + strings.Join(lacks, "; ")}
+	default:
+		for _, fault := range c.hinderTriggers() {
+			c.warn(CodeCaptureTrigger, "triggers can't capture changes either: "+fault.What, fault.Why, fault.Fix)
+		}
 	}
 	if c.captured.By == CaptureTrigger {
 		c.names.Log = LogOf(c.table.Name)

@@ -231,7 +231,7 @@ var judgements = []struct {
 		f.PerformanceSchema, f.Version = false, Version{Major: 8, Patch: 12, Text: "8.0.12"}
 	}, nil, []string{"metadata-locks"}},
 	{"no instrument", "", func(f *Facts, t *schema.Table) { f.MDLInstrument = false }, nil, []string{"metadata-locks"}},
-	{"no grants", "", func(f *Facts, t *schema.Table) { f.Grants = Grants{} }, []string{"grants"}, []string{"grants"}},
+	{"no grants", "", func(f *Facts, t *schema.Table) { f.Grants = Grants{} }, []string{"grants"}, []string{"capture-trigger", "grants"}},
 	{"hidden instrument", "", func(f *Facts, t *schema.Table) { f.MDLInstrument, f.InstrumentUnknown = false, true }, []string{"grants"}, nil},
 	{"system schema", "", func(f *Facts, t *schema.Table) { t.Name.Schema = "mysql" }, []string{"system-schema", "other-table"}, nil},
 	{"artefact", "", func(f *Facts, t *schema.Table) { t.Comment = "midstream shadow of shop.x" }, []string{"artefact"}, nil},
