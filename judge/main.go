@@ -183,7 +183,6 @@ func folders(dir string) ([]string, error) {
 	return names, err
 }
 
-
 func indent(text string) string {
 	return "    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
 }

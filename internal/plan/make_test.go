@@ -209,14 +209,14 @@ var judgements = []struct {
 	{"mixed", "", func(f *Facts, t *schema.Table) { f.BinlogFormat = "MIXED" }, nil, []string{"capture-trigger"}},
 	{"filtered out", "", func(f *Facts, t *schema.Table) { f.BinlogSkipDB = []string{"a", "shop"} }, nil, []string{"capture-trigger"}},
 	{"not filtered in", "", func(f *Facts, t *schema.Table) { f.BinlogDoDB = []string{"a"} }, nil, []string{"capture-trigger"}},
-	{"statements", "", func(f *Facts, t *schema.Table) { f.BinlogFormat = "STATEMENT" }, []string{"binlog-format"}, nil},
+	{"statements", "", func(f *Facts, t *schema.Table) { f.BinlogFormat = "STATEMENT" }, []string{"binlog-format"}, []string{"capture-trigger"}},
 	{"mixed on a replica", "", func(f *Facts, t *schema.Table) {
 		f.BinlogFormat, f.IsReplica, f.LogReplicaUpdates = "MIXED", true, true
 	}, []string{"binlog-format"}, []string{"replica"}},
 	{"mixed, and cascades into the table", "", func(f *Facts, t *schema.Table) {
 		f.BinlogFormat = "MIXED"
 		t.ForeignKeys = []schema.ForeignKey{{Constraint: "up", Child: t.Name, Parent: schema.Name{Schema: "shop", Table: "p"}, OnDelete: "CASCADE", Columns: []string{"b"}, ParentColumns: []string{"b"}}}
-	}, []string{"binlog-format"}, []string{"constraints"}},
+	}, []string{"binlog-format"}, []string{"capture-trigger", "constraints"}},
 	{"filtered in", "", func(f *Facts, t *schema.Table) { f.BinlogDoDB = []string{"a", "shop"} }, nil, nil},
 	{"commit order", "", func(f *Facts, t *schema.Table) { f.CommitOrder = false }, nil, []string{"commit-order"}},
 	{"read only", "", func(f *Facts, t *schema.Table) { f.ReadOnly = true }, []string{"read-only"}, nil},
