@@ -29,14 +29,14 @@ const CodeCaptureTrigger Code = "capture-trigger"
 // chooseCapture takes the binlog where it can be read and tells rows, else triggers where they can do.
 func (c *checker) chooseCapture() {
 	c.captured = Captured{By: CaptureBinlog}
-	switch lacks := c.unreadable(); {
+	switch lacks, hindered := c.unreadable(), c.hinderTriggers(); {
 	case c.options.Capture == CaptureTrigger:
 		c.captured = Captured{By: CaptureTrigger, Why: "it was asked for"}
 	case c.options.Capture == CaptureBinlog, len(lacks) == 0:
-	case len(c.hinderTriggers()) == 0:
+	case len(hindered) == 0:
 		c.captured = Captured{By: CaptureTrigger, Why: "the binlog can't be used: " + strings.Join(lacks, "; ")}
 	default:
-		for _, fault := range c.hinderTriggers() {
+		for _, fault := range hindered {
 			c.warn(CodeCaptureTrigger, "triggers can't capture changes either: "+fault.What, fault.Why, fault.Fix)
 		}
 	}

@@ -31,8 +31,9 @@ func (l *Log) prune(ctx context.Context, session *dbconn.Session) (err error) {
 		l.ready = append(l.ready, l.segments[0].rows...)
 		l.segments = l.segments[1:]
 	}
-	deletions := l.deletions(l.ready)
-	l.ready = nil
+	most := min(len(l.ready), pruneMost*l.cfg.Prune) // of the rest nothing could be deleted in this pass
+	deletions := l.deletions(l.ready[:most])
+	l.ready = l.ready[most:]
 	for i, d := range deletions {
 		if i < pruneMost && err == nil {
 			_, err = session.Exec(ctx, d.statement)
