@@ -67,8 +67,6 @@ func (s *ghostSuite) cases() ([]string, error) { return folders(s.tests) }
 const ghostLog = "/tmp/gh-ost-test.log"
 
 func (s *ghostSuite) judge(ctx context.Context, name string) (verdict, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	defer cancel()
 	if err := s.replica.replicate(ctx); err != nil {
 		return verdict{}, err
 	}
@@ -78,7 +76,7 @@ func (s *ghostSuite) judge(ctx context.Context, name string) (verdict, error) {
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {
-		return verdict{wrong, "not done after five minutes", string(out)}, context.Cause(ctx)
+		return verdict{}, context.Cause(ctx)
 	}
 	text := string(out)
 	said, _ := os.ReadFile(ghostLog)

@@ -131,7 +131,7 @@ func (o options) carryOutSuite(ctx context.Context, name, dir string) (against i
 		if !o.only.MatchString(c) {
 			continue
 		}
-		v, err := s.judge(ctx, c)
+		v, err := within(ctx, s, c)
 		if err != nil {
 			return 0, fmt.Errorf("%s: %w", c, err)
 		}
@@ -147,6 +147,20 @@ func (o options) carryOutSuite(ctx context.Context, name, dir string) (against i
 	}
 	fmt.Println()
 	return tally[wrong] + tally[refused], nil
+}
+
+// limit is the time that a case gets.
+const limit = 5 * time.Minute
+
+// within judges a case that has not all the time in the world.
+func within(ctx context.Context, s suite, name string) (verdict, error) {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	v, err := s.judge(limited, name)
+	if limited.Err() != nil && ctx.Err() == nil {
+		return verdict{outcome: wrong, why: fmt.Sprintf("not done after %s", limit)}, nil
+	}
+	return v, err
 }
 
 func (o options) open(ctx context.Context, name, dir string) (suite, func() error, error) {

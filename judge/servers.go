@@ -33,12 +33,11 @@ func start(ctx context.Context, version sandbox.Version, id string) (*server, er
 	if err != nil {
 		return nil, err
 	}
-	settings := map[string]string{"server_id": id, "event_scheduler": "ON", "log_slave_updates": "ON", "report_host": "127.0.0.1"}
-	switch {
-	case version == sandbox.MySQL97:
-		delete(settings, "log_slave_updates") // on, and by another name
-		fallthrough
-	case !build.IsMariaDB():
+	settings := map[string]string{"server_id": id, "event_scheduler": "ON", "report_host": "127.0.0.1"}
+	if version != sandbox.MySQL97 { // where it is on, and has another name
+		settings["log_slave_updates"] = "ON"
+	}
+	if !build.IsMariaDB() {
 		settings["gtid_mode"], settings["enforce_gtid_consistency"] = "ON", "ON"
 	}
 	running, err := build.Start(ctx, sandbox.Options{Settings: settings})

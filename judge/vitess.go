@@ -29,9 +29,6 @@ const (
 	vitessFormer   = vitessTable + "_former"
 )
 
-// limit is the time that a case gets.
-const limit = 2 * time.Minute
-
 func openVitess(ctx context.Context, o options, dir string) (suite, func() error, error) {
 	source, err := fetch(ctx, vitessModule)
 	if err != nil {
@@ -71,8 +68,6 @@ func (s *vitessSuite) word(name, file, otherwise string) string {
 }
 
 func (s *vitessSuite) judge(ctx context.Context, name string) (verdict, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
 	if versions, has := s.file(name, "ignore_versions"); has {
 		if ignored, err := regexp.MatchString(versions, s.version); err != nil || ignored {
 			return verdict{outcome: notForThis}, err
