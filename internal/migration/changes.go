@@ -122,7 +122,7 @@ func (r *run) asking(sees bool) trigger.Asking {
 func (r *run) connectLog(beaten uint64) {
 	r.beats = &beater{pool: r.pool, store: r.store, wrote: r.wroteBeat}
 	l := trigger.NewLog(trigger.Config{Interval: r.cfg.Capture.Interval, Retries: r.cfg.Capture.Retries}, trigger.Deps{
-		Pool: r.pool, Set: r.capturing(), Backlog: r.backlog, Unlogged: !r.plan.Server.LogBin, Beat: r.beats.beat, Beaten: beaten,
+		Pool: r.pool, Set: r.capturing(), Backlog: r.backlog, Unlogged: !r.plan.Server.LogBin, Beat: r.beats.beat, Beaten: beaten, Busy: r.governor.Busy,
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -53,6 +53,7 @@ type Governor struct {
 	resumes bool     // it works; else it rests
 	turned  time.Time
 	length  time.Duration // of the work of a cycle
+	busy    bool          // statements run all the time, as the last rest has shown
 	changed chan struct{} // closed and replaced when more may work
 }
 
@@ -72,7 +73,7 @@ func NewGovernor(db *sql.DB, workers int, slower float64, free bool) *Governor {
 func (g *Governor) Free() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.drive = g.most
+	g.drive, g.busy = g.most, false
 	g.set(g.most)
 }
 
@@ -118,7 +119,7 @@ func (g *Governor) saw(a activity, now time.Time) {
 	case a.over == 0 || a.over > 2*time.Second: // the first one, or the first after a while
 		g.pause(now)
 	case a.idle():
-		g.drive, g.length, g.level = g.most, workFor, level{}
+		g.drive, g.length, g.level, g.busy = g.most, workFor, level{}, false
 		g.cost = cost{guess: calm}
 		g.working, g.resting, g.resumes, g.turned = activity{}, activity{}, true, now
 		g.set(g.most)
@@ -161,6 +162,7 @@ func (g *Governor) judge() {
 		g.cost.saw(g.drive, math.Log(g.working.against(g.resting.means())))
 	}
 	g.working = activity{}
+	g.busy = g.resting.running() >= together
 	before := g.drive
 	g.drive = min(g.most, max(leastDrive, g.cost.next(g.drive, tolerated(g.slower, g.resting.running()))))
 	if r := g.drive / before; r > 0.8 && r <= climb {
@@ -185,6 +187,13 @@ func (g *Governor) Allowed() float64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return min(g.drive, g.most-1)
+}
+
+// Busy says that one statement or more of the application's runs all the time, as far as can be seen: what can wait until later should.
+func (g *Governor) Busy() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.busy
 }
 
 // Slower is the part by which the application's statements take longer on average through this work, as far as it has

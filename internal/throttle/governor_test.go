@@ -84,8 +84,12 @@ func TestGovernorFollowsTheLoad(t *testing.T) {
 	if slowed := (1 - m.load) / (1 - m.load - g.drive*m.worker); slowed > 1.25 {
 		t.Errorf("2 s after the load rose statements take %.2f times as long as alone, by a drive of %.2f; before it was %.2f", slowed, g.drive, calm)
 	}
+	busy := g.Busy()
 	m.rate = 0
 	m.run(g, &now, time.Second)
+	if !busy || g.Busy() {
+		t.Errorf("busy: %v under load, and %v after it; want it busy under load only", busy, g.Busy())
+	}
 	if g.drive != g.most {
 		t.Errorf("1 s after the load went the drive is %.2f of %.2f", g.drive, g.most)
 	}

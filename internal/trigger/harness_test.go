@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,6 +35,7 @@ type rig struct {
 	log     *trigger.Log
 	backlog *backlog.Backlog
 	reads   trigger.Config
+	busy    atomic.Bool
 
 	mu    sync.Mutex
 	still bool
@@ -53,7 +55,7 @@ func onServers(t *testing.T, test func(r *rig)) {
 			}
 			t.Cleanup(func() { pool.Close() })
 			source := schema.Name{Schema: name, Table: "t"}
-			test(&rig{T: t, db: db, pool: pool, seen: map[string]int{}, reads: trigger.Config{Interval: 5 * time.Millisecond, Batch: 3, Prune: 2},
+			test(&rig{T: t, db: db, pool: pool, seen: map[string]int{}, reads: trigger.Config{Interval: 5 * time.Millisecond, Batch: 3, Prune: 2, Every: 5 * time.Millisecond},
 				set: trigger.Set{Source: source, Log: source.Sibling("t_changes"), Formats: true}})
 		})
 	}
@@ -138,7 +140,7 @@ func (r *rig) start() {
 	tracker.End(tracker.Begin(""))
 	r.backlog = backlog.New(backlog.Config{Partition: r.set.Key.Partition}, tracker)
 	r.log = trigger.NewLog(r.reads,
-		trigger.Deps{Pool: r.pool, Set: r.set, Backlog: r.backlog, Beat: func(context.Context, uint64) error { return nil }})
+		trigger.Deps{Pool: r.pool, Set: r.set, Backlog: r.backlog, Beat: func(context.Context, uint64) error { return nil }, Busy: r.busy.Load})
 	ctx, stop := context.WithCancelCause(r.Context())
 	var work sync.WaitGroup
 	failed := func(err error) {

@@ -21,6 +21,8 @@ type Config struct {
 	Retries  int           // of lost connections in a row; defaults to 10
 	Batch    int           // most rows of a read; defaults to 5,000
 	Prune    int           // most rows of a deletion; defaults to 500
+	Every    time.Duration // between deletions of fewer; defaults to 1 s: each is a commit, too
+	Keep     int           // most rows that are left while the server is busy; defaults to 500,000
 }
 
 // WithDefaults returns the config with defaults for what is not set.
@@ -40,6 +42,12 @@ func (c Config) WithDefaults() Config {
 	if c.Prune <= 0 {
 		c.Prune = 500
 	}
+	if c.Every <= 0 {
+		c.Every = time.Second
+	}
+	if c.Keep <= 0 {
+		c.Keep = 500_000
+	}
 	return c
 }
 
@@ -55,6 +63,8 @@ type Deps struct {
 	Beat func(ctx context.Context, n uint64) error
 	// Beaten is the number of the last heartbeat of an earlier run.
 	Beaten uint64
+	// Busy says that the application has work for the whole server: what can wait does.
+	Busy func() bool
 }
 
 // Log reads what triggers write. It is safe for concurrent use.
@@ -67,6 +77,7 @@ type Log struct {
 	last     uint64     // the highest that was read
 	segments []segment  // of the backlog, with what may be deleted once their keys are synced
 	ready    []row      // that may be deleted
+	pruned   time.Time  // the last time
 	restAt   time.Time  // when all that is not read may be looked at again
 
 	mu       sync.Mutex // guards these:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"midstream/internal/dbconn"
 )
@@ -31,7 +32,11 @@ func (l *Log) prune(ctx context.Context, session *dbconn.Session) (err error) {
 		l.ready = append(l.ready, l.segments[0].rows...)
 		l.segments = l.segments[1:]
 	}
-	most := min(len(l.ready), pruneMost*l.cfg.Prune) // of the rest nothing could be deleted in this pass
+	most := l.deletable(time.Now())
+	if most == 0 {
+		return nil
+	}
+	l.pruned = time.Now()
 	deletions := l.deletions(l.ready[:most])
 	l.ready = l.ready[most:]
 	for i, d := range deletions {
@@ -47,6 +52,20 @@ func (l *Log) prune(ctx context.Context, session *dbconn.Session) (err error) {
 		}
 	}
 	return err
+}
+
+// deletable is how many of the rows that may be deleted are to be, in this pass. A deletion costs the server what the trigger's insert
+// has cost it (undo, purge, the binlog): while the application needs all of it they are left, up to a number, but for a log with
+// so many gaps that to look for what was not read would cost more.
+func (l *Log) deletable(now time.Time) int {
+	n := len(l.ready)
+	if l.deps.Busy() && len(l.read) <= mostGaps {
+		n -= l.cfg.Keep
+	}
+	if n <= 0 || n < l.cfg.Prune && now.Before(l.pruned.Add(l.cfg.Every)) {
+		return 0
+	}
+	return min(n, pruneMost*l.cfg.Prune) // of the rest nothing could be deleted in this pass
 }
 
 // deletions are what deletes rows that were read, each of at most Prune rows, and without a look at any other: a row

@@ -38,7 +38,7 @@ func TestL3_LaterCommitOfAnEarlierNumber(t *testing.T) {
 func TestL2_DeletionsWaitForNobody(t *testing.T) {
 	onServers(t, func(r *rig) {
 		r.source(numbered, "id")
-		r.reads = trigger.Config{Interval: 5 * time.Millisecond, Prune: 70}
+		r.reads = trigger.Config{Interval: 5 * time.Millisecond, Prune: 70, Every: 5 * time.Millisecond}
 		r.start()
 		var others []func(...string)
 		for i := range 4 {
@@ -80,6 +80,58 @@ func TestL5_RowsStayUntilTheirKeysAreSynced(t *testing.T) {
 		}
 		r.apply(true)
 		r.empties("0")
+	})
+}
+
+// TestL2_DeletionsGiveWay: while the application needs the whole server what was read is left, up to a number, and up to a number of
+// gaps, behind which each look would read it all again.
+func TestL2_DeletionsGiveWay(t *testing.T) {
+	onServers(t, func(r *rig) {
+		r.source(numbered, "id")
+		r.reads = trigger.Config{Interval: 5 * time.Millisecond, Prune: 10, Every: 5 * time.Millisecond, Keep: 100}
+		r.busy.Store(true)
+		r.start()
+		insert := func(from, n int) {
+			var values []string
+			for i := range n {
+				values = append(values, fmt.Sprintf("(%d)", from+i))
+			}
+			r.exec("INSERT INTO t (id) VALUES " + strings.Join(values, ", "))
+			if got := len(r.keys()); got != n {
+				r.Fatalf("%d keys have come, want %d", got, n)
+			}
+		}
+		insert(0, 90)
+		time.Sleep(100 * time.Millisecond)
+		if n := r.value("SELECT COUNT(*) FROM t_changes"); n != "90" {
+			r.Errorf("%s rows are left while the server is busy, want 90", n)
+		}
+		insert(1000, 60)
+		r.empties("100")
+		r.busy.Store(false)
+		r.empties("0")
+		r.busy.Store(true)
+		conn := r.conn()
+		for i := range 110 {
+			conn("BEGIN", fmt.Sprintf("INSERT INTO t (id) VALUES (%d)", 5000+i), "ROLLBACK")
+			if i%2 == 0 {
+				insert(10_000+i, 1)
+			}
+		}
+		if n := r.value("SELECT COUNT(*) FROM t_changes"); n != "55" {
+			r.Errorf("%s rows are left with fewer gaps than make it worth, want 55", n)
+		}
+		for i := range 110 {
+			conn("BEGIN", fmt.Sprintf("INSERT INTO t (id) VALUES (%d)", 5000+i), "ROLLBACK")
+			insert(20_000+i, 1)
+		}
+		deadline := time.Now().Add(5 * time.Second)
+		for r.value("SELECT COUNT(*) < 100 FROM t_changes") != "1" {
+			if time.Now().After(deadline) {
+				r.Fatalf("%s rows are left, with a gap beside each", r.value("SELECT COUNT(*) FROM t_changes"))
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
 	})
 }
 
