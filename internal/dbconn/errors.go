@@ -41,6 +41,7 @@ const (
 	errUnfitText         = 3854
 	errCheckViolated     = 3819
 	errCacheFull         = 1197
+	errNoNumber          = 1467
 	errOneFulltext       = 1795
 	errHookRefused       = 3100 // a plugin's, for a transaction that is too large, and for anything else
 	errWritesetTooLarge  = 3231 // of Group Replication: more rows than its limit has room for
@@ -81,6 +82,10 @@ func Contended(err error) bool {
 	}
 	return false
 }
+
+// NoNumber says that the server had no AUTO_INCREMENT number for a row: there is none left, or (innodb_autoinc_lock_mode 0 and 1) the
+// transaction waited for the lock of the table's counter and was rolled back for a deadlock, of which the server then tells nothing else.
+func NoNumber(err error) bool { return Number(err) == errNoNumber }
 
 // interrupted says that the statement was withdrawn by KILL QUERY.
 func interrupted(err error) bool { return Number(err) == errQueryInterrupted }

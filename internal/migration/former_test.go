@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -89,7 +90,12 @@ func TestL9_LostNetworkKeepsTheWork(t *testing.T) {
 		b.start(l)
 		b.cfg.RowCopy.MaxRows, b.cfg.Checkpoint = 500, 20*time.Millisecond
 		w := b.wire(fault.Rule{})
-		_, err := b.migrate(b.ctx(), alter, onPhase(event.PhaseCopy, func() { time.AfterFunc(300*time.Millisecond, w.Close) }))
+		var chunks atomic.Int32
+		_, err := b.migrate(b.ctx(), alter, func(e event.Event) {
+			if _, is := e.(event.ChunkCopied); is && chunks.Add(1) == 20 {
+				go w.Close()
+			}
+		})
 		var failure *migration.Failure
 		if !errors.As(err, &failure) || !failure.Kept || !strings.Contains(failure.Next, "same command again to go on") {
 			b.Fatalf("error is %v", err)

@@ -83,10 +83,11 @@ func (b *bench) refuses(alter, bring string, w way, column string) {
 	if !errors.As(err, &failure) || failure.Swapped || !strings.Contains(failure.Left, "is untouched and nothing is left") {
 		b.Fatalf("the error is %v", err)
 	}
+	cause := failure.Err.Error()
 	if isMariaDB(b.version) {
-		column = strings.ReplaceAll(column, "'", "`") // it quotes names so
+		cause = strings.ReplaceAll(cause, "`", "'") // some of its messages quote names so
 	}
-	if cause := failure.Err.Error(); !strings.Contains(cause, "key (777)") || !strings.Contains(cause, column) {
+	if !strings.Contains(cause, "key (777)") || !strings.Contains(cause, column) {
 		b.Errorf("row 777, or %s, is not named: %v", column, err)
 	}
 	if definition() != was {

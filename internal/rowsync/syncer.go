@@ -134,7 +134,7 @@ func (s *Syncer) sync(ctx context.Context, session *dbconn.Session, p predicate,
 			return result, nil
 		}
 		duplicate := dbconn.Duplicate(err)
-		if !duplicate && !dbconn.Contended(err) {
+		if !duplicate && !dbconn.Contended(err) && !dbconn.NoNumber(err) { // alone it has nobody to wait for: then there is none left
 			return result, err
 		}
 		s.emit(event.Retry{What: what, Cause: dbconn.Message(err), At: time.Now()})
