@@ -13,6 +13,7 @@ import (
 	"midstream/internal/control"
 	"midstream/internal/event"
 	"midstream/internal/lock"
+	"midstream/internal/record"
 	"midstream/internal/schema"
 )
 
@@ -119,8 +120,8 @@ func (b *blockers) ofRun(ctx context.Context, name schema.Name) (told bool, err 
 // ask tells what a run answers.
 func (b *blockers) ask(ctx context.Context, run *control.Client) error {
 	var found struct {
-		Holding []blockerRecord `json:"holding"`
-		Waiting []blockerRecord `json:"waiting"`
+		Holding []record.Blocker `json:"holding"`
+		Waiting []record.Blocker `json:"waiting"`
 	}
 	if err := run.Call(ctx, http.MethodGet, "blockers", nil, &found); err != nil {
 		return commandError(err)
@@ -146,17 +147,17 @@ func (b *blockers) ofRuns(ctx context.Context) error {
 	return nil
 }
 
-func blockersOf(records []blockerRecord) []event.Blocker {
+func blockersOf(records []record.Blocker) []event.Blocker {
 	var all []event.Blocker
 	for _, r := range records {
-		all = append(all, r.blocker())
+		all = append(all, r.Blocker())
 	}
 	return all
 }
 
 func (b *blockers) tell(table string, holding, waiting []event.Blocker) {
 	if b.json {
-		(&jsonLines{out: b.app.Stdout}).write(lockersRecord{headOf("blockers", time.Now()), table, blockerRecords(holding), blockerRecords(waiting)})
+		(&jsonLines{out: b.app.Stdout}).write(record.Lockers{Head: record.HeadOf("blockers", time.Now()), Table: table, Holding: record.Blockers(holding), Waiting: record.Blockers(waiting)})
 		return
 	}
 	b.list(fmt.Sprintf("Nobody holds a lock of %s.", table), "Holding a lock of "+table+":", holding)

@@ -12,6 +12,7 @@ import (
 
 	"midstream/internal/dbconn"
 	"midstream/internal/mysqltest"
+	"midstream/internal/record"
 )
 
 // holding opens a transaction that has read the table and changed some rows of another, by a program of
@@ -51,7 +52,7 @@ func TestBlockers(t *testing.T) {
 			_, err := i.Open(t, database).ExecContext(context.Background(), "ALTER TABLE t COMMENT = 'by hand'")
 			altered <- err
 		}()
-		var seen lockersRecord
+		var seen record.Lockers
 		for range 100 {
 			_, stdout, _ = midstream(t, append(flags(t, i), "blockers", "--json", name)...)
 			if err := json.Unmarshal([]byte(stdout), &seen); err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"midstream/internal/mysqltest"
+	"midstream/internal/record"
 )
 
 // TestCheckTellsOfRows: what doesn't fit is listed with all that is needed to mend it, as text and
@@ -32,15 +33,15 @@ func TestCheckTellsOfRows(t *testing.T) {
 	if code != exitUnfit {
 		t.Errorf("exit code %d", code)
 	}
-	var finding findingRecord
-	var last resultRecord
+	var finding record.Finding
+	var last record.Result
 	for line := range strings.Lines(stdout) {
 		if strings.Contains(line, `"event":"finding"`) {
 			if err := json.Unmarshal([]byte(line), &finding); err != nil {
 				t.Fatal(err)
 			}
 		}
-		last = resultRecord{}
+		last = record.Result{}
 		_ = json.Unmarshal([]byte(line), &last) // the last line is a result
 	}
 	if finding.Kind != "too_long" || finding.Name != "b" || finding.Rows != 1000 || len(finding.Keys) != 10 || !finding.Refused ||

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"midstream/internal/event"
+	"midstream/internal/record"
 )
 
 // childGrace is how long an aborted child gets to clean up.
@@ -20,7 +21,7 @@ const childGrace = 30 * time.Second
 
 // runChild runs this program with arguments that make it tell JSON, hands its events
 // on, and returns the result that it told. The end of ctx aborts it as Ctrl-C would.
-func (a *app) runChild(ctx context.Context, args []string, listen event.Listener) (*resultRecord, error) {
+func (a *app) runChild(ctx context.Context, args []string, listen event.Listener) (*record.Result, error) {
 	cmd := exec.CommandContext(ctx, a.Executable, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = childGrace
@@ -49,14 +50,14 @@ func (a *app) runChild(ctx context.Context, args []string, listen event.Listener
 }
 
 // readChild reads lines to their end.
-func readChild(out io.Reader, listen event.Listener) (result *resultRecord, err error) {
+func readChild(out io.Reader, listen event.Listener) (result *record.Result, err error) {
 	lines := bufio.NewReader(out)
 	for {
 		line, end := lines.ReadBytes('\n')
 		if len(line) > 0 && err == nil {
 			var e event.Event
-			var r *resultRecord
-			e, r, err = readRecord(line)
+			var r *record.Result
+			e, r, err = record.Read(line)
 			if e != nil {
 				listen(e)
 			}
@@ -71,7 +72,7 @@ func readChild(out io.Reader, listen event.Listener) (result *resultRecord, err 
 }
 
 // childError is a child's failure with its exit code.
-func childError(r *resultRecord) error {
+func childError(r *record.Result) error {
 	text := r.Error
 	if r.Phase != "" {
 		text = "in phase " + r.Phase + ": " + text

@@ -15,6 +15,7 @@ import (
 
 	"midstream/internal/control"
 	"midstream/internal/mysqltest"
+	"midstream/internal/record"
 )
 
 // controlling is a run of which a test has the control, with somebody who writes to its table.
@@ -119,10 +120,10 @@ func (c *controlling) status() control.Status {
 }
 
 // progress is the newest of the run.
-func (c *controlling) progress() progressRecord {
+func (c *controlling) progress() record.Progress {
 	c.t.Helper()
 	text, err := json.Marshal(c.status().Progress)
-	var p progressRecord
+	var p record.Progress
 	if err == nil {
 		err = json.Unmarshal(text, &p)
 	}
@@ -204,7 +205,7 @@ func TestPauseAndResume(t *testing.T) {
 	}
 	rows := c.query("SELECT COUNT(*) FROM t_shadow")
 	at := c.status().Since
-	c.await("progress", func() bool { r, _ := time.Parse(rfc3339, c.progress().At); return r.After(at.Add(time.Second)) })
+	c.await("progress", func() bool { r, _ := time.Parse(record.RFC3339, c.progress().At); return r.After(at.Add(time.Second)) })
 	before := c.progress()
 	c.await("changes are captured", func() bool { return c.progress().Captured > before.Captured })
 	if after := c.progress(); after.Applied != before.Applied || after.RowsCopied != before.RowsCopied || c.query("SELECT COUNT(*) FROM t_shadow") != rows {
@@ -462,7 +463,7 @@ func TestWatch(t *testing.T) {
 	}
 	contains(t, machine.stdout.String(), `"event":"swapped"`, `"event":"result"`, `"outcome":"done"`)
 	for line := range strings.Lines(machine.stdout.String()) {
-		if _, _, err := readRecord([]byte(line)); err != nil {
+		if _, _, err := record.Read([]byte(line)); err != nil {
 			t.Errorf("%v: %s", err, line)
 		}
 	}

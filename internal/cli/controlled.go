@@ -100,7 +100,7 @@ func (c *change) beControlled(ctx context.Context, table schema.Name, change str
 	r.server, err = control.Serve(folder, control.Run{
 		About: control.About{Table: table.String(), Alter: change, Server: s.address, AnyCase: anyCase, Rehearsal: string(c.options.Purpose),
 			Process: os.Getpid(), Version: c.app.Version, Began: time.Now()},
-		Control: r.control, Emit: r.tell, Record: recordOf, Blockers: func(b []event.Blocker) any { return blockerRecords(b) },
+		Control: r.control, Emit: r.tell,
 		Stop: r.halt, GoOn: r.release, Stopped: r.stoppedBy, Abort: r.abort,
 	})
 	if err != nil && c.socket.folder != "" && errors.Is(err, control.ErrFolder) {

@@ -15,6 +15,7 @@ import (
 	"midstream/internal/demo"
 	"midstream/internal/event"
 	"midstream/internal/plan"
+	"midstream/internal/record"
 	"midstream/internal/sandbox"
 )
 
@@ -28,7 +29,7 @@ type demonstration struct {
 	version string
 	keep    bool
 	steps   *steps
-	result  *resultRecord // of the change
+	result  *record.Result // of the change
 }
 
 func (a *app) demoCommand() *cobra.Command {
@@ -169,17 +170,17 @@ func (d *demonstration) proofText(p *demo.Proof) string {
 	} else {
 		line("schema", "THE DEFINITION IS THE OLD ONE")
 	}
-	line("elapsed", "%s; %s rows copied in %s (%s/s)%s", span(r.ElapsedMS.duration()), count(r.RowsCopied),
-		span(r.CopyMS.duration()), rate(perSecond(r.RowsCopied, r.CopyMS.duration())), indexTime(r.IndexMS.duration()))
+	line("elapsed", "%s; %s rows copied in %s (%s/s)%s", span(r.ElapsedMS.Duration()), count(r.RowsCopied),
+		span(r.CopyMS.Duration()), rate(perSecond(r.RowsCopied, r.CopyMS.Duration())), indexTime(r.IndexMS.Duration()))
 	line("changes", "%s captured: %s applied, %s left to the row copy, %s merged",
 		count(r.Captured), count(r.Applied), count(r.Dropped), count(r.Merged))
 	line("writers", "%s transactions meanwhile (%.0f/s; %.0f/s before)",
 		count(p.During.Transactions), p.During.TransactionsPerSecond(), p.Before.TransactionsPerSecond())
 	line("waits", "%s; before the change: %s", waitText(p.Longest), span(p.Before.Max()))
 	line("lock", "held for %s at the cut-over, %s applied under it, %s",
-		span(r.LockHeldMS.duration()), plural(r.DrainedKeys, "key"), plural(r.Attempts, "attempt"))
+		span(r.LockHeldMS.Duration()), plural(r.DrainedKeys, "key"), plural(r.Attempts, "attempt"))
 	line("client", "%s of memory at most, %s of CPU (the process that ran the change; the writers are in another)",
-		size(r.PeakRSSBytes), span(r.CPUMS.duration()))
+		size(r.PeakRSSBytes), span(r.CPUMS.Duration()))
 	return b.String()
 }
 

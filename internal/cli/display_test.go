@@ -15,6 +15,7 @@ import (
 
 	"midstream/internal/event"
 	"midstream/internal/mysqltest"
+	"midstream/internal/record"
 )
 
 var moment = time.Date(2026, 3, 4, 5, 6, 7, 8e6, time.UTC)
@@ -42,20 +43,20 @@ func TestEventsSurviveJSON(t *testing.T) {
 	for _, e := range everyEvent {
 		var line bytes.Buffer
 		(&jsonLines{out: &line}).show(e)
-		back, _, err := readRecord(line.Bytes())
+		back, _, err := record.Read(line.Bytes())
 		if err != nil || !reflect.DeepEqual(back, e) {
 			t.Errorf("%v\n%+v instead of\n%+v", err, back, e)
 		}
 	}
-	if recordOf(event.ChunkCopied{}) != nil {
+	if record.Of(event.ChunkCopied{}) != nil {
 		t.Error("single chunks are told")
 	}
 	for _, line := range []string{"{", `{"event":"note","at":"yesterday"}`} {
-		if _, _, err := readRecord([]byte(line)); err == nil {
+		if _, _, err := record.Read([]byte(line)); err == nil {
 			t.Errorf("%s was read", line)
 		}
 	}
-	if e, r, err := readRecord([]byte(`{"event":"of_a_later_version","at":"2026-03-04T05:06:07.008Z"}`)); e != nil || r != nil || err != nil {
+	if e, r, err := record.Read([]byte(`{"event":"of_a_later_version","at":"2026-03-04T05:06:07.008Z"}`)); e != nil || r != nil || err != nil {
 		t.Error(e, r, err)
 	}
 }

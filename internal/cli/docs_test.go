@@ -16,6 +16,7 @@ import (
 	"midstream/internal/control"
 	"midstream/internal/ghost"
 	"midstream/internal/ptosc"
+	"midstream/internal/record"
 )
 
 var update = flag.Bool("update", false, "write the generated pages of docs/ anew")
@@ -92,10 +93,10 @@ func exitCodesPage() string {
 
 // recordTypes are the records by the name of their event.
 func recordTypes() map[string]any {
-	return map[string]any{namePlan: &planRecord{}, namePhase: &phaseRecord{}, nameNote: &noteRecord{}, nameProgress: &progressRecord{},
-		nameBlocked: &blockedRecord{}, nameKilled: &killedRecord{}, nameThrottled: &throttledRecord{}, nameControlled: &controlledRecord{}, nameLockAttempt: &lockAttemptRecord{}, nameSwapped: &swappedRecord{},
-		nameRetry: &retryRecord{}, nameMismatch: &mismatchRecord{}, nameVerified: &verifiedRecord{},
-		nameFinding: &findingRecord{}, namePrescanned: &prescannedRecord{}, nameResult: &resultRecord{}}
+	return map[string]any{record.NamePlan: &record.Plan{}, record.NamePhase: &record.Phase{}, record.NameNote: &record.Note{}, record.NameProgress: &record.Progress{},
+		record.NameBlocked: &record.Blocked{}, record.NameKilled: &record.Killed{}, record.NameThrottled: &record.Throttled{}, record.NameControlled: &record.Controlled{}, record.NameLockAttempt: &record.LockAttempt{}, record.NameSwapped: &record.Swapped{},
+		record.NameRetry: &record.Retry{}, record.NameMismatch: &record.Mismatch{}, record.NameVerified: &record.Verified{},
+		record.NameFinding: &record.Finding{}, record.NamePrescanned: &record.Prescanned{}, record.NameResult: &record.Result{}}
 }
 
 func eventsPage() string {
@@ -107,7 +108,7 @@ func eventsPage() string {
 		"Order: `plan`, then `phase` by phase the others, then `result`; a `note` may come at any time. `progress` comes about twice a second; of several that could not be " +
 		"written in time only the newest is. With `--to` so for each table, and one `result` at the end.\n")
 	types := recordTypes()
-	for _, name := range []string{namePlan, namePhase, nameNote, nameProgress, nameFinding, namePrescanned, nameBlocked, nameKilled, nameThrottled, nameControlled, nameLockAttempt, nameSwapped, nameRetry, nameMismatch, nameVerified, nameResult} {
+	for _, name := range []string{record.NamePlan, record.NamePhase, record.NameNote, record.NameProgress, record.NameFinding, record.NamePrescanned, record.NameBlocked, record.NameKilled, record.NameThrottled, record.NameControlled, record.NameLockAttempt, record.NameSwapped, record.NameRetry, record.NameMismatch, record.NameVerified, record.NameResult} {
 		fmt.Fprintf(&b, "\n## %s\n\n| field | type | meaning |\n|---|---|---|\n", name)
 		describe(&b, "", reflect.TypeOf(types[name]).Elem())
 	}
@@ -152,7 +153,7 @@ func typeName(t reflect.Type) string {
 
 // TestEveryOutcomeIsListed keeps the list of the result's outcomes complete.
 func TestEveryOutcomeIsListed(t *testing.T) {
-	field, _ := reflect.TypeFor[resultRecord]().FieldByName("Outcome")
+	field, _ := reflect.TypeFor[record.Result]().FieldByName("Outcome")
 	for _, o := range outcomes {
 		if !strings.Contains(field.Tag.Get("doc"), o.name) {
 			t.Errorf("docs/events.md does not list the outcome %s", o.name)

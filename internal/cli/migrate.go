@@ -14,6 +14,7 @@ import (
 	"midstream/internal/migration"
 	"midstream/internal/native"
 	"midstream/internal/plan"
+	"midstream/internal/record"
 	"midstream/internal/schema"
 	"midstream/internal/throttle"
 )
@@ -41,7 +42,7 @@ type change struct {
 	place string
 	says  map[schema.Name]map[string]string
 	// tables are what has become of each table of --to.
-	tables []tableRecord
+	tables []record.Table
 	// mustResume says that an attempt before has kept its work, which is to be gone on with.
 	mustResume bool
 	// calibrate has the plan measure what the server does.

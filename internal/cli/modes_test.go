@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"midstream/internal/mysqltest"
+	"midstream/internal/record"
 )
 
 // TestAsTheServer: a statement means what it would mean to a session of the server's, by either method, and
@@ -151,7 +152,7 @@ func TestL3_ParentsOfANewTable(t *testing.T) {
 	}
 	var blocked bool
 	for line := range strings.Lines(stdout) {
-		var h head
+		var h record.Head
 		if json.Unmarshal([]byte(line), &h) == nil && h.Event == "blocked" {
 			blocked = true
 		}

@@ -10,6 +10,7 @@ import (
 	"midstream/internal/dbconn"
 	"midstream/internal/fault"
 	"midstream/internal/mysqltest"
+	"midstream/internal/record"
 	"midstream/internal/schema"
 )
 
@@ -37,7 +38,7 @@ func TestLightestWay(t *testing.T) {
 			} {
 				flags := append(flags(t, i), c.flags...)
 				code, stdout, stderr := midstream(t, append(append([]string{"plan", "--json"}, flags...), "ALTER TABLE "+name+" "+c.clauses)...)
-				var plan planRecord
+				var plan record.Plan
 				if err := json.NewDecoder(strings.NewReader(stdout)).Decode(&plan); err != nil || code != exitDone {
 					t.Fatalf("%s: exit code %d, %v\n%s\n%s", c.clauses, code, err, stdout, stderr)
 				}
@@ -72,7 +73,7 @@ func TestCalibration(t *testing.T) {
 			}{{"ADD INDEX (b)", "inplace"}, {"MODIFY a BIGINT", "shadow"}} {
 				args := append(flags(t, i), "--calibrate", "--method="+c.method, "ALTER TABLE "+name+" "+c.clauses)
 				code, stdout, stderr := midstream(t, append([]string{"plan", "--json"}, args...)...)
-				var plan planRecord
+				var plan record.Plan
 				if err := json.NewDecoder(strings.NewReader(stdout)).Decode(&plan); err != nil || code != exitDone {
 					t.Fatalf("%s: exit code %d, %v\n%s\n%s", c.clauses, code, err, stdout, stderr)
 				}

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"midstream/internal/migration"
 	"midstream/internal/plan"
@@ -56,37 +55,4 @@ func costText(d plan.Prediction, r migration.Result) string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-type predictionRecord struct {
-	Measured      bool         `json:"measured" doc:"whether rows of the table were copied to know it; else it is assumed"`
-	ElapsedMS     ms           `json:"elapsed_ms" doc:"that is expected"`
-	LeastMS       ms           `json:"least_ms" doc:"the least that it may take"`
-	MostMS        ms           `json:"most_ms" doc:"the most, if nobody is in the way"`
-	Rows          int64        `json:"rows" doc:"that are written; 0 where only the dictionary changes"`
-	RowsPerSecond float64      `json:"rows_per_s" doc:"that are copied or built; 0 where none are"`
-	DiskBytes     int64        `json:"disk_bytes" doc:"at the peak, beside what is there; without the binlog"`
-	RedoBytes     int64        `json:"redo_bytes" doc:"of redo log meanwhile, the application's included"`
-	BinlogBytes   int64        `json:"binlog_bytes" doc:"of binlog, without the application's"`
-	LockedMS      ms           `json:"locked_ms" doc:"the longest that a query may wait"`
-	ReplicaLagMS  ms           `json:"replica_lag_ms" doc:"by which replicas fall behind"`
-	Locks         []lockRecord `json:"metadata_locks" doc:"those of the table that are needed"`
-}
-
-type lockRecord struct {
-	Kind  string `json:"kind" doc:"as performance_schema.metadata_locks spells it"`
-	Count int    `json:"count" doc:"how often, if nobody is in the way"`
-	For   string `json:"for" doc:"what it is for, and how long"`
-}
-
-func predictionOf(d plan.Prediction) predictionRecord {
-	locks := []lockRecord{}
-	for _, l := range d.Locks {
-		locks = append(locks, lockRecord{l.Kind, l.Count, l.For})
-	}
-	return predictionRecord{
-		Measured: d.Measured, ElapsedMS: msOf(d.Elapsed), LeastMS: msOf(d.Least), MostMS: msOf(d.Most), Rows: d.Rows,
-		RowsPerSecond: d.RowsPerSecond, DiskBytes: d.Disk, RedoBytes: d.Redo, BinlogBytes: d.Binlog,
-		LockedMS: msOf(d.Locked.Round(time.Millisecond)), ReplicaLagMS: msOf(d.ReplicaLag), Locks: locks,
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"midstream/internal/mysqltest"
+	"midstream/internal/record"
 )
 
 // TestRehearse: the report tells what the run would have been, and the table is as it was.
@@ -67,7 +68,7 @@ func TestRehearseTellsJSON(t *testing.T) {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
-	var r resultRecord
+	var r record.Result
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"midstream/internal/migration"
 	"midstream/internal/plan"
+	"midstream/internal/record"
 	"midstream/internal/schema"
 )
 
@@ -224,61 +225,61 @@ func indexTime(d time.Duration) string {
 func perSecond(n int64, d time.Duration) float64 { return float64(n) / max(d.Seconds(), 1e-9) }
 
 // planOf returns the record of a plan.
-func planOf(p *plan.Plan, address string, cfg migration.Config) planRecord {
+func planOf(p *plan.Plan, address string, cfg migration.Config) record.Plan {
 	captureFrom := ""
 	if p.Server.Capture != nil {
 		captureFrom = p.Server.Capture.Address
 	}
-	return planRecord{
+	return record.Plan{
 		CaptureFrom: captureFrom, Capture: string(p.Capture.By), CaptureWhy: p.Capture.Why,
-		head: headOf(namePlan, time.Now()), Rehearsal: string(p.Purpose), Table: p.Source.Name.String(), Alter: p.Alter.Clauses, Method: string(p.Choice.Method), Why: p.Choice.Why, Others: rejectedRecords(p.Choice.Others), Warning: p.Choice.Warning,
+		Head: record.HeadOf(record.NamePlan, time.Now()), Rehearsal: string(p.Purpose), Table: p.Source.Name.String(), Alter: p.Alter.Clauses, Method: string(p.Choice.Method), Why: p.Choice.Why, Others: record.Rejections(p.Choice.Others), Warning: p.Choice.Warning,
 		ServerAddress: address, ServerVersion: p.Server.Version.String(), Replicas: p.Server.Replicas,
 		Key: p.Key.Name, KeyColumns: p.Key.Columns(), RowsEstimate: p.Source.Rows,
 		DataBytes: p.Source.DataBytes, IndexBytes: p.Source.IndexBytes,
 		Shadow: p.Names.Shadow.String(), Old: p.Names.Former().String(), State: p.Names.State.String(),
-		Prediction: predictionOf(predict(p, cfg)), Columns: columnRecords(p.ColumnChanges()), Grants: p.Grants(), Risks: riskRecords(p.Risks),
+		Prediction: record.PredictionOf(predict(p, cfg)), Columns: record.Columns(p.ColumnChanges()), Grants: p.Grants(), Risks: record.Risks(p.Risks),
 		Steps: []string{}, Locks: []string{},
 	}
 }
 
 // resultOf returns the record of a run's end.
-func resultOf(r migration.Result, err error, code int) resultRecord {
+func resultOf(r migration.Result, err error, code int) record.Result {
 	used, seen := processUsage(), r.Rehearsed
-	record := resultRecord{
-		head: headOf(nameResult, time.Now()), Method: string(r.Method), Outcome: outcomeOf(code).name, ExitCode: code, Swapped: r.Swapped,
-		Problems: []riskRecord{}, Old: r.Old, Tables: []tableRecord{},
-		ElapsedMS: msOf(r.Elapsed), PrescanMS: msOf(r.Prescan), Scanned: r.Scanned, CopyMS: msOf(r.Copy), IndexMS: msOf(r.Index), VerifyMS: msOf(r.Verify),
+	rec := record.Result{
+		Head: record.HeadOf(record.NameResult, time.Now()), Method: string(r.Method), Outcome: outcomeOf(code).name, ExitCode: code, Swapped: r.Swapped,
+		Problems: []record.Risk{}, Old: r.Old, Tables: []record.Table{},
+		ElapsedMS: record.MSOf(r.Elapsed), PrescanMS: record.MSOf(r.Prescan), Scanned: r.Scanned, CopyMS: record.MSOf(r.Copy), IndexMS: record.MSOf(r.Index), VerifyMS: record.MSOf(r.Verify),
 		Verified: r.Verified, Repaired: r.Repaired, RowsCopied: r.RowsCopied,
 		Captured: r.Captured, Applied: r.Applied, Dropped: r.Dropped, Merged: r.Merged, Retries: r.Retries,
 		DiskBytes: r.Disk, RedoBytes: r.Redo, BinlogBytes: r.Binlog,
-		Attempts: r.Attempts, LockHeldMS: msOf(r.LockHeld), DrainedKeys: r.Drained, BinlogReadBytes: r.BinlogRead,
-		LockWaitedMS: msOf(seen.LockWaited), Blockers: seen.Blockers, BlockedMS: msOf(seen.Blocked), MostDelayMS: msOf(seen.CaptureDelay),
+		Attempts: r.Attempts, LockHeldMS: record.MSOf(r.LockHeld), DrainedKeys: r.Drained, BinlogReadBytes: r.BinlogRead,
+		LockWaitedMS: record.MSOf(seen.LockWaited), Blockers: seen.Blockers, BlockedMS: record.MSOf(seen.Blocked), MostDelayMS: record.MSOf(seen.CaptureDelay),
 		ShadowBytes: seen.ShadowBytes, Shadow: seen.Shadow,
-		ReplicaBeforeMS: msOf(seen.Replication.Before), ReplicaLagMS: msOf(seen.Replication.Lag), ReplicaStallMS: msOf(seen.Replication.Stall),
-		PeakRSSBytes: used.peakRSS, CPUMS: msOf(used.cpu),
+		ReplicaBeforeMS: record.MSOf(seen.Replication.Before), ReplicaLagMS: record.MSOf(seen.Replication.Lag), ReplicaStallMS: record.MSOf(seen.Replication.Stall),
+		PeakRSSBytes: used.peakRSS, CPUMS: record.MSOf(used.cpu),
 	}
 	if err == nil {
-		return record
+		return rec
 	}
-	record.Error = err.Error()
+	rec.Error = err.Error()
 	var failure *migration.Failure
 	var refused *plan.Refused
 	var c *coded
 	switch {
 	case errors.As(err, &failure):
-		record.Error, record.Phase = failure.Err.Error(), string(failure.Phase)
-		record.Left, record.Next, record.Swapped = failure.Left, failure.Next, failure.Swapped
+		rec.Error, rec.Phase = failure.Err.Error(), string(failure.Phase)
+		rec.Left, rec.Next, rec.Swapped = failure.Left, failure.Next, failure.Swapped
 	case errors.As(err, &refused):
-		record.Problems = riskRecords(refused.Blocking)
-		record.Left = "nothing was written"
+		rec.Problems = record.Risks(refused.Blocking)
+		rec.Left = "nothing was written"
 	case errors.As(err, &c):
-		record.Left, record.Next = c.left, c.next
+		rec.Left, rec.Next = c.left, c.next
 	default:
-		record.Left = "nothing was written"
+		rec.Left = "nothing was written"
 	}
 	var partly *partly
 	if errors.As(err, &partly) && len(partly.done) > 0 {
-		record.Left = partly.doneText() + "; of " + partly.table + ": " + record.Left
+		rec.Left = partly.doneText() + "; of " + partly.table + ": " + rec.Left
 	}
-	return record
+	return rec
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"midstream/internal/mysqltest"
+	"midstream/internal/record"
 )
 
 func TestRunChangesATable(t *testing.T) {
@@ -80,7 +81,7 @@ func TestRunTellsJSON(t *testing.T) {
 	seen := map[string]int{}
 	var last string
 	for line := range strings.Lines(stdout) {
-		var h head
+		var h record.Head
 		if err := json.Unmarshal([]byte(line), &h); err != nil || h.At == "" {
 			t.Fatalf("%v: %s", err, line)
 		}
@@ -96,16 +97,16 @@ func TestRunTellsJSON(t *testing.T) {
 		seen[h.Event]++
 		last = line
 	}
-	for _, name := range []string{namePlan, namePhase, nameProgress, nameLockAttempt, nameSwapped} {
+	for _, name := range []string{record.NamePlan, record.NamePhase, record.NameProgress, record.NameLockAttempt, record.NameSwapped} {
 		if seen[name] == 0 {
 			t.Errorf("no %s among %v", name, seen)
 		}
 	}
-	var r resultRecord
+	var r record.Result
 	if err := json.Unmarshal([]byte(last), &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.Event != nameResult || r.Outcome != "done" || r.ExitCode != 0 || !r.Swapped || r.RowsCopied != 5000 ||
+	if r.Event != record.NameResult || r.Outcome != "done" || r.ExitCode != 0 || !r.Swapped || r.RowsCopied != 5000 ||
 		r.Old != name+"_old" || r.Attempts < 1 || r.LockHeldMS <= 0 || r.PeakRSSBytes < 1<<20 || r.CPUMS <= 0 {
 		t.Errorf("%+v", r)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"midstream/internal/control"
 	"midstream/internal/event"
+	"midstream/internal/record"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -100,15 +101,15 @@ func statusText(s control.Status) string {
 }
 
 // recorded reads a record that came as a part of a status.
-func recorded(record any) event.Event {
-	if record == nil {
+func recorded(part any) event.Event {
+	if part == nil {
 		return nil
 	}
-	line, err := json.Marshal(record)
+	line, err := json.Marshal(part)
 	if err != nil {
 		return nil
 	}
-	e, _, _ := readRecord(line) // else another version's
+	e, _, _ := record.Read(line) // else another version's
 	return e
 }
 
@@ -156,9 +157,9 @@ func (c *commanding) watchOne(ctx context.Context, run *control.Client, several 
 	} else {
 		screen = (&output{app: c.app}).display(run.Found.Table)
 	}
-	var result *resultRecord
+	var result *record.Result
 	err := run.Events(ctx, func(line []byte) {
-		e, r, err := readRecord(line)
+		e, r, err := record.Read(line)
 		switch {
 		case err != nil: // another version's
 		case r != nil:

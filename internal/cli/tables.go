@@ -10,6 +10,7 @@ import (
 	"midstream/internal/event"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
+	"midstream/internal/record"
 	"midstream/internal/schema"
 )
 
@@ -167,12 +168,12 @@ func tableSummary(p *plan.TablePlan, r migration.Result) string {
 }
 
 // tablePlanOf returns the record of a plan.
-func tablePlanOf(p *plan.TablePlan, address string) planRecord {
-	record := planRecord{
-		head: headOf(namePlan, time.Now()), Table: p.Statement.Tables()[0].String(), Statement: string(p.Statement.Kind),
-		Method: string(p.Choice.Method), Why: p.Choice.Why, Others: rejectedRecords(p.Choice.Others), Warning: p.Choice.Warning,
-		ServerAddress: address, ServerVersion: p.Server.Version.String(), Replicas: p.Server.Replicas, KeyColumns: []string{}, Columns: columnRecords(nil), Grants: []string{},
-		Steps: append([]string{}, p.Steps...), Locks: []string{}, Risks: riskRecords(p.Risks),
+func tablePlanOf(p *plan.TablePlan, address string) record.Plan {
+	record := record.Plan{
+		Head: record.HeadOf(record.NamePlan, time.Now()), Table: p.Statement.Tables()[0].String(), Statement: string(p.Statement.Kind),
+		Method: string(p.Choice.Method), Why: p.Choice.Why, Others: record.Rejections(p.Choice.Others), Warning: p.Choice.Warning,
+		ServerAddress: address, ServerVersion: p.Server.Version.String(), Replicas: p.Server.Replicas, KeyColumns: []string{}, Columns: record.Columns(nil), Grants: []string{},
+		Steps: append([]string{}, p.Steps...), Locks: []string{}, Risks: record.Risks(p.Risks),
 	}
 	for _, name := range p.Watched {
 		record.Locks = append(record.Locks, name.String())

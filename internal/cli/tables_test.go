@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"midstream/internal/mysqltest"
+	"midstream/internal/record"
 )
 
 // statementRig is a database in which statements are run by midstream and, beside it, natively.
@@ -221,7 +222,7 @@ func TestTableStatementInJSON(t *testing.T) {
 	}
 	decoder := json.NewDecoder(strings.NewReader(stdout))
 	decoder.DisallowUnknownFields()
-	var plan planRecord
+	var plan record.Plan
 	if err := decoder.Decode(&plan); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"midstream/internal/desired"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
+	"midstream/internal/record"
 	"midstream/internal/schema"
 )
 
@@ -191,7 +192,7 @@ func (r *reaching) look(ctx context.Context) error {
 		for _, note := range c.Notes {
 			r.output.note(note)
 		}
-		r.tables = append(r.tables, tableRecord{Table: c.Name().String(), Place: c.Statement.Place(), State: stateWaiting})
+		r.tables = append(r.tables, record.Table{Table: c.Name().String(), Place: c.Statement.Place(), State: stateWaiting})
 	}
 	return nil
 }
@@ -354,7 +355,7 @@ func (r *reaching) one(ctx context.Context, i int) (state string, err error) {
 	r.take(c)
 	result, err := r.do(ctx, c.Alter, r.server)
 	r.add(result)
-	r.tables[i].Method, r.tables[i].Old, r.tables[i].Elapsed = string(result.Method), result.Old, msOf(time.Since(began))
+	r.tables[i].Method, r.tables[i].Old, r.tables[i].Elapsed = string(result.Method), result.Old, record.MSOf(time.Since(began))
 	if err != nil {
 		return stateFailed, err
 	}
@@ -393,8 +394,8 @@ func (r *reaching) create(ctx context.Context, c *desired.Change) (state string,
 func (r *reaching) planned(c *desired.Change, method, why string) {
 	place := c.Statement.Place()
 	if r.output.json {
-		record := planRecord{head: headOf(namePlan, time.Now()), Table: c.Name().String(), Place: place, Method: method, Why: why,
-			Others: []rejected{}, ServerAddress: r.server.address, ServerVersion: c.Server.String(), KeyColumns: []string{}, Prediction: predictionOf(plan.Prediction{}), Risks: []riskRecord{}}
+		record := record.Plan{Head: record.HeadOf(record.NamePlan, time.Now()), Table: c.Name().String(), Place: place, Method: method, Why: why,
+			Others: []record.Rejected{}, ServerAddress: r.server.address, ServerVersion: c.Server.String(), KeyColumns: []string{}, Prediction: record.PredictionOf(plan.Prediction{}), Risks: []record.Risk{}}
 		if c.Table == nil {
 			record.Create = c.Statement.Text
 		}

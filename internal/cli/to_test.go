@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"midstream/internal/mysqltest"
+	"midstream/internal/record"
 )
 
 // files writes files of definitions, by name, and returns their folder.
@@ -25,21 +26,21 @@ func files(t *testing.T, texts map[string]string) string {
 }
 
 // records reads the plans and the result of --json.
-func records(t *testing.T, stdout string) (plans []planRecord, result resultRecord, notes string) {
+func records(t *testing.T, stdout string) (plans []record.Plan, result record.Result, notes string) {
 	t.Helper()
 	for line := range strings.Lines(stdout) {
-		var h head
-		var p planRecord
-		var n noteRecord
+		var h record.Head
+		var p record.Plan
+		var n record.Note
 		err := json.Unmarshal([]byte(line), &h)
 		switch h.Event {
-		case namePlan:
+		case record.NamePlan:
 			err = json.Unmarshal([]byte(line), &p)
 			plans = append(plans, p)
-		case nameNote:
+		case record.NameNote:
 			err = json.Unmarshal([]byte(line), &n)
 			notes += n.Text + "\n"
-		case nameResult:
+		case record.NameResult:
 			err = json.Unmarshal([]byte(line), &result)
 		}
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"midstream/internal/migration"
+	"midstream/internal/record"
 )
 
 // About is what a run is; it doesn't change.
@@ -190,5 +191,5 @@ func (s *Server) blockers(ctx context.Context) (Blockers, error) {
 	if err != nil {
 		return Blockers{}, fmt.Errorf("look who holds %s: %w", s.run.Table, err)
 	}
-	return Blockers{Table: s.run.Table, Holding: s.run.Blockers(holding), Waiting: s.run.Blockers(waiting)}, nil
+	return Blockers{Table: s.run.Table, Holding: record.Blockers(holding), Waiting: record.Blockers(waiting)}, nil
 }

@@ -28,7 +28,7 @@ func serve(t *testing.T, folder, table string) (*Server, error) {
 	t.Helper()
 	s, err := Serve(folder, Run{
 		About: About{Table: table, Server: "db1:3306", Version: "test"}, Control: migration.NewControl(migration.Usual()), Emit: event.Discard,
-		Record: func(event.Event) any { return nil }, Stopped: func() string { return "" },
+		Stopped: func() string { return "" },
 	})
 	if err == nil {
 		t.Cleanup(func() { s.Close(nil) })

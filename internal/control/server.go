@@ -15,6 +15,7 @@ import (
 
 	"midstream/internal/event"
 	"midstream/internal/migration"
+	"midstream/internal/record"
 )
 
 // Run is the run that a server is for, as its process sees it. Its functions are safe for concurrent use.
@@ -23,9 +24,6 @@ type Run struct {
 	Control *migration.Control
 	// Emit tells an event to those who follow the run at its own terminal.
 	Emit event.Listener
-	// Record is the record of an event, nil if it has none; Blockers are those of sessions.
-	Record   func(event.Event) any
-	Blockers func([]event.Blocker) any
 	// Stop ends the present attempt at a checkpoint, keeps the process, and returns when that is done. It fails with
 	// *migration.NotNow. GoOn undoes it, and says whether there was anything to undo; Stopped says who has stopped it,
 	// "" for nobody.
@@ -106,8 +104,8 @@ func (s *Server) Close(last any) {
 
 // Listen is an event.Listener. It never waits.
 func (s *Server) Listen(e event.Event) {
-	record := s.run.Record(e)
-	if record == nil {
+	told := record.Of(e)
+	if told == nil {
 		return
 	}
 	s.mu.Lock()
@@ -121,21 +119,21 @@ func (s *Server) Listen(e event.Event) {
 		case event.PhaseCopy, event.PhaseCatchUp:
 			s.captures = true
 		}
-		s.newest["phase"] = record
+		s.newest["phase"] = told
 		delete(s.newest, "blocked")
 	case event.Progress:
-		s.newest["progress"] = record
+		s.newest["progress"] = told
 	case event.Throttled:
-		s.newest["throttled"], s.gates = record, len(e.Gates)
+		s.newest["throttled"], s.gates = told, len(e.Gates)
 	case event.Blocked:
-		s.newest["blocked"] = record
+		s.newest["blocked"] = told
 	}
-	s.tell(record)
+	s.tell(told)
 }
 
 // tell gives the watchers a record; one that does not keep up misses some. REQUIRES: mu is held.
-func (s *Server) tell(record any) {
-	line := lineOf(record)
+func (s *Server) tell(told any) {
+	line := lineOf(told)
 	if line == nil {
 		return
 	}
@@ -148,9 +146,9 @@ func (s *Server) tell(record any) {
 }
 
 // lineOf spells a record, with the end of its line; nil for none.
-func lineOf(record any) []byte {
-	text, err := json.Marshal(record)
-	if err != nil || record == nil {
+func lineOf(told any) []byte {
+	text, err := json.Marshal(told)
+	if err != nil || told == nil {
 		return nil
 	}
 	return append(text, '\n')
