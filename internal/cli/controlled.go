@@ -12,6 +12,7 @@ import (
 	"midstream/internal/event"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
+	"midstream/internal/record"
 	"midstream/internal/schema"
 )
 
@@ -29,6 +30,8 @@ type controlled struct {
 	app     *app
 	output  *output
 	control *migration.Control
+	began   time.Time
+	kept    chronicle       // what it tells
 	server  *control.Server // nil: nobody can reach it
 	ended   chan struct{}   // closed with err when the run has come to its end
 	err     error
@@ -60,10 +63,11 @@ func (h *halt) Is(err error) bool { return err == migration.ErrKeep }
 
 // underControl does a run while other processes may command it.
 func (c *change) underControl(ctx context.Context, table schema.Name, change string, s *server, do func() (migration.Result, error)) (migration.Result, error) {
-	if err := c.beControlled(ctx, table, change, s); err != nil {
-		return migration.Result{}, err
+	var result migration.Result
+	err := c.beControlled(ctx, table, change, s)
+	if err == nil {
+		result, err = c.obeying(do)
 	}
-	result, err := c.obeying(do)
 	c.run.end(ctx, result, err, string(c.options.Purpose))
 	c.run = nil
 	return result, err
@@ -83,23 +87,24 @@ func (c *change) obeying(do func() (migration.Result, error)) (migration.Result,
 
 // beControlled makes the socket of a run. A folder that can't be used is an error only where somebody named it.
 func (c *change) beControlled(ctx context.Context, table schema.Name, change string, s *server) error {
-	r := &controlled{app: c.app, output: &c.output, control: migration.NewControl(c.config), ended: make(chan struct{})}
+	r := &controlled{app: c.app, output: &c.output, control: migration.NewControl(c.config), began: time.Now(), ended: make(chan struct{})}
 	c.run = r
-	if c.socket.off {
-		return nil
+	err := r.keep(c.history, record.Run{Table: table.String(), Alter: change, Server: s.address, Rehearsal: string(c.options.Purpose)})
+	if err != nil || c.socket.off {
+		return err
 	}
 	folder := c.socket.folder
 	if folder == "" {
 		folder = control.Folder(c.app.Getenv)
 	}
 	var anyCase bool
-	err := s.pool.DB().QueryRowContext(ctx, "SELECT @@GLOBAL.lower_case_table_names <> 0").Scan(&anyCase)
+	err = s.pool.DB().QueryRowContext(ctx, "SELECT @@GLOBAL.lower_case_table_names <> 0").Scan(&anyCase)
 	if err != nil {
 		return unwritten(ctx, fmt.Errorf("look at %s: %w", s.address, err), "")
 	}
 	r.server, err = control.Serve(folder, control.Run{
 		About: control.About{Table: table.String(), Alter: change, Server: s.address, AnyCase: anyCase, Rehearsal: string(c.options.Purpose),
-			Process: os.Getpid(), Version: c.app.Version, Began: time.Now()},
+			Process: os.Getpid(), Version: c.app.Version, Began: r.began},
 		Control: r.control, Emit: r.tell,
 		Stop: r.halt, GoOn: r.release, Stopped: r.stoppedBy, Abort: r.abort,
 	})
@@ -118,12 +123,14 @@ func (r *controlled) end(ctx context.Context, result migration.Result, err error
 	r.err = err
 	r.mu.Unlock()
 	close(r.ended)
-	if r.server == nil {
-		return
+	told := resultOf(result, err, exitCode(err, errors.Is(context.Cause(ctx), errInterrupted)))
+	told.Rehearsal = rehearsal
+	if _, err := r.kept.end(told); err != nil {
+		r.output.note(fmt.Sprintf("the report of this run will not be whole: %v", err))
 	}
-	record := resultOf(result, err, exitCode(err, errors.Is(context.Cause(ctx), errInterrupted)))
-	record.Rehearsal = rehearsal
-	r.server.Close(record)
+	if r.server != nil {
+		r.server.Close(told)
+	}
 }
 
 // of makes the migration of an attempt, whose events are shown by a listener.
@@ -150,6 +157,7 @@ func (r *controlled) silent() {
 }
 
 func (r *controlled) listen(e event.Event) {
+	r.kept.listen(e)
 	if r.server != nil {
 		r.server.Listen(e)
 	}

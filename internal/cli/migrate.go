@@ -48,6 +48,8 @@ type change struct {
 	// calibrate has the plan measure what the server does.
 	calibrate bool
 	followers followers
+	// history says where what it tells is kept.
+	history historyFlags
 	// socket says where the run is controlled; run is the one that is, nil while there is none.
 	socket socketFlags
 	run    *controlled
@@ -152,13 +154,14 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	if c.mustResume && former == "" {
 		return nil, unwritten(ctx, errGone, "look whether the table has its new schema")
 	}
+	told := planOf(p, s.address, c.config)
+	told.Former, told.Place = former, c.place
+	c.run.planned(told)
 	switch {
 	case c.output.own != nil:
 		c.output.own.Planned(p, former)
 	case c.output.json:
-		record := planOf(p, s.address, c.config)
-		record.Former, record.Place = former, c.place
-		(&jsonLines{out: c.app.Stdout}).write(record)
+		(&jsonLines{out: c.app.Stdout}).write(told)
 	case c.output.quiet:
 		fmt.Fprint(c.app.Stdout, quietPlan(p))
 	default:

@@ -73,6 +73,7 @@ func (c *change) carryOutTables(ctx context.Context, p *plan.TablePlan, s *serve
 }
 
 func (c *change) attemptTables(ctx context.Context, p *plan.TablePlan, s *server) (migration.Result, error) {
+	c.run.planned(tablePlanOf(p, s.address))
 	screen := c.output.display(tableNames(p))
 	relay := newRelay(screen)
 	var stand stand

@@ -17,6 +17,7 @@ import (
 var layers = [][]string{
 	{"cli"},
 	{"demo", "control", "ptosc", "ghost"},
+	{"history"},
 	{"record", "dropin"},
 	{"migration"},
 	{"cutover", "native", "rowcopy", "apply", "capture", "trigger", "shadow", "prescan", "tables", "verify", "compare", "desired"}, // stages

@@ -63,7 +63,7 @@ func (b *bench) child(clauses, at string, do func(*child), flags ...string) *chi
 			do(c)
 		}
 	}
-	c.cmd.Env = append(os.Environ(), asMidstream+"=1", "MYSQL_PWD="+b.server.Password)
+	c.cmd.Env = append(os.Environ(), asMidstream+"=1", "MYSQL_PWD="+b.server.Password, "XDG_STATE_HOME="+b.TempDir())
 	c.cmd.Stderr = &c.complaint
 	out, err := c.cmd.StdoutPipe()
 	if err != nil {

@@ -47,7 +47,7 @@ func (r *run) snapshot(before event.Progress) event.Progress {
 	defer r.mu.Unlock()
 	p := event.Progress{
 		Phase: r.phase, At: now, Elapsed: now.Sub(r.started),
-		RowsTotal: r.plan.Source.Rows, BacklogLimit: r.cfg.BacklogLimit, ETA: -1, Slower: -1,
+		RowsTotal: r.plan.Source.Rows, BacklogLimit: r.cfg.BacklogLimit, ETA: -1, Slower: -1, ReplicaLag: r.mostBehind(),
 		IndexFraction: build.fraction, BuildStep: build.step,
 	}
 	if r.scanner != nil {
@@ -59,6 +59,8 @@ func (r *run) snapshot(before event.Progress) event.Progress {
 	counts := r.backlog.Counts()
 	p.RowsCopied, p.ChunkRows, p.Workers = r.copier.Rows(), r.copier.ChunkRows(), r.governor.Allowed()
 	p.Slower = r.governor.Slower()
+	felt := r.governor.Felt()
+	p.Statements, p.Felt, p.FeltAlone = felt.PerSecond, felt.Now, felt.Alone
 	p.Captured, p.Applied, p.Dropped, p.Merged = counts.Added, counts.Synced, counts.Dropped, counts.Merged
 	p.Backlog, p.Retries = r.backlog.Len(), r.retries.Load()
 	if r.capture != nil {

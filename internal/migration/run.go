@@ -71,7 +71,8 @@ type run struct {
 	verifier *verify.Verifier
 
 	beaten  throttle.Beats
-	transit *throttle.Transit // to replicas
+	lags    map[string]time.Duration // how far each replica that is watched is behind
+	transit *throttle.Transit        // to replicas
 	spent   spent
 	retries atomic.Int64
 	timing  struct{ prescan, copy, index, verify, native time.Duration }

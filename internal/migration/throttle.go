@@ -59,7 +59,7 @@ func (r *run) sensors(ctx context.Context, t Throttle) ([]throttle.Sensor, error
 			} else {
 				r.transit.Forget(f.Name)
 			}
-			return r.beaten.Behind(number, time.Now())
+			return r.noteLag(f.Name, r.beaten.Behind(number, time.Now()))
 		}
 		if t.ReplicaLag > 0 {
 			r.transit.Expect(f.Name)
@@ -88,6 +88,26 @@ func (r *run) sensors(ctx context.Context, t Throttle) ([]throttle.Sensor, error
 		add(true, func() throttle.Sensor { return throttle.Disk(folder, t.FreeDisk, freeBytes) })
 	}
 	return all, nil
+}
+
+// noteLag remembers how far a replica is behind, and returns it.
+func (r *run) noteLag(replica string, behind time.Duration) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lags == nil {
+		r.lags = map[string]time.Duration{}
+	}
+	r.lags[replica] = behind
+	return behind
+}
+
+// mostBehind is how far the replica is behind that is farthest; negative where none is watched. REQUIRES: mu is held.
+func (r *run) mostBehind() time.Duration {
+	most := time.Duration(-1)
+	for _, behind := range r.lags {
+		most = max(most, behind)
+	}
+	return most
 }
 
 // backlogShare is the part of the backlog's limit above which the row copy waits for apply: far from where capture would have to wait.

@@ -9,6 +9,7 @@ import (
 
 // Names of the records' events.
 const (
+	NameRun         = "run"
 	NamePlan        = "plan"
 	NamePhase       = "phase"
 	NameNote        = "note"
@@ -74,6 +75,7 @@ func progressOf(e event.Progress) Progress {
 		Head: HeadOf(NameProgress, e.At), Phase: string(e.Phase), ElapsedMS: MSOf(e.Elapsed),
 		RowsCopied: e.RowsCopied, RowsTotal: e.RowsTotal, Fraction: math.Round(1e4*e.Fraction) / 1e4, CopyRowsPerS: tenths(e.CopyRate),
 		ChunkRows: e.ChunkRows, Workers: hundredths(e.Workers),
+		Statements: tenths(e.Statements), FeltMS: MSOf(e.Felt), FeltAloneMS: MSOf(e.FeltAlone),
 		Captured: e.Captured, Applied: e.Applied, Dropped: e.Dropped, Merged: e.Merged,
 		Backlog: e.Backlog, BacklogLimit: e.BacklogLimit, ApplyKeysPerS: tenths(e.ApplyRate),
 		CaptureDelayMS: MSOf(e.CaptureDelay), BinlogReadBytes: e.BinlogRead, BinlogPosition: e.Position,
@@ -83,11 +85,17 @@ func progressOf(e event.Progress) Progress {
 		slower := math.Round(1e4*e.Slower) / 1e4
 		r.Slower = &slower
 	}
-	if e.ETA >= 0 {
-		eta := MSOf(e.ETA)
-		r.ETAMS = &eta
-	}
+	r.ETAMS, r.ReplicaLagMS = knownMS(e.ETA), knownMS(e.ReplicaLag)
 	return r
+}
+
+// knownMS is nil where a duration is not known: it is negative.
+func knownMS(d time.Duration) *MS {
+	if d < 0 {
+		return nil
+	}
+	known := MSOf(d)
+	return &known
 }
 
 func throttledOf(e event.Throttled) Throttled {

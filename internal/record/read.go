@@ -86,18 +86,24 @@ func (r Progress) event(at time.Time) event.Event {
 		Phase: event.Phase(r.Phase), At: at, Elapsed: r.ElapsedMS.Duration(),
 		RowsCopied: r.RowsCopied, RowsTotal: r.RowsTotal, Fraction: r.Fraction, CopyRate: r.CopyRowsPerS,
 		ChunkRows: r.ChunkRows, Workers: r.Workers, Slower: -1,
+		Statements: r.Statements, Felt: r.FeltMS.Duration(), FeltAlone: r.FeltAloneMS.Duration(), ReplicaLag: knownDuration(r.ReplicaLagMS),
 		Captured: r.Captured, Applied: r.Applied, Dropped: r.Dropped, Merged: r.Merged,
 		Backlog: r.Backlog, BacklogLimit: r.BacklogLimit, ApplyRate: r.ApplyKeysPerS,
 		CaptureDelay: r.CaptureDelayMS.Duration(), BinlogRead: r.BinlogReadBytes, Position: r.BinlogPosition,
-		ETA: -1, Retries: r.Retries, IndexFraction: r.IndexFraction, BuildStep: r.BuildStep, Verified: r.Verified, Scanned: r.Scanned,
+		ETA: knownDuration(r.ETAMS), Retries: r.Retries, IndexFraction: r.IndexFraction, BuildStep: r.BuildStep, Verified: r.Verified, Scanned: r.Scanned,
 	}
 	if r.Slower != nil {
 		e.Slower = *r.Slower
 	}
-	if r.ETAMS != nil {
-		e.ETA = r.ETAMS.Duration()
-	}
 	return e
+}
+
+// knownDuration is negative where it is not known.
+func knownDuration(ms *MS) time.Duration {
+	if ms == nil {
+		return -1
+	}
+	return ms.Duration()
 }
 
 func (r Blocked) event(at time.Time) event.Event {

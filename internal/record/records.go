@@ -22,6 +22,20 @@ type Head struct {
 	At    string `json:"at" doc:"when, RFC 3339 with milliseconds, UTC"`
 }
 
+// Run tells what a run is: the first line of its history. (--json begins with the plan.)
+type Run struct {
+	Head
+	ID        string `json:"id" doc:"of the run: its file's name, without .jsonl"`
+	Table     string `json:"table" doc:"that is changed, database.table"`
+	Alter     string `json:"alter" doc:"the clauses of the ALTER TABLE, or the statement"`
+	Server    string `json:"server" doc:"host:port, or the path of a socket"`
+	Rehearsal string `json:"rehearsal" doc:"rehearsal, rehearsal on a replica, or empty: the table is changed"`
+	User      string `json:"user" doc:"who has given the command"`
+	Host      string `json:"host" doc:"the machine on which the run is at work"`
+	Process   int    `json:"process" doc:"id of its process"`
+	Version   string `json:"version" doc:"of midstream"`
+}
+
 // Plan tells what a run will do.
 type Plan struct {
 	Head
@@ -129,6 +143,10 @@ type Progress struct {
 	CopyRowsPerS    float64  `json:"copy_rows_per_s" doc:"rate of the row copy, smoothed"`
 	ChunkRows       int      `json:"chunk_rows" doc:"rows of a chunk now"`
 	Workers         float64  `json:"workers" doc:"row copy workers that may work: fewer where the server is busy; with 1.5 the second works half of its time"`
+	Statements      float64  `json:"application_statements_per_s" doc:"statements of the application that end a second; 0: not known, or nobody is there"`
+	FeltMS          MS       `json:"application_statement_ms" doc:"time of such a statement on the server, on average; 0: not known"`
+	FeltAloneMS     MS       `json:"application_statement_alone_ms" doc:"likewise, in the moments in which nothing of this run is at work; 0: not known"`
+	ReplicaLagMS    *MS      `json:"replica_lag_ms" doc:"how far the replica is behind that is farthest; null: none is watched"`
 	Slower          *float64 `json:"application_slower" doc:"part by which the application's statements take longer on average through this run's work; null: not known, or nobody is there"`
 	Captured        int64    `json:"captured_changes" doc:"changes read from the binlog"`
 	Applied         int64    `json:"applied_keys" doc:"keys synced from the backlog"`

@@ -185,14 +185,18 @@ func (w *watch) query(ctx context.Context) (string, error) {
 
 // running is how many statements ran on average (Little's law).
 func (a activity) running() float64 {
-	var took time.Duration
-	for _, t := range a.statements {
-		took += t.took
-	}
 	if a.over <= 0 {
 		return 0
 	}
-	return took.Seconds() / a.over.Seconds()
+	return a.sum().took.Seconds() / a.over.Seconds()
+}
+
+// sum is that of all kinds.
+func (a activity) sum() (all tally) {
+	for _, t := range a.statements {
+		all = all.plus(t)
+	}
+	return all
 }
 
 // idle says whether there is nobody to be slowed down.

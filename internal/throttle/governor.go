@@ -50,7 +50,8 @@ type Governor struct {
 	level   level
 	working activity // of this cycle
 	resting activity // likewise
-	resumes bool     // it works; else it rests
+	felt    felt
+	resumes bool // it works; else it rests
 	turned  time.Time
 	length  time.Duration // of the work of a cycle
 	busy    bool          // statements run all the time, as the last rest has shown
@@ -115,6 +116,7 @@ func (g *Governor) Run(ctx context.Context) error {
 func (g *Governor) saw(a activity, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.felt.saw(a)
 	switch {
 	case a.over == 0 || a.over > 2*time.Second: // the first one, or the first after a while
 		g.pause(now)
@@ -122,6 +124,7 @@ func (g *Governor) saw(a activity, now time.Time) {
 		g.drive, g.length, g.level, g.busy = g.most, workFor, level{}, false
 		g.cost = cost{guess: calm}
 		g.working, g.resting, g.resumes, g.turned = activity{}, activity{}, true, now
+		g.felt = felt{}
 		g.set(g.most)
 	case g.drive == g.most && g.level.looks == 0: // the application has come back
 		g.drive = firstDrive
@@ -163,6 +166,7 @@ func (g *Governor) judge() {
 	}
 	g.working = activity{}
 	g.busy = g.resting.running() >= together
+	g.felt.rested(g.resting)
 	before := g.drive
 	g.drive = min(g.most, max(leastDrive, g.cost.next(g.drive, tolerated(g.slower, g.resting.running()))))
 	if r := g.drive / before; r > 0.8 && r <= climb {
@@ -187,6 +191,13 @@ func (g *Governor) Allowed() float64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return min(g.drive, g.most-1)
+}
+
+// Felt is what the application's statements take.
+func (g *Governor) Felt() Felt {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.felt.told()
 }
 
 // Busy says that one statement or more of the application's runs all the time, as far as can be seen: what can wait until later should.

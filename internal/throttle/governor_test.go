@@ -85,8 +85,14 @@ func TestGovernorFollowsTheLoad(t *testing.T) {
 		t.Errorf("2 s after the load rose statements take %.2f times as long as alone, by a drive of %.2f; before it was %.2f", slowed, g.drive, calm)
 	}
 	busy := g.Busy()
+	if felt := g.Felt(); felt.PerSecond < 8000 || felt.PerSecond > 10_000 || felt.Now < time.Millisecond || felt.Alone < time.Millisecond {
+		t.Errorf("under load the application is told to take %+v; want 9000 statements/s of about 2 ms", felt)
+	}
 	m.rate = 0
 	m.run(g, &now, time.Second)
+	if felt := g.Felt(); felt != (Felt{}) {
+		t.Errorf("1 s after the load went the application is told to take %+v", felt)
+	}
 	if !busy || g.Busy() {
 		t.Errorf("busy: %v under load, and %v after it; want it busy under load only", busy, g.Busy())
 	}

@@ -1,0 +1,7 @@
+// Package history keeps what runs have told: one file for each, of a line for each record of docs/events.md, the first one of
+// kind run. The files of a user are in one folder. They may be removed, copied and read by anybody at any time;
+// a file that ends within a line, or without a result, is of a run that is at work, or was killed.
+//
+// Records of progress come twice a second; a file keeps one a second at first and fewer the longer the run lasts (a six-hundredth of the time since its
+// beginning between two), so that a run of a week takes a few megabytes.
+package history

@@ -1,0 +1,136 @@
+package history
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"midstream/internal/event"
+	"midstream/internal/record"
+)
+
+func begin(t *testing.T, folder, table string, began time.Time) *Writer {
+	t.Helper()
+	w, err := Begin(folder, record.Run{Table: table, Alter: "ADD COLUMN n INT", Server: "db1:3306", Process: 7}, began)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+// What a run tells is read as it was told, but for most of its progress; of what comes after progress, the last one before it is kept.
+func TestStoryIsKept(t *testing.T) {
+	folder, began := filepath.Join(t.TempDir(), "a", "b"), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	w := begin(t, folder, "shop.orders", began)
+	w.Write(record.Plan{Head: record.HeadOf(record.NamePlan, began), Table: "shop.orders", Method: "shadow"})
+	w.Show(event.PhaseEntered{Phase: event.PhaseCopy, At: began})
+	for i := range 40 {
+		w.Show(event.Progress{Phase: event.PhaseCopy, At: began.Add(time.Duration(i) * 500 * time.Millisecond), RowsCopied: int64(i), ReplicaLag: -1})
+	}
+	w.Show(event.LockAttempt{Number: 1, Granted: true, Waited: time.Millisecond, At: began.Add(20 * time.Second)})
+	if entries, err := List(folder); err != nil || len(entries) != 1 || entries[0].Result != nil {
+		t.Errorf("while it is at work: %+v, %v", entries, err)
+	}
+	w.Write(record.Result{Head: record.HeadOf(record.NameResult, began.Add(time.Minute)), Outcome: "done", Swapped: true})
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	story, err := Read(w.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if story.Run.Table != "shop.orders" || story.Run.ID != "20260102T030405.000Z-shop.orders-7" || story.Plan == nil || story.Plan.Method != "shadow" ||
+		story.Result == nil || story.Result.Outcome != "done" {
+		t.Errorf("story %+v", story)
+	}
+	var kept []event.Progress
+	for _, e := range story.Events {
+		if p, is := e.(event.Progress); is {
+			kept = append(kept, p)
+		}
+	}
+	if len(kept) < 19 || len(kept) > 22 || kept[len(kept)-1].RowsCopied != 39 || kept[0].ReplicaLag >= 0 {
+		t.Errorf("%d records of progress were kept, the last of %+v", len(kept), kept[len(kept)-1])
+	}
+	if last, is := story.Events[len(story.Events)-1].(event.LockAttempt); !is || !last.Granted {
+		t.Errorf("the last event is %+v", story.Events[len(story.Events)-1])
+	}
+}
+
+// A run of a week takes a few megabytes.
+func TestProgressIsThinned(t *testing.T) {
+	began := time.Now()
+	w := begin(t, t.TempDir(), "shop.orders", began)
+	for at := time.Duration(0); at < 7*24*time.Hour; at += 500 * time.Millisecond {
+		w.Show(event.Progress{At: began.Add(at), RowsCopied: int64(at)})
+	}
+	info, err := os.Stat(w.Path())
+	if err != nil || info.Size() > 8<<20 || info.Size() < 1<<20 {
+		t.Errorf("it is of %d bytes (%v)", info.Size(), err)
+	}
+}
+
+func TestFind(t *testing.T) {
+	folder, began := t.TempDir(), time.Now()
+	first := begin(t, folder, "shop.orders", began)
+	second := begin(t, folder, "shop.orders", began) // at the same moment
+	other := begin(t, folder, "shop.größe/../x", began.Add(time.Second))
+	for word, want := range map[string]*Writer{"": other, "shop.orders": second, "shop.größe/../x": other, first.Path(): first,
+		strings.TrimSuffix(filepath.Base(first.Path()), ".jsonl"): first} {
+		if got, err := Find(folder, word); err != nil || got != want.Path() {
+			t.Errorf("Find(%q) is %s, %v; want %s", word, got, err, want.Path())
+		}
+	}
+	if _, err := Find(folder, "shop.nothing"); !errors.Is(err, ErrNone) {
+		t.Errorf("of another table: %v", err)
+	}
+	if _, err := Find(filepath.Join(folder, "none"), ""); !errors.Is(err, ErrNone) {
+		t.Errorf("in no folder: %v", err)
+	}
+}
+
+// What is no history, or not a whole one, is told or passed over, and never a crash.
+func TestStrangeFiles(t *testing.T) {
+	folder := t.TempDir()
+	w := begin(t, folder, "shop.orders", time.Now())
+	w.Show(event.Note{Text: "a note", At: time.Now()})
+	whole, err := os.ReadFile(w.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range whole {
+		if err := os.WriteFile(filepath.Join(folder, "cut.jsonl"), whole[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		story, err := Read(filepath.Join(folder, "cut.jsonl"))
+		if wholeLine := strings.Contains(string(whole[:n]), "\n"); wholeLine != (err == nil) || !wholeLine && !errors.Is(err, ErrNotOne) {
+			t.Errorf("cut at %d: %+v, %v", n, story, err)
+		}
+		if _, err := List(folder); err != nil {
+			t.Errorf("cut at %d: %v", n, err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(folder, "cut.jsonl"), []byte("{\"event\":\"note\"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(filepath.Join(folder, "cut.jsonl")); !errors.Is(err, ErrNotOne) {
+		t.Errorf("of something else: %v", err)
+	}
+}
+
+// A full disk ends the history, and is told at its end.
+func TestUnwritable(t *testing.T) {
+	if _, err := Begin("/dev/null/runs", record.Run{}, time.Now()); err == nil {
+		t.Error("a history in no folder")
+	}
+	w := begin(t, t.TempDir(), "shop.orders", time.Now())
+	w.file.Close()
+	w.Show(event.Note{Text: "lost", At: time.Now()})
+	if err := w.Close(); err == nil {
+		t.Error("nothing is told of what was not written")
+	}
+}

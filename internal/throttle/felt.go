@@ -1,0 +1,47 @@
+package throttle
+
+import "time"
+
+// Felt is what the application's statements take on the server, on average over all kinds that are looked at; 0 where that is not known.
+type Felt struct {
+	PerSecond float64       // statements that end
+	Now       time.Duration // in the last second or so
+	Alone     time.Duration // in the rests, in which nothing of ours is at work
+}
+
+// felt is what was seen, the older the less.
+type felt struct{ now, alone fading }
+
+// fading are sums of what was seen, weakened each time that something is added.
+type fading struct{ statements, seconds, over float64 }
+
+// How much is left of what was seen, when a look or a rest comes after it.
+const (
+	pastLook = 0.8
+	pastRest = 0.7
+)
+
+func (f *felt) saw(a activity)    { f.now.add(pastLook, a) }
+func (f *felt) rested(a activity) { f.alone.add(pastRest, a) }
+
+func (f *felt) told() Felt {
+	return Felt{PerSecond: ratio(f.now.statements, f.now.over), Now: f.now.mean(), Alone: f.alone.mean()}
+}
+
+func (f *fading) add(left float64, a activity) {
+	sum := a.sum()
+	f.statements = left*f.statements + float64(sum.n)
+	f.seconds = left*f.seconds + sum.took.Seconds()
+	f.over = left*f.over + a.over.Seconds()
+}
+
+func (f fading) mean() time.Duration {
+	return time.Duration(ratio(f.seconds, f.statements) * float64(time.Second))
+}
+
+func ratio(a, b float64) float64 {
+	if b <= 0 {
+		return 0
+	}
+	return a / b
+}
