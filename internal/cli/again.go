@@ -12,6 +12,7 @@ import (
 	"midstream/internal/ddl"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
+	"midstream/internal/words"
 )
 
 // longWait bounds the wait between two attempts to go on.
@@ -219,7 +220,7 @@ func (c *change) attempt(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	if err != nil {
 		return result, err
 	}
-	c.output.done(p.Source.Name, result, fmt.Sprintf("%s has its new schema, after %s; the old table %s.", p.Source.Name, span(result.Elapsed), oldText(result)),
+	c.output.done(p.Source.Name, result, fmt.Sprintf("%s has its new schema, after %s; the old table %s.", p.Source.Name, words.Span(result.Elapsed), oldText(result)),
 		summary(p, result, c.config, processUsage()))
 	return result, nil
 }

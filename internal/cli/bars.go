@@ -14,6 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"midstream/internal/event"
+	"midstream/internal/words"
 )
 
 // bars is the display on a terminal: a few lines that are drawn anew where they stand,
@@ -49,9 +50,9 @@ func (b *bars) show(e event.Event) {
 		b.program.Send(e)
 	case event.Blocked:
 		b.program.Send(e)
-		b.print(e.At, blockedText(e))
+		b.print(e.At, words.Blocked(e))
 	default:
-		if at, text, matters := happening(e); text != "" && (matters || !b.quiet) {
+		if at, text, matters := words.Happening(e); text != "" && (matters || !b.quiet) {
 			b.print(at, text)
 		}
 	}
@@ -150,18 +151,18 @@ func (s screen) print() (tea.Model, tea.Cmd) {
 func (s screen) View() tea.View {
 	p := s.progress
 	bold, dim := lipgloss.NewStyle().Bold(true), lipgloss.NewStyle().Faint(true)
-	lines := []string{bold.Render(s.table) + "  " + phaseText(s.phase) + dim.Render("  "+span(p.Elapsed))}
+	lines := []string{bold.Render(s.table) + "  " + words.Phase(s.phase) + dim.Render("  "+words.Span(p.Elapsed))}
 	if s.phase == event.PhasePrescan {
-		lines = append(lines, fmt.Sprintf("prescan  %s %s  %s of ~%s", s.drawBar(scannedFraction(p)), percent(scannedFraction(p)), count(p.Scanned), count(p.RowsTotal)))
+		lines = append(lines, fmt.Sprintf("prescan  %s %s  %s of ~%s", s.drawBar(words.ScannedFraction(p)), words.Percent(words.ScannedFraction(p)), words.Count(p.Scanned), words.Count(p.RowsTotal)))
 	}
 	if s.phase == event.PhaseNative {
-		lines = append(lines, buildText("server", p))
+		lines = append(lines, words.Build("server", p))
 	} else if p.RowsTotal > 0 && !before(s.phase, event.PhaseCopy) {
 		lines = append(lines, s.rowsLine(), s.changesLine(), dim.Render("         "+s.footLine()))
 	}
 	if s.blocked != nil {
 		for _, b := range s.blocked.Blockers[:min(3, len(s.blocked.Blockers))] {
-			lines = append(lines, "blocked  "+blockerText(b))
+			lines = append(lines, "blocked  "+words.Blocker(b))
 		}
 	}
 	if s.finished {
@@ -181,16 +182,16 @@ func (s screen) drawBar(fraction float64) string {
 func (s screen) rowsLine() string {
 	p := s.progress
 	if s.phase == event.PhaseIndex {
-		return buildText("indexes", p)
+		return words.Build("indexes", p)
 	}
 	if s.phase == event.PhaseVerify {
-		return fmt.Sprintf("verify   %s %s  %s of ~%s", s.drawBar(verifiedFraction(p)), percent(verifiedFraction(p)), count(p.Verified), count(p.RowsTotal))
+		return fmt.Sprintf("verify   %s %s  %s of ~%s", s.drawBar(words.VerifiedFraction(p)), words.Percent(words.VerifiedFraction(p)), words.Count(p.Verified), words.Count(p.RowsTotal))
 	}
-	text := fmt.Sprintf(" %s  %s of ~%s", percent(p.Fraction), count(p.RowsCopied), count(p.RowsTotal))
+	text := fmt.Sprintf(" %s  %s of ~%s", words.Percent(p.Fraction), words.Count(p.RowsCopied), words.Count(p.RowsTotal))
 	if p.Fraction >= 1 {
-		text = fmt.Sprintf(" %s copied", count(p.RowsCopied))
+		text = fmt.Sprintf(" %s copied", words.Count(p.RowsCopied))
 	} else {
-		text += fmt.Sprintf("  %s/s", rate(p.CopyRate))
+		text += fmt.Sprintf("  %s/s", words.Rate(p.CopyRate))
 	}
 	return "rows     " + s.drawBar(p.Fraction) + text
 }
@@ -201,17 +202,17 @@ func (s screen) changesLine() string {
 	if s.most > 0 {
 		fraction = float64(p.Backlog) / float64(s.most)
 	}
-	return fmt.Sprintf("backlog  %s %s of %s at most  %s/s", s.drawBar(fraction), count(p.Backlog), plural(s.most, "key"), rate(p.ApplyRate))
+	return fmt.Sprintf("backlog  %s %s of %s at most  %s/s", s.drawBar(fraction), words.Count(p.Backlog), words.Plural(s.most, "key"), words.Rate(p.ApplyRate))
 }
 
 func (s screen) footLine() string {
 	p := s.progress
-	parts := []string{etaText(p), "delay " + span(p.CaptureDelay), count(p.Captured) + " changes", count(p.Applied) + " applied"}
+	parts := []string{words.ETA(p), "delay " + words.Span(p.CaptureDelay), words.Count(p.Captured) + " changes", words.Count(p.Applied) + " applied"}
 	if p.Dropped+p.Merged > 0 {
-		parts = append(parts, count(p.Dropped)+" ahead of the copy", count(p.Merged)+" merged")
+		parts = append(parts, words.Count(p.Dropped)+" ahead of the copy", words.Count(p.Merged)+" merged")
 	}
 	if p.Retries > 0 {
-		parts = append(parts, plural(p.Retries, "retry"))
+		parts = append(parts, words.Plural(p.Retries, "retry"))
 	}
 	return strings.Join(parts, " · ")
 }

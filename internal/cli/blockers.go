@@ -15,6 +15,7 @@ import (
 	"midstream/internal/lock"
 	"midstream/internal/record"
 	"midstream/internal/schema"
+	"midstream/internal/words"
 )
 
 // blockers lists who holds a table, or waits for it.
@@ -173,6 +174,6 @@ func (b *blockers) list(none, title string, sessions []event.Blocker) {
 	}
 	fmt.Fprintln(b.app.Stdout, title)
 	for _, s := range sessions {
-		fmt.Fprintln(b.app.Stdout, "  "+blockerText(s))
+		fmt.Fprintln(b.app.Stdout, "  "+words.Blocker(s))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"midstream/internal/dbconn"
 	"midstream/internal/migration"
 	"midstream/internal/schema"
+	"midstream/internal/words"
 )
 
 // errNotAsked says that cleanup would have to ask, and can't.
@@ -123,7 +124,7 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 		fmt.Fprintln(c.app.Stdout, "Nothing was dropped.")
 		return nil
 	}
-	fmt.Fprintf(c.app.Stdout, "Dropped %s.\n", plural(len(found), "table"))
+	fmt.Fprintf(c.app.Stdout, "Dropped %s.\n", words.Plural(len(found), "table"))
 	return nil
 }
 
@@ -142,7 +143,7 @@ func (c *cleanup) agree(ctx context.Context, found []migration.Leftover) bool {
 		if l.Spared {
 			continue
 		}
-		fmt.Fprintf(c.app.Stdout, "  %s, about %s, %s (%s)\n", l.Name, plural(l.Rows, "row"), size(l.Bytes), l.Why)
+		fmt.Fprintf(c.app.Stdout, "  %s, about %s, %s (%s)\n", l.Name, words.Plural(l.Rows, "row"), words.Size(l.Bytes), l.Why)
 	}
 	if c.yes {
 		return true

@@ -14,6 +14,7 @@ import (
 	"midstream/internal/plan"
 	"midstream/internal/record"
 	"midstream/internal/schema"
+	"midstream/internal/words"
 )
 
 // socketFlags say where a run is controlled.
@@ -174,7 +175,7 @@ func (r *controlled) tell(e event.Event) {
 	r.mu.Lock()
 	show := r.show
 	r.mu.Unlock()
-	switch _, text, _ := happening(e); {
+	switch _, text, _ := words.Happening(e); {
 	case show != nil:
 		show(e)
 	case r.output.json:

@@ -13,6 +13,7 @@ import (
 
 	"midstream/internal/migration"
 	"midstream/internal/plan"
+	"midstream/internal/words"
 )
 
 // Env is what the process has around it.
@@ -150,7 +151,7 @@ func exitCodesTopic() *cobra.Command {
 	var b strings.Builder
 	b.WriteString("Exit codes are a contract; a code that is not listed is a failure.\n" + ofSeveral + "\n")
 	for _, o := range outcomes {
-		fmt.Fprintf(&b, "\n%5d  %s", o.code, wrapped(o.meaning, 90, "       "))
+		fmt.Fprintf(&b, "\n%5d  %s", o.code, words.Wrapped(o.meaning, 90, "       "))
 	}
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: b.String()}
 }
@@ -161,7 +162,7 @@ func complaint(err error, code int) string {
 	var b strings.Builder
 	line := func(label, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "  %-6s %s\n", label, wrapped(text, 100, "         "))
+			fmt.Fprintf(&b, "  %-6s %s\n", label, words.Wrapped(text, 100, "         "))
 		}
 	}
 	var refused *plan.Refused

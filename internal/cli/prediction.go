@@ -6,6 +6,7 @@ import (
 
 	"midstream/internal/migration"
 	"midstream/internal/plan"
+	"midstream/internal/words"
 )
 
 // predict is what a run of the plan will probably cost.
@@ -24,19 +25,19 @@ func predictionText(d plan.Prediction, line func(label, format string, args ...a
 		if d.Measured {
 			how = "measured with rows of this table"
 		}
-		line("takes", "about %s, between %s and %s (%s): %s rows/s", span(d.Elapsed), span(d.Least), span(d.Most), how, rate(d.RowsPerSecond))
+		line("takes", "about %s, between %s and %s (%s): %s rows/s", words.Span(d.Elapsed), words.Span(d.Least), words.Span(d.Most), how, words.Rate(d.RowsPerSecond))
 		line("disk", "%s more at the peak; about %s of redo log meanwhile, and %s of binlog besides the application's",
-			size(d.Disk), size(d.Redo), size(d.Binlog))
+			words.Size(d.Disk), words.Size(d.Redo), words.Size(d.Binlog))
 	} else {
-		line("takes", "less than %s, once nobody is in the way", span(d.Most))
+		line("takes", "less than %s, once nobody is in the way", words.Span(d.Most))
 	}
 	var locks []string
 	for _, l := range d.Locks {
 		locks = append(locks, fmt.Sprintf("%d %s for %s", l.Count, l.Kind, l.For))
 	}
-	line("locks", "%s; nobody waits for longer than %s", strings.Join(locks, "; "), span(d.Locked))
+	line("locks", "%s; nobody waits for longer than %s", strings.Join(locks, "; "), words.Span(d.Locked))
 	if d.ReplicaLag > 0 {
-		line("replicas", "fall behind by about %s when it has ended", span(d.ReplicaLag))
+		line("replicas", "fall behind by about %s when it has ended", words.Span(d.ReplicaLag))
 	}
 }
 
@@ -45,13 +46,13 @@ func costText(d plan.Prediction, r migration.Result) string {
 	if d.Rows == 0 {
 		return ""
 	}
-	parts := []string{fmt.Sprintf("%s (predicted %s, between %s and %s)", span(r.Elapsed), span(d.Elapsed), span(d.Least), span(d.Most))}
+	parts := []string{fmt.Sprintf("%s (predicted %s, between %s and %s)", words.Span(r.Elapsed), words.Span(d.Elapsed), words.Span(d.Least), words.Span(d.Most))}
 	for _, c := range []struct {
 		what              string
 		actual, predicted int64
 	}{{"disk", r.Disk, d.Disk}, {"redo log", r.Redo, d.Redo}, {"binlog", r.Binlog, d.Binlog}} {
 		if c.actual > 0 {
-			parts = append(parts, fmt.Sprintf("%s of %s (predicted %s)", size(c.actual), c.what, size(c.predicted)))
+			parts = append(parts, fmt.Sprintf("%s of %s (predicted %s)", words.Size(c.actual), c.what, words.Size(c.predicted)))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -9,6 +9,7 @@ import (
 	"midstream/internal/ddl"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
+	"midstream/internal/words"
 )
 
 // rehearsal are the flags that have a run rehearsed.
@@ -54,7 +55,7 @@ func (c *change) rehearse(ctx context.Context, alter *ddl.Alter, s *server) (mig
 	if err != nil {
 		return result, err
 	}
-	c.output.done(p.Source.Name, result, fmt.Sprintf("%s is as it was: rehearsed in %s%s.", p.Source.Name, span(result.Elapsed), keptText(result)),
+	c.output.done(p.Source.Name, result, fmt.Sprintf("%s is as it was: rehearsed in %s%s.", p.Source.Name, words.Span(result.Elapsed), keptText(result)),
 		rehearsalSummary(p, result, processUsage(), c.rehearsal.lock))
 	return result, nil
 }
@@ -85,28 +86,28 @@ func rehearsalPlan(p *plan.Plan, keep bool) string {
 func rehearsalSummary(p *plan.Plan, r migration.Result, used usageOfProcess, locked bool) string {
 	var b strings.Builder
 	line := func(label, format string, args ...any) {
-		fmt.Fprintf(&b, "  %-9s %s\n", label, wrapped(fmt.Sprintf(format, args...), 100, "            "))
+		fmt.Fprintf(&b, "  %-9s %s\n", label, words.Wrapped(fmt.Sprintf(format, args...), 100, "            "))
 	}
-	fmt.Fprintf(&b, "Rehearsed: %s is as it was, after %s.\n", p.Source.Name, span(r.Elapsed))
+	fmt.Fprintf(&b, "Rehearsed: %s is as it was, after %s.\n", p.Source.Name, words.Span(r.Elapsed))
 	if p.Choice.Method != plan.MethodShadow {
 		line("method", "%s: nothing was done. %s", p.Choice.Method, capital(p.Choice.Rehearsal()))
 		return b.String()
 	}
 	workLines(r, line)
 	seen := r.Rehearsed
-	line("delay", "capture was behind by at most %s", span(seen.CaptureDelay))
+	line("delay", "capture was behind by at most %s", words.Span(seen.CaptureDelay))
 	if locked {
-		line("lock", "%s; granted after %s and held for %s, %s applied under it; %s", plural(r.Attempts, "attempt"), span(seen.LockWaited),
-			span(r.LockHeld), plural(r.Drained, "key"), inWayText(seen))
+		line("lock", "%s; granted after %s and held for %s, %s applied under it; %s", words.Plural(r.Attempts, "attempt"), words.Span(seen.LockWaited),
+			words.Span(r.LockHeld), words.Plural(r.Drained, "key"), inWayText(seen))
 	} else {
 		line("lock", "not asked for: --rehearse-lock takes it as a run does, and gives it back")
 	}
 	if p.Purpose == plan.RehearsingOnReplica {
 		line("replica", "%s", replicaText(seen.Replication))
 	}
-	line("new table", "about %s%s", size(seen.ShadowBytes), shadowText(p, r))
+	line("new table", "about %s%s", words.Size(seen.ShadowBytes), shadowText(p, r))
 	if used.peakRSS > 0 {
-		line("client", "%s of memory at most, %s of CPU", size(used.peakRSS), span(used.cpu))
+		line("client", "%s of memory at most, %s of CPU", words.Size(used.peakRSS), words.Span(used.cpu))
 	}
 	return b.String()
 }
@@ -115,12 +116,12 @@ func inWayText(seen migration.Rehearsed) string {
 	if seen.Blockers == 0 {
 		return "nobody was in its way"
 	}
-	return fmt.Sprintf("%s %s in its way, for about %s", plural(seen.Blockers, "session"), was(seen.Blockers), span(seen.Blocked))
+	return fmt.Sprintf("%s %s in its way, for about %s", words.Plural(seen.Blockers, "session"), words.Was(seen.Blockers), words.Span(seen.Blocked))
 }
 
 func replicaText(r migration.Replication) string {
 	text := fmt.Sprintf("behind by at most %s, by the two servers' clocks (%s at first); no transaction took longer than about %s to be applied",
-		span(r.Lag), span(r.Before), span(r.Stall))
+		words.Span(r.Lag), words.Span(r.Before), words.Span(r.Stall))
 	if r.Stopped {
 		text += "; somebody stopped it for a while"
 	}

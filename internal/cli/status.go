@@ -15,6 +15,7 @@ import (
 	"midstream/internal/control"
 	"midstream/internal/event"
 	"midstream/internal/record"
+	"midstream/internal/words"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -64,7 +65,7 @@ func statusText(s control.Status) string {
 	var b strings.Builder
 	line := func(label, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "  %-9s %s\n", label, wrapped(text, 100, "            "))
+			fmt.Fprintf(&b, "  %-9s %s\n", label, words.Wrapped(text, 100, "            "))
 		}
 	}
 	fmt.Fprintf(&b, "%s on %s (process %d, since %s)\n", s.Table, s.Server, s.Process, s.Began.Local().Format(time.DateTime))
@@ -79,13 +80,13 @@ func statusText(s control.Status) string {
 	}
 	line("state", state)
 	if e, is := recorded(s.Throttled).(event.Throttled); is && len(e.Gates) > 0 {
-		line("waits", strings.TrimPrefix(throttledText(e), "waiting: "))
+		line("waits", strings.TrimPrefix(words.Throttled(e), "waiting: "))
 	}
 	if e, is := recorded(s.Blocked).(event.Blocked); is {
-		line("blocked", blockedText(e))
+		line("blocked", words.Blocked(e))
 	}
 	if e, is := recorded(s.Progress).(event.Progress); is {
-		line("progress", progressLine(e))
+		line("progress", words.Progress(e))
 	} else {
 		line("phase", s.Phase)
 	}

@@ -12,12 +12,13 @@ import (
 	"midstream/internal/plan"
 	"midstream/internal/record"
 	"midstream/internal/schema"
+	"midstream/internal/words"
 )
 
 // makeTables makes the plan of a statement on whole tables.
 func (c *change) makeTables(ctx context.Context, statement *ddl.Statement, s *server, wish plan.Method) (*plan.TablePlan, error) {
 	facts, err := migration.LookAtTables(ctx, s.pool, statement, c.config, func(e event.Event) {
-		if _, text, matters := happening(e); matters {
+		if _, text, matters := words.Happening(e); matters {
 			c.output.note(text)
 		}
 	})
@@ -132,7 +133,7 @@ func tablePlanText(p *plan.TablePlan, address string, cfg migration.Config) stri
 	const indent = "            "
 	var b strings.Builder
 	line := func(label, format string, args ...any) {
-		fmt.Fprintf(&b, "  %-9s %s\n", label, wrapped(fmt.Sprintf(format, args...), 100, indent))
+		fmt.Fprintf(&b, "  %-9s %s\n", label, words.Wrapped(fmt.Sprintf(format, args...), 100, indent))
 	}
 	fmt.Fprintf(&b, "%s on %s (%s)\n", tableNames(p), address, p.Server.Version)
 	line("change", "%s", p.Statement.Kind)
@@ -161,7 +162,7 @@ func tableSummary(p *plan.TablePlan, r migration.Result) string {
 	if p.Choice.Method == plan.MethodNone {
 		return fmt.Sprintf("Done: nothing was to be done: %s (%s).\n", p.Choice.Why, names)
 	}
-	fmt.Fprintf(&b, "Done: %s, %s, after %s: %s, %s in the statement.\n", kind, names, span(r.Elapsed), plural(r.Attempts, "attempt"), span(r.Native))
+	fmt.Fprintf(&b, "Done: %s, %s, after %s: %s, %s in the statement.\n", kind, names, words.Span(r.Elapsed), words.Plural(r.Attempts, "attempt"), words.Span(r.Native))
 	if r.Old != "" {
 		fmt.Fprintf(&b, "  %-9s %s; remove it with: midstream cleanup --old %s\n", "left", r.Old, p.Statement.Table.Argument())
 	}

@@ -14,6 +14,7 @@ import (
 	"midstream/internal/plan"
 	"midstream/internal/record"
 	"midstream/internal/schema"
+	"midstream/internal/words"
 )
 
 // States of a table of --to.
@@ -429,7 +430,7 @@ func (r *reaching) summary() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, s.text))
 		}
 	}
-	return fmt.Sprintf("%s: %s", plural(len(r.tables), "table"), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s: %s", words.Plural(len(r.tables), "table"), strings.Join(parts, ", "))
 }
 
 // add sums up what runs did; of what is no number the last counts.

@@ -11,6 +11,7 @@ import (
 	"midstream/internal/compare"
 	"midstream/internal/dbconn"
 	"midstream/internal/schema"
+	"midstream/internal/words"
 )
 
 // verification compares two tables.
@@ -157,8 +158,8 @@ func (v *verification) compare(ctx context.Context, servers [2]*server, names [2
 		}
 		return err
 	}
-	fmt.Fprintf(out, "Compared %s of %s and %s of %s in %s, in %s.\n", plural(result.Rows[0], "row"), names[0],
-		plural(result.Rows[1], "row"), names[1], plural(len(spec.Columns), "column"), span(time.Since(started)))
+	fmt.Fprintf(out, "Compared %s of %s and %s of %s in %s, in %s.\n", words.Plural(result.Rows[0], "row"), names[0],
+		words.Plural(result.Rows[1], "row"), names[1], words.Plural(len(spec.Columns), "column"), words.Span(time.Since(started)))
 	return v.verdict(ctx, comparison, spec, result)
 }
 
@@ -186,14 +187,14 @@ func (v *verification) verdict(ctx context.Context, c *compare.Comparison, spec 
 	}
 	switch {
 	case len(r.Mismatches) > 0:
-		return &coded{code: exitMismatch, err: fmt.Errorf("%s %s%s", plural(len(r.Mismatches), "row"), differ(len(r.Mismatches)), more)}
+		return &coded{code: exitMismatch, err: fmt.Errorf("%s %s%s", words.Plural(len(r.Mismatches), "row"), differ(len(r.Mismatches)), more)}
 	case len(r.Unsettled) > 0:
-		return &coded{code: exitFailed, err: fmt.Errorf("%s changed all the time and could not be compared", plural(len(r.Unsettled), "row")),
+		return &coded{code: exitFailed, err: fmt.Errorf("%s changed all the time and could not be compared", words.Plural(len(r.Unsettled), "row")),
 			next: "try again when there is less traffic, or with a longer --settle if one table follows the other slowly"}
 	}
 	equal := "Equal."
 	if n := len(spec.Only); n > 0 {
-		equal = fmt.Sprintf("Equal in %s; %s %s not compared.", plural(len(spec.Columns), "column"), plural(n, "other"), was(n))
+		equal = fmt.Sprintf("Equal in %s; %s %s not compared.", words.Plural(len(spec.Columns), "column"), words.Plural(n, "other"), words.Was(n))
 	}
 	fmt.Fprintf(out, "%s%s\n", equal, settledText(r.Suspects))
 	return nil
@@ -210,5 +211,5 @@ func settledText(suspects int) string {
 	if suspects == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%s differed at first, and no more after a while.)", plural(suspects, "row"))
+	return fmt.Sprintf(" (%s differed at first, and no more after a while.)", words.Plural(suspects, "row"))
 }

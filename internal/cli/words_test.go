@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"midstream/internal/cutover"
 	"midstream/internal/migration"
@@ -122,25 +121,6 @@ func TestTargets(t *testing.T) {
 			t.Errorf("%+v %q: %v", c.target, c.args, err)
 		case statement.Alter.Table.String() != c.table || statement.Alter.Clauses != c.clauses:
 			t.Errorf("%+v %q: %s, %s", c.target, c.args, statement.Alter.Table, statement.Alter.Clauses)
-		}
-	}
-}
-
-func TestWords(t *testing.T) {
-	for got, want := range map[string]string{
-		count(0): "0", count(999): "999", count(1000): "1,000", count(int64(-1234567)): "-1,234,567",
-		plural(1, "key"): "1 key", plural(2000, "key"): "2,000 keys",
-		size(999): "999 bytes", size(1500): "1.5 KB", size(310_400_000): "310 MB", size(5e15): "5000 TB",
-		span(4100 * time.Microsecond): "4.1 ms", span(38 * time.Millisecond): "38 ms", span(12300 * time.Millisecond): "12.3 s",
-		span(83 * time.Second): "1m23s", span(3700 * time.Second): "1h01m", span(-1): "?",
-		about(-1): "unknown", about(3400 * time.Millisecond): "3 s", about(33 * time.Second): "35 s", about(100 * time.Second): "1.7 min",
-		about(20 * time.Minute): "20 min", about(100 * time.Minute): "1.7 h",
-		rate(2.54): "2.5", rate(52_100.7): "52,100", percent(.414): "41 %",
-		oneLine("SELECT\n  1", 20): "SELECT 1", oneLine("SELECT 12345", 8): "SELECT …",
-		wrapped("a bb ccc dddd", 6, "  "): "a bb\n  ccc\n  dddd",
-	} {
-		if got != want {
-			t.Errorf("%q instead of %q", got, want)
 		}
 	}
 }

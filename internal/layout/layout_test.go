@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"cli"},
 	{"demo", "control", "ptosc", "ghost"},
 	{"history"},
-	{"record", "dropin"},
+	{"record", "dropin", "words"},
 	{"migration"},
 	{"cutover", "native", "rowcopy", "apply", "capture", "trigger", "shadow", "prescan", "tables", "verify", "compare", "desired"}, // stages
 	{"lock", "rowsync", "checkpoint", "plan", "throttle"},

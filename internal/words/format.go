@@ -1,4 +1,4 @@
-package cli
+package words
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// count writes a number with commas.
-func count[N int | int64 | uint64](n N) string {
+// Count writes a number with commas.
+func Count[N int | int64 | uint64](n N) string {
 	digits := strconv.FormatInt(int64(n), 10)
 	sign := ""
 	if strings.HasPrefix(digits, "-") {
@@ -20,24 +20,24 @@ func count[N int | int64 | uint64](n N) string {
 	return sign + digits
 }
 
-// plural writes a number and what is counted.
-func plural[N int | int64 | uint64](n N, noun string) string {
+// Plural writes a number and what is counted.
+func Plural[N int | int64 | uint64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return count(n) + " " + noun + "s"
+	return Count(n) + " " + noun + "s"
 }
 
-// rate writes a number per second.
-func rate(perSecond float64) string {
+// Rate writes a number per second.
+func Rate(perSecond float64) string {
 	if perSecond < 10 {
 		return strconv.FormatFloat(perSecond, 'f', 1, 64)
 	}
-	return count(int64(perSecond))
+	return Count(int64(perSecond))
 }
 
-// size writes bytes.
-func size(bytes int64) string {
+// Size writes bytes.
+func Size(bytes int64) string {
 	units := []string{"bytes", "KB", "MB", "GB", "TB"}
 	value, unit := float64(bytes), 0
 	for value >= 1000 && unit < len(units)-1 {
@@ -50,8 +50,8 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%.1f %s", value, units[unit])
 }
 
-// span writes a duration in as many digits as anybody needs.
-func span(d time.Duration) string {
+// Span writes a duration in as many digits as anybody needs.
+func Span(d time.Duration) string {
 	switch {
 	case d < 0:
 		return "?"
@@ -67,8 +67,8 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// about writes a prediction: coarse, so that it doesn't flicker.
-func about(d time.Duration) string {
+// About writes a prediction: coarse, so that it doesn't flicker.
+func About(d time.Duration) string {
 	switch {
 	case d < 0:
 		return "unknown"
@@ -84,12 +84,12 @@ func about(d time.Duration) string {
 	return fmt.Sprintf("%.1f h", d.Hours())
 }
 
-// percent writes a fraction.
-func percent(fraction float64) string { return fmt.Sprintf("%.0f %%", 100*fraction) }
+// Percent writes a fraction.
+func Percent(fraction float64) string { return fmt.Sprintf("%.0f %%", 100*fraction) }
 
-// wrapped breaks a text into lines of at most width bytes; all but the first begin with
+// Wrapped breaks a text into lines of at most width bytes; all but the first begin with
 // indent.
-func wrapped(text string, width int, indent string) string {
+func Wrapped(text string, width int, indent string) string {
 	var b strings.Builder
 	column := 0
 	for i, word := range strings.Fields(text) {
@@ -108,8 +108,8 @@ func wrapped(text string, width int, indent string) string {
 	return b.String()
 }
 
-// oneLine makes a text fit for one line of at most most characters.
-func oneLine(text string, most int) string {
+// OneLine makes a text fit for one line of at most most characters.
+func OneLine(text string, most int) string {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
 	if len(runes) > most {
 		return string(runes[:most-1]) + "…"
