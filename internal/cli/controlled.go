@@ -126,9 +126,7 @@ func (r *controlled) end(ctx context.Context, result migration.Result, err error
 	close(r.ended)
 	told := resultOf(result, err, exitCode(err, errors.Is(context.Cause(ctx), errInterrupted)))
 	told.Rehearsal = rehearsal
-	if _, err := r.kept.end(told); err != nil {
-		r.output.note(fmt.Sprintf("the report of this run will not be whole: %v", err))
-	}
+	r.report(told)
 	if r.server != nil {
 		r.server.Close(told)
 	}

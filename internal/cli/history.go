@@ -88,6 +88,20 @@ func (k chronicle) end(result record.Result) (path string, err error) {
 	return k.writer.Path(), k.writer.Close()
 }
 
+// report ends the history with a result, and writes the report beside it.
+func (r *controlled) report(result record.Result) {
+	path, err := r.kept.end(result)
+	if path == "" {
+		return
+	}
+	page, unwritten := writeReports(path)
+	if err = errors.Join(err, unwritten); err != nil {
+		r.output.note(fmt.Sprintf("the report of this run is not whole: %v", err))
+		return
+	}
+	r.output.reported(page)
+}
+
 // keeper is a writer as a display.
 type keeper struct{ *history.Writer }
 

@@ -99,7 +99,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageOf(cmd.CommandPath()+" --help", flagError(err))
 	})
-	root.AddCommand(a.runCommand(), a.planCommand(), a.checkCommand(), a.verifyCommand(), a.blockersCommand(), a.cleanupCommand())
+	root.AddCommand(a.runCommand(), a.planCommand(), a.checkCommand(), a.verifyCommand(), a.blockersCommand(), a.cleanupCommand(), a.reportCommand())
 	root.AddCommand(a.controlCommands()...)
 	root.AddCommand(a.ptoscCommand(), a.ghostCommand(), a.demoCommand(), a.sandboxCommand(), exitCodesTopic())
 	root.InitDefaultHelpCmd()

@@ -91,6 +91,13 @@ func (o *output) note(text string) {
 	}
 }
 
+// reported says where the report of a run is.
+func (o *output) reported(page string) {
+	if o.own == nil && !o.json && !o.quiet {
+		fmt.Fprintf(o.app.Stdout, "  %-9s %s\n", "report", page)
+	}
+}
+
 // done tells of a run or a rehearsal that has come to its end: in a line for those who want quiet, and else by a summary.
 func (o *output) done(table schema.Name, result migration.Result, line, summary string) {
 	switch {

@@ -17,6 +17,7 @@ import (
 var layers = [][]string{
 	{"cli"},
 	{"demo", "control", "ptosc", "ghost"},
+	{"report"},
 	{"history"},
 	{"record", "dropin", "words"},
 	{"migration"},
@@ -26,7 +27,7 @@ var layers = [][]string{
 	{"frontier"},
 	{"key", "ddl", "dbconn", "binlog", "ledger", "sandbox", "event", "foreign", "usertrigger"},
 	{"schema"},
-	{"schema/token"},
+	{"schema/token", "plots"},
 }
 
 // owners are the only importers of a library.

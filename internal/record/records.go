@@ -381,3 +381,6 @@ type Table struct {
 	Old     string `json:"old" doc:"the former table, if it was kept"`
 	Elapsed MS     `json:"elapsed_ms" doc:"of its change"`
 }
+
+// Name is the name of the event.
+func (h Head) Name() string { return h.Event }

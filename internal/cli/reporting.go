@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"midstream/internal/history"
+	"midstream/internal/record"
+	"midstream/internal/report"
+	"midstream/internal/words"
+)
+
+// reportForms are the forms of a report, by the ends of their files' names.
+var reportForms = []struct {
+	name  string
+	write func(*report.Report, io.Writer) error
+}{
+	{"html", (*report.Report).HTML},
+	{"json", (*report.Report).JSON},
+	{"md", (*report.Report).Markdown},
+}
+
+// writeReports writes the report of a history beside it, in all forms, and returns the path of the page.
+func writeReports(path string) (page string, err error) {
+	story, err := history.Read(path)
+	if err != nil {
+		return "", err
+	}
+	r := report.Of(story)
+	stem := strings.TrimSuffix(path, ".jsonl") + "."
+	for _, form := range reportForms {
+		err = errors.Join(err, writeFile(stem+form.name, func(out io.Writer) error { return form.write(r, out) }))
+	}
+	return stem + reportForms[0].name, err
+}
+
+func writeFile(path string, write func(io.Writer) error) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(file), file.Close())
+}
+
+// reporting is midstream report.
+type reporting struct {
+	app     *app
+	checks  checks
+	history historyFlags
+	list    bool
+	json    bool
+	form    string
+	out     string
+}
+
+func (a *app) reportCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "report [ID | database.table | FILE.jsonl]",
+		Short: "Tell a run afterwards: a page with its plan, its plots and what happened",
+		Long: "Report makes again what a run has written at its end: one page of HTML that holds all that it needs, or the same as\n" +
+			"JSON or Markdown. It tells what was asked, the plan and its predictions beside what happened, the plots of the\n" +
+			"whole run, every wait, lock attempt, blocker, kill, retry and mismatch with its time, and what is left on the server.\n\n" +
+			"Without a name it is the newest run's, with a table's that table's newest. Of a run that is at work, or was killed, it tells what there is.\n" +
+			"It reads the histories of this user on this machine, and no server.",
+		Example: `  midstream report --list
+  midstream report shop.orders --out=orders.html
+  midstream report --format=md`,
+		Args: cobra.MaximumNArgs(1),
+	}
+	r := &reporting{app: a, checks: checks{flags: cmd.Flags()}}
+	r.checks.flags.SortFlags = false
+	r.checks.flags.BoolVar(&r.list, "list", false, "list the runs, the newest first")
+	r.checks.flags.BoolVar(&r.json, "json", false, "with --list: one JSON object a line, the run's and its result")
+	var names []string
+	for _, form := range reportForms {
+		names = append(names, form.name)
+	}
+	r.form = names[0]
+	r.checks.enum("format", r.form, names, "form of the report", func(word string) { r.form = word })
+	r.checks.flags.StringVar(&r.out, "out", "-", "file to write to; - is standard output")
+	r.checks.flags.StringVar(&r.history.folder, "history-dir", "", historyDirUse)
+	cmd.RunE = a.verb(func(_ context.Context, args []string) error {
+		if err := usageOf("midstream report --help", r.checks.problems...); err != nil {
+			return err
+		}
+		if r.list {
+			return r.listRuns(strings.Join(args, ""))
+		}
+		return r.write(strings.Join(args, ""))
+	})
+	return cmd
+}
+
+func (r *reporting) write(word string) error {
+	story, err := r.history.story(r.app, word)
+	if err != nil {
+		return err
+	}
+	made := report.Of(story)
+	for _, form := range reportForms {
+		if form.name != r.form {
+			continue
+		}
+		if r.out == "-" {
+			return form.write(made, r.app.Stdout)
+		}
+		if err := writeFile(r.out, func(out io.Writer) error { return form.write(made, out) }); err != nil {
+			return &coded{code: exitFailed, err: fmt.Errorf("write the report: %w", err), next: "name another file by --out"}
+		}
+	}
+	return nil
+}
+
+// listed is a line of --list --json.
+type listed struct {
+	Run    record.Run     `json:"run"`
+	Result *record.Result `json:"result"`
+}
+
+func (r *reporting) listRuns(table string) error {
+	entries, err := history.List(r.history.in(r.app))
+	if err != nil {
+		return &coded{code: exitFailed, err: err, next: "--history-dir names another folder"}
+	}
+	for _, e := range entries {
+		switch {
+		case table != "" && e.Run.Table != table:
+		case r.json:
+			(&jsonLines{out: r.app.Stdout}).write(listed{e.Run, e.Result})
+		default:
+			end := "no end told"
+			if e.Result != nil {
+				end = e.Result.Outcome + ", after " + words.Span(e.Result.ElapsedMS.Duration())
+			}
+			fmt.Fprintf(r.app.Stdout, "%s  %s on %s  %s  %s\n", e.Run.ID, e.Run.Table, e.Run.Server, end, words.OneLine(e.Run.Alter, 60))
+		}
+	}
+	return nil
+}

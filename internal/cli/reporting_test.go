@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"midstream/internal/mysqltest"
+	"midstream/internal/report"
+)
+
+// TestEveryRunHasAReport: a page is written at the end of a run, whatever that was, and can be made again.
+func TestEveryRunHasAReport(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, _ := table(t, i, 2000)
+	folder := filepath.Join(t.TempDir(), "runs")
+	run := func(alter string, want int, more ...string) {
+		t.Helper()
+		args := append(append([]string{"run", "--method=shadow", "--history-dir=" + folder}, more...), flags(t, i)...)
+		if code, stdout, stderr := midstream(t, append(args, alter)...); code != want {
+			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+		} else if len(more) == 0 && !strings.Contains(stdout, "report    "+folder) {
+			t.Errorf("it does not say where its report is:\n%s", stdout)
+		}
+	}
+	told := func(args ...string) string {
+		t.Helper()
+		code, stdout, stderr := midstream(t, append([]string{"report", "--history-dir=" + folder}, args...)...)
+		if code != exitDone {
+			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+		}
+		return stdout
+	}
+	read := func(args ...string) (r report.Report) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(told(append(args, "--format=json")...)), &r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	run("ALTER TABLE "+name+" ADD COLUMN c INT", exitDone)
+	r := read()
+	if r.State != "done" || r.Run.Table != name || r.Run.Alter != "ADD COLUMN c INT" || r.Plan == nil || r.Plan.Method != "shadow" || r.Result.RowsCopied != 2000 {
+		t.Errorf("the report is %+v", r)
+	}
+	var phases []string
+	for _, p := range r.Phases {
+		phases = append(phases, p.Name)
+	}
+	if got := strings.Join(phases, " "); !strings.HasPrefix(got, "check shadow") || !strings.HasSuffix(got, "cutover cleanup done") {
+		t.Errorf("phases %s", got)
+	}
+	for _, end := range []string{"html", "json", "md"} {
+		text, err := os.ReadFile(filepath.Join(folder, r.Run.ID+"."+end))
+		if err != nil || !strings.Contains(string(text), "ADD COLUMN c INT") {
+			t.Errorf("the report as %s: %v\n%.200s", end, err, text)
+		}
+	}
+	run("ALTER TABLE "+name+" ADD COLUMN d INT, ADD PRIMARY KEY (b)", exitRefused, "--json")
+	if r := read(name); r.State != "refused" || r.Result.ExitCode != exitRefused {
+		t.Errorf("of a run that was refused: %+v", r)
+	}
+	run("ALTER TABLE "+name+" ADD COLUMN d INT", exitDone, "--no-history")
+	if list := strings.TrimSpace(told("--list")); strings.Count(list, "\n") != 1 || !strings.Contains(list, "done, after") || !strings.Contains(list, "refused, after") {
+		t.Errorf("the list is\n%s", list)
+	}
+	out := filepath.Join(t.TempDir(), "r.html")
+	told(r.Run.ID, "--out="+out)
+	if page, err := os.ReadFile(out); err != nil || !strings.Contains(string(page), "<!doctype html>") {
+		t.Errorf("%v: %.100s", err, page)
+	}
+	code, _, stderr := midstream(t, "report", "shop.nothing", "--history-dir="+folder)
+	if code != exitNoRun || !strings.Contains(stderr, "report --list") {
+		t.Errorf("of no run: exit code %d\n%s", code, stderr)
+	}
+	args := append([]string{"run", "--history-dir=/dev/null/x", "ALTER TABLE " + name + " ADD COLUMN e INT"}, flags(t, i)...)
+	if code, _, stderr := midstream(t, args...); code != exitUsage || !strings.Contains(stderr, "nothing was written") {
+		t.Errorf("a folder that can't be: exit code %d\n%s", code, stderr)
+	}
+}

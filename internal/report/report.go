@@ -1,0 +1,257 @@
+package report
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"midstream/internal/event"
+	"midstream/internal/history"
+	"midstream/internal/record"
+	"midstream/internal/words"
+)
+
+// Report is a run as it is told afterwards. As JSON it is what midstream report --format=json writes: names are stable.
+type Report struct {
+	Run    record.Run     `json:"run"`
+	Plan   *record.Plan   `json:"plan"`   // null: there was none
+	Result *record.Result `json:"result"` // null: the run is at work, or was killed
+	// State is done, failed, refused, ...: the outcome of the result; unfinished without one.
+	State      string       `json:"state"`
+	Phases     []Phase      `json:"phases"`
+	Compared   []Comparison `json:"compared"`
+	Happenings []Happening  `json:"happenings"`
+	Retries    []Retries    `json:"retries"`
+	// Left is what is left on the server, and Remove how to remove it; both may be empty.
+	Left   string `json:"left"`
+	Remove string `json:"remove"`
+
+	drawn []any // records for the plots
+}
+
+// Statement is what was asked for.
+func (r *Report) Statement() string {
+	if r.Plan != nil && r.Plan.Statement != "" {
+		return r.Run.Alter
+	}
+	return "ALTER TABLE " + r.Run.Table + " " + r.Run.Alter
+}
+
+// Phase is a stage of the run.
+type Phase struct {
+	Name string    `json:"name"`
+	At   time.Time `json:"at"`
+	MS   record.MS `json:"ms"`
+}
+
+// Comparison sets what was predicted beside what happened, for people.
+type Comparison struct {
+	What      string `json:"what"`
+	Predicted string `json:"predicted"`
+	Happened  string `json:"happened"`
+}
+
+// Happening is something that happened, and when.
+type Happening struct {
+	At    time.Time `json:"at"`
+	Event string    `json:"event"` // as in docs/events.md
+	Text  string    `json:"text"`
+}
+
+// Retries are syncs that were tried again for one cause.
+type Retries struct {
+	Cause string    `json:"cause"`
+	Times int       `json:"times"`
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"`
+}
+
+// unfinished is the state of a run that has told no result.
+const unfinished = "unfinished"
+
+// Of makes the report of a run.
+func Of(story *history.Story) *Report {
+	r := &Report{Run: story.Run, Plan: story.Plan, Result: story.Result, State: unfinished,
+		Phases: []Phase{}, Compared: []Comparison{}, Happenings: []Happening{}, Retries: []Retries{}}
+	r.tell(story.Events)
+	if r.Result != nil {
+		r.State = r.Result.Outcome
+		r.Left, r.Remove = r.Result.Left, r.Result.Next
+		if r.Result.Old != "" {
+			r.Left = strings.TrimSpace(r.Left + " The former table is " + r.Result.Old + ".")
+			r.Remove = strings.TrimSpace(r.Remove + " midstream cleanup --old " + r.Run.Table)
+		}
+	} else {
+		r.Remove = "While the run is at work: midstream status. If it was killed, the same command goes on with what it has left; midstream cleanup " + r.Run.Table + " gives that up."
+	}
+	if r.Plan != nil && r.Result != nil {
+		r.compare(progressOf(story.Events))
+	}
+	r.drawn = drawn(story)
+	return r
+}
+
+// valueOf finds the value in the server's words for a duplicate: it tells causes apart that are one.
+var valueOf = regexp.MustCompile(`(?s)entry '.*' for key`)
+
+// tell lists what happened. What is told again and again while it lasts is told once.
+func (r *Report) tell(events []event.Event) {
+	retries := map[string]*Retries{}
+	var last time.Time
+	said := map[string]string{} // by event
+	for _, e := range events {
+		switch e := e.(type) {
+		case event.Progress:
+			last = e.At
+			continue
+		case event.PhaseEntered:
+			r.endPhase(e.At)
+			r.Phases = append(r.Phases, Phase{Name: string(e.Phase), At: e.At})
+			last = e.At
+			continue
+		case event.Retry:
+			last = e.At
+			cause := valueOf.ReplaceAllString(e.Cause, "entry '…' for key")
+			if retries[cause] == nil {
+				retries[cause] = &Retries{Cause: cause, First: e.At}
+			}
+			retries[cause].Times++
+			retries[cause].Last = e.At
+			continue
+		}
+		at, text, _ := words.Happening(e)
+		last = at
+		name := nameOf(e)
+		if what := lasting(e); what != "" && said[name] == what {
+			continue
+		} else {
+			said[name] = what
+		}
+		r.Happenings = append(r.Happenings, Happening{At: at, Event: name, Text: text})
+	}
+	r.endPhase(last)
+	for _, cause := range retries {
+		r.Retries = append(r.Retries, *cause)
+	}
+	slices.SortFunc(r.Retries, func(a, b Retries) int { return a.First.Compare(b.First) })
+}
+
+// endPhase ends the last phase.
+func (r *Report) endPhase(at time.Time) {
+	if n := len(r.Phases); n > 0 {
+		r.Phases[n-1].MS = record.MSOf(max(0, at.Sub(r.Phases[n-1].At)))
+	}
+}
+
+// nameOf is the name of an event's record.
+func nameOf(e event.Event) string {
+	told, is := record.Of(e).(interface{ Name() string })
+	if !is {
+		return ""
+	}
+	return told.Name()
+}
+
+// lasting is what a waiting is for, which is told again while it lasts; "" of other events.
+func lasting(e event.Event) string {
+	var parts []string
+	switch e := e.(type) {
+	case event.Blocked:
+		for _, b := range e.Blockers {
+			parts = append(parts, fmt.Sprint(b.ConnectionID, " ", b.Why))
+		}
+	case event.Throttled:
+		for _, g := range e.Gates {
+			parts = append(parts, g.Name)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+func progressOf(events []event.Event) (all []event.Progress) {
+	for _, e := range events {
+		if p, is := e.(event.Progress); is {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// compare sets the prediction beside what happened.
+func (r *Report) compare(progress []event.Progress) {
+	add := func(what, predicted, happened string) {
+		r.Compared = append(r.Compared, Comparison{what, predicted, happened})
+	}
+	p, happened := r.Plan.Prediction, r.Result
+	span := func(ms record.MS) string { return words.Span(ms.Duration()) }
+	if p.MostMS > 0 {
+		add("time", fmt.Sprintf("%s (between %s and %s)", span(p.ElapsedMS), span(p.LeastMS), span(p.MostMS)), span(happened.ElapsedMS))
+	}
+	if r.Plan.Method == "shadow" {
+		add("rows", "about "+words.Count(r.Plan.RowsEstimate), words.Count(happened.RowsCopied)+" copied")
+	}
+	for _, bytes := range []struct {
+		what                string
+		predicted, happened int64
+	}{{"disk, at the peak", p.DiskBytes, happened.DiskBytes}, {"redo log", p.RedoBytes, happened.RedoBytes}, {"binlog", p.BinlogBytes, happened.BinlogBytes}} {
+		if bytes.happened > 0 {
+			add(bytes.what, words.Size(bytes.predicted), words.Size(bytes.happened))
+		}
+	}
+	if happened.LockHeldMS > 0 {
+		add("lock of the cut-over", "nobody waits for longer than "+span(p.LockedMS), fmt.Sprintf("%s, held for %s", words.Plural(happened.Attempts, "attempt"), span(happened.LockHeldMS)))
+	}
+	lag, delay := time.Duration(-1), time.Duration(0)
+	var alone, felt []float64
+	for _, one := range progress {
+		lag, delay = max(lag, one.ReplicaLag), max(delay, one.CaptureDelay)
+		if one.Felt > 0 && one.FeltAlone > 0 {
+			alone, felt = append(alone, one.FeltAlone.Seconds()), append(felt, one.Felt.Seconds())
+		}
+	}
+	if lag >= 0 {
+		add("replica lag, at most", span(p.ReplicaLagMS), words.Span(lag))
+	}
+	if r.Plan.Method == "shadow" {
+		add("capture behind, at most", "", words.Span(delay))
+	}
+	if len(felt) > 0 {
+		add("a statement of the application's, median", words.Span(seconds(median(alone)))+" without this run", words.Span(seconds(median(felt))))
+	}
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}
+
+// mostDrawn is the number of records of progress that a page holds: more than a screen has pixels for.
+const mostDrawn = 1200
+
+// drawn are the records that the plots are made of.
+func drawn(story *history.Story) (records []any) {
+	step := float64(len(progressOf(story.Events)))/mostDrawn + 1e-9
+	n, next := 0, 0.0
+	for _, e := range story.Events {
+		switch e.(type) {
+		case event.Progress:
+			n++
+			if float64(n) < next {
+				continue
+			}
+			next += max(1, step)
+		case event.PhaseEntered, event.Throttled, event.LockAttempt, event.Killed, event.SwapDone:
+		default:
+			continue
+		}
+		records = append(records, record.Of(e))
+	}
+	if story.Result != nil {
+		records = append(records, struct{ record.Head }{story.Result.Head})
+	}
+	return records
+}
