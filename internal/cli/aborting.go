@@ -71,7 +71,7 @@ func (c *change) onInterrupt(p *plan.Plan, s *stand, r *relay, d display) (undo 
 		r.listen(event.Note{At: time.Now(), Text: s.aborting(p)})
 	})
 	second := c.app.Interrupts.OnSecond(func() {
-		d.abandon()
+		d.Abandon()
 		err := &coded{code: exitAtOnce, err: errLeftAtOnce, left: s.left(p), next: "midstream cleanup " + p.Source.Name.Argument()}
 		if c.output.json {
 			record := resultOf(migration.Result{}, err, exitAtOnce)

@@ -177,7 +177,7 @@ func (r *controlled) tell(e event.Event) {
 	case show != nil:
 		show(e)
 	case r.output.json:
-		(&jsonLines{out: r.app.Stdout}).show(e)
+		(&jsonLines{out: r.app.Stdout}).Show(e)
 	default:
 		r.output.note(text)
 	}

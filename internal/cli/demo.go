@@ -123,7 +123,7 @@ func (d *demonstration) change(ctx context.Context, server *sandbox.Server, stat
 	fmt.Fprintf(d.app.Stdout, "  %-9s %s\n", "change", statement)
 	screen := d.output.display(demo.Table.String())
 	relay := newRelay(screen)
-	undo := d.app.Interrupts.OnSecond(screen.abandon)
+	undo := d.app.Interrupts.OnSecond(screen.Abandon)
 	d.result, err = d.app.runChild(ctx, []string{"run", "--json", "--method=" + string(plan.MethodShadow), "--defaults-file=" + os.DevNull,
 		"--host=127.0.0.1", "--port=" + strconv.Itoa(server.Port), "--user=" + server.User, statement},
 		event.Tee(listen, relay.listen))

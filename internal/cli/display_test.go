@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
 
@@ -25,7 +24,7 @@ var everyEvent = []event.Event{
 	event.PhaseEntered{Phase: event.PhaseCopy, At: moment},
 	event.Note{Text: "a note", At: moment},
 	event.Progress{Phase: event.PhaseCopy, At: moment, Elapsed: 1500 * time.Millisecond, RowsCopied: 41, RowsTotal: 100, Fraction: .41,
-		CopyRate: 12.5, ChunkRows: 10, Workers: 0.02, Slower: .0312, Captured: 7, Applied: 6, Dropped: 5, Merged: 4, Backlog: 3, BacklogLimit: 1000,
+		CopyRate: 12.5, ChunkRows: 10, Workers: 0.02, Statements: 120, Felt: 1500 * time.Microsecond, FeltAlone: 1100 * time.Microsecond, ReplicaLag: 7 * time.Millisecond, Slower: .0312, Captured: 7, Applied: 6, Dropped: 5, Merged: 4, Backlog: 3, BacklogLimit: 1000,
 		ApplyRate: 2.5, CaptureDelay: 53 * time.Millisecond, BinlogRead: 99, Position: "binlog.000002:4", ETA: 31 * time.Second, Retries: 1, IndexFraction: .5, BuildStep: "sort"},
 	event.Progress{Phase: event.PhaseCopy, At: moment, Slower: -1, ETA: -1},
 	event.Blocked{Waiting: 2 * time.Second, At: moment, Blockers: []event.Blocker{{ConnectionID: 17, User: "app", Host: "h:1",
@@ -42,7 +41,7 @@ var everyEvent = []event.Event{
 func TestEventsSurviveJSON(t *testing.T) {
 	for _, e := range everyEvent {
 		var line bytes.Buffer
-		(&jsonLines{out: &line}).show(e)
+		(&jsonLines{out: &line}).Show(e)
 		back, _, err := record.Read(line.Bytes())
 		if err != nil || !reflect.DeepEqual(back, e) {
 			t.Errorf("%v\n%+v instead of\n%+v", err, back, e)
@@ -67,7 +66,7 @@ func TestLines(t *testing.T) {
 	p := everyEvent[2].(event.Progress)
 	for i := range 20 { // 10 s: two lines
 		p.At = moment.Add(time.Duration(i) * 500 * time.Millisecond)
-		l.show(p)
+		l.Show(p)
 	}
 	if n := strings.Count(out.String(), "\n"); n != 2 {
 		t.Errorf("%d lines:\n%s", n, &out)
@@ -75,7 +74,7 @@ func TestLines(t *testing.T) {
 	contains(t, out.String(), "copy 41 %: 41 of about 100 rows, 12 rows/s (0.02 workers; the application is 3.1 % slower); backlog 3 keys, 6 applied (2.5/s), delay 53 ms; rows are copied in about 30 s")
 	out.Reset()
 	for _, e := range everyEvent {
-		l.show(e)
+		l.Show(e)
 	}
 	contains(t, out.String(), "a note", "waiting for 1 blocker, for 2.0 s now",
 		"connection 17, app@h:1, Sleep for 1m00s, on shop.orders: holds a metadata lock [SELECT 1]", "by KILL 17, or wait",
@@ -85,54 +84,10 @@ func TestLines(t *testing.T) {
 	out.Reset()
 	quiet := &lines{out: &out, quiet: true}
 	for _, e := range everyEvent {
-		quiet.show(e)
+		quiet.Show(e)
 	}
 	if n := strings.Count(out.String(), "\n"); n != 8 { // the note, the blocker with its head and what to do, the finding with its keys, list and fix
 		t.Errorf("quiet says:\n%s", &out)
-	}
-}
-
-// TestScreenFitsTheTerminal draws every state on terminals of every width.
-func TestScreenFitsTheTerminal(t *testing.T) {
-	for width := 1; width < 200; width++ {
-		var m tea.Model = newScreen("shop.orders")
-		m, _ = m.Update(tea.WindowSizeMsg{Width: width, Height: 24})
-		for _, e := range everyEvent {
-			m, _ = m.Update(e)
-			for _, line := range strings.Split(m.View().Content, "\n") {
-				if w := ansi.StringWidth(line); w > width {
-					t.Fatalf("%d columns on a terminal of %d: %q", w, width, line)
-				}
-			}
-		}
-	}
-	var m tea.Model = newScreen("shop.orders")
-	m, _ = m.Update(tea.WindowSizeMsg{Width: 120, Height: 24})
-	for _, e := range everyEvent[:3] {
-		m, _ = m.Update(e)
-	}
-	contains(t, ansi.Strip(m.View().Content), "shop.orders  copy: copying rows", "1.5 s", "41 %  41 of ~100  12/s", "3 of 3 keys at most",
-		"rows are copied in about 30 s", "delay 53 ms")
-}
-
-// TestScreenPrintsInOrder: what is told while something is being printed waits for that, and all of it
-// is printed before the end.
-func TestScreenPrintsInOrder(t *testing.T) {
-	var m tea.Model = newScreen("shop.orders")
-	m, first := m.Update(scrolled("1"))
-	m, second := m.Update(scrolled("2"))
-	m, third := m.Update(scrolled("3"))
-	m, end := m.Update(finished{})
-	if first == nil || second != nil || third != nil || end != nil {
-		t.Error("things are printed side by side")
-	}
-	m, rest := m.Update(printed{})
-	_, quit := m.Update(printed{})
-	if rest == nil || quit == nil {
-		t.Fatal("what waited is not printed, or there is no end")
-	}
-	if _, is := quit().(tea.QuitMsg); !is {
-		t.Error("it does not end")
 	}
 }
 
@@ -143,14 +98,14 @@ type stuck struct {
 	shown []event.Event
 }
 
-func (s *stuck) show(e event.Event) {
+func (s *stuck) Show(e event.Event) {
 	<-s.goOn
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.shown = append(s.shown, e)
 }
-func (s *stuck) close()   {}
-func (s *stuck) abandon() {}
+func (s *stuck) Close()   {}
+func (s *stuck) Abandon() {}
 
 // TestRelayNeverHoldsUpTheEngine: while the display is stuck events are taken, of
 // progress only the newest, and none of the others is lost.

@@ -105,9 +105,8 @@ func (r *controlled) report(result record.Result) {
 // keeper is a writer as a display.
 type keeper struct{ *history.Writer }
 
-func (k keeper) show(e event.Event) { k.Show(e) }
-func (k keeper) close()             {}
-func (k keeper) abandon()           {}
+func (k keeper) Close()   {} // the result comes behind
+func (k keeper) Abandon() {}
 
 // story reads the history that a word means.
 func (h historyFlags) story(app *app, word string) (*history.Story, error) {

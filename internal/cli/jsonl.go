@@ -24,13 +24,13 @@ func (j *jsonLines) write(record any) {
 	_ = encoder.Encode(record)
 }
 
-func (j *jsonLines) show(e event.Event) {
+func (j *jsonLines) Show(e event.Event) {
 	if record := record.Of(e); record != nil {
 		j.write(record)
 	}
 }
 
-func (j *jsonLines) close() {}
+func (j *jsonLines) Close() {}
 
-// abandon has nothing written any more: the result, which another writes, is the last line.
-func (j *jsonLines) abandon() { quickly(j.mu.Lock) }
+// Abandon has nothing written any more: the result, which another writes, is the last line.
+func (j *jsonLines) Abandon() { quickly(j.mu.Lock) }

@@ -20,7 +20,7 @@ type lines struct {
 	last  time.Time
 }
 
-func (l *lines) show(e event.Event) {
+func (l *lines) Show(e event.Event) {
 	switch e := e.(type) {
 	case event.Progress:
 		if l.quiet || e.At.Sub(l.last) < lineEvery || e.Phase == event.PhaseDone {
@@ -46,5 +46,5 @@ func (l *lines) print(at time.Time, text string) {
 	fmt.Fprintf(l.out, "%s  %s\n", at.Local().Format("15:04:05"), text)
 }
 
-func (l *lines) close()   {}
-func (l *lines) abandon() {}
+func (l *lines) Close()   {}
+func (l *lines) Abandon() {}

@@ -11,6 +11,7 @@ import (
 	"midstream/internal/migration"
 	"midstream/internal/plan"
 	"midstream/internal/schema"
+	"midstream/internal/screen"
 )
 
 // presentation tells a run in words of its own: those of the program whose command line it was asked for by.
@@ -28,9 +29,8 @@ type presentation interface {
 // shown is a presentation as a display.
 type shown struct{ presentation }
 
-func (s shown) show(e event.Event) { s.Show(e) }
-func (s shown) close()             {}
-func (s shown) abandon()           {}
+func (s shown) Close()   {}
+func (s shown) Abandon() {}
 
 // output are the flags that say how results are told.
 type output struct {
@@ -63,7 +63,7 @@ func (o *output) display(table string) display {
 	case o.json:
 		return &jsonLines{out: o.app.Stdout}
 	case onTerminal(o.app.Stdout) && o.app.Getenv("TERM") != "dumb":
-		return newBars(o.app.Stdout, table, o.quiet, o.colors())
+		return screen.New(o.app.Stdout, table, o.quiet, o.colors())
 	}
 	return &lines{out: o.app.Stdout, quiet: o.quiet}
 }
@@ -85,7 +85,7 @@ func (o *output) note(text string) {
 	case o.own != nil:
 		o.own.Note(text)
 	case o.json:
-		(&jsonLines{out: o.app.Stdout}).show(event.Note{Text: text, At: time.Now()})
+		(&jsonLines{out: o.app.Stdout}).Show(event.Note{Text: text, At: time.Now()})
 	default:
 		fmt.Fprintf(o.app.Stderr, "midstream: note: %s\n", text)
 	}

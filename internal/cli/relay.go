@@ -9,11 +9,11 @@ import (
 
 // display shows the events of one migration. It is called by one goroutine.
 type display interface {
-	show(e event.Event)
-	// close shows what is still to be shown and leaves the terminal as it was.
-	close()
-	// abandon leaves the terminal as it was, at once and from any goroutine.
-	abandon()
+	Show(e event.Event)
+	// Close shows what is still to be shown and leaves the terminal as it was.
+	Close()
+	// Abandon leaves the terminal as it was, at once and from any goroutine.
+	Abandon()
 }
 
 // relay takes events from the engine without ever making it wait, and hands them to a
@@ -69,13 +69,13 @@ func (r *relay) run() {
 		r.queue = nil
 		r.mu.Unlock()
 		for _, e := range queue {
-			r.display.show(e)
+			r.display.Show(e)
 		}
 		if len(queue) > 0 {
 			continue
 		}
 		if closed {
-			r.display.close()
+			r.display.Close()
 			return
 		}
 		<-r.wake

@@ -166,10 +166,10 @@ func (c *commanding) watchOne(ctx context.Context, run *control.Client, several 
 		case r != nil:
 			result = r
 		case e != nil:
-			screen.show(e)
+			screen.Show(e)
 		}
 	})
-	screen.close()
+	screen.Close()
 	if result != nil {
 		text := fmt.Sprintf("the run has ended: %s (exit code %d)", result.Outcome, result.ExitCode)
 		if result.Left != "" {

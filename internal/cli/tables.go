@@ -96,7 +96,7 @@ func (c *change) onTablesInterrupt(p *plan.TablePlan, s *stand, r *relay, d disp
 		r.listen(event.Note{At: time.Now(), Text: text})
 	})
 	second := c.app.Interrupts.OnSecond(func() {
-		d.abandon()
+		d.Abandon()
 		left := fmt.Sprintf("the %s has been carried out or not (%s), nothing between", p.Statement.Kind, tableNames(p))
 		if over() {
 			left = fmt.Sprintf("the %s has been carried out (%s)", p.Statement.Kind, tableNames(p))

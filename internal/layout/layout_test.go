@@ -17,7 +17,7 @@ import (
 var layers = [][]string{
 	{"cli"},
 	{"demo", "control", "ptosc", "ghost"},
-	{"report"},
+	{"report", "screen"},
 	{"history"},
 	{"record", "dropin", "words"},
 	{"migration"},

@@ -16,7 +16,9 @@ import (
 
 var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-func after(seconds float64) time.Time { return began.Add(time.Duration(seconds * float64(time.Second))) }
+func after(seconds float64) time.Time {
+	return began.Add(time.Duration(seconds * float64(time.Second)))
+}
 
 // hostile is a text that would be more than text in a page, a table of Markdown or a block of code.
 const hostile = "</script><script>alert(1)</script>`|```\n<img src=x onerror=alert(2)>"
