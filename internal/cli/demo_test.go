@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"encoding/json"
 	"net"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -97,6 +99,23 @@ func TestDemoLeavesNothing(t *testing.T) {
 		}
 		gone(t, address, folder)
 	})
+}
+
+// TestSandboxEndsWithItsServer: it is not left behind without one, and says what became of it.
+func TestSandboxEndsWithItsServer(t *testing.T) {
+	needsServer(t)
+	r := start(t, command(t, "sandbox", "run"))
+	r.await(&r.stdout, "}\n")
+	var ready sandboxReady
+	if err := json.Unmarshal([]byte(r.stdout.String()), &ready); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(ready.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if code := r.exit(); code != exitFailed || !strings.Contains(r.stderr.String(), "ended by itself") {
+		t.Errorf("exit code %d\n%s", code, &r.stderr)
+	}
 }
 
 func TestSandboxRun(t *testing.T) {

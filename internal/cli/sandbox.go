@@ -95,8 +95,11 @@ func (s *sandboxRun) run(ctx context.Context, _ []string) (err error) {
 	if err := json.NewEncoder(s.app.Stdout).Encode(ready); err != nil {
 		return err
 	}
-	<-ctx.Done()
-	return nil // being told to stop is how it ends
+	select {
+	case <-ctx.Done(): // being told to stop is how it ends
+	case <-server.Ended(): // of which stop tells
+	}
+	return nil
 }
 
 // stopper returns what stops the server and removes its folder. A second interrupt does

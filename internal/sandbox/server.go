@@ -126,6 +126,13 @@ func (s *Server) PID() int {
 	return s.proc.pid
 }
 
+// Ended is closed when the server's process is gone, for whatever reason.
+func (s *Server) Ended() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.proc.done
+}
+
 // ErrorLog returns the path of the server's log. A throwaway server's is gone after Stop.
 func (s *Server) ErrorLog() string { return s.folder.log() }
 
