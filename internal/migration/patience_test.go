@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"midstream/internal/event"
+	"midstream/internal/fault"
 	"midstream/internal/mysqltest"
 	"midstream/internal/sandbox"
 )
@@ -60,4 +61,18 @@ func TestL9_BackupsAreWaitedOut(t *testing.T) {
 			b.equal()
 		})
 	}
+}
+
+// TestL2_OverrunWhileItLooks: where the server is slow to say what triggers the table has, while that is locked, the lock is given back and asked for
+// again.
+func TestL2_OverrunWhileItLooks(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(100)
+		look := b.wire(fault.Rule{After: "LOCK TABLES", At: "information_schema.triggers", Delay: time.Second})
+		result := b.mustMigrate("ADD COLUMN added INT")
+		if !bent(look) || result.Attempts < 2 {
+			b.Errorf("%d attempts; held up: %v", result.Attempts, bent(look))
+		}
+		b.equal()
+	})
 }
