@@ -81,16 +81,28 @@ func (a *attempt) whole(bounded context.Context, statement func(context.Context)
 }
 
 // withdraw takes back what declare has done, as far as the lock is held still; it is looked for again
-// by whoever looks after the attempt.
+// by whoever looks after the attempt. Each statement has its time, and none is left out because another one has failed: a constraint
+// with the shadow that stays has good rows refused as soon as the lock is given back.
 func (a *attempt) withdraw(ctx context.Context) {
-	ctx, cancel := context.WithTimeoutCause(ctx, a.leastSettled(), ErrOverrun)
-	defer cancel()
-	if !a.tables.Foreign.Empty() {
-		if found, err := a.tables.Foreign.Found(ctx, a.pool.DB(), a.tables.Shadow); err == nil {
-			_ = each(ctx, a.holder, a.tables.Foreign.Withdraw(found))
-		}
+	timely := func(do func(ctx context.Context)) {
+		ctx, cancel := context.WithTimeoutCause(ctx, a.leastSettled(), ErrOverrun)
+		defer cancel()
+		do(ctx)
 	}
-	_ = a.withdrawStandIns(ctx)
+	var statements []string
+	if !a.tables.Foreign.Empty() {
+		timely(func(ctx context.Context) {
+			if found, err := a.tables.Foreign.Found(ctx, a.pool.DB(), a.tables.Shadow); err == nil {
+				statements = a.tables.Foreign.Withdraw(found)
+			}
+		})
+	}
+	for _, statement := range statements {
+		timely(func(bounded context.Context) {
+			_ = a.whole(bounded, func(ctx context.Context) error { return each(ctx, a.holder, []string{statement}) })
+		})
+	}
+	timely(func(ctx context.Context) { _ = a.withdrawStandIns(ctx) })
 }
 
 // leastSettled is the time that foreign keys and triggers get after the RENAME, or after one that came to nothing,
