@@ -82,6 +82,7 @@ func (p *page) write(files map[string]*File, plots []string, prefix string) {
 	p.turns(files[measureTurns])
 	p.lag(files[measureLag])
 	p.capture(files[measureCapture])
+	p.statement(files[measureStatement])
 }
 
 func upTo(prefix string) string {

@@ -29,10 +29,11 @@ type Header struct {
 // File is one measurement: what is kept of it as JSON.
 type File struct {
 	Header
-	PeakTPS float64    `json:"peak_tps,omitempty"` // what light and heavy are shares of
-	Runs    []Run      `json:"runs,omitempty"`
-	Apply   []ApplyRun `json:"apply,omitempty"`
-	Others  []Header   `json:"others,omitempty"` // of further tables that the runs were on
+	PeakTPS    float64        `json:"peak_tps,omitempty"` // what light and heavy are shares of
+	Runs       []Run          `json:"runs,omitempty"`
+	Apply      []ApplyRun     `json:"apply,omitempty"`
+	Statements []StatementRun `json:"statements,omitempty"`
+	Others     []Header       `json:"others,omitempty"` // of further tables that the runs were on
 }
 
 // Run is one tool changing one table once.
@@ -82,22 +83,23 @@ type ApplyRun struct {
 
 // names of the measurements, and of their files.
 const (
-	measurePeers   = "peers"
-	measureApply   = "apply"
-	measureMemory  = "memory"
-	measureRules   = "rules"
-	measureVerify  = "verify"
-	measureCost    = "cost"
-	measureStall   = "stall"
-	measurePredict = "predict"
-	measureBeside  = "beside"
-	measureTurns   = "turns"
-	measureLag     = "lag"
-	measureCapture = "capture"
+	measurePeers     = "peers"
+	measureApply     = "apply"
+	measureMemory    = "memory"
+	measureRules     = "rules"
+	measureVerify    = "verify"
+	measureCost      = "cost"
+	measureStall     = "stall"
+	measurePredict   = "predict"
+	measureBeside    = "beside"
+	measureTurns     = "turns"
+	measureLag       = "lag"
+	measureCapture   = "capture"
+	measureStatement = "statement"
 )
 
 func measurements() []string {
-	return []string{measurePeers, measureApply, measureMemory, measureRules, measureVerify, measureCost, measureStall, measurePredict, measureBeside, measureTurns, measureLag, measureCapture}
+	return []string{measurePeers, measureApply, measureMemory, measureRules, measureVerify, measureCost, measureStall, measurePredict, measureBeside, measureTurns, measureLag, measureCapture, measureStatement}
 }
 
 // results is a folder of Files.

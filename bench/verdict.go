@@ -79,7 +79,7 @@ func verdicts(files map[string]*File) []verdict {
 		verifyVerdict(files[measureVerify]),
 		costVerdict(files[measureCost]),
 		stallVerdict(files[measureStall]),
-	}, slices.Concat(predictionVerdicts(files[measurePredict]), besideVerdicts(files[measureBeside]), turnsVerdicts(files[measureTurns]), []verdict{lagVerdict(files[measureLag]), captureVerdict(files[measureCapture])})...)
+	}, slices.Concat(predictionVerdicts(files[measurePredict]), besideVerdicts(files[measureBeside]), turnsVerdicts(files[measureTurns]), []verdict{lagVerdict(files[measureLag]), captureVerdict(files[measureCapture]), statementVerdict(files[measureStatement])})...)
 }
 
 // noisy is the share of the machine in others' hands from which a run says little.
