@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,7 +34,7 @@ func writeReports(path string) (page string, err error) {
 		return "", err
 	}
 	r := report.Of(story)
-	stem := strings.TrimSuffix(path, ".jsonl") + "."
+	stem := strings.TrimSuffix(path, filepath.Ext(path)) + "."
 	for _, form := range reportForms {
 		err = errors.Join(err, writeFile(stem+form.name, func(out io.Writer) error { return form.write(r, out) }))
 	}

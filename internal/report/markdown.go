@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"text/template"
 	"time"
 
@@ -13,11 +14,11 @@ import (
 
 // functions are those of both templates.
 var functions = map[string]any{
-	"span":  func(ms record.MS) string { return words.Span(ms.Duration()) },
+	"span":  span,
 	"clock": func(at time.Time) string { return at.UTC().Format("15:04:05.000") },
 	"day":   day,
-	"count": func(n int64) string { return words.Count(n) },
-	"size":  func(n int64) string { return words.Size(n) },
+	"count": words.Count[int64],
+	"size":  words.Size,
 	"join":  strings.Join,
 	"state": stateWords,
 	"mood":  mood,
@@ -26,6 +27,8 @@ var functions = map[string]any{
 		return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace(text)
 	},
 }
+
+func span(ms record.MS) string { return words.Span(ms.Duration()) }
 
 func day(at string) string {
 	t, err := time.Parse(record.RFC3339, at)
@@ -66,7 +69,12 @@ func fence(text string) string {
 	return fmt.Sprintf("%s\n%s\n%s", marks, strings.TrimRight(text, "\n"), marks)
 }
 
-var markdown = template.Must(template.New("markdown").Funcs(functions).Funcs(template.FuncMap{"fence": fence}).Parse(`# {{.Run.Table}}: {{state .}}
+// markdown is read when it is needed, too.
+var markdown = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("markdown").Funcs(functions).Funcs(template.FuncMap{"fence": fence}).Parse(markdownText))
+})
+
+const markdownText = `# {{.Run.Table}}: {{state .}}
 
 {{fence .Statement}}
 
@@ -115,7 +123,7 @@ Verified: {{count .Verified}} rows compared in {{span .VerifyMS}}{{if .Repaired}
 {{with .Left}}{{.}}{{else}}Nothing.{{end}}
 {{with .Remove}}
 {{.}}
-{{end}}`))
+{{end}}`
 
 // Markdown writes the report for a ticket. It has no plots.
-func (r *Report) Markdown(out io.Writer) error { return markdown.Execute(out, r) }
+func (r *Report) Markdown(out io.Writer) error { return markdown().Execute(out, r) }

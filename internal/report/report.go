@@ -124,11 +124,11 @@ func (r *Report) tell(events []event.Event) {
 		at, text, _ := words.Happening(e)
 		last = at
 		name := nameOf(e)
-		if what := lasting(e); what != "" && said[name] == what {
+		what := lasting(e)
+		if what != "" && said[name] == what {
 			continue
-		} else {
-			said[name] = what
 		}
+		said[name] = what
 		r.Happenings = append(r.Happenings, Happening{At: at, Event: name, Text: text})
 	}
 	r.endPhase(last)
@@ -185,7 +185,6 @@ func (r *Report) compare(progress []event.Progress) {
 		r.Compared = append(r.Compared, Comparison{what, predicted, happened})
 	}
 	p, happened := r.Plan.Prediction, r.Result
-	span := func(ms record.MS) string { return words.Span(ms.Duration()) }
 	if p.MostMS > 0 {
 		add("time", fmt.Sprintf("%s (between %s and %s)", span(p.ElapsedMS), span(p.LeastMS), span(p.MostMS)), span(happened.ElapsedMS))
 	}

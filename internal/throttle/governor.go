@@ -165,10 +165,11 @@ func (g *Governor) judge() {
 		g.cost.saw(g.drive, math.Log(g.working.against(g.resting.means())))
 	}
 	g.working = activity{}
-	g.busy = g.resting.running() >= together
+	running := g.resting.running()
+	g.busy = running >= together
 	g.felt.rested(g.resting)
 	before := g.drive
-	g.drive = min(g.most, max(leastDrive, g.cost.next(g.drive, tolerated(g.slower, g.resting.running()))))
+	g.drive = min(g.most, max(leastDrive, g.cost.next(g.drive, tolerated(g.slower, running))))
 	if r := g.drive / before; r > 0.8 && r <= climb {
 		g.length = min(workLong, 2*g.length)
 	} else {
