@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"golang.org/x/term"
 
@@ -31,7 +32,6 @@ func askPassword(ctx context.Context, stdin *os.File, prompt io.Writer) (dbconn.
 		err  error
 	}
 	answers := make(chan answer, 1)
-	fmt.Fprint(prompt, "Enter password: ")
 	go func() {
 		text, err := term.ReadPassword(int(terminal.Fd()))
 		if opened {
@@ -39,6 +39,8 @@ func askPassword(ctx context.Context, stdin *os.File, prompt io.Writer) (dbconn.
 		}
 		answers <- answer{text, err}
 	}()
+	awaitSilence(terminal, state)
+	fmt.Fprint(prompt, "Enter password: ")
 	select {
 	case <-ctx.Done():
 		// The read goes on until the process ends; the echo must not stay off.
@@ -51,6 +53,18 @@ func askPassword(ctx context.Context, stdin *os.File, prompt io.Writer) (dbconn.
 			return "", fmt.Errorf("ask for the password: %w", a.err)
 		}
 		return dbconn.Secret(a.text), nil
+	}
+}
+
+// awaitSilence returns when the echo of a terminal is off, which is known by its state being another than before, or
+// after 100 ms where it was off already: what is typed at the sight of the prompt must not be shown.
+func awaitSilence(terminal *os.File, before *term.State) {
+	for range 100 {
+		now, err := term.GetState(int(terminal.Fd()))
+		if err != nil || *now != *before {
+			return
+		}
+		time.Sleep(time.Millisecond)
 	}
 }
 
