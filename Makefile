@@ -2,6 +2,8 @@
 
 SHELL   := /bin/bash
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT  := $(shell git rev-parse HEAD 2>/dev/null)
+STAMP    = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
 SERVERS := 9.7,8.0,5.7,mariadb-10.11,mariadb-11.8
 
@@ -12,7 +14,7 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
 build: ## bin/midstream, static
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/midstream ./cmd/midstream
+	CGO_ENABLED=0 go build -trimpath -ldflags "$(STAMP)" -o bin/midstream ./cmd/midstream
 
 demo: build ## a schema change under traffic, on a throwaway server (DEMO="--rows 100000" for other flags)
 	bin/midstream demo $(DEMO)

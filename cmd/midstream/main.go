@@ -10,8 +10,8 @@ import (
 	"midstream/internal/cli"
 )
 
-// version is set by the build.
-var version = "dev"
+// version and commit are set by the build (make build, make release); else the program looks what Go has noted.
+var version, commit string
 
 func main() {
 	// A backlog of a million keys lives long: by default as much garbage again would be let
@@ -24,6 +24,6 @@ func main() {
 	executable, _ := os.Executable() // none: demo says so
 	os.Exit(cli.Main(ctx, cli.Env{
 		Program: filepath.Base(os.Args[0]), Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
-		Home: home, Executable: executable, Version: version, Interrupts: interrupts, Wipe: cli.Wipe,
+		Home: home, Executable: executable, Version: version, Commit: commit, Interrupts: interrupts, Wipe: cli.Wipe,
 	}))
 }

@@ -34,7 +34,7 @@ func (c *connection) register(f *checks) {
 	f.flags.StringVarP(&c.flags.Socket, "socket", "S", "", "socket file, for localhost")
 	f.flags.StringVarP(&c.flags.User, "user", "u", "", "account (your login name)")
 	f.flags.BoolP("password", "p", false,
-		"ask for the password; or attach it: -pSECRET, --password=SECRET\n(better: an option file, or MYSQL_PWD)")
+		"ask for the password; or attach it: -pSECRET, --password=SECRET (better: an option file, or MYSQL_PWD)")
 	f.flags.StringVar(&c.files.Only, "defaults-file", "", "read this option file and no other")
 	f.flags.StringVar(&c.files.Extra, "defaults-extra-file", "", "read this option file too, before ~/.my.cnf")
 	f.add("", "ssl-mode", "mode", "", "DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY (PREFERRED)", func(text string) (err error) {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"os"
@@ -9,9 +8,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 
 	"midstream/internal/control"
 	"midstream/internal/ghost"
@@ -25,7 +21,7 @@ var update = flag.Bool("update", false, "write the generated pages of docs/ anew
 // would make now. go test ./internal/cli -run TestDocs -update writes them.
 func TestDocs(t *testing.T) {
 	for name, text := range map[string]string{
-		"cli.md": cliPage(t), "exit-codes.md": exitCodesPage(), "events.md": eventsPage(), "openapi.yaml": openAPIPage(t),
+		"cli.md": cliPage(), "midstream.1": manPage(), "exit-codes.md": exitCodesPage(), "events.md": eventsPage(), "openapi.yaml": openAPIPage(t),
 		"pt-osc-flags.md": generated + ptosc.Page(), "gh-ost-flags.md": generated + ghost.Page(),
 	} {
 		path := filepath.Join("..", "..", "docs", name)
@@ -53,31 +49,6 @@ func openAPIPage(t *testing.T) string {
 }
 
 const generated = "<!-- Made by: go test ./internal/cli -run TestDocs -update -->\n\n"
-
-// cliPage is one page of all verbs.
-func cliPage(t *testing.T) string {
-	a := &app{Env: Env{Version: "VERSION"}}
-	root := a.root()
-	root.InitDefaultHelpCmd()
-	link := func(file string) string { // midstream_run.md -> #midstream-run
-		return "#" + strings.ReplaceAll(strings.TrimSuffix(file, ".md"), "_", "-")
-	}
-	var page bytes.Buffer
-	page.WriteString(generated + "# The command line\n\n")
-	var walk func(c *cobra.Command)
-	walk = func(c *cobra.Command) {
-		if err := doc.GenMarkdownCustom(c, &page, link); err != nil {
-			t.Fatal(err)
-		}
-		for _, sub := range c.Commands() {
-			if sub.IsAvailableCommand() && sub.Name() != "completion" {
-				walk(sub)
-			}
-		}
-	}
-	walk(root)
-	return page.String()
-}
 
 func exitCodesPage() string {
 	var b strings.Builder

@@ -26,7 +26,8 @@ type Env struct {
 	Getenv     func(string) string
 	Home       string // the user's folder, "" if there is none
 	Executable string // this program, to run as a child
-	Version    string
+	Version    string // "" where the build doesn't say it
+	Commit     string // likewise
 	Interrupts *Interrupts
 	// Wipe overwrites an argument in this process's own argument memory; nil where Args
 	// are not that.
@@ -71,15 +72,14 @@ func Main(ctx context.Context, env Env) int {
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "midstream",
-		Short: "Change the schema of a live MySQL table",
+		Short: "Midstream changes the schema of a MySQL table while it is in use",
 		Long: "Midstream changes the schema of a live MySQL table: it builds a shadow table beside it, keeps the\n" +
 			"two equal while the application goes on writing, and swaps them under a lock that no query\n" +
 			"waits for longer than a stated bound.",
-		Version:           a.Version,
+		Version:           a.built().Version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 		Args: func(cmd *cobra.Command, args []string) error {
 			if a.password.detached(args) {
 				return errDetached
@@ -101,8 +101,13 @@ func (a *app) root() *cobra.Command {
 	})
 	root.AddCommand(a.runCommand(), a.planCommand(), a.checkCommand(), a.verifyCommand(), a.blockersCommand(), a.cleanupCommand(), a.reportCommand())
 	root.AddCommand(a.controlCommands()...)
-	root.AddCommand(a.ptoscCommand(), a.ghostCommand(), a.demoCommand(), a.sandboxCommand(), exitCodesTopic())
+	root.AddCommand(a.ptoscCommand(), a.ghostCommand(), a.demoCommand(), a.sandboxCommand(), a.versionCommand())
 	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	root.AddCommand(verbsTopic(root))
+	root.AddCommand(topics()...)
+	root.SetHelpFunc(a.help)
+	a.complete(root)
 	if help, _, err := root.Find([]string{"help"}); err == nil {
 		help.Run, help.RunE = nil, explain // its own exits with 0 whatever it is asked for
 	}

@@ -16,32 +16,14 @@ func (a *app) runCommand() *cobra.Command {
 		Use:   `run "ALTER TABLE database.table ..."`,
 		Short: "Change a table's schema while it is in use",
 		Long: "Run changes the schema of a live table: it plans, prints the plan, copies the rows into a shadow\n" +
-			"table while changes go on, and swaps the two.\n\n" +
-			"It connects as MySQL's client programs do: flags, then the groups [client] and [midstream] of option\n" +
-			"files (/etc/my.cnf, /etc/mysql/my.cnf, ~/.my.cnf), then MYSQL_PWD, MYSQL_HOST, MYSQL_TCP_PORT and\n" +
-			"MYSQL_UNIX_PORT. As with mysql, no host and localhost mean the socket, even if a port is given;\n" +
-			"where there is no socket, TCP.\n\n" +
-			"The group [midstream] may have every other flag too, by its name (drop-old, lock-wait=1s); the command\n" +
-			"line counts more. A name that no verb knows is an error, unless it begins with loose-.\n\n" +
-			"With --to the tables' definitions stand in files: " + toLong + "\n\n" +
-			"Before the swap it waits, without limit, for sessions that are in its way: those that hold a lock on the\n" +
-			"table and, unless --old-snapshots=ignore, transactions that began before the rows were copied. It names\n" +
-			"them, and applies changes meanwhile. Whoever ends them (KILL) or the run (Ctrl-C) ends the waiting.\n\n" +
+			"table while changes go on, and swaps the two. Where the server can do it itself at once, it does.\n\n" +
 			"CREATE INDEX, DROP INDEX and OPTIMIZE TABLE are taken as the ALTER TABLE that does the same. RENAME, DROP,\n" +
 			"TRUNCATE and CREATE TABLE are taken too: whoever holds a lock on one of the tables is waited for, and nobody\n" +
 			"waits for the statement for longer than --lock-wait. A table that is dropped is first renamed aside, and an\n" +
 			"empty one takes the place of one that is truncated, so that the application never waits for the drop.\n\n" +
-			"What --max-load, --critical-load, --throttle-file and their like name holds up the copying of rows. A statement that the\n" +
-			"server carries out itself waits for its lock, for --cutover-window and for a hold alone.\n\n" +
-			"With --rehearse it does everything but the swap, on the real table and under its real load, tells what the run\n" +
-			"would have been, and drops the new table. The table itself is not changed in any way. --rehearse-lock takes the\n" +
-			"lock of the cut-over too, and gives it back. --on-replica does so on a replica, and spares the primary: what it\n" +
-			"writes does not come into the replica's binlog, so that there are no errant GTIDs. A rehearsal never goes on with\n" +
-			"a run that was stopped; a run goes on with what a rehearsal of the same ALTER has left, and compares it.\n\n" +
-			"Names of CHECK constraints that somebody chose are lost on MySQL, where they are unique in a database:\n" +
-			"the new table has orders_chk_1 and so on. The plan names those that will be.\n\n" +
 			"Ctrl-C aborts, and so do SIGTERM and SIGHUP: the table stays as it was and what the run created is\n" +
-			"removed. A second one, half a second later at least, leaves at once (midstream help exit-codes).",
+			"removed. A second one, half a second later at least, leaves at once.\n\n" +
+			"More: midstream help connecting, swap, desired-state (--to), rehearsal, exit-codes.",
 		Example: `  midstream run "ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40), ADD INDEX (note)"
   midstream run "CREATE INDEX by_note ON shop.orders (note)"
   midstream run "DROP TABLE shop.orders_2019"
@@ -56,25 +38,6 @@ func (a *app) runCommand() *cobra.Command {
 	})
 	return cmd
 }
-
-// toLong explains --to.
-const toLong = "a *.sql file, or a folder of such files,\n" +
-	"with nothing but CREATE TABLE statements. The server makes each as an empty, marked table beside the real\n" +
-	"one, for a moment, and the two are compared as it shows them. What differs becomes one ALTER for each table,\n" +
-	"with a plan of its own; one after the other is run, and the first that fails ends the run. What can be\n" +
-	"refused of any is refused before the first. A table that has its definition already is left as it is, so\n" +
-	"that a second run does nothing; one that is not there is created as written, after the ALTERs; tables that\n" +
-	"the files don't have are listed and left alone.\n\n" +
-	"Names alone never decide that a column is renamed. Where columns of a table would go and others come, each\n" +
-	"that comes needs a word: --map old=new, or --map =new where it is new; with several tables --map old=table.new\n" +
-	"and --map =table.new. What was renamed by an earlier run may stay on the command line. An index that is the same\n" +
-	"but for its name is renamed.\n\n" +
-	"Not compared: the next AUTO_INCREMENT value, the order of indexes, the names of CHECK constraints,\n" +
-	"whether a column's charset is written down, triggers, the KEY_BLOCK_SIZE of an index, and\n" +
-	"an index that only a foreign key needs. Foreign\n" +
-	"keys, and options such as TABLESPACE and DATA DIRECTORY, are compared, and refused where they differ.\n" +
-	"Partitions are a part of the definition.\n" +
-	"Servers before 8.0.16 pass over CHECK; a note says so."
 
 // registerTuning adds the flags that say how a run works. A plan takes them too, so that a
 // command becomes a plan by its verb alone; it heeds those that change what it tells.
@@ -96,7 +59,7 @@ func (c *change) registerTuning() {
 			}
 		})
 	f.boolean(&c.options.ZeroDates, "", "zero-dates", "take defaults that are zero dates ('0000-00-00', '2020-00-00') from the ALTER, though the server's sql_mode takes none")
-	f.boolean(&c.calibrate, "", "calibrate", "measure what the plan predicts: copy a few chunks of rows to a scratch table, which is dropped\n(about ten seconds)")
+	f.boolean(&c.calibrate, "", "calibrate", "measure what the plan predicts: copy a few chunks of rows to a scratch table, which is dropped (about ten seconds)")
 	limits := plan.Limits{}.WithDefaults()
 	f.duration(&c.options.Limits.Locked, "native-locked", limits.Locked, 0, time.Hour, "how long the server may let nobody write")
 	f.duration(&c.options.Limits.Longest, "native-longest", limits.Longest, 0, 1000*time.Hour, "how long the server may build in place: where somebody is in the way at the end all is lost")
@@ -108,13 +71,13 @@ func (c *change) registerTuning() {
 	f.enum("defer-indexes", indexes, []string{string(migration.DeferAuto), string(migration.DeferYes), string(migration.DeferNever)},
 		"build secondary indexes after the row copy", func(word string) { cfg.Indexes = migration.DeferIndexes(word) })
 	f.enum("old-snapshots", snapshots, []string{string(migration.SnapshotsWait), string(migration.SnapshotsIgnore)},
-		"what to do about transactions that began before the rows were copied\nand would see a part of them after the swap",
+		"what to do about transactions that began before the rows were copied and would see a part of them after the swap",
 		func(word string) { cfg.OldSnapshots = migration.OldSnapshots(word) })
-	f.boolean(&cfg.NoPrescan, "", "no-prescan", "do without the look for rows that the new table doesn't take (midstream check):\nthe run stops at the first of them, while it copies")
-	f.boolean(&cfg.NoVerify, "", "no-verify", "swap without a comparison of the new table with what the ALTER makes of every row:\nsaves a fourth of the time, and gives up the proof that no row was lost or changed")
+	f.boolean(&cfg.NoPrescan, "", "no-prescan", "do without the look for rows that the new table doesn't take (midstream check): the run stops at the first of them, while it copies")
+	f.boolean(&cfg.NoVerify, "", "no-verify", "swap without a comparison of the new table with what the ALTER makes of every row: saves a fourth of the time, and gives up the proof that no row was lost or changed")
 	f.boolean(&cfg.Repair, "", "repair", "sync rows that differ anew, and compare them again, instead of failing")
 	f.boolean(&cfg.DropOld, "", "drop-old", "drop the old table after the swap; of DROP and TRUNCATE TABLE, however large it is")
-	f.boolean(&c.dropLater, "", "drop-later", "of DROP and TRUNCATE TABLE: keep the table that was put aside, for midstream cleanup --old;\nwith neither, it is dropped if that stalls no session for longer than --native-locked")
+	f.boolean(&c.dropLater, "", "drop-later", "of DROP and TRUNCATE TABLE: keep the table that was put aside, for midstream cleanup --old; with neither, it is dropped if that stalls no session for longer than --native-locked")
 
 	c.rehearsal.register(f)
 	f.boolean(&cfg.ApplyAhead, "", "no-frontier-rule", "measuring: apply changes ahead of the row copy too")
@@ -164,7 +127,8 @@ func (a *app) planCommand() *cobra.Command {
 			"an empty table that it makes beside the real one and drops again; it changes nothing.\n" +
 			"It takes every flag of run, so that run can be replaced by plan in a command; those that only say how a\n" +
 			"run works have no effect.\n\n" +
-			"With --to the tables' definitions stand in files: " + toLong,
+			"More: midstream help connecting, desired-state (--to), exit-codes.",
+		Example: "  midstream plan \"ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40)\"\n  midstream plan --database=shop --to=schema/",
 		Args: cobra.ArbitraryArgs,
 	}
 	c := a.newChange(cmd)

@@ -75,7 +75,7 @@ func pace() []Setting {
 // waits are the settings that say for what a run waits.
 func waits() []Setting {
 	return []Setting{
-		duration("max-replica-lag", 0, time.Hour, "how far a replica may be behind, beyond what it shall be; 0: any. They are found by SHOW REPLICAS, and\nmeasured by heartbeats",
+		duration("max-replica-lag", 0, time.Hour, "how far a replica may be behind, beyond what it shall be; 0: any. They are found by SHOW REPLICAS, and measured by heartbeats",
 			func(c *Config) *time.Duration { return &c.Throttle.ReplicaLag }),
 		duration("max-capture-delay", 0, time.Hour, "how far capture may be behind: above it the row copy waits until it is at half of it; 0: any",
 			func(c *Config) *time.Duration { return &c.Throttle.CaptureDelay }),
@@ -123,9 +123,9 @@ func swapping() []Setting {
 		duration("lock-work", 10*time.Millisecond, 30*time.Second, "how long the lock may be held", func(c *Config) *time.Duration { return &c.Lock.Work }),
 		duration("lock-backoff", 10*time.Millisecond, 10*time.Minute, "how long to wait after the first attempt that came to nothing; it doubles", func(c *Config) *time.Duration { return &c.Backoff }),
 		duration("lock-backoff-most", 10*time.Millisecond, time.Hour, "up to which it doubles", func(c *Config) *time.Duration { return &c.MaxBackoff }),
-		number("lock-attempts", 0, 1_000_000, "after how many attempts the run ends and keeps its work; 0: never. While somebody is seen to hold a lock none is\nmade: --lock-give-up", func(c *Config) *int { return &c.Attempts }),
+		number("lock-attempts", 0, 1_000_000, "after how many attempts the run ends and keeps its work; 0: never. While somebody is seen to hold a lock none is made: --lock-give-up", func(c *Config) *int { return &c.Attempts }),
 		duration("lock-give-up", 0, 1000*time.Hour, "after how long of trying the run ends and keeps its work; 0: never", func(c *Config) *time.Duration { return &c.GiveUp }),
-		duration("kill-blockers-after", 0, 24*time.Hour, "end a session (KILL) that has been in the way of the lock for so long; 0: none. Never replication,\na backup, or a transaction that has changed more than --kill-rows",
+		duration("kill-blockers-after", 0, 24*time.Hour, "end a session (KILL) that has been in the way of the lock for so long; 0: none. Never replication, a backup, or a transaction that has changed more than --kill-rows",
 			func(c *Config) *time.Duration { return &c.Kills.After }),
 		patterns("kill-user", "users of which sessions may be ended, * for any letters; may be repeated (all)", func(c *Config) *[]string { return &c.Kills.Users }),
 		patterns("kill-host", "hosts of which sessions may be ended; may be repeated (all)", func(c *Config) *[]string { return &c.Kills.Hosts }),

@@ -1,0 +1,275 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"midstream/internal/words"
+)
+
+// firstVerbs are those that a new user needs, with what the help of the program says of them.
+var firstVerbs = []struct{ verb, arguments, what string }{
+	{"plan", `"ALTER TABLE shop.orders ADD n INT"`, "tell what would happen"},
+	{"run", `"ALTER TABLE shop.orders ADD n INT"`, "do it, under traffic"},
+	{"status", "", "how far it is, why it waits"},
+}
+
+// verbGroups are the others.
+var verbGroups = []struct {
+	title string
+	verbs []string
+}{
+	{"before a run", []string{"demo", "check", "blockers"}},
+	{"while it runs", []string{"watch", "pause", "resume", "throttle", "set", "hold", "cutover", "abort"}},
+	{"afterwards", []string{"report", "verify", "cleanup"}},
+	{"in another's place", []string{ghostName, ptoscName}},
+	{"besides", []string{"completion", "version", "help"}},
+}
+
+// manyFlags is from how many on a verb's flags begin with those that matter most.
+const manyFlags = 30
+
+// leadingFlags are those of verbs that change a table.
+var leadingFlags = []string{"host", "user", "password", "database", "to", "rehearse", "hold", "drop-old", "max-slowdown", "json"}
+
+// serverFlags is the title of the flags that all verbs have that connect.
+const serverFlags = "Reaching the server"
+
+// flagGroups are all flags of verbs that change a table, and those by which any verb connects.
+var flagGroups = []struct {
+	title string
+	flags []string
+}{
+	{"What is changed, and how", []string{"table", "alter", "map", "method", "key", "shadow-name", "old-name", "drop-later", "zero-dates", "defer-indexes",
+		"calibrate", "native-locked", "native-longest", "native-stall"}},
+	{serverFlags, []string{"host", "port", "socket", "user", "password", "defaults-file", "defaults-extra-file", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "reconnect"}},
+	{"What is told and kept", []string{"quiet", "no-color", "history-dir", "no-history", "control-dir", "no-control"}},
+	{"How fast rows are copied", []string{"workers", "chunk-time", "copy-share", "full-speed"}},
+	{"What the copying of rows waits for", []string{"max-load", "critical-load", "max-capture-delay", "max-history", "max-redo", "min-free-disk", "free-disk",
+		"throttle-file", "throttle-query", "throttle-url"}},
+	{"Replicas", []string{"max-replica-lag", "replica", "skip-replica", "find-replicas", "unseen-replicas"}},
+	{"The swap", []string{"cutover-window", "cutover-when-gone", "lock-wait", "lock-work", "lock-backoff", "lock-backoff-most", "lock-attempts", "lock-give-up",
+		"old-snapshots", "kill-blockers-after", "kill-user", "kill-host", "kill-rows"}},
+	{"How changes are learnt of and applied", []string{"capture", "capture-from", "source-replicates", "apply-workers", "backlog-limit", "checkpoint"}},
+	{"Proof", []string{"no-prescan", "no-verify", "repair"}},
+	{"Rehearsal", []string{"rehearse-lock", "keep-shadow", "on-replica"}},
+}
+
+// group is flags under a title.
+type group struct {
+	title string
+	flags *pflag.FlagSet
+}
+
+// groupsOf are a verb's flags as its help shows them: the verb's own first, then what verbs have in common.
+func groupsOf(cmd *cobra.Command) []group {
+	count := 0
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { count++ })
+	var groups []group
+	titles := []string{"Flags", "Most used"}
+	for _, g := range flagGroups {
+		titles = append(titles, g.title)
+	}
+	titles = append(titles, "Others")
+	for _, title := range titles {
+		of := group{title, pflag.NewFlagSet(title, pflag.ContinueOnError)}
+		of.flags.SortFlags = false
+		if title == "Most used" && count >= manyFlags { // in that order
+			for _, name := range leadingFlags {
+				if f := cmd.LocalFlags().Lookup(name); f != nil {
+					of.flags.AddFlag(f)
+				}
+			}
+		}
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if of.flags.Lookup(f.Name) == nil && !f.Hidden && f.Name != "help" && titleOf(f.Name, count >= manyFlags) == title {
+				of.flags.AddFlag(f)
+			}
+		})
+		if of.flags.HasFlags() {
+			groups = append(groups, of)
+		}
+	}
+	return groups
+}
+
+// titleOf is the title under which a flag stands, of a verb that has many or not.
+func titleOf(flag string, many bool) string {
+	if many && slices.Contains(leadingFlags, flag) {
+		return "Most used"
+	}
+	for _, g := range flagGroups {
+		if (many || g.title == serverFlags) && slices.Contains(g.flags, flag) {
+			return g.title
+		}
+	}
+	if many {
+		return "Others"
+	}
+	return "Flags"
+}
+
+// helpWidth is how wide the help may be where it is printed.
+func (a *app) helpWidth() int {
+	if a.Stdout == nil {
+		return 80
+	}
+	if width, _, err := term.GetSize(int(a.Stdout.Fd())); err == nil && width > 0 {
+		return max(40, min(width, 110))
+	}
+	return 80
+}
+
+// help prints the help of a verb, a topic, or the program.
+func (a *app) help(cmd *cobra.Command, _ []string) {
+	text := helpOf(cmd, a.helpWidth())
+	if !cmd.HasParent() {
+		text = helpOfAll(cmd)
+	}
+	fmt.Fprint(cmd.OutOrStdout(), text)
+}
+
+// helpOfAll fits a screen of 24 lines and 80 columns.
+func helpOfAll(root *cobra.Command) string {
+	var b strings.Builder
+	b.WriteString(root.Short + ".\n\n")
+	for _, first := range firstVerbs {
+		fmt.Fprintf(&b, "  midstream %-41s%s\n", first.verb+" "+first.arguments, first.what)
+	}
+	b.WriteString("\nOther verbs:\n")
+	for _, g := range verbGroups {
+		fmt.Fprintf(&b, "  %-20s%s\n", g.title, words.Wrapped(strings.Join(g.verbs, ", "), 58, strings.Repeat(" ", 22)))
+	}
+	b.WriteString("\nmidstream VERB --help explains a verb, midstream help verbs lists them all, and\n" +
+		words.Wrapped("midstream help TOPIC a topic: "+strings.Join(topicsOf(root), ", ")+".", 79, "") + "\n" +
+		"New here? midstream demo shows a change under traffic, on a throwaway server.\n")
+	return b.String()
+}
+
+// topicsOf are the names of the help topics.
+func topicsOf(root *cobra.Command) []string {
+	var names []string
+	for _, c := range root.Commands() {
+		if c.IsAdditionalHelpTopicCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// helpOf is the help of a verb or a topic: what it does, examples, and its flags.
+func helpOf(cmd *cobra.Command, width int) string {
+	var b strings.Builder
+	about := cmd.Long
+	if about == "" {
+		about = cmd.Short + "."
+	}
+	b.WriteString(reflowed(about, width) + "\n")
+	if cmd.IsAdditionalHelpTopicCommand() {
+		return b.String()
+	}
+	b.WriteString("\nUsage:\n")
+	if cmd.Runnable() {
+		b.WriteString("  " + cmd.UseLine() + "\n")
+	}
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			fmt.Fprintf(&b, "  %s %-12s %s\n", cmd.CommandPath(), sub.Name(), sub.Short)
+		}
+	}
+	if cmd.Example != "" {
+		b.WriteString("\nExamples:\n" + cmd.Example + "\n")
+	}
+	for _, g := range groupsOf(cmd) {
+		b.WriteString("\n" + g.title + ":\n")
+		g.flags.VisitAll(func(f *pflag.Flag) { b.WriteString(flagHelp(f, width)) })
+	}
+	return b.String()
+}
+
+// flagColumn is where the explanation of a flag begins.
+const flagColumn = 32
+
+// flagHelp is a flag's lines.
+func flagHelp(f *pflag.Flag, width int) string {
+	name, use := flagWords(f)
+	indent := strings.Repeat(" ", flagColumn)
+	short := "    "
+	if f.Shorthand != "" {
+		short = "-" + f.Shorthand + ", "
+	}
+	name = "  " + short + name
+	if len(name) > flagColumn-2 {
+		name += "\n" + indent
+	} else {
+		name += indent[len(name):]
+	}
+	return name + words.Wrapped(use, width-flagColumn, indent) + "\n"
+}
+
+// flagWords are a flag with the kind of its value, and what it is for, with its default.
+func flagWords(f *pflag.Flag) (name, use string) {
+	kind, use := pflag.UnquoteUsage(f)
+	name = "--" + f.Name
+	if kind != "" && kind != "bool" {
+		name += " " + kind
+	}
+	if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "0" {
+		use += " (default " + f.DefValue + ")"
+	}
+	return name, use
+}
+
+// reflowed is text in paragraphs of lines no longer than width. Paragraphs that are indented stay as they are.
+func reflowed(text string, width int) string {
+	paragraphs := strings.Split(text, "\n\n")
+	for i, p := range paragraphs {
+		if !strings.Contains("\n"+p, "\n ") {
+			paragraphs[i] = words.Wrapped(strings.Join(strings.Fields(p), " "), width, "")
+		}
+	}
+	return strings.Join(paragraphs, "\n\n")
+}
+
+// topics are what help has to say besides the verbs.
+func topics() []*cobra.Command {
+	return []*cobra.Command{
+		{Use: "connecting", Short: "How the server is found, and what option files may say", Long: connectingLong},
+		{Use: "swap", Short: "What a run waits for at its end, and how long others wait for it", Long: swapLong},
+		{Use: "desired-state", Short: "Changing tables to what files say (--to)", Long: "With --to the tables' definitions stand in files: " + toLong},
+		{Use: "rehearsal", Short: "A run without the swap (--rehearse)", Long: rehearsalLong},
+		exitCodesTopic(),
+		{Use: "environment", Short: "Variables that are heeded", Long: environmentLong},
+	}
+}
+
+// verbsTopic lists all verbs of root with what they do.
+func verbsTopic(root *cobra.Command) *cobra.Command {
+	topic := &cobra.Command{Use: "verbs", Short: "All verbs, with what each does"}
+	list := func(b *strings.Builder, names []string) {
+		for _, name := range names {
+			if c, _, err := root.Find([]string{name}); err == nil && c != root {
+				fmt.Fprintf(b, "  %-*s %s\n", len(ptoscName), c.Name(), c.Short)
+			}
+		}
+	}
+	var b strings.Builder
+	var first []string
+	for _, f := range firstVerbs {
+		first = append(first, f.verb)
+	}
+	b.WriteString("first of all\n")
+	list(&b, first)
+	for _, g := range verbGroups {
+		b.WriteString("\n" + g.title + "\n")
+		list(&b, g.verbs)
+	}
+	topic.Long = strings.TrimSuffix(b.String(), "\n")
+	return topic
+}
+

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// pageWidth is that of blocks of text in docs/cli.md.
+const pageWidth = 110
+
+// documented are the verbs and the topics, in the order of the help.
+func documented() (root *cobra.Command, verbs, topics []*cobra.Command) {
+	root = (&app{Env: Env{Version: "VERSION"}}).root()
+	var names []string
+	for _, f := range firstVerbs {
+		names = append(names, f.verb)
+	}
+	for _, g := range verbGroups {
+		names = append(names, g.verbs...)
+	}
+	for _, name := range names {
+		if c, _, err := root.Find([]string{name}); err == nil {
+			verbs = append(verbs, c)
+		}
+	}
+	for _, c := range root.Commands() {
+		if c.IsAdditionalHelpTopicCommand() && c.Name() != "verbs" {
+			topics = append(topics, c)
+		}
+	}
+	return root, verbs, topics
+}
+
+// cliPage is one page of all verbs.
+func cliPage() string {
+	root, verbs, topics := documented()
+	var b strings.Builder
+	b.WriteString(generated + "# The command line\n\n" + reflowed(root.Long, pageWidth) + "\n\n```\n" + helpOfAll(root) + "```\n")
+	for _, c := range verbs {
+		fmt.Fprintf(&b, "\n## midstream %s\n\n%s.\n\n", c.Name(), c.Short)
+		if c.Name() != "completion" && c.Name() != "help" { // theirs are cobra's
+			b.WriteString("```\n" + helpOf(c, pageWidth) + "```\n")
+		}
+	}
+	for _, c := range topics {
+		fmt.Fprintf(&b, "\n## midstream help %s\n\n%s.\n\n```\n%s```\n", c.Name(), c.Short, helpOf(c, pageWidth))
+	}
+	return b.String()
+}
+
+// manPage is midstream.1.
+func manPage() string {
+	root, verbs, topics := documented()
+	var b strings.Builder
+	b.WriteString(".\\\" Made by: go test ./internal/cli -run TestDocs -update\n.TH MIDSTREAM 1 \"\" midstream \"User Commands\"\n" +
+		".SH NAME\nmidstream \\- change the schema of a MySQL table while it is in use\n.SH SYNOPSIS\n")
+	for _, f := range firstVerbs {
+		fmt.Fprintf(&b, ".B midstream %s\n.br\n", argument(f.verb+" "+f.arguments))
+	}
+	b.WriteString(".B midstream\n.I VERB\n[\n.I flags\n]\n.SH DESCRIPTION\n" + roff(root.Long) + "\n.SH VERBS\n")
+	for _, c := range verbs {
+		fmt.Fprintf(&b, ".SS midstream %s\n.B midstream %s\n.PP\n", roff(c.Name()), argument(c.Use))
+		about := c.Long
+		if about == "" || c.Name() == "completion" || c.Name() == "help" {
+			about = c.Short + "."
+		}
+		b.WriteString(roff(about) + "\n")
+		if c.Example != "" {
+			b.WriteString(".PP\nExamples:\n.PP\n.nf\n" + roff(c.Example) + "\n.fi\n")
+		}
+		for _, g := range groupsOf(c) {
+			fmt.Fprintf(&b, ".PP\n.I %s\n", roff(g.title))
+			g.flags.VisitAll(func(f *pflag.Flag) {
+				name, use := flagWords(f)
+				if f.Shorthand != "" {
+					name = "-" + f.Shorthand + ", " + name
+				}
+				fmt.Fprintf(&b, ".TP\n.B %s\n%s\n", roff(name), roff(use))
+			})
+		}
+	}
+	for _, c := range topics {
+		title := strings.ToUpper(c.Name())
+		if c.Name() == "exit-codes" {
+			title = "EXIT STATUS"
+		}
+		fmt.Fprintf(&b, ".SH %s\n%s\n", roff(title), roff(c.Long))
+	}
+	b.WriteString(".SH SEE ALSO\n" + roff("The pages of docs/, by question in its README.md; mysql(1), pt-online-schema-change(1)") + "\n")
+	return b.String()
+}
+
+// argument is a text as the argument of a macro.
+func argument(text string) string { return strings.ReplaceAll(roff(strings.TrimSpace(text)), `"`, `\(dq`) }
+
+// roff is a text as man takes it: paragraphs, of which those that are indented stay as they are.
+func roff(text string) string {
+	escape := strings.NewReplacer(`\`, `\e`, "-", `\-`)
+	var paragraphs []string
+	for _, p := range strings.Split(text, "\n\n") {
+		indented := strings.Contains("\n"+p, "\n ")
+		lines := strings.Split(escape.Replace(p), "\n")
+		for i, line := range lines {
+			if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+				lines[i] = `\&` + line
+			}
+		}
+		p = strings.Join(lines, "\n")
+		if indented && strings.Contains(p, "\n") {
+			p = ".nf\n" + p + "\n.fi"
+		}
+		paragraphs = append(paragraphs, p)
+	}
+	return strings.Join(paragraphs, "\n.PP\n")
+}

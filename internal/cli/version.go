@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// built is what this program was built of. A release says its version and commit by the linker; else the build says what it knows.
+type built struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit"` // "" where the build has not noted it
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func (a *app) built() built {
+	b := built{Version: a.Version, Commit: a.Commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	if b.Version == "" && info.Main.Version != "(devel)" {
+		b.Version = info.Main.Version // of go install
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			b.Commit = cmp.Or(b.Commit, s.Value)
+		}
+	}
+	b.Version = cmp.Or(b.Version, "dev")
+	return b
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "version", Short: "Tell the version, the commit and Go's version", Args: cobra.NoArgs}
+	json := false
+	cmd.Flags().BoolVar(&json, "json", false, "one JSON object: version, commit, go, platform")
+	cmd.RunE = a.verb(func(context.Context, []string) error {
+		b := a.built()
+		if json {
+			(&jsonLines{out: a.Stdout}).write(b)
+			return nil
+		}
+		fmt.Fprintf(a.Stdout, "midstream %s\ncommit    %s\nbuilt by  %s for %s\n", b.Version, cmp.Or(b.Commit, "not known"), b.Go, b.Platform)
+		return nil
+	})
+	return cmd
+}
