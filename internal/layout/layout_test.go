@@ -16,7 +16,8 @@ import (
 // its own, never its neighbours.
 var layers = [][]string{
 	{"cli"},
-	{"demo", "control", "ptosc", "ghost"},
+	{"demo", "service", "ptosc", "ghost"},
+	{"control"},
 	{"report", "screen"},
 	{"history"},
 	{"record", "dropin", "words"},
@@ -36,7 +37,8 @@ var owners = map[string][]string{
 	"github.com/go-mysql-org/go-mysql": {"binlog"},
 	"github.com/pingcap/tidb":          {"ddl"},
 	"github.com/spf13/cobra":           {"cli"},
-	"github.com/danielgtaylor/huma":    {"control"},
+	"github.com/danielgtaylor/huma":    {"control", "service"},
+	"go.etcd.io/bbolt":                 {"service"},
 	"github.com/tidwall/btree":         {"backlog"},
 }
 

@@ -1,0 +1,129 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"midstream/internal/control"
+	"midstream/internal/record"
+)
+
+// notNow is the answer to what can't be asked of a change as it stands.
+func notNow(e *entry, why string) *control.Problem {
+	return &control.Problem{Status: http.StatusConflict, Title: "the run of " + e.ID + " can't be asked or told", Detail: why, Next: "look how the change stands"}
+}
+
+// pass hands a request to the run of a change, and its answer back.
+func (s *Service) pass(ctx context.Context, id, method, operation string, request, answer any) error {
+	e := s.find(id)
+	switch {
+	case e == nil:
+		return unknown(id)
+	case e.State == StateWaiting:
+		return notNow(e, "it waits: "+s.waitsFor(e))
+	case e.State.Over():
+		return notNow(e, "it is "+string(e.State))
+	case e.Place != s.place:
+		return notNow(e, s.view(e).Why)
+	}
+	runs, err := control.Find(ctx, s.cfg.ControlFolder)
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		if run.Found.Process == e.Process {
+			return run.Call(ctx, method, operation, request, answer)
+		}
+	}
+	return notNow(e, "its run has no socket: it begins, or ends")
+}
+
+// mayPass refuses settings that a submission may not have.
+func (s *Service) mayPass(command any) error {
+	set, is := command.(control.SetCommand)
+	if !is {
+		return nil
+	}
+	if err := checkOptions(set.Settings); err != nil {
+		return bad("nothing is set", err.Error(), "it is for who runs the service: midstream set, on its machine")
+	}
+	return nil
+}
+
+// planTime is how long a plan may take to clean up after who has asked for it is gone.
+const planTime = 30 * time.Second
+
+// Plan has midstream plan tell of a change. It fails with a *control.Problem.
+func (s *Service) Plan(ctx context.Context, asked PlanQuestion) (PlanAnswer, error) {
+	submission := tidied(Submission{Server: asked.Server, Statement: asked.Statement, Options: asked.Options})
+	if _, err := s.read(submission); err != nil {
+		problem := *problemOf(err)
+		problem.Title = "there is no plan"
+		return PlanAnswer{}, &problem
+	}
+	e := &entry{Change: Change{Server: submission.Server, Statement: submission.Statement, Options: submission.Options}}
+	var answer PlanAnswer
+	var work errgroup.Group
+	work.Go(func() error {
+		records, _, err := s.ask(ctx, s.command("plan", e, "--json"))
+		if err == nil {
+			err = answer.take(records)
+		}
+		return err
+	})
+	work.Go(func() error {
+		stdout, stderr, err := s.ask(ctx, s.command("plan", e, "--no-color"))
+		answer.Text = string(stdout) + string(stderr)
+		return err
+	})
+	if err := work.Wait(); err != nil {
+		return PlanAnswer{}, fmt.Errorf("ask for a plan: %w", err)
+	}
+	return answer, nil
+}
+
+// ask runs midstream to its end. Its exit code is no error.
+func (s *Service) ask(ctx context.Context, args []string) (stdout, stderr []byte, err error) {
+	cmd := exec.CommandContext(ctx, s.cfg.Executable, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = planTime
+	cmd.Env = withoutMySQL(os.Environ())
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	var exited *exec.ExitError
+	if errors.As(err, &exited) && ctx.Err() == nil {
+		err = nil
+	}
+	return out.Bytes(), errs.Bytes(), err
+}
+
+// take reads the records of a plan.
+func (a *PlanAnswer) take(records []byte) error {
+	for line := range bytes.Lines(records) {
+		var head record.Head
+		if err := json.Unmarshal(line, &head); err != nil {
+			return err
+		}
+		var err error
+		switch head.Event {
+		case record.NamePlan:
+			err = json.Unmarshal(line, &a.Plan)
+		case record.NameResult:
+			err = json.Unmarshal(line, &a.Result)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

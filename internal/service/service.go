@@ -1,0 +1,267 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"midstream/internal/ddl"
+)
+
+// Config is what a service works with.
+type Config struct {
+	// Executable is midstream, as whose processes changes run.
+	Executable string
+	// Folder holds a folder for each change. Its path is absolute.
+	Folder string
+	// ControlFolder is where the sockets of runs are.
+	ControlFolder string
+	// Servers are option files of the servers by the names that submissions call them by. Their paths are absolute.
+	Servers map[string]string
+	// Limit is how many changes may run on a server at once, from 1.
+	Limit int
+	// Read reads a statement as a run with these arguments would, without a connection. Its error says all that is wrong.
+	Read func(arguments []string, statement string) (*ddl.Statement, error)
+	// Note tells what somebody should know who looks after the service.
+	Note func(text string)
+}
+
+// Service is a queue at work. It is safe for concurrent use.
+type Service struct {
+	cfg   Config
+	store Store
+	place string
+	wake  chan struct{} // holds one word that there may be something to do
+
+	writing sync.Mutex   // held by who changes changes, across the write to the store
+	mu      sync.RWMutex // guards changes
+	changes []*entry     // in the order of submission; an entry is replaced and never written to
+	noted   map[string]string
+}
+
+// Open takes over what the store has: runs that are at work are watched, and those that have ended meanwhile are settled.
+func Open(ctx context.Context, cfg Config, store Store) (*Service, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("look what machine this is: %w", err)
+	}
+	s := &Service{cfg: cfg, store: store, place: host + ":" + cfg.Folder, wake: make(chan struct{}, 1), noted: map[string]string{}}
+	if err := s.load(ctx); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(s.changes, func(a, b *entry) int { return int(a.Sequence) - int(b.Sequence) })
+	for _, e := range s.changes {
+		if e.State != StateRunning || e.Place != s.place {
+			continue
+		}
+		if err := s.adopt(ctx, e); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// adopt takes a run over that an earlier daemon has begun.
+func (s *Service) adopt(ctx context.Context, e *entry) error {
+	alive, path := s.alive(e), s.newestHistory(e.ID)
+	switch {
+	case alive && e.Process == 0: // the daemon was killed before it could write that down
+		changed := *e
+		changed.Process = processOf(path)
+		return s.replace(ctx, &changed)
+	case !alive && e.Process == 0 && path == "": // or before it had begun: nothing was written to the server
+		changed := *e
+		changed.State, changed.Began, changed.Place = StateWaiting, nil, ""
+		return s.replace(ctx, &changed)
+	}
+	return nil // Run watches it, or settles it
+}
+
+// beat is how often is looked for runs that have ended.
+const beat = 200 * time.Millisecond
+
+// Run begins changes and settles them until ctx ends. Runs go on then. It fails when the store is lost to another daemon.
+func (s *Service) Run(ctx context.Context) error {
+	ticker := time.NewTicker(beat)
+	defer ticker.Stop()
+	for {
+		if err := s.step(ctx); ctx.Err() != nil {
+			return nil
+		} else if errors.Is(err, ErrStoreTaken) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		case <-s.wake:
+		}
+	}
+}
+
+// step does all that is to be done now. What the store doesn't take is tried again at the next.
+func (s *Service) step(ctx context.Context) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	var failed error
+	for _, e := range s.all() {
+		var err error
+		switch {
+		case e.State == StateRunning && e.Place == s.place:
+			err = s.watch(ctx, e)
+		case e.State == StateWaiting:
+			err = s.advance(ctx, e)
+		}
+		s.once(e.ID, err)
+		failed = errors.Join(failed, err)
+	}
+	return failed
+}
+
+// once notes an error of a change, unless it is what was noted last.
+func (s *Service) once(id string, err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if text != "" && text != s.noted[id] {
+		s.cfg.Note(text)
+	}
+	s.noted[id] = text
+}
+
+// advance begins a change that may begin, or ends it where one has failed that it was to come after.
+func (s *Service) advance(ctx context.Context, e *entry) error {
+	for _, id := range e.After {
+		if before := s.find(id); before != nil && before.State.Over() && before.State != StateDone {
+			changed := *e
+			changed.end(StateFailed, fmt.Sprintf("it was to come after %s, which is %s. Nothing was begun", id, before.State), "see to "+id+", and submit both again with other ids")
+			return s.replace(ctx, &changed)
+		}
+	}
+	if s.waitsFor(e) != "" {
+		return nil
+	}
+	return s.begin(ctx, e)
+}
+
+// waitsFor is what a waiting change waits for, for people; "" if it may begin.
+func (s *Service) waitsFor(e *entry) string {
+	if _, known := s.cfg.Servers[e.Server]; !known {
+		return fmt.Sprintf("this service has no server %s any more (--server)", e.Server)
+	}
+	for _, id := range e.After {
+		if before := s.find(id); before == nil || before.State != StateDone {
+			return "it comes after " + id
+		}
+	}
+	var running []string
+	for _, other := range s.all() {
+		if other.State.Over() || other.ID == e.ID {
+			continue
+		}
+		if table := e.shares(other); table != "" && (other.Sequence < e.Sequence || other.State == StateRunning) {
+			return fmt.Sprintf("%s, which was submitted before, changes %s too", other.ID, table)
+		}
+		if other.State == StateRunning && other.Server == e.Server {
+			running = append(running, other.ID)
+		}
+	}
+	if len(running) >= s.cfg.Limit {
+		return fmt.Sprintf("%d may run on %s at once (--limit), and %v does", s.cfg.Limit, e.Server, running)
+	}
+	return ""
+}
+
+// all are the changes of this moment, in the order of submission.
+func (s *Service) all() []*entry {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Clone(s.changes)
+}
+
+// find is the change of an id, nil for none.
+func (s *Service) find(id string) *entry {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, e := range s.changes {
+		if e.ID == id {
+			return e
+		}
+	}
+	return nil
+}
+
+// replace keeps what a change has become: first in the store. REQUIRES: writing is held, or nobody else is there yet.
+func (s *Service) replace(ctx context.Context, changed *entry) error {
+	if err := s.put(ctx, changed); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := slices.IndexFunc(s.changes, func(e *entry) bool { return e.ID == changed.ID })
+	if at < 0 {
+		s.changes = append(s.changes, changed)
+	} else {
+		s.changes[at] = changed
+	}
+	return nil
+}
+
+// hurry has the queue look at once.
+func (s *Service) hurry() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Changes are all changes, in the order of submission.
+func (s *Service) Changes() []Change {
+	var list []Change
+	for _, e := range s.all() {
+		list = append(list, s.view(e))
+	}
+	return list
+}
+
+// Change is that of an id.
+func (s *Service) Change(id string) (Change, bool) {
+	if e := s.find(id); e != nil {
+		return s.view(e), true
+	}
+	return Change{}, false
+}
+
+// view is a change as it is shown.
+func (s *Service) view(e *entry) Change {
+	c := e.Change
+	switch {
+	case c.State == StateWaiting:
+		c.Why = s.waitsFor(e)
+	case c.State == StateRunning && e.Place != s.place:
+		c.Why = "a service on another machine, or with another folder, has begun it (" + e.Place + ") and is not there"
+		c.Next = "see there whether its process is at work; to go on without it here, withdraw it: it is unknown then"
+	}
+	c.History = s.newestHistory(e.ID)
+	return c
+}
+
+// Running lists the ids of the changes whose runs are at work.
+func (s *Service) Running() []string {
+	var ids []string
+	for _, e := range s.all() {
+		if e.State == StateRunning {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids
+}
+
+// folder is that of a change.
+func (s *Service) folder(id string) string { return filepath.Join(s.cfg.Folder, "changes", id) }

@@ -1,0 +1,95 @@
+package service
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Version is that of a store's form. A daemon refuses a store of a later version, and goes on with one of an earlier version, which becomes
+// one of its own by that: the earlier daemon refuses it from then on. It is raised with every field that a change gets, so that no daemon
+// writes a change back without what it doesn't know.
+const Version = 1
+
+// The errors of stores.
+var (
+	// ErrStoreTaken says that another daemon works with the store.
+	ErrStoreTaken = errors.New("another daemon works with the store")
+	// ErrStoreNewer says that a later version has written the store. Nothing was written to it.
+	ErrStoreNewer = errors.New("the store was written by a later version of midstream")
+	// ErrNotStore says that what is there is something else, or can't be read. Nothing was written to it.
+	ErrNotStore = errors.New("it is not the store of a service")
+)
+
+// Store keeps changes, for one daemon at a time. What a method has written is durable when it returns. It is safe for concurrent use.
+type Store interface {
+	// Load hands over every change, as Put got it.
+	Load(ctx context.Context, take func(text []byte) error) error
+	// Put keeps a change under its id.
+	Put(ctx context.Context, id string, text []byte) error
+	// Keep keeps the history of a change that is there; History returns it, nil for none.
+	Keep(ctx context.Context, id string, history []byte) error
+	History(ctx context.Context, id string) ([]byte, error)
+	Close() error
+}
+
+// checkVersion fails with ErrStoreNewer.
+func checkVersion(version int) error {
+	if version > Version {
+		return fmt.Errorf("%w: it is of version %d, and this midstream knows %d", ErrStoreNewer, version, Version)
+	}
+	return nil
+}
+
+// storeTime is how long a write to the store may take. Its end is waited for, though the daemon ends.
+const storeTime = 15 * time.Second
+
+// put writes a change to the store.
+func (s *Service) put(ctx context.Context, e *entry) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
+	defer cancel()
+	text, err := json.Marshal(e)
+	if err == nil {
+		err = s.store.Put(ctx, e.ID, text)
+	}
+	if err != nil {
+		return fmt.Errorf("keep change %s: %w", e.ID, err)
+	}
+	return nil
+}
+
+// load reads all changes of the store.
+func (s *Service) load(ctx context.Context) error {
+	return s.store.Load(ctx, func(text []byte) error {
+		e := &entry{}
+		if err := json.Unmarshal(text, e); err != nil {
+			return fmt.Errorf("%w: %w", ErrNotStore, err)
+		}
+		s.changes = append(s.changes, e)
+		return nil
+	})
+}
+
+// pack makes a text smaller; unpack undoes it.
+func pack(text []byte) ([]byte, error) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := w.Write(text); err != nil {
+		return nil, err
+	}
+	err := w.Close()
+	return packed.Bytes(), err
+}
+
+func unpack(packed []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
+}
