@@ -72,7 +72,7 @@ func (r *run) byTriggers() bool { return r.plan.Capture.By == plan.CaptureTrigge
 
 // capturing are the run's triggers.
 func (r *run) capturing() trigger.Set {
-	return trigger.Set{Source: r.plan.Source.Name, Log: r.plan.Names.Log, Key: r.spec.Key, Formats: r.plan.Server.Formats}
+	return trigger.Set{Source: r.plan.Source.Name, Log: r.plan.Names.Log, Key: r.spec.Key, Formats: r.plan.Server.Formats, Dated: r.plan.Server.Version.DatesTriggers()}
 }
 
 // startTriggers is law L1 with triggers: the log and the triggers are there, and a heartbeat is committed, before the first

@@ -75,6 +75,9 @@ func (v Version) String() string {
 // (https://mariadb.com/kb/en/innodb-online-ddl-operations-with-algorithm-copy/, MDEV-16329).
 func (v Version) CopiesOnline() bool { return v.MariaDB && v.AtLeast(11, 2, 1) }
 
+// DatesTriggers says that whether a prepared statement knows a trigger is told by the trigger's date.
+func (v Version) DatesTriggers() bool { return v.MariaDB }
+
 // renamesUnderLock says that RENAME TABLE works under LOCK TABLES (WL#9826).
 func (v Version) renamesUnderLock() bool { return !v.MariaDB && v.AtLeast(8, 0, 13) }
 

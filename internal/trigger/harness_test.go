@@ -56,7 +56,7 @@ func onServers(t *testing.T, test func(r *rig)) {
 			t.Cleanup(func() { pool.Close() })
 			source := schema.Name{Schema: name, Table: "t"}
 			test(&rig{T: t, db: db, pool: pool, seen: map[string]int{}, reads: trigger.Config{Interval: 5 * time.Millisecond, Batch: 3, Prune: 2, Every: 5 * time.Millisecond},
-				set: trigger.Set{Source: source, Log: source.Sibling("t_changes"), Formats: true}})
+				set: trigger.Set{Source: source, Log: source.Sibling("t_changes"), Formats: true, Dated: strings.HasPrefix(release, "mariadb")}})
 		})
 	}
 }
