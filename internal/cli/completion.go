@@ -28,7 +28,7 @@ func (a *app) complete(root *cobra.Command) {
 			c.ValidArgsFunction = a.toldRuns
 		case c.Name() == "set":
 			c.ValidArgsFunction = a.runsAndSettings
-		case c.Flags().Lookup("control-dir") != nil && c.Flags().Lookup("alter") == nil, c.Name() == "cleanup", c.Name() == "verify":
+		case c.Flags().Lookup("control-dir") != nil && c.Flags().Lookup("alter") == nil && c.Name() != "serve", c.Name() == "cleanup", c.Name() == "verify":
 			c.ValidArgsFunction = a.tablesOfRuns
 		case !c.DisableFlagParsing && c.Name() != "help" && c.Name() != "completion":
 			c.ValidArgsFunction = cobra.NoFileCompletions

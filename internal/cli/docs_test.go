@@ -13,6 +13,7 @@ import (
 	"midstream/internal/ghost"
 	"midstream/internal/ptosc"
 	"midstream/internal/record"
+	"midstream/internal/service"
 )
 
 var update = flag.Bool("update", false, "write the generated pages of docs/ anew")
@@ -21,7 +22,7 @@ var update = flag.Bool("update", false, "write the generated pages of docs/ anew
 // would make now. go test ./internal/cli -run TestDocs -update writes them.
 func TestDocs(t *testing.T) {
 	for name, text := range map[string]string{
-		"cli.md": cliPage(), "midstream.1": manPage(), "exit-codes.md": exitCodesPage(), "events.md": eventsPage(), "openapi.yaml": openAPIPage(t),
+		"cli.md": cliPage(), "midstream.1": manPage(), "exit-codes.md": exitCodesPage(), "events.md": eventsPage(), "openapi.yaml": openAPIPage(t, control.OpenAPI), "openapi-serve.yaml": openAPIPage(t, service.OpenAPI),
 		"pt-osc-flags.md": generated + ptosc.Page(), "gh-ost-flags.md": generated + ghost.Page(),
 	} {
 		path := filepath.Join("..", "..", "docs", name)
@@ -39,9 +40,9 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// openAPIPage is the document of the API of control sockets.
-func openAPIPage(t *testing.T) string {
-	document, err := control.OpenAPI()
+// openAPIPage is the document of an API.
+func openAPIPage(t *testing.T, of func() ([]byte, error)) string {
+	document, err := of()
 	if err != nil {
 		t.Fatal(err)
 	}

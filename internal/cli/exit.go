@@ -41,7 +41,7 @@ type outcome struct {
 var outcomes = []outcome{
 	{exitDone, "done", "Done. The table has its new schema, or the verb did what it was asked."},
 	{exitFailed, "failed", "Failed. The table is as it was, and nothing of this attempt is left on the server; what an earlier one has kept is still there. Of a statement that the server carries out itself also: the lock could not be had within --lock-attempts and --lock-give-up."},
-	{exitUsage, "usage", "The command line or an option file is wrong. Nothing was connected to. Of set and throttle: the run doesn't take the value; nothing has changed."},
+	{exitUsage, "usage", "The command line or an option file is wrong. Nothing was connected to. Of set and throttle: the run doesn't take the value; nothing has changed. Of submit: the queue doesn't take the change."},
 	{exitRefused, "refused", "Refused: by the plan, or because another run is at work on the table or was stopped half-way, somebody uses what cleanup was to drop, " +
 		"its account lacks a privilege, or there is no such table. Nothing was written or dropped; every reason is listed."},
 	{exitAborted, "aborted", "Aborted by the operator (Ctrl-C, SIGTERM, SIGHUP, or midstream abort). The table is as it was, and nothing of the run is left on the " +
@@ -57,8 +57,8 @@ var outcomes = []outcome{
 		"done is kept: the same command goes on with it."},
 	{exitUnfit, "unfit", "The altered table doesn't take every row, as the prescan of check and run found before the row copy: values that don't fit, " +
 		"NULLs, duplicates, with their keys. The table is as it was, and nothing is left on the server."},
-	{exitNoRun, "no_run", "There is no such run at work on this machine that could be asked or told (status, pause, set and so on)."},
-	{exitNotNow, "not_now", "The run can't obey the command as it stands, or another one is being carried out; the message says why, and what to do. Nothing has changed there (without a table each run answers for itself)."},
+	{exitNoRun, "no_run", "There is no such run at work on this machine that could be asked or told (status, pause, set and so on). Of queue and withdraw: there is no such change."},
+	{exitNotNow, "not_now", "The run can't obey the command as it stands, or another one is being carried out; the message says why, and what to do. Nothing has changed there (without a table each run answers for itself). Of submit and withdraw: the id is another change's, or it is too late."},
 	{exitAtOnce, "left_at_once", "Left at once, at a second Ctrl-C, SIGTERM or SIGHUP (half a second after the first, at least). The table is as it was or swapped, nothing between; " +
 		"the same command goes on, and midstream cleanup removes what is left."},
 }

@@ -27,6 +27,7 @@ var verbGroups = []struct {
 	{"before a run", []string{"demo", "check", "blockers"}},
 	{"while it runs", []string{"watch", "pause", "resume", "throttle", "set", "hold", "cutover", "abort"}},
 	{"afterwards", []string{"report", "verify", "cleanup"}},
+	{"a queue of changes", []string{"serve", "submit", "queue", "withdraw"}},
 	{"in another's place", []string{ghostName, ptoscName}},
 	{"besides", []string{"completion", "version", "help"}},
 }

@@ -101,6 +101,7 @@ func (a *app) root() *cobra.Command {
 	})
 	root.AddCommand(a.runCommand(), a.planCommand(), a.checkCommand(), a.verifyCommand(), a.blockersCommand(), a.cleanupCommand(), a.reportCommand())
 	root.AddCommand(a.controlCommands()...)
+	root.AddCommand(a.serveCommand(), a.submitCommand(), a.queueCommand(), a.withdrawCommand())
 	root.AddCommand(a.ptoscCommand(), a.ghostCommand(), a.demoCommand(), a.sandboxCommand(), a.versionCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -96,17 +96,8 @@ func (c *change) conduct(ctx context.Context, args []string, do doing) error {
 // prepare reads the command line, says all that is wrong with it, and connects.
 func (c *change) prepare(ctx context.Context, args []string, do doing) (migration.Result, error) {
 	cfg, notes, configErr := c.connection.config() // first: option files may say what the other flags didn't
-	statement, targetErr := c.target.parse(args)
-	if targetErr == nil && statement != nil && statement.Kind != ddl.KindAlter && do.tables == nil {
-		targetErr = fmt.Errorf("a %s has no rows to look at: midstream %s is for what changes a table's shape", statement.Kind, c.target.verb)
-	}
-	if c.config.DropOld && c.dropLater {
-		targetErr = errors.Join(targetErr, errors.New("--drop-old and --drop-later exclude each other"))
-	}
-	if targetErr != nil && c.app.password.detached(args) {
-		targetErr = errDetached
-	}
-	problems := append(c.checks.problems, targetErr, c.checkSays(), configErr, c.output.check(), c.rehearsal.check())
+	statement, problems := c.asked(args, do.tables != nil)
+	problems = append(problems, configErr, c.output.check())
 	if err := usageOf(c.help, problems...); err != nil {
 		return migration.Result{}, err
 	}
@@ -129,6 +120,22 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (migratio
 		return do.tables(ctx, statement, server)
 	}
 	return do.alter(ctx, statement.Alter, server)
+}
+
+// asked reads what the command line asks for, and returns all that is wrong with it but for how the server is reached. tables says that
+// the verb takes statements on whole tables.
+func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
+	statement, err := c.target.parse(args)
+	if err == nil && statement != nil && statement.Kind != ddl.KindAlter && !tables {
+		err = fmt.Errorf("a %s has no rows to look at: midstream %s is for what changes a table's shape", statement.Kind, c.target.verb)
+	}
+	if c.config.DropOld && c.dropLater {
+		err = errors.Join(err, errors.New("--drop-old and --drop-later exclude each other"))
+	}
+	if err != nil && c.app.password.detached(args) {
+		err = errDetached
+	}
+	return statement, append(c.checks.problems, err, c.checkSays(), c.rehearsal.check())
 }
 
 // plan makes the plan and prints it. It writes nothing.

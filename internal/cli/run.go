@@ -12,6 +12,12 @@ import (
 )
 
 func (a *app) runCommand() *cobra.Command {
+	_, cmd := a.newRun()
+	return cmd
+}
+
+// newRun makes the verb run, and what it fills.
+func (a *app) newRun() (*change, *cobra.Command) {
 	cmd := &cobra.Command{
 		Use:   `run "ALTER TABLE database.table ..."`,
 		Short: "Change a table's schema while it is in use",
@@ -36,7 +42,7 @@ func (a *app) runCommand() *cobra.Command {
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
 		return c.conduct(ctx, args, doing{c.migrate, c.runTables})
 	})
-	return cmd
+	return c, cmd
 }
 
 // registerTuning adds the flags that say how a run works. A plan takes them too, so that a

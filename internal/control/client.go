@@ -77,19 +77,28 @@ func dial(path string) *Client {
 // Call does a request and reads its answer. What the run refuses is a *Problem.
 func (c *Client) Call(ctx context.Context, method, operation string, body, answer any) error {
 	response, err := c.do(ctx, method, operation, body)
-	if err != nil {
+	if err == nil {
+		defer response.Body.Close()
+		err = ReadAnswer(response, answer)
+	}
+	var p *Problem
+	if err != nil && !errors.As(err, &p) {
 		return fmt.Errorf("ask the run of %s: %w", c.Found.Table, err)
 	}
-	defer response.Body.Close()
+	return err
+}
+
+// ReadAnswer reads an answer. What was not done is a *Problem.
+func ReadAnswer(response *http.Response, answer any) error {
 	if response.StatusCode/100 != 2 {
 		p := &Problem{}
-		if err := json.NewDecoder(response.Body).Decode(p); err != nil {
-			return fmt.Errorf("ask the run of %s: it answers %s", c.Found.Table, response.Status)
+		if err := json.NewDecoder(response.Body).Decode(p); err != nil || p.Title == "" {
+			return fmt.Errorf("it answers %s", response.Status)
 		}
 		return p
 	}
 	if err := json.NewDecoder(response.Body).Decode(answer); err != nil {
-		return fmt.Errorf("read the answer of the run of %s: %w", c.Found.Table, err)
+		return fmt.Errorf("read the answer: %w", err)
 	}
 	return nil
 }
@@ -119,6 +128,15 @@ func (c *Client) Events(ctx context.Context, take func(line []byte)) error {
 }
 
 func (c *Client) do(ctx context.Context, method, operation string, body any) (*http.Response, error) {
+	request, err := Request(ctx, method, "http://run/v1/"+operation, body)
+	if err != nil {
+		return nil, err
+	}
+	return c.http.Do(request)
+}
+
+// Request is one with a body of JSON; nil for none.
+func Request(ctx context.Context, method, url string, body any) (*http.Request, error) {
 	var content io.Reader
 	if body != nil {
 		text, err := json.Marshal(body)
@@ -127,12 +145,9 @@ func (c *Client) do(ctx context.Context, method, operation string, body any) (*h
 		}
 		content = bytes.NewReader(text)
 	}
-	request, err := http.NewRequestWithContext(ctx, method, "http://run/v1/"+operation, content)
-	if err != nil {
-		return nil, err
-	}
-	if body != nil {
+	request, err := http.NewRequestWithContext(ctx, method, url, content)
+	if err == nil && body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	return c.http.Do(request)
+	return request, err
 }

@@ -165,7 +165,7 @@ func (e *entry) settle(result *record.Result) {
 	}
 	e.end(stateOf(result.Outcome), why, result.Next)
 	if e.State == StateDone {
-		e.Why = fmt.Sprintf("done in %s", result.ElapsedMS.Duration().Round(time.Millisecond))
+		e.Why = fmt.Sprintf("its run took %s", result.ElapsedMS.Duration().Round(time.Millisecond))
 	}
 	e.ExitCode = &result.ExitCode
 }

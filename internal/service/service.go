@@ -1,9 +1,12 @@
 package service
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,6 +39,7 @@ type Service struct {
 	cfg   Config
 	store Store
 	place string
+	lock  *os.File      // of the folder
 	wake  chan struct{} // holds one word that there may be something to do
 
 	writing sync.Mutex   // held by who changes changes, across the write to the store
@@ -44,26 +48,62 @@ type Service struct {
 	noted   map[string]string
 }
 
-// Open takes over what the store has: runs that are at work are watched, and those that have ended meanwhile are settled.
+// ErrFolderTaken says that another service works with the folder.
+var ErrFolderTaken = errors.New("another service works with the folder")
+
+// Open takes over what the store has: runs that are at work are watched, and those that have ended meanwhile are settled. It fails with
+// ErrFolderTaken, and with errors.ErrUnsupported on systems that don't tell whether a run lives.
 func Open(ctx context.Context, cfg Config, store Store) (*Service, error) {
-	host, err := os.Hostname()
+	s := &Service{cfg: cfg, store: store, wake: make(chan struct{}, 1), noted: map[string]string{}}
+	err := s.takeFolder()
+	if err == nil {
+		err = s.load(ctx)
+	}
+	slices.SortFunc(s.changes, func(a, b *entry) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	for _, e := range s.all() {
+		if err == nil && e.State == StateRunning && e.Place == s.place {
+			err = s.adopt(ctx, e)
+		}
+	}
 	if err != nil {
-		return nil, fmt.Errorf("look what machine this is: %w", err)
-	}
-	s := &Service{cfg: cfg, store: store, place: host + ":" + cfg.Folder, wake: make(chan struct{}, 1), noted: map[string]string{}}
-	if err := s.load(ctx); err != nil {
-		return nil, err
-	}
-	slices.SortFunc(s.changes, func(a, b *entry) int { return int(a.Sequence) - int(b.Sequence) })
-	for _, e := range s.changes {
-		if e.State != StateRunning || e.Place != s.place {
-			continue
-		}
-		if err := s.adopt(ctx, e); err != nil {
-			return nil, err
-		}
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// takeFolder makes the folder, takes it for this service alone, and reads which place it is.
+func (s *Service) takeFolder() error {
+	if err := os.MkdirAll(s.cfg.Folder, 0o700); err != nil {
+		return fmt.Errorf("make the folder: %w", err)
+	}
+	lock, err := hold(filepath.Join(s.cfg.Folder, lockFile))
+	if errors.Is(err, errHeld) {
+		err = ErrFolderTaken
+	}
+	if err != nil {
+		return fmt.Errorf("take %s: %w", s.cfg.Folder, err)
+	}
+	s.lock = lock
+	path := filepath.Join(s.cfg.Folder, "place")
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) { // a container has another host's name each time
+		host, _ := os.Hostname()
+		text = []byte(host + ":" + s.cfg.Folder + " (" + rand.Text()[:8] + ")")
+		err = os.WriteFile(path, text, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("take %s: %w", s.cfg.Folder, err)
+	}
+	s.place = string(text)
+	return nil
+}
+
+// Close gives the folder back. Runs go on; the store stays open. REQUIRES: Run has returned.
+func (s *Service) Close() error {
+	if s.lock == nil {
+		return nil
+	}
+	return s.lock.Close()
 }
 
 // adopt takes a run over that an earlier daemon has begun.
@@ -202,6 +242,9 @@ func (s *Service) replace(ctx context.Context, changed *entry) error {
 	if err := s.put(ctx, changed); err != nil {
 		return err
 	}
+	if before := s.find(changed.ID); before == nil || before.State != changed.State {
+		s.cfg.Note(told(changed))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := slices.IndexFunc(s.changes, func(e *entry) bool { return e.ID == changed.ID })
@@ -211,6 +254,15 @@ func (s *Service) replace(ctx context.Context, changed *entry) error {
 		s.changes[at] = changed
 	}
 	return nil
+}
+
+// told says what a change has become.
+func told(e *entry) string {
+	text := fmt.Sprintf("change %s (%s on %s) is %s", e.ID, e.Table, e.Server, e.State)
+	if e.Why != "" {
+		text += ": " + e.Why
+	}
+	return text
 }
 
 // hurry has the queue look at once.

@@ -37,6 +37,7 @@ func queue(t *testing.T, store Store) *Service {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { s.Close() })
 	return s
 }
 

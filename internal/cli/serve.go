@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"midstream/internal/control"
+	"midstream/internal/dbconn"
+	"midstream/internal/ddl"
+	"midstream/internal/service"
+	"midstream/internal/words"
+)
+
+// serving is the verb serve.
+type serving struct {
+	app     *app
+	checks  checks
+	servers map[string]string // option files by name
+	folder  string
+	control string
+	store   string
+	limit   int
+	listen  listening
+	configs map[string]dbconn.Config
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	s := &serving{app: a}
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Keep a queue of changes, and run them",
+		Long: "Serve takes changes that are submitted (midstream submit, or the API), and runs each as a process of its own: one at a\n" +
+			"time on a table, at most --limit on a server, in the order in which they came, and each after those that it names.\n" +
+			"Runs go on when serve ends, whichever way; when it is started again it finds them, and tells what has become of\n" +
+			"them. midstream status, watch, pause and so on reach them too, on its machine.\n\n" +
+			"Each --server has a name and an option file of MySQL's form, as midstream run --defaults-file takes it: accounts and\n" +
+			"passwords stand there and nowhere else, and submissions choose by the name. What [midstream] says in it holds for\n" +
+			"all changes on that server, unless the submission says something else.\n\n" +
+			"What was submitted is kept in a file of --state-dir, or with --store in a table of a server (midstream_service), with\n" +
+			"the histories of the runs. One serve at a time works with a store. docs/serve.md tells the rest.",
+		Example: "  midstream serve --server main=/etc/midstream/main.cnf --server stats=/etc/midstream/stats.cnf",
+		Args:    cobra.NoArgs,
+	}
+	f := &s.checks
+	f.flags = cmd.Flags()
+	f.flags.SortFlags = false
+	f.add("", "server", "name=file", "", "a server that changes may be submitted for, with its option file; may be repeated", s.takeServer)
+	f.integer(&s.limit, "", "limit", 1, 1, 100, "changes that may run on a server at once")
+	f.flags.StringVar(&s.folder, "state-dir", "", "folder of the store and of the runs' output ($XDG_STATE_HOME/midstream/service,\nor ~/.local/state/midstream/service)")
+	f.flags.StringVar(&s.store, "store", "", "keep the queue in a table instead: the name of a --server, or name/database (midstream)")
+	f.flags.StringVar(&s.control, "control-dir", "", controlDirUse)
+	s.listen.register(f)
+	cmd.RunE = a.verb(s.run)
+	return cmd
+}
+
+// serverName is what a --server may be called.
+var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// takeServer reads a --server.
+func (s *serving) takeServer(text string) error {
+	name, file, ok := strings.Cut(text, "=")
+	if !ok || !serverName.MatchString(name) || file == "" {
+		return errors.New("it is name=option file; the name has letters, digits and . _ -")
+	}
+	if _, twice := s.servers[name]; twice {
+		return fmt.Errorf("there are two servers called %s", name)
+	}
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return err
+	}
+	if s.servers == nil {
+		s.servers, s.configs = map[string]string{}, map[string]dbconn.Config{}
+	}
+	s.servers[name] = path
+	return nil
+}
+
+// alone is the app for what is done in somebody else's name: nothing of this command line or environment says where.
+func (a *app) alone() *app {
+	b := *a
+	b.password, b.Getenv, b.Home = given{}, func(string) string { return "" }, ""
+	return &b
+}
+
+// check says all that is wrong with the command line and the option files.
+func (s *serving) check() []error {
+	problems := append(s.checks.problems, s.listen.check())
+	if len(s.servers) == 0 {
+		problems = append(problems, errors.New("name a server: --server main=/etc/midstream/main.cnf"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.servers)) {
+		c, cmd := s.app.alone().newRun()
+		err := cmd.ParseFlags([]string{"--defaults-file=" + s.servers[name]})
+		if err == nil {
+			s.configs[name], _, err = c.connection.config()
+		}
+		if c.connection.ask {
+			err = errors.Join(err, errors.New("it has a password without a value, which would be asked for: nobody is there to answer"))
+		}
+		if err != nil {
+			problems = append(problems, fmt.Errorf("--server %s: %w", name, err))
+		}
+	}
+	if name, _, _ := strings.Cut(s.store, "/"); s.store != "" && s.servers[name] == "" {
+		problems = append(problems, fmt.Errorf("--store %s: there is no --server %s", s.store, name))
+	}
+	folder, err := s.app.stateFolder(s.folder, "service")
+	if err == nil {
+		s.folder, err = filepath.Abs(folder)
+	}
+	problems = append(problems, err)
+	if s.control == "" {
+		s.control = control.Folder(s.app.Getenv)
+	}
+	s.control, err = filepath.Abs(s.control)
+	return append(problems, err)
+}
+
+func (s *serving) run(ctx context.Context, _ []string) (err error) {
+	if err := usageOf("midstream help serve", s.check()...); err != nil {
+		return err
+	}
+	if s.app.Executable == "" {
+		return errors.New("serve: this program can't find itself to run changes as processes")
+	}
+	store, where, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	queue, err := service.Open(ctx, service.Config{Executable: s.app.Executable, Folder: s.folder, ControlFolder: s.control, Servers: s.servers,
+		Limit: s.limit, Read: s.read, Note: s.note}, store)
+	if err != nil {
+		return s.unopened(err)
+	}
+	defer func() { err = errors.Join(err, queue.Close()) }()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	stop, err := s.listen.serve(s.app, queue.Handler(), end)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	s.note(fmt.Sprintf("the queue is open at %s, for %s; it is kept in %s", s.listen.url(), strings.Join(slices.Sorted(maps.Keys(s.servers)), ", "), where))
+	if err := queue.Run(ctx); err != nil {
+		return &coded{code: exitFailed, err: err, left: s.goOn(queue), next: "see which one has it; start this one again when that has ended"}
+	}
+	if err := context.Cause(ctx); !errors.Is(err, errInterrupted) {
+		return err
+	}
+	s.note("the queue is closed. " + s.goOn(queue))
+	return nil
+}
+
+// goOn says what becomes of runs.
+func (s *serving) goOn(queue *service.Service) string {
+	ids := queue.Running()
+	if len(ids) == 0 {
+		return "No run is at work."
+	}
+	return fmt.Sprintf("%s stay at work: %s. midstream serve tells what becomes of them when it is started again; midstream abort ends them.",
+		words.Plural(len(ids), "run"), strings.Join(ids, ", "))
+}
+
+// note tells whoever looks after the service.
+func (s *serving) note(text string) { fmt.Fprintf(s.app.Stdout, "midstream: %s\n", text) }
+
+// read reads a statement as a run would.
+func (s *serving) read(arguments []string, statement string) (*ddl.Statement, error) {
+	c, cmd := s.app.alone().newRun()
+	if err := cmd.ParseFlags(arguments); err != nil {
+		return nil, flagError(err)
+	}
+	read, problems := c.asked([]string{statement}, true)
+	return read, usageOf("", problems...)
+}
+
+// open opens the store, and says where it is.
+func (s *serving) open(ctx context.Context) (store service.Store, where string, err error) {
+	if s.store == "" {
+		where = filepath.Join(s.folder, "queue.db")
+		store, err = service.OpenFile(where)
+	} else {
+		name, database, _ := strings.Cut(s.store, "/")
+		if database == "" {
+			database = "midstream"
+		}
+		where = fmt.Sprintf("%s.%s on %s", database, service.StoreTable, name)
+		store, err = service.OpenTable(ctx, s.configs[name], database)
+	}
+	if err != nil {
+		return nil, "", s.unopened(err)
+	}
+	return store, where, nil
+}
+
+// unopened says what to do about a store that can't be used.
+func (s *serving) unopened(err error) error {
+	next := "see to that, or name another place by --state-dir or --store"
+	switch {
+	case errors.Is(err, service.ErrStoreTaken), errors.Is(err, service.ErrFolderTaken):
+		next = "end the other one first, or name another place by --state-dir or --store"
+	case errors.Is(err, service.ErrStoreNewer):
+		next = "start that version of midstream, or name another place by --state-dir or --store"
+	case dbconn.NoSuchDatabase(err):
+		next = "make the database (CREATE DATABASE), or name another one by --store name/database"
+	case dbconn.Denied(err):
+		next = "grant the account of --store what docs/serve.md lists"
+	}
+	return &coded{code: exitFailed, err: err, left: "runs that are at work go on; nothing was changed", next: next}
+}

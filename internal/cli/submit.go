@@ -1,0 +1,314 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"midstream/internal/control"
+	"midstream/internal/service"
+	"midstream/internal/words"
+)
+
+// asking talks to a service.
+type asking struct {
+	app    *app
+	checks checks
+	verb   string
+	to     string
+	token  tokenFlag
+	json   bool
+}
+
+func (a *app) newAsking(use, short, long string) (*asking, *cobra.Command) {
+	verb, _, _ := strings.Cut(use, " ")
+	q := &asking{app: a, verb: verb}
+	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.ArbitraryArgs}
+	q.checks.flags = cmd.Flags()
+	q.checks.flags.SortFlags = false
+	q.checks.boolean(&q.json, "", "json", "one JSON object a line, as docs/openapi-serve.yaml has them")
+	q.checks.flags.StringVar(&q.to, "to", "http://"+usualListen, "where midstream serve answers")
+	q.token.register(&q.checks)
+	return q, cmd
+}
+
+// submitting is the verb submit.
+type submitting struct {
+	*asking
+	asked   service.Submission
+	options map[string]string
+	wait    bool
+}
+
+func (a *app) submitCommand() *cobra.Command {
+	q, cmd := a.newAsking(`submit "ALTER TABLE database.table ..."`, "Put a change into the queue of midstream serve",
+		"Submit hands a change to midstream serve, which runs it when its turn comes. The statement is read before it is taken; whether\n"+
+			"the server can do it shows when it runs (midstream plan tells it before). With --id a second submission of the same\n"+
+			"change is the first one, so that a script may submit again what it does not know to have submitted.\n\n"+
+			"Options are those flags of midstream run that say how a table is changed (docs/serve.md lists them).\n\n"+
+			"With --wait it tells how the change goes on and returns when it has ended, with the exit code of its run. Ctrl-C ends the\n"+
+			"waiting, and not the change.")
+	cmd.Example = "  midstream submit \"ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40)\" --server main --option drop-old\n" +
+		"  midstream submit \"DROP TABLE shop.orders_2019\" --server main --id drop-2019 --after add-note --wait"
+	s := &submitting{asking: q, options: map[string]string{}}
+	f := &q.checks
+	f.flags.StringVar(&s.asked.Server, "server", "", "server, by the name that the service has for it")
+	f.flags.StringVar(&s.asked.ID, "id", "", "id of the change (one is made)")
+	f.add("", "after", "id", "", "a change that must be done before; may be repeated", func(text string) error {
+		s.asked.After = append(s.asked.After, text)
+		return nil
+	})
+	f.add("", "option", "name=value", "", "a flag of midstream run for this change; may be repeated", func(text string) error {
+		name, value, said := strings.Cut(strings.TrimPrefix(text, "--"), "=")
+		if name == "" {
+			return errors.New("it is name=value")
+		}
+		if !said {
+			value = "true"
+		}
+		s.options[name] = value
+		return nil
+	})
+	f.boolean(&s.wait, "", "wait", "wait until the change has ended, and exit with its code")
+	cmd.RunE = a.verb(s.run)
+	return cmd
+}
+
+func (s *submitting) run(ctx context.Context, args []string) error {
+	var problems []error
+	if len(args) != 1 {
+		problems = append(problems, fmt.Errorf("one statement is expected, and there are %d arguments: put it in quotes", len(args)))
+	}
+	if s.asked.Server == "" {
+		problems = append(problems, errors.New("say for which server of the service: --server main"))
+	}
+	if err := s.check(problems...); err != nil {
+		return err
+	}
+	s.asked.Statement, s.asked.Options, s.asked.By = args[0], s.options, thisUser()
+	var c service.Change
+	if err := s.call(ctx, http.MethodPost, "changes", s.asked, &c); err != nil {
+		return err
+	}
+	s.tell(c)
+	if !s.wait {
+		return nil
+	}
+	return s.follow(ctx, c)
+}
+
+// thisUser says who gives the command.
+func thisUser() string {
+	name := "somebody"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if host, err := os.Hostname(); err == nil {
+		name += "@" + host
+	}
+	return name
+}
+
+// look is how often is asked how a change stands.
+const look = time.Second
+
+// follow tells how a change goes on until it has ended.
+func (s *submitting) follow(ctx context.Context, c service.Change) error {
+	for !c.State.Over() {
+		select {
+		case <-ctx.Done():
+			return &coded{code: exitAborted, err: errors.New("the waiting for change " + c.ID), left: "the change stays in the queue, or at work", next: "midstream queue " + c.ID + "; midstream withdraw " + c.ID}
+		case <-time.After(look):
+		}
+		before := c
+		if err := s.call(ctx, http.MethodGet, "changes/"+c.ID, nil, &c); err != nil && ctx.Err() == nil {
+			return err
+		}
+		if c.State != before.State || c.State == service.StateWaiting && c.Why != before.Why {
+			s.tell(c)
+		}
+	}
+	code := exitFailed
+	switch {
+	case c.ExitCode != nil:
+		code = *c.ExitCode
+	case c.State == service.StateUnknown:
+		code = exitUnknown
+	case c.State == service.StateWithdrawn:
+		code = exitAborted
+	}
+	if code == exitDone {
+		return nil
+	}
+	return &coded{code: code, err: fmt.Errorf("change %s is %s: %s", c.ID, c.State, c.Why), next: c.Next}
+}
+
+// tell prints a change.
+func (q *asking) tell(c service.Change) {
+	if q.json {
+		(&jsonLines{out: q.app.Stdout}).write(c)
+		return
+	}
+	fmt.Fprintln(q.app.Stdout, changeLine(c))
+}
+
+// changeLine says how a change stands.
+func changeLine(c service.Change) string {
+	text := fmt.Sprintf("%-9s %s  %s on %s", c.State, c.ID, c.Table, c.Server)
+	if c.Began != nil && c.State == service.StateRunning {
+		text += ", since " + words.Span(time.Since(*c.Began))
+	}
+	if c.Why != "" {
+		text += ": " + c.Why
+	}
+	return text
+}
+
+func (a *app) queueCommand() *cobra.Command {
+	q, cmd := a.newAsking("queue [id]", "List the changes of midstream serve",
+		"Queue lists the changes that were submitted to midstream serve and what has become of them, in the order of submission; with\n"+
+			"an id, all that is known of one.")
+	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
+		if err := q.check(atMostOne(args)); err != nil {
+			return err
+		}
+		if len(args) == 1 {
+			var c service.Change
+			if err := q.call(ctx, http.MethodGet, "changes/"+url.PathEscape(args[0]), nil, &c); err != nil {
+				return err
+			}
+			q.tellAll(c)
+			return nil
+		}
+		var list []service.Change
+		if err := q.call(ctx, http.MethodGet, "changes", nil, &list); err != nil {
+			return err
+		}
+		for _, c := range list {
+			q.tell(c)
+		}
+		if len(list) == 0 && !q.json {
+			fmt.Fprintln(q.app.Stdout, "The queue is empty.")
+		}
+		return nil
+	})
+	return cmd
+}
+
+func atMostOne(args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("one id is expected, and there are %d arguments", len(args))
+	}
+	return nil
+}
+
+// tellAll prints all that is known of a change.
+func (q *asking) tellAll(c service.Change) {
+	q.tell(c)
+	if q.json {
+		return
+	}
+	line := func(label, text string) {
+		if text != "" {
+			fmt.Fprintf(q.app.Stdout, "  %-9s %s\n", label, words.Wrapped(text, 100, "            "))
+		}
+	}
+	at := func(t *time.Time) string {
+		if t == nil {
+			return ""
+		}
+		return t.Local().Format(time.DateTime)
+	}
+	line("change", c.Statement)
+	for name, value := range c.Options {
+		line("option", name+"="+value)
+	}
+	line("after", strings.Join(c.After, ", "))
+	line("submitted", at(&c.Submitted)+" by "+c.SubmittedBy)
+	line("began", at(c.Began))
+	line("ended", at(c.Ended))
+	line("history", c.History)
+	line("next", c.Next)
+}
+
+func (a *app) withdrawCommand() *cobra.Command {
+	q, cmd := a.newAsking("withdraw id", "Take a change out of the queue that has not begun",
+		"Withdraw takes a change out of the queue of midstream serve that has not begun; those that were to come after it fail. A run that\n"+
+			"is at work is ended by midstream abort, on the machine of the service.")
+	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
+		var problem error
+		if len(args) != 1 {
+			problem = errors.New("say the id of the change: midstream queue lists them")
+		}
+		if err := q.check(problem); err != nil {
+			return err
+		}
+		var c service.Change
+		if err := q.call(ctx, http.MethodDelete, "changes/"+url.PathEscape(args[0]), nil, &c); err != nil {
+			return err
+		}
+		q.tell(c)
+		return nil
+	})
+	return cmd
+}
+
+// check says all that is wrong with the command line.
+func (q *asking) check(problems ...error) error {
+	at, err := url.Parse(q.to)
+	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {
+		problems = append(problems, fmt.Errorf("--to %s: it is a URL that begins with http:// or https://", q.to))
+	}
+	return usageOf("midstream help "+q.verb, append(q.checks.problems, problems...)...)
+}
+
+// call asks the service.
+func (q *asking) call(ctx context.Context, method, path string, body, answer any) error {
+	token, err := q.token.read(q.app)
+	if err != nil {
+		return &coded{code: exitUsage, err: fmt.Errorf("the token of the service: %w", err), left: "nothing was asked", next: "name the file by --token-file"}
+	}
+	request, err := control.Request(ctx, method, strings.TrimSuffix(q.to, "/")+"/v1/"+path, body)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		if interruptedBy(ctx, err) {
+			return errInterrupted
+		}
+		return &coded{code: exitFailed, err: fmt.Errorf("ask the service: %w", err), left: "it is not known whether the service got the request, if it was reached",
+			next: "see that midstream serve is at work there, and name it by --to; with --id a submission may be repeated"}
+	}
+	defer response.Body.Close()
+	return serviceError(control.ReadAnswer(response, answer), q.to)
+}
+
+// serviceError is what a service has answered, with its exit code.
+func serviceError(err error, to string) error {
+	var p *control.Problem
+	if err == nil {
+		return nil
+	}
+	if !errors.As(err, &p) {
+		return fmt.Errorf("ask the service at %s: %w", to, err)
+	}
+	if p.Status == http.StatusNotFound {
+		return &coded{code: exitNoRun, err: p, next: p.Next}
+	}
+	var c *coded
+	if told := commandError(p); errors.As(told, &c) {
+		c.left = "nothing has changed"
+		return c
+	}
+	return err
+}
