@@ -32,7 +32,8 @@ type controlled struct {
 	output  *output
 	control *migration.Control
 	began   time.Time
-	kept    chronicle       // what it tells
+	kept    chronicle // what it tells
+	told    *machines
 	server  *control.Server // nil: nobody can reach it
 	ended   chan struct{}   // closed with err when the run has come to its end
 	err     error
@@ -90,7 +91,11 @@ func (c *change) obeying(do func() (migration.Result, error)) (migration.Result,
 func (c *change) beControlled(ctx context.Context, table schema.Name, change string, s *server) error {
 	r := &controlled{app: c.app, output: &c.output, control: migration.NewControl(c.config), began: time.Now(), ended: make(chan struct{})}
 	c.run = r
-	err := r.keep(c.history, record.Run{Table: table.String(), Alter: change, Server: s.address, Rehearsal: string(c.options.Purpose)})
+	run := record.Run{Table: table.String(), Alter: change, Server: s.address, Rehearsal: string(c.options.Purpose)}
+	var err error
+	if r.told, err = c.machines.begin(c.app, run); err == nil {
+		err = r.keep(c.history, run)
+	}
 	if err != nil || c.socket.off {
 		return err
 	}
@@ -107,7 +112,7 @@ func (c *change) beControlled(ctx context.Context, table schema.Name, change str
 		About: control.About{Table: table.String(), Alter: change, Server: s.address, AnyCase: anyCase, Rehearsal: string(c.options.Purpose),
 			Process: os.Getpid(), Version: c.app.Version, Began: r.began},
 		Control: r.control, Emit: r.tell,
-		Stop: r.halt, GoOn: r.release, Stopped: r.stoppedBy, Abort: r.abort,
+		Stop: r.halt, GoOn: r.release, Stopped: r.stoppedBy, Abort: r.abort, Metrics: r.told.metrics,
 	})
 	if err != nil && c.socket.folder != "" && errors.Is(err, control.ErrFolder) {
 		return &coded{code: exitUsage, err: err, left: "nothing was written", next: "name another folder by --control-dir, or leave it out"}
@@ -126,6 +131,7 @@ func (r *controlled) end(ctx context.Context, result migration.Result, err error
 	close(r.ended)
 	told := resultOf(result, err, exitCode(err, errors.Is(context.Cause(ctx), errInterrupted)))
 	told.Rehearsal = rehearsal
+	r.told.end(told, r.output.note)
 	r.report(told)
 	if r.server != nil {
 		r.server.Close(told)
@@ -157,6 +163,7 @@ func (r *controlled) silent() {
 
 func (r *controlled) listen(e event.Event) {
 	r.kept.listen(e)
+	r.told.listen(e)
 	if r.server != nil {
 		r.server.Listen(e)
 	}

@@ -23,6 +23,7 @@ var update = flag.Bool("update", false, "write the generated pages of docs/ anew
 func TestDocs(t *testing.T) {
 	for name, text := range map[string]string{
 		"cli.md": cliPage(), "midstream.1": manPage(), "exit-codes.md": exitCodesPage(), "events.md": eventsPage(), "openapi.yaml": openAPIPage(t, control.OpenAPI), "openapi-serve.yaml": openAPIPage(t, service.OpenAPI),
+		"metrics.md":      metricsPage(),
 		"pt-osc-flags.md": generated + ptosc.Page(), "gh-ost-flags.md": generated + ghost.Page(),
 	} {
 		path := filepath.Join("..", "..", "docs", name)

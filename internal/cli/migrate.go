@@ -50,6 +50,8 @@ type change struct {
 	followers followers
 	// history says where what it tells is kept.
 	history historyFlags
+	// machines says which programs are told of it.
+	machines machineFlags
 	// socket says where the run is controlled; run is the one that is, nil while there is none.
 	socket socketFlags
 	run    *controlled

@@ -55,6 +55,7 @@ func (c *change) registerTuning() {
 	f.boolean(&c.socket.off, "", "no-control", "make no socket: midstream status, pause, set and so on don't reach the run")
 	f.integer(&cfg.Apply.Workers, "", "apply-workers", dflt.Apply.Workers, 1, 64, "connections that apply changes")
 	c.history.register(f)
+	c.machines.register(f)
 	c.registerCapture()
 	f.integer(&cfg.BacklogLimit, "", "backlog-limit", dflt.BacklogLimit, 1000, 100_000_000, "keys in memory at which capture waits")
 	f.enum("method", "auto", []string{"auto", string(plan.MethodInstant), string(plan.MethodInplace), string(plan.MethodCopy), string(plan.MethodShadow)},

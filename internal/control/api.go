@@ -103,10 +103,13 @@ const apiVersion = "1.0.0"
 // newAPI registers the operations of a server.
 func newAPI(s *Server) (http.Handler, *huma.OpenAPI) {
 	mux := http.NewServeMux()
+	if s.run.Metrics != nil { // of the document alone there is no run
+		mux.Handle("GET /metrics", s.run.Metrics)
+	}
 	cfg := huma.DefaultConfig("Control of a run of Midstream", apiVersion)
 	cfg.CreateHooks, cfg.DocsPath, cfg.SchemasPath = nil, "", ""
 	cfg.Info.Description = "Served by each midstream run on a Unix socket of its user (curl --unix-socket PATH http://run/v1/status). " +
-		"Commands that change something are carried out one at a time, but for abort, which may come beside another. Made of the code: go test ./internal/cli -run TestDocs -update"
+		"Commands that change something are carried out one at a time, but for abort, which may come beside another. /metrics answers Prometheus (docs/metrics.md). Made of the code: go test ./internal/cli -run TestDocs -update"
 	api := humago.New(mux, cfg)
 
 	huma.Register(api, huma.Operation{OperationID: "status", Method: http.MethodGet, Path: "/v1/status", Summary: "How the run stands"},

@@ -33,6 +33,8 @@ type Run struct {
 	// Abort ends the run, removes what it has made or keeps it, and returns when that is done with what is left.
 	// It fails with *migration.NotNow.
 	Abort func(ctx context.Context, by string, keep bool) (left string, err error)
+	// Metrics answers Prometheus.
+	Metrics http.Handler
 }
 
 // Server answers on the socket of one run.

@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"cli"},
 	{"demo", "service", "ptosc", "ghost"},
 	{"control"},
-	{"report", "screen"},
+	{"report", "screen", "metrics"},
 	{"history"},
 	{"record", "dropin", "words"},
 	{"migration"},
@@ -38,6 +38,7 @@ var owners = map[string][]string{
 	"github.com/pingcap/tidb":          {"ddl"},
 	"github.com/spf13/cobra":           {"cli"},
 	"github.com/danielgtaylor/huma":    {"control", "service"},
+	"github.com/prometheus":            {"metrics"},
 	"go.etcd.io/bbolt":                 {"service"},
 	"github.com/tidwall/btree":         {"backlog"},
 }

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"midstream/internal/metrics"
+	"midstream/internal/record"
+)
+
+func metricsPage() string {
+	var b strings.Builder
+	b.WriteString(generated + "# Metrics\n\nA run has metrics in Prometheus's format:\n\n" +
+		"- at `/metrics` of its control socket, while it is at work: `curl --unix-socket PATH http://run/metrics` (`midstream status --json` tells the path);\n" +
+		"- in the file of `--metrics-file NAME.prom`, written every 5 s and at the end, whole each time, for the textfile collector of node_exporter. It stays after the run, with how it " +
+		"has ended. One file a run: with `--to` it has the table that is changed now.\n\n" +
+		"`contrib/grafana/midstream.json` is a dashboard of them, `contrib/prometheus/alerts.yml` has alerts; a test holds both against this list.\n\n" +
+		"Names, labels and units are stable: others may be added, none is renamed or dropped. Times are in seconds, sizes in bytes, ratios from 0 to 1. What is not known has no sample. " +
+		"Numbers of rows and changes begin at zero again with each attempt of a run that has lost its server. " +
+		"Labels have few values; each metric of a run has `table` (database.table) and `server` (host:port, or the path of a socket) besides. " +
+		"A run has the usual metrics of its process, too (`process_cpu_seconds_total`, `process_resident_memory_bytes`, ...).\n")
+	table := func(title string, list []metrics.Description) {
+		fmt.Fprintf(&b, "\n## %s\n\n| metric | type | labels | meaning |\n|---|---|---|---|\n", title)
+		for _, d := range list {
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", d.Name, d.Kind, strings.Join(d.Labels, ", "), d.Help)
+		}
+	}
+	table("Of a run", metrics.OfRuns())
+	return b.String()
+}
+
+// sample is a line of Prometheus's format: name, labels, value.
+var sample = regexp.MustCompile(`(?m)^(\w+)(\{.*\})? (\S+)$`)
+
+// samplesOf are the values by name and labels, without those that every metric of a run has.
+func samplesOf(t *testing.T, text, table string) map[string]float64 {
+	t.Helper()
+	all := map[string]float64{}
+	own := regexp.MustCompile(`server="[^"]*",table="` + regexp.QuoteMeta(table) + `",?`)
+	for _, line := range sample.FindAllStringSubmatch(text, -1) {
+		value, err := strconv.ParseFloat(line[3], 64)
+		if err != nil || !own.MatchString(line[2]) {
+			t.Errorf("%s: %v", line[0], err)
+		}
+		all[line[1]+strings.ReplaceAll(own.ReplaceAllString(line[2], ""), ",}", "}")] = value
+	}
+	return all
+}
+
+// scrape asks a run on its socket for its metrics.
+func (c *controlling) scrape() map[string]float64 {
+	c.t.Helper()
+	socket := c.status().Socket
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}}
+	defer transport.CloseIdleConnections()
+	answer, err := (&http.Client{Transport: transport}).Get("http://run/metrics")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		c.t.Fatalf("%s, %v\n%s", answer.Status, err, text)
+	}
+	return samplesOf(c.t, string(text), c.name)
+}
+
+// TestMetricsOfARun: the numbers move while it is at work, agree with what it tells at its end, and are all in docs/metrics.md.
+func TestMetricsOfARun(t *testing.T) {
+	c := toControl(t, 60_000)
+	file := filepath.Join(t.TempDir(), "orders.prom")
+	c.begin("ALTER TABLE "+c.name+" ADD COLUMN c INT", "--method=shadow", "--hold", "--json", "--chunk-time=10ms", "--metrics-file="+file)
+	var first map[string]float64
+	c.await("rows that are copied", func() bool {
+		first = c.scrape()
+		return first["midstream_rows_copied_total{}"] > 0 && first[`midstream_phase{phase="copy"}`] == 1
+	})
+	c.phase("hold")
+	c.obeys("pause", nil)
+	c.await("the pause", func() bool { return c.scrape()[`midstream_throttled{gate="paused"}`] == 1 })
+	before := c.scrape()
+	c.await("time at the gate", func() bool {
+		return c.scrape()[`midstream_throttled_seconds_total{gate="paused"}`] > before[`midstream_throttled_seconds_total{gate="paused"}`]
+	})
+	c.await("changes in the backlog", func() bool { return c.scrape()["midstream_backlog_keys{}"] > 0 })
+	c.obeys("resume", nil)
+	then := c.scrape()
+	for _, name := range []string{"midstream_rows_copied_total{}", "midstream_changes_captured_total{}", "midstream_elapsed_seconds{}", "midstream_chunk_seconds_count{}", `midstream_phase_seconds_total{phase="copy"}`} {
+		if then[name] <= first[name] {
+			t.Errorf("%s was %v and is %v", name, first[name], then[name])
+		}
+	}
+	c.obeys("cutover", nil)
+	if code := c.run.exit(); code != exitDone {
+		t.Fatalf("exit code %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
+	}
+	var result record.Result
+	lines := strings.Split(strings.TrimSpace(c.run.stdout.String()), "\n")
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &result); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := samplesOf(t, string(text), c.name)
+	for name, want := range map[string]float64{
+		`midstream_run_ended{outcome="done"}`: 1, "midstream_rows_copied_total{}": float64(result.RowsCopied), "midstream_rows_verified_total{}": float64(result.Verified),
+		"midstream_changes_captured_total{}": float64(result.Captured), "midstream_changes_applied_total{}": float64(result.Applied), "midstream_changes_merged_total{}": float64(result.Merged),
+		"midstream_binlog_read_bytes_total{}": float64(result.BinlogReadBytes), `midstream_lock_attempts_total{outcome="granted"}`: 1,
+		"midstream_lock_held_seconds{}": result.LockHeldMS.Duration().Seconds(), "midstream_mismatches_total{}": 0, `midstream_phase{phase="done"}`: 0,
+	} {
+		if math.Abs(last[name]-want) > 1e-6 { // the result's times are rounded to the microsecond
+			t.Errorf("%s is %v instead of %v", name, last[name], want)
+		}
+	}
+	page := metricsPage()
+	for name := range last {
+		name, _, _ = strings.Cut(name, "{")
+		for _, part := range []string{"_bucket", "_sum", "_count"} {
+			name = strings.TrimSuffix(name, part)
+		}
+		if !strings.HasPrefix(name, "process_") && !strings.Contains(page, "`"+name+"`") {
+			t.Errorf("docs/metrics.md does not tell of %s", name)
+		}
+	}
+}
+
+// TestMetricsFileThatCantBe: it is said before anything is written.
+func TestMetricsFileThatCantBe(t *testing.T) {
+	c := toControl(t, 10)
+	args := slices.Concat([]string{"run", "--metrics-file=/dev/null/x.prom", "ALTER TABLE " + c.name + " ADD COLUMN c INT"}, flags(t, c.i))
+	code, stdout, stderr := midstream(t, args...)
+	if code != exitUsage {
+		t.Errorf("exit code %d\n%s", code, stdout)
+	}
+	contains(t, stderr, "write the metrics", "nothing was written", "--metrics-file")
+}

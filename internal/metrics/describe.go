@@ -1,0 +1,28 @@
+package metrics
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Description is what is known of a metric beforehand.
+type Description struct {
+	Name, Kind, Help string
+	Labels           []string // beside table and server, which every metric of a run has, and change, which the queue adds
+}
+
+// OfRuns describes the metrics of a run.
+func OfRuns() []Description {
+	var all []Description
+	for _, m := range ofRuns() {
+		all = append(all, Description{prefix + m.name, kindOf(m.kind), m.help, m.labels})
+	}
+	for _, h := range []histogram{chunkTimes, lockWaits} {
+		all = append(all, Description{prefix + h.name, "histogram", h.help, h.labels})
+	}
+	return all
+}
+
+func kindOf(kind prometheus.ValueType) string {
+	if kind == prometheus.CounterValue {
+		return "counter"
+	}
+	return "gauge"
+}

@@ -1,0 +1,122 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// Source is a run whose metrics another process has.
+type Source struct {
+	Change string // its ID in the queue
+	// Read asks it for its metrics, as ServeHTTP of its Run gives them.
+	Read func(ctx context.Context) (io.ReadCloser, error)
+}
+
+// Queue is what a Union looks at.
+type Queue struct {
+	// Counts are the numbers of the changes by their state, 0 included.
+	Counts func() map[string]int
+	// Sources are the runs that are at work.
+	Sources func() []Source
+}
+
+// patience is how long a run is waited for that does not answer: Prometheus waits for ten seconds.
+const patience = 3 * time.Second
+
+// The metrics of a queue itself.
+var (
+	changesOf = Description{prefix + "changes", "gauge", "Changes in the queue by their state.", []string{"state"}}
+	upOf      = Description{prefix + "run_up", "gauge", "1 of each run that is at work and has told its metrics, 0 if it does not answer.", []string{"change"}}
+)
+
+// OfQueues describes the metrics of a queue, beside those of its runs.
+func OfQueues() []Description { return []Description{changesOf, upOf} }
+
+// Union answers Prometheus with the metrics of a queue and those of all of its runs, each with the label change.
+func Union(q Queue) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		serve(prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return q.gather(r.Context()), nil }), w, r)
+	})
+}
+
+func (q Queue) gather(ctx context.Context) []*dto.MetricFamily {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	sources := q.Sources()
+	read := make([][]*dto.MetricFamily, len(sources))
+	var reading sync.WaitGroup
+	for i, s := range sources {
+		reading.Go(func() { read[i], _ = s.gather(ctx) }) // one that has just ended has none: run_up tells
+	}
+	reading.Wait()
+	all := map[string]*dto.MetricFamily{}
+	counts := q.Counts()
+	for _, state := range slices.Sorted(maps.Keys(counts)) {
+		add(all, family(changesOf, state, float64(counts[state])))
+	}
+	for i, s := range sources {
+		up := 0.
+		if read[i] != nil {
+			up = 1
+		}
+		add(all, family(upOf, s.Change, up))
+		for _, f := range read[i] {
+			add(all, f)
+		}
+	}
+	var sorted []*dto.MetricFamily
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		sorted = append(sorted, all[name])
+	}
+	return sorted
+}
+
+func (s Source) gather(ctx context.Context) ([]*dto.MetricFamily, error) {
+	from, err := s.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer from.Close()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(from)
+	if err != nil {
+		return nil, fmt.Errorf("read the metrics of %s: %w", s.Change, err)
+	}
+	for _, f := range families {
+		for _, m := range f.Metric {
+			m.Label = append(m.Label, label("change", s.Change))
+			slices.SortFunc(m.Label, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })
+		}
+	}
+	return slices.Collect(maps.Values(families)), nil
+}
+
+// add adds the metrics of a family to those of its name. A run of another version may have one of another type: it is left out.
+func add(all map[string]*dto.MetricFamily, f *dto.MetricFamily) {
+	switch there := all[f.GetName()]; {
+	case there == nil:
+		all[f.GetName()] = f
+	case there.GetType() == f.GetType():
+		there.Metric = append(there.Metric, f.Metric...)
+	}
+}
+
+// family is a metric of the queue's own.
+func family(d Description, word string, value float64) *dto.MetricFamily {
+	return &dto.MetricFamily{Name: &d.Name, Help: &d.Help, Type: dto.MetricType_GAUGE.Enum(),
+		Metric: []*dto.Metric{{Label: []*dto.LabelPair{label(d.Labels[0], word)}, Gauge: &dto.Gauge{Value: &value}}}}
+}
+
+func label(name, value string) *dto.LabelPair { return &dto.LabelPair{Name: &name, Value: &value} }
