@@ -1,0 +1,470 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"midstream/internal/control"
+	"midstream/internal/history"
+	"midstream/internal/service"
+)
+
+// queueing is a service of a test, on a server with a table t in which somebody writes.
+type queueing struct {
+	*controlling
+	home   string
+	daemon *running
+	url    string
+	flags  []string // of serve
+}
+
+// toQueue makes a table with rows and a writer, and the option file of its server; a second table u is there too.
+func toQueue(t *testing.T, rows int) *queueing {
+	t.Helper()
+	q := &queueing{controlling: toControl(t, rows), home: t.TempDir()}
+	var file strings.Builder
+	file.WriteString("[client]\n")
+	for _, flag := range flags(t, q.i) {
+		file.WriteString(strings.TrimPrefix(flag, "--") + "\n")
+	}
+	path := filepath.Join(q.home, "main.cnf")
+	if err := os.WriteFile(path, []byte(file.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	q.flags = []string{"--server=main=" + path, "--control-dir=" + q.folder, "--listen=127.0.0.1:0", "--state-dir=" + filepath.Join(q.home, "state")}
+	executing(t, q.i, q.database())("CREATE TABLE u LIKE t")
+	t.Cleanup(q.nothingLeft)
+	return q
+}
+
+func (q *queueing) database() string { database, _, _ := strings.Cut(q.name, "."); return database }
+
+// serve starts the daemon.
+func (q *queueing) serve(more ...string) {
+	q.t.Helper()
+	cmd := command(q.t, append(append([]string{"serve"}, q.flags...), more...)...)
+	cmd.Env = append(cmd.Env, "HOME="+q.home, "XDG_STATE_HOME=")
+	q.daemon = start(q.t, cmd)
+	const before = "the queue is open at "
+	q.daemon.await(&q.daemon.stdout, "it is kept in")
+	_, rest, _ := strings.Cut(q.daemon.stdout.String(), before)
+	q.url, _, _ = strings.Cut(rest, ",")
+}
+
+// kill ends the daemon without a warning.
+func (q *queueing) kill() {
+	q.t.Helper()
+	if err := q.daemon.cmd.Process.Kill(); err != nil {
+		q.t.Fatal(err)
+	}
+	<-q.daemon.done
+}
+
+// nothingLeft fails if a run, a socket or a lock is there still when the test ends.
+func (q *queueing) nothingLeft() {
+	locks, _ := filepath.Glob(filepath.Join(q.home, "state*", "changes", "*", "lock"))
+	if len(locks) == 0 {
+		q.t.Error("no change has begun")
+	}
+	for _, path := range locks {
+		file, err := os.Open(path)
+		if err == nil {
+			err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+			file.Close()
+		}
+		if err != nil {
+			q.t.Errorf("%s: %v", path, err)
+		}
+	}
+	if entries, _ := os.ReadDir(q.folder); len(entries) > 0 {
+		q.t.Errorf("%v is left in the folder of the sockets", entries)
+	}
+}
+
+// ask runs a verb that talks to the service.
+func (q *queueing) ask(verb string, args ...string) (code int, stdout, stderr string) {
+	q.t.Helper()
+	cmd := command(q.t, append([]string{verb, "--to=" + q.url}, args...)...)
+	cmd.Env = append(cmd.Env, "HOME="+q.home, "XDG_STATE_HOME=")
+	r := start(q.t, cmd)
+	code = r.exit()
+	return code, r.stdout.String(), r.stderr.String()
+}
+
+// submit puts a change of a table into the queue.
+func (q *queueing) submit(id, alter string, more ...string) {
+	q.t.Helper()
+	code, stdout, stderr := q.ask("submit", append([]string{"ALTER TABLE " + alter, "--server=main", "--id=" + id}, more...)...)
+	if code != exitDone {
+		q.t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+}
+
+// held are the options of a run that copies rows and waits with its swap.
+var held = []string{"--option=method=shadow", "--option=hold", "--option=drop-old"}
+
+// at is how a change stands.
+func (q *queueing) at(id string) (c service.Change) {
+	q.t.Helper()
+	code, stdout, stderr := q.ask("queue", id, "--json")
+	if code != exitDone {
+		q.t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	if err := json.Unmarshal([]byte(stdout), &c); err != nil {
+		q.t.Fatal(err)
+	}
+	return c
+}
+
+// becomes waits until a change is in a state.
+func (q *queueing) becomes(id string, state service.State) service.Change {
+	q.t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		c := q.at(id)
+		if c.State == state {
+			return c
+		}
+		if c.State.Over() || time.Now().After(end) {
+			q.t.Fatalf("%s never: %+v\n%s\n%s", state, c, &q.daemon.stdout, &q.daemon.stderr)
+		}
+	}
+}
+
+// holds waits until the run of a change waits with its swap.
+func (q *queueing) holds(id string) service.Change {
+	q.t.Helper()
+	c := q.becomes(id, service.StateRunning)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		if runs, err := control.Find(q.t.Context(), q.folder); err == nil && len(runs) > 0 && runs[0].Found.State == "held" {
+			return c
+		}
+		if time.Now().After(end) {
+			q.t.Fatalf("it does not hold\n%s", &q.daemon.stdout)
+		}
+	}
+}
+
+// http asks the API as no verb does.
+func (q *queueing) http(method, path, body string, header ...string) (status int, answer string) {
+	q.t.Helper()
+	token, err := os.ReadFile(filepath.Join(q.home, ".local", "state", "midstream", "token"))
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(q.t.Context(), method, q.url+path, strings.NewReader(body))
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	for n := 0; n < len(header); n += 2 {
+		request.Header.Set(header[n], header[n+1])
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(request)
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+// TestQueue: two changes of one table and one that comes after them are done in their order, each once, while somebody writes.
+func TestQueue(t *testing.T) {
+	q := toQueue(t, 4000)
+	q.serve()
+	q.submit("a", q.name+" ADD COLUMN c INT", held...)
+	q.submit("b", q.name+" ADD COLUMN d INT", "--option=drop-old")
+	q.submit("c", q.database()+".u ADD COLUMN e INT", "--after=b")
+	q.submit("a", q.name+" ADD COLUMN c INT", held...) // it is there
+	a := q.holds("a")
+	contains(t, q.at("b").Why, "a, which was submitted before, changes "+q.name)
+	contains(t, q.at("c").Why, "it comes after b")
+	if a.Process == 0 || a.Began == nil || a.Ended != nil || a.ExitCode != nil || a.Table != q.name || a.SubmittedBy == "" {
+		t.Errorf("%+v", a)
+	}
+	code, _, stderr := q.ask("submit", "ALTER TABLE "+q.name+" ADD COLUMN other INT", "--server=main", "--id=a")
+	if code != exitNotNow {
+		t.Errorf("exit code %d", code)
+	}
+	contains(t, stderr, "there is another change with the id a", "nothing has changed", "give another id")
+	if status, text := q.http("POST", "/v1/changes/a/set", `{"settings":{"throttle-url":"http://127.0.0.1:1"}}`); status != http.StatusUnprocessableEntity {
+		t.Errorf("%d %s", status, text)
+	}
+	if status, text := q.http("POST", "/v1/changes/a/cutover", "{}"); status != http.StatusOK {
+		t.Fatalf("%d %s", status, text)
+	}
+	c := q.becomes("c", service.StateDone)
+	a, b := q.at("a"), q.at("b")
+	if b.Began.Before(*a.Ended) || c.Began.Before(*b.Ended) || a.ExitCode == nil || *a.ExitCode != 0 {
+		t.Errorf("%+v\n%+v\n%+v", a, b, c)
+	}
+	if n := strings.Count(q.daemon.stdout.String(), "change a ("+q.name+" on main) is running"); n != 1 {
+		t.Errorf("it ran %d times\n%s", n, &q.daemon.stdout)
+	}
+	if got := q.query(columns); got != "id,a,b,c,d" {
+		t.Errorf("columns %s", got)
+	}
+	story, err := history.Read(a.History)
+	if err != nil || story.Run.Process != a.Process || story.Plan == nil || story.Result == nil {
+		t.Errorf("%+v, %v", story, err)
+	}
+	q.daemon.interrupt()
+	if code := q.daemon.exit(); code != exitDone {
+		t.Errorf("exit code %d", code)
+	}
+	contains(t, q.daemon.stdout.String(), "the queue is closed. No run is at work.")
+}
+
+// TestDaemonIsKilled: runs go on without their daemon, and the next one finds them, at work or ended.
+func TestDaemonIsKilled(t *testing.T) {
+	q := toQueue(t, 2000)
+	q.serve()
+	q.submit("a", q.name+" ADD COLUMN c INT", held...)
+	before := q.holds("a")
+	q.kill()
+	q.serve()
+	if now := q.at("a"); now.State != service.StateRunning || now.Process != before.Process || !now.Began.Equal(*before.Began) {
+		t.Errorf("%+v", now)
+	}
+	q.daemon.interrupt()
+	if code := q.daemon.exit(); code != exitDone {
+		t.Errorf("exit code %d", code)
+	}
+	contains(t, q.daemon.stdout.String(), "1 run stay at work: a.")
+	q.serve()
+	if status, text := q.http("POST", "/v1/changes/a/cutover", "{}"); status != http.StatusOK {
+		t.Fatalf("%d %s", status, text)
+	}
+	q.becomes("a", service.StateDone)
+
+	q.submit("b", q.name+" ADD COLUMN d INT", held...)
+	q.holds("b")
+	q.kill()
+	q.obeys("cutover", nil)
+	q.await("the end of the run", func() bool {
+		entries, err := os.ReadDir(q.folder)
+		return err == nil && len(entries) == 0
+	})
+	q.serve()
+	if b := q.becomes("b", service.StateDone); b.ExitCode == nil || *b.ExitCode != 0 || b.Ended == nil {
+		t.Errorf("%+v", b)
+	}
+	if got := q.query(columns); got != "id,a,b,c,d" {
+		t.Errorf("columns %s", got)
+	}
+}
+
+// TestRunIsKilled: nobody knows what has become of it; who was to come after it fails, and the same statement goes on.
+func TestRunIsKilled(t *testing.T) {
+	q := toQueue(t, 2000)
+	q.serve()
+	q.submit("a", q.name+" ADD COLUMN c INT", held...)
+	q.submit("b", q.database()+".u ADD COLUMN c INT", "--after=a")
+	a := q.holds("a")
+	if err := syscall.Kill(a.Process, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	a = q.becomes("a", service.StateUnknown)
+	contains(t, a.Why, "its process is gone without a word")
+	contains(t, a.Next, "submit the same statement again", "midstream cleanup "+q.name)
+	contains(t, q.becomes("b", service.StateFailed).Why, "it was to come after a, which is unknown")
+	if a.ExitCode != nil || a.Ended == nil {
+		t.Errorf("%+v", a)
+	}
+	code, stdout, stderr := q.ask("submit", "ALTER TABLE "+q.name+" ADD COLUMN c INT", "--server=main", "--wait", "--option=method=shadow", "--option=drop-old")
+	if code != exitDone {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	contains(t, stdout, "waiting", "done")
+	if got := q.query(columns); got != "id,a,b,c" {
+		t.Errorf("columns %s", got)
+	}
+}
+
+// TestLimitAndWithdraw: as many run on a server as may; one that waits can be taken back, one that runs can be aborted.
+func TestLimitAndWithdraw(t *testing.T) {
+	q := toQueue(t, 500)
+	executing(t, q.i, q.database())("CREATE TABLE v LIKE t")
+	q.serve("--limit=2")
+	q.submit("a", q.name+" ADD COLUMN c INT", held...)
+	q.submit("b", q.database()+".u ADD COLUMN c INT", held...)
+	q.submit("c", q.database()+".v ADD COLUMN c INT")
+	q.becomes("a", service.StateRunning)
+	q.becomes("b", service.StateRunning)
+	contains(t, q.at("c").Why, "2 may run on main at once (--limit)")
+	if code, stdout, stderr := q.ask("withdraw", "c"); code != exitDone || !strings.HasPrefix(stdout, "withdrawn c ") {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	code, _, stderr := q.ask("withdraw", "a")
+	if code != exitNotNow {
+		t.Errorf("exit code %d", code)
+	}
+	contains(t, stderr, "its run is at work")
+	if code, _, stderr := q.ask("withdraw", "nobody"); code != exitNoRun {
+		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	for _, id := range []string{"a", "b"} {
+		q.await("the socket of "+id, func() bool {
+			status, _ := q.http("GET", "/v1/changes/"+id+"/status", "")
+			return status == http.StatusOK
+		})
+		if status, text := q.http("POST", "/v1/changes/"+id+"/abort", "{}"); status != http.StatusOK {
+			t.Errorf("%d %s", status, text)
+		}
+		if c := q.becomes(id, service.StateAborted); *c.ExitCode != exitAborted {
+			t.Errorf("%+v", c)
+		}
+	}
+	_, stdout, _ := q.ask("queue")
+	contains(t, stdout, "aborted   a  "+q.name+" on main", "withdrawn c  "+q.database()+".v on main: it was withdrawn before it had begun")
+}
+
+// TestRefusedSubmissions: what can't be taken is refused before it is queued, with what to do; a run that is refused by its plan fails.
+func TestRefusedSubmissions(t *testing.T) {
+	q := toQueue(t, 10)
+	q.serve()
+	for want, args := range map[string][]string{
+		"there is no server \"other\"":             {"DROP TABLE shop.t", "--server=other"},
+		"not one statement":                        {"DELETE FROM shop.t", "--server=main"},
+		"in which database is t?":                  {"DROP TABLE t", "--server=main"},
+		"--workers 1000: it is from 1 to 64":       {"DROP TABLE shop.t", "--server=main", "--option=workers=1000"},
+		"may not be given: host":                   {"DROP TABLE shop.t", "--server=main", "--option=host=elsewhere"},
+		"--drop-old and --drop-later exclude":      {"DROP TABLE shop.t", "--server=main", "--option=drop-old", "--option=drop-later"},
+		"after x, and there is no such":            {"DROP TABLE shop.t", "--server=main", "--after=x"},
+		"say for which server":                     {"DROP TABLE shop.t"},
+		"one statement is expected":                {"DROP", "TABLE", "shop.t", "--server=main"},
+		"--lock-wait 1h: ":                         {"DROP TABLE shop.t", "--server=main", "--option=lock-wait=1h"},
+		"--keep-shadow is for a rehearsal":         {"DROP TABLE shop.t", "--server=main", "--option=keep-shadow"},
+		"--no-verify perhaps: it is true or false": {"DROP TABLE shop.t", "--server=main", "--option=no-verify=perhaps"},
+		"say what to change: ALTER TABLE":          {"", "--server=main"},
+		"--map b: it is old=new":                   {"DROP TABLE shop.t", "--server=main", "--option=map=a=x,b"},
+	} {
+		code, _, stderr := q.ask("submit", args...)
+		if code != exitUsage || !strings.Contains(stderr, want) || !strings.Contains(stderr, "next:") {
+			t.Errorf("%q: exit code %d\n%s", want, code, stderr)
+		}
+	}
+	if _, stdout, _ := q.ask("queue"); stdout != "The queue is empty.\n" {
+		t.Error(stdout)
+	}
+	q.submit("gone", q.database()+".nobody ADD COLUMN c INT")
+	c := q.becomes("gone", service.StateFailed)
+	contains(t, c.Why+c.Next, "nobody", "check the name")
+	if *c.ExitCode != exitRefused {
+		t.Errorf("%+v", c)
+	}
+	var answer service.PlanAnswer
+	status, text := q.http("POST", "/v1/plans", fmt.Sprintf(`{"server":"main","statement":"ALTER TABLE %s ADD COLUMN c INT"}`, q.name))
+	if err := json.Unmarshal([]byte(text), &answer); err != nil || status != http.StatusOK || answer.Plan == nil || answer.Result.Outcome != "done" {
+		t.Errorf("%d %s, %v", status, text, err)
+	}
+	contains(t, answer.Text, q.name, "method")
+	if status, text := q.http("GET", "/v1/changes", "", "Authorization", "Bearer wrong"); status != http.StatusUnauthorized || strings.Contains(text, "gone") {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
+// TestServeIsRefused: what is wrong with a service is said before anything is begun.
+func TestServeIsRefused(t *testing.T) {
+	folder := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	asks, odd := write("asks.cnf", "[client]\npassword\n"), write("odd.cnf", "[midstream]\nworker=3\n")
+	code, _, stderr := midstream(t, "serve", "--server=a="+asks, "--server=b="+odd, "--server=c="+folder+"/none", "--server=d", "--store=x", "--limit=0", "--listen=0.0.0.0:1")
+	if code != exitUsage {
+		t.Errorf("exit code %d", code)
+	}
+	contains(t, stderr, "--server a: it has a password without a value", `unknown option "worker"`, "--server c: option file", "--server d: it is name=option file",
+		"--store x: there is no --server x", "--limit 0: it is from 1 to 100", "--listen 0.0.0.0:1: it is an address of this machine alone")
+}
+
+// TestEveryFlagOfRunIsDecided: a new flag may be given by submissions or may not, and somebody has thought about it.
+func TestEveryFlagOfRunIsDecided(t *testing.T) {
+	not := []string{"table", "alter", "to", // there is a statement
+		"host", "port", "socket", "user", "password", "defaults-file", "defaults-extra-file", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", // where
+		"replica", "skip-replica", "find-replicas", "unseen-replicas", "capture-from", "source-replicates", "on-replica",
+		"throttle-file", "throttle-query", "throttle-url", "cutover-when-gone", // files, queries and URLs
+		"json", "quiet", "no-color", "history-dir", "no-history", "control-dir", "no-control", // the service's own
+		"no-frontier-rule", "no-merge"} // measuring
+	_, cmd := (&app{}).newRun()
+	var there []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		there = append(there, f.Name)
+		if slices.Contains(not, f.Name) == slices.Contains(service.Options(), f.Name) {
+			t.Errorf("--%s: may a submission give it? Say so in service.Options or here", f.Name)
+		}
+	})
+	for _, name := range service.Options() {
+		if !slices.Contains(there, name) {
+			t.Errorf("run has no --%s", name)
+		}
+		page, err := os.ReadFile(filepath.Join("..", "..", "docs", "serve.md"))
+		if err != nil || !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("docs/serve.md does not list %s, %v", name, err)
+		}
+	}
+}
+
+// TestQueueInATable: what a service keeps in a table another one goes on with, on another machine too; one at a time.
+func TestQueueInATable(t *testing.T) {
+	q := toQueue(t, 500)
+	store := "--store=main/" + q.database()
+	t.Cleanup(func() { executing(t, q.i, q.database())("DROP TABLE IF EXISTS midstream_service") })
+	q.serve(store)
+	q.submit("a", q.name+" ADD COLUMN c INT", held...)
+	q.holds("a")
+	code, _, stderr := midstream(t, append(append([]string{"serve"}, q.flags...), store, "--state-dir="+q.home+"/state2")...)
+	if code != exitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	contains(t, stderr, "midstream_service", "another daemon works with the store", "end the other one first")
+	q.kill()
+	q.await("the end of the connection", func() bool {
+		return q.query("SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE object_type LIKE 'USER%LOCK' AND object_name LIKE 'midstream service%'") == "0"
+	})
+	q.serve(store)
+	if status, text := q.http("POST", "/v1/changes/a/cutover", "{}"); status != http.StatusOK {
+		t.Fatalf("%d %s", status, text)
+	}
+	a := q.becomes("a", service.StateDone)
+	kept, err := os.ReadFile(a.History)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.daemon.interrupt()
+	if code := q.daemon.exit(); code != exitDone {
+		t.Errorf("exit code %d\n%s", code, &q.daemon.stderr)
+	}
+	elsewhere := filepath.Join(q.home, "elsewhere")
+	q.serve(store, "--state-dir="+elsewhere)
+	if now := q.at("a"); now.State != service.StateDone || !now.Ended.Equal(*a.Ended) {
+		t.Errorf("%+v", now)
+	}
+	told := q.query("SELECT CONCAT(COUNT(*), ' ', SUM(history IS NOT NULL)) FROM midstream_service")
+	if told != "2 1" || len(kept) == 0 {
+		t.Errorf("%s rows and histories in the store, %d bytes of history", told, len(kept))
+	}
+	q.daemon.interrupt()
+	q.daemon.exit()
+}
