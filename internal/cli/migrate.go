@@ -326,6 +326,7 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 		defer unfollow()
 	}
 	screen := c.output.display(p.Source.Name.String())
+	c.run.takeKeys(screen)
 	relay := newRelay(screen)
 	var stand stand
 	defer c.onInterrupt(p, &stand, relay, screen)()

@@ -27,8 +27,9 @@ func (a *app) statusCommand() *cobra.Command {
 
 func (a *app) watchCommand() *cobra.Command {
 	c, cmd := a.newCommanding("watch [database.table]", "Follow a run from another terminal",
-		"Watch shows what the run itself shows, from now on until it ends; Ctrl-C ends the watching, and not the run. With --json it\n"+
-			"writes what run --json does; of several runs each line begins with the table.")
+		"Watch shows what the run itself shows, from now on until it ends; q or Ctrl-C ends the watching, and not the run. Of one run on\n"+
+			"a terminal the keys p, r, c and a pause it, have it go on, let its swap go, and abort it. With --json it writes what\n"+
+			"run --json does; of several runs each line begins with the table.")
 	cmd.RunE = a.verb(c.watch)
 	return cmd
 }
@@ -157,6 +158,10 @@ func (c *commanding) watchOne(ctx context.Context, run *control.Client, several 
 		out.prefix = run.Found.Table + "  "
 	} else {
 		screen = (&output{app: c.app}).display(run.Found.Table)
+		var leave context.CancelFunc
+		ctx, leave = context.WithCancel(ctx)
+		defer leave()
+		c.app.takeKeys(screen, run, leave)
 	}
 	var result *record.Result
 	err := run.Events(ctx, func(line []byte) {
@@ -170,6 +175,9 @@ func (c *commanding) watchOne(ctx context.Context, run *control.Client, several 
 		}
 	})
 	screen.Close()
+	if ctx.Err() != nil {
+		err = nil // whoever looked has left
+	}
 	if result != nil {
 		text := fmt.Sprintf("the run has ended: %s (exit code %d)", result.Outcome, result.ExitCode)
 		if result.Left != "" {

@@ -76,6 +76,7 @@ func (c *change) carryOutTables(ctx context.Context, p *plan.TablePlan, s *serve
 func (c *change) attemptTables(ctx context.Context, p *plan.TablePlan, s *server) (migration.Result, error) {
 	c.run.planned(tablePlanOf(p, s.address))
 	screen := c.output.display(tableNames(p))
+	c.run.takeKeys(screen)
 	relay := newRelay(screen)
 	var stand stand
 	defer c.onTablesInterrupt(p, &stand, relay, screen)()

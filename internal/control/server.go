@@ -82,6 +82,13 @@ func Serve(folder string, run Run) (*Server, error) {
 	return s, nil
 }
 
+// Client is one of this run, for commands from its own process.
+func (s *Server) Client() *Client {
+	c := dial(s.run.Socket)
+	c.Found = s.status()
+	return c
+}
+
 // lastWords is how long Close waits for answers that are on their way.
 const lastWords = 3 * time.Second
 

@@ -31,6 +31,7 @@ type model struct {
 	gates    []event.Gate // for which the work waits
 	blocked  *event.Blocked
 	lock     *event.LockAttempt // the last one
+	commands commanding
 	finished bool
 	pending  []string // to be printed, when what is being printed is
 	printing bool
@@ -61,6 +62,17 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.gates = e.Gates
 	case event.LockAttempt:
 		m.lock = &e
+	case commanding:
+		m.commands = e
+	case key:
+		return m.press(e)
+	case answered:
+		if e.command == m.commands.doing {
+			m.commands.doing = ""
+		}
+		if e.err != nil && m.commands.ctx.Err() == nil {
+			return m.Update(scrolled(e.command + ": " + e.err.Error()))
+		}
 	case finished:
 		m.finished, m.blocked, m.gates = true, nil, nil
 		return m.print()

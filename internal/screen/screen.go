@@ -15,12 +15,13 @@ import (
 )
 
 // Screen is the display on a terminal: a few lines that are drawn anew where they stand, and what happens scrolls away above them,
-// so that it is there still when the connection to the terminal breaks. It reads no input and leaves Ctrl-C to the process.
+// so that it is there still when the connection to the terminal breaks. Ctrl-C is the process's.
 type Screen struct {
 	program *tea.Program
 	out     io.Writer
 	done    chan struct{}
 	quiet   bool
+	release func() // gives the keyboard back
 }
 
 // New begins to draw. table is what the lines are about; quiet leaves out what needs nobody.
@@ -31,7 +32,7 @@ func New(out *os.File, table string, quiet, colors bool) *Screen {
 	if !colors {
 		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
 	}
-	b := &Screen{program: tea.NewProgram(newModel(table), options...), out: out, done: make(chan struct{}), quiet: quiet}
+	b := &Screen{program: tea.NewProgram(newModel(table), options...), out: out, done: make(chan struct{}), quiet: quiet, release: func() {}}
 	go func() {
 		defer close(b.done)
 		// A terminal that went away ends the drawing, not the migration.
@@ -65,12 +66,14 @@ func (b *Screen) print(at time.Time, text string) {
 
 // Close returns when all is printed.
 func (b *Screen) Close() {
+	b.release()
 	b.program.Send(finished{}) // it quits when all is printed
 	<-b.done
 }
 
 // Abandon shows the cursor again, in case the program has no time to.
 func (b *Screen) Abandon() {
+	b.release()
 	b.program.Kill()
 	fmt.Fprint(b.out, ansi.ShowCursor+"\r\n")
 }

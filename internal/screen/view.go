@@ -38,6 +38,9 @@ func (m model) View() tea.View {
 		}
 	}
 	lines = append(lines, m.waits()...)
+	if line := m.keysLine(); line != "" {
+		lines = append(lines, line)
+	}
 	if m.finished {
 		lines = append(lines, "") // the renderer takes the last line away when it ends
 	}
