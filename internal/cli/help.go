@@ -273,4 +273,3 @@ func verbsTopic(root *cobra.Command) *cobra.Command {
 	topic.Long = strings.TrimSuffix(b.String(), "\n")
 	return topic
 }
-

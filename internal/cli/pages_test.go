@@ -94,7 +94,9 @@ func manPage() string {
 }
 
 // argument is a text as the argument of a macro.
-func argument(text string) string { return strings.ReplaceAll(roff(strings.TrimSpace(text)), `"`, `\(dq`) }
+func argument(text string) string {
+	return strings.ReplaceAll(roff(strings.TrimSpace(text)), `"`, `\(dq`)
+}
 
 // roff is a text as man takes it: paragraphs, of which those that are indented stay as they are.
 func roff(text string) string {

@@ -136,7 +136,7 @@ func (a *app) planCommand() *cobra.Command {
 			"run works have no effect.\n\n" +
 			"More: midstream help connecting, desired-state (--to), exit-codes.",
 		Example: "  midstream plan \"ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40)\"\n  midstream plan --database=shop --to=schema/",
-		Args: cobra.ArbitraryArgs,
+		Args:    cobra.ArbitraryArgs,
 	}
 	c := a.newChange(cmd)
 	c.registerTuning()
