@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/dbconn"
 	"midstream/internal/event"
 	"midstream/internal/record"
 )
@@ -25,7 +26,7 @@ func (a *app) runChild(ctx context.Context, args []string, listen event.Listener
 	cmd := exec.CommandContext(ctx, a.Executable, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = childGrace
-	cmd.Env = withoutMySQL(os.Environ())
+	cmd.Env = dbconn.WithoutEnv(os.Environ())
 	ownGroup(cmd) // the terminal's Ctrl-C is for us
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
@@ -78,15 +79,4 @@ func childError(r *record.Result) error {
 		text = "in phase " + r.Phase + ": " + text
 	}
 	return &coded{code: r.ExitCode, err: fmt.Errorf("run %s %s", r.Outcome, text), left: r.Left, next: r.Next}
-}
-
-// withoutMySQL leaves out what would lead the child to another server or account.
-func withoutMySQL(environ []string) []string {
-	var kept []string
-	for _, entry := range environ {
-		if !strings.HasPrefix(entry, "MYSQL_") {
-			kept = append(kept, entry)
-		}
-	}
-	return kept
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/dbconn"
 	"midstream/internal/mysqltest"
 )
 
@@ -42,7 +43,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 		}
 		cache = filepath.Join(user, "midstream")
 	}
-	cmd.Env = append(withoutMySQL(os.Environ()), "CLI_TEST_MIDSTREAM=1", "HOME="+t.TempDir(), "MIDSTREAM_CACHE="+cache, "TERM=xterm-256color")
+	cmd.Env = append(dbconn.WithoutEnv(os.Environ()), "CLI_TEST_MIDSTREAM=1", "HOME="+t.TempDir(), "MIDSTREAM_CACHE="+cache, "TERM=xterm-256color")
 	return cmd
 }
 

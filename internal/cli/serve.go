@@ -210,6 +210,10 @@ func (s *serving) unopened(err error) error {
 	switch {
 	case errors.Is(err, service.ErrStoreTaken), errors.Is(err, service.ErrFolderTaken):
 		next = "end the other one first, or name another place by --state-dir or --store"
+	case errors.Is(err, control.ErrFolder):
+		next = "name another folder by --control-dir"
+	case errors.Is(err, errors.ErrUnsupported):
+		next = "run it on Linux, or another Unix"
 	case errors.Is(err, service.ErrStoreNewer):
 		next = "start that version of midstream, or name another place by --state-dir or --store"
 	case dbconn.NoSuchDatabase(err):

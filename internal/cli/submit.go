@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -25,6 +27,8 @@ type asking struct {
 	verb   string
 	to     string
 	token  tokenFlag
+	ca     string
+	client *http.Client
 	json   bool
 }
 
@@ -37,6 +41,7 @@ func (a *app) newAsking(use, short, long string) (*asking, *cobra.Command) {
 	q.checks.boolean(&q.json, "", "json", "one JSON object a line, as docs/openapi-serve.yaml has them")
 	q.checks.flags.StringVar(&q.to, "to", "http://"+usualListen, "where midstream serve answers")
 	q.token.register(&q.checks)
+	q.checks.flags.StringVar(&q.ca, "tls-ca", "", "file of the certificates that sign the service's, in PEM form, beside those that this machine knows")
 	return q, cmd
 }
 
@@ -267,7 +272,31 @@ func (q *asking) check(problems ...error) error {
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {
 		problems = append(problems, fmt.Errorf("--to %s: it is a URL that begins with http:// or https://", q.to))
 	}
+	if q.client, err = trusting(q.ca); err != nil {
+		problems = append(problems, fmt.Errorf("--tls-ca %s: %w", q.ca, err))
+	}
 	return usageOf("midstream help "+q.verb, append(q.checks.problems, problems...)...)
+}
+
+// trusting is a client that knows the certificates of a file too; "" for none. It follows nobody elsewhere.
+func trusting(path string) (*http.Client, error) {
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if path == "" {
+		return client, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool()
+	}
+	if !roots.AppendCertsFromPEM(text) {
+		return nil, errors.New("there is no certificate in it")
+	}
+	client.Transport = &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: roots}}
+	return client, nil
 }
 
 // call asks the service.
@@ -281,7 +310,7 @@ func (q *asking) call(ctx context.Context, method, path string, body, answer any
 		return err
 	}
 	request.Header.Set("Authorization", "Bearer "+token)
-	response, err := http.DefaultClient.Do(request)
+	response, err := q.client.Do(request)
 	if err != nil {
 		if interruptedBy(ctx, err) {
 			return errInterrupted

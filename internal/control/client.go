@@ -127,6 +127,23 @@ func (c *Client) Events(ctx context.Context, take func(line []byte)) error {
 	}
 }
 
+// Metrics is what the run tells Prometheus. REQUIRES: it is closed.
+func (c *Client) Metrics(ctx context.Context) (io.ReadCloser, error) {
+	request, err := Request(ctx, http.MethodGet, "http://run/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("ask the run of %s: %w", c.Found.Table, err)
+	}
+	if response.StatusCode != http.StatusOK {
+		response.Body.Close()
+		return nil, fmt.Errorf("ask the run of %s: it answers %s", c.Found.Table, response.Status)
+	}
+	return response.Body, nil
+}
+
 func (c *Client) do(ctx context.Context, method, operation string, body any) (*http.Response, error) {
 	request, err := Request(ctx, method, "http://run/v1/"+operation, body)
 	if err != nil {

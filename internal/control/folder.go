@@ -33,6 +33,17 @@ func Folder(getenv func(string) string) string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("midstream-%d", os.Getuid()))
 }
 
+// CheckFolder fails with ErrFolder where runs could not have their sockets in a folder. One that is not there they make.
+func CheckFolder(folder string) error {
+	if _, err := socketOf(folder, "", ""); err != nil {
+		return err
+	}
+	if err := checkFolder(folder); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // checkFolder fails with ErrFolder unless the folder is this user's, and nobody else's to look into.
 func checkFolder(folder string) error {
 	info, err := os.Lstat(folder)

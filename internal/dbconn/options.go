@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/user"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -68,6 +69,11 @@ func OptionsFromEnv(getenv func(string) string) (Options, error) {
 		}
 	}
 	return o, nil
+}
+
+// WithoutEnv leaves out of an environment what would lead a child to another server or account than it is told.
+func WithoutEnv(environ []string) []string {
+	return slices.DeleteFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, "MYSQL_") })
 }
 
 func parsePort(text string) (int, error) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"midstream/internal/control"
+	"midstream/internal/dbconn"
 	"midstream/internal/history"
 	"midstream/internal/record"
 )
@@ -66,7 +67,7 @@ func (s *Service) start(e *entry, lock *os.File) (process int, err error) {
 	}
 	defer stderr.Close()
 	cmd := exec.Command(s.cfg.Executable, s.command("run", e, "--json", "--history-dir="+filepath.Join(folder, historyPart), "--control-dir="+s.cfg.ControlFolder)...)
-	cmd.Dir, cmd.Env = folder, withoutMySQL(os.Environ())
+	cmd.Env = dbconn.WithoutEnv(os.Environ())
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = stdout, stderr, []*os.File{lock}
 	ownSession(cmd)
 	if err := cmd.Start(); err != nil {
@@ -85,11 +86,6 @@ func create(folder, name string) (*os.File, error) {
 func (s *Service) command(verb string, e *entry, more ...string) []string {
 	args := append([]string{verb, "--defaults-file=" + s.cfg.Servers[e.Server]}, more...)
 	return append(append(args, arguments(e.Options)...), "--", e.Statement)
-}
-
-// withoutMySQL leaves out what would lead a run to another server or account.
-func withoutMySQL(environ []string) []string {
-	return slices.DeleteFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, "MYSQL_") })
 }
 
 // alive says that the process of a change is at work.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,6 +15,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"midstream/internal/control"
+	"midstream/internal/dbconn"
+	"midstream/internal/metrics"
 	"midstream/internal/record"
 )
 
@@ -35,16 +38,55 @@ func (s *Service) pass(ctx context.Context, id, method, operation string, reques
 	case e.Place != s.place:
 		return notNow(e, s.view(e).Why)
 	}
-	runs, err := control.Find(ctx, s.cfg.ControlFolder)
+	run, err := s.runOf(ctx, e)
 	if err != nil {
 		return err
 	}
+	return run.Call(ctx, method, operation, request, answer)
+}
+
+// runOf finds the run of a change that is at work. It fails with a *control.Problem where it has no socket.
+func (s *Service) runOf(ctx context.Context, e *entry) (*control.Client, error) {
+	runs, err := control.Find(ctx, s.cfg.ControlFolder)
+	if err != nil {
+		return nil, err
+	}
 	for _, run := range runs {
 		if run.Found.Process == e.Process {
-			return run.Call(ctx, method, operation, request, answer)
+			return run, nil
 		}
 	}
-	return notNow(e, "its run has no socket: it begins, or ends")
+	return nil, notNow(e, "its run has no socket: it begins, or ends")
+}
+
+// Metrics tells Prometheus how the queue and its runs stand.
+func (s *Service) Metrics() http.Handler {
+	return metrics.Union(metrics.Queue{
+		Counts: func() map[string]int {
+			counts := map[string]int{}
+			for _, state := range []State{StateWaiting, StateRunning, StateDone, StateFailed, StateAborted, StateWithdrawn, StateUnknown} {
+				counts[string(state)] = 0
+			}
+			for _, e := range s.all() {
+				counts[string(e.State)]++
+			}
+			return counts
+		},
+		Sources: func() (sources []metrics.Source) {
+			for _, e := range s.all() {
+				if e.State == StateRunning && e.Place == s.place {
+					sources = append(sources, metrics.Source{Change: e.ID, Read: func(ctx context.Context) (io.ReadCloser, error) {
+						run, err := s.runOf(ctx, e)
+						if err != nil {
+							return nil, err
+						}
+						return run.Metrics(ctx)
+					}})
+				}
+			}
+			return sources
+		},
+	})
 }
 
 // mayPass refuses settings that a submission may not have.
@@ -96,7 +138,7 @@ func (s *Service) ask(ctx context.Context, args []string) (stdout, stderr []byte
 	cmd := exec.CommandContext(ctx, s.cfg.Executable, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = planTime
-	cmd.Env = withoutMySQL(os.Environ())
+	cmd.Env = dbconn.WithoutEnv(os.Environ())
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err = cmd.Run()

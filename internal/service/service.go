@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"midstream/internal/control"
 	"midstream/internal/ddl"
 )
 
@@ -52,10 +53,13 @@ type Service struct {
 var ErrFolderTaken = errors.New("another service works with the folder")
 
 // Open takes over what the store has: runs that are at work are watched, and those that have ended meanwhile are settled. It fails with
-// ErrFolderTaken, and with errors.ErrUnsupported on systems that don't tell whether a run lives.
+// ErrFolderTaken, with control.ErrFolder, and with errors.ErrUnsupported on systems that don't tell whether a run lives.
 func Open(ctx context.Context, cfg Config, store Store) (*Service, error) {
 	s := &Service{cfg: cfg, store: store, wake: make(chan struct{}, 1), noted: map[string]string{}}
-	err := s.takeFolder()
+	err := control.CheckFolder(cfg.ControlFolder)
+	if err == nil {
+		err = s.takeFolder()
+	}
 	if err == nil {
 		err = s.load(ctx)
 	}
@@ -169,10 +173,13 @@ func (s *Service) once(id string, err error) {
 	if err != nil {
 		text = err.Error()
 	}
-	if text != "" && text != s.noted[id] {
+	switch {
+	case text == "":
+		delete(s.noted, id)
+	case text != s.noted[id]:
 		s.cfg.Note(text)
+		s.noted[id] = text
 	}
-	s.noted[id] = text
 }
 
 // advance begins a change that may begin, or ends it where one has failed that it was to come after.

@@ -32,7 +32,7 @@ func reading(_ []string, statement string) (*ddl.Statement, error) {
 // queue is a service whose changes are not begun by anybody.
 func queue(t *testing.T, store Store) *Service {
 	t.Helper()
-	s, err := Open(t.Context(), Config{Executable: "/nowhere", Folder: t.TempDir(), ControlFolder: t.TempDir(), Limit: 1, Read: reading,
+	s, err := Open(t.Context(), Config{Executable: "/nowhere", Folder: t.TempDir(), ControlFolder: filepath.Join(t.TempDir(), "c"), Limit: 1, Read: reading,
 		Servers: map[string]string{"db1": "/etc/db1.cnf", "db2": "/etc/db2.cnf"}, Note: func(text string) { t.Log(text) }}, store)
 	if err != nil {
 		t.Fatal(err)
