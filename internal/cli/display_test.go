@@ -23,6 +23,7 @@ var moment = time.Date(2026, 3, 4, 5, 6, 7, 8e6, time.UTC)
 var everyEvent = []event.Event{
 	event.PhaseEntered{Phase: event.PhaseCopy, At: moment},
 	event.Note{Text: "a note", At: moment},
+	event.Resumed{Rows: 7, Taken: moment.Add(-time.Minute), Text: "going on", At: moment},
 	event.Progress{Phase: event.PhaseCopy, At: moment, Elapsed: 1500 * time.Millisecond, RowsCopied: 41, RowsTotal: 100, Fraction: .41,
 		CopyRate: 12.5, ChunkRows: 10, Workers: 0.02, Statements: 120, Felt: 1500 * time.Microsecond, FeltAlone: 1100 * time.Microsecond, ReplicaLag: 7 * time.Millisecond, Slower: .0312, Captured: 7, Applied: 6, Dropped: 5, Merged: 4, Backlog: 3, BacklogLimit: 1000,
 		ApplyRate: 2.5, CaptureDelay: 53 * time.Millisecond, BinlogRead: 99, Position: "binlog.000002:4", ETA: 31 * time.Second, Retries: 1, IndexFraction: .5, BuildStep: "sort"},
@@ -63,7 +64,7 @@ func TestEventsSurviveJSON(t *testing.T) {
 func TestLines(t *testing.T) {
 	var out bytes.Buffer
 	l := &lines{out: &out}
-	p := everyEvent[2].(event.Progress)
+	p := everyEvent[3].(event.Progress)
 	for i := range 20 { // 10 s: two lines
 		p.At = moment.Add(time.Duration(i) * 500 * time.Millisecond)
 		l.Show(p)
@@ -86,7 +87,7 @@ func TestLines(t *testing.T) {
 	for _, e := range everyEvent {
 		quiet.Show(e)
 	}
-	if n := strings.Count(out.String(), "\n"); n != 8 { // the note, the blocker with its head and what to do, the finding with its keys, list and fix
+	if n := strings.Count(out.String(), "\n"); n != 9 { // the note, what is gone on with, the blocker with its head and what to do, the finding with its keys, list and fix
 		t.Errorf("quiet says:\n%s", &out)
 	}
 }

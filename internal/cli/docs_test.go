@@ -69,7 +69,7 @@ func recordTypes() map[string]any {
 	return map[string]any{record.NameRun: &record.Run{}, record.NamePlan: &record.Plan{}, record.NamePhase: &record.Phase{}, record.NameNote: &record.Note{}, record.NameProgress: &record.Progress{},
 		record.NameBlocked: &record.Blocked{}, record.NameKilled: &record.Killed{}, record.NameThrottled: &record.Throttled{}, record.NameControlled: &record.Controlled{}, record.NameLockAttempt: &record.LockAttempt{}, record.NameSwapped: &record.Swapped{},
 		record.NameRetry: &record.Retry{}, record.NameMismatch: &record.Mismatch{}, record.NameVerified: &record.Verified{},
-		record.NameFinding: &record.Finding{}, record.NamePrescanned: &record.Prescanned{}, record.NameResult: &record.Result{}}
+		record.NameFinding: &record.Finding{}, record.NamePrescanned: &record.Prescanned{}, record.NameResumed: &record.Resumed{}, record.NameResult: &record.Result{}}
 }
 
 func eventsPage() string {
@@ -82,7 +82,7 @@ func eventsPage() string {
 		"written in time only the newest is. With `--to` so for each table, and one `result` at the end. " +
 		"A history (`--history-dir`) begins with `run`, and has one `result` for each.\n")
 	types := recordTypes()
-	for _, name := range []string{record.NameRun, record.NamePlan, record.NamePhase, record.NameNote, record.NameProgress, record.NameFinding, record.NamePrescanned, record.NameBlocked, record.NameKilled, record.NameThrottled, record.NameControlled, record.NameLockAttempt, record.NameSwapped, record.NameRetry, record.NameMismatch, record.NameVerified, record.NameResult} {
+	for _, name := range []string{record.NameRun, record.NamePlan, record.NamePhase, record.NameNote, record.NameResumed, record.NameProgress, record.NameFinding, record.NamePrescanned, record.NameBlocked, record.NameKilled, record.NameThrottled, record.NameControlled, record.NameLockAttempt, record.NameSwapped, record.NameRetry, record.NameMismatch, record.NameVerified, record.NameResult} {
 		fmt.Fprintf(&b, "\n## %s\n\n| field | type | meaning |\n|---|---|---|\n", name)
 		describe(&b, "", reflect.TypeOf(types[name]).Elem())
 	}

@@ -114,7 +114,7 @@ func (h historyFlags) story(app *app, word string) (*history.Story, error) {
 	path, err := history.Find(folder, word)
 	if err == nil {
 		var story *history.Story
-		if story, err = history.Read(path); err == nil {
+		if story, err = history.Whole(path); err == nil {
 			return story, nil
 		}
 	}

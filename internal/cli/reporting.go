@@ -29,7 +29,7 @@ var reportForms = []struct {
 
 // writeReports writes the report of a history beside it, in all forms, and returns the path of the page.
 func writeReports(path string) (page string, err error) {
-	story, err := history.Read(path)
+	story, err := history.Whole(path)
 	if err != nil {
 		return "", err
 	}

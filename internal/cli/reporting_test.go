@@ -80,3 +80,38 @@ func TestEveryRunHasAReport(t *testing.T) {
 		t.Errorf("a folder that can't be: exit code %d\n%s", code, stderr)
 	}
 }
+
+// TestReportOfARunThatWentOn: it tells what the run told that was killed, too.
+func TestReportOfARunThatWentOn(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, _ := table(t, i, 2000)
+	folder := filepath.Join(t.TempDir(), "runs")
+	args := append([]string{"run", "--method=shadow", "--history-dir=" + folder, "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)
+	killed := start(t, command(t, append(args, "--hold")...))
+	killed.await(&killed.stdout, "hold: ")
+	if err := killed.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-killed.done
+	if code, stdout, stderr := midstream(t, args...); code != exitDone {
+		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	code, stdout, stderr := midstream(t, "report", "--format=json", "--history-dir="+folder)
+	var r report.Report
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
+		t.Fatalf("exit code %d: %v\n%s", code, err, stderr)
+	}
+	if len(r.Earlier) != 1 || r.Earlier[0].State != "unfinished" || r.State != "done" {
+		t.Errorf("it is %s, and went on with %+v", r.State, r.Earlier)
+	}
+	var phases, events []string
+	for _, p := range r.Phases {
+		phases = append(phases, p.Name)
+	}
+	for _, h := range r.Happenings {
+		events = append(events, h.Event)
+	}
+	if got := strings.Join(phases, " "); !strings.Contains(got, "hold check ") || !strings.Contains(strings.Join(events, " "), "resumed") {
+		t.Errorf("phases %s; events %s", got, events)
+	}
+}

@@ -227,6 +227,14 @@ type Controlled struct {
 	At      time.Time
 }
 
+// Resumed says that the work of an earlier run is gone on with.
+type Resumed struct {
+	Rows  int64     // that it had copied
+	Taken time.Time // when its last checkpoint was taken
+	Text  string    // all of it, for people
+	At    time.Time
+}
+
 // Retry says that a sync is tried again.
 type Retry struct {
 	What  string // "chunk" or "keys"
@@ -249,3 +257,4 @@ func (Verified) event()     {}
 func (Finding) event()      {}
 func (Prescanned) event()   {}
 func (Controlled) event()   {}
+func (Resumed) event()      {}

@@ -131,6 +131,8 @@ func (s *Speaker) Show(e event.Event) {
 		} else {
 			s.log.warning("%s", e.Text)
 		}
+	case event.Resumed:
+		s.log.warning("%s", e.Text)
 	case event.Throttled:
 		s.status.gates = e.Gates
 	case event.Blocked:

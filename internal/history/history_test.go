@@ -74,6 +74,56 @@ func TestProgressIsThinned(t *testing.T) {
 	}
 }
 
+// Of a run that went on with others the whole is told: theirs, as far as they were to do the same, and were before it.
+func TestWhole(t *testing.T) {
+	folder, began := t.TempDir(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	var paths []string
+	run := func(table string, at, checkpoint time.Duration, outcome string) {
+		w := begin(t, folder, table, began.Add(at))
+		if checkpoint >= 0 {
+			w.Show(event.Resumed{Rows: 7, Taken: began.Add(checkpoint), Text: "going on", At: began.Add(at)})
+		}
+		w.Show(event.Note{Text: table + at.String(), At: began.Add(at)})
+		if outcome != "" {
+			w.Write(record.Result{Head: record.HeadOf(record.NameResult, began.Add(at)), Outcome: outcome})
+		}
+		paths = append(paths, w.Path())
+	}
+	run("shop.orders", 0, -1, "done")
+	run("shop.orders", time.Minute, -1, "")                          // killed
+	run("shop.orders", 2*time.Minute, time.Minute, "stopped")        // went on
+	run("shop.others", 3*time.Minute, -1, "")                        // another table's
+	run("shop.orders", 4*time.Minute, 2*time.Minute, "done")         // went on
+	run("shop.orders", 5*time.Minute, 5*time.Minute+time.Second, "") // went on with its own, after a pause
+	run("shop.strange", 6*time.Minute, time.Minute, "done")          // the other's history is not here
+	for i, want := range map[int]string{1: "", 2: "1m0s", 4: "1m0s 2m0s", 5: "", 6: ""} {
+		story, err := Whole(paths[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var earlier []string
+		for _, e := range story.Earlier {
+			for n, path := range paths {
+				if path == e.Path {
+					earlier = append(earlier, (time.Duration(n) * time.Minute).String())
+				}
+			}
+		}
+		if got := strings.Join(earlier, " "); got != want {
+			t.Errorf("run %d went on with %q, want %q", i, got, want)
+		}
+		var notes []string
+		for _, e := range story.Events {
+			if n, is := e.(event.Note); is {
+				notes = append(notes, strings.TrimPrefix(n.Text, story.Run.Table))
+			}
+		}
+		if got := strings.TrimSpace(want + " " + (time.Duration(i) * time.Minute).String()); strings.Join(notes, " ") != got {
+			t.Errorf("run %d tells %q, want %q", i, notes, got)
+		}
+	}
+}
+
 func TestFind(t *testing.T) {
 	folder, began := t.TempDir(), time.Now()
 	first := begin(t, folder, "shop.orders", began)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"midstream/internal/event"
 	"midstream/internal/record"
@@ -29,6 +30,8 @@ type Story struct {
 	Plan   *record.Plan // the last one; nil before there is one
 	Events []event.Event
 	Result *record.Result // nil while the run is at work, or if it was killed
+	// Earlier are the runs whose work it went on with, the oldest first. Their events are among Events.
+	Earlier []Entry
 }
 
 // Read reads a history, as far as it has come.
@@ -77,6 +80,48 @@ func (s *Story) take(line []byte, first bool) error {
 		s.Result = result
 	}
 	return err
+}
+
+// Whole reads a history, and before it those of the runs whose work it went on with, as far as they are in its folder.
+func Whole(path string) (*Story, error) {
+	story, err := Read(path)
+	if err != nil {
+		return nil, err
+	}
+	first := story
+	var entries []Entry // the newest first
+	for first.wentOn() {
+		if entries == nil {
+			if entries, err = List(filepath.Dir(path)); err != nil {
+				return nil, err
+			}
+		}
+		i := slices.IndexFunc(entries, func(e Entry) bool { return e.Run.ID < first.Run.ID && sameChange(e.Run, first.Run) })
+		if i < 0 {
+			break
+		}
+		entry := entries[i]
+		if first, err = Read(entry.Path); err != nil {
+			return nil, err
+		}
+		story.Earlier = append([]Entry{entry}, story.Earlier...)
+		story.Events = append(first.Events, story.Events...)
+	}
+	return story, nil
+}
+
+// sameChange says that two runs were to do the same: only then one goes on with the other's work.
+func sameChange(a, b record.Run) bool {
+	return a.Table == b.Table && a.Alter == b.Alter && a.Server == b.Server && a.Rehearsal == b.Rehearsal
+}
+
+// wentOn says that a run went on with the work of one that was before it, and not with its own, after a pause.
+func (s *Story) wentOn() bool {
+	began, err := time.Parse(record.RFC3339, s.Run.At)
+	return err == nil && slices.ContainsFunc(s.Events, func(e event.Event) bool {
+		resumed, is := e.(event.Resumed)
+		return is && resumed.Taken.Before(began)
+	})
 }
 
 // Entry is a run of a list.

@@ -289,7 +289,7 @@ func (r *run) goOn(ctx context.Context, f *former) error {
 		r.note("a run that goes on with an earlier one is always compared: --no-verify is not heeded")
 	}
 	r.resumed = true
-	r.note(f.text())
+	r.emit(event.Resumed{Rows: f.saved.Checkpoint.Rows, Taken: f.saved.Checkpoint.Taken, Text: f.text(), At: time.Now()})
 	return nil
 }
 

@@ -145,6 +145,8 @@ func (s *Speaker) Show(e event.Event) {
 		s.progress(e)
 	case event.Note:
 		s.Note(e.Text)
+	case event.Resumed:
+		s.Note(e.Text)
 	case event.Throttled:
 		for _, g := range e.Gates {
 			s.pause(g)

@@ -25,6 +25,7 @@ const (
 	NameVerified    = "verified"
 	NameFinding     = "finding"
 	NamePrescanned  = "prescanned"
+	NameResumed     = "resumed"
 	NameResult      = "result"
 )
 
@@ -42,6 +43,8 @@ func Of(e event.Event) any {
 		return Phase{HeadOf(NamePhase, e.At), string(e.Phase)}
 	case event.Note:
 		return Note{HeadOf(NameNote, e.At), e.Text}
+	case event.Resumed:
+		return Resumed{HeadOf(NameResumed, e.At), e.Rows, e.Taken.UTC().Format(RFC3339), e.Text}
 	case event.Progress:
 		return progressOf(e)
 	case event.Blocked:

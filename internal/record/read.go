@@ -23,6 +23,11 @@ func Read(line []byte) (event.Event, *Result, error) {
 		return into(line, func(r Phase) event.Event { return event.PhaseEntered{Phase: event.Phase(r.Phase), At: at} })
 	case NameNote:
 		return into(line, func(r Note) event.Event { return event.Note{Text: r.Text, At: at} })
+	case NameResumed:
+		return into(line, func(r Resumed) event.Event {
+			taken, _ := time.Parse(RFC3339, r.Taken) // none: a time that is before all others
+			return event.Resumed{Rows: r.Rows, Taken: taken, Text: r.Text, At: at}
+		})
 	case NameProgress:
 		return into(line, func(r Progress) event.Event { return r.event(at) })
 	case NameBlocked:

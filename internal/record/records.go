@@ -132,6 +132,14 @@ type Note struct {
 	Text string `json:"text" doc:"something to read once"`
 }
 
+// Resumed tells that the work of an earlier run is gone on with.
+type Resumed struct {
+	Head
+	Rows  int64  `json:"rows" doc:"that the earlier run had copied"`
+	Taken string `json:"taken" doc:"when its last checkpoint was taken, as at"`
+	Text  string `json:"text" doc:"all of it, for people"`
+}
+
 // Progress tells how far a run is.
 type Progress struct {
 	Head

@@ -15,13 +15,14 @@ import (
 // functions are those of both templates.
 var functions = map[string]any{
 	"span":  span,
-	"clock": func(at time.Time) string { return at.UTC().Format("15:04:05.000") },
+	"clock": func(at time.Time) string { return at.UTC().Format("01-02 15:04:05.000") },
 	"day":   day,
 	"count": words.Count[int64],
 	"size":  words.Size,
 	"join":  strings.Join,
 	"state": stateWords,
 	"mood":  mood,
+	"ended": func(state string) string { return stateWords(&Report{State: state}) },
 	// cell keeps a text within the cell of a table in Markdown.
 	"cell": func(text string) string {
 		return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace(text)
@@ -83,7 +84,11 @@ Asked for by {{.Run.User}} on {{.Run.Host}} at {{day .Run.At}}, on server {{.Run
 **Error{{with .Phase}} in phase {{.}}{{end}}:**
 
 {{fence .Error}}
-{{end}}{{end}}{{with .Plan}}
+{{end}}{{end}}{{if .Earlier}}
+## It went on with
+{{range .Earlier}}
+- {{.ID}}, begun at {{day .At}}: {{ended .State}}{{end}}
+{{end}}{{with .Plan}}
 ## The plan
 
 Method {{.Method}}{{with .Why}}: {{.}}{{end}}.{{with .Key}} Key {{.}}.{{end}}

@@ -19,7 +19,9 @@ type Report struct {
 	Plan   *record.Plan   `json:"plan"`   // null: there was none
 	Result *record.Result `json:"result"` // null: the run is at work, or was killed
 	// State is done, failed, refused, ...: the outcome of the result; unfinished without one.
-	State      string       `json:"state"`
+	State string `json:"state"`
+	// Earlier are the runs whose work it went on with, the oldest first; what they told is told here too.
+	Earlier    []Part       `json:"earlier"`
 	Phases     []Phase      `json:"phases"`
 	Compared   []Comparison `json:"compared"`
 	Happenings []Happening  `json:"happenings"`
@@ -37,6 +39,13 @@ func (r *Report) Statement() string {
 		return r.Run.Alter
 	}
 	return "ALTER TABLE " + r.Run.Table + " " + r.Run.Alter
+}
+
+// Part is an earlier run.
+type Part struct {
+	ID    string `json:"id"`
+	At    string `json:"at"`    // when it began
+	State string `json:"state"` // as of a report
 }
 
 // Phase is a stage of the run.
@@ -71,13 +80,23 @@ type Retries struct {
 // unfinished is the state of a run that has told no result.
 const unfinished = "unfinished"
 
+// stateOf is the state of a run that has told a result, or none.
+func stateOf(result *record.Result) string {
+	if result == nil {
+		return unfinished
+	}
+	return result.Outcome
+}
+
 // Of makes the report of a run.
 func Of(story *history.Story) *Report {
-	r := &Report{Run: story.Run, Plan: story.Plan, Result: story.Result, State: unfinished,
-		Phases: []Phase{}, Compared: []Comparison{}, Happenings: []Happening{}, Retries: []Retries{}}
+	r := &Report{Run: story.Run, Plan: story.Plan, Result: story.Result, State: stateOf(story.Result),
+		Earlier: []Part{}, Phases: []Phase{}, Compared: []Comparison{}, Happenings: []Happening{}, Retries: []Retries{}}
+	for _, e := range story.Earlier {
+		r.Earlier = append(r.Earlier, Part{e.Run.ID, e.Run.At, stateOf(e.Result)})
+	}
 	r.tell(story.Events)
 	if r.Result != nil {
-		r.State = r.Result.Outcome
 		r.Left, r.Remove = r.Result.Left, r.Result.Next
 		if r.Result.Old != "" {
 			r.Left = strings.TrimSpace(r.Left + " The former table is " + r.Result.Old + ".")
@@ -107,7 +126,11 @@ func (r *Report) tell(events []event.Event) {
 			last = e.At
 			continue
 		case event.PhaseEntered:
-			r.endPhase(e.At)
+			if e.Phase == event.PhaseCheck && !last.IsZero() {
+				r.endPhase(last) // nothing was at work in between
+			} else {
+				r.endPhase(e.At)
+			}
 			r.Phases = append(r.Phases, Phase{Name: string(e.Phase), At: e.At})
 			last = e.At
 			continue
@@ -186,7 +209,11 @@ func (r *Report) compare(progress []event.Progress) {
 	}
 	p, happened := r.Plan.Prediction, r.Result
 	if p.MostMS > 0 {
-		add("time", fmt.Sprintf("%s (between %s and %s)", span(p.ElapsedMS), span(p.LeastMS), span(p.MostMS)), span(happened.ElapsedMS))
+		lasted := span(happened.ElapsedMS)
+		if len(r.Earlier) > 0 {
+			lasted += ", and " + words.Plural(len(r.Earlier), "earlier run") + " that it went on with"
+		}
+		add("time", fmt.Sprintf("%s (between %s and %s)", span(p.ElapsedMS), span(p.LeastMS), span(p.MostMS)), lasted)
 	}
 	if r.Plan.Method == "shadow" {
 		add("rows", "about "+words.Count(r.Plan.RowsEstimate), words.Count(happened.RowsCopied)+" copied")

@@ -49,6 +49,8 @@ func Happening(e event.Event) (at time.Time, text string, matters bool) {
 	switch e := e.(type) {
 	case event.Note:
 		return e.At, e.Text, true
+	case event.Resumed:
+		return e.At, e.Text, true
 	case event.Blocked:
 		return e.At, Blocked(e), true
 	case event.Throttled:
