@@ -12,7 +12,7 @@ import (
 // predict is what a run of the plan will probably cost.
 func predict(p *plan.Plan, cfg migration.Config) plan.Prediction {
 	cfg = cfg.WithDefaults()
-	return p.Predict(p.Pace, plan.Bounds{Wait: cfg.Lock.Wait, Work: cfg.Lock.Work}, cfg.Defers(p))
+	return p.Predict(p.Pace.Shared(1-cfg.Rest), plan.Bounds{Wait: cfg.Lock.Wait, Work: cfg.Lock.Work}, cfg.Defers(p))
 }
 
 // predictionText tells a prediction in the lines of a plan.

@@ -96,6 +96,14 @@ func dataBytes(t *schema.Table) float64 {
 	return max(1, float64(t.DataBytes)/float64(max(1, t.Rows)))
 }
 
+// Shared is the pace of a run whose row copy may work for a part of its time, of more than 0: at 0 it stands until somebody says another one.
+func (p Pace) Shared(part float64) Pace {
+	if part > 0 {
+		p.Shadow.Rows *= part
+	}
+	return p
+}
+
 // Beside is the cost of the change alone, where the application has written so many bytes of redo log in a
 // second meanwhile.
 func (c Cost) Beside(redo float64) Cost {

@@ -84,6 +84,9 @@ func TestPredictBesideWrites(t *testing.T) {
 			t.Errorf("a shadow, with a pool of %d: %+v", pool, shadow)
 		}
 	}
+	if slow := p.Predict(pace.Shared(.1), bounds, false); slow.Elapsed.Round(time.Second) != 125*time.Second {
+		t.Errorf("a shadow, whose row copy may work a tenth of the time: %+v", slow)
+	}
 	if got := (plan.Cost{Rows: 1000, Redo: 5}).Beside(3000).Redo; got != 2 {
 		t.Errorf("%g bytes of redo log for a row", got)
 	}
