@@ -16,7 +16,6 @@ import (
 	"midstream/internal/dbconn"
 	"midstream/internal/ddl"
 	"midstream/internal/service"
-	"midstream/internal/words"
 )
 
 // serving is the verb serve.
@@ -168,8 +167,7 @@ func (s *serving) goOn(queue *service.Service) string {
 	if len(ids) == 0 {
 		return "No run is at work."
 	}
-	return fmt.Sprintf("%s stay at work: %s. midstream serve tells what becomes of them when it is started again; midstream abort ends them.",
-		words.Plural(len(ids), "run"), strings.Join(ids, ", "))
+	return fmt.Sprintf("These runs go on: %s. midstream serve tells what becomes of them when it is started again; midstream abort ends them.", strings.Join(ids, ", "))
 }
 
 // note tells whoever looks after the service.

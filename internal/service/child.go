@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,7 +41,10 @@ func (s *Service) begin(ctx context.Context, e *entry) error {
 	if err != nil {
 		return fmt.Errorf("begin change %s: %w", e.ID, err)
 	}
-	defer lock.Close() // the child has it too
+	defer lock.Close()                   // the child has it too
+	if err := s.inherit(e); err != nil { // a report tells less, then
+		s.cfg.Note(fmt.Sprintf("the report of change %s will begin with its own run: %v", e.ID, err))
+	}
 	changed, now := *e, time.Now().UTC()
 	changed.State, changed.Began, changed.Place, changed.Why = StateRunning, &now, s.place, ""
 	if err := s.replace(ctx, &changed); err != nil {
@@ -114,27 +118,36 @@ func (s *Service) watch(ctx context.Context, e *entry) error {
 		return nil
 	}
 	changed := *e
-	changed.settle(s.result(e.ID))
-	if path := s.newestHistory(e.ID); path != "" {
-		text, err := os.ReadFile(path)
-		if err == nil {
-			err = s.store.Keep(ctx, e.ID, text)
+	changed.settle(s.result(e))
+	var told []byte
+	var failed error
+	if path := s.historyOf(e); path != "" {
+		if told, failed = os.ReadFile(path); failed == nil {
+			failed = s.put(ctx, &changed, told)
 		}
-		if err != nil { // the file is there still
-			s.cfg.Note(fmt.Sprintf("the history of change %s is not in the store: %v", e.ID, err))
+		if failed == nil {
+			s.show(&changed)
+			return nil
 		}
 	}
-	return s.replace(ctx, &changed)
+	if err := s.replace(ctx, &changed); err != nil {
+		return err
+	}
+	if failed != nil { // it may be larger than the server takes; the file is there still
+		s.cfg.Note(fmt.Sprintf("the history of change %s is not in the store: %v", e.ID, failed))
+	}
+	return nil
 }
 
 // result is the last word of a run; nil if it has said none.
-func (s *Service) result(id string) *record.Result {
-	entries, err := history.List(filepath.Join(s.folder(id), historyPart))
-	if err == nil && len(entries) > 0 && entries[0].Result != nil {
-		return entries[0].Result
+func (s *Service) result(e *entry) *record.Result {
+	if path := s.historyOf(e); path != "" {
+		if story, err := history.Read(path); err == nil && story.Result != nil {
+			return story.Result
+		}
 	}
 	// It has no history where it did not come so far as to connect.
-	text, err := os.ReadFile(filepath.Join(s.folder(id), stdoutFile))
+	text, err := os.ReadFile(filepath.Join(s.folder(e.ID), stdoutFile))
 	if err != nil {
 		return nil
 	}
@@ -179,13 +192,39 @@ func stateOf(outcome string) State {
 	return StateFailed
 }
 
-// newestHistory is the path of a change's history on this machine; "" for none.
-func (s *Service) newestHistory(id string) string {
-	names, err := filepath.Glob(filepath.Join(s.folder(id), historyPart, "*.jsonl"))
-	if err != nil || len(names) == 0 {
+// moment is how the names of histories begin.
+const moment = "20060102T150405.000Z"
+
+// historyOf is the path of a change's history on this machine; "" for none. Those from before it began are of others, whose work it goes
+// on with.
+func (s *Service) historyOf(e *entry) string {
+	names, err := filepath.Glob(filepath.Join(s.folder(e.ID), historyPart, "*.jsonl"))
+	if err != nil || len(names) == 0 || e.Began == nil {
 		return ""
 	}
-	return slices.Max(names) // they begin with the time
+	newest := slices.Max(names)
+	if filepath.Base(newest) < e.Began.UTC().Format(moment) {
+		return ""
+	}
+	return newest
+}
+
+// inherit gives a change the histories of those with whose work it may go on, for its report: of the same statement, if they were not done.
+func (s *Service) inherit(e *entry) error {
+	folder := filepath.Join(s.folder(e.ID), historyPart)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	for _, former := range s.all() {
+		path := s.historyOf(former)
+		if former.ID == e.ID || former.Server != e.Server || former.Statement != e.Statement || former.State == StateDone || path == "" {
+			continue
+		}
+		if err := os.Link(path, filepath.Join(folder, filepath.Base(path))); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // processOf is the process that a history is of; 0 if it can't be told.
@@ -207,15 +246,15 @@ func (s *Service) History(ctx context.Context, id string) (path string, over boo
 	if e == nil {
 		return "", true, unknown(id)
 	}
-	path, over = s.newestHistory(id), e.State.Over()
+	path, over = s.historyOf(e), e.State.Over()
 	if path != "" || !over {
 		return path, over, nil
 	}
 	text, err := s.store.History(ctx, id)
-	if err != nil || text == nil {
+	if err != nil || text == nil || e.Began == nil {
 		return "", over, err
 	}
-	path = filepath.Join(s.folder(id), historyPart, id+".jsonl")
+	path = filepath.Join(s.folder(id), historyPart, e.Began.UTC().Format(moment)+"-"+id+".jsonl")
 	if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
 		err = os.WriteFile(path, text, 0o600)
 	}

@@ -70,21 +70,22 @@ func (f *fileStore) Load(_ context.Context, take func([]byte) error) error {
 	})
 }
 
-func (f *fileStore) Put(_ context.Context, id string, text []byte) error {
-	return f.write(changesBucket, id, text)
-}
-
-func (f *fileStore) Keep(_ context.Context, id string, history []byte) error {
+func (f *fileStore) Put(_ context.Context, id string, text, history []byte) error {
 	packed, err := pack(history)
 	if err != nil {
 		return err
 	}
-	return f.write(historiesBucket, id, packed)
+	return f.db.Update(func(tx *bolt.Tx) error {
+		err := tx.Bucket(changesBucket).Put([]byte(id), text)
+		if err == nil && history != nil {
+			err = tx.Bucket(historiesBucket).Put([]byte(id), packed)
+		}
+		return err
+	})
 }
 
-func (f *fileStore) write(bucket []byte, id string, value []byte) error {
-	return f.db.Update(func(tx *bolt.Tx) error { return tx.Bucket(bucket).Put([]byte(id), value) })
-}
+// Check finds nothing: the file is this process's.
+func (f *fileStore) Check(context.Context) error { return nil }
 
 func (f *fileStore) History(_ context.Context, id string) (history []byte, err error) {
 	err = f.db.View(func(tx *bolt.Tx) (err error) {

@@ -112,7 +112,7 @@ func (s *Service) Close() error {
 
 // adopt takes a run over that an earlier daemon has begun.
 func (s *Service) adopt(ctx context.Context, e *entry) error {
-	alive, path := s.alive(e), s.newestHistory(e.ID)
+	alive, path := s.alive(e), s.historyOf(e)
 	switch {
 	case alive && e.Process == 0: // the daemon was killed before it could write that down
 		changed := *e
@@ -126,23 +126,36 @@ func (s *Service) adopt(ctx context.Context, e *entry) error {
 	return nil // Run watches it, or settles it
 }
 
-// beat is how often is looked for runs that have ended.
-const beat = 200 * time.Millisecond
+// beat is how often is looked for runs that have ended; retry is the time between two tries where the store does not take something.
+const (
+	beat  = 200 * time.Millisecond
+	retry = 2 * time.Second
+)
 
 // Run begins changes and settles them until ctx ends. Runs go on then. It fails when the store is lost to another daemon.
 func (s *Service) Run(ctx context.Context) error {
-	ticker := time.NewTicker(beat)
-	defer ticker.Stop()
+	var checked time.Time
 	for {
-		if err := s.step(ctx); ctx.Err() != nil {
+		err := s.step(ctx)
+		if time.Since(checked) > storeBeat {
+			checked = time.Now()
+			unfit := s.store.Check(ctx)
+			s.once("", unfit)
+			err = errors.Join(err, unfit)
+		}
+		wait := beat
+		switch {
+		case ctx.Err() != nil:
 			return nil
-		} else if errors.Is(err, ErrStoreTaken) {
+		case errors.Is(err, ErrStoreTaken):
 			return err
+		case err != nil:
+			wait = retry
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ticker.C:
+		case <-time.After(wait):
 		case <-s.wake:
 		}
 	}
@@ -246,9 +259,15 @@ func (s *Service) find(id string) *entry {
 
 // replace keeps what a change has become: first in the store. REQUIRES: writing is held, or nobody else is there yet.
 func (s *Service) replace(ctx context.Context, changed *entry) error {
-	if err := s.put(ctx, changed); err != nil {
+	if err := s.put(ctx, changed, nil); err != nil {
 		return err
 	}
+	s.show(changed)
+	return nil
+}
+
+// show has everybody see what a change has become. REQUIRES: it is in the store, and as of replace.
+func (s *Service) show(changed *entry) {
 	if before := s.find(changed.ID); before == nil || before.State != changed.State {
 		s.cfg.Note(told(changed))
 	}
@@ -260,7 +279,6 @@ func (s *Service) replace(ctx context.Context, changed *entry) error {
 	} else {
 		s.changes[at] = changed
 	}
-	return nil
 }
 
 // told says what a change has become.
@@ -307,7 +325,7 @@ func (s *Service) view(e *entry) Change {
 		c.Why = "a service on another machine, or with another folder, has begun it (" + e.Place + ") and is not there"
 		c.Next = "see there whether its process is at work; to go on without it here, withdraw it: it is unknown then"
 	}
-	c.History = s.newestHistory(e.ID)
+	c.History = s.historyOf(e)
 	return c
 }
 

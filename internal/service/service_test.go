@@ -239,8 +239,8 @@ func keeps(t *testing.T, store Store) {
 	if history, err := store.History(ctx, "a"); history != nil || err != nil {
 		t.Errorf("%q, %v", history, err)
 	}
-	for _, err := range []error{store.Put(ctx, "a", []byte(`{"id":"a"}`)), store.Put(ctx, "b", []byte(`{"id":"b"}`)), store.Put(ctx, "a", []byte(`{"id":"a","why":"größer"}`)),
-		store.Keep(ctx, "a", []byte("{}\n{}\n"))} {
+	for _, err := range []error{store.Put(ctx, "a", []byte(`{"id":"a"}`), nil), store.Put(ctx, "b", []byte(`{"id":"b"}`), nil), store.Put(ctx, "a", []byte(`{"id":"a","why":"größer"}`), nil),
+		store.Put(ctx, "b", []byte(`{"id":"b"}`), []byte("{}\n{}\n")), store.Put(ctx, "b", []byte(`{"id":"b"}`), nil)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -257,7 +257,7 @@ func kept(t *testing.T, store Store) {
 	if len(there) != 2 || !there[`{"id":"a","why":"größer"}`] || !there[`{"id":"b"}`] {
 		t.Errorf("%v", there)
 	}
-	if history, err := store.History(t.Context(), "a"); string(history) != "{}\n{}\n" || err != nil {
+	if history, err := store.History(t.Context(), "b"); string(history) != "{}\n{}\n" || err != nil {
 		t.Errorf("%q, %v", history, err)
 	}
 }

@@ -30,11 +30,12 @@ var (
 type Store interface {
 	// Load hands over every change, as Put got it.
 	Load(ctx context.Context, take func(text []byte) error) error
-	// Put keeps a change under its id.
-	Put(ctx context.Context, id string, text []byte) error
-	// Keep keeps the history of a change that is there; History returns it, nil for none.
-	Keep(ctx context.Context, id string, history []byte) error
+	// Put keeps a change under its id. With a history, nil for none, the change is there already.
+	Put(ctx context.Context, id string, text, history []byte) error
+	// History returns the history of a change, nil for none.
 	History(ctx context.Context, id string) ([]byte, error)
+	// Check fails where the store could not be written to; with ErrStoreTaken if it never can be any more. It is called every storeBeat.
+	Check(ctx context.Context) error
 	Close() error
 }
 
@@ -46,16 +47,14 @@ func checkVersion(version int) error {
 	return nil
 }
 
-// storeTime is how long a write to the store may take. Its end is waited for, though the daemon ends.
-const storeTime = 15 * time.Second
+// storeBeat is how often a store is looked at that nothing is written to.
+const storeBeat = 10 * time.Second
 
-// put writes a change to the store.
-func (s *Service) put(ctx context.Context, e *entry) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
-	defer cancel()
+// put writes a change to the store, with its history, if there is one.
+func (s *Service) put(ctx context.Context, e *entry, history []byte) error {
 	text, err := json.Marshal(e)
 	if err == nil {
-		err = s.store.Put(ctx, e.ID, text)
+		err = s.store.Put(ctx, e.ID, text, history)
 	}
 	if err != nil {
 		return fmt.Errorf("keep change %s: %w", e.ID, err)

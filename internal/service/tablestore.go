@@ -30,19 +30,17 @@ type about struct {
 	Owner string `json:"owner"`
 }
 
-// How the lock of a store lives: the server gives it back when its connection has been silent for so long.
-const (
-	storeTimeout = 60 * time.Second
-	storeBeat    = 15 * time.Second
-)
+// storeTime is how long something that is asked of the store may take.
+const storeTime = 15 * time.Second
+
+// storeTimeout is how long the connection that holds the lock may be silent before the server ends it.
+const storeTimeout = 6 * storeBeat
 
 // tableStore is a Store in a table. Everything is written by the connection that holds its lock: as long as that lives nobody else writes.
 type tableStore struct {
 	pool  *dbconn.Pool
 	name  schema.Name
 	owner string
-	stop  chan struct{}
-	done  chan struct{}
 
 	mu      sync.Mutex
 	session *dbconn.Session // nil after it broke
@@ -55,7 +53,7 @@ func OpenTable(ctx context.Context, server dbconn.Config, database string) (Stor
 	if err != nil {
 		return nil, err
 	}
-	t := &tableStore{pool: pool, name: schema.Name{Schema: database, Table: StoreTable}, owner: rand.Text(), stop: make(chan struct{}), done: make(chan struct{})}
+	t := &tableStore{pool: pool, name: schema.Name{Schema: database, Table: StoreTable}, owner: rand.Text()}
 	t.session, err = t.claim(ctx)
 	if err == nil {
 		err = t.begin(ctx)
@@ -66,7 +64,6 @@ func OpenTable(ctx context.Context, server dbconn.Config, database string) (Stor
 		}
 		return nil, errors.Join(fmt.Errorf("open %s on %s: %w", t.name, server.Address, err), pool.Close())
 	}
-	go t.keep()
 	return t, nil
 }
 
@@ -148,8 +145,10 @@ func (t *tableStore) write(ctx context.Context, id string, text []byte) error {
 }
 
 // with does something with the connection that holds the lock, which is made anew where it broke. It fails with ErrStoreTaken where another
-// daemon has had the store meanwhile.
-func (t *tableStore) with(ctx context.Context, do func() error) error {
+// daemon has had the store meanwhile. The end of ctx does not end it: a statement that is withdrawn costs the connection, and the lock.
+func (t *tableStore) with(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
+	defer cancel()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.session == nil {
@@ -157,7 +156,7 @@ func (t *tableStore) with(ctx context.Context, do func() error) error {
 			return err
 		}
 	}
-	err := do()
+	err := do(ctx)
 	if err != nil && dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) {
 		t.session.Close()
 		t.session = nil
@@ -194,25 +193,8 @@ func (t *tableStore) reclaim(ctx context.Context) error {
 	return err
 }
 
-// keep uses the connection now and then, lest the server takes it for dead.
-func (t *tableStore) keep() {
-	defer close(t.done)
-	ticker := time.NewTicker(storeBeat)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-t.stop:
-			return
-		case <-ticker.C:
-			ctx, cancel := context.WithTimeout(context.Background(), storeBeat)
-			_ = t.with(ctx, func() error { _, err := t.session.Exec(ctx, "DO 1"); return err }) // the next write tells
-			cancel()
-		}
-	}
-}
-
 func (t *tableStore) Load(ctx context.Context, take func([]byte) error) error {
-	return t.with(ctx, func() error {
+	return t.with(ctx, func(ctx context.Context) error {
 		return t.session.Rows(ctx, fmt.Sprintf("SELECT body FROM %s WHERE id <> %s", t.name.Quoted(), schema.Literal(aboutRow)), func(rows *sql.Rows) error {
 			var text []byte
 			if err := rows.Scan(&text); err != nil {
@@ -223,23 +205,28 @@ func (t *tableStore) Load(ctx context.Context, take func([]byte) error) error {
 	})
 }
 
-func (t *tableStore) Put(ctx context.Context, id string, text []byte) error {
-	return t.with(ctx, func() error { return t.write(ctx, id, text) })
-}
-
-func (t *tableStore) Keep(ctx context.Context, id string, history []byte) error {
+func (t *tableStore) Put(ctx context.Context, id string, text, history []byte) error {
 	packed, err := pack(history)
 	if err != nil {
 		return err
 	}
-	return t.with(ctx, func() error {
-		_, err := t.session.Exec(ctx, fmt.Sprintf("UPDATE %s SET history = X'%x' WHERE id = %s", t.name.Quoted(), packed, schema.Literal(id)))
-		return err
+	return t.with(ctx, func(ctx context.Context) error {
+		if history != nil {
+			if _, err := t.session.Exec(ctx, fmt.Sprintf("UPDATE %s SET history = X'%x' WHERE id = %s", t.name.Quoted(), packed, schema.Literal(id))); err != nil {
+				return err
+			}
+		}
+		return t.write(ctx, id, text)
 	})
 }
 
+// Check uses the connection, lest the server takes it for dead.
+func (t *tableStore) Check(ctx context.Context) error {
+	return t.with(ctx, func(ctx context.Context) error { _, err := t.session.Exec(ctx, "DO 1"); return err })
+}
+
 func (t *tableStore) History(ctx context.Context, id string) (history []byte, err error) {
-	err = t.with(ctx, func() error {
+	err = t.with(ctx, func(ctx context.Context) error {
 		return t.session.Rows(ctx, fmt.Sprintf("SELECT history FROM %s WHERE id = %s AND history IS NOT NULL", t.name.Quoted(), schema.Literal(id)), func(rows *sql.Rows) error {
 			var packed []byte
 			if err := rows.Scan(&packed); err != nil {
@@ -253,8 +240,6 @@ func (t *tableStore) History(ctx context.Context, id string) (history []byte, er
 }
 
 func (t *tableStore) Close() error {
-	close(t.stop)
-	<-t.done
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.session != nil {

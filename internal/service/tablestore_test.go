@@ -140,7 +140,7 @@ func TestTableStoreIsCutOff(t *testing.T) {
 			}
 		}
 	}
-	put := func() error { return store.Put(t.Context(), "b", []byte(`{"id":"b"}`)) }
+	put := func() error { return store.Put(t.Context(), "b", []byte(`{"id":"b"}`), nil) }
 	cut()
 	if put() == nil {
 		t.Error("it was written by a connection that was killed")
@@ -174,12 +174,14 @@ func TestHistoryOfElsewhere(t *testing.T) {
 		t.Errorf("%s, %t, %v", path, over, err)
 	}
 	changed := *s.find("a")
-	changed.Place = "elsewhere"
+	began := time.Now()
+	changed.Place, changed.Began = "elsewhere", &began
 	changed.end(StateDone, "", "")
 	const text = "{\"event\":\"run\"}\n"
-	if err := errors.Join(s.replace(t.Context(), &changed), store.Keep(t.Context(), "a", []byte(text))); err != nil {
+	if err := s.put(t.Context(), &changed, []byte(text)); err != nil {
 		t.Fatal(err)
 	}
+	s.show(&changed)
 	path, over, err := s.History(t.Context(), "a")
 	if err != nil || !over || filepath.Ext(path) != ".jsonl" {
 		t.Fatalf("%s, %t, %v", path, over, err)
