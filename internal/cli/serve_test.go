@@ -2,9 +2,12 @@ package cli
 
 import (
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -500,4 +503,70 @@ func TestStoreIsTaken(t *testing.T) {
 	}
 	contains(t, q.daemon.stderr.String(), "another daemon works with the store", "These runs go on: a.", "start this one again when that has ended")
 	q.obeys("abort", nil)
+}
+
+// TestWaitIsEnded: Ctrl-C ends the waiting of submit, and not the change.
+func TestWaitIsEnded(t *testing.T) {
+	q := toQueue(t, 10)
+	q.serve()
+	q.submit("a", q.name+" ADD COLUMN c INT", held...)
+	q.holds("a")
+	cmd := command(t, "submit", "ALTER TABLE "+q.name+" ADD COLUMN d INT", "--server=main", "--id=b", "--wait", "--to="+q.url)
+	cmd.Env = append(cmd.Env, "HOME="+q.home, "XDG_STATE_HOME=")
+	waiting := start(t, cmd)
+	waiting.await(&waiting.stdout, "a, which was submitted before")
+	waiting.interrupt()
+	if code := waiting.exit(); code != exitAborted {
+		t.Errorf("exit code %d", code)
+	}
+	contains(t, waiting.stderr.String(), "aborted: the waiting for change b", "the change stays in the queue", "midstream withdraw b")
+	if c := q.at("b"); c.State != service.StateWaiting {
+		t.Errorf("%+v", c)
+	}
+	if code, _, stderr := q.ask("withdraw", "b"); code != exitDone {
+		t.Error(stderr)
+	}
+	if code, stdout, stderr := q.ask("submit", "ALTER TABLE "+q.name+" ADD COLUMN d INT", "--server=main", "--id=b", "--wait"); code != exitAborted {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	if status, text := q.http("POST", "/v1/changes/a/abort", "{}"); status != http.StatusOK {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
+// TestAskingByTLS: a service is known by the certificates of --tls-ca, and nobody is followed who sends elsewhere.
+func TestAskingByTLS(t *testing.T) {
+	folder := t.TempDir()
+	write := func(name string, text []byte) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Authorization") != "Bearer sesame":
+			w.WriteHeader(http.StatusTeapot)
+		case r.URL.Path == "/v1/changes":
+			fmt.Fprint(w, "[]")
+		default:
+			http.Redirect(w, r, "/v1/changes", http.StatusFound)
+		}
+	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	defer server.Close()
+	token := write("token", []byte("sesame\n"))
+	ca := write("ca.pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	queue := func(args ...string) (code int, stdout, stderr string) {
+		return midstream(t, append([]string{"queue", "--to=" + server.URL, "--token-file=" + token}, args...)...)
+	}
+	if code, stdout, stderr := queue("--tls-ca=" + ca); code != exitDone || stdout != "The queue is empty.\n" {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+	for want, args := range map[string][]string{"certificate": nil, "302 Found": {"--tls-ca=" + ca, "elsewhere"}, "there is no certificate in it": {"--tls-ca=" + token}} {
+		if code, _, stderr := queue(args...); code == exitDone || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit code %d\n%s", want, code, stderr)
+		}
+	}
 }

@@ -86,6 +86,42 @@ func TestTableStore(t *testing.T) {
 	}
 }
 
+// TestGrantsOfTheTableStore: those that docs/serve.md lists are enough, and are needed.
+func TestGrantsOfTheTableStore(t *testing.T) {
+	d := newDatabase(t, "9.7")
+	page, err := os.ReadFile("../../docs/serve.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, grants, _ := strings.Cut(string(page), "\nGRANT ")
+	grants, _, _ = strings.Cut(grants, " ON midstream.*")
+	account := "'" + d.name[:8] + "_store'@'%'"
+	d.exec("CREATE USER " + account + " IDENTIFIED BY 'secret'")
+	t.Cleanup(func() { d.exec("DROP USER " + account) })
+	d.server.User, d.server.Password = d.name[:8]+"_store", "secret"
+	all := strings.Split(grants, ", ")
+	for i, without := range all {
+		rest := append(append([]string{}, all[:i]...), all[i+1:]...)
+		d.exec("GRANT " + strings.Join(rest, ", ") + " ON " + d.name + ".* TO " + account)
+		if store, err := d.open(); err == nil {
+			err = store.Put(t.Context(), "a", []byte("{}"), []byte("{}"))
+			closes(t, store)
+			if err == nil {
+				t.Errorf("it goes without %s", without)
+			}
+		}
+		d.exec("DROP TABLE IF EXISTS midstream_service")
+		d.exec("REVOKE ALL ON " + d.name + ".* FROM " + account)
+	}
+	d.exec("GRANT " + grants + " ON " + d.name + ".* TO " + account)
+	store := d.mustOpen()
+	keeps(t, store)
+	closes(t, store)
+	store = d.mustOpen()
+	kept(t, store)
+	closes(t, store)
+}
+
 // TestTableStoreVersions: a later version's store is refused and left as it is, an earlier one's is gone on with.
 func TestTableStoreVersions(t *testing.T) {
 	d := newDatabase(t, "9.7")
