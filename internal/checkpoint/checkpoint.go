@@ -8,8 +8,13 @@ import (
 	"midstream/internal/schema"
 )
 
-// Version of the formats below; another one is not read.
-const Version = 2
+// Version of the formats below. It goes up by one where a program that does not know the change would go on wrongly, and stays
+// where one may pass over it. A newer one than this is refused and left as it is (ErrNewer); an older one than Oldest is begun
+// anew (ErrUnreadable). For a later program to be told by an earlier one the table keeps its columns, and the checkpoint its Version.
+const (
+	Version = 2
+	Oldest  = 2
+)
 
 // Start is what a run began with. Who goes on from a checkpoint of it must begin with the same.
 type Start struct {

@@ -48,8 +48,10 @@ var (
 	// ErrReadOnly says that the server was made read-only, which an account with CONNECTION_ADMIN or SUPER
 	// would not notice: another server may be the primary now, or may be about to become it.
 	ErrReadOnly = errors.New("the server was made read-only")
-	// ErrUnreadable says that the state was not written by this version of the program.
+	// ErrUnreadable says that the state is none that this version of the program goes on with: older than Oldest, or none at all.
 	ErrUnreadable = errors.New("the state table can't be read")
+	// ErrNewer says that a newer version of the program has written the state: it must be left as it is.
+	ErrNewer = errors.New("it was written by a newer version of midstream")
 )
 
 // Store is the state table of a source, in the hands of one run: what another one writes
@@ -208,7 +210,7 @@ type Saved struct {
 	Start      *Start // nil before Begin
 }
 
-// Load reads the table, as it is committed. It fails with ErrUnreadable if another version
+// Load reads the table, as it is committed. It fails with ErrNewer or ErrUnreadable if another version
 // has written it.
 func (s *Store) Load(ctx context.Context, from Reader) (*Saved, error) {
 	saved := &Saved{}
@@ -225,7 +227,7 @@ func (s *Store) Load(ctx context.Context, from Reader) (*Saved, error) {
 		case id == beatRow:
 			saved.Beaten = beat
 		case id == checkpointRow && state.Valid:
-			return decode(state.String, &saved.Checkpoint)
+			return saved.Checkpoint.read(state.String)
 		case id == startRow && state.Valid:
 			saved.Start = &Start{}
 			return decode(state.String, saved.Start)
@@ -233,7 +235,7 @@ func (s *Store) Load(ctx context.Context, from Reader) (*Saved, error) {
 		return nil
 	})
 	switch {
-	case dbconn.NoSuchColumn(err), err == nil && (rows == 0 || saved.Checkpoint.Version != Version),
+	case dbconn.NoSuchColumn(err), err == nil && (rows == 0 || saved.Checkpoint.Version < Oldest),
 		err == nil && saved.Start != nil && saved.Start.Shadow == nil:
 		err = ErrUnreadable
 	}
@@ -241,6 +243,18 @@ func (s *Store) Load(ctx context.Context, from Reader) (*Saved, error) {
 		return nil, fmt.Errorf("read %s: %w", s.name, err)
 	}
 	return saved, nil
+}
+
+// read reads a checkpoint as the table has it. Of a newer format nothing but the version is looked at.
+func (c *Checkpoint) read(text string) error {
+	var format struct{ Version int }
+	if err := decode(text, &format); err != nil {
+		return err
+	}
+	if format.Version > Version {
+		return fmt.Errorf("%w (its format is %d, and this one goes up to %d)", ErrNewer, format.Version, Version)
+	}
+	return decode(text, c)
 }
 
 // Names are what tables of the run are called that has saved them; "" for those that have no name of their own.

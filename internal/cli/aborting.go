@@ -74,12 +74,12 @@ func (c *change) onInterrupt(p *plan.Plan, s *stand, r *relay, d display) (undo 
 		d.Abandon()
 		err := &coded{code: exitAtOnce, err: errLeftAtOnce, left: s.left(p), next: "midstream cleanup " + p.Source.Name.Argument()}
 		if c.output.json {
-			record := resultOf(migration.Result{}, err, exitAtOnce)
+			record := c.app.resultOf(migration.Result{}, err, exitAtOnce)
 			phase, swapped := s.now()
 			record.Phase, record.Swapped, record.Rehearsal = string(phase), swapped, string(p.Purpose)
 			quickly(func() { (&jsonLines{out: c.app.Stdout}).write(record) })
 		}
-		fmt.Fprint(c.app.Stderr, complaint(err, exitAtOnce))
+		fmt.Fprint(c.app.Stderr, c.app.complaint(err, exitAtOnce))
 	})
 	return func() { first(); second() }
 }

@@ -79,6 +79,7 @@ func (b *blockers) run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer server.close()
+	b.app.stands("blockers", name.String()+" on "+server.address)
 	table, err := schema.Load(ctx, server.pool.DB(), name)
 	switch {
 	case errors.Is(err, schema.ErrNotFound):

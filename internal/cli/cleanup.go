@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/checkpoint"
 	"midstream/internal/dbconn"
 	"midstream/internal/migration"
 	"midstream/internal/schema"
@@ -76,6 +77,7 @@ func (c *cleanup) run(ctx context.Context, args []string) error {
 	if err == nil {
 		name = table.Name
 	}
+	c.app.stands("cleanup", name.String()+" on "+server.address)
 	return c.drop(ctx, server, name, errors.Is(err, schema.ErrNotFound))
 }
 
@@ -97,6 +99,8 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 	switch {
 	case errors.As(err, &untold):
 		return &coded{code: exitRefused, err: err, left: "nothing was dropped", next: untold.Next()}
+	case errors.Is(err, checkpoint.ErrNewer):
+		return &coded{code: exitRefused, err: err, left: "nothing was dropped", next: migration.AfterNewer}
 	case errors.As(err, &denied):
 		return &coded{code: exitRefused, err: errors.New(denial(denied)), next: c.command(name)}
 	case dbconn.Denied(err):

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -171,6 +172,7 @@ func (c *commanding) parse(args []string) (table string, body any, err error) {
 	if body, err = c.body(rest); err != nil {
 		return "", nil, err
 	}
+	c.app.stands(c.verb, cmp.Or(table, "all runs of this machine"))
 	if table == "" && c.yesNeeded && !c.yes {
 		return "", nil, fmt.Errorf("say which run, or --yes for all of this machine: midstream %s database.table", c.verb)
 	}

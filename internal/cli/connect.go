@@ -97,6 +97,7 @@ func (c *connection) open(ctx context.Context, cfg dbconn.Config) (*server, erro
 		}
 		cfg.Password, c.ask = secret, false
 	}
+	c.app.stands("connecting", cfg.Address)
 	pool, err := dbconn.Open(ctx, cfg, c.variables)
 	if dbconn.Denied(err) && c.variables != nil {
 		pool, err = dbconn.Open(ctx, cfg, nil)

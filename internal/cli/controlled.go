@@ -129,7 +129,7 @@ func (r *controlled) end(ctx context.Context, result migration.Result, err error
 	r.err = err
 	r.mu.Unlock()
 	close(r.ended)
-	told := resultOf(result, err, exitCode(err, errors.Is(context.Cause(ctx), errInterrupted)))
+	told := r.app.resultOf(result, err, exitCode(err, errors.Is(context.Cause(ctx), errInterrupted)))
 	told.Rehearsal = rehearsal
 	r.told.end(told, r.output.note)
 	r.report(told)

@@ -178,6 +178,6 @@ func TestBarsOnATerminal(t *testing.T) {
 // TestResultOfAFailure has what a script needs.
 func TestResultOfAFailure(t *testing.T) {
 	err := &coded{code: exitFailed, err: errInterrupted, left: "nothing was written", next: "again"}
-	text, _ := json.Marshal(resultOf(resultlessRun, err, exitFailed))
+	text, _ := json.Marshal((&app{}).resultOf(resultlessRun, err, exitFailed))
 	contains(t, string(text), `"outcome":"failed"`, `"exit_code":1`, `"error":"interrupted"`, `"left":"nothing was written"`, `"next":"again"`, `"problems":[]`)
 }

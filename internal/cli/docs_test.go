@@ -57,9 +57,9 @@ func exitCodesPage() string {
 	b.WriteString(generated + "# Exit codes\n\nExit codes are a contract: none changes its meaning, and one that is not listed is a failure. " +
 		"`midstream help exit-codes` tells the same. With `--json` the last line has the code and its name. " +
 		ofSeveral + "\n\n" +
-		"| code | name | meaning |\n|---|---|---|\n")
+		"| code | name | meaning | what to do, where the message says nothing better |\n|---|---|---|---|\n")
 	for _, o := range outcomes {
-		fmt.Fprintf(&b, "| %d | %s | %s |\n", o.code, o.name, o.meaning)
+		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", o.code, o.name, o.meaning, o.next)
 	}
 	return b.String()
 }

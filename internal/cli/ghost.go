@@ -60,7 +60,7 @@ func (a *app) ghost(ctx context.Context, args []string) (code int) {
 		err = run.change.conduct(ctx, nil, doing{alter: run.alter})
 	}
 	err = run.hooks.Ended(err)
-	return run.speaker.End(err, complaint(err, exitCode(err, errors.Is(context.Cause(ctx), errInterrupted))))
+	return run.speaker.End(err, a.complaint(err, exitCode(err, errors.Is(context.Cause(ctx), errInterrupted))))
 }
 
 // ghostRun is a run that was asked for so.

@@ -7,12 +7,11 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"midstream/internal/migration"
-	"midstream/internal/plan"
 	"midstream/internal/words"
 )
 
@@ -40,6 +39,7 @@ type app struct {
 	password  given
 	flagNames map[string]bool // of the flags of all verbs
 	entered   bool            // a verb has begun: errors are its own, not the command line's
+	at        atomic.Pointer[place]
 }
 
 // Main runs the verb that the arguments name, prints what goes wrong, and returns the
@@ -63,7 +63,7 @@ func Main(ctx context.Context, env Env) int {
 	}
 	code := exitCode(err, errors.Is(context.Cause(ctx), errInterrupted))
 	if err != nil {
-		fmt.Fprint(a.Stderr, complaint(err, code))
+		fmt.Fprint(a.Stderr, a.complaint(err, code))
 	}
 	return code
 }
@@ -148,6 +148,7 @@ func explain(cmd *cobra.Command, args []string) error {
 func (a *app) verb(body func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.entered = true
+		a.at.Store(&place{verb: cmd.Name(), command: cmd.CommandPath(), stage: cmd.Name(), object: cmd.CommandPath()})
 		return body(cmd.Context(), args)
 	}
 }
@@ -160,56 +161,4 @@ func exitCodesTopic() *cobra.Command {
 		fmt.Fprintf(&b, "\n%5d  %s", o.code, words.Wrapped(o.meaning, 90, "       "))
 	}
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: b.String()}
-}
-
-// complaint is what standard error gets to read: the cause, what is left on the
-// server, and what to do.
-func complaint(err error, code int) string {
-	var b strings.Builder
-	line := func(label, text string) {
-		if text != "" {
-			fmt.Fprintf(&b, "  %-6s %s\n", label, words.Wrapped(text, 100, "         "))
-		}
-	}
-	var refused *plan.Refused
-	var failure *migration.Failure
-	var u *usage
-	var c *coded
-	var p *partly
-	switch {
-	case errors.As(err, &p):
-		b.WriteString(complaint(p.err, code))
-		line("done:", p.doneText())
-		line("rest:", p.restText())
-	case errors.As(err, &u):
-		fmt.Fprintf(&b, "midstream: %s\n", u.Error())
-		line("next:", "see "+u.help)
-	case errors.As(err, &refused):
-		b.WriteString(refusal(refused))
-	case errors.As(err, &failure):
-		verb := "failed"
-		switch code {
-		case exitAborted:
-			verb = "aborted"
-		case exitStopped:
-			verb = "stopped"
-		}
-		fmt.Fprintf(&b, "midstream: %s in phase %s: %v\n", verb, failure.Phase, failure.Err)
-		line("left:", failure.Left)
-		line("next:", failure.Next)
-	case errors.As(err, &c):
-		if code == exitAborted {
-			b.WriteString("midstream: aborted: " + c.err.Error() + "\n")
-		} else {
-			fmt.Fprintf(&b, "midstream: %v\n", c.err)
-		}
-		line("left:", c.left)
-		line("next:", c.next)
-	case code == exitAborted:
-		fmt.Fprintf(&b, "midstream: aborted: %v\n", err)
-		line("left:", "nothing was written.")
-	default:
-		fmt.Fprintf(&b, "midstream: %v\n", err)
-	}
-	return b.String()
 }

@@ -3,9 +3,11 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +17,7 @@ import (
 
 	"midstream/internal/dbconn"
 	"midstream/internal/mysqltest"
+	"midstream/internal/record"
 )
 
 // TestMain turns this binary into midstream itself, if asked: a process of its own, with
@@ -106,7 +109,35 @@ func (r *running) exit() int {
 		<-r.done
 		r.t.Fatalf("it does not end\n%s\n%s", &r.stdout, &r.stderr)
 	}
-	return r.cmd.ProcessState.ExitCode()
+	code := r.cmd.ProcessState.ExitCode()
+	if code > exitDone && r.cmd.Stderr == &r.stderr {
+		r.fiveParts(code)
+	}
+	return code
+}
+
+// fiveParts looks that the end of a verb was told in all its parts: this is so of every error of every test.
+func (r *running) fiveParts(code int) {
+	r.t.Helper()
+	if slices.ContainsFunc(append(r.cmd.Args, r.cmd.Env...), func(arg string) bool {
+		return slices.ContainsFunc(dropIns, func(name string) bool { return arg == name || arg == "CLI_TEST_PROGRAM="+name })
+	}) {
+		return // it tells in that program's words
+	}
+	text := r.stderr.String()
+	for _, part := range []string{"midstream: ", "\n  where: ", "\n  left:  ", "\n  next:  "} {
+		if !strings.Contains("\n"+text, part) {
+			r.t.Errorf("%q, exit code %d: no %q is told in\n%s", r.cmd.Args[1:], code, part, text)
+		}
+	}
+	lines := strings.Split(strings.TrimSpace(r.stdout.String()), "\n")
+	var told record.Result
+	if json.Unmarshal([]byte(lines[len(lines)-1]), &told) != nil || told.Event != record.NameResult {
+		return
+	}
+	if told.ExitCode != code || told.Error == "" || told.Stage == "" || told.Object == "" || told.Left == "" || told.Next == "" {
+		r.t.Errorf("%q, exit code %d: not all is told in %s", r.cmd.Args[1:], code, lines[len(lines)-1])
+	}
 }
 
 // await waits until the text stands in the output.

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/checkpoint"
 	"midstream/internal/ddl"
 	"midstream/internal/event"
 	"midstream/internal/migration"
@@ -87,7 +89,7 @@ func (c *change) conduct(ctx context.Context, args []string, do doing) error {
 	result, err := c.prepare(ctx, args, do)
 	if c.output.json {
 		interrupted := errors.Is(context.Cause(ctx), errInterrupted)
-		record := resultOf(result, err, exitCode(err, interrupted))
+		record := c.app.resultOf(result, err, exitCode(err, interrupted))
 		record.Tables = append(record.Tables, c.tables...)
 		record.Rehearsal = string(c.options.Purpose)
 		(&jsonLines{out: c.app.Stdout}).write(record)
@@ -115,6 +117,7 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (migratio
 		return migration.Result{}, err
 	}
 	defer server.close()
+	c.app.stands("planning", objectOf(statement, server))
 	switch {
 	case statement == nil:
 		return c.reach(ctx, server, do.alter)
@@ -138,6 +141,18 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 		err = errDetached
 	}
 	return statement, append(c.checks.problems, err, c.checkSays(), c.rehearsal.check())
+}
+
+// objectOf is what a statement is about, for people; of the files of --to it is the server.
+func objectOf(statement *ddl.Statement, s *server) string {
+	if statement == nil {
+		return s.address
+	}
+	var names []string
+	for _, name := range statement.Tables() {
+		names = append(names, name.String())
+	}
+	return strings.Join(names, ", ") + " on " + s.address
 }
 
 // plan makes the plan and prints it. It writes nothing.
@@ -300,6 +315,9 @@ func kindAdvice(err error) string {
 func unwritten(ctx context.Context, err error, next string) error {
 	if interruptedBy(ctx, err) {
 		return errInterrupted
+	}
+	if errors.Is(err, checkpoint.ErrNewer) {
+		next = migration.AfterNewer
 	}
 	return &coded{code: exitCode(err, false), err: err, left: "nothing was written", next: next}
 }

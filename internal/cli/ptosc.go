@@ -57,7 +57,7 @@ func (a *app) ptosc(ctx context.Context, args []string) (code int) {
 	}
 	err = run.change.conduct(ctx, nil, doing{alter: run.alter})
 	own := exitCode(err, errors.Is(context.Cause(ctx), errInterrupted))
-	return speaker.End(err, run.met, complaint(err, own))
+	return speaker.End(err, run.met, a.complaint(err, own))
 }
 
 // ptoscRun is a run that was asked for so.

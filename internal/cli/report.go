@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -244,7 +243,7 @@ func planOf(p *plan.Plan, address string, cfg migration.Config) record.Plan {
 }
 
 // resultOf returns the record of a run's end.
-func resultOf(r migration.Result, err error, code int) record.Result {
+func (a *app) resultOf(r migration.Result, err error, code int) record.Result {
 	used, seen := processUsage(), r.Rehearsed
 	rec := record.Result{
 		Head: record.HeadOf(record.NameResult, time.Now()), Method: string(r.Method), Outcome: outcomeOf(code).name, ExitCode: code, Swapped: r.Swapped,
@@ -259,28 +258,8 @@ func resultOf(r migration.Result, err error, code int) record.Result {
 		ReplicaBeforeMS: record.MSOf(seen.Replication.Before), ReplicaLagMS: record.MSOf(seen.Replication.Lag), ReplicaStallMS: record.MSOf(seen.Replication.Stall),
 		PeakRSSBytes: used.peakRSS, CPUMS: record.MSOf(used.cpu),
 	}
-	if err == nil {
-		return rec
-	}
-	rec.Error = err.Error()
-	var failure *migration.Failure
-	var refused *plan.Refused
-	var c *coded
-	switch {
-	case errors.As(err, &failure):
-		rec.Error, rec.Phase = failure.Err.Error(), string(failure.Phase)
-		rec.Left, rec.Next, rec.Swapped = failure.Left, failure.Next, failure.Swapped
-	case errors.As(err, &refused):
-		rec.Problems = record.Risks(refused.Blocking)
-		rec.Left = "nothing was written"
-	case errors.As(err, &c):
-		rec.Left, rec.Next = c.left, c.next
-	default:
-		rec.Left = "nothing was written"
-	}
-	var partly *partly
-	if errors.As(err, &partly) && len(partly.done) > 0 {
-		rec.Left = partly.doneText() + "; of " + partly.table + ": " + rec.Left
+	if err != nil {
+		a.fill(&rec, err, code)
 	}
 	return rec
 }

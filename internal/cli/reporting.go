@@ -90,6 +90,7 @@ func (a *app) reportCommand() *cobra.Command {
 		if err := usageOf("midstream report --help", r.checks.problems...); err != nil {
 			return err
 		}
+		a.stands("report", strings.Join(args, ""))
 		if r.list {
 			return r.listRuns(strings.Join(args, ""))
 		}

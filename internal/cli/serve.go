@@ -86,9 +86,9 @@ func (s *serving) takeServer(text string) error {
 
 // alone is the app for what is done in somebody else's name: nothing of this command line or environment says where.
 func (a *app) alone() *app {
-	b := *a
-	b.password, b.Getenv, b.Home = given{}, func(string) string { return "" }, ""
-	return &b
+	b := &app{Env: a.Env, flagNames: a.flagNames, entered: a.entered}
+	b.Getenv, b.Home = func(string) string { return "" }, ""
+	return b
 }
 
 // check says all that is wrong with the command line and the option files.

@@ -110,12 +110,12 @@ func (c *change) onTablesInterrupt(p *plan.TablePlan, s *stand, r *relay, d disp
 		}
 		err := &coded{code: exitAtOnce, err: errLeftAtOnce, left: left, next: "midstream cleanup --old " + p.Statement.Tables()[0].Argument()}
 		if c.output.json {
-			record := resultOf(migration.Result{}, err, exitAtOnce)
+			record := c.app.resultOf(migration.Result{}, err, exitAtOnce)
 			phase, _ := s.now()
 			record.Phase, record.Swapped = string(phase), over()
 			quickly(func() { (&jsonLines{out: c.app.Stdout}).write(record) })
 		}
-		fmt.Fprint(c.app.Stderr, complaint(err, exitAtOnce))
+		fmt.Fprint(c.app.Stderr, c.app.complaint(err, exitAtOnce))
 	})
 	return func() { first(); second() }
 }

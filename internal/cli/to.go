@@ -338,6 +338,7 @@ func (r *reaching) one(ctx context.Context, i int) (state string, err error) {
 		return stateWaiting, unwritten(ctx, context.Cause(ctx), "")
 	}
 	began := time.Now()
+	r.app.stands("planning", r.tables[i].Table+" on "+r.server.address)
 	c := r.changes[i]
 	if i > 0 && r.target.verb == "run" { // time has gone by
 		if c, err = r.find(ctx, c.Statement); err != nil {

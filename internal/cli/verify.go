@@ -83,6 +83,7 @@ func (v *verification) run(ctx context.Context, args []string) error {
 		}
 		defer second.close()
 	}
+	v.app.stands("comparing", fmt.Sprintf("%s on %s with %s on %s", names[0], first.address, names[1], second.address))
 	return v.compare(ctx, [2]*server{first, second}, names)
 }
 
@@ -187,7 +188,8 @@ func (v *verification) verdict(ctx context.Context, c *compare.Comparison, spec 
 	}
 	switch {
 	case len(r.Mismatches) > 0:
-		return &coded{code: exitMismatch, err: fmt.Errorf("%s %s%s", words.Plural(len(r.Mismatches), "row"), differ(len(r.Mismatches)), more)}
+		return &coded{code: exitMismatch, err: fmt.Errorf("%s %s%s", words.Plural(len(r.Mismatches), "row"), differ(len(r.Mismatches)), more),
+			next: "see the rows above; of a table that is written to try again with a longer --settle, of a copy that should be equal find out who wrote to it"}
 	case len(r.Unsettled) > 0:
 		return &coded{code: exitFailed, err: fmt.Errorf("%s changed all the time and could not be compared", words.Plural(len(r.Unsettled), "row")),
 			next: "try again when there is less traffic, or with a longer --settle if one table follows the other slowly"}

@@ -172,6 +172,28 @@ func TestStrangeFiles(t *testing.T) {
 	}
 }
 
+// A history that a later version has written is read: what this one does not know it passes over.
+func TestLaterVersions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "later.jsonl")
+	lines := []string{
+		`{"event":"run","at":"2026-01-02T03:04:05.000Z","id":"x","table":"shop.orders","weather":{"rain":true}}`,
+		`{"event":"weather","at":"2026-01-02T03:04:06.000Z","rain":[1,2]}`,
+		`{"event":"note","at":"2026-01-02T03:04:07.000Z","text":"a note","colour":"red"}`,
+		`{"event":"phase","at":"2026-01-02T03:04:08.000Z","phase":"polish"}`,
+		`{"event":"result","at":"2026-01-02T03:04:09.000Z","outcome":"polished","exit_code":77,"left":"a table","tables":[{"table":"a.b","gloss":9}]}`,
+	}
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	story, err := Read(path)
+	if err != nil || story.Run.Table != "shop.orders" || len(story.Events) != 2 || story.Result == nil || story.Result.Outcome != "polished" || story.Result.Left != "a table" {
+		t.Errorf("it is %+v, %v", story, err)
+	}
+	if entries, err := List(filepath.Dir(path)); err != nil || len(entries) != 1 || entries[0].Result == nil {
+		t.Errorf("the list is %+v, %v", entries, err)
+	}
+}
+
 // A full disk ends the history, and is told at its end.
 func TestUnwritable(t *testing.T) {
 	if _, err := Begin("/dev/null/runs", record.Run{}, time.Now()); err == nil {

@@ -44,6 +44,9 @@ var (
 	ErrLeftovers = errors.New("not everything could be removed")
 )
 
+// AfterNewer is what to do after checkpoint.ErrNewer.
+const AfterNewer = "Go on, or clean up, with the version of midstream that wrote it, or a later one."
+
 // Failure is the error of Run: what failed, what is left on the server, and what to do.
 type Failure struct {
 	Phase event.Phase
@@ -94,9 +97,11 @@ func (r *run) conclude(ctx context.Context, err error) error {
 		f.Swapped = true
 		f.Left = fmt.Sprintf("%s has the schema that it wanted; its old table and %s may be left.", source, r.plan.Names.State)
 		f.Next = "Run the same command again: it does what that run had left to do."
-	case errors.As(err, &untold):
+	case errors.As(err, &untold), errors.Is(err, checkpoint.ErrNewer):
 		f.Left = fmt.Sprintf("This run has not touched %s, and what an earlier run has left is as it was.", source)
-		f.Next = untold.Next()
+		if f.Next = AfterNewer; untold != nil {
+			f.Next = untold.Next()
+		}
 	case errors.Is(err, ErrStopped):
 		f.Left = fmt.Sprintf("%s is untouched, and what that run has done is kept.", source)
 		f.Next = fmt.Sprintf("Let that run come to its end (give its command again), or give it up with: midstream cleanup %s; then say the same again.", source.Argument())

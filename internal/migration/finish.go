@@ -121,7 +121,7 @@ func (f *finisher) swapped(ctx context.Context) (start *checkpoint.Start, former
 	if !f.hasState(there) || shadowThere {
 		return nil, nil, nil
 	}
-	if start, former, err = f.ended(ctx); err != nil && !errors.Is(err, ErrElsewhere) {
+	if start, former, err = f.ended(ctx); err != nil && !errors.Is(err, ErrElsewhere) && !errors.Is(err, checkpoint.ErrNewer) {
 		err = fmt.Errorf("%w: %w", cutover.ErrUnknown, err)
 	}
 	return start, former, err

@@ -10,12 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/checkpoint"
 	"midstream/internal/event"
 	"midstream/internal/fault"
 	"midstream/internal/ledger"
 	"midstream/internal/migration"
 	"midstream/internal/mysqltest"
 	"midstream/internal/sandbox"
+	"midstream/internal/schema"
 )
 
 // stopped makes table t and leaves a run on it that was killed while it copied.
@@ -64,6 +66,45 @@ func TestL5_WhatCanNotBeGoneOnWithIsBegunAnew(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestUpgradesOfTheState: what a newer version has left is refused, by run, by plan (Former) and by cleanup, and stays as it is, whatever
+// it looks like. What has fields that this version does not know is gone on with, and so is what lacks those that came later.
+func TestUpgradesOfTheState(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.stopped()
+		was := b.value("SELECT state FROM " + b.schema + ".t_midstream WHERE id = 2")
+		for _, newer := range []string{`REPLACE(state, '"Version":2', '"Version":3')`, `'{"Version":9,"Phase":{"of":"another kind"}}'`} {
+			b.exec("UPDATE " + b.schema + ".t_midstream SET state = " + newer + " WHERE id = 2")
+			left := b.value("SELECT GROUP_CONCAT(run, state ORDER BY id) FROM " + b.schema + ".t_midstream")
+			pool, err := b.open(b.ctx())
+			if err != nil {
+				b.Fatal(err)
+			}
+			_, finish := migration.Finish(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, b.config(), func(string) {})
+			_, cleanup := migration.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, true, func([]migration.Leftover) bool { return true })
+			pool.Close()
+			_, run := b.migrate(b.ctx(), "ADD COLUMN added INT")
+			for of, err := range map[string]error{"finish": finish, "cleanup": cleanup, "run": run} {
+				if of != "finish" && !errors.Is(err, checkpoint.ErrNewer) || err != nil && !errors.Is(err, checkpoint.ErrNewer) {
+					b.Errorf("%s: error is %v", of, err)
+				}
+			}
+			if text := fmt.Sprint(run); !strings.Contains(text, "and what an earlier run has left is as it was. Go on, or clean up, with the version of midstream that wrote it") {
+				b.Error(text)
+			}
+			if now := b.value("SELECT GROUP_CONCAT(run, state ORDER BY id) FROM " + b.schema + ".t_midstream"); now != left {
+				b.Errorf("the state was %s, and is %s", left, now)
+			}
+			b.hasTables("digits,t,t_midstream,t_shadow")
+		}
+		b.exec("UPDATE "+b.schema+".t_midstream SET state = "+schema.Literal(was)+" WHERE id = 2",
+			"UPDATE "+b.schema+".t_midstream SET state = JSON_REMOVE(JSON_SET(state, '$.Later', JSON_OBJECT('x', 1)), '$.Kept', '$.Purpose', '$.Taken') WHERE id IN (2, 3)")
+		if result := b.mustMigrate("ADD COLUMN added INT"); !result.Resumed {
+			b.Error("it was not gone on with")
+		}
+		b.equal()
+	})
 }
 
 // TestL9_AnotherAlterIsRefused: days of somebody's work are not thrown away for a command that

@@ -339,8 +339,10 @@ type Result struct {
 	Error           string `json:"error" doc:"the cause; empty if done"`
 	Phase           string `json:"phase" doc:"the phase in which it failed; empty if none had begun"`
 	Swapped         bool   `json:"swapped" doc:"whether the table is known to have its new schema"`
+	Stage           string `json:"stage" doc:"where it failed: the phase, or before there is one command line, connecting, planning; empty if done"`
+	Object          string `json:"object" doc:"what it was about: database.table on host:port, a server, a command; empty if done"`
 	Left            string `json:"left" doc:"what is left on the server; empty if done"`
-	Next            string `json:"next" doc:"what to do; may be empty"`
+	Next            string `json:"next" doc:"what to do; empty if done"`
 	Problems        []Risk `json:"problems" doc:"every reason of a refusal"`
 	Old             string `json:"old" doc:"the former table, if it was kept"`
 	ElapsedMS       MS     `json:"elapsed_ms" doc:"of the run"`

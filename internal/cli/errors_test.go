@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"midstream/internal/cutover"
+	"midstream/internal/migration"
+	"midstream/internal/mysqltest"
+	"midstream/internal/plan"
+	"midstream/internal/words"
+)
+
+// errorExample is something that goes wrong.
+type errorExample struct {
+	title  string
+	args   []string
+	code   int
+	ending func(*running) // ends a run that waits before its swap; nil where it ends by itself
+}
+
+// TestErrorsPage holds docs/errors.md against what verbs tell of real causes on a real server, byte by byte but for the server's
+// address and the database's name. -update writes it.
+func TestErrorsPage(t *testing.T) {
+	i := mysqltest.Server(t, "9.7")
+	name, _ := table(t, i, 2000)
+	database, _, _ := strings.Cut(name, ".")
+	executing(t, i, database)("CREATE TABLE orders (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, a INT, b VARCHAR(200), UNIQUE KEY (a))",
+		"INSERT INTO orders (a, b) SELECT id, b FROM t", "CREATE TABLE log (a INT)",
+		"CREATE TABLE people (id INT PRIMARY KEY, name VARCHAR(40))", "INSERT INTO people VALUES (1, 'Ann'), (2, 'Bartholomew')",
+		"CREATE TABLE people_copy LIKE people", "INSERT INTO people_copy VALUES (1, 'Ann'), (2, 'Bart')")
+	folder := filepath.Join(t.TempDir(), "c")
+	held := []string{"run", "--method=shadow", "--hold", "--control-dir=" + folder, "ALTER TABLE shop.orders ADD COLUMN n INT"}
+	var page strings.Builder
+	page.WriteString(strings.Replace(generated, "TestDocs", "TestErrorsPage", 1) + errorsIntroduction)
+	for _, e := range []errorExample{
+		{"The command line is wrong", []string{"run", "--workers=0", "ALTER TABLE shop.orders ADD COLUMN n INT"}, exitUsage, nil},
+		{"The server can't be reached", []string{"run", "--host=127.0.0.1", "--port=1", "--user=dba", "ALTER TABLE shop.orders ADD COLUMN n INT"}, exitFailed, nil},
+		{"The plan refuses", []string{"run", "--method=shadow", "ALTER TABLE shop.log ADD COLUMN n INT"}, exitRefused, nil},
+		{"Rows don't fit", []string{"run", "ALTER TABLE shop.people MODIFY name VARCHAR(8)"}, exitUnfit, nil},
+		{"It fails on the way", []string{"run", "--no-prescan", "ALTER TABLE shop.people MODIFY name VARCHAR(8)"}, exitFailed, nil},
+		{"Somebody aborts it", held, exitAborted, func(r *running) { r.interrupt() }},
+		{"It is stopped, and keeps its work", held, exitStopped, func(r *running) {
+			if code, _, stderr := midstream(t, "abort", "--keep", "--control-dir="+folder, database+".orders"); code != exitDone {
+				t.Error(stderr)
+			}
+		}},
+		{"What was kept is another ALTER's", []string{"run", "--method=shadow", "ALTER TABLE shop.orders ADD COLUMN another INT"}, exitRefused, nil},
+		{"Two tables are not equal", []string{"verify", "shop.people", "shop.people_copy"}, exitMismatch, nil},
+		{"There is no such run", []string{"pause", "--control-dir=" + folder, "shop.orders"}, exitNoRun, nil},
+	} {
+		args := []string{}
+		for _, arg := range e.args {
+			args = append(args, strings.ReplaceAll(arg, "shop.", database+"."))
+		}
+		if (e.args[0] == "run" || e.args[0] == "verify") && e.args[1] != "--host=127.0.0.1" {
+			args = append(flags(t, i), args...)
+		}
+		r := start(t, command(t, args...))
+		if e.ending != nil {
+			r.await(&r.stdout, "held")
+			e.ending(r)
+		}
+		if code := r.exit(); code != e.code {
+			t.Errorf("%s: exit code %d\n%s\n%s", e.title, code, &r.stdout, &r.stderr)
+		}
+		shown := strings.Join(e.args, " ")
+		if statement := e.args[len(e.args)-1]; strings.Contains(statement, " ") {
+			shown = strings.Join(e.args[:len(e.args)-1], " ") + ` "` + statement + `"`
+		}
+		told := asOnThePage(strings.NewReplacer(i.Address, "db1:3306", database, "shop").Replace(r.stderr.String()))
+		fmt.Fprintf(&page, "\n## %s\n\n```\n$ midstream %s\n%s```\n\nExit code %d, `%s`.\n", e.title, strings.ReplaceAll(shown, " --control-dir="+folder, ""), told, e.code, outcomeOf(e.code).name)
+	}
+	if code, _, stderr := midstream(t, append(flags(t, i), "cleanup", "--yes", database+".orders")...); code != exitDone {
+		t.Error(stderr)
+	}
+	path := filepath.Join("..", "..", "docs", "errors.md")
+	if *update {
+		if err := os.WriteFile(path, []byte(page.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if there, err := os.ReadFile(path); err != nil || string(there) != page.String() {
+		t.Errorf("docs/errors.md is out of date (%v): go test ./internal/cli -run TestErrorsPage -update would write\n%s", err, page.String())
+	}
+}
+
+var (
+	folded = regexp.MustCompile(`\n {9}(\S)`)
+	whose  = regexp.MustCompile(`by \S+ \(uid \d+, process \d+\)`)
+)
+
+// asOnThePage is what was told, broken into lines anew, since names have other lengths, and by the same user.
+func asOnThePage(told string) string {
+	told = whose.ReplaceAllString(folded.ReplaceAllString(told, " $1"), "by dba (uid 1000, process 4711)")
+	var b strings.Builder
+	for line := range strings.Lines(told) {
+		if label, text, is := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); is && slices.Contains([]string{"  where", "  left", "  next"}, label) {
+			line = fmt.Sprintf("%-8s %s\n", label+":", words.Wrapped(text, 100, "         "))
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+const errorsIntroduction = `# What an error tells
+
+Every error that ends a verb has five parts, in the same order, on standard error:
+
+` + "```" + `
+midstream: CAUSE
+  where: STAGE, OBJECT
+  left:  what is left on the server, or of the run
+  next:  what to do
+` + "```" + `
+
+The stage is ` + "`command line`, `connecting`, `planning`" + `, a phase of the run, or the verb; the object a table with its server, a server, or a
+command. With ` + "`--json`" + ` the last line has the same as ` + "`error`, `stage`, `object`, `left` and `next`" + ` ([events](events.md#result)), and the
+[exit code](exit-codes.md) says the kind. A refusal also lists every reason, with what would remove it.
+
+The examples below are real: a test makes each error on a real server and compares what is told with this page.
+`
+
+// Of every exit code, an error that says nothing but its cause gets all five parts, in words and in the record.
+func TestFiveParts(t *testing.T) {
+	causes := map[int]error{
+		exitFailed: errors.New("x"), exitUsage: usageOf("midstream run --help", errors.New("x")), exitRefused: &plan.Refused{Blocking: []plan.Risk{{What: "x"}}},
+		exitAborted: errInterrupted, exitUnknown: &migration.Failure{Phase: "cutover", Err: cutover.ErrUnknown},
+		exitMismatch: &migration.Failure{Phase: "verify", Err: migration.ErrMismatch}, exitLeftovers: &coded{code: exitLeftovers, err: migration.ErrLeftovers},
+		exitStopped: &migration.Failure{Phase: "copy", Err: errors.New("x"), Kept: true}, exitUnfit: &migration.Failure{Phase: "prescan", Err: migration.ErrUnfit},
+		exitNoRun: &coded{code: exitNoRun, err: errors.New("x")}, exitNotNow: &coded{code: exitNotNow, err: errors.New("x")}, exitAtOnce: &coded{code: exitAtOnce, err: errLeftAtOnce},
+	}
+	for _, o := range outcomes[1:] {
+		err, is := causes[o.code]
+		if !is {
+			t.Errorf("no cause of exit code %d", o.code)
+			continue
+		}
+		if code := exitCode(err, o.code == exitAborted); code != o.code {
+			t.Errorf("%v: exit code %d, not %d", err, code, o.code)
+		}
+		a := &app{}
+		a.at.Store(&place{verb: "run", command: "midstream run", stage: "planning", object: "shop.orders on db1:3306"})
+		told := a.resultOf(migration.Result{}, err, o.code)
+		if told.Error == "" || told.Stage == "" || told.Object == "" || told.Left == "" || told.Next == "" {
+			t.Errorf("exit code %d: %+v", o.code, told)
+		}
+		contains(t, a.complaint(err, o.code), "midstream: ", "\n  where: "+told.Stage+", "+told.Object+"\n", "\n  left:  "+told.Left, "\n  next:  ")
+	}
+}

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"midstream/internal/migration"
+	"midstream/internal/plan"
+	"midstream/internal/record"
+	"midstream/internal/words"
+)
+
+// trouble is what people and programs are told where a verb did not do what it was asked: always the same five parts. None is "".
+type trouble struct {
+	stage  string // command line, connecting, planning, a phase of the run, or the verb
+	object string // what it was about: a table with its server, a server, a command
+	cause  string
+	left   string // what is left on the server, or of the run
+	next   string // what to do
+}
+
+// place is where a verb is.
+type place struct{ verb, command, stage, object string }
+
+// stands says where the verb is now. An object that is "" stays.
+func (a *app) stands(stage, object string) {
+	now := a.place()
+	now.stage, now.object = stage, cmp.Or(object, now.object)
+	a.at.Store(&now)
+}
+
+func (a *app) place() place {
+	if now := a.at.Load(); now != nil {
+		return *now
+	}
+	return place{verb: "midstream", command: "midstream", stage: "command line", object: "midstream"}
+}
+
+// untouched is what is left where an error does not say it: nothing has changed then.
+func (p place) untouched() string {
+	switch p.verb {
+	case "pause", "resume", "throttle", "set", "hold", "cutover", "abort":
+		return "no run has changed its way"
+	case "status", "watch", "report", "blockers", "verify", "completion", "version", "help", "midstream":
+		return "nothing was changed"
+	case "demo", "sandbox":
+		return "nothing but the throwaway server's folder, if it could not be removed"
+	}
+	return "nothing was written"
+}
+
+// troubleOf puts an error with its exit code into the five parts. What it does not say itself is said for the code.
+func (a *app) troubleOf(err error, code int) trouble {
+	at := a.place()
+	t := trouble{stage: at.stage, object: at.object, cause: err.Error()}
+	var refused *plan.Refused
+	var failure *migration.Failure
+	var u *usage
+	var c *coded
+	switch {
+	case errors.As(err, &u):
+		t.stage, t.object, t.cause = "command line", at.command, u.Error()
+		if verb, flagged := strings.CutSuffix(u.help, " --help"); flagged {
+			t.object = verb
+		}
+		t.left, t.next = "nothing was connected to", "see "+u.help
+	case errors.As(err, &failure):
+		t.stage, t.cause, t.left, t.next = string(failure.Phase), failure.Err.Error(), failure.Left, failure.Next
+	case errors.As(err, &refused):
+		t.cause = refused.Summary()
+	case errors.As(err, &c):
+		t.cause, t.left, t.next = c.err.Error(), c.left, c.next
+	}
+	var p *partly
+	if errors.As(err, &p) {
+		t.object = p.table
+	}
+	t.stage, t.object = cmp.Or(t.stage, at.verb), cmp.Or(t.object, at.command)
+	t.left, t.next = cmp.Or(t.left, at.untouched()), cmp.Or(t.next, outcomeOf(code).next)
+	return t
+}
+
+// complaint is what standard error gets to read; "" of no error.
+func (a *app) complaint(err error, code int) string {
+	if err == nil {
+		return ""
+	}
+	t := a.troubleOf(err, code)
+	var b strings.Builder
+	line := func(label, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "  %-6s %s\n", label, words.Wrapped(text, 100, "         "))
+		}
+	}
+	var refused *plan.Refused
+	var failure *migration.Failure
+	var p *partly
+	switch {
+	case errors.As(err, &refused):
+		b.WriteString(refusal(refused))
+	case errors.As(err, &failure):
+		fmt.Fprintf(&b, "midstream: %s in phase %s: %s\n", verdict(code), failure.Phase, t.cause)
+	case code == exitAborted:
+		fmt.Fprintf(&b, "midstream: aborted: %s\n", t.cause)
+	default:
+		fmt.Fprintf(&b, "midstream: %s\n", t.cause)
+	}
+	line("where:", t.stage+", "+t.object)
+	line("left:", t.left)
+	line("next:", t.next)
+	if errors.As(err, &p) {
+		line("done:", p.doneText())
+		line("rest:", p.restText())
+	}
+	return b.String()
+}
+
+func verdict(code int) string {
+	switch code {
+	case exitAborted:
+		return "aborted"
+	case exitStopped:
+		return "stopped"
+	}
+	return "failed"
+}
+
+// fill puts what went wrong into the record of a run's end.
+func (a *app) fill(rec *record.Result, err error, code int) {
+	t := a.troubleOf(err, code)
+	rec.Error, rec.Stage, rec.Object, rec.Left, rec.Next = t.cause, t.stage, t.object, t.left, t.next
+	var failure *migration.Failure
+	var refused *plan.Refused
+	var partly *partly
+	switch {
+	case errors.As(err, &failure):
+		rec.Phase, rec.Swapped = string(failure.Phase), failure.Swapped
+	case errors.As(err, &refused):
+		rec.Error, rec.Problems = err.Error(), record.Risks(refused.Blocking)
+	}
+	if errors.As(err, &partly) && len(partly.done) > 0 {
+		rec.Left = partly.doneText() + "; of " + partly.table + ": " + rec.Left
+	}
+}
