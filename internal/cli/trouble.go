@@ -45,6 +45,8 @@ func (p place) untouched() string {
 		return "no run has changed its way"
 	case "status", "watch", "report", "blockers", "verify", "completion", "version", "help", "midstream":
 		return "nothing was changed"
+	case "serve", "submit", "queue", "withdraw":
+		return "the queue is as it was"
 	case "demo", "sandbox":
 		return "nothing but the throwaway server's folder, if it could not be removed"
 	}

@@ -94,8 +94,7 @@ func (r *run) conclude(ctx context.Context, err error) error {
 	case errors.Is(err, ErrUnsettled) && !r.made.former:
 		f.Left, f.Next = r.leftUnsettled()
 	case errors.Is(err, ErrSwapped):
-		f.Swapped = true
-		f.Left = fmt.Sprintf("%s has the schema that it wanted; its old table and %s may be left.", source, r.plan.Names.State)
+		f.Swapped, f.Left = true, fmt.Sprintf("%s has the schema that it wanted; its old table and %s may be left.", source, r.plan.Names.State)
 		f.Next = "Run the same command again: it does what that run had left to do."
 	case errors.As(err, &untold), errors.Is(err, checkpoint.ErrNewer):
 		f.Left = fmt.Sprintf("This run has not touched %s, and what an earlier run has left is as it was.", source)
