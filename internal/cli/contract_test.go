@@ -14,9 +14,9 @@ import (
 	"midstream/internal/control"
 )
 
-// TestContract: what other programs may rely on is never taken away. docs/contract.txt lists it; -update adds to it what is new, and
+// TestDocsContract: what other programs may rely on is never taken away. docs/contract.txt lists it; -update adds to it what is new, and
 // removes nothing.
-func TestContract(t *testing.T) {
+func TestDocsContract(t *testing.T) {
 	var have []string
 	for _, o := range outcomes {
 		have = append(have, fmt.Sprintf("exit %d %s", o.code, o.name))
@@ -51,12 +51,12 @@ func TestContract(t *testing.T) {
 	if *update {
 		listed = append(listed, fresh...)
 		slices.Sort(listed)
-		page := "# What other programs may rely on (docs/upgrades.md). Lines are added, never removed: go test ./internal/cli -run TestContract -update\n" + strings.Join(listed, "\n") + "\n"
+		page := "# What other programs may rely on (docs/upgrades.md). Lines are added, never removed: go test ./internal/cli -run TestDocs -update\n" + strings.Join(listed, "\n") + "\n"
 		if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	} else if len(fresh) > 0 {
-		t.Errorf("docs/contract.txt lacks %q: go test ./internal/cli -run TestContract -update", fresh)
+		t.Errorf("docs/contract.txt lacks %q: go test ./internal/cli -run TestDocs -update", fresh)
 	}
 }
 
