@@ -47,22 +47,34 @@ func contains(all []schema.ForeignKey, fk schema.ForeignKey) bool {
 // declare has every constraint once more, with the shadow, and a stand-in for every trigger.
 func (a *attempt) declare(bounded context.Context) error {
 	for _, statement := range a.tables.Foreign.Declare() {
-		if err := a.whole(bounded, func(ctx context.Context) error { return each(ctx, a.holder, []string{statement}) }); err != nil {
+		if err := a.wholeKey(bounded, a.holder, statement); err != nil {
 			return err
 		}
 	}
 	for _, statement := range a.tables.Triggers.Declare() {
-		if err := a.whole(bounded, func(ctx context.Context) error { return Carry(ctx, a.holder, []usertrigger.Statement{statement}) }); err != nil {
+		if err := a.whole(bounded, a.holder, func(ctx context.Context) error { return Carry(ctx, a.holder, []usertrigger.Statement{statement}) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// whole carries out a statement that changes a locked table. When bounded ends it is withdrawn if it waits for a lock,
+// wholeKey carries out a statement about foreign keys, as whole does.
+func (a *attempt) wholeKey(bounded context.Context, session *dbconn.Session, statement string) error {
+	return a.whole(bounded, session, func(ctx context.Context) error { return each(ctx, session, []string{statement}) })
+}
+
+// timely gives something its time after the RENAME, or after one that came to nothing.
+func (a *attempt) timely(ctx context.Context, do func(bounded context.Context) error) error {
+	bounded, cancel := context.WithTimeoutCause(ctx, a.leastSettled(), ErrOverrun)
+	defer cancel()
+	return do(bounded)
+}
+
+// whole carries out a statement that changes a table which the session has locked. When bounded ends it is withdrawn if it waits for a lock,
 // and has some time if it is at work: where KILL QUERY meets the server as it opens the table again, the table is locked no
 // more (error 1100), and what was declared could not be taken back before the application comes.
-func (a *attempt) whole(bounded context.Context, statement func(context.Context) error) error {
+func (a *attempt) whole(bounded context.Context, session *dbconn.Session, statement func(context.Context) error) error {
 	if bounded.Err() != nil {
 		return context.Cause(bounded)
 	}
@@ -70,7 +82,7 @@ func (a *attempt) whole(bounded context.Context, statement func(context.Context)
 	defer withdraw(nil)
 	stop := context.AfterFunc(bounded, func() {
 		for end := time.Now().Add(a.leastSettled()); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(time.Millisecond) {
-			if state, err := a.pool.StateOf(ctx, a.holder.ID()); err == nil && strings.HasPrefix(state, "Waiting for ") && strings.HasSuffix(state, " lock") {
+			if state, err := a.pool.StateOf(ctx, session.ID()); err == nil && strings.HasPrefix(state, "Waiting for ") && strings.HasSuffix(state, " lock") {
 				break
 			}
 		}
@@ -84,25 +96,20 @@ func (a *attempt) whole(bounded context.Context, statement func(context.Context)
 // by whoever looks after the attempt. Each statement has its time, and none is left out because another one has failed: a constraint
 // with the shadow that stays has good rows refused as soon as the lock is given back.
 func (a *attempt) withdraw(ctx context.Context) {
-	timely := func(do func(ctx context.Context)) {
-		ctx, cancel := context.WithTimeoutCause(ctx, a.leastSettled(), ErrOverrun)
-		defer cancel()
-		do(ctx)
-	}
 	var statements []string
 	if !a.tables.Foreign.Empty() {
-		timely(func(ctx context.Context) {
-			if found, err := a.tables.Foreign.Found(ctx, a.pool.DB(), a.tables.Shadow); err == nil {
+		_ = a.timely(ctx, func(bounded context.Context) error {
+			found, err := a.tables.Foreign.Found(bounded, a.pool.DB(), a.tables.Shadow)
+			if err == nil {
 				statements = a.tables.Foreign.Withdraw(found)
 			}
+			return err
 		})
 	}
 	for _, statement := range statements {
-		timely(func(bounded context.Context) {
-			_ = a.whole(bounded, func(ctx context.Context) error { return each(ctx, a.holder, []string{statement}) })
-		})
+		_ = a.timely(ctx, func(bounded context.Context) error { return a.wholeKey(bounded, a.holder, statement) })
 	}
-	timely(func(ctx context.Context) { _ = a.withdrawStandIns(ctx) })
+	_ = a.timely(ctx, a.withdrawStandIns)
 }
 
 // leastSettled is the time that foreign keys and triggers get after the RENAME, or after one that came to nothing,
@@ -116,7 +123,7 @@ func (a *attempt) leastSettled() time.Duration {
 }
 
 // settle gives the constraints and the triggers their last form. It is bounded for the sake of who keeps DDL
-// waiting, by LOCK INSTANCE FOR BACKUP.
+// waiting, by LOCK INSTANCE FOR BACKUP. As in withdraw each statement about foreign keys has its time.
 func (a *attempt) settle(ctx context.Context) error {
 	if !a.tables.settles() {
 		return nil
@@ -127,21 +134,30 @@ func (a *attempt) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.settleKeys(bounded, session); err != nil {
+	if err := a.settleKeys(ctx, session); err != nil {
 		return err
 	}
-	return a.settleTriggers(bounded, session)
+	return a.timely(ctx, func(bounded context.Context) error { return a.settleTriggers(bounded, session) })
 }
 
-func (a *attempt) settleKeys(bounded context.Context, session *dbconn.Session) error {
+func (a *attempt) settleKeys(ctx context.Context, session *dbconn.Session) error {
 	if a.tables.Foreign.Empty() {
 		return nil
 	}
-	found, err := a.tables.Foreign.Found(bounded, a.pool.DB(), a.tables.Source, a.tables.Old)
-	if err != nil {
+	var statements []string
+	err := a.timely(ctx, func(bounded context.Context) error {
+		found, err := a.tables.Foreign.Found(bounded, a.pool.DB(), a.tables.Source, a.tables.Old)
+		if err == nil {
+			statements = a.tables.Foreign.Settle(found)
+		}
 		return err
+	})
+	for _, statement := range statements {
+		if err == nil {
+			err = a.timely(ctx, func(bounded context.Context) error { return a.wholeKey(bounded, session, statement) })
+		}
 	}
-	return each(bounded, session, a.tables.Foreign.Settle(found))
+	return err
 }
 
 // each carries out statements that change foreign keys.
