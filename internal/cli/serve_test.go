@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -568,5 +569,32 @@ func TestAskingByTLS(t *testing.T) {
 		if code, _, stderr := queue(args...); code == exitDone || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit code %d\n%s", want, code, stderr)
 		}
+	}
+}
+
+// TestDaemonIsKilledAtAnyMoment: whenever it is killed, each change is done once: a second time its column would be there already.
+func TestDaemonIsKilledAtAnyMoment(t *testing.T) {
+	q := toQueue(t, 10)
+	q.serve()
+	const changes = 12
+	want := "id,a,b"
+	for n := range changes {
+		column := fmt.Sprintf("c%02d", n)
+		q.submit(column, q.name+" ADD COLUMN "+column+" INT")
+		want += "," + column
+	}
+	seed := time.Now().UnixNano()
+	t.Logf("seed %d", seed)
+	moments := rand.New(rand.NewPCG(uint64(seed), 0))
+	for range 15 {
+		time.Sleep(time.Duration(moments.IntN(150)) * time.Millisecond)
+		q.kill()
+		q.serve()
+	}
+	for n := range changes {
+		q.becomes(fmt.Sprintf("c%02d", n), service.StateDone)
+	}
+	if got := q.query(columns); got != want {
+		t.Errorf("columns %s", got)
 	}
 }

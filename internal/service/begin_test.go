@@ -69,7 +69,7 @@ func TestKilledBeforeItKnewTheProcess(t *testing.T) {
 	defer lock.Close()
 	writer, err := history.Begin(filepath.Join(s.folder("a"), historyPart), record.Run{Table: "shop.orders", Process: os.Getpid()}, time.Now())
 	if err == nil {
-		err = errors.Join(writer.Close(), s.adopt(t.Context(), e))
+		err = errors.Join(writer.Close(), s.adopt(t.Context(), e), s.step(t.Context()))
 	}
 	if err != nil {
 		t.Fatal(err)

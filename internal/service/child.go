@@ -111,6 +111,9 @@ const mostOutput = 16 << 20
 // watch settles a change whose process has ended.
 func (s *Service) watch(ctx context.Context, e *entry) error {
 	if s.alive(e) {
+		if e.Process == 0 { // the daemon was killed before it could write that down
+			return s.learn(ctx, e)
+		}
 		path := filepath.Join(s.folder(e.ID), stdoutFile)
 		if info, err := os.Stat(path); err == nil && info.Size() > mostOutput {
 			return os.Truncate(path, 0)
@@ -175,6 +178,9 @@ func (e *entry) settle(result *record.Result) {
 	e.end(stateOf(result.Outcome), why, result.Next)
 	if e.State == StateDone {
 		e.Why = fmt.Sprintf("its run took %s", result.ElapsedMS.Duration().Round(time.Millisecond))
+		if result.Rehearsal != "" {
+			e.Why += "; it was a " + result.Rehearsal + ", and the table is as it was"
+		}
 	}
 	e.ExitCode = &result.ExitCode
 }
@@ -227,16 +233,19 @@ func (s *Service) inherit(e *entry) error {
 	return nil
 }
 
-// processOf is the process that a history is of; 0 if it can't be told.
-func processOf(path string) int {
+// learn takes the number of a run's process from its history, as soon as there is one.
+func (s *Service) learn(ctx context.Context, e *entry) error {
+	path := s.historyOf(e)
 	if path == "" {
-		return 0
+		return nil
 	}
 	story, err := history.Read(path)
 	if err != nil {
-		return 0
+		return err
 	}
-	return story.Run.Process
+	changed := *e
+	changed.Process = story.Run.Process
+	return s.replace(ctx, &changed)
 }
 
 // History returns the path of a change's history on this machine, "" where there is none yet, and whether nothing more will come to it.

@@ -110,20 +110,15 @@ func (s *Service) Close() error {
 	return s.lock.Close()
 }
 
-// adopt takes a run over that an earlier daemon has begun.
+// adopt takes a run over that an earlier daemon has begun: Run watches it, or settles it. One of which no process has told anything waits
+// again: the daemon was killed before it had started one, or before that had done anything.
 func (s *Service) adopt(ctx context.Context, e *entry) error {
-	alive, path := s.alive(e), s.historyOf(e)
-	switch {
-	case alive && e.Process == 0: // the daemon was killed before it could write that down
-		changed := *e
-		changed.Process = processOf(path)
-		return s.replace(ctx, &changed)
-	case !alive && e.Process == 0 && path == "": // or before it had begun: nothing was written to the server
-		changed := *e
-		changed.State, changed.Began, changed.Place = StateWaiting, nil, ""
-		return s.replace(ctx, &changed)
+	if s.alive(e) || e.Process > 0 || s.historyOf(e) != "" || s.result(e) != nil {
+		return nil
 	}
-	return nil // Run watches it, or settles it
+	changed := *e
+	changed.State, changed.Began, changed.Place = StateWaiting, nil, ""
+	return s.replace(ctx, &changed)
 }
 
 // beat is how often is looked for runs that have ended; retry is the time between two tries where the store does not take something.
