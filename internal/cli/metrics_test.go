@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"midstream/internal/metrics"
 	"midstream/internal/record"
@@ -25,7 +26,9 @@ func metricsPage() string {
 	b.WriteString(generated + "# Metrics\n\nA run has metrics in Prometheus's format:\n\n" +
 		"- at `/metrics` of its control socket, while it is at work: `curl --unix-socket PATH http://run/metrics` (`midstream status --json` tells the path);\n" +
 		"- in the file of `--metrics-file NAME.prom`, written every 5 s and at the end, whole each time, for the textfile collector of node_exporter. It stays after the run, with how it " +
-		"has ended. One file a run: with `--to` it has the table that is changed now.\n\n" +
+		"has ended. One file a run: with `--to` it has the table that is changed now;\n" +
+		"- at `/metrics` of `midstream serve`, with its token: the queue, and all runs that are at work, each with the label `change`.\n\n" +
+		"```\nscrape_configs:\n  - job_name: midstream\n    scrape_interval: 5s\n    authorization:\n      credentials_file: /etc/prometheus/midstream.token\n    static_configs:\n      - targets: [\"127.0.0.1:8385\"]\n```\n\n" +
 		"`contrib/grafana/midstream.json` is a dashboard of them, `contrib/prometheus/alerts.yml` has alerts; a test holds both against this list.\n\n" +
 		"Names, labels and units are stable: others may be added, none is renamed or dropped. Times are in seconds, sizes in bytes, ratios from 0 to 1. What is not known has no sample. " +
 		"Numbers of rows and changes begin at zero again with each attempt of a run that has lost its server. " +
@@ -38,6 +41,7 @@ func metricsPage() string {
 		}
 	}
 	table("Of a run", metrics.OfRuns())
+	table("Of a queue", metrics.OfQueues())
 	return b.String()
 }
 
@@ -149,4 +153,58 @@ func TestMetricsFileThatCantBe(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, stdout)
 	}
 	contains(t, stderr, "write the metrics", "nothing was written", "--metrics-file")
+}
+
+// TestMetricsOfAQueue: midstream serve tells of its queue and of each run that is at work, to those who have the token.
+func TestMetricsOfAQueue(t *testing.T) {
+	q := toQueue(t, 20_000)
+	q.serve()
+	token, err := os.ReadFile(filepath.Join(q.home, ".local", "state", "midstream", "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	scrape := func(token string, want int) string {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, q.url+"/metrics", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
+		answer, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		if err != nil || answer.StatusCode != want {
+			t.Fatalf("%s, %v\n%s", answer.Status, err, text)
+		}
+		return string(text)
+	}
+	await := func(wants ...string) (text string) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			text = scrape(strings.TrimSpace(string(token)), http.StatusOK)
+			if !slices.ContainsFunc(wants, func(want string) bool { return !regexp.MustCompile(want).MatchString(text) }) {
+				return text
+			}
+			if time.Now().After(end) {
+				t.Fatalf("never %s:\n%s\n%s", wants, text, &q.daemon.stdout)
+			}
+		}
+	}
+	q.submit("first", q.name+" ADD COLUMN c INT", held...)
+	await(`midstream_changes{state="running"} 1`, `midstream_run_up{change="first"} 1`, `midstream_rows_copied_total{change="first",server="`+q.i.Address+`",table="`+q.name+`"} [1-9]`,
+		`midstream_phase{change="first",phase="hold",.*} 1`)
+	if text := scrape("another", http.StatusUnauthorized); strings.Contains(text, "midstream_") {
+		t.Errorf("it tells strangers:\n%s", text)
+	}
+	q.obeys("cutover", nil)
+	if text := await(`midstream_changes{state="running"} 0`, `midstream_changes{state="done"} 1`); strings.Contains(text, "midstream_run_up") {
+		t.Errorf("a run is told that is over:\n%s", text)
+	}
+	q.daemon.interrupt()
+	q.daemon.exit()
 }

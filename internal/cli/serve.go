@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -145,7 +146,10 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	defer func() { err = errors.Join(err, queue.Close()) }()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	stop, err := s.listen.serve(s.app, queue.Handler(), end)
+	mux := http.NewServeMux()
+	mux.Handle("/", queue.Handler())
+	mux.Handle("GET /metrics", queue.Metrics())
+	stop, err := s.listen.serve(s.app, mux, end)
 	if err != nil {
 		return err
 	}
