@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"midstream/internal/control"
+	"midstream/internal/service"
 )
 
 // TestDocsContract: what other programs may rely on is never taken away. docs/contract.txt lists it; -update adds to it what is new, and
@@ -24,12 +25,18 @@ func TestDocsContract(t *testing.T) {
 	for name, record := range recordTypes() {
 		fieldsOf(&have, "event "+name+".", reflect.TypeOf(record).Elem())
 	}
-	document, err := control.OpenAPI()
-	if err != nil {
-		t.Fatal(err)
+	for api, of := range map[string]func() ([]byte, error){"api ": control.OpenAPI, "api of serve ": service.OpenAPI} {
+		document, err := of()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?m)^  (/\S+):$`).FindAllStringSubmatch(string(document), -1) {
+			have = append(have, api+m[1])
+		}
 	}
-	for _, m := range regexp.MustCompile(`(?m)^  (/\S+):$`).FindAllStringSubmatch(string(document), -1) {
-		have = append(have, "api "+m[1])
+	change := reflect.TypeFor[service.Change]()
+	for i := range change.NumField() {
+		have = append(have, "change "+change.Field(i).Tag.Get("json"))
 	}
 	path := filepath.Join("..", "..", "docs", "contract.txt")
 	text, err := os.ReadFile(path)

@@ -301,6 +301,7 @@ func trusting(path string) (*http.Client, error) {
 
 // call asks the service.
 func (q *asking) call(ctx context.Context, method, path string, body, answer any) error {
+	q.app.stands("asking the service", q.to)
 	token, err := q.token.read(q.app)
 	if err != nil {
 		return &coded{code: exitUsage, err: fmt.Errorf("the token of the service: %w", err), left: "nothing was asked", next: "name the file by --token-file"}
