@@ -156,9 +156,13 @@ func (q *queueing) becomes(id string, state service.State) service.Change {
 // holds waits until the run of a change waits with its swap.
 func (q *queueing) holds(id string) service.Change {
 	q.t.Helper()
-	c := q.becomes(id, service.StateRunning)
+	q.becomes(id, service.StateRunning)
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if runs, err := control.Find(q.t.Context(), q.folder); err == nil && len(runs) > 0 && runs[0].Found.State == "held" {
+			c := q.at(id)
+			if c.Process != runs[0].Found.Process {
+				q.t.Fatalf("process %d holds: %+v", runs[0].Found.Process, c)
+			}
 			return c
 		}
 		if time.Now().After(end) {
