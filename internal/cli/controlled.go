@@ -14,6 +14,7 @@ import (
 	"midstream/internal/plan"
 	"midstream/internal/record"
 	"midstream/internal/schema"
+	"midstream/internal/web"
 	"midstream/internal/words"
 )
 
@@ -35,6 +36,7 @@ type controlled struct {
 	kept    chronicle // what it tells
 	told    *machines
 	server  *control.Server // nil: nobody can reach it
+	page    *web.Run        // nil: it has none
 	ended   chan struct{}   // closed with err when the run has come to its end
 	err     error
 
@@ -119,8 +121,9 @@ func (c *change) beControlled(ctx context.Context, table schema.Name, change str
 	}
 	if err != nil {
 		c.output.note(fmt.Sprintf("the run can't be controlled by other commands: %v", err))
+		r.server = nil
 	}
-	return nil
+	return c.page.show(c, r, run)
 }
 
 // end tells those who wait for the end of the run of it, and removes the socket.
@@ -133,6 +136,9 @@ func (r *controlled) end(ctx context.Context, result migration.Result, err error
 	told.Rehearsal = rehearsal
 	r.told.end(told, r.output.note)
 	r.report(told)
+	if r.page != nil {
+		r.page.End(told)
+	}
 	if r.server != nil {
 		r.server.Close(told)
 	}

@@ -2,104 +2,64 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
-	"midstream/internal/control"
 	"midstream/internal/history"
+	"midstream/internal/web"
 )
 
 // usualListen is where a service is, unless somebody says something else.
 const usualListen = "127.0.0.1:8385"
 
-// listening are the flags that say where a service answers, and to whom.
+// listening are the flags that say where pages and their API answer, and to whom.
 type listening struct {
-	address string
-	token   tokenFlag
-	at      net.Addr // once it answers
+	door   web.Door
+	server *web.Server // once it answers
 }
 
-func (l *listening) register(f *checks) {
-	f.flags.StringVar(&l.address, "listen", usualListen, "address and port of the API; of this machine alone")
-	l.token.register(f)
+// register adds the flags. usual is where it listens if nobody says another place; "" for nowhere.
+func (l *listening) register(f *checks, usual, use string) {
+	f.flags.StringVar(&l.door.Listen, "listen", usual, use)
+	f.flags.StringVar(&l.door.TokenFile, "token-file", "", tokenFileUse)
+	f.flags.StringVar(&l.door.Certificate, "tls-cert", "", "with --tls-key: serve HTTPS; file of the certificate and its chain, in PEM form")
+	f.flags.StringVar(&l.door.Key, "tls-key", "", "file of the certificate's key, in PEM form")
+	f.boolean(&l.door.InsecureHTTP, "", "insecure-http", "listen beyond this machine without TLS: everybody on the way can read the token")
 }
 
-// check says what is wrong with the flags.
-func (l *listening) check() error {
-	host, _, err := net.SplitHostPort(l.address)
-	if err != nil {
-		return fmt.Errorf("--listen %s: it is an address and a port, like %s", l.address, usualListen)
-	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("--listen %s: it is an address of this machine alone, like %s", l.address, usualListen)
-	}
-	return nil
-}
+func (l *listening) url() string { return l.server.URL() }
 
-func (l *listening) url() string { return "http://" + l.at.String() }
-
-// lastAnswers is how long answers that are on their way are waited for at the end.
-const lastAnswers = 3 * time.Second
-
-// serve answers until stop is called. end is called if it can't any more.
-func (l *listening) serve(app *app, handler http.Handler, end context.CancelCauseFunc) (stop func(), err error) {
-	token, err := l.token.make(app)
-	if err != nil {
-		return nil, err
+// serve answers until stop is called. end is called if it can't any more. untouched says what an error leaves.
+func (l *listening) serve(app *app, source web.Source, metrics http.Handler, end context.CancelCauseFunc, untouched string) (stop func(), err error) {
+	if path, err := app.stateFolder("", "token"); err == nil {
+		l.door.Folder = filepath.Dir(path)
 	}
-	listener, err := net.Listen("tcp", l.address)
+	l.server, err = l.door.Open(source, map[string]http.Handler{"GET /metrics": metrics})
 	if err != nil {
-		return nil, &coded{code: exitFailed, err: err, left: "runs that are at work go on; nothing was changed", next: "name another address by --listen, or end what has it"}
+		return nil, &coded{code: exitFailed, err: err, left: untouched, next: "name another address by --listen, another file by --token-file, or end what has the port"}
 	}
-	l.at = listener.Addr()
-	server := &http.Server{Handler: guarded(handler, token), ReadHeaderTimeout: 10 * time.Second}
-	done := make(chan struct{})
+	stopped := make(chan struct{})
 	go func() {
-		defer close(done)
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			end(fmt.Errorf("answer at %s: %w", l.address, err))
+		defer close(stopped)
+		<-l.server.Done()
+		if err := l.server.Err(); err != nil {
+			end(fmt.Errorf("answer at %s: %w", l.door.Listen, err))
 		}
 	}()
-	return func() {
-		ctx, cancel := context.WithTimeout(context.Background(), lastAnswers)
-		defer cancel()
-		if server.Shutdown(ctx) != nil {
-			server.Close()
-		}
-		<-done
-	}, nil
+	return func() { l.server.Close(); <-stopped }, nil
 }
 
-// guarded lets those in who have the token.
-func guarded(handler http.Handler, token string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		said, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if subtle.ConstantTimeCompare([]byte(said), []byte(token)) != 1 {
-			p := &control.Problem{Status: http.StatusUnauthorized, Title: "nothing is told or done without the token", Next: "give that of the service's --token-file"}
-			w.Header().Set("Content-Type", p.ContentType(""))
-			w.WriteHeader(p.Status)
-			_ = json.NewEncoder(w).Encode(p)
-			return
-		}
-		handler.ServeHTTP(w, r)
-	})
-}
+const tokenFileUse = "file of the token that lets in ($XDG_STATE_HOME/midstream/token, or ~/.local/state/midstream/token)"
 
 // tokenFlag says in which file the token is that lets somebody ask a service.
 type tokenFlag struct{ path string }
 
 func (t *tokenFlag) register(f *checks) {
-	f.flags.StringVar(&t.path, "token-file", "", "file of the token that lets in ($XDG_STATE_HOME/midstream/token, or ~/.local/state/midstream/token)")
+	f.flags.StringVar(&t.path, "token-file", "", tokenFileUse)
 }
 
 // read reads the token.
@@ -113,22 +73,6 @@ func (t *tokenFlag) read(app *app) (string, error) {
 		return token, err
 	}
 	return "", fmt.Errorf("there is no token in %s", path)
-}
-
-// make reads the token of a service, and makes one where nobody has named a file and there is none.
-func (t *tokenFlag) make(app *app) (string, error) {
-	token, err := t.read(app)
-	if t.path == "" && errors.Is(err, fs.ErrNotExist) {
-		path, _ := app.stateFolder("", "token")
-		token = rand.Text()
-		if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
-			err = os.WriteFile(path, []byte(token+"\n"), 0o600)
-		}
-	}
-	if err != nil {
-		return "", &coded{code: exitUsage, err: fmt.Errorf("the token: %w", err), left: "nothing was changed", next: "name a file by --token-file that only you may read, with one line"}
-	}
-	return token, nil
 }
 
 // stateFolder is a path that somebody has named, or what is called so among what this program keeps of its user.

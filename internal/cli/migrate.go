@@ -57,6 +57,8 @@ type change struct {
 	// socket says where the run is controlled; run is the one that is, nil while there is none.
 	socket socketFlags
 	run    *controlled
+	// page is what shows the runs in a browser, where that is asked for.
+	page page
 	// commanded has a run take commands in another program's way; nil where there is none.
 	commanded func(*controlled) (undo func(), err error)
 	// watched hears of a run's events before it goes on; nil for nobody.
@@ -87,6 +89,7 @@ type doing struct {
 // conduct does it and tells its result as JSON, if that is wanted.
 func (c *change) conduct(ctx context.Context, args []string, do doing) error {
 	result, err := c.prepare(ctx, args, do)
+	c.page.close()
 	if c.output.json {
 		interrupted := errors.Is(context.Cause(ctx), errInterrupted)
 		record := c.app.resultOf(result, err, exitCode(err, interrupted))
@@ -140,7 +143,7 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 	if err != nil && c.app.password.detached(args) {
 		err = errDetached
 	}
-	return statement, append(c.checks.problems, err, c.checkSays(), c.rehearsal.check())
+	return statement, append(c.checks.problems, err, c.checkSays(), c.rehearsal.check(), c.page.check(c))
 }
 
 // objectOf is what a statement is about, for people; of the files of --to it is the server.

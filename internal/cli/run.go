@@ -53,6 +53,7 @@ func (c *change) registerTuning() {
 	c.registerReplicas()
 	f.flags.StringVar(&c.socket.folder, "control-dir", "", controlDirUse)
 	f.boolean(&c.socket.off, "", "no-control", "make no socket: midstream status, pause, set and so on don't reach the run")
+	c.page.register(f, "", pageUse)
 	f.integer(&cfg.Apply.Workers, "", "apply-workers", dflt.Apply.Workers, 1, 64, "connections that apply changes")
 	c.history.register(f)
 	c.machines.register(f)

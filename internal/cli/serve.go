@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"midstream/internal/dbconn"
 	"midstream/internal/ddl"
 	"midstream/internal/service"
+	"midstream/internal/web"
 )
 
 // serving is the verb serve.
@@ -57,7 +57,7 @@ func (a *app) serveCommand() *cobra.Command {
 	f.flags.StringVar(&s.folder, "state-dir", "", "folder of the store and of the runs' output ($XDG_STATE_HOME/midstream/service,\nor ~/.local/state/midstream/service)")
 	f.flags.StringVar(&s.store, "store", "", "keep the queue in a table instead: the name of a --server, or name/database (midstream)")
 	f.flags.StringVar(&s.control, "control-dir", "", controlDirUse)
-	s.listen.register(f)
+	s.listen.register(f, usualListen, "address and port of the pages and of the API; beyond this machine only with --token-file, and\n--tls-cert or --insecure-http")
 	cmd.RunE = a.verb(s.run)
 	return cmd
 }
@@ -94,7 +94,7 @@ func (a *app) alone() *app {
 
 // check says all that is wrong with the command line and the option files.
 func (s *serving) check() []error {
-	problems := append(s.checks.problems, s.listen.check())
+	problems := append(s.checks.problems, s.listen.door.Check())
 	if len(s.servers) == 0 {
 		problems = append(problems, errors.New("name a server: --server main=/etc/midstream/main.cnf"))
 	}
@@ -146,15 +146,12 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	defer func() { err = errors.Join(err, queue.Close()) }()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	mux := http.NewServeMux()
-	mux.Handle("/", queue.Handler())
-	mux.Handle("GET /metrics", queue.Metrics())
-	stop, err := s.listen.serve(s.app, mux, end)
+	stop, err := s.listen.serve(s.app, web.Source{API: queue.Handler(), History: queue.History, Queue: true}, queue.Metrics(), end, "runs that are at work go on; nothing was changed")
 	if err != nil {
 		return err
 	}
 	defer stop()
-	s.note(fmt.Sprintf("the queue is open at %s, for %s; it is kept in %s", s.listen.url(), strings.Join(slices.Sorted(maps.Keys(s.servers)), ", "), where))
+	s.note(fmt.Sprintf("the queue is open at %s, for %s; it is kept in %s, the token that opens its pages in %s", s.listen.url(), strings.Join(slices.Sorted(maps.Keys(s.servers)), ", "), where, s.listen.server.TokenFile()))
 	if err := queue.Run(ctx); err != nil {
 		return &coded{code: exitFailed, err: err, left: s.goOn(queue), next: "see which one has it; start this one again when that has ended"}
 	}

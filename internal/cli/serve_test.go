@@ -421,7 +421,7 @@ func TestServeIsRefused(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	contains(t, stderr, "--server a: it has a password without a value", `unknown option "worker"`, "--server c: option file", "--server d: it is name=option file",
-		"--store x: there is no --server x", "--limit 0: it is from 1 to 100", "--listen 0.0.0.0:1: it is an address of this machine alone")
+		"--store x: there is no --server x", "--limit 0: it is from 1 to 100", "--listen 0.0.0.0:1 can be reached from other machines: --token-file must name")
 }
 
 // TestEveryFlagOfRunIsDecided: a new flag may be given by submissions or may not, and somebody has thought about it.
@@ -430,7 +430,7 @@ func TestEveryFlagOfRunIsDecided(t *testing.T) {
 		"host", "port", "socket", "user", "password", "defaults-file", "defaults-extra-file", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", // where
 		"replica", "skip-replica", "find-replicas", "unseen-replicas", "capture-from", "source-replicates", "on-replica",
 		"throttle-file", "throttle-query", "throttle-url", "cutover-when-gone", "metrics-file", // files, queries and URLs
-		"json", "quiet", "no-color", "history-dir", "no-history", "control-dir", "no-control", // the service's own
+		"json", "quiet", "no-color", "history-dir", "no-history", "control-dir", "no-control", "listen", "token-file", "tls-cert", "tls-key", "insecure-http", // the service's own
 		"no-frontier-rule", "no-merge"} // measuring
 	_, cmd := (&app{}).newRun()
 	var there []string

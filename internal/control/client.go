@@ -68,6 +68,7 @@ func Find(ctx context.Context, folder string) ([]*Client, error) {
 
 func dial(path string) *Client {
 	return &Client{http: &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true, // whoever looks for runs again and again shall not keep a connection each time
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", path)
 		},

@@ -89,6 +89,18 @@ func (s *Server) Client() *Client {
 	return c
 }
 
+// Handler answers as the socket does, to requests that come another way; who may send them is for the one that hands them over. What
+// they command is told as of somebody at the page.
+func (s *Server) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from, _, err := net.SplitHostPort(r.RemoteAddr)
+		if err != nil {
+			from = r.RemoteAddr
+		}
+		s.http.Handler.ServeHTTP(w, r.WithContext(withName(r.Context(), "somebody at the page, from "+from)))
+	})
+}
+
 // lastWords is how long Close waits for answers that are on their way.
 const lastWords = 3 * time.Second
 

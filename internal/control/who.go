@@ -13,7 +13,12 @@ type who struct{}
 
 // withPeer keeps who is at the other end of a connection, for its requests.
 func withPeer(ctx context.Context, conn net.Conn) context.Context {
-	return context.WithValue(ctx, who{}, peerOf(conn))
+	return withName(ctx, peerOf(conn))
+}
+
+// withName keeps the name of who has sent a request.
+func withName(ctx context.Context, name string) context.Context {
+	return context.WithValue(ctx, who{}, name)
 }
 
 // peer names who has sent a request.

@@ -16,6 +16,7 @@ import (
 // its own, never its neighbours.
 var layers = [][]string{
 	{"cli"},
+	{"web"},
 	{"demo", "service", "ptosc", "ghost"},
 	{"control"},
 	{"report", "screen", "metrics"},

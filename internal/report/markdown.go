@@ -20,9 +20,9 @@ var functions = map[string]any{
 	"count": words.Count[int64],
 	"size":  words.Size,
 	"join":  strings.Join,
-	"state": stateWords,
-	"mood":  mood,
-	"ended": func(state string) string { return stateWords(&Report{State: state}) },
+	"state": (*Report).Words,
+	"mood":  (*Report).Mood,
+	"ended": func(state string) string { return StateWords(state, "") },
 	// cell keeps a text within the cell of a table in Markdown.
 	"cell": func(text string) string {
 		return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace(text)
@@ -39,19 +39,22 @@ func day(at string) string {
 	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
-// stateWords says how the run has ended.
-func stateWords(r *Report) string {
+// Words say how the run has ended.
+func (r *Report) Words() string { return StateWords(r.State, r.Run.Rehearsal) }
+
+// StateWords says what an outcome of a run is, or of a rehearsal.
+func StateWords(outcome, rehearsal string) string {
 	switch {
-	case r.State == unfinished:
+	case outcome == unfinished:
 		return "has told no end: it is at work, or was killed"
-	case r.State == "done" && r.Run.Rehearsal != "":
+	case outcome == "done" && rehearsal != "":
 		return "rehearsed"
 	}
-	return strings.ReplaceAll(r.State, "_", " ")
+	return strings.ReplaceAll(outcome, "_", " ")
 }
 
-// mood is the colour of a state.
-func mood(r *Report) string {
+// Mood is the colour of a state: good, warn or bad.
+func (r *Report) Mood() string {
 	switch r.State {
 	case "done":
 		return "good"

@@ -1,9 +1,11 @@
 package report
 
 import (
+	"bytes"
 	_ "embed"
 	"html/template"
 	"io"
+	"regexp"
 	"sync"
 
 	"midstream/internal/plots"
@@ -29,3 +31,28 @@ func (r *Report) HTML(out io.Writer) error {
 		Records []any
 	}{r, r.drawn})
 }
+
+// Parts writes parts of the page, for a page that has style.css: error, compared, plan, phases, verify, retries, left.
+func (r *Report) Parts(out io.Writer, names ...string) error {
+	for _, name := range names {
+		if err := page().ExecuteTemplate(out, name, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mark is what a script stands between.
+var mark = regexp.MustCompile(`(?s)<script>(.*?)</script>`)
+
+// Scripts are those of the page: they are the same in all. What allows them by their digests allows no other.
+var Scripts = sync.OnceValue(func() (scripts []string) {
+	var text bytes.Buffer
+	if err := (&Report{}).HTML(&text); err != nil {
+		panic(err) // the template is ours
+	}
+	for _, script := range mark.FindAllStringSubmatch(text.String(), -1) {
+		scripts = append(scripts, script[1])
+	}
+	return scripts
+})

@@ -202,33 +202,26 @@ func progressOf(events []event.Event) (all []event.Progress) {
 	return all
 }
 
-// compare sets the prediction beside what happened.
-func (r *Report) compare(progress []event.Progress) {
-	add := func(what, predicted, happened string) {
-		r.Compared = append(r.Compared, Comparison{what, predicted, happened})
-	}
-	p, happened := r.Plan.Prediction, r.Result
+// Predicted is what the plan expects.
+func (r *Report) Predicted() (list []Comparison) {
+	add := func(what, predicted string) { list = append(list, Comparison{What: what, Predicted: predicted}) }
+	p := r.Plan.Prediction
 	if p.MostMS > 0 {
-		lasted := span(happened.ElapsedMS)
-		if len(r.Earlier) > 0 {
-			lasted += ", and " + words.Plural(len(r.Earlier), "earlier run") + " that it went on with"
-		}
-		add("time", fmt.Sprintf("%s (between %s and %s)", span(p.ElapsedMS), span(p.LeastMS), span(p.MostMS)), lasted)
+		add("time", fmt.Sprintf("%s (between %s and %s)", span(p.ElapsedMS), span(p.LeastMS), span(p.MostMS)))
 	}
 	if r.Plan.Method == "shadow" {
-		add("rows", "about "+words.Count(r.Plan.RowsEstimate), words.Count(happened.RowsCopied)+" copied")
+		add("rows", "about "+words.Count(r.Plan.RowsEstimate))
 	}
-	for _, bytes := range []struct {
-		what                string
-		predicted, happened int64
-	}{{"disk, at the peak", p.DiskBytes, happened.DiskBytes}, {"redo log", p.RedoBytes, happened.RedoBytes}, {"binlog", p.BinlogBytes, happened.BinlogBytes}} {
-		if bytes.happened > 0 {
-			add(bytes.what, words.Size(bytes.predicted), words.Size(bytes.happened))
-		}
-	}
-	if happened.LockHeldMS > 0 {
-		add("lock of the cut-over", "nobody waits for longer than "+span(p.LockedMS), fmt.Sprintf("%s, held for %s", words.Plural(happened.Attempts, "attempt"), span(happened.LockHeldMS)))
-	}
+	add("disk, at the peak", words.Size(p.DiskBytes))
+	add("redo log", words.Size(p.RedoBytes))
+	add("binlog", words.Size(p.BinlogBytes))
+	add("lock of the cut-over", "nobody waits for longer than "+span(p.LockedMS))
+	add("replica lag, at most", span(p.ReplicaLagMS))
+	return list
+}
+
+// compare sets the prediction beside what happened.
+func (r *Report) compare(progress []event.Progress) {
 	lag, delay := time.Duration(-1), time.Duration(0)
 	var alone, felt []float64
 	for _, one := range progress {
@@ -237,14 +230,32 @@ func (r *Report) compare(progress []event.Progress) {
 			alone, felt = append(alone, one.FeltAlone.Seconds()), append(felt, one.Felt.Seconds())
 		}
 	}
+	lasted := span(r.Result.ElapsedMS)
+	if len(r.Earlier) > 0 {
+		lasted += ", and " + words.Plural(len(r.Earlier), "earlier run") + " that it went on with"
+	}
+	happened := map[string]string{"time": lasted, "rows": words.Count(r.Result.RowsCopied) + " copied"}
+	for what, bytes := range map[string]int64{"disk, at the peak": r.Result.DiskBytes, "redo log": r.Result.RedoBytes, "binlog": r.Result.BinlogBytes} {
+		if bytes > 0 {
+			happened[what] = words.Size(bytes)
+		}
+	}
+	if r.Result.LockHeldMS > 0 {
+		happened["lock of the cut-over"] = fmt.Sprintf("%s, held for %s", words.Plural(r.Result.Attempts, "attempt"), span(r.Result.LockHeldMS))
+	}
 	if lag >= 0 {
-		add("replica lag, at most", span(p.ReplicaLagMS), words.Span(lag))
+		happened["replica lag, at most"] = words.Span(lag)
+	}
+	for _, c := range r.Predicted() {
+		if c.Happened = happened[c.What]; c.Happened != "" {
+			r.Compared = append(r.Compared, c)
+		}
 	}
 	if r.Plan.Method == "shadow" {
-		add("capture behind, at most", "", words.Span(delay))
+		r.Compared = append(r.Compared, Comparison{What: "capture behind, at most", Happened: words.Span(delay)})
 	}
 	if len(felt) > 0 {
-		add("a statement of the application's, median", words.Span(seconds(median(alone)))+" without this run", words.Span(seconds(median(felt))))
+		r.Compared = append(r.Compared, Comparison{"a statement of the application's, median", words.Span(seconds(median(alone))) + " without this run", words.Span(seconds(median(felt)))})
 	}
 }
 

@@ -175,7 +175,7 @@ func (e *entry) settle(result *record.Result) {
 	if result.Left != "" {
 		why += ". Left: " + result.Left
 	}
-	e.end(stateOf(result.Outcome), why, result.Next)
+	e.end(StateOf(result.Outcome), why, result.Next)
 	if e.State == StateDone {
 		e.Why = fmt.Sprintf("its run took %s", result.ElapsedMS.Duration().Round(time.Millisecond))
 		if result.Rehearsal != "" {
@@ -185,8 +185,8 @@ func (e *entry) settle(result *record.Result) {
 	e.ExitCode = &result.ExitCode
 }
 
-// stateOf is what an outcome of a run makes of its change.
-func stateOf(outcome string) State {
+// StateOf is what an outcome of a run makes of its change.
+func StateOf(outcome string) State {
 	switch outcome {
 	case "done":
 		return StateDone

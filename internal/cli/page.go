@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"midstream/internal/record"
+	"midstream/internal/web"
+)
+
+// page is what run --listen serves: the runs of one process, from the first one's begin to the end of the process.
+type page struct {
+	listening
+	runs web.Runs
+	stop func() // nil before it answers
+}
+
+const pageUse = "serve the page of this run (and its API) at this address and port, such as 127.0.0.1:8386, until the run has ended;\n" +
+	"beyond this machine only with --token-file, and --tls-cert or --insecure-http"
+
+// check says what is wrong with the flags.
+func (p *page) check(c *change) error {
+	err := p.door.Check()
+	if p.door.Listen != "" && c.socket.off {
+		err = errors.Join(err, errors.New("--listen and --no-control exclude each other: the page asks the run as its socket does"))
+	}
+	if p.door.Listen != "" && c.history.off {
+		err = errors.Join(err, errors.New("--listen and --no-history exclude each other: the page shows what the history has"))
+	}
+	return err
+}
+
+// show has the page show a run.
+func (p *page) show(c *change, r *controlled, told record.Run) error {
+	if p.door.Listen == "" {
+		return nil
+	}
+	if r.server == nil || r.kept.writer == nil {
+		return &coded{code: exitFailed, err: errors.New("there is no page of a run without its socket and its history"), left: "nothing was written",
+			next: "name folders that can be used by --control-dir and --history-dir, or leave --listen out"}
+	}
+	if p.stop == nil {
+		// A page that is gone is no reason to end a run.
+		gone := func(err error) { c.output.note(fmt.Sprintf("the page of the run is gone: %v", err)) }
+		stop, err := p.serve(c.app, p.runs.Source(), p.runs.Metrics(), gone, "nothing was written")
+		if err != nil {
+			return err
+		}
+		p.stop = stop
+		c.output.note(fmt.Sprintf("the page of the run is at %s, the token that opens it in %s", p.url(), p.server.TokenFile()))
+	}
+	r.page = p.runs.Begin(told, r.kept.writer.Path(), r.server.Handler())
+	return nil
+}
+
+// close ends the pages, when those who look have heard of the end.
+func (p *page) close() {
+	if p.stop != nil {
+		p.stop()
+	}
+}

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"midstream/internal/control"
+	"midstream/internal/record"
+)
+
+// looking is somebody at the pages of a run or a queue, with a token.
+type looking struct {
+	t          *testing.T
+	url, token string
+}
+
+func (l *looking) do(method, path, body string) *http.Response {
+	l.t.Helper()
+	r, err := http.NewRequestWithContext(l.t.Context(), method, l.url+path, strings.NewReader(body))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+l.token)
+	r.Header.Set("Content-Type", "application/json")
+	response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() { response.Body.Close() })
+	return response
+}
+
+// gets is the answer, which must be a good one.
+func (l *looking) gets(method, path, body string, texts ...string) string {
+	l.t.Helper()
+	response := l.do(method, path, body)
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode/100 != 2 {
+		l.t.Fatalf("%s %s: %s %v\n%s", method, path, response.Status, err, text)
+	}
+	contains(l.t, string(text), texts...)
+	return string(text)
+}
+
+// pageAt is where a run has said that its page is.
+var pageAt = regexp.MustCompile(`the page of the run is at (\S+), the token that opens it in (\S+)`)
+
+// page is the page of the run.
+func (c *controlling) page() *looking {
+	c.t.Helper()
+	c.run.await(&c.run.stderr, "the token that opens it in")
+	at := pageAt.FindStringSubmatch(c.run.stderr.String())
+	token, err := os.ReadFile(at[2])
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return &looking{c.t, at[1], strings.TrimSpace(string(token))}
+}
+
+// The story of a run at its page, without a browser: numbers move, it is paused, goes on, is held and cut over, and the end has the report.
+func TestPageOfARun(t *testing.T) {
+	c := beginControlled(t, 30_000, "--listen=127.0.0.1:0", "--hold", "--copy-share=30%", "--history-dir="+filepath.Join(t.TempDir(), "h"))
+	l := c.page()
+	l.gets("GET", "/changes/run", "", c.name, "Cut over", "Row copy at most")
+	stream := l.do("GET", "/v1/changes/run/events", "")
+	lines := bufio.NewReader(stream.Body)
+	next := func() (name string, data []byte) { // of the next event
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				t.Fatalf("the events have ended: %v\n%s", err, &c.run.stderr)
+			}
+			if word, is := strings.CutPrefix(line, "event: "); is {
+				name = strings.TrimSpace(word)
+			}
+			if word, is := strings.CutPrefix(line, "data: "); is {
+				return name, []byte(word)
+			}
+		}
+	}
+	rows, seen := []int64{}, map[string]bool{}
+	for len(rows) < 3 { // it moves
+		name, data := next()
+		var told struct {
+			Event string
+			Told  string
+			Rows  int64 `json:"rows_copied"`
+		}
+		if err := json.Unmarshal(data, &told); err != nil {
+			t.Fatalf("%v: %s", err, data)
+		}
+		seen[name+told.Event] = true
+		if told.Event == record.NameProgress && told.Rows > 0 {
+			contains(t, told.Told, "copy ")
+			rows = append(rows, told.Rows)
+		}
+	}
+	if rows[2] <= rows[0] || !seen["run"] || !seen["plan"] || !seen["phase"] {
+		t.Errorf("rows %v, seen %v", rows, seen)
+	}
+	l.gets("POST", "/v1/changes/run/pause", "{}", "the run stands still", "somebody at the page, from 127.0.0.1")
+	l.gets("GET", "/parts/changes/run/blockers", "", c.name)
+	l.gets("GET", "/v1/changes/run/report.html", "", "has told no end")
+	l.gets("GET", "/metrics", "", "midstream_")
+	var status control.Status
+	if err := json.Unmarshal([]byte(l.gets("GET", "/v1/changes/run/status", "")), &status); err != nil || status.State != "paused" {
+		t.Errorf("%v %+v", err, status)
+	}
+	l.gets("POST", "/v1/changes/run/resume", "{}", "going on")
+	l.gets("POST", "/v1/changes/run/throttle", `{"share":"100%"}`, "no bound of its own")
+	c.await("hold", func() bool { return c.status().State == "held" })
+	l.gets("POST", "/v1/changes/run/cutover", `{"now":true}`)
+	for {
+		name, data := next()
+		if name != "end" {
+			continue
+		}
+		contains(t, string(data), `"state":"done"`, "Predicted and happened", "What is left")
+		break
+	}
+	if code := c.run.exit(); code != exitDone {
+		t.Fatalf("exit code %d\n%s\n%s", code, &c.run.stdout, &c.run.stderr)
+	}
+	if _, err := http.Get(l.url + "/healthz"); err == nil {
+		t.Error("the page is there still")
+	}
+	if strings.Contains(c.run.stderr.String()+c.run.stdout.String(), l.token) {
+		t.Error("the token is told")
+	}
+}
+
+// What can't be, and a port that is taken, is said before anything is done.
+func TestPageRefused(t *testing.T) {
+	code, _, stderr := midstream(t, "run", "ALTER TABLE a.b ADD COLUMN c INT", "--listen=0.0.0.0:1", "--no-history", "--no-control")
+	if code != exitUsage {
+		t.Errorf("exit code %d", code)
+	}
+	contains(t, stderr, "--token-file must name", "--insecure-http", "--listen and --no-control exclude", "--listen and --no-history exclude")
+}

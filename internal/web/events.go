@@ -1,0 +1,191 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+)
+
+const (
+	// lookEvery is the time between two looks at what a run has told.
+	lookEvery = 250 * time.Millisecond
+	// statusEvery is the time between two questions to a run how it stands.
+	statusEvery = time.Second
+	// heartbeat is how long a stream is silent at most: a reader sees that the connection lives.
+	heartbeat = 10 * time.Second
+	// writePatience is how long a reader may not read: then it is gone.
+	writePatience = 30 * time.Second
+)
+
+// tail reads lines of a file that grows. Its zero value has none yet.
+type tail struct {
+	path  string
+	file  *os.File
+	begun []byte // of a line whose end is not written yet
+	lines int    // that were read
+}
+
+// read hands over the lines that were not read yet.
+func (t *tail) read(path string, take func(number int, line []byte) error) error {
+	if path != t.path {
+		t.close()
+		*t = tail{path: path}
+	}
+	if t.path == "" {
+		return nil
+	}
+	if t.file == nil {
+		file, err := os.Open(t.path)
+		if err != nil {
+			return fmt.Errorf("read what the run has told: %w", err)
+		}
+		t.file = file
+	}
+	buffer := make([]byte, 1<<16)
+	for {
+		n, err := t.file.Read(buffer)
+		t.begun = append(t.begun, buffer[:n]...)
+		for {
+			end := bytes.IndexByte(t.begun, '\n')
+			if end < 0 {
+				break
+			}
+			t.lines++
+			if err := take(t.lines, t.begun[:end]); err != nil {
+				return err
+			}
+			t.begun = t.begun[end+1:]
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read what the run has told: %w", err)
+		}
+	}
+}
+
+func (t *tail) close() {
+	if t.file != nil {
+		t.file.Close()
+	}
+}
+
+// stream writes server-sent events to one reader, by the goroutine of its request: a run never waits for one.
+type stream struct {
+	writer  http.ResponseWriter
+	control *http.ResponseController
+	wrote   time.Time
+}
+
+// send writes an event; without an id the reader's last one holds, without a name it is a record.
+func (s *stream) send(id int, name string, data []byte) error {
+	var text bytes.Buffer
+	if name != "" {
+		fmt.Fprintf(&text, "event: %s\n", name)
+	}
+	if id > 0 {
+		fmt.Fprintf(&text, "id: %d\n", id)
+	}
+	fmt.Fprintf(&text, "data: %s\n\n", data)
+	return s.write(text.Bytes())
+}
+
+func (s *stream) write(text []byte) error {
+	s.wrote = time.Now()
+	if err := s.control.SetWriteDeadline(s.wrote.Add(writePatience)); err != nil {
+		return err
+	}
+	_, err := s.writer.Write(text)
+	return err
+}
+
+// events tells a reader all that a run has told, and then what it tells, until it ends: records of docs/events.md with a field told (for
+// people; of a plan also html), numbered as in the history; between them, named status, how the run stands; and at last end.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	after, _ := strconv.Atoi(r.Header.Get("Last-Event-ID")) // 0 where there is none
+	if _, _, err := s.source.History(r.Context(), id); err != nil {
+		fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := &stream{writer: w, control: http.NewResponseController(w)}
+	if out.write([]byte("retry: 2000\n\n")) != nil {
+		return
+	}
+	var lines tail
+	defer func() { lines.close() }()
+	var status standing
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		closing := s.isClosing() // first: what comes before is told
+		path, over, err := s.source.History(r.Context(), id)
+		if err == nil {
+			err = lines.read(path, func(number int, line []byte) error {
+				if number <= after {
+					return nil
+				}
+				return out.send(number, "", told(line))
+			})
+		}
+		if err == nil && over {
+			err = out.send(0, "end", s.ending(path))
+		} else if err == nil {
+			err = status.tell(r.Context(), s, id, out)
+		}
+		if err == nil && time.Since(out.wrote) > heartbeat {
+			err = out.write([]byte(": the connection lives\n\n"))
+		}
+		if err != nil || out.control.Flush() != nil || over || closing {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-s.closing:
+		case <-look.C:
+		}
+	}
+}
+
+func (s *Server) isClosing() bool {
+	select {
+	case <-s.closing:
+		return true
+	default:
+		return false
+	}
+}
+
+// standing is what a reader was told of how a run stands.
+type standing struct {
+	at   time.Time
+	last []byte
+}
+
+// tell tells how a run stands, if that has changed. Of a run that can't be asked now nothing is told.
+func (t *standing) tell(ctx context.Context, s *Server, id string, out *stream) error {
+	if time.Since(t.at) < statusEvery {
+		return nil
+	}
+	t.at = time.Now()
+	now, err := s.now(ctx, id)
+	if err != nil {
+		return ctx.Err()
+	}
+	text, err := json.Marshal(now)
+	if err != nil || bytes.Equal(text, t.last) {
+		return err
+	}
+	t.last = text
+	return out.send(0, "status", text)
+}

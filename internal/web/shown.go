@@ -1,0 +1,218 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+
+	"midstream/internal/control"
+	"midstream/internal/event"
+	"midstream/internal/history"
+	"midstream/internal/record"
+	"midstream/internal/report"
+	"midstream/internal/words"
+)
+
+// tile is a number with its name.
+type tile struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// now is how a run stands, as a page shows it. All but what buttons ask is for people.
+type now struct {
+	State    string   `json:"state"` // as of control.Status
+	Mood     string   `json:"mood"`  // good or warn: its color
+	Why      string   `json:"why"`
+	Phase    string   `json:"phase"`
+	Text     string   `json:"text"`     // how far the phase is
+	Fraction *float64 `json:"fraction"` // of the phase; null where that can't be told
+	Tiles    []tile   `json:"tiles"`
+	Waits    []string `json:"waits"` // for what, and for whom
+	Held     string   `json:"held"`  // why it does not swap; empty if it will
+	Share    string   `json:"share"` // the most of the row copy's time that may be work
+	Progress any      `json:"progress"`
+}
+
+// now asks a run how it stands.
+func (s *Server) now(ctx context.Context, id string) (*now, error) {
+	var status control.Status
+	if err := s.ask(ctx, "/v1/changes/"+url.PathEscape(id)+"/status", &status); err != nil {
+		return nil, err
+	}
+	n := &now{State: status.State, Mood: "good", Why: status.Why, Phase: words.Phase(event.Phase(status.Phase)), Held: status.Held, Share: status.CopyShare,
+		Progress: status.Progress, Tiles: []tile{}, Waits: []string{}}
+	if status.State != "running" {
+		n.Mood = "warn"
+	}
+	if p, is := eventOf(status.Progress).(event.Progress); is && string(p.Phase) == status.Phase {
+		n.Text, n.Fraction = words.Progress(p), fractionOf(p)
+		n.Tiles = tilesOf(p)
+	}
+	if t, is := eventOf(status.Throttled).(event.Throttled); is && len(t.Gates) > 0 {
+		n.Waits = append(n.Waits, words.Throttled(t))
+	}
+	if b, is := eventOf(status.Blocked).(event.Blocked); is && len(b.Blockers) > 0 && status.State == "blocked" {
+		n.Waits = append(n.Waits, words.Blocked(b))
+	}
+	return n, nil
+}
+
+// eventOf is the event of a record that has come through JSON; nil for none.
+func eventOf(told any) event.Event {
+	if told == nil {
+		return nil
+	}
+	line, err := json.Marshal(told)
+	if err != nil {
+		return nil
+	}
+	e, _, err := record.Read(line)
+	if err != nil {
+		return nil
+	}
+	return e
+}
+
+// fractionOf is how far a phase is, 0 to 1; nil where that can't be told.
+func fractionOf(p event.Progress) *float64 {
+	var f float64
+	switch p.Phase {
+	case event.PhaseCopy:
+		f = p.Fraction
+	case event.PhasePrescan:
+		f = words.ScannedFraction(p)
+	case event.PhaseVerify:
+		f = words.VerifiedFraction(p)
+	case event.PhaseIndex, event.PhaseNative:
+		f = p.IndexFraction
+	}
+	if f <= 0 {
+		return nil
+	}
+	return &f
+}
+
+// tilesOf are the numbers of a run that copies rows; none of another.
+func tilesOf(p event.Progress) []tile {
+	if p.RowsTotal == 0 && p.RowsCopied == 0 {
+		return []tile{}
+	}
+	tiles := []tile{
+		{"rows copied", fmt.Sprintf("%s of about %s", words.Count(p.RowsCopied), words.Count(p.RowsTotal))},
+		{"row copy", words.Rate(p.CopyRate) + " rows/s"},
+		{"end", words.ETA(p)},
+		{"backlog", words.Plural(p.Backlog, "key")},
+		{"applied", fmt.Sprintf("%s, %s/s", words.Plural(p.Applied, "key"), words.Rate(p.ApplyRate))},
+		{"capture delay", words.Span(p.CaptureDelay)},
+	}
+	if p.ReplicaLag >= 0 {
+		tiles = append(tiles, tile{"replica lag", words.Span(p.ReplicaLag)})
+	}
+	if p.Felt > 0 {
+		text := words.Span(p.Felt)
+		if p.FeltAlone > 0 {
+			text += ", " + words.Span(p.FeltAlone) + " without this run"
+		}
+		tiles = append(tiles, tile{"the application's statement", text})
+	}
+	if p.Workers > 0 {
+		tiles = append(tiles, tile{"at work", fmt.Sprintf("%.2g workers, %s a chunk", p.Workers, words.Plural(p.ChunkRows, "row"))})
+	}
+	if p.Verified > 0 {
+		tiles = append(tiles, tile{"rows compared", words.Count(p.Verified)})
+	}
+	return tiles
+}
+
+// told is a line of a history with what it tells people: the field told, and html of a plan.
+func told(line []byte) []byte {
+	text, html := "", ""
+	var head record.Head
+	if json.Unmarshal(line, &head) != nil {
+		return line
+	}
+	switch head.Event {
+	case record.NamePlan:
+		var plan record.Plan
+		if json.Unmarshal(line, &plan) == nil {
+			html = parts(report.Of(&history.Story{Plan: &plan}), "plan")
+			text = "method " + plan.Method
+		}
+	case record.NameResult:
+		var result record.Result
+		if json.Unmarshal(line, &result) == nil {
+			text = endText(&result)
+		}
+	default:
+		e, _, err := record.Read(line)
+		if err != nil {
+			return line
+		}
+		text = lineOf(e)
+	}
+	more, err := json.Marshal(struct {
+		Told string `json:"told"`
+		HTML string `json:"html,omitempty"`
+	}{text, html})
+	if err != nil || len(line) < 2 {
+		return line
+	}
+	return append(append(append([]byte{}, line[:len(line)-1]...), ','), more[1:]...)
+}
+
+// lineOf says what an event tells; "" if nothing that a person would want.
+func lineOf(e event.Event) string {
+	switch e := e.(type) {
+	case event.PhaseEntered:
+		return words.Phase(e.Phase)
+	case event.Progress:
+		return words.Progress(e)
+	case event.Retry:
+		return "tried again: " + e.Cause
+	}
+	_, text, _ := words.Happening(e)
+	return text
+}
+
+// endText says how a run has ended.
+func endText(r *record.Result) string {
+	text := report.StateWords(r.Outcome, r.Rehearsal)
+	if r.ElapsedMS > 0 {
+		text += ", after " + words.Span(r.ElapsedMS.Duration())
+	}
+	if r.Error != "" {
+		text += ": " + r.Error
+	}
+	return text
+}
+
+// parts are parts of a report's page; "" if they can't be made.
+func parts(r *report.Report, names ...string) string {
+	var text bytes.Buffer
+	if err := r.Parts(&text, names...); err != nil {
+		return ""
+	}
+	return text.String()
+}
+
+// ending is what a page shows of a run that has ended: after the last word there may be nobody to ask.
+func (s *Server) ending(path string) []byte {
+	var end struct {
+		State string `json:"state"` // for people
+		Mood  string `json:"mood"`  // good, warn or bad: its color
+		HTML  string `json:"html"`
+	}
+	if story, err := history.Read(path); err == nil {
+		r := report.Of(story)
+		end.State, end.Mood = r.Words(), r.Mood()
+		end.HTML = parts(r, "error", "compared", "phases", "verify", "retries", "left")
+	}
+	text, err := json.Marshal(end)
+	if err != nil {
+		return []byte("{}")
+	}
+	return text
+}
