@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+
+	"midstream/internal/control"
+	"midstream/internal/service"
+)
+
+// queueing is a service of a test, on a server with a table t in which somebody writes.
+type queueing struct {
+	*controlling
+	home   string
+	daemon *running
+	url    string
+	flags  []string // of serve
+}
+
+// toQueue makes a table with rows and a writer, and the option file of its server; a second table u is there too.
+func toQueue(t *testing.T, rows int) *queueing {
+	t.Helper()
+	q := &queueing{controlling: toControl(t, rows), home: t.TempDir()}
+	var file strings.Builder
+	file.WriteString("[client]\n")
+	for _, flag := range flags(t, q.i) {
+		file.WriteString(strings.TrimPrefix(flag, "--") + "\n")
+	}
+	path := filepath.Join(q.home, "main.cnf")
+	if err := os.WriteFile(path, []byte(file.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	q.flags = []string{"--server=main=" + path, "--control-dir=" + q.folder, "--listen=127.0.0.1:0", "--state-dir=" + filepath.Join(q.home, "state")}
+	executing(t, q.i, q.database())("CREATE TABLE u LIKE t")
+	t.Cleanup(q.nothingLeft)
+	return q
+}
+
+func (q *queueing) database() string { database, _, _ := strings.Cut(q.name, "."); return database }
+
+// serve starts the daemon.
+func (q *queueing) serve(more ...string) {
+	q.t.Helper()
+	cmd := command(q.t, append(append([]string{"serve"}, q.flags...), more...)...)
+	cmd.Env = append(cmd.Env, "HOME="+q.home, "XDG_STATE_HOME=")
+	q.daemon = start(q.t, cmd)
+	const before = "the queue is open at "
+	q.daemon.await(&q.daemon.stdout, "it is kept in")
+	_, rest, _ := strings.Cut(q.daemon.stdout.String(), before)
+	q.url, _, _ = strings.Cut(rest, ",")
+}
+
+// kill ends the daemon without a warning.
+func (q *queueing) kill() {
+	q.t.Helper()
+	if err := q.daemon.cmd.Process.Kill(); err != nil {
+		q.t.Fatal(err)
+	}
+	<-q.daemon.done
+}
+
+// nothingLeft fails if a run, a socket or a lock is there still when the test ends.
+func (q *queueing) nothingLeft() {
+	locks, _ := filepath.Glob(filepath.Join(q.home, "state*", "changes", "*", "lock"))
+	if len(locks) == 0 {
+		q.t.Error("no change has begun")
+	}
+	var left string
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) { // a run has told its end before it ends
+		left = ""
+		for _, path := range locks {
+			file, err := os.Open(path)
+			if err == nil {
+				err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+				file.Close()
+			}
+			if err != nil {
+				left += fmt.Sprintf("%s: %v; ", path, err)
+			}
+		}
+		if entries, _ := os.ReadDir(q.folder); len(entries) > 0 {
+			left += fmt.Sprintf("%v is left in the folder of the sockets", entries)
+		}
+		if left == "" {
+			return
+		}
+	}
+	q.t.Error(left)
+}
+
+// ask runs a verb that talks to the service.
+func (q *queueing) ask(verb string, args ...string) (code int, stdout, stderr string) {
+	q.t.Helper()
+	cmd := command(q.t, append([]string{verb, "--to=" + q.url}, args...)...)
+	cmd.Env = append(cmd.Env, "HOME="+q.home, "XDG_STATE_HOME=")
+	r := start(q.t, cmd)
+	code = r.exit()
+	return code, r.stdout.String(), r.stderr.String()
+}
+
+// submit puts a change of a table into the queue.
+func (q *queueing) submit(id, alter string, more ...string) {
+	q.t.Helper()
+	code, stdout, stderr := q.ask("submit", append([]string{"ALTER TABLE " + alter, "--server=main", "--id=" + id}, more...)...)
+	if code != exitDone {
+		q.t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+	}
+}
+
+// held are the options of a run that copies rows and waits with its swap.
+var held = []string{"--option=method=shadow", "--option=hold", "--option=drop-old"}
+
+// at is how a change stands.
+func (q *queueing) at(id string) (c service.Change) {
+	q.t.Helper()
+	code, stdout, stderr := q.ask("queue", id, "--json")
+	if code != exitDone {
+		q.t.Fatalf("exit code %d\n%s", code, stderr)
+	}
+	if err := json.Unmarshal([]byte(stdout), &c); err != nil {
+		q.t.Fatal(err)
+	}
+	return c
+}
+
+// becomes waits until a change is in a state.
+func (q *queueing) becomes(id string, state service.State) service.Change {
+	q.t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		c := q.at(id)
+		if c.State == state {
+			return c
+		}
+		if c.State.Over() || time.Now().After(end) {
+			q.t.Fatalf("%s never: %+v\n%s\n%s", state, c, &q.daemon.stdout, &q.daemon.stderr)
+		}
+	}
+}
+
+// holds waits until the run of a change waits with its swap.
+func (q *queueing) holds(id string) service.Change {
+	q.t.Helper()
+	q.becomes(id, service.StateRunning)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		if runs, err := control.Find(q.t.Context(), q.folder); err == nil && len(runs) > 0 && runs[0].Found.State == "held" {
+			c := q.at(id)
+			if c.Process != runs[0].Found.Process {
+				q.t.Fatalf("process %d holds: %+v", runs[0].Found.Process, c)
+			}
+			return c
+		}
+		if time.Now().After(end) {
+			q.t.Fatalf("it does not hold\n%s", &q.daemon.stdout)
+		}
+	}
+}
+
+// http asks the API as no verb does.
+func (q *queueing) http(method, path, body string, header ...string) (status int, answer string) {
+	q.t.Helper()
+	token, err := os.ReadFile(filepath.Join(q.home, ".local", "state", "midstream", "token"))
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(q.t.Context(), method, q.url+path, strings.NewReader(body))
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	for n := 0; n < len(header); n += 2 {
+		request.Header.Set(header[n], header[n+1])
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(request)
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		q.t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
