@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-
 	"midstream/internal/control"
 	"midstream/internal/service"
 )
