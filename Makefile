@@ -8,13 +8,23 @@ STAMP    = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 SERVERS := 9.7,8.0,5.7,mariadb-10.11,mariadb-11.8
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test matrix judges check short soak fuzz docs bench
+.PHONY: help build release release-twice container demo test matrix judges check short soak fuzz docs bench
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 build: ## bin/midstream, static
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(STAMP)" -o bin/midstream ./cmd/midstream
+
+release: ## dist/: programs, packages, checksums and SBOMs of this commit, the same bytes each time
+	contrib/release.sh dist
+
+release-twice: ## build a release in two folders, and compare every byte
+	contrib/release-twice.sh
+
+container: build ## dist/container: what contrib/container/Containerfile is built of
+	rm -rf dist/container && mkdir -p dist/container/state
+	cp bin/midstream /etc/ssl/certs/ca-certificates.crt dist/container/
 
 demo: build ## a schema change under traffic, on a throwaway server (DEMO="--rows 100000" for other flags)
 	bin/midstream demo $(DEMO)
