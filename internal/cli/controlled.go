@@ -96,7 +96,10 @@ func (c *change) beControlled(ctx context.Context, table schema.Name, change str
 	run := record.Run{Table: table.String(), Alter: change, Server: s.address, Rehearsal: string(c.options.Purpose)}
 	var err error
 	if r.told, err = c.machines.begin(c.app, run); err == nil {
-		err = r.keep(c.history, run)
+		err = r.keep(c.history, &run)
+	}
+	if err == nil {
+		c.machines.call(ctx, r, run)
 	}
 	if err != nil || c.socket.off {
 		return err
@@ -135,13 +138,14 @@ func (r *controlled) end(ctx context.Context, result migration.Result, err error
 	told := r.app.resultOf(result, err, exitCode(err, errors.Is(context.Cause(ctx), errInterrupted)))
 	told.Rehearsal = rehearsal
 	r.told.end(told, r.output.note)
-	r.report(told)
+	page := r.report(told)
 	if r.page != nil {
 		r.page.End(told)
 	}
 	if r.server != nil {
 		r.server.Close(told)
 	}
+	r.told.callLast(told, page)
 }
 
 // of makes the migration of an attempt, whose events are shown by a listener.

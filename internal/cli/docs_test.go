@@ -24,6 +24,7 @@ func TestDocs(t *testing.T) {
 	for name, text := range map[string]string{
 		"cli.md": cliPage(), "midstream.1": manPage(), "exit-codes.md": exitCodesPage(), "events.md": eventsPage(), "openapi.yaml": openAPIPage(t, control.OpenAPI), "openapi-serve.yaml": openAPIPage(t, service.OpenAPI),
 		"metrics.md":      metricsPage(),
+		"hooks.md":        hooksPage(),
 		"pt-osc-flags.md": generated + ptosc.Page(), "gh-ost-flags.md": generated + ghost.Page(),
 	} {
 		path := filepath.Join("..", "..", "docs", name)

@@ -46,7 +46,7 @@ var outcomes = []outcome{
 	{exitUsage, "usage", "The command line or an option file is wrong. Nothing was connected to. Of set and throttle: the run doesn't take the value; nothing has changed. Of submit: the queue doesn't take the change.", "Correct the command line, or the option file: every problem is listed."},
 	{exitRefused, "refused", "Refused: by the plan, or because another run is at work on the table or was stopped half-way, or a newer version of midstream has left work on it, somebody uses what cleanup was to drop, " +
 		"its account lacks a privilege, or there is no such table. Nothing was written or dropped; every reason is listed.", "Remove every reason that is listed, then run the same command again."},
-	{exitAborted, "aborted", "Aborted by the operator (Ctrl-C, SIGTERM, SIGHUP, or midstream abort). The table is as it was, and nothing of the run is left on the " +
+	{exitAborted, "aborted", "Aborted by the operator (Ctrl-C, SIGTERM, SIGHUP, midstream abort, or a before- hook that has failed). The table is as it was, and nothing of the run is left on the " +
 		"server. Of cleanup: the message says whether anything was dropped.", "Run the same command again to start anew."},
 	{exitMismatch, "mismatch", "Rows differ: the new table is not equal to the old one. The table is as it was. Of verify: the two " +
 		"tables are not equal. In demo also: the table differs from its ledger.", "Look at the rows that are named; run the same command again to start anew."},

@@ -49,7 +49,7 @@ var flagGroups = []struct {
 	{"What is changed, and how", []string{"table", "alter", "map", "method", "key", "shadow-name", "old-name", "drop-later", "zero-dates", "defer-indexes",
 		"calibrate", "native-locked", "native-longest", "native-stall"}},
 	{serverFlags, []string{"host", "port", "socket", "user", "password", "defaults-file", "defaults-extra-file", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "reconnect"}},
-	{"What is told and kept", []string{"quiet", "no-color", "history-dir", "no-history", "metrics-file", "control-dir", "no-control",
+	{"What is told and kept", []string{"quiet", "no-color", "history-dir", "no-history", "log-file", "log-format", "metrics-file", "hook", "hook-timeout", "control-dir", "no-control",
 		"listen", "token-file", "tls-cert", "tls-key", "insecure-http"}},
 	{"How fast rows are copied", []string{"workers", "chunk-time", "copy-share", "full-speed"}},
 	{"What the copying of rows waits for", []string{"max-load", "critical-load", "max-capture-delay", "max-history", "max-redo", "min-free-disk", "free-disk",

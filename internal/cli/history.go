@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"path/filepath"
+	"strings"
 
 	"midstream/internal/event"
 	"midstream/internal/history"
@@ -41,21 +43,22 @@ type chronicle struct {
 	writer *history.Writer
 }
 
-// keep begins the history of a run. A folder that can't be written to is an error only where somebody has named it.
-func (r *controlled) keep(flags historyFlags, run record.Run) error {
-	folder := flags.in(r.app)
-	if folder == "" {
-		return nil
-	}
+// keep says who does the run, and begins its history. A folder that can't be written to is an error only where somebody has named it.
+func (r *controlled) keep(flags historyFlags, run *record.Run) error {
 	run.Process, run.Version = os.Getpid(), r.app.Version
 	run.Host, _ = os.Hostname()
 	if who, err := user.Current(); err == nil {
 		run.User = who.Username
 	}
-	writer, err := history.Begin(folder, run, r.began)
+	folder := flags.in(r.app)
+	if folder == "" {
+		return nil
+	}
+	writer, err := history.Begin(folder, *run, r.began)
 	switch {
 	case err == nil:
 		r.kept = chronicle{newRelay(keeper{writer}), writer}
+		run.ID = strings.TrimSuffix(filepath.Base(writer.Path()), filepath.Ext(writer.Path()))
 	case flags.folder != "":
 		return &coded{code: exitUsage, err: err, left: "nothing was written", next: "name another folder by --history-dir, or give --no-history"}
 	default:
@@ -88,18 +91,19 @@ func (k chronicle) end(result record.Result) (path string, err error) {
 	return k.writer.Path(), k.writer.Close()
 }
 
-// report ends the history with a result, and writes the report beside it.
-func (r *controlled) report(result record.Result) {
+// report ends the history with a result, writes the report beside it, and returns the path of its page; "" if there is none.
+func (r *controlled) report(result record.Result) string {
 	path, err := r.kept.end(result)
 	if path == "" {
-		return
+		return ""
 	}
 	page, unwritten := writeReports(path)
 	if err = errors.Join(err, unwritten); err != nil {
 		r.output.note(fmt.Sprintf("the report of this run is not whole: %v", err))
-		return
+		return ""
 	}
 	r.output.reported(page)
+	return page
 }
 
 // keeper is a writer as a display.

@@ -27,6 +27,7 @@ func metricsPage() string {
 		"- at `/metrics` of its control socket, while it is at work: `curl --unix-socket PATH http://run/metrics` (`midstream status --json` tells the path);\n" +
 		"- in the file of `--metrics-file NAME.prom`, written every 5 s and at the end, whole each time, for the textfile collector of node_exporter. It stays after the run, with how it " +
 		"has ended. One file a run: with `--to` it has the table that is changed now;\n" +
+		"- at `/metrics` of `midstream run --listen`, with its token, while it is at work;\n" +
 		"- at `/metrics` of `midstream serve`, with its token: the queue, and all runs that are at work, each with the label `change`.\n\n" +
 		"```\nscrape_configs:\n  - job_name: midstream\n    scrape_interval: 5s\n    authorization:\n      credentials_file: /etc/prometheus/midstream.token\n    static_configs:\n      - targets: [\"127.0.0.1:8385\"]\n```\n\n" +
 		"`contrib/grafana/midstream.json` is a dashboard of them, `contrib/prometheus/alerts.yml` has alerts; a test holds both against this list.\n\n" +

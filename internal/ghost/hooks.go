@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"midstream/internal/event"
+	"midstream/internal/hook"
 )
 
 // The moments at which programs are called, without the names' beginning.
@@ -204,9 +204,7 @@ func (h *Hooks) call(ctx context.Context, moment string, more ...string) error {
 		}
 		path := filepath.Join(h.folder, entry.Name())
 		h.speaker.log.info("executing %s hook: %s", hookPrefix+moment, path)
-		cmd := exec.CommandContext(ctx, path)
-		cmd.Env = slices.Concat(os.Environ(), h.speaker.environment(), more)
-		output, err := cmd.CombinedOutput()
+		output, err := hook.Execute(ctx, path, slices.Concat(os.Environ(), h.speaker.environment(), more), nil)
 		fmt.Fprint(h.speaker.log.out, string(output))
 		switch {
 		case errors.Is(err, fs.ErrPermission):

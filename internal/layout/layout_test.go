@@ -19,7 +19,7 @@ var layers = [][]string{
 	{"web"},
 	{"demo", "service", "ptosc", "ghost"},
 	{"control"},
-	{"report", "screen", "metrics"},
+	{"report", "screen", "metrics", "hook"},
 	{"history"},
 	{"record", "dropin", "words"},
 	{"migration"},

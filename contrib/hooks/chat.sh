@@ -1,0 +1,9 @@
+#!/bin/sh
+# Says in a chat what has happened, by an incoming webhook that takes {"text": ...} (Slack, Mattermost, Rocket.Chat, ...).
+#   midstream run --hook on-held=contrib/hooks/chat.sh --hook on-end=contrib/hooks/chat.sh ...
+# CHAT_WEBHOOK is the URL. It needs curl and jq.
+set -eu
+jq '{text: ("midstream: " + .run.table + " on " + .run.server + ": "
+  + (if .outcome != "" then .outcome + (if .record.error != "" then ": " + .record.error else "" end) else .moment end)
+  + (if .report != "" then " (" + .report + ")" else "" end))}' |
+  curl --fail --silent --show-error --max-time 20 --header 'Content-Type: application/json' --data-binary @- "$CHAT_WEBHOOK"

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"midstream/internal/event"
+	"midstream/internal/record"
+	"midstream/internal/words"
+)
+
+// logFormats are the forms of a log; the first is the usual one.
+var logFormats = []string{"text", "json"}
+
+// progressLogged is how often progress stands in a log.
+const progressLogged = time.Minute
+
+// journal is the log of a run: what people are told, with the fields of the record of docs/events.md. It is safe for concurrent use.
+type journal struct {
+	log    *slog.Logger
+	json   bool
+	out    *lastError
+	file   *os.File // nil where it is somebody else's
+	mu     sync.Mutex
+	logged time.Time // the last progress
+}
+
+// lastError keeps the error of the last write that has failed: a log tells nobody of its own.
+type lastError struct {
+	io.Writer
+	mu  sync.Mutex
+	err error
+}
+
+func (l *lastError) Write(p []byte) (int, error) {
+	n, err := l.Writer.Write(p)
+	if err != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.err = err
+	}
+	return n, err
+}
+
+// openJournal appends to a file; - is stderr.
+func openJournal(path, format string, stderr io.Writer, run record.Run) (*journal, error) {
+	j := &journal{out: &lastError{Writer: stderr}, json: format == "json"}
+	if path != "-" {
+		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("write the log: %w", err)
+		}
+		j.file, j.out.Writer = file, file
+	}
+	var handler slog.Handler = slog.NewTextHandler(j.out, nil)
+	if j.json {
+		handler = slog.NewJSONHandler(j.out, nil)
+	}
+	j.log = slog.New(handler).With("table", run.Table, "server", run.Server)
+	j.log.Info("run begins", "alter", run.Alter, "rehearsal", run.Rehearsal, "process", os.Getpid())
+	return j, nil
+}
+
+// listen is an event.Listener.
+func (j *journal) listen(e event.Event) {
+	level := slog.LevelInfo
+	_, text, _ := words.Happening(e)
+	switch e := e.(type) {
+	case event.PhaseEntered:
+		text = words.Phase(e.Phase)
+	case event.Progress:
+		j.mu.Lock()
+		due := e.At.Sub(j.logged) >= progressLogged
+		if due {
+			j.logged = e.At
+		}
+		j.mu.Unlock()
+		if !due {
+			return
+		}
+		text = words.Progress(e)
+	case event.Retry:
+		text = "trying again: " + e.Cause
+	case event.Throttled:
+		if len(e.Gates) > 0 {
+			level = slog.LevelWarn
+		}
+	case event.Blocked, event.Killed, event.Finding:
+		level = slog.LevelWarn
+	case event.Mismatch:
+		level = slog.LevelError
+	}
+	if text == "" {
+		return
+	}
+	j.write(level, text, record.Of(e))
+}
+
+// write writes a line with the fields of a record.
+func (j *journal) write(level slog.Level, text string, told any) {
+	var fields map[string]json.RawMessage
+	encoded, err := json.Marshal(told)
+	if err == nil {
+		err = json.Unmarshal(encoded, &fields)
+	}
+	if err != nil {
+		fields = nil // it never is: records are plain
+	}
+	var attributes []any
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		var word string
+		switch {
+		case name == "at" || name == "text" || string(fields[name]) == "null": // are there already; not known
+		case json.Unmarshal(fields[name], &word) == nil:
+			attributes = append(attributes, slog.String(name, word))
+		case !j.json:
+			attributes = append(attributes, slog.String(name, string(fields[name]))) // which a []byte would be quoted as
+		default:
+			attributes = append(attributes, slog.Any(name, fields[name]))
+		}
+	}
+	j.log.Log(context.Background(), level, strings.Join(strings.Fields(text), " "), attributes...)
+}
+
+// end writes the result.
+func (j *journal) end(result record.Result) error {
+	level, text := slog.LevelInfo, "run ends: "+result.Outcome
+	if result.ExitCode != exitDone {
+		level, text = slog.LevelError, text+": "+result.Error
+	}
+	j.write(level, text, result)
+	if j.file != nil {
+		_ = j.file.Close() // what was not written, writes have told
+	}
+	j.out.mu.Lock()
+	defer j.out.mu.Unlock()
+	return j.out.err
+}
