@@ -22,7 +22,7 @@ build() { # os arch file
 licences() { # program folder
 	mkdir -p "$2"
 	cp "$(go env GOROOT)/LICENSE" "$2/go.txt"
-	cp internal/plots/assets/uplot.LICENSE "$2/uplot.txt"
+	find internal -name '*.LICENSE' | while read -r file; do cp "$file" "$2/$(basename "${file%.LICENSE}").txt"; done
 	go version -m "$1" | awk '$1 == "dep" { print $2 }' | while read -r module; do
 		folder=$(go list -m -f '{{.Dir}}' "$module")
 		name=$(tr / _ <<<"$module")
