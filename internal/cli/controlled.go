@@ -173,10 +173,10 @@ func (r *controlled) silent() {
 
 func (r *controlled) listen(e event.Event) {
 	r.kept.listen(e)
-	r.told.listen(e)
 	if r.server != nil {
 		r.server.Listen(e)
 	}
+	r.told.listen(e) // last: it may wait for a hook
 }
 
 // tell shows an event of the control to all who look, unless the run is over.
