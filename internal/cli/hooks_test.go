@@ -33,7 +33,7 @@ func hooksPage() string {
 		"**All others change nothing.** They are called one after the other while the run goes on, and it tells of those that fail. At most 32 calls wait; what is more is left out, and counted at the end. " +
 		"The run ends when those of the end are done, or after twice `--hook-timeout`.\n\n" +
 		"A hook has failed if its exit code is not 0, it is ended by a signal, its URL answers with another status than 2xx, or it takes longer than `--hook-timeout` (30 s). A program is then killed with its whole process group.\n\n" +
-		"What is wrong with the command line, and a server that can't be reached, end midstream before there is a run: no hook is called.\n\n" +
+		"What is wrong with the command line, and a server that can't be reached, end midstream before there is a run: no hook is called. Nor does a run call one that is killed, or left by a second Ctrl-C: the file of `--metrics-file` that is not written any more tells of that.\n\n" +
 		"## What a hook gets\n\nA program is called without arguments and without a shell, in the folder in which midstream was started. On standard input it gets one JSON document, which it need not read; a URL gets it as the body of a POST. " +
 		"Redirects are followed on the same host only.\n\n| field | type | meaning |\n|---|---|---|\n")
 	describe(&b, "", reflect.TypeFor[hook.Document]())
