@@ -8,7 +8,7 @@ STAMP    = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 SERVERS := 9.7,8.0,5.7,mariadb-10.11,mariadb-11.8
 
 .DEFAULT_GOAL := help
-.PHONY: help build release release-twice container demo test matrix judges check short soak fuzz docs bench
+.PHONY: help build release release-twice container demo test browser matrix judges check short soak fuzz docs bench
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -38,6 +38,10 @@ short: check ## the tests that need no server
 
 test: check ## all tests, on real servers
 	MIDSTREAM_TEST_STRICT=1 go test -p 1 -parallel 4 -timeout 40m $$(go list ./... | grep -v /internal/soak)
+
+browser: check ## the pages in headless Chromium, against a real server (BROWSER="-images /tmp/pictures" for pictures)
+	go vet -tags browser ./internal/cli
+	go test -tags browser -count=1 -timeout 10m -run 'TestBrowser' ./internal/cli -args $(BROWSER)
 
 matrix: check ## the tests of the engine on every server, an hour or more (SERVERS=5.7,mariadb-10.11 for some)
 	MIDSTREAM_TEST_STRICT=1 go test -count=1 -p 1 -parallel 4 -timeout 150m ./internal/migration -servers $(SERVERS)

@@ -181,7 +181,8 @@
       const why = [now.why, now.held && now.state !== "held" ? "Held: " + now.held : ""].filter(Boolean).join("\n");
       if ($("why").textContent !== why) $("why").textContent = why;
       if (now.phase && $("phase").textContent !== now.phase) $("phase").textContent = now.phase;
-      $("text").textContent = now.text;
+      $("text").textContent = now.tiles.length ? "" : now.text; // tiles say it
+      $("text").hidden = now.tiles.length > 0;
       $("bar").hidden = now.fraction === null;
       if (now.fraction !== null) $("bar").value = now.fraction;
       fill($("tiles"), now.tiles, tile => {

@@ -1,0 +1,270 @@
+//go:build browser
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	cdp "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// make browser runs this file; it needs a Chromium, and fails where there is none.
+var images = flag.String("images", "", "folder for pictures of the pages; none are made without one")
+
+// browser is a headless Chromium at the pages of a queue.
+type browser struct {
+	t        *testing.T
+	ctx      context.Context
+	url      string
+	problems chan string // what it has complained about
+}
+
+func beginBrowser(t *testing.T, url string) *browser {
+	t.Helper()
+	var path string
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		t.Fatal("there is no Chromium: apt-get install chromium, or leave make browser out")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.WSURLReadTimeout(time.Minute))
+	allocated, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	ctx, end := chromedp.NewContext(allocated)
+	ctx, late := context.WithTimeout(ctx, 4*time.Minute)
+	t.Cleanup(func() { late(); end(); stop() })
+	b := &browser{t: t, ctx: ctx, url: url, problems: make(chan string, 100)}
+	chromedp.ListenTarget(ctx, func(event any) {
+		switch e := event.(type) {
+		case *runtime.EventExceptionThrown:
+			b.problems <- e.ExceptionDetails.Error()
+		case *log.EventEntryAdded:
+			if e.Entry.Level == log.LevelError && !strings.Contains(e.Entry.Text, "401") { // the wrong token
+				b.problems <- e.Entry.Text
+			}
+		}
+	})
+	b.does("begin", log.Enable())
+	return b
+}
+
+func (b *browser) does(what string, actions ...chromedp.Action) {
+	b.t.Helper()
+	if err := chromedp.Run(b.ctx, actions...); err != nil {
+		var text string
+		_ = chromedp.Run(b.ctx, chromedp.Evaluate("location.href + '\\n' + document.body.innerText", &text)) // what there is to tell
+		b.t.Fatalf("%s: %v\n%s", what, err, text)
+	}
+}
+
+// until waits until an expression of the page is true; the page may change meanwhile.
+func (b *browser) until(what, expression string) {
+	b.t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		var is bool
+		err := chromedp.Run(b.ctx, chromedp.Evaluate("!!("+expression+")", &is))
+		if err == nil && is {
+			return
+		}
+		if time.Now().After(end) {
+			b.does("wait until "+what, chromedp.ActionFunc(func(context.Context) error { return errors.Join(err, errors.New("never")) }))
+		}
+	}
+}
+
+func (b *browser) text(selector string) (text string) {
+	b.t.Helper()
+	b.does("read "+selector, chromedp.TextContent(selector, &text, chromedp.ByQuery))
+	return text
+}
+
+// sees waits until the text stands in a place.
+func (b *browser) sees(selector, text string) {
+	b.t.Helper()
+	b.until(selector+" has "+text, fmt.Sprintf("document.querySelector(%q)?.textContent.includes(%q)", selector, text))
+}
+
+// pictures takes one of a desk and one of a phone at night. The page must fit in both.
+func (b *browser) pictures(name string) {
+	b.t.Helper()
+	for _, screen := range []struct {
+		name          string
+		width, height int64
+		scheme        string
+	}{{"1280-light", 1280, 1300, "light"}, {"390-dark", 390, 844, "dark"}} {
+		var shot []byte
+		b.does("look", chromedp.EmulateViewport(screen.width, screen.height),
+			emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: screen.scheme}}),
+			chromedp.Evaluate("scrollTo(0, 0)", nil), chromedp.Sleep(400*time.Millisecond)) // plots are drawn anew
+		b.until(fmt.Sprintf("%s fits on a screen of %d pixels", name, screen.width), fmt.Sprintf("document.documentElement.scrollWidth <= %d", screen.width))
+		b.does("take a picture",
+			chromedp.ActionFunc(func(ctx context.Context) (err error) {
+				shot, err = cdp.CaptureScreenshot().Do(ctx)
+				return err
+			}))
+		if *images == "" {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(*images, name+"-"+screen.name+".png"), small(b.t, shot), 0o644); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	b.does("look", chromedp.EmulateViewport(1280, 1000), emulation.SetEmulatedMedia())
+}
+
+// small is a picture in its 256 most frequent colors.
+func small(t *testing.T, text []byte) []byte {
+	t.Helper()
+	from, err := png.Decode(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[color.Color]int{}
+	bounds := from.Bounds()
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			counts[from.At(x, y)]++
+		}
+	}
+	colors := slices.SortedFunc(maps.Keys(counts), func(a, b color.Color) int { return counts[b] - counts[a] })
+	to := image.NewPaletted(bounds, color.Palette(colors[:min(256, len(colors))]))
+	nearest := map[color.Color]uint8{}
+	for c := range counts {
+		nearest[c] = uint8(to.Palette.Index(c))
+	}
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			to.SetColorIndex(x, y, nearest[from.At(x, y)])
+		}
+	}
+	var out bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, to); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// enter logs in, after a try with another token.
+func (b *browser) enter(token string) {
+	b.t.Helper()
+	b.does("open", chromedp.Navigate(b.url), chromedp.WaitVisible("#token"), chromedp.SendKeys("#token", "another token that is none"+kb.Enter))
+	b.sees("#wrong", "This is not the token")
+	b.does("log in", chromedp.SendKeys("#token", token+kb.Enter), chromedp.WaitVisible("#submit"))
+}
+
+// submit asks for the plan of a change, and submits it then.
+func (b *browser) submit(statement, options string) {
+	b.t.Helper()
+	var closed bool
+	b.does("fill the form", chromedp.SendKeys("#statement", statement), chromedp.SendKeys("#options", options), chromedp.SendKeys("#by", "ann"),
+		chromedp.Evaluate("document.getElementById('send').disabled", &closed), chromedp.Click("#preview"), chromedp.WaitVisible("#plan"))
+	contains(b.t, b.text("#plan"), "method    shadow", "takes     about")
+	if !closed {
+		b.t.Error("what was not shown can be submitted")
+	}
+	b.pictures("form")
+	b.does("submit", chromedp.WaitEnabled("#send"), chromedp.Click("#send"), chromedp.WaitVisible("#change"))
+}
+
+// TestBrowser: a change is submitted at the page, followed, paused, goes on, held, cut over, and its report read, while somebody writes.
+func TestBrowser(t *testing.T) {
+	q := toQueue(t, 60_000)
+	q.serve()
+	token, err := os.ReadFile(filepath.Join(q.home, ".local", "state", "midstream", "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := beginBrowser(t, q.url)
+	b.enter(strings.TrimSpace(string(token)))
+	b.submit("ALTER TABLE "+q.name+" ADD COLUMN note VARCHAR(40), ADD INDEX (note)", "hold\nmethod=shadow\ncopy-share=12%\nchunk-time=20ms")
+
+	b.does("see it begin", chromedp.WaitVisible("#bar"), chromedp.WaitVisible(".u-over"))
+	contains(t, b.text("#plan"), "The plan", "shadow")
+	const copied = "document.querySelector('#tiles dd')?.textContent"
+	moves := func(since string) (now string) {
+		b.until("the numbers move", fmt.Sprintf("%s && !%s.startsWith('0 ') && %s !== %q", copied, copied, copied, since))
+		return b.text("#tiles dd")
+	}
+	moves(moves(moves("")))
+
+	b.does("pause", chromedp.Click(`[data-tell="pause"]`))
+	b.sees("#said", "the run stands still")
+	b.sees("#state", "paused")
+	still := q.copied()
+	b.does("ask who is there", chromedp.Click("#look"))
+	b.sees("#blockers", q.name)
+	b.does("ask for an end by the keyboard, and think better of it", chromedp.Focus("#abort"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible("#question"),
+		chromedp.KeyEvent(kb.Escape), chromedp.WaitNotVisible("#question"))
+	if now := q.copied(); now != still {
+		t.Errorf("%d rows were copied, and then %d, while it was paused", still, now)
+	}
+	b.does("resume", chromedp.Click(`[data-tell="resume"]`))
+	b.sees("#state", "running")
+	b.throttled(q)
+	moves(moves(b.text("#tiles dd")))
+	b.pictures("live")
+
+	b.does("let it run", chromedp.SetValue("#share", "100"), chromedp.Click("#throttle button"))
+	b.sees("#said", "no bound of its own")
+	b.sees("#state", "held")
+	b.does("cut over", chromedp.Click(`[data-tell="cutover"]`), chromedp.WaitVisible("#ended"))
+	b.sees("#state", "done")
+	contains(t, b.text("#ended"), "Predicted and happened", "What is left", "Phases")
+	contains(t, b.text("#events"), "swapped", "granted", "result")
+	b.pictures("finished")
+	b.does("read the report", chromedp.Click("#report"), chromedp.WaitVisible("#plots .u-over")) // its own script drew them
+	contains(t, b.text("body"), "Predicted and happened")
+	b.does("look at the list", chromedp.Navigate(b.url), chromedp.WaitVisible("#changes .state"))
+	b.sees("#changes", "done")
+	b.pictures("list")
+	if got := q.query("SELECT COUNT(*) FROM information_schema.columns WHERE CONCAT(table_schema, '.', table_name) = '" + q.name + "' AND column_name = 'note'"); got != "1" {
+		t.Errorf("the column: %s", got)
+	}
+	for len(b.problems) > 0 {
+		t.Errorf("the browser says: %s", <-b.problems)
+	}
+}
+
+// copied is how many rows the run of the queue has copied.
+func (q *queueing) copied() int64 { return q.progress().RowsCopied }
+
+// throttled has the run wait for a moment, which the plots show.
+func (b *browser) throttled(q *queueing) {
+	b.t.Helper()
+	var id string
+	b.does("find the change", chromedp.Evaluate("document.getElementById('change').dataset.api", &id))
+	set := func(value string) {
+		if status, text := q.http("POST", id+"/set", `{"settings":{"max-load":"`+value+`"}}`); status != http.StatusOK {
+			b.t.Fatalf("%d %s", status, text)
+		}
+	}
+	set("Threads_connected=1")
+	b.sees("#waits", "Threads_connected")
+	set("")
+	b.until("it goes on", "document.querySelector('#waits').children.length === 0")
+}
