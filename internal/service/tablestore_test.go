@@ -67,7 +67,7 @@ func closes(t *testing.T, store Store) {
 
 // TestTableStore: what was put is there for the next daemon, and for one alone; the table has its mark.
 func TestTableStore(t *testing.T) {
-	for _, version := range []string{"9.7", "5.7", "mariadb"} {
+	for _, version := range []string{"9.7", "5.7", "mariadb-10.11"} {
 		t.Run(version, func(t *testing.T) {
 			d := newDatabase(t, version)
 			store := d.mustOpen()
