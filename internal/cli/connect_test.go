@@ -52,6 +52,7 @@ func certificates(t *testing.T, i *mysqltest.Instance) string {
 func TestSSLModesOnRealServers(t *testing.T) {
 	for _, version := range []string{"9.7", "8.0"} {
 		t.Run(version, func(t *testing.T) {
+			t.Parallel() // each has a server to itself
 			i := mysqltest.Server(t, version)
 			name, query := table(t, i, 50)
 			dir, other := certificates(t, i), certificates(t, mysqltest.Server(t, map[string]string{"9.7": "8.0", "8.0": "9.7"}[version]))

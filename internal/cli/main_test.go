@@ -50,6 +50,16 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// onBoth runs a test on both versions of MySQL 8 and later, side by side: each has its server to itself.
+func onBoth(t *testing.T, test func(t *testing.T, i *mysqltest.Instance)) {
+	for _, version := range []string{"9.7", "8.0"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			test(t, mysqltest.Server(t, version))
+		})
+	}
+}
+
 // outputs of a process that may still run.
 type outputs struct {
 	mu     sync.Mutex

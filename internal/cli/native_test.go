@@ -17,103 +17,94 @@ import (
 // TestLightestWay: plan says how the table will be changed, and why not otherwise; it leaves nothing,
 // and run does so.
 func TestLightestWay(t *testing.T) {
-	for _, version := range []string{"9.7", "8.0"} {
-		t.Run(version, func(t *testing.T) {
-			i := mysqltest.Server(t, version)
-			name, query := table(t, i, 20_000)
-			for _, c := range []struct {
-				clauses string
-				flags   []string
-				method  string
-				why     string
-			}{
-				{"ADD COLUMN c INT", nil, "instant", "dictionary only"},
-				{"ALTER COLUMN c SET DEFAULT 5", nil, "instant", "dictionary only"},
-				{"ALTER COLUMN c SET DEFAULT 5", nil, "none", "definition already"},
-				{"ADD INDEX (c)", nil, "inplace", "while the table is used"},
-				{"RENAME INDEX c TO d", nil, "inplace", "dictionary only"},
-				{"FORCE", nil, "inplace", "while the table is used"},
-				{"MODIFY c BIGINT", nil, "shadow", "nothing lighter"},
-				{"ADD COLUMN e INT", []string{"--method=shadow"}, "shadow", "asked for"},
-			} {
-				flags := append(flags(t, i), c.flags...)
-				code, stdout, stderr := midstream(t, append(append([]string{"plan", "--json"}, flags...), "ALTER TABLE "+name+" "+c.clauses)...)
-				var plan record.Plan
-				if err := json.NewDecoder(strings.NewReader(stdout)).Decode(&plan); err != nil || code != exitDone {
-					t.Fatalf("%s: exit code %d, %v\n%s\n%s", c.clauses, code, err, stdout, stderr)
-				}
-				if plan.Method != c.method || !strings.Contains(plan.Why, c.why) {
-					t.Errorf("%s: %s, %s; want %s, %s", c.clauses, plan.Method, plan.Why, c.method, c.why)
-				}
-				code, stdout, stderr = midstream(t, append(append([]string{"run", "--drop-old"}, flags...), "ALTER TABLE "+name+" "+c.clauses)...)
-				if code != exitDone {
-					t.Fatalf("%s: exit code %d\n%s\n%s", c.clauses, code, stdout, stderr)
-				}
-				contains(t, stdout, "method    "+c.method, "Done: "+name+" has its new schema")
-				if got := query("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "t" {
-					t.Errorf("%s: the tables are %s", c.clauses, got)
-				}
+	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
+		name, query := table(t, i, 20_000)
+		for _, c := range []struct {
+			clauses string
+			flags   []string
+			method  string
+			why     string
+		}{
+			{"ADD COLUMN c INT", nil, "instant", "dictionary only"},
+			{"ALTER COLUMN c SET DEFAULT 5", nil, "instant", "dictionary only"},
+			{"ALTER COLUMN c SET DEFAULT 5", nil, "none", "definition already"},
+			{"ADD INDEX (c)", nil, "inplace", "while the table is used"},
+			{"RENAME INDEX c TO d", nil, "inplace", "dictionary only"},
+			{"FORCE", nil, "inplace", "while the table is used"},
+			{"MODIFY c BIGINT", nil, "shadow", "nothing lighter"},
+			{"ADD COLUMN e INT", []string{"--method=shadow"}, "shadow", "asked for"},
+		} {
+			flags := append(flags(t, i), c.flags...)
+			code, stdout, stderr := midstream(t, append(append([]string{"plan", "--json"}, flags...), "ALTER TABLE "+name+" "+c.clauses)...)
+			var plan record.Plan
+			if err := json.NewDecoder(strings.NewReader(stdout)).Decode(&plan); err != nil || code != exitDone {
+				t.Fatalf("%s: exit code %d, %v\n%s\n%s", c.clauses, code, err, stdout, stderr)
 			}
-			if got := query("SELECT COUNT(*) FROM t"); got != "20000" {
-				t.Errorf("%s rows", got)
+			if plan.Method != c.method || !strings.Contains(plan.Why, c.why) {
+				t.Errorf("%s: %s, %s; want %s, %s", c.clauses, plan.Method, plan.Why, c.method, c.why)
 			}
-		})
-	}
+			code, stdout, stderr = midstream(t, append(append([]string{"run", "--drop-old"}, flags...), "ALTER TABLE "+name+" "+c.clauses)...)
+			if code != exitDone {
+				t.Fatalf("%s: exit code %d\n%s\n%s", c.clauses, code, stdout, stderr)
+			}
+			contains(t, stdout, "method    "+c.method, "Done: "+name+" has its new schema")
+			if got := query("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "t" {
+				t.Errorf("%s: the tables are %s", c.clauses, got)
+			}
+		}
+		if got := query("SELECT COUNT(*) FROM t"); got != "20000" {
+			t.Errorf("%s rows", got)
+		}
+	})
 }
 
 // TestCalibration: what was measured is said to be, run tells beside it what it was, and nothing is
 // left.
 func TestCalibration(t *testing.T) {
-	for _, version := range []string{"9.7", "8.0"} {
-		t.Run(version, func(t *testing.T) {
-			i := mysqltest.Server(t, version)
-			name, query := table(t, i, 20_000)
-			for _, c := range []struct {
-				clauses, method string
-			}{{"ADD INDEX (b)", "inplace"}, {"MODIFY a BIGINT", "shadow"}} {
-				args := append(flags(t, i), "--calibrate", "--method="+c.method, "ALTER TABLE "+name+" "+c.clauses)
-				code, stdout, stderr := midstream(t, append([]string{"plan", "--json"}, args...)...)
-				var plan record.Plan
-				if err := json.NewDecoder(strings.NewReader(stdout)).Decode(&plan); err != nil || code != exitDone {
-					t.Fatalf("%s: exit code %d, %v\n%s\n%s", c.clauses, code, err, stdout, stderr)
-				}
-				p := plan.Prediction
-				if !p.Measured || p.LeastMS <= 0 || p.ElapsedMS <= p.LeastMS || p.MostMS <= p.ElapsedMS || p.DiskBytes <= 0 || p.RedoBytes <= 0 ||
-					p.LockedMS < 250 || len(p.Locks) == 0 || (p.BinlogBytes > 0) != (c.method == "shadow") {
-					t.Errorf("%s: %+v", c.clauses, p)
-				}
-				if got := query("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "t" {
-					t.Errorf("%s: the tables are %s", c.clauses, got)
-				}
-				code, stdout, stderr = midstream(t, append([]string{"run", "--drop-old"}, args...)...)
-				if code != exitDone {
-					t.Fatalf("%s: exit code %d\n%s\n%s", c.clauses, code, stdout, stderr)
-				}
-				contains(t, stdout, "measured with rows of this table", "cost ", "of disk (predicted", "of redo log (predicted")
+	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
+		name, query := table(t, i, 20_000)
+		for _, c := range []struct {
+			clauses, method string
+		}{{"ADD INDEX (b)", "inplace"}, {"MODIFY a BIGINT", "shadow"}} {
+			args := append(flags(t, i), "--calibrate", "--method="+c.method, "ALTER TABLE "+name+" "+c.clauses)
+			code, stdout, stderr := midstream(t, append([]string{"plan", "--json"}, args...)...)
+			var plan record.Plan
+			if err := json.NewDecoder(strings.NewReader(stdout)).Decode(&plan); err != nil || code != exitDone {
+				t.Fatalf("%s: exit code %d, %v\n%s\n%s", c.clauses, code, err, stdout, stderr)
 			}
-		})
-	}
+			p := plan.Prediction
+			if !p.Measured || p.LeastMS <= 0 || p.ElapsedMS <= p.LeastMS || p.MostMS <= p.ElapsedMS || p.DiskBytes <= 0 || p.RedoBytes <= 0 ||
+				p.LockedMS < 250 || len(p.Locks) == 0 || (p.BinlogBytes > 0) != (c.method == "shadow") {
+				t.Errorf("%s: %+v", c.clauses, p)
+			}
+			if got := query("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "t" {
+				t.Errorf("%s: the tables are %s", c.clauses, got)
+			}
+			code, stdout, stderr = midstream(t, append([]string{"run", "--drop-old"}, args...)...)
+			if code != exitDone {
+				t.Fatalf("%s: exit code %d\n%s\n%s", c.clauses, code, stdout, stderr)
+			}
+			contains(t, stdout, "measured with rows of this table", "cost ", "of disk (predicted", "of redo log (predicted")
+		}
+	})
 }
 
 // TestShadowTakesOver: where the server comes to no end with its own build, a shadow does.
 func TestShadowTakesOver(t *testing.T) {
-	for _, version := range []string{"9.7", "8.0"} {
-		t.Run(version, func(t *testing.T) {
-			i := mysqltest.Server(t, version)
-			name, query := table(t, i, 1000)
-			wire := fault.New(t, i.Address, fault.Rule{At: "`t` ALGORITHM=INPLACE", Error: 1062})
-			host, port, _ := strings.Cut(wire.Address, ":")
-			code, stdout, stderr := midstream(t, append(flags(t, i), "run", "--json", "--drop-old", "--host="+host, "--port="+port, "--ssl-mode=DISABLED",
-				"ALTER TABLE "+name+" ADD INDEX (b)")...)
-			if code != exitDone {
-				t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
-			}
-			contains(t, stdout, `"method":"inplace"`, "a shadow takes over", `"phase":"cutover"`, `"method":"shadow","outcome":"done"`)
-			if got := query("SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name = 'b'"); got != "1" {
-				t.Errorf("%s indexes", got)
-			}
-		})
-	}
+	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
+		name, query := table(t, i, 1000)
+		wire := fault.New(t, i.Address, fault.Rule{At: "`t` ALGORITHM=INPLACE", Error: 1062})
+		host, port, _ := strings.Cut(wire.Address, ":")
+		code, stdout, stderr := midstream(t, append(flags(t, i), "run", "--json", "--drop-old", "--host="+host, "--port="+port, "--ssl-mode=DISABLED",
+			"ALTER TABLE "+name+" ADD INDEX (b)")...)
+		if code != exitDone {
+			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+		}
+		contains(t, stdout, `"method":"inplace"`, "a shadow takes over", `"phase":"cutover"`, `"method":"shadow","outcome":"done"`)
+		if got := query("SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name = 'b'"); got != "1" {
+			t.Errorf("%s indexes", got)
+		}
+	})
 }
 
 // TestMethodAskedFor: it is taken although it is the heavier one, with a warning, or refused with the
@@ -182,66 +173,60 @@ func TestCleanupOfAClone(t *testing.T) {
 
 // TestInTwoStatements: where the whole is too heavy for the server, and not in two.
 func TestInTwoStatements(t *testing.T) {
-	for _, version := range []string{"9.7", "8.0"} {
-		t.Run(version, func(t *testing.T) {
-			i := mysqltest.Server(t, version)
-			name, query := table(t, i, 20_000)
-			code, stdout, stderr := midstream(t, append(flags(t, i), "run", "--native-longest=130ms", "ALTER TABLE "+name+" ADD COLUMN c INT, ADD INDEX (b)")...)
-			if code != exitDone {
-				t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
-			}
-			contains(t, stdout, "method    inplace: in two statements", "next: ALTER TABLE", "Done: ")
-			if got := query("SELECT GROUP_CONCAT(column_name ORDER BY ordinal_position) FROM information_schema.columns WHERE table_schema = DATABASE()"); got != "id,a,b,c" {
-				t.Errorf("the columns are %s", got)
-			}
-			code, stdout, stderr = midstream(t, append(flags(t, i), "run", "--native-longest=130ms", "--host=127.0.0.1",
-				"ALTER TABLE "+name+" ADD COLUMN d INT, ADD UNIQUE INDEX (b)")...)
-			if code != exitUnfit {
-				t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
-			}
-			if got := query("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND column_name = 'd'"); got != "0" {
-				t.Errorf("the table has the new column, and not the rest")
-			}
-		})
-	}
+	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
+		name, query := table(t, i, 20_000)
+		code, stdout, stderr := midstream(t, append(flags(t, i), "run", "--native-longest=130ms", "ALTER TABLE "+name+" ADD COLUMN c INT, ADD INDEX (b)")...)
+		if code != exitDone {
+			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+		}
+		contains(t, stdout, "method    inplace: in two statements", "next: ALTER TABLE", "Done: ")
+		if got := query("SELECT GROUP_CONCAT(column_name ORDER BY ordinal_position) FROM information_schema.columns WHERE table_schema = DATABASE()"); got != "id,a,b,c" {
+			t.Errorf("the columns are %s", got)
+		}
+		code, stdout, stderr = midstream(t, append(flags(t, i), "run", "--native-longest=130ms", "--host=127.0.0.1",
+			"ALTER TABLE "+name+" ADD COLUMN d INT, ADD UNIQUE INDEX (b)")...)
+		if code != exitUnfit {
+			t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
+		}
+		if got := query("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND column_name = 'd'"); got != "0" {
+			t.Errorf("the table has the new column, and not the rest")
+		}
+	})
 }
 
 // TestCtrlCInTheServersOwnWay: while somebody is in the way, and while the server builds. The table is
 // as it was, and the statement is gone from the server.
 func TestCtrlCInTheServersOwnWay(t *testing.T) {
-	for _, version := range []string{"9.7", "8.0"} {
-		t.Run(version, func(t *testing.T) {
-			i := mysqltest.Server(t, version)
-			name, query := table(t, i, 400_000)
-			blocker, err := i.Open(t, "").BeginTx(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
+	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
+		name, query := table(t, i, 400_000)
+		blocker, err := i.Open(t, "").BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer blocker.Rollback()
+		var rows int
+		if err := blocker.QueryRow("SELECT COUNT(*) FROM (SELECT 1 FROM " + name + " LIMIT 1) r").Scan(&rows); err != nil {
+			t.Fatal(err)
+		}
+		interrupted := func(clauses, when string) {
+			t.Helper()
+			r := start(t, command(t, append([]string{"run", "--json", "--method=inplace", "ALTER TABLE " + name + " " + clauses}, flags(t, i)...)...))
+			r.await(&r.stdout, when)
+			r.interrupt()
+			if code := r.exit(); code != exitAborted {
+				t.Fatalf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
 			}
-			defer blocker.Rollback()
-			var rows int
-			if err := blocker.QueryRow("SELECT COUNT(*) FROM (SELECT 1 FROM " + name + " LIMIT 1) r").Scan(&rows); err != nil {
-				t.Fatal(err)
-			}
-			interrupted := func(clauses, when string) {
-				t.Helper()
-				r := start(t, command(t, append([]string{"run", "--json", "--method=inplace", "ALTER TABLE " + name + " " + clauses}, flags(t, i)...)...))
-				r.await(&r.stdout, when)
-				r.interrupt()
-				if code := r.exit(); code != exitAborted {
-					t.Fatalf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
-				}
-				contains(t, r.stderr.String(), "aborted in phase native: ", name+" is untouched and nothing is left")
-			}
-			interrupted("ADD INDEX (b)", `"event":"blocked"`)
-			if err := blocker.Rollback(); err != nil {
-				t.Fatal(err)
-			}
-			interrupted("ADD INDEX (b)", `"build_step":"alter`)
-			if got := query("SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name = 'b'"); got != "0" {
-				t.Errorf("the index is there")
-			}
-		})
-	}
+			contains(t, r.stderr.String(), "aborted in phase native: ", name+" is untouched and nothing is left")
+		}
+		interrupted("ADD INDEX (b)", `"event":"blocked"`)
+		if err := blocker.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		interrupted("ADD INDEX (b)", `"build_step":"alter`)
+		if got := query("SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name = 'b'"); got != "0" {
+			t.Errorf("the index is there")
+		}
+	})
 }
 
 // TestForeignKeys: the server changes what foreign keys don't stand on, a shadow what would be built anew, and
@@ -249,6 +234,7 @@ func TestCtrlCInTheServersOwnWay(t *testing.T) {
 func TestForeignKeys(t *testing.T) {
 	for _, version := range []string{"9.7", "8.0"} {
 		t.Run(version, func(t *testing.T) {
+			t.Parallel() // each has a server to itself
 			i := mysqltest.Server(t, version)
 			name, query := table(t, i, 100)
 			database, _, _ := strings.Cut(name, ".")

@@ -319,6 +319,7 @@ func TestQueueInATable(t *testing.T) {
 
 // TestStoreIsTaken: a service whose store another one has had meanwhile ends by itself, and says so.
 func TestStoreIsTaken(t *testing.T) {
+	t.Parallel()
 	q := toQueue(t, 10)
 	t.Cleanup(func() { executing(t, q.i, q.database())("DROP TABLE IF EXISTS midstream_service") })
 	q.serve("--store=main/" + q.database())

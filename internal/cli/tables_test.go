@@ -19,14 +19,11 @@ type statementRig struct {
 }
 
 func onEachStatementRig(t *testing.T, test func(r *statementRig)) {
-	for _, version := range []string{"9.7", "8.0"} {
-		t.Run(version, func(t *testing.T) {
-			i := mysqltest.Server(t, version)
-			name, query := table(t, i, 100)
-			database := strings.TrimSuffix(name, ".t")
-			test(&statementRig{T: t, i: i, database: database, query: query, exec: executing(t, i, database)})
-		})
-	}
+	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
+		name, query := table(t, i, 100)
+		database := strings.TrimSuffix(name, ".t")
+		test(&statementRig{T: t, i: i, database: database, query: query, exec: executing(t, i, database)})
+	})
 }
 
 // tables are all tables of the database.

@@ -59,62 +59,59 @@ const allTables = "SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM info
 
 // TestTo: a plan and a run lead a table to its file, and a second run does nothing.
 func TestTo(t *testing.T) {
-	for _, version := range []string{"9.7", "8.0"} {
-		t.Run(version, func(t *testing.T) {
-			i := mysqltest.Server(t, version)
-			name, query := table(t, i, 200)
-			database, _, _ := strings.Cut(name, ".")
-			executing(t, i, database)("CREATE TABLE other (id INT PRIMARY KEY)")
-			folder := files(t, map[string]string{
-				"1.sql": "-- orders\n" + wanted("b VARCHAR(200), c INT NOT NULL DEFAULT 7, KEY (a), KEY cb (c, b)") + ";",
-				"2.sql": "CREATE TABLE IF NOT EXISTS fresh (id INT PRIMARY KEY, t INT, CONSTRAINT f FOREIGN KEY (t) REFERENCES t (id));",
-				"x.txt": "not SQL",
-			})
-			to := append(flags(t, i), "--database="+database, "--to="+folder)
-			code, stdout, stderr := midstream(t, append([]string{"plan", "--json"}, to...)...)
-			plans, result, notes := records(t, stdout)
-			if code != exitDone || len(plans) != 2 || stderr != "" {
-				t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
-			}
-			if p := plans[0]; p.Table != name || p.Method != "inplace" || !strings.HasPrefix(p.Alter, "ADD COLUMN `c`") || p.Place != folder+"/1.sql:2" || p.Create != "" {
-				t.Errorf("%+v", p)
-			}
-			if p := plans[1]; p.Table != database+".fresh" || p.Method != "create" || !strings.HasPrefix(p.Create, "CREATE TABLE IF NOT EXISTS fresh") || p.Alter != "" || p.ServerVersion != plans[0].ServerVersion {
-				t.Errorf("%+v", p)
-			}
-			if result.Outcome != "done" || len(result.Tables) != 2 || result.Tables[0].State != statePlanned || result.Swapped {
-				t.Errorf("%+v", result)
-			}
-			contains(t, notes, "not in the files, and left alone: "+database+".other")
-			if got := query(allTables); got != "other,t" {
-				t.Errorf("a plan makes of the tables %s", got)
-			}
-
-			code, stdout, stderr = midstream(t, append([]string{"run"}, to...)...)
-			if code != exitDone {
-				t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
-			}
-			contains(t, stdout, "method    inplace", "Done: "+name+" has its new schema", "Done: "+database+".fresh is created", "2 tables: 1 changed, 1 created")
-			contains(t, stderr, "left alone: "+database+".other")
-			if got := query(columns); got != "id,a,b,c" {
-				t.Errorf("columns %s", got)
-			}
-			for _, verb := range []string{"run", "plan", "check"} {
-				code, stdout, stderr = midstream(t, append([]string{verb}, to...)...)
-				if code != exitDone || strings.Count(stdout, "the table has this definition already") != 2 {
-					t.Errorf("%s again: exit code %d\n%s\n%s", verb, code, stdout, stderr)
-				}
-			}
-			code, stdout, _ = midstream(t, append([]string{"run", "--json"}, to...)...)
-			plans, result, _ = records(t, stdout)
-			if code != exitDone || len(plans) != 2 || plans[0].Method != "none" || result.Outcome != "done" || !result.Swapped || result.Tables[1].State != stateEqual {
-				t.Errorf("again: exit code %d\n%s", code, stdout)
-			}
-			if got := query(allTables); got != "fresh,other,t" {
-				t.Errorf("the tables are %s", got)
-			}
+	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
+		name, query := table(t, i, 200)
+		database, _, _ := strings.Cut(name, ".")
+		executing(t, i, database)("CREATE TABLE other (id INT PRIMARY KEY)")
+		folder := files(t, map[string]string{
+			"1.sql": "-- orders\n" + wanted("b VARCHAR(200), c INT NOT NULL DEFAULT 7, KEY (a), KEY cb (c, b)") + ";",
+			"2.sql": "CREATE TABLE IF NOT EXISTS fresh (id INT PRIMARY KEY, t INT, CONSTRAINT f FOREIGN KEY (t) REFERENCES t (id));",
+			"x.txt": "not SQL",
 		})
-	}
+		to := append(flags(t, i), "--database="+database, "--to="+folder)
+		code, stdout, stderr := midstream(t, append([]string{"plan", "--json"}, to...)...)
+		plans, result, notes := records(t, stdout)
+		if code != exitDone || len(plans) != 2 || stderr != "" {
+			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+		}
+		if p := plans[0]; p.Table != name || p.Method != "inplace" || !strings.HasPrefix(p.Alter, "ADD COLUMN `c`") || p.Place != folder+"/1.sql:2" || p.Create != "" {
+			t.Errorf("%+v", p)
+		}
+		if p := plans[1]; p.Table != database+".fresh" || p.Method != "create" || !strings.HasPrefix(p.Create, "CREATE TABLE IF NOT EXISTS fresh") || p.Alter != "" || p.ServerVersion != plans[0].ServerVersion {
+			t.Errorf("%+v", p)
+		}
+		if result.Outcome != "done" || len(result.Tables) != 2 || result.Tables[0].State != statePlanned || result.Swapped {
+			t.Errorf("%+v", result)
+		}
+		contains(t, notes, "not in the files, and left alone: "+database+".other")
+		if got := query(allTables); got != "other,t" {
+			t.Errorf("a plan makes of the tables %s", got)
+		}
+
+		code, stdout, stderr = midstream(t, append([]string{"run"}, to...)...)
+		if code != exitDone {
+			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
+		}
+		contains(t, stdout, "method    inplace", "Done: "+name+" has its new schema", "Done: "+database+".fresh is created", "2 tables: 1 changed, 1 created")
+		contains(t, stderr, "left alone: "+database+".other")
+		if got := query(columns); got != "id,a,b,c" {
+			t.Errorf("columns %s", got)
+		}
+		for _, verb := range []string{"run", "plan", "check"} {
+			code, stdout, stderr = midstream(t, append([]string{verb}, to...)...)
+			if code != exitDone || strings.Count(stdout, "the table has this definition already") != 2 {
+				t.Errorf("%s again: exit code %d\n%s\n%s", verb, code, stdout, stderr)
+			}
+		}
+		code, stdout, _ = midstream(t, append([]string{"run", "--json"}, to...)...)
+		plans, result, _ = records(t, stdout)
+		if code != exitDone || len(plans) != 2 || plans[0].Method != "none" || result.Outcome != "done" || !result.Swapped || result.Tables[1].State != stateEqual {
+			t.Errorf("again: exit code %d\n%s", code, stdout)
+		}
+		if got := query(allTables); got != "fresh,other,t" {
+			t.Errorf("the tables are %s", got)
+		}
+	})
 }
 
 // TestToShadow: a table that is built anew keeps its rows, whatever is renamed, and a run that was killed in

@@ -16,7 +16,7 @@ import (
 // As long as it still follows the other server, nothing is done there.
 func TestL5_Failover(t *testing.T) {
 	t.Parallel()
-	for _, version := range versions {
+	for _, version := range inTurn(t, versions) {
 		t.Run(version, func(t *testing.T) { failover(t, version) })
 	}
 }

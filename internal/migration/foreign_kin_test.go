@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"hash/fnv"
 	"math/rand"
 	"strings"
 	"sync/atomic"
@@ -156,18 +155,6 @@ func twoSessions() (list []string) {
 	return list
 }
 
-// inTurn is one of them, always the same for a test; all where versions are named.
-func inTurn(t *testing.T) []string {
-	list := twoSessions()
-	if *servers != "" {
-		return list
-	}
-	h := fnv.New32()
-	h.Write([]byte(t.Name()))
-	n := h.Sum32() % uint32(len(list))
-	return list[n : n+1]
-}
-
 const widening = "MODIFY v BIGINT NOT NULL DEFAULT 0"
 
 // TestL6_ForeignKeysOfAChild: a table with parents is changed by a swap of two sessions while it and they are written to. At no
@@ -213,7 +200,7 @@ func TestL6_ForeignKeysOfAChild(t *testing.T) {
 // nothing of it.
 func TestL3_CascadesIntoAChild(t *testing.T) {
 	t.Parallel()
-	onThese(t, inTurn(t), func(b *bench) {
+	onThese(t, inTurn(t, twoSessions()), func(b *bench) {
 		k, rows := b.kin()
 		want := k.widened(k.create("t"))
 		b.exec("INSERT INTO q VALUES (5)", "INSERT INTO t (pid, qid) SELECT 1, 5 FROM t LIMIT 10") // they go with it
@@ -329,7 +316,7 @@ func TestL7_ForeignKeysOfAChildServerKilled(t *testing.T) {
 // parents and the table waits for no longer than an attempt.
 func TestNoQueryOfAParentWaitsLongerThanTheBudget(t *testing.T) {
 	t.Parallel()
-	onThese(t, inTurn(t), func(b *bench) {
+	onThese(t, inTurn(t, twoSessions()), func(b *bench) {
 		k, rows := b.kin()
 		was := k.create("t")
 		b.exec("CREATE TABLE beside (id INT PRIMARY KEY)", "INSERT INTO beside VALUES (1)")
@@ -366,7 +353,7 @@ func TestNoQueryOfAParentWaitsLongerThanTheBudget(t *testing.T) {
 // of the constraints goes with the ALTER. A rehearsal comes before.
 func TestForeignKeysOfAChildByTriggers(t *testing.T) {
 	t.Parallel()
-	onThese(t, inTurn(t), func(b *bench) {
+	onThese(t, inTurn(t, twoSessions()), func(b *bench) {
 		b.capture, b.cfg.Indexes = plan.CaptureTrigger, migration.DeferYes
 		b.exec("CREATE TABLE p (id INT PRIMARY KEY)", "INSERT INTO p VALUES (1), (2), (3)",
 			"CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, a INT, b INT, v INT NOT NULL DEFAULT 0, CONSTRAINT one FOREIGN KEY (a) REFERENCES p (id), CONSTRAINT two FOREIGN KEY (b) REFERENCES p (id))",

@@ -47,11 +47,20 @@ var (
 func onTwo(t *testing.T, test func(b *bench)) {
 	chosen := all
 	if *servers == "" {
-		h := fnv.New32()
-		h.Write([]byte(t.Name()))
-		chosen = []string{all[0], all[1+h.Sum32()%uint32(len(all)-1)]}
+		chosen = append([]string{all[0]}, inTurn(t, all[1:])...)
 	}
 	onThese(t, chosen, test)
+}
+
+// inTurn is one of the versions, always the same for a test; all where versions are named.
+func inTurn(t *testing.T, list []string) []string {
+	if *servers != "" {
+		return list
+	}
+	h := fnv.New32()
+	h.Write([]byte(t.Name()))
+	n := h.Sum32() % uint32(len(list))
+	return list[n : n+1]
 }
 
 // modern are the versions with MySQL 8.0's types, collations and settings, on which they are tested.

@@ -36,14 +36,11 @@ func replicating(version, id string) map[string]string {
 	return s
 }
 
-// onReplicas runs a test on every version that can be read from as a replica, with a primary and its replica, beside other
-// tests.
+// onReplicas runs a test with a primary and its replica, beside other tests, on the versions that can be read from as a replica: these take
+// turns.
 func onReplicas(t *testing.T, test func(primary, replica *bench)) {
 	t.Parallel()
-	for _, version := range versions {
-		if isMariaDB(version) || version == "5.7" {
-			continue
-		}
+	for _, version := range inTurn(t, modern()) {
 		t.Run(version, func(t *testing.T) { withReplica(t, version, test) })
 	}
 }
@@ -51,7 +48,7 @@ func onReplicas(t *testing.T, test func(primary, replica *bench)) {
 // onAllReplicas is onReplicas for what works on every version.
 func onAllReplicas(t *testing.T, test func(primary, replica *bench)) {
 	t.Parallel()
-	for _, version := range versions {
+	for _, version := range inTurn(t, versions) {
 		t.Run(version, func(t *testing.T) { withReplica(t, version, test) })
 	}
 }
