@@ -53,6 +53,7 @@ soak: ## random changes, kills and faults for hours, then gigabytes of binlog (S
 	MIDSTREAM_TEST_STRICT=1 go test -count=1 -v -timeout 0 -run TestSoak ./internal/migration -soak $(or $(SOAK),4h)
 	MIDSTREAM_TEST_STRICT=1 go test -count=1 -v -timeout 0 -run 'TestL5_Killed|TestL9_FaultAtAnyCommand|TestLedgerSurvives$$' ./internal/migration -kills 100 -faults 250 -every-pair
 	MIDSTREAM_TEST_STRICT=1 go test -count=1 -v -timeout 60m ./internal/soak
+	MIDSTREAM_TEST_FETCH=1 go test -count=1 -v -timeout 30m -run TestInterruptedFetchGoesOn ./internal/sandbox
 
 fuzz: ## every fuzz target, for two minutes each (FUZZ=10s for another time)
 	@set -e; grep -rho --include='*_test.go' '^func Fuzz[A-Za-z]*' internal | sed 's/func //' | sort | while read -r target; do \
