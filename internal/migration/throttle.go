@@ -171,7 +171,7 @@ func (r *run) paceCopy(ctx context.Context, worker int, took time.Duration) erro
 	if err := r.share.Gate(ctx, took, time.Now()); err != nil {
 		return err
 	}
-	return r.governor.Gate(ctx, worker, took)
+	return r.governor.Pace(ctx, worker, took)
 }
 
 func (r *run) copyMayBegin(ctx context.Context) error  { return r.gates.Copy(ctx) }

@@ -20,9 +20,10 @@ import (
 type Config struct {
 	Workers  int           // defaults to 3: one of them often waits for its commit
 	Target   time.Duration // the most that a chunk takes; defaults to 250 ms
-	MinRows  int           // of a chunk; defaults to 100
+	MinRows  int           // of a chunk; defaults to 100, or fewer where these have more than MinBytes
 	MaxRows  int           // of a chunk; defaults to 100,000
-	MaxBytes int64         // of a chunk, by the table's average row length; defaults to 32 MiB
+	MinBytes int64         // of a chunk that could as well be shorter, by the table's average row length; defaults to 256 KiB
+	MaxBytes int64         // of a chunk, likewise; defaults to 32 MiB
 }
 
 // WithDefaults returns the config with defaults for what is not set.
@@ -38,6 +39,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.MaxRows <= 0 {
 		c.MaxRows = 100_000
+	}
+	if c.MinBytes <= 0 {
+		c.MinBytes = 256 << 10
 	}
 	if c.MaxBytes <= 0 {
 		c.MaxBytes = 32 << 20
@@ -92,11 +96,7 @@ type Copier struct {
 // New returns a copier that has copied nothing yet.
 func New(cfg Config, deps Deps) *Copier {
 	cfg = cfg.WithDefaults()
-	most := cfg.MaxRows
-	if deps.RowBytes > 0 {
-		most = int(min(int64(most), max(int64(cfg.MinRows), cfg.MaxBytes/deps.RowBytes)))
-	}
-	return &Copier{cfg: cfg, deps: deps, rows: deps.Copied, most: cfg.Workers, target: cfg.Target, size: sizer{least: cfg.MinRows, most: most}}
+	return &Copier{cfg: cfg, deps: deps, rows: deps.Copied, most: cfg.Workers, target: cfg.Target, size: newSizer(cfg, deps.RowBytes)}
 }
 
 // Run copies until every range is committed.

@@ -10,13 +10,23 @@ type sizer struct {
 	pace        float64 // rows a second; 0: not known
 }
 
-// firstRows is small: nothing is known of the rows yet.
-const firstRows = 1000
+// newSizer is one for rows of that length on average, 0 if not known.
+func newSizer(cfg Config, rowBytes int64) sizer {
+	s := sizer{least: cfg.MinRows, most: cfg.MaxRows}
+	if rowBytes > 0 {
+		s.least = int(max(1, min(int64(s.least), cfg.MinBytes/rowBytes)))
+		s.most = int(max(int64(s.least), min(int64(s.most), cfg.MaxBytes/rowBytes)))
+	}
+	return s
+}
+
+// firstChunk is the first chunk beside the least: small, for nothing is known of the rows yet.
+const firstChunk = 10
 
 // rows is the number of rows of a chunk that shall take so long.
 func (s *sizer) rows(target time.Duration) int {
 	if s.pace == 0 {
-		return min(s.most, max(s.least, firstRows))
+		return min(s.most, firstChunk*s.least)
 	}
 	return min(s.most, max(s.least, int(s.pace*target.Seconds())))
 }

@@ -232,7 +232,18 @@ func (g *Governor) Chunk(most time.Duration) time.Duration {
 // Gate blocks while the worker with that number, the first being 0, must hold still: after
 // work that took so long, until the work is no more than its share of the time.
 func (g *Governor) Gate(ctx context.Context, worker int, took time.Duration) error {
-	return rest(ctx, took, time.Now(), func() (float64, <-chan struct{}) {
+	return g.rest(ctx, worker, took, math.MaxInt64)
+}
+
+// Pace is Gate for work that is as short as Chunk says. Where a chunk takes long all the same, the server was busy with others, and what
+// it has cost them is not what it took: the rest is a second at most, so that a run comes to an end on a server that is
+// overloaded for as long as it lasts.
+func (g *Governor) Pace(ctx context.Context, worker int, took time.Duration) error {
+	return g.rest(ctx, worker, took, time.Second)
+}
+
+func (g *Governor) rest(ctx context.Context, worker int, took, most time.Duration) error {
+	return rest(ctx, took, most, time.Now(), func() (float64, <-chan struct{}) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		return min(1, min(g.open, g.most-1)-float64(worker)), g.changed // the last part of the drive is of longer chunks

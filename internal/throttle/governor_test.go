@@ -196,6 +196,36 @@ func TestGovernorRest(t *testing.T) {
 	})
 }
 
+// TestGovernorNeverNothing: on a server so overloaded that the shortest chunk takes seconds there is still one every other second or so; who has no
+// share rests on.
+func TestGovernorNeverNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGovernor(nil, 2, 0.05, true)
+		g.set(leastDrive)
+		rested := func(pass func(context.Context, int, time.Duration) error, took time.Duration) time.Duration {
+			begun := time.Now()
+			if err := pass(t.Context(), 0, took); err != nil {
+				t.Error(err)
+			}
+			return time.Since(begun)
+		}
+		if d := rested(g.Pace, 3*time.Second); d != time.Second {
+			t.Errorf("after a chunk of 3 s the worker rested %s, want 1 s", d)
+		}
+		if d := rested(g.Pace, ShortChunk); (d - 245*time.Millisecond).Abs() > time.Microsecond {
+			t.Errorf("after a chunk of %s the worker rested %s, want 245 ms", ShortChunk, d)
+		}
+		if d := rested(g.Gate, 3*time.Second); (d - 147*time.Second).Abs() > time.Microsecond {
+			t.Errorf("after other work of 3 s the worker rested %s, want 147 s", d)
+		}
+		ctx, end := context.WithTimeout(t.Context(), time.Hour)
+		defer end()
+		if err := g.Pace(ctx, 1, time.Millisecond); err == nil {
+			t.Error("the second worker goes on while it has no share")
+		}
+	})
+}
+
 // Chunks are short beside an application, and as long as they may be where all is free.
 func TestGovernorChunks(t *testing.T) {
 	g := NewGovernor(nil, 3, 0.05, true)

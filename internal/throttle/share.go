@@ -2,6 +2,7 @@ package throttle
 
 import (
 	"context"
+	"math"
 	"sync"
 	"time"
 )
@@ -28,21 +29,21 @@ func (s *Share) Set(part float64) {
 
 // Gate blocks, after work that took so long and ended at a time, until the work is no more than its part.
 func (s *Share) Gate(ctx context.Context, took time.Duration, ended time.Time) error {
-	return rest(ctx, took, ended, func() (float64, <-chan struct{}) {
+	return rest(ctx, took, math.MaxInt64, ended, func() (float64, <-chan struct{}) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.part, s.changed
 	})
 }
 
-// rest blocks, after work that took so long and ended at a time, until the work is no more than a part of the time. part says
-// how much that is now, and returns what is closed when it changes.
-func rest(ctx context.Context, took time.Duration, ended time.Time, part func() (float64, <-chan struct{})) error {
+// rest blocks, after work that took so long and ended at a time, until the work is no more than a part of the time, or so much time
+// has passed as it lasts at most. part says how much that part is now, and returns what is closed when it changes.
+func rest(ctx context.Context, took, most time.Duration, ended time.Time, part func() (float64, <-chan struct{})) error {
 	for {
 		now, changed := part()
 		var rested <-chan time.Time // never, if nothing may be worked
 		if now > 0 {
-			left := time.Duration(float64(took)*(1/now-1)) - time.Since(ended)
+			left := min(most, time.Duration(float64(took)*(1/now-1))) - time.Since(ended)
 			if left <= 0 {
 				return nil
 			}
