@@ -16,7 +16,7 @@ import (
 
 // Config of a log's reader.
 type Config struct {
-	Interval time.Duration // between passes; defaults to 50 ms
+	Interval time.Duration // between passes, and four times that while the server is busy; defaults to 50 ms
 	Beat     time.Duration // between heartbeats; defaults to 200 ms: each is a commit beside the application's
 	Retries  int           // of lost connections in a row; defaults to 10
 	Batch    int           // most rows of a read; defaults to 5,000
@@ -154,9 +154,21 @@ func (l *Log) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-l.kick:
-		case <-time.After(l.cfg.Interval + time.Duration(failures)*200*time.Millisecond):
+		case <-time.After(l.pause() + time.Duration(failures)*200*time.Millisecond):
 		}
 	}
+}
+
+// busyPause is how many intervals lie between passes while the application needs all of the server: a pass costs as much for many
+// rows as for few. Who waits for a pass kicks (Fence).
+const busyPause = 4
+
+// pause is the time between two passes.
+func (l *Log) pause() time.Duration {
+	if l.deps.Busy() {
+		return busyPause * l.cfg.Interval
+	}
+	return l.cfg.Interval
 }
 
 // forget has everything that is in the log read anew.
