@@ -122,6 +122,7 @@ func (d *demonstration) show(ctx context.Context, server *sandbox.Server) error 
 func (d *demonstration) change(ctx context.Context, server *sandbox.Server, statement string, listen event.Listener) (err error) {
 	fmt.Fprintf(d.app.Stdout, "  %-9s %s\n", "change", statement)
 	screen := d.output.display(demo.Table.String())
+	d.app.takeKeys(screen, func(ctx context.Context, command string) error { return d.command(ctx, server.Address, command) }, nil)
 	relay := newRelay(screen)
 	undo := d.app.Interrupts.OnSecond(screen.Abandon)
 	d.result, err = d.app.runChild(ctx, []string{"run", "--json", "--method=" + string(plan.MethodShadow), "--defaults-file=" + os.DevNull,
@@ -130,6 +131,20 @@ func (d *demonstration) change(ctx context.Context, server *sandbox.Server, stat
 	relay.close()
 	undo()
 	return err
+}
+
+// command has the child obey, once it is there: it is the run on the demo's own server.
+func (d *demonstration) command(ctx context.Context, address, command string) error {
+	runs, err := findRuns(ctx, d.app, "")
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		if run.Found.Server == address {
+			return commands(run)(ctx, command)
+		}
+	}
+	return errors.New("the run takes no commands now")
 }
 
 func (d *demonstration) tell(step demo.Step, fraction float64, text string) {

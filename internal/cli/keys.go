@@ -8,20 +8,23 @@ import (
 	"midstream/internal/screen"
 )
 
-// takeKeys has a display on a terminal take the commands of a run by keys. leave ends the looking, where that is not the run's own.
-func (a *app) takeKeys(d display, run *control.Client, leave func()) {
-	s, is := d.(*screen.Screen)
-	if !is {
-		return
+// takeKeys has a display on a terminal take commands by keys, and do them. leave ends the looking, where that is not the run's own.
+func (a *app) takeKeys(d display, do func(ctx context.Context, command string) error, leave func()) {
+	if s, is := d.(*screen.Screen); is {
+		s.Obey(a.Stdin, screen.Commands{Do: do, Leave: leave})
 	}
-	s.Obey(a.Stdin, screen.Commands{Leave: leave, Do: func(ctx context.Context, command string) error {
+}
+
+// commands are those that need no more than their names, for a run to obey.
+func commands(run *control.Client) func(ctx context.Context, command string) error {
+	return func(ctx context.Context, command string) error {
 		return run.Call(ctx, http.MethodPost, command, struct{}{}, &control.Answer{})
-	}})
+	}
 }
 
 // takeKeys does so for the run's own display.
 func (r *controlled) takeKeys(d display) {
 	if r != nil && r.server != nil {
-		r.app.takeKeys(d, r.server.Client(), nil)
+		r.app.takeKeys(d, commands(r.server.Client()), nil)
 	}
 }

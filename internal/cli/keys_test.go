@@ -92,3 +92,24 @@ func TestKeysOnATerminal(t *testing.T) {
 	}
 	contains(t, ansi.Strip(screen.String()), "cutover, by ")
 }
+
+// TestKeysOfTheDemo: the change of the demo is commanded by keys, like any run.
+func TestKeysOfTheDemo(t *testing.T) {
+	needsServer(t)
+	cmd := command(t, "demo", "--rows=60000", "--rate=20")
+	cmd.Env = append(cmd.Env, "XDG_RUNTIME_DIR="+t.TempDir())
+	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 30, Cols: 120})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	screen := watch(terminal)
+	screen.await(t, "copy: ")
+	press(t, terminal, screen, "pause, by ", "p")
+	press(t, terminal, screen, "resume, by ", "r")
+	screen.await(t, "its data folder removed")
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	contains(t, ansi.Strip(screen.String()), "0 differing, 0 missing, 0 too many")
+}

@@ -161,7 +161,7 @@ func (c *commanding) watchOne(ctx context.Context, run *control.Client, several 
 		var leave context.CancelFunc
 		ctx, leave = context.WithCancel(ctx)
 		defer leave()
-		c.app.takeKeys(screen, run, leave)
+		c.app.takeKeys(screen, commands(run), leave)
 	}
 	var result *record.Result
 	err := run.Events(ctx, func(line []byte) {
