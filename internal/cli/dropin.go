@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"midstream/internal/dropin"
+	"midstream/internal/plan"
 )
 
 // dropIns are the programs whose command lines are taken: by a verb, and by this program where it is called by their names.
@@ -39,13 +42,31 @@ type told struct{ code int }
 
 func (t *told) Error() string { return fmt.Sprintf("exit code %d", t.code) }
 
+// spoken is another program's presentation.
+type spoken interface {
+	presentation
+	// Speech is how Midstream's own words are said there.
+	Speech() *dropin.Speech
+}
+
+// inWords says risks in the words of the command line.
+func (a *app) inWords(risks []plan.Risk) []plan.Risk {
+	said := slices.Clone(risks)
+	for i, r := range said {
+		said[i].What, said[i].Why, said[i].Fix = a.speech.Of(r.What), a.speech.Of(r.Why), a.speech.Of(r.Fix)
+	}
+	return said
+}
+
 // asRun makes the change that midstream run would make of flags, to be told by another presentation. More flags may be read
 // until the plan is made.
-func (a *app) asRun(own presentation, flags []string) (c *change, more func([]string) error) {
+func (a *app) asRun(own spoken, flags []string) (c *change, more func([]string) error) {
 	cmd := &cobra.Command{Use: "run"}
 	c = a.newChange(cmd)
 	c.registerTuning()
-	c.output.own = own
+	c.output.own, c.help = own, a.place().command+" --help"
+	a.speech = own.Speech()
+	a.speech.Ours = func(name string) bool { return cmd.Flags().Lookup(name) != nil && !slices.Contains(onlyTyped, name) }
 	more = cmd.Flags().Parse
 	if err := more(flags); err != nil {
 		c.checks.problems = append(c.checks.problems, err)

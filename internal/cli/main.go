@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"midstream/internal/dropin"
 	"midstream/internal/words"
 )
 
@@ -40,6 +41,7 @@ type app struct {
 	flagNames map[string]bool // of the flags of all verbs
 	entered   bool            // a verb has begun: errors are its own, not the command line's
 	at        atomic.Pointer[place]
+	speech    *dropin.Speech // of the program whose command line it is; nil for midstream's own
 }
 
 // Main runs the verb that the arguments name, prints what goes wrong, and returns the

@@ -81,6 +81,7 @@ func (a *app) troubleOf(err error, code int) trouble {
 	}
 	t.stage, t.object = cmp.Or(t.stage, at.verb), cmp.Or(t.object, at.command)
 	t.left, t.next = cmp.Or(t.left, at.untouched()), cmp.Or(t.next, outcomeOf(code).next)
+	t.cause, t.left, t.next = a.speech.Of(t.cause), a.speech.Of(t.left), a.speech.Of(t.next)
 	return t
 }
 
@@ -101,7 +102,7 @@ func (a *app) complaint(err error, code int) string {
 	var p *partly
 	switch {
 	case errors.As(err, &refused):
-		b.WriteString(refusal(refused))
+		b.WriteString(refusal(&plan.Refused{Table: refused.Table, Blocking: a.inWords(refused.Blocking), Others: a.inWords(refused.Others)}))
 	case errors.As(err, &failure):
 		fmt.Fprintf(&b, "midstream: %s in phase %s: %s\n", verdict(code), failure.Phase, t.cause)
 	case code == exitAborted:

@@ -44,12 +44,16 @@ func (a *Asked) KeepOnSignal() bool { return a.said.on("checkpoint") || a.said.o
 // Resumes says that the run is to go on with one that was stopped.
 func (a *Asked) Resumes() bool { return a.said.on("resume") }
 
-// Connecting are the flags of midstream run that say how to reach the server of --host.
+// Connecting are the flags of midstream run that say how to reach the server of --host, and the database.
 func (a *Asked) Connecting() []string {
-	host, port, _ := net.SplitHostPort(a.Server) // Read has put it together
+	return append(a.connecting(a.Server, a.User), "--database="+a.Table.Schema)
+}
+
+func (a *Asked) connecting(address, user string) []string {
+	host, port, _ := net.SplitHostPort(address) // Read has put it together
 	flags := []string{"--host=" + host, "--port=" + port}
-	if a.User != "" {
-		flags = append(flags, "--user="+a.User)
+	if user != "" {
+		flags = append(flags, "--user="+user)
 	}
 	switch {
 	case a.said.on("ssl") && a.said.on("ssl-allow-insecure"):
@@ -62,7 +66,7 @@ func (a *Asked) Connecting() []string {
 			flags = append(flags, "--"+name+"="+path)
 		}
 	}
-	return append(flags, "--database="+a.Table.Schema)
+	return flags
 }
 
 // Flags are those of midstream run that ask for the same, but for what follows from the servers.

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"midstream/internal/migration"
 )
 
 // command is one that a run obeys.
@@ -67,7 +69,7 @@ func (s *server) obey(ctx context.Context, line string) string {
 				answer, shown, err = c.obey(s, ctx, arg)
 			}
 			if err != nil {
-				return err.Error() + "\n"
+				return s.speaker.log.speech.Of(complaint(err)) + "\n"
 			}
 			if shown {
 				answer += s.speaker.stands(true)
@@ -76,6 +78,23 @@ func (s *server) obey(ctx context.Context, line string) string {
 		}
 	}
 	return "Unknown command: " + name + "\n"
+}
+
+// complaint is why a command was not obeyed, and what to do.
+func complaint(err error) string {
+	var notNow *migration.NotNow
+	var bad *migration.BadSetting
+	text, next := err.Error(), ""
+	switch {
+	case errors.As(err, &notNow):
+		next = notNow.Next
+	case errors.As(err, &bad):
+		text, next = "--"+text, bad.Next // it begins with the name of a flag
+	}
+	if next == "" {
+		return text
+	}
+	return text + "; " + next
 }
 
 // stands tells how the run stands, with the hints or without.

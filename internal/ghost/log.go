@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"midstream/internal/dropin"
 )
 
 // log are the lines on standard error, each with its time and its level.
@@ -12,10 +14,11 @@ type log struct {
 	out     io.Writer
 	verbose bool
 	quiet   bool
+	speech  *dropin.Speech
 }
 
 func (l log) line(level, format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
+	text := l.speech.Of(fmt.Sprintf(format, args...))
 	for part := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
 		fmt.Fprintf(l.out, "%s %s %s\n", time.Now().Format(time.DateTime), level, part)
 	}

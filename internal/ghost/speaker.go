@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"midstream/internal/dropin"
 	"midstream/internal/event"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
@@ -43,11 +44,14 @@ type tuned struct {
 
 // NewSpeaker returns one for what was asked. version is Midstream's.
 func NewSpeaker(asked *Asked, version string, out, errors io.Writer) *Speaker {
-	return &Speaker{asked: asked, version: version, out: out, log: log{out: errors, verbose: asked.verbose(), quiet: asked.quiet()}, cfg: migration.Usual, told: -1,
+	return &Speaker{asked: asked, version: version, out: out, log: log{out: errors, verbose: asked.verbose(), quiet: asked.quiet(), speech: asked.newSpeech()}, cfg: migration.Usual, told: -1,
 		tuned: tuned{replicas: asked.replicas, values: map[string]string{"chunk-size": asked.said.text("chunk-size"), "dml-batch-size": asked.said.text("dml-batch-size"),
 			"max-load": asked.said.text("max-load"), "critical-load": asked.said.text("critical-load")}},
 		place: Place{Primary: asked.Server, Inspected: asked.Server}}
 }
+
+// Speech is how Midstream's own words are said here.
+func (s *Speaker) Speech() *dropin.Speech { return s.log.speech }
 
 // Begin tells that it begins.
 func (s *Speaker) Begin() {
@@ -65,6 +69,7 @@ func (s *Speaker) Found(place Place) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.place = place
+	s.log.speech.Connect = s.asked.at(place.Primary)
 	s.log.info("Master found to be %s", place.Primary)
 }
 

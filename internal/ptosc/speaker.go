@@ -18,6 +18,7 @@ import (
 // error. It is used by one goroutine at a time.
 type Speaker struct {
 	asked       *Asked
+	speech      *dropin.Speech
 	out, errors io.Writer
 	plan        *plan.Plan
 	phase       event.Phase
@@ -33,8 +34,11 @@ func NewSpeaker(asked *Asked, out, errors io.Writer, stop func()) *Speaker {
 	if asked.said.on("quiet", false) {
 		out = io.Discard
 	}
-	return &Speaker{asked: asked, out: out, errors: errors, stop: stop}
+	return &Speaker{asked: asked, speech: asked.newSpeech(), out: out, errors: errors, stop: stop}
 }
+
+// Speech is how Midstream's own words are said here.
+func (s *Speaker) Speech() *dropin.Speech { return s.speech }
 
 func (s *Speaker) say(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
 
@@ -43,7 +47,9 @@ func (s *Speaker) at(format string, args ...any) {
 	s.say("%s "+format, append([]any{time.Now().Format("2006-01-02T15:04:05")}, args...)...)
 }
 
-func (s *Speaker) warn(format string, args ...any) { fmt.Fprintf(s.errors, format+"\n", args...) }
+func (s *Speaker) warn(format string, args ...any) {
+	fmt.Fprintln(s.errors, s.speech.Of(fmt.Sprintf(format, args...)))
+}
 
 // Note tells what somebody should know.
 func (s *Speaker) Note(text string) {
@@ -82,7 +88,7 @@ func (s *Speaker) Planned(p *plan.Plan, former string) {
 	case Looking:
 		return
 	}
-	s.say("Method: %s%s", p.Choice.Method, suffix(": ", p.Choice.Why))
+	s.say("Method: %s%s", p.Choice.Method, s.speech.Of(suffix(": ", p.Choice.Why)))
 	if former != "" {
 		s.say("Going on with an earlier run: %s", former)
 	}
