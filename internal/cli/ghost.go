@@ -77,7 +77,12 @@ type ghostRun struct {
 func (r *ghostRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
 	place, primary, err := r.find(ctx, s)
 	if err != nil {
-		return migration.Result{}, unwritten(ctx, err, "")
+		next := ""
+		var lacking *ghost.Lacking
+		if errors.As(err, &lacking) {
+			next = lacking.Next
+		}
+		return migration.Result{}, unwritten(ctx, err, next)
 	}
 	if primary != s {
 		defer primary.close()

@@ -350,6 +350,30 @@ func TestGhostFails(t *testing.T) {
 	}
 }
 
+// TestGhostSaysWhichPrivilegeItLacks: an account that may not see from whom a server replicates is told so, with the GRANT; where the command line says
+// which server is the primary nobody looks.
+func TestGhostSaysWhichPrivilegeItLacks(t *testing.T) {
+	t.Parallel()
+	for version, lacks := range map[string]string{"9.7": "REPLICATION CLIENT", "mariadb-10.11": "REPLICA MONITOR"} {
+		i := mysqltest.Server(t, version)
+		name, _ := table(t, i, 50)
+		database, _, _ := strings.Cut(name, ".")
+		executing(t, i, "")("DROP USER IF EXISTS narrow", "CREATE USER narrow IDENTIFIED BY 'x'", "GRANT ALL ON `"+database+"`.* TO narrow")
+		args := []string{"--user=narrow", "--password=x", "--database=" + database, "--table=t", "--alter=ADD COLUMN c INT", "--allow-on-master"}
+		r := start(t, ghOst(t, i, args...))
+		if code := r.exit(); code != 1 {
+			t.Errorf("%s: exit code %d", version, code)
+		}
+		contains(t, unwrapped(r.stderr.String()), "account narrow@% lacks "+lacks+" on *.*, and from whom a server replicates is read with it\n",
+			"  next:  GRANT "+lacks+" ON *.* TO `narrow`@`%`; or say by --assume-master-host which server is the primary")
+		r = start(t, ghOst(t, i, append(args, "--assume-master-host="+i.Address)...))
+		if code := r.exit(); code != 1 {
+			t.Errorf("%s: exit code %d", version, code)
+		}
+		contains(t, r.stderr.String(), "refused: ", "account narrow@% lacks ")
+	}
+}
+
 // TestGhostAsAVerb: midstream gh-ost is the same, and needs no server for help and version.
 func TestGhostAsAVerb(t *testing.T) {
 	for flag, says := range map[string]string{"--version": "1.1.9 (midstream test)", "-help": "-postpone-cut-over-flag-file string"} {

@@ -45,18 +45,19 @@ const mostHops = 20
 // Find finds the server whose table is to be changed, from the one of --host on. reach connects to another one.
 func (a *Asked) Find(ctx context.Context, db schema.Querier, reach func(ctx context.Context, address string) (Reached, error)) (Place, error) {
 	place := Place{Primary: a.Server, Inspected: a.Server}
-	sources, err := plan.Sources(ctx, db)
+	if !a.OnReplica() && a.master != "" && (a.master != a.Server || a.said.on("allow-on-master")) {
+		place.Primary, place.Ring = a.master, true
+		return place, nil
+	}
+	sources, err := a.sources(ctx, db, a.Server)
 	if err != nil {
-		return place, fmt.Errorf("read from whom %s replicates: %w", a.Server, err)
+		return place, err
 	}
 	switch {
 	case a.OnReplica() && len(sources) == 0:
 		return place, unfit("%s replicates from nobody: name a replica by --host", a.Server)
 	case a.OnReplica():
 		place.Ring = !a.Tries()
-		return place, nil
-	case a.master != "" && (a.master != a.Server || a.said.on("allow-on-master")):
-		place.Primary, place.Ring = a.master, true
 		return place, nil
 	case len(sources) == 0 && !a.said.on("allow-on-master"):
 		return place, unfit("%s replicates from nobody: it is the primary. Name a replica by --host, or say --allow-on-master", a.Server)
@@ -66,6 +67,38 @@ func (a *Asked) Find(ctx context.Context, db schema.Querier, reach func(ctx cont
 		return place, unfit("--assume-master-host is the server of --host: say --allow-on-master too, or name a replica by --host")
 	}
 	return a.follow(ctx, place, sources, reach)
+}
+
+// Lacking says that the account may not look from whom a server replicates. Nothing was changed.
+type Lacking struct {
+	address string
+	lacked  plan.Risk
+	// Next is what to do.
+	Next string
+}
+
+func (l *Lacking) Error() string {
+	return fmt.Sprintf("read from whom %s replicates: %s, and %s", l.address, l.lacked.What, l.lacked.Why)
+}
+
+// sources are the channels by which a server replicates.
+func (a *Asked) sources(ctx context.Context, db schema.Querier, address string) ([]plan.Channel, error) {
+	sources, err := plan.Sources(ctx, db)
+	if dbconn.Denied(err) {
+		lacked, failed := plan.LackedBySources(ctx, db)
+		if failed != nil {
+			return nil, failed
+		}
+		next := lacked.Fix
+		if !a.OnReplica() {
+			next += "; or " + errLost.Error() + ", with --allow-on-master where that is the one of --host"
+		}
+		return nil, &Lacking{address, lacked, next}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read from whom %s replicates: %w", address, err)
+	}
+	return sources, nil
 }
 
 // errLost says that replication leads nowhere.
@@ -89,10 +122,10 @@ func (a *Asked) follow(ctx context.Context, place Place, sources []plan.Channel,
 		if err != nil {
 			return place, fmt.Errorf("%s replicates from %s, which can't be reached so: %w; %w", been[len(been)-2], place.Primary, err, errLost)
 		}
-		sources, err = plan.Sources(ctx, server.DB)
+		sources, err = a.sources(ctx, server.DB, place.Primary)
 		server.Close()
 		if err != nil {
-			return place, fmt.Errorf("read from whom %s replicates: %w", place.Primary, err)
+			return place, err
 		}
 		if len(sources) == 0 {
 			return place, nil

@@ -145,6 +145,22 @@ func Sources(ctx context.Context, q schema.Querier) ([]Channel, error) {
 	return channels(ctx, q, version)
 }
 
+// LackedBySources is the privilege without which Sources is denied, with its GRANT.
+func LackedBySources(ctx context.Context, q schema.Querier) (Risk, error) {
+	f := &Facts{}
+	version, err := readVersion(ctx, q)
+	if err == nil {
+		err = q.QueryRowContext(ctx, "SELECT CURRENT_USER()").Scan(&f.User)
+	}
+	privilege := "REPLICATION CLIENT"
+	if version.MariaDB {
+		privilege = "REPLICA MONITOR"
+	}
+	c := checker{facts: f}
+	what, fix := c.lack([]string{privilege}, "*.*")
+	return Risk{Code: CodeGrants, What: what, Why: "from whom a server replicates is read with it", Fix: fix, Blocking: true}, err
+}
+
 // StandsStill says that a server which replicates has a thread for it that is not started.
 func StandsStill(ctx context.Context, q schema.Querier) (still bool, err error) {
 	version, err := readVersion(ctx, q)
