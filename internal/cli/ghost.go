@@ -56,10 +56,7 @@ func (a *app) ghost(ctx context.Context, args []string) (code int) {
 	run.hooks = ghost.NewHooks(run.speaker, func(why string) {
 		a.Interrupts.end(&asked{by: why, keep: line.KeepOnSignal()})
 	})
-	if err = run.hooks.Startup(ctx); err == nil {
-		err = run.change.conduct(ctx, nil, doing{alter: run.alter})
-	}
-	err = run.hooks.Ended(err)
+	err = run.hooks.Ended(run.change.conduct(ctx, nil, doing{alter: run.alter}))
 	return run.speaker.End(err, a.complaint(err, exitCode(err, errors.Is(context.Cause(ctx), errInterrupted))))
 }
 
@@ -89,7 +86,13 @@ func (r *ghostRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migr
 		r.change.followers.user, r.change.followers.password = s.cfg.User, &s.password // on the primary they may be others
 	}
 	r.speaker.Found(place)
-	if err := r.more(r.asked.Meet(place)); err != nil {
+	if err = r.speaker.Reached(ctx, primary.pool.DB()); err == nil {
+		err = r.hooks.Startup(ctx)
+	}
+	if err == nil {
+		err = r.more(r.asked.Meet(place))
+	}
+	if err != nil {
 		return migration.Result{}, unwritten(ctx, err, "")
 	}
 	if alter, err = r.asked.Discarding(ctx, primary.pool.DB(), alter); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"midstream/internal/mysqltest"
 	"midstream/internal/sandbox"
@@ -221,11 +222,12 @@ func TestGhostCommands(t *testing.T) {
 type hookBook struct {
 	t              *testing.T
 	folder, called string
+	ghost          string // what the new table is called
 }
 
 func newHookBook(t *testing.T) *hookBook {
 	t.Helper()
-	b := &hookBook{t: t, folder: t.TempDir(), called: filepath.Join(t.TempDir(), "called")}
+	b := &hookBook{t: t, folder: t.TempDir(), called: filepath.Join(t.TempDir(), "called"), ghost: "_t_gho"}
 	for _, m := range []string{"startup", "validated", "rowcount-complete", "before-row-copy", "row-copy-complete", "before-cut-over", "begin-postponed", "interactive-command", "success", "failure", "status"} {
 		b.hook(m+"--note", "echo "+m+" $GH_OST_TABLE_NAME $GH_OST_GHOST_TABLE_NAME $GH_OST_OLD_TABLE_NAME $GH_OST_DRY_RUN $GH_OST_HOOKS_HINT $GH_OST_COMMAND $GH_OST_STATUS >> "+b.called)
 	}
@@ -249,12 +251,12 @@ func (b *hookBook) were(moments, dry string) {
 	_ = os.Remove(b.called)
 	var got, want []string
 	for line := range strings.Lines(string(text)) {
-		if !strings.HasPrefix(line, "status t _t_gho _t_del false hint 'Copy: ") {
+		if !strings.HasPrefix(line, "status t "+b.ghost+" _t_del false hint 'Copy: ") {
 			got = append(got, strings.TrimSpace(line))
 		}
 	}
 	for m := range strings.FieldsSeq(moments) {
-		line := m + " t _t_gho _t_del " + dry + " hint"
+		line := m + " t " + b.ghost + " _t_del " + dry + " hint"
 		if m == "interactive-command" {
 			line += " 'sup'"
 		}
@@ -299,6 +301,52 @@ func TestGhostHooks(t *testing.T) {
 		t.Errorf("tables %s", got)
 	}
 	d.ghosts(1, append(args, "--hooks-path=/nowhere"), "FATAL --hooks-path: ")
+	d.settle()
+}
+
+// TestGhostHooksTellOneName: all programs of a run are told the same name of the new table, also where it can't be the one of that program; where
+// no server is reached, and where a table of that name is to be dropped.
+func TestGhostHooksTellOneName(t *testing.T) {
+	t.Parallel()
+	d := beginDropIn(t, "5.7", 300)
+	b := newHookBook(t)
+	args := []string{ptAlter, "--hooks-path=" + b.folder, "--hooks-hint=hint", "--serve-socket-file=" + filepath.Join(t.TempDir(), "s")}
+	d.ghosts(1, append(args, "--port=1"), "FATAL ")
+	b.were("startup failure", "true")
+	b.ghost = "t_shadow"
+	d.ghosts(0, args, "# Done\n")
+	b.were("startup validated rowcount-complete success", "true")
+	d.ghosts(0, append(args, "--execute"), "# Done\n")
+	b.were("startup validated rowcount-complete before-row-copy row-copy-complete before-cut-over success", "false")
+	d.settle()
+	d, b.ghost = beginDropIn(t, "9.7", 300), "_t_gho"
+	database, _, _ := strings.Cut(d.name, ".")
+	executing(t, d.i, database)("CREATE TABLE _t_gho (a INT)")
+	d.ghosts(0, append(args, "--initially-drop-ghost-table"), "_t_gho is dropped first")
+	b.were("startup validated rowcount-complete success", "true")
+	d.settle()
+}
+
+// TestGhostStatusIsCurrent: what is answered by the socket holds at that moment.
+func TestGhostStatusIsCurrent(t *testing.T) {
+	t.Parallel()
+	d := beginDropIn(t, "9.7", 300)
+	socket, file := filepath.Join(t.TempDir(), "s"), filepath.Join(t.TempDir(), "postpone")
+	run := d.ghost(ptAlter, "--execute", "--postpone-cut-over-flag-file="+file, "--serve-socket-file="+socket)
+	run.await(&run.stdout, "State: postponing cut-over; ETA: due")
+	places := map[string]bool{}
+	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		places[says(t, "unix", socket, "coordinates")] = true
+	}
+	if len(places) < 6 { // twice a second something was told that needed no question
+		t.Errorf("%d places in the binlog: %v", len(places), places)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if code := run.exit(); code != 0 {
+		t.Errorf("exit code %d\n%s\n%s", code, &run.stdout, &run.stderr)
+	}
 	d.settle()
 }
 

@@ -97,8 +97,22 @@ func complaint(err error) string {
 	return text + "; " + next
 }
 
+// refresh looks how far the run is now: what was told of it may be half a second old. It is not for the run's own goroutines.
+func (s *Speaker) refresh() {
+	s.mu.Lock()
+	now := s.now
+	s.mu.Unlock()
+	p, at := now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at && p.At.After(s.status.progress.At) {
+		s.status.progress = p
+	}
+}
+
 // stands tells how the run stands, with the hints or without.
 func (s *Speaker) stands(hints bool) string {
+	s.refresh()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tick(time.Now())
@@ -125,6 +139,7 @@ func (s *server) help(context.Context, string) (string, bool, error) {
 }
 
 func (s *server) coordinates(context.Context, string) (string, bool, error) {
+	s.speaker.refresh()
 	s.speaker.mu.Lock()
 	defer s.speaker.mu.Unlock()
 	return s.speaker.status.progress.Position + "\n", false, nil

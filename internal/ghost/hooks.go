@@ -58,7 +58,7 @@ func NewHooks(s *Speaker, end func(why string)) *Hooks {
 	return h
 }
 
-// Startup is called before the server is reached.
+// Startup is called when the server is reached whose table is changed, which says what all programs are told the new table is called.
 func (h *Hooks) Startup(ctx context.Context) error { return h.once(ctx, hookStartup) }
 
 // Looked is called in a run that changes nothing, after the plan.
@@ -77,7 +77,9 @@ func (h *Hooks) Ended(err error) error {
 		err = h.once(ctx, hookSuccess, fmt.Sprintf("GH_OST_INSTANT_DDL=%t", h.speaker.instantly()))
 	}
 	if err != nil {
-		_ = h.once(ctx, hookFailure) // it is told
+		for _, moment := range []string{hookStartup, hookFailure} { // the first where no server was reached
+			_ = h.once(ctx, moment) // it is told
+		}
 	}
 	return err
 }

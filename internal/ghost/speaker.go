@@ -1,6 +1,8 @@
 package ghost
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"sync"
@@ -23,9 +25,11 @@ type Speaker struct {
 
 	mu     sync.Mutex
 	place  Place
+	fresh  string // what the new table is called; "" before the server is reached
 	tuned  tuned
 	plan   *plan.Plan
-	cfg    func() migration.Config // what holds now
+	cfg    func() migration.Config       // what holds now
+	now    func() (event.Progress, bool) // how far the run is; false before it is at work, and after
 	phase  event.Phase
 	status status
 	began  time.Time // of the row copy
@@ -44,7 +48,7 @@ type tuned struct {
 
 // NewSpeaker returns one for what was asked. version is Midstream's.
 func NewSpeaker(asked *Asked, version string, out, errors io.Writer) *Speaker {
-	return &Speaker{asked: asked, version: version, out: out, log: log{out: errors, verbose: asked.verbose(), quiet: asked.quiet(), speech: asked.newSpeech()}, cfg: migration.Usual, told: -1,
+	return &Speaker{asked: asked, version: version, out: out, log: log{out: errors, verbose: asked.verbose(), quiet: asked.quiet(), speech: asked.newSpeech()}, cfg: migration.Usual, told: -1, now: func() (event.Progress, bool) { return event.Progress{}, false },
 		tuned: tuned{replicas: asked.replicas, values: map[string]string{"chunk-size": asked.said.text("chunk-size"), "dml-batch-size": asked.said.text("dml-batch-size"),
 			"max-load": asked.said.text("max-load"), "critical-load": asked.said.text("critical-load")}},
 		place: Place{Primary: asked.Server, Inspected: asked.Server}}
@@ -111,13 +115,23 @@ func (s *Speaker) hint() {
 
 func (s *Speaker) hintText() string { return s.asked.hint(s.place, s.tuned, s.shadow(), s.cfg()) }
 
-// shadow is what the new table is called while it is built. REQUIRES: mu is held.
-func (s *Speaker) shadow() string {
-	if s.plan == nil || s.asked.Tries() { // which gets its name in the end
-		return s.asked.shadow
+// Reached is called when the server is whose table is changed.
+func (s *Speaker) Reached(ctx context.Context, db schema.Querier) error {
+	if s.asked.Tries() { // its table gets its name in the end
+		return nil
 	}
-	return s.plan.Names.Shadow.Table
+	version, err := plan.ReadVersion(ctx, db)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fresh = plan.ShadowName(version, s.asked.Table, s.asked.shadow).Table
+	return nil
 }
+
+// shadow is what the new table is called while it is built: all who ask are told the same. REQUIRES: mu is held.
+func (s *Speaker) shadow() string { return cmp.Or(s.fresh, s.asked.shadow) }
 
 // Show tells of an event.
 func (s *Speaker) Show(e event.Event) {

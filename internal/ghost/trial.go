@@ -85,13 +85,9 @@ func (t *Trial) stop(ctx context.Context) error {
 
 // replication stops or starts it.
 func (t *Trial) replication(ctx context.Context, verb string) error {
-	var text string
-	if err := t.db.QueryRowContext(ctx, "SELECT @@GLOBAL.version").Scan(&text); err != nil {
-		return fmt.Errorf("%s replication: %w", verb, err)
-	}
-	version, err := plan.ParseVersion(text)
+	version, err := plan.ReadVersion(ctx, t.db)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s replication: %w", verb, err)
 	}
 	statement := verb + " SLAVE"
 	if !version.MariaDB && version.AtLeast(8, 0, 22) {

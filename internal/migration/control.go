@@ -87,6 +87,17 @@ func (c *Control) changing() <-chan struct{} {
 	return c.changed
 }
 
+// Progress is how far the run is at this moment; at is false while none is at work.
+func (c *Control) Progress() (p event.Progress, at bool) {
+	c.mu.Lock()
+	run := c.run
+	c.mu.Unlock() // the run asks for the config
+	if run == nil {
+		return p, false
+	}
+	return run.standing(), true
+}
+
 func (c *Control) pausedBy() string {
 	if p := c.Paused(); p != nil {
 		return "paused by " + p.By

@@ -21,15 +21,17 @@ func (r *run) progress() (stop func()) {
 		defer close(done)
 		ticker := time.NewTicker(progressEvery)
 		defer ticker.Stop()
-		var before event.Progress
 		for {
 			select {
 			case <-quit:
-				r.emit(r.snapshot(before))
+				r.emit(r.standing())
 				return
 			case <-ticker.C:
-				before = r.snapshot(before)
-				r.emit(before)
+				p := r.standing()
+				r.mu.Lock()
+				r.told = p
+				r.mu.Unlock()
+				r.emit(p)
 			}
 		}
 	}()
@@ -37,6 +39,14 @@ func (r *run) progress() (stop func()) {
 		close(quit)
 		<-done
 	}
+}
+
+// standing is the state now.
+func (r *run) standing() event.Progress {
+	r.mu.Lock()
+	before := r.told
+	r.mu.Unlock()
+	return r.snapshot(before)
 }
 
 // snapshot is the state now; rates are smoothed with those before.
@@ -77,13 +87,14 @@ func (r *run) snapshot(before event.Progress) event.Progress {
 	return p
 }
 
-// smoothing is the weight of the newest half second in a rate.
+// smoothing is the weight of the newest half second in a rate; less than that weighs less.
 const smoothing = 0.2
 
 func (r *run) estimate(p *event.Progress, before event.Progress) {
 	if seconds := p.At.Sub(before.At).Seconds(); !before.At.IsZero() && seconds > 0 {
-		p.CopyRate = smooth(before.CopyRate, float64(p.RowsCopied-before.RowsCopied)/seconds)
-		p.ApplyRate = smooth(before.ApplyRate, float64(p.Applied-before.Applied)/seconds)
+		weight := smoothing * min(1, seconds/progressEvery.Seconds())
+		p.CopyRate = smooth(before.CopyRate, float64(p.RowsCopied-before.RowsCopied)/seconds, weight)
+		p.ApplyRate = smooth(before.ApplyRate, float64(p.Applied-before.Applied)/seconds, weight)
 	}
 	if r.tracker.Complete() {
 		p.Fraction, p.ETA = 1, 0
@@ -103,11 +114,11 @@ func (r *run) estimate(p *event.Progress, before event.Progress) {
 	}
 }
 
-func smooth(before, now float64) float64 {
+func smooth(before, now, weight float64) float64 {
 	if before == 0 {
 		return now
 	}
-	return before + smoothing*(now-before)
+	return before + weight*(now-before)
 }
 
 // checkpoints writes the state of the run to the server now and then.

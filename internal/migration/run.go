@@ -54,6 +54,7 @@ type run struct {
 
 	mu       sync.Mutex
 	phase    event.Phase
+	told     event.Progress // the last one
 	spec     *rowsync.Spec
 	look     *prescan.Spec
 	compare  *verify.Spec

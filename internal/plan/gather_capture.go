@@ -138,7 +138,7 @@ func (f *CaptureFacts) readFilters(ctx context.Context, q schema.Querier) error 
 
 // Sources are the channels by which a server replicates, started or not, without Group Replication's own.
 func Sources(ctx context.Context, q schema.Querier) ([]Channel, error) {
-	version, err := readVersion(ctx, q)
+	version, err := ReadVersion(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func Sources(ctx context.Context, q schema.Querier) ([]Channel, error) {
 // LackedBySources is the privilege without which Sources is denied, with its GRANT.
 func LackedBySources(ctx context.Context, q schema.Querier) (Risk, error) {
 	f := &Facts{}
-	version, err := readVersion(ctx, q)
+	version, err := ReadVersion(ctx, q)
 	if err == nil {
 		err = q.QueryRowContext(ctx, "SELECT CURRENT_USER()").Scan(&f.User)
 	}
@@ -163,7 +163,7 @@ func LackedBySources(ctx context.Context, q schema.Querier) (Risk, error) {
 
 // StandsStill says that a server which replicates has a thread for it that is not started.
 func StandsStill(ctx context.Context, q schema.Querier) (still bool, err error) {
-	version, err := readVersion(ctx, q)
+	version, err := ReadVersion(ctx, q)
 	if err != nil {
 		return false, err
 	}
@@ -178,7 +178,7 @@ func StandsStill(ctx context.Context, q schema.Querier) (still bool, err error) 
 
 // MeantDelay is how far a server shall be behind the one that it replicates (SOURCE_DELAY), at most.
 func MeantDelay(ctx context.Context, q schema.Querier) (delay time.Duration, err error) {
-	version, err := readVersion(ctx, q)
+	version, err := ReadVersion(ctx, q)
 	if err != nil {
 		return 0, err
 	}

@@ -53,12 +53,10 @@ func freeNames(table schema.Name, options Options, facts *Facts) Names {
 	if options.Purpose == RehearsingOnReplica {
 		return names // a run on the primary may have the same wish
 	}
-	if wish.Shadow != "" && facts.mayBe(wish.Shadow, table) {
-		names.Shadow = table.Sibling(wish.Shadow)
-	}
+	names.Shadow = ShadowName(facts.Version, table, wish.Shadow)
 	switch {
 	case wish.Old == "":
-	case facts.mayBe(wish.Old, table):
+	case facts.Version.mayBe(wish.Old, table):
 		names.Old = table.Sibling(wish.Old)
 	default:
 		names.Kept = table.Sibling(wish.Old)
@@ -69,8 +67,16 @@ func freeNames(table schema.Name, options Options, facts *Facts) Names {
 // mayBe says that an artefact may have the name while the tables are swapped. In two sessions it
 // must sort after the source's: else the RENAME waits for the artefact's lock, has not asked for the
 // source's yet, and a writer may come before it.
-func (f *Facts) mayBe(name string, table schema.Name) bool {
-	return f.Version.renamesUnderLock() || name > table.Table
+func (v Version) mayBe(name string, table schema.Name) bool {
+	return v.renamesUnderLock() || name > table.Table
+}
+
+// ShadowName is what the shadow of a table is called on a server of this version. wish is "" where none is wished.
+func ShadowName(v Version, table schema.Name, wish string) schema.Name {
+	if wish != "" && v.mayBe(wish, table) {
+		return table.Sibling(wish)
+	}
+	return NamesOf(table).Shadow
 }
 
 // checkWish looks whether the run can do with the names that were wished.

@@ -38,8 +38,8 @@ func ParseVersion(text string) (Version, error) {
 	return v, nil
 }
 
-// readVersion asks the server.
-func readVersion(ctx context.Context, q schema.Querier) (Version, error) {
+// ReadVersion asks the server.
+func ReadVersion(ctx context.Context, q schema.Querier) (Version, error) {
 	var text string
 	if err := q.QueryRowContext(ctx, "SELECT @@GLOBAL.version").Scan(&text); err != nil {
 		return Version{}, err
