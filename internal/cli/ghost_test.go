@@ -413,7 +413,7 @@ func TestGhostSaysWhichPrivilegeItLacks(t *testing.T) {
 			t.Errorf("%s: exit code %d", version, code)
 		}
 		contains(t, unwrapped(r.stderr.String()), "account narrow@% lacks "+lacks+" on *.*, and from whom a server replicates is read with it\n",
-			"  next:  GRANT "+lacks+" ON *.* TO `narrow`@`%`; or say by --assume-master-host which server is the primary")
+			"  next:  GRANT "+lacks+" ON *.* TO 'narrow'@'%'; or say by --assume-master-host which server is the primary")
 		r = start(t, ghOst(t, i, append(args, "--assume-master-host="+i.Address)...))
 		if code := r.exit(); code != 1 {
 			t.Errorf("%s: exit code %d", version, code)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"midstream/internal/checkpoint"
+	"midstream/internal/dbconn"
 	"midstream/internal/ddl"
 	"midstream/internal/event"
 	"midstream/internal/migration"
@@ -237,8 +238,13 @@ func (c *change) makeOf(ctx context.Context, alter *ddl.Alter, s *server) (*plan
 	c.config.CaptureFrom = s.capture
 	p, err := plan.Make(facts, table, alter, c.options)
 	if plan.MayAsk(facts, table, alter, c.options, err) {
-		if facts.Native, facts.Split, err = c.ask(ctx, table, alter, s, facts.Version); err != nil {
-			return nil, unasked(ctx, fmt.Errorf("ask %s how it would change %s: %w", s.address, table.Name, err), table.Name)
+		var failed error
+		facts.Native, facts.Split, failed = c.ask(ctx, table, alter, s, facts.Version)
+		switch {
+		case err != nil && dbconn.Denied(failed): // the plan tells which privileges the account lacks
+			return nil, err
+		case failed != nil:
+			return nil, unasked(ctx, fmt.Errorf("ask %s how it would change %s: %w", s.address, table.Name, failed), table.Name)
 		}
 		p, err = plan.Make(facts, table, alter, c.options)
 	}
