@@ -132,7 +132,7 @@ func (p *persistent) remove(ctx context.Context, ended, stopped error) error {
 	patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	source := p.alter.Table
-	if _, err := migration.Cleanup(patient, p.server.pool, source, false, func([]migration.Leftover) bool { return true }); err != nil {
+	if _, err := migration.Cleanup(patient, p.server.pool, source, false, func([]migration.Leftover) bool { return true }, func(string) {}); err != nil {
 		return &coded{code: exitLeftovers, err: fmt.Errorf("%w: %w", ended, err), left: fmt.Sprintf("%s is untouched; %s", source, firstLine(stopped)),
 			next: "midstream cleanup " + source.Argument()}
 	}

@@ -87,7 +87,7 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 	found, err := migration.Cleanup(ctx, s.pool, name, c.old, func(found []migration.Leftover) bool {
 		agreed = c.agree(ctx, found)
 		return agreed
-	})
+	}, func(text string) { (&output{app: c.app}).note(text) })
 	found = slices.DeleteFunc(found, func(l migration.Leftover) bool {
 		if l.Spared {
 			fmt.Fprintf(c.app.Stdout, "%s is left alone: %s.\n", l.Name, l.Why)
@@ -128,8 +128,27 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 		fmt.Fprintln(c.app.Stdout, "Nothing was dropped.")
 		return nil
 	}
-	fmt.Fprintf(c.app.Stdout, "Dropped %s.\n", words.Plural(len(found), "table"))
+	fmt.Fprintf(c.app.Stdout, "Dropped %s.\n", counted(found))
 	return nil
+}
+
+// counted says how many tables and triggers these are.
+func counted(found []migration.Leftover) string {
+	tables, triggers := 0, 0
+	for _, l := range found {
+		triggers += len(l.Triggers)
+		if !l.Gone {
+			tables++
+		}
+	}
+	var parts []string
+	if tables > 0 {
+		parts = append(parts, words.Plural(tables, "table"))
+	}
+	if triggers > 0 {
+		parts = append(parts, words.Plural(triggers, "trigger"))
+	}
+	return strings.Join(parts, " and ")
 }
 
 // command is the command that does the same again.
@@ -147,7 +166,14 @@ func (c *cleanup) agree(ctx context.Context, found []migration.Leftover) bool {
 		if l.Spared {
 			continue
 		}
-		fmt.Fprintf(c.app.Stdout, "  %s, about %s, %s (%s)\n", l.Name, words.Plural(l.Rows, "row"), words.Size(l.Bytes), l.Why)
+		if l.Gone {
+			fmt.Fprintf(c.app.Stdout, "  triggers that write to %s (%s)\n", l.Name, l.Why)
+		} else {
+			fmt.Fprintf(c.app.Stdout, "  %s, about %s, %s (%s)\n", l.Name, words.Plural(l.Rows, "row"), words.Size(l.Bytes), l.Why)
+		}
+		for _, t := range l.Triggers {
+			fmt.Fprintf(c.app.Stdout, "    trigger %s on %s\n", t.Name, t.Table)
+		}
 	}
 	if c.yes {
 		return true

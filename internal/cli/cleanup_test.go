@@ -146,6 +146,39 @@ func TestCleanupOfTheOldTable(t *testing.T) {
 	}
 }
 
+// TestCleanupTellsOfTriggers: those that go with what is dropped are named and counted, also where nothing else is left.
+func TestCleanupTellsOfTriggers(t *testing.T) {
+	t.Parallel()
+	i := mysqltest.Server(t, "9.7")
+	name, query := table(t, i, 500)
+	database := name[:len(name)-2]
+	exec := executing(t, i, database)
+	cleanup := func(says ...string) {
+		t.Helper()
+		code, stdout, stderr := midstream(t, append([]string{"cleanup", "--yes", name}, flags(t, i)...)...)
+		if code != exitDone || query("SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema = DATABASE()") != "0" {
+			t.Errorf("exit code %d\n%s", code, stderr)
+		}
+		contains(t, stdout, says...)
+	}
+	exec("CREATE TABLE t_shadow (a INT) COMMENT='midstream shadow of "+name+"'", "CREATE TRIGGER midstream_0123456789abcdef BEFORE INSERT ON t_shadow FOR EACH ROW SET NEW.a = 1")
+	cleanup("    trigger "+database+".midstream_0123456789abcdef on "+database+".t_shadow\n", "Dropped 1 table and 1 trigger.\n")
+	left := func() {
+		t.Helper()
+		run := start(t, command(t, append(flags(t, i), "run", "--method=shadow", "--capture=trigger", "--hold", "ALTER TABLE "+name+" ADD COLUMN n INT")...))
+		run.await(&run.stdout, "until midstream cutover")
+		if err := run.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		run.exit()
+	}
+	left()
+	cleanup("  "+database+".t_capture, about ", "    trigger "+database+".t_capture_insert on "+name+"\n", "    trigger "+database+".t_capture_delete on "+name+"\n", "Dropped 3 tables and 3 triggers.\n")
+	left()
+	exec("DROP TABLE t_capture, t_shadow, t_midstream")
+	cleanup("  triggers that write to "+database+".t_capture (it is gone, ", "    trigger "+database+".t_capture_update on "+name+"\n", "Dropped 3 triggers.\n")
+}
+
 // TestCtrlCAtTheQuestion: it is an abort, and nothing is dropped.
 func TestCtrlCAtTheQuestion(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")

@@ -236,9 +236,12 @@ func (r *ghostRun) clear(ctx context.Context, table schema.Name, s *server) erro
 				if !l.Spared {
 					r.speaker.Note(fmt.Sprintf("dropping %s, which an earlier run has left (%s)", l.Name, l.Why))
 				}
+				for _, t := range l.Triggers {
+					r.speaker.Note(fmt.Sprintf("dropping trigger %s on %s with it", t.Name, t.Table))
+				}
 			}
 			return true
-		})
+		}, r.speaker.Note)
 		if err != nil {
 			return unwritten(ctx, fmt.Errorf("--initially-drop-ghost-table: %w", err), "")
 		}

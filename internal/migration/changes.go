@@ -231,7 +231,35 @@ func (c *cleaner) addTriggers(ctx context.Context, there map[schema.Name]candida
 	}
 	found, err := trigger.Found(ctx, c.pool.DB(), log)
 	if err == nil && len(found) > 0 {
-		*left = append(*left, Leftover{Name: log, Why: fmt.Sprintf("it is gone, and the triggers of a run on %s still write to it", log.Sibling(found[0].Table)), log: true})
+		*left = append(*left, Leftover{Name: log, Why: fmt.Sprintf("it is gone, and the triggers of a run on %s still write to it", log.Sibling(found[0].Table)), log: true, Gone: true})
 	}
 	return err
+}
+
+// seeTriggers finds the triggers that go with leftovers: of a log those that write to it, on whatever table, and of other tables, as of a shadow
+// with stand-ins, those that stand on it.
+func (c *cleaner) seeTriggers(ctx context.Context, left []Leftover) error {
+	for i := range left {
+		l := &left[i]
+		switch {
+		case l.Spared:
+		case l.log:
+			found, err := trigger.Found(ctx, c.pool.DB(), l.Name)
+			if err != nil {
+				return err
+			}
+			for _, t := range found {
+				l.Triggers = append(l.Triggers, Trigger{l.Name.Sibling(t.Name), l.Name.Sibling(t.Table)})
+			}
+		default:
+			found, err := schema.Triggers(ctx, c.pool.DB(), l.Name)
+			if err != nil {
+				return err
+			}
+			for _, t := range found {
+				l.Triggers = append(l.Triggers, Trigger{l.Name.Sibling(t.Name), l.Name})
+			}
+		}
+	}
+	return nil
 }

@@ -24,12 +24,19 @@ type Leftover struct {
 	Bytes    int64
 	unlogged bool // it stands in no binlog
 	log      bool // triggers write to it
+	// Triggers go with it: those that write to it, or stand on it.
+	Triggers []Trigger
+	// Gone says that the table is not there any more, and Triggers are all that is left.
+	Gone bool
 	// Spared says that it has the name of one of ours but not its mark, or that it is in use: it
 	// is not dropped.
 	Spared bool
 	// Clone says that it is an empty copy that a plan has made to ask the server.
 	Clone bool
 }
+
+// Trigger is one that goes with a Leftover.
+type Trigger struct{ Name, Table schema.Name }
 
 // ErrInUse says that a table which was to be dropped is not idle. Nothing was dropped.
 var ErrInUse = errors.New("the table is in use")
@@ -57,9 +64,9 @@ func (d *Denied) Error() string {
 // It holds the advisory lock of the source, so no run is at work (ErrClaimed), here or on a
 // server that this one follows (ErrElsewhere), and looks
 // first whether the account may drop what it found (*Denied). agree is asked before anything
-// is dropped; it gets the tables that are spared as well. Cleanup returns what it found,
-// dropped or not; on an error some of it may be gone.
-func Cleanup(ctx context.Context, pool *dbconn.Pool, source schema.Name, old bool, agree func([]Leftover) bool) ([]Leftover, error) {
+// is dropped; it gets the tables that are spared as well. note hears what is put right of foreign keys and triggers
+// before. Cleanup returns what it found, dropped or not; on an error some of it may be gone.
+func Cleanup(ctx context.Context, pool *dbconn.Pool, source schema.Name, old bool, agree func([]Leftover) bool, note func(string)) ([]Leftover, error) {
 	held, err := claim(ctx, pool, source, func(error) {})
 	if err != nil {
 		return nil, err
@@ -73,6 +80,9 @@ func Cleanup(ctx context.Context, pool *dbconn.Pool, source schema.Name, old boo
 		rehearsed, err = onReplica.find(ctx, false)
 		found = append(rehearsed, found...)
 	}
+	if err == nil {
+		err = c.seeTriggers(ctx, found)
+	}
 	if err == nil || dbconn.Denied(err) {
 		err = c.allowed(ctx, found, old, err)
 	}
@@ -82,7 +92,7 @@ func Cleanup(ctx context.Context, pool *dbconn.Pool, source schema.Name, old boo
 	if !slices.ContainsFunc(found, func(l Leftover) bool { return !l.Spared }) || !agree(found) {
 		return found, nil
 	}
-	if err := c.mend(ctx, Config{}.WithDefaults().Lock.Wait, func(string) {}, true); err != nil {
+	if err := c.mend(ctx, Config{}.WithDefaults().Lock.Wait, note, true); err != nil {
 		return found, err
 	}
 	for _, l := range found {

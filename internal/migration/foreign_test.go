@@ -389,7 +389,7 @@ func TestL7_ForeignKeysKilled(t *testing.T) {
 				f.Fatal(err)
 			}
 			defer pool.Close()
-			if _, err := migration.Cleanup(f.ctx(), pool, schema.Name{Schema: f.schema, Table: "t"}, false, func([]migration.Leftover) bool { return true }); err != nil {
+			if _, err := migration.Cleanup(f.ctx(), pool, schema.Name{Schema: f.schema, Table: "t"}, false, func([]migration.Leftover) bool { return true }, func(string) {}); err != nil {
 				f.Error(err)
 			}
 		},

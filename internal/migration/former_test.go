@@ -82,7 +82,7 @@ func TestUpgradesOfTheState(t *testing.T) {
 				b.Fatal(err)
 			}
 			_, finish := migration.Finish(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, b.config(), func(string) {})
-			_, cleanup := migration.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, true, func([]migration.Leftover) bool { return true })
+			_, cleanup := migration.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, true, func([]migration.Leftover) bool { return true }, func(string) {})
 			pool.Close()
 			_, run := b.migrate(b.ctx(), "ADD COLUMN added INT")
 			for of, err := range map[string]error{"finish": finish, "cleanup": cleanup, "run": run} {

@@ -337,7 +337,7 @@ func TestL8_FormerSourceIsMarked(t *testing.T) {
 			b.Fatal(err)
 		}
 		defer pool.Close()
-		if _, err := migration.Cleanup(b.ctx(), pool, name, true, func([]migration.Leftover) bool { return true }); err != nil {
+		if _, err := migration.Cleanup(b.ctx(), pool, name, true, func([]migration.Leftover) bool { return true }, func(string) {}); err != nil {
 			b.Fatal(err)
 		}
 		if got := b.value("SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = '" +
@@ -453,7 +453,7 @@ func TestClaimIsGivenUpAtOnce(t *testing.T) {
 		}
 		defer pool.Close()
 		for n := range 300 {
-			_, err := migration.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false, nil)
+			_, err := migration.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false, nil, nil)
 			if err != nil {
 				b.Fatalf("claim %d: %v", n, err)
 			}

@@ -53,7 +53,7 @@ func TestL3_RehearsalOnAReplica(t *testing.T) {
 			replica.Fatal(err)
 		}
 		defer pool.Close()
-		found, err := migration.Cleanup(replica.ctx(), pool, schema.Name{Schema: replica.schema, Table: "t"}, false, func([]migration.Leftover) bool { return true })
+		found, err := migration.Cleanup(replica.ctx(), pool, schema.Name{Schema: replica.schema, Table: "t"}, false, func([]migration.Leftover) bool { return true }, func(string) {})
 		if err != nil || len(found) != 2 {
 			replica.Errorf("cleanup found %+v, %v", found, err)
 		}

@@ -330,7 +330,7 @@ func TestL7_RehearsalIsNeverTakenForASwap(t *testing.T) {
 		if finished != nil || err != nil {
 			b.Errorf("finished %+v, %v", finished, err)
 		}
-		found, err := migration.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false, func([]migration.Leftover) bool { return true })
+		found, err := migration.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false, func([]migration.Leftover) bool { return true }, func(string) {})
 		if err != nil || len(found) != 1 {
 			b.Errorf("cleanup found %+v, %v", found, err)
 		}

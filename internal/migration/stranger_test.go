@@ -135,7 +135,7 @@ func TestL8_ShadowThatNobodyTellsOf(t *testing.T) {
 				}
 				defer pool.Close()
 				var untold *migration.Untold
-				_, err = migration.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false, func([]migration.Leftover) bool { return true })
+				_, err = migration.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false, func([]migration.Leftover) bool { return true }, func(string) {})
 				if !errors.As(err, &untold) {
 					b.Fatalf("error is %v", err)
 				}

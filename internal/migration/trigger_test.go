@@ -85,7 +85,7 @@ func TestL8_CleanupByTriggers(t *testing.T) {
 			}
 			err = migration.ErrClaimed
 			for began := time.Now(); errors.Is(err, migration.ErrClaimed) && time.Since(began) < 10*time.Second; { // the server has yet to notice the kill
-				_, err = migration.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false, func([]migration.Leftover) bool { return true })
+				_, err = migration.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false, func([]migration.Leftover) bool { return true }, func(string) {})
 			}
 			if err != nil {
 				b.Error(err)

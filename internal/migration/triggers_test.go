@@ -187,7 +187,7 @@ func (b *bench) nextCleanup() {
 	}
 	defer pool.Close()
 	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		_, err := migration.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false, func([]migration.Leftover) bool { return true })
+		_, err := migration.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false, func([]migration.Leftover) bool { return true }, func(string) {})
 		if errors.Is(err, migration.ErrClaimed) && time.Since(began) < 10*time.Second {
 			continue // the server has not seen yet that the killed run's connections are gone
 		}

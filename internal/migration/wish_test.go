@@ -100,7 +100,7 @@ func (b *bench) cleanedUp() []migration.Leftover {
 	if _, err := migration.Finish(b.ctx(), pool, name, b.cfg, func(string) {}); err != nil {
 		b.Fatal(err)
 	}
-	found, err := migration.Cleanup(b.ctx(), pool, name, true, func([]migration.Leftover) bool { return true })
+	found, err := migration.Cleanup(b.ctx(), pool, name, true, func([]migration.Leftover) bool { return true }, func(string) {})
 	if err != nil {
 		b.Fatal(err)
 	}
