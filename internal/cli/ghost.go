@@ -44,8 +44,8 @@ func (a *app) ghost(ctx context.Context, args []string) (code int) {
 	}
 	signal.Ignore(syscall.SIGHUP) // that program goes on when its terminal is gone
 	run := ghostRun{app: a, asked: line, speaker: ghost.NewSpeaker(line, a.Version, a.Stdout, a.Stderr)}
-	run.speaker.Begin()
 	run.change, run.more = a.asRun(run.speaker, line.Flags())
+	run.speaker.Begin()
 	run.change.app.password = given{password: line.Password, ask: line.AskPassword && line.Password == nil}
 	run.change.mustResume = line.Resumes()
 	if line.KeepOnSignal() {

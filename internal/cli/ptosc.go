@@ -44,11 +44,11 @@ func (a *app) ptosc(ctx context.Context, args []string) (code int) {
 	}
 	defer release()
 	speaker := ptosc.NewSpeaker(asked, a.Stdout, a.Stderr, func() { a.Interrupts.end(errStoppedReplication) })
+	run := ptoscRun{speaker: speaker, asked: asked}
+	run.change, run.more = a.asRun(speaker, asked.Flags())
 	for _, note := range asked.Notes {
 		speaker.Note(note)
 	}
-	run := ptoscRun{speaker: speaker, asked: asked}
-	run.change, run.more = a.asRun(speaker, asked.Flags())
 	run.prepare()
 	if asked.KeepOnSignal {
 		var undo func()

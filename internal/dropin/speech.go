@@ -12,7 +12,7 @@ type Speech struct {
 	Says map[string]string
 	// Own are the names of that program's flags, which mean the same here.
 	Own map[string]bool
-	// Ours says that midstream run has a flag of the name. Where that program has none for it, the option file can say it.
+	// Ours says that midstream run has a flag of the name; nil: it is not known yet. Where that program has none for it, the option file can say it.
 	Ours func(name string) bool
 	File string
 	// Connect are the flags by which a command of Midstream reaches the server of the run, and Statement is its argument.
@@ -76,7 +76,7 @@ func (s *Speech) flag(name, value, letter string) string {
 	switch {
 	case name == "":
 		return letter
-	case !s.Own[name] && s.Ours(name):
+	case !s.Own[name] && s.Ours != nil && s.Ours(name):
 		return name + value + " in [midstream] of " + s.File
 	}
 	return "--" + name + value
