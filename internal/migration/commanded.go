@@ -23,8 +23,6 @@ type commanded interface {
 	still(why string)
 	// inFlight is the number of statements that a pause waits for.
 	inFlight() int
-	// standing is how far it is.
-	standing() event.Progress
 	// heed has it work by another config, if the server takes it. Values are those that somebody has said.
 	heed(ctx context.Context, cfg Config, values map[string]string) error
 }

@@ -87,15 +87,15 @@ func (c *Control) changing() <-chan struct{} {
 	return c.changed
 }
 
-// Progress is how far the run is at this moment; at is false while none is at work.
+// Progress is how far the run is at this moment; at is false while none is at work. (Statements on whole tables have none.)
 func (c *Control) Progress() (p event.Progress, at bool) {
 	c.mu.Lock()
-	run := c.run
+	r, at := c.run.(*run)
 	c.mu.Unlock() // the run asks for the config
-	if run == nil {
-		return p, false
+	if at {
+		p = r.standing()
 	}
-	return run.standing(), true
+	return p, at
 }
 
 func (c *Control) pausedBy() string {

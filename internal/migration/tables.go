@@ -117,8 +117,6 @@ func (t *Tables) keeps() bool           { return false }
 func (t *Tables) still(string)          {}
 func (t *Tables) inFlight() int         { return 0 }
 
-func (t *Tables) standing() event.Progress { return event.Progress{At: time.Now()} }
-
 func (t *Tables) heed(ctx context.Context, cfg Config, values map[string]string) error {
 	return mayKill(ctx, t.pool.DB(), t.plan.Statement.Tables()[0], t.control.Config(), cfg, values)
 }
