@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"midstream/internal/ddl"
 	"midstream/internal/dropin"
 	"midstream/internal/plan"
 )
@@ -72,6 +73,20 @@ func (a *app) asRun(own spoken, flags []string) (c *change, more func([]string) 
 		c.checks.problems = append(c.checks.problems, err)
 	}
 	return c, more
+}
+
+// look makes the plan, after the server has been asked what it makes of the ALTER, whoever is to carry it out.
+func (c *change) look(ctx context.Context, alter *ddl.Alter, s *server) error {
+	if method := c.options.Method; method != "" { // else the plan asks
+		c.options.Method = ""
+		_, err := c.make(ctx, alter, s)
+		c.options.Method = method
+		if err != nil {
+			return err
+		}
+	}
+	_, err := c.plan(ctx, alter, s)
+	return err
 }
 
 // keeping is a context that ends as ctx does, but has the run keep its work where somebody's signal has ended it.

@@ -176,7 +176,7 @@ func (r *ghostRun) migrate(ctx context.Context, alter *ddl.Alter, s *server, ent
 	return r.change.migrate(ctx, alter, s)
 }
 
-// look makes the plan, after the server has been asked what it makes of the ALTER, whoever is to carry it out.
+// look makes the plan.
 func (r *ghostRun) look(ctx context.Context, alter *ddl.Alter, s *server) error {
 	names, err := r.asked.Drops(ctx, s.pool.DB())
 	if err != nil {
@@ -192,14 +192,7 @@ func (r *ghostRun) look(ctx context.Context, alter *ddl.Alter, s *server) error 
 		}
 		r.speaker.Note("with --execute " + name.String() + " is dropped first")
 	}
-	method := r.change.options.Method
-	r.change.options.Method = ""
-	_, err = r.change.make(ctx, alter, s)
-	r.change.options.Method = method
-	if err == nil {
-		_, err = r.change.plan(ctx, alter, s)
-	}
-	return err
+	return r.change.look(ctx, alter, s)
 }
 
 // find finds the server whose table is changed, and connects to it where it is another one.

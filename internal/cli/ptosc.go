@@ -98,8 +98,7 @@ func (r *ptoscRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	}
 	r.speaker.Met()
 	if r.asked.Mode != ptosc.Execute {
-		_, err := r.change.plan(ctx, alter, s)
-		return migration.Result{}, err
+		return migration.Result{}, r.change.look(ctx, alter, s)
 	}
 	r.change.mustResume = resumes
 	result, err := r.change.migrate(ctx, alter, s)

@@ -237,6 +237,7 @@ func TestPtOSCFails(t *testing.T) {
 		{11, []string{on("t"), "--execute", "--alter=ADD COLUMN c INTT"}, "`" + database + "`.`t` was not altered."},
 		{11, []string{on("t"), "--execute", "--alter=ALTER TABLE t ADD COLUMN c INT"}, "leave these words out"},
 		{11, []string{on("t"), "--execute", "--alter=DROP COLUMN nothing"}, "nothing"},
+		{11, []string{on("t"), "--dry-run", "--no-drop-old-table", "--alter=ADD COLUMN z DATE NOT NULL DEFAULT '1970-00-00'"}, "Invalid default value for 'z'"},
 		{11, []string{on("t"), "--dry-run", "--alter=DROP COLUMN nothing"}, "Dry run complete.  `" + database + "`.`t` was not altered."},
 		{17, []string{on("t"), "--execute", "--alter=RENAME TO u"}, "renames the table"},
 		{18, []string{"h=127.0.0.1,P=1,u=root,D=a,t=t", "--execute"}, "Cannot connect to MySQL: "},

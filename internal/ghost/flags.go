@@ -114,7 +114,7 @@ func copying() []Flag {
 		{"skip-strict-mode", onOff, "", dropin.Noted, "Rows that the new table would not take as they are, are found before the copy, and listed; none is changed silently."},
 		{"allow-zero-in-date", onOff, "", dropin.Same, "Defaults of the ALTER may be zero dates, though the server's sql_mode takes none. Where the table has such defaults already, no word is needed."},
 		{"panic-on-warnings", onOff, "", dropin.Noted, "No row is lost or changed silently: " + always + "."},
-		{"heartbeat-interval-millis", whole, "100", dropin.Noted, "A heartbeat comes every 50 to 100 ms."},
+		{"heartbeat-interval-millis", whole, "100", dropin.Noted, "A heartbeat comes every 50 to 100 ms, or every 200 ms where triggers capture changes."},
 		{"checkpoint", onOff, "", dropin.Same, "A run that is ended by a signal, panic or a flag file keeps its work. (One that was killed, or lost its server, can always be gone on with.)"},
 		{"checkpoint-seconds", whole, "300", dropin.Noted, "A checkpoint is written every five seconds, into the same table."},
 		{"resume", onOff, "", dropin.Same, "Go on with an earlier run of the same ALTER, and fail if there is none. The same command goes on also without it."},
@@ -137,7 +137,7 @@ func waiting() []Flag {
 		{"throttle-additional-flag-file", word, "/tmp/gh-ost.throttle", dropin.Same, "The same, for all runs of a machine."},
 		{"max-load", word, "", dropin.Same, "The run waits while a status variable is above."},
 		{"critical-load", word, "", dropin.Same, "The run ends when a status variable is above, in two looks in a row."},
-		{"critical-load-interval-millis", whole, "", dropin.Noted, "There is a second look, a second later, in any case."},
+		{"critical-load-interval-millis", whole, "", dropin.Noted, "There is a second look, half a second later, in any case."},
 		{"critical-load-hibernate-seconds", whole, "", dropin.Same, "Where it is said, the run waits in place of ending as long as the load is critical."},
 	}
 }

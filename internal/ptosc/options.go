@@ -23,7 +23,6 @@ type Option struct {
 	Short   string // its letter; "" for none
 	Kind    kind
 	Default string
-	Repeats bool
 	Fate    dropin.Fate
 	// Becomes tells people what is done about it.
 	Becomes string
@@ -32,6 +31,8 @@ type Option struct {
 const (
 	byTime = "A chunk is as many rows as fit in --chunk-time, by the key that the plan chooses, in exact ranges."
 	always = "always done, whatever is said"
+	// sessions are in sessionsOf.
+	sessions = "and 10 more of Threads_running, 20 of Threads_connected, for the sessions of the run."
 )
 
 // Options lists all of version 3.7, in the order of its manual.
@@ -64,7 +65,7 @@ func work() []Option {
 		{Name: "chunk-size-limit", Kind: real, Default: "4.0", Fate: dropin.Noted, Becomes: byTime},
 		{Name: "chunk-time", Kind: real, Default: "0.5", Fate: dropin.Same, Becomes: "The most that a chunk may take, from 0.01 to 10 seconds; beside an application it takes less. 0 is taken as the default."},
 		{Name: "config", Kind: list, Default: "/etc/percona-toolkit/percona-toolkit.conf,/etc/percona-toolkit/pt-online-schema-change.conf,$HOME/.percona-toolkit.conf,$HOME/.pt-online-schema-change.conf", Fate: dropin.Same, Becomes: "Files of options, the same ones in the same form. It must be the first."},
-		{Name: "critical-load", Kind: list, Default: "Threads_running=50", Fate: dropin.Same, Becomes: "The run ends when a status variable is above, in two looks in a row. Without a number: twice what it is at the beginning."},
+		{Name: "critical-load", Kind: list, Default: "Threads_running=50", Fate: dropin.Same, Becomes: "The run ends when a status variable is above, in two looks in a row. Without a number: twice what it is at the beginning, " + sessions},
 		{Name: "data-dir", Kind: word, Fate: dropin.Refused, Becomes: "The new table has the table's own place. Another is a second step: ALTER TABLE ... DATA DIRECTORY."},
 		{Name: "database", Short: "D", Kind: word, Fate: dropin.Same, Becomes: "The database, where the DSN does not say it."},
 		{Name: "default-engine", Kind: onOff, Fate: dropin.Noted, Becomes: "The new table is an InnoDB table as the old one."},
@@ -88,7 +89,7 @@ func limits() []Option {
 	return []Option{
 		{Name: "max-flow-ctl", Kind: real, Fate: dropin.Refused, Becomes: "Galera clusters are refused by the plan."},
 		{Name: "max-lag", Kind: span, Default: "1s", Fate: dropin.Same, Becomes: "How far a replica may be behind, measured by heartbeats and to the millisecond."},
-		{Name: "max-load", Kind: list, Default: "Threads_running=25", Fate: dropin.Same, Becomes: "The run waits while a status variable is above. Without a number: a fifth more than it is at the beginning."},
+		{Name: "max-load", Kind: list, Default: "Threads_running=25", Fate: dropin.Same, Becomes: "The run waits while a status variable is above. Without a number: a fifth more than it is at the beginning, " + sessions},
 		{Name: "mysql_ssl", Short: "s", Kind: whole, Fate: dropin.Same, Becomes: "1: no connection without TLS."},
 		{Name: "new-table-name", Kind: word, Default: "%T_new", Fate: dropin.Same, Becomes: "The name of the new table while it is built."},
 		{Name: "null-to-not-null", Kind: onOff, Fate: dropin.Refused, Becomes: "Values are not changed silently: rows with NULL are found before the copy, and listed with the UPDATE that would change them."},
@@ -117,15 +118,15 @@ func limits() []Option {
 func ends() []Option {
 	return []Option{
 		{Name: "set-vars", Kind: list, Fate: dropin.Same, Becomes: "Variables of all sessions, but for those on which the proof rests: the locks' (each wait is bounded by --lock-wait), sql_mode, isolation, binlog and checks are Midstream's own, and a note says so; sql_log_bin is refused. A variable that can't be set is an error."},
-		{Name: "skip-check-replica-lag", Kind: dsn, Repeats: true, Fate: dropin.Same, Becomes: "This replica is not looked at."},
-		{Name: "skip-check-slave-lag", Kind: dsn, Repeats: true, Fate: dropin.Same, Becomes: "The old name of --skip-check-replica-lag."},
+		{Name: "skip-check-replica-lag", Kind: dsn, Fate: dropin.Same, Becomes: "This replica is not looked at."},
+		{Name: "skip-check-slave-lag", Kind: dsn, Fate: dropin.Same, Becomes: "The old name of --skip-check-replica-lag."},
 		{Name: "slave-password", Kind: word, Fate: dropin.Same, Becomes: "The old name of --replica-password."},
 		{Name: "slave-user", Kind: word, Fate: dropin.Same, Becomes: "The old name of --replica-user."},
 		{Name: "sleep", Kind: real, Default: "0", Fate: dropin.Same, Becomes: "As a share of the time: the row copy works for --chunk-time out of --chunk-time and this."},
 		{Name: "socket", Short: "S", Kind: word, Fate: dropin.Same, Becomes: "The socket file."},
 		{Name: "statistics", Kind: onOff, Fate: dropin.Same, Becomes: "Counts of Midstream's own, in the same form."},
 		{Name: "swap-tables", Kind: yesNo, Default: "yes", Fate: dropin.Same, Becomes: "With --no-swap-tables the run is rehearsed: everything but the swap."},
-		{Name: "tries", Kind: list, Fate: dropin.Same, Becomes: "swap_tables is heeded: after as many attempts, or as much time as they would take there, the run ends with 14, and the same command goes on with its work. The others are not needed."},
+		{Name: "tries", Kind: list, Fate: dropin.Same, Becomes: "swap_tables is heeded, as a time: after as long as so many attempts would take there (each lock_wait_timeout, 60 s if --set-vars says none, and the wait) the run ends with 14, and the same command goes on with its work. The others are not needed."},
 		{Name: "user", Short: "u", Kind: word, Fate: dropin.Same, Becomes: "The account."},
 		{Name: "version", Kind: onOff, Fate: dropin.Same, Becomes: "The version whose command line it is, and Midstream's."},
 		{Name: "version-check", Kind: yesNo, Default: "yes", Fate: dropin.Noted, Becomes: "Nothing is ever sent anywhere."},
