@@ -341,6 +341,9 @@ func TestGhostStatusIsCurrent(t *testing.T) {
 	if len(places) < 6 { // twice a second something was told that needed no question
 		t.Errorf("%d places in the binlog: %v", len(places), places)
 	}
+	for _, c := range [][2]string{{"throttle", "State: throttled, commanded by user;"}, {"no-throttle", "State: postponing cut-over;"}} {
+		contains(t, says(t, "unix", socket, c[0]), c[1])
+	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}

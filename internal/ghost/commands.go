@@ -97,16 +97,16 @@ func complaint(err error) string {
 	return text + "; " + next
 }
 
-// refresh looks how far the run is now: what was told of it may be half a second old. It is not for the run's own goroutines.
+// refresh looks how far the run is now: what was told of it may be a second old. It is not for the run's own goroutines.
 func (s *Speaker) refresh() {
 	s.mu.Lock()
 	now := s.now
 	s.mu.Unlock()
-	p, at := now()
+	p, gates, at := now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if at && p.At.After(s.status.progress.At) {
-		s.status.progress = p
+		s.status.progress, s.status.gates = p, gates
 	}
 }
 

@@ -64,7 +64,7 @@ const longestPath = 100
 func (s *Speaker) Serve(run Run) (stop func(), err error) {
 	srv := &server{speaker: s, run: run, unix: s.asked.socketFile()}
 	s.mu.Lock()
-	s.cfg, s.now = run.Control.Config, run.Control.Progress
+	s.cfg, s.now = run.Control.Config, run.Control.Standing
 	s.mu.Unlock()
 	if err := srv.listen(); err != nil {
 		srv.close()

@@ -28,8 +28,8 @@ type Speaker struct {
 	fresh  string // what the new table is called; "" before the server is reached
 	tuned  tuned
 	plan   *plan.Plan
-	cfg    func() migration.Config       // what holds now
-	now    func() (event.Progress, bool) // how far the run is; false before it is at work, and after
+	cfg    func() migration.Config                                // what holds now
+	now    func() (p event.Progress, gates []event.Gate, at bool) // how far the run is; false before it is at work, and after
 	phase  event.Phase
 	status status
 	began  time.Time // of the row copy
@@ -48,7 +48,7 @@ type tuned struct {
 
 // NewSpeaker returns one for what was asked. version is Midstream's.
 func NewSpeaker(asked *Asked, version string, out, errors io.Writer) *Speaker {
-	return &Speaker{asked: asked, version: version, out: out, log: log{out: errors, verbose: asked.verbose(), quiet: asked.quiet(), speech: asked.newSpeech()}, cfg: migration.Usual, told: -1, now: func() (event.Progress, bool) { return event.Progress{}, false },
+	return &Speaker{asked: asked, version: version, out: out, log: log{out: errors, verbose: asked.verbose(), quiet: asked.quiet(), speech: asked.newSpeech()}, cfg: migration.Usual, told: -1, now: new(migration.Control).Standing,
 		tuned: tuned{replicas: asked.replicas, values: map[string]string{"chunk-size": asked.said.text("chunk-size"), "dml-batch-size": asked.said.text("dml-batch-size"),
 			"max-load": asked.said.text("max-load"), "critical-load": asked.said.text("critical-load")}},
 		place: Place{Primary: asked.Server, Inspected: asked.Server}}

@@ -87,15 +87,15 @@ func (c *Control) changing() <-chan struct{} {
 	return c.changed
 }
 
-// Progress is how far the run is at this moment; at is false while none is at work. (Statements on whole tables have none.)
-func (c *Control) Progress() (p event.Progress, at bool) {
+// Standing is how far the run is at this moment, and for what it waits; at is false while none is at work. (Statements on whole tables have none.)
+func (c *Control) Standing() (p event.Progress, gates []event.Gate, at bool) {
 	c.mu.Lock()
 	r, at := c.run.(*run)
 	c.mu.Unlock() // the run asks for the config
 	if at {
-		p = r.standing()
+		p, gates = r.standing(), r.gates.Closed()
 	}
-	return p, at
+	return p, gates, at
 }
 
 func (c *Control) pausedBy() string {
