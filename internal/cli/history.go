@@ -86,7 +86,9 @@ func (k chronicle) end(result record.Result) (path string, err error) {
 	if k.writer == nil {
 		return "", nil
 	}
-	k.relay.close()
+	if !k.relay.close() { // the result would wait behind the rest
+		return k.writer.Path(), errUntaken
+	}
 	k.writer.Write(result)
 	return k.writer.Path(), k.writer.Close()
 }
@@ -97,8 +99,13 @@ func (r *controlled) report(result record.Result) string {
 	if path == "" {
 		return ""
 	}
-	page, unwritten := writeReports(path)
-	if err = errors.Join(err, unwritten); err != nil {
+	var page string
+	if !errors.Is(err, errUntaken) {
+		var unwritten error
+		page, unwritten = writeReports(path)
+		err = errors.Join(err, unwritten)
+	}
+	if err != nil {
 		r.output.note(fmt.Sprintf("the report of this run is not whole: %v", err))
 		return ""
 	}

@@ -24,13 +24,14 @@ var logFormats = []string{"text", "json"}
 // progressLogged is how often progress stands in a log.
 const progressLogged = time.Minute
 
-// journal is the log of a run: what people are told, with the fields of the record of docs/events.md. It is safe for concurrent use.
+// journal is the log of a run: what people are told, with the fields of the record of docs/events.md. It is written by a goroutine of its
+// own: the run never waits for it. It is a display.
 type journal struct {
+	*relay
 	log    *slog.Logger
 	json   bool
 	out    *lastError
-	file   *os.File // nil where it is somebody else's
-	mu     sync.Mutex
+	file   *os.File  // nil where it is somebody else's
 	logged time.Time // the last progress
 }
 
@@ -67,27 +68,22 @@ func openJournal(path, format string, stderr io.Writer, run record.Run) (*journa
 	}
 	j.log = slog.New(handler).With("table", run.Table, "server", run.Server)
 	j.log.Info("run begins", "alter", run.Alter, "rehearsal", run.Rehearsal, "process", os.Getpid())
+	j.relay = newRelay(j)
 	return j, nil
 }
 
-// listen is an event.Listener.
-func (j *journal) listen(e event.Event) {
+// Show writes an event.
+func (j *journal) Show(e event.Event) {
 	level := slog.LevelInfo
 	_, text, _ := words.Happening(e)
 	switch e := e.(type) {
 	case event.PhaseEntered:
 		text = words.Phase(e.Phase)
 	case event.Progress:
-		j.mu.Lock()
-		due := e.At.Sub(j.logged) >= progressLogged
-		if due {
-			j.logged = e.At
-		}
-		j.mu.Unlock()
-		if !due {
+		if e.At.Sub(j.logged) < progressLogged {
 			return
 		}
-		text = words.Progress(e)
+		j.logged, text = e.At, words.Progress(e)
 	case event.Retry:
 		text = "trying again: " + e.Cause
 	case event.Throttled:
@@ -104,6 +100,9 @@ func (j *journal) listen(e event.Event) {
 	}
 	j.write(level, text, record.Of(e))
 }
+
+func (j *journal) Close()   {} // the result comes behind
+func (j *journal) Abandon() {}
 
 // write writes a line with the fields of a record.
 func (j *journal) write(level slog.Level, text string, told any) {
@@ -131,8 +130,11 @@ func (j *journal) write(level slog.Level, text string, told any) {
 	j.log.Log(context.Background(), level, strings.Join(strings.Fields(text), " "), attributes...)
 }
 
-// end writes the result.
+// end writes the result. Its error is what was not written.
 func (j *journal) end(result record.Result) error {
+	if !j.relay.close() {
+		return errUntaken
+	}
 	level, text := slog.LevelInfo, "run ends: "+result.Outcome
 	if result.ExitCode != exitDone {
 		level, text = slog.LevelError, text+": "+result.Error

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -82,8 +83,8 @@ func (r *relay) run() {
 	}
 }
 
-// close returns when everything is shown, or nobody seems to look.
-func (r *relay) close() {
+// close returns when everything is shown, or nobody seems to look, and says whether it is.
+func (r *relay) close() (shown bool) {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
@@ -93,6 +94,11 @@ func (r *relay) close() {
 	}
 	select {
 	case <-r.done:
+		return true
 	case <-time.After(flushPatience):
+		return false
 	}
 }
+
+// errUntaken says that what was to be written is not: a pipe that nobody reads, a disk that does not answer.
+var errUntaken = fmt.Errorf("nobody has taken what was written for %s", flushPatience)
