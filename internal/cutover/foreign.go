@@ -64,9 +64,9 @@ func (a *attempt) wholeKey(bounded context.Context, session *dbconn.Session, sta
 	return a.whole(bounded, session, func(ctx context.Context) error { return each(ctx, session, []string{statement}) })
 }
 
-// timely gives something its time after the RENAME, or after one that came to nothing.
+// timely gives something its time after the RENAME, or after one that came to nothing: what is left of the budget, and its least in any case.
 func (a *attempt) timely(ctx context.Context, do func(bounded context.Context) error) error {
-	bounded, cancel := context.WithTimeoutCause(ctx, a.leastSettled(), ErrOverrun)
+	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), a.leastSettled()), ErrOverrun)
 	defer cancel()
 	return do(bounded)
 }
@@ -128,13 +128,15 @@ func (a *attempt) settle(ctx context.Context) error {
 	if !a.tables.settles() {
 		return nil
 	}
-	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), a.leastSettled()), ErrOverrun)
-	defer cancel()
-	session, err := a.settler(bounded)
-	if err != nil {
+	var session *dbconn.Session
+	err := a.timely(ctx, func(bounded context.Context) (err error) {
+		session, err = a.settler(bounded)
 		return err
+	})
+	if err == nil {
+		err = a.settleKeys(ctx, session)
 	}
-	if err := a.settleKeys(ctx, session); err != nil {
+	if err != nil {
 		return err
 	}
 	return a.timely(ctx, func(bounded context.Context) error { return a.settleTriggers(bounded, session) })
