@@ -50,10 +50,15 @@ func (r *run) underLock(ctx context.Context, try attempt, ready func(context.Con
 		if err := w.leave(ctx); err != nil {
 			return event.SwapDone{}, err
 		}
+		left := time.Now()
 		if err := ready(ctx, w); err != nil {
 			return event.SwapDone{}, err
 		}
-		if !r.control.begin() {
+		late, err := w.late(ctx, left)
+		if err != nil {
+			return event.SwapDone{}, err
+		}
+		if late || !r.control.begin() {
 			number--
 			continue // held or paused in this moment
 		}
@@ -248,6 +253,19 @@ func (w *waiting) leave(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// late says that no attempt must be made after all, since the time at which it might be: to become ready may take long, as those who hear
+// of the phase may (a hook that asks a person).
+func (w *waiting) late(ctx context.Context, since time.Time) (bool, error) {
+	if why, err := w.run.holding().back(time.Now()); err != nil || why != "" || time.Since(since) < time.Second {
+		return why != "", err
+	}
+	blockers, err := w.blockers(ctx)
+	if dbconn.Contended(err) { // somebody stopped the query
+		return true, nil
+	}
+	return len(blockers) > 0 || !w.run.caughtUp(), err
 }
 
 // clear waits, from a time on, until the backlog is small and neither a blocker nor an old snapshot is
