@@ -74,6 +74,54 @@ func TestProgressIsThinned(t *testing.T) {
 	}
 }
 
+// TestWhatComesAgainAndAgainIsThinned: nor do the other things that may come all the time make it larger, and what was so at last is told.
+func TestWhatComesAgainAndAgainIsThinned(t *testing.T) {
+	began := time.Now()
+	w := begin(t, t.TempDir(), "shop.orders", began)
+	gate := []event.Gate{{Name: "max-load", Why: "Threads_running is 80; at most 50", Since: began}}
+	var at time.Duration
+	for n := 0; at < 7*24*time.Hour; n++ {
+		at += 500 * time.Millisecond
+		w.Show(event.Progress{At: began.Add(at), RowsCopied: int64(at)})
+		w.Show(event.Retry{What: "chunk", Cause: "Deadlock found when trying to get lock; try restarting transaction", At: began.Add(at)})
+		w.Show(event.Blocked{Blockers: []event.Blocker{{ConnectionID: uint64(n), User: "app", Statement: strings.Repeat("x", 300)}}, At: began.Add(at)})
+		w.Show(event.Throttled{Gates: gate[:n%2], At: began.Add(at)})
+	}
+	w.Show(event.Throttled{Gates: gate, At: began.Add(at)})
+	w.Show(event.Throttled{At: began.Add(at)})
+	w.Show(event.PhaseEntered{Phase: event.PhaseCutover, At: began.Add(at)})
+	info, err := os.Stat(w.Path())
+	if err != nil || info.Size() > 24<<20 {
+		t.Errorf("it is of %d MB (%v)", info.Size()>>20, err)
+	}
+	story, err := Read(w.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var newest event.Throttled
+	last := began
+	for _, e := range story.Events {
+		now := at
+		switch e := e.(type) {
+		case event.Throttled:
+			newest, now = e, e.At.Sub(began)
+		case event.Blocked:
+			now = e.At.Sub(began)
+		case event.Progress:
+			now = e.At.Sub(began)
+		case event.Retry:
+			now = e.At.Sub(began)
+		}
+		if began.Add(now).Before(last) {
+			t.Fatalf("%+v comes after what was later", e)
+		}
+		last = began.Add(now)
+	}
+	if len(newest.Gates) != 0 {
+		t.Errorf("it waits still: %+v", newest)
+	}
+}
+
 // Of a run that went on with others the whole is told: theirs, as far as they were to do the same, and were before it.
 func TestWhole(t *testing.T) {
 	folder, began := t.TempDir(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

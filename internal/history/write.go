@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,12 +33,36 @@ const suffix = ".jsonl"
 type Writer struct {
 	path string
 
-	mu       sync.Mutex
-	file     *os.File
-	err      error
-	began    time.Time
-	progress time.Time // of the last one that was kept
-	newest   event.Event
+	mu    sync.Mutex
+	file  *os.File
+	err   error
+	began time.Time
+	often map[string]*often // by the names of their records
+}
+
+// often is a kind of events that come again and again while something lasts, of which not all are kept.
+type often struct {
+	free   int         // so many more are kept, whenever they come
+	kept   time.Time   // when the last one came that is
+	newest event.Event // that came after it; nil for none
+}
+
+// freely is how many events of a kind are kept before they are thinned: most runs have fewer.
+const freely = 1000
+
+// comesOften says which kind of events that come again and again one is, "" for none, and when it came.
+func comesOften(e event.Event) (kind string, at time.Time) {
+	switch e := e.(type) {
+	case event.Progress:
+		return record.NameProgress, e.At
+	case event.Retry:
+		return record.NameRetry, e.At
+	case event.Blocked:
+		return record.NameBlocked, e.At
+	case event.Throttled:
+		return record.NameThrottled, e.At
+	}
+	return "", time.Time{}
 }
 
 // strange is what the name of a file shall not have.
@@ -63,7 +88,8 @@ func Begin(folder string, run record.Run, began time.Time) (*Writer, error) {
 			return nil, fmt.Errorf("make the history of a run: %w", err)
 		}
 		run.Head = record.HeadOf(record.NameRun, began)
-		w := &Writer{path: path, file: file, began: began}
+		w := &Writer{path: path, file: file, began: began, often: map[string]*often{record.NameProgress: {},
+			record.NameRetry: {free: freely}, record.NameBlocked: {free: freely}, record.NameThrottled: {free: freely}}}
 		w.Write(run)
 		return w, nil
 	}
@@ -72,50 +98,63 @@ func Begin(folder string, run record.Run, began time.Time) (*Writer, error) {
 // Path is where the history is.
 func (w *Writer) Path() string { return w.path }
 
-// Show keeps an event. Of progress, not all is kept.
+// Show keeps an event. Of what comes again and again, not all is kept.
 func (w *Writer) Show(e event.Event) {
-	if p, is := e.(event.Progress); is {
-		w.mu.Lock()
-		w.newest = nil
-		if p.At.Sub(w.progress) < between(p.At.Sub(w.began)) {
-			w.newest = e
-			w.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if kind, at := comesOften(e); kind != "" {
+		o := w.often[kind]
+		if o.free == 0 && at.Sub(o.kept) < between(at.Sub(w.began)) {
+			o.newest = e
 			return
 		}
-		w.progress = p.At
-		w.mu.Unlock()
-	} else {
-		w.last()
+		o.free, o.kept, o.newest = max(0, o.free-1), at, nil
 	}
 	if told := record.Of(e); told != nil {
-		w.Write(told)
+		w.last()
+		w.write(told)
 	}
 }
 
-// between is the time between two records of progress that are kept.
+// between is the time between two events of a kind that are kept.
 func between(elapsed time.Duration) time.Duration {
 	return max(900*time.Millisecond, elapsed/600)
 }
 
-// last keeps the progress that something else comes after.
+// last keeps the newest of each kind, that something else comes after. REQUIRES: mu is held.
 func (w *Writer) last() {
-	w.mu.Lock()
-	newest := w.newest
-	w.newest = nil
-	w.mu.Unlock()
-	if newest != nil {
-		w.Write(record.Of(newest))
+	var newest []event.Event
+	for _, o := range w.often {
+		if o.newest != nil {
+			newest = append(newest, o.newest)
+			_, o.kept = comesOften(o.newest)
+			o.newest = nil
+		}
+	}
+	slices.SortFunc(newest, func(a, b event.Event) int {
+		_, before := comesOften(a)
+		_, after := comesOften(b)
+		return before.Compare(after)
+	})
+	for _, e := range newest {
+		w.write(record.Of(e))
 	}
 }
 
 // Write keeps a record.
 func (w *Writer) Write(told any) {
-	line, err := json.Marshal(told)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.last()
+	w.write(told)
+}
+
+// write writes a record. REQUIRES: mu is held.
+func (w *Writer) write(told any) {
 	if w.file == nil || w.err != nil {
 		return
 	}
+	line, err := json.Marshal(told)
 	if err == nil {
 		_, err = w.file.Write(append(line, '\n')) // at once: who looks sees whole lines
 	}
@@ -124,12 +163,12 @@ func (w *Writer) Write(told any) {
 
 // Close ends the history. It fails if not all could be kept.
 func (w *Writer) Close() error {
-	w.last()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.file == nil {
 		return w.err
 	}
+	w.last()
 	err := errors.Join(w.err, w.file.Close())
 	w.file = nil
 	if err != nil {
