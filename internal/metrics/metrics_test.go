@@ -91,6 +91,14 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestStrangeNames: a name that is no UTF-8, as a command line may have, is a label all the same.
+func TestStrangeNames(t *testing.T) {
+	got := ask(t, New(About{Table: "shop.a\xff", Server: "/run/\xfe", Version: "1"}))
+	if got["midstream_run_info{rehearsal=\"\",server=\"/run/\uFFFD\",table=\"shop.a\uFFFD\",version=\"1\"}"] != "1" {
+		t.Errorf("it is %v", got)
+	}
+}
+
 // TestNames: Prometheus's own rules find nothing to say.
 func TestNames(t *testing.T) {
 	problems, err := testutil.GatherAndLint(began(t).registry)

@@ -58,7 +58,8 @@ func New(about About) *Run {
 	r := &Run{about: about, registry: prometheus.NewRegistry(), chunks: chunkTimes.vector(), locks: lockWaits.vector(), now: time.Now}
 	r.state = state{phases: map[event.Phase]time.Duration{}, gates: map[string]time.Time{}, throttled: map[string]time.Duration{},
 		attempts: map[bool]int{}, retries: map[string]int{}, commands: map[bool]int{}, findings: map[string]int{}}
-	labeled := prometheus.WrapRegistererWith(prometheus.Labels{"table": about.Table, "server": about.Server}, r.registry)
+	plain := func(label string) string { return strings.ToValidUTF8(label, "\uFFFD") } // Prometheus takes no other
+	labeled := prometheus.WrapRegistererWith(prometheus.Labels{"table": plain(about.Table), "server": plain(about.Server)}, r.registry)
 	labeled.MustRegister(r, r.chunks, r.locks, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r
 }
