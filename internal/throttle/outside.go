@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -78,15 +79,20 @@ func ask(ctx context.Context, pool *dbconn.Pool, database, query string) (value 
 	return value, err
 }
 
-// HTTP is a sensor that is closed while a URL answers a GET with another status than 2xx.
-func HTTP(client *http.Client, url string) Sensor {
+// HTTP is a sensor that is closed while a URL, which it names without what may be a secret, answers a GET with another status than 2xx.
+func HTTP(client *http.Client, address string) Sensor {
 	const shown = 200 // bytes of an answer
 	return Sensor{Name: "http", Every: time.Second, Look: func(ctx context.Context) (string, error) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 		if err != nil {
 			return "", err
 		}
 		answer, err := client.Do(request)
+		named := request.URL.Scheme + "://" + request.URL.Host // the rest may be a secret
+		var failed *url.Error
+		if errors.As(err, &failed) {
+			err = fmt.Errorf("ask %s: %w", named, failed.Err)
+		}
 		if err != nil {
 			return "", err
 		}
@@ -95,6 +101,6 @@ func HTTP(client *http.Client, url string) Sensor {
 			return "", nil
 		}
 		body, _ := io.ReadAll(io.LimitReader(answer.Body, shown))
-		return strings.TrimSpace(fmt.Sprintf("%s answers %s %s", url, answer.Status, body)), nil
+		return strings.TrimSpace(fmt.Sprintf("%s answers %s %s", named, answer.Status, body)), nil
 	}}
 }
