@@ -228,6 +228,12 @@ func TestBrowser(t *testing.T) {
 	b.throttled(q)
 	moves(moves(b.text("#tiles dd")))
 	b.pictures("live")
+	b.until("a page that is open for two weeks keeps what a screen shows, the newest included", `(() => {
+		const s = new MidstreamPlots.Story();
+		for (let i = 0; i < 14 * 86400; i++) s.take({ event: "progress", at: new Date(i * 1000).toISOString(), backlog_keys: i });
+		const n = s.times.length;
+		return n < 20000 && n > 2000 && s.times[n - 1] === 14 * 86400 - 1 && s.columns.backlog.length === n && s.columns.backlog[n - 1] === s.times[n - 1] && s.times[n - 1] - s.times[n - 2] < 2000;
+	})()`)
 
 	b.does("let it run", chromedp.SetValue("#share", "100"), chromedp.Click("#throttle button"))
 	b.sees("#said", "no bound of its own")

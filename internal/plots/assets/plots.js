@@ -2,6 +2,9 @@
 const MidstreamPlots = (() => {
   "use strict";
 
+  // finest is the part of a story's length that lies between two of its times at least: more than a screen has pixels for.
+  const finest = 2000;
+
   // A story is what a run has told, as columns.
   class Story {
     constructor() {
@@ -17,11 +20,15 @@ const MidstreamPlots = (() => {
       const at = Date.parse(record.at) / 1000;
       const open = this.bands.length > 0 && this.bands[this.bands.length - 1].to === null ? this.bands[this.bands.length - 1] : null;
       switch (record.event) {
-        case "progress":
-          if (this.times.length > 0 && at <= this.times[this.times.length - 1]) return false;
-          this.times.push(at);
-          for (const plot of plots) for (const line of plot.lines) this.columns[line.field].push(line.of(record));
+        case "progress": {
+          let n = this.times.length;
+          if (n > 0 && at <= this.times[n - 1]) return false;
+          // A page may be open for weeks, and hears of each second: the newest takes the place of one that is too near to that before it.
+          if (n > 1 && this.times[n - 1] - this.times[n - 2] < (at - this.times[0]) / finest) n--;
+          this.times[n] = at;
+          for (const plot of plots) for (const line of plot.lines) this.columns[line.field][n] = line.of(record);
           return true;
+        }
         case "throttled": {
           const why = record.gates.map(g => g.why).join("; ");
           if (open) {
