@@ -122,21 +122,43 @@ func thisUser() string {
 	return name
 }
 
-// look is how often is asked how a change stands.
-const look = time.Second
+// look is how often is asked how a change stands, and absence how long a service may be away meanwhile: it may be started again, and what is
+// submitted to it goes on.
+const (
+	look    = time.Second
+	absence = 5 * time.Minute
+)
+
+// away says that an error may be one of a service that is there again in a while.
+func away(err error) bool {
+	var p *control.Problem
+	var c *coded
+	return !(errors.As(err, &p) && p.Status < http.StatusInternalServerError || errors.As(err, &c) && c.code == exitUsage)
+}
 
 // follow tells how a change goes on until it has ended.
 func (s *submitting) follow(ctx context.Context, c service.Change) error {
+	heard := time.Now()
 	for !c.State.Over() {
+		left := coded{left: "the change stays in the queue, or at work", next: "midstream queue " + c.ID + "; midstream withdraw " + c.ID}
 		select {
 		case <-ctx.Done():
-			return &coded{code: exitAborted, err: errors.New("the waiting for change " + c.ID), left: "the change stays in the queue, or at work", next: "midstream queue " + c.ID + "; midstream withdraw " + c.ID}
+			left.code, left.err = exitAborted, errors.New("the waiting for change "+c.ID)
+			return &left
 		case <-time.After(look):
 		}
 		before := c
-		if err := s.call(ctx, http.MethodGet, "changes/"+c.ID, nil, &c); err != nil && ctx.Err() == nil {
+		if err := s.call(ctx, http.MethodGet, "changes/"+c.ID, nil, &c); err != nil {
+			switch c = before; {
+			case ctx.Err() != nil || away(err) && time.Since(heard) < absence:
+				continue
+			case away(err):
+				left.code, left.err = exitFailed, fmt.Errorf("the waiting for change %s: %w", c.ID, err)
+				return &left
+			}
 			return err
 		}
+		heard = time.Now()
 		if c.State != before.State || c.State == service.StateWaiting && c.Why != before.Why {
 			s.tell(c)
 		}
