@@ -72,7 +72,7 @@ type run struct {
 	verifier *verify.Verifier
 
 	beaten  throttle.Beats
-	lags    map[string]time.Duration // how far each replica that is watched is behind
+	lags    map[string]time.Duration // how far each replica that is watched is behind; guarded by mu
 	transit *throttle.Transit        // to replicas
 	spent   spent
 	retries atomic.Int64

@@ -50,6 +50,7 @@ func (r *run) sensors(ctx context.Context, t Throttle) ([]throttle.Sensor, error
 			all = append(all, s())
 		}
 	}
+	lags := map[string]time.Duration{} // what sensors that these take the place of still see is not of them
 	for _, f := range t.Replicas {
 		replica := f.replica()
 		replica.Beat = func(ctx context.Context) (uint64, error) { return r.store.BeatOn(ctx, f.DB) }
@@ -59,7 +60,7 @@ func (r *run) sensors(ctx context.Context, t Throttle) ([]throttle.Sensor, error
 			} else {
 				r.transit.Forget(f.Name)
 			}
-			return r.noteLag(f.Name, r.beaten.Behind(number, time.Now()))
+			return r.noteLag(lags, f.Name, r.beaten.Behind(number, time.Now()))
 		}
 		if t.ReplicaLag > 0 {
 			r.transit.Expect(f.Name)
@@ -87,17 +88,17 @@ func (r *run) sensors(ctx context.Context, t Throttle) ([]throttle.Sensor, error
 		}
 		add(true, func() throttle.Sensor { return throttle.Disk(folder, t.FreeDisk, freeBytes) })
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lags = lags
 	return all, nil
 }
 
 // noteLag remembers how far a replica is behind, and returns it.
-func (r *run) noteLag(replica string, behind time.Duration) time.Duration {
+func (r *run) noteLag(lags map[string]time.Duration, replica string, behind time.Duration) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.lags == nil {
-		r.lags = map[string]time.Duration{}
-	}
-	r.lags[replica] = behind
+	lags[replica] = behind
 	return behind
 }
 
