@@ -80,13 +80,13 @@ func statusText(s control.Status) string {
 		state += ", since " + s.Since.Local().Format(time.DateTime)
 	}
 	line("state", state)
-	if e, is := recorded(s.Throttled).(event.Throttled); is && len(e.Gates) > 0 {
+	if e, is := record.EventOf(s.Throttled).(event.Throttled); is && len(e.Gates) > 0 {
 		line("waits", strings.TrimPrefix(words.Throttled(e), "waiting: "))
 	}
-	if e, is := recorded(s.Blocked).(event.Blocked); is {
+	if e, is := record.EventOf(s.Blocked).(event.Blocked); is {
 		line("blocked", words.Blocked(e))
 	}
-	if e, is := recorded(s.Progress).(event.Progress); is {
+	if e, is := record.EventOf(s.Progress).(event.Progress); is {
 		line("progress", words.Progress(e))
 	} else {
 		line("phase", s.Phase)
@@ -100,19 +100,6 @@ func statusText(s control.Status) string {
 	line("command", s.Command)
 	line("socket", s.Socket)
 	return b.String()
-}
-
-// recorded reads a record that came as a part of a status.
-func recorded(part any) event.Event {
-	if part == nil {
-		return nil
-	}
-	line, err := json.Marshal(part)
-	if err != nil {
-		return nil
-	}
-	e, _, _ := record.Read(line) // else another version's
-	return e
 }
 
 func (c *commanding) watch(ctx context.Context, args []string) error {

@@ -78,6 +78,22 @@ func Read(line []byte) (event.Event, *Result, error) {
 	return nil, nil, nil // a plan, or an event of a later version
 }
 
+// EventOf is the event of a record that has come through JSON, as a part of a status; nil for none, and for another version's.
+func EventOf(told any) event.Event {
+	if told == nil {
+		return nil
+	}
+	line, err := json.Marshal(told)
+	if err != nil {
+		return nil
+	}
+	e, _, err := Read(line)
+	if err != nil {
+		return nil
+	}
+	return e
+}
+
 func into[R any](line []byte, make func(R) event.Event) (event.Event, *Result, error) {
 	var r R
 	if err := json.Unmarshal(line, &r); err != nil {

@@ -47,33 +47,17 @@ func (s *Server) now(ctx context.Context, id string) (*now, error) {
 	if status.State != "running" {
 		n.Mood = "warn"
 	}
-	if p, is := eventOf(status.Progress).(event.Progress); is && string(p.Phase) == status.Phase {
+	if p, is := record.EventOf(status.Progress).(event.Progress); is && string(p.Phase) == status.Phase {
 		n.Text, n.Fraction = words.Progress(p), fractionOf(p)
 		n.Tiles = tilesOf(p)
 	}
-	if t, is := eventOf(status.Throttled).(event.Throttled); is && len(t.Gates) > 0 {
+	if t, is := record.EventOf(status.Throttled).(event.Throttled); is && len(t.Gates) > 0 {
 		n.Waits = append(n.Waits, words.Throttled(t))
 	}
-	if b, is := eventOf(status.Blocked).(event.Blocked); is && len(b.Blockers) > 0 && status.State == "blocked" {
+	if b, is := record.EventOf(status.Blocked).(event.Blocked); is && len(b.Blockers) > 0 && status.State == "blocked" {
 		n.Waits = append(n.Waits, words.Blocked(b))
 	}
 	return n, nil
-}
-
-// eventOf is the event of a record that has come through JSON; nil for none.
-func eventOf(told any) event.Event {
-	if told == nil {
-		return nil
-	}
-	line, err := json.Marshal(told)
-	if err != nil {
-		return nil
-	}
-	e, _, err := record.Read(line)
-	if err != nil {
-		return nil
-	}
-	return e
 }
 
 // fractionOf is how far a phase is, 0 to 1; nil where that can't be told.
