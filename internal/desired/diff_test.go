@@ -73,6 +73,7 @@ var width = strings.NewReplacer("bigint(20)", "bigint", "int(11)", "int")
 func TestDiff(t *testing.T) {
 	for _, version := range []string{"9.7", "8.0"} {
 		t.Run(version, func(t *testing.T) {
+			t.Parallel() // each has a server to itself
 			b := newBench(t, version)
 			for _, c := range diffs {
 				if c.since > version {

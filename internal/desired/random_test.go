@@ -307,6 +307,7 @@ func (t *randomTable) rename(i int, fresh string) {
 func TestRandomPairs(t *testing.T) {
 	for _, version := range []string{"9.7", "8.0"} {
 		t.Run(version, func(t *testing.T) {
+			t.Parallel() // each has a server to itself
 			b := newBench(t, version)
 			done, refused, changed := 0, map[string]int{}, 0
 			for seed := *seedFlag; seed < *seedFlag+uint64(*pairsFlag) && !t.Failed(); seed++ {

@@ -40,6 +40,7 @@ func onEach(t *testing.T, test func(r *rig)) { on(t, []string{"9.7", "8.0"}, tes
 func on(t *testing.T, versions []string, test func(r *rig)) {
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
+			t.Parallel() // each has a server to itself
 			server := mysqltest.Server(t, version)
 			db, name := mysqltest.Database(t, server)
 			r := &rig{T: t, server: server, address: server.Address, db: db, name: name}
