@@ -86,14 +86,21 @@ func (p *Pace) verifyShare(facts *Facts) float64 {
 	return verifyShareByLookups
 }
 
-// rowBytes is what a row takes with its index entries, at least 1.
+// rowBytes is what a row takes with its index entries.
 func rowBytes(t *schema.Table) float64 {
-	return max(1, float64(t.DataBytes+t.IndexBytes)/float64(max(1, t.Rows)))
+	return dataBytes(t) + float64(t.IndexBytes)/float64(max(1, t.Rows))
 }
 
-// dataBytes is what a row takes by itself, at least 1.
+// headBytes is what InnoDB puts before the columns of a row: header, transaction and roll pointer.
+const headBytes = 18
+
+// dataBytes is what a row takes by itself. The server counts rows at once, and pages some seconds after a tenth of the rows has changed: where
+// it tells less than a row can take, right after a bulk load, a column is taken for 8 bytes.
 func dataBytes(t *schema.Table) float64 {
-	return max(1, float64(t.DataBytes)/float64(max(1, t.Rows)))
+	if told := float64(t.DataBytes) / float64(max(1, t.Rows)); told >= headBytes {
+		return told
+	}
+	return headBytes + 8*float64(len(t.Columns))
 }
 
 // Shared is the pace of a run whose row copy may work for a part of its time, of more than 0: at 0 it stands until somebody says another one.

@@ -91,3 +91,18 @@ func TestPredictBesideWrites(t *testing.T) {
 		t.Errorf("%g bytes of redo log for a row", got)
 	}
 }
+
+// TestPredictRightAfterABulkLoad: the server knows of the rows at once, and of the pages that they take some seconds later: until then a
+// row is taken for as long as such rows are at least.
+func TestPredictRightAfterABulkLoad(t *testing.T) {
+	facts := &plan.Facts{Native: &plan.Answer{Method: plan.MethodCopy}}
+	pace := func(dataBytes int64) plan.Pace {
+		return plan.AssumedPace(facts, &schema.Table{Rows: 200_000, DataBytes: dataBytes, Columns: make([]schema.Column, 4)})
+	}
+	if p := pace(16 << 10); p.Native.Rows > 400_000 || p.Shadow.Rows > 500_000 || p.Shadow.Binlog < 40 {
+		t.Errorf("of the first page alone: %+v", p)
+	}
+	if p := pace(200_000 * 100); p.Native.Rows != 150_000 || p.Shadow.Binlog != 100 {
+		t.Errorf("of 100 bytes a row: %+v", p)
+	}
+}
