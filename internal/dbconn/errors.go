@@ -42,6 +42,7 @@ const (
 	errCheckViolated     = 3819
 	errCacheFull         = 1197
 	errNoNumber          = 1467
+	errTornTriggers      = 1602
 	errOneFulltext       = 1795
 	errHookRefused       = 3100 // a plugin's, for a transaction that is too large, and for anything else
 	errWritesetTooLarge  = 3231 // of Group Replication: more rows than its limit has room for
@@ -86,6 +87,10 @@ func Contended(err error) bool {
 // NoNumber says that the server had no AUTO_INCREMENT number for a row: there is none left, or (innodb_autoinc_lock_mode 0 and 1) the
 // transaction waited for the lock of the table's counter and was rolled back for a deadlock, of which the server then tells nothing else.
 func NoNumber(err error) bool { return Number(err) == errNoNumber }
+
+// TornTriggers says that the server could not make out a table's triggers. MariaDB keeps them in a file, and told so once of one that a
+// statement was just rewriting which KILL QUERY had met (10.11.18, one of eleven overrun attempts on a machine with a load of 20).
+func TornTriggers(err error) bool { return Number(err) == errTornTriggers }
 
 // interrupted says that the statement was withdrawn by KILL QUERY.
 func interrupted(err error) bool { return Number(err) == errQueryInterrupted }

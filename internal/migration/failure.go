@@ -249,11 +249,11 @@ func (r *run) sweep(ctx context.Context) error {
 }
 
 // retryBriefly tries again while a statement of ours that was withdrawn still holds
-// its lock, or the connection must be opened anew.
+// its lock or is at work on a table's triggers, or the connection must be opened anew.
 func retryBriefly(ctx context.Context, try func() error) error {
 	for {
 		err := try()
-		if err == nil || !errors.Is(err, cutover.ErrNotGranted) && !dbconn.Contended(err) && !dbconn.ConnectionLost(err) {
+		if err == nil || !errors.Is(err, cutover.ErrNotGranted) && !dbconn.Contended(err) && !dbconn.ConnectionLost(err) && !dbconn.TornTriggers(err) {
 			return err
 		}
 		if sleep(ctx, 200*time.Millisecond) != nil {
