@@ -20,8 +20,6 @@ const (
 	statusEvery = time.Second
 	// heartbeat is how long a stream is silent at most: a reader sees that the connection lives.
 	heartbeat = 10 * time.Second
-	// writePatience is how long a reader may not read: then it is gone.
-	writePatience = 30 * time.Second
 )
 
 // tail reads lines of a file that grows. Its zero value has none yet.
@@ -100,9 +98,6 @@ func (s *stream) send(id int, name string, data []byte) error {
 
 func (s *stream) write(text []byte) error {
 	s.wrote = time.Now()
-	if err := s.control.SetWriteDeadline(s.wrote.Add(writePatience)); err != nil {
-		return err
-	}
 	_, err := s.writer.Write(text)
 	return err
 }

@@ -61,7 +61,7 @@ func (d Door) Open(source Source, mounted map[string]http.Handler) (*Server, err
 	}
 	s := &Server{source: source, access: newAccess(token, port, secure), url: scheme + "://" + listener.Addr().String(), token: path,
 		closing: make(chan struct{}), done: make(chan struct{})}
-	s.http = &http.Server{Handler: guarded(s.routes(mounted), loopback(host)), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+	s.http = &http.Server{Handler: patient(guarded(s.routes(mounted), loopback(host)), patience), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 1 << 16, ErrorLog: log.New(io.Discard, "", 0)} // what clients do wrong is nothing to tell an operator
 	go func() {
 		defer close(s.done)
