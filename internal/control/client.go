@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -33,37 +34,63 @@ var ErrKilled = errors.New("its process is gone without a word: it was killed, o
 
 // Find returns the runs whose sockets are in a folder, in the order of their tables' names. Sockets on which nobody
 // answers any more are removed. It fails with ErrFolder.
-func Find(ctx context.Context, folder string) ([]*Client, error) {
+func Find(ctx context.Context, folder string) (found []*Client, err error) {
+	if err := ask(ctx, folder, func(c *Client) bool { found = append(found, c); return true }); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(found, func(a, b *Client) int { return strings.Compare(a.Found.Table, b.Found.Table) })
+	return found, nil
+}
+
+// FindProcess returns the run of a process whose socket is in a folder, as soon as it answers; nil for none. It fails with ErrFolder.
+func FindProcess(ctx context.Context, folder string, process int) (run *Client, err error) {
+	err = ask(ctx, folder, func(c *Client) bool {
+		if c.Found.Process == process {
+			run = c
+		}
+		return run == nil
+	})
+	return run, err
+}
+
+// ask asks all runs of a folder at once how they stand, so that one that stands still holds up no other, and hands over those that
+// answer, one after the other, for as long as more are wanted. Sockets on which nobody answers any more are removed.
+func ask(ctx context.Context, folder string, more func(*Client) bool) error {
 	if err := checkFolder(folder); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil
+			return nil
 		}
-		return nil, err
+		return err
 	}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFolder, err)
+		return fmt.Errorf("%w: %w", ErrFolder, err)
 	}
-	var found []*Client
+	asking, enough := context.WithTimeout(ctx, patience)
+	defer enough()
+	var mu sync.Mutex
+	var all sync.WaitGroup
 	for _, entry := range entries {
 		if filepath.Ext(entry.Name()) != ".sock" {
 			continue
 		}
 		path := filepath.Join(folder, entry.Name())
-		c := dial(path)
-		asked, cancel := context.WithTimeout(ctx, patience)
-		err := c.Call(asked, http.MethodGet, "status", nil, &c.Found)
-		cancel()
-		if err == nil {
-			found = append(found, c)
-		} else if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		} else {
-			_ = locked(folder, func() error { removeDead(path); return nil })
-		}
+		all.Go(func() {
+			c := dial(path)
+			err := c.Call(asking, http.MethodGet, "status", nil, &c.Found)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case errors.Is(asking.Err(), context.Canceled): // enough are there, or whoever has asked is gone
+			case err != nil:
+				_ = locked(folder, func() error { removeDead(path); return nil })
+			case !more(c):
+				enough()
+			}
+		})
 	}
-	slices.SortFunc(found, func(a, b *Client) int { return strings.Compare(a.Found.Table, b.Found.Table) })
-	return found, nil
+	all.Wait()
+	return context.Cause(ctx)
 }
 
 func dial(path string) *Client {

@@ -2,6 +2,7 @@ package cutover
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -71,6 +72,12 @@ func (a *attempt) timely(ctx context.Context, do func(bounded context.Context) e
 	return do(bounded)
 }
 
+// errBackup is why a statement was withdrawn that waited for a backup, as every other one would. Its state is that of
+// performance_schema.threads and SHOW PROCESSLIST.
+var errBackup = errors.New("a backup holds up every change of a table")
+
+const waitingForBackup = "Waiting for backup lock"
+
 // whole carries out a statement that changes a table which the session has locked. When bounded ends it is withdrawn if it waits for a lock,
 // and has some time if it is at work: where KILL QUERY meets the server as it opens the table again, the table is locked no
 // more (error 1100), and what was declared could not be taken back before the application comes.
@@ -81,12 +88,19 @@ func (a *attempt) whole(bounded context.Context, session *dbconn.Session, statem
 	ctx, withdraw := context.WithCancelCause(context.WithoutCancel(bounded))
 	defer withdraw(nil)
 	stop := context.AfterFunc(bounded, func() {
-		for end := time.Now().Add(a.leastSettled()); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(time.Millisecond) {
-			if state, err := a.pool.StateOf(ctx, session.ID()); err == nil && strings.HasPrefix(state, "Waiting for ") && strings.HasSuffix(state, " lock") {
+		looking, cancel := context.WithTimeout(ctx, a.leastSettled()) // of each look too: the network may be gone
+		defer cancel()
+		cause := context.Cause(bounded)
+		for ; looking.Err() == nil; time.Sleep(time.Millisecond) {
+			state, err := a.pool.StateOf(looking, session.ID())
+			if err == nil && strings.HasPrefix(state, "Waiting for ") && strings.HasSuffix(state, " lock") {
+				if state == waitingForBackup {
+					cause = fmt.Errorf("%w: %w", errBackup, cause)
+				}
 				break
 			}
 		}
-		withdraw(context.Cause(bounded))
+		withdraw(cause)
 	})
 	defer stop()
 	return statement(ctx)
@@ -94,7 +108,7 @@ func (a *attempt) whole(bounded context.Context, session *dbconn.Session, statem
 
 // withdraw takes back what declare has done, as far as the lock is held still; it is looked for again
 // by whoever looks after the attempt. Each statement has its time, and none is left out because another one has failed: a constraint
-// with the shadow that stays has good rows refused as soon as the lock is given back.
+// with the shadow that stays has good rows refused as soon as the lock is given back. But what waits for a backup has that time once.
 func (a *attempt) withdraw(ctx context.Context) {
 	var statements []string
 	if !a.tables.Foreign.Empty() {
@@ -107,7 +121,10 @@ func (a *attempt) withdraw(ctx context.Context) {
 		})
 	}
 	for _, statement := range statements {
-		_ = a.timely(ctx, func(bounded context.Context) error { return a.wholeKey(bounded, a.holder, statement) })
+		err := a.timely(ctx, func(bounded context.Context) error { return a.wholeKey(bounded, a.holder, statement) })
+		if errors.Is(err, errBackup) {
+			return
+		}
 	}
 	_ = a.timely(ctx, a.withdrawStandIns)
 }

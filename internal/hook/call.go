@@ -113,6 +113,7 @@ func (b *beginning) Write(p []byte) (int, error) {
 
 var (
 	errElsewhere = errors.New("it redirects to another host, which is not followed")
+	errUnsaid    = errors.New("it redirects in a way that leaves the document behind, which is not followed: let it answer 307 or 308")
 	errTooOften  = errors.New("it redirects all the time")
 )
 
@@ -128,6 +129,8 @@ func (h Hook) post(ctx context.Context, text []byte) (said []byte, err error) {
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, CheckRedirect: func(next *http.Request, before []*http.Request) error {
 		switch {
+		case next.Method != http.MethodPost:
+			return errUnsaid
 		case next.URL.Host != h.url.Host || next.URL.Scheme != h.url.Scheme:
 			return errElsewhere
 		case len(before) >= 5:

@@ -127,10 +127,12 @@ func TestURL(t *testing.T) {
 			http.Redirect(w, r, "/secret/round", http.StatusTemporaryRedirect)
 		case "/secret/near":
 			http.Redirect(w, r, "/secret/yes", http.StatusTemporaryRedirect)
+		case "/secret/login":
+			http.Redirect(w, r, "/secret/yes", http.StatusFound)
 		}
 	}))
 	d := Document{Moment: OnEnd}
-	for path, want := range map[string]string{"/yes": "", "/near": "", "/no": "it answers 409 Conflict: not now", "/away": errElsewhere.Error(), "/round": errTooOften.Error()} {
+	for path, want := range map[string]string{"/yes": "", "/near": "", "/no": "it answers 409 Conflict: not now", "/away": errElsewhere.Error(), "/login": errUnsaid.Error(), "/round": errTooOften.Error()} {
 		err := parse(t, "on-end="+s.URL+"/secret"+path).call(t.Context(), d, time.Minute)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret")) {
 			t.Errorf("%s: %v", path, err)

@@ -67,6 +67,15 @@ func told[N int | int64 | float64](of func(p *event.Progress) N) func(*Run, time
 	}
 }
 
+// atWork reads what is no more once the run has ended.
+func atWork(read func(*Run, time.Time, func(float64, ...string))) func(*Run, time.Time, func(float64, ...string)) {
+	return func(r *Run, now time.Time, tell func(float64, ...string)) {
+		if r.state.outcome == "" {
+			read(r, now, tell)
+		}
+	}
+}
+
 // spent reads a time of the newest progress in seconds; negative: it is not known.
 func spent(of func(p *event.Progress) time.Duration) func(*Run, time.Time, func(float64, ...string)) {
 	return told(func(p *event.Progress) float64 { return of(p).Seconds() })
@@ -131,7 +140,7 @@ func ofCourse() []metric {
 				}
 			}},
 		{"elapsed_seconds", "Time since this attempt of the run began.", gauge, nil, spent(func(p *event.Progress) time.Duration { return p.Elapsed })},
-		{"eta_seconds", "Time until the cut-over may begin; no sample while it is not known.", gauge, nil, spent(func(p *event.Progress) time.Duration { return p.ETA })},
+		{"eta_seconds", "Time until the cut-over may begin; no sample while it is not known.", gauge, nil, atWork(spent(func(p *event.Progress) time.Duration { return p.ETA }))},
 		{"copied_ratio", "Part of the row copy that is done.", gauge, nil, told(func(p *event.Progress) float64 { return p.Fraction })},
 		{"build_ratio", "Part of a step of the server's build that is done, where it tells.", gauge, nil, told(func(p *event.Progress) float64 { return p.IndexFraction })},
 		{"commands_total", "Commands that somebody gave the run, by whether they were obeyed.", counter, []string{"outcome"},
@@ -147,13 +156,13 @@ func ofWork() []metric {
 		{"rows_copied_total", "Rows written by the row copy.", counter, nil, told(func(p *event.Progress) int64 { return p.RowsCopied })},
 		{"rows_scanned_total", "Rows that the prescan has looked at.", counter, nil, told(func(p *event.Progress) int64 { return p.Scanned })},
 		{"rows_verified_total", "Rows compared with the new table's.", counter, nil, told(func(p *event.Progress) int64 { return p.Verified })},
-		{"chunk_rows", "Rows in a chunk of the row copy now.", gauge, nil, told(func(p *event.Progress) int { return p.ChunkRows })},
-		{"workers", "Row copy workers that may work now; with 1.5 the second works half of its time.", gauge, nil, told(func(p *event.Progress) float64 { return p.Workers })},
+		{"chunk_rows", "Rows in a chunk of the row copy now.", gauge, nil, atWork(told(func(p *event.Progress) int { return p.ChunkRows }))},
+		{"workers", "Row copy workers that may work now; with 1.5 the second works half of its time.", gauge, nil, atWork(told(func(p *event.Progress) float64 { return p.Workers }))},
 		{"changes_captured_total", "Changed keys that were captured.", counter, nil, told(func(p *event.Progress) int64 { return p.Captured })},
 		{"changes_applied_total", "Keys synced from the backlog.", counter, nil, told(func(p *event.Progress) int64 { return p.Applied })},
 		{"changes_dropped_total", "Changes ahead of the row copy, which reads their rows anyway.", counter, nil, told(func(p *event.Progress) int64 { return p.Dropped })},
 		{"changes_merged_total", "Changes of a key that was in the backlog already.", counter, nil, told(func(p *event.Progress) int64 { return p.Merged })},
-		{"backlog_keys", "Keys that are captured and not yet applied.", gauge, nil, told(func(p *event.Progress) int { return p.Backlog })},
+		{"backlog_keys", "Keys that are captured and not yet applied.", gauge, nil, atWork(told(func(p *event.Progress) int { return p.Backlog }))},
 		{"backlog_limit_keys", "Keys in the backlog at which capture waits.", gauge, nil, told(func(p *event.Progress) int { return p.BacklogLimit })},
 		{"binlog_read_bytes_total", "Binlog received.", counter, nil, told(func(p *event.Progress) int64 { return p.BinlogRead })},
 		{"retries_total", "Syncs that were tried again (deadlocks, lock waits), by what was synced.", counter, []string{"what"},
@@ -165,19 +174,19 @@ func ofWork() []metric {
 func ofWaiting() []metric {
 	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
 	return []metric{
-		{"capture_delay_seconds", "How far capture is behind the server.", gauge, nil, spent(func(p *event.Progress) time.Duration { return p.CaptureDelay })},
-		{"replica_lag_seconds", "How far the replica is behind that is farthest; no sample where none is watched.", gauge, nil, spent(func(p *event.Progress) time.Duration { return p.ReplicaLag })},
+		{"capture_delay_seconds", "How far capture is behind the server.", gauge, nil, atWork(spent(func(p *event.Progress) time.Duration { return p.CaptureDelay }))},
+		{"replica_lag_seconds", "How far the replica is behind that is farthest; no sample where none is watched.", gauge, nil, atWork(spent(func(p *event.Progress) time.Duration { return p.ReplicaLag }))},
 		{"application_statement_seconds", "Time of a statement of the application on the server, on average: now, and in the moments in which nothing of the run is at work (alone); no sample while it is not known.",
-			gauge, []string{"when"}, func(r *Run, _ time.Time, tell func(float64, ...string)) {
+			gauge, []string{"when"}, atWork(func(r *Run, _ time.Time, tell func(float64, ...string)) {
 				if p := r.state.progress; p != nil && p.Felt > 0 {
 					tell(p.Felt.Seconds(), "now")
 				}
 				if p := r.state.progress; p != nil && p.FeltAlone > 0 {
 					tell(p.FeltAlone.Seconds(), "alone")
 				}
-			}},
-		{"application_slowdown_ratio", "Part by which the application's statements take longer through the run's work; no sample while it is not known.", gauge, nil, told(func(p *event.Progress) float64 { return p.Slower })},
-		{"application_statements_per_second", "Statements of the application that end in a second; 0 where it is not known, or nobody is there.", gauge, nil, told(func(p *event.Progress) float64 { return p.Statements })},
+			})},
+		{"application_slowdown_ratio", "Part by which the application's statements take longer through the run's work; no sample while it is not known.", gauge, nil, atWork(told(func(p *event.Progress) float64 { return p.Slower }))},
+		{"application_statements_per_second", "Statements of the application that end in a second; 0 where it is not known, or nobody is there.", gauge, nil, atWork(told(func(p *event.Progress) float64 { return p.Statements }))},
 		{"throttled", "1 of each gate for which the work waits, 0 of those that are open again (docs/events.md, throttled; of replicas without their names).", gauge, []string{"gate"},
 			func(r *Run, _ time.Time, tell func(float64, ...string)) {
 				for gate := range r.state.gates {

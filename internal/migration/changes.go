@@ -135,7 +135,7 @@ const lookEachTriggers = 2 * time.Second
 // watchTriggers looks until the context ends whether the source was changed by what fires no triggers.
 func (r *run) watchTriggers(ctx context.Context) error {
 	for r.byTriggers() {
-		if err := r.triggersFit(ctx); err != nil && !dbconn.ConnectionLost(err) && !dbconn.Contended(err) && ctx.Err() == nil {
+		if err := r.triggersFit(ctx); err != nil && !dbconn.ConnectionLost(err) && !dbconn.Contended(err) && !dbconn.TornTriggers(err) && ctx.Err() == nil {
 			return err
 		}
 		if sleep(ctx, lookEachTriggers) != nil {

@@ -127,11 +127,11 @@ func (r *run) catchUp(ctx context.Context) error {
 
 // again says that a failed attempt left everything as it was, and that another may succeed.
 func again(err error) bool {
-	if errors.Is(err, cutover.ErrUnknown) {
+	if errors.Is(err, cutover.ErrUnknown) || errors.Is(err, ErrUnsettled) {
 		return false
 	}
 	return errors.Is(err, cutover.ErrNotGranted) || errors.Is(err, cutover.ErrOverrun) || errors.Is(err, cutover.ErrNotDrained) ||
-		errors.Is(err, cutover.ErrDisturbed) || errors.Is(err, cutover.ErrNameTaken) || dbconn.ConnectionLost(err) || dbconn.Contended(err)
+		errors.Is(err, cutover.ErrDisturbed) || errors.Is(err, cutover.ErrNameTaken) || dbconn.ConnectionLost(err) || dbconn.Contended(err) || dbconn.TornTriggers(err)
 }
 
 // attempt is one attempt, while apply holds still.

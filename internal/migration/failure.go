@@ -248,12 +248,17 @@ func (r *run) sweep(ctx context.Context) error {
 	return failed
 }
 
+// tornFor is how long triggers are waited for that the server can't make out.
+const tornFor = 10 * time.Second
+
 // retryBriefly tries again while a statement of ours that was withdrawn still holds
-// its lock or is at work on a table's triggers, or the connection must be opened anew.
+// its lock or is at work on a table's triggers, or the connection must be opened anew. Triggers that stay torn for tornFor are
+// so for good: the server's file of them is damaged.
 func retryBriefly(ctx context.Context, try func() error) error {
-	for {
+	for began := time.Now(); ; {
 		err := try()
-		if err == nil || !errors.Is(err, cutover.ErrNotGranted) && !dbconn.Contended(err) && !dbconn.ConnectionLost(err) && !dbconn.TornTriggers(err) {
+		torn := dbconn.TornTriggers(err) && time.Since(began) < tornFor
+		if err == nil || !errors.Is(err, cutover.ErrNotGranted) && !dbconn.Contended(err) && !dbconn.ConnectionLost(err) && !torn {
 			return err
 		}
 		if sleep(ctx, 200*time.Millisecond) != nil {

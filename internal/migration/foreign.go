@@ -20,8 +20,11 @@ import (
 // triggers do their work under other names.
 var ErrUnsettled = errors.New("foreign keys or triggers are not in their last form")
 
-// mendPatience is how long foreign keys are mended for: the application is refused good rows meanwhile.
-const mendPatience = time.Minute
+// mendPatience is how long foreign keys and triggers are mended for, tellEvery how long by a run before it tells that it tries on.
+const (
+	mendPatience = time.Minute
+	tellEvery    = 10 * time.Second
+)
 
 // mender brings foreign keys and triggers into their form outside of the lock of a swap: where that was lost, or
 // an earlier run was killed under it. Each statement waits for no longer than an attempt of the cut-over.
@@ -30,6 +33,7 @@ type mender struct {
 	set      foreign.Set
 	triggers usertrigger.Set
 	wait     time.Duration
+	patience time.Duration
 }
 
 // withdraw takes back what was declared for a swap that has not happened.
@@ -57,7 +61,7 @@ func (m mender) mend(ctx context.Context, left func([]schema.ForeignKey) []strin
 	if m.set.Empty() {
 		return false, nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mendPatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.patience)
 	defer cancel()
 	err = retryBriefly(ctx, func() error {
 		if err := m.pool.EndLost(ctx); err != nil && !errors.Is(err, dbconn.ErrUnseen) {
@@ -96,11 +100,26 @@ func (m mender) mend(ctx context.Context, left func([]schema.ForeignKey) []strin
 
 // withdraw takes back what a failed attempt has declared, if its lock was lost before it could.
 func (r *run) withdraw(ctx context.Context, set foreign.Set, triggers usertrigger.Set) error {
-	mended, err := mender{pool: r.pool, set: set, triggers: triggers, wait: r.live().Lock.Wait}.withdraw(ctx)
+	mended, err := r.tryOn(ctx, mender{set: set, triggers: triggers}, mender.withdraw)
 	if mended && err == nil {
 		r.note("the attempt's second foreign keys, and its stand-ins of triggers, are taken back")
 	}
 	return err
+}
+
+// tryOn mends for as long as somebody holds that up, a backup perhaps for hours: if the run ended, nobody would put right what has the
+// application refused good rows.
+func (r *run) tryOn(ctx context.Context, m mender, mend func(mender, context.Context) (bool, error)) (mended bool, err error) {
+	m.pool, m.patience = r.pool, tellEvery
+	for {
+		m.wait = r.live().Lock.Wait
+		now, err := mend(m, ctx)
+		mended = mended || now
+		if err == nil || ctx.Err() != nil || !errors.Is(err, cutover.ErrNotGranted) && !errors.Is(err, context.DeadlineExceeded) {
+			return mended, err
+		}
+		r.note(fmt.Sprintf("%v; tried on. Until then good rows may be refused (error 1452), and deletions of their parents (1451)", err))
+	}
 }
 
 // foreign are the run's constraints that go over.
@@ -115,7 +134,7 @@ func (r *run) settleCarried(ctx context.Context) error {
 		return nil
 	}
 	r.note(fmt.Sprintf("foreign keys or triggers did not get their last form under the lock (%v): they get it now, one after the other", r.unsettled))
-	_, err := mender{pool: r.pool, set: r.foreign(), triggers: r.triggers(), wait: r.live().Lock.Wait}.settle(ctx)
+	_, err := r.tryOn(ctx, mender{set: r.foreign(), triggers: r.triggers()}, mender.settle)
 	return err
 }
 
@@ -161,7 +180,7 @@ func (c *cleaner) mend(ctx context.Context, wait time.Duration, note func(string
 	if err != nil {
 		return err
 	}
-	m := mender{pool: c.pool, set: c.foreign(saved.Start, there), triggers: c.triggers(saved.Start), wait: wait}
+	m := mender{pool: c.pool, set: c.foreign(saved.Start, there), triggers: c.triggers(saved.Start), wait: wait, patience: mendPatience}
 	if gone {
 		m.set.Acting = nil
 	}

@@ -175,10 +175,11 @@ func (f *family) replace(conn *sql.Conn, n int) {
 var autoIncrement = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
 
 // create is a table's definition.
-func (f *family) create(table string) string {
+func (b *bench) create(table string) string {
+	b.Helper()
 	var name, text string
-	if err := f.db.QueryRow("SHOW CREATE TABLE "+table).Scan(&name, &text); err != nil {
-		f.Fatal(err)
+	if err := b.db.QueryRow("SHOW CREATE TABLE "+table).Scan(&name, &text); err != nil {
+		b.Fatal(err)
 	}
 	return autoIncrement.ReplaceAllString(text, "")
 }
@@ -434,6 +435,42 @@ func TestL7_ForeignKeysKilled(t *testing.T) {
 					b.Error("something is left")
 				}
 			})
+		}
+	}
+}
+
+// TestL9_ABackupHoldsUpAWithdrawalOnce: a backup that begins under the lock keeps the RENAME waiting, and then every constraint from being
+// taken back: the application waits for the first of them, not for each, and the run takes them back once the backup has ended.
+func TestL9_ABackupHoldsUpAWithdrawalOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "9.7")
+	b.numbered(1000)
+	const children = 10
+	want := map[string]string{}
+	for i := range children {
+		name := fmt.Sprintf("c%d", i)
+		b.exec(fmt.Sprintf("CREATE TABLE %[1]s.%[2]s (id INT PRIMARY KEY, tid INT NOT NULL, FOREIGN KEY (tid) REFERENCES %[1]s.t (id))", b.schema, name),
+			fmt.Sprintf("INSERT INTO %[1]s.%[2]s SELECT id, id FROM %[1]s.t LIMIT 100", b.schema, name))
+		want[name] = b.create(b.schema + "." + name)
+	}
+	b.cfg.Lock.Work = 2 * time.Second
+	s := b.query(4)
+	begin, end := b.backup()
+	w := b.wire(fault.Rule{After: "LOCK TABLES", At: "RENAME TABLE `" + b.schema + "`", Call: begin})
+	r := b.background(b.ctx(), "ADD COLUMN added INT")
+	b.awaited("word of what is not taken back", func(e event.Event) bool {
+		n, is := e.(event.Note)
+		return is && strings.Contains(n.Text, "tried on. Until then good rows")
+	})
+	end()
+	r.wait(b)
+	if !bent(w) {
+		b.Error("no backup began under the lock")
+	}
+	s.within(b, 6*time.Second) // the time for the work, and once that for taking back
+	for table, definition := range want {
+		if got := b.create(b.schema + "." + table); got != definition {
+			b.Errorf("%s is\n%s\nwant\n%s", table, got, definition)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func (m mender) mendTriggers(ctx context.Context, left func(first, second []sche
 	if len(m.triggers.Triggers) == 0 {
 		return false, nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mendPatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.patience)
 	defer cancel()
 	err = retryBriefly(ctx, func() error {
 		if err := m.pool.EndLost(ctx); err != nil && !errors.Is(err, dbconn.ErrUnseen) {

@@ -15,8 +15,8 @@ func TestChunksOfWideRows(t *testing.T) {
 		{0, 100, 1000, 100_000},
 		{200, 100, 1000, 100_000},
 		{26_000, 10, 100, 1290},
-		{1 << 20, 1, 10, 32},
-		{1 << 26, 1, 1, 1},
+		{1 << 20, 1, 10, 100},
+		{1 << 26, 1, 1, 100},
 	} {
 		s := newSizer(Config{}.WithDefaults(), c.rowBytes)
 		if got := s.rows(time.Nanosecond); got != c.first {

@@ -47,14 +47,9 @@ func (s *Service) pass(ctx context.Context, id, method, operation string, reques
 
 // runOf finds the run of a change that is at work. It fails with a *control.Problem where it has no socket.
 func (s *Service) runOf(ctx context.Context, e *entry) (*control.Client, error) {
-	runs, err := control.Find(ctx, s.cfg.ControlFolder)
-	if err != nil {
-		return nil, err
-	}
-	for _, run := range runs {
-		if run.Found.Process == e.Process {
-			return run, nil
-		}
+	run, err := control.FindProcess(ctx, s.cfg.ControlFolder, e.Process)
+	if run != nil || err != nil {
+		return run, err
 	}
 	return nil, notNow(e, "its run has no socket: it begins, or ends")
 }

@@ -144,7 +144,7 @@ func (s Set) Create(ctx context.Context, pool *dbconn.Pool, ask Asking) error {
 			if err != nil || there {
 				return lock.Outcome{Granted: there}, err
 			}
-			if err := s.postdate(ctx, session, budget+spare); err != nil {
+			if err := s.postdate(ctx, session, 2*budget+spare); err != nil {
 				return lock.Outcome{}, err
 			}
 			return lock.Request(ctx, session, create, budget)
@@ -156,7 +156,8 @@ func (s Set) Create(ctx context.Context, pool *dbconn.Pool, ask Asking) error {
 	return nil
 }
 
-// spare is the time that a CREATE TRIGGER may take besides waiting for its lock.
+// spare is the time that a CREATE TRIGGER may take besides waiting for its lock, for which lock.Request has its budget twice: once
+// without standing in the queue, once in it.
 const spare = time.Second
 
 // postdate has the session date what it does next in the future. MariaDB prepares a statement anew that was prepared before a
@@ -167,7 +168,10 @@ func (s Set) postdate(ctx context.Context, session *dbconn.Session, by time.Dura
 	if !s.Dated {
 		return nil
 	}
-	_, err := session.Exec(ctx, fmt.Sprintf("SET SESSION timestamp = UNIX_TIMESTAMP(SYSDATE(6)) + %.3f", by.Seconds()))
+	_, err := session.Exec(ctx, "SET SESSION timestamp = DEFAULT") // with sysdate_is_now, SYSDATE tells what was set before
+	if err == nil {
+		_, err = session.Exec(ctx, fmt.Sprintf("SET SESSION timestamp = UNIX_TIMESTAMP(SYSDATE(6)) + %.3f", by.Seconds()))
+	}
 	if dbconn.Number(err) != 0 && !dbconn.ConnectionLost(err) {
 		return nil // secure_timestamp forbids it: such a statement fails, as it does beside anybody's new trigger
 	}

@@ -234,7 +234,7 @@ func TestHeaders(t *testing.T) {
 	s.begin()
 	for _, path := range []string{"/changes/run", "/login", "/v1/changes", "/nothing"} {
 		response, _ := s.ask("GET", path, "", withToken)
-		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer"} {
+		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "X-Frame-Options": "DENY", "Referrer-Policy": "same-origin"} {
 			if got := response.Header.Get(name); got != want {
 				t.Errorf("%s of %s: %q", name, path, got)
 			}
