@@ -4,7 +4,7 @@
 # TICKET_URL is where tickets are posted to, TICKET_TOKEN_FILE the file of the token. It needs curl and jq.
 set -eu
 jq '{title: ("Schema change of " + .run.table + ": " + .outcome),
-     body: ("ALTER TABLE " + .run.table + " " + .run.alter + "\n\nserver: " + .run.server + "\nphase: " + .record.phase
+     body: (.run.table + ": " + .run.alter + "\n\nserver: " + .run.server + "\nphase: " + .record.phase
        + "\nerror: " + .record.error + "\nleft: " + .record.left + "\nnext: " + .record.next + "\nreport: " + .report)}' |
   curl --fail --silent --show-error --max-time 20 --header 'Content-Type: application/json' \
     --header "Authorization: Bearer $(cat "$TICKET_TOKEN_FILE")" --data-binary @- "$TICKET_URL"

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"midstream/internal/history"
 	"midstream/internal/web"
@@ -62,14 +60,13 @@ func (t *tokenFlag) register(f *checks) {
 	f.flags.StringVar(&t.path, "token-file", "", tokenFileUse)
 }
 
-// read reads the token.
+// read reads the token. Errors name its file.
 func (t *tokenFlag) read(app *app) (string, error) {
 	path, err := app.stateFolder(t.path, "token")
 	if err != nil {
 		return "", err
 	}
-	text, err := os.ReadFile(path)
-	if token := strings.TrimSpace(string(text)); err != nil || token != "" {
+	if token, err := web.TokenIn(path); err != nil || token != "" {
 		return token, err
 	}
 	return "", fmt.Errorf("there is no token in %s", path)

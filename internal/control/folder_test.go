@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"midstream/internal/event"
 	"midstream/internal/migration"
@@ -145,5 +146,28 @@ func TestFindWhileOneBegins(t *testing.T) {
 	entries, err := os.ReadDir(folder)
 	if err != nil || len(entries) > 1 {
 		t.Errorf("%v is left, %v", entries, err)
+	}
+}
+
+// A run that stands still (Ctrl-Z) holds up nobody who asks another one.
+func TestFindProcessBesideOneThatStandsStill(t *testing.T) {
+	folder := folder(t)
+	if _, err := serve(t, folder, "shop.orders"); err != nil {
+		t.Fatal(err)
+	}
+	path, err := socketOf(folder, "shop.a", "db1:3306")
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), patience-time.Second)
+	defer cancel()
+	run, err := FindProcess(ctx, folder, os.Getpid())
+	if err != nil || run == nil || run.Found.Table != "shop.orders" {
+		t.Errorf("%+v, %v", run, err)
 	}
 }

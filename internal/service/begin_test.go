@@ -116,7 +116,7 @@ func TestProcessOfAnother(t *testing.T) {
 // TestWhatOutcomesMean: a run's last word in standard output counts where it has no history.
 func TestWhatOutcomesMean(t *testing.T) {
 	for outcome, want := range map[string]State{"done": StateDone, "failed": StateFailed, "refused": StateFailed, "aborted": StateAborted, "stopped": StateFailed,
-		"swap_unknown": StateUnknown, "left_at_once": StateAborted, "leftovers": StateFailed, "another": StateFailed} {
+		"swap_unknown": StateUnknown, "left_at_once": StateUnknown, "leftovers": StateFailed, "another": StateFailed} {
 		s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 		running(t, s)
 		result := record.Result{Head: record.HeadOf(record.NameResult, time.Now()), Outcome: outcome, ExitCode: 3, Error: "too bad", Left: "a table", Next: "look"}

@@ -190,9 +190,9 @@ func StateOf(outcome string) State {
 	switch outcome {
 	case "done":
 		return StateDone
-	case "aborted", "left_at_once":
+	case "aborted":
 		return StateAborted
-	case "swap_unknown":
+	case "swap_unknown", "left_at_once":
 		return StateUnknown
 	}
 	return StateFailed

@@ -79,16 +79,20 @@ func (d Door) token() (token, path string, err error) {
 			return "", "", err
 		}
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
+	if token, err = TokenIn(path); err != nil {
 		return "", "", fmt.Errorf("read the token: %w", err)
 	}
-	token, _, _ = strings.Cut(string(text), "\n")
-	token = strings.TrimSpace(token)
 	if len(token) < shortestToken {
 		return "", "", fmt.Errorf("the token in %s has %d characters: it must have %d at least, in the first line (openssl rand -hex 32)", path, len(token), shortestToken)
 	}
 	return token, path, nil
+}
+
+// TokenIn is the token in a file: its first line.
+func TokenIn(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	token, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimSpace(token), err
 }
 
 // keptToken makes the file of a token, where there is none yet.

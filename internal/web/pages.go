@@ -227,7 +227,7 @@ func (s *Server) report(f form) http.HandlerFunc {
 		}
 		var story *history.Story
 		if err == nil {
-			story, err = history.Read(path)
+			story, err = history.Whole(path)
 		}
 		if err != nil {
 			fail(w, r, err)

@@ -185,13 +185,15 @@ func parts(r *report.Report, names ...string) string {
 // ending is what a page shows of a run that has ended: after the last word there may be nobody to ask.
 func (s *Server) ending(path string) []byte {
 	var end struct {
-		State string `json:"state"` // for people
+		State string `json:"state"` // for people; empty where the run has told no end
 		Mood  string `json:"mood"`  // good, warn or bad: its color
 		HTML  string `json:"html"`
 	}
-	if story, err := history.Read(path); err == nil {
+	if story, err := history.Whole(path); err == nil {
 		r := report.Of(story)
-		end.State, end.Mood = r.Words(), r.Mood()
+		if story.Result != nil {
+			end.State, end.Mood = r.Words(), r.Mood()
+		}
 		end.HTML = parts(r, "error", "compared", "phases", "verify", "retries", "left")
 	}
 	text, err := json.Marshal(end)

@@ -198,6 +198,22 @@ func TestLogin(t *testing.T) {
 	s.wants(401, "GET", "/v1/changes", session)
 }
 
+// On plain HTTP beyond this machine a browser sends no Sec-Fetch-Site: the form's Origin tells, which it only names (and not null) by our
+// Referrer-Policy.
+func TestLoginOverPlainHTTP(t *testing.T) {
+	s := open(t, nil)
+	response, _ := s.ask("GET", "/login", "", asBrowser)
+	if policy := response.Header.Get("Referrer-Policy"); policy != "same-origin" {
+		t.Errorf("with the policy %q the Origin of a form is null", policy)
+	}
+	if response, text := s.ask("POST", "/login", "token="+token, func(r *http.Request) {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Origin", s.url)
+	}); response.StatusCode != http.StatusSeeOther {
+		t.Errorf("%s\n%s", response.Status, text)
+	}
+}
+
 // The page of another site does nothing, though the browser may send the session's cookie; nor does a name that leads here.
 func TestOtherSites(t *testing.T) {
 	s := open(t, nil)

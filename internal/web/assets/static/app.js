@@ -214,12 +214,14 @@
       $("now").hidden = $("controls").hidden = true;
       if (end.state) {
         tellState(end.state, end.mood);
-        $("ended").innerHTML = end.html;
-        $("ended").hidden = false;
         $("why").textContent = "";
       }
+      if (end.html) {
+        $("ended").innerHTML = end.html;
+        $("ended").hidden = false;
+      }
       if (page.dataset.queue === "false") say($("connection"), "The run has ended, and so has its server: this is the last that it told. The report is in the file that it named.");
-      else if (page.dataset.state === "waiting") location.reload();
+      else if (page.dataset.state === "waiting" || (page.dataset.state === "running" && !end.state)) location.reload(); // the queue knows more than the run has told
       draw();
     });
     source.onerror = () => {
