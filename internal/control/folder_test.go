@@ -28,7 +28,7 @@ func folder(t *testing.T) string {
 func serve(t *testing.T, folder, table string) (*Server, error) {
 	t.Helper()
 	s, err := Serve(folder, Run{
-		About: About{Table: table, Server: "db1:3306", Version: "test"}, Control: migration.NewControl(migration.Usual()), Emit: event.Discard,
+		About: About{Table: table, Server: "db1:3306", Version: "test", Process: os.Getpid()}, Control: migration.NewControl(migration.Usual()), Emit: event.Discard,
 		Stopped: func() string { return "" },
 	})
 	if err == nil {
