@@ -35,10 +35,10 @@ func hooksPage() string {
 		"A hook has failed if its exit code is not 0, it is ended by a signal, its URL answers with another status than 2xx, or it takes longer than `--hook-timeout` (30 s). A program is then killed with its whole process group.\n\n" +
 		"What is wrong with the command line, and a server that can't be reached, end midstream before there is a run: no hook is called. Nor does a run call one that is killed, or left by a second Ctrl-C: the file of `--metrics-file` that is not written any more tells of that.\n\n" +
 		"## What a hook gets\n\nA program is called without arguments and without a shell, in the folder in which midstream was started. On standard input it gets one JSON document, which it need not read; a URL gets it as the body of a POST. " +
-		"Redirects are followed on the same host only.\n\n| field | type | meaning |\n|---|---|---|\n")
+		"Redirects are followed on the same scheme, host and port only, and if they keep the document (307, 308).\n\n| field | type | meaning |\n|---|---|---|\n")
 	describe(&b, "", reflect.TypeFor[hook.Document]())
 	b.WriteString("\nA program has the same in short in its environment: `MIDSTREAM_MOMENT`, `MIDSTREAM_RUN` (the id), `MIDSTREAM_TABLE`, `MIDSTREAM_ALTER`, `MIDSTREAM_SERVER`, `MIDSTREAM_REHEARSAL`, `MIDSTREAM_PHASE`, " +
-		"`MIDSTREAM_OUTCOME`, `MIDSTREAM_ERROR` and `MIDSTREAM_REPORT`; values are cut at 32 KB. The rest is midstream's own environment, without `MYSQL_PWD`: no hook is given a password. Fields and variables are stable: others may be added.\n\n" +
+		"`MIDSTREAM_OUTCOME`, `MIDSTREAM_ERROR` and `MIDSTREAM_REPORT`; values are cut at 32 KB. The rest is midstream's own environment, without `MYSQL_PWD` and other variables that begin with `MIDSTREAM_` (of runs of serve, with `MYSQL_` too): no hook is given a password. Fields and variables are stable: others may be added.\n\n" +
 		"## Examples\n\n`contrib/hooks` has these; a test runs them.\n")
 	for _, name := range []string{"chat", "ticket", "pager", "freeze"} {
 		text, err := os.ReadFile("../../contrib/hooks/" + name + ".sh")

@@ -33,7 +33,7 @@ func (f Flag) row() dropin.Row {
 }
 
 const (
-	byTime   = "A chunk is as many rows as fit into half a second at most (--chunk-time of midstream run), in exact ranges."
+	byTime   = "A chunk is as many rows as fit into 250 ms at most (--chunk-time of midstream run), in exact ranges."
 	triggers = "Whether triggers of the table are carried over is the plan's: where it can, it does so, under their own names, and else it refuses."
 	always   = "always done, whatever is said"
 	named    = "The server that was named is used as it was named"
@@ -128,14 +128,14 @@ func waiting() []Flag {
 		{"max-lag-millis", whole, "1500", dropin.Same, "How far a replica may be behind that is looked at, measured by heartbeats."},
 		{"replication-lag-query", word, "", dropin.Noted, "It has no effect there either."},
 		{"throttle-control-replicas", word, "", dropin.Same, "Replicas that are looked at, beside the one of --host. Where neither names one, those that the primary tells are."},
-		{"throttle-query", word, "", dropin.Same, "Asked once a second. One about the table of heartbeats (_ghc), which is not there, is left out with a note; any other must work from the beginning, and while it fails the run waits."},
-		{"throttle-http", word, "", dropin.Same, "Asked once a second by GET; the run waits while the answer is no 2xx, or there is none. Without http:// or https:// it has no effect, as there."},
+		{"throttle-query", word, "", dropin.Same, "Holds the copy and the comparisons; changes are still applied. Asked once a second. One about the table of heartbeats (_ghc), which is not there, is left out with a note; any other must work from the beginning, and while it fails the run waits."},
+		{"throttle-http", word, "", dropin.Same, "Holds the copy and the comparisons; changes are still applied. Asked once a second by GET; the run waits while the answer is no 2xx, or there is none. Without http:// or https:// it has no effect, as there."},
 		{"throttle-http-interval-millis", whole, "100", dropin.Noted, "Once a second."},
 		{"throttle-http-timeout-millis", whole, "1000", dropin.Noted, "Ten seconds, after which the run waits."},
 		{"ignore-http-errors", onOff, "", dropin.Refused, "The run waits for what can't be looked at. Leave the URL out, or make it one that answers."},
-		{"throttle-flag-file", word, "", dropin.Same, "The run waits while the file is there."},
+		{"throttle-flag-file", word, "", dropin.Same, "The copy waits while the file is there; changes are still applied."},
 		{"throttle-additional-flag-file", word, "/tmp/gh-ost.throttle", dropin.Same, "The same, for all runs of a machine."},
-		{"max-load", word, "", dropin.Same, "The run waits while a status variable is above."},
+		{"max-load", word, "", dropin.Same, "The copy waits while a status variable is above; changes are still applied."},
 		{"critical-load", word, "", dropin.Same, "The run ends when a status variable is above, in two looks in a row."},
 		{"critical-load-interval-millis", whole, "", dropin.Noted, "There is a second look, half a second later, in any case."},
 		{"critical-load-hibernate-seconds", whole, "", dropin.Same, "Where it is said, the run waits in place of ending as long as the load is critical."},

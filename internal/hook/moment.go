@@ -44,7 +44,7 @@ func Moments() []struct {
 		{OnPhase, "the run enters a phase."},
 		{OnThrottled, "the work begins to wait for a gate (a replica, max-load, a pause, ...); the record names all that are closed."},
 		{OnHeld, "the run waits with the swap until somebody lets it go, or the window opens."},
-		{OnBlocked, "sessions are in the way of the lock; once in a phase."},
+		{OnBlocked, "sessions are in the way of the lock; once in a phase, and each attempt at the lock begins one."},
 		{OnWithdrawn, "a request for the lock was not granted in its time; the next one comes after a while."},
 		{OnKilled, "a session was ended that was in the way (--kill-blockers-after)."},
 		{OnCommand, "somebody has given the run a command (pause, set, ...)."},

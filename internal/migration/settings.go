@@ -84,7 +84,7 @@ func waits() []Setting {
 		number("max-history", 0, 1_000_000_000, "entries of InnoDB's history list above which the row copy waits; 0: any", func(c *Config) *int { return &c.Throttle.History }),
 		part("max-redo", 0, "share of the redo log that may be unflushed (MySQL 8.0.30 and later); 0: any",
 			func(c *Config) float64 { return c.Throttle.CheckpointAge }, func(c *Config, part float64) { c.Throttle.CheckpointAge = part }),
-		bytes("min-free-disk", "bytes that must stay free where the server's files are, if that is this machine (10G)", func(c *Config) *int64 { return &c.Throttle.FreeDisk }),
+		bytes("min-free-disk", "bytes that must stay free where the server's files are, if that is this machine, such as 10G; 0: not looked at", func(c *Config) *int64 { return &c.Throttle.FreeDisk }),
 		bytes("free-disk", "bytes that are free there, if that is another machine: the run waits when it has written nine tenths of it", func(c *Config) *int64 { return &c.Throttle.GivenDisk }),
 		several(Setting{Name: "throttle-file", Kind: "path", Help: "file on this machine: the run waits while it is there; may be repeated"}, func(string) error { return nil },
 			func(c *Config) *[]string { return &c.Throttle.Files }),

@@ -36,7 +36,8 @@ func (c *checker) checkServer() {
 	c.checkWritable()
 	if !f.PerformanceSchema {
 		c.warn(CodeMDL, "performance_schema is OFF",
-			"sessions that block the cut-over can't be named, and those of a run that was killed are waited for, and not ended", "")
+			"nothing tells what the application feels: rows are copied at full speed, whatever --max-slowdown says, unless --copy-share or --max-load bound it; "+
+				"sessions that block the cut-over can't be named, and those of a run that was killed are waited for, and not ended", "")
 	} else if !f.MDLInstrument && !f.InstrumentUnknown {
 		c.warn(CodeMDL, "performance_schema doesn't record metadata locks",
 			"sessions that block the cut-over can't be named",

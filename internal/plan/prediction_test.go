@@ -84,6 +84,7 @@ func TestPredictBesideWrites(t *testing.T) {
 			t.Errorf("a shadow, with a pool of %d: %+v", pool, shadow)
 		}
 	}
+	p.Server.BufferPool = 1 << 30
 	if slow := p.Predict(pace.Shared(.1), bounds, false); slow.Elapsed.Round(time.Second) != 125*time.Second {
 		t.Errorf("a shadow, whose row copy may work a tenth of the time: %+v", slow)
 	}

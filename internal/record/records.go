@@ -123,7 +123,7 @@ func Risks(risks []plan.Risk) []Risk {
 // Phase tells the begin of a phase.
 type Phase struct {
 	Head
-	Phase string `json:"phase" doc:"check, native, shadow, prescan, start, copy, index, catchup, verify, cutover, lock (of a rehearsal), cleanup or done; catchup comes before verify and before each cutover or lock"`
+	Phase string `json:"phase" doc:"check, native, shadow, prescan, start, copy, index, catchup, verify, hold, cutover, lock (of a rehearsal), cleanup or done; catchup comes before verify and before each cutover or lock"`
 }
 
 // Note tells something to read once.
