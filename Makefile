@@ -37,7 +37,8 @@ short: check ## the tests that need no server
 	go test -short ./...
 
 test: check ## all tests, on real servers
-	MIDSTREAM_TEST_STRICT=1 go test -p 1 -parallel 4 -timeout 40m $$(go list ./... | grep -v /internal/soak)
+	MIDSTREAM_TEST_STRICT=1 go test -p 2 -parallel 4 -timeout 40m $$(go list ./... | grep -v -e /internal/soak -e /internal/migration)
+	MIDSTREAM_TEST_STRICT=1 go test -parallel 4 -timeout 40m ./internal/migration
 
 browser: check ## the pages in headless Chromium, against a real server (BROWSER="-images /tmp/pictures" for pictures)
 	go vet -tags browser ./internal/cli

@@ -30,6 +30,7 @@ func TestLedgerByTriggers(t *testing.T) {
 		mix[ledger.OpXA] = 3
 		l := b.ledger(ledger.Orders(), 10_000, ledger.Options{Rate: 300, Mix: mix, Session: []string{"SET SESSION sql_log_bin = 0"}})
 		b.cfg.RowCopy.MaxRows = 500
+		b.cfg.Lock.Work = 2 * time.Second // a busy machine is not what is lost
 		b.start(l)
 		result := b.mustMigrate(alter)
 		b.settle(l)
