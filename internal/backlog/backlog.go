@@ -3,7 +3,6 @@ package backlog
 import (
 	"context"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 
@@ -27,7 +26,8 @@ type Config struct {
 	// measure what the rule of law L4 is worth.
 	KeepAhead bool
 	// AwaitCopy has a key that may lie ahead of the row copy wait for the copy's end: for
-	// shadows from which a chunk can't delete what apply has written ahead of it.
+	// shadows from which a chunk can't delete what apply has written ahead of it. Such keys
+	// don't count towards the limit: if the copy had to wait for them, neither would ever end.
 	AwaitCopy bool
 	// KeepRepeats has a key synced once a change, to measure what merging is worth.
 	KeepRepeats bool
@@ -49,7 +49,7 @@ type Batch struct {
 }
 
 // afterCopy is the barrier that the end of the row copy passes.
-const afterCopy = math.MaxUint64
+const afterCopy = frontier.Finished - 1
 
 // Backlog is safe for concurrent use.
 type Backlog struct {
@@ -381,15 +381,32 @@ func (b *Backlog) Counts() Counts {
 	return b.counts
 }
 
+// Due is the number of keys that are not yet synced and don't await the end of the row copy.
+func (b *Backlog) Due() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.due()
+}
+
+func (b *Backlog) due() int {
+	due := b.length
+	for i := range b.queues {
+		if s := b.queues[i].waiting[afterCopy]; s != nil {
+			due -= s.keys.Len()
+		}
+	}
+	return due
+}
+
 // Full says that the limit is reached.
-func (b *Backlog) Full() bool { return b.Len() >= b.cfg.Limit }
+func (b *Backlog) Full() bool { return b.Due() >= b.cfg.Limit }
 
 // WaitNotFull waits until the backlog is below its limit. Keys that are not yet
 // revealed count, so that somebody must go on sealing and revealing meanwhile.
 func (b *Backlog) WaitNotFull(ctx context.Context) error {
 	for {
 		b.mu.Lock()
-		full, changed := b.length >= b.cfg.Limit, b.changed
+		full, changed := b.due() >= b.cfg.Limit, b.changed
 		b.mu.Unlock()
 		if !full {
 			return nil

@@ -111,6 +111,31 @@ func TestL4OnlyKeysAheadAreDropped(t *testing.T) {
 	keeps.take(0, 9, "az")
 }
 
+// Keys that may lie ahead, which only the server could tell, wait for the copy's end, whatever the limit is, and no longer.
+func TestKeysThatAwaitTheCopy(t *testing.T) {
+	r := setup(t, func(c *Config) { c.AwaitCopy, c.Limit = true, 3 })
+	r.tracker = frontier.New(nobodyKnows{})
+	r.Backlog.tracker = r.tracker
+	first := r.tracker.Begin("f")
+	r.reveal("agtz")
+	r.has(4, 1)
+	if r.TryTake(0, 9) != nil || r.Full() || r.Due() != 0 {
+		t.Errorf("%d are due", r.Due())
+	}
+	last := r.tracker.Begin("")
+	r.tracker.End(first)
+	if r.TryTake(0, 9) != nil {
+		t.Error("the copy has not ended")
+	}
+	r.tracker.End(last)
+	r.take(0, 9, "agtz")
+}
+
+// nobodyKnows can't compare keys that differ.
+type nobodyKnows struct{}
+
+func (nobodyKnows) Compare(a, b key.Key) (int, bool) { return 0, a == b }
+
 func TestL2KeysWaitForTheirChunk(t *testing.T) {
 	r := setup(t)
 	first, second := r.tracker.Begin("f"), r.tracker.Begin("m")

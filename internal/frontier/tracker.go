@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"math"
 	"sync"
 
 	"midstream/internal/key"
@@ -197,13 +198,19 @@ func (t *Tracker) contains(r key.Range, k key.Key) (contained, known bool) {
 	return true, known
 }
 
+// Finished is a number above those of all chunks.
+const Finished = math.MaxUint64
+
 // OldestInFlight returns the number of the oldest chunk in flight; where there is
-// none, the number that the next chunk will have. Barriers below it are passed.
+// none, the number that the next chunk will have, or Finished if there will be none. Barriers below it are passed.
 func (t *Tracker) OldestInFlight() uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if i := t.first(inFlight); i >= 0 {
 		return t.parts[i].Number
+	}
+	if t.first(ahead) < 0 {
+		return Finished
 	}
 	return t.next
 }

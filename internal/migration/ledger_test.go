@@ -138,3 +138,21 @@ func TestLedgerSurvivesSwitches(t *testing.T) {
 		b.settle(l)
 	})
 }
+
+// TestLedgerSurvivesAnotherCollation: the key's charset and collation change, and only the server can tell which keys the row copy has yet to
+// read. What is changed meanwhile waits for the copy's end, and then does not wait any more.
+func TestLedgerSurvivesAnotherCollation(t *testing.T) {
+	onTwo(t, func(b *bench) {
+		l := b.ledger(ledger.StringLatin1(), 4000, ledger.Options{Rate: 200})
+		b.cfg.RowCopy.MaxRows = 100
+		b.cfg.BacklogLimit = 20_000
+		b.cfg.Lock.Work = 2 * time.Second // a busy machine is not what is lost
+		b.start(l)
+		// The writer counts on the old collation, and pauses before it goes.
+		result := b.mustMigrate("MODIFY word VARCHAR(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL", onPhase(event.PhaseCutover, func() { l.Pause(b.ctx()) }))
+		b.settle(l)
+		if result.Captured == 0 {
+			b.Error("no change was captured: the writer did not write")
+		}
+	})
+}

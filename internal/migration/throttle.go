@@ -114,14 +114,14 @@ func (r *run) mostBehind() time.Duration {
 // backlogShare is the part of the backlog's limit above which the row copy waits for apply: far from where capture would have to wait.
 const backlogShare = 10
 
-// backlogged is the number of keys that are not applied yet.
+// backlogged is the number of keys that are not applied yet, and could be before the row copy's end.
 func (r *run) backlogged() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.backlog == nil {
 		return 0
 	}
-	return r.backlog.Len()
+	return r.backlog.Due()
 }
 
 // captureDelay is how far capture is behind; 0 while there is none.

@@ -195,7 +195,7 @@ func (c *client) assemble(tracker *frontier.Tracker, from binlog.Position) {
 	c.ledger = newLedger(c)
 	c.backlog = backlog.New(backlog.Config{
 		Limit: w.opts.Limit, Workers: w.opts.Appliers, Partition: c.partition,
-		KeepAhead: c.keepsAhead(), KeepRepeats: w.opts.KeepRepeats,
+		KeepAhead: c.keepsAhead(), AwaitCopy: w.opts.KeyChanged, KeepRepeats: w.opts.KeepRepeats,
 	}, c.placer())
 	beaten := w.beat
 	if w.defect == BeatsRestart {
