@@ -5,10 +5,14 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
 
 	"midstream/internal/binlog"
 	"midstream/internal/dbconn"
 	"midstream/internal/migration"
+	"midstream/internal/schema"
 )
 
 // connection are the flags that say how to reach the server.
@@ -51,6 +55,7 @@ func (c *connection) register(f *checks) {
 // password may still have to be asked for.
 func (c *connection) config() (cfg dbconn.Config, notes []string, err error) {
 	c.files.Home = c.app.Home
+	c.app.reach = c.typed()
 	options := c.flags
 	options.Password, options.AskPassword = c.app.password.password, c.app.password.ask
 	if options.Password != nil {
@@ -67,6 +72,21 @@ func (c *connection) config() (cfg dbconn.Config, notes []string, err error) {
 		cfg, choices, err = options.Config()
 	}
 	return cfg, slices.Concat(notes, filed.Notes, passed, choices), errors.Join(fileErr, settingErr, envErr, err)
+}
+
+// typed are the flags of the command line that say where the server is, as they can be typed again; passwords are asked for.
+func (c *connection) typed() string {
+	var typed []string
+	c.checks.flags.Visit(func(f *pflag.Flag) {
+		switch f.Name {
+		case "host", "port", "socket", "user", "defaults-file", "defaults-extra-file", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key":
+			typed = append(typed, "--"+f.Name+"="+schema.Shell(f.Value.String()))
+		}
+	})
+	if c.app.password.ask || c.app.password.password != nil {
+		typed = append(typed, "-p")
+	}
+	return strings.Join(typed, " ")
 }
 
 // server is a server that was reached.

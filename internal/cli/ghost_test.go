@@ -54,7 +54,7 @@ func TestGhost(t *testing.T) {
 	d.ghosts(0, []string{ptAlter, "--verbose"}, "INFO Migrating "+d.quoted(), "# Nothing was changed: --execute was not said\n# Done\n")
 	tables("t")
 	d.ghosts(0, []string{ptAlter, "--execute", "--verbose", "--chunk-size=500"}, "# Migrating "+d.quoted()+"; Ghost table is "+strings.TrimSuffix(d.quoted(), "`t`")+"`_t_gho`\n",
-		"--chunk-size has no effect: A chunk is as many rows as fit into half a second at most (chunk-time in [midstream] of ~/.my.cnf)", "INFO Row copy complete", "%; Applied: ", "; streamer: binlog.0", "State: migrating; ETA: due", "INFO Done migrating "+d.quoted(), "# Done\n")
+		"--chunk-size has no effect: A chunk is as many rows as fit into 250 ms at most (chunk-time in [midstream] of ~/.my.cnf)", "INFO Row copy complete", "%; Applied: ", "; streamer: binlog.0", "State: migrating; ETA: due", "INFO Done migrating "+d.quoted(), "# Done\n")
 	tables("_t_del,t")
 	drops := "--alter=DROP INDEX added, DROP COLUMN added, ADD COLUMN zero DATE NOT NULL DEFAULT '1970-00-00'"
 	d.ghosts(1, []string{drops, "--execute"}, "FATAL ", "_t_del is a former table")

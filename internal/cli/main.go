@@ -41,6 +41,7 @@ type app struct {
 	flagNames map[string]bool // of the flags of all verbs
 	entered   bool            // a verb has begun: errors are its own, not the command line's
 	at        atomic.Pointer[place]
+	reach     string         // the flags by which a command reaches the server of this one; "" for none
 	speech    *dropin.Speech // of the program whose command line it is; nil for midstream's own
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"midstream/internal/migration"
@@ -113,12 +114,18 @@ func (a *app) complaint(err error, code int) string {
 	line("where:", t.stage+", "+t.object)
 	line("left:", t.left)
 	line("next:", t.next)
+	if a.speech == nil && reachesServer.MatchString(t.cause+t.left+t.next) {
+		line("with:", a.reach)
+	}
 	if errors.As(err, &p) {
 		line("done:", p.doneText())
 		line("rest:", p.restText())
 	}
 	return b.String()
 }
+
+// reachesServer is a command that needs to be told where the server is, as this one was.
+var reachesServer = regexp.MustCompile(`midstream (cleanup|run|check|plan|verify|blockers)\b`)
 
 func verdict(code int) string {
 	switch code {

@@ -47,6 +47,8 @@ type Tables struct {
 	// RenameUnderLock says that the server can RENAME a table that the session has
 	// locked (MySQL 8.0.13 and later; not MariaDB).
 	RenameUnderLock bool
+	// RenameYields says that a RENAME that waits for a backup gives the locks of its tables back meanwhile (MariaDB).
+	RenameYields bool
 	// WritersApart says that who writes a table asks for no lock of the tables that foreign keys bind to it (MySQL 5.7).
 	WritersApart bool
 	// AutoIncrement says that the shadow has a counter to be carried over.

@@ -140,6 +140,7 @@ func (r *run) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
 	tables := cutover.Tables{
 		Source: r.plan.Source.Name, Shadow: r.shadow.Name, Old: r.old(),
 		RenameUnderLock: r.plan.Server.RenameUnderLock,
+		RenameYields:    r.plan.Server.Version.MariaDB,
 		WritersApart:    r.plan.Server.Version.WritersApart(),
 		AutoIncrement:   !r.plan.Alter.SetsAutoIncrement && (next > 0 || r.plan.Source.AutoIncrement > 0 || hasCounter(r.shadow.Table)),
 		Definition:      definition,

@@ -12,8 +12,11 @@ import (
 	"time"
 
 	"midstream/internal/event"
+	"midstream/internal/fault"
 	"midstream/internal/ledger"
 	"midstream/internal/migration"
+	"midstream/internal/mysqltest"
+	"midstream/internal/sandbox"
 )
 
 // stall is the longest time that one of many querying connections waited.
@@ -417,6 +420,51 @@ func TestWhoForbidsTheShadowIsNamed(t *testing.T) {
 					b.Errorf("connection %d isn't named: %v", id, err)
 				}
 			})
+		})
+	}
+}
+
+// TestL6_BackupAsksAsTheTablesAreSwapped: a RENAME that waits for a backup gives its place in the queue away, and who stands behind it writes
+// to the old table (MariaDB). No swap is made then, and his row is in the new table.
+func TestL6_BackupAsksAsTheTablesAreSwapped(t *testing.T) {
+	t.Parallel()
+	server := mysqltest.Own(t, "mariadb-10.11", sandbox.Options{}) // what a backup locks is a whole server's
+	for _, c := range []struct{ name, begin, end, at string }{
+		{"backup", "BACKUP STAGE START", "BACKUP STAGE END", "DROP TABLE `%s`.`t_old`"},
+		{"read lock", "FLUSH TABLES WITH READ LOCK", "UNLOCK TABLES", "DROP TABLE `%s`.`t_old`"},
+		{"read lock at the last moment", "FLUSH TABLES WITH READ LOCK", "UNLOCK TABLES", "UNLOCK TABLES"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := on(t, "mariadb-10.11", server)
+			b.numbered(1000)
+			b.cfg.Lock.Work = 2 * time.Second
+			var done sync.WaitGroup
+			// run has a session of its own carry statements out, and returns once the first waits so.
+			run := func(state string, statements ...string) {
+				session := b.conn()
+				done.Go(func() {
+					for _, s := range statements {
+						if _, err := session.ExecContext(b.ctx(), s); err != nil {
+							b.Errorf("%s: %v", s, err)
+						}
+					}
+				})
+				for b.value("SELECT COUNT(*) FROM information_schema.processlist WHERE state = '"+state+"' AND info = '"+statements[0]+"'") == "0" {
+					time.Sleep(time.Millisecond)
+				}
+			}
+			w := b.wire(fault.Rule{After: "LOCK TABLES `" + b.schema, At: strings.ReplaceAll(c.at, "%s", b.schema), Call: func() {
+				run("Waiting for table metadata lock", "INSERT INTO "+b.schema+".t VALUES (5000, 1, 5000)")
+				run("Waiting for backup lock", c.begin, "DO SLEEP(0.1)", c.end)
+			}})
+			b.mustMigrate("ADD COLUMN added INT")
+			done.Wait()
+			if !bent(w) {
+				b.Error("no backup asked")
+			}
+			if n := b.value("SELECT COUNT(*) FROM " + b.schema + ".t WHERE id = 5000"); n != "1" {
+				b.Errorf("the new table has %s rows of the one that was written", n)
+			}
 		})
 	}
 }

@@ -115,11 +115,16 @@ func TestCaptureIsChosen(t *testing.T) {
 		}, "", "", []string{"grants"}},
 		{"statements", func(f *Facts, o *Options) { f.BinlogFormat, o.Capture = "STATEMENT", CaptureTrigger }, "", "", []string{"capture-trigger"}},
 		{"replica", func(f *Facts, o *Options) { f.IsReplica, f.LogReplicaUpdates, o.Capture = true, true, CaptureTrigger }, "", "", []string{"capture-trigger"}},
+		{"backtick", func(_ *Facts, o *Options) { o.Capture = CaptureTrigger }, "", "", []string{"capture-trigger", "other-table"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			facts, options := good(), Options{}
 			c.change(facts, &options)
-			p, err := Make(facts, orders(usual, "PRIMARY: id", "b: b"), alter(t, "ADD d INT"), options)
+			table := orders(usual, "PRIMARY: id", "b: b")
+			if c.name == "backtick" {
+				table.Name.Schema = "sh`op"
+			}
+			p, err := Make(facts, table, alter(t, "ADD d INT"), options)
 			var refused *Refused
 			if errors.As(err, &refused) {
 				if got := codes(refused.Blocking); !slices.Equal(got, c.blocking) {

@@ -66,6 +66,13 @@ func (c *checker) unreadable() (lacks []string) {
 	return lacks
 }
 
+// backticked says that a name has a backtick that stands in our triggers.
+func backticked(t *schema.Table) bool {
+	return strings.Contains(t.Name.Schema+t.Name.Table, "`") || slices.ContainsFunc(t.Keys, func(k schema.Key) bool {
+		return k.Unique && slices.ContainsFunc(k.Parts, func(p schema.KeyPart) bool { return strings.Contains(p.Column, "`") })
+	})
+}
+
 // hinderTriggers is what stands in the way of capture by triggers.
 func (c *checker) hinderTriggers() (faults []Risk) {
 	f, name := c.facts, c.table.Name
@@ -91,6 +98,9 @@ func (c *checker) hinderTriggers() (faults []Risk) {
 	if f.LogBin && f.BinlogFormat == "STATEMENT" {
 		add("binlog_format is STATEMENT", "rows are read without locks, which can't be logged as statements (error 1665)",
 			"SET GLOBAL binlog_format = 'MIXED' or 'ROW', then let the applications connect anew")
+	}
+	if !f.Version.MariaDB && backticked(c.table) {
+		add("the name of the database, of the table or of a column of its keys has a backtick", "the server does not tell the triggers as they were made", "Have changes read from a binlog")
 	}
 	if _, ok := InnoDBName(name); !ok {
 		add("the name of the table has letters beyond ASCII", "a TRUNCATE, for which no trigger fires, could not be seen", "Have changes read from a binlog")

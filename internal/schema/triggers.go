@@ -151,7 +151,11 @@ func statementOf(ctx context.Context, q Querier, trigger Name) ([]byte, error) {
 func OwnTrigger(database, name, body string) bool {
 	for _, event := range TriggerEvents {
 		if log, is := strings.CutSuffix(name, "_"+strings.ToLower(event)); is {
-			return strings.Contains(body, IntoLog(Name{Schema: database, Table: log})+"k0")
+			into := IntoLog(Name{Schema: database, Table: log})
+			if strings.Contains(database+log, "`") { // MySQL's information_schema (5.7, 9.7) garbles such a name: `l``g` is told as `ll`gg`
+				into = into[strings.LastIndexByte(into, '`'):]
+			}
+			return strings.Contains(body, into+"k0")
 		}
 	}
 	return false

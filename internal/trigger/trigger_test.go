@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/schema"
 	"midstream/internal/trigger"
 )
 
@@ -400,5 +401,21 @@ func TestL6_TheLogIsReadToItsEndUnderTheLock(t *testing.T) {
 			}
 		}
 		r.empties("0")
+	})
+}
+
+// TestL9_TriggersOfAGarbledNameGoBeforeTheirLog: MySQL does not tell a trigger as it was made where a name has a backtick. Their log stays as long as
+// they are there: else each write of the application would fail.
+func TestL9_TriggersOfAGarbledNameGoBeforeTheirLog(t *testing.T) {
+	onServers(t, func(r *rig) {
+		r.exec("CREATE TABLE t ("+numbered+")", "CREATE TABLE `l``g` (origin INT UNSIGNED, logged INT, k0 BIGINT UNSIGNED)",
+			"CREATE TRIGGER `l``g_insert` AFTER INSERT ON t FOR EACH ROW "+schema.IntoLog(r.set.Source.Sibling("l`g"))+"k0) VALUES (1, 1, NEW.id)")
+		if err := trigger.Drop(r.Context(), r.pool, r.set.Source.Sibling("l`g"), ask); err != nil {
+			r.Fatal(err)
+		}
+		r.exec("INSERT INTO t (id) VALUES (1)")
+		if n := r.value("SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema = DATABASE()") + r.value("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"); n != "01" {
+			r.Errorf("triggers and tables: %s", n)
+		}
 	})
 }
