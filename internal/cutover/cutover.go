@@ -123,6 +123,7 @@ type attempt struct {
 	hold
 	renamer *dbconn.Session // session B, where RENAME can't run under the lock
 	heirs   []*heir         // of the lock, there
+	guard   *guard          // of the renamer's place in the queue, where that needs one
 }
 
 func (a *attempt) close() {
@@ -134,6 +135,7 @@ func (a *attempt) close() {
 	for _, h := range a.heirs {
 		h.session.Close()
 	}
+	a.closeGuard()
 }
 
 func (a *attempt) run(ctx context.Context, setup []string) (Swap, error) {

@@ -18,7 +18,7 @@
 //
 // B is first in the source's queue, since names of artefacts sort after the source's;
 // if A dies before the DROP, the RENAME fails on the sentinel and nothing has changed.
-// On MariaDB that place is B's only as long as no backup asks for its lock: see noBackup.
+// On MariaDB that place is B's only as long as no backup asks for its lock: see guard.
 //
 // What is left to do of foreign keys and triggers after the RENAME is done under the one lock that A has where it renames by itself. With
 // two sessions A's lock ends before it, and has heirs, which stand in the queues before A lets go:

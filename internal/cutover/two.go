@@ -22,6 +22,9 @@ func (a *attempt) prepareTwo(ctx context.Context) error {
 	if err := a.openHeirs(ctx); err != nil {
 		return err
 	}
+	if err := a.openGuard(ctx); err != nil {
+		return err
+	}
 	a.dropSentinel() // which an attempt may have left whose session was lost
 	_, err = a.holder.Exec(ctx, fmt.Sprintf("CREATE TABLE %s (id INT NOT NULL PRIMARY KEY) COMMENT=%s",
 		a.tables.Old.Quoted(), schema.Literal(schema.MarkFor("sentinel", a.tables.Source))))
@@ -58,13 +61,7 @@ func (a *attempt) renameFromTwo(ctx, bounded context.Context) error {
 		err = a.queueHeirs(ctx, bounded)
 	}
 	if err == nil {
-		err = a.noBackup(bounded)
-	}
-	if err == nil {
 		_, err = a.holder.Exec(bounded, "DROP TABLE "+a.tables.Old.Quoted())
-	}
-	if err == nil {
-		err = a.noBackup(bounded)
 	}
 	if err != nil {
 		withdraw(errWithdrawn)
@@ -77,7 +74,8 @@ func (a *attempt) renameFromTwo(ctx, bounded context.Context) error {
 	if _, err := a.holder.Exec(ctx, "UNLOCK TABLES"); err != nil {
 		a.holder.Close()
 	}
-	a.awaitRename(ctx, renamed, withdraw)
+	a.awaitRename(ctx, bounded, renamed, withdraw)
+	a.letGuardGo(ctx)
 	if renamed.err == nil {
 		return nil
 	}
@@ -86,41 +84,6 @@ func (a *attempt) renameFromTwo(ctx, bounded context.Context) error {
 		return named(renamed.err)
 	}
 	return a.look(ctx, renamed.err, a.renamer)
-}
-
-// errBackupAsked is why a swap is withdrawn for which a RENAME would give its place in the queue away.
-var errBackupAsked = fmt.Errorf("%w: a backup, or FLUSH TABLES WITH READ LOCK, asks for its lock", ErrDisturbed)
-
-// noBackup fails where a backup asks for its lock, or has it. MariaDB's RENAME first waits for its tables, and then tries to get the lock that backups
-// take away. Where it can't, it gives the tables back and asks for all anew (lock_table_names in sql/sql_base.cc), and whoever
-// stands behind it writes to the old table meanwhile: his rows would be lost. It was so in 10.11.18, also with an heir behind B.
-func (a *attempt) noBackup(ctx context.Context) error {
-	if !a.tables.RenameYields {
-		return nil
-	}
-	var asking int
-	err := a.pool.DB().QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.processlist WHERE state = '"+waitingForBackup+"'").Scan(&asking)
-	if err == nil && asking > 0 {
-		err = errBackupAsked
-	}
-	return err
-}
-
-// awaitRename waits for the answer of B's RENAME, and withdraws it where it has given its tables back. As long as a backup holds its lock
-// nobody else writes either.
-func (a *attempt) awaitRename(ctx context.Context, renamed *answer, withdraw context.CancelCauseFunc) {
-	for a.tables.RenameYields {
-		select {
-		case <-renamed.came:
-			return
-		case <-time.After(time.Millisecond):
-		}
-		if state, err := a.pool.StateOf(ctx, a.renamer.ID()); err == nil && state == waitingForBackup {
-			withdraw(errBackupAsked)
-			break
-		}
-	}
-	<-renamed.came
 }
 
 // answer is what became of a statement. It may be read as often as needed once it came.

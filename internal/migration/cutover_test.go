@@ -432,6 +432,7 @@ func TestL6_BackupAsksAsTheTablesAreSwapped(t *testing.T) {
 	for _, c := range []struct{ name, begin, end, at string }{
 		{"backup", "BACKUP STAGE START", "BACKUP STAGE END", "DROP TABLE `%s`.`t_old`"},
 		{"read lock", "FLUSH TABLES WITH READ LOCK", "UNLOCK TABLES", "DROP TABLE `%s`.`t_old`"},
+		{"backup at the last moment", "BACKUP STAGE START", "BACKUP STAGE END", "UNLOCK TABLES"},
 		{"read lock at the last moment", "FLUSH TABLES WITH READ LOCK", "UNLOCK TABLES", "UNLOCK TABLES"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
