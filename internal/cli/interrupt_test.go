@@ -42,7 +42,6 @@ func TestCtrlCWhileRowsAreCopied(t *testing.T) {
 // TestBlockedRun: the operator is told who blocks; a second run on the table is refused;
 // Ctrl-C ends the waiting.
 func TestBlockedRun(t *testing.T) {
-	t.Parallel()
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 100)
 	blocker, err := i.Open(t, "").BeginTx(t.Context(), nil)
@@ -85,7 +84,6 @@ func TestBlockedRun(t *testing.T) {
 // TestSecondCtrlC: while the first one's cleanup is held up, a second one leaves at
 // once, and cleanup removes what is left. With --json the last line is the result even so.
 func TestSecondCtrlC(t *testing.T) {
-	t.Parallel()
 	t.Run("text", func(t *testing.T) { testSecondCtrlC(t, "waiting for 1 blocker") })
 	t.Run("json", func(t *testing.T) {
 		lines := strings.Split(strings.TrimSpace(testSecondCtrlC(t, `"event":"blocked"`, "--json")), "\n")
