@@ -17,7 +17,7 @@ type metric struct {
 	name, help string
 	kind       prometheus.ValueType
 	labels     []string
-	read       func(r *Run, now time.Time, tell func(value float64, labels ...string))
+	read       reader
 }
 
 func (m metric) desc() *prometheus.Desc {
@@ -53,13 +53,16 @@ func (h histogram) vector() *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + h.name, Help: h.help, Buckets: h.buckets}, h.labels)
 }
 
+// reader tells the values of a metric at a time, each with its labels.
+type reader func(r *Run, now time.Time, tell func(value float64, labels ...string))
+
 // one reads a value that is always there.
-func one(of func(s *state) float64) func(*Run, time.Time, func(float64, ...string)) {
+func one(of func(s *state) float64) reader {
 	return func(r *Run, _ time.Time, tell func(float64, ...string)) { tell(of(&r.state)) }
 }
 
 // told reads a value of the newest progress; negative: it is not known.
-func told[N int | int64 | float64](of func(p *event.Progress) N) func(*Run, time.Time, func(float64, ...string)) {
+func told[N int | int64 | float64](of func(p *event.Progress) N) reader {
 	return func(r *Run, _ time.Time, tell func(float64, ...string)) {
 		if p := r.state.progress; p != nil && of(p) >= 0 {
 			tell(float64(of(p)))
@@ -68,7 +71,7 @@ func told[N int | int64 | float64](of func(p *event.Progress) N) func(*Run, time
 }
 
 // atWork reads what is no more once the run has ended.
-func atWork(read func(*Run, time.Time, func(float64, ...string))) func(*Run, time.Time, func(float64, ...string)) {
+func atWork(read reader) reader {
 	return func(r *Run, now time.Time, tell func(float64, ...string)) {
 		if r.state.outcome == "" {
 			read(r, now, tell)
@@ -77,12 +80,12 @@ func atWork(read func(*Run, time.Time, func(float64, ...string))) func(*Run, tim
 }
 
 // spent reads a time of the newest progress in seconds; negative: it is not known.
-func spent(of func(p *event.Progress) time.Duration) func(*Run, time.Time, func(float64, ...string)) {
+func spent(of func(p *event.Progress) time.Duration) reader {
 	return told(func(p *event.Progress) float64 { return of(p).Seconds() })
 }
 
 // counted reads the numbers of what was counted by a word, 0 for the words that are always told.
-func counted(of func(s *state) map[string]int, always ...string) func(*Run, time.Time, func(float64, ...string)) {
+func counted(of func(s *state) map[string]int, always ...string) reader {
 	return func(r *Run, _ time.Time, tell func(float64, ...string)) {
 		counts := of(&r.state)
 		for _, word := range always {
@@ -97,7 +100,7 @@ func counted(of func(s *state) map[string]int, always ...string) func(*Run, time
 }
 
 // either reads what was counted by yes or no.
-func either(of func(s *state) map[bool]int, yes, no string) func(*Run, time.Time, func(float64, ...string)) {
+func either(of func(s *state) map[bool]int, yes, no string) reader {
 	return func(r *Run, _ time.Time, tell func(float64, ...string)) {
 		tell(float64(of(&r.state)[true]), yes)
 		tell(float64(of(&r.state)[false]), no)
