@@ -76,7 +76,7 @@ func ask(ctx context.Context, folder string, more func(*Client) bool) error {
 		}
 		path := filepath.Join(folder, entry.Name())
 		all.Go(func() {
-			c := dial(path)
+			c := dial(func() string { return path })
 			err := c.Call(asking, http.MethodGet, "status", nil, &c.Found)
 			mu.Lock()
 			defer mu.Unlock()
@@ -93,11 +93,12 @@ func ask(ctx context.Context, folder string, more func(*Client) bool) error {
 	return context.Cause(ctx)
 }
 
-func dial(path string) *Client {
+// dial makes the client of a run that answers where at says.
+func dial(at func() string) *Client {
 	return &Client{http: &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true, // whoever looks for runs again and again shall not keep a connection each time
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", path)
+			return (&net.Dialer{}).DialContext(ctx, "unix", at())
 		},
 	}}}
 }

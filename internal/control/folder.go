@@ -10,17 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
 
-// Errors of the folder and its sockets.
-var (
-	// ErrFolder says that the folder can't be trusted, or not be made.
-	ErrFolder = errors.New("the folder of the control sockets can't be used")
-	// ErrInUse says that another process answers on the socket.
-	ErrInUse = errors.New("another run of this table answers on the control socket")
-)
+// ErrFolder says that the folder of the sockets can't be trusted, or not be made.
+var ErrFolder = errors.New("the folder of the control sockets can't be used")
 
 // longestPath is what the address of a Unix socket holds on every system.
 const longestPath = 103
@@ -80,50 +76,98 @@ func socketOf(folder, table, server string) (string, error) {
 	return filepath.Join(folder, strings.TrimLeft(plain[:min(room, len(plain))], ".")+tail), nil
 }
 
-// listen makes the socket of a run, in place of one that nobody answers on any more. It fails with ErrFolder and
-// ErrInUse.
-func listen(folder, table, server string) (l net.Listener, path string, err error) {
-	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
-		return nil, "", fmt.Errorf("%w: %w", ErrFolder, err)
-	}
-	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, "", fmt.Errorf("%w: %w", ErrFolder, err)
-	}
-	if err := checkFolder(folder); err != nil {
-		return nil, "", err
-	}
-	if path, err = socketOf(folder, table, server); err != nil {
-		return nil, "", err
-	}
-	listener, err := listenAt(folder, path)
-	if err != nil && !errors.Is(err, ErrInUse) {
-		err = fmt.Errorf("make the control socket: %w", err)
-	}
-	return listener, path, err
+// socket is the socket of a run. It answers from its beginning, under a passing name; it has its own as soon as no other run of the
+// table answers on that, which one that is just ending does for a moment.
+type socket struct {
+	net.Listener
+	folder, path string
+
+	mu      sync.Mutex
+	at      string // its name at this moment
+	settled chan struct{}
+	gone    chan struct{}
 }
 
-// listenAt makes a socket under a passing name, and gives it its own when it answers: one that is found and does not is dead.
-func listenAt(folder, path string) (net.Listener, error) {
-	passing := passingName(folder)
-	made, err := net.ListenUnix("unix", &net.UnixAddr{Name: passing, Net: "unix"})
+// settleEvery is how often a socket asks for its name.
+const settleEvery = 200 * time.Millisecond
+
+// listen makes the socket of a run, in place of one that nobody answers on any more. It fails with ErrFolder.
+func listen(folder, table, server string) (*socket, error) {
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFolder, err)
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("%w: %w", ErrFolder, err)
+	}
+	if err := checkFolder(folder); err != nil {
+		return nil, err
+	}
+	path, err := socketOf(folder, table, server)
 	if err != nil {
 		return nil, err
 	}
+	s := &socket{folder: folder, path: path, at: passingName(folder), settled: make(chan struct{}), gone: make(chan struct{})}
+	made, err := net.ListenUnix("unix", &net.UnixAddr{Name: s.at, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("make the control socket: %w", err)
+	}
 	made.SetUnlinkOnClose(false)
-	defer os.Remove(passing)
-	if err = os.Chmod(passing, 0o600); err == nil {
-		err = locked(folder, func() error {
-			if !removeDead(path) {
-				return fmt.Errorf("%w %s", ErrInUse, path)
-			}
-			return os.Rename(passing, path)
-		})
+	s.Listener = made
+	if err = os.Chmod(s.at, 0o600); err == nil {
+		err = s.settle()
 	}
 	if err != nil {
 		made.Close()
-		return nil, err
+		_ = os.Remove(s.at)
+		return nil, fmt.Errorf("make the control socket: %w", err)
 	}
-	return made, nil
+	go s.settleLater()
+	return s, nil
+}
+
+// settle gives the socket its own name if no other has it.
+func (s *socket) settle() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return locked(s.folder, func() error {
+		if !removeDead(s.path) {
+			return nil
+		}
+		err := os.Rename(s.at, s.path)
+		if err == nil {
+			s.at = s.path
+		}
+		return err
+	})
+}
+
+// settleLater waits for the name.
+func (s *socket) settleLater() {
+	defer close(s.settled)
+	ticker := time.NewTicker(settleEvery)
+	defer ticker.Stop()
+	for s.now() != s.path {
+		select {
+		case <-s.gone:
+			return
+		case <-ticker.C:
+			_ = s.settle() // nothing else can be done about a folder that is gone
+		}
+	}
+}
+
+// now is where the socket answers.
+func (s *socket) now() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.at
+}
+
+// remove takes the name away. REQUIRES: the listener is closed, and remove is called once.
+func (s *socket) remove() {
+	close(s.gone)
+	<-s.settled
+	_ = locked(s.folder, func() error { removeDead(s.at); return nil }) // the next run may have the name by now
 }
 
 // passingName is one that nobody looks for.

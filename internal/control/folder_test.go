@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,12 +26,17 @@ func folder(t *testing.T) string {
 	return filepath.Join(short, "s")
 }
 
-func serve(t *testing.T, folder, table string) (*Server, error) {
-	t.Helper()
-	s, err := Serve(folder, Run{
+// begin makes a server whose end is the caller's to bring about.
+func begin(folder, table string) (*Server, error) {
+	return Serve(folder, Run{
 		About: About{Table: table, Server: "db1:3306", Version: "test", Process: os.Getpid()}, Control: migration.NewControl(migration.Usual()), Emit: event.Discard,
 		Stopped: func() string { return "" },
 	})
+}
+
+func serve(t *testing.T, folder, table string) (*Server, error) {
+	t.Helper()
+	s, err := begin(folder, table)
 	if err == nil {
 		t.Cleanup(func() { s.Close(nil) })
 	}
@@ -42,9 +48,6 @@ func TestDeadSockets(t *testing.T) {
 	folder := folder(t)
 	if _, err := serve(t, folder, "shop.orders"); err != nil {
 		t.Fatal(err)
-	}
-	if _, err := serve(t, folder, "shop.orders"); !errors.Is(err, ErrInUse) {
-		t.Errorf("a second one: %v", err)
 	}
 	dead := func(table string) string {
 		path, err := socketOf(folder, table, "db1:3306")
@@ -70,6 +73,37 @@ func TestDeadSockets(t *testing.T) {
 	}
 	if _, err := os.Lstat(left); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the dead one: %v", err)
+	}
+}
+
+// A run that begins while another of its table ends is found as soon as that one is gone, whose end leaves its socket alone; until
+// then its own process reaches it.
+func TestTheNextRunIsFound(t *testing.T) {
+	folder := folder(t)
+	ending, err := begin(folder, "shop.orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := begin(folder, "shop.orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var status Status
+	if err := next.Client().Call(t.Context(), http.MethodGet, "status", nil, &status); err != nil {
+		t.Errorf("from its own process: %v", err)
+	}
+	if runs, err := Find(t.Context(), folder); err != nil || len(runs) != 1 {
+		t.Errorf("%d runs, %v", len(runs), err)
+	}
+	ending.Close(nil)
+	<-next.socket.settled
+	runs, err := Find(t.Context(), folder)
+	if err != nil || len(runs) != 1 {
+		t.Fatalf("%d runs, %v", len(runs), err)
+	}
+	next.Close(nil)
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) > 0 {
+		t.Errorf("%v is left, %v", entries, err)
 	}
 }
 
@@ -132,14 +166,14 @@ func TestFindWhileOneBegins(t *testing.T) {
 		})
 	}
 	for range 500 {
-		listener, path, err := listen(folder, "shop.orders", "db1")
+		socket, err := listen(folder, "shop.orders", "db1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := os.Lstat(path); err != nil {
+		if _, err := os.Lstat(socket.path); err != nil {
 			t.Fatal(err)
 		}
-		listener.Close() // and is dead
+		socket.Close() // and is dead
 	}
 	stop()
 	looking.Wait()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -39,9 +38,10 @@ type Run struct {
 
 // Server answers on the socket of one run.
 type Server struct {
-	run  Run
-	http *http.Server
-	done chan struct{} // closed when it serves no more
+	run    Run
+	socket *socket
+	http   *http.Server
+	done   chan struct{} // closed when it serves no more
 
 	mu       sync.Mutex
 	busy     []*command     // those under way, the newest last
@@ -64,27 +64,28 @@ func (c *command) String() string {
 	return fmt.Sprintf("%s by %s, since %s", c.text, c.by, c.since.Local().Format(time.TimeOnly))
 }
 
-// Serve makes the socket of a run in a folder and answers on it until Close. It fails with ErrFolder and ErrInUse.
+// Serve makes the socket of a run in a folder and answers on it until Close. While another run of the table has one there, as
+// one that is just ending does, it has its own as soon as that is gone. It fails with ErrFolder.
 func Serve(folder string, run Run) (*Server, error) {
-	listener, path, err := listen(folder, run.Table, run.Server)
+	socket, err := listen(folder, run.Table, run.Server)
 	if err != nil {
 		return nil, err
 	}
-	run.Socket = path
-	s := &Server{run: run, done: make(chan struct{}), newest: map[string]any{}, watchers: map[chan []byte]bool{}}
+	run.Socket = socket.path
+	s := &Server{run: run, socket: socket, done: make(chan struct{}), newest: map[string]any{}, watchers: map[chan []byte]bool{}}
 	handler, _ := newAPI(s)
 	s.http = &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second,
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context { return withPeer(ctx, conn) }}
 	go func() {
 		defer close(s.done)
-		_ = s.http.Serve(listener) // until Close
+		_ = s.http.Serve(socket) // until Close
 	}()
 	return s, nil
 }
 
 // Client is one of this run, for commands from its own process.
 func (s *Server) Client() *Client {
-	c := dial(s.run.Socket)
+	c := dial(s.socket.now)
 	c.Found = s.status()
 	return c
 }
@@ -120,7 +121,7 @@ func (s *Server) Close(last any) {
 		s.http.Close()
 	}
 	<-s.done
-	_ = os.Remove(s.run.Socket)
+	s.socket.remove()
 }
 
 // Listen is an event.Listener. It never waits.
