@@ -87,8 +87,17 @@ func (a *app) root() *cobra.Command {
 			if a.password.detached(args) {
 				return errDetached
 			}
-			return cobra.NoArgs(cmd, args)
+			if len(args) == 0 {
+				return nil
+			}
+			err := fmt.Errorf("there is no verb %q", args[0])
+			if alike := cmd.SuggestionsFor(args[0]); len(alike) > 0 {
+				err = fmt.Errorf("%w: %s was meant, perhaps", err, strings.Join(alike, " or "))
+			}
+			return err
 		},
+		SuggestionsMinimumDistance: 2, // letters that differ
+
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.entered = true
 			return cmd.Help()

@@ -188,7 +188,7 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{"no verb", nil, exitDone, nil},
 		{"help", []string{"help", "exit-codes"}, exitDone, nil},
-		{"unknown verb", []string{"runn"}, exitUsage, []string{`unknown command "runn"`}},
+		{"unknown verb", []string{"runn"}, exitUsage, []string{`there is no verb "runn": run was meant, perhaps`}},
 		{"unknown flag", []string{"run", "--nope"}, exitUsage, []string{"unknown flag: --nope", "midstream run --help"}},
 		{"no statement", []string{"run"}, exitUsage, []string{"say what to change"}},
 		{"everything wrong at once", []string{"run", "DROP VIEW x", "--workers=0", "--chunk-time=5", "--lock-wait=1h",

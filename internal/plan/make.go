@@ -166,8 +166,14 @@ func (o Options) paceOf(facts *Facts, table *schema.Table) Pace {
 // choose takes a method, or returns a *Refused.
 func (c *checker) choose() (Choice, error) {
 	if len(c.blocking) == 0 && c.facts.Native == nil {
-		if c.options.Method == MethodShadow {
+		switch wish := c.options.Method; wish {
+		case "":
+		case MethodShadow:
 			return Choice{Method: MethodShadow, Why: "it was asked for"}, nil
+		default:
+			c.warn(CodeMethod, fmt.Sprintf("a shadow is built, although the method %s was asked for", wish), "the server is not asked whether it has that: an earlier run "+
+				"has begun with a shadow, or no empty copy of the table would tell, or the account may not make one",
+				"To give up what an earlier run has left: midstream cleanup "+c.table.Name.Argument())
 		}
 		return Choice{Method: MethodShadow}, nil
 	}

@@ -536,6 +536,27 @@ func TestLossesByTheMap(t *testing.T) {
 
 // TestWishesThatCannotBe: a key or a column that isn't there is said before anything is
 // written, with what there is.
+// A method that the server can't be asked for gives way to a shadow, and the plan says so.
+func TestMethodThatIsNotHeeded(t *testing.T) {
+	table := orders(usual, "PRIMARY: id")
+	facts := good()
+	facts.Taken = []Taken{{Name: NamesOf(table.Name).State, Comment: schema.MarkFor("state", table.Name)}}
+	for wish, want := range map[Method]string{MethodInplace: "a shadow is built, although the method inplace was asked for", MethodShadow: "", "": ""} {
+		options := Options{Method: wish}
+		p, err := Make(facts, table, alter(t, "ADD d INT"), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if MayAsk(facts, table, p.Alter, options, nil) {
+			t.Error("the server may be asked beside an earlier run's state")
+		}
+		told := slices.ContainsFunc(p.Risks, func(r Risk) bool { return r.Code == CodeMethod && r.What == want })
+		if p.Choice.Method != MethodShadow || told != (want != "") {
+			t.Errorf("%q: %+v, %v", wish, p.Choice, p.Risks)
+		}
+	}
+}
+
 func TestWishesThatCannotBe(t *testing.T) {
 	for _, c := range []struct {
 		clauses string
