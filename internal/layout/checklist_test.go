@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -114,6 +115,34 @@ func TestRefusals(t *testing.T) {
 		if !refusing[code] {
 			t.Errorf("nothing refuses by %q", code)
 		}
+	}
+}
+
+var (
+	gateNamed = regexp.MustCompile(`(?:Sensor\{Name: |pausedGate = )"([a-z-]+)`)
+	gateInRow = regexp.MustCompile("(?m)^\\| (`[a-z-]+`(?:, `[a-z-]+`)*) \\| ")
+)
+
+// TestGates: docs/sizing.md has every gate for which a run may wait, and no other.
+func TestGates(t *testing.T) {
+	page, err := os.ReadFile("../../docs/sizing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, programs := sources(t)
+	var gates, listed []string
+	for _, m := range gateNamed.FindAllStringSubmatch(programs, -1) {
+		gates = append(gates, m[1])
+	}
+	for _, row := range gateInRow.FindAllStringSubmatch(string(page), -1) {
+		for _, m := range codeInRow.FindAllStringSubmatch(row[1], -1) {
+			listed = append(listed, m[1])
+		}
+	}
+	slices.Sort(gates)
+	slices.Sort(listed)
+	if len(gates) < 10 || !slices.Equal(gates, listed) {
+		t.Errorf("a run waits for %v; docs/sizing.md has %v", gates, listed)
 	}
 }
 
