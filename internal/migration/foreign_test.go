@@ -443,7 +443,7 @@ func TestL7_ForeignKeysKilled(t *testing.T) {
 // taken back: the application waits for the first of them, not for each, and the run takes them back once the backup has ended.
 func TestL9_ABackupHoldsUpAWithdrawalOnce(t *testing.T) {
 	t.Parallel()
-	b := setup(t, "9.7")
+	b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{})) // what a backup locks is a whole server's
 	b.numbered(1000)
 	const children = 10
 	want := map[string]string{}
