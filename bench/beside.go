@@ -24,6 +24,9 @@ type besideLoad struct {
 // besideLoads are the loads with their shares of the peak; 0 is as fast as it can.
 var besideLoads = []besideLoad{{loadForty, 0.40}, {loadEighty, 0.80}, {loadPeak, 0}}
 
+// peak says that the foreground is as fast as it can.
+func (l besideLoad) peak() bool { return l.share == 0 }
+
 // besideLoads are those that were asked for; all, if none was.
 func (b *bench) besideLoads() []besideLoad {
 	asked := slices.DeleteFunc(slices.Clone(besideLoads), func(l besideLoad) bool { return !slices.Contains(b.loads, l.name) })
@@ -51,7 +54,7 @@ func (b *bench) beside(ctx context.Context) error {
 	})
 	tools[toolNone] = idleTool(b.besideWindow)
 	for round := range b.rounds {
-		err := b.overLoads(measureBeside, f, round, names, func(at scene) (Run, error) { return b.besideRun(ctx, at, tools[at.tool]) })
+		err := b.overLoads(measureBeside, f, b.besideLoads(), round, names, func(at scene) (Run, error) { return b.besideRun(ctx, at, tools[at.tool]) })
 		if err != nil {
 			return err
 		}
@@ -70,9 +73,9 @@ func (b *bench) beside(ctx context.Context) error {
 	return nil
 }
 
-// overLoads does a run of each tool under each load, and saves what it was.
-func (b *bench) overLoads(measure string, f *File, round int, tools []string, do func(scene) (Run, error)) error {
-	for _, load := range b.besideLoads() {
+// overLoads does a run of each tool under each of the loads, and saves what it was.
+func (b *bench) overLoads(measure string, f *File, loads []besideLoad, round int, tools []string, do func(scene) (Run, error)) error {
+	for _, load := range loads {
 		for _, name := range rotate(tools, round) {
 			r, err := do(scene{tool: name, load: load.name, rate: load.share * f.PeakTPS, round: round})
 			if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,9 +15,9 @@ const toolTrigger = "midstream by triggers"
 // captureTools are those of capture: no row is copied, so that what the application loses is what their capture costs.
 var captureTools = []string{toolMidstream, toolTrigger, toolNone, toolPT}
 
-// capture measures what the capture of changes costs the application: the foreground runs without it, and then beside a tool that captures
-// and copies nothing, on the same server. pt-osc's triggers write whole rows to the new table, in the application's transactions; ours write keys; the binlog is
-// there in any case, and is read.
+// capture measures what the capture of changes costs the application: below the peak the foreground runs without it, and then beside a tool
+// that captures and copies nothing, on the same server; at the peak by turns. pt-osc's triggers write whole rows to the new table, in the
+// application's transactions; ours write keys; the binlog is there in any case, and is read.
 func (b *bench) capture(ctx context.Context) (err error) {
 	f, err := b.newFile(ctx, b.base)
 	if err != nil {
@@ -31,21 +32,30 @@ func (b *bench) capture(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.Remove(pausing)) }()
-	still := append(b.unverified(), "--copy-share=0%")
+	still := append(b.gentle(), "--copy-share=0%")
 	tools := map[string]tool{
 		toolMidstream: midstreamTool(b.midstream, append(slices.Clone(still), "--capture=binlog"), nil),
 		toolTrigger:   midstreamTool(b.midstream, append(slices.Clone(still), "--capture=trigger"), nil),
 		toolNone:      idleTool(b.besideWindow),
 	}
-	names := slices.Clone(captureTools)
 	if b.programs.ptOSC != nil {
 		tools[toolPT] = ptTool(b.programs.ptOSC, "--pause-file="+pausing)
-	} else {
-		names = slices.DeleteFunc(names, func(name string) bool { return name == toolPT })
 	}
+	below := slices.DeleteFunc(b.besideLoads(), besideLoad.peak)
 	for round := range b.rounds {
-		err := b.overLoads(measureCapture, f, round, names, func(at scene) (Run, error) { return b.besideRun(ctx, at, tools[at.tool]) })
+		err := b.overLoads(measureCapture, f, below, round, b.captureTools(slices.Clone(captureTools)...), func(at scene) (Run, error) { return b.besideRun(ctx, at, tools[at.tool]) })
 		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(b.besideLoads(), besideLoad.peak) {
+			continue
+		}
+		runs, err := b.captureTurns(ctx, round)
+		if err != nil {
+			return fmt.Errorf("capture, by turns: %w", err)
+		}
+		f.Runs = append(f.Runs, runs...)
+		if err := b.results.save(measureCapture, f); err != nil {
 			return err
 		}
 	}
@@ -56,8 +66,8 @@ func (b *bench) capture(ctx context.Context) (err error) {
 func captureVerdict(f *File) verdict {
 	kept := func(tool string) float64 { return 100 * median(collect(f.of(tool, loadPeak), besideTPS)) }
 	return atLeast("capture alone, at 100% of the peak: throughput with our triggers, beside pt-osc's", kept(toolTrigger)/kept(toolPT), 1, "%.2fx").
-		noted("of the time before: our triggers %s, pt-osc's %s, by the binlog %s, without a tool %s",
-			number(kept(toolTrigger), "%.1f %%"), number(kept(toolPT), "%.1f %%"), number(kept(toolMidstream), "%.1f %%"), number(kept(toolNone), "%.1f %%"))
+		noted("of that on a table beside it: our triggers %s, pt-osc's %s, without a tool %s",
+			number(kept(toolTrigger), "%.1f %%"), number(kept(toolPT), "%.1f %%"), number(kept(toolNone), "%.1f %%"))
 }
 
 func (p *page) capture(f *File) {
@@ -65,7 +75,8 @@ func (p *page) capture(f *File) {
 		return
 	}
 	p.line("## What capture costs the application\n")
-	p.line("The foreground alone, and then beside the tool, on the same server; the tool captures changes, and copies no row. \"none\" shows what differs by chance.\n")
+	p.line("The foreground alone, and then beside the tool, on the same server; the tool captures changes, and copies no row. At the peak every tool has a table of its own on one server,")
+	p.line("which have their turns, and \"before\" is one that nobody captures. \"none\" shows what differs by chance.\n")
 	p.head("load", "tool", "tps before", "tps beside", "kept", "p99 before ms", "p99 beside ms", "ratio")
 	for _, load := range besideLoads {
 		for _, tool := range captureTools {

@@ -49,8 +49,8 @@ type load struct {
 }
 
 // startLoad starts sysbench's oltp_read_write on the server. rate is in transactions a second; 0 is
-// as fast as it can. It runs until stop.
-func startLoad(ctx context.Context, sysbench *program, s *server, o options, rate float64) (*load, error) {
+// as fast as it can; more are further arguments. It runs until stop.
+func startLoad(ctx context.Context, sysbench *program, s *server, o options, rate float64, more ...string) (*load, error) {
 	dir, err := os.MkdirTemp(s.dir, "load-")
 	if err != nil {
 		return nil, fmt.Errorf("make the load's folder: %w", err)
@@ -67,7 +67,7 @@ func startLoad(ctx context.Context, sysbench *program, s *server, o options, rat
 	if rate > 0 {
 		args = append(args, fmt.Sprintf("--rate=%d", int(math.Round(max(rate, 1)))))
 	}
-	l.cmd = sysbench.command(ctx, append(args, "run")...)
+	l.cmd = sysbench.command(ctx, append(append(args, more...), "run")...)
 	l.cmd.Stdout, l.cmd.Stderr = &l.output, &l.output
 	if err := l.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start sysbench: %w", err)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -121,6 +122,12 @@ type writtenTable struct {
 	over        chan struct{}
 }
 
+// names are those of its schema, and of itself.
+func (w *writtenTable) names() (schema, name string) {
+	schema, name, _ = strings.Cut(w.table, ".")
+	return schema, name
+}
+
 // ended waits for the tool's process, which the end of its context has ended.
 func (w *writtenTable) ended() {
 	if w.process != nil {
@@ -130,10 +137,11 @@ func (w *writtenTable) ended() {
 
 // capturing has the tool capture the table's changes.
 func (b *bench) capturing(ctx context.Context, s *server, w *writtenTable) error {
-	dsn := fmt.Sprintf("h=127.0.0.1,P=%s,u=%s,D=%s,t=%s", s.port(), s.db.User, database, w.table[len(database)+1:])
+	schema, name := w.names()
+	dsn := fmt.Sprintf("h=127.0.0.1,P=%s,u=%s,D=%s,t=%s", s.port(), s.db.User, schema, name)
 	pt := []string{"--execute", "--no-version-check", "--recursion-method=none", "--alter", change}
 	switch w.tool {
-	case toolNone:
+	case toolNone, captureBare:
 		return nil
 	case toolPTCopied:
 		// Its triggers stay, and so does its new table.
@@ -179,9 +187,10 @@ func (b *bench) leave(ctx context.Context, s *server, w *writtenTable, cmd *exec
 	if w.tool == toolMidstream {
 		return nil
 	}
+	schema, name := w.names()
 	var triggers int
 	err := s.sql.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.triggers WHERE event_object_schema = ? AND event_object_table = ?",
-		database, w.table[len(database)+1:]).Scan(&triggers)
+		schema, name).Scan(&triggers)
 	if err == nil && triggers != 3 {
 		err = fmt.Errorf("it has %d triggers after %s", triggers, captures)
 	}

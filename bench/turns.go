@@ -44,7 +44,7 @@ func (b *bench) turns(ctx context.Context) error {
 	}
 	b.say("peak: %.0f transactions/s over %d connections", f.PeakTPS, b.threads)
 	for round := range b.rounds {
-		err := b.overLoads(measureTurns, f, round, []string{toolMidstream, toolNone}, func(at scene) (Run, error) { return b.turnsRun(ctx, at) })
+		err := b.overLoads(measureTurns, f, b.besideLoads(), round, []string{toolMidstream, toolNone}, func(at scene) (Run, error) { return b.turnsRun(ctx, at) })
 		if err != nil {
 			return err
 		}

@@ -122,7 +122,8 @@ func (a *attempt) withdraw(ctx context.Context) {
 	}
 	for _, statement := range statements {
 		err := a.timely(ctx, func(bounded context.Context) error { return a.wholeKey(bounded, a.holder, statement) })
-		if errors.Is(err, errBackup) {
+		// The server may give the wait up as early as we do; all tables of the statement are locked, so that it waits for nothing else.
+		if errors.Is(err, errBackup) || dbconn.OutWaited(err) {
 			return
 		}
 	}

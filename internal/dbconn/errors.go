@@ -84,6 +84,9 @@ func Contended(err error) bool {
 	return false
 }
 
+// OutWaited says that the server has given up a wait for a lock (lock_wait_timeout, innodb_lock_wait_timeout).
+func OutWaited(err error) bool { return Number(err) == errLockWaitTimeout }
+
 // NoNumber says that the server had no AUTO_INCREMENT number for a row: there is none left, or (innodb_autoinc_lock_mode 0 and 1) the
 // transaction waited for the lock of the table's counter and was rolled back for a deadlock, of which the server then tells nothing else.
 func NoNumber(err error) bool { return Number(err) == errNoNumber }
