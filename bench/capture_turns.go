@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// captureBare has the table that the others are compared with: no tool captures it.
+const captureBare = "bare"
+
+// capturedTable is a table of a server that has one for each tool, and the foreground that works on it when it is its turn.
+type capturedTable struct {
+	writtenTable
+	load *load
+	gate string // a file: while it is there the foreground works
+}
+
+// captureTurns measures at the peak: one server has a table for each tool, and the foreground works on one after the other, by turns. What
+// else slows the machine down, which from one minute to the next makes more of a difference there than any capture, falls on all alike. A
+// tool stands still (SIGSTOP) while it is another's turn.
+func (b *bench) captureTurns(ctx context.Context, round int) (runs []Run, err error) {
+	s, err := b.base.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.discard()) }()
+	ctx, stop := context.WithCancel(ctx)
+	var tables []*capturedTable
+	defer func() {
+		stop()
+		for _, t := range tables {
+			t.ended()
+		}
+	}()
+	began := time.Now()
+	for i, tool := range b.captureTools(captureBare, toolNone, toolTrigger, toolPTBegun) {
+		t := &capturedTable{writtenTable: writtenTable{tool: tool, table: fmt.Sprintf("captured%d.%s", i, tableName)}}
+		tables = append(tables, t)
+		if err := b.begin(ctx, s, t); err != nil {
+			return nil, fmt.Errorf("%s: %w", tool, err)
+		}
+	}
+	taken := make([][]turn, len(tables))
+	for cycle := -1; cycle < int(b.besideWindow/turnFor); cycle++ {
+		for _, i := range rotate(order(len(tables)), cycle+1) {
+			one, err := tables[i].turn(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", tables[i].tool, err)
+			}
+			if cycle >= 0 { // the first one warms up
+				taken[i] = append(taken[i], one)
+			}
+		}
+	}
+	for i, t := range tables {
+		trace, died, err := t.load.stop()
+		if died != "" {
+			err = errors.Join(err, errors.New(died))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", t.tool, err)
+		}
+		done := turnsOf(trace, taken[i]).Working
+		runs = append(runs, Run{Tool: t.tool, Load: loadPeak, Round: round, Rows: b.base.rows, At: began, ElapsedS: time.Since(began).Seconds(), Foreground: &done})
+	}
+	bare, runs := runs[0], runs[1:]
+	for i := range runs {
+		r := &runs[i]
+		if r.Before = bare.Foreground; r.Tool == toolPTBegun {
+			r.Tool = toolPT
+		}
+		b.say("round %d  %-6s %-10s by turns, tps %.0f -> %.0f (%.1f %%), p99 %.1f -> %.1f ms (%.2fx)", round+1, r.Load, r.Tool,
+			r.Before.TPS, r.Foreground.TPS, 100*besideTPS(*r), r.Before.P99MS, r.Foreground.P99MS, besideP99(*r))
+	}
+	return runs, nil
+}
+
+func order(n int) []int {
+	numbers := make([]int, n)
+	for i := range numbers {
+		numbers[i] = i
+	}
+	return numbers
+}
+
+// captureTools are those of the names that can be had.
+func (b *bench) captureTools(names ...string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { return b.programs.ptOSC == nil && (name == toolPT || name == toolPTBegun) })
+}
+
+// begin makes the table, has its tool capture it, and starts its foreground, which waits for its turn.
+func (b *bench) begin(ctx context.Context, s *server, t *capturedTable) error {
+	schema, _ := t.names()
+	for _, statement := range []string{"CREATE DATABASE " + schema, "CREATE TABLE " + t.table + " LIKE " + table,
+		"INSERT INTO " + t.table + " SELECT * FROM " + table + " ORDER BY id"} {
+		if err := s.exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	if err := b.capturing(ctx, s, &t.writtenTable); err != nil {
+		return err
+	}
+	if err := t.signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	t.gate = filepath.Join(s.dir, schema+".turn")
+	var err error
+	t.load, err = startLoad(ctx, b.programs.sysbench, s, b.options, 0, "--mysql-db="+schema, "--gate="+t.gate)
+	return err
+}
+
+// turn lets the table's tool and its foreground work for a while.
+func (t *capturedTable) turn(ctx context.Context) (turn, error) {
+	if err := t.signal(syscall.SIGCONT); err != nil {
+		return turn{}, err
+	}
+	if err := os.WriteFile(t.gate, nil, 0o644); err != nil {
+		return turn{}, err
+	}
+	from := time.Now().Add(turnEdge)
+	err := pause(ctx, turnFor)
+	to := time.Now()
+	err = errors.Join(err, os.Remove(t.gate))
+	if err == nil {
+		err = pause(ctx, turnEdge) // for the transactions that are under way
+	}
+	if died := t.load.died(); err == nil && died != "" {
+		err = errors.New(died)
+	}
+	return turn{from, to, true}, errors.Join(err, t.signal(syscall.SIGSTOP))
+}
+
+// signal sends one to the tool, if there is a process of it.
+func (t *capturedTable) signal(signal os.Signal) error {
+	if t.process == nil {
+		return nil
+	}
+	select {
+	case <-t.over:
+		return errors.New("it has ended")
+	default:
+		return t.process.Process.Signal(signal)
+	}
+}
