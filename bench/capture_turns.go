@@ -136,14 +136,15 @@ func (t *capturedTable) turn(ctx context.Context) (turn, error) {
 	return turn{from, to, true}, errors.Join(err, t.signal(syscall.SIGSTOP))
 }
 
-// signal sends one to the tool, if there is a process of it.
+// signal sends one to the tool, if there is a process of it. pt-osc stands still all the time: its triggers need none, and after a minute of
+// --pause-file it ends by itself (3.2.1).
 func (t *capturedTable) signal(signal os.Signal) error {
-	if t.process == nil {
+	if t.process == nil || t.tool == toolPTBegun && signal == syscall.SIGCONT {
 		return nil
 	}
 	select {
 	case <-t.over:
-		return errors.New("it has ended")
+		return t.hasEnded()
 	default:
 		return t.process.Process.Signal(signal)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -120,6 +121,7 @@ type writtenTable struct {
 	took        map[string][]float64 // microseconds, by kind
 	process     *exec.Cmd            // of the tool, while it captures; nil for none
 	over        chan struct{}
+	said        bytes.Buffer // by the process; to be read when it is over
 }
 
 // names are those of its schema, and of itself.
@@ -171,6 +173,7 @@ const captures = 10 * time.Second
 
 // leave starts a tool, which goes on until the context ends, and gives it the time to begin.
 func (b *bench) leave(ctx context.Context, s *server, w *writtenTable, cmd *exec.Cmd) error {
+	cmd.Stdout, cmd.Stderr = &w.said, &w.said
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -181,7 +184,7 @@ func (b *bench) leave(ctx context.Context, s *server, w *writtenTable, cmd *exec
 	}()
 	select {
 	case <-w.over:
-		return errors.New("it has ended")
+		return w.hasEnded()
 	case <-time.After(captures):
 	}
 	if w.tool == toolMidstream {
@@ -196,6 +199,9 @@ func (b *bench) leave(ctx context.Context, s *server, w *writtenTable, cmd *exec
 	}
 	return err
 }
+
+// hasEnded is the error of a process that ought to be at work. REQUIRES: it is over.
+func (w *writtenTable) hasEnded() error { return fmt.Errorf("it has ended: %s", tail(w.said.String())) }
 
 // write has a turn.
 func (w *writtenTable) write(ctx context.Context, conn *sql.Conn, random *rand.Rand) error {
