@@ -438,8 +438,11 @@ func TestWatch(t *testing.T) {
 	}
 	// A second run on the table neither takes the socket away nor removes it.
 	args := append(flags(t, c.i), "run", "--method=shadow", "--control-dir="+c.folder, "ALTER TABLE "+c.name+" ADD COLUMN c INT")
-	if code, _, stderr := midstream(t, args...); code != exitRefused || !strings.Contains(stderr, "another run of this table answers on the control socket") {
+	if code, _, stderr := midstream(t, args...); code != exitRefused || !strings.Contains(stderr, "another run of Midstream is at work on the table") {
 		t.Errorf("exit code %d\n%s", code, stderr)
+	}
+	if left, err := os.ReadDir(c.folder); err != nil || len(left) != 1 || left[0].Name() != entries[0].Name() {
+		t.Errorf("%v, %v", left, err)
 	}
 	people := start(t, command(t, "watch", "--control-dir="+c.folder))
 	machine := start(t, command(t, "watch", c.name, "--json", "--control-dir="+c.folder))
