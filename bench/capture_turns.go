@@ -17,8 +17,9 @@ const captureBare = "bare"
 // capturedTable is a table of a server that has one for each tool, and the foreground that works on it when it is its turn.
 type capturedTable struct {
 	writtenTable
-	load *load
-	gate string // a file: while it is there the foreground works
+	load  *load
+	gate  string // a file: while it is there the foreground works
+	taken []turn
 }
 
 // captureTurns measures at the peak: one server has a table for each tool, and the foreground works on one after the other, by turns. What
@@ -46,19 +47,18 @@ func (b *bench) captureTurns(ctx context.Context, round int) (runs []Run, err er
 			return nil, fmt.Errorf("%s: %w", tool, err)
 		}
 	}
-	taken := make([][]turn, len(tables))
 	for cycle := -1; cycle < int(b.besideWindow/turnFor); cycle++ {
-		for _, i := range rotate(order(len(tables)), cycle+1) {
-			one, err := tables[i].turn(ctx)
+		for _, t := range rotate(tables, cycle+1) {
+			one, err := t.turn(ctx)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", tables[i].tool, err)
+				return nil, fmt.Errorf("%s: %w", t.tool, err)
 			}
 			if cycle >= 0 { // the first one warms up
-				taken[i] = append(taken[i], one)
+				t.taken = append(t.taken, one)
 			}
 		}
 	}
-	for i, t := range tables {
+	for _, t := range tables {
 		trace, died, err := t.load.stop()
 		if died != "" {
 			err = errors.Join(err, errors.New(died))
@@ -66,7 +66,7 @@ func (b *bench) captureTurns(ctx context.Context, round int) (runs []Run, err er
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", t.tool, err)
 		}
-		done := turnsOf(trace, taken[i]).Working
+		done := turnsOf(trace, t.taken).Working
 		runs = append(runs, Run{Tool: t.tool, Load: loadPeak, Round: round, Rows: b.base.rows, At: began, ElapsedS: time.Since(began).Seconds(), Foreground: &done})
 	}
 	bare, runs := runs[0], runs[1:]
@@ -79,14 +79,6 @@ func (b *bench) captureTurns(ctx context.Context, round int) (runs []Run, err er
 			r.Before.TPS, r.Foreground.TPS, 100*besideTPS(*r), r.Before.P99MS, r.Foreground.P99MS, besideP99(*r))
 	}
 	return runs, nil
-}
-
-func order(n int) []int {
-	numbers := make([]int, n)
-	for i := range numbers {
-		numbers[i] = i
-	}
-	return numbers
 }
 
 // captureTools are those of the names that can be had.

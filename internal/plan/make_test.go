@@ -534,8 +534,6 @@ func TestLossesByTheMap(t *testing.T) {
 	}
 }
 
-// TestWishesThatCannotBe: a key or a column that isn't there is said before anything is
-// written, with what there is.
 // A method that the server can't be asked for gives way to a shadow, and the plan says so.
 func TestMethodThatIsNotHeeded(t *testing.T) {
 	table := orders(usual, "PRIMARY: id")
@@ -557,6 +555,8 @@ func TestMethodThatIsNotHeeded(t *testing.T) {
 	}
 }
 
+// TestWishesThatCannotBe: a key or a column that isn't there is said before anything is
+// written, with what there is.
 func TestWishesThatCannotBe(t *testing.T) {
 	for _, c := range []struct {
 		clauses string
