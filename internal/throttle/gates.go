@@ -199,22 +199,21 @@ func (g *Gates) forget() {
 	g.wake()
 }
 
-// looking says that not all sensors have been looked at.
-func (g *Gates) looking() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return len(g.unseen) > 0
-}
-
 // Closed returns the gates that are closed now.
 func (g *Gates) Closed() []event.Gate {
+	closed, _ := g.now()
+	return closed
+}
+
+// now returns the gates that are closed, and whether all sensors have been looked at.
+func (g *Gates) now() (closed []event.Gate, known bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	all := slices.Clone(g.byHand)
+	closed = slices.Clone(g.byHand)
 	for _, c := range g.closed {
-		all = append(all, c.Gate)
+		closed = append(closed, c.Gate)
 	}
-	return all
+	return closed, len(g.unseen) == 0
 }
 
 // Copy waits until no gate is closed.
@@ -250,6 +249,7 @@ func (g *Gates) wait(ctx context.Context, closed func() bool) error {
 func (g *Gates) tell(ctx context.Context) error {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
+	g.told = time.Now() // the first looks have their time as later ones do
 	for {
 		g.mu.Lock()
 		changed := g.changed
@@ -260,8 +260,8 @@ func (g *Gates) tell(ctx context.Context) error {
 		case <-ticker.C:
 		case <-changed:
 		}
-		closed := g.Closed()
-		if g.looking() && time.Since(g.told) < tellAgain {
+		closed, known := g.now()
+		if !known && time.Since(g.told) < tellAgain {
 			continue // what is not known is not opened
 		}
 		var names []string
