@@ -72,6 +72,17 @@ func (a *attempt) timely(ctx context.Context, do func(bounded context.Context) e
 	return do(bounded)
 }
 
+// atWork bounds what is no wait for a lock: a statement at work, and what is read to know which ones are to be carried out. It comes to its
+// end unless the server is gone: to end it sooner would help nobody, and leave constraints to the application that refuse good rows.
+const atWork = 10 * time.Second
+
+// found returns the constraints of the set that these tables have now, or that others have with them.
+func (a *attempt) found(ctx context.Context, tables ...schema.Name) ([]schema.ForeignKey, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, atWork, ErrOverrun)
+	defer cancel()
+	return a.tables.Foreign.Found(ctx, a.pool.DB(), tables...)
+}
+
 // errBackup is why a statement was withdrawn that waited for a backup, as every other one would. Its state is that of
 // performance_schema.threads and SHOW PROCESSLIST.
 var errBackup = errors.New("a backup holds up every change of a table")
@@ -79,7 +90,7 @@ var errBackup = errors.New("a backup holds up every change of a table")
 const waitingForBackup = "Waiting for backup lock"
 
 // whole carries out a statement that changes a table which the session has locked. When bounded ends it is withdrawn if it waits for a lock,
-// and has some time if it is at work: where KILL QUERY meets the server as it opens the table again, the table is locked no
+// and comes to its end if it is at work: where KILL QUERY meets the server as it opens the table again, the table is locked no
 // more (error 1100), and what was declared could not be taken back before the application comes.
 func (a *attempt) whole(bounded context.Context, session *dbconn.Session, statement func(context.Context) error) error {
 	if bounded.Err() != nil {
@@ -88,11 +99,11 @@ func (a *attempt) whole(bounded context.Context, session *dbconn.Session, statem
 	ctx, withdraw := context.WithCancelCause(context.WithoutCancel(bounded))
 	defer withdraw(nil)
 	stop := context.AfterFunc(bounded, func() {
-		looking, cancel := context.WithTimeout(ctx, a.leastSettled()) // of each look too: the network may be gone
+		looking, cancel := context.WithTimeout(ctx, atWork)
 		defer cancel()
 		cause := context.Cause(bounded)
 		for ; looking.Err() == nil; time.Sleep(time.Millisecond) {
-			state, err := a.pool.StateOf(looking, session.ID())
+			state, err := a.state(looking, session)
 			if err == nil && strings.HasPrefix(state, "Waiting for ") && strings.HasSuffix(state, " lock") {
 				if state == waitingForBackup {
 					cause = fmt.Errorf("%w: %w", errBackup, cause)
@@ -106,28 +117,39 @@ func (a *attempt) whole(bounded context.Context, session *dbconn.Session, statem
 	return statement(ctx)
 }
 
+// state is what the session does. A look has its time, for a connection may be gone on which no answer comes any more.
+func (a *attempt) state(ctx context.Context, session *dbconn.Session) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	return a.pool.StateOf(ctx, session.ID())
+}
+
 // withdraw takes back what declare has done, as far as the lock is held still; it is looked for again
-// by whoever looks after the attempt. Each statement has its time, and none is left out because another one has failed: a constraint
-// with the shadow that stays has good rows refused as soon as the lock is given back. But what waits for a backup has that time once.
+// by whoever looks after the attempt.
 func (a *attempt) withdraw(ctx context.Context) {
-	var statements []string
-	if !a.tables.Foreign.Empty() {
-		_ = a.timely(ctx, func(bounded context.Context) error {
-			found, err := a.tables.Foreign.Found(bounded, a.pool.DB(), a.tables.Shadow)
-			if err == nil {
-				statements = a.tables.Foreign.Withdraw(found)
-			}
-			return err
-		})
+	if !a.withdrawKeys(ctx) {
+		_ = a.timely(ctx, a.withdrawStandIns)
 	}
-	for _, statement := range statements {
+}
+
+// withdrawKeys gives each statement its time, and leaves none out because another one has failed: a constraint with the shadow that stays
+// has good rows refused as soon as the lock is given back. But what is heldUp by a backup has that time once.
+func (a *attempt) withdrawKeys(ctx context.Context) (heldUp bool) {
+	if a.tables.Foreign.Empty() {
+		return false
+	}
+	declared, err := a.found(ctx, a.tables.Shadow)
+	if err != nil {
+		return false
+	}
+	for _, statement := range a.tables.Foreign.Withdraw(declared) {
 		err := a.timely(ctx, func(bounded context.Context) error { return a.wholeKey(bounded, a.holder, statement) })
 		// The server may give the wait up as early as we do; all tables of the statement are locked, so that it waits for nothing else.
 		if errors.Is(err, errBackup) || dbconn.OutWaited(err) {
-			return
+			return true
 		}
 	}
-	_ = a.timely(ctx, a.withdrawStandIns)
+	return false
 }
 
 // leastSettled is the time that foreign keys and triggers get after the RENAME, or after one that came to nothing,
@@ -164,20 +186,16 @@ func (a *attempt) settleKeys(ctx context.Context, session *dbconn.Session) error
 	if a.tables.Foreign.Empty() {
 		return nil
 	}
-	var statements []string
-	err := a.timely(ctx, func(bounded context.Context) error {
-		found, err := a.tables.Foreign.Found(bounded, a.pool.DB(), a.tables.Source, a.tables.Old)
-		if err == nil {
-			statements = a.tables.Foreign.Settle(found)
-		}
+	declared, err := a.found(ctx, a.tables.Source, a.tables.Old)
+	if err != nil {
 		return err
-	})
-	for _, statement := range statements {
-		if err == nil {
-			err = a.timely(ctx, func(bounded context.Context) error { return a.wholeKey(bounded, session, statement) })
+	}
+	for _, statement := range a.tables.Foreign.Settle(declared) {
+		if err := a.timely(ctx, func(bounded context.Context) error { return a.wholeKey(bounded, session, statement) }); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // each carries out statements that change foreign keys.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -436,6 +437,36 @@ func TestL7_ForeignKeysKilled(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestL6_AWithdrawalOfAStalledServer: the server stands for longer than a statement has, after an attempt that came to nothing, as the
+// constraints with the shadow are looked for, and as one is taken back. All are taken back before the lock is given up: no good row is refused.
+func TestL6_AWithdrawalOfAStalledServer(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{"FROM information_schema.referential_constraints", " DROP FOREIGN KEY"} {
+		t.Run(at, func(t *testing.T) {
+			b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{}))
+			const rows = 500
+			f := b.family(rows)
+			failed := b.wire(fault.Rule{At: "RENAME TABLE `" + b.schema + "`", Error: 1205})
+			goesOn := make(chan error, 1)
+			stalled := fault.New(t, failed.Address, fault.Rule{After: "RENAME TABLE `" + b.schema + "`", At: at, Call: func() {
+				err := syscall.Kill(b.server.Sandbox.PID(), syscall.SIGSTOP)
+				time.AfterFunc(4*time.Second, func() { goesOn <- errors.Join(err, syscall.Kill(b.server.Sandbox.PID(), syscall.SIGCONT)) })
+			}})
+			b.address = stalled.Address
+			f.live(f.sow, f.forbid)
+			b.mustMigrate("ADD COLUMN added INT")
+			time.Sleep(100 * time.Millisecond)
+			f.proved(rows)
+			if !bent(failed) || !bent(stalled) {
+				b.Fatal("no attempt came to nothing, or nothing was to be taken back")
+			}
+			if err := <-goesOn; err != nil {
+				b.Fatal(err)
+			}
+		})
 	}
 }
 
