@@ -25,6 +25,8 @@ const (
 // How the drive is steered (docs/adr/0002-closed-loop.md has the reasons and the plots).
 const (
 	lookEvery = 100 * time.Millisecond
+	seldom    = time.Second             // while nobody has worked for
+	leisure   = 2 * time.Second         // such a time: the looks themselves cost the server something
 	restFor   = 300 * time.Millisecond  // of every cycle nothing is begun, of which
 	restEnds  = 100 * time.Millisecond  // what was begun before may still run
 	workFor   = 900 * time.Millisecond  // is the rest of a cycle, at first, and
@@ -56,12 +58,15 @@ type Governor struct {
 	length  time.Duration // of the work of a cycle
 	busy    bool          // statements run all the time, as the last rest has shown
 	changed chan struct{} // closed and replaced when more may work
+	waiting int           // workers that rest or hold still
+	asked   time.Time     // when one last did
+	woken   chan struct{} // has room for one word that a worker has come while nobody worked
 }
 
 // NewGovernor returns one that lets little be done until Run has looked; with free, all, and Run is not called. The
 // application's statements may take longer by a part of slower.
 func NewGovernor(db *sql.DB, workers int, slower float64, free bool) *Governor {
-	g := &Governor{watch: watch{db: db}, most: float64(workers) + 1, slower: slower, changed: make(chan struct{})}
+	g := &Governor{watch: watch{db: db}, most: float64(workers) + 1, slower: slower, changed: make(chan struct{}), woken: make(chan struct{}, 1)}
 	g.cost.guess = calm
 	g.drive, g.open, g.length = firstDrive, leastDrive, workFor
 	if free {
@@ -107,10 +112,24 @@ func (g *Governor) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(lookEvery):
+		case <-time.After(g.every(time.Now())):
+		case <-g.woken:
 		}
 	}
 }
+
+// every is the time from now until the next look.
+func (g *Governor) every(now time.Time) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.unused(now) {
+		return seldom
+	}
+	return lookEvery
+}
+
+// unused says that nobody works: the copy is held, or is done. REQUIRES: mu is held.
+func (g *Governor) unused(now time.Time) bool { return g.waiting == 0 && now.Sub(g.asked) > leisure }
 
 // saw takes a look into account.
 func (g *Governor) saw(a activity, now time.Time) {
@@ -126,6 +145,9 @@ func (g *Governor) saw(a activity, now time.Time) {
 		g.working, g.resting, g.resumes, g.turned = activity{}, activity{}, true, now
 		g.felt = felt{}
 		g.set(g.most)
+	case g.unused(now): // all of it is rest, and nothing is learned of work
+		g.pause(now)
+		g.rested(a)
 	case g.drive == g.most && g.level.looks == 0: // the application has come back
 		g.drive = firstDrive
 		g.level.saw(a)
@@ -165,16 +187,20 @@ func (g *Governor) judge() {
 		g.cost.saw(g.drive, math.Log(g.working.against(g.resting.means())))
 	}
 	g.working = activity{}
-	running := g.resting.running()
-	g.busy = running >= together
-	g.felt.rested(g.resting)
+	g.rested(g.resting)
 	before := g.drive
-	g.drive = min(g.most, max(leastDrive, g.cost.next(g.drive, tolerated(g.slower, running))))
+	g.drive = min(g.most, max(leastDrive, g.cost.next(g.drive, tolerated(g.slower, g.resting.running()))))
 	if r := g.drive / before; r > 0.8 && r <= climb {
 		g.length = min(workLong, 2*g.length)
 	} else {
 		g.length = workFor
 	}
+}
+
+// rested takes into account what the application did in a rest. REQUIRES: mu is held.
+func (g *Governor) rested(a activity) {
+	g.busy = a.running() >= together
+	g.felt.rested(a)
 }
 
 // set opens the gate for so many. REQUIRES: mu is held.
@@ -243,9 +269,31 @@ func (g *Governor) Pace(ctx context.Context, worker int, took time.Duration) err
 }
 
 func (g *Governor) rest(ctx context.Context, worker int, took, most time.Duration) error {
+	g.come()
+	defer g.gone()
 	return rest(ctx, took, most, time.Now(), func() (float64, <-chan struct{}) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		return min(1, min(g.open, g.most-1)-float64(worker)), g.changed // the last part of the drive is of longer chunks
 	})
+}
+
+// come counts a worker, and has Run look at once if it is the first one after a while.
+func (g *Governor) come() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.unused(time.Now()) {
+		select {
+		case g.woken <- struct{}{}:
+		default:
+		}
+	}
+	g.waiting++
+}
+
+func (g *Governor) gone() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting--
+	g.asked = time.Now()
 }

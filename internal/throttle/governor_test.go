@@ -38,6 +38,7 @@ func (m *model) run(g *Governor, now *time.Time, length time.Duration) (drive, s
 	var alone, beside, drives float64
 	for i := range n {
 		*now = now.Add(lookEvery)
+		g.asked = *now
 		open := min(g.open, 3)
 		g.saw(m.activity(lookEvery, open), *now)
 		if i >= n/2 {
@@ -137,6 +138,54 @@ func TestGovernorStallsAndReports(t *testing.T) {
 	if g.open != 0 || g.drive > drive/2 {
 		t.Errorf("the drive is %.2f, and open %.2f, while nine statements stand still", g.drive, g.open)
 	}
+}
+
+// TestGovernorWhileNobodyWorks: what it has learned is not lost in a pause, in which it looks seldom, and in which all is rest.
+func TestGovernorWhileNobodyWorks(t *testing.T) {
+	m := &model{load: 0.8, worker: 0.1, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(7, 8))}
+	g, now := NewGovernor(nil, 3, 0.05, false), time.Now()
+	m.run(g, &now, time.Minute)
+	before := g.drive
+	if g.every(now) != lookEvery {
+		t.Errorf("it looks every %s at work", g.every(now))
+	}
+	for range 300 {
+		now = now.Add(seldom)
+		g.saw(m.activity(seldom, 0), now)
+	}
+	if g.every(now) != seldom || g.open != 0 {
+		t.Errorf("it looks every %s, and %g may work, while nobody does", g.every(now), g.open)
+	}
+	if !g.Busy() {
+		t.Error("the application is not busy while nobody works")
+	}
+	m.run(g, &now, 2*restFor)
+	if g.open == 0 || g.drive > 2*before || g.drive < before/2 {
+		t.Errorf("after a pause the drive is %.2f, %.2f of it open; before it, %.2f", g.drive, g.open, before)
+	}
+}
+
+// A worker that comes after a pause is seen at once.
+func TestGovernorIsWoken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGovernor(nil, 3, 0.05, false)
+		g.set(0)
+		g.turned = time.Now()
+		time.Sleep(time.Minute)
+		begun := time.Now()
+		go g.Gate(t.Context(), 0, 0)
+		select {
+		case <-time.After(g.every(time.Now())):
+			t.Error("a worker came, and nobody was told")
+		case <-g.woken:
+		}
+		if waited := time.Since(begun); waited > lookEvery || g.every(time.Now()) != lookEvery {
+			t.Errorf("it came to know after %s, and looks every %s", waited, g.every(time.Now()))
+		}
+		g.mu.Lock()
+		g.set(g.most)
+		g.mu.Unlock()
+	})
 }
 
 // A worker without a share holds still until there is room, or its context ends.
