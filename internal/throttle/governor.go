@@ -58,6 +58,7 @@ type Governor struct {
 	length  time.Duration // of the work of a cycle
 	busy    bool          // statements run all the time, as the last rest has shown
 	changed chan struct{} // closed and replaced when more may work
+	seen    bool          // the last look was not the first one, or the first after a while
 	waiting int           // workers that rest or hold still
 	asked   time.Time     // when one last did
 	woken   chan struct{} // has room for one word that a worker has come while nobody worked
@@ -122,7 +123,7 @@ func (g *Governor) Run(ctx context.Context) error {
 func (g *Governor) every(now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.unused(now) {
+	if g.seen && g.unused(now) {
 		return seldom
 	}
 	return lookEvery
@@ -136,8 +137,9 @@ func (g *Governor) saw(a activity, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.felt.saw(a)
+	g.seen = a.over > 0 && a.over <= 2*seldom
 	switch {
-	case a.over == 0 || a.over > 2*time.Second: // the first one, or the first after a while
+	case !g.seen:
 		g.pause(now)
 	case a.idle():
 		g.drive, g.length, g.level, g.busy = g.most, workFor, level{}, false

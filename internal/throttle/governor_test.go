@@ -149,6 +149,10 @@ func TestGovernorWhileNobodyWorks(t *testing.T) {
 	if g.every(now) != lookEvery {
 		t.Errorf("it looks every %s at work", g.every(now))
 	}
+	g.saw(m.activity(time.Minute, 0), now.Add(time.Minute)) // somebody had stopped the process
+	if now = now.Add(time.Minute); g.every(now) != lookEvery {
+		t.Errorf("what the application does is known, and %s old", g.every(now))
+	}
 	for range 300 {
 		now = now.Add(seldom)
 		g.saw(m.activity(seldom, 0), now)
