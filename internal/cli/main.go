@@ -91,12 +91,9 @@ func (a *app) root() *cobra.Command {
 				return nil
 			}
 			err := fmt.Errorf("there is no verb %q", args[0])
-			if alike := cmd.SuggestionsFor(args[0]); len(alike) > 0 {
-				err = fmt.Errorf("%w: %s was meant, perhaps", err, strings.Join(alike, " or "))
-			}
-			return err
+			return meant(err, cmd.SuggestionsFor(args[0]))
 		},
-		SuggestionsMinimumDistance: 2, // letters that differ
+		SuggestionsMinimumDistance: lettersWrong,
 
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a.entered = true
@@ -109,7 +106,7 @@ func (a *app) root() *cobra.Command {
 	// Our own, for -h is the host.
 	root.PersistentFlags().Bool("help", false, "explain the verb")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageOf(cmd.CommandPath()+" --help", flagError(err))
+		return usageOf(cmd.CommandPath()+" --help", flagError(cmd, err))
 	})
 	root.AddCommand(a.runCommand(), a.planCommand(), a.checkCommand(), a.verifyCommand(), a.blockersCommand(), a.cleanupCommand(), a.reportCommand())
 	root.AddCommand(a.controlCommands()...)
@@ -129,14 +126,42 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
+// lettersWrong is in how many letters a word may differ from the one that was meant.
+const lettersWrong = 2
+
+// meant adds to an error which words were meant, perhaps. Where there are many, the help lists them better.
+func meant(err error, alike []string) error {
+	if len(alike) == 0 || len(alike) > 3 {
+		return err
+	}
+	return fmt.Errorf("%w: %s was meant, perhaps", err, strings.Join(alike, " or "))
+}
+
+// flagsLike are a verb's flags of a name like this, by the library's rule for verbs.
+func flagsLike(cmd *cobra.Command, name string) (alike []string) {
+	flags := &cobra.Command{SuggestionsMinimumDistance: lettersWrong}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			flags.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+		}
+	})
+	for _, one := range flags.SuggestionsFor(name) {
+		alike = append(alike, "--"+one)
+	}
+	return alike
+}
+
 // flagError says in our words what is wrong with a flag. All but --help check their values
 // themselves.
-func flagError(err error) error {
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
 	var needs *pflag.ValueRequiredError
 	var invalid *pflag.InvalidValueError
 	switch {
 	case errors.Is(err, pflag.ErrHelp), errors.As(err, &needs) && needs.GetSpecifiedName() == "h":
 		return errors.New("-h is the host, as with mysql, and has a value; the help is --help")
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		return meant(err, flagsLike(cmd, unknown.GetSpecifiedName()))
 	case needs != nil:
 		return fmt.Errorf("--%s needs a value", needs.GetFlag().Name)
 	case errors.As(err, &invalid):

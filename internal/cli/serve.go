@@ -178,7 +178,7 @@ func (s *serving) note(text string) { fmt.Fprintf(s.app.Stdout, "midstream: %s\n
 func (s *serving) read(arguments []string, statement string) (*ddl.Statement, error) {
 	c, cmd := s.app.alone().newRun()
 	if err := cmd.ParseFlags(arguments); err != nil {
-		return nil, flagError(err)
+		return nil, flagError(cmd, err)
 	}
 	read, problems := c.asked([]string{statement}, true)
 	return read, usageOf("", problems...)
