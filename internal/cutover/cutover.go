@@ -207,10 +207,29 @@ func (a *attempt) rename(ctx context.Context) error {
 // renameFromOne has the tables renamed in the session that holds the lock.
 func (a *attempt) renameFromOne(ctx, bounded context.Context) error {
 	_, err := a.holder.Exec(bounded, a.renameStatement())
-	if err != nil && dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) {
+	switch {
+	case err == nil:
+		return nil
+	case a.holder.Lost():
 		err = a.look(ctx, err, a.holder)
+	case dbconn.Number(err) == 0:
+		err = a.withdrawn(ctx, err)
 	}
 	return named(err)
+}
+
+// withdrawn resolves a RENAME that the server was told to end, and has answered: KILL may have met it when it had renamed. Its session still has
+// the lock, under which what was declared is taken back. It returns the cause if nothing has happened.
+func (a *attempt) withdrawn(ctx context.Context, cause error) error {
+	looking, cancel := context.WithTimeout(ctx, atWork)
+	defer cancel()
+	switch swapped, err := a.swapped(looking); {
+	case err != nil:
+		return a.look(ctx, cause, a.holder)
+	case swapped:
+		return nil
+	}
+	return cause
 }
 
 // named tells a name that is another table's from other errors of a statement that needs it.

@@ -130,7 +130,11 @@ func (a *attempt) look(ctx context.Context, cause error, session *dbconn.Session
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
-		swapped, err := a.swapped(ctx, session.ID())
+		err := a.pool.End(ctx, session.ID())
+		swapped := false
+		if err == nil {
+			swapped, err = a.swapped(ctx)
+		}
 		switch {
 		case err == nil && swapped:
 			return nil
@@ -145,10 +149,8 @@ func (a *attempt) look(ctx context.Context, cause error, session *dbconn.Session
 	}
 }
 
-func (a *attempt) swapped(ctx context.Context, session uint64) (bool, error) {
-	if err := a.pool.End(ctx, session); err != nil {
-		return false, err
-	}
+// swapped says whether the tables have each other's names. REQUIRES: the RENAME has come to its end.
+func (a *attempt) swapped(ctx context.Context) (bool, error) {
 	db := a.pool.DB()
 	_, shadowErr := schema.Load(ctx, db, a.tables.Shadow)
 	old, oldErr := schema.Load(ctx, db, a.tables.Old)

@@ -13,6 +13,7 @@ type Session struct {
 	pool *Pool
 	conn *sql.Conn
 	id   uint64
+	lost bool
 }
 
 // Session takes a connection out of the pool and runs the setup statements on it.
@@ -63,6 +64,9 @@ const (
 
 // ID is the server's number of this connection.
 func (s *Session) ID() uint64 { return s.id }
+
+// Lost says that the answer to a statement has not come, so that nobody knows what became of it, nor whether the server still has the session.
+func (s *Session) Lost() bool { return s.lost }
 
 // Close ends the connection: the server rolls back and releases what it held.
 func (s *Session) Close() error {
@@ -121,6 +125,7 @@ func (s *Session) bounded(ctx context.Context, run func(context.Context) error) 
 	})
 	err := run(statement)
 	if err != nil && Number(err) == 0 || ConnectionLost(err) {
+		s.lost = true
 		s.pool.lose(s.id)
 	}
 	abandon()

@@ -55,11 +55,10 @@ func (b *bench) dependents() (by [][2]string) {
 		"CREATE FUNCTION fput() RETURNS INT DETERMINISTIC MODIFIES SQL DATA BEGIN INSERT INTO t (who) VALUES ('function'); RETURN 1; END",
 		"CREATE TRIGGER of_another AFTER INSERT ON k FOR EACH ROW INSERT INTO t (who) VALUES ('trigger')",
 		"CREATE EVENT tick ON SCHEDULE EVERY 1 SECOND DO INSERT INTO t (who) VALUES ('event')",
-		"SET GLOBAL event_scheduler = ON",
+		"SET GLOBAL event_scheduler = ON", // and stays so: other tests of this server have events too
 		"CREATE USER "+user, "GRANT SELECT (id, who), INSERT (who) ON t TO "+user)
 	b.Cleanup(func() {
 		b.db.Exec("DROP EVENT tick")
-		b.db.Exec("SET GLOBAL event_scheduler = OFF")
 		b.db.Exec("DROP USER " + user)
 	})
 	return [][2]string{{"view", "INSERT INTO seen (who) VALUES ('view')"}, {"procedure", "CALL put()"}, {"function", "DO fput()"}, {"trigger", "INSERT INTO k () VALUES ()"},

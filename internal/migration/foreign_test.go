@@ -470,6 +470,29 @@ func TestL6_AWithdrawalOfAStalledServer(t *testing.T) {
 	}
 }
 
+// TestL6_ARenameThatIsWithdrawn: a backup keeps the RENAME waiting for longer than it may, and ends soon after. What was declared is taken back
+// while the lock is still held: no good row is refused.
+func TestL6_ARenameThatIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{}))
+	const rows = 500
+	f := b.family(rows)
+	begin, end := b.backup()
+	ended := make(chan struct{})
+	w := b.wire(fault.Rule{After: "LOCK TABLES", At: "RENAME TABLE `" + b.schema + "`", Call: func() {
+		begin()
+		time.AfterFunc(600*time.Millisecond, func() { end(); close(ended) }) // by default the work may take 250
+	}})
+	f.live(f.sow, f.forbid)
+	result := b.mustMigrate("ADD COLUMN added INT")
+	time.Sleep(100 * time.Millisecond)
+	f.proved(rows)
+	if !bent(w) || result.Attempts < 2 {
+		b.Fatalf("swapped by %d attempts: no RENAME was withdrawn", result.Attempts)
+	}
+	<-ended
+}
+
 // TestL9_ABackupHoldsUpAWithdrawalOnce: a backup that begins under the lock keeps the RENAME waiting, and then every constraint from being
 // taken back: the application waits for the first of them, not for each, and the run takes them back once the backup has ended.
 func TestL9_ABackupHoldsUpAWithdrawalOnce(t *testing.T) {
