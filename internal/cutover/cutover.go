@@ -212,8 +212,11 @@ func (a *attempt) renameFromOne(ctx, bounded context.Context) error {
 		return nil
 	case a.holder.Lost():
 		err = a.look(ctx, err, a.holder)
-	case dbconn.Number(err) == 0:
+	case dbconn.Number(err) != 0 && !dbconn.Interrupted(err): // refused
+	case a.tables.settles():
 		err = a.withdrawn(ctx, err)
+	default: // nothing is to be taken back: the lock is not held for a look
+		err = a.look(ctx, err, a.holder)
 	}
 	return named(err)
 }

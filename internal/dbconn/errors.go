@@ -95,8 +95,8 @@ func NoNumber(err error) bool { return Number(err) == errNoNumber }
 // statement was just rewriting which KILL QUERY had met (10.11.18, one of eleven overrun attempts on a machine with a load of 20).
 func TornTriggers(err error) bool { return Number(err) == errTornTriggers }
 
-// interrupted says that the statement was withdrawn by KILL QUERY.
-func interrupted(err error) bool { return Number(err) == errQueryInterrupted }
+// Interrupted says that the statement was withdrawn by KILL QUERY, ours or somebody else's.
+func Interrupted(err error) bool { return Number(err) == errQueryInterrupted }
 
 // UnfitText says that the server could not show a text, a running statement say, as a letter of it is none in utf8mb3.
 func UnfitText(err error) bool { return Number(err) == errUnfitText }

@@ -133,7 +133,7 @@ func (s *Session) bounded(ctx context.Context, run func(context.Context) error) 
 		return err
 	}
 	<-killed
-	if err == nil || interrupted(err) {
+	if err == nil || Interrupted(err) {
 		// MySQL 8.0.12 may hand a late KILL to the next statement.
 		s.conn.ExecContext(context.Background(), "DO 1")
 	}

@@ -34,6 +34,9 @@ const patience = 10 * time.Second
 // tellAgain is how often it is told that a gate is closed.
 const tellAgain = 10 * time.Second
 
+// firstLooks is the time that the first looks have before it is told what is closed without them.
+const firstLooks = time.Second
+
 // Gates hold the work while a sensor says so. They are safe for concurrent use.
 type Gates struct {
 	emit event.Listener
@@ -249,7 +252,7 @@ func (g *Gates) wait(ctx context.Context, closed func() bool) error {
 func (g *Gates) tell(ctx context.Context) error {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
-	g.told = time.Now() // the first looks have their time as later ones do
+	g.told = time.Now().Add(firstLooks - tellAgain)
 	for {
 		g.mu.Lock()
 		changed := g.changed

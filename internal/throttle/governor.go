@@ -25,8 +25,8 @@ const (
 // How the drive is steered (docs/adr/0002-closed-loop.md has the reasons and the plots).
 const (
 	lookEvery = 100 * time.Millisecond
-	seldom    = time.Second             // while nobody has worked for
-	leisure   = 2 * time.Second         // such a time: the looks themselves cost the server something
+	seldom    = time.Second             // where no worker has come for
+	leisure   = 5 * time.Second         // such a time: the looks themselves cost the server something
 	restFor   = 300 * time.Millisecond  // of every cycle nothing is begun, of which
 	restEnds  = 100 * time.Millisecond  // what was begun before may still run
 	workFor   = 900 * time.Millisecond  // is the rest of a cycle, at first, and
@@ -58,10 +58,10 @@ type Governor struct {
 	length  time.Duration // of the work of a cycle
 	busy    bool          // statements run all the time, as the last rest has shown
 	changed chan struct{} // closed and replaced when more may work
-	seen    bool          // the last look was not the first one, or the first after a while
-	waiting int           // workers that rest or hold still
-	asked   time.Time     // when one last did
-	woken   chan struct{} // has room for one word that a worker has come while nobody worked
+	known   bool          // a rest has shown it since the first look, or the first after a while
+	worked  bool          // in this cycle: a worker has come from work
+	asked   time.Time     // when a worker last came
+	woken   chan struct{} // has room for one word that one has come after a while
 }
 
 // NewGovernor returns one that lets little be done until Run has looked; with free, all, and Run is not called. The
@@ -123,33 +123,27 @@ func (g *Governor) Run(ctx context.Context) error {
 func (g *Governor) every(now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.seen && g.unused(now) {
+	if g.known && now.Sub(g.asked) > leisure {
 		return seldom
 	}
 	return lookEvery
 }
-
-// unused says that nobody works: the copy is held, or is done. REQUIRES: mu is held.
-func (g *Governor) unused(now time.Time) bool { return g.waiting == 0 && now.Sub(g.asked) > leisure }
 
 // saw takes a look into account.
 func (g *Governor) saw(a activity, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.felt.saw(a)
-	g.seen = a.over > 0 && a.over <= 2*seldom
 	switch {
-	case !g.seen:
+	case a.over == 0 || a.over > 2*seldom: // the first one, or the first after a while
+		g.known = false
 		g.pause(now)
-	case a.idle():
+	case a.idle() && a.over >= lookEvery/2: // a look that a worker has brought about may be of a moment in which nothing ends
 		g.drive, g.length, g.level, g.busy = g.most, workFor, level{}, false
 		g.cost = cost{guess: calm}
 		g.working, g.resting, g.resumes, g.turned = activity{}, activity{}, true, now
 		g.felt = felt{}
 		g.set(g.most)
-	case g.unused(now): // all of it is rest, and nothing is learned of work
-		g.pause(now)
-		g.rested(a)
 	case g.drive == g.most && g.level.looks == 0: // the application has come back
 		g.drive = firstDrive
 		g.level.saw(a)
@@ -168,7 +162,7 @@ func (g *Governor) saw(a activity, now time.Time) {
 		if now.Sub(g.turned)-a.over >= restEnds-lookEvery/10 {
 			g.resting.add(a)
 		}
-		if now.Sub(g.turned) >= restFor {
+		if now.Sub(g.turned) >= restFor && g.resting.over > 0 {
 			g.judge()
 			g.resumes, g.turned = true, now
 			g.set(g.drive)
@@ -183,26 +177,26 @@ func (g *Governor) pause(now time.Time) {
 	g.set(0)
 }
 
-// judge ends a cycle: it takes into account what its work has cost, and says how much may be done next.
+// judge ends a cycle: it takes into account what its work has cost, and says how much may be done next. Where no worker has come from work (a
+// pause, a gate, a long chunk) nothing has been learned.
 func (g *Governor) judge() {
-	if g.working.ended() > 0 && g.resting.ended() > 0 {
-		g.cost.saw(g.drive, math.Log(g.working.against(g.resting.means())))
+	working, worked, running := g.working, g.worked, g.resting.running()
+	g.working, g.worked, g.known = activity{}, false, true
+	g.busy = running >= together
+	g.felt.rested(g.resting)
+	if !worked {
+		return
 	}
-	g.working = activity{}
-	g.rested(g.resting)
+	if working.ended() > 0 && g.resting.ended() > 0 {
+		g.cost.saw(g.drive, math.Log(working.against(g.resting.means())))
+	}
 	before := g.drive
-	g.drive = min(g.most, max(leastDrive, g.cost.next(g.drive, tolerated(g.slower, g.resting.running()))))
+	g.drive = min(g.most, max(leastDrive, g.cost.next(g.drive, tolerated(g.slower, running))))
 	if r := g.drive / before; r > 0.8 && r <= climb {
 		g.length = min(workLong, 2*g.length)
 	} else {
 		g.length = workFor
 	}
-}
-
-// rested takes into account what the application did in a rest. REQUIRES: mu is held.
-func (g *Governor) rested(a activity) {
-	g.busy = a.running() >= together
-	g.felt.rested(a)
 }
 
 // set opens the gate for so many. REQUIRES: mu is held.
@@ -271,8 +265,7 @@ func (g *Governor) Pace(ctx context.Context, worker int, took time.Duration) err
 }
 
 func (g *Governor) rest(ctx context.Context, worker int, took, most time.Duration) error {
-	g.come()
-	defer g.gone()
+	g.come(took)
 	return rest(ctx, took, most, time.Now(), func() (float64, <-chan struct{}) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -280,22 +273,16 @@ func (g *Governor) rest(ctx context.Context, worker int, took, most time.Duratio
 	})
 }
 
-// come counts a worker, and has Run look at once if it is the first one after a while.
-func (g *Governor) come() {
+// come takes into account that a worker has come, after work that took so long, and has Run look at once if it is the first one after a while.
+func (g *Governor) come(took time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.unused(time.Now()) {
+	now := time.Now()
+	if now.Sub(g.asked) > leisure {
 		select {
 		case g.woken <- struct{}{}:
 		default:
 		}
 	}
-	g.waiting++
-}
-
-func (g *Governor) gone() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.waiting--
-	g.asked = time.Now()
+	g.asked, g.worked = now, g.worked || took > 0
 }

@@ -38,7 +38,7 @@ func (m *model) run(g *Governor, now *time.Time, length time.Duration) (drive, s
 	var alone, beside, drives float64
 	for i := range n {
 		*now = now.Add(lookEvery)
-		g.asked = *now
+		g.asked, g.worked = *now, true
 		open := min(g.open, 3)
 		g.saw(m.activity(lookEvery, open), *now)
 		if i >= n/2 {
@@ -140,7 +140,7 @@ func TestGovernorStallsAndReports(t *testing.T) {
 	}
 }
 
-// TestGovernorWhileNobodyWorks: what it has learned is not lost in a pause, in which it looks seldom, and in which all is rest.
+// TestGovernorWhileNobodyWorks: what it has learned is not lost in a pause, in which it looks seldom. Workers may wait for a share all the while.
 func TestGovernorWhileNobodyWorks(t *testing.T) {
 	m := &model{load: 0.8, worker: 0.1, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(7, 8))}
 	g, now := NewGovernor(nil, 3, 0.05, false), time.Now()
@@ -149,23 +149,25 @@ func TestGovernorWhileNobodyWorks(t *testing.T) {
 	if g.every(now) != lookEvery {
 		t.Errorf("it looks every %s at work", g.every(now))
 	}
-	g.saw(m.activity(time.Minute, 0), now.Add(time.Minute)) // somebody had stopped the process
-	if now = now.Add(time.Minute); g.every(now) != lookEvery {
-		t.Errorf("what the application does is known, and %s old", g.every(now))
-	}
-	for range 300 {
-		now = now.Add(seldom)
-		g.saw(m.activity(seldom, 0), now)
-	}
-	if g.every(now) != seldom || g.open != 0 {
-		t.Errorf("it looks every %s, and %g may work, while nobody does", g.every(now), g.open)
+	now = now.Add(time.Minute) // somebody had stopped the process
+	g.saw(m.activity(time.Minute, 0), now)
+	for n := 0; n < 300; n++ {
+		next := g.every(now)
+		if want := lookEvery; n < 3 && next != want || n > 10 && next != seldom {
+			t.Fatalf("look %d comes after %s", n, next)
+		}
+		now = now.Add(next)
+		g.saw(m.activity(next, 0), now)
 	}
 	if !g.Busy() {
 		t.Error("the application is not busy while nobody works")
 	}
-	m.run(g, &now, 2*restFor)
-	if g.open == 0 || g.drive > 2*before || g.drive < before/2 {
-		t.Errorf("after a pause the drive is %.2f, %.2f of it open; before it, %.2f", g.drive, g.open, before)
+	if g.drive > 2*before || g.drive < before/2 { // the cycle that had begun is judged still
+		t.Errorf("after a pause the drive is %.2f; before it, %.2f", g.drive, before)
+	}
+	m.run(g, &now, 2*(restFor+workFor))
+	if g.open == 0 || g.drive > 2*before || g.drive < before/4 {
+		t.Errorf("soon after a pause the drive is %.2f, %.2f of it open; before it, %.2f", g.drive, g.open, before)
 	}
 }
 
