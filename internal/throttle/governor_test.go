@@ -176,9 +176,12 @@ func TestGovernorIsWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGovernor(nil, 3, 0.05, false)
 		g.set(0)
-		g.turned = time.Now()
+		g.turned, g.known = time.Now(), true
 		time.Sleep(time.Minute)
 		begun := time.Now()
+		if g.every(begun) != seldom {
+			t.Errorf("while nobody comes it looks every %s", g.every(begun))
+		}
 		go g.Gate(t.Context(), 0, 0)
 		select {
 		case <-time.After(g.every(time.Now())):
