@@ -22,11 +22,15 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
 	cdp "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"midstream/internal/record"
 )
 
 // make browser runs this file; it needs a Chromium, and fails where there is none.
@@ -37,6 +41,7 @@ type browser struct {
 	t        *testing.T
 	ctx      context.Context
 	url      string
+	begun    time.Time
 	problems chan string // what it has complained about
 }
 
@@ -58,7 +63,7 @@ func beginBrowser(t *testing.T, url string) *browser {
 	ctx, end := chromedp.NewContext(allocated)
 	ctx, late := context.WithTimeout(ctx, 4*time.Minute)
 	t.Cleanup(func() { late(); end(); stop() })
-	b := &browser{t: t, ctx: ctx, url: url, problems: make(chan string, 100)}
+	b := &browser{t: t, ctx: ctx, url: url, begun: time.Now(), problems: make(chan string, 100)}
 	chromedp.ListenTarget(ctx, func(event any) {
 		switch e := event.(type) {
 		case *runtime.EventExceptionThrown:
@@ -69,17 +74,35 @@ func beginBrowser(t *testing.T, url string) *browser {
 			}
 		}
 	})
-	b.does("begin", log.Enable())
+	if err := chromedp.Run(ctx, log.Enable()); err != nil { // the browser lives as long as the context of its first step
+		t.Fatalf("begin: %v", err)
+	}
 	return b
 }
 
+// does takes a step of a minute at most, and tells what the page shows where it fails.
 func (b *browser) does(what string, actions ...chromedp.Action) {
 	b.t.Helper()
-	if err := chromedp.Run(b.ctx, actions...); err != nil {
+	if err := b.within(time.Minute, actions...); err != nil {
 		var text string
-		_ = chromedp.Run(b.ctx, chromedp.Evaluate("location.href + '\\n' + document.body.innerText", &text)) // what there is to tell
+		if mute := b.within(10*time.Second, chromedp.Evaluate("location.href + '\\n' + document.body.innerText", &text)); mute != nil {
+			text = "the page doesn't answer either: " + mute.Error()
+		}
 		b.t.Fatalf("%s: %v\n%s", what, err, text)
 	}
+	b.tell(what)
+}
+
+// tell logs a step that is done, with the seconds since the first.
+func (b *browser) tell(what string) {
+	b.t.Helper()
+	b.t.Logf("%6.1f s: %s", time.Since(b.begun).Seconds(), what)
+}
+
+func (b *browser) within(bound time.Duration, actions ...chromedp.Action) error {
+	ctx, end := context.WithTimeout(b.ctx, bound)
+	defer end()
+	return chromedp.Run(ctx, actions...)
 }
 
 // until waits until an expression of the page is true; the page may change meanwhile.
@@ -89,6 +112,7 @@ func (b *browser) until(what, expression string) {
 		var is bool
 		err := chromedp.Run(b.ctx, chromedp.Evaluate("!!("+expression+")", &is))
 		if err == nil && is {
+			b.tell(what)
 			return
 		}
 		if time.Now().After(end) {
@@ -177,12 +201,38 @@ func (b *browser) enter(token string) {
 	b.does("log in", chromedp.SendKeys("#token", token+kb.Enter), chromedp.WaitVisible("#submit"))
 }
 
+// waitsForItsScript opens the page anew, with a script that comes late, as from a slow line or disk: what needs it can't be pressed before it is there.
+func (b *browser) waitsForItsScript() {
+	b.t.Helper()
+	comes := make(chan struct{})
+	chromedp.ListenTarget(b.ctx, func(event any) {
+		if e, is := event.(*fetch.EventRequestPaused); is {
+			go func() {
+				<-comes
+				_ = chromedp.Run(b.ctx, fetch.ContinueRequest(e.RequestID))
+			}()
+		}
+	})
+	b.does("open anew", network.SetCacheDisabled(true), fetch.Enable().WithPatterns([]*fetch.RequestPattern{{URLPattern: "*/static/app.js"}}),
+		chromedp.Evaluate("window.before = true; location.reload()", nil))
+	b.until("the page is there", "!window.before && document.querySelector('#plan')")
+	var closed bool
+	b.does("look at it", chromedp.Evaluate("document.getElementById('preview').disabled", &closed))
+	if !closed {
+		b.t.Error("a plan can be asked for before the script is there that asks for it")
+	}
+	close(comes)
+	b.until("the script is there", "!document.getElementById('preview').disabled")
+	b.does("open anew", fetch.Disable(), network.SetCacheDisabled(false), chromedp.Navigate(b.url))
+}
+
 // submit asks for the plan of a change, and submits it then.
 func (b *browser) submit(statement, options string) {
 	b.t.Helper()
 	var closed bool
 	b.does("fill the form", chromedp.SendKeys("#statement", statement), chromedp.SendKeys("#options", options), chromedp.SendKeys("#by", "ann"),
-		chromedp.Evaluate("document.getElementById('send').disabled", &closed), chromedp.Click("#preview"), chromedp.WaitVisible("#plan"))
+		chromedp.Evaluate("document.getElementById('send').disabled", &closed))
+	b.does("ask for the plan", chromedp.WaitEnabled("#preview"), chromedp.Click("#preview"), chromedp.WaitVisible("#plan"))
 	contains(b.t, b.text("#plan"), "method    shadow", "takes     about")
 	if !closed {
 		b.t.Error("what was not shown can be submitted")
@@ -193,7 +243,7 @@ func (b *browser) submit(statement, options string) {
 
 // TestBrowser: a change is submitted at the page, followed, paused, goes on, held, cut over, and its report read, while somebody writes.
 func TestBrowser(t *testing.T) {
-	q := toQueue(t, 60_000)
+	q := toQueue(t, 120_000)
 	q.serve()
 	token, err := os.ReadFile(filepath.Join(q.home, ".local", "state", "midstream", "token"))
 	if err != nil {
@@ -201,7 +251,8 @@ func TestBrowser(t *testing.T) {
 	}
 	b := beginBrowser(t, q.url)
 	b.enter(strings.TrimSpace(string(token)))
-	b.submit("ALTER TABLE "+q.name+" ADD COLUMN note VARCHAR(40), ADD INDEX (note)", "hold\nmethod=shadow\ncopy-share=12%\nchunk-time=20ms")
+	b.waitsForItsScript()
+	b.submit("ALTER TABLE "+q.name+" ADD COLUMN note VARCHAR(40), ADD INDEX (note)", "hold\nmethod=shadow\ncopy-share=8%\nchunk-time=20ms")
 
 	b.does("see it begin", chromedp.WaitVisible("#bar"), chromedp.WaitVisible(".u-over"))
 	contains(t, b.text("#plan"), "The plan", "shadow")
@@ -215,6 +266,11 @@ func TestBrowser(t *testing.T) {
 	b.does("pause", chromedp.Click(`[data-tell="pause"]`))
 	b.sees("#said", "the run stands still")
 	b.sees("#state", "paused")
+	since := q.status().Since
+	q.await("a second has passed", func() bool {
+		r, _ := time.Parse(record.RFC3339, q.progress().At)
+		return r.After(since.Add(time.Second))
+	})
 	still := q.copied()
 	b.does("ask who is there", chromedp.Click("#look"))
 	b.sees("#blockers", q.name)

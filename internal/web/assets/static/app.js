@@ -47,6 +47,7 @@
 
   if ($("changes")) listPage();
   if ($("change")) changePage();
+  for (const id of ["preview", "withdraw"]) if ($(id)) $(id).disabled = false; // they can be pressed from now on: each has somebody who listens
 
   function listPage() {
     const look = async () => {
