@@ -95,7 +95,7 @@ func (p *persistent) standBy(ctx context.Context, stopped error) error {
 		if time.Since(began) > p.reconnect {
 			return stopped
 		}
-		p.output.note(fmt.Sprintf("%s; trying again in %s", firstLine(err), wait))
+		p.run.waits(firstLine(err), fmt.Sprintf("trying again in %s", wait))
 		select {
 		case <-ctx.Done():
 			ended = context.Cause(ctx)
@@ -162,7 +162,7 @@ func (p *persistent) mayGoOn(result migration.Result, err error) bool {
 // again waits until the server can be reached, and says whether it can.
 func (p *persistent) again(ctx context.Context, err error) bool {
 	for ctx.Err() == nil && time.Since(p.failed)+p.wait < p.reconnect {
-		p.output.note(fmt.Sprintf("stopped: %s; going on in %s", firstLine(err), p.wait))
+		p.run.waits("stopped: "+firstLine(err), fmt.Sprintf("going on in %s", p.wait))
 		select {
 		case <-ctx.Done():
 			return false

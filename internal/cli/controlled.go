@@ -46,6 +46,7 @@ type controlled struct {
 	by     string                  // who has told it to stop at a checkpoint; "" for nobody
 	halted chan struct{}           // closed when the attempt has ended by that, or otherwise
 	goOn   chan struct{}           // closed when it may go on
+	lost   string                  // why it waits for its server; "" where it does not
 }
 
 // asked is the end of a run that somebody has asked for.
@@ -117,7 +118,7 @@ func (c *change) beControlled(ctx context.Context, table schema.Name, change str
 		About: control.About{Table: table.String(), Alter: change, Server: s.address, AnyCase: anyCase, Rehearsal: string(c.options.Purpose),
 			Process: os.Getpid(), Version: c.app.Version, Began: r.began},
 		Control: r.control, Emit: r.tell,
-		Stop: r.halt, GoOn: r.release, Stopped: r.stoppedBy, Abort: r.abort, Metrics: r.told.metrics,
+		Stop: r.halt, GoOn: r.release, Stopped: r.stoppedBy, Lost: r.lostBy, Abort: r.abort, Metrics: r.told.metrics,
 	})
 	if err != nil && c.socket.folder != "" && errors.Is(err, control.ErrFolder) {
 		return &coded{code: exitUsage, err: err, left: "nothing was written", next: "name another folder by --control-dir, or leave it out"}
@@ -205,7 +206,7 @@ func (r *controlled) attempt(ctx context.Context, do func(context.Context) error
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	r.mu.Lock()
-	r.stop = stop
+	r.stop, r.lost = stop, ""
 	r.mu.Unlock()
 	err = do(ctx)
 	r.mu.Lock()
@@ -240,6 +241,21 @@ func (r *controlled) halt(ctx context.Context, by string) error {
 		return &migration.NotNow{What: "the run was not stopped at a checkpoint", Why: "it has come to an end of its own meanwhile", Next: "look at what it told"}
 	}
 	return nil
+}
+
+// waits tells why the run waits for its server, and until when.
+func (r *controlled) waits(why, until string) {
+	r.mu.Lock()
+	r.lost = why
+	r.mu.Unlock()
+	r.remark(why + "; " + until)
+}
+
+// lostBy is why the run waits for its server; "" where it does not.
+func (r *controlled) lostBy() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lost
 }
 
 // stoppedBy says who has stopped the run at a checkpoint; "" if nobody has.

@@ -118,7 +118,7 @@ func typeName(t reflect.Type) string {
 			return "list of objects"
 		}
 		return "list of " + typeName(t.Elem())
-	case reflect.Struct:
+	case reflect.Struct, reflect.Interface:
 		return "object"
 	case reflect.String, reflect.Bool:
 		return t.Kind().String()

@@ -101,7 +101,7 @@ func TestCompletion(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "c")
 	s, err := control.Serve(folder, control.Run{
 		About:   control.About{Table: "shop.orders", Server: "db1:3306"},
-		Control: migration.NewControl(migration.Usual()), Stopped: func() string { return "" },
+		Control: migration.NewControl(migration.Usual()), Stopped: func() string { return "" }, Lost: func() string { return "" },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -117,7 +117,7 @@ func TestOtherCase(t *testing.T) {
 	for anyCase, want := range map[bool]int{false: exitNoRun, true: exitDone} {
 		folder := filepath.Join(t.TempDir(), "c")
 		s, err := control.Serve(folder, control.Run{About: control.About{Table: "shop.orders", Server: "db:3306", AnyCase: anyCase}, Control: migration.NewControl(migration.Usual()),
-			Emit: event.Discard, Stopped: func() string { return "" },
+			Emit: event.Discard, Stopped: func() string { return "" }, Lost: func() string { return "" },
 			Abort: func(context.Context, string, bool) (string, error) { return "gone", nil }})
 		if err != nil {
 			t.Fatal(err)

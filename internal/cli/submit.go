@@ -175,7 +175,7 @@ func (s *submitting) follow(ctx context.Context, c service.Change) error {
 	if code == exitDone {
 		return nil
 	}
-	return &coded{code: code, err: fmt.Errorf("change %s is %s: %s", c.ID, c.State, c.Why), next: c.Next}
+	return &coded{code: code, err: fmt.Errorf("change %s is %s: %s", c.ID, c.State, c.Why), left: "as the change has it; midstream queue " + c.ID + " tells it again", next: c.Next}
 }
 
 // tell prints a change.

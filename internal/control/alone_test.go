@@ -1,6 +1,12 @@
 package control
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	"midstream/internal/event"
+	"midstream/internal/migration"
+)
 
 // One command is carried out at a time; one that ends the run may come beside another, and not beside its like.
 func TestAlone(t *testing.T) {
@@ -40,4 +46,21 @@ func TestAlone(t *testing.T) {
 	refused(abort, false)
 	endPause()
 	refused(pause, false)
+}
+
+// TestStatusForgetsBlockers: who is in the way is told every ten seconds; of whom nothing was told for longer nobody says it any more.
+// A run that waits for its server says so.
+func TestStatusForgetsBlockers(t *testing.T) {
+	lost := ""
+	s := &Server{newest: map[string]any{}, run: Run{Control: migration.NewControl(migration.Usual()), Stopped: func() string { return "" }, Lost: func() string { return lost }}}
+	for state, at := range map[string]time.Time{"blocked": time.Now(), "running": time.Now().Add(-20 * time.Second)} {
+		s.Listen(event.Blocked{Blockers: make([]event.Blocker, 1), At: at})
+		if got := s.status(); got.State != state || (got.Blocked != nil) != (state == "blocked") {
+			t.Errorf("it is %s instead of %s, %v", got.State, state, got.Blocked)
+		}
+	}
+	lost = "connection refused"
+	if got := s.status(); got.State != "waiting" || got.Why != "for its server; connection refused" {
+		t.Errorf("%+v", got)
+	}
 }

@@ -30,7 +30,7 @@ func folder(t *testing.T) string {
 func begin(folder, table string) (*Server, error) {
 	return Serve(folder, Run{
 		About: About{Table: table, Server: "db1:3306", Version: "test", Process: os.Getpid()}, Control: migration.NewControl(migration.Usual()), Emit: event.Discard,
-		Stopped: func() string { return "" },
+		Stopped: func() string { return "" }, Lost: func() string { return "" },
 	})
 }
 

@@ -29,6 +29,8 @@ type Run struct {
 	Stop    func(ctx context.Context, by string) error
 	GoOn    func() bool
 	Stopped func() string
+	// Lost is why the run waits for its server; "" where it does not.
+	Lost func() string
 	// Abort ends the run, removes what it has made or keeps it, and returns when that is done with what is left.
 	// It fails with *migration.NotNow.
 	Abort func(ctx context.Context, by string, keep bool) (left string, err error)
@@ -45,6 +47,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	busy     []*command     // those under way, the newest last
+	blocked  event.Blocked  // the newest
 	newest   map[string]any // records by the kind of their event
 	phase    string
 	captures bool // of this attempt: it reads the binlog
@@ -148,7 +151,7 @@ func (s *Server) Listen(e event.Event) {
 	case event.Throttled:
 		s.newest["throttled"], s.gates = told, len(e.Gates)
 	case event.Blocked:
-		s.newest["blocked"] = told
+		s.newest["blocked"], s.blocked = told, e
 	}
 	s.tell(told)
 }
@@ -186,6 +189,9 @@ func (s *Server) stream(ctx huma.Context) {
 	if s.closed {
 		s.mu.Unlock()
 		return
+	}
+	if !s.blocked.Lasts(time.Now()) {
+		delete(s.newest, "blocked")
 	}
 	for _, kind := range []string{"phase", "progress", "throttled", "blocked"} {
 		if line := lineOf(s.newest[kind]); line != nil {
@@ -251,7 +257,10 @@ func (s *Server) alone(c command, do func(by string) (string, error)) (string, e
 func (s *Server) status() Status {
 	s.mu.Lock()
 	status := Status{About: s.run.About, Phase: s.phase, State: "running",
-		Progress: s.newest["progress"], Throttled: s.newest["throttled"], Blocked: s.newest["blocked"]}
+		Progress: s.newest["progress"], Throttled: s.newest["throttled"]}
+	if s.blocked.Lasts(time.Now()) {
+		status.Blocked = s.newest["blocked"]
+	}
 	gates := s.gates
 	if n := len(s.busy); n > 0 {
 		status.Command = s.busy[n-1].String()
@@ -260,11 +269,13 @@ func (s *Server) status() Status {
 	status.Held = s.run.Control.Held(time.Now())
 	setting, _ := migration.SettingOf(copyShare)
 	status.CopyShare = setting.Get(s.run.Control.Config())
-	paused, stopped := s.run.Control.Paused(), s.run.Stopped()
+	paused, stopped, lost := s.run.Control.Paused(), s.run.Stopped(), s.run.Lost()
 	switch {
 	case stopped != "":
 		status.PausedBy = stopped
 		status.State, status.Why = "stopped", "at a checkpoint by "+status.PausedBy+", and nothing is captured: midstream resume goes on"
+	case lost != "":
+		status.State, status.Why = "waiting", "for its server; "+lost
 	case paused != nil:
 		status.State, status.Why = "paused", "paused by "+paused.By
 	case status.Phase == string(event.PhaseHold):

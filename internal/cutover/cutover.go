@@ -105,6 +105,7 @@ type Drain interface {
 type Swap struct {
 	Held    time.Duration // from the grant of the lock to its release
 	Waited  time.Duration // for the lock
+	Granted bool          // it was: what came to nothing, came to it later
 	Drained int           // keys applied under the lock
 	// Unsettled is why foreign keys or triggers did not get their last form under the lock, after the swap.
 	Unsettled error

@@ -71,7 +71,7 @@ func (h *hold) lock(ctx context.Context, tables ...schema.Name) error {
 	if err != nil {
 		return fmt.Errorf("lock %s: %w", h.tables.Source, err)
 	}
-	h.granted = time.Now()
+	h.granted, h.swap.Granted = time.Now(), true
 	return nil
 }
 

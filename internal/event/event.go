@@ -181,6 +181,12 @@ type Blocked struct {
 	At       time.Time
 }
 
+// blockedFor is how long what Blocked says holds, where it is not said again.
+const blockedFor = 15 * time.Second
+
+// Lasts says that they may be in the way still. Nothing says that they have gone.
+func (b Blocked) Lasts(now time.Time) bool { return now.Sub(b.At) < blockedFor }
+
 // Killed says that a session was ended because it stood in the way for too long.
 type Killed struct {
 	Blocker Blocker

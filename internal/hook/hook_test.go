@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -184,4 +185,18 @@ func TestBefore(t *testing.T) {
 	go cancel()
 	h.Listen(event.PhaseEntered{Phase: event.PhaseCutover})
 	h.End(record.Result{}, "")
+}
+
+// TestBeforeEachWay: where the server's own statement has come to nothing, what said yes to that is asked again before the swap, and once.
+func TestBeforeEachWay(t *testing.T) {
+	var way tracker
+	var asked []event.Phase
+	for _, phase := range []event.Phase{event.PhaseNative, event.PhaseNative, event.PhaseCopy, event.PhaseCatchUp, event.PhaseCutover, event.PhaseCatchUp, event.PhaseCutover} {
+		if slices.Contains(way.moments(event.PhaseEntered{Phase: phase}, false), BeforeCutover) {
+			asked = append(asked, phase)
+		}
+	}
+	if !slices.Equal(asked, []event.Phase{event.PhaseNative, event.PhaseCutover}) {
+		t.Errorf("asked before %v", asked)
+	}
 }

@@ -40,7 +40,7 @@ func Moments() []struct {
 		What string
 	}{
 		{BeforeCopy, "before the first row is copied; the new table is made. Not of a change that the server makes itself."},
-		{BeforeCutover, "before the table is changed: before the lock of the swap, or of the server's own statement, is asked for the first time. Not of a rehearsal."},
+		{BeforeCutover, "before the table is changed: before the lock of the swap, or of the server's own statement, is asked for the first time. Where the server's own statement has come to nothing and a copy follows, it is called again before the swap. Not of a rehearsal."},
 		{OnPhase, "the run enters a phase."},
 		{OnThrottled, "the work begins to wait for a gate (a replica, max-load, a pause, ...); the record names all that are closed."},
 		{OnHeld, "the run waits with the swap until somebody lets it go, or the window opens."},
@@ -111,8 +111,21 @@ func (h Hook) String() string {
 // tracker knows which moment an event is.
 type tracker struct {
 	phase              event.Phase
-	copied, cut        bool // the before- moment has been
+	copied             bool // BeforeCopy has been
+	cut, native        bool // BeforeCutover has been, of the swap and of the server's own statement
 	throttled, blocked bool
+}
+
+// changes says that the table is about to be changed, in this way for the first time: where the server's own statement has come to nothing, the
+// swap may follow hours later.
+func (t *tracker) changes(phase event.Phase) (first bool) {
+	switch phase {
+	case event.PhaseNative:
+		first, t.native = !t.native, true
+	case event.PhaseCutover:
+		first, t.cut = !t.cut, true
+	}
+	return first
 }
 
 // moments are those of an event. rehearses says that the table stays as it is.
@@ -128,8 +141,7 @@ func (t *tracker) moments(e event.Event, rehearses bool) (list []Moment) {
 			t.copied = true
 			list = append(list, BeforeCopy)
 		}
-		if (e.Phase == event.PhaseCutover || e.Phase == event.PhaseNative) && !t.cut && !rehearses {
-			t.cut = true
+		if first := t.changes(e.Phase); first && !rehearses {
 			list = append(list, BeforeCutover)
 		}
 	case event.Throttled:

@@ -212,7 +212,14 @@ func ofWaiting() []metric {
 					}
 				}
 			}},
-		{"blockers", "Sessions that are in the way of a lock, when they were last looked for in this phase.", gauge, nil, one(func(s *state) float64 { return float64(s.blockers) })},
+		{"blockers", "Sessions that are in the way of a lock.", gauge, nil,
+			func(r *Run, now time.Time, tell func(float64, ...string)) {
+				if r.state.blocked.Lasts(now) {
+					tell(float64(len(r.state.blocked.Blockers)))
+				} else {
+					tell(0)
+				}
+			}},
 		{"kills_total", "Sessions that were ended because they were in the way for too long (--kill-blockers-after).", counter, nil, one(func(s *state) float64 { return float64(s.kills) })},
 		{"lock_attempts_total", "Requests for the lock of the swap, or of the server's own statement.", counter, []string{"outcome"},
 			either(func(s *state) map[bool]int { return s.attempts }, outcomeOf(true), outcomeOf(false))},

@@ -51,7 +51,7 @@ func began(t *testing.T) *Run {
 		event.ChunkCopied{Rows: 5, Elapsed: 20 * time.Millisecond}, event.LockAttempt{Granted: false, Waited: 250 * time.Millisecond}, event.LockAttempt{Granted: true},
 		event.Throttled{At: at, Gates: []event.Gate{{Name: "replica-lag db2:3306", Since: at}, {Name: "replica-lag db3:3306", Since: at.Add(time.Second)}, {Name: "file", Since: at}}},
 		event.Throttled{At: at.Add(4 * time.Second), Gates: []event.Gate{{Name: "replica-lag db3:3306", Since: at.Add(time.Second)}}},
-		event.Blocked{Blockers: make([]event.Blocker, 2)}, event.Killed{}, event.Retry{What: "chunk"}, event.Controlled{Refused: true}, event.Finding{Kind: "null"},
+		event.Blocked{Blockers: make([]event.Blocker, 2), At: at}, event.Killed{}, event.Retry{What: "chunk"}, event.Controlled{Refused: true}, event.Finding{Kind: "null"},
 		event.Mismatch{}, event.Verified{Repaired: 3}, event.SwapDone{LockHeld: 30 * time.Millisecond}, event.Note{},
 	} {
 		r.Listen(e)
@@ -81,6 +81,12 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s is %q instead of %q", name, got[name], want)
 		}
 	}
+	now := r.now
+	r.now = func() time.Time { return now().Add(10 * time.Second) }
+	if n := ask(t, r)["midstream_blockers{"+of+"}"]; n != "0" {
+		t.Errorf("%s sessions are in the way of whom nobody has told for 20 s", n)
+	}
+	r.now = now
 	r.End("done")
 	got = ask(t, r)
 	for name, want := range map[string]string{`midstream_run_ended{outcome="done",` + of + `}`: "1", `midstream_phase{phase="copy",` + of + `}`: "0",

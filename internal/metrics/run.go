@@ -41,7 +41,7 @@ type state struct {
 	progress  *event.Progress               // the newest
 	gates     map[string]time.Time          // that are closed, and since when
 	throttled map[string]time.Duration      // spent at each, but for those that are closed
-	blockers  int
+	blocked   event.Blocked                 // the newest of this phase
 	kills     int
 	attempts  map[bool]int // at a lock, by whether it was granted
 	retries   map[string]int
@@ -84,7 +84,7 @@ func (r *Run) End(outcome string) {
 	defer r.mu.Unlock()
 	r.state.leave(r.now())
 	r.state.open(nil, r.now())
-	r.state.phase, r.state.blockers, r.state.outcome = "", 0, outcome
+	r.state.phase, r.state.blocked, r.state.outcome = "", event.Blocked{}, outcome
 }
 
 // Gatherer gives what Prometheus asks for.
@@ -121,13 +121,13 @@ func (s *state) take(e event.Event) {
 	switch e := e.(type) {
 	case event.PhaseEntered:
 		s.leave(e.At)
-		s.phase, s.entered, s.blockers = e.Phase, e.At, 0
+		s.phase, s.entered, s.blocked = e.Phase, e.At, event.Blocked{}
 	case event.Progress:
 		s.progress = &e
 	case event.Throttled:
 		s.open(e.Gates, e.At)
 	case event.Blocked:
-		s.blockers = len(e.Blockers)
+		s.blocked = e
 	case event.Killed:
 		s.kills++
 	case event.LockAttempt:

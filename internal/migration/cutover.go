@@ -64,7 +64,7 @@ func (r *run) underLock(ctx context.Context, try attempt, ready func(context.Con
 		}
 		swap, err := r.attempt(ctx, try)
 		r.control.end(err == nil || errors.Is(err, cutover.ErrUnknown))
-		r.emit(event.LockAttempt{Number: number, Granted: !errors.Is(err, cutover.ErrNotGranted), Waited: swap.Waited, At: time.Now()})
+		r.emit(event.LockAttempt{Number: number, Granted: swap.Granted, Waited: swap.Waited, At: time.Now()})
 		r.inWay.asked(swap.Waited)
 		if err == nil {
 			return event.SwapDone{LockHeld: swap.Held, Drained: swap.Drained, Attempts: number, At: time.Now()}, nil

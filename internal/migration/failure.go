@@ -70,6 +70,9 @@ func (f *Failure) Error() string {
 // Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
+// SameCommand begins what Next says where the run can be gone on with, or begun anew.
+const SameCommand = "Run the same command again"
+
 // conclude turns the error of a run with ctx into a *Failure.
 func (r *run) conclude(ctx context.Context, err error) error {
 	if err == nil {
@@ -87,7 +90,7 @@ func (r *run) conclude(ctx context.Context, err error) error {
 	case errors.Is(err, cutover.ErrUnknown):
 		f.Left = fmt.Sprintf("%s is either as it was or swapped; %s, %s and %s were left alone.",
 			source, r.shadowName(), r.old(), r.plan.Names.State)
-		f.Next = "Run the same command again: it looks which, and goes on from there."
+		f.Next = SameCommand + ": it looks which, and goes on from there."
 	case errors.Is(err, native.ErrUnknown):
 		f.Left = fmt.Sprintf("%s either has its new schema or is as it was; nothing else is left on the server.", source)
 		f.Next = fmt.Sprintf("Look which: SHOW CREATE TABLE %s.", source.Quoted())
@@ -95,7 +98,7 @@ func (r *run) conclude(ctx context.Context, err error) error {
 		f.Left, f.Next = r.leftUnsettled()
 	case errors.Is(err, ErrSwapped):
 		f.Swapped, f.Left = true, fmt.Sprintf("%s has the schema that it wanted; its old table and %s may be left.", source, r.plan.Names.State)
-		f.Next = "Run the same command again: it does what that run had left to do."
+		f.Next = SameCommand + ": it does what that run had left to do."
 	case errors.As(err, &untold), errors.Is(err, checkpoint.ErrNewer):
 		f.Left = fmt.Sprintf("This run has not touched %s, and what an earlier run has left is as it was.", source)
 		if f.Next = AfterNewer; untold != nil {
@@ -109,7 +112,7 @@ func (r *run) conclude(ctx context.Context, err error) error {
 		if len(r.made.left) > 0 {
 			f.Left = fmt.Sprintf("This run has not touched %s. What an earlier run has left is still there, or a part of it: %s.", source, strings.Join(r.made.left, ", "))
 		}
-		f.Next = fmt.Sprintf("Run the same command again once the cause is removed, or remove what is left with: midstream cleanup %s", source.Argument())
+		f.Next = fmt.Sprintf(SameCommand+" once the cause is removed, or remove what is left with: midstream cleanup %s", source.Argument())
 	case errors.Is(err, ErrOtherCapture):
 		f.Left = fmt.Sprintf("%s is untouched, and what that run has done is kept.", source)
 		f.Next = fmt.Sprintf("Read changes from the same server as that run, or give it up with: midstream cleanup %s", source.Argument())
@@ -118,23 +121,16 @@ func (r *run) conclude(ctx context.Context, err error) error {
 		f.Next = fmt.Sprintf("Go on with that ALTER, or give it up with: midstream cleanup %s", source.Argument())
 	case r.made.keep && r.made.swapped:
 		f.Left = fmt.Sprintf("%s has its new schema on the server that the run was on; %s and %s are left there.", source, r.old(), r.plan.Names.State)
-		f.Next = "Run the same command again: on that server it does what is left to do, on one that has taken its place it goes on from what is there."
+		f.Next = SameCommand + ": on that server it does what is left to do, on one that has taken its place it goes on from what is there."
 	case r.made.keep:
 		f.Kept = true
 		f.Left = fmt.Sprintf("%s is untouched; %s and %s are kept.", source, r.shadowName(), r.plan.Names.State)
-		f.Next = fmt.Sprintf("Run the same command again to go on from where it stopped, or give it up with: midstream cleanup %s", source.Argument())
+		f.Next = fmt.Sprintf(SameCommand+" to go on from where it stopped, or give it up with: midstream cleanup %s", source.Argument())
 		if errors.Is(err, checkpoint.ErrReadOnly) || dbconn.ReadOnly(err) {
 			f.Next = "Where another server is the primary now, connect to that one. " + f.Next
 		}
 	case errors.Is(err, ErrLeftovers):
-		f.Left = fmt.Sprintf("Left on the server: %s.", strings.Join(r.made.left, ", "))
-		f.Next = fmt.Sprintf("Remove it with: midstream cleanup %s", source.Argument())
-		if slices.Contains(r.made.left, r.old().String()) {
-			f.Next = fmt.Sprintf("Remove it with: midstream cleanup --old %s", source.Argument())
-		}
-		if !r.made.swapped {
-			f.Left = fmt.Sprintf("%s is untouched. ", source) + f.Left
-		}
+		f.Left, f.Next = r.leftOver()
 	default:
 		f.Left = fmt.Sprintf("%s is untouched and nothing is left on the server.", source)
 		f.Next = nextAfter(ctx, err)
@@ -142,26 +138,39 @@ func (r *run) conclude(ctx context.Context, err error) error {
 	return f
 }
 
+// leftOver says what could not be removed, and what has become of the table.
+func (r *run) leftOver() (left, next string) {
+	table, old := "is untouched", ""
+	if r.made.swapped {
+		table = "has its new schema"
+	}
+	if slices.Contains(r.made.left, r.old().String()) {
+		old = "--old "
+	}
+	source := r.plan.Source.Name
+	return fmt.Sprintf("%s %s. Left on the server: %s.", source, table, strings.Join(r.made.left, ", ")), fmt.Sprintf("Remove it with: midstream cleanup %s%s", old, source.Argument())
+}
+
 // nextAfter says what to do after an error that left nothing behind.
 func nextAfter(ctx context.Context, err error) string {
 	cause := context.Cause(ctx)
 	switch {
 	case cause != nil && errors.Is(err, cause):
-		return "Run the same command again to start anew."
+		return SameCommand + " to start anew."
 	case errors.Is(err, ErrNoHeartbeat):
-		return "Run the same command again when the replica has caught up, or without --capture-from."
+		return SameCommand + " when the replica has caught up, or without --capture-from."
 	case errors.Is(err, ErrClaimed):
-		return "Run the same command again when that run has ended."
+		return SameCommand + " when that run has ended."
 	case errors.Is(err, ErrStatementFormat):
 		return "Have that session write in ROW format, then run the same command again."
 	case errors.Is(err, lock.ErrWork):
 		return "Raise --native-locked, for so long nobody can write, or see with --method=shadow what a shadow lacks."
 	case errors.Is(err, lock.ErrGivenUp), errors.Is(err, lock.ErrTooLong):
-		return "Run the same command again when fewer use the table."
+		return SameCommand + " when fewer use the table."
 	case errors.Is(err, ErrSourceChanged), errors.Is(err, cutover.ErrSourceChanged), errors.Is(err, native.ErrChanged):
 		return "Run the command again; make sure that nobody alters the table meanwhile."
 	case errors.Is(err, binlog.ErrPurged), errors.Is(err, binlog.ErrOtherServer), errors.Is(err, binlog.ErrIncident):
-		return "Run the same command again to start anew."
+		return SameCommand + " to start anew."
 	case errors.Is(err, shadow.ErrRefused):
 		return "Correct the statement."
 	case errors.Is(err, ErrUnfit):
@@ -171,7 +180,7 @@ func nextAfter(ctx context.Context, err error) string {
 	case dbconn.ValueRefused(err):
 		return "Change the row, or the ALTER."
 	}
-	return "Run the same command again once the cause is removed."
+	return SameCommand + " once the cause is removed."
 }
 
 // cleanUp removes what the run created, whatever has happened before; it does not end

@@ -147,11 +147,11 @@ func (r *run) leftUnsettled() (left, next string) {
 	}
 	if len(r.plan.Foreign) == 0 {
 		return fmt.Sprintf("%s %s. Each of its triggers fires once for each row, but some may do so under names that begin with midstream_.", source, state),
-			fmt.Sprintf("Run the same command again, or midstream cleanup %s: both put that right first.", source.Argument())
+			fmt.Sprintf(SameCommand+", or midstream cleanup %s: both put that right first.", source.Argument())
 	}
 	return fmt.Sprintf("%s %s. It and its children are held to all of their foreign keys; where some stand on %s as well, good rows may be refused "+
 			"(error 1452), and deletions of their parents (1451).", source, state, beside),
-		fmt.Sprintf("Run the same command again at once, or midstream cleanup %s: both put that right first.", source.Argument())
+		fmt.Sprintf(SameCommand+" at once, or midstream cleanup %s: both put that right first.", source.Argument())
 }
 
 // mend looks at the foreign keys and triggers that an earlier run may have left unfinished, and puts them right:

@@ -115,3 +115,25 @@ func TestL9_NoNameLeftKeepsTheWork(t *testing.T) {
 		}
 	})
 }
+
+// TestL10_OnlyALockThatWasGrantedIsToldAsOne: an attempt that comes to nothing before it has asked for the lock was not granted it.
+func TestL10_OnlyALockThatWasGrantedIsToldAsOne(t *testing.T) {
+	b := setup(t, "8.0")
+	b.numbered(1000)
+	var all, granted int
+	b.mustMigrate("ADD COLUMN added INT", onPhase(event.PhaseCatchUp, func() {
+		if b.tables() == "digits,t,t_midstream,t_shadow" {
+			b.stranger("t_old")
+		}
+	}), func(e event.Event) {
+		if a, is := e.(event.LockAttempt); is {
+			all++
+			if a.Granted {
+				granted++
+			}
+		}
+	})
+	if all < 2 || granted != 1 {
+		b.Errorf("%d of %d attempts were granted the lock", granted, all)
+	}
+}

@@ -123,9 +123,9 @@ Method {{.Method}}{{with .Why}}: {{.}}{{end}}.{{with .Key}} Key {{.}}.{{end}}
 | times | cause | first | last |
 |---|---|---|---|
 {{range .Retries}}| {{.Times}} | {{cell .Cause}} | {{clock .First}} | {{clock .Last}} |
-{{end}}{{end}}{{with .Result}}{{if .Verified}}
+{{end}}{{end}}{{with .Proven}}
 Verified: {{count .Verified}} rows compared in {{span .VerifyMS}}{{if .Repaired}}, {{.Repaired}} of them synced anew{{end}}.
-{{end}}{{end}}
+{{end}}
 ## What is left
 
 {{with .Left}}{{.}}{{else}}Nothing.{{end}}

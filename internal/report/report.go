@@ -33,6 +33,14 @@ type Report struct {
 	drawn []any // records for the plots
 }
 
+// Proven is the result of a run that has compared all rows, and found them equal at last; nil of any other.
+func (r *Report) Proven() *record.Result {
+	if r.Result == nil || r.Result.Verified == 0 || r.Result.VerifyMS == 0 || r.Result.Outcome == "mismatch" {
+		return nil
+	}
+	return r.Result
+}
+
 // Statement is what was asked for.
 func (r *Report) Statement() string {
 	if r.Plan != nil && r.Plan.Statement != "" {
@@ -115,11 +123,13 @@ func Of(story *history.Story) *Report {
 // valueOf finds the value in the server's words for a duplicate: it tells causes apart that are one.
 var valueOf = regexp.MustCompile(`(?s)entry '.*' for key`)
 
-// tell lists what happened. What is told again and again while it lasts is told once.
+// tell lists what happened. What is told again and again while it lasts is told once: of who was in the way, the last and longest of it.
 func (r *Report) tell(events []event.Event) {
 	retries := map[string]*Retries{}
 	var last time.Time
 	said := map[string]string{} // by event
+	var inWay int               // the happening of those who are in the way
+	var waited time.Duration    // for them
 	for _, e := range events {
 		switch e := e.(type) {
 		case event.Progress:
@@ -148,11 +158,18 @@ func (r *Report) tell(events []event.Event) {
 		last = at
 		name := nameOf(e)
 		what := lasting(e)
-		if what != "" && said[name] == what {
+		b, blocks := e.(event.Blocked)
+		if what != "" && said[name] == what && (!blocks || b.Waiting >= waited) {
+			if blocks {
+				r.Happenings[inWay].Text, waited = text, b.Waiting
+			}
 			continue
 		}
 		said[name] = what
 		r.Happenings = append(r.Happenings, Happening{At: at, Event: name, Text: text})
+		if blocks {
+			inWay, waited = len(r.Happenings)-1, b.Waiting
+		}
 	}
 	r.endPhase(last)
 	for _, cause := range retries {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +103,24 @@ func TestWhatLastsIsToldOnce(t *testing.T) {
 	if told["throttled"] != 2 || told["lock_attempt"] != 2 || told["blocked"] != 1 {
 		t.Errorf("happenings by event: %v", told)
 	}
+	say := func(s *history.Story, waited time.Duration, at float64) {
+		b := event.Blocked{Blockers: []event.Blocker{{ConnectionID: 9, Why: "holds the lock", Changed: -1}}, Waiting: waited, At: after(at)}
+		s.Events = append(s.Events, b)
+	}
+	s := story(10)
+	say(s, 3*time.Hour, 80)
+	say(s, 0, 81) // it has come back
+	say(s, time.Minute, 82)
+	var times []string
+	for _, h := range Of(s).Happenings {
+		if h.Event == "blocked" {
+			_, text, _ := strings.Cut(h.Text, "blocker, for ")
+			times = append(times, strings.Split(text, " now")[0])
+		}
+	}
+	if !slices.Equal(times, []string{"3h00m", "1m00s"}) {
+		t.Errorf("in the way for %q", times)
+	}
 	if len(r.Retries) != 1 || r.Retries[0].Times != 2 {
 		t.Errorf("retries: %+v", r.Retries)
 	}
@@ -142,6 +161,25 @@ func TestUnfinished(t *testing.T) {
 		var read Report
 		if err := json.Unmarshal([]byte(written(t, r.JSON)), &read); err != nil || read.State != r.State || fmt.Sprint(read.Phases) == "" {
 			t.Errorf("%s: as JSON it is %+v, %v", name, read, err)
+		}
+	}
+}
+
+// TestOnlyWhatWasComparedIsEqual: a run that ended because rows differ, or before it had compared them all, is not told to have proven anything.
+func TestOnlyWhatWasComparedIsEqual(t *testing.T) {
+	for name, change := range map[string]func(r *record.Result){
+		"rows differ":      func(r *record.Result) { r.Outcome, r.VerifyMS = "mismatch", 0 },
+		"under the lock":   func(r *record.Result) { r.Outcome = "mismatch" },
+		"ended in between": func(r *record.Result) { r.Outcome, r.VerifyMS = "aborted", 0 },
+		"":                 func(*record.Result) {},
+	} {
+		s := story(10)
+		change(s.Result)
+		r := Of(s)
+		for form, whole := range map[string]string{"page": written(t, r.HTML), "text": written(t, r.Markdown)} {
+			if says := strings.Contains(whole, "rows compared in"); says != (name == "") {
+				t.Errorf("%s: the %s says that rows were compared: %t", name, form, says)
+			}
 		}
 	}
 }

@@ -54,6 +54,9 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case event.Progress:
 		m.progress, m.most = e, max(m.most, e.Backlog)
+		if m.blocked != nil && !m.blocked.Lasts(e.At) {
+			m.blocked = nil
+		}
 	case event.PhaseEntered:
 		m.enter(e.Phase)
 	case event.Blocked:

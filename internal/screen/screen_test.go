@@ -71,6 +71,14 @@ func TestShows(t *testing.T) {
 			}
 		}
 	}
+	var m tea.Model = newModel("shop.orders")
+	for _, e := range events[:10] {
+		m, _ = m.Update(e)
+	}
+	m, _ = m.Update(event.Progress{Phase: event.PhaseCatchUp, At: time.Time{}.Add(20 * time.Second)})
+	if text := m.View().Content; strings.Contains(text, "blocked") {
+		t.Errorf("nobody has been told to be in the way for 20 s, and the lines still say:\n%s", text)
+	}
 	for n, not := range map[int]string{9: "waiting  replica", 13: "blocked", 14: "attempt"} {
 		if text := strings.Join(after(n, 140), "\n"); strings.Contains(text, not) {
 			t.Errorf("after %d events the lines still say %q:\n%s", n, not, text)

@@ -134,7 +134,7 @@ func (m model) workLine() string {
 		parts = append(parts, words.Count(p.Dropped)+" ahead of the copy", words.Count(p.Merged)+" merged")
 	}
 	if p.Retries > 0 {
-		parts = append(parts, words.Plural(p.Retries, "retry"))
+		parts = append(parts, "tried again "+words.Plural(p.Retries, "time"))
 	}
 	return "work     " + strings.Join(parts, " · ")
 }

@@ -14,6 +14,7 @@ import (
 
 	"midstream/internal/control"
 	"midstream/internal/history"
+	"midstream/internal/migration"
 	"midstream/internal/record"
 )
 
@@ -119,7 +120,8 @@ func TestWhatOutcomesMean(t *testing.T) {
 		"swap_unknown": StateUnknown, "left_at_once": StateUnknown, "leftovers": StateFailed, "another": StateFailed} {
 		s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 		running(t, s)
-		result := record.Result{Head: record.HeadOf(record.NameResult, time.Now()), Outcome: outcome, ExitCode: 3, Error: "too bad", Left: "a table", Next: "look"}
+		next, wants := migration.SameCommand+" once the cause is removed.", "Submit the same statement with another id once the cause is removed."
+		result := record.Result{Head: record.HeadOf(record.NameResult, time.Now()), Outcome: outcome, ExitCode: 3, Error: "too bad", Left: "a table", Next: next}
 		text, err := json.Marshal(result)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(s.folder("a"), stdoutFile), fmt.Appendf(nil, "{\"event\":\"note\"}\n%s\n", text), 0o600)
@@ -128,7 +130,7 @@ func TestWhatOutcomesMean(t *testing.T) {
 			t.Fatal(err)
 		}
 		c, _ := s.Change("a")
-		if c.State != want || *c.ExitCode != 3 || c.Next != "look" || want != StateDone && c.Why != "too bad. Left: a table" {
+		if c.State != want || *c.ExitCode != 3 || c.Next != wants || want != StateDone && c.Why != "too bad. Left: a table" {
 			t.Errorf("%s: %+v", outcome, c)
 		}
 	}

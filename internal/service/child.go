@@ -17,6 +17,7 @@ import (
 	"midstream/internal/control"
 	"midstream/internal/dbconn"
 	"midstream/internal/history"
+	"midstream/internal/migration"
 	"midstream/internal/record"
 )
 
@@ -175,12 +176,16 @@ func (e *entry) settle(result *record.Result) {
 	if result.Left != "" {
 		why += ". Left: " + result.Left
 	}
-	e.end(StateOf(result.Outcome), why, result.Next)
+	e.end(StateOf(result.Outcome), why, strings.Replace(result.Next, migration.SameCommand, "Submit the same statement with another id", 1))
 	if e.State == StateDone {
 		e.Why = fmt.Sprintf("its run took %s", result.ElapsedMS.Duration().Round(time.Millisecond))
 		if result.Rehearsal != "" {
 			e.Why += "; it was a " + result.Rehearsal + ", and the table is as it was"
 		}
+	}
+	if e.State == StateDone && result.Old != "" {
+		e.Why += "; the former table stays as " + result.Old
+		e.Next = strings.TrimSpace(e.Next + " midstream cleanup --old " + e.Table + " drops it once nobody needs it")
 	}
 	e.ExitCode = &result.ExitCode
 }
