@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -279,6 +280,7 @@ func TestBrowser(t *testing.T) {
 	if now := q.copied(); now != still {
 		t.Errorf("%d rows were copied, and then %d, while it was paused", still, now)
 	}
+	b.noticesSilence(q)
 	b.does("resume", chromedp.Click(`[data-tell="resume"]`))
 	b.sees("#state", "running")
 	b.throttled(q)
@@ -310,6 +312,22 @@ func TestBrowser(t *testing.T) {
 	for len(b.problems) > 0 {
 		t.Errorf("the browser says: %s", <-b.problems)
 	}
+}
+
+// noticesSilence: serve stands still, and its connections stay open. The page says that nothing comes, and comes back by itself.
+func (b *browser) noticesSilence(q *queueing) {
+	b.t.Helper()
+	signal := func(s syscall.Signal) {
+		if err := q.daemon.cmd.Process.Signal(s); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	signal(syscall.SIGSTOP)
+	defer signal(syscall.SIGCONT)
+	b.sees("#connection", "Nothing has come for ")
+	signal(syscall.SIGCONT)
+	b.until("the page is back", "document.querySelector('#connection')?.hidden && document.querySelector('#state')?.textContent === 'paused' && document.querySelector('#tiles dd')")
+	b.does("be there", chromedp.WaitVisible(`[data-tell="resume"]`))
 }
 
 // copied is how many rows the run of the queue has copied.

@@ -156,7 +156,12 @@ func ofWork() []metric {
 	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
 	return []metric{
 		{"rows_estimated", "Rows of the table, as the server estimates them; at least those that are copied.", gauge, nil, told(func(p *event.Progress) int64 { return p.RowsTotal })},
-		{"rows_copied_total", "Rows written by the row copy.", counter, nil, told(func(p *event.Progress) int64 { return p.RowsCopied })},
+		{"rows_copied_total", "Rows written by the row copy.", counter, nil,
+			func(r *Run, _ time.Time, tell func(float64, ...string)) {
+				if p := r.state.progress; p != nil {
+					tell(float64(max(0, p.RowsCopied-r.state.earlier)))
+				}
+			}},
 		{"rows_scanned_total", "Rows that the prescan has looked at.", counter, nil, told(func(p *event.Progress) int64 { return p.Scanned })},
 		{"rows_verified_total", "Rows compared with the new table's.", counter, nil, told(func(p *event.Progress) int64 { return p.Verified })},
 		{"chunk_rows", "Rows in a chunk of the row copy now.", gauge, nil, atWork(told(func(p *event.Progress) int { return p.ChunkRows }))},

@@ -97,6 +97,25 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestRowsOfAnotherAttempt: the rows of one that goes on begin at zero, as what counts an increase would take those of before for new ones.
+func TestRowsOfAnotherAttempt(t *testing.T) {
+	r := began(t)
+	for _, c := range []struct {
+		e    event.Event
+		want string
+	}{
+		{event.PhaseEntered{Phase: event.PhaseCheck}, ""},
+		{event.Resumed{Rows: 4}, ""},
+		{event.Progress{RowsCopied: 4}, "0"},
+		{event.Progress{RowsCopied: 9}, "5"},
+	} {
+		r.Listen(c.e)
+		if got := ask(t, r)["midstream_rows_copied_total{"+of+"}"]; got != c.want {
+			t.Errorf("after %+v it is %q instead of %q", c.e, got, c.want)
+		}
+	}
+}
+
 // TestStrangeNames: a name that is no UTF-8, as a command line may have, is a label all the same.
 func TestStrangeNames(t *testing.T) {
 	got := ask(t, New(About{Table: "shop.a\xff", Server: "/run/\xfe", Version: "1"}))

@@ -39,6 +39,7 @@ type state struct {
 	entered   time.Time
 	phases    map[event.Phase]time.Duration // spent in each, but for the present one since it was entered
 	progress  *event.Progress               // the newest
+	earlier   int64                         // rows that were copied before this attempt
 	gates     map[string]time.Time          // that are closed, and since when
 	throttled map[string]time.Duration      // spent at each, but for those that are closed
 	blocked   event.Blocked                 // the newest of this phase
@@ -121,9 +122,14 @@ func (s *state) take(e event.Event) {
 	switch e := e.(type) {
 	case event.PhaseEntered:
 		s.leave(e.At)
+		if e.Phase == event.PhaseCheck { // another attempt
+			s.progress, s.earlier = nil, 0
+		}
 		s.phase, s.entered, s.blocked = e.Phase, e.At, event.Blocked{}
 	case event.Progress:
 		s.progress = &e
+	case event.Resumed:
+		s.progress, s.earlier = nil, e.Rows
 	case event.Throttled:
 		s.open(e.Gates, e.At)
 	case event.Blocked:

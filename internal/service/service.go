@@ -44,9 +44,10 @@ type Service struct {
 	wake  chan struct{} // holds one word that there may be something to do
 
 	writing sync.Mutex   // held by who changes changes, across the write to the store
-	mu      sync.RWMutex // guards changes
+	mu      sync.RWMutex // guards changes and noted
 	changes []*entry     // in the order of submission; an entry is replaced and never written to
 	noted   map[string]string
+	doubted map[string]bool // ids whose submission the store has failed to answer; false: settled, and may be submitted anew. Guarded by writing
 }
 
 // ErrFolderTaken says that another service works with the folder.
@@ -55,7 +56,7 @@ var ErrFolderTaken = errors.New("another service works with the folder")
 // Open takes over what the store has: runs that are at work are watched, and those that have ended meanwhile are settled. It fails with
 // ErrFolderTaken, with control.ErrFolder, and with errors.ErrUnsupported on systems that don't tell whether a run lives.
 func Open(ctx context.Context, cfg Config, store Store) (*Service, error) {
-	s := &Service{cfg: cfg, store: store, wake: make(chan struct{}, 1), noted: map[string]string{}}
+	s := &Service{cfg: cfg, store: store, wake: make(chan struct{}, 1), noted: map[string]string{}, doubted: map[string]bool{}}
 	err := control.CheckFolder(cfg.ControlFolder)
 	if err == nil {
 		err = s.takeFolder()
@@ -160,7 +161,7 @@ func (s *Service) Run(ctx context.Context) error {
 func (s *Service) step(ctx context.Context) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	var failed error
+	failed := s.settleDoubts(ctx)
 	for _, e := range s.all() {
 		var err error
 		switch {
@@ -181,6 +182,8 @@ func (s *Service) once(id string, err error) {
 	if err != nil {
 		text = err.Error()
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch {
 	case text == "":
 		delete(s.noted, id)
@@ -188,6 +191,13 @@ func (s *Service) once(id string, err error) {
 		s.cfg.Note(text)
 		s.noted[id] = text
 	}
+}
+
+// notes is what was noted last of a change; "" if nothing is amiss.
+func (s *Service) notes(id string) string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.noted[id]
 }
 
 // advance begins a change that may begin, or ends it where one has failed that it was to come after.
@@ -315,7 +325,9 @@ func (s *Service) view(e *entry) Change {
 	c := e.Change
 	switch {
 	case c.State == StateWaiting:
-		c.Why = s.waitsFor(e)
+		if c.Why = s.waitsFor(e); c.Why == "" {
+			c.Why = s.notes(e.ID)
+		}
 	case c.State == StateRunning && e.Place != s.place:
 		c.Why = "a service on another machine, or with another folder, has begun it (" + e.Place + ") and is not there"
 		c.Next = "see there whether its process is at work; to go on without it here, withdraw it: it is unknown then"

@@ -104,6 +104,57 @@ func TestSubmitIsIdempotent(t *testing.T) {
 	}
 }
 
+// unheard is a store whose answers are lost for a while.
+type unheard struct {
+	Store
+	lost bool
+}
+
+func (u *unheard) Put(ctx context.Context, id string, text, history []byte) error {
+	if err := u.Store.Put(ctx, id, text, history); err != nil || !u.lost {
+		return err
+	}
+	return errors.New("the answer is lost")
+}
+
+// TestASubmissionThatWasAnsweredWithAnErrorDoesNotRun: the store may have it all the same. It is withdrawn, and may be submitted again.
+func TestASubmissionThatWasAnsweredWithAnErrorDoesNotRun(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	store := &unheard{file(t, path), true}
+	s := queue(t, store)
+	asked := Submission{ID: "a", Server: "db1", Statement: "ALTER TABLE shop.orders ADD COLUMN c INT"}
+	if _, _, err := s.Submit(t.Context(), asked, "here"); err == nil {
+		t.Fatal("it is taken")
+	}
+	store.lost = false
+	if err := s.step(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c, known := s.Change("a")
+	if !known || c.State != StateWithdrawn || !strings.Contains(c.Why, "answered with an error") {
+		t.Errorf("%t, %+v", known, c)
+	}
+	other := asked
+	other.Statement = "ALTER TABLE shop.orders ADD COLUMN d INT"
+	if _, _, err := s.Submit(t.Context(), other, "here"); err == nil {
+		t.Error("another change has its id")
+	}
+	again, fresh, err := s.Submit(t.Context(), asked, "here")
+	if err != nil || !fresh || again.State != StateWaiting {
+		t.Errorf("%+v, %t, %v", again, fresh, err)
+	}
+	if _, fresh, err := s.Submit(t.Context(), asked, "here"); fresh || err != nil {
+		t.Errorf("it is taken twice: %t, %v", fresh, err)
+	}
+	store.lost = true
+	if err := s.step(t.Context()); err == nil {
+		t.Error("it is begun, and the store has not taken that")
+	}
+	if c, _ := s.Change("a"); !strings.Contains(c.Why, "the answer is lost") {
+		t.Errorf("nobody is told why it does not begin: %+v", c)
+	}
+}
+
 func TestBadSubmissions(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 	good := Submission{ID: "x", Server: "db1", Statement: "DROP TABLE shop.orders"}

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -44,7 +45,8 @@ func (s *Service) Submit(ctx context.Context, asked Submission, from string) (c 
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if there := s.find(asked.ID); there != nil {
+	_, doubted := s.doubted[asked.ID]
+	if there := s.find(asked.ID); there != nil && !(doubted && there.State == StateWithdrawn && there.asks(asked)) {
 		if !there.asks(asked) {
 			return c, false, &control.Problem{Status: http.StatusConflict, Title: notQueued, Detail: "there is another change with the id " + asked.ID + ", of " + there.Table, Next: "give another id, or none"}
 		}
@@ -61,10 +63,46 @@ func (s *Service) Submit(ctx context.Context, asked Submission, from string) (c 
 	e.Change = Change{ID: asked.ID, Server: asked.Server, Table: e.Tables[0].String(), Statement: asked.Statement, Options: asked.Options, After: asked.After,
 		State: StateWaiting, Submitted: time.Now().UTC(), SubmittedBy: strings.TrimPrefix(asked.By+" from "+from, " ")}
 	if err := s.replace(ctx, e); err != nil {
+		s.doubted[e.ID] = true
 		return c, false, err
 	}
+	delete(s.doubted, e.ID)
 	s.hurry()
 	return s.view(e), true, nil
+}
+
+// settleDoubts looks for the submissions that were answered with an error: the store may have them all the same, where its answer was lost.
+// Nobody counts on such a one any more, so it is withdrawn, lest it runs weeks later. REQUIRES: writing is held.
+func (s *Service) settleDoubts(ctx context.Context) error {
+	for id, open := range s.doubted {
+		if !open {
+			continue
+		}
+		var there *entry
+		err := s.store.Load(ctx, func(text []byte) error {
+			e := &entry{}
+			if err := json.Unmarshal(text, e); err != nil {
+				return fmt.Errorf("%w: %w", ErrNotStore, err)
+			}
+			if e.ID == id {
+				there = e
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if there == nil || there.State != StateWaiting {
+			delete(s.doubted, id)
+			continue
+		}
+		there.end(StateWithdrawn, "its submission was answered with an error, as the store did not answer. Nothing was begun", "submit it again")
+		if err := s.replace(ctx, there); err != nil {
+			return err
+		}
+		s.doubted[id] = false
+	}
+	return nil
 }
 
 // tidied spells a submission as a change has it.

@@ -18,8 +18,10 @@ const (
 	lookEvery = 250 * time.Millisecond
 	// statusEvery is the time between two questions to a run how it stands.
 	statusEvery = time.Second
-	// heartbeat is how long a stream is silent at most: a reader sees that the connection lives.
+	// heartbeat is how long a stream is silent at most: a reader sees that the connection lives, by an event of that name.
 	heartbeat = 10 * time.Second
+	// silence is how long a run may leave questions unanswered before a reader is told.
+	silence = 10 * time.Second
 )
 
 // tail reads lines of a file that grows. Its zero value has none yet.
@@ -103,7 +105,8 @@ func (s *stream) write(text []byte) error {
 }
 
 // events tells a reader all that a run has told, and then what it tells, until it ends: records of docs/events.md with a field told (for
-// people; of a plan also html), numbered as in the history; between them, named status, how the run stands; and at last end.
+// people; of a plan also html), numbered as in the history; between them, named status, how the run stands, or named waiting, why it has not
+// begun; and at last end. It ends with the session of the reader.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	after, _ := strconv.Atoi(r.Header.Get("Last-Event-ID")) // 0 where there is none
@@ -118,7 +121,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	var lines tail
 	defer func() { lines.close() }()
-	var status standing
+	status := standing{heard: time.Now()}
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
@@ -135,12 +138,12 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		if err == nil && over {
 			err = out.send(0, "end", s.ending(path))
 		} else if err == nil {
-			err = status.tell(r.Context(), s, id, out)
+			err = status.tell(r.Context(), s, id, path != "", out)
 		}
 		if err == nil && time.Since(out.wrote) > heartbeat {
-			err = out.write([]byte(": the connection lives\n\n"))
+			err = out.send(0, "heartbeat", []byte("{}"))
 		}
-		if err != nil || out.control.Flush() != nil || over || closing {
+		if err != nil || out.control.Flush() != nil || over || closing || !s.access.allowed(r) {
 			return
 		}
 		select {
@@ -163,24 +166,38 @@ func (s *Server) isClosing() bool {
 
 // standing is what a reader was told of how a run stands.
 type standing struct {
-	at   time.Time
-	last []byte
+	at    time.Time // of the last question
+	heard time.Time // of the last answer
+	last  []byte
 }
 
-// tell tells how a run stands, if that has changed. Of a run that can't be asked now nothing is told.
-func (t *standing) tell(ctx context.Context, s *Server, id string, out *stream) error {
+// tell tells how a run stands, or why it has not begun, if that has changed. Of a run that does not answer for a moment nothing is told.
+func (t *standing) tell(ctx context.Context, s *Server, id string, begun bool, out *stream) error {
 	if time.Since(t.at) < statusEvery {
 		return nil
 	}
 	t.at = time.Now()
-	now, err := s.now(ctx, id)
-	if err != nil {
-		return ctx.Err()
+	name, what, err := "status", any(nil), error(nil)
+	if begun {
+		what, err = s.now(ctx, id)
+	} else {
+		name = "waiting"
+		what, err = s.waiting(ctx, id)
 	}
-	text, err := json.Marshal(now)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err == nil:
+		t.heard = t.at
+	case name == "waiting" || time.Since(t.heard) < silence:
+		return nil
+	default:
+		what = silent(t.heard, err)
+	}
+	text, err := json.Marshal(what)
 	if err != nil || bytes.Equal(text, t.last) {
 		return err
 	}
 	t.last = text
-	return out.send(0, "status", text)
+	return out.send(0, name, text)
 }

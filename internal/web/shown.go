@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"time"
 
 	"midstream/internal/control"
 	"midstream/internal/event"
@@ -58,6 +59,21 @@ func (s *Server) now(ctx context.Context, id string) (*now, error) {
 		n.Waits = append(n.Waits, words.Blocked(b))
 	}
 	return n, nil
+}
+
+// silent is how a run stands that has not answered since.
+func silent(since time.Time, err error) *now {
+	return &now{State: "no answer", Mood: "warn", Tiles: []tile{}, Waits: []string{},
+		Why: fmt.Sprintf("It has not answered since %s UTC (%v). What it has told stands below.", since.UTC().Format(time.TimeOnly), err)}
+}
+
+// pending is what a change waits for that has not begun.
+type pending struct {
+	Why string `json:"why"`
+}
+
+func (s *Server) waiting(ctx context.Context, id string) (p pending, err error) {
+	return p, s.ask(ctx, "/v1/changes/"+url.PathEscape(id), &p)
 }
 
 // fractionOf is how far a phase is, 0 to 1; nil where that can't be told.

@@ -308,13 +308,15 @@ type following struct {
 	in   *bufio.Reader
 }
 
-func (s *site) follow(after string) *following {
+func (s *site) follow(after string) *following { return s.followAs(withToken, after) }
+
+func (s *site) followAs(who func(*http.Request), after string) *following {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), "GET", s.url+"/v1/changes/run/events", nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	withToken(r)
+	who(r)
 	if after != "" {
 		r.Header.Set("Last-Event-ID", after)
 	}
@@ -433,6 +435,28 @@ func TestEvents(t *testing.T) {
 	}
 	s.wants(409, "POST", "/v1/changes/run/pause", withToken, "it has ended")
 	s.wants(200, "GET", "/parts/changes", withToken, "done, after 1.5 s")
+}
+
+// TestAStreamEndsWithItsSession: who has logged out sees no more of a run in another tab.
+func TestAStreamEndsWithItsSession(t *testing.T) {
+	s := open(t, nil)
+	s.begin()
+	entered, _ := s.ask("POST", "/login", url.Values{"token": {token}}.Encode(), func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") })
+	session := func(r *http.Request) {
+		for _, c := range entered.Cookies() {
+			r.AddCookie(c)
+		}
+	}
+	tab, other := s.followAs(session, ""), s.follow("")
+	tab.await("status")
+	s.wants(303, "POST", "/logout", session)
+	for e := tab.next(); e.name != ""; e = tab.next() {
+		if e.name == "end" {
+			t.Error("it tells of an end")
+		}
+	}
+	s.writer.Show(event.Note{Text: "it goes on", At: time.Now()})
+	other.await("note")
 }
 
 // Close ends streams of runs that go on, and leaves nobody waiting.

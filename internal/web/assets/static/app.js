@@ -11,18 +11,28 @@
     if (place.textContent !== text) place.textContent = text;
   };
 
-  // ask sends a request; what was not done is an Error with why, and what to do. Where the session has ended, the login comes.
+  // complain shows an error. Where the session has ended, it has a link to the login, in another tab: what was typed here stays.
+  const complain = (place, problem, mood = "bad") => {
+    say(place, problem.message, mood);
+    if (!problem.ended) return;
+    const link = document.createElement("a");
+    link.href = "/login";
+    link.target = "_blank";
+    link.textContent = "Log in";
+    place.append(" ", link);
+  };
+
+  // ask sends a request; what was not done is an Error with why, and what to do. A question has a bound of its own: a connection may be dead
+  // without a word.
   const ask = async (method, path, body) => {
     let response;
     try {
-      response = await fetch(path, { method, headers: body === undefined ? {} : { "Content-Type": "application/json" }, body: body === undefined ? undefined : JSON.stringify(body) });
+      response = await fetch(path, { method, headers: body === undefined ? {} : { "Content-Type": "application/json" }, body: body === undefined ? undefined : JSON.stringify(body),
+        signal: method === "GET" ? AbortSignal.timeout(20000) : undefined });
     } catch {
-      throw new Error("Midstream can't be reached: nobody knows whether it was told. Look how the change stands.");
+      throw new Error(method === "GET" ? "Midstream can't be reached." : "Midstream can't be reached: nobody knows whether it was told. Look how the change stands.");
     }
-    if (response.status === 401) {
-      location.assign("/login?to=" + encodeURIComponent(location.pathname));
-      throw new Error("The session has ended.");
-    }
+    if (response.status === 401) throw Object.assign(new Error("The session has ended, and this was not told."), { ended: true });
     if (response.headers.get("Content-Type")?.startsWith("text/html")) {
       const text = await response.text();
       if (!response.ok) throw new Error("It answers " + response.status + ".");
@@ -41,7 +51,7 @@
       await do_();
     } finally {
       button.disabled = false;
-      if (focused) button.focus();
+      if (focused && document.activeElement === document.body) button.focus(); // nobody has gone on to another place
     }
   };
 
@@ -60,8 +70,9 @@
           if (focused?.startsWith("to-")) $(focused)?.focus();
         }
         look.last = text;
-      } catch {
-        say($("connection"), "Midstream can't be reached: the list is as it was. Trying again.", "warn");
+      } catch (problem) {
+        if (problem.ended) complain($("connection"), Object.assign(problem, { message: "The session has ended: the list is as it was." }), "warn");
+        else say($("connection"), "Midstream can't be reached: the list is as it was. Trying again.", "warn");
       }
       setTimeout(look, 2000);
     };
@@ -93,7 +104,7 @@
           say($("said"), fine ? "This is the plan. Nothing was changed." : "A run would not begin now; the text below says why.", fine ? "" : "warn");
           shown = JSON.stringify(question);
         } catch (problem) {
-          say($("said"), problem.message, "bad");
+          complain($("said"), problem);
         }
         change();
       });
@@ -106,9 +117,9 @@
           const made = await ask("POST", "/v1/changes", { id: $("submit").dataset.id, ...asked(), after, by: $("by").value });
           location.assign("/changes/" + encodeURIComponent(made.id));
         } catch (problem) {
-          say($("said"), problem.message, "bad");
+          complain($("said"), problem);
         }
-      });
+      }).then(change); // it may have been edited meanwhile
     });
   }
 
@@ -198,20 +209,33 @@
         item.textContent = text;
         return item;
       });
-      if (document.activeElement !== $("share") && now.share !== stand.share) $("share").value = parseFloat(now.share) || 0;
-      stand.share = now.share;
+      if (document.activeElement !== $("share") && now.share && now.share !== stand.share) {
+        $("share").value = parseFloat(now.share) || 0;
+        stand.share = now.share;
+      }
       if (now.progress && story.take(now.progress)) draw();
     };
 
     const source = new EventSource(api + "/events");
-    source.onopen = () => say($("connection"), "");
-    source.onmessage = event => take(JSON.parse(event.data));
-    source.addEventListener("status", event => stand(JSON.parse(event.data)));
-    source.addEventListener("end", event => {
+    let heard = Date.now();
+    const hears = (name, what) => source.addEventListener(name, event => {
+      heard = Date.now();
+      what(event);
+    });
+    hears("open", () => say($("connection"), ""));
+    hears("message", event => take(JSON.parse(event.data)));
+    hears("heartbeat", () => {});
+    hears("status", event => stand(JSON.parse(event.data)));
+    hears("waiting", event => {
+      const why = JSON.parse(event.data).why;
+      if ($("why").textContent !== why) $("why").textContent = why;
+    });
+    hears("end", event => {
       const end = JSON.parse(event.data);
       over = true;
       source.close();
       say($("connection"), "");
+      if ($("controls").contains(document.activeElement)) $("named").focus();
       $("now").hidden = $("controls").hidden = true;
       if (end.state) {
         tellState(end.state, end.mood);
@@ -228,17 +252,34 @@
     source.onerror = () => {
       if (over) return;
       say($("connection"), "The connection is gone: what you see is the last that came. Trying again.", "warn");
-      if (source.readyState === EventSource.CLOSED) { // it was refused: the session may have ended
-        ask("GET", api).then(() => setTimeout(() => location.reload(), 2000), () => setTimeout(() => location.reload(), 10000));
+      if (source.readyState === EventSource.CLOSED) setTimeout(anew, 2000); // it was refused: the session may have ended
+    };
+
+    // anew opens the page again once somebody answers.
+    const anew = async () => {
+      try {
+        await ask("GET", api);
+        location.reload();
+      } catch (problem) {
+        if (problem.ended) location.assign("/login?to=" + encodeURIComponent(location.pathname));
+        else setTimeout(anew, 10000);
       }
     };
 
+    // A connection may be dead without a word: a stream is never silent for longer than ten seconds.
+    setInterval(() => {
+      if (over || source.readyState !== EventSource.OPEN || Date.now() - heard < 25000) return;
+      say($("connection"), "Nothing has come for " + Math.round((Date.now() - heard) / 1000) + " s: what you see is the last that came. Trying again.", "warn");
+      source.close();
+      anew();
+    }, 5000);
+
     const tell = (button, command, body) => busy(button, async () => {
-      say($("said"), "Told; waiting for the answer.");
+      say($("said"), "Being told; waiting for the answer.");
       try {
         say($("said"), (await ask("POST", api + "/" + command, body)).text);
       } catch (problem) {
-        say($("said"), problem.message, "bad");
+        complain($("said"), problem);
       }
     });
     for (const button of document.querySelectorAll("[data-tell]")) {
