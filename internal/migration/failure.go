@@ -70,7 +70,7 @@ func (f *Failure) Error() string {
 // Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// SameCommand begins what Next says where the run can be gone on with, or begun anew.
+// SameCommand is what Next says where the run can be gone on with, or begun anew; within a sentence its first letter is small.
 const SameCommand = "Run the same command again"
 
 // conclude turns the error of a run with ctx into a *Failure.
@@ -168,7 +168,7 @@ func nextAfter(ctx context.Context, err error) string {
 	case errors.Is(err, lock.ErrGivenUp), errors.Is(err, lock.ErrTooLong):
 		return SameCommand + " when fewer use the table."
 	case errors.Is(err, ErrSourceChanged), errors.Is(err, cutover.ErrSourceChanged), errors.Is(err, native.ErrChanged):
-		return "Run the command again; make sure that nobody alters the table meanwhile."
+		return SameCommand + "; make sure that nobody alters the table meanwhile."
 	case errors.Is(err, binlog.ErrPurged), errors.Is(err, binlog.ErrOtherServer), errors.Is(err, binlog.ErrIncident):
 		return SameCommand + " to start anew."
 	case errors.Is(err, shadow.ErrRefused):

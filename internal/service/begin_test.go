@@ -120,7 +120,8 @@ func TestWhatOutcomesMean(t *testing.T) {
 		"swap_unknown": StateUnknown, "left_at_once": StateUnknown, "leftovers": StateFailed, "another": StateFailed} {
 		s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 		running(t, s)
-		next, wants := migration.SameCommand+" once the cause is removed.", "Submit the same statement with another id once the cause is removed."
+		next, wants := "Remove every reason, then run the same command again. "+migration.SameCommand+" later.",
+			"Remove every reason, then submit the same statement with another id. Submit the same statement with another id later."
 		result := record.Result{Head: record.HeadOf(record.NameResult, time.Now()), Outcome: outcome, ExitCode: 3, Error: "too bad", Left: "a table", Next: next}
 		text, err := json.Marshal(result)
 		if err == nil {

@@ -176,7 +176,7 @@ func (e *entry) settle(result *record.Result) {
 	if result.Left != "" {
 		why += ". Left: " + result.Left
 	}
-	e.end(StateOf(result.Outcome), why, strings.Replace(result.Next, migration.SameCommand, "Submit the same statement with another id", 1))
+	e.end(StateOf(result.Outcome), why, resubmit(result.Next))
 	if e.State == StateDone {
 		e.Why = fmt.Sprintf("its run took %s", result.ElapsedMS.Duration().Round(time.Millisecond))
 		if result.Rehearsal != "" {
@@ -188,6 +188,12 @@ func (e *entry) settle(result *record.Result) {
 		e.Next = strings.TrimSpace(e.Next + " midstream cleanup --old " + e.Table + " drops it once nobody needs it")
 	}
 	e.ExitCode = &result.ExitCode
+}
+
+// resubmit says what to do as somebody does it who has submitted a change: with its id he would be answered with what has become of it.
+func resubmit(next string) string {
+	const again = "ubmit the same statement with another id"
+	return strings.NewReplacer(migration.SameCommand, "S"+again, "r"+migration.SameCommand[1:], "s"+again).Replace(next)
 }
 
 // StateOf is what an outcome of a run makes of its change.

@@ -47,7 +47,7 @@ type Service struct {
 	mu      sync.RWMutex // guards changes and noted
 	changes []*entry     // in the order of submission; an entry is replaced and never written to
 	noted   map[string]string
-	doubted map[string]bool // ids whose submission the store has failed to answer; false: settled, and may be submitted anew. Guarded by writing
+	doubted map[string]bool // ids whose submission the store has failed to answer. Guarded by writing
 }
 
 // ErrFolderTaken says that another service works with the folder.
@@ -183,13 +183,13 @@ func (s *Service) once(id string, err error) {
 		text = err.Error()
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case text == "":
+	fresh := text != s.noted[id]
+	if s.noted[id] = text; text == "" {
 		delete(s.noted, id)
-	case text != s.noted[id]:
-		s.cfg.Note(text)
-		s.noted[id] = text
+	}
+	s.mu.Unlock()
+	if fresh && text != "" {
+		s.cfg.Note(text) // which may wait for who reads it
 	}
 }
 

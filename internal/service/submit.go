@@ -45,8 +45,7 @@ func (s *Service) Submit(ctx context.Context, asked Submission, from string) (c 
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	_, doubted := s.doubted[asked.ID]
-	if there := s.find(asked.ID); there != nil && !(doubted && there.State == StateWithdrawn && there.asks(asked)) {
+	if there := s.find(asked.ID); there != nil && !(there.State == StateWithdrawn && there.Why == unanswered && there.asks(asked)) {
 		if !there.asks(asked) {
 			return c, false, &control.Problem{Status: http.StatusConflict, Title: notQueued, Detail: "there is another change with the id " + asked.ID + ", of " + there.Table, Next: "give another id, or none"}
 		}
@@ -71,13 +70,13 @@ func (s *Service) Submit(ctx context.Context, asked Submission, from string) (c 
 	return s.view(e), true, nil
 }
 
+// unanswered is why a change is withdrawn that nobody counts on; the same submission begins it anew.
+const unanswered = "its submission was answered with an error, as the store did not answer. Nothing was begun"
+
 // settleDoubts looks for the submissions that were answered with an error: the store may have them all the same, where its answer was lost.
 // Nobody counts on such a one any more, so it is withdrawn, lest it runs weeks later. REQUIRES: writing is held.
 func (s *Service) settleDoubts(ctx context.Context) error {
-	for id, open := range s.doubted {
-		if !open {
-			continue
-		}
+	for id := range s.doubted {
 		var there *entry
 		err := s.store.Load(ctx, func(text []byte) error {
 			e := &entry{}
@@ -92,15 +91,13 @@ func (s *Service) settleDoubts(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if there == nil || there.State != StateWaiting {
-			delete(s.doubted, id)
-			continue
+		if there != nil && there.State == StateWaiting {
+			there.end(StateWithdrawn, unanswered, "submit it again, with this id or another")
+			if err := s.replace(ctx, there); err != nil {
+				return err
+			}
 		}
-		there.end(StateWithdrawn, "its submission was answered with an error, as the store did not answer. Nothing was begun", "submit it again")
-		if err := s.replace(ctx, there); err != nil {
-			return err
-		}
-		s.doubted[id] = false
+		delete(s.doubted, id)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@
 
   // complain shows an error. Where the session has ended, it has a link to the login, in another tab: what was typed here stays.
   const complain = (place, problem, mood = "bad") => {
+    if (problem.ended && !place.hidden && place.firstChild?.textContent === problem.message) return; // it stands there
     say(place, problem.message, mood);
     if (!problem.ended) return;
     const link = document.createElement("a");
@@ -22,13 +23,11 @@
     place.append(" ", link);
   };
 
-  // ask sends a request; what was not done is an Error with why, and what to do. A question has a bound of its own: a connection may be dead
-  // without a word.
-  const ask = async (method, path, body) => {
+  // ask sends a request; what was not done is an Error with why, and what to do.
+  const ask = async (method, path, body, signal) => {
     let response;
     try {
-      response = await fetch(path, { method, headers: body === undefined ? {} : { "Content-Type": "application/json" }, body: body === undefined ? undefined : JSON.stringify(body),
-        signal: method === "GET" ? AbortSignal.timeout(20000) : undefined });
+      response = await fetch(path, { method, headers: body === undefined ? {} : { "Content-Type": "application/json" }, body: body === undefined ? undefined : JSON.stringify(body), signal });
     } catch {
       throw new Error(method === "GET" ? "Midstream can't be reached." : "Midstream can't be reached: nobody knows whether it was told. Look how the change stands.");
     }
@@ -42,6 +41,9 @@
     if (!response.ok) throw new Error([answer.title, answer.detail, answer.next && "What to do: " + answer.next].filter(Boolean).join("\n"));
     return answer;
   };
+
+  // bound ends a question that is asked again and again: a connection may be dead without a word.
+  const bound = () => AbortSignal.timeout?.(20000);
 
   // busy keeps a button from being pressed again before it is answered.
   const busy = async (button, do_) => {
@@ -62,7 +64,7 @@
   function listPage() {
     const look = async () => {
       try {
-        const text = await ask("GET", "/parts/changes");
+        const text = await ask("GET", "/parts/changes", undefined, bound());
         say($("connection"), "");
         if (text !== look.last) {
           const focused = document.activeElement?.id;
@@ -258,7 +260,7 @@
     // anew opens the page again once somebody answers.
     const anew = async () => {
       try {
-        await ask("GET", api);
+        await ask("GET", api, undefined, bound());
         location.reload();
       } catch (problem) {
         if (problem.ended) location.assign("/login?to=" + encodeURIComponent(location.pathname));
