@@ -30,8 +30,6 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-
-	"midstream/internal/record"
 )
 
 // make browser runs this file; it needs a Chromium, and fails where there is none.
@@ -267,11 +265,7 @@ func TestBrowser(t *testing.T) {
 	b.does("pause", chromedp.Click(`[data-tell="pause"]`))
 	b.sees("#said", "the run stands still")
 	b.sees("#state", "paused")
-	since := q.status().Since
-	q.await("a second has passed", func() bool {
-		r, _ := time.Parse(record.RFC3339, q.progress().At)
-		return r.After(since.Add(time.Second))
-	})
+	q.awaitProgressOfPause()
 	still := q.copied()
 	b.does("ask who is there", chromedp.Click("#look"))
 	b.sees("#blockers", q.name)

@@ -133,6 +133,16 @@ func (c *controlling) progress() record.Progress {
 	return p
 }
 
+// awaitProgressOfPause waits for progress that was told when the run had stood still for a second: what is told before has other numbers.
+func (c *controlling) awaitProgressOfPause() {
+	c.t.Helper()
+	since := c.status().Since
+	c.await("progress", func() bool {
+		r, _ := time.Parse(record.RFC3339, c.progress().At)
+		return r.After(since.Add(time.Second))
+	})
+}
+
 func (c *controlling) await(what string, is func() bool) {
 	c.t.Helper()
 	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
@@ -204,8 +214,7 @@ func TestPauseAndResume(t *testing.T) {
 		t.Errorf("it holds %q", held)
 	}
 	rows := c.query("SELECT COUNT(*) FROM t_shadow")
-	at := c.status().Since
-	c.await("progress", func() bool { r, _ := time.Parse(record.RFC3339, c.progress().At); return r.After(at.Add(time.Second)) })
+	c.awaitProgressOfPause()
 	before := c.progress()
 	c.await("changes are captured", func() bool { return c.progress().Captured > before.Captured })
 	if after := c.progress(); after.Applied != before.Applied || after.RowsCopied != before.RowsCopied || c.query("SELECT COUNT(*) FROM t_shadow") != rows {

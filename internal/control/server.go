@@ -47,7 +47,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	busy     []*command     // those under way, the newest last
-	blocked  event.Blocked  // the newest
+	blocked  event.Blocked  // the newest of this phase
 	newest   map[string]any // records by the kind of their event
 	phase    string
 	captures bool // of this attempt: it reads the binlog
@@ -144,14 +144,13 @@ func (s *Server) Listen(e event.Event) {
 		case event.PhaseCopy, event.PhaseCatchUp:
 			s.captures = true
 		}
-		s.newest["phase"] = told
-		delete(s.newest, "blocked")
+		s.newest["phase"], s.blocked = told, event.Blocked{}
 	case event.Progress:
 		s.newest["progress"] = told
 	case event.Throttled:
 		s.newest["throttled"], s.gates = told, len(e.Gates)
 	case event.Blocked:
-		s.newest["blocked"], s.blocked = told, e
+		s.blocked = e
 	}
 	s.tell(told)
 }
@@ -190,11 +189,8 @@ func (s *Server) stream(ctx huma.Context) {
 		s.mu.Unlock()
 		return
 	}
-	if !s.blocked.Lasts(time.Now()) {
-		delete(s.newest, "blocked")
-	}
-	for _, kind := range []string{"phase", "progress", "throttled", "blocked"} {
-		if line := lineOf(s.newest[kind]); line != nil {
+	for _, told := range []any{s.newest["phase"], s.newest["progress"], s.newest["throttled"], s.inWay()} {
+		if line := lineOf(told); line != nil {
 			lines <- line
 		}
 	}
@@ -254,13 +250,18 @@ func (s *Server) alone(c command, do func(by string) (string, error)) (string, e
 	return do(c.by)
 }
 
+// inWay is the record of who is in the way of a lock; nil where nobody is told to be. REQUIRES: mu is held.
+func (s *Server) inWay() any {
+	if !s.blocked.Lasts(time.Now()) {
+		return nil
+	}
+	return record.Of(s.blocked)
+}
+
 func (s *Server) status() Status {
 	s.mu.Lock()
 	status := Status{About: s.run.About, Phase: s.phase, State: "running",
-		Progress: s.newest["progress"], Throttled: s.newest["throttled"]}
-	if s.blocked.Lasts(time.Now()) {
-		status.Blocked = s.newest["blocked"]
-	}
+		Progress: s.newest["progress"], Throttled: s.newest["throttled"], Blocked: s.inWay()}
 	gates := s.gates
 	if n := len(s.busy); n > 0 {
 		status.Command = s.busy[n-1].String()

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"midstream/internal/event"
@@ -111,21 +112,8 @@ func (h Hook) String() string {
 // tracker knows which moment an event is.
 type tracker struct {
 	phase              event.Phase
-	copied             bool // BeforeCopy has been
-	cut, native        bool // BeforeCutover has been, of the swap and of the server's own statement
+	entered            []event.Phase // each once
 	throttled, blocked bool
-}
-
-// changes says that the table is about to be changed, in this way for the first time: where the server's own statement has come to nothing, the
-// swap may follow hours later.
-func (t *tracker) changes(phase event.Phase) (first bool) {
-	switch phase {
-	case event.PhaseNative:
-		first, t.native = !t.native, true
-	case event.PhaseCutover:
-		first, t.cut = !t.cut, true
-	}
-	return first
 }
 
 // moments are those of an event. rehearses says that the table stays as it is.
@@ -137,12 +125,17 @@ func (t *tracker) moments(e event.Event, rehearses bool) (list []Moment) {
 		if e.Phase == event.PhaseHold {
 			list = append(list, OnHeld)
 		}
-		if e.Phase == event.PhaseCopy && !t.copied {
-			t.copied = true
-			list = append(list, BeforeCopy)
+		if slices.Contains(t.entered, e.Phase) {
+			break
 		}
-		if first := t.changes(e.Phase); first && !rehearses {
-			list = append(list, BeforeCutover)
+		t.entered = append(t.entered, e.Phase)
+		switch e.Phase {
+		case event.PhaseCopy:
+			list = append(list, BeforeCopy)
+		case event.PhaseNative, event.PhaseCutover: // where the server's own statement has come to nothing, the swap may follow hours later
+			if !rehearses {
+				list = append(list, BeforeCutover)
+			}
 		}
 	case event.Throttled:
 		if len(e.Gates) > 0 && !t.throttled {

@@ -33,13 +33,15 @@ var events = []event.Event{
 }
 
 // after is what the lines show after so many events.
-func after(n, width int) []string {
+func after(n, width int) []string { return strings.Split(modelAfter(n, width).View().Content, "\n") }
+
+func modelAfter(n, width int) tea.Model {
 	var m tea.Model = newModel("shop.orders")
 	m, _ = m.Update(tea.WindowSizeMsg{Width: width, Height: 24})
 	for _, e := range events[:n] {
 		m, _ = m.Update(e)
 	}
-	return strings.Split(m.View().Content, "\n")
+	return m
 }
 
 // TestFitsTheTerminal draws every state on terminals of every width.
@@ -71,11 +73,7 @@ func TestShows(t *testing.T) {
 			}
 		}
 	}
-	var m tea.Model = newModel("shop.orders")
-	for _, e := range events[:10] {
-		m, _ = m.Update(e)
-	}
-	m, _ = m.Update(event.Progress{Phase: event.PhaseCatchUp, At: time.Time{}.Add(20 * time.Second)})
+	m, _ := modelAfter(10, 140).Update(event.Progress{Phase: event.PhaseCatchUp, At: time.Time{}.Add(20 * time.Second)})
 	if text := m.View().Content; strings.Contains(text, "blocked") {
 		t.Errorf("nobody has been told to be in the way for 20 s, and the lines still say:\n%s", text)
 	}

@@ -182,10 +182,10 @@ func (e *entry) settle(result *record.Result) {
 		if result.Rehearsal != "" {
 			e.Why += "; it was a " + result.Rehearsal + ", and the table is as it was"
 		}
-	}
-	if e.State == StateDone && result.Old != "" {
-		e.Why += "; the former table stays as " + result.Old
-		e.Next = strings.TrimSpace(e.Next + " midstream cleanup --old " + e.Table + " drops it once nobody needs it")
+		if result.Old != "" {
+			e.Why += "; the former table stays as " + result.Old
+			e.Next = strings.TrimSpace(e.Next + " midstream cleanup --old " + e.Table + " drops it once nobody needs it")
+		}
 	}
 	e.ExitCode = &result.ExitCode
 }

@@ -62,7 +62,7 @@ func Open(ctx context.Context, cfg Config, store Store) (*Service, error) {
 		err = s.takeFolder()
 	}
 	if err == nil {
-		err = s.load(ctx)
+		s.changes, err = s.load(ctx)
 	}
 	slices.SortFunc(s.changes, func(a, b *entry) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	for _, e := range s.all() {

@@ -63,15 +63,16 @@ func (s *Service) put(ctx context.Context, e *entry, history []byte) error {
 }
 
 // load reads all changes of the store.
-func (s *Service) load(ctx context.Context) error {
-	return s.store.Load(ctx, func(text []byte) error {
+func (s *Service) load(ctx context.Context) (all []*entry, err error) {
+	err = s.store.Load(ctx, func(text []byte) error {
 		e := &entry{}
 		if err := json.Unmarshal(text, e); err != nil {
 			return fmt.Errorf("%w: %w", ErrNotStore, err)
 		}
-		s.changes = append(s.changes, e)
+		all = append(all, e)
 		return nil
 	})
+	return all, err
 }
 
 // pack makes a text smaller; unpack undoes it.

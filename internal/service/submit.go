@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -45,11 +44,13 @@ func (s *Service) Submit(ctx context.Context, asked Submission, from string) (c 
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if there := s.find(asked.ID); there != nil && !(there.State == StateWithdrawn && there.Why == unanswered && there.asks(asked)) {
+	if there := s.find(asked.ID); there != nil {
 		if !there.asks(asked) {
 			return c, false, &control.Problem{Status: http.StatusConflict, Title: notQueued, Detail: "there is another change with the id " + asked.ID + ", of " + there.Table, Next: "give another id, or none"}
 		}
-		return s.view(there), false, nil
+		if there.Why != unanswered {
+			return s.view(there), false, nil
+		}
 	}
 	statement, problem := s.read(asked)
 	if problem == nil {
@@ -76,29 +77,23 @@ const unanswered = "its submission was answered with an error, as the store did 
 // settleDoubts looks for the submissions that were answered with an error: the store may have them all the same, where its answer was lost.
 // Nobody counts on such a one any more, so it is withdrawn, lest it runs weeks later. REQUIRES: writing is held.
 func (s *Service) settleDoubts(ctx context.Context) error {
-	for id := range s.doubted {
-		var there *entry
-		err := s.store.Load(ctx, func(text []byte) error {
-			e := &entry{}
-			if err := json.Unmarshal(text, e); err != nil {
-				return fmt.Errorf("%w: %w", ErrNotStore, err)
-			}
-			if e.ID == id {
-				there = e
-			}
-			return nil
-		})
-		if err != nil {
+	if len(s.doubted) == 0 {
+		return nil
+	}
+	kept, err := s.load(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range kept {
+		if !s.doubted[e.ID] || e.State != StateWaiting {
+			continue
+		}
+		e.end(StateWithdrawn, unanswered, "submit it again, with this id or another")
+		if err := s.replace(ctx, e); err != nil {
 			return err
 		}
-		if there != nil && there.State == StateWaiting {
-			there.end(StateWithdrawn, unanswered, "submit it again, with this id or another")
-			if err := s.replace(ctx, there); err != nil {
-				return err
-			}
-		}
-		delete(s.doubted, id)
 	}
+	clear(s.doubted)
 	return nil
 }
 

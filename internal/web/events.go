@@ -177,23 +177,30 @@ func (t *standing) tell(ctx context.Context, s *Server, id string, begun bool, o
 		return nil
 	}
 	t.at = time.Now()
-	name, what, err := "status", any(nil), error(nil)
-	if begun {
-		what, err = s.now(ctx, id)
-	} else {
-		name = "waiting"
-		what, err = s.waiting(ctx, id)
+	if !begun {
+		waits, err := s.waiting(ctx, id)
+		if err != nil {
+			return ctx.Err()
+		}
+		t.heard = t.at
+		return t.send(out, "waiting", waits)
 	}
+	now, err := s.now(ctx, id)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err == nil:
 		t.heard = t.at
-	case name == "waiting" || time.Since(t.heard) < silence:
+	case time.Since(t.heard) < silence:
 		return nil
 	default:
-		what = silent(t.heard, err)
+		now = silent(t.heard, err)
 	}
+	return t.send(out, "status", now)
+}
+
+// send sends what is not what was sent last.
+func (t *standing) send(out *stream, name string, what any) error {
 	text, err := json.Marshal(what)
 	if err != nil || bytes.Equal(text, t.last) {
 		return err

@@ -73,7 +73,8 @@ type pending struct {
 }
 
 func (s *Server) waiting(ctx context.Context, id string) (p pending, err error) {
-	return p, s.ask(ctx, "/v1/changes/"+url.PathEscape(id), &p)
+	err = s.ask(ctx, "/v1/changes/"+url.PathEscape(id), &p)
+	return p, err
 }
 
 // fractionOf is how far a phase is, 0 to 1; nil where that can't be told.

@@ -73,7 +73,7 @@
         }
         look.last = text;
       } catch (problem) {
-        if (problem.ended) complain($("connection"), Object.assign(problem, { message: "The session has ended: the list is as it was." }), "warn");
+        if (problem.ended) complain($("connection"), { ended: true, message: "The session has ended: the list is as it was." }, "warn");
         else say($("connection"), "Midstream can't be reached: the list is as it was. Trying again.", "warn");
       }
       setTimeout(look, 2000);
