@@ -38,7 +38,7 @@ func (a *app) blockersCommand() *cobra.Command {
 			"every change of the table's schema waiting, and a statement that waits for its turn (an ALTER by hand, say) keeps all\n" +
 			"that come later. Sessions that hold a lock on all tables (FLUSH TABLES WITH READ LOCK, LOCK INSTANCE\n" +
 			"FOR BACKUP) are listed too. It only looks. Where no server is named, a run of this machine that is at work on the\n" +
-			"table is asked; without a table all of them, about theirs.",
+			"table is asked; without a table all of them, about theirs.\n\n" + namesUse,
 		Example: "  midstream blockers shop.orders",
 		Args:    cobra.ArbitraryArgs,
 	}
@@ -99,7 +99,7 @@ func (b *blockers) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return unwritten(ctx, err, "")
 	}
-	b.tell(name.String(), holding, waiting)
+	b.tell(name.Dotted(), holding, waiting)
 	return nil
 }
 
@@ -112,7 +112,7 @@ func (b *blockers) ofRun(ctx context.Context, name schema.Name) (told bool, err 
 	if err != nil {
 		return false, err
 	}
-	of := runsOf(runs, name.String())
+	of := runsOf(runs, name.Dotted())
 	if len(of) != 1 {
 		return false, nil
 	}

@@ -39,7 +39,7 @@ func (a *app) cleanupCommand() *cobra.Command {
 			"for this table in their comment, and a shadow that the marked state table speaks of. A name alone\n" +
 			"proves nothing. It refuses while a run is at work, shows what it will drop, and asks.\n\n" +
 			"With --old it also drops the former tables that swaps left (database.table_old and so on), and what a DROP\n" +
-			"or a TRUNCATE put aside: those that are marked as such, if nobody uses them.",
+			"or a TRUNCATE put aside: those that are marked as such, if nobody uses them.\n\n" + namesUse,
 		Example: "  midstream cleanup shop.orders\n  midstream cleanup --old --yes shop.orders",
 		Args:    cobra.ArbitraryArgs,
 	}

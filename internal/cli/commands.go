@@ -1,17 +1,18 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"midstream/internal/control"
+	"midstream/internal/schema"
 )
 
 // commanding tells runs of this machine what to do.
@@ -26,8 +27,13 @@ type commanding struct {
 	yes      bool
 	// yesNeeded says that without a table the command needs --yes.
 	yesNeeded bool
+	named     func(args []string) bool         // the first argument is a table
 	body      func(rest []string) (any, error) // of the request, from the arguments that are no table
 }
+
+// namesUse says how a table is named.
+const namesUse = "A part of a table's name that has a dot is written in backticks, as in SQL: '`my.db`.orders'. The name that midstream status\n" +
+	"prints can be pasted."
 
 // noRuns is what is told where there is none.
 const noRuns = "No run is at work on this machine."
@@ -41,9 +47,9 @@ func (a *app) controlCommands() []*cobra.Command {
 // newCommanding makes a verb's command.
 func (a *app) newCommanding(use, short, long string) (*commanding, *cobra.Command) {
 	verb, _, _ := strings.Cut(use, " ")
-	c := &commanding{app: a, verb: verb, body: noBody}
+	c := &commanding{app: a, verb: verb, body: noBody, named: func(args []string) bool { return len(args) > 0 }}
 	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, Long: long +
-		"\n\nIt talks to runs that this user has begun on this machine, by their sockets; without a table to all of them."}
+		"\n\nIt talks to runs that this user has begun on this machine, by their sockets; without a table to all of them.\n" + namesUse}
 	c.checks.flags = cmd.Flags()
 	c.checks.flags.SortFlags = false
 	c.checks.boolean(&c.json, "", "json", "one JSON object a line, as docs/openapi.yaml and docs/events.md have them")
@@ -55,11 +61,6 @@ func (a *app) newCommanding(use, short, long string) (*commanding, *cobra.Comman
 }
 
 func noBody(rest []string) (any, error) {
-	if len(rest) == 1 {
-		if _, err := tableName("", rest[0]); err != nil {
-			return nil, err
-		}
-	}
 	if len(rest) > 0 {
 		return nil, fmt.Errorf("one table is expected, and there is %q besides", strings.Join(rest, " "))
 	}
@@ -92,6 +93,9 @@ func (a *app) throttleCommand() *cobra.Command {
 		"Throttle says the most of its time in which the row copy may work: 100% is no bound, at 0% the row copy stands. Changes are\n"+
 			"applied all the same. It is midstream set copy-share=30%.")
 	cmd.Example = "  midstream throttle shop.orders 30%"
+	c.named = func(args []string) bool {
+		return len(args) > 1 || len(args) == 1 && (c.database != "" || !isShare(args[0]))
+	}
 	c.body = func(rest []string) (any, error) {
 		if len(rest) != 1 {
 			return nil, errors.New("say the share: midstream throttle shop.orders 30%")
@@ -107,6 +111,7 @@ func (a *app) setCommand() *cobra.Command {
 			"a file, query, URL, window or limits off. The server's own statement, if one is at work, keeps what it began with.\n"+
 			"Without a value it lists the settings, with what holds now and the range of each.")
 	cmd.Example = "  midstream set shop.orders\n  midstream set shop.orders lock-wait=1s max-load=Threads_running=50"
+	c.named = func(args []string) bool { return len(args) > 0 && !isSetting(c.database, args[0]) }
 	c.body = func(rest []string) (any, error) {
 		values := map[string]string{}
 		for _, text := range rest {
@@ -159,20 +164,33 @@ func (a *app) abortCommand() *cobra.Command {
 	return cmd
 }
 
+// isShare reports whether an argument of throttle is a share, and not a table whose share is missing.
+func isShare(text string) bool {
+	_, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
+	return err == nil
+}
+
+// isSetting reports whether an argument of set is a setting, or meant as one: no name of a setting has a dot or a backtick.
+// A table with = in its name is written with its database, or in backticks.
+func isSetting(database, text string) bool {
+	name, _, valued := strings.Cut(text, "=")
+	return !strings.ContainsAny(name, ".`") && (valued || database == "")
+}
+
 // parse takes the table off the arguments, if there is one, and makes the request of the others.
 func (c *commanding) parse(args []string) (table string, body any, err error) {
-	rest := args
-	if len(args) > 0 && !strings.ContainsAny(args[0], "=%") && strings.Contains(args[0]+c.database, ".") || len(args) > 0 && c.database != "" {
-		name, err := tableName(c.database, args[0])
+	rest, shown := args, "all runs of this machine"
+	if c.named(args) {
+		name, err := schema.ParseName(c.database, args[0])
 		if err != nil {
 			return "", nil, err
 		}
-		table, rest = name.String(), args[1:]
+		table, shown, rest = name.Dotted(), name.String(), args[1:]
 	}
 	if body, err = c.body(rest); err != nil {
 		return "", nil, err
 	}
-	c.app.stands(c.verb, cmp.Or(table, "all runs of this machine"))
+	c.app.stands(c.verb, shown)
 	if table == "" && c.yesNeeded && !c.yes {
 		return "", nil, fmt.Errorf("say which run, or --yes for all of this machine: midstream %s database.table", c.verb)
 	}

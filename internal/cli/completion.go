@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"midstream/internal/control"
+	"midstream/internal/escape"
 	"midstream/internal/history"
 	"midstream/internal/migration"
 )
@@ -68,7 +69,9 @@ func (a *app) tablesOfRuns(cmd *cobra.Command, args []string, _ string) ([]strin
 	runs, _ := control.Find(ctx, folder) // none can be offered then
 	var names []string
 	for _, r := range runs {
-		names = append(names, r.Found.Table)
+		if escape.Line(r.Found.Table) == r.Found.Table { // a shell would not complete it
+			names = append(names, r.Found.Table)
+		}
 	}
 	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
 }
@@ -97,7 +100,7 @@ func (a *app) toldRuns(cmd *cobra.Command, args []string, _ string) ([]string, c
 	var tables, ids []string
 	for _, e := range entries {
 		ids = append(ids, e.Run.ID)
-		if !slices.Contains(tables, e.Run.Table) {
+		if !slices.Contains(tables, e.Run.Table) && escape.Line(e.Run.Table) == e.Run.Table {
 			tables = append(tables, e.Run.Table)
 		}
 	}

@@ -94,7 +94,7 @@ func (c *change) obeying(do func() (migration.Result, error)) (migration.Result,
 func (c *change) beControlled(ctx context.Context, table schema.Name, change string, s *server) error {
 	r := &controlled{app: c.app, output: &c.output, control: migration.NewControl(c.config), began: time.Now(), ended: make(chan struct{})}
 	c.run = r
-	run := record.Run{Table: table.String(), Alter: change, Server: s.address, Rehearsal: string(c.options.Purpose)}
+	run := record.Run{Table: table.Dotted(), Alter: change, Server: s.address, Rehearsal: string(c.options.Purpose)}
 	var err error
 	if r.told, err = c.machines.begin(c.app, run); err == nil {
 		err = r.keep(c.history, &run)
@@ -115,7 +115,7 @@ func (c *change) beControlled(ctx context.Context, table schema.Name, change str
 		return unwritten(ctx, fmt.Errorf("look at %s: %w", s.address, err), "")
 	}
 	r.server, err = control.Serve(folder, control.Run{
-		About: control.About{Table: table.String(), Alter: change, Server: s.address, AnyCase: anyCase, Rehearsal: string(c.options.Purpose),
+		About: control.About{Table: table.Dotted(), Alter: change, Server: s.address, AnyCase: anyCase, Rehearsal: string(c.options.Purpose),
 			Process: os.Getpid(), Version: c.app.Version, Began: r.began},
 		Control: r.control, Emit: r.tell,
 		Stop: r.halt, GoOn: r.release, Stopped: r.stoppedBy, Lost: r.lostBy, Abort: r.abort, Metrics: r.told.metrics,

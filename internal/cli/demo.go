@@ -73,7 +73,7 @@ func (d *demonstration) run(ctx context.Context, _ []string) (err error) {
 	defer d.app.Interrupts.OnFirst(func() {
 		fmt.Fprintln(d.app.Stderr, "midstream: interrupted: stopping the writers and the server, and removing its data")
 	})()
-	d.steps = &steps{out: d.app.Stdout, live: onTerminal(d.app.Stdout)}
+	d.steps = &steps{out: d.app.Env.Stdout, live: onTerminal(d.app.Env.Stdout)}
 	d.steps.update("server", "fetching MySQL "+d.version)
 	build, err := sandbox.Fetch(ctx, sandbox.Version(d.version), func(text string) { d.steps.update("server", text) })
 	if err != nil {

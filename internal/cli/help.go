@@ -118,10 +118,10 @@ func titleOf(flag string, many bool) string {
 
 // helpWidth is how wide the help may be where it is printed.
 func (a *app) helpWidth() int {
-	if a.Stdout == nil {
+	if a.Env.Stdout == nil {
 		return 80
 	}
-	if width, _, err := term.GetSize(int(a.Stdout.Fd())); err == nil && width > 0 {
+	if width, _, err := term.GetSize(int(a.Env.Stdout.Fd())); err == nil && width > 0 {
 		return max(40, min(width, 110))
 	}
 	return 80

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"midstream/internal/dropin"
+	"midstream/internal/escape"
 	"midstream/internal/words"
 )
 
@@ -37,6 +38,9 @@ type Env struct {
 // app is one run of the program.
 type app struct {
 	Env
+	// Stdout and Stderr are those of Env for text: what a terminal would obey is escaped. Only a screen draws on Env.Stdout itself.
+	Stdout, Stderr io.Writer
+
 	password  given
 	flagNames map[string]bool // of the flags of all verbs
 	entered   bool            // a verb has begun: errors are its own, not the command line's
@@ -45,10 +49,14 @@ type app struct {
 	speech    *dropin.Speech // of the program whose command line it is; nil for midstream's own
 }
 
+func newApp(env Env) *app {
+	return &app{Env: env, Stdout: escape.Writer(env.Stdout), Stderr: escape.Writer(env.Stderr)}
+}
+
 // Main runs the verb that the arguments name, prints what goes wrong, and returns the
 // exit code. ctx is the one of WatchInterrupts.
 func Main(ctx context.Context, env Env) int {
-	a := &app{Env: env}
+	a := newApp(env)
 	root := a.root()
 	args, dropIn := env.dropIn()
 	if !dropIn { // else they are another program's, in which -p may mean anything

@@ -62,8 +62,8 @@ func (o *output) display(table string) display {
 		return shown{o.own}
 	case o.json:
 		return &jsonLines{out: o.app.Stdout}
-	case onTerminal(o.app.Stdout) && o.app.Getenv("TERM") != "dumb":
-		return screen.New(o.app.Stdout, table, o.quiet, o.colors())
+	case onTerminal(o.app.Env.Stdout) && o.app.Getenv("TERM") != "dumb":
+		return screen.New(o.app.Env.Stdout, table, o.quiet, o.colors())
 	}
 	return &lines{out: o.app.Stdout, quiet: o.quiet}
 }

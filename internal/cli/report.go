@@ -232,11 +232,11 @@ func planOf(p *plan.Plan, address string, cfg migration.Config) record.Plan {
 	}
 	return record.Plan{
 		CaptureFrom: captureFrom, Capture: string(p.Capture.By), CaptureWhy: p.Capture.Why,
-		Head: record.HeadOf(record.NamePlan, time.Now()), Rehearsal: string(p.Purpose), Table: p.Source.Name.String(), Alter: p.Alter.Clauses, Method: string(p.Choice.Method), Why: p.Choice.Why, Others: record.Rejections(p.Choice.Others), Warning: p.Choice.Warning,
+		Head: record.HeadOf(record.NamePlan, time.Now()), Rehearsal: string(p.Purpose), Table: p.Source.Name.Dotted(), Alter: p.Alter.Clauses, Method: string(p.Choice.Method), Why: p.Choice.Why, Others: record.Rejections(p.Choice.Others), Warning: p.Choice.Warning,
 		ServerAddress: address, ServerVersion: p.Server.Version.String(), Replicas: p.Server.Replicas,
 		Key: p.Key.Name, KeyColumns: p.Key.Columns(), RowsEstimate: p.Source.Rows,
 		DataBytes: p.Source.DataBytes, IndexBytes: p.Source.IndexBytes,
-		Shadow: p.Names.Shadow.String(), Old: p.Names.Former().String(), State: p.Names.State.String(),
+		Shadow: p.Names.Shadow.Dotted(), Old: p.Names.Former().Dotted(), State: p.Names.State.Dotted(),
 		Prediction: record.PredictionOf(predict(p, cfg)), Columns: record.Columns(p.ColumnChanges()), Grants: p.Grants(), Risks: record.Risks(p.Risks),
 		Steps: []string{}, Locks: []string{},
 	}

@@ -110,7 +110,7 @@ func (r *reporting) write(word string) error {
 			continue
 		}
 		if r.out == "-" {
-			return form.write(made, r.app.Stdout)
+			return form.write(made, r.app.Env.Stdout) // each form escapes by itself
 		}
 		if err := writeFile(r.out, func(out io.Writer) error { return form.write(made, out) }); err != nil {
 			return &coded{code: exitFailed, err: fmt.Errorf("write the report: %w", err), next: "name another file by --out"}
@@ -132,7 +132,7 @@ func (r *reporting) listRuns(table string) error {
 	}
 	for _, e := range entries {
 		switch {
-		case table != "" && e.Run.Table != table:
+		case table != "" && !e.Of(table):
 		case r.json:
 			(&jsonLines{out: r.app.Stdout}).write(listed{e.Run, e.Result})
 		default:

@@ -87,7 +87,8 @@ func (s *serving) takeServer(text string) error {
 
 // alone is the app for what is done in somebody else's name: nothing of this command line or environment says where.
 func (a *app) alone() *app {
-	b := &app{Env: a.Env, flagNames: a.flagNames, entered: a.entered}
+	b := newApp(a.Env)
+	b.flagNames, b.entered = a.flagNames, a.entered
 	b.Getenv, b.Home = func(string) string { return "" }, ""
 	return b
 }

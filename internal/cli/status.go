@@ -13,8 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"midstream/internal/control"
+	"midstream/internal/escape"
 	"midstream/internal/event"
 	"midstream/internal/record"
+	"midstream/internal/schema"
 	"midstream/internal/words"
 )
 
@@ -69,9 +71,9 @@ func statusText(s control.Status) string {
 			fmt.Fprintf(&b, "  %-9s %s\n", label, words.Wrapped(text, 100, "            "))
 		}
 	}
-	fmt.Fprintf(&b, "%s on %s (process %d, since %s)\n", s.Table, s.Server, s.Process, s.Began.Local().Format(time.DateTime))
-	line("kind", s.Rehearsal)
-	line("change", s.Alter)
+	fmt.Fprintf(&b, "%s on %s (process %d, since %s)\n", schema.NameOf(s.Table).Argument(), escape.Line(s.Server), s.Process, s.Began.Local().Format(time.DateTime))
+	line("kind", escape.Line(s.Rehearsal))
+	line("change", escape.Line(s.Alter))
 	state := s.State
 	if s.Why != "" {
 		state += ": " + s.Why
@@ -79,7 +81,7 @@ func statusText(s control.Status) string {
 	if s.State == "paused" {
 		state += ", since " + s.Since.Local().Format(time.DateTime)
 	}
-	line("state", state)
+	line("state", escape.Line(state))
 	if e, is := record.EventOf(s.Throttled).(event.Throttled); is && len(e.Gates) > 0 {
 		line("waits", strings.TrimPrefix(words.Throttled(e), "waiting: "))
 	}
@@ -89,16 +91,16 @@ func statusText(s control.Status) string {
 	if e, is := record.EventOf(s.Progress).(event.Progress); is {
 		line("progress", words.Progress(e))
 	} else {
-		line("phase", s.Phase)
+		line("phase", escape.Line(s.Phase))
 	}
 	if s.State != "held" {
-		line("held", s.Held)
+		line("held", escape.Line(s.Held))
 	}
 	if s.CopyShare != "100%" {
 		line("throttle", "the row copy works for at most "+s.CopyShare+" of its time")
 	}
-	line("command", s.Command)
-	line("socket", s.Socket)
+	line("command", escape.Line(s.Command))
+	line("socket", escape.Line(s.Socket))
 	return b.String()
 }
 
@@ -142,9 +144,9 @@ func (c *commanding) watchOne(ctx context.Context, run *control.Client, several 
 	}
 	var screen display = &lines{out: out}
 	if several {
-		out.prefix = run.Found.Table + "  "
+		out.prefix = schema.NameOf(run.Found.Table).String() + "  "
 	} else {
-		screen = (&output{app: c.app}).display(run.Found.Table)
+		screen = (&output{app: c.app}).display(schema.NameOf(run.Found.Table).String())
 		var leave context.CancelFunc
 		ctx, leave = context.WithCancel(ctx)
 		defer leave()
@@ -168,7 +170,7 @@ func (c *commanding) watchOne(ctx context.Context, run *control.Client, several 
 	if result != nil {
 		text := fmt.Sprintf("the run has ended: %s (exit code %d)", result.Outcome, result.ExitCode)
 		if result.Left != "" {
-			text += "; " + result.Left
+			text += "; " + escape.Line(result.Left)
 		}
 		fmt.Fprintln(out, text)
 	}

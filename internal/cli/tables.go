@@ -173,22 +173,22 @@ func tableSummary(p *plan.TablePlan, r migration.Result) string {
 // tablePlanOf returns the record of a plan.
 func tablePlanOf(p *plan.TablePlan, address string) record.Plan {
 	record := record.Plan{
-		Head: record.HeadOf(record.NamePlan, time.Now()), Table: p.Statement.Tables()[0].String(), Statement: string(p.Statement.Kind),
+		Head: record.HeadOf(record.NamePlan, time.Now()), Table: p.Statement.Tables()[0].Dotted(), Statement: string(p.Statement.Kind),
 		Method: string(p.Choice.Method), Why: p.Choice.Why, Others: record.Rejections(p.Choice.Others), Warning: p.Choice.Warning,
 		ServerAddress: address, ServerVersion: p.Server.Version.String(), Replicas: p.Server.Replicas, KeyColumns: []string{}, Columns: record.Columns(nil), Grants: []string{},
 		Steps: append([]string{}, p.Steps...), Locks: []string{}, Risks: record.Risks(p.Risks),
 	}
 	for _, name := range p.Watched {
-		record.Locks = append(record.Locks, name.String())
+		record.Locks = append(record.Locks, name.Dotted())
 	}
 	if p.Table != nil {
 		record.RowsEstimate, record.DataBytes, record.IndexBytes = p.Table.Rows, p.Table.DataBytes, p.Table.IndexBytes
 	}
 	if p.Twin != (schema.Name{}) {
-		record.Shadow = p.Twin.String()
+		record.Shadow = p.Twin.Dotted()
 	}
 	if p.Aside != (schema.Name{}) {
-		record.Old = p.Aside.String()
+		record.Old = p.Aside.Dotted()
 	}
 	return record
 }

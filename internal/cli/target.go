@@ -64,7 +64,7 @@ func (t *target) readWanted() error {
 	if t.wanted, err = desired.Read(t.to, t.database); err != nil || t.table == "" {
 		return err
 	}
-	name, err := tableName(t.database, t.table)
+	name, err := schema.ParseName(t.database, t.table)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (t *target) parseFlags() (*ddl.Alter, error) {
 		problems = append(problems, errors.New("--alter needs --table"))
 	}
 	problems = append(problems, onlyClauses(t.alter))
-	name, err := tableName(t.database, t.table)
+	name, err := schema.ParseName(t.database, t.table)
 	if t.table != "" {
 		problems = append(problems, err)
 	}
@@ -103,68 +103,11 @@ func onlyClauses(alter string) error {
 	return nil
 }
 
-// tableName reads database.table; backticks are allowed. database may say the first
-// part.
-func tableName(database, text string) (schema.Name, error) {
-	parts, err := identifiers(text)
-	switch {
-	case err != nil:
-		return schema.Name{}, err
-	case len(parts) == 2 && (database == "" || database == parts[0]):
-		return schema.Name{Schema: parts[0], Table: parts[1]}, nil
-	case len(parts) == 2:
-		return schema.Name{}, fmt.Errorf("%s says database %s, --database says %s", text, parts[0], database)
-	case len(parts) == 1 && database != "":
-		return schema.Name{Schema: database, Table: parts[0]}, nil
-	case len(parts) == 1:
-		return schema.Name{}, fmt.Errorf("in which database is %s? Write database.%[1]s, or say --database", text)
-	}
-	return schema.Name{}, fmt.Errorf("%q is no table's name: it is database.table", text)
-}
-
-// identifiers splits at dots outside of backticks.
-func identifiers(text string) ([]string, error) {
-	var parts []string
-	for {
-		var part string
-		if strings.HasPrefix(text, "`") {
-			end := 1
-			for end < len(text) && (text[end] != '`' || strings.HasPrefix(text[end:], "``")) {
-				if text[end] == '`' {
-					end++
-				}
-				end++
-			}
-			if end >= len(text) {
-				return nil, fmt.Errorf("a backtick is not closed: %s", text)
-			}
-			part, text = strings.ReplaceAll(text[1:end], "``", "`"), text[end+1:]
-		} else {
-			end := len(text)
-			if dot := strings.IndexByte(text, '.'); dot >= 0 {
-				end = dot
-			}
-			part, text = text[:end], text[end:]
-		}
-		if part == "" {
-			return nil, errors.New("a table's name is database.table")
-		}
-		parts = append(parts, part)
-		if text == "" {
-			return parts, nil
-		}
-		if text[0] != '.' {
-			return nil, fmt.Errorf("a dot is expected before %s", text)
-		}
-		text = text[1:]
-	}
-}
-
 // oneTable reads the arguments of a verb that is for one table.
 func oneTable(a *app, database string, args []string, verb string) (schema.Name, error) {
 	switch {
 	case len(args) == 1:
-		return tableName(database, args[0])
+		return schema.ParseName(database, args[0])
 	case a.password.detached(args):
 		return schema.Name{}, errDetached
 	}

@@ -84,7 +84,7 @@ func (c *change) checkSays() error {
 
 // sayOf reads column, table.column or database.table.column.
 func (c *change) sayOf(text string) (table schema.Name, column string, err error) {
-	parts, err := identifiers(text)
+	parts, err := schema.Identifiers(text)
 	if err != nil {
 		return table, "", err
 	}
@@ -193,7 +193,7 @@ func (r *reaching) look(ctx context.Context) error {
 		for _, note := range c.Notes {
 			r.output.note(note)
 		}
-		r.tables = append(r.tables, record.Table{Table: c.Name().String(), Place: c.Statement.Place(), State: stateWaiting})
+		r.tables = append(r.tables, record.Table{Table: c.Name().Dotted(), Place: c.Statement.Place(), State: stateWaiting})
 	}
 	return nil
 }
@@ -396,7 +396,7 @@ func (r *reaching) create(ctx context.Context, c *desired.Change) (state string,
 func (r *reaching) planned(c *desired.Change, method, why string) {
 	place := c.Statement.Place()
 	if r.output.json {
-		record := record.Plan{Head: record.HeadOf(record.NamePlan, time.Now()), Table: c.Name().String(), Place: place, Method: method, Why: why,
+		record := record.Plan{Head: record.HeadOf(record.NamePlan, time.Now()), Table: c.Name().Dotted(), Place: place, Method: method, Why: why,
 			Others: []record.Rejected{}, ServerAddress: r.server.address, ServerVersion: c.Server.String(), KeyColumns: []string{}, Prediction: record.PredictionOf(plan.Prediction{}), Risks: []record.Risk{}}
 		if c.Table == nil {
 			record.Create = c.Statement.Text

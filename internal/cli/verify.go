@@ -35,7 +35,7 @@ func (a *app) verifyCommand() *cobra.Command {
 			"that differs is looked at again, and counts once it has differed in the same way for as long as --settle,\n" +
 			"which should be longer than a replica is behind.\n\n" +
 			"Numbers and times are compared as the server writes them, strings by their characters, what is binary by\n" +
-			"its bytes. The tables need the same PRIMARY KEY, or UNIQUE key of NOT NULL columns.",
+			"its bytes. The tables need the same PRIMARY KEY, or UNIQUE key of NOT NULL columns.\n\n" + namesUse,
 		Example: "  midstream verify shop.orders shop.orders_old\n" +
 			"  midstream verify --host=db1 --other-host=db2 shop.orders",
 		Args: cobra.ArbitraryArgs,
@@ -100,7 +100,7 @@ func (v *verification) names(args []string) (names [2]schema.Name, err error) {
 		return names, errors.New("say the second table, or its server (--other-host)")
 	}
 	for i := range names {
-		name, nameErr := tableName(v.database, args[min(i, len(args)-1)])
+		name, nameErr := schema.ParseName(v.database, args[min(i, len(args)-1)])
 		names[i], err = name, errors.Join(err, nameErr)
 	}
 	if err == nil && !elsewhere && names[0] == names[1] {

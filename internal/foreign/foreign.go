@@ -76,7 +76,7 @@ func (s Set) second(k schema.ForeignKey) string {
 		return name
 	}
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%s %s %s", s.Source, k.Child, k.Constraint)
+	fmt.Fprintf(h, "%s %s %s", s.Source.Bare(), k.Child.Bare(), k.Constraint)
 	return fmt.Sprintf("midstream_%016x", h.Sum64())
 }
 

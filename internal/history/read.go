@@ -16,6 +16,7 @@ import (
 
 	"midstream/internal/event"
 	"midstream/internal/record"
+	"midstream/internal/schema"
 )
 
 // ErrNone says that there is no such history.
@@ -131,6 +132,11 @@ type Entry struct {
 	Result *record.Result // nil while the run is at work, or if it was killed
 }
 
+// Of reports whether the run is on the table that a word means, with or without backticks.
+func (e Entry) Of(word string) bool {
+	return e.Run.Table == word || schema.NameOf(e.Run.Table) == schema.NameOf(word)
+}
+
 // List returns the runs of a folder, the newest first. Files that are no histories are passed over.
 func List(folder string) ([]Entry, error) {
 	names, err := os.ReadDir(folder)
@@ -199,7 +205,7 @@ func Find(folder, word string) (path string, err error) {
 		return "", err
 	}
 	for _, e := range entries {
-		if word == "" || e.Run.ID == word || e.Run.Table == word {
+		if word == "" || e.Run.ID == word || e.Of(word) {
 			return e.Path, nil
 		}
 	}

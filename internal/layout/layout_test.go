@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"frontier"},
 	{"key", "ddl", "dbconn", "binlog", "ledger", "sandbox", "event", "foreign", "usertrigger"},
 	{"schema"},
-	{"schema/token", "plots"},
+	{"schema/token", "plots", "escape"},
 }
 
 // owners are the only importers of a library.

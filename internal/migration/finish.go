@@ -85,7 +85,7 @@ func (f *finisher) finish(ctx context.Context, start *checkpoint.Start, former *
 			if _, marked := schema.MarkedOld(former.comment, f.source); !marked {
 				old.keep(ctx, former.comment, start.Kept, f.cfg.Lock.Wait, f.note)
 			}
-			finished.Old = old.name.String()
+			finished.Old = old.name.Dotted()
 		}
 	}
 	if err != nil {

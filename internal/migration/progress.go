@@ -216,7 +216,7 @@ func (r *run) result() Result {
 		result.BinlogRead, result.Binlog = r.stream.BytesRead(), r.stream.Weight()
 	}
 	if r.made.swapped && !r.cfg.DropOld && r.method == plan.MethodShadow {
-		result.Old = r.old().String()
+		result.Old = r.old().Dotted()
 	}
 	return result
 }

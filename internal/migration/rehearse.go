@@ -133,7 +133,7 @@ func (r *run) rehearse(ctx context.Context, how Rehearsal) error {
 	if err := r.checkpoint(ctx); err != nil {
 		return err
 	}
-	r.made.keep, r.rehearsed.Shadow = true, r.shadow.Name.String()
+	r.made.keep, r.rehearsed.Shadow = true, r.shadow.Name.Dotted()
 	return nil
 }
 

@@ -156,7 +156,7 @@ func (t *Tables) end(result *Result) error {
 	if p.Statement.Kind == ddl.KindTruncate {
 		old.keep(ctx, p.Table.Comment, "", t.control.Config().Lock.Wait, t.note)
 	}
-	result.Old = p.Aside.String()
+	result.Old = p.Aside.Dotted()
 	if p.Keep {
 		return nil
 	}

@@ -270,7 +270,7 @@ func (s *Speaker) Done(table schema.Name, r migration.Result) {
 	case !s.asked.swaps:
 		s.say("Not dropping old table because --no-swap-tables was specified.")
 		if r.Rehearsed.Shadow != "" {
-			left := table.Sibling(lastOf(r.Rehearsed.Shadow)).Quoted()
+			left := schema.NameOf(r.Rehearsed.Shadow).Quoted()
 			s.say("Not dropping the new table %s because --no-drop-new-table was specified.  To drop the new table, execute:\nDROP TABLE IF EXISTS %s;", left, left)
 		} else {
 			s.at("Dropped new table OK.")
@@ -284,9 +284,6 @@ func (s *Speaker) Done(table schema.Name, r migration.Result) {
 		s.statistics(r)
 	}
 }
-
-// lastOf is the table of database.table.
-func lastOf(name string) string { return name[strings.IndexByte(name, '.')+1:] }
 
 func (s *Speaker) statistics(r migration.Result) {
 	s.say("# %-15s %5s\n# %s =====", "Event", "Count", strings.Repeat("=", 15))

@@ -10,6 +10,7 @@ import (
 	"midstream/internal/event"
 	"midstream/internal/history"
 	"midstream/internal/record"
+	"midstream/internal/schema"
 	"midstream/internal/words"
 )
 
@@ -46,7 +47,7 @@ func (r *Report) Statement() string {
 	if r.Plan != nil && r.Plan.Statement != "" {
 		return r.Run.Alter
 	}
-	return "ALTER TABLE " + r.Run.Table + " " + r.Run.Alter
+	return "ALTER TABLE " + schema.NameOf(r.Run.Table).Statement() + " " + r.Run.Alter
 }
 
 // Part is an earlier run.
@@ -108,10 +109,10 @@ func Of(story *history.Story) *Report {
 		r.Left, r.Remove = r.Result.Left, r.Result.Next
 		if r.Result.Old != "" {
 			r.Left = strings.TrimSpace(r.Left + " The former table is " + r.Result.Old + ".")
-			r.Remove = strings.TrimSpace(r.Remove + " midstream cleanup --old " + r.Run.Table)
+			r.Remove = strings.TrimSpace(r.Remove + " midstream cleanup --old " + schema.NameOf(r.Run.Table).Argument())
 		}
 	} else {
-		r.Remove = "While the run is at work: midstream status. If it was killed, the same command goes on with what it has left; midstream cleanup " + r.Run.Table + " gives that up."
+		r.Remove = "While the run is at work: midstream status. If it was killed, the same command goes on with what it has left; midstream cleanup " + schema.NameOf(r.Run.Table).Argument() + " gives that up."
 	}
 	if r.Plan != nil && r.Result != nil {
 		r.compare(progressOf(story.Events))

@@ -15,7 +15,7 @@ const TrialKind = "trial"
 
 // MarkFor returns the comment that an artefact of a run on the source carries.
 func MarkFor(kind string, source Name) string {
-	return Mark + kind + " of " + source.String()
+	return Mark + kind + " of " + source.Bare()
 }
 
 // MarkedFor says whether a table's comment is the mark of an artefact of a run on the

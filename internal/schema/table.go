@@ -5,78 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 )
-
-// Name is a table's qualified name, unquoted, as the server spells it.
-type Name struct {
-	Schema string
-	Table  string
-}
-
-// String returns schema.table for people; it is not quoted.
-func (n Name) String() string { return n.Schema + "." + n.Table }
-
-// Quoted returns `schema`.`table` for a statement.
-func (n Name) Quoted() string { return Quote(n.Schema) + "." + Quote(n.Table) }
-
-// Argument returns the name as a shell takes it on Midstream's command line. Plain names
-// are not quoted.
-func (n Name) Argument() string {
-	text := Shell(Dotted(n.Schema, n.Table))
-	if strings.HasPrefix(text, "-") { // else it would be a flag
-		text = "-- " + text
-	}
-	return text
-}
-
-// Dotted joins names by dots; those that hold one themselves are quoted.
-func Dotted(names ...string) string {
-	var parts []string
-	for _, name := range names {
-		if strings.ContainsAny(name, ".`") {
-			name = Quote(name)
-		}
-		parts = append(parts, name)
-	}
-	return strings.Join(parts, ".")
-}
-
-// Shell returns a text as a shell takes it for one argument. Plain ones are not quoted.
-func Shell(text string) string {
-	for _, r := range text {
-		if !strings.ContainsRune("._-=", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-		}
-	}
-	return text
-}
-
-// Sibling returns the name of another table of the same schema.
-func (n Name) Sibling(table string) Name { return Name{Schema: n.Schema, Table: table} }
-
-// LockTables is the statement that locks tables for its session alone.
-func LockTables(tables ...Name) string {
-	var locked []string
-	for _, t := range tables {
-		locked = append(locked, t.Quoted()+" WRITE")
-	}
-	return "LOCK TABLES " + strings.Join(locked, ", ")
-}
-
-// Quote returns an identifier in backticks, fit for a statement.
-func Quote(identifier string) string {
-	return "`" + strings.ReplaceAll(identifier, "`", "``") + "`"
-}
-
-// QuoteAll quotes every identifier and joins them with ", ".
-func QuoteAll(identifiers []string) string {
-	quoted := make([]string, len(identifiers))
-	for i, id := range identifiers {
-		quoted[i] = Quote(id)
-	}
-	return strings.Join(quoted, ", ")
-}
 
 // Mark begins the comment of every table that Midstream creates. A table without it
 // is not ours, whatever its name (law L8).

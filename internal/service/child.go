@@ -19,6 +19,7 @@ import (
 	"midstream/internal/history"
 	"midstream/internal/migration"
 	"midstream/internal/record"
+	"midstream/internal/schema"
 )
 
 // Files of a change's folder.
@@ -166,7 +167,7 @@ func (s *Service) result(e *entry) *record.Result {
 // settle says what has become of a change.
 func (e *entry) settle(result *record.Result) {
 	if result == nil {
-		e.end(StateUnknown, control.ErrKilled.Error(), "submit the same statement again with another id; or see what is left, and remove it, with: midstream cleanup "+e.Table)
+		e.end(StateUnknown, control.ErrKilled.Error(), "submit the same statement again with another id; or see what is left, and remove it, with: midstream cleanup "+schema.NameOf(e.Table).Argument())
 		return
 	}
 	why := result.Error
@@ -184,7 +185,7 @@ func (e *entry) settle(result *record.Result) {
 		}
 		if result.Old != "" {
 			e.Why += "; the former table stays as " + result.Old
-			e.Next = strings.TrimSpace(e.Next + " midstream cleanup --old " + e.Table + " drops it once nobody needs it")
+			e.Next = strings.TrimSpace(e.Next + " midstream cleanup --old " + schema.NameOf(e.Table).Argument() + " drops it once nobody needs it")
 		}
 	}
 	e.ExitCode = &result.ExitCode

@@ -13,6 +13,7 @@ import (
 
 	"midstream/internal/control"
 	"midstream/internal/ddl"
+	"midstream/internal/schema"
 )
 
 // idForm is what an id looks like: it names a folder, too.
@@ -60,7 +61,7 @@ func (s *Service) Submit(ctx context.Context, asked Submission, from string) (c 
 		return c, false, problem
 	}
 	e := &entry{Tables: append(statement.Tables(), statement.Parents...), Sequence: s.last() + 1}
-	e.Change = Change{ID: asked.ID, Server: asked.Server, Table: e.Tables[0].String(), Statement: asked.Statement, Options: asked.Options, After: asked.After,
+	e.Change = Change{ID: asked.ID, Server: asked.Server, Table: e.Tables[0].Dotted(), Statement: asked.Statement, Options: asked.Options, After: asked.After,
 		State: StateWaiting, Submitted: time.Now().UTC(), SubmittedBy: strings.TrimPrefix(asked.By+" from "+from, " ")}
 	if err := s.replace(ctx, e); err != nil {
 		s.doubted[e.ID] = true
@@ -168,7 +169,7 @@ func (s *Service) Withdraw(ctx context.Context, id string) (Change, error) {
 	case e.State == StateWaiting:
 		changed.end(StateWithdrawn, "it was withdrawn before it had begun", "")
 	case e.State == StateRunning && e.Place != s.place:
-		changed.end(StateUnknown, "it was withdrawn while "+e.Place+" may have been at work on it", "see what is left, and remove it, with: midstream cleanup "+e.Table)
+		changed.end(StateUnknown, "it was withdrawn while "+e.Place+" may have been at work on it", "see what is left, and remove it, with: midstream cleanup "+schema.NameOf(e.Table).Argument())
 	case e.State == StateRunning:
 		return Change{}, &control.Problem{Status: http.StatusConflict, Title: what, Detail: "its run is at work", Next: "abort ends the run, and leaves the table as it was"}
 	default:

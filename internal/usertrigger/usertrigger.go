@@ -34,7 +34,7 @@ func Equal(a, b []schema.Trigger) bool { return slices.EqualFunc(a, b, schema.Tr
 // StandIn is the name of a trigger's stand-in, unique in the database.
 func (s Set) StandIn(t schema.Trigger) string {
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%s %s", s.Source, t.Name)
+	fmt.Fprintf(h, "%s %s", s.Source.Bare(), t.Name)
 	return fmt.Sprintf("midstream_%016x", h.Sum64())
 }
 
