@@ -57,7 +57,7 @@ func dial(ctx context.Context, server Server, silence time.Duration, from Positi
 	}
 	if err != nil {
 		c.close()
-		return nil, fmt.Errorf("connect to %s: %w", server, classify(err))
+		return nil, fmt.Errorf("connect to %s: %w", server, classifyDial(err))
 	}
 	// The server is silent until it answers the request, so nothing is lost in the
 	// session's own buffer.

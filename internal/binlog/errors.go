@@ -24,6 +24,9 @@ var (
 	// Run may be called again from the End of the last group.
 	ErrConnection = errors.New("binlog connection lost")
 
+	// ErrRefused says that the server did not take the connection: the account was changed or locked, perhaps.
+	ErrRefused = errors.New("the server refuses a connection for the binlog")
+
 	// ErrSchemaDrift says that a watched table was altered.
 	ErrSchemaDrift = errors.New("table was altered")
 
@@ -39,6 +42,9 @@ var (
 	// ErrUnsupported says that the binlog holds something that can't be read.
 	ErrUnsupported = errors.New("not supported in the binlog")
 )
+
+// errFrame says that the server's packets are out of order. It is an ErrConnection: the same events are read again.
+var errFrame = fmt.Errorf("%w: packets are out of order", ErrConnection)
 
 // errGarbled says that what came is no binlog, or a damaged one.
 var errGarbled = errors.New("binlog is garbled")
@@ -57,8 +63,9 @@ const fatalDump = 1236
 
 // lost are the server's errors that end a connection, or that refuse one for now.
 var lost = map[uint16]bool{
-	1040: true,                                     // too many connections
-	1053: true,                                     // shutdown in progress
+	1040: true,             // too many connections
+	1053: true,             // shutdown in progress
+	1077: true, 1080: true, // shutdown, closed by force
 	1152: true,                                     // aborted connection
 	1158: true, 1159: true, 1160: true, 1161: true, // network: read, timeout, packet, write
 	1184: true, // aborted connection
@@ -100,6 +107,19 @@ func classify(err error) error {
 		return fmt.Errorf("%w: %w", ErrConnection, err)
 	}
 	return err
+}
+
+// classifyDial is classify for a connection that could not be made: whatever the client makes of the server's answers, no event was lost.
+func classifyDial(err error) error {
+	err = classify(err)
+	var server *ServerError
+	switch {
+	case errors.Is(err, ErrConnection), errors.Is(err, ErrOtherServer):
+		return err
+	case errors.As(err, &server):
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	return fmt.Errorf("%w: %w", ErrConnection, err)
 }
 
 // dumpError says what an error of the dump means, by whether the server had taken the

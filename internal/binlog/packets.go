@@ -70,7 +70,7 @@ func (p *packets) frameHead() (int, error) {
 	}
 	length, sequence := int(head[0])|int(head[1])<<8|int(head[2])<<16, head[3]
 	if sequence != p.sequence {
-		return 0, fmt.Errorf("%w: packet %d, %d expected", errGarbled, sequence, p.sequence)
+		return 0, fmt.Errorf("%w: %d, %d expected", errFrame, sequence, p.sequence)
 	}
 	p.sequence++
 	_, err = p.in.Discard(frameHeadSize)

@@ -28,17 +28,17 @@ type bound struct {
 func (b *bound) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := b.Connector.Connect(ctx)
 	if err != nil {
-		return nil, err
+		return nil, notConnected(ctx, err)
 	}
 	uuid, err := serverUUID(ctx, conn)
-	if err == nil && !b.is(uuid) {
-		err = fmt.Errorf("%w: its server_uuid is %s", ErrOtherServer, uuid)
+	if err == nil && b.is(uuid) {
+		return conn, nil
 	}
+	conn.Close()
 	if err != nil {
-		conn.Close()
-		return nil, err
+		return nil, notConnected(ctx, err)
 	}
-	return conn, nil
+	return nil, fmt.Errorf("%w: its server_uuid is %s", ErrOtherServer, uuid)
 }
 
 // is says that the server is the one of before, if there was any.

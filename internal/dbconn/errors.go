@@ -1,11 +1,7 @@
 package dbconn
 
 import (
-	"database/sql"
-	"database/sql/driver"
 	"errors"
-	"io"
-	"net"
 
 	"github.com/go-sql-driver/mysql"
 )
@@ -25,7 +21,6 @@ const (
 	errAccessDenied      = 1045
 	errDBAccessDenied    = 1044
 	errTableAccessDenied = 1142
-	errServerShutdown    = 1053
 	errNoSuchThread      = 1094
 	errNoSuchColumn      = 1054
 	errNoSuchTable       = 1146
@@ -47,8 +42,6 @@ const (
 	errHookRefused       = 3100 // a plugin's, for a transaction that is too large, and for anything else
 	errWritesetTooLarge  = 3231 // of Group Replication: more rows than its limit has room for
 	errGroupConflict     = 3101 // another member has committed a change of the same row
-	errConnectionKilled  = 3169
-	errClientInteraction = 4031
 
 	errCheckViolatedMariaDB = 4025
 )
@@ -121,22 +114,6 @@ func TableExists(err error) bool { return Number(err) == errTableExists }
 
 // NoSuchColumn says that a column is not there.
 func NoSuchColumn(err error) bool { return Number(err) == errNoSuchColumn }
-
-// ConnectionLost says that the connection broke: whether the statement was
-// executed is then unknown.
-func ConnectionLost(err error) bool {
-	if err == nil {
-		return false
-	}
-	switch Number(err) {
-	case errServerShutdown, errConnectionKilled, errClientInteraction:
-		return true
-	}
-	var network net.Error
-	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn) ||
-		errors.Is(err, sql.ErrConnDone) || errors.Is(err, io.EOF) ||
-		errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network)
-}
 
 // NullRefused says that a value is NULL where it must not be.
 func NullRefused(err error) bool { return Number(err) == errBadNull }

@@ -28,6 +28,7 @@ type Rule struct {
 	Cut   bool          // cuts the connection before the server gets it
 	Deaf  bool          // cuts the connection when the server is done with it: the answer is lost
 	Error uint16        // answers with this error, and the server gets nothing
+	Stall time.Duration // the whole wire stands still once the server has it; what came meanwhile is then passed on at once
 }
 
 // Proxy stands in front of one server. It is closed when its test ends.
@@ -44,6 +45,7 @@ type Proxy struct {
 	count  int
 	bent   bool
 	said   string
+	still  time.Time // until when the wire stands still
 	conns  []net.Conn
 }
 
@@ -113,7 +115,7 @@ func (p *Proxy) accept() {
 		p.done.Go(func() { p.forward(client, server, answers) })
 		p.done.Go(func() {
 			defer close(answers)
-			io.Copy(client, server)
+			p.answer(client, server)
 			client.Close()
 		})
 	}
@@ -133,7 +135,9 @@ func (p *Proxy) forward(client, server net.Conn, answers <-chan struct{}) {
 			return
 		}
 		deaf := false
-		if header[3] == 0 && p.isIt(body) {
+		if header[3] != 0 || !p.isIt(body) {
+			p.standStill()
+		} else {
 			if !p.bend(client) {
 				continue
 			}
@@ -144,12 +148,46 @@ func (p *Proxy) forward(client, server net.Conn, answers <-chan struct{}) {
 			if deaf = p.rule.Deaf; deaf {
 				client.Close()
 			}
+			p.stall()
 		}
 		if _, err := server.Write(append(header[:], body...)); err != nil {
 			return
 		}
 		if deaf {
 			<-answers // to nobody: the server is done
+			return
+		}
+	}
+}
+
+// stall has the wire stand still from now on, but for the command that is bent.
+func (p *Proxy) stall() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.still = time.Now().Add(p.rule.Stall)
+}
+
+// standStill waits as long as the wire stands still, and says whether it did.
+func (p *Proxy) standStill() bool {
+	p.mu.Lock()
+	left := time.Until(p.still)
+	p.mu.Unlock()
+	time.Sleep(left)
+	return left > 0
+}
+
+// answer passes on what the server says. What came while the wire stood still comes in one piece, as from a client's socket.
+func (p *Proxy) answer(client, server net.Conn) {
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := server.Read(buffer)
+		if p.standStill() && err == nil {
+			server.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
+			more, _ := io.ReadAtLeast(server, buffer[n:], len(buffer)-n)
+			server.SetReadDeadline(time.Time{})
+			n += more
+		}
+		if _, failed := client.Write(buffer[:n]); failed != nil || err != nil {
 			return
 		}
 	}

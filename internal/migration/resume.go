@@ -328,7 +328,7 @@ func (r *run) canGoOn(err error) bool {
 // outside says that an error has its cause outside of what a run does: it could not reach the
 // server, or the server could not go on.
 func outside(err error) bool {
-	return errors.Is(err, ErrClaimLost) || errors.Is(err, checkpoint.ErrReadOnly) || errors.Is(err, ErrCaptureUnfit) || errors.Is(err, binlog.ErrConnection) || errors.Is(err, binlog.ErrOtherServer) ||
+	return errors.Is(err, ErrClaimLost) || errors.Is(err, checkpoint.ErrReadOnly) || errors.Is(err, ErrCaptureUnfit) || errors.Is(err, binlog.ErrConnection) || errors.Is(err, binlog.ErrRefused) || errors.Is(err, binlog.ErrOtherServer) ||
 		errors.Is(err, dbconn.ErrOtherServer) ||
-		dbconn.ConnectionLost(err) || dbconn.Exhausted(err) || dbconn.Unwilling(err)
+		dbconn.NotConnected(err) || dbconn.ConnectionLost(err) || dbconn.Exhausted(err) || dbconn.Unwilling(err)
 }
