@@ -1,0 +1,239 @@
+package oracle
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"midstream/internal/schema"
+)
+
+// Most is the number of differing rows that are reported for one query.
+const Most = 5
+
+// Differences returns how two tables of one server differ, one line for each difference, and nothing if they are
+// equal. It ignores the tables' names, the AUTO_INCREMENT counters and the names of CHECK constraints, which
+// are unique in a database.
+func Differences(ctx context.Context, db *sql.DB, a, b schema.Name) ([]string, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	r := reader{conn}
+	if err := r.settle(ctx); err != nil {
+		return nil, err
+	}
+	var found []string
+	definitions, err := both(a, b, func(t schema.Name) (string, error) { return r.definition(ctx, t) })
+	if err != nil {
+		return nil, err
+	}
+	if definitions[0] != definitions[1] {
+		found = append(found, fmt.Sprintf("definitions differ:\n%s\n-- and\n%s", definitions[0], definitions[1]))
+	}
+	columns, err := both(a, b, func(t schema.Name) ([]column, error) { return r.columns(ctx, t) })
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Equal(columns[0], columns[1]) {
+		return append(found, fmt.Sprintf("columns differ: %v and %v", columns[0], columns[1])), nil
+	}
+	rows, err := r.compare(ctx, a, b, columns[0], "")
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		found = append(found, "rows: "+row)
+	}
+	indexes, err := r.indexes(ctx, a, columns[0])
+	if err != nil || definitions[0] != definitions[1] {
+		return found, err
+	}
+	for _, i := range indexes {
+		rows, err := r.compare(ctx, a, b, i.columns, i.name)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			found = append(found, "index "+i.name+": "+row)
+		}
+	}
+	return found, nil
+}
+
+// both asks the same of two tables.
+func both[T any](a, b schema.Name, ask func(schema.Name) (T, error)) (answers [2]T, err error) {
+	for i, t := range []schema.Name{a, b} {
+		if answers[i], err = ask(t); err != nil {
+			return answers, fmt.Errorf("read %s: %w", t, err)
+		}
+	}
+	return answers, nil
+}
+
+// reader reads tables by one session of fixed settings.
+type reader struct{ conn *sql.Conn }
+
+func (r reader) settle(ctx context.Context) error {
+	for _, s := range []string{
+		"SET SESSION sql_mode = '', time_zone = '+00:00', sql_quote_show_create = 1, group_concat_max_len = 1048576",
+		"SET SESSION sql_safe_updates = 0, sql_select_limit = DEFAULT, sql_big_selects = 1",
+		"SET NAMES utf8mb4",
+		"SET SESSION /*!50708 max_execution_time *//*M! max_statement_time */ = 0",
+		"/*!80030 SET SESSION show_gipk_in_create_table_and_information_schema = ON */",
+	} {
+		if _, err := r.conn.ExecContext(ctx, s); err != nil {
+			return fmt.Errorf("%s: %w", s, err)
+		}
+	}
+	return nil
+}
+
+var (
+	counter    = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
+	checkNamed = regexp.MustCompile("CONSTRAINT `(?:[^`]|``)*` CHECK")
+	named      = regexp.MustCompile("^CREATE TABLE `(?:[^`]|``)*`")
+)
+
+// definition is what SHOW CREATE TABLE shows, without what is ignored.
+func (r reader) definition(ctx context.Context, t schema.Name) (string, error) {
+	var name, text string
+	if err := r.conn.QueryRowContext(ctx, "SHOW CREATE TABLE "+t.Quoted()).Scan(&name, &text); err != nil {
+		return "", err
+	}
+	text = named.ReplaceAllString(text, "CREATE TABLE")
+	text = counter.ReplaceAllString(text, "")
+	return checkNamed.ReplaceAllString(text, "CHECK"), nil
+}
+
+// column is a column, and the expression that tells each of its values from every other.
+type column struct{ name, kind, charset string }
+
+func (r reader) columns(ctx context.Context, t schema.Name) (list []column, err error) {
+	rows, err := r.conn.QueryContext(ctx, "SELECT column_name, data_type, IFNULL(character_set_name, '') FROM information_schema.columns"+
+		" WHERE table_schema = ? AND table_name = ? ORDER BY ordinal_position", t.Schema, t.Table)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var c column
+		if err := rows.Scan(&c.name, &c.kind, &c.charset); err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	return list, rows.Err()
+}
+
+// exact is an expression that has another value for each value of the column.
+func (c column) exact() string {
+	name := schema.Quote(c.name)
+	switch strings.ToLower(c.kind) {
+	case "enum", "set":
+		return name + " + 0"
+	case "float", "double":
+		return "CONCAT(" + name + " * 1e0)"
+	case "timestamp":
+		return "CONCAT(UNIX_TIMESTAMP(" + name + "), '/', " + name + ")"
+	case "json":
+		return "CAST(" + name + " AS CHAR)"
+	case "tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "date", "datetime", "time", "year", "uuid", "inet4", "inet6":
+		return "CAST(" + name + " AS CHAR)"
+	}
+	return "HEX(" + name + ")"
+}
+
+// index is an index whose columns alone can be read from it.
+type index struct {
+	name    string
+	columns []column
+}
+
+// indexes returns the indexes that hold whole columns only.
+func (r reader) indexes(ctx context.Context, t schema.Name, columns []column) (list []index, err error) {
+	rows, err := r.conn.QueryContext(ctx, "SELECT index_name, GROUP_CONCAT(IFNULL(column_name, '') ORDER BY seq_in_index SEPARATOR '\\0')"+
+		" FROM information_schema.statistics WHERE table_schema = ? AND table_name = ? AND index_type = 'BTREE'"+
+		" GROUP BY index_name HAVING SUM(sub_part IS NOT NULL OR column_name IS NULL) = 0", t.Schema, t.Table)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var i index
+		var names string
+		if err := rows.Scan(&i.name, &names); err != nil {
+			return nil, err
+		}
+		for _, n := range strings.Split(names, "\x00") {
+			at := slices.IndexFunc(columns, func(c column) bool { return strings.EqualFold(c.name, n) })
+			if at < 0 {
+				return nil, fmt.Errorf("index %s has the unknown column %q", i.name, n)
+			}
+			i.columns = append(i.columns, columns[at])
+		}
+		list = append(list, i)
+	}
+	return list, rows.Err()
+}
+
+// compare returns the rows that only one of the tables has, as lines.
+func (r reader) compare(ctx context.Context, a, b schema.Name, columns []column, index string) (lines []string, err error) {
+	rows, err := both(a, b, func(t schema.Name) (map[string]int, error) { return r.rows(ctx, t, columns, index) })
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range []schema.Name{a, b} {
+		for row, n := range rows[i] {
+			if more := n - rows[1-i][row]; more > 0 {
+				lines = append(lines, fmt.Sprintf("only %s has %d of %s", t, more, row))
+			}
+		}
+	}
+	slices.Sort(lines)
+	if more := len(lines) - 2*Most; more > 0 {
+		lines = append(lines[:2*Most], fmt.Sprintf("and %d more", more))
+	}
+	return lines, nil
+}
+
+// rows counts each row that a table has.
+func (r reader) rows(ctx context.Context, t schema.Name, columns []column, index string) (map[string]int, error) {
+	exprs := make([]string, len(columns))
+	for i, c := range columns {
+		exprs[i] = c.exact()
+	}
+	force := ""
+	if index != "" {
+		force = " FORCE INDEX (" + schema.Quote(index) + ")"
+	}
+	found, err := r.conn.QueryContext(ctx, "SELECT "+strings.Join(exprs, ", ")+" FROM "+t.Quoted()+force)
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	counts := map[string]int{}
+	values, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	for found.Next() {
+		if err := found.Scan(into...); err != nil {
+			return nil, err
+		}
+		var row strings.Builder
+		for i, v := range values {
+			text := "NULL"
+			if v.Valid {
+				text = fmt.Sprintf("%.200q", v.String)
+			}
+			fmt.Fprintf(&row, "%s=%s ", columns[i].name, text)
+		}
+		counts[row.String()]++
+	}
+	return counts, found.Err()
+}
