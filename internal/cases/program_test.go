@@ -100,7 +100,7 @@ func (p *program) untilHeld() int {
 
 // cutOver lets the run swap, and returns its exit code.
 func (p *program) cutOver() int {
-	if out, err := p.of.command("cutover", "--control-dir="+p.control).CombinedOutput(); err != nil {
+	if out, err := p.of.command("cutover", "--yes", "--control-dir="+p.control).CombinedOutput(); err != nil {
 		p.of.Errorf("cutover: %v\n%s", err, out)
 	}
 	select {
