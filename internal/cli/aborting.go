@@ -78,6 +78,7 @@ func (c *change) onInterrupt(p *plan.Plan, s *stand, r *relay, d display) (undo 
 			phase, swapped := s.now()
 			record.Phase, record.Swapped, record.Rehearsal = string(phase), swapped, string(p.Purpose)
 			quickly(func() { (&jsonLines{out: c.app.Stdout}).write(record) })
+			c.leaveResult(record)
 		}
 		fmt.Fprint(c.app.Stderr, c.app.complaint(err, exitAtOnce))
 	})

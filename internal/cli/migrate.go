@@ -58,6 +58,8 @@ type change struct {
 	// socket says where the run is controlled; run is the one that is, nil while there is none.
 	socket socketFlags
 	run    *controlled
+	// resultFile is where the result is written as well, for midstream serve; "" for nowhere.
+	resultFile string
 	// page is what shows the runs in a browser, where that is asked for.
 	page page
 	// commanded has a run take commands in another program's way; nil where there is none.
@@ -91,12 +93,15 @@ type doing struct {
 func (c *change) conduct(ctx context.Context, args []string, do doing) error {
 	result, err := c.prepare(ctx, args, do)
 	c.page.close()
-	if c.output.json {
+	if c.output.json || c.resultFile != "" {
 		interrupted := errors.Is(context.Cause(ctx), errInterrupted)
 		record := c.app.resultOf(result, err, exitCode(err, interrupted))
 		record.Tables = append(record.Tables, c.tables...)
 		record.Rehearsal = string(c.options.Purpose)
-		(&jsonLines{out: c.app.Stdout}).write(record)
+		if c.output.json {
+			(&jsonLines{out: c.app.Stdout}).write(record)
+		}
+		c.app.keepResult(c.resultFile, record)
 	}
 	return err
 }

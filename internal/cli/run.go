@@ -39,6 +39,8 @@ func (a *app) newRun() (*change, *cobra.Command) {
 	}
 	c := a.newChange(cmd)
 	c.registerTuning()
+	c.checks.flags.StringVar(&c.resultFile, "result-file", "", "for midstream serve: a file that the result is written over; the run does not end before it is written")
+	_ = c.checks.flags.MarkHidden("result-file") // it has just been added
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
 		return c.conduct(ctx, args, doing{c.migrate, c.runTables})
 	})

@@ -253,7 +253,7 @@ func TestEveryFlagOfRunIsDecided(t *testing.T) {
 		"host", "port", "socket", "user", "password", "defaults-file", "defaults-extra-file", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", // where
 		"replica", "skip-replica", "find-replicas", "unseen-replicas", "capture-from", "source-replicates", "on-replica",
 		"throttle-file", "throttle-query", "throttle-url", "cutover-when-gone", "metrics-file", "log-file", "log-format", "hook", "hook-timeout", // files, queries and URLs
-		"json", "quiet", "no-color", "history-dir", "no-history", "control-dir", "no-control", "listen", "token-file", "tls-cert", "tls-key", "insecure-http", // the service's own
+		"json", "quiet", "no-color", "history-dir", "no-history", "control-dir", "no-control", "listen", "token-file", "tls-cert", "tls-key", "insecure-http", "result-file", // the service's own
 		"no-frontier-rule", "no-merge"} // measuring
 	_, cmd := (&app{}).newRun()
 	var there []string

@@ -10,9 +10,9 @@ import (
 	"midstream/internal/dbconn"
 )
 
-// onlyTyped are the flags that an option file can't say: those of the files themselves, and
-// the answer to a question, which would never be asked again.
-var onlyTyped = []string{"help", "defaults-file", "defaults-extra-file", "yes"}
+// onlyTyped are the flags that an option file can't say: those of the files themselves, the
+// answer to a question, which would never be asked again, and the file of one run's result.
+var onlyTyped = []string{"help", "defaults-file", "defaults-extra-file", "yes", "result-file"}
 
 // fromFiles gives the flags that are not on the command line the values that option files
 // have for them. A setting of another verb, among others, is left to that. Everything that

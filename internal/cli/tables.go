@@ -114,6 +114,7 @@ func (c *change) onTablesInterrupt(p *plan.TablePlan, s *stand, r *relay, d disp
 			phase, _ := s.now()
 			record.Phase, record.Swapped = string(phase), over()
 			quickly(func() { (&jsonLines{out: c.app.Stdout}).write(record) })
+			c.leaveResult(record)
 		}
 		fmt.Fprint(c.app.Stderr, c.app.complaint(err, exitAtOnce))
 	})

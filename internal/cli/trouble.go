@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
+	"midstream/internal/dbconn"
+	"midstream/internal/lock"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
 	"midstream/internal/record"
@@ -141,6 +144,7 @@ func verdict(code int) string {
 func (a *app) fill(rec *record.Result, err error, code int) {
 	t := a.troubleOf(err, code)
 	rec.Error, rec.Stage, rec.Object, rec.Left, rec.Next = t.cause, t.stage, t.object, t.left, t.next
+	rec.Passing = passing(err, code)
 	var failure *migration.Failure
 	var refused *plan.Refused
 	var partly *partly
@@ -153,4 +157,22 @@ func (a *app) fill(rec *record.Result, err error, code int) {
 	if errors.As(err, &partly) && len(partly.done) > 0 {
 		rec.Left = partly.doneText() + "; of " + partly.table + ": " + rec.Left
 	}
+}
+
+// passing says that the same command may be given again as it stands: what has failed passes by itself. A limit that the operator has set, and a
+// lock that others kept for as long as that, do not.
+func passing(err error, code int) bool {
+	var u *usage
+	var f *migration.Failure
+	switch {
+	case errors.As(err, &f) && (f.Half || f.Swapped):
+		return false
+	case code != exitFailed && code != exitStopped && code != exitUsage && code != exitRefused:
+		return false
+	case errors.Is(err, lock.ErrGivenUp), errors.Is(err, lock.ErrTooLong), errors.Is(err, lock.ErrWork):
+		return false
+	case errors.As(err, &u):
+		return slices.ContainsFunc(u.problems, dbconn.Passes)
+	}
+	return dbconn.Passes(err)
 }

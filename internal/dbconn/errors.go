@@ -21,6 +21,7 @@ const (
 	errAccessDenied      = 1045
 	errDBAccessDenied    = 1044
 	errTableAccessDenied = 1142
+	errPacketTooLarge    = 1153
 	errNoSuchThread      = 1094
 	errNoSuchColumn      = 1054
 	errNoSuchTable       = 1146
@@ -155,6 +156,11 @@ func Exhausted(err error) bool {
 		return true
 	}
 	return false
+}
+
+// TooLarge says that a statement is longer than the server takes (max_allowed_packet).
+func TooLarge(err error) bool {
+	return Number(err) == errPacketTooLarge || errors.Is(err, mysql.ErrPktTooLarge)
 }
 
 // Oversized says that a transaction was rolled back that is probably larger than the server lets one be: than

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -172,6 +173,23 @@ func TestWhole(t *testing.T) {
 	}
 }
 
+// TestWholeWithAClockSetBack: the run before is found though it began later, as the clock has it.
+func TestWholeWithAClockSetBack(t *testing.T) {
+	folder, began := t.TempDir(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	begin(t, folder, "shop.orders", began.Add(-2*time.Hour)) // another, long before
+	former := begin(t, folder, "shop.orders", began)
+	begin(t, folder, "shop.orders", began.Add(2*time.Hour)) // and one that came afterwards
+	w := begin(t, folder, "shop.orders", began.Add(-time.Hour))
+	w.Show(event.Resumed{Rows: 7, Taken: began.Add(time.Minute), Text: "going on", At: began.Add(-time.Hour + time.Second)})
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	story, err := Whole(w.Path())
+	if err != nil || len(story.Earlier) != 1 || story.Earlier[0].Path != former.Path() {
+		t.Errorf("%+v, %v", story, err)
+	}
+}
+
 func TestFind(t *testing.T) {
 	folder, began := t.TempDir(), time.Now()
 	first := begin(t, folder, "shop.orders", began)
@@ -252,5 +270,33 @@ func TestUnwritable(t *testing.T) {
 	w.Show(event.Note{Text: "lost", At: time.Now()})
 	if err := w.Close(); err == nil {
 		t.Error("nothing is told of what was not written")
+	}
+}
+
+// TestAFullDiskTearsNoHistory: what a full disk did not take is missing, the part of a line that it took is taken back, and the result that comes
+// once there is room is read.
+func TestAFullDiskTearsNoHistory(t *testing.T) {
+	w := begin(t, t.TempDir(), "shop.orders", time.Now())
+	disk := w.file
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	w.file = full
+	w.Show(event.Note{Text: "lost", At: time.Now()})
+	w.file = disk
+	if _, err := disk.WriteString(`{"event":"no`); err != nil { // so much had room
+		t.Fatal(err)
+	}
+	w.torn = true
+	w.Show(event.Note{Text: "kept", At: time.Now()})
+	w.Write(record.Result{Head: record.HeadOf(record.NameResult, time.Now()), Outcome: "done"})
+	if err := w.Close(); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("nothing is told of what was not written: %v", err)
+	}
+	story, err := Read(w.Path())
+	if err != nil || story.Result == nil || len(story.Events) != 1 || story.Events[0].(event.Note).Text != "kept" {
+		t.Errorf("%+v, %v", story, err)
 	}
 }

@@ -97,7 +97,10 @@ func Whole(path string) (*Story, error) {
 				return nil, err
 			}
 		}
-		i := slices.IndexFunc(entries, func(e Entry) bool { return e.Run.ID < first.Run.ID && sameChange(e.Run, first.Run) })
+		i := slices.IndexFunc(entries, func(e Entry) bool {
+			return e.Run.ID < first.bound() && sameChange(e.Run, first.Run) && e.Run.ID != story.Run.ID &&
+				!slices.ContainsFunc(story.Earlier, func(other Entry) bool { return other.Run.ID == e.Run.ID })
+		})
 		if i < 0 {
 			break
 		}
@@ -116,13 +119,33 @@ func sameChange(a, b record.Run) bool {
 	return a.Table == b.Table && a.Alter == b.Alter && a.Server == b.Server && a.Rehearsal == b.Rehearsal
 }
 
-// wentOn says that a run went on with the work of one that was before it, and not with its own, after a pause.
+// wentOn says that a run went on with the work of one that was before it, and not with its own, after a pause. A checkpoint that is younger than
+// the moment when it was gone on with is of one before, too: the clock was set back.
 func (s *Story) wentOn() bool {
 	began, err := time.Parse(record.RFC3339, s.Run.At)
-	return err == nil && slices.ContainsFunc(s.Events, func(e event.Event) bool {
-		resumed, is := e.(event.Resumed)
-		return is && resumed.Taken.Before(began)
-	})
+	resumed := s.resumed()
+	return err == nil && resumed != nil && (resumed.Taken.Before(began) || setBack(resumed))
+}
+
+// setBack says that the clock was set back, by more than what keeps it right does, between a checkpoint and its use.
+func setBack(r *event.Resumed) bool { return r.Taken.Sub(r.At) > 2*time.Second }
+
+// resumed is the first word of a run that it goes on with work; nil for none.
+func (s *Story) resumed() *event.Resumed {
+	for _, e := range s.Events {
+		if resumed, is := e.(event.Resumed); is {
+			return &resumed
+		}
+	}
+	return nil
+}
+
+// bound is what the IDs of runs come before that were there before this one: its own, but where the clock was set back. They begin with moments.
+func (s *Story) bound() string {
+	if resumed := s.resumed(); resumed != nil && setBack(resumed) {
+		return resumed.Taken.UTC().Format(moment) + "~"
+	}
+	return s.Run.ID
 }
 
 // Entry is a run of a list.

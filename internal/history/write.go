@@ -29,13 +29,19 @@ func Folder(getenv func(string) string, home string) string {
 
 const suffix = ".jsonl"
 
-// Writer keeps what one run tells. It is safe for concurrent use. After the first failure nothing more is written.
+// moment is how the names of histories begin.
+const moment = "20060102T150405.000Z"
+
+// Writer keeps what one run tells. It is safe for concurrent use. What can't be written is missing, and a part of a line is taken back: what
+// comes once the disk has room again is read as if nothing had happened.
 type Writer struct {
 	path string
 
 	mu    sync.Mutex
 	file  *os.File
-	err   error
+	err   error // the first one
+	size  int64 // of what was written whole
+	torn  bool  // there is more in the file than that
 	began time.Time
 	often map[string]*often // by the names of their records
 }
@@ -73,7 +79,7 @@ func Begin(folder string, run record.Run, began time.Time) (*Writer, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of histories: %w", err)
 	}
-	name := fmt.Sprintf("%s-%.80s-%d", began.UTC().Format("20060102T150405.000Z"), strange.ReplaceAllString(run.Table, "_"), run.Process)
+	name := fmt.Sprintf("%s-%.80s-%d", began.UTC().Format(moment), strange.ReplaceAllString(run.Table, "_"), run.Process)
 	for n := 1; ; n++ {
 		run.ID = name
 		if n > 1 { // two runs of one process at one moment
@@ -90,7 +96,11 @@ func Begin(folder string, run record.Run, began time.Time) (*Writer, error) {
 		run.Head = record.HeadOf(record.NameRun, began)
 		w := &Writer{path: path, file: file, began: began, often: map[string]*often{record.NameProgress: {},
 			record.NameRetry: {free: freely}, record.NameBlocked: {free: freely}, record.NameThrottled: {free: freely}}}
-		w.Write(run)
+		if w.Write(run); w.err != nil { // nothing else could be read without it
+			err := w.Close()
+			_ = os.Remove(path)
+			return nil, err
+		}
 		return w, nil
 	}
 }
@@ -151,14 +161,33 @@ func (w *Writer) Write(told any) {
 
 // write writes a record. REQUIRES: mu is held.
 func (w *Writer) write(told any) {
-	if w.file == nil || w.err != nil {
+	if w.file == nil {
 		return
 	}
 	line, err := json.Marshal(told)
 	if err == nil {
-		_, err = w.file.Write(append(line, '\n')) // at once: who looks sees whole lines
+		err = w.add(append(line, '\n')) // at once: who looks sees whole lines
 	}
-	w.err = err
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// add adds a line, or nothing.
+func (w *Writer) add(line []byte) error {
+	if w.torn {
+		if err := w.file.Truncate(w.size); err != nil {
+			return err
+		}
+		w.torn = false
+	}
+	n, err := w.file.Write(line)
+	if err != nil {
+		w.torn = n > 0
+		return err
+	}
+	w.size += int64(n)
+	return nil
 }
 
 // Close ends the history. It fails if not all could be kept.

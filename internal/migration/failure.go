@@ -60,6 +60,8 @@ type Failure struct {
 	// Lost says that the server could not be reached, or could not go on: the same command may
 	// well come to its end once it can.
 	Lost bool
+	// Half says that the first of two statements is done: the same command would do it once more.
+	Half bool
 }
 
 // Error returns one line: phase, cause, what is left, what to do.
@@ -84,6 +86,7 @@ func (r *run) conclude(ctx context.Context, err error) error {
 	var untold *Untold
 	switch {
 	case r.made.half:
+		f.Half = true
 		split := r.plan.Choice.Split
 		f.Left = fmt.Sprintf("%s has the first part of its new schema (%s); the rest is not done, or not known to be.", source, split.First.Clauses)
 		f.Next = fmt.Sprintf("Look at it with SHOW CREATE TABLE, and run the rest: midstream run %s", schema.Literal(split.Rest.Restore(source)))

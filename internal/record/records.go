@@ -343,6 +343,7 @@ type Result struct {
 	Object          string `json:"object" doc:"what it was about: database.table on host:port, a server, a command; empty if done"`
 	Left            string `json:"left" doc:"what is left on the server; empty if done"`
 	Next            string `json:"next" doc:"what to do; empty if done"`
+	Passing         bool   `json:"passing" doc:"the cause passes by itself (the server is full, the connection broke, this machine has no file or disk left): the same command may be given again as it stands"`
 	Problems        []Risk `json:"problems" doc:"every reason of a refusal"`
 	Old             string `json:"old" doc:"the former table, if it was kept"`
 	ElapsedMS       MS     `json:"elapsed_ms" doc:"of the run"`

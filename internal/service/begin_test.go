@@ -50,10 +50,10 @@ func running(t *testing.T, s *Service) *entry {
 // TestKilledBeforeItHadBegun: what no process has begun waits again; nothing was written.
 func TestKilledBeforeItHadBegun(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
-	if err := s.adopt(t.Context(), running(t, s)); err != nil {
+	if err := s.watch(t.Context(), running(t, s)); err != nil {
 		t.Fatal(err)
 	}
-	if c, _ := s.Change("a"); c.State != StateWaiting || c.Began != nil || c.Why != "" {
+	if c, _ := s.Change("a"); c.State != StateWaiting || c.Began != nil || c.Why != "its process was not started. It is tried again" {
 		t.Errorf("%+v", c)
 	}
 }
@@ -62,7 +62,7 @@ func TestKilledBeforeItHadBegun(t *testing.T) {
 // when it has let go of the lock without a result nobody knows what has become of it.
 func TestKilledBeforeItKnewTheProcess(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
-	e := running(t, s)
+	running(t, s)
 	lock, err := hold(filepath.Join(s.folder("a"), lockFile))
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestKilledBeforeItKnewTheProcess(t *testing.T) {
 	defer lock.Close()
 	writer, err := history.Begin(filepath.Join(s.folder("a"), historyPart), record.Run{Table: "shop.orders", Process: os.Getpid()}, time.Now())
 	if err == nil {
-		err = errors.Join(writer.Close(), s.adopt(t.Context(), e), s.step(t.Context()))
+		err = errors.Join(writer.Close(), s.step(t.Context()))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -105,12 +105,12 @@ func TestProcessOfAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !s.alive(e) {
-		t.Error("it is at work")
+	if alive, err := s.alive(e); !alive || err != nil {
+		t.Errorf("it is at work: %t, %v", alive, err)
 	}
 	lock.Close()
-	if s.alive(e) {
-		t.Error("it is gone")
+	if alive, err := s.alive(e); alive || err != nil {
+		t.Errorf("it is gone: %t, %v", alive, err)
 	}
 }
 

@@ -80,7 +80,7 @@ func (e *entry) shares(other *entry) string {
 	}
 	for _, a := range e.Tables {
 		for _, b := range other.Tables {
-			if strings.EqualFold(a.String(), b.String()) {
+			if strings.EqualFold(a.Dotted(), b.Dotted()) {
 				return a.String()
 			}
 		}

@@ -1,16 +1,13 @@
 package service
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -27,13 +24,15 @@ const (
 	lockFile    = "lock"   // is locked for as long as the process lives
 	stdoutFile  = "stdout" // records, as --json prints them
 	stderrFile  = "stderr"
-	historyPart = "runs" // the folder of its history
+	historyPart = "runs"    // the folder of its history
+	resultFile  = "result"  // its result, in room that was made for it beforehand
+	earlierFile = "earlier" // names of the histories in that folder that are not its own
 )
 
 // errHeld says that a process of the change is there.
 var errHeld = errors.New("a process of it is at work")
 
-// begin starts the run of a change. What was meant is in the store before.
+// begin starts the run of a change. What was meant is in the store before. An error says that it waits still: the state folder is full, say.
 func (s *Service) begin(ctx context.Context, e *entry) error {
 	folder := s.folder(e.ID)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -47,16 +46,32 @@ func (s *Service) begin(ctx context.Context, e *entry) error {
 	if err := s.inherit(e); err != nil { // a report tells less, then
 		s.cfg.Note(fmt.Sprintf("the report of change %s will begin with its own run: %v", e.ID, err))
 	}
+	if err := s.makeRoom(e); err != nil {
+		return fmt.Errorf("begin change %s: %w", e.ID, err)
+	}
 	changed, now := *e, time.Now().UTC()
-	changed.State, changed.Began, changed.Place, changed.Why = StateRunning, &now, s.place, ""
+	changed.State, changed.Began, changed.Place, changed.Why, changed.Next = StateRunning, &now, s.place, "", ""
 	if err := s.replace(ctx, &changed); err != nil {
 		return err
 	}
 	begun := changed
-	if begun.Process, err = s.start(&changed, lock); err != nil {
+	begun.Process, err = s.start(&changed, lock)
+	if err != nil {
+		err = fmt.Errorf("start the run of change %s: %w", e.ID, err)
+		if dbconn.Passes(err) {
+			return errors.Join(err, s.waitAgain(ctx, &begun, err.Error()))
+		}
 		begun.end(StateFailed, fmt.Sprintf("its process could not be started: %v. Nothing was written", err), "see to that, and submit it again with another id")
 	}
 	return s.replace(ctx, &begun)
+}
+
+// waitAgain has a change wait whose run could not begin, or has ended by what passes by itself.
+func (s *Service) waitAgain(ctx context.Context, e *entry, why string) error {
+	changed := *e
+	changed.State, changed.Began, changed.Place, changed.Process = StateWaiting, nil, "", 0
+	changed.Why, changed.Next = why+". It is tried again", ""
+	return s.replace(ctx, &changed)
 }
 
 // start starts the process of a run.
@@ -72,14 +87,15 @@ func (s *Service) start(e *entry, lock *os.File) (process int, err error) {
 		return 0, err
 	}
 	defer stderr.Close()
-	cmd := exec.Command(s.cfg.Executable, s.command("run", e, "--json", "--history-dir="+filepath.Join(folder, historyPart), "--control-dir="+s.cfg.ControlFolder)...)
+	cmd := exec.Command(s.cfg.Executable, s.command("run", e, "--json", "--history-dir="+filepath.Join(folder, historyPart), "--control-dir="+s.cfg.ControlFolder,
+		"--result-file="+filepath.Join(folder, resultFile))...)
 	cmd.Env = dbconn.WithoutEnv(os.Environ())
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = stdout, stderr, []*os.File{lock}
 	ownSession(cmd)
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
-	go func() { _ = cmd.Wait() }() // what it has come to stands in its history
+	go func() { _ = cmd.Wait() }() // its result is in the folder
 	return cmd.Process.Pid, nil
 }
 
@@ -94,25 +110,33 @@ func (s *Service) command(verb string, e *entry, more ...string) []string {
 	return append(append(args, arguments(e.Options)...), "--", e.Statement)
 }
 
-// alive says that the process of a change is at work.
-func (s *Service) alive(e *entry) bool {
+// alive says that the process of a change is at work. An error says that this can't be told now.
+func (s *Service) alive(e *entry) (bool, error) {
 	lock, err := hold(filepath.Join(s.folder(e.ID), lockFile))
-	if err == nil {
+	switch {
+	case err == nil:
 		lock.Close()
-		return false
+		return false, nil
+	case errors.Is(err, errHeld):
+		return e.Process == 0 || !gone(e.Process), nil // a child of it may hold the lock still
+	case e.Process > 0 && !gone(e.Process):
+		return true, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil // somebody has removed its folder
 	}
-	if !errors.Is(err, errHeld) {
-		return e.Process > 0 && !gone(e.Process)
-	}
-	return e.Process == 0 || !gone(e.Process) // a child of it may hold the lock still
+	return false, fmt.Errorf("look for the run of change %s: %w", e.ID, err)
 }
 
 // mostOutput is the size of a process's standard output at which it is begun anew: its history has all that counts.
 const mostOutput = 16 << 20
 
-// watch settles a change whose process has ended.
+// watch settles a change whose process has ended. As long as its result can't be read, or not be kept, it is at work.
 func (s *Service) watch(ctx context.Context, e *entry) error {
-	if s.alive(e) {
+	alive, err := s.alive(e)
+	if err != nil {
+		return err
+	}
+	if alive {
 		if e.Process == 0 { // the daemon was killed before it could write that down
 			return s.learn(ctx, e)
 		}
@@ -122,46 +146,46 @@ func (s *Service) watch(ctx context.Context, e *entry) error {
 		}
 		return nil
 	}
-	changed := *e
-	changed.settle(s.result(e))
-	var told []byte
-	var failed error
-	if path := s.historyOf(e); path != "" {
-		if told, failed = os.ReadFile(path); failed == nil {
-			failed = s.put(ctx, &changed, told)
-		}
-		if failed == nil {
-			s.show(&changed)
-			return nil
-		}
-	}
-	if err := s.replace(ctx, &changed); err != nil {
+	path, err := s.historyOf(e)
+	if err != nil {
 		return err
 	}
-	if failed != nil { // it may be larger than the server takes; the file is there still
-		s.cfg.Note(fmt.Sprintf("the history of change %s is not in the store: %v", e.ID, failed))
+	result, err := s.result(e, path)
+	switch {
+	case err != nil:
+		return err
+	case result == nil && e.Process == 0 && path == "":
+		return s.waitAgain(ctx, e, "its process was not started")
+	case result != nil && result.Passing:
+		s.pending.later(e.ID)
+		return s.waitAgain(ctx, e, "its run has ended: "+result.Error)
 	}
-	return nil
+	changed := *e
+	changed.settle(result)
+	return s.keep(ctx, &changed, path)
 }
 
-// result is the last word of a run; nil if it has said none.
-func (s *Service) result(e *entry) *record.Result {
-	if path := s.historyOf(e); path != "" {
-		if story, err := history.Read(path); err == nil && story.Result != nil {
-			return story.Result
-		}
+// keep writes a change that is over to the store, with its history.
+func (s *Service) keep(ctx context.Context, e *entry, path string) error {
+	if path == "" {
+		return s.replace(ctx, e)
 	}
-	// It has no history where it did not come so far as to connect.
-	text, err := os.ReadFile(filepath.Join(s.folder(e.ID), stdoutFile))
-	if err != nil {
+	told, err := os.ReadFile(path)
+	if err == nil {
+		err = s.put(ctx, e, told)
+	}
+	if err == nil {
+		s.show(e)
 		return nil
 	}
-	text = bytes.TrimSuffix(text, []byte("\n"))
-	var result record.Result
-	if json.Unmarshal(text[bytes.LastIndexByte(text, '\n')+1:], &result) != nil || result.Event != record.NameResult {
-		return nil
+	if !errors.Is(err, errTooLarge) && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	return &result
+	if err := s.replace(ctx, e); err != nil {
+		return err
+	}
+	s.cfg.Note(fmt.Sprintf("the history of change %s is not in the store: %v", e.ID, err)) // the file is there still
+	return nil
 }
 
 // settle says what has become of a change.
@@ -210,46 +234,11 @@ func StateOf(outcome string) State {
 	return StateFailed
 }
 
-// moment is how the names of histories begin.
-const moment = "20060102T150405.000Z"
-
-// historyOf is the path of a change's history on this machine; "" for none. Those from before it began are of others, whose work it goes
-// on with.
-func (s *Service) historyOf(e *entry) string {
-	names, err := filepath.Glob(filepath.Join(s.folder(e.ID), historyPart, "*.jsonl"))
-	if err != nil || len(names) == 0 || e.Began == nil {
-		return ""
-	}
-	newest := slices.Max(names)
-	if filepath.Base(newest) < e.Began.UTC().Format(moment) {
-		return ""
-	}
-	return newest
-}
-
-// inherit gives a change the histories of those with whose work it may go on, for its report: of the same statement, if they were not done.
-func (s *Service) inherit(e *entry) error {
-	folder := filepath.Join(s.folder(e.ID), historyPart)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return err
-	}
-	for _, former := range s.all() {
-		path := s.historyOf(former)
-		if former.ID == e.ID || former.Server != e.Server || former.Statement != e.Statement || former.State == StateDone || path == "" {
-			continue
-		}
-		if err := os.Link(path, filepath.Join(folder, filepath.Base(path))); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-	}
-	return nil
-}
-
 // learn takes the number of a run's process from its history, as soon as there is one.
 func (s *Service) learn(ctx context.Context, e *entry) error {
-	path := s.historyOf(e)
-	if path == "" {
-		return nil
+	path, err := s.historyOf(e)
+	if path == "" || err != nil {
+		return err
 	}
 	story, err := history.Read(path)
 	if err != nil {
@@ -258,26 +247,4 @@ func (s *Service) learn(ctx context.Context, e *entry) error {
 	changed := *e
 	changed.Process = story.Run.Process
 	return s.replace(ctx, &changed)
-}
-
-// History returns the path of a change's history on this machine, "" where there is none yet, and whether nothing more will come to it.
-// That of a run on another machine is taken from the store.
-func (s *Service) History(ctx context.Context, id string) (path string, over bool, err error) {
-	e := s.find(id)
-	if e == nil {
-		return "", true, unknown(id)
-	}
-	path, over = s.historyOf(e), e.State.Over()
-	if path != "" || !over {
-		return path, over, nil
-	}
-	text, err := s.store.History(ctx, id)
-	if err != nil || text == nil || e.Began == nil {
-		return "", over, err
-	}
-	path = filepath.Join(s.folder(id), historyPart, e.Began.UTC().Format(moment)+"-"+id+".jsonl")
-	if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
-		err = os.WriteFile(path, text, 0o600)
-	}
-	return path, over, err
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"midstream/internal/control"
+	"midstream/internal/dbconn"
 	"midstream/internal/ddl"
 )
 
@@ -44,10 +45,12 @@ type Service struct {
 	wake  chan struct{} // holds one word that there may be something to do
 
 	writing sync.Mutex   // held by who changes changes, across the write to the store
-	mu      sync.RWMutex // guards changes and noted
-	changes []*entry     // in the order of submission; an entry is replaced and never written to
+	mu      sync.RWMutex // guards board and noted
+	board   *board
 	noted   map[string]string
-	doubted map[string]bool // ids whose submission the store has failed to answer. Guarded by writing
+	paths   map[string]string // of the histories that were found, by id. Guarded by mu
+	doubted map[string]bool   // ids whose submission the store has failed to answer. Guarded by writing
+	pending pending           // guarded by writing
 }
 
 // ErrFolderTaken says that another service works with the folder.
@@ -56,19 +59,19 @@ var ErrFolderTaken = errors.New("another service works with the folder")
 // Open takes over what the store has: runs that are at work are watched, and those that have ended meanwhile are settled. It fails with
 // ErrFolderTaken, with control.ErrFolder, and with errors.ErrUnsupported on systems that don't tell whether a run lives.
 func Open(ctx context.Context, cfg Config, store Store) (*Service, error) {
-	s := &Service{cfg: cfg, store: store, wake: make(chan struct{}, 1), noted: map[string]string{}, doubted: map[string]bool{}}
+	s := &Service{cfg: cfg, store: store, wake: make(chan struct{}, 1), board: newBoard(), noted: map[string]string{}, paths: map[string]string{}, doubted: map[string]bool{},
+		pending: pending{all: true}}
 	err := control.CheckFolder(cfg.ControlFolder)
 	if err == nil {
 		err = s.takeFolder()
 	}
+	var kept []*entry
 	if err == nil {
-		s.changes, err = s.load(ctx)
+		kept, err = s.load(ctx)
 	}
-	slices.SortFunc(s.changes, func(a, b *entry) int { return cmp.Compare(a.Sequence, b.Sequence) })
-	for _, e := range s.all() {
-		if err == nil && e.State == StateRunning && e.Place == s.place {
-			err = s.adopt(ctx, e)
-		}
+	slices.SortFunc(kept, func(a, b *entry) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	for _, e := range kept {
+		s.board.set(e)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -91,10 +94,10 @@ func (s *Service) takeFolder() error {
 	s.lock = lock
 	path := filepath.Join(s.cfg.Folder, "place")
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) { // a container has another host's name each time
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 { // a container has another host's name each time
 		host, _ := os.Hostname()
 		text = []byte(host + ":" + s.cfg.Folder + " (" + rand.Text()[:8] + ")")
-		err = os.WriteFile(path, text, 0o600)
+		err = writeWhole(path, text)
 	}
 	if err != nil {
 		return fmt.Errorf("take %s: %w", s.cfg.Folder, err)
@@ -109,17 +112,6 @@ func (s *Service) Close() error {
 		return nil
 	}
 	return s.lock.Close()
-}
-
-// adopt takes a run over that an earlier daemon has begun: Run watches it, or settles it. One of which no process has told anything waits
-// again: the daemon was killed before it had started one, or before that had done anything.
-func (s *Service) adopt(ctx context.Context, e *entry) error {
-	if s.alive(e) || e.Process > 0 || s.historyOf(e) != "" || s.result(e) != nil {
-		return nil
-	}
-	changed := *e
-	changed.State, changed.Began, changed.Place = StateWaiting, nil, ""
-	return s.replace(ctx, &changed)
 }
 
 // beat is how often is looked for runs that have ended; retry is the time between two tries where the store does not take something.
@@ -162,16 +154,27 @@ func (s *Service) step(ctx context.Context) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	failed := s.settleDoubts(ctx)
-	for _, e := range s.all() {
-		var err error
-		switch {
-		case e.State == StateRunning && e.Place == s.place:
-			err = s.watch(ctx, e)
-		case e.State == StateWaiting:
-			err = s.advance(ctx, e)
-		}
+	for _, e := range s.atWork() {
+		err := s.watch(ctx, e)
 		s.once(e.ID, err)
 		failed = errors.Join(failed, err)
+	}
+	for _, id := range s.pending.take(s.allWaiting) {
+		e := s.find(id)
+		if e == nil || e.State != StateWaiting {
+			continue
+		}
+		err := s.advance(ctx, e)
+		s.once(id, err)
+		if err == nil {
+			continue
+		}
+		failed = errors.Join(failed, err)
+		s.pending.later(id)
+		if errors.Is(err, errUnkept) || dbconn.Passes(err) { // the next one would meet the same
+			s.pending.rest()
+			break
+		}
 	}
 	return failed
 }
@@ -225,20 +228,13 @@ func (s *Service) waitsFor(e *entry) string {
 			return "it comes after " + id
 		}
 	}
-	var running []string
-	for _, other := range s.all() {
-		if other.State.Over() || other.ID == e.ID {
-			continue
-		}
-		if table := e.shares(other); table != "" && (other.Sequence < e.Sequence || other.State == StateRunning) {
-			return fmt.Sprintf("%s, which was submitted before, changes %s too", other.ID, table)
-		}
-		if other.State == StateRunning && other.Server == e.Server {
-			running = append(running, other.ID)
-		}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if other := s.board.before(e); other != nil {
+		return fmt.Sprintf("%s, which was submitted before, changes %s too", other.ID, e.shares(other))
 	}
-	if len(running) >= s.cfg.Limit {
-		return fmt.Sprintf("%d may run on %s at once (--limit), and %v does", s.cfg.Limit, e.Server, running)
+	if running := s.board.running[e.Server]; len(running) >= s.cfg.Limit {
+		return fmt.Sprintf("%d may run on %s at once (--limit), and %v does", s.cfg.Limit, e.Server, running.ids())
 	}
 	return ""
 }
@@ -247,19 +243,39 @@ func (s *Service) waitsFor(e *entry) string {
 func (s *Service) all() []*entry {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return slices.Clone(s.changes)
+	return slices.Clone(s.board.changes)
+}
+
+// atWork are the changes whose runs this service watches.
+func (s *Service) atWork() (list []*entry) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, row := range s.board.running {
+		for _, one := range row {
+			if e := s.board.find(one.id); e.Place == s.place {
+				list = append(list, e)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b *entry) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	return list
+}
+
+// allWaiting are the ids of the changes that wait, in the order of submission.
+func (s *Service) allWaiting() (ids []string) {
+	for _, e := range s.all() {
+		if e.State == StateWaiting {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids
 }
 
 // find is the change of an id, nil for none.
 func (s *Service) find(id string) *entry {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	for _, e := range s.changes {
-		if e.ID == id {
-			return e
-		}
-	}
-	return nil
+	return s.board.find(id)
 }
 
 // replace keeps what a change has become: first in the store. REQUIRES: writing is held, or nobody else is there yet.
@@ -273,17 +289,20 @@ func (s *Service) replace(ctx context.Context, changed *entry) error {
 
 // show has everybody see what a change has become. REQUIRES: it is in the store, and as of replace.
 func (s *Service) show(changed *entry) {
-	if before := s.find(changed.ID); before == nil || before.State != changed.State {
+	before := s.find(changed.ID)
+	if before == nil || before.State != changed.State {
 		s.cfg.Note(told(changed))
+	}
+	if changed.State == StateWaiting {
+		s.pending.one(changed.ID)
+	} else if before != nil && before.State != changed.State { // others may wait for that
+		if changed.State.Over() {
+			s.pending.over(changed.ID)
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := slices.IndexFunc(s.changes, func(e *entry) bool { return e.ID == changed.ID })
-	if at < 0 {
-		s.changes = append(s.changes, changed)
-	} else {
-		s.changes[at] = changed
-	}
+	s.board.set(changed)
 }
 
 // told says what a change has become.
@@ -325,14 +344,14 @@ func (s *Service) view(e *entry) Change {
 	c := e.Change
 	switch {
 	case c.State == StateWaiting:
-		if c.Why = s.waitsFor(e); c.Why == "" {
-			c.Why = s.notes(e.ID)
-		}
+		c.Why = cmp.Or(s.waitsFor(e), s.notes(e.ID), c.Why)
 	case c.State == StateRunning && e.Place != s.place:
 		c.Why = "a service on another machine, or with another folder, has begun it (" + e.Place + ") and is not there"
 		c.Next = "see there whether its process is at work; to go on without it here, withdraw it: it is unknown then"
+	case c.State == StateRunning:
+		c.Why = s.notes(e.ID)
 	}
-	c.History = s.historyOf(e)
+	c.History, _ = s.historyOf(e) // what can't be looked at now is there the next time
 	return c
 }
 

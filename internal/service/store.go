@@ -47,6 +47,12 @@ func checkVersion(version int) error {
 	return nil
 }
 
+// errUnkept says that the store has not taken what a change has become. Nothing has become of it then.
+var errUnkept = errors.New("the store has not taken it")
+
+// errTooLarge says that a store can't take a history for its size.
+var errTooLarge = errors.New("it is larger than the store takes")
+
 // storeBeat is how often a store is looked at that nothing is written to.
 const storeBeat = 10 * time.Second
 
@@ -57,7 +63,7 @@ func (s *Service) put(ctx context.Context, e *entry, history []byte) error {
 		err = s.store.Put(ctx, e.ID, text, history)
 	}
 	if err != nil {
-		return fmt.Errorf("keep change %s: %w", e.ID, err)
+		return fmt.Errorf("keep change %s: %w: %w", e.ID, errUnkept, err)
 	}
 	return nil
 }

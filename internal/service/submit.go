@@ -146,11 +146,10 @@ func (s *Service) checkAfter(ids []string) error {
 }
 
 // last is the number of the youngest change.
-func (s *Service) last() (number uint64) {
-	for _, e := range s.all() {
-		number = max(number, e.Sequence)
-	}
-	return number
+func (s *Service) last() uint64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.board.last
 }
 
 // Withdraw takes a change out of the queue that has not begun, or whose run another service has begun that is not there any more.
@@ -166,6 +165,8 @@ func (s *Service) Withdraw(ctx context.Context, id string) (Change, error) {
 	switch {
 	case e.State == StateWithdrawn:
 		return s.view(e), nil
+	case e.State == StateWaiting && e.Why != "":
+		changed.end(StateWithdrawn, "it was withdrawn while it waited to be tried again: "+e.Why, "see what is left, and remove it, with: midstream cleanup "+schema.NameOf(e.Table).Argument())
 	case e.State == StateWaiting:
 		changed.end(StateWithdrawn, "it was withdrawn before it had begun", "")
 	case e.State == StateRunning && e.Place != s.place:

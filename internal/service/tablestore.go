@@ -77,7 +77,11 @@ func (t *tableStore) claim(ctx context.Context) (*dbconn.Session, error) {
 	// A lock's name has at most 64 characters; a database's may have as many.
 	query := fmt.Sprintf("SELECT GET_LOCK(LEFT(CONCAT(%s, SHA2(%s, 256)), 64), 0)", schema.Literal(schema.Mark+"service "), schema.Literal(t.name.Schema))
 	err = session.Rows(ctx, query, func(rows *sql.Rows) error { return rows.Scan(&got) })
-	if err == nil && got.Int64 != 1 {
+	switch {
+	case err != nil:
+	case !got.Valid: // it was withdrawn, or the server has no memory for it
+		err = errors.New("the server has not said whether the lock of the store is free")
+	case got.Int64 != 1:
 		err = ErrStoreTaken
 	}
 	if err != nil {
@@ -212,7 +216,11 @@ func (t *tableStore) Put(ctx context.Context, id string, text, history []byte) e
 	}
 	return t.with(ctx, func(ctx context.Context) error {
 		if history != nil {
-			if _, err := t.session.Exec(ctx, fmt.Sprintf("UPDATE %s SET history = X'%x' WHERE id = %s", t.name.Quoted(), packed, schema.Literal(id))); err != nil {
+			_, err := t.session.Exec(ctx, fmt.Sprintf("UPDATE %s SET history = X'%x' WHERE id = %s", t.name.Quoted(), packed, schema.Literal(id)))
+			if dbconn.TooLarge(err) {
+				err = fmt.Errorf("%w: %w", errTooLarge, err)
+			}
+			if err != nil {
 				return err
 			}
 		}

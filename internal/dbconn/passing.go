@@ -1,0 +1,47 @@
+package dbconn
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"slices"
+	"syscall"
+)
+
+// Passes says that the cause of an error passes by itself, or once an operator has made room on this machine, and that the same may be tried
+// again: the server has no connection left, another transaction was in the way, the connection broke, or this machine has no file, process,
+// memory or disk left. What the server lacks itself (disk, memory) is not among it: each try would take more of that.
+func Passes(err error) bool {
+	switch Number(err) {
+	case errTooManyConnections, errTooManyOfUser, errUserLimit,
+		errLockWaitTimeout, errDeadlock, errLockNowait, errRecordChanged, errGroupConflict:
+		return true
+	}
+	var name *net.DNSError
+	var network *net.OpError
+	var number syscall.Errno
+	switch {
+	case errors.As(err, &name) && name.IsNotFound, untrusted(err):
+		return false // the command, or an option file, is wrong
+	case errors.As(err, &network):
+		return true
+	case errors.As(err, &number):
+		return slices.Contains(lacking(), number)
+	case NotConnected(err):
+		return slices.ContainsFunc(lostErrors, func(lost error) bool { return errors.Is(err, lost) })
+	}
+	return ConnectionLost(err)
+}
+
+// untrusted reports that the two sides could not agree on TLS.
+func untrusted(err error) bool {
+	var certificate *tls.CertificateVerificationError
+	var alert tls.AlertError
+	var record tls.RecordHeaderError
+	return errors.As(err, &certificate) || errors.As(err, &alert) || errors.As(err, &record)
+}
+
+// lacking are the numbers by which this machine says that it, or the process, has none left of something.
+func lacking() []syscall.Errno {
+	return []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOSPC, syscall.EDQUOT, syscall.EAGAIN, syscall.ENOMEM, syscall.ENOBUFS, syscall.EINTR, syscall.ETXTBSY}
+}

@@ -1,0 +1,73 @@
+//go:build unix
+
+package service
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"midstream/internal/schema"
+)
+
+// TestTheCostOfAQueueIsNotItsLength: a look at a queue in which nothing has happened, and what one change waits for, cost the same however many wait;
+// the list of all costs as much for each.
+func TestTheCostOfAQueueIsNotItsLength(t *testing.T) {
+	type cost struct{ idle, one, each float64 }
+	of := func(waiting int) cost {
+		s := full(t, waiting)
+		if err := s.step(context.Background()); err != nil { // the first looks at all
+			t.Fatal(err)
+		}
+		last := s.find(fmt.Sprintf("c-%d", waiting))
+		return cost{
+			idle: testing.AllocsPerRun(10, func() { _ = s.step(context.Background()) }),
+			one:  testing.AllocsPerRun(10, func() { s.waitsFor(last) }),
+			each: testing.AllocsPerRun(2, func() { s.Changes() }) / float64(waiting),
+		}
+	}
+	few, many := of(50), of(2000)
+	if many.idle > few.idle+5 || many.one > few.one+5 || many.each > few.each+5 {
+		t.Errorf("50 changes cost %+v, 2000 cost %+v", few, many)
+	}
+}
+
+// TestNamesThatDifferInCase: tables that strings.EqualFold takes for one are one, as they were before there were keys.
+func TestNamesThatDifferInCase(t *testing.T) {
+	for _, pair := range [][2]string{{"Orders", "oRDERS"}, {"straße", "STRASSE"}, {"ſtore", "STORE"}, {"K", "k"}, {"ǅ", "ǆ"}, {"İ", "i"}, {"Ω", "ω"}, {"é", "É"}} {
+		a, b := &entry{Tables: []schema.Name{{Schema: "s", Table: pair[0]}}}, &entry{Tables: []schema.Name{{Schema: "s", Table: pair[1]}}}
+		if is, want := a.keys()[0] == b.keys()[0], strings.EqualFold(pair[0], pair[1]); is != want {
+			t.Errorf("%q and %q: %t instead of %t", pair[0], pair[1], is, want)
+		}
+	}
+}
+
+// TestANewNumberIsTheLastPlace: a change that is submitted once more, after its first submission was answered with an error, comes after those that came
+// between; and numbers only rise.
+func TestANewNumberIsTheLastPlace(t *testing.T) {
+	b := newBoard()
+	for n, id := range []string{"a", "b", "c"} {
+		e := &entry{Sequence: uint64(n + 1), Tables: []schema.Name{{Schema: "s", Table: "t"}}}
+		e.ID, e.State = id, StateWaiting
+		b.set(e)
+	}
+	withdrawn := *b.find("b")
+	withdrawn.State = StateWithdrawn
+	b.set(&withdrawn)
+	again := withdrawn
+	again.State, again.Sequence = StateWaiting, 4
+	b.set(&again)
+	var ids string
+	for _, e := range b.changes {
+		ids += e.ID
+	}
+	if before := b.before(b.find("b")); ids != "acb" || before == nil || before.ID != "a" || b.last != 4 || b.find("c").Sequence != 3 {
+		t.Errorf("%s, %+v, %d", ids, before, b.last)
+	}
+	late := &entry{Sequence: 2}
+	late.ID, late.State = "late", StateWithdrawn
+	if b.set(late); b.last != 4 {
+		t.Errorf("the next would be %d", b.last+1)
+	}
+}
