@@ -162,7 +162,8 @@ func (b *blockers) tell(table string, holding, waiting []event.Blocker) {
 		(&jsonLines{out: b.app.Stdout}).write(record.Lockers{Head: record.HeadOf("blockers", time.Now()), Table: table, Holding: record.Blockers(holding), Waiting: record.Blockers(waiting)})
 		return
 	}
-	b.list(fmt.Sprintf("Nobody holds a lock of %s.", table), "Holding a lock of "+table+":", holding)
+	shown := schema.NameOf(table)
+	b.list(fmt.Sprintf("Nobody holds a lock of %s.", shown), "Holding a lock of "+shown.String()+":", holding)
 	if len(waiting) > 0 {
 		b.list("", "Waiting:", waiting)
 	}

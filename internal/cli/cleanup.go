@@ -12,6 +12,7 @@ import (
 
 	"midstream/internal/checkpoint"
 	"midstream/internal/dbconn"
+	"midstream/internal/escape"
 	"midstream/internal/migration"
 	"midstream/internal/schema"
 	"midstream/internal/words"
@@ -90,7 +91,7 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 	}, func(text string) { (&output{app: c.app}).note(text) })
 	found = slices.DeleteFunc(found, func(l migration.Leftover) bool {
 		if l.Spared {
-			fmt.Fprintf(c.app.Stdout, "%s is left alone: %s.\n", l.Name, l.Why)
+			fmt.Fprintf(c.app.Stdout, "%s is left alone: %s.\n", l.Name, escape.Line(l.Why))
 		}
 		return l.Spared
 	})
@@ -102,7 +103,7 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 	case errors.Is(err, checkpoint.ErrNewer):
 		return &coded{code: exitRefused, err: err, left: "nothing was dropped", next: migration.AfterNewer}
 	case errors.As(err, &denied):
-		return &coded{code: exitRefused, err: errors.New(denial(denied)), next: c.command(name)}
+		return &coded{code: exitRefused, err: denial(denied), next: c.command(name)}
 	case dbconn.Denied(err):
 		return &coded{code: exitRefused, err: err, left: "nothing was dropped", next: "give the account the privilege that is denied, and say the same again"}
 	case errors.Is(err, migration.ErrClaimed), errors.Is(err, migration.ErrElsewhere), errors.Is(err, migration.ErrInUse):
@@ -167,9 +168,9 @@ func (c *cleanup) agree(ctx context.Context, found []migration.Leftover) bool {
 			continue
 		}
 		if l.Gone {
-			fmt.Fprintf(c.app.Stdout, "  triggers that write to %s (%s)\n", l.Name, l.Why)
+			fmt.Fprintf(c.app.Stdout, "  triggers that write to %s (%s)\n", l.Name, escape.Line(l.Why))
 		} else {
-			fmt.Fprintf(c.app.Stdout, "  %s, about %s, %s (%s)\n", l.Name, words.Plural(l.Rows, "row"), words.Size(l.Bytes), l.Why)
+			fmt.Fprintf(c.app.Stdout, "  %s, about %s, %s (%s)\n", l.Name, words.Plural(l.Rows, "row"), words.Size(l.Bytes), escape.Line(l.Why))
 		}
 		for _, t := range l.Triggers {
 			fmt.Fprintf(c.app.Stdout, "    trigger %s on %s\n", t.Name, t.Table)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"midstream/internal/control"
+	"midstream/internal/escape"
 	"midstream/internal/schema"
 )
 
@@ -281,7 +282,7 @@ func (c *commanding) command(ctx context.Context, args []string) error {
 	for _, run := range runs {
 		err := c.tell(ctx, run, body)
 		if err != nil && len(runs) > 1 {
-			fmt.Fprintf(c.app.Stderr, "%s: %v\n", run.Found.Table, err)
+			fmt.Fprintf(c.app.Stderr, "%s: %s\n", schema.NameOf(run.Found.Table), escape.Error(err))
 		}
 		if first == nil {
 			first = err
@@ -305,7 +306,7 @@ func (c *commanding) tell(ctx context.Context, run *control.Client, body any) er
 		(&jsonLines{out: c.app.Stdout}).write(answer)
 		return nil
 	}
-	fmt.Fprintf(c.app.Stdout, "%s: %s\n", run.Found.Table, answer.Text)
+	fmt.Fprintf(c.app.Stdout, "%s: %s\n", schema.NameOf(run.Found.Table), escape.Line(answer.Text))
 	return nil
 }
 
@@ -319,13 +320,13 @@ func (c *commanding) listSettings(ctx context.Context, runs []*control.Client) e
 			(&jsonLines{out: c.app.Stdout}).write(map[string]any{"table": run.Found.Table, "settings": settings})
 			continue
 		}
-		fmt.Fprintf(c.app.Stdout, "%s on %s\n", run.Found.Table, run.Found.Server)
+		fmt.Fprintf(c.app.Stdout, "%s on %s\n", schema.NameOf(run.Found.Table), escape.Line(run.Found.Server))
 		for _, s := range settings {
 			value := s.Value
 			if value == "" {
 				value = "-"
 			}
-			fmt.Fprintf(c.app.Stdout, "  %-20s %-16s %s\n", s.Name, value, s.Range)
+			fmt.Fprintf(c.app.Stdout, "  %-20s %-16s %s\n", escape.Args(s.Name, value, s.Range)...)
 		}
 	}
 	return nil

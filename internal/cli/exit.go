@@ -7,6 +7,7 @@ import (
 
 	"midstream/internal/checkpoint"
 	"midstream/internal/cutover"
+	"midstream/internal/escape"
 	"midstream/internal/migration"
 	"midstream/internal/native"
 	"midstream/internal/plan"
@@ -98,12 +99,12 @@ type usage struct {
 
 func (u *usage) Error() string {
 	if len(u.problems) == 1 {
-		return u.problems[0].Error()
+		return escape.Error(u.problems[0])
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d problems on the command line", len(u.problems))
 	for _, p := range u.problems {
-		b.WriteString("\n- " + p.Error())
+		b.WriteString("\n- " + escape.Error(p))
 	}
 	return b.String()
 }

@@ -38,7 +38,7 @@ func hooksPage() string {
 		"Redirects are followed on the same scheme, host and port only, and if they keep the document (307, 308).\n\n| field | type | meaning |\n|---|---|---|\n")
 	describe(&b, "", reflect.TypeFor[hook.Document]())
 	b.WriteString("\nA program has the same in short in its environment: `MIDSTREAM_MOMENT`, `MIDSTREAM_RUN` (the id), `MIDSTREAM_TABLE`, `MIDSTREAM_ALTER`, `MIDSTREAM_SERVER`, `MIDSTREAM_REHEARSAL`, `MIDSTREAM_PHASE`, " +
-		"`MIDSTREAM_OUTCOME`, `MIDSTREAM_ERROR` and `MIDSTREAM_REPORT`; values are cut at 32 KB. The rest is midstream's own environment, without `MYSQL_PWD` and other variables that begin with `MIDSTREAM_` (of runs of serve, with `MYSQL_` too): no hook is given a password. Fields and variables are stable: others may be added.\n\n" +
+		"`MIDSTREAM_OUTCOME`, `MIDSTREAM_ERROR` and `MIDSTREAM_REPORT`; values are cut at 32 KB, and newlines and what a terminal would obey are escaped in them (`\\n`, `\\u001b`), so that a hook can write them to a log; the document has them as they are. The rest is midstream's own environment, without `MYSQL_PWD` and other variables that begin with `MIDSTREAM_` (of runs of serve, with `MYSQL_` too): no hook is given a password. Fields and variables are stable: others may be added.\n\n" +
 		"## Examples\n\n`contrib/hooks` has these; a test runs them.\n")
 	for _, name := range []string{"chat", "ticket", "pager", "freeze"} {
 		text, err := os.ReadFile("../../contrib/hooks/" + name + ".sh")

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"midstream/internal/escape"
 	"midstream/internal/event"
 	"midstream/internal/record"
 	"midstream/internal/words"
@@ -60,7 +61,7 @@ func openJournal(path, format string, stderr io.Writer, run record.Run) (*journa
 		if err != nil {
 			return nil, fmt.Errorf("write the log: %w", err)
 		}
-		j.file, j.out.Writer = file, file
+		j.file, j.out.Writer = file, escape.Writer(file)
 	}
 	var handler slog.Handler = slog.NewTextHandler(j.out, nil)
 	if j.json {

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/term"
 
+	"midstream/internal/escape"
 	"midstream/internal/event"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
@@ -75,7 +76,7 @@ func onTerminal(f *os.File) bool { return f != nil && term.IsTerminal(int(f.Fd()
 // text prints a text for people, unless they want quiet or JSON.
 func (o *output) text(format string, args ...any) {
 	if !o.json && !o.quiet {
-		fmt.Fprintf(o.app.Stdout, format, args...)
+		fmt.Fprintf(o.app.Stdout, format, escape.Args(args...)...)
 	}
 }
 
@@ -87,14 +88,14 @@ func (o *output) note(text string) {
 	case o.json:
 		(&jsonLines{out: o.app.Stdout}).Show(event.Note{Text: text, At: time.Now()})
 	default:
-		fmt.Fprintf(o.app.Stderr, "midstream: note: %s\n", text)
+		fmt.Fprintf(o.app.Stderr, "midstream: note: %s\n", escape.Line(text))
 	}
 }
 
 // reported says where the report of a run is.
 func (o *output) reported(page string) {
 	if o.own == nil && !o.json && !o.quiet {
-		fmt.Fprintf(o.app.Stdout, "  %-9s %s\n", "report", page)
+		fmt.Fprintf(o.app.Stdout, "  %-9s %s\n", "report", escape.Line(page))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/escape"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
 	"midstream/internal/record"
@@ -18,7 +19,7 @@ func planText(p *plan.Plan, address, former string, cfg migration.Config, keep b
 	line := func(label, format string, args ...any) {
 		fmt.Fprintf(&b, "  %-9s %s\n", label, words.Wrapped(fmt.Sprintf(format, args...), 100, "            "))
 	}
-	fmt.Fprintf(&b, "%s on %s (%s)\n", p.Source.Name, address, p.Server.Version)
+	fmt.Fprintf(&b, "%s on %s (%s)\n", p.Source.Name, escape.Line(address), p.Server.Version)
 	line("change", "%s", p.Alter.Clauses)
 	follows := ""
 	if p.Choice.Method == plan.MethodShadow {
@@ -133,7 +134,7 @@ func riskText(r plan.Risk) string {
 // refusal lists every reason why a run is refused.
 func refusal(r *plan.Refused) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "midstream: refused: %s\n", r.Summary())
+	fmt.Fprintf(&b, "midstream: refused: %s\n", escape.Line(r.Summary()))
 	for _, risk := range r.Blocking {
 		b.WriteString(riskText(risk))
 	}
@@ -146,20 +147,25 @@ func refusal(r *plan.Refused) string {
 	return b.String()
 }
 
+// denials lists privileges, a line for each.
+type denials string
+
+func (d denials) Error() string { return string(d) }
+
 // denial lists every privilege that cleanup's account lacks.
-func denial(d *migration.Denied) string {
+func denial(d *migration.Denied) denials {
 	text := "refused: the account may not do what cleanup needs; nothing was dropped\n"
 	for _, risk := range d.Lacked {
 		text += riskText(risk)
 	}
-	return strings.TrimSuffix(text, "\n")
+	return denials(strings.TrimSuffix(text, "\n"))
 }
 
 // summary tells what a finished run did.
 func summary(p *plan.Plan, r migration.Result, cfg migration.Config, used usageOfProcess) string {
 	var b strings.Builder
 	line := func(label, format string, args ...any) {
-		fmt.Fprintf(&b, "  %-9s %s\n", label, fmt.Sprintf(format, args...))
+		fmt.Fprintf(&b, "  %-9s %s\n", label, fmt.Sprintf(format, escape.Args(args...)...))
 	}
 	fmt.Fprintf(&b, "Done: %s has its new schema, after %s.\n", p.Source.Name, words.Span(r.Elapsed))
 	if cost := costText(predict(p, cfg), r); cost != "" {

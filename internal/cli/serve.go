@@ -15,6 +15,7 @@ import (
 	"midstream/internal/control"
 	"midstream/internal/dbconn"
 	"midstream/internal/ddl"
+	"midstream/internal/escape"
 	"midstream/internal/service"
 	"midstream/internal/web"
 )
@@ -173,7 +174,7 @@ func (s *serving) goOn(queue *service.Service) string {
 }
 
 // note tells whoever looks after the service.
-func (s *serving) note(text string) { fmt.Fprintf(s.app.Stdout, "midstream: %s\n", text) }
+func (s *serving) note(text string) { fmt.Fprintf(s.app.Stdout, "midstream: %s\n", escape.Line(text)) }
 
 // read reads a statement as a run would.
 func (s *serving) read(arguments []string, statement string) (*ddl.Statement, error) {

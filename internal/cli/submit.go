@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"midstream/internal/control"
+	"midstream/internal/escape"
+	"midstream/internal/schema"
 	"midstream/internal/service"
 	"midstream/internal/words"
 )
@@ -189,14 +191,14 @@ func (q *asking) tell(c service.Change) {
 
 // changeLine says how a change stands.
 func changeLine(c service.Change) string {
-	text := fmt.Sprintf("%-9s %s  %s on %s", c.State, c.ID, c.Table, c.Server)
+	text := fmt.Sprintf("%-9s %s  %s on %s", c.State, c.ID, schema.NameOf(c.Table), c.Server)
 	if c.Began != nil && c.State == service.StateRunning {
 		text += ", since " + words.Span(time.Since(*c.Began))
 	}
 	if c.Why != "" {
 		text += ": " + c.Why
 	}
-	return text
+	return escape.Line(text)
 }
 
 func (a *app) queueCommand() *cobra.Command {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"midstream/internal/ddl"
+	"midstream/internal/escape"
 	"midstream/internal/event"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
@@ -137,7 +138,7 @@ func tablePlanText(p *plan.TablePlan, address string, cfg migration.Config) stri
 	line := func(label, format string, args ...any) {
 		fmt.Fprintf(&b, "  %-9s %s\n", label, words.Wrapped(fmt.Sprintf(format, args...), 100, indent))
 	}
-	fmt.Fprintf(&b, "%s on %s (%s)\n", tableNames(p), address, p.Server.Version)
+	fmt.Fprintf(&b, "%s on %s (%s)\n", tableNames(p), escape.Line(address), p.Server.Version)
 	line("change", "%s", p.Statement.Kind)
 	b.WriteString(methodText(p.Choice, ""))
 	for i, step := range p.Steps {
@@ -166,7 +167,7 @@ func tableSummary(p *plan.TablePlan, r migration.Result) string {
 	}
 	fmt.Fprintf(&b, "Done: %s, %s, after %s: %s, %s in the statement.\n", kind, names, words.Span(r.Elapsed), words.Plural(r.Attempts, "attempt"), words.Span(r.Native))
 	if r.Old != "" {
-		fmt.Fprintf(&b, "  %-9s %s; remove it with: midstream cleanup --old %s\n", "left", r.Old, p.Statement.Table.Argument())
+		fmt.Fprintf(&b, "  %-9s %s; remove it with: midstream cleanup --old %s\n", "left", escape.Line(r.Old), p.Statement.Table.Argument())
 	}
 	return b.String()
 }

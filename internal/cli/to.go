@@ -10,6 +10,7 @@ import (
 
 	"midstream/internal/ddl"
 	"midstream/internal/desired"
+	"midstream/internal/escape"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
 	"midstream/internal/record"
@@ -410,7 +411,7 @@ func (r *reaching) planned(c *desired.Change, method, why string) {
 // tell prints for people, even for those who want quiet.
 func (r *reaching) tell(format string, args ...any) {
 	if !r.output.json {
-		fmt.Fprintf(r.app.Stdout, format, args...)
+		fmt.Fprintf(r.app.Stdout, format, escape.Args(args...)...)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"midstream/internal/dbconn"
+	"midstream/internal/escape"
 	"midstream/internal/lock"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
@@ -60,7 +61,7 @@ func (p place) untouched() string {
 // troubleOf puts an error with its exit code into the five parts. What it does not say itself is said for the code.
 func (a *app) troubleOf(err error, code int) trouble {
 	at := a.place()
-	t := trouble{stage: at.stage, object: at.object, cause: err.Error()}
+	t := trouble{stage: at.stage, object: at.object, cause: escape.Sentence(err)}
 	var refused *plan.Refused
 	var failure *migration.Failure
 	var u *usage
@@ -73,11 +74,11 @@ func (a *app) troubleOf(err error, code int) trouble {
 		}
 		t.left, t.next = "nothing was connected to", "see "+u.help
 	case errors.As(err, &failure):
-		t.stage, t.cause, t.left, t.next = string(failure.Phase), failure.Err.Error(), failure.Left, failure.Next
+		t.stage, t.cause, t.left, t.next = string(failure.Phase), escape.Sentence(failure.Err), failure.Left, failure.Next
 	case errors.As(err, &refused):
 		t.cause = refused.Summary()
 	case errors.As(err, &c):
-		t.cause, t.left, t.next = c.err.Error(), c.left, c.next
+		t.cause, t.left, t.next = escape.Sentence(c.err), c.left, c.next
 	}
 	var p *partly
 	if errors.As(err, &p) {
@@ -104,15 +105,19 @@ func (a *app) complaint(err error, code int) string {
 	var refused *plan.Refused
 	var failure *migration.Failure
 	var p *partly
+	cause := escape.Line(t.cause)
+	if laidOut(err) {
+		cause = escape.Text(t.cause)
+	}
 	switch {
 	case errors.As(err, &refused):
 		b.WriteString(refusal(&plan.Refused{Table: refused.Table, Blocking: a.inWords(refused.Blocking), Others: a.inWords(refused.Others)}))
 	case errors.As(err, &failure):
-		fmt.Fprintf(&b, "midstream: %s in phase %s: %s\n", verdict(code), failure.Phase, t.cause)
+		fmt.Fprintf(&b, "midstream: %s in phase %s: %s\n", verdict(code), failure.Phase, cause)
 	case code == exitAborted:
-		fmt.Fprintf(&b, "midstream: aborted: %s\n", t.cause)
+		fmt.Fprintf(&b, "midstream: aborted: %s\n", cause)
 	default:
-		fmt.Fprintf(&b, "midstream: %s\n", t.cause)
+		fmt.Fprintf(&b, "midstream: %s\n", cause)
 	}
 	line("where:", t.stage+", "+t.object)
 	line("left:", t.left)
@@ -125,6 +130,13 @@ func (a *app) complaint(err error, code int) string {
 		line("rest:", p.restText())
 	}
 	return b.String()
+}
+
+// laidOut reports whether an error has lines of its own, in which text of others is escaped.
+func laidOut(err error) bool {
+	var u *usage
+	var d denials
+	return errors.As(err, &u) || errors.As(err, &d)
 }
 
 // reachesServer is a command that needs to be told where the server is, as this one was.

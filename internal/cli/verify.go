@@ -10,6 +10,7 @@ import (
 
 	"midstream/internal/compare"
 	"midstream/internal/dbconn"
+	"midstream/internal/escape"
 	"midstream/internal/schema"
 	"midstream/internal/words"
 )
@@ -148,7 +149,7 @@ func (v *verification) compare(ctx context.Context, servers [2]*server, names [2
 	}
 	out := v.app.Stdout
 	for _, column := range spec.Only {
-		fmt.Fprintf(out, "Not compared: %s, which only one table has.\n", column)
+		fmt.Fprintf(out, "Not compared: %s, which only one table has.\n", escape.Line(column))
 	}
 	comparison := compare.New(v.cfg, spec, servers[0].pool, servers[1].pool)
 	started := time.Now()
@@ -180,7 +181,7 @@ func (v *verification) verdict(ctx context.Context, c *compare.Comparison, spec 
 		if d.Column != "" {
 			d.Column = ", column " + d.Column
 		}
-		fmt.Fprintf(out, "  row %s%s: %s | %s\n", d.Key, d.Column, d.Values[0], d.Values[1])
+		fmt.Fprintf(out, "  row %s%s: %s | %s\n", escape.Args(d.Key, d.Column, d.Values[0], d.Values[1])...)
 	}
 	more := ""
 	if r.More {

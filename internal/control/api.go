@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -12,13 +13,14 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"midstream/internal/escape"
 	"midstream/internal/migration"
 	"midstream/internal/record"
 )
 
 // About is what a run is; it doesn't change.
 type About struct {
-	Table     string    `json:"table" doc:"that is changed, database.table"`
+	Table     string    `json:"table" doc:"that is changed: database.table, a part with a dot or a backtick in backticks"`
 	Alter     string    `json:"alter" doc:"the clauses of the ALTER TABLE, or the statement"`
 	Server    string    `json:"server" doc:"host:port, or the path of a socket"`
 	AnyCase   bool      `json:"any_case" doc:"the server does not tell the letter cases of table names apart"`
@@ -100,6 +102,17 @@ type (
 // apiVersion is that of the API: fields and operations may be added, none is renamed or dropped.
 const apiVersion = "1.0.0"
 
+// Formats are those of huma, whose answers may be read at a terminal: what that would obey is escaped, and has the same value in JSON.
+func Formats() map[string]huma.Format {
+	formats := map[string]huma.Format{}
+	for name, format := range huma.DefaultFormats {
+		marshal := format.Marshal
+		format.Marshal = func(out io.Writer, answer any) error { return marshal(escape.Writer(out), answer) }
+		formats[name] = format
+	}
+	return formats
+}
+
 // newAPI registers the operations of a server.
 func newAPI(s *Server) (http.Handler, *huma.OpenAPI) {
 	mux := http.NewServeMux()
@@ -107,6 +120,7 @@ func newAPI(s *Server) (http.Handler, *huma.OpenAPI) {
 		mux.Handle("GET /metrics", s.run.Metrics)
 	}
 	cfg := huma.DefaultConfig("Control of a run of Midstream", apiVersion)
+	cfg.Formats = Formats()
 	cfg.CreateHooks, cfg.DocsPath, cfg.SchemasPath = nil, "", ""
 	cfg.Info.Description = "Served by each midstream run on a Unix socket of its user (curl --unix-socket PATH http://run/v1/status). " +
 		"Commands that change something are carried out one at a time, but for abort, which may come beside another. /metrics answers Prometheus (docs/metrics.md). Made of the code: go test ./internal/cli -run TestDocs -update"

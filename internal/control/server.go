@@ -12,6 +12,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"midstream/internal/escape"
 	"midstream/internal/event"
 	"midstream/internal/migration"
 	"midstream/internal/record"
@@ -175,7 +176,7 @@ func lineOf(told any) []byte {
 	if err != nil || told == nil {
 		return nil
 	}
-	return append(text, '\n')
+	return []byte(escape.Text(string(text)) + "\n")
 }
 
 const ndjson = "application/x-ndjson"

@@ -88,7 +88,8 @@ func code(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// Args returns the arguments of a format so that none of them begins a line or is obeyed by a terminal. Numbers stay.
+// Args returns the arguments of a format so that no text of others begins a line or is obeyed by a terminal. Types with a
+// String of their own stay: theirs is fit to be shown.
 func Args(args ...any) []any {
 	escaped := make([]any, len(args))
 	for i, arg := range args {
@@ -98,9 +99,7 @@ func Args(args ...any) []any {
 		case string:
 			escaped[i] = Line(arg)
 		case error:
-			escaped[i] = Line(arg.Error())
-		case fmt.Stringer:
-			escaped[i] = Line(arg.String())
+			escaped[i] = Error(arg)
 		default:
 			escaped[i] = arg
 		}

@@ -3,6 +3,8 @@ package escape
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -61,8 +63,8 @@ func TestWriterEscapes(t *testing.T) {
 
 func TestMarkdown(t *testing.T) {
 	for text, want := range map[string]string{
-		"plain é": "plain é", "a|b`c<script>": "a\\|b\\`c&lt;script&gt;", "[x](http://e)": `\[x\](http\://e)`, "- a": `\- a`, "# a": `\# a`,
-		"a\n\n# b": `a\\n\\n\# b`, "&lt;": "&amp;lt;", "![x]": `\!\[x\]`, "a_b*": `a\_b\*`,
+		"plain é": "plain é", "a|b`c<script>": "a\\|b\\`c&lt;script>", "[x](http://e)": `\[x\](http://e)`, "- a": `\- a`, "# a": `\# a`, "a # b > c": "a # b > c",
+		"a\n\n# b": `a\\n\\n# b`, "&lt; &#60; a & b": "&amp;lt; &amp;#60; a & b", "![x]": `!\[x\]`, "order_items": "order_items", "_a_ b__c": `\_a\_ b\_\_c`, "> q": `\> q`,
 	} {
 		if got := Markdown(text); got != want {
 			t.Errorf("Markdown(%q) is %s instead of %s", text, got, want)
@@ -83,3 +85,10 @@ func TestArgs(t *testing.T) {
 type errorString string
 
 func (e errorString) Error() string { return string(e) }
+
+func TestError(t *testing.T) {
+	err := fmt.Errorf("drop t: %w", errors.Join(errors.New("a\nb"), fmt.Errorf("c: %w", errors.Join(errors.New("d"), errors.New("e\x1b")))))
+	if got := Error(err); got != `drop t: a\nb; c: d; e\u001b` {
+		t.Errorf("it is %s", got)
+	}
+}

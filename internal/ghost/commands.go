@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/escape"
 	"midstream/internal/migration"
 )
 
@@ -84,7 +85,7 @@ func (s *server) obey(ctx context.Context, line string) string {
 func complaint(err error) string {
 	var notNow *migration.NotNow
 	var bad *migration.BadSetting
-	text, next := err.Error(), ""
+	text, next := escape.Error(err), ""
 	switch {
 	case errors.As(err, &notNow):
 		next = notNow.Next

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"midstream/internal/escape"
 	"midstream/internal/event"
 	"midstream/internal/hook"
 )
@@ -268,7 +269,7 @@ func (s *Speaker) environment() []string {
 		if _, fraction := v.value.(float64); fraction {
 			format = "GH_OST_%s=%f"
 		}
-		list = append(list, fmt.Sprintf(format, v.name, v.value))
+		list = append(list, escape.Text(fmt.Sprintf(format, v.name, v.value)))
 	}
 	return list
 }

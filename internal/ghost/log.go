@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"midstream/internal/dropin"
+	"midstream/internal/escape"
 )
 
 // log are the lines on standard error, each with its time and its level.
@@ -18,7 +19,7 @@ type log struct {
 }
 
 func (l log) line(level, format string, args ...any) {
-	text := l.speech.Of(fmt.Sprintf(format, args...))
+	text := l.speech.Of(fmt.Sprintf(format, escape.Args(args...)...))
 	for part := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
 		fmt.Fprintf(l.out, "%s %s %s\n", time.Now().Format(time.DateTime), level, part)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"midstream/internal/dropin"
+	"midstream/internal/escape"
 )
 
 // Version is that program's.
@@ -21,8 +22,7 @@ const (
 // End tells how it all ended, and returns the exit code. complaint is what midstream run says of an error.
 func (s *Speaker) End(err error, complaint string) int {
 	if err != nil {
-		line, _, _ := strings.Cut(err.Error(), "\n")
-		s.log.fatal("%s", line)
+		s.log.fatal("%s", escape.Sentence(err))
 		fmt.Fprint(s.log.out, complaint)
 		return exitFatal
 	}
@@ -36,7 +36,10 @@ func (s *Speaker) End(err error, complaint string) int {
 // Refuse tells what is wrong with a command line, and Tell what one asks to read.
 func Refuse(w *Wrong, out, errors io.Writer) int {
 	if w.Unread {
-		fmt.Fprintf(out, "%s\n%s", w, usage())
+		for _, text := range w.Problems {
+			fmt.Fprintln(out, escape.Line(text))
+		}
+		fmt.Fprint(out, usage())
 		return exitUnread
 	}
 	for _, text := range w.Problems {

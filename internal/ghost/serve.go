@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"midstream/internal/escape"
 	"midstream/internal/migration"
 )
 
@@ -51,7 +52,7 @@ func (a *Asked) socketFile() string {
 		return path
 	}
 	path := fmt.Sprintf("/tmp/gh-ost.%s.%s.sock", a.Table.Schema, a.Table.Table)
-	if len(path) > longestPath || strings.Contains(path[len("/tmp/"):], "/") {
+	if len(path) > longestPath || escape.Line(path) != path || strings.Contains(path[len("/tmp/"):], "/") {
 		path = fmt.Sprintf("/tmp/gh-ost.%x.sock", sha256.Sum256([]byte(path)))[:longestPath/2] + ".sock"
 	}
 	return path
@@ -162,7 +163,7 @@ func (s *server) converse(conn net.Conn) {
 	defer cancel()
 	answer := s.obey(ctx, strings.TrimSpace(line))
 	_ = conn.SetWriteDeadline(time.Now().Add(patience))
-	_, _ = io.WriteString(conn, answer) // who is gone has the command obeyed all the same
+	_, _ = io.WriteString(conn, escape.Text(answer)) // who is gone has the command obeyed all the same
 }
 
 // watch ends the run once there is a file.

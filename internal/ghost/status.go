@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"midstream/internal/dropin"
+	"midstream/internal/escape"
 	"midstream/internal/event"
 	"midstream/internal/migration"
 )
@@ -32,7 +33,7 @@ func (s status) line() string {
 	}
 	behind := p.CaptureDelay.Seconds()
 	return fmt.Sprintf("Copy: %d/%d %.1f%%; Applied: %d; Backlog: %d/%d; Time: %s(total), %s(copy); streamer: %s; Lag: %.2fs, HeartbeatLag: %.2fs, State: %s; ETA: %s",
-		p.RowsCopied, rows, percent, p.Applied, p.Backlog, p.BacklogLimit, clock(s.total), clock(s.copying), p.Position, behind, behind, s.state(), s.eta())
+		p.RowsCopied, rows, percent, p.Applied, p.Backlog, p.BacklogLimit, clock(s.total), clock(s.copying), escape.Line(p.Position), behind, behind, escape.Line(s.state()), s.eta())
 }
 
 // copied says that all rows are.
@@ -101,7 +102,7 @@ func (s status) due() bool {
 // hint tells of the run what does not change, and of its settings. cfg is what holds now.
 func (a *Asked) hint(place Place, tuned tuned, shadow string, cfg migration.Config) string {
 	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, "# "+format+"\n", args...) }
+	line := func(format string, args ...any) { fmt.Fprintf(&b, "# "+format+"\n", escape.Args(args...)...) }
 	here, _ := os.Hostname() // none: ""
 	line("Migrating %s; Ghost table is %s", a.Table.Quoted(), a.Table.Sibling(shadow).Quoted())
 	line("Migrating %s; inspecting %s; executing on %s", place.Primary, place.Inspected, here)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"midstream/internal/escape"
 	"midstream/internal/event"
 	"midstream/internal/record"
 )
@@ -166,7 +167,7 @@ func (w *Writer) write(told any) {
 	}
 	line, err := json.Marshal(told)
 	if err == nil {
-		err = w.add(append(line, '\n')) // at once: who looks sees whole lines
+		err = w.add([]byte(escape.Text(string(line)) + "\n")) // at once: who looks sees whole lines
 	}
 	if w.err == nil {
 		w.err = err

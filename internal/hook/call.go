@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/escape"
 	"midstream/internal/record"
 )
 
@@ -42,7 +43,7 @@ func (d Document) environment() []string {
 	}
 	for _, v := range [][2]string{{"MOMENT", string(d.Moment)}, {"RUN", d.Run.ID}, {"TABLE", d.Run.Table}, {"ALTER", d.Run.Alter}, {"SERVER", d.Run.Server}, {"REHEARSAL", d.Run.Rehearsal},
 		{"PHASE", d.Phase}, {"OUTCOME", d.Outcome}, {"ERROR", why}, {"REPORT", d.Report}} {
-		text := strings.ReplaceAll(v[1], "\x00", " ")
+		text := escape.Line(v[1])
 		env = append(env, "MIDSTREAM_"+v[0]+"="+text[:min(len(text), longest)])
 	}
 	return env

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"midstream/internal/escape"
 	"midstream/internal/event"
 )
 
@@ -59,7 +60,7 @@ func New(about About) *Run {
 	r := &Run{about: about, registry: prometheus.NewRegistry(), chunks: chunkTimes.vector(), locks: lockWaits.vector(), now: time.Now}
 	r.state = state{phases: map[event.Phase]time.Duration{}, gates: map[string]time.Time{}, throttled: map[string]time.Duration{},
 		attempts: map[bool]int{}, retries: map[string]int{}, commands: map[bool]int{}, findings: map[string]int{}}
-	plain := func(label string) string { return strings.ToValidUTF8(label, "\uFFFD") } // Prometheus takes no other
+	plain := func(label string) string { return escape.Line(strings.ToValidUTF8(label, "\uFFFD")) } // Prometheus takes no other
 	labeled := prometheus.WrapRegistererWith(prometheus.Labels{"table": plain(about.Table), "server": plain(about.Server)}, r.registry)
 	labeled.MustRegister(r, r.chunks, r.locks, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r

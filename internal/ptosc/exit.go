@@ -10,6 +10,7 @@ import (
 	"midstream/internal/cutover"
 	"midstream/internal/dbconn"
 	"midstream/internal/ddl"
+	"midstream/internal/escape"
 	"midstream/internal/event"
 	"midstream/internal/migration"
 	"midstream/internal/native"
@@ -161,11 +162,11 @@ func (s *Speaker) End(err error, met bool, complaint string) int {
 // Refuse tells what is wrong with a command line, and Tell what one asks to read.
 func Refuse(w *Wrong, out, errors io.Writer) int {
 	for _, text := range w.Warnings {
-		fmt.Fprintln(errors, text)
+		fmt.Fprintln(errors, escape.Line(text))
 	}
 	fmt.Fprintf(out, "%s\nErrors in command-line arguments:\n", usage)
 	for _, text := range w.Problems {
-		fmt.Fprintf(out, "  * %s\n", text)
+		fmt.Fprintf(out, "  * %s\n", escape.Line(text))
 	}
 	fmt.Fprintf(out, "\n%s\n", about)
 	if slices.ContainsFunc(w.Problems, func(text string) bool { return strings.HasPrefix(text, "--plugin ") }) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"midstream/internal/dropin"
+	"midstream/internal/escape"
 	"midstream/internal/event"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
@@ -40,7 +41,9 @@ func NewSpeaker(asked *Asked, out, errors io.Writer, stop func()) *Speaker {
 // Speech is how Midstream's own words are said here.
 func (s *Speaker) Speech() *dropin.Speech { return s.speech }
 
-func (s *Speaker) say(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
+func (s *Speaker) say(format string, args ...any) {
+	fmt.Fprintf(s.out, format+"\n", escape.Args(args...)...)
+}
 
 // at says something with the time before it.
 func (s *Speaker) at(format string, args ...any) {
@@ -48,7 +51,7 @@ func (s *Speaker) at(format string, args ...any) {
 }
 
 func (s *Speaker) warn(format string, args ...any) {
-	fmt.Fprintln(s.errors, s.speech.Of(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(s.errors, s.speech.Of(fmt.Sprintf(format, escape.Args(args...)...)))
 }
 
 // Note tells what somebody should know.
@@ -93,7 +96,7 @@ func (s *Speaker) Planned(p *plan.Plan, former string) {
 		s.say("Going on with an earlier run: %s", former)
 	}
 	if s.asked.said.on("print", false) {
-		s.say("%s", strings.Join(statements(p, s.asked), "\n"))
+		s.say("%s", listed(statements(p, s.asked)))
 	}
 	if s.asked.Mode == DryRun {
 		s.say("Not copying rows because this is a dry run.\nNot swapping tables because this is a dry run.\nNot dropping old table because this is a dry run.")
@@ -107,14 +110,23 @@ func (s *Speaker) tellReplicas(p *plan.Plan) {
 	case r.None && r.Only == nil:
 		s.say("Ignoring all replicas because --recursion-method=none was specified")
 	case r.Only != nil:
-		s.say("Will check replica lag on:\n%s", strings.Join(r.Only, "\n"))
+		s.say("Will check replica lag on:\n%s", listed(r.Only))
 	case len(p.Server.Followers) > 0:
 		looked := slices.DeleteFunc(slices.Clone(p.Server.Followers), func(address string) bool { return slices.Contains(r.Skip, address) })
-		s.say("Found %d replicas:\n%s\nWill check replica lag on:\n%s", len(p.Server.Followers), strings.Join(p.Server.Followers, "\n"), strings.Join(looked, "\n"))
+		s.say("Found %d replicas:\n%s\nWill check replica lag on:\n%s", len(p.Server.Followers), listed(p.Server.Followers), listed(looked))
 	default:
 		s.say("No replicas found.  See --recursion-method if the host has replicas.\n" +
 			"Not checking replica lag because no replicas were found and --check-replica-lag was not specified.")
 	}
+}
+
+// listed has a line for each text.
+func listed(texts []string) escape.Ours {
+	var lines []string
+	for _, text := range texts {
+		lines = append(lines, escape.Line(text))
+	}
+	return escape.Ours(strings.Join(lines, "\n"))
 }
 
 func suffix(separator, text string) string {
@@ -166,7 +178,7 @@ func (s *Speaker) Show(e event.Event) {
 	case event.Controlled:
 		s.Note(fmt.Sprintf("%s, by %s: %s", e.Command, e.By, e.Text))
 	case event.Finding:
-		s.warn("%d rows: %s\n  list them: %s%s", e.Rows, e.What, e.Query, suffix("\n  or: ", e.Fix))
+		s.warn("%d rows: %s\n  list them: %s%s", e.Rows, e.What, e.Query, escape.Ours(suffix("\n  or: ", escape.Line(e.Fix))))
 	case event.Mismatch:
 		s.warn("Row %s: column %s should be %s, is %s", e.Key, e.Column, e.Expected, e.Found)
 	case event.Verified:

@@ -26,7 +26,7 @@ type Head struct {
 type Run struct {
 	Head
 	ID        string `json:"id" doc:"of the run: its file's name, without .jsonl"`
-	Table     string `json:"table" doc:"that is changed, database.table"`
+	Table     string `json:"table" doc:"that is changed: database.table, a part with a dot or a backtick in backticks"`
 	Alter     string `json:"alter" doc:"the clauses of the ALTER TABLE, or the statement"`
 	Server    string `json:"server" doc:"host:port, or the path of a socket"`
 	Rehearsal string `json:"rehearsal" doc:"rehearsal, rehearsal on a replica, or empty: the table is changed"`

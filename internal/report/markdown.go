@@ -1,14 +1,15 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"strings"
 	"sync"
 	"text/template"
 	"time"
 
+	"midstream/internal/escape"
 	"midstream/internal/record"
+	"midstream/internal/schema"
 	"midstream/internal/words"
 )
 
@@ -20,13 +21,12 @@ var functions = map[string]any{
 	"count": words.Count[int64],
 	"size":  words.Size,
 	"join":  strings.Join,
+	"name":  func(table string) string { return schema.NameOf(table).String() },
 	"state": (*Report).Words,
 	"mood":  (*Report).Mood,
 	"ended": func(state string) string { return StateWords(state, "") },
-	// cell keeps a text within the cell of a table in Markdown.
-	"cell": func(text string) string {
-		return strings.NewReplacer("|", `\|`, "\n", " ", "<", "&lt;").Replace(text)
-	},
+	// say is a text of others as words: in Markdown, within a line or a cell. Our own lines in it become one.
+	"say": func(text string) string { return escape.Markdown(strings.Join(strings.Fields(text), " ")) },
 }
 
 func span(ms record.MS) string { return words.Span(ms.Duration()) }
@@ -64,73 +64,64 @@ func (r *Report) Mood() string {
 	return "bad"
 }
 
-// fence is a code block that no text within it can end.
-func fence(text string) string {
-	marks := "```"
-	for strings.Contains(text, marks) {
-		marks += "`"
-	}
-	return fmt.Sprintf("%s\n%s\n%s", marks, strings.TrimRight(text, "\n"), marks)
-}
-
 // markdown is read when it is needed, too.
 var markdown = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("markdown").Funcs(functions).Funcs(template.FuncMap{"fence": fence}).Parse(markdownText))
+	return template.Must(template.New("markdown").Funcs(functions).Funcs(template.FuncMap{"fence": escape.Block}).Parse(markdownText))
 })
 
-const markdownText = `# {{.Run.Table}}: {{state .}}
+const markdownText = `# {{say (name .Run.Table)}}: {{say (state .)}}
 
 {{fence .Statement}}
 
-Asked for by {{.Run.User}} on {{.Run.Host}} at {{day .Run.At}}, on server {{.Run.Server}}{{with .Plan}} ({{.ServerVersion}}){{end}}, by midstream {{.Run.Version}}.
+Asked for by {{say .Run.User}} on {{say .Run.Host}} at {{say (day .Run.At)}}, on server {{say .Run.Server}}{{with .Plan}} ({{say .ServerVersion}}){{end}}, by midstream {{say .Run.Version}}.
 {{with .Result}}{{if .Error}}
-**Error{{with .Phase}} in phase {{.}}{{end}}:**
+**Error{{with .Phase}} in phase {{say .}}{{end}}:**
 
 {{fence .Error}}
 {{end}}{{end}}{{if .Earlier}}
 ## It went on with
 {{range .Earlier}}
-- {{.ID}}, begun at {{day .At}}: {{ended .State}}{{end}}
+- {{say .ID}}, begun at {{say (day .At)}}: {{say (ended .State)}}{{end}}
 {{end}}{{with .Plan}}
 ## The plan
 
-Method {{.Method}}{{with .Why}}: {{.}}{{end}}.{{with .Key}} Key {{.}}.{{end}}
+Method {{say .Method}}{{with .Why}}: {{say .}}{{end}}.{{with .Key}} Key {{say .}}.{{end}}
 {{range .Others}}
-- not {{.Method}}: {{.Why}}{{end}}
+- not {{say .Method}}: {{say .Why}}{{end}}
 {{range .Risks}}
-- **{{.Code}}**: {{.What}} {{.Why}}{{with .Fix}} Fix: {{.}}{{end}}{{end}}
+- **{{say .Code}}**: {{say .What}} {{say .Why}}{{with .Fix}} Fix: {{say .}}{{end}}{{end}}
 {{end}}{{if .Compared}}
 ## Predicted and happened
 
 | what | predicted | happened |
 |---|---|---|
-{{range .Compared}}| {{cell .What}} | {{cell .Predicted}} | {{cell .Happened}} |
+{{range .Compared}}| {{say .What}} | {{say .Predicted}} | {{say .Happened}} |
 {{end}}{{end}}{{if .Phases}}
 ## Phases
 
 | phase | began (UTC) | took |
 |---|---|---|
-{{range .Phases}}| {{.Name}} | {{clock .At}} | {{span .MS}} |
+{{range .Phases}}| {{say .Name}} | {{clock .At}} | {{span .MS}} |
 {{end}}{{end}}{{if .Happenings}}
 ## What happened
 
 | at (UTC) | event | |
 |---|---|---|
-{{range .Happenings}}| {{clock .At}} | {{.Event}} | {{cell .Text}} |
+{{range .Happenings}}| {{clock .At}} | {{say .Event}} | {{say .Text}} |
 {{end}}{{end}}{{if .Retries}}
 ## Tried again
 
 | times | cause | first | last |
 |---|---|---|---|
-{{range .Retries}}| {{.Times}} | {{cell .Cause}} | {{clock .First}} | {{clock .Last}} |
+{{range .Retries}}| {{.Times}} | {{say .Cause}} | {{clock .First}} | {{clock .Last}} |
 {{end}}{{end}}{{with .Proven}}
 Verified: {{count .Verified}} rows compared in {{span .VerifyMS}}{{if .Repaired}}, {{.Repaired}} of them synced anew{{end}}.
 {{end}}
 ## What is left
 
-{{with .Left}}{{.}}{{else}}Nothing.{{end}}
+{{with .Left}}{{say .}}{{else}}Nothing.{{end}}
 {{with .Remove}}
-{{.}}
+{{say .}}
 {{end}}`
 
 // Markdown writes the report for a ticket. It has no plots.

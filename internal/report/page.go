@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"sync"
 
+	"midstream/internal/escape"
 	"midstream/internal/plots"
 )
 
@@ -26,7 +27,7 @@ var page = sync.OnceValue(func() *template.Template {
 
 // HTML writes the report as a page that holds all that it needs.
 func (r *Report) HTML(out io.Writer) error {
-	return page().Execute(out, struct {
+	return page().Execute(escape.Writer(out), struct {
 		*Report
 		Records []any
 	}{r, r.drawn})
@@ -35,7 +36,7 @@ func (r *Report) HTML(out io.Writer) error {
 // Parts writes parts of the page, for a page that has style.css: error, compared, plan, phases, verify, retries, left.
 func (r *Report) Parts(out io.Writer, names ...string) error {
 	for _, name := range names {
-		if err := page().ExecuteTemplate(out, name, r); err != nil {
+		if err := page().ExecuteTemplate(escape.Writer(out), name, r); err != nil {
 			return err
 		}
 	}

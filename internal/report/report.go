@@ -108,7 +108,7 @@ func Of(story *history.Story) *Report {
 	if r.Result != nil {
 		r.Left, r.Remove = r.Result.Left, r.Result.Next
 		if r.Result.Old != "" {
-			r.Left = strings.TrimSpace(r.Left + " The former table is " + r.Result.Old + ".")
+			r.Left = strings.TrimSpace(r.Left + " The former table is " + schema.NameOf(r.Result.Old).String() + ".")
 			r.Remove = strings.TrimSpace(r.Remove + " midstream cleanup --old " + schema.NameOf(r.Run.Table).Argument())
 		}
 	} else {

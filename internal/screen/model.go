@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"midstream/internal/escape"
 	"midstream/internal/event"
 )
 
@@ -74,7 +75,7 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.commands.doing = ""
 		}
 		if e.err != nil && m.commands.ctx.Err() == nil {
-			return m.Update(scrolled(e.command + ": " + e.err.Error()))
+			return m.Update(scrolled(e.command + ": " + escape.Error(e.err)))
 		}
 	case finished:
 		m.finished, m.blocked, m.gates = true, nil, nil

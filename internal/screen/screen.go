@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
+	"midstream/internal/escape"
 	"midstream/internal/event"
 	"midstream/internal/words"
 )
@@ -32,7 +33,7 @@ func New(out *os.File, table string, quiet, colors bool) *Screen {
 	if !colors {
 		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
 	}
-	b := &Screen{program: tea.NewProgram(newModel(table), options...), out: out, done: make(chan struct{}), quiet: quiet, release: func() {}}
+	b := &Screen{program: tea.NewProgram(newModel(escape.Line(table)), options...), out: out, done: make(chan struct{}), quiet: quiet, release: func() {}}
 	go func() {
 		defer close(b.done)
 		// A terminal that went away ends the drawing, not the migration.

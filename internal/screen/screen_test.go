@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"midstream/internal/escape"
 	"midstream/internal/event"
 )
 
@@ -102,5 +104,30 @@ func TestScreenPrintsInOrder(t *testing.T) {
 	}
 	if _, is := quit().(tea.QuitMsg); !is {
 		t.Error("it does not end")
+	}
+}
+
+// TestL9_TheScreenIsOurs: what others have named or said moves no cursor and sets no title.
+func TestL9_TheScreenIsOurs(t *testing.T) {
+	const hostile = "x\x1b]0;owned\x07\nFORGED\u009b31m\u202e中文"
+	b := event.Blocker{User: hostile, Host: hostile, Command: hostile, Statement: hostile, Table: hostile, Why: hostile, Lock: hostile, Role: event.Role(hostile)}
+	var m tea.Model = newModel(escape.Line(hostile))
+	m, _ = m.Update(tea.WindowSizeMsg{Width: 2000, Height: 24})
+	for _, e := range []tea.Msg{event.PhaseEntered{Phase: event.Phase(hostile)}, event.Progress{Phase: event.PhaseNative, BuildStep: hostile}, event.Throttled{Gates: []event.Gate{{Why: hostile}}},
+		event.Blocked{Blockers: []event.Blocker{b}}, event.PhaseEntered{Phase: event.PhaseNative}} {
+		m, _ = m.Update(e)
+	}
+	view := ansi.Strip(m.View().Content)
+	if escape.Text(view) != view || strings.Contains("\n"+view, "\nFORGED") || !strings.Contains(view, "中文") {
+		t.Errorf("it shows %q", view)
+	}
+	if strings.Contains(m.View().Content, "owned\x07") {
+		t.Errorf("it sets the title: %q", m.View().Content)
+	}
+	busy := m.(model)
+	busy.printing, busy.commands.ctx = true, t.Context() // what is to be printed stays pending
+	m, _ = busy.Update(answered{command: "pause", err: errors.New(hostile)})
+	if said := strings.Join(m.(model).pending, "\n"); escape.Text(said) != said || !strings.Contains(said, "中文") {
+		t.Errorf("it says %q", said)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"midstream/internal/escape"
 	"midstream/internal/event"
 	"midstream/internal/words"
 )
@@ -58,9 +59,9 @@ func (m model) rail() string {
 	var parts []string
 	for _, p := range m.entered {
 		if p == m.phase {
-			parts = append(parts, bold.Render(string(p)))
+			parts = append(parts, bold.Render(escape.Line(string(p))))
 		} else {
-			parts = append(parts, dim.Render(string(p)))
+			parts = append(parts, dim.Render(escape.Line(string(p))))
 		}
 	}
 	return "         " + strings.Join(parts, dim.Render(" › "))
@@ -145,7 +146,7 @@ const mostShown = 3
 // waits are for what, and for whom, the run waits.
 func (m model) waits() (lines []string) {
 	for _, g := range m.gates[:min(mostShown, len(m.gates))] {
-		lines = append(lines, "waiting  "+g.Why)
+		lines = append(lines, "waiting  "+escape.Line(g.Why))
 	}
 	if m.blocked != nil {
 		for _, b := range m.blocked.Blockers[:min(mostShown, len(m.blocked.Blockers))] {

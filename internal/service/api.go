@@ -80,6 +80,7 @@ func OpenAPI() ([]byte, error) {
 func newAPI(s *Service) (http.Handler, *huma.OpenAPI) {
 	mux := http.NewServeMux()
 	cfg := huma.DefaultConfig("The queue of a service of Midstream", apiVersion)
+	cfg.Formats = control.Formats()
 	cfg.CreateHooks, cfg.DocsPath, cfg.SchemasPath, cfg.OpenAPIPath = nil, "", "", ""
 	cfg.Info.Description = "Served by midstream serve (docs/serve.md). What was not done is told as RFC 9457 has it, with what to do (next). " +
 		"Made of the code: go test ./internal/cli -run TestDocs -update"

@@ -208,7 +208,7 @@ func (e *entry) settle(result *record.Result) {
 			e.Why += "; it was a " + result.Rehearsal + ", and the table is as it was"
 		}
 		if result.Old != "" {
-			e.Why += "; the former table stays as " + result.Old
+			e.Why += "; the former table stays as " + schema.NameOf(result.Old).String()
 			e.Next = strings.TrimSpace(e.Next + " midstream cleanup --old " + schema.NameOf(e.Table).Argument() + " drops it once nobody needs it")
 		}
 	}

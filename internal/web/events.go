@@ -11,6 +11,8 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"midstream/internal/escape"
 )
 
 const (
@@ -94,7 +96,7 @@ func (s *stream) send(id int, name string, data []byte) error {
 	if id > 0 {
 		fmt.Fprintf(&text, "id: %d\n", id)
 	}
-	fmt.Fprintf(&text, "data: %s\n\n", data)
+	fmt.Fprintf(&text, "data: %s\n\n", escape.Text(string(data)))
 	return s.write(text.Bytes())
 }
 

@@ -17,10 +17,12 @@ import (
 	"time"
 
 	"midstream/internal/control"
+	"midstream/internal/escape"
 	"midstream/internal/event"
 	"midstream/internal/history"
 	"midstream/internal/record"
 	"midstream/internal/report"
+	"midstream/internal/schema"
 	"midstream/internal/service"
 	"midstream/internal/words"
 )
@@ -34,6 +36,7 @@ var pages = sync.OnceValue(func() *template.Template {
 		"path":    func(id string) string { return "/changes/" + url.PathEscape(id) },
 		"api":     func(id string) string { return "/v1/changes/" + url.PathEscape(id) },
 		"oneLine": func(text string) string { return words.OneLine(text, 160) },
+		"name":    func(table string) string { return schema.NameOf(table).String() },
 		"moment":  moment,
 		"mood":    moodOf,
 		"options": optionsText,
@@ -50,7 +53,7 @@ func show(w http.ResponseWriter, name string, status int, data any) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(text.Bytes()) // who asked may be gone
+	_, _ = io.WriteString(w, escape.Text(text.String())) // who asked may be gone
 }
 
 // moment is a time for people, in UTC as in reports; "" for none.

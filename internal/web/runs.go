@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"midstream/internal/control"
+	"midstream/internal/escape"
 	"midstream/internal/record"
 	"midstream/internal/service"
 )
@@ -139,5 +140,5 @@ func unknown(id string) *control.Problem {
 
 func answer(w http.ResponseWriter, told any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(told) // who asked may be gone
+	_ = json.NewEncoder(escape.Writer(w)).Encode(told) // who asked may be gone
 }

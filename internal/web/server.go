@@ -15,6 +15,7 @@ import (
 	"io"
 
 	"midstream/internal/control"
+	"midstream/internal/escape"
 	"midstream/internal/plots"
 )
 
@@ -169,7 +170,7 @@ func refuse(w http.ResponseWriter, r *http.Request, status int, title, detail, n
 	}
 	w.Header().Set("Content-Type", problem.ContentType(""))
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(problem) // who asked may be gone
+	_ = json.NewEncoder(escape.Writer(w)).Encode(problem) // who asked may be gone
 }
 
 // fail answers with an error of the source.

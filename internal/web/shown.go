@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"midstream/internal/control"
+	"midstream/internal/escape"
 	"midstream/internal/event"
 	"midstream/internal/history"
 	"midstream/internal/record"
@@ -43,7 +44,7 @@ func (s *Server) now(ctx context.Context, id string) (*now, error) {
 	if err := s.ask(ctx, "/v1/changes/"+url.PathEscape(id)+"/status", &status); err != nil {
 		return nil, err
 	}
-	n := &now{State: status.State, Mood: "good", Why: status.Why, Phase: words.Phase(event.Phase(status.Phase)), Held: status.Held, Share: status.CopyShare,
+	n := &now{State: status.State, Mood: "good", Why: escape.Line(status.Why), Phase: words.Phase(event.Phase(status.Phase)), Held: escape.Line(status.Held), Share: status.CopyShare,
 		Progress: status.Progress, Tiles: []tile{}, Waits: []string{}}
 	if status.State != "running" {
 		n.Mood = "warn"
@@ -64,7 +65,7 @@ func (s *Server) now(ctx context.Context, id string) (*now, error) {
 // silent is how a run stands that has not answered since.
 func silent(since time.Time, err error) *now {
 	return &now{State: "no answer", Mood: "warn", Tiles: []tile{}, Waits: []string{},
-		Why: fmt.Sprintf("It has not answered since %s UTC (%v). What it has told stands below.", since.UTC().Format(time.TimeOnly), err)}
+		Why: fmt.Sprintf("It has not answered since %s UTC (%s). What it has told stands below.", since.UTC().Format(time.TimeOnly), escape.Error(err))}
 }
 
 // pending is what a change waits for that has not begun.
@@ -74,6 +75,7 @@ type pending struct {
 
 func (s *Server) waiting(ctx context.Context, id string) (p pending, err error) {
 	err = s.ask(ctx, "/v1/changes/"+url.PathEscape(id), &p)
+	p.Why = escape.Line(p.Why)
 	return p, err
 }
 
@@ -172,7 +174,7 @@ func lineOf(e event.Event) string {
 	case event.Progress:
 		return words.Progress(e)
 	case event.Retry:
-		return "tried again: " + e.Cause
+		return "tried again: " + escape.Line(e.Cause)
 	}
 	_, text, _ := words.Happening(e)
 	return text
@@ -180,12 +182,12 @@ func lineOf(e event.Event) string {
 
 // endText says how a run has ended.
 func endText(r *record.Result) string {
-	text := report.StateWords(r.Outcome, r.Rehearsal)
+	text := escape.Line(report.StateWords(r.Outcome, r.Rehearsal))
 	if r.ElapsedMS > 0 {
 		text += ", after " + words.Span(r.ElapsedMS.Duration())
 	}
 	if r.Error != "" {
-		text += ": " + r.Error
+		text += ": " + escape.Line(r.Error)
 	}
 	return text
 }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"midstream/internal/escape"
 )
 
 // Count writes a number with commas.
@@ -88,11 +90,12 @@ func About(d time.Duration) string {
 func Percent(fraction float64) string { return fmt.Sprintf("%.0f %%", 100*fraction) }
 
 // Wrapped breaks a text into lines of at most width bytes; all but the first begin with
-// indent.
+// indent. What a terminal would obey is escaped.
 func Wrapped(text string, width int, indent string) string {
 	var b strings.Builder
 	column := 0
 	for i, word := range strings.Fields(text) {
+		word = escape.Line(word)
 		switch {
 		case i == 0:
 		case column+1+len(word) > width:
@@ -110,7 +113,7 @@ func Wrapped(text string, width int, indent string) string {
 
 // OneLine makes a text fit for one line of at most most characters.
 func OneLine(text string, most int) string {
-	runes := []rune(strings.Join(strings.Fields(text), " "))
+	runes := []rune(escape.Line(strings.Join(strings.Fields(text), " ")))
 	if len(runes) > most {
 		return string(runes[:most-1]) + "…"
 	}

@@ -3,9 +3,11 @@ package words
 import (
 	"cmp"
 	"fmt"
-	"midstream/internal/event"
 	"strings"
 	"time"
+
+	"midstream/internal/escape"
+	"midstream/internal/event"
 )
 
 // Phase says what a phase does.
@@ -40,7 +42,7 @@ func Phase(p event.Phase) string {
 	case event.PhaseDone:
 		return "done"
 	}
-	return string(p)
+	return escape.Line(string(p))
 }
 
 // Happening says what an event that is neither progress nor phase tells, "" if
@@ -48,9 +50,9 @@ func Phase(p event.Phase) string {
 func Happening(e event.Event) (at time.Time, text string, matters bool) {
 	switch e := e.(type) {
 	case event.Note:
-		return e.At, e.Text, true
+		return e.At, escape.Line(e.Text), true
 	case event.Resumed:
-		return e.At, e.Text, true
+		return e.At, escape.Line(e.Text), true
 	case event.Blocked:
 		return e.At, Blocked(e), true
 	case event.Throttled:
@@ -59,7 +61,7 @@ func Happening(e event.Event) (at time.Time, text string, matters bool) {
 		}
 		return e.At, Throttled(e), true
 	case event.Controlled:
-		return e.At, fmt.Sprintf("%s, by %s: %s", e.Command, e.By, e.Text), true
+		return e.At, escape.Line(fmt.Sprintf("%s, by %s: %s", e.Command, e.By, e.Text)), true
 	case event.Killed:
 		return e.At, fmt.Sprintf("ended, as it was in the way for %s: %s", Span(e.Waited), Blocker(e.Blocker)), true
 	case event.LockAttempt:
@@ -94,17 +96,17 @@ func Finding(e event.Finding) string {
 	if e.AtLeast {
 		rows = "at least " + rows
 	}
-	text := fmt.Sprintf("%s: %s %s", word, rows, e.What)
+	text := fmt.Sprintf("%s: %s %s", word, rows, escape.Line(e.What))
 	if len(e.Keys) > 0 {
 		more := ""
 		if e.AtLeast || e.Rows > int64(len(e.Keys)) {
 			more = ", ..."
 		}
-		text += indent + "keys: " + strings.Join(e.Keys, "; ") + more
+		text += indent + "keys: " + escape.Line(strings.Join(e.Keys, "; ")) + more
 	}
-	text += indent + "list: " + e.Query
+	text += indent + "list: " + escape.Line(e.Query)
 	if e.Fix != "" {
-		text += indent + "fix:  " + e.Fix
+		text += indent + "fix:  " + escape.Line(e.Fix)
 	}
 	return text
 }
@@ -125,9 +127,9 @@ func Prescanned(e event.Prescanned) string {
 // Mismatch tells of a row that is not what it should be.
 func Mismatch(e event.Mismatch) string {
 	if e.Column == "" {
-		return fmt.Sprintf("mismatch: row %s is %s in the table, %s in the new one", e.Key, e.Expected, e.Found)
+		return escape.Line(fmt.Sprintf("mismatch: row %s is %s in the table, %s in the new one", e.Key, e.Expected, e.Found))
 	}
-	return fmt.Sprintf("mismatch: row %s, column %s should be %s, is %s in the new table", e.Key, e.Column, e.Expected, e.Found)
+	return escape.Line(fmt.Sprintf("mismatch: row %s, column %s should be %s, is %s in the new table", e.Key, e.Column, e.Expected, e.Found))
 }
 
 // Verified tells of the comparison.
@@ -156,7 +158,7 @@ func Throttled(e event.Throttled) string {
 	for _, g := range e.Gates {
 		reasons = append(reasons, g.Why)
 	}
-	return "waiting: " + strings.Join(reasons, "; ")
+	return escape.Line("waiting: " + strings.Join(reasons, "; "))
 }
 
 // Blocked tells who is in the way.
@@ -216,7 +218,7 @@ func Blocker(b event.Blocker) string {
 	if b.Statement != "" {
 		text += " [" + OneLine(b.Statement, 100) + "]"
 	}
-	return text
+	return escape.Line(text)
 }
 
 // Progress is the state of a run in one line.
@@ -254,7 +256,7 @@ func Slower(p event.Progress) string {
 
 // Build is how far the server says that it is.
 func Build(phase string, p event.Progress) string {
-	text := phase + ": " + cmp.Or(p.BuildStep, "building")
+	text := phase + ": " + escape.Line(cmp.Or(p.BuildStep, "building"))
 	if p.IndexFraction > 0 {
 		text += " " + Percent(p.IndexFraction)
 	}

@@ -4,16 +4,26 @@
   "use strict";
   const $ = id => document.getElementById(id);
 
+  // visible is the rule of internal/escape: what cannot be seen, or changes how other letters are seen, becomes \uXXXX.
+  const visible = text => String(text ?? "").replace(/[\p{C}\p{Zl}\p{Zp}]/gu, c => "\n\t\u200c\u200d".includes(c) ? c
+    : [...Array(c.length).keys()].map(i => "\\u" + c.charCodeAt(i).toString(16).padStart(4, "0")).join(""));
+
+  // put sets the text of a place, if it has another one.
+  const put = (place, text) => {
+    text = visible(text);
+    if (place.textContent !== text) place.textContent = text;
+  };
+
   // say shows a text in a place, or hides the place.
   const say = (place, text, mood = "") => {
     place.hidden = !text;
     place.className = "notice " + mood;
-    if (place.textContent !== text) place.textContent = text;
+    put(place, text);
   };
 
   // complain shows an error. Where the session has ended, it has a link to the login, in another tab: what was typed here stays.
   const complain = (place, problem, mood = "bad") => {
-    if (problem.ended && !place.hidden && place.firstChild?.textContent === problem.message) return; // it stands there
+    if (problem.ended && !place.hidden && place.firstChild?.textContent === visible(problem.message)) return; // it stands there
     say(place, problem.message, mood);
     if (!problem.ended) return;
     const link = document.createElement("a");
@@ -100,7 +110,7 @@
       busy($("preview"), async () => {
         try {
           const answer = await ask("POST", "/v1/plans", question);
-          $("plan").textContent = answer.text;
+          put($("plan"), answer.text);
           $("plan").hidden = false;
           const fine = answer.result.exit_code === 0;
           say($("said"), fine ? "This is the plan. Nothing was changed." : "A run would not begin now; the text below says why.", fine ? "" : "warn");
@@ -143,10 +153,10 @@
 
     // tellState shows a state where it has changed: it is read aloud.
     const tellState = (text, mood) => {
-      if ($("state").textContent === text) return;
-      $("state").textContent = text;
+      if ($("state").textContent === visible(text)) return;
+      put($("state"), text);
       $("state").className = "state " + mood;
-      document.title = document.title.replace(/: [^:]*$/, ": " + text);
+      document.title = document.title.replace(/: [^:]*$/, () => ": " + visible(text));
     };
 
     const fill = (list, texts, make) => {
@@ -161,8 +171,8 @@
       const item = document.createElement("li"), time = document.createElement("time"), kind = document.createElement("span"), text = document.createElement("div");
       time.dateTime = record.at;
       time.textContent = record.at.slice(11, 23);
-      kind.textContent = record.event.replaceAll("_", " ");
-      text.textContent = record.told;
+      put(kind, record.event.replaceAll("_", " "));
+      put(text, record.told);
       item.append(time, kind, text);
       $("none").hidden = true;
       $("events").prepend(item);
@@ -180,9 +190,9 @@
       if (record.event === "plan") $("plan").innerHTML = record.html || "";
       if (record.event === "phase") {
         const item = document.createElement("li");
-        item.textContent = record.phase;
+        put(item, record.phase);
         $("phases").append(item);
-        if ($("phase").textContent !== record.told) $("phase").textContent = record.told;
+        put($("phase"), record.told);
       }
       line(record);
       if (story.take(record)) draw();
@@ -193,22 +203,22 @@
       $("now").hidden = $("controls").hidden = false;
       tellState(now.state, now.mood);
       const why = [now.why, now.held && now.state !== "held" ? "Held: " + now.held : ""].filter(Boolean).join("\n");
-      if ($("why").textContent !== why) $("why").textContent = why;
-      if (now.phase && $("phase").textContent !== now.phase) $("phase").textContent = now.phase;
-      $("text").textContent = now.tiles.length ? "" : now.text; // tiles say it
+      put($("why"), why);
+      if (now.phase) put($("phase"), now.phase);
+      put($("text"), now.tiles.length ? "" : now.text); // tiles say it
       $("text").hidden = now.tiles.length > 0;
       $("bar").hidden = now.fraction === null;
       if (now.fraction !== null) $("bar").value = now.fraction;
       fill($("tiles"), now.tiles, tile => {
         const box = document.createElement("div"), name = document.createElement("dt"), value = document.createElement("dd");
-        name.textContent = tile.name;
-        value.textContent = tile.value;
+        put(name, tile.name);
+        put(value, tile.value);
         box.append(name, value);
         return box;
       });
       fill($("waits"), now.waits, text => {
         const item = document.createElement("li");
-        item.textContent = text;
+        put(item, text);
         return item;
       });
       if (document.activeElement !== $("share") && now.share && now.share !== stand.share) {
@@ -230,7 +240,7 @@
     hears("status", event => stand(JSON.parse(event.data)));
     hears("waiting", event => {
       const why = JSON.parse(event.data).why;
-      if ($("why").textContent !== why) $("why").textContent = why;
+      put($("why"), why);
     });
     hears("end", event => {
       const end = JSON.parse(event.data);
@@ -300,7 +310,7 @@
       try {
         $("blockers").innerHTML = await ask("GET", api.replace("/v1/", "/parts/") + "/blockers");
       } catch (problem) {
-        $("blockers").textContent = problem.message;
+        put($("blockers"), problem.message);
       }
     }));
     $("withdraw")?.addEventListener("click", () => busy($("withdraw"), async () => {
@@ -308,7 +318,7 @@
         await ask("DELETE", api);
         location.reload();
       } catch (problem) {
-        $("withdrawn").textContent = problem.message;
+        put($("withdrawn"), problem.message);
       }
     }));
   }
