@@ -132,12 +132,27 @@ func (h *hold) finish(ctx context.Context) error {
 	return nil
 }
 
+// inUTC reads something in UTC: the plan has read definitions so, and the server shows the default of a TIMESTAMP in the session's zone.
+// The values of rows are computed in the server's zone.
+func (h *hold) inUTC(ctx context.Context, read func() error) error {
+	if _, err := h.holder.Exec(ctx, "SET @midstream_zone = @@SESSION.time_zone, SESSION time_zone = '+00:00'"); err != nil {
+		return err
+	}
+	err := read()
+	if _, back := h.holder.Exec(ctx, "SET SESSION time_zone = @midstream_zone"); err == nil {
+		err = back
+	}
+	return err
+}
+
 func (h *hold) showCreate(ctx context.Context, table schema.Name) (string, error) {
 	var name, text string
-	err := h.holder.Rows(ctx, "SHOW CREATE TABLE "+table.Quoted(), func(rows *sql.Rows) error {
-		return rows.Scan(&name, &text)
-	})
-	if err != nil {
+	read := func() error {
+		return h.holder.Rows(ctx, "SHOW CREATE TABLE "+table.Quoted(), func(rows *sql.Rows) error {
+			return rows.Scan(&name, &text)
+		})
+	}
+	if err := h.inUTC(ctx, read); err != nil {
 		return "", fmt.Errorf("read the definition of %s: %w", table, err)
 	}
 	return text, nil

@@ -20,8 +20,9 @@ var ErrOtherServer = errors.New("the connection leads to another server")
 type bound struct {
 	driver.Connector
 
-	mu   sync.Mutex
-	uuid string // "" until it is known
+	mu        sync.Mutex
+	uuid      string // "" until it is known
+	variables settings
 }
 
 // Connect is driver.Connector's.
@@ -29,6 +30,10 @@ func (b *bound) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := b.Connector.Connect(ctx)
 	if err != nil {
 		return nil, notConnected(ctx, err)
+	}
+	if err := b.set(ctx, conn); err != nil {
+		conn.Close()
+		return nil, err
 	}
 	uuid, err := serverUUID(ctx, conn)
 	if err == nil && b.is(uuid) {
@@ -39,6 +44,13 @@ func (b *bound) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, notConnected(ctx, err)
 	}
 	return nil, fmt.Errorf("%w: its server_uuid is %s", ErrOtherServer, uuid)
+}
+
+// set sets the session variables. One connection at a time: the first one learns which there are.
+func (b *bound) set(ctx context.Context, conn driver.Conn) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.variables.apply(ctx, conn)
 }
 
 // is says that the server is the one of before, if there was any.

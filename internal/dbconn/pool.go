@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -51,27 +53,6 @@ type Config struct {
 	TLSFallback bool
 }
 
-// Session variables of all our connections. The values are SQL expressions.
-// READ COMMITTED makes the SELECT of INSERT..SELECT a consistent read (decision 4).
-// lock_wait_timeout is the backstop of decision 5; its least value is 1 s.
-// MariaDB's innodb_snapshot_isolation, ON from 11.6 on, has a statement fail (1020) where another transaction has changed
-// a row meanwhile, rather than take its newest version.
-func baseVariables() map[string]string {
-	return map[string]string{
-		"autocommit":               "1",
-		"time_zone":                "'+00:00'",
-		isolation:                  "'READ-COMMITTED'",
-		"sql_mode":                 "'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO'",
-		"lock_wait_timeout":        "1",
-		"innodb_lock_wait_timeout": "5",
-		"foreign_key_checks":       "1",
-		"unique_checks":            "1 /*M!110602 , innodb_snapshot_isolation = 0 */",
-	}
-}
-
-// isolation is the variable's name: MariaDB has the new one since 11.1 only, and MySQL 8.0.3 dropped the old one.
-const isolation = "/*!50720 transaction_isolation *//*M! tx_isolation */"
-
 // Pool holds the connections of one run to one server.
 type Pool struct {
 	db      *sql.DB
@@ -80,10 +61,12 @@ type Pool struct {
 	marked  bool   // the server shows it
 	threads bool   // performance_schema tells of sessions
 	refuses bool   // a statement may ask for a lock at once or not at all (MariaDB)
+	server  *bound
 
 	mu     sync.Mutex          // guards the rest
 	killer *sql.Conn           // opened beforehand: withdraws statements of sessions
 	lost   map[uint64]struct{} // sessions whose connection broke
+	within string              // the default database of sessions
 }
 
 // Open connects to the server; later connections fail with ErrOtherServer if they come to lead to
@@ -99,15 +82,15 @@ func Open(ctx context.Context, cfg Config, variables map[string]string) (*Pool, 
 	name := rand.Text()
 	c.ConnectionAttributes = "program_name:" + program + "," + nameAttribute + ":" + name
 	c.Logger = log.New(io.Discard, "", 0) // what goes wrong is returned
-	c.Params = baseVariables()
-	for name, value := range variables {
-		c.Params[name] = value
-	}
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s as %s: %w", cfg.Address, cfg.User, err)
 	}
-	p := &Pool{db: sql.OpenDB(&bound{Connector: connector}), program: program, name: name}
+	server := &bound{Connector: connector}
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		server.variables.wanted = append(server.variables.wanted, variable{name, variables[name]})
+	}
+	p := &Pool{db: sql.OpenDB(server), server: server, program: program, name: name}
 	p.db.SetMaxIdleConns(8)
 	if p.killer, err = p.db.Conn(ctx); err != nil {
 		p.db.Close()
@@ -133,6 +116,21 @@ func (p *Pool) Name() string { return p.name }
 
 // DB serves queries whose connection does not matter.
 func (p *Pool) DB() *sql.DB { return p.db }
+
+// Use makes a database the default of sessions that are opened from now on. Replication filters by database (binlog_do_db,
+// replicate_do_db) then treat our statements as those of the application.
+func (p *Pool) Use(database string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.within = database
+}
+
+// Database is the default database of sessions, "" if they have none.
+func (p *Pool) Database() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.within
+}
 
 // Close closes every connection of the pool.
 func (p *Pool) Close() error {

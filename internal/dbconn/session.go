@@ -6,6 +6,8 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"time"
+
+	"midstream/internal/schema"
 )
 
 // Session is one connection of its own. It is not safe for concurrent use.
@@ -23,6 +25,9 @@ func (p *Pool) Session(ctx context.Context, setup ...string) (*Session, error) {
 		return nil, fmt.Errorf("open session: %w", err)
 	}
 	s := &Session{pool: p, conn: conn}
+	if database := p.Database(); database != "" {
+		setup = append([]string{"USE " + schema.Quote(database)}, setup...)
+	}
 	if err := conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&s.id); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("open session: %w", err)
@@ -34,24 +39,6 @@ func (p *Pool) Session(ctx context.Context, setup ...string) (*Session, error) {
 		}
 	}
 	return s, nil
-}
-
-// AsTheServer are the settings of a session in which a statement of the operator's means what it would
-// mean to a session of the server's: a TIMESTAMP in a DEFAULT, and operators and types that the sql_mode is
-// about. It is strict whatever the server's is: no value is changed without an error. zeroDates lets a date
-// be zero all the same, for tables that have such defaults: else the server takes no statement about them
-// (error 1067).
-func AsTheServer(zeroDates bool) []string {
-	mode := "@@GLOBAL.sql_mode"
-	if zeroDates {
-		for _, against := range []string{"NO_ZERO_DATE", "NO_ZERO_IN_DATE", "TRADITIONAL"} {
-			mode = fmt.Sprintf("REPLACE(%s, '%s', '')", mode, against)
-		}
-	}
-	return []string{
-		"SET SESSION time_zone = @@GLOBAL.time_zone",
-		"SET SESSION sql_mode = CONCAT(" + mode + ", ',STRICT_ALL_TABLES')",
-	}
 }
 
 // Settings of a session whose names MariaDB has others for.

@@ -144,7 +144,7 @@ func (f *Finder) wanted(ctx context.Context, s Statement, at server) (want side,
 	if len(made.checks) > 0 && !checks {
 		notes = append(notes, fmt.Sprintf("%s: %s passes over CHECK constraints", s.Name, at.version))
 	}
-	session, err := f.Pool.Session(ctx, dbconn.AsTheServer(true)...)
+	session, err := f.Pool.Session(ctx, f.Pool.AsTheServer(true)...)
 	if err != nil {
 		return want, nil, err
 	}

@@ -76,7 +76,7 @@ func (m mender) mend(ctx context.Context, left func([]schema.ForeignKey) []strin
 			return nil
 		}
 		mended = true
-		session, err := m.pool.Session(ctx, foreign.NoChecks)
+		session, err := m.pool.Session(ctx, append(m.pool.Defining(), foreign.NoChecks)...)
 		if err != nil {
 			return err
 		}
@@ -233,7 +233,7 @@ func (r *run) readyForForeign(ctx context.Context) error {
 
 // stand carries a statement out that locks the parents, under the bounded lock.
 func (r *run) stand(ctx context.Context, statement string) error {
-	session, err := r.pool.Session(ctx, foreign.NoChecks)
+	session, err := r.pool.Session(ctx, append(r.pool.Defining(), foreign.NoChecks)...)
 	if err != nil {
 		return err
 	}

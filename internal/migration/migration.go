@@ -34,6 +34,7 @@ func New(pool *dbconn.Pool, server binlog.Server, p *plan.Plan, cfg Config, emit
 
 // Migration returns one that this controls.
 func (c *Control) Migration(pool *dbconn.Pool, server binlog.Server, p *plan.Plan, emit event.Listener) *Migration {
+	pool.Use(p.Source.Name.Schema)
 	return &Migration{pool: pool, binlog: server, plan: p, cfg: c.Config(), emit: emit, control: c}
 }
 

@@ -61,7 +61,7 @@ func (o *oldTable) alter(ctx context.Context, clauses string, wait time.Duration
 	defer cancel()
 	statement := fmt.Sprintf("ALTER TABLE %s %s, ALGORITHM=INPLACE", o.name.Quoted(), clauses)
 	return retryBriefly(ctx, func() error {
-		session, err := o.pool.Session(ctx)
+		session, err := o.pool.Session(ctx, o.pool.Defining()...)
 		if err != nil {
 			return err
 		}

@@ -239,7 +239,7 @@ func (r *run) judgeRanges(f *former) (reason string, err error) {
 		return "the ALTER changes the key, so that the rows of a part that was not wholly copied can't be told", nil
 	case f.specs.dated && start.Purpose != string(r.plan.Purpose):
 		return "it was a rehearsal, and its rows have the time at which that began in a new column with DEFAULT CURRENT_TIMESTAMP", nil
-	case f.specs.sync.ServerZone && start.Zone != r.plan.Server.TimeZone:
+	case start.Zone != r.plan.Server.TimeZone:
 		return fmt.Sprintf("the server's time zone was %s, and is %s", start.Zone, r.plan.Server.TimeZone), nil
 	}
 	return "", nil

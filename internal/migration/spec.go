@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"midstream/internal/key"
 	"midstream/internal/plan"
@@ -15,6 +16,15 @@ import (
 
 // clocks are one moment in the server's own time zone and in UTC.
 type clocks struct{ server, utc string }
+
+// moment is the time as dbconn.Values has it.
+func (c clocks) moment() (string, error) {
+	at, err := time.Parse("2006-01-02 15:04:05.999999", c.utc)
+	if err != nil {
+		return "", fmt.Errorf("read the server's clock: %w", err)
+	}
+	return fmt.Sprintf("%d.%06d", at.Unix(), at.Nanosecond()/1000), nil
+}
 
 // specs say what the stages work on.
 type specs struct {
@@ -54,7 +64,6 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now clock
 	}
 	from := map[string]string{}
 	for _, m := range columns.Mappings {
-		spec.ServerZone = spec.ServerZone || m.ZoneSensitive
 		spec.Columns = append(spec.Columns, rowsync.Column{Shadow: m.Shadow, Expr: m.Expr})
 		from[strings.ToLower(m.Shadow)] = m.Source
 	}
@@ -62,10 +71,15 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now clock
 		spec.Columns = append(spec.Columns, rowsync.Column{Shadow: fill.Shadow, Expr: fill.Expr})
 		from[strings.ToLower(fill.Shadow)] = ""
 	}
-	if spec.ServerZone {
-		if err := checkZone(p); err != nil {
+	if spec.Values, err = p.Values(shadow, columns); err != nil {
+		return nil, false, err
+	}
+	if plan.Frozen(shadow, columns) {
+		if spec.Values.Moment, err = now.moment(); err != nil {
 			return nil, false, err
 		}
+	}
+	if spec.Values.Zone != "" {
 		now.utc = now.server
 	}
 	begun := beginnings(shadow, from, now)
@@ -104,20 +118,6 @@ func isOn(k schema.Key, columns []string) bool {
 		}
 	}
 	return true
-}
-
-// checkZone refuses a key that can't be followed while the sessions are in the server's
-// time zone: a TIMESTAMP key comes out of the binlog in UTC, and an hour of every autumn
-// stands for two in a zone with summer time.
-func checkZone(p *plan.Plan) error {
-	for _, part := range p.Key.Parts {
-		if part.Column.DataType == "timestamp" {
-			return fmt.Errorf("%w: the ALTER converts between TIMESTAMP and other types, which depends on the time zone, "+
-				"and the key %s has the TIMESTAMP column %s, which must be read in UTC: choose another key with --key",
-				plan.ErrRefused, p.Key.Name, part.Column.Name)
-		}
-	}
-	return nil
 }
 
 // beginnings gives new columns with DEFAULT CURRENT_TIMESTAMP the time at which the run

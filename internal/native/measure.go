@@ -19,7 +19,7 @@ import (
 // a statement that comes first and does not count, nil if there is none.
 func Measure(ctx context.Context, pool *dbconn.Pool, q Question, answer *plan.Answer, before *ddl.Alter, rows int64) (cost plan.Cost, err error) {
 	// Rows may have dates that the server would not take any more.
-	session, err := silent(ctx, pool, append(pool.BuildSetup(ctx), dbconn.AsTheServer(true)...)...)
+	session, err := silent(ctx, pool, append(pool.BuildSetup(ctx), pool.AsTheServer(true)...)...)
 	if err != nil {
 		return cost, err
 	}

@@ -81,7 +81,7 @@ func (c Change) attempt(ctx context.Context, pool *dbconn.Pool, budget time.Dura
 	if err != nil {
 		return lock.Outcome{}, err
 	}
-	setup := dbconn.AsTheServer(c.ZeroDates)
+	setup := pool.AsTheServer(c.ZeroDates)
 	if c.Long {
 		setup = append(pool.BuildSetup(ctx), setup...)
 	}

@@ -25,6 +25,8 @@ type Mapping struct {
 	Losses []string
 	// ZoneSensitive says that the conversion depends on the session's time_zone.
 	ZoneSensitive bool
+	// Dated says that the conversion depends on the day: a TIME becomes a date.
+	Dated bool
 }
 
 // Change says how a column's values differ between source and shadow, as far as
@@ -176,11 +178,17 @@ func stored(pairs []columnPair) []Mapping {
 				Exact:         exact(p.from, p.to),
 				Fits:          Fits(p.from, p.to),
 				Losses:        losses(p.from, p.to),
-				ZoneSensitive: (p.from.DataType == "timestamp") != (p.to.DataType == "timestamp"),
+				ZoneSensitive: (p.from.DataType == "timestamp") != (p.to.DataType == "timestamp") || dated(p.from, p.to),
+				Dated:         dated(p.from, p.to),
 			})
 		}
 	}
 	return mappings
+}
+
+// dated says that a conversion puts the day of the statement in.
+func dated(from, to schema.Column) bool {
+	return from.DataType == "time" && (to.DataType == "date" || to.DataType == "datetime" || to.DataType == "timestamp" || to.DataType == "year")
 }
 
 // MapColumns pairs the columns of source and shadow for

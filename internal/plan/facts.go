@@ -60,9 +60,10 @@ type Facts struct {
 	AutoincLockMode     int
 	TimeZone            string // the global time_zone
 	SystemTimeZone      string
-	Group               bool   // the server is one of Group Replication's
-	GroupPrimary        string // host:port of the group's primary, as a member knows it; "" if it does not
-	ZeroDates           bool   // the global sql_mode takes the date 0000-00-00
+	Group               bool     // the server is one of Group Replication's
+	GroupPrimary        string   // host:port of the group's primary, as a member knows it; "" if it does not
+	ZeroDates           bool     // the global sql_mode takes the date 0000-00-00
+	SQLMode             []string // the parts of the global sql_mode
 
 	// Replicas are the registered replicas, as host:port; Dumps are the sessions that
 	// read the binlog, as user@host: replicas, but also other tools and other runs of

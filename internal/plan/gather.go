@@ -125,6 +125,7 @@ func (f *Facts) take(v settings) {
 	f.AutoincLockMode = int(v.number("innodb_autoinc_lock_mode"))
 	f.TimeZone = v["time_zone"]
 	f.SystemTimeZone = v["system_time_zone"]
+	f.SQLMode = strings.Split(v["sql_mode"], ",")
 	f.ZeroDates = !contains(strings.Split(v["sql_mode"], ","), "NO_ZERO_DATE") // TRADITIONAL is spelt out as well
 	f.Grants.LiteralNames = v.on("partial_revokes")
 	f.Foreign.Native = v.on("innodb_native_foreign_keys")

@@ -138,6 +138,8 @@ func serverOf(f *Facts, captured Captured) Server {
 		PerformanceSchema: f.PerformanceSchema,
 		BufferPool:        f.BufferPool,
 		TimeZone:          f.TimeZone,
+		InUTC:             f.inUTC(),
+		SQLMode:           f.SQLMode,
 		RowImage:          f.RowImage,
 		GTID:              f.GTID,
 		AutoincLockMode:   f.AutoincLockMode,

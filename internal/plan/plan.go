@@ -115,6 +115,8 @@ type Server struct {
 	Group      bool     // it is one of Group Replication's
 	Followers  []string // host:port of the replicas that have told it
 	TimeZone   string   // the zone of a session that sets none; fit for SET time_zone
+	InUTC      bool     // that zone is UTC
+	SQLMode    []string // the parts of the global sql_mode
 	RowImage   string   // binlog_row_image
 	LogBin     bool     // it writes a binlog
 	Formats    bool     // it has binlog_format

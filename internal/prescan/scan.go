@@ -116,9 +116,7 @@ var errDisproved = errors.New("the server takes what a rule says it refuses")
 func (s *Scanner) setup(stages ...*stage) []string {
 	// A SELECT may take as long as it does, and an index may be sorted by whole values.
 	setup := []string{dbconn.NoTimeLimit, "SET SESSION max_sort_length = 8388608", "SET SESSION group_concat_max_len = 1048576"}
-	if s.deps.Spec.Sync.ServerZone {
-		setup = append(setup, "SET SESSION time_zone = @@GLOBAL.time_zone")
-	}
+	setup = append(setup, s.deps.Spec.Sync.Values.Setup()...)
 	for _, st := range stages {
 		setup = append(setup, st.create()...)
 	}

@@ -28,9 +28,7 @@ func (s *Spec) Setup() []string {
 	if s.Unchecked {
 		setup = append(setup, "SET SESSION foreign_key_checks = 0")
 	}
-	if s.ServerZone {
-		setup = append(setup, "SET SESSION time_zone = @@GLOBAL.time_zone")
-	}
+	setup = append(setup, s.Values.Setup()...)
 	if !s.KeyChanged {
 		return append(setup, Setup...)
 	}

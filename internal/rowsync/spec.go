@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"midstream/internal/dbconn"
 	"midstream/internal/key"
 	"midstream/internal/schema"
 )
@@ -55,9 +56,8 @@ type Spec struct {
 	// columns, expressions, or columns that the source does not have.
 	Opaque bool
 
-	// ServerZone has the sessions work in the server's time zone instead of UTC: an
-	// expression converts between TIMESTAMP and another type.
-	ServerZone bool
+	// Values are the settings in which sessions compute the values of rows.
+	Values dbconn.Values
 
 	// Locking has the SELECT side take shared row locks: for servers whose engine
 	// commits do not follow the binlog's order (binlog_order_commits=OFF).

@@ -117,7 +117,8 @@ var wanted = map[string]string{
 	"sql_quote_show_create":                            "ON",
 	"show_create_table_verbosity":                      "OFF",
 	"show_create_table_skip_secondary_engine":          "OFF",
-	"sql_mode": "", // ANSI_QUOTES and its kin change SHOW CREATE
+	"time_zone": "+00:00", // in which the default of a TIMESTAMP is shown
+	"sql_mode":  "",       // ANSI_QUOTES and its kin change SHOW CREATE
 }
 
 // settle sets the wanted variables and returns what sets them back.

@@ -32,7 +32,7 @@ type Shadow struct {
 // as CREATE TABLE LIKE has made it; zeroDates lets them have zero dates. REQUIRES: no table of its name is there. On error the
 // shadow is returned as well if it may have been created.
 func Create(ctx context.Context, pool *dbconn.Pool, source *schema.Table, name schema.Name, clauses func(copied *schema.Table) string, zeroDates bool) (*Shadow, error) {
-	session, err := pool.Session(ctx)
+	session, err := pool.Session(ctx, pool.Defining()...)
 	if err != nil {
 		return nil, fmt.Errorf("create shadow %s: %w", name, err)
 	}
@@ -78,7 +78,7 @@ func Create(ctx context.Context, pool *dbconn.Pool, source *schema.Table, name s
 
 // alter carries out the operator's clauses.
 func (s *Shadow) alter(ctx context.Context, pool *dbconn.Pool, clauses string, zeroDates bool) error {
-	session, err := pool.Session(ctx, dbconn.AsTheServer(zeroDates)...)
+	session, err := pool.Session(ctx, pool.AsTheServer(zeroDates)...)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (s *Shadow) Unmark(ctx context.Context, pool *dbconn.Pool) error {
 
 // exec runs one statement on the shadow.
 func (s *Shadow) exec(ctx context.Context, pool *dbconn.Pool, statement, what string, setup ...string) error {
-	session, err := pool.Session(ctx, setup...)
+	session, err := pool.Session(ctx, append(pool.Defining(), setup...)...)
 	if err != nil {
 		return fmt.Errorf("%s of shadow %s: %w", what, s.Name, err)
 	}

@@ -175,7 +175,7 @@ func (l *looker) may(t plan.TableFacts, clone schema.Name) bool {
 // compare has the clone made, under the bounded lock where that locks other tables, and returns the
 // first difference between it and the table.
 func (l *looker) compare(ctx context.Context, t plan.TableFacts, clone schema.Name, create string, locked []schema.Name, back func(string) string) (difference string, err error) {
-	session, err := l.pool.Session(ctx, append(dbconn.AsTheServer(true), "USE "+schema.Quote(t.Name.Schema))...)
+	session, err := l.pool.Session(ctx, append(l.pool.AsTheServer(true), "USE "+schema.Quote(t.Name.Schema))...)
 	if err != nil {
 		return "", err
 	}

@@ -93,7 +93,7 @@ type runner struct {
 
 // session opens a session in which names without a database are of the table's.
 func (r *runner) session(ctx context.Context) (*dbconn.Session, error) {
-	return r.pool.Session(ctx, append(dbconn.AsTheServer(r.Twin != (schema.Name{})), "USE "+schema.Quote(r.Table.Schema))...)
+	return r.pool.Session(ctx, append(r.pool.AsTheServer(r.Twin != (schema.Name{})), "USE "+schema.Quote(r.Table.Schema))...)
 }
 
 // attempt has the statement carried out once.

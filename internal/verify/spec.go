@@ -32,10 +32,7 @@ type Spec struct {
 
 // Setup returns the statements that make a session fit for comparing by this spec.
 func (s *Spec) Setup() []string {
-	var setup []string
-	if s.Sync.ServerZone {
-		setup = append(setup, "SET SESSION time_zone = @@GLOBAL.time_zone")
-	}
+	setup := s.Sync.Values.Setup()
 	if !s.Staged {
 		// Both tables are read as they were at one moment. (INSERT..SELECT into the stage
 		// would lock what it reads.)

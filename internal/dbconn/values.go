@@ -1,0 +1,35 @@
+package dbconn
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Values says in which settings a session computes the values of a row, so that they are those which the server's own ALTER gives. All
+// sessions of a run that sync, compare or check rows have the same. The zero value stands for UTC and our own sql_mode.
+type Values struct {
+	// Zone is a time_zone; "" for UTC.
+	Zone string
+	// Modes are further parts of the sql_mode.
+	Modes []string
+	// Moment is what NOW() gives, in seconds since 1970 with a fraction of microseconds; "" for the time of the statement.
+	Moment string
+}
+
+// Setup returns the statements that bring a session into these settings.
+func (v Values) Setup() []string {
+	var set []string
+	if v.Zone != "" {
+		set = append(set, "SESSION time_zone = '"+strings.ReplaceAll(v.Zone, "'", "''")+"'")
+	}
+	if len(v.Modes) > 0 {
+		set = append(set, fmt.Sprintf("SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,%s'", strings.Join(v.Modes, ",")))
+	}
+	if v.Moment != "" {
+		set = append(set, "SESSION timestamp = "+v.Moment)
+	}
+	if len(set) == 0 {
+		return nil
+	}
+	return []string{"SET " + strings.Join(set, ", ")}
+}
