@@ -8,7 +8,7 @@ STAMP    = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 SERVERS := 9.7,8.0,5.7,mariadb-10.11,mariadb-11.8
 
 .DEFAULT_GOAL := help
-.PHONY: help build release release-twice container demo test browser matrix judges check short soak fuzz docs bench
+.PHONY: help build release release-twice container demo test browser matrix judges check short soak fuzz docs bench differ nightly
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -46,6 +46,11 @@ browser: check ## the pages in headless Chromium, against a real server (BROWSER
 
 matrix: check ## the tests of the engine on every server, an hour or more (SERVERS=5.7,mariadb-10.11 for some)
 	MIDSTREAM_TEST_STRICT=1 go test -count=1 -p 1 -parallel 4 -timeout 150m ./internal/migration -servers $(SERVERS)
+
+differ: check ## random cases compared with the server's own ALTER (DIFFER="-versions 9.7 -seed 7 -cases 2000 -reduce" for other flags)
+	MIDSTREAM_TEST_STRICT=1 go test -count=1 -timeout 0 -run TestL11_Differ -v ./internal/differ -args -versions $(SERVERS) -cases 1000 $(DIFFER)
+
+nightly: matrix differ ## the tests that take hours: every server, and random cases
 
 judges: build ## gh-ost's and Vitess's own tests, with midstream in their place, about half an hour (JUDGES="--suites vitess --only '^enum'")
 	go build -o bin/judge ./judge && bin/judge $(JUDGES)

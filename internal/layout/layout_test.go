@@ -106,7 +106,7 @@ func checkImports(t *testing.T, name string, file *ast.File) {
 
 // testOnly packages may import what they like, and only tests import them.
 func testOnly(pkg string) bool {
-	return slices.Contains([]string{"mysqltest", "fault", "sim", "layout", "soak", "oracle", "cases"}, pkg)
+	return slices.Contains([]string{"mysqltest", "fault", "sim", "layout", "soak", "oracle", "cases", "differ"}, pkg)
 }
 
 func layer(t *testing.T, pkg string) int {

@@ -15,8 +15,8 @@ import (
 const Most = 5
 
 // Differences returns how two tables of one server differ, one line for each difference, and nothing if they are
-// equal. It ignores the tables' names, the AUTO_INCREMENT counters and the names of CHECK constraints, which
-// are unique in a database.
+// equal. It ignores the tables' names and the names of CHECK constraints, which are unique in a database. What the
+// server finds wrong with the first table and its indexes counts as a difference, and so does a row in another partition.
 func Differences(ctx context.Context, db *sql.DB, a, b schema.Name) ([]string, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -32,8 +32,25 @@ func Differences(ctx context.Context, db *sql.DB, a, b schema.Name) ([]string, e
 	if err != nil {
 		return nil, err
 	}
-	if definitions[0] != definitions[1] {
-		found = append(found, fmt.Sprintf("definitions differ:\n%s\n-- and\n%s", definitions[0], definitions[1]))
+	same := plainer(definitions[0]) == plainer(definitions[1])
+	if what := fmt.Sprintf("\n%s\n-- and\n%s", definitions[0], definitions[1]); !same {
+		found = append(found, "definitions differ:"+what)
+	} else if definitions[0] != definitions[1] {
+		found = append(found, Respelled+what)
+	}
+	stored, err := both(a, b, func(t schema.Name) (string, error) { return r.facts(ctx, t) })
+	if err != nil {
+		return nil, err
+	}
+	if stored[0] != stored[1] {
+		found = append(found, fmt.Sprintf("facts differ: %s and %s", stored[0], stored[1]))
+	}
+	wrong, err := r.check(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	if wrong != "" {
+		found = append(found, "check: "+wrong)
 	}
 	columns, err := both(a, b, func(t schema.Name) ([]column, error) { return r.columns(ctx, t) })
 	if err != nil {
@@ -49,12 +66,37 @@ func Differences(ctx context.Context, db *sql.DB, a, b schema.Name) ([]string, e
 	for _, row := range rows {
 		found = append(found, "rows: "+row)
 	}
-	indexes, err := r.indexes(ctx, a, columns[0])
-	if err != nil || definitions[0] != definitions[1] {
-		return found, err
+	if !same {
+		return found, nil
+	}
+	more, err := r.accesses(ctx, a, b, columns[0])
+	return append(found, more...), err
+}
+
+// accesses compares what each partition holds, and each index.
+func (r reader) accesses(ctx context.Context, a, b schema.Name, columns []column) (found []string, err error) {
+	parts, err := r.partitions(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range parts {
+		rows, err := r.compare(ctx, a, b, columns, " PARTITION ("+schema.Quote(p)+")")
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			found = append(found, "partition "+p+": "+row)
+		}
+	}
+	indexes, err := r.indexes(ctx, a, columns)
+	if err != nil {
+		return nil, err
 	}
 	for _, i := range indexes {
-		rows, err := r.compare(ctx, a, b, i.columns, i.name)
+		rows, err := r.compare(ctx, a, b, i.columns, " FORCE INDEX ("+schema.Quote(i.name)+")")
+		if unusable(err) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -84,6 +126,7 @@ func (r reader) settle(ctx context.Context) error {
 		"SET SESSION sql_safe_updates = 0, sql_select_limit = DEFAULT, sql_big_selects = 1",
 		"SET NAMES utf8mb4",
 		"SET SESSION /*!50708 max_execution_time *//*M! max_statement_time */ = 0",
+		"/*!80000 SET SESSION optimizer_switch = 'use_invisible_indexes=on' */",
 		"/*!80030 SET SESSION show_gipk_in_create_table_and_information_schema = ON */",
 	} {
 		if _, err := r.conn.ExecContext(ctx, s); err != nil {
@@ -93,8 +136,21 @@ func (r reader) settle(ctx context.Context) error {
 	return nil
 }
 
+// Respelled begins the difference of definitions that mean the same. The server writes constants of expressions
+// in another way when it stores a definition that it has stored before: _utf8mb4'a' becomes _latin1'a', and -(1) becomes -1.
+const Respelled = "definitions are spelled otherwise:"
+
 var (
-	counter    = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
+	introduced = regexp.MustCompile(`_[a-z0-9]+('[ -&(-~]*')`)
+	negative   = regexp.MustCompile(`-\((\d+)\)`)
+)
+
+// plainer is a definition without what the server may write in another way. Letters beyond ASCII stay as they are.
+func plainer(definition string) string {
+	return negative.ReplaceAllString(introduced.ReplaceAllString(definition, "$1"), "-$1")
+}
+
+var (
 	checkNamed = regexp.MustCompile("CONSTRAINT `(?:[^`]|``)*` CHECK")
 	named      = regexp.MustCompile("^CREATE TABLE `(?:[^`]|``)*`")
 )
@@ -106,7 +162,6 @@ func (r reader) definition(ctx context.Context, t schema.Name) (string, error) {
 		return "", err
 	}
 	text = named.ReplaceAllString(text, "CREATE TABLE")
-	text = counter.ReplaceAllString(text, "")
 	return checkNamed.ReplaceAllString(text, "CHECK"), nil
 }
 
@@ -182,8 +237,8 @@ func (r reader) indexes(ctx context.Context, t schema.Name, columns []column) (l
 }
 
 // compare returns the rows that only one of the tables has, as lines.
-func (r reader) compare(ctx context.Context, a, b schema.Name, columns []column, index string) (lines []string, err error) {
-	rows, err := both(a, b, func(t schema.Name) (map[string]int, error) { return r.rows(ctx, t, columns, index) })
+func (r reader) compare(ctx context.Context, a, b schema.Name, columns []column, from string) (lines []string, err error) {
+	rows, err := both(a, b, func(t schema.Name) (map[string]int, error) { return r.rows(ctx, t, columns, from) })
 	if err != nil {
 		return nil, err
 	}
@@ -201,17 +256,13 @@ func (r reader) compare(ctx context.Context, a, b schema.Name, columns []column,
 	return lines, nil
 }
 
-// rows counts each row that a table has.
-func (r reader) rows(ctx context.Context, t schema.Name, columns []column, index string) (map[string]int, error) {
+// rows counts each row that a table has. from follows the table's name.
+func (r reader) rows(ctx context.Context, t schema.Name, columns []column, from string) (map[string]int, error) {
 	exprs := make([]string, len(columns))
 	for i, c := range columns {
 		exprs[i] = c.exact()
 	}
-	force := ""
-	if index != "" {
-		force = " FORCE INDEX (" + schema.Quote(index) + ")"
-	}
-	found, err := r.conn.QueryContext(ctx, "SELECT "+strings.Join(exprs, ", ")+" FROM "+t.Quoted()+force)
+	found, err := r.conn.QueryContext(ctx, "SELECT "+strings.Join(exprs, ", ")+" FROM "+t.Quoted()+from)
 	if err != nil {
 		return nil, err
 	}
