@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"midstream/internal/checkpoint"
+	"midstream/internal/cutover"
 	"midstream/internal/dbconn"
 	"midstream/internal/ddl"
 	"midstream/internal/event"
@@ -253,6 +254,12 @@ func (c *change) makeOf(ctx context.Context, alter *ddl.Alter, s *server) (*plan
 		}
 		p, err = plan.Make(facts, table, alter, c.options)
 	}
+	if err == nil && (p.Choice.Method == plan.MethodShadow || p.Choice.Shadow) {
+		if facts.Swap, err = c.swap(ctx, table, alter, s, facts); err != nil {
+			return nil, unwritten(ctx, err, "")
+		}
+		p, err = plan.Make(facts, table, alter, c.options)
+	}
 	if err != nil || !c.calibrate {
 		return p, err
 	}
@@ -260,6 +267,33 @@ func (c *change) makeOf(ctx context.Context, alter *ddl.Alter, s *server) (*plan
 		return nil, err
 	}
 	return plan.Make(facts, table, alter, c.options)
+}
+
+// swap is what the swap of a shadow would take, nil if that is not long.
+func (c *change) swap(ctx context.Context, table *schema.Table, alter *ddl.Alter, s *server, facts *plan.Facts) (*plan.Swap, error) {
+	files := 1
+	if table.Partitioned {
+		var err error
+		if files, err = schema.Files(ctx, s.pool.DB(), table.Name); err != nil {
+			return nil, err
+		}
+	}
+	shape := plan.ShapeBefore(table, alter, files)
+	if !shape.ManyFiles() && !shape.ManyStatements() {
+		return nil, nil
+	}
+	c.options.Work = c.config.WithDefaults().Lock.Work
+	swap := shape.Assumed()
+	if facts.MayMeasure() {
+		measured, err := cutover.Measure(ctx, s.pool, table.Name, shape)
+		switch {
+		case err == nil:
+			swap = measured
+		case dbconn.Number(err) == 0 || dbconn.ConnectionLost(err):
+			return nil, err
+		}
+	}
+	return &swap, nil
 }
 
 // unasked is why the server has no answer.

@@ -9,6 +9,7 @@ import (
 
 	"midstream/internal/dbconn"
 	"midstream/internal/foreign"
+	"midstream/internal/plan"
 	"midstream/internal/schema"
 	"midstream/internal/usertrigger"
 )
@@ -66,6 +67,8 @@ type Tables struct {
 	Log schema.Name
 	// Sequences are those that defaults of the shadow take numbers from: it is written to under the lock.
 	Sequences []schema.Name
+	// Shape is what the swap's time depends on.
+	Shape plan.Shape
 }
 
 // locked are the tables that are locked.
@@ -123,6 +126,7 @@ func Attempt(ctx context.Context, pool *dbconn.Pool, tables Tables, budget Budge
 type attempt struct {
 	hold
 	renamer *dbconn.Session // session B, where RENAME can't run under the lock
+	cost    plan.Swap       // what the swap takes, where that may be long
 	heirs   []*heir         // of the lock, there
 	guard   *guard          // of the renamer's place in the queue, where that needs one
 }
@@ -140,6 +144,9 @@ func (a *attempt) close() {
 }
 
 func (a *attempt) run(ctx context.Context, setup []string) (Swap, error) {
+	if err := a.price(ctx); err != nil {
+		return a.swap, fmt.Errorf("cut-over: %w", err)
+	}
 	if err := a.open(ctx, setup); err != nil {
 		return a.swap, err
 	}
@@ -154,12 +161,16 @@ func (a *attempt) run(ctx context.Context, setup []string) (Swap, error) {
 		a.dropSentinel()
 		return a.swap, err
 	}
-	if err := a.work(ctx); err != nil {
+	err := a.work(ctx)
+	if err == nil {
+		err = a.inTime(a.budget.Work - time.Since(a.granted))
+	}
+	if err != nil {
 		a.release()
 		return a.swap, err
 	}
 	// From here on the swap happens or fails as a whole; an abort comes too late.
-	err := a.rename(context.WithoutCancel(ctx))
+	err = a.rename(context.WithoutCancel(ctx))
 	a.swap.Held = time.Since(a.granted)
 	return a.swap, err
 }

@@ -20,6 +20,9 @@ import (
 // cutOver brings the backlog down, waits until nobody stands in the way, and tries to
 // swap until it is done. Apply goes on but for the attempts themselves.
 func (r *run) cutOver(ctx context.Context) error {
+	if err := r.countFiles(ctx); err != nil {
+		return err
+	}
 	swap, err := r.underLock(ctx, cutover.Attempt, func(ctx context.Context, w *waiting) error {
 		if err := w.unmark(ctx); err != nil {
 			return err
@@ -33,6 +36,28 @@ func (r *run) cutOver(ctx context.Context) error {
 	r.made.swapped = true
 	r.swap = swap
 	r.emit(swap)
+	return nil
+}
+
+// countFiles counts the files that the swap renames.
+func (r *run) countFiles(ctx context.Context) error {
+	counts := [2]int{1, 1}
+	for i, table := range []*schema.Table{r.plan.Source, r.shadow.Table} {
+		for try := 1; table.Partitioned; try++ {
+			n, err := schema.Files(ctx, r.pool.DB(), table.Name)
+			if err == nil {
+				counts[i] = n
+				break
+			}
+			if !dbconn.Contended(err) {
+				return err
+			}
+			if err := dbconn.BackOff(ctx, try); err != nil {
+				return err
+			}
+		}
+	}
+	r.shape = r.plan.ShapeOf(counts[0], counts[1])
 	return nil
 }
 
@@ -130,7 +155,7 @@ func again(err error) bool {
 	if errors.Is(err, cutover.ErrUnknown) || errors.Is(err, ErrUnsettled) {
 		return false
 	}
-	return errors.Is(err, cutover.ErrNotGranted) || errors.Is(err, cutover.ErrOverrun) || errors.Is(err, cutover.ErrNotDrained) ||
+	return errors.Is(err, cutover.ErrNotGranted) || errors.Is(err, cutover.ErrOverrun) || errors.Is(err, cutover.ErrSlow) || errors.Is(err, cutover.ErrNotDrained) ||
 		errors.Is(err, cutover.ErrDisturbed) || errors.Is(err, cutover.ErrNameTaken) || dbconn.ConnectionLost(err) || dbconn.Contended(err) || dbconn.TornTriggers(err)
 }
 
@@ -149,6 +174,7 @@ func (r *run) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
 		Triggers:        r.triggers(),
 		Log:             r.plan.Names.Log,
 		Sequences:       r.shadow.Table.Sequences(),
+		Shape:           r.shape,
 	}
 	r.apply.stop()
 	setup := r.spec.Setup()

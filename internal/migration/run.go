@@ -86,7 +86,9 @@ type run struct {
 	swap     event.SwapDone
 	// unsettled is why foreign keys or triggers did not get their last form under the lock of the swap.
 	unsettled error
-	inWay     inWay
+	// shape is what the time of the swap depends on.
+	shape plan.Shape
+	inWay inWay
 	// replication is what a rehearsal on a replica watches.
 	replication replication
 	// rehearsed is what a rehearsal tells besides.

@@ -62,9 +62,7 @@ func (c *checker) unseen() []schema.ForeignKey {
 func (c *checker) checkNames() {
 	var ours []string
 	// A state table tells what it is that an earlier run left: who runs goes on with it.
-	stopped := slices.ContainsFunc(c.facts.Taken, func(t Taken) bool {
-		return c.facts.sameTable(t.Name, c.names.State) && schema.MarkedFor(t.Comment, c.table.Name)
-	})
+	stopped := c.stopped()
 	for _, taken := range c.facts.Taken {
 		if !slices.ContainsFunc(c.names.All(), func(n schema.Name) bool { return c.facts.sameTable(n, taken.Name) }) {
 			continue // another letter case is another table; a former source keeps its name

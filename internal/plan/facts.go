@@ -46,6 +46,8 @@ type Facts struct {
 	Native *Answer
 	// Split is the ALTER in two statements, where that has the server do less; else nil.
 	Split *Split
+	// Swap is what the swap would take; nil where it is not long, or was not looked at.
+	Swap *Swap
 
 	ReadOnly      bool
 	SuperReadOnly bool

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"midstream/internal/ddl"
 	"midstream/internal/schema"
@@ -23,6 +24,8 @@ type Options struct {
 	// Method is the one to take whatever it costs; "" for the lightest within the limits.
 	Method Method
 	Limits Limits
+	// Work is for how long an attempt of the swap may work under the lock (--lock-work). Defaults to 250 ms.
+	Work time.Duration
 	// Kills says that sessions in the way of a lock may be ended.
 	Kills bool
 	// Replicates says that the server may be a replica of another one: it is meant all the same.
@@ -57,6 +60,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	c.checkConstraints()
 	c.checkAlter()
 	c.checkDependents()
+	c.checkSwap()
 	if chosen.key.Name == "" {
 		c.noKey(reasons)
 	}
@@ -76,6 +80,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 		Purpose: options.Purpose, ZeroDates: options.TakesZeroDates(table),
 		Choice:  choice,
 		Capture: c.captured,
+		Swap:    facts.Swap,
 		Native:  facts.Native,
 		Pace:    options.paceOf(facts, table),
 		Source:  table,
@@ -152,11 +157,11 @@ func serverOf(f *Facts, captured Captured) Server {
 var shadowOnly = []Code{
 	CodeLogBin, CodeBinlogFormat, CodeBinlogFilter, CodeReplica, CodeCluster, CodeMDL, CodeEngine, CodeForeignKey,
 	CodeReferenced, CodeTrigger, CodePartition, CodeTablespace, CodeSecondary, CodeNameTaken, CodeNames, CodeLeftover, CodeCheckName,
-	CodeNoKey, CodeNumbers, CodeGrants, CodeVersion, CodeMap, CodeZeroDate, CodeCapture, CodeCaptureTrigger,
+	CodeSwap, CodeNoKey, CodeNumbers, CodeGrants, CodeVersion, CodeMap, CodeZeroDate, CodeCapture, CodeCaptureTrigger,
 }
 
 // risksOfShadow are the codes of what is to be known of a shadow, and of nothing else.
-var risksOfShadow = []Code{CodeCapture, CodeCommitOrder, CodeCaptureTrigger, CodeGrants, CodeAlgorithm, CodeNumbers, CodeCheckName, CodeNames, CodeConstraints, CodeTriggers, CodeCascades}
+var risksOfShadow = []Code{CodeSwap, CodeCapture, CodeCommitOrder, CodeCaptureTrigger, CodeGrants, CodeAlgorithm, CodeNumbers, CodeCheckName, CodeNames, CodeConstraints, CodeTriggers, CodeCascades}
 
 func (o Options) paceOf(facts *Facts, table *schema.Table) Pace {
 	if o.Pace != nil {

@@ -14,6 +14,7 @@ type Plan struct {
 	Capture Captured
 	Native  *Answer // of the server, where it was asked
 	Pace    Pace    // of the server and its application
+	Swap    *Swap   // what the swap takes, if that may be long
 	Source  *schema.Table
 	Alter   *ddl.Alter
 	Names   Names

@@ -131,10 +131,11 @@ func (d *Prediction) shadow(p *Plan, pace Pace, bounds Bounds, deferred bool) {
 	}
 	d.Elapsed = p.copying(d.Elapsed)
 	d.Disk, d.Redo, d.Binlog = fileBytes(rows*pace.Shadow.Bytes, deferred), int64(rows*pace.Shadow.Redo), int64(rows*pace.Shadow.Binlog)
-	d.Locked = bounds.Wait + bounds.Work
+	after := afterSwap(len(p.Foreign), len(p.Source.Triggers))
+	d.Locked = bounds.Wait + bounds.Work + after
 	d.Locks = []MetadataLock{
 		{"SHARED_NO_READ_WRITE", 1, "the last changes: some ten milliseconds, and at most " + bounds.Work.String()},
-		{"EXCLUSIVE", 1, "the swap, under that lock"},
+		{"EXCLUSIVE", 1, p.swapText(after)},
 	}
 }
 
