@@ -278,14 +278,18 @@ func (c *change) swap(ctx context.Context, table *schema.Table, alter *ddl.Alter
 			return nil, err
 		}
 	}
-	shape := plan.ShapeBefore(table, alter, files)
+	c.options.Work = c.config.WithDefaults().Lock.Work
+	return c.renames(ctx, table.Name, plan.ShapeBefore(table, alter, files), s, facts)
+}
+
+// renames is what a swap of a shape takes at this moment, nil if that is not long.
+func (c *change) renames(ctx context.Context, table schema.Name, shape plan.Shape, s *server, facts *plan.Facts) (*plan.Swap, error) {
 	if !shape.ManyFiles() && !shape.ManyStatements() {
 		return nil, nil
 	}
-	c.options.Work = c.config.WithDefaults().Lock.Work
 	swap := shape.Assumed()
 	if facts.MayMeasure() {
-		measured, err := cutover.Measure(ctx, s.pool, table.Name, shape)
+		measured, err := cutover.Measure(ctx, s.pool, table, shape)
 		switch {
 		case err == nil:
 			swap = measured

@@ -26,6 +26,9 @@ func (c *change) makeTables(ctx context.Context, statement *ddl.Statement, s *se
 	if err != nil {
 		return nil, unwritten(ctx, fmt.Errorf("look at %s: %w", s.address, err), "")
 	}
+	if facts.Swap, err = c.renames(ctx, statement.Tables()[0], facts.Shape(statement.Kind), s, facts.Tables[0].Facts); err != nil {
+		return nil, unwritten(ctx, err, "")
+	}
 	return plan.MakeTables(statement, facts, plan.TableOptions{
 		Replicates: c.options.Replicates, Kills: c.options.Kills,
 		Method: wish, Keep: c.dropLater, Drop: c.config.DropOld, Stall: c.options.Limits.Locked})
@@ -149,7 +152,11 @@ func tablePlanText(p *plan.TablePlan, address string, cfg migration.Config) stri
 		line(label, "%d. %s", i+1, step)
 	}
 	if p.Main != "" {
-		line("locks", "%s (queries wait for %s at most, and nothing is asked for while somebody holds one)", joined(p.Watched, ", "), cfg.WithDefaults().Lock.Wait)
+		work := ""
+		if p.Swap != nil {
+			work = fmt.Sprintf(" for the lock, and about %s for the work on %d files", words.Span(p.Swap.Rename), p.Swap.Files)
+		}
+		line("locks", "%s (queries wait for %s at most%s, and nothing is asked for while somebody holds one)", joined(p.Watched, ", "), cfg.WithDefaults().Lock.Wait, work)
 	}
 	if p.Table != nil {
 		line("size", "%s", sizeText(p.Table))

@@ -278,3 +278,21 @@ func TestStatementsOfASmallAccount(t *testing.T) {
 		}
 	})
 }
+
+// TestL9_AStatementOnManyFilesIsRefusedByThePlan: the server works on a partitioned table file by file, and holds up its queries meanwhile.
+// Who allows that gets it; a DROP, after which there is no table to wait for, is warned of.
+func TestL9_AStatementOnManyFilesIsRefusedByThePlan(t *testing.T) {
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("CREATE TABLE many (id INT PRIMARY KEY) PARTITION BY RANGE (id) SUBPARTITION BY HASH (id) SUBPARTITIONS 50" +
+			" (PARTITION a VALUES LESS THAN (10), PARTITION b VALUES LESS THAN MAXVALUE)")
+		for _, c := range []struct{ statement, files string }{{"RENAME TABLE many TO much", "100 files"}, {"TRUNCATE many", "200 files"}} {
+			r.says("run", exitRefused, c.statement, []string{"--native-locked=1ms"}, "works on "+c.files, "--native-locked=")
+			r.are("many,t")
+		}
+		r.says("plan", exitDone, "RENAME TABLE many TO much", []string{"--native-locked=1h"}, "for the work on 100 files")
+		r.says("run", exitDone, "TRUNCATE many", []string{"--native-locked=1h"}, "Done")
+		r.says("run", exitDone, "RENAME TABLE many TO much", []string{"--native-locked=1h"}, "Done")
+		r.says("run", exitDone, "DROP TABLE much", []string{"--native-locked=1ms", "--drop-old"}, "works on 100 files", "Done")
+		r.are("t")
+	})
+}

@@ -21,6 +21,7 @@ type TableFacts struct {
 	Facts      *Facts
 	Views      []schema.Name // that refer to it, as far as the account may see them
 	Partitions []string      // of the table, if it has any
+	Files      int           // one for each partition or subpartition; 0 if the table has none
 }
 
 // StatementFacts are what is known before a statement on whole tables is planned.
@@ -32,6 +33,8 @@ type StatementFacts struct {
 	// Differs says, of CREATE TABLE, how the table that is there differs from the definition;
 	// "" where it is equal, or where there is none.
 	Differs string
+	// Swap is what the server takes to rename the files; nil where that is not long, or was not looked at.
+	Swap *Swap
 }
 
 // TableOptions are the operator's wishes for a statement on whole tables.
@@ -67,6 +70,8 @@ type TablePlan struct {
 	Keep  bool
 	// Slices are the partitions that are emptied one by one before it is dropped.
 	Slices []string
+	// Swap is what the server takes to rename the files, if that may be long.
+	Swap *Swap
 	// Steps say for people what is done, in order.
 	Steps []string
 	Risks []Risk
@@ -99,6 +104,7 @@ func MakeTables(statement *ddl.Statement, facts *StatementFacts, options TableOp
 	case ddl.KindCreate:
 		m.create()
 	}
+	m.checkFiles()
 	if wish := options.Method; wish != "" && wish != m.plan.Choice.Method && m.plan.Choice.Method != MethodNone {
 		m.block(CodeMethod, fmt.Sprintf("a %s can't be done by the method %s", statement.Kind, wish), "it does not copy rows", "Leave --method out")
 	}

@@ -91,6 +91,9 @@ func (l *looker) table(ctx context.Context, name schema.Name) (plan.TableFacts, 
 		return t, err
 	}
 	if t.Table.Partitioned {
+		if t.Files, err = schema.Files(ctx, db, name); err != nil {
+			return t, err
+		}
 		t.Partitions, err = l.list(ctx, `SELECT DISTINCT partition_name FROM information_schema.partitions
 			WHERE table_schema = ? AND table_name = ? AND partition_name IS NOT NULL`, name.Schema, name.Table)
 	}
