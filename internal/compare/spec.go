@@ -125,11 +125,11 @@ func (s *Spec) values(i int, condition string) string {
 	const most = 64
 	var exprs []string
 	for _, c := range s.sides[i].columns {
-		text := "LEFT(" + textOf(c) + ", %d)"
+		text := fmt.Sprintf("LEFT(%s, %d)", textOf(c), most)
 		if isBinary(c) {
-			text = "CONCAT('0x', LEFT(HEX(" + schema.Quote(c.Name) + "), %d))"
+			text = fmt.Sprintf("CONCAT('0x', LEFT(HEX(%s), %d))", schema.Quote(c.Name), most)
 		}
-		exprs = append(exprs, fmt.Sprintf(hashed(textOf(c))+", "+text, most))
+		exprs = append(exprs, hashed(textOf(c))+", "+text)
 	}
 	return fmt.Sprintf("SELECT %s FROM %s WHERE %s", strings.Join(exprs, ", "), s.sides[i].from(), condition)
 }

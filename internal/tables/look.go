@@ -214,8 +214,9 @@ func (l *looker) compare(ctx context.Context, t plan.TableFacts, clone schema.Na
 // last in an order of their own.
 func plainCreate(create string, table schema.Name) string {
 	create, _ = schema.SplitAutoIncrement(create)
-	create = strings.Replace(create, schema.Quote(table.Table), "", 1)
-	quoted := strings.Trim(schema.Quote(table.Table), "`")
+	quoted := schema.Quote(table.Table)
+	create = strings.Replace(create, quoted, "", 1)
+	quoted = quoted[1 : len(quoted)-1]
 	create = regexp.MustCompile("CONSTRAINT `"+regexp.QuoteMeta(quoted)+"_(chk|ibfk)_[0-9]+`").ReplaceAllString(create, "CONSTRAINT")
 	var lines, constraints []string
 	for _, line := range strings.Split(create, "\n") {
