@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,7 +24,11 @@ func TestAccountsStayInTheirFiles(t *testing.T) {
 	path := filepath.Join(q.home, "main.cnf")
 	text, err := os.ReadFile(path)
 	if err == nil {
-		text = append(bytes.ReplaceAll(text, []byte("user="), []byte("loose-was=")), "user=serve\npassword="+secret+"\n"...)
+		told := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
+		t.Cleanup(told.Close)
+		url := strings.Replace(told.URL, "//", "//us:"+secret+"@", 1) + "/" + secret + "?token=" + secret + "#" + secret
+		text = append(bytes.ReplaceAll(text, []byte("user="), []byte("loose-was=")), "user=serve\npassword="+secret+"\n[midstream]\nthrottle-url="+url+
+			"\nhook=on-success="+url+"\n"...)
 		err = os.WriteFile(path, text, 0o600)
 	}
 	if err != nil {
@@ -43,9 +48,18 @@ func TestAccountsStayInTheirFiles(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/v1/changes", "/v1/changes/a", "/v1/changes/a/status", "/v1/changes/a/settings", "/v1/servers"} {
+	for _, path := range []string{"/v1/changes", "/v1/changes/a", "/v1/changes/a/status", "/v1/changes/a/settings", "/v1/servers", "/v1/changes/a/report.json", "/v1/changes/a/report.html",
+		"/v1/changes/a/report.md", "/v1/changes/a/blockers", "/metrics", "/", "/changes/a", "/parts/changes"} {
 		if status, text := q.http("GET", path, ""); status != http.StatusOK || strings.Contains(text, secret) {
 			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
+	if status, text := q.http("POST", "/v1/plans", fmt.Sprintf(`{"server":"main","statement":"DROP TABLE %s"}`, q.name)); status != http.StatusOK || strings.Contains(text, secret) {
+		t.Errorf("%d %s", status, text)
+	}
+	for _, args := range [][]string{nil, {"throttle-url=http://us:" + secret + "@127.0.0.1:1/" + secret}, {"throttle-url="}, {"throttle-url=ftp://us:" + secret + "@db1"}} {
+		if _, stdout, stderr := q.tell("set", args...); strings.Contains(stdout+stderr, secret) || !strings.Contains(stdout+stderr, "throttle-url") {
+			t.Errorf("midstream set %s: %s\n%s", args, stdout, stderr)
 		}
 	}
 	if status, text := q.http("POST", "/v1/changes/a/cutover", "{}"); status != http.StatusOK {
@@ -66,5 +80,25 @@ func TestAccountsStayInTheirFiles(t *testing.T) {
 	})
 	if err != nil || files < 4 || strings.Contains(q.daemon.stdout.String()+q.daemon.stderr.String(), secret) {
 		t.Errorf("%d files, %v\n%s\n%s", files, err, &q.daemon.stdout, &q.daemon.stderr)
+	}
+}
+
+// TestAWrongValueTellsNoSecret: a value that may hold one is not repeated by the error about it.
+func TestAWrongValueTellsNoSecret(t *testing.T) {
+	const secret = "Open-Sesame-4711"
+	folder := t.TempDir()
+	for _, line := range []string{"throttle-url=ftp://us:" + secret + "@db1/", "hook=whenever=http://us:" + secret + "@db1/", "hook=on-success=http://%zz" + secret,
+		"hook=http://us:" + secret + "@db1/?token=" + secret} {
+		path := filepath.Join(folder, "main.cnf")
+		if err := os.WriteFile(path, []byte("[midstream]\n"+line+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"serve", "--server=main=" + path, "--state-dir=" + folder + "/s"}, {"plan", "DROP TABLE a.b", "--" + line}, {"plan", "DROP TABLE a.b", "--defaults-file=" + path, "--json"}} {
+			code, stdout, stderr := midstream(t, args...)
+			name, _, _ := strings.Cut(line, "=")
+			if code != exitUsage || strings.Contains(stdout+stderr, secret) || !strings.Contains(stdout+stderr, name) {
+				t.Errorf("%s: exit code %d\n%s\n%s", args, code, stdout, stderr)
+			}
+		}
 	}
 }

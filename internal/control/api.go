@@ -56,7 +56,7 @@ type Answer struct {
 // Setting is one that may change while a run is at work.
 type Setting struct {
 	Name  string `json:"name" doc:"as of the flag of midstream run"`
-	Value string `json:"value" doc:"that holds now, as the flag spells it; may be empty"`
+	Value string `json:"value" doc:"that holds now, as the flag spells it; may be empty. Of a URL only the scheme and the host, and *** for the rest"`
 	Kind  string `json:"kind" doc:"of the value"`
 	Range string `json:"range" doc:"that the value may have; may be empty"`
 	Help  string `json:"help" doc:"what it does"`
@@ -186,10 +186,15 @@ func flag(is bool, name string) string {
 	return ""
 }
 
+// pairs spells settings for people, without what may be a secret.
 func pairs(values map[string]string) []string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		list = append(list, name+"="+values[name])
+		value := values[name]
+		if setting, known := migration.SettingOf(name); known {
+			value = setting.Hidden(value)
+		}
+		list = append(list, name+"="+value)
 	}
 	return list
 }
@@ -198,7 +203,7 @@ func (s *Server) settings() []Setting {
 	cfg := s.run.Control.Config()
 	var list []Setting
 	for _, setting := range migration.Settings() {
-		list = append(list, Setting{Name: setting.Name, Value: setting.Get(cfg), Kind: setting.Kind, Range: setting.Range, Help: setting.Help})
+		list = append(list, Setting{Name: setting.Name, Value: setting.Shown(cfg), Kind: setting.Kind, Range: setting.Range, Help: setting.Help})
 	}
 	return list
 }

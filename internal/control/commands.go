@@ -118,7 +118,7 @@ func (s *Server) set(ctx context.Context, _ string, c SetCommand) (string, error
 	for _, pair := range pairs(c.Settings) {
 		name, _, _ := strings.Cut(pair, "=")
 		setting, _ := migration.SettingOf(name)
-		said = append(said, fmt.Sprintf("%s is %q, was %q", name, setting.Get(now), setting.Get(before)))
+		said = append(said, fmt.Sprintf("%s is %q, was %q", name, setting.Shown(now), setting.Shown(before)))
 	}
 	return strings.Join(said, "; "), nil
 }

@@ -71,7 +71,7 @@ var ErrBad = errors.New("it is MOMENT=PROGRAM or MOMENT=URL")
 // Parse reads MOMENT=PROGRAM or MOMENT=URL.
 func Parse(text string) (Hook, error) {
 	name, target, ok := strings.Cut(text, "=")
-	if !ok || target == "" {
+	if !ok || target == "" || strings.Contains(name, "://") { // a URL may have a secret in it
 		return Hook{}, ErrBad
 	}
 	var names []string
@@ -90,6 +90,9 @@ func Parse(text string) (Hook, error) {
 			return Hook{}, errors.New("the URL can't be read") // which may have a secret in it
 		}
 		return h, nil
+	}
+	if strings.Contains(target, "://") {
+		return Hook{}, errors.New("its URL does not begin with http:// or https://")
 	}
 	path, err := exec.LookPath(target)
 	if err == nil {

@@ -393,7 +393,7 @@ func (c *Control) Set(ctx context.Context, values map[string]string) error {
 			return &BadSetting{name, values[name], errUnknownSetting, "midstream set without a value lists those there are"}
 		}
 		if err := s.Set(&cfg, values[name]); err != nil {
-			return &BadSetting{name, values[name], err, "give it another value"}
+			return &BadSetting{name, s.Hidden(values[name]), err, "give it another value"}
 		}
 	}
 	if r := c.atWork(); r != nil {

@@ -27,10 +27,37 @@ type Setting struct {
 
 	get func(*Config) string
 	set func(*Config, string) error
+	// hide takes what may be a secret out of a value; nil if there is none in it.
+	hide func(string) string
 }
 
 // Get spells the value that a config has.
 func (s Setting) Get(cfg Config) string { return s.get(&cfg) }
+
+// Shown returns the value as others may see it: without what may be a secret.
+func (s Setting) Shown(cfg Config) string { return s.Hidden(s.Get(cfg)) }
+
+// Hidden takes what may be a secret out of a value of the setting.
+func (s Setting) Hidden(text string) string {
+	if s.hide == nil || text == "" {
+		return text
+	}
+	return s.hide(text)
+}
+
+// WithoutSecrets returns the scheme and the host of a URL: a user, a path, and a query may be secrets.
+func WithoutSecrets(text string) string {
+	const hidden = "***"
+	u, err := url.Parse(strings.TrimSpace(text))
+	if err != nil || u.Scheme == "" || u.Host == "" {
+		return hidden
+	}
+	shown := u.Scheme + "://" + u.Host
+	if u.User == nil && (u.Path == "" || u.Path == "/") && u.RawQuery == "" && u.Fragment == "" {
+		return shown + u.Path
+	}
+	return shown + "/" + hidden
+}
 
 // Set reads a value into a config. On an error, which says what would do, the config is as it was.
 func (s Setting) Set(cfg *Config, text string) error { return s.set(cfg, strings.TrimSpace(text)) }
@@ -89,13 +116,13 @@ func waits() []Setting {
 		several(Setting{Name: "throttle-file", Kind: "path", Help: "file on this machine: the run waits while it is there; may be repeated"}, func(string) error { return nil },
 			func(c *Config) *[]string { return &c.Throttle.Files }),
 		word("throttle-query", "query", "query on the server: the run waits while its first value is above 0. It can't write; names without a database are of the table's", nil, func(c *Config) *string { return &c.Throttle.Query }),
-		word("throttle-url", "url", "the run waits while a GET is answered by another status than 2xx", func(text string) error {
+		secret(word("throttle-url", "url", "the run waits while a GET is answered by another status than 2xx", func(text string) error {
 			u, err := url.Parse(text)
 			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 				return errors.New("it is a URL that begins with http:// or https://")
 			}
 			return nil
-		}, func(c *Config) *string { return &c.Throttle.URL }),
+		}, func(c *Config) *string { return &c.Throttle.URL }), WithoutSecrets),
 	}
 }
 
@@ -208,6 +235,12 @@ func boolean(name, help string, at func(*Config) *bool) Setting {
 			return err
 		},
 	}
+}
+
+// secret is a setting whose value is shown through hide.
+func secret(s Setting, hide func(string) string) Setting {
+	s.hide = hide
+	return s
 }
 
 // word is a text that may be empty, and else passes the check, if there is one.

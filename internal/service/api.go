@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"net"
@@ -131,7 +132,7 @@ func (s *Service) registerChanges(api huma.API) {
 			return &body[[]ServerInfo]{s.Servers()}, nil
 		})
 	huma.Register(api, huma.Operation{OperationID: "plan", Method: http.MethodPost, Path: "/v1/plans", Summary: "What midstream plan tells of a change; nothing is changed",
-		Errors: []int{http.StatusUnprocessableEntity, http.StatusInternalServerError}},
+		Errors: []int{http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusServiceUnavailable}},
 		func(ctx context.Context, in *body[PlanQuestion]) (*body[PlanAnswer], error) {
 			answer, err := s.Plan(ctx, in.Body)
 			if err != nil {
@@ -144,7 +145,7 @@ func (s *Service) registerChanges(api huma.API) {
 // registerRuns registers what is passed on to the run of a change.
 func (s *Service) registerRuns(api huma.API) {
 	ask[control.Status](api, s, "status", "How the run of a change stands")
-	ask[[]control.Setting](api, s, "settings", "The settings of a run that may change while it is at work")
+	ask[ofSubmissions](api, s, "settings", "The settings of a run that may change while it is at work, of those that a submission may set")
 	ask[control.Blockers](api, s, "blockers", "Who holds the table's locks, and who waits for them")
 	tell[control.PauseCommand](api, s, "pause", "Hold a run still")
 	tell[struct{}](api, s, "resume", "Go on after a pause")
@@ -153,6 +154,19 @@ func (s *Service) registerRuns(api huma.API) {
 	tell[control.CutOverCommand](api, s, "cutover", "Let the swap go")
 	tell[control.AbortCommand](api, s, "abort", "End the run and remove what it has made, or keep it")
 	tell[control.SetCommand](api, s, "set", "Change settings, of those that a submission may set")
+}
+
+// ofSubmissions are settings of a run, without those that are for who runs the service: they name files, URLs and queries.
+type ofSubmissions []control.Setting
+
+// UnmarshalJSON leaves the others out.
+func (o *ofSubmissions) UnmarshalJSON(text []byte) error {
+	var all []control.Setting
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err
+	}
+	*o = slices.DeleteFunc(all, func(s control.Setting) bool { return !slices.Contains(Options(), s.Name) })
+	return nil
 }
 
 var runErrors = []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError}

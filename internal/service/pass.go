@@ -47,11 +47,33 @@ func (s *Service) pass(ctx context.Context, id, method, operation string, reques
 
 // runOf finds the run of a change that is at work. It fails with a *control.Problem where it has no socket.
 func (s *Service) runOf(ctx context.Context, e *entry) (*control.Client, error) {
-	run, err := control.FindProcess(ctx, s.cfg.ControlFolder, e.Process)
-	if run != nil || err != nil {
-		return run, err
+	s.mu.RLock()
+	run := s.runs[e.ID]
+	s.mu.RUnlock()
+	if run != nil { // the socket may be another run's by now
+		var now control.Status
+		if err := run.Call(ctx, http.MethodGet, "status", nil, &now); err == nil && now.Process == e.Process {
+			return run, nil
+		}
 	}
-	return nil, notNow(e, "its run has no socket: it begins, or ends")
+	select { // each asks all sockets
+	case s.finding <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-s.finding }()
+	run, err := control.FindProcess(ctx, s.cfg.ControlFolder, e.Process)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if run == nil {
+		delete(s.runs, e.ID)
+		return nil, notNow(e, "its run has no socket: it begins, or ends")
+	}
+	s.runs[e.ID] = run
+	return run, nil
 }
 
 // Metrics tells Prometheus how the queue and its runs stand.
@@ -96,6 +118,48 @@ func (s *Service) mayPass(command any) error {
 	return nil
 }
 
+const (
+	// mostPlans is how many plans are made at once. Each takes two processes, and connections of its server.
+	mostPlans = 2
+	// mostPlansWaiting is how many more may wait for their turn.
+	mostPlansWaiting = 16
+	// planTurn is how long one waits at most.
+	planTurn = time.Minute
+)
+
+// planners bounds how many plans are made at once.
+type planners struct {
+	work    chan struct{}
+	waiting chan struct{}
+}
+
+func newPlanners() planners {
+	return planners{make(chan struct{}, mostPlans), make(chan struct{}, mostPlans+mostPlansWaiting)}
+}
+
+// take waits for a turn; done gives it back. It fails with a *control.Problem where too many wait, or the turn does not come.
+func (p planners) take(ctx context.Context) (done func(), err error) {
+	busy := &control.Problem{Status: http.StatusServiceUnavailable, Title: "there is no plan", Detail: fmt.Sprintf("the service makes %d plans at once, and others wait", mostPlans),
+		Next: "ask again in a minute, or use midstream plan"}
+	select {
+	case p.waiting <- struct{}{}:
+	default:
+		return nil, busy
+	}
+	turn := time.NewTimer(planTurn)
+	defer turn.Stop()
+	select {
+	case p.work <- struct{}{}:
+		return func() { <-p.work; <-p.waiting }, nil
+	case <-turn.C:
+		err = busy
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	<-p.waiting
+	return nil, err
+}
+
 // planTime is how long a plan may take to clean up after who has asked for it is gone.
 const planTime = 30 * time.Second
 
@@ -107,6 +171,11 @@ func (s *Service) Plan(ctx context.Context, asked PlanQuestion) (PlanAnswer, err
 		problem.Title = "there is no plan"
 		return PlanAnswer{}, &problem
 	}
+	done, err := s.planners.take(ctx)
+	if err != nil {
+		return PlanAnswer{}, err
+	}
+	defer done()
 	e := &entry{Change: Change{Server: submission.Server, Statement: submission.Statement, Options: submission.Options}}
 	var answer PlanAnswer
 	var work errgroup.Group

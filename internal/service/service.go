@@ -44,13 +44,16 @@ type Service struct {
 	lock  *os.File      // of the folder
 	wake  chan struct{} // holds one word that there may be something to do
 
-	writing sync.Mutex   // held by who changes changes, across the write to the store
-	mu      sync.RWMutex // guards board and noted
-	board   *board
-	noted   map[string]string
-	paths   map[string]string // of the histories that were found, by id. Guarded by mu
-	doubted map[string]bool   // ids whose submission the store has failed to answer. Guarded by writing
-	pending pending           // guarded by writing
+	writing  sync.Mutex   // held by who changes changes, across the write to the store
+	mu       sync.RWMutex // guards board and noted
+	board    *board
+	noted    map[string]string
+	paths    map[string]string          // of the histories that were found, by id. Guarded by mu
+	runs     map[string]*control.Client // that were found, by id. Guarded by mu
+	finding  chan struct{}              // bounds how many look for one
+	planners planners
+	doubted  map[string]bool // ids whose submission the store has failed to answer. Guarded by writing
+	pending  pending         // guarded by writing
 }
 
 // ErrFolderTaken says that another service works with the folder.
@@ -59,7 +62,8 @@ var ErrFolderTaken = errors.New("another service works with the folder")
 // Open takes over what the store has: runs that are at work are watched, and those that have ended meanwhile are settled. It fails with
 // ErrFolderTaken, with control.ErrFolder, and with errors.ErrUnsupported on systems that don't tell whether a run lives.
 func Open(ctx context.Context, cfg Config, store Store) (*Service, error) {
-	s := &Service{cfg: cfg, store: store, wake: make(chan struct{}, 1), board: newBoard(), noted: map[string]string{}, paths: map[string]string{}, doubted: map[string]bool{},
+	s := &Service{cfg: cfg, store: store, wake: make(chan struct{}, 1), board: newBoard(), noted: map[string]string{}, paths: map[string]string{}, runs: map[string]*control.Client{},
+		finding: make(chan struct{}, 2), planners: newPlanners(), doubted: map[string]bool{},
 		pending: pending{all: true}}
 	err := control.CheckFolder(cfg.ControlFolder)
 	if err == nil {
@@ -302,7 +306,9 @@ func (s *Service) show(changed *entry) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.board.set(changed)
+	if s.board.set(changed); changed.State.Over() {
+		delete(s.runs, changed.ID)
+	}
 }
 
 // told says what a change has become.

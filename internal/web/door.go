@@ -121,21 +121,22 @@ func keptToken(folder string) (path string, err error) {
 }
 
 // listen opens the port.
-func (d Door) listen() (net.Listener, error) {
+func (d Door) listen() (net.Listener, *crowd, error) {
 	var secure *tls.Config
 	if d.Certificate != "" {
 		pair, err := tls.LoadX509KeyPair(d.Certificate, d.Key)
 		if err != nil {
-			return nil, fmt.Errorf("read --tls-cert and --tls-key: %w", err)
+			return nil, nil, fmt.Errorf("read --tls-cert and --tls-key: %w", err)
 		}
 		secure = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}}
 	}
 	listener, err := net.Listen("tcp", d.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("serve pages: %w", err)
+		return nil, nil, fmt.Errorf("serve pages: %w", err)
 	}
+	crowd := newCrowd(listener, fewer(mostConnections))
 	if secure != nil {
-		listener = tls.NewListener(listener, secure)
+		return tls.NewListener(crowd, secure), crowd, nil
 	}
-	return listener, nil
+	return crowd, crowd, nil
 }

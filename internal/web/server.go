@@ -38,6 +38,8 @@ type Server struct {
 	url     string
 	token   string        // path of its file
 	closing chan struct{} // closed when streams shall end
+	work    turns         // of requests
+	streams turns         // of readers who follow runs
 	done    chan struct{} // closed when it serves no more
 	err     error         // why, before Close was called
 	close   sync.Once
@@ -50,7 +52,7 @@ func (d Door) Open(source Source, mounted map[string]http.Handler) (*Server, err
 	if err != nil {
 		return nil, err
 	}
-	listener, err := d.listen()
+	listener, crowd, err := d.listen()
 	if err != nil {
 		return nil, err
 	}
@@ -61,9 +63,9 @@ func (d Door) Open(source Source, mounted map[string]http.Handler) (*Server, err
 		scheme = "https"
 	}
 	s := &Server{source: source, access: newAccess(token, port, secure), url: scheme + "://" + listener.Addr().String(), token: path,
-		closing: make(chan struct{}), done: make(chan struct{})}
+		closing: make(chan struct{}), done: make(chan struct{}), work: make(turns, mostRequests), streams: make(turns, min(mostStreams, fewer(mostConnections)/2))}
 	s.http = &http.Server{Handler: patient(guarded(s.routes(mounted), loopback(host)), patience), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 1 << 16, ErrorLog: log.New(io.Discard, "", 0)} // what clients do wrong is nothing to tell an operator
+		MaxHeaderBytes: 1 << 16, ConnState: crowd.state, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: mostRequests}, ErrorLog: log.New(io.Discard, "", 0)} // what clients do wrong is nothing to tell an operator
 	go func() {
 		defer close(s.done)
 		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -108,7 +110,6 @@ func (s *Server) routes(mounted map[string]http.Handler) http.Handler {
 	inside.HandleFunc("GET /changes/{id}", s.changePage)
 	inside.HandleFunc("GET /parts/changes", s.listPart)
 	inside.HandleFunc("GET /parts/changes/{id}/blockers", s.blockersPart)
-	inside.HandleFunc("GET /v1/changes/{id}/events", s.events)
 	for _, form := range forms {
 		inside.HandleFunc("GET /v1/changes/{id}/report."+form.name, s.report(form))
 	}
@@ -117,13 +118,28 @@ func (s *Server) routes(mounted map[string]http.Handler) http.Handler {
 		inside.Handle(pattern, handler)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/", s.behind(inside))
+	streams := http.NewServeMux()
+	streams.HandleFunc("GET /v1/changes/{id}/events", s.inTurn(s.streams, time.Second, "readers follow runs", http.HandlerFunc(s.events)))
+	streams.HandleFunc("/", s.inTurn(s.work, turn, "requests", inside))
+	mux.Handle("/", s.behind(streams))
 	mux.HandleFunc("GET /login", s.loginPage)
 	mux.HandleFunc("POST /login", s.login)
 	mux.HandleFunc("POST /logout", s.logout)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	mux.Handle("GET /static/", http.StripPrefix("/static/", files()))
 	return mux
+}
+
+// inTurn bounds how many requests a handler answers at once.
+func (s *Server) inTurn(turns turns, patience time.Duration, what string, next http.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		done, ok := turns.take(w, r, patience, what)
+		if !ok {
+			return
+		}
+		defer done()
+		next.ServeHTTP(w, r)
+	}
 }
 
 // behind lets in who may ask. Who looks at a page is led to the login; programs are told.
