@@ -1,10 +1,11 @@
 #!/bin/sh
 # Opens a ticket with what has gone wrong, what is left and what to do, in a tracker that takes {"title", "body"} (GitLab: description for body).
 #   midstream run --hook on-failure=contrib/hooks/ticket.sh ...
+# The body is a block of code, in which nobody's names or messages are tags or Markdown.
 # TICKET_URL is where tickets are posted to, TICKET_TOKEN_FILE the file of the token. It needs curl and jq.
 set -eu
 jq '{title: ("Schema change of " + .run.table + ": " + .outcome),
-     body: (.run.table + ": " + .run.alter + "\n\nserver: " + .run.server + "\nphase: " + .record.phase
-       + "\nerror: " + .record.error + "\nleft: " + .record.left + "\nnext: " + .record.next + "\nreport: " + .report)}' |
+     body: ("    " + (.run.table + ": " + .run.alter + "\n\nserver: " + .run.server + "\nphase: " + .record.phase
+       + "\nerror: " + .record.error + "\nleft: " + .record.left + "\nnext: " + .record.next + "\nreport: " + .report | gsub("\r\n?|\n"; "\n    ")))}' |
   curl --fail --silent --show-error --max-time 20 --header 'Content-Type: application/json' \
     --header "Authorization: Bearer $(cat "$TICKET_TOKEN_FILE")" --data-binary @- "$TICKET_URL"

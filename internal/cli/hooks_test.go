@@ -262,11 +262,11 @@ func TestExampleHooks(t *testing.T) {
 		}
 		return r.stderr.String()
 	}
-	write("freeze", "quarter's end")
+	write("freeze", "quarter's end <!channel>")
 	contains(t, run(exitAborted), "no changes of "+c.name+" now: quarter's end")
-	contains(t, fmt.Sprint(got["/ticket"]), "Schema change of "+c.name+": aborted", "quarter's end", `DEFAULT '"\\'`, "nothing is left", "authorization:Bearer sesame")
+	contains(t, fmt.Sprint(got["/ticket"]), "Schema change of "+c.name+": aborted", "\n    error: ", "quarter's end <!channel>", `DEFAULT '"\\'`, "nothing is left", "authorization:Bearer sesame")
 	contains(t, fmt.Sprint(got["/pager"]), "event_action:trigger", "dedup_key:midstream", "severity:error")
-	contains(t, fmt.Sprint(got["/chat"]), "text:midstream: "+c.name, "aborted")
+	contains(t, fmt.Sprint(got["/chat"]), "text:midstream: "+c.name, "aborted", "&lt;!channel&gt;")
 	if err := os.Remove(filepath.Join(folder, "freeze")); err != nil {
 		t.Fatal(err)
 	}

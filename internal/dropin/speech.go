@@ -24,7 +24,7 @@ var (
 	// mention is a command of Midstream with its flags, or a flag by itself.
 	mention = regexp.MustCompile(`\bmidstream ([a-z]+)((?: --[a-z][a-z-]*(?:=\S+)?)*)|(^|[ (])(?:--([a-z][a-z-]*[a-z])(=[\w:%/.-]*[\w%])?( of midstream run)?|(-p)\b)`)
 	// argument is what a command is given; without one the text only tells of the command.
-	argument = regexp.MustCompile(`^ (?:-- )?(?:["'` + "`" + `]|[^ ]+\.[^ ])`)
+	argument = regexp.MustCompile(`^ (?:-- )?(?:\$?["'` + "`" + `]|[^ ]+\.[^ ])`)
 )
 
 // Of says a text so.

@@ -24,6 +24,7 @@ func TestSpeech(t *testing.T) {
 		"what-p and a--hold":                                                        "what-p and a--hold",
 		"Remove it with: midstream cleanup --old shop.orders":                       "Remove it with: midstream cleanup --host=db1 --user=ann -p --old shop.orders",
 		"or midstream cleanup 'a b.c': both":                                        "or midstream cleanup --host=db1 --user=ann -p 'a b.c': both",
+		"or midstream cleanup $'a b\\012.c'":                                        "or midstream cleanup --host=db1 --user=ann -p $'a b\\012.c'",
 		"midstream cleanup --old would drop it":                                     "midstream cleanup --old would drop it",
 		"run the rest: midstream run 'ALTER TABLE t FORCE'":                         "run the rest: midstream run --host=db1 --user=ann -p 'ALTER TABLE t FORCE'",
 		"Look first: midstream check lists every row":                               "Look first: midstream check --host=db1 --user=ann -p 'ALTER TABLE t FORCE' lists every row",
