@@ -2,6 +2,7 @@ package differ
 
 import (
 	"context"
+	"database/sql"
 	"flag"
 	"fmt"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 
 	"midstream/internal/mysqltest"
 )
@@ -60,7 +63,7 @@ func newRunner(t *testing.T, version string) *runner {
 	for _, g := range Groups {
 		r.include[g] = !slices.Contains(strings.Split(*without, ","), g)
 	}
-	admin := r.server.Open(t, "")
+	admin := administrator(t, r.server)
 	n := *atOnce
 	if *only >= 0 {
 		n = 1
@@ -79,6 +82,19 @@ func newRunner(t *testing.T, version string) *runner {
 		}
 	})
 	return r
+}
+
+// administrator is a pool of connections that the settings of the cases do not reach.
+func administrator(t *testing.T, server *mysqltest.Instance) *sql.DB {
+	config := server.Config("")
+	config.Params = map[string]string{"autocommit": "1", "completion_type": "0", "sql_big_selects": "1", "lock_wait_timeout": "20"}
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := sql.OpenDB(connector)
+	t.Cleanup(func() { db.Close() })
+	return db
 }
 
 func (r *runner) exec(text string) {

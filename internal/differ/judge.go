@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -165,6 +166,9 @@ func (b *bench) onlyOurs(ctx context.Context, c *Case, log []done, ours error) (
 	return Verdict{Wrong, "fails: " + reason(ours), ours.Error()}, nil
 }
 
+// named is a name in a message.
+var named = regexp.MustCompile(`(constraint|column|table|row|differ\d+)[ .=]\S+`)
+
 // reason is a short word for why a run has ended.
 func reason(err error) string {
 	var refused *plan.Refused
@@ -187,7 +191,7 @@ func reason(err error) string {
 	case errors.As(err, &failure):
 		text := fmt.Sprintf("%s %d", failure.Phase, number)
 		if number == 0 {
-			text += fmt.Sprintf(" %.60s", failure.Err)
+			text += fmt.Sprintf(" %.60s", named.ReplaceAllString(failure.Err.Error(), "$1 ..."))
 		}
 		return text
 	}

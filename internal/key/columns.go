@@ -67,8 +67,13 @@ func (signedColumn) ordered() bool              { return true }
 func (signedColumn) width() int                 { return 8 }
 func (signedColumn) selectExpr(q string) string { return q }
 
+// fromText takes the text of a wider type too, which a key of the shadow may have: 8.00 of a DECIMAL.
 func (signedColumn) fromText(dst, text []byte) ([]byte, error) {
-	v, err := strconv.ParseInt(string(text), 10, 64)
+	whole, fraction, _ := strings.Cut(string(text), ".")
+	if strings.Trim(fraction, "0") != "" {
+		whole = string(text) // which is no integer
+	}
+	v, err := strconv.ParseInt(whole, 10, 64)
 	return appendUint(dst, uint64(v)^signBit), err
 }
 
@@ -198,10 +203,14 @@ func (decimalColumn) ordered() bool              { return true }
 func (c decimalColumn) width() int               { return 1 + c.precision }
 func (decimalColumn) selectExpr(q string) string { return q }
 
+// fromText takes the text of a wider type too, with more zeros.
 func (c decimalColumn) fromText(dst, text []byte) ([]byte, error) {
 	s := string(text)
 	negative := strings.HasPrefix(s, "-")
 	whole, fraction, _ := strings.Cut(strings.TrimPrefix(s, "-"), ".")
+	for len(fraction) > c.scale && strings.HasSuffix(fraction, "0") {
+		fraction = fraction[:len(fraction)-1]
+	}
 	whole = strings.TrimLeft(whole, "0")
 	if len(whole) > c.precision-c.scale || len(fraction) > c.scale {
 		return nil, fmt.Errorf("%s does not fit DECIMAL(%d,%d)", s, c.precision, c.scale)
@@ -270,8 +279,12 @@ func (c temporalColumn) width() int {
 	return len("2006-01-02 15:04:05.") + c.fraction
 }
 
+// fromText takes the text of a wider type too, with more zeros.
 func (c temporalColumn) fromText(dst, text []byte) ([]byte, error) {
 	s := string(text)
+	if len(s) > c.width() && strings.Trim(s[c.width():], " :.0") == "" {
+		s = s[:c.width()]
+	}
 	if c.fraction > 0 && len(s) == len("2006-01-02 15:04:05") {
 		s += "."
 	}

@@ -137,7 +137,7 @@ func (r reader) settle(ctx context.Context) error {
 }
 
 // Respelled begins the difference of definitions that mean the same. The server writes constants of expressions
-// in another way when it stores a definition that it has stored before: _utf8mb4'a' becomes _latin1'a', and -(1) becomes -1.
+// in another way when it stores a definition that it has stored before: _utf8mb4'a' becomes _latin1'a' or _utf16'\0a', and -(1) becomes -1.
 const Respelled = "definitions are spelled otherwise:"
 
 var (
@@ -147,7 +147,7 @@ var (
 
 // plainer is a definition without what the server may write in another way. Letters beyond ASCII stay as they are.
 func plainer(definition string) string {
-	return negative.ReplaceAllString(introduced.ReplaceAllString(definition, "$1"), "-$1")
+	return negative.ReplaceAllString(introduced.ReplaceAllString(strings.ReplaceAll(definition, `\0`, ""), "$1"), "-$1")
 }
 
 var (
@@ -162,8 +162,26 @@ func (r reader) definition(ctx context.Context, t schema.Name) (string, error) {
 		return "", err
 	}
 	text = named.ReplaceAllString(text, "CREATE TABLE")
-	return checkNamed.ReplaceAllString(text, "CHECK"), nil
+	return sorted(checkNamed.ReplaceAllString(text, "CHECK")), nil
 }
+
+// sorted is a definition whose CHECK constraints stand in the order of their texts: the server has them in that of their names.
+func sorted(definition string) string {
+	lines := strings.Split(definition, "\n")
+	first := slices.IndexFunc(lines, isCheck)
+	if first < 0 {
+		return definition
+	}
+	last := first
+	for last < len(lines) && isCheck(lines[last]) {
+		lines[last] = strings.TrimSuffix(lines[last], ",")
+		last++
+	}
+	slices.Sort(lines[first:last])
+	return strings.Join(lines, "\n")
+}
+
+func isCheck(line string) bool { return strings.HasPrefix(line, "  CHECK ") }
 
 // column is a column, and the expression that tells each of its values from every other.
 type column struct{ name, kind, charset string }

@@ -13,17 +13,23 @@ import (
 // and 9.7.4 don't round what goes from FLOAT to FLOAT(7,2). An expression has them look at
 // the value. A FLOAT or DOUBLE is written with other digits than the server's own ALTER
 // writes (0.10000000149011612), unless it is a text already, and a number is no JSON, which the
-// text of one is.
+// text of one is. A number that is shown with zeros in front (ZEROFILL) loses them on its way into a text, and an
+// expression keeps them as the server's own ALTER does.
 // TestL9_ValueThatDoesNotFitStops and TestSameAsNative try them.
 func expression(from, to schema.Column) string {
 	column := schema.Quote(from.Name)
 	switch {
-	case from.Family() == "float" && isText(to) && to.Family() != "json", isPlainNumber(from) && to.Family() == "json":
+	case (from.Family() == "float" || zeroFilled(from)) && isText(to) && to.Family() != "json", isPlainNumber(from) && to.Family() == "json":
 		return "CONCAT(" + column + ")"
 	case unlooked(from, to):
 		return "COALESCE(" + column + ")"
 	}
 	return column
+}
+
+// zeroFilled says that the server shows a column's numbers with zeros in front. YEAR is always so.
+func zeroFilled(c schema.Column) bool {
+	return strings.Contains(c.Type, "zerofill") && c.DataType != "year"
 }
 
 // isPlainNumber says that a column holds numbers that the server writes as digits.

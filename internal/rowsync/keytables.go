@@ -75,11 +75,25 @@ func (s *Spec) convert(ctx context.Context, session *dbconn.Session, keys []key.
 		return err
 	}
 	_, err := session.Exec(ctx, "INSERT INTO "+database+schema.Quote(shadowKeys)+
-		" SELECT * FROM "+database+schema.Quote(sourceKeys))
+		" SELECT "+s.keyExprs()+" FROM "+database+schema.Quote(sourceKeys))
 	if err == nil || !dbconn.Unconvertible(err) {
 		return err
 	}
 	return s.convertSingly(ctx, session, keys)
+}
+
+// keyExprs are the values that a sync of a row gives the columns of its key, over the source's key.
+func (s *Spec) keyExprs() string {
+	exprs := make([]string, len(s.ShadowKey))
+	for i, name := range s.ShadowKey {
+		exprs[i] = schema.Quote(s.Key.Names()[i])
+		for _, c := range s.Columns {
+			if c.Shadow == name {
+				exprs[i] = c.Expr
+			}
+		}
+	}
+	return strings.Join(exprs, ", ")
 }
 
 func (s *Spec) convertSingly(ctx context.Context, session *dbconn.Session, keys []key.Key) error {
@@ -88,7 +102,7 @@ func (s *Spec) convertSingly(ctx context.Context, session *dbconn.Session, keys 
 		for _, statement := range []string{
 			"DELETE FROM " + database + schema.Quote(sourceKeys),
 			"INSERT INTO " + database + schema.Quote(sourceKeys) + " VALUES (" + strings.Join(s.Key.Literals(k), ", ") + ")",
-			"INSERT INTO " + database + schema.Quote(shadowKeys) + " SELECT * FROM " + database + schema.Quote(sourceKeys),
+			"INSERT INTO " + database + schema.Quote(shadowKeys) + " SELECT " + s.keyExprs() + " FROM " + database + schema.Quote(sourceKeys),
 		} {
 			if _, err := session.Exec(ctx, statement); err != nil && !dbconn.Unconvertible(err) {
 				return err

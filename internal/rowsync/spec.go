@@ -161,7 +161,7 @@ func (p predicate) staleAmong(u UniqueKey, keys []key.Key) string {
 		same = append(same, fmt.Sprintf("%s <=> now.%s", part.Shadow, ValueAlias(i)))
 	}
 	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) LEFT JOIN (SELECT %s FROM %s FORCE INDEX (%s) WHERE %s) AS now ON %s"+
-		" WHERE %s AND (now.%s IS NULL OR NOT (%s))",
+		" WHERE %s AND (now.%s <=> NULL OR NOT (%s))",
 		strings.Join(p.spec.shadowKeyExprs(), ", "), p.spec.Shadow.Quoted(), schema.Quote(p.spec.ShadowIndex),
 		strings.Join(now, ", "), p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), InKeys(p.spec.Key, p.spec.Key.Names(), keys),
 		strings.Join(found, " AND "), InKeys(p.spec.Key, p.spec.ShadowKey, keys), KeyAlias(0), strings.Join(same, " AND "))

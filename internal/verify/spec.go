@@ -143,7 +143,7 @@ func (s *Spec) joined(p predicate) string {
 }
 
 // differing returns a query for the source's keys in p whose rows are not in the shadow, or
-// are there with another value. REQUIRES: as joined.
+// are there with another value. (IS NULL would find the date 0000-00-00 of a NOT NULL column too.) REQUIRES: as joined.
 func (s *Spec) differing(p predicate, most int) string {
 	var keys, same []string
 	for i := range s.Sync.Key.Names() {
@@ -152,7 +152,7 @@ func (s *Spec) differing(p predicate, most int) string {
 	for _, c := range s.compared() {
 		same = append(same, s.same(c))
 	}
-	return fmt.Sprintf("SELECT %s FROM %s WHERE %s IS NULL OR NOT (%s) LIMIT %d",
+	return fmt.Sprintf("SELECT %s FROM %s WHERE %s <=> NULL OR NOT (%s) LIMIT %d",
 		strings.Join(s.Sync.Key.SelectExprsOf(keys), ", "), s.joined(p),
 		column(s.Sync.Shadow, s.Sync.ShadowKey[0]), strings.Join(same, " AND "), most)
 }
@@ -208,7 +208,7 @@ func (s *Spec) surplus(condition string, most int) string {
 			same = append(same, s.equalValues(part.Column, rowsync.KeyAlias(i), key))
 		}
 	}
-	return fmt.Sprintf("SELECT %s FROM (SELECT %s FROM %s FORCE INDEX (%s) WHERE %s) AS found LEFT JOIN %s FORCE INDEX (%s) ON %s WHERE %s IS NULL LIMIT %d",
+	return fmt.Sprintf("SELECT %s FROM (SELECT %s FROM %s FORCE INDEX (%s) WHERE %s) AS found LEFT JOIN %s FORCE INDEX (%s) ON %s WHERE %s <=> NULL LIMIT %d",
 		strings.Join(s.Sync.Key.SelectExprsOf(keys), ", "), strings.Join(exprs, ", "), s.Sync.Shadow.Quoted(),
 		schema.Quote(s.Sync.ShadowIndex), condition, s.Sync.Source.Quoted(), schema.Quote(s.Sync.SourceIndex),
 		strings.Join(same, " AND "), column(s.Sync.Source, s.Sync.Key.Names()[0]), most)
