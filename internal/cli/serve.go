@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -135,16 +136,11 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	if s.app.Executable == "" {
 		return errors.New("serve: this program can't find itself to run changes as processes")
 	}
-	store, where, err := s.open(ctx)
+	store, where, queue, err := s.openAll(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	queue, err := service.Open(ctx, service.Config{Executable: s.app.Executable, Folder: s.folder, ControlFolder: s.control, Servers: s.servers,
-		Limit: s.limit, Read: s.read, Note: s.note}, store)
-	if err != nil {
-		return s.unopened(err)
-	}
 	defer func() { err = errors.Join(err, queue.Close()) }()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -162,6 +158,40 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	}
 	s.note("the queue is closed. " + s.goOn(queue))
 	return nil
+}
+
+// openEvery is the time between two tries to open the store, and openMost how long is tried.
+const (
+	openEvery = 2 * time.Second
+	openMost  = 5 * time.Minute
+)
+
+// openAll opens the store and the queue. What passes by itself, such as a full disk or a full server, is waited for.
+func (s *serving) openAll(ctx context.Context) (store service.Store, where string, queue *service.Service, err error) {
+	told := ""
+	for began := time.Now(); ; {
+		store, where, err = s.open(ctx)
+		if err == nil {
+			queue, err = service.Open(ctx, service.Config{Executable: s.app.Executable, Folder: s.folder, ControlFolder: s.control, Servers: s.servers,
+				Limit: s.limit, Read: s.read, Note: s.note}, store)
+			if err == nil {
+				return store, where, queue, nil
+			}
+			err = s.unopened(errors.Join(err, store.Close()))
+		}
+		if !dbconn.Passes(err) || time.Since(began) > openMost {
+			return nil, "", nil, err
+		}
+		if text := escape.Sentence(err); text != told {
+			s.note(fmt.Sprintf("the queue can't be opened yet: %s. It is tried again for %s", text, openMost))
+			told = text
+		}
+		select {
+		case <-ctx.Done():
+			return nil, "", nil, err
+		case <-time.After(openEvery):
+		}
+	}
 }
 
 // goOn says what becomes of runs.

@@ -286,7 +286,7 @@ func TestQueueInATable(t *testing.T) {
 	if code != exitFailed {
 		t.Errorf("exit code %d", code)
 	}
-	contains(t, stderr, "midstream_service", "another daemon works with the store", "end the other one first")
+	contains(t, stderr, "midstream_service", "another daemon works with the store: process ", "end the other one first")
 	q.kill()
 	q.await("the end of the connection", func() bool {
 		return q.query("SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE object_type LIKE 'USER%LOCK' AND object_name LIKE 'midstream service%'") == "0"

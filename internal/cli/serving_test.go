@@ -46,12 +46,24 @@ func toQueue(t *testing.T, rows int) *queueing {
 
 func (q *queueing) database() string { database, _, _ := strings.Cut(q.name, "."); return database }
 
-// serve starts the daemon.
+// serve starts the daemon, and waits until its queue is open.
 func (q *queueing) serve(more ...string) {
+	q.t.Helper()
+	q.serveLater(more...)
+	q.opens()
+}
+
+// serveLater starts the daemon.
+func (q *queueing) serveLater(more ...string) {
 	q.t.Helper()
 	cmd := command(q.t, append(append([]string{"serve"}, q.flags...), more...)...)
 	cmd.Env = append(cmd.Env, "HOME="+q.home, "XDG_STATE_HOME=")
 	q.daemon = start(q.t, cmd)
+}
+
+// opens waits until the daemon's queue is open.
+func (q *queueing) opens() {
+	q.t.Helper()
 	const before = "the queue is open at "
 	q.daemon.await(&q.daemon.stdout, "it is kept in")
 	_, rest, _ := strings.Cut(q.daemon.stdout.String(), before)

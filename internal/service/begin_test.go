@@ -140,7 +140,7 @@ func TestWhatOutcomesMean(t *testing.T) {
 // TestFoldersAreTaken: two services don't share a folder, and one whose runs could have no sockets does not begin.
 func TestFoldersAreTaken(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
-	if _, err := Open(t.Context(), s.cfg, file(t, filepath.Join(t.TempDir(), "other.db"))); !errors.Is(err, ErrFolderTaken) {
+	if _, err := Open(t.Context(), s.cfg, file(t, filepath.Join(t.TempDir(), "other.db"))); !errors.Is(err, ErrFolderTaken) || !strings.Contains(err.Error(), fmt.Sprintf("process %d of ", os.Getpid())) {
 		t.Errorf("%v", err)
 	}
 	cfg := s.cfg

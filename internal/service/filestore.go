@@ -32,7 +32,7 @@ func OpenFile(path string) (Store, error) {
 	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: time.Second})
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, fmt.Errorf("open %s: %w", path, ErrStoreTaken)
+		return nil, fmt.Errorf("open %s: %w", path, takenBy(ErrStoreTaken, filepath.Dir(path)))
 	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrVersionMismatch), errors.Is(err, bolterrors.ErrChecksum):
 		return nil, fmt.Errorf("open %s: %w: %w", path, ErrNotStore, err)
 	case err != nil:

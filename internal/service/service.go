@@ -90,12 +90,13 @@ func (s *Service) takeFolder() error {
 	}
 	lock, err := hold(filepath.Join(s.cfg.Folder, lockFile))
 	if errors.Is(err, errHeld) {
-		err = ErrFolderTaken
+		err = takenBy(ErrFolderTaken, s.cfg.Folder)
 	}
 	if err != nil {
 		return fmt.Errorf("take %s: %w", s.cfg.Folder, err)
 	}
 	s.lock = lock
+	sign(lock)
 	path := filepath.Join(s.cfg.Folder, "place")
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 { // a container has another host's name each time

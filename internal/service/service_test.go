@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -279,6 +281,15 @@ func TestFileStore(t *testing.T) {
 	if _, err := OpenFile(path); !errors.Is(err, ErrStoreTaken) {
 		t.Errorf("a second one: %v", err)
 	}
+	lock, err := hold(filepath.Join(filepath.Dir(path), lockFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sign(lock)
+	if _, err := OpenFile(path); !errors.Is(err, ErrStoreTaken) || !strings.Contains(err.Error(), fmt.Sprintf("process %d of ", os.Getpid())) {
+		t.Errorf("nothing tells who has it: %v", err)
+	}
+	lock.Close()
 	store.Close()
 	kept(t, file(t, path))
 }

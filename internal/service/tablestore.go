@@ -28,6 +28,8 @@ type about struct {
 	Version int `json:"version"`
 	// Owner is the daemon that works with the store, or was the last one that did.
 	Owner string `json:"owner"`
+	// Holder names its process, for people; "" of an earlier version.
+	Holder string `json:"holder,omitempty"`
 }
 
 // storeTime is how long something that is asked of the store may take.
@@ -55,6 +57,9 @@ func OpenTable(ctx context.Context, server dbconn.Config, database string) (Stor
 	}
 	t := &tableStore{pool: pool, name: schema.Name{Schema: database, Table: StoreTable}, owner: rand.Text()}
 	t.session, err = t.claim(ctx)
+	if errors.Is(err, ErrStoreTaken) {
+		err = takenByThe(err, t.holder(ctx))
+	}
 	if err == nil {
 		err = t.begin(ctx)
 	}
@@ -110,7 +115,7 @@ func (t *tableStore) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(about{Version, t.owner})
+	text, err := json.Marshal(about{Version, t.owner, holder()})
 	if err != nil {
 		return err
 	}
@@ -139,6 +144,20 @@ func (t *tableStore) about(ctx context.Context) (is about, err error) {
 		err = fmt.Errorf("%w: %w", ErrNotStore, err)
 	}
 	return is, err
+}
+
+// holder is the name of the process that works with the store; "" where that can't be told.
+func (t *tableStore) holder(ctx context.Context) string {
+	var err error
+	if t.session, err = t.pool.Session(ctx); err != nil {
+		return ""
+	}
+	defer func() { t.session.Close(); t.session = nil }()
+	is, err := t.about(ctx)
+	if err != nil {
+		return ""
+	}
+	return is.Holder
 }
 
 // write writes a row, by the connection that holds the lock.
@@ -186,7 +205,7 @@ func (t *tableStore) reclaim(ctx context.Context) error {
 	switch {
 	case err != nil:
 	case is.Owner != t.owner:
-		err = ErrStoreTaken
+		err = takenByThe(ErrStoreTaken, is.Holder)
 	case taken:
 		err = errStoreAway
 	}

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"midstream/internal/dbconn"
+	"midstream/internal/service"
+)
+
+// TestServeWaitsForAFullServer: while the server of the store, or of a change, has no connection left for the account (1226), serve opens its queue and
+// begins its changes later. None of that is final.
+func TestServeWaitsForAFullServer(t *testing.T) {
+	q := toQueue(t, 10)
+	execute := executing(t, q.i, q.database())
+	account := "'store_" + q.database()[len(q.database())-8:] + "'@'%'"
+	execute("CREATE USER "+account+" IDENTIFIED BY 'secret'", "GRANT ALL ON *.* TO "+account, "REVOKE SUPER, CONNECTION_ADMIN ON *.* FROM "+account)
+	t.Cleanup(func() { execute("DROP TABLE IF EXISTS midstream_service", "DROP USER "+account) })
+	path := filepath.Join(q.home, "main.cnf")
+	text, err := os.ReadFile(path)
+	if err == nil {
+		text = []byte(strings.ReplaceAll(string(text), "user=", "loose-was=") + "user=" + strings.Trim(strings.TrimSuffix(account, "@'%'"), "'") + "\npassword=secret\n")
+		err = os.WriteFile(path, text, 0o600)
+	}
+	pool, failed := dbconn.Open(t.Context(), dbconn.Config{Network: q.i.Network, Address: q.i.Address, User: strings.Trim(strings.TrimSuffix(account, "@'%'"), "'"), Password: "secret"}, nil)
+	if err != nil || failed != nil {
+		t.Fatal(err, failed)
+	}
+	closed := false
+	free := func() {
+		if !closed {
+			pool.Close()
+		}
+		closed = true
+	}
+	defer free()
+	execute("ALTER USER " + account + " WITH MAX_USER_CONNECTIONS 1") // which the pool has
+	q.serveLater("--store=main/" + q.database())
+	q.daemon.await(&q.daemon.stdout, "the queue can't be opened yet: ")
+	contains(t, q.daemon.stdout.String(), "1226")
+	free()
+	execute("ALTER USER " + account + " WITH MAX_USER_CONNECTIONS 2") // enough for the store, and for nothing else
+	q.opens()
+	q.submit("a", q.name+" ADD COLUMN c INT", "--option=drop-old")
+	q.await("a second try", func() bool { return strings.Count(q.daemon.stdout.String(), "1226") > 2 })
+	if c := q.at("a"); c.State == service.StateFailed || c.Ended != nil {
+		t.Errorf("%+v", c)
+	}
+	execute("ALTER USER " + account + " WITH MAX_USER_CONNECTIONS 0")
+	q.becomes("a", service.StateDone)
+	q.daemon.interrupt()
+	q.daemon.exit()
+}

@@ -1,0 +1,54 @@
+package service
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"path/filepath"
+	"time"
+
+	"midstream/internal/escape"
+)
+
+// holder names this process, for an operator who finds a store or a folder taken by it.
+func holder() string {
+	text := fmt.Sprintf("process %d", os.Getpid())
+	if u, err := user.Current(); err == nil {
+		text += " of " + u.Username
+	}
+	if host, err := os.Hostname(); err == nil {
+		text += " on " + host
+	}
+	return text + ", since " + time.Now().UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+// longestHolder is the most bytes of a name that are read.
+const longestHolder = 1000
+
+// sign writes the name of this process into the lock file of a folder. Without room for it, the lock holds all the same.
+func sign(lock *os.File) {
+	if lock.Truncate(0) == nil {
+		_, _ = lock.WriteAt([]byte(holder()+"\n"), 0)
+	}
+}
+
+// takenBy adds who has taken something to the error that says so: by the name in a folder's lock file.
+func takenBy(taken error, folder string) error {
+	file, err := os.Open(filepath.Join(folder, lockFile))
+	if err != nil {
+		return taken
+	}
+	defer file.Close()
+	text, _ := io.ReadAll(io.LimitReader(file, longestHolder))
+	return takenByThe(taken, string(bytes.TrimSpace(text)))
+}
+
+// takenByThe adds a name to such an error; "" is none.
+func takenByThe(taken error, name string) error {
+	if name == "" {
+		return taken
+	}
+	return fmt.Errorf("%w: %s", taken, escape.Line(name[:min(len(name), longestHolder)]))
+}
