@@ -84,6 +84,11 @@ func (r *ghostRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	if primary != s {
 		defer primary.close()
 		r.change.followers.user, r.change.followers.password = s.cfg.User, &s.password // on the primary they may be others
+		statement, err := r.change.target.readAt(ctx, primary, &ddl.Statement{Kind: ddl.KindAlter, Alter: alter})
+		if err != nil {
+			return migration.Result{}, err
+		}
+		alter = statement.Alter
 	}
 	r.speaker.Found(place)
 	if err = r.speaker.Reached(ctx, primary.pool.DB()); err == nil {
@@ -94,6 +99,9 @@ func (r *ghostRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	}
 	if err != nil {
 		return migration.Result{}, unwritten(ctx, err, "")
+	}
+	if err := r.asked.Approves(alter); err != nil {
+		return migration.Result{}, &coded{code: exitRefused, err: err, left: "nothing was written"}
 	}
 	if alter, err = r.asked.Discarding(ctx, primary.pool.DB(), alter); err != nil {
 		return migration.Result{}, unwritten(ctx, fmt.Errorf("--discard-foreign-keys: %w", err), "")

@@ -128,6 +128,9 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (migratio
 	}
 	defer server.close()
 	c.app.stands("planning", objectOf(statement, server))
+	if statement, err = c.target.readAt(ctx, server, statement); err != nil {
+		return migration.Result{}, err
+	}
 	switch {
 	case statement == nil:
 		return c.reach(ctx, server, do.alter)
@@ -229,6 +232,9 @@ func (c *change) makeOf(ctx context.Context, alter *ddl.Alter, s *server) (*plan
 	if err != nil {
 		return nil, unwritten(ctx, err, kindAdvice(err))
 	}
+	if err := native.Parse(ctx, s.pool, alter.Restore(table.Name), c.options.TakesZeroDates(table)); err != nil {
+		return nil, unasked(ctx, err, table.Name)
+	}
 	facts, err := plan.Gather(ctx, s.pool.DB(), table.Name, c.options.Names.Shadow, c.options.Names.Old)
 	if err != nil {
 		return nil, unwritten(ctx, fmt.Errorf("look at %s: %w", s.address, err), "")
@@ -253,6 +259,8 @@ func (c *change) makeOf(ctx context.Context, alter *ddl.Alter, s *server) (*plan
 			return nil, unasked(ctx, fmt.Errorf("ask %s how it would change %s: %w", s.address, table.Name, failed), table.Name)
 		}
 		p, err = plan.Make(facts, table, alter, c.options)
+	} else if err == nil && plan.MayTry(p, facts, alter, c.options) {
+		err = c.try(ctx, p, s)
 	}
 	if err == nil && (p.Choice.Method == plan.MethodShadow || p.Choice.Shadow) {
 		if facts.Swap, err = c.swap(ctx, table, alter, s, facts); err != nil {
@@ -349,6 +357,15 @@ func (c *change) ask(ctx context.Context, table *schema.Table, alter *ddl.Alter,
 		answer.Lighter = lighter
 	}
 	return answer, nil, err
+}
+
+// try lets the server carry out an ALTER on an empty copy, and fails if the server refuses it. Without an answer the run finds out.
+func (c *change) try(ctx context.Context, p *plan.Plan, s *server) error {
+	_, err := native.Ask(ctx, s.pool, c.question(p.Source, p.Alter, s, p.Server.Version))
+	if errors.Is(err, native.ErrRefused) || errors.Is(err, native.ErrLeft) {
+		return unasked(ctx, err, p.Source.Name)
+	}
+	return nil
 }
 
 // checkName is what to do about a table that isn't there.

@@ -10,6 +10,7 @@ import (
 	"midstream/internal/escape"
 	"midstream/internal/event"
 	"midstream/internal/migration"
+	"midstream/internal/native"
 	"midstream/internal/plan"
 	"midstream/internal/record"
 	"midstream/internal/schema"
@@ -18,6 +19,11 @@ import (
 
 // makeTables makes the plan of a statement on whole tables.
 func (c *change) makeTables(ctx context.Context, statement *ddl.Statement, s *server, wish plan.Method) (*plan.TablePlan, error) {
+	if statement.Kind == ddl.KindCreate { // the others have nothing that was not read
+		if err := native.Parse(ctx, s.pool, statement.Restore(statement.Table), true); err != nil {
+			return nil, unasked(ctx, err, statement.Table)
+		}
+	}
 	facts, err := migration.LookAtTables(ctx, s.pool, statement, c.config, func(e event.Event) {
 		if _, text, matters := words.Happening(e); matters {
 			c.output.note(text)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,7 +9,9 @@ import (
 
 	"midstream/internal/ddl"
 	"midstream/internal/desired"
+	"midstream/internal/plan"
 	"midstream/internal/schema"
+	"midstream/internal/schema/token"
 )
 
 // target says which table is to be changed, and how.
@@ -19,6 +22,7 @@ type target struct {
 	alter    string
 	to       string
 	wanted   []desired.Statement // of the files that to names
+	sentence string              // the statement, if it was given as one
 }
 
 func (t *target) register(f *checks) {
@@ -28,27 +32,49 @@ func (t *target) register(f *checks) {
 	f.flags.StringVar(&t.to, "to", "", "file of CREATE TABLE statements, or folder of such *.sql files: the ALTERs that lead there are found")
 }
 
-// parse reads the statement, given whole or in flags. It is nil where files say what is wanted.
+// parse reads the statement, given as one or in flags. It is nil where files say what is wanted. The server is not known
+// yet: which tables the statement names is known, and read says the rest.
 func (t *target) parse(args []string) (*ddl.Statement, error) {
 	switch {
 	case t.to != "" && (len(args) > 0 || t.alter != ""):
 		return nil, errors.New("give the ALTER, or with --to the definitions that it shall lead to, not both")
 	case t.to != "":
-		return nil, t.readWanted()
+		return t.guess()
 	case len(args) == 0 && t.alter == "" && t.table == "":
 		return nil, fmt.Errorf(`say what to change: midstream %s "ALTER TABLE shop.orders ADD COLUMN ...", or --to=schema.sql`, t.verb)
 	case len(args) == 0:
-		alter, err := t.parseFlags()
-		if err != nil {
-			return nil, err
-		}
-		return &ddl.Statement{Kind: ddl.KindAlter, Alter: alter}, nil
+		return t.guess()
 	case len(args) > 1:
 		return nil, fmt.Errorf("one statement is expected, and there are %d arguments: put it in quotes", len(args))
 	case t.alter != "" || t.table != "":
 		return nil, errors.New("give the statement, or --table and --alter, not both")
 	}
-	statement, err := ddl.ParseStatement(args[0])
+	t.sentence = args[0]
+	return t.guess()
+}
+
+// guess reads the statement in a dialect in which it can be read.
+func (t *target) guess() (statement *ddl.Statement, err error) {
+	err = ddl.Guess(func(d token.Dialect) (err error) {
+		statement, err = t.read(d)
+		return err
+	})
+	return statement, err
+}
+
+// read reads the statement as a server of the dialect does.
+func (t *target) read(d token.Dialect) (*ddl.Statement, error) {
+	switch {
+	case t.to != "":
+		return nil, t.readWanted(d)
+	case t.sentence == "":
+		alter, err := t.parseFlags(d)
+		if err != nil {
+			return nil, err
+		}
+		return &ddl.Statement{Kind: ddl.KindAlter, Alter: alter}, nil
+	}
+	statement, err := ddl.ParseStatementIn(d, t.sentence)
 	if err == nil {
 		err = statement.In(t.database)
 	}
@@ -58,10 +84,41 @@ func (t *target) parse(args []string) (*ddl.Statement, error) {
 	return statement, nil
 }
 
+// readAt reads the statement as the server does that was reached. guessed is what was read before.
+func (t *target) readAt(ctx context.Context, s *server, guessed *ddl.Statement) (*ddl.Statement, error) {
+	dialect, err := plan.ReadDialect(ctx, s.pool.DB())
+	if err != nil {
+		return nil, unwritten(ctx, err, "")
+	}
+	before := t.names(guessed)
+	statement, err := t.read(dialect)
+	risk := plan.Risk{Code: plan.CodeUnparsed, Blocking: true, Why: "a run reads a statement as the server does, by the server's version and its global sql_mode"}
+	switch {
+	case err != nil:
+		risk.What = "the statement can't be read: " + err.Error()
+	case statement != nil && statement.Kind != guessed.Kind, !slices.Equal(before, t.names(statement)):
+		risk.What, risk.Fix = "the server reads another table than one without that sql_mode or version would", "Name the table bare or in backticks, outside of comments"
+	default:
+		return statement, nil
+	}
+	return nil, &plan.Refused{Table: objectOf(guessed, s), Blocking: []plan.Risk{risk}}
+}
+
+// names are the tables of the statement, or of the files.
+func (t *target) names(statement *ddl.Statement) (names []schema.Name) {
+	if statement != nil {
+		return statement.Tables()
+	}
+	for _, s := range t.wanted {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
 // readWanted reads the files of --to.
-func (t *target) readWanted() error {
+func (t *target) readWanted(d token.Dialect) error {
 	var err error
-	if t.wanted, err = desired.Read(t.to, t.database); err != nil || t.table == "" {
+	if t.wanted, err = desired.Read(d, t.to, t.database); err != nil || t.table == "" {
 		return err
 	}
 	name, err := schema.ParseName(t.database, t.table)
@@ -75,7 +132,7 @@ func (t *target) readWanted() error {
 	return nil
 }
 
-func (t *target) parseFlags() (*ddl.Alter, error) {
+func (t *target) parseFlags(d token.Dialect) (*ddl.Alter, error) {
 	var problems []error
 	if t.alter == "" {
 		problems = append(problems, errors.New("--table needs --alter"))
@@ -91,7 +148,7 @@ func (t *target) parseFlags() (*ddl.Alter, error) {
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
-	return ddl.ParseClauses(name, t.alter)
+	return ddl.ParseClausesIn(d, name, t.alter)
 }
 
 // onlyClauses says that --alter has a whole statement.

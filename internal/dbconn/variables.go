@@ -212,7 +212,7 @@ func (p *Pool) Keeps(name string) bool {
 // comment. Servers read literals and expressions of the definition again: MariaDB refuses an expression that depends on a part of the
 // sql_mode which the session lacks (1901), and writes the moments of a CHECK anew in the session's zone (10.11.18).
 func (p *Pool) Defining() []string {
-	mode := "@@GLOBAL.sql_mode"
+	mode := lexed
 	for _, not := range notDefining() {
 		mode = fmt.Sprintf("REPLACE(%s, '%s', '')", mode, not)
 	}
@@ -223,6 +223,10 @@ func (p *Pool) Defining() []string {
 func notDefining() []string {
 	return []string{"NO_ZERO_DATE", "NO_ZERO_IN_DATE", "TRADITIONAL", "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES"}
 }
+
+// lexed is the server's sql_mode, but a backslash escapes: in literals of ours, and in a statement of the operator's as ddl.ParseStatementIn
+// rewrites it.
+const lexed = "REPLACE(@@GLOBAL.sql_mode, 'NO_BACKSLASH_ESCAPES', '')"
 
 // operators are the variables by which an ALTER of the operator's may mean something else, or be refused, besides time_zone and sql_mode.
 func operators() []string {
@@ -236,7 +240,7 @@ func operators() []string {
 // own settings. It is strict whatever the server's is: no value is changed without an error. zeroDates lets a date be zero all the same,
 // for tables that have such defaults: else the server takes no statement about them (error 1067).
 func (p *Pool) AsTheServer(zeroDates bool) []string {
-	mode := "@@GLOBAL.sql_mode"
+	mode := lexed
 	if zeroDates {
 		for _, against := range []string{"NO_ZERO_DATE", "NO_ZERO_IN_DATE", "TRADITIONAL"} {
 			mode = fmt.Sprintf("REPLACE(%s, '%s', '')", mode, against)

@@ -26,6 +26,9 @@ type Alter struct {
 	// and Unparsed says why.
 	Parsed   bool
 	Unparsed string
+	// Doubtful says that the lists may be wrong about which column continues which: the scan does not know a clause, the
+	// parser reads other columns, or the server may skip a part.
+	Doubtful bool
 	// Unknown are the first words of clauses that even the scan doesn't know.
 	Unknown []string
 
@@ -154,6 +157,12 @@ func Prefixed(first, clauses string) string {
 		return first + " " + clauses
 	}
 	return first + ", " + clauses
+}
+
+// Mentions says that a column of this name may be meant somewhere in the clauses.
+func (a *Alter) Mentions(column string) bool {
+	tokens, _ := token.Split(a.Clauses)
+	return slices.ContainsFunc(tokens, func(t token.Token) bool { return canName(t) && strings.EqualFold(t.Text, column) })
 }
 
 // HasCheck says that the clauses have a CHECK constraint, of a column or of the table.

@@ -102,6 +102,14 @@ func (w words) name() (string, words) {
 	return w[0].Text, w[1:]
 }
 
+// defines says that the words can be a column's definition: a type, or AS (...).
+func (w words) defines() bool { return len(w) > 0 && w[0].Kind == token.Word }
+
+// over says that nothing follows that belongs to the clause.
+func (w words) over() bool {
+	return len(w) == 0 || w.begin("PARTITION", "BY") || w.begin("REMOVE", "PARTITIONING")
+}
+
 // text returns the first n words, for messages and for telling clauses apart.
 func (w words) text(n int) string {
 	var parts []string
@@ -197,7 +205,7 @@ func (s *scan) rename(w words) {
 	switch {
 	case w.at(0, "COLUMN"):
 		old, rest := w[1:].skip("IF EXISTS").name()
-		if fresh, _ := rest.skip("TO").name(); fresh != "" {
+		if fresh, rest := rest.skip("TO").name(); fresh != "" && rest.over() {
 			s.renamed(old, fresh)
 			return
 		}
@@ -219,7 +227,7 @@ func (s *scan) renamed(old, fresh string) {
 func (s *scan) change(w words) {
 	old, rest := w.name()
 	fresh, definition := rest.name()
-	if fresh == "" {
+	if fresh == "" || !definition.defines() {
 		s.unknown()
 		return
 	}
@@ -230,7 +238,7 @@ func (s *scan) change(w words) {
 // modify reads what follows MODIFY [COLUMN].
 func (s *scan) modify(w words) {
 	name, definition := w.name()
-	if name == "" {
+	if name == "" || !definition.defines() {
 		s.unknown()
 		return
 	}

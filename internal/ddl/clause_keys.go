@@ -26,6 +26,9 @@ func (s *scan) add(w words) {
 	inside := w[1:]
 	for i, t := range inside {
 		if t.Is(")") && t.Depth == w[0].Depth {
+			if !inside[i+1:].over() {
+				s.unknown()
+			}
 			inside = inside[:i]
 			break
 		}
@@ -39,7 +42,7 @@ func (s *scan) add(w words) {
 
 func (s *scan) addColumn(w words, conditional bool) {
 	name, definition := w.name()
-	if name == "" || len(definition) == 0 {
+	if name == "" || !definition.defines() {
 		s.unknown()
 		return
 	}
@@ -169,8 +172,8 @@ func (s *scan) drop(w words) {
 	case w.begin("PERIOD", "FOR"), w.begin("SYSTEM", "VERSIONING"):
 		a.Versions = true
 	default:
-		name, _ := w.skip("COLUMN").skip("IF EXISTS").name()
-		if name == "" {
+		name, rest := w.skip("COLUMN").skip("IF EXISTS").name()
+		if name == "" || !rest.skip("RESTRICT", "CASCADE").over() {
 			s.unknown()
 			return
 		}

@@ -55,6 +55,7 @@ const disagree = "the parser reads other columns than the scan"
 func (a *Alter) check(clauses []token.Token, sql string) {
 	if v := versioned(clauses); v != 0 {
 		a.Unparsed = fmt.Sprintf("it has an executable comment for version %d, which the server may skip", v)
+		a.Doubtful = true
 		return
 	}
 	theirs, err := parseColumns("ALTER TABLE t " + token.Plain(sql, clauses))
@@ -62,13 +63,14 @@ func (a *Alter) check(clauses []token.Token, sql string) {
 	case len(a.Unknown) > 0:
 		a.Unparsed = "unknown clause: " + a.Unknown[0]
 	case err != nil:
-		a.Unparsed = err.Error()
+		a.Unparsed = err.Error() // each clause begins with words that leave no doubt
 	case !theirs.equal(columnsOf(a)):
 		a.Unparsed = disagree
 	default:
 		a.Parsed = true
 		a.take(theirs)
 	}
+	a.Doubtful = len(a.Unknown) > 0 || a.Unparsed == disagree
 }
 
 // statement splits a text that must be one statement, and cuts a final ";". It fails with the

@@ -30,8 +30,8 @@ func (s *Statement) Place() string { return fmt.Sprintf("%s:%d", s.File, s.Line)
 
 // Read reads the statements of a file, or of the files in a folder whose names end in .sql, in
 // the order of those names. database is that of tables whose statement doesn't say it. The error
-// lists all that is wrong, each with its place.
-func Read(path, database string) ([]Statement, error) {
+// lists all that is wrong, each with its place. The texts are of the dialect d, and those of the statements of the usual one.
+func Read(d token.Dialect, path, database string) ([]Statement, error) {
 	files, err := filesOf(path)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,11 @@ func Read(path, database string) ([]Statement, error) {
 			problems = append(problems, err)
 			continue
 		}
-		statements, err := parse(file, string(text), database)
+		resolved, closed := d.Resolve(strings.TrimPrefix(string(text), "\ufeff"))
+		statements, err := parse(file, resolved, database)
+		if !closed && err == nil {
+			err = fmt.Errorf("%s: a quote or a comment is not closed", file)
+		}
 		all, problems = append(all, statements...), append(problems, err)
 	}
 	first := map[schema.Name]string{}
@@ -91,7 +95,6 @@ func filesOf(path string) ([]string, error) {
 
 // parse reads the statements of one file.
 func parse(file, text, database string) ([]Statement, error) {
-	text = strings.TrimPrefix(text, "\ufeff")
 	tokens, closed := token.Split(text)
 	if !closed {
 		return nil, fmt.Errorf("%s: a comment is not closed", file)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"midstream/internal/schema"
+	"midstream/internal/schema/token"
 )
 
 // write writes a file of a folder of the test's own.
@@ -24,16 +25,16 @@ func TestRead(t *testing.T) {
 	write(t, folder, "b.sql", "-- two; of them\n\nCREATE TABLE IF NOT EXISTS `od``d`.`t;1` (a INT COMMENT ';');\n# x\n/* ; */ create table t2(`(` int) ENGINE = InnoDB ; ;\n")
 	write(t, folder, "a.SQL", "\ufeffCREATE TABLE /*!32312 IF NOT EXISTS*/ t3\n(a INT) /*!50100 PARTITION BY HASH (a) */")
 	write(t, folder, "c.txt", "no SQL")
-	statements, err := Read(folder, "")
+	statements, err := Read(token.Dialect{}, folder, "")
 	if err == nil || !strings.Contains(err.Error(), "in which database is t3? Write database.t3, or say --database") {
 		t.Fatalf("%v", err)
 	}
-	statements, err = Read(write(t, t.TempDir(), "x.sql", "CREATE TABLE a.b (c INT); CREATE TABLE a.c (c INT)"), "a")
+	statements, err = Read(token.Dialect{}, write(t, t.TempDir(), "x.sql", "CREATE TABLE a.b (c INT); CREATE TABLE a.c (c INT)"), "a")
 	if err != nil || len(statements) != 2 || statements[1].Name != (schema.Name{Schema: "a", Table: "c"}) {
 		t.Fatalf("%v, %v", statements, err)
 	}
 	write(t, folder, "b.sql", "-- two; of them\n\nCREATE TABLE IF NOT EXISTS `shop`.`t;1` (a INT COMMENT ';');\n# x\n/* ; */ create table t2(`(` int) ENGINE = InnoDB ; ;\n")
-	statements, err = Read(folder, "shop")
+	statements, err = Read(token.Dialect{}, folder, "shop")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func TestReadRefuses(t *testing.T) {
 		"CREATE TABLE /*!50000 t */ (a INT)":             "",
 		"/*!50000 CREATE TABLE t (a INT); */":            "inside of an executable comment",
 	} {
-		_, err := Read(write(t, t.TempDir(), "x.sql", text), "shop")
+		_, err := Read(token.Dialect{}, write(t, t.TempDir(), "x.sql", text), "shop")
 		if want == "" && err == nil {
 			continue
 		}
@@ -80,10 +81,10 @@ func TestReadRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	if _, err := Read(t.TempDir(), "shop"); err == nil || !strings.Contains(err.Error(), "no file whose name ends in .sql") {
+	if _, err := Read(token.Dialect{}, t.TempDir(), "shop"); err == nil || !strings.Contains(err.Error(), "no file whose name ends in .sql") {
 		t.Error(err)
 	}
-	if _, err := Read("/no/such/file.sql", "shop"); err == nil {
+	if _, err := Read(token.Dialect{}, "/no/such/file.sql", "shop"); err == nil {
 		t.Error("a file that isn't there")
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"midstream/internal/mysqltest"
 	"midstream/internal/plan"
 	"midstream/internal/schema"
+	"midstream/internal/schema/token"
 )
 
 func TestMain(m *testing.M) { mysqltest.Main(m) }
@@ -72,7 +73,7 @@ func (b *bench) findIn(ctx context.Context, statement string) (*desired.Change, 
 	if err := os.WriteFile(file, []byte(statement), 0o644); err != nil {
 		b.t.Fatal(err)
 	}
-	statements, err := desired.Read(file, b.name)
+	statements, err := desired.Read(token.Dialect{}, file, b.name)
 	if err != nil {
 		return nil, err
 	}

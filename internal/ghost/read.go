@@ -17,6 +17,7 @@ import (
 	"midstream/internal/ddl"
 	"midstream/internal/dropin"
 	"midstream/internal/schema"
+	"midstream/internal/schema/token"
 )
 
 // Wrong is a command line that can't be taken.
@@ -146,19 +147,19 @@ func (r *reading) table() {
 	text := strings.TrimSpace(r.text("alter"))
 	a.Table = schema.Name{Schema: r.text("database"), Table: r.text("table")}
 	if words := strings.Fields(text); len(words) > 2 && strings.EqualFold(words[0], "ALTER") {
-		alter, err := ddl.Parse(text)
+		named, clauses, err := ddl.Cut(text)
 		if err != nil {
 			r.problem("--alter: %v", err)
 			return
 		}
-		text = alter.Clauses
+		text = clauses
 		if a.Table.Schema == "" {
-			a.Table.Schema = alter.Table.Schema
+			a.Table.Schema = named.Schema
 		}
 		if a.Table.Table == "" {
-			a.Table.Table = alter.Table.Table
+			a.Table.Table = named.Table
 		}
-		if named := alter.Table; named.Table != a.Table.Table || named.Schema != "" && named.Schema != a.Table.Schema {
+		if named.Table != a.Table.Table || named.Schema != "" && named.Schema != a.Table.Schema {
 			r.problem("--alter names the table %s, --database and --table name %s", named, a.Table)
 		}
 	}
@@ -175,22 +176,36 @@ func (r *reading) table() {
 	}
 }
 
-// renamed has renames of CHANGE approved.
+// renamed has renames of CHANGE approved, as far as they can be read without the server.
 func (r *reading) renamed() {
-	alter, err := ddl.ParseClauses(r.asked.Table, r.asked.Alter)
-	if err != nil {
+	var approved error
+	err := ddl.Guess(func(d token.Dialect) error {
+		alter, err := ddl.ParseClausesIn(d, r.asked.Table, r.asked.Alter)
+		if err == nil {
+			approved = r.asked.Approves(alter)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
 		r.problem("--alter: %v", err)
-		return
+	case approved != nil:
+		r.problem("%v", approved)
 	}
+}
+
+// Approves returns an error if the ALTER gives columns other names by CHANGE, and the command line does not approve of it.
+func (a *Asked) Approves(alter *ddl.Alter) error {
 	var pairs []string
 	for _, c := range alter.Renames {
 		if !strings.EqualFold(c.Old, c.New) && slices.Contains(alter.Modified, c.Old) {
 			pairs = append(pairs, c.Old+" to "+c.New)
 		}
 	}
-	if len(pairs) > 0 && !r.on("approve-renamed-columns") {
-		r.problem("the ALTER renames columns (%s): --approve-renamed-columns says that this is meant, and their values stay", strings.Join(pairs, ", "))
+	if len(pairs) > 0 && !a.said.on("approve-renamed-columns") {
+		return fmt.Errorf("the ALTER renames columns (%s): --approve-renamed-columns says that this is meant, and their values stay", strings.Join(pairs, ", "))
 	}
+	return nil
 }
 
 // together says which flags need, or exclude, each other.

@@ -89,10 +89,14 @@ func (c *checker) checkNative() {
 // noteAlter tells what is worth knowing and forbids nothing.
 func (c *checker) noteAlter() {
 	a := c.alter
-	if !a.Parsed {
-		c.warn(CodeUnparsed, "the ALTER can't be read whole ("+a.Unparsed+")",
-			"it may be a mistake in the statement: the server would refuse it in phase shadow, before anything is copied; if it takes "+
-				"it, which column continues which is taken from the table that it makes", "")
+	switch unsure := c.unsure(); {
+	case len(unsure) > 0:
+		c.block(CodeUnparsed, "the ALTER can't be read completely ("+a.Unparsed+"), and it names "+list(unsure),
+			"a run must know which column of the new table continues which, and a name may be used again",
+			"Say it for each of them: --map old=new, where both may be the same name, or --map =new if a column of that name is new")
+	case !a.Parsed:
+		c.warn(CodeUnparsed, "the ALTER can't be read completely ("+a.Unparsed+")",
+			"each clause begins with words that tell which column continues which; the rest is left to the server", "")
 	}
 	if a.OrdersRows {
 		c.warn(CodeOrderBy, "the ALTER has ORDER BY", "rows of an InnoDB table lie in the order of its primary key", "")
@@ -111,6 +115,21 @@ func (c *checker) noteAlter() {
 		c.warn(CodeAlgorithm, "ALGORITHM=INSTANT is asked of the shadow only", "the table is built anew all the same",
 			"Run the ALTER natively if the server takes it")
 	}
+}
+
+// unsure are the columns of the table that a doubtful statement may move, and of which the operator does not say what becomes of them.
+// A column that the statement does not name keeps its name.
+func (c *checker) unsure() (names []string) {
+	if !c.alter.Doubtful {
+		return nil
+	}
+	m := mapper{user: c.options.Map}
+	for _, column := range c.table.Columns {
+		if c.alter.Mentions(column.Name) && !m.saidByUser(column.Name) {
+			names = append(names, column.Name)
+		}
+	}
+	return names
 }
 
 // checkNulls tells which columns may have NULLs that the altered table can't.

@@ -157,7 +157,7 @@ func serverOf(f *Facts, captured Captured) Server {
 var shadowOnly = []Code{
 	CodeLogBin, CodeBinlogFormat, CodeBinlogFilter, CodeReplica, CodeCluster, CodeMDL, CodeEngine, CodeForeignKey,
 	CodeReferenced, CodeTrigger, CodePartition, CodeTablespace, CodeSecondary, CodeNameTaken, CodeNames, CodeLeftover, CodeCheckName,
-	CodeSwap, CodeNoKey, CodeNumbers, CodeGrants, CodeVersion, CodeMap, CodeZeroDate, CodeCapture, CodeCaptureTrigger,
+	CodeSwap, CodeNoKey, CodeNumbers, CodeGrants, CodeVersion, CodeMap, CodeZeroDate, CodeCapture, CodeCaptureTrigger, CodeUnparsed,
 }
 
 // risksOfShadow are the codes of what is to be known of a shadow, and of nothing else.
@@ -248,12 +248,24 @@ func MayAsk(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options
 	if related(facts, table) && (alter.DropsForeignKey || len(dropped(table, alter)) > 0 || len(alter.PartitionOps) > 0 || alter.Engine != "") {
 		return false // a clone has no foreign keys: the server would answer otherwise for the table itself
 	}
+	return options.Method != MethodShadow && len(alter.Unknown) == 0 && mayClone(facts, table, options)
+}
+
+// MayTry says that a shadow is planned without a question to the server, and that the server may be asked on an empty copy whether it takes
+// the ALTER at all: else the run would find out when it has begun.
+func MayTry(p *Plan, facts *Facts, alter *ddl.Alter, options Options) bool {
+	return p.Choice.Method == MethodShadow && facts.Native == nil && options.Purpose == Altering && !facts.IsReplica &&
+		!alter.AddsForeignKey && mayClone(facts, p.Source, options)
+}
+
+// mayClone says that an empty copy may be made: the account may, and no run was stopped on the table.
+func mayClone(facts *Facts, table *schema.Table, options Options) bool {
 	names := append(options.Purpose.NamesOf(table.Name).All(), freeNames(table.Name, options, facts).All()...)
 	stopped := slices.ContainsFunc(facts.Taken, func(t Taken) bool {
 		return schema.MarkedFor(t.Comment, table.Name) && slices.ContainsFunc(names, func(n schema.Name) bool { return facts.sameTable(n, t.Name) })
 	})
 	lacks := slices.ContainsFunc(onClone, func(p string) bool { return !facts.Grants.On(p, table.Name.Schema, "") })
-	return options.Method != MethodShadow && !stopped && len(alter.Unknown) == 0 && !lacks
+	return !stopped && !lacks
 }
 
 // related says that the table has foreign keys, or that others refer to it.

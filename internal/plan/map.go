@@ -106,6 +106,16 @@ func (m *mapper) claimedByUser(name string) bool {
 	return false
 }
 
+// saidByUser says that the operator told what becomes of a name: which column takes its values, or which ones it takes.
+func (m *mapper) saidByUser(name string) bool {
+	for fresh := range m.user {
+		if strings.EqualFold(fresh, name) {
+			return true
+		}
+	}
+	return m.claimedByUser(name)
+}
+
 // vanished returns the source's columns that nothing in the shadow continues and that
 // the statement doesn't drop.
 func (m *mapper) vanished(taken map[string]bool) []string {

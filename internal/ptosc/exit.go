@@ -16,6 +16,7 @@ import (
 	"midstream/internal/native"
 	"midstream/internal/plan"
 	"midstream/internal/schema"
+	"midstream/internal/schema/token"
 )
 
 // Exit codes of that program.
@@ -85,8 +86,11 @@ func code(err error, met bool, a *Asked) int {
 
 // unparsed says that the ALTER can't be read at all, or is a whole statement.
 func unparsed(a *Asked) bool {
-	_, err := ddl.ParseClauses(a.Table, a.Alter)
-	_, whole := ddl.Parse(a.Alter)
+	err := ddl.Guess(func(d token.Dialect) error {
+		_, err := ddl.ParseClausesIn(d, a.Table, a.Alter)
+		return err
+	})
+	_, _, whole := ddl.Cut(a.Alter)
 	return err != nil || whole == nil
 }
 
