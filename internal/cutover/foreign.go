@@ -157,10 +157,13 @@ func (a *attempt) withdrawKeys(ctx context.Context) (heldUp bool) {
 // refused good rows until it is put right: it waits rather than that.
 func (a *attempt) leastSettled() time.Duration {
 	if a.tables.Foreign.Empty() {
-		return 250 * time.Millisecond
+		return leastNamed
 	}
 	return time.Second
 }
+
+// leastNamed is the same for all that hurts nobody.
+const leastNamed = 250 * time.Millisecond
 
 // settle gives the constraints and the triggers their last form. It is bounded for the sake of who keeps DDL
 // waiting, by LOCK INSTANCE FOR BACKUP. As in withdraw each statement about foreign keys has its time.
@@ -173,29 +176,45 @@ func (a *attempt) settle(ctx context.Context) error {
 		session, err = a.settler(bounded)
 		return err
 	})
-	if err == nil {
-		err = a.settleKeys(ctx, session)
-	}
 	if err != nil {
 		return err
 	}
-	return a.timely(ctx, func(bounded context.Context) error { return a.settleTriggers(bounded, session) })
+	names, err := a.settleKeys(ctx, session)
+	if err != nil {
+		return err
+	}
+	return a.settleNames(ctx, session, names)
 }
 
-func (a *attempt) settleKeys(ctx context.Context, session *dbconn.Session) error {
+// settleKeys takes away what refuses good rows, and returns the statements that are left: they give constraints their names.
+func (a *attempt) settleKeys(ctx context.Context, session *dbconn.Session) (names []string, err error) {
 	if a.tables.Foreign.Empty() {
-		return nil
+		return nil, nil
 	}
 	declared, err := a.found(ctx, a.tables.Source, a.tables.Old)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, statement := range a.tables.Foreign.Settle(declared) {
+	drops, names := a.tables.Foreign.SettleInParts(declared)
+	for _, statement := range drops {
 		if err := a.timely(ctx, func(bounded context.Context) error { return a.wholeKey(bounded, session, statement) }); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
+}
+
+// settleNames does what can be done later too: until then constraints have other names, and stand-ins do what triggers would. It has one time
+// for all of it, so that queries don't wait for each statement of a slow server. What is left is done after the lock, one by one.
+func (a *attempt) settleNames(ctx context.Context, session *dbconn.Session, names []string) error {
+	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), leastNamed), ErrOverrun)
+	defer cancel()
+	for _, statement := range names {
+		if err := a.wholeKey(bounded, session, statement); err != nil {
 			return err
 		}
 	}
-	return nil
+	return a.settleTriggers(bounded, session)
 }
 
 // each carries out statements that change foreign keys.

@@ -45,7 +45,13 @@ func (a *attempt) settleTriggers(ctx context.Context, session *dbconn.Session) e
 	if err != nil {
 		return err
 	}
-	return Carry(ctx, session, a.tables.Triggers.Settle(onSource, onOld))
+	for _, statement := range a.tables.Triggers.Settle(onSource, onOld) {
+		carry := func(ctx context.Context) error { return Carry(ctx, session, []usertrigger.Statement{statement}) }
+		if err := a.whole(ctx, session, carry); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Carry carries out statements about triggers, and gives the session its settings back.

@@ -148,7 +148,13 @@ func (s Set) Declare() []string {
 // Settle leaves each constraint once, with the table that has taken the source's place. REQUIRES:
 // found are those of the source, which was the shadow, and of the old table.
 func (s Set) Settle(found []schema.ForeignKey) []string {
-	var old, drops, names []string
+	drops, names := s.SettleInParts(found)
+	return append(drops, names...) // what refuses good rows goes first
+}
+
+// SettleInParts is Settle in two parts: what refuses good rows until it is gone, and what only has another name until then.
+func (s Set) SettleInParts(found []schema.ForeignKey) (drops, names []string) {
+	var old []string
 	for _, fk := range found {
 		if fk.Child == s.Old {
 			old = append(old, drop(fk.Constraint))
@@ -173,7 +179,7 @@ func (s Set) Settle(found []schema.ForeignKey) []string {
 		}
 		names = append(names, alter(k.Child, append(clauses, s.back(k, second)...)))
 	}
-	return append(drops, names...) // what refuses good rows goes first
+	return drops, names
 }
 
 // Withdraw takes back what Declare has done, as far as it has. REQUIRES: found are those of the

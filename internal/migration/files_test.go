@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"midstream/internal/event"
+	"midstream/internal/fault"
 	"midstream/internal/migration"
 )
 
@@ -100,4 +101,31 @@ func TestNoQueryWaitsForASwapOfManyFiles(t *testing.T) {
 		}
 		b.hasTables("beside,t,t_old")
 	})
+}
+
+// TestNoQueryWaitsForNamesOfConstraints: the server is slow as the first constraint gets its name after the swap. The others, and the
+// triggers, get theirs after the lock, so that queries don't wait for each of them. No row is without them, and no good row is refused.
+func TestNoQueryWaitsForNamesOfConstraints(t *testing.T) {
+	b := setup(t, "9.7")
+	const rows = 500
+	f := b.family(rows)
+	b.exec("CREATE TABLE audit (n INT AUTO_INCREMENT PRIMARY KEY, id INT)", "CREATE TRIGGER audits AFTER UPDATE ON t FOR EACH ROW INSERT INTO audit (id) VALUES (NEW.id)")
+	w := b.wire(fault.Rule{After: "RENAME TABLE `" + b.schema, At: "ADD CONSTRAINT `chosen`", Delay: 700 * time.Millisecond})
+	f.live(f.sow, f.forbid)
+	var later bool
+	result := b.mustMigrate("ADD COLUMN added INT", func(e event.Event) {
+		n, is := e.(event.Note)
+		later = later || is && strings.Contains(n.Text, "did not get their last form under the lock")
+	})
+	f.rest()
+	if !bent(w) || !later {
+		t.Errorf("all names were given under the lock, which was held for %s", result.LockHeld)
+	}
+	f.proved(rows)
+	if got := b.value("SELECT GROUP_CONCAT(trigger_name) FROM information_schema.triggers WHERE trigger_schema = DATABASE()"); got != "audits" {
+		t.Errorf("the triggers are %s", got)
+	}
+	if got := b.value("SELECT COUNT(*) FROM information_schema.referential_constraints WHERE constraint_name LIKE 'midstream%' AND constraint_schema = DATABASE()"); got != "0" {
+		t.Errorf("%s constraints have names of ours", got)
+	}
 }
