@@ -101,7 +101,7 @@ func (w *Watcher) locks(ctx context.Context, state, condition string) (map[holde
 		b.Age = max(time.Duration(seconds)*time.Second, time.Duration(micros)*time.Microsecond)
 		switch kind {
 		case "TABLE":
-			b.Table, b.Why = object.String(), "holds a metadata lock"
+			b.Table, b.Why = object.Dotted(), "holds a metadata lock"
 		case "GLOBAL":
 			b.Why = "holds a global read lock"
 		case "BACKUP":
