@@ -47,6 +47,9 @@ type (
 		ID   string `path:"id" doc:"of the change"`
 		Body B
 	}
+	listed struct {
+		Most int `query:"most" minimum:"0" doc:"list so many at most: those that run, then one half those that wait, in their order, and the other half the newest of those that are over; 0: all"`
+	}
 	submitted struct {
 		Status int
 		Body   Change
@@ -93,8 +96,11 @@ func newAPI(s *Service) (http.Handler, *huma.OpenAPI) {
 
 func (s *Service) registerChanges(api huma.API) {
 	huma.Register(api, huma.Operation{OperationID: "changes", Method: http.MethodGet, Path: "/v1/changes", Summary: "All changes, in the order of submission"},
-		func(context.Context, *struct{}) (*body[[]Change], error) {
-			return &body[[]Change]{append([]Change{}, s.Changes()...)}, nil
+		func(_ context.Context, in *listed) (*body[[]Change], error) {
+			if in.Most > 0 {
+				return &body[[]Change]{s.Some(in.Most)}, nil
+			}
+			return &body[[]Change]{s.Changes()}, nil
 		})
 	huma.Register(api, huma.Operation{OperationID: "submit", Method: http.MethodPost, Path: "/v1/changes", Summary: "Submit a change", DefaultStatus: http.StatusCreated,
 		Description: "201: it is in the queue, and in the store. 200: it was there already, with the same content. 409: the id is another change's. 422: it can't be taken as it is.",

@@ -71,3 +71,37 @@ func TestANewNumberIsTheLastPlace(t *testing.T) {
 		t.Errorf("the next would be %d", b.last+1)
 	}
 }
+
+// TestSomeChanges: of a long queue those that run are listed, the next that wait, and the newest that are over, in the order of submission.
+func TestSomeChanges(t *testing.T) {
+	s := queue(t, file(t, t.TempDir()+"/s.db"))
+	add := func(state State, number int) {
+		e := &entry{Sequence: uint64(number), Tables: []schema.Name{{Schema: "s", Table: fmt.Sprint(number)}}}
+		e.ID, e.State = fmt.Sprintf("%s%d", state[:1], number), state
+		s.board.set(e)
+	}
+	for n := 1; n <= 10; n++ {
+		add(StateDone, n)
+	}
+	add(StateRunning, 11)
+	for n := 12; n <= 20; n++ {
+		add(StateWaiting, n)
+	}
+	for most, want := range map[int]string{1: "r11", 2: "d10 r11", 5: "d9 d10 r11 w12 w13", 7: "d8 d9 d10 r11 w12 w13 w14",
+		19: "d2 d3 d4 d5 d6 d7 d8 d9 d10 r11 w12 w13 w14 w15 w16 w17 w18 w19 w20"} {
+		var ids []string
+		for _, c := range s.Some(most) {
+			ids = append(ids, c.ID)
+		}
+		if got := strings.Join(ids, " "); got != want {
+			t.Errorf("%d: %s instead of %s", most, got, want)
+		}
+	}
+	var list []Change
+	if call(t, s, "GET", "/v1/changes?most=3", nil, &list); len(list) != 3 {
+		t.Errorf("%+v", list)
+	}
+	if call(t, s, "GET", "/v1/changes", nil, &list); len(list) != 20 {
+		t.Errorf("%d changes", len(list))
+	}
+}

@@ -154,34 +154,42 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// step does all that is to be done now. What the store doesn't take is tried again at the next.
+// step does all that is to be done now. What the store doesn't take is tried again at the next. A submission waits for one change at most.
 func (s *Service) step(ctx context.Context) error {
 	s.writing.Lock()
-	defer s.writing.Unlock()
 	failed := s.settleDoubts(ctx)
-	for _, e := range s.atWork() {
-		err := s.watch(ctx, e)
-		s.once(e.ID, err)
-		failed = errors.Join(failed, err)
+	running, due := s.atWork(), s.pending.take(s.allWaiting)
+	s.writing.Unlock()
+	for _, e := range running {
+		failed = errors.Join(failed, s.stepOf(ctx, e.ID, StateRunning, s.watch))
 	}
-	for _, id := range s.pending.take(s.allWaiting) {
-		e := s.find(id)
-		if e == nil || e.State != StateWaiting {
-			continue
-		}
-		err := s.advance(ctx, e)
-		s.once(id, err)
-		if err == nil {
-			continue
-		}
+	for _, id := range due {
+		err := s.stepOf(ctx, id, StateWaiting, s.advance)
 		failed = errors.Join(failed, err)
-		s.pending.later(id)
 		if errors.Is(err, errUnkept) || dbconn.Passes(err) { // the next one would meet the same
+			s.writing.Lock()
 			s.pending.rest()
+			s.writing.Unlock()
 			break
 		}
 	}
 	return failed
+}
+
+// stepOf does for a change what is to be done, if it is still in that state.
+func (s *Service) stepOf(ctx context.Context, id string, state State, do func(context.Context, *entry) error) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	e := s.find(id)
+	if e == nil || e.State != state {
+		return nil
+	}
+	err := do(ctx, e)
+	if err != nil && state == StateWaiting {
+		s.pending.later(id)
+	}
+	s.once(id, err)
+	return err
 }
 
 // once notes an error of a change, unless it is what was noted last.
@@ -330,9 +338,33 @@ func (s *Service) hurry() {
 }
 
 // Changes are all changes, in the order of submission.
-func (s *Service) Changes() []Change {
-	var list []Change
+func (s *Service) Changes() []Change { return s.views(s.all()) }
+
+// Some are so many changes at most, in the order of submission: first those that run, then one half those that wait, in their order, and the other half the
+// newest of those that are over.
+func (s *Service) Some(most int) []Change {
+	var running, waiting, over, chosen []*entry
 	for _, e := range s.all() {
+		switch {
+		case e.State == StateRunning:
+			running = append(running, e)
+		case e.State == StateWaiting:
+			waiting = append(waiting, e)
+		default:
+			over = append(over, e)
+		}
+	}
+	room := max(0, most-len(running))
+	waits := min(len(waiting), max(room/2, room-len(over)))
+	ended := min(len(over), room-waits)
+	chosen = slices.Concat(running[:min(most, len(running))], waiting[:waits], over[len(over)-ended:])
+	slices.SortFunc(chosen, func(a, b *entry) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	return s.views(chosen)
+}
+
+func (s *Service) views(entries []*entry) []Change {
+	list := make([]Change, 0, len(entries))
+	for _, e := range entries {
 		list = append(list, s.view(e))
 	}
 	return list

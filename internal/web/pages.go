@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"fmt"
 	"html/template"
 	"io"
 	"maps"
@@ -89,14 +90,19 @@ type list struct {
 	Changes []service.Change
 	Servers []service.ServerInfo
 	Options []string
+	More    bool   // there are changes that the page does not show
 	ID      string // of the change that the form submits: a second time it is the same one
 }
+
+// mostShown is how many changes the page of all shows, about: it is made again every two seconds.
+const mostShown = 200
 
 // changes are the newest first.
 func (s *Server) changes(r *http.Request) (l list, err error) {
 	l.Queue = s.source.Queue
-	err = s.ask(r.Context(), "/v1/changes", &l.Changes)
+	err = s.ask(r.Context(), fmt.Sprintf("/v1/changes?most=%d", mostShown+1), &l.Changes)
 	slices.Reverse(l.Changes)
+	l.More = len(l.Changes) > mostShown
 	return l, err
 }
 
