@@ -25,6 +25,14 @@ type Spec struct {
 	// Staged says that the ALTER converts a value, so that the source's rows are converted
 	// before they are compared.
 	Staged bool
+	// Computed are the shadow's columns whose values the server computes, and Sources are they, the key's columns and all columns that
+	// they are computed from, in the order of the shadow. UniqueKey says that no two rows of the shadow have the same key. Charset has the
+	// options of the shadow that a definition relies on.
+	Computed, Sources []schema.Column
+	UniqueKey         bool
+	Charset           string
+	// Uncompared are the columns that cannot be compared, each with its reason.
+	Uncompared []string
 	// Modern says that the server joins by a hash table where no index serves (MySQL 8.0.20 and
 	// later), and compares strings by their bytes with a collation (8.0.17).
 	Modern bool
@@ -33,7 +41,7 @@ type Spec struct {
 // Setup returns the statements that make a session fit for comparing by this spec.
 func (s *Spec) Setup() []string {
 	setup := s.Sync.Values.Setup()
-	if !s.Staged {
+	if !s.Staged && len(s.Computed) == 0 {
 		// Both tables are read as they were at one moment. (INSERT..SELECT into the stage
 		// would lock what it reads.)
 		setup = append(setup, repeatableRead)
@@ -58,10 +66,14 @@ func (s *Spec) hashed() bool {
 
 // StageSetup returns the part of Setup that a session for syncs needs besides.
 func (s *Spec) StageSetup() []string {
-	if !s.Staged {
-		return nil
+	var setup []string
+	if s.Staged {
+		setup = append(setup, s.createStage())
 	}
-	return []string{s.createStage()}
+	if len(s.Computed) > 0 {
+		setup = append(setup, s.createComputed())
+	}
+	return setup
 }
 
 // repeatableRead has all statements of a transaction read one view.
