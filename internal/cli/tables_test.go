@@ -296,3 +296,17 @@ func TestL9_AStatementOnManyFilesIsRefusedByThePlan(t *testing.T) {
 		r.are("t")
 	})
 }
+
+// TestL9_AnOnlineStatementOnManyFiles: the server's own online statement works on the files of all partitions at its beginning and its end, while
+// nobody can use the table. The plan says for how long, and takes another way if that is longer than it may be.
+func TestL9_AnOnlineStatementOnManyFiles(t *testing.T) {
+	onEachStatementRig(t, func(r *statementRig) {
+		r.exec("CREATE TABLE many (id INT PRIMARY KEY, v INT) PARTITION BY HASH (id) PARTITIONS 60")
+		r.says("plan", exitDone, "ALTER TABLE many ADD INDEX (v)", []string{"--native-locked=1ms", "--lock-work=30s"},
+			"method    shadow", "the server works on the files of all partitions", "files are renamed in about")
+		r.says("plan", exitDone, "ALTER TABLE many ADD INDEX (v)", []string{"--native-locked=1h"}, "method    inplace", "as the table has many partitions")
+		r.says("plan", exitDone, "ALTER TABLE many ADD COLUMN w INT", nil, "method    instant", "as the table has many partitions")
+		r.says("plan", exitRefused, "ALTER TABLE many ADD INDEX (v)", []string{"--native-locked=1ms", "--lock-work=10ms"}, "the swap renames 120 files")
+		r.are("many,t")
+	})
+}

@@ -291,7 +291,10 @@ const (
 
 // againstBuild says why the server should not build an index, or the table, in place.
 func (c *chooser) againstBuild(takes time.Duration) string {
-	switch {
+	switch closed := c.answer.closed(c.table); {
+	case closed > c.limits.Locked:
+		return fmt.Sprintf("at its beginning and its end the server works on the files of all partitions, and nobody can use the table for about %s; at most %s is allowed (--native-locked)",
+			round(closed), c.limits.Locked)
 	case c.facts.replicas() > 0 && takes > c.limits.Stall:
 		return fmt.Sprintf("replicas repeat it when it has ended, and stand still for about %s; at most %s is allowed", round(takes), c.limits.Stall)
 	case takes > c.limits.Longest:

@@ -53,8 +53,9 @@ func (p *Plan) Predict(pace Pace, bounds Bounds, deferred bool) Prediction {
 	case c.Builds || c.Method == MethodCopy:
 		d.native(p, pace, bounds)
 	default:
-		d.Elapsed, d.Most, d.Locked = setup, bounds.Wait+setup, bounds.Wait
-		d.Locks = []MetadataLock{{"EXCLUSIVE", 1, "the change of the dictionary: some milliseconds"}}
+		closed := p.Native.closed(p.Source)
+		d.Elapsed, d.Most, d.Locked = max(setup, closed), bounds.Wait+max(setup, closed), bounds.Wait+closed
+		d.Locks = []MetadataLock{{"EXCLUSIVE", 1, closedText("the change of the dictionary: some milliseconds", closed)}}
 		return d
 	}
 	least, most := leastAssumed, float64(mostAssumed)
@@ -108,8 +109,9 @@ func (d *Prediction) native(p *Plan, pace Pace, bounds Bounds) {
 		}
 		d.Elapsed += bounds.Wait / 2 // for which who holds a lock is watched: mostly somebody does
 	}
-	d.Locked = bounds.Wait
-	d.Locks = []MetadataLock{{"EXCLUSIVE", requests, "the beginning and the end: some milliseconds each"}}
+	closed := answer.closed(p.Source)
+	d.Locked = bounds.Wait + closed
+	d.Locks = []MetadataLock{{"EXCLUSIVE", requests, closedText("the beginning and the end: some milliseconds each", closed)}}
 	if p.Choice.locks() {
 		d.Locked += d.Elapsed
 		d.Locks = []MetadataLock{

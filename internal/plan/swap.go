@@ -98,21 +98,23 @@ func filesAfter(alter *ddl.Alter, files int) int {
 		return files
 	}
 	text := quotedText.ReplaceAllString(alter.Clauses, " ")
-	listed := len(partitionRows.FindAllString(text, -1))
-	number := func(pattern *regexp.Regexp) int {
-		if m := pattern.FindStringSubmatch(text); m != nil {
-			n, _ := strconv.Atoi(m[1])
-			return n
-		}
-		return 0
-	}
 	switch {
 	case slices.Contains(alter.PartitionOps, "REMOVE PARTITIONING"):
 		return 1
 	case slices.Contains(alter.PartitionOps, "PARTITION BY"):
-		return max(listed, number(partitions), 1) * max(number(subpartitions), 1)
+		return partsIn(text)
 	}
-	return files + max(listed, number(partitions))
+	return files + max(len(partitionRows.FindAllString(text, -1)), numberIn(partitions, text))
+}
+
+// numberIn is the number that a pattern finds, 0 if there is none.
+func numberIn(pattern *regexp.Regexp, text string) int {
+	m := pattern.FindStringSubmatch(text)
+	if m == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(m[1])
+	return n
 }
 
 // leastAfter is how long foreign keys may hold the lock after the swap, whatever is left of the budget. Triggers may for leastTriggers.

@@ -65,3 +65,18 @@ func TestL9_ASwapThatTakesTooLongIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestFilesOf counts the files of tables as the servers show them.
+func TestFilesOf(t *testing.T) {
+	for text, want := range map[string]int{
+		"PARTITION BY HASH (`id`)\nPARTITIONS 16": 16,
+		"PARTITION BY RANGE (`id`)\n(PARTITION a VALUES LESS THAN (1) COMMENT = 'ENGINE = x' ENGINE = InnoDB,\n PARTITION b VALUES LESS THAN MAXVALUE ENGINE = InnoDB)": 2,
+		"PARTITION BY KEY ()\n(PARTITION p0 ENGINE = InnoDB,\n PARTITION p1 ENGINE = InnoDB)":                                                                           2,
+		"PARTITION BY RANGE (id)\nSUBPARTITION BY HASH (id)\nSUBPARTITIONS 3\n(PARTITION a VALUES LESS THAN (1) ENGINE = InnoDB)":                                       3,
+		"PARTITION BY RANGE (id) SUBPARTITION BY HASH (id) (PARTITION a VALUES LESS THAN (1) (SUBPARTITION x ENGINE = InnoDB, SUBPARTITION y ENGINE = InnoDB))":         2,
+	} {
+		if got := filesOf(text); got != want {
+			t.Errorf("%s: %d files, want %d", text, got, want)
+		}
+	}
+}
