@@ -230,10 +230,10 @@ func (g *gen) rename(touched map[string]bool) []string {
 		}
 		return "CHANGE " + quote(c.Name) + " " + quote(to) + " " + strings.TrimRight(c.Kind.sql+" "+c.Attrs, " ")
 	}
-	if !two || g.in(2) {
+	if !two || g.in(2) || slices.Contains(g.keyed, b.Name) && g.in(2) {
 		return []string{renamed(a, g.name())}
 	}
-	if g.in(2) {
+	if g.in(2) || slices.Contains(g.keyed, b.Name) {
 		return []string{renamed(a, b.Name), renamed(b, a.Name)}
 	}
 	return []string{renamed(a, b.Name), "DROP COLUMN " + quote(b.Name)}

@@ -80,7 +80,7 @@ func (s *session) close() {
 // application is the session that makes a table and writes to it.
 func (b *bench) application(ctx context.Context, c *Case, database string) (*session, error) {
 	return b.session(ctx, database, "SET SESSION sql_mode = '"+c.Mode+"', timestamp = "+moment+", autocommit = 1, completion_type = 0, sql_safe_updates = 0,"+
-		" sql_select_limit = DEFAULT, sql_big_selects = 1, max_join_size = 18446744073709551615, lock_wait_timeout = 20")
+		" sql_select_limit = 18446744073709551615, sql_big_selects = 1, max_join_size = 18446744073709551615, lock_wait_timeout = 20")
 }
 
 // done is a statement and the number of its error; 0 for none.

@@ -123,7 +123,7 @@ type reader struct{ conn *sql.Conn }
 func (r reader) settle(ctx context.Context) error {
 	for _, s := range []string{
 		"SET SESSION sql_mode = '', time_zone = '+00:00', sql_quote_show_create = 1, group_concat_max_len = 1048576",
-		"SET SESSION sql_safe_updates = 0, sql_select_limit = DEFAULT, sql_big_selects = 1",
+		"SET SESSION sql_safe_updates = 0, sql_select_limit = 18446744073709551615, sql_big_selects = 1",
 		"SET NAMES utf8mb4",
 		"SET SESSION /*!50708 max_execution_time *//*M! max_statement_time */ = 0",
 		"/*!80000 SET SESSION optimizer_switch = 'use_invisible_indexes=on' */",
@@ -143,10 +143,12 @@ const Respelled = "definitions are spelled otherwise:"
 var (
 	introduced = regexp.MustCompile(`_[a-z0-9]+('[ -&(-~]*')`)
 	negative   = regexp.MustCompile(`-\((\d+)\)`)
+	quoted     = regexp.MustCompile("`([a-z0-9_]+)`") // 5.7 stores expressions as sql_quote_show_create says
 )
 
 // plainer is a definition without what the server may write in another way. Letters beyond ASCII stay as they are.
 func plainer(definition string) string {
+	definition = quoted.ReplaceAllString(definition, "$1")
 	return negative.ReplaceAllString(introduced.ReplaceAllString(strings.ReplaceAll(definition, `\0`, ""), "$1"), "-$1")
 }
 

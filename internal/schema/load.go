@@ -121,7 +121,10 @@ var wanted = map[string]string{
 	"sql_mode":  "",       // ANSI_QUOTES and its kin change SHOW CREATE
 }
 
-// showsPlainly says that a sql_mode changes nothing in what SHOW CREATE TABLE shows. It is then left alone: MariaDB decides the types of a
+// padChar is the sql_mode in which the default of a CHAR is shown in its full length.
+const padChar = "PAD_CHAR_TO_FULL_LENGTH"
+
+// showsPlainly says that a sql_mode changes nothing in what SHOW CREATE TABLE shows, but for padChar. It is then left alone: MariaDB decides the types of a
 // generated column's expression when a session opens the table, and other sessions get the open table (10.11.18).
 func showsPlainly(name, value string) bool {
 	return strings.EqualFold(name, "sql_mode") && !strings.Contains(value, "ANSI") && !strings.Contains(value, "_OPTIONS") &&
@@ -146,7 +149,11 @@ func settle(ctx context.Context, q Querier) (restore func(), err error) {
 		if err := rows.Scan(&name, &value); err != nil {
 			return nil, err
 		}
-		if want := wanted[strings.ToLower(name)]; want != value && !showsPlainly(name, value) {
+		want := wanted[strings.ToLower(name)]
+		if unpadded := strings.Replace(value, padChar, "", 1); showsPlainly(name, value) {
+			want = unpadded
+		}
+		if want != value {
 			changed = append(changed, name+" = "+setting(want))
 			old = append(old, name+" = "+setting(value))
 		}

@@ -1,0 +1,1 @@
+UPDATE t SET n = 5 WHERE id = 2;
