@@ -18,6 +18,7 @@ import (
 	"midstream/internal/event"
 	"midstream/internal/migration"
 	"midstream/internal/mysqltest"
+	"midstream/internal/native"
 	"midstream/internal/plan"
 	"midstream/internal/schema"
 )
@@ -160,17 +161,12 @@ func (w *writer) write(s Stage) {
 
 // run has the engine change the first table.
 func (b *bench) run(ctx context.Context, c *Case, w *writer) (migration.Result, error) {
-	name := b.tables[0]
-	alter, err := ddl.Parse("ALTER TABLE " + name.Quoted() + " " + c.alter())
-	if err != nil {
-		return migration.Result{}, err
-	}
 	pool, err := dbconn.Open(ctx, dbconn.Config{Network: b.server.Network, Address: b.server.Address, User: b.server.User, Password: dbconn.Secret(b.server.Password)}, nil)
 	if err != nil {
 		return migration.Result{}, fmt.Errorf("connect: %w", err)
 	}
 	defer pool.Close()
-	p, err := b.plan(ctx, pool, alter)
+	p, err := b.plan(ctx, pool, "ALTER TABLE "+b.tables[0].Quoted()+" "+c.alter())
 	if err != nil {
 		return migration.Result{}, err
 	}
@@ -193,10 +189,23 @@ func (b *bench) run(ctx context.Context, c *Case, w *writer) (migration.Result, 
 }
 
 // plan makes the plan as the program does.
-func (b *bench) plan(ctx context.Context, pool *dbconn.Pool, alter *ddl.Alter) (*plan.Plan, error) {
+func (b *bench) plan(ctx context.Context, pool *dbconn.Pool, text string) (*plan.Plan, error) {
+	dialect, err := plan.ReadDialect(ctx, pool.DB())
+	if err != nil {
+		return nil, fmt.Errorf("gather: %w", err)
+	}
+	statement, err := ddl.ParseStatementIn(dialect, text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", plan.ErrRefused, err)
+	}
+	alter := statement.Alter
 	table, err := schema.Load(ctx, pool.DB(), alter.Table)
 	if err != nil {
 		return nil, fmt.Errorf("load: %w", err)
+	}
+	options := plan.Options{Method: plan.MethodShadow}
+	if err := native.Parse(ctx, pool, alter.Restore(table.Name), options.TakesZeroDates(table)); err != nil {
+		return nil, err
 	}
 	facts, err := plan.Gather(ctx, pool.DB(), table.Name, "", "")
 	if err != nil {
@@ -207,7 +216,18 @@ func (b *bench) plan(ctx context.Context, pool *dbconn.Pool, alter *ddl.Alter) (
 			return nil, fmt.Errorf("gather: %w", err)
 		}
 	}
-	return plan.Make(facts, table, alter, plan.Options{Method: plan.MethodShadow})
+	p, err := plan.Make(facts, table, alter, options)
+	if err != nil || !plan.MayTry(p, facts, alter, options) {
+		return p, err
+	}
+	_, err = native.Ask(ctx, pool, native.Question{
+		CopiesOnline: p.Server.Version.CopiesOnline(), Table: p.Source, Alter: alter, ZeroDates: options.TakesZeroDates(table), Clone: pool.CloneOf(table.Name, ""),
+		ClausesFor: func(alter *ddl.Alter, clone *schema.Table) string { return plan.ClausesFor(alter, table, clone) },
+	})
+	if errors.Is(err, native.ErrRefused) || errors.Is(err, native.ErrLeft) {
+		return nil, err
+	}
+	return p, nil
 }
 
 // twin makes the twin after the first writes and those of the log, and has the server alter it. It returns an error of the

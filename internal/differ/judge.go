@@ -10,6 +10,7 @@ import (
 
 	"midstream/internal/dbconn"
 	"midstream/internal/migration"
+	"midstream/internal/native"
 	"midstream/internal/oracle"
 	"midstream/internal/plan"
 	"midstream/internal/shadow"
@@ -132,7 +133,7 @@ func (b *bench) try(ctx context.Context, c *Case) (Verdict, error) {
 
 // untouched compares the table of a run that has failed with a twin that nobody has altered.
 func (b *bench) untouched(ctx context.Context, c *Case, log []done, ours error) (Verdict, error) {
-	if errors.Is(ours, plan.ErrRefused) {
+	if planned(ours) {
 		return Verdict{}, nil
 	}
 	same := *c
@@ -152,9 +153,14 @@ func (b *bench) untouched(ctx context.Context, c *Case, log []done, ours error) 
 	return Verdict{Wrong, "touched", strings.Join(differences, "\n") + "\nerror: " + ours.Error()}, nil
 }
 
+// planned says that the plan has refused the run, before anything was written.
+func planned(err error) bool {
+	return errors.Is(err, plan.ErrRefused) || errors.Is(err, native.ErrRefused)
+}
+
 // onlyOurs judges a refusal or a failure where the server alters the table.
 func (b *bench) onlyOurs(ctx context.Context, c *Case, log []done, ours error) (Verdict, error) {
-	if rowsRefused(ours) || errors.Is(ours, shadow.ErrRefused) {
+	if rowsRefused(ours) || errors.Is(ours, shadow.ErrRefused) || errors.Is(ours, native.ErrRefused) {
 		failed, strictly := b.twin(ctx, c, log, byCopy, "SET SESSION sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')")
 		if failed != nil {
 			return Verdict{}, failed
@@ -169,7 +175,7 @@ func (b *bench) onlyOurs(ctx context.Context, c *Case, log []done, ours error) (
 			}
 		}
 	}
-	if errors.Is(ours, plan.ErrRefused) {
+	if planned(ours) {
 		return Verdict{OnlyUs, reason(ours), ours.Error()}, nil
 	}
 	return Verdict{Wrong, "fails: " + reason(ours), ours.Error()}, nil
@@ -195,6 +201,8 @@ func reason(err error) string {
 	switch {
 	case errors.Is(err, migration.ErrUnfit):
 		return "unfit"
+	case errors.Is(err, native.ErrRefused):
+		return fmt.Sprintf("the server refuses it on an empty copy %d", number)
 	case errors.Is(err, shadow.ErrRefused):
 		return fmt.Sprintf("shadow %d", number)
 	case errors.As(err, &failure):
