@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -41,13 +42,15 @@ const unclosed = "a quote or a comment is not closed"
 // Guess calls read with the dialects that a server may have which is not known yet, until one can be read. It returns the
 // first error if none can.
 func Guess(read func(token.Dialect) error) error {
-	first := read(token.Dialect{})
-	if first == nil {
-		return nil
-	}
-	for _, d := range []token.Dialect{{ANSIQuotes: true}, {NoBackslashEscapes: true}, {ANSIQuotes: true, NoBackslashEscapes: true}} {
-		if read(d) == nil {
-			return nil
+	first := error(nil)
+	for _, version := range []int{0, 1} { // with all comments that are code for some servers, and with those for all servers
+		for _, d := range []token.Dialect{{}, {ANSIQuotes: true}, {NoBackslashEscapes: true}, {ANSIQuotes: true, NoBackslashEscapes: true}} {
+			d.Version = version
+			err := read(d)
+			if err == nil {
+				return nil
+			}
+			first = cmp.Or(first, err)
 		}
 	}
 	return first

@@ -254,7 +254,7 @@ func MayAsk(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options
 // MayTry says that a shadow is planned without a question to the server, and that the server may be asked on an empty copy whether it takes
 // the ALTER at all: else the run would find out when it has begun.
 func MayTry(p *Plan, facts *Facts, alter *ddl.Alter, options Options) bool {
-	return p.Choice.Method == MethodShadow && facts.Native == nil && options.Purpose == Altering && !facts.IsReplica &&
+	return p.Choice.Method == MethodShadow && facts.Native == nil && options.Purpose != RehearsingOnReplica && !facts.IsReplica &&
 		!alter.AddsForeignKey && mayClone(facts, p.Source, options)
 }
 
