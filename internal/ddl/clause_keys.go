@@ -57,6 +57,7 @@ func (s *scan) addColumn(w words, conditional bool) {
 // definition reads the keys that a column's definition makes, and whether the server
 // numbers it.
 func (s *scan) definition(column string, w words) {
+	w = w.unpartitioned()
 	if w.at(0, "SERIAL") || w.find("AUTO_INCREMENT") > 0 || w.find("SERIAL") > 0 {
 		s.alter.Numbered = append(s.alter.Numbered, column)
 	}
@@ -75,6 +76,16 @@ func (s *scan) definition(column string, w words) {
 			s.checkName(w[i+1:], true)
 		}
 	}
+}
+
+// unpartitioned is a clause without the partitions that may follow it with no comma: PARTITION BY KEY makes no key.
+func (w words) unpartitioned() words {
+	for i := range w {
+		if w[i].Depth == w[0].Depth && (w[i:].begin("PARTITION", "BY") || w[i:].begin("REMOVE", "PARTITIONING")) {
+			return w[:i]
+		}
+	}
+	return w
 }
 
 func (s *scan) newKey(k NewKey) {
