@@ -33,8 +33,8 @@ type commanding struct {
 }
 
 // namesUse says how a table is named.
-const namesUse = "A part of a table's name that has a dot is written in backticks, as in SQL: '`my.db`.orders'. The name that midstream status\n" +
-	"prints can be pasted."
+const namesUse = "A table is database.table: the first dot separates the two. Backticks work as in SQL: '`my.db`.orders'. The name that\n" +
+	"midstream status prints can be pasted."
 
 // noRuns is what is told where there is none.
 const noRuns = "No run is at work on this machine."

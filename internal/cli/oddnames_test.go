@@ -84,6 +84,9 @@ func holdOdd(t *testing.T, i *mysqltest.Instance, table string) *odd {
 		t.Fatalf("status: %d\n%s\n%s", code, stdout, stderr)
 	}
 	o.spellings = [][]string{shellWords(t, o.name.Argument()), {o.name.Quoted()}, shellWords(t, shown[1])}
+	if table[0] != '`' {
+		o.spellings = append(o.spellings, []string{o.name.Bare()})
+	}
 	return o
 }
 

@@ -16,8 +16,13 @@ type Name struct {
 	Table  string
 }
 
-// String returns the name for people: as Dotted spells it, with what a terminal would obey escaped. ParseName reads all others.
-func (n Name) String() string { return escape.Line(n.Dotted()) }
+// String returns the name for people: schema.table without quotes, with what a terminal would obey escaped.
+func (n Name) String() string {
+	if n.Schema == "" {
+		return escape.Line(n.Table)
+	}
+	return escape.Line(n.Bare())
+}
 
 // Dotted returns the name for programs: schema.table, with a part that has a dot or a backtick in backticks. ParseName reads it.
 func (n Name) Dotted() string {
@@ -54,9 +59,12 @@ func (n Name) Argument() string {
 	return text
 }
 
-// ParseName reads a table's name as a person writes it: database.table, where a part may be in backticks as in SQL. A part without
-// backticks ends at a dot. database may say the first part; "" for none.
+// ParseName reads a table's name as a person writes it: database.table, where a part may be in backticks as in SQL. Without any, the first
+// dot separates the two, so that all others are the table's. database may say the first part; "" for none.
 func ParseName(database, text string) (Name, error) {
+	if first, rest, dotted := strings.Cut(text, "."); dotted && database == "" && first != "" && rest != "" && first[0] != '`' && rest[0] != '`' {
+		return Name{Schema: first, Table: rest}, nil
+	}
 	parts, err := Identifiers(text)
 	switch {
 	case err != nil:
@@ -70,7 +78,7 @@ func ParseName(database, text string) (Name, error) {
 	case len(parts) == 1:
 		return Name{}, fmt.Errorf("in which database is %s? Write database.%[1]s, or say --database", text)
 	}
-	return Name{}, fmt.Errorf("%q is no table's name: it is database.table, and a part with a dot is in backticks", text)
+	return Name{}, fmt.Errorf("%q is no table's name: it is database.table", text)
 }
 
 // NameOf reads a name that Dotted has spelt. It returns the text as a table without a database if it is none.

@@ -29,19 +29,23 @@ func TestNamesAsArguments(t *testing.T) {
 func TestNamesAreRead(t *testing.T) {
 	for text, want := range map[string]Name{
 		"a.b": {"a", "b"}, "`a`.`b`": {"a", "b"}, "`a.b`.c": {"a.b", "c"}, "a.`b``.c`": {"a", "b`.c"}, "a.100%s": {"a", "100%s"}, "a. b ": {"a", " b "},
+		"a.b.c": {"a", "b.c"}, "a..b": {"a", ".b"}, "a.100%s .'e\"s`t": {"a", "100%s .'e\"s`t"}, "a.b.": {"a", "b."}, // the first dot separates
 		"a.it's": {"a", "it's"}, "-a.b=c": {"-a", "b=c"},
 	} {
 		if got, err := ParseName("", text); err != nil || got != want || NameOf(got.Dotted()) != want {
 			t.Errorf("%s is %q, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "a", ".", "a.", ".b", "a.b.c", "`a`", "`a`b.c", "a.`b", "a.``", "a..b"} {
+	for _, text := range []string{"", "a", ".", "a.", ".b", "`a`.b.c", "a.`b`.c", "`a`", "`a`b.c", "a.`b", "a.``"} {
 		if got, err := ParseName("", text); err == nil {
 			t.Errorf("%s is %q", text, got)
 		}
 	}
 	if got, err := ParseName("a.b", "c"); err != nil || got != (Name{"a.b", "c"}) {
 		t.Errorf("%q, %v", got, err)
+	}
+	if got, err := ParseName("a", "b.c.d"); err == nil {
+		t.Errorf("with a database it is %q", got)
 	}
 	if got := (Name{"a", "b\x1b]0;\n"}).String(); got != `a.b\u001b]0;\n` {
 		t.Errorf("it is shown as %s", got)
