@@ -22,7 +22,7 @@ type target struct {
 	alter    string
 	to       string
 	wanted   []desired.Statement // of the files that to names
-	sentence string              // the statement, if it was given as one
+	sentence *string             // the statement, if it was given as one
 }
 
 func (t *target) register(f *checks) {
@@ -49,7 +49,7 @@ func (t *target) parse(args []string) (*ddl.Statement, error) {
 	case t.alter != "" || t.table != "":
 		return nil, errors.New("give the statement, or --table and --alter, not both")
 	}
-	t.sentence = args[0]
+	t.sentence = &args[0]
 	return t.guess()
 }
 
@@ -67,14 +67,14 @@ func (t *target) read(d token.Dialect) (*ddl.Statement, error) {
 	switch {
 	case t.to != "":
 		return nil, t.readWanted(d)
-	case t.sentence == "":
+	case t.sentence == nil:
 		alter, err := t.parseFlags(d)
 		if err != nil {
 			return nil, err
 		}
 		return &ddl.Statement{Kind: ddl.KindAlter, Alter: alter}, nil
 	}
-	statement, err := ddl.ParseStatementIn(d, t.sentence)
+	statement, err := ddl.ParseStatementIn(d, *t.sentence)
 	if err == nil {
 		err = statement.In(t.database)
 	}

@@ -119,7 +119,7 @@ func TestTargets(t *testing.T) {
 			}
 		case err != nil:
 			t.Errorf("%+v %q: %v", c.target, c.args, err)
-		case statement.Alter.Table.String() != c.table || statement.Alter.Clauses != c.clauses:
+		case statement.Alter.Table.Bare() != c.table || statement.Alter.Clauses != c.clauses:
 			t.Errorf("%+v %q: %s, %s", c.target, c.args, statement.Alter.Table, statement.Alter.Clauses)
 		}
 	}
