@@ -148,6 +148,13 @@ var (
 
 // plainer is a definition without what the server may write in another way. Letters beyond ASCII stay as they are.
 func plainer(definition string) string {
+	lines := strings.Split(definition, "\n")
+	for i, line := range lines {
+		if isCheck(line) { // which has a column's name in its letters of before until it is stored again
+			lines[i] = strings.ToLower(line)
+		}
+	}
+	definition = strings.Join(lines, "\n")
 	definition = quoted.ReplaceAllString(definition, "$1")
 	return negative.ReplaceAllString(introduced.ReplaceAllString(strings.ReplaceAll(definition, `\0`, ""), "$1"), "-$1")
 }

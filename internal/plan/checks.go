@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"midstream/internal/ddl"
@@ -52,12 +53,26 @@ func copiedChecks(source, copied *schema.Table) map[string]string {
 	for i, check := range source.Checks {
 		want := fmt.Sprintf("%s_chk_%d", copied.Name.Table, i+1)
 		for _, other := range copied.Checks {
-			if strings.EqualFold(other.Name, want) && other.Clause == check.Clause || other.Name == check.Name {
+			if strings.EqualFold(other.Name, want) && sameClause(other.Clause, check.Clause) || other.Name == check.Name {
 				names[fold(check.Name)] = other.Name
 			}
 		}
 	}
 	return names
+}
+
+var (
+	introducer = regexp.MustCompile(`_[a-z0-9]+\\?'`)
+	unspelled  = strings.NewReplacer("`", "", "(", "", ")", "", " ", "", `\0`, "", `\`, "")
+)
+
+// sameClause says that two checks mean the same. The server writes a clause in another way when it stores it again: names in backticks or
+// not (sql_quote_show_create), the charsets of texts, the sign of numbers.
+func sameClause(a, b string) bool {
+	plain := func(clause string) string {
+		return strings.ToLower(unspelled.Replace(introducer.ReplaceAllString(clause, "'")))
+	}
+	return plain(a) == plain(b)
 }
 
 // checkConstraints tells which names get lost, and refuses where the server could not

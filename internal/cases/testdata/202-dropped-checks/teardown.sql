@@ -1,0 +1,1 @@
+SET GLOBAL sql_quote_show_create = ON;
