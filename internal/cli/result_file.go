@@ -14,8 +14,8 @@ import (
 // resultRetry is the time between two tries to write a result.
 const resultRetry = time.Second
 
-// keepResult writes a result into a file that was made for it, with room on its disk. If that can't take it now, it waits until it can, or until
-// the operator interrupts it: whoever began the run reads there what has become of it, and nowhere else.
+// keepResult writes a result into the file that midstream serve made for it. If the file cannot be written now, keepResult tries again until it can, or until
+// an operator interrupts it, because serve reads the result there.
 func (a *app) keepResult(path string, result record.Result) {
 	if path == "" {
 		return
@@ -40,14 +40,14 @@ func (a *app) keepResult(path string, result record.Result) {
 	}
 }
 
-// leaveResult writes the result of a run that leaves at once, if it can.
+// leaveResult writes the result of a run that leaves at once. It tries once.
 func (c *change) leaveResult(result record.Result) {
 	if line, err := json.Marshal(result); err == nil && c.resultFile != "" {
 		quickly(func() { _ = writeOver(c.resultFile, append(line, '\n')) })
 	}
 }
 
-// writeOver writes over the beginning of a file, which needs no room on the disk that the file has not.
+// writeOver writes over the beginning of a file, and so needs no more room on the disk.
 func writeOver(path string, text []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {

@@ -160,13 +160,13 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	return nil
 }
 
-// openEvery is the time between two tries to open the store, and openMost how long is tried.
+// openEvery is the time between two tries to open the store, and openMost bounds all of them.
 const (
 	openEvery = 2 * time.Second
 	openMost  = 5 * time.Minute
 )
 
-// openAll opens the store and the queue. What passes by itself, such as a full disk or a full server, is waited for.
+// openAll opens the store and the queue. If the cause of a failure passes by itself, such as a full disk or a full server, it tries again.
 func (s *serving) openAll(ctx context.Context) (store service.Store, where string, queue *service.Service, err error) {
 	told := ""
 	for began := time.Now(); ; {

@@ -83,7 +83,7 @@ func TestAccountsStayInTheirFiles(t *testing.T) {
 	}
 }
 
-// TestAWrongValueTellsNoSecret: a value that may hold one is not repeated by the error about it.
+// TestAWrongValueTellsNoSecret: an error about a value does not repeat it if it may hold a secret.
 func TestAWrongValueTellsNoSecret(t *testing.T) {
 	const secret = "Open-Sesame-4711"
 	folder := t.TempDir()

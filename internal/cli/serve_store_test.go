@@ -10,8 +10,8 @@ import (
 	"midstream/internal/service"
 )
 
-// TestServeWaitsForAFullServer: while the server of the store, or of a change, has no connection left for the account (1226), serve opens its queue and
-// begins its changes later. None of that is final.
+// TestServeWaitsForAFullServer: if the server has no connection left for the account (1226), serve opens its queue later, and a change begins later. Neither
+// fails.
 func TestServeWaitsForAFullServer(t *testing.T) {
 	q := toQueue(t, 10)
 	execute := executing(t, q.i, q.database())
@@ -36,12 +36,12 @@ func TestServeWaitsForAFullServer(t *testing.T) {
 		closed = true
 	}
 	defer free()
-	execute("ALTER USER " + account + " WITH MAX_USER_CONNECTIONS 1") // which the pool has
+	execute("ALTER USER " + account + " WITH MAX_USER_CONNECTIONS 1") // the pool has it
 	q.serveLater("--store=main/" + q.database())
 	q.daemon.await(&q.daemon.stdout, "the queue can't be opened yet: ")
 	contains(t, q.daemon.stdout.String(), "1226")
 	free()
-	execute("ALTER USER " + account + " WITH MAX_USER_CONNECTIONS 2") // enough for the store, and for nothing else
+	execute("ALTER USER " + account + " WITH MAX_USER_CONNECTIONS 2") // enough for the store only
 	q.opens()
 	q.submit("a", q.name+" ADD COLUMN c INT", "--option=drop-old")
 	q.await("a second try", func() bool { return strings.Count(q.daemon.stdout.String(), "1226") > 2 })

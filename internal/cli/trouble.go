@@ -171,8 +171,8 @@ func (a *app) fill(rec *record.Result, err error, code int) {
 	}
 }
 
-// passing says that the same command may be given again as it stands: what has failed passes by itself. A limit that the operator has set, and a
-// lock that others kept for as long as that, do not.
+// passing reports that the cause of an error passes by itself, so that the same command may succeed later. A limit that the operator has set is not such a
+// cause, and neither is a lock that other sessions kept until that limit.
 func passing(err error, code int) bool {
 	var u *usage
 	var f *migration.Failure

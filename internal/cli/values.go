@@ -46,7 +46,7 @@ func (c *checked) Set(text string) error {
 	return nil
 }
 
-// harmless is the value of a flag without what may be a secret, for an error about it.
+// harmless returns the value of a flag without what may be a secret, for an error about the value.
 func harmless(name, value string) string {
 	setting, is := migration.SettingOf(name)
 	switch {

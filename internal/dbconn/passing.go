@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// Passes says that the cause of an error passes by itself, or once an operator has made room on this machine, and that the same may be tried
-// again: the server has no connection left, another transaction was in the way, the connection broke, or this machine has no file, process,
-// memory or disk left. What the server lacks itself (disk, memory) is not among it: each try would take more of that.
+// Passes reports that the cause of an error passes by itself, or after an operator has made room on this machine, so that the same may be tried again: the
+// server has no connection left, another transaction was blocking, the connection broke, or this machine has no file, process, memory or disk left. A server
+// that has no disk or memory left is not such a cause, because each try would take more of it.
 func Passes(err error) bool {
 	switch Number(err) {
 	case errTooManyConnections, errTooManyOfUser, errUserLimit,
@@ -22,7 +22,7 @@ func Passes(err error) bool {
 	var number syscall.Errno
 	switch {
 	case errors.As(err, &name) && name.IsNotFound, untrusted(err):
-		return false // the command, or an option file, is wrong
+		return false // the address or the TLS settings are wrong
 	case errors.As(err, &network):
 		return true
 	case errors.As(err, &number):
@@ -41,7 +41,7 @@ func untrusted(err error) bool {
 	return errors.As(err, &certificate) || errors.As(err, &alert) || errors.As(err, &record)
 }
 
-// lacking are the numbers by which this machine says that it, or the process, has none left of something.
+// lacking lists the error numbers of this machine for a shortage.
 func lacking() []syscall.Errno {
 	return []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOSPC, syscall.EDQUOT, syscall.EAGAIN, syscall.ENOMEM, syscall.ENOBUFS, syscall.EINTR, syscall.ETXTBSY}
 }

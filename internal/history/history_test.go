@@ -173,7 +173,7 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// TestWholeWithAClockSetBack: the run before is found though it began later, as the clock has it.
+// TestWholeWithAClockSetBack: the run before is found, although the clock gave it a later time.
 func TestWholeWithAClockSetBack(t *testing.T) {
 	folder, began := t.TempDir(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	begin(t, folder, "shop.orders", began.Add(-2*time.Hour)) // another, long before
@@ -273,8 +273,7 @@ func TestUnwritable(t *testing.T) {
 	}
 }
 
-// TestAFullDiskTearsNoHistory: what a full disk did not take is missing, the part of a line that it took is taken back, and the result that comes
-// once there is room is read.
+// TestAFullDiskTearsNoHistory: lines that a full disk refuses are missing, a part of a line is removed, and a later result is read.
 func TestAFullDiskTearsNoHistory(t *testing.T) {
 	w := begin(t, t.TempDir(), "shop.orders", time.Now())
 	disk := w.file

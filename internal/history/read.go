@@ -119,18 +119,18 @@ func sameChange(a, b record.Run) bool {
 	return a.Table == b.Table && a.Alter == b.Alter && a.Server == b.Server && a.Rehearsal == b.Rehearsal
 }
 
-// wentOn says that a run went on with the work of one that was before it, and not with its own, after a pause. A checkpoint that is younger than
-// the moment when it was gone on with is of one before, too: the clock was set back.
+// wentOn says that a run went on with the work of one that was before it, and not with its own, after a pause. If a
+// checkpoint is younger than its use, the clock was set back, and the checkpoint is of a run before.
 func (s *Story) wentOn() bool {
 	began, err := time.Parse(record.RFC3339, s.Run.At)
 	resumed := s.resumed()
 	return err == nil && resumed != nil && (resumed.Taken.Before(began) || setBack(resumed))
 }
 
-// setBack says that the clock was set back, by more than what keeps it right does, between a checkpoint and its use.
+// setBack reports that the clock was set back between a checkpoint and its use, by more than a usual correction.
 func setBack(r *event.Resumed) bool { return r.Taken.Sub(r.At) > 2*time.Second }
 
-// resumed is the first word of a run that it goes on with work; nil for none.
+// resumed returns the run's first event of that kind; nil for none.
 func (s *Story) resumed() *event.Resumed {
 	for _, e := range s.Events {
 		if resumed, is := e.(event.Resumed); is {
@@ -140,7 +140,7 @@ func (s *Story) resumed() *event.Resumed {
 	return nil
 }
 
-// bound is what the IDs of runs come before that were there before this one: its own, but where the clock was set back. They begin with moments.
+// bound returns a text that sorts after the IDs of all runs before this one. It is the run's own ID, unless the clock was set back. IDs begin with the time.
 func (s *Story) bound() string {
 	if resumed := s.resumed(); resumed != nil && setBack(resumed) {
 		return resumed.Taken.UTC().Format(moment) + "~"

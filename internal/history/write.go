@@ -33,8 +33,7 @@ const suffix = ".jsonl"
 // moment is how the names of histories begin.
 const moment = "20060102T150405.000Z"
 
-// Writer keeps what one run tells. It is safe for concurrent use. What can't be written is missing, and a part of a line is taken back: what
-// comes once the disk has room again is read as if nothing had happened.
+// Writer keeps what one run tells. It is safe for concurrent use. If a line cannot be written, it is missing, and its part is removed before the next line.
 type Writer struct {
 	path string
 
@@ -42,7 +41,7 @@ type Writer struct {
 	file  *os.File
 	err   error // the first one
 	size  int64 // of what was written whole
-	torn  bool  // there is more in the file than that
+	torn  bool  // the file has a part of a line too
 	began time.Time
 	often map[string]*often // by the names of their records
 }
@@ -97,7 +96,7 @@ func Begin(folder string, run record.Run, began time.Time) (*Writer, error) {
 		run.Head = record.HeadOf(record.NameRun, began)
 		w := &Writer{path: path, file: file, began: began, often: map[string]*often{record.NameProgress: {},
 			record.NameRetry: {free: freely}, record.NameBlocked: {free: freely}, record.NameThrottled: {free: freely}}}
-		if w.Write(run); w.err != nil { // nothing else could be read without it
+		if w.Write(run); w.err != nil { // a history must begin with it
 			err := w.Close()
 			_ = os.Remove(path)
 			return nil, err

@@ -27,7 +27,7 @@ type Setting struct {
 
 	get func(*Config) string
 	set func(*Config, string) error
-	// hide takes what may be a secret out of a value; nil if there is none in it.
+	// hide removes what may be a secret from a value; nil if the setting has no secrets.
 	hide func(string) string
 }
 
@@ -37,7 +37,7 @@ func (s Setting) Get(cfg Config) string { return s.get(&cfg) }
 // Shown returns the value as others may see it: without what may be a secret.
 func (s Setting) Shown(cfg Config) string { return s.Hidden(s.Get(cfg)) }
 
-// Hidden takes what may be a secret out of a value of the setting.
+// Hidden removes what may be a secret from a value of the setting.
 func (s Setting) Hidden(text string) string {
 	if s.hide == nil || text == "" {
 		return text
@@ -45,7 +45,7 @@ func (s Setting) Hidden(text string) string {
 	return s.hide(text)
 }
 
-// WithoutSecrets returns the scheme and the host of a URL: a user, a path, and a query may be secrets.
+// WithoutSecrets returns the scheme and the host of a URL, because its user, path and query may be secrets.
 func WithoutSecrets(text string) string {
 	const hidden = "***"
 	u, err := url.Parse(strings.TrimSpace(text))

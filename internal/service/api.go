@@ -48,7 +48,7 @@ type (
 		Body B
 	}
 	listed struct {
-		Most int `query:"most" minimum:"0" doc:"list so many at most: those that run, then one half those that wait, in their order, and the other half the newest of those that are over; 0: all"`
+		Most int `query:"most" minimum:"0" doc:"the most changes to list: first the running ones; one half of the rest is for the next that wait, the other half for the newest that are over; 0: all"`
 	}
 	submitted struct {
 		Status int
@@ -162,7 +162,7 @@ func (s *Service) registerRuns(api huma.API) {
 	tell[control.SetCommand](api, s, "set", "Change settings, of those that a submission may set")
 }
 
-// ofSubmissions are settings of a run, without those that are for who runs the service: they name files, URLs and queries.
+// ofSubmissions are the settings of a run that a submission may set. The others name files, URLs and queries, and are for the operator of the service.
 type ofSubmissions []control.Setting
 
 // UnmarshalJSON leaves the others out.

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// board holds the changes, and finds without a walk through them what the queue asks for: one by its id, those that run on a server, and
-// those that want a table. It has no lock of its own.
+// board holds the changes. It finds a change by its id, the changes that run on a server, and the changes of a table, without a walk through all
+// of them. It has no lock of its own.
 type board struct {
 	changes []*entry       // in the order of submission; an entry is replaced and never written to
 	at      map[string]int // places in changes, by id
@@ -39,7 +39,7 @@ func (b *board) find(id string) *entry {
 	return nil
 }
 
-// set puts a change in the place of the one with its id. The last place is for one that is new, or that has a new number.
+// set replaces the change with the same id. A change that is new, or has a new number, gets the last place.
 func (b *board) set(e *entry) {
 	before := b.find(e.ID)
 	if before != nil {
@@ -83,7 +83,7 @@ func (b *board) list(e *entry, change func(row, spot) row) {
 	}
 }
 
-// before is the first change, in the order of submission, that one with tables in common must wait for; nil for none.
+// before returns the first change, in the order of submission, that e must wait for because they have a table in common; nil for none.
 func (b *board) before(e *entry) *entry {
 	first, found := spot{}, false
 	meet := func(one spot) {
@@ -123,7 +123,7 @@ func (r row) without(one spot) row {
 	switch {
 	case !there:
 		return r
-	case at == 0: // the usual one: the others stay where they are
+	case at == 0: // the usual one, without a copy
 		return r[1:]
 	}
 	return slices.Delete(r, at, at+1)
@@ -138,8 +138,7 @@ func (r row) ids() []string {
 	return ids
 }
 
-// keys are the keys of the tables that a change is about. Names that differ in letter case only have one key: the server may not tell them
-// apart.
+// keys returns a key for each table of a change. Names that differ only in letter case have one key, because the server may treat them as one.
 func (e *entry) keys() []string {
 	var keys []string
 	for _, table := range e.Tables {
@@ -148,7 +147,7 @@ func (e *entry) keys() []string {
 	return keys
 }
 
-// folded is the same for all texts that strings.EqualFold takes for equal, and for no others.
+// folded returns one text for all texts that strings.EqualFold finds equal.
 func folded(text string) string {
 	return strings.Map(func(r rune) rune {
 		least := r

@@ -11,13 +11,13 @@ import (
 	"midstream/internal/schema"
 )
 
-// TestTheCostOfAQueueIsNotItsLength: a look at a queue in which nothing has happened, and what one change waits for, cost the same however many wait;
-// the list of all costs as much for each.
+// TestTheCostOfAQueueIsNotItsLength: a check of an idle queue, and the question what one change waits for, cost the same with any number of waiting
+// changes. The list of all costs the same for each change.
 func TestTheCostOfAQueueIsNotItsLength(t *testing.T) {
 	type cost struct{ idle, one, each float64 }
 	of := func(waiting int) cost {
 		s := full(t, waiting)
-		if err := s.step(context.Background()); err != nil { // the first looks at all
+		if err := s.step(context.Background()); err != nil { // the first checks all
 			t.Fatal(err)
 		}
 		last := s.find(fmt.Sprintf("c-%d", waiting))
@@ -33,7 +33,7 @@ func TestTheCostOfAQueueIsNotItsLength(t *testing.T) {
 	}
 }
 
-// TestNamesThatDifferInCase: tables that strings.EqualFold takes for one are one, as they were before there were keys.
+// TestNamesThatDifferInCase: two tables have one key if strings.EqualFold finds their names equal.
 func TestNamesThatDifferInCase(t *testing.T) {
 	for _, pair := range [][2]string{{"Orders", "oRDERS"}, {"straße", "STRASSE"}, {"ſtore", "STORE"}, {"K", "k"}, {"ǅ", "ǆ"}, {"İ", "i"}, {"Ω", "ω"}, {"é", "É"}} {
 		a, b := &entry{Tables: []schema.Name{{Schema: "s", Table: pair[0]}}}, &entry{Tables: []schema.Name{{Schema: "s", Table: pair[1]}}}
@@ -43,8 +43,8 @@ func TestNamesThatDifferInCase(t *testing.T) {
 	}
 }
 
-// TestANewNumberIsTheLastPlace: a change that is submitted once more, after its first submission was answered with an error, comes after those that came
-// between; and numbers only rise.
+// TestANewNumberIsTheLastPlace: a change that is submitted again, because its first submission failed, comes after the changes between the two. Numbers only
+// rise.
 func TestANewNumberIsTheLastPlace(t *testing.T) {
 	b := newBoard()
 	for n, id := range []string{"a", "b", "c"} {
@@ -72,7 +72,7 @@ func TestANewNumberIsTheLastPlace(t *testing.T) {
 	}
 }
 
-// TestSomeChanges: of a long queue those that run are listed, the next that wait, and the newest that are over, in the order of submission.
+// TestSomeChanges: a short list of a long queue has the running changes, the next waiting ones and the newest that are over, in the order of submission.
 func TestSomeChanges(t *testing.T) {
 	s := queue(t, file(t, t.TempDir()+"/s.db"))
 	add := func(state State, number int) {

@@ -32,7 +32,7 @@ const (
 // errHeld says that a process of the change is there.
 var errHeld = errors.New("a process of it is at work")
 
-// begin starts the run of a change. What was meant is in the store before. An error says that it waits still: the state folder is full, say.
+// begin starts the run of a change. The store has the intention first. An error means that the change still waits, because the state folder is full, say.
 func (s *Service) begin(ctx context.Context, e *entry) error {
 	folder := s.folder(e.ID)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -66,7 +66,7 @@ func (s *Service) begin(ctx context.Context, e *entry) error {
 	return s.replace(ctx, &begun)
 }
 
-// waitAgain has a change wait whose run could not begin, or has ended by what passes by itself.
+// waitAgain makes a change wait again, because its run could not begin, or ended for a cause that passes by itself.
 func (s *Service) waitAgain(ctx context.Context, e *entry, why string) error {
 	changed := *e
 	changed.State, changed.Began, changed.Place, changed.Process = StateWaiting, nil, "", 0
@@ -110,7 +110,7 @@ func (s *Service) command(verb string, e *entry, more ...string) []string {
 	return append(append(args, arguments(e.Options)...), "--", e.Statement)
 }
 
-// alive says that the process of a change is at work. An error says that this can't be told now.
+// alive reports that the process of a change is at work. An error means that it is not known now.
 func (s *Service) alive(e *entry) (bool, error) {
 	lock, err := hold(filepath.Join(s.folder(e.ID), lockFile))
 	switch {
@@ -122,7 +122,7 @@ func (s *Service) alive(e *entry) (bool, error) {
 	case e.Process > 0 && !gone(e.Process):
 		return true, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return false, nil // somebody has removed its folder
+		return false, nil // its folder was removed
 	}
 	return false, fmt.Errorf("look for the run of change %s: %w", e.ID, err)
 }
@@ -130,7 +130,7 @@ func (s *Service) alive(e *entry) (bool, error) {
 // mostOutput is the size of a process's standard output at which it is begun anew: its history has all that counts.
 const mostOutput = 16 << 20
 
-// watch settles a change whose process has ended. As long as its result can't be read, or not be kept, it is at work.
+// watch settles a change whose process has ended. While its result cannot be read or kept, the change stays running.
 func (s *Service) watch(ctx context.Context, e *entry) error {
 	alive, err := s.alive(e)
 	if err != nil {
@@ -184,7 +184,7 @@ func (s *Service) keep(ctx context.Context, e *entry, path string) error {
 	if err := s.replace(ctx, e); err != nil {
 		return err
 	}
-	s.cfg.Note(fmt.Sprintf("the history of change %s is not in the store: %v", e.ID, err)) // the file is there still
+	s.cfg.Note(fmt.Sprintf("the history of change %s is not in the store: %v", e.ID, err)) // it is in its folder
 	return nil
 }
 

@@ -11,8 +11,8 @@ import (
 	"midstream/internal/record"
 )
 
-// TestAClockThatIsSetBackHidesNothing: a run's history is its own by where it stands, and not by the moment in its name: neither is one from
-// before the change began passed over, nor one of a former run taken for it that began, as the clock has it, later.
+// TestAClockThatIsSetBackHidesNothing: the time in a history's name does not decide whose it is. A history that seems older than its change is found, and
+// the history of an earlier run that seems younger is not taken for it.
 func TestAClockThatIsSetBackHidesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	s := queue(t, file(t, path))
@@ -66,7 +66,7 @@ func TestAClockThatIsSetBackHidesNothing(t *testing.T) {
 	}
 }
 
-// TestAHistoryOfAnEarlierVersion: of a change whose histories nobody has noted, as an earlier version did not, the process tells which is its own.
+// TestAHistoryOfAnEarlierVersion: an earlier version lists no histories. The number of the process then decides which one is the run's own.
 func TestAHistoryOfAnEarlierVersion(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 	e := *running(t, s)

@@ -12,7 +12,7 @@ import (
 	"midstream/internal/escape"
 )
 
-// holder names this process, for an operator who finds a store or a folder taken by it.
+// holder describes this process to an operator whose serve finds the store or the folder taken.
 func holder() string {
 	text := fmt.Sprintf("process %d", os.Getpid())
 	if u, err := user.Current(); err == nil {
@@ -24,17 +24,17 @@ func holder() string {
 	return text + ", since " + time.Now().UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
-// longestHolder is the most bytes of a name that are read.
+// longestHolder is the most bytes of a description that are read.
 const longestHolder = 1000
 
-// sign writes the name of this process into the lock file of a folder. Without room for it, the lock holds all the same.
+// sign writes the description of this process into the lock file of a folder. If the disk is full, the lock holds without it.
 func sign(lock *os.File) {
 	if lock.Truncate(0) == nil {
 		_, _ = lock.WriteAt([]byte(holder()+"\n"), 0)
 	}
 }
 
-// takenBy adds who has taken something to the error that says so: by the name in a folder's lock file.
+// takenBy adds the process that is described in a folder's lock file to an error.
 func takenBy(taken error, folder string) error {
 	file, err := os.Open(filepath.Join(folder, lockFile))
 	if err != nil {
@@ -45,7 +45,7 @@ func takenBy(taken error, folder string) error {
 	return takenByThe(taken, string(bytes.TrimSpace(text)))
 }
 
-// takenByThe adds a name to such an error; "" is none.
+// takenByThe adds the description of a process to an error; "" adds nothing.
 func takenByThe(taken error, name string) error {
 	if name == "" {
 		return taken

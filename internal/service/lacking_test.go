@@ -18,7 +18,7 @@ import (
 	"midstream/internal/record"
 )
 
-// withoutFiles does something while this process can open no file.
+// withoutFiles calls do while this process can open no file.
 func withoutFiles(t *testing.T, do func()) {
 	t.Helper()
 	var usual syscall.Rlimit
@@ -36,7 +36,7 @@ func withoutFiles(t *testing.T, do func()) {
 	do()
 }
 
-// TestAChangeWaitsForFiles: a change that can't be begun as there are no files left waits, says why, and is begun later.
+// TestAChangeWaitsForFiles: if the process can open no file, a change waits, shows the cause, and begins later.
 func TestAChangeWaitsForFiles(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 	s.cfg.Executable = "/bin/true"
@@ -51,7 +51,7 @@ func TestAChangeWaitsForFiles(t *testing.T) {
 	if c, _ := s.Change("a"); c.State != StateWaiting || !strings.Contains(c.Why, "too many open files") || c.Ended != nil {
 		t.Errorf("%+v", c)
 	}
-	s.pending = pending{all: true} // the time to try again has come
+	s.pending = pending{all: true} // as if the wait were over
 	if err := s.step(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func TestAChangeWaitsForFiles(t *testing.T) {
 	}
 }
 
-// TestAResultWaitsForFiles: while the result of a run can't be read the change is at work, and says why; it never becomes unknown by that.
+// TestAResultWaitsForFiles: while the result of a run cannot be read, the change stays running and shows the cause. It never becomes unknown for that reason.
 func TestAResultWaitsForFiles(t *testing.T) {
 	ended := record.Result{Head: record.HeadOf(record.NameResult, time.Now()), Outcome: "done"}
 	for name, write := range map[string]func(*Service) error{
@@ -113,7 +113,7 @@ func lineOf(t *testing.T, result record.Result) []byte {
 	return append(line, '\n')
 }
 
-// TestATornResultIsNone: of output that a full disk has cut the result is not taken, and of room that nothing was written to neither.
+// TestATornResultIsNone: a part of a result is no result, and an empty file for one is none.
 func TestATornResultIsNone(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 	e := running(t, s)
@@ -134,8 +134,8 @@ func TestATornResultIsNone(t *testing.T) {
 	}
 }
 
-// TestARunThatPassesIsTriedAgain: what a run has met that passes by itself (1040, 1205, a lost connection, a full disk) is not what becomes of
-// its change.
+// TestARunThatPassesIsTriedAgain: if a run ends for a cause that passes by itself (1040, 1205, a lost connection, a full disk), its change waits for another
+// try.
 func TestARunThatPassesIsTriedAgain(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 	running(t, s)
@@ -162,7 +162,7 @@ func TestARunThatPassesIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestWhatPassesIsNotFinal: what this machine lacks for a moment is tried again; what is wrong with the program is not.
+// TestWhatPassesIsNotFinal: a shortage of this machine passes, and a program that cannot be executed does not.
 func TestWhatPassesIsNotFinal(t *testing.T) {
 	for number, want := range map[syscall.Errno]bool{syscall.EMFILE: true, syscall.ENFILE: true, syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EAGAIN: true,
 		syscall.ENOMEM: true, syscall.ETXTBSY: true, syscall.ENOENT: false, syscall.EACCES: false, syscall.ENOEXEC: false, syscall.E2BIG: false} {
@@ -172,7 +172,7 @@ func TestWhatPassesIsNotFinal(t *testing.T) {
 	}
 }
 
-// TestAPlaceIsWhole: a file of the place that a full disk has left empty is made again, rather than taken for a name.
+// TestAPlaceIsWhole: if a full disk has left the file of the place empty, the place gets a new name.
 func TestAPlaceIsWhole(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 	cfg := s.cfg

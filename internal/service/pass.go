@@ -50,7 +50,7 @@ func (s *Service) runOf(ctx context.Context, e *entry) (*control.Client, error) 
 	s.mu.RLock()
 	run := s.runs[e.ID]
 	s.mu.RUnlock()
-	if run != nil { // the socket may be another run's by now
+	if run != nil { // another run may have the socket by now
 		var now control.Status
 		if err := run.Call(ctx, http.MethodGet, "status", nil, &now); err == nil && now.Process == e.Process {
 			return run, nil
@@ -119,15 +119,15 @@ func (s *Service) mayPass(command any) error {
 }
 
 const (
-	// mostPlans is how many plans are made at once. Each takes two processes, and connections of its server.
+	// mostPlans bounds the plans that are made at once. Each takes two processes, and connections of its server.
 	mostPlans = 2
-	// mostPlansWaiting is how many more may wait for their turn.
+	// mostPlansWaiting bounds the plans that wait for their turn.
 	mostPlansWaiting = 16
-	// planTurn is how long one waits at most.
+	// planTurn bounds that wait.
 	planTurn = time.Minute
 )
 
-// planners bounds how many plans are made at once.
+// planners bounds the plans that are made at once.
 type planners struct {
 	work    chan struct{}
 	waiting chan struct{}
@@ -137,7 +137,7 @@ func newPlanners() planners {
 	return planners{make(chan struct{}, mostPlans), make(chan struct{}, mostPlans+mostPlansWaiting)}
 }
 
-// take waits for a turn; done gives it back. It fails with a *control.Problem where too many wait, or the turn does not come.
+// take waits for a turn, and done gives it back. It fails with a *control.Problem if too many wait, or if the turn does not come in time.
 func (p planners) take(ctx context.Context) (done func(), err error) {
 	busy := &control.Problem{Status: http.StatusServiceUnavailable, Title: "there is no plan", Detail: fmt.Sprintf("the service makes %d plans at once, and others wait", mostPlans),
 		Next: "ask again in a minute, or use midstream plan"}

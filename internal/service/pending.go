@@ -2,27 +2,27 @@ package service
 
 import "time"
 
-// pending says which waiting changes may have come to their turn since the queue has last looked, so that the others cost nothing.
+// pending holds the waiting changes whose turn may have come since the last check, so that the others cost nothing.
 type pending struct {
-	all   bool             // something has ended: any of them
-	some  []string         // ids of those that are new
-	tries map[string]tried // those that could not be begun
-	again time.Time        // when all are looked at again, as the last look was broken off; zero for never
+	all   bool             // a change is over: check all
+	some  []string         // ids of new changes
+	tries map[string]tried // changes that could not begin
+	again time.Time        // when all are checked again; zero for never
 }
 
-// tried is what could not be begun.
+// tried is a change that could not begin.
 type tried struct {
 	times int
-	next  time.Time // when it is tried again
+	next  time.Time // of the next try
 }
 
-// longestRetry is the most time between two tries to begin a change.
+// longestRetry is the longest time between two tries to begin a change.
 const longestRetry = time.Minute
 
-// one has the queue look at a change.
+// one adds a change to the next check.
 func (p *pending) one(id string) { p.some = append(p.some, id) }
 
-// later has the queue look at a change again in a while: longer with every time.
+// later adds a change to a later check. The wait grows with each try.
 func (p *pending) later(id string) {
 	if p.tries == nil {
 		p.tries = map[string]tried{}
@@ -31,16 +31,16 @@ func (p *pending) later(id string) {
 	p.tries[id] = tried{times, time.Now().Add(min(retry<<min(times-1, 10), longestRetry))}
 }
 
-// over has the queue look at all changes: one is over, and others may have waited for that.
+// over adds all changes to the next check, because some may have waited for the one that is over.
 func (p *pending) over(id string) {
 	delete(p.tries, id)
 	p.all = true
 }
 
-// rest breaks a look off: nothing can be begun for a while.
+// rest postpones the check of all changes, because none can begin now.
 func (p *pending) rest() { p.again = time.Now().Add(retry) }
 
-// take hands over the changes to look at; waiting lists all that wait. Those that are to be tried again later are not among them before that.
+// take returns the ids of the changes to check now. waiting lists all that wait. A change that is to be tried later is left out until then.
 func (p *pending) take(waiting func() []string) []string {
 	look := p.some
 	if p.all || !p.again.IsZero() && !p.again.After(time.Now()) {

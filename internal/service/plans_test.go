@@ -15,12 +15,12 @@ import (
 	"midstream/internal/control"
 )
 
-// TestPlansAreBounded: so many plans as may are made at once, others wait for their turn, and who comes when too many wait is told so.
+// TestPlansAreBounded: a bounded number of plans is made at once, more wait for their turn, and the rest is refused with 503.
 func TestPlansAreBounded(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 	folder := t.TempDir()
 	s.cfg.Executable = filepath.Join(folder, "midstream")
-	// Each process counts those that are there, and waits until it is let go.
+	// Each process counts the processes at work, and waits for the file go.
 	script := fmt.Sprintf("#!/bin/sh\ntouch %[1]s/at-$$\nls %[1]s | grep -c ^at- >> %[1]s/count\nwhile [ ! -e %[1]s/go ]; do sleep 0.02; done\nrm %[1]s/at-$$\n", folder)
 	if err := os.WriteFile(s.cfg.Executable, []byte(script), 0o700); err != nil {
 		t.Fatal(err)

@@ -154,7 +154,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// step does all that is to be done now. What the store doesn't take is tried again at the next. A submission waits for one change at most.
+// step settles and begins changes. What fails is tried again in a later step. A submission waits for one change at most.
 func (s *Service) step(ctx context.Context) error {
 	s.writing.Lock()
 	failed := s.settleDoubts(ctx)
@@ -176,7 +176,7 @@ func (s *Service) step(ctx context.Context) error {
 	return failed
 }
 
-// stepOf does for a change what is to be done, if it is still in that state.
+// stepOf calls do for a change, if it is still in that state.
 func (s *Service) stepOf(ctx context.Context, id string, state State, do func(context.Context, *entry) error) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -259,7 +259,7 @@ func (s *Service) all() []*entry {
 	return slices.Clone(s.board.changes)
 }
 
-// atWork are the changes whose runs this service watches.
+// atWork returns the changes whose runs this service watches.
 func (s *Service) atWork() (list []*entry) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -274,7 +274,7 @@ func (s *Service) atWork() (list []*entry) {
 	return list
 }
 
-// allWaiting are the ids of the changes that wait, in the order of submission.
+// allWaiting returns the ids of the changes that wait, in the order of submission.
 func (s *Service) allWaiting() (ids []string) {
 	for _, e := range s.all() {
 		if e.State == StateWaiting {
@@ -340,8 +340,8 @@ func (s *Service) hurry() {
 // Changes are all changes, in the order of submission.
 func (s *Service) Changes() []Change { return s.views(s.all()) }
 
-// Some are so many changes at most, in the order of submission: first those that run, then one half those that wait, in their order, and the other half the
-// newest of those that are over.
+// Some returns a bounded number of changes, in the order of submission. Running changes come first. One half of the rest is for the next that wait, the other
+// half for the newest that are over.
 func (s *Service) Some(most int) []Change {
 	var running, waiting, over, chosen []*entry
 	for _, e := range s.all() {

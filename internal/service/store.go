@@ -47,10 +47,10 @@ func checkVersion(version int) error {
 	return nil
 }
 
-// errUnkept says that the store has not taken what a change has become. Nothing has become of it then.
+// errUnkept means that the store has not taken a change. The change then keeps its state.
 var errUnkept = errors.New("the store has not taken it")
 
-// errTooLarge says that a store can't take a history for its size.
+// errTooLarge means that a history is larger than the store takes.
 var errTooLarge = errors.New("it is larger than the store takes")
 
 // storeBeat is how often a store is looked at that nothing is written to.
@@ -81,8 +81,11 @@ func (s *Service) load(ctx context.Context) (all []*entry, err error) {
 	return all, err
 }
 
-// pack makes a text smaller; unpack undoes it.
+// pack makes a text smaller, nil of nil; unpack undoes it.
 func pack(text []byte) ([]byte, error) {
+	if text == nil {
+		return nil, nil
+	}
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	if _, err := w.Write(text); err != nil {

@@ -84,7 +84,7 @@ func (t *tableStore) claim(ctx context.Context) (*dbconn.Session, error) {
 	err = session.Rows(ctx, query, func(rows *sql.Rows) error { return rows.Scan(&got) })
 	switch {
 	case err != nil:
-	case !got.Valid: // it was withdrawn, or the server has no memory for it
+	case !got.Valid: // the request was withdrawn, or the server lacks memory
 		err = errors.New("the server has not said whether the lock of the store is free")
 	case got.Int64 != 1:
 		err = ErrStoreTaken
@@ -146,7 +146,7 @@ func (t *tableStore) about(ctx context.Context) (is about, err error) {
 	return is, err
 }
 
-// holder is the name of the process that works with the store; "" where that can't be told.
+// holder describes the process that works with the store; "" if that is not known.
 func (t *tableStore) holder(ctx context.Context) string {
 	var err error
 	if t.session, err = t.pool.Session(ctx); err != nil {

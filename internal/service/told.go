@@ -16,11 +16,11 @@ import (
 	"midstream/internal/record"
 )
 
-// room is how many bytes of the disk are kept for a result, so that a run can tell it where the disk is full by then.
+// room is the size of the file for a result, in bytes. It is written before the run begins, so that a disk that becomes full loses no result.
 const room = 64 << 10
 
-// makeRoom makes the file of a change's result, with room on the disk, and notes which histories are there already: those of runs with whose
-// work it may go on. What comes beside them is its own, whatever the clock says.
+// makeRoom writes the file for a change's result, and lists the histories that are in its folder already. They belong to runs whose work this one may
+// resume. Each later one is its own, whatever the clock says.
 func (s *Service) makeRoom(e *entry) error {
 	names, err := s.histories(e.ID)
 	if err != nil {
@@ -36,13 +36,13 @@ func (s *Service) makeRoom(e *entry) error {
 	return writeWhole(filepath.Join(folder, resultFile), make([]byte, room))
 }
 
-// writeWhole writes a file in one piece: whoever reads it, after a failure as well, finds all of it or what was there before.
+// writeWhole writes a file through a draft. After a failure, the file has its old content or does not exist.
 func writeWhole(path string, text []byte) error {
 	draft, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)) // 0600
 	if err != nil {
 		return err
 	}
-	defer os.Remove(draft.Name()) // there is none once it has its name
+	defer os.Remove(draft.Name()) // after the rename, there is none
 	_, err = draft.Write(text)
 	if err == nil {
 		err = draft.Sync()
@@ -53,7 +53,7 @@ func writeWhole(path string, text []byte) error {
 	return os.Rename(draft.Name(), path)
 }
 
-// result is the last word of a run; nil if it has said none. An error says that it can't be read now.
+// result returns the result of a run; nil if the run wrote none. An error means that it cannot be read now.
 func (s *Service) result(e *entry, history string) (*record.Result, error) {
 	text, err := os.ReadFile(filepath.Join(s.folder(e.ID), resultFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -63,14 +63,14 @@ func (s *Service) result(e *entry, history string) (*record.Result, error) {
 	if result := resultIn(line); whole && result != nil {
 		return result, nil
 	}
-	// An earlier version of this program has begun it, perhaps.
+	// An earlier version of this program may have begun the run.
 	if history != "" {
 		result, err := resultOf(history)
 		if result != nil || err != nil {
 			return result, err
 		}
 	}
-	// It has no history where it did not come so far as to connect.
+	// A run that could not connect has no history.
 	text, err = os.ReadFile(filepath.Join(s.folder(e.ID), stdoutFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the result of change %s: %w", e.ID, err)
@@ -79,7 +79,7 @@ func (s *Service) result(e *entry, history string) (*record.Result, error) {
 	return resultIn(text[bytes.LastIndexByte(text, '\n')+1:]), nil
 }
 
-// resultIn is the result that a line is; nil if it is none.
+// resultIn reads a line; nil if it is no result.
 func resultIn(line []byte) *record.Result {
 	var result record.Result
 	if json.Unmarshal(line, &result) != nil || result.Event != record.NameResult {
@@ -88,7 +88,7 @@ func resultIn(line []byte) *record.Result {
 	return &result
 }
 
-// resultOf is the result that a history has; nil if it has none, or is none.
+// resultOf reads the result in a history; nil if there is none, or the file is no history.
 func resultOf(path string) (*record.Result, error) {
 	story, err := history.Read(path)
 	var failed *fs.PathError
@@ -104,7 +104,7 @@ func resultOf(path string) (*record.Result, error) {
 // moment is how the names of histories begin.
 const moment = "20060102T150405.000Z"
 
-// histories are the names of the histories in a change's folder, in the order of their names.
+// histories returns the names of the histories in a change's folder, sorted.
 func (s *Service) histories(id string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(s.folder(id), historyPart))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -122,7 +122,7 @@ func (s *Service) histories(id string) ([]string, error) {
 	return names, nil
 }
 
-// historyOf is the path of a change's history on this machine; "" for none. An error says that this can't be told now.
+// historyOf returns the path of a change's history on this machine; "" for none. An error means that the folder cannot be read now.
 func (s *Service) historyOf(e *entry) (string, error) {
 	if e.Began == nil {
 		return "", nil
@@ -148,7 +148,7 @@ func (s *Service) historyOf(e *entry) (string, error) {
 	return path, nil
 }
 
-// ownOf is the one of a change's histories that its own run has written; "" if that is none.
+// ownOf returns the history that a change's own run wrote; "" for none.
 func (s *Service) ownOf(e *entry, names []string) (string, error) {
 	earlier, err := os.ReadFile(filepath.Join(s.folder(e.ID), earlierFile))
 	if err == nil {
@@ -162,7 +162,7 @@ func (s *Service) ownOf(e *entry, names []string) (string, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("look for the history of change %s: %w", e.ID, err)
 	}
-	// An earlier version of this program has begun it, or it was begun on another machine: the name tells the moment and the process.
+	// An earlier version of this program, or another machine, has begun the run. The name of a history has its time and process.
 	if newest := slices.Max(names); newest >= e.Began.UTC().Format(moment) {
 		return newest, nil
 	}

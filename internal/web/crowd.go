@@ -11,27 +11,27 @@ import (
 )
 
 const (
-	// mostConnections is how many connections are open at once; fewer where the process may open few files.
+	// mostConnections bounds the open connections. A process that may open few files has a lower bound.
 	mostConnections = 256
-	// mostRequests is how many requests of those who have the token are worked on at once.
+	// mostRequests bounds the requests at work, of clients that have the token.
 	mostRequests = 64
-	// mostStreams is how many readers may follow runs at once.
+	// mostStreams bounds the readers that follow runs.
 	mostStreams = 64
-	// hello is how long a new connection may take to send its first request, before it makes room for another.
+	// hello is the time that a new connection has to send its first request before it may be closed for another.
 	hello = 250 * time.Millisecond
-	// turn is how long a request waits for its turn.
+	// turn bounds the wait of a request for its turn.
 	turn = 10 * time.Second
 )
 
-// crowd is a listener with a bound on its connections: for a new one beyond that it closes the one that has waited longest for a request. If all are at
-// work, the new one waits. It is safe for concurrent use.
+// crowd is a listener that bounds its connections. For one more, it closes the connection that has been silent longest. If all are at work, the new one
+// waits. It is safe for concurrent use.
 type crowd struct {
 	net.Listener
 	most int
 
 	mu    sync.Mutex
 	freed *sync.Cond
-	open  map[net.Conn]time.Time // from when on each may be closed for another; zero while it is at work
+	open  map[net.Conn]time.Time // when each may be closed for another; zero at work
 	over  bool
 }
 
@@ -41,7 +41,7 @@ func newCrowd(listener net.Listener, most int) *crowd {
 	return c
 }
 
-// fewer is the share of the files that this process may open at once which connections may have.
+// fewer lowers a bound to a quarter of the files that this process may open.
 func fewer(most int) int {
 	if files := mostFiles(); files > 0 {
 		return max(4, min(most, files/4))
@@ -49,7 +49,7 @@ func fewer(most int) int {
 	return most
 }
 
-// Accept waits for a connection, and for room.
+// Accept waits for a connection, and then for room.
 func (c *crowd) Accept() (net.Conn, error) {
 	conn, err := c.Listener.Accept()
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *crowd) Accept() (net.Conn, error) {
 	return counted, nil
 }
 
-// Close ends the waiting for connections.
+// Close makes Accept return.
 func (c *crowd) Close() error {
 	c.mu.Lock()
 	c.over = true
@@ -86,7 +86,7 @@ func (c *crowd) Close() error {
 	return c.Listener.Close()
 }
 
-// dismiss closes the connection that has waited longest for a request, and says whether there was one. REQUIRES: mu is held.
+// dismiss closes the connection that has been silent longest, and reports whether there was one. REQUIRES: mu is held.
 func (c *crowd) dismiss() bool {
 	var longest net.Conn
 	for conn, since := range c.open {
@@ -98,11 +98,11 @@ func (c *crowd) dismiss() bool {
 		return false
 	}
 	delete(c.open, longest)
-	_ = longest.(*counted).Conn.Close() // its reader forgets it, too
+	_ = longest.(*counted).Conn.Close() // the server then closes its own side
 	return true
 }
 
-// state is http.Server.ConnState: it notes which connections wait for a request.
+// state is the hook http.Server.ConnState. It records which connections are silent.
 func (c *crowd) state(conn net.Conn, state http.ConnState) {
 	if secure, is := conn.(*tls.Conn); is {
 		conn = secure.NetConn()
@@ -117,7 +117,7 @@ func (c *crowd) state(conn net.Conn, state http.ConnState) {
 		c.open[conn] = time.Time{}
 	case http.StateIdle:
 		c.open[conn] = time.Now()
-		c.freed.Broadcast() // who waits for room may have it
+		c.freed.Broadcast() // there may be room now
 	}
 }
 
@@ -135,7 +135,7 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
-// shortage says that this machine had nothing left for a connection.
+// shortage reports that this machine had no file, buffer or memory for a connection.
 func shortage(err error) bool {
 	for _, number := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
 		if errors.Is(err, number) {
@@ -145,16 +145,16 @@ func shortage(err error) bool {
 	return false
 }
 
-// passing is an error after which http.Server accepts connections again, in a moment.
+// passing is an error after which http.Server soon accepts connections again.
 type passing struct{ error }
 
 func (*passing) Timeout() bool   { return false }
 func (*passing) Temporary() bool { return true }
 
-// turns bounds how many do something at once.
+// turns bounds the requests that are at work at once.
 type turns chan struct{}
 
-// take waits for a turn for a while; without one, who asks is told to come again. done gives it back.
+// take waits for a turn, and done gives it back. If the turn does not come in time, the client gets 503.
 func (t turns) take(w http.ResponseWriter, r *http.Request, patience time.Duration, what string) (done func(), ok bool) {
 	done = func() { <-t }
 	select {

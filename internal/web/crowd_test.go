@@ -71,8 +71,8 @@ func ended(conn net.Conn) error {
 	return errors.Join(errors.New("it is open"), err)
 }
 
-// TestConnectionsAreBounded: connections that send nothing make room for new ones, the one that has waited longest first, whether it has sent a request
-// before or not.
+// TestConnectionsAreBounded: silent connections make room for new ones. The one that has been silent longest is closed first, with or without an earlier
+// request.
 func TestConnectionsAreBounded(t *testing.T) {
 	address := served(t, 3, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	first := dial(t, address)
@@ -95,7 +95,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestANewConnectionWaitsForRoom: if a request is worked on by each connection, none of them is closed.
+// TestANewConnectionWaitsForRoom: if all connections are at work, none of them is closed.
 func TestANewConnectionWaitsForRoom(t *testing.T) {
 	at, goOn := make(chan struct{}), make(chan struct{})
 	address := served(t, 1, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -127,7 +127,7 @@ func TestANewConnectionWaitsForRoom(t *testing.T) {
 	}
 }
 
-// scarce is a listener that has no file left for the next connection.
+// scarce is a listener whose first connections fail.
 type scarce struct {
 	net.Listener
 	errors []error
@@ -142,7 +142,7 @@ func (s *scarce) Accept() (net.Conn, error) {
 	return s.Listener.Accept()
 }
 
-// TestAShortageEndsNoService: without files, buffers or memory for a connection the next one is accepted later.
+// TestAShortageEndsNoService: after a shortage of files, buffers or memory, connections are accepted again.
 func TestAShortageEndsNoService(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -160,7 +160,7 @@ func TestAShortageEndsNoService(t *testing.T) {
 	}
 }
 
-// TestReadersAndRequestsAreBounded: who comes when all turns are taken is told to come again.
+// TestReadersAndRequestsAreBounded: if all turns are taken, a reader gets 503 and Retry-After.
 func TestReadersAndRequestsAreBounded(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("a-token-of-the-test-0123456789\n"), 0o600); err != nil {
