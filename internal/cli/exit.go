@@ -11,7 +11,9 @@ import (
 	"midstream/internal/migration"
 	"midstream/internal/native"
 	"midstream/internal/plan"
+	"midstream/internal/rowsync"
 	"midstream/internal/schema"
+	"midstream/internal/shadow"
 	"midstream/internal/tables"
 )
 
@@ -59,7 +61,7 @@ var outcomes = []outcome{
 	{exitStopped, "stopped", "Stopped half-way: the server could not be reached, could not go on, was above --critical-load, had no name left for the old table, could not have the lock within --lock-attempts and --lock-give-up, or was told to (abort --keep). The table is as it was, and what was " +
 		"done is kept: the same command goes on with it.", migration.SameCommand + ": it goes on from where it stopped."},
 	{exitUnfit, "unfit", "The altered table doesn't take every row, as the prescan of check and run found before the row copy: values that don't fit, " +
-		"NULLs, duplicates, with their keys. The table is as it was, and nothing is left on the server.", "Change the rows that are listed, or the ALTER."},
+		"NULLs, duplicates, with their keys. Of a duplicate also: a change has brought it during the run. The table is as it was, and nothing is left on the server.", "Change the rows that are listed, or the ALTER."},
 	{exitNoRun, "no_run", "There is no such run at work on this machine that could be asked or told (status, pause, set and so on). Of queue and withdraw: there is no such change.", "See which runs there are: midstream status."},
 	{exitNotNow, "not_now", "The run can't obey the command as it stands, or another one is being carried out; the message says why, and what to do. Nothing has changed there (without a table each run answers for itself). Of submit and withdraw: the id is another change's, or it is too late.", "Do what the message says, or try again when what it names is over."},
 	{exitAtOnce, "left_at_once", "Left at once, at a second Ctrl-C, SIGTERM or SIGHUP (half a second after the first, at least). The table is as it was or swapped, nothing between; " +
@@ -156,13 +158,13 @@ func exitCode(err error, interrupted bool) int {
 		return exitStopped
 	case interrupted:
 		return exitAborted
-	case errors.Is(err, migration.ErrUnfit):
+	case errors.Is(err, migration.ErrUnfit), errors.Is(err, rowsync.ErrDuplicate):
 		return exitUnfit
 	case errors.Is(err, migration.ErrMismatch):
 		return exitMismatch
 	case errors.As(err, &c):
 		return c.code
-	case errors.As(err, &untold), errors.Is(err, plan.ErrRefused), errors.Is(err, migration.ErrClaimed), errors.Is(err, migration.ErrElsewhere), errors.Is(err, migration.ErrOtherAlter), errors.Is(err, migration.ErrOtherCapture), errors.Is(err, migration.ErrStopped), errors.Is(err, checkpoint.ErrNewer),
+	case errors.As(err, &untold), errors.Is(err, plan.ErrRefused), errors.Is(err, shadow.ErrRefused), errors.Is(err, migration.ErrClaimed), errors.Is(err, migration.ErrElsewhere), errors.Is(err, migration.ErrOtherAlter), errors.Is(err, migration.ErrOtherCapture), errors.Is(err, migration.ErrStopped), errors.Is(err, checkpoint.ErrNewer),
 		errors.Is(err, schema.ErrNotFound), errors.Is(err, schema.ErrNotBaseTable):
 		return exitRefused
 	}

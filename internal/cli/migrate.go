@@ -247,7 +247,7 @@ func (c *change) makeOf(ctx context.Context, alter *ddl.Alter, s *server) (*plan
 			return nil, unwritten(ctx, fmt.Errorf("look for what names %s: %w", table.Name, err), "")
 		}
 	}
-	c.config.CaptureFrom = s.capture
+	c.config.CaptureFrom, c.options.Connections = s.capture, c.config.Connections()
 	p, err := plan.Make(facts, table, alter, c.options)
 	if plan.MayAsk(facts, table, alter, c.options, err) {
 		var failed error
@@ -258,9 +258,15 @@ func (c *change) makeOf(ctx context.Context, alter *ddl.Alter, s *server) (*plan
 		case failed != nil:
 			return nil, unasked(ctx, fmt.Errorf("ask %s how it would change %s: %w", s.address, table.Name, failed), table.Name)
 		}
+		if facts.Native != nil {
+			facts.Trial = facts.Native.Trial
+		}
 		p, err = plan.Make(facts, table, alter, c.options)
 	} else if err == nil && plan.MayTry(p, facts, alter, c.options) {
-		err = c.try(ctx, p, s)
+		if facts.Trial, err = c.try(ctx, p, s); err != nil {
+			return nil, err
+		}
+		p, err = plan.Make(facts, table, alter, c.options)
 	}
 	if err == nil && (p.Choice.Method == plan.MethodShadow || p.Choice.Shadow) {
 		if facts.Swap, err = c.swap(ctx, table, alter, s, facts); err != nil {
@@ -313,7 +319,7 @@ func unasked(ctx context.Context, err error, table schema.Name) error {
 	switch {
 	case errors.Is(err, native.ErrLeft):
 		return &coded{code: exitLeftovers, err: err, left: "an empty copy of " + table.String(), next: "midstream cleanup " + table.Argument()}
-	case errors.Is(err, native.ErrRefused):
+	case errors.Is(err, native.ErrRefused), errors.Is(err, native.ErrNoCopy):
 		return &coded{code: exitRefused, err: err, left: "nothing was written", next: "correct the statement"}
 	}
 	return unwritten(ctx, err, "")
@@ -360,12 +366,12 @@ func (c *change) ask(ctx context.Context, table *schema.Table, alter *ddl.Alter,
 }
 
 // try lets the server carry out an ALTER on an empty copy, and fails if the server refuses it. Without an answer the run finds out.
-func (c *change) try(ctx context.Context, p *plan.Plan, s *server) error {
-	_, err := native.Ask(ctx, s.pool, c.question(p.Source, p.Alter, s, p.Server.Version))
-	if errors.Is(err, native.ErrRefused) || errors.Is(err, native.ErrLeft) {
-		return unasked(ctx, err, p.Source.Name)
+func (c *change) try(ctx context.Context, p *plan.Plan, s *server) (*plan.Trial, error) {
+	trial, err := native.Try(ctx, s.pool, c.question(p.Source, p.Alter, s, p.Server.Version))
+	if errors.Is(err, native.ErrRefused) || errors.Is(err, native.ErrNoCopy) || errors.Is(err, native.ErrLeft) {
+		return nil, unasked(ctx, fmt.Errorf("try the ALTER on an empty copy of %s: %w", p.Source.Name, err), p.Source.Name)
 	}
-	return nil
+	return trial, nil
 }
 
 // checkName is what to do about a table that isn't there.

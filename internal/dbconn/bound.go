@@ -29,29 +29,21 @@ type bound struct {
 func (b *bound) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := b.Connector.Connect(ctx)
 	if err != nil {
-		return nil, err
+		return nil, notConnected(ctx, err)
 	}
-	err = prepare(ctx, conn)
-	if err == nil {
-		err = b.check(ctx, conn)
-	}
-	if err == nil {
-		err = b.set(ctx, conn)
-	}
-	if err != nil {
+	if err := b.set(ctx, conn); err != nil {
 		conn.Close()
 		return nil, err
 	}
-	return conn, nil
-}
-
-// check fails with ErrOtherServer if the connection leads to another server.
-func (b *bound) check(ctx context.Context, conn driver.Conn) error {
 	uuid, err := serverUUID(ctx, conn)
-	if err == nil && !b.is(uuid) {
-		err = fmt.Errorf("%w: its server_uuid is %s", ErrOtherServer, uuid)
+	if err == nil && b.is(uuid) {
+		return conn, nil
 	}
-	return err
+	conn.Close()
+	if err != nil {
+		return nil, notConnected(ctx, err)
+	}
+	return nil, fmt.Errorf("%w: its server_uuid is %s", ErrOtherServer, uuid)
 }
 
 // set sets the session variables. One connection at a time: the first one learns which there are.

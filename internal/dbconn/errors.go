@@ -132,7 +132,8 @@ func OutOfRange(err error) bool { return Number(err) == errOutOfRange }
 // Unconvertible says that a value does not fit the column it is meant for.
 func Unconvertible(err error) bool {
 	switch Number(err) {
-	case 1264, 1265, 1292, 1366, 1406, 1411, 3140, 3854:
+	case 1264, 1265, 1292, 1366, 1406, 1411, 3140, 3854,
+		3643: // a geometry of another reference system than its column
 		return true
 	}
 	return false

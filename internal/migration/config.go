@@ -135,6 +135,16 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
+// Connections is how many connections to the server a run takes at most, those of its own housekeeping included.
+func (c Config) Connections() int {
+	c = c.WithDefaults()
+	return housekeeping + c.Apply.Workers + max(c.RowCopy.Workers, c.Verify.Workers, c.Prescan.Workers)
+}
+
+// housekeeping is how many connections a run has at most beside its workers: for its claim, heartbeats, the binlog,
+// the sensors, the withdrawal of statements, and the lock of the swap.
+const housekeeping = 8
+
 // Defers says whether a run of the plan leaves secondary indexes for after the row copy.
 func (c Config) Defers(p *plan.Plan) bool {
 	if len(p.Acting) > 0 {

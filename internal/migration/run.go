@@ -299,7 +299,7 @@ func (r *run) connectCapture(start capture.Point, beaten uint64) {
 		columns = append(columns, part.Column.Ordinal)
 	}
 	reader := binlog.NewReader(r.captureServer(), []binlog.Watch{
-		{Table: source.Name, Columns: columns, ColumnCount: len(source.Columns)},
+		{Table: source.Name, Columns: columns, ColumnCount: source.BinlogColumns()},
 		{Table: r.store.Name(), Columns: []int{checkpoint.BeatColumn}, ColumnCount: checkpoint.ColumnCount, After: true},
 	}, start.GTIDs)
 	reader.Weigh(r.shadow.Name)

@@ -72,6 +72,30 @@ func TestL9_UnseenDuplicateStops(t *testing.T) {
 	}
 }
 
+// TestL9_RowsThatKeepOneValueStop: two rows change, and get the same value of a unique key by which the row in the way
+// can't be told. Each is set aside for the other, but not for ever.
+func TestL9_RowsThatKeepOneValueStop(t *testing.T) {
+	for name, clauses := range map[string]string{
+		"generated column":              "ADD tenth INT AS (v DIV 10) STORED, ADD UNIQUE (tenth)",
+		"virtual column":                "ADD tenth INT AS (v DIV 10), ADD UNIQUE (tenth)",
+		"generated, and other key type": "MODIFY id VARCHAR(20) NOT NULL, ADD tenth INT AS (v DIV 10) STORED, ADD UNIQUE (tenth)",
+		"converted column":              "MODIFY u VARCHAR(20), MODIFY v VARCHAR(30), ADD UNIQUE (v)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(b *bench) {
+				b.numbered(100)
+				b.exec("UPDATE " + b.schema + ".t SET v = id * 10")
+				_, err := b.migrate(b.ctx(), clauses, onPhase(event.PhaseCatchUp, func() {
+					b.exec("UPDATE "+b.schema+".t SET v = 5000 WHERE id = 7", "UPDATE "+b.schema+".t SET v = 5000 WHERE id = 8")
+				}))
+				if !errors.Is(err, rowsync.ErrDuplicate) || !strings.Contains(err.Error(), "(7)") || !strings.Contains(err.Error(), "(8)") {
+					b.Fatalf("error is %v, want a duplicate of rows 7 and 8", err)
+				}
+			})
+		})
+	}
+}
+
 // TestL9_ConvertedDuplicateStops: two values that differ in the source become one, in chunks
 // of their own, under a unique key that is new or that was there.
 func TestL9_ConvertedDuplicateStops(t *testing.T) {

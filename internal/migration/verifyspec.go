@@ -23,6 +23,7 @@ func verifySpecOf(sync *rowsync.Spec, shadow *schema.Table, mappings []plan.Mapp
 		synced[strings.ToLower(c.Shadow)] = true
 		spec.Staged = spec.Staged || to.DataType == "binary" && c.Expr == "''" // which pads it
 	}
+	tellConversions(spec, mappings)
 	for i, name := range sync.ShadowKey {
 		if !synced[strings.ToLower(name)] { // the shadow computes it
 			to, _ := shadow.Column(name)
@@ -37,4 +38,15 @@ func verifySpecOf(sync *rowsync.Spec, shadow *schema.Table, mappings []plan.Mapp
 		}
 	}
 	return spec
+}
+
+// tellConversions tells of each column that is compared what the ALTER makes of the source's.
+func tellConversions(spec *verify.Spec, mappings []plan.Mapping) {
+	for _, m := range mappings {
+		for i, c := range spec.Columns {
+			if strings.EqualFold(c.Name, m.Shadow) {
+				spec.Columns[i].Exact, spec.Columns[i].Text = m.Exact, m.Text
+			}
+		}
+	}
 }

@@ -18,6 +18,9 @@ import (
 // ErrRefused says that the server takes the statement by no algorithm.
 var ErrRefused = errors.New("the server refuses the statement")
 
+// ErrNoCopy says that the server refuses to make an empty copy of the table, which a shadow begins with.
+var ErrNoCopy = errors.New("the server refuses to make an empty copy of the table")
+
 // attempt is a way that the server is asked for.
 type attempt struct {
 	method plan.Method
@@ -100,6 +103,9 @@ func (q Question) try(ctx context.Context, pool *dbconn.Pool, session *dbconn.Se
 			if err != nil {
 				return nil, err
 			}
+			if answer.Trial, err = q.settle(ctx, pool, session, before, after); err != nil {
+				return nil, err
+			}
 			answer.Effect, answer.Definition = before.effect(after, len(q.Alter.Keys) > 0 && a.method != plan.MethodInstant), after.definition
 			if a.method == plan.MethodInstant && answer.Effect == plan.Rebuild && q.Alter.Algorithm == "" {
 				answer.Method = plan.MethodCopy // MariaDB takes ALGORITHM=INSTANT for PARTITION BY, and copies
@@ -148,8 +154,11 @@ func (q Question) clone(ctx context.Context, pool *dbconn.Pool, session *dbconn.
 	}
 	if _, err := session.Exec(ctx, fmt.Sprintf("CREATE TABLE %s LIKE %s", q.Clone.Quoted(), q.Table.Name.Quoted())); err != nil {
 		err = fmt.Errorf("make clone %s: %w", q.Clone, err)
-		if dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) { // it may be there
+		switch {
+		case dbconn.Number(err) == 0 || dbconn.ConnectionLost(err): // it may be there
 			err = errors.Join(err, remove())
+		case !unanswered(err):
+			err = fmt.Errorf("%w: %w", ErrNoCopy, err)
 		}
 		return nil, err
 	}

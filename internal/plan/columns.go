@@ -19,6 +19,10 @@ type Mapping struct {
 	Change Change
 	// Exact says that the two values compare equal by their numbers or bytes.
 	Exact bool
+	// ToDate says that the shadow's column is one of dates.
+	ToDate bool
+	// Text says that the source's column is one of texts, or of bytes.
+	Text bool
 	// Fits says that the server refuses none of the values that the source's column may have.
 	Fits bool
 	// Losses say what happens to values that the server changes without an error.
@@ -141,7 +145,7 @@ func (c *Columns) plainly(key schema.Column) {
 func (c *Columns) keyChange(p columnPair) (Change, error) {
 	change := changeOf(p.from, p.to)
 	if p.to.Generated == schema.NotGenerated {
-		if why := keyLoss(p.from, p.to); change == Converted && why != "" {
+		if why := keyLoss(p.from, p.to); why != "" {
 			return 0, fmt.Errorf("%w: %s: choose another key with --key", ErrRefused, why)
 		}
 		return change, nil
@@ -176,6 +180,8 @@ func stored(pairs []columnPair) []Mapping {
 				Expr:          expression(p.from, p.to),
 				Change:        changeOf(p.from, p.to),
 				Exact:         exact(p.from, p.to),
+				ToDate:        p.to.DataType == "date" || p.to.DataType == "datetime",
+				Text:          isText(p.from) && p.from.Family() != "json",
 				Fits:          Fits(p.from, p.to),
 				Losses:        losses(p.from, p.to),
 				ZoneSensitive: (p.from.DataType == "timestamp") != (p.to.DataType == "timestamp") || dated(p.from, p.to),

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 
 	"midstream/internal/schema"
@@ -21,6 +22,8 @@ func expression(from, to schema.Column) string {
 	switch {
 	case (from.Family() == "float" || zeroFilled(from)) && isText(to) && to.Family() != "json", isPlainNumber(from) && to.Family() == "json":
 		return "CONCAT(" + column + ")"
+	case byNumber(from, to):
+		return "CAST(" + column + " AS UNSIGNED)"
 	case unlooked(from, to):
 		return "COALESCE(" + column + ")"
 	}
@@ -30,6 +33,11 @@ func expression(from, to schema.Column) string {
 // zeroFilled says that the server shows a column's numbers with zeros in front. YEAR is always so.
 func zeroFilled(c schema.Column) bool {
 	return strings.Contains(c.Type, "zerofill") && c.DataType != "year"
+}
+
+// byNumber says that a SET is copied by its number: an INSERT takes it by its text, in which an empty member is lost.
+func byNumber(from, to schema.Column) bool {
+	return from.DataType == "set" && to.DataType == "set" && slices.Contains(from.Members, "") && changeOf(from, to) == Same
 }
 
 // isPlainNumber says that a column holds numbers that the server writes as digits.

@@ -42,6 +42,9 @@ type Facts struct {
 	// Capture is the replica whose binlog is to be read; nil for the source's own.
 	Capture *CaptureFacts
 
+	Connections Connections
+	// Trial is an empty copy of the table that the ALTER was tried on; nil where there was none.
+	Trial *Trial
 	// Native is how the server would carry the ALTER out itself; nil where it was not asked.
 	Native *Answer
 	// Split is the ALTER in two statements, where that has the server do less; else nil.

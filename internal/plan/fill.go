@@ -1,6 +1,10 @@
 package plan
 
-import "midstream/internal/schema"
+import (
+	"slices"
+
+	"midstream/internal/schema"
+)
 
 // Fill is a column that the ALTER adds without a default although it may not be NULL.
 // The server's own ALTER puts the type's implicit default into the rows that are there,
@@ -14,15 +18,8 @@ type Fill struct {
 // fills finds the columns of the shadow that no column of the source continues and that
 // an INSERT must name.
 func fills(shadow *schema.Table, pairs []columnPair) []Fill {
-	continued := map[string]bool{}
-	for _, p := range pairs {
-		continued[fold(p.to.Name)] = true
-	}
 	var all []Fill
-	for _, c := range shadow.Columns {
-		if continued[fold(c.Name)] || c.Nullable || c.Default != "" || c.AutoIncrement || c.Generated != schema.NotGenerated {
-			continue
-		}
+	for _, c := range undefaulted(shadow, pairs) {
 		if expr := implicit(c); expr != "" {
 			all = append(all, Fill{Shadow: c.Name, Expr: expr})
 		}
@@ -30,8 +27,29 @@ func fills(shadow *schema.Table, pairs []columnPair) []Fill {
 	return all
 }
 
+// unfilled are the columns that an INSERT must name and has no value for.
+func unfilled(shadow *schema.Table, pairs []columnPair) []schema.Column {
+	return slices.DeleteFunc(undefaulted(shadow, pairs), func(c schema.Column) bool { return implicit(c) != "" })
+}
+
+// undefaulted are the columns of the shadow that no column of the source continues and that have no default.
+func undefaulted(shadow *schema.Table, pairs []columnPair) []schema.Column {
+	continued := map[string]bool{}
+	for _, p := range pairs {
+		continued[fold(p.to.Name)] = true
+	}
+	var all []schema.Column
+	for _, c := range shadow.Columns {
+		if !continued[fold(c.Name)] && !c.Nullable && c.Default == "" && !c.AutoIncrement && c.Generated == schema.NotGenerated {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
 // implicit returns the implicit default of a type as ALTER gives it, or "" where ALTER
-// refuses too: dates (zero dates, with the usual sql_mode) and geometries.
+// refuses too: dates (zero dates, with the usual sql_mode) and geometries. A VECTOR would be empty, which no INSERT can
+// make it (MySQL), or zeros (MariaDB).
 func implicit(c schema.Column) string {
 	switch c.Family() {
 	case "integer", "decimal", "float", "bit":
@@ -44,6 +62,12 @@ func implicit(c schema.Column) string {
 		return "'00:00:00'"
 	case "json":
 		return "'null'"
+	case "inet4":
+		return "'0.0.0.0'"
+	case "inet6":
+		return "'::'"
+	case "uuid":
+		return "'00000000-0000-0000-0000-000000000000'"
 	}
 	return ""
 }

@@ -148,17 +148,17 @@ func (c *checker) keyColumn(p schema.KeyPart) (col schema.Column, why string) {
 		return col, fmt.Sprintf("the ALTER drops column %s", col.Name)
 	}
 	for _, to := range c.alter.Defined {
-		if strings.EqualFold(c.origin(to.Name), col.Name) && changeOf(col, to) == Converted {
+		if strings.EqualFold(c.origin(to.Name), col.Name) {
 			return col, keyLoss(col, to)
 		}
 	}
 	return col, ""
 }
 
-// keyLoss says why a converted key column can't be followed: where two values of it may become
+// keyLoss says why a changed key column can't be followed: where two values of it may become
 // one, the deletion of the one row in the shadow is that of the other's.
 func keyLoss(from, to schema.Column) string {
-	lost := losses(from, to)
+	lost := merging(from, to)
 	if len(lost) == 0 {
 		return ""
 	}

@@ -32,6 +32,8 @@ type Options struct {
 	Replicates bool
 	// ZeroDates lets the ALTER bring defaults that are zero dates, though the server's sql_mode takes none.
 	ZeroDates bool
+	// Connections is how many connections to the server a run takes at most; 0 if that is not to be checked.
+	Connections int
 	// Capture says how changes are captured; "" leaves it to the plan.
 	Capture Capture
 	// Pace is what the server does, where it was measured; else it is assumed.
@@ -61,6 +63,8 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	c.checkAlter()
 	c.checkDependents()
 	c.checkSwap()
+	c.checkTrial()
+	c.checkConnections()
 	if chosen.key.Name == "" {
 		c.noKey(reasons)
 	}
@@ -158,6 +162,7 @@ var shadowOnly = []Code{
 	CodeLogBin, CodeBinlogFormat, CodeBinlogFilter, CodeReplica, CodeCluster, CodeMDL, CodeEngine, CodeForeignKey,
 	CodeReferenced, CodeTrigger, CodePartition, CodeTablespace, CodeSecondary, CodeNameTaken, CodeNames, CodeLeftover, CodeCheckName,
 	CodeSwap, CodeNoKey, CodeNumbers, CodeGrants, CodeVersion, CodeMap, CodeZeroDate, CodeCapture, CodeCaptureTrigger, CodeUnparsed,
+	CodeOption, CodeDocuments, CodeKeyValues, CodeNoFill, CodeLiterals, CodeConnections,
 }
 
 // risksOfShadow are the codes of what is to be known of a shadow, and of nothing else.

@@ -57,6 +57,8 @@ type Answer struct {
 	Setup time.Duration
 	// Lighter is a lighter way that it takes, where it was asked for a heavier one; else "".
 	Lighter Method
+	// Trial is the copy that it was asked on.
+	Trial *Trial `json:"-"`
 	// Refused are the lighter ways that it does not take, each with the server's words.
 	Refused []Rejected
 }

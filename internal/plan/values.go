@@ -30,6 +30,10 @@ func (p *Plan) Values(shadow *schema.Table, columns *Columns) (v dbconn.Values, 
 			v.Modes = append(v.Modes, mode)
 		}
 	}
+	if keepsDates(p.Source, columns) && computed(shadow, func(expression string) bool { return expression != "" }) == "" {
+		// The server's ALTER copies them as they are; an INSERT, and a literal in a key, would refuse days that there are not.
+		v.Modes = append(v.Modes, invalidDates)
+	}
 	if p.Server.strict() {
 		// Without a strict mode the server's ALTER gives NULL, and so does ours without these.
 		v.Modes = append(v.Modes, p.strictModes(shadow, columns)...)
@@ -46,6 +50,22 @@ func (p *Plan) Values(shadow *schema.Table, columns *Columns) (v dbconn.Values, 
 	}
 	return v, nil
 }
+
+// keepsDates says that the table has dates, and that the ALTER makes none of other values.
+func keepsDates(source *schema.Table, columns *Columns) bool {
+	keeps := false
+	for _, m := range columns.Mappings {
+		from, _ := source.Column(m.Source)
+		dates := from.DataType == "date" || from.DataType == "datetime"
+		if m.ToDate && (m.Change != Same || !dates) {
+			return false
+		}
+		keeps = keeps || m.ToDate
+	}
+	return keeps
+}
+
+const invalidDates = "ALLOW_INVALID_DATES"
 
 const padChar = "PAD_CHAR_TO_FULL_LENGTH"
 

@@ -134,7 +134,7 @@ func partsOf(k schema.Key) []string {
 // sourcesOf lists the columns of the source from which a key's values come.
 func sourcesOf(s *Spec, k schema.Key) []string {
 	var names []string
-	for _, c := range s.Shadow.ComputedFrom(columnsOf(s, k)...) {
+	for _, c := range s.closure(columnsOf(s, k)) {
 		if from, ok := s.column(c.Name); ok {
 			names = append(names, from.From.Name)
 		}
@@ -229,6 +229,12 @@ func (w *worker) listTwins(ctx context.Context, st *stage, k schema.Key) error {
 		strings.Join(spec.Sync.Key.SelectExprsOf(aliases), ", "), strings.Join(aliases, ", "), list, st.name,
 		strings.Join(parts, " IS NOT NULL AND "), w.cfg.Listed+1)
 	keys, err := w.keys(ctx, 0, query)
+	if dbconn.SyntaxError(err) { // MySQL 5.7 has no window functions
+		if query, err = w.gatherTwins(ctx, st, parts, aliases); err != nil {
+			return err
+		}
+		keys, err = w.keys(ctx, 0, query)
+	}
 	if err != nil || len(keys) == 0 {
 		return err
 	}
@@ -246,4 +252,21 @@ func (w *worker) listTwins(ctx context.Context, st *stage, k schema.Key) error {
 		w.findings.addListed(spec.twinsOf(k), twin, more)
 	}
 	return nil
+}
+
+// gatherTwins puts the values that several rows of a stage share into a table of their own, and returns the query for
+// those rows. (A temporary table can't be named twice in one statement.)
+func (w *worker) gatherTwins(ctx context.Context, st *stage, parts, aliases []string) (query string, err error) {
+	twins := w.deps.Spec.Sync.Shadow.Sibling("midstream_check_twins").Quoted()
+	var values, same []string
+	for i, part := range parts {
+		alias := rowsync.ValueAlias(i)
+		values = append(values, part+" AS "+alias)
+		same = append(same, "twins."+alias+" = "+part)
+	}
+	list := strings.Join(parts, ", ")
+	_, err = w.session.Exec(ctx, fmt.Sprintf("CREATE TEMPORARY TABLE %s SELECT %s FROM %s WHERE %s IS NOT NULL GROUP BY %s HAVING COUNT(*) > 1 LIMIT %d",
+		twins, strings.Join(values, ", "), st.name, strings.Join(parts, " IS NOT NULL AND "), list, w.cfg.Listed+1))
+	return fmt.Sprintf("SELECT %s FROM %s JOIN %s AS twins ON %s ORDER BY %s, %s LIMIT %d", strings.Join(w.deps.Spec.Sync.Key.SelectExprsOf(aliases), ", "),
+		st.name, twins, strings.Join(same, " AND "), list, strings.Join(aliases, ", "), w.cfg.Listed+1), err
 }

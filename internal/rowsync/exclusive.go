@@ -17,13 +17,15 @@ import (
 type exclusive struct {
 	*Syncer
 	session *dbconn.Session
+	// together is how often in turn a row could not be synced together with all rows whose change is yet to be applied.
+	together int
 }
 
 // syncAlone tries a sync again while no other sync runs, and makes way for it.
 func (s *Syncer) syncAlone(ctx context.Context, session *dbconn.Session, p predicate) (Result, error) {
 	s.alone.Lock()
 	defer s.alone.Unlock()
-	a := exclusive{Syncer: s, session: session}
+	a := &exclusive{Syncer: s, session: session}
 	p.evict = true
 	if p.chunk != nil {
 		p.fresh = p.fresh && s.spec.KeyChanged // an earlier try may have been committed after all
@@ -113,7 +115,20 @@ func (a *exclusive) makeWay(ctx context.Context, p predicate, duplicate error, t
 	if stale, err = a.findStale(ctx, p, duplicate); err != nil || byValue {
 		return stale, err
 	}
-	return stale, a.setAside(ctx)
+	keys, err := a.outstanding(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if p.chunk == nil && len(keys) <= mostTogether {
+		err := a.tryTogether(ctx, p.and(keys))
+		if dbconn.Duplicate(err) {
+			return stale, a.remember(ctx, p, err)
+		}
+		if err != nil {
+			return stale, err
+		}
+	}
+	return stale, a.setAside(ctx, keys)
 }
 
 // findStale finds the rows of the shadow that have a value which a row of P has now, and of
@@ -181,11 +196,7 @@ func (a *exclusive) findTwins(ctx context.Context, p predicate, u UniqueKey, dup
 
 // setAside deletes the shadow's rows of all keys whose sync is yet to come, whatever their
 // values: where the row in the way can't be told by its value.
-func (a *exclusive) setAside(ctx context.Context) error {
-	keys, err := a.outstanding(ctx)
-	if err != nil {
-		return err
-	}
+func (a *exclusive) setAside(ctx context.Context, keys []key.Key) error {
 	for part := range slices.Chunk(keys, aloneKeys) {
 		if err := a.delete(ctx, part); err != nil {
 			return fmt.Errorf("set rows aside whose change is yet to be applied: %w", err)

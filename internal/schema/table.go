@@ -49,6 +49,28 @@ type Option struct {
 	Value string // as it is spelt, quotes and all
 }
 
+// LostIn are the options of the table that a copy of it lacks. The comment, which a run sets, is left out.
+func (t *Table) LostIn(copied *Table) []Option {
+	var lost []Option
+	for _, option := range t.Options {
+		if option.Name != "COMMENT" && !slices.Contains(copied.Options, option) {
+			lost = append(lost, option)
+		}
+	}
+	return lost
+}
+
+// Settable is the clause that sets options on a table again, or "". No ALTER sets where the files of a table are.
+func Settable(options []Option) string {
+	var clauses []string
+	for _, o := range options {
+		if o.Value != "" && !strings.HasSuffix(o.Name, " DIRECTORY") && o.Name != "TABLESPACE" {
+			clauses = append(clauses, o.Name+" = "+o.Value)
+		}
+	}
+	return strings.Join(clauses, ", ")
+}
+
 // SameColumns says that both tables have the same columns, as SHOW CREATE TABLE has them.
 func (t *Table) SameColumns(other *Table) bool {
 	return slices.EqualFunc(t.Columns, other.Columns, func(a, b Column) bool { return a.Name == b.Name && a.Definition == b.Definition })
@@ -103,6 +125,18 @@ func (t *Table) Column(name string) (Column, bool) {
 		}
 	}
 	return Column{}, false
+}
+
+// BinlogColumns is the number of columns that row events of the table have. MariaDB adds a hidden one behind the
+// others for every unique key over columns that are too long for an index: a hash of their values.
+func (t *Table) BinlogColumns() int {
+	n := len(t.Columns)
+	for _, k := range t.Keys {
+		if k.Unique && k.Type == "HASH" {
+			n++
+		}
+	}
+	return n
 }
 
 // Key finds a key by name, ignoring letter case.

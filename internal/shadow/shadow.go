@@ -11,8 +11,8 @@ import (
 	"midstream/internal/schema"
 )
 
-// ErrRefused says that the server does not take the ALTER, which it was asked for on the
-// empty shadow: the statement is wrong, and no row was read yet.
+// ErrRefused says that the server does not make the shadow, or does not take the ALTER, which it was asked for on the
+// empty shadow: no row was read yet.
 var ErrRefused = errors.New("the server refuses the ALTER")
 
 // Shadow is the shadow of one source.
@@ -42,6 +42,9 @@ func Create(ctx context.Context, pool *dbconn.Pool, source *schema.Table, name s
 		if dbconn.Number(err) != 0 && !dbconn.ConnectionLost(err) {
 			s = nil
 		}
+		if refused(err) {
+			err = fmt.Errorf("%w: %w", ErrRefused, err)
+		}
 		return s, fmt.Errorf("create shadow %s: %w", name, err)
 	}
 	mark := schema.MarkFor("shadow", source.Name)
@@ -57,6 +60,17 @@ func Create(ctx context.Context, pool *dbconn.Pool, source *schema.Table, name s
 	copied, err := schema.Load(ctx, pool.DB(), name)
 	if err != nil {
 		return s, fmt.Errorf("read shadow %s: %w", name, err)
+	}
+	if again := schema.Settable(source.LostIn(copied)); again != "" {
+		if _, err := session.Exec(ctx, "ALTER TABLE "+name.Quoted()+" "+again); err != nil {
+			return s, fmt.Errorf("set options of shadow %s: %w", name, err)
+		}
+		if copied, err = schema.Load(ctx, pool.DB(), name); err != nil {
+			return s, fmt.Errorf("read shadow %s: %w", name, err)
+		}
+	}
+	if lost := source.LostIn(copied); len(lost) > 0 {
+		return s, fmt.Errorf("alter shadow %s: %w: its copy has lost %s of %s", name, ErrRefused, lost[0].Name, source.Name)
 	}
 	if err := s.alter(ctx, pool, clauses(copied), zeroDates); err != nil {
 		if refused(err) {
@@ -172,18 +186,23 @@ func (s *Shadow) OwnIndex(ctx context.Context, pool *dbconn.Pool, columns []stri
 // Deferrable returns the indexes that may be built after the copy: plain ones that
 // neither enforce anything (UNIQUE), nor serve the sync, nor carry the AUTO_INCREMENT
 // column, nor are of a kind that can't be built while rows change, or in place together with others: those of
-// an expression (error 1846).
+// an expression (error 1846). An index that comes before one that stays is not deferred either, because
+// the server would put it behind that one.
 func (s *Shadow) Deferrable(syncIndex string) []schema.Key {
 	var keys []schema.Key
-	for _, k := range s.Table.Keys {
-		if k.Unique || k.Type != "BTREE" || strings.EqualFold(k.Name, syncIndex) || k.Computed() {
+	for _, k := range slices.Backward(s.Table.Keys) {
+		if k.Unique || k.Type == "FULLTEXT" { // the server sorts these before and behind all others
 			continue
 		}
+		if k.Type != "BTREE" || strings.EqualFold(k.Name, syncIndex) || k.Computed() {
+			break
+		}
 		if first, ok := s.Table.Column(k.Parts[0].Column); ok && first.AutoIncrement {
-			continue
+			break
 		}
 		keys = append(keys, k)
 	}
+	slices.Reverse(keys)
 	return keys
 }
 

@@ -94,12 +94,8 @@ func (v *Verifier) differencesOf(ctx context.Context, session *dbconn.Session, k
 	if err != nil {
 		return nil, err
 	}
-	computed, err := spec.computedDifferences(ctx, session, name, p)
-	if err != nil {
-		return nil, err
-	}
 	_, err = session.Exec(ctx, "COMMIT")
-	return append(all, computed...), err
+	return all, err
 }
 
 func orNull(s sql.NullString) string {

@@ -14,6 +14,8 @@ type Column struct {
 	Name   string // in the shadow
 	Source string // its value, over the source's columns
 	Type   schema.Column
+	// Exact says that the value is stored as the source's is, and Text that the source's is a text, or bytes.
+	Exact, Text bool
 }
 
 // Spec says what is compared with what. It is immutable.
@@ -25,14 +27,6 @@ type Spec struct {
 	// Staged says that the ALTER converts a value, so that the source's rows are converted
 	// before they are compared.
 	Staged bool
-	// Computed are the shadow's columns whose values the server computes, and Sources are they, the key's columns and all columns that
-	// they are computed from, in the order of the shadow. UniqueKey says that no two rows of the shadow have the same key. Charset has the
-	// options of the shadow that a definition relies on.
-	Computed, Sources []schema.Column
-	UniqueKey         bool
-	Charset           string
-	// Uncompared are the columns that cannot be compared, each with its reason.
-	Uncompared []string
 	// Modern says that the server joins by a hash table where no index serves (MySQL 8.0.20 and
 	// later), and compares strings by their bytes with a collation (8.0.17).
 	Modern bool
@@ -41,7 +35,7 @@ type Spec struct {
 // Setup returns the statements that make a session fit for comparing by this spec.
 func (s *Spec) Setup() []string {
 	setup := s.Sync.Values.Setup()
-	if !s.Staged && len(s.Computed) == 0 {
+	if !s.Staged {
 		// Both tables are read as they were at one moment. (INSERT..SELECT into the stage
 		// would lock what it reads.)
 		setup = append(setup, repeatableRead)
@@ -64,47 +58,8 @@ func (s *Spec) hashed() bool {
 	return s.Modern && !s.Sync.KeyChanged && !rowsync.Numbered(s.Sync.Key)
 }
 
-// StageSetup returns the part of Setup that a session for syncs needs besides.
-func (s *Spec) StageSetup() []string {
-	var setup []string
-	if s.Staged {
-		setup = append(setup, s.createStage())
-	}
-	if len(s.Computed) > 0 {
-		setup = append(setup, s.createComputed())
-	}
-	return setup
-}
-
 // repeatableRead has all statements of a transaction read one view.
 const repeatableRead = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"
-
-// stage is the temporary table that rows to be converted go through.
-const stage = "midstream_verify"
-
-func (s *Spec) stageName() string { return s.Sync.Shadow.Sibling(stage).Quoted() }
-
-func (s *Spec) createStage() string {
-	var columns, defined []string
-	add := func(table schema.Name, c schema.Column, alias string) {
-		columns = append(columns, column(table, c.Name)+" AS "+alias)
-		if c.Computes() {
-			defined = append(defined, alias+" "+c.Bare())
-		}
-	}
-	for i, part := range s.Sync.Key.Parts() {
-		add(s.Sync.Source, part.Column, rowsync.KeyAlias(i))
-	}
-	for i, c := range s.Columns {
-		add(s.Sync.Shadow, c.Type, rowsync.ValueAlias(i))
-	}
-	definitions := ""
-	if len(defined) > 0 {
-		definitions = " (" + strings.Join(defined, ", ") + ")"
-	}
-	return fmt.Sprintf("CREATE TEMPORARY TABLE %s%s SELECT %s FROM %s, %s LIMIT 0",
-		s.stageName(), definitions, strings.Join(columns, ", "), s.Sync.Source.Quoted(), s.Sync.Shadow.Quoted())
-}
 
 func column(table schema.Name, name string) string { return table.Quoted() + "." + schema.Quote(name) }
 
@@ -113,22 +68,22 @@ func column(table schema.Name, name string) string { return table.Quoted() + "."
 func (s *Spec) rows(condition string) string {
 	var exprs []string
 	for i, name := range s.Sync.Key.Names() {
-		exprs = append(exprs, schema.Quote(name)+" AS "+rowsync.KeyAlias(i))
+		if !s.Staged || s.stagedKey(i) == "" {
+			exprs = append(exprs, schema.Quote(name)+" AS "+rowsync.KeyAlias(i))
+		}
 	}
 	for i, c := range s.Columns {
 		value := c.Source
-		if isMember(c.Type) && !s.Staged && !s.isKey(c.Name) {
+		switch {
+		case s.Staged:
+			value = s.stagedValue(c)
+		case isMember(c.Type) && !s.isKey(c.Name):
 			value += " + 0" // MySQL 8.0.12 forgets the number on the way out of a derived table
 		}
 		exprs = append(exprs, value+" AS "+rowsync.ValueAlias(i))
 	}
 	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s",
 		strings.Join(exprs, ", "), s.Sync.Source.Quoted(), schema.Quote(s.Sync.SourceIndex), condition)
-}
-
-// fill returns the statements that put the source's rows under a condition into the stage.
-func (s *Spec) fill(condition string) []string {
-	return []string{"DELETE FROM " + s.stageName(), "INSERT INTO " + s.stageName() + " " + s.rows(condition)}
 }
 
 // compared lists all columns that are compared, with their values in what joined returns.
@@ -159,7 +114,7 @@ func (s *Spec) joined(p predicate) string {
 func (s *Spec) differing(p predicate, most int) string {
 	var keys, same []string
 	for i := range s.Sync.Key.Names() {
-		keys = append(keys, rowsync.KeyAlias(i))
+		keys = append(keys, s.keyAlias(i))
 	}
 	for _, c := range s.compared() {
 		same = append(same, s.same(c))
@@ -188,7 +143,10 @@ func (s *Spec) sameKey(p predicate) string {
 			if hashed {
 				equal = append(equal, rowsync.ValueAlias(i)+" = COALESCE("+key+")") // which no index serves
 			} else {
-				equal = append(equal, rowsync.ValueAlias(i)+" = "+key)
+				equal = append(equal, rowsync.ValueAlias(i)+s.collate(c.Type)+" = "+key)
+			}
+			if isMember(c.Type) && s.Staged { // two of them may have one text
+				equal = append(equal, s.equalValues(c.Type, rowsync.ValueAlias(i), key))
 			}
 			if c.Type.Charset != "" && c.Type.Charset != "binary" && !isMember(c.Type) {
 				equal = append(equal, s.equalValues(c.Type, rowsync.ValueAlias(i), key))
@@ -196,6 +154,15 @@ func (s *Spec) sameKey(p predicate) string {
 		}
 	}
 	return strings.Join(equal, " AND ")
+}
+
+// collate has the source's key compare as the shadow's, where another collation is all that the ALTER changes. (What
+// is staged has the shadow's already.)
+func (s *Spec) collate(c schema.Column) string {
+	if s.Staged || !s.Sync.KeyChanged || c.Charset == "" || c.Charset == "binary" {
+		return ""
+	}
+	return " COLLATE " + c.Collation
 }
 
 // counts returns a query for the numbers of rows that the source and the shadow have in p.
@@ -252,7 +219,7 @@ func (s *Spec) equalValues(c schema.Column, a, b string) string {
 	}
 	switch c.DataType {
 	case "tinyint", "smallint", "mediumint", "int", "integer", "bigint", "bit", "year", "decimal", "numeric",
-		"date", "datetime", "timestamp", "time", "binary", "varbinary":
+		"date", "datetime", "timestamp", "time", "binary", "varbinary", "inet4", "inet6", "uuid":
 		return a + " <=> " + b
 	case "float", "double", "real":
 		// 0 and -0 are equal but not stored alike. Times 1e0 a FLOAT is a DOUBLE, whose text

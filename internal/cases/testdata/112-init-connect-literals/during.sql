@@ -1,1 +1,0 @@
-INSERT INTO t (id) VALUES (2);

@@ -1,1 +1,0 @@
-SET GLOBAL time_zone = '-12:00';

@@ -1,1 +1,0 @@
-UPDATE t SET v = 3;

@@ -1,0 +1,2 @@
+INSERT INTO t VALUES (4, 'à');
+DELETE FROM t WHERE id = 2;

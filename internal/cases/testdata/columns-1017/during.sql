@@ -1,0 +1,3 @@
+UPDATE t SET c5 = 2 WHERE id = 2;
+DELETE FROM t WHERE id = 3;
+INSERT INTO t (id, c9) VALUES (4, 4);

@@ -1,0 +1,6 @@
+DROP TABLE IF EXISTS t, t_old;
+SET @s = CONCAT('CREATE TABLE t (id INT PRIMARY KEY, v INT) DATA DIRECTORY = ''', TRIM(TRAILING '/' FROM @@tmpdir), '/midstream_case_p''');
+PREPARE make FROM @s;
+EXECUTE make;
+DEALLOCATE PREPARE make;
+INSERT INTO t VALUES (1, 1), (12, 2);

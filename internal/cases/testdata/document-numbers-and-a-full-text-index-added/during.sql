@@ -1,0 +1,1 @@
+UPDATE t SET n = 5 WHERE FTS_DOC_ID = 1;

@@ -1,0 +1,1 @@
+UPDATE t SET title = 'x' WHERE id = 1;

@@ -1,0 +1,3 @@
+DROP TABLE IF EXISTS t, t_old;
+CREATE TABLE t (k CHAR(1) PRIMARY KEY, f INT);
+INSERT INTO t VALUES ('a', 1), ('b', 20);

@@ -1,0 +1,2 @@
+SET GLOBAL max_connections = 300;
+DROP USER IF EXISTS 'midstream_case'@'%';

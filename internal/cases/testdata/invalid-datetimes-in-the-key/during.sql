@@ -1,0 +1,2 @@
+UPDATE t SET v = v + 10;
+DELETE FROM t WHERE v = 11;

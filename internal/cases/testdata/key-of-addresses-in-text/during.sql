@@ -1,0 +1,3 @@
+INSERT INTO t VALUES ('0:0:0:0:0:0:0:1', 3);
+DO SLEEP(1);
+DELETE FROM t WHERE k = '::1';

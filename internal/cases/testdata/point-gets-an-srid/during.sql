@@ -1,0 +1,2 @@
+INSERT INTO t VALUES (3, ST_GeomFromText('POINT(5 6)', 4326));
+DELETE FROM t WHERE id = 1;

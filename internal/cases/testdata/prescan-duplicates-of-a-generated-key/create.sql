@@ -1,0 +1,3 @@
+DROP TABLE IF EXISTS t, t_old;
+CREATE TABLE t (id INT PRIMARY KEY, f INT, s VARCHAR(10));
+INSERT INTO t VALUES (1, 11, 'a'), (2, 12, 'b'), (3, 25, 'c'), (4, NULL, NULL);

@@ -1,0 +1,3 @@
+DROP TABLE IF EXISTS t, t_old;
+CREATE TABLE t (id INT NOT NULL PRIMARY KEY, n INT, a TEXT, b BLOB) CHARACTER SET utf8mb4;
+INSERT INTO t VALUES (1, 1, REPEAT('x', 8000), 'q'), (2, NULL, NULL, NULL), (3, 3, 'end   ', 'w');

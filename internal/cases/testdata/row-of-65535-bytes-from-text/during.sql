@@ -1,0 +1,2 @@
+UPDATE t SET n = 2, a = CONCAT(REPEAT('y', 8000)) WHERE id = 2;
+DELETE FROM t WHERE id = 3;

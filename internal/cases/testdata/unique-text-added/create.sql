@@ -1,0 +1,3 @@
+DROP TABLE IF EXISTS t, t_old;
+CREATE TABLE t (id INT PRIMARY KEY, a TEXT);
+INSERT INTO t VALUES (1, 'one'), (2, 'two'), (3, NULL);

@@ -1,0 +1,3 @@
+DROP TABLE IF EXISTS t, t_old;
+CREATE TABLE t (id INT PRIMARY KEY, a TEXT, b BLOB, c VARCHAR(4000), n INT UNIQUE, UNIQUE KEY (a, n), UNIQUE KEY (b), UNIQUE KEY (c)) CHARACTER SET utf8mb4;
+INSERT INTO t VALUES (1, 'one', 'x', 'c', 1), (2, 'two', 'y', NULL, 2), (3, NULL, NULL, 'd', NULL);
