@@ -220,14 +220,14 @@ func (b *bench) plan(ctx context.Context, pool *dbconn.Pool, text string) (*plan
 	if err != nil || !plan.MayTry(p, facts, alter, options) {
 		return p, err
 	}
-	_, err = native.Ask(ctx, pool, native.Question{
+	facts.Trial, err = native.Try(ctx, pool, native.Question{
 		CopiesOnline: p.Server.Version.CopiesOnline(), Table: p.Source, Alter: alter, ZeroDates: options.TakesZeroDates(table), Clone: pool.CloneOf(table.Name, ""),
 		ClausesFor: func(alter *ddl.Alter, clone *schema.Table) string { return plan.ClausesFor(alter, table, clone) },
 	})
-	if errors.Is(err, native.ErrRefused) || errors.Is(err, native.ErrLeft) {
+	if errors.Is(err, native.ErrRefused) || errors.Is(err, native.ErrNoCopy) || errors.Is(err, native.ErrLeft) {
 		return nil, err
 	}
-	return p, nil
+	return plan.Make(facts, table, alter, options)
 }
 
 // twin makes the twin after the first writes and those of the log, and has the server alter it. It returns an error of the
