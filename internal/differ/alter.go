@@ -107,7 +107,7 @@ func (g *gen) place(touched map[string]bool) string {
 func (g *gen) addColumn(touched map[string]bool) []string {
 	name := g.name()
 	c := g.column(name, g.kind())
-	if strings.Contains(c.Attrs, "CURRENT_TIMESTAMP") {
+	if timed(c) {
 		return nil // it is another moment for the twin
 	}
 	if g.server.computed() && g.in(8) {
@@ -119,6 +119,11 @@ func (g *gen) addColumn(touched map[string]bool) []string {
 	}
 	touched[name] = true
 	return []string{strings.TrimRight("ADD COLUMN "+quote(name)+" "+c.Kind.sql+" "+c.Attrs, " ") + g.place(touched)}
+}
+
+// timed says that a new column has the time of the ALTER: a first TIMESTAMP has it by itself on some servers.
+func timed(c Column) bool {
+	return strings.Contains(c.Attrs, "CURRENT_TIMESTAMP") || c.Kind.family == stamps && !strings.HasPrefix(c.Attrs, "NULL") && !strings.Contains(c.Attrs, "DEFAULT")
 }
 
 // old picks a column that no clause has touched, and touches it.
@@ -339,8 +344,8 @@ func (g *gen) dropAdd(touched map[string]bool) []string {
 		return nil
 	}
 	to := g.column(c.Name, g.kind())
-	if strings.Contains(to.Attrs, "CURRENT_TIMESTAMP") {
-		to.Attrs = ""
+	if timed(to) {
+		return nil
 	}
 	return []string{"DROP COLUMN " + quote(c.Name), strings.TrimRight("ADD COLUMN "+quote(c.Name)+" "+to.Kind.sql+" "+to.Attrs, " ")}
 }

@@ -38,7 +38,7 @@ var variables = []setting{
 	{"binlog_row_image", []string{"MINIMAL", "NOBLOB"}, groupPlain, nil},
 	{"group_concat_max_len", []string{"4"}, groupPlain, nil},
 	{"max_sort_length", []string{"8"}, groupPlain, nil},
-	{"lc_time_names", []string{"'de_DE'"}, groupPlain, nil},
+	{"lc_time_names", []string{"'de_DE'"}, groupPlain, func(s server) bool { return s.number != 800 && s.number != 507 }},
 	{"default_week_format", []string{"3"}, groupPlain, nil},
 	{"tx_isolation", []string{"'SERIALIZABLE'", "'READ-UNCOMMITTED'"}, groupPlain, func(s server) bool { return s.number == 507 || s.number == 1011 }},
 	{"transaction_isolation", []string{"'SERIALIZABLE'", "'READ-UNCOMMITTED'"}, groupPlain, eightOnly},

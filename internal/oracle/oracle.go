@@ -150,7 +150,7 @@ var (
 func plainer(definition string) string {
 	lines := strings.Split(definition, "\n")
 	for i, line := range lines {
-		if isCheck(line) { // which has a column's name in its letters of before until it is stored again
+		if isCheck(line) || strings.Contains(line, "GENERATED ALWAYS AS") || strings.Contains(line, " ((") { // which has a column's name in its letters of before until it is stored again
 			lines[i] = strings.ToLower(line)
 		}
 	}
