@@ -1,0 +1,2 @@
+CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, KEY k (a));
+INSERT INTO t VALUES (1, 10, 20), (2, 30, 40), (3, 50, NULL);
