@@ -103,7 +103,7 @@ func (q Question) try(ctx context.Context, pool *dbconn.Pool, session *dbconn.Se
 			if err != nil {
 				return nil, err
 			}
-			if answer.Trial, err = q.settle(ctx, pool, session, before, after); err != nil {
+			if answer.Trial, err = q.settle(ctx, pool, before, after); err != nil {
 				return nil, err
 			}
 			answer.Effect, answer.Definition = before.effect(after, len(q.Alter.Keys) > 0 && a.method != plan.MethodInstant), after.definition

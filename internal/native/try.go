@@ -38,21 +38,33 @@ func Try(ctx context.Context, pool *dbconn.Pool, q Question) (trial *plan.Trial,
 		}
 		after, err := look(ctx, pool.DB(), q.Clone)
 		if err == nil {
-			trial, err = q.settle(ctx, pool, session, before, after)
+			trial, err = q.settle(ctx, pool, before, after)
 		}
 		return err
 	})
 	return trial, err
 }
 
-// settle sets the comment of the altered clone once more, as a run sets the shadow's.
-func (q Question) settle(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, before, after *sight) (*plan.Trial, error) {
-	if _, err := session.Exec(ctx, "ALTER TABLE "+q.Clone.Quoted()+" COMMENT = "+schema.Literal(after.table.Comment)); err != nil {
+// settle sets the comment of the altered clone once more, by a session as a run sets the shadow's. A trial that the server
+// refuses to settle has no settled table.
+func (q Question) settle(ctx context.Context, pool *dbconn.Pool, before, after *sight) (*plan.Trial, error) {
+	trial := &plan.Trial{Copied: before.table, Altered: after.table}
+	session, err := silent(ctx, pool)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	_, err = session.Exec(ctx, "ALTER TABLE "+q.Clone.Quoted()+" COMMENT = "+schema.Literal(after.table.Comment))
+	switch {
+	case err != nil && unanswered(err):
 		return nil, fmt.Errorf("set the comment of clone %s: %w", q.Clone, err)
+	case err != nil:
+		return trial, nil
 	}
 	settled, err := look(ctx, pool.DB(), q.Clone)
 	if err != nil {
 		return nil, err
 	}
-	return &plan.Trial{Copied: before.table, Altered: after.table, Settled: settled.table}, nil
+	trial.Settled = settled.table
+	return trial, nil
 }

@@ -19,7 +19,7 @@ const (
 )
 
 // Trial is an empty copy of the table: as CREATE TABLE LIKE made it, as the ALTER left it, and after one more ALTER, which
-// set its comment.
+// set its comment; nil where the server refused that.
 type Trial struct{ Copied, Altered, Settled *schema.Table }
 
 // checkTrial refuses what a shadow would lose, or could not be filled with.
@@ -91,8 +91,8 @@ func (c *checker) checkSettled(altered, settled *schema.Table) {
 		}
 		return all
 	}
-	if !slices.EqualFunc(expressions(altered), expressions(settled), sameClause) {
-		c.block(CodeLiterals, "the server changes a literal in an expression when it alters the table once more", "a run sets the comment of the table before the swap",
+	if settled == nil || !slices.EqualFunc(expressions(altered), expressions(settled), sameClause) {
+		c.block(CodeLiterals, "the server changes a literal in an expression, or refuses it, when it alters the table once more", "a run sets the comment of the table before the swap",
 			"Write the literal in the column's character set, as in _latin1 X'F6', or run the ALTER natively, with --method=copy or --method=inplace")
 	}
 }
