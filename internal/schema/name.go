@@ -17,12 +17,7 @@ type Name struct {
 }
 
 // String returns the name for people: schema.table without quotes, with what a terminal would obey escaped.
-func (n Name) String() string {
-	if n.Schema == "" {
-		return escape.Line(n.Table)
-	}
-	return escape.Line(n.Bare())
-}
+func (n Name) String() string { return escape.Line(n.Bare()) }
 
 // Dotted returns the name for programs: schema.table, with a part that has a dot or a backtick in backticks. ParseName reads it.
 func (n Name) Dotted() string {
