@@ -158,7 +158,7 @@ func (c *checker) checkNulls() {
 func (c *checker) checkDates() {
 	for _, to := range c.alter.Defined {
 		isDate := to.DataType == "date" || to.DataType == "datetime" || to.DataType == "timestamp"
-		if !isDate || to.Nullable || to.Default != "" || to.Generated != schema.NotGenerated || c.origin(to.Name) != "" || c.table.Rows == 0 {
+		if !isDate || to.Nullable || to.Default != "" || to.Generated != schema.NotGenerated || c.origin(to.Name) != "" || c.table.Rows == 0 && !c.facts.HasRows {
 			continue
 		}
 		what, fix := fmt.Sprintf("the ALTER adds column %s %s NOT NULL without a default", to.Name, strings.ToUpper(to.DataType)), "Give it a DEFAULT, or let it be NULL"

@@ -67,6 +67,7 @@ type Facts struct {
 	SystemTimeZone      string
 	Group               bool     // the server is one of Group Replication's
 	GroupPrimary        string   // host:port of the group's primary, as a member knows it; "" if it does not
+	HasRows             bool     // the table has rows, whatever its statistics say
 	ZeroDates           bool     // the global sql_mode takes the date 0000-00-00
 	SQLMode             []string // the parts of the global sql_mode
 
