@@ -47,6 +47,7 @@ func specsOf(p *plan.Plan, shadow *schema.Table, now clocks) (s specs, err error
 	}
 	s.prescan = prescanSpecOf(s.sync, p.Source, shadow, columns.Mappings)
 	s.compare = verifySpecOf(s.sync, shadow, columns.Mappings, p.Server.Version)
+	computedColumns(s.compare, s.sync, shadow, columns)
 	return s, nil
 }
 
@@ -90,7 +91,7 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now clock
 }
 
 // upsertable says that the key is the shadow's only unique key, and that an update of a row
-// changes none of the columns that a sync does not name.
+// changes none of the columns that a sync does not name, and leaves none of them as it was computed from another state of the row.
 func upsertable(spec *rowsync.Spec, shadow *schema.Table) bool {
 	for _, k := range shadow.Keys {
 		if k.Unique && !isOn(k, spec.ShadowKey) {
@@ -102,7 +103,7 @@ func upsertable(spec *rowsync.Spec, shadow *schema.Table) bool {
 			return false // VALUES() takes it by its text, in which an empty member is lost
 		}
 		named := slices.ContainsFunc(spec.Columns, func(n rowsync.Column) bool { return strings.EqualFold(n.Shadow, c.Name) })
-		if !named && strings.Contains(strings.ToUpper(c.Definition), "ON UPDATE") {
+		if !named && (c.Computes() || strings.Contains(strings.ToUpper(c.Definition), "ON UPDATE")) {
 			return false
 		}
 	}

@@ -59,41 +59,11 @@ func (s *Spec) unchanged(shadow string) bool {
 		return ok && c.Kept && c.Fits
 	}
 	from, ok := s.Source.Column(shadow)
-	return ok && from.Definition == to.Definition && s.allUnchanged(s.mentioned(to.Expression))
+	return ok && from.Definition == to.Definition && s.allUnchanged(s.Shadow.Mentioned(to.Expression))
 }
 
 func (s *Spec) allUnchanged(columns []string) bool {
 	return !slices.ContainsFunc(columns, func(name string) bool { return !s.unchanged(name) })
-}
-
-// mentioned lists the columns of the shadow that an expression of SHOW CREATE TABLE names.
-func (s *Spec) mentioned(expression string) []string {
-	var names []string
-	for _, c := range s.Shadow.Columns {
-		if strings.Contains(strings.ToLower(expression), strings.ToLower(schema.Quote(c.Name))) {
-			names = append(names, c.Name)
-		}
-	}
-	return names
-}
-
-// closure returns the columns, and all those from which the generated ones among them are
-// computed, in the order of the table.
-func (s *Spec) closure(columns []string) []schema.Column {
-	in := map[string]bool{}
-	var visit func(names []string)
-	visit = func(names []string) {
-		for _, name := range names {
-			c, ok := s.Shadow.Column(name)
-			if !ok || in[c.Name] {
-				continue
-			}
-			in[c.Name] = true
-			visit(s.mentioned(c.Expression))
-		}
-	}
-	visit(columns)
-	return slices.DeleteFunc(slices.Clone(s.Shadow.Columns), func(c schema.Column) bool { return !in[c.Name] })
 }
 
 // stage is a temporary table of some of the shadow's columns, with constraints of its own.
@@ -106,7 +76,7 @@ type stage struct {
 }
 
 func (s *Spec) stage(name string, columns []string, checks ...string) *stage {
-	st := &stage{spec: s, name: s.Sync.Shadow.Sibling(name).Quoted(), columns: s.closure(columns), checks: checks}
+	st := &stage{spec: s, name: s.Sync.Shadow.Sibling(name).Quoted(), columns: s.Shadow.ComputedFrom(columns...), checks: checks}
 	taken := slices.ContainsFunc(st.columns, func(c schema.Column) bool { return s.expr(c.Name) != "" })
 	if !taken { // an INSERT must name one
 		c, _ := s.Shadow.Column(s.Sync.Columns[0].Shadow)
@@ -132,6 +102,9 @@ func (st *stage) create() []string {
 			engine = "InnoDB" // BLACKHOLE has none (1178)
 		}
 		switch {
+		case c.Computes() && st.spec.expr(c.Name) == "":
+			computed = append(computed, "ADD COLUMN "+schema.Quote(c.Name)+" "+c.Definition)
+			continue
 		case c.Generated != schema.NotGenerated:
 			engine = "InnoDB" // BLACKHOLE has none (3106)
 			computed = append(computed, "ADD COLUMN "+schema.Quote(c.Name)+" "+c.Definition)

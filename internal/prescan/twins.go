@@ -134,7 +134,7 @@ func partsOf(k schema.Key) []string {
 // sourcesOf lists the columns of the source from which a key's values come.
 func sourcesOf(s *Spec, k schema.Key) []string {
 	var names []string
-	for _, c := range s.closure(columnsOf(s, k)) {
+	for _, c := range s.Shadow.ComputedFrom(columnsOf(s, k)...) {
 		if from, ok := s.column(c.Name); ok {
 			names = append(names, from.From.Name)
 		}

@@ -67,7 +67,7 @@ func (w *work) addCheck(s *Spec, check schema.Check) {
 	if !check.Enforced {
 		return
 	}
-	columns := s.mentioned(check.Clause)
+	columns := s.Shadow.Mentioned(check.Clause)
 	known := slices.ContainsFunc(s.Source.Checks, func(c schema.Check) bool { return c.Enforced && c.Clause == check.Clause })
 	plain := s.allUnchanged(columns)
 	if known && plain {
@@ -124,7 +124,7 @@ func columnsOf(s *Spec, k schema.Key) []string {
 	var names []string
 	for _, part := range k.Parts {
 		if part.Expression != "" {
-			names = append(names, s.mentioned(part.Expression)...)
+			names = append(names, s.Shadow.Mentioned(part.Expression)...)
 		} else {
 			names = append(names, part.Column)
 		}

@@ -94,8 +94,12 @@ func (v *Verifier) differencesOf(ctx context.Context, session *dbconn.Session, k
 	if err != nil {
 		return nil, err
 	}
+	computed, err := spec.computedDifferences(ctx, session, name, p)
+	if err != nil {
+		return nil, err
+	}
 	_, err = session.Exec(ctx, "COMMIT")
-	return all, err
+	return append(all, computed...), err
 }
 
 func orNull(s sql.NullString) string {

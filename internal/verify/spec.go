@@ -27,6 +27,14 @@ type Spec struct {
 	// Staged says that the ALTER converts a value, so that the source's rows are converted
 	// before they are compared.
 	Staged bool
+	// Computed are the shadow's columns whose values the server computes, and Sources are they, the key's columns and all columns that
+	// they are computed from, in the order of the shadow. UniqueKey says that no two rows of the shadow have the same key. Charset has the
+	// options of the shadow that a definition relies on.
+	Computed, Sources []schema.Column
+	UniqueKey         bool
+	Charset           string
+	// Uncompared are the columns that cannot be compared, each with its reason.
+	Uncompared []string
 	// Modern says that the server joins by a hash table where no index serves (MySQL 8.0.20 and
 	// later), and compares strings by their bytes with a collation (8.0.17).
 	Modern bool
@@ -35,7 +43,7 @@ type Spec struct {
 // Setup returns the statements that make a session fit for comparing by this spec.
 func (s *Spec) Setup() []string {
 	setup := s.Sync.Values.Setup()
-	if !s.Staged {
+	if !s.Staged && len(s.Computed) == 0 {
 		// Both tables are read as they were at one moment. (INSERT..SELECT into the stage
 		// would lock what it reads.)
 		setup = append(setup, repeatableRead)

@@ -10,10 +10,14 @@ import (
 
 // StageSetup returns the part of Setup that a session for syncs needs besides.
 func (s *Spec) StageSetup() []string {
-	if !s.Staged {
-		return nil
+	var setup []string
+	if s.Staged {
+		setup = append(setup, s.createStage())
 	}
-	return []string{s.createStage()}
+	if len(s.Computed) > 0 {
+		setup = append(setup, s.createComputed())
+	}
+	return setup
 }
 
 // stage is the temporary table that rows to be converted go through.

@@ -224,6 +224,11 @@ func (v *Verifier) compareOnce(ctx context.Context, session *dbconn.Session, p p
 	if err := session.Rows(ctx, spec.differing(p, most), collect); err != nil {
 		return 0, nil, err
 	}
+	computed, err := spec.compareComputed(ctx, session, p, most)
+	if err != nil {
+		return 0, nil, err
+	}
+	suspects = append(suspects, computed...)
 	if spec.Sync.KeyChanged {
 		p.shadow = "FALSE" // the source's keys say nothing of the shadow's
 	}

@@ -1,0 +1,1 @@
+UPDATE t SET a = 7 WHERE id = 1; INSERT INTO t VALUES (4,4);

@@ -1,0 +1,1 @@
+INSERT INTO t (id, b) VALUES (3, '2026-03-01 20:30:00');

@@ -1,0 +1,1 @@
+UPDATE t SET c = 'zz' WHERE id = 1; INSERT INTO t VALUES (4,'q','r');

@@ -1,0 +1,1 @@
+SET GLOBAL sql_mode = CONCAT(@@GLOBAL.sql_mode, ',TIME_TRUNCATE_FRACTIONAL');

@@ -1,0 +1,1 @@
+UPDATE t SET v = 4; INSERT INTO t VALUES (4,'23:59:59',4);

@@ -1,0 +1,1 @@
+DROP TABLE IF EXISTS t, t_old; CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(30) CHARACTER SET latin1, g VARCHAR(40) AS (CONCAT(name, 'x')) STORED) CHARACTER SET utf8mb4; INSERT INTO t (id, name) VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd'), (20, 'e');

@@ -1,0 +1,1 @@
+SET GLOBAL sql_select_limit = 2, GLOBAL max_join_size = 100, GLOBAL sql_quote_show_create = 0, GLOBAL completion_type = 2, GLOBAL default_tmp_storage_engine = MyISAM, GLOBAL low_priority_updates = 1, GLOBAL sql_auto_is_null = 1, GLOBAL group_concat_max_len = 4, GLOBAL max_sort_length = 64, GLOBAL big_tables = 1, GLOBAL wait_timeout = 2, GLOBAL max_error_count = 0;

@@ -1,0 +1,63 @@
+package migration
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"midstream/internal/plan"
+	"midstream/internal/rowsync"
+	"midstream/internal/schema"
+	"midstream/internal/verify"
+)
+
+// variesByItself finds functions that give another value each time, in expressions as SHOW CREATE TABLE has them.
+var variesByItself = regexp.MustCompile(`(?i)\b(uuid|uuid_short|uuidv?[47]?|uuid_v[47]|sys_guid|rand|random_bytes|sysdate|connection_id|last_insert_id|nextval|lastval|next\s+value)\b`)
+
+// computedColumns adds the columns that the server computes to what is compared, and names those that cannot be compared.
+func computedColumns(spec *verify.Spec, sync *rowsync.Spec, shadow *schema.Table, columns *plan.Columns) {
+	synced := func(name string) bool {
+		return slices.ContainsFunc(sync.Columns, func(c rowsync.Column) bool { return strings.EqualFold(c.Shadow, name) })
+	}
+	varies := func(c schema.Column) string {
+		switch {
+		case synced(c.Name):
+			return ""
+		case c.AutoIncrement:
+			return "it is numbered by the server"
+		case variesByItself.MatchString(c.Expression), c.Computes() && variesByItself.MatchString(c.Default):
+			return "its expression gives another value each time"
+		}
+		return ""
+	}
+	for _, c := range shadow.Columns {
+		computed := c.Generated != schema.NotGenerated || c.Computes() && !synced(c.Name)
+		if !computed && !c.AutoIncrement || synced(c.Name) {
+			continue
+		}
+		why := varies(c)
+		for _, source := range shadow.ComputedFrom(c.Name) {
+			if w := varies(source); why == "" && w != "" {
+				why = "it is computed from " + source.Name + ": " + w
+			}
+		}
+		if why != "" {
+			spec.Uncompared = append(spec.Uncompared, c.Name+" ("+why+")")
+		} else if computed {
+			spec.Computed = append(spec.Computed, c)
+		}
+	}
+	if len(spec.Computed) == 0 {
+		return
+	}
+	names := slices.Clone(sync.ShadowKey)
+	for _, c := range spec.Computed {
+		names = append(names, c.Name)
+	}
+	spec.Sources, spec.UniqueKey = shadow.ComputedFrom(names...), columns.KeyUnique
+	for _, o := range shadow.Options {
+		if strings.Contains(o.Name, "CHARSET") || strings.Contains(o.Name, "COLLATE") {
+			spec.Charset += " " + o.Name + "=" + o.Value
+		}
+	}
+}
