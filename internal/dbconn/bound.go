@@ -29,21 +29,29 @@ type bound struct {
 func (b *bound) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := b.Connector.Connect(ctx)
 	if err != nil {
-		return nil, notConnected(ctx, err)
+		return nil, err
 	}
-	if err := b.set(ctx, conn); err != nil {
+	err = prepare(ctx, conn)
+	if err == nil {
+		err = b.check(ctx, conn)
+	}
+	if err == nil {
+		err = b.set(ctx, conn)
+	}
+	if err != nil {
 		conn.Close()
 		return nil, err
 	}
+	return conn, nil
+}
+
+// check fails with ErrOtherServer if the connection leads to another server.
+func (b *bound) check(ctx context.Context, conn driver.Conn) error {
 	uuid, err := serverUUID(ctx, conn)
-	if err == nil && b.is(uuid) {
-		return conn, nil
+	if err == nil && !b.is(uuid) {
+		err = fmt.Errorf("%w: its server_uuid is %s", ErrOtherServer, uuid)
 	}
-	conn.Close()
-	if err != nil {
-		return nil, notConnected(ctx, err)
-	}
-	return nil, fmt.Errorf("%w: its server_uuid is %s", ErrOtherServer, uuid)
+	return err
 }
 
 // set sets the session variables. One connection at a time: the first one learns which there are.

@@ -60,7 +60,6 @@ func ours() []variable {
 		{"show_gipk_in_create_table_and_information_schema", "1"}, {"show_create_table_skip_secondary_engine", "0"},
 		{"sql_notes", "1"}, {"terminology_use_previous", "'NONE'"}, {"default_master_connection", "''"},
 		{"timestamp", "0"}, {"skip_replication", "0"}, {"use_secondary_engine", "'OFF'"},
-		{"system_versioning_asof", "'DEFAULT'"}, {"system_versioning_insert_history", "0"},
 		{"session_track_gtids", "'OFF'"}, {"session_track_transaction_info", "'OFF'"},
 		// What a table of ours becomes.
 		{"default_storage_engine", "'InnoDB'"}, {"default_tmp_storage_engine", "'InnoDB'"}, {"enforce_storage_engine", "NULL"},
@@ -79,7 +78,7 @@ func ours() []variable {
 		{"column_compression_threshold", theServers}, {"column_compression_zlib_level", theServers},
 		{"column_compression_zlib_strategy", theServers}, {"column_compression_zlib_wrap", theServers},
 		{"mhnsw_default_distance", theServers}, {"mhnsw_default_m", theServers},
-		{"system_versioning_alter_history", theServers}, {"gtid_domain_id", theServers},
+		{"gtid_domain_id", theServers},
 	}
 }
 
@@ -107,17 +106,22 @@ type settings struct {
 	kept []string
 }
 
-// apply sets the variables of a new connection.
+// prepare lets a new connection ask the server for something.
+func prepare(ctx context.Context, conn driver.Conn) error {
+	for _, statement := range first {
+		if _, err := conn.(driver.ExecerContext).ExecContext(ctx, statement, nil); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return nil
+}
+
+// apply sets the variables of a new connection, which is prepared.
 func (s *settings) apply(ctx context.Context, conn driver.Conn) error {
 	exec := conn.(driver.ExecerContext)
 	run := func(statement string) error {
 		_, err := exec.ExecContext(ctx, statement, nil)
 		return err
-	}
-	for _, statement := range first {
-		if err := run(statement); err != nil {
-			return fmt.Errorf("%s: %w", statement, err)
-		}
 	}
 	if s.known == nil {
 		if err := s.learn(ctx, conn, run); err != nil {
@@ -253,4 +257,14 @@ func (p *Pool) AsTheServer(zeroDates bool) []string {
 		}
 	}
 	return []string{"SET " + strings.Join(append(set, "SESSION sql_mode = CONCAT("+mode+", ',STRICT_ALL_TABLES')"), ", ")}
+}
+
+// Variables lists the session variables that every connection sets. REQUIRES: a connection was made.
+func (p *Pool) Variables() (names []string) {
+	for _, v := range ours() {
+		if p.server.variables.has[v.name] && !p.Keeps(v.name) {
+			names = append(names, v.name)
+		}
+	}
+	return names
 }
