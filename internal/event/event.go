@@ -113,8 +113,10 @@ type Verified struct {
 	Suspects int   // rows that differed at first, most of them as a change was not yet applied
 	Repaired int   // mismatches that were synced anew
 	Unproven int   // rows that changed all the time: they are compared under the lock
-	Elapsed  time.Duration
-	At       time.Time
+	// Uncompared are the columns that cannot be compared, each with its reason.
+	Uncompared []string
+	Elapsed    time.Duration
+	At         time.Time
 }
 
 // Finding are rows of the source that the ALTER would not take as they are.

@@ -1,7 +1,6 @@
 package migration
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,9 +9,6 @@ import (
 	"midstream/internal/schema"
 	"midstream/internal/verify"
 )
-
-// variesByItself finds functions that give another value each time, in expressions as SHOW CREATE TABLE has them.
-var variesByItself = regexp.MustCompile(`(?i)\b(uuid|uuid_short|uuidv?[47]?|uuid_v[47]|sys_guid|rand|random_bytes|sysdate|connection_id|last_insert_id|nextval|lastval|next\s+value)\b`)
 
 // computedColumns adds the columns that the server computes to what is compared, and names those that cannot be compared.
 func computedColumns(spec *verify.Spec, sync *rowsync.Spec, shadow *schema.Table, columns *plan.Columns) {
@@ -25,7 +21,7 @@ func computedColumns(spec *verify.Spec, sync *rowsync.Spec, shadow *schema.Table
 			return ""
 		case c.AutoIncrement:
 			return "it is numbered by the server"
-		case variesByItself.MatchString(c.Expression), c.Computes() && variesByItself.MatchString(c.Default):
+		case plan.Varies(c.Expression), c.Computes() && plan.Varies(c.Default):
 			return "its expression gives another value each time"
 		}
 		return ""

@@ -176,8 +176,13 @@ func (r *run) createState(ctx context.Context) error {
 
 func (r *run) createShadow(ctx context.Context) error {
 	var err error
-	r.shadow, err = shadow.Create(ctx, r.pool, r.plan.Source, r.plan.Names.Shadow, r.plan.ClausesFor, r.plan.ZeroDates)
+	r.shadow, err = shadow.Create(ctx, r.pool, shadow.Wanted{
+		Source: r.plan.Source, Name: r.plan.Names.Shadow, Clauses: r.plan.ClausesFor, ZeroDates: r.plan.ZeroDates,
+	})
 	r.made.shadow = r.shadow != nil
+	r.mu.Lock()
+	r.made.unmarked = r.made.shadow && r.shadow.Unmarked
+	r.mu.Unlock()
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ const (
 	CodeNoPrimary    Code = "no-primary-key"
 	CodeAlgorithm    Code = "algorithm"
 	CodeNumbers      Code = "auto-increment"
+	CodeUncompared   Code = "uncompared"
 	CodeNotNull      Code = "not-null"
 	CodeCheck        Code = "check"
 	CodeZeroDate     Code = "zero-date"
@@ -190,6 +191,10 @@ func (c *checker) origin(name string) string {
 // rows that had none, and any number will do: so this is said, and not refused. A number that
 // a row of the source has by itself is another thing: that of a row with NULL may equal it.
 func (c *checker) checkNumbers() {
+	if Varies(c.alter.Clauses) {
+		c.warn(CodeUncompared, "the ALTER has an expression that gives another value each time: its values cannot be compared",
+			"the run reports such a column as not compared; all other columns of every row are compared", "")
+	}
 	for _, name := range c.alter.Numbered {
 		from, continues := c.table.Column(c.origin(name))
 		switch {

@@ -166,7 +166,7 @@ var shadowOnly = []Code{
 }
 
 // risksOfShadow are the codes of what is to be known of a shadow, and of nothing else.
-var risksOfShadow = []Code{CodeSwap, CodeCapture, CodeCommitOrder, CodeCaptureTrigger, CodeGrants, CodeAlgorithm, CodeNumbers, CodeCheckName, CodeNames, CodeConstraints, CodeTriggers, CodeCascades}
+var risksOfShadow = []Code{CodeUncompared, CodeSwap, CodeCapture, CodeCommitOrder, CodeCaptureTrigger, CodeGrants, CodeAlgorithm, CodeNumbers, CodeCheckName, CodeNames, CodeConstraints, CodeTriggers, CodeCascades}
 
 func (o Options) paceOf(facts *Facts, table *schema.Table) Pace {
 	if o.Pace != nil {

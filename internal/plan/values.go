@@ -121,8 +121,13 @@ func (s Server) strict() bool {
 var (
 	// zoneFunctions give what the time zone says. Names are as SHOW CREATE TABLE writes them.
 	zoneFunctions = regexp.MustCompile(`(?i)\b(from_unixtime|unix_timestamp|now|sysdate|localtime|localtimestamp|current_timestamp|current_date|current_time|curdate|curtime|timestamp|to_seconds|to_days)\b`)
-	clock         = regexp.MustCompile(`(?i)\b(now|sysdate|localtime|localtimestamp|current_timestamp|current_date|current_time|curdate|curtime|unix_timestamp|utc_timestamp|utc_date|utc_time)\b`)
+	// varying gives another value each time.
+	varying = regexp.MustCompile(`(?i)\b(uuid|uuid_short|uuid_v[47]|sys_guid|rand|random_bytes|sysdate|connection_id|last_insert_id|nextval|lastval)\s*\(|\bnext\s+value\s+for\b`)
+	clock   = regexp.MustCompile(`(?i)\b(now|sysdate|localtime|localtimestamp|current_timestamp|current_date|current_time|curdate|curtime|unix_timestamp|utc_timestamp|utc_date|utc_time)\b`)
 )
+
+// Varies says that an expression gives another value each time, so that its values cannot be compared.
+func Varies(expression string) bool { return varying.MatchString(expression) }
 
 // zoned says what depends on the time zone, or returns "".
 func zoned(shadow *schema.Table, columns *Columns) string {

@@ -58,7 +58,7 @@ func Read(line []byte) (event.Event, *Result, error) {
 		})
 	case NameVerified:
 		return into(line, func(r Verified) event.Event {
-			return event.Verified{Rows: r.Rows, Suspects: r.Suspects, Repaired: r.Repaired, Unproven: r.Unproven,
+			return event.Verified{Rows: r.Rows, Suspects: r.Suspects, Repaired: r.Repaired, Unproven: r.Unproven, Uncompared: r.Uncompared,
 				Elapsed: r.ElapsedMS.Duration(), At: at}
 		})
 	case NameFinding:

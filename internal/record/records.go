@@ -305,6 +305,8 @@ type Verified struct {
 	Repaired  int   `json:"repaired" doc:"rows that differed and were synced anew"`
 	Unproven  int   `json:"unproven" doc:"rows that changed all the time and are compared under the lock"`
 	ElapsedMS MS    `json:"elapsed_ms" doc:"of the comparison"`
+	// Uncompared are columns.
+	Uncompared []string `json:"uncompared,omitempty" doc:"columns that cannot be compared, each with its reason; absent if every column was compared"`
 }
 
 // Finding tells rows that the new table does not take.

@@ -24,70 +24,152 @@ type Shadow struct {
 	Table *schema.Table
 	// Comment is the one that the table shall have in the end.
 	Comment string
+	// Unmarked says that the shadow has its final comment from the beginning, because a further ALTER would change its definition. The state
+	// table alone says that it is ours.
+	Unmarked bool
 	// Deferred are the indexes that are left for later.
 	Deferred []schema.Key
 }
 
-// Create makes the shadow. clauses returns the ALTER's clauses for the copy of the source
-// as CREATE TABLE LIKE has made it; zeroDates lets them have zero dates. REQUIRES: no table of its name is there. On error the
+// Wanted is what a shadow is made of.
+type Wanted struct {
+	Source *schema.Table
+	Name   schema.Name
+	// Clauses returns the ALTER's clauses for the copy of the source as CREATE TABLE LIKE has made it.
+	Clauses func(copied *schema.Table) string
+	// ZeroDates lets the clauses have zero dates.
+	ZeroDates bool
+}
+
+// Create makes the shadow. REQUIRES: no table of its name is there. On error the
 // shadow is returned as well if it may have been created.
-func Create(ctx context.Context, pool *dbconn.Pool, source *schema.Table, name schema.Name, clauses func(copied *schema.Table) string, zeroDates bool) (*Shadow, error) {
+func Create(ctx context.Context, pool *dbconn.Pool, w Wanted) (*Shadow, error) {
 	session, err := pool.Session(ctx, pool.Defining()...)
 	if err != nil {
-		return nil, fmt.Errorf("create shadow %s: %w", name, err)
+		return nil, fmt.Errorf("create shadow %s: %w", w.Name, err)
 	}
 	defer session.Close()
-	s := &Shadow{Name: name, Source: source.Name, Comment: source.Comment}
-	if _, err := session.Exec(ctx, fmt.Sprintf("CREATE TABLE %s LIKE %s", name.Quoted(), source.Name.Quoted())); err != nil {
+	s, err := create(ctx, pool, session, w, schema.MarkFor("shadow", w.Source.Name))
+	if err != nil {
+		return s, err
+	}
+	stays, err := s.staysTheSame(ctx, pool, session)
+	if err != nil || stays {
+		return s, err
+	}
+	if _, err := session.Exec(ctx, "DROP TABLE "+w.Name.Quoted()); err != nil {
+		return s, fmt.Errorf("create shadow %s again: %w", w.Name, err)
+	}
+	return create(ctx, pool, session, w, "")
+}
+
+// create makes the shadow with a mark in its comment, or without one if mark is "".
+func create(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, w Wanted, mark string) (*Shadow, error) {
+	s := &Shadow{Name: w.Name, Source: w.Source.Name, Comment: w.Source.Comment, Unmarked: mark == ""}
+	if _, err := session.Exec(ctx, fmt.Sprintf("CREATE TABLE %s LIKE %s", w.Name.Quoted(), w.Source.Name.Quoted())); err != nil {
 		if dbconn.Number(err) != 0 && !dbconn.ConnectionLost(err) {
 			s = nil
 		}
 		if refused(err) {
 			err = fmt.Errorf("%w: %w", ErrRefused, err)
 		}
-		return s, fmt.Errorf("create shadow %s: %w", name, err)
+		return s, fmt.Errorf("create shadow %s: %w", w.Name, err)
 	}
-	mark := schema.MarkFor("shadow", source.Name)
-	marking := comment(name, mark)
-	if source.AutoIncrement > 1 {
-		// CREATE TABLE LIKE begins to count anew, and then every row that the copy inserts
-		// raises the counter and logs it: 4 % of the copy's time.
-		marking += fmt.Sprintf(", AUTO_INCREMENT = %d", source.AutoIncrement)
+	if err := s.begin(ctx, session, w.Source.AutoIncrement, mark); err != nil {
+		return s, err
 	}
-	if _, err := session.Exec(ctx, marking); err != nil {
-		return s, fmt.Errorf("mark shadow %s: %w", name, err)
-	}
-	copied, err := schema.Load(ctx, pool.DB(), name)
+	copied, err := schema.Load(ctx, pool.DB(), w.Name)
 	if err != nil {
-		return s, fmt.Errorf("read shadow %s: %w", name, err)
+		return s, fmt.Errorf("read shadow %s: %w", w.Name, err)
 	}
-	if again := schema.Settable(source.LostIn(copied)); again != "" {
-		if _, err := session.Exec(ctx, "ALTER TABLE "+name.Quoted()+" "+again); err != nil {
-			return s, fmt.Errorf("set options of shadow %s: %w", name, err)
-		}
-		if copied, err = schema.Load(ctx, pool.DB(), name); err != nil {
-			return s, fmt.Errorf("read shadow %s: %w", name, err)
-		}
+	if copied, err = s.restore(ctx, pool, session, w.Source, copied); err != nil {
+		return s, err
 	}
-	if lost := source.LostIn(copied); len(lost) > 0 {
-		return s, fmt.Errorf("alter shadow %s: %w: its copy has lost %s of %s", name, ErrRefused, lost[0].Name, source.Name)
-	}
-	if err := s.alter(ctx, pool, clauses(copied), zeroDates); err != nil {
+	if err := s.alter(ctx, pool, w.Clauses(copied), w.ZeroDates); err != nil {
 		if refused(err) {
 			err = fmt.Errorf("%w: %w", ErrRefused, err)
 		}
-		return s, fmt.Errorf("alter shadow %s: %w", name, err)
+		return s, fmt.Errorf("alter shadow %s: %w", w.Name, err)
 	}
-	if s.Table, err = schema.Load(ctx, pool.DB(), name); err != nil {
-		return s, fmt.Errorf("read shadow %s: %w", name, err)
+	if s.Table, err = schema.Load(ctx, pool.DB(), w.Name); err != nil {
+		return s, fmt.Errorf("read shadow %s: %w", w.Name, err)
 	}
-	if s.Table.Comment != mark { // the ALTER sets a comment of its own
+	switch {
+	case s.Unmarked:
 		s.Comment = s.Table.Comment
-		if _, err := session.Exec(ctx, comment(name, mark)); err != nil {
-			return s, fmt.Errorf("mark shadow %s: %w", name, err)
+	case s.Table.Comment != mark: // the ALTER sets a comment of its own
+		s.Comment = s.Table.Comment
+		if _, err := session.Exec(ctx, comment(w.Name, mark)); err != nil {
+			return s, fmt.Errorf("mark shadow %s: %w", w.Name, err)
 		}
 	}
 	return s, nil
+}
+
+// restore sets the options again that CREATE TABLE LIKE has lost, and returns the copy with them. The error is an ErrRefused if one of them
+// cannot be set again.
+func (s *Shadow) restore(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, source, copied *schema.Table) (*schema.Table, error) {
+	if again := schema.Settable(source.LostIn(copied)); again != "" {
+		if _, err := session.Exec(ctx, "ALTER TABLE "+s.Name.Quoted()+" "+again); err != nil {
+			return nil, fmt.Errorf("set options of shadow %s: %w", s.Name, err)
+		}
+		var err error
+		if copied, err = schema.Load(ctx, pool.DB(), s.Name); err != nil {
+			return nil, fmt.Errorf("read shadow %s: %w", s.Name, err)
+		}
+	}
+	if lost := source.LostIn(copied); len(lost) > 0 {
+		return nil, fmt.Errorf("alter shadow %s: %w: its copy has lost %s of %s", s.Name, ErrRefused, lost[0].Name, source.Name)
+	}
+	return copied, nil
+}
+
+// begin gives the empty copy its mark and the source's counter. CREATE TABLE LIKE begins to count at 1, and then every row that the copy
+// inserts raises the counter and logs it: 4 % of the copy's time.
+func (s *Shadow) begin(ctx context.Context, session *dbconn.Session, counter uint64, mark string) error {
+	var clauses []string
+	if mark != "" {
+		clauses = append(clauses, "COMMENT = "+schema.Literal(mark))
+	}
+	if counter > 1 {
+		clauses = append(clauses, fmt.Sprintf("AUTO_INCREMENT = %d", counter))
+	}
+	if len(clauses) == 0 {
+		return nil
+	}
+	if _, err := session.Exec(ctx, "ALTER TABLE "+s.Name.Quoted()+" "+strings.Join(clauses, ", ")); err != nil {
+		return fmt.Errorf("mark shadow %s: %w", s.Name, err)
+	}
+	return nil
+}
+
+// staysTheSame says that a further ALTER leaves the shadow's definition as the operator's ALTER has made it. MySQL writes the string literals
+// of expressions again with each ALTER, in the charset of the columns that they are compared with: _utf8mb4'é' next to a latin1 column
+// becomes _latin1'?' (9.7.4). The final comment is given and the mark again, while the shadow is empty.
+func (s *Shadow) staysTheSame(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session) (bool, error) {
+	if !hasLiterals(s.Table) {
+		return true, nil
+	}
+	mark := schema.MarkFor("shadow", s.Source)
+	for _, text := range []string{s.Comment, mark} {
+		if _, err := session.Exec(ctx, comment(s.Name, text)); err != nil {
+			return false, fmt.Errorf("mark shadow %s: %w", s.Name, err)
+		}
+	}
+	now, err := schema.Load(ctx, pool.DB(), s.Name)
+	if err != nil {
+		return false, fmt.Errorf("read shadow %s: %w", s.Name, err)
+	}
+	return s.Table.SameColumns(now) && slices.Equal(s.Table.Checks, now.Checks) &&
+		slices.EqualFunc(s.Table.Keys, now.Keys, func(a, b schema.Key) bool { return a.Definition == b.Definition }), nil
+}
+
+// hasLiterals says that an expression of the definition has a string literal.
+func hasLiterals(t *schema.Table) bool {
+	quoted := func(expression string) bool { return strings.Contains(expression, "'") }
+	return slices.ContainsFunc(t.Columns, func(c schema.Column) bool { return quoted(c.Expression) || c.Computes() && quoted(c.Default) }) ||
+		slices.ContainsFunc(t.Checks, func(c schema.Check) bool { return quoted(c.Clause) }) ||
+		slices.ContainsFunc(t.Keys, func(k schema.Key) bool { return k.Computed() && quoted(k.Definition) })
 }
 
 // alter carries out the operator's clauses.
@@ -116,6 +198,7 @@ func Found(ctx context.Context, pool *dbconn.Pool, source schema.Name, made *sch
 	if err != nil {
 		return nil, fmt.Errorf("read shadow %s: %w", made.Name, err)
 	}
+	s.Unmarked = now.Comment == comment && !schema.Marked(comment)
 	if !made.SameColumns(now) || len(made.Checks) != len(now.Checks) || made.Partitioned != now.Partitioned {
 		return nil, ErrAltered
 	}
@@ -148,6 +231,9 @@ func comment(table schema.Name, text string) string {
 
 // Unmark gives the shadow the comment that it shall have in the end.
 func (s *Shadow) Unmark(ctx context.Context, pool *dbconn.Pool) error {
+	if s.Unmarked {
+		return nil
+	}
 	return s.exec(ctx, pool, comment(s.Name, s.Comment), "comment")
 }
 
@@ -189,6 +275,9 @@ func (s *Shadow) OwnIndex(ctx context.Context, pool *dbconn.Pool, columns []stri
 // an expression (error 1846). An index that comes before one that stays is not deferred either, because
 // the server would put it behind that one.
 func (s *Shadow) Deferrable(syncIndex string) []schema.Key {
+	if s.Unmarked {
+		return nil
+	}
 	var keys []schema.Key
 	for _, k := range slices.Backward(s.Table.Keys) {
 		if k.Unique || k.Type == "FULLTEXT" { // the server sorts these before and behind all others

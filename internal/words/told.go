@@ -141,7 +141,10 @@ func Verified(e event.Verified) string {
 	if e.Unproven > 0 {
 		text += fmt.Sprintf("; %s too often to tell, to be compared under the lock", Plural(e.Unproven, "row")+" changed")
 	}
-	return text
+	if len(e.Uncompared) > 0 {
+		text += "; not compared: " + strings.Join(e.Uncompared, ", ")
+	}
+	return escape.Line(text)
 }
 
 // Was is the verb for so many.

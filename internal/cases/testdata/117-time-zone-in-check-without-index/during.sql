@@ -1,0 +1,1 @@
+UPDATE t SET ts = '2026-01-02 03:00:00' WHERE id = 2; INSERT INTO t (id, ts) VALUES (3, '2026-03-01 20:30:00');

@@ -1,0 +1,1 @@
+UPDATE t SET c = 'b' WHERE id = 1;
