@@ -263,16 +263,16 @@ func (c *change) makeOf(ctx context.Context, alter *ddl.Alter, s *server) (*plan
 		}
 		p, err = plan.Make(facts, table, alter, c.options)
 	} else if err == nil && plan.MayTry(p, facts, alter, c.options) {
+		if p, err = c.withSwap(ctx, p, table, alter, s, facts); err != nil { // before a copy with all partitions is made
+			return p, err
+		}
 		if facts.Trial, err = c.try(ctx, p, s); err != nil {
 			return nil, err
 		}
 		p, err = plan.Make(facts, table, alter, c.options)
 	}
-	if err == nil && (p.Choice.Method == plan.MethodShadow || p.Choice.Shadow) {
-		if facts.Swap, err = c.swap(ctx, table, alter, s, facts); err != nil {
-			return nil, unwritten(ctx, err, "")
-		}
-		p, err = plan.Make(facts, table, alter, c.options)
+	if err == nil {
+		p, err = c.withSwap(ctx, p, table, alter, s, facts)
 	}
 	if err != nil || !c.calibrate {
 		return p, err
@@ -280,6 +280,22 @@ func (c *change) makeOf(ctx context.Context, alter *ddl.Alter, s *server) (*plan
 	if err := c.measure(ctx, p, s); err != nil {
 		return nil, err
 	}
+	return plan.Make(facts, table, alter, c.options)
+}
+
+// withSwap is the plan with what the swap of a shadow takes, measured once.
+func (c *change) withSwap(ctx context.Context, p *plan.Plan, table *schema.Table, alter *ddl.Alter, s *server, facts *plan.Facts) (*plan.Plan, error) {
+	if facts.Swap != nil || p.Choice.Method != plan.MethodShadow && !p.Choice.Shadow {
+		return p, nil
+	}
+	swap, err := c.swap(ctx, table, alter, s, facts)
+	if err != nil {
+		return nil, unwritten(ctx, err, "")
+	}
+	if swap == nil {
+		return p, nil
+	}
+	facts.Swap = swap
 	return plan.Make(facts, table, alter, c.options)
 }
 
