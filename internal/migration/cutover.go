@@ -167,7 +167,7 @@ func (r *run) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
 		RenameUnderLock: r.plan.Server.RenameUnderLock,
 		RenameYields:    r.plan.Server.Version.MariaDB,
 		WritersApart:    r.plan.Server.Version.WritersApart(),
-		AutoIncrement:   !r.plan.Alter.SetsAutoIncrement && (next > 0 || r.plan.Source.AutoIncrement > 0 || hasCounter(r.shadow.Table)),
+		AutoIncrement:   !r.shadow.Unmarked && !r.plan.Alter.SetsAutoIncrement && (next > 0 || r.plan.Source.AutoIncrement > 0 || hasCounter(r.shadow.Table)),
 		Definition:      definition,
 		Foreign:         r.foreign(),
 		Related:         r.plan.Related(),

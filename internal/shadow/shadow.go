@@ -152,7 +152,9 @@ func (s *Shadow) staysTheSame(ctx context.Context, pool *dbconn.Pool, session *d
 	}
 	mark := schema.MarkFor("shadow", s.Source)
 	for _, text := range []string{s.Comment, mark} {
-		if _, err := session.Exec(ctx, comment(s.Name, text)); err != nil {
+		if _, err := session.Exec(ctx, comment(s.Name, text)); refused(err) {
+			return false, nil
+		} else if err != nil {
 			return false, fmt.Errorf("mark shadow %s: %w", s.Name, err)
 		}
 	}
@@ -221,7 +223,7 @@ func Found(ctx context.Context, pool *dbconn.Pool, source schema.Name, made *sch
 // refused says that a statement failed for what it says, and not for the state of the server
 // or the rights of the account.
 func refused(err error) bool {
-	return dbconn.Number(err) != 0 && !dbconn.Contended(err) && !dbconn.ConnectionLost(err) &&
+	return err != nil && dbconn.Number(err) != 0 && !dbconn.Contended(err) && !dbconn.ConnectionLost(err) &&
 		!dbconn.Denied(err) && !dbconn.Exhausted(err)
 }
 
