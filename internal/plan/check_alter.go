@@ -159,7 +159,7 @@ func (c *checker) checkNulls() {
 func (c *checker) checkDates() {
 	for _, to := range c.alter.Defined {
 		isDate := to.DataType == "date" || to.DataType == "datetime" || to.DataType == "timestamp"
-		if !isDate || to.Nullable || to.Default != "" || to.Generated != schema.NotGenerated || c.origin(to.Name) != "" || c.table.Rows == 0 && !c.facts.HasRows {
+		if !isDate || to.Nullable || to.Default != "" || to.Generated != schema.NotGenerated || c.origin(to.Name) != "" || c.empty() {
 			continue
 		}
 		what, fix := fmt.Sprintf("the ALTER adds column %s %s NOT NULL without a default", to.Name, strings.ToUpper(to.DataType)), "Give it a DEFAULT, or let it be NULL"
@@ -170,6 +170,9 @@ func (c *checker) checkDates() {
 		}
 	}
 }
+
+// empty says that the table has no rows, as far as that is known.
+func (c *checker) empty() bool { return c.table.Rows == 0 && !c.facts.HasRows }
 
 // numbers says that one of the columns is new and numbered by the server: no two rows have
 // the same value of it.

@@ -20,6 +20,8 @@ import (
 func expression(from, to schema.Column) string {
 	column := schema.Quote(from.Name)
 	switch {
+	case from.DataType == "year" && to.DataType != "year" && !to.Number() && !to.Temporal() && to.Family() != "json":
+		return "LPAD(" + column + ", 4, '0')" // else the year 0000 is the text 0
 	case (from.Family() == "float" || zeroFilled(from)) && isText(to) && to.Family() != "json", isPlainNumber(from) && to.Family() == "json":
 		return "CONCAT(" + column + ")"
 	case byNumber(from, to):

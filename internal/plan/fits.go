@@ -23,8 +23,6 @@ func Fits(from, to schema.Column) bool {
 		return decimalFits(from, to)
 	case t == "float":
 		return f == "float" && !to.Fixed() && (to.DataType == "double" || from.DataType == "float") && (from.Unsigned || !to.Unsigned)
-	case f == "date" && t == "datetime":
-		return true
 	case f != t:
 		return t == "varbinary" && f == "binary" && bytes(to) >= bytes(from)
 	case t == "string", t == "varbinary", t == "binary":
@@ -33,7 +31,9 @@ func Fits(from, to schema.Column) bool {
 		return to.Precision >= from.Precision
 	case t == "enum", t == "set":
 		return changeOf(from, to) == Same
-	case t == "datetime", t == "timestamp", t == "time":
+	case t == "datetime", t == "timestamp":
+		return false // a sql_mode may refuse 0000-00-00 and 2020-00-00, which the column has
+	case t == "time":
 		return to.Fraction >= from.Fraction // 9999-12-31 23:59:59.9 rounds to no date
 	}
 	return false

@@ -85,7 +85,8 @@ func (p *Plan) strictModes(shadow *schema.Table, columns *Columns) (modes []stri
 		modes = append(modes, "ERROR_FOR_DIVISION_BY_ZERO")
 	}
 	for _, m := range columns.Mappings {
-		if from, ok := p.Source.Column(m.Source); ok && from.Temporal() && m.Change == Same {
+		from, _ := p.Source.Column(m.Source)
+		if to, _ := shadow.Column(m.Shadow); from.Temporal() && from.Type == to.Type {
 			return modes
 		}
 	}
