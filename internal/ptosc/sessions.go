@@ -14,7 +14,7 @@ var ours = map[string]string{
 	"innodb_lock_wait_timeout": "no row of the table is locked",
 	"sql_mode":                 "rows are copied under STRICT_ALL_TABLES, and the ALTER is carried out under the server's own mode",
 	"transaction_isolation":    "it is READ COMMITTED", "tx_isolation": "it is READ COMMITTED",
-	"autocommit": "transactions are made by the statement", "time_zone": "it is UTC, for copy and changes alike",
+	"autocommit": "transactions are made by the statement", "time_zone": "it is the server's, for copy and changes alike",
 	"foreign_key_checks": "keys are checked", "unique_checks": "keys are checked",
 	"binlog_format": "changes are read as rows", "binlog_row_image": "the key columns are all that is read", "character_set_client": "it is utf8mb4",
 }

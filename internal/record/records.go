@@ -300,13 +300,12 @@ type Mismatch struct {
 // Verified tells that the tables were compared.
 type Verified struct {
 	Head
-	Rows      int64 `json:"rows" doc:"compared"`
-	Suspects  int   `json:"suspects" doc:"rows that differed at first, as a change was not yet applied"`
-	Repaired  int   `json:"repaired" doc:"rows that differed and were synced anew"`
-	Unproven  int   `json:"unproven" doc:"rows that changed all the time and are compared under the lock"`
-	ElapsedMS MS    `json:"elapsed_ms" doc:"of the comparison"`
-	// Uncompared are columns.
-	Uncompared []string `json:"uncompared,omitempty" doc:"columns that cannot be compared, each with its reason; absent if every column was compared"`
+	Rows       int64    `json:"rows" doc:"compared"`
+	Suspects   int      `json:"suspects" doc:"rows that differed at first, as a change was not yet applied"`
+	Repaired   int      `json:"repaired" doc:"rows that differed and were synced anew"`
+	Unproven   int      `json:"unproven" doc:"rows that changed all the time and are compared under the lock"`
+	ElapsedMS  MS       `json:"elapsed_ms" doc:"of the comparison"`
+	Uncompared []string `json:"uncompared" doc:"columns that cannot be compared, each with its reason; empty if every column was compared"`
 }
 
 // Finding tells rows that the new table does not take.
