@@ -122,7 +122,7 @@ func (q Question) outcome(ctx context.Context, pool *dbconn.Pool, alters ...*ddl
 
 // onClone makes a clone, hands its session to do, and drops it.
 func (q Question) onClone(ctx context.Context, pool *dbconn.Pool, do func(*dbconn.Session) error) (err error) {
-	session, err := silent(ctx, pool, pool.AsTheServer(q.ZeroDates)...)
+	session, err := silent(ctx, pool, append(pool.AsTheServer(q.ZeroDates), "USE "+schema.Quote(q.Table.Name.Schema))...)
 	if err != nil {
 		return err
 	}
