@@ -201,7 +201,7 @@ func TestCreateTable(t *testing.T) {
 		r.says("run", exitDone, "CREATE TABLE l LIKE p", nil, "Done")
 		r.says("run", exitDone, "CREATE TABLE l (LIKE p)", nil, "method    none")
 		r.says("run", exitRefused, "CREATE TABLE l LIKE t", nil, "another definition")
-		r.says("run", exitFailed, "CREATE TABLE bad (a NOTYPE)", nil, "left:", "nothing is left")
+		r.says("run", exitRefused, "CREATE TABLE bad (a NOTYPE)", nil, "the server refuses the statement", "left:")
 		r.says("run", exitUsage, "CREATE TABLE x SELECT 1", nil, "CREATE TABLE ... SELECT")
 		r.says("check", exitUsage, create, nil, "a CREATE TABLE has no rows to look at")
 		r.are("c t,l,p,t")

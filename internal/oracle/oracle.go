@@ -27,6 +27,10 @@ func Differences(ctx context.Context, db *sql.DB, a, b schema.Name) ([]string, e
 	if err := r.settle(ctx); err != nil {
 		return nil, err
 	}
+	// Servers decide the types of expressions when a session opens a table, and keep it open for other sessions.
+	if _, err := conn.ExecContext(ctx, "FLUSH TABLES "+a.Quoted()+", "+b.Quoted()); err != nil {
+		return nil, fmt.Errorf("close tables: %w", err)
+	}
 	var found []string
 	definitions, err := both(a, b, func(t schema.Name) (string, error) { return r.definition(ctx, t) })
 	if err != nil {
