@@ -8,7 +8,7 @@ STAMP    = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 SERVERS := 9.7,8.0,5.7,mariadb-10.11,mariadb-11.8
 
 .DEFAULT_GOAL := help
-.PHONY: help build release release-twice container demo test browser matrix judges check short soak fuzz docs bench differ nightly
+.PHONY: help build release release-twice container demo test browser matrix judges check short soak fuzz docs bench cases differ nightly
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -50,7 +50,10 @@ matrix: check ## the tests of the engine on every server, an hour or more (SERVE
 differ: check ## random cases compared with the server's own ALTER (DIFFER="-versions 9.7 -seed 7 -cases 2000 -reduce" for other flags)
 	MIDSTREAM_TEST_STRICT=1 go test -count=1 -timeout 0 -run TestL11_Differ -v ./internal/differ -args -versions $(SERVERS) -cases 1000 $(DIFFER)
 
-nightly: matrix differ ## the tests that take hours: every server, and random cases
+cases: check ## every case of internal/cases on every server that it names, about ten minutes
+	MIDSTREAM_TEST_STRICT=1 go test -count=1 -timeout 60m ./internal/cases -args -every
+
+nightly: matrix cases differ ## the tests that take hours: every server, every case, and random cases
 
 judges: build ## gh-ost's and Vitess's own tests, with midstream in their place, about half an hour (JUDGES="--suites vitess --only '^enum'")
 	go build -o bin/judge ./judge && bin/judge $(JUDGES)
