@@ -68,7 +68,7 @@ func (m *meter) close() {
 	defer cancel()
 	drop := fmt.Sprintf("DROP TABLE IF EXISTS %s, %s", m.table.Quoted(), m.second.Quoted())
 	if _, err := m.session.Exec(ctx, drop); err != nil {
-		m.pool.DB().ExecContext(ctx, drop)
+		_ = m.pool.Exec(ctx, drop) // its mark tells of it
 	}
 	m.session.Close()
 }

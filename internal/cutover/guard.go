@@ -69,7 +69,7 @@ func (a *attempt) closeGuard() {
 	defer cancel()
 	a.letGuardGo(ctx)
 	a.guard.session.Close()
-	a.pool.DB().ExecContext(ctx, "DROP TABLE IF EXISTS "+a.guard.table.Quoted())
+	_ = a.pool.Exec(ctx, "DROP TABLE IF EXISTS "+a.guard.table.Quoted()) // its mark tells of it
 }
 
 // longestRename is how long B may take that has been let through, seen or unseen.

@@ -41,6 +41,18 @@ func (p *Pool) Session(ctx context.Context, setup ...string) (*Session, error) {
 	return s, nil
 }
 
+// Exec runs one statement by a session of its own, as Session.Exec does. Statements on tables go this way and not through DB, because a session
+// has the default database by which replicas filter them.
+func (p *Pool) Exec(ctx context.Context, statement string) error {
+	session, err := p.Session(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	_, err = session.Exec(ctx, statement)
+	return err
+}
+
 // Settings of a session whose names MariaDB has others for.
 const (
 	// NoRangeLimit has the optimizer look up as many keys by ranges as a statement names.
