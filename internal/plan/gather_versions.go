@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 
+	"midstream/internal/dbconn"
 	"midstream/internal/schema"
 )
 
@@ -15,7 +16,16 @@ func (f *Facts) readRowVersions(ctx context.Context, q schema.Querier, table sch
 		return nil
 	}
 	which, values := files(name)
-	err := q.QueryRowContext(ctx, "SELECT IFNULL(MAX(total_row_versions), 0) FROM information_schema.innodb_tables"+which, values...).Scan(&f.RowVersions)
-	_, err = seen(err)
-	return err
+	const tries = 5 // while other sessions define tables, InnoDB may give up a wait for its dictionary (1205)
+	for try := 1; ; try++ {
+		err := q.QueryRowContext(ctx, "SELECT IFNULL(MAX(total_row_versions), 0) FROM information_schema.innodb_tables"+which, values...).Scan(&f.RowVersions)
+		if try < tries && dbconn.Contended(err) {
+			if err := dbconn.BackOff(ctx, try); err != nil {
+				return err
+			}
+			continue
+		}
+		_, err = seen(err)
+		return err
+	}
 }
