@@ -29,11 +29,13 @@ type Start struct {
 	// zone and in UTC: new columns with DEFAULT CURRENT_TIMESTAMP have it.
 	ServerTime, UTC string
 
-	Shadow  *schema.Table   // as the server made it, all indexes included
-	Comment string          // that the table shall have in the end
-	Old     string          // the name that the source shall get
-	Kept    string          `json:",omitempty"` // and the one that it shall have in the end, where it is another
-	Columns []schema.Column // of the source
+	Shadow *schema.Table // as the server made it, all indexes included
+	// Unmarked says that the shadow was made without a mark.
+	Unmarked bool            `json:",omitempty"`
+	Comment  string          // that the table shall have in the end
+	Old      string          // the name that the source shall get
+	Kept     string          `json:",omitempty"` // and the one that it shall have in the end, where it is another
+	Columns  []schema.Column // of the source
 	// Capture is the way in which changes are captured, as package plan has it; "" for the binlog. Sight is what capture by
 	// triggers relies on, in package trigger's words.
 	Capture string `json:",omitempty"`

@@ -29,7 +29,7 @@ type bound struct {
 func (b *bound) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := b.Connector.Connect(ctx)
 	if err != nil {
-		return nil, err
+		return nil, notConnected(ctx, err)
 	}
 	err = prepare(ctx, conn)
 	if err == nil {
@@ -38,11 +38,14 @@ func (b *bound) Connect(ctx context.Context) (driver.Conn, error) {
 	if err == nil {
 		err = b.set(ctx, conn)
 	}
-	if err != nil {
-		conn.Close()
+	if err == nil {
+		return conn, nil
+	}
+	conn.Close()
+	if errors.Is(err, ErrOtherServer) {
 		return nil, err
 	}
-	return conn, nil
+	return nil, notConnected(ctx, err)
 }
 
 // check fails with ErrOtherServer if the connection leads to another server.
@@ -52,13 +55,6 @@ func (b *bound) check(ctx context.Context, conn driver.Conn) error {
 		err = fmt.Errorf("%w: its server_uuid is %s", ErrOtherServer, uuid)
 	}
 	return err
-}
-
-// set sets the session variables. One connection at a time: the first one learns which there are.
-func (b *bound) set(ctx context.Context, conn driver.Conn) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.variables.apply(ctx, conn)
 }
 
 // is says that the server is the one of before, if there was any.

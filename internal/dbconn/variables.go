@@ -17,14 +17,14 @@ const most = "18446744073709551615"
 
 // first are statements that must come before a server can be asked for its variables. SET NAMES is the first of them: names and
 // comments arrive as they are, whatever init_connect or skip-character-set-client-handshake say. A quote is a quote under any sql_mode
-// once ” is set.
+// once it is empty.
 var first = []string{
 	"SET NAMES utf8mb4",
 	"SET SESSION sql_mode = '', max_join_size = " + most + ", sql_select_limit = " + most + ", sql_big_selects = 1, sql_safe_updates = 0, autocommit = 1",
 }
 
 // ours are the variables of all connections, with the values that our own statements need. A server leaves out those that it does not
-// have. Those that the account may not set stay as the server has them. TestEverySessionVariable holds this list and the list of
+// have. Those that the account may not set stay as the server has them. TestL11_EverySessionVariable holds this list and the list of
 // variables that cannot matter against the servers.
 //
 // READ COMMITTED makes the SELECT of INSERT..SELECT a consistent read (decision 4). lock_wait_timeout is the backstop of decision 5;
@@ -116,26 +116,35 @@ func prepare(ctx context.Context, conn driver.Conn) error {
 	return nil
 }
 
-// apply sets the variables of a new connection, which is prepared.
-func (s *settings) apply(ctx context.Context, conn driver.Conn) error {
-	exec := conn.(driver.ExecerContext)
+// set sets the variables of a new connection, which is prepared. The first connection learns which variables there are, and the others wait for it.
+func (b *bound) set(ctx context.Context, conn driver.Conn) error {
 	run := func(statement string) error {
-		_, err := exec.ExecContext(ctx, statement, nil)
+		_, err := conn.(driver.ExecerContext).ExecContext(ctx, statement, nil)
 		return err
 	}
-	if s.known == nil {
-		if err := s.learn(ctx, conn, run); err != nil {
-			return err
-		}
+	known, err := b.learned(ctx, conn, run)
+	if err == nil {
+		err = run("SET " + strings.Join(known, ", "))
 	}
-	err := run("SET " + strings.Join(s.known, ", "))
-	if err == nil && len(s.wanted) > 0 {
-		err = run("SET " + assignments(s.wanted))
+	if err == nil && len(b.variables.wanted) > 0 {
+		err = run("SET " + assignments(b.variables.wanted))
 	}
 	if err != nil {
 		return fmt.Errorf("set session variables: %w", err)
 	}
 	return nil
+}
+
+// learned returns the assignments that a connection makes.
+func (b *bound) learned(ctx context.Context, conn driver.Conn, run func(string) error) ([]string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.variables.known == nil {
+		if err := b.variables.learn(ctx, conn, run); err != nil {
+			return nil, err
+		}
+	}
+	return b.variables.known, nil
 }
 
 func assignments(list []variable) string {
@@ -157,10 +166,10 @@ func (s *settings) learn(ctx context.Context, conn driver.Conn, run func(string)
 			there = append(there, v)
 		}
 	}
-	if err := run("SET " + assignments(there)); err != nil && Number(err) == 0 {
-		return err
-	} else if err != nil {
-		there = s.settable(there, run)
+	if err := run("SET " + assignments(there)); err != nil {
+		if there, err = s.settable(there, run); err != nil {
+			return err
+		}
 	}
 	s.known = make([]string, len(there))
 	for i, v := range there {
@@ -169,16 +178,29 @@ func (s *settings) learn(ctx context.Context, conn driver.Conn, run func(string)
 	return nil
 }
 
-// settable returns the variables that the account may set.
-func (s *settings) settable(all []variable, run func(string) error) (list []variable) {
+// settable returns the variables that the server lets the account set.
+func (s *settings) settable(all []variable, run func(string) error) (list []variable, err error) {
+	s.kept = nil
 	for _, v := range all {
-		if run("SET "+v.assignment()) != nil {
+		switch err := run("SET " + v.assignment()); {
+		case err == nil:
+			list = append(list, v)
+		case Number(err) == 0 || ConnectionLost(err) || essential(v.name):
+			return nil, err
+		default:
 			s.kept = append(s.kept, v.name)
-			continue
 		}
-		list = append(list, v)
 	}
-	return list
+	return list, nil
+}
+
+// essential variables are those without which a run is not safe.
+func essential(name string) bool {
+	switch name {
+	case "transaction_isolation", "tx_isolation", "autocommit", "lock_wait_timeout", "sql_mode", "time_zone", "foreign_key_checks", "unique_checks", "completion_type":
+		return true
+	}
+	return false
 }
 
 // variablesOf lists the names of the session variables of a connection.

@@ -179,7 +179,7 @@ func (r *run) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
 	r.apply.stop()
 	setup := r.spec.Setup()
 	if len(r.unproven) > 0 {
-		setup = append(r.compare.StageSetup(), setup...)
+		setup = slices.Concat(r.spec.Values.Setup(), r.compare.StageSetup(), setup)
 	}
 	r.capture.Ready()
 	swap, err := try(ctx, r.pool, tables, r.live().Lock, setup,

@@ -206,6 +206,9 @@ func (r *run) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shadowTh
 	if errors.Is(err, shadow.ErrAltered) {
 		return err.Error(), nil
 	}
+	if f.shadow != nil {
+		f.shadow.Unmarked = start.Unmarked
+	}
 	if err != nil {
 		return "", err
 	}
@@ -239,7 +242,7 @@ func (r *run) judgeRanges(f *former) (reason string, err error) {
 		return "the ALTER changes the key, so that the rows of a part that was not wholly copied can't be told", nil
 	case f.specs.dated && start.Purpose != string(r.plan.Purpose):
 		return "it was a rehearsal, and its rows have the time at which that began in a new column with DEFAULT CURRENT_TIMESTAMP", nil
-	case start.Zone != r.plan.Server.TimeZone:
+	case f.specs.sync.Values.Zone != "" && start.Zone != r.plan.Server.TimeZone:
 		return fmt.Sprintf("the server's time zone was %s, and is %s", start.Zone, r.plan.Server.TimeZone), nil
 	}
 	return "", nil

@@ -207,7 +207,7 @@ func (r *run) createShadow(ctx context.Context) error {
 		Purpose: string(r.plan.Purpose),
 		Source:  definition, Alter: r.plan.Alter.Clauses, Key: r.plan.Key.Name, Map: r.plan.Map, Zone: r.plan.Server.TimeZone,
 		ServerTime: now.server, UTC: now.utc,
-		Shadow: r.shadow.Table, Comment: r.shadow.Comment, Old: r.plan.Names.Old.Table, Kept: r.plan.Names.Kept.Table, Columns: r.plan.Source.Columns,
+		Shadow: r.shadow.Table, Unmarked: r.shadow.Unmarked, Comment: r.shadow.Comment, Old: r.plan.Names.Old.Table, Kept: r.plan.Names.Kept.Table, Columns: r.plan.Source.Columns,
 		Foreign: r.plan.Foreign, Dropped: r.plan.Dropped, Acting: r.plan.Acting, Keyed: r.plan.Keyed(), Triggers: r.plan.Source.Triggers,
 	}
 	if !r.cfg.Defers(r.plan) {

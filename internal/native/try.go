@@ -49,7 +49,7 @@ func Try(ctx context.Context, pool *dbconn.Pool, q Question) (trial *plan.Trial,
 // refuses to settle has no settled table.
 func (q Question) settle(ctx context.Context, pool *dbconn.Pool, before, after *sight) (*plan.Trial, error) {
 	trial := &plan.Trial{Copied: before.table, Altered: after.table}
-	session, err := silent(ctx, pool)
+	session, err := silent(ctx, pool, pool.Defining()...)
 	if err != nil {
 		return nil, err
 	}

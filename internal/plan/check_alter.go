@@ -159,13 +159,16 @@ func (c *checker) checkNulls() {
 func (c *checker) checkDates() {
 	for _, to := range c.alter.Defined {
 		isDate := to.DataType == "date" || to.DataType == "datetime" || to.DataType == "timestamp"
-		if !isDate || to.Nullable || to.Default != "" || to.Generated != schema.NotGenerated || c.origin(to.Name) != "" || c.empty() {
+		if !isDate || to.Nullable || to.Default != "" || to.Generated != schema.NotGenerated || c.origin(to.Name) != "" {
 			continue
 		}
 		what, fix := fmt.Sprintf("the ALTER adds column %s %s NOT NULL without a default", to.Name, strings.ToUpper(to.DataType)), "Give it a DEFAULT, or let it be NULL"
-		if c.facts.ZeroDates {
+		switch {
+		case c.empty(): // rows may come during a run
+			c.block(CodeZeroDate, what, "a row that comes during the run has no date for it", fix)
+		case c.facts.ZeroDates:
 			c.block(CodeZeroDate, what, "a shadow does not fill it with 0000-00-00, as this server would", fix)
-		} else {
+		default:
 			c.block(CodeNotNull, what, "the rows that are there have no date for it, and the server takes no 0000-00-00 (sql_mode has NO_ZERO_DATE)", fix)
 		}
 	}

@@ -112,7 +112,7 @@ func (c *checker) checkAltered(altered *schema.Table) {
 		return // the run says so, from the shadow
 	}
 	for _, column := range unfilled(altered, pairs) {
-		if column.Temporal() && (c.empty() || slices.ContainsFunc(c.alter.Defined, func(d schema.Column) bool { return strings.EqualFold(d.Name, column.Name) })) {
+		if column.Temporal() && (slices.ContainsFunc(c.alter.Defined, func(d schema.Column) bool { return strings.EqualFold(d.Name, column.Name) })) {
 			continue // checkDates
 		}
 		c.block(CodeNoFill, fmt.Sprintf("the ALTER adds column %s %s NOT NULL without a default", column.Name, strings.ToUpper(column.Type)),

@@ -13,17 +13,21 @@ import (
 // Values returns the settings in which the values of rows are computed: the server's own, as its ALTER has them. Two of them cannot be had
 // with every key, and then the values must not depend on them, or the error is an ErrRefused:
 //
+// The time zone is the server's only if a value depends on it: in UTC no two moments are equal, and in a zone with summer time an hour of the
+// autumn stands for two.
+//
 //   - The time zone, if the followed key has a TIMESTAMP: the binlog has it in UTC, and in a zone with summer time one local time of the
 //     autumn stands for two moments.
 //   - PAD_CHAR_TO_FULL_LENGTH, if the followed key has a CHAR: a literal does not find the padded value.
 func (p *Plan) Values(shadow *schema.Table, columns *Columns) (v dbconn.Values, err error) {
-	v.Zone = p.Server.TimeZone
-	if part, is := p.keyOf("timestamp"); is {
-		if why := zoned(shadow, columns); why != "" && !p.Server.InUTC {
+	if why := zoned(shadow, columns); why != "" {
+		v.Zone = p.Server.TimeZone
+		if part, is := p.keyOf("timestamp"); is && p.Server.InUTC {
+			v.Zone = ""
+		} else if is {
 			return v, fmt.Errorf("%w: %s depends on the time zone, "+
 				"and the key %s has the TIMESTAMP column %s, which must be read in UTC: choose another key with --key", ErrRefused, why, p.Key.Name, part)
 		}
-		v.Zone = ""
 	}
 	for _, mode := range []string{"NO_UNSIGNED_SUBTRACTION", "TIME_TRUNCATE_FRACTIONAL", "TIME_ROUND_FRACTIONAL", "ALLOW_INVALID_DATES"} {
 		if p.Server.hasMode(mode) {

@@ -70,6 +70,7 @@ func told(err error) error {
 // insist tries until the sync is done, or a duplicate is found to be one. Locks of others it
 // waits out, however long they are held.
 func (a *exclusive) insist(ctx context.Context, p predicate, tries int) (Result, error) {
+	a.together = 0
 	for try, waits := 1, 1; ; {
 		result, err := a.once(ctx, a.session, p)
 		if dbconn.Duplicate(err) {

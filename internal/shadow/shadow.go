@@ -200,7 +200,6 @@ func Found(ctx context.Context, pool *dbconn.Pool, source schema.Name, made *sch
 	if err != nil {
 		return nil, fmt.Errorf("read shadow %s: %w", made.Name, err)
 	}
-	s.Unmarked = now.Comment == comment && !schema.Marked(comment)
 	if !made.SameColumns(now) || len(made.Checks) != len(now.Checks) || made.Partitioned != now.Partitioned {
 		return nil, ErrAltered
 	}

@@ -25,9 +25,9 @@ func (s *Spec) computedName() string { return s.Sync.Shadow.Sibling(computedStag
 func (s *Spec) createComputed() string {
 	var parts []string
 	for _, c := range s.Sources {
-		definition := c.Bare()
-		if c.Generated != schema.NotGenerated || c.Computes() {
-			definition = c.Definition
+		definition := c.Definition // a column that no sync names has its default
+		if s.synced(c.Name) {
+			definition = c.Bare()
 		}
 		parts = append(parts, schema.Quote(c.Name)+" "+definition)
 	}
@@ -40,6 +40,11 @@ func (s *Spec) createComputed() string {
 	}
 	parts = append(parts, fmt.Sprintf("%s (%s)", kind, strings.Join(quoted(s.Sync.ShadowKey), ", ")))
 	return fmt.Sprintf("CREATE TEMPORARY TABLE %s (%s) ENGINE=InnoDB %s", s.computedName(), strings.Join(parts, ", "), s.Charset)
+}
+
+// synced says that a sync gives a column of the shadow its value.
+func (s *Spec) synced(name string) bool {
+	return slices.ContainsFunc(s.Sync.Columns, func(c rowsync.Column) bool { return strings.EqualFold(c.Shadow, name) })
 }
 
 // sourceKey is the name of the column that has a part of the source's key.
@@ -112,17 +117,30 @@ func (s *Spec) compareComputed(ctx context.Context, session *dbconn.Session, p p
 	if len(s.Computed) == 0 {
 		return nil, nil
 	}
-	for _, statement := range s.fillComputed(p.source) {
-		if _, err := session.Exec(ctx, statement); err != nil {
-			return nil, fmt.Errorf("compute values: %w", err)
-		}
+	if err := s.compute(ctx, session, p); err != nil {
+		return nil, fmt.Errorf("compute values: %w", err)
 	}
 	err = session.Rows(ctx, s.differingComputed(most), func(rows *sql.Rows) error {
 		k, err := s.Sync.ScanKey(rows)
 		keys = append(keys, k)
 		return err
 	})
+	if err == nil {
+		_, err = session.Exec(ctx, "COMMIT")
+	}
 	return keys, err
+}
+
+// compute fills the temporary table. Its transaction is READ COMMITTED: at REPEATABLE READ an INSERT .. SELECT locks what it reads. REQUIRES: no
+// transaction is open.
+func (s *Spec) compute(ctx context.Context, session *dbconn.Session, p predicate) error {
+	statements := append([]string{"SET TRANSACTION ISOLATION LEVEL READ COMMITTED"}, s.fillComputed(p.source)...)
+	for _, statement := range statements {
+		if _, err := session.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // computedDifferences reports the computed values that differ in the row of a key.
@@ -130,10 +148,8 @@ func (s *Spec) computedDifferences(ctx context.Context, session *dbconn.Session,
 	if len(s.Computed) == 0 {
 		return nil, nil
 	}
-	for _, statement := range s.fillComputed(p.source) {
-		if _, err := session.Exec(ctx, statement); err != nil {
-			return nil, err
-		}
+	if err := s.compute(ctx, session, p); err != nil {
+		return nil, err
 	}
 	for _, c := range s.Computed {
 		query := fmt.Sprintf("SELECT %s, %s FROM %s WHERE NOT (%s)", forPeople(c, "expected."+schema.Quote(c.Name)),

@@ -94,11 +94,13 @@ func (v *Verifier) differencesOf(ctx context.Context, session *dbconn.Session, k
 	if err != nil {
 		return nil, err
 	}
-	computed, err := spec.computedDifferences(ctx, session, name, p)
-	if err != nil {
+	if _, err = session.Exec(ctx, "COMMIT"); err != nil {
 		return nil, err
 	}
-	_, err = session.Exec(ctx, "COMMIT")
+	computed, err := spec.computedDifferences(ctx, session, name, p)
+	if err == nil {
+		_, err = session.Exec(ctx, "COMMIT")
+	}
 	return append(all, computed...), err
 }
 

@@ -43,7 +43,7 @@ type Spec struct {
 // Setup returns the statements that make a session fit for comparing by this spec.
 func (s *Spec) Setup() []string {
 	setup := s.Sync.Values.Setup()
-	if !s.Staged && len(s.Computed) == 0 {
+	if !s.Staged {
 		// Both tables are read as they were at one moment. (INSERT..SELECT into the stage
 		// would lock what it reads.)
 		setup = append(setup, repeatableRead)

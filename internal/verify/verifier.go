@@ -224,11 +224,6 @@ func (v *Verifier) compareOnce(ctx context.Context, session *dbconn.Session, p p
 	if err := session.Rows(ctx, spec.differing(p, most), collect); err != nil {
 		return 0, nil, err
 	}
-	computed, err := spec.compareComputed(ctx, session, p, most)
-	if err != nil {
-		return 0, nil, err
-	}
-	suspects = append(suspects, computed...)
 	if spec.Sync.KeyChanged {
 		p.shadow = "FALSE" // the source's keys say nothing of the shadow's
 	}
@@ -244,6 +239,9 @@ func (v *Verifier) compareOnce(ctx context.Context, session *dbconn.Session, p p
 			return 0, nil, err
 		}
 	}
-	_, err = session.Exec(ctx, "COMMIT") // ends the read view
-	return rows, suspects, err
+	if _, err = session.Exec(ctx, "COMMIT"); err != nil { // ends the read view
+		return rows, suspects, err
+	}
+	computed, err := spec.compareComputed(ctx, session, p, most)
+	return rows, append(suspects, computed...), err
 }
