@@ -203,7 +203,7 @@ func (r *running) refused(code int, m *program, before string) string {
 
 // table is the definition of the table and the number of its rows.
 func (r *running) table(database string) string {
-	db := r.server.Open(r.T, database)
+	db := r.unlimited(database)
 	var name, text, rows string
 	if err := db.QueryRowContext(r.Context(), "SHOW CREATE TABLE "+schema.Quote(r.folder.table)).Scan(&name, &text); err != nil {
 		r.Fatal(err)
@@ -216,10 +216,23 @@ func (r *running) table(database string) string {
 
 func (r *running) ask(query string) string {
 	var answer sql.NullString
-	if err := r.server.Open(r.T, "").QueryRowContext(r.Context(), query).Scan(&answer); err != nil {
+	if err := r.unlimited("").QueryRowContext(r.Context(), query).Scan(&answer); err != nil {
 		r.Fatalf("%s: %v", query, err)
 	}
 	return answer.String
+}
+
+// unlimited is a pool of connections whose queries take as long as they take.
+func (r *running) unlimited(database string) *sql.DB {
+	config := r.server.Config(database)
+	config.Params = map[string]string{"SESSION /*!50708 max_execution_time *//*M! max_statement_time */": "0"}
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		r.Fatal(err)
+	}
+	db := sql.OpenDB(connector)
+	r.Cleanup(func() { db.Close() })
+	return db
 }
 
 // exec runs statements by a new connection of root's, as `mysql < file` does.

@@ -30,15 +30,17 @@ func TestL9_FinishSaysWhatIsKnown(t *testing.T) {
 			[]string{`"swapped":false`, `"left":"nothing was written`, "is not known", "same command again"}, "has swapped the tables"},
 		{"no list of tables", `"Phase":"cutover"`, "DO 1", fault.Rule{At: "table_name LIKE 'midstream", Error: 1040}, 1,
 			[]string{`"swapped":false`, `"left":"nothing was written`}, "has swapped the tables"},
-		{"swapped, no writes", "DROP TABLE IF EXISTS", "DO 1", fault.Rule{At: "DROP TABLE IF EXISTS", Error: 1290}, 15,
+		{"swapped, no writes", "DROP TABLE IF EXISTS `%s`.`t_midstream`", "DO 1", fault.Rule{At: "DROP TABLE IF EXISTS `%s`.`t_midstream`", Error: 1290}, 15,
 			[]string{`"swapped":true`, "has swapped the tables of", "has the schema that it wanted", "t_midstream", "same command again"}, "nothing was written"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			onEach(t, func(b *bench) {
 				b.numbered(2000)
-				b.killedAt(c.at, "ADD COLUMN added INT")
+				b.killedAt(strings.ReplaceAll(c.at, "%s", b.schema), "ADD COLUMN added INT")
 				b.exec(strings.ReplaceAll(c.spoil, "%s", b.schema))
-				w := b.wire(c.rule)
+				rule := c.rule
+				rule.At = strings.ReplaceAll(rule.At, "%s", b.schema)
+				w := b.wire(rule)
 				code, last := b.child("ADD COLUMN added INT", "", nil).wait()
 				if code != c.code || !bent(w) || strings.Contains(last, c.silent) {
 					b.Errorf("exit code %d: %s", code, last)

@@ -125,7 +125,7 @@ func (q Question) try(ctx context.Context, pool *dbconn.Pool, session *dbconn.Se
 
 // unanswered says that an error tells nothing of the statement.
 func unanswered(err error) bool {
-	return dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) || dbconn.Contended(err) || dbconn.Denied(err) || dbconn.Exhausted(err)
+	return dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) || dbconn.Contended(err) || dbconn.Denied(err) || dbconn.Exhausted(err) || dbconn.Unwilling(err)
 }
 
 // clone makes the marked, empty clone, and returns what drops it again.
