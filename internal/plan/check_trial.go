@@ -112,6 +112,9 @@ func (c *checker) checkAltered(altered *schema.Table) {
 		return // the run says so, from the shadow
 	}
 	for _, column := range unfilled(altered, pairs) {
+		if _, zero := zeroes()[column.DataType]; zero && c.facts.ZeroDates {
+			continue
+		}
 		if column.Temporal() && (slices.ContainsFunc(c.alter.Defined, func(d schema.Column) bool { return strings.EqualFold(d.Name, column.Name) })) {
 			continue // checkDates
 		}

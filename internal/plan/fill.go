@@ -17,14 +17,24 @@ type Fill struct {
 
 // fills finds the columns of the shadow that no column of the source continues and that
 // an INSERT must name.
-func fills(shadow *schema.Table, pairs []columnPair) []Fill {
+// zeroDates says that the server takes the date 0000-00-00.
+func fills(shadow *schema.Table, pairs []columnPair, zeroDates bool) []Fill {
 	var all []Fill
 	for _, c := range undefaulted(shadow, pairs) {
-		if expr := implicit(c); expr != "" {
+		expr := implicit(c)
+		if zero, is := zeroes()[c.DataType]; is && zeroDates {
+			expr = zero
+		}
+		if expr != "" {
 			all = append(all, Fill{Shadow: c.Name, Expr: expr})
 		}
 	}
 	return all
+}
+
+// zeroes are the implicit defaults of types with a date, which a server takes unless its sql_mode has NO_ZERO_DATE.
+func zeroes() map[string]string {
+	return map[string]string{"date": "'0000-00-00'", "datetime": "'0000-00-00 00:00:00'", "timestamp": "'0000-00-00 00:00:00'"}
 }
 
 // unfilled are the columns that an INSERT must name and has no value for.

@@ -1,0 +1,1 @@
+UPDATE t SET v = 3 WHERE id = 1; INSERT INTO t VALUES (3,3);

@@ -1,0 +1,1 @@
+SET GLOBAL sql_mode = 'STRICT_TRANS_TABLES';
