@@ -56,7 +56,7 @@ func (m *Migration) Former(ctx context.Context) (string, error) {
 	}
 	c := r.cleaner()
 	saved, err := c.savedHere(ctx)
-	f, reason, err := r.weigh(ctx, saved, err, there)
+	f, reason, err := r.weighAll(ctx, saved, err, there)
 	if errors.Is(err, ErrSwapped) {
 		return "an earlier run has swapped the tables; what it had left to do is done first", nil
 	}
@@ -97,7 +97,7 @@ func (r *run) resume(ctx context.Context) (resumed bool, err error) {
 	if err == nil { // its last statement may have been the swap
 		there, _, err = r.formerTables(ctx)
 	}
-	f, reason, err := r.weigh(ctx, saved, err, there)
+	f, reason, err := r.weighAll(ctx, saved, err, there)
 	if err != nil {
 		return false, err
 	}
@@ -115,6 +115,20 @@ func (r *run) formerTables(ctx context.Context) (there map[schema.Name]candidate
 	c := r.cleaner()
 	there, err = c.tables(ctx)
 	return there, err == nil && c.hasState(there), err
+}
+
+// weighAll is weigh. If the swap of the earlier run comes while its tables are read, so that the shadow is gone, they are listed and judged again.
+func (r *run) weighAll(ctx context.Context, saved *checkpoint.Saved, failed error, there map[schema.Name]candidate) (f *former, reason string, err error) {
+	const tries = 3
+	for try := 1; ; try++ {
+		f, reason, err = r.weigh(ctx, saved, failed, there)
+		if try == tries || !errors.Is(err, schema.ErrNotFound) && !dbconn.NoSuchTable(err) {
+			return f, reason, err
+		}
+		if there, _, err = r.formerTables(ctx); err != nil {
+			return nil, "", err
+		}
+	}
 }
 
 // weigh judges what was read of the state table, or could not be read. It fails with *Untold where it
