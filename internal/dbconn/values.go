@@ -23,7 +23,7 @@ func (v Values) Setup() []string {
 		set = append(set, "SESSION time_zone = '"+strings.ReplaceAll(v.Zone, "'", "''")+"'")
 	}
 	if len(v.Modes) > 0 {
-		set = append(set, fmt.Sprintf("SESSION sql_mode = 'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,%s'", strings.Join(v.Modes, ",")))
+		set = append(set, fmt.Sprintf("SESSION sql_mode = '%s,%s'", ourModes, strings.Join(v.Modes, ",")))
 	}
 	if v.Moment != "" {
 		set = append(set, "SESSION timestamp = "+v.Moment)

@@ -33,7 +33,7 @@ var first = []string{
 func ours() []variable {
 	return []variable{
 		{"time_zone", "'+00:00'"},
-		{"sql_mode", "CONCAT('STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO', " + subtracting + ")"},
+		{"sql_mode", "CONCAT('" + ourModes + "', " + subtracting + ")"},
 		// Transactions and locks.
 		{"autocommit", "1"},
 		{"completion_type", "0"},
@@ -81,6 +81,9 @@ func ours() []variable {
 		{"gtid_domain_id", theServers},
 	}
 }
+
+// ourModes is the sql_mode of all sessions that write rows.
+const ourModes = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO"
 
 // subtracting is the part of the server's sql_mode that says whether a difference of unsigned numbers may be negative. All our sessions
 // have it: MariaDB decides the type of an expression when a session opens the table, and keeps the open table for other sessions.

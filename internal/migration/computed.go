@@ -23,12 +23,9 @@ func respelled(expression string) bool {
 
 // computedColumns adds the columns that the server computes to what is compared, and names those that cannot be compared.
 func computedColumns(spec *verify.Spec, sync *rowsync.Spec, shadow *schema.Table, columns *plan.Columns) {
-	synced := func(name string) bool {
-		return slices.ContainsFunc(sync.Columns, func(c rowsync.Column) bool { return strings.EqualFold(c.Shadow, name) })
-	}
 	varies := func(c schema.Column) string {
 		switch {
-		case synced(c.Name):
+		case sync.Gives(c.Name):
 			return ""
 		case c.AutoIncrement:
 			return "it is numbered by the server"
@@ -40,8 +37,8 @@ func computedColumns(spec *verify.Spec, sync *rowsync.Spec, shadow *schema.Table
 		return ""
 	}
 	for _, c := range shadow.Columns {
-		computed := c.Generated != schema.NotGenerated || c.Computes() && !synced(c.Name)
-		if !computed && !c.AutoIncrement || synced(c.Name) {
+		computed := c.Generated != schema.NotGenerated || c.Computes() && !sync.Gives(c.Name)
+		if !computed && !c.AutoIncrement || sync.Gives(c.Name) {
 			continue
 		}
 		why := varies(c)

@@ -102,8 +102,7 @@ func upsertable(spec *rowsync.Spec, shadow *schema.Table) bool {
 		if c.DataType == "set" && slices.Contains(c.Members, "") {
 			return false // VALUES() takes it by its text, in which an empty member is lost
 		}
-		named := slices.ContainsFunc(spec.Columns, func(n rowsync.Column) bool { return strings.EqualFold(n.Shadow, c.Name) })
-		if !named && (c.Computes() || strings.Contains(strings.ToUpper(c.Definition), "ON UPDATE")) {
+		if !spec.Gives(c.Name) && (c.Computes() || strings.Contains(strings.ToUpper(c.Definition), "ON UPDATE")) {
 			return false
 		}
 	}

@@ -66,6 +66,11 @@ type Spec struct {
 	Unchecked bool
 }
 
+// Gives says that a sync gives a column of the shadow its value.
+func (s *Spec) Gives(column string) bool {
+	return slices.ContainsFunc(s.Columns, func(c Column) bool { return strings.EqualFold(c.Shadow, column) })
+}
+
 // predicate is P: a range, or a list of keys. Stale rows outside of it may have to go.
 type predicate struct {
 	spec  *Spec

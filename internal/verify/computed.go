@@ -26,7 +26,7 @@ func (s *Spec) createComputed() string {
 	var parts []string
 	for _, c := range s.Sources {
 		definition := c.Definition // a column that no sync names has its default
-		if s.synced(c.Name) {
+		if s.Sync.Gives(c.Name) {
 			definition = c.Bare()
 		}
 		parts = append(parts, schema.Quote(c.Name)+" "+definition)
@@ -38,13 +38,8 @@ func (s *Spec) createComputed() string {
 	if s.UniqueKey {
 		kind = "PRIMARY KEY" // which servers may require (sql_require_primary_key)
 	}
-	parts = append(parts, fmt.Sprintf("%s (%s)", kind, strings.Join(quoted(s.Sync.ShadowKey), ", ")))
+	parts = append(parts, fmt.Sprintf("%s (%s)", kind, schema.QuoteAll(s.Sync.ShadowKey)))
 	return fmt.Sprintf("CREATE TEMPORARY TABLE %s (%s) ENGINE=InnoDB %s", s.computedName(), strings.Join(parts, ", "), s.Charset)
-}
-
-// synced says that a sync gives a column of the shadow its value.
-func (s *Spec) synced(name string) bool {
-	return slices.ContainsFunc(s.Sync.Columns, func(c rowsync.Column) bool { return strings.EqualFold(c.Shadow, name) })
 }
 
 // sourceKey is the name of the column that has a part of the source's key.
@@ -54,14 +49,6 @@ func (s *Spec) sourceKey(i int) string {
 		name += "_"
 	}
 	return name
-}
-
-func quoted(names []string) []string {
-	list := make([]string, len(names))
-	for i, n := range names {
-		list[i] = schema.Quote(n)
-	}
-	return list
 }
 
 // fillComputed returns the statements that compute the rows of the source under a condition.
