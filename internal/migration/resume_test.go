@@ -13,6 +13,7 @@ import (
 	"midstream/internal/ledger"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
+	"midstream/internal/schema"
 )
 
 // kills is the number of random moments; make soak has more.
@@ -82,6 +83,26 @@ func TestL9_KilledAfterTheOldTableWasDropped(t *testing.T) {
 		c = b.child("ADD COLUMN added INT", "", nil, "--drop-old")
 		if code, last := c.wait(); code != -1 {
 			b.Fatalf("exit code %d: %s", code, last)
+		}
+		b.child("ADD COLUMN added INT", "", nil, "--drop-old").mustEnd()
+	})
+}
+
+// TestL9_KilledWhileTheStatementIsTried: the next run removes the empty copy of the table, on which the server
+// was asked, as nobody is at work on it any more.
+func TestL9_KilledWhileTheStatementIsTried(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.numbered(100)
+		var c *child
+		w := b.wire(fault.Rule{After: schema.MarkFor(schema.CloneKind, schema.Name{Schema: b.schema, Table: "t"}), At: "ALTER TABLE", Nth: 2, Call: func() { c.kill() }})
+		c = b.child("ADD COLUMN added INT", "", nil, "--drop-old")
+		if code, last := c.wait(); code != -1 {
+			b.Fatalf("exit code %d: %s", code, last)
+		}
+		w.Close()
+		b.address = b.server.Address
+		if n := b.value("SELECT COUNT(*) FROM information_schema.tables WHERE table_comment LIKE 'midstream clone%' AND table_schema = '" + b.schema + "'"); n != "1" {
+			b.Fatalf("the killed run left %s copies, want 1", n)
 		}
 		b.child("ADD COLUMN added INT", "", nil, "--drop-old").mustEnd()
 	})
