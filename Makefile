@@ -1,20 +1,22 @@
 # `make` lists what there is. Everything needed beyond Go is fetched by the programs and tests themselves.
 
 SHELL   := /bin/bash
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+VERSION := $(shell contrib/version.sh 2>/dev/null || echo dev)
 COMMIT  := $(shell git rev-parse HEAD 2>/dev/null)
 STAMP    = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
+# The product, and the programs that measure and judge it: modules of their own, so that go.mod lists what the product uses.
+MODULES := ./... ./bench/... ./judge/...
 SERVERS := 9.7,8.0,5.7,mariadb-10.11,mariadb-11.8
 
 .DEFAULT_GOAL := help
-.PHONY: help build release release-twice container demo test browser matrix judges check short soak fuzz docs bench cases differ nightly
+.PHONY: help build release release-twice container demo test browser matrix judges check race vuln short soak fuzz docs bench cases differ nightly
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 build: ## bin/midstream, static
-	CGO_ENABLED=0 go build -trimpath -ldflags "$(STAMP)" -o bin/midstream ./cmd/midstream
+	CGO_ENABLED=0 GOWORK=off go build -trimpath -ldflags "$(STAMP)" -o bin/midstream ./cmd/midstream
 
 release: ## dist/: programs, packages, checksums and SBOMs of this commit, the same bytes each time
 	contrib/release.sh dist
@@ -29,19 +31,28 @@ container: build ## dist/container: what contrib/container/Containerfile is buil
 demo: build ## a schema change under traffic, on a throwaway server (DEMO="--rows 100000" for other flags)
 	bin/midstream demo $(DEMO)
 
-check: ## vet and gofmt
-	go vet ./...
-	@files=$$(gofmt -l bench cmd internal judge); if [ -n "$$files" ]; then echo "gofmt: $$files"; exit 1; fi
+check: bin/golangci-lint ## the linters of .golangci.yml, which are fetched and built once
+	bin/golangci-lint run $(MODULES)
+	bin/golangci-lint run --build-tags browser ./internal/cli
+
+bin/golangci-lint: tools/go.mod
+	cd tools && GOWORK=off go build -o ../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+race: ## the tests that need no server, and the simulation, with the race detector (needs a C compiler)
+	CGO_ENABLED=1 go test -race -short $(MODULES)
+
+vuln: ## look for known vulnerabilities in what the program calls (VULN="-db URL" for another database)
+	cd tools && GOWORK=off go build -o ../bin/govulncheck golang.org/x/vuln/cmd/govulncheck
+	GOWORK=off bin/govulncheck $(VULN) ./...
 
 short: check ## the tests that need no server
 	go test -short ./...
 
 test: check ## all tests, on real servers
-	MIDSTREAM_TEST_STRICT=1 go test -p 2 -parallel 4 -timeout 40m $$(go list ./... | grep -v -e /internal/soak -e /internal/migration)
+	MIDSTREAM_TEST_STRICT=1 go test -p 2 -parallel 4 -timeout 40m $$(go list $(MODULES) | grep -v -e /internal/soak -e /internal/migration)
 	MIDSTREAM_TEST_STRICT=1 go test -parallel 4 -timeout 40m ./internal/migration
 
 browser: check ## the pages in headless Chromium, against a real server (BROWSER="-images /tmp/pictures" for pictures)
-	go vet -tags browser ./internal/cli
 	go test -tags browser -count=1 -timeout 10m -run 'TestBrowser' ./internal/cli -args $(BROWSER)
 
 matrix: check ## the tests of the engine on every server, an hour or more (SERVERS=5.7,mariadb-10.11 for some)

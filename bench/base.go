@@ -41,7 +41,7 @@ func prepare(ctx context.Context, build *sandbox.Build, sysbench *program, dir s
 	if err != nil {
 		return nil, err
 	}
-	defer db.Stop(context.WithoutCancel(ctx))
+	defer func() { _ = db.Stop(context.WithoutCancel(ctx)) }()
 	s, err := connect(ctx, db, dir)
 	if err != nil {
 		return nil, err

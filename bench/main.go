@@ -179,7 +179,7 @@ func (b *bench) measureAll(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer func() { _ = unlock() }()
 	if b.dir == "" {
 		b.dir = cache
 	}

@@ -4,8 +4,8 @@
 set -euo pipefail
 out=$(mkdir -p "$1" && cd "$1" && pwd)
 cd "$(dirname "$0")/.."
-export LC_ALL=C TZ=UTC CGO_ENABLED=0 GOFLAGS=-mod=readonly GOAMD64=v1 GOARM64=v8.0
-VERSION=${VERSION:-$(git describe --tags --always --dirty)}
+export LC_ALL=C TZ=UTC CGO_ENABLED=0 GOFLAGS=-mod=readonly GOWORK=off GOAMD64=v1 GOARM64=v8.0
+VERSION=${VERSION:-$(contrib/version.sh)}
 COMMIT=${COMMIT:-$(git rev-parse HEAD)}
 export VERSION COMMIT SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 PLATFORMS=${PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64}
@@ -46,7 +46,7 @@ for platform in $PLATFORMS; do
 	folder=$work/$name
 	mkdir "$folder"
 	build "$os" "$arch" "$folder/midstream"
-	cp -r docs "$work/completions" CHANGELOG.md README.md contrib "$folder/"
+	cp -r docs "$work/completions" CHANGELOG.md LICENSE NOTICE README.md contrib "$folder/"
 	rm -rf "$folder/docs/adr"
 	licences "$folder/midstream" "$folder/licences"
 	archive "$folder" "$out/$name.tar.gz"

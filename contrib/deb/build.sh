@@ -24,7 +24,13 @@ gzip -9nc "$folder/CHANGELOG.md" >"$doc/changelog.gz"
 cp "$folder"/README.md "$doc/"
 cp -r "$folder"/docs/*.md "$folder"/docs/*.yaml "$folder"/docs/*.txt "$doc/docs/"
 cp "$folder"/licences/* "$doc/licences/"
-{ echo "Midstream $VERSION, commit $COMMIT."; echo "What it links in and embeds has the licences of the folder licences:"; ls "$doc/licences"; } >"$doc/copyright"
+{
+	echo "Midstream $VERSION, commit $COMMIT."
+	cat "$folder/NOTICE"
+	echo "Midstream has the Apache License 2.0: /usr/share/common-licenses/Apache-2.0."
+	echo "The files of these names in the folder licences are the licences of what it links in and embeds:"
+	ls "$doc/licences"
+} >"$doc/copyright"
 
 mkdir "$root/DEBIAN"
 cat >"$root/DEBIAN/control" <<END

@@ -52,7 +52,7 @@ func TestCheckTellsOfRows(t *testing.T) {
 		t.Errorf("%+v", last)
 	}
 
-	code, stdout, stderr = check("--quiet", "MODIFY b VARCHAR(50)")
+	code, stdout, _ = check("--quiet", "MODIFY b VARCHAR(50)")
 	if code != exitUnfit {
 		t.Errorf("exit code %d", code)
 	}

@@ -110,7 +110,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
-	root.SetVersionTemplate("midstream {{.Version}}\n")
+	root.SetVersionTemplate("midstream {{.Version}}\nLicense " + license + ", the Midstream authors\n")
 	// Our own, for -h is the host.
 	root.PersistentFlags().Bool("help", false, "explain the verb")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

@@ -10,16 +10,20 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// license is the SPDX identifier of the file LICENSE.
+const license = "Apache-2.0"
+
 // built is what this program was built of. A release says its version and commit by the linker; else the build says what it knows.
 type built struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit"` // "" where the build has not noted it
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
+	License  string `json:"license"` // its SPDX identifier
 }
 
 func (a *app) built() built {
-	b := built{Version: a.Version, Commit: a.Commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b := built{Version: a.Version, Commit: a.Commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, License: license}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
@@ -37,16 +41,16 @@ func (a *app) built() built {
 }
 
 func (a *app) versionCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "version", Short: "Tell the version, the commit and Go's version", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "version", Short: "Print the version, the commit, the Go version and the license", Args: cobra.NoArgs}
 	json := false
-	cmd.Flags().BoolVar(&json, "json", false, "one JSON object: version, commit, go, platform")
+	cmd.Flags().BoolVar(&json, "json", false, "print one JSON object: version, commit, go, platform, license")
 	cmd.RunE = a.verb(func(context.Context, []string) error {
 		b := a.built()
 		if json {
 			(&jsonLines{out: a.Stdout}).write(b)
 			return nil
 		}
-		fmt.Fprintf(a.Stdout, "midstream %s\ncommit    %s\nbuilt by  %s for %s\n", b.Version, cmp.Or(b.Commit, "not known"), b.Go, b.Platform)
+		fmt.Fprintf(a.Stdout, "midstream %s\ncommit    %s\nbuilt by  %s for %s\nlicense   %s\n", b.Version, cmp.Or(b.Commit, "unknown"), b.Go, b.Platform, b.License)
 		return nil
 	})
 	return cmd

@@ -117,7 +117,7 @@ func listen(folder, table, server string) (*socket, error) {
 		err = s.settle()
 	}
 	if err != nil {
-		made.Close()
+		_ = made.Close()
 		_ = os.Remove(s.at)
 		return nil, fmt.Errorf("make the control socket: %w", err)
 	}

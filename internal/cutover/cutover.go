@@ -204,7 +204,7 @@ func (a *attempt) rename(ctx context.Context) error {
 	if err == nil {
 		a.swap.Unsettled = a.settle(ctx)
 		// The swap is done; an UNLOCK that is lost with its connection unlocks as well.
-		a.holder.Exec(ctx, "UNLOCK TABLES")
+		_, _ = a.holder.Exec(ctx, "UNLOCK TABLES")
 		a.dismissHeirs()
 		return nil
 	}

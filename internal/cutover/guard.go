@@ -56,7 +56,7 @@ func (a *attempt) openGuard(ctx context.Context) error {
 // letGuardGo lets backups in again.
 func (a *attempt) letGuardGo(ctx context.Context) {
 	if a.guard != nil {
-		a.guard.session.Exec(ctx, "UNLOCK TABLES") // else the server unlocks as the session ends
+		_, _ = a.guard.session.Exec(ctx, "UNLOCK TABLES") // else the server unlocks as the session ends
 	}
 }
 

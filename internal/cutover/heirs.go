@@ -122,7 +122,7 @@ func (h *heir) letGo() {
 	}
 	h.dismiss(errDismissed)
 	if <-h.granted.came; h.granted.err == nil {
-		h.session.Exec(context.Background(), "UNLOCK TABLES") // else the server unlocks as the session ends
+		_, _ = h.session.Exec(context.Background(), "UNLOCK TABLES") // else the server unlocks as the session ends
 	}
 	h.granted = nil
 }

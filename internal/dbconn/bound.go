@@ -41,7 +41,7 @@ func (b *bound) Connect(ctx context.Context) (driver.Conn, error) {
 	if err == nil {
 		return conn, nil
 	}
-	conn.Close()
+	_ = conn.Close()
 	if errors.Is(err, ErrOtherServer) {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func (s *Session) Lost() bool { return s.lost }
 // Close ends the connection: the server rolls back and releases what it held.
 func (s *Session) Close() error {
 	// A session carries state (locks, variables); it never goes back to the pool.
-	s.conn.Raw(func(any) error { return driver.ErrBadConn })
+	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
 	return s.conn.Close()
 }
 
@@ -134,7 +134,7 @@ func (s *Session) bounded(ctx context.Context, run func(context.Context) error) 
 	<-killed
 	if err == nil || Interrupted(err) {
 		// MySQL 8.0.12 may hand a late KILL to the next statement.
-		s.conn.ExecContext(context.Background(), "DO 1")
+		_, _ = s.conn.ExecContext(context.Background(), "DO 1")
 	}
 	if err != nil {
 		return context.Cause(ctx)

@@ -25,11 +25,11 @@ func TestRead(t *testing.T) {
 	write(t, folder, "b.sql", "-- two; of them\n\nCREATE TABLE IF NOT EXISTS `od``d`.`t;1` (a INT COMMENT ';');\n# x\n/* ; */ create table t2(`(` int) ENGINE = InnoDB ; ;\n")
 	write(t, folder, "a.SQL", "\ufeffCREATE TABLE /*!32312 IF NOT EXISTS*/ t3\n(a INT) /*!50100 PARTITION BY HASH (a) */")
 	write(t, folder, "c.txt", "no SQL")
-	statements, err := Read(token.Dialect{}, folder, "")
+	_, err := Read(token.Dialect{}, folder, "")
 	if err == nil || !strings.Contains(err.Error(), "in which database is t3? Write database.t3, or say --database") {
 		t.Fatalf("%v", err)
 	}
-	statements, err = Read(token.Dialect{}, write(t, t.TempDir(), "x.sql", "CREATE TABLE a.b (c INT); CREATE TABLE a.c (c INT)"), "a")
+	statements, err := Read(token.Dialect{}, write(t, t.TempDir(), "x.sql", "CREATE TABLE a.b (c INT); CREATE TABLE a.c (c INT)"), "a")
 	if err != nil || len(statements) != 2 || statements[1].Name != (schema.Name{Schema: "a", Table: "c"}) {
 		t.Fatalf("%v, %v", statements, err)
 	}

@@ -115,7 +115,7 @@ func (r *rewriter) clause(c []token.Token) error {
 			continue
 		}
 		if t.Is("REFERENCES") {
-			return fmt.Errorf("%s: column %s says REFERENCES, which servers before 9.0 pass over: write FOREIGN KEY (%[2]s) REFERENCES ...",
+			return fmt.Errorf("%s: column %s says REFERENCES, which servers before 9.0 pass over: write FOREIGN KEY (%[2]s) REFERENCES and the rest",
 				r.Name, c[0].Text)
 		}
 		if !t.Is("CHECK") {

@@ -21,12 +21,11 @@ func (s server) newest() bool { return s.number == 907 }
 // eight says that it has what 8.0.12 has.
 func (s server) eight() bool { return s.number == 800 || s.number == 907 }
 
-func (s server) checks() bool       { return s.newest() || s.mariadb }
-func (s server) computed() bool     { return s.newest() || s.mariadb } // defaults
-func (s server) descending() bool   { return s.eight() || s.mariadb }
-func (s server) renames() bool      { return s.eight() || s.mariadb }
-func (s server) invisible() bool    { return s.newest() || s.mariadb } // columns
-func (s server) renamesIndex() bool { return true }
+func (s server) checks() bool     { return s.newest() || s.mariadb }
+func (s server) computed() bool   { return s.newest() || s.mariadb } // defaults
+func (s server) descending() bool { return s.eight() || s.mariadb }
+func (s server) renames() bool    { return s.eight() || s.mariadb }
+func (s server) invisible() bool  { return s.newest() || s.mariadb } // columns
 
 // letters are character sets with a collation each, and what each can hold.
 type letters struct{ charset, collation, holds string }

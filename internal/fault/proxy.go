@@ -182,9 +182,9 @@ func (p *Proxy) answer(client, server net.Conn) {
 	for {
 		n, err := server.Read(buffer)
 		if p.standStill() && err == nil {
-			server.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
+			_ = server.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
 			more, _ := io.ReadAtLeast(server, buffer[n:], len(buffer)-n)
-			server.SetReadDeadline(time.Time{})
+			_ = server.SetReadDeadline(time.Time{})
 			n += more
 		}
 		if _, failed := client.Write(buffer[:n]); failed != nil || err != nil {
@@ -204,7 +204,7 @@ func (p *Proxy) bend(client net.Conn) bool {
 	}
 	answer := append([]byte{0xff}, binary.LittleEndian.AppendUint16(nil, p.rule.Error)...)
 	answer = append(answer, "#HY000bent"...)
-	client.Write(append([]byte{byte(len(answer)), 0, 0, 1}, answer...))
+	_, _ = client.Write(append([]byte{byte(len(answer)), 0, 0, 1}, answer...))
 	return false
 }
 

@@ -20,8 +20,10 @@ type Trial struct {
 	stopped bool
 }
 
-// Tries says that the table is to be changed on a replica, and not there for good; OnReplica that it is changed on a replica at all.
-func (a *Asked) Tries() bool     { return a.said.on("test-on-replica") }
+// Tries says that the table is to be changed on a replica, and not there for good.
+func (a *Asked) Tries() bool { return a.said.on("test-on-replica") }
+
+// OnReplica says that the table is changed on a replica, whether for good or not.
 func (a *Asked) OnReplica() bool { return a.Tries() || a.said.on("migrate-on-replica") }
 
 // NewTrial returns one, after it has seen that nothing is in its way; what a former trial has left it drops where the command line says so.

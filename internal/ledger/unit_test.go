@@ -160,7 +160,7 @@ func TestStatsKeepTheLongest(t *testing.T) {
 	for i := range 100 {
 		m.end("update", time.Now().Add(-time.Duration(i*37%100)*time.Millisecond), "UPDATE", 0, nil)
 	}
-	var sum Stats = newMeter(m.stats.Since).stats
+	sum := newMeter(m.stats.Since).stats
 	m.addTo(&sum)
 	if len(sum.Longest) != longestKept || sum.Max().Round(time.Millisecond) != 99*time.Millisecond {
 		t.Errorf("%d kept, longest %v", len(sum.Longest), sum.Max())

@@ -117,7 +117,7 @@ func (r *run) prescan(ctx context.Context) error {
 func (r *run) givingWay(ctx context.Context, work func(ctx context.Context) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
-	watching.Go(func() { r.steer(ctx) }) // which says itself what is wrong
+	watching.Go(func() { _ = r.steer(ctx) }) // which says itself what is wrong
 	watching.Go(func() {
 		if err := r.gates.Run(ctx); err != nil {
 			stop(err)

@@ -125,7 +125,7 @@ func (r *run) giveWay(ctx context.Context) error {
 		now := map[string]bool{}
 		for lock, session := range between {
 			if now[lock] = true; before[lock] {
-				r.pool.Withdraw(session) // if it can't be, its wait for the lock ends by itself
+				_ = r.pool.Withdraw(session) // if it can't be, its wait for the lock ends by itself
 			}
 		}
 		before = now

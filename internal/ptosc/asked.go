@@ -14,6 +14,7 @@ import (
 // Mode is what is to be done.
 type Mode string
 
+// The modes that a command line may ask for.
 const (
 	Looking Mode = ""        // neither --dry-run nor --execute: look, and refuse
 	DryRun  Mode = "dry-run" // look, and say what would be done

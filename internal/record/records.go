@@ -16,7 +16,7 @@ func MSOf(d time.Duration) MS { return MS(float64(d.Microseconds()) / 1000) }
 // Duration is it as Go has it.
 func (m MS) Duration() time.Duration { return time.Duration(float64(m)*1000) * time.Microsecond }
 
-// head is what every record begins with.
+// Head is the beginning of every record.
 type Head struct {
 	Event string `json:"event" doc:"name of the event"`
 	At    string `json:"at" doc:"when, RFC 3339 with milliseconds, UTC"`

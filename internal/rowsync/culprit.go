@@ -25,7 +25,7 @@ func (s *Syncer) blame(ctx context.Context, session *dbconn.Session, p predicate
 // culprit finds the first row of P that the shadow refuses, or "" if it does so no longer: by
 // halves, of which each is tried and rolled back.
 func (s *Syncer) culprit(ctx context.Context, session *dbconn.Session, p predicate, number uint16) (row string) {
-	defer session.Exec(context.WithoutCancel(ctx), "ROLLBACK")
+	defer func() { _, _ = session.Exec(context.WithoutCancel(ctx), "ROLLBACK") }()
 	var rows int
 	if session.Rows(ctx, p.present(), func(r *sql.Rows) error { return r.Scan(&rows) }) != nil {
 		return ""
@@ -36,7 +36,7 @@ func (s *Syncer) culprit(ctx context.Context, session *dbconn.Session, p predica
 		_, rollback := session.Exec(ctx, "ROLLBACK")
 		return dbconn.Number(err) == number || rollback != nil
 	})
-	session.Rows(ctx, p.rowAt(before), func(r *sql.Rows) error { return r.Scan(&row) })
+	_ = session.Rows(ctx, p.rowAt(before), func(r *sql.Rows) error { return r.Scan(&row) })
 	return row
 }
 

@@ -138,7 +138,7 @@ func (a *exclusive) makeWay(ctx context.Context, p predicate, duplicate error, t
 // may have lost the value again when this is asked doesn't matter. Two rows of the source
 // that have the value at one time are twins, which no sync can help.
 func (a *exclusive) findStale(ctx context.Context, p predicate, duplicate error) (stale []key.Key, err error) {
-	defer a.session.Exec(context.WithoutCancel(ctx), "COMMIT") // ends the transaction of the queries
+	defer func() { _, _ = a.session.Exec(context.WithoutCancel(ctx), "COMMIT") }() // ends the transaction of the queries
 	for _, u := range a.spec.Unique {
 		if u.Enforced {
 			continue

@@ -174,7 +174,9 @@ func (p predicate) staleAmong(u UniqueKey, keys []key.Key) string {
 
 // KeyAlias and ValueAlias name a part of the key and a value in a derived table as no column
 // of a user is named.
-func KeyAlias(i int) string   { return fmt.Sprintf("midstream_key_%d", i) }
+func KeyAlias(i int) string { return fmt.Sprintf("midstream_key_%d", i) }
+
+// ValueAlias is the alias of the i-th value, from 0. See KeyAlias.
 func ValueAlias(i int) string { return fmt.Sprintf("midstream_value_%d", i) }
 
 // takersAndHolders joins the source's rows of P with the shadow's rows that hold their

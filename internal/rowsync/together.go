@@ -45,10 +45,10 @@ func (a *exclusive) remember(ctx context.Context, p predicate, duplicate error) 
 // rivals names the row of P, and the row of the shadow that has its value of a unique key, as far as that can be found out.
 // All is taken back.
 func (a *exclusive) rivals(ctx context.Context, p predicate) string {
-	defer a.session.Exec(context.WithoutCancel(ctx), "ROLLBACK")
+	defer func() { _, _ = a.session.Exec(context.WithoutCancel(ctx), "ROLLBACK") }()
 	one := func(query string) (text string) {
 		var found sql.NullString
-		a.session.Rows(ctx, query, func(rows *sql.Rows) error { return rows.Scan(&found) }) // for people: "" if it fails
+		_ = a.session.Rows(ctx, query, func(rows *sql.Rows) error { return rows.Scan(&found) }) // for people: "" if it fails
 		return found.String
 	}
 	row := "the row with key (" + one(p.rowAt(0)) + ")"

@@ -75,7 +75,9 @@ func greets(ctx context.Context, address string) bool {
 		return false
 	}
 	defer conn.Close()
-	conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+	if err := conn.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
+		return false
+	}
 	var head [5]byte // length of the packet in three bytes, its number, the protocol version
 	_, err = io.ReadFull(conn, head[:])
 	return err == nil && head[4] == 10

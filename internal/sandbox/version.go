@@ -8,6 +8,7 @@ import (
 // Version names a server that Fetch can get.
 type Version string
 
+// The servers that the project tests with, and two that a machine may have.
 const (
 	MySQL97   Version = "9.7"           // Debian's unstable suite
 	MySQL80   Version = "8.0"           // 8.0.12, one of the first releases: no RENAME under LOCK TABLES

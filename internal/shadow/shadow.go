@@ -39,8 +39,6 @@ type Wanted struct {
 	Clauses func(copied *schema.Table) string
 	// ZeroDates lets the clauses have zero dates.
 	ZeroDates bool
-	// Rounds says that a further ALTER would change a default of the altered shadow, which SHOW CREATE TABLE does not show.
-	Rounds func(altered *schema.Table) bool
 }
 
 // Create makes the shadow. REQUIRES: no table of its name is there. On error the
@@ -55,10 +53,7 @@ func Create(ctx context.Context, pool *dbconn.Pool, w Wanted) (*Shadow, error) {
 	if err != nil {
 		return s, err
 	}
-	stays := false
-	if !w.Rounds(s.Table) {
-		stays, err = s.staysTheSame(ctx, pool, session)
-	}
+	stays, err := s.staysTheSame(ctx, pool, session)
 	if err != nil || stays {
 		return s, err
 	}

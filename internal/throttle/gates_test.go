@@ -63,6 +63,7 @@ func TestGates(t *testing.T) {
 		}
 		before := len(told)
 		time.Sleep(3 * tellAgain)
+		synctest.Wait()
 		if len(told) < before+2 {
 			t.Errorf("told %d times in %s", len(told)-before, 3*tellAgain)
 		}

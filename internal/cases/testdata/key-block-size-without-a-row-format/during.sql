@@ -1,1 +1,0 @@
-UPDATE t SET v = 5 WHERE id = 1;
