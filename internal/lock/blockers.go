@@ -20,7 +20,8 @@ type Watcher struct {
 	DB     *sql.DB
 	Tables []schema.Name
 
-	read time.Time // when InnoDB's transactions were last read
+	read time.Time     // when InnoDB's transactions were last read
+	wait time.Duration // up to which time more than staleFor passes until they are read again
 }
 
 // holder is one metadata lock; a lock that is held again is another one.

@@ -2,7 +2,10 @@ package lock
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"midstream/internal/dbconn"
@@ -60,40 +63,86 @@ func (w *Watcher) snapshots(ctx context.Context, before string) ([]event.Blocker
 	if err != nil && !dbconn.Denied(err) && !dbconn.NoSuchTable(err) {
 		return nil, err
 	}
-	query := heldQuery
 	if recorded {
-		query = snapshotsQuery
+		return listSnapshots(ctx, w.DB, fmt.Sprintf(snapshotsQuery, schema.Literal(before)))
 	}
-	for began := time.Now(); ; {
-		if !recorded {
-			if err := w.rest(ctx); err != nil {
-				return nil, err
-			}
+	return w.listHeld(ctx, fmt.Sprintf(heldQuery, schema.Literal(before)))
+}
+
+// staleFor is how long the server shows InnoDB's transactions as they were, after each time that any session asked, and a little more
+// (https://dev.mysql.com/doc/refman/8.4/en/innodb-information-schema-internal-data.html).
+const staleFor = 110 * time.Millisecond
+
+// Runs on one server ask in turn: each waits for a random time that grows up to restMost while another one asks too often. After staleMost
+// the server has shown nothing new.
+const (
+	restMost  = 1500 * time.Millisecond
+	staleMost = time.Minute
+)
+
+// errStale says that other sessions ask for InnoDB's transactions so often that the server shows them as they were.
+var errStale = errors.New("other sessions read information_schema.innodb_trx so often that the server never shows it anew")
+
+// listHeld lists InnoDB's transactions as they are. What they were does not count: it may lack an old transaction, and show one for ever
+// that has ended (five runs at once on 5.7.22 waited for a DROP DATABASE that was over).
+func (w *Watcher) listHeld(ctx context.Context, query string) (blockers []event.Blocker, err error) {
+	for began := time.Now(); ; w.wait = min(4*w.wait, restMost) {
+		w.wait = max(w.wait, staleFor/10)
+		if err := w.rest(ctx, staleFor+rand.N(w.wait)); err != nil {
+			return nil, err
 		}
-		blockers, err := w.listSnapshots(ctx, fmt.Sprintf(query, schema.Literal(before)))
+		blockers, fresh, err := w.askHeld(ctx, query)
 		w.read = time.Now()
-		if !dbconn.UnfitText(err) || time.Since(began) > unfitFor {
+		switch {
+		case dbconn.UnfitText(err) && time.Since(began) < unfitFor:
+		case err != nil || fresh:
+			w.wait -= w.wait / 4
 			return blockers, err
+		case time.Since(began) > staleMost:
+			return nil, errStale
 		}
 	}
 }
 
-// staleFor is how long the server shows InnoDB's transactions as they were, after each time that it was asked, and a little more
-// (https://dev.mysql.com/doc/refman/8.4/en/innodb-information-schema-internal-data.html).
-const staleFor = 110 * time.Millisecond
-
-// rest waits until the server shows InnoDB's transactions as they are: asked more often, it never would.
-func (w *Watcher) rest(ctx context.Context) error {
+// rest waits until a time after the last look has passed.
+func (w *Watcher) rest(ctx context.Context, least time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-time.After(time.Until(w.read.Add(staleFor))):
+	case <-time.After(time.Until(w.read.Add(least))):
 		return nil
 	}
 }
 
-func (w *Watcher) listSnapshots(ctx context.Context, query string) (blockers []event.Blocker, err error) {
-	rows, err := w.DB.QueryContext(ctx, query)
+// askHeld lists InnoDB's transactions, and says whether they are those of now: a transaction of its own, with a statement that no other
+// look has, is among them.
+func (w *Watcher) askHeld(ctx context.Context, query string) (blockers []event.Blocker, fresh bool, err error) {
+	conn, err := w.DB.Conn(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "START TRANSACTION WITH CONSISTENT SNAPSHOT"); err != nil {
+		return nil, false, err
+	}
+	mark := fmt.Sprintf("look %d", time.Now().UnixNano())
+	err = conn.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = CONNECTION_ID() AND LOCATE('"+mark+"', trx_query)").Scan(&fresh)
+	if err == nil && fresh {
+		blockers, err = listSnapshots(ctx, conn, query)
+	}
+	if _, failed := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK"); err == nil {
+		err = failed
+	}
+	return blockers, fresh, err
+}
+
+// querier is a pool or one of its connections.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func listSnapshots(ctx context.Context, q querier, query string) (blockers []event.Blocker, err error) {
+	rows, err := q.QueryContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}
