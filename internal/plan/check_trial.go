@@ -102,8 +102,12 @@ func (c *checker) checkSettled(altered, settled *schema.Table) {
 func (c *checker) checkAltered(altered *schema.Table) {
 	made := Plan{Source: c.table, Alter: c.alter, Key: c.followed, Map: c.options.Map}
 	if c.followed.Name != "" {
-		if _, err := made.Columns(altered); errors.Is(err, ErrRefused) {
+		var no *unfollowed
+		switch _, err := made.Columns(altered); {
+		case errors.Is(err, ErrRefused):
 			c.block(CodeKeyValues, fmt.Sprintf("the key %s can't be followed", c.followed.Name), err.Error(), "Choose another key with --key")
+		case errors.As(err, &no):
+			c.block(CodeNoKey, fmt.Sprintf("the key %s can't be followed", c.followed.Name), err.Error(), "Choose another key with --key")
 		}
 	}
 	m := mapper{source: c.table, shadow: altered, alter: c.alter, user: c.options.Map}

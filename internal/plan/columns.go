@@ -96,6 +96,11 @@ func (c *Columns) Shadow() []string {
 	return names
 }
 
+// unfollowed says why the shadow cannot be searched by the followed key.
+type unfollowed struct{ why string }
+
+func (u *unfollowed) Error() string { return u.why }
+
 // Columns pairs the columns of the source and of the altered shadow, and finds how
 // the shadow is searched by the source's key. It fails where the shadow isn't what
 // the plan expected, or where only the operator can tell which columns belong
@@ -110,7 +115,7 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 	for _, part := range p.Key.Parts {
 		i := slices.IndexFunc(pairs, func(x columnPair) bool { return x.from.Name == part.Column.Name })
 		if i < 0 {
-			return nil, fmt.Errorf("key column %s of %s has no column in the shadow", part.Column.Name, p.Source.Name)
+			return nil, &unfollowed{fmt.Sprintf("key column %s of %s has no column in the shadow", part.Column.Name, p.Source.Name)}
 		}
 		change, err := c.keyChange(pairs[i])
 		if err != nil {
@@ -122,8 +127,8 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 	}
 	index := searchable(shadow, c.Key)
 	if index == nil {
-		return nil, fmt.Errorf("the shadow has no index that begins with (%s), the key that is followed: "+
-			"every change would read the whole table", strings.Join(c.Key, ", "))
+		return nil, &unfollowed{fmt.Sprintf("the shadow has no index that begins with (%s), the key that is followed: "+
+			"every change would read the whole table", strings.Join(c.Key, ", "))}
 	}
 	c.KeyIndex = index.Name
 	c.KeyUnique = uniqueOn(shadow, c.Key)
@@ -151,11 +156,11 @@ func (c *Columns) keyChange(p columnPair) (Change, error) {
 		return change, nil
 	}
 	if p.from.Expression != p.to.Expression || change != Same {
-		return 0, fmt.Errorf("key column %s: the shadow computes it otherwise than the source", p.from.Name)
+		return 0, &unfollowed{fmt.Sprintf("key column %s: the shadow computes it otherwise than the source", p.from.Name)}
 	}
 	for _, m := range c.Mappings {
 		if m.Change != Same && mentions(p.from.Expression, m.Source) {
-			return 0, fmt.Errorf("key column %s is computed from column %s, which the ALTER changes", p.from.Name, m.Source)
+			return 0, &unfollowed{fmt.Sprintf("key column %s is computed from column %s, which the ALTER changes", p.from.Name, m.Source)}
 		}
 	}
 	return Same, nil

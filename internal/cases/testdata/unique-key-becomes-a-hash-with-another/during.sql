@@ -1,0 +1,1 @@
+UPDATE t SET a = 'c' WHERE b = 2;
