@@ -89,12 +89,16 @@ func (b *bench) try(ctx context.Context, c *Case) (Verdict, error) {
 		}
 	}
 	failed, theirs := b.twin(ctx, c, log, byCopy)
+	byAny, copied := false, theirs
 	if failed == nil && theirs != nil { // a copy may fail where the server has a lighter way
 		failed, theirs = b.twin(ctx, c, log, "")
+		byAny = theirs == nil
 	}
 	switch {
 	case failed != nil:
 		return Verdict{}, failed
+	case byAny && ours != nil && rowsRefused(ours) && dbconn.Number(ours) == dbconn.Number(copied):
+		return Verdict{Both, "only a copy, by rows", fmt.Sprintf("%v\nthe server, by a copy: %v", ours, copied)}, nil
 	case ours == nil && theirs != nil:
 		if failed, refused := b.twin(ctx, c, log, byCopy, laxDates); failed == nil && refused == nil {
 			differences, err := oracle.Differences(ctx, b.admin, b.tables[0], b.tables[1])
