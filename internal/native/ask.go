@@ -54,6 +54,8 @@ type Question struct {
 	Clone schema.Name
 	// ClausesFor returns an ALTER's clauses for the clone as CREATE TABLE LIKE has made it.
 	ClausesFor func(alter *ddl.Alter, clone *schema.Table) string
+	// anew lets the clone be as a shadow is: a row format that nothing names is the server's default, and not the table's.
+	anew bool
 }
 
 // attempts are those that the question leaves. What the statement itself says of ALGORITHM and LOCK
@@ -128,7 +130,8 @@ func unanswered(err error) bool {
 	return dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) || dbconn.Contended(err) || dbconn.Denied(err) || dbconn.Exhausted(err) || dbconn.Unwilling(err)
 }
 
-// clone makes the marked, empty clone, and returns what drops it again.
+// clone makes the marked, empty clone, and returns what drops it again. The table's definition is taken as it is, by a session as a run makes
+// the shadow with: the operator's may refuse what an application's has made, such as an ENUM that has two equal members.
 func (q Question) clone(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session) (remove func() error, err error) {
 	remove = func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
@@ -148,11 +151,18 @@ func (q Question) clone(ctx context.Context, pool *dbconn.Pool, session *dbconn.
 		}
 		return nil
 	}
-	format, err := q.rowFormat(ctx, session)
+	maker, err := silent(ctx, pool, append(pool.Defining(), "USE "+schema.Quote(q.Table.Name.Schema))...)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := session.Exec(ctx, fmt.Sprintf("CREATE TABLE %s LIKE %s", q.Clone.Quoted(), q.Table.Name.Quoted())); err != nil {
+	defer maker.Close()
+	format := ""
+	if !q.anew {
+		if format, err = q.rowFormat(ctx, maker); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := maker.Exec(ctx, fmt.Sprintf("CREATE TABLE %s LIKE %s", q.Clone.Quoted(), q.Table.Name.Quoted())); err != nil {
 		err = fmt.Errorf("make clone %s: %w", q.Clone, err)
 		switch {
 		case dbconn.Number(err) == 0 || dbconn.ConnectionLost(err): // it may be there
@@ -163,7 +173,7 @@ func (q Question) clone(ctx context.Context, pool *dbconn.Pool, session *dbconn.
 		return nil, err
 	}
 	mark := schema.Literal(schema.MarkFor(schema.CloneKind, q.Table.Name))
-	if _, err := session.Exec(ctx, fmt.Sprintf("ALTER TABLE %s COMMENT = %s%s", q.Clone.Quoted(), mark, format)); err != nil {
+	if _, err := maker.Exec(ctx, fmt.Sprintf("ALTER TABLE %s COMMENT = %s%s", q.Clone.Quoted(), mark, format)); err != nil {
 		return nil, errors.Join(fmt.Errorf("mark clone %s: %w", q.Clone, err), remove())
 	}
 	return remove, nil
@@ -173,7 +183,7 @@ func (q Question) clone(ctx context.Context, pool *dbconn.Pool, session *dbconn.
 // another default, where LIKE doesn't carry it over.
 func (q Question) rowFormat(ctx context.Context, session *dbconn.Session) (clause string, err error) {
 	err = session.Rows(ctx, fmt.Sprintf("SELECT IF(create_options LIKE '%%row_format%%' OR row_format = 'Compressed' OR"+
-		" row_format = @@GLOBAL.innodb_default_row_format, '', CONCAT(', ROW_FORMAT = ', row_format))"+
+		" LOWER(row_format) = @@GLOBAL.innodb_default_row_format, '', CONCAT(', ROW_FORMAT = ', row_format))"+
 		" FROM information_schema.tables WHERE table_schema = %s AND table_name = %s", schema.Literal(q.Table.Name.Schema), schema.Literal(q.Table.Name.Table)),
 		func(rows *sql.Rows) error { return rows.Scan(&clause) })
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 // clone. It fails with ErrRefused if the server refuses the statement, and with ErrNoCopy if it makes no clone.
 // REQUIRES: no table of the clone's name is there.
 func Try(ctx context.Context, pool *dbconn.Pool, q Question) (trial *plan.Trial, err error) {
+	q.anew = true
 	err = q.onClone(ctx, pool, func(session *dbconn.Session) error {
 		before, err := look(ctx, pool.DB(), q.Clone)
 		if err != nil {

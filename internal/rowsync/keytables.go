@@ -63,15 +63,7 @@ func (s *Spec) convert(ctx context.Context, session *dbconn.Session, keys []key.
 			return err
 		}
 	}
-	var values strings.Builder
-	for i, k := range keys {
-		if i > 0 {
-			values.WriteString(", ")
-		}
-		values.WriteString("(" + strings.Join(s.Key.Literals(k), ", ") + ")")
-	}
-	fill := "INSERT INTO " + database + schema.Quote(sourceKeys) + " VALUES " + values.String()
-	if _, err := session.Exec(ctx, fill); err != nil {
+	if err := s.take(ctx, session, keys); err != nil {
 		return err
 	}
 	_, err := session.Exec(ctx, "INSERT INTO "+database+schema.Quote(shadowKeys)+
@@ -80,6 +72,29 @@ func (s *Spec) convert(ctx context.Context, session *dbconn.Session, keys []key.
 		return err
 	}
 	return s.convertSingly(ctx, session, keys)
+}
+
+// take fills the temporary table of the source's types. The source has these values, though a strict session may refuse them: an ENUM that
+// is no member, or a date that the sql_mode does not have.
+func (s *Spec) take(ctx context.Context, session *dbconn.Session, keys []key.Key) error {
+	rows := make([]string, len(keys))
+	for i, k := range keys {
+		rows[i] = "(" + strings.Join(s.Key.Literals(k), ", ") + ")"
+	}
+	fill := "INSERT INTO " + schema.Quote(s.Shadow.Schema) + "." + schema.Quote(sourceKeys) + " VALUES " + strings.Join(rows, ", ")
+	_, err := session.Exec(ctx, fill)
+	if !dbconn.Unconvertible(err) {
+		return err
+	}
+	for _, statement := range []string{
+		"SET @midstream_sql_mode = @@SESSION.sql_mode", "SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES'",
+		fill, "SET SESSION sql_mode = @midstream_sql_mode",
+	} {
+		if _, err := session.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // keyExprs are the values that a sync of a row gives the columns of its key, over the source's key.
@@ -99,14 +114,15 @@ func (s *Spec) keyExprs() string {
 func (s *Spec) convertSingly(ctx context.Context, session *dbconn.Session, keys []key.Key) error {
 	database := schema.Quote(s.Shadow.Schema) + "."
 	for _, k := range keys {
-		for _, statement := range []string{
-			"DELETE FROM " + database + schema.Quote(sourceKeys),
-			"INSERT INTO " + database + schema.Quote(sourceKeys) + " VALUES (" + strings.Join(s.Key.Literals(k), ", ") + ")",
-			"INSERT INTO " + database + schema.Quote(shadowKeys) + " SELECT " + s.keyExprs() + " FROM " + database + schema.Quote(sourceKeys),
-		} {
-			if _, err := session.Exec(ctx, statement); err != nil && !dbconn.Unconvertible(err) {
-				return err
-			}
+		if _, err := session.Exec(ctx, "DELETE FROM "+database+schema.Quote(sourceKeys)); err != nil {
+			return err
+		}
+		if err := s.take(ctx, session, []key.Key{k}); err != nil {
+			return err
+		}
+		_, err := session.Exec(ctx, "INSERT INTO "+database+schema.Quote(shadowKeys)+" SELECT "+s.keyExprs()+" FROM "+database+schema.Quote(sourceKeys))
+		if err != nil && !dbconn.Unconvertible(err) {
+			return err
 		}
 	}
 	return nil
