@@ -177,7 +177,7 @@ func (r *run) createState(ctx context.Context) error {
 func (r *run) createShadow(ctx context.Context) error {
 	var err error
 	r.shadow, err = shadow.Create(ctx, r.pool, shadow.Wanted{
-		Source: r.plan.Source, Name: r.plan.Names.Shadow, Clauses: r.plan.ClausesFor, ZeroDates: r.plan.ZeroDates,
+		Source: r.plan.Source, Name: r.plan.Names.Shadow, Clauses: r.plan.ClausesFor, ZeroDates: r.plan.ZeroDates, Rounds: r.plan.Rounds,
 	})
 	r.made.shadow = r.shadow != nil
 	r.mu.Lock()

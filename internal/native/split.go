@@ -19,7 +19,7 @@ import (
 // rest, so that the table would be left half changed.
 func Split(ctx context.Context, pool *dbconn.Pool, q Question, whole *plan.Answer) (split *plan.Split, err error) {
 	parts := q.Alter.Parts()
-	if whole.Effect < plan.Rebuild || len(parts) < 2 || q.From != "" {
+	if whole.Effect < plan.Rebuild || len(parts) < 2 || q.From != "" || whole.Trial != nil && plan.Rounds(q.Alter, whole.Trial.Altered) {
 		return nil, nil
 	}
 	first, rest, err := q.sort(ctx, pool, parts)

@@ -22,10 +22,27 @@ func unusable(err error) bool {
 
 // facts are what SHOW CREATE TABLE does not show of a table: how it is stored.
 func (r reader) facts(ctx context.Context, t schema.Name) (string, error) {
+	// The row format of a partitioned table is that of its partitions. What the dictionary says of the table stays as it was if the server
+	// alters it in place (9.7.4).
 	var format, collation, options, comment sql.NullString
-	err := r.conn.QueryRowContext(ctx, "SELECT row_format, table_collation, create_options, table_comment FROM information_schema.tables"+
-		" WHERE table_schema = ? AND table_name = ?", t.Schema, t.Table).Scan(&format, &collation, &options, &comment)
+	err := r.conn.QueryRowContext(ctx, "SELECT IF(create_options LIKE '%partitioned%', '', row_format), table_collation, create_options, table_comment"+
+		" FROM information_schema.tables WHERE table_schema = ? AND table_name = ?", t.Schema, t.Table).Scan(&format, &collation, &options, &comment)
+	if err == nil && format.String == "" {
+		format.String, err = r.formats(ctx, t)
+	}
 	return fmt.Sprintf("row format %s, collation %s, options %q, comment %q", format.String, collation.String, options.String, comment.String), err
+}
+
+// formats are the row formats of a table's partitions. REQUIRES: InnoDB writes the table's name as it is.
+func (r reader) formats(ctx context.Context, t schema.Name) (formats string, err error) {
+	for _, view := range []string{"innodb_tables", "innodb_sys_tables"} { // before 8.0, and MariaDB
+		err = r.conn.QueryRowContext(ctx, "SELECT IFNULL(GROUP_CONCAT(DISTINCT row_format), '') FROM information_schema."+view+
+			" WHERE name LIKE ?", t.Schema+"/"+t.Table+"#p#%").Scan(&formats)
+		if err == nil {
+			break
+		}
+	}
+	return formats, err
 }
 
 // check has the server look at a table and its indexes, and returns what it finds.

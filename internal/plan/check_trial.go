@@ -92,6 +92,10 @@ func (c *checker) checkSettled(altered, settled *schema.Table) {
 		return all
 	}
 	// Without foreign keys the operator's ALTER is the last statement that changes the shadow's definition (shadow.Shadow.Unmarked).
+	if len(c.table.ForeignKeys) > 0 && Rounds(c.alter, altered) {
+		c.block(CodeLiterals, "the server rounds the default of a FLOAT column to six digits when it alters the table once more", "a run carries the foreign keys of the table over before the swap",
+			"Give the default six digits, or run the ALTER natively, with --method=copy or --method=inplace")
+	}
 	if len(c.table.ForeignKeys) > 0 && (settled == nil || !slices.EqualFunc(expressions(altered), expressions(settled), sameClause)) {
 		c.block(CodeLiterals, "the server changes a literal in an expression, or refuses it, when it alters the table once more", "a run carries the foreign keys of the table over before the swap",
 			"Write the literal in the column's character set, as in _latin1 X'F6', or run the ALTER natively, with --method=copy or --method=inplace")

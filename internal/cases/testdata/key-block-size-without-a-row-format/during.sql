@@ -1,0 +1,1 @@
+UPDATE t SET v = 5 WHERE id = 1;
