@@ -2,10 +2,12 @@ package tables
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"midstream/internal/dbconn"
@@ -143,7 +145,29 @@ func (l *looker) unlike(ctx context.Context, t plan.TableFacts) (string, error) 
 	if !l.may(t, clone) {
 		return "the account may not make one to compare", nil
 	}
+	if rounded, err := l.rounded(ctx, t); rounded != "" || err != nil {
+		return rounded, err
+	}
 	return l.compare(ctx, t, clone, create, nil, func(text string) string { return text })
+}
+
+// rounded says which default of a FLOAT a copy rounds: SHOW CREATE TABLE shows six digits of it. A table without rows does not tell.
+func (l *looker) rounded(ctx context.Context, t plan.TableFacts) (string, error) {
+	for _, c := range t.Table.Columns {
+		shown, err := strconv.ParseFloat(strings.Trim(c.Default, "'"), 64)
+		if err != nil || c.DataType != "float" || c.Fixed() {
+			continue
+		}
+		var exact sql.NullFloat64
+		row := l.pool.DB().QueryRowContext(ctx, fmt.Sprintf("SELECT DEFAULT(%s) + 0e0 FROM %s LIMIT 1", schema.Quote(c.Name), t.Name.Quoted()))
+		if err := row.Scan(&exact); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return "", fmt.Errorf("read the default of column %s: %w", c.Name, err)
+		}
+		if exact.Valid && float32(exact.Float64) != float32(shown) {
+			return fmt.Sprintf("the default of column %s has more than six digits", c.Name), nil
+		}
+	}
+	return "", nil
 }
 
 // differs says how the table that is there differs from the definition of a CREATE TABLE. Names of
