@@ -54,8 +54,8 @@ func SpecOf(a, b *schema.Table) (*Spec, error) {
 			why = append(why, k.Name+": "+reason)
 			continue
 		}
-		s.sides[0] = side{&rowsync.Spec{Source: a.Name, Key: s.key, SourceIndex: k.Name}, mine}
-		s.sides[1] = side{&rowsync.Spec{Source: b.Name, Key: s.key, SourceIndex: theirs}, other}
+		s.sides[0] = side{&rowsync.Spec{Source: a.Name, Key: s.key, SourceIndex: k.Name, Partitioned: a.Partitioned}, mine}
+		s.sides[1] = side{&rowsync.Spec{Source: b.Name, Key: s.key, SourceIndex: theirs, Partitioned: b.Partitioned}, other}
 		return s, nil
 	}
 	if len(why) == 0 {

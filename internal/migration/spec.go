@@ -59,9 +59,10 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now clock
 	spec = &rowsync.Spec{
 		Source: p.Source.Name, Shadow: shadow.Name,
 		Key: codec, ShadowKey: columns.Key, SourceIndex: p.Key.Name, ShadowIndex: columns.KeyIndex,
-		KeyChanged: columns.KeyChanged(),
-		Locking:    locking(p),
-		Unchecked:  len(p.Acting) > 0,
+		Partitioned: p.Source.Partitioned,
+		KeyChanged:  columns.KeyChanged(),
+		Locking:     locking(p),
+		Unchecked:   len(p.Acting) > 0,
 	}
 	from := map[string]string{}
 	for _, m := range columns.Mappings {

@@ -18,7 +18,8 @@ import (
 //
 // Where a part is an ENUM or a SET the server would sort for ORDER BY, or read the index
 // from its start: the pieces of the range are then read one after the other, each in the
-// order of the index.
+// order of the index. The rows of a partitioned table come partition by partition, so that
+// there the server must sort: else a bound could come again and again.
 //
 // Locks of others are waited out.
 func Bound(ctx context.Context, session *dbconn.Session, spec *Spec, rest key.Range, rows int) (to key.Key, err error) {
@@ -34,9 +35,13 @@ func bound(ctx context.Context, session *dbconn.Session, spec *Spec, rest key.Ra
 	if !Numbered(spec.Key) {
 		return keyAt(ctx, session, spec, InRange(spec.Key, names, rest)+inOrder(spec), rows)
 	}
+	order := ""
+	if spec.Partitioned {
+		order = inOrder(spec)
+	}
 	pieces := Pieces(spec.Key, names, rest)
 	for i, piece := range pieces {
-		to, err := keyAt(ctx, session, spec, piece, rows)
+		to, err := keyAt(ctx, session, spec, piece+order, rows)
 		if err != nil || to != "" || i == len(pieces)-1 {
 			return to, err
 		}

@@ -40,6 +40,7 @@ type Spec struct {
 	Key         *key.Codec // over the source's key columns
 	ShadowKey   []string   // the names of the key's columns in the shadow
 	SourceIndex string     // the key's index in the source
+	Partitioned bool       // the source has partitions
 	ShadowIndex string     // an index of the shadow that begins with the key's columns
 	// KeyChanged says that a key column has another type, charset, collation or
 	// member order in the shadow.
