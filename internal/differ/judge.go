@@ -88,16 +88,20 @@ func (b *bench) try(ctx context.Context, c *Case) (Verdict, error) {
 			return v, err
 		}
 	}
-	failed, theirs := b.twin(ctx, c, log, byCopy)
-	byAny, copied := false, theirs
-	if failed == nil && theirs != nil { // a copy may fail where the server has a lighter way
+	failed, copied := b.twin(ctx, c, log, byCopy)
+	theirs := copied
+	if failed == nil && copied != nil { // a copy may fail where the server has a lighter way
 		failed, theirs = b.twin(ctx, c, log, "")
-		byAny = theirs == nil
 	}
+	return b.judge(ctx, c, log, ours, copied, theirs, failed)
+}
+
+// judge compares the run's error, if there is one, and its table with the server's: by a copy, and in the end by any algorithm.
+func (b *bench) judge(ctx context.Context, c *Case, log []done, ours, copied, theirs, failed error) (Verdict, error) {
 	switch {
 	case failed != nil:
 		return Verdict{}, failed
-	case byAny && ours != nil && rowsRefused(ours) && dbconn.Number(ours) == dbconn.Number(copied):
+	case theirs == nil && copied != nil && ours != nil && rowsRefused(ours) && dbconn.Number(ours) == dbconn.Number(copied):
 		return Verdict{Both, "only a copy, by rows", fmt.Sprintf("%v\nthe server, by a copy: %v", ours, copied)}, nil
 	case ours == nil && theirs != nil:
 		return b.onlyDone(ctx, c, log, theirs)
