@@ -187,11 +187,16 @@ func (s *Scanner) lookInStage(ctx context.Context, k schema.Key) error {
 			return err
 		}
 	}
-	_, err = session.Exec(ctx, "ALTER TABLE "+st.name+" ADD "+k.Definition)
-	if !dbconn.Duplicate(err) {
-		return err
+	for _, statement := range rowsync.Lenient("ALTER TABLE " + st.name + " ADD " + k.Definition) {
+		_, err := session.Exec(ctx, statement)
+		if dbconn.Duplicate(err) {
+			return w.listTwins(ctx, st, k)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return w.listTwins(ctx, st, k)
+	return nil
 }
 
 // store puts rows into a stage and leaves them there.

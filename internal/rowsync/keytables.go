@@ -36,10 +36,19 @@ func (s *Spec) Setup() []string {
 		return fmt.Sprintf("CREATE TEMPORARY TABLE %s.%s SELECT %s FROM %s LIMIT 0",
 			schema.Quote(table.Schema), schema.Quote(temporary), schema.QuoteAll(columns), table.Quoted())
 	}
-	setup = append(setup,
-		create(sourceKeys, s.Source, s.Key.Names()),
-		create(shadowKeys, s.Shadow, s.ShadowKey))
+	setup = append(setup, Lenient(create(sourceKeys, s.Source, s.Key.Names()), create(shadowKeys, s.Shadow, s.ShadowKey))...)
 	return append(setup, Setup...)
+}
+
+// Lenient has a session make statements with what a table has, which a strict session may refuse: an ENUM with two equal members, or a date
+// that there is not.
+func Lenient(statements ...string) []string {
+	lax := "@@SESSION.sql_mode"
+	for _, not := range []string{"STRICT_ALL_TABLES", "STRICT_TRANS_TABLES", "NO_ZERO_IN_DATE", "NO_ZERO_DATE"} {
+		lax = fmt.Sprintf("REPLACE(%s, '%s', '')", lax, not)
+	}
+	all := append([]string{"SET @midstream_sql_mode = @@SESSION.sql_mode", "SET SESSION sql_mode = CONCAT(" + lax + ", ',ALLOW_INVALID_DATES')"}, statements...)
+	return append(all, "SET SESSION sql_mode = @midstream_sql_mode")
 }
 
 // deleteConverted deletes the shadow's rows with the given keys of the source.
@@ -86,10 +95,7 @@ func (s *Spec) take(ctx context.Context, session *dbconn.Session, keys []key.Key
 	if !dbconn.Unconvertible(err) {
 		return err
 	}
-	for _, statement := range []string{
-		"SET @midstream_sql_mode = @@SESSION.sql_mode", "SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES'",
-		fill, "SET SESSION sql_mode = @midstream_sql_mode",
-	} {
+	for _, statement := range Lenient(fill) {
 		if _, err := session.Exec(ctx, statement); err != nil {
 			return err
 		}

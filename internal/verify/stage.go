@@ -12,10 +12,10 @@ import (
 func (s *Spec) StageSetup() []string {
 	var setup []string
 	if s.Staged {
-		setup = append(setup, s.createStage())
+		setup = append(setup, rowsync.Lenient(s.createStage())...)
 	}
 	if len(s.Computed) > 0 {
-		setup = append(setup, s.createComputed())
+		setup = append(setup, rowsync.Lenient(s.createComputed())...)
 	}
 	return setup
 }
