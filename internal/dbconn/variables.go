@@ -55,7 +55,7 @@ func ours() []variable {
 		// What a statement means, and what it returns.
 		{"sql_auto_is_null", "0"}, {"query_cache_type", "0"}, {"big_tables", "0"}, {"sql_buffer_result", "0"},
 		{"group_concat_max_len", "1048576"}, {"max_sort_length", "8192"},
-		{"in_predicate_conversion_threshold", "0"}, {"optimizer_switch", "'default'"},
+		{"in_predicate_conversion_threshold", "0"}, {"optimizer_switch", "CONCAT('default', " + invisible + ")"},
 		{"sql_quote_show_create", "1"}, {"show_create_table_verbosity", "0"}, {"show_old_temporals", "0"},
 		{"show_gipk_in_create_table_and_information_schema", "1"}, {"show_create_table_skip_secondary_engine", "0"},
 		{"sql_notes", "1"}, {"terminology_use_previous", "'NONE'"}, {"default_master_connection", "''"},
@@ -88,6 +88,9 @@ const ourModes = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO"
 // subtracting is the part of the server's sql_mode that says whether a difference of unsigned numbers may be negative. All our sessions
 // have it: MariaDB decides the type of an expression when a session opens the table, and keeps the open table for other sessions.
 const subtracting = "IF(FIND_IN_SET('NO_UNSIGNED_SUBTRACTION', @@GLOBAL.sql_mode), ',NO_UNSIGNED_SUBTRACTION', '')"
+
+// invisible lets queries use an invisible index: a unique key is enforced, and rows are found by it, whether it is visible or not.
+const invisible = "IF(@@GLOBAL.optimizer_switch LIKE '%use_invisible_indexes=%', ',use_invisible_indexes=on', '')"
 
 // theServers stands for the global value of a variable.
 const theServers = "@@GLOBAL"

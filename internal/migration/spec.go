@@ -181,7 +181,7 @@ func uniqueKeys(source, shadow *schema.Table, mappings []plan.Mapping, from map[
 		if !k.Unique {
 			continue
 		}
-		u := rowsync.UniqueKey{Name: k.Name}
+		u := rowsync.UniqueKey{Name: k.Name, Hidden: !k.Visible}
 		for _, part := range k.Parts {
 			column, ok := shadow.Column(part.Column)
 			source, mapped := from[strings.ToLower(part.Column)]

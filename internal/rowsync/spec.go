@@ -21,6 +21,8 @@ type Column struct {
 type UniqueKey struct {
 	Name  string
 	Parts []UniquePart
+	// Hidden says that queries may not name the key: it is invisible, or ignored on MariaDB.
+	Hidden bool
 	// Enforced says that the source has the same key: no two of its rows have the same
 	// value at one time, so that a row of the shadow that stands in the way is stale.
 	Enforced bool
@@ -190,9 +192,17 @@ func (p predicate) takersAndHolders(u UniqueKey) string {
 		values = append(values, fmt.Sprintf("%s AS %s", part.Source, ValueAlias(i)))
 		equal = append(equal, fmt.Sprintf("%s = taker.%s", part.Shadow, ValueAlias(i)))
 	}
-	return fmt.Sprintf("(SELECT %s FROM %s FORCE INDEX (%s) WHERE %s) AS taker STRAIGHT_JOIN %s FORCE INDEX (%s) ON %s",
+	return fmt.Sprintf("(SELECT %s FROM %s FORCE INDEX (%s) WHERE %s) AS taker STRAIGHT_JOIN %s%s ON %s",
 		strings.Join(values, ", "), p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex),
-		p.on(p.spec.Key.Names()), p.spec.Shadow.Quoted(), schema.Quote(u.Name), strings.Join(equal, " AND "))
+		p.on(p.spec.Key.Names()), p.spec.Shadow.Quoted(), u.forced(), strings.Join(equal, " AND "))
+}
+
+// forced is the hint that has the shadow read by the key. A hidden key cannot be named (error 1176).
+func (u UniqueKey) forced() string {
+	if u.Hidden {
+		return ""
+	}
+	return " FORCE INDEX (" + schema.Quote(u.Name) + ")"
 }
 
 // shadowKeyExprs are the expressions that read the key from the shadow.

@@ -1,0 +1,1 @@
+UPDATE t SET u = u + 1 ORDER BY u DESC; UPDATE t SET u = 1 WHERE id = 60;
