@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -21,7 +22,7 @@ func expression(from, to schema.Column) string {
 	column := schema.Quote(from.Name)
 	switch {
 	case from.DataType == "year" && to.DataType != "year" && !to.Number() && !to.Temporal() && to.Family() != "json":
-		return "LPAD(" + column + ", 4, '0')" // else the year 0000 is the text 0
+		return fmt.Sprintf("LPAD(%s, %d, '0')", column, yearDigits(from)) // else the year 0000 is the text 0
 	case (from.Family() == "float" || zeroFilled(from)) && isText(to) && to.Family() != "json", isPlainNumber(from) && to.Family() == "json":
 		return "CONCAT(" + column + ")"
 	case byNumber(from, to):
@@ -30,6 +31,14 @@ func expression(from, to schema.Column) string {
 		return "COALESCE(" + column + ")"
 	}
 	return column
+}
+
+// yearDigits is how many digits of a YEAR the server shows: YEAR(2) is one of MariaDB's.
+func yearDigits(year schema.Column) int {
+	if year.Type == "year(2)" {
+		return 2
+	}
+	return 4
 }
 
 // zeroFilled says that the server shows a column's numbers with zeros in front. YEAR is always so.

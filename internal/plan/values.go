@@ -176,7 +176,7 @@ func computed(table *schema.Table, such func(expression string) bool) string {
 			return "index " + k.Name
 		}
 	}
-	for _, check := range table.Checks {
+	for _, check := range table.AllChecks() {
 		if such(check.Clause) {
 			return "constraint " + check.Name
 		}

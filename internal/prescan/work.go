@@ -46,7 +46,7 @@ func workOf(s *Spec) *work {
 			w.add(s, trial{column: Column{To: c}}, []string{c.Name})
 		}
 	}
-	for _, check := range s.Shadow.Checks {
+	for _, check := range s.Shadow.AllChecks() {
 		w.addCheck(s, check)
 	}
 	for _, k := range s.Shadow.Keys {
@@ -68,9 +68,9 @@ func (w *work) addCheck(s *Spec, check schema.Check) {
 		return
 	}
 	columns := s.Shadow.Mentioned(check.Clause)
-	known := slices.ContainsFunc(s.Source.Checks, func(c schema.Check) bool { return c.Enforced && c.Clause == check.Clause })
+	known := slices.ContainsFunc(s.Source.AllChecks(), func(c schema.Check) bool { return c.Enforced && c.Clause == check.Clause })
 	plain := s.allUnchanged(columns)
-	if known && plain {
+	if known && plain || s.validJSON(check, columns) {
 		return
 	}
 	t := trial{check: check.Name, clause: check.Clause}
@@ -83,6 +83,20 @@ func (w *work) addCheck(s *Spec, check schema.Check) {
 		t.rules = []*rule{{kind: KindCheck, condition: "NOT (" + check.Clause + ")"}}
 	}
 	w.add(s, t, columns, check.Clause)
+}
+
+// validJSON says that the CHECK is the one that a JSON column of MariaDB has, and that it holds: the column is a new one of NULLs, or continues
+// a column that has the CHECK.
+func (s *Spec) validJSON(check schema.Check, columns []string) bool {
+	if len(columns) != 1 || check.Clause != "json_valid("+schema.Quote(columns[0])+")" {
+		return false
+	}
+	c, taken := s.column(columns[0])
+	if !taken {
+		to, _ := s.Shadow.Column(columns[0])
+		return to.Nullable && !to.Computes() && strings.EqualFold(to.Default, "NULL")
+	}
+	return c.From.Check == "json_valid("+schema.Quote(c.From.Name)+")" && s.allUnchanged(columns)
 }
 
 // all is the stage of every trial at once.

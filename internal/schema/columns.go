@@ -72,6 +72,7 @@ func (c *Column) complete(clause columnClause) {
 	c.Default = clause.dflt
 	c.Expression = clause.expression
 	c.Members = clause.members
+	c.Check = clause.check
 	c.Definition = clause.definition
 	tokens, _ := token.Split(c.Type)
 	for i, t := range tokens {

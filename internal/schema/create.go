@@ -26,6 +26,7 @@ type columnClause struct {
 	definition string // all after the name
 	dflt       string // what follows DEFAULT, verbatim
 	expression string // what a generated column is computed from, without the outer parentheses
+	check      string // a CHECK of the column's own, as expression
 	members    []string
 }
 
@@ -119,6 +120,8 @@ func readColumn(text string, tokens []token.Token, limit int) columnClause {
 			col.dflt = readDefault(text, tokens[i+1:])
 		case t.Is("AS") && tokens[i+1].Is("("):
 			col.expression = inParentheses(text, tokens[i+1:])
+		case t.Is("CHECK") && tokens[i+1].Is("("):
+			col.check = inParentheses(text, tokens[i+1:])
 		}
 	}
 	return col

@@ -71,6 +71,17 @@ func Settable(options []Option) string {
 	return strings.Join(clauses, ", ")
 }
 
+// AllChecks returns the CHECKs of the table and those of its columns, which MariaDB has apart and names after the column.
+func (t *Table) AllChecks() []Check {
+	all := slices.Clone(t.Checks)
+	for _, c := range t.Columns {
+		if c.Check != "" {
+			all = append(all, Check{Name: c.Name, Clause: c.Check, Enforced: true})
+		}
+	}
+	return all
+}
+
 // SameColumns says that both tables have the same columns, as SHOW CREATE TABLE has them.
 func (t *Table) SameColumns(other *Table) bool {
 	return slices.EqualFunc(t.Columns, other.Columns, func(a, b Column) bool { return a.Name == b.Name && a.Definition == b.Definition })
@@ -175,6 +186,7 @@ type Column struct {
 	Comment string
 
 	Expression string // of a generated column, as SHOW CREATE TABLE has it
+	Check      string // of MariaDB: the condition of a CHECK of the column's own, which JSON has too
 	Definition string // all that SHOW CREATE TABLE has behind the name
 }
 

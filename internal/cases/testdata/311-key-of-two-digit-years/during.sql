@@ -1,0 +1,1 @@
+UPDATE t SET y = 5 WHERE v = 1; UPDATE t SET v = 6 WHERE y = 99; DELETE FROM t WHERE y = 70; UPDATE t SET y = 50 WHERE v = 3;
