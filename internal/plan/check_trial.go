@@ -33,6 +33,8 @@ func (c *checker) checkTrial() {
 	} else {
 		c.checkDirectories()
 	}
+	c.checkFormats()
+	c.checkOverlaps(altered)
 	if hasDocumentNumbers(altered) {
 		c.block(CodeDocuments, "the table has document numbers of its own (FTS_DOC_ID) and a full-text index",
 			"the server takes a row only with a number above all others (error 182), and a shadow gets changed rows again",

@@ -162,7 +162,7 @@ var shadowOnly = []Code{
 	CodeLogBin, CodeBinlogFormat, CodeBinlogFilter, CodeReplica, CodeCluster, CodeMDL, CodeEngine, CodeForeignKey,
 	CodeReferenced, CodeTrigger, CodePartition, CodeTablespace, CodeSecondary, CodeNameTaken, CodeNames, CodeLeftover, CodeCheckName,
 	CodeSwap, CodeNoKey, CodeNumbers, CodeGrants, CodeVersion, CodeMap, CodeZeroDate, CodeCapture, CodeCaptureTrigger, CodeUnparsed,
-	CodeOption, CodeDocuments, CodeKeyValues, CodeNoFill, CodeLiterals, CodeConnections,
+	CodeOption, CodeDocuments, CodeKeyValues, CodeNoFill, CodeLiterals, CodeConnections, CodeOverlaps, CodeFormat,
 }
 
 // risksOfShadow are the codes of what is to be known of a shadow, and of nothing else.

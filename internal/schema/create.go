@@ -91,15 +91,13 @@ func (c *createTable) clause(text string, tokens []token.Token, limit int) {
 		c.foreign = append(c.foreign, verbatim)
 	case words[0].Is("CHECK"):
 		c.checks = append(c.checks, readCheck(text, name, words))
+	case words[0].Is("PERIOD"): // of MariaDB: not a key
 	case words[0].Is("PRIMARY"):
 		c.keys = append(c.keys, keyClause{name: "PRIMARY", definition: verbatim})
 	default:
 		for _, w := range words {
 			if w.Kind == token.Quoted {
 				c.keys = append(c.keys, keyClause{name: w.Text, definition: verbatim})
-				return
-			}
-			if w.Is("(") { // PERIOD FOR SYSTEM_TIME (...): not a key
 				return
 			}
 		}

@@ -1,0 +1,1 @@
+UPDATE t SET a = '2020-01-20' WHERE k = 1; DELETE FROM t WHERE k = 2; INSERT INTO t (k, a, b, v) VALUES (3, '1999-01-01', '2000-01-01', 3);

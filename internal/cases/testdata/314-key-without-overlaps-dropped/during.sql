@@ -1,0 +1,1 @@
+UPDATE t SET a = '2020-01-20' WHERE k = 1; UPDATE t SET b = '2020-04-01' WHERE k = 2;

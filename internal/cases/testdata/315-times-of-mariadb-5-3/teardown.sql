@@ -1,0 +1,1 @@
+SET GLOBAL mysql56_temporal_format = ON;

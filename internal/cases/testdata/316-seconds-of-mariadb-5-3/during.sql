@@ -1,0 +1,1 @@
+UPDATE t SET a = '9999-12-31 23:59:59' WHERE c = 1; UPDATE t SET c = 3 WHERE c = 2;
