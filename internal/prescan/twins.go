@@ -22,7 +22,7 @@ func (s *Scanner) lookForTwins(ctx context.Context, k schema.Key) error {
 		return s.lookInStage(ctx, k)
 	}
 	s.tellLong(k.Name)
-	session, err := s.deps.Pool.Session(ctx, s.setup()...)
+	session, err := s.deps.Pool.Session(ctx, append(s.setup(), s.deps.Spec.sorting(k)...)...)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (s *Scanner) lookInStage(ctx context.Context, k schema.Key) error {
 	spec := s.deps.Spec
 	st := spec.stage("midstream_check_key", columnsOf(spec, k))
 	st.stores = true
-	session, err := s.deps.Pool.Session(ctx, s.setup(st)...)
+	session, err := s.deps.Pool.Session(ctx, append(s.setup(st), s.deps.Spec.sorting(k)...)...)
 	if err != nil {
 		return err
 	}

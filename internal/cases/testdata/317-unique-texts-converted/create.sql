@@ -1,0 +1,1 @@
+CREATE TABLE t (id INT PRIMARY KEY, a TEXT, b VARCHAR(5000), UNIQUE (a), UNIQUE (b)) CHARACTER SET utf8mb3; INSERT INTO t VALUES (1, 'a', 'x'), (2, 'b', 'y'), (3, NULL, NULL);
