@@ -106,6 +106,20 @@ func (s *Session) Rows(ctx context.Context, query string, scan func(*sql.Rows) e
 	})
 }
 
+// bounded runs one statement, and withdraws it when ctx ends. The bound on each lock request rests on it.
+//
+// The protocol, in the order of time:
+//
+//  1. The statement gets a context of its own, which ctx does not end. If the driver saw ctx end, it would
+//     close the socket, and the server would go on with the statement and keep its place in the queue.
+//  2. If ctx ends first, a second goroutine sends KILL QUERY over the pool's own connection for that.
+//  3. If the server cannot be reached, or the statement does not end within hardStop, abandon closes the
+//     socket. The session is lost then: nobody knows what became of the statement.
+//  4. After run, abandon tells the second goroutine that the statement has ended. If that goroutine has
+//     not begun, stop keeps it from beginning, and the result stands.
+//  5. Otherwise wait until the KILL has been answered, so that it cannot hit the next statement.
+//     MySQL 8.0.12 may still hand it to the next statement: that is an empty one.
+//  6. A statement that was done before the KILL came counts as done. Any other ends with the cause of ctx.
 func (s *Session) bounded(ctx context.Context, run func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -133,7 +147,6 @@ func (s *Session) bounded(ctx context.Context, run func(context.Context) error) 
 	}
 	<-killed
 	if err == nil || Interrupted(err) {
-		// MySQL 8.0.12 may hand a late KILL to the next statement.
 		_, _ = s.conn.ExecContext(context.Background(), "DO 1")
 	}
 	if err != nil {

@@ -16,6 +16,7 @@ func (b *bench) indexes() string {
 // TestL7_ReconnectRepeatsNoSwap: a process that connects anew after its swap does not alter the
 // table once more, whatever it finds left of its run.
 func TestL7_ReconnectRepeatsNoSwap(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(1000)
 		w := b.wire(fault.Rule{At: "DROP TABLE IF EXISTS `" + b.schema + "`.`t_old`", Error: 1290}) // read-only, for a moment
@@ -37,7 +38,7 @@ func TestL7_ReconnectRepeatsNoSwap(t *testing.T) {
 // TestL7_ReconnectKnowsTheSwap: the answer of the RENAME is lost, and the server can't be reached for
 // longer than the run looks for it. The process that connects anew finds that it has swapped.
 func TestL7_ReconnectKnowsTheSwap(t *testing.T) {
-	sideBySide(t) // it mostly waits
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(1000)
 		w := b.wire(fault.Rule{At: "RENAME TABLE `" + b.schema + "`", Deaf: true})

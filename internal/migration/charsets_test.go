@@ -73,4 +73,7 @@ var charsetCases = []typeCase{
 }
 
 // TestCharsets: strings, bytes and members of every kind.
-func TestCharsets(t *testing.T) { sameAsNative(t, charsetCases) }
+func TestCharsets(t *testing.T) {
+	sideBySide(t)
+	sameAsNative(t, charsetCases)
+}

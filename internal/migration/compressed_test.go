@@ -4,6 +4,7 @@ import "testing"
 
 // TestCompressedColumns: MariaDB's own types stand in front of the key in row events.
 func TestCompressedColumns(t *testing.T) {
+	sideBySide(t)
 	onThese(t, []string{"mariadb-10.11"}, func(b *bench) {
 		b.exec("CREATE TABLE "+b.schema+".t (a VARCHAR(2000) COMPRESSED, s VARCHAR(100) COMPRESSED, c TEXT COMPRESSED, u BLOB COMPRESSED, v INT, id INT PRIMARY KEY AUTO_INCREMENT)",
 			"INSERT INTO "+b.schema+".t (a, s, c, u, v) VALUES (REPEAT('x', 1500), REPEAT('y', 90), REPEAT('z', 60000), NULL, 1), ('', NULL, 'short', 'u', 2), (NULL, '', NULL, REPEAT('u', 300), 3)")

@@ -243,6 +243,7 @@ func TestL10_DumpIsWhole(t *testing.T) {
 // cut-over, before the server gets it or after. The run finds out what has happened, makes
 // another attempt if nothing has, and ends with the swap.
 func TestL7_LostAnswerIsResolvedByLooking(t *testing.T) {
+	sideBySide(t)
 	for _, statement := range []string{"LOCK TABLES `%s`", "RENAME TABLE `%s`", "UNLOCK TABLES", "DROP TABLE `%s`.`t_old`"} {
 		for _, lost := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/answer lost %t", strings.Fields(statement)[0], lost), func(t *testing.T) {
@@ -359,6 +360,7 @@ func TestL6_FailedSwapLosesNothing(t *testing.T) {
 // TestAbortLeavesNothing: an abort at the beginning of each phase leaves the source as it
 // is and nothing behind, and the error is why it was aborted.
 func TestAbortLeavesNothing(t *testing.T) {
+	sideBySide(t)
 	enough := errors.New("enough")
 	for _, phase := range []event.Phase{event.PhaseCheck, event.PhaseShadow, event.PhaseStart, event.PhaseCopy, event.PhaseIndex,
 		event.PhaseCatchUp, event.PhaseCutover} {

@@ -97,6 +97,7 @@ func TestL9_DDLWhileRowsAreCopied(t *testing.T) {
 // TestL6_UnloggedWriteIsFound: what a session writes with its binlog switched off can't be
 // followed. The comparison finds it.
 func TestL6_UnloggedWriteIsFound(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(1000)
 		f := b.feeder()

@@ -32,6 +32,7 @@ var endings = map[int]bool{0: true, 1: true, 14: true, 16: true}
 // or held up, or the wire stands still, whichever it is: the table is as it was or has its new schema, and the same command
 // ends what was begun.
 func TestL9_FaultAtAnyCommand(t *testing.T) {
+	sideBySide(t)
 	kinds := map[string]fault.Rule{
 		"cut": {Cut: true}, "answer lost": {Deaf: true}, "held up": {Delay: 1500 * time.Millisecond}, "stalled": {Stall: 3 * time.Second},
 		"no connections": {Error: 1040}, "killed": {Error: 1317}, "read only": {Error: 1290}, "disk full": {Error: 1114},

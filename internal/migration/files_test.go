@@ -38,6 +38,7 @@ func manyFiles() map[string]string {
 // TestL9_ASwapOfManyFilesIsRefusedByThePlan: no server lets go of a RENAME that is at work, and it takes some milliseconds for each file next
 // to load. A swap that takes longer than --lock-work is refused before anything is written, and done where that allows it.
 func TestL9_ASwapOfManyFilesIsRefusedByThePlan(t *testing.T) {
+	sideBySide(t)
 	for name, partitioning := range manyFiles() {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(b *bench) {
@@ -64,6 +65,7 @@ func (b *bench) filed(table string) string {
 
 // TestL9_AnAlterThatMakesManyFilesIsRefusedByThePlan: the files of the new table count too.
 func TestL9_AnAlterThatMakesManyFilesIsRefusedByThePlan(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.inPartitions("")
 		code, last := b.child("PARTITION BY HASH (id) PARTITIONS 150", "", nil, "--lock-work=10ms").wait()

@@ -15,6 +15,7 @@ import (
 // TestL9_FinishSaysWhatIsKnown: who can't finish an earlier run says that this has swapped only where
 // it is known, and that nothing was written only where nothing was.
 func TestL9_FinishSaysWhatIsKnown(t *testing.T) {
+	sideBySide(t)
 	for _, c := range []struct {
 		name   string
 		at     string // the statement at which the run is killed
@@ -61,6 +62,7 @@ func TestL9_FinishSaysWhatIsKnown(t *testing.T) {
 // TestL8_FinishSparesAYoungerTable: the former source was dropped before the run was killed, and
 // somebody has made a table of its name and columns since.
 func TestL8_FinishSparesAYoungerTable(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(100)
 		b.killedAt("DROP TABLE IF EXISTS `"+b.schema+"`.`t_midstream`", clauses, "--drop-old")
@@ -77,6 +79,7 @@ func TestL8_FinishSparesAYoungerTable(t *testing.T) {
 // TestL8_FinishLeavesNoSentinel: a run is killed in its swap, the next one takes another name for the old table, and is killed after
 // its own. Whoever comes then removes the first one's sentinel too.
 func TestL8_FinishLeavesNoSentinel(t *testing.T) {
+	sideBySide(t)
 	onThese(t, twoSessions(), func(b *bench) {
 		b.numbered(100)
 		for _, at := range []string{"RENAME TABLE", "DROP TABLE IF EXISTS"} {

@@ -33,6 +33,7 @@ func (b *bench) stopped() {
 
 // TestL5_WhatCanNotBeGoneOnWithIsBegunAnew: the reason is told.
 func TestL5_WhatCanNotBeGoneOnWithIsBegunAnew(t *testing.T) {
+	sideBySide(t)
 	for _, c := range []struct{ name, spoil, reason string }{
 		{"source", "ALTER TABLE t ADD COLUMN other INT", "the table was altered since"},
 		{"shadow", "ALTER TABLE t_shadow ADD COLUMN other INT", "the shadow was altered"},
@@ -71,6 +72,7 @@ func TestL5_WhatCanNotBeGoneOnWithIsBegunAnew(t *testing.T) {
 // TestUpgradesOfTheState: what a newer version has left is refused, by run, by plan (Former) and by cleanup, and stays as it is, whatever
 // it looks like. What has fields that this version does not know is gone on with, and so is what lacks those that came later.
 func TestUpgradesOfTheState(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.stopped()
 		was := b.value("SELECT state FROM " + b.schema + ".t_midstream WHERE id = 2")
@@ -110,6 +112,7 @@ func TestUpgradesOfTheState(t *testing.T) {
 // TestL9_AnotherAlterIsRefused: days of somebody's work are not thrown away for a command that
 // asks for something else.
 func TestL9_AnotherAlterIsRefused(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.stopped()
 		_, err := b.migrate(b.ctx(), "ADD COLUMN another INT")
@@ -126,6 +129,7 @@ func TestL9_AnotherAlterIsRefused(t *testing.T) {
 // TestL9_LostNetworkKeepsTheWork: what was copied stays, the message says so, and the same
 // command goes on.
 func TestL9_LostNetworkKeepsTheWork(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		l := b.ledger(ledger.Int(), 20_000, ledger.Options{Rate: 300})
 		b.start(l)
@@ -151,6 +155,7 @@ func TestL9_LostNetworkKeepsTheWork(t *testing.T) {
 
 // TestL9_RunGoesOnByItself: a network that breaks costs a run time, and nothing else.
 func TestL9_RunGoesOnByItself(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		l := b.ledger(ledger.Int(), 8000, ledger.Options{Rate: 300})
 		b.start(l)

@@ -8,6 +8,7 @@ import (
 
 // TestFunctionalIndexes: the server does not build them in place beside others, nor in partitions.
 func TestFunctionalIndexes(t *testing.T) {
+	sideBySide(t)
 	onThese(t, []string{"9.7"}, func(b *bench) {
 		b.cfg.Indexes = migration.DeferYes
 		for _, partitions := range []string{"", " PARTITION BY HASH(id) PARTITIONS 2"} {

@@ -11,6 +11,7 @@ import (
 // TestL9_GivenUpAttemptsKeepTheWork: after as many attempts as may be the run ends with the source as it was, and the same
 // command goes on.
 func TestL9_GivenUpAttemptsKeepTheWork(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(500)
 		usual := b.cfg.Lock

@@ -10,6 +10,7 @@ import (
 // TestGivesWayToTheApplication: without a word a run works less while writers are at work, and never nothing; all of it is done when
 // they are gone.
 func TestGivesWayToTheApplication(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.steered = true
 		l := b.ledger(ledger.Int(), 12_000, ledger.Options{Rate: 200, Writers: 2})

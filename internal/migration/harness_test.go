@@ -135,7 +135,9 @@ func onThese(t *testing.T, chosen []string, test func(b *bench)) {
 	}
 }
 
-// sideBySide is t.Parallel for tests of which each has a server to itself.
+// sideBySide lets a test run next to others on the same servers. A test that changes a server as a whole (its settings,
+// its locks, its logs, sessions of others), or that measures how long something takes, must not call it: Go runs
+// such tests one after the other, before all others.
 func sideBySide(t *testing.T) {
 	if os.Getenv("MIDSTREAM_TEST_DSN") == "" { // all have the same one
 		t.Parallel()

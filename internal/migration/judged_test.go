@@ -13,6 +13,7 @@ import (
 // TestTheCounterThatWasAskedFor: an ALTER that sets AUTO_INCREMENT gets its number, though the source's is higher; rows that are
 // written meanwhile raise it as they do on the server.
 func TestTheCounterThatWasAskedFor(t *testing.T) {
+	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		b.exec("CREATE TABLE "+b.schema+".t (id INT AUTO_INCREMENT PRIMARY KEY, v INT) AUTO_INCREMENT = 500",
 			"INSERT INTO "+b.schema+".t (id, v) VALUES (1, 1), (2, 2)")
@@ -37,6 +38,7 @@ func (b *bench) numberedNext(want string) {
 
 // TestSeveralFulltextIndexes: the server builds but one at a time, and says so.
 func TestSeveralFulltextIndexes(t *testing.T) {
+	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, a TEXT, b VARCHAR(90))", "INSERT INTO "+b.schema+".t VALUES (1, 'one', 'uno'), (2, 'two', 'due')")
 		b.mustMigrate("ADD FULLTEXT KEY x (a), ADD FULLTEXT KEY y (b)")
@@ -51,6 +53,7 @@ func TestSeveralFulltextIndexes(t *testing.T) {
 // TestL1_AShorterPrimaryKey: rows are followed by the old key, which the new one is the beginning of; also where a row takes another's place
 // within one transaction.
 func TestL1_AShorterPrimaryKey(t *testing.T) {
+	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		b.exec("CREATE TABLE " + b.schema + ".t (id INT, i INT, v INT, u INT, PRIMARY KEY (id, i))")
 		var rows []string

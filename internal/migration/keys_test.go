@@ -118,4 +118,7 @@ var keyCases = []typeCase{
 
 // TestKeys: keys of every type and shape. The chunks are of two rows, so that their values
 // are bounds too.
-func TestKeys(t *testing.T) { sameAsNative(t, keyCases) }
+func TestKeys(t *testing.T) {
+	sideBySide(t)
+	sameAsNative(t, keyCases)
+}

@@ -9,6 +9,7 @@ import (
 // TestL7_SwapWhileTheNextRunLooks: the RENAME of a killed run is still on its way, and is done while
 // the same command is given again. It finds the swap, and does not alter the table twice.
 func TestL7_SwapWhileTheNextRunLooks(t *testing.T) {
+	sideBySide(t)
 	for name, when := range map[string]fault.Rule{
 		"before the plan":              {At: "SHOW GRANTS"},
 		"after the tables were listed": {After: "LIKE 'Uptime'", At: "FOR UPDATE"},

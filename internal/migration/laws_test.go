@@ -271,6 +271,7 @@ func TestL1_StatementFormatStops(t *testing.T) {
 // TestL6_NoSwapUnlessDrained: where the work under the lock can't be done within its
 // budget the lock is released, nothing has happened, and the run goes on.
 func TestL6_NoSwapUnlessDrained(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(1000)
 		b.cfg.Lock.Work = time.Microsecond
@@ -299,6 +300,7 @@ func TestL6_NoSwapUnlessDrained(t *testing.T) {
 // TestL8_ForeignTableIsNotDropped: a table under the shadow's name that the run did not
 // create ends the run and is left alone.
 func TestL8_ForeignTableIsNotDropped(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(100)
 		_, err := b.migrate(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseShadow, func() {
@@ -316,6 +318,7 @@ func TestL8_ForeignTableIsNotDropped(t *testing.T) {
 // TestL8_FormerSourceIsMarked: the old table carries our mark, with the comment that it had;
 // only by it does Cleanup know what it may drop.
 func TestL8_FormerSourceIsMarked(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(100)
 		b.exec("ALTER TABLE " + b.schema + ".t COMMENT = 'it''s ours'")
@@ -350,6 +353,7 @@ func TestL8_FormerSourceIsMarked(t *testing.T) {
 // TestL9_FailedStartLeavesNothing: the connection is lost while the run creates its tables.
 // It says that nothing is left, and so it is, whether the server got the statement or not.
 func TestL9_FailedStartLeavesNothing(t *testing.T) {
+	sideBySide(t)
 	for _, statement := range []string{"CREATE TABLE `%s`.`t_midstream`", "INSERT INTO `%s`.`t_midstream`",
 		"CREATE TABLE `%s`.`t_shadow`", "ALTER TABLE `%s`.`t_shadow` COMMENT", "ALTER TABLE `%s`.`t_shadow` ADD"} {
 		for _, lost := range []bool{false, true} {
@@ -375,6 +379,7 @@ func TestL9_FailedStartLeavesNothing(t *testing.T) {
 // TestRowsAreOverwritten: where the key is the only unique key of the shadow, apply
 // overwrites rows, and whatever became of a row in the source becomes of it in the shadow.
 func TestRowsAreOverwritten(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.exec("CREATE TABLE "+b.schema+".t (id VARCHAR(10) COLLATE utf8mb4_general_ci PRIMARY KEY, v VARCHAR(10) COLLATE utf8mb4_general_ci,"+
 			" u DOUBLE, j JSON, at TIMESTAMP NULL DEFAULT '2001-01-01 00:00:00' ON UPDATE CURRENT_TIMESTAMP)",
@@ -414,6 +419,7 @@ func TestRowsAreOverwritten(t *testing.T) {
 // TestL2_KeysThatMayBecomeOneAreRefused: the sync of a key that is gone would delete the row
 // of another that has become the same.
 func TestL2_KeysThatMayBecomeOneAreRefused(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.exec("CREATE TABLE " + b.schema + ".t (id DATETIME(3) PRIMARY KEY, v INT)")
 		for _, clauses := range []string{"MODIFY id DATETIME", "MODIFY id DATE", "MODIFY id DATETIME(1)"} {
@@ -433,6 +439,7 @@ func TestL2_KeysThatMayBecomeOneAreRefused(t *testing.T) {
 
 // TestL9_RefusedValueIsNamed: where a value doesn't fit, the message names the row by its key.
 func TestL9_RefusedValueIsNamed(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.cfg.NoPrescan = true
 		b.numbered(1000)
@@ -451,6 +458,7 @@ func TestL9_RefusedValueIsNamed(t *testing.T) {
 
 // TestClaimIsGivenUpAtOnce: what has ended is not taken for a run at work.
 func TestClaimIsGivenUpAtOnce(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(10)
 		pool, err := b.open(b.ctx())
@@ -491,6 +499,7 @@ func TestEveryRowGetsANumberOfItsOwn(t *testing.T) {
 // never cut or wrapped. MySQL 8.0.12 copies the bytes of most of these columns as they are:
 // 4294967295 would become -1, and 70,000 characters the first 4,464.
 func TestL9_ValueThatDoesNotFitStops(t *testing.T) {
+	sideBySide(t)
 	for _, c := range []struct{ from, to, value string }{
 		{"TINYINT UNSIGNED", "TINYINT", "200"},
 		{"SMALLINT UNSIGNED", "SMALLINT", "65535"},

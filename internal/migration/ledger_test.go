@@ -21,6 +21,7 @@ var everyPair = flag.Bool("every-pair", false, "TestLedgerSurvives has each kind
 // TestLedgerSurvives runs a change under a writer at full speed, for every kind of key. The
 // versions take turns, and chance has the first.
 func TestLedgerSurvives(t *testing.T) {
+	sideBySide(t)
 	turn := rand.IntN(len(all))
 	for _, profile := range ledger.Profiles() {
 		turn++
@@ -33,6 +34,7 @@ func TestLedgerSurvives(t *testing.T) {
 				continue
 			}
 			t.Run(profile.Name+"/"+version, func(t *testing.T) {
+				sideBySide(t)
 				b := setup(t, version)
 				l := b.ledger(profile, 6000, ledger.Options{})
 				b.cfg.RowCopy.MaxRows = 500            // many chunks, so that changes meet them
@@ -51,6 +53,7 @@ func TestLedgerSurvives(t *testing.T) {
 // TestLedgerSurvivesOverwriting: the ALTER leaves the key as the shadow's only unique key,
 // so that apply overwrites rows instead of deleting and inserting them.
 func TestLedgerSurvivesOverwriting(t *testing.T) {
+	sideBySide(t)
 	for _, version := range versions {
 		for _, profile := range []ledger.Profile{ledger.Int(), ledger.Composite(), ledger.StringAI()} {
 			profile, has := in(profile, version)
@@ -58,6 +61,7 @@ func TestLedgerSurvivesOverwriting(t *testing.T) {
 				continue
 			}
 			t.Run(version+"/"+profile.Name, func(t *testing.T) {
+				sideBySide(t)
 				b := setup(t, version)
 				l := b.ledger(profile, 6000, ledger.Options{})
 				b.cfg.RowCopy.MaxRows = 500
@@ -72,6 +76,7 @@ func TestLedgerSurvivesOverwriting(t *testing.T) {
 
 // TestLedgerSurvivesSizes covers tables of a few rows and of none.
 func TestLedgerSurvivesSizes(t *testing.T) {
+	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		for _, rows := range []int{0, 1, 3} {
 			l := b.ledger(ledger.Int(), rows, ledger.Options{Writers: 2})
@@ -85,6 +90,7 @@ func TestLedgerSurvivesSizes(t *testing.T) {
 
 // TestLedgerSurvivesHotRows has 90 % of the writes on 20 rows.
 func TestLedgerSurvivesHotRows(t *testing.T) {
+	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		l := b.ledger(ledger.Int(), 20_000, ledger.Options{HotRows: 20, HotShare: 90})
 		b.cfg.RowCopy.MaxRows = 500
@@ -100,6 +106,7 @@ func TestLedgerSurvivesHotRows(t *testing.T) {
 // TestLedgerSurvivesHugeTransactions has transactions that touch 30,000 rows, with a
 // backlog that holds a tenth of that.
 func TestLedgerSurvivesHugeTransactions(t *testing.T) {
+	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		mix := ledger.DefaultMix()
 		mix[ledger.OpHuge] = 1
@@ -129,6 +136,7 @@ func TestLedgerSurvivesHugeTransactions(t *testing.T) {
 // TestLedgerSurvivesSwitches runs without the rules that save work: the result must not
 // depend on them.
 func TestLedgerSurvivesSwitches(t *testing.T) {
+	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		b.cfg.ApplyAhead, b.cfg.KeepRepeats = true, true
 		b.cfg.RowCopy.MaxRows = 500
@@ -142,6 +150,7 @@ func TestLedgerSurvivesSwitches(t *testing.T) {
 // TestLedgerSurvivesAnotherCollation: the key's charset and collation change, and only the server can tell which keys the row copy has yet to
 // read. What is changed meanwhile waits for the copy's end, and then does not wait any more.
 func TestLedgerSurvivesAnotherCollation(t *testing.T) {
+	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		l := b.ledger(ledger.StringLatin1(), 4000, ledger.Options{Rate: 200})
 		b.cfg.RowCopy.MaxRows = 100

@@ -11,6 +11,7 @@ import (
 // TestPrimaryKeyMadeLonger: the key that is followed is a part only of the shadow's primary
 // key, whose other columns change: the rows of a key must be replaced, and not doubled.
 func TestPrimaryKeyMadeLonger(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(2000)
 		b.cfg.RowCopy.MaxRows = 200
@@ -67,6 +68,7 @@ func (b *bench) stopSync() {
 // TestAfterTheSwap: what goes by the table's name is there for the new one, and what the
 // server keeps for a table is as it was.
 func TestAfterTheSwap(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(500)
 		user := fmt.Sprintf("'u%s'@'%%'", b.schema[max(0, len(b.schema)-8):])

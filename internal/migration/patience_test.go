@@ -14,6 +14,7 @@ import (
 // TestL9_LocksOfOthersAreWaitedOut: somebody who locks the table for longer than a statement of
 // ours waits costs the run time and nothing else, in every phase that reads it.
 func TestL9_LocksOfOthersAreWaitedOut(t *testing.T) {
+	sideBySide(t)
 	for _, phase := range []event.Phase{event.PhaseCopy, event.PhaseIndex, event.PhaseVerify} {
 		t.Run(string(phase), func(t *testing.T) {
 			onEach(t, func(b *bench) {
@@ -66,6 +67,7 @@ func TestL9_BackupsAreWaitedOut(t *testing.T) {
 // TestL2_OverrunWhileItLooks: where the server is slow to say what triggers the table has, while that is locked, the lock is given back and asked for
 // again.
 func TestL2_OverrunWhileItLooks(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(100)
 		look := b.wire(fault.Rule{After: "LOCK TABLES", At: "information_schema.triggers", Delay: time.Second})

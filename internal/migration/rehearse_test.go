@@ -67,6 +67,7 @@ func (b *bench) definition() string {
 // TestRehearsalUnderTraffic: a rehearsal does all that a run does but the swap, under the writers of a
 // ledger, and leaves the table, its rows and nothing else.
 func TestRehearsalUnderTraffic(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		l := b.ledger(ledger.Orders(), 20_000, ledger.Options{Writers: 2, Rate: 200, Seed: 7})
 		before, _ := schema.SplitAutoIncrement(b.definition())
@@ -92,6 +93,7 @@ func TestRehearsalUnderTraffic(t *testing.T) {
 
 // TestRehearsalChangesNothing: not even the counter of the table, nor its statistics' rows.
 func TestRehearsalChangesNothing(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.exec("CREATE TABLE "+b.schema+".t (id INT AUTO_INCREMENT PRIMARY KEY, v INT NOT NULL) AUTO_INCREMENT=1000",
 			"INSERT INTO "+b.schema+".t (v) VALUES (1), (2), (3)")
@@ -157,6 +159,7 @@ func TestRehearsedLockWithinTheBudget(t *testing.T) {
 
 // TestRehearsalIsAborted: nothing is left, whatever was to be kept.
 func TestRehearsalIsAborted(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(1000)
 		enough := errors.New("enough")
@@ -198,6 +201,7 @@ func (b *bench) killedRehearsal() {
 
 // TestL5_RehearsalGoesOnWithARehearsal: after kill -9 the same command goes on, and leaves nothing.
 func TestL5_RehearsalGoesOnWithARehearsal(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(9999)
 		b.killedRehearsal()
@@ -214,6 +218,7 @@ func TestL5_RehearsalGoesOnWithARehearsal(t *testing.T) {
 
 // TestL5_RunGoesOnWithARehearsal: its rows are as good as a run's, and are compared.
 func TestL5_RunGoesOnWithARehearsal(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(9999)
 		b.killedRehearsal()
@@ -231,6 +236,7 @@ func TestL5_RunGoesOnWithARehearsal(t *testing.T) {
 // TestL8_RehearsalLeavesAStoppedRunAlone: a rehearsal neither goes on with what a run has done, nor
 // drops it.
 func TestL8_RehearsalLeavesAStoppedRunAlone(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(9999)
 		c := b.child(clauses, phaseLine(event.PhaseCopy), (*child).kill, "--method=shadow", "--checkpoint=20ms")
@@ -265,6 +271,7 @@ func TestL8_RehearsalLeavesAStoppedRunAlone(t *testing.T) {
 // TestL5_RunGoesOnWithAKeptRehearsal: the shadow of a rehearsal that was kept is equal to the table as it was, has its
 // mark, and a run of the same ALTER goes on with it. One of another ALTER doesn't.
 func TestL5_RunGoesOnWithAKeptRehearsal(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(3000)
 		result := b.mustRehearse(migration.Rehearsal{Lock: true, Keep: true}, clauses)
@@ -294,6 +301,7 @@ func TestL5_RunGoesOnWithAKeptRehearsal(t *testing.T) {
 // TestL5_RehearsalsTimeIsNotTheRuns: rows that have the time at which the rehearsal began are not a
 // run's.
 func TestL5_RehearsalsTimeIsNotTheRuns(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(100)
 		const dated = "ADD COLUMN since DATETIME(6) DEFAULT CURRENT_TIMESTAMP(6)"
@@ -314,6 +322,7 @@ func TestL5_RehearsalsTimeIsNotTheRuns(t *testing.T) {
 
 // TestL7_RehearsalIsNeverTakenForASwap: whatever the tables look like afterwards.
 func TestL7_RehearsalIsNeverTakenForASwap(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(100)
 		b.killedAt("UNLOCK TABLES", clauses, "--rehearse-lock", "--method=shadow")

@@ -44,6 +44,7 @@ func (b *bench) killed(clauses string, kill func(n int, c *child) bool, flags ..
 // TestL5_KilledInEveryPhase: kill -9, in any phase, and the same command again: it goes on, and
 // nothing is lost.
 func TestL5_KilledInEveryPhase(t *testing.T) {
+	sideBySide(t)
 	phases := []event.Phase{event.PhaseCheck, event.PhaseShadow, event.PhaseStart, event.PhaseCopy, event.PhaseIndex,
 		event.PhaseCatchUp, event.PhaseVerify, event.PhaseCutover, event.PhaseCleanup}
 	onTwo(t, func(b *bench) {
@@ -76,6 +77,7 @@ func TestL5_KilledInEveryPhase(t *testing.T) {
 
 // TestL9_KilledAfterTheOldTableWasDropped: nothing but the state table tells of the swap then.
 func TestL9_KilledAfterTheOldTableWasDropped(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(100)
 		var c *child
@@ -91,6 +93,7 @@ func TestL9_KilledAfterTheOldTableWasDropped(t *testing.T) {
 // TestL9_KilledWhileTheStatementIsTried: the next run removes the empty copy of the table, on which the server
 // was asked, as nobody is at work on it any more.
 func TestL9_KilledWhileTheStatementIsTried(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(100)
 		var c *child
@@ -111,6 +114,7 @@ func TestL9_KilledWhileTheStatementIsTried(t *testing.T) {
 // TestL5_OlderCheckpointDoesNotReplaceANewer: one that is held up on its way to the server tells of
 // the time before the swap. Who is killed after the swap is finished all the same.
 func TestL5_OlderCheckpointDoesNotReplaceANewer(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(9999)
 		w := b.wire(fault.Rule{At: `"Phase":"verify"`, Delay: 2 * time.Second})
@@ -133,6 +137,7 @@ func TestL5_OlderCheckpointDoesNotReplaceANewer(t *testing.T) {
 
 // TestL5_KilledAtRandomMoments: kill -9, again and again.
 func TestL5_KilledAtRandomMoments(t *testing.T) {
+	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		random := b.random()
 		l := b.ledger(ledger.Int(), 20_000, ledger.Options{Rate: 300})
@@ -155,6 +160,7 @@ func TestL5_KilledAtRandomMoments(t *testing.T) {
 // TestL5_DistrustIsKept: a run that had to distrust its capture is stopped as well: the next one
 // has to, too.
 func TestL5_DistrustIsKept(t *testing.T) {
+	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		b.numbered(9999)
 		b.killedInCopy()
@@ -171,6 +177,7 @@ func TestL5_DistrustIsKept(t *testing.T) {
 
 // TestL9_TheSameInOtherWordsGoesOn: blanks, and the case of words, make no other ALTER.
 func TestL9_TheSameInOtherWordsGoesOn(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(9999)
 		b.killedInCopy()
@@ -186,6 +193,7 @@ func TestL9_TheSameInOtherWordsGoesOn(t *testing.T) {
 // TestL9_CheckAfterAStoppedCheck: a check that was killed has left nothing worth keeping, and the
 // next one removes it. The work of a run is left alone.
 func TestL9_CheckAfterAStoppedCheck(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(9999)
 		check := func() error {

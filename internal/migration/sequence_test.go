@@ -7,6 +7,7 @@ import (
 
 // TestL6_DefaultsOfSequences: the last changes are applied under the lock, which the sequences of the new table's defaults are part of.
 func TestL6_DefaultsOfSequences(t *testing.T) {
+	sideBySide(t)
 	onThese(t, []string{"mariadb-10.11", "mariadb-11.8"}, func(b *bench) {
 		b.exec("CREATE SEQUENCE "+b.schema+".`s``q`", "CREATE SEQUENCE "+b.schema+".other",
 			"CREATE TABLE "+b.schema+".t (id BIGINT PRIMARY KEY DEFAULT NEXTVAL("+b.schema+".`s``q`), v INT, u INT)",

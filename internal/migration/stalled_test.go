@@ -12,6 +12,7 @@ import (
 // swap be silent, whatever the run has just said. What the server has answered, and that it has ended the session, then come at once. The run
 // goes on or keeps its work; it never drops the copy.
 func TestL9_AStalledWireKeepsTheWork(t *testing.T) {
+	sideBySide(t)
 	for _, rule := range []fault.Rule{
 		{At: "LOCK TABLES"},
 		{After: "LOCK TABLES", At: "_midstream`"}, // the heartbeat under the lock

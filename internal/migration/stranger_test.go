@@ -23,6 +23,7 @@ func (b *bench) tables() string {
 // TestL8_FinishDropsNoStrangersTable: the old name was taken by somebody while the run was
 // stopped, so that the swap took another one. Who finishes the run drops that one.
 func TestL8_FinishDropsNoStrangersTable(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.stopped()
 		b.exec("CREATE TABLE "+b.schema+".t_old (precious INT)", "INSERT INTO "+b.schema+".t_old VALUES (1)")
@@ -43,6 +44,7 @@ func TestL8_FinishDropsNoStrangersTable(t *testing.T) {
 // TestL7_NoSwapIsTakenForOne: a run was killed long before its swap; that its shadow is gone, and
 // that there is a table of the old name, doesn't make it one.
 func TestL7_NoSwapIsTakenForOne(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(2000)
 		c := b.child("ADD INDEX byv (v)", phaseLine(event.PhaseCopy), (*child).kill)
@@ -90,6 +92,7 @@ func TestL9_SilentClientFreesTheLock(t *testing.T) {
 
 // TestL8_SupersededRunDropsNothing: what another run has taken over is not ours to remove.
 func TestL8_SupersededRunDropsNothing(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(3000)
 		ctx, cancel := context.WithCancelCause(b.ctx())
@@ -113,6 +116,7 @@ func TestL8_SupersededRunDropsNothing(t *testing.T) {
 // and the state table, which would tell whose it is, can't be read. Nothing is dropped, and it is
 // said what to do.
 func TestL8_ShadowThatNobodyTellsOf(t *testing.T) {
+	sideBySide(t)
 	for name, spoil := range map[string]string{
 		"another version's": "UPDATE %s.t_midstream SET state = REPLACE(state, '\"Version\":2', '\"Version\":1')",
 		"empty":             "DELETE FROM %s.t_midstream",
@@ -152,6 +156,7 @@ func TestL8_ShadowThatNobodyTellsOf(t *testing.T) {
 // TestL8_StrangersShadow: the shadow of a stopped run is gone, and somebody has made a table of that
 // name, of which the state table doesn't tell. It is left alone, and named.
 func TestL8_StrangersShadow(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.stopped()
 		b.exec("DROP TABLE " + b.schema + ".t_shadow")

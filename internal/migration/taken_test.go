@@ -27,6 +27,7 @@ func (b *bench) unharmed(name string) {
 // TestL9_TakenNameCostsNoWork: somebody takes the name that the old table was to get, after the
 // plan was made. It gets the next one.
 func TestL9_TakenNameCostsNoWork(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(1000)
 		result := b.mustMigrate("ADD COLUMN added INT", onPhase(event.PhaseCatchUp, func() {
@@ -55,6 +56,7 @@ func TestL9_TakenNameCostsNoWork(t *testing.T) {
 // TestL8_FinishKnowsTheNextName: a run is killed right after a swap that needed another name for
 // the old table. Who finishes it drops that one.
 func TestL8_FinishKnowsTheNextName(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(1000)
 		var c *child
@@ -96,6 +98,7 @@ func TestL9_NameTakenUnderTheLock(t *testing.T) {
 // TestL9_NoNameLeftKeepsTheWork: every name is taken. What was copied is kept, and gone on with
 // when one is free.
 func TestL9_NoNameLeftKeepsTheWork(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(1000)
 		_, err := b.migrate(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseVerify, func() {

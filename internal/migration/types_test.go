@@ -156,12 +156,16 @@ var ways = []way{byCopy, byEarlier, byLater}
 
 // TestSameAsNative: what comes out of a run is what the server's own ALTER makes of the
 // same table, for rows that came by the copy, by a change before it and by one after.
-func TestSameAsNative(t *testing.T) { sameAsNative(t, typeCases) }
+func TestSameAsNative(t *testing.T) {
+	sideBySide(t)
+	sameAsNative(t, typeCases)
+}
 
 // sameAsNative tries every case on every version, each way.
 func sameAsNative(t *testing.T, cases []typeCase) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			sideBySide(t)
 			for _, version := range modern() {
 				if c.only != "" && c.only != version {
 					continue

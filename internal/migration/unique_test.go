@@ -15,6 +15,7 @@ import (
 // TestL9_DuplicateStops: two rows that would have the same value of a new UNIQUE key end
 // the run, whichever way they come; the message names both and says what is left.
 func TestL9_DuplicateStops(t *testing.T) {
+	sideBySide(t)
 	causes := map[string]struct {
 		before, during string
 	}{
@@ -55,6 +56,7 @@ func TestL9_DuplicateStops(t *testing.T) {
 // TestL9_UnseenDuplicateStops: a duplicate ends the run as well where the row in the way can't
 // be told by its value.
 func TestL9_UnseenDuplicateStops(t *testing.T) {
+	sideBySide(t)
 	for name, clauses := range map[string]string{
 		"other key type":   "MODIFY id VARCHAR(20) NOT NULL, ADD UNIQUE (v)",
 		"generated column": "ADD twice INT AS (v * 2) STORED, ADD UNIQUE (twice)",
@@ -75,6 +77,7 @@ func TestL9_UnseenDuplicateStops(t *testing.T) {
 // TestL9_RowsThatKeepOneValueStop: two rows change, and get the same value of a unique key by which the row in the way
 // can't be told. Each is set aside for the other, but not for ever.
 func TestL9_RowsThatKeepOneValueStop(t *testing.T) {
+	sideBySide(t)
 	for name, clauses := range map[string]string{
 		"generated column":              "ADD tenth INT AS (v DIV 10) STORED, ADD UNIQUE (tenth)",
 		"virtual column":                "ADD tenth INT AS (v DIV 10), ADD UNIQUE (tenth)",
@@ -99,6 +102,7 @@ func TestL9_RowsThatKeepOneValueStop(t *testing.T) {
 // TestL9_ConvertedDuplicateStops: two values that differ in the source become one, in chunks
 // of their own, under a unique key that is new or that was there.
 func TestL9_ConvertedDuplicateStops(t *testing.T) {
+	sideBySide(t)
 	for clauses, column := range map[string]string{
 		"MODIFY c INT, ADD UNIQUE (c)": "c VARCHAR(20)", "MODIFY c INT": "c VARCHAR(20) UNIQUE",
 		"MODIFY c DATE, ADD UNIQUE (c)": "c VARCHAR(20)", "MODIFY c DECIMAL(10,0)": "c DECIMAL(10,1) UNIQUE",
@@ -129,6 +133,7 @@ func TestL9_ConvertedDuplicateStops(t *testing.T) {
 // gives it back between the look for the row in the way and the one for twins. The other row
 // is not stale.
 func TestL3_TwinsForAMomentLoseNothing(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(2000)
 		b.exec("UPDATE " + b.schema + ".t SET v = id")
@@ -147,6 +152,7 @@ func TestL3_TwinsForAMomentLoseNothing(t *testing.T) {
 // row, again and again, during the copy and after. The rows in the way are stale, thousands
 // in a row.
 func TestUniqueValuesShift(t *testing.T) {
+	sideBySide(t)
 	for name, clauses := range map[string]string{
 		"new key":                 "ADD UNIQUE (v)",
 		"new key, other key type": "MODIFY id VARCHAR(20) NOT NULL, ADD UNIQUE (v)",

@@ -11,6 +11,7 @@ import (
 // TestL8_AShadowWithoutAMark: a shadow whose definition bears no further ALTER has no mark from its beginning. A run that is killed in any phase
 // goes on all the same or begins again, the CHECK is as the ALTER wrote it, and nothing is left.
 func TestL8_AShadowWithoutAMark(t *testing.T) {
+	sideBySide(t)
 	onThese(t, []string{"9.7"}, func(b *bench) {
 		l := b.ledger(ledger.Int(), 3000, ledger.Options{Rate: 200})
 		b.start(l)

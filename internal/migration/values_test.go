@@ -86,4 +86,7 @@ var valueCases = []typeCase{
 }
 
 // TestValues: numbers, documents, geometries and what the server computes.
-func TestValues(t *testing.T) { sameAsNative(t, valueCases) }
+func TestValues(t *testing.T) {
+	sideBySide(t)
+	sameAsNative(t, valueCases)
+}

@@ -23,6 +23,7 @@ var faults = []string{
 // TestL6_SeededFaultIsFound: one row of the shadow that is wrong ends the run before the
 // swap, with its key, and the table is as it was: 100 times of 100, half of them on each version.
 func TestL6_SeededFaultIsFound(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(2000)
 		random := b.random()
@@ -45,6 +46,7 @@ func TestL6_SeededFaultIsFound(t *testing.T) {
 // TestL6_RepairedIsProvenAgain: with Repair a row that differs is synced anew, counted, and
 // the swap goes on.
 func TestL6_RepairedIsProvenAgain(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(2000)
 		b.cfg.Repair = true
@@ -67,6 +69,7 @@ func TestL6_RepairedIsProvenAgain(t *testing.T) {
 // TestL6_ConvertedValuesAreCompared: a fault in a column that the ALTER converts is found,
 // also where it changes the key itself.
 func TestL6_ConvertedValuesAreCompared(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.exec("CREATE TABLE "+b.schema+".t (k VARCHAR(20) CHARACTER SET latin1 PRIMARY KEY, d DECIMAL(10,4), f FLOAT)",
 			"INSERT INTO "+b.schema+".t VALUES ('ä', 1.2345, 0.1), ('b', 2, -0e0), ('c', NULL, NULL)")
@@ -93,6 +96,7 @@ func TestL6_DefaultThatNamesAnotherColumn(t *testing.T) {
 // TestL6_SurplusRowIsFound: a row too many is found where the ALTER changes the key's type,
 // while other rows change.
 func TestL6_SurplusRowIsFound(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(2000)
 		changes := func() {
@@ -114,6 +118,7 @@ func TestL6_SurplusRowIsFound(t *testing.T) {
 // TestL6_HotRowIsProvenUnderTheLock: a row that changes all the time can't be judged while it
 // changes; if it is wrong the swap does not happen.
 func TestL6_HotRowsDoNotHoldUpTheSwap(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(2000)
 		stop := make(chan struct{})

@@ -26,6 +26,7 @@ var widerKeys = []struct{ name, from, to, stays, goes string }{
 // TestL11_RowsOfWiderKeysGoDuringTheComparison: a row of the new table that the source has no more is found by the key that it
 // had there, however the new table writes it.
 func TestL11_RowsOfWiderKeysGoDuringTheComparison(t *testing.T) {
+	sideBySide(t)
 	for _, k := range widerKeys {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
@@ -43,6 +44,7 @@ func TestL11_RowsOfWiderKeysGoDuringTheComparison(t *testing.T) {
 
 // TestL11_ZeroDateInTheKey: a row whose key is the date 0000-00-00 is found, though IS NULL is true for it.
 func TestL11_ZeroDateInTheKey(t *testing.T) {
+	sideBySide(t)
 	for _, kind := range []string{"DATE", "DATETIME", "DATETIME(3)", "TIMESTAMP"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

@@ -31,6 +31,7 @@ func (b *bench) shadowOf() string {
 // TestL6_WishedNamesLoseNoWrite swaps tables whose names sort before the source's, again and again under
 // writers at full speed.
 func TestL6_WishedNamesLoseNoWrite(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.wish = ghosts
 		b.cfg.NoVerify = true // rows change faster than they are compared
@@ -56,6 +57,7 @@ func TestL6_WishedNamesLoseNoWrite(t *testing.T) {
 // TestL8_WishedNamesAreFound: a run with names of its own is killed at each of its turns. Cleanup, and a run that
 // has no such wish, know what it has left.
 func TestL8_WishedNamesAreFound(t *testing.T) {
+	sideBySide(t)
 	for _, c := range []struct {
 		name, at string
 		again    string // what a run without a wish leaves
@@ -109,6 +111,7 @@ func (b *bench) cleanedUp() []migration.Leftover {
 
 // TestL8_WishedNamesOfOthers: what stands under a name that was wished is somebody else's.
 func TestL8_WishedNamesOfOthers(t *testing.T) {
+	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.wish = ghosts
 		b.numbered(100)

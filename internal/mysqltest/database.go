@@ -53,20 +53,29 @@ func databaseName(test string) string {
 	return clean[:min(len(clean), 32)] + "_" + strings.ToLower(rand.Text()[:8]) // room for 23 more
 }
 
-// release looks at what the test left, removes it, and drops the database.
+// release looks at what the test left, removes it, and drops the database. The test that is the last on the server has the whole server
+// looked at; no test gets a database there until it has been.
 func (i *Instance) release(t testing.TB, name string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.live--
-
 	report := t.Errorf
 	if t.Failed() {
 		report = t.Logf
 	}
-	look := i.look(name, i.live == 0)
+	i.remove(ctx, i.look(name, false), report)
+	if _, err := i.admin.ExecContext(ctx, "DROP DATABASE `"+name+"`"); err != nil {
+		report("drop database %s: %v", name, err)
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.live--; i.live == 0 {
+		i.remove(ctx, i.look(name, true), report)
+	}
+}
+
+// remove reports what a look finds, after some patience with what goes by itself, and kills the sessions among it.
+func (i *Instance) remove(ctx context.Context, look func(context.Context) (leftovers, error), report func(string, ...any)) {
 	left, err := look(ctx)
 	for end := time.Now().Add(i.patience); err == nil && left.mayGo() && time.Now().Before(end); {
 		time.Sleep(20 * time.Millisecond) // connections end when the server gets to it, and tell nobody
@@ -80,8 +89,5 @@ func (i *Instance) release(t testing.TB, name string) {
 	}
 	for _, s := range left.sessions { // they would be held against the next test, or hold a lock here
 		_, _ = i.admin.ExecContext(ctx, fmt.Sprintf("KILL %d", s.id)) // it may be gone by now
-	}
-	if _, err := i.admin.ExecContext(ctx, "DROP DATABASE `"+name+"`"); err != nil {
-		report("drop database %s: %v", name, err)
 	}
 }
