@@ -42,7 +42,7 @@ var ddlOnSource = []struct {
 func TestL9_DDLOnTheSource(t *testing.T) {
 	for _, c := range ddlOnSource {
 		t.Run(strings.ReplaceAll(c.statement, " ", "_"), func(t *testing.T) {
-			for _, version := range versions {
+			for _, version := range inTurn(t, versions) {
 				t.Run(version, func(t *testing.T) {
 					t.Parallel()
 					b := setup(t, version)
@@ -70,7 +70,7 @@ func TestL9_DDLOnTheSource(t *testing.T) {
 func TestL9_DDLWhileRowsAreCopied(t *testing.T) {
 	for _, statement := range []string{"TRUNCATE TABLE t", "DROP TABLE t", "RENAME TABLE t TO mine", "ALTER TABLE t DROP COLUMN v", "ALTER TABLE t DROP PRIMARY KEY"} {
 		t.Run(strings.ReplaceAll(statement, " ", "_"), func(t *testing.T) {
-			for _, version := range versions {
+			for _, version := range inTurn(t, versions) {
 				t.Run(version, func(t *testing.T) {
 					t.Parallel()
 					b := setup(t, version)

@@ -39,6 +39,7 @@ func TestL9_FaultAtAnyCommand(t *testing.T) {
 	}
 	for kind, rule := range kinds {
 		t.Run(kind, func(t *testing.T) {
+			sideBySide(t)
 			onTwo(t, func(b *bench) {
 				rule, random := rule, b.random()
 				l := b.ledger(ledger.Int(), 3000, ledger.Options{Rate: 200, Writers: 2})
@@ -147,7 +148,7 @@ func TestL9_ServerRefusesForAWhile(t *testing.T) {
 		"read only":      {"SET GLOBAL super_read_only = ON", "SET GLOBAL read_only = OFF"},
 		"no connections": {"SET GLOBAL max_connections = 3", "SET GLOBAL max_connections = 151"},
 	} {
-		for _, version := range versions {
+		for _, version := range inTurn(t, versions) {
 			t.Run(name+"/"+version, func(t *testing.T) {
 				t.Parallel()
 				server := mysqltest.Own(t, version, sandbox.Options{})

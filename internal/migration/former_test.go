@@ -196,7 +196,7 @@ func TestL9_LostClaimEndsTheRun(t *testing.T) {
 // writer, and comes back.
 func TestL5_ServerCrash(t *testing.T) {
 	t.Parallel()
-	for _, version := range versions {
+	for _, version := range inTurn(t, versions) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			server := mysqltest.Own(t, version, sandbox.Options{Durable: true})

@@ -20,7 +20,7 @@ func TestL9_DiskFull(t *testing.T) {
 	t.Parallel()
 	signal.Ignore(unix.SIGXFSZ) // the server inherits it, and gets an error instead
 	t.Cleanup(func() { signal.Reset(unix.SIGXFSZ) })
-	for _, version := range versions {
+	for _, version := range inTurn(t, versions) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			server := mysqltest.Own(t, version, sandbox.Options{Settings: map[string]string{"max_binlog_size": "16M", "innodb_buffer_pool_size": "64M"}})

@@ -54,7 +54,7 @@ func TestLedgerSurvives(t *testing.T) {
 // so that apply overwrites rows instead of deleting and inserting them.
 func TestLedgerSurvivesOverwriting(t *testing.T) {
 	sideBySide(t)
-	for _, version := range versions {
+	for _, version := range inTurn(t, versions) {
 		for _, profile := range []ledger.Profile{ledger.Int(), ledger.Composite(), ledger.StringAI()} {
 			profile, has := in(profile, version)
 			if !has {

@@ -40,7 +40,7 @@ func TestL9_LocksOfOthersAreWaitedOut(t *testing.T) {
 
 // TestL9_BackupsAreWaitedOut: FLUSH TABLES WITH READ LOCK stops heartbeats and checkpoints too.
 func TestL9_BackupsAreWaitedOut(t *testing.T) {
-	for _, version := range versions {
+	for _, version := range inTurn(t, versions) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			server := mysqltest.Own(t, version, sandbox.Options{})

@@ -125,7 +125,7 @@ func TestL6_Triggers(t *testing.T) {
 // and who comes next puts the names right.
 func TestL7_TriggersKilled(t *testing.T) {
 	t.Parallel()
-	for _, version := range versions {
+	for _, version := range inTurn(t, versions) {
 		for _, c := range []struct {
 			at      string
 			killed  bool

@@ -14,7 +14,7 @@ import (
 // onUnseeing runs a test on servers that show nobody's connection attributes, beside other tests.
 func onUnseeing(t *testing.T, test func(b *bench)) {
 	t.Parallel()
-	for _, version := range versions {
+	for _, version := range inTurn(t, versions) {
 		for name, value := range map[string]string{"performance_schema": "OFF", "performance_schema_session_connect_attrs_size": "0"} {
 			t.Run(name+"/"+version, func(t *testing.T) {
 				t.Parallel()
