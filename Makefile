@@ -32,8 +32,8 @@ demo: build ## a schema change under traffic, on a throwaway server (DEMO="--row
 	bin/midstream demo $(DEMO)
 
 check: bin/golangci-lint ## the linters of .golangci.yml, which are fetched and built once
-	bin/golangci-lint run $(MODULES)
-	bin/golangci-lint run --build-tags browser ./internal/cli
+	bin/golangci-lint run --allow-parallel-runners $(MODULES)
+	bin/golangci-lint run --allow-parallel-runners --build-tags browser ./internal/cli
 
 bin/golangci-lint: tools/go.mod
 	cd tools && GOWORK=off go build -o ../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
