@@ -1,0 +1,1 @@
+UPDATE t SET v = 7 WHERE id = 1;
