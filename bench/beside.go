@@ -54,7 +54,10 @@ func (b *bench) beside(ctx context.Context) error {
 	})
 	tools[toolNone] = idleTool(b.besideWindow)
 	for round := range b.rounds {
-		err := b.overLoads(measureBeside, f, b.besideLoads(), round, names, func(at scene) (Run, error) { return b.besideRun(ctx, at, tools[at.tool]) })
+		err := b.overLoads(
+			measureBeside, f, b.besideLoads(), round, names,
+			func(at scene) (Run, error) { return b.besideRun(ctx, at, tools[at.tool]) },
+		)
 		if err != nil {
 			return err
 		}
@@ -120,8 +123,11 @@ func (b *bench) besideRun(ctx context.Context, at scene, change tool) (r Run, er
 			return r, err
 		}
 	}
-	b.say("round %d  %-6s %-10s %5.1f s, %8d rows copied, tps %.0f -> %.0f (%.1f %%), p99 %.1f -> %.1f ms (%.2fx)", r.Round+1, r.Load, r.Tool, r.ElapsedS,
-		r.Copied, before.TPS, with.TPS, 100*with.TPS/before.TPS, before.P99MS, with.P99MS, with.P99MS/before.P99MS)
+	b.say(
+		"round %d  %-6s %-10s %5.1f s, %8d rows copied, tps %.0f -> %.0f (%.1f %%), p99 %.1f -> %.1f ms (%.2fx)",
+		r.Round+1, r.Load, r.Tool, r.ElapsedS, r.Copied, before.TPS, with.TPS, 100*with.TPS/before.TPS, before.P99MS,
+		with.P99MS, with.P99MS/before.P99MS,
+	)
 	return r, nil
 }
 
@@ -130,7 +136,10 @@ func (s *server) copied(ctx context.Context, finished bool, rows int) (int64, er
 	if finished {
 		return int64(rows), nil
 	}
-	names, err := s.sql.QueryContext(ctx, "SELECT table_name FROM information_schema.tables WHERE table_schema = ? AND table_name <> ?", database, tableName)
+	names, err := s.sql.QueryContext(
+		ctx, "SELECT table_name FROM information_schema.tables WHERE table_schema = ? AND table_name <> ?", database,
+		tableName,
+	)
 	if err != nil {
 		return 0, fmt.Errorf("look for the tool's tables: %w", err)
 	}
@@ -161,17 +170,36 @@ func besideVerdicts(f *File) (verdicts []verdict) {
 	for _, load := range besideLoads {
 		ours := f.of(toolMidstream, load.name)
 		note := func(of func(Run) float64, format string) string {
-			return fmt.Sprintf("without a tool %s; pt-osc %s", number(median(collect(f.of(toolNone, load.name), of)), format), number(median(collect(f.of(toolPT, load.name), of)), format))
+			return fmt.Sprintf(
+				"without a tool %s; pt-osc %s", number(median(collect(f.of(toolNone, load.name), of)), format),
+				number(median(collect(f.of(toolPT, load.name), of)), format),
+			)
 		}
 		most := 97.0
 		if load.name == loadPeak {
 			most = 90
 		}
 		slowed, kept := besideP99, func(r Run) float64 { return 100 * besideTPS(r) }
-		verdicts = append(verdicts,
-			atMost("at "+load.name+" of the peak, p99 beside the time before", median(collect(ours, slowed)), 1.2, "%.2fx").noted("%s", note(slowed, "%.2fx")),
-			atLeast("at "+load.name+" of the peak, throughput beside the time before", median(collect(ours, kept)), most, "%.1f %%").noted("%s", note(kept, "%.1f %%")),
-			atLeast("at "+load.name+" of the peak, rows copied a second", lowest(collect(ours, copiedPerS)), 1, "%.0f").noted("pt-osc %s", number(median(collect(f.of(toolPT, load.name), copiedPerS)), "%.0f")))
+		verdicts = append(
+			verdicts,
+			atMost(
+				"at "+load.name+" of the peak, p99 beside the time before", median(collect(ours, slowed)), 1.2,
+				"%.2fx",
+			).noted(
+				"%s", note(slowed, "%.2fx"),
+			),
+			atLeast(
+				"at "+load.name+" of the peak, throughput beside the time before", median(collect(ours, kept)), most,
+				"%.1f %%",
+			).noted(
+				"%s", note(kept, "%.1f %%"),
+			),
+			atLeast(
+				"at "+load.name+" of the peak, rows copied a second", lowest(collect(ours, copiedPerS)), 1, "%.0f",
+			).noted(
+				"pt-osc %s", number(median(collect(f.of(toolPT, load.name), copiedPerS)), "%.0f"),
+			),
+		)
 	}
 	steps := f.of(toolMidstream, loadStep)
 	return append(verdicts,
@@ -207,9 +235,18 @@ func besideCells(load, tool string, runs []Run) []string {
 	before := func(of func(Foreground) float64) string {
 		return number(median(collect(runs, func(r Run) float64 { return of(*r.Before) })), "%.1f")
 	}
-	return []string{load, tool, before(func(f Foreground) float64 { return f.TPS }), number(median(collect(runs, tpsOf)), "%.1f"),
+	return []string{
+		load,
+		tool,
+		before(func(f Foreground) float64 { return f.TPS }),
+		number(median(collect(runs, tpsOf)), "%.1f"),
 		spread(collect(runs, func(r Run) float64 { return 100 * besideTPS(r) }), "%.1f %%"),
-		before(func(f Foreground) float64 { return f.P99MS }), number(median(collect(runs, p99Of)), "%.1f"), spread(collect(runs, besideP99), "%.2fx")}
+		before(
+			func(f Foreground) float64 { return f.P99MS },
+		),
+		number(median(collect(runs, p99Of)), "%.1f"),
+		spread(collect(runs, besideP99), "%.2fx"),
+	}
 }
 
 func (p *page) beside(f *File) {

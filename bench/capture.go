@@ -12,12 +12,14 @@ import (
 // toolTrigger is midstream with capture by triggers.
 const toolTrigger = "midstream by triggers"
 
-// captureTools are those of capture: no row is copied, so that what the application loses is what their capture costs.
+// captureTools are those of capture: no row is copied, so that what the application loses is what
+// their capture costs.
 var captureTools = []string{toolMidstream, toolTrigger, toolNone, toolPT}
 
-// capture measures what the capture of changes costs the application: below the peak the foreground runs without it, and then beside a tool
-// that captures and copies nothing, on the same server; at the peak by turns. pt-osc's triggers write whole rows to the new table, in the
-// application's transactions; ours write keys; the binlog is there in any case, and is read.
+// capture measures what the capture of changes costs the application: below the peak the foreground
+// runs without it, and then beside a tool that captures and copies nothing, on the same server; at
+// the peak by turns. pt-osc's triggers write whole rows to the new table, in the application's
+// transactions; ours write keys; the binlog is there in any case, and is read.
 func (b *bench) capture(ctx context.Context) (err error) {
 	f, err := b.newFile(ctx, b.base)
 	if err != nil {
@@ -43,7 +45,10 @@ func (b *bench) capture(ctx context.Context) (err error) {
 	}
 	below := slices.DeleteFunc(b.besideLoads(), besideLoad.peak)
 	for round := range b.rounds {
-		err := b.overLoads(measureCapture, f, below, round, b.captureTools(slices.Clone(captureTools)...), func(at scene) (Run, error) { return b.besideRun(ctx, at, tools[at.tool]) })
+		err := b.overLoads(
+			measureCapture, f, below, round, b.captureTools(slices.Clone(captureTools)...),
+			func(at scene) (Run, error) { return b.besideRun(ctx, at, tools[at.tool]) },
+		)
 		if err != nil {
 			return err
 		}
@@ -62,12 +67,18 @@ func (b *bench) capture(ctx context.Context) (err error) {
 	return nil
 }
 
-// captureVerdict says what our triggers leave the application of its throughput at its peak, as a multiple of what pt-osc's leave.
+// captureVerdict says what our triggers leave the application of its throughput at its peak, as a
+// multiple of what pt-osc's leave.
 func captureVerdict(f *File) verdict {
 	kept := func(tool string) float64 { return 100 * median(collect(f.of(tool, loadPeak), besideTPS)) }
-	return atLeast("capture alone, at 100% of the peak: throughput with our triggers, beside pt-osc's", kept(toolTrigger)/kept(toolPT), 1, "%.2fx").
-		noted("of that on a table beside it: our triggers %s, pt-osc's %s, without a tool %s",
-			number(kept(toolTrigger), "%.1f %%"), number(kept(toolPT), "%.1f %%"), number(kept(toolNone), "%.1f %%"))
+	return atLeast(
+		"capture alone, at 100% of the peak: throughput with our triggers, beside pt-osc's",
+		kept(toolTrigger)/kept(toolPT), 1, "%.2fx",
+	).
+		noted(
+			"of that on a table beside it: our triggers %s, pt-osc's %s, without a tool %s",
+			number(kept(toolTrigger), "%.1f %%"), number(kept(toolPT), "%.1f %%"), number(kept(toolNone), "%.1f %%"),
+		)
 }
 
 func (p *page) capture(f *File) {
@@ -75,7 +86,9 @@ func (p *page) capture(f *File) {
 		return
 	}
 	p.line("## What capture costs the application\n")
-	p.line("The foreground alone, and then beside the tool, on the same server; the tool captures changes, and copies no row. At the peak every tool has a table of its own on one server,")
+	p.line(
+		"The foreground alone, and then beside the tool, on the same server; the tool captures changes, and copies no row. At the peak every tool has a table of its own on one server,",
+	)
 	p.line("which have their turns, and \"before\" is one that nobody captures. \"none\" shows what differs by chance.\n")
 	p.head("load", "tool", "tps before", "tps beside", "kept", "p99 before ms", "p99 beside ms", "ratio")
 	for _, load := range besideLoads {

@@ -14,7 +14,8 @@ import (
 // captureBare has the table that the others are compared with: no tool captures it.
 const captureBare = "bare"
 
-// capturedTable is a table of a server that has one for each tool, and the foreground that works on it when it is its turn.
+// capturedTable is a table of a server that has one for each tool, and the foreground that works on
+// it when it is its turn.
 type capturedTable struct {
 	writtenTable
 	load  *load
@@ -22,9 +23,10 @@ type capturedTable struct {
 	taken []turn
 }
 
-// captureTurns measures at the peak: one server has a table for each tool, and the foreground works on one after the other, by turns. What
-// else slows the machine down, which from one minute to the next makes more of a difference there than any capture, falls on all alike. A
-// tool stands still (SIGSTOP) while it is another's turn.
+// captureTurns measures at the peak: one server has a table for each tool, and the foreground works
+// on one after the other, by turns. What else slows the machine down, which from one minute to the
+// next makes more of a difference there than any capture, falls on all alike. A tool stands still
+// (SIGSTOP) while it is another's turn.
 func (b *bench) captureTurns(ctx context.Context, round int) (runs []Run, err error) {
 	s, err := b.base.start(ctx)
 	if err != nil {
@@ -67,7 +69,18 @@ func (b *bench) captureTurns(ctx context.Context, round int) (runs []Run, err er
 			return nil, fmt.Errorf("%s: %w", t.tool, err)
 		}
 		done := turnsOf(trace, t.taken).Working
-		runs = append(runs, Run{Tool: t.tool, Load: loadPeak, Round: round, Rows: b.base.rows, At: began, ElapsedS: time.Since(began).Seconds(), Foreground: &done})
+		runs = append(
+			runs,
+			Run{
+				Tool:       t.tool,
+				Load:       loadPeak,
+				Round:      round,
+				Rows:       b.base.rows,
+				At:         began,
+				ElapsedS:   time.Since(began).Seconds(),
+				Foreground: &done,
+			},
+		)
 	}
 	bare, runs := runs[0], runs[1:]
 	for i := range runs {
@@ -128,8 +141,8 @@ func (t *capturedTable) turn(ctx context.Context) (turn, error) {
 	return turn{from, to, true}, errors.Join(err, t.signal(syscall.SIGSTOP))
 }
 
-// signal sends one to the tool, if there is a process of it. pt-osc stands still all the time: its triggers need none, and after a minute of
-// --pause-file it ends by itself (3.2.1).
+// signal sends one to the tool, if there is a process of it. pt-osc stands still all the time: its
+// triggers need none, and after a minute of --pause-file it ends by itself (3.2.1).
 func (t *capturedTable) signal(signal os.Signal) error {
 	if t.process == nil || t.tool == toolPTBegun && signal == syscall.SIGCONT {
 		return nil

@@ -103,7 +103,10 @@ func (b *bench) lagRun(ctx context.Context, at scene, change tool) (r Run, err e
 	if r.Copied, err = source.copied(ctx, r.Finished, b.base.rows); err != nil {
 		return r, err
 	}
-	b.say("round %d  %-20s %5.1f s, %8d rows copied, the replica was at most %.2f s behind (%.2f s without us)", r.Round+1, r.Tool, r.ElapsedS, r.Copied, lag.WorstS, lag.BeforeS)
+	b.say(
+		"round %d  %-20s %5.1f s, %8d rows copied, the replica was at most %.2f s behind (%.2f s without us)",
+		r.Round+1, r.Tool, r.ElapsedS, r.Copied, lag.WorstS, lag.BeforeS,
+	)
 	return r, nil
 }
 
@@ -229,8 +232,13 @@ func worstLag(r Run) float64 {
 }
 
 func lagVerdict(f *File) verdict {
-	return atMost("a slow replica, the most that it was behind", highest(collect(f.of(toolMidstream, loadReplicated), worstLag)), lagBound.Seconds(), "%.2f s").
-		noted("heeding nothing %s", number(highest(collect(f.of(toolUnbounded, loadReplicated), worstLag)), "%.2f s"))
+	return atMost(
+		"a slow replica, the most that it was behind",
+		highest(collect(f.of(toolMidstream, loadReplicated), worstLag)), lagBound.Seconds(), "%.2f s",
+	).
+		noted(
+			"heeding nothing %s", number(highest(collect(f.of(toolUnbounded, loadReplicated), worstLag)), "%.2f s"),
+		)
 }
 
 func (p *page) lag(f *File) {
@@ -238,16 +246,25 @@ func (p *page) lag(f *File) {
 		return
 	}
 	p.line("## A slow replica\n")
-	p.line("A replica that has the processor for %.0f %% of the time, in slices of %s; the application writes at 20 %% of the peak. Lag is measured by the bench.\n",
-		100*running.Seconds()/slice.Seconds(), slice)
+	p.line(
+		"A replica that has the processor for %.0f %% of the time, in slices of %s; the application writes at 20 %% of the peak. Lag is measured by the bench.\n",
+		100*running.Seconds()/slice.Seconds(), slice,
+	)
 	p.head("tool", "rows copied/s", "most behind s", "median behind s", "before the tool, at most s")
 	for _, tool := range []string{toolMidstream, toolUnbounded} {
 		runs := f.of(tool, loadReplicated)
 		if len(runs) == 0 {
 			continue
 		}
-		p.row(tool, spread(collect(runs, func(r Run) float64 { return ratio(float64(r.Copied), r.ElapsedS) }), "%.0f"), spread(collect(runs, worstLag), "%.2f"),
-			spread(collect(runs, func(r Run) float64 { return r.Lag.MedianS }), "%.2f"), spread(collect(runs, func(r Run) float64 { return r.Lag.BeforeS }), "%.2f"))
+		p.row(
+			tool,
+			spread(collect(runs, func(r Run) float64 { return ratio(float64(r.Copied), r.ElapsedS) }), "%.0f"),
+			spread(collect(runs, worstLag), "%.2f"),
+			spread(
+				collect(runs, func(r Run) float64 { return r.Lag.MedianS }), "%.2f",
+			),
+			spread(collect(runs, func(r Run) float64 { return r.Lag.BeforeS }), "%.2f"),
+		)
 	}
 	p.line("")
 	p.troubles(f.Runs)

@@ -64,7 +64,13 @@ func readFlags() (options, error) {
 				return nil
 			}
 			for part := range strings.SplitSeq(text, ",") {
-				if !slices.Contains(append(strings.Split(fallback, ","), measureCost, measurePredict, measureBeside, measureTurns, measureLag, measureCapture, measureStatement, loadForty, loadEighty, loadPeak), part) {
+				if !slices.Contains(
+					append(
+						strings.Split(fallback, ","), measureCost, measurePredict, measureBeside, measureTurns,
+						measureLag, measureCapture, measureStatement, loadForty, loadEighty, loadPeak,
+					),
+					part,
+				) {
 					return fmt.Errorf("%q is none of %s", part, fallback)
 				}
 				*to = append(*to, part)
@@ -72,7 +78,10 @@ func readFlags() (options, error) {
 			return nil
 		})
 	}
-	list(&o.what, "measure", "peers,apply,memory,rules,verify,stall", "what to measure; also: cost, predict, beside, turns, lag, capture, statement; empty: make the report anew")
+	list(
+		&o.what, "measure", "peers,apply,memory,rules,verify,stall",
+		"what to measure; also: cost, predict, beside, turns, lag, capture, statement; empty: make the report anew",
+	)
 	list(&o.loads, "loads", "idle,light,heavy,full", "loads of peers, and of predict but for full")
 	list(&o.toolNames, "tools", "midstream,pt-osc,native-inplace,native-copy", "tools of peers")
 	flag.IntVar(&o.rows, "rows", 1_000_000, "rows of the table")
@@ -89,7 +98,10 @@ func readFlags() (options, error) {
 		return nil
 	})
 	flag.DurationVar(&o.hold, "hold", time.Minute, "how long the blocker of stall holds the table")
-	flag.DurationVar(&o.besideWindow, "beside-window", 40*time.Second, "how long the foreground of beside, capture and turns runs alone, and how long beside the tool; and how long statement writes")
+	flag.DurationVar(
+		&o.besideWindow, "beside-window", 40*time.Second,
+		"how long the foreground of beside, capture and turns runs alone, and how long beside the tool; and how long statement writes",
+	)
 	flag.IntVar(&o.costBase, "cost-base", 1_000_000, "rows of the table that cost compares --rows with")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often everything is measured")
 	flag.IntVar(&o.threads, "threads", 16, "connections of the foreground")
@@ -150,8 +162,8 @@ func (b *bench) gentle() []string {
 }
 
 // unverified are the arguments of a run that does the same work as other tools: none of them looks
-// at the rows beforehand, none compares the tables in the end, and none gives way to the application. What the comparison costs,
-// and what giving way is worth, is measured by itself.
+// at the rows beforehand, none compares the tables in the end, and none gives way to the
+// application. What the comparison costs, and what giving way is worth, is measured by itself.
 func (b *bench) unverified() []string {
 	return append(b.gentle(), "--full-speed")
 }
@@ -194,8 +206,19 @@ func (b *bench) measureAll(ctx context.Context) (err error) {
 		return err
 	}
 	all := map[string]func(context.Context) error{
-		measurePeers: b.peers, measureApply: b.apply, measureMemory: b.memory, measureRules: b.rules, measureVerify: b.verification, measureCost: b.cost,
-		measureStall: b.stall, measurePredict: b.predict, measureBeside: b.beside, measureTurns: b.turns, measureLag: b.lag, measureCapture: b.capture, measureStatement: b.statement,
+		measurePeers:     b.peers,
+		measureApply:     b.apply,
+		measureMemory:    b.memory,
+		measureRules:     b.rules,
+		measureVerify:    b.verification,
+		measureCost:      b.cost,
+		measureStall:     b.stall,
+		measurePredict:   b.predict,
+		measureBeside:    b.beside,
+		measureTurns:     b.turns,
+		measureLag:       b.lag,
+		measureCapture:   b.capture,
+		measureStatement: b.statement,
 	}
 	for _, name := range measurements() {
 		if !slices.Contains(b.what, name) {

@@ -100,10 +100,22 @@ type figure struct {
 
 func figures() []figure {
 	return []figure{
-		{"elapsed", 0.25, func(r midstreamResult) float64 { return r.Predicted.ElapsedMS }, func(r midstreamResult) float64 { return r.ElapsedMS }},
-		{"disk", 0.15, func(r midstreamResult) float64 { return float64(r.Predicted.DiskBytes) }, func(r midstreamResult) float64 { return float64(r.DiskBytes) }},
-		{"redo", 0.15, func(r midstreamResult) float64 { return float64(r.Predicted.RedoBytes) }, func(r midstreamResult) float64 { return float64(r.RedoBytes) }},
-		{"binlog", 0.15, func(r midstreamResult) float64 { return float64(r.Predicted.BinlogBytes) }, func(r midstreamResult) float64 { return float64(r.BinlogBytes) }},
+		{
+			"elapsed", 0.25, func(r midstreamResult) float64 { return r.Predicted.ElapsedMS },
+			func(r midstreamResult) float64 { return r.ElapsedMS },
+		},
+		{
+			"disk", 0.15, func(r midstreamResult) float64 { return float64(r.Predicted.DiskBytes) },
+			func(r midstreamResult) float64 { return float64(r.DiskBytes) },
+		},
+		{
+			"redo", 0.15, func(r midstreamResult) float64 { return float64(r.Predicted.RedoBytes) },
+			func(r midstreamResult) float64 { return float64(r.RedoBytes) },
+		},
+		{
+			"binlog", 0.15, func(r midstreamResult) float64 { return float64(r.Predicted.BinlogBytes) },
+			func(r midstreamResult) float64 { return float64(r.BinlogBytes) },
+		},
 	}
 }
 
@@ -146,12 +158,18 @@ func predictionVerdicts(file *File) (verdicts []verdict) {
 		if len(offs) > 0 {
 			share = 100 * float64(near) / float64(len(offs))
 		}
-		note := fmt.Sprintf("%d of %d; off by %s to %s", near, len(offs), number(100*lowest(offs), "%+.0f %%"), number(100*highest(offs), "%+.0f %%"))
+		note := fmt.Sprintf(
+			"%d of %d; off by %s to %s", near, len(offs), number(100*lowest(offs), "%+.0f %%"),
+			number(100*highest(offs), "%+.0f %%"),
+		)
 		if f.name == "elapsed" {
 			note += fmt.Sprintf("; %d within that or a quarter of a second", f.nearly(file))
 		}
-		verdicts = append(verdicts, atLeast(fmt.Sprintf("predicted %s within %.0f %%, in so many cases", f.name, 100*f.within), share, 80, "%.0f %%").
-			noted("%s", note))
+		verdicts = append(
+			verdicts,
+			atLeast(fmt.Sprintf("predicted %s within %.0f %%, in so many cases", f.name, 100*f.within), share, 80, "%.0f %%").
+				noted("%s", note),
+		)
 	}
 	return verdicts
 }
@@ -191,7 +209,13 @@ func (p *page) predictions(file *File) {
 			if f.name == "elapsed" {
 				unit = 1e3
 			}
-			cells = append(cells, fmt.Sprintf("%.1f / %.1f %s", f.predicted(*r.Midstream)/unit, f.actual(*r.Midstream)/unit, number(100*f.off(r), "(%+.0f %%)")))
+			cells = append(
+				cells,
+				fmt.Sprintf(
+					"%.1f / %.1f %s", f.predicted(*r.Midstream)/unit, f.actual(*r.Midstream)/unit,
+					number(100*f.off(r), "(%+.0f %%)"),
+				),
+			)
 		}
 		p.row(cells...)
 	}

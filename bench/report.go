@@ -57,7 +57,10 @@ func (p *page) head(cells ...string) {
 
 func (p *page) write(files map[string]*File, plots []string, prefix string) {
 	p.line("# Benchmark\n")
-	p.line("Made by `make bench`; [bench/README.md](%s) says what each number is. The numbers with all rounds: the JSON files of", upTo(prefix))
+	p.line(
+		"Made by `make bench`; [bench/README.md](%s) says what each number is. The numbers with all rounds: the JSON files of",
+		upTo(prefix),
+	)
 	p.line("[this folder](%s). Medians of the rounds; in brackets the least and the most. A ratio is", prefix+".")
 	p.line("the median of the rounds' ratios.\n")
 	p.verdicts(files)
@@ -237,7 +240,10 @@ func (p *page) apply(apply, memory *File) {
 	if memory != nil && len(memory.Apply) > 0 {
 		p.line("## Memory\n")
 		for _, r := range memory.Apply {
-			p.line("The client held at most %.1f MB, with a backlog of up to %s keys.\n", float64(r.ClientRSS)/1e6, thousands(int(r.PeakBacklogKeys)))
+			p.line(
+				"The client held at most %.1f MB, with a backlog of up to %s keys.\n", float64(r.ClientRSS)/1e6,
+				thousands(int(r.PeakBacklogKeys)),
+			)
 		}
 		p.applyTroubles(memory.Apply)
 	}
@@ -291,8 +297,11 @@ func (p *page) cost(f *File) {
 	p.head("rows", "table MB", "elapsed s", "microseconds/row")
 	for _, h := range append(slices.Clone(f.Others), f.Header) {
 		runs := slices.DeleteFunc(slices.Clone(f.Runs), func(r Run) bool { return r.Rows != h.Rows || !r.Finished })
-		p.row(thousands(h.Rows), fmt.Sprintf("%.0f", float64(h.TableBytes)/1e6), spread(collect(runs, func(r Run) float64 { return r.ElapsedS }), "%.1f"),
-			number(median(collect(runs, func(r Run) float64 { return 1e6 * r.ElapsedS / float64(r.Rows) })), "%.2f"))
+		p.row(
+			thousands(h.Rows), fmt.Sprintf("%.0f", float64(h.TableBytes)/1e6),
+			spread(collect(runs, func(r Run) float64 { return r.ElapsedS }), "%.1f"),
+			number(median(collect(runs, func(r Run) float64 { return 1e6 * r.ElapsedS / float64(r.Rows) })), "%.2f"),
+		)
 	}
 	p.line("")
 	p.troubles(f.Runs)

@@ -99,7 +99,10 @@ const (
 )
 
 func measurements() []string {
-	return []string{measurePeers, measureApply, measureMemory, measureRules, measureVerify, measureCost, measureStall, measurePredict, measureBeside, measureTurns, measureLag, measureCapture, measureStatement}
+	return []string{
+		measurePeers, measureApply, measureMemory, measureRules, measureVerify, measureCost, measureStall,
+		measurePredict, measureBeside, measureTurns, measureLag, measureCapture, measureStatement,
+	}
 }
 
 // results is a folder of Files.

@@ -91,11 +91,19 @@ func (s *server) hold(ctx context.Context) (release func(), err error) {
 
 // stallVerdict is the longest stall beside the bounded lock.
 func stallVerdict(f *File) verdict {
-	worst := highest(append(collect(f.of(toolInstant, loadIdle), longestStatement), collect(f.of(toolMidstream, loadIdle), longestStatement)...))
+	worst := highest(
+		append(collect(f.of(toolInstant, loadIdle), longestStatement), collect(f.of(toolMidstream, loadIdle), longestStatement)...),
+	)
 	v := atMost("60 s blocker, longest stall of a statement", worst, 400, "%.0f ms")
 	if f != nil {
-		v.note = fmt.Sprintf("by hand %s; pt-osc %s; without a tool %s", milliseconds(median(collect(f.of(toolByHand, loadIdle), longestStatement))),
-			milliseconds(median(collect(f.of(toolPT, loadIdle), longestStatement))), milliseconds(median(collect(f.of(toolNone, loadIdle), longestStatement))))
+		v.note = fmt.Sprintf(
+			"by hand %s; pt-osc %s; without a tool %s",
+			milliseconds(median(collect(f.of(toolByHand, loadIdle), longestStatement))),
+			milliseconds(
+				median(collect(f.of(toolPT, loadIdle), longestStatement)),
+			),
+			milliseconds(median(collect(f.of(toolNone, loadIdle), longestStatement))),
+		)
 	}
 	return v
 }
@@ -105,7 +113,10 @@ func (p *page) stall(f *File) {
 		return
 	}
 	p.line("## Stalls behind a blocker\n")
-	p.line("%d connections query the table while a transaction that has read it stays open; the tool is started meanwhile.\n", stallConnections)
+	p.line(
+		"%d connections query the table while a transaction that has read it stays open; the tool is started meanwhile.\n",
+		stallConnections,
+	)
 	p.head("tool", "finished", "elapsed s", "longest statement ms", "p99 ms", "statements failed")
 	for _, tool := range []string{toolNone, toolInstant, toolMidstream, toolByHand, toolPT} {
 		runs := f.of(tool, loadIdle)

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// StatementRun is what single statements of one kind took on a table that a tool captures, beside the same on a table that nobody does.
+// StatementRun is what single statements of one kind took on a table that a tool captures, beside
+// the same on a table that nobody does.
 type StatementRun struct {
 	Tool     string  `json:"tool"`
 	Kind     string  `json:"kind"`
@@ -36,12 +37,13 @@ const statementRows = 100_000
 // statementKinds are the kinds, in the order in which each row of a turn has them.
 var statementKinds = []string{"update", "delete", "insert"}
 
-// turnRows is how many rows one turn at a table writes. Turns are short, so that whatever else the machine does meets all tables alike.
+// turnRows is how many rows one turn at a table writes. Turns are short, so that whatever else the
+// machine does meets all tables alike.
 const turnRows = 20
 
-// statement measures what capture adds to a write statement of the application's: the tables of all tools are on one server, and a
-// client writes to one after the other, a few rows at a time. No commit waits for a disk, which would take longer than
-// all that is measured.
+// statement measures what capture adds to a write statement of the application's: the tables of all
+// tools are on one server, and a client writes to one after the other, a few rows at a time. No
+// commit waits for a disk, which would take longer than all that is measured.
 func (b *bench) statement(ctx context.Context) (err error) {
 	f, err := b.newFile(ctx, b.base)
 	if err != nil {
@@ -77,7 +79,10 @@ func (b *bench) statementRound(ctx context.Context, f *File, round int) (err err
 		if err := s.exec(ctx, "CREATE TABLE "+c.table+" LIKE "+table); err != nil {
 			return err
 		}
-		if err := s.exec(ctx, fmt.Sprintf("INSERT INTO %s SELECT * FROM %s ORDER BY id LIMIT %d", c.table, table, statementRows)); err != nil {
+		if err := s.exec(
+			ctx,
+			fmt.Sprintf("INSERT INTO %s SELECT * FROM %s ORDER BY id LIMIT %d", c.table, table, statementRows),
+		); err != nil {
 			return err
 		}
 		if err := b.capturing(ctx, s, c); err != nil {
@@ -100,7 +105,14 @@ func (b *bench) statementRound(ctx context.Context, f *File, round int) (err err
 	}
 	for _, c := range captured {
 		for _, kind := range statementKinds {
-			r := StatementRun{Tool: c.tool, Kind: kind, Round: round, N: len(c.took[kind]), MedianUS: median(c.took[kind]), P99US: percentile(c.took[kind], 99)}
+			r := StatementRun{
+				Tool:     c.tool,
+				Kind:     kind,
+				Round:    round,
+				N:        len(c.took[kind]),
+				MedianUS: median(c.took[kind]),
+				P99US:    percentile(c.took[kind], 99),
+			}
 			f.Statements = append(f.Statements, r)
 			b.say("round %d  %-22s %-7s median %6.0f us, p99 %6.0f us, of %d", round+1, r.Tool, r.Kind, r.MedianUS, r.P99US, r.N)
 		}
@@ -163,8 +175,12 @@ func (b *bench) capturing(ctx context.Context, s *server, w *writtenTable) error
 	if w.tool == toolTrigger {
 		by = "trigger"
 	}
-	args := append([]string{"run", "--defaults-file=/dev/null", "--host=127.0.0.1", "--port=" + s.port(), "--user=" + s.db.User, "--json", "--no-history",
-		"--method=shadow", "--copy-share=0%", "--capture=" + by}, b.gentle()...)
+	args := append(
+		[]string{
+			"run", "--defaults-file=/dev/null", "--host=127.0.0.1", "--port=" + s.port(), "--user=" + s.db.User,
+			"--json", "--no-history", "--method=shadow", "--copy-share=0%", "--capture=" + by,
+		},
+		b.gentle()...)
 	return b.leave(ctx, s, w, exec.CommandContext(ctx, b.midstream, append(args, "ALTER TABLE "+w.table+" "+change)...))
 }
 
@@ -192,8 +208,13 @@ func (b *bench) leave(ctx context.Context, s *server, w *writtenTable, cmd *exec
 	}
 	schema, name := w.names()
 	var triggers int
-	err := s.sql.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.triggers WHERE event_object_schema = ? AND event_object_table = ?",
-		schema, name).Scan(&triggers)
+	err := s.sql.QueryRowContext(
+		ctx,
+		"SELECT COUNT(*) FROM information_schema.triggers WHERE event_object_schema = ? AND event_object_table = ?",
+		schema, name,
+	).Scan(
+		&triggers,
+	)
 	if err == nil && triggers != 3 {
 		err = fmt.Errorf("it has %d triggers after %s", triggers, captures)
 	}
@@ -227,7 +248,8 @@ func (w *writtenTable) write(ctx context.Context, conn *sql.Conn, random *rand.R
 	return nil
 }
 
-// added is by how many microseconds a tool makes a write statement longer, on average over the kinds: the median of the rounds.
+// added is by how many microseconds a tool makes a write statement longer, on average over the
+// kinds: the median of the rounds.
 func (f *File) added(tool string) float64 {
 	if f == nil {
 		return median(nil)
@@ -252,8 +274,10 @@ func (f *File) added(tool string) float64 {
 func statementVerdict(f *File) verdict {
 	ours, begun, copied := f.added(toolTrigger), f.added(toolPTBegun), f.added(toolPTCopied)
 	return atMost("a write statement: time that our triggers add, beside pt-osc's", ratio(ours, (begun+copied)/2), 1, "%.2fx").
-		noted("ours %s; pt-osc's %s at the begin of its copy, %s at its end; the binlog %s", number(ours, "%.0f us"), number(begun, "%.0f us"), number(copied, "%.0f us"),
-			number(f.added(toolMidstream), "%.0f us"))
+		noted(
+			"ours %s; pt-osc's %s at the begin of its copy, %s at its end; the binlog %s", number(ours, "%.0f us"),
+			number(begun, "%.0f us"), number(copied, "%.0f us"), number(f.added(toolMidstream), "%.0f us"),
+		)
 }
 
 func (p *page) statement(f *File) {
@@ -261,8 +285,12 @@ func (p *page) statement(f *File) {
 		return
 	}
 	p.line("## What capture adds to a write statement\n")
-	p.line("One client writes single rows to five tables on one server, a few to each in turn; nobody else is at work but the tools. The server syncs no commit (`sync_binlog = 0`,")
-	p.line("`innodb_flush_log_at_trx_commit = 2`). pt-osc's triggers write to its new table: an empty one at the begin of its copy, a full one at the end. Microseconds.\n")
+	p.line(
+		"One client writes single rows to five tables on one server, a few to each in turn; nobody else is at work but the tools. The server syncs no commit (`sync_binlog = 0`,",
+	)
+	p.line(
+		"`innodb_flush_log_at_trx_commit = 2`). pt-osc's triggers write to its new table: an empty one at the begin of its copy, a full one at the end. Microseconds.\n",
+	)
 	p.head("tool", "kind", "median", "p99", "added by the median")
 	for _, tool := range []string{toolNone, toolMidstream, toolTrigger, toolPTBegun, toolPTCopied} {
 		for _, kind := range statementKinds {

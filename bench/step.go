@@ -83,7 +83,10 @@ func (b *bench) step(ctx context.Context, at scene) (r Run, err error) {
 	}
 	u := <-done
 	r.ElapsedS, r.Finished, r.Step = u.elapsed.Seconds(), u.err == nil, &step
-	b.say("round %d  %-6s given way after %s, full speed after %s", r.Round+1, r.Load, number(gaveWay(r), "%.1f s"), number(speededUp(r), "%.1f s"))
+	b.say(
+		"round %d  %-6s given way after %s, full speed after %s", r.Round+1, r.Load, number(gaveWay(r), "%.1f s"),
+		number(speededUp(r), "%.1f s"),
+	)
 	return r, err
 }
 
@@ -91,7 +94,10 @@ func (b *bench) step(ctx context.Context, at scene) (r Run, err error) {
 func (s *Step) rates() (rates []Pace) {
 	for i := 1; i < len(s.Pace); i++ {
 		if dt := s.Pace[i].AtS - s.Pace[i-1].AtS; dt > 0 {
-			rates = append(rates, Pace{AtS: s.Pace[i].AtS, Rows: int64(float64(s.Pace[i].Rows-s.Pace[i-1].Rows) / dt), Workers: s.Pace[i].Workers})
+			rates = append(
+				rates,
+				Pace{AtS: s.Pace[i].AtS, Rows: int64(float64(s.Pace[i].Rows-s.Pace[i-1].Rows) / dt), Workers: s.Pace[i].Workers},
+			)
 		}
 	}
 	return rates
@@ -147,8 +153,12 @@ func (p *page) steps(f *File) {
 	p.head("round", "rows copied/s at 40 %", "at full load", "without a load", "given way after", "full speed after")
 	for _, r := range steps {
 		s := r.Step
-		p.row(fmt.Sprint(r.Round+1), number(median(s.between(s.UpS-stepCalm.Seconds()/2, s.UpS)), "%.0f"), number(median(s.between(s.UpS+2, s.GoneS)), "%.0f"),
-			number(median(s.between(s.GoneS+2, math.Inf(1))), "%.0f"), number(gaveWay(r), "%.1f s"), number(speededUp(r), "%.1f s"))
+		p.row(
+			fmt.Sprint(r.Round+1), number(median(s.between(s.UpS-stepCalm.Seconds()/2, s.UpS)), "%.0f"),
+			number(median(s.between(s.UpS+2, s.GoneS)), "%.0f"),
+			number(median(s.between(s.GoneS+2, math.Inf(1))), "%.0f"), number(gaveWay(r), "%.1f s"),
+			number(speededUp(r), "%.1f s"),
+		)
 	}
 	p.line("")
 }

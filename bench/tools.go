@@ -128,7 +128,10 @@ func midstreamChange(path string, extra []string, change string, watch func(mids
 func ptTool(pt *program, extra ...string) tool {
 	return func(ctx context.Context, s *server) usage {
 		args := append([]string{"--execute", "--no-version-check", "--recursion-method=none", "--alter", change}, extra...)
-		return observe(pt.command(ctx, append(args, fmt.Sprintf("h=127.0.0.1,P=%s,u=%s,D=%s,t=%s", s.port(), s.db.User, database, tableName))...), nil)
+		return observe(
+			pt.command(ctx, append(args, fmt.Sprintf("h=127.0.0.1,P=%s,u=%s,D=%s,t=%s", s.port(), s.db.User, database, tableName))...),
+			nil,
+		)
 	}
 }
 

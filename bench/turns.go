@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// How a tool works and is held still by turns. What else slows a server down (the disk of a machine that is shared, most of all)
-// lasts for longer than one turn, and so falls on both.
+// How a tool works and is held still by turns. What else slows a server down (the disk of a machine
+// that is shared, most of all) lasts for longer than one turn, and so falls on both.
 const (
 	turnFor  = 4 * time.Second
 	turnEdge = 300 * time.Millisecond // at the head of a turn, of which nothing counts
@@ -32,8 +32,8 @@ type turn struct {
 	working  bool
 }
 
-// turns measures what the application loses beside midstream, which works and is paused by turns; the same turns with no tool tell what
-// differs by chance.
+// turns measures what the application loses beside midstream, which works and is paused by turns;
+// the same turns with no tool tell what differs by chance.
 func (b *bench) turns(ctx context.Context) error {
 	f, err := b.newFile(ctx, b.base)
 	if err != nil {
@@ -44,7 +44,10 @@ func (b *bench) turns(ctx context.Context) error {
 	}
 	b.say("peak: %.0f transactions/s over %d connections", f.PeakTPS, b.threads)
 	for round := range b.rounds {
-		err := b.overLoads(measureTurns, f, b.besideLoads(), round, []string{toolMidstream, toolNone}, func(at scene) (Run, error) { return b.turnsRun(ctx, at) })
+		err := b.overLoads(
+			measureTurns, f, b.besideLoads(), round, []string{toolMidstream, toolNone},
+			func(at scene) (Run, error) { return b.turnsRun(ctx, at) },
+		)
 		if err != nil {
 			return err
 		}
@@ -203,9 +206,21 @@ func turnsVerdicts(f *File) (verdicts []verdict) {
 			most = 90
 		}
 		kept := func(r Run) float64 { return 100 * turnsTPS(r) }
-		verdicts = append(verdicts,
-			atMost("at "+load.name+" of the peak, p99 by turns", median(collect(ours, turnsP99)), 1.2, "%.2fx").noted("rounds %s; without a tool %s", spread(collect(ours, turnsP99), "%.2fx"), spread(collect(none, turnsP99), "%.2fx")),
-			atLeast("at "+load.name+" of the peak, throughput by turns", median(collect(ours, kept)), most, "%.1f %%").noted("rounds %s; without a tool %s", spread(collect(ours, kept), "%.1f %%"), spread(collect(none, kept), "%.1f %%")))
+		verdicts = append(
+			verdicts,
+			atMost(
+				"at "+load.name+" of the peak, p99 by turns", median(collect(ours, turnsP99)), 1.2, "%.2fx",
+			).noted(
+				"rounds %s; without a tool %s", spread(collect(ours, turnsP99), "%.2fx"),
+				spread(collect(none, turnsP99), "%.2fx"),
+			),
+			atLeast(
+				"at "+load.name+" of the peak, throughput by turns", median(collect(ours, kept)), most, "%.1f %%",
+			).noted(
+				"rounds %s; without a tool %s", spread(collect(ours, kept), "%.1f %%"),
+				spread(collect(none, kept), "%.1f %%"),
+			),
+		)
 	}
 	return verdicts
 }
@@ -215,7 +230,10 @@ func (p *page) turns(f *File) {
 		return
 	}
 	p.line("## What the application loses, by turns\n")
-	p.line("Midstream works and is paused by turns of %s, so that what else slows the server falls on both. \"none\": the same turns with nothing in them.\n", turnFor)
+	p.line(
+		"Midstream works and is paused by turns of %s, so that what else slows the server falls on both. \"none\": the same turns with nothing in them.\n",
+		turnFor,
+	)
 	p.head("load", "tool", "tps paused", "tps at work", "kept", "p99 paused ms", "p99 at work ms", "ratio", "rows copied/s")
 	for _, load := range besideLoads {
 		for _, tool := range []string{toolMidstream, toolNone} {
@@ -226,10 +244,14 @@ func (p *page) turns(f *File) {
 			middle := func(of func(*Turns) float64) string {
 				return number(median(collect(runs, func(r Run) float64 { return of(r.Turns) })), "%.1f")
 			}
-			p.row(load.name, tool, middle(func(t *Turns) float64 { return t.Held.TPS }), middle(func(t *Turns) float64 { return t.Working.TPS }),
+			p.row(
+				load.name, tool, middle(func(t *Turns) float64 { return t.Held.TPS }),
+				middle(func(t *Turns) float64 { return t.Working.TPS }),
 				spread(collect(runs, func(r Run) float64 { return 100 * turnsTPS(r) }), "%.1f %%"),
-				middle(func(t *Turns) float64 { return t.Held.P99MS }), middle(func(t *Turns) float64 { return t.Working.P99MS }),
-				spread(collect(runs, turnsP99), "%.2fx"), spread(collect(runs, turnsPace), "%.0f"))
+				middle(func(t *Turns) float64 { return t.Held.P99MS }),
+				middle(func(t *Turns) float64 { return t.Working.P99MS }), spread(collect(runs, turnsP99), "%.2fx"),
+				spread(collect(runs, turnsPace), "%.0f"),
+			)
 		}
 	}
 	p.line("")

@@ -26,11 +26,23 @@ func (v verdict) word() string {
 }
 
 func atMost(what string, value, bound float64, format string) verdict {
-	return verdict{what: what, must: "at most " + fmt.Sprintf(format, bound), value: value, met: value <= bound, shown: fmt.Sprintf(format, value)}
+	return verdict{
+		what:  what,
+		must:  "at most " + fmt.Sprintf(format, bound),
+		value: value,
+		met:   value <= bound,
+		shown: fmt.Sprintf(format, value),
+	}
 }
 
 func atLeast(what string, value, bound float64, format string) verdict {
-	return verdict{what: what, must: "at least " + fmt.Sprintf(format, bound), value: value, met: value >= bound, shown: fmt.Sprintf(format, value)}
+	return verdict{
+		what:  what,
+		must:  "at least " + fmt.Sprintf(format, bound),
+		value: value,
+		met:   value >= bound,
+		shown: fmt.Sprintf(format, value),
+	}
 }
 
 func (v verdict) noted(format string, args ...any) verdict {
@@ -79,7 +91,9 @@ func verdicts(files map[string]*File) []verdict {
 		verifyVerdict(files[measureVerify]),
 		costVerdict(files[measureCost]),
 		stallVerdict(files[measureStall]),
-	}, slices.Concat(predictionVerdicts(files[measurePredict]), besideVerdicts(files[measureBeside]), turnsVerdicts(files[measureTurns]), []verdict{lagVerdict(files[measureLag]), captureVerdict(files[measureCapture]), statementVerdict(files[measureStatement])})...)
+	}, slices.Concat(predictionVerdicts(files[measurePredict]), besideVerdicts(files[measureBeside]),
+		turnsVerdicts(files[measureTurns]), []verdict{lagVerdict(files[measureLag]),
+			captureVerdict(files[measureCapture]), statementVerdict(files[measureStatement])})...)
 }
 
 // noisy is the share of the machine in others' hands from which a run says little.

@@ -1,14 +1,15 @@
-// Command judge runs midstream under other projects' own tests: gh-ost's localtests, and the suite of
-// Vitess's Online DDL. Neither is copied here: both come with the projects' Go modules, which go fetches and checks, and
-// nothing here knows a case by its name.
+// Command judge runs midstream under other projects' own tests: gh-ost's localtests, and the suite
+// of Vitess's Online DDL. Neither is copied here: both come with the projects' Go modules, which go
+// fetches and checks, and nothing here knows a case by its name.
 //
 //	bin/judge                         both suites, on MySQL 8.0, about half an hour
 //	bin/judge --suites vitess --server 9.7 --only '^enum'
 //
-// gh-ost's localtests are run by their own script, which is given our program under gh-ost's name, a primary and a
-// replica. Vitess's cases need Vitess to run; what its runner does with a case is done here with one server: the
-// case's table, an event that writes to it, the ALTER, the writing stopped just before the swap, and then the
-// former table compared with the new one by the case's columns.
+// gh-ost's localtests are run by their own script, which is given our program under gh-ost's name,
+// a primary and a replica. Vitess's cases need Vitess to run; what its runner does with a case is
+// done here with one server: the case's table, an event that writes to it, the ALTER, the writing
+// stopped just before the swap, and then the former table compared with the new one by the case's
+// columns.
 //
 // A case ends in one of these:
 //

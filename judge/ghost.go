@@ -49,7 +49,10 @@ func openGhost(ctx context.Context, o options, dir string) (_ suite, end func() 
 	if err := s.replica.follow(ctx, s.primary); err != nil {
 		return nil, nil, err
 	}
-	_, err = s.primary.run(ctx, "", "CREATE DATABASE test; CREATE USER 'gh-ost' IDENTIFIED BY 'gh-ost'; GRANT ALL ON *.* TO 'gh-ost' WITH GRANT OPTION;")
+	_, err = s.primary.run(
+		ctx, "",
+		"CREATE DATABASE test; CREATE USER 'gh-ost' IDENTIFIED BY 'gh-ost'; GRANT ALL ON *.* TO 'gh-ost' WITH GRANT OPTION;",
+	)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -34,7 +34,12 @@ func openVitess(ctx context.Context, o options, dir string) (suite, func() error
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &vitessSuite{tests: filepath.Join(source, "go/test/endtoend/onlineddl/vrepl_suite/testdata"), midstream: o.midstream, dir: dir, writing: o.writing}
+	s := &vitessSuite{
+		tests:     filepath.Join(source, "go/test/endtoend/onlineddl/vrepl_suite/testdata"),
+		midstream: o.midstream,
+		dir:       dir,
+		writing:   o.writing,
+	}
 	if s.server, err = start(ctx, o.server, "1"); err != nil {
 		return nil, nil, err
 	}
@@ -132,8 +137,12 @@ func (s *vitessSuite) prepare(ctx context.Context, name string) error {
 	for _, suffix := range []string{"_child", "", "_former", "_shadow", "_parent"} {
 		fmt.Fprintf(&drops, "DROP TABLE IF EXISTS %s%s;", vitessTable, suffix)
 	}
-	_, err := s.server.run(ctx, vitessDatabase, "SET GLOBAL sql_mode = '"+s.word(name, "sql_mode", s.sqlMode)+"', GLOBAL event_scheduler = ON; "+
-		"SET foreign_key_checks = 0; "+drops.String()+"DROP EVENT IF EXISTS "+vitessTable)
+	_, err := s.server.run(
+		ctx,
+		vitessDatabase,
+		"SET GLOBAL sql_mode = '"+s.word(name, "sql_mode", s.sqlMode)+"', GLOBAL event_scheduler = ON; "+
+			"SET foreign_key_checks = 0; "+drops.String()+"DROP EVENT IF EXISTS "+vitessTable,
+	)
 	if err != nil {
 		return err
 	}
@@ -148,9 +157,12 @@ func (s *vitessSuite) change(ctx context.Context, name string) (said string, fai
 		return "", nil, err
 	}
 	defer os.Remove(held)
-	args := []string{"run", "--host=127.0.0.1", fmt.Sprintf("--port=%d", s.server.Port), "--user=" + s.server.User, "--no-color", "--no-control",
-		"--database=" + vitessDatabase, "--table=" + vitessTable, "--alter=" + s.word(name, "alter", "engine=innodb"),
-		"--method=shadow", "--old-name=" + vitessFormer, "--cutover-when-gone=" + held}
+	args := []string{
+		"run", "--host=127.0.0.1", fmt.Sprintf("--port=%d", s.server.Port), "--user=" + s.server.User, "--no-color",
+		"--no-control", "--database=" + vitessDatabase, "--table=" + vitessTable,
+		"--alter=" + s.word(name, "alter", "engine=innodb"), "--method=shadow", "--old-name=" + vitessFormer,
+		"--cutover-when-gone=" + held,
+	}
 	if strategy, _ := s.file(name, "ddl_strategy"); strings.Contains(strategy, "--allow-zero-in-date") {
 		args = append(args, "--zero-dates")
 	}

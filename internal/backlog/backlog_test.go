@@ -111,7 +111,8 @@ func TestL4OnlyKeysAheadAreDropped(t *testing.T) {
 	keeps.take(0, 9, "az")
 }
 
-// Keys that may lie ahead, which only the server could tell, wait for the copy's end, whatever the limit is, and no longer.
+// Keys that may lie ahead, which only the server could tell, wait for the copy's end, whatever the
+// limit is, and no longer.
 func TestKeysThatAwaitTheCopy(t *testing.T) {
 	r := setup(t, func(c *Config) { c.AwaitCopy, c.Limit = true, 3 })
 	r.tracker = frontier.New(nobodyKnows{})

@@ -77,7 +77,9 @@ func BenchmarkStream(b *testing.B) {
 		bench := setup(b, version)
 		bench.numbers()
 		for _, table := range []string{"other", "watched"} {
-			bench.exec("CREATE TABLE " + table + " (id INT PRIMARY KEY, k INT, c CHAR(120) CHARACTER SET latin1, pad CHAR(60) CHARACTER SET latin1)")
+			bench.exec(
+				"CREATE TABLE " + table + " (id INT PRIMARY KEY, k INT, c CHAR(120) CHARACTER SET latin1, pad CHAR(60) CHARACTER SET latin1)",
+			)
 			watch := bench.watch(table, "id")
 			if table == "other" {
 				watch.Table.Table = "nothing"

@@ -109,7 +109,8 @@ func classify(err error) error {
 	return err
 }
 
-// classifyDial is classify for a connection that could not be made: whatever the client makes of the server's answers, no event was lost.
+// classifyDial is classify for a connection that could not be made: whatever the client makes of
+// the server's answers, no event was lost.
 func classifyDial(err error) error {
 	err = classify(err)
 	var server *ServerError

@@ -25,8 +25,14 @@ func FuzzImage(f *testing.F) {
 	}
 	metadata := []byte{4, 8, 10, 2, 3, 1, 3, 0, 6, 20, 0, 44, 1, 254, 9, 0xce, 0xfc, 247, 1, 248, 8, 2, 4, 4, 4}
 	f.Add(all, metadata, byte(eventWriteRows2), uint64(1), append([]byte{255, 255, 255, 255}, make([]byte, 400)...))
-	f.Add(all, metadata, byte(eventUpdateRows2), uint64(1<<7|1<<20), append([]byte{255, 255, 255, 255, 255, 255, 255, 255}, make([]byte, 400)...))
-	f.Add([]byte{3, 15, 3}, []byte{20, 0}, byte(eventDeleteRows1), uint64(2), append([]byte{7}, "\x00\x01\x00\x00\x00\x02ab\x05\x00\x00\x00"...))
+	f.Add(
+		all, metadata, byte(eventUpdateRows2), uint64(1<<7|1<<20),
+		append([]byte{255, 255, 255, 255, 255, 255, 255, 255}, make([]byte, 400)...),
+	)
+	f.Add(
+		[]byte{3, 15, 3}, []byte{20, 0}, byte(eventDeleteRows1), uint64(2),
+		append([]byte{7}, "\x00\x01\x00\x00\x00\x02ab\x05\x00\x00\x00"...),
+	)
 	f.Add([]byte{3, 245, 245}, []byte{4, 4}, byte(eventPartialUpdate), uint64(1),
 		append([]byte{7, 6}, "\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x03\x00\x02\x00\x00\x00ab\x00\x00\x00\x00"...))
 

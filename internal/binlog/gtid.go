@@ -21,8 +21,8 @@ type GTID struct {
 	Number int64     // from 1
 }
 
-// Origin is where a transaction of MariaDB's came into being: numbers grow in a domain, whichever of its servers writes,
-// and so they do for each server (https://mariadb.com/kb/en/gtid/).
+// Origin is where a transaction of MariaDB's came into being: numbers grow in a domain, whichever
+// of its servers writes, and so they do for each server (https://mariadb.com/kb/en/gtid/).
 type Origin struct{ Domain, Server uint32 }
 
 // GTIDs is a set of GTIDs. The zero value is empty.
@@ -86,7 +86,8 @@ func (s *GTIDs) Clone() GTIDs {
 	return GTIDs{set: *s.set.Clone().(*mysql.MysqlGTIDSet), last: maps.Clone(s.last)}
 }
 
-// Add adds a GTID and those that follow it, count in all; on MariaDB those before it of its origin are in the set as well.
+// Add adds a GTID and those that follow it, count in all; on MariaDB those before it of its origin
+// are in the set as well.
 func (s *GTIDs) Add(first GTID, count int64) {
 	if first.Source == uuid.Nil {
 		if s.last == nil {
@@ -126,8 +127,8 @@ func (s *GTIDs) In(other *GTIDs) bool {
 	return other.set.Contain(&s.set)
 }
 
-// readGTID reads the event at a group's head, which the server with that number has first written; named is false if the
-// group has no GTID that other servers know it by.
+// readGTID reads the event at a group's head, which the server with that number has first written;
+// named is false if the group has no GTID that other servers know it by.
 func readGTID(kind byte, server uint32, body []byte) (g GTID, named bool, err error) {
 	switch kind {
 	case eventMariaGTID:

@@ -288,6 +288,8 @@ func (b *bundle) numbers() {
 	b.exec("CREATE TABLE numbers (i INT PRIMARY KEY)")
 	b.exec("INSERT INTO numbers VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)")
 	for n := 10; n < 100000; n *= 10 {
-		b.exec(fmt.Sprintf("INSERT INTO numbers SELECT a.i + b.i * %d FROM numbers a, numbers b WHERE a.i < %[1]d AND b.i BETWEEN 1 AND 9", n))
+		b.exec(
+			fmt.Sprintf("INSERT INTO numbers SELECT a.i + b.i * %d FROM numbers a, numbers b WHERE a.i < %[1]d AND b.i BETWEEN 1 AND 9", n),
+		)
 	}
 }

@@ -52,8 +52,8 @@ func TestCompressedMariaDB(t *testing.T) {
 ALTER TABLE t COMMENT = 'a comment that is long enough'; commit`)
 }
 
-// TestAlterInTwoPhases: MariaDB may log an ALTER at its beginning, so that replicas begin too, and once more at its end. What
-// other sessions commit stands between the two.
+// TestAlterInTwoPhases: MariaDB may log an ALTER at its beginning, so that replicas begin too, and
+// once more at its end. What other sessions commit stands between the two.
 func TestAlterInTwoPhases(t *testing.T) {
 	b := setupOn(t, mysqltest.Own(t, "mariadb-10.11", sandbox.Options{Settings: map[string]string{"binlog_alter_two_phase": "ON"}}))
 	b.exec("CREATE TABLE t (id INT PRIMARY KEY)")

@@ -327,7 +327,10 @@ func TestTableIDs(t *testing.T) {
 	if err := f.send(eventWriteRows2, rowsBody(2, 7, 2, [][]byte{{3}}, intRow(3, 3))); !errors.Is(err, errGarbled) {
 		t.Errorf("rows without a table map: %v", err)
 	}
-	f.expect(Rows{Kind: Insert, Tuples: [][]any{{int32(1)}}}, Commit{End: Position{"b.000001", f.at.Offset - uint64(headerSize+len(rowsBody(2, 7, 2, [][]byte{{3}}, intRow(3, 3))))}})
+	f.expect(
+		Rows{Kind: Insert, Tuples: [][]any{{int32(1)}}},
+		Commit{End: Position{"b.000001", f.at.Offset - uint64(headerSize+len(rowsBody(2, 7, 2, [][]byte{{3}}, intRow(3, 3))))}},
+	)
 }
 
 // TestTuplesAreKept: what was handed out stays when the buffers are used again.

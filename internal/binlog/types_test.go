@@ -30,18 +30,27 @@ var keyCases = []struct {
 	{"bigint unsigned", "BIGINT UNSIGNED", []string{"0", "9223372036854775807", "9223372036854775808", "18446744073709551615"}},
 	{"decimal", "DECIMAL(10,2)", []string{"-99999999.99", "-1.05", "-0.01", "0", "0.01", "1.05", "99999999.99"}},
 	{"decimal integer", "DECIMAL(20,0)", []string{"-99999999999999999999", "-1", "0", "99999999999999999999"}},
-	{"decimal fraction", "DECIMAL(30,30)", []string{"-0.999999999999999999999999999999", "-0.000000000000000000000000000001", "0", "0.000000001000000000000000000001"}},
+	{
+		"decimal fraction", "DECIMAL(30,30)",
+		[]string{"-0.999999999999999999999999999999", "-0.000000000000000000000000000001", "0", "0.000000001000000000000000000001"},
+	},
 	{"decimal longest", "DECIMAL(65,30)", []string{
 		"-99999999999999999999999999999999999.999999999999999999999999999999",
 		"-1.000000000000000000000000000001", "0.000000000000000000000000000001", "100000000", "1000000000.000000001",
 		"99999999999999999999999999999999999.999999999999999999999999999999"}},
 	{"float", "FLOAT", []string{"-3.4028234e38", "-0.1", "0", "1e-40", "0.1", "16777217", "123456.789", "3.4028234e38"}},
-	{"double", "DOUBLE", []string{"-1.7976931348623157e308", "-0.1", "0", "2.2250738585072014e-308", "0.1", "1e23", "1.7976931348623157e308"}},
+	{
+		"double", "DOUBLE",
+		[]string{"-1.7976931348623157e308", "-0.1", "0", "2.2250738585072014e-308", "0.1", "1e23", "1.7976931348623157e308"},
+	},
 	{"bit(1)", "BIT(1)", []string{"b'0'", "b'1'"}},
 	{"bit(9)", "BIT(9)", []string{"b'0'", "b'1'", "b'100000001'"}},
 	{"bit(20)", "BIT(20)", []string{"b'0'", "b'10000000000000000001'", "b'11111111111111111111'"}},
 	{"bit(64)", "BIT(64)", []string{"0", "1", "0x7FFFFFFFFFFFFFFF", "0x8000000000000000", "0xFFFFFFFFFFFFFFFF"}},
-	{"date", "DATE", []string{"'0000-00-00'", "'2024-00-00'", "'2024-02-00'", "'0001-01-01'", "'1969-12-31'", "'2024-02-29'", "'9999-12-31'"}},
+	{
+		"date", "DATE",
+		[]string{"'0000-00-00'", "'2024-00-00'", "'2024-02-00'", "'0001-01-01'", "'1969-12-31'", "'2024-02-29'", "'9999-12-31'"},
+	},
 	{"year", "YEAR", []string{"0", "1901", "2000", "2155"}},
 	{"enum", "ENUM('b','a','','c,d')", []string{"0", "'b'", "'a'", "3", "'c,d'"}},
 	{"enum of many", "ENUM(" + members(300) + ")", []string{"'m1'", "'m255'", "'m256'", "'m300'"}},
@@ -52,8 +61,14 @@ var keyCases = []struct {
 	{"char of 255 utf8mb4", "CHAR(255) CHARACTER SET utf8mb4", []string{"'a'", "REPEAT('𝔘', 255)"}},
 	{"char utf16", "CHAR(10) CHARACTER SET utf16", []string{"''", "'a'", "'Ж '", "'𝔘'"}},
 	{"varchar latin1", "VARCHAR(255) CHARACTER SET latin1", []string{"''", "'a'", "0x00", "0xE4", "'it''s \\\\'", "REPEAT('z', 255)"}},
-	{"varchar utf8mb4", "VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin", []string{"''", "'a'", "'A'", "'b '", "'ä'", "'\\0'", "'𝔘'"}},
-	{"varchar utf8mb4 ci", "VARCHAR(700) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci", []string{"''", "'a'", "'b '", "'straße'", "REPEAT('y', 700)"}},
+	{
+		"varchar utf8mb4", "VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+		[]string{"''", "'a'", "'A'", "'b '", "'ä'", "'\\0'", "'𝔘'"},
+	},
+	{
+		"varchar utf8mb4 ci", "VARCHAR(700) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
+		[]string{"''", "'a'", "'b '", "'straße'", "REPEAT('y', 700)"},
+	},
 	{"varchar utf8", "VARCHAR(20) CHARACTER SET utf8", []string{"'a'", "'€'"}},
 	{"varchar gbk", "VARCHAR(20) CHARACTER SET gbk", []string{"'a'", "0xB0A1", "0x815C", "0xD5E2"}},
 	{"varchar big5", "VARCHAR(20) CHARACTER SET big5", []string{"'a'", "0xA55C"}},
@@ -88,9 +103,11 @@ func init() {
 			nines = "." + strings.Repeat("9", digits)
 			ulp = "." + strings.Repeat("0", digits-1) + "1"
 		}
-		add(fmt.Sprintf("datetime(%d)", digits), fmt.Sprintf("DATETIME(%d)", digits),
-			"'0000-00-00 00:00:00'", "'2024-00-00 01:02:03"+fraction+"'", "'0001-01-01 00:00:00'",
-			"'1969-12-31 23:59:59"+nines+"'", "'2024-02-29 12:34:56"+fraction+"'", "'2024-02-29 12:34:56"+ulp+"'", "'9999-12-31 23:59:59"+nines+"'")
+		add(
+			fmt.Sprintf("datetime(%d)", digits), fmt.Sprintf("DATETIME(%d)", digits), "'0000-00-00 00:00:00'",
+			"'2024-00-00 01:02:03"+fraction+"'", "'0001-01-01 00:00:00'", "'1969-12-31 23:59:59"+nines+"'",
+			"'2024-02-29 12:34:56"+fraction+"'", "'2024-02-29 12:34:56"+ulp+"'", "'9999-12-31 23:59:59"+nines+"'",
+		)
 		add(fmt.Sprintf("timestamp(%d)", digits), fmt.Sprintf("TIMESTAMP(%d)", digits),
 			"'0000-00-00 00:00:00'", "'1970-01-01 00:00:01"+fraction+"'", "'2024-03-31 02:30:00"+ulp+"'",
 			"'2024-10-27 02:30:00'", "'2038-01-19 03:14:07"+nines+"'")

@@ -12,11 +12,16 @@ import (
 	"midstream/internal/schema"
 )
 
-// Executed reads the GTIDs of the transactions that the server has committed; "" if it has none. MariaDB tells of those
-// that it has logged.
+// Executed reads the GTIDs of the transactions that the server has committed; "" if it has none.
+// MariaDB tells of those that it has logged.
 func Executed(ctx context.Context, db *sql.DB) (string, error) {
 	var set string
-	if err := db.QueryRowContext(ctx, "SELECT /*!50700 @@GLOBAL.gtid_executed *//*M! @@GLOBAL.gtid_binlog_state */").Scan(&set); err != nil {
+	if err := db.QueryRowContext(
+		ctx,
+		"SELECT /*!50700 @@GLOBAL.gtid_executed *//*M! @@GLOBAL.gtid_binlog_state */",
+	).Scan(
+		&set,
+	); err != nil {
 		return "", fmt.Errorf("read gtid_executed: %w", err)
 	}
 	return strings.ReplaceAll(set, "\n", ""), nil
@@ -69,10 +74,16 @@ func HasRest(ctx context.Context, db *sql.DB, gtids string) (bool, error) {
 	return within(purged, gtids)
 }
 
-// purged returns the GTIDs of the transactions that stand in no binlog. MariaDB tells it at the head of the oldest one.
+// purged returns the GTIDs of the transactions that stand in no binlog. MariaDB tells it at the
+// head of the oldest one.
 func purged(ctx context.Context, db *sql.DB) (gtids string, err error) {
 	var inHead bool
-	if err := db.QueryRowContext(ctx, "SELECT /*!50700 REPLACE(@@GLOBAL.gtid_purged, '\n', ''), 0 *//*M! '', 1 */").Scan(&gtids, &inHead); err != nil {
+	if err := db.QueryRowContext(
+		ctx,
+		"SELECT /*!50700 REPLACE(@@GLOBAL.gtid_purged, '\n', ''), 0 *//*M! '', 1 */",
+	).Scan(
+		&gtids, &inHead,
+	); err != nil {
 		return "", fmt.Errorf("read gtid_purged: %w", err)
 	}
 	if !inHead {

@@ -38,7 +38,13 @@ var every = flag.Bool("every", false, "run each case on every server that it nam
 
 // servers are the versions of package sandbox by the names of the cases.
 var servers = []struct{ name, version string }{
-	{"mysql-9.7", "9.7"}, {"mysql-8.0.12", "8.0"}, {"mysql-5.7", "5.7"}, {"mariadb-10.11", "mariadb-10.11"}, {"mariadb-11.8", "mariadb-11.8"},
+	{
+		"mysql-9.7", "9.7",
+	},
+	{"mysql-8.0.12", "8.0"},
+	{"mysql-5.7", "5.7"},
+	{"mariadb-10.11", "mariadb-10.11"},
+	{"mariadb-11.8", "mariadb-11.8"},
 }
 
 // TestL11_Cases: each case of testdata has an outcome that it expects.
@@ -91,8 +97,8 @@ func readFolder(t *testing.T, path string) *folder {
 	return f
 }
 
-// runsOn says that the case names the server, and that it is the server's turn: without -every, the first of MySQL's and the first of
-// MariaDB's that the case names.
+// runsOn says that the case names the server, and that it is the server's turn: without -every, the
+// first of MySQL's and the first of MariaDB's that the case names.
 func (f *folder) runsOn(name string) bool {
 	if *every {
 		return slices.Contains(f.versions, name)
@@ -126,7 +132,10 @@ const (
 )
 
 func (r *running) check() {
-	r.exec("", writing, "DROP DATABASE IF EXISTS "+changed, "DROP DATABASE IF EXISTS "+twin, "CREATE DATABASE "+changed, "CREATE DATABASE "+twin)
+	r.exec(
+		"", writing, "DROP DATABASE IF EXISTS "+changed, "DROP DATABASE IF EXISTS "+twin, "CREATE DATABASE "+changed,
+		"CREATE DATABASE "+twin,
+	)
 	r.Cleanup(func() {
 		r.exec("", r.folder.teardown, writing, "DROP DATABASE IF EXISTS "+changed, "DROP DATABASE IF EXISTS "+twin)
 	})
@@ -193,7 +202,9 @@ func (r *running) refused(code int, m *program, before string) string {
 	if r.table(changed) != before {
 		return "refused, but the table was changed"
 	}
-	left := r.ask("SELECT COALESCE(GROUP_CONCAT(table_name), '') FROM information_schema.tables WHERE table_schema = 'test' AND (table_comment LIKE 'midstream%' OR table_name LIKE '%!_shadow' ESCAPE '!')")
+	left := r.ask(
+		"SELECT COALESCE(GROUP_CONCAT(table_name), '') FROM information_schema.tables WHERE table_schema = 'test' AND (table_comment LIKE 'midstream%' OR table_name LIKE '%!_shadow' ESCAPE '!')",
+	)
 	if left != "" {
 		return "refused, but these tables are left: " + left
 	}

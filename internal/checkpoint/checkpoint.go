@@ -8,9 +8,10 @@ import (
 	"midstream/internal/schema"
 )
 
-// Version of the formats below. It goes up by one where a program that does not know the change would go on wrongly, and stays
-// where one may pass over it. A newer one than this is refused and left as it is (ErrNewer); an older one than Oldest is begun
-// anew (ErrUnreadable). For a later program to be told by an earlier one the table keeps its columns, and the checkpoint its Version.
+// Version of the formats below. It goes up by one where a program that does not know the change
+// would go on wrongly, and stays where one may pass over it. A newer one than this is refused and
+// left as it is (ErrNewer); an older one than Oldest is begun anew (ErrUnreadable). For a later
+// program to be told by an earlier one the table keeps its columns, and the checkpoint its Version.
 const (
 	Version = 2
 	Oldest  = 2
@@ -36,14 +37,15 @@ type Start struct {
 	Old      string          // the name that the source shall get
 	Kept     string          `json:",omitempty"` // and the one that it shall have in the end, where it is another
 	Columns  []schema.Column // of the source
-	// Capture is the way in which changes are captured, as package plan has it; "" for the binlog. Sight is what capture by
-	// triggers relies on, in package trigger's words.
+	// Capture is the way in which changes are captured, as package plan has it; "" for the binlog.
+	// Sight is what capture by triggers relies on, in package trigger's words.
 	Capture string `json:",omitempty"`
 	Sight   string `json:",omitempty"`
 	// Foreign are the constraints that go over in the swap.
 	Foreign []schema.ForeignKey `json:",omitempty"`
 	Dropped []schema.ForeignKey `json:",omitempty"` // that the ALTER drops
-	// Acting are the names of those that stand on the shadow from the beginning, and Keyed of those that have columns of the key.
+	// Acting are the names of those that stand on the shadow from the beginning, and Keyed of those
+	// that have columns of the key.
 	Acting, Keyed []string `json:",omitempty"`
 	// Triggers are the source's, which go over too.
 	Triggers []schema.Trigger `json:",omitempty"`

@@ -48,7 +48,8 @@ var (
 	// ErrReadOnly says that the server was made read-only, which an account with CONNECTION_ADMIN or SUPER
 	// would not notice: another server may be the primary now, or may be about to become it.
 	ErrReadOnly = errors.New("the server was made read-only")
-	// ErrUnreadable says that the state is none that this version of the program goes on with: older than Oldest, or none at all.
+	// ErrUnreadable says that the state is none that this version of the program goes on with:
+	// older than Oldest, or none at all.
 	ErrUnreadable = errors.New("the state table can't be read")
 	// ErrNewer says that a newer version of the program has written the state: it must be left as it is.
 	ErrNewer = errors.New("it was written by a newer version of midstream")
@@ -97,8 +98,13 @@ func (s *Store) Fill(ctx context.Context, on Execer, first Checkpoint) error {
 	if err != nil {
 		return err
 	}
-	_, err = on.Exec(ctx, fmt.Sprintf("INSERT INTO %[1]s (id, beat, run, state) VALUES (%[3]d, 0, %[2]s, NULL), (%[4]d, 0, %[2]s, %[6]s), (%[5]d, 0, %[2]s, NULL)",
-		s.name.Quoted(), schema.Literal(s.run), beatRow, checkpointRow, startRow, state))
+	_, err = on.Exec(
+		ctx,
+		fmt.Sprintf(
+			"INSERT INTO %[1]s (id, beat, run, state) VALUES (%[3]d, 0, %[2]s, NULL), (%[4]d, 0, %[2]s, %[6]s), (%[5]d, 0, %[2]s, NULL)",
+			s.name.Quoted(), schema.Literal(s.run), beatRow, checkpointRow, startRow, state,
+		),
+	)
 	if err != nil {
 		return fmt.Errorf("fill state table %s: %w", s.name, err)
 	}
@@ -149,8 +155,8 @@ func (s *Store) Beat(ctx context.Context, on Session, number uint64) error {
 	return nil
 }
 
-// BeatOn reads the number of the youngest heartbeat on another server, which replicates the table; 0 where that has not
-// come yet.
+// BeatOn reads the number of the youngest heartbeat on another server, which replicates the table;
+// 0 where that has not come yet.
 func (s *Store) BeatOn(ctx context.Context, db *sql.DB) (number uint64, err error) {
 	err = db.QueryRowContext(ctx, fmt.Sprintf("SELECT beat FROM %s WHERE id = %d", s.name.Quoted(), beatRow)).Scan(&number)
 	if dbconn.NoSuchTable(err) || errors.Is(err, sql.ErrNoRows) {
@@ -178,8 +184,14 @@ func (s *Store) changed(ctx context.Context, on Session, result sql.Result) erro
 func (s *Store) StillOurs(ctx context.Context, on Reader) error {
 	var run, server string
 	var readOnly bool
-	err := on.Rows(ctx, fmt.Sprintf("SELECT run, "+schema.ThisServer+", CONCAT(@@GLOBAL.read_only) NOT IN ('0', 'OFF') FROM %s WHERE id = %d", s.name.Quoted(), beatRow),
-		func(r *sql.Rows) error { return r.Scan(&run, &server, &readOnly) })
+	err := on.Rows(
+		ctx,
+		fmt.Sprintf(
+			"SELECT run, "+schema.ThisServer+", CONCAT(@@GLOBAL.read_only) NOT IN ('0', 'OFF') FROM %s WHERE id = %d",
+			s.name.Quoted(), beatRow,
+		),
+		func(r *sql.Rows) error { return r.Scan(&run, &server, &readOnly) },
+	)
 	switch {
 	case err != nil:
 		return err

@@ -112,8 +112,8 @@ func (p *persistent) standBy(ctx context.Context, stopped error) error {
 	return p.remove(ctx, ended, stopped)
 }
 
-// kept is the error of an attempt that did not come so far as to go on with what one before had kept: that is removed where the
-// operator has ended the run, or said to be there.
+// kept is the error of an attempt that did not come so far as to go on with what one before had
+// kept: that is removed where the operator has ended the run, or said to be there.
 func (p *persistent) kept(ctx context.Context, err error) error {
 	var failure *migration.Failure
 	if err == nil || !p.mustResume || errors.As(err, &failure) || errors.Is(err, errGone) {
@@ -123,8 +123,12 @@ func (p *persistent) kept(ctx context.Context, err error) error {
 		return p.remove(ctx, cause, err)
 	}
 	names := plan.NamesOf(p.alter.Table)
-	return &coded{code: exitStopped, err: err, left: fmt.Sprintf("%s is untouched; %s and %s are kept", p.alter.Table, names.Shadow, names.State),
-		next: "the same command goes on with them once the cause is removed; midstream cleanup " + p.alter.Table.Argument() + " gives them up"}
+	return &coded{
+		code: exitStopped,
+		err:  err,
+		left: fmt.Sprintf("%s is untouched; %s and %s are kept", p.alter.Table, names.Shadow, names.State),
+		next: "the same command goes on with them once the cause is removed; midstream cleanup " + p.alter.Table.Argument() + " gives them up",
+	}
 }
 
 // remove drops what was kept, as the operator has ended the run.
@@ -132,9 +136,20 @@ func (p *persistent) remove(ctx context.Context, ended, stopped error) error {
 	patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	source := p.alter.Table
-	if _, err := migration.Cleanup(patient, p.server.pool, source, false, func([]migration.Leftover) bool { return true }, func(string) {}); err != nil {
-		return &coded{code: exitLeftovers, err: fmt.Errorf("%w: %w", ended, err), left: fmt.Sprintf("%s is untouched; %s", source, firstLine(stopped)),
-			next: "midstream cleanup " + source.Argument()}
+	if _, err := migration.Cleanup(
+		patient,
+		p.server.pool,
+		source,
+		false,
+		func([]migration.Leftover) bool { return true },
+		func(string) {},
+	); err != nil {
+		return &coded{
+			code: exitLeftovers,
+			err:  fmt.Errorf("%w: %w", ended, err),
+			left: fmt.Sprintf("%s is untouched; %s", source, firstLine(stopped)),
+			next: "midstream cleanup " + source.Argument(),
+		}
 	}
 	return &coded{code: exitAborted, err: ended, left: fmt.Sprintf("%s is untouched and nothing is left on the server.", source)}
 }
@@ -220,7 +235,10 @@ func (c *change) attempt(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	if err != nil {
 		return result, err
 	}
-	c.output.done(p.Source.Name, result, fmt.Sprintf("%s has its new schema, after %s; the old table %s.", p.Source.Name, words.Span(result.Elapsed), oldText(result)),
-		summary(p, result, c.config, processUsage()))
+	c.output.done(
+		p.Source.Name, result,
+		fmt.Sprintf("%s has its new schema, after %s; the old table %s.", p.Source.Name, words.Span(result.Elapsed), oldText(result)),
+		summary(p, result, c.config, processUsage()),
+	)
 	return result, nil
 }

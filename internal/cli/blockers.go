@@ -93,7 +93,10 @@ func (b *blockers) run(ctx context.Context, args []string) error {
 		return unwritten(ctx, err, "")
 	}
 	if !recorded {
-		return unwritten(ctx, errUnshown, "UPDATE performance_schema.setup_instruments SET enabled = 'YES' WHERE name = 'wait/lock/metadata/sql/mdl'")
+		return unwritten(
+			ctx, errUnshown,
+			"UPDATE performance_schema.setup_instruments SET enabled = 'YES' WHERE name = 'wait/lock/metadata/sql/mdl'",
+		)
 	}
 	holding, waiting, err := watcher.All(ctx)
 	if err != nil {
@@ -159,7 +162,14 @@ func blockersOf(records []record.Blocker) []event.Blocker {
 
 func (b *blockers) tell(table string, holding, waiting []event.Blocker) {
 	if b.json {
-		(&jsonLines{out: b.app.Stdout}).write(record.Lockers{Head: record.HeadOf("blockers", time.Now()), Table: table, Holding: record.Blockers(holding), Waiting: record.Blockers(waiting)})
+		(&jsonLines{out: b.app.Stdout}).write(
+			record.Lockers{
+				Head:    record.HeadOf("blockers", time.Now()),
+				Table:   table,
+				Holding: record.Blockers(holding),
+				Waiting: record.Blockers(waiting),
+			},
+		)
 		return
 	}
 	shown := schema.NameOf(table)

@@ -67,12 +67,17 @@ func TestBlockers(t *testing.T) {
 		if err := <-altered; err != nil {
 			t.Error(err)
 		}
-		contains(t, stdout, fmt.Sprintf("Holding a lock of %s:\n  connection %d, ", name, id), "SHARED_READ", "7 rows changed", "Waiting:", "ALTER TABLE t COMMENT")
+		contains(
+			t, stdout, fmt.Sprintf("Holding a lock of %s:\n  connection %d, ", name, id), "SHARED_READ",
+			"7 rows changed", "Waiting:", "ALTER TABLE t COMMENT",
+		)
 		if code != exitDone || len(seen.Holding) != 1 || len(seen.Waiting) != 1 {
 			t.Fatalf("%s: exit code %d, %+v", version, code, seen)
 		}
 		h, w := seen.Holding[0], seen.Waiting[0]
-		if h.ConnectionID != id || h.Program != "report" || h.Changed == nil || *h.Changed != 7 || h.Lock != "SHARED_READ" || h.Command != "Sleep" || h.AgeMS <= 0 {
+		if h.ConnectionID != id || h.Program != "report" || h.Changed == nil || *h.Changed != 7 || h.Lock != "SHARED_READ" ||
+			h.Command != "Sleep" ||
+			h.AgeMS <= 0 {
 			t.Errorf("%s: %+v", version, h)
 		}
 		if w.Lock != "EXCLUSIVE" || !strings.Contains(w.Why, "waits") {

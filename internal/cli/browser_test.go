@@ -56,8 +56,11 @@ func beginBrowser(t *testing.T, url string) *browser {
 	if path == "" {
 		t.Fatal("there is no Chromium: apt-get install chromium, or leave make browser out")
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.WSURLReadTimeout(time.Minute))
+	options := append(
+		chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-component-update", true), chromedp.WSURLReadTimeout(time.Minute),
+	)
 	allocated, stop := chromedp.NewExecAllocator(t.Context(), options...)
 	ctx, end := chromedp.NewContext(allocated)
 	ctx, late := context.WithTimeout(ctx, 4*time.Minute)
@@ -144,7 +147,10 @@ func (b *browser) pictures(name string) {
 		b.does("look", chromedp.EmulateViewport(screen.width, screen.height),
 			emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: screen.scheme}}),
 			chromedp.Evaluate("scrollTo(0, 0)", nil), chromedp.Sleep(400*time.Millisecond)) // plots are drawn anew
-		b.until(fmt.Sprintf("%s fits on a screen of %d pixels", name, screen.width), fmt.Sprintf("document.documentElement.scrollWidth <= %d", screen.width))
+		b.until(
+			fmt.Sprintf("%s fits on a screen of %d pixels", name, screen.width),
+			fmt.Sprintf("document.documentElement.scrollWidth <= %d", screen.width),
+		)
 		b.does("take a picture",
 			chromedp.ActionFunc(func(ctx context.Context) (err error) {
 				shot, err = cdp.CaptureScreenshot().Do(ctx)
@@ -195,12 +201,16 @@ func small(t *testing.T, text []byte) []byte {
 // enter logs in, after a try with another token.
 func (b *browser) enter(token string) {
 	b.t.Helper()
-	b.does("open", chromedp.Navigate(b.url), chromedp.WaitVisible("#token"), chromedp.SendKeys("#token", "another token that is none"+kb.Enter))
+	b.does(
+		"open", chromedp.Navigate(b.url), chromedp.WaitVisible("#token"),
+		chromedp.SendKeys("#token", "another token that is none"+kb.Enter),
+	)
 	b.sees("#wrong", "This is not the token")
 	b.does("log in", chromedp.SendKeys("#token", token+kb.Enter), chromedp.WaitVisible("#submit"))
 }
 
-// waitsForItsScript opens the page anew, with a script that comes late, as from a slow line or disk: what needs it can't be pressed before it is there.
+// waitsForItsScript opens the page anew, with a script that comes late, as from a slow line or
+// disk: what needs it can't be pressed before it is there.
 func (b *browser) waitsForItsScript() {
 	b.t.Helper()
 	comes := make(chan struct{})
@@ -212,8 +222,11 @@ func (b *browser) waitsForItsScript() {
 			}()
 		}
 	})
-	b.does("open anew", network.SetCacheDisabled(true), fetch.Enable().WithPatterns([]*fetch.RequestPattern{{URLPattern: "*/static/app.js"}}),
-		chromedp.Evaluate("window.before = true; location.reload()", nil))
+	b.does(
+		"open anew", network.SetCacheDisabled(true),
+		fetch.Enable().WithPatterns([]*fetch.RequestPattern{{URLPattern: "*/static/app.js"}}),
+		chromedp.Evaluate("window.before = true; location.reload()", nil),
+	)
 	b.until("the page is there", "!window.before && document.querySelector('#plan')")
 	var closed bool
 	b.does("look at it", chromedp.Evaluate("document.getElementById('preview').disabled", &closed))
@@ -229,8 +242,10 @@ func (b *browser) waitsForItsScript() {
 func (b *browser) submit(statement, options string) {
 	b.t.Helper()
 	var closed bool
-	b.does("fill the form", chromedp.SendKeys("#statement", statement), chromedp.SendKeys("#options", options), chromedp.SendKeys("#by", "ann"),
-		chromedp.Evaluate("document.getElementById('send').disabled", &closed))
+	b.does(
+		"fill the form", chromedp.SendKeys("#statement", statement), chromedp.SendKeys("#options", options),
+		chromedp.SendKeys("#by", "ann"), chromedp.Evaluate("document.getElementById('send').disabled", &closed),
+	)
 	b.does("ask for the plan", chromedp.WaitEnabled("#preview"), chromedp.Click("#preview"), chromedp.WaitVisible("#plan"))
 	contains(b.t, b.text("#plan"), "method    shadow", "takes     about")
 	if !closed {
@@ -240,7 +255,8 @@ func (b *browser) submit(statement, options string) {
 	b.does("submit", chromedp.WaitEnabled("#send"), chromedp.Click("#send"), chromedp.WaitVisible("#change"))
 }
 
-// TestBrowser: a change is submitted at the page, followed, paused, goes on, held, cut over, and its report read, while somebody writes.
+// TestBrowser: a change is submitted at the page, followed, paused, goes on, held, cut over, and
+// its report read, while somebody writes.
 func TestBrowser(t *testing.T) {
 	q := toQueue(t, 120_000)
 	q.serve()
@@ -269,8 +285,11 @@ func TestBrowser(t *testing.T) {
 	still := q.copied()
 	b.does("ask who is there", chromedp.Click("#look"))
 	b.sees("#blockers", q.name)
-	b.does("ask for an end by the keyboard, and think better of it", chromedp.Focus("#abort"), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible("#question"),
-		chromedp.KeyEvent(kb.Escape), chromedp.WaitNotVisible("#question"))
+	b.does(
+		"ask for an end by the keyboard, and think better of it", chromedp.Focus("#abort"),
+		chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible("#question"), chromedp.KeyEvent(kb.Escape),
+		chromedp.WaitNotVisible("#question"),
+	)
 	if now := q.copied(); now != still {
 		t.Errorf("%d rows were copied, and then %d, while it was paused", still, now)
 	}
@@ -284,7 +303,8 @@ func TestBrowser(t *testing.T) {
 		const s = new MidstreamPlots.Story();
 		for (let i = 0; i < 14 * 86400; i++) s.take({ event: "progress", at: new Date(i * 1000).toISOString(), backlog_keys: i });
 		const n = s.times.length;
-		return n < 20000 && n > 2000 && s.times[n - 1] === 14 * 86400 - 1 && s.columns.backlog.length === n && s.columns.backlog[n - 1] === s.times[n - 1] && s.times[n - 1] - s.times[n - 2] < 2000;
+		return n < 20000 && n > 2000 && s.times[n - 1] === 14 * 86400 - 1 && s.columns.backlog.length === n
+			&& s.columns.backlog[n - 1] === s.times[n - 1] && s.times[n - 1] - s.times[n - 2] < 2000;
 	})()`)
 
 	b.does("let it run", chromedp.SetValue("#share", "100"), chromedp.Click("#throttle button"))
@@ -300,7 +320,9 @@ func TestBrowser(t *testing.T) {
 	b.does("look at the list", chromedp.Navigate(b.url), chromedp.WaitVisible("#changes .state"))
 	b.sees("#changes", "done")
 	b.pictures("list")
-	if got := q.query("SELECT COUNT(*) FROM information_schema.columns WHERE CONCAT(table_schema, '.', table_name) = '" + q.name + "' AND column_name = 'note'"); got != "1" {
+	if got := q.query(
+		"SELECT COUNT(*) FROM information_schema.columns WHERE CONCAT(table_schema, '.', table_name) = '" + q.name + "' AND column_name = 'note'",
+	); got != "1" {
 		t.Errorf("the column: %s", got)
 	}
 	for len(b.problems) > 0 {
@@ -308,7 +330,8 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-// noticesSilence: serve stands still, and its connections stay open. The page says that nothing comes, and comes back by itself.
+// noticesSilence: serve stands still, and its connections stay open. The page says that nothing
+// comes, and comes back by itself.
 func (b *browser) noticesSilence(q *queueing) {
 	b.t.Helper()
 	signal := func(s syscall.Signal) {
@@ -320,7 +343,10 @@ func (b *browser) noticesSilence(q *queueing) {
 	defer signal(syscall.SIGCONT)
 	b.sees("#connection", "Nothing has come for ")
 	signal(syscall.SIGCONT)
-	b.until("the page is back", "document.querySelector('#connection')?.hidden && document.querySelector('#state')?.textContent === 'paused' && document.querySelector('#tiles dd')")
+	b.until(
+		"the page is back",
+		"document.querySelector('#connection')?.hidden && document.querySelector('#state')?.textContent === 'paused' && document.querySelector('#tiles dd')",
+	)
 	b.does("be there", chromedp.WaitVisible(`[data-tell="resume"]`))
 }
 

@@ -15,8 +15,13 @@ func TestCheckTellsOfRows(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 1000)
 	database, _, _ := strings.Cut(name, ".")
-	executing(t, i, database)("CREATE TABLE s SELECT ROW_NUMBER() OVER (ORDER BY id) AS n FROM t", "DELETE FROM t", "INSERT INTO t SELECT n, n, REPEAT('x', 100) FROM s",
-		"DROP TABLE s", "UPDATE t SET a = NULL WHERE id = 500", "UPDATE t SET a = 7 WHERE id IN (8, 9)")
+	executing(
+		t, i, database,
+	)(
+		"CREATE TABLE s SELECT ROW_NUMBER() OVER (ORDER BY id) AS n FROM t", "DELETE FROM t",
+		"INSERT INTO t SELECT n, n, REPEAT('x', 100) FROM s", "DROP TABLE s", "UPDATE t SET a = NULL WHERE id = 500",
+		"UPDATE t SET a = 7 WHERE id IN (8, 9)",
+	)
 	check := func(flag string, clauses string) (int, string, string) {
 		return midstream(t, append([]string{"check", flag, "ALTER TABLE " + name + " " + clauses}, flags(t, i)...)...)
 	}
@@ -24,9 +29,13 @@ func TestCheckTellsOfRows(t *testing.T) {
 	if code != exitUnfit {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	contains(t, stdout, "prescan: looking for rows", "unfit: 1 row with NULL in column a", "keys: id=500\n", "list: SELECT `id`, `a` FROM",
-		"fix:  MODIFY `a` int NULL", "3 rows sharing the value of unique key u (a)", "keys: id=7; id=8; id=9\n", "fix:  ADD KEY `u` (`a`)", "1,000 rows too long for column b, varchar(50)",
-		"keys: id=1; id=2; id=3; id=4; id=5; id=6; id=7; id=8; id=9; id=10, ...", "fix:  MODIFY `b` varchar(200)", "prescan: 3 problems")
+	contains(
+		t, stdout, "prescan: looking for rows", "unfit: 1 row with NULL in column a", "keys: id=500\n",
+		"list: SELECT `id`, `a` FROM", "fix:  MODIFY `a` int NULL", "3 rows sharing the value of unique key u (a)",
+		"keys: id=7; id=8; id=9\n", "fix:  ADD KEY `u` (`a`)", "1,000 rows too long for column b, varchar(50)",
+		"keys: id=1; id=2; id=3; id=4; id=5; id=6; id=7; id=8; id=9; id=10, ...", "fix:  MODIFY `b` varchar(200)",
+		"prescan: 3 problems",
+	)
 	contains(t, stderr, "failed in phase prescan", "doesn't take every row", "nothing is left on the server", "next:")
 
 	code, stdout, _ = check("--json", "MODIFY b VARCHAR(50)")

@@ -105,7 +105,12 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 	case errors.As(err, &denied):
 		return &coded{code: exitRefused, err: denial(denied), next: c.command(name)}
 	case dbconn.Denied(err):
-		return &coded{code: exitRefused, err: err, left: "nothing was dropped", next: "give the account the privilege that is denied, and say the same again"}
+		return &coded{
+			code: exitRefused,
+			err:  err,
+			left: "nothing was dropped",
+			next: "give the account the privilege that is denied, and say the same again",
+		}
 	case errors.Is(err, migration.ErrClaimed), errors.Is(err, migration.ErrElsewhere), errors.Is(err, migration.ErrInUse):
 		return &coded{code: exitRefused, err: fmt.Errorf("%w; nothing was dropped", err), next: "try again when it is not"}
 	case err != nil:
@@ -118,8 +123,11 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 		}
 		return &coded{code: exitCode(err, false), err: err, left: left, next: c.command(name)}
 	case len(found) == 0 && missing:
-		return &coded{code: exitRefused, err: fmt.Errorf("%s: %w; nothing of former runs was found that may be dropped", name, schema.ErrNotFound),
-			next: checkName}
+		return &coded{
+			code: exitRefused,
+			err:  fmt.Errorf("%s: %w; nothing of former runs was found that may be dropped", name, schema.ErrNotFound),
+			next: checkName,
+		}
 	case len(found) == 0:
 		fmt.Fprintf(c.app.Stdout, "Nothing is left of former runs on %s.\n", name)
 		return nil
@@ -170,7 +178,10 @@ func (c *cleanup) agree(ctx context.Context, found []migration.Leftover) bool {
 		if l.Gone {
 			fmt.Fprintf(c.app.Stdout, "  triggers that write to %s (%s)\n", l.Name, escape.Line(l.Why))
 		} else {
-			fmt.Fprintf(c.app.Stdout, "  %s, about %s, %s (%s)\n", l.Name, words.Plural(l.Rows, "row"), words.Size(l.Bytes), escape.Line(l.Why))
+			fmt.Fprintf(
+				c.app.Stdout, "  %s, about %s, %s (%s)\n", l.Name, words.Plural(l.Rows, "row"), words.Size(l.Bytes),
+				escape.Line(l.Why),
+			)
 		}
 		for _, t := range l.Triggers {
 			fmt.Fprintf(c.app.Stdout, "    trigger %s on %s\n", t.Name, t.Table)

@@ -47,8 +47,10 @@ func TestCleanupDropsOnlyOurs(t *testing.T) {
 	contains(t, stderr, "t_shadow bears no mark", "nothing was dropped", "rename or drop "+database+".t_shadow")
 	exec("DROP TABLE t_midstream")
 	state := func(start string) []string {
-		return []string{"CREATE TABLE t_midstream (id INT, beat INT, run VARCHAR(32), state LONGTEXT) COMMENT='midstream state of " + name + "'",
-			`INSERT INTO t_midstream VALUES (1, 1, 'r', NULL), (2, 0, 'r', '{"Version": 2, "Unmarked": true}'), (3, 0, 'r', ` + start + `)`}
+		return []string{
+			"CREATE TABLE t_midstream (id INT, beat INT, run VARCHAR(32), state LONGTEXT) COMMENT='midstream state of " + name + "'",
+			`INSERT INTO t_midstream VALUES (1, 1, 'r', NULL), (2, 0, 'r', '{"Version": 2, "Unmarked": true}'), (3, 0, 'r', ` + start + `)`,
+		}
 	}
 	exec(state(`'{"Shadow": {"Columns": [{"Name": "b", "Definition": "int DEFAULT NULL"}]}}'`)...)
 	if code, stdout, stderr = cleanup(); code != exitDone || tables() != "t,t_old,t_shadow,u_shadow" {
@@ -95,7 +97,10 @@ func TestCleanupOfNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, stdout, stderr = midstream(t, append([]string{"cleanup", "--yes", name + "x"}, flags(t, i)...)...)
-	if got := query("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); code != exitDone || got != "t" {
+	if got := query(
+		"SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()",
+	); code != exitDone ||
+		got != "t" {
 		t.Errorf("exit code %d, tables %s\n%s\n%s", code, got, stdout, stderr)
 	}
 }
@@ -146,7 +151,8 @@ func TestCleanupOfTheOldTable(t *testing.T) {
 	}
 }
 
-// TestCleanupTellsOfTriggers: those that go with what is dropped are named and counted, also where nothing else is left.
+// TestCleanupTellsOfTriggers: those that go with what is dropped are named and counted, also where
+// nothing else is left.
 func TestCleanupTellsOfTriggers(t *testing.T) {
 	t.Parallel()
 	i := mysqltest.Server(t, "9.7")
@@ -161,11 +167,19 @@ func TestCleanupTellsOfTriggers(t *testing.T) {
 		}
 		contains(t, stdout, says...)
 	}
-	exec("CREATE TABLE t_shadow (a INT) COMMENT='midstream shadow of "+name+"'", "CREATE TRIGGER midstream_0123456789abcdef BEFORE INSERT ON t_shadow FOR EACH ROW SET NEW.a = 1")
+	exec(
+		"CREATE TABLE t_shadow (a INT) COMMENT='midstream shadow of "+name+"'",
+		"CREATE TRIGGER midstream_0123456789abcdef BEFORE INSERT ON t_shadow FOR EACH ROW SET NEW.a = 1",
+	)
 	cleanup("    trigger "+database+".midstream_0123456789abcdef on "+database+".t_shadow\n", "Dropped 1 table and 1 trigger.\n")
 	left := func() {
 		t.Helper()
-		run := start(t, command(t, append(flags(t, i), "run", "--method=shadow", "--capture=trigger", "--hold", "ALTER TABLE "+name+" ADD COLUMN n INT")...))
+		run := start(
+			t,
+			command(
+				t,
+				append(flags(t, i), "run", "--method=shadow", "--capture=trigger", "--hold", "ALTER TABLE "+name+" ADD COLUMN n INT")...),
+		)
 		run.await(&run.stdout, "until midstream cutover")
 		if err := run.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -173,10 +187,16 @@ func TestCleanupTellsOfTriggers(t *testing.T) {
 		run.exit()
 	}
 	left()
-	cleanup("  "+database+".t_capture, about ", "    trigger "+database+".t_capture_insert on "+name+"\n", "    trigger "+database+".t_capture_delete on "+name+"\n", "Dropped 3 tables and 3 triggers.\n")
+	cleanup(
+		"  "+database+".t_capture, about ", "    trigger "+database+".t_capture_insert on "+name+"\n",
+		"    trigger "+database+".t_capture_delete on "+name+"\n", "Dropped 3 tables and 3 triggers.\n",
+	)
 	left()
 	exec("DROP TABLE t_capture, t_shadow, t_midstream")
-	cleanup("  triggers that write to "+database+".t_capture (it is gone, ", "    trigger "+database+".t_capture_update on "+name+"\n", "Dropped 3 triggers.\n")
+	cleanup(
+		"  triggers that write to "+database+".t_capture (it is gone, ",
+		"    trigger "+database+".t_capture_update on "+name+"\n", "Dropped 3 triggers.\n",
+	)
 }
 
 // TestCtrlCAtTheQuestion: it is an abort, and nothing is dropped.
@@ -233,7 +253,8 @@ func TestCleanupWithoutPrivileges(t *testing.T) {
 				contains(t, stdout, "Dropped 1 table.")
 				break
 			}
-			if code != exitRefused || granted > 1 || query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()") != "2" {
+			if code != exitRefused || granted > 1 ||
+				query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()") != "2" {
 				t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 			}
 			contains(t, stderr, "nothing was dropped", "fix: GRANT", "next:  midstream cleanup --old "+name)

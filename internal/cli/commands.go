@@ -85,7 +85,10 @@ func (a *app) pauseCommand() *cobra.Command {
 }
 
 func (a *app) resumeCommand() *cobra.Command {
-	_, cmd := a.newCommanding("resume [database.table]", "Have a run go on after pause", "Resume undoes midstream pause, and nothing else: a throttle and a hold stay.")
+	_, cmd := a.newCommanding(
+		"resume [database.table]", "Have a run go on after pause",
+		"Resume undoes midstream pause, and nothing else: a throttle and a hold stay.",
+	)
 	return cmd
 }
 
@@ -171,8 +174,9 @@ func isShare(text string) bool {
 	return err == nil
 }
 
-// isSetting reports whether an argument of set is a setting, or meant as one: no name of a setting has a dot or a backtick.
-// A table with = in its name is written with its database, or in backticks.
+// isSetting reports whether an argument of set is a setting, or meant as one: no name of a setting
+// has a dot or a backtick. A table with = in its name is written with its database, or in
+// backticks.
 func isSetting(database, text string) bool {
 	name, _, valued := strings.Cut(text, "=")
 	return !strings.ContainsAny(name, ".`") && (valued || database == "")
@@ -220,12 +224,17 @@ func (c *commanding) find(ctx context.Context, table string) ([]*control.Client,
 		for _, r := range meant {
 			servers = append(servers, r.Found.Server)
 		}
-		return nil, &coded{code: exitUsage, err: fmt.Errorf("%s is changed on several servers: %s", table, strings.Join(servers, ", ")), next: "name one by --server"}
+		return nil, &coded{
+			code: exitUsage,
+			err:  fmt.Errorf("%s is changed on several servers: %s", table, strings.Join(servers, ", ")),
+			next: "name one by --server",
+		}
 	}
 	return meant, nil
 }
 
-// runsOf are those on a table: in another letter case only where there is none in this one, and the server tells no cases apart.
+// runsOf are those on a table: in another letter case only where there is none in this one, and the
+// server tells no cases apart.
 func runsOf(runs []*control.Client, table string) []*control.Client {
 	called := func(r *control.Client) bool { return r.Found.Table == table }
 	if !slices.ContainsFunc(runs, called) {

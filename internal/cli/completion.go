@@ -18,8 +18,8 @@ import (
 // completionPatience is how long a shell waits for what could be meant: a run that does not answer is left out.
 const completionPatience = time.Second
 
-// complete says for all verbs what a shell may offer: words of flags, tables of the runs of this machine, and runs of the history.
-// No server is asked.
+// complete says for all verbs what a shell may offer: words of flags, tables of the runs of this
+// machine, and runs of the history. No server is asked.
 func (a *app) complete(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		a.completeFlags(c)
@@ -29,7 +29,9 @@ func (a *app) complete(root *cobra.Command) {
 			c.ValidArgsFunction = a.toldRuns
 		case c.Name() == "set":
 			c.ValidArgsFunction = a.runsAndSettings
-		case c.Flags().Lookup("control-dir") != nil && c.Flags().Lookup("alter") == nil && c.Name() != "serve", c.Name() == "cleanup", c.Name() == "verify":
+		case c.Flags().Lookup("control-dir") != nil && c.Flags().Lookup("alter") == nil && c.Name() != "serve",
+			c.Name() == "cleanup",
+			c.Name() == "verify":
 			c.ValidArgsFunction = a.tablesOfRuns
 		case !c.DisableFlagParsing && c.Name() != "help" && c.Name() != "completion":
 			c.ValidArgsFunction = cobra.NoFileCompletions
@@ -48,7 +50,8 @@ func (a *app) completeFlags(cmd *cobra.Command) {
 		if kind == "string" || kind == "path" { // may be files
 			return
 		}
-		_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // fails where there is one: good
+		// fails where there is one: good
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	})
 }
 

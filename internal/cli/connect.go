@@ -41,10 +41,17 @@ func (c *connection) register(f *checks) {
 		"ask for the password; or attach it: -pSECRET, --password=SECRET (better: an option file, or MYSQL_PWD)")
 	f.flags.StringVar(&c.files.Only, "defaults-file", "", "read this option file and no other")
 	f.flags.StringVar(&c.files.Extra, "defaults-extra-file", "", "read this option file too, before ~/.my.cnf")
-	f.add("", "ssl-mode", "mode", "", "DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY (PREFERRED)", func(text string) (err error) {
-		c.flags.SSLMode, err = dbconn.ParseSSLMode(text)
-		return err
-	})
+	f.add(
+		"",
+		"ssl-mode",
+		"mode",
+		"",
+		"DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY (PREFERRED)",
+		func(text string) (err error) {
+			c.flags.SSLMode, err = dbconn.ParseSSLMode(text)
+			return err
+		},
+	)
 	f.flags.StringVar(&c.flags.SSLCA, "ssl-ca", "", "file of the certificates that sign the server's")
 	f.flags.StringVar(&c.flags.SSLCert, "ssl-cert", "", "file of this client's certificate")
 	f.flags.StringVar(&c.flags.SSLKey, "ssl-key", "", "file of this client's key")
@@ -74,7 +81,8 @@ func (c *connection) config() (cfg dbconn.Config, notes []string, err error) {
 	return cfg, slices.Concat(notes, filed.Notes, passed, choices), errors.Join(fileErr, settingErr, envErr, err)
 }
 
-// typed are the flags of the command line that say where the server is, as they can be typed again; passwords are asked for.
+// typed are the flags of the command line that say where the server is, as they can be typed again;
+// passwords are asked for.
 func (c *connection) typed() string {
 	var typed []string
 	c.checks.flags.Visit(func(f *pflag.Flag) {

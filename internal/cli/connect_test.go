@@ -60,7 +60,9 @@ func TestSSLModesOnRealServers(t *testing.T) {
 			account(t, i, "certified", "WITH caching_sha2_password BY 'secret'", "X509")
 			account(t, i, "plain", "WITH caching_sha2_password BY 'secret'", "NONE")
 			host, port, _ := strings.Cut(i.Address, ":")
-			ca, pair := "--ssl-ca="+dir+"/ca.pem", []string{"--ssl-cert=" + dir + "/client-cert.pem", "--ssl-key=" + dir + "/client-key.pem"}
+			ca, pair := "--ssl-ca="+dir+"/ca.pem", []string{
+				"--ssl-cert=" + dir + "/client-cert.pem", "--ssl-key=" + dir + "/client-key.pem",
+			}
 			n := 0
 			for _, c := range []struct {
 				user string
@@ -123,7 +125,9 @@ func TestSocket(t *testing.T) {
 	}
 	for n, args := range [][]string{{"--socket=" + i.Sandbox.Socket}, {"--host=localhost", "--socket=" + i.Sandbox.Socket, "--ssl-mode=REQUIRED"}} {
 		statement := "ALTER TABLE " + name + " ADD COLUMN c" + strconv.Itoa(n) + " INT"
-		code, stdout, stderr := midstream(t, append([]string{"run", "--method=shadow", "--drop-old", "--user=" + i.User, statement}, args...)...)
+		code, stdout, stderr := midstream(
+			t,
+			append([]string{"run", "--method=shadow", "--drop-old", "--user=" + i.User, statement}, args...)...)
 		if code != exitDone {
 			t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
@@ -195,7 +199,10 @@ func TestPasswordFromThePrompt(t *testing.T) {
 	name, _ := table(t, i, 10)
 	account(t, i, "typist", "BY 'typed-secret'", "NONE")
 	host, port, _ := strings.Cut(i.Address, ":")
-	cmd := command(t, "plan", "--method=shadow", "-p", "--host="+host, "--port="+port, "--user=typist", "ALTER TABLE "+name+" ADD COLUMN c INT")
+	cmd := command(
+		t, "plan", "--method=shadow", "-p", "--host="+host, "--port="+port, "--user=typist",
+		"ALTER TABLE "+name+" ADD COLUMN c INT",
+	)
 	terminal, err := pty.Start(cmd)
 	if err != nil {
 		t.Fatal(err)

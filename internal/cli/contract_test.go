@@ -15,8 +15,8 @@ import (
 	"midstream/internal/service"
 )
 
-// TestDocsContract: what other programs may rely on is never taken away. docs/contract.txt lists it; -update adds to it what is new, and
-// removes nothing.
+// TestDocsContract: what other programs may rely on is never taken away. docs/contract.txt lists
+// it; -update adds to it what is new, and removes nothing.
 func TestDocsContract(t *testing.T) {
 	var have []string
 	for _, o := range outcomes {
@@ -58,7 +58,9 @@ func TestDocsContract(t *testing.T) {
 	if *update {
 		listed = append(listed, fresh...)
 		slices.Sort(listed)
-		page := "# What other programs may rely on (docs/upgrades.md). Lines are added, never removed: go test ./internal/cli -run TestDocs -update\n" + strings.Join(listed, "\n") + "\n"
+		page := "# What other programs may rely on (docs/upgrades.md). Lines are added, never removed: go test ./internal/cli -run TestDocs -update\n" + strings.Join(
+			listed, "\n",
+		) + "\n"
 		if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,9 @@ type controlling struct {
 func beginControlled(t *testing.T, rows int, flagsOfRun ...string) *controlling {
 	t.Helper()
 	c := toControl(t, rows)
-	c.begin("ALTER TABLE "+c.name+" ADD COLUMN c INT", append([]string{"--method=shadow", "--chunk-time=10ms", "--workers=2"}, flagsOfRun...)...)
+	c.begin(
+		"ALTER TABLE "+c.name+" ADD COLUMN c INT",
+		append([]string{"--method=shadow", "--chunk-time=10ms", "--workers=2"}, flagsOfRun...)...)
 	return c
 }
 
@@ -133,7 +135,8 @@ func (c *controlling) progress() record.Progress {
 	return p
 }
 
-// awaitProgressOfPause waits for progress that was told when the run had stood still for a second: what is told before has other numbers.
+// awaitProgressOfPause waits for progress that was told when the run had stood still for a second:
+// what is told before has other numbers.
 func (c *controlling) awaitProgressOfPause() {
 	c.t.Helper()
 	since := c.status().Since
@@ -203,8 +206,8 @@ func (c *controlling) ends(code int) {
 	}
 }
 
-// TestPauseAndResume: a paused run has no transaction and no lock, copies and applies nothing, and goes on capturing; it
-// then comes to its end, compared.
+// TestPauseAndResume: a paused run has no transaction and no lock, copies and applies nothing, and
+// goes on capturing; it then comes to its end, compared.
 func TestPauseAndResume(t *testing.T) {
 	c := beginControlled(t, 8000, "--copy-share=5%")
 	c.phase("copy")
@@ -217,8 +220,12 @@ func TestPauseAndResume(t *testing.T) {
 	c.awaitProgressOfPause()
 	before := c.progress()
 	c.await("changes are captured", func() bool { return c.progress().Captured > before.Captured })
-	if after := c.progress(); after.Applied != before.Applied || after.RowsCopied != before.RowsCopied || c.query("SELECT COUNT(*) FROM t_shadow") != rows {
-		t.Errorf("it goes on: %d rows copied and %d keys applied after %d and %d, %s rows", after.RowsCopied, after.Applied, before.RowsCopied, before.Applied, rows)
+	if after := c.progress(); after.Applied != before.Applied || after.RowsCopied != before.RowsCopied ||
+		c.query("SELECT COUNT(*) FROM t_shadow") != rows {
+		t.Errorf(
+			"it goes on: %d rows copied and %d keys applied after %d and %d, %s rows", after.RowsCopied,
+			after.Applied, before.RowsCopied, before.Applied, rows,
+		)
 	}
 	if s := c.status(); s.State != "paused" || !strings.Contains(s.PausedBy, fmt.Sprintf("(uid %d, process ", os.Getuid())) {
 		t.Errorf("%+v", s)
@@ -234,8 +241,8 @@ func TestPauseAndResume(t *testing.T) {
 	c.swappedAll()
 }
 
-// TestStopCapture: a run that was stopped at a checkpoint has no transaction on the server, goes on from there, and misses
-// nothing that was written meanwhile: it is compared at its end.
+// TestStopCapture: a run that was stopped at a checkpoint has no transaction on the server, goes on
+// from there, and misses nothing that was written meanwhile: it is compared at its end.
 func TestStopCapture(t *testing.T) {
 	c := beginControlled(t, 8000, "--copy-share=5%", "--json")
 	c.phase("copy")
@@ -254,11 +261,15 @@ func TestStopCapture(t *testing.T) {
 	c.stopWriting() // what it has written meanwhile, nobody has read
 	c.obeys("resume", nil, "going on from the checkpoint")
 	c.ends(exitDone)
-	contains(t, c.run.stdout.String(), `"command":"pause --stop-capture"`, "going on with an earlier run", `"event":"verified"`, `"outcome":"done"`)
+	contains(
+		t, c.run.stdout.String(), `"command":"pause --stop-capture"`, "going on with an earlier run",
+		`"event":"verified"`, `"outcome":"done"`,
+	)
 	c.swappedAll()
 }
 
-// TestHoldUntilCutover: a held run applies changes, has its tables compared, and swaps when it is told to, but for a file.
+// TestHoldUntilCutover: a held run applies changes, has its tables compared, and swaps when it is
+// told to, but for a file.
 func TestHoldUntilCutover(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "not-yet")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -283,14 +294,17 @@ func TestHoldUntilCutover(t *testing.T) {
 	}
 	c.obeys("cutover", []string{"--now"}, "swaps as soon as")
 	c.ends(exitDone)
-	contains(t, c.run.stdout.String(), "hold: the table must not be changed yet", "held: until midstream cutover ", "cutover --now, by ", "swapped:")
+	contains(
+		t, c.run.stdout.String(), "hold: the table must not be changed yet", "held: until midstream cutover ",
+		"cutover --now, by ", "swapped:",
+	)
 	if got := c.query(columns); got != "id,a,b,c" {
 		t.Errorf("columns %s", got)
 	}
 }
 
-// TestAbort: the table stays as it was and nothing is left; with --keep the same command goes on; and so for a run that
-// was stopped at a checkpoint.
+// TestAbort: the table stays as it was and nothing is left; with --keep the same command goes on;
+// and so for a run that was stopped at a checkpoint.
 func TestAbort(t *testing.T) {
 	for _, how := range []struct {
 		name         string
@@ -343,7 +357,10 @@ func TestSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.obeys("set", nil, "copy-share           0%", "0% to 100%", "lock-wait            250ms", "10ms to 30s")
-	c.refuses(exitUsage, "set", []string{"lock-wait=1h", "copy-share=50%"}, "lock-wait=1h is not taken, and nothing has changed", "from 10ms to 30s")
+	c.refuses(
+		exitUsage, "set", []string{"lock-wait=1h", "copy-share=50%"},
+		"lock-wait=1h is not taken, and nothing has changed", "from 10ms to 30s",
+	)
 	c.refuses(exitUsage, "set", []string{"speed=high"}, "there is no such setting", "lists those there are")
 	c.refuses(exitUsage, "set", []string{"max-load=Threads_flying=3"}, "no status variable Threads_flying")
 	c.refuses(exitUsage, "throttle", []string{"150%"}, "from 0 to 100")
@@ -360,7 +377,10 @@ func TestSet(t *testing.T) {
 	c.phase("hold")
 	c.obeys("set", []string{"hold=false"}, `hold is "false"`)
 	c.ends(exitDone)
-	contains(t, c.run.stdout.String(), "set copy-share=50% lock-wait=1h, by ", "set chunk-time=50ms copy-share=100% throttle-file="+file+" workers=4, by ")
+	contains(
+		t, c.run.stdout.String(), "set copy-share=50% lock-wait=1h, by ",
+		"set chunk-time=50ms copy-share=100% throttle-file="+file+" workers=4, by ",
+	)
 }
 
 // TestTwoAtOnce: a command that comes while another is being carried out is told of that, and one for which it is too
@@ -369,8 +389,8 @@ func TestTwoAtOnce(t *testing.T) {
 	c := beginControlled(t, 5000, "--copy-share=1%", "--drop-old")
 	c.refuses(exitNotNow, "cutover", nil, "nothing holds it", "swaps by itself")
 	c.phase("copy")
-	// A lock on a row that is to be copied? None is needed: the copy reads what is committed. The metadata lock of the
-	// shadow is what a sync waits for.
+	// A lock on a row that is to be copied? None is needed: the copy reads what is committed. The
+	// metadata lock of the shadow is what a sync waits for.
 	database, _, _ := strings.Cut(c.name, ".")
 	db := c.i.Open(t, database)
 	conn, err := db.Conn(t.Context())
@@ -382,7 +402,9 @@ func TestTwoAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.await("a sync waits", func() bool {
-		return c.query("SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE object_name = 't_shadow' AND lock_status = 'PENDING'") != "0"
+		return c.query(
+			"SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE object_name = 't_shadow' AND lock_status = 'PENDING'",
+		) != "0"
 	})
 	first := make(chan string, 1)
 	go func() {
@@ -424,7 +446,10 @@ func TestGiveUp(t *testing.T) {
 	defer end()
 	c.obeys("set", []string{"lock-give-up=300ms", "hold=false"}, `lock-give-up is "300ms", was "0s"`)
 	c.ends(exitStopped)
-	contains(t, c.run.stderr.String(), "the lock of the cut-over could not be had within 300ms", "t_shadow and ", "Run the same command again to go on")
+	contains(
+		t, c.run.stderr.String(), "the lock of the cut-over could not be had within 300ms", "t_shadow and ",
+		"Run the same command again to go on",
+	)
 	if code, stdout, stderr := midstream(t, append(flags(t, c.i), "cleanup", "--yes", c.name)...); code != exitDone {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
@@ -447,7 +472,10 @@ func TestWatch(t *testing.T) {
 	}
 	// A second run on the table neither takes the socket away nor removes it.
 	args := append(flags(t, c.i), "run", "--method=shadow", "--control-dir="+c.folder, "ALTER TABLE "+c.name+" ADD COLUMN c INT")
-	if code, _, stderr := midstream(t, args...); code != exitRefused || !strings.Contains(stderr, "another run of Midstream is at work on the table") {
+	if code, _, stderr := midstream(
+		t,
+		args...); code != exitRefused ||
+		!strings.Contains(stderr, "another run of Midstream is at work on the table") {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 	if left, err := os.ReadDir(c.folder); err != nil || len(left) != 1 || left[0].Name() != entries[0].Name() {
@@ -461,7 +489,8 @@ func TestWatch(t *testing.T) {
 	id, end := holding(t, c.i, "report", c.name, 0)
 	code, stdout, stderr := midstream(t, "blockers", "--control-dir="+c.folder)
 	end()
-	if code != exitDone || !strings.Contains(stdout, "Holding a lock of "+database+".t:") || !strings.Contains(stdout, fmt.Sprintf("connection %d, ", id)) {
+	if code != exitDone || !strings.Contains(stdout, "Holding a lock of "+database+".t:") ||
+		!strings.Contains(stdout, fmt.Sprintf("connection %d, ", id)) {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	c.obeys("cutover", nil, "swaps as soon as")
@@ -484,8 +513,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestNativeAndControl: while a statement of the server's own waits for others it may be held still, and its terms are
-// changed; while the server works it can't be paused.
+// TestNativeAndControl: while a statement of the server's own waits for others it may be held
+// still, and its terms are changed; while the server works it can't be paused.
 func TestNativeAndControl(t *testing.T) {
 	c := beginControlled(t, 100, "--method=instant", "--hold")
 	c.phase("hold")
@@ -518,7 +547,9 @@ func TestNativeAtWork(t *testing.T) {
 	c := toControl(t, 100_000)
 	c.begin("ALTER TABLE "+c.name+" ADD INDEX (b, a)", "--method=inplace")
 	c.await("the server is at work", func() bool {
-		return c.query("SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_state LIKE 'alter table%' AND processlist_info LIKE 'ALTER TABLE `%`.`t` %'") != "0"
+		return c.query(
+			"SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_state LIKE 'alter table%' AND processlist_info LIKE 'ALTER TABLE `%`.`t` %'",
+		) != "0"
 	})
 	c.refuses(exitNotNow, "pause", nil, "the server itself changes the table already")
 	c.refuses(exitNotNow, "hold", nil, "the server itself changes the table already")
@@ -526,7 +557,8 @@ func TestNativeAtWork(t *testing.T) {
 	c.ends(exitAborted)
 }
 
-// TestTablesAndControl: a statement on whole tables heeds the window and a hold, is listed, paused and aborted as a run is.
+// TestTablesAndControl: a statement on whole tables heeds the window and a hold, is listed, paused
+// and aborted as a run is.
 func TestTablesAndControl(t *testing.T) {
 	c := toControl(t, 100)
 	file := filepath.Join(t.TempDir(), "busy")

@@ -67,7 +67,13 @@ func (h *halt) Error() string     { return migration.ErrKeep.Error() + " by " + 
 func (h *halt) Is(err error) bool { return err == migration.ErrKeep }
 
 // underControl does a run while other processes may command it.
-func (c *change) underControl(ctx context.Context, table schema.Name, change string, s *server, do func() (migration.Result, error)) (migration.Result, error) {
+func (c *change) underControl(
+	ctx context.Context,
+	table schema.Name,
+	change string,
+	s *server,
+	do func() (migration.Result, error),
+) (migration.Result, error) {
 	var result migration.Result
 	err := c.beControlled(ctx, table, change, s)
 	if err == nil {
@@ -115,10 +121,24 @@ func (c *change) beControlled(ctx context.Context, table schema.Name, change str
 		return unwritten(ctx, fmt.Errorf("look at %s: %w", s.address, err), "")
 	}
 	r.server, err = control.Serve(folder, control.Run{
-		About: control.About{Table: table.Dotted(), Alter: change, Server: s.address, AnyCase: anyCase, Rehearsal: string(c.options.Purpose),
-			Process: os.Getpid(), Version: c.app.Version, Began: r.began},
-		Control: r.control, Emit: r.tell,
-		Stop: r.halt, GoOn: r.release, Stopped: r.stoppedBy, Lost: r.lostBy, Abort: r.abort, Metrics: r.told.metrics,
+		About: control.About{
+			Table:     table.Dotted(),
+			Alter:     change,
+			Server:    s.address,
+			AnyCase:   anyCase,
+			Rehearsal: string(c.options.Purpose),
+			Process:   os.Getpid(),
+			Version:   c.app.Version,
+			Began:     r.began,
+		},
+		Control: r.control,
+		Emit:    r.tell,
+		Stop:    r.halt,
+		GoOn:    r.release,
+		Stopped: r.stoppedBy,
+		Lost:    r.lostBy,
+		Abort:   r.abort,
+		Metrics: r.told.metrics,
 	})
 	if err != nil && c.socket.folder != "" && errors.Is(err, control.ErrFolder) {
 		return &coded{code: exitUsage, err: err, left: "nothing was written", next: "name another folder by --control-dir, or leave it out"}
@@ -230,7 +250,11 @@ func (r *controlled) halt(ctx context.Context, by string) error {
 	r.mu.Lock()
 	if r.stop == nil {
 		r.mu.Unlock()
-		return &migration.NotNow{What: "the run can't be stopped at a checkpoint", Why: "it waits for its server", Next: "midstream status tells when it is at work again"}
+		return &migration.NotNow{
+			What: "the run can't be stopped at a checkpoint",
+			Why:  "it waits for its server",
+			Next: "midstream status tells when it is at work again",
+		}
 	}
 	r.by, r.halted, r.goOn = by, make(chan struct{}), make(chan struct{})
 	halted := r.halted
@@ -238,7 +262,11 @@ func (r *controlled) halt(ctx context.Context, by string) error {
 	r.mu.Unlock()
 	<-halted // it takes as long as its cleaning up
 	if r.stoppedBy() == "" {
-		return &migration.NotNow{What: "the run was not stopped at a checkpoint", Why: "it has come to an end of its own meanwhile", Next: "look at what it told"}
+		return &migration.NotNow{
+			What: "the run was not stopped at a checkpoint",
+			Why:  "it has come to an end of its own meanwhile",
+			Next: "look at what it told",
+		}
 	}
 	return nil
 }
@@ -314,7 +342,11 @@ func (r *controlled) abort(ctx context.Context, by string, keep bool) (left stri
 	var c *coded
 	switch {
 	case r.err == nil || errors.As(r.err, &failure) && failure.Swapped:
-		return "", &migration.NotNow{What: what, Why: "it was too late: the run has come to its end, and the table has its new schema", Next: "nothing"}
+		return "", &migration.NotNow{
+			What: what,
+			Why:  "it was too late: the run has come to its end, and the table has its new schema",
+			Next: "nothing",
+		}
 	case failure != nil:
 		return failure.Left + " " + failure.Next, nil
 	case errors.As(r.err, &c) && c.left != "":

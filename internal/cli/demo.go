@@ -50,7 +50,10 @@ func (a *app) demoCommand() *cobra.Command {
 	f.flags = cmd.Flags()
 	f.flags.SortFlags = false
 	f.integer(&d.options.Rows, "", "rows", 200_000, 0, 100_000_000, "rows of the table")
-	f.flags.StringVar(&d.options.Alter, "alter", "ADD COLUMN note VARCHAR(40), ADD INDEX (note)", "the change: what follows ALTER TABLE shop.orders")
+	f.flags.StringVar(
+		&d.options.Alter, "alter", "ADD COLUMN note VARCHAR(40), ADD INDEX (note)",
+		"the change: what follows ALTER TABLE shop.orders",
+	)
 	f.integer(&d.rate, "", "rate", demoRate, 0, 1_000_000, "transactions a second of the writers; 0: as fast as they can")
 	registerVersion(f, &d.version)
 	f.boolean(&d.keep, "", "keep", "leave the server running until Ctrl-C, and say how to connect")
@@ -176,8 +179,12 @@ func (d *demonstration) proofText(p *demo.Proof) string {
 	if !c.Equal() {
 		verdict = "DIFFERENT"
 	}
-	line(verdict, "%s rows of %d columns compared with the writers' ledger (%s of them written meanwhile): %s differing, %s missing, %s too many",
-		words.Count(c.Rows), c.Columns, words.Count(c.Touched), words.Count(c.Differing), words.Count(c.Missing), words.Count(c.Extra))
+	line(
+		verdict,
+		"%s rows of %d columns compared with the writers' ledger (%s of them written meanwhile): %s differing, %s missing, %s too many",
+		words.Count(c.Rows), c.Columns, words.Count(c.Touched), words.Count(c.Differing), words.Count(c.Missing),
+		words.Count(c.Extra),
+	)
 	for _, difference := range c.FirstDifferences[:min(5, len(c.FirstDifferences))] {
 		line("", "%s", difference)
 	}

@@ -58,14 +58,20 @@ func needsServer(t *testing.T) {
 
 func TestDemo(t *testing.T) {
 	needsServer(t)
-	r := start(t, command(t, "demo", "--rows=3000", "--rate=100", "--alter=DROP COLUMN legacy, RENAME COLUMN remark TO words, ADD INDEX (city)"))
+	r := start(
+		t,
+		command(t, "demo", "--rows=3000", "--rate=100", "--alter=DROP COLUMN legacy, RENAME COLUMN remark TO words, ADD INDEX (city)"),
+	)
 	address, folder := serverOf(t, r)
 	if code := r.exit(); code != exitDone {
 		t.Errorf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
 	}
-	contains(t, strings.Join(strings.Fields(r.stdout.String()), " "), "3,000 rows", "swapped:", "Proof", "equal ", " rows of 20 columns compared",
-		"0 differing, 0 missing, 0 too many", "the table has its new definition", "elapsed", "captured", "no statement of theirs took longer",
-		"held for", "of memory at most", "its data folder removed")
+	contains(
+		t, strings.Join(strings.Fields(r.stdout.String()), " "), "3,000 rows", "swapped:", "Proof", "equal ",
+		" rows of 20 columns compared", "0 differing, 0 missing, 0 too many", "the table has its new definition",
+		"elapsed", "captured", "no statement of theirs took longer", "held for", "of memory at most",
+		"its data folder removed",
+	)
 	gone(t, address, folder)
 	t.Logf("%s", &r.stdout)
 }

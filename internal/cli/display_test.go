@@ -24,17 +24,54 @@ var everyEvent = []event.Event{
 	event.PhaseEntered{Phase: event.PhaseCopy, At: moment},
 	event.Note{Text: "a note", At: moment},
 	event.Resumed{Rows: 7, Taken: moment.Add(-time.Minute), Text: "going on", At: moment},
-	event.Progress{Phase: event.PhaseCopy, At: moment, Elapsed: 1500 * time.Millisecond, RowsCopied: 41, RowsTotal: 100, Fraction: .41,
-		CopyRate: 12.5, ChunkRows: 10, Workers: 0.02, Statements: 120, Felt: 1500 * time.Microsecond, FeltAlone: 1100 * time.Microsecond, ReplicaLag: 7 * time.Millisecond, Slower: .0312, Captured: 7, Applied: 6, Dropped: 5, Merged: 4, Backlog: 3, BacklogLimit: 1000,
-		ApplyRate: 2.5, CaptureDelay: 53 * time.Millisecond, BinlogRead: 99, Position: "binlog.000002:4", ETA: 31 * time.Second, Retries: 1, IndexFraction: .5, BuildStep: "sort"},
+	event.Progress{
+		Phase:         event.PhaseCopy,
+		At:            moment,
+		Elapsed:       1500 * time.Millisecond,
+		RowsCopied:    41,
+		RowsTotal:     100,
+		Fraction:      .41,
+		CopyRate:      12.5,
+		ChunkRows:     10,
+		Workers:       0.02,
+		Statements:    120,
+		Felt:          1500 * time.Microsecond,
+		FeltAlone:     1100 * time.Microsecond,
+		ReplicaLag:    7 * time.Millisecond,
+		Slower:        .0312,
+		Captured:      7,
+		Applied:       6,
+		Dropped:       5,
+		Merged:        4,
+		Backlog:       3,
+		BacklogLimit:  1000,
+		ApplyRate:     2.5,
+		CaptureDelay:  53 * time.Millisecond,
+		BinlogRead:    99,
+		Position:      "binlog.000002:4",
+		ETA:           31 * time.Second,
+		Retries:       1,
+		IndexFraction: .5,
+		BuildStep:     "sort",
+	},
 	event.Progress{Phase: event.PhaseCopy, At: moment, Slower: -1, ETA: -1},
 	event.Blocked{Waiting: 2 * time.Second, At: moment, Blockers: []event.Blocker{{ConnectionID: 17, User: "app", Host: "h:1",
 		Command: "Sleep", Age: time.Minute, Statement: "SELECT 1", Table: "shop.orders", Why: "holds a metadata lock", Snapshot: true}}},
 	event.LockAttempt{Number: 2, Granted: true, Waited: 1500 * time.Microsecond, At: moment},
 	event.SwapDone{LockHeld: 4100 * time.Microsecond, Drained: 3, Attempts: 2, At: moment},
 	event.Retry{What: "chunk", Cause: "deadlock", At: moment},
-	event.Finding{Kind: "null", Name: "v", What: "with NULL in column v", Rows: 12, AtLeast: true, Keys: []string{"id=1", "id=2"}, Query: "SELECT 1",
-		Fix: "MODIFY `v` int NULL", Refused: true, At: moment},
+	event.Finding{
+		Kind:    "null",
+		Name:    "v",
+		What:    "with NULL in column v",
+		Rows:    12,
+		AtLeast: true,
+		Keys:    []string{"id=1", "id=2"},
+		Query:   "SELECT 1",
+		Fix:     "MODIFY `v` int NULL",
+		Refused: true,
+		At:      moment,
+	},
 	event.Prescanned{Needed: true, Rows: 77, Refused: 1, Elapsed: 1500 * time.Millisecond, At: moment},
 }
 
@@ -56,7 +93,10 @@ func TestEventsSurviveJSON(t *testing.T) {
 			t.Errorf("%s was read", line)
 		}
 	}
-	if e, r, err := record.Read([]byte(`{"event":"of_a_later_version","at":"2026-03-04T05:06:07.008Z"}`)); e != nil || r != nil || err != nil {
+	if e, r, err := record.Read(
+		[]byte(`{"event":"of_a_later_version","at":"2026-03-04T05:06:07.008Z"}`),
+	); e != nil || r != nil ||
+		err != nil {
 		t.Error(e, r, err)
 	}
 }
@@ -72,22 +112,30 @@ func TestLines(t *testing.T) {
 	if n := strings.Count(out.String(), "\n"); n != 2 {
 		t.Errorf("%d lines:\n%s", n, &out)
 	}
-	contains(t, out.String(), "copy 41 %: 41 of about 100 rows, 12 rows/s (0.02 workers; the application is 3.1 % slower); backlog 3 keys, 6 applied (2.5/s), delay 53 ms; rows are copied in about 30 s")
+	contains(
+		t, out.String(),
+		"copy 41 %: 41 of about 100 rows, 12 rows/s (0.02 workers; the application is 3.1 % slower); backlog 3 keys, 6 applied (2.5/s), delay 53 ms; rows are copied in about 30 s",
+	)
 	out.Reset()
 	for _, e := range everyEvent {
 		l.Show(e)
 	}
-	contains(t, out.String(), "a note", "waiting for 1 blocker, for 2.0 s now",
-		"connection 17, app@h:1, Sleep for 1m00s, on shop.orders: holds a metadata lock [SELECT 1]", "by KILL 17, or wait",
-		"--old-snapshots=ignore",
-		"lock attempt 2: granted after 1.5 ms", "swapped: 4.1 ms under the lock, 3 keys applied under it, 2 attempts",
-		"unfit: at least 12 rows with NULL in column v\n", "keys: id=1; id=2, ...\n", "list: SELECT 1\n", "fix:  MODIFY `v` int NULL\n", "prescan: 1 problem, after 1.5 s")
+	contains(
+		t, out.String(), "a note", "waiting for 1 blocker, for 2.0 s now",
+		"connection 17, app@h:1, Sleep for 1m00s, on shop.orders: holds a metadata lock [SELECT 1]",
+		"by KILL 17, or wait", "--old-snapshots=ignore", "lock attempt 2: granted after 1.5 ms",
+		"swapped: 4.1 ms under the lock, 3 keys applied under it, 2 attempts",
+		"unfit: at least 12 rows with NULL in column v\n", "keys: id=1; id=2, ...\n", "list: SELECT 1\n",
+		"fix:  MODIFY `v` int NULL\n", "prescan: 1 problem, after 1.5 s",
+	)
 	out.Reset()
 	quiet := &lines{out: &out, quiet: true}
 	for _, e := range everyEvent {
 		quiet.Show(e)
 	}
-	if n := strings.Count(out.String(), "\n"); n != 9 { // the note, what is gone on with, the blocker with its head and what to do, the finding with its keys, list and fix
+	// the note, what is gone on with, the blocker with its head and what to do, the finding with
+	// its keys, list and fix
+	if n := strings.Count(out.String(), "\n"); n != 9 {
 		t.Errorf("quiet says:\n%s", &out)
 	}
 }
@@ -148,7 +196,11 @@ func TestBarsOnATerminal(t *testing.T) {
 		colors bool
 	}{{"COLORTERM=truecolor", true}, {"NO_COLOR=1", false}} {
 		name, _ := table(t, i, 30_000)
-		cmd := command(t, append([]string{"run", "--method=shadow", "--workers=1", "--chunk-time=10ms", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
+		cmd := command(
+			t,
+			append(
+				[]string{"run", "--method=shadow", "--workers=1", "--chunk-time=10ms", "ALTER TABLE " + name + " ADD COLUMN c INT"},
+				flags(t, i)...)...)
 		cmd.Env = append(cmd.Env, c.env)
 		terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 30, Cols: 90})
 		if err != nil {
@@ -179,5 +231,8 @@ func TestBarsOnATerminal(t *testing.T) {
 func TestResultOfAFailure(t *testing.T) {
 	err := &coded{code: exitFailed, err: errInterrupted, left: "nothing was written", next: "again"}
 	text, _ := json.Marshal((&app{}).resultOf(resultlessRun, err, exitFailed))
-	contains(t, string(text), `"outcome":"failed"`, `"exit_code":1`, `"error":"interrupted"`, `"left":"nothing was written"`, `"next":"again"`, `"problems":[]`)
+	contains(
+		t, string(text), `"outcome":"failed"`, `"exit_code":1`, `"error":"interrupted"`,
+		`"left":"nothing was written"`, `"next":"again"`, `"problems":[]`,
+	)
 }

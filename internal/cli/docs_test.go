@@ -55,10 +55,12 @@ const generated = "<!-- Made by: go test ./internal/cli -run TestDocs -update --
 
 func exitCodesPage() string {
 	var b strings.Builder
-	b.WriteString(generated + "# Exit codes\n\nExit codes are a contract: none changes its meaning, and one that is not listed is a failure. " +
-		"`midstream help exit-codes` tells the same. With `--json` the last line has the code and its name. " +
-		ofSeveral + "\n\n" +
-		"| code | name | meaning | what to do, where the message says nothing better |\n|---|---|---|---|\n")
+	b.WriteString(
+		generated + "# Exit codes\n\nExit codes are a contract: none changes its meaning, and one that is not listed is a failure. " +
+			"`midstream help exit-codes` tells the same. With `--json` the last line has the code and its name. " +
+			ofSeveral + "\n\n" +
+			"| code | name | meaning | what to do, where the message says nothing better |\n|---|---|---|---|\n",
+	)
 	for _, o := range outcomes {
 		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", o.code, o.name, o.meaning, o.next)
 	}
@@ -67,23 +69,44 @@ func exitCodesPage() string {
 
 // recordTypes are the records by the name of their event.
 func recordTypes() map[string]any {
-	return map[string]any{record.NameRun: &record.Run{}, record.NamePlan: &record.Plan{}, record.NamePhase: &record.Phase{}, record.NameNote: &record.Note{}, record.NameProgress: &record.Progress{},
-		record.NameBlocked: &record.Blocked{}, record.NameKilled: &record.Killed{}, record.NameThrottled: &record.Throttled{}, record.NameControlled: &record.Controlled{}, record.NameLockAttempt: &record.LockAttempt{}, record.NameSwapped: &record.Swapped{},
-		record.NameRetry: &record.Retry{}, record.NameMismatch: &record.Mismatch{}, record.NameVerified: &record.Verified{},
-		record.NameFinding: &record.Finding{}, record.NamePrescanned: &record.Prescanned{}, record.NameResumed: &record.Resumed{}, record.NameResult: &record.Result{}}
+	return map[string]any{
+		record.NameRun:         &record.Run{},
+		record.NamePlan:        &record.Plan{},
+		record.NamePhase:       &record.Phase{},
+		record.NameNote:        &record.Note{},
+		record.NameProgress:    &record.Progress{},
+		record.NameBlocked:     &record.Blocked{},
+		record.NameKilled:      &record.Killed{},
+		record.NameThrottled:   &record.Throttled{},
+		record.NameControlled:  &record.Controlled{},
+		record.NameLockAttempt: &record.LockAttempt{},
+		record.NameSwapped:     &record.Swapped{},
+		record.NameRetry:       &record.Retry{},
+		record.NameMismatch:    &record.Mismatch{},
+		record.NameVerified:    &record.Verified{},
+		record.NameFinding:     &record.Finding{},
+		record.NamePrescanned:  &record.Prescanned{},
+		record.NameResumed:     &record.Resumed{},
+		record.NameResult:      &record.Result{},
+	}
 }
 
 func eventsPage() string {
 	var b strings.Builder
-	b.WriteString(generated + "# Events of --json\n\nWith `--json`, `run`, `check` and `plan` write one JSON object a line to standard output. " +
-		"Each has the fields `event` and `at` (RFC 3339 with milliseconds, UTC). The last line is the `result`, whatever happened; " +
-		"only a command line whose flags can't be read at all has none, and what a second Ctrl-C ends before it has written anything. " +
-		"Names of events and fields are stable: others may be added, none is renamed or dropped. Units are in the names.\n\n" +
-		"Order: `plan`, then `phase` by phase the others, then `result`; a `note` may come at any time. `progress` comes about twice a second; of several that could not be " +
-		"written in time only the newest is. With `--to` so for each table, and one `result` at the end. " +
-		"A history (`--history-dir`) begins with `run`, and has one `result` for each.\n")
+	b.WriteString(
+		generated + "# Events of --json\n\nWith `--json`, `run`, `check` and `plan` write one JSON object a line to standard output. " +
+			"Each has the fields `event` and `at` (RFC 3339 with milliseconds, UTC). The last line is the `result`, whatever happened; " +
+			"only a command line whose flags can't be read at all has none, and what a second Ctrl-C ends before it has written anything. " +
+			"Names of events and fields are stable: others may be added, none is renamed or dropped. Units are in the names.\n\n" +
+			"Order: `plan`, then `phase` by phase the others, then `result`; a `note` may come at any time. `progress` comes about twice a second; of several that could not be " +
+			"written in time only the newest is. With `--to` so for each table, and one `result` at the end. " +
+			"A history (`--history-dir`) begins with `run`, and has one `result` for each.\n",
+	)
 	types := recordTypes()
-	for _, name := range []string{record.NameRun, record.NamePlan, record.NamePhase, record.NameNote, record.NameResumed, record.NameProgress, record.NameFinding, record.NamePrescanned, record.NameBlocked, record.NameKilled, record.NameThrottled, record.NameControlled, record.NameLockAttempt, record.NameSwapped, record.NameRetry, record.NameMismatch, record.NameVerified, record.NameResult} {
+	for _, name := range []string{record.NameRun, record.NamePlan, record.NamePhase, record.NameNote,
+		record.NameResumed, record.NameProgress, record.NameFinding, record.NamePrescanned, record.NameBlocked,
+		record.NameKilled, record.NameThrottled, record.NameControlled, record.NameLockAttempt, record.NameSwapped,
+		record.NameRetry, record.NameMismatch, record.NameVerified, record.NameResult} {
 		fmt.Fprintf(&b, "\n## %s\n\n| field | type | meaning |\n|---|---|---|\n", name)
 		describe(&b, "", reflect.TypeOf(types[name]).Elem())
 	}

@@ -14,7 +14,8 @@ import (
 	"midstream/internal/plan"
 )
 
-// dropIns are the programs whose command lines are taken: by a verb, and by this program where it is called by their names.
+// dropIns are the programs whose command lines are taken: by a verb, and by this program where it
+// is called by their names.
 var dropIns = []string{ptoscName, ghostName}
 
 // dropIn says whether the arguments are another program's, and returns them with its name as the verb.
@@ -25,7 +26,8 @@ func (e *Env) dropIn() (args []string, is bool) {
 	return e.Args, len(e.Args) > 0 && slices.Contains(dropIns, e.Args[0])
 }
 
-// dropInCommand is the verb of such a program. body tells what becomes of it in that program's words, and with its exit codes.
+// dropInCommand is the verb of such a program. body tells what becomes of it in that program's
+// words, and with its exit codes.
 func (a *app) dropInCommand(name, short, long string, body func(ctx context.Context, args []string) (code int)) *cobra.Command {
 	return &cobra.Command{
 		Use: name, Short: short, Long: long, DisableFlagParsing: true,
@@ -59,8 +61,8 @@ func (a *app) inWords(risks []plan.Risk) []plan.Risk {
 	return said
 }
 
-// asRun makes the change that midstream run would make of flags, to be told by another presentation. More flags may be read
-// until the plan is made.
+// asRun makes the change that midstream run would make of flags, to be told by another
+// presentation. More flags may be read until the plan is made.
 func (a *app) asRun(own spoken, flags []string) (c *change, more func([]string) error) {
 	cmd := &cobra.Command{Use: "run"}
 	c = a.newChange(cmd)
@@ -103,8 +105,8 @@ func keeping(ctx context.Context) (kept context.Context, undo func()) {
 	return kept, func() { stop(); cancel(nil) }
 }
 
-// hide returns the arguments, and overwrites passwords in the process's own. secrets finds them: the arguments' numbers, and where in each the
-// password begins.
+// hide returns the arguments, and overwrites passwords in the process's own. secrets finds them:
+// the arguments' numbers, and where in each the password begins.
 func (a *app) hide(args []string, secrets func(args []string) map[int]int) []string {
 	safe := make([]string, len(args))
 	for i, arg := range args {

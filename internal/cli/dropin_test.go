@@ -22,7 +22,14 @@ import (
 // spokenBy are both programs' presentations, of a command line on shop.orders.
 func spokenBy(t *testing.T) map[string]spoken {
 	t.Helper()
-	byGhost, err := ghost.Read([]string{"--host=db1", "--user=ann", "--password=x", "--database=shop", "--table=orders", "--alter=ADD UNIQUE (a)", "--attempt-instant-ddl"}, func(string) string { return "" }, time.Now())
+	byGhost, err := ghost.Read(
+		[]string{
+			"--host=db1", "--user=ann", "--password=x", "--database=shop", "--table=orders", "--alter=ADD UNIQUE (a)",
+			"--attempt-instant-ddl",
+		},
+		func(string) string { return "" },
+		time.Now(),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,16 +37,32 @@ func spokenBy(t *testing.T) map[string]spoken {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]spoken{ghostName: ghost.NewSpeaker(byGhost, "test", io.Discard, io.Discard), ptoscName: ptosc.NewSpeaker(byPT, io.Discard, io.Discard, func() {})}
+	return map[string]spoken{
+		ghostName: ghost.NewSpeaker(byGhost, "test", io.Discard, io.Discard),
+		ptoscName: ptosc.NewSpeaker(byPT, io.Discard, io.Discard, func() {}),
+	}
 }
 
-// TestDropInsSayTheirOwnFlags: an error under another program's command line names that program's flags, and commands of midstream in full.
+// TestDropInsSayTheirOwnFlags: an error under another program's command line names that program's
+// flags, and commands of midstream in full.
 func TestDropInsSayTheirOwnFlags(t *testing.T) {
-	refused := &plan.Refused{Table: "shop.orders", Blocking: []plan.Risk{{What: "a lock is held long", Why: "nobody writes meanwhile", Fix: "Choose another time, or --method=shadow, which waits"}},
-		Others: []plan.Risk{{What: "a unique key", Fix: "Look for them first: midstream check lists every row"}, {What: "w", Why: "capture is behind (--max-capture-delay)"}}}
+	refused := &plan.Refused{
+		Table: "shop.orders",
+		Blocking: []plan.Risk{
+			{What: "a lock is held long", Why: "nobody writes meanwhile", Fix: "Choose another time, or --method=shadow, which waits"},
+		},
+		Others: []plan.Risk{
+			{What: "a unique key", Fix: "Look for them first: midstream check lists every row"},
+			{What: "w", Why: "capture is behind (--max-capture-delay)"},
+		},
+	}
 	failure := &migration.Failure{Phase: "copy", Err: errors.New("x"), Kept: true, Next: "Give it up with: midstream cleanup shop.orders"}
 	wrong := usageOf("midstream run --help", errors.New("--max-replica-lag x: it is no time"))
-	unseen := &coded{code: exitFailed, err: errors.New("r1 can't be seen"), next: "say which can be, by --replica, or --unseen-replicas=ignore"}
+	unseen := &coded{
+		code: exitFailed,
+		err:  errors.New("r1 can't be seen"),
+		next: "say which can be, by --replica, or --unseen-replicas=ignore",
+	}
 	for program, says := range map[string][]string{
 		ghostName: {"or a run without --attempt-instant-ddl, which waits\n", "midstream check --host=db1 --port=3306 --user=ann -p 'ALTER TABLE `shop`.`orders` ADD UNIQUE (a)' lists every row", "(max-capture-delay in [midstream] of ~/.my.cnf)",
 			"midstream cleanup --host=db1 --port=3306 --user=ann -p shop.orders\n", "--max-lag-millis x: it is no time\n", "by --throttle-control-replicas, or unseen-replicas=ignore in [midstream] of ~/.my.cnf\n"},
@@ -54,15 +77,18 @@ func TestDropInsSayTheirOwnFlags(t *testing.T) {
 			told += unwrapped(a.complaint(err, exitCode(err, false)))
 		}
 		contains(t, told, says...)
-		contains(t, a.complaint(usageOf(c.help, errors.New("x")), exitUsage), "  where: command line, midstream "+program+"\n", "  next:  see midstream "+program+" --help\n")
+		contains(
+			t, a.complaint(usageOf(c.help, errors.New("x")), exitUsage),
+			"  where: command line, midstream "+program+"\n", "  next:  see midstream "+program+" --help\n",
+		)
 	}
 }
 
 // unwrapped has each part of a complaint in one line.
 func unwrapped(text string) string { return regexp.MustCompile(`\n {9,}`).ReplaceAllString(text, " ") }
 
-// TestHintsCanBeTyped: whatever flag the engine names in any of its texts, under another program's command line it is one of that program's, an
-// option of a file, or part of a command.
+// TestHintsCanBeTyped: whatever flag the engine names in any of its texts, under another program's
+// command line it is one of that program's, an option of a file, or part of a command.
 func TestHintsCanBeTyped(t *testing.T) {
 	hint := regexp.MustCompile(`(?:^|[^a-zA-Z-])--([a-z][a-z_-]*[a-z])`)
 	command := regexp.MustCompile(`midstream [a-z]+(?: --?[a-z-]+(?:=\S+)?)+`)

@@ -25,8 +25,8 @@ type errorExample struct {
 	ending func(*running) // ends a run that waits before its swap; nil where it ends by itself
 }
 
-// TestErrorsPage holds docs/errors.md against what verbs tell of real causes on a real server, byte by byte but for the server's
-// address and the database's name. -update writes it.
+// TestErrorsPage holds docs/errors.md against what verbs tell of real causes on a real server, byte
+// by byte but for the server's address and the database's name. -update writes it.
 func TestErrorsPage(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 2000)
@@ -75,7 +75,10 @@ func TestErrorsPage(t *testing.T) {
 			shown = strings.Join(e.args[:len(e.args)-1], " ") + ` "` + statement + `"`
 		}
 		told := asOnThePage(strings.NewReplacer(i.Address, "db1:3306", database, "shop").Replace(r.stderr.String()))
-		fmt.Fprintf(&page, "\n## %s\n\n```\n$ midstream %s\n%s```\n\nExit code %d, `%s`.\n", e.title, strings.ReplaceAll(shown, " --control-dir="+folder, ""), told, e.code, outcomeOf(e.code).name)
+		fmt.Fprintf(
+			&page, "\n## %s\n\n```\n$ midstream %s\n%s```\n\nExit code %d, `%s`.\n", e.title,
+			strings.ReplaceAll(shown, " --control-dir="+folder, ""), told, e.code, outcomeOf(e.code).name,
+		)
 	}
 	if code, _, stderr := midstream(t, append(flags(t, i), "cleanup", "--yes", database+".orders")...); code != exitDone {
 		t.Error(stderr)
@@ -87,7 +90,10 @@ func TestErrorsPage(t *testing.T) {
 		}
 	}
 	if there, err := os.ReadFile(path); err != nil || string(there) != page.String() {
-		t.Errorf("docs/errors.md is out of date (%v): go test ./internal/cli -run TestErrorsPage -update would write\n%s", err, page.String())
+		t.Errorf(
+			"docs/errors.md is out of date (%v): go test ./internal/cli -run TestErrorsPage -update would write\n%s",
+			err, page.String(),
+		)
 	}
 }
 
@@ -103,7 +109,11 @@ func asOnThePage(told string) string {
 	told = whose.ReplaceAllString(folded.ReplaceAllString(told, " $1"), "by dba (uid 1000, process 4711)")
 	var b strings.Builder
 	for line := range strings.Lines(told) {
-		if label, text, is := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); is && slices.Contains([]string{"  where", "  left", "  next"}, label) {
+		if label, text, is := strings.Cut(
+			strings.TrimSuffix(line, "\n"),
+			": ",
+		); is &&
+			slices.Contains([]string{"  where", "  left", "  next"}, label) {
 			line = fmt.Sprintf("%-8s %s\n", label+":", words.Wrapped(text, 100, "         "))
 		}
 		b.WriteString(line)
@@ -132,11 +142,30 @@ The examples below are real: a test makes each error on a real server and compar
 // Of every exit code, an error that says nothing but its cause gets all five parts, in words and in the record.
 func TestFiveParts(t *testing.T) {
 	causes := map[int]error{
-		exitFailed: errors.New("x"), exitUsage: usageOf("midstream run --help", errors.New("x")), exitRefused: &plan.Refused{Blocking: []plan.Risk{{What: "x"}}},
-		exitAborted: errInterrupted, exitUnknown: &migration.Failure{Phase: "cutover", Err: cutover.ErrUnknown},
-		exitMismatch: &migration.Failure{Phase: "verify", Err: migration.ErrMismatch}, exitLeftovers: &coded{code: exitLeftovers, err: migration.ErrLeftovers},
-		exitStopped: &migration.Failure{Phase: "copy", Err: errors.New("x"), Kept: true}, exitUnfit: &migration.Failure{Phase: "prescan", Err: migration.ErrUnfit},
-		exitNoRun: &coded{code: exitNoRun, err: errors.New("x")}, exitNotNow: &coded{code: exitNotNow, err: errors.New("x")}, exitAtOnce: &coded{code: exitAtOnce, err: errLeftAtOnce},
+		exitFailed: errors.New(
+			"x",
+		),
+		exitUsage:   usageOf("midstream run --help", errors.New("x")),
+		exitRefused: &plan.Refused{Blocking: []plan.Risk{{What: "x"}}},
+		exitAborted: errInterrupted,
+		exitUnknown: &migration.Failure{Phase: "cutover", Err: cutover.ErrUnknown},
+		exitMismatch: &migration.Failure{
+			Phase: "verify",
+			Err:   migration.ErrMismatch,
+		},
+		exitLeftovers: &coded{code: exitLeftovers, err: migration.ErrLeftovers},
+		exitStopped: &migration.Failure{
+			Phase: "copy",
+			Err:   errors.New("x"),
+			Kept:  true,
+		},
+		exitUnfit: &migration.Failure{Phase: "prescan", Err: migration.ErrUnfit},
+		exitNoRun: &coded{
+			code: exitNoRun,
+			err:  errors.New("x"),
+		},
+		exitNotNow: &coded{code: exitNotNow, err: errors.New("x")},
+		exitAtOnce: &coded{code: exitAtOnce, err: errLeftAtOnce},
 	}
 	for _, o := range outcomes[1:] {
 		err, is := causes[o.code]
@@ -153,6 +182,9 @@ func TestFiveParts(t *testing.T) {
 		if told.Error == "" || told.Stage == "" || told.Object == "" || told.Left == "" || told.Next == "" {
 			t.Errorf("exit code %d: %+v", o.code, told)
 		}
-		contains(t, a.complaint(err, o.code), "midstream: ", "\n  where: "+told.Stage+", "+told.Object+"\n", "\n  left:  "+told.Left, "\n  next:  ")
+		contains(
+			t, a.complaint(err, o.code), "midstream: ", "\n  where: "+told.Stage+", "+told.Object+"\n",
+			"\n  left:  "+told.Left, "\n  next:  ",
+		)
 	}
 }

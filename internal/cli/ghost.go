@@ -23,11 +23,14 @@ import (
 const ghostName = "gh-ost"
 
 func (a *app) ghostCommand() *cobra.Command {
-	return a.dropInCommand(ghostName, "Take gh-ost's command line",
+	return a.dropInCommand(
+		ghostName,
+		"Take gh-ost's command line",
 		"It takes the command line of gh-ost "+ghost.Version+", its file of credentials, its words and its exit codes, and so does this program\n"+
 			"where it is called by that name (a link to it will do). docs/gh-ost-flags.md tells what becomes of each flag,\n"+
 			"docs/coming-from-gh-ost.md what differs. The run obeys midstream status, pause, set and so on.",
-		a.ghost)
+		a.ghost,
+	)
 }
 
 // ghost does what a command line of that program asks for.

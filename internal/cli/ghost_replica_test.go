@@ -13,7 +13,10 @@ import (
 func (d *drop) ghostsOn(i *mysqltest.Instance, code int, args []string, texts ...string) {
 	d.t.Helper()
 	database, _, _ := strings.Cut(d.name, ".")
-	r := start(d.t, ghOst(d.t, i, append([]string{"--database=" + database, "--table=t", "--throttle-additional-flag-file=", "--verbose"}, args...)...))
+	r := start(
+		d.t,
+		ghOst(d.t, i, append([]string{"--database=" + database, "--table=t", "--throttle-additional-flag-file=", "--verbose"}, args...)...),
+	)
 	if got := r.exit(); got != code {
 		d.t.Fatalf("%s: exit code %d\n%s\n%s", args, got, &r.stdout, &r.stderr)
 	}
@@ -26,7 +29,11 @@ func TestGhostReplica(t *testing.T) {
 	primary, follower := primaryAndReplica(t, "9.7", "3")
 	d := beginDropInOn(t, primary, 2000)
 	database, _, _ := strings.Cut(d.name, ".")
-	d.ghostsOn(follower, 0, []string{ptAlter, "--execute"}, "# Migrating "+primary.Address+"; inspecting "+follower.Address+"; executing on ", "Master found to be "+primary.Address, "# Done\n")
+	d.ghostsOn(
+		follower, 0, []string{ptAlter, "--execute"},
+		"# Migrating "+primary.Address+"; inspecting "+follower.Address+"; executing on ",
+		"Master found to be "+primary.Address, "# Done\n",
+	)
 	if got := d.tables(); got != "_t_del,t" {
 		t.Errorf("tables %s", got)
 	}
@@ -38,12 +45,21 @@ func TestGhostReplica(t *testing.T) {
 	if code := r.exit(); code != 0 {
 		t.Fatalf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
 	}
-	d.ghostsOn(primary, 0, append([]string{"--assume-master-host=" + primary.Address, "--allow-on-master"}, drops[1], "--alter=ADD COLUMN more INT"), "# Done\n")
+	d.ghostsOn(
+		primary, 0,
+		append([]string{"--assume-master-host=" + primary.Address, "--allow-on-master"}, drops[1], "--alter=ADD COLUMN more INT"),
+		"# Done\n",
+	)
 	d.ghostsOn(primary, 1, []string{"--alter=ADD COLUMN other INT"}, "--allow-on-master")
 	d.refollows(follower)
 	host, port, _ := strings.Cut(follower.Address, ":")
-	executing(t, primary, "")("CHANGE REPLICATION SOURCE TO SOURCE_HOST = '"+host+"', SOURCE_PORT = "+port+", SOURCE_USER = 'repl', SOURCE_PASSWORD = 'repl', "+
-		"SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1", "START REPLICA")
+	executing(
+		t, primary, "",
+	)(
+		"CHANGE REPLICATION SOURCE TO SOURCE_HOST = '"+host+"', SOURCE_PORT = "+port+", SOURCE_USER = 'repl', SOURCE_PASSWORD = 'repl', "+
+			"SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1",
+		"START REPLICA",
+	)
 	t.Cleanup(func() { executing(t, primary, "")("STOP REPLICA", "RESET REPLICA ALL") })
 	ring := []string{"--alter=ADD COLUMN ring INT", "--execute", "--initially-drop-old-table"}
 	d.ghostsOn(follower, 1, ring, "primaries replicate from each other")
@@ -60,8 +76,11 @@ func TestGhostReplica(t *testing.T) {
 func (d *drop) refollows(follower *mysqltest.Instance) {
 	d.t.Helper()
 	socket, file := filepath.Join(d.t.TempDir(), "s"), filepath.Join(d.t.TempDir(), "postpone")
-	r := d.ghost("--alter=ADD COLUMN followed INT", "--execute", "--ok-to-drop-table", "--initially-drop-old-table", "--serve-socket-file="+socket, "--postpone-cut-over-flag-file="+file,
-		"--throttle-control-replicas="+follower.Address)
+	r := d.ghost(
+		"--alter=ADD COLUMN followed INT", "--execute", "--ok-to-drop-table", "--initially-drop-old-table",
+		"--serve-socket-file="+socket, "--postpone-cut-over-flag-file="+file,
+		"--throttle-control-replicas="+follower.Address,
+	)
 	r.await(&r.stdout, "State: postponing cut-over; ETA: due")
 	onReplica := executing(d.t, follower, "")
 	for _, c := range [][2]string{{"throttle-control-replicas=", "\n# Migrating "}, {"throttle-control-replicas=?", "\n"}, {"throttle-control-replicas=127.0.0.1:1", "can't be reached"}} {
@@ -70,7 +89,14 @@ func (d *drop) refollows(follower *mysqltest.Instance) {
 		}
 	}
 	onReplica("STOP REPLICA SQL_THREAD")
-	if got := says(d.t, "unix", socket, "throttle-control-replicas="+follower.Address); !strings.HasPrefix(got, follower.Address+"\n# Migrating ") {
+	if got := says(
+		d.t,
+		"unix",
+		socket,
+		"throttle-control-replicas="+follower.Address,
+	); !strings.HasPrefix(
+		got, follower.Address+"\n# Migrating ",
+	) {
 		d.t.Errorf("answer %s", got)
 	}
 	r.await(&r.stdout, "State: throttled, replication of "+follower.Address+" stands still")
@@ -83,7 +109,8 @@ func (d *drop) refollows(follower *mysqltest.Instance) {
 	}
 }
 
-// TestGhostOnReplica: the table is changed on a replica, to be compared and for good, while somebody writes on the primary.
+// TestGhostOnReplica: the table is changed on a replica, to be compared and for good, while
+// somebody writes on the primary.
 func TestGhostOnReplica(t *testing.T) {
 	t.Parallel()
 	primary, follower := primaryAndReplica(t, "9.7", "4")
@@ -117,23 +144,33 @@ func TestGhostOnReplica(t *testing.T) {
 	d.ghostsOn(follower, 0, trial, "STOP REPLICA: done", "Ghost table is `"+database+"`.`_t_gho`", "# Done\n")
 	is(tables, "_t_gho,t")
 	is(running, "OFF")
-	is("SELECT (SELECT COUNT(*) FROM t) > 1000 AND NOT EXISTS (SELECT * FROM (SELECT * FROM t EXCEPT SELECT * FROM _t_gho) a) AND NOT EXISTS (SELECT * FROM (SELECT * FROM _t_gho EXCEPT SELECT * FROM t) b)", "1")
+	is(
+		"SELECT (SELECT COUNT(*) FROM t) > 1000 AND NOT EXISTS (SELECT * FROM (SELECT * FROM t EXCEPT SELECT * FROM _t_gho) a) AND NOT EXISTS (SELECT * FROM (SELECT * FROM _t_gho EXCEPT SELECT * FROM t) b)",
+		"1",
+	)
 	is("SELECT GTID_SUBTRACT(@@GLOBAL.gtid_executed, '"+d.query("SELECT @@GLOBAL.gtid_executed")+"')", "")
 	onReplica("START REPLICA")
 	d.ghostsOn(follower, 1, trial, "_t_gho is there from an earlier test")
-	d.ghostsOn(follower, 0, append(trial, "--initially-drop-ghost-table", "--test-on-replica-skip-replica-stop"), "dropped "+database+"._t_gho", "# Done\n")
+	d.ghostsOn(
+		follower, 0, append(trial, "--initially-drop-ghost-table", "--test-on-replica-skip-replica-stop"),
+		"dropped "+database+"._t_gho", "# Done\n",
+	)
 	is(running, "ON")
 	is(tables, "_t_gho,t")
 	const own = "SELECT GTID_SUBSET(CONCAT(@@server_uuid, ':1'), @@GLOBAL.gtid_executed)"
 	is(own, "0")
-	if code, stdout, stderr := midstream(t, append([]string{"cleanup", "--yes", database + ".t"}, flags(t, follower)...)...); code != exitDone {
+	if code, stdout, stderr := midstream(
+		t,
+		append([]string{"cleanup", "--yes", database + ".t"}, flags(t, follower)...)...); code != exitDone {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	is(tables, "t")
 	is(own, "0") // nothing that the primary lacks
 	d.ghostsOn(follower, 0, []string{"--alter=ADD INDEX more (id)", "--execute", "--migrate-on-replica", "--ok-to-drop-table"}, "# Done\n")
 	is("SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name = 'more'", "1")
-	if got := d.query("SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name = 'more'"); got != "0" {
+	if got := d.query(
+		"SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name = 'more'",
+	); got != "0" {
 		t.Error("the primary has the index too")
 	}
 	d.settle()

@@ -28,7 +28,13 @@ func ghOst(t *testing.T, i *mysqltest.Instance, args ...string) *exec.Cmd {
 func (d *drop) ghost(args ...string) *running {
 	d.t.Helper()
 	database, _, _ := strings.Cut(d.name, ".")
-	return start(d.t, ghOst(d.t, d.i, append([]string{"--database=" + database, "--table=t", "--allow-on-master", "--throttle-additional-flag-file="}, args...)...))
+	return start(
+		d.t,
+		ghOst(
+			d.t,
+			d.i,
+			append([]string{"--database=" + database, "--table=t", "--allow-on-master", "--throttle-additional-flag-file="}, args...)...),
+	)
 }
 
 // ghosts runs it, and fails unless it ends with a code and says the texts.
@@ -53,26 +59,37 @@ func TestGhost(t *testing.T) {
 	}
 	d.ghosts(0, []string{ptAlter, "--verbose"}, "INFO Migrating "+d.quoted(), "# Nothing was changed: --execute was not said\n# Done\n")
 	tables("t")
-	d.ghosts(0, []string{ptAlter, "--execute", "--verbose", "--chunk-size=500"}, "# Migrating "+d.quoted()+"; Ghost table is "+strings.TrimSuffix(d.quoted(), "`t`")+"`_t_gho`\n",
-		"--chunk-size has no effect: A chunk is as many rows as fit into 250 ms at most (chunk-time in [midstream] of ~/.my.cnf)", "INFO Row copy complete", "%; Applied: ", "; streamer: binlog.0", "State: migrating; ETA: due", "INFO Done migrating "+d.quoted(), "# Done\n")
+	d.ghosts(
+		0, []string{ptAlter, "--execute", "--verbose", "--chunk-size=500"},
+		"# Migrating "+d.quoted()+"; Ghost table is "+strings.TrimSuffix(d.quoted(), "`t`")+"`_t_gho`\n",
+		"--chunk-size has no effect: A chunk is as many rows as fit into 250 ms at most (chunk-time in [midstream] of ~/.my.cnf)",
+		"INFO Row copy complete", "%; Applied: ", "; streamer: binlog.0", "State: migrating; ETA: due",
+		"INFO Done migrating "+d.quoted(), "# Done\n",
+	)
 	tables("_t_del,t")
 	drops := "--alter=DROP INDEX added, DROP COLUMN added, ADD COLUMN zero DATE NOT NULL DEFAULT '1970-00-00'"
 	d.ghosts(1, []string{drops, "--execute"}, "FATAL ", "_t_del is a former table")
 	d.ghosts(0, []string{drops, "--initially-drop-old-table", "--allow-zero-in-date"}, "_t_del is dropped first", "# Done\n")
 	tables("_t_del,t")
 	d.ghosts(0, []string{drops, "--execute", "--timestamp-old-table", "--quiet", "--allow-zero-in-date"}, "# Done\n")
-	if got := d.query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name RLIKE '^_t_[0-9]{14}_del$'"); got != "1" {
+	if got := d.query(
+		"SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name RLIKE '^_t_[0-9]{14}_del$'",
+	); got != "1" {
 		t.Errorf("tables %s", d.tables())
 	}
 	d.settle()
 }
 
-// TestGhostOn57: on a server that swaps in two sessions the new table has a name that sorts after the table's, and the old one gets its own.
+// TestGhostOn57: on a server that swaps in two sessions the new table has a name that sorts after
+// the table's, and the old one gets its own.
 func TestGhostOn57(t *testing.T) {
 	t.Parallel()
 	d := beginDropIn(t, "5.7", 3000)
 	d.ghosts(0, []string{ptAlter}, "# Done\n")
-	d.ghosts(0, []string{ptAlter, "--execute", "--attempt-instant-ddl"}, "Ghost table is "+strings.TrimSuffix(d.quoted(), "`t`")+"`t_shadow`\n", "# Done\n")
+	d.ghosts(
+		0, []string{ptAlter, "--execute", "--attempt-instant-ddl"},
+		"Ghost table is "+strings.TrimSuffix(d.quoted(), "`t`")+"`t_shadow`\n", "# Done\n",
+	)
 	if got := d.tables(); got != "_t_del,t" {
 		t.Errorf("tables %s", got)
 	}
@@ -85,10 +102,18 @@ func TestGhostDiscardsForeignKeys(t *testing.T) {
 	for version, rule := range map[string]string{"9.7": " ON DELETE CASCADE", "5.7": ""} {
 		d := beginDropIn(t, version, 3000)
 		database, _, _ := strings.Cut(d.name, ".")
-		executing(t, d.i, database)("CREATE TABLE parent (id INT PRIMARY KEY)", "INSERT INTO parent VALUES (1)",
-			"ALTER TABLE t ADD COLUMN p INT, ADD CONSTRAINT one FOREIGN KEY (p) REFERENCES parent (id)"+rule+", ADD CONSTRAINT two FOREIGN KEY (p) REFERENCES parent (id)")
-		d.ghosts(0, []string{"--alter=DROP FOREIGN KEY two, ENGINE=InnoDB", "--execute", "--discard-foreign-keys", "--ok-to-drop-table"}, "# Done\n")
-		if got := d.query("SELECT COUNT(*) FROM information_schema.referential_constraints WHERE constraint_schema = DATABASE()"); got != "0" {
+		executing(t, d.i, database)(
+			"CREATE TABLE parent (id INT PRIMARY KEY)", "INSERT INTO parent VALUES (1)",
+			"ALTER TABLE t ADD COLUMN p INT, ADD CONSTRAINT one FOREIGN KEY (p) REFERENCES parent (id)"+rule+", ADD CONSTRAINT two FOREIGN KEY (p) REFERENCES parent (id)",
+		)
+		d.ghosts(
+			0,
+			[]string{"--alter=DROP FOREIGN KEY two, ENGINE=InnoDB", "--execute", "--discard-foreign-keys", "--ok-to-drop-table"},
+			"# Done\n",
+		)
+		if got := d.query(
+			"SELECT COUNT(*) FROM information_schema.referential_constraints WHERE constraint_schema = DATABASE()",
+		); got != "0" {
 			t.Errorf("%s: %s foreign keys are left", version, got)
 		}
 		executing(t, d.i, database)("DROP TABLE parent")
@@ -96,8 +121,8 @@ func TestGhostDiscardsForeignKeys(t *testing.T) {
 	}
 }
 
-// TestGhostPostponed: the swap waits for a file, and what an earlier run has left and tables of others that have its names go as the command
-// line says.
+// TestGhostPostponed: the swap waits for a file, and what an earlier run has left and tables of
+// others that have its names go as the command line says.
 func TestGhostPostponed(t *testing.T) {
 	t.Parallel()
 	d := beginDropIn(t, "9.7", 3000)
@@ -171,7 +196,10 @@ func TestGhostCommands(t *testing.T) {
 	}
 	port := strings.TrimPrefix(listener.Addr().String(), "127.0.0.1:")
 	listener.Close()
-	args := []string{ptAlter, "--execute", "--postpone-cut-over-flag-file=" + file, "--serve-socket-file=" + socket, "--panic-flag-file=" + stop, "--force-named-panic"}
+	args := []string{
+		ptAlter, "--execute", "--postpone-cut-over-flag-file=" + file, "--serve-socket-file=" + socket,
+		"--panic-flag-file=" + stop, "--force-named-panic",
+	}
 	first := d.ghost(append(args, "--serve-tcp-port="+port)...)
 	first.await(&first.stdout, "State: postponing cut-over; ETA: due")
 	if err := first.cmd.Process.Signal(syscall.SIGHUP); err != nil {
@@ -229,7 +257,10 @@ func newHookBook(t *testing.T) *hookBook {
 	t.Helper()
 	b := &hookBook{t: t, folder: t.TempDir(), called: filepath.Join(t.TempDir(), "called"), ghost: "_t_gho"}
 	for _, m := range []string{"startup", "validated", "rowcount-complete", "before-row-copy", "row-copy-complete", "before-cut-over", "begin-postponed", "interactive-command", "success", "failure", "status"} {
-		b.hook(m+"--note", "echo "+m+" $GH_OST_TABLE_NAME $GH_OST_GHOST_TABLE_NAME $GH_OST_OLD_TABLE_NAME $GH_OST_DRY_RUN $GH_OST_HOOKS_HINT $GH_OST_COMMAND $GH_OST_STATUS >> "+b.called)
+		b.hook(
+			m+"--note",
+			"echo "+m+" $GH_OST_TABLE_NAME $GH_OST_GHOST_TABLE_NAME $GH_OST_OLD_TABLE_NAME $GH_OST_DRY_RUN $GH_OST_HOOKS_HINT $GH_OST_COMMAND $GH_OST_STATUS >> "+b.called,
+		)
 	}
 	return b
 }
@@ -267,7 +298,8 @@ func (b *hookBook) were(moments, dry string) {
 	}
 }
 
-// TestGhostHooks: programs are called at each moment, in their order and with their variables; one that fails ends the run before the swap.
+// TestGhostHooks: programs are called at each moment, in their order and with their variables; one
+// that fails ends the run before the swap.
 func TestGhostHooks(t *testing.T) {
 	t.Parallel()
 	d := beginDropIn(t, "9.7", 3000)
@@ -288,7 +320,10 @@ func TestGhostHooks(t *testing.T) {
 	if code := run.exit(); code != 0 {
 		t.Fatalf("exit code %d\n%s\n%s", code, &run.stdout, &run.stderr)
 	}
-	b.were("startup validated rowcount-complete before-row-copy row-copy-complete before-cut-over begin-postponed interactive-command success", "false")
+	b.were(
+		"startup validated rowcount-complete before-row-copy row-copy-complete before-cut-over begin-postponed interactive-command success",
+		"false",
+	)
 	args[0] = "--alter=DROP INDEX added, DROP COLUMN added"
 	args = append(args, "--execute", "--initially-drop-old-table")
 	b.hook("before-cut-over--refuse", "echo not now; exit 3")
@@ -304,8 +339,9 @@ func TestGhostHooks(t *testing.T) {
 	d.settle()
 }
 
-// TestGhostHooksTellOneName: all programs of a run are told the same name of the new table, also where it can't be the one of that program; where
-// no server is reached, and where a table of that name is to be dropped.
+// TestGhostHooksTellOneName: all programs of a run are told the same name of the new table, also
+// where it can't be the one of that program; where no server is reached, and where a table of that
+// name is to be dropped.
 func TestGhostHooksTellOneName(t *testing.T) {
 	t.Parallel()
 	d := beginDropIn(t, "5.7", 300)
@@ -367,7 +403,12 @@ func TestGhostFails(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 50)
 	database, _, _ := strings.Cut(name, ".")
-	executing(t, i, database)("CREATE TABLE keyless (a INT, b VARCHAR(9))", "CREATE TABLE twice (id INT PRIMARY KEY, a INT)", "INSERT INTO twice VALUES (1, 5), (2, 5)")
+	executing(
+		t, i, database,
+	)(
+		"CREATE TABLE keyless (a INT, b VARCHAR(9))", "CREATE TABLE twice (id INT PRIMARY KEY, a INT)",
+		"INSERT INTO twice VALUES (1, 5), (2, 5)",
+	)
 	before := query("SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = DATABASE()")
 	for _, c := range []struct {
 		code int
@@ -396,13 +437,15 @@ func TestGhostFails(t *testing.T) {
 		}
 		contains(t, r.stdout.String()+r.stderr.String(), c.says)
 	}
-	if got := query("SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != before {
+	if got := query(
+		"SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = DATABASE()",
+	); got != before {
 		t.Errorf("tables %s instead of %s", got, before)
 	}
 }
 
-// TestGhostSaysWhichPrivilegeItLacks: an account that may not see from whom a server replicates is told so, with the GRANT; where the command line says
-// which server is the primary nobody looks.
+// TestGhostSaysWhichPrivilegeItLacks: an account that may not see from whom a server replicates is
+// told so, with the GRANT; where the command line says which server is the primary nobody looks.
 func TestGhostSaysWhichPrivilegeItLacks(t *testing.T) {
 	t.Parallel()
 	for version, lacks := range map[string]string{"9.7": "REPLICATION CLIENT", "mariadb-10.11": "REPLICA MONITOR"} {
@@ -410,13 +453,19 @@ func TestGhostSaysWhichPrivilegeItLacks(t *testing.T) {
 		name, _ := table(t, i, 50)
 		database, _, _ := strings.Cut(name, ".")
 		executing(t, i, "")("DROP USER IF EXISTS narrow", "CREATE USER narrow IDENTIFIED BY 'x'", "GRANT ALL ON `"+database+"`.* TO narrow")
-		args := []string{"--user=narrow", "--password=x", "--database=" + database, "--table=t", "--alter=ADD COLUMN c INT", "--allow-on-master"}
+		args := []string{
+			"--user=narrow", "--password=x", "--database=" + database, "--table=t", "--alter=ADD COLUMN c INT",
+			"--allow-on-master",
+		}
 		r := start(t, ghOst(t, i, args...))
 		if code := r.exit(); code != 1 {
 			t.Errorf("%s: exit code %d", version, code)
 		}
-		contains(t, unwrapped(r.stderr.String()), "account narrow@% lacks "+lacks+" on *.*, and from whom a server replicates is read with it\n",
-			"  next:  GRANT "+lacks+" ON *.* TO 'narrow'@'%'; or say by --assume-master-host which server is the primary")
+		contains(
+			t, unwrapped(r.stderr.String()),
+			"account narrow@% lacks "+lacks+" on *.*, and from whom a server replicates is read with it\n",
+			"  next:  GRANT "+lacks+" ON *.* TO 'narrow'@'%'; or say by --assume-master-host which server is the primary",
+		)
 		r = start(t, ghOst(t, i, append(args, "--assume-master-host="+i.Address)...))
 		if code := r.exit(); code != 1 {
 			t.Errorf("%s: exit code %d", version, code)
@@ -440,14 +489,19 @@ func TestGhostAsAVerb(t *testing.T) {
 func primaryAndReplica(t *testing.T, version, id string) (primary, replica *mysqltest.Instance) {
 	t.Helper()
 	settings := func(id string) sandbox.Options {
-		return sandbox.Options{Settings: map[string]string{"server_id": id, "log_replica_updates": "ON", "gtid_mode": "ON", "enforce_gtid_consistency": "ON"}}
+		return sandbox.Options{
+			Settings: map[string]string{"server_id": id, "log_replica_updates": "ON", "gtid_mode": "ON", "enforce_gtid_consistency": "ON"},
+		}
 	}
 	servers := mysqltest.OwnAll(t, version, settings(id+"1"), settings(id+"2"))
 	host, port, _ := strings.Cut(servers[0].Address, ":")
 	executing(t, servers[0], "")("CREATE USER repl IDENTIFIED BY 'repl'", "GRANT REPLICATION SLAVE ON *.* TO repl")
 	onReplica := executing(t, servers[1], "")
-	onReplica("CHANGE REPLICATION SOURCE TO SOURCE_HOST = '"+host+"', SOURCE_PORT = "+port+", SOURCE_USER = 'repl', SOURCE_PASSWORD = 'repl', "+
-		"SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1", "START REPLICA")
+	onReplica(
+		"CHANGE REPLICATION SOURCE TO SOURCE_HOST = '"+host+"', SOURCE_PORT = "+port+", SOURCE_USER = 'repl', SOURCE_PASSWORD = 'repl', "+
+			"SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1",
+		"START REPLICA",
+	)
 	t.Cleanup(func() { onReplica("STOP REPLICA", "RESET REPLICA ALL") })
 	return servers[0], servers[1]
 }

@@ -46,18 +46,45 @@ var flagGroups = []struct {
 	title string
 	flags []string
 }{
-	{"What is changed, and how", []string{"table", "alter", "map", "method", "key", "shadow-name", "old-name", "drop-later", "zero-dates", "defer-indexes",
-		"calibrate", "native-locked", "native-longest", "native-stall"}},
-	{serverFlags, []string{"host", "port", "socket", "user", "password", "defaults-file", "defaults-extra-file", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", "reconnect"}},
-	{"What is told and kept", []string{"quiet", "no-color", "history-dir", "no-history", "log-file", "log-format", "metrics-file", "hook", "hook-timeout", "control-dir", "no-control",
-		"listen", "token-file", "tls-cert", "tls-key", "insecure-http"}},
+	{
+		"What is changed, and how",
+		[]string{"table", "alter", "map", "method", "key", "shadow-name", "old-name", "drop-later", "zero-dates", "defer-indexes",
+			"calibrate", "native-locked", "native-longest", "native-stall"},
+	},
+	{
+		serverFlags,
+		[]string{
+			"host", "port", "socket", "user", "password", "defaults-file", "defaults-extra-file", "ssl-mode",
+			"ssl-ca", "ssl-cert", "ssl-key", "reconnect",
+		},
+	},
+	{
+		"What is told and kept",
+		[]string{
+			"quiet", "no-color", "history-dir", "no-history", "log-file", "log-format", "metrics-file", "hook",
+			"hook-timeout", "control-dir", "no-control", "listen", "token-file", "tls-cert", "tls-key",
+			"insecure-http",
+		},
+	},
 	{"How fast rows are copied", []string{"workers", "chunk-time", "copy-share", "full-speed"}},
-	{"What the copying of rows waits for", []string{"max-load", "critical-load", "max-capture-delay", "max-history", "max-redo", "min-free-disk", "free-disk",
-		"throttle-file", "throttle-query", "throttle-url"}},
+	{
+		"What the copying of rows waits for",
+		[]string{"max-load", "critical-load", "max-capture-delay", "max-history", "max-redo", "min-free-disk", "free-disk",
+			"throttle-file", "throttle-query", "throttle-url"},
+	},
 	{"Replicas", []string{"max-replica-lag", "replica", "skip-replica", "find-replicas", "unseen-replicas"}},
-	{"The swap", []string{"cutover-window", "cutover-when-gone", "lock-wait", "lock-work", "lock-backoff", "lock-backoff-most", "lock-attempts", "lock-give-up",
-		"old-snapshots", "kill-blockers-after", "kill-user", "kill-host", "kill-rows"}},
-	{"How changes are learnt of and applied", []string{"capture", "capture-from", "source-replicates", "apply-workers", "backlog-limit", "checkpoint"}},
+	{
+		"The swap",
+		[]string{
+			"cutover-window", "cutover-when-gone", "lock-wait", "lock-work", "lock-backoff", "lock-backoff-most",
+			"lock-attempts", "lock-give-up", "old-snapshots", "kill-blockers-after", "kill-user", "kill-host",
+			"kill-rows",
+		},
+	},
+	{
+		"How changes are learnt of and applied",
+		[]string{"capture", "capture-from", "source-replicates", "apply-workers", "backlog-limit", "checkpoint"},
+	},
 	{"Proof", []string{"no-prescan", "no-verify", "repair"}},
 	{"Rehearsal", []string{"rehearse-lock", "keep-shadow", "on-replica"}},
 }
@@ -243,7 +270,11 @@ func topics() []*cobra.Command {
 	return []*cobra.Command{
 		{Use: "connecting", Short: "How the server is found, and what option files may say", Long: connectingLong},
 		{Use: "swap", Short: "What a run waits for at its end, and how long others wait for it", Long: swapLong},
-		{Use: "desired-state", Short: "Changing tables to what files say (--to)", Long: "With --to the tables' definitions stand in files: " + toLong},
+		{
+			Use:   "desired-state",
+			Short: "Changing tables to what files say (--to)",
+			Long:  "With --to the tables' definitions stand in files: " + toLong,
+		},
 		{Use: "rehearsal", Short: "A run without the swap (--rehearse)", Long: rehearsalLong},
 		exitCodesTopic(),
 		{Use: "environment", Short: "Variables that are heeded", Long: environmentLong},

@@ -48,19 +48,27 @@ func TestHelpFitsTheScreen(t *testing.T) {
 	}
 }
 
-// The help of each verb keeps to the width that it is given, but for what can't be broken, and its flags stand once each.
+// The help of each verb keeps to the width that it is given, but for what can't be broken, and its
+// flags stand once each.
 func TestHelpOfVerbs(t *testing.T) {
 	_, verbs, topics := documented()
 	for _, c := range append(verbs, topics...) {
 		text := helpOf(c, 80)
 		for _, line := range strings.Split(text, "\n") {
-			if len(line) > 80 && !strings.HasPrefix(line, "  midstream ") && !strings.HasPrefix(line, "      --") && c.Name() != "exit-codes" && c.Name() != "completion" {
+			if len(line) > 80 && !strings.HasPrefix(line, "  midstream ") && !strings.HasPrefix(line, "      --") &&
+				c.Name() != "exit-codes" &&
+				c.Name() != "completion" {
 				t.Errorf("%s: %d columns: %s", c.Name(), len(line), line)
 			}
 		}
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			times := strings.Count(text, " --"+f.Name+" ") + strings.Count(text, " --"+f.Name+"\n")
-			if named, hidden := strings.Contains(text, "--"+f.Name), f.Hidden || f.Name == "help"; hidden == named && f.Name != "help" || times == 0 && !hidden {
+			if named, hidden := strings.Contains(
+				text,
+				"--"+f.Name,
+			), f.Hidden ||
+				f.Name == "help"; hidden == named && f.Name != "help" ||
+				times == 0 && !hidden {
 				t.Errorf("%s: --%s stands there %d times", c.Name(), f.Name, times)
 			}
 		})
@@ -112,7 +120,14 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("of %s: %q", verb, got)
 		}
 	}
-	if got := offered(t, "set", "--control-dir="+folder, "shop.orders", "lock-w"); !slices.Contains(got, "lock-wait=") || len(got) != len(migration.Settings()) {
+	if got := offered(
+		t,
+		"set",
+		"--control-dir="+folder,
+		"shop.orders",
+		"lock-w",
+	); !slices.Contains(got, "lock-wait=") ||
+		len(got) != len(migration.Settings()) {
 		t.Errorf("of set: %q", got)
 	}
 	told := t.TempDir()
@@ -123,7 +138,14 @@ func TestCompletion(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := offered(t, "report", "--history-dir="+told, ""); !slices.Equal(got, []string{"shop.items", "20260102T030405.000Z-shop.items-7"}) {
+	if got := offered(
+		t,
+		"report",
+		"--history-dir="+told,
+		"",
+	); !slices.Equal(
+		got, []string{"shop.items", "20260102T030405.000Z-shop.items-7"},
+	) {
 		t.Errorf("of report: %q", got)
 	}
 }
@@ -155,7 +177,12 @@ printf '%s\n' "${COMPREPLY[@]}"`)
 }
 
 func TestVersion(t *testing.T) {
-	if code, stdout, _ := midstream(t, "version", "--json"); code != exitDone || !strings.Contains(stdout, `"version":"test","commit":"`) || !strings.Contains(stdout, `"go":"go1.`) {
+	if code, stdout, _ := midstream(
+		t,
+		"version",
+		"--json",
+	); code != exitDone || !strings.Contains(stdout, `"version":"test","commit":"`) ||
+		!strings.Contains(stdout, `"go":"go1.`) {
 		t.Errorf("exit code %d: %s", code, stdout)
 	}
 	if code, stdout, _ := midstream(t, "version"); code != exitDone || !strings.Contains(stdout, "midstream test\ncommit ") {

@@ -37,13 +37,15 @@ func (h historyFlags) in(app *app) string {
 	return history.Folder(app.Getenv, app.Home)
 }
 
-// chronicle is the history of a run, written by a goroutine of its own: the run never waits for a disk. Without a writer it keeps nothing.
+// chronicle is the history of a run, written by a goroutine of its own: the run never waits for a
+// disk. Without a writer it keeps nothing.
 type chronicle struct {
 	*relay
 	writer *history.Writer
 }
 
-// keep says who does the run, and begins its history. A folder that can't be written to is an error only where somebody has named it.
+// keep says who does the run, and begins its history. A folder that can't be written to is an error
+// only where somebody has named it.
 func (r *controlled) keep(flags historyFlags, run *record.Run) error {
 	run.Process, run.Version = os.Getpid(), r.app.Version
 	run.Host, _ = os.Hostname()
@@ -60,7 +62,12 @@ func (r *controlled) keep(flags historyFlags, run *record.Run) error {
 		r.kept = chronicle{newRelay(keeper{writer}), writer}
 		run.ID = strings.TrimSuffix(filepath.Base(writer.Path()), filepath.Ext(writer.Path()))
 	case flags.folder != "":
-		return &coded{code: exitUsage, err: err, left: "nothing was written", next: "name another folder by --history-dir, or give --no-history"}
+		return &coded{
+			code: exitUsage,
+			err:  err,
+			left: "nothing was written",
+			next: "name another folder by --history-dir, or give --no-history",
+		}
 	default:
 		r.output.note(fmt.Sprintf("there will be no report of this run: %v", err))
 	}
@@ -93,7 +100,8 @@ func (k chronicle) end(result record.Result) (path string, err error) {
 	return k.writer.Path(), k.writer.Close()
 }
 
-// report ends the history with a result, writes the report beside it, and returns the path of its page; "" if there is none.
+// report ends the history with a result, writes the report beside it, and returns the path of its
+// page; "" if there is none.
 func (r *controlled) report(result record.Result) string {
 	path, err := r.kept.end(result)
 	if path == "" {

@@ -20,26 +20,32 @@ import (
 
 func hooksPage() string {
 	var b strings.Builder
-	b.WriteString(generated + "# Hooks\n\n`--hook MOMENT=PROGRAM` or `--hook MOMENT=URL` has a program or a URL of yours called at a moment of a run. It may be given several times; those of a moment are called in that order.\n\n" +
-		"```\nmidstream run --hook on-end=/usr/local/bin/tell --hook before-cutover=https://changes.example/may-i \"ALTER TABLE shop.orders ADD COLUMN n INT\"\n```\n\n" +
-		"Where all runs of a user or of a server shall have them, they stand in an option file (`[midstream]`, `hook = on-end=/usr/local/bin/tell`); so does a URL with a secret in it, which a command line would show " +
-		"to everybody on the machine. What `--hook` says on the command line takes the place of all that option files say. Submissions to `midstream serve` can't name hooks; its option files can.\n\n" +
-		"## Moments\n\n| moment | when |\n|---|---|\n")
+	b.WriteString(
+		generated + "# Hooks\n\n`--hook MOMENT=PROGRAM` or `--hook MOMENT=URL` has a program or a URL of yours called at a moment of a run. It may be given several times; those of a moment are called in that order.\n\n" +
+			"```\nmidstream run --hook on-end=/usr/local/bin/tell --hook before-cutover=https://changes.example/may-i \"ALTER TABLE shop.orders ADD COLUMN n INT\"\n```\n\n" +
+			"Where all runs of a user or of a server shall have them, they stand in an option file (`[midstream]`, `hook = on-end=/usr/local/bin/tell`); so does a URL with a secret in it, which a command line would show " +
+			"to everybody on the machine. What `--hook` says on the command line takes the place of all that option files say. Submissions to `midstream serve` can't name hooks; its option files can.\n\n" +
+			"## Moments\n\n| moment | when |\n|---|---|\n",
+	)
 	for _, m := range hook.Moments() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", m.Name, m.What)
 	}
-	b.WriteString("\n**`before-` hooks have a veto.** The run waits for them, and holds no lock meanwhile; changes go on being captured and applied. If one fails, the run ends as by Ctrl-C: the table is as it was, what the run has made is removed, " +
-		"the exit code is 12 (aborted), and the error names the hook with the first three lines of what it said. Each is called once in a run, also if the run loses its server and goes on, or has to ask for the lock again.\n\n" +
-		"**All others change nothing.** They are called one after the other while the run goes on, and it tells of those that fail. At most 32 calls wait; what is more is left out, and counted at the end. " +
-		"The run ends when those of the end are done, or after twice `--hook-timeout`.\n\n" +
-		"A hook has failed if its exit code is not 0, it is ended by a signal, its URL answers with another status than 2xx, or it takes longer than `--hook-timeout` (30 s). A program is then killed with its whole process group.\n\n" +
-		"What is wrong with the command line, and a server that can't be reached, end midstream before there is a run: no hook is called. Nor does a run call one that is killed, or left by a second Ctrl-C: the file of `--metrics-file` that is not written any more tells of that.\n\n" +
-		"## What a hook gets\n\nA program is called without arguments and without a shell, in the folder in which midstream was started. On standard input it gets one JSON document, which it need not read; a URL gets it as the body of a POST. " +
-		"Redirects are followed on the same scheme, host and port only, and if they keep the document (307, 308).\n\n| field | type | meaning |\n|---|---|---|\n")
+	b.WriteString(
+		"\n**`before-` hooks have a veto.** The run waits for them, and holds no lock meanwhile; changes go on being captured and applied. If one fails, the run ends as by Ctrl-C: the table is as it was, what the run has made is removed, " +
+			"the exit code is 12 (aborted), and the error names the hook with the first three lines of what it said. Each is called once in a run, also if the run loses its server and goes on, or has to ask for the lock again.\n\n" +
+			"**All others change nothing.** They are called one after the other while the run goes on, and it tells of those that fail. At most 32 calls wait; what is more is left out, and counted at the end. " +
+			"The run ends when those of the end are done, or after twice `--hook-timeout`.\n\n" +
+			"A hook has failed if its exit code is not 0, it is ended by a signal, its URL answers with another status than 2xx, or it takes longer than `--hook-timeout` (30 s). A program is then killed with its whole process group.\n\n" +
+			"What is wrong with the command line, and a server that can't be reached, end midstream before there is a run: no hook is called. Nor does a run call one that is killed, or left by a second Ctrl-C: the file of `--metrics-file` that is not written any more tells of that.\n\n" +
+			"## What a hook gets\n\nA program is called without arguments and without a shell, in the folder in which midstream was started. On standard input it gets one JSON document, which it need not read; a URL gets it as the body of a POST. " +
+			"Redirects are followed on the same scheme, host and port only, and if they keep the document (307, 308).\n\n| field | type | meaning |\n|---|---|---|\n",
+	)
 	describe(&b, "", reflect.TypeFor[hook.Document]())
-	b.WriteString("\nA program has the same in short in its environment: `MIDSTREAM_MOMENT`, `MIDSTREAM_RUN` (the id), `MIDSTREAM_TABLE`, `MIDSTREAM_ALTER`, `MIDSTREAM_SERVER`, `MIDSTREAM_REHEARSAL`, `MIDSTREAM_PHASE`, " +
-		"`MIDSTREAM_OUTCOME`, `MIDSTREAM_ERROR` and `MIDSTREAM_REPORT`; values are cut at 32 KB, and newlines and what a terminal would obey are escaped in them (`\\n`, `\\u001b`), so that a hook can write them to a log; the document has them as they are. The rest is midstream's own environment, without `MYSQL_PWD` and other variables that begin with `MIDSTREAM_` (of runs of serve, with `MYSQL_` too): no hook is given a password. Fields and variables are stable: others may be added.\n\n" +
-		"## Examples\n\n`contrib/hooks` has these; a test runs them.\n")
+	b.WriteString(
+		"\nA program has the same in short in its environment: `MIDSTREAM_MOMENT`, `MIDSTREAM_RUN` (the id), `MIDSTREAM_TABLE`, `MIDSTREAM_ALTER`, `MIDSTREAM_SERVER`, `MIDSTREAM_REHEARSAL`, `MIDSTREAM_PHASE`, " +
+			"`MIDSTREAM_OUTCOME`, `MIDSTREAM_ERROR` and `MIDSTREAM_REPORT`; values are cut at 32 KB, and newlines and what a terminal would obey are escaped in them (`\\n`, `\\u001b`), so that a hook can write them to a log; the document has them as they are. The rest is midstream's own environment, without `MYSQL_PWD` and other variables that begin with `MIDSTREAM_` (of runs of serve, with `MYSQL_` too): no hook is given a password. Fields and variables are stable: others may be added.\n\n" +
+			"## Examples\n\n`contrib/hooks` has these; a test runs them.\n",
+	)
 	for _, name := range []string{"chat", "ticket", "pager", "freeze"} {
 		text, err := os.ReadFile("../../contrib/hooks/" + name + ".sh")
 		if err != nil {
@@ -150,7 +156,9 @@ func TestHooks(t *testing.T) {
 		t.Errorf("the moments are %s", moments)
 	}
 	last := told.list[len(told.list)-1]
-	if last.Run.Table != c.name || last.Run.Alter != "ADD COLUMN c INT" || last.Run.ID == "" || last.Run.Process == 0 || last.Outcome != "done" || !strings.HasSuffix(last.Report, last.Run.ID+".html") {
+	if last.Run.Table != c.name || last.Run.Alter != "ADD COLUMN c INT" || last.Run.ID == "" || last.Run.Process == 0 ||
+		last.Outcome != "done" ||
+		!strings.HasSuffix(last.Report, last.Run.ID+".html") {
 		t.Errorf("the last document is %+v", last)
 	}
 	contains(t, told.raw[len(told.raw)-1], `"record":{"event":"result"`, `"swapped":true`)
@@ -161,7 +169,10 @@ func TestHooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	order(strings.Split(string(text), "\n"), "before-copy "+c.name+" ", "before-cutover "+c.name+" ", "on-success "+c.name+" done", "on-end "+c.name+" done")
+	order(
+		strings.Split(string(text), "\n"), "before-copy "+c.name+" ", "before-cutover "+c.name+" ",
+		"on-success "+c.name+" done", "on-end "+c.name+" done",
+	)
 }
 
 // TestVeto: a before- hook that fails in any way ends the run, and nothing has happened.
@@ -182,7 +193,14 @@ func TestVeto(t *testing.T) {
 		{"before-cutover=" + program(t, "exit 1"), "exit status 1", []string{"--method=instant"}},
 	} {
 		var ends called
-		args := slices.Concat([]string{"run", "--hook=" + v.hook, "--hook=on-failure=" + ends.listener(t, http.StatusOK), "ALTER TABLE " + c.name + " ADD COLUMN c INT"}, v.args, flags(t, c.i))
+		args := slices.Concat(
+			[]string{
+				"run", "--hook=" + v.hook, "--hook=on-failure=" + ends.listener(t, http.StatusOK),
+				"ALTER TABLE " + c.name + " ADD COLUMN c INT",
+			},
+			v.args,
+			flags(t, c.i),
+		)
 		code, stdout, stderr := midstream(t, args...)
 		if code != exitAborted {
 			t.Errorf("%s: exit code %d\n%s", v.hook, code, stdout)
@@ -204,14 +222,25 @@ func TestVeto(t *testing.T) {
 // TestHookFails: a hook without a veto that fails is told, and changes nothing.
 func TestHookFails(t *testing.T) {
 	c := toControl(t, 100)
-	args := slices.Concat([]string{"run", "--method=shadow", "--hook=on-phase=" + program(t, "exit 7"), "--hook=on-end=" + program(t, "echo the pager is off; exit 1"), "ALTER TABLE " + c.name + " ADD COLUMN c INT"}, flags(t, c.i))
+	args := slices.Concat(
+		[]string{
+			"run", "--method=shadow", "--hook=on-phase=" + program(t, "exit 7"),
+			"--hook=on-end=" + program(t, "echo the pager is off; exit 1"),
+			"ALTER TABLE " + c.name + " ADD COLUMN c INT",
+		},
+		flags(t, c.i),
+	)
 	code, stdout, stderr := midstream(t, args...)
 	if code != exitDone {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(t, stdout+stderr, "hook on-phase=", "exit status 7")
 	contains(t, stderr, "hook on-end=", "exit status 1: the pager is off")
-	code, _, stderr = midstream(t, append([]string{"run", "--hook=at-noon=/bin/true", "--hook=on-end=/nowhere/x", "ALTER TABLE " + c.name + " ADD COLUMN d INT"}, flags(t, c.i)...)...)
+	code, _, stderr = midstream(
+		t,
+		append(
+			[]string{"run", "--hook=at-noon=/bin/true", "--hook=on-end=/nowhere/x", "ALTER TABLE " + c.name + " ADD COLUMN d INT"},
+			flags(t, c.i)...)...)
 	if code != exitUsage {
 		t.Errorf("exit code %d", code)
 	}
@@ -249,10 +278,27 @@ func TestExampleHooks(t *testing.T) {
 	}
 	example := func(name string) string { return "../../contrib/hooks/" + name + ".sh" }
 	run := func(want int) string {
-		args := slices.Concat([]string{"run", "--method=shadow", "--hook=before-cutover=" + example("freeze"), "--hook=on-end=" + example("chat"), "--hook=on-failure=" + example("ticket"),
-			"--hook=on-failure=" + example("pager"), "--hook=on-success=" + example("pager"), "ALTER TABLE " + c.name + ` ADD COLUMN c VARCHAR(9) DEFAULT '"\\'`}, flags(t, c.i))
+		args := slices.Concat(
+			[]string{
+				"run",
+				"--method=shadow",
+				"--hook=before-cutover=" + example("freeze"),
+				"--hook=on-end=" + example("chat"),
+				"--hook=on-failure=" + example("ticket"),
+				"--hook=on-failure=" + example(
+					"pager",
+				),
+				"--hook=on-success=" + example("pager"),
+				"ALTER TABLE " + c.name + ` ADD COLUMN c VARCHAR(9) DEFAULT '"\\'`,
+			},
+			flags(t, c.i),
+		)
 		cmd := command(t, args...)
-		cmd.Env = append(cmd.Env, "CHAT_WEBHOOK="+s.URL+"/chat", "TICKET_URL="+s.URL+"/ticket", "TICKET_TOKEN_FILE="+write("token", "sesame"), "PAGER_URL="+s.URL+"/pager", "PAGER_KEY=k", "FREEZE_FILE="+filepath.Join(folder, "freeze"))
+		cmd.Env = append(
+			cmd.Env, "CHAT_WEBHOOK="+s.URL+"/chat", "TICKET_URL="+s.URL+"/ticket",
+			"TICKET_TOKEN_FILE="+write("token", "sesame"), "PAGER_URL="+s.URL+"/pager", "PAGER_KEY=k",
+			"FREEZE_FILE="+filepath.Join(folder, "freeze"),
+		)
 		r := start(t, cmd)
 		if code := r.exit(); code != want {
 			t.Fatalf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
@@ -264,7 +310,10 @@ func TestExampleHooks(t *testing.T) {
 	}
 	write("freeze", "quarter's end <!channel>")
 	contains(t, run(exitAborted), "no changes of "+c.name+" now: quarter's end")
-	contains(t, fmt.Sprint(got["/ticket"]), "Schema change of "+c.name+": aborted", "\n    error: ", "quarter's end <!channel>", `DEFAULT '"\\'`, "nothing is left", "authorization:Bearer sesame")
+	contains(
+		t, fmt.Sprint(got["/ticket"]), "Schema change of "+c.name+": aborted", "\n    error: ",
+		"quarter's end <!channel>", `DEFAULT '"\\'`, "nothing is left", "authorization:Bearer sesame",
+	)
 	contains(t, fmt.Sprint(got["/pager"]), "event_action:trigger", "dedup_key:midstream", "severity:error")
 	contains(t, fmt.Sprint(got["/chat"]), "text:midstream: "+c.name, "aborted", "&lt;!channel&gt;")
 	if err := os.Remove(filepath.Join(folder, "freeze")); err != nil {
@@ -281,7 +330,9 @@ func TestLogFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "midstream.log")
 	run := func(want int, alter string, more ...string) (stdout, stderr string) {
 		t.Helper()
-		code, stdout, stderr := midstream(t, slices.Concat([]string{"run", "--method=shadow", "--quiet", "ALTER TABLE " + c.name + " " + alter}, more, flags(t, c.i))...)
+		code, stdout, stderr := midstream(
+			t,
+			slices.Concat([]string{"run", "--method=shadow", "--quiet", "ALTER TABLE " + c.name + " " + alter}, more, flags(t, c.i))...)
 		if code != want {
 			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
@@ -307,7 +358,10 @@ func TestLogFile(t *testing.T) {
 		t.Errorf("it says\n%s", text)
 	}
 	stdout, stderr := run(exitAborted, "ADD COLUMN d INT", "--log-file=-", "--hook=before-cutover="+program(t, "exit 1"))
-	contains(t, stderr, "level=INFO msg=\"copy: copying rows and applying changes\" table="+c.name, "level=ERROR msg=\"run ends: aborted: aborted by the hook before-cutover=", "outcome=aborted", "exit_code=12")
+	contains(
+		t, stderr, "level=INFO msg=\"copy: copying rows and applying changes\" table="+c.name,
+		"level=ERROR msg=\"run ends: aborted: aborted by the hook before-cutover=", "outcome=aborted", "exit_code=12",
+	)
 	if strings.Contains(stdout, "level=") {
 		t.Errorf("it is on standard output:\n%s", stdout)
 	}

@@ -41,7 +41,8 @@ func clean(t *testing.T, surface, text string) {
 		}
 	}
 	for line := range strings.SplitSeq(text, "\n") {
-		if strings.HasPrefix(line, "FORGED") && !strings.Contains(text, "</html>") && !strings.Contains(text, "\n```\n") { // there a line is none
+		if strings.HasPrefix(line, "FORGED") && !strings.Contains(text, "</html>") &&
+			!strings.Contains(text, "\n```\n") { // there a line is none
 			t.Errorf("%s has a line that others have begun: %s", surface, line)
 		}
 	}
@@ -79,7 +80,8 @@ func hostileTable(t *testing.T, i *mysqltest.Instance) schema.Name {
 	return name
 }
 
-// TestL9_NothingOfOthersIsObeyed: what verbs say of names, values, statements and messages of a server has no sequence for the terminal and no line that was forged.
+// TestL9_NothingOfOthersIsObeyed: what verbs say of names, values, statements and messages of a
+// server has no sequence for the terminal and no line that was forged.
 func TestL9_NothingOfOthersIsObeyed(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name := hostileTable(t, i)
@@ -109,18 +111,29 @@ func TestL9_NothingOfOthersIsObeyed(t *testing.T) {
 	tells(t, exitFailed, append(reach, "plan", "--user=u"+hostile, alter+note)...)
 }
 
-// TestL9_ARunOfHostileNames: nor has anything that a run writes: its terminal, log, history, reports, metrics, hooks, status, and what it says of those in its way.
+// TestL9_ARunOfHostileNames: nor has anything that a run writes: its terminal, log, history,
+// reports, metrics, hooks, status, and what it says of those in its way.
 func TestL9_ARunOfHostileNames(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name := hostileTable(t, i)
 	folder, files := filepath.Join(t.TempDir(), "c"), t.TempDir()
-	hooks := []string{"--hook=on-phase=" + program(t, `printf '\033]0;hook\007\nFORGED by a hook\n'; env | grep '^MIDSTREAM_\|^FORGED' >> `+filepath.Join(files, "env")+`; exit 1`)}
+	hooks := []string{
+		"--hook=on-phase=" + program(
+			t,
+			`printf '\033]0;hook\007\nFORGED by a hook\n'; env | grep '^MIDSTREAM_\|^FORGED' >> `+filepath.Join(files, "env")+`; exit 1`,
+		),
+	}
 	at := map[string]string{"log-file": "log", "metrics-file": "run.prom", "history-dir": ""}
-	args := append(append(flags(t, i), "run", "--hold", "--method=shadow", "--control-dir="+folder, "--lock-wait=200ms", "--kill-blockers-after=1s"), hooks...)
+	args := append(
+		append(flags(t, i), "run", "--hold", "--method=shadow", "--control-dir="+folder, "--lock-wait=200ms", "--kill-blockers-after=1s"),
+		hooks...)
 	for flag, file := range at {
 		args = append(args, "--"+flag+"="+filepath.Join(files, file))
 	}
-	run := start(t, command(t, append(args, "ALTER TABLE "+name.Quoted()+" ADD COLUMN `n"+hostile+"` INT COMMENT "+schema.Literal(hostile))...))
+	run := start(
+		t,
+		command(t, append(args, "ALTER TABLE "+name.Quoted()+" ADD COLUMN `n"+hostile+"` INT COMMENT "+schema.Literal(hostile))...),
+	)
 	awaitStatus(t, run, folder, func(s control.Status) bool { return s.Phase == "hold" })
 	watching := start(t, command(t, "watch", "--control-dir="+folder))
 	id, end := holding(t, i, "app"+hostile, name.Quoted()+" /* "+hostile+" */", 0)
@@ -129,7 +142,10 @@ func TestL9_ARunOfHostileNames(t *testing.T) {
 	for _, verb := range [][]string{{"status"}, {"status", "--json"}, {"blockers"}, {"blockers", "--json"}, {"set"}, {"set", "lock-wait=300ms"}, {"pause"}, {"status"}, {"resume"}} {
 		tells(t, exitDone, append([]string{verb[0], here}, verb[1:]...)...)
 	}
-	contains(t, tells(t, exitDone, append(flags(t, i), "blockers", here, "--host=127.0.0.1", "--", name.Dotted())...), fmt.Sprint("connection ", id))
+	contains(
+		t, tells(t, exitDone, append(flags(t, i), "blockers", here, "--host=127.0.0.1", "--", name.Dotted())...),
+		fmt.Sprint("connection ", id),
+	)
 	tells(t, exitDone, "cutover", here, "--yes")
 	if code := run.exit(); code != exitDone {
 		t.Fatalf("exit code %d\n%s\n%s", code, &run.stdout, &run.stderr)
@@ -174,7 +190,12 @@ func TestL9_ARunOfHostileNames(t *testing.T) {
 func TestL9_HostileNamesOnATerminal(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name := hostileTable(t, i)
-	cmd := command(t, append(flags(t, i), "run", "--method=shadow", "ALTER TABLE "+name.Quoted()+" ADD COLUMN `n"+hostile+"` INT COMMENT "+schema.Literal(hostile))...)
+	cmd := command(
+		t,
+		append(
+			flags(t, i), "run", "--method=shadow",
+			"ALTER TABLE "+name.Quoted()+" ADD COLUMN `n"+hostile+"` INT COMMENT "+schema.Literal(hostile),
+		)...)
 	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 200})
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +233,12 @@ func TestL9_HostileNamesInOtherWords(t *testing.T) {
 	run(start(t, ghOst(t, i, of...)), 0)
 	run(start(t, ghOst(t, i, append(of, "--execute")...)), 0)
 	run(start(t, ghOst(t, i, append(of, "--execute")...)), 1) // the column is there
-	if _, err := i.Open(t, name.Schema).ExecContext(context.Background(), "ALTER TABLE "+name.Quoted()+" DROP COLUMN `n"+hostile+"`"); err != nil {
+	if _, err := i.Open(
+		t,
+		name.Schema,
+	).ExecContext(
+		context.Background(), "ALTER TABLE "+name.Quoted()+" DROP COLUMN `n"+hostile+"`",
+	); err != nil {
 		t.Fatal(err)
 	}
 	for _, how := range []string{"--dry-run", "--execute"} {
@@ -258,7 +284,10 @@ func TestL9_HostileNamesInTheQueue(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 		clean(t, path, string(text))
-		if kind := response.Header.Get("Content-Type"); strings.HasPrefix(kind, "text/html") && strings.Contains(string(text), "<script>alert") {
+		if kind := response.Header.Get(
+			"Content-Type",
+		); strings.HasPrefix(kind, "text/html") &&
+			strings.Contains(string(text), "<script>alert") {
 			t.Errorf("%s has the script", path)
 		}
 	}

@@ -20,7 +20,9 @@ func TestCtrlCWhileRowsAreCopied(t *testing.T) {
 	for rows := false; !rows; {
 		r.await(&r.stdout, `"event":"progress"`)
 		for line := range strings.Lines(r.stdout.String()) {
-			rows = rows || strings.Contains(line, `"phase":"copy"`) && strings.Contains(line, `"chunk_rows"`) && !strings.Contains(line, `"rows_copied":0,`)
+			rows = rows ||
+				strings.Contains(line, `"phase":"copy"`) && strings.Contains(line, `"chunk_rows"`) &&
+					!strings.Contains(line, `"rows_copied":0,`)
 		}
 	}
 	r.interrupt()
@@ -151,7 +153,9 @@ func testSecondCtrlC(t *testing.T, blocked string, args ...string) string {
 func TestNobodyReads(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 1000)
-	cmd := command(t, append([]string{"run", "--method=shadow", "--drop-old", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
+	cmd := command(
+		t,
+		append([]string{"run", "--method=shadow", "--drop-old", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

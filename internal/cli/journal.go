@@ -25,8 +25,9 @@ var logFormats = []string{"text", "json"}
 // progressLogged is how often progress stands in a log.
 const progressLogged = time.Minute
 
-// journal is the log of a run: what people are told, with the fields of the record of docs/events.md. It is written by a goroutine of its
-// own: the run never waits for it. It is a display.
+// journal is the log of a run: what people are told, with the fields of the record of
+// docs/events.md. It is written by a goroutine of its own: the run never waits for it. It is a
+// display.
 type journal struct {
 	*relay
 	log    *slog.Logger

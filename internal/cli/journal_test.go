@@ -28,7 +28,8 @@ func (s *untaken) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// inTime fails unless something is done within a second or so more than the patience with an output that nobody takes.
+// inTime fails unless something is done within a second or so more than the patience with an output
+// that nobody takes.
 func inTime(t *testing.T, what string, do func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -43,8 +44,9 @@ func inTime(t *testing.T, what string, do func()) {
 	}
 }
 
-// TestTheRunNeverWaitsForItsLog: a log that nobody takes (a full pipe, a disk that does not answer) holds the run up neither while it is at work,
-// perhaps under a lock, nor at its end; which tells of it.
+// TestTheRunNeverWaitsForItsLog: a log that nobody takes (a full pipe, a disk that does not answer)
+// holds the run up neither while it is at work, perhaps under a lock, nor at its end; which tells
+// of it.
 func TestTheRunNeverWaitsForItsLog(t *testing.T) {
 	out := &untaken{release: make(chan struct{})}
 	defer close(out.release)

@@ -8,7 +8,8 @@ import (
 	"midstream/internal/screen"
 )
 
-// takeKeys has a display on a terminal take commands by keys, and do them. leave ends the looking, where that is not the run's own.
+// takeKeys has a display on a terminal take commands by keys, and do them. leave ends the looking,
+// where that is not the run's own.
 func (a *app) takeKeys(d display, do func(ctx context.Context, command string) error, leave func()) {
 	if s, is := d.(*screen.Screen); is {
 		s.Obey(a.Stdin, screen.Commands{Do: do, Leave: leave})

@@ -50,7 +50,9 @@ func TestKeysOnATerminal(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 1000)
 	folder := "--control-dir=" + filepath.Join(t.TempDir(), "run")
-	cmd := command(t, append([]string{"run", "--method=shadow", "--hold", folder, "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
+	cmd := command(
+		t,
+		append([]string{"run", "--method=shadow", "--hold", folder, "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
 	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 30, Cols: 120})
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,10 @@ type listening struct {
 func (l *listening) register(f *checks, usual, use string) {
 	f.flags.StringVar(&l.door.Listen, "listen", usual, use)
 	f.flags.StringVar(&l.door.TokenFile, "token-file", "", tokenFileUse)
-	f.flags.StringVar(&l.door.Certificate, "tls-cert", "", "with --tls-key: serve HTTPS; file of the certificate and its chain, in PEM form")
+	f.flags.StringVar(
+		&l.door.Certificate, "tls-cert", "",
+		"with --tls-key: serve HTTPS; file of the certificate and its chain, in PEM form",
+	)
 	f.flags.StringVar(&l.door.Key, "tls-key", "", "file of the certificate's key, in PEM form")
 	f.boolean(&l.door.InsecureHTTP, "", "insecure-http", "listen beyond this machine without TLS: everybody on the way can read the token")
 }
@@ -32,13 +35,24 @@ func (l *listening) register(f *checks, usual, use string) {
 func (l *listening) url() string { return l.server.URL() }
 
 // serve answers until stop is called. end is called if it can't any more. untouched says what an error leaves.
-func (l *listening) serve(app *app, source web.Source, metrics http.Handler, end context.CancelCauseFunc, untouched string) (stop func(), err error) {
+func (l *listening) serve(
+	app *app,
+	source web.Source,
+	metrics http.Handler,
+	end context.CancelCauseFunc,
+	untouched string,
+) (stop func(), err error) {
 	if path, err := app.stateFolder("", "token"); err == nil {
 		l.door.Folder = filepath.Dir(path)
 	}
 	l.server, err = l.door.Open(source, map[string]http.Handler{"GET /metrics": metrics})
 	if err != nil {
-		return nil, &coded{code: exitFailed, err: err, left: untouched, next: "name another address by --listen, another file by --token-file, or end what has the port"}
+		return nil, &coded{
+			code: exitFailed,
+			err:  err,
+			left: untouched,
+			next: "name another address by --listen, another file by --token-file, or end what has the port",
+		}
 	}
 	stopped := make(chan struct{})
 	go func() {

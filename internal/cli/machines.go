@@ -21,14 +21,24 @@ type machineFlags struct {
 }
 
 func (m *machineFlags) register(f *checks) {
-	f.flags.StringVar(&m.metricsFile, "metrics-file", "", "file to write metrics to every 5 s and at the end, as the textfile collector of node_exporter reads it (NAME.prom)")
-	f.add("", "hook", "moment=program", "", "program or URL to call at a moment of the run (docs/hooks.md); may be repeated", func(text string) error {
-		h, err := hook.Parse(text)
-		if err == nil {
-			m.hooks = append(m.hooks, h)
-		}
-		return err
-	})
+	f.flags.StringVar(
+		&m.metricsFile, "metrics-file", "",
+		"file to write metrics to every 5 s and at the end, as the textfile collector of node_exporter reads it (NAME.prom)",
+	)
+	f.add(
+		"",
+		"hook",
+		"moment=program",
+		"",
+		"program or URL to call at a moment of the run (docs/hooks.md); may be repeated",
+		func(text string) error {
+			h, err := hook.Parse(text)
+			if err == nil {
+				m.hooks = append(m.hooks, h)
+			}
+			return err
+		},
+	)
 	f.duration(&m.hookTimeout, "hook-timeout", 30*time.Second, time.Second, time.Hour, "how long a hook may take")
 	f.flags.StringVar(&m.logFile, "log-file", "", "file to append a log to, a line for each thing that happens; - is standard error")
 	m.logFormat = logFormats[0]
@@ -45,17 +55,29 @@ type machines struct {
 
 // begin tells of a run that begins.
 func (m machineFlags) begin(app *app, run record.Run) (*machines, error) {
-	told := &machines{metrics: metrics.New(metrics.About{Table: run.Table, Server: run.Server, Rehearsal: run.Rehearsal, Version: app.Version})}
+	told := &machines{
+		metrics: metrics.New(metrics.About{Table: run.Table, Server: run.Server, Rehearsal: run.Rehearsal, Version: app.Version}),
+	}
 	if m.metricsFile != "" {
 		var err error
 		if told.keep, err = told.metrics.Keep(m.metricsFile); err != nil {
-			return told, &coded{code: exitUsage, err: err, left: "nothing was written", next: "name another file by --metrics-file, or leave it out"}
+			return told, &coded{
+				code: exitUsage,
+				err:  err,
+				left: "nothing was written",
+				next: "name another file by --metrics-file, or leave it out",
+			}
 		}
 	}
 	if m.logFile != "" {
 		var err error
 		if told.journal, err = openJournal(m.logFile, m.logFormat, app.Stderr, run); err != nil {
-			return told, &coded{code: exitUsage, err: err, left: "nothing was written", next: "name another file by --log-file, or leave it out"}
+			return told, &coded{
+				code: exitUsage,
+				err:  err,
+				left: "nothing was written",
+				next: "name another file by --log-file, or leave it out",
+			}
 		}
 	}
 	return told, nil

@@ -38,7 +38,8 @@ type Env struct {
 // app is one run of the program.
 type app struct {
 	Env
-	// Stdout and Stderr are those of Env for text: what a terminal would obey is escaped. Only a screen draws on Env.Stdout itself.
+	// Stdout and Stderr are those of Env for text: what a terminal would obey is escaped. Only a
+	// screen draws on Env.Stdout itself.
 	Stdout, Stderr io.Writer
 
 	password  given
@@ -116,7 +117,10 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageOf(cmd.CommandPath()+" --help", flagError(cmd, err))
 	})
-	root.AddCommand(a.runCommand(), a.planCommand(), a.checkCommand(), a.verifyCommand(), a.blockersCommand(), a.cleanupCommand(), a.reportCommand())
+	root.AddCommand(
+		a.runCommand(), a.planCommand(), a.checkCommand(), a.verifyCommand(), a.blockersCommand(), a.cleanupCommand(),
+		a.reportCommand(),
+	)
 	root.AddCommand(a.controlCommands()...)
 	root.AddCommand(a.serveCommand(), a.submitCommand(), a.queueCommand(), a.withdrawCommand())
 	root.AddCommand(a.ptoscCommand(), a.ghostCommand(), a.demoCommand(), a.sandboxCommand(), a.versionCommand())

@@ -26,8 +26,19 @@ func TestMain(m *testing.M) {
 	if os.Getenv("CLI_TEST_MIDSTREAM") != "" {
 		ctx, interrupts := WatchInterrupts(context.Background(), os.Exit)
 		os.Exit(Main(ctx, Env{
-			Program: os.Getenv("CLI_TEST_PROGRAM"), Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
-			Home: os.Getenv("HOME"), Executable: os.Args[0], Version: "test", Interrupts: interrupts, Wipe: Wipe,
+			Program: os.Getenv(
+				"CLI_TEST_PROGRAM",
+			),
+			Args:       os.Args[1:],
+			Stdin:      os.Stdin,
+			Stdout:     os.Stdout,
+			Stderr:     os.Stderr,
+			Getenv:     os.Getenv,
+			Home:       os.Getenv("HOME"),
+			Executable: os.Args[0],
+			Version:    "test",
+			Interrupts: interrupts,
+			Wipe:       Wipe,
 		}))
 	}
 	mysqltest.Main(m)
@@ -46,7 +57,10 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 		}
 		cache = filepath.Join(user, "midstream")
 	}
-	cmd.Env = append(dbconn.WithoutEnv(os.Environ()), "CLI_TEST_MIDSTREAM=1", "HOME="+t.TempDir(), "MIDSTREAM_CACHE="+cache, "TERM=xterm-256color")
+	cmd.Env = append(
+		dbconn.WithoutEnv(os.Environ()), "CLI_TEST_MIDSTREAM=1", "HOME="+t.TempDir(), "MIDSTREAM_CACHE="+cache,
+		"TERM=xterm-256color",
+	)
 	return cmd
 }
 

@@ -84,7 +84,8 @@ func (c *controlling) scrape() map[string]float64 {
 	return samplesOf(c.t, string(text), c.name)
 }
 
-// TestMetricsOfARun: the numbers move while it is at work, agree with what it tells at its end, and are all in docs/metrics.md.
+// TestMetricsOfARun: the numbers move while it is at work, agree with what it tells at its end, and
+// are all in docs/metrics.md.
 func TestMetricsOfARun(t *testing.T) {
 	c := toControl(t, 60_000)
 	file := filepath.Join(t.TempDir(), "orders.prom")
@@ -156,7 +157,8 @@ func TestMetricsFileThatCantBe(t *testing.T) {
 	contains(t, stderr, "write the metrics", "nothing was written", "--metrics-file")
 }
 
-// TestMetricsOfAQueue: midstream serve tells of its queue and of each run that is at work, to those who have the token.
+// TestMetricsOfAQueue: midstream serve tells of its queue and of each run that is at work, to those
+// who have the token.
 func TestMetricsOfAQueue(t *testing.T) {
 	q := toQueue(t, 20_000)
 	q.serve()
@@ -197,13 +199,21 @@ func TestMetricsOfAQueue(t *testing.T) {
 		}
 	}
 	q.submit("first", q.name+" ADD COLUMN c INT", held...)
-	await(`midstream_changes{state="running"} 1`, `midstream_run_up{change="first"} 1`, `midstream_rows_copied_total{change="first",server="`+q.i.Address+`",table="`+q.name+`"} [1-9]`,
-		`midstream_phase{change="first",phase="hold",.*} 1`)
+	await(
+		`midstream_changes{state="running"} 1`, `midstream_run_up{change="first"} 1`,
+		`midstream_rows_copied_total{change="first",server="`+q.i.Address+`",table="`+q.name+`"} [1-9]`,
+		`midstream_phase{change="first",phase="hold",.*} 1`,
+	)
 	if text := scrape("another", http.StatusUnauthorized); strings.Contains(text, "midstream_") {
 		t.Errorf("it tells strangers:\n%s", text)
 	}
 	q.obeys("cutover", nil)
-	if text := await(`midstream_changes{state="running"} 0`, `midstream_changes{state="done"} 1`); strings.Contains(text, "midstream_run_up") {
+	if text := await(
+		`midstream_changes{state="running"} 0`,
+		`midstream_changes{state="done"} 1`,
+	); strings.Contains(
+		text, "midstream_run_up",
+	) {
 		t.Errorf("a run is told that is over:\n%s", text)
 	}
 	q.daemon.interrupt()

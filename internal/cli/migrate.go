@@ -77,9 +77,15 @@ func (a *app) newChange(cmd *cobra.Command) *change {
 	c.connection.register(&c.checks)
 	c.output.register(&c.checks)
 	c.checks.flags.StringVar(&c.options.Key, "key", "", "key to follow (the best one)")
-	c.checks.flags.StringVar(&c.options.Names.Shadow, "shadow-name", "", "name of the shadow, in the table's database (the table's, and _shadow)")
+	c.checks.flags.StringVar(
+		&c.options.Names.Shadow, "shadow-name", "",
+		"name of the shadow, in the table's database (the table's, and _shadow)",
+	)
 	c.checks.flags.StringVar(&c.options.Names.Old, "old-name", "", "name that the former table is left with (the table's, and _old)")
-	c.checks.pairs(&c.options.Map, "map", "column that continues another, where the statement can't be read or --to can't tell; may be repeated")
+	c.checks.pairs(
+		&c.options.Map, "map",
+		"column that continues another, where the statement can't be read or --to can't tell; may be repeated",
+	)
 	return c
 }
 
@@ -140,8 +146,8 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (migratio
 	return do.alter(ctx, statement.Alter, server)
 }
 
-// asked reads what the command line asks for, and returns all that is wrong with it but for how the server is reached. tables says that
-// the verb takes statements on whole tables.
+// asked reads what the command line asks for, and returns all that is wrong with it but for how the
+// server is reached. tables says that the verb takes statements on whole tables.
 func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 	statement, err := c.target.parse(args)
 	if err == nil && statement != nil && statement.Kind != ddl.KindAlter && !tables {
@@ -180,7 +186,10 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	case errors.Is(err, migration.ErrOtherAlter):
 		return nil, unwritten(ctx, err, goOnWithThat(p))
 	case errors.Is(err, migration.ErrOtherCapture):
-		return nil, unwritten(ctx, err, "read changes from the same server as that run, or give it up with: midstream cleanup "+p.Source.Name.Argument())
+		return nil, unwritten(
+			ctx, err,
+			"read changes from the same server as that run, or give it up with: midstream cleanup "+p.Source.Name.Argument(),
+		)
 	case errors.Is(err, migration.ErrStopped):
 		return nil, unwritten(ctx, err, stopBefore(p))
 	case errors.As(err, &untold):
@@ -284,7 +293,14 @@ func (c *change) makeOf(ctx context.Context, alter *ddl.Alter, s *server) (*plan
 }
 
 // withSwap is the plan with what the swap of a shadow takes, measured once.
-func (c *change) withSwap(ctx context.Context, p *plan.Plan, table *schema.Table, alter *ddl.Alter, s *server, facts *plan.Facts) (*plan.Plan, error) {
+func (c *change) withSwap(
+	ctx context.Context,
+	p *plan.Plan,
+	table *schema.Table,
+	alter *ddl.Alter,
+	s *server,
+	facts *plan.Facts,
+) (*plan.Plan, error) {
 	if facts.Swap != nil || p.Choice.Method != plan.MethodShadow && !p.Choice.Shadow {
 		return p, nil
 	}
@@ -334,7 +350,12 @@ func (c *change) renames(ctx context.Context, table schema.Name, shape plan.Shap
 func unasked(ctx context.Context, err error, table schema.Name) error {
 	switch {
 	case errors.Is(err, native.ErrLeft):
-		return &coded{code: exitLeftovers, err: err, left: "an empty copy of " + table.String(), next: "midstream cleanup " + table.Argument()}
+		return &coded{
+			code: exitLeftovers,
+			err:  err,
+			left: "an empty copy of " + table.String(),
+			next: "midstream cleanup " + table.Argument(),
+		}
 	case errors.Is(err, native.ErrRefused), errors.Is(err, native.ErrNoCopy):
 		return &coded{code: exitRefused, err: err, left: "nothing was written", next: "correct the statement"}
 	}
@@ -346,7 +367,11 @@ func (c *change) measure(ctx context.Context, p *plan.Plan, s *server) error {
 	if !c.output.json && !c.output.quiet {
 		c.output.note("calibrating: some rows are copied to a scratch table")
 	}
-	pace, err := migration.New(s.pool, s.binlog, p, c.config, event.Discard).Calibrate(ctx, c.question(p.Source, p.Alter, s, p.Server.Version))
+	pace, err := migration.New(
+		s.pool, s.binlog, p, c.config, event.Discard,
+	).Calibrate(
+		ctx, c.question(p.Source, p.Alter, s, p.Server.Version),
+	)
 	if err == nil {
 		c.options.Pace = &pace
 	}
@@ -356,14 +381,24 @@ func (c *change) measure(ctx context.Context, p *plan.Plan, s *server) error {
 // question asks the server how it would change the table.
 func (c *change) question(table *schema.Table, alter *ddl.Alter, s *server, version plan.Version) native.Question {
 	return native.Question{
-		CopiesOnline: version.CopiesOnline(), Table: table, Alter: alter, ZeroDates: c.options.TakesZeroDates(table), Clone: s.pool.CloneOf(table.Name, ""),
-		ClausesFor: func(alter *ddl.Alter, clone *schema.Table) string { return plan.ClausesFor(alter, table, clone) },
+		CopiesOnline: version.CopiesOnline(),
+		Table:        table,
+		Alter:        alter,
+		ZeroDates:    c.options.TakesZeroDates(table),
+		Clone:        s.pool.CloneOf(table.Name, ""),
+		ClausesFor:   func(alter *ddl.Alter, clone *schema.Table) string { return plan.ClausesFor(alter, table, clone) },
 	}
 }
 
 // ask asks the server how it would change the table: by the lightest way that it has, and if a
 // heavier one is wished for, whether it has that; else whether two statements would be lighter.
-func (c *change) ask(ctx context.Context, table *schema.Table, alter *ddl.Alter, s *server, version plan.Version) (*plan.Answer, *plan.Split, error) {
+func (c *change) ask(
+	ctx context.Context,
+	table *schema.Table,
+	alter *ddl.Alter,
+	s *server,
+	version plan.Version,
+) (*plan.Answer, *plan.Split, error) {
 	question := c.question(table, alter, s, version)
 	answer, err := native.Ask(ctx, s.pool, question)
 	if err == nil && c.options.Method == "" {
@@ -381,7 +416,8 @@ func (c *change) ask(ctx context.Context, table *schema.Table, alter *ddl.Alter,
 	return answer, nil, err
 }
 
-// try lets the server carry out an ALTER on an empty copy, and fails if the server refuses it. Without an answer the run finds out.
+// try lets the server carry out an ALTER on an empty copy, and fails if the server refuses it.
+// Without an answer the run finds out.
 func (c *change) try(ctx context.Context, p *plan.Plan, s *server) (*plan.Trial, error) {
 	trial, err := native.Try(ctx, s.pool, c.question(p.Source, p.Alter, s, p.Server.Version))
 	if errors.Is(err, native.ErrRefused) || errors.Is(err, native.ErrNoCopy) || errors.Is(err, native.ErrLeft) {
@@ -426,7 +462,9 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 			return nil, migration.Result{}, unwritten(ctx, err, "SHOW GLOBAL STATUS lists those that there are")
 		}
 		if err := throttle.CheckQuery(ctx, s.pool, p.Source.Name.Schema, t.Query); err != nil {
-			return nil, migration.Result{}, unwritten(ctx, fmt.Errorf("--throttle-query: %w", err), "it runs by itself once a second, and can't write")
+			return nil, migration.Result{}, unwritten(
+				ctx, fmt.Errorf("--throttle-query: %w", err), "it runs by itself once a second, and can't write",
+			)
 		}
 		unfollow, err := c.follow(ctx, s, p.Server.Followers)
 		if err != nil {

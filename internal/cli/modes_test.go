@@ -94,7 +94,9 @@ func TestForeignKeysOfItsOwn(t *testing.T) {
 				contains(t, stderr, want, "is untouched and nothing is left")
 			}
 		}
-		if got := query("SELECT GROUP_CONCAT(column_name ORDER BY ordinal_position) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'c'"); got != "id,pid,z" {
+		if got := query(
+			"SELECT GROUP_CONCAT(column_name ORDER BY ordinal_position) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'c'",
+		); got != "id,pid,z" {
 			t.Errorf("%s: the columns are %s", version, got)
 		}
 	}
@@ -142,7 +144,10 @@ func TestL3_ParentsOfANewTable(t *testing.T) {
 			most = max(most, time.Since(began))
 		}
 	}()
-	to := "--to=" + files(t, map[string]string{"c.sql": "CREATE TABLE c (id INT PRIMARY KEY, pid INT, FOREIGN KEY (pid) REFERENCES t (id))"})
+	to := "--to=" + files(
+		t,
+		map[string]string{"c.sql": "CREATE TABLE c (id INT PRIMARY KEY, pid INT, FOREIGN KEY (pid) REFERENCES t (id))"},
+	)
 	began := time.Now()
 	code, stdout, stderr := midstream(t, append(flags(t, i), "run", "--json", "--database="+database, to)...)
 	took := time.Since(began)

@@ -43,7 +43,9 @@ func TestLightestWay(t *testing.T) {
 			if plan.Method != c.method || !strings.Contains(plan.Why, c.why) {
 				t.Errorf("%s: %s, %s; want %s, %s", c.clauses, plan.Method, plan.Why, c.method, c.why)
 			}
-			code, stdout, stderr = midstream(t, append(append([]string{"run", "--drop-old"}, flags...), "ALTER TABLE "+name+" "+c.clauses)...)
+			code, stdout, stderr = midstream(
+				t,
+				append(append([]string{"run", "--drop-old"}, flags...), "ALTER TABLE "+name+" "+c.clauses)...)
 			if code != exitDone {
 				t.Fatalf("%s: exit code %d\n%s\n%s", c.clauses, code, stdout, stderr)
 			}
@@ -73,8 +75,10 @@ func TestCalibration(t *testing.T) {
 				t.Fatalf("%s: exit code %d, %v\n%s\n%s", c.clauses, code, err, stdout, stderr)
 			}
 			p := plan.Prediction
-			if !p.Measured || p.LeastMS <= 0 || p.ElapsedMS <= p.LeastMS || p.MostMS <= p.ElapsedMS || p.DiskBytes <= 0 || p.RedoBytes <= 0 ||
-				p.LockedMS < 250 || len(p.Locks) == 0 || (p.BinlogBytes > 0) != (c.method == "shadow") {
+			if !p.Measured || p.LeastMS <= 0 || p.ElapsedMS <= p.LeastMS || p.MostMS <= p.ElapsedMS ||
+				p.DiskBytes <= 0 || p.RedoBytes <= 0 ||
+				p.LockedMS < 250 || len(p.Locks) == 0 ||
+				(p.BinlogBytes > 0) != (c.method == "shadow") {
 				t.Errorf("%s: %+v", c.clauses, p)
 			}
 			if got := query("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "t" {
@@ -95,13 +99,17 @@ func TestShadowTakesOver(t *testing.T) {
 		name, query := table(t, i, 1000)
 		wire := fault.New(t, i.Address, fault.Rule{At: "`t` ALGORITHM=INPLACE", Error: 1062})
 		host, port, _ := strings.Cut(wire.Address, ":")
-		code, stdout, stderr := midstream(t, append(flags(t, i), "run", "--json", "--drop-old", "--host="+host, "--port="+port, "--ssl-mode=DISABLED",
-			"ALTER TABLE "+name+" ADD INDEX (b)")...)
+		code, stdout, stderr := midstream(
+			t,
+			append(flags(t, i), "run", "--json", "--drop-old", "--host="+host, "--port="+port, "--ssl-mode=DISABLED",
+				"ALTER TABLE "+name+" ADD INDEX (b)")...)
 		if code != exitDone {
 			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
 		contains(t, stdout, `"method":"inplace"`, "a shadow takes over", `"phase":"cutover"`, `"method":"shadow","outcome":"done"`)
-		if got := query("SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name = 'b'"); got != "1" {
+		if got := query(
+			"SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name = 'b'",
+		); got != "1" {
 			t.Errorf("%s indexes", got)
 		}
 	})
@@ -146,7 +154,10 @@ func TestCleanupOfAClone(t *testing.T) {
 	i := mysqltest.Server(t, "8.0")
 	name, query := table(t, i, 10)
 	database, _, _ := strings.Cut(name, ".")
-	alive, err := dbconn.Open(t.Context(), dbconn.Config{Network: i.Network, Address: i.Address, User: i.User, Password: dbconn.Secret(i.Password)}, nil)
+	alive, err := dbconn.Open(
+		t.Context(),
+		dbconn.Config{Network: i.Network, Address: i.Address, User: i.User, Password: dbconn.Secret(i.Password)}, nil,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +173,11 @@ func TestCleanupOfAClone(t *testing.T) {
 	if code != exitDone {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	contains(t, stdout, ofAlive+" is left alone: a plan that is at work", unmarked+" is left alone: a plan that was killed", "t_shadow is left alone: it bears no mark", "Dropped 2 tables")
+	contains(
+		t, stdout, ofAlive+" is left alone: a plan that is at work",
+		unmarked+" is left alone: a plan that was killed", "t_shadow is left alone: it bears no mark",
+		"Dropped 2 tables",
+	)
 	left := []string{"t", "t_midstream_y", "t_shadow", ofAlive, unmarked}
 	slices.Sort(left)
 	defer exec("DROP TABLE " + ofAlive)
@@ -175,12 +190,16 @@ func TestCleanupOfAClone(t *testing.T) {
 func TestInTwoStatements(t *testing.T) {
 	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
 		name, query := table(t, i, 20_000)
-		code, stdout, stderr := midstream(t, append(flags(t, i), "run", "--native-longest=130ms", "ALTER TABLE "+name+" ADD COLUMN c INT, ADD INDEX (b)")...)
+		code, stdout, stderr := midstream(
+			t,
+			append(flags(t, i), "run", "--native-longest=130ms", "ALTER TABLE "+name+" ADD COLUMN c INT, ADD INDEX (b)")...)
 		if code != exitDone {
 			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
 		contains(t, stdout, "method    inplace: in two statements", "next: ALTER TABLE", "Done: ")
-		if got := query("SELECT GROUP_CONCAT(column_name ORDER BY ordinal_position) FROM information_schema.columns WHERE table_schema = DATABASE()"); got != "id,a,b,c" {
+		if got := query(
+			"SELECT GROUP_CONCAT(column_name ORDER BY ordinal_position) FROM information_schema.columns WHERE table_schema = DATABASE()",
+		); got != "id,a,b,c" {
 			t.Errorf("the columns are %s", got)
 		}
 		code, stdout, stderr = midstream(t, append(flags(t, i), "run", "--native-longest=130ms", "--host=127.0.0.1",
@@ -188,7 +207,9 @@ func TestInTwoStatements(t *testing.T) {
 		if code != exitUnfit {
 			t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
-		if got := query("SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND column_name = 'd'"); got != "0" {
+		if got := query(
+			"SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND column_name = 'd'",
+		); got != "0" {
 			t.Errorf("the table has the new column, and not the rest")
 		}
 	})
@@ -210,7 +231,10 @@ func TestCtrlCInTheServersOwnWay(t *testing.T) {
 		}
 		interrupted := func(clauses, when string) {
 			t.Helper()
-			r := start(t, command(t, append([]string{"run", "--json", "--method=inplace", "ALTER TABLE " + name + " " + clauses}, flags(t, i)...)...))
+			r := start(
+				t,
+				command(t, append([]string{"run", "--json", "--method=inplace", "ALTER TABLE " + name + " " + clauses}, flags(t, i)...)...),
+			)
 			r.await(&r.stdout, when)
 			r.interrupt()
 			if code := r.exit(); code != exitAborted {
@@ -223,7 +247,9 @@ func TestCtrlCInTheServersOwnWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		interrupted("ADD INDEX (b)", `"build_step":"alter`)
-		if got := query("SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name = 'b'"); got != "0" {
+		if got := query(
+			"SELECT COUNT(*) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name = 'b'",
+		); got != "0" {
 			t.Errorf("the index is there")
 		}
 	})
@@ -252,7 +278,9 @@ func TestForeignKeys(t *testing.T) {
 					contains(t, stderr, "foreign key", "child")
 				}
 			}
-			if got := query("SELECT COUNT(*) FROM information_schema.referential_constraints WHERE constraint_schema = DATABASE()"); got != "1" {
+			if got := query(
+				"SELECT COUNT(*) FROM information_schema.referential_constraints WHERE constraint_schema = DATABASE()",
+			); got != "1" {
 				t.Errorf("%s foreign keys", got)
 			}
 			executing(t, i, database)("DROP TABLE child")

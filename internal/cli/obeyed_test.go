@@ -44,7 +44,10 @@ func TestKillsSpareBackups(t *testing.T) {
 		c := toControl(t, 100)
 		c.begin("ALTER TABLE "+c.name+" ADD COLUMN c INT", "--method="+how.method, "--drop-old", "--hold", "--kill-blockers-after=300ms")
 		c.phase("hold")
-		backup := c.session("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", how.statement, "START TRANSACTION WITH CONSISTENT SNAPSHOT", "SELECT COUNT(*) FROM "+c.name+" LIMIT 0")
+		backup := c.session(
+			"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", how.statement,
+			"START TRANSACTION WITH CONSISTENT SNAPSHOT", "SELECT COUNT(*) FROM "+c.name+" LIMIT 0",
+		)
 		c.obeys("cutover", nil)
 		c.run.await(&c.run.stdout, "is not ended: it is a backup")
 		c.lives(backup, how.statement)
@@ -72,7 +75,8 @@ func TestKillsBeginAnew(t *testing.T) {
 	c.ends(exitDone)
 }
 
-// TestL5_AbortAfterResume: the attempt that goes on from a checkpoint is ended while it looks at the server: what was kept is removed.
+// TestL5_AbortAfterResume: the attempt that goes on from a checkpoint is ended while it looks at
+// the server: what was kept is removed.
 func TestL5_AbortAfterResume(t *testing.T) {
 	c := beginControlled(t, 8000, "--copy-share=1%")
 	c.phase("copy")
@@ -81,7 +85,9 @@ func TestL5_AbortAfterResume(t *testing.T) {
 	c.obeys("resume", nil, "going on from the checkpoint")
 	c.obeys("abort", nil, "nothing is left on the server")
 	c.ends(exitAborted)
-	if left := c.query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name LIKE 't\\_%'"); left != "0" {
+	if left := c.query(
+		"SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name LIKE 't\\_%'",
+	); left != "0" {
 		t.Errorf("%s tables are left", left)
 	}
 }
@@ -94,7 +100,9 @@ func TestPauseAtTheLastChunk(t *testing.T) {
 	holder := c.session("LOCK TABLES " + c.name + "_shadow WRITE")
 	c.obeys("throttle", []string{"100%"})
 	c.await("a sync waits", func() bool {
-		return c.query("SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE object_name = 't_shadow' AND lock_status = 'PENDING'") != "0"
+		return c.query(
+			"SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE object_name = 't_shadow' AND lock_status = 'PENDING'",
+		) != "0"
 	})
 	answer := make(chan string, 1)
 	go func() {
@@ -105,20 +113,31 @@ func TestPauseAtTheLastChunk(t *testing.T) {
 	holder.Close()
 	contains(t, <-answer, "stands still")
 	time.Sleep(500 * time.Millisecond)
-	if got := c.query("SELECT COUNT(DISTINCT index_name) FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = 't_shadow'"); got != "1" {
+	if got := c.query(
+		"SELECT COUNT(DISTINCT index_name) FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = 't_shadow'",
+	); got != "1" {
 		t.Errorf("%s indexes while it is paused", got)
 	}
 	c.obeys("resume", nil)
 	c.ends(exitDone)
 }
 
-// TestOtherCase: another table than the one that is named is not meant, unless its server tells no letter cases apart.
+// TestOtherCase: another table than the one that is named is not meant, unless its server tells no
+// letter cases apart.
 func TestOtherCase(t *testing.T) {
 	for anyCase, want := range map[bool]int{false: exitNoRun, true: exitDone} {
 		folder := filepath.Join(t.TempDir(), "c")
-		s, err := control.Serve(folder, control.Run{About: control.About{Table: "shop.orders", Server: "db:3306", AnyCase: anyCase}, Control: migration.NewControl(migration.Usual()),
-			Emit: event.Discard, Stopped: func() string { return "" }, Lost: func() string { return "" },
-			Abort: func(context.Context, string, bool) (string, error) { return "gone", nil }})
+		s, err := control.Serve(
+			folder,
+			control.Run{
+				About:   control.About{Table: "shop.orders", Server: "db:3306", AnyCase: anyCase},
+				Control: migration.NewControl(migration.Usual()),
+				Emit:    event.Discard,
+				Stopped: func() string { return "" },
+				Lost:    func() string { return "" },
+				Abort:   func(context.Context, string, bool) (string, error) { return "gone", nil },
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,10 +11,12 @@ import (
 	"midstream/internal/schema"
 )
 
-// oddParts are names of which each part of a table gets one: they look like formats, placeholders, comments, quotes and ends of statements.
+// oddParts are names of which each part of a table gets one: they look like formats, placeholders,
+// comments, quotes and ends of statements.
 var oddParts = []string{"%d", "?", "100%s", ":n", "@v", "--", "/*c*/", "#h", "it's", `q"q`, "a.b", "$1", `b\s`, ";", "{0}", "line\nbreak"}
 
-// oddFamily makes a table of odd names with columns, keys, a check, a parent, a child and a trigger, and rows that differ.
+// oddFamily makes a table of odd names with columns, keys, a check, a parent, a child and a
+// trigger, and rows that differ.
 func oddFamily(t *testing.T, i *mysqltest.Instance, table string, family bool) schema.Name {
 	t.Helper()
 	db, database := mysqltest.Database(t, i)
@@ -25,16 +27,19 @@ func oddFamily(t *testing.T, i *mysqltest.Instance, table string, family bool) s
 		values = append(values, schema.Literal(oddParts[(n+1)%len(oddParts)]))
 	}
 	statements := []string{
-		"CREATE TABLE " + name.Quoted() + " (`id %` INT PRIMARY KEY, " + strings.Join(columns, ", ") + ", KEY `k%s ?` (`%d`), UNIQUE KEY `u'%d` (`?`)) ENGINE=InnoDB CHARACTER SET utf8mb4 COMMENT '100% ? %v'",
+		"CREATE TABLE " + name.Quoted() + " (`id %` INT PRIMARY KEY, " + strings.Join(
+			columns, ", ",
+		) + ", KEY `k%s ?` (`%d`), UNIQUE KEY `u'%d` (`?`)) ENGINE=InnoDB CHARACTER SET utf8mb4 COMMENT '100% ? %v'",
 		"INSERT INTO " + name.Quoted() + " VALUES (1, " + strings.Join(values, ", ") + ")",
 		"INSERT INTO " + name.Quoted() + " (`id %`, `?`, `%d`) VALUES (2, '%s', '?'), (3, '?', '%d'), (4, NULL, NULL)",
 	}
 	if family {
-		statements = append(statements,
-			"CREATE TABLE `log %s` (what VARCHAR(100))",
+		statements = append(
+			statements, "CREATE TABLE `log %s` (what VARCHAR(100))",
 			"CREATE TRIGGER `tr%d ? '` AFTER UPDATE ON "+name.Quoted()+" FOR EACH ROW INSERT INTO `log %s` VALUES (CONCAT('%s ? ', NEW.`%d`))",
 			"CREATE TABLE `child %d ?` (id INT PRIMARY KEY, `p%s` INT, CONSTRAINT `fk%s ? '` FOREIGN KEY (`p%s`) REFERENCES "+name.Quoted()+" (`id %`)) ENGINE=InnoDB",
-			"INSERT INTO `child %d ?` VALUES (1, 1)")
+			"INSERT INTO `child %d ?` VALUES (1, 1)",
+		)
 	}
 	for _, s := range statements {
 		if _, err := db.Exec(s); err != nil {
@@ -44,7 +49,8 @@ func oddFamily(t *testing.T, i *mysqltest.Instance, table string, family bool) s
 	return name
 }
 
-// TestL11_OddNamesInEveryWay: a table whose names look like formats and placeholders is changed in each way that there is, on each server.
+// TestL11_OddNamesInEveryWay: a table whose names look like formats and placeholders is changed in
+// each way that there is, on each server.
 func TestL11_OddNamesInEveryWay(t *testing.T) {
 	const table = "100%s ? .'e\"s`t"
 	for _, version := range []string{"9.7", "8.0", "5.7", "mariadb-10.11", "mariadb-11.8"} {
@@ -67,17 +73,32 @@ func TestL11_OddNamesInEveryWay(t *testing.T) {
 					if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 						verb, args = args[0], args[1:]
 					}
-					tells(t, exitDone, append(append(flags(t, i), append([]string{verb}, args...)...), "ALTER TABLE "+name.Quoted()+" "+add)...)
+					tells(
+						t,
+						exitDone,
+						append(append(flags(t, i), append([]string{verb}, args...)...), "ALTER TABLE "+name.Quoted()+" "+add)...)
 				})
 			}
 			t.Run("drop-ins", func(t *testing.T) {
 				name := oddFamily(t, i, table, false)
-				r := start(t, ghOst(t, i, "--allow-on-master", "--approve-renamed-columns", "--execute", "--verbose", "--database="+name.Schema, "--table="+name.Table, "--alter="+add))
+				r := start(
+					t,
+					ghOst(
+						t, i, "--allow-on-master", "--approve-renamed-columns", "--execute", "--verbose",
+						"--database="+name.Schema, "--table="+name.Table, "--alter="+add,
+					),
+				)
 				if code := r.exit(); code != 0 {
 					t.Errorf("gh-ost: %d\n%s\n%s", code, &r.stdout, &r.stderr)
 				}
 				name = oddFamily(t, i, table, false)
-				r = start(t, ptOSC(t, dsn(t, i, "D="+name.Schema+",t="+name.Table), "--no-version-check", "--alter="+add, "--print", "--execute", "--no-check-alter"))
+				r = start(
+					t,
+					ptOSC(
+						t, dsn(t, i, "D="+name.Schema+",t="+name.Table), "--no-version-check", "--alter="+add,
+						"--print", "--execute", "--no-check-alter",
+					),
+				)
 				if code := r.exit(); code != 0 {
 					t.Errorf("pt-osc: %d\n%s\n%s", code, &r.stdout, &r.stderr)
 				}
@@ -85,7 +106,13 @@ func TestL11_OddNamesInEveryWay(t *testing.T) {
 			t.Run("statements", func(t *testing.T) {
 				name := oddFamily(t, i, table, false)
 				file := filepath.Join(t.TempDir(), "wanted.sql")
-				if err := os.WriteFile(file, []byte("CREATE TABLE "+name.Quoted()+" (`id %` BIGINT PRIMARY KEY, `%d` VARCHAR(70) COMMENT '%s ?', KEY `k%s ?` (`%d`)) ENGINE=InnoDB CHARACTER SET utf8mb4;"), 0o600); err != nil {
+				if err := os.WriteFile(
+					file,
+					[]byte(
+						"CREATE TABLE "+name.Quoted()+" (`id %` BIGINT PRIMARY KEY, `%d` VARCHAR(70) COMMENT '%s ?', KEY `k%s ?` (`%d`)) ENGINE=InnoDB CHARACTER SET utf8mb4;",
+					),
+					0o600,
+				); err != nil {
 					t.Fatal(err)
 				}
 				tells(t, exitDone, append(flags(t, i), "run", "--to="+file, "--table="+name.Dotted())...)
@@ -110,7 +137,12 @@ func TestL11_OddNamesInEveryWay(t *testing.T) {
 func TestL9_OddColumnsAreCompared(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name := oddFamily(t, i, "100%s", false)
-	executing(t, i, name.Schema)("CREATE TABLE other LIKE "+name.Quoted(), "INSERT INTO other SELECT * FROM "+name.Quoted(), "UPDATE other SET `%d` = 'another' WHERE `id %` = 2")
+	executing(
+		t, i, name.Schema,
+	)(
+		"CREATE TABLE other LIKE "+name.Quoted(), "INSERT INTO other SELECT * FROM "+name.Quoted(),
+		"UPDATE other SET `%d` = 'another' WHERE `id %` = 2",
+	)
 	text := tells(t, exitMismatch, append(flags(t, i), "verify", "--settle=100ms", name.Dotted(), name.Sibling("other").Dotted())...)
 	contains(t, text, "row id %=2, column %d: ? | another")
 }

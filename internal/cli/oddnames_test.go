@@ -19,8 +19,23 @@ import (
 
 // oddNames are tables whose names a shell, a format, a terminal or a parser could take for something else.
 var oddNames = []string{
-	"a.b", "it's \"q\" `b`", "100%s %d%!(EXTRA) ?", "two words", "-lead", "--old", "a/b", "..", "`", "line\nbreak\ttab", "\x1b]0;x\x07\u202e\u009b31m",
-	":name @v #h $HOME * \\", "a=b", "<script>alert(1)</script>|", "中文 é", "30%", "lock-wait=1s",
+	"a.b",
+	"it's \"q\" `b`",
+	"100%s %d%!(EXTRA) ?",
+	"two words",
+	"-lead",
+	"--old",
+	"a/b",
+	"..",
+	"`",
+	"line\nbreak\ttab",
+	"\x1b]0;x\x07\u202e\u009b31m",
+	":name @v #h $HOME * \\",
+	"a=b",
+	"<script>alert(1)</script>|",
+	"中文 é",
+	"30%",
+	"lock-wait=1s",
 }
 
 // oddTable makes a table with rows in a database of the test, and returns its name and a query.
@@ -72,8 +87,11 @@ func holdOdd(t *testing.T, i *mysqltest.Instance, table string) *odd {
 	t.Helper()
 	o := &odd{t: t, folder: filepath.Join(t.TempDir(), "c"), histories: t.TempDir()}
 	o.name, o.query = oddTable(t, i, table)
-	o.run = start(t, command(t, append(flags(t, i), "run", "--hold", "--method=shadow", "--control-dir="+o.folder, "--history-dir="+o.histories,
-		"ALTER TABLE "+o.name.Quoted()+" ADD COLUMN `new%s ?` INT COMMENT '%d ?'")...))
+	o.run = start(
+		t,
+		command(t, append(flags(t, i), "run", "--hold", "--method=shadow", "--control-dir="+o.folder, "--history-dir="+o.histories,
+			"ALTER TABLE "+o.name.Quoted()+" ADD COLUMN `new%s ?` INT COMMENT '%d ?'")...),
+	)
 	status := awaitStatus(t, o.run, o.folder, func(s control.Status) bool { return s.Phase == "hold" })
 	if schema.NameOf(status.Table) != o.name {
 		t.Errorf("its table is %q", status.Table)
@@ -101,7 +119,8 @@ func (o *odd) each(want int, verb []string, behind ...string) {
 	}
 }
 
-// TestL9_OddNamesAreTaken: each verb that takes a table takes one of any name, as status prints it and as SQL spells it.
+// TestL9_OddNamesAreTaken: each verb that takes a table takes one of any name, as status prints it
+// and as SQL spells it.
 func TestL9_OddNamesAreTaken(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	for n, table := range oddNames {

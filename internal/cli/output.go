@@ -99,7 +99,8 @@ func (o *output) reported(page string) {
 	}
 }
 
-// done tells of a run or a rehearsal that has come to its end: in a line for those who want quiet, and else by a summary.
+// done tells of a run or a rehearsal that has come to its end: in a line for those who want quiet,
+// and else by a summary.
 func (o *output) done(table schema.Name, result migration.Result, line, summary string) {
 	switch {
 	case o.own != nil:

@@ -36,8 +36,12 @@ func (p *page) show(c *change, r *controlled, told record.Run) error {
 		return nil
 	}
 	if r.server == nil || r.kept.writer == nil {
-		return &coded{code: exitFailed, err: errors.New("there is no page of a run without its socket and its history"), left: "nothing was written",
-			next: "name folders that can be used by --control-dir and --history-dir, or leave --listen out"}
+		return &coded{
+			code: exitFailed,
+			err:  errors.New("there is no page of a run without its socket and its history"),
+			left: "nothing was written",
+			next: "name folders that can be used by --control-dir and --history-dir, or leave --listen out",
+		}
 	}
 	if p.stop == nil {
 		// A page that is gone is no reason to end a run.

@@ -64,7 +64,8 @@ func (c *controlling) page() *looking {
 	return &looking{c.t, at[1], strings.TrimSpace(string(token))}
 }
 
-// The story of a run at its page, without a browser: numbers move, it is paused, goes on, is held and cut over, and the end has the report.
+// The story of a run at its page, without a browser: numbers move, it is paused, goes on, is held
+// and cut over, and the end has the report.
 func TestPageOfARun(t *testing.T) {
 	c := beginControlled(t, 30_000, "--listen=127.0.0.1:0", "--hold", "--copy-share=30%", "--history-dir="+filepath.Join(t.TempDir(), "h"))
 	l := c.page()
@@ -142,5 +143,8 @@ func TestPageRefused(t *testing.T) {
 	if code != exitUsage {
 		t.Errorf("exit code %d", code)
 	}
-	contains(t, stderr, "--token-file must name", "--insecure-http", "--listen and --no-control exclude", "--listen and --no-history exclude")
+	contains(
+		t, stderr, "--token-file must name", "--insecure-http", "--listen and --no-control exclude",
+		"--listen and --no-history exclude",
+	)
 }

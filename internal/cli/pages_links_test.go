@@ -64,7 +64,10 @@ func TestDocsLinks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.ContainsFunc(titled.FindAllStringSubmatch(string(target), -1), func(m []string) bool { return anchorOf(m[1]) == anchor }) {
+			if !slices.ContainsFunc(
+				titled.FindAllStringSubmatch(string(target), -1),
+				func(m []string) bool { return anchorOf(m[1]) == anchor },
+			) {
 				t.Errorf("%s: %s has no title %s", page, path, anchor)
 			}
 		}
@@ -89,8 +92,8 @@ var (
 	flagged     = regexp.MustCompile(`^--([a-z][a-z-]*)(?:=(.*))?$`)
 )
 
-// TestDocsCommands: every command line of midstream's in the pages has a verb that there is, and flags of that verb, with values that
-// it takes.
+// TestDocsCommands: every command line of midstream's in the pages has a verb that there is, and
+// flags of that verb, with values that it takes.
 func TestDocsCommands(t *testing.T) {
 	count := 0
 	for _, page := range writtenPages(t) {

@@ -25,7 +25,10 @@ func predictionText(d plan.Prediction, line func(label, format string, args ...a
 		if d.Measured {
 			how = "measured with rows of this table"
 		}
-		line("takes", "about %s, between %s and %s (%s): %s rows/s", words.Span(d.Elapsed), words.Span(d.Least), words.Span(d.Most), how, words.Rate(d.RowsPerSecond))
+		line(
+			"takes", "about %s, between %s and %s (%s): %s rows/s", words.Span(d.Elapsed), words.Span(d.Least),
+			words.Span(d.Most), how, words.Rate(d.RowsPerSecond),
+		)
 		line("disk", "%s more at the peak; about %s of redo log meanwhile, and %s of binlog besides the application's",
 			words.Size(d.Disk), words.Size(d.Redo), words.Size(d.Binlog))
 	} else {
@@ -46,7 +49,12 @@ func costText(d plan.Prediction, r migration.Result) string {
 	if d.Rows == 0 {
 		return ""
 	}
-	parts := []string{fmt.Sprintf("%s (predicted %s, between %s and %s)", words.Span(r.Elapsed), words.Span(d.Elapsed), words.Span(d.Least), words.Span(d.Most))}
+	parts := []string{
+		fmt.Sprintf(
+			"%s (predicted %s, between %s and %s)", words.Span(r.Elapsed), words.Span(d.Elapsed), words.Span(d.Least),
+			words.Span(d.Most),
+		),
+	}
 	for _, c := range []struct {
 		what              string
 		actual, predicted int64

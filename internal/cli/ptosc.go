@@ -16,11 +16,14 @@ import (
 const ptoscName = "pt-online-schema-change"
 
 func (a *app) ptoscCommand() *cobra.Command {
-	return a.dropInCommand(ptoscName, "Take pt-online-schema-change's command line",
+	return a.dropInCommand(
+		ptoscName,
+		"Take pt-online-schema-change's command line",
 		"It takes the command line of pt-online-schema-change "+ptosc.Version+", its files of options, its words and its exit codes, and so does\n"+
 			"this program where it is called by that name (a link to it will do). docs/pt-osc-flags.md tells what becomes of each\n"+
 			"option, docs/coming-from-pt-osc.md what differs. The run obeys midstream status, pause, set and so on.",
-		a.ptosc)
+		a.ptosc,
+	)
 }
 
 // errStoppedReplication is the end of a run that shall not wait for a replica.

@@ -101,7 +101,9 @@ func (d *drop) quoted() string { return "`" + strings.ReplaceAll(d.name, ".", "`
 
 func (d *drop) tables() string {
 	d.t.Helper()
-	return d.query("SELECT GROUP_CONCAT(table_name ORDER BY BINARY table_name) FROM information_schema.tables WHERE table_schema = DATABASE()")
+	return d.query(
+		"SELECT GROUP_CONCAT(table_name ORDER BY BINARY table_name) FROM information_schema.tables WHERE table_schema = DATABASE()",
+	)
 }
 
 // settle stops the writers and compares the table with the ledger.
@@ -126,8 +128,10 @@ func TestPtOSC(t *testing.T) {
 	t.Parallel()
 	d := beginDropIn(t, "9.7", 3000)
 	d.does(1, []string{ptAlter}, "Exiting without altering "+d.quoted()+" because neither --dry-run nor --execute was specified.")
-	d.does(0, []string{ptAlter, "--dry-run", "--print"}, "Starting a dry run.  "+d.quoted()+" will not be altered.", "Not copying rows because this is a dry run.",
-		"Dry run complete.  "+d.quoted()+" was not altered.")
+	d.does(
+		0, []string{ptAlter, "--dry-run", "--print"}, "Starting a dry run.  "+d.quoted()+" will not be altered.",
+		"Not copying rows because this is a dry run.", "Dry run complete.  "+d.quoted()+" was not altered.",
+	)
 	d.does(0, []string{ptAlter, "--execute", "--no-swap-tables"}, "Copying approximately ", "Copied rows OK.", "all equal.",
 		"Not dropping old table because --no-swap-tables was specified.", "Dropped new table OK.", "Successfully altered "+d.quoted()+".")
 	if got := d.tables(); got != "t" {
@@ -152,9 +156,11 @@ func TestPtOSCOn57(t *testing.T) {
 // copies has the table copied and swapped. fresh is what the new one is called.
 func (d *drop) copies(fresh string) {
 	d.t.Helper()
-	out := d.does(0, []string{ptAlter, "--execute", "--no-drop-old-table", "--statistics"},
-		"Altering "+d.quoted()+"...", "Created new table "+strings.TrimSuffix(d.name, "t")+fresh+" OK.", "Swapped original and new tables OK.",
-		"Not dropping old table because --no-drop-old-table was specified.", "# Event ", "# rows_copied")
+	out := d.does(
+		0, []string{ptAlter, "--execute", "--no-drop-old-table", "--statistics"}, "Altering "+d.quoted()+"...",
+		"Created new table "+strings.TrimSuffix(d.name, "t")+fresh+" OK.", "Swapped original and new tables OK.",
+		"Not dropping old table because --no-drop-old-table was specified.", "# Event ", "# rows_copied",
+	)
 	if !strings.HasSuffix(out, "Successfully altered "+d.quoted()+".\n") {
 		d.t.Errorf("the end is not told:\n%s", out)
 	}
@@ -163,13 +169,16 @@ func (d *drop) copies(fresh string) {
 	}
 }
 
-// TestPtOSCHistory: a job that was killed, and then one that a signal has ended, is gone on with by its number, and its table tells that
-// it is done.
+// TestPtOSCHistory: a job that was killed, and then one that a signal has ended, is gone on with by
+// its number, and its table tells that it is done.
 func TestPtOSCHistory(t *testing.T) {
 	t.Parallel()
 	d := beginDropIn(t, "9.7", 8000)
 	jobs := strings.TrimSuffix(d.name, "t") + "jobs"
-	slow := []string{ptAlter, "--execute", "--no-drop-old-table", "--history-table=" + jobs, "--chunk-time=0.01", "--sleep=1", "--progress=time,0"}
+	slow := []string{
+		ptAlter, "--execute", "--no-drop-old-table", "--history-table=" + jobs, "--chunk-time=0.01", "--sleep=1",
+		"--progress=time,0",
+	}
 	begin := func(args ...string) *running {
 		t.Helper()
 		r := start(t, d.command(append(slow, args...)...))
@@ -196,7 +205,10 @@ func TestPtOSCHistory(t *testing.T) {
 	}
 	d.does(17, append(slow, "--resume=7"), "there is no job 7")
 	d.does(17, []string{"--alter=ENGINE=InnoDB", "--execute", "--history-table=" + jobs, "--resume=1"}, "job 1 is of ALTER TABLE")
-	d.does(0, []string{ptAlter, "--execute", "--no-drop-old-table", "--history-table=" + jobs, "--resume=1"}, "Job 1 finished successfully.", "Successfully altered ")
+	d.does(
+		0, []string{ptAlter, "--execute", "--no-drop-old-table", "--history-table=" + jobs, "--resume=1"},
+		"Job 1 finished successfully.", "Successfully altered ",
+	)
 	if got := d.query("SELECT CONCAT_WS(' ', tbl, altr, done) FROM jobs"); got != "t "+strings.TrimPrefix(ptAlter, "--alter=")+" yes" {
 		t.Errorf("the job is %s", got)
 	}
@@ -210,8 +222,13 @@ func TestPtOSCFails(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 50)
 	database, _, _ := strings.Cut(name, ".")
-	executing(t, i, database)("CREATE TABLE keyless (a INT, b VARCHAR(9))", "CREATE TABLE twice (id INT PRIMARY KEY, a INT)", "INSERT INTO twice VALUES (1, 5), (2, 5)",
-		"CREATE TABLE _t_new (a INT)", "CREATE TABLE dsns (id INT PRIMARY KEY, dsn VARCHAR(99))", "INSERT INTO dsns VALUES (1, 'h=127.0.0.1,P=1')")
+	executing(
+		t, i, database,
+	)(
+		"CREATE TABLE keyless (a INT, b VARCHAR(9))", "CREATE TABLE twice (id INT PRIMARY KEY, a INT)",
+		"INSERT INTO twice VALUES (1, 5), (2, 5)", "CREATE TABLE _t_new (a INT)",
+		"CREATE TABLE dsns (id INT PRIMARY KEY, dsn VARCHAR(99))", "INSERT INTO dsns VALUES (1, 'h=127.0.0.1,P=1')",
+	)
 	before := query("SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = DATABASE()")
 	pid := filepath.Join(t.TempDir(), "pid")
 	if err := os.WriteFile(pid, []byte("1\n"), 0o600); err != nil {
@@ -248,7 +265,9 @@ func TestPtOSCFails(t *testing.T) {
 		}
 		contains(t, r.stdout.String()+r.stderr.String(), c.says)
 	}
-	if got := query("SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != before {
+	if got := query(
+		"SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = DATABASE()",
+	); got != before {
 		t.Errorf("tables %s instead of %s", got, before)
 	}
 	// Another's _t_new is not in the way.
@@ -275,8 +294,8 @@ func TestPtOSCAsAVerb(t *testing.T) {
 	contains(t, stdout, "  * The DSN must specify a database (D) and a table (t)")
 }
 
-// TestPtOSCReplicas: replicas are named by DSNs, in an option or in a table; one whose replication has stopped ends the run with 128,
-// unless nobody looks.
+// TestPtOSCReplicas: replicas are named by DSNs, in an option or in a table; one whose replication
+// has stopped ends the run with 128, unless nobody looks.
 func TestPtOSCReplicas(t *testing.T) {
 	t.Parallel()
 	primary, follower := primaryAndReplica(t, "9.7", "2")
@@ -284,7 +303,12 @@ func TestPtOSCReplicas(t *testing.T) {
 	name, query := table(t, primary, 500)
 	database, _, _ := strings.Cut(name, ".")
 	replica := dsn(t, follower, "")
-	executing(t, primary, database)("CREATE TABLE dsns (id INT PRIMARY KEY, dsn VARCHAR(99))", "INSERT INTO dsns VALUES (1, '"+strings.TrimSuffix(replica, ",")+"')")
+	executing(
+		t, primary, database,
+	)(
+		"CREATE TABLE dsns (id INT PRIMARY KEY, dsn VARCHAR(99))",
+		"INSERT INTO dsns VALUES (1, '"+strings.TrimSuffix(replica, ",")+"')",
+	)
 	run := func(code int, says string, args ...string) {
 		t.Helper()
 		r := start(t, ptOSC(t, append([]string{dsn(t, primary, "D="+database+",t=t"), "--execute", "--no-drop-old-table"}, args...)...))
@@ -293,7 +317,10 @@ func TestPtOSCReplicas(t *testing.T) {
 		}
 		contains(t, r.stdout.String()+r.stderr.String(), says)
 	}
-	run(0, "Will check replica lag on:\n"+follower.Address, "--alter=ADD COLUMN c INT", "--check-replica-lag="+strings.TrimSuffix(replica, ","))
+	run(
+		0, "Will check replica lag on:\n"+follower.Address, "--alter=ADD COLUMN c INT",
+		"--check-replica-lag="+strings.TrimSuffix(replica, ","),
+	)
 	onReplica("STOP REPLICA SQL_THREAD")
 	run(128, "Replica '"+follower.Address+"' is stopped.", "--alter=ADD COLUMN d INT", "--recursion-method=dsn=D="+database+",t=dsns")
 	if got := query(columns); got != "id,a,b,c" {

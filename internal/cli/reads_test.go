@@ -39,8 +39,8 @@ func TestL11_EveryVerbRefusesWhatTheServerCannotRead(t *testing.T) {
 	}
 }
 
-// TestL11_EveryStatementIsReadAsTheServerReadsIt: names in double quotes, backslashes and comments for other versions, in each kind of
-// statement and in the files of --to.
+// TestL11_EveryStatementIsReadAsTheServerReadsIt: names in double quotes, backslashes and comments
+// for other versions, in each kind of statement and in the files of --to.
 func TestL11_EveryStatementIsReadAsTheServerReadsIt(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 10)
@@ -51,7 +51,9 @@ func TestL11_EveryStatementIsReadAsTheServerReadsIt(t *testing.T) {
 	t.Cleanup(func() { i.Open(t, database).Exec("SET GLOBAL sql_mode = '" + usual + "'") })
 	run := func(args ...string) {
 		t.Helper()
-		if code, stdout, stderr := midstream(t, append(flags(t, i), append([]string{"run", "--database=" + database}, args...)...)...); code != exitDone {
+		if code, stdout, stderr := midstream(
+			t,
+			append(flags(t, i), append([]string{"run", "--database=" + database}, args...)...)...); code != exitDone {
 			t.Fatalf("%v: exit code %d\n%s\n%s", args, code, stdout, stderr)
 		}
 	}
@@ -62,12 +64,18 @@ func TestL11_EveryStatementIsReadAsTheServerReadsIt(t *testing.T) {
 		}
 	}
 	run(`CREATE INDEX "i""1" ON "t" ("a") COMMENT 'x\' /*!99999 , ("b") */`)
-	is(`i"1 x\`, "SELECT CONCAT(index_name, ' ', index_comment) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name LIKE 'i%'")
+	is(
+		`i"1 x\`,
+		"SELECT CONCAT(index_name, ' ', index_comment) FROM information_schema.statistics WHERE table_schema = DATABASE() AND index_name LIKE 'i%'",
+	)
 	run("--table=t", `--alter=CHANGE "a" "c" INT COMMENT 'y\' /*!99999 , DROP "b" */`, "--drop-old")
 	is(`y\`, "SELECT column_comment FROM information_schema.columns WHERE table_schema = DATABASE() AND column_name = 'c'")
 	run(`DROP INDEX "i""1" ON "` + database + `"."t" -- ;`)
 	run(`CREATE TABLE "u" (id INT PRIMARY KEY, "v" VARCHAR(9) DEFAULT 'z\' COMMENT '\' /*!99999 , w INT */)`)
-	is("id,v", "SELECT GROUP_CONCAT(column_name ORDER BY 1) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'u'")
+	is(
+		"id,v",
+		"SELECT GROUP_CONCAT(column_name ORDER BY 1) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'u'",
+	)
 	is(`z\`, "SELECT column_default FROM information_schema.columns WHERE table_schema = DATABASE() AND column_name = 'v'")
 	run(`RENAME TABLE "u" TO "v w"`)
 	run(`TRUNCATE "v w"`, "--drop-old")
@@ -84,7 +92,8 @@ func TestL11_EveryStatementIsReadAsTheServerReadsIt(t *testing.T) {
 	is("10", "SELECT COUNT(*) FROM t")
 }
 
-// TestL11_TheDropInsReadAsTheServerReads: the two drop-in commands pair the columns that the server pairs, and refuse what it refuses.
+// TestL11_TheDropInsReadAsTheServerReads: the two drop-in commands pair the columns that the server
+// pairs, and refuse what it refuses.
 func TestL11_TheDropInsReadAsTheServerReads(t *testing.T) {
 	i := mysqltest.Server(t, "mariadb-10.11")
 	name, query := table(t, i, 10)

@@ -22,8 +22,14 @@ type rehearsal struct {
 
 func (r *rehearsal) register(f *checks) {
 	f.boolean(&r.wanted, "", "rehearse", "do everything but the swap, tell what the run would have been, and drop the new table")
-	f.boolean(&r.lock, "", "rehearse-lock", "rehearse the lock of the cut-over too: take it within its bounds, apply what is left, and give it back")
-	f.boolean(&r.keep, "", "keep-shadow", "leave the new table of a rehearsal; it no longer follows the old one. midstream cleanup removes it")
+	f.boolean(
+		&r.lock, "", "rehearse-lock",
+		"rehearse the lock of the cut-over too: take it within its bounds, apply what is left, and give it back",
+	)
+	f.boolean(
+		&r.keep, "", "keep-shadow",
+		"leave the new table of a rehearsal; it no longer follows the old one. midstream cleanup removes it",
+	)
 	f.boolean(&r.onReplica, "", "on-replica", "rehearse on a replica, to which the connection leads: nothing is written to its binlog")
 }
 
@@ -55,14 +61,20 @@ func (c *change) rehearse(ctx context.Context, alter *ddl.Alter, s *server) (mig
 	if err != nil {
 		return result, err
 	}
-	c.output.done(p.Source.Name, result, fmt.Sprintf("%s is as it was: rehearsed in %s%s.", p.Source.Name, words.Span(result.Elapsed), keptText(result)),
-		rehearsalSummary(p, result, processUsage(), c.rehearsal.lock))
+	c.output.done(
+		p.Source.Name, result,
+		fmt.Sprintf("%s is as it was: rehearsed in %s%s.", p.Source.Name, words.Span(result.Elapsed), keptText(result)),
+		rehearsalSummary(p, result, processUsage(), c.rehearsal.lock),
+	)
 	return result, nil
 }
 
 // stopBefore is what to do about the run whose work is in the way of a rehearsal.
 func stopBefore(p *plan.Plan) string {
-	return fmt.Sprintf("let that run come to its end (give its command again), or give it up with: midstream cleanup %s", p.Source.Name.Argument())
+	return fmt.Sprintf(
+		"let that run come to its end (give its command again), or give it up with: midstream cleanup %s",
+		p.Source.Name.Argument(),
+	)
 }
 
 // rehearsalPlan tells what a rehearsal will do, and not do.
@@ -97,8 +109,11 @@ func rehearsalSummary(p *plan.Plan, r migration.Result, used usageOfProcess, loc
 	seen := r.Rehearsed
 	line("delay", "capture was behind by at most %s", words.Span(seen.CaptureDelay))
 	if locked {
-		line("lock", "%s; granted after %s and held for %s, %s applied under it; %s", words.Plural(r.Attempts, "attempt"), words.Span(seen.LockWaited),
-			words.Span(r.LockHeld), words.Plural(r.Drained, "key"), inWayText(seen))
+		line(
+			"lock", "%s; granted after %s and held for %s, %s applied under it; %s",
+			words.Plural(r.Attempts, "attempt"), words.Span(seen.LockWaited), words.Span(r.LockHeld),
+			words.Plural(r.Drained, "key"), inWayText(seen),
+		)
 	} else {
 		line("lock", "not asked for: --rehearse-lock takes it as a run does, and gives it back")
 	}
@@ -116,12 +131,17 @@ func inWayText(seen migration.Rehearsed) string {
 	if seen.Blockers == 0 {
 		return "nobody was in its way"
 	}
-	return fmt.Sprintf("%s %s in its way, for about %s", words.Plural(seen.Blockers, "session"), words.Was(seen.Blockers), words.Span(seen.Blocked))
+	return fmt.Sprintf(
+		"%s %s in its way, for about %s", words.Plural(seen.Blockers, "session"), words.Was(seen.Blockers),
+		words.Span(seen.Blocked),
+	)
 }
 
 func replicaText(r migration.Replication) string {
-	text := fmt.Sprintf("behind by at most %s, by the two servers' clocks (%s at first); no transaction took longer than about %s to be applied",
-		words.Span(r.Lag), words.Span(r.Before), words.Span(r.Stall))
+	text := fmt.Sprintf(
+		"behind by at most %s, by the two servers' clocks (%s at first); no transaction took longer than about %s to be applied",
+		words.Span(r.Lag), words.Span(r.Before), words.Span(r.Stall),
+	)
 	if r.Stopped {
 		text += "; somebody stopped it for a while"
 	}
@@ -139,8 +159,10 @@ func shadowText(p *plan.Plan, r migration.Result) string {
 	if r.Rehearsed.Shadow == "" {
 		return "; it was dropped"
 	}
-	text := fmt.Sprintf("; it stays as %s, which no longer follows the table. Compare: midstream verify %s %s. Remove: midstream cleanup %s",
-		r.Rehearsed.Shadow, p.Source.Name.Argument(), p.Names.Shadow.Argument(), p.Source.Name.Argument())
+	text := fmt.Sprintf(
+		"; it stays as %s, which no longer follows the table. Compare: midstream verify %s %s. Remove: midstream cleanup %s",
+		r.Rehearsed.Shadow, p.Source.Name.Argument(), p.Names.Shadow.Argument(), p.Source.Name.Argument(),
+	)
 	if p.Purpose == plan.Rehearsing {
 		text += ". A run of the same ALTER goes on with it"
 	}

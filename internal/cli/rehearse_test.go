@@ -23,8 +23,11 @@ func TestRehearse(t *testing.T) {
 			if code != exitDone {
 				t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 			}
-			contains(t, stdout, "everything but the swap", "dropped at the end", "Rehearsed: "+name+" is as it was", "5,000 copied", "all equal",
-				"capture was behind by at most", "--rehearse-lock takes it", "it was dropped")
+			contains(
+				t, stdout, "everything but the swap", "dropped at the end", "Rehearsed: "+name+" is as it was",
+				"5,000 copied", "all equal", "capture was behind by at most", "--rehearse-lock takes it",
+				"it was dropped",
+			)
 			if strings.Contains(stdout, "stays as "+name) || strings.Contains(stdout, "cut-over  ") {
 				t.Errorf("it tells of a run:\n%s", stdout)
 			}
@@ -33,11 +36,16 @@ func TestRehearse(t *testing.T) {
 			if code != exitDone {
 				t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 			}
-			contains(t, stdout, "lock: asking for the lock", "granted after", "nobody was in its", "it stays as "+name+"_shadow", "midstream verify "+name)
+			contains(
+				t, stdout, "lock: asking for the lock", "granted after", "nobody was in its",
+				"it stays as "+name+"_shadow", "midstream verify "+name,
+			)
 			if got := query(columns); got != "id,a,b" {
 				t.Errorf("columns %s", got)
 			}
-			if got := query("SELECT auto_increment FROM information_schema.tables WHERE table_name = 't' AND table_schema = DATABASE()"); got != before {
+			if got := query(
+				"SELECT auto_increment FROM information_schema.tables WHERE table_name = 't' AND table_schema = DATABASE()",
+			); got != before {
 				t.Errorf("the counter was %s and is %s", before, got)
 			}
 
@@ -73,7 +81,8 @@ func TestRehearseTellsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.Outcome != "done" || r.Rehearsal != "rehearsal" || r.Swapped || r.Old != "" || r.Attempts < 1 || r.LockHeldMS <= 0 || r.LockWaitedMS <= 0 ||
-		r.ShadowBytes <= 0 || r.Shadow != "" || r.RowsCopied != 2000 {
+		r.ShadowBytes <= 0 || r.Shadow != "" ||
+		r.RowsCopied != 2000 {
 		t.Errorf("%+v", r)
 	}
 	contains(t, stdout, `"rehearsal":"rehearsal","table"`, `"phase":"lock"`)
@@ -92,7 +101,9 @@ func TestRehearseWhatTheServerDoes(t *testing.T) {
 		"ADD INDEX (b)":    {"(inplace)", "say --method=shadow"},
 		"MODIFY a INT":     {"nothing to do"},
 	} {
-		code, stdout, stderr := midstream(t, append([]string{"run", "--rehearse-lock", "ALTER TABLE " + name + " " + clauses}, flags(t, i)...)...)
+		code, stdout, stderr := midstream(
+			t,
+			append([]string{"run", "--rehearse-lock", "ALTER TABLE " + name + " " + clauses}, flags(t, i)...)...)
 		if code != exitDone {
 			t.Fatalf("%s: exit code %d\n%s\n%s", clauses, code, stdout, stderr)
 		}
@@ -104,7 +115,9 @@ func TestRehearseWhatTheServerDoes(t *testing.T) {
 	if got := query(columns); got != "id,a,b" {
 		t.Errorf("columns %s", got)
 	}
-	if got := query("SELECT COUNT(DISTINCT index_name) FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = 't'"); got != "2" {
+	if got := query(
+		"SELECT COUNT(DISTINCT index_name) FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = 't'",
+	); got != "2" {
 		t.Errorf("%s indexes", got)
 	}
 }
@@ -134,7 +147,10 @@ func TestOnReplicaNeedsASilentAccount(t *testing.T) {
 			do("CREATE USER loud@'%' IDENTIFIED BY 'x'", "GRANT SELECT, REPLICATION CLIENT ON *.* TO loud@'%'")
 			t.Cleanup(func() { do("DROP USER loud@'%'") })
 			host, port, _ := strings.Cut(i.Address, ":")
-			code, stdout, stderr := midstream(t, "run", "--on-replica", "--host="+host, "--port="+port, "--user=loud", "--password=x", "ALTER TABLE "+name+" ADD COLUMN c INT")
+			code, stdout, stderr := midstream(
+				t, "run", "--on-replica", "--host="+host, "--port="+port, "--user=loud", "--password=x",
+				"ALTER TABLE "+name+" ADD COLUMN c INT",
+			)
 			if code != exitRefused {
 				t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 			}

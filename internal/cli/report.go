@@ -86,7 +86,10 @@ func methodText(c plan.Choice, more string) string {
 
 // sizeText tells how large a table is.
 func sizeText(t *schema.Table) string {
-	return fmt.Sprintf("about %s rows, %s of rows and %s of indexes, as the server estimates", words.Count(t.Rows), words.Size(t.DataBytes), words.Size(t.IndexBytes))
+	return fmt.Sprintf(
+		"about %s rows, %s of rows and %s of indexes, as the server estimates", words.Count(t.Rows),
+		words.Size(t.DataBytes), words.Size(t.IndexBytes),
+	)
 }
 
 // quietPlan is what may need somebody.
@@ -193,7 +196,10 @@ func summary(p *plan.Plan, r migration.Result, cfg migration.Config, used usageO
 
 // workLines tells what runs and rehearsals have in common.
 func workLines(r migration.Result, line func(label, format string, args ...any)) {
-	line("rows", "%s copied in %s (%s/s)%s", words.Count(r.RowsCopied), words.Span(r.Copy), words.Rate(perSecond(r.RowsCopied, r.Copy)), indexTime(r.Index))
+	line(
+		"rows", "%s copied in %s (%s/s)%s", words.Count(r.RowsCopied), words.Span(r.Copy),
+		words.Rate(perSecond(r.RowsCopied, r.Copy)), indexTime(r.Index),
+	)
 	line("changes", "%s captured: %s applied, %s left to the row copy, %s merged",
 		words.Count(r.Captured), words.Count(r.Applied), words.Count(r.Dropped), words.Count(r.Merged))
 	if r.Resumed {
@@ -237,14 +243,38 @@ func planOf(p *plan.Plan, address string, cfg migration.Config) record.Plan {
 		captureFrom = p.Server.Capture.Address
 	}
 	return record.Plan{
-		CaptureFrom: captureFrom, Capture: string(p.Capture.By), CaptureWhy: p.Capture.Why,
-		Head: record.HeadOf(record.NamePlan, time.Now()), Rehearsal: string(p.Purpose), Table: p.Source.Name.Dotted(), Alter: p.Alter.Clauses, Method: string(p.Choice.Method), Why: p.Choice.Why, Others: record.Rejections(p.Choice.Others), Warning: p.Choice.Warning,
-		ServerAddress: address, ServerVersion: p.Server.Version.String(), Replicas: p.Server.Replicas,
-		Key: p.Key.Name, KeyColumns: p.Key.Columns(), RowsEstimate: p.Source.Rows,
-		DataBytes: p.Source.DataBytes, IndexBytes: p.Source.IndexBytes,
-		Shadow: p.Names.Shadow.Dotted(), Old: p.Names.Former().Dotted(), State: p.Names.State.Dotted(),
-		Prediction: record.PredictionOf(predict(p, cfg)), Columns: record.Columns(p.ColumnChanges()), Grants: p.Grants(), Risks: record.Risks(p.Risks),
-		Steps: []string{}, Locks: []string{},
+		CaptureFrom: captureFrom,
+		Capture:     string(p.Capture.By),
+		CaptureWhy:  p.Capture.Why,
+		Head: record.HeadOf(
+			record.NamePlan, time.Now(),
+		),
+		Rehearsal:     string(p.Purpose),
+		Table:         p.Source.Name.Dotted(),
+		Alter:         p.Alter.Clauses,
+		Method:        string(p.Choice.Method),
+		Why:           p.Choice.Why,
+		Others:        record.Rejections(p.Choice.Others),
+		Warning:       p.Choice.Warning,
+		ServerAddress: address,
+		ServerVersion: p.Server.Version.String(),
+		Replicas:      p.Server.Replicas,
+		Key:           p.Key.Name,
+		KeyColumns:    p.Key.Columns(),
+		RowsEstimate:  p.Source.Rows,
+		DataBytes:     p.Source.DataBytes,
+		IndexBytes:    p.Source.IndexBytes,
+		Shadow:        p.Names.Shadow.Dotted(),
+		Old:           p.Names.Former().Dotted(),
+		State:         p.Names.State.Dotted(),
+		Prediction: record.PredictionOf(
+			predict(p, cfg),
+		),
+		Columns: record.Columns(p.ColumnChanges()),
+		Grants:  p.Grants(),
+		Risks:   record.Risks(p.Risks),
+		Steps:   []string{},
+		Locks:   []string{},
 	}
 }
 
@@ -252,17 +282,54 @@ func planOf(p *plan.Plan, address string, cfg migration.Config) record.Plan {
 func (a *app) resultOf(r migration.Result, err error, code int) record.Result {
 	used, seen := processUsage(), r.Rehearsed
 	rec := record.Result{
-		Head: record.HeadOf(record.NameResult, time.Now()), Method: string(r.Method), Outcome: outcomeOf(code).name, ExitCode: code, Swapped: r.Swapped,
-		Problems: []record.Risk{}, Old: r.Old, Tables: []record.Table{},
-		ElapsedMS: record.MSOf(r.Elapsed), PrescanMS: record.MSOf(r.Prescan), Scanned: r.Scanned, CopyMS: record.MSOf(r.Copy), IndexMS: record.MSOf(r.Index), VerifyMS: record.MSOf(r.Verify),
-		Verified: r.Verified, Repaired: r.Repaired, RowsCopied: r.RowsCopied,
-		Captured: r.Captured, Applied: r.Applied, Dropped: r.Dropped, Merged: r.Merged, Retries: r.Retries,
-		DiskBytes: r.Disk, RedoBytes: r.Redo, BinlogBytes: r.Binlog,
-		Attempts: r.Attempts, LockHeldMS: record.MSOf(r.LockHeld), DrainedKeys: r.Drained, BinlogReadBytes: r.BinlogRead,
-		LockWaitedMS: record.MSOf(seen.LockWaited), Blockers: seen.Blockers, BlockedMS: record.MSOf(seen.Blocked), MostDelayMS: record.MSOf(seen.CaptureDelay),
-		ShadowBytes: seen.ShadowBytes, Shadow: seen.Shadow,
-		ReplicaBeforeMS: record.MSOf(seen.Replication.Before), ReplicaLagMS: record.MSOf(seen.Replication.Lag), ReplicaStallMS: record.MSOf(seen.Replication.Stall),
-		PeakRSSBytes: used.peakRSS, CPUMS: record.MSOf(used.cpu),
+		Head: record.HeadOf(
+			record.NameResult, time.Now(),
+		),
+		Method:   string(r.Method),
+		Outcome:  outcomeOf(code).name,
+		ExitCode: code,
+		Swapped:  r.Swapped,
+		Problems: []record.Risk{},
+		Old:      r.Old,
+		Tables:   []record.Table{},
+		ElapsedMS: record.MSOf(
+			r.Elapsed,
+		),
+		PrescanMS:       record.MSOf(r.Prescan),
+		Scanned:         r.Scanned,
+		CopyMS:          record.MSOf(r.Copy),
+		IndexMS:         record.MSOf(r.Index),
+		VerifyMS:        record.MSOf(r.Verify),
+		Verified:        r.Verified,
+		Repaired:        r.Repaired,
+		RowsCopied:      r.RowsCopied,
+		Captured:        r.Captured,
+		Applied:         r.Applied,
+		Dropped:         r.Dropped,
+		Merged:          r.Merged,
+		Retries:         r.Retries,
+		DiskBytes:       r.Disk,
+		RedoBytes:       r.Redo,
+		BinlogBytes:     r.Binlog,
+		Attempts:        r.Attempts,
+		LockHeldMS:      record.MSOf(r.LockHeld),
+		DrainedKeys:     r.Drained,
+		BinlogReadBytes: r.BinlogRead,
+		LockWaitedMS: record.MSOf(
+			seen.LockWaited,
+		),
+		Blockers:    seen.Blockers,
+		BlockedMS:   record.MSOf(seen.Blocked),
+		MostDelayMS: record.MSOf(seen.CaptureDelay),
+		ShadowBytes: seen.ShadowBytes,
+		Shadow:      seen.Shadow,
+		ReplicaBeforeMS: record.MSOf(
+			seen.Replication.Before,
+		),
+		ReplicaLagMS:   record.MSOf(seen.Replication.Lag),
+		ReplicaStallMS: record.MSOf(seen.Replication.Stall),
+		PeakRSSBytes:   used.peakRSS,
+		CPUMS:          record.MSOf(used.cpu),
 	}
 	if err != nil {
 		a.fill(&rec, err, code)

@@ -142,7 +142,10 @@ func (r *reporting) listRuns(table string) error {
 			if e.Result != nil {
 				end = e.Result.Outcome + ", after " + words.Span(e.Result.ElapsedMS.Duration())
 			}
-			fmt.Fprintf(r.app.Stdout, "%s  %s on %s  %s  %s\n", escape.Line(e.Run.ID), schema.NameOf(e.Run.Table), escape.Line(e.Run.Server), escape.Line(end), words.OneLine(e.Run.Alter, 60))
+			fmt.Fprintf(
+				r.app.Stdout, "%s  %s on %s  %s  %s\n", escape.Line(e.Run.ID), schema.NameOf(e.Run.Table),
+				escape.Line(e.Run.Server), escape.Line(end), words.OneLine(e.Run.Alter, 60),
+			)
 		}
 	}
 	return nil

@@ -42,7 +42,8 @@ func TestEveryRunHasAReport(t *testing.T) {
 	}
 	run("ALTER TABLE "+name+" ADD COLUMN c INT", exitDone)
 	r := read()
-	if r.State != "done" || r.Run.Table != name || r.Run.Alter != "ADD COLUMN c INT" || r.Plan == nil || r.Plan.Method != "shadow" || r.Result.RowsCopied != 2000 {
+	if r.State != "done" || r.Run.Table != name || r.Run.Alter != "ADD COLUMN c INT" || r.Plan == nil || r.Plan.Method != "shadow" ||
+		r.Result.RowsCopied != 2000 {
 		t.Errorf("the report is %+v", r)
 	}
 	var phases []string
@@ -63,7 +64,10 @@ func TestEveryRunHasAReport(t *testing.T) {
 		t.Errorf("of a run that was refused: %+v", r)
 	}
 	run("ALTER TABLE "+name+" ADD COLUMN d INT", exitDone, "--no-history")
-	if list := strings.TrimSpace(told("--list")); strings.Count(list, "\n") != 1 || !strings.Contains(list, "done, after") || !strings.Contains(list, "refused, after") {
+	if list := strings.TrimSpace(
+		told("--list"),
+	); strings.Count(list, "\n") != 1 || !strings.Contains(list, "done, after") ||
+		!strings.Contains(list, "refused, after") {
 		t.Errorf("the list is\n%s", list)
 	}
 	out := filepath.Join(t.TempDir(), "r.html")
@@ -86,7 +90,9 @@ func TestReportOfARunThatWentOn(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 2000)
 	folder := filepath.Join(t.TempDir(), "runs")
-	args := append([]string{"run", "--method=shadow", "--history-dir=" + folder, "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)
+	args := append(
+		[]string{"run", "--method=shadow", "--history-dir=" + folder, "ALTER TABLE " + name + " ADD COLUMN c INT"},
+		flags(t, i)...)
 	killed := start(t, command(t, append(args, "--hold")...))
 	killed.await(&killed.stdout, "hold: ")
 	if err := killed.cmd.Process.Kill(); err != nil {

@@ -14,8 +14,9 @@ import (
 // resultRetry is the time between two tries to write a result.
 const resultRetry = time.Second
 
-// keepResult writes a result into the file that midstream serve made for it. If the file cannot be written now, keepResult tries again until it can, or until
-// an operator interrupts it, because serve reads the result there.
+// keepResult writes a result into the file that midstream serve made for it. If the file cannot be
+// written now, keepResult tries again until it can, or until an operator interrupts it, because
+// serve reads the result there.
 func (a *app) keepResult(path string, result record.Result) {
 	if path == "" {
 		return

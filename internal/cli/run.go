@@ -39,7 +39,10 @@ func (a *app) newRun() (*change, *cobra.Command) {
 	}
 	c := a.newChange(cmd)
 	c.registerTuning()
-	c.checks.flags.StringVar(&c.resultFile, "result-file", "", "for midstream serve: a file that the result is written over; the run does not end before it is written")
+	c.checks.flags.StringVar(
+		&c.resultFile, "result-file", "",
+		"for midstream serve: a file that the result is written over; the run does not end before it is written",
+	)
 	_ = c.checks.flags.MarkHidden("result-file") // it has just been added
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
 		return c.conduct(ctx, args, doing{c.migrate, c.runTables})
@@ -61,21 +64,43 @@ func (c *change) registerTuning() {
 	c.machines.register(f)
 	c.registerCapture()
 	f.integer(&cfg.BacklogLimit, "", "backlog-limit", dflt.BacklogLimit, 1000, 100_000_000, "keys in memory at which capture waits")
-	f.enum("method", "auto", []string{"auto", string(plan.MethodInstant), string(plan.MethodInplace), string(plan.MethodCopy), string(plan.MethodShadow)},
+	f.enum(
+		"method",
+		"auto",
+		[]string{"auto", string(plan.MethodInstant), string(plan.MethodInplace), string(plan.MethodCopy), string(plan.MethodShadow)},
 		"how the table is changed: the lightest way within the limits below, or the one named",
 		func(word string) {
 			if word != "auto" {
 				c.options.Method = plan.Method(word)
 			}
-		})
-	f.boolean(&c.options.ZeroDates, "", "zero-dates", "take defaults that are zero dates ('0000-00-00', '2020-00-00') from the ALTER, though the server's sql_mode takes none")
-	f.boolean(&c.calibrate, "", "calibrate", "measure what the plan predicts: copy a few chunks of rows to a scratch table, which is dropped (about ten seconds)")
+		},
+	)
+	f.boolean(
+		&c.options.ZeroDates, "", "zero-dates",
+		"take defaults that are zero dates ('0000-00-00', '2020-00-00') from the ALTER, though the server's sql_mode takes none",
+	)
+	f.boolean(
+		&c.calibrate, "", "calibrate",
+		"measure what the plan predicts: copy a few chunks of rows to a scratch table, which is dropped (about ten seconds)",
+	)
 	limits := plan.Limits{}.WithDefaults()
 	f.duration(&c.options.Limits.Locked, "native-locked", limits.Locked, 0, time.Hour, "how long the server may let nobody write")
-	f.duration(&c.options.Limits.Longest, "native-longest", limits.Longest, 0, 1000*time.Hour, "how long the server may build in place: where somebody is in the way at the end all is lost")
-	f.duration(&c.options.Limits.Stall, "native-stall", limits.Stall, 0, 1000*time.Hour, "how long replicas may stand still while they repeat what the server did")
-	f.duration(&c.reconnect, "reconnect", 10*time.Minute, 0, 24*time.Hour, "how long a run that has lost its server tries to go on, before it ends and keeps its work")
-	f.duration(&cfg.Checkpoint, "checkpoint", dflt.Checkpoint, 10*time.Millisecond, 10*time.Minute, "time between two checkpoints: the work that a killed run may lose")
+	f.duration(
+		&c.options.Limits.Longest, "native-longest", limits.Longest, 0, 1000*time.Hour,
+		"how long the server may build in place: where somebody is in the way at the end all is lost",
+	)
+	f.duration(
+		&c.options.Limits.Stall, "native-stall", limits.Stall, 0, 1000*time.Hour,
+		"how long replicas may stand still while they repeat what the server did",
+	)
+	f.duration(
+		&c.reconnect, "reconnect", 10*time.Minute, 0, 24*time.Hour,
+		"how long a run that has lost its server tries to go on, before it ends and keeps its work",
+	)
+	f.duration(
+		&cfg.Checkpoint, "checkpoint", dflt.Checkpoint, 10*time.Millisecond, 10*time.Minute,
+		"time between two checkpoints: the work that a killed run may lose",
+	)
 	indexes, snapshots := string(dflt.Indexes), string(dflt.OldSnapshots)
 	cfg.Indexes, cfg.OldSnapshots = dflt.Indexes, dflt.OldSnapshots
 	f.enum("defer-indexes", indexes, []string{string(migration.DeferAuto), string(migration.DeferYes), string(migration.DeferNever)},
@@ -83,11 +108,20 @@ func (c *change) registerTuning() {
 	f.enum("old-snapshots", snapshots, []string{string(migration.SnapshotsWait), string(migration.SnapshotsIgnore)},
 		"what to do about transactions that began before the rows were copied and would see a part of them after the swap",
 		func(word string) { cfg.OldSnapshots = migration.OldSnapshots(word) })
-	f.boolean(&cfg.NoPrescan, "", "no-prescan", "do without the look for rows that the new table doesn't take (midstream check): the run stops at the first of them, while it copies")
-	f.boolean(&cfg.NoVerify, "", "no-verify", "swap without a comparison of the new table with what the ALTER makes of every row: saves a fourth of the time, and gives up the proof that no row was lost or changed")
+	f.boolean(
+		&cfg.NoPrescan, "", "no-prescan",
+		"do without the look for rows that the new table doesn't take (midstream check): the run stops at the first of them, while it copies",
+	)
+	f.boolean(
+		&cfg.NoVerify, "", "no-verify",
+		"swap without a comparison of the new table with what the ALTER makes of every row: saves a fourth of the time, and gives up the proof that no row was lost or changed",
+	)
 	f.boolean(&cfg.Repair, "", "repair", "sync rows that differ anew, and compare them again, instead of failing")
 	f.boolean(&cfg.DropOld, "", "drop-old", "drop the old table after the swap; of DROP and TRUNCATE TABLE, however large it is")
-	f.boolean(&c.dropLater, "", "drop-later", "of DROP and TRUNCATE TABLE: keep the table that was put aside, for midstream cleanup --old; with neither, it is dropped if that stalls no session for longer than --native-locked")
+	f.boolean(
+		&c.dropLater, "", "drop-later",
+		"of DROP and TRUNCATE TABLE: keep the table that was put aside, for midstream cleanup --old; with neither, it is dropped if that stalls no session for longer than --native-locked",
+	)
 
 	c.rehearsal.register(f)
 	f.boolean(&cfg.ApplyAhead, "", "no-frontier-rule", "measuring: apply changes ahead of the row copy too")

@@ -40,8 +40,13 @@ func TestRunInWordsOfFlags(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 100)
 	database, _, _ := strings.Cut(name, ".")
-	args := append([]string{"run", "--method=shadow", "--quiet", "--drop-old", "--defer-indexes=yes", "--workers=1", "--apply-workers=1", "--chunk-time=50ms",
-		"--database=" + database, "--table=t", "--alter=RENAME COLUMN b TO bb"}, flags(t, i)...)
+	args := append(
+		[]string{
+			"run", "--method=shadow", "--quiet", "--drop-old", "--defer-indexes=yes", "--workers=1",
+			"--apply-workers=1", "--chunk-time=50ms", "--database=" + database, "--table=t",
+			"--alter=RENAME COLUMN b TO bb",
+		},
+		flags(t, i)...)
 	code, stdout, stderr := midstream(t, args...)
 	if code != exitDone || stderr != "" {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
@@ -62,7 +67,9 @@ func TestRunInWordsOfFlags(t *testing.T) {
 func TestQuietTellsOfTheOldTable(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 10)
-	code, stdout, stderr := midstream(t, append([]string{"run", "--method=shadow", "-q", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
+	code, stdout, stderr := midstream(
+		t,
+		append([]string{"run", "--method=shadow", "-q", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
 	if code != exitDone || strings.Count(stdout, "\n") != 1 {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
@@ -74,7 +81,9 @@ func TestQuietTellsOfTheOldTable(t *testing.T) {
 func TestRunTellsJSON(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 5000)
-	code, stdout, stderr := midstream(t, append([]string{"run", "--method=shadow", "--json", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
+	code, stdout, stderr := midstream(
+		t,
+		append([]string{"run", "--method=shadow", "--json", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
 	if code != exitDone || stderr != "" {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
@@ -133,7 +142,9 @@ func TestPlanWritesNothing(t *testing.T) {
 func TestPlanTakesTheFlagsOfRun(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 10)
-	args := append([]string{"plan", "--method=shadow", "ALTER TABLE " + name + " ADD COLUMN c INT", "--workers=2", "--lock-wait=1s", "--full-speed"}, flags(t, i)...)
+	args := append(
+		[]string{"plan", "--method=shadow", "ALTER TABLE " + name + " ADD COLUMN c INT", "--workers=2", "--lock-wait=1s", "--full-speed"},
+		flags(t, i)...)
 	file := filepath.Join(t.TempDir(), "midstream.cnf")
 	if err := os.WriteFile(file, []byte("[midstream]\ndrop-old\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -56,10 +56,16 @@ func (a *app) serveCommand() *cobra.Command {
 	f.flags.SortFlags = false
 	f.add("", "server", "name=file", "", "a server that changes may be submitted for, with its option file; may be repeated", s.takeServer)
 	f.integer(&s.limit, "", "limit", 1, 1, 100, "changes that may run on a server at once")
-	f.flags.StringVar(&s.folder, "state-dir", "", "folder of the store and of the runs' output ($XDG_STATE_HOME/midstream/service,\nor ~/.local/state/midstream/service)")
+	f.flags.StringVar(
+		&s.folder, "state-dir", "",
+		"folder of the store and of the runs' output ($XDG_STATE_HOME/midstream/service,\nor ~/.local/state/midstream/service)",
+	)
 	f.flags.StringVar(&s.store, "store", "", "keep the queue in a table instead: the name of a --server, or name/database (midstream)")
 	f.flags.StringVar(&s.control, "control-dir", "", controlDirUse)
-	s.listen.register(f, usualListen, "address and port of the pages and of the API; beyond this machine only with --token-file, and\n--tls-cert or --insecure-http")
+	s.listen.register(
+		f, usualListen,
+		"address and port of the pages and of the API; beyond this machine only with --token-file, and\n--tls-cert or --insecure-http",
+	)
 	cmd.RunE = a.verb(s.run)
 	return cmd
 }
@@ -144,14 +150,27 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	defer func() { err = errors.Join(err, queue.Close()) }()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	stop, err := s.listen.serve(s.app, web.Source{API: queue.Handler(), History: queue.History, Queue: true}, queue.Metrics(), end, "runs that are at work go on; nothing was changed")
+	stop, err := s.listen.serve(
+		s.app, web.Source{API: queue.Handler(), History: queue.History, Queue: true}, queue.Metrics(), end,
+		"runs that are at work go on; nothing was changed",
+	)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	s.note(fmt.Sprintf("the queue is open at %s, for %s; it is kept in %s, the token that opens its pages in %s", s.listen.url(), strings.Join(slices.Sorted(maps.Keys(s.servers)), ", "), where, s.listen.server.TokenFile()))
+	s.note(
+		fmt.Sprintf(
+			"the queue is open at %s, for %s; it is kept in %s, the token that opens its pages in %s", s.listen.url(),
+			strings.Join(slices.Sorted(maps.Keys(s.servers)), ", "), where, s.listen.server.TokenFile(),
+		),
+	)
 	if err := queue.Run(ctx); err != nil {
-		return &coded{code: exitFailed, err: err, left: s.goOn(queue), next: "see which one has it; start this one again when that has ended"}
+		return &coded{
+			code: exitFailed,
+			err:  err,
+			left: s.goOn(queue),
+			next: "see which one has it; start this one again when that has ended",
+		}
 	}
 	if err := context.Cause(ctx); !errors.Is(err, errInterrupted) {
 		return err
@@ -166,14 +185,19 @@ const (
 	openMost  = 5 * time.Minute
 )
 
-// openAll opens the store and the queue. If the cause of a failure passes by itself, such as a full disk or a full server, it tries again.
+// openAll opens the store and the queue. If the cause of a failure passes by itself, such as a full
+// disk or a full server, it tries again.
 func (s *serving) openAll(ctx context.Context) (store service.Store, where string, queue *service.Service, err error) {
 	told := ""
 	for began := time.Now(); ; {
 		store, where, err = s.open(ctx)
 		if err == nil {
-			queue, err = service.Open(ctx, service.Config{Executable: s.app.Executable, Folder: s.folder, ControlFolder: s.control, Servers: s.servers,
-				Limit: s.limit, Read: s.read, Note: s.note}, store)
+			queue, err = service.Open(
+				ctx,
+				service.Config{Executable: s.app.Executable, Folder: s.folder, ControlFolder: s.control, Servers: s.servers,
+					Limit: s.limit, Read: s.read, Note: s.note},
+				store,
+			)
 			if err == nil {
 				return store, where, queue, nil
 			}
@@ -200,7 +224,10 @@ func (s *serving) goOn(queue *service.Service) string {
 	if len(ids) == 0 {
 		return "No run is at work."
 	}
-	return fmt.Sprintf("These runs go on: %s. midstream serve tells what becomes of them when it is started again; midstream abort ends them.", strings.Join(ids, ", "))
+	return fmt.Sprintf(
+		"These runs go on: %s. midstream serve tells what becomes of them when it is started again; midstream abort ends them.",
+		strings.Join(ids, ", "),
+	)
 }
 
 // note tells whoever looks after the service.

@@ -14,7 +14,8 @@ import (
 	"midstream/internal/service"
 )
 
-// TestAccountsStayInTheirFiles: a password is in no process's arguments or environment, in no answer, and in nothing that is kept.
+// TestAccountsStayInTheirFiles: a password is in no process's arguments or environment, in no
+// answer, and in nothing that is kept.
 func TestAccountsStayInTheirFiles(t *testing.T) {
 	q := toQueue(t, 100)
 	const secret = "Open-Sesame-4711"
@@ -27,8 +28,10 @@ func TestAccountsStayInTheirFiles(t *testing.T) {
 		told := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
 		t.Cleanup(told.Close)
 		url := strings.Replace(told.URL, "//", "//us:"+secret+"@", 1) + "/" + secret + "?token=" + secret + "#" + secret
-		text = append(bytes.ReplaceAll(text, []byte("user="), []byte("loose-was=")), "user=serve\npassword="+secret+"\n[midstream]\nthrottle-url="+url+
-			"\nhook=on-success="+url+"\n"...)
+		text = append(
+			bytes.ReplaceAll(text, []byte("user="), []byte("loose-was=")),
+			"user=serve\npassword="+secret+"\n[midstream]\nthrottle-url="+url+
+				"\nhook=on-success="+url+"\n"...)
 		err = os.WriteFile(path, text, 0o600)
 	}
 	if err != nil {
@@ -54,11 +57,19 @@ func TestAccountsStayInTheirFiles(t *testing.T) {
 			t.Errorf("%s: %d %s", path, status, text)
 		}
 	}
-	if status, text := q.http("POST", "/v1/plans", fmt.Sprintf(`{"server":"main","statement":"DROP TABLE %s"}`, q.name)); status != http.StatusOK || strings.Contains(text, secret) {
+	if status, text := q.http(
+		"POST",
+		"/v1/plans",
+		fmt.Sprintf(`{"server":"main","statement":"DROP TABLE %s"}`, q.name),
+	); status != http.StatusOK ||
+		strings.Contains(text, secret) {
 		t.Errorf("%d %s", status, text)
 	}
 	for _, args := range [][]string{nil, {"throttle-url=http://us:" + secret + "@127.0.0.1:1/" + secret}, {"throttle-url="}, {"throttle-url=ftp://us:" + secret + "@db1"}} {
-		if _, stdout, stderr := q.tell("set", args...); strings.Contains(stdout+stderr, secret) || !strings.Contains(stdout+stderr, "throttle-url") {
+		if _, stdout, stderr := q.tell(
+			"set",
+			args...); strings.Contains(stdout+stderr, secret) ||
+			!strings.Contains(stdout+stderr, "throttle-url") {
 			t.Errorf("midstream set %s: %s\n%s", args, stdout, stderr)
 		}
 	}

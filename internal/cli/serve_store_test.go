@@ -10,21 +10,39 @@ import (
 	"midstream/internal/service"
 )
 
-// TestServeWaitsForAFullServer: if the server has no connection left for the account (1226), serve opens its queue later, and a change begins later. Neither
-// fails.
+// TestServeWaitsForAFullServer: if the server has no connection left for the account (1226), serve
+// opens its queue later, and a change begins later. Neither fails.
 func TestServeWaitsForAFullServer(t *testing.T) {
 	q := toQueue(t, 10)
 	execute := executing(t, q.i, q.database())
 	account := "'store_" + q.database()[len(q.database())-8:] + "'@'%'"
-	execute("CREATE USER "+account+" IDENTIFIED BY 'secret'", "GRANT ALL ON *.* TO "+account, "REVOKE SUPER, CONNECTION_ADMIN ON *.* FROM "+account)
+	execute(
+		"CREATE USER "+account+" IDENTIFIED BY 'secret'", "GRANT ALL ON *.* TO "+account,
+		"REVOKE SUPER, CONNECTION_ADMIN ON *.* FROM "+account,
+	)
 	t.Cleanup(func() { execute("DROP TABLE IF EXISTS midstream_service", "DROP USER "+account) })
 	path := filepath.Join(q.home, "main.cnf")
 	text, err := os.ReadFile(path)
 	if err == nil {
-		text = []byte(strings.ReplaceAll(string(text), "user=", "loose-was=") + "user=" + strings.Trim(strings.TrimSuffix(account, "@'%'"), "'") + "\npassword=secret\n")
+		text = []byte(
+			strings.ReplaceAll(
+				string(text), "user=", "loose-was=",
+			) + "user=" + strings.Trim(
+				strings.TrimSuffix(account, "@'%'"), "'",
+			) + "\npassword=secret\n",
+		)
 		err = os.WriteFile(path, text, 0o600)
 	}
-	pool, failed := dbconn.Open(t.Context(), dbconn.Config{Network: q.i.Network, Address: q.i.Address, User: strings.Trim(strings.TrimSuffix(account, "@'%'"), "'"), Password: "secret"}, nil)
+	pool, failed := dbconn.Open(
+		t.Context(),
+		dbconn.Config{
+			Network:  q.i.Network,
+			Address:  q.i.Address,
+			User:     strings.Trim(strings.TrimSuffix(account, "@'%'"), "'"),
+			Password: "secret",
+		},
+		nil,
+	)
 	if err != nil || failed != nil {
 		t.Fatal(err, failed)
 	}

@@ -23,7 +23,8 @@ import (
 	"midstream/internal/service"
 )
 
-// TestQueue: two changes of one table and one that comes after them are done in their order, each once, while somebody writes.
+// TestQueue: two changes of one table and one that comes after them are done in their order, each
+// once, while somebody writes.
 func TestQueue(t *testing.T) {
 	q := toQueue(t, 4000)
 	q.serve()
@@ -42,7 +43,11 @@ func TestQueue(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	contains(t, stderr, "there is another change with the id a", "nothing has changed", "give another id")
-	if status, text := q.http("POST", "/v1/changes/a/set", `{"settings":{"throttle-url":"http://127.0.0.1:1"}}`); status != http.StatusUnprocessableEntity {
+	if status, text := q.http(
+		"POST",
+		"/v1/changes/a/set",
+		`{"settings":{"throttle-url":"http://127.0.0.1:1"}}`,
+	); status != http.StatusUnprocessableEntity {
 		t.Errorf("%d %s", status, text)
 	}
 	if status, text := q.http("POST", "/v1/changes/a/cutover", "{}"); status != http.StatusOK {
@@ -109,7 +114,8 @@ func TestDaemonIsKilled(t *testing.T) {
 	}
 }
 
-// TestRunIsKilled: nobody knows what has become of it; who was to come after it fails, and the same statement goes on.
+// TestRunIsKilled: nobody knows what has become of it; who was to come after it fails, and the same
+// statement goes on.
 func TestRunIsKilled(t *testing.T) {
 	q := toQueue(t, 2000)
 	q.serve()
@@ -126,7 +132,10 @@ func TestRunIsKilled(t *testing.T) {
 	if a.ExitCode != nil || a.Ended == nil {
 		t.Errorf("%+v", a)
 	}
-	code, stdout, stderr := q.ask("submit", "ALTER TABLE "+q.name+" ADD COLUMN c INT", "--server=main", "--wait", "--option=method=shadow", "--option=drop-old")
+	code, stdout, stderr := q.ask(
+		"submit", "ALTER TABLE "+q.name+" ADD COLUMN c INT", "--server=main", "--wait", "--option=method=shadow",
+		"--option=drop-old",
+	)
 	if code != exitDone {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
@@ -137,7 +146,10 @@ func TestRunIsKilled(t *testing.T) {
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil {
 		t.Fatal(err)
 	}
-	if story, err := history.Whole(last.History); err != nil || len(story.Earlier) != 1 || story.Earlier[0].Run.Process != a.Process || story.Run.Process != last.Process {
+	if story, err := history.Whole(
+		last.History,
+	); err != nil || len(story.Earlier) != 1 || story.Earlier[0].Run.Process != a.Process ||
+		story.Run.Process != last.Process {
 		t.Errorf("%+v, %v", story, err)
 	}
 	if got := q.query(columns); got != "id,a,b,c" {
@@ -145,7 +157,8 @@ func TestRunIsKilled(t *testing.T) {
 	}
 }
 
-// TestLimitAndWithdraw: as many run on a server as may; one that waits can be taken back, one that runs can be aborted.
+// TestLimitAndWithdraw: as many run on a server as may; one that waits can be taken back, one that
+// runs can be aborted.
 func TestLimitAndWithdraw(t *testing.T) {
 	q := toQueue(t, 500)
 	executing(t, q.i, q.database())("CREATE TABLE v LIKE t")
@@ -183,7 +196,8 @@ func TestLimitAndWithdraw(t *testing.T) {
 	contains(t, stdout, "aborted   a  "+q.name+" on main", "withdrawn c  "+q.database()+".v on main: it was withdrawn before it had begun")
 }
 
-// TestRefusedSubmissions: what can't be taken is refused before it is queued, with what to do; a run that is refused by its plan fails.
+// TestRefusedSubmissions: what can't be taken is refused before it is queued, with what to do; a
+// run that is refused by its plan fails.
 func TestRefusedSubmissions(t *testing.T) {
 	q := toQueue(t, 10)
 	q.serve()
@@ -219,11 +233,22 @@ func TestRefusedSubmissions(t *testing.T) {
 	}
 	var answer service.PlanAnswer
 	status, text := q.http("POST", "/v1/plans", fmt.Sprintf(`{"server":"main","statement":"ALTER TABLE %s ADD COLUMN c INT"}`, q.name))
-	if err := json.Unmarshal([]byte(text), &answer); err != nil || status != http.StatusOK || answer.Plan == nil || answer.Result.Outcome != "done" {
+	if err := json.Unmarshal(
+		[]byte(text),
+		&answer,
+	); err != nil || status != http.StatusOK || answer.Plan == nil ||
+		answer.Result.Outcome != "done" {
 		t.Errorf("%d %s, %v", status, text, err)
 	}
 	contains(t, answer.Text, q.name, "method")
-	if status, text := q.http("GET", "/v1/changes", "", "Authorization", "Bearer wrong"); status != http.StatusUnauthorized || strings.Contains(text, "gone") {
+	if status, text := q.http(
+		"GET",
+		"/v1/changes",
+		"",
+		"Authorization",
+		"Bearer wrong",
+	); status != http.StatusUnauthorized ||
+		strings.Contains(text, "gone") {
 		t.Errorf("%d %s", status, text)
 	}
 }
@@ -239,22 +264,73 @@ func TestServeIsRefused(t *testing.T) {
 		return path
 	}
 	asks, odd := write("asks.cnf", "[client]\npassword\n"), write("odd.cnf", "[midstream]\nworker=3\n")
-	code, _, stderr := midstream(t, "serve", "--server=a="+asks, "--server=b="+odd, "--server=c="+folder+"/none", "--server=d", "--store=x", "--limit=0", "--listen=0.0.0.0:1")
+	code, _, stderr := midstream(
+		t, "serve", "--server=a="+asks, "--server=b="+odd, "--server=c="+folder+"/none", "--server=d", "--store=x",
+		"--limit=0", "--listen=0.0.0.0:1",
+	)
 	if code != exitUsage {
 		t.Errorf("exit code %d", code)
 	}
-	contains(t, stderr, "--server a: it has a password without a value", `unknown option "worker"`, "--server c: option file", "--server d: it is name=option file",
-		"--store x: there is no --server x", "--limit 0: it is from 1 to 100", "--listen 0.0.0.0:1 can be reached from other machines: --token-file must name")
+	contains(
+		t, stderr, "--server a: it has a password without a value", `unknown option "worker"`,
+		"--server c: option file", "--server d: it is name=option file", "--store x: there is no --server x",
+		"--limit 0: it is from 1 to 100",
+		"--listen 0.0.0.0:1 can be reached from other machines: --token-file must name",
+	)
 }
 
 // TestEveryFlagOfRunIsDecided: a new flag may be given by submissions or may not, and somebody has thought about it.
 func TestEveryFlagOfRunIsDecided(t *testing.T) {
-	not := []string{"table", "alter", "to", // there is a statement
-		"host", "port", "socket", "user", "password", "defaults-file", "defaults-extra-file", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key", // where
-		"replica", "skip-replica", "find-replicas", "unseen-replicas", "capture-from", "source-replicates", "on-replica",
-		"throttle-file", "throttle-query", "throttle-url", "cutover-when-gone", "metrics-file", "log-file", "log-format", "hook", "hook-timeout", // files, queries and URLs
-		"json", "quiet", "no-color", "history-dir", "no-history", "control-dir", "no-control", "listen", "token-file", "tls-cert", "tls-key", "insecure-http", "result-file", // the service's own
-		"no-frontier-rule", "no-merge"} // measuring
+	not := []string{
+		"table",
+		"alter",
+		"to", // there is a statement
+		// where
+		"host",
+		"port",
+		"socket",
+		"user",
+		"password",
+		"defaults-file",
+		"defaults-extra-file",
+		"ssl-mode",
+		"ssl-ca",
+		"ssl-cert",
+		"ssl-key",
+		"replica",
+		"skip-replica",
+		"find-replicas",
+		"unseen-replicas",
+		"capture-from",
+		"source-replicates",
+		"on-replica",
+		// files, queries and URLs
+		"throttle-file",
+		"throttle-query",
+		"throttle-url",
+		"cutover-when-gone",
+		"metrics-file",
+		"log-file",
+		"log-format",
+		"hook",
+		"hook-timeout",
+		// the service's own
+		"json",
+		"quiet",
+		"no-color",
+		"history-dir",
+		"no-history",
+		"control-dir",
+		"no-control",
+		"listen",
+		"token-file",
+		"tls-cert",
+		"tls-key",
+		"insecure-http",
+		"result-file",
+		"no-frontier-rule",
+		"no-merge",
+	} // measuring
 	_, cmd := (&app{}).newRun()
 	var there []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -289,7 +365,9 @@ func TestQueueInATable(t *testing.T) {
 	contains(t, stderr, "midstream_service", "another daemon works with the store: process ", "end the other one first")
 	q.kill()
 	q.await("the end of the connection", func() bool {
-		return q.query("SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE object_type LIKE 'USER%LOCK' AND object_name LIKE 'midstream service%'") == "0"
+		return q.query(
+			"SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE object_type LIKE 'USER%LOCK' AND object_name LIKE 'midstream service%'",
+		) == "0"
 	})
 	q.serve(store)
 	if status, text := q.http("POST", "/v1/changes/a/cutover", "{}"); status != http.StatusOK {
@@ -330,7 +408,10 @@ func TestStoreIsTaken(t *testing.T) {
 	if code := q.daemon.exit(); code != exitFailed {
 		t.Errorf("exit code %d", code)
 	}
-	contains(t, q.daemon.stderr.String(), "another daemon works with the store", "These runs go on: a.", "start this one again when that has ended")
+	contains(
+		t, q.daemon.stderr.String(), "another daemon works with the store", "These runs go on: a.",
+		"start this one again when that has ended",
+	)
 	q.obeys("abort", nil)
 }
 
@@ -355,7 +436,13 @@ func TestWaitIsEnded(t *testing.T) {
 	if code, _, stderr := q.ask("withdraw", "b"); code != exitDone {
 		t.Error(stderr)
 	}
-	if code, stdout, stderr := q.ask("submit", "ALTER TABLE "+q.name+" ADD COLUMN d INT", "--server=main", "--id=b", "--wait"); code != exitAborted {
+	if code, stdout, stderr := q.ask(
+		"submit",
+		"ALTER TABLE "+q.name+" ADD COLUMN d INT",
+		"--server=main",
+		"--id=b",
+		"--wait",
+	); code != exitAborted {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	if status, text := q.http("POST", "/v1/changes/a/abort", "{}"); status != http.StatusOK {
@@ -400,7 +487,8 @@ func TestAskingByTLS(t *testing.T) {
 	}
 }
 
-// TestDaemonIsKilledAtAnyMoment: whenever it is killed, each change is done once: a second time its column would be there already.
+// TestDaemonIsKilledAtAnyMoment: whenever it is killed, each change is done once: a second time its
+// column would be there already.
 func TestDaemonIsKilledAtAnyMoment(t *testing.T) {
 	q := toQueue(t, 10)
 	q.serve()

@@ -38,7 +38,10 @@ func toQueue(t *testing.T, rows int) *queueing {
 	if err := os.WriteFile(path, []byte(file.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	q.flags = []string{"--server=main=" + path, "--control-dir=" + q.folder, "--listen=127.0.0.1:0", "--state-dir=" + filepath.Join(q.home, "state")}
+	q.flags = []string{
+		"--server=main=" + path, "--control-dir=" + q.folder, "--listen=127.0.0.1:0",
+		"--state-dir=" + filepath.Join(q.home, "state"),
+	}
 	executing(t, q.i, q.database())("CREATE TABLE u LIKE t")
 	t.Cleanup(q.nothingLeft)
 	return q
@@ -86,7 +89,8 @@ func (q *queueing) nothingLeft() {
 		q.t.Error("no change has begun")
 	}
 	var left string
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) { // a run has told its end before it ends
+	// a run has told its end before it ends
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		left = ""
 		for _, path := range locks {
 			file, err := os.Open(path)

@@ -71,7 +71,10 @@ func statusText(s control.Status) string {
 			fmt.Fprintf(&b, "  %-9s %s\n", label, words.Wrapped(text, 100, "            "))
 		}
 	}
-	fmt.Fprintf(&b, "%s on %s (process %d, since %s)\n", schema.NameOf(s.Table).Argument(), escape.Line(s.Server), s.Process, s.Began.Local().Format(time.DateTime))
+	fmt.Fprintf(
+		&b, "%s on %s (process %d, since %s)\n", schema.NameOf(s.Table).Argument(), escape.Line(s.Server), s.Process,
+		s.Began.Local().Format(time.DateTime),
+	)
 	line("kind", escape.Line(s.Rehearsal))
 	line("change", escape.Line(s.Alter))
 	state := s.State

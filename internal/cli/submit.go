@@ -43,7 +43,10 @@ func (a *app) newAsking(use, short, long string) (*asking, *cobra.Command) {
 	q.checks.boolean(&q.json, "", "json", "one JSON object a line, as docs/openapi-serve.yaml has them")
 	q.checks.flags.StringVar(&q.to, "to", "http://"+usualListen, "where midstream serve answers")
 	q.token.register(&q.checks)
-	q.checks.flags.StringVar(&q.ca, "tls-ca", "", "file of the certificates that sign the service's, in PEM form, beside those that this machine knows")
+	q.checks.flags.StringVar(
+		&q.ca, "tls-ca", "",
+		"file of the certificates that sign the service's, in PEM form, beside those that this machine knows",
+	)
 	return q, cmd
 }
 
@@ -124,8 +127,8 @@ func thisUser() string {
 	return name
 }
 
-// look is how often is asked how a change stands, and absence how long a service may be away meanwhile: it may be started again, and what is
-// submitted to it goes on.
+// look is how often is asked how a change stands, and absence how long a service may be away
+// meanwhile: it may be started again, and what is submitted to it goes on.
 const (
 	look    = time.Second
 	absence = 5 * time.Minute
@@ -177,7 +180,12 @@ func (s *submitting) follow(ctx context.Context, c service.Change) error {
 	if code == exitDone {
 		return nil
 	}
-	return &coded{code: code, err: fmt.Errorf("change %s is %s: %s", c.ID, c.State, c.Why), left: "as the change has it; midstream queue " + c.ID + " tells it again", next: c.Next}
+	return &coded{
+		code: code,
+		err:  fmt.Errorf("change %s is %s: %s", c.ID, c.State, c.Why),
+		left: "as the change has it; midstream queue " + c.ID + " tells it again",
+		next: c.Next,
+	}
 }
 
 // tell prints a change.
@@ -269,9 +277,12 @@ func (q *asking) tellAll(c service.Change) {
 }
 
 func (a *app) withdrawCommand() *cobra.Command {
-	q, cmd := a.newAsking("withdraw id", "Take a change out of the queue that has not begun",
+	q, cmd := a.newAsking(
+		"withdraw id",
+		"Take a change out of the queue that has not begun",
 		"Withdraw takes a change out of the queue of midstream serve that has not begun; those that were to come after it fail. A run that\n"+
-			"is at work is ended by midstream abort, on the machine of the service.")
+			"is at work is ended by midstream abort, on the machine of the service.",
+	)
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
 		var problem error
 		if len(args) != 1 {
@@ -328,7 +339,12 @@ func (q *asking) call(ctx context.Context, method, path string, body, answer any
 	q.app.stands("asking the service", q.to)
 	token, err := q.token.read(q.app)
 	if err != nil {
-		return &coded{code: exitUsage, err: fmt.Errorf("the token of the service: %w", err), left: "nothing was asked", next: "name the file by --token-file"}
+		return &coded{
+			code: exitUsage,
+			err:  fmt.Errorf("the token of the service: %w", err),
+			left: "nothing was asked",
+			next: "name the file by --token-file",
+		}
 	}
 	request, err := control.Request(ctx, method, strings.TrimSuffix(q.to, "/")+"/v1/"+path, body)
 	if err != nil {
@@ -340,8 +356,12 @@ func (q *asking) call(ctx context.Context, method, path string, body, answer any
 		if interruptedBy(ctx, err) {
 			return errInterrupted
 		}
-		return &coded{code: exitFailed, err: fmt.Errorf("ask the service: %w", err), left: "it is not known whether the service got the request, if it was reached",
-			next: "see that midstream serve is at work there, and name it by --to; with --id a submission may be repeated"}
+		return &coded{
+			code: exitFailed,
+			err:  fmt.Errorf("ask the service: %w", err),
+			left: "it is not known whether the service got the request, if it was reached",
+			next: "see that midstream serve is at work there, and name it by --to; with --id a submission may be repeated",
+		}
 	}
 	defer response.Body.Close()
 	return serviceError(control.ReadAnswer(response, answer), q.to)

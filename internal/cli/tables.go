@@ -74,13 +74,19 @@ func (c *change) runTables(ctx context.Context, statement *ddl.Statement, s *ser
 
 // carryOutTables carries out the plan of a statement on whole tables.
 func (c *change) carryOutTables(ctx context.Context, p *plan.TablePlan, s *server) (migration.Result, error) {
-	return c.underControl(ctx, p.Statement.Tables()[0], fmt.Sprintf("%s %s", p.Statement.Kind, tableNames(p)), s, func() (result migration.Result, err error) {
-		_, err = c.run.attempt(ctx, func(ctx context.Context) error {
-			result, err = c.attemptTables(ctx, p, s)
-			return err
-		})
-		return result, err
-	})
+	return c.underControl(
+		ctx,
+		p.Statement.Tables()[0],
+		fmt.Sprintf("%s %s", p.Statement.Kind, tableNames(p)),
+		s,
+		func() (result migration.Result, err error) {
+			_, err = c.run.attempt(ctx, func(ctx context.Context) error {
+				result, err = c.attemptTables(ctx, p, s)
+				return err
+			})
+			return result, err
+		},
+	)
 }
 
 func (c *change) attemptTables(ctx context.Context, p *plan.TablePlan, s *server) (migration.Result, error) {
@@ -118,7 +124,12 @@ func (c *change) onTablesInterrupt(p *plan.TablePlan, s *stand, r *relay, d disp
 		if p.Aside != (schema.Name{}) {
 			left += fmt.Sprintf("; %s may be left", p.Aside)
 		}
-		err := &coded{code: exitAtOnce, err: errLeftAtOnce, left: left, next: "midstream cleanup --old " + p.Statement.Tables()[0].Argument()}
+		err := &coded{
+			code: exitAtOnce,
+			err:  errLeftAtOnce,
+			left: left,
+			next: "midstream cleanup --old " + p.Statement.Tables()[0].Argument(),
+		}
 		if c.output.json {
 			record := c.app.resultOf(migration.Result{}, err, exitAtOnce)
 			phase, _ := s.now()
@@ -162,7 +173,10 @@ func tablePlanText(p *plan.TablePlan, address string, cfg migration.Config) stri
 		if p.Swap != nil {
 			work = fmt.Sprintf(" for the lock, and about %s for the work on %d files", words.Span(p.Swap.Rename), p.Swap.Files)
 		}
-		line("locks", "%s (queries wait for %s at most%s, and nothing is asked for while somebody holds one)", joined(p.Watched, ", "), cfg.WithDefaults().Lock.Wait, work)
+		line(
+			"locks", "%s (queries wait for %s at most%s, and nothing is asked for while somebody holds one)",
+			joined(p.Watched, ", "), cfg.WithDefaults().Lock.Wait, work,
+		)
 	}
 	if p.Table != nil {
 		line("size", "%s", sizeText(p.Table))
@@ -178,7 +192,10 @@ func tableSummary(p *plan.TablePlan, r migration.Result) string {
 	if p.Choice.Method == plan.MethodNone {
 		return fmt.Sprintf("Done: nothing was to be done: %s (%s).\n", p.Choice.Why, names)
 	}
-	fmt.Fprintf(&b, "Done: %s, %s, after %s: %s, %s in the statement.\n", kind, names, words.Span(r.Elapsed), words.Plural(r.Attempts, "attempt"), words.Span(r.Native))
+	fmt.Fprintf(
+		&b, "Done: %s, %s, after %s: %s, %s in the statement.\n", kind, names, words.Span(r.Elapsed),
+		words.Plural(r.Attempts, "attempt"), words.Span(r.Native),
+	)
 	if r.Old != "" {
 		fmt.Fprintf(&b, "  %-9s %s; remove it with: midstream cleanup --old %s\n", "left", escape.Line(r.Old), p.Statement.Table.Argument())
 	}
@@ -188,10 +205,22 @@ func tableSummary(p *plan.TablePlan, r migration.Result) string {
 // tablePlanOf returns the record of a plan.
 func tablePlanOf(p *plan.TablePlan, address string) record.Plan {
 	record := record.Plan{
-		Head: record.HeadOf(record.NamePlan, time.Now()), Table: p.Statement.Tables()[0].Dotted(), Statement: string(p.Statement.Kind),
-		Method: string(p.Choice.Method), Why: p.Choice.Why, Others: record.Rejections(p.Choice.Others), Warning: p.Choice.Warning,
-		ServerAddress: address, ServerVersion: p.Server.Version.String(), Replicas: p.Server.Replicas, KeyColumns: []string{}, Columns: record.Columns(nil), Grants: []string{},
-		Steps: append([]string{}, p.Steps...), Locks: []string{}, Risks: record.Risks(p.Risks),
+		Head:          record.HeadOf(record.NamePlan, time.Now()),
+		Table:         p.Statement.Tables()[0].Dotted(),
+		Statement:     string(p.Statement.Kind),
+		Method:        string(p.Choice.Method),
+		Why:           p.Choice.Why,
+		Others:        record.Rejections(p.Choice.Others),
+		Warning:       p.Choice.Warning,
+		ServerAddress: address,
+		ServerVersion: p.Server.Version.String(),
+		Replicas:      p.Server.Replicas,
+		KeyColumns:    []string{},
+		Columns:       record.Columns(nil),
+		Grants:        []string{},
+		Steps:         append([]string{}, p.Steps...),
+		Locks:         []string{},
+		Risks:         record.Risks(p.Risks),
 	}
 	for _, name := range p.Watched {
 		record.Locks = append(record.Locks, name.Dotted())

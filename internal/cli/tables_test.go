@@ -66,16 +66,24 @@ func TestIndexStatements(t *testing.T) {
 			{"OPTIMIZE TABLE t", "inplace"},
 		} {
 			r.says("plan", exitDone, c.statement, []string{"--native-locked=1h", "--method=inplace"}, "method    "+c.method)
-			r.says("run", exitDone, c.statement, []string{"--native-locked=1h", "--method=inplace"}, "Done: "+r.database+".t has its new schema")
+			r.says(
+				"run", exitDone, c.statement, []string{"--native-locked=1h", "--method=inplace"},
+				"Done: "+r.database+".t has its new schema",
+			)
 			r.exec(strings.Replace(c.statement, " t", " n", 1))
 			create := func(of string) string {
-				return r.query("SELECT GROUP_CONCAT(index_name, column_name, non_unique, index_type, index_comment, IFNULL(collation, ''), IFNULL(sub_part, ''), is_visible ORDER BY 1) FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = '" + of + "'")
+				return r.query(
+					"SELECT GROUP_CONCAT(index_name, column_name, non_unique, index_type, index_comment, IFNULL(collation, ''), IFNULL(sub_part, ''), is_visible ORDER BY 1) FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = '" + of + "'",
+				)
 			}
 			if mine, native := create("t"), create("n"); mine != native {
 				r.Errorf("%s: %s instead of %s", c.statement, mine, native)
 			}
 		}
-		r.says("run", exitDone, "CREATE INDEX s ON t (a)", []string{"--method=shadow", "--drop-old"}, "Done: "+r.database+".t has its new schema")
+		r.says(
+			"run", exitDone, "CREATE INDEX s ON t (a)", []string{"--method=shadow", "--drop-old"},
+			"Done: "+r.database+".t has its new schema",
+		)
 		r.are("n,t")
 	})
 }
@@ -85,11 +93,19 @@ func TestIndexStatements(t *testing.T) {
 func TestTableStatements(t *testing.T) {
 	onEachStatementRig(t, func(r *statementRig) {
 		d := r.database
-		r.exec("CREATE TABLE p (id INT PRIMARY KEY)", "CREATE TABLE c (id INT PRIMARY KEY, CONSTRAINT `f 1` FOREIGN KEY (id) REFERENCES p (id) ON DELETE CASCADE)",
-			"INSERT INTO p VALUES (1), (2)", "INSERT INTO c VALUES (1), (2)", "CREATE VIEW v AS SELECT * FROM t", "CREATE DATABASE `"+d+"_2`")
+		r.exec(
+			"CREATE TABLE p (id INT PRIMARY KEY)",
+			"CREATE TABLE c (id INT PRIMARY KEY, CONSTRAINT `f 1` FOREIGN KEY (id) REFERENCES p (id) ON DELETE CASCADE)",
+			"INSERT INTO p VALUES (1), (2)", "INSERT INTO c VALUES (1), (2)", "CREATE VIEW v AS SELECT * FROM t",
+			"CREATE DATABASE `"+d+"_2`",
+		)
 		defer r.exec("DROP DATABASE `" + d + "_2`")
 
-		r.says("plan", exitDone, "RENAME TABLE t TO a, p TO q", nil, "method    instant", "1. RENAME TABLE "+d+".t TO "+d+".a, "+d+".p TO "+d+".q", "view "+d+".v refers to", "foreign key f 1 of "+d+".c refers to")
+		r.says(
+			"plan", exitDone, "RENAME TABLE t TO a, p TO q", nil, "method    instant",
+			"1. RENAME TABLE "+d+".t TO "+d+".a, "+d+".p TO "+d+".q", "view "+d+".v refers to",
+			"foreign key f 1 of "+d+".c refers to",
+		)
 		r.are("c,p,t,v")
 		r.says("run", exitDone, "RENAME TABLE t TO a, p TO q", nil, "Done: RENAME TABLE")
 		r.are("a,c,q,v")
@@ -100,7 +116,10 @@ func TestTableStatements(t *testing.T) {
 		r.says("run", exitDone, "RENAME TABLE q TO t, a TO `"+d+"_2`.p", nil, "Done")
 		r.says("run", exitDone, "RENAME TABLE `"+d+"_2`.p TO p", nil, "Done")
 		r.are("c,p,t,v")
-		r.says("run", exitRefused, "RENAME TABLE t TO p, none TO n, t TO v", nil, d+".p exists", "there is no table "+d+".none", "v is a view")
+		r.says(
+			"run", exitRefused, "RENAME TABLE t TO p, none TO n, t TO v", nil, d+".p exists",
+			"there is no table "+d+".none", "v is a view",
+		)
 		r.says("run", exitRefused, "RENAME TABLE t TO nowhere.t", nil, "there is no database nowhere")
 		r.exec("CREATE TRIGGER tr BEFORE INSERT ON t FOR EACH ROW SET NEW.a = 1")
 		r.says("run", exitRefused, "RENAME TABLE t TO `"+d+"_2`.t", nil, "triggers can't go to another database")
@@ -112,7 +131,10 @@ func TestTableStatements(t *testing.T) {
 		}
 		r.says("run", exitRefused, "TRUNCATE p", nil, "foreign key f 1 of "+d+".c refers to the table")
 		r.says("run", exitRefused, "DROP TABLE p", nil, "the server drops no table that another refers to", "DROP FOREIGN KEY `f 1`")
-		r.says("run", exitDone, "DROP TABLE c", []string{"--drop-later"}, "without its 1 foreign key", "left      "+d+".c_old; remove it with: midstream cleanup --old "+d+".c")
+		r.says(
+			"run", exitDone, "DROP TABLE c", []string{"--drop-later"}, "without its 1 foreign key",
+			"left      "+d+".c_old; remove it with: midstream cleanup --old "+d+".c",
+		)
 		r.are("c_old,p,t,v")
 		r.exec("DELETE FROM p WHERE id = 1") // no foreign key of the former table keeps it, or goes on
 		if got := r.query("SELECT COUNT(*) FROM c_old"); got != "2" {
@@ -140,8 +162,14 @@ func TestTruncateByASwap(t *testing.T) {
 	onEachStatementRig(t, func(r *statementRig) {
 		body := " (id INT AUTO_INCREMENT PRIMARY KEY, n INT, s VARCHAR(20) CHARSET latin1 COMMENT 'it''s', g INT AS (LENGTH(s) * 2) VIRTUAL, KEY (s), CHECK (n > 0)) ROW_FORMAT=COMPRESSED COMMENT='all of ''it'''"
 		for _, kind := range []string{body, body + " PARTITION BY HASH (id) PARTITIONS 3"} {
-			r.exec("CREATE TABLE w"+kind, "CREATE TABLE n"+kind, "INSERT INTO w (s) VALUES ('x'), ('y')", "INSERT INTO n (s) VALUES ('x'), ('y')")
-			r.says("plan", exitDone, "TRUNCATE TABLE w", nil, "an empty table takes its place", "w_shadow is created, empty", "w_old is dropped")
+			r.exec(
+				"CREATE TABLE w"+kind, "CREATE TABLE n"+kind, "INSERT INTO w (s) VALUES ('x'), ('y')",
+				"INSERT INTO n (s) VALUES ('x'), ('y')",
+			)
+			r.says(
+				"plan", exitDone, "TRUNCATE TABLE w", nil, "an empty table takes its place",
+				"w_shadow is created, empty", "w_old is dropped",
+			)
 			r.are("n,t,w")
 			r.says("run", exitDone, "TRUNCATE TABLE w", nil, "Done: TRUNCATE TABLE")
 			r.exec("TRUNCATE TABLE n")
@@ -196,8 +224,18 @@ func TestCreateTable(t *testing.T) {
 			r.says("run", exitDone, statement, nil, "method    none", "Done: nothing was to be done")
 		}
 		other := strings.Replace(create, "VARCHAR(20)", "VARCHAR(21)", 1)
-		r.says("run", exitRefused, other, nil, "the table is there with another definition: it has `s` varchar(20) DEFAULT 'a`b', and not `s` varchar(21)", "Change it by an ALTER")
-		r.says("run", exitDone, strings.Replace(other, "TABLE", "TABLE IF NOT EXISTS", 1), nil, "method    none: the table is there", "the table has another definition")
+		r.says(
+			"run",
+			exitRefused,
+			other,
+			nil,
+			"the table is there with another definition: it has `s` varchar(20) DEFAULT 'a`b', and not `s` varchar(21)",
+			"Change it by an ALTER",
+		)
+		r.says(
+			"run", exitDone, strings.Replace(other, "TABLE", "TABLE IF NOT EXISTS", 1), nil,
+			"method    none: the table is there", "the table has another definition",
+		)
 		r.says("run", exitDone, "CREATE TABLE l LIKE p", nil, "Done")
 		r.says("run", exitDone, "CREATE TABLE l (LIKE p)", nil, "method    none")
 		r.says("run", exitRefused, "CREATE TABLE l LIKE t", nil, "another definition")
@@ -223,7 +261,10 @@ func TestTableStatementInJSON(t *testing.T) {
 	if err := decoder.Decode(&plan); err != nil {
 		t.Fatal(err)
 	}
-	if plan.Statement != "DROP TABLE" || plan.Method != "instant" || plan.Table != name || plan.Old != name+"_old" || len(plan.Steps) != 2 || len(plan.Locks) != 1 || plan.RowsEstimate == 0 {
+	if plan.Statement != "DROP TABLE" || plan.Method != "instant" || plan.Table != name || plan.Old != name+"_old" ||
+		len(plan.Steps) != 2 ||
+		len(plan.Locks) != 1 ||
+		plan.RowsEstimate == 0 {
 		t.Errorf("%+v", plan)
 	}
 	contains(t, stdout, `"outcome":"done"`, `"event":"lock_attempt"`)
@@ -252,7 +293,10 @@ func TestCtrlCWhileATableIsHeld(t *testing.T) {
 		if code := r.exit(); code != exitAborted {
 			t.Errorf("%s: exit code %d\n%s\n%s", statement, code, &r.stdout, &r.stderr)
 		}
-		contains(t, strings.Join(strings.Fields(r.stderr.String()), " "), "aborted in phase native", "left: Nothing has happened to "+name+", and nothing is left on the server")
+		contains(
+			t, strings.Join(strings.Fields(r.stderr.String()), " "), "aborted in phase native",
+			"left: Nothing has happened to "+name+", and nothing is left on the server",
+		)
 		if got := query("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "t" {
 			t.Errorf("%s: the tables are %s", statement, got)
 		}
@@ -264,7 +308,10 @@ func TestCtrlCWhileATableIsHeld(t *testing.T) {
 func TestStatementsOfASmallAccount(t *testing.T) {
 	onEachStatementRig(t, func(r *statementRig) {
 		user := "small_" + r.database[len(r.database)-8:]
-		r.exec("CREATE USER "+user+" IDENTIFIED WITH caching_sha2_password BY 'x y'", "GRANT SELECT ON performance_schema.* TO "+user, "GRANT SELECT, DROP ON `"+r.database+"`.* TO "+user)
+		r.exec(
+			"CREATE USER "+user+" IDENTIFIED WITH caching_sha2_password BY 'x y'",
+			"GRANT SELECT ON performance_schema.* TO "+user, "GRANT SELECT, DROP ON `"+r.database+"`.* TO "+user,
+		)
 		defer r.exec("DROP USER " + user)
 		account := []string{"--user=" + user, "--password=x y", "--ssl-mode=PREFERRED"}
 		r.says("run", exitDone, "TRUNCATE t", account, "under the lock, as the account lacks ALTER, CREATE, INSERT", "Done: TRUNCATE TABLE")
@@ -279,8 +326,9 @@ func TestStatementsOfASmallAccount(t *testing.T) {
 	})
 }
 
-// TestL9_AStatementOnManyFilesIsRefusedByThePlan: the server works on a partitioned table file by file, and holds up its queries meanwhile.
-// Who allows that gets it; a DROP, after which there is no table to wait for, is warned of.
+// TestL9_AStatementOnManyFilesIsRefusedByThePlan: the server works on a partitioned table file by
+// file, and holds up its queries meanwhile. Who allows that gets it; a DROP, after which there is
+// no table to wait for, is warned of.
 func TestL9_AStatementOnManyFilesIsRefusedByThePlan(t *testing.T) {
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE many (id INT PRIMARY KEY) PARTITION BY RANGE (id) SUBPARTITION BY HASH (id) SUBPARTITIONS 50" +
@@ -297,16 +345,23 @@ func TestL9_AStatementOnManyFilesIsRefusedByThePlan(t *testing.T) {
 	})
 }
 
-// TestL9_AnOnlineStatementOnManyFiles: the server's own online statement works on the files of all partitions at its beginning and its end, while
-// nobody can use the table. The plan says for how long, and takes another way if that is longer than it may be.
+// TestL9_AnOnlineStatementOnManyFiles: the server's own online statement works on the files of all
+// partitions at its beginning and its end, while nobody can use the table. The plan says for how
+// long, and takes another way if that is longer than it may be.
 func TestL9_AnOnlineStatementOnManyFiles(t *testing.T) {
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE many (id INT PRIMARY KEY, v INT) PARTITION BY HASH (id) PARTITIONS 60")
 		r.says("plan", exitDone, "ALTER TABLE many ADD INDEX (v)", []string{"--native-locked=1ms", "--lock-work=30s"},
 			"method    shadow", "the server works on the files of all partitions", "files are renamed in about")
-		r.says("plan", exitDone, "ALTER TABLE many ADD INDEX (v)", []string{"--native-locked=1h"}, "method    inplace", "as the table has many partitions")
+		r.says(
+			"plan", exitDone, "ALTER TABLE many ADD INDEX (v)", []string{"--native-locked=1h"}, "method    inplace",
+			"as the table has many partitions",
+		)
 		r.says("plan", exitDone, "ALTER TABLE many ADD COLUMN w INT", nil, "method    instant", "as the table has many partitions")
-		r.says("plan", exitRefused, "ALTER TABLE many ADD INDEX (v)", []string{"--native-locked=1ms", "--lock-work=10ms"}, "the swap renames 120 files")
+		r.says(
+			"plan", exitRefused, "ALTER TABLE many ADD INDEX (v)",
+			[]string{"--native-locked=1ms", "--lock-work=10ms"}, "the swap renames 120 files",
+		)
 		r.are("many,t")
 	})
 }

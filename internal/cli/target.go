@@ -29,11 +29,14 @@ func (t *target) register(f *checks) {
 	f.flags.StringVarP(&t.database, "database", "D", "", "the table's database, where the statement does not say it")
 	f.flags.StringVar(&t.table, "table", "", "the table, with --alter; with --to, the only one of its tables that is looked at")
 	f.flags.StringVar(&t.alter, "alter", "", "what follows ALTER TABLE name, in place of the statement")
-	f.flags.StringVar(&t.to, "to", "", "file of CREATE TABLE statements, or folder of such *.sql files: the ALTERs that lead there are found")
+	f.flags.StringVar(
+		&t.to, "to", "",
+		"file of CREATE TABLE statements, or folder of such *.sql files: the ALTERs that lead there are found",
+	)
 }
 
-// parse reads the statement, given as one or in flags. It is nil where files say what is wanted. The server is not known
-// yet: which tables the statement names is known, and read says the rest.
+// parse reads the statement, given as one or in flags. It is nil where files say what is wanted.
+// The server is not known yet: which tables the statement names is known, and read says the rest.
 func (t *target) parse(args []string) (*ddl.Statement, error) {
 	switch {
 	case t.to != "" && (len(args) > 0 || t.alter != ""):
@@ -92,7 +95,11 @@ func (t *target) readAt(ctx context.Context, s *server, guessed *ddl.Statement) 
 	}
 	before := t.names(guessed)
 	statement, err := t.read(dialect)
-	risk := plan.Risk{Code: plan.CodeUnparsed, Blocking: true, Why: "a run reads a statement as the server does, by the server's version and its global sql_mode"}
+	risk := plan.Risk{
+		Code:     plan.CodeUnparsed,
+		Blocking: true,
+		Why:      "a run reads a statement as the server does, by the server's version and its global sql_mode",
+	}
 	switch {
 	case err != nil:
 		risk.What = "the statement can't be read: " + err.Error()

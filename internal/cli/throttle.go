@@ -66,13 +66,26 @@ func (c *change) registerReplicas() {
 	}
 	c.followers.find = true
 	f.add("", "replica", "host:port", "", "a replica to look at, if it is not found; may be repeated", address(&c.followers.listed))
-	f.add("", "skip-replica", "host:port", "", "a replica not to look at, though it is found; may be repeated", address(&c.followers.skipped))
-	f.add("", "find-replicas", "bool", "true", "look at the replicas that the server tells, too; false: only at those of --replica", func(text string) (err error) {
-		c.followers.find, err = migration.ReadBool(text)
-		return err
-	})
-	f.enum("unseen-replicas", unseenIgnore, []string{unseenIgnore, unseenRefuse}, "what to do about replicas that were found and can't be reached by this account: go on without them, or refuse",
-		func(word string) { c.followers.unseen = word })
+	f.add(
+		"", "skip-replica", "host:port", "", "a replica not to look at, though it is found; may be repeated",
+		address(&c.followers.skipped),
+	)
+	f.add(
+		"",
+		"find-replicas",
+		"bool",
+		"true",
+		"look at the replicas that the server tells, too; false: only at those of --replica",
+		func(text string) (err error) {
+			c.followers.find, err = migration.ReadBool(text)
+			return err
+		},
+	)
+	f.enum(
+		"unseen-replicas", unseenIgnore, []string{unseenIgnore, unseenRefuse},
+		"what to do about replicas that were found and can't be reached by this account: go on without them, or refuse",
+		func(word string) { c.followers.unseen = word },
+	)
 }
 
 // open connects to one.
@@ -86,7 +99,8 @@ func (f *followers) open(ctx context.Context, s *server, address string) (*dbcon
 	return dbconn.Open(ctx, cfg, nil)
 }
 
-// refollow has a run that is at work look at these replicas and no others, until its server is lost. close ends the connections.
+// refollow has a run that is at work look at these replicas and no others, until its server is
+// lost. close ends the connections.
 func (f *followers) refollow(ctx context.Context, s *server, run *controlled, addresses []string) (close func(), err error) {
 	var pools []*dbconn.Pool
 	close = func() {
@@ -142,14 +156,17 @@ func (c *change) follow(ctx context.Context, s *server, found []string) (undo fu
 		}
 		if strings.HasPrefix(address, ":") {
 			if len(c.followers.listed) == 0 {
-				c.output.note("a replica does not tell its address (report_host), and nobody looks how far it is behind: name it by --replica")
+				c.output.note(
+					"a replica does not tell its address (report_host), and nobody looks how far it is behind: name it by --replica",
+				)
 			}
 			continue
 		}
 		pool, err := c.followers.open(ctx, s, address)
 		if err == nil {
 			pools = append(pools, pool)
-			// A server may still count one that has been promoted (MariaDB, until it next sends it something in vain).
+			// A server may still count one that has been promoted (MariaDB, until it next sends it
+			// something in vain).
 			if from, err := plan.Sources(ctx, pool.DB()); err == nil && len(from) == 0 && !listed {
 				c.output.note(fmt.Sprintf("%s replicates from no server any more, and nobody looks how far it is behind", address))
 				continue
@@ -159,7 +176,10 @@ func (c *change) follow(ctx context.Context, s *server, found []string) (undo fu
 		}
 		if listed || c.followers.unseen == unseenRefuse {
 			undo()
-			return nil, unwritten(ctx, fmt.Errorf("%w: %w", errUnseen, err), "say which can be, by --replica, or --unseen-replicas="+unseenIgnore)
+			return nil, unwritten(
+				ctx, fmt.Errorf("%w: %w", errUnseen, err),
+				"say which can be, by --replica, or --unseen-replicas="+unseenIgnore,
+			)
 		}
 		c.output.note(fmt.Sprintf("replica %s can't be reached, and nobody looks how far it is behind: %v", address, err))
 	}

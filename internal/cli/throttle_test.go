@@ -49,7 +49,10 @@ func TestGatesOfARun(t *testing.T) {
 		if strings.Contains(flag, "%s") {
 			flag = fmt.Sprintf(flag, database)
 		}
-		r := start(t, command(t, append(flags(t, i), "run", "--drop-old", "--method=shadow", flag, "ALTER TABLE "+name+" ADD COLUMN c INT")...))
+		r := start(
+			t,
+			command(t, append(flags(t, i), "run", "--drop-old", "--method=shadow", flag, "ALTER TABLE "+name+" ADD COLUMN c INT")...),
+		)
 		r.await(&r.stdout, c.told)
 		if got := query("SELECT COUNT(*) FROM t_shadow"); got != "0" {
 			t.Errorf("%s: %s rows are copied", flag, got)

@@ -397,8 +397,19 @@ func (r *reaching) create(ctx context.Context, c *desired.Change) (state string,
 func (r *reaching) planned(c *desired.Change, method, why string) {
 	place := c.Statement.Place()
 	if r.output.json {
-		record := record.Plan{Head: record.HeadOf(record.NamePlan, time.Now()), Table: c.Name().Dotted(), Place: place, Method: method, Why: why,
-			Others: []record.Rejected{}, ServerAddress: r.server.address, ServerVersion: c.Server.String(), KeyColumns: []string{}, Prediction: record.PredictionOf(plan.Prediction{}), Risks: []record.Risk{}}
+		record := record.Plan{
+			Head:          record.HeadOf(record.NamePlan, time.Now()),
+			Table:         c.Name().Dotted(),
+			Place:         place,
+			Method:        method,
+			Why:           why,
+			Others:        []record.Rejected{},
+			ServerAddress: r.server.address,
+			ServerVersion: c.Server.String(),
+			KeyColumns:    []string{},
+			Prediction:    record.PredictionOf(plan.Prediction{}),
+			Risks:         []record.Risk{},
+		}
 		if c.Table == nil {
 			record.Create = c.Statement.Text
 		}
@@ -440,9 +451,11 @@ func (r *reaching) add(x migration.Result) {
 	s := &r.sum
 	s.Elapsed, s.Prescan, s.Scanned = s.Elapsed+x.Elapsed, s.Prescan+x.Prescan, s.Scanned+x.Scanned
 	s.Copy, s.Index, s.Verify, s.Native = s.Copy+x.Copy, s.Index+x.Index, s.Verify+x.Verify, s.Native+x.Native
-	s.RowsCopied, s.Captured, s.Applied, s.Dropped = s.RowsCopied+x.RowsCopied, s.Captured+x.Captured, s.Applied+x.Applied, s.Dropped+x.Dropped
+	s.RowsCopied, s.Captured = s.RowsCopied+x.RowsCopied, s.Captured+x.Captured
+	s.Applied, s.Dropped = s.Applied+x.Applied, s.Dropped+x.Dropped
 	s.Merged, s.Retries, s.Attempts, s.LockHeld = s.Merged+x.Merged, s.Retries+x.Retries, s.Attempts+x.Attempts, s.LockHeld+x.LockHeld
-	s.Drained, s.BinlogRead, s.Verified, s.Repaired = s.Drained+x.Drained, s.BinlogRead+x.BinlogRead, s.Verified+x.Verified, s.Repaired+x.Repaired
+	s.Drained, s.BinlogRead = s.Drained+x.Drained, s.BinlogRead+x.BinlogRead
+	s.Verified, s.Repaired = s.Verified+x.Verified, s.Repaired+x.Repaired
 	s.Disk, s.Redo, s.Binlog = max(s.Disk, x.Disk), s.Redo+x.Redo, s.Binlog+x.Binlog // one after the other
 	s.Method, s.Old, s.Swapped, s.Resumed = x.Method, x.Old, x.Swapped, s.Resumed || x.Resumed
 }

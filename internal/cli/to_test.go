@@ -74,10 +74,15 @@ func TestTo(t *testing.T) {
 		if code != exitDone || len(plans) != 2 || stderr != "" {
 			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
-		if p := plans[0]; p.Table != name || p.Method != "inplace" || !strings.HasPrefix(p.Alter, "ADD COLUMN `c`") || p.Place != folder+"/1.sql:2" || p.Create != "" {
+		if p := plans[0]; p.Table != name || p.Method != "inplace" || !strings.HasPrefix(p.Alter, "ADD COLUMN `c`") ||
+			p.Place != folder+"/1.sql:2" ||
+			p.Create != "" {
 			t.Errorf("%+v", p)
 		}
-		if p := plans[1]; p.Table != database+".fresh" || p.Method != "create" || !strings.HasPrefix(p.Create, "CREATE TABLE IF NOT EXISTS fresh") || p.Alter != "" || p.ServerVersion != plans[0].ServerVersion {
+		if p := plans[1]; p.Table != database+".fresh" || p.Method != "create" ||
+			!strings.HasPrefix(p.Create, "CREATE TABLE IF NOT EXISTS fresh") ||
+			p.Alter != "" ||
+			p.ServerVersion != plans[0].ServerVersion {
 			t.Errorf("%+v", p)
 		}
 		if result.Outcome != "done" || len(result.Tables) != 2 || result.Tables[0].State != statePlanned || result.Swapped {
@@ -92,7 +97,10 @@ func TestTo(t *testing.T) {
 		if code != exitDone {
 			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
-		contains(t, stdout, "method    inplace", "Done: "+name+" has its new schema", "Done: "+database+".fresh is created", "2 tables: 1 changed, 1 created")
+		contains(
+			t, stdout, "method    inplace", "Done: "+name+" has its new schema",
+			"Done: "+database+".fresh is created", "2 tables: 1 changed, 1 created",
+		)
 		contains(t, stderr, "left alone: "+database+".other")
 		if got := query(columns); got != "id,a,b,c" {
 			t.Errorf("columns %s", got)
@@ -105,7 +113,8 @@ func TestTo(t *testing.T) {
 		}
 		code, stdout, _ = midstream(t, append([]string{"run", "--json"}, to...)...)
 		plans, result, _ = records(t, stdout)
-		if code != exitDone || len(plans) != 2 || plans[0].Method != "none" || result.Outcome != "done" || !result.Swapped || result.Tables[1].State != stateEqual {
+		if code != exitDone || len(plans) != 2 || plans[0].Method != "none" || result.Outcome != "done" || !result.Swapped ||
+			result.Tables[1].State != stateEqual {
 			t.Errorf("again: exit code %d\n%s", code, stdout)
 		}
 		if got := query(allTables); got != "fresh,other,t" {
@@ -128,7 +137,10 @@ func TestToShadow(t *testing.T) {
 		t.Fatalf("exit code %d\n%s", code, stdout)
 	}
 	stderr = strings.Join(strings.Fields(stderr), " ")
-	contains(t, stderr, "column b would be dropped and columns n, text added", "--map b=text, or --map =text if it is new", "--map b=n", "nothing was written")
+	contains(
+		t, stderr, "column b would be dropped and columns n, text added", "--map b=text, or --map =text if it is new",
+		"--map b=n", "nothing was written",
+	)
 	run = append(run, "--map", "b=text", "--map", "=n")
 
 	r := start(t, command(t, append([]string{run[0], "--chunk-time=10ms", "--workers=1"}, run[1:]...)...))
@@ -227,7 +239,12 @@ func TestToStops(t *testing.T) {
 	for _, r := range result.Tables {
 		states = append(states, r.Table+" "+r.State)
 	}
-	if want := []string{database + ".s changed", name + " failed", database + ".u waiting"}; code == exitDone || !slices.Equal(states, want) {
+	if want := []string{
+		database + ".s changed",
+		name + " failed",
+		database + ".u waiting",
+	}; code == exitDone ||
+		!slices.Equal(states, want) {
 		t.Errorf("exit code %d, %v, want %v\n%s", code, states, want, stdout)
 	}
 	contains(t, result.Left, database+".s has its new definition; of "+name+": ")
@@ -235,7 +252,8 @@ func TestToStops(t *testing.T) {
 	exec("DELETE FROM t WHERE LENGTH(b) > 120")
 	code, stdout, stderr = midstream(t, append(args, "--to="+folder)...)
 	_, result, _ = records(t, stdout)
-	if code != exitDone || result.Tables[0].State != stateEqual || result.Tables[1].State != stateChanged || result.Tables[2].State != stateChanged {
+	if code != exitDone || result.Tables[0].State != stateEqual || result.Tables[1].State != stateChanged ||
+		result.Tables[2].State != stateChanged {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 }
@@ -256,7 +274,10 @@ func TestToWithoutPrivileges(t *testing.T) {
 		if code != exitRefused {
 			t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
-		contains(t, stderr, "command denied to user 'wisher'", "Give the account CREATE, DROP and SELECT on `"+database+"`.*", "nothing was written")
+		contains(
+			t, stderr, "command denied to user 'wisher'",
+			"Give the account CREATE, DROP and SELECT on `"+database+"`.*", "nothing was written",
+		)
 	}
 	exec("DROP USER wisher")
 	if got := query(allTables); got != "t" {

@@ -17,7 +17,8 @@ import (
 	"midstream/internal/words"
 )
 
-// trouble is what people and programs are told where a verb did not do what it was asked: always the same five parts. None is "".
+// trouble is what people and programs are told where a verb did not do what it was asked: always
+// the same five parts. None is "".
 type trouble struct {
 	stage  string // command line, connecting, planning, a phase of the run, or the verb
 	object string // what it was about: a table with its server, a server, a command
@@ -111,7 +112,9 @@ func (a *app) complaint(err error, code int) string {
 	}
 	switch {
 	case errors.As(err, &refused):
-		b.WriteString(refusal(&plan.Refused{Table: refused.Table, Blocking: a.inWords(refused.Blocking), Others: a.inWords(refused.Others)}))
+		b.WriteString(
+			refusal(&plan.Refused{Table: refused.Table, Blocking: a.inWords(refused.Blocking), Others: a.inWords(refused.Others)}),
+		)
 	case errors.As(err, &failure):
 		fmt.Fprintf(&b, "midstream: %s in phase %s: %s\n", verdict(code), failure.Phase, cause)
 	case code == exitAborted:
@@ -171,8 +174,9 @@ func (a *app) fill(rec *record.Result, err error, code int) {
 	}
 }
 
-// passing reports that the cause of an error passes by itself, so that the same command may succeed later. A limit that the operator has set is not such a
-// cause, and neither is a lock that other sessions kept until that limit.
+// passing reports that the cause of an error passes by itself, so that the same command may succeed
+// later. A limit that the operator has set is not such a cause, and neither is a lock that other
+// sessions kept until that limit.
 func passing(err error, code int) bool {
 	var u *usage
 	var f *migration.Failure

@@ -189,15 +189,24 @@ func (v *verification) verdict(ctx context.Context, c *compare.Comparison, spec 
 	}
 	switch {
 	case len(r.Mismatches) > 0:
-		return &coded{code: exitMismatch, err: fmt.Errorf("%s %s%s", words.Plural(len(r.Mismatches), "row"), differ(len(r.Mismatches)), more),
-			next: "see the rows above; of a table that is written to try again with a longer --settle, of a copy that should be equal find out who wrote to it"}
+		return &coded{
+			code: exitMismatch,
+			err:  fmt.Errorf("%s %s%s", words.Plural(len(r.Mismatches), "row"), differ(len(r.Mismatches)), more),
+			next: "see the rows above; of a table that is written to try again with a longer --settle, of a copy that should be equal find out who wrote to it",
+		}
 	case len(r.Unsettled) > 0:
-		return &coded{code: exitFailed, err: fmt.Errorf("%s changed all the time and could not be compared", words.Plural(len(r.Unsettled), "row")),
-			next: "try again when there is less traffic, or with a longer --settle if one table follows the other slowly"}
+		return &coded{
+			code: exitFailed,
+			err:  fmt.Errorf("%s changed all the time and could not be compared", words.Plural(len(r.Unsettled), "row")),
+			next: "try again when there is less traffic, or with a longer --settle if one table follows the other slowly",
+		}
 	}
 	equal := "Equal."
 	if n := len(spec.Only); n > 0 {
-		equal = fmt.Sprintf("Equal in %s; %s %s not compared.", words.Plural(len(spec.Columns), "column"), words.Plural(n, "other"), words.Was(n))
+		equal = fmt.Sprintf(
+			"Equal in %s; %s %s not compared.", words.Plural(len(spec.Columns), "column"), words.Plural(n, "other"),
+			words.Was(n),
+		)
 	}
 	fmt.Fprintf(out, "%s%s\n", equal, settledText(r.Suspects))
 	return nil

@@ -13,7 +13,8 @@ import (
 // license is the SPDX identifier of the file LICENSE.
 const license = "Apache-2.0"
 
-// built is what this program was built of. A release says its version and commit by the linker; else the build says what it knows.
+// built is what this program was built of. A release says its version and commit by the linker;
+// else the build says what it knows.
 type built struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit"` // "" where the build has not noted it
@@ -50,7 +51,10 @@ func (a *app) versionCommand() *cobra.Command {
 			(&jsonLines{out: a.Stdout}).write(b)
 			return nil
 		}
-		fmt.Fprintf(a.Stdout, "midstream %s\ncommit    %s\nbuilt by  %s for %s\nlicense   %s\n", b.Version, cmp.Or(b.Commit, "unknown"), b.Go, b.Platform, b.License)
+		fmt.Fprintf(
+			a.Stdout, "midstream %s\ncommit    %s\nbuilt by  %s for %s\nlicense   %s\n", b.Version,
+			cmp.Or(b.Commit, "unknown"), b.Go, b.Platform, b.License,
+		)
 		return nil
 	})
 	return cmd

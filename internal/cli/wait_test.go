@@ -12,8 +12,8 @@ import (
 	"midstream/internal/service"
 )
 
-// TestWaitOutlivesTheService: submit --wait goes on when the service is gone for a while, as it is when it is started again; the run goes on
-// meanwhile, too.
+// TestWaitOutlivesTheService: submit --wait goes on when the service is gone for a while, as it is
+// when it is started again; the run goes on meanwhile, too.
 func TestWaitOutlivesTheService(t *testing.T) {
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte("0123456789abcdef\n"), 0o600); err != nil {
@@ -37,7 +37,15 @@ func TestWaitOutlivesTheService(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(c)
 	}))
 	defer s.Close()
-	got, stdout, stderr := midstream(t, "submit", "--to="+s.URL, "--token-file="+token, "--server=main", "--wait", "ALTER TABLE a.t ADD COLUMN c INT")
+	got, stdout, stderr := midstream(
+		t,
+		"submit",
+		"--to="+s.URL,
+		"--token-file="+token,
+		"--server=main",
+		"--wait",
+		"ALTER TABLE a.t ADD COLUMN c INT",
+	)
 	if got != code {
 		t.Errorf("exit code %d\n%s\n%s", got, stdout, stderr)
 	}

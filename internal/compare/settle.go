@@ -53,7 +53,13 @@ func (c *Comparison) settle(ctx context.Context) (mismatches, unsettled []key.Ke
 }
 
 // look compares the suspects once more, and returns those that are still in doubt.
-func (c *Comparison) look(ctx context.Context, both [2]*dbconn.Session, suspects []key.Key, history map[key.Key]seen, mismatches *[]key.Key) (left []key.Key, err error) {
+func (c *Comparison) look(
+	ctx context.Context,
+	both [2]*dbconn.Session,
+	suspects []key.Key,
+	history map[key.Key]seen,
+	mismatches *[]key.Key,
+) (left []key.Key, err error) {
 	for part := range slices.Chunk(suspects, batch) {
 		found, err := c.digests(ctx, both, rowsync.InKeys(c.spec.key, c.spec.key.Names(), part))
 		if err != nil {

@@ -61,7 +61,10 @@ func SpecOf(a, b *schema.Table) (*Spec, error) {
 	if len(why) == 0 {
 		why = []string{a.Name.String() + " has no key"}
 	}
-	return nil, fmt.Errorf("%w: they need a PRIMARY or UNIQUE key of NOT NULL columns that both have (%s)", ErrIncomparable, strings.Join(why, "; "))
+	return nil, fmt.Errorf(
+		"%w: they need a PRIMARY or UNIQUE key of NOT NULL columns that both have (%s)", ErrIncomparable,
+		strings.Join(why, "; "),
+	)
 }
 
 // use takes a key of the first table if the second has it as well, and returns its name there.
@@ -107,7 +110,10 @@ func samePart(a, b schema.KeyPart) bool {
 
 // digests returns a query for the keys and digests of the rows under a condition.
 func (s *Spec) digests(i int, condition string) string {
-	return fmt.Sprintf("SELECT %s, %s FROM %s WHERE %s", strings.Join(s.key.SelectExprs(), ", "), s.sides[i].digest(), s.sides[i].from(), condition)
+	return fmt.Sprintf(
+		"SELECT %s, %s FROM %s WHERE %s", strings.Join(s.key.SelectExprs(), ", "), s.sides[i].digest(),
+		s.sides[i].from(), condition,
+	)
 }
 
 // checksum returns a query for the number of rows under a condition and two checksums of their

@@ -48,11 +48,18 @@ func TestAlone(t *testing.T) {
 	refused(pause, false)
 }
 
-// TestStatusForgetsBlockers: who is in the way is told every ten seconds; of whom nothing was told for longer nobody says it any more.
-// A run that waits for its server says so.
+// TestStatusForgetsBlockers: who is in the way is told every ten seconds; of whom nothing was told
+// for longer nobody says it any more. A run that waits for its server says so.
 func TestStatusForgetsBlockers(t *testing.T) {
 	lost := ""
-	s := &Server{newest: map[string]any{}, run: Run{Control: migration.NewControl(migration.Usual()), Stopped: func() string { return "" }, Lost: func() string { return lost }}}
+	s := &Server{
+		newest: map[string]any{},
+		run: Run{
+			Control: migration.NewControl(migration.Usual()),
+			Stopped: func() string { return "" },
+			Lost:    func() string { return lost },
+		},
+	}
 	for state, at := range map[string]time.Time{"blocked": time.Now(), "running": time.Now().Add(-20 * time.Second)} {
 		s.Listen(event.Blocked{Blockers: make([]event.Blocker, 1), At: at})
 		if got := s.status(); got.State != state || (got.Blocked != nil) != (state == "blocked") {

@@ -102,7 +102,8 @@ type (
 // apiVersion is that of the API: fields and operations may be added, none is renamed or dropped.
 const apiVersion = "1.0.0"
 
-// Formats are those of huma, whose answers may be read at a terminal: what that would obey is escaped, and has the same value in JSON.
+// Formats are those of huma, whose answers may be read at a terminal: what that would obey is
+// escaped, and has the same value in JSON.
 func Formats() map[string]huma.Format {
 	formats := map[string]huma.Format{}
 	for name, format := range huma.DefaultFormats {
@@ -128,20 +129,40 @@ func newAPI(s *Server) (http.Handler, *huma.OpenAPI) {
 
 	huma.Register(api, huma.Operation{OperationID: "status", Method: http.MethodGet, Path: "/v1/status", Summary: "How the run stands"},
 		func(context.Context, *struct{}) (*output[Status], error) { return &output[Status]{s.status()}, nil })
-	huma.Register(api, huma.Operation{OperationID: "settings", Method: http.MethodGet, Path: "/v1/settings", Summary: "The settings that may change while it is at work"},
+	huma.Register(
+		api,
+		huma.Operation{
+			OperationID: "settings",
+			Method:      http.MethodGet,
+			Path:        "/v1/settings",
+			Summary:     "The settings that may change while it is at work",
+		},
 		func(context.Context, *struct{}) (*output[[]Setting], error) {
 			return &output[[]Setting]{s.settings()}, nil
-		})
-	huma.Register(api, huma.Operation{OperationID: "blockers", Method: http.MethodGet, Path: "/v1/blockers", Summary: "Who holds the table's locks, and who waits for them", Errors: []int{500}},
+		},
+	)
+	huma.Register(
+		api,
+		huma.Operation{
+			OperationID: "blockers",
+			Method:      http.MethodGet,
+			Path:        "/v1/blockers",
+			Summary:     "Who holds the table's locks, and who waits for them",
+			Errors:      []int{500},
+		},
 		func(ctx context.Context, _ *struct{}) (*output[Blockers], error) {
 			b, err := s.blockers(ctx)
 			if err != nil {
 				return nil, problemOf(err)
 			}
 			return &output[Blockers]{b}, nil
-		})
+		},
+	)
 	huma.Register(api, huma.Operation{
-		OperationID: "events", Method: http.MethodGet, Path: "/v1/events", Summary: "What happens, a record of docs/events.md a line, until the run ends",
+		OperationID: "events",
+		Method:      http.MethodGet,
+		Path:        "/v1/events",
+		Summary:     "What happens, a record of docs/events.md a line, until the run ends",
 		Description: "It begins with the newest records of phase, progress, throttled and blocked.",
 		Responses: map[string]*huma.Response{"200": {Description: "Records", Content: map[string]*huma.MediaType{
 			ndjson: {Schema: &huma.Schema{Type: huma.TypeString}}}}},
@@ -152,16 +173,34 @@ func newAPI(s *Server) (http.Handler, *huma.OpenAPI) {
 	register(api, s, "pause", "Hold row copy, apply, prescan, verify and the swap still; changes go on being captured, or not",
 		func(c PauseCommand) command { return command{text: "pause" + flag(c.StopCapture, "stop-capture")} }, s.pause)
 	register(api, s, "resume", "Go on after a pause", func(nothing) command { return command{text: "resume"} }, s.resume)
-	register(api, s, "throttle", "Bound the part of its time in which the row copy works", func(c ThrottleCommand) command { return command{text: "throttle " + c.Share} }, s.throttle)
+	register(
+		api, s, "throttle", "Bound the part of its time in which the row copy works",
+		func(c ThrottleCommand) command { return command{text: "throttle " + c.Share} }, s.throttle,
+	)
 	register(api, s, "hold", "Have the swap wait until it is let go", func(nothing) command { return command{text: "hold"} }, s.hold)
-	register(api, s, "cutover", "Let the swap go", func(c CutOverCommand) command { return command{text: "cutover" + flag(c.Now, "now")} }, s.cutOver)
-	register(api, s, "abort", "End the run and remove what it has made, or keep it", func(c AbortCommand) command { return command{text: "abort" + flag(c.Keep, "keep"), ends: true} }, s.abort)
-	register(api, s, "set", "Change settings", func(c SetCommand) command { return command{text: "set " + strings.Join(pairs(c.Settings), " ")} }, s.set)
+	register(
+		api, s, "cutover", "Let the swap go",
+		func(c CutOverCommand) command { return command{text: "cutover" + flag(c.Now, "now")} }, s.cutOver,
+	)
+	register(
+		api, s, "abort", "End the run and remove what it has made, or keep it",
+		func(c AbortCommand) command { return command{text: "abort" + flag(c.Keep, "keep"), ends: true} }, s.abort,
+	)
+	register(
+		api, s, "set", "Change settings",
+		func(c SetCommand) command { return command{text: "set " + strings.Join(pairs(c.Settings), " ")} }, s.set,
+	)
 	return mux, api.OpenAPI()
 }
 
 // register registers a command that changes something.
-func register[B any](api huma.API, s *Server, name, summary string, spell func(B) command, do func(ctx context.Context, by string, command B) (string, error)) {
+func register[B any](
+	api huma.API,
+	s *Server,
+	name, summary string,
+	spell func(B) command,
+	do func(ctx context.Context, by string, command B) (string, error),
+) {
 	huma.Register(api, huma.Operation{OperationID: name, Method: http.MethodPost, Path: "/v1/" + name, Summary: summary,
 		Errors: []int{http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError}},
 		func(ctx context.Context, in *input[B]) (*output[Answer], error) {
@@ -203,7 +242,10 @@ func (s *Server) settings() []Setting {
 	cfg := s.run.Control.Config()
 	var list []Setting
 	for _, setting := range migration.Settings() {
-		list = append(list, Setting{Name: setting.Name, Value: setting.Shown(cfg), Kind: setting.Kind, Range: setting.Range, Help: setting.Help})
+		list = append(
+			list,
+			Setting{Name: setting.Name, Value: setting.Shown(cfg), Kind: setting.Kind, Range: setting.Range, Help: setting.Help},
+		)
 	}
 	return list
 }

@@ -30,7 +30,9 @@ type Client struct {
 const patience = 5 * time.Second
 
 // ErrKilled says that the process of a run is gone, and has said no last word.
-var ErrKilled = errors.New("its process is gone without a word: it was killed, or has crashed. The same command goes on with what it has left")
+var ErrKilled = errors.New(
+	"its process is gone without a word: it was killed, or has crashed. The same command goes on with what it has left",
+)
 
 // Find returns the runs whose sockets are in a folder, in the order of their tables' names. Sockets on which nobody
 // answers any more are removed. It fails with ErrFolder.
@@ -42,7 +44,8 @@ func Find(ctx context.Context, folder string) (found []*Client, err error) {
 	return found, nil
 }
 
-// FindProcess returns the run of a process whose socket is in a folder, as soon as it answers; nil for none. It fails with ErrFolder.
+// FindProcess returns the run of a process whose socket is in a folder, as soon as it answers; nil
+// for none. It fails with ErrFolder.
 func FindProcess(ctx context.Context, folder string, process int) (run *Client, err error) {
 	err = ask(ctx, folder, func(c *Client) bool {
 		if c.Found.Process == process {
@@ -53,8 +56,9 @@ func FindProcess(ctx context.Context, folder string, process int) (run *Client, 
 	return run, err
 }
 
-// ask asks all runs of a folder at once how they stand, so that one that stands still holds up no other, and hands over those that
-// answer, one after the other, for as long as more are wanted. Sockets on which nobody answers any more are removed.
+// ask asks all runs of a folder at once how they stand, so that one that stands still holds up no
+// other, and hands over those that answer, one after the other, for as long as more are wanted.
+// Sockets on which nobody answers any more are removed.
 func ask(ctx context.Context, folder string, more func(*Client) bool) error {
 	if err := checkFolder(folder); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {

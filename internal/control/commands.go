@@ -11,7 +11,11 @@ import (
 
 func (s *Server) pause(ctx context.Context, by string, c PauseCommand) (string, error) {
 	if s.run.Stopped() != "" {
-		return "", &migration.NotNow{What: "the run can't be paused", Why: "it is stopped at a checkpoint already", Next: "midstream resume lets it go on"}
+		return "", &migration.NotNow{
+			What: "the run can't be paused",
+			Why:  "it is stopped at a checkpoint already",
+			Next: "midstream resume lets it go on",
+		}
 	}
 	if c.StopCapture {
 		if err := s.run.Stop(ctx, by); err != nil {
@@ -36,7 +40,9 @@ func (s *Server) pause(ctx context.Context, by string, c PauseCommand) (string, 
 	case phase == string(event.PhaseIndex):
 		return "the server builds indexes, which can't be held still; when it has, the run stands still" + meanwhile, nil
 	case inFlight > 0:
-		return fmt.Sprintf("%d statements that were begun are let come to their end, and then the run stands still", inFlight) + meanwhile, nil
+		return fmt.Sprintf(
+			"%d statements that were begun are let come to their end, and then the run stands still", inFlight,
+		) + meanwhile, nil
 	}
 	return "the run stands still, with no transaction open" + meanwhile, nil
 }

@@ -29,7 +29,8 @@ func Folder(getenv func(string) string) string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("midstream-%d", os.Getuid()))
 }
 
-// CheckFolder fails with ErrFolder where runs could not have their sockets in a folder. One that is not there they make.
+// CheckFolder fails with ErrFolder where runs could not have their sockets in a folder. One that is
+// not there they make.
 func CheckFolder(folder string) error {
 	if _, err := socketOf(folder, "", ""); err != nil {
 		return err
@@ -76,8 +77,9 @@ func socketOf(folder, table, server string) (string, error) {
 	return filepath.Join(folder, strings.TrimLeft(plain[:min(room, len(plain))], ".")+tail), nil
 }
 
-// socket is the socket of a run. It answers from its beginning, under a passing name; it has its own as soon as no other run of the
-// table answers on that, which one that is just ending does for a moment.
+// socket is the socket of a run. It answers from its beginning, under a passing name; it has its
+// own as soon as no other run of the table answers on that, which one that is just ending does for
+// a moment.
 type socket struct {
 	net.Listener
 	folder, path string
@@ -173,8 +175,8 @@ func (s *socket) remove() {
 // passingName is one that nobody looks for.
 func passingName(folder string) string { return filepath.Join(folder, "."+rand.Text()[:8]) }
 
-// removeDead removes a socket on which nobody answers any more, and says whether it is gone. REQUIRES: the folder is locked, so that
-// it is not another one by now.
+// removeDead removes a socket on which nobody answers any more, and says whether it is gone.
+// REQUIRES: the folder is locked, so that it is not another one by now.
 func removeDead(path string) bool {
 	if dead(path) {
 		_ = os.Remove(path)

@@ -29,8 +29,16 @@ func folder(t *testing.T) string {
 // begin makes a server whose end is the caller's to bring about.
 func begin(folder, table string) (*Server, error) {
 	return Serve(folder, Run{
-		About: About{Table: table, Server: "db1:3306", Version: "test", Process: os.Getpid()}, Control: migration.NewControl(migration.Usual()), Emit: event.Discard,
-		Stopped: func() string { return "" }, Lost: func() string { return "" },
+		About: About{
+			Table:   table,
+			Server:  "db1:3306",
+			Version: "test",
+			Process: os.Getpid(),
+		},
+		Control: migration.NewControl(migration.Usual()),
+		Emit:    event.Discard,
+		Stopped: func() string { return "" },
+		Lost:    func() string { return "" },
 	})
 }
 
@@ -76,8 +84,8 @@ func TestDeadSockets(t *testing.T) {
 	}
 }
 
-// A run that begins while another of its table ends is found as soon as that one is gone, whose end leaves its socket alone; until
-// then its own process reaches it.
+// A run that begins while another of its table ends is found as soon as that one is gone, whose end
+// leaves its socket alone; until then its own process reaches it.
 func TestTheNextRunIsFound(t *testing.T) {
 	folder := folder(t)
 	ending, err := begin(folder, "shop.orders")
@@ -139,7 +147,8 @@ func TestSocketNames(t *testing.T) {
 	for _, name := range []string{"shop.orders", "shop./../../etc/passwd", "größe.tabelle", "..", strings.Repeat("a", 64) + "." + strings.Repeat("b", 64), strings.Repeat("a", 64) + "." + strings.Repeat("c", 64)} {
 		for _, server := range []string{"db1:3306", "db2:3306"} {
 			path, err := socketOf("/run/user/1000/midstream", name, server)
-			if err != nil || len(path) > longestPath || filepath.Dir(path) != "/run/user/1000/midstream" || seen[path] || strings.HasPrefix(filepath.Base(path), ".") {
+			if err != nil || len(path) > longestPath || filepath.Dir(path) != "/run/user/1000/midstream" || seen[path] ||
+				strings.HasPrefix(filepath.Base(path), ".") {
 				t.Errorf("%s on %s: %s, %v", name, server, path, err)
 			}
 			seen[path] = true

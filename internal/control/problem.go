@@ -52,7 +52,13 @@ func problemOf(err error) *Problem {
 	case errors.As(err, &notNow):
 		return &Problem{http.StatusConflict, notNow.What, notNow.Why, notNow.Next}
 	case errors.As(err, &bad):
-		return &Problem{http.StatusUnprocessableEntity, bad.Name + "=" + bad.Text + " is not taken, and nothing has changed", bad.Err.Error(), bad.Next}
+		return &Problem{
+			http.StatusUnprocessableEntity, bad.Name + "=" + bad.Text + " is not taken, and nothing has changed",
+			bad.Err.Error(), bad.Next,
+		}
 	}
-	return &Problem{http.StatusInternalServerError, "the command has failed", err.Error(), "look with midstream status, and at what the run tells"}
+	return &Problem{
+		http.StatusInternalServerError, "the command has failed", err.Error(),
+		"look with midstream status, and at what the run tells",
+	}
 }

@@ -24,9 +24,9 @@ type Run struct {
 	Control *migration.Control
 	// Emit tells an event to those who follow the run at its own terminal.
 	Emit event.Listener
-	// Stop ends the present attempt at a checkpoint, keeps the process, and returns when that is done. It fails with
-	// *migration.NotNow. GoOn undoes it, and says whether there was anything to undo; Stopped says who has stopped it,
-	// "" for nobody.
+	// Stop ends the present attempt at a checkpoint, keeps the process, and returns when that is
+	// done. It fails with *migration.NotNow. GoOn undoes it, and says whether there was anything to
+	// undo; Stopped says who has stopped it, "" for nobody.
 	Stop    func(ctx context.Context, by string) error
 	GoOn    func() bool
 	Stopped func() string
@@ -68,8 +68,9 @@ func (c *command) String() string {
 	return fmt.Sprintf("%s by %s, since %s", c.text, c.by, c.since.Local().Format(time.TimeOnly))
 }
 
-// Serve makes the socket of a run in a folder and answers on it until Close. While another run of the table has one there, as
-// one that is just ending does, it has its own as soon as that is gone. It fails with ErrFolder.
+// Serve makes the socket of a run in a folder and answers on it until Close. While another run of
+// the table has one there, as one that is just ending does, it has its own as soon as that is gone.
+// It fails with ErrFolder.
 func Serve(folder string, run Run) (*Server, error) {
 	socket, err := listen(folder, run.Table, run.Server)
 	if err != nil {
@@ -94,8 +95,8 @@ func (s *Server) Client() *Client {
 	return c
 }
 
-// Handler answers as the socket does, to requests that come another way; who may send them is for the one that hands them over. What
-// they command is told as of somebody at the page.
+// Handler answers as the socket does, to requests that come another way; who may send them is for
+// the one that hands them over. What they command is told as of somebody at the page.
 func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from, _, err := net.SplitHostPort(r.RemoteAddr)
@@ -239,7 +240,10 @@ func (s *Server) alone(c command, do func(by string) (string, error)) (string, e
 	s.mu.Lock()
 	if n := len(s.busy); n > 0 && (!c.ends || slices.ContainsFunc(s.busy, func(other *command) bool { return other.ends })) {
 		defer s.mu.Unlock()
-		return "", &Problem{http.StatusConflict, "another command is being carried out", s.busy[n-1].String(), "wait for its end, and look with midstream status"}
+		return "", &Problem{
+			http.StatusConflict, "another command is being carried out", s.busy[n-1].String(),
+			"wait for its end, and look with midstream status",
+		}
 	}
 	s.busy = append(s.busy, &c)
 	s.mu.Unlock()

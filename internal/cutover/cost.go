@@ -13,20 +13,23 @@ import (
 	"midstream/internal/schema"
 )
 
-// ErrSlow says that the swap would take longer at this moment than the work under the lock may. The lock was not asked for, or given back.
+// ErrSlow says that the swap would take longer at this moment than the work under the lock may. The
+// lock was not asked for, or given back.
 var ErrSlow = errors.New("the swap would take longer than --lock-work")
 
-// The server carries a RENAME to its end once it is at work, whatever it is told: for each file it writes its logs to the disk a few times.
-// So a swap of many files must be known to be short before it begins. What a file takes is measured with a small table in as many
-// partitions as probeFiles, which is renamed a few times.
+// The server carries a RENAME to its end once it is at work, whatever it is told: for each file it
+// writes its logs to the disk a few times. So a swap of many files must be known to be short before
+// it begins. What a file takes is measured with a small table in as many partitions as probeFiles,
+// which is renamed a few times.
 const (
 	probeFiles  = 16
 	probeRounds = 6
 	mostIndexes = 60
 )
 
-// Measure returns what a swap of this shape would take at this moment. It makes small tables beside the source and drops them again; they
-// have the mark of a clone. An error tells that nothing was measured.
+// Measure returns what a swap of this shape would take at this moment. It makes small tables beside
+// the source and drops them again; they have the mark of a clone. An error tells that nothing was
+// measured.
 func Measure(ctx context.Context, pool *dbconn.Pool, source schema.Name, shape plan.Shape) (plan.Swap, error) {
 	m, err := newMeter(ctx, pool, source)
 	if err != nil {
@@ -96,8 +99,11 @@ func (m *meter) file(ctx context.Context, indexes int) (time.Duration, error) {
 		fmt.Fprintf(&columns, ", c%d INT", i)
 		fmt.Fprintf(&keys, ", KEY (c%d)", i)
 	}
-	_, err := m.session.Exec(ctx, fmt.Sprintf("CREATE TABLE %s (id INT NOT NULL PRIMARY KEY%s%s) ENGINE=InnoDB COMMENT=%s PARTITION BY HASH (id) PARTITIONS %d",
-		m.table.Quoted(), &columns, &keys, m.mark, probeFiles))
+	_, err := m.session.Exec(
+		ctx,
+		fmt.Sprintf("CREATE TABLE %s (id INT NOT NULL PRIMARY KEY%s%s) ENGINE=InnoDB COMMENT=%s PARTITION BY HASH (id) PARTITIONS %d",
+			m.table.Quoted(), &columns, &keys, m.mark, probeFiles),
+	)
 	if err != nil {
 		return 0, err
 	}
@@ -115,7 +121,10 @@ func (m *meter) file(ctx context.Context, indexes int) (time.Duration, error) {
 
 // statement is what a statement takes that changes a table's foreign keys, or its dictionary otherwise.
 func (m *meter) statement(ctx context.Context) (time.Duration, error) {
-	_, err := m.session.Exec(ctx, fmt.Sprintf("CREATE TABLE %s (id INT NOT NULL PRIMARY KEY) ENGINE=InnoDB COMMENT=%s", m.table.Quoted(), m.mark))
+	_, err := m.session.Exec(
+		ctx,
+		fmt.Sprintf("CREATE TABLE %s (id INT NOT NULL PRIMARY KEY) ENGINE=InnoDB COMMENT=%s", m.table.Quoted(), m.mark),
+	)
 	if err != nil {
 		return 0, err
 	}
@@ -124,7 +133,8 @@ func (m *meter) statement(ctx context.Context) (time.Duration, error) {
 	})
 }
 
-// median is the time that most of several statements need: a single one may have met a moment in which the disk stood still.
+// median is the time that most of several statements need: a single one may have met a moment in
+// which the disk stood still.
 func (m *meter) median(ctx context.Context, statement func(n int) string) (time.Duration, error) {
 	var took []time.Duration
 	for n := range probeRounds {
@@ -138,7 +148,8 @@ func (m *meter) median(ctx context.Context, statement func(n int) string) (time.
 	return took[len(took)/2], nil
 }
 
-// price measures what the swap takes, if it may be long, and fails with ErrSlow if that is more than the work under the lock may take.
+// price measures what the swap takes, if it may be long, and fails with ErrSlow if that is more
+// than the work under the lock may take.
 func (a *attempt) price(ctx context.Context) error {
 	if !a.tables.Shape.ManyFiles() && !a.tables.Shape.ManyStatements() {
 		return nil

@@ -32,9 +32,12 @@ var (
 	// ErrSourceChanged says that the source's definition is not the plan's any more.
 	// The source is untouched; the shadow is of no use.
 	ErrSourceChanged = errors.New("definition of the source has changed")
-	// ErrRelated says that a trigger of the source, or a foreign key on it or that refers to it, was added, dropped or
-	// changed since the plan was made. The source is untouched, and the shadow as good as it was.
-	ErrRelated = errors.New("the triggers or foreign keys of the table, or the foreign keys that refer to it, have changed since the plan was made")
+	// ErrRelated says that a trigger of the source, or a foreign key on it or that refers to it,
+	// was added, dropped or changed since the plan was made. The source is untouched, and the
+	// shadow as good as it was.
+	ErrRelated = errors.New(
+		"the triggers or foreign keys of the table, or the foreign keys that refer to it, have changed since the plan was made",
+	)
 	// ErrUnknown says that the connection was lost during the swap and that looking
 	// at the tables did not tell whether it happened. A human must look.
 	ErrUnknown = errors.New("outcome of the swap is not known")
@@ -50,7 +53,8 @@ type Tables struct {
 	RenameUnderLock bool
 	// RenameYields says that a RENAME that waits for a backup gives the locks of its tables back meanwhile (MariaDB).
 	RenameYields bool
-	// WritersApart says that who writes a table asks for no lock of the tables that foreign keys bind to it (MySQL 5.7).
+	// WritersApart says that who writes a table asks for no lock of the tables that foreign keys
+	// bind to it (MySQL 5.7).
 	WritersApart bool
 	// AutoIncrement says that the shadow has a counter to be carried over.
 	AutoIncrement bool
@@ -233,8 +237,9 @@ func (a *attempt) renameFromOne(ctx, bounded context.Context) error {
 	return named(err)
 }
 
-// withdrawn resolves a RENAME that the server was told to end, and has answered: KILL may have met it when it had renamed. Its session still has
-// the lock, under which what was declared is taken back. It returns the cause if nothing has happened.
+// withdrawn resolves a RENAME that the server was told to end, and has answered: KILL may have met
+// it when it had renamed. Its session still has the lock, under which what was declared is taken
+// back. It returns the cause if nothing has happened.
 func (a *attempt) withdrawn(ctx context.Context, cause error) error {
 	looking, cancel := context.WithTimeout(ctx, atWork)
 	defer cancel()

@@ -53,7 +53,11 @@ func (a *attempt) declare(bounded context.Context) error {
 		}
 	}
 	for _, statement := range a.tables.Triggers.Declare() {
-		if err := a.whole(bounded, a.holder, func(ctx context.Context) error { return Carry(ctx, a.holder, []usertrigger.Statement{statement}) }); err != nil {
+		if err := a.whole(
+			bounded,
+			a.holder,
+			func(ctx context.Context) error { return Carry(ctx, a.holder, []usertrigger.Statement{statement}) },
+		); err != nil {
 			return err
 		}
 	}
@@ -65,15 +69,17 @@ func (a *attempt) wholeKey(bounded context.Context, session *dbconn.Session, sta
 	return a.whole(bounded, session, func(ctx context.Context) error { return each(ctx, session, []string{statement}) })
 }
 
-// timely gives something its time after the RENAME, or after one that came to nothing: what is left of the budget, and its least in any case.
+// timely gives something its time after the RENAME, or after one that came to nothing: what is left
+// of the budget, and its least in any case.
 func (a *attempt) timely(ctx context.Context, do func(bounded context.Context) error) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), a.leastSettled()), ErrOverrun)
 	defer cancel()
 	return do(bounded)
 }
 
-// atWork bounds what is no wait for a lock: a statement at work, and what is read to know which ones are to be carried out. It comes to its
-// end unless the server is gone: to end it sooner would help nobody, and leave constraints to the application that refuse good rows.
+// atWork bounds what is no wait for a lock: a statement at work, and what is read to know which
+// ones are to be carried out. It comes to its end unless the server is gone: to end it sooner would
+// help nobody, and leave constraints to the application that refuse good rows.
 const atWork = 10 * time.Second
 
 // found returns the constraints of the set that these tables have now, or that others have with them.
@@ -89,9 +95,10 @@ var errBackup = errors.New("a backup holds up every change of a table")
 
 const waitingForBackup = "Waiting for backup lock"
 
-// whole carries out a statement that changes a table which the session has locked. When bounded ends it is withdrawn if it waits for a lock,
-// and comes to its end if it is at work: where KILL QUERY meets the server as it opens the table again, the table is locked no
-// more (error 1100), and what was declared could not be taken back before the application comes.
+// whole carries out a statement that changes a table which the session has locked. When bounded
+// ends it is withdrawn if it waits for a lock, and comes to its end if it is at work: where KILL
+// QUERY meets the server as it opens the table again, the table is locked no more (error 1100), and
+// what was declared could not be taken back before the application comes.
 func (a *attempt) whole(bounded context.Context, session *dbconn.Session, statement func(context.Context) error) error {
 	if bounded.Err() != nil {
 		return context.Cause(bounded)
@@ -117,7 +124,8 @@ func (a *attempt) whole(bounded context.Context, session *dbconn.Session, statem
 	return statement(ctx)
 }
 
-// state is what the session does. A look has its time, for a connection may be gone on which no answer comes any more.
+// state is what the session does. A look has its time, for a connection may be gone on which no
+// answer comes any more.
 func (a *attempt) state(ctx context.Context, session *dbconn.Session) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -132,8 +140,9 @@ func (a *attempt) withdraw(ctx context.Context) {
 	}
 }
 
-// withdrawKeys gives each statement its time, and leaves none out because another one has failed: a constraint with the shadow that stays
-// has good rows refused as soon as the lock is given back. But what is heldUp by a backup has that time once.
+// withdrawKeys gives each statement its time, and leaves none out because another one has failed: a
+// constraint with the shadow that stays has good rows refused as soon as the lock is given back.
+// But what is heldUp by a backup has that time once.
 func (a *attempt) withdrawKeys(ctx context.Context) (heldUp bool) {
 	if a.tables.Foreign.Empty() {
 		return false
@@ -144,7 +153,8 @@ func (a *attempt) withdrawKeys(ctx context.Context) (heldUp bool) {
 	}
 	for _, statement := range a.tables.Foreign.Withdraw(declared) {
 		err := a.timely(ctx, func(bounded context.Context) error { return a.wholeKey(bounded, a.holder, statement) })
-		// The server may give the wait up as early as we do; all tables of the statement are locked, so that it waits for nothing else.
+		// The server may give the wait up as early as we do; all tables of the statement are
+		// locked, so that it waits for nothing else.
 		if errors.Is(err, errBackup) || dbconn.OutWaited(err) {
 			return true
 		}
@@ -152,9 +162,10 @@ func (a *attempt) withdrawKeys(ctx context.Context) (heldUp bool) {
 	return false
 }
 
-// leastSettled is the time that foreign keys and triggers get after the RENAME, or after one that came to nothing,
-// however much of the budget is used up. What is left undone of triggers hurts nobody. A foreign key too many has the application
-// refused good rows until it is put right: it waits rather than that.
+// leastSettled is the time that foreign keys and triggers get after the RENAME, or after one that
+// came to nothing, however much of the budget is used up. What is left undone of triggers hurts
+// nobody. A foreign key too many has the application refused good rows until it is put right: it
+// waits rather than that.
 func (a *attempt) leastSettled() time.Duration {
 	if a.tables.Foreign.Empty() {
 		return leastNamed
@@ -186,7 +197,8 @@ func (a *attempt) settle(ctx context.Context) error {
 	return a.settleNames(ctx, session, names)
 }
 
-// settleKeys takes away what refuses good rows, and returns the statements that are left: they give constraints their names.
+// settleKeys takes away what refuses good rows, and returns the statements that are left: they give
+// constraints their names.
 func (a *attempt) settleKeys(ctx context.Context, session *dbconn.Session) (names []string, err error) {
 	if a.tables.Foreign.Empty() {
 		return nil, nil
@@ -204,8 +216,9 @@ func (a *attempt) settleKeys(ctx context.Context, session *dbconn.Session) (name
 	return names, nil
 }
 
-// settleNames does what can be done later too: until then constraints have other names, and stand-ins do what triggers would. It has one time
-// for all of it, so that queries don't wait for each statement of a slow server. What is left is done after the lock, one by one.
+// settleNames does what can be done later too: until then constraints have other names, and
+// stand-ins do what triggers would. It has one time for all of it, so that queries don't wait for
+// each statement of a slow server. What is left is done after the lock, one by one.
 func (a *attempt) settleNames(ctx context.Context, session *dbconn.Session, names []string) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), leastNamed), ErrOverrun)
 	defer cancel()

@@ -11,12 +11,15 @@ import (
 	"midstream/internal/schema"
 )
 
-// The guard of B's place in the queue, on MariaDB. A RENAME there first waits for its tables, and then tries to get the lock that backups take
-// away. Where a backup asks for it (BACKUP STAGE START, FLUSH TABLES WITH READ LOCK), the RENAME gives its tables back, waits, and asks for all
-// anew (lock_table_names in sql/sql_base.cc): whoever stands behind it, an heir or not, writes to the old table meanwhile, and his rows would be lost.
+// The guard of B's place in the queue, on MariaDB. A RENAME there first waits for its tables, and
+// then tries to get the lock that backups take away. Where a backup asks for it (BACKUP STAGE
+// START, FLUSH TABLES WITH READ LOCK), the RENAME gives its tables back, waits, and asks for all
+// anew (lock_table_names in sql/sql_base.cc): whoever stands behind it, an heir or not, writes to
+// the old table meanwhile, and his rows would be lost.
 //
-// A backup that asks waits for every session that has a table locked. So a session of ours keeps a table of its own locked
-// until B has answered: a backup is not granted up to then. B either renames at once, or waits for the backup, is seen to do so, and withdrawn.
+// A backup that asks waits for every session that has a table locked. So a session of ours keeps a
+// table of its own locked until B has answered: a backup is not granted up to then. B either
+// renames at once, or waits for the backup, is seen to do so, and withdrawn.
 
 // guard is the session, and its table.
 type guard struct {
@@ -78,8 +81,8 @@ const longestRename = 2 * time.Second
 // errYielded is why a swap is withdrawn whose RENAME has given its place in the queue away.
 var errYielded = fmt.Errorf("%w: a backup, or FLUSH TABLES WITH READ LOCK, asks for its lock", ErrDisturbed)
 
-// awaitRename waits for the answer of B's RENAME, and withdraws it where it has given its tables back, or others have come before it
-// (BACKUP LOCK) and stay.
+// awaitRename waits for the answer of B's RENAME, and withdraws it where it has given its tables
+// back, or others have come before it (BACKUP LOCK) and stay.
 func (a *attempt) awaitRename(ctx, bounded context.Context, renamed *answer, withdraw context.CancelCauseFunc) {
 	for end := time.Now().Add(longestRename); a.tables.RenameYields; {
 		select {

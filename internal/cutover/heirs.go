@@ -12,14 +12,16 @@ import (
 	"midstream/internal/schema"
 )
 
-// The heirs of A's lock, where that ends with the swap. What is left to do of foreign keys and triggers wants the
-// tables locked: nobody may delete a row of the new table and then its parent, while the old table still has that row and the
-// constraint. So the settler stands in the queue of the source, behind B, before A lets go.
+// The heirs of A's lock, where that ends with the swap. What is left to do of foreign keys and
+// triggers wants the tables locked: nobody may delete a row of the new table and then its parent,
+// while the old table still has that row and the constraint. So the settler stands in the queue of
+// the source, behind B, before A lets go.
 //
-// Where a parent's writer does not ask for its children's locks (MySQL 5.7), what he has changed holds InnoDB's locks on them, and
-// an ALTER of a child waits for him, and asks for the parent's lock itself if the constraint acts. There the settler asks for the tables at the other
-// ends as well. It has one after the other, and others could come between: so each of them, and the source, has a keeper,
-// which waits for this table alone, and goes when the settler stands behind it.
+// Where a parent's writer does not ask for its children's locks (MySQL 5.7), what he has changed
+// holds InnoDB's locks on them, and an ALTER of a child waits for him, and asks for the parent's
+// lock itself if the constraint acts. There the settler asks for the tables at the other ends as
+// well. It has one after the other, and others could come between: so each of them, and the source,
+// has a keeper, which waits for this table alone, and goes when the settler stands behind it.
 
 // heir is a session that has a part of A's lock as soon as A and B let go.
 type heir struct {
@@ -35,7 +37,8 @@ var errDismissed = errors.New("the lock is not needed any more")
 // settles says that there is something to do after the RENAME.
 func (t Tables) settles() bool { return !t.Foreign.Empty() || len(t.Triggers.Triggers) > 0 }
 
-// openHeirs opens their sessions: the settler's, and those of the keepers in the order in which the server locks tables.
+// openHeirs opens their sessions: the settler's, and those of the keepers in the order in which the
+// server locks tables.
 func (a *attempt) openHeirs(ctx context.Context) error {
 	if !a.tables.settles() {
 		return nil

@@ -132,11 +132,15 @@ func (h *hold) finish(ctx context.Context) error {
 	return nil
 }
 
-// inUTC reads something in UTC and without padded texts: the plan has read definitions so, and the server shows the default of a TIMESTAMP
-// in the session's zone, and that of a CHAR in its full length in that sql_mode. The values of rows are computed in the server's settings.
+// inUTC reads something in UTC and without padded texts: the plan has read definitions so, and the
+// server shows the default of a TIMESTAMP in the session's zone, and that of a CHAR in its full
+// length in that sql_mode. The values of rows are computed in the server's settings.
 func (h *hold) inUTC(ctx context.Context, read func() error) error {
-	if _, err := h.holder.Exec(ctx, "SET @midstream_zone = @@SESSION.time_zone, @midstream_mode = @@SESSION.sql_mode, SESSION time_zone = '+00:00',"+
-		" SESSION sql_mode = REPLACE(@@SESSION.sql_mode, 'PAD_CHAR_TO_FULL_LENGTH', '')"); err != nil {
+	if _, err := h.holder.Exec(
+		ctx,
+		"SET @midstream_zone = @@SESSION.time_zone, @midstream_mode = @@SESSION.sql_mode, SESSION time_zone = '+00:00',"+
+			" SESSION sql_mode = REPLACE(@@SESSION.sql_mode, 'PAD_CHAR_TO_FULL_LENGTH', '')",
+	); err != nil {
 		return err
 	}
 	err := read()

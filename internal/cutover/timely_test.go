@@ -9,8 +9,9 @@ import (
 	"midstream/internal/usertrigger"
 )
 
-// TestL9_WhatIsLeftOfTheBudgetIsForSettling: who has given the work under the lock more time (--lock-work) has given it to what is done after
-// the RENAME, too: it gets what is left of it, and its least where nothing is.
+// TestL9_WhatIsLeftOfTheBudgetIsForSettling: who has given the work under the lock more time
+// (--lock-work) has given it to what is done after the RENAME, too: it gets what is left of it, and
+// its least where nothing is.
 func TestL9_WhatIsLeftOfTheBudgetIsForSettling(t *testing.T) {
 	triggers := Tables{Triggers: usertrigger.Set{Triggers: make([]schema.Trigger, 1)}}
 	for _, c := range []struct {

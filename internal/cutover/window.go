@@ -16,7 +16,9 @@ type Window struct {
 }
 
 // errWindow says how a window is written.
-var errWindow = errors.New("it is written as 02:00-04:00, with a time zone behind it if that is not this machine's: 22:30-04:00 Europe/Berlin")
+var errWindow = errors.New(
+	"it is written as 02:00-04:00, with a time zone behind it if that is not this machine's: 22:30-04:00 Europe/Berlin",
+)
 
 // ParseWindow reads "02:00-04:00" or "22:30-04:00 Europe/Berlin". One that ends before it begins goes
 // on after midnight. Without a zone it is the local one.

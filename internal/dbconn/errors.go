@@ -81,18 +81,21 @@ func Contended(err error) bool {
 // OutWaited says that the server has given up a wait for a lock (lock_wait_timeout, innodb_lock_wait_timeout).
 func OutWaited(err error) bool { return Number(err) == errLockWaitTimeout }
 
-// NoNumber says that the server had no AUTO_INCREMENT number for a row: there is none left, or (innodb_autoinc_lock_mode 0 and 1) the
-// transaction waited for the lock of the table's counter and was rolled back for a deadlock, of which the server then tells nothing else.
+// NoNumber says that the server had no AUTO_INCREMENT number for a row: there is none left, or
+// (innodb_autoinc_lock_mode 0 and 1) the transaction waited for the lock of the table's counter and
+// was rolled back for a deadlock, of which the server then tells nothing else.
 func NoNumber(err error) bool { return Number(err) == errNoNumber }
 
-// TornTriggers says that the server could not make out a table's triggers. MariaDB keeps them in a file, and told so once of one that a
-// statement was just rewriting which KILL QUERY had met (10.11.18, one of eleven overrun attempts on a machine with a load of 20).
+// TornTriggers says that the server could not make out a table's triggers. MariaDB keeps them in a
+// file, and told so once of one that a statement was just rewriting which KILL QUERY had met
+// (10.11.18, one of eleven overrun attempts on a machine with a load of 20).
 func TornTriggers(err error) bool { return Number(err) == errTornTriggers }
 
 // Interrupted says that the statement was withdrawn by KILL QUERY, ours or somebody else's.
 func Interrupted(err error) bool { return Number(err) == errQueryInterrupted }
 
-// UnfitText says that the server could not show a text, a running statement say, as a letter of it is none in utf8mb3.
+// UnfitText says that the server could not show a text, a running statement say, as a letter of it
+// is none in utf8mb3.
 func UnfitText(err error) bool { return Number(err) == errUnfitText }
 
 // Full says that the server, or the account, may have no more connections.

@@ -13,15 +13,17 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// TestL9_EveryErrorOfAConnectionIsOne: whatever the driver, the network or the server's last words say of a connection that broke, it is
-// known for that, so that the work is kept. An error of a statement is not.
+// TestL9_EveryErrorOfAConnectionIsOne: whatever the driver, the network or the server's last words
+// say of a connection that broke, it is known for that, so that the work is kept. An error of a
+// statement is not.
 func TestL9_EveryErrorOfAConnectionIsOne(t *testing.T) {
 	for _, err := range []error{
 		mysql.ErrInvalidConn, mysql.ErrBusyBuffer, mysql.ErrMalformPkt, mysql.ErrPktSync, mysql.ErrPktSyncMul,
 		io.EOF, io.ErrUnexpectedEOF, io.ErrShortWrite, io.ErrClosedPipe, net.ErrClosed,
 		&net.OpError{Op: "read", Err: syscall.ECONNRESET}, tls.AlertError(20), tls.RecordHeaderError{Msg: "no TLS"},
 		&connectError{x509.UnknownAuthorityError{}}, &connectError{mysql.ErrNoTLS}, &connectError{errors.New("unsupported protocol version 0")},
-		&mysql.MySQLError{Number: 1053}, &mysql.MySQLError{Number: 1158}, &mysql.MySQLError{Number: 1927}, &mysql.MySQLError{Number: 3169}, &mysql.MySQLError{Number: 4031},
+		&mysql.MySQLError{Number: 1053}, &mysql.MySQLError{Number: 1158},
+		&mysql.MySQLError{Number: 1927}, &mysql.MySQLError{Number: 3169}, &mysql.MySQLError{Number: 4031},
 	} {
 		if wrapped := fmt.Errorf("cut-over: %w", err); !ConnectionLost(wrapped) {
 			t.Errorf("%T %v is not taken for a lost connection", err, err)

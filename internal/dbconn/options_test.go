@@ -184,7 +184,8 @@ func TestWhichOptionFilesAreRead(t *testing.T) {
 		{OptionFiles{Home: filepath.Join(dir, "missing")}, "", "", 0, false},
 	} {
 		filed, err := c.files.Read()
-		if o, notes := filed.Options, filed.Notes; o.User != c.user || o.Host != c.host || len(notes) != c.notes || (err != nil) != c.fails {
+		if o, notes := filed.Options, filed.Notes; o.User != c.user || o.Host != c.host || len(notes) != c.notes ||
+			(err != nil) != c.fails {
 			t.Errorf("%+v: user %q, host %q, notes %q, %v", c.files, o.User, o.Host, notes, err)
 		}
 	}
@@ -223,7 +224,12 @@ func TestWhatIsSaidFirstCounts(t *testing.T) {
 	flag, file, env := Secret("flag"), Secret("file"), Secret("env")
 	low := Options{Host: "env", User: "env", Password: &env}
 	mid := Options{User: "file", Password: &file, SSLCA: "ca", AskPassword: false}
-	if o := (Options{Port: 1}).Over(mid).Over(low); o.Host != "env" || o.User != "file" || *o.Password != "file" || o.SSLCA != "ca" || o.Port != 1 {
+	if o := (Options{Port: 1}).Over(
+		mid,
+	).Over(
+		low,
+	); o.Host != "env" || o.User != "file" || *o.Password != "file" || o.SSLCA != "ca" ||
+		o.Port != 1 {
 		t.Errorf("%+v", o)
 	}
 	if o := (Options{Password: &flag}).Over(mid).Over(low); *o.Password != "flag" {

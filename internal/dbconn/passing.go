@@ -8,9 +8,11 @@ import (
 	"syscall"
 )
 
-// Passes reports that the cause of an error passes by itself, or after an operator has made room on this machine, so that the same may be tried again: the
-// server has no connection left, another transaction was blocking, the connection broke, or this machine has no file, process, memory or disk left. A server
-// that has no disk or memory left is not such a cause, because each try would take more of it.
+// Passes reports that the cause of an error passes by itself, or after an operator has made room on
+// this machine, so that the same may be tried again: the server has no connection left, another
+// transaction was blocking, the connection broke, or this machine has no file, process, memory or
+// disk left. A server that has no disk or memory left is not such a cause, because each try would
+// take more of it.
 func Passes(err error) bool {
 	switch Number(err) {
 	case errTooManyConnections, errTooManyOfUser, errUserLimit,
@@ -43,5 +45,8 @@ func untrusted(err error) bool {
 
 // lacking lists the error numbers of this machine for a shortage.
 func lacking() []syscall.Errno {
-	return []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOSPC, syscall.EDQUOT, syscall.EAGAIN, syscall.ENOMEM, syscall.ENOBUFS, syscall.EINTR, syscall.ETXTBSY}
+	return []syscall.Errno{
+		syscall.EMFILE, syscall.ENFILE, syscall.ENOSPC, syscall.EDQUOT, syscall.EAGAIN, syscall.ENOMEM,
+		syscall.ENOBUFS, syscall.EINTR, syscall.ETXTBSY,
+	}
 }

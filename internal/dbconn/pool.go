@@ -117,8 +117,8 @@ func (p *Pool) Name() string { return p.name }
 // DB serves queries whose connection does not matter.
 func (p *Pool) DB() *sql.DB { return p.db }
 
-// Use makes a database the default of sessions that are opened from now on. Replication filters by database (binlog_do_db,
-// replicate_do_db) then treat our statements as those of the application.
+// Use makes a database the default of sessions that are opened from now on. Replication filters by
+// database (binlog_do_db, replicate_do_db) then treat our statements as those of the application.
 func (p *Pool) Use(database string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -41,8 +41,9 @@ func (p *Pool) Session(ctx context.Context, setup ...string) (*Session, error) {
 	return s, nil
 }
 
-// Exec runs one statement by a session of its own, as Session.Exec does. Statements on tables go this way and not through DB, because a session
-// has the default database by which replicas filter them.
+// Exec runs one statement by a session of its own, as Session.Exec does. Statements on tables go
+// this way and not through DB, because a session has the default database by which replicas filter
+// them.
 func (p *Pool) Exec(ctx context.Context, statement string) error {
 	session, err := p.Session(ctx)
 	if err != nil {
@@ -64,7 +65,8 @@ const (
 // ID is the server's number of this connection.
 func (s *Session) ID() uint64 { return s.id }
 
-// Lost says that the answer to a statement has not come, so that nobody knows what became of it, nor whether the server still has the session.
+// Lost says that the answer to a statement has not come, so that nobody knows what became of it,
+// nor whether the server still has the session.
 func (s *Session) Lost() bool { return s.lost }
 
 // Close ends the connection: the server rolls back and releases what it held.

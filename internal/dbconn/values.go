@@ -5,14 +5,16 @@ import (
 	"strings"
 )
 
-// Values says in which settings a session computes the values of a row, so that they are those which the server's own ALTER gives. All
-// sessions of a run that sync, compare or check rows have the same. The zero value stands for UTC and our own sql_mode.
+// Values says in which settings a session computes the values of a row, so that they are those
+// which the server's own ALTER gives. All sessions of a run that sync, compare or check rows have
+// the same. The zero value stands for UTC and our own sql_mode.
 type Values struct {
 	// Zone is a time_zone; "" for UTC.
 	Zone string
 	// Modes are further parts of the sql_mode.
 	Modes []string
-	// Moment is what NOW() gives, in seconds since 1970 with a fraction of microseconds; "" for the time of the statement.
+	// Moment is what NOW() gives, in seconds since 1970 with a fraction of microseconds; "" for the
+	// time of the statement.
 	Moment string
 }
 

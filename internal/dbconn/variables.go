@@ -15,20 +15,22 @@ type variable struct{ name, value string }
 // most is the largest value of a variable of 64 bits.
 const most = "18446744073709551615"
 
-// first are statements that must come before a server can be asked for its variables. SET NAMES is the first of them: names and
-// comments arrive as they are, whatever init_connect or skip-character-set-client-handshake say. A quote is a quote under any sql_mode
-// once it is empty.
+// first are statements that must come before a server can be asked for its variables. SET NAMES is
+// the first of them: names and comments arrive as they are, whatever init_connect or
+// skip-character-set-client-handshake say. A quote is a quote under any sql_mode once it is empty.
 var first = []string{
 	"SET NAMES utf8mb4",
 	"SET SESSION sql_mode = '', max_join_size = " + most + ", sql_select_limit = " + most + ", sql_big_selects = 1, sql_safe_updates = 0, autocommit = 1",
 }
 
-// ours are the variables of all connections, with the values that our own statements need. A server leaves out those that it does not
-// have. Those that the account may not set stay as the server has them. TestL11_EverySessionVariable holds this list and the list of
-// variables that cannot matter against the servers.
+// ours are the variables of all connections, with the values that our own statements need. A server
+// leaves out those that it does not have. Those that the account may not set stay as the server has
+// them. TestL11_EverySessionVariable holds this list and the list of variables that cannot matter
+// against the servers.
 //
-// READ COMMITTED makes the SELECT of INSERT..SELECT a consistent read (decision 4). lock_wait_timeout is the backstop of decision 5;
-// its least value is 1 s. With MariaDB's innodb_snapshot_isolation (ON from 11.6 on) a statement fails (1020) if another transaction has
+// READ COMMITTED makes the SELECT of INSERT..SELECT a consistent read (decision 4).
+// lock_wait_timeout is the backstop of decision 5; its least value is 1 s. With MariaDB's
+// innodb_snapshot_isolation (ON from 11.6 on) a statement fails (1020) if another transaction has
 // changed a row, instead of taking the newest version.
 func ours() []variable {
 	return []variable{
@@ -37,47 +39,102 @@ func ours() []variable {
 		// Transactions and locks.
 		{"autocommit", "1"},
 		{"completion_type", "0"},
-		{"transaction_isolation", "'READ-COMMITTED'"}, {"tx_isolation", "'READ-COMMITTED'"},
-		{"transaction_read_only", "0"}, {"tx_read_only", "0"},
+		{"transaction_isolation", "'READ-COMMITTED'"},
+		{"tx_isolation", "'READ-COMMITTED'"},
+		{"transaction_read_only", "0"},
+		{"tx_read_only", "0"},
 		{"innodb_snapshot_isolation", "0"},
-		{"lock_wait_timeout", "1"}, {"innodb_lock_wait_timeout", "5"}, {"innodb_table_locks", "1"},
-		{"foreign_key_checks", "1"}, {"unique_checks", "1"}, {"check_constraint_checks", "1"},
+		{"lock_wait_timeout", "1"},
+		{"innodb_lock_wait_timeout", "5"},
+		{"innodb_table_locks", "1"},
+		{"foreign_key_checks", "1"},
+		{"unique_checks", "1"},
+		{"check_constraint_checks", "1"},
 		{"low_priority_updates", "0"},
 		{"wsrep_sync_wait", "0"},
 		// Limits that end a statement or a connection.
-		{"max_join_size", most}, {"sql_big_selects", "1"}, {"sql_select_limit", most}, {"sql_safe_updates", "0"},
-		{"max_execution_time", "0"}, {"max_statement_time", "0"},
-		{"wait_timeout", "28800"}, {"net_read_timeout", "60"}, {"net_write_timeout", "60"},
-		{"idle_transaction_timeout", "0"}, {"idle_readonly_transaction_timeout", "0"}, {"idle_write_transaction_timeout", "0"},
-		{"parser_max_mem_size", most}, {"connection_memory_limit", most}, {"max_session_mem_used", "9223372036854775807"},
-		{"max_tmp_session_space_usage", "0"}, {"tmp_disk_table_size", most},
+		{"max_join_size", most},
+		{"sql_big_selects", "1"},
+		{"sql_select_limit", most},
+		{"sql_safe_updates", "0"},
+		{"max_execution_time", "0"},
+		{"max_statement_time", "0"},
+		{"wait_timeout", "28800"},
+		{"net_read_timeout", "60"},
+		{"net_write_timeout", "60"},
+		{"idle_transaction_timeout", "0"},
+		{"idle_readonly_transaction_timeout", "0"},
+		{"idle_write_transaction_timeout", "0"},
+		{"parser_max_mem_size", most},
+		{"connection_memory_limit", most},
+		{"max_session_mem_used", "9223372036854775807"},
+		{"max_tmp_session_space_usage", "0"},
+		{"tmp_disk_table_size", most},
 		{"max_tmp_tables", "4294967295"},
 		// What a statement means, and what it returns.
-		{"sql_auto_is_null", "0"}, {"query_cache_type", "0"}, {"big_tables", "0"}, {"sql_buffer_result", "0"},
-		{"group_concat_max_len", "1048576"}, {"max_sort_length", "8192"},
-		{"in_predicate_conversion_threshold", "0"}, {"optimizer_switch", "CONCAT('default', " + invisible + ")"},
-		{"sql_quote_show_create", "1"}, {"show_create_table_verbosity", "0"}, {"show_old_temporals", "0"},
-		{"show_gipk_in_create_table_and_information_schema", "1"}, {"show_create_table_skip_secondary_engine", "0"},
-		{"sql_notes", "1"}, {"terminology_use_previous", "'NONE'"}, {"default_master_connection", "''"},
-		{"timestamp", "0"}, {"skip_replication", "0"}, {"use_secondary_engine", "'OFF'"},
-		{"session_track_gtids", "'OFF'"}, {"session_track_transaction_info", "'OFF'"},
+		{"sql_auto_is_null", "0"},
+		{"query_cache_type", "0"},
+		{"big_tables", "0"},
+		{"sql_buffer_result", "0"},
+		{"group_concat_max_len", "1048576"},
+		{"max_sort_length", "8192"},
+		{"in_predicate_conversion_threshold", "0"},
+		{"optimizer_switch", "CONCAT('default', " + invisible + ")"},
+		{"sql_quote_show_create", "1"},
+		{"show_create_table_verbosity", "0"},
+		{"show_old_temporals", "0"},
+		{"show_gipk_in_create_table_and_information_schema", "1"},
+		{"show_create_table_skip_secondary_engine", "0"},
+		{"sql_notes", "1"},
+		{"terminology_use_previous", "'NONE'"},
+		{"default_master_connection", "''"},
+		{"timestamp", "0"},
+		{"skip_replication", "0"},
+		{"use_secondary_engine", "'OFF'"},
+		{"session_track_gtids", "'OFF'"},
+		{"session_track_transaction_info", "'OFF'"},
 		// What a table of ours becomes.
-		{"default_storage_engine", "'InnoDB'"}, {"default_tmp_storage_engine", "'InnoDB'"}, {"enforce_storage_engine", "NULL"},
-		{"sql_require_primary_key", "0"}, {"sql_generate_invisible_primary_key", "0"},
-		{"innodb_strict_mode", "0"}, {"explicit_defaults_for_timestamp", "1"}, {"restrict_fk_on_non_standard_key", "0"},
-		{"alter_algorithm", "'DEFAULT'"}, {"old_alter_table", "0"}, {"sql_if_exists", "0"},
+		{"default_storage_engine", "'InnoDB'"},
+		{"default_tmp_storage_engine", "'InnoDB'"},
+		{"enforce_storage_engine", "NULL"},
+		{"sql_require_primary_key", "0"},
+		{"sql_generate_invisible_primary_key", "0"},
+		{"innodb_strict_mode", "0"},
+		{"explicit_defaults_for_timestamp", "1"},
+		{"restrict_fk_on_non_standard_key", "0"},
+		{"alter_algorithm", "'DEFAULT'"},
+		{"old_alter_table", "0"},
+		{"sql_if_exists", "0"},
 		// What an expression of the table gives: as the server has it, whatever init_connect says.
-		{"div_precision_increment", theServers}, {"default_week_format", theServers}, {"lc_time_names", theServers},
-		{"block_encryption_mode", theServers}, {"default_regex_flags", theServers}, {"max_points_in_geometry", theServers},
-		{"old_mode", theServers}, {"new_mode", theServers}, {"old", theServers},
-		{"default_collation_for_utf8mb4", theServers}, {"character_set_collations", theServers},
-		{"character_set_server", theServers}, {"collation_server", theServers}, {"character_set_filesystem", theServers},
-		{"innodb_ft_enable_stopword", theServers}, {"innodb_ft_user_stopword_table", theServers},
-		{"auto_increment_increment", theServers}, {"auto_increment_offset", theServers},
-		{"default_table_encryption", theServers}, {"innodb_compression_default", theServers}, {"innodb_default_encryption_key_id", theServers},
-		{"column_compression_threshold", theServers}, {"column_compression_zlib_level", theServers},
-		{"column_compression_zlib_strategy", theServers}, {"column_compression_zlib_wrap", theServers},
-		{"mhnsw_default_distance", theServers}, {"mhnsw_default_m", theServers},
+		{"div_precision_increment", theServers},
+		{"default_week_format", theServers},
+		{"lc_time_names", theServers},
+		{"block_encryption_mode", theServers},
+		{"default_regex_flags", theServers},
+		{"max_points_in_geometry", theServers},
+		{"old_mode", theServers},
+		{"new_mode", theServers},
+		{"old", theServers},
+		{"default_collation_for_utf8mb4", theServers},
+		{"character_set_collations", theServers},
+		{"character_set_server", theServers},
+		{"collation_server", theServers},
+		{"character_set_filesystem", theServers},
+		{"innodb_ft_enable_stopword", theServers},
+		{"innodb_ft_user_stopword_table", theServers},
+		{"auto_increment_increment", theServers},
+		{"auto_increment_offset", theServers},
+		{
+			"default_table_encryption", theServers,
+		},
+		{"innodb_compression_default", theServers},
+		{"innodb_default_encryption_key_id", theServers},
+		{"column_compression_threshold", theServers},
+		{"column_compression_zlib_level", theServers},
+		{"column_compression_zlib_strategy", theServers},
+		{"column_compression_zlib_wrap", theServers},
+		{"mhnsw_default_distance", theServers},
+		{"mhnsw_default_m", theServers},
 		{"gtid_domain_id", theServers},
 	}
 }
@@ -85,11 +142,13 @@ func ours() []variable {
 // ourModes is the sql_mode of all sessions that write rows.
 const ourModes = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO"
 
-// subtracting is the part of the server's sql_mode that says whether a difference of unsigned numbers may be negative. All our sessions
-// have it: MariaDB decides the type of an expression when a session opens the table, and keeps the open table for other sessions.
+// subtracting is the part of the server's sql_mode that says whether a difference of unsigned
+// numbers may be negative. All our sessions have it: MariaDB decides the type of an expression when
+// a session opens the table, and keeps the open table for other sessions.
 const subtracting = "IF(FIND_IN_SET('NO_UNSIGNED_SUBTRACTION', @@GLOBAL.sql_mode), ',NO_UNSIGNED_SUBTRACTION', '')"
 
-// invisible lets queries use an invisible index: a unique key is enforced, and rows are found by it, whether it is visible or not.
+// invisible lets queries use an invisible index: a unique key is enforced, and rows are found by
+// it, whether it is visible or not.
 const invisible = "IF(@@GLOBAL.optimizer_switch LIKE '%use_invisible_indexes=%', ',use_invisible_indexes=on', '')"
 
 // theServers stands for the global value of a variable.
@@ -122,7 +181,8 @@ func prepare(ctx context.Context, conn driver.Conn) error {
 	return nil
 }
 
-// set sets the variables of a new connection, which is prepared. The first connection learns which variables there are, and the others wait for it.
+// set sets the variables of a new connection, which is prepared. The first connection learns which
+// variables there are, and the others wait for it.
 func (b *bound) set(ctx context.Context, conn driver.Conn) error {
 	run := func(statement string) error {
 		_, err := conn.(driver.ExecerContext).ExecContext(ctx, statement, nil)
@@ -203,7 +263,15 @@ func (s *settings) settable(all []variable, run func(string) error) (list []vari
 // essential variables are those without which a run is not safe.
 func essential(name string) bool {
 	switch name {
-	case "transaction_isolation", "tx_isolation", "autocommit", "lock_wait_timeout", "sql_mode", "time_zone", "foreign_key_checks", "unique_checks", "completion_type":
+	case "transaction_isolation",
+		"tx_isolation",
+		"autocommit",
+		"lock_wait_timeout",
+		"sql_mode",
+		"time_zone",
+		"foreign_key_checks",
+		"unique_checks",
+		"completion_type":
 		return true
 	}
 	return false
@@ -240,9 +308,11 @@ func (p *Pool) Keeps(name string) bool {
 	return false
 }
 
-// Defining returns the settings of a session whose statements carry a definition over as it is, such as CREATE TABLE LIKE and an ALTER of the
-// comment. Servers read literals and expressions of the definition again: MariaDB refuses an expression that depends on a part of the
-// sql_mode which the session lacks (1901), and writes the moments of a CHECK anew in the session's zone (10.11.18).
+// Defining returns the settings of a session whose statements carry a definition over as it is,
+// such as CREATE TABLE LIKE and an ALTER of the comment. Servers read literals and expressions of
+// the definition again: MariaDB refuses an expression that depends on a part of the sql_mode which
+// the session lacks (1901), and writes the moments of a CHECK anew in the session's zone
+// (10.11.18).
 func (p *Pool) Defining() []string {
 	mode := lexed
 	for _, not := range notDefining() {
@@ -256,21 +326,30 @@ func notDefining() []string {
 	return []string{"NO_ZERO_DATE", "NO_ZERO_IN_DATE", "TRADITIONAL", "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES"}
 }
 
-// lexed is the server's sql_mode, but a backslash escapes: in literals of ours, and in a statement of the operator's as ddl.ParseStatementIn
-// rewrites it.
+// lexed is the server's sql_mode, but a backslash escapes: in literals of ours, and in a statement
+// of the operator's as ddl.ParseStatementIn rewrites it.
 const lexed = "REPLACE(@@GLOBAL.sql_mode, 'NO_BACKSLASH_ESCAPES', '')"
 
-// operators are the variables by which an ALTER of the operator's may mean something else, or be refused, besides time_zone and sql_mode.
+// operators are the variables by which an ALTER of the operator's may mean something else, or be
+// refused, besides time_zone and sql_mode.
 func operators() []string {
 	return []string{
-		"explicit_defaults_for_timestamp", "innodb_strict_mode", "sql_require_primary_key", "sql_generate_invisible_primary_key",
-		"restrict_fk_on_non_standard_key", "sql_if_exists", "default_storage_engine", "default_tmp_storage_engine", "enforce_storage_engine",
+		"explicit_defaults_for_timestamp",
+		"innodb_strict_mode",
+		"sql_require_primary_key",
+		"sql_generate_invisible_primary_key",
+		"restrict_fk_on_non_standard_key",
+		"sql_if_exists",
+		"default_storage_engine",
+		"default_tmp_storage_engine",
+		"enforce_storage_engine",
 	}
 }
 
-// AsTheServer returns the settings of a session in which a statement of the operator's means what it means to a session with the server's
-// own settings. It is strict whatever the server's is: no value is changed without an error. zeroDates lets a date be zero all the same,
-// for tables that have such defaults: else the server takes no statement about them (error 1067).
+// AsTheServer returns the settings of a session in which a statement of the operator's means what
+// it means to a session with the server's own settings. It is strict whatever the server's is: no
+// value is changed without an error. zeroDates lets a date be zero all the same, for tables that
+// have such defaults: else the server takes no statement about them (error 1067).
 func (p *Pool) AsTheServer(zeroDates bool) []string {
 	mode := lexed
 	if zeroDates {

@@ -26,8 +26,8 @@ type Alter struct {
 	// and Unparsed says why.
 	Parsed   bool
 	Unparsed string
-	// Doubtful says that the lists may be wrong about which column continues which: the scan does not know a clause, the
-	// parser reads other columns, or the server may skip a part.
+	// Doubtful says that the lists may be wrong about which column continues which: the scan does
+	// not know a clause, the parser reads other columns, or the server may skip a part.
 	Doubtful bool
 	// Unknown are the first words of clauses that even the scan doesn't know.
 	Unknown []string
@@ -56,8 +56,8 @@ type Alter struct {
 	DropsPrimaryKey bool
 	AddsForeignKey  bool
 	DropsForeignKey bool
-	// DroppedForeign are the names that follow DROP FOREIGN KEY, and DroppedConstraints those that follow DROP CONSTRAINT,
-	// which may be a foreign key's.
+	// DroppedForeign are the names that follow DROP FOREIGN KEY, and DroppedConstraints those that
+	// follow DROP CONSTRAINT, which may be a foreign key's.
 	DroppedForeign, DroppedConstraints []string
 
 	RenamesTable      bool
@@ -103,8 +103,9 @@ type CheckRef struct {
 	Adds       bool
 }
 
-// WithoutForeign returns the statement without the clauses that drop a foreign key, which a copy of the table lacks: named says
-// of DROP CONSTRAINT whether it is one. It is nil where nothing is left, or the clauses can't be told apart.
+// WithoutForeign returns the statement without the clauses that drop a foreign key, which a copy of
+// the table lacks: named says of DROP CONSTRAINT whether it is one. It is nil where nothing is
+// left, or the clauses can't be told apart.
 func (a *Alter) WithoutForeign(named func(constraint string) bool) *Alter {
 	tokens, closed := token.Split(a.Clauses)
 	if !closed {

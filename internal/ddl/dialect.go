@@ -9,9 +9,9 @@ import (
 	"midstream/internal/schema/token"
 )
 
-// ParseStatementIn is ParseStatement for a text of a server's dialect. What it returns is of the usual dialect, in which
-// strings are in single quotes, a backslash escapes, and nothing is in comments: every server reads the same in it, if its
-// sql_mode lacks NO_BACKSLASH_ESCAPES.
+// ParseStatementIn is ParseStatement for a text of a server's dialect. What it returns is of the
+// usual dialect, in which strings are in single quotes, a backslash escapes, and nothing is in
+// comments: every server reads the same in it, if its sql_mode lacks NO_BACKSLASH_ESCAPES.
 func ParseStatementIn(d token.Dialect, sql string) (*Statement, error) {
 	text, closed := d.Resolve(sql)
 	s, err := ParseStatement(text)
@@ -39,12 +39,13 @@ func ParseClausesIn(d token.Dialect, table schema.Name, clauses string) (*Alter,
 
 const unclosed = "a quote or a comment is not closed"
 
-// Guess calls read with the dialects that a server may have which is not known yet, until one can be read. It returns the
-// first error if none can.
+// Guess calls read with the dialects that a server may have which is not known yet, until one can
+// be read. It returns the first error if none can.
 func Guess(read func(token.Dialect) error) error {
 	first := error(nil)
 	for _, version := range []int{0, 1} { // with all comments that are code for some servers, and with those for all servers
-		for _, d := range []token.Dialect{{}, {ANSIQuotes: true}, {NoBackslashEscapes: true}, {ANSIQuotes: true, NoBackslashEscapes: true}} {
+		for _, d := range []token.Dialect{{}, {ANSIQuotes: true}, {NoBackslashEscapes: true}, {ANSIQuotes: true,
+			NoBackslashEscapes: true}} {
 			d.Version = version
 			err := read(d)
 			if err == nil {
@@ -56,7 +57,8 @@ func Guess(read func(token.Dialect) error) error {
 	return first
 }
 
-// Cut takes the head off an ALTER TABLE: the table that it names, and the bytes of the clauses. It does not read those.
+// Cut takes the head off an ALTER TABLE: the table that it names, and the bytes of the clauses. It
+// does not read those.
 func Cut(sql string) (table schema.Name, clauses string, err error) {
 	tokens, _ := token.Split(sql)
 	if len(tokens) == 0 {

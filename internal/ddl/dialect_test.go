@@ -9,7 +9,8 @@ import (
 	"midstream/internal/schema/token"
 )
 
-// TestL11_StatementsOfADialect: what is read of a statement is what a server of the dialect does, and the text is of the usual dialect.
+// TestL11_StatementsOfADialect: what is read of a statement is what a server of the dialect does,
+// and the text is of the usual dialect.
 func TestL11_StatementsOfADialect(t *testing.T) {
 	ansi, noEscapes := token.Of("ANSI_QUOTES", false, 9, 7, 4), token.Of("NO_BACKSLASH_ESCAPES", false, 9, 7, 4)
 	mysql, mariaDB := token.Of("", false, 8, 0, 12), token.Of("", true, 10, 11, 18)
@@ -78,7 +79,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// FuzzParseStatementIn holds for any text and dialect: no panic, and what was read reads the same again, for all servers.
+// FuzzParseStatementIn holds for any text and dialect: no panic, and what was read reads the same
+// again, for all servers.
 func FuzzParseStatementIn(f *testing.F) {
 	f.Add(`ALTER TABLE "t" CHANGE "a" "b" INT /*!80000 , DROP c */, COMMENT 'x\'`, true, true, false, 80012)
 	f.Add("ALTER TABLE t /*M!100000 DROP b, */ ADD b INT -- x\n", false, false, true, 101118)
@@ -88,7 +90,10 @@ func FuzzParseStatementIn(f *testing.F) {
 		if err != nil || s.Kind != KindAlter || strings.Contains(s.Alter.Clauses, "/*!") || strings.Contains(s.Alter.Clauses, "/*M!") {
 			return
 		}
-		again, err := ParseStatementIn(token.Dialect{MariaDB: !maria, ANSIQuotes: !ansi, Version: 80012}, s.Alter.Restore(schema.Name{Schema: "a", Table: "t"}))
+		again, err := ParseStatementIn(
+			token.Dialect{MariaDB: !maria, ANSIQuotes: !ansi, Version: 80012},
+			s.Alter.Restore(schema.Name{Schema: "a", Table: "t"}),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

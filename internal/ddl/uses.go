@@ -24,8 +24,8 @@ const (
 	Uses
 )
 
-// UsesColumn tells how a text uses a column of a table. database is where names without one lie, and mode the sql_mode
-// in which it was written. What the parser can't read is searched for names.
+// UsesColumn tells how a text uses a column of a table. database is where names without one lie,
+// and mode the sql_mode in which it was written. What the parser can't read is searched for names.
 func UsesColumn(text, mode, database string, t schema.Name, column string) Use {
 	split := token.Split
 	if strings.Contains(mode, "NO_BACKSLASH_ESCAPES") {

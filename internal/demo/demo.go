@@ -122,7 +122,13 @@ func renamed(alter *ddl.Alter) map[string]string {
 }
 
 // seeded makes the table and fills it.
-func seeded(ctx context.Context, pool *dbconn.Pool, o Options, names map[string]string, tell func(Step, float64, string)) (*ledger.Ledger, error) {
+func seeded(
+	ctx context.Context,
+	pool *dbconn.Pool,
+	o Options,
+	names map[string]string,
+	tell func(Step, float64, string),
+) (*ledger.Ledger, error) {
 	book, err := ledger.New(pool.DB(), Table.String(), ledger.Orders(), ledger.Options{
 		Number: dbconn.Number, Rate: o.Rate, Renamed: names})
 	if err != nil {

@@ -144,7 +144,8 @@ func (d *differ) askRenames(added []schema.Column) {
 		}
 	}
 	for _, p := range d.pairs {
-		if p.from.Name != "" && p.from.Generated == schema.NotGenerated && p.to.Generated != schema.NotGenerated && !slices.Contains(gone, p.from.Name) {
+		if p.from.Name != "" && p.from.Generated == schema.NotGenerated && p.to.Generated != schema.NotGenerated &&
+			!slices.Contains(gone, p.from.Name) {
 			gone = append(gone, p.from.Name) // its name stays, as of a column that holds nothing
 		}
 	}
@@ -158,7 +159,10 @@ func (d *differ) askRenames(added []schema.Column) {
 		for _, old := range gone {
 			ways = append(ways, d.argument(old, c.Name))
 		}
-		flags = append(flags, fmt.Sprintf("for column %s: %s, or %s if it is new", c.Name, strings.Join(ways, " or "), d.argument("", c.Name)))
+		flags = append(
+			flags,
+			fmt.Sprintf("for column %s: %s, or %s if it is new", c.Name, strings.Join(ways, " or "), d.argument("", c.Name)),
+		)
 	}
 	if len(gone) > 0 && len(came) > 0 {
 		d.refuse(CodeRename, fmt.Sprintf("%s would be dropped and %s added", columnsText(gone), columnsText(came)),

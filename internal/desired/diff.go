@@ -160,7 +160,13 @@ func (d *differ) constraints() {
 			d.checks = append(d.checks, "ALTER CHECK "+schema.Quote(k.have.Name)+enforced(k.want))
 		}
 		if k.want.Name != "" && !strings.EqualFold(k.have.Name, k.want.Name) {
-			d.notes = append(d.notes, fmt.Sprintf("CHECK %s of the file is named %s on the server: names of CHECK constraints are not compared", k.want.Name, k.have.Name))
+			d.notes = append(
+				d.notes,
+				fmt.Sprintf(
+					"CHECK %s of the file is named %s on the server: names of CHECK constraints are not compared",
+					k.want.Name, k.have.Name,
+				),
+			)
 		}
 	}
 	for _, c := range left {

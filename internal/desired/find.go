@@ -90,8 +90,15 @@ func (f *Finder) load(ctx context.Context, name schema.Name) (*schema.Table, err
 		return table, err
 	}
 	var n int // the account may see the table, and not all of it
-	if failed := f.Pool.DB().QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
-		name.Schema, name.Table).Scan(&n); failed != nil || n > 0 {
+	if failed := f.Pool.DB().QueryRowContext(
+		ctx,
+		"SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
+		name.Schema,
+		name.Table,
+	).Scan(
+		&n,
+	); failed != nil ||
+		n > 0 {
 		return nil, errors.Join(err, failed)
 	}
 	return nil, nil
@@ -199,7 +206,10 @@ const CodeFile plan.Code = "file"
 
 // refused is the refusal of a statement.
 func refused(s Statement, what, why, fix string) error {
-	return &plan.Refused{Table: s.Name.String(), Blocking: []plan.Risk{{Code: CodeFile, What: s.Place() + ": " + what, Why: why, Fix: fix, Blocking: true}}}
+	return &plan.Refused{
+		Table:    s.Name.String(),
+		Blocking: []plan.Risk{{Code: CodeFile, What: s.Place() + ": " + what, Why: why, Fix: fix, Blocking: true}},
+	}
 }
 
 // lineTold is where the server says in which line of a statement a mistake is; it has no other way.
@@ -211,9 +221,18 @@ func (s *Statement) notCreated(err error) error {
 	case dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) || dbconn.Contended(err) || dbconn.Exhausted(err) || dbconn.Unwilling(err):
 		return fmt.Errorf("create the table of %s to look at it: %w", s.Place(), err)
 	case dbconn.Denied(err):
-		return &plan.Refused{Table: s.Name.String(), Blocking: []plan.Risk{{Code: plan.CodeGrants, What: dbconn.Message(err),
-			Why: "an empty table of the wanted definition is made beside the real one, and dropped, to compare the two",
-			Fix: fmt.Sprintf("Give the account CREATE, DROP and SELECT on %s.*; midstream plan tells what a run needs besides", schema.Quote(s.Name.Schema)), Blocking: true}}}
+		return &plan.Refused{Table: s.Name.String(), Blocking: []plan.Risk{
+			{
+				Code: plan.CodeGrants,
+				What: dbconn.Message(err),
+				Why:  "an empty table of the wanted definition is made beside the real one, and dropped, to compare the two",
+				Fix: fmt.Sprintf(
+					"Give the account CREATE, DROP and SELECT on %s.*; midstream plan tells what a run needs besides",
+					schema.Quote(s.Name.Schema),
+				),
+				Blocking: true,
+			},
+		}}
 	}
 	place, message := *s, dbconn.Message(err)
 	if told := lineTold.FindStringSubmatch(message); told != nil && dbconn.SyntaxError(err) {

@@ -73,7 +73,8 @@ func readForeign(text string, table schema.Name) foreignKey {
 func (k foreignKey) same(other foreignKey, fold bool) bool {
 	parent := k.parent == other.parent || fold && strings.EqualFold(k.parent.String(), other.parent.String())
 	return parent && k.sortedActions() == other.sortedActions() && (k.name == "" || other.name == "" || strings.EqualFold(k.name, other.name)) &&
-		slices.EqualFunc(k.columns, other.columns, strings.EqualFold) && slices.EqualFunc(k.refers, other.refers, strings.EqualFold)
+		slices.EqualFunc(k.columns, other.columns, strings.EqualFold) &&
+		slices.EqualFunc(k.refers, other.refers, strings.EqualFold)
 }
 
 // sortedActions are the actions whatever their order.
@@ -96,8 +97,15 @@ func (d *differ) foreign() {
 			fmt.Sprintf("Add it natively: ALTER TABLE %s ADD %s", d.have.table.Name.Quoted(), want.text))
 	}
 	for _, k := range left {
-		d.refuse(CodeForeign, fmt.Sprintf("the file has no %s", k.text), "foreign keys are compared, and not changed",
-			fmt.Sprintf("Write it into the file, or drop it natively: ALTER TABLE %s DROP FOREIGN KEY %s", d.have.table.Name.Quoted(), schema.Quote(k.name)))
+		d.refuse(
+			CodeForeign,
+			fmt.Sprintf("the file has no %s", k.text),
+			"foreign keys are compared, and not changed",
+			fmt.Sprintf(
+				"Write it into the file, or drop it natively: ALTER TABLE %s DROP FOREIGN KEY %s",
+				d.have.table.Name.Quoted(), schema.Quote(k.name),
+			),
+		)
 	}
 }
 

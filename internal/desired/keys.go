@@ -40,7 +40,8 @@ func (d *differ) indexOf(k schema.Key, columns []schema.Column, now func(string)
 	for i, p := range k.Parts {
 		x.Parts = slices.Clone(x.Parts)
 		x.Parts[i].Column = now(p.Column)
-		x.generated = x.generated || slices.ContainsFunc(columns, func(c schema.Column) bool { return c.Name == p.Column && c.GeneratedKey() })
+		x.generated = x.generated ||
+			slices.ContainsFunc(columns, func(c schema.Column) bool { return c.Name == p.Column && c.GeneratedKey() })
 		x.again = x.again || slices.ContainsFunc(d.pairs, func(q pair) bool { return q.fresh && q.from.Name == p.Column && p.Column != "" })
 	}
 	return x

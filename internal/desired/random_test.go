@@ -52,13 +52,24 @@ func (t *randomTable) column(name string) randomColumn {
 		}
 		return " DEFAULT " + t.pick(values...)
 	}
-	charset := t.pick("", "", " CHARACTER SET latin1", " COLLATE utf8mb4_bin", " CHARACTER SET ascii COLLATE ascii_bin", " CHARACTER SET utf8mb4", " BINARY")
+	charset := t.pick(
+		"", "", " CHARACTER SET latin1", " COLLATE utf8mb4_bin", " CHARACTER SET ascii COLLATE ascii_bin",
+		" CHARACTER SET utf8mb4", " BINARY",
+	)
 	switch t.r.IntN(16) {
 	case 0, 1, 2:
 		c.number = true
-		c.text = t.pick("INT", "BIGINT", "SMALLINT UNSIGNED", "INT(7) UNSIGNED ZEROFILL", "TINYINT(1)", "INTEGER(5)") + null + dflt("0", "'7'", "12")
+		c.text = t.pick(
+			"INT", "BIGINT", "SMALLINT UNSIGNED", "INT(7) UNSIGNED ZEROFILL", "TINYINT(1)", "INTEGER(5)",
+		) + null + dflt(
+			"0", "'7'", "12",
+		)
 	case 3:
-		c.text = t.pick("DECIMAL(8,2)", "NUMERIC", "FLOAT", "DOUBLE(8,3)", "REAL", "DECIMAL(10,0) UNSIGNED") + null + dflt("0", "1.5", "'2.50'")
+		c.text = t.pick(
+			"DECIMAL(8,2)", "NUMERIC", "FLOAT", "DOUBLE(8,3)", "REAL", "DECIMAL(10,0) UNSIGNED",
+		) + null + dflt(
+			"0", "1.5", "'2.50'",
+		)
 	case 4:
 		c.text = t.pick("BIT(5)", "BIT", "BIT(1)") + null + dflt("b'1'", "0")
 	case 5, 6:
@@ -78,7 +89,11 @@ func (t *randomTable) column(name string) randomColumn {
 		c.text = t.pick("DATE", "YEAR", "TIME(2)", "DATETIME", "DATETIME(3)") + null
 	case 11:
 		precision := t.pick("", "(3)")
-		c.text = t.pick("DATETIME", "TIMESTAMP") + precision + " NOT NULL DEFAULT CURRENT_TIMESTAMP" + precision + t.pick("", " ON UPDATE CURRENT_TIMESTAMP"+precision)
+		c.text = t.pick(
+			"DATETIME", "TIMESTAMP",
+		) + precision + " NOT NULL DEFAULT CURRENT_TIMESTAMP" + precision + t.pick(
+			"", " ON UPDATE CURRENT_TIMESTAMP"+precision,
+		)
 	case 12:
 		c.text = "TIMESTAMP NULL" + dflt("NULL", "'2020-01-02 03:04:05'")
 	case 13:

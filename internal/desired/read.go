@@ -28,9 +28,10 @@ type Statement struct {
 // Place says where the statement stands, as file:line.
 func (s *Statement) Place() string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
 
-// Read reads the statements of a file, or of the files in a folder whose names end in .sql, in
-// the order of those names. database is that of tables whose statement doesn't say it. The error
-// lists all that is wrong, each with its place. The texts are of the dialect d, and those of the statements of the usual one.
+// Read reads the statements of a file, or of the files in a folder whose names end in .sql, in the
+// order of those names. database is that of tables whose statement doesn't say it. The error lists
+// all that is wrong, each with its place. The texts are of the dialect d, and those of the
+// statements of the usual one.
 func Read(d token.Dialect, path, database string) ([]Statement, error) {
 	files, err := filesOf(path)
 	if err != nil {

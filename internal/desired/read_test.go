@@ -22,7 +22,10 @@ func write(t *testing.T, folder, name, text string) string {
 
 func TestRead(t *testing.T) {
 	folder := t.TempDir()
-	write(t, folder, "b.sql", "-- two; of them\n\nCREATE TABLE IF NOT EXISTS `od``d`.`t;1` (a INT COMMENT ';');\n# x\n/* ; */ create table t2(`(` int) ENGINE = InnoDB ; ;\n")
+	write(
+		t, folder, "b.sql",
+		"-- two; of them\n\nCREATE TABLE IF NOT EXISTS `od``d`.`t;1` (a INT COMMENT ';');\n# x\n/* ; */ create table t2(`(` int) ENGINE = InnoDB ; ;\n",
+	)
 	write(t, folder, "a.SQL", "\ufeffCREATE TABLE /*!32312 IF NOT EXISTS*/ t3\n(a INT) /*!50100 PARTITION BY HASH (a) */")
 	write(t, folder, "c.txt", "no SQL")
 	_, err := Read(token.Dialect{}, folder, "")
@@ -33,7 +36,10 @@ func TestRead(t *testing.T) {
 	if err != nil || len(statements) != 2 || statements[1].Name != (schema.Name{Schema: "a", Table: "c"}) {
 		t.Fatalf("%v, %v", statements, err)
 	}
-	write(t, folder, "b.sql", "-- two; of them\n\nCREATE TABLE IF NOT EXISTS `shop`.`t;1` (a INT COMMENT ';');\n# x\n/* ; */ create table t2(`(` int) ENGINE = InnoDB ; ;\n")
+	write(
+		t, folder, "b.sql",
+		"-- two; of them\n\nCREATE TABLE IF NOT EXISTS `shop`.`t;1` (a INT COMMENT ';');\n# x\n/* ; */ create table t2(`(` int) ENGINE = InnoDB ; ;\n",
+	)
 	statements, err = Read(token.Dialect{}, folder, "shop")
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +87,12 @@ func TestReadRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	if _, err := Read(token.Dialect{}, t.TempDir(), "shop"); err == nil || !strings.Contains(err.Error(), "no file whose name ends in .sql") {
+	if _, err := Read(
+		token.Dialect{},
+		t.TempDir(),
+		"shop",
+	); err == nil ||
+		!strings.Contains(err.Error(), "no file whose name ends in .sql") {
 		t.Error(err)
 	}
 	if _, err := Read(token.Dialect{}, "/no/such/file.sql", "shop"); err == nil {
@@ -125,8 +136,12 @@ func TestRewrite(t *testing.T) {
 
 // TestRewriteTells: what is taken out of the statement is kept apart.
 func TestRewriteTells(t *testing.T) {
-	statements, err := parse("x.sql", `CREATE TABLE t (a INT CHECK (a > 0), CONSTRAINT c CHECK (a), CONSTRAINT f FOREIGN KEY i (a, `+"`b`"+`) REFERENCES o.u (c, d)
-		ON UPDATE SET NULL ON DELETE RESTRICT) COMMENT 'it''s \\ ok'`, "d")
+	statements, err := parse(
+		"x.sql",
+		`CREATE TABLE t (a INT CHECK (a > 0), CONSTRAINT c CHECK (a), CONSTRAINT f FOREIGN KEY i (a, `+"`b`"+`) REFERENCES o.u (c, d)
+		ON UPDATE SET NULL ON DELETE RESTRICT) COMMENT 'it''s \\ ok'`,
+		"d",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,10 +149,14 @@ func TestRewriteTells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if made.comment != `it's \ ok` || len(made.checks) != 2 || made.checks[0] != (check{"", "s_0"}) || made.checks[1] != (check{"c", "s_1"}) {
+	if made.comment != `it's \ ok` || len(made.checks) != 2 || made.checks[0] != (check{"", "s_0"}) ||
+		made.checks[1] != (check{"c", "s_1"}) {
 		t.Errorf("%+v", made)
 	}
-	theirs := readForeign("CONSTRAINT `f` FOREIGN KEY (`a`, `b`) REFERENCES `o`.`u` (`c`, `d`) ON DELETE NO ACTION ON UPDATE SET NULL", schema.Name{Schema: "d", Table: "t"})
+	theirs := readForeign(
+		"CONSTRAINT `f` FOREIGN KEY (`a`, `b`) REFERENCES `o`.`u` (`c`, `d`) ON DELETE NO ACTION ON UPDATE SET NULL",
+		schema.Name{Schema: "d", Table: "t"},
+	)
 	ours := readForeign(made.foreign[0], schema.Name{Schema: "d", Table: "t"})
 	if !ours.same(theirs, false) {
 		t.Errorf("%+v is not\n%+v", ours, theirs)

@@ -74,7 +74,12 @@ func TestRefused(t *testing.T) {
 func (b *bench) onlyTables(want string) {
 	b.t.Helper()
 	var got string
-	if err := b.db.QueryRow("SELECT GROUP_CONCAT(table_name ORDER BY table_name SEPARATOR ', ') FROM information_schema.tables WHERE table_schema = DATABASE()").Scan(&got); err != nil || got != want {
+	if err := b.db.QueryRow(
+		"SELECT GROUP_CONCAT(table_name ORDER BY table_name SEPARATOR ', ') FROM information_schema.tables WHERE table_schema = DATABASE()",
+	).Scan(
+		&got,
+	); err != nil ||
+		got != want {
 		b.t.Errorf("the tables are %s, want %s (%v)", got, want, err)
 	}
 }
@@ -108,8 +113,10 @@ func TestForeignKeys(t *testing.T) {
 func TestRisks(t *testing.T) {
 	b := newBench(t, "9.7")
 	b.says = map[string]string{"n": ""}
-	if _, err := b.reach("CREATE TABLE t (id INT PRIMARY KEY, gone INT, c VARCHAR(9), d BIGINT, e ENUM('a','b'), g INT, h INT AS (1), i VARCHAR(9) COLLATE utf8mb4_bin)",
-		"CREATE TABLE t (id INT PRIMARY KEY, n INT, c VARCHAR(8), d INT, e ENUM('a'), g INT AS (1) STORED, i VARCHAR(9))"); err != nil {
+	if _, err := b.reach(
+		"CREATE TABLE t (id INT PRIMARY KEY, gone INT, c VARCHAR(9), d BIGINT, e ENUM('a','b'), g INT, h INT AS (1), i VARCHAR(9) COLLATE utf8mb4_bin)",
+		"CREATE TABLE t (id INT PRIMARY KEY, n INT, c VARCHAR(8), d INT, e ENUM('a'), g INT AS (1) STORED, i VARCHAR(9))",
+	); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -144,7 +151,12 @@ func TestInterrupted(t *testing.T) {
 			case <-done:
 				n = 1
 			default:
-				if err := b.direct.QueryRow("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = ? AND table_name <> 't'", b.name).Scan(&n); err != nil {
+				if err := b.direct.QueryRow(
+					"SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = ? AND table_name <> 't'",
+					b.name,
+				).Scan(
+					&n,
+				); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -158,8 +170,12 @@ func TestInterrupted(t *testing.T) {
 // TestSweep: what a killed program has left goes, and nothing else does.
 func TestSweep(t *testing.T) {
 	b := newBench(t, "9.7")
-	b.must(b.db, "CREATE TABLE midstream_X_wanted (a INT) COMMENT 'midstream clone of a.b'", "CREATE TABLE midstream_Y_wanted (a INT) COMMENT 'mine'",
-		"CREATE TABLE other (a INT) COMMENT 'midstream clone of a.b'", "CREATE TABLE t ("+base+")", "CREATE TABLE `50% a``_` (a INT)")
+	b.must(
+		b.db, "CREATE TABLE midstream_X_wanted (a INT) COMMENT 'midstream clone of a.b'",
+		"CREATE TABLE midstream_Y_wanted (a INT) COMMENT 'mine'",
+		"CREATE TABLE other (a INT) COMMENT 'midstream clone of a.b'", "CREATE TABLE t ("+base+")",
+		"CREATE TABLE `50% a``_` (a INT)",
+	)
 	statements := []desired.Statement{{Name: schema.Name{Schema: b.name, Table: "t"}}}
 	finder := desired.Finder{Pool: b.pool}
 	if err := finder.Sweep(t.Context(), statements, desired.Stale); err != nil {

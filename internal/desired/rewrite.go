@@ -115,8 +115,10 @@ func (r *rewriter) clause(c []token.Token) error {
 			continue
 		}
 		if t.Is("REFERENCES") {
-			return fmt.Errorf("%s: column %s says REFERENCES, which servers before 9.0 pass over: write FOREIGN KEY (%[2]s) REFERENCES and the rest",
-				r.Name, c[0].Text)
+			return fmt.Errorf(
+				"%s: column %s says REFERENCES, which servers before 9.0 pass over: write FOREIGN KEY (%[2]s) REFERENCES and the rest",
+				r.Name, c[0].Text,
+			)
 		}
 		if !t.Is("CHECK") {
 			continue
@@ -153,7 +155,10 @@ func (r *rewriter) comment(mark string) error {
 			continue // the server will say so
 		}
 		if t.Executable > token.ExecutedByAll {
-			return fmt.Errorf("%s: the table's comment stands in an executable comment for version %d, which the server may skip", r.Name, t.Executable)
+			return fmt.Errorf(
+				"%s: the table's comment stands in an executable comment for version %d, which the server may skip",
+				r.Name, t.Executable,
+			)
 		}
 		r.made.comment = r.tokens[value].Text
 		r.replace(r.tokens[value].Start, r.tokens[value].End, mark)

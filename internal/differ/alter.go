@@ -80,7 +80,9 @@ var (
 
 // spell writes names and texts of some clauses otherwise, as the server's sql_mode allows.
 func (g *gen) spell() {
-	ansi := slices.ContainsFunc(g.c.Settings, func(s string) bool { return strings.HasPrefix(s, "sql_mode") && strings.Contains(s, "ANSI") })
+	ansi := slices.ContainsFunc(
+		g.c.Settings, func(s string) bool { return strings.HasPrefix(s, "sql_mode") && strings.Contains(s, "ANSI") },
+	)
 	for i, c := range g.c.Clauses {
 		switch {
 		case ansi && g.in(2):
@@ -121,15 +123,18 @@ func (g *gen) addColumn(touched map[string]bool) []string {
 	return []string{strings.TrimRight("ADD COLUMN "+quote(name)+" "+c.Kind.sql+" "+c.Attrs, " ") + g.place(touched)}
 }
 
-// refusedShape says that MySQL's own ALTER takes a new geometry NOT NULL for one without a default, although it has an expression, and refuses
-// it as soon as there is a row (1138, 9.7.4). A run fills in the default.
+// refusedShape says that MySQL's own ALTER takes a new geometry NOT NULL for one without a default,
+// although it has an expression, and refuses it as soon as there is a row (1138, 9.7.4). A run
+// fills in the default.
 func refusedShape(c Column) bool {
 	return c.Kind.family == shapes && strings.Contains(c.Attrs, "NOT NULL") && strings.Contains(c.Attrs, "DEFAULT")
 }
 
-// timed says that a new column has the time of the ALTER, which is another moment for the twin: a first TIMESTAMP has it by itself on some servers.
+// timed says that a new column has the time of the ALTER, which is another moment for the twin: a
+// first TIMESTAMP has it by itself on some servers.
 func timed(c Column) bool {
-	return strings.Contains(c.Attrs, "CURRENT_TIMESTAMP") || c.Kind.family == stamps && !strings.HasPrefix(c.Attrs, "NULL") && !strings.Contains(c.Attrs, "DEFAULT")
+	return strings.Contains(c.Attrs, "CURRENT_TIMESTAMP") ||
+		c.Kind.family == stamps && !strings.HasPrefix(c.Attrs, "NULL") && !strings.Contains(c.Attrs, "DEFAULT")
 }
 
 // old picks a column that no clause has touched, and touches it.
@@ -181,36 +186,104 @@ func (g *gen) change(touched map[string]bool) []string {
 func (g *gen) wider(k kind) kind {
 	switch k.family {
 	case integers:
-		return kind{sql: pick(g, []string{"BIGINT", "BIGINT", "DECIMAL(30,2)", "VARCHAR(40)", "DOUBLE", k.sql, "CHAR(30)", "BIGINT UNSIGNED", "INT"}), family: integers, values: []string{"0", "1"}}
+		return kind{
+			sql: pick(
+				g,
+				[]string{"BIGINT", "BIGINT", "DECIMAL(30,2)", "VARCHAR(40)", "DOUBLE", k.sql, "CHAR(30)", "BIGINT UNSIGNED", "INT"},
+			),
+			family: integers,
+			values: []string{"0", "1"},
+		}
 	case decimals, floats:
-		return kind{sql: pick(g, []string{"DOUBLE", "VARCHAR(80)", "DECIMAL(65,10)", k.sql, "FLOAT", "TEXT"}), family: floats, values: []string{"0", "1"}, bare: true}
+		return kind{
+			sql:    pick(g, []string{"DOUBLE", "VARCHAR(80)", "DECIMAL(65,10)", k.sql, "FLOAT", "TEXT"}),
+			family: floats,
+			values: []string{"0", "1"},
+			bare:   true,
+		}
 	case bits:
-		return kind{sql: pick(g, []string{"BIT(64)", "BIGINT UNSIGNED", "BLOB", "BINARY(8)"}), family: bits, values: []string{"0", "1"}, bare: true}
+		return kind{
+			sql:    pick(g, []string{"BIT(64)", "BIGINT UNSIGNED", "BLOB", "BINARY(8)"}),
+			family: bits,
+			values: []string{"0", "1"},
+			bare:   true,
+		}
 	case strs, texts:
 		l := pick(g, g.server.letters())
 		if g.in(2) {
-			l.charset, l.collation, l.holds = "utf8mb4", pick(g, []string{"utf8mb4_bin", "utf8mb4_general_ci", "utf8mb4_unicode_ci"}), holdsAll
+			l.charset, l.collation, l.holds = "utf8mb4", pick(
+				g, []string{"utf8mb4_bin", "utf8mb4_general_ci", "utf8mb4_unicode_ci"},
+			), holdsAll
 		}
-		name := pick(g, []string{"VARCHAR(100)", "VARCHAR(300)", "TEXT", "MEDIUMTEXT", fmt.Sprintf("VARCHAR(%d)", max(k.size, 1)), fmt.Sprintf("CHAR(%d)", min(k.size, 100)), "VARBINARY(400)", "BLOB"})
+		name := pick(
+			g,
+			[]string{
+				"VARCHAR(100)", "VARCHAR(300)", "TEXT", "MEDIUMTEXT", fmt.Sprintf("VARCHAR(%d)", max(k.size, 1)),
+				fmt.Sprintf("CHAR(%d)", min(k.size, 100)), "VARBINARY(400)", "BLOB",
+			},
+		)
 		if strings.Contains(name, "B") && !strings.HasPrefix(name, "VARCHAR") {
 			return kind{sql: name, family: blobs, size: k.size, values: []string{"'a'"}, bare: true}
 		}
-		return kind{family: k.family, size: k.size, text: l, values: []string{"'a'", "''"}, bare: strings.Contains(name, "TEXT")}.lettered(name, g.in(4))
+		return kind{
+			family: k.family,
+			size:   k.size,
+			text:   l,
+			values: []string{"'a'", "''"},
+			bare:   strings.Contains(name, "TEXT"),
+		}.lettered(
+			name,
+			g.in(4),
+		)
 	case bytesOf, blobs:
-		return kind{sql: pick(g, []string{"VARBINARY(300)", "BLOB", "LONGBLOB", "BINARY(50)", "VARCHAR(300) CHARACTER SET latin1"}), family: blobs, values: []string{"'a'"}, bare: true}
+		return kind{
+			sql:    pick(g, []string{"VARBINARY(300)", "BLOB", "LONGBLOB", "BINARY(50)", "VARCHAR(300) CHARACTER SET latin1"}),
+			family: blobs,
+			values: []string{"'a'"},
+			bare:   true,
+		}
 	case enums, sets:
 		if g.in(3) {
 			return g.enum()
 		}
-		return kind{sql: pick(g, []string{strings.Replace(k.sql, ")", ",'new')", 1), strings.Replace(k.sql, "(", "('new',", 1), "VARCHAR(60)", "INT", k.sql, "BIGINT UNSIGNED", "TEXT"}), family: enums, values: []string{"1"}, bare: true}
+		return kind{
+			sql: pick(
+				g,
+				[]string{
+					strings.Replace(k.sql, ")", ",'new')", 1), strings.Replace(k.sql, "(", "('new',", 1),
+					"VARCHAR(60)", "INT", k.sql, "BIGINT UNSIGNED", "TEXT",
+				},
+			),
+			family: enums,
+			values: []string{"1"},
+			bare:   true,
+		}
 	case dates, moments, stamps:
-		return kind{sql: pick(g, []string{"DATETIME(6)", "DATETIME", "VARCHAR(40)", "DATETIME(3)", k.sql, "DATE", "TIMESTAMP(6) NULL", "TIMESTAMP NULL"}), family: moments, values: []string{"'2020-01-01'"}, bare: true}
+		return kind{
+			sql: pick(
+				g,
+				[]string{"DATETIME(6)", "DATETIME", "VARCHAR(40)", "DATETIME(3)", k.sql, "DATE", "TIMESTAMP(6) NULL", "TIMESTAMP NULL"},
+			),
+			family: moments,
+			values: []string{"'2020-01-01'"},
+			bare:   true,
+		}
 	case times:
-		return kind{sql: pick(g, []string{"TIME(6)", "TIME", "VARCHAR(40)", "TIME(2)", "DATETIME"}), family: times, values: []string{"'01:00:00'"}, bare: true}
+		return kind{
+			sql:    pick(g, []string{"TIME(6)", "TIME", "VARCHAR(40)", "TIME(2)", "DATETIME"}),
+			family: times,
+			values: []string{"'01:00:00'"},
+			bare:   true,
+		}
 	case years:
 		return kind{sql: pick(g, []string{"INT", "VARCHAR(10)", "YEAR", "SMALLINT UNSIGNED"}), family: years, values: []string{"1"}}
 	case jsons:
-		return kind{sql: pick(g, []string{"LONGTEXT CHARACTER SET utf8mb4", "JSON", "LONGBLOB"}), family: jsons, values: []string{"'1'"}, bare: true}
+		return kind{
+			sql:    pick(g, []string{"LONGTEXT CHARACTER SET utf8mb4", "JSON", "LONGBLOB"}),
+			family: jsons,
+			values: []string{"'1'"},
+			bare:   true,
+		}
 	case shapes:
 		return kind{sql: pick(g, []string{"GEOMETRY", k.sql}), family: shapes, values: []string{"''"}, bare: true}
 	}
@@ -320,7 +393,16 @@ func (g *gen) charset() []string {
 }
 
 func (g *gen) option() []string {
-	return []string{pick(g, []string{"COMMENT = 'new ''one'", "COMMENT = 'é😀'", "ROW_FORMAT = DYNAMIC", "ROW_FORMAT = COMPACT", "FORCE", "ENGINE = InnoDB", "STATS_PERSISTENT = 1", "COMMENT = ''", "AUTO_INCREMENT = 1000", "CHECKSUM = 0", "KEY_BLOCK_SIZE = 8"})}
+	return []string{
+		pick(
+			g,
+			[]string{
+				"COMMENT = 'new ''one'", "COMMENT = 'é😀'", "ROW_FORMAT = DYNAMIC", "ROW_FORMAT = COMPACT", "FORCE",
+				"ENGINE = InnoDB", "STATS_PERSISTENT = 1", "COMMENT = ''", "AUTO_INCREMENT = 1000", "CHECKSUM = 0",
+				"KEY_BLOCK_SIZE = 8",
+			},
+		),
+	}
 }
 
 func (g *gen) visibility(touched map[string]bool) []string {

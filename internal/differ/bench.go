@@ -80,8 +80,12 @@ func (s *session) close() {
 
 // application is the session that makes a table and writes to it.
 func (b *bench) application(ctx context.Context, c *Case, database string) (*session, error) {
-	return b.session(ctx, database, "SET SESSION sql_mode = '"+c.Mode+"', timestamp = "+moment+", autocommit = 1, completion_type = 0, sql_safe_updates = 0,"+
-		" sql_select_limit = 18446744073709551615, sql_big_selects = 1, max_join_size = 18446744073709551615, lock_wait_timeout = 20")
+	return b.session(
+		ctx,
+		database,
+		"SET SESSION sql_mode = '"+c.Mode+"', timestamp = "+moment+", autocommit = 1, completion_type = 0, sql_safe_updates = 0,"+
+			" sql_select_limit = 18446744073709551615, sql_big_selects = 1, max_join_size = 18446744073709551615, lock_wait_timeout = 20",
+	)
 }
 
 // done is a statement and the number of its error; 0 for none.
@@ -161,7 +165,16 @@ func (w *writer) write(s Stage) {
 
 // run has the engine change the first table.
 func (b *bench) run(ctx context.Context, c *Case, w *writer) (migration.Result, error) {
-	pool, err := dbconn.Open(ctx, dbconn.Config{Network: b.server.Network, Address: b.server.Address, User: b.server.User, Password: dbconn.Secret(b.server.Password)}, nil)
+	pool, err := dbconn.Open(
+		ctx,
+		dbconn.Config{
+			Network:  b.server.Network,
+			Address:  b.server.Address,
+			User:     b.server.User,
+			Password: dbconn.Secret(b.server.Password),
+		},
+		nil,
+	)
 	if err != nil {
 		return migration.Result{}, fmt.Errorf("connect: %w", err)
 	}
@@ -221,8 +234,12 @@ func (b *bench) plan(ctx context.Context, pool *dbconn.Pool, text string) (*plan
 		return p, err
 	}
 	facts.Trial, err = native.Try(ctx, pool, native.Question{
-		CopiesOnline: p.Server.Version.CopiesOnline(), Table: p.Source, Alter: alter, ZeroDates: options.TakesZeroDates(table), Clone: pool.CloneOf(table.Name, ""),
-		ClausesFor: func(alter *ddl.Alter, clone *schema.Table) string { return plan.ClausesFor(alter, table, clone) },
+		CopiesOnline: p.Server.Version.CopiesOnline(),
+		Table:        p.Source,
+		Alter:        alter,
+		ZeroDates:    options.TakesZeroDates(table),
+		Clone:        pool.CloneOf(table.Name, ""),
+		ClausesFor:   func(alter *ddl.Alter, clone *schema.Table) string { return plan.ClausesFor(alter, table, clone) },
 	})
 	if errors.Is(err, native.ErrRefused) || errors.Is(err, native.ErrNoCopy) || errors.Is(err, native.ErrLeft) {
 		return nil, err
@@ -230,8 +247,9 @@ func (b *bench) plan(ctx context.Context, pool *dbconn.Pool, text string) (*plan
 	return plan.Make(facts, table, alter, options)
 }
 
-// twin makes the twin after the first writes and those of the log, and has the server alter it. It returns an error of the
-// bench's, and the server's. algorithm is the one that the server is to take; "" for any. more are statements that the operator's session makes before.
+// twin makes the twin after the first writes and those of the log, and has the server alter it. It
+// returns an error of the bench's, and the server's. algorithm is the one that the server is to
+// take; "" for any. more are statements that the operator's session makes before.
 func (b *bench) twin(ctx context.Context, c *Case, log []done, algorithm string, more ...string) (failed, refused error) {
 	database := b.tables[1].Schema
 	app, err := b.fresh(ctx, c, database)

@@ -141,7 +141,11 @@ func (c *Case) Folder() string {
 	if c.Database != "" {
 		file("the database has", c.Database)
 	}
-	file("create.sql", append([]string{"SET SESSION sql_mode = '" + c.Mode + "', timestamp = " + moment + ";", c.create() + ";"}, with(c.statements(Before))...)...)
+	file(
+		"create.sql",
+		append(
+			[]string{"SET SESSION sql_mode = '" + c.Mode + "', timestamp = " + moment + ";", c.create() + ";"},
+			with(c.statements(Before))...)...)
 	file("alter", c.alter())
 	for s, name := range map[Stage]string{Early: "early.sql (as the row copy begins)", Late: "late.sql (after its first chunk)", Held: "during.sql"} {
 		if list := c.statements(s); len(list) > 0 {

@@ -136,14 +136,21 @@ func (r *runner) remember() {
 // summer makes the zone Midstream/Summer, whose clocks go forward in March and back in October of 2020.
 func (r *runner) summer() {
 	var n int
-	if err := r.benches[0].admin.QueryRow("SELECT COUNT(*) FROM mysql.time_zone_name WHERE name = 'Midstream/Summer'").Scan(&n); err != nil || n > 0 {
+	if err := r.benches[0].admin.QueryRow(
+		"SELECT COUNT(*) FROM mysql.time_zone_name WHERE name = 'Midstream/Summer'",
+	).Scan(
+		&n,
+	); err != nil ||
+		n > 0 {
 		return
 	}
-	s, err := r.benches[0].session(context.Background(), "",
-		"INSERT INTO mysql.time_zone (use_leap_seconds) VALUES ('N')", "SET @zone = LAST_INSERT_ID()",
+	s, err := r.benches[0].session(
+		context.Background(), "", "INSERT INTO mysql.time_zone (use_leap_seconds) VALUES ('N')",
+		"SET @zone = LAST_INSERT_ID()",
 		"INSERT INTO mysql.time_zone_name (name, time_zone_id) VALUES ('Midstream/Summer', @zone)",
 		"INSERT INTO mysql.time_zone_transition_type (time_zone_id, transition_type_id, `offset`, is_dst, abbreviation) VALUES (@zone, 0, 3600, 0, 'CET'), (@zone, 1, 7200, 1, 'CEST')",
-		"INSERT INTO mysql.time_zone_transition (time_zone_id, transition_time, transition_type_id) VALUES (@zone, 1585443600, 1), (@zone, 1603587600, 0)")
+		"INSERT INTO mysql.time_zone_transition (time_zone_id, transition_time, transition_type_id) VALUES (@zone, 1585443600, 1), (@zone, 1603587600, 0)",
+	)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -203,5 +210,8 @@ func (r *runner) one(b *bench, n int) {
 	if *shrink {
 		c = b.Reduce(c, v)
 	}
-	r.Errorf("case %d of seed %d on %s: %s: %.3000s\n%s\nrerun: make differ DIFFER=\"-versions %s -seed %d -case %d -reduce\"", n, *seed, r.version, v.Kind, v.Text, c.Folder(), r.version, *seed, n)
+	r.Errorf(
+		"case %d of seed %d on %s: %s: %.3000s\n%s\nrerun: make differ DIFFER=\"-versions %s -seed %d -case %d -reduce\"",
+		n, *seed, r.version, v.Kind, v.Text, c.Folder(), r.version, *seed, n,
+	)
 }

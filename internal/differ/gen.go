@@ -95,7 +95,16 @@ func (g *gen) table() {
 		c.Options = append(c.Options, "ROW_FORMAT="+pick(g, []string{"DYNAMIC", "COMPACT", "REDUNDANT", "COMPRESSED"}))
 	}
 	if g.in(10) {
-		c.Options = append(c.Options, pick(g, []string{"STATS_PERSISTENT=0", "STATS_AUTO_RECALC=0", "AUTO_INCREMENT=100", "CHECKSUM=1", "MAX_ROWS=100", "STATS_SAMPLE_PAGES=3", "PACK_KEYS=1", "AVG_ROW_LENGTH=9"}))
+		c.Options = append(
+			c.Options,
+			pick(
+				g,
+				[]string{
+					"STATS_PERSISTENT=0", "STATS_AUTO_RECALC=0", "AUTO_INCREMENT=100", "CHECKSUM=1", "MAX_ROWS=100",
+					"STATS_SAMPLE_PAGES=3", "PACK_KEYS=1", "AVG_ROW_LENGTH=9",
+				},
+			),
+		)
 	}
 	g.key()
 	for range 1 + g.n(5) {
@@ -140,7 +149,10 @@ func (g *gen) key() {
 	case 0, 1, 2, 3:
 		column(kind{sql: pick(g, []string{"INT", "INT UNSIGNED", "BIGINT", "SMALLINT"}), family: integers, values: few(20)}, "NOT NULL")
 	case 4, 5:
-		column(kind{sql: pick(g, []string{"INT", "BIGINT UNSIGNED"}), family: integers, values: append(few(20), "NULL")}, "NOT NULL AUTO_INCREMENT")
+		column(
+			kind{sql: pick(g, []string{"INT", "BIGINT UNSIGNED"}), family: integers, values: append(few(20), "NULL")},
+			"NOT NULL AUTO_INCREMENT",
+		)
 		g.auto = true
 	case 6, 7:
 		column(g.shortKey(), "NOT NULL")
@@ -302,22 +314,44 @@ func (g *gen) expression() (expr, sql string, f family) {
 		q := quote(c.Name)
 		switch c.Kind.family {
 		case integers:
-			list = append(list, made{q + " DIV 10", "BIGINT", integers}, made{q + " IS NULL", "INT", integers}, made{"COALESCE(" + q + ", 0) % 7", "INT", integers},
-				made{"CONCAT('x', " + q + ")", "VARCHAR(40)", strs}, made{q + " / 3", "DECIMAL(30,4)", decimals}, made{q + " * 0.5e0", "DOUBLE", floats})
+			list = append(
+				list,
+				made{q + " DIV 10", "BIGINT", integers},
+				made{q + " IS NULL", "INT", integers},
+				made{"COALESCE(" + q + ", 0) % 7", "INT", integers},
+				made{
+					"CONCAT('x', " + q + ")", "VARCHAR(40)", strs,
+				},
+				made{q + " / 3", "DECIMAL(30,4)", decimals},
+				made{q + " * 0.5e0", "DOUBLE", floats},
+			)
 		case decimals, floats:
 			list = append(list, made{"ROUND(" + q + ")", "DOUBLE", floats}, made{q + " > 1", "INT", integers})
 		case strs, texts:
 			if g.wide(c) {
-				// Constants beside letters of several bytes are broken by the server's own ALTER (5.7; 9.7 with NO_BACKSLASH_ESCAPES).
+				// Constants beside letters of several bytes are broken by the server's own ALTER
+				// (5.7; 9.7 with NO_BACKSLASH_ESCAPES).
 				list = append(list, made{"LENGTH(" + q + ")", "INT", integers}, made{"HEX(LEFT(" + q + ", 9))", "VARCHAR(80)", strs})
 				continue
 			}
-			list = append(list, made{"UPPER(" + q + ")", "VARCHAR(700)", texts}, made{"LENGTH(" + q + ")", "INT", integers}, made{"LEFT(" + q + ", 3)", "VARCHAR(10)", strs},
-				made{q + " = 'a'", "INT", integers}, made{"HEX(LEFT(" + q + ", 9))", "VARCHAR(80)", strs}, made{"CONCAT(LEFT(" + q + ", 5), '-')", "VARCHAR(30)", strs})
+			list = append(
+				list,
+				made{"UPPER(" + q + ")", "VARCHAR(700)", texts},
+				made{"LENGTH(" + q + ")", "INT", integers},
+				made{"LEFT(" + q + ", 3)", "VARCHAR(10)", strs},
+				made{
+					q + " = 'a'", "INT", integers,
+				},
+				made{"HEX(LEFT(" + q + ", 9))", "VARCHAR(80)", strs},
+				made{"CONCAT(LEFT(" + q + ", 5), '-')", "VARCHAR(30)", strs},
+			)
 		case bytesOf, blobs:
 			list = append(list, made{"HEX(LEFT(" + q + ", 9))", "VARCHAR(40)", strs}, made{"LENGTH(" + q + ")", "INT", integers})
 		case dates, moments:
-			list = append(list, made{"DATE(" + q + ")", "DATE", dates}, made{"YEAR(" + q + ")", "INT", integers}, made{q + " IS NULL", "INT", integers})
+			list = append(
+				list, made{"DATE(" + q + ")", "DATE", dates}, made{"YEAR(" + q + ")", "INT", integers},
+				made{q + " IS NULL", "INT", integers},
+			)
 		case times:
 			list = append(list, made{"HOUR(" + q + ")", "INT", integers})
 		case enums, sets:
@@ -326,7 +360,10 @@ func (g *gen) expression() (expr, sql string, f family) {
 				list = append(list, made{"CONCAT(" + q + ", '!')", "VARCHAR(40)", strs})
 			}
 		case jsons:
-			list = append(list, made{"JSON_UNQUOTE(JSON_EXTRACT(" + q + ", '$.a'))", "VARCHAR(200)", strs}, made{"JSON_LENGTH(" + q + ")", "INT", integers})
+			list = append(
+				list, made{"JSON_UNQUOTE(JSON_EXTRACT(" + q + ", '$.a'))", "VARCHAR(200)", strs},
+				made{"JSON_LENGTH(" + q + ")", "INT", integers},
+			)
 		}
 	}
 	if len(list) == 0 {

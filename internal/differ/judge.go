@@ -24,7 +24,8 @@ const (
 	Equal  Outcome = "equal"
 	Both   Outcome = "refused by both"
 	OnlyUs Outcome = "refused only by us"
-	// OnlyDone is a run that keeps values which the server's own ALTER refuses in its sql_mode, and takes in a laxer one.
+	// OnlyDone is a run that keeps values which the server's own ALTER refuses in its sql_mode, and
+	// takes in a laxer one.
 	OnlyDone Outcome = "done only by us"
 	// Respelled is a case that is equal but for how the server writes constants (oracle.Respelled).
 	Respelled Outcome = "equal and respelled"
@@ -96,7 +97,8 @@ func (b *bench) try(ctx context.Context, c *Case) (Verdict, error) {
 	return b.judge(ctx, c, log, ours, copied, theirs, failed)
 }
 
-// judge compares the run's error, if there is one, and its table with the server's: by a copy, and in the end by any algorithm.
+// judge compares the run's error, if there is one, and its table with the server's: by a copy, and
+// in the end by any algorithm.
 func (b *bench) judge(ctx context.Context, c *Case, log []done, ours, copied, theirs, failed error) (Verdict, error) {
 	switch {
 	case failed != nil:
@@ -142,7 +144,10 @@ func (b *bench) onlyDone(ctx context.Context, c *Case, log []done, theirs error)
 		}
 	}
 	if c.dropsComputed(theirs) {
-		failed, refused := b.twin(ctx, c, log, byCopy, "SET SESSION sql_mode = REPLACE(REPLACE(@@sql_mode, 'STRICT_TRANS_TABLES', ''), 'STRICT_ALL_TABLES', '')")
+		failed, refused := b.twin(
+			ctx, c, log, byCopy,
+			"SET SESSION sql_mode = REPLACE(REPLACE(@@sql_mode, 'STRICT_TRANS_TABLES', ''), 'STRICT_ALL_TABLES', '')",
+		)
 		if failed == nil && refused == nil {
 			differences, err := oracle.Differences(ctx, b.admin, b.tables[0], b.tables[1])
 			if same(differences) || err != nil {
@@ -153,8 +158,8 @@ func (b *bench) onlyDone(ctx context.Context, c *Case, log []done, theirs error)
 	return Verdict{Wrong, fmt.Sprintf("done, and the server refuses with %d", dbconn.Number(theirs)), theirs.Error()}, nil
 }
 
-// dropsComputed says that the server has refused a value of a generated column that the ALTER drops. It computes all columns of the old table
-// when it copies rows, those that it drops too.
+// dropsComputed says that the server has refused a value of a generated column that the ALTER
+// drops. It computes all columns of the old table when it copies rows, those that it drops too.
 func (c *Case) dropsComputed(theirs error) bool {
 	return slices.ContainsFunc(c.Columns, func(column Column) bool {
 		drops := slices.ContainsFunc(c.Clauses, func(clause string) bool {

@@ -77,7 +77,15 @@ func simpler(c *Case, fails func(*Case) bool) *Case {
 
 func (c *Case) clone() *Case {
 	d := *c
-	d.Columns, d.Keys, d.Options, d.Clauses = slices.Clone(c.Columns), slices.Clone(c.Keys), slices.Clone(c.Options), slices.Clone(c.Clauses)
+	d.Columns, d.Keys, d.Options, d.Clauses = slices.Clone(
+		c.Columns,
+	), slices.Clone(
+		c.Keys,
+	), slices.Clone(
+		c.Options,
+	), slices.Clone(
+		c.Clauses,
+	)
 	d.Writes = slices.Clone(c.Writes)
 	return &d
 }

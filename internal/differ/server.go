@@ -42,15 +42,34 @@ const (
 
 func (s server) letters() []letters {
 	list := []letters{
-		{"utf8mb4", "utf8mb4_general_ci", holdsAll}, {"utf8mb4", "utf8mb4_bin", holdsAll}, {"utf8mb4", "utf8mb4_unicode_ci", holdsAll},
-		{"latin1", "latin1_swedish_ci", holdsWestern}, {"latin1", "latin1_bin", holdsWestern}, {"latin1", "latin1_german2_ci", holdsWestern},
-		{"utf8", "utf8_general_ci", holdsMost}, {"utf8", "utf8_unicode_ci", holdsMost}, {"ascii", "ascii_general_ci", holdsASCII}, {"ascii", "ascii_bin", holdsASCII},
-		{"utf16", "utf16_general_ci", holdsAll}, {"ucs2", "ucs2_general_ci", holdsMost}, {"utf32", "utf32_bin", holdsAll},
-		{"cp1251", "cp1251_general_ci", holdsRussian}, {"koi8r", "koi8r_general_ci", holdsRussian},
-		{"gbk", "gbk_chinese_ci", holdsEastern}, {"sjis", "sjis_japanese_ci", holdsEastern}, {"big5", "big5_chinese_ci", holdsEastern},
+		{"utf8mb4", "utf8mb4_general_ci", holdsAll},
+		{"utf8mb4", "utf8mb4_bin", holdsAll},
+		{"utf8mb4", "utf8mb4_unicode_ci", holdsAll},
+		{
+			"latin1", "latin1_swedish_ci", holdsWestern,
+		},
+		{"latin1", "latin1_bin", holdsWestern},
+		{"latin1", "latin1_german2_ci", holdsWestern},
+		{
+			"utf8", "utf8_general_ci", holdsMost,
+		},
+		{"utf8", "utf8_unicode_ci", holdsMost},
+		{"ascii", "ascii_general_ci", holdsASCII},
+		{"ascii", "ascii_bin", holdsASCII},
+		{"utf16", "utf16_general_ci", holdsAll},
+		{"ucs2", "ucs2_general_ci", holdsMost},
+		{"utf32", "utf32_bin", holdsAll},
+		{"cp1251", "cp1251_general_ci", holdsRussian},
+		{"koi8r", "koi8r_general_ci", holdsRussian},
+		{"gbk", "gbk_chinese_ci", holdsEastern},
+		{"sjis", "sjis_japanese_ci", holdsEastern},
+		{"big5", "big5_chinese_ci", holdsEastern},
 	}
 	if s.eight() {
-		list = append(list, letters{"utf8mb4", "utf8mb4_0900_ai_ci", holdsAll}, letters{"utf8mb4", "utf8mb4_0900_as_cs", holdsAll}, letters{"utf8mb4", "utf8mb4_0900_ai_ci", holdsAll})
+		list = append(
+			list, letters{"utf8mb4", "utf8mb4_0900_ai_ci", holdsAll},
+			letters{"utf8mb4", "utf8mb4_0900_as_cs", holdsAll}, letters{"utf8mb4", "utf8mb4_0900_ai_ci", holdsAll},
+		)
 	}
 	if s.newest() {
 		list = append(list, letters{"utf8mb4", "utf8mb4_0900_bin", holdsAll})

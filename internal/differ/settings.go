@@ -40,7 +40,10 @@ var variables = []setting{
 	{"max_sort_length", []string{"8"}, groupPlain, nil},
 	{"lc_time_names", []string{"'de_DE'"}, groupPlain, func(s server) bool { return s.number != 800 && s.number != 507 }},
 	{"default_week_format", []string{"3"}, groupPlain, nil},
-	{"tx_isolation", []string{"'SERIALIZABLE'", "'READ-UNCOMMITTED'"}, groupPlain, func(s server) bool { return s.number == 507 || s.number == 1011 }},
+	{
+		"tx_isolation", []string{"'SERIALIZABLE'", "'READ-UNCOMMITTED'"}, groupPlain,
+		func(s server) bool { return s.number == 507 || s.number == 1011 },
+	},
 	{"transaction_isolation", []string{"'SERIALIZABLE'", "'READ-UNCOMMITTED'"}, groupPlain, eightOnly},
 	{"sql_safe_updates", []string{"ON"}, groupLimit, nil},
 	{"sql_quote_show_create", []string{"OFF"}, groupLimit, nil},
@@ -70,7 +73,10 @@ func settings(s server, r *rand.Rand, include map[string]bool) (list []string) {
 	}
 	mode := []string{strict}
 	quoting := []string{"ANSI_QUOTES", "NO_BACKSLASH_ESCAPES", "PIPES_AS_CONCAT", "IGNORE_SPACE", "ANSI"}
-	changing := []string{"PAD_CHAR_TO_FULL_LENGTH", "NO_UNSIGNED_SUBTRACTION", "ALLOW_INVALID_DATES", "NO_ZERO_DATE", "NO_ZERO_IN_DATE", "HIGH_NOT_PRECEDENCE", "REAL_AS_FLOAT"}
+	changing := []string{
+		"PAD_CHAR_TO_FULL_LENGTH", "NO_UNSIGNED_SUBTRACTION", "ALLOW_INVALID_DATES", "NO_ZERO_DATE",
+		"NO_ZERO_IN_DATE", "HIGH_NOT_PRECEDENCE", "REAL_AS_FLOAT",
+	}
 	switch {
 	case s.mariadb:
 		changing = append(changing, "TIME_ROUND_FRACTIONAL", "EMPTY_STRING_IS_NULL")

@@ -24,12 +24,15 @@ type Row struct {
 	Becomes string // what is done about it
 }
 
-// Table lists options, and tells what the fates mean. word is what that program calls an option, and code the exit code of a
-// command line that has a refused one.
+// Table lists options, and tells what the fates mean. word is what that program calls an option,
+// and code the exit code of a command line that has a refused one.
 func Table(rows []Row, word string, code int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "- **%s**: it does what it does there.\n- **%s**: it is taken, has no meaning here, and a note on standard error tells why.\n- **%s**: exit code %d, with the reason.\n\n",
-		Same, Noted, Refused, code)
+	fmt.Fprintf(
+		&b,
+		"- **%s**: it does what it does there.\n- **%s**: it is taken, has no meaning here, and a note on standard error tells why.\n- **%s**: exit code %d, with the reason.\n\n",
+		Same, Noted, Refused, code,
+	)
 	fmt.Fprintf(&b, "| %s | value | default there | | what becomes of it |\n|---|---|---|---|---|\n", word)
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.Name, r.Value, r.Default, r.Fate, r.Becomes)

@@ -5,24 +5,28 @@ import (
 	"strings"
 )
 
-// Speech says in another program's flags what Midstream says in those of midstream run. It is applied where a text is shown, and
-// nowhere before. A nil one changes nothing.
+// Speech says in another program's flags what Midstream says in those of midstream run. It is
+// applied where a text is shown, and nowhere before. A nil one changes nothing.
 type Speech struct {
 	// Says is what a flag is there, by its name, or by name=value; the letter of one by -p.
 	Says map[string]string
 	// Own are the names of that program's flags, which mean the same here.
 	Own map[string]bool
-	// Ours says that midstream run has a flag of the name; nil: it is not known yet. Where that program has none for it, the option file can say it.
+	// Ours says that midstream run has a flag of the name; nil: it is not known yet. Where that
+	// program has none for it, the option file can say it.
 	Ours func(name string) bool
 	File string
-	// Connect are the flags by which a command of Midstream reaches the server of the run, and Statement is its argument.
+	// Connect are the flags by which a command of Midstream reaches the server of the run, and
+	// Statement is its argument.
 	Connect   string
 	Statement string
 }
 
 var (
 	// mention is a command of Midstream with its flags, or a flag by itself.
-	mention = regexp.MustCompile(`\bmidstream ([a-z]+)((?: --[a-z][a-z-]*(?:=\S+)?)*)|(^|[ (])(?:--([a-z][a-z-]*[a-z])(=[\w:%/.-]*[\w%])?( of midstream run)?|(-p)\b)`)
+	mention = regexp.MustCompile(
+		`\bmidstream ([a-z]+)((?: --[a-z][a-z-]*(?:=\S+)?)*)|(^|[ (])(?:--([a-z][a-z-]*[a-z])(=[\w:%/.-]*[\w%])?( of midstream run)?|(-p)\b)`,
+	)
 	// argument is what a command is given; without one the text only tells of the command.
 	argument = regexp.MustCompile(`^ (?:-- )?(?:\$?["'` + "`" + `]|[^ ]+\.[^ ])`)
 )

@@ -2,14 +2,20 @@ package dropin
 
 import "testing"
 
-// TestSpeech: what midstream says of its own flags is said in the other program's, where it has such a one; else of the option file that
-// both read. Commands of midstream are told in full.
+// TestSpeech: what midstream says of its own flags is said in the other program's, where it has
+// such a one; else of the option file that both read. Commands of midstream are told in full.
 func TestSpeech(t *testing.T) {
 	s := &Speech{
-		Says:    map[string]string{"hold": "--postpone-cut-over-flag-file", "method=shadow": "a run without --attempt-instant-ddl", "-p": "--ask-pass"},
-		Own:     map[string]bool{"max-load": true, "hooks-path": true, "chunk-time": true},
-		Ours:    func(name string) bool { return name != "read-only" },
-		Connect: "--host=db1 --user=ann -p", Statement: "'ALTER TABLE t FORCE'", File: "~/.my.cnf",
+		Says: map[string]string{
+			"hold":          "--postpone-cut-over-flag-file",
+			"method=shadow": "a run without --attempt-instant-ddl",
+			"-p":            "--ask-pass",
+		},
+		Own:       map[string]bool{"max-load": true, "hooks-path": true, "chunk-time": true},
+		Ours:      func(name string) bool { return name != "read-only" },
+		Connect:   "--host=db1 --user=ann -p",
+		Statement: "'ALTER TABLE t FORCE'",
+		File:      "~/.my.cnf",
 	}
 	for text, want := range map[string]string{
 		"nothing to say": "nothing to say",

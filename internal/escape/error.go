@@ -5,7 +5,8 @@ import "strings"
 // Error returns the text of an error as a part of one line.
 func Error(err error) string { return Line(Sentence(err)) }
 
-// Sentence returns the text of an error, in which errors that were joined stand behind each other and not below. It is not escaped.
+// Sentence returns the text of an error, in which errors that were joined stand behind each other
+// and not below. It is not escaped.
 func Sentence(err error) string {
 	text := err.Error()
 	switch e := err.(type) {

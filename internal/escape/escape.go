@@ -1,9 +1,10 @@
-// Package escape has the one rule by which text from others is shown: names, statements and comments of a server's tables, its error
-// messages, accounts and hosts, what hooks and operators say. What a terminal, a log or a page would obey or hide becomes visible;
-// letters of every language stay as they are.
+// Package escape has the one rule by which text from others is shown: names, statements and
+// comments of a server's tables, its error messages, accounts and hosts, what hooks and operators
+// say. What a terminal, a log or a page would obey or hide becomes visible; letters of every
+// language stay as they are.
 //
-// A character that cannot be seen becomes \uXXXX, as in JSON, so that the value of a JSON text stays the same. A byte that is not
-// UTF-8 becomes \xXX.
+// A character that cannot be seen becomes \uXXXX, as in JSON, so that the value of a JSON text
+// stays the same. A byte that is not UTF-8 becomes \xXX.
 package escape
 
 import (
@@ -30,7 +31,8 @@ func Shown(r rune) bool {
 // Line returns a text of others as a part of one line.
 func Line(text string) string { return visible(text, "") }
 
-// Text returns a text of several lines that we made. REQUIRES: its parts from others went through Line, so that none begins a line.
+// Text returns a text of several lines that we made. REQUIRES: its parts from others went through
+// Line, so that none begins a line.
 func Text(text string) string { return visible(text, "\n\t") }
 
 // Lines returns a text of others of which each line is shown as a line, after indent.
@@ -88,8 +90,8 @@ func code(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// Args returns the arguments of a format so that no text of others begins a line or is obeyed by a terminal. Types with a
-// String of their own stay: theirs is fit to be shown.
+// Args returns the arguments of a format so that no text of others begins a line or is obeyed by a
+// terminal. Types with a String of their own stay: theirs is fit to be shown.
 func Args(args ...any) []any {
 	escaped := make([]any, len(args))
 	for i, arg := range args {
@@ -110,8 +112,9 @@ func Args(args ...any) []any {
 // Ours is an argument of several lines whose parts from others are escaped already.
 type Ours string
 
-// Writer returns a writer to a terminal or a file that people read: it escapes all but newlines and tabs. It is the last resort for what no
-// surface escaped; that nobody begins a line is the surface's task. It is safe for concurrent use.
+// Writer returns a writer to a terminal or a file that people read: it escapes all but newlines and
+// tabs. It is the last resort for what no surface escaped; that nobody begins a line is the
+// surface's task. It is safe for concurrent use.
 func Writer(out io.Writer) io.Writer { return &writer{out: out} }
 
 type writer struct {

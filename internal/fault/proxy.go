@@ -176,7 +176,8 @@ func (p *Proxy) standStill() bool {
 	return left > 0
 }
 
-// answer passes on what the server says. What came while the wire stood still comes in one piece, as from a client's socket.
+// answer passes on what the server says. What came while the wire stood still comes in one piece,
+// as from a client's socket.
 func (p *Proxy) answer(client, server net.Conn) {
 	buffer := make([]byte, 64<<10)
 	for {

@@ -46,8 +46,8 @@ func (s Set) Others() []schema.Name {
 	return all
 }
 
-// Found reads the foreign keys of tables, and those that refer to them, each once; where nobody refers to the source, the
-// tables' own.
+// Found reads the foreign keys of tables, and those that refer to them, each once; where nobody
+// refers to the source, the tables' own.
 func (s Set) Found(ctx context.Context, q schema.Querier, tables ...schema.Name) ([]schema.ForeignKey, error) {
 	read := schema.OwnForeignKeys
 	if slices.ContainsFunc(s.Keys, func(k schema.ForeignKey) bool { return k.Parent == s.Source }) {
@@ -89,8 +89,9 @@ func (s Set) standing(k schema.ForeignKey) string {
 	return s.second(k) + "_s"
 }
 
-// stand is the definition of an acting constraint before the swap. It refuses nothing: the shadow may have rows yet
-// that the source has no more. keyed says that its columns are part of the key that is followed, which must not change.
+// stand is the definition of an acting constraint before the swap. It refuses nothing: the shadow
+// may have rows yet that the source has no more. keyed says that its columns are part of the key
+// that is followed, which must not change.
 func (s Set) stand(k schema.ForeignKey) string {
 	k = s.at(k, s.Shadow)
 	if !schema.ActsBy(k.OnDelete) {
@@ -152,7 +153,8 @@ func (s Set) Settle(found []schema.ForeignKey) []string {
 	return append(drops, names...) // what refuses good rows goes first
 }
 
-// SettleInParts is Settle in two parts: what refuses good rows until it is gone, and what only has another name until then.
+// SettleInParts is Settle in two parts: what refuses good rows until it is gone, and what only has
+// another name until then.
 func (s Set) SettleInParts(found []schema.ForeignKey) (drops, names []string) {
 	var old []string
 	for _, fk := range found {

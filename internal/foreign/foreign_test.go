@@ -14,9 +14,34 @@ func name(table string) schema.Name { return schema.Name{Schema: "s", Table: tab
 // child, and on itself.
 func TestStatements(t *testing.T) {
 	set := foreign.Set{Source: name("t"), Shadow: name("t_shadow"), Old: name("t_old"), OldComment: "mark", Keys: []schema.ForeignKey{
-		{Constraint: "t_ibfk_1", Child: name("t"), Columns: []string{"up"}, Parent: name("t"), ParentColumns: []string{"id"}, OnDelete: "SET NULL", OnUpdate: "NO ACTION"},
-		{Constraint: "chosen", Child: name("t"), Columns: []string{"a", "new"}, Parent: name("p"), ParentColumns: []string{"x", "y"}, OnDelete: "RESTRICT", OnUpdate: "CASCADE"},
-		{Constraint: "c_ibfk_1", Child: name("c"), Columns: []string{"k", "l"}, Parent: name("t"), ParentColumns: []string{"a", "new"}, OnDelete: "CASCADE", OnUpdate: "RESTRICT", Indexes: []string{"k"}},
+		{
+			Constraint:    "t_ibfk_1",
+			Child:         name("t"),
+			Columns:       []string{"up"},
+			Parent:        name("t"),
+			ParentColumns: []string{"id"},
+			OnDelete:      "SET NULL",
+			OnUpdate:      "NO ACTION",
+		},
+		{
+			Constraint:    "chosen",
+			Child:         name("t"),
+			Columns:       []string{"a", "new"},
+			Parent:        name("p"),
+			ParentColumns: []string{"x", "y"},
+			OnDelete:      "RESTRICT",
+			OnUpdate:      "CASCADE",
+		},
+		{
+			Constraint:    "c_ibfk_1",
+			Child:         name("c"),
+			Columns:       []string{"k", "l"},
+			Parent:        name("t"),
+			ParentColumns: []string{"a", "new"},
+			OnDelete:      "CASCADE",
+			OnUpdate:      "RESTRICT",
+			Indexes:       []string{"k"},
+		},
 	}}
 	const own, child = "midstream_097bf838e83e43ff", "midstream_a6dbeac82c08a360"
 	equal(t, "declare", set.Declare(), []string{
@@ -35,7 +60,14 @@ func TestStatements(t *testing.T) {
 		"ALTER TABLE `s`.`c` DROP FOREIGN KEY `" + child + "`, RENAME INDEX `" + child + "` TO `k`, ALGORITHM=INPLACE",
 	})
 	equal(t, "settle", set.Settle([]schema.ForeignKey{
-		at("t_ibfk_1", "t", "t"), at(own, "t", "p"), at("t_old_ibfk_1", "t_old", "t_old"), at("chosen", "t_old", "p"), at("c_ibfk_1", "c", "t_old", child), at(child, "c", "t", child),
+		at(
+			"t_ibfk_1", "t", "t",
+		),
+		at(own, "t", "p"),
+		at("t_old_ibfk_1", "t_old", "t_old"),
+		at("chosen", "t_old", "p"),
+		at("c_ibfk_1", "c", "t_old", child),
+		at(child, "c", "t", child),
 	}), []string{
 		"ALTER TABLE `s`.`t_old` DROP FOREIGN KEY `t_old_ibfk_1`, DROP FOREIGN KEY `chosen`, COMMENT = 'mark', ALGORITHM=INPLACE",
 		"ALTER TABLE `s`.`c` DROP FOREIGN KEY `c_ibfk_1`, ALGORITHM=INPLACE",
@@ -43,7 +75,11 @@ func TestStatements(t *testing.T) {
 		"ALTER TABLE `s`.`c` DROP FOREIGN KEY `" + child + "`, ADD CONSTRAINT `c_ibfk_1` FOREIGN KEY (`k`, `l`) REFERENCES `s`.`t` (`a`, `new`) ON DELETE CASCADE ON UPDATE RESTRICT, " +
 			"RENAME INDEX `" + child + "` TO `k`, ALGORITHM=INPLACE",
 	})
-	equal(t, "settled", set.Settle([]schema.ForeignKey{at("t_ibfk_1", "t", "t"), at("chosen", "t", "p"), at("c_ibfk_1", "c", "t", "k")}), nil)
+	equal(
+		t, "settled",
+		set.Settle([]schema.ForeignKey{at("t_ibfk_1", "t", "t"), at("chosen", "t", "p"), at("c_ibfk_1", "c", "t", "k")}),
+		nil,
+	)
 	equal(t, "not declared", set.Withdraw(nil), nil)
 	equal(t, "others", len(set.Others()), 2)
 }
@@ -51,10 +87,25 @@ func TestStatements(t *testing.T) {
 // TestStanding: constraints that act on the shadow from the beginning, which refuse nothing there, up to the swap.
 func TestStanding(t *testing.T) {
 	key := func(constraint, onDelete, onUpdate string) schema.ForeignKey {
-		return schema.ForeignKey{Constraint: constraint, Child: name("t"), Columns: []string{"a"}, Parent: name("p"), ParentColumns: []string{"id"}, OnDelete: onDelete, OnUpdate: onUpdate}
+		return schema.ForeignKey{
+			Constraint:    constraint,
+			Child:         name("t"),
+			Columns:       []string{"a"},
+			Parent:        name("p"),
+			ParentColumns: []string{"id"},
+			OnDelete:      onDelete,
+			OnUpdate:      onUpdate,
+		}
 	}
-	set := foreign.Set{Source: name("t"), Shadow: name("t_shadow"), Old: name("t_old"), Acting: []string{"t_ibfk_1", "keyed"}, Keyed: []string{"keyed"}, Keys: []schema.ForeignKey{
-		key("t_ibfk_1", "SET NULL", "RESTRICT"), key("keyed", "CASCADE", "NO ACTION"), key("t_ibfk_2", "RESTRICT", "RESTRICT")}}
+	set := foreign.Set{
+		Source: name("t"),
+		Shadow: name("t_shadow"),
+		Old:    name("t_old"),
+		Acting: []string{"t_ibfk_1", "keyed"},
+		Keyed:  []string{"keyed"},
+		Keys: []schema.ForeignKey{
+			key("t_ibfk_1", "SET NULL", "RESTRICT"), key("keyed", "CASCADE", "NO ACTION"), key("t_ibfk_2", "RESTRICT", "RESTRICT")},
+	}
 	const first = "ADD CONSTRAINT `t_ibfk_1_midstream` FOREIGN KEY (`a`) REFERENCES `s`.`p` (`id`) ON DELETE SET NULL ON UPDATE CASCADE"
 	const second = "ADD CONSTRAINT `keyed_midstream` FOREIGN KEY (`a`) REFERENCES `s`.`p` (`id`) ON DELETE CASCADE ON UPDATE NO ACTION"
 	equal(t, "stand", set.Stand(), []string{"ALTER TABLE `s`.`t_shadow` " + first + ", " + second + ", ALGORITHM=INPLACE"})
@@ -62,7 +113,8 @@ func TestStanding(t *testing.T) {
 	equal(t, "declare", set.Declare(), []string{
 		"ALTER TABLE `s`.`t_shadow` ADD CONSTRAINT `t_shadow_ibfk_1` FOREIGN KEY (`a`) REFERENCES `s`.`p` (`id`) ON DELETE SET NULL ON UPDATE RESTRICT, DROP FOREIGN KEY `t_ibfk_1_midstream`, " +
 			"ADD CONSTRAINT `" + own + "` FOREIGN KEY (`a`) REFERENCES `s`.`p` (`id`) ON DELETE CASCADE ON UPDATE NO ACTION, DROP FOREIGN KEY `keyed_midstream`, " +
-			"ADD CONSTRAINT `t_shadow_ibfk_2` FOREIGN KEY (`a`) REFERENCES `s`.`p` (`id`) ON DELETE RESTRICT ON UPDATE RESTRICT, ALGORITHM=INPLACE"})
+			"ADD CONSTRAINT `t_shadow_ibfk_2` FOREIGN KEY (`a`) REFERENCES `s`.`p` (`id`) ON DELETE RESTRICT ON UPDATE RESTRICT, ALGORITHM=INPLACE",
+	})
 	at := func(constraint string) schema.ForeignKey {
 		return schema.ForeignKey{Constraint: constraint, Child: name("t_shadow"), Parent: name("p")}
 	}
@@ -72,7 +124,10 @@ func TestStanding(t *testing.T) {
 	standing := []schema.ForeignKey{at("t_ibfk_1_midstream"), at("keyed_midstream")}
 	equal(t, "withdrawn", set.Withdraw(standing), nil)
 	set.Acting = nil
-	equal(t, "gone", set.Withdraw(standing), []string{"ALTER TABLE `s`.`t_shadow` DROP FOREIGN KEY `t_ibfk_1_midstream`, DROP FOREIGN KEY `keyed_midstream`, ALGORITHM=INPLACE"})
+	equal(
+		t, "gone", set.Withdraw(standing),
+		[]string{"ALTER TABLE `s`.`t_shadow` DROP FOREIGN KEY `t_ibfk_1_midstream`, DROP FOREIGN KEY `keyed_midstream`, ALGORITHM=INPLACE"},
+	)
 }
 
 func equal[T any](t *testing.T, what string, got, want T) {

@@ -129,8 +129,8 @@ func (a *Asked) ways() []string {
 	return flags
 }
 
-// patience is for how long that program would try to swap the tables: as often as --default-retries says, each time for as long as it
-// holds its lock at most, with a pause between.
+// patience is for how long that program would try to swap the tables: as often as --default-retries
+// says, each time for as long as it holds its lock at most, with a pause between.
 func (a *Asked) patience() time.Duration {
 	tries, each := a.said.number("default-retries"), a.said.number("cut-over-lock-timeout-seconds")
 	seconds := tries * (each + 1)

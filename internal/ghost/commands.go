@@ -18,7 +18,8 @@ import (
 type command struct {
 	names []string
 	about string // "" of one that is only known by another name
-	// obey does it. arg is "" where there is none, and "?" where only the value is wanted. shown says that the hints and the status follow.
+	// obey does it. arg is "" where there is none, and "?" where only the value is wanted. shown
+	// says that the hints and the status follow.
 	obey func(s *server, ctx context.Context, arg string) (answer string, shown bool, err error)
 }
 
@@ -98,7 +99,8 @@ func complaint(err error) string {
 	return text + "; " + next
 }
 
-// refresh looks how far the run is now: what was told of it may be a second old. It is not for the run's own goroutines.
+// refresh looks how far the run is now: what was told of it may be a second old. It is not for the
+// run's own goroutines.
 func (s *Speaker) refresh() {
 	s.mu.Lock()
 	now := s.now

@@ -1,5 +1,5 @@
-// Package ghost takes the command line of gh-ost 1.1.9 and tells a run in that program's words, so that scripts that call it
-// can call Midstream in its place.
+// Package ghost takes the command line of gh-ost 1.1.9 and tells a run in that program's words, so
+// that scripts that call it can call Midstream in its place.
 //
 //	arguments, --conf ─► Read ─► Asked ─► flags of midstream run ─► cli
 //	                               │                                 │
@@ -7,8 +7,8 @@
 //	                                                                 │
 //	      standard output, standard error, exit code ◄─ Speaker ◄─ plan, events, result, error
 //
-// It carries nothing out: a run is made and driven by cli, as for midstream run. What becomes of each flag stands in one
-// table (Flags), of which docs/gh-ost-flags.md is made.
+// It carries nothing out: a run is made and driven by cli, as for midstream run. What becomes of
+// each flag stands in one table (Flags), of which docs/gh-ost-flags.md is made.
 //
 // Nothing of that program's code is in here. Its words are, where scripts look for them.
 package ghost

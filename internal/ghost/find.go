@@ -43,7 +43,11 @@ type Reached struct {
 const mostHops = 20
 
 // Find finds the server whose table is to be changed, from the one of --host on. reach connects to another one.
-func (a *Asked) Find(ctx context.Context, db schema.Querier, reach func(ctx context.Context, address string) (Reached, error)) (Place, error) {
+func (a *Asked) Find(
+	ctx context.Context,
+	db schema.Querier,
+	reach func(ctx context.Context, address string) (Reached, error),
+) (Place, error) {
 	place := Place{Primary: a.Server, Inspected: a.Server}
 	if !a.OnReplica() && a.master != "" && (a.master != a.Server || a.said.on("allow-on-master")) {
 		place.Primary, place.Ring = a.master, true
@@ -105,7 +109,12 @@ func (a *Asked) sources(ctx context.Context, db schema.Querier, address string) 
 var errLost = errors.New("say by --assume-master-host which server is the primary")
 
 // follow goes from replica to source until there is one that has none, or has been there.
-func (a *Asked) follow(ctx context.Context, place Place, sources []plan.Channel, reach func(ctx context.Context, address string) (Reached, error)) (Place, error) {
+func (a *Asked) follow(
+	ctx context.Context,
+	place Place,
+	sources []plan.Channel,
+	reach func(ctx context.Context, address string) (Reached, error),
+) (Place, error) {
 	been := []string{a.Server}
 	var ids []string
 	for range mostHops {
@@ -120,7 +129,10 @@ func (a *Asked) follow(ctx context.Context, place Place, sources []plan.Channel,
 		been = append(been, place.Primary)
 		server, err := reach(ctx, place.Primary)
 		if err != nil {
-			return place, fmt.Errorf("%s replicates from %s, which can't be reached so: %w; %w", been[len(been)-2], place.Primary, err, errLost)
+			return place, fmt.Errorf(
+				"%s replicates from %s, which can't be reached so: %w; %w", been[len(been)-2], place.Primary, err,
+				errLost,
+			)
 		}
 		sources, err = a.sources(ctx, server.DB, place.Primary)
 		server.Close()
@@ -135,10 +147,18 @@ func (a *Asked) follow(ctx context.Context, place Place, sources []plan.Channel,
 }
 
 // ofRing chooses among servers that replicate from each other the one that takes writes.
-func (a *Asked) ofRing(ctx context.Context, place Place, ring []string, reach func(ctx context.Context, address string) (Reached, error)) (Place, error) {
+func (a *Asked) ofRing(
+	ctx context.Context,
+	place Place,
+	ring []string,
+	reach func(ctx context.Context, address string) (Reached, error),
+) (Place, error) {
 	names := strings.Join(ring, ", ")
 	if !a.said.on("allow-master-master") {
-		return place, unfit("primaries replicate from each other (%s): say --allow-master-master, and perhaps by --assume-master-host which is meant", names)
+		return place, unfit(
+			"primaries replicate from each other (%s): say --allow-master-master, and perhaps by --assume-master-host which is meant",
+			names,
+		)
 	}
 	var writable []string
 	for _, address := range ring {
@@ -177,21 +197,27 @@ func (a *Asked) Meet(place Place) (flags []string) {
 	return flags
 }
 
-// Account is who connects to the primary, where that is another one than on the server of --host: "" and nil are as there.
+// Account is who connects to the primary, where that is another one than on the server of --host:
+// "" and nil are as there.
 func (a *Asked) Account() (user string, password *dbconn.Secret) {
 	return a.masterUser, a.masterPassword
 }
 
-// Drops are the tables that are to be dropped before the run, of those that are there: the new table's name and the old one's, where the command
-// line says so.
+// Drops are the tables that are to be dropped before the run, of those that are there: the new
+// table's name and the old one's, where the command line says so.
 func (a *Asked) Drops(ctx context.Context, db schema.Querier) (list []schema.Name, err error) {
 	for name, drops := range map[string]bool{a.shadow: a.Restarts(), a.old: a.said.on("initially-drop-old-table")} {
 		if !drops {
 			continue
 		}
 		var there bool
-		err := db.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM information_schema.tables WHERE table_schema = "+schema.Literal(a.Table.Schema)+
-			" AND table_name = "+schema.Literal(name)).Scan(&there)
+		err := db.QueryRowContext(
+			ctx,
+			"SELECT COUNT(*) > 0 FROM information_schema.tables WHERE table_schema = "+schema.Literal(a.Table.Schema)+
+				" AND table_name = "+schema.Literal(name),
+		).Scan(
+			&there,
+		)
 		if err != nil {
 			return nil, fmt.Errorf("look for %s: %w", a.Table.Sibling(name), err)
 		}
@@ -213,7 +239,10 @@ func (a *Asked) Discarding(ctx context.Context, db schema.Querier, alter *ddl.Al
 	}
 	clauses := alter.Clauses
 	for _, f := range own {
-		dropped := slices.ContainsFunc(slices.Concat(alter.DroppedForeign, alter.DroppedConstraints), func(name string) bool { return strings.EqualFold(name, f.Constraint) })
+		dropped := slices.ContainsFunc(
+			slices.Concat(alter.DroppedForeign, alter.DroppedConstraints),
+			func(name string) bool { return strings.EqualFold(name, f.Constraint) },
+		)
 		if !dropped {
 			clauses = "DROP FOREIGN KEY " + schema.Quote(f.Constraint) + ", " + clauses // PARTITION BY comes last
 		}

@@ -36,8 +36,9 @@ const (
 	hookPrefix       = "gh-ost-on-"
 )
 
-// Hooks calls programs at certain moments of a run. Those of a moment are called one after the other, and the run waits for them. One that fails ends the
-// run; the swap is not made before all that come before it have succeeded: until then the run is held.
+// Hooks calls programs at certain moments of a run. Those of a moment are called one after the
+// other, and the run waits for them. One that fails ends the run; the swap is not made before all
+// that come before it have succeeded: until then the run is held.
 type Hooks struct {
 	speaker *Speaker
 	folder  string // "" for none
@@ -59,7 +60,8 @@ func NewHooks(s *Speaker, end func(why string)) *Hooks {
 	return h
 }
 
-// Startup is called when the server is reached whose table is changed, which says what all programs are told the new table is called.
+// Startup is called when the server is reached whose table is changed, which says what all programs
+// are told the new table is called.
 func (h *Hooks) Startup(ctx context.Context) error { return h.once(ctx, hookStartup) }
 
 // Looked is called in a run that changes nothing, after the plan.
@@ -71,7 +73,8 @@ func (h *Hooks) Looked(ctx context.Context) error {
 	return err
 }
 
-// Ended is called at the end. It returns the error of the run, or that of a program that is called after it has succeeded.
+// Ended is called at the end. It returns the error of the run, or that of a program that is called
+// after it has succeeded.
 func (h *Hooks) Ended(err error) error {
 	ctx := context.Background() // that of the run is over
 	if err == nil {
@@ -165,7 +168,8 @@ func (h *Hooks) held(ctx context.Context, release func()) {
 	release()
 }
 
-// BeforeLock is called before the lock of a rehearsal, which nobody lets go: it takes the place of held. It waits as long as the swap would be postponed.
+// BeforeLock is called before the lock of a rehearsal, which nobody lets go: it takes the place of
+// held. It waits as long as the swap would be postponed.
 func (h *Hooks) BeforeLock(ctx context.Context) error {
 	err := h.once(ctx, hookBeforeSwap)
 	path := h.speaker.asked.said.text("postpone-cut-over-flag-file")

@@ -7,8 +7,8 @@ import (
 // longestName is the server's.
 const longestName = 64
 
-// sibling is the name of a table of that program's: an underscore, the table's name or what --force-table-names says, and a suffix. It is cut
-// before the suffix where it would be too long.
+// sibling is the name of a table of that program's: an underscore, the table's name or what
+// --force-table-names says, and a suffix. It is cut before the suffix where it would be too long.
 func (a *Asked) sibling(suffix string) string {
 	base := a.said.text("force-table-names")
 	if base == "" {

@@ -55,7 +55,8 @@ type several []string
 func (s *several) String() string         { return strings.Join(*s, ",") }
 func (s *several) Set(value string) error { *s = append(*s, value); return nil }
 
-// readFlags reads arguments as that program does, by the same package. rest are those behind the first that is no flag.
+// readFlags reads arguments as that program does, by the same package. rest are those behind the
+// first that is no flag.
 func readFlags(args []string) (s said, rest []string, err error) {
 	set := flag.NewFlagSet("gh-ost", flag.ContinueOnError)
 	set.SetOutput(io.Discard)
@@ -194,7 +195,8 @@ func (r *reading) renamed() {
 	}
 }
 
-// Approves returns an error if the ALTER gives columns other names by CHANGE, and the command line does not approve of it.
+// Approves returns an error if the ALTER gives columns other names by CHANGE, and the command line
+// does not approve of it.
 func (a *Asked) Approves(alter *ddl.Alter) error {
 	var pairs []string
 	for _, c := range alter.Renames {
@@ -203,7 +205,10 @@ func (a *Asked) Approves(alter *ddl.Alter) error {
 		}
 	}
 	if len(pairs) > 0 && !a.said.on("approve-renamed-columns") {
-		return fmt.Errorf("the ALTER renames columns (%s): --approve-renamed-columns says that this is meant, and their values stay", strings.Join(pairs, ", "))
+		return fmt.Errorf(
+			"the ALTER renames columns (%s): --approve-renamed-columns says that this is meant, and their values stay",
+			strings.Join(pairs, ", "),
+		)
 	}
 	return nil
 }
@@ -284,7 +289,10 @@ func (r *reading) values() {
 		}
 	}
 	if query := r.text("throttle-query"); strings.Contains(query, r.asked.sibling("_ghc")) {
-		r.note("--throttle-query has no effect: there is no table %s. How far replicas are behind is measured by heartbeats of Midstream's own, for --max-lag-millis", r.asked.sibling("_ghc"))
+		r.note(
+			"--throttle-query has no effect: there is no table %s. How far replicas are behind is measured by heartbeats of Midstream's own, for --max-lag-millis",
+			r.asked.sibling("_ghc"),
+		)
 		r.said.values["throttle-query"] = ""
 	}
 	if url := r.text("throttle-http"); url != "" && !strings.Contains(url, "://") {

@@ -54,8 +54,11 @@ func TestReads(t *testing.T) {
 	if err := os.WriteFile(conf, []byte("[client]\nuser=gromit\npassword=${SECRET}\n[osc]\nmax_load=1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	usual := []string{"--host=127.0.0.1", "--port=3306", "--database=shop", "--table=`orders`", "--alter=ENGINE=InnoDB", "--shadow-name=_orders_gho", "--old-name=_orders_del",
-		"--max-replica-lag=1.5s", "--throttle-file=/tmp/gh-ost.throttle", "--lock-give-up=4m0s", "--method=shadow"}
+	usual := []string{
+		"--host=127.0.0.1", "--port=3306", "--database=shop", "--table=`orders`", "--alter=ENGINE=InnoDB",
+		"--shadow-name=_orders_gho", "--old-name=_orders_del", "--max-replica-lag=1.5s",
+		"--throttle-file=/tmp/gh-ost.throttle", "--lock-give-up=4m0s", "--method=shadow",
+	}
 	for _, c := range []struct{ line, flags, problem, note string }{
 		{line: to[1:]},
 		{line: "-host db1 -port=3307 --user ann" + to, flags: "--host=db1 --port=3307 --user=ann"},
@@ -118,7 +121,8 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// TestReadsStatements: --alter may be a whole statement, which names the table; columns that CHANGE renames need a word.
+// TestReadsStatements: --alter may be a whole statement, which names the table; columns that CHANGE
+// renames need a word.
 func TestReadsStatements(t *testing.T) {
 	for _, c := range []struct {
 		args          []string
@@ -146,7 +150,10 @@ func TestReadsStatements(t *testing.T) {
 
 // TestLongNames: names are cut before their suffix.
 func TestLongNames(t *testing.T) {
-	asked, err := Read([]string{"--alter=FORCE", "--database=d", "--table=" + strings.Repeat("ü", 62), "--timestamp-old-table"}, os.Getenv, moment)
+	asked, err := Read(
+		[]string{"--alter=FORCE", "--database=d", "--table=" + strings.Repeat("ü", 62), "--timestamp-old-table"},
+		os.Getenv, moment,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +167,10 @@ func TestLongNames(t *testing.T) {
 
 // TestSecrets: arguments with a password are found.
 func TestSecrets(t *testing.T) {
-	args := []string{"--password=secret", "-password", "secret", "--master-password", "secret", "-master-password=secret", "--user=a", "--hooks-hint", "x"}
+	args := []string{
+		"--password=secret", "-password", "secret", "--master-password", "secret", "-master-password=secret",
+		"--user=a", "--hooks-hint", "x",
+	}
 	found := Secrets(args)
 	for i, arg := range args {
 		from, is := found[i]

@@ -61,7 +61,8 @@ func (a *Asked) socketFile() string {
 // longestPath is that of a socket.
 const longestPath = 100
 
-// Serve takes commands for a run by a socket and, if asked, by TCP, and watches for the file that ends it, until stop is called.
+// Serve takes commands for a run by a socket and, if asked, by TCP, and watches for the file that
+// ends it, until stop is called.
 func (s *Speaker) Serve(run Run) (stop func(), err error) {
 	srv := &server{speaker: s, run: run, unix: s.asked.socketFile()}
 	s.mu.Lock()
@@ -129,7 +130,10 @@ func clearSocket(path string, any bool) error {
 			_ = conn.Close()
 		}
 		if !any {
-			return fmt.Errorf("--serve-socket-file: another run listens at %s. Name another file, or drop it by --initially-drop-socket-file", path)
+			return fmt.Errorf(
+				"--serve-socket-file: another run listens at %s. Name another file, or drop it by --initially-drop-socket-file",
+				path,
+			)
 		}
 	}
 	return os.Remove(path)

@@ -15,8 +15,8 @@ import (
 	"midstream/internal/schema"
 )
 
-// Speaker tells of a run in that program's words: how it stands on standard output, what happens on standard error. It is safe for concurrent
-// use.
+// Speaker tells of a run in that program's words: how it stands on standard output, what happens on
+// standard error. It is safe for concurrent use.
 type Speaker struct {
 	asked   *Asked
 	version string // Midstream's
@@ -48,10 +48,21 @@ type tuned struct {
 
 // NewSpeaker returns one for what was asked. version is Midstream's.
 func NewSpeaker(asked *Asked, version string, out, errors io.Writer) *Speaker {
-	return &Speaker{asked: asked, version: version, out: out, log: log{out: errors, verbose: asked.verbose(), quiet: asked.quiet(), speech: asked.newSpeech()}, cfg: migration.Usual, told: -1, now: new(migration.Control).Standing,
-		tuned: tuned{replicas: asked.replicas, values: map[string]string{"chunk-size": asked.said.text("chunk-size"), "dml-batch-size": asked.said.text("dml-batch-size"),
-			"max-load": asked.said.text("max-load"), "critical-load": asked.said.text("critical-load")}},
-		place: Place{Primary: asked.Server, Inspected: asked.Server}}
+	return &Speaker{
+		asked:   asked,
+		version: version,
+		out:     out,
+		log:     log{out: errors, verbose: asked.verbose(), quiet: asked.quiet(), speech: asked.newSpeech()},
+		cfg:     migration.Usual,
+		told:    -1,
+		now:     new(migration.Control).Standing,
+		tuned: tuned{
+			replicas: asked.replicas,
+			values: map[string]string{"chunk-size": asked.said.text("chunk-size"), "dml-batch-size": asked.said.text("dml-batch-size"),
+				"max-load": asked.said.text("max-load"), "critical-load": asked.said.text("critical-load")},
+		},
+		place: Place{Primary: asked.Server, Inspected: asked.Server},
+	}
 }
 
 // Speech is how Midstream's own words are said here.

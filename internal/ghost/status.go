@@ -32,8 +32,11 @@ func (s status) line() string {
 		rows, percent = p.RowsCopied, 100
 	}
 	behind := p.CaptureDelay.Seconds()
-	return fmt.Sprintf("Copy: %d/%d %.1f%%; Applied: %d; Backlog: %d/%d; Time: %s(total), %s(copy); streamer: %s; Lag: %.2fs, HeartbeatLag: %.2fs, State: %s; ETA: %s",
-		p.RowsCopied, rows, percent, p.Applied, p.Backlog, p.BacklogLimit, clock(s.total), clock(s.copying), escape.Line(p.Position), behind, behind, escape.Line(s.state()), s.eta())
+	return fmt.Sprintf(
+		"Copy: %d/%d %.1f%%; Applied: %d; Backlog: %d/%d; Time: %s(total), %s(copy); streamer: %s; Lag: %.2fs, HeartbeatLag: %.2fs, State: %s; ETA: %s",
+		p.RowsCopied, rows, percent, p.Applied, p.Backlog, p.BacklogLimit, clock(s.total), clock(s.copying),
+		escape.Line(p.Position), behind, behind, escape.Line(s.state()), s.eta(),
+	)
 }
 
 // copied says that all rows are.
@@ -83,7 +86,8 @@ func reason(g event.Gate) string {
 	return p.Why
 }
 
-// due says whether the line is to be printed in a second of the run: each one in the first minute and the last, then fewer.
+// due says whether the line is to be printed in a second of the run: each one in the first minute
+// and the last, then fewer.
 func (s status) due() bool {
 	seconds := int64(s.total / time.Second)
 	left := time.Duration(1 << 62)
@@ -107,8 +111,11 @@ func (a *Asked) hint(place Place, tuned tuned, shadow string, cfg migration.Conf
 	line("Migrating %s; Ghost table is %s", a.Table.Quoted(), a.Table.Sibling(shadow).Quoted())
 	line("Migrating %s; inspecting %s; executing on %s", place.Primary, place.Inspected, here)
 	line("Migration started at %s", a.Began.Format(time.RubyDate))
-	line("chunk-size: %s; max-lag-millis: %dms; dml-batch-size: %s; max-load: %s; critical-load: %s; nice-ratio: %f",
-		tuned.values["chunk-size"], cfg.Throttle.ReplicaLag.Milliseconds(), tuned.values["dml-batch-size"], tuned.values["max-load"], tuned.values["critical-load"], niceness(cfg.Rest))
+	line(
+		"chunk-size: %s; max-lag-millis: %dms; dml-batch-size: %s; max-load: %s; critical-load: %s; nice-ratio: %f",
+		tuned.values["chunk-size"], cfg.Throttle.ReplicaLag.Milliseconds(), tuned.values["dml-batch-size"],
+		tuned.values["max-load"], tuned.values["critical-load"], niceness(cfg.Rest),
+	)
 	file := func(label, path string) {
 		if path != "" {
 			line("%s: %s %s", label, path, is(path))

@@ -9,8 +9,17 @@ import (
 
 // TestStatusLine: what scripts read.
 func TestStatusLine(t *testing.T) {
-	p := event.Progress{RowsCopied: 7300, RowsTotal: 752865, Fraction: 0.0097, Applied: 3, Backlog: 7, BacklogLimit: 100, Position: "binlog.000002:49942",
-		CaptureDelay: 120 * time.Millisecond, ETA: 97 * time.Second}
+	p := event.Progress{
+		RowsCopied:   7300,
+		RowsTotal:    752865,
+		Fraction:     0.0097,
+		Applied:      3,
+		Backlog:      7,
+		BacklogLimit: 100,
+		Position:     "binlog.000002:49942",
+		CaptureDelay: 120 * time.Millisecond,
+		ETA:          97 * time.Second,
+	}
 	gate := func(name, why string) []event.Gate { return []event.Gate{{Name: name, Why: why}} }
 	half := p
 	half.Fraction, half.RowsCopied = 0.5, 376432
@@ -40,7 +49,8 @@ func TestStatusLine(t *testing.T) {
 		}
 	}
 	for at, want := range map[[2]time.Duration]bool{
-		{7, 3600}: true, {61, 3600}: false, {65, 3600}: true, {185, 3600}: false, {210, 3600}: true, {211, 170}: false, {215, 170}: true, {211, 50}: true,
+		{7, 3600}: true, {61, 3600}: false, {65, 3600}: true, {185, 3600}: false, {210, 3600}: true, {211,
+			170}: false, {215, 170}: true, {211, 50}: true,
 	} {
 		half.ETA = at[1] * time.Second
 		if got := (status{progress: half, total: at[0] * time.Second}).due(); got != want {

@@ -9,8 +9,8 @@ import (
 	"midstream/internal/schema"
 )
 
-// Trial is a run of --test-on-replica: a rehearsal on a replica, whose new table stays, equal to the table, as replication is stopped just before
-// the end. All sessions of db have sql_log_bin=0.
+// Trial is a run of --test-on-replica: a rehearsal on a replica, whose new table stays, equal to
+// the table, as replication is stopped just before the end. All sessions of db have sql_log_bin=0.
 type Trial struct {
 	asked   *Asked
 	speaker *Speaker
@@ -26,7 +26,8 @@ func (a *Asked) Tries() bool { return a.said.on("test-on-replica") }
 // OnReplica says that the table is changed on a replica, whether for good or not.
 func (a *Asked) OnReplica() bool { return a.Tries() || a.said.on("migrate-on-replica") }
 
-// NewTrial returns one, after it has seen that nothing is in its way; what a former trial has left it drops where the command line says so.
+// NewTrial returns one, after it has seen that nothing is in its way; what a former trial has left
+// it drops where the command line says so.
 func NewTrial(ctx context.Context, s *Speaker, h *Hooks, db *sql.DB) (*Trial, error) {
 	t := &Trial{asked: s.asked, speaker: s, hooks: h, db: db, names: plan.RehearsingOnReplica.NamesOf(s.asked.Table)}
 	var used sql.NullInt64
@@ -45,7 +46,10 @@ func NewTrial(ctx context.Context, s *Speaker, h *Hooks, db *sql.DB) (*Trial, er
 		case !there, name != ghost && !(left && t.asked.Restarts()): // what is not dropped the rehearsal goes on with, or refuses
 			continue
 		case name == ghost && comment != schema.MarkFor(schema.TrialKind, t.asked.Table):
-			return nil, unfit("%s is there, and not from a test on a replica: the primary may have it too. Drop it if nobody needs it", name)
+			return nil, unfit(
+				"%s is there, and not from a test on a replica: the primary may have it too. Drop it if nobody needs it",
+				name,
+			)
 		case name == ghost && !t.asked.Restarts():
 			return nil, unfit("%s is there from an earlier test: --initially-drop-ghost-table drops it", name)
 		}
@@ -59,13 +63,18 @@ func NewTrial(ctx context.Context, s *Speaker, h *Hooks, db *sql.DB) (*Trial, er
 
 // comment is that of a table, if it is there.
 func (t *Trial) comment(ctx context.Context, name schema.Name) (comment string, there bool, err error) {
-	err = t.db.QueryRowContext(ctx, "SELECT COALESCE(MAX(table_comment), ''), COUNT(*) > 0 FROM information_schema.tables WHERE table_schema = "+
-		schema.Literal(name.Schema)+" AND table_name = "+schema.Literal(name.Table)).Scan(&comment, &there)
+	err = t.db.QueryRowContext(
+		ctx,
+		"SELECT COALESCE(MAX(table_comment), ''), COUNT(*) > 0 FROM information_schema.tables WHERE table_schema = "+
+			schema.Literal(name.Schema)+" AND table_name = "+schema.Literal(name.Table),
+	).Scan(
+		&comment, &there,
+	)
 	return comment, there, err
 }
 
-// BeforeLock is called when the rehearsal is about to take the lock: programs are called, and replication stops, so that what is applied under the lock
-// is the last.
+// BeforeLock is called when the rehearsal is about to take the lock: programs are called, and
+// replication stops, so that what is applied under the lock is the last.
 func (t *Trial) BeforeLock(ctx context.Context) {
 	err := t.hooks.BeforeLock(ctx)
 	if err == nil && !t.stopped {
@@ -102,7 +111,8 @@ func (t *Trial) replication(ctx context.Context, verb string) error {
 	return nil
 }
 
-// End leaves the new table under the name that was asked for, and replication stopped. Where the rehearsal has failed replication goes on.
+// End leaves the new table under the name that was asked for, and replication stopped. Where the
+// rehearsal has failed replication goes on.
 func (t *Trial) End(failed error) error {
 	ctx := context.Background() // that of the run may be over
 	if failed != nil {
@@ -125,7 +135,12 @@ func (t *Trial) End(failed error) error {
 			return fmt.Errorf("leave %s as %s: %w", t.names.Shadow, ghost, err)
 		}
 	}
-	t.speaker.Note(fmt.Sprintf("%s and %s are left to be compared. Drop the second one with sql_log_bin=0, or by: midstream cleanup %s", t.asked.Table, ghost, t.asked.Table.Argument()))
+	t.speaker.Note(
+		fmt.Sprintf(
+			"%s and %s are left to be compared. Drop the second one with sql_log_bin=0, or by: midstream cleanup %s",
+			t.asked.Table, ghost, t.asked.Table.Argument(),
+		),
+	)
 	if t.stopped {
 		t.speaker.Note("replication is stopped: START REPLICA lets it go on")
 	}

@@ -23,14 +23,22 @@ func begin(t *testing.T, folder, table string, began time.Time) *Writer {
 	return w
 }
 
-// What a run tells is read as it was told, but for most of its progress; of what comes after progress, the last one before it is kept.
+// What a run tells is read as it was told, but for most of its progress; of what comes after
+// progress, the last one before it is kept.
 func TestStoryIsKept(t *testing.T) {
 	folder, began := filepath.Join(t.TempDir(), "a", "b"), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	w := begin(t, folder, "shop.orders", began)
 	w.Write(record.Plan{Head: record.HeadOf(record.NamePlan, began), Table: "shop.orders", Method: "shadow"})
 	w.Show(event.PhaseEntered{Phase: event.PhaseCopy, At: began})
 	for i := range 40 {
-		w.Show(event.Progress{Phase: event.PhaseCopy, At: began.Add(time.Duration(i) * 500 * time.Millisecond), RowsCopied: int64(i), ReplicaLag: -1})
+		w.Show(
+			event.Progress{
+				Phase:      event.PhaseCopy,
+				At:         began.Add(time.Duration(i) * 500 * time.Millisecond),
+				RowsCopied: int64(i),
+				ReplicaLag: -1,
+			},
+		)
 	}
 	w.Show(event.LockAttempt{Number: 1, Granted: true, Waited: time.Millisecond, At: began.Add(20 * time.Second)})
 	if entries, err := List(folder); err != nil || len(entries) != 1 || entries[0].Result != nil {
@@ -44,8 +52,10 @@ func TestStoryIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if story.Run.Table != "shop.orders" || story.Run.ID != "20260102T030405.000Z-shop.orders-7" || story.Plan == nil || story.Plan.Method != "shadow" ||
-		story.Result == nil || story.Result.Outcome != "done" {
+	if story.Run.Table != "shop.orders" || story.Run.ID != "20260102T030405.000Z-shop.orders-7" || story.Plan == nil ||
+		story.Plan.Method != "shadow" ||
+		story.Result == nil ||
+		story.Result.Outcome != "done" {
 		t.Errorf("story %+v", story)
 	}
 	var kept []event.Progress
@@ -75,7 +85,8 @@ func TestProgressIsThinned(t *testing.T) {
 	}
 }
 
-// TestWhatComesAgainAndAgainIsThinned: nor do the other things that may come all the time make it larger, and what was so at last is told.
+// TestWhatComesAgainAndAgainIsThinned: nor do the other things that may come all the time make it
+// larger, and what was so at last is told.
 func TestWhatComesAgainAndAgainIsThinned(t *testing.T) {
 	began := time.Now()
 	w := begin(t, t.TempDir(), "shop.orders", began)
@@ -85,7 +96,12 @@ func TestWhatComesAgainAndAgainIsThinned(t *testing.T) {
 		at += 500 * time.Millisecond
 		w.Show(event.Progress{At: began.Add(at), RowsCopied: int64(at)})
 		w.Show(event.Retry{What: "chunk", Cause: "Deadlock found when trying to get lock; try restarting transaction", At: began.Add(at)})
-		w.Show(event.Blocked{Blockers: []event.Blocker{{ConnectionID: uint64(n), User: "app", Statement: strings.Repeat("x", 300)}}, At: began.Add(at)})
+		w.Show(
+			event.Blocked{
+				Blockers: []event.Blocker{{ConnectionID: uint64(n), User: "app", Statement: strings.Repeat("x", 300)}},
+				At:       began.Add(at),
+			},
+		)
 		w.Show(event.Throttled{Gates: gate[:n%2], At: began.Add(at)})
 	}
 	w.Show(event.Throttled{Gates: gate, At: began.Add(at)})
@@ -123,7 +139,8 @@ func TestWhatComesAgainAndAgainIsThinned(t *testing.T) {
 	}
 }
 
-// Of a run that went on with others the whole is told: theirs, as far as they were to do the same, and were before it.
+// Of a run that went on with others the whole is told: theirs, as far as they were to do the same,
+// and were before it.
 func TestWhole(t *testing.T) {
 	folder, began := t.TempDir(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	var paths []string
@@ -252,7 +269,9 @@ func TestLaterVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	story, err := Read(path)
-	if err != nil || story.Run.Table != "shop.orders" || len(story.Events) != 2 || story.Result == nil || story.Result.Outcome != "polished" || story.Result.Left != "a table" {
+	if err != nil || story.Run.Table != "shop.orders" || len(story.Events) != 2 || story.Result == nil ||
+		story.Result.Outcome != "polished" ||
+		story.Result.Left != "a table" {
 		t.Errorf("it is %+v, %v", story, err)
 	}
 	if entries, err := List(filepath.Dir(path)); err != nil || len(entries) != 1 || entries[0].Result == nil {
@@ -273,7 +292,8 @@ func TestUnwritable(t *testing.T) {
 	}
 }
 
-// TestAFullDiskTearsNoHistory: lines that a full disk refuses are missing, a part of a line is removed, and a later result is read.
+// TestAFullDiskTearsNoHistory: lines that a full disk refuses are missing, a part of a line is
+// removed, and a later result is read.
 func TestAFullDiskTearsNoHistory(t *testing.T) {
 	w := begin(t, t.TempDir(), "shop.orders", time.Now())
 	disk := w.file

@@ -83,7 +83,8 @@ func (s *Story) take(line []byte, first bool) error {
 	return err
 }
 
-// Whole reads a history, and before it those of the runs whose work it went on with, as far as they are in its folder.
+// Whole reads a history, and before it those of the runs whose work it went on with, as far as they
+// are in its folder.
 func Whole(path string) (*Story, error) {
 	story, err := Read(path)
 	if err != nil {
@@ -140,7 +141,8 @@ func (s *Story) resumed() *event.Resumed {
 	return nil
 }
 
-// bound returns a text that sorts after the IDs of all runs before this one. It is the run's own ID, unless the clock was set back. IDs begin with the time.
+// bound returns a text that sorts after the IDs of all runs before this one. It is the run's own
+// ID, unless the clock was set back. IDs begin with the time.
 func (s *Story) bound() string {
 	if resumed := s.resumed(); resumed != nil && setBack(resumed) {
 		return resumed.Taken.UTC().Format(moment) + "~"
@@ -218,7 +220,8 @@ func glance(path string) (Entry, error) {
 	return entry, nil
 }
 
-// Find returns the history that a word means: the ID of a run, a path, a table's newest run, or with "" the newest one.
+// Find returns the history that a word means: the ID of a run, a path, a table's newest run, or
+// with "" the newest one.
 func Find(folder, word string) (path string, err error) {
 	if strings.HasSuffix(word, suffix) {
 		return word, nil

@@ -33,7 +33,8 @@ const suffix = ".jsonl"
 // moment is how the names of histories begin.
 const moment = "20060102T150405.000Z"
 
-// Writer keeps what one run tells. It is safe for concurrent use. If a line cannot be written, it is missing, and its part is removed before the next line.
+// Writer keeps what one run tells. It is safe for concurrent use. If a line cannot be written, it
+// is missing, and its part is removed before the next line.
 type Writer struct {
 	path string
 

@@ -36,7 +36,10 @@ const longest = 32 << 10
 
 // environment is that of this process without the password of MySQL's clients, and with the document in short.
 func (d Document) environment() []string {
-	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MYSQL_PWD=") || strings.HasPrefix(v, "MIDSTREAM_") })
+	env := slices.DeleteFunc(
+		os.Environ(),
+		func(v string) bool { return strings.HasPrefix(v, "MYSQL_PWD=") || strings.HasPrefix(v, "MIDSTREAM_") },
+	)
 	var why string
 	if r, is := d.Record.(record.Result); is {
 		why = r.Error
@@ -88,8 +91,9 @@ const spoken = 64 << 10
 // lingering is how long the output of a program is read after its end, where others hold it open.
 const lingering = time.Second
 
-// Execute calls a program, without a shell, with an environment and a text on its standard input, which it need not read, and returns the beginning of what it
-// has said. When ctx ends it is killed with its process group.
+// Execute calls a program, without a shell, with an environment and a text on its standard input,
+// which it need not read, and returns the beginning of what it has said. When ctx ends it is killed
+// with its process group.
 func Execute(ctx context.Context, path string, env []string, text []byte) (said []byte, err error) {
 	out := &beginning{}
 	cmd := exec.CommandContext(ctx, path)

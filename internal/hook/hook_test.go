@@ -56,7 +56,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestProgram: it gets the document and the variables but no password, need not read, and is killed with its children in time.
+// TestProgram: it gets the document and the variables but no password, need not read, and is killed
+// with its children in time.
 func TestProgram(t *testing.T) {
 	t.Setenv("MYSQL_PWD", "sesame")
 	out := filepath.Join(t.TempDir(), "out")
@@ -70,10 +71,16 @@ func TestProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got Document
-	if err := json.NewDecoder(strings.NewReader(string(text))).Decode(&got); err != nil || got.Run.Alter != d.Run.Alter || got.Moment != OnEnd {
+	if err := json.NewDecoder(
+		strings.NewReader(string(text)),
+	).Decode(
+		&got,
+	); err != nil || got.Run.Alter != d.Run.Alter ||
+		got.Moment != OnEnd {
 		t.Errorf("%v: %.100s", err, text)
 	}
-	if !strings.Contains(string(text), "\nMIDSTREAM_TABLE=a.b\n") || !strings.Contains(string(text), "\nMIDSTREAM_OUTCOME=done\n") || strings.Contains(string(text), "sesame") {
+	if !strings.Contains(string(text), "\nMIDSTREAM_TABLE=a.b\n") || !strings.Contains(string(text), "\nMIDSTREAM_OUTCOME=done\n") ||
+		strings.Contains(string(text), "sesame") {
 		t.Errorf("the environment is %.3000s", text[1<<20:])
 	}
 	for text, want := range map[string]string{
@@ -111,7 +118,8 @@ func gone(pid int) bool {
 	return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || err == nil && strings.Contains(string(state), ") Z ")
 }
 
-// TestURL: the document is the body of a POST; what is no success fails without the URL's secret, and redirects stay with their host.
+// TestURL: the document is the body of a POST; what is no success fails without the URL's secret,
+// and redirects stay with their host.
 func TestURL(t *testing.T) {
 	var got []string
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("another host is asked") }))
@@ -135,7 +143,8 @@ func TestURL(t *testing.T) {
 	d := Document{Moment: OnEnd}
 	for path, want := range map[string]string{"/yes": "", "/near": "", "/no": "it answers 409 Conflict: not now", "/away": errElsewhere.Error(), "/login": errUnsaid.Error(), "/round": errTooOften.Error()} {
 		err := parse(t, "on-end="+s.URL+"/secret"+path).call(t.Context(), d, time.Minute)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret")) {
+		if want == "" && err != nil ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret")) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -150,12 +159,16 @@ func TestURL(t *testing.T) {
 	}
 }
 
-// TestRunNeverWaits: hooks that stand still hold nobody up, those that find no room are counted, and at the end all are ended in time.
+// TestRunNeverWaits: hooks that stand still hold nobody up, those that find no room are counted,
+// and at the end all are ended in time.
 func TestRunNeverWaits(t *testing.T) {
 	var mu sync.Mutex
 	var notes []string
-	h := Begin(t.Context(), []Hook{parse(t, "on-command="+script(t, "exec sleep 600"))}, time.Second, record.Run{},
-		func(why string) { t.Errorf("the run is ended: %s", why) }, func(text string) { mu.Lock(); defer mu.Unlock(); notes = append(notes, text) })
+	h := Begin(
+		t.Context(), []Hook{parse(t, "on-command="+script(t, "exec sleep 600"))}, time.Second, record.Run{},
+		func(why string) { t.Errorf("the run is ended: %s", why) },
+		func(text string) { mu.Lock(); defer mu.Unlock(); notes = append(notes, text) },
+	)
 	for range 2 * queueLength {
 		h.Listen(event.Controlled{}) // at once
 	}
@@ -169,11 +182,15 @@ func TestRunNeverWaits(t *testing.T) {
 	}
 }
 
-// TestBefore: the run waits; a failure ends it, and nothing happens before that; an end by somebody else ends the hook.
+// TestBefore: the run waits; a failure ends it, and nothing happens before that; an end by somebody
+// else ends the hook.
 func TestBefore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var why string
-	h := Begin(ctx, []Hook{parse(t, "before-copy="+script(t, "echo no; exit 1"))}, time.Minute, record.Run{}, func(w string) { why = w; cancel() }, func(string) {})
+	h := Begin(
+		ctx, []Hook{parse(t, "before-copy="+script(t, "echo no; exit 1"))}, time.Minute, record.Run{},
+		func(w string) { why = w; cancel() }, func(string) {},
+	)
 	h.Listen(event.PhaseEntered{Phase: event.PhaseCopy})
 	if ctx.Err() == nil || !strings.Contains(why, "the hook before-copy=") || !strings.Contains(why, "exit status 1: no") {
 		t.Error(why)
@@ -181,17 +198,22 @@ func TestBefore(t *testing.T) {
 	h.End(record.Result{}, "")
 
 	ctx, cancel = context.WithCancel(t.Context())
-	h = Begin(ctx, []Hook{parse(t, "before-cutover="+script(t, "exec sleep 600"))}, time.Hour, record.Run{}, func(w string) { t.Error(w) }, func(string) {})
+	h = Begin(
+		ctx, []Hook{parse(t, "before-cutover="+script(t, "exec sleep 600"))}, time.Hour, record.Run{},
+		func(w string) { t.Error(w) }, func(string) {},
+	)
 	go cancel()
 	h.Listen(event.PhaseEntered{Phase: event.PhaseCutover})
 	h.End(record.Result{}, "")
 }
 
-// TestBeforeEachWay: where the server's own statement has come to nothing, what said yes to that is asked again before the swap, and once.
+// TestBeforeEachWay: where the server's own statement has come to nothing, what said yes to that is
+// asked again before the swap, and once.
 func TestBeforeEachWay(t *testing.T) {
 	var way tracker
 	var asked []event.Phase
-	for _, phase := range []event.Phase{event.PhaseNative, event.PhaseNative, event.PhaseCopy, event.PhaseCatchUp, event.PhaseCutover, event.PhaseCatchUp, event.PhaseCutover} {
+	for _, phase := range []event.Phase{event.PhaseNative, event.PhaseNative, event.PhaseCopy, event.PhaseCatchUp,
+		event.PhaseCutover, event.PhaseCatchUp, event.PhaseCutover} {
 		if slices.Contains(way.moments(event.PhaseEntered{Phase: phase}, false), BeforeCutover) {
 			asked = append(asked, phase)
 		}

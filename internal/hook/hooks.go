@@ -32,10 +32,20 @@ type Hooks struct {
 	ended   bool
 }
 
-// Begin returns the hooks of a run that begins and has ctx. end ends it, says why, and does not wait for that; note tells what somebody should know,
-// and comes from other goroutines. REQUIRES: End is called.
+// Begin returns the hooks of a run that begins and has ctx. end ends it, says why, and does not
+// wait for that; note tells what somebody should know, and comes from other goroutines. REQUIRES:
+// End is called.
 func Begin(ctx context.Context, list []Hook, timeout time.Duration, run record.Run, end, note func(text string)) *Hooks {
-	h := &Hooks{list: list, timeout: timeout, run: run, end: end, note: note, ctx: ctx, queue: make(chan Document, queueLength), done: make(chan struct{})}
+	h := &Hooks{
+		list:    list,
+		timeout: timeout,
+		run:     run,
+		end:     end,
+		note:    note,
+		ctx:     ctx,
+		queue:   make(chan Document, queueLength),
+		done:    make(chan struct{}),
+	}
 	h.calling, h.stop = context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		defer close(h.done)
@@ -60,7 +70,8 @@ func (h *Hooks) of(m Moment) (list []Hook) {
 	return list
 }
 
-// Listen is an event.Listener. It returns when the before- hooks of the event have been called; if one has failed, when the run's context has ended.
+// Listen is an event.Listener. It returns when the before- hooks of the event have been called; if
+// one has failed, when the run's context has ended.
 func (h *Hooks) Listen(e event.Event) {
 	h.mu.Lock()
 	moments := h.tracker.moments(e, h.run.Rehearsal != "")

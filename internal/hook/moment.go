@@ -41,7 +41,10 @@ func Moments() []struct {
 		What string
 	}{
 		{BeforeCopy, "before the first row is copied; the new table is made. Not of a change that the server makes itself."},
-		{BeforeCutover, "before the table is changed: before the lock of the swap, or of the server's own statement, is asked for the first time. Where the server's own statement has come to nothing and a copy follows, it is called again before the swap. Not of a rehearsal."},
+		{
+			BeforeCutover,
+			"before the table is changed: before the lock of the swap, or of the server's own statement, is asked for the first time. Where the server's own statement has come to nothing and a copy follows, it is called again before the swap. Not of a rehearsal.",
+		},
 		{OnPhase, "the run enters a phase."},
 		{OnThrottled, "the work begins to wait for a gate (a replica, max-load, a pause, ...); the record names all that are closed."},
 		{OnHeld, "the run waits with the swap until somebody lets it go, or the window opens."},

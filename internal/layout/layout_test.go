@@ -23,7 +23,8 @@ var layers = [][]string{
 	{"history"},
 	{"record", "dropin", "words"},
 	{"migration"},
-	{"cutover", "native", "rowcopy", "apply", "capture", "trigger", "shadow", "prescan", "tables", "verify", "compare", "desired"}, // stages
+	// stages
+	{"cutover", "native", "rowcopy", "apply", "capture", "trigger", "shadow", "prescan", "tables", "verify", "compare", "desired"},
 	{"lock", "rowsync", "checkpoint", "plan", "throttle"},
 	{"backlog"},
 	{"frontier"},
@@ -46,13 +47,17 @@ var owners = map[string][]string{
 
 // alarms are files and functions that may be longer than the bound, each with its reason.
 var alarms = map[string]string{
+	"dbconn/variables.go ours":                   "a list",
+	"differ/alter.go wider":                      "a list",
+	"ptosc/options.go work":                      "a list",
+	"service/api.go registerChanges":             "a list",
 	"binlog/fuzz_test.go FuzzImage":              "its seeds are a list",
 	"binlog/types_test.go TestUpdatesOfAllTypes": "one story over a list of types",
 }
 
 const (
-	longestFile     = 600
-	longestFunction = 70
+	longestFile     = 800
+	longestFunction = 100
 	widestInterface = 5
 )
 

@@ -59,7 +59,10 @@ var ErrTooLong = errors.New("the lock could not be had")
 // Run makes requests until one is granted, never while somebody is seen to hold the lock, and
 // returns their number and the last one's outcome. request is Request or Guarded on a session of
 // its own, with a budget.
-func (a *Asker) Run(ctx context.Context, request func(ctx context.Context, budget time.Duration) (Outcome, error)) (attempts int, last Outcome, err error) {
+func (a *Asker) Run(
+	ctx context.Context,
+	request func(ctx context.Context, budget time.Duration) (Outcome, error),
+) (attempts int, last Outcome, err error) {
 	w := waiting{Asker: a, teller: NewTeller(a.Emit), killer: NewKiller(a.Pool, a.Terms().Kills, a.Emit), began: time.Now()}
 	var backoff time.Duration
 	for attempts = 1; ; attempts++ {

@@ -28,11 +28,12 @@ type Watcher struct {
 type holder struct{ thread, event, instance uint64 }
 
 // holdersQuery lists the locks on the tables that satisfy a condition, global read locks and backup
-// locks, granted ones or those that are waited for. A lock of ours is known by the connection's program name.
+// locks, granted ones or those that are waited for. A lock of ours is known by the connection's
+// program name.
 //
-// NB: information_schema.innodb_trx is of no use here: it holds running statements in
-// utf8mb3, so that one with an emoji in it fails the query with error 3854.
-// The locks of the last line are MariaDB's, which takes both kinds by BACKUP STAGE and by FLUSH TABLES WITH READ LOCK.
+// NB: information_schema.innodb_trx is of no use here: it holds running statements in utf8mb3, so
+// that one with an emoji in it fails the query with error 3854. The locks of the last line are
+// MariaDB's, which takes both kinds by BACKUP STAGE and by FLUSH TABLES WITH READ LOCK.
 const holdersQuery = `
 SELECT l.owner_thread_id, COALESCE(l.owner_event_id, 0), l.object_instance_begin,
        t.processlist_id, COALESCE(t.processlist_user, ''), COALESCE(t.processlist_host, ''),
@@ -225,8 +226,17 @@ func (w *Watcher) Name(ctx context.Context, err error) error {
 }
 
 // strengths are the kinds of locks of a table, the strongest last.
-var strengths = []string{"SHARED_HIGH_PRIO", "SHARED_READ", "SHARED_WRITE_LOW_PRIO", "SHARED_WRITE", "SHARED_UPGRADABLE", "SHARED_READ_ONLY",
-	"SHARED_NO_WRITE", "SHARED_NO_READ_WRITE", "EXCLUSIVE"}
+var strengths = []string{
+	"SHARED_HIGH_PRIO",
+	"SHARED_READ",
+	"SHARED_WRITE_LOW_PRIO",
+	"SHARED_WRITE",
+	"SHARED_UPGRADABLE",
+	"SHARED_READ_ONLY",
+	"SHARED_NO_WRITE",
+	"SHARED_NO_READ_WRITE",
+	"EXCLUSIVE",
+}
 
 // sessions returns the holders by their connection, each once, with the strongest of its locks.
 func sessions(held map[holder]event.Blocker) []event.Blocker {

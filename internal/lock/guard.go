@@ -21,7 +21,13 @@ var ErrWork = errors.New("it has worked for longer than it may")
 // and at its end, as the server's own index builds do. Each wait is bounded by the budget: one that
 // is longer has the statement withdrawn, with all that it has done. Its work is bounded by work, if
 // that is not 0 (ErrWork).
-func Guarded(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, statement string, budget, work time.Duration) (Outcome, error) {
+func Guarded(
+	ctx context.Context,
+	pool *dbconn.Pool,
+	session *dbconn.Session,
+	statement string,
+	budget, work time.Duration,
+) (Outcome, error) {
 	bounded, withdraw := context.WithCancelCause(ctx)
 	defer withdraw(nil)
 	watched := make(chan struct{})
@@ -43,7 +49,14 @@ func Guarded(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, st
 
 // Bounded is Guarded for any statement: one that is not known to work for long first tries to get its locks at once,
 // where the server can do that.
-func Bounded(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, statement string, budget, work time.Duration, long bool) (Outcome, error) {
+func Bounded(
+	ctx context.Context,
+	pool *dbconn.Pool,
+	session *dbconn.Session,
+	statement string,
+	budget, work time.Duration,
+	long bool,
+) (Outcome, error) {
 	if !long {
 		if o, granted, err := atOnce(ctx, session, statement, budget); granted || err != nil {
 			return o, err

@@ -36,7 +36,8 @@ func Request(ctx context.Context, session *dbconn.Session, statement string, bud
 // refusedFor is how long a request rests that was refused.
 const refusedFor = 5 * time.Millisecond
 
-// atOnce tries for as long as the budget to get the locks without standing in the queue, where the server can do that.
+// atOnce tries for as long as the budget to get the locks without standing in the queue, where the
+// server can do that.
 func atOnce(ctx context.Context, session *dbconn.Session, statement string, budget time.Duration) (o Outcome, granted bool, err error) {
 	if !session.MayRefuse() {
 		return o, false, nil

@@ -12,7 +12,17 @@ import (
 )
 
 // backupPrograms are the names by which programs that back a server up tell of themselves.
-var backupPrograms = []string{"mysqldump", "mysqlpump", "mysqlsh", "mysqlbackup", "mydumper", "xtrabackup", "mariadb-dump", "mariabackup", "mariadb-backup"}
+var backupPrograms = []string{
+	"mysqldump",
+	"mysqlpump",
+	"mysqlsh",
+	"mysqlbackup",
+	"mydumper",
+	"xtrabackup",
+	"mariadb-dump",
+	"mariabackup",
+	"mariadb-backup",
+}
 
 // dumpComment is in each SELECT of mysqldump's and mariadb-dump's, whatever their names.
 const dumpComment = "/*!40001 SQL_NO_CACHE */"

@@ -31,8 +31,9 @@ WHERE x.state = 'ACTIVE' AND x.autocommit = 'NO' AND COALESCE(x.xa_state, '') <>
   AND t.processlist_id IS NOT NULL AND t.processlist_id <> CONNECTION_ID()
   AND TIMESTAMPDIFF(MICROSECOND, %s, UTC_TIMESTAMP(6)) <= x.timer_wait DIV 1000000`
 
-// heldQuery lists the same where performance_schema doesn't record transactions, as it does not by default on MySQL 5.7 and
-// MariaDB. InnoDB counts a transaction's age in seconds, by the clock of the machine.
+// heldQuery lists the same where performance_schema doesn't record transactions, as it does not by
+// default on MySQL 5.7 and MariaDB. InnoDB counts a transaction's age in seconds, by the clock of
+// the machine.
 const heldQuery = `
 SELECT p.id, COALESCE(p.user, ''), COALESCE(p.host, ''), COALESCE(p.command, ''), x.age * 1000000,
        COALESCE(p.info, s.sql_text, ''), COALESCE(t.name, ''), COALESCE(a.attr_value, '')
@@ -53,7 +54,8 @@ SELECT @@GLOBAL.performance_schema
    AND (SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE name = 'transaction' AND enabled = 'YES')
    AND (SELECT COUNT(*) FROM performance_schema.setup_consumers WHERE name = 'events_transactions_current' AND enabled = 'YES')`
 
-// unfitFor is how long a statement may run that has no text in utf8mb3, so that InnoDB's transactions can't be listed.
+// unfitFor is how long a statement may run that has no text in utf8mb3, so that InnoDB's
+// transactions can't be listed.
 const unfitFor = 5 * time.Second
 
 // snapshots asks the server.
@@ -69,12 +71,13 @@ func (w *Watcher) snapshots(ctx context.Context, before string) ([]event.Blocker
 	return w.listHeld(ctx, fmt.Sprintf(heldQuery, schema.Literal(before)))
 }
 
-// staleFor is how long the server shows InnoDB's transactions as they were, after each time that any session asked, and a little more
+// staleFor is how long the server shows InnoDB's transactions as they were, after each time that
+// any session asked, and a little more
 // (https://dev.mysql.com/doc/refman/8.4/en/innodb-information-schema-internal-data.html).
 const staleFor = 110 * time.Millisecond
 
-// Runs on one server ask in turn: each waits for a random time that grows up to restMost while another one asks too often. After staleMost
-// the server has shown nothing new.
+// Runs on one server ask in turn: each waits for a random time that grows up to restMost while
+// another one asks too often. After staleMost the server has shown nothing new.
 const (
 	restMost  = 1500 * time.Millisecond
 	staleMost = time.Minute
@@ -83,8 +86,9 @@ const (
 // errStale says that other sessions ask for InnoDB's transactions so often that the server shows them as they were.
 var errStale = errors.New("other sessions read information_schema.innodb_trx so often that the server never shows it anew")
 
-// listHeld lists InnoDB's transactions as they are. What they were does not count: it may lack an old transaction, and show one for ever
-// that has ended (five runs at once on 5.7.22 waited for a DROP DATABASE that was over).
+// listHeld lists InnoDB's transactions as they are. What they were does not count: it may lack an
+// old transaction, and show one for ever that has ended (five runs at once on 5.7.22 waited for a
+// DROP DATABASE that was over).
 func (w *Watcher) listHeld(ctx context.Context, query string) (blockers []event.Blocker, err error) {
 	for began := time.Now(); ; w.wait = min(4*w.wait, restMost) {
 		w.wait = max(w.wait, staleFor/10)
@@ -114,8 +118,8 @@ func (w *Watcher) rest(ctx context.Context, least time.Duration) error {
 	}
 }
 
-// askHeld lists InnoDB's transactions, and says whether they are those of now: a transaction of its own, with a statement that no other
-// look has, is among them.
+// askHeld lists InnoDB's transactions, and says whether they are those of now: a transaction of its
+// own, with a statement that no other look has, is among them.
 func (w *Watcher) askHeld(ctx context.Context, query string) (blockers []event.Blocker, fresh bool, err error) {
 	conn, err := w.DB.Conn(ctx)
 	if err != nil {
@@ -126,7 +130,12 @@ func (w *Watcher) askHeld(ctx context.Context, query string) (blockers []event.B
 		return nil, false, err
 	}
 	mark := fmt.Sprintf("look %d", time.Now().UnixNano())
-	err = conn.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = CONNECTION_ID() AND LOCATE('"+mark+"', trx_query)").Scan(&fresh)
+	err = conn.QueryRowContext(
+		ctx,
+		"SELECT COUNT(*) > 0 FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = CONNECTION_ID() AND LOCATE('"+mark+"', trx_query)",
+	).Scan(
+		&fresh,
+	)
 	if err == nil && fresh {
 		blockers, err = listSnapshots(ctx, conn, query)
 	}

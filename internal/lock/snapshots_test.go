@@ -15,8 +15,9 @@ import (
 
 func TestMain(m *testing.M) { mysqltest.Main(m) }
 
-// TestL10_SnapshotsWhileOtherRunsLook: on a server that shows InnoDB's transactions from a cache, which stays as it is while it is read
-// often, each of many runs sees a transaction that begins and that ends.
+// TestL10_SnapshotsWhileOtherRunsLook: on a server that shows InnoDB's transactions from a cache,
+// which stays as it is while it is read often, each of many runs sees a transaction that begins and
+// that ends.
 func TestL10_SnapshotsWhileOtherRunsLook(t *testing.T) {
 	for _, version := range []string{"9.7", "8.0", "5.7", "mariadb-10.11", "mariadb-11.8"} {
 		t.Run(version, func(t *testing.T) {
@@ -29,7 +30,11 @@ func TestL10_SnapshotsWhileOtherRunsLook(t *testing.T) {
 func snapshotsWhileOthersLook(t *testing.T, server *mysqltest.Instance) {
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
-	pool, err := dbconn.Open(ctx, dbconn.Config{Network: server.Network, Address: server.Address, User: server.User, Password: dbconn.Secret(server.Password)}, nil)
+	pool, err := dbconn.Open(
+		ctx,
+		dbconn.Config{Network: server.Network, Address: server.Address, User: server.User, Password: dbconn.Secret(server.Password)},
+		nil,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

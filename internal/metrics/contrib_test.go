@@ -16,7 +16,8 @@ var (
 	alertExpr   = regexp.MustCompile(`(?m)^ +expr: (.*)$`)
 )
 
-// TestContrib: the dashboard and the alerts ask for metrics and labels that there are, and the dashboard leaves none out but those that are named.
+// TestContrib: the dashboard and the alerts ask for metrics and labels that there are, and the
+// dashboard leaves none out but those that are named.
 func TestContrib(t *testing.T) {
 	labels := map[string][]string{"process_resident_memory_bytes": nil, "process_cpu_seconds_total": nil}
 	for _, d := range slices.Concat(OfRuns(), OfQueues()) {
@@ -61,8 +62,11 @@ func TestContrib(t *testing.T) {
 	}
 	check("prometheus/alerts.yml", alertExpr, 5)
 	check("grafana/midstream.json", panelExpr, 30)
-	left := []string{"midstream_rows_estimated", "midstream_build_ratio", "midstream_commands_total", "midstream_phase_seconds_total", "midstream_throttled", "midstream_run_up",
-		"midstream_chunk_seconds_sum", "midstream_chunk_seconds_count", "midstream_lock_wait_seconds_bucket"}
+	left := []string{
+		"midstream_rows_estimated", "midstream_build_ratio", "midstream_commands_total",
+		"midstream_phase_seconds_total", "midstream_throttled", "midstream_run_up", "midstream_chunk_seconds_sum",
+		"midstream_chunk_seconds_count", "midstream_lock_wait_seconds_bucket",
+	}
 	for name := range labels {
 		if !asked[name] && !slices.Contains(left, name) {
 			t.Errorf("nothing in contrib asks for %s", name)

@@ -10,8 +10,9 @@ import (
 // keepEvery is the time between two writes of a file: node_exporter is mostly asked every 15 s.
 const keepEvery = 5 * time.Second
 
-// Keep writes the metrics to a file, whole each time, as the textfile collector of node_exporter reads them, until stop is called, which writes them
-// once more. Its error is that of the last write.
+// Keep writes the metrics to a file, whole each time, as the textfile collector of node_exporter
+// reads them, until stop is called, which writes them once more. Its error is that of the last
+// write.
 func (r *Run) Keep(path string) (stop func() error, err error) {
 	write := func() error {
 		if err := prometheus.WriteToTextfile(path, r.registry); err != nil {

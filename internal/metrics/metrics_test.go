@@ -47,8 +47,10 @@ func began(t *testing.T) *Run {
 	r.now = func() time.Time { return at.Add(10 * time.Second) }
 	for _, e := range []event.Event{
 		event.PhaseEntered{Phase: event.PhaseCheck, At: at.Add(-3 * time.Second)}, event.PhaseEntered{Phase: event.PhaseCopy, At: at},
-		event.Progress{RowsCopied: 5, RowsTotal: 10, ETA: -1, ReplicaLag: -1, Slower: -1, Felt: 2 * time.Millisecond, CaptureDelay: time.Millisecond, Backlog: 7},
-		event.ChunkCopied{Rows: 5, Elapsed: 20 * time.Millisecond}, event.LockAttempt{Granted: false, Waited: 250 * time.Millisecond}, event.LockAttempt{Granted: true},
+		event.Progress{RowsCopied: 5, RowsTotal: 10, ETA: -1, ReplicaLag: -1, Slower: -1, Felt: 2 * time.Millisecond,
+			CaptureDelay: time.Millisecond, Backlog: 7},
+		event.ChunkCopied{Rows: 5, Elapsed: 20 * time.Millisecond}, event.LockAttempt{Granted: false,
+			Waited: 250 * time.Millisecond}, event.LockAttempt{Granted: true},
 		event.Throttled{At: at, Gates: []event.Gate{{Name: "replica-lag db2:3306", Since: at}, {Name: "replica-lag db3:3306", Since: at.Add(time.Second)}, {Name: "file", Since: at}}},
 		event.Throttled{At: at.Add(4 * time.Second), Gates: []event.Gate{{Name: "replica-lag db3:3306", Since: at.Add(time.Second)}}},
 		event.Blocked{Blockers: make([]event.Blocker, 2), At: at}, event.Killed{}, event.Retry{What: "chunk"}, event.Controlled{Refused: true}, event.Finding{Kind: "null"},
@@ -97,7 +99,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRowsOfAnotherAttempt: the rows of one that goes on begin at zero, as what counts an increase would take those of before for new ones.
+// TestRowsOfAnotherAttempt: the rows of one that goes on begin at zero, as what counts an increase
+// would take those of before for new ones.
 func TestRowsOfAnotherAttempt(t *testing.T) {
 	r := began(t)
 	for _, c := range []struct {
@@ -135,7 +138,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestUnion: the metrics of several runs stand beside each other; one that doesn't answer is told, and keeps nobody from the others'.
+// TestUnion: the metrics of several runs stand beside each other; one that doesn't answer is told,
+// and keeps nobody from the others'.
 func TestUnion(t *testing.T) {
 	source := func(change string, r *Run) Source {
 		return Source{Change: change, Read: func(context.Context) (io.ReadCloser, error) {

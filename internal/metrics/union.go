@@ -38,7 +38,10 @@ const patience = 3 * time.Second
 // The metrics of a queue itself.
 var (
 	changesOf = Description{prefix + "changes", "gauge", "Changes in the queue by their state.", []string{"state"}}
-	upOf      = Description{prefix + "run_up", "gauge", "1 of each run that is at work and has told its metrics, 0 if it does not answer.", []string{"change"}}
+	upOf      = Description{
+		prefix + "run_up", "gauge",
+		"1 of each run that is at work and has told its metrics, 0 if it does not answer.", []string{"change"},
+	}
 )
 
 // OfQueues describes the metrics of a queue, beside those of its runs.
@@ -103,7 +106,8 @@ func (s Source) gather(ctx context.Context) ([]*dto.MetricFamily, error) {
 	return slices.Collect(maps.Values(families)), nil
 }
 
-// add adds the metrics of a family to those of its name. A run of another version may have one of another type: it is left out.
+// add adds the metrics of a family to those of its name. A run of another version may have one of
+// another type: it is left out.
 func add(all map[string]*dto.MetricFamily, f *dto.MetricFamily) {
 	switch there := all[f.GetName()]; {
 	case there == nil:

@@ -10,7 +10,9 @@ import (
 
 // indexes is the number of indexes on column v of table t.
 func (b *bench) indexes() string {
-	return b.value("SELECT COUNT(*) FROM information_schema.statistics WHERE column_name = 'v' AND table_name = 't' AND table_schema = '" + b.schema + "'")
+	return b.value(
+		"SELECT COUNT(*) FROM information_schema.statistics WHERE column_name = 'v' AND table_name = 't' AND table_schema = '" + b.schema + "'",
+	)
 }
 
 // TestL7_ReconnectRepeatsNoSwap: a process that connects anew after its swap does not alter the
@@ -28,7 +30,8 @@ func TestL7_ReconnectRepeatsNoSwap(t *testing.T) {
 		if got := b.indexes(); got != "1" {
 			b.Errorf("%s indexes were added", got)
 		}
-		if code != 15 || !strings.Contains(last, `"swapped":true`) || !strings.Contains(last, b.schema+".t_old") || b.tables() != "digits,t,t_old" {
+		if code != 15 || !strings.Contains(last, `"swapped":true`) || !strings.Contains(last, b.schema+".t_old") ||
+			b.tables() != "digits,t,t_old" {
 			b.Errorf("exit code %d, tables %s: %s", code, b.tables(), last)
 		}
 		b.exec("DROP TABLE " + b.schema + ".t_old")

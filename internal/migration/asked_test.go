@@ -9,8 +9,9 @@ import (
 	"midstream/internal/event"
 )
 
-// TestL6_NoSwapWhenItsTimeIsOverAsAHookReturns: who hears of the cut-over may take time before the run goes on (a hook that asks a person). What
-// holds the run by then, the file as the window, holds it still.
+// TestL6_NoSwapWhenItsTimeIsOverAsAHookReturns: who hears of the cut-over may take time before the
+// run goes on (a hook that asks a person). What holds the run by then, the file as the window,
+// holds it still.
 func TestL6_NoSwapWhenItsTimeIsOverAsAHookReturns(t *testing.T) {
 	b := setup(t, "9.7")
 	b.numbered(500)
@@ -32,7 +33,9 @@ func TestL6_NoSwapWhenItsTimeIsOverAsAHookReturns(t *testing.T) {
 		t.Fatal("the tables were swapped while the file was there")
 	case <-time.After(time.Second):
 	}
-	if got := b.value("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '" + b.schema + "' AND table_name = 't_shadow'"); got != "1" {
+	if got := b.value(
+		"SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '" + b.schema + "' AND table_name = 't_shadow'",
+	); got != "1" {
 		t.Errorf("there are %s shadows", got)
 	}
 	if err := os.Remove(b.cfg.When.Gone); err != nil {

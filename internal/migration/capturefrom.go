@@ -18,15 +18,17 @@ import (
 	"midstream/internal/throttle"
 )
 
-// Changes may be read from a replica of the source (Config.CaptureFrom), which spares the source one reader of its binlog.
-// Heartbeats are written on the source as ever, and come back through the replica. The laws hold as they do on the source itself, as long
-// as the replica logs what it replicates in the source's order (plan.CaptureFacts.Faults):
+// Changes may be read from a replica of the source (Config.CaptureFrom), which spares the source
+// one reader of its binlog. Heartbeats are written on the source as ever, and come back through the
+// replica. The laws hold as they do on the source itself, as long as the replica logs what it
+// replicates in the source's order (plan.CaptureFacts.Faults):
 //
 //   - L1, L3, L4: what the replica has logged stood in the source's binlog before. A heartbeat that is written after it was
 //     received stands behind it there, and the source's engine commits in that order.
 //   - L6: what stands in the source's binlog before the last heartbeat comes through the replica before it.
 //
-// A replica that is behind holds back changes, and with them the swap; it never makes a key visible too early.
+// A replica that is behind holds back changes, and with them the swap; it never makes a key visible
+// too early.
 
 // CaptureFrom is a replica of the source whose binlog is read in place of the source's. The plan must have been
 // made for it.
@@ -37,8 +39,8 @@ type CaptureFrom struct {
 }
 
 var (
-	// ErrOtherCapture says that an earlier run was stopped which had read changes from another server than this one is
-	// to, and that nobody can tell where to go on there. Nothing was done.
+	// ErrOtherCapture says that an earlier run was stopped which had read changes from another
+	// server than this one is to, and that nobody can tell where to go on there. Nothing was done.
 	ErrOtherCapture = errors.New("an earlier run has read changes from another server")
 	// ErrCaptureUnfit says that changes must not be read from the replica any more, as they may be missing or in
 	// another order. What was done is kept.
@@ -94,8 +96,8 @@ func (r *run) prepareCapture(ctx context.Context) (err error) {
 // arrival is how long a replica may take to bring the first heartbeat.
 const arrival = 30 * time.Second
 
-// awaitReplica waits until the replica has all that was committed on the source before, an earlier run's statements among
-// it. It returns the number of the heartbeat that it has waited for.
+// awaitReplica waits until the replica has all that was committed on the source before, an earlier
+// run's statements among it. It returns the number of the heartbeat that it has waited for.
 func (r *run) awaitReplica(ctx context.Context) (beaten uint64, err error) {
 	from := r.cfg.CaptureFrom
 	if from == nil {
@@ -118,7 +120,10 @@ func (r *run) awaitReplica(ctx context.Context) (beaten uint64, err error) {
 		}
 		waited := time.Since(began)
 		if waited > arrival {
-			return 0, fmt.Errorf("%w: %s, in %s; it is behind, or does not replicate the state table %s", ErrNoHeartbeat, from.Name, arrival, r.store.Name())
+			return 0, fmt.Errorf(
+				"%w: %s, in %s; it is behind, or does not replicate the state table %s", ErrNoHeartbeat, from.Name,
+				arrival, r.store.Name(),
+			)
 		}
 		if waited > time.Second && !told {
 			told = true
@@ -152,7 +157,8 @@ func (r *run) watchCapture(ctx context.Context) error {
 	}
 }
 
-// captureFit fails with ErrCaptureUnfit if changes may be missing in what is read from the replica, or in another order.
+// captureFit fails with ErrCaptureUnfit if changes may be missing in what is read from the replica,
+// or in another order.
 func (r *run) captureFit(ctx context.Context) error {
 	from := r.cfg.CaptureFrom
 	if from == nil {
@@ -171,7 +177,10 @@ func (r *run) captureFit(ctx context.Context) error {
 		return fmt.Errorf("look at replica %s: %w", from.Name, err)
 	}
 	if facts.SyncBinlog != 1 && startedAnew(start, r.captureStart) {
-		return fmt.Errorf("%w: %s was started again, with sync_binlog=%d: a crash may have cost it changes in its binlog", ErrCaptureUnfit, from.Name, facts.SyncBinlog)
+		return fmt.Errorf(
+			"%w: %s was started again, with sync_binlog=%d: a crash may have cost it changes in its binlog",
+			ErrCaptureUnfit, from.Name, facts.SyncBinlog,
+		)
 	}
 	return nil
 }
@@ -195,14 +204,17 @@ func (r *run) captureSensors(t Throttle) []throttle.Sensor {
 	return all
 }
 
-// judgeCapture finds the place in the binlog of the server from which changes are read now, where that is another one than
-// the earlier run's, or fails with ErrOtherCapture.
+// judgeCapture finds the place in the binlog of the server from which changes are read now, where
+// that is another one than the earlier run's, or fails with ErrOtherCapture.
 func (r *run) judgeCapture(ctx context.Context, c checkpoint.Checkpoint, f *former) error {
 	now := "the source"
 	if from := r.cfg.CaptureFrom; from != nil {
 		now = from.Name
 	}
-	moved := fmt.Sprintf("%s (server_uuid %s), and this one is to read them from %s (%s)", cmp.Or(c.CaptureName, "the source"), c.CaptureServer(), now, r.captureUUID())
+	moved := fmt.Sprintf(
+		"%s (server_uuid %s), and this one is to read them from %s (%s)", cmp.Or(c.CaptureName, "the source"),
+		c.CaptureServer(), now, r.captureUUID(),
+	)
 	gtids := r.plan.Server.GTID && (r.plan.Server.Capture == nil || r.plan.Server.Capture.GTID)
 	if !gtids || c.GTIDs == "" {
 		return fmt.Errorf("%w: %s; without GTIDs on both, where to go on there can't be told", ErrOtherCapture, moved)

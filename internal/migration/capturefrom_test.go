@@ -69,7 +69,10 @@ func TestL3_CaptureFromAReplica(t *testing.T) {
 		if result.Verified == 0 || result.Captured == 0 || result.Applied == 0 {
 			primary.Errorf("result %+v", result)
 		}
-		primary.Logf("%d changes, %d applied, swapped in attempt %d, held %s", result.Captured, result.Applied, result.Attempts, result.LockHeld)
+		primary.Logf(
+			"%d changes, %d applied, swapped in attempt %d, held %s", result.Captured, result.Applied,
+			result.Attempts, result.LockHeld,
+		)
 		primary.hasTables("digits,t,t_old")
 		replica.catchUpWith(primary)
 		replica.noErrant(primary)
@@ -85,8 +88,8 @@ func TestL3_CaptureFromAReplica(t *testing.T) {
 	})
 }
 
-// alteredJustBefore alters the table while the replica can't apply that, until it goes on a moment later: a run that begins meanwhile
-// must not take it for its own time's (law L1).
+// alteredJustBefore alters the table while the replica can't apply that, until it goes on a moment
+// later: a run that begins meanwhile must not take it for its own time's (law L1).
 func (b *bench) alteredJustBefore(replica *bench) (wait func()) {
 	b.Helper()
 	holder := replica.conn()
@@ -106,8 +109,8 @@ func (b *bench) alteredJustBefore(replica *bench) (wait func()) {
 	return func() { <-done }
 }
 
-// crashedReplica: the replica from which changes are read crashes, and may have lost a part of its binlog. The run goes on by itself,
-// and compares all.
+// crashedReplica: the replica from which changes are read crashes, and may have lost a part of its
+// binlog. The run goes on by itself, and compares all.
 func (b *bench) crashedReplica(replica *bench) {
 	b.Helper()
 	b.exec("DROP TABLE " + b.schema + ".t, " + b.schema + ".t_old, " + b.schema + ".digits")
@@ -115,7 +118,11 @@ func (b *bench) crashedReplica(replica *bench) {
 	replica.catchUpWith(b)
 	stop := b.writer(b.db)
 	defer stop()
-	c := b.child(clauses, phaseLine(event.PhaseCutover), func(*child) { stop() }, append([]string{"--capture-from=" + replica.address, "--reconnect=1m"}, slowly...)...)
+	c := b.child(
+		clauses,
+		phaseLine(event.PhaseCutover),
+		func(*child) { stop() },
+		append([]string{"--capture-from=" + replica.address, "--reconnect=1m"}, slowly...)...)
 	c.await(phaseLine(event.PhaseCopy))
 	time.Sleep(200 * time.Millisecond)
 	if err := replica.server.Sandbox.Restart(b.ctx()); err != nil {
@@ -163,7 +170,11 @@ func (b *bench) refusedCapture(replica *bench) {
 	replica.silently("ALTER TABLE " + b.schema + ".t MODIFY v INT NOT NULL")
 	b.hasTables("digits,t")
 	replica.exec("SET GLOBAL read_only = OFF")
-	if _, err := replica.migrate(b.ctx(), clauses); !errors.Is(err, plan.ErrRefused) || !strings.Contains(err.Error(), "--source-replicates") {
+	if _, err := replica.migrate(
+		b.ctx(),
+		clauses,
+	); !errors.Is(err, plan.ErrRefused) ||
+		!strings.Contains(err.Error(), "--source-replicates") {
 		b.Errorf("with the replica as the source the error is %v", err)
 	}
 	replica.exec("SET GLOBAL read_only = ON")
@@ -184,8 +195,8 @@ func (b *bench) silently(statements ...string) {
 	}
 }
 
-// capturedElsewhere stops a run that reads from a replica, since that no longer keeps the order, and goes on with it on the
-// source's own binlog: by GTIDs, and not without.
+// capturedElsewhere stops a run that reads from a replica, since that no longer keeps the order,
+// and goes on with it on the source's own binlog: by GTIDs, and not without.
 func (b *bench) capturedElsewhere(replica *bench) {
 	b.Helper()
 	b.exec("DROP TABLE " + b.schema + ".t, " + b.schema + ".t_old, " + b.schema + ".digits")
@@ -211,7 +222,11 @@ func (b *bench) capturedElsewhere(replica *bench) {
 	b.cfg = migration.Config{}
 	state := b.value("SELECT state FROM " + b.schema + ".t_midstream WHERE id = 2")
 	b.exec("UPDATE " + b.schema + ".t_midstream SET state = JSON_SET(state, '$.GTIDs', '') WHERE id = 2")
-	if _, err := b.migrate(b.ctx(), clauses); !errors.Is(err, migration.ErrOtherCapture) || !strings.Contains(err.Error(), replica.address) {
+	if _, err := b.migrate(
+		b.ctx(),
+		clauses,
+	); !errors.Is(err, migration.ErrOtherCapture) ||
+		!strings.Contains(err.Error(), replica.address) {
 		b.Fatalf("the error is %v", err)
 	}
 	b.hasTables("digits,t,t_midstream,t_shadow")
@@ -231,8 +246,8 @@ func (b *bench) capturedElsewhere(replica *bench) {
 	}
 }
 
-// readOnlyIsNoticed: a server that is made read-only ends the run, although its account may write to it all the same, and the run goes
-// on when it takes writes again.
+// readOnlyIsNoticed: a server that is made read-only ends the run, although its account may write
+// to it all the same, and the run goes on when it takes writes again.
 func (b *bench) readOnlyIsNoticed() {
 	b.Helper()
 	b.exec("DROP TABLE " + b.schema + ".t, " + b.schema + ".t_old, " + b.schema + ".digits")
@@ -269,21 +284,26 @@ func (b *bench) delayedIsNotBehind(replica *bench) {
 	defer replica.delay(0)
 	stop := b.writer(b.db)
 	defer stop()
-	b.cfg = migration.Config{Throttle: migration.Throttle{ReplicaLag: 2 * time.Second, Replicas: []migration.Follower{{Name: "the replica", DB: replica.db}}}}
+	b.cfg = migration.Config{
+		Throttle: migration.Throttle{ReplicaLag: 2 * time.Second, Replicas: []migration.Follower{{Name: "the replica", DB: replica.db}}},
+	}
 	b.told = newTold()
 	longer := onPhase(event.PhaseCopy, func() { time.Sleep(4 * time.Second) }) // than the delay
 	b.mustMigrate(clauses, longer, onPhase(event.PhaseCutover, stop))
 	if told := b.gatesTold(); strings.Contains(told, "the replica") {
 		b.Errorf("it was held:\n%s", told)
 	}
-	if got := replica.value("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '" + b.schema + "' AND table_name = 't_old'"); got != "0" {
+	if got := replica.value(
+		"SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '" + b.schema + "' AND table_name = 't_old'",
+	); got != "0" {
 		b.Error("the replica is not delayed")
 	}
 	b.equal()
 }
 
-// TestL3_SemiSyncAckWithheld: a change that waits for a replica's acknowledgement (semi-sync AFTER_SYNC) stands in the binlog, and in
-// that of another replica, for as long as that takes, and can't be seen. It is synced when it can be.
+// TestL3_SemiSyncAckWithheld: a change that waits for a replica's acknowledgement (semi-sync
+// AFTER_SYNC) stands in the binlog, and in that of another replica, for as long as that takes, and
+// can't be seen. It is synced when it can be.
 func TestL3_SemiSyncAckWithheld(t *testing.T) {
 	t.Parallel()
 	settings := func(id string) map[string]string {
@@ -296,7 +316,15 @@ func TestL3_SemiSyncAckWithheld(t *testing.T) {
 	for _, through := range []bool{false, true} {
 		t.Run(fmt.Sprintf("replica=%t", through), func(t *testing.T) {
 			b := on(t, "9.7", first)
-			replica := &bench{T: t, version: "9.7", server: second, address: second.Address, db: second.Open(t, ""), schema: b.schema, told: newTold()}
+			replica := &bench{
+				T:       t,
+				version: "9.7",
+				server:  second,
+				address: second.Address,
+				db:      second.Open(t, ""),
+				schema:  b.schema,
+				told:    newTold(),
+			}
 			b.numbered(2000)
 			if through {
 				replica.replicate(first)

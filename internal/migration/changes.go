@@ -72,11 +72,18 @@ func (r *run) byTriggers() bool { return r.plan.Capture.By == plan.CaptureTrigge
 
 // capturing are the run's triggers.
 func (r *run) capturing() trigger.Set {
-	return trigger.Set{Source: r.plan.Source.Name, Log: r.plan.Names.Log, Key: r.spec.Key, Formats: r.plan.Server.Formats, Dated: r.plan.Server.Version.DatesTriggers()}
+	return trigger.Set{
+		Source:  r.plan.Source.Name,
+		Log:     r.plan.Names.Log,
+		Key:     r.spec.Key,
+		Formats: r.plan.Server.Formats,
+		Dated:   r.plan.Server.Version.DatesTriggers(),
+	}
 }
 
-// startTriggers is law L1 with triggers: the log and the triggers are there, and a heartbeat is committed, before the first
-// row is read. What was not committed when the last trigger was created is in the log.
+// startTriggers is law L1 with triggers: the log and the triggers are there, and a heartbeat is
+// committed, before the first row is read. What was not committed when the last trigger was created
+// is in the log.
 func (r *run) startTriggers(ctx context.Context) error {
 	session, err := r.pool.Session(ctx)
 	if err != nil {
@@ -122,7 +129,13 @@ func (r *run) asking(sees bool) trigger.Asking {
 func (r *run) connectLog(beaten uint64) {
 	r.beats = &beater{pool: r.pool, store: r.store, wrote: r.wroteBeat}
 	l := trigger.NewLog(trigger.Config{Interval: r.cfg.Capture.Interval, Retries: r.cfg.Capture.Retries}, trigger.Deps{
-		Pool: r.pool, Set: r.capturing(), Backlog: r.backlog, Unlogged: !r.plan.Server.LogBin, Beat: r.beats.beat, Beaten: beaten, Busy: r.governor.Busy,
+		Pool:     r.pool,
+		Set:      r.capturing(),
+		Backlog:  r.backlog,
+		Unlogged: !r.plan.Server.LogBin,
+		Beat:     r.beats.beat,
+		Beaten:   beaten,
+		Busy:     r.governor.Busy,
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,7 +148,10 @@ const lookEachTriggers = 2 * time.Second
 // watchTriggers looks until the context ends whether the source was changed by what fires no triggers.
 func (r *run) watchTriggers(ctx context.Context) error {
 	for r.byTriggers() {
-		if err := r.triggersFit(ctx); err != nil && !dbconn.ConnectionLost(err) && !dbconn.Contended(err) && !dbconn.TornTriggers(err) && ctx.Err() == nil {
+		if err := r.triggersFit(
+			ctx,
+		); err != nil && !dbconn.ConnectionLost(err) && !dbconn.Contended(err) && !dbconn.TornTriggers(err) &&
+			ctx.Err() == nil {
 			return err
 		}
 		if sleep(ctx, lookEachTriggers) != nil {
@@ -158,13 +174,19 @@ func (r *run) triggersFit(ctx context.Context) error {
 	case sight.String() == r.began.Sight:
 		return nil
 	case !sight.Whole(set):
-		return fmt.Errorf("%w: it, the log %s, or the triggers that capture changes, were dropped, renamed or replaced", ErrSourceChanged, set.Log)
+		return fmt.Errorf(
+			"%w: it, the log %s, or the triggers that capture changes, were dropped, renamed or replaced",
+			ErrSourceChanged, set.Log,
+		)
 	}
-	return fmt.Errorf("%w: it, or the log %s of its changes, was truncated or built anew, for which no trigger fires", ErrSourceChanged, set.Log)
+	return fmt.Errorf(
+		"%w: it, or the log %s of its changes, was truncated or built anew, for which no trigger fires",
+		ErrSourceChanged, set.Log,
+	)
 }
 
-// becauseChanged returns that the source was changed unseen by triggers in place of an error that came of it: rows that differ,
-// or a table that is gone.
+// becauseChanged returns that the source was changed unseen by triggers in place of an error that
+// came of it: rows that differ, or a table that is gone.
 func (r *run) becauseChanged(err error) error {
 	if err == nil || !r.byTriggers() || r.made.swapped || errors.Is(err, cutover.ErrUnknown) {
 		return err
@@ -177,12 +199,16 @@ func (r *run) becauseChanged(err error) error {
 	return err
 }
 
-// judgeTriggers is judgeServer's part where triggers capture changes: what the earlier run had not applied is in the log, as
-// long as they were there all the time and nothing has happened that they can't see.
+// judgeTriggers is judgeServer's part where triggers capture changes: what the earlier run had not
+// applied is in the log, as long as they were there all the time and nothing has happened that they
+// can't see.
 func (r *run) judgeTriggers(ctx context.Context, saved *checkpoint.Saved) (reason string, err error) {
 	c, start := saved.Checkpoint, saved.Start
 	if c.ServerUUID != r.plan.Server.UUID {
-		return fmt.Sprintf("it ran on the server %s, and this is %s: what has happened to the table between the two can't be told without a binlog", c.ServerUUID, r.plan.Server.UUID), nil
+		return fmt.Sprintf(
+			"it ran on the server %s, and this is %s: what has happened to the table between the two can't be told without a binlog",
+			c.ServerUUID, r.plan.Server.UUID,
+		), nil
 	}
 	log := r.plan.Names.Log
 	sight, err := trigger.Look(ctx, r.pool.DB(), r.plan.Source.Name, log)
@@ -208,16 +234,21 @@ func (c *cleaner) dropLog(ctx context.Context, log schema.Name) error {
 	for _, t := range found { // after the swap they are on the former source
 		watcher.Tables = append(watcher.Tables, log.Sibling(t.Table))
 	}
-	return trigger.Drop(ctx, c.pool, log, func(ctx context.Context, request func(context.Context, time.Duration) (lock.Outcome, error)) error {
-		if blockers, err := watcher.Blockers(ctx, triggerWait/2); err == nil && len(blockers) > 0 {
-			return fmt.Errorf("%w: %s has locked %s", cutover.ErrNotGranted, blockers[0].Who(), watcher.Tables[0])
-		}
-		requested, err := request(ctx, triggerWait)
-		if err == nil && !requested.Granted {
-			err = cutover.ErrNotGranted
-		}
-		return err
-	})
+	return trigger.Drop(
+		ctx,
+		c.pool,
+		log,
+		func(ctx context.Context, request func(context.Context, time.Duration) (lock.Outcome, error)) error {
+			if blockers, err := watcher.Blockers(ctx, triggerWait/2); err == nil && len(blockers) > 0 {
+				return fmt.Errorf("%w: %s has locked %s", cutover.ErrNotGranted, blockers[0].Who(), watcher.Tables[0])
+			}
+			requested, err := request(ctx, triggerWait)
+			if err == nil && !requested.Granted {
+				err = cutover.ErrNotGranted
+			}
+			return err
+		},
+	)
 }
 
 // triggerWait is how long the removal of a trigger may wait for the table's lock.
@@ -231,13 +262,21 @@ func (c *cleaner) addTriggers(ctx context.Context, there map[schema.Name]candida
 	}
 	found, err := trigger.Found(ctx, c.pool.DB(), log)
 	if err == nil && len(found) > 0 {
-		*left = append(*left, Leftover{Name: log, Why: fmt.Sprintf("it is gone, and the triggers of a run on %s still write to it", log.Sibling(found[0].Table)), log: true, Gone: true})
+		*left = append(
+			*left,
+			Leftover{
+				Name: log,
+				Why:  fmt.Sprintf("it is gone, and the triggers of a run on %s still write to it", log.Sibling(found[0].Table)),
+				log:  true,
+				Gone: true,
+			},
+		)
 	}
 	return err
 }
 
-// seeTriggers finds the triggers that go with leftovers: of a log those that write to it, on whatever table, and of other tables, as of a shadow
-// with stand-ins, those that stand on it.
+// seeTriggers finds the triggers that go with leftovers: of a log those that write to it, on
+// whatever table, and of other tables, as of a shadow with stand-ins, those that stand on it.
 func (c *cleaner) seeTriggers(ctx context.Context, left []Leftover) error {
 	for i := range left {
 		l := &left[i]

@@ -30,8 +30,19 @@ var charsetCases = []typeCase{
 		name: "bytes that are another charset's",
 		columns: "id INT PRIMARY KEY, a VARCHAR(300) CHARACTER SET latin1, b TEXT CHARACTER SET latin1, c VARCHAR(300) CHARACTER SET latin1, " +
 			"d VARBINARY(300), e BLOB",
-		rows: []string{"1, X'C3A9E282AC', X'C3A9', X'C3A9E28281', X'FFFEC3', X'ED'", "2, X'81', X'', X'00', X'80FF', X'00'",
-			"3, X'" + hexRange(0x80, 0xff) + "', X'" + hexRange(0, 0xff) + "', X'" + hexRange(0, 0xff) + "', X'" + hexRange(0, 0xff) + "', NULL"},
+		rows: []string{
+			"1, X'C3A9E282AC', X'C3A9', X'C3A9E28281', X'FFFEC3', X'ED'",
+			"2, X'81', X'', X'00', X'80FF', X'00'",
+			"3, X'" + hexRange(
+				0x80, 0xff,
+			) + "', X'" + hexRange(
+				0, 0xff,
+			) + "', X'" + hexRange(
+				0, 0xff,
+			) + "', X'" + hexRange(
+				0, 0xff,
+			) + "', NULL",
+		},
 		alter: "MODIFY a VARCHAR(300) CHARACTER SET utf8mb4, MODIFY b BLOB, MODIFY c VARBINARY(300), MODIFY d VARCHAR(300) CHARACTER SET latin1, MODIFY e LONGBLOB",
 	},
 	{
@@ -48,16 +59,22 @@ var charsetCases = []typeCase{
 		name: "blanks, nothing and NULL",
 		columns: "id INT PRIMARY KEY, a VARCHAR(10) COLLATE utf8mb4_general_ci, b VARCHAR(10) COLLATE utf8mb4_0900_ai_ci, c CHAR(10), " +
 			"d VARCHAR(10), e VARBINARY(10), f TEXT, UNIQUE KEY b (b)",
-		rows:  []string{"1, 'x ', 'x ', 'x', 'x  ', 'x ', 'x '", "2, '', '', '', '', '', ''", "3, NULL, NULL, NULL, NULL, NULL, NULL", "4, 'x', 'x', ' x', '\t', 'x', '😀 '"},
+		rows: []string{
+			"1, 'x ', 'x ', 'x', 'x  ', 'x ', 'x '", "2, '', '', '', '', '', ''",
+			"3, NULL, NULL, NULL, NULL, NULL, NULL", "4, 'x', 'x', ' x', '\t', 'x', '😀 '",
+		},
 		alter: "MODIFY a VARCHAR(12) COLLATE utf8mb4_bin, MODIFY c VARCHAR(10), MODIFY d CHAR(10), MODIFY e BLOB, ADD COLUMN z VARCHAR(9) NOT NULL",
 	},
 	{
 		name: "members of all kinds",
 		columns: "id INT PRIMARY KEY, a ENUM('it''s','a,b','?','\\\\','', 'é') CHARACTER SET latin1, b SET('it''s','?','é') CHARACTER SET latin1, " +
 			"c ENUM('x','y'), d SET(" + members64() + "), e ENUM('x','y'), f SET('x','y'), g ENUM('x','y'), h ENUM('x','y')",
-		rows: []string{"1, 'it''s', 'it''s,?,é', 'x', 'm00,m63', 'x', 'x,y', 'x', 'y'", "2, 'a,b', '', 'nosuch', 'm63', 'nosuch', '', 'nosuch', 'x'",
-			"3, '?', '?', 'y', '', 'y', 'nosuch', 'y', NULL", "4, '', 'é', NULL, NULL, NULL, NULL, NULL, 'x'", "5, '\\\\', NULL, 'y', 'm01', 'x', 'x', 'y', 'y'",
-			"6, 'é', '?', 'y', 'm01', 'x', 'x', 'y', 'y'"},
+		rows: []string{
+			"1, 'it''s', 'it''s,?,é', 'x', 'm00,m63', 'x', 'x,y', 'x', 'y'",
+			"2, 'a,b', '', 'nosuch', 'm63', 'nosuch', '', 'nosuch', 'x'",
+			"3, '?', '?', 'y', '', 'y', 'nosuch', 'y', NULL", "4, '', 'é', NULL, NULL, NULL, NULL, NULL, 'x'",
+			"5, '\\\\', NULL, 'y', 'm01', 'x', 'x', 'y', 'y'", "6, 'é', '?', 'y', 'm01', 'x', 'x', 'y', 'y'",
+		},
 		alter: "MODIFY a VARCHAR(20), MODIFY b TEXT, MODIFY c VARCHAR(9), MODIFY d VARCHAR(300), MODIFY e ENUM('x','y','z'), MODIFY f SET('x','y','z'), " +
 			"MODIFY h ENUM('y','new','x')",
 	},

@@ -49,8 +49,12 @@ func (b *bench) child(clauses, at string, do func(*child), flags ...string) *chi
 	if err != nil {
 		b.Fatal(err)
 	}
-	args := append([]string{"run", "--method=shadow", "--json", "--defaults-file=/dev/null", "--ssl-mode=DISABLED", "--host=" + host, "--port=" + port, "--user=" + b.server.User,
-		"ALTER TABLE " + b.schema + ".t " + clauses}, flags...)
+	args := append(
+		[]string{
+			"run", "--method=shadow", "--json", "--defaults-file=/dev/null", "--ssl-mode=DISABLED", "--host=" + host,
+			"--port=" + port, "--user=" + b.server.User, "ALTER TABLE " + b.schema + ".t " + clauses,
+		},
+		flags...)
 	if !b.steered {
 		args = append(args, "--full-speed")
 	}

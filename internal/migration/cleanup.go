@@ -66,7 +66,14 @@ func (d *Denied) Error() string {
 // first whether the account may drop what it found (*Denied). agree is asked before anything
 // is dropped; it gets the tables that are spared as well. note hears what is put right of foreign keys and triggers
 // before. Cleanup returns what it found, dropped or not; on an error some of it may be gone.
-func Cleanup(ctx context.Context, pool *dbconn.Pool, source schema.Name, old bool, agree func([]Leftover) bool, note func(string)) ([]Leftover, error) {
+func Cleanup(
+	ctx context.Context,
+	pool *dbconn.Pool,
+	source schema.Name,
+	old bool,
+	agree func([]Leftover) bool,
+	note func(string),
+) ([]Leftover, error) {
 	held, err := claim(ctx, pool, source, func(error) {})
 	if err != nil {
 		return nil, err
@@ -360,7 +367,10 @@ type Untold struct {
 // Error says why it is not known whose the table is.
 func (u *Untold) Error() string {
 	if u.Unreadable {
-		return fmt.Sprintf("%s bears no mark, and %s, which would tell whose it is, can't be read: it is empty, or another version's", u.Shadow, u.State)
+		return fmt.Sprintf(
+			"%s bears no mark, and %s, which would tell whose it is, can't be read: it is empty, or another version's",
+			u.Shadow, u.State,
+		)
 	}
 	return fmt.Sprintf("%s bears no mark, and %s does not tell of it: it is somebody else's", u.Shadow, u.State)
 }

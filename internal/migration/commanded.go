@@ -121,7 +121,10 @@ func (r *run) heed(ctx context.Context, cfg Config, values map[string]string) er
 		}
 	}
 	if _, says := values["max-replica-lag"]; says && t.ReplicaLag > 0 && len(t.Replicas) == 0 {
-		return bad("max-replica-lag", errors.New("no replica is looked at: the run found none, or began with 0"), "name replicas by --replica when the run begins")
+		return bad(
+			"max-replica-lag", errors.New("no replica is looked at: the run found none, or began with 0"),
+			"name replicas by --replica when the run begins",
+		)
 	}
 	if err := mayKill(ctx, r.pool.DB(), r.plan.Source.Name, r.live(), cfg, values); err != nil {
 		return err

@@ -34,8 +34,8 @@ type Config struct {
 	// Backoff is the wait after the first failed attempt; it doubles up to MaxBackoff.
 	// They default to 250 ms and 10 s.
 	Backoff, MaxBackoff time.Duration
-	// Attempts and GiveUp end the run with ErrGaveUp after as many attempts, or so long, in which the lock could not be
-	// had; 0: never. The work is kept.
+	// Attempts and GiveUp end the run with ErrGaveUp after as many attempts, or so long, in which
+	// the lock could not be had; 0: never. The work is kept.
 	Attempts int
 	GiveUp   time.Duration
 	// CatchUp is the most keys in the backlog with which the lock is asked for.
@@ -49,8 +49,8 @@ type Config struct {
 
 	// Rest is the least part of its time, 0 to 1, in which the row copy rests. Defaults to 0.
 	Rest float64
-	// Slower is the part by which the application's statements may take longer on average, where the server is in use.
-	// Defaults to 0.05.
+	// Slower is the part by which the application's statements may take longer on average, where
+	// the server is in use. Defaults to 0.05.
 	Slower float64
 	// FullSpeed has all workers copy rows however much the application is slowed.
 	FullSpeed bool

@@ -72,8 +72,8 @@ func (c *Control) Config() Config {
 	return c.cfg
 }
 
-// Reach says which servers the next run has besides its own: replicas that it looks at, and the one whose binlog it reads, if
-// any.
+// Reach says which servers the next run has besides its own: replicas that it looks at, and the one
+// whose binlog it reads, if any.
 func (c *Control) Reach(replicas []Follower, capture *CaptureFrom) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +87,8 @@ func (c *Control) changing() <-chan struct{} {
 	return c.changed
 }
 
-// Standing is how far the run is at this moment, and for what it waits; at is false while none is at work. (Statements on whole tables have none.)
+// Standing is how far the run is at this moment, and for what it waits; at is false while none is
+// at work. (Statements on whole tables have none.)
 func (c *Control) Standing() (p event.Progress, gates []event.Gate, at bool) {
 	c.mu.Lock()
 	r, at := c.run.(*run)
@@ -195,13 +196,16 @@ func (c *Control) Stoppable(ctx context.Context) error {
 	case r == nil:
 		return &NotNow{what, "it is not at work: it looks at the server, or waits for it", "give the command again in a moment"}
 	case !r.keeps():
-		return &NotNow{what, "the server itself changes the table, and keeps no part of that", "let it come to its end, or withdraw the statement with midstream abort"}
+		return &NotNow{
+			what, "the server itself changes the table, and keeps no part of that",
+			"let it come to its end, or withdraw the statement with midstream abort",
+		}
 	}
 	return nil
 }
 
-// TooLate waits for the end of an attempt to swap that is under way, and fails with *NotNow if the tables are swapped.
-// what is the command's failure, in words.
+// TooLate waits for the end of an attempt to swap that is under way, and fails with *NotNow if the
+// tables are swapped. what is the command's failure, in words.
 func (c *Control) TooLate(ctx context.Context, what string) error {
 	c.mu.Lock()
 	attempt, swapped := c.attempt, c.swapped
@@ -232,10 +236,16 @@ const quietLooks = 3
 func (c *Control) Pause(ctx context.Context, by string) (inFlight int, err error) {
 	const what = "the run can't be paused"
 	if p := c.Paused(); p != nil {
-		return 0, &NotNow{what, "it is paused since " + p.Since.Local().Format(time.TimeOnly) + " by " + p.By, "midstream resume lets it go on"}
+		return 0, &NotNow{
+			what, "it is paused since " + p.Since.Local().Format(time.TimeOnly) + " by " + p.By,
+			"midstream resume lets it go on",
+		}
 	}
 	c.mu.Lock()
-	if err := c.natively(what, "let it come to its end, after which the run is done, or withdraw the statement with midstream abort"); err != nil {
+	if err := c.natively(
+		what,
+		"let it come to its end, after which the run is done, or withdraw the statement with midstream abort",
+	); err != nil {
 		c.mu.Unlock()
 		return 0, err
 	}
@@ -263,7 +273,10 @@ func (c *Control) Pause(ctx context.Context, by string) (inFlight int, err error
 // Resume undoes Pause. It fails with *NotNow.
 func (c *Control) Resume() error {
 	if !c.unpause() {
-		return &NotNow{"there is nothing to resume", "the run is not paused", "midstream status tells for what it waits; a hold ends by midstream cutover, a throttle by midstream throttle 100%"}
+		return &NotNow{
+			"there is nothing to resume", "the run is not paused",
+			"midstream status tells for what it waits; a hold ends by midstream cutover, a throttle by midstream throttle 100%",
+		}
 	}
 	return nil
 }
@@ -294,8 +307,9 @@ func (c *Control) Hold(ctx context.Context) error {
 	})
 }
 
-// take has a change of the config take effect. One that may keep the table from being changed waits for the end of an attempt that is
-// under way, and is undone with *NotNow if that was the swap. do is called with mu held.
+// take has a change of the config take effect. One that may keep the table from being changed waits
+// for the end of an attempt that is under way, and is undone with *NotNow if that was the swap. do
+// is called with mu held.
 func (c *Control) take(ctx context.Context, what string, stricter bool, do func() error) error {
 	c.mu.Lock()
 	var err error
@@ -339,7 +353,11 @@ func (c *Control) CutOver(ctx context.Context, now bool) (still string, err erro
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if still, err = c.cfg.When.closed(time.Now()); err == nil && still == "" && !c.cfg.When.Hold && c.paused == nil {
-		return "", &NotNow{what, "nothing holds it", "nothing: the run swaps by itself as soon as the tables are equal and nobody is in the way"}
+		return "", &NotNow{
+			what,
+			"nothing holds it",
+			"nothing: the run swaps by itself as soon as the tables are equal and nobody is in the way",
+		}
 	}
 	c.cfg.When.Hold = false
 	c.waived = c.waived || now
@@ -401,8 +419,11 @@ func (c *Control) Set(ctx context.Context, values map[string]string) error {
 			return err
 		}
 	} else if at := slices.IndexFunc(looked, func(name string) bool { _, says := values[name]; return says }); at >= 0 {
-		return &NotNow{looked[at] + " can't be set", "it is held against the server, and the run is not at work there: it is stopped, or looks at the server",
-			"set it when the run is at work: midstream status tells"}
+		return &NotNow{
+			looked[at] + " can't be set",
+			"it is held against the server, and the run is not at work there: it is stopped, or looks at the server",
+			"set it when the run is at work: midstream status tells",
+		}
 	}
 	return c.take(ctx, "the change of the table can't be held", holds(cfg, values), func() error {
 		cfg.Throttle.Replicas, cfg.CaptureFrom = c.cfg.Throttle.Replicas, c.cfg.CaptureFrom

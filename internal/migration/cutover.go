@@ -69,7 +69,9 @@ type attempt func(context.Context, *dbconn.Pool, cutover.Tables, cutover.Budget,
 func (r *run) underLock(ctx context.Context, try attempt, ready func(context.Context, *waiting) error) (event.SwapDone, error) {
 	r.enter(event.PhaseCatchUp)
 	w := &waiting{run: r, teller: lock.NewTeller(r.emit), killer: lock.NewKiller(r.pool, r.live().Kills, r.emit), watcher: &lock.Watcher{
-		DB: r.pool.DB(), Tables: slices.Concat([]schema.Name{r.plan.Source.Name, r.shadow.Name}, r.plan.Others(), r.shadow.Table.Sequences())}}
+		DB:     r.pool.DB(),
+		Tables: slices.Concat([]schema.Name{r.plan.Source.Name, r.shadow.Name}, r.plan.Others(), r.shadow.Table.Sequences()),
+	}}
 	var backoff time.Duration
 	for number := 1; ; number++ {
 		if err := w.leave(ctx); err != nil {
@@ -155,26 +157,32 @@ func again(err error) bool {
 	if errors.Is(err, cutover.ErrUnknown) || errors.Is(err, ErrUnsettled) {
 		return false
 	}
-	return errors.Is(err, cutover.ErrNotGranted) || errors.Is(err, cutover.ErrOverrun) || errors.Is(err, cutover.ErrSlow) || errors.Is(err, cutover.ErrNotDrained) ||
-		errors.Is(err, cutover.ErrDisturbed) || errors.Is(err, cutover.ErrNameTaken) || dbconn.ConnectionLost(err) || dbconn.Contended(err) || dbconn.TornTriggers(err)
+	return errors.Is(err, cutover.ErrNotGranted) || errors.Is(err, cutover.ErrOverrun) || errors.Is(err,
+		cutover.ErrSlow) || errors.Is(err, cutover.ErrNotDrained) ||
+		errors.Is(err, cutover.ErrDisturbed) || errors.Is(err, cutover.ErrNameTaken) || dbconn.ConnectionLost(err) ||
+		dbconn.Contended(err) ||
+		dbconn.TornTriggers(err)
 }
 
 // attempt is one attempt, while apply holds still.
 func (r *run) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
 	definition, next := schema.SplitAutoIncrement(r.plan.Source.Create)
 	tables := cutover.Tables{
-		Source: r.plan.Source.Name, Shadow: r.shadow.Name, Old: r.old(),
+		Source:          r.plan.Source.Name,
+		Shadow:          r.shadow.Name,
+		Old:             r.old(),
 		RenameUnderLock: r.plan.Server.RenameUnderLock,
 		RenameYields:    r.plan.Server.Version.MariaDB,
 		WritersApart:    r.plan.Server.Version.WritersApart(),
-		AutoIncrement:   !r.shadow.Unmarked && !r.plan.Alter.SetsAutoIncrement && (next > 0 || r.plan.Source.AutoIncrement > 0 || hasCounter(r.shadow.Table)),
-		Definition:      definition,
-		Foreign:         r.foreign(),
-		Related:         r.plan.Related(),
-		Triggers:        r.triggers(),
-		Log:             r.plan.Names.Log,
-		Sequences:       r.shadow.Table.Sequences(),
-		Shape:           r.shape,
+		AutoIncrement: !r.shadow.Unmarked && !r.plan.Alter.SetsAutoIncrement &&
+			(next > 0 || r.plan.Source.AutoIncrement > 0 || hasCounter(r.shadow.Table)),
+		Definition: definition,
+		Foreign:    r.foreign(),
+		Related:    r.plan.Related(),
+		Triggers:   r.triggers(),
+		Log:        r.plan.Names.Log,
+		Sequences:  r.shadow.Table.Sequences(),
+		Shape:      r.shape,
 	}
 	r.apply.stop()
 	setup := r.spec.Setup()
@@ -282,8 +290,8 @@ func (w *waiting) leave(ctx context.Context) error {
 	}
 }
 
-// late says that no attempt must be made after all, since the time at which it might be: to become ready may take long, as those who hear
-// of the phase may (a hook that asks a person).
+// late says that no attempt must be made after all, since the time at which it might be: to become
+// ready may take long, as those who hear of the phase may (a hook that asks a person).
 func (w *waiting) late(ctx context.Context, since time.Time) (bool, error) {
 	if why, err := w.run.holding().back(time.Now()); err != nil || why != "" || time.Since(since) < time.Second {
 		return why != "", err

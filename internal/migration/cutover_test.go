@@ -118,7 +118,10 @@ func TestNoQueryWaitsLongerThanTheBudget(t *testing.T) {
 				s := b.query(20)
 				blocker := b.conn()
 				ended := make(chan struct{})
-				r := b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCatchUp, func() { b.block(blocker, statements, ended) }))
+				r := b.background(
+					b.ctx(), "ADD COLUMN added INT",
+					onPhase(event.PhaseCatchUp, func() { b.block(blocker, statements, ended) }),
+				)
 				told := b.awaited("word of the blocker", func(e event.Event) bool {
 					_, is := e.(event.Blocked)
 					return is
@@ -322,7 +325,11 @@ func TestNoQueryWaitsForABackup(t *testing.T) {
 		r := b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCutover, begin))
 		b.awaited("word of the backup", func(e event.Event) bool {
 			told, is := e.(event.Blocked)
-			return is && slices.ContainsFunc(told.Blockers, func(one event.Blocker) bool { return strings.Contains(strings.ToUpper(one.Why), "BACKUP") })
+			return is &&
+				slices.ContainsFunc(
+					told.Blockers,
+					func(one event.Blocker) bool { return strings.Contains(strings.ToUpper(one.Why), "BACKUP") },
+				)
 		})
 		time.Sleep(2 * time.Second)
 		end()
@@ -424,8 +431,9 @@ func TestWhoForbidsTheShadowIsNamed(t *testing.T) {
 	}
 }
 
-// TestL6_BackupAsksAsTheTablesAreSwapped: a RENAME that waits for a backup gives its place in the queue away, and who stands behind it writes
-// to the old table (MariaDB). No swap is made then, and his row is in the new table.
+// TestL6_BackupAsksAsTheTablesAreSwapped: a RENAME that waits for a backup gives its place in the
+// queue away, and who stands behind it writes to the old table (MariaDB). No swap is made then, and
+// his row is in the new table.
 func TestL6_BackupAsksAsTheTablesAreSwapped(t *testing.T) {
 	t.Parallel()
 	server := mysqltest.Own(t, "mariadb-10.11", sandbox.Options{}) // what a backup locks is a whole server's

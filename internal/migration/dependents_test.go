@@ -13,8 +13,9 @@ import (
 	"midstream/internal/schema"
 )
 
-// TestL6_WhatNamesTheTable: a view, a procedure, a function, an event, another table's trigger and an account with privileges on
-// columns write to the table while it is swapped, and go on afterwards; nothing is written twice, or to the old table.
+// TestL6_WhatNamesTheTable: a view, a procedure, a function, an event, another table's trigger and
+// an account with privileges on columns write to the table while it is swapped, and go on
+// afterwards; nothing is written twice, or to the old table.
 func TestL6_WhatNamesTheTable(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"9.7", "5.7"} {
@@ -48,7 +49,9 @@ func TestL6_WhatNamesTheTable(t *testing.T) {
 func (b *bench) dependents() (by [][2]string) {
 	b.Helper()
 	user := b.someone()
-	b.exec("CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, who VARCHAR(20) NOT NULL, n INT)", "CREATE TABLE k (id INT PRIMARY KEY AUTO_INCREMENT)",
+	b.exec(
+		"CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, who VARCHAR(20) NOT NULL, n INT)",
+		"CREATE TABLE k (id INT PRIMARY KEY AUTO_INCREMENT)",
 		"INSERT INTO t (who) VALUES ('nobody')",
 		"CREATE VIEW seen AS SELECT id, who FROM t WHERE n IS NULL",
 		"CREATE PROCEDURE put() BEGIN DECLARE last INT; SELECT MAX(n) INTO last FROM t WHERE id < 10; INSERT INTO t (who) VALUES ('procedure'); END",
@@ -56,13 +59,20 @@ func (b *bench) dependents() (by [][2]string) {
 		"CREATE TRIGGER of_another AFTER INSERT ON k FOR EACH ROW INSERT INTO t (who) VALUES ('trigger')",
 		"CREATE EVENT tick ON SCHEDULE EVERY 1 SECOND DO INSERT INTO t (who) VALUES ('event')",
 		"SET GLOBAL event_scheduler = ON", // and stays so: other tests of this server have events too
-		"CREATE USER "+user, "GRANT SELECT (id, who), INSERT (who) ON t TO "+user)
+		"CREATE USER "+user,
+		"GRANT SELECT (id, who), INSERT (who) ON t TO "+user,
+	)
 	b.Cleanup(func() {
 		b.db.Exec("DROP EVENT tick")
 		b.db.Exec("DROP USER " + user)
 	})
-	return [][2]string{{"view", "INSERT INTO seen (who) VALUES ('view')"}, {"procedure", "CALL put()"}, {"function", "DO fput()"}, {"trigger", "INSERT INTO k () VALUES ()"},
-		{"account", "INSERT INTO t (who) VALUES ('account')"}}
+	return [][2]string{
+		{"view", "INSERT INTO seen (who) VALUES ('view')"},
+		{"procedure", "CALL put()"},
+		{"function", "DO fput()"},
+		{"trigger", "INSERT INTO k () VALUES ()"},
+		{"account", "INSERT INTO t (who) VALUES ('account')"},
+	}
 }
 
 // writing counts what was written by whom.

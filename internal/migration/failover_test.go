@@ -26,17 +26,37 @@ func failover(t *testing.T, version string) {
 	primary := mysqltest.Own(t, version, sandbox.Options{Settings: replicating(version, "11")})
 	replica := mysqltest.Own(t, version, sandbox.Options{Settings: replicating(version, "12")})
 	b := on(t, version, primary)
-	other := &bench{T: t, version: version, server: replica, address: replica.Address, db: replica.Open(t, ""), schema: b.schema, told: newTold()}
+	other := &bench{
+		T:       t,
+		version: version,
+		server:  replica,
+		address: replica.Address,
+		db:      replica.Open(t, ""),
+		schema:  b.schema,
+		told:    newTold(),
+	}
 	other.replicate(primary)
 	b.numbered(9999)
 	b.exec("ALTER TABLE " + b.schema + ".t COMMENT 'altered before the run'") // is read again, and passed over
 	b.killedInCopy()
 	other.follow(b, "all")
-	if code, last := other.child(clauses, "", nil, "--source-replicates").wait(); code != 11 || !strings.Contains(last, "replicated to this one") {
+	if code, last := other.child(
+		clauses,
+		"",
+		nil,
+		"--source-replicates",
+	).wait(); code != 11 ||
+		!strings.Contains(last, "replicated to this one") {
 		t.Errorf("while its server is replicated: exit code %d, %s", code, last)
 	}
 	other.behind(b, func() {
-		if code, last := other.child(clauses, "", nil, "--source-replicates").wait(); code != 11 || !strings.Contains(last, "not applied yet") {
+		if code, last := other.child(
+			clauses,
+			"",
+			nil,
+			"--source-replicates",
+		).wait(); code != 11 ||
+			!strings.Contains(last, "not applied yet") {
 			t.Errorf("while it has unapplied transactions: exit code %d, %s", code, last)
 		}
 	})
@@ -63,9 +83,15 @@ func failover(t *testing.T, version string) {
 
 	b.anew("UPDATE "+b.schema+".t_midstream SET state = JSON_SET(state, '$.ServerUUID', 'another') WHERE id = 2", "")
 	b.killedInCopy()
-	b.anew("UPDATE "+b.schema+".t_midstream SET state = JSON_SET(state, '$.ServerUUID', 'another', '$.GTIDs', '') WHERE id = 2", "begun anew: it ran on the server another")
+	b.anew(
+		"UPDATE "+b.schema+".t_midstream SET state = JSON_SET(state, '$.ServerUUID', 'another', '$.GTIDs', '') WHERE id = 2",
+		"begun anew: it ran on the server another",
+	)
 	b.killedInCopy()
-	b.anew("UPDATE "+b.schema+".t_midstream SET state = JSON_SET(state, '$.ServerUUID', 'another', '$.Executed', "+b.executedLater()+") WHERE id = 2", "lacks transactions")
+	b.anew(
+		"UPDATE "+b.schema+".t_midstream SET state = JSON_SET(state, '$.ServerUUID', 'another', '$.Executed', "+b.executedLater()+") WHERE id = 2",
+		"lacks transactions",
+	)
 	b.killedInCopy()
 	b.anew("RESET "+b.resetWord(), "its binlogs were reset")
 }

@@ -72,7 +72,8 @@ func (f *Failure) Error() string {
 // Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// SameCommand is what Next says where the run can be gone on with, or begun anew; within a sentence its first letter is small.
+// SameCommand is what Next says where the run can be gone on with, or begun anew; within a sentence
+// its first letter is small.
 const SameCommand = "Run the same command again"
 
 // conclude turns the error of a run with ctx into a *Failure.
@@ -81,15 +82,26 @@ func (r *run) conclude(ctx context.Context, err error) error {
 		r.enter(event.PhaseDone)
 		return nil
 	}
-	f := &Failure{Phase: r.phase, Err: err, Swapped: r.made.swapped, Lost: errors.Is(err, cutover.ErrUnknown) || outside(err) && !errors.Is(err, native.ErrUnknown)}
+	f := &Failure{
+		Phase:   r.phase,
+		Err:     err,
+		Swapped: r.made.swapped,
+		Lost:    errors.Is(err, cutover.ErrUnknown) || outside(err) && !errors.Is(err, native.ErrUnknown),
+	}
 	source := r.plan.Source.Name
 	var untold *Untold
 	switch {
 	case r.made.half:
 		f.Half = true
 		split := r.plan.Choice.Split
-		f.Left = fmt.Sprintf("%s has the first part of its new schema (%s); the rest is not done, or not known to be.", source, split.First.Clauses)
-		f.Next = fmt.Sprintf("Look at it with SHOW CREATE TABLE, and run the rest: midstream run %s", schema.Literal(split.Rest.Restore(source)))
+		f.Left = fmt.Sprintf(
+			"%s has the first part of its new schema (%s); the rest is not done, or not known to be.", source,
+			split.First.Clauses,
+		)
+		f.Next = fmt.Sprintf(
+			"Look at it with SHOW CREATE TABLE, and run the rest: midstream run %s",
+			schema.Literal(split.Rest.Restore(source)),
+		)
 	case errors.Is(err, cutover.ErrUnknown):
 		f.Left = fmt.Sprintf("%s is either as it was or swapped; %s, %s and %s were left alone.",
 			source, r.shadowName(), r.old(), r.plan.Names.State)
@@ -100,7 +112,9 @@ func (r *run) conclude(ctx context.Context, err error) error {
 	case errors.Is(err, ErrUnsettled) && !r.made.former:
 		f.Left, f.Next = r.leftUnsettled()
 	case errors.Is(err, ErrSwapped):
-		f.Swapped, f.Left = true, fmt.Sprintf("%s has the schema that it wanted; its old table and %s may be left.", source, r.plan.Names.State)
+		f.Swapped, f.Left = true, fmt.Sprintf(
+			"%s has the schema that it wanted; its old table and %s may be left.", source, r.plan.Names.State,
+		)
 		f.Next = SameCommand + ": it does what that run had left to do."
 	case errors.As(err, &untold), errors.Is(err, checkpoint.ErrNewer):
 		f.Left = fmt.Sprintf("This run has not touched %s, and what an earlier run has left is as it was.", source)
@@ -109,11 +123,17 @@ func (r *run) conclude(ctx context.Context, err error) error {
 		}
 	case errors.Is(err, ErrStopped):
 		f.Left = fmt.Sprintf("%s is untouched, and what that run has done is kept.", source)
-		f.Next = fmt.Sprintf("Let that run come to its end (give its command again), or give it up with: midstream cleanup %s; then say the same again.", source.Argument())
+		f.Next = fmt.Sprintf(
+			"Let that run come to its end (give its command again), or give it up with: midstream cleanup %s; then say the same again.",
+			source.Argument(),
+		)
 	case r.made.former && !errors.Is(err, ErrOtherAlter) && !errors.Is(err, ErrOtherCapture):
 		f.Left = fmt.Sprintf("This run has not touched %s, and what an earlier run has left is as it was.", source)
 		if len(r.made.left) > 0 {
-			f.Left = fmt.Sprintf("This run has not touched %s. What an earlier run has left is still there, or a part of it: %s.", source, strings.Join(r.made.left, ", "))
+			f.Left = fmt.Sprintf(
+				"This run has not touched %s. What an earlier run has left is still there, or a part of it: %s.",
+				source, strings.Join(r.made.left, ", "),
+			)
 		}
 		f.Next = fmt.Sprintf(SameCommand+" once the cause is removed, or remove what is left with: midstream cleanup %s", source.Argument())
 	case errors.Is(err, ErrOtherCapture):
@@ -123,7 +143,10 @@ func (r *run) conclude(ctx context.Context, err error) error {
 		f.Left = fmt.Sprintf("%s is untouched, and what that run has done is kept.", source)
 		f.Next = fmt.Sprintf("Go on with that ALTER, or give it up with: midstream cleanup %s", source.Argument())
 	case r.made.keep && r.made.swapped:
-		f.Left = fmt.Sprintf("%s has its new schema on the server that the run was on; %s and %s are left there.", source, r.old(), r.plan.Names.State)
+		f.Left = fmt.Sprintf(
+			"%s has its new schema on the server that the run was on; %s and %s are left there.", source, r.old(),
+			r.plan.Names.State,
+		)
 		f.Next = SameCommand + ": on that server it does what is left to do, on one that has taken its place it goes on from what is there."
 	case r.made.keep:
 		f.Kept = true
@@ -151,7 +174,14 @@ func (r *run) leftOver() (left, next string) {
 		old = "--old "
 	}
 	source := r.plan.Source.Name
-	return fmt.Sprintf("%s %s. Left on the server: %s.", source, table, strings.Join(r.made.left, ", ")), fmt.Sprintf("Remove it with: midstream cleanup %s%s", old, source.Argument())
+	return fmt.Sprintf(
+			"%s %s. Left on the server: %s.",
+			source,
+			table,
+			strings.Join(r.made.left, ", "),
+		), fmt.Sprintf(
+			"Remove it with: midstream cleanup %s%s", old, source.Argument(),
+		)
 }
 
 // nextAfter says what to do after an error that left nothing behind.
@@ -263,9 +293,9 @@ func (r *run) sweep(ctx context.Context) error {
 // tornFor is how long triggers are waited for that the server can't make out.
 const tornFor = 10 * time.Second
 
-// retryBriefly tries again while a statement of ours that was withdrawn still holds
-// its lock or is at work on a table's triggers, or the connection must be opened anew. Triggers that stay torn for tornFor are
-// so for good: the server's file of them is damaged.
+// retryBriefly tries again while a statement of ours that was withdrawn still holds its lock or is
+// at work on a table's triggers, or the connection must be opened anew. Triggers that stay torn for
+// tornFor are so for good: the server's file of them is damaged.
 func retryBriefly(ctx context.Context, try func() error) error {
 	for began := time.Now(); ; {
 		err := try()

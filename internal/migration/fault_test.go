@@ -21,16 +21,20 @@ import (
 const commands = 250
 
 // faults is the number of commands that each kind of fault meets; make soak has more.
-var faultCount = flag.Int("faults", 2, fmt.Sprintf("commands of a short run that each kind of fault meets, one after the other; %d: all of them", commands))
+var faultCount = flag.Int(
+	"faults",
+	2,
+	fmt.Sprintf("commands of a short run that each kind of fault meets, one after the other; %d: all of them", commands),
+)
 
 // endings are the exit codes of a run that met a fault: done, failed with nothing left, stopped
 // with its work kept, or not knowing about the swap. In none of them a row is lost, and in all of
 // them the same command may be given again.
 var endings = map[int]bool{0: true, 1: true, 14: true, 16: true}
 
-// TestL9_FaultAtAnyCommand: one command of a short run is cut off, loses its answer, is refused
-// or held up, or the wire stands still, whichever it is: the table is as it was or has its new schema, and the same command
-// ends what was begun.
+// TestL9_FaultAtAnyCommand: one command of a short run is cut off, loses its answer, is refused or
+// held up, or the wire stands still, whichever it is: the table is as it was or has its new schema,
+// and the same command ends what was begun.
 func TestL9_FaultAtAnyCommand(t *testing.T) {
 	sideBySide(t)
 	kinds := map[string]fault.Rule{
@@ -97,8 +101,12 @@ func (b *bench) faultAt(rule fault.Rule, clauses string) {
 func (b *bench) complete(clauses string) bool {
 	b.Helper()
 	column := strings.Fields(clauses)[2]
-	there := b.value("SELECT COUNT(*) FROM information_schema.columns WHERE table_name = 't' AND column_name = '" + column + "' AND table_schema = '" + b.schema + "'")
-	state := b.value("SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 't_midstream' AND table_schema = '" + b.schema + "'")
+	there := b.value(
+		"SELECT COUNT(*) FROM information_schema.columns WHERE table_name = 't' AND column_name = '" + column + "' AND table_schema = '" + b.schema + "'",
+	)
+	state := b.value(
+		"SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 't_midstream' AND table_schema = '" + b.schema + "'",
+	)
 	return there == "1" && state == "0"
 }
 

@@ -30,13 +30,16 @@ func manyFiles() map[string]string {
 		ranges = append(ranges, fmt.Sprintf("PARTITION p%d VALUES LESS THAN (%d)", n, n*10+10))
 	}
 	return map[string]string{
-		"partitions":    "PARTITION BY RANGE (id) (" + strings.Join(ranges, ", ") + ")",
-		"subpartitions": "PARTITION BY RANGE (id) SUBPARTITION BY HASH (id) SUBPARTITIONS 40 (" + strings.Join(ranges[:2], ", ") + ", PARTITION rest VALUES LESS THAN MAXVALUE)",
+		"partitions": "PARTITION BY RANGE (id) (" + strings.Join(ranges, ", ") + ")",
+		"subpartitions": "PARTITION BY RANGE (id) SUBPARTITION BY HASH (id) SUBPARTITIONS 40 (" + strings.Join(
+			ranges[:2], ", ",
+		) + ", PARTITION rest VALUES LESS THAN MAXVALUE)",
 	}
 }
 
-// TestL9_ASwapOfManyFilesIsRefusedByThePlan: no server lets go of a RENAME that is at work, and it takes some milliseconds for each file next
-// to load. A swap that takes longer than --lock-work is refused before anything is written, and done where that allows it.
+// TestL9_ASwapOfManyFilesIsRefusedByThePlan: no server lets go of a RENAME that is at work, and it
+// takes some milliseconds for each file next to load. A swap that takes longer than --lock-work is
+// refused before anything is written, and done where that allows it.
 func TestL9_ASwapOfManyFilesIsRefusedByThePlan(t *testing.T) {
 	sideBySide(t)
 	for name, partitioning := range manyFiles() {
@@ -76,8 +79,9 @@ func TestL9_AnAlterThatMakesManyFilesIsRefusedByThePlan(t *testing.T) {
 	})
 }
 
-// TestNoQueryWaitsForASwapOfManyFiles: the server has become slower since the plan was made, so that the swap would take longer than the work
-// under the lock may. It is not begun, no query waits, and the work is kept.
+// TestNoQueryWaitsForASwapOfManyFiles: the server has become slower since the plan was made, so
+// that the swap would take longer than the work under the lock may. It is not begun, no query
+// waits, and the work is kept.
 func TestNoQueryWaitsForASwapOfManyFiles(t *testing.T) {
 	onEachAlone(t, func(b *bench) {
 		b.inPartitions(manyFiles()["partitions"])
@@ -105,13 +109,17 @@ func TestNoQueryWaitsForASwapOfManyFiles(t *testing.T) {
 	})
 }
 
-// TestNoQueryWaitsForNamesOfConstraints: the server is slow as the first constraint gets its name after the swap. The others, and the
-// triggers, get theirs after the lock, so that queries don't wait for each of them. No row is without them, and no good row is refused.
+// TestNoQueryWaitsForNamesOfConstraints: the server is slow as the first constraint gets its name
+// after the swap. The others, and the triggers, get theirs after the lock, so that queries don't
+// wait for each of them. No row is without them, and no good row is refused.
 func TestNoQueryWaitsForNamesOfConstraints(t *testing.T) {
 	b := setup(t, "9.7")
 	const rows = 500
 	f := b.family(rows)
-	b.exec("CREATE TABLE audit (n INT AUTO_INCREMENT PRIMARY KEY, id INT)", "CREATE TRIGGER audits AFTER UPDATE ON t FOR EACH ROW INSERT INTO audit (id) VALUES (NEW.id)")
+	b.exec(
+		"CREATE TABLE audit (n INT AUTO_INCREMENT PRIMARY KEY, id INT)",
+		"CREATE TRIGGER audits AFTER UPDATE ON t FOR EACH ROW INSERT INTO audit (id) VALUES (NEW.id)",
+	)
 	w := b.wire(fault.Rule{After: "RENAME TABLE `" + b.schema, At: "ADD CONSTRAINT `chosen`", Delay: 700 * time.Millisecond})
 	f.live(f.sow, f.forbid)
 	var later bool
@@ -124,10 +132,14 @@ func TestNoQueryWaitsForNamesOfConstraints(t *testing.T) {
 		t.Errorf("all names were given under the lock, which was held for %s", result.LockHeld)
 	}
 	f.proved(rows)
-	if got := b.value("SELECT GROUP_CONCAT(trigger_name) FROM information_schema.triggers WHERE trigger_schema = DATABASE()"); got != "audits" {
+	if got := b.value(
+		"SELECT GROUP_CONCAT(trigger_name) FROM information_schema.triggers WHERE trigger_schema = DATABASE()",
+	); got != "audits" {
 		t.Errorf("the triggers are %s", got)
 	}
-	if got := b.value("SELECT COUNT(*) FROM information_schema.referential_constraints WHERE constraint_name LIKE 'midstream%' AND constraint_schema = DATABASE()"); got != "0" {
+	if got := b.value(
+		"SELECT COUNT(*) FROM information_schema.referential_constraints WHERE constraint_name LIKE 'midstream%' AND constraint_schema = DATABASE()",
+	); got != "0" {
 		t.Errorf("%s constraints have names of ours", got)
 	}
 }

@@ -55,8 +55,8 @@ func Finish(ctx context.Context, pool *dbconn.Pool, source schema.Name, cfg Conf
 	return finished, nil
 }
 
-// unfinished puts right what a run that has not swapped may have left of foreign keys and triggers, before a plan is made of
-// them.
+// unfinished puts right what a run that has not swapped may have left of foreign keys and triggers,
+// before a plan is made of them.
 func (f *finisher) unfinished(ctx context.Context) error {
 	if err := f.mend(ctx, f.cfg.Lock.Wait, f.note, false); err != nil {
 		return fmt.Errorf("look at the foreign keys and triggers that an earlier run on %s has left: %w", f.source, err)
@@ -154,7 +154,11 @@ func (f *finisher) ended(ctx context.Context) (start *checkpoint.Start, former *
 // former source, if it is there.
 //
 // REQUIRES: the sessions of that run had ended when the tables were listed.
-func (c *cleaner) hasSwapped(ctx context.Context, saved *checkpoint.Saved, there map[schema.Name]candidate) (former *candidate, is bool, err error) {
+func (c *cleaner) hasSwapped(
+	ctx context.Context,
+	saved *checkpoint.Saved,
+	there map[schema.Name]candidate,
+) (former *candidate, is bool, err error) {
 	phase := event.Phase(saved.Checkpoint.Phase)
 	_, shadowThere := there[c.names().Shadow]
 	if saved.Start == nil || saved.Start.Purpose != string(plan.Altering) || shadowThere {

@@ -76,8 +76,9 @@ func TestL8_FinishSparesAYoungerTable(t *testing.T) {
 	})
 }
 
-// TestL8_FinishLeavesNoSentinel: a run is killed in its swap, the next one takes another name for the old table, and is killed after
-// its own. Whoever comes then removes the first one's sentinel too.
+// TestL8_FinishLeavesNoSentinel: a run is killed in its swap, the next one takes another name for
+// the old table, and is killed after its own. Whoever comes then removes the first one's sentinel
+// too.
 func TestL8_FinishLeavesNoSentinel(t *testing.T) {
 	sideBySide(t)
 	onThese(t, twoSessions(), func(b *bench) {
@@ -114,7 +115,8 @@ func TestL6_ConnectionsStayWithOneServer(t *testing.T) {
 	}
 }
 
-// unguarded is a list of tables without that of the swap's guard, which a run on MariaDB that was killed in its swap has left, too.
+// unguarded is a list of tables without that of the swap's guard, which a run on MariaDB that was
+// killed in its swap has left, too.
 func unguarded(tables string) string {
 	return regexp.MustCompile(`midstream_guard_[0-9a-f]{16},`).ReplaceAllString(tables, "")
 }

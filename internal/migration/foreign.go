@@ -20,7 +20,8 @@ import (
 // triggers do their work under other names.
 var ErrUnsettled = errors.New("foreign keys or triggers are not in their last form")
 
-// mendPatience is how long foreign keys and triggers are mended for, tellEvery how long by a run before it tells that it tries on.
+// mendPatience is how long foreign keys and triggers are mended for, tellEvery how long by a run
+// before it tells that it tries on.
 const (
 	mendPatience = time.Minute
 	tellEvery    = 10 * time.Second
@@ -42,7 +43,10 @@ func (m mender) withdraw(ctx context.Context) (mended bool, err error) {
 	if err != nil {
 		return mended, err
 	}
-	also, err := m.mendTriggers(ctx, func(first, _ []schema.Trigger) []usertrigger.Statement { return m.triggers.Withdraw(first) }, m.triggers.Shadow)
+	also, err := m.mendTriggers(
+		ctx, func(first, _ []schema.Trigger) []usertrigger.Statement { return m.triggers.Withdraw(first) },
+		m.triggers.Shadow,
+	)
 	return mended || also, err
 }
 
@@ -107,8 +111,8 @@ func (r *run) withdraw(ctx context.Context, set foreign.Set, triggers usertrigge
 	return err
 }
 
-// tryOn mends for as long as somebody holds that up, a backup perhaps for hours: if the run ended, nobody would put right what has the
-// application refused good rows.
+// tryOn mends for as long as somebody holds that up, a backup perhaps for hours: if the run ended,
+// nobody would put right what has the application refused good rows.
 func (r *run) tryOn(ctx context.Context, m mender, mend func(mender, context.Context) (bool, error)) (mended bool, err error) {
 	m.pool, m.patience = r.pool, tellEvery
 	for {
@@ -125,7 +129,16 @@ func (r *run) tryOn(ctx context.Context, m mender, mend func(mender, context.Con
 // foreign are the run's constraints that go over.
 func (r *run) foreign() foreign.Set {
 	source := r.plan.Source
-	return foreign.Set{Source: source.Name, Shadow: r.shadow.Name, Old: r.old(), Keys: r.plan.Foreign, Dropped: r.plan.Dropped, Acting: r.plan.Acting, Keyed: r.plan.Keyed(), OldComment: schema.MarkOld(source.Name, source.Comment)}
+	return foreign.Set{
+		Source:     source.Name,
+		Shadow:     r.shadow.Name,
+		Old:        r.old(),
+		Keys:       r.plan.Foreign,
+		Dropped:    r.plan.Dropped,
+		Acting:     r.plan.Acting,
+		Keyed:      r.plan.Keyed(),
+		OldComment: schema.MarkOld(source.Name, source.Comment),
+	}
 }
 
 // settleCarried does what the swap has left to do of foreign keys and triggers.
@@ -133,7 +146,12 @@ func (r *run) settleCarried(ctx context.Context) error {
 	if r.unsettled == nil {
 		return nil
 	}
-	r.note(fmt.Sprintf("foreign keys or triggers did not get their last form under the lock (%v): they get it now, one after the other", r.unsettled))
+	r.note(
+		fmt.Sprintf(
+			"foreign keys or triggers did not get their last form under the lock (%v): they get it now, one after the other",
+			r.unsettled,
+		),
+	)
 	_, err := r.tryOn(ctx, mender{set: r.foreign(), triggers: r.triggers()}, mender.settle)
 	return err
 }
@@ -146,12 +164,25 @@ func (r *run) leftUnsettled() (left, next string) {
 		state, beside = "has its new schema", r.old()
 	}
 	if len(r.plan.Foreign) == 0 {
-		return fmt.Sprintf("%s %s. Each of its triggers fires once for each row, but some may do so under names that begin with midstream_.", source, state),
-			fmt.Sprintf(SameCommand+", or midstream cleanup %s: both put that right first.", source.Argument())
+		return fmt.Sprintf(
+				"%s %s. Each of its triggers fires once for each row, but some may do so under names that begin with midstream_.",
+				source,
+				state,
+			),
+			fmt.Sprintf(
+				SameCommand+", or midstream cleanup %s: both put that right first.", source.Argument(),
+			)
 	}
-	return fmt.Sprintf("%s %s. It and its children are held to all of their foreign keys; where some stand on %s as well, good rows may be refused "+
-			"(error 1452), and deletions of their parents (1451).", source, state, beside),
-		fmt.Sprintf(SameCommand+" at once, or midstream cleanup %s: both put that right first.", source.Argument())
+	return fmt.Sprintf(
+			"%s %s. It and its children are held to all of their foreign keys; where some stand on %s as well, good rows may be refused "+
+				"(error 1452), and deletions of their parents (1451).",
+			source,
+			state,
+			beside,
+		),
+		fmt.Sprintf(
+			SameCommand+" at once, or midstream cleanup %s: both put that right first.", source.Argument(),
+		)
 }
 
 // mend looks at the foreign keys and triggers that an earlier run may have left unfinished, and puts them right:
@@ -165,7 +196,8 @@ func (c *cleaner) mend(ctx context.Context, wait time.Duration, note func(string
 		return err
 	}
 	saved, err := c.saved(ctx)
-	if errors.Is(err, checkpoint.ErrUnreadable) || err == nil && (saved.Start == nil || len(saved.Start.Foreign)+len(saved.Start.Dropped)+len(saved.Start.Triggers) == 0) {
+	if errors.Is(err, checkpoint.ErrUnreadable) ||
+		err == nil && (saved.Start == nil || len(saved.Start.Foreign)+len(saved.Start.Dropped)+len(saved.Start.Triggers) == 0) {
 		return nil
 	}
 	if err == nil {
@@ -204,7 +236,16 @@ func (c *cleaner) foreign(start *checkpoint.Start, there map[schema.Name]candida
 	if _, marked := schema.MarkedOld(comment, c.source); !marked {
 		comment = schema.MarkOld(c.source, comment)
 	}
-	return foreign.Set{Source: c.source, Shadow: start.Shadow.Name, Old: old, Keys: start.Foreign, Dropped: start.Dropped, Acting: start.Acting, Keyed: start.Keyed, OldComment: comment}
+	return foreign.Set{
+		Source:     c.source,
+		Shadow:     start.Shadow.Name,
+		Old:        old,
+		Keys:       start.Foreign,
+		Dropped:    start.Dropped,
+		Acting:     start.Acting,
+		Keyed:      start.Keyed,
+		OldComment: comment,
+	}
 }
 
 // readyForForeign looks whether the shadow can have the constraints, makes their indexes its own, and has those
@@ -238,10 +279,22 @@ func (r *run) stand(ctx context.Context, statement string) error {
 		return err
 	}
 	defer session.Close()
-	asker := lock.Asker{Pool: r.pool, Watcher: &lock.Watcher{DB: r.pool.DB(), Tables: r.plan.Others()}, Emit: r.emit, Terms: func() lock.Terms {
-		live := r.live()
-		return lock.Terms{SeesNobody: !r.plan.Server.MetadataLocks, Wait: live.Lock.Wait, Backoff: live.Backoff, Longest: live.MaxBackoff, GiveUp: live.GiveUp, Kills: live.Kills}
-	}}
+	asker := lock.Asker{
+		Pool:    r.pool,
+		Watcher: &lock.Watcher{DB: r.pool.DB(), Tables: r.plan.Others()},
+		Emit:    r.emit,
+		Terms: func() lock.Terms {
+			live := r.live()
+			return lock.Terms{
+				SeesNobody: !r.plan.Server.MetadataLocks,
+				Wait:       live.Lock.Wait,
+				Backoff:    live.Backoff,
+				Longest:    live.MaxBackoff,
+				GiveUp:     live.GiveUp,
+				Kills:      live.Kills,
+			}
+		},
+	}
 	_, _, err = asker.Run(ctx, func(ctx context.Context, budget time.Duration) (lock.Outcome, error) {
 		return lock.Request(ctx, session, statement, budget)
 	})

@@ -19,8 +19,8 @@ import (
 	"midstream/internal/sandbox"
 )
 
-// kin is table t with parents only: p, which refuses, q, which takes its rows along, and far in another database, which lets
-// go of them; and an application that lives by that.
+// kin is table t with parents only: p, which refuses, q, which takes its rows along, and far in
+// another database, which lets go of them; and an application that lives by that.
 type kin struct {
 	*family
 	gone      atomic.Int64 // parents in p that came, had a row in t, and went
@@ -32,12 +32,18 @@ func (b *bench) kin() (k *kin, rows int) {
 	b.Helper()
 	_, other := mysqltest.Database(b.T, b.server)
 	k = &kin{family: &family{bench: b, other: other}}
-	b.exec("CREATE TABLE p (id INT PRIMARY KEY)", "CREATE TABLE q (id INT PRIMARY KEY)", "CREATE TABLE "+other+".far (id INT PRIMARY KEY)",
-		"INSERT INTO p VALUES (1), (2)", "INSERT INTO q VALUES (1), (2)", "INSERT INTO "+other+".far VALUES (1)",
+	b.exec(
+		"CREATE TABLE p (id INT PRIMARY KEY)",
+		"CREATE TABLE q (id INT PRIMARY KEY)",
+		"CREATE TABLE "+other+".far (id INT PRIMARY KEY)",
+		"INSERT INTO p VALUES (1), (2)",
+		"INSERT INTO q VALUES (1), (2)",
+		"INSERT INTO "+other+".far VALUES (1)",
 		`CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, pid INT NOT NULL, qid INT NOT NULL, fid INT, v INT NOT NULL DEFAULT 0, KEY named (pid),
 			CONSTRAINT chosen FOREIGN KEY (pid) REFERENCES p (id), FOREIGN KEY (qid) REFERENCES q (id) ON DELETE CASCADE ON UPDATE CASCADE,
 			CONSTRAINT loose FOREIGN KEY (fid) REFERENCES `+other+`.far (id) ON DELETE SET NULL ON UPDATE NO ACTION)`,
-		"INSERT INTO t (pid, qid, fid) VALUES (1, 1, 1), (2, 1, NULL)")
+		"INSERT INTO t (pid, qid, fid) VALUES (1, 1, 1), (2, 1, NULL)",
+	)
 	for rows = 2; rows < 8000; rows *= 2 {
 		b.exec("INSERT INTO t (pid, qid, fid) SELECT pid, qid, fid FROM t")
 	}
@@ -89,7 +95,8 @@ func (k *kin) cascade(conn *sql.Conn, n int) {
 	k.kept.Add(int64(3 * (away + 10 + n)))
 }
 
-// replace is the family's, but that a deadlock with a sync, which is seldom, ends the transaction, and it is begun anew.
+// replace is the family's, but that a deadlock with a sync, which is seldom, ends the transaction,
+// and it is begun anew.
 func (k *kin) replace(conn *sql.Conn, n int) {
 	id := k.doomed(conn, n)
 	for !k.anew(conn, id) {
@@ -157,8 +164,9 @@ func twoSessions() (list []string) {
 
 const widening = "MODIFY v BIGINT NOT NULL DEFAULT 0"
 
-// TestL6_ForeignKeysOfAChild: a table with parents is changed by a swap of two sessions while it and they are written to. At no
-// moment a constraint is not held, none refuses what it should take, and the names stay. A replica has the same in the end.
+// TestL6_ForeignKeysOfAChild: a table with parents is changed by a swap of two sessions while it
+// and they are written to. At no moment a constraint is not held, none refuses what it should take,
+// and the names stay. A replica has the same in the end.
 func TestL6_ForeignKeysOfAChild(t *testing.T) {
 	t.Parallel()
 	test := func(b, replica *bench) {
@@ -177,7 +185,10 @@ func TestL6_ForeignKeysOfAChild(t *testing.T) {
 			if old := k.create(result.Old); strings.Contains(old, "CONSTRAINT") {
 				b.Errorf("the old table is\n%s", old)
 			}
-			b.Logf("lock held %s in %d attempts; %d rows grown, %d refused, %d parents gone", result.LockHeld, result.Attempts, k.grown.Load(), k.refused.Load(), k.gone.Load())
+			b.Logf(
+				"lock held %s in %d attempts; %d rows grown, %d refused, %d parents gone", result.LockHeld,
+				result.Attempts, k.grown.Load(), k.refused.Load(), k.gone.Load(),
+			)
 		}
 		time.Sleep(200 * time.Millisecond)
 		k.proved(rows, was)
@@ -196,8 +207,8 @@ func TestL6_ForeignKeysOfAChild(t *testing.T) {
 	}
 }
 
-// TestL3_CascadesIntoAChild: parents change rows of the table by themselves, and the binlog does not tell. A run that is killed meanwhile, and goes on, misses
-// nothing of it.
+// TestL3_CascadesIntoAChild: parents change rows of the table by themselves, and the binlog does
+// not tell. A run that is killed meanwhile, and goes on, misses nothing of it.
 func TestL3_CascadesIntoAChild(t *testing.T) {
 	t.Parallel()
 	onThese(t, inTurn(t, twoSessions()), func(b *bench) {
@@ -224,8 +235,9 @@ func TestL3_CascadesIntoAChild(t *testing.T) {
 	})
 }
 
-// TestL7_ForeignKeysOfAChildKilled: where two sessions swap, a run is killed at each kind of statement from its lock on, or loses the
-// connection of one of its sessions. What it leaves refuses what the constraints forbid, all the time, and who comes next puts it right.
+// TestL7_ForeignKeysOfAChildKilled: where two sessions swap, a run is killed at each kind of
+// statement from its lock on, or loses the connection of one of its sessions. What it leaves
+// refuses what the constraints forbid, all the time, and who comes next puts it right.
 func TestL7_ForeignKeysOfAChildKilled(t *testing.T) {
 	t.Parallel()
 	onThese(t, twoSessions(), func(b *bench) {
@@ -257,7 +269,11 @@ func TestL7_ForeignKeysOfAChildKilled(t *testing.T) {
 					want = k.widened(want)
 				}
 				k.live(k.forbid, k.sow)
-				rule := fault.Rule{After: "LOCK TABLES `" + b.schema + "`.`t` WRITE", At: strings.ReplaceAll(c.at, "SCHEMA", b.schema), Cut: true}
+				rule := fault.Rule{
+					After: "LOCK TABLES `" + b.schema + "`.`t` WRITE",
+					At:    strings.ReplaceAll(c.at, "SCHEMA", b.schema),
+					Cut:   true,
+				}
 				if c.next == "" {
 					w := b.wire(rule)
 					b.mustMigrate(widening)
@@ -281,8 +297,8 @@ func TestL7_ForeignKeysOfAChildKilled(t *testing.T) {
 	})
 }
 
-// TestL7_ForeignKeysOfAChildServerKilled: the server is killed at a statement under the lock of the swap, or of its heirs. The run goes on with
-// what it finds then.
+// TestL7_ForeignKeysOfAChildServerKilled: the server is killed at a statement under the lock of the
+// swap, or of its heirs. The run goes on with what it finds then.
 func TestL7_ForeignKeysOfAChildServerKilled(t *testing.T) {
 	t.Parallel()
 	for _, version := range twoSessions() {
@@ -294,11 +310,18 @@ func TestL7_ForeignKeysOfAChildServerKilled(t *testing.T) {
 					b := on(t, version, server)
 					k, rows := b.kin()
 					want := k.widened(k.create("t"))
-					w := b.wire(fault.Rule{After: "LOCK TABLES `" + b.schema + "`.`t` WRITE", At: strings.ReplaceAll(at, "SCHEMA", b.schema), Cut: true, Call: func() {
-						if err := server.Sandbox.Restart(b.ctx()); err != nil {
-							b.Error(err)
-						}
-					}})
+					w := b.wire(
+						fault.Rule{
+							After: "LOCK TABLES `" + b.schema + "`.`t` WRITE",
+							At:    strings.ReplaceAll(at, "SCHEMA", b.schema),
+							Cut:   true,
+							Call: func() {
+								if err := server.Sandbox.Restart(b.ctx()); err != nil {
+									b.Error(err)
+								}
+							},
+						},
+					)
 					b.child(widening, "", nil, "--lock-work=3s").wait() // one that had swapped says so
 					if !bent(w) {
 						b.Error("the server was not killed")
@@ -312,8 +335,8 @@ func TestL7_ForeignKeysOfAChildServerKilled(t *testing.T) {
 	}
 }
 
-// TestNoQueryOfAParentWaitsLongerThanTheBudget: a transaction holds a parent for a second while the run wants to cut over. Who uses the
-// parents and the table waits for no longer than an attempt.
+// TestNoQueryOfAParentWaitsLongerThanTheBudget: a transaction holds a parent for a second while the
+// run wants to cut over. Who uses the parents and the table waits for no longer than an attempt.
 func TestNoQueryOfAParentWaitsLongerThanTheBudget(t *testing.T) {
 	t.Parallel()
 	onThese(t, inTurn(t, twoSessions()), func(b *bench) {
@@ -349,15 +372,18 @@ func TestNoQueryOfAParentWaitsLongerThanTheBudget(t *testing.T) {
 	})
 }
 
-// TestForeignKeysOfAChildByTriggers: the log of the triggers is among the tables of the lock, the indexes of the constraints are built after the copy, and one
-// of the constraints goes with the ALTER. A rehearsal comes before.
+// TestForeignKeysOfAChildByTriggers: the log of the triggers is among the tables of the lock, the
+// indexes of the constraints are built after the copy, and one of the constraints goes with the
+// ALTER. A rehearsal comes before.
 func TestForeignKeysOfAChildByTriggers(t *testing.T) {
 	t.Parallel()
 	onThese(t, inTurn(t, twoSessions()), func(b *bench) {
 		b.capture, b.cfg.Indexes = plan.CaptureTrigger, migration.DeferYes
-		b.exec("CREATE TABLE p (id INT PRIMARY KEY)", "INSERT INTO p VALUES (1), (2), (3)",
+		b.exec(
+			"CREATE TABLE p (id INT PRIMARY KEY)", "INSERT INTO p VALUES (1), (2), (3)",
 			"CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, a INT, b INT, v INT NOT NULL DEFAULT 0, CONSTRAINT one FOREIGN KEY (a) REFERENCES p (id), CONSTRAINT two FOREIGN KEY (b) REFERENCES p (id))",
-			"INSERT INTO t (a, b) VALUES (1, 2)")
+			"INSERT INTO t (a, b) VALUES (1, 2)",
+		)
 		k := &kin{family: &family{bench: b}}
 		b.mustRehearse(migration.Rehearsal{Lock: true}, widening)
 		was := k.create("t")

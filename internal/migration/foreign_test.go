@@ -54,14 +54,18 @@ func (b *bench) familyOf(rows int, itself string) *family {
 	b.Helper()
 	_, other := mysqltest.Database(b.T, b.server)
 	f := &family{bench: b, other: other}
-	b.exec("CREATE TABLE p (id INT PRIMARY KEY)", "CREATE TABLE q (id INT PRIMARY KEY)",
-		"INSERT INTO p VALUES (1), (2)", "INSERT INTO q VALUES (1), (2)",
+	b.exec(
+		"CREATE TABLE p (id INT PRIMARY KEY)",
+		"CREATE TABLE q (id INT PRIMARY KEY)",
+		"INSERT INTO p VALUES (1), (2)",
+		"INSERT INTO q VALUES (1), (2)",
 		`CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, pid INT NOT NULL, qid INT NOT NULL, up INT, v INT NOT NULL DEFAULT 0,
 			CONSTRAINT chosen FOREIGN KEY (pid) REFERENCES p (id), FOREIGN KEY (qid) REFERENCES q (id) ON DELETE CASCADE ON UPDATE CASCADE,
 			FOREIGN KEY (up) REFERENCES t (id) `+itself+`)`,
 		"CREATE TABLE c (id INT PRIMARY KEY AUTO_INCREMENT, tid INT, FOREIGN KEY (tid) REFERENCES t (id))",
 		"CREATE TABLE "+other+".far (id INT PRIMARY KEY AUTO_INCREMENT, tid INT, x INT NOT NULL DEFAULT 0, KEY (tid, x), CONSTRAINT far FOREIGN KEY (tid) REFERENCES "+b.schema+".t (id) ON DELETE CASCADE)",
-		"SET SESSION cte_max_recursion_depth = 1000000")
+		"SET SESSION cte_max_recursion_depth = 1000000",
+	)
 	conn := b.conn()
 	for _, s := range []string{"SET SESSION cte_max_recursion_depth = 1000000",
 		fmt.Sprintf("INSERT INTO t (id, pid, qid, up) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT i, 1 + i %% 2, 1, NULLIF(i DIV 2, 0) FROM n", rows),
@@ -238,7 +242,15 @@ func TestL6_ForeignKeys(t *testing.T) {
 	}
 	b.Logf("lock held %s in %d attempts; %d rows grown, %d refused", result.LockHeld, result.Attempts, f.grown.Load(), f.refused.Load())
 
-	replica := &bench{T: t, version: "9.7", server: servers[1], address: servers[1].Address, db: servers[1].Open(t, ""), schema: b.schema, told: newTold()}
+	replica := &bench{
+		T:       t,
+		version: "9.7",
+		server:  servers[1],
+		address: servers[1].Address,
+		db:      servers[1].Open(t, ""),
+		schema:  b.schema,
+		told:    newTold(),
+	}
 	replica.replicate(servers[0])
 	replica.catchUpWith(b)
 	replica.db = servers[1].Open(t, b.schema)
@@ -256,13 +268,18 @@ func TestL6_ForeignKeys(t *testing.T) {
 	}
 	replica.exec("STOP REPLICA", "RESET REPLICA ALL")
 	var refused *plan.Refused
-	if _, err := replica.migrate(b.ctx(), "FORCE"); !errors.As(err, &refused) || !strings.Contains(err.Error(), "innodb_native_foreign_keys is ON") {
+	if _, err := replica.migrate(
+		b.ctx(),
+		"FORCE",
+	); !errors.As(err, &refused) ||
+		!strings.Contains(err.Error(), "innodb_native_foreign_keys is ON") {
 		b.Errorf("on a server whose binlog does not tell of cascades: %v", err)
 	}
 }
 
-// TestL3_CascadesThatTheBinlogDoesNotTell: parents change rows of the table by themselves, and the server does not log
-// what they do (as before 9.6). A run that is stopped meanwhile, and goes on, misses nothing of it.
+// TestL3_CascadesThatTheBinlogDoesNotTell: parents change rows of the table by themselves, and the
+// server does not log what they do (as before 9.6). A run that is stopped meanwhile, and goes on,
+// misses nothing of it.
 func TestL3_CascadesThatTheBinlogDoesNotTell(t *testing.T) {
 	t.Parallel()
 	b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{Settings: map[string]string{"innodb_native_foreign_keys": "ON"}}))
@@ -302,10 +319,13 @@ func TestL3_CascadesThatTheBinlogDoesNotTell(t *testing.T) {
 func TestForeignKeysOfRenamedColumns(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "9.7")
-	b.exec("CREATE TABLE p (a INT, b VARCHAR(9), PRIMARY KEY (a, b))",
+	b.exec(
+		"CREATE TABLE p (a INT, b VARCHAR(9), PRIMARY KEY (a, b))",
 		"CREATE TABLE t (id INT PRIMARY KEY, x INT NOT NULL, y VARCHAR(9) NOT NULL, UNIQUE u (x, y), CONSTRAINT two FOREIGN KEY (x, y) REFERENCES p (a, b) ON UPDATE CASCADE)",
 		"CREATE TABLE c (id INT PRIMARY KEY, x INT, y VARCHAR(9), CONSTRAINT cc FOREIGN KEY (x, y) REFERENCES t (x, y) ON DELETE SET NULL)",
-		"INSERT INTO p VALUES (1, 'a'), (2, 'b')", "INSERT INTO t VALUES (1, 1, 'a'), (2, 2, 'b')", "INSERT INTO c VALUES (1, 1, 'a'), (2, NULL, NULL)")
+		"INSERT INTO p VALUES (1, 'a'), (2, 'b')", "INSERT INTO t VALUES (1, 1, 'a'), (2, 2, 'b')",
+		"INSERT INTO c VALUES (1, 1, 'a'), (2, NULL, NULL)",
+	)
 	b.mustMigrate("RENAME COLUMN x TO x2, CHANGE y y2 VARCHAR(9) NOT NULL, ADD COLUMN added INT FIRST")
 	f := &family{bench: b}
 	for table, constraint := range map[string]string{
@@ -325,7 +345,8 @@ func TestForeignKeysOfRenamedColumns(t *testing.T) {
 	}
 }
 
-// TestForeignKeyDroppedByTheAlter: a constraint of the table is held up to the swap, and gone afterwards; the others stay.
+// TestForeignKeyDroppedByTheAlter: a constraint of the table is held up to the swap, and gone
+// afterwards; the others stay.
 func TestForeignKeyDroppedByTheAlter(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "9.7")
@@ -339,9 +360,15 @@ func TestForeignKeyDroppedByTheAlter(t *testing.T) {
 		f.do(conn, noParent, "INSERT INTO t (pid, qid) VALUES (3, 1)")
 		f.do(conn, hasChild, "DELETE FROM p WHERE id = 2")
 	}
-	b.mustMigrate("DROP FOREIGN KEY chosen, DROP INDEX chosen, /* the lot */ MODIFY pid VARCHAR(20), DROP CONSTRAINT t_ibfk_2, ADD COLUMN added INT", onPhase(event.PhaseCutover, forbidden))
+	b.mustMigrate(
+		"DROP FOREIGN KEY chosen, DROP INDEX chosen, /* the lot */ MODIFY pid VARCHAR(20), DROP CONSTRAINT t_ibfk_2, ADD COLUMN added INT",
+		onPhase(event.PhaseCutover, forbidden),
+	)
 	f.rest()
-	if text := f.create("t"); strings.Contains(text, "chosen") || strings.Contains(text, "t_ibfk_2") || !strings.Contains(text, "CONSTRAINT `t_ibfk_1`") || !strings.Contains(text, "`pid` varchar(20)") {
+	if text := f.create(
+		"t",
+	); strings.Contains(text, "chosen") || strings.Contains(text, "t_ibfk_2") || !strings.Contains(text, "CONSTRAINT `t_ibfk_1`") ||
+		!strings.Contains(text, "`pid` varchar(20)") {
 		b.Errorf("t is\n%s", text)
 	}
 	if text := f.create("c"); text != c {
@@ -365,9 +392,13 @@ func TestForeignKeyDroppedMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "9.7")
 	f := b.family(500)
-	_, err := b.migrate(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseVerify, func() { b.exec("ALTER TABLE c DROP FOREIGN KEY c_ibfk_1") }))
+	_, err := b.migrate(
+		b.ctx(), "ADD COLUMN added INT",
+		onPhase(event.PhaseVerify, func() { b.exec("ALTER TABLE c DROP FOREIGN KEY c_ibfk_1") }),
+	)
 	var failed *migration.Failure
-	if !errors.As(err, &failed) || !failed.Kept || !errors.Is(err, cutover.ErrRelated) || !strings.Contains(err.Error(), f.schema+".t is untouched") {
+	if !errors.As(err, &failed) || !failed.Kept || !errors.Is(err, cutover.ErrRelated) ||
+		!strings.Contains(err.Error(), f.schema+".t is untouched") {
 		b.Errorf("error %v", err)
 	}
 	if result := b.mustMigrate("ADD COLUMN added INT"); !result.Resumed {
@@ -391,7 +422,14 @@ func TestL7_ForeignKeysKilled(t *testing.T) {
 				f.Fatal(err)
 			}
 			defer pool.Close()
-			if _, err := migration.Cleanup(f.ctx(), pool, schema.Name{Schema: f.schema, Table: "t"}, false, func([]migration.Leftover) bool { return true }, func(string) {}); err != nil {
+			if _, err := migration.Cleanup(
+				f.ctx(),
+				pool,
+				schema.Name{Schema: f.schema, Table: "t"},
+				false,
+				func([]migration.Leftover) bool { return true },
+				func(string) {},
+			); err != nil {
 				f.Error(err)
 			}
 		},
@@ -412,7 +450,9 @@ func TestL7_ForeignKeysKilled(t *testing.T) {
 				f.live(f.forbid)
 				at := fmt.Sprintf(at, b.schema, f.other)
 				if killed {
-					b.killedAt(at, "ADD COLUMN added INT", "--lock-work=3s") // an attempt that came to nothing would withdraw by like statements
+					b.killedAt(
+						at, "ADD COLUMN added INT", "--lock-work=3s",
+					) // an attempt that came to nothing would withdraw by like statements
 					next[by](f)
 				} else {
 					w := b.wire(fault.Rule{At: at, Cut: true})
@@ -429,10 +469,15 @@ func TestL7_ForeignKeysKilled(t *testing.T) {
 						b.Errorf("%s is\n%s\nwant\n%s", table, got, definition)
 					}
 				}
-				if text := f.create("t"); strings.Contains(text, "midstream") || strings.Contains(text, "added") != (by == "run" || !strings.Contains(at, "ADD CONSTRAINT")) {
+				if text := f.create(
+					"t",
+				); strings.Contains(text, "midstream") ||
+					strings.Contains(text, "added") != (by == "run" || !strings.Contains(at, "ADD CONSTRAINT")) {
 					b.Errorf("t is\n%s", text)
 				}
-				if f.value("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN ('t_shadow', 't_midstream')") != "0" {
+				if f.value(
+					"SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN ('t_shadow', 't_midstream')",
+				) != "0" {
 					b.Error("something is left")
 				}
 			})
@@ -440,8 +485,9 @@ func TestL7_ForeignKeysKilled(t *testing.T) {
 	}
 }
 
-// TestL6_AWithdrawalOfAStalledServer: the server stands for longer than a statement has, after an attempt that came to nothing, as the
-// constraints with the shadow are looked for, and as one is taken back. All are taken back before the lock is given up: no good row is refused.
+// TestL6_AWithdrawalOfAStalledServer: the server stands for longer than a statement has, after an
+// attempt that came to nothing, as the constraints with the shadow are looked for, and as one is
+// taken back. All are taken back before the lock is given up: no good row is refused.
 func TestL6_AWithdrawalOfAStalledServer(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{"FROM information_schema.referential_constraints", " DROP FOREIGN KEY"} {
@@ -470,8 +516,8 @@ func TestL6_AWithdrawalOfAStalledServer(t *testing.T) {
 	}
 }
 
-// TestL6_ARenameThatIsWithdrawn: a backup keeps the RENAME waiting for longer than it may, and ends soon after. What was declared is taken back
-// while the lock is still held: no good row is refused.
+// TestL6_ARenameThatIsWithdrawn: a backup keeps the RENAME waiting for longer than it may, and ends
+// soon after. What was declared is taken back while the lock is still held: no good row is refused.
 func TestL6_ARenameThatIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{}))
@@ -493,8 +539,9 @@ func TestL6_ARenameThatIsWithdrawn(t *testing.T) {
 	<-ended
 }
 
-// TestL9_ABackupHoldsUpAWithdrawalOnce: a backup that begins under the lock keeps the RENAME waiting, and then every constraint from being
-// taken back: the application waits for the first of them, not for each, and the run takes them back once the backup has ended.
+// TestL9_ABackupHoldsUpAWithdrawalOnce: a backup that begins under the lock keeps the RENAME
+// waiting, and then every constraint from being taken back: the application waits for the first of
+// them, not for each, and the run takes them back once the backup has ended.
 func TestL9_ABackupHoldsUpAWithdrawalOnce(t *testing.T) {
 	t.Parallel()
 	b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{})) // what a backup locks is a whole server's
@@ -503,8 +550,13 @@ func TestL9_ABackupHoldsUpAWithdrawalOnce(t *testing.T) {
 	want := map[string]string{}
 	for i := range children {
 		name := fmt.Sprintf("c%d", i)
-		b.exec(fmt.Sprintf("CREATE TABLE %[1]s.%[2]s (id INT PRIMARY KEY, tid INT NOT NULL, FOREIGN KEY (tid) REFERENCES %[1]s.t (id))", b.schema, name),
-			fmt.Sprintf("INSERT INTO %[1]s.%[2]s SELECT id, id FROM %[1]s.t LIMIT 100", b.schema, name))
+		b.exec(
+			fmt.Sprintf(
+				"CREATE TABLE %[1]s.%[2]s (id INT PRIMARY KEY, tid INT NOT NULL, FOREIGN KEY (tid) REFERENCES %[1]s.t (id))",
+				b.schema, name,
+			),
+			fmt.Sprintf("INSERT INTO %[1]s.%[2]s SELECT id, id FROM %[1]s.t LIMIT 100", b.schema, name),
+		)
 		want[name] = b.create(b.schema + "." + name)
 	}
 	b.cfg.Lock.Work = 2 * time.Second

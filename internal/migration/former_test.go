@@ -69,8 +69,9 @@ func TestL5_WhatCanNotBeGoneOnWithIsBegunAnew(t *testing.T) {
 	}
 }
 
-// TestUpgradesOfTheState: what a newer version has left is refused, by run, by plan (Former) and by cleanup, and stays as it is, whatever
-// it looks like. What has fields that this version does not know is gone on with, and so is what lacks those that came later.
+// TestUpgradesOfTheState: what a newer version has left is refused, by run, by plan (Former) and by
+// cleanup, and stays as it is, whatever it looks like. What has fields that this version does not
+// know is gone on with, and so is what lacks those that came later.
 func TestUpgradesOfTheState(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -84,7 +85,10 @@ func TestUpgradesOfTheState(t *testing.T) {
 				b.Fatal(err)
 			}
 			_, finish := migration.Finish(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, b.config(), func(string) {})
-			_, cleanup := migration.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, true, func([]migration.Leftover) bool { return true }, func(string) {})
+			_, cleanup := migration.Cleanup(
+				b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, true,
+				func([]migration.Leftover) bool { return true }, func(string) {},
+			)
 			pool.Close()
 			_, run := b.migrate(b.ctx(), "ADD COLUMN added INT")
 			for of, err := range map[string]error{"finish": finish, "cleanup": cleanup, "run": run} {
@@ -92,7 +96,12 @@ func TestUpgradesOfTheState(t *testing.T) {
 					b.Errorf("%s: error is %v", of, err)
 				}
 			}
-			if text := fmt.Sprint(run); !strings.Contains(text, "and what an earlier run has left is as it was. Go on, or clean up, with the version of midstream that wrote it") {
+			if text := fmt.Sprint(
+				run,
+			); !strings.Contains(
+				text,
+				"and what an earlier run has left is as it was. Go on, or clean up, with the version of midstream that wrote it",
+			) {
 				b.Error(text)
 			}
 			if now := b.value("SELECT GROUP_CONCAT(run, state ORDER BY id) FROM " + b.schema + ".t_midstream"); now != left {
@@ -100,8 +109,10 @@ func TestUpgradesOfTheState(t *testing.T) {
 			}
 			b.hasTables("digits,t,t_midstream,t_shadow")
 		}
-		b.exec("UPDATE "+b.schema+".t_midstream SET state = "+schema.Literal(was)+" WHERE id = 2",
-			"UPDATE "+b.schema+".t_midstream SET state = JSON_REMOVE(JSON_SET(state, '$.Later', JSON_OBJECT('x', 1)), '$.Kept', '$.Purpose', '$.Taken') WHERE id IN (2, 3)")
+		b.exec(
+			"UPDATE "+b.schema+".t_midstream SET state = "+schema.Literal(was)+" WHERE id = 2",
+			"UPDATE "+b.schema+".t_midstream SET state = JSON_REMOVE(JSON_SET(state, '$.Later', JSON_OBJECT('x', 1)), '$.Kept', '$.Purpose', '$.Taken') WHERE id IN (2, 3)",
+		)
 		if result := b.mustMigrate("ADD COLUMN added INT"); !result.Resumed {
 			b.Error("it was not gone on with")
 		}
@@ -116,7 +127,8 @@ func TestL9_AnotherAlterIsRefused(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.stopped()
 		_, err := b.migrate(b.ctx(), "ADD COLUMN another INT")
-		if !errors.Is(err, migration.ErrOtherAlter) || !strings.Contains(err.Error(), "ADD COLUMN added INT") || !strings.Contains(err.Error(), "midstream cleanup") {
+		if !errors.Is(err, migration.ErrOtherAlter) || !strings.Contains(err.Error(), "ADD COLUMN added INT") ||
+			!strings.Contains(err.Error(), "midstream cleanup") {
 			b.Errorf("error is %v", err)
 		}
 		if result := b.mustMigrate("ADD COLUMN added INT"); !result.Resumed {
@@ -178,8 +190,12 @@ func TestL9_LostClaimEndsTheRun(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.numbered(3000)
 		r, release := b.heldAt(999)
-		b.exec("KILL " + b.value("SELECT IS_USED_LOCK("+b.value("SELECT CONCAT('''', object_name, '''') FROM performance_schema.metadata_locks"+
-			" WHERE object_type = 'USER LEVEL LOCK' AND object_name LIKE 'midstream%'")+")"))
+		b.exec(
+			"KILL " + b.value(
+				"SELECT IS_USED_LOCK("+b.value("SELECT CONCAT('''', object_name, '''') FROM performance_schema.metadata_locks"+
+					" WHERE object_type = 'USER LEVEL LOCK' AND object_name LIKE 'midstream%'")+")",
+			),
+		)
 		<-r.done
 		release()
 		if !errors.Is(r.err, migration.ErrClaimLost) || !strings.Contains(r.err.Error(), "are kept") {

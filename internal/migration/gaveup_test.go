@@ -8,8 +8,8 @@ import (
 	"midstream/internal/migration"
 )
 
-// TestL9_GivenUpAttemptsKeepTheWork: after as many attempts as may be the run ends with the source as it was, and the same
-// command goes on.
+// TestL9_GivenUpAttemptsKeepTheWork: after as many attempts as may be the run ends with the source
+// as it was, and the same command goes on.
 func TestL9_GivenUpAttemptsKeepTheWork(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {

@@ -7,8 +7,8 @@ import (
 	"midstream/internal/ledger"
 )
 
-// TestGivesWayToTheApplication: without a word a run works less while writers are at work, and never nothing; all of it is done when
-// they are gone.
+// TestGivesWayToTheApplication: without a word a run works less while writers are at work, and
+// never nothing; all of it is done when they are gone.
 func TestGivesWayToTheApplication(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {

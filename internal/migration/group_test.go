@@ -69,7 +69,11 @@ func group(t *testing.T) []*mysqltest.Instance {
 	}
 	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
 		var online int
-		if err := first.QueryRow("SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE member_state = 'ONLINE'").Scan(&online); err != nil {
+		if err := first.QueryRow(
+			"SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE member_state = 'ONLINE'",
+		).Scan(
+			&online,
+		); err != nil {
 			t.Fatal(err)
 		}
 		if online == len(servers) {
@@ -87,13 +91,21 @@ func (b *bench) lead() {
 	b.value("SELECT group_replication_set_as_primary(@@server_uuid)")
 }
 
-// TestL5_GroupReplication: the primary of a group changes in the middle of a run. The run ends at once with its work kept, is
-// refused on the former primary, and goes on at the new one.
+// TestL5_GroupReplication: the primary of a group changes in the middle of a run. The run ends at
+// once with its work kept, is refused on the former primary, and goes on at the new one.
 func TestL5_GroupReplication(t *testing.T) {
 	t.Parallel()
 	servers := group(t)
 	b := on(t, "9.7", servers[0])
-	other := &bench{T: t, version: "9.7", server: servers[1], address: servers[1].Address, db: servers[1].Open(t, ""), schema: b.schema, told: newTold()}
+	other := &bench{
+		T:       t,
+		version: "9.7",
+		server:  servers[1],
+		address: servers[1].Address,
+		db:      servers[1].Open(t, ""),
+		schema:  b.schema,
+		told:    newTold(),
+	}
 	b.numbered(9999)
 	stop, stopOther := b.writer(b.db), other.writer(other.db) // of the two only the primary takes writes
 	defer stop()

@@ -38,17 +38,20 @@ func TestMain(m *testing.M) {
 
 var (
 	servers = flag.String("servers", "", "versions of the server for every test, see package sandbox, with commas between them")
-	// versions are the servers that the engine is tested on: as `make matrix` says, or the newest and one of the oldest.
+	// versions are the servers that the engine is tested on: as `make matrix` says, or the newest
+	// and one of the oldest.
 	versions = []string{"9.7", "8.0"}
-	// all are those that take turns where a test is of what differs most: what a binlog tells, and how tables are swapped.
+	// all are those that take turns where a test is of what differs most: what a binlog tells, and
+	// how tables are swapped.
 	all = []string{"9.7", "8.0", "5.7", "mariadb-10.11"}
 )
 
 // onTwo runs a test of what differs most between servers: on one of all, in turn.
 func onTwo(t *testing.T, test func(b *bench)) { onThese(t, inTurn(t, all), test) }
 
-// inTurn is one of the versions, so that the tests of a commit take about as long as one server's. All have their turn: commit
-// after commit by MIDSTREAM_TEST_TURN, a number that CI counts up, and all at once where versions are named, as make nightly does.
+// inTurn is one of the versions, so that the tests of a commit take about as long as one server's.
+// All have their turn: commit after commit by MIDSTREAM_TEST_TURN, a number that CI counts up, and
+// all at once where versions are named, as make nightly does.
 func inTurn(t *testing.T, list []string) []string {
 	if *servers != "" || len(list) == 0 {
 		return list
@@ -131,9 +134,9 @@ func onThese(t *testing.T, chosen []string, test func(b *bench)) {
 	}
 }
 
-// sideBySide lets a test run next to others on the same servers. A test that changes a server as a whole (its settings,
-// its locks, its logs, sessions of others), or that measures how long something takes, must not call it: Go runs
-// such tests one after the other, before all others.
+// sideBySide lets a test run next to others on the same servers. A test that changes a server as a
+// whole (its settings, its locks, its logs, sessions of others), or that measures how long
+// something takes, must not call it: Go runs such tests one after the other, before all others.
 func sideBySide(t *testing.T) {
 	if os.Getenv("MIDSTREAM_TEST_DSN") == "" { // all have the same one
 		t.Parallel()

@@ -38,7 +38,9 @@ func TestL3_CommitsHeldBackBehindTheBinlog(t *testing.T) {
 	b.start(l)
 	result := b.mustMigrate(alter)
 	b.settle(l)
-	if held := b.value("SELECT variable_value > 0 FROM performance_schema.global_status WHERE variable_name = 'Rpl_semi_sync_source_no_tx'"); held != "1" {
+	if held := b.value(
+		"SELECT variable_value > 0 FROM performance_schema.global_status WHERE variable_name = 'Rpl_semi_sync_source_no_tx'",
+	); held != "1" {
 		b.Error("no commit was held back")
 	}
 	if result.Captured == 0 {

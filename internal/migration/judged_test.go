@@ -10,8 +10,8 @@ import (
 
 // What other projects' own tests have shown (make judges).
 
-// TestTheCounterThatWasAskedFor: an ALTER that sets AUTO_INCREMENT gets its number, though the source's is higher; rows that are
-// written meanwhile raise it as they do on the server.
+// TestTheCounterThatWasAskedFor: an ALTER that sets AUTO_INCREMENT gets its number, though the
+// source's is higher; rows that are written meanwhile raise it as they do on the server.
 func TestTheCounterThatWasAskedFor(t *testing.T) {
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
@@ -19,7 +19,10 @@ func TestTheCounterThatWasAskedFor(t *testing.T) {
 			"INSERT INTO "+b.schema+".t (id, v) VALUES (1, 1), (2, 2)")
 		b.mustMigrate("AUTO_INCREMENT = 7")
 		b.numberedNext("7")
-		b.mustMigrate("AUTO_INCREMENT = 3, COMMENT = 'twice'", onPhase(event.PhaseCatchUp, func() { b.exec("INSERT INTO " + b.schema + ".t (v) VALUES (20)") }))
+		b.mustMigrate(
+			"AUTO_INCREMENT = 3, COMMENT = 'twice'",
+			onPhase(event.PhaseCatchUp, func() { b.exec("INSERT INTO " + b.schema + ".t (v) VALUES (20)") }),
+		)
 		b.numberedNext("9")
 		b.mustMigrate("COMMENT = 'as it was'")
 		b.numberedNext("10")
@@ -40,7 +43,10 @@ func (b *bench) numberedNext(want string) {
 func TestSeveralFulltextIndexes(t *testing.T) {
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
-		b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, a TEXT, b VARCHAR(90))", "INSERT INTO "+b.schema+".t VALUES (1, 'one', 'uno'), (2, 'two', 'due')")
+		b.exec(
+			"CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, a TEXT, b VARCHAR(90))",
+			"INSERT INTO "+b.schema+".t VALUES (1, 'one', 'uno'), (2, 'two', 'due')",
+		)
 		b.mustMigrate("ADD FULLTEXT KEY x (a), ADD FULLTEXT KEY y (b)")
 		for _, match := range []string{"MATCH (a) AGAINST ('two')", "MATCH (b) AGAINST ('due')"} {
 			if got := b.value("SELECT id FROM " + b.schema + ".t WHERE " + match); got != "2" {
@@ -50,8 +56,8 @@ func TestSeveralFulltextIndexes(t *testing.T) {
 	})
 }
 
-// TestL1_AShorterPrimaryKey: rows are followed by the old key, which the new one is the beginning of; also where a row takes another's place
-// within one transaction.
+// TestL1_AShorterPrimaryKey: rows are followed by the old key, which the new one is the beginning
+// of; also where a row takes another's place within one transaction.
 func TestL1_AShorterPrimaryKey(t *testing.T) {
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
@@ -66,8 +72,12 @@ func TestL1_AShorterPrimaryKey(t *testing.T) {
 		write := func() {
 			for n := range 40 {
 				id := n * 50
-				f.exec("BEGIN", fmt.Sprintf("UPDATE t SET i = i + 1, u = i, v = v + 1 WHERE id = %d", id), fmt.Sprintf("DELETE FROM t WHERE id = %d", id+1),
-					fmt.Sprintf("INSERT INTO t VALUES (%d, 99, 1, 99)", id+1), fmt.Sprintf("DELETE FROM t WHERE id = %d", id+2), "COMMIT")
+				f.exec(
+					"BEGIN", fmt.Sprintf("UPDATE t SET i = i + 1, u = i, v = v + 1 WHERE id = %d", id),
+					fmt.Sprintf("DELETE FROM t WHERE id = %d", id+1),
+					fmt.Sprintf("INSERT INTO t VALUES (%d, 99, 1, 99)", id+1),
+					fmt.Sprintf("DELETE FROM t WHERE id = %d", id+2), "COMMIT",
+				)
 			}
 		}
 		b.mustMigrate("DROP PRIMARY KEY, ADD PRIMARY KEY (id)", onPhase(event.PhaseCopy, write), onPhase(event.PhaseCatchUp, write))

@@ -42,8 +42,11 @@ var keyCases = []typeCase{
 	{
 		name:    "bytes with zeros at the end",
 		columns: "id BINARY(4), u BINARY(3), w VARBINARY(5), a INT, PRIMARY KEY (id, w), UNIQUE KEY u (u)",
-		rows:    []string{"X'01000000', X'010000', X'00', 1", "X'00000001', X'000001', X'0000', 2", "X'00', X'00', X'', 3", "X'FF00FF00', X'FF00', X'FF', 4", "X'20', X'20', X'20', 5"},
-		alter:   "ADD COLUMN z INT",
+		rows: []string{
+			"X'01000000', X'010000', X'00', 1", "X'00000001', X'000001', X'0000', 2", "X'00', X'00', X'', 3",
+			"X'FF00FF00', X'FF00', X'FF', 4", "X'20', X'20', X'20', 5",
+		},
+		alter: "ADD COLUMN z INT",
 	},
 	{
 		name:    "bytes to bytes of another length",
@@ -54,14 +57,22 @@ var keyCases = []typeCase{
 	{
 		name:    "a UUID as bytes",
 		columns: "id BINARY(16) PRIMARY KEY, a INT",
-		rows:    []string{"UNHEX(REPLACE('00000000-0000-0000-0000-000000000000', '-', '')), 1", "X'0cc175b9c0f1b6a831c399e269772661', 2", "X'92eb5ffee6ae2fec3ad71c777531578f', 3", "UNHEX(REPEAT('F', 32)), 4"},
-		alter:   "ADD COLUMN z INT, MODIFY a BIGINT",
+		rows: []string{
+			"UNHEX(REPLACE('00000000-0000-0000-0000-000000000000', '-', '')), 1",
+			"X'0cc175b9c0f1b6a831c399e269772661', 2", "X'92eb5ffee6ae2fec3ad71c777531578f', 3",
+			"UNHEX(REPEAT('F', 32)), 4",
+		},
+		alter: "ADD COLUMN z INT, MODIFY a BIGINT",
 	},
 	{
 		name:    "decimals and times",
 		columns: "a DECIMAL(32,0), b DATETIME(6), c DECIMAL(10,5), v INT, PRIMARY KEY (a, b, c)",
-		rows: []string{"-99999999999999999999999999999999, '0000-00-00', -0.00001, 1", "99999999999999999999999999999999, '9999-12-31 23:59:59.999999', 99999.99999, 2",
-			"0, '2020-01-01 00:00:00.000001', 0, 3", "-1, '2020-01-01 00:00:00.000001', -1, 4", "0, '2020-01-01', 0.1, 5"},
+		rows: []string{
+			"-99999999999999999999999999999999, '0000-00-00', -0.00001, 1",
+			"99999999999999999999999999999999, '9999-12-31 23:59:59.999999', 99999.99999, 2",
+			"0, '2020-01-01 00:00:00.000001', 0, 3", "-1, '2020-01-01 00:00:00.000001', -1, 4",
+			"0, '2020-01-01', 0.1, 5",
+		},
 		alter: "ADD COLUMN z INT",
 	},
 	{
@@ -73,15 +84,21 @@ var keyCases = []typeCase{
 	{
 		name:    "members, years and times of day",
 		columns: "a ENUM('z','a','it''s'), b SET('q','p'), c YEAR, d DATE, e TIME(3), v INT, PRIMARY KEY (a, b, c, d, e)",
-		rows: []string{"'z', 'q', 0, '0000-00-00', '-838:59:59', 1", "'a', 'q,p', 2155, '9999-12-31', '838:59:59', 2", "'it''s', '', 1901, '2020-00-10', '00:00:00.007', 3",
-			"'z', 'p', 1970, '1970-01-01', '-00:00:00.001', 4", "'nosuch', '', 2000, '2020-02-29', '0:0:0', 5"},
+		rows: []string{
+			"'z', 'q', 0, '0000-00-00', '-838:59:59', 1", "'a', 'q,p', 2155, '9999-12-31', '838:59:59', 2",
+			"'it''s', '', 1901, '2020-00-10', '00:00:00.007', 3", "'z', 'p', 1970, '1970-01-01', '-00:00:00.001', 4",
+			"'nosuch', '', 2000, '2020-02-29', '0:0:0', 5",
+		},
 		alter: "ADD COLUMN z INT",
 	},
 	{
 		name:    "unsigned above 2^63, zero and less",
 		columns: "a BIGINT UNSIGNED, b BIGINT, v INT, PRIMARY KEY (a DESC, b)",
-		rows:    []string{"18446744073709551615, -9223372036854775808, 1", "9223372036854775808, 0, 2", "0, -1, 3", "0, 9223372036854775807, 4", "9223372036854775807, 1, 5"},
-		alter:   "ADD COLUMN z INT",
+		rows: []string{
+			"18446744073709551615, -9223372036854775808, 1", "9223372036854775808, 0, 2", "0, -1, 3",
+			"0, 9223372036854775807, 4", "9223372036854775807, 1, 5",
+		},
+		alter: "ADD COLUMN z INT",
 	},
 	{
 		name:    "auto increment at zero and below",

@@ -31,7 +31,10 @@ func TestReplicaLagHoldsTheCopy(t *testing.T) {
 		replica.catchUpWith(primary)
 		stop := primary.writer(primary.db)
 		defer stop()
-		primary.cfg.Throttle = migration.Throttle{ReplicaLag: time.Second, Replicas: []migration.Follower{{Name: "the replica", DB: replica.db}}}
+		primary.cfg.Throttle = migration.Throttle{
+			ReplicaLag: time.Second,
+			Replicas:   []migration.Follower{{Name: "the replica", DB: replica.db}},
+		}
 		stopped, started := make(chan struct{}), make(chan struct{})
 		halt := onPhase(event.PhaseCopy, func() {
 			replica.exec("STOP " + replica.word("REPLICA") + " SQL_THREAD")

@@ -8,8 +8,9 @@ import (
 	"midstream/internal/plan"
 )
 
-// TestNoLagOfReplicasThatAreNotWatched: when replicas are not watched any more (set max-replica-lag=0) progress, metrics and plots tell of
-// no lag, whatever the last one was, and whatever a look that was under way sees.
+// TestNoLagOfReplicasThatAreNotWatched: when replicas are not watched any more (set
+// max-replica-lag=0) progress, metrics and plots tell of no lag, whatever the last one was, and
+// whatever a look that was under way sees.
 func TestNoLagOfReplicasThatAreNotWatched(t *testing.T) {
 	r := &run{Migration: &Migration{pool: &dbconn.Pool{}, plan: &plan.Plan{}}}
 	watch := func() {

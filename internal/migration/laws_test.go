@@ -325,7 +325,9 @@ func TestL8_FormerSourceIsMarked(t *testing.T) {
 		b.mustMigrate("ADD COLUMN added INT")
 		name := schema.Name{Schema: b.schema, Table: "t"}
 		comment := func(table string) string {
-			return b.value("SELECT table_comment FROM information_schema.tables WHERE table_schema = '" + b.schema + "' AND table_name = '" + table + "'")
+			return b.value(
+				"SELECT table_comment FROM information_schema.tables WHERE table_schema = '" + b.schema + "' AND table_name = '" + table + "'",
+			)
 		}
 		if was, marked := schema.MarkedOld(comment("t_old"), name); !marked || was != "it's ours" {
 			b.Errorf("the comment of the former source is %q", comment("t_old"))
@@ -340,7 +342,14 @@ func TestL8_FormerSourceIsMarked(t *testing.T) {
 			b.Fatal(err)
 		}
 		defer pool.Close()
-		if _, err := migration.Cleanup(b.ctx(), pool, name, true, func([]migration.Leftover) bool { return true }, func(string) {}); err != nil {
+		if _, err := migration.Cleanup(
+			b.ctx(),
+			pool,
+			name,
+			true,
+			func([]migration.Leftover) bool { return true },
+			func(string) {},
+		); err != nil {
 			b.Fatal(err)
 		}
 		if got := b.value("SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = '" +
@@ -366,8 +375,10 @@ func TestL9_FailedStartLeavesNothing(t *testing.T) {
 					if !bent(w) || !errors.As(err, &failure) || !strings.Contains(failure.Left, "nothing is left") {
 						b.Errorf("the error is %v", err)
 					}
-					if got := b.value("SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = '" +
-						b.schema + "'"); got != "digits,t" {
+					if got := b.value(
+						"SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM information_schema.tables WHERE table_schema = '" +
+							b.schema + "'",
+					); got != "digits,t" {
 						b.Errorf("tables are %s", got)
 					}
 				})
@@ -381,9 +392,11 @@ func TestL9_FailedStartLeavesNothing(t *testing.T) {
 func TestRowsAreOverwritten(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
-		b.exec("CREATE TABLE "+b.schema+".t (id VARCHAR(10) COLLATE utf8mb4_general_ci PRIMARY KEY, v VARCHAR(10) COLLATE utf8mb4_general_ci,"+
-			" u DOUBLE, j JSON, at TIMESTAMP NULL DEFAULT '2001-01-01 00:00:00' ON UPDATE CURRENT_TIMESTAMP)",
-			"INSERT INTO "+b.schema+".t (id, v, u, j) VALUES ('a', 'x', 0, '1'), ('b', 'x', 0, NULL), ('c', NULL, 1, '[]'), ('d', 'x', 2, '{}'), ('e', 'x', 3, '3')")
+		b.exec(
+			"CREATE TABLE "+b.schema+".t (id VARCHAR(10) COLLATE utf8mb4_general_ci PRIMARY KEY, v VARCHAR(10) COLLATE utf8mb4_general_ci,"+
+				" u DOUBLE, j JSON, at TIMESTAMP NULL DEFAULT '2001-01-01 00:00:00' ON UPDATE CURRENT_TIMESTAMP)",
+			"INSERT INTO "+b.schema+".t (id, v, u, j) VALUES ('a', 'x', 0, '1'), ('b', 'x', 0, NULL), ('c', NULL, 1, '[]'), ('d', 'x', 2, '{}'), ('e', 'x', 3, '3')",
+		)
 		blocker := b.conn()
 		if _, err := blocker.ExecContext(b.ctx(), "BEGIN"); err != nil {
 			b.Fatal(err)
@@ -428,7 +441,10 @@ func TestL2_KeysThatMayBecomeOneAreRefused(t *testing.T) {
 			}
 		}
 		b.mustMigrate("MODIFY id DATETIME(6)")
-		b.exec("DROP TABLE "+b.schema+".t, "+b.schema+".t_old", "CREATE TABLE "+b.schema+".t (id VARCHAR(20) CHARACTER SET cp932 COLLATE cp932_bin PRIMARY KEY, v INT)")
+		b.exec(
+			"DROP TABLE "+b.schema+".t, "+b.schema+".t_old",
+			"CREATE TABLE "+b.schema+".t (id VARCHAR(20) CHARACTER SET cp932 COLLATE cp932_bin PRIMARY KEY, v INT)",
+		)
 		for _, clauses := range []string{"MODIFY id VARCHAR(20) CHARACTER SET utf8mb4", "CONVERT TO CHARACTER SET utf8mb4", "MODIFY id INT"} {
 			if _, err := b.migrate(b.ctx(), clauses); !errors.Is(err, plan.ErrRefused) {
 				b.Errorf("%s: %v", clauses, err)
@@ -527,7 +543,10 @@ func TestL9_ValueThatDoesNotFitStops(t *testing.T) {
 		t.Run(c.from+" to "+c.to, func(t *testing.T) {
 			onEach(t, func(b *bench) {
 				b.cfg.NoPrescan = true
-				b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, a "+c.from+")", "INSERT INTO "+b.schema+".t VALUES (1, "+c.value+")")
+				b.exec(
+					"CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY, a "+c.from+")",
+					"INSERT INTO "+b.schema+".t VALUES (1, "+c.value+")",
+				)
 				_, err := b.migrate(b.ctx(), "MODIFY a "+c.to)
 				if !dbconn.Unconvertible(err) || !strings.Contains(err.Error(), "untouched") {
 					b.Errorf("the error is %v; the table has %.50s", err, b.value("SELECT a FROM "+b.schema+".t"))

@@ -147,8 +147,9 @@ func TestLedgerSurvivesSwitches(t *testing.T) {
 	})
 }
 
-// TestLedgerSurvivesAnotherCollation: the key's charset and collation change, and only the server can tell which keys the row copy has yet to
-// read. What is changed meanwhile waits for the copy's end, and then does not wait any more.
+// TestLedgerSurvivesAnotherCollation: the key's charset and collation change, and only the server
+// can tell which keys the row copy has yet to read. What is changed meanwhile waits for the copy's
+// end, and then does not wait any more.
 func TestLedgerSurvivesAnotherCollation(t *testing.T) {
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
@@ -158,7 +159,10 @@ func TestLedgerSurvivesAnotherCollation(t *testing.T) {
 		b.cfg.Lock.Work = 2 * time.Second // a busy machine is not what is lost
 		b.start(l)
 		// The writer counts on the old collation, and pauses before it goes.
-		result := b.mustMigrate("MODIFY word VARCHAR(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL", onPhase(event.PhaseCutover, func() { l.Pause(b.ctx()) }))
+		result := b.mustMigrate(
+			"MODIFY word VARCHAR(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL",
+			onPhase(event.PhaseCutover, func() { l.Pause(b.ctx()) }),
+		)
 		b.settle(l)
 		if result.Captured == 0 {
 			b.Error("no change was captured: the writer did not write")

@@ -19,7 +19,10 @@ func TestPrimaryKeyMadeLonger(t *testing.T) {
 			b.exec("UPDATE "+b.schema+".t SET v = v + 1 WHERE id % 3 = 0", "UPDATE "+b.schema+".t SET v = v + 1 WHERE id % 3 < 2",
 				"UPDATE "+b.schema+".t SET id = -id, v = 9 WHERE id % 500 = 7", "DELETE FROM "+b.schema+".t WHERE id % 500 = 8")
 		}
-		b.mustMigrate("DROP PRIMARY KEY, ADD PRIMARY KEY (id, v), DROP INDEX u", onPhase(event.PhaseCopy, change), onPhase(event.PhaseCatchUp, change))
+		b.mustMigrate(
+			"DROP PRIMARY KEY, ADD PRIMARY KEY (id, v), DROP INDEX u", onPhase(event.PhaseCopy, change),
+			onPhase(event.PhaseCatchUp, change),
+		)
 		b.equal()
 	})
 }
@@ -32,12 +35,24 @@ func TestL2_KeysMoveWhileTheirSyncIsHeldUp(t *testing.T) {
 		b.numbered(2000)
 		b.mustMigrate("ADD COLUMN added INT", onPhase(event.PhaseCatchUp, func() {
 			holder := b.feeder()
-			holder.exec("SET SESSION innodb_lock_wait_timeout = 100", "BEGIN", "SELECT COUNT(*) FROM t_shadow WHERE id BETWEEN 100 AND 120 FOR UPDATE")
+			holder.exec(
+				"SET SESSION innodb_lock_wait_timeout = 100", "BEGIN",
+				"SELECT COUNT(*) FROM t_shadow WHERE id BETWEEN 100 AND 120 FOR UPDATE",
+			)
 			f := b.feeder()
-			f.exec("BEGIN", "UPDATE t SET id = 0 WHERE id = 100", "UPDATE t SET id = 100 WHERE id = 101", "UPDATE t SET id = 101 WHERE id = 102",
-				"UPDATE t SET id = 102 WHERE id = 0", "COMMIT", // a ring
-				"UPDATE t SET id = -1 WHERE id = 103", "UPDATE t SET id = 103 WHERE id = 1500", "UPDATE t SET id = 9000 WHERE id = 104",
-				"DELETE FROM t WHERE id = 105", "INSERT INTO t VALUES (9001, 105, 105)")
+			f.exec(
+				"BEGIN",
+				"UPDATE t SET id = 0 WHERE id = 100",
+				"UPDATE t SET id = 100 WHERE id = 101",
+				"UPDATE t SET id = 101 WHERE id = 102",
+				"UPDATE t SET id = 102 WHERE id = 0",
+				"COMMIT", // a ring
+				"UPDATE t SET id = -1 WHERE id = 103",
+				"UPDATE t SET id = 103 WHERE id = 1500",
+				"UPDATE t SET id = 9000 WHERE id = 104",
+				"DELETE FROM t WHERE id = 105",
+				"INSERT INTO t VALUES (9001, 105, 105)",
+			)
 			for range 2 {
 				b.stopSync()
 			}
@@ -55,8 +70,10 @@ func TestL2_KeysMoveWhileTheirSyncIsHeldUp(t *testing.T) {
 func (b *bench) stopSync() {
 	b.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		id := b.value("SELECT MAX(processlist_id) FROM performance_schema.threads WHERE processlist_command = 'Query' AND processlist_id <> CONNECTION_ID()" +
-			" AND (processlist_info LIKE 'DELETE `" + b.schema + "`.`t_shadow`%' OR processlist_info LIKE 'INSERT INTO `" + b.schema + "`.`t_shadow`%')")
+		id := b.value(
+			"SELECT MAX(processlist_id) FROM performance_schema.threads WHERE processlist_command = 'Query' AND processlist_id <> CONNECTION_ID()" +
+				" AND (processlist_info LIKE 'DELETE `" + b.schema + "`.`t_shadow`%' OR processlist_info LIKE 'INSERT INTO `" + b.schema + "`.`t_shadow`%')",
+		)
 		if id != "" {
 			b.exec("KILL QUERY " + id)
 			return
@@ -76,8 +93,10 @@ func TestAfterTheSwap(t *testing.T) {
 			"GRANT SELECT, UPDATE (v) ON "+b.schema+".t TO "+user)
 		b.Cleanup(func() { b.exec("DROP USER " + user) })
 		grants := func() string {
-			return b.value("SELECT CONCAT_WS(' ', (SELECT GROUP_CONCAT(table_priv, column_priv) FROM mysql.tables_priv WHERE db = '" + b.schema +
-				"' AND table_name = 't'), (SELECT GROUP_CONCAT(column_name, column_priv) FROM mysql.columns_priv WHERE db = '" + b.schema + "' AND table_name = 't'))")
+			return b.value(
+				"SELECT CONCAT_WS(' ', (SELECT GROUP_CONCAT(table_priv, column_priv) FROM mysql.tables_priv WHERE db = '" + b.schema +
+					"' AND table_name = 't'), (SELECT GROUP_CONCAT(column_name, column_priv) FROM mysql.columns_priv WHERE db = '" + b.schema + "' AND table_name = 't'))",
+			)
 		}
 		b.exec("ALTER TABLE "+b.schema+".t MODIFY id INT AUTO_INCREMENT", "INSERT INTO "+b.schema+".t (id, v) VALUES (70000, 1)",
 			"DELETE FROM "+b.schema+".t WHERE id = 70000")
@@ -93,7 +112,9 @@ func TestAfterTheSwap(t *testing.T) {
 		if got := b.value("SELECT MAX(id) FROM " + b.schema + ".t"); got != "70001" {
 			b.Errorf("the next number is %s", got)
 		}
-		if got := b.value("SELECT n_rows > 400 FROM mysql.innodb_table_stats WHERE database_name = '" + b.schema + "' AND table_name = 't'"); got != "1" {
+		if got := b.value(
+			"SELECT n_rows > 400 FROM mysql.innodb_table_stats WHERE database_name = '" + b.schema + "' AND table_name = 't'",
+		); got != "1" {
 			b.Errorf("statistics are missing: %q", got)
 		}
 	})

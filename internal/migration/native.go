@@ -37,7 +37,15 @@ func hindered(err error) bool {
 // terms are how the server's own statements ask for their lock now.
 func (c *Control) terms(s plan.Server) lock.Terms {
 	cfg := c.Config()
-	return lock.Terms{SeesNobody: !s.MetadataLocks, Wait: cfg.Lock.Wait, Backoff: cfg.Backoff, Longest: cfg.MaxBackoff, GiveUp: cfg.GiveUp, Most: cfg.Attempts, Kills: cfg.Kills}
+	return lock.Terms{
+		SeesNobody: !s.MetadataLocks,
+		Wait:       cfg.Lock.Wait,
+		Backoff:    cfg.Backoff,
+		Longest:    cfg.MaxBackoff,
+		GiveUp:     cfg.GiveUp,
+		Most:       cfg.Attempts,
+		Kills:      cfg.Kills,
+	}
 }
 
 // first has the server carry out the statement that comes before, if there is one, and returns the
@@ -48,7 +56,10 @@ func (r *run) first(ctx context.Context) (*schema.Table, error) {
 		return r.plan.Source, nil
 	}
 	terms := func() lock.Terms { return r.control.terms(r.plan.Server) }
-	_, err := native.Run(ctx, r.pool, native.Change{Table: r.plan.Source, Statement: statement, ZeroDates: r.plan.ZeroDates}, terms, turn{holding: r.holding()}, r.emit)
+	_, err := native.Run(
+		ctx, r.pool, native.Change{Table: r.plan.Source, Statement: statement, ZeroDates: r.plan.ZeroDates}, terms,
+		turn{holding: r.holding()}, r.emit,
+	)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", plan.MethodInstant, err)
 	}

@@ -14,8 +14,9 @@ import (
 	"midstream/internal/schema"
 )
 
-// TestL3_RehearsalOnAReplica: under the writers of a ledger on the primary, with an applier of several workers. The shadow
-// is equal to the table, nothing comes into the replica's binlog, and replication goes on.
+// TestL3_RehearsalOnAReplica: under the writers of a ledger on the primary, with an applier of
+// several workers. The shadow is equal to the table, nothing comes into the replica's binlog, and
+// replication goes on.
 func TestL3_RehearsalOnAReplica(t *testing.T) {
 	onReplicas(t, func(primary, replica *bench) {
 		l := primary.ledger(ledger.Orders(), 20_000, ledger.Options{Writers: 4, Rate: 300, Seed: 11})
@@ -26,7 +27,10 @@ func TestL3_RehearsalOnAReplica(t *testing.T) {
 			primary.settle(l)
 			replica.catchUpWith(primary)
 		})
-		result, err := replica.rehearse(replica.ctx(), plan.RehearsingOnReplica, migration.Rehearsal{Lock: true, Keep: true}, "ADD COLUMN added INT, ADD INDEX (added)", settled)
+		result, err := replica.rehearse(
+			replica.ctx(), plan.RehearsingOnReplica, migration.Rehearsal{Lock: true, Keep: true},
+			"ADD COLUMN added INT, ADD INDEX (added)", settled,
+		)
 		if err != nil {
 			replica.Fatalf("%v; %s", err, replica.replication())
 		}
@@ -53,7 +57,10 @@ func TestL3_RehearsalOnAReplica(t *testing.T) {
 			replica.Fatal(err)
 		}
 		defer pool.Close()
-		found, err := migration.Cleanup(replica.ctx(), pool, schema.Name{Schema: replica.schema, Table: "t"}, false, func([]migration.Leftover) bool { return true }, func(string) {})
+		found, err := migration.Cleanup(
+			replica.ctx(), pool, schema.Name{Schema: replica.schema, Table: "t"}, false,
+			func([]migration.Leftover) bool { return true }, func(string) {},
+		)
 		if err != nil || len(found) != 2 {
 			replica.Errorf("cleanup found %+v, %v", found, err)
 		}
@@ -70,7 +77,9 @@ func withoutCounter(create string) string {
 // checksum describes the rows of a table in the columns that t has.
 func (b *bench) checksum(table string) string {
 	b.Helper()
-	columns := b.value("SELECT GROUP_CONCAT('IFNULL(HEX(`', column_name, '`), \\'-\\')' ORDER BY ordinal_position) FROM information_schema.columns WHERE table_schema = '" + b.schema + "' AND table_name = 't'")
+	columns := b.value(
+		"SELECT GROUP_CONCAT('IFNULL(HEX(`', column_name, '`), \\'-\\')' ORDER BY ordinal_position) FROM information_schema.columns WHERE table_schema = '" + b.schema + "' AND table_name = 't'",
+	)
 	return b.value("SELECT CONCAT_WS(' ', COUNT(*), SUM(CRC32(CONCAT_WS('/', " + columns + ")))) FROM " + b.schema + "." + table)
 }
 
@@ -157,7 +166,8 @@ func TestL5_RehearsalOnAReplicaGoesOn(t *testing.T) {
 		replica.hasTables("digits,t,t_rehearsal,t_rehearsed")
 		c = replica.child(clauses, "", nil, "--on-replica", "--rehearse-lock", "--method=shadow")
 		c.mustEnd()
-		if !c.heard("going on with an earlier rehearsal on a replica") || c.heard("begun anew") || !c.heard(`"rehearsal":"rehearsal on a replica"`) {
+		if !c.heard("going on with an earlier rehearsal on a replica") || c.heard("begun anew") ||
+			!c.heard(`"rehearsal":"rehearsal on a replica"`) {
 			c.log("note")
 			replica.Error("it did not go on with what was done")
 		}
@@ -202,7 +212,11 @@ func TestRehearsalOnAReplicaIsRefused(t *testing.T) {
 		if err != nil {
 			replica.Fatal(err)
 		}
-		_, err = migration.New(pool, replica.binlogServer(), p, replica.config(), event.Discard).Rehearse(replica.ctx(), migration.Rehearsal{})
+		_, err = migration.New(
+			pool, replica.binlogServer(), p, replica.config(), event.Discard,
+		).Rehearse(
+			replica.ctx(), migration.Rehearsal{},
+		)
 		if !errors.Is(err, migration.ErrLogged) {
 			replica.Errorf("the error is %v", err)
 		}

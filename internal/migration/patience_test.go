@@ -64,8 +64,8 @@ func TestL9_BackupsAreWaitedOut(t *testing.T) {
 	}
 }
 
-// TestL2_OverrunWhileItLooks: where the server is slow to say what triggers the table has, while that is locked, the lock is given back and asked for
-// again.
+// TestL2_OverrunWhileItLooks: where the server is slow to say what triggers the table has, while
+// that is locked, the lock is given back and asked for again.
 func TestL2_OverrunWhileItLooks(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {

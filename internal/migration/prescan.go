@@ -106,7 +106,9 @@ func (r *run) prescan(ctx context.Context) error {
 		}
 	}
 	r.timing.prescan = time.Since(started)
-	r.emit(event.Prescanned{Needed: scanner.Needed(), Rows: scanner.Rows(), Refused: len(refused), Elapsed: r.timing.prescan, At: time.Now()})
+	r.emit(
+		event.Prescanned{Needed: scanner.Needed(), Rows: scanner.Rows(), Refused: len(refused), Elapsed: r.timing.prescan, At: time.Now()},
+	)
 	if len(refused) > 0 {
 		return fmt.Errorf("%w: %s", ErrUnfit, strings.Join(refused, "; "))
 	}

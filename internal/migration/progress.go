@@ -192,13 +192,26 @@ func (r *run) result() Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	result := Result{
-		Method: r.method, Elapsed: time.Since(r.started), Prescan: r.timing.prescan, Copy: r.timing.copy, Index: r.timing.index, Verify: r.timing.verify, Native: r.timing.native, Repaired: r.repaired, Retries: r.retries.Load(),
-		Swapped: r.made.swapped, Resumed: r.resumed,
-		Attempts: r.swap.Attempts, LockHeld: r.swap.LockHeld, Drained: r.swap.Drained,
+		Method:   r.method,
+		Elapsed:  time.Since(r.started),
+		Prescan:  r.timing.prescan,
+		Copy:     r.timing.copy,
+		Index:    r.timing.index,
+		Verify:   r.timing.verify,
+		Native:   r.timing.native,
+		Repaired: r.repaired,
+		Retries:  r.retries.Load(),
+		Swapped:  r.made.swapped,
+		Resumed:  r.resumed,
+		Attempts: r.swap.Attempts,
+		LockHeld: r.swap.LockHeld,
+		Drained:  r.swap.Drained,
 	}
 	result.Rehearsed = r.rehearsed
 	result.Rehearsed.Replication = r.replication.summed()
-	result.Rehearsed.LockWaited, result.Rehearsed.Blockers, result.Rehearsed.Blocked = r.inWay.waited, len(r.inWay.sessions), r.inWay.blocked
+	result.Rehearsed.LockWaited, result.Rehearsed.Blockers, result.Rehearsed.Blocked = r.inWay.waited, len(
+		r.inWay.sessions,
+	), r.inWay.blocked
 	if r.scanner != nil {
 		result.Scanned = r.scanner.Rows()
 	}

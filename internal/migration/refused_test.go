@@ -19,19 +19,46 @@ var refusedRows = []struct {
 	told      string // what the message says beside the key
 }{
 	{name: "too long", column: "VARCHAR(40)", alter: "MODIFY a VARCHAR(5)", good: "'short'", bad: "'longer'", told: "'a'"},
-	{name: "too long, key changed", column: "TEXT", alter: "MODIFY a TINYTEXT, MODIFY id VARCHAR(20) NOT NULL", good: "'short'", bad: "REPEAT('x', 256)", told: "'a'"},
+	{
+		name:   "too long, key changed",
+		column: "TEXT",
+		alter:  "MODIFY a TINYTEXT, MODIFY id VARCHAR(20) NOT NULL",
+		good:   "'short'",
+		bad:    "REPEAT('x', 256)",
+		told:   "'a'",
+	},
 	{name: "out of range", column: "INT", alter: "MODIFY a SMALLINT UNSIGNED", good: "65535", bad: "-1", told: "'a'"},
 	{name: "NULL", column: "INT", alter: "MODIFY a INT NOT NULL", good: "0", bad: "NULL", told: "'a'"},
 	{name: "member gone", column: "ENUM('x','y','z')", alter: "MODIFY a ENUM('z','x')", good: "'z'", bad: "'y'", told: "'a'"},
 	{name: "member gone from a set", column: "SET('x','y','z')", alter: "MODIFY a SET('z','x')", good: "'x,z'", bad: "'x,y'", told: "'a'"},
-	{name: "not of the charset", column: "VARCHAR(9)", alter: "MODIFY a VARCHAR(9) CHARACTER SET latin1", good: "'é'", bad: "'中'", told: "'a'"},
-	{name: "bytes that are no text", column: "VARBINARY(9)", alter: "MODIFY a VARCHAR(9) CHARACTER SET utf8mb4", good: "X'C3A9'", bad: "X'61FF'", told: "'a'"},
+	{
+		name:   "not of the charset",
+		column: "VARCHAR(9)",
+		alter:  "MODIFY a VARCHAR(9) CHARACTER SET latin1",
+		good:   "'é'",
+		bad:    "'中'",
+		told:   "'a'",
+	},
+	{
+		name:   "bytes that are no text",
+		column: "VARBINARY(9)",
+		alter:  "MODIFY a VARCHAR(9) CHARACTER SET utf8mb4",
+		good:   "X'C3A9'",
+		bad:    "X'61FF'",
+		told:   "'a'",
+	},
 	{name: "no date", column: "VARCHAR(20)", alter: "MODIFY a DATE", good: "'2020-02-29'", bad: "'2021-02-29'", told: "'a'"},
 	{name: "no number", column: "VARCHAR(20)", alter: "MODIFY a BIGINT", good: "'12'", bad: "'7 apples'", told: "'a'"},
 	{name: "no document", column: "TEXT", alter: "MODIFY a JSON", good: "'{}'", bad: "'{'", told: "t_shadow.a"},
 	{name: "duplicate", column: "INT", alter: "ADD UNIQUE KEY a (a)", good: "NULL", bad: "7", told: `"7"`},
-	{name: "duplicate by collation", column: "VARCHAR(9) COLLATE utf8mb4_bin", alter: "MODIFY a VARCHAR(9) COLLATE utf8mb4_general_ci, ADD UNIQUE KEY a (a)",
-		good: "NULL", bad: "'É'", told: "É"},
+	{
+		name:   "duplicate by collation",
+		column: "VARCHAR(9) COLLATE utf8mb4_bin",
+		alter:  "MODIFY a VARCHAR(9) COLLATE utf8mb4_general_ci, ADD UNIQUE KEY a (a)",
+		good:   "NULL",
+		bad:    "'É'",
+		told:   "É",
+	},
 }
 
 // TestL9_RefusedRowStops: a row that the altered table can't hold ends the run with its key,
@@ -93,7 +120,9 @@ func (b *bench) refuses(alter, bring string, w way, column string) {
 	if definition() != was {
 		b.Errorf("the table is\n%s\nand was\n%s", definition(), was)
 	}
-	if tables := b.value("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = '" + b.schema + "'"); tables != "t" {
+	if tables := b.value(
+		"SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = '" + b.schema + "'",
+	); tables != "t" {
 		b.Errorf("tables are %s", tables)
 	}
 	if rows := b.value("SELECT SUM(id = 777) FROM " + b.schema + ".t"); rows != "1" {

@@ -39,7 +39,9 @@ var (
 	errPurpose = errors.New("the plan is for something else")
 	// ErrLogged says that what a rehearsal on a replica writes would come into the replica's binlog.
 	// Nothing was written.
-	ErrLogged = errors.New("what a rehearsal on a replica writes must not come into its binlog, and sql_log_bin is ON for this account's sessions")
+	ErrLogged = errors.New(
+		"what a rehearsal on a replica writes must not come into its binlog, and sql_log_bin is ON for this account's sessions",
+	)
 )
 
 // Rehearse is Run without the swap: the shadow is made, filled and compared while the application goes

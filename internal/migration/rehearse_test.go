@@ -19,7 +19,13 @@ import (
 )
 
 // rehearse rehearses an ALTER of table t.
-func (b *bench) rehearse(ctx context.Context, purpose plan.Purpose, how migration.Rehearsal, clauses string, listeners ...event.Listener) (migration.Result, error) {
+func (b *bench) rehearse(
+	ctx context.Context,
+	purpose plan.Purpose,
+	how migration.Rehearsal,
+	clauses string,
+	listeners ...event.Listener,
+) (migration.Result, error) {
 	b.Helper()
 	var variables map[string]string
 	if purpose == plan.RehearsingOnReplica {
@@ -164,7 +170,10 @@ func TestRehearsalIsAborted(t *testing.T) {
 		b.numbered(1000)
 		enough := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(b.ctx())
-		_, err := b.rehearse(ctx, plan.Rehearsing, migration.Rehearsal{Lock: true, Keep: true}, clauses, onPhase(event.PhaseLock, func() { cancel(enough) }))
+		_, err := b.rehearse(
+			ctx, plan.Rehearsing, migration.Rehearsal{Lock: true, Keep: true}, clauses,
+			onPhase(event.PhaseLock, func() { cancel(enough) }),
+		)
 		if !errors.Is(err, enough) || !strings.Contains(err.Error(), "nothing is left") {
 			b.Errorf("error is %v", err)
 		}
@@ -268,8 +277,9 @@ func TestL8_RehearsalLeavesAStoppedRunAlone(t *testing.T) {
 	})
 }
 
-// TestL5_RunGoesOnWithAKeptRehearsal: the shadow of a rehearsal that was kept is equal to the table as it was, has its
-// mark, and a run of the same ALTER goes on with it. One of another ALTER doesn't.
+// TestL5_RunGoesOnWithAKeptRehearsal: the shadow of a rehearsal that was kept is equal to the table
+// as it was, has its mark, and a run of the same ALTER goes on with it. One of another ALTER
+// doesn't.
 func TestL5_RunGoesOnWithAKeptRehearsal(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -282,10 +292,17 @@ func TestL5_RunGoesOnWithAKeptRehearsal(t *testing.T) {
 		if source, shadow := b.sums("t"), b.sums("t_shadow"); source != shadow {
 			b.Errorf("rows and checksum are %s, of the shadow %s", source, shadow)
 		}
-		if mark := b.value("SELECT table_comment FROM information_schema.tables WHERE table_name = 't_shadow' AND table_schema = '" + b.schema + "'"); !strings.HasPrefix(mark, "midstream shadow of") {
+		if mark := b.value(
+			"SELECT table_comment FROM information_schema.tables WHERE table_name = 't_shadow' AND table_schema = '" + b.schema + "'",
+		); !strings.HasPrefix(
+			mark, "midstream shadow of",
+		) {
 			b.Errorf("its comment is %q", mark)
 		}
-		b.exec("DELETE FROM "+b.schema+".t WHERE id % 7 = 0", "UPDATE "+b.schema+".t SET v = 5 WHERE id % 3 = 0", "INSERT INTO "+b.schema+".t VALUES (99999, 1, 99999)")
+		b.exec(
+			"DELETE FROM "+b.schema+".t WHERE id % 7 = 0", "UPDATE "+b.schema+".t SET v = 5 WHERE id % 3 = 0",
+			"INSERT INTO "+b.schema+".t VALUES (99999, 1, 99999)",
+		)
 		_, err := b.migrate(b.ctx(), "ADD COLUMN another INT")
 		if !errors.Is(err, migration.ErrOtherAlter) || !strings.Contains(err.Error(), "the rehearsal of ALTER TABLE") {
 			b.Errorf("error is %v", err)
@@ -327,19 +344,29 @@ func TestL7_RehearsalIsNeverTakenForASwap(t *testing.T) {
 		b.numbered(100)
 		b.killedAt("UNLOCK TABLES", clauses, "--rehearse-lock", "--method=shadow")
 		b.unclaimed()
-		b.exec("UPDATE "+b.schema+".t SET v = 7 WHERE id = 1", // nobody holds the lock
+		b.exec(
+			"UPDATE "+b.schema+".t SET v = 7 WHERE id = 1", // nobody holds the lock
 			"UPDATE "+b.schema+".t_midstream SET state = JSON_SET(state, '$.Phase', 'cutover') WHERE id = 2",
-			"CREATE TABLE "+b.schema+".t_old LIKE "+b.schema+".t", "ALTER TABLE "+b.schema+".t "+clauses, "DROP TABLE "+b.schema+".t_shadow")
+			"CREATE TABLE "+b.schema+".t_old LIKE "+b.schema+".t",
+			"ALTER TABLE "+b.schema+".t "+clauses,
+			"DROP TABLE "+b.schema+".t_shadow",
+		)
 		pool, err := b.open(b.ctx())
 		if err != nil {
 			b.Fatal(err)
 		}
 		defer pool.Close()
-		finished, err := migration.Finish(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, migration.Config{DropOld: true}, func(string) {})
+		finished, err := migration.Finish(
+			b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, migration.Config{DropOld: true},
+			func(string) {},
+		)
 		if finished != nil || err != nil {
 			b.Errorf("finished %+v, %v", finished, err)
 		}
-		found, err := migration.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false, func([]migration.Leftover) bool { return true }, func(string) {})
+		found, err := migration.Cleanup(
+			b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false,
+			func([]migration.Leftover) bool { return true }, func(string) {},
+		)
 		if err != nil || len(found) != 1 {
 			b.Errorf("cleanup found %+v, %v", found, err)
 		}

@@ -21,13 +21,14 @@ import (
 //     is not yet visible (it has its row locks until then), so that every key that was received may be synced;
 //   - all is received once the reader has come to where the server said that its binlog ends.
 
-// Replication waits for a row that a sync has locked until that is committed. Where the sync waits for
-// replication meanwhile, as for a transaction whose commit must wait for the turn of the one that waits for the sync, the server
-// sees no deadlock: giveWay withdraws the sync's statement, which is then tried again. Without it a run of 40 s on 20,000 rows, with
-// four workers, had some thirty waits of a second each (9.7.4, 8.0.12).
+// Replication waits for a row that a sync has locked until that is committed. Where the sync waits
+// for replication meanwhile, as for a transaction whose commit must wait for the turn of the one
+// that waits for the sync, the server sees no deadlock: giveWay withdraws the sync's statement,
+// which is then tried again. Without it a run of 40 s on 20,000 rows, with four workers, had some
+// thirty waits of a second each (9.7.4, 8.0.12).
 
-// OnReplica are the session variables of a pool for a rehearsal on a replica. The short wait for locks is for where giveWay
-// sees nothing.
+// OnReplica are the session variables of a pool for a rehearsal on a replica. The short wait for
+// locks is for where giveWay sees nothing.
 var OnReplica = map[string]string{"sql_log_bin": "0", "innodb_lock_wait_timeout": "1"}
 
 // ErrReplication says that the replication of the replica has failed while a rehearsal was at work on it. It
@@ -80,8 +81,10 @@ func (p *replication) look(ctx context.Context, db *sql.DB, first bool, note fun
 	var failed string
 	err := db.QueryRowContext(ctx, `
 		SELECT COALESCE(SUM(service_state = 'OFF'), 0), COALESCE(MAX(IF(service_state = 'OFF', last_error_message, '')), ''),
-		       COALESCE(MAX(IF(applying_transaction <> '', TIMESTAMPDIFF(MICROSECOND, applying_transaction_original_commit_timestamp, NOW(6)), 0)), 0),
-		       COALESCE(MAX(IF(applying_transaction <> '', TIMESTAMPDIFF(MICROSECOND, applying_transaction_start_apply_timestamp, NOW(6)), 0)), 0)
+		       COALESCE(MAX(IF(applying_transaction <> '', TIMESTAMPDIFF(MICROSECOND,
+			applying_transaction_original_commit_timestamp, NOW(6)), 0)), 0),
+		       COALESCE(MAX(IF(applying_transaction <> '', TIMESTAMPDIFF(MICROSECOND,
+			applying_transaction_start_apply_timestamp, NOW(6)), 0)), 0)
 		  FROM performance_schema.replication_applier_status_by_worker`).Scan(&off, &failed, &lag, &stall)
 	if err != nil {
 		return fmt.Errorf("look how far replication is behind: %w", err)

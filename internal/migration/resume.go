@@ -117,8 +117,14 @@ func (r *run) formerTables(ctx context.Context) (there map[schema.Name]candidate
 	return there, err == nil && c.hasState(there), err
 }
 
-// weighAll is weigh. If the swap of the earlier run comes while its tables are read, so that the shadow is gone, they are listed and judged again.
-func (r *run) weighAll(ctx context.Context, saved *checkpoint.Saved, failed error, there map[schema.Name]candidate) (f *former, reason string, err error) {
+// weighAll is weigh. If the swap of the earlier run comes while its tables are read, so that the
+// shadow is gone, they are listed and judged again.
+func (r *run) weighAll(
+	ctx context.Context,
+	saved *checkpoint.Saved,
+	failed error,
+	there map[schema.Name]candidate,
+) (f *former, reason string, err error) {
 	const tries = 3
 	for try := 1; ; try++ {
 		f, reason, err = r.weigh(ctx, saved, failed, there)
@@ -133,7 +139,12 @@ func (r *run) weighAll(ctx context.Context, saved *checkpoint.Saved, failed erro
 
 // weigh judges what was read of the state table, or could not be read. It fails with *Untold where it
 // would have to begin anew and a stranger's table may be in the way.
-func (r *run) weigh(ctx context.Context, saved *checkpoint.Saved, failed error, there map[schema.Name]candidate) (f *former, reason string, err error) {
+func (r *run) weigh(
+	ctx context.Context,
+	saved *checkpoint.Saved,
+	failed error,
+	there map[schema.Name]candidate,
+) (f *former, reason string, err error) {
 	f, reason, err = r.judgeSaved(ctx, saved, failed, there)
 	if err == nil && reason != "" {
 		c := r.cleaner()
@@ -142,7 +153,12 @@ func (r *run) weigh(ctx context.Context, saved *checkpoint.Saved, failed error, 
 	return f, reason, err
 }
 
-func (r *run) judgeSaved(ctx context.Context, saved *checkpoint.Saved, failed error, there map[schema.Name]candidate) (f *former, reason string, err error) {
+func (r *run) judgeSaved(
+	ctx context.Context,
+	saved *checkpoint.Saved,
+	failed error,
+	there map[schema.Name]candidate,
+) (f *former, reason string, err error) {
 	if errors.Is(failed, checkpoint.ErrUnreadable) {
 		return nil, "its state is another version's", nil
 	}
@@ -207,7 +223,10 @@ func (r *run) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shadowTh
 		return "the binlog tells now of what foreign keys do, or does so no more", nil
 	}
 	if byTriggers := start.Capture == string(plan.CaptureTrigger); byTriggers != r.byTriggers() {
-		return "", fmt.Errorf("%w: they were captured by the %s, and are now to be by the %s", ErrOtherCapture, cmp.Or(start.Capture, string(plan.CaptureBinlog)), r.plan.Capture.By)
+		return "", fmt.Errorf(
+			"%w: they were captured by the %s, and are now to be by the %s", ErrOtherCapture,
+			cmp.Or(start.Capture, string(plan.CaptureBinlog)), r.plan.Capture.By,
+		)
 	} else if byTriggers {
 		reason, err = r.judgeTriggers(ctx, saved)
 	} else {
@@ -339,13 +358,18 @@ func (r *run) canGoOn(err error) bool {
 		return true // it is not ours to drop for certain
 	}
 	return errors.Is(err, checkpoint.ErrSuperseded) || errors.Is(err, ErrNamesTaken) ||
-		errors.Is(err, ErrKeep) || errors.Is(err, cutover.ErrRelated) || errors.Is(err, ErrGaveUp) || errors.Is(err, throttle.ErrCritical) || outside(err)
+		errors.Is(
+			err, ErrKeep,
+		) || errors.Is(err, cutover.ErrRelated) || errors.Is(err, ErrGaveUp) || errors.Is(err, throttle.ErrCritical) || outside(err)
 }
 
 // outside says that an error has its cause outside of what a run does: it could not reach the
 // server, or the server could not go on.
 func outside(err error) bool {
-	return errors.Is(err, ErrClaimLost) || errors.Is(err, checkpoint.ErrReadOnly) || errors.Is(err, ErrCaptureUnfit) || errors.Is(err, binlog.ErrConnection) || errors.Is(err, binlog.ErrRefused) || errors.Is(err, binlog.ErrOtherServer) ||
+	return errors.Is(err, ErrClaimLost) || errors.Is(err, checkpoint.ErrReadOnly) || errors.Is(err,
+		ErrCaptureUnfit) || errors.Is(err, binlog.ErrConnection) || errors.Is(err, binlog.ErrRefused) ||
+		errors.Is(err, binlog.ErrOtherServer) ||
 		errors.Is(err, dbconn.ErrOtherServer) ||
-		dbconn.NotConnected(err) || dbconn.ConnectionLost(err) || dbconn.Exhausted(err) || dbconn.Unwilling(err)
+		dbconn.NotConnected(err) || dbconn.ConnectionLost(err) || dbconn.Exhausted(err) ||
+		dbconn.Unwilling(err)
 }

@@ -50,9 +50,15 @@ func TestL5_KilledInEveryPhase(t *testing.T) {
 	onTwo(t, func(b *bench) {
 		const resumed = "going on with an earlier run"
 		told := map[event.Phase]string{
-			event.PhaseCheck: "", event.PhaseShadow: "", event.PhaseStart: "an earlier run", // before or after it could be gone on with
-			event.PhaseCopy: resumed, event.PhaseIndex: resumed,
-			event.PhaseCatchUp: resumed, event.PhaseVerify: resumed, event.PhaseCutover: resumed, event.PhaseCleanup: "stopped after its swap",
+			event.PhaseCheck:   "",
+			event.PhaseShadow:  "",
+			event.PhaseStart:   "an earlier run", // before or after it could be gone on with
+			event.PhaseCopy:    resumed,
+			event.PhaseIndex:   resumed,
+			event.PhaseCatchUp: resumed,
+			event.PhaseVerify:  resumed,
+			event.PhaseCutover: resumed,
+			event.PhaseCleanup: "stopped after its swap",
 		}
 		l := b.ledger(ledger.Int(), 6000, ledger.Options{Rate: 300})
 		b.start(l)
@@ -69,7 +75,11 @@ func TestL5_KilledInEveryPhase(t *testing.T) {
 			}
 		}
 		b.settle(l)
-		if got := b.value("SELECT COUNT(*) FROM information_schema.columns WHERE table_name = 't' AND column_name LIKE 'added%' AND table_schema = '" + b.schema + "'"); got != fmt.Sprint(len(phases)) {
+		if got := b.value(
+			"SELECT COUNT(*) FROM information_schema.columns WHERE table_name = 't' AND column_name LIKE 'added%' AND table_schema = '" + b.schema + "'",
+		); got != fmt.Sprint(
+			len(phases),
+		) {
 			b.Errorf("%s columns were added, want %d", got, len(phases))
 		}
 	})
@@ -97,14 +107,23 @@ func TestL9_KilledWhileTheStatementIsTried(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.numbered(100)
 		var c *child
-		w := b.wire(fault.Rule{After: schema.MarkFor(schema.CloneKind, schema.Name{Schema: b.schema, Table: "t"}), At: "ALTER TABLE", Nth: 2, Call: func() { c.kill() }})
+		w := b.wire(
+			fault.Rule{
+				After: schema.MarkFor(schema.CloneKind, schema.Name{Schema: b.schema, Table: "t"}),
+				At:    "ALTER TABLE",
+				Nth:   2,
+				Call:  func() { c.kill() },
+			},
+		)
 		c = b.child("ADD COLUMN added INT", "", nil, "--drop-old")
 		if code, last := c.wait(); code != -1 {
 			b.Fatalf("exit code %d: %s", code, last)
 		}
 		w.Close()
 		b.address = b.server.Address
-		if n := b.value("SELECT COUNT(*) FROM information_schema.tables WHERE table_comment LIKE 'midstream clone%' AND table_schema = '" + b.schema + "'"); n != "1" {
+		if n := b.value(
+			"SELECT COUNT(*) FROM information_schema.tables WHERE table_comment LIKE 'midstream clone%' AND table_schema = '" + b.schema + "'",
+		); n != "1" {
 			b.Fatalf("the killed run left %s copies, want 1", n)
 		}
 		b.child("ADD COLUMN added INT", "", nil, "--drop-old").mustEnd()

@@ -98,9 +98,15 @@ type run struct {
 
 func newRun(m *Migration) *run {
 	r := &run{
-		Migration: m, started: time.Now(), method: m.plan.Choice.Method,
-		gates: throttle.NewGates(nil, m.emit), share: throttle.NewShare(1 - m.cfg.Rest), transit: throttle.NewTransit(m.cfg.Throttle.ReplicaLag / transitShare),
-		store: checkpoint.New(m.plan.Names.State, m.plan.Source.Name, m.pool.Name(), m.plan.Server.UUID),
+		Migration: m,
+		started:   time.Now(),
+		method:    m.plan.Choice.Method,
+		gates: throttle.NewGates(
+			nil, m.emit,
+		),
+		share:   throttle.NewShare(1 - m.cfg.Rest),
+		transit: throttle.NewTransit(m.cfg.Throttle.ReplicaLag / transitShare),
+		store:   checkpoint.New(m.plan.Names.State, m.plan.Source.Name, m.pool.Name(), m.plan.Server.UUID),
 	}
 	if m.plan.Purpose == plan.RehearsingOnReplica {
 		r.store.OnReadOnly()
@@ -204,11 +210,25 @@ func (r *run) createShadow(ctx context.Context) error {
 	r.assemble(specs.sync, frontier.New(specs.sync.Key), 0)
 	definition, _ := schema.SplitAutoIncrement(r.plan.Source.Create)
 	r.began = checkpoint.Start{
-		Purpose: string(r.plan.Purpose),
-		Source:  definition, Alter: r.plan.Alter.Clauses, Key: r.plan.Key.Name, Map: r.plan.Map, Zone: r.plan.Server.TimeZone,
-		ServerTime: now.server, UTC: now.utc,
-		Shadow: r.shadow.Table, Unmarked: r.shadow.Unmarked, Comment: r.shadow.Comment, Old: r.plan.Names.Old.Table, Kept: r.plan.Names.Kept.Table, Columns: r.plan.Source.Columns,
-		Foreign: r.plan.Foreign, Dropped: r.plan.Dropped, Acting: r.plan.Acting, Keyed: r.plan.Keyed(), Triggers: r.plan.Source.Triggers,
+		Purpose:    string(r.plan.Purpose),
+		Source:     definition,
+		Alter:      r.plan.Alter.Clauses,
+		Key:        r.plan.Key.Name,
+		Map:        r.plan.Map,
+		Zone:       r.plan.Server.TimeZone,
+		ServerTime: now.server,
+		UTC:        now.utc,
+		Shadow:     r.shadow.Table,
+		Unmarked:   r.shadow.Unmarked,
+		Comment:    r.shadow.Comment,
+		Old:        r.plan.Names.Old.Table,
+		Kept:       r.plan.Names.Kept.Table,
+		Columns:    r.plan.Source.Columns,
+		Foreign:    r.plan.Foreign,
+		Dropped:    r.plan.Dropped,
+		Acting:     r.plan.Acting,
+		Keyed:      r.plan.Keyed(),
+		Triggers:   r.plan.Source.Triggers,
 	}
 	if !r.cfg.Defers(r.plan) {
 		return nil

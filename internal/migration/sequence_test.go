@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestL6_DefaultsOfSequences: the last changes are applied under the lock, which the sequences of the new table's defaults are part of.
+// TestL6_DefaultsOfSequences: the last changes are applied under the lock, which the sequences of
+// the new table's defaults are part of.
 func TestL6_DefaultsOfSequences(t *testing.T) {
 	sideBySide(t)
 	onThese(t, []string{"mariadb-10.11", "mariadb-11.8"}, func(b *bench) {
@@ -15,7 +16,11 @@ func TestL6_DefaultsOfSequences(t *testing.T) {
 		stop := b.writing("INSERT INTO t (v) VALUES (4)", "UPDATE t SET v = v + 1 WHERE id = 1", "DELETE FROM t WHERE id > 3 LIMIT 1")
 		b.mustMigrate("ADD COLUMN added BIGINT DEFAULT NEXTVAL(" + b.schema + ".other), ADD COLUMN uuid CHAR(36) DEFAULT UUID()")
 		stop()
-		if got := b.value("SELECT column_default FROM information_schema.columns WHERE table_schema = '" + b.schema + "' AND table_name = 't' AND column_name = 'id'"); !strings.Contains(got, "nextval") {
+		if got := b.value(
+			"SELECT column_default FROM information_schema.columns WHERE table_schema = '" + b.schema + "' AND table_name = 't' AND column_name = 'id'",
+		); !strings.Contains(
+			got, "nextval",
+		) {
 			b.Errorf("the default is %s", got)
 		}
 	})

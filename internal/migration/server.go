@@ -179,7 +179,8 @@ func (r *run) distrust(ctx context.Context, c checkpoint.Checkpoint) error {
 		return fmt.Errorf("read sync_binlog: %w", err)
 	}
 	who, started := "the server", through != 1 && startedAnew(r.serverStart, c.ServerStart)
-	if server := r.plan.Server.Capture; server != nil && server.UUID == c.CaptureUUID && server.SyncBinlog != 1 && startedAnew(r.captureStart, c.CaptureStart) {
+	if server := r.plan.Server.Capture; server != nil && server.UUID == c.CaptureUUID && server.SyncBinlog != 1 &&
+		startedAnew(r.captureStart, c.CaptureStart) {
 		started, through, who = true, int(server.SyncBinlog), "replica "+server.Address+", from which changes were read,"
 	}
 	if r.byTriggers() || !started && !c.Distrusted { // no binlog, nothing to lose of it

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestSetHoldsAsHoldDoes: what keeps the table from being changed is not answered while it may be changed, and is not taken when it
-// has been.
+// TestSetHoldsAsHoldDoes: what keeps the table from being changed is not answered while it may be
+// changed, and is not taken when it has been.
 func TestSetHoldsAsHoldDoes(t *testing.T) {
 	hold := map[string]string{"hold": "true", "chunk-time": "1s"}
 	c := NewControl(Usual())
@@ -58,7 +58,11 @@ func TestWindowAfterNow(t *testing.T) {
 func TestSetNeedsTheServer(t *testing.T) {
 	c := NewControl(Usual())
 	var notNow *NotNow
-	if err := c.Set(t.Context(), map[string]string{"max-load": "Threads_flying=3", "chunk-time": "1s"}); !errors.As(err, &notNow) || c.Config().RowCopy.Target == time.Second {
+	if err := c.Set(
+		t.Context(),
+		map[string]string{"max-load": "Threads_flying=3", "chunk-time": "1s"},
+	); !errors.As(err, &notNow) ||
+		c.Config().RowCopy.Target == time.Second {
 		t.Errorf("%v", err)
 	}
 	if err := c.Set(t.Context(), map[string]string{"chunk-time": "1s"}); err != nil {

@@ -90,32 +90,69 @@ func Usual() Config {
 func pace() []Setting {
 	return []Setting{
 		number("workers", 1, 64, "connections that copy rows", func(c *Config) *int { return &c.RowCopy.Workers }),
-		duration("chunk-time", 10*time.Millisecond, 10*time.Second, "the most time that a chunk of rows may take; beside an application it takes less", func(c *Config) *time.Duration { return &c.RowCopy.Target }),
+		duration(
+			"chunk-time", 10*time.Millisecond, 10*time.Second,
+			"the most time that a chunk of rows may take; beside an application it takes less",
+			func(c *Config) *time.Duration { return &c.RowCopy.Target },
+		),
 		part("copy-share", 0, "the most of the row copy's time that may be work; 100%: no bound; 0%: it stands, and changes are applied",
 			func(c *Config) float64 { return 1 - c.Rest }, func(c *Config, part float64) { c.Rest = 1 - part }),
 		part("max-slowdown", 1, "by how much the application's statements may take longer on average, where the server is in use",
 			func(c *Config) float64 { return c.Slower }, func(c *Config, part float64) { c.Slower = part }),
-		boolean("full-speed", "copy rows with all workers, however much the application is slowed", func(c *Config) *bool { return &c.FullSpeed }),
+		boolean(
+			"full-speed", "copy rows with all workers, however much the application is slowed",
+			func(c *Config) *bool { return &c.FullSpeed },
+		),
 	}
 }
 
 // waits are the settings that say for what a run waits.
 func waits() []Setting {
 	return []Setting{
-		duration("max-replica-lag", 0, time.Hour, "how far a replica may be behind, beyond what it shall be; 0: any. They are found by SHOW REPLICAS, and measured by heartbeats",
-			func(c *Config) *time.Duration { return &c.Throttle.ReplicaLag }),
-		duration("max-capture-delay", 0, time.Hour, "how far capture may be behind: above it the row copy waits until it is at half of it; 0: any",
-			func(c *Config) *time.Duration { return &c.Throttle.CaptureDelay }),
-		limits("max-load", "status variables above which the row copy waits: Threads_running=50,Threads_connected=900", func(c *Config) *[]throttle.Limit { return &c.Throttle.MaxLoad }),
-		limits("critical-load", "status variables above which the run ends, if they are so in two looks in a row", func(c *Config) *[]throttle.Limit { return &c.Throttle.CriticalLoad }),
-		number("max-history", 0, 1_000_000_000, "entries of InnoDB's history list above which the row copy waits; 0: any", func(c *Config) *int { return &c.Throttle.History }),
+		duration(
+			"max-replica-lag", 0, time.Hour,
+			"how far a replica may be behind, beyond what it shall be; 0: any. They are found by SHOW REPLICAS, and measured by heartbeats",
+			func(c *Config) *time.Duration { return &c.Throttle.ReplicaLag },
+		),
+		duration(
+			"max-capture-delay", 0, time.Hour,
+			"how far capture may be behind: above it the row copy waits until it is at half of it; 0: any",
+			func(c *Config) *time.Duration { return &c.Throttle.CaptureDelay },
+		),
+		limits(
+			"max-load", "status variables above which the row copy waits: Threads_running=50,Threads_connected=900",
+			func(c *Config) *[]throttle.Limit { return &c.Throttle.MaxLoad },
+		),
+		limits(
+			"critical-load", "status variables above which the run ends, if they are so in two looks in a row",
+			func(c *Config) *[]throttle.Limit { return &c.Throttle.CriticalLoad },
+		),
+		number(
+			"max-history", 0, 1_000_000_000,
+			"entries of InnoDB's history list above which the row copy waits; 0: any",
+			func(c *Config) *int { return &c.Throttle.History },
+		),
 		part("max-redo", 0, "share of the redo log that may be unflushed (MySQL 8.0.30 and later); 0: any",
 			func(c *Config) float64 { return c.Throttle.CheckpointAge }, func(c *Config, part float64) { c.Throttle.CheckpointAge = part }),
-		bytes("min-free-disk", "bytes that must stay free where the server's files are, if that is this machine, such as 10G; 0: not looked at", func(c *Config) *int64 { return &c.Throttle.FreeDisk }),
-		bytes("free-disk", "bytes that are free there, if that is another machine: the run waits when it has written nine tenths of it", func(c *Config) *int64 { return &c.Throttle.GivenDisk }),
-		several(Setting{Name: "throttle-file", Kind: "path", Help: "file on this machine: the run waits while it is there; may be repeated"}, func(string) error { return nil },
-			func(c *Config) *[]string { return &c.Throttle.Files }),
-		word("throttle-query", "query", "query on the server: the run waits while its first value is above 0. It can't write; names without a database are of the table's", nil, func(c *Config) *string { return &c.Throttle.Query }),
+		bytes(
+			"min-free-disk",
+			"bytes that must stay free where the server's files are, if that is this machine, such as 10G; 0: not looked at",
+			func(c *Config) *int64 { return &c.Throttle.FreeDisk },
+		),
+		bytes(
+			"free-disk",
+			"bytes that are free there, if that is another machine: the run waits when it has written nine tenths of it",
+			func(c *Config) *int64 { return &c.Throttle.GivenDisk },
+		),
+		several(
+			Setting{Name: "throttle-file", Kind: "path", Help: "file on this machine: the run waits while it is there; may be repeated"},
+			func(string) error { return nil }, func(c *Config) *[]string { return &c.Throttle.Files },
+		),
+		word(
+			"throttle-query", "query",
+			"query on the server: the run waits while its first value is above 0. It can't write; names without a database are of the table's",
+			nil, func(c *Config) *string { return &c.Throttle.Query },
+		),
 		secret(word("throttle-url", "url", "the run waits while a GET is answered by another status than 2xx", func(text string) error {
 			u, err := url.Parse(text)
 			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -129,10 +166,16 @@ func waits() []Setting {
 // swapping are the settings of the swap and its lock.
 func swapping() []Setting {
 	return []Setting{
-		boolean("hold", "wait with the swap until midstream cutover says so; changes are applied, and the tables compared, meanwhile", func(c *Config) *bool { return &c.When.Hold }),
+		boolean(
+			"hold",
+			"wait with the swap until midstream cutover says so; changes are applied, and the tables compared, meanwhile",
+			func(c *Config) *bool { return &c.When.Hold },
+		),
 		{
-			Name: "cutover-window", Kind: "window", Help: "when the table may be changed, as 02:00-04:00 or '22:30-04:00 Europe/Berlin'; else the run holds: changes are applied",
-			get: func(c *Config) string { return c.When.Window.String() },
+			Name: "cutover-window",
+			Kind: "window",
+			Help: "when the table may be changed, as 02:00-04:00 or '22:30-04:00 Europe/Berlin'; else the run holds: changes are applied",
+			get:  func(c *Config) string { return c.When.Window.String() },
 			set: func(c *Config, text string) error {
 				if text == "" {
 					c.When.Window = cutover.Window{}
@@ -145,18 +188,55 @@ func swapping() []Setting {
 				return err
 			},
 		},
-		word("cutover-when-gone", "path", "file on this machine: the run holds while it is there", nil, func(c *Config) *string { return &c.When.Gone }),
-		duration("lock-wait", 10*time.Millisecond, 30*time.Second, "how long an attempt to cut over may wait for the lock, and queries for it", func(c *Config) *time.Duration { return &c.Lock.Wait }),
-		duration("lock-work", 10*time.Millisecond, 30*time.Second, "how long the lock may be held", func(c *Config) *time.Duration { return &c.Lock.Work }),
-		duration("lock-backoff", 10*time.Millisecond, 10*time.Minute, "how long to wait after the first attempt that came to nothing; it doubles", func(c *Config) *time.Duration { return &c.Backoff }),
-		duration("lock-backoff-most", 10*time.Millisecond, time.Hour, "up to which it doubles", func(c *Config) *time.Duration { return &c.MaxBackoff }),
-		number("lock-attempts", 0, 1_000_000, "after how many attempts the run ends and keeps its work; 0: never. While somebody is seen to hold a lock none is made: --lock-give-up", func(c *Config) *int { return &c.Attempts }),
-		duration("lock-give-up", 0, 1000*time.Hour, "after how long of trying the run ends and keeps its work; 0: never", func(c *Config) *time.Duration { return &c.GiveUp }),
-		duration("kill-blockers-after", 0, 24*time.Hour, "end a session (KILL) that has been in the way of the lock for so long; 0: none. Never replication, a backup, or a transaction that has changed more than --kill-rows",
-			func(c *Config) *time.Duration { return &c.Kills.After }),
-		patterns("kill-user", "users of which sessions may be ended, * for any letters; may be repeated (all)", func(c *Config) *[]string { return &c.Kills.Users }),
-		patterns("kill-host", "hosts of which sessions may be ended; may be repeated (all)", func(c *Config) *[]string { return &c.Kills.Hosts }),
-		number("kill-rows", 1, 1_000_000_000, "rows that a transaction may have changed that is ended: more would take long to roll back", func(c *Config) *int { return &c.Kills.Rows }),
+		word(
+			"cutover-when-gone", "path", "file on this machine: the run holds while it is there", nil,
+			func(c *Config) *string { return &c.When.Gone },
+		),
+		duration(
+			"lock-wait", 10*time.Millisecond, 30*time.Second,
+			"how long an attempt to cut over may wait for the lock, and queries for it",
+			func(c *Config) *time.Duration { return &c.Lock.Wait },
+		),
+		duration(
+			"lock-work", 10*time.Millisecond, 30*time.Second, "how long the lock may be held",
+			func(c *Config) *time.Duration { return &c.Lock.Work },
+		),
+		duration(
+			"lock-backoff", 10*time.Millisecond, 10*time.Minute,
+			"how long to wait after the first attempt that came to nothing; it doubles",
+			func(c *Config) *time.Duration { return &c.Backoff },
+		),
+		duration(
+			"lock-backoff-most", 10*time.Millisecond, time.Hour, "up to which it doubles",
+			func(c *Config) *time.Duration { return &c.MaxBackoff },
+		),
+		number(
+			"lock-attempts", 0, 1_000_000,
+			"after how many attempts the run ends and keeps its work; 0: never. While somebody is seen to hold a lock none is made: --lock-give-up",
+			func(c *Config) *int { return &c.Attempts },
+		),
+		duration(
+			"lock-give-up", 0, 1000*time.Hour, "after how long of trying the run ends and keeps its work; 0: never",
+			func(c *Config) *time.Duration { return &c.GiveUp },
+		),
+		duration(
+			"kill-blockers-after", 0, 24*time.Hour,
+			"end a session (KILL) that has been in the way of the lock for so long; 0: none. Never replication, a backup, or a transaction that has changed more than --kill-rows",
+			func(c *Config) *time.Duration { return &c.Kills.After },
+		),
+		patterns(
+			"kill-user", "users of which sessions may be ended, * for any letters; may be repeated (all)",
+			func(c *Config) *[]string { return &c.Kills.Users },
+		),
+		patterns(
+			"kill-host", "hosts of which sessions may be ended; may be repeated (all)",
+			func(c *Config) *[]string { return &c.Kills.Hosts },
+		),
+		number(
+			"kill-rows", 1, 1_000_000_000,
+			"rows that a transaction may have changed that is ended: more would take long to roll back",
+			func(c *Config) *int { return &c.Kills.Rows },
+		),
 	}
 }
 

@@ -7,14 +7,32 @@ import (
 	"midstream/internal/migration"
 )
 
-// Every setting takes what it spells, which a config with it then has, and leaves the config as it was where it does not.
+// Every setting takes what it spells, which a config with it then has, and leaves the config as it
+// was where it does not.
 func TestSettings(t *testing.T) {
 	others := map[string]string{
-		"duration": "700ms", "number": "33", "percent": "40%", "bool": "true", "limits": "Threads_running=50,Threads_connected=900", "bytes": "5368709120",
-		"path": "/tmp/there", "query": "SELECT 1", "url": "http://127.0.0.1/", "window": "02:00-04:00", "pattern": "report*,app",
+		"duration": "700ms",
+		"number":   "33",
+		"percent":  "40%",
+		"bool":     "true",
+		"limits":   "Threads_running=50,Threads_connected=900",
+		"bytes":    "5368709120",
+		"path":     "/tmp/there",
+		"query":    "SELECT 1",
+		"url":      "http://127.0.0.1/",
+		"window":   "02:00-04:00",
+		"pattern":  "report*,app",
 	}
 	bad := map[string]string{
-		"duration": "5", "number": "many", "percent": "101%", "bool": "perhaps", "limits": "Threads", "bytes": "much", "url": "db2", "window": "2-4", "pattern": "[",
+		"duration": "5",
+		"number":   "many",
+		"percent":  "101%",
+		"bool":     "perhaps",
+		"limits":   "Threads",
+		"bytes":    "much",
+		"url":      "db2",
+		"window":   "2-4",
+		"pattern":  "[",
 	}
 	usual := migration.Usual()
 	for _, s := range migration.Settings() {

@@ -56,8 +56,16 @@ func (s *soak) run(t *testing.T) {
 	for n := range 1 + s.random.IntN(3) {
 		clauses := fmt.Sprintf("ADD COLUMN added%d %s", n, s.oneOf("INT NOT NULL DEFAULT 7", "VARCHAR(40) NOT NULL DEFAULT 'x'", "JSON",
 			fmt.Sprintf("DATETIME(3) DEFAULT NULL, ADD INDEX (added%d)", n), "BIGINT UNSIGNED, ENGINE=InnoDB", "INT, ROW_FORMAT=DYNAMIC"))
-		flags := []string{"--drop-old", "--chunk-time=" + s.oneOf("10ms", "50ms", "250ms"), "--checkpoint=" + s.oneOf("20ms", "200ms", "5s"),
-			"--workers=" + s.oneOf("1", "2", "4"), "--apply-workers=" + s.oneOf("1", "2", "4"), "--defer-indexes=" + s.oneOf("auto", "yes", "no")}
+		flags := []string{
+			"--drop-old",
+			"--chunk-time=" + s.oneOf("10ms", "50ms", "250ms"),
+			"--checkpoint=" + s.oneOf("20ms", "200ms", "5s"),
+			"--workers=" + s.oneOf(
+				"1", "2", "4",
+			),
+			"--apply-workers=" + s.oneOf("1", "2", "4"),
+			"--defer-indexes=" + s.oneOf("auto", "yes", "no"),
+		}
 		flags = append(flags, s.oneOf("--full-speed", "--quiet=false"), s.oneOf("--no-verify", "--lock-wait=250ms", "--lock-wait=100ms"))
 		what := s.oneOf("nothing", "kill -9", "kill -9", "hang up", "KILL", "fault")
 		s.happened[profile.Name+" "+s.version]++
@@ -116,7 +124,8 @@ func (s *soak) change(what, clauses string, flags []string) {
 		s.insist(clauses, flags)
 		stop()
 	case "fault":
-		rule := []fault.Rule{{Cut: true}, {Deaf: true}, {Delay: 2 * time.Second}, {Error: 1040}, {Error: 1317}, {Error: 1290}}[s.random.IntN(6)]
+		rule := []fault.Rule{{Cut: true}, {Deaf: true}, {Delay: 2 * time.Second}, {Error: 1040}, {Error: 1317},
+			{Error: 1290}}[s.random.IntN(6)]
 		rule.Nth = 1 + s.random.IntN(400)
 		s.faultAt(rule, clauses)
 	}

@@ -91,8 +91,9 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now clock
 	return spec, len(begun) > 0, nil
 }
 
-// upsertable says that the key is the shadow's only unique key, and that an update of a row
-// changes none of the columns that a sync does not name, and leaves none of them as it was computed from another state of the row.
+// upsertable says that the key is the shadow's only unique key, and that an update of a row changes
+// none of the columns that a sync does not name, and leaves none of them as it was computed from
+// another state of the row.
 func upsertable(spec *rowsync.Spec, shadow *schema.Table) bool {
 	for _, k := range shadow.Keys {
 		if k.Unique && !isOn(k, spec.ShadowKey) {

@@ -8,9 +8,10 @@ import (
 	"midstream/internal/fault"
 )
 
-// TestL9_AStalledWireKeepsTheWork: the wire between the run and its server stands still for longer than the server lets a session of the
-// swap be silent, whatever the run has just said. What the server has answered, and that it has ended the session, then come at once. The run
-// goes on or keeps its work; it never drops the copy.
+// TestL9_AStalledWireKeepsTheWork: the wire between the run and its server stands still for longer
+// than the server lets a session of the swap be silent, whatever the run has just said. What the
+// server has answered, and that it has ended the session, then come at once. The run goes on or
+// keeps its work; it never drops the copy.
 func TestL9_AStalledWireKeepsTheWork(t *testing.T) {
 	sideBySide(t)
 	for _, rule := range []fault.Rule{
@@ -35,7 +36,10 @@ func TestL9_AStalledWireKeepsTheWork(t *testing.T) {
 				if code != 0 && code != 16 && !(code == 14 && rule.At == "RENAME TABLE") {
 					b.Errorf("exit code %d: %s", code, last)
 				}
-				if code != 0 && b.value("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '"+b.schema+"' AND table_name = 't_midstream'") != "1" {
+				if code != 0 &&
+					b.value(
+						"SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '"+b.schema+"' AND table_name = 't_midstream'",
+					) != "1" {
 					b.Errorf("the work is gone: %s", last)
 				}
 				w.Close()

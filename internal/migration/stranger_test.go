@@ -17,7 +17,9 @@ import (
 
 // tables lists the tables of the test's database.
 func (b *bench) tables() string {
-	return b.value("SELECT GROUP_CONCAT(table_name ORDER BY BINARY table_name) FROM information_schema.tables WHERE table_schema = '" + b.schema + "'")
+	return b.value(
+		"SELECT GROUP_CONCAT(table_name ORDER BY BINARY table_name) FROM information_schema.tables WHERE table_schema = '" + b.schema + "'",
+	)
 }
 
 // TestL8_FinishDropsNoStrangersTable: the old name was taken by somebody while the run was
@@ -56,7 +58,9 @@ func TestL7_NoSwapIsTakenForOne(t *testing.T) {
 		if got := b.tables(); got != "digits,t,t_old" {
 			b.Errorf("tables are %s", got)
 		}
-		if got := b.value("SELECT COUNT(*) FROM information_schema.statistics WHERE index_name = 'byv' AND table_name = 't' AND table_schema = '" + b.schema + "'"); got != "1" {
+		if got := b.value(
+			"SELECT COUNT(*) FROM information_schema.statistics WHERE index_name = 'byv' AND table_name = 't' AND table_schema = '" + b.schema + "'",
+		); got != "1" {
 			b.Errorf("the index is there %s times", got)
 		}
 	})
@@ -139,7 +143,10 @@ func TestL8_ShadowThatNobodyTellsOf(t *testing.T) {
 				}
 				defer pool.Close()
 				var untold *migration.Untold
-				_, err = migration.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false, func([]migration.Leftover) bool { return true }, func(string) {})
+				_, err = migration.Cleanup(
+					b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false,
+					func([]migration.Leftover) bool { return true }, func(string) {},
+				)
 				if !errors.As(err, &untold) {
 					b.Fatalf("error is %v", err)
 				}

@@ -46,15 +46,40 @@ var everyKind = []string{
 	"UPDATE t SET b = NULL WHERE id = %[1]d+15",
 	"UPDATE t SET v = v + 1 WHERE id BETWEEN %[1]d+16 AND %[1]d+19",
 	"DELETE FROM t WHERE id BETWEEN %[1]d+20 AND %[1]d+22",
-	"BEGIN", "INSERT INTO t (id, v) VALUES (%[1]d*1000+50010, 1)", "DELETE FROM t WHERE id = %[1]d*1000+50010", "COMMIT",
-	"BEGIN", "DELETE FROM t WHERE id = %[1]d+23", "INSERT INTO t (id, v, u) VALUES (%[1]d+23, 8, %[1]d+23)", "COMMIT",
-	"BEGIN", "UPDATE t SET v = 1 WHERE id = %[1]d+24", "SAVEPOINT s", "DELETE FROM t WHERE id BETWEEN %[1]d+25 AND %[1]d+29", "SAVEPOINT r",
-	"UPDATE t SET v = 2 WHERE id = %[1]d+24", "RELEASE SAVEPOINT r", "ROLLBACK TO s", "UPDATE t SET v = 4 WHERE id = %[1]d+26", "COMMIT",
-	"BEGIN", "DELETE FROM t WHERE id BETWEEN %[1]d+25 AND %[1]d+40", "ROLLBACK",
-	"BEGIN", "UPDATE t SET id = -%[1]d WHERE id = %[1]d+30", "UPDATE t SET id = %[1]d+30 WHERE id = %[1]d+31", "UPDATE t SET id = %[1]d+31 WHERE id = -%[1]d", "COMMIT", // a ring
+	"BEGIN",
+	"INSERT INTO t (id, v) VALUES (%[1]d*1000+50010, 1)",
+	"DELETE FROM t WHERE id = %[1]d*1000+50010",
+	"COMMIT",
+	"BEGIN",
+	"DELETE FROM t WHERE id = %[1]d+23",
+	"INSERT INTO t (id, v, u) VALUES (%[1]d+23, 8, %[1]d+23)",
+	"COMMIT",
+	"BEGIN",
+	"UPDATE t SET v = 1 WHERE id = %[1]d+24",
+	"SAVEPOINT s",
+	"DELETE FROM t WHERE id BETWEEN %[1]d+25 AND %[1]d+29",
+	"SAVEPOINT r",
+	"UPDATE t SET v = 2 WHERE id = %[1]d+24",
+	"RELEASE SAVEPOINT r",
+	"ROLLBACK TO s",
+	"UPDATE t SET v = 4 WHERE id = %[1]d+26",
+	"COMMIT",
+	"BEGIN",
+	"DELETE FROM t WHERE id BETWEEN %[1]d+25 AND %[1]d+40",
+	"ROLLBACK",
+	// a ring
+	"BEGIN",
+	"UPDATE t SET id = -%[1]d WHERE id = %[1]d+30",
+	"UPDATE t SET id = %[1]d+30 WHERE id = %[1]d+31",
+	"UPDATE t SET id = %[1]d+31 WHERE id = -%[1]d",
+	"COMMIT",
 	"UPDATE t SET id = id + 50200 WHERE id BETWEEN %[1]d+32 AND %[1]d+34",
 	"UPDATE t SET id = -id WHERE id = %[1]d+35",
-	"BEGIN", "UPDATE t SET u = NULL WHERE id = %[1]d+36", "UPDATE t SET u = %[1]d+36 WHERE id = %[1]d+37", "UPDATE t SET u = %[1]d+37 WHERE id = %[1]d+36", "COMMIT",
+	"BEGIN",
+	"UPDATE t SET u = NULL WHERE id = %[1]d+36",
+	"UPDATE t SET u = %[1]d+36 WHERE id = %[1]d+37",
+	"UPDATE t SET u = %[1]d+37 WHERE id = %[1]d+36",
+	"COMMIT",
 	"LOAD DATA LOCAL INFILE 'Reader::rows' REPLACE INTO TABLE t FIELDS TERMINATED BY ',' (@n, v) SET id = IF(@n < 100, %[1]d, %[1]d*1000) + @n",
 	"INSERT INTO t (id, v, b) SELECT id + 50300, v, b FROM t WHERE id BETWEEN %[1]d*1000+50 AND %[1]d+59",
 }
@@ -132,10 +157,15 @@ func TestGlobalSettings(t *testing.T) {
 				b.db.SetMaxIdleConns(0) // connections have their settings from their start
 				change := func(from int) func() {
 					return func() {
-						b.exec(fmt.Sprintf("UPDATE %s.t SET doc = JSON_SET(doc, '$.n', -1), v = 3 WHERE id BETWEEN %d AND %[2]d + 50", b.schema, from),
+						b.exec(
+							fmt.Sprintf(
+								"UPDATE %s.t SET doc = JSON_SET(doc, '$.n', -1), v = 3 WHERE id BETWEEN %d AND %[2]d + 50",
+								b.schema, from,
+							),
 							fmt.Sprintf("UPDATE %s.t SET id = id + 5000 WHERE id BETWEEN %d + 51 AND %[2]d + 60", b.schema, from),
 							fmt.Sprintf("DELETE FROM %s.t WHERE id BETWEEN %d + 61 AND %[2]d + 70", b.schema, from),
-							fmt.Sprintf("INSERT INTO %s.t (id, v) VALUES (%d + 9000, 1)", b.schema, from))
+							fmt.Sprintf("INSERT INTO %s.t (id, v) VALUES (%d + 9000, 1)", b.schema, from),
+						)
 					}
 				}
 				b.mustMigrate("ADD COLUMN added INT", onPhase(event.PhaseCopy, change(101)), onPhase(event.PhaseCatchUp, change(501)))
@@ -263,8 +293,8 @@ func TestL5_AnotherServerStops(t *testing.T) {
 	})
 }
 
-// purge purges the binlog but for its last file. MariaDB does not at once: it keeps what a session sends, though its client is gone, and
-// what a crash now would be recovered by.
+// purge purges the binlog but for its last file. MariaDB does not at once: it keeps what a session
+// sends, though its client is gone, and what a crash now would be recovered by.
 func (b *bench) purge() {
 	b.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -293,7 +323,8 @@ func (b *bench) purge() {
 func (b *bench) failedBeforeTheSwap(err, cause error) {
 	b.Helper()
 	var failure *migration.Failure
-	if !errors.Is(err, cause) || !errors.As(err, &failure) || failure.Swapped || !strings.Contains(failure.Left, "is untouched and nothing is left") {
+	if !errors.Is(err, cause) || !errors.As(err, &failure) || failure.Swapped ||
+		!strings.Contains(failure.Left, "is untouched and nothing is left") {
 		b.Fatalf("the error is %v, want %v", err, cause)
 	}
 	if tables := b.value("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = '" + b.schema +
@@ -306,8 +337,10 @@ func (b *bench) failedBeforeTheSwap(err, cause error) {
 // switched off and on while a run reads the binlog.
 func TestBinlogSettingsChange(t *testing.T) {
 	toOff := []string{"SET GLOBAL gtid_mode = ON_PERMISSIVE", "SET GLOBAL gtid_mode = OFF_PERMISSIVE", "SET GLOBAL gtid_mode = OFF"}
-	toOn := []string{"SET GLOBAL enforce_gtid_consistency = ON", "SET GLOBAL gtid_mode = OFF_PERMISSIVE", "SET GLOBAL gtid_mode = ON_PERMISSIVE",
-		"SET GLOBAL gtid_mode = ON"}
+	toOn := []string{
+		"SET GLOBAL enforce_gtid_consistency = ON", "SET GLOBAL gtid_mode = OFF_PERMISSIVE",
+		"SET GLOBAL gtid_mode = ON_PERMISSIVE", "SET GLOBAL gtid_mode = ON",
+	}
 	onEach(t, func(b *bench) {
 		first, second := toOff, toOn
 		if isMariaDB(b.version) { // it always has GTIDs

@@ -40,7 +40,13 @@ func (c *Control) Tables(pool *dbconn.Pool, p *plan.TablePlan, emit event.Listen
 }
 
 // LookAtTables reads what a plan of the statement needs.
-func LookAtTables(ctx context.Context, pool *dbconn.Pool, statement *ddl.Statement, cfg Config, emit event.Listener) (*plan.StatementFacts, error) {
+func LookAtTables(
+	ctx context.Context,
+	pool *dbconn.Pool,
+	statement *ddl.Statement,
+	cfg Config,
+	emit event.Listener,
+) (*plan.StatementFacts, error) {
 	cfg = cfg.WithDefaults()
 	return tables.Look(ctx, pool, statement, lock.Terms{Wait: cfg.Lock.Wait, Backoff: cfg.Backoff}, emit)
 }

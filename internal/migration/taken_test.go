@@ -119,7 +119,8 @@ func TestL9_NoNameLeftKeepsTheWork(t *testing.T) {
 	})
 }
 
-// TestL10_OnlyALockThatWasGrantedIsToldAsOne: an attempt that comes to nothing before it has asked for the lock was not granted it.
+// TestL10_OnlyALockThatWasGrantedIsToldAsOne: an attempt that comes to nothing before it has asked
+// for the lock was not granted it.
 func TestL10_OnlyALockThatWasGrantedIsToldAsOne(t *testing.T) {
 	b := setup(t, "8.0")
 	b.numbered(1000)

@@ -73,7 +73,10 @@ func (r *run) sensors(ctx context.Context, t Throttle) ([]throttle.Sensor, error
 	add(len(t.MaxLoad) > 0, func() throttle.Sensor { return throttle.MaxLoad(db, t.MaxLoad) })
 	add(len(t.CriticalLoad) > 0, func() throttle.Sensor { return throttle.CriticalLoad(db, t.CriticalLoad) })
 	add(t.History > 0, func() throttle.Sensor { return throttle.History(db, t.History) })
-	add(t.CheckpointAge > 0 && r.plan.Server.Version.AtLeast(8, 0, 30), func() throttle.Sensor { return throttle.CheckpointAge(db, t.CheckpointAge) })
+	add(
+		t.CheckpointAge > 0 && r.plan.Server.Version.AtLeast(8, 0, 30),
+		func() throttle.Sensor { return throttle.CheckpointAge(db, t.CheckpointAge) },
+	)
 	for _, path := range t.Files {
 		add(path != "", func() throttle.Sensor { return throttle.File(path) })
 	}
@@ -111,7 +114,8 @@ func (r *run) mostBehind() time.Duration {
 	return most
 }
 
-// backlogShare is the part of the backlog's limit above which the row copy waits for apply: far from where capture would have to wait.
+// backlogShare is the part of the backlog's limit above which the row copy waits for apply: far
+// from where capture would have to wait.
 const backlogShare = 10
 
 // backlogged is the number of keys that are not applied yet, and could be before the row copy's end.
@@ -157,9 +161,9 @@ func (r *run) openGates(ctx context.Context) error {
 	return err
 }
 
-// giveRoom is the gate of all work that only reads the table's rows: it gives way to the application, and waits for what the
-// operator has named. The gates come last: nobody who has passed them waits for anything else, and begins after a pause
-// has said that all stands still.
+// giveRoom is the gate of all work that only reads the table's rows: it gives way to the
+// application, and waits for what the operator has named. The gates come last: nobody who has
+// passed them waits for anything else, and begins after a pause has said that all stands still.
 func (r *run) giveRoom(ctx context.Context, worker int, took time.Duration) error {
 	if err := r.governor.Gate(ctx, worker, took); err != nil {
 		return err
@@ -167,7 +171,8 @@ func (r *run) giveRoom(ctx context.Context, worker int, took time.Duration) erro
 	return r.gates.Copy(ctx)
 }
 
-// paceCopy has a worker of the row copy rest: to give way to the application, and for the share of its time that the operator leaves it.
+// paceCopy has a worker of the row copy rest: to give way to the application, and for the share of
+// its time that the operator leaves it.
 func (r *run) paceCopy(ctx context.Context, worker int, took time.Duration) error {
 	if err := r.share.Gate(ctx, took, time.Now()); err != nil {
 		return err

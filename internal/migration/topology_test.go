@@ -16,8 +16,8 @@ func isMariaDB(version string) bool { return strings.HasPrefix(version, "mariadb
 // isNew says that the server has the words and rules of MySQL 8.0.22 and later: of the versions here, 9.7 alone.
 func isNew(version string) bool { return version == "9.7" }
 
-// replicating are the settings of a server that follows others or is followed, with GTIDs and, where there is such a thing, four
-// workers that keep the source's order.
+// replicating are the settings of a server that follows others or is followed, with GTIDs and,
+// where there is such a thing, four workers that keep the source's order.
 func replicating(version, id string) map[string]string {
 	s := map[string]string{"server_id": id, "read_only": "OFF"}
 	switch {
@@ -36,8 +36,8 @@ func replicating(version, id string) map[string]string {
 	return s
 }
 
-// onReplicas runs a test with a primary and its replica, beside other tests, on the versions that can be read from as a replica: these take
-// turns.
+// onReplicas runs a test with a primary and its replica, beside other tests, on the versions that
+// can be read from as a replica: these take turns.
 func onReplicas(t *testing.T, test func(primary, replica *bench)) {
 	t.Parallel()
 	for _, version := range inTurn(t, modern()) {
@@ -55,10 +55,21 @@ func onAllReplicas(t *testing.T, test func(primary, replica *bench)) {
 
 func withReplica(t *testing.T, version string, test func(primary, replica *bench)) {
 	t.Parallel()
-	servers := mysqltest.OwnAll(t, version, sandbox.Options{Settings: replicating(version, "11")}, sandbox.Options{Settings: replicating(version, "12")})
+	servers := mysqltest.OwnAll(
+		t, version, sandbox.Options{Settings: replicating(version, "11")},
+		sandbox.Options{Settings: replicating(version, "12")},
+	)
 	first, second := servers[0], servers[1]
 	primary := on(t, version, first)
-	replica := &bench{T: t, version: version, server: second, address: second.Address, db: second.Open(t, ""), schema: primary.schema, told: newTold()}
+	replica := &bench{
+		T:       t,
+		version: version,
+		server:  second,
+		address: second.Address,
+		db:      second.Open(t, ""),
+		schema:  primary.schema,
+		told:    newTold(),
+	}
 	replica.replicate(first)
 	replica.exec("SET GLOBAL read_only = ON")
 	test(primary, replica)
@@ -93,7 +104,9 @@ func (b *bench) received(primary *bench) {
 		if isMariaDB(b.version) {
 			return b.row("SHOW SLAVE STATUS")["Gtid_IO_Pos"] == executed
 		}
-		return b.value("SELECT GTID_SUBSET('"+executed+"', received_transaction_set) FROM performance_schema.replication_connection_status") == "1"
+		return b.value(
+			"SELECT GTID_SUBSET('"+executed+"', received_transaction_set) FROM performance_schema.replication_connection_status",
+		) == "1"
 	}
 	for deadline := time.Now().Add(time.Minute); !has(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -171,7 +184,9 @@ func (b *bench) setting(name string) string {
 func (b *bench) replicate(primary *mysqltest.Instance) {
 	b.Helper()
 	host, port, _ := strings.Cut(primary.Address, ":")
-	s := b.word("SOURCE_HOST='" + host + "', SOURCE_PORT=" + port + ", SOURCE_USER='" + primary.User + "', SOURCE_PASSWORD='" + primary.Password + "'")
+	s := b.word(
+		"SOURCE_HOST='" + host + "', SOURCE_PORT=" + port + ", SOURCE_USER='" + primary.User + "', SOURCE_PASSWORD='" + primary.Password + "'",
+	)
 	switch {
 	case isMariaDB(b.version):
 		s = "CHANGE MASTER TO " + s + ", MASTER_USE_GTID=slave_pos"

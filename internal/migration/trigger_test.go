@@ -15,7 +15,8 @@ import (
 	"midstream/internal/trigger"
 )
 
-// onEachByTriggers runs a test on every version, whose runs capture changes by triggers. (The flag -capture=trigger has all tests do so.)
+// onEachByTriggers runs a test on every version, whose runs capture changes by triggers. (The flag
+// -capture=trigger has all tests do so.)
 func onEachByTriggers(t *testing.T, test func(b *bench)) {
 	onEach(t, func(b *bench) {
 		b.capture = plan.CaptureTrigger
@@ -40,8 +41,8 @@ func TestLedgerByTriggers(t *testing.T) {
 	})
 }
 
-// TestL5_KilledByTriggers: kill -9 while triggers capture changes, and the same command again. The application goes on writing meanwhile, and
-// nothing that it has written is lost.
+// TestL5_KilledByTriggers: kill -9 while triggers capture changes, and the same command again. The
+// application goes on writing meanwhile, and nothing that it has written is lost.
 func TestL5_KilledByTriggers(t *testing.T) {
 	onEachByTriggers(t, func(b *bench) {
 		l := b.ledger(ledger.Int(), 6000, ledger.Options{Rate: 300})
@@ -71,7 +72,8 @@ func (b *bench) killedCreating() {
 	b.killedAt("AFTER UPDATE", clauses)
 }
 
-// TestL8_CleanupByTriggers: what a killed run has left goes, and the application can write before, meanwhile and after it.
+// TestL8_CleanupByTriggers: what a killed run has left goes, and the application can write before,
+// meanwhile and after it.
 func TestL8_CleanupByTriggers(t *testing.T) {
 	onEachByTriggers(t, func(b *bench) {
 		b.numbered(9999)
@@ -85,8 +87,12 @@ func TestL8_CleanupByTriggers(t *testing.T) {
 				b.Fatal(err)
 			}
 			err = migration.ErrClaimed
-			for began := time.Now(); errors.Is(err, migration.ErrClaimed) && time.Since(began) < 10*time.Second; { // the server has yet to notice the kill
-				_, err = migration.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false, func([]migration.Leftover) bool { return true }, func(string) {})
+			// the server has yet to notice the kill
+			for began := time.Now(); errors.Is(err, migration.ErrClaimed) && time.Since(began) < 10*time.Second; {
+				_, err = migration.Cleanup(
+					b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false,
+					func([]migration.Leftover) bool { return true }, func(string) {},
+				)
 			}
 			if err != nil {
 				b.Error(err)
@@ -97,7 +103,8 @@ func TestL8_CleanupByTriggers(t *testing.T) {
 	})
 }
 
-// TestL8_TriggersGoFromTheFormerTable: who uses the new table right after the swap is not in the way of their removal.
+// TestL8_TriggersGoFromTheFormerTable: who uses the new table right after the swap is not in the
+// way of their removal.
 func TestL8_TriggersGoFromTheFormerTable(t *testing.T) {
 	onEachByTriggers(t, func(b *bench) {
 		b.numbered(1000)
@@ -144,13 +151,16 @@ func TestL8_AnotherTriggerHasTheName(t *testing.T) {
 		b.exec("CREATE TRIGGER " + b.schema + ".t_capture_delete AFTER INSERT ON " + b.schema + ".digits FOR EACH ROW SET @seen = 1")
 		_, err := b.migrate(b.ctx(), clauses)
 		b.failedBeforeTheSwap(err, trigger.ErrTaken)
-		if n := b.value("SELECT GROUP_CONCAT(trigger_name) FROM information_schema.triggers WHERE trigger_schema = '" + b.schema + "'"); n != "t_capture_delete" {
+		if n := b.value(
+			"SELECT GROUP_CONCAT(trigger_name) FROM information_schema.triggers WHERE trigger_schema = '" + b.schema + "'",
+		); n != "t_capture_delete" {
 			b.Errorf("the triggers are %s, want the one that is not ours", n)
 		}
 	})
 }
 
-// TestL6_PreparedByTriggers: the swap waits for XA transactions that are prepared, of whose rows the log shows nothing yet.
+// TestL6_PreparedByTriggers: the swap waits for XA transactions that are prepared, of whose rows
+// the log shows nothing yet.
 func TestL6_PreparedByTriggers(t *testing.T) {
 	onEachByTriggers(t, func(b *bench) {
 		b.numbered(3000)
@@ -173,7 +183,8 @@ func TestL6_PreparedByTriggers(t *testing.T) {
 	})
 }
 
-// TestL5_LostConnectionByTriggers: the answer of a deletion from the log is lost, with the connection: what is still there is read anew.
+// TestL5_LostConnectionByTriggers: the answer of a deletion from the log is lost, with the
+// connection: what is still there is read anew.
 func TestL5_LostConnectionByTriggers(t *testing.T) {
 	onEachByTriggers(t, func(b *bench) {
 		l := b.ledger(ledger.Int(), 10_000, ledger.Options{})
@@ -188,8 +199,9 @@ func TestL5_LostConnectionByTriggers(t *testing.T) {
 	})
 }
 
-// TestReplicasByTriggers: replicas get triggers and log, and go on, whatever sessions write meanwhile: as rows, without a binlog, or as
-// statements, for which a replica fires the triggers itself.
+// TestReplicasByTriggers: replicas get triggers and log, and go on, whatever sessions write
+// meanwhile: as rows, without a binlog, or as statements, for which a replica fires the triggers
+// itself.
 func TestReplicasByTriggers(t *testing.T) {
 	onReplicas(t, func(primary, replica *bench) {
 		primary.capture = plan.CaptureTrigger
@@ -207,8 +219,12 @@ func TestReplicasByTriggers(t *testing.T) {
 				default:
 				}
 				id := fmt.Sprint(n % 9999)
-				f.exec("UPDATE t SET v = v + 1 WHERE id = "+id, "SET SESSION sql_log_bin = 0", "UPDATE t SET u = u WHERE id = "+id, "SET SESSION sql_log_bin = 1",
-					"SET SESSION binlog_format = 'STATEMENT'", "UPDATE t SET v = v + 1 WHERE id = "+id, "SET SESSION binlog_format = 'ROW'")
+				f.exec(
+					"UPDATE t SET v = v + 1 WHERE id = "+id, "SET SESSION sql_log_bin = 0",
+					"UPDATE t SET u = u WHERE id = "+id, "SET SESSION sql_log_bin = 1",
+					"SET SESSION binlog_format = 'STATEMENT'", "UPDATE t SET v = v + 1 WHERE id = "+id,
+					"SET SESSION binlog_format = 'ROW'",
+				)
 			}
 		}()
 		primary.mustMigrate(clauses, onPhase(event.PhaseVerify, func() { close(stop); <-writing }))
@@ -217,7 +233,9 @@ func TestReplicasByTriggers(t *testing.T) {
 		if here, there := primary.sums("t"), replica.sums("t"); here != there {
 			primary.Errorf("rows and checksum are %s, on the replica %s", here, there)
 		}
-		if n := replica.value("SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema = '" + primary.schema + "'"); n != "0" {
+		if n := replica.value(
+			"SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema = '" + primary.schema + "'",
+		); n != "0" {
 			primary.Errorf("%s triggers are left on the replica", n)
 		}
 	})

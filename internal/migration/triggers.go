@@ -21,7 +21,11 @@ const settleAtOnce = 250 * time.Millisecond
 
 // mendTriggers brings triggers into their form outside of the lock of a swap, under locks of its own: left
 // says what is to be done by what there is on the first table, and on the second.
-func (m mender) mendTriggers(ctx context.Context, left func(first, second []schema.Trigger) []usertrigger.Statement, tables ...schema.Name) (mended bool, err error) {
+func (m mender) mendTriggers(
+	ctx context.Context,
+	left func(first, second []schema.Trigger) []usertrigger.Statement,
+	tables ...schema.Name,
+) (mended bool, err error) {
 	if len(m.triggers.Triggers) == 0 {
 		return false, nil
 	}
@@ -85,8 +89,8 @@ func (c *cleaner) triggers(start *checkpoint.Start) usertrigger.Set {
 	return usertrigger.Set{Source: c.source, Shadow: start.Shadow.Name, Old: c.source.Sibling(start.Old), Triggers: start.Triggers}
 }
 
-// triggerCame ends the run where a trigger came that the plan does not know of. One that it knows of came before this run
-// went on with an earlier one.
+// triggerCame ends the run where a trigger came that the plan does not know of. One that it knows
+// of came before this run went on with an earlier one.
 func (r *run) triggerCame(what string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

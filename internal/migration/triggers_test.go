@@ -27,10 +27,17 @@ type audited struct {
 	told   []schema.Trigger
 }
 
-// the triggers of t, by name; %s are digests of the new row and of the old one. The second of two asks what the first has said.
+// the triggers of t, by name; %s are digests of the new row and of the old one. The second of two
+// asks what the first has said.
 var auditing = [][2]string{
-	{"inserted", "AFTER INSERT ON t FOR EACH ROW BEGIN /* of a new row */ INSERT INTO audit (new, who) VALUES (%[1]s, CONNECTION_ID()); SET @first = CONCAT(IFNULL(@first, ''), 'x'); END"},
-	{"second", "AFTER INSERT ON t FOR EACH ROW FOLLOWS inserted BEGIN INSERT INTO audit (said, who) VALUES (@first, CONNECTION_ID()); SET @first = NULL; END"},
+	{
+		"inserted",
+		"AFTER INSERT ON t FOR EACH ROW BEGIN /* of a new row */ INSERT INTO audit (new, who) VALUES (%[1]s, CONNECTION_ID()); SET @first = CONCAT(IFNULL(@first, ''), 'x'); END",
+	},
+	{
+		"second",
+		"AFTER INSERT ON t FOR EACH ROW FOLLOWS inserted BEGIN INSERT INTO audit (said, who) VALUES (@first, CONNECTION_ID()); SET @first = NULL; END",
+	},
 	{"updated", "AFTER UPDATE ON t FOR EACH ROW INSERT INTO audit (old, new) VALUES (%[2]s, %[1]s) -- no end"},
 	{"deleted", "AFTER DELETE ON t FOR EACH ROW INSERT INTO audit (old, who) VALUES (%[2]s, CONNECTION_ID())"},
 }
@@ -46,10 +53,15 @@ func (b *bench) audited(rows int, opts ledger.Options) *audited {
 	digest := func(of string) string {
 		return "SHA2(CONCAT_WS('|', " + fmt.Sprintf(strings.Join(columns, ", "), of) + "), 256)"
 	}
-	b.exec("CREATE TABLE audit (n BIGINT AUTO_INCREMENT PRIMARY KEY, old CHAR(64), new CHAR(64), said VARCHAR(20), who BIGINT)",
-		"CREATE TABLE digests (d CHAR(64))", "INSERT INTO digests SELECT "+digest("t.")+" FROM t",
+	b.exec(
+		"CREATE TABLE audit (n BIGINT AUTO_INCREMENT PRIMARY KEY, old CHAR(64), new CHAR(64), said VARCHAR(20), who BIGINT)",
+		"CREATE TABLE digests (d CHAR(64))",
+		"INSERT INTO digests SELECT "+digest("t.")+" FROM t",
 		"CREATE VIEW missed AS SELECT d, SUM(n) AS n FROM (SELECT new AS d, 1 AS n FROM audit WHERE new IS NOT NULL UNION ALL SELECT old, -1 FROM audit WHERE old IS NOT NULL"+
-			" UNION ALL SELECT d, 1 FROM digests UNION ALL SELECT "+digest("t.")+", -1 FROM t) AS x GROUP BY d HAVING SUM(n) <> 0")
+			" UNION ALL SELECT d, 1 FROM digests UNION ALL SELECT "+digest(
+			"t.",
+		)+", -1 FROM t) AS x GROUP BY d HAVING SUM(n) <> 0",
+	)
 	for _, trigger := range auditing {
 		b.exec("CREATE TRIGGER " + trigger[0] + " " + fmt.Sprintf(trigger[1]+"%.0[1]s%.0[2]s", digest("NEW."), digest("OLD.")))
 	}
@@ -106,8 +118,8 @@ func (a *audited) proved() {
 	}
 }
 
-// TestL6_Triggers: what the triggers of a table do is done once for each row that is written, before the swap, in it and after it,
-// and never for a row that the run writes.
+// TestL6_Triggers: what the triggers of a table do is done once for each row that is written,
+// before the swap, in it and after it, and never for a row that the run writes.
 func TestL6_Triggers(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(b *bench) {
@@ -120,9 +132,9 @@ func TestL6_Triggers(t *testing.T) {
 	})
 }
 
-// TestL7_TriggersKilled: a run is killed at each kind of statement from the lock on, or loses the connection that
-// holds it. Each row fires each trigger once all the same, in a transaction whose read view is older than the swap too,
-// and who comes next puts the names right.
+// TestL7_TriggersKilled: a run is killed at each kind of statement from the lock on, or loses the
+// connection that holds it. Each row fires each trigger once all the same, in a transaction whose
+// read view is older than the swap too, and who comes next puts the names right.
 func TestL7_TriggersKilled(t *testing.T) {
 	t.Parallel()
 	for _, version := range inTurn(t, versions) {
@@ -144,10 +156,15 @@ func TestL7_TriggersKilled(t *testing.T) {
 				b := setup(t, version)
 				b.cfg.NoVerify, b.cfg.Lock.Work = true, 3*time.Second
 				a := b.audited(300, ledger.Options{Writers: 3, Rate: 300})
-				rule := fault.Rule{After: "LOCK TABLES `" + b.schema + "`.`t` WRITE", At: strings.ReplaceAll(c.at, "SCHEMA", b.schema), Cut: true}
+				rule := fault.Rule{
+					After: "LOCK TABLES `" + b.schema + "`.`t` WRITE",
+					At:    strings.ReplaceAll(c.at, "SCHEMA", b.schema),
+					Cut:   true,
+				}
 				if c.killed {
 					write := b.killedInSwap(rule)
-					// Between a trigger's creation and its stand-in's end MySQL 8.0 and later fire both for an old view.
+					// Between a trigger's creation and its stand-in's end MySQL 8.0 and later fire
+					// both for an old view.
 					ofNow := version == "5.7" || strings.HasPrefix(version, "mariadb")
 					if ofNow || !strings.Contains(c.at, "DROP TRIGGER `SCHEMA`.`midstream") {
 						write()
@@ -165,10 +182,17 @@ func TestL7_TriggersKilled(t *testing.T) {
 				if c.swapped {
 					b.sameTriggers("t_old", nil)
 				}
-				if has := strings.Contains(b.value("SELECT GROUP_CONCAT(column_name) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 't'"), "added"); has != c.swapped {
+				if has := strings.Contains(
+					b.value(
+						"SELECT GROUP_CONCAT(column_name) FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 't'",
+					),
+					"added",
+				); has != c.swapped {
 					b.Errorf("t has its new schema: %t", has)
 				}
-				if left := b.value("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN ('t_shadow', 't_midstream')"); left != "" {
+				if left := b.value(
+					"SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN ('t_shadow', 't_midstream')",
+				); left != "" {
 					b.Errorf("%s is left", left)
 				}
 			})
@@ -187,7 +211,10 @@ func (b *bench) nextCleanup() {
 	}
 	defer pool.Close()
 	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		_, err := migration.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false, func([]migration.Leftover) bool { return true }, func(string) {})
+		_, err := migration.Cleanup(
+			b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false,
+			func([]migration.Leftover) bool { return true }, func(string) {},
+		)
 		if errors.Is(err, migration.ErrClaimed) && time.Since(began) < 10*time.Second {
 			continue // the server has not seen yet that the killed run's connections are gone
 		}
@@ -215,7 +242,10 @@ func (b *bench) killedInSwap(rule fault.Rule) (write func()) {
 		c.kill()
 	}
 	b.wire(rule)
-	c = b.child(alter, phaseLine(event.PhaseCutover), func(*child) { do("START TRANSACTION WITH CONSISTENT SNAPSHOT") }, "--no-verify", "--lock-work=3s") // an attempt that came to nothing would withdraw by like statements
+	c = b.child(
+		alter, phaseLine(event.PhaseCutover), func(*child) { do("START TRANSACTION WITH CONSISTENT SNAPSHOT") },
+		"--no-verify", "--lock-work=3s",
+	) // an attempt that came to nothing would withdraw by like statements
 	close(ready)
 	if code, last := c.wait(); code != -1 {
 		b.Fatalf("exit code %d: %s", code, last)
@@ -226,18 +256,28 @@ func (b *bench) killedInSwap(rule fault.Rule) (write func()) {
 		do("DELETE FROM t WHERE id = -7")
 		do("COMMIT")
 		var said int
-		if err := conn.QueryRowContext(b.ctx(), "SELECT COUNT(*) FROM audit WHERE who = CONNECTION_ID()").Scan(&said); err != nil || said != 3 {
+		if err := conn.QueryRowContext(
+			b.ctx(),
+			"SELECT COUNT(*) FROM audit WHERE who = CONNECTION_ID()",
+		).Scan(
+			&said,
+		); err != nil ||
+			said != 3 {
 			b.Errorf("a transaction that began before the swap has fired %d triggers, want 3 (error %v)", said, err)
 		}
 	}
 }
 
-// TestTriggersAsTheyWere: all that a trigger is goes over: its words, comments, place, definer, sql_mode and charsets.
+// TestTriggersAsTheyWere: all that a trigger is goes over: its words, comments, place, definer,
+// sql_mode and charsets.
 func TestTriggersAsTheyWere(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(b *bench) {
-		b.exec("CREATE TABLE t (id INT PRIMARY KEY, v INT, `naïve col` VARCHAR(40) CHARACTER SET utf8mb4)", "INSERT INTO t (id) VALUES (1), (2)",
-			"CREATE TABLE audit (n INT AUTO_INCREMENT PRIMARY KEY, w VARCHAR(60) CHARACTER SET utf8mb4)")
+		b.exec(
+			"CREATE TABLE t (id INT PRIMARY KEY, v INT, `naïve col` VARCHAR(40) CHARACTER SET utf8mb4)",
+			"INSERT INTO t (id) VALUES (1), (2)",
+			"CREATE TABLE audit (n INT AUTO_INCREMENT PRIMARY KEY, w VARCHAR(60) CHARACTER SET utf8mb4)",
+		)
 		conn := b.conn()
 		for _, s := range []string{
 			"CREATE DEFINER = nobody@nowhere TRIGGER gone BEFORE DELETE ON t FOR EACH ROW SET @gone = OLD.v",
@@ -268,7 +308,9 @@ func TestTriggersAsTheyWere(t *testing.T) {
 		if after := told(); after != before || before == "" {
 			b.Errorf("the triggers say %s, and said %s", after, before)
 		}
-		if got := b.value("SELECT GROUP_CONCAT(CONCAT_WS(' ', id, IFNULL(v, '-')) ORDER BY id) FROM t"); got != "1 -,2 -,3 90,4 -,5 90,6 -" {
+		if got := b.value(
+			"SELECT GROUP_CONCAT(CONCAT_WS(' ', id, IFNULL(v, '-')) ORDER BY id) FROM t",
+		); got != "1 -,2 -,3 90,4 -,5 90,6 -" {
 			b.Errorf("the rows are %s", got)
 		}
 		if got := b.value("SELECT `naïve col` FROM t WHERE id = 5"); got != "🐬x" {
@@ -277,12 +319,16 @@ func TestTriggersAsTheyWere(t *testing.T) {
 	})
 }
 
-// TestTriggersMeanwhile: a trigger that goes, or that comes, while the table is copied: what was done is kept, and the same command goes on with those that there are then.
+// TestTriggersMeanwhile: a trigger that goes, or that comes, while the table is copied: what was
+// done is kept, and the same command goes on with those that there are then.
 func TestTriggersMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "9.7")
-	b.exec("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1)", "CREATE TRIGGER one BEFORE INSERT ON t FOR EACH ROW SET NEW.v = 1",
-		"CREATE TRIGGER two BEFORE UPDATE ON t FOR EACH ROW SET NEW.v = 2")
+	b.exec(
+		"CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1)",
+		"CREATE TRIGGER one BEFORE INSERT ON t FOR EACH ROW SET NEW.v = 1",
+		"CREATE TRIGGER two BEFORE UPDATE ON t FOR EACH ROW SET NEW.v = 2",
+	)
 	for _, statement := range []string{"DROP TRIGGER one", "CREATE TRIGGER three AFTER DELETE ON t FOR EACH ROW SET @three = 3"} {
 		_, err := b.migrate(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseVerify, func() { b.exec(statement) }))
 		var failed *migration.Failure
@@ -297,11 +343,15 @@ func TestTriggersMeanwhile(t *testing.T) {
 	b.sameTriggers("t", want)
 }
 
-// TestTriggersNeedPrivileges: what an account lacks is said by the plan, or, where it can't know, before a row is copied.
+// TestTriggersNeedPrivileges: what an account lacks is said by the plan, or, where it can't know,
+// before a row is copied.
 func TestTriggersNeedPrivileges(t *testing.T) {
 	t.Parallel()
 	b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{})) // other tests change what it is about
-	b.exec("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1)", "CREATE DEFINER = root@`%` TRIGGER one BEFORE INSERT ON t FOR EACH ROW SET NEW.v = 1")
+	b.exec(
+		"CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1)",
+		"CREATE DEFINER = root@`%` TRIGGER one BEFORE INSERT ON t FOR EACH ROW SET NEW.v = 1",
+	)
 	want := b.triggers("t")
 	b.exec("CREATE USER carrier", "GRANT ALL ON `"+b.schema+"`.* TO carrier", "GRANT SELECT ON performance_schema.* TO carrier",
 		"GRANT REPLICATION SLAVE, REPLICATION CLIENT, PROCESS, XA_RECOVER_ADMIN, CONNECTION_ADMIN ON *.* TO carrier")
@@ -309,12 +359,15 @@ func TestTriggersNeedPrivileges(t *testing.T) {
 	b.server = &mysqltest.Instance{Address: b.server.Address, User: "carrier"}
 	var refused *plan.Refused
 	if _, err := b.migrate(b.ctx(), "ADD COLUMN added INT"); !errors.As(err, &refused) || len(refused.Blocking) != 2 ||
-		!strings.Contains(err.Error(), "SET GLOBAL log_bin_trust_function_creators = ON") || !strings.Contains(err.Error(), "GRANT SET_ANY_DEFINER ON *.* TO 'carrier'@'%'") {
+		!strings.Contains(
+			err.Error(), "SET GLOBAL log_bin_trust_function_creators = ON",
+		) || !strings.Contains(err.Error(), "GRANT SET_ANY_DEFINER ON *.* TO 'carrier'@'%'") {
 		b.Errorf("error %v", err)
 	}
 	b.exec("SET GLOBAL log_bin_trust_function_creators = ON", "GRANT SET_ANY_DEFINER ON *.* TO carrier")
 	_, err := b.migrate(b.ctx(), "ADD COLUMN added INT")
-	if !errors.Is(err, plan.ErrRefused) || !strings.Contains(err.Error(), "SYSTEM_USER") || !strings.Contains(err.Error(), "is untouched and nothing is left") {
+	if !errors.Is(err, plan.ErrRefused) || !strings.Contains(err.Error(), "SYSTEM_USER") ||
+		!strings.Contains(err.Error(), "is untouched and nothing is left") {
 		b.Errorf("error %v", err)
 	}
 	b.exec("GRANT SYSTEM_USER ON *.* TO carrier")

@@ -41,22 +41,30 @@ var typeCases = []typeCase{
 	{
 		name:    "numbers written as text",
 		columns: "id INT PRIMARY KEY, a FLOAT, b DOUBLE(12,2), c FLOAT(7,2), d DOUBLE, e FLOAT, f DECIMAL(10,2), g FLOAT",
-		rows:    []string{"1, 0.1, 127, 12345.67, 0.1, 1234567, 1.50, 10.066", "2, -1.1754944e-38, 0.1, 1, 1e100, 1e20, -0.05, 99.999", "3, NULL, NULL, NULL, NULL, NULL, NULL, NULL"},
-		alter:   "MODIFY a VARCHAR(30), MODIFY b CHAR(20), MODIFY c VARBINARY(30), MODIFY d TEXT, MODIFY e TINYBLOB, MODIFY f VARCHAR(9), MODIFY g FLOAT(7,2)",
+		rows: []string{
+			"1, 0.1, 127, 12345.67, 0.1, 1234567, 1.50, 10.066",
+			"2, -1.1754944e-38, 0.1, 1, 1e100, 1e20, -0.05, 99.999", "3, NULL, NULL, NULL, NULL, NULL, NULL, NULL",
+		},
+		alter: "MODIFY a VARCHAR(30), MODIFY b CHAR(20), MODIFY c VARBINARY(30), MODIFY d TEXT, MODIFY e TINYBLOB, MODIFY f VARCHAR(9), MODIFY g FLOAT(7,2)",
 	},
 	{
 		name:    "times",
 		columns: "id INT PRIMARY KEY, a DATE, b DATETIME, c DATETIME(6), d TIMESTAMP(3) NULL, e TIME, f TIME(6)",
-		rows: []string{"1, '0000-00-00', '0000-00-00 00:00:00', '1000-01-01 00:00:00.000001', '1970-01-01 00:00:01.001', '-838:59:59', '-00:00:00.000001'",
+		rows: []string{
+			"1, '0000-00-00', '0000-00-00 00:00:00', '1000-01-01 00:00:00.000001', '1970-01-01 00:00:01.001', '-838:59:59', '-00:00:00.000001'",
 			"2, '9999-12-31', '9999-12-31 23:59:59', '9999-12-31 23:59:59.999999', '2038-01-19 03:14:07.999', '838:59:59', '25:00:00.5'",
-			"3, NULL, NULL, '2024-02-29 12:00:00.012', '2020-10-25 01:30:00', NULL, NULL"},
+			"3, NULL, NULL, '2024-02-29 12:00:00.012', '2020-10-25 01:30:00', NULL, NULL",
+		},
 		alter: "MODIFY b DATETIME(3), MODIFY e TIME(2), ADD COLUMN z TIMESTAMP NULL",
 	},
 	{
 		name:    "timestamp to datetime and back",
 		columns: "id INT PRIMARY KEY, a TIMESTAMP NULL, b DATETIME",
-		rows:    []string{"1, '2020-06-01 12:00:00', '2020-06-01 12:00:00'", "2, '2020-01-01 00:00:00', '1999-12-31 23:59:59'", "3, NULL, NULL"},
-		alter:   "MODIFY a DATETIME, MODIFY b TIMESTAMP NULL",
+		rows: []string{
+			"1, '2020-06-01 12:00:00', '2020-06-01 12:00:00'", "2, '2020-01-01 00:00:00', '1999-12-31 23:59:59'",
+			"3, NULL, NULL",
+		},
+		alter: "MODIFY a DATETIME, MODIFY b TIMESTAMP NULL",
 	},
 	{
 		name:    "enums and sets",
@@ -80,9 +88,11 @@ var typeCases = []typeCase{
 	{
 		name:    "json and spatial",
 		columns: "id INT PRIMARY KEY, a JSON, b GEOMETRY NOT NULL, c POINT",
-		rows: []string{`1, '{"b": 1.0, "a": [1, null, "x", {"é": 18446744073709551615}], "a": 2}', ST_GeomFromText('POINT(1 2)', 4326), NULL`,
+		rows: []string{
+			`1, '{"b": 1.0, "a": [1, null, "x", {"é": 18446744073709551615}], "a": 2}', ST_GeomFromText('POINT(1 2)', 4326), NULL`,
 			`2, CAST(CAST('2020-01-01' AS DATE) AS JSON), ST_GeomFromText('POLYGON((0 0,1 0,1 1,0 0))'), ST_GeomFromText('POINT(3 4)')`,
-			`3, 'null', ST_GeomFromText('LINESTRING(0 0,1 1)'), NULL`},
+			`3, 'null', ST_GeomFromText('LINESTRING(0 0,1 1)'), NULL`,
+		},
 		alter: "ADD COLUMN z INT FIRST, ADD SPATIAL INDEX (b)",
 	},
 	{
@@ -271,21 +281,29 @@ func (b *bench) shadowHas(rows string) {
 // copyStatement copies all columns that can be written, invisible ones too.
 func (b *bench) copyStatement(from, to string) string {
 	b.Helper()
-	columns := b.value("SELECT GROUP_CONCAT(CONCAT('`', REPLACE(column_name, '`', '``'), '`') ORDER BY ordinal_position) FROM information_schema.columns" +
-		" WHERE table_schema = '" + b.schema + "' AND table_name = 't' AND extra NOT LIKE '%GENERATED%'")
+	columns := b.value(
+		"SELECT GROUP_CONCAT(CONCAT('`', REPLACE(column_name, '`', '``'), '`') ORDER BY ordinal_position) FROM information_schema.columns" +
+			" WHERE table_schema = '" + b.schema + "' AND table_name = 't' AND extra NOT LIKE '%GENERATED%'",
+	)
 	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", to, columns, columns, from)
 }
 
 // sameRows compares every column of tables t and n by its bytes.
 func (b *bench) sameRows(c typeCase) {
 	b.Helper()
-	exprs := b.value("SELECT GROUP_CONCAT(CASE WHEN data_type IN ('float', 'double') THEN CONCAT('HEX(CAST(`', column_name, '`+0e0 AS CHAR))')" +
-		" WHEN data_type IN ('geometry', 'point') THEN CONCAT('HEX(ST_AsBinary(`', column_name, '`)), ST_SRID(`', column_name, '`)')" +
-		" ELSE CONCAT('HEX(CAST(`', column_name, '` AS BINARY))') END ORDER BY ordinal_position SEPARATOR ', ')" +
-		" FROM information_schema.columns WHERE table_schema = '" + b.schema + "' AND table_name = 'n'")
+	exprs := b.value(
+		"SELECT GROUP_CONCAT(CASE WHEN data_type IN ('float', 'double') THEN CONCAT('HEX(CAST(`', column_name, '`+0e0 AS CHAR))')" +
+			" WHEN data_type IN ('geometry', 'point') THEN CONCAT('HEX(ST_AsBinary(`', column_name, '`)), ST_SRID(`', column_name, '`)')" +
+			" ELSE CONCAT('HEX(CAST(`', column_name, '` AS BINARY))') END ORDER BY ordinal_position SEPARATOR ', ')" +
+			" FROM information_schema.columns WHERE table_schema = '" + b.schema + "' AND table_name = 'n'",
+	)
 	rows := func(table string) string {
-		return b.value(fmt.Sprintf("SELECT /*+ SET_VAR(group_concat_max_len = 100000000) */ GROUP_CONCAT(CONCAT_WS('/', %s) ORDER BY CONCAT_WS('/', %[1]s) SEPARATOR '\n') FROM %[2]s.%[3]s",
-			nullSafe(exprs), b.schema, table))
+		return b.value(
+			fmt.Sprintf(
+				"SELECT /*+ SET_VAR(group_concat_max_len = 100000000) */ GROUP_CONCAT(CONCAT_WS('/', %s) ORDER BY CONCAT_WS('/', %[1]s) SEPARATOR '\n') FROM %[2]s.%[3]s",
+				nullSafe(exprs), b.schema, table,
+			),
+		)
 	}
 	if got, want := rows("t"), rows("n"); got != want || want == "" {
 		b.Errorf("%s: rows are\n%.2000s\nthe server's own ALTER makes\n%.2000s", c.alter, got, want)

@@ -19,9 +19,12 @@ func TestL9_DuplicateStops(t *testing.T) {
 	causes := map[string]struct {
 		before, during string
 	}{
-		"by copy":                 {before: "UPDATE %s.t SET v = id WHERE id <> 70", during: "DO 1"},
-		"by change after copy":    {before: "UPDATE %s.t SET v = id", during: "UPDATE %s.t SET v = 5 WHERE id = 7"},
-		"by insert, in one batch": {before: "UPDATE %s.t SET v = id", during: "INSERT INTO %s.t VALUES (5001, 5001, NULL), (5002, 5001, NULL)"},
+		"by copy":              {before: "UPDATE %s.t SET v = id WHERE id <> 70", during: "DO 1"},
+		"by change after copy": {before: "UPDATE %s.t SET v = id", during: "UPDATE %s.t SET v = 5 WHERE id = 7"},
+		"by insert, in one batch": {
+			before: "UPDATE %s.t SET v = id",
+			during: "INSERT INTO %s.t VALUES (5001, 5001, NULL), (5002, 5001, NULL)",
+		},
 	}
 	for name, c := range causes {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +68,10 @@ func TestL9_UnseenDuplicateStops(t *testing.T) {
 			onEach(t, func(b *bench) {
 				b.numbered(1000)
 				b.exec("UPDATE " + b.schema + ".t SET v = id")
-				_, err := b.migrate(b.ctx(), clauses, onPhase(event.PhaseCatchUp, func() { b.exec("UPDATE " + b.schema + ".t SET v = 5 WHERE id = 700") }))
+				_, err := b.migrate(
+					b.ctx(), clauses,
+					onPhase(event.PhaseCatchUp, func() { b.exec("UPDATE " + b.schema + ".t SET v = 5 WHERE id = 700") }),
+				)
 				if !errors.Is(err, rowsync.ErrDuplicate) {
 					b.Fatalf("error is %v, want a duplicate", err)
 				}
@@ -74,8 +80,8 @@ func TestL9_UnseenDuplicateStops(t *testing.T) {
 	}
 }
 
-// TestL9_RowsThatKeepOneValueStop: two rows change, and get the same value of a unique key by which the row in the way
-// can't be told. Each is set aside for the other, but not for ever.
+// TestL9_RowsThatKeepOneValueStop: two rows change, and get the same value of a unique key by which
+// the row in the way can't be told. Each is set aside for the other, but not for ever.
 func TestL9_RowsThatKeepOneValueStop(t *testing.T) {
 	sideBySide(t)
 	for name, clauses := range map[string]string{

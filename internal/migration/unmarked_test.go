@@ -8,8 +8,9 @@ import (
 	"midstream/internal/ledger"
 )
 
-// TestL8_AShadowWithoutAMark: a shadow whose definition bears no further ALTER has no mark from its beginning. A run that is killed in any phase
-// goes on all the same or begins again, the CHECK is as the ALTER wrote it, and nothing is left.
+// TestL8_AShadowWithoutAMark: a shadow whose definition bears no further ALTER has no mark from its
+// beginning. A run that is killed in any phase goes on all the same or begins again, the CHECK is
+// as the ALTER wrote it, and nothing is left.
 func TestL8_AShadowWithoutAMark(t *testing.T) {
 	sideBySide(t)
 	onThese(t, []string{"9.7"}, func(b *bench) {
@@ -24,9 +25,19 @@ func TestL8_AShadowWithoutAMark(t *testing.T) {
 			}
 			again := b.child(clauses, "", nil, "--drop-old")
 			again.mustEnd()
-			clause := fmt.Sprintf("SELECT COUNT(*) FROM information_schema.check_constraints WHERE constraint_schema = '%s' AND check_clause LIKE '%%`c%d` <> _utf8mb4%%'", b.schema, n)
+			clause := fmt.Sprintf(
+				"SELECT COUNT(*) FROM information_schema.check_constraints WHERE constraint_schema = '%s' AND check_clause LIKE '%%`c%d` <> _utf8mb4%%'",
+				b.schema, n,
+			)
 			if got := b.value(clause); got != "1" {
-				b.Errorf("killed in phase %s: the CHECK of c%d is not as it was written: %s", phase, n, b.value("SELECT GROUP_CONCAT(check_clause) FROM information_schema.check_constraints WHERE constraint_schema = '"+b.schema+"'"))
+				b.Errorf(
+					"killed in phase %s: the CHECK of c%d is not as it was written: %s",
+					phase,
+					n,
+					b.value(
+						"SELECT GROUP_CONCAT(check_clause) FROM information_schema.check_constraints WHERE constraint_schema = '"+b.schema+"'",
+					),
+				)
 			}
 		}
 		b.settle(l)

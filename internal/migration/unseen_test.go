@@ -24,8 +24,8 @@ func onUnseeing(t *testing.T, test func(b *bench)) {
 	}
 }
 
-// late has a statement wait on the server, whose client gets no answer, for half a second; where no lock for a backup makes
-// it wait, it has to wait for the other session of the swap.
+// late has a statement wait on the server, whose client gets no answer, for half a second; where no
+// lock for a backup makes it wait, it has to wait for the other session of the swap.
 func (b *bench) late(statement string, then func()) *fault.Proxy {
 	if b.version == "5.7" || isMariaDB(b.version) {
 		return b.wire(fault.Rule{At: statement, Deaf: true, Call: then})
@@ -82,8 +82,9 @@ func TestL7_UnseenSwapOfAnEarlierRun(t *testing.T) {
 	})
 }
 
-// TestL7_NobodyIsSeen: without performance_schema, as MariaDB is by default, and which of the swap's sessions waits for which is
-// seen in the processlist. Who holds the table isn't seen: requests are refused at once, or withdrawn, and hold nobody up.
+// TestL7_NobodyIsSeen: without performance_schema, as MariaDB is by default, and which of the
+// swap's sessions waits for which is seen in the processlist. Who holds the table isn't seen:
+// requests are refused at once, or withdrawn, and hold nobody up.
 func TestL7_NobodyIsSeen(t *testing.T) {
 	t.Parallel()
 	const version = "mariadb-10.11"

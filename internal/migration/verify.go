@@ -53,8 +53,17 @@ func (r *run) verify(ctx context.Context) error {
 		return err
 	}
 	r.timing.verify, r.verified = time.Since(started), time.Now()
-	r.emit(event.Verified{Rows: verdict.Rows, Suspects: verdict.Suspects, Repaired: r.repaired, Unproven: len(r.unproven), Uncompared: r.compare.Uncompared,
-		Elapsed: r.timing.verify, At: time.Now()})
+	r.emit(
+		event.Verified{
+			Rows:       verdict.Rows,
+			Suspects:   verdict.Suspects,
+			Repaired:   r.repaired,
+			Unproven:   len(r.unproven),
+			Uncompared: r.compare.Uncompared,
+			Elapsed:    r.timing.verify,
+			At:         time.Now(),
+		},
+	)
 	return nil
 }
 

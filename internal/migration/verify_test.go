@@ -77,7 +77,8 @@ func TestL6_ConvertedValuesAreCompared(t *testing.T) {
 			_, err := b.migrate(b.ctx(), clauses, onPhase(event.PhaseCatchUp, func() {
 				b.exec("UPDATE " + b.schema + ".t_shadow SET d = 1.24 WHERE d < 2")
 			}))
-			if !errors.Is(err, migration.ErrMismatch) || !strings.Contains(err.Error(), "column d") || !strings.Contains(err.Error(), "1.24") {
+			if !errors.Is(err, migration.ErrMismatch) || !strings.Contains(err.Error(), "column d") ||
+				!strings.Contains(err.Error(), "1.24") {
 				b.Errorf("%s: %v", clauses, err)
 			}
 		}
@@ -88,8 +89,10 @@ func TestL6_ConvertedValuesAreCompared(t *testing.T) {
 // TestL6_DefaultThatNamesAnotherColumn does not hinder the comparison of converted values.
 func TestL6_DefaultThatNamesAnotherColumn(t *testing.T) {
 	b := setup(t, "9.7") // 8.0.12 has no such defaults
-	b.exec("CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY DEFAULT (ABS(-7)), a INT NOT NULL, b VARCHAR(20) DEFAULT (a + 1), d DECIMAL(10,4))",
-		"INSERT INTO "+b.schema+".t (id, a, d) VALUES (1, 5, 1.2345)")
+	b.exec(
+		"CREATE TABLE "+b.schema+".t (id INT PRIMARY KEY DEFAULT (ABS(-7)), a INT NOT NULL, b VARCHAR(20) DEFAULT (a + 1), d DECIMAL(10,4))",
+		"INSERT INTO "+b.schema+".t (id, a, d) VALUES (1, 5, 1.2345)",
+	)
 	b.mustMigrate("MODIFY d DECIMAL(10,2), MODIFY b VARCHAR(30) CHARACTER SET latin1 DEFAULT (a + 2)")
 }
 

@@ -21,7 +21,8 @@ func verifySpecOf(sync *rowsync.Spec, shadow *schema.Table, mappings []plan.Mapp
 		to, _ := shadow.Column(c.Shadow)
 		spec.Columns = append(spec.Columns, verify.Column{Name: c.Shadow, Source: c.Expr, Type: to})
 		synced[strings.ToLower(c.Shadow)] = true
-		spec.Staged = spec.Staged || (to.DataType == "binary" || to.DataType == "char") && c.Expr == "''" // which pads it, a CHAR under PAD_CHAR_TO_FULL_LENGTH
+		// which pads it, a CHAR under PAD_CHAR_TO_FULL_LENGTH
+		spec.Staged = spec.Staged || (to.DataType == "binary" || to.DataType == "char") && c.Expr == "''"
 	}
 	tellConversions(spec, mappings)
 	for i, name := range sync.ShadowKey {

@@ -11,13 +11,17 @@ import (
 	"midstream/internal/migration"
 )
 
-// TestL9_WhatWasDeclaredGoesUnderTheLock: an attempt has no time left while it declares constraints and triggers once more.
-// They go again before anybody writes: a constraint too many would refuse him good rows.
+// TestL9_WhatWasDeclaredGoesUnderTheLock: an attempt has no time left while it declares constraints
+// and triggers once more. They go again before anybody writes: a constraint too many would refuse
+// him good rows.
 func TestL9_WhatWasDeclaredGoesUnderTheLock(t *testing.T) {
 	t.Parallel()
 	onThese(t, twoSessions(), func(b *bench) {
 		b.numbered(20)
-		b.exec("CREATE TABLE p (id INT PRIMARY KEY)", "ALTER TABLE t ADD COLUMN p INT, ADD CONSTRAINT kept FOREIGN KEY (p) REFERENCES p (id)")
+		b.exec(
+			"CREATE TABLE p (id INT PRIMARY KEY)",
+			"ALTER TABLE t ADD COLUMN p INT, ADD CONSTRAINT kept FOREIGN KEY (p) REFERENCES p (id)",
+		)
 		for i := range 30 {
 			b.exec(fmt.Sprintf("CREATE TRIGGER noting%d BEFORE INSERT ON t FOR EACH ROW SET @noted = %[1]d", i))
 		}

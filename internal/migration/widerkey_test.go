@@ -23,8 +23,8 @@ var widerKeys = []struct{ name, from, to, stays, goes string }{
 	{"string", "CHAR(4) CHARACTER SET latin1", "VARCHAR(9) CHARACTER SET latin1", "'a'", "'ß'"},
 }
 
-// TestL11_RowsOfWiderKeysGoDuringTheComparison: a row of the new table that the source has no more is found by the key that it
-// had there, however the new table writes it.
+// TestL11_RowsOfWiderKeysGoDuringTheComparison: a row of the new table that the source has no more
+// is found by the key that it had there, however the new table writes it.
 func TestL11_RowsOfWiderKeysGoDuringTheComparison(t *testing.T) {
 	sideBySide(t)
 	for _, k := range widerKeys {
@@ -32,7 +32,10 @@ func TestL11_RowsOfWiderKeysGoDuringTheComparison(t *testing.T) {
 			t.Parallel()
 			onTwo(t, func(b *bench) {
 				f := b.feeder()
-				f.exec("CREATE TABLE t (id "+k.from+" NOT NULL, v INT, PRIMARY KEY (id))", "INSERT INTO t VALUES ("+k.stays+", 1), ("+k.goes+", 2)")
+				f.exec(
+					"CREATE TABLE t (id "+k.from+" NOT NULL, v INT, PRIMARY KEY (id))",
+					"INSERT INTO t VALUES ("+k.stays+", 1), ("+k.goes+", 2)",
+				)
 				b.mustMigrate("MODIFY id "+k.to+" NOT NULL", onPhase(event.PhaseVerify, func() { f.exec("DELETE FROM t WHERE v = 2") }))
 				if got := b.value("SELECT CONCAT(COUNT(*), MAX(v)) FROM " + b.schema + ".t"); got != "11" {
 					b.Errorf("count and value are %s", got)
@@ -52,7 +55,10 @@ func TestL11_ZeroDateInTheKey(t *testing.T) {
 				f := b.feeder()
 				f.exec("CREATE TABLE t (id "+kind+" NOT NULL DEFAULT '2020-01-01', v INT, u INT, PRIMARY KEY (id), UNIQUE KEY u (u))",
 					"INSERT INTO t VALUES ('0000-00-00', 1, 1), ('2020-01-01', 2, 2)")
-				b.mustMigrate("ADD COLUMN z INT", onPhase(event.PhaseCatchUp, func() { f.exec("UPDATE t SET u = 3 WHERE v = 1", "UPDATE t SET u = 1 WHERE v = 2") }))
+				b.mustMigrate(
+					"ADD COLUMN z INT",
+					onPhase(event.PhaseCatchUp, func() { f.exec("UPDATE t SET u = 3 WHERE v = 1", "UPDATE t SET u = 1 WHERE v = 2") }),
+				)
 				if got := b.value("SELECT GROUP_CONCAT(u ORDER BY v) FROM " + b.schema + ".t"); got != "3,1" {
 					b.Errorf("the values are %s", got)
 				}

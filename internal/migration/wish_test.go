@@ -40,7 +40,9 @@ func TestL6_WishedNamesLoseNoWrite(t *testing.T) {
 		for n := range 4 {
 			var shadow string
 			result := b.mustMigrate(fmt.Sprintf("ADD COLUMN added%d INT", n), onPhase(event.PhaseCopy, func() {
-				shadow = b.value("SELECT table_name FROM information_schema.tables WHERE table_schema = '" + b.schema + "' AND table_comment LIKE 'midstream shadow%'")
+				shadow = b.value(
+					"SELECT table_name FROM information_schema.tables WHERE table_schema = '" + b.schema + "' AND table_comment LIKE 'midstream shadow%'",
+				)
 			}))
 			if shadow != b.shadowOf() || result.Old != b.schema+"._t_del" {
 				b.Fatalf("the shadow is %s, the old table %s", shadow, result.Old)
@@ -76,7 +78,10 @@ func TestL8_WishedNamesAreFound(t *testing.T) {
 				if got := strings.Replace(b.tables(), "t_old2", "t_old", 1); got != c.again {
 					b.Errorf("after a second run the tables are %s", got)
 				}
-				b.exec("DROP TABLE IF EXISTS "+b.schema+".t_old, "+b.schema+".t_old2, "+b.schema+"._t_del", "ALTER TABLE "+b.schema+".t DROP COLUMN added")
+				b.exec(
+					"DROP TABLE IF EXISTS "+b.schema+".t_old, "+b.schema+".t_old2, "+b.schema+"._t_del",
+					"ALTER TABLE "+b.schema+".t DROP COLUMN added",
+				)
 				b.killedAt(c.at, "ADD COLUMN added INT", wished...)
 				if found := b.cleanedUp(); len(found) == 0 {
 					b.Error("nothing was found")
@@ -89,8 +94,8 @@ func TestL8_WishedNamesAreFound(t *testing.T) {
 	}
 }
 
-// cleanedUp removes what runs have left, former tables as well: those of a run that has swapped are marked first, as a
-// second run does.
+// cleanedUp removes what runs have left, former tables as well: those of a run that has swapped are
+// marked first, as a second run does.
 func (b *bench) cleanedUp() []migration.Leftover {
 	b.Helper()
 	pool, err := b.open(b.ctx())

@@ -43,7 +43,8 @@ func inZone(t *testing.T, zone string, test func(b *bench)) {
 // zoneCases have their rows written in UTC.
 var zoneCases = []typeCase{
 	{
-		name: "times", utc: true,
+		name: "times",
+		utc:  true,
 		columns: "id INT PRIMARY KEY, a TIMESTAMP NULL, b DATETIME NULL, c TIMESTAMP(3) NULL, d TIMESTAMP(6) NULL, e DATE, f TIMESTAMP NULL, g VARCHAR(30), " +
 			"h DATETIME(2)",
 		rows: []string{
@@ -56,10 +57,17 @@ var zoneCases = []typeCase{
 			"MODIFY h TIMESTAMP(1) NULL, ADD COLUMN z TIMESTAMP NULL",
 	},
 	{
-		name: "moments that are the same by the clock, in the key", utc: true,
+		name:    "moments that are the same by the clock, in the key",
+		utc:     true,
 		columns: "a TIMESTAMP NOT NULL DEFAULT '2020-01-01 00:00:00', v INT, PRIMARY KEY (a)",
-		rows:    []string{"'2020-10-25 00:30:00', 1", "'2020-10-25 01:30:00', 2", "'2020-10-24 23:30:00', 3", "'2020-03-29 01:00:00', 4", "'2020-03-29 00:59:59', 5"},
-		alter:   "ADD COLUMN z INT",
+		rows: []string{
+			"'2020-10-25 00:30:00', 1",
+			"'2020-10-25 01:30:00', 2",
+			"'2020-10-24 23:30:00', 3",
+			"'2020-03-29 01:00:00', 4",
+			"'2020-03-29 00:59:59', 5",
+		},
+		alter: "ADD COLUMN z INT",
 	},
 }
 

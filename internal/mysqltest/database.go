@@ -53,8 +53,9 @@ func databaseName(test string) string {
 	return clean[:min(len(clean), 32)] + "_" + strings.ToLower(rand.Text()[:8]) // room for 23 more
 }
 
-// release looks at what the test left, removes it, and drops the database. The test that is the last on the server has the whole server
-// looked at; no test gets a database there until it has been.
+// release looks at what the test left, removes it, and drops the database. The test that is the
+// last on the server has the whole server looked at; no test gets a database there until it has
+// been.
 func (i *Instance) release(t testing.TB, name string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)

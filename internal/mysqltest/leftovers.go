@@ -94,8 +94,12 @@ func (i *Instance) markedTables(ctx context.Context, name string, everywhere boo
 	if everywhere {
 		schemas = "trigger_schema <> ?"
 	}
-	triggers, err := i.texts(ctx, "SELECT CONCAT(trigger_schema, '.', trigger_name, ' (a trigger on ', event_object_table, ')') FROM information_schema.triggers"+
-		" WHERE action_statement LIKE '%(origin, logged, k0%' AND "+schemas, args[2])
+	triggers, err := i.texts(
+		ctx,
+		"SELECT CONCAT(trigger_schema, '.', trigger_name, ' (a trigger on ', event_object_table, ')') FROM information_schema.triggers"+
+			" WHERE action_statement LIKE '%(origin, logged, k0%' AND "+schemas,
+		args[2],
+	)
 	return append(tables, triggers...), err
 }
 

@@ -85,7 +85,10 @@ func TestDatabase(t *testing.T) {
 		if complaints := p.end(); complaints != "" {
 			t.Errorf("complaints: %s", complaints)
 		}
-		left, err := i.texts(t.Context(), "SELECT schema_name FROM information_schema.schemata WHERE schema_name IN (?, ?)", name, otherName)
+		left, err := i.texts(
+			t.Context(), "SELECT schema_name FROM information_schema.schemata WHERE schema_name IN (?, ?)", name,
+			otherName,
+		)
 		if err != nil || len(left) > 0 {
 			t.Errorf("left: %v, %v", left, err)
 		}
@@ -227,7 +230,13 @@ func TestOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 		var rows, id int
-		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*), @@server_id FROM t").Scan(&rows, &id); err != nil || rows != 1 || id != 7 {
+		if err := db.QueryRowContext(
+			t.Context(),
+			"SELECT COUNT(*), @@server_id FROM t",
+		).Scan(
+			&rows, &id,
+		); err != nil || rows != 1 ||
+			id != 7 {
 			t.Errorf("%d rows on server %d, %v", rows, id, err)
 		}
 	})

@@ -54,7 +54,8 @@ type Question struct {
 	Clone schema.Name
 	// ClausesFor returns an ALTER's clauses for the clone as CREATE TABLE LIKE has made it.
 	ClausesFor func(alter *ddl.Alter, clone *schema.Table) string
-	// anew lets the clone be as a shadow is: a row format that nothing names is the server's default, and not the table's.
+	// anew lets the clone be as a shadow is: a row format that nothing names is the server's
+	// default, and not the table's.
 	anew bool
 }
 
@@ -108,7 +109,9 @@ func (q Question) try(ctx context.Context, pool *dbconn.Pool, session *dbconn.Se
 			if answer.Trial, err = q.settle(ctx, pool, before, after); err != nil {
 				return nil, err
 			}
-			answer.Effect, answer.Definition = before.effect(after, len(q.Alter.Keys) > 0 && a.method != plan.MethodInstant), after.definition
+			answer.Effect, answer.Definition = before.effect(
+				after, len(q.Alter.Keys) > 0 && a.method != plan.MethodInstant,
+			), after.definition
 			if a.method == plan.MethodInstant && answer.Effect == plan.Rebuild && q.Alter.Algorithm == "" {
 				answer.Method = plan.MethodCopy // MariaDB takes ALGORITHM=INSTANT for PARTITION BY, and copies
 			}
@@ -127,11 +130,13 @@ func (q Question) try(ctx context.Context, pool *dbconn.Pool, session *dbconn.Se
 
 // unanswered says that an error tells nothing of the statement.
 func unanswered(err error) bool {
-	return dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) || dbconn.Contended(err) || dbconn.Denied(err) || dbconn.Exhausted(err) || dbconn.Unwilling(err)
+	return dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) || dbconn.Contended(err) || dbconn.Denied(err) || dbconn.Exhausted(err) ||
+		dbconn.Unwilling(err)
 }
 
-// clone makes the marked, empty clone, and returns what drops it again. The table's definition is taken as it is, by a session as a run makes
-// the shadow with: the operator's may refuse what an application's has made, such as an ENUM that has two equal members.
+// clone makes the marked, empty clone, and returns what drops it again. The table's definition is
+// taken as it is, by a session as a run makes the shadow with: the operator's may refuse what an
+// application's has made, such as an ENUM that has two equal members.
 func (q Question) clone(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session) (remove func() error, err error) {
 	remove = func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)

@@ -88,7 +88,13 @@ func TestAsk(t *testing.T) {
 			}
 		}
 		var left int
-		if err := r.db.QueryRow("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = ? AND table_name <> 't-1'", r.table.Schema).Scan(&left); err != nil || left != 0 {
+		if err := r.db.QueryRow(
+			"SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = ? AND table_name <> 't-1'",
+			r.table.Schema,
+		).Scan(
+			&left,
+		); err != nil ||
+			left != 0 {
 			r.Errorf("%d tables are left (%v)", left, err)
 		}
 	})
@@ -157,7 +163,13 @@ func TestSplit(t *testing.T) {
 			}
 		}
 		var left int
-		if err := r.db.QueryRow("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = ? AND table_name <> 't'", r.table.Schema).Scan(&left); err != nil || left != 0 {
+		if err := r.db.QueryRow(
+			"SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = ? AND table_name <> 't'",
+			r.table.Schema,
+		).Scan(
+			&left,
+		); err != nil ||
+			left != 0 {
 			r.Errorf("%d tables are left (%v)", left, err)
 		}
 	})

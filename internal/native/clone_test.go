@@ -6,8 +6,9 @@ import (
 	"midstream/internal/native"
 )
 
-// TestL11_AnEmptyCopyTakesWhatTheTableTakes: an ALTER that the server carries out on the table is not refused on the empty copy: the copy has
-// no row format by name that the table has not, and its definition is taken as an application made it.
+// TestL11_AnEmptyCopyTakesWhatTheTableTakes: an ALTER that the server carries out on the table is
+// not refused on the empty copy: the copy has no row format by name that the table has not, and its
+// definition is taken as an application made it.
 func TestL11_AnEmptyCopyTakesWhatTheTableTakes(t *testing.T) {
 	onEach(t, func(r *rig) {
 		pool := r.pool()

@@ -17,7 +17,14 @@ import (
 // Measure has the server carry out the statement, in the way that it has answered, on a clone with
 // the first rows of the table, at most so many, and says what that costs. The clone is dropped. before is
 // a statement that comes first and does not count, nil if there is none.
-func Measure(ctx context.Context, pool *dbconn.Pool, q Question, answer *plan.Answer, before *ddl.Alter, rows int64) (cost plan.Cost, err error) {
+func Measure(
+	ctx context.Context,
+	pool *dbconn.Pool,
+	q Question,
+	answer *plan.Answer,
+	before *ddl.Alter,
+	rows int64,
+) (cost plan.Cost, err error) {
 	// Rows may have dates that the server would not take any more.
 	session, err := silent(ctx, pool, append(pool.BuildSetup(ctx), pool.AsTheServer(true)...)...)
 	if err != nil {
@@ -103,7 +110,15 @@ func (q Question) timed(ctx context.Context, pool *dbconn.Pool, session *dbconn.
 // repeat has the server do the same again on the clone, which it has done once, and returns what it takes on
 // average, and the least redo log: the server writes some for what it does in the background. before is the
 // clone as it was.
-func (q Question) repeat(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, before *schema.Table, answer *plan.Answer, statement string, once spent) (spent, error) {
+func (q Question) repeat(
+	ctx context.Context,
+	pool *dbconn.Pool,
+	session *dbconn.Session,
+	before *schema.Table,
+	answer *plan.Answer,
+	statement string,
+	once spent,
+) (spent, error) {
 	after, err := schema.Load(ctx, pool.DB(), q.Clone)
 	if err != nil {
 		return once, fmt.Errorf("read clone %s: %w", q.Clone, err)

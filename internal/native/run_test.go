@@ -202,8 +202,12 @@ func TestEndOfABuildIsGuarded(t *testing.T) {
 		}
 		end := r.change("ADD INDEX (s, v), ALGORITHM=INPLACE, LOCK=NONE", true, lock.Terms{})
 		for building := 0; building == 0; time.Sleep(5 * time.Millisecond) {
-			err := r.db.QueryRow("SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_info LIKE 'ALTER TABLE `" + r.table.Schema +
-				"`%' AND processlist_state LIKE 'alter%table%'").Scan(&building)
+			err := r.db.QueryRow(
+				"SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_info LIKE 'ALTER TABLE `" + r.table.Schema +
+					"`%' AND processlist_state LIKE 'alter%table%'",
+			).Scan(
+				&building,
+			)
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -245,7 +249,11 @@ func TestChangedMeanwhile(t *testing.T) {
 			held <- err
 		}()
 		for waits := 0; waits == 0; time.Sleep(5 * time.Millisecond) {
-			if err := r.db.QueryRow("SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_state LIKE 'Waiting for table metadata%'").Scan(&waits); err != nil {
+			if err := r.db.QueryRow(
+				"SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_state LIKE 'Waiting for table metadata%'",
+			).Scan(
+				&waits,
+			); err != nil {
 				r.Fatal(err)
 			}
 		}

@@ -50,7 +50,8 @@ func Split(ctx context.Context, pool *dbconn.Pool, q Question, whole *plan.Answe
 // there, and not generated, or drops some.
 func harmless(table *schema.Table, split *plan.Split) bool {
 	rest := split.Rest
-	if len(rest.Added)+len(rest.Dropped)+len(rest.Modified)+len(rest.Renames)+len(rest.Defined)+len(rest.Checks) > 0 || rest.ConvertsCharset {
+	if len(rest.Added)+len(rest.Dropped)+len(rest.Modified)+len(rest.Renames)+len(rest.Defined)+len(rest.Checks) > 0 ||
+		rest.ConvertsCharset {
 		return false
 	}
 	for _, k := range rest.Keys {

@@ -46,8 +46,8 @@ func Try(ctx context.Context, pool *dbconn.Pool, q Question) (trial *plan.Trial,
 	return trial, err
 }
 
-// settle sets the comment of the altered clone once more, by a session as a run sets the shadow's. A trial that the server
-// refuses to settle has no settled table.
+// settle sets the comment of the altered clone once more, by a session as a run sets the shadow's.
+// A trial that the server refuses to settle has no settled table.
 func (q Question) settle(ctx context.Context, pool *dbconn.Pool, before, after *sight) (*plan.Trial, error) {
 	trial := &plan.Trial{Copied: before.table, Altered: after.table}
 	session, err := silent(ctx, pool, pool.Defining()...)

@@ -14,9 +14,10 @@ import (
 // Most is the number of differing rows that are reported for one query.
 const Most = 5
 
-// Differences returns how two tables of one server differ, one line for each difference, and nothing if they are
-// equal. It ignores the tables' names and the names of CHECK constraints, which are unique in a database. What the
-// server finds wrong with the first table and its indexes counts as a difference, and so does a row in another partition.
+// Differences returns how two tables of one server differ, one line for each difference, and
+// nothing if they are equal. It ignores the tables' names and the names of CHECK constraints, which
+// are unique in a database. What the server finds wrong with the first table and its indexes counts
+// as a difference, and so does a row in another partition.
 func Differences(ctx context.Context, db *sql.DB, a, b schema.Name) ([]string, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -140,8 +141,9 @@ func (r reader) settle(ctx context.Context) error {
 	return nil
 }
 
-// Respelled begins the difference of definitions that mean the same. The server writes constants of expressions
-// in another way when it stores a definition that it has stored before: _utf8mb4'a' becomes _latin1'a' or _utf16'\0a', and -(1) becomes -1.
+// Respelled begins the difference of definitions that mean the same. The server writes constants of
+// expressions in another way when it stores a definition that it has stored before: _utf8mb4'a'
+// becomes _latin1'a' or _utf16'\0a', and -(1) becomes -1.
 const Respelled = "definitions are spelled otherwise:"
 
 var (
@@ -154,7 +156,8 @@ var (
 func plainer(definition string) string {
 	lines := strings.Split(definition, "\n")
 	for i, line := range lines {
-		if isCheck(line) || strings.Contains(line, "GENERATED ALWAYS AS") || strings.Contains(line, " ((") { // which has a column's name in its letters of before until it is stored again
+		// which has a column's name in its letters of before until it is stored again
+		if isCheck(line) || strings.Contains(line, "GENERATED ALWAYS AS") || strings.Contains(line, " ((") {
 			lines[i] = strings.ToLower(line)
 		}
 	}
@@ -178,7 +181,8 @@ func (r reader) definition(ctx context.Context, t schema.Name) (string, error) {
 	return sorted(checkNamed.ReplaceAllString(text, "CHECK")), nil
 }
 
-// sorted is a definition whose CHECK constraints stand in the order of their texts: the server has them in that of their names.
+// sorted is a definition whose CHECK constraints stand in the order of their texts: the server has
+// them in that of their names.
 func sorted(definition string) string {
 	lines := strings.Split(definition, "\n")
 	first := slices.IndexFunc(lines, isCheck)

@@ -22,15 +22,25 @@ func unusable(err error) bool {
 
 // facts are what SHOW CREATE TABLE does not show of a table: how it is stored.
 func (r reader) facts(ctx context.Context, t schema.Name) (string, error) {
-	// The row format of a partitioned table is that of its partitions. What the dictionary says of the table stays as it was if the server
-	// alters it in place (9.7.4).
+	// The row format of a partitioned table is that of its partitions. What the dictionary says of
+	// the table stays as it was if the server alters it in place (9.7.4).
 	var format, collation, options, comment sql.NullString
-	err := r.conn.QueryRowContext(ctx, "SELECT IF(create_options LIKE '%partitioned%', '', row_format), table_collation, create_options, table_comment"+
-		" FROM information_schema.tables WHERE table_schema = ? AND table_name = ?", t.Schema, t.Table).Scan(&format, &collation, &options, &comment)
+	err := r.conn.QueryRowContext(
+		ctx,
+		"SELECT IF(create_options LIKE '%partitioned%', '', row_format), table_collation, create_options, table_comment"+
+			" FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
+		t.Schema,
+		t.Table,
+	).Scan(
+		&format, &collation, &options, &comment,
+	)
 	if err == nil && format.String == "" {
 		format.String, err = r.formats(ctx, t)
 	}
-	return fmt.Sprintf("row format %s, collation %s, options %q, comment %q", format.String, collation.String, options.String, comment.String), err
+	return fmt.Sprintf(
+		"row format %s, collation %s, options %q, comment %q", format.String, collation.String, options.String,
+		comment.String,
+	), err
 }
 
 // formats are the row formats of a table's partitions. REQUIRES: InnoDB writes the table's name as it is.

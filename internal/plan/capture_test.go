@@ -11,9 +11,20 @@ import (
 
 // replicaFacts are those of a replica that is fit to read changes from.
 func replicaFacts() *CaptureFacts {
-	return &CaptureFacts{Address: "r1:3306", UUID: "r", Version: Version{Major: 9, Minor: 7, Patch: 4}, LogBin: true, LogReplicaUpdates: true,
-		BinlogFormat: "ROW", RowImage: "FULL", Workers: 4, PreservesOrder: true, ExecMode: "STRICT", SkipErrors: "OFF",
-		Channels: []Channel{{Name: "other", SourceUUID: "x", DatabaseFilters: true}, {SourceUUID: "s", Running: true}}}
+	return &CaptureFacts{
+		Address:           "r1:3306",
+		UUID:              "r",
+		Version:           Version{Major: 9, Minor: 7, Patch: 4},
+		LogBin:            true,
+		LogReplicaUpdates: true,
+		BinlogFormat:      "ROW",
+		RowImage:          "FULL",
+		Workers:           4,
+		PreservesOrder:    true,
+		ExecMode:          "STRICT",
+		SkipErrors:        "OFF",
+		Channels:          []Channel{{Name: "other", SourceUUID: "x", DatabaseFilters: true}, {SourceUUID: "s", Running: true}},
+	}
 }
 
 // TestL6_CaptureFaults: what a replica's binlog may leave out, or tell in another order, is seen.
@@ -130,7 +141,10 @@ func TestCaptureIsChosen(t *testing.T) {
 				if got := codes(refused.Blocking); !slices.Equal(got, c.blocking) {
 					t.Errorf("blocking %v, want %v", got, c.blocking)
 				}
-				either := slices.ContainsFunc(refused.Others, func(r Risk) bool { return strings.HasPrefix(r.What, "triggers can't capture changes either: ") })
+				either := slices.ContainsFunc(
+					refused.Others,
+					func(r Risk) bool { return strings.HasPrefix(r.What, "triggers can't capture changes either: ") },
+				)
 				if neither := strings.HasPrefix(c.name, "neither"); either != neither {
 					t.Errorf("told why triggers can't do either: %t: %v", either, err)
 				}
@@ -139,7 +153,8 @@ func TestCaptureIsChosen(t *testing.T) {
 			if err != nil || len(c.blocking) > 0 {
 				t.Fatalf("error: %v", err)
 			}
-			if p.Capture.By != c.by || !strings.Contains(p.Capture.Why, c.why) || (p.Names.Log.Table == "orders_capture") != (c.by == CaptureTrigger) {
+			if p.Capture.By != c.by || !strings.Contains(p.Capture.Why, c.why) ||
+				(p.Names.Log.Table == "orders_capture") != (c.by == CaptureTrigger) {
 				t.Errorf("captured by %v, log %s", p.Capture, p.Names.Log)
 			}
 			if told := slices.ContainsFunc(p.Risks, func(r Risk) bool { return r.What == unseenReplicas }); told != facts.ReplicasUnknown {

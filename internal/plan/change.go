@@ -20,7 +20,8 @@ func changeOf(from, to schema.Column) Change {
 			return Same
 		}
 	case f == "float":
-		if !to.Fixed() && to.DataType == "double" || from.DataType == to.DataType && (!to.Fixed() || from.Fixed() && to.Scale >= from.Scale) {
+		if !to.Fixed() && to.DataType == "double" ||
+			from.DataType == to.DataType && (!to.Fixed() || from.Fixed() && to.Scale >= from.Scale) {
 			return Same
 		}
 	case f == "string":

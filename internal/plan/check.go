@@ -35,9 +35,13 @@ func (c *checker) checkServer() {
 	}
 	c.checkWritable()
 	if !f.PerformanceSchema {
-		c.warn(CodeMDL, "performance_schema is OFF",
+		c.warn(
+			CodeMDL,
+			"performance_schema is OFF",
 			"nothing tells what the application feels: rows are copied at full speed, whatever --max-slowdown says, unless --copy-share or --max-load bound it; "+
-				"sessions that block the cut-over can't be named, and those of a run that was killed are waited for, and not ended", "")
+				"sessions that block the cut-over can't be named, and those of a run that was killed are waited for, and not ended",
+			"",
+		)
 	} else if !f.MDLInstrument && !f.InstrumentUnknown {
 		c.warn(CodeMDL, "performance_schema doesn't record metadata locks",
 			"sessions that block the cut-over can't be named",
@@ -153,7 +157,10 @@ func (c *checker) checkKills() {
 	switch {
 	case !c.options.Kills:
 	case !f.PerformanceSchema || !f.MDLInstrument && !f.InstrumentUnknown:
-		c.block(CodeKills, "--kill-blockers-after needs to see who holds a lock", "performance_schema doesn't record metadata locks", "Leave it out, or have them recorded")
+		c.block(
+			CodeKills, "--kill-blockers-after needs to see who holds a lock",
+			"performance_schema doesn't record metadata locks", "Leave it out, or have them recorded",
+		)
 	case !f.Grants.Global("SUPER") && !f.Grants.Global("CONNECTION_ADMIN"):
 		privilege := "CONNECTION_ADMIN"
 		if f.Version.MariaDB || !f.Version.AtLeast(8, 0, 0) {

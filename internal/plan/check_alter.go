@@ -50,12 +50,18 @@ func (c *checker) checkAlter() {
 			fmt.Sprintf("Leave the clause out, and then say: midstream run \"RENAME TABLE %s TO ...\"", c.table.Name.Quoted()))
 	}
 	if a.AddsForeignKey {
-		c.block(CodeForeignKey, "the ALTER adds a foreign key", "a shadow has none before the swap, and whether the rows that are there keep it is not looked at yet",
-			"Leave the clause out, and look for rows without a parent; then add it by the server: with foreign_key_checks = 0 that takes milliseconds and a lock, and looks at no row")
+		c.block(
+			CodeForeignKey, "the ALTER adds a foreign key",
+			"a shadow has none before the swap, and whether the rows that are there keep it is not looked at yet",
+			"Leave the clause out, and look for rows without a parent; then add it by the server: with foreign_key_checks = 0 that takes milliseconds and a lock, and looks at no row",
+		)
 	}
 	if a.Versions {
-		c.block(CodeVersions, "the ALTER begins or ends the versioning of rows, or a period", "a table with a history of its rows can't be swapped for one without, nor the other way round",
-			"Run the ALTER natively")
+		c.block(
+			CodeVersions, "the ALTER begins or ends the versioning of rows, or a period",
+			"a table with a history of its rows can't be swapped for one without, nor the other way round",
+			"Run the ALTER natively",
+		)
 	}
 	if a.Engine != "" && !strings.EqualFold(a.Engine, "InnoDB") {
 		c.block(CodeEngine, "the ALTER changes the engine to "+a.Engine,
@@ -103,7 +109,10 @@ func (c *checker) noteAlter() {
 		c.warn(CodeOrderBy, "the ALTER has ORDER BY", "rows of an InnoDB table lie in the order of its primary key", "")
 	}
 	if slices.ContainsFunc(a.Keys, func(k ddl.NewKey) bool { return k.Unique && !c.numbers(k.Columns) }) {
-		c.warn(CodeUnique, "the ALTER adds a unique key", "a duplicate stops the run, with the table untouched", "Look for them first: midstream check lists every row")
+		c.warn(
+			CodeUnique, "the ALTER adds a unique key", "a duplicate stops the run, with the table untouched",
+			"Look for them first: midstream check lists every row",
+		)
 	}
 	if a.DropsPrimaryKey && !a.AddsPrimaryKey {
 		c.warn(CodeNoPrimary, "the ALTER leaves the table without a primary key",
@@ -118,8 +127,8 @@ func (c *checker) noteAlter() {
 	}
 }
 
-// unsure are the columns of the table that a doubtful statement may move, and of which the operator does not say what becomes of them.
-// A column that the statement does not name keeps its name.
+// unsure are the columns of the table that a doubtful statement may move, and of which the operator
+// does not say what becomes of them. A column that the statement does not name keeps its name.
 func (c *checker) unsure() (names []string) {
 	if !c.alter.Doubtful {
 		return nil
@@ -148,9 +157,15 @@ func (c *checker) checkNulls() {
 	}
 	for _, name := range distinct(filled) {
 		if from, ok := c.table.Column(c.origin(name)); ok && from.Nullable {
-			c.warn(CodeNotNull, "the ALTER makes column "+from.Name+" NOT NULL", "a NULL stops the run, with the table untouched",
-				fmt.Sprintf("Look for them first: midstream check lists every row, and SELECT COUNT(*) FROM %s WHERE %s IS NULL counts them",
-					c.table.Name.Quoted(), schema.Quote(from.Name)))
+			c.warn(
+				CodeNotNull,
+				"the ALTER makes column "+from.Name+" NOT NULL",
+				"a NULL stops the run, with the table untouched",
+				fmt.Sprintf(
+					"Look for them first: midstream check lists every row, and SELECT COUNT(*) FROM %s WHERE %s IS NULL counts them",
+					c.table.Name.Quoted(), schema.Quote(from.Name),
+				),
+			)
 		}
 	}
 }
@@ -162,13 +177,19 @@ func (c *checker) checkDates() {
 		if !isDate || to.Nullable || to.Default != "" || to.Generated != schema.NotGenerated || c.origin(to.Name) != "" {
 			continue
 		}
-		what, fix := fmt.Sprintf("the ALTER adds column %s %s NOT NULL without a default", to.Name, strings.ToUpper(to.DataType)), "Give it a DEFAULT, or let it be NULL"
+		what, fix := fmt.Sprintf(
+			"the ALTER adds column %s %s NOT NULL without a default", to.Name, strings.ToUpper(to.DataType),
+		), "Give it a DEFAULT, or let it be NULL"
 		switch {
 		case c.facts.ZeroDates: // rows are filled with 0000-00-00, as by this server
 		case c.empty(): // rows may come during a run
 			c.block(CodeZeroDate, what, "a row that comes during the run has no date for it", fix)
 		default:
-			c.block(CodeNotNull, what, "the rows that are there have no date for it, and the server takes no 0000-00-00 (sql_mode has NO_ZERO_DATE)", fix)
+			c.block(
+				CodeNotNull, what,
+				"the rows that are there have no date for it, and the server takes no 0000-00-00 (sql_mode has NO_ZERO_DATE)",
+				fix,
+			)
 		}
 	}
 }
@@ -204,18 +225,24 @@ func (c *checker) checkNumbers() {
 		from, continues := c.table.Column(c.origin(name))
 		switch {
 		case !continues:
-			c.warn(CodeNumbers, "the ALTER adds the AUTO_INCREMENT column "+name,
+			c.warn(
+				CodeNumbers,
+				"the ALTER adds the AUTO_INCREMENT column "+name,
 				"the server's own ALTER numbers the rows 1, 2, 3 in the order of the key; a run numbers them as it writes them, by several "+
 					"connections at once, and anew when they change: every row gets a number of its own, but out of order and with gaps",
-				"Run the ALTER natively if the order of the numbers matters")
+				"Run the ALTER natively if the order of the numbers matters",
+			)
 		case from.AutoIncrement:
 		case from.Nullable:
 			c.block(CodeNumbers, "the ALTER makes column "+from.Name+" AUTO_INCREMENT, and it may be NULL",
 				"a row with NULL would get a number that another row may have",
 				"Give those rows numbers and make the column NOT NULL first, or run the ALTER natively")
 		default:
-			c.warn(CodeNumbers, "the ALTER makes column "+from.Name+" AUTO_INCREMENT",
-				"a row whose value is 0 keeps it, which the server's own ALTER would number (unless sql_mode has NO_AUTO_VALUE_ON_ZERO)", "")
+			c.warn(
+				CodeNumbers, "the ALTER makes column "+from.Name+" AUTO_INCREMENT",
+				"a row whose value is 0 keeps it, which the server's own ALTER would number (unless sql_mode has NO_AUTO_VALUE_ON_ZERO)",
+				"",
+			)
 		}
 	}
 }

@@ -80,30 +80,48 @@ func (c *checker) hinderTriggers() (faults []Risk) {
 		faults = append(faults, Risk{Code: CodeCaptureTrigger, What: what, Why: why, Fix: fix, Blocking: true})
 	}
 	if f.IsReplica {
-		add("this server is a replica of another one", "rows that replication changes fire no triggers", "Leave --capture out, or connect to the primary")
+		add(
+			"this server is a replica of another one", "rows that replication changes fire no triggers",
+			"Leave --capture out, or connect to the primary",
+		)
 	}
 	if f.Capture != nil {
 		add("changes are to be read from a replica, and by triggers", "it is one or the other", "Leave --capture-from or --capture out")
 	}
 	for _, fk := range c.table.ForeignKeys {
 		if fk.Acts() {
-			add(fmt.Sprintf("foreign key %s (ON DELETE %s ON UPDATE %s) changes rows of the table when those of %s change", fk.Constraint, fk.OnDelete, fk.OnUpdate, fk.Parent),
-				"no trigger fires for such changes", "Have changes read from a binlog, on MySQL 9.6 or later, or run the ALTER natively")
+			add(
+				fmt.Sprintf(
+					"foreign key %s (ON DELETE %s ON UPDATE %s) changes rows of the table when those of %s change",
+					fk.Constraint, fk.OnDelete, fk.OnUpdate, fk.Parent,
+				),
+				"no trigger fires for such changes",
+				"Have changes read from a binlog, on MySQL 9.6 or later, or run the ALTER natively",
+			)
 		}
 	}
 	if !f.mayCreateTriggers() {
-		add("account "+f.User+" may not create triggers: it lacks SUPER, and log_bin_trust_function_creators is OFF", "the server refuses them where it writes a binlog (error 1419)",
-			"SET GLOBAL log_bin_trust_function_creators = ON, or GRANT SUPER ON *.* TO "+account(f.User))
+		add(
+			"account "+f.User+" may not create triggers: it lacks SUPER, and log_bin_trust_function_creators is OFF",
+			"the server refuses them where it writes a binlog (error 1419)",
+			"SET GLOBAL log_bin_trust_function_creators = ON, or GRANT SUPER ON *.* TO "+account(f.User),
+		)
 	}
 	if f.LogBin && f.BinlogFormat == "STATEMENT" {
 		add("binlog_format is STATEMENT", "rows are read without locks, which can't be logged as statements (error 1665)",
 			"SET GLOBAL binlog_format = 'MIXED' or 'ROW', then let the applications connect anew")
 	}
 	if !f.Version.MariaDB && backticked(c.table) {
-		add("the name of the database, of the table or of a column of its keys has a backtick", "the server does not tell the triggers as they were made", "Have changes read from a binlog")
+		add(
+			"the name of the database, of the table or of a column of its keys has a backtick",
+			"the server does not tell the triggers as they were made", "Have changes read from a binlog",
+		)
 	}
 	if _, ok := InnoDBName(name); !ok {
-		add("the name of the table has letters beyond ASCII", "a TRUNCATE, for which no trigger fires, could not be seen", "Have changes read from a binlog")
+		add(
+			"the name of the table has letters beyond ASCII",
+			"a TRUNCATE, for which no trigger fires, could not be seen", "Have changes read from a binlog",
+		)
 	}
 	return faults
 }
@@ -118,19 +136,34 @@ func (c *checker) checkTriggerCapture() {
 	for _, event := range schema.TriggerEvents {
 		names = append(names, c.names.Log.Table+"_"+strings.ToLower(event))
 	}
-	c.warn(CodeCaptureTrigger, fmt.Sprintf("changes are captured by triggers (%s): %s", strings.Join(names, ", "), c.captured.Why),
-		fmt.Sprintf("each write to the table writes its key into %s as well. The triggers are %s's: it must keep its INSERT there until the run has ended. "+
-			"A TRUNCATE or another change of the table's structure ends the run. A run that is killed leaves them, until the same command or midstream cleanup is given", c.names.Log, c.facts.User), "")
+	c.warn(
+		CodeCaptureTrigger,
+		fmt.Sprintf("changes are captured by triggers (%s): %s", strings.Join(names, ", "), c.captured.Why),
+		fmt.Sprintf(
+			"each write to the table writes its key into %s as well. The triggers are %s's: it must keep its INSERT there until the run has ended. "+
+				"A TRUNCATE or another change of the table's structure ends the run. A run that is killed leaves them, until the same command or midstream cleanup is given",
+			c.names.Log,
+			c.facts.User,
+		),
+		"",
+	)
 	if c.facts.AutoincLockMode == 0 {
-		c.warn(CodeCaptureTrigger, "innodb_autoinc_lock_mode is 0", "statements that write several rows of the table wait for each other while the triggers are there, and transactions that do so may end in a deadlock (error 1213) that they would not have had",
-			"Set innodb_autoinc_lock_mode to 1 or 2, which takes a restart, or have changes read from a binlog")
+		c.warn(
+			CodeCaptureTrigger, "innodb_autoinc_lock_mode is 0",
+			"statements that write several rows of the table wait for each other while the triggers are there, and transactions that do so may end in a deadlock (error 1213) that they would not have had",
+			"Set innodb_autoinc_lock_mode to 1 or 2, which takes a restart, or have changes read from a binlog",
+		)
 	}
 	if c.facts.LogBin && c.facts.ReplicasUnknown {
 		c.warn(CodeCaptureTrigger, unseenReplicas, "the account lacks REPLICATION SLAVE, and nobody looks how far they are behind",
 			"GRANT REPLICATION SLAVE ON *.* TO the account, or name them by --replica")
 	}
 	if c.facts.LogBin && c.facts.replicas() > 0 {
-		c.warn(CodeCaptureTrigger, "replicas get the triggers too", "they don't fire there for rows; statements of a session in STATEMENT format fire them, and leave rows in "+c.names.Log.String()+" there until it is dropped", "")
+		c.warn(
+			CodeCaptureTrigger, "replicas get the triggers too",
+			"they don't fire there for rows; statements of a session in STATEMENT format fire them, and leave rows in "+c.names.Log.String()+" there until it is dropped",
+			"",
+		)
 	}
 }
 

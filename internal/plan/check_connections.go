@@ -26,7 +26,12 @@ func (f *Facts) readConnections(ctx context.Context, q schema.Querier) error {
 	if err := q.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Threads_connected'").Scan(&name, &c.Open); err != nil {
 		return err
 	}
-	if err := q.QueryRowContext(ctx, "SELECT @@SESSION.max_user_connections, @@GLOBAL.max_connections").Scan(&c.OfAccount, &c.Most); err != nil {
+	if err := q.QueryRowContext(
+		ctx,
+		"SELECT @@SESSION.max_user_connections, @@GLOBAL.max_connections",
+	).Scan(
+		&c.OfAccount, &c.Most,
+	); err != nil {
 		return err
 	}
 	if !f.PerformanceSchema {
@@ -51,13 +56,19 @@ func (c *checker) checkConnections() {
 	if need == 0 || have.Most == 0 {
 		return
 	}
-	more := fmt.Sprintf("a run takes up to %d at once: for copying rows, applying changes, reading the binlog, and to withdraw what waits for a lock", need)
+	more := fmt.Sprintf(
+		"a run takes up to %d at once: for copying rows, applying changes, reading the binlog, and to withdraw what waits for a lock",
+		need,
+	)
 	if limit := have.OfAccount; limit > 0 && limit-have.Others < need {
 		what := fmt.Sprintf("the account may have %d connections at once", limit)
 		if have.Others > 0 {
 			what += fmt.Sprintf(", and others have %d of them", have.Others)
 		}
-		c.block(CodeConnections, what, more, "Raise the account's MAX_USER_CONNECTIONS, or the server's max_user_connections, or use fewer workers (--workers, --apply-workers)")
+		c.block(
+			CodeConnections, what, more,
+			"Raise the account's MAX_USER_CONNECTIONS, or the server's max_user_connections, or use fewer workers (--workers, --apply-workers)",
+		)
 	}
 	if left := have.Most - have.Open + max(have.Ours, 1); left < need {
 		c.block(CodeConnections, fmt.Sprintf("the server has %d connections left of %d", left, have.Most), more,

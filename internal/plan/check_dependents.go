@@ -36,9 +36,15 @@ func (c *checker) checkDependents() {
 			}
 			switch ddl.UsesColumn(one.Text, one.Mode, one.Name.Schema, c.table.Name, r.Old) {
 			case ddl.Uses:
-				c.warn(CodeDependent, fmt.Sprintf("%s uses column %s, %s", what, r.Old, becomes(r)), "it fails from then on when it is used", fix)
+				c.warn(
+					CodeDependent, fmt.Sprintf("%s uses column %s, %s", what, r.Old, becomes(r)),
+					"it fails from then on when it is used", fix,
+				)
 			case ddl.MayUse:
-				c.warn(CodeDependent, fmt.Sprintf("%s names the table and a column %s, %s", what, r.Old, becomes(r)), "if it is the table's it fails from then on when it is used", fix)
+				c.warn(
+					CodeDependent, fmt.Sprintf("%s names the table and a column %s, %s", what, r.Old, becomes(r)),
+					"if it is the table's it fails from then on when it is used", fix,
+				)
 			}
 		}
 	}
@@ -47,14 +53,25 @@ func (c *checker) checkDependents() {
 			if strings.EqualFold(g.Column, r.Old) {
 				fix := "Revoke it"
 				if r.New != "" {
-					fix = fmt.Sprintf("GRANT %s (%s) ON %s TO %s, at the time of the swap", g.Privilege, r.New, c.table.Name.Quoted(), g.Grantee)
+					fix = fmt.Sprintf(
+						"GRANT %s (%s) ON %s TO %s, at the time of the swap", g.Privilege, r.New,
+						c.table.Name.Quoted(), g.Grantee,
+					)
 				}
-				c.warn(CodeDependent, fmt.Sprintf("%s has %s on column %s, %s", g.Grantee, g.Privilege, r.Old, becomes(r)), "the server keeps privileges by the names of columns", fix)
+				c.warn(
+					CodeDependent,
+					fmt.Sprintf("%s has %s on column %s, %s", g.Grantee, g.Privilege, r.Old, becomes(r)),
+					"the server keeps privileges by the names of columns", fix,
+				)
 			}
 		}
 	}
 	if len(d.Hidden) > 0 {
-		c.warn(CodeDependent, fmt.Sprintf("the texts of %s can't be read by the account: %s", count(len(d.Hidden), "object"), strings.Join(d.Hidden, ", ")),
-			"they may name columns of the table", "Look at them with an account that may (SHOW VIEW; SHOW_ROUTINE, or the definer's)")
+		c.warn(
+			CodeDependent,
+			fmt.Sprintf("the texts of %s can't be read by the account: %s", count(len(d.Hidden), "object"), strings.Join(d.Hidden, ", ")),
+			"they may name columns of the table",
+			"Look at them with an account that may (SHOW VIEW; SHOW_ROUTINE, or the definer's)",
+		)
 	}
 }

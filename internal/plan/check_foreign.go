@@ -83,21 +83,33 @@ func (c *checker) checkForeign() {
 			c.checkActions(fk)
 			c.checkEnds(fk)
 		} else if fk.Acts() && !c.facts.tellsCascades() {
-			c.block(CodeForeignKey, fmt.Sprintf("the ALTER drops foreign key %s, which changes rows of the table up to then", fk.Constraint),
-				"the binlog does not tell of such changes ("+c.facts.silentOf()+")", "Drop it before, by a statement of its own: the server changes its dictionary only")
+			c.block(
+				CodeForeignKey,
+				fmt.Sprintf("the ALTER drops foreign key %s, which changes rows of the table up to then", fk.Constraint),
+				"the binlog does not tell of such changes ("+c.facts.silentOf()+")",
+				"Drop it before, by a statement of its own: the server changes its dictionary only",
+			)
 		}
 	}
 	for _, name := range c.facts.Foreign.Missing {
-		c.block(CodeForeignKey, "a foreign key refers to "+name.String()+", which is not there", "the constraint can't be declared on the shadow",
-			"Drop the constraint, or create that table")
+		c.block(
+			CodeForeignKey, "a foreign key refers to "+name.String()+", which is not there",
+			"the constraint can't be declared on the shadow", "Drop the constraint, or create that table",
+		)
 	}
 	if slices.Contains(c.alter.PartitionOps, "PARTITION BY") {
-		c.block(CodeForeignKey, "the ALTER divides the table into partitions", "InnoDB has no foreign keys of partitioned tables, and none that refer to one",
-			"Drop the foreign keys before")
+		c.block(
+			CodeForeignKey, "the ALTER divides the table into partitions",
+			"InnoDB has no foreign keys of partitioned tables, and none that refer to one",
+			"Drop the foreign keys before",
+		)
 	}
 	if len(gone) > 0 && withoutForeign(t, c.alter) == nil {
-		c.block(CodeForeignKey, "the ALTER does nothing but drop a foreign key, or can't be taken apart", "a shadow has none before the swap",
-			"Drop it by a statement of its own: the server changes its dictionary only")
+		c.block(
+			CodeForeignKey, "the ALTER does nothing but drop a foreign key, or can't be taken apart",
+			"a shadow has none before the swap",
+			"Drop it by a statement of its own: the server changes its dictionary only",
+		)
 	}
 	for _, name := range c.alter.DroppedForeign {
 		if !slices.ContainsFunc(gone, func(fk schema.ForeignKey) bool { return strings.EqualFold(fk.Constraint, name) }) {
@@ -108,14 +120,18 @@ func (c *checker) checkForeign() {
 	c.tellForeign(all)
 }
 
-// tooOld refuses, on servers that rename no table under its lock, what can't go over there, and says whether there is any of it.
+// tooOld refuses, on servers that rename no table under its lock, what can't go over there, and
+// says whether there is any of it.
 func (c *checker) tooOld(all []schema.ForeignKey) (refused bool) {
 	version := c.facts.Version
 	for _, fk := range all {
 		why := "between the swap and the statements that move it, on " + version.String() + ", others would use the tables; from MySQL 8.0.13 on it is all done under one lock"
 		switch {
 		case fk.Child != c.table.Name:
-			c.block(CodeReferenced, fmt.Sprintf("foreign key %s of %s refers to the table", fk.Constraint, fk.Child), why, "Run the ALTER natively")
+			c.block(
+				CodeReferenced, fmt.Sprintf("foreign key %s of %s refers to the table", fk.Constraint, fk.Child), why,
+				"Run the ALTER natively",
+			)
 		case fk.Parent == c.table.Name:
 			c.block(CodeForeignKey, fmt.Sprintf("foreign key %s refers to the table itself", fk.Constraint), why, "Run the ALTER natively")
 		case !version.carriesForeign():
@@ -136,22 +152,45 @@ func (c *checker) checkActions(fk schema.ForeignKey) {
 	if fk.Child != c.table.Name || !fk.Acts() || c.captured.By == CaptureTrigger { // which is refused for it
 		return
 	}
-	what := fmt.Sprintf("foreign key %s (ON DELETE %s ON UPDATE %s) changes rows of the table when those of %s change", fk.Constraint, fk.OnDelete, fk.OnUpdate, fk.Parent)
+	what := fmt.Sprintf(
+		"foreign key %s (ON DELETE %s ON UPDATE %s) changes rows of the table when those of %s change", fk.Constraint,
+		fk.OnDelete, fk.OnUpdate, fk.Parent,
+	)
 	f := c.facts
 	switch {
 	case f.tellsCascades() && (f.Capture != nil || f.IsReplica):
-		c.block(CodeForeignKey, what, "a replica logs such changes only if its primary does, and that is not known here", "Run on the primary, and read its own binlog")
+		c.block(
+			CodeForeignKey, what, "a replica logs such changes only if its primary does, and that is not known here",
+			"Run on the primary, and read its own binlog",
+		)
 	case f.tellsCascades():
 	case fk.Parent == c.table.Name:
-		c.block(CodeForeignKey, what, "the binlog does not tell of such changes ("+f.silentOf()+"), and on a shadow such a constraint would act on what is written to it", "Run the ALTER natively")
+		c.block(
+			CodeForeignKey, what,
+			"the binlog does not tell of such changes ("+f.silentOf()+"), and on a shadow such a constraint would act on what is written to it",
+			"Run the ALTER natively",
+		)
 	case c.options.Purpose == RehearsingOnReplica:
-		c.block(CodeForeignKey, what, "the binlog does not tell of such changes ("+f.silentOf()+"), and a constraint on the rehearsal's table would be in the way of replication", "Rehearse on the primary")
+		c.block(
+			CodeForeignKey, what,
+			"the binlog does not tell of such changes ("+f.silentOf()+"), and a constraint on the rehearsal's table would be in the way of replication",
+			"Rehearse on the primary",
+		)
 	case schema.ActsBy(fk.OnUpdate) && c.inKey(fk.Columns):
-		c.block(CodeForeignKey, what, "the binlog does not tell of such changes ("+f.silentOf()+"), and a row would go from one place of the key to another while it is copied", "Run the ALTER natively, or choose another key with --key")
+		c.block(
+			CodeForeignKey, what,
+			"the binlog does not tell of such changes ("+f.silentOf()+"), and a row would go from one place of the key to another while it is copied",
+			"Run the ALTER natively, or choose another key with --key",
+		)
 	default:
 		c.acting = append(c.acting, fk.Constraint)
-		c.warn(CodeCascades, what, "the binlog does not tell of such changes ("+f.silentOf()+"): so the constraint acts on the new table as well, from the beginning, and rows are read FOR SHARE. "+
-			"Who changes a row that is being copied waits for its chunk, or is ended by a deadlock (error 1213), which is seldom; and a change of the parent does its work on both tables", "Shorter chunks make shorter waits: --chunk-time")
+		c.warn(
+			CodeCascades,
+			what,
+			"the binlog does not tell of such changes ("+f.silentOf()+"): so the constraint acts on the new table as well, from the beginning, and rows are read FOR SHARE. "+
+				"Who changes a row that is being copied waits for its chunk, or is ended by a deadlock (error 1213), which is seldom; and a change of the parent does its work on both tables",
+			"Shorter chunks make shorter waits: --chunk-time",
+		)
 	}
 }
 
@@ -182,13 +221,20 @@ func (c *checker) checkEnds(fk schema.ForeignKey) {
 	if fk.Child == c.table.Name {
 		c.checkEnd(name, fk.Columns, fk.OnDelete == "SET NULL" || fk.OnUpdate == "SET NULL")
 		if !slices.ContainsFunc(after.Keys, func(k schema.Key) bool { return k.Leads(c.renamed(fk.Columns)) }) {
-			c.block(CodeForeignKey, "the ALTER takes away the index that "+name+" stands on", "the server would have to build it under the lock of the swap", "Keep an index that begins with its columns")
+			c.block(
+				CodeForeignKey, "the ALTER takes away the index that "+name+" stands on",
+				"the server would have to build it under the lock of the swap",
+				"Keep an index that begins with its columns",
+			)
 		}
 	}
 	if fk.Parent == c.table.Name {
 		c.checkEnd(name, fk.ParentColumns, false)
 		if !standsOn(after, c.renamed(fk.ParentColumns), standsOn(c.table, fk.ParentColumns, true)) {
-			c.block(CodeReferenced, "the ALTER takes away the key that "+name+" refers to", "the server refuses a constraint without it", "Drop the constraint before, or keep the key")
+			c.block(
+				CodeReferenced, "the ALTER takes away the key that "+name+" refers to",
+				"the server refuses a constraint without it", "Drop the constraint before, or keep the key",
+			)
 		}
 	}
 }
@@ -218,14 +264,23 @@ func (c *checker) checkEnd(fk string, columns []string, null bool) {
 		why := "both ends of a foreign key must be of one type"
 		switch {
 		case contains(c.alter.Dropped, name):
-			c.block(CodeForeignKey, fmt.Sprintf("the ALTER drops column %s of %s", name, fk), "the constraint stands on it", "Drop the constraint before")
+			c.block(
+				CodeForeignKey, fmt.Sprintf("the ALTER drops column %s of %s", name, fk),
+				"the constraint stands on it", "Drop the constraint before",
+			)
 		case there && from.Charset != "" && c.alter.ConvertsCharset:
 			c.block(CodeForeignKey, fmt.Sprintf("the ALTER converts column %s of %s", name, fk), why, "Drop the constraint before")
 		case !contains(c.alter.Modified, name):
 		case to < 0 || !there || !likeEnds(from, c.collated(c.alter.Defined[to])):
-			c.block(CodeForeignKey, fmt.Sprintf("the ALTER gives column %s of %s another type", name, fk), why, "Drop the constraint before")
+			c.block(
+				CodeForeignKey, fmt.Sprintf("the ALTER gives column %s of %s another type", name, fk), why,
+				"Drop the constraint before",
+			)
 		case null && !c.alter.Defined[to].Nullable:
-			c.block(CodeForeignKey, fmt.Sprintf("the ALTER makes column %s of %s NOT NULL", name, fk), "the constraint sets it to NULL", "Drop the constraint before")
+			c.block(
+				CodeForeignKey, fmt.Sprintf("the ALTER makes column %s of %s NOT NULL", name, fk),
+				"the constraint sets it to NULL", "Drop the constraint before",
+			)
 		}
 	}
 }
@@ -279,7 +334,10 @@ func (c *checker) checkForeignGrants(all []schema.ForeignKey) {
 	}
 	names := append(c.names.All(), c.table.Name)
 	if slices.ContainsFunc(names, func(n schema.Name) bool { return len(f.lacks(n, "REFERENCES")) > 0 }) {
-		c.missing([]string{"REFERENCES"}, grantSchema(c.table.Name.Schema, f.Grants.LiteralNames)+".*", "foreign keys refer to the shadow and to the table")
+		c.missing(
+			[]string{"REFERENCES"}, grantSchema(c.table.Name.Schema, f.Grants.LiteralNames)+".*",
+			"foreign keys refer to the shadow and to the table",
+		)
 	}
 }
 
@@ -310,8 +368,11 @@ func (c *checker) tellForeign(all []schema.ForeignKey) {
 	if len(gone) > 0 {
 		what = append(what, "leaves "+strings.Join(gone, ", ")+" behind")
 	}
-	why := fmt.Sprintf("the tables at the other ends are locked too, and up to %d statements that change the dictionary come beside the RENAME, of about 10 ms each "+
-		"on an idle server; who uses one of these tables is in the way of the lock", statements)
+	why := fmt.Sprintf(
+		"the tables at the other ends are locked too, and up to %d statements that change the dictionary come beside the RENAME, of about 10 ms each "+
+			"on an idle server; who uses one of these tables is in the way of the lock",
+		statements,
+	)
 	if len(c.facts.Foreign.Linked) > 0 {
 		var linked []string
 		for _, n := range c.facts.Foreign.Linked {
@@ -384,11 +445,17 @@ func (p *Plan) CheckForeign(made *schema.Table) error {
 				from, _ := p.Source.Column(end.before[j])
 				to, ok := made.Column(end.after[j])
 				if !ok || !likeEnds(from, to) {
-					return fmt.Errorf("foreign key %s of %s: column %s of the new table is not of the type that it had", fk.Constraint, fk.Child, end.after[j])
+					return fmt.Errorf(
+						"foreign key %s of %s: column %s of the new table is not of the type that it had",
+						fk.Constraint, fk.Child, end.after[j],
+					)
 				}
 			}
 			if !standsOn(made, end.after, false) {
-				return fmt.Errorf("foreign key %s of %s: the new table has no index that begins with %s", fk.Constraint, fk.Child, list(end.after))
+				return fmt.Errorf(
+					"foreign key %s of %s: the new table has no index that begins with %s", fk.Constraint, fk.Child,
+					list(end.after),
+				)
 			}
 		}
 	}

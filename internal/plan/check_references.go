@@ -25,7 +25,10 @@ func (c *checker) checkMap() {
 		}
 	}
 	for _, name := range twice(c.alter) {
-		c.block(CodeColumn, "the ALTER changes column "+name+" by two clauses", "it isn't clear which of them the server follows", "Say it in one clause")
+		c.block(
+			CodeColumn, "the ALTER changes column "+name+" by two clauses",
+			"it isn't clear which of them the server follows", "Say it in one clause",
+		)
 	}
 }
 

@@ -18,8 +18,8 @@ const (
 	CodeLiterals  Code = "literals"
 )
 
-// Trial is an empty copy of the table: as CREATE TABLE LIKE made it, as the ALTER left it, and after one more ALTER, which
-// set its comment; nil where the server refused that.
+// Trial is an empty copy of the table: as CREATE TABLE LIKE made it, as the ALTER left it, and
+// after one more ALTER, which set its comment; nil where the server refused that.
 type Trial struct{ Copied, Altered, Settled *schema.Table }
 
 // checkTrial refuses what a shadow would lose, or could not be filled with.
@@ -77,12 +77,16 @@ func (c *checker) checkCopied(copied *schema.Table) {
 }
 
 func (c *checker) lost(option string) {
-	c.block(CodeOption, "the table has "+option+", which would be lost", "the server's own copy of the table does not take it over, and no ALTER sets it again",
-		"Run the ALTER natively, with --method=copy or --method=inplace, or take the option away before")
+	c.block(
+		CodeOption, "the table has "+option+", which would be lost",
+		"the server's own copy of the table does not take it over, and no ALTER sets it again",
+		"Run the ALTER natively, with --method=copy or --method=inplace, or take the option away before",
+	)
 }
 
-// checkSettled refuses expressions that are others after one more ALTER: MySQL rewrites literals in the column's character
-// set, and loses what it then can't show. A run sets the shadow's comment after the ALTER.
+// checkSettled refuses expressions that are others after one more ALTER: MySQL rewrites literals in
+// the column's character set, and loses what it then can't show. A run sets the shadow's comment
+// after the ALTER.
 func (c *checker) checkSettled(altered, settled *schema.Table) {
 	expressions := func(t *schema.Table) (all []string) {
 		for _, check := range t.Checks {
@@ -93,14 +97,23 @@ func (c *checker) checkSettled(altered, settled *schema.Table) {
 		}
 		return all
 	}
-	// Without foreign keys the operator's ALTER is the last statement that changes the shadow's definition (shadow.Shadow.Unmarked).
+	// Without foreign keys the operator's ALTER is the last statement that changes the shadow's
+	// definition (shadow.Shadow.Unmarked).
 	if len(c.table.ForeignKeys) > 0 && Rounds(c.alter, altered) {
-		c.block(CodeLiterals, "the server rounds the default of a FLOAT column to six digits when it alters the table once more", "a run carries the foreign keys of the table over before the swap",
-			"Give the default six digits, or run the ALTER natively, with --method=copy or --method=inplace")
+		c.block(
+			CodeLiterals,
+			"the server rounds the default of a FLOAT column to six digits when it alters the table once more",
+			"a run carries the foreign keys of the table over before the swap",
+			"Give the default six digits, or run the ALTER natively, with --method=copy or --method=inplace",
+		)
 	}
 	if len(c.table.ForeignKeys) > 0 && (settled == nil || !slices.EqualFunc(expressions(altered), expressions(settled), sameClause)) {
-		c.block(CodeLiterals, "the server changes a literal in an expression, or refuses it, when it alters the table once more", "a run carries the foreign keys of the table over before the swap",
-			"Write the literal in the column's character set, as in _latin1 X'F6', or run the ALTER natively, with --method=copy or --method=inplace")
+		c.block(
+			CodeLiterals,
+			"the server changes a literal in an expression, or refuses it, when it alters the table once more",
+			"a run carries the foreign keys of the table over before the swap",
+			"Write the literal in the column's character set, as in _latin1 X'F6', or run the ALTER natively, with --method=copy or --method=inplace",
+		)
 	}
 }
 
@@ -111,7 +124,10 @@ func (c *checker) checkAltered(altered *schema.Table) {
 		var no *unfollowed
 		switch _, err := made.Columns(altered); {
 		case errors.Is(err, ErrRefused):
-			c.block(CodeKeyValues, fmt.Sprintf("the key %s can't be followed", c.followed.Name), err.Error(), "Choose another key with --key")
+			c.block(
+				CodeKeyValues, fmt.Sprintf("the key %s can't be followed", c.followed.Name), err.Error(),
+				"Choose another key with --key",
+			)
 		case errors.As(err, &no):
 			c.block(CodeNoKey, fmt.Sprintf("the key %s can't be followed", c.followed.Name), err.Error(), "Choose another key with --key")
 		}
@@ -125,10 +141,14 @@ func (c *checker) checkAltered(altered *schema.Table) {
 		if _, zero := zeroes()[column.DataType]; zero && c.facts.ZeroDates {
 			continue
 		}
-		if column.Temporal() && (slices.ContainsFunc(c.alter.Defined, func(d schema.Column) bool { return strings.EqualFold(d.Name, column.Name) })) {
+		if column.Temporal() &&
+			(slices.ContainsFunc(c.alter.Defined, func(d schema.Column) bool { return strings.EqualFold(d.Name, column.Name) })) {
 			continue // checkDates
 		}
-		c.block(CodeNoFill, fmt.Sprintf("the ALTER adds column %s %s NOT NULL without a default", column.Name, strings.ToUpper(column.Type)),
-			"rows that are there have no value for it that an INSERT takes", "Give it a DEFAULT, or let it be NULL")
+		c.block(
+			CodeNoFill,
+			fmt.Sprintf("the ALTER adds column %s %s NOT NULL without a default", column.Name, strings.ToUpper(column.Type)),
+			"rows that are there have no value for it that an INSERT takes", "Give it a DEFAULT, or let it be NULL",
+		)
 	}
 }

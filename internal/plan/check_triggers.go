@@ -10,8 +10,8 @@ import (
 	"midstream/internal/usertrigger"
 )
 
-// The codes of what is to be known of triggers that go over in the swap, and of those whose columns the ALTER takes away, by
-// whatever method.
+// The codes of what is to be known of triggers that go over in the swap, and of those whose columns
+// the ALTER takes away, by whatever method.
 const (
 	CodeTriggers      Code = "triggers"
 	CodeTriggerColumn Code = "trigger-column"
@@ -31,12 +31,22 @@ func (c *checker) checkTriggers() {
 			continue
 		}
 		if usertrigger.IsStandIn(trigger.Name) {
-			c.block(CodeTrigger, what+" has the name of one of ours", "an earlier run, whose state table is gone, has left it beside the trigger for which it stood",
-				"Look whether that one is there, and then: DROP TRIGGER "+t.Name.Sibling(trigger.Name).Quoted())
+			c.block(
+				CodeTrigger, what+" has the name of one of ours",
+				"an earlier run, whose state table is gone, has left it beside the trigger for which it stood",
+				"Look whether that one is there, and then: DROP TRIGGER "+t.Name.Sibling(trigger.Name).Quoted(),
+			)
 		}
 		if trigger.Database != c.facts.Collation && c.facts.Collation != "" {
-			c.block(CodeTrigger, fmt.Sprintf("%s was created while the database's collation was %s, which is %s now", what, trigger.Database, c.facts.Collation),
-				"created anew its variables and parameters without a charset would have another one", "Create it anew yourself before the run, and see that it does what it should")
+			c.block(
+				CodeTrigger,
+				fmt.Sprintf(
+					"%s was created while the database's collation was %s, which is %s now", what, trigger.Database,
+					c.facts.Collation,
+				),
+				"created anew its variables and parameters without a charset would have another one",
+				"Create it anew yourself before the run, and see that it does what it should",
+			)
 		}
 		c.checkTriggerColumns(trigger, what)
 	}
@@ -47,15 +57,24 @@ func (c *checker) checkTriggers() {
 // checkTriggerColumns finds columns that a trigger names and that the altered table has no more.
 func (c *checker) checkTriggerColumns(trigger schema.Trigger, what string) {
 	uses := usertrigger.Uses(trigger)
-	anew := fmt.Sprintf("Drop it before, and create it anew after the run: SHOW CREATE TRIGGER %s has its statement", c.table.Name.Sibling(trigger.Name).Quoted())
+	anew := fmt.Sprintf(
+		"Drop it before, and create it anew after the run: SHOW CREATE TRIGGER %s has its statement",
+		c.table.Name.Sibling(trigger.Name).Quoted(),
+	)
 	for _, gone := range taken(c.alter) {
 		switch {
 		case !contains(uses, gone.Old):
 		case gone.New == "":
-			c.block(CodeTriggerColumn, fmt.Sprintf("%s uses column %s, which the ALTER drops", what, gone.Old), "it would fail for every row that is written (error 1054)", anew)
+			c.block(
+				CodeTriggerColumn, fmt.Sprintf("%s uses column %s, which the ALTER drops", what, gone.Old),
+				"it would fail for every row that is written (error 1054)", anew,
+			)
 		default:
-			c.block(CodeTriggerColumn, fmt.Sprintf("%s uses column %s, which will be %s", what, gone.Old, gone.New), "its text says the former name, and it would fail for every row that is written (error 1054)",
-				anew+", with the new name")
+			c.block(
+				CodeTriggerColumn, fmt.Sprintf("%s uses column %s, which will be %s", what, gone.Old, gone.New),
+				"its text says the former name, and it would fail for every row that is written (error 1054)",
+				anew+", with the new name",
+			)
 		}
 	}
 }
@@ -66,8 +85,11 @@ func (c *checker) checkTriggerGrants() {
 	super := f.Grants.Global("SUPER")
 	if !f.mayCreateTriggers() {
 		what, fix := c.lack([]string{"SUPER"}, "*.*")
-		c.block(CodeGrants, what, "the server creates and drops triggers for others only where log_bin_trust_function_creators is ON (error 1419)",
-			"SET GLOBAL log_bin_trust_function_creators = ON, or "+fix)
+		c.block(
+			CodeGrants, what,
+			"the server creates and drops triggers for others only where log_bin_trust_function_creators is ON (error 1419)",
+			"SET GLOBAL log_bin_trust_function_creators = ON, or "+fix,
+		)
 	}
 	var others []string
 	for _, t := range c.table.Triggers {
@@ -93,7 +115,8 @@ func (c *checker) checkTriggerGrants() {
 	}
 }
 
-// mayCreateTriggers says that the server takes triggers from the account, which it may not where it writes a binlog (error 1419).
+// mayCreateTriggers says that the server takes triggers from the account, which it may not where it
+// writes a binlog (error 1419).
 func (f *Facts) mayCreateTriggers() bool {
 	return !f.LogBin || f.TrustCreators || f.Grants.Global("SUPER") || f.Version.MariaDB && f.Grants.Global("BINLOG ADMIN")
 }
@@ -101,16 +124,24 @@ func (f *Facts) mayCreateTriggers() bool {
 // tellTriggers tells what is done to them.
 func (c *checker) tellTriggers() {
 	t := c.table
-	why := fmt.Sprintf("each takes four statements that change the dictionary, of about 10 ms each on an idle server; %s keeps none", c.names.Former().Table)
+	why := fmt.Sprintf(
+		"each takes four statements that change the dictionary, of about 10 ms each on an idle server; %s keeps none",
+		c.names.Former().Table,
+	)
 	if len(c.facts.TriggerTables) > 0 {
 		var used []string
 		for _, n := range c.facts.TriggerTables {
 			used = append(used, n.String())
 		}
-		why += "; the server also locks the tables that they use (" + strings.Join(used, ", ") + "): who uses one of these is in the way of the lock"
+		why += "; the server also locks the tables that they use (" + strings.Join(
+			used, ", ",
+		) + "): who uses one of these is in the way of the lock"
 	}
-	c.warn(CodeTriggers, fmt.Sprintf("the swap carries over %s: %s", count(len(t.Triggers), "trigger"), strings.Join(t.TriggerNames(), ", ")), why,
-		"If the attempts take longer than --lock-work, raise it")
+	c.warn(
+		CodeTriggers,
+		fmt.Sprintf("the swap carries over %s: %s", count(len(t.Triggers), "trigger"), strings.Join(t.TriggerNames(), ", ")),
+		why, "If the attempts take longer than --lock-work, raise it",
+	)
 }
 
 // readTriggered looks which tables the triggers may use, and at the database's collation.
@@ -119,7 +150,10 @@ func (f *Facts) readTriggered(ctx context.Context, q schema.Querier, table schem
 	if err != nil || len(triggers) == 0 {
 		return err
 	}
-	collations, err := firstColumn(ctx, q, "SELECT default_collation_name FROM information_schema.schemata WHERE schema_name = "+schema.Literal(table.Schema))
+	collations, err := firstColumn(
+		ctx, q,
+		"SELECT default_collation_name FROM information_schema.schemata WHERE schema_name = "+schema.Literal(table.Schema),
+	)
 	if err != nil {
 		return err
 	}
@@ -135,7 +169,12 @@ func (f *Facts) readTriggered(ctx context.Context, q schema.Querier, table schem
 				continue
 			}
 			var there bool
-			err := q.QueryRowContext(ctx, "SELECT COUNT(*) > 0 FROM information_schema.tables WHERE table_schema = ? AND table_name = ?", name.Schema, name.Table).Scan(&there)
+			err := q.QueryRowContext(
+				ctx, "SELECT COUNT(*) > 0 FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
+				name.Schema, name.Table,
+			).Scan(
+				&there,
+			)
 			if err != nil {
 				return err
 			}

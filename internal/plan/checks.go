@@ -66,8 +66,9 @@ var (
 	unspelled  = strings.NewReplacer("`", "", "(", "", ")", "", " ", "", `\0`, "", `\`, "")
 )
 
-// sameClause says that two checks mean the same. The server writes a clause in another way when it stores it again: names in backticks or
-// not (sql_quote_show_create), the charsets of texts, the sign of numbers.
+// sameClause says that two checks mean the same. The server writes a clause in another way when it
+// stores it again: names in backticks or not (sql_quote_show_create), the charsets of texts, the
+// sign of numbers.
 func sameClause(a, b string) bool {
 	plain := func(clause string) string {
 		return strings.ToLower(unspelled.Replace(introducer.ReplaceAllString(clause, "'")))

@@ -199,7 +199,8 @@ func stored(pairs []columnPair) []Mapping {
 
 // dated says that a conversion puts the day of the statement in.
 func dated(from, to schema.Column) bool {
-	return from.DataType == "time" && (to.DataType == "date" || to.DataType == "datetime" || to.DataType == "timestamp" || to.DataType == "year")
+	return from.DataType == "time" &&
+		(to.DataType == "date" || to.DataType == "datetime" || to.DataType == "timestamp" || to.DataType == "year")
 }
 
 // MapColumns pairs the columns of source and shadow for

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestL11_DoubtfulColumnsAreRefused: if it is not proven which column continues which, the plan refuses, unless the operator says it for
-// each column that the statement names.
+// TestL11_DoubtfulColumnsAreRefused: if it is not proven which column continues which, the plan
+// refuses, unless the operator says it for each column that the statement names.
 func TestL11_DoubtfulColumnsAreRefused(t *testing.T) {
 	table := orders(usual, "PRIMARY: id", "b: b")
 	for _, c := range []struct {

@@ -23,7 +23,8 @@ func expression(from, to schema.Column) string {
 	switch {
 	case from.DataType == "year" && to.DataType != "year" && !to.Number() && !to.Temporal() && to.Family() != "json":
 		return fmt.Sprintf("LPAD(%s, %d, '0')", column, yearDigits(from)) // else the year 0000 is the text 0
-	case (from.Family() == "float" || zeroFilled(from)) && isText(to) && to.Family() != "json", isPlainNumber(from) && to.Family() == "json":
+	case (from.Family() == "float" || zeroFilled(from)) && isText(to) && to.Family() != "json",
+		isPlainNumber(from) && to.Family() == "json":
 		return "CONCAT(" + column + ")"
 	case byNumber(from, to):
 		return "CAST(" + column + " AS UNSIGNED)"

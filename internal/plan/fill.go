@@ -57,9 +57,9 @@ func undefaulted(shadow *schema.Table, pairs []columnPair) []schema.Column {
 	return all
 }
 
-// implicit returns the implicit default of a type as ALTER gives it, or "" where ALTER
-// refuses too: dates (zero dates, with the usual sql_mode) and geometries. A VECTOR would be empty, which no INSERT can
-// make it (MySQL), or zeros (MariaDB).
+// implicit returns the implicit default of a type as ALTER gives it, or "" where ALTER refuses too:
+// dates (zero dates, with the usual sql_mode) and geometries. A VECTOR would be empty, which no
+// INSERT can make it (MySQL), or zeros (MariaDB).
 func implicit(c schema.Column) string {
 	switch c.Family() {
 	case "integer", "decimal", "float", "bit":

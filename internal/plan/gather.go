@@ -48,13 +48,37 @@ func Gather(ctx context.Context, q schema.Querier, table schema.Name, wished ...
 }
 
 // variables are the names that readVariables asks for.
-var variables = []string{"version", "server_id", "log_bin", "binlog_format", "binlog_row_image",
-	"binlog_order_commits", "gtid_mode", "sync_binlog", "log_replica_updates", "log_slave_updates",
-	"binlog_expire_logs_seconds", "expire_logs_days", "read_only", "super_read_only", "wsrep_on",
-	"group_replication_group_name", "group_replication_single_primary_mode", "lower_case_table_names",
-	"performance_schema", "innodb_online_alter_log_max_size", "innodb_autoinc_lock_mode",
-	"innodb_buffer_pool_size", "innodb_adaptive_hash_index", "time_zone", "system_time_zone", "sql_mode", "partial_revokes", "innodb_native_foreign_keys",
-	"log_bin_trust_function_creators"}
+var variables = []string{
+	"version",
+	"server_id",
+	"log_bin",
+	"binlog_format",
+	"binlog_row_image",
+	"binlog_order_commits",
+	"gtid_mode",
+	"sync_binlog",
+	"log_replica_updates",
+	"log_slave_updates",
+	"binlog_expire_logs_seconds",
+	"expire_logs_days",
+	"read_only",
+	"super_read_only",
+	"wsrep_on",
+	"group_replication_group_name",
+	"group_replication_single_primary_mode",
+	"lower_case_table_names",
+	"performance_schema",
+	"innodb_online_alter_log_max_size",
+	"innodb_autoinc_lock_mode",
+	"innodb_buffer_pool_size",
+	"innodb_adaptive_hash_index",
+	"time_zone",
+	"system_time_zone",
+	"sql_mode",
+	"partial_revokes",
+	"innodb_native_foreign_keys",
+	"log_bin_trust_function_creators",
+}
 
 func (f *Facts) readVariables(ctx context.Context, q schema.Querier) error {
 	v, err := readSettings(ctx, q, variables)

@@ -168,8 +168,13 @@ func StandsStill(ctx context.Context, q schema.Querier) (still bool, err error) 
 		return false, err
 	}
 	if !version.MariaDB {
-		err = q.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM performance_schema.replication_connection_status WHERE service_state = 'OFF') +
-			(SELECT COUNT(*) FROM performance_schema.replication_applier_status WHERE service_state = 'OFF') > 0`).Scan(&still)
+		err = q.QueryRowContext(
+			ctx,
+			`SELECT (SELECT COUNT(*) FROM performance_schema.replication_connection_status WHERE service_state = 'OFF') +
+			(SELECT COUNT(*) FROM performance_schema.replication_applier_status WHERE service_state = 'OFF') > 0`,
+		).Scan(
+			&still,
+		)
 		return still, err
 	}
 	list, err := channels(ctx, q, version)
@@ -184,7 +189,11 @@ func MeantDelay(ctx context.Context, q schema.Querier) (delay time.Duration, err
 	}
 	var seconds int64
 	if !version.MariaDB {
-		err = q.QueryRowContext(ctx, "SELECT COALESCE(MAX(desired_delay), 0) FROM performance_schema.replication_applier_configuration").Scan(&seconds)
+		err = q.QueryRowContext(
+			ctx, "SELECT COALESCE(MAX(desired_delay), 0) FROM performance_schema.replication_applier_configuration",
+		).Scan(
+			&seconds,
+		)
 		return time.Duration(seconds) * time.Second, err
 	}
 	list, err := channels(ctx, q, version)
@@ -194,8 +203,8 @@ func MeantDelay(ctx context.Context, q schema.Querier) (delay time.Duration, err
 	return time.Duration(seconds) * time.Second, err
 }
 
-// channels are those of a server, without Group Replication's own. Columns are taken by name: they were renamed, and each version
-// has others.
+// channels are those of a server, without Group Replication's own. Columns are taken by name: they
+// were renamed, and each version has others.
 func channels(ctx context.Context, q schema.Querier, v Version) (list []Channel, err error) {
 	rows, err := q.QueryContext(ctx, v.replicaStatusStatement())
 	if err != nil {
@@ -229,7 +238,10 @@ func channels(ctx context.Context, q schema.Querier, v Version) (list []Channel,
 func channelOf(row map[string]string) Channel {
 	delay, _ := strconv.ParseInt(row["sql_delay"], 10, 64)
 	return Channel{
-		Name: row["channel_name"], SourceUUID: row["source_uuid"], Source: net.JoinHostPort(row["source_host"], row["source_port"]), Delay: delay,
+		Name:            row["channel_name"],
+		SourceUUID:      row["source_uuid"],
+		Source:          net.JoinHostPort(row["source_host"], row["source_port"]),
+		Delay:           delay,
 		Running:         row["replica_io_running"] == "Yes" && row["replica_sql_running"] == "Yes",
 		Started:         onOrTrying(row["replica_io_running"]) || onOrTrying(row["replica_sql_running"]),
 		receives:        onOrTrying(row["replica_io_running"]),

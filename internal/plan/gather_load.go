@@ -83,7 +83,12 @@ func FileBytes(ctx context.Context, q schema.Querier, table schema.Name) (bytes 
 	}
 	which, values := files(name)
 	err = FromInnoDB(func(views string) error {
-		return q.QueryRowContext(ctx, "SELECT IFNULL(SUM(file_size), 0) FROM information_schema."+views+"tablespaces"+which, values...).Scan(&bytes)
+		return q.QueryRowContext(
+			ctx,
+			"SELECT IFNULL(SUM(file_size), 0) FROM information_schema."+views+"tablespaces"+which,
+			values...).Scan(
+			&bytes,
+		)
 	})
 	if ok, err := seen(err); !ok {
 		return 0, err

@@ -89,8 +89,8 @@ func (f *Facts) readReplicas(ctx context.Context, q schema.Querier) error {
 	return nil
 }
 
-// Replicates says whether this server receives what another one commits, but for what members of a group receive from each other, and
-// whether it has received what it has not applied.
+// Replicates says whether this server receives what another one commits, but for what members of a
+// group receive from each other, and whether it has received what it has not applied.
 func Replicates(ctx context.Context, q schema.Querier) (following, unapplied bool, err error) {
 	version, err := ReadVersion(ctx, q)
 	if err != nil {

@@ -16,14 +16,18 @@ import (
 
 func TestGather(t *testing.T) {
 	onServers(t, func(t *testing.T, s *server) {
-		s.do("CREATE TABLE orders (id INT PRIMARY KEY)", "CREATE TABLE orders_old (id INT) COMMENT 'mine'",
-			"CREATE VIEW orders_shadow AS SELECT 1", "CREATE TABLE child (id INT PRIMARY KEY, CONSTRAINT f FOREIGN KEY (id) REFERENCES orders (id))")
+		s.do(
+			"CREATE TABLE orders (id INT PRIMARY KEY)", "CREATE TABLE orders_old (id INT) COMMENT 'mine'",
+			"CREATE VIEW orders_shadow AS SELECT 1",
+			"CREATE TABLE child (id INT PRIMARY KEY, CONSTRAINT f FOREIGN KEY (id) REFERENCES orders (id))",
+		)
 		f, err := plan.Gather(t.Context(), s.DB, s.name("orders"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		mariadb := strings.HasPrefix(s.release, "mariadb")
-		if !strings.HasPrefix(s.instance.Release, fmt.Sprintf("%d.%d.%d", f.Version.Major, f.Version.Minor, f.Version.Patch)) || f.Version.MariaDB != mariadb {
+		if !strings.HasPrefix(s.instance.Release, fmt.Sprintf("%d.%d.%d", f.Version.Major, f.Version.Minor, f.Version.Patch)) ||
+			f.Version.MariaDB != mariadb {
 			t.Errorf("version %+v of %s", f.Version, s.instance.Release)
 		}
 		if !f.LogBin || f.BinlogFormat != "ROW" || f.RowImage != "FULL" || !f.CommitOrder || f.ReadOnly || f.SuperReadOnly ||
@@ -90,7 +94,10 @@ func TestRowVersions(t *testing.T) {
 			if table == "parts" {
 				kind = " PARTITION BY HASH (id) PARTITIONS 2"
 			}
-			s.do("CREATE TABLE `"+table+"` (id INT PRIMARY KEY)"+kind, "INSERT INTO `"+table+"` VALUES (1)", "ALTER TABLE `"+table+"` ADD a INT", "ALTER TABLE `"+table+"` ADD b INT")
+			s.do(
+				"CREATE TABLE `"+table+"` (id INT PRIMARY KEY)"+kind, "INSERT INTO `"+table+"` VALUES (1)",
+				"ALTER TABLE `"+table+"` ADD a INT", "ALTER TABLE `"+table+"` ADD b INT",
+			)
 			f, err := plan.Gather(t.Context(), s.DB, s.name(table))
 			if err != nil {
 				t.Fatal(err)

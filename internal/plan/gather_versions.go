@@ -18,7 +18,12 @@ func (f *Facts) readRowVersions(ctx context.Context, q schema.Querier, table sch
 	which, values := files(name)
 	const tries = 5 // while other sessions define tables, InnoDB may give up a wait for its dictionary (1205)
 	for try := 1; ; try++ {
-		err := q.QueryRowContext(ctx, "SELECT IFNULL(MAX(total_row_versions), 0) FROM information_schema.innodb_tables"+which, values...).Scan(&f.RowVersions)
+		err := q.QueryRowContext(
+			ctx,
+			"SELECT IFNULL(MAX(total_row_versions), 0) FROM information_schema.innodb_tables"+which,
+			values...).Scan(
+			&f.RowVersions,
+		)
 		if try < tries && dbconn.Contended(err) {
 			if err := dbconn.BackOff(ctx, try); err != nil {
 				return err

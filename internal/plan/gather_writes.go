@@ -32,12 +32,18 @@ func (f *Facts) readWrites(ctx context.Context, q schema.Querier, table schema.N
 	return nil
 }
 
-// readRows looks whether a table has rows although its statistics say none: these are old, or not kept. A table that can't be read has none
-// as far as the plan is concerned, which then refuses for other reasons.
+// readRows looks whether a table has rows although its statistics say none: these are old, or not
+// kept. A table that can't be read has none as far as the plan is concerned, which then refuses for
+// other reasons.
 func (f *Facts) readRows(ctx context.Context, q schema.Querier, table schema.Name) error {
 	var estimated int64
-	err := q.QueryRowContext(ctx, "SELECT COALESCE(MAX(table_rows), 0) FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
-		table.Schema, table.Table).Scan(&estimated)
+	err := q.QueryRowContext(
+		ctx,
+		"SELECT COALESCE(MAX(table_rows), 0) FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
+		table.Schema, table.Table,
+	).Scan(
+		&estimated,
+	)
 	if err != nil {
 		return err
 	}

@@ -125,7 +125,8 @@ func FuzzReadGrants(f *testing.F) {
 		if len(g.Entries)+len(g.Unread) > 1 {
 			t.Fatalf("%+v", g)
 		}
-		if g.On("SELECT", schema, table) && !strings.Contains(strings.ToUpper(line), "SELECT") && !strings.Contains(strings.ToUpper(line), "ALL") {
+		if g.On("SELECT", schema, table) && !strings.Contains(strings.ToUpper(line), "SELECT") &&
+			!strings.Contains(strings.ToUpper(line), "ALL") {
 			t.Fatalf("SELECT out of nothing: %+v", g)
 		}
 	})

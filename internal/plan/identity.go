@@ -10,11 +10,13 @@ import (
 	"midstream/internal/schema"
 )
 
-// Identity are InnoDB's numbers of a table, or of its partitions, in order. A table that is created, or built anew, gets a
-// higher number than any had before, and RENAME leaves it alone. It is empty where the server doesn't tell: of no table, of
-// other engines, without PROCESS, and of names with letters beyond ASCII.
+// Identity are InnoDB's numbers of a table, or of its partitions, in order. A table that is
+// created, or built anew, gets a higher number than any had before, and RENAME leaves it alone. It
+// is empty where the server doesn't tell: of no table, of other engines, without PROCESS, and of
+// names with letters beyond ASCII.
 //
-// A table's create_time says less: on MySQL 5.7 and MariaDB it is that of its .frm file's inode, and a RENAME changes it.
+// A table's create_time says less: on MySQL 5.7 and MariaDB it is that of its .frm file's inode,
+// and a RENAME changes it.
 type Identity []uint64
 
 // ReadIdentity asks InnoDB.

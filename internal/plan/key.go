@@ -145,8 +145,12 @@ func (c *checker) keyColumn(p schema.KeyPart) (col schema.Column, why string) {
 	case col.Generated == schema.Virtual:
 		return col, fmt.Sprintf("column %s is a virtual generated one", col.Name)
 	case c.facts.Version.MariaDB && col.DataType == "char" && strings.Contains(col.Collation, "nopad"):
-		// InnoDB orders 'a' with its blanks, behind "a\t", and a comparison without them, before it (11.8.9): a range misses rows.
-		return col, fmt.Sprintf("column %s is a CHAR with a NOPAD collation, which the server does not read in the order in which it compares", col.Name)
+		// InnoDB orders 'a' with its blanks, behind "a\t", and a comparison without them, before it
+		// (11.8.9): a range misses rows.
+		return col, fmt.Sprintf(
+			"column %s is a CHAR with a NOPAD collation, which the server does not read in the order in which it compares",
+			col.Name,
+		)
 	case contains(c.alter.Dropped, col.Name):
 		return col, fmt.Sprintf("the ALTER drops column %s", col.Name)
 	}
@@ -165,7 +169,10 @@ func keyLoss(from, to schema.Column) string {
 	if len(lost) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the ALTER changes values of column %s, and two of them may become one: they %s", from.Name, strings.Join(lost, ", and they "))
+	return fmt.Sprintf(
+		"the ALTER changes values of column %s, and two of them may become one: they %s", from.Name,
+		strings.Join(lost, ", and they "),
+	)
 }
 
 // otherIntegers are names of integer types that the server doesn't use itself.
@@ -177,7 +184,8 @@ func (c *checker) redefined(col schema.Column) bool {
 	for i, name := range c.alter.Modified {
 		if strings.EqualFold(name, col.Name) {
 			kind := c.alter.NewTypes[i]
-			return col.Family() != "integer" || (schema.Column{DataType: kind}).Family() != "integer" && !slices.Contains(otherIntegers, kind)
+			return col.Family() != "integer" ||
+				(schema.Column{DataType: kind}).Family() != "integer" && !slices.Contains(otherIntegers, kind)
 		}
 	}
 	return c.alter.ConvertsCharset && col.Charset != "" && col.Charset != "binary"

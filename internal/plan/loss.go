@@ -19,8 +19,11 @@ func (c *checker) checkLosses() {
 			continue
 		}
 		if lost := losses(from, to); len(lost) > 0 {
-			c.warn(CodeLossy, fmt.Sprintf("the ALTER may change values of column %s: they %s", from.Name, strings.Join(lost, ", and they ")),
-				"neither the server nor a run takes that for an error", "")
+			c.warn(
+				CodeLossy,
+				fmt.Sprintf("the ALTER may change values of column %s: they %s", from.Name, strings.Join(lost, ", and they ")),
+				"neither the server nor a run takes that for an error", "",
+			)
 		}
 	}
 }

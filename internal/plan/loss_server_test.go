@@ -35,10 +35,16 @@ var kinds = []struct {
 	{"double(12,1)", []string{"0.1", "1234567.8", "127", "-12345678901.1", "1.5"}},
 	{"bit(9)", []string{"b'101'", "b'1100101'"}},
 	{"char(10)", []string{"'abc'", "'007'", "'1.50'", "'A'", "''", "'12:00'", "'20:00:01.9'", "'20-1-2'"}},
-	{"varchar(10)", []string{"'abc'", "'a  '", "'abcde     '", "'007'", "'1.50'", "'A'", "''", "'é'", "'2020-1-2'", "'12:00'", `'{ "a":1}'`, "'b,a'"}},
+	{
+		"varchar(10)",
+		[]string{"'abc'", "'a  '", "'abcde     '", "'007'", "'1.50'", "'A'", "''", "'é'", "'2020-1-2'", "'12:00'", `'{ "a":1}'`, "'b,a'"},
+	},
 	{"varchar(6)", []string{"'abc'", "'a  '", "'01'", "'1:2'", "'1.50'", "'A'", "'20-1-2'"}},
 	{"varchar(10) charset latin1", []string{"'abc'", "'é'", "'a '", "'007'", "'A'", "'1:2'", "'20-1-2'", "'[ 1]'"}},
-	{"varchar(30)", []string{"'2020-01-02 03:04:05.678901'", `'{"b": 1, "a": 2}'`, "'1e0'", "'a '", "'2020-01-02 03:04:05.6789019'", "'A'"}},
+	{
+		"varchar(30)",
+		[]string{"'2020-01-02 03:04:05.678901'", `'{"b": 1, "a": 2}'`, "'1e0'", "'a '", "'2020-01-02 03:04:05.6789019'", "'A'"},
+	},
 	{"text", []string{"'abc'", "'a  '", "'01'", "'A'", "'1.50'", "'1:2'", "'20-1-2'"}},
 	{"binary(6)", []string{"'000001'", "'1:2:03'", "'20-1-2'", "'a     '"}},
 	{"binary(8)", []string{"'00000001'", "'01:2:003'", "'20-1-002'", "'a       '"}},
@@ -133,7 +139,8 @@ func (c converter) changed(i, j int, expr string) (value string, taken bool) {
 	c.t.Helper()
 	from, to := kinds[i].kind, kinds[j].kind
 	textual := func(kind string) bool {
-		return strings.Contains(kind, "char") || strings.Contains(kind, "text") || strings.Contains(kind, "binary") || strings.Contains(kind, "blob")
+		return strings.Contains(kind, "char") || strings.Contains(kind, "text") || strings.Contains(kind, "binary") ||
+			strings.Contains(kind, "blob")
 	}
 	bits := strings.HasPrefix(from, "bit") && !strings.HasPrefix(to, "binary")
 	switch {
@@ -153,14 +160,21 @@ func (c converter) changed(i, j int, expr string) (value string, taken bool) {
 	for n, v := range kinds[i].values {
 		c.must(fmt.Sprintf("DELETE FROM t%d", j))
 		c.must(fmt.Sprintf("DELETE FROM b%d", i))
-		if _, err := c.conn.ExecContext(c.t.Context(), fmt.Sprintf("INSERT INTO t%d SELECT id, %s FROM s%d WHERE id = %d", j, expr, i, n)); err != nil {
+		if _, err := c.conn.ExecContext(
+			c.t.Context(),
+			fmt.Sprintf("INSERT INTO t%d SELECT id, %s FROM s%d WHERE id = %d", j, expr, i, n),
+		); err != nil {
 			continue // a run would stop
 		}
 		taken = true
 		_, err := c.conn.ExecContext(c.t.Context(), fmt.Sprintf("INSERT INTO b%d SELECT * FROM t%d", i, j))
 		var same bool
 		if err == nil {
-			err = c.conn.QueryRowContext(context.Background(), fmt.Sprintf("SELECT %s FROM s%d s JOIN b%d b USING (id)", equal, i, i)).Scan(&same)
+			err = c.conn.QueryRowContext(
+				context.Background(), fmt.Sprintf("SELECT %s FROM s%d s JOIN b%d b USING (id)", equal, i, i),
+			).Scan(
+				&same,
+			)
 		}
 		if !same {
 			return fmt.Sprintf("%s (%v)", v, err), true

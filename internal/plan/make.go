@@ -40,8 +40,8 @@ type Options struct {
 	Pace *Pace
 }
 
-// TakesZeroDates says that sessions which carry out the ALTER take zero dates: so they must where the table has such defaults, or the server
-// takes no statement about it (1067).
+// TakesZeroDates says that sessions which carry out the ALTER take zero dates: so they must where
+// the table has such defaults, or the server takes no statement about it (1067).
 func (o Options) TakesZeroDates(table *schema.Table) bool { return o.ZeroDates || table.HasZeroDates() }
 
 // Make decides what a run will do, or returns a *Refused that holds every reason why
@@ -74,8 +74,13 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	}
 	c.warnOfBuild(choice)
 	if choice.Method != MethodShadow && related(facts, table) && !adds(alter) {
-		c.warn(CodeForeignKey, "the table has foreign keys, or is referred to", "the server was asked on a copy without them, and may refuse for their sake "+
-			"what it took there: then nothing has happened", "")
+		c.warn(
+			CodeForeignKey,
+			"the table has foreign keys, or is referred to",
+			"the server was asked on a copy without them, and may refuse for their sake "+
+				"what it took there: then nothing has happened",
+			"",
+		)
 	}
 	if choice.Method != MethodShadow {
 		c.risks = slices.DeleteFunc(c.risks, func(r Risk) bool { return slices.Contains(risksOfShadow, r.Code) })
@@ -116,12 +121,19 @@ func (c *checker) warnOfBuild(choice Choice) {
 	}
 	switch {
 	case choice.Builds:
-		c.warn(CodeBuild, "the server asks for the table's lock again when it has built", "who holds the table then for longer than a request may wait "+
-			"has all that it has built withdrawn, and it builds anew; nobody else waits longer for it"+takesOver,
-			"Choose a time without long transactions on the table, or --method=shadow, which waits with its work kept")
+		c.warn(
+			CodeBuild,
+			"the server asks for the table's lock again when it has built",
+			"who holds the table then for longer than a request may wait "+
+				"has all that it has built withdrawn, and it builds anew; nobody else waits longer for it"+takesOver,
+			"Choose a time without long transactions on the table, or --method=shadow, which waits with its work kept",
+		)
 	case choice.Method == MethodCopy && choice.Work > 0:
-		c.warn(CodeBuild, "the server copies the table while nobody can write to it", fmt.Sprintf("it is withdrawn if that takes longer than %s", choice.Work)+without,
-			"--method=shadow lets the application write meanwhile")
+		c.warn(
+			CodeBuild, "the server copies the table while nobody can write to it",
+			fmt.Sprintf("it is withdrawn if that takes longer than %s", choice.Work)+without,
+			"--method=shadow lets the application write meanwhile",
+		)
 	}
 }
 
@@ -166,7 +178,21 @@ var shadowOnly = []Code{
 }
 
 // risksOfShadow are the codes of what is to be known of a shadow, and of nothing else.
-var risksOfShadow = []Code{CodeUncompared, CodeSwap, CodeCapture, CodeCommitOrder, CodeCaptureTrigger, CodeGrants, CodeAlgorithm, CodeNumbers, CodeCheckName, CodeNames, CodeConstraints, CodeTriggers, CodeCascades}
+var risksOfShadow = []Code{
+	CodeUncompared,
+	CodeSwap,
+	CodeCapture,
+	CodeCommitOrder,
+	CodeCaptureTrigger,
+	CodeGrants,
+	CodeAlgorithm,
+	CodeNumbers,
+	CodeCheckName,
+	CodeNames,
+	CodeConstraints,
+	CodeTriggers,
+	CodeCascades,
+}
 
 func (o Options) paceOf(facts *Facts, table *schema.Table) Pace {
 	if o.Pace != nil {
@@ -183,9 +209,13 @@ func (c *checker) choose() (Choice, error) {
 		case MethodShadow:
 			return Choice{Method: MethodShadow, Why: "it was asked for"}, nil
 		default:
-			c.warn(CodeMethod, fmt.Sprintf("a shadow is built, although the method %s was asked for", wish), "the server is not asked whether it has that: an earlier run "+
-				"has begun with a shadow, or no empty copy of the table would tell, or the account may not make one",
-				"To give up what an earlier run has left: midstream cleanup "+c.table.Name.Argument())
+			c.warn(
+				CodeMethod,
+				fmt.Sprintf("a shadow is built, although the method %s was asked for", wish),
+				"the server is not asked whether it has that: an earlier run "+
+					"has begun with a shadow, or no empty copy of the table would tell, or the account may not make one",
+				"To give up what an earlier run has left: midstream cleanup "+c.table.Name.Argument(),
+			)
 		}
 		return Choice{Method: MethodShadow}, nil
 	}
@@ -250,14 +280,16 @@ func MayAsk(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options
 	if facts.IsReplica && !facts.maySilence() {
 		return false // the clone would be in the binlog of a replica
 	}
-	if related(facts, table) && (alter.DropsForeignKey || len(dropped(table, alter)) > 0 || len(alter.PartitionOps) > 0 || alter.Engine != "") {
+	if related(facts, table) &&
+		(alter.DropsForeignKey || len(dropped(table, alter)) > 0 || len(alter.PartitionOps) > 0 || alter.Engine != "") {
 		return false // a clone has no foreign keys: the server would answer otherwise for the table itself
 	}
 	return options.Method != MethodShadow && len(alter.Unknown) == 0 && mayClone(facts, table, options)
 }
 
-// MayTry says that a shadow is planned without a question to the server, and that the server may be asked on an empty copy whether it takes
-// the ALTER at all: else the run would find out when it has begun.
+// MayTry says that a shadow is planned without a question to the server, and that the server may be
+// asked on an empty copy whether it takes the ALTER at all: else the run would find out when it has
+// begun.
 func MayTry(p *Plan, facts *Facts, alter *ddl.Alter, options Options) bool {
 	return p.Choice.Method == MethodShadow && facts.Native == nil && options.Purpose != RehearsingOnReplica && !facts.IsReplica &&
 		!alter.AddsForeignKey && mayClone(facts, p.Source, options)
@@ -267,7 +299,8 @@ func MayTry(p *Plan, facts *Facts, alter *ddl.Alter, options Options) bool {
 func mayClone(facts *Facts, table *schema.Table, options Options) bool {
 	names := append(options.Purpose.NamesOf(table.Name).All(), freeNames(table.Name, options, facts).All()...)
 	stopped := slices.ContainsFunc(facts.Taken, func(t Taken) bool {
-		return schema.MarkedFor(t.Comment, table.Name) && slices.ContainsFunc(names, func(n schema.Name) bool { return facts.sameTable(n, t.Name) })
+		return schema.MarkedFor(t.Comment, table.Name) &&
+			slices.ContainsFunc(names, func(n schema.Name) bool { return facts.sameTable(n, t.Name) })
 	})
 	lacks := slices.ContainsFunc(onClone, func(p string) bool { return !facts.Grants.On(p, table.Name.Schema, "") })
 	return !stopped && !lacks

@@ -137,20 +137,28 @@ func TestMakePlansAPlainChange(t *testing.T) {
 }
 
 // foreign is a foreign key of another schema's table that refers to shop.orders.
-var foreign = schema.ForeignKey{Constraint: "f", Child: schema.Name{Schema: "far", Table: "items"}, Parent: schema.Name{Schema: "shop", Table: "orders"}}
+var foreign = schema.ForeignKey{
+	Constraint: "f",
+	Child:      schema.Name{Schema: "far", Table: "items"},
+	Parent:     schema.Name{Schema: "shop", Table: "orders"},
+}
 
 var mariaDB = Version{MariaDB: true, Major: 10, Minor: 11}
 
 // child gives the table a foreign key, and parent one that refers to it.
 func child(_ *Facts, t *schema.Table) {
 	t.Keys = append(t.Keys, index("a: a"))
-	t.ForeignKeys = []schema.ForeignKey{{Constraint: "f", Child: t.Name, Columns: []string{"a"}, Parent: t.Name.Sibling("p"), ParentColumns: []string{"id"},
-		OnDelete: "NO ACTION", OnUpdate: "NO ACTION"}}
+	t.ForeignKeys = []schema.ForeignKey{
+		{Constraint: "f", Child: t.Name, Columns: []string{"a"}, Parent: t.Name.Sibling("p"), ParentColumns: []string{"id"},
+			OnDelete: "NO ACTION", OnUpdate: "NO ACTION"},
+	}
 }
 
 func parent(_ *Facts, t *schema.Table) {
-	t.ReferencedBy = []schema.ForeignKey{{Constraint: "f", Child: t.Name.Sibling("c"), Columns: []string{"x"}, Parent: t.Name, ParentColumns: []string{"id"},
-		OnDelete: "NO ACTION", OnUpdate: "NO ACTION"}}
+	t.ReferencedBy = []schema.ForeignKey{
+		{Constraint: "f", Child: t.Name.Sibling("c"), Columns: []string{"x"}, Parent: t.Name, ParentColumns: []string{"id"},
+			OnDelete: "NO ACTION", OnUpdate: "NO ACTION"},
+	}
 }
 
 func cascades(f *Facts, t *schema.Table) {
@@ -159,8 +167,10 @@ func cascades(f *Facts, t *schema.Table) {
 }
 
 func triggered(f *Facts, t *schema.Table) {
-	t.Triggers = []schema.Trigger{{Name: "x", Timing: "BEFORE", Event: "INSERT", Definer: f.User, Client: "utf8mb4", Database: "utf8mb4_bin",
-		Create: []byte("CREATE DEFINER=`u`@`%` TRIGGER `x` BEFORE INSERT ON `orders` FOR EACH ROW SET NEW.A = NEW.c, @said = 'NEW.b'")}}
+	t.Triggers = []schema.Trigger{
+		{Name: "x", Timing: "BEFORE", Event: "INSERT", Definer: f.User, Client: "utf8mb4", Database: "utf8mb4_bin",
+			Create: []byte("CREATE DEFINER=`u`@`%` TRIGGER `x` BEFORE INSERT ON `orders` FOR EACH ROW SET NEW.A = NEW.c, @said = 'NEW.b'")},
+	}
 	f.Collation, f.TrustCreators = "utf8mb4_bin", true
 }
 
@@ -189,9 +199,16 @@ func TestDependents(t *testing.T) {
 	for _, r := range p.Risks {
 		got = append(got, r.What)
 	}
-	if want := []string{"view far.v uses column a, which the ALTER drops", "procedure shop.p names the table and a column b, which will be z",
-		"trigger shop.g of k uses column a, which the ALTER drops", "'u'@'%' has SELECT on column a, which the ALTER drops",
-		"the texts of 1 object can't be read by the account: function shop.f"}; !slices.Equal(got, want) {
+	if want := []string{
+		"view far.v uses column a, which the ALTER drops",
+		"procedure shop.p names the table and a column b, which will be z",
+		"trigger shop.g of k uses column a, which the ALTER drops",
+		"'u'@'%' has SELECT on column a, which the ALTER drops",
+		"the texts of 1 object can't be read by the account: function shop.f",
+	}; !slices.Equal(
+		got,
+		want,
+	) {
 		t.Errorf("risks:\n%s", strings.Join(got, "\n"))
 	}
 }
@@ -209,20 +226,36 @@ var judgements = []struct {
 	{"mixed", "", func(f *Facts, t *schema.Table) { f.BinlogFormat = "MIXED" }, nil, []string{"capture-trigger"}},
 	{"filtered out", "", func(f *Facts, t *schema.Table) { f.BinlogSkipDB = []string{"a", "shop"} }, nil, []string{"capture-trigger"}},
 	{"not filtered in", "", func(f *Facts, t *schema.Table) { f.BinlogDoDB = []string{"a"} }, nil, []string{"capture-trigger"}},
-	{"statements", "", func(f *Facts, t *schema.Table) { f.BinlogFormat = "STATEMENT" }, []string{"binlog-format"}, []string{"capture-trigger"}},
+	{
+		"statements", "", func(f *Facts, t *schema.Table) { f.BinlogFormat = "STATEMENT" }, []string{"binlog-format"},
+		[]string{"capture-trigger"},
+	},
 	{"mixed on a replica", "", func(f *Facts, t *schema.Table) {
 		f.BinlogFormat, f.IsReplica, f.LogReplicaUpdates = "MIXED", true, true
 	}, []string{"binlog-format"}, []string{"replica"}},
 	{"mixed, and cascades into the table", "", func(f *Facts, t *schema.Table) {
 		f.BinlogFormat = "MIXED"
-		t.ForeignKeys = []schema.ForeignKey{{Constraint: "up", Child: t.Name, Parent: schema.Name{Schema: "shop", Table: "p"}, OnDelete: "CASCADE", Columns: []string{"b"}, ParentColumns: []string{"b"}}}
+		t.ForeignKeys = []schema.ForeignKey{
+			{
+				Constraint:    "up",
+				Child:         t.Name,
+				Parent:        schema.Name{Schema: "shop", Table: "p"},
+				OnDelete:      "CASCADE",
+				Columns:       []string{"b"},
+				ParentColumns: []string{"b"},
+			},
+		}
 	}, []string{"binlog-format"}, []string{"capture-trigger", "constraints"}},
 	{"filtered in", "", func(f *Facts, t *schema.Table) { f.BinlogDoDB = []string{"a", "shop"} }, nil, nil},
 	{"commit order", "", func(f *Facts, t *schema.Table) { f.CommitOrder = false }, nil, []string{"commit-order"}},
 	{"read only", "", func(f *Facts, t *schema.Table) { f.ReadOnly = true }, []string{"read-only"}, nil},
 	{"super read only", "", func(f *Facts, t *schema.Table) { f.SuperReadOnly = true }, []string{"read-only"}, nil},
 	{"replica", "", func(f *Facts, t *schema.Table) { f.IsReplica = true }, nil, []string{"replica"}},
-	{"replica at work", "", func(f *Facts, t *schema.Table) { f.IsReplica, f.Replicating, f.Following = true, true, true }, []string{"follows-another"}, nil},
+	{
+		"replica at work", "",
+		func(f *Facts, t *schema.Table) { f.IsReplica, f.Replicating, f.Following = true, true, true },
+		[]string{"follows-another"}, nil,
+	},
 	{"silent replica", "", func(f *Facts, t *schema.Table) { f.IsReplica, f.LogReplicaUpdates = true, false }, []string{"replica"}, nil},
 	{"galera", "", func(f *Facts, t *schema.Table) { f.Galera = true }, []string{"cluster"}, nil},
 	{"multi-primary", "", func(f *Facts, t *schema.Table) { f.MultiPrimary = true }, []string{"cluster"}, nil},
@@ -232,25 +265,54 @@ var judgements = []struct {
 	}, nil, []string{"metadata-locks"}},
 	{"no instrument", "", func(f *Facts, t *schema.Table) { f.MDLInstrument = false }, nil, []string{"metadata-locks"}},
 	{"no grants", "", func(f *Facts, t *schema.Table) { f.Grants = Grants{} }, []string{"grants"}, []string{"capture-trigger", "grants"}},
-	{"hidden instrument", "", func(f *Facts, t *schema.Table) { f.MDLInstrument, f.InstrumentUnknown = false, true }, []string{"grants"}, nil},
+	{
+		"hidden instrument", "",
+		func(f *Facts, t *schema.Table) { f.MDLInstrument, f.InstrumentUnknown = false, true }, []string{"grants"},
+		nil,
+	},
 	{"system schema", "", func(f *Facts, t *schema.Table) { t.Name.Schema = "mysql" }, []string{"system-schema", "other-table"}, nil},
 	{"artefact", "", func(f *Facts, t *schema.Table) { t.Comment = "midstream shadow of shop.x" }, []string{"artefact"}, nil},
 	{"MyISAM", "", func(f *Facts, t *schema.Table) { t.Engine = "MyISAM" }, []string{"engine"}, nil},
 	{"own foreign key", "", child, nil, []string{"constraints"}},
 	{"referenced", "", parent, nil, []string{"constraints"}},
-	{"own foreign key, no rename under the lock", "", func(f *Facts, t *schema.Table) { child(f, t); f.Version = Version{Major: 8, Patch: 12} }, []string{"foreign-key"}, nil},
-	{"referenced, no rename under the lock", "", func(f *Facts, t *schema.Table) { parent(f, t); f.Version = Version{Major: 8, Patch: 12} }, []string{"referenced"}, nil},
-	{"own foreign key, MySQL 5.7", "", func(f *Facts, t *schema.Table) { child(f, t); f.Version = Version{Major: 5, Minor: 7, Patch: 22} }, nil, []string{"constraints"}},
+	{
+		"own foreign key, no rename under the lock", "",
+		func(f *Facts, t *schema.Table) { child(f, t); f.Version = Version{Major: 8, Patch: 12} },
+		[]string{"foreign-key"}, nil,
+	},
+	{
+		"referenced, no rename under the lock", "",
+		func(f *Facts, t *schema.Table) { parent(f, t); f.Version = Version{Major: 8, Patch: 12} },
+		[]string{"referenced"}, nil,
+	},
+	{
+		"own foreign key, MySQL 5.7", "",
+		func(f *Facts, t *schema.Table) { child(f, t); f.Version = Version{Major: 5, Minor: 7, Patch: 22} }, nil,
+		[]string{"constraints"},
+	},
 	{"own foreign key, MariaDB", "", func(f *Facts, t *schema.Table) { child(f, t); f.Version = mariaDB }, nil, []string{"constraints"}},
-	{"cascades, MariaDB", "", func(f *Facts, t *schema.Table) { cascades(f, t); f.Version = mariaDB }, nil, []string{"cascades", "constraints"}},
+	{
+		"cascades, MariaDB", "", func(f *Facts, t *schema.Table) { cascades(f, t); f.Version = mariaDB }, nil,
+		[]string{"cascades", "constraints"},
+	},
 	{"foreign key to itself, MariaDB", "", func(f *Facts, t *schema.Table) {
 		child(f, t)
 		f.Version, t.ForeignKeys[0].Parent = mariaDB, t.Name
 	}, []string{"foreign-key"}, nil},
-	{"referenced, MariaDB", "", func(f *Facts, t *schema.Table) { parent(f, t); child(f, t); f.Version = mariaDB }, []string{"referenced"}, nil},
-	{"cascades before 9.6", "", func(f *Facts, t *schema.Table) { cascades(f, t); f.Version = Version{Major: 9, Minor: 5} }, nil, []string{"cascades", "constraints"}},
+	{
+		"referenced, MariaDB", "", func(f *Facts, t *schema.Table) { parent(f, t); child(f, t); f.Version = mariaDB },
+		[]string{"referenced"}, nil,
+	},
+	{
+		"cascades before 9.6", "",
+		func(f *Facts, t *schema.Table) { cascades(f, t); f.Version = Version{Major: 9, Minor: 5} }, nil,
+		[]string{"cascades", "constraints"},
+	},
 	{"cascades", "", cascades, nil, []string{"constraints"}},
-	{"cascades of the engine", "", func(f *Facts, t *schema.Table) { cascades(f, t); f.Foreign.Native = true }, nil, []string{"cascades", "constraints"}},
+	{
+		"cascades of the engine", "", func(f *Facts, t *schema.Table) { cascades(f, t); f.Foreign.Native = true },
+		nil, []string{"cascades", "constraints"},
+	},
 	{"cascades of the engine, from itself", "", func(f *Facts, t *schema.Table) {
 		cascades(f, t)
 		f.Foreign.Native, t.ForeignKeys[0].Parent = true, t.Name
@@ -259,8 +321,15 @@ var judgements = []struct {
 		cascades(f, t)
 		f.Foreign.Native, t.ForeignKeys[0].OnUpdate, t.ForeignKeys[0].Columns = true, "CASCADE", []string{"id"}
 	}, []string{"foreign-key"}, []string{"constraints"}},
-	{"cascades from a primary", "", func(f *Facts, t *schema.Table) { cascades(f, t); f.IsReplica = true }, []string{"foreign-key"}, []string{"replica", "constraints"}},
-	{"cascades to others", "", func(f *Facts, t *schema.Table) { parent(f, t); t.ReferencedBy[0].OnDelete = "CASCADE" }, nil, []string{"constraints"}},
+	{
+		"cascades from a primary", "", func(f *Facts, t *schema.Table) { cascades(f, t); f.IsReplica = true },
+		[]string{"foreign-key"}, []string{"replica", "constraints"},
+	},
+	{
+		"cascades to others", "",
+		func(f *Facts, t *schema.Table) { parent(f, t); t.ReferencedBy[0].OnDelete = "CASCADE" }, nil,
+		[]string{"constraints"},
+	},
 	{"parent that is not there", "", func(f *Facts, t *schema.Table) {
 		child(f, t)
 		f.Foreign.Missing = []schema.Name{t.ForeignKeys[0].Parent}
@@ -270,26 +339,51 @@ var judgements = []struct {
 	{"column of a constraint as it was", "CHANGE a a2 INT NOT NULL DEFAULT 7", child, nil, []string{"constraints"}},
 	{"index of a constraint dropped", "DROP INDEX a", child, []string{"foreign-key"}, []string{"constraints"}},
 	{"index of a constraint replaced", "DROP INDEX a, ADD INDEX (a, b)", child, nil, []string{"constraints"}},
-	{"key that is referred to dropped", "DROP PRIMARY KEY, ADD PRIMARY KEY (a)", parent, []string{"referenced", "no-key"}, []string{"constraints", "unique"}},
-	{"key that is referred to replaced", "DROP PRIMARY KEY, ADD UNIQUE (id)", parent, nil, []string{"constraints", "unique", "no-primary-key"}},
+	{
+		"key that is referred to dropped", "DROP PRIMARY KEY, ADD PRIMARY KEY (a)", parent,
+		[]string{"referenced", "no-key"}, []string{"constraints", "unique"},
+	},
+	{
+		"key that is referred to replaced", "DROP PRIMARY KEY, ADD UNIQUE (id)", parent, nil,
+		[]string{"constraints", "unique", "no-primary-key"},
+	},
 	{"column that is referred to of another type", "MODIFY id BIGINT NOT NULL", parent, []string{"foreign-key"}, []string{"constraints"}},
 	{"partitions of a child", "PARTITION BY HASH (id)", child, []string{"foreign-key"}, []string{"constraints"}},
 	{"foreign key dropped", "DROP FOREIGN KEY f", child, []string{"foreign-key"}, []string{"constraints"}},
 	{"foreign key dropped, with its column", "DROP FOREIGN KEY f, DROP COLUMN a", child, nil, []string{"constraints"}},
 	{"foreign key dropped as a constraint", "ADD z INT, DROP CONSTRAINT f", child, nil, []string{"constraints"}},
 	{"foreign key dropped that is not there", "ADD z INT, DROP FOREIGN KEY g", child, []string{"foreign-key"}, []string{"constraints"}},
-	{"cascades of the engine dropped", "ADD z INT, DROP FOREIGN KEY f", func(f *Facts, t *schema.Table) { cascades(f, t); f.Foreign.Native = true }, []string{"foreign-key"}, []string{"constraints"}},
-	{"referenced, seen by InnoDB", "", func(f *Facts, t *schema.Table) { f.Referencing = []schema.ForeignKey{foreign} }, []string{"referenced"}, nil},
+	{
+		"cascades of the engine dropped", "ADD z INT, DROP FOREIGN KEY f",
+		func(f *Facts, t *schema.Table) { cascades(f, t); f.Foreign.Native = true }, []string{"foreign-key"},
+		[]string{"constraints"},
+	},
+	{
+		"referenced, seen by InnoDB", "",
+		func(f *Facts, t *schema.Table) { f.Referencing = []schema.ForeignKey{foreign} }, []string{"referenced"}, nil,
+	},
 	{"triggers", "", triggered, nil, []string{"triggers"}},
-	{"triggers that can't be read", "", func(f *Facts, t *schema.Table) { t.Triggers = []schema.Trigger{{Name: "x"}} }, []string{"trigger"}, []string{"triggers"}},
+	{
+		"triggers that can't be read", "",
+		func(f *Facts, t *schema.Table) { t.Triggers = []schema.Trigger{{Name: "x"}} }, []string{"trigger"},
+		[]string{"triggers"},
+	},
 	{"column of a trigger dropped", "DROP a", triggered, []string{"trigger-column"}, []string{"triggers"}},
 	{"column of a trigger renamed", "RENAME COLUMN a TO z", triggered, []string{"trigger-column"}, []string{"triggers"}},
 	{"column of a trigger with another type", "MODIFY a BIGINT NOT NULL", triggered, nil, []string{"triggers"}},
 	{"column that a trigger does not use", "DROP b", triggered, nil, []string{"triggers"}},
 	{"names of a column changed", "DROP a, RENAME COLUMN b TO z", dependents, nil, []string{"dependent"}},
 	{"names of no column changed", "ADD z INT", dependents, nil, nil},
-	{"stand-in of a trigger", "", func(f *Facts, t *schema.Table) { triggered(f, t); t.Triggers[0].Name = "midstream_0123456789abcdef" }, []string{"trigger"}, []string{"triggers"}},
-	{"triggers of another collation of the database", "", func(f *Facts, t *schema.Table) { triggered(f, t); f.Collation = "latin1_bin" }, []string{"trigger"}, []string{"triggers"}},
+	{
+		"stand-in of a trigger", "",
+		func(f *Facts, t *schema.Table) { triggered(f, t); t.Triggers[0].Name = "midstream_0123456789abcdef" },
+		[]string{"trigger"}, []string{"triggers"},
+	},
+	{
+		"triggers of another collation of the database", "",
+		func(f *Facts, t *schema.Table) { triggered(f, t); f.Collation = "latin1_bin" }, []string{"trigger"},
+		[]string{"triggers"},
+	},
 	{"checks", "", func(f *Facts, t *schema.Table) { t.Checks = []schema.Check{{Name: "orders_chk_1"}} }, nil, nil},
 	{"named checks", "", func(f *Facts, t *schema.Table) { t.Checks = []schema.Check{{Name: "positive"}} }, nil, []string{"check-name"}},
 	{"checks of a long name", "", func(f *Facts, t *schema.Table) {
@@ -339,11 +433,17 @@ var judgements = []struct {
 	{"numbered", "ADD d INT AUTO_INCREMENT UNIQUE", nil, nil, []string{"auto-increment"}},
 	{"numbered by another word", "ADD d SERIAL", nil, nil, []string{"auto-increment"}},
 	{"numbered, in a key of two", "ADD d INT AUTO_INCREMENT, ADD UNIQUE (a, D), ADD KEY (d)", nil, nil, []string{"auto-increment"}},
-	{"numbered, beside a unique key", "DROP PRIMARY KEY, ADD d INT AUTO_INCREMENT PRIMARY KEY, ADD UNIQUE (id)", nil, nil, []string{"unique", "auto-increment"}},
+	{
+		"numbered, beside a unique key", "DROP PRIMARY KEY, ADD d INT AUTO_INCREMENT PRIMARY KEY, ADD UNIQUE (id)",
+		nil, nil, []string{"unique", "auto-increment"},
+	},
 	{"numbered, not parsed", "ADD d INT AUTO_INCREMENT UNIQUE INVISIBLE", nil, nil, []string{"unparsed", "auto-increment"}},
 	{"numbers for a column", "MODIFY a INT AUTO_INCREMENT UNIQUE", nil, nil, []string{"unique", "auto-increment"}},
 	{"numbers for a column with NULL", "MODIFY c INT AUTO_INCREMENT, ADD KEY (c)", nil, []string{"auto-increment"}, nil},
-	{"numbers as before", "CHANGE a b2 BIGINT AUTO_INCREMENT, ADD KEY (b2)", func(f *Facts, t *schema.Table) { t.Columns[1].AutoIncrement = true }, nil, nil},
+	{
+		"numbers as before", "CHANGE a b2 BIGINT AUTO_INCREMENT, ADD KEY (b2)",
+		func(f *Facts, t *schema.Table) { t.Columns[1].AutoIncrement = true }, nil, nil,
+	},
 	{"instant", "ADD d INT, ALGORITHM=INSTANT", nil, nil, []string{"algorithm"}},
 	{"unparsed", "ADD d INT INVISIBLE", nil, nil, []string{"unparsed"}},
 	{"unparsed and renames", "ADD d INT INVISIBLE, RENAME TO x", nil, []string{"renames-table"}, []string{"unparsed"}},
@@ -385,20 +485,29 @@ var judgements = []struct {
 	{"constraint of any kind", "DROP CONSTRAINT x", nil, nil, nil},
 	{"MariaDB's row versions", "ADD SYSTEM VERSIONING", nil, []string{"row-versions"}, []string{"unparsed"}},
 	{"MariaDB's periods", "DROP PERIOD FOR shift", nil, []string{"row-versions"}, []string{"unparsed"}},
-	{"MariaDB's conditions", "DROP COLUMN IF EXISTS x, DROP INDEX IF EXISTS y, ADD COLUMN IF NOT EXISTS a INT, ADD INDEX IF NOT EXISTS b (a)",
-		func(f *Facts, t *schema.Table) { f.Version = Version{Major: 10, Minor: 11, MariaDB: true} }, nil, nil},
+	{
+		"MariaDB's conditions",
+		"DROP COLUMN IF EXISTS x, DROP INDEX IF EXISTS y, ADD COLUMN IF NOT EXISTS a INT, ADD INDEX IF NOT EXISTS b (a)",
+		func(f *Facts, t *schema.Table) { f.Version = Version{Major: 10, Minor: 11, MariaDB: true} }, nil, nil,
+	},
 	{"drop and add", "DROP a, ADD a INT, CHANGE b d VARCHAR(40), ADD b INT", nil, nil, nil},
 	{"rounded", "MODIFY a DECIMAL(10,1)", func(f *Facts, t *schema.Table) {
 		t.Columns[1] = schema.Column{Name: "a", DataType: "decimal", Precision: 10, Scale: 2}
 	}, nil, []string{"lossy"}},
-	{"rounded and renamed", "CHANGE a d INT, CHANGE b e CHAR(40)", func(f *Facts, t *schema.Table) { t.Columns[1] = column("a double") }, nil, []string{"lossy"}},
+	{
+		"rounded and renamed", "CHANGE a d INT, CHANGE b e CHAR(40)",
+		func(f *Facts, t *schema.Table) { t.Columns[1] = column("a double") }, nil, []string{"lossy"},
+	},
 	{"wider", "MODIFY a BIGINT, MODIFY b TEXT, MODIFY c DECIMAL(12,2)", nil, nil, nil},
 	{"narrower", "MODIFY a TINYINT, MODIFY b VARCHAR(3)", nil, nil, nil}, // what doesn't fit stops the run
 	{"not null", "MODIFY c INT NOT NULL", nil, nil, []string{"not-null"}},
 	{"not null and renamed", "CHANGE c d INT NOT NULL, MODIFY a INT NOT NULL", nil, nil, []string{"not-null"}},
 	{"not null by a key", "DROP PRIMARY KEY, ADD PRIMARY KEY (c), ADD INDEX (id)", nil, nil, []string{"unique", "not-null"}},
 	{"computed", "MODIFY a TINYINT AS (1)", func(f *Facts, t *schema.Table) { t.Columns[1] = column("a double") }, nil, nil},
-	{"no primary key to drop", "DROP PRIMARY KEY", func(f *Facts, t *schema.Table) { t.Keys[0].Name = "u" }, []string{"index"}, []string{"no-primary-key"}},
+	{
+		"no primary key to drop", "DROP PRIMARY KEY", func(f *Facts, t *schema.Table) { t.Keys[0].Name = "u" },
+		[]string{"index"}, []string{"no-primary-key"},
+	},
 	{"no key", "", func(f *Facts, t *schema.Table) { t.Keys = nil }, []string{"no-key"}, nil},
 	{"key dropped", "DROP PRIMARY KEY", nil, []string{"no-key"}, []string{"no-primary-key"}},
 	{"key replaced", "DROP PRIMARY KEY, ADD PRIMARY KEY (a)", nil, []string{"no-key"}, []string{"unique"}},
@@ -487,18 +596,25 @@ func TestMakeNamesTheGrantsThatAreMissing(t *testing.T) {
 		t.Error(err)
 	}
 	// Given what it asks for, it is content. SUPER shows what REPLICATION CLIENT does.
-	facts.Grants.Read([]string{"GRANT CREATE, DROP, ALTER, INDEX, TRIGGER, LOCK TABLES, SELECT, INSERT, UPDATE, DELETE ON `my\\_shop`.* TO u",
-		"GRANT REPLICATION SLAVE ON *.* TO u", "GRANT SELECT ON `performance\\_schema`.* TO u"})
+	facts.Grants.Read(
+		[]string{"GRANT CREATE, DROP, ALTER, INDEX, TRIGGER, LOCK TABLES, SELECT, INSERT, UPDATE, DELETE ON `my\\_shop`.* TO u",
+			"GRANT REPLICATION SLAVE ON *.* TO u", "GRANT SELECT ON `performance\\_schema`.* TO u"},
+	)
 	if _, err := Make(facts, table, a, Options{}); err != nil {
 		t.Error(err)
 	}
 	// Privileges on each of the tables do as well, but for LOCK TABLES.
-	facts.Grants = grantsOf("GRANT PROCESS, SUPER, REPLICATION SLAVE ON *.* TO u", "GRANT LOCK TABLES ON `my\\_shop`.* TO u",
+	facts.Grants = grantsOf(
+		"GRANT PROCESS, SUPER, REPLICATION SLAVE ON *.* TO u", "GRANT LOCK TABLES ON `my\\_shop`.* TO u",
 		"GRANT ALL PRIVILEGES ON `my_shop`.`orders` TO u", "GRANT ALL PRIVILEGES ON `my_shop`.`orders_old` TO u",
-		"GRANT ALL PRIVILEGES ON `my_shop`.`orders_shadow` TO u", "GRANT ALL PRIVILEGES ON `my_shop`.`orders_midstream` TO u",
-		"GRANT SELECT ON `performance_schema`.`threads` TO u", "GRANT SELECT ON `performance_schema`.`metadata_locks` TO u",
-		"GRANT SELECT ON `performance_schema`.`setup_instruments` TO u", "GRANT SELECT ON `performance_schema`.`session_connect_attrs` TO u",
-		"GRANT SELECT ON `performance_schema`.`events_statements_current` TO u")
+		"GRANT ALL PRIVILEGES ON `my_shop`.`orders_shadow` TO u",
+		"GRANT ALL PRIVILEGES ON `my_shop`.`orders_midstream` TO u",
+		"GRANT SELECT ON `performance_schema`.`threads` TO u",
+		"GRANT SELECT ON `performance_schema`.`metadata_locks` TO u",
+		"GRANT SELECT ON `performance_schema`.`setup_instruments` TO u",
+		"GRANT SELECT ON `performance_schema`.`session_connect_attrs` TO u",
+		"GRANT SELECT ON `performance_schema`.`events_statements_current` TO u",
+	)
 	wantFix(t, facts, table, a, "GRANT SELECT ON `performance_schema`.`events_transactions_current` TO 'o''neil'@'10.%'")
 	facts.Grants.Read([]string{"GRANT SELECT ON `performance_schema`.`events_transactions_current` TO u"})
 	p, err := Make(facts, table, a, Options{})

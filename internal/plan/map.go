@@ -106,7 +106,8 @@ func (m *mapper) claimedByUser(name string) bool {
 	return false
 }
 
-// saidByUser says that the operator told what becomes of a name: which column takes its values, or which ones it takes.
+// saidByUser says that the operator told what becomes of a name: which column takes its values, or
+// which ones it takes.
 func (m *mapper) saidByUser(name string) bool {
 	for fresh := range m.user {
 		if strings.EqualFold(fresh, name) {

@@ -37,26 +37,53 @@ var mappingCases = []struct {
 	{"rename of letter case", []string{"Note int"}, "RENAME COLUMN Note TO note", []string{"note int"}, nil, "Note>note"},
 	{"drop and add", []string{"id int", "a int"}, "DROP a, ADD A INT", []string{"id int", "A int"}, nil, "id>id"},
 	{"change and add", []string{"id int", "a int"}, "CHANGE a b INT, ADD a INT", []string{"id int", "b int", "a int"}, nil, "id>id a>b"},
-	{"drop and rename into it", []string{"id int", "a int", "b int"}, "DROP a, CHANGE b a INT", []string{"id int", "a int"}, nil, "id>id b>a"},
+	{
+		"drop and rename into it", []string{"id int", "a int", "b int"}, "DROP a, CHANGE b a INT",
+		[]string{"id int", "a int"}, nil, "id>id b>a",
+	},
 	{"add where nothing is", []string{"id int"}, "ADD COLUMN IF NOT EXISTS a INT", []string{"id int", "a int"}, nil, "id>id"},
-	{"add where something is", []string{"id int", "a int"}, "ADD COLUMN IF NOT EXISTS a INT", []string{"id int", "a int"}, nil, "id>id a>a"},
+	{
+		"add where something is", []string{"id int", "a int"}, "ADD COLUMN IF NOT EXISTS a INT",
+		[]string{"id int", "a int"}, nil, "id>id a>a",
+	},
 	{"unread, nothing odd", []string{"id int", "a int"}, "ADD b INT INVISIBLE", []string{"id int", "a int", "b int"}, nil, "id>id a>a"},
-	{"unread, all the same read by its words", []string{"a int", "b int"}, "ADD c INT INVISIBLE, RENAME COLUMN a TO b, RENAME COLUMN b TO a",
-		[]string{"b int", "a int", "c int"}, nil, "a>b b>a"},
+	{
+		"unread, all the same read by its words", []string{"a int", "b int"},
+		"ADD c INT INVISIBLE, RENAME COLUMN a TO b, RENAME COLUMN b TO a", []string{"b int", "a int", "c int"}, nil,
+		"a>b b>a",
+	},
 	{"unknown, one came", []string{"id int"}, "FROB x", []string{"id int", "x int"}, nil, "id>id"},
 	{"unknown, one went", []string{"id int", "x int"}, "FROB x", []string{"id int"}, nil, "id>id"},
-	{"unknown, one came and one went", []string{"id int", "a int"}, "FROB a", []string{"id int", "b int"}, nil, "!say --map a=b if it is a rename, or --map =b"},
-	{"the operator says rename", []string{"id int", "a int"}, "FROB a", []string{"id int", "b int"}, map[string]string{"B": "A"}, "id>id a>b"},
+	{
+		"unknown, one came and one went", []string{"id int", "a int"}, "FROB a", []string{"id int", "b int"}, nil,
+		"!say --map a=b if it is a rename, or --map =b",
+	},
+	{
+		"the operator says rename", []string{"id int", "a int"}, "FROB a", []string{"id int", "b int"},
+		map[string]string{"B": "A"}, "id>id a>b",
+	},
 	{"the operator says new", []string{"id int", "a int"}, "FROB a", []string{"id int", "b int"}, map[string]string{"b": ""}, "id>id"},
 	{"the operator is wrong", []string{"id int", "a int"}, "FROB a", []string{"id int", "b int"}, map[string]string{"x": "y"},
 		"!the altered table has no column x; the table has no column y"},
-	{"the operator overrules", []string{"id int", "a int", "b int"}, "DROP b, CHANGE a c INT", []string{"id int", "c int"}, map[string]string{"c": "b"}, "id>id b>c"},
+	{
+		"the operator overrules", []string{"id int", "a int", "b int"}, "DROP b, CHANGE a c INT",
+		[]string{"id int", "c int"}, map[string]string{"c": "b"}, "id>id b>c",
+	},
 	{"an added column is missing", []string{"id int"}, "ADD a INT", []string{"id int"}, nil, "!column a is added, but the shadow lacks it"},
-	{"a dropped column is there", []string{"id int", "a int"}, "DROP a", []string{"id int", "a int"}, nil, "!column a is dropped, but the shadow has it"},
-	{"a new name is missing", []string{"id int", "a int"}, "CHANGE a b INT", []string{"id int", "a int"}, nil, "!column b is the new name of a"},
+	{
+		"a dropped column is there", []string{"id int", "a int"}, "DROP a", []string{"id int", "a int"}, nil,
+		"!column a is dropped, but the shadow has it",
+	},
+	{
+		"a new name is missing", []string{"id int", "a int"}, "CHANGE a b INT", []string{"id int", "a int"}, nil,
+		"!column b is the new name of a",
+	},
 	{"a column too many", []string{"id int"}, "ADD a INT", []string{"id int", "a int", "b int"}, nil, "!unexpected columns b"},
 	{"a column too few", []string{"id int", "c int"}, "ADD a INT", []string{"id int", "a int"}, nil, "!missing columns c"},
-	{"generated in the shadow", []string{"id int", "a int", "g virtual"}, "ADD n INT AS (a) STORED", []string{"id int", "a int", "g virtual", "n virtual"}, nil, "id>id a>a"},
+	{
+		"generated in the shadow", []string{"id int", "a int", "g virtual"}, "ADD n INT AS (a) STORED",
+		[]string{"id int", "a int", "g virtual", "n virtual"}, nil, "id>id a>a",
+	},
 	{"generated becomes plain", []string{"id int", "g virtual"}, "MODIFY g INT", []string{"id int", "g int"}, nil, "id>id g>g"},
 	{"plain becomes generated", []string{"id int", "a int"}, "MODIFY a INT AS (id)", []string{"id int", "a virtual"}, nil, "id>id"},
 }
@@ -113,7 +140,10 @@ func TestColumnsFindsTheShadowsKey(t *testing.T) {
 		}
 		return p.Columns(shadow)
 	}
-	c, err := make("CHANGE b n VARCHAR(50), CHANGE id b BIGINT", orders([]string{"b bigint", "a int", "n varchar"}, "PRIMARY: b, n", "k: b, n, a"))
+	c, err := make(
+		"CHANGE b n VARCHAR(50), CHANGE id b BIGINT",
+		orders([]string{"b bigint", "a int", "n varchar"}, "PRIMARY: b, n", "k: b, n, a"),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +153,10 @@ func TestColumnsFindsTheShadowsKey(t *testing.T) {
 	if !slices.Equal(c.Source(), []string{"id", "a", "b"}) || !slices.Equal(c.Shadow(), []string{"b", "a", "n"}) {
 		t.Errorf("%+v", c)
 	}
-	c, err = make("DROP PRIMARY KEY, ADD KEY x (id, b, a), ADD UNIQUE y (b)", orders([]string{"id int", "a int", "b varchar"}, "x: id, b, a", "UNIQUE y: b"))
+	c, err = make(
+		"DROP PRIMARY KEY, ADD KEY x (id, b, a), ADD UNIQUE y (b)",
+		orders([]string{"id int", "a int", "b varchar"}, "x: id, b, a", "UNIQUE y: b"),
+	)
 	if err != nil || c.KeyIndex != "x" || !c.KeyUnique {
 		t.Errorf("%+v, %v", c, err)
 	}

@@ -135,7 +135,10 @@ func (c Choice) Rehearsal() string {
 	if c.Method == MethodNone {
 		return "a run would have nothing to do, as " + c.Why
 	}
-	text := fmt.Sprintf("a run would have the server change the table itself (%s), which can't be tried on the table without being done", c.Method)
+	text := fmt.Sprintf(
+		"a run would have the server change the table itself (%s), which can't be tried on the table without being done",
+		c.Method,
+	)
 	return text + "; to rehearse a copy, say --method=" + string(MethodShadow)
 }
 
@@ -169,7 +172,14 @@ type chooser struct {
 // REQUIRES: the server was asked (Facts.Native).
 func Choose(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options, shadow error) (Choice, error) {
 	answer := facts.Native
-	c := chooser{facts: facts, table: table, alter: alter, answer: answer, limits: options.Limits.WithDefaults(), pace: options.paceOf(facts, table)}
+	c := chooser{
+		facts:  facts,
+		table:  table,
+		alter:  alter,
+		answer: answer,
+		limits: options.Limits.WithDefaults(),
+		pace:   options.paceOf(facts, table),
+	}
 	choice := Choice{Others: slices.Clone(answer.Refused), Shadow: shadow == nil}
 	method, why, against := c.native()
 	switch wish := options.Method; {
@@ -227,8 +237,16 @@ func (c *chooser) split(options Options) (Choice, bool) {
 	if against != "" {
 		return Choice{Others: []Rejected{{method, "in two statements: " + against}}}, false
 	}
-	return Choice{Method: method, Lock: s.Answer.Lock, Builds: s.Answer.Effect > Metadata, Split: s,
-		Why: fmt.Sprintf("in two statements, as the whole would have the server build the table anew: INSTANT does %s; of the rest %s", s.First.Clauses, why)}, true
+	return Choice{
+		Method: method,
+		Lock:   s.Answer.Lock,
+		Builds: s.Answer.Effect > Metadata,
+		Split:  s,
+		Why: fmt.Sprintf(
+			"in two statements, as the whole would have the server build the table anew: INSTANT does %s; of the rest %s",
+			s.First.Clauses, why,
+		),
+	}, true
 }
 
 // worthSplitting is the time that a statement must take for another one to be worth it.
@@ -248,8 +266,18 @@ func (c *chooser) notSo(wish, method Method) error {
 			why = r.Why
 		}
 	}
-	return &Refused{Table: c.table.Name.String(), Blocking: []Risk{{Code: CodeMethod, What: fmt.Sprintf("the ALTER can't be done by the method %s", wish),
-		Why: why, Fix: fmt.Sprintf("Leave the choice to the plan, or say --method=%s or --method=%s", method, MethodShadow), Blocking: true}}}
+	return &Refused{
+		Table: c.table.Name.String(),
+		Blocking: []Risk{
+			{
+				Code:     CodeMethod,
+				What:     fmt.Sprintf("the ALTER can't be done by the method %s", wish),
+				Why:      why,
+				Fix:      fmt.Sprintf("Leave the choice to the plan, or say --method=%s or --method=%s", method, MethodShadow),
+				Blocking: true,
+			},
+		},
+	}
 }
 
 // native weighs what the server would do itself; against says why not.
@@ -279,7 +307,10 @@ func (c *chooser) native() (m Method, why, against string) {
 // againstInstant says what only the table itself can tell.
 func (c *chooser) againstInstant() string {
 	if changesColumns := len(c.alter.Added)+len(c.alter.Dropped) > 0; changesColumns && c.facts.RowVersions >= c.facts.mostRowVersions() {
-		return fmt.Sprintf("columns were added or dropped by INSTANT %d times, and the server takes no more before the table is built anew", c.facts.RowVersions)
+		return fmt.Sprintf(
+			"columns were added or dropped by INSTANT %d times, and the server takes no more before the table is built anew",
+			c.facts.RowVersions,
+		)
 	}
 	return ""
 }
@@ -295,25 +326,36 @@ const (
 func (c *chooser) againstBuild(takes time.Duration) string {
 	switch closed := c.answer.closed(c.table); {
 	case closed > c.limits.Locked:
-		return fmt.Sprintf("at its beginning and its end the server works on the files of all partitions, and nobody can use the table for about %s; at most %s is allowed (--native-locked)",
-			round(closed), c.limits.Locked)
+		return fmt.Sprintf(
+			"at its beginning and its end the server works on the files of all partitions, and nobody can use the table for about %s; at most %s is allowed (--native-locked)",
+			round(closed), c.limits.Locked,
+		)
 	case c.facts.replicas() > 0 && takes > c.limits.Stall:
-		return fmt.Sprintf("replicas repeat it when it has ended, and stand still for about %s; at most %s is allowed", round(takes), c.limits.Stall)
+		return fmt.Sprintf(
+			"replicas repeat it when it has ended, and stand still for about %s; at most %s is allowed", round(takes),
+			c.limits.Stall,
+		)
 	case takes > c.limits.Longest:
 		return fmt.Sprintf("it takes about %s, and all of it is lost where somebody is in the way at its end; at most %s is allowed",
 			round(takes), c.limits.Longest)
 	}
 	if built := int64(c.pace.Native.Bytes * float64(c.table.Rows)); c.facts.BufferPool > largePool && built > muchBuilt {
-		return fmt.Sprintf("the server flushes the %s that it has built at the end, and looks for these pages in its list of dirty ones, which may "+
-			"take hours with a buffer pool of %s", sized(built), sized(c.facts.BufferPool))
+		return fmt.Sprintf(
+			"the server flushes the %s that it has built at the end, and looks for these pages in its list of dirty ones, which may "+
+				"take hours with a buffer pool of %s",
+			sized(built),
+			sized(c.facts.BufferPool),
+		)
 	}
 	if takes > c.limits.Stall && c.moves() { // else it is tried: a shadow takes over
 		return "the table is written to, and has a unique key beside the primary one: a value that goes from one row to another meanwhile " +
 			"may be taken for a duplicate, and all is lost"
 	}
 	if logged := int64(c.pace.Writes * takes.Seconds() * rowBytes(c.table)); logged > c.facts.OnlineLog/2 {
-		return fmt.Sprintf("the application writes about %s meanwhile, and the server's online log takes %s: it may overflow, and all of it is lost",
-			sized(logged), sized(c.facts.OnlineLog))
+		return fmt.Sprintf(
+			"the application writes about %s meanwhile, and the server's online log takes %s: it may overflow, and all of it is lost",
+			sized(logged), sized(c.facts.OnlineLog),
+		)
 	}
 	return ""
 }

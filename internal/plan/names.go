@@ -86,14 +86,20 @@ func (c *checker) checkWish() {
 		switch {
 		case name == "":
 		case utf8.RuneCountInString(name) > maxServerName:
-			c.block(CodeNames, fmt.Sprintf("the name %s has more than %d characters", name, maxServerName), "the server takes no longer one", "Choose a shorter one")
+			c.block(
+				CodeNames, fmt.Sprintf("the name %s has more than %d characters", name, maxServerName),
+				"the server takes no longer one", "Choose a shorter one",
+			)
 		case wish.Shadow == wish.Old, c.facts.sameTable(table.Sibling(name), table), c.facts.sameTable(table.Sibling(name), c.names.State):
 			c.block(CodeNames, fmt.Sprintf("the name %s is another table's of this run", name), "each has its own", "Choose another one")
 		}
 	}
 	if wish.Shadow != "" && wish.Shadow != c.names.Shadow.Table {
-		c.warn(CodeNames, fmt.Sprintf("the shadow is %s, and not %s", c.names.Shadow.Table, wish.Shadow),
-			"this server swaps in two sessions, which takes its locks in the order of names: with one that sorts before the table's writes can be lost", "")
+		c.warn(
+			CodeNames, fmt.Sprintf("the shadow is %s, and not %s", c.names.Shadow.Table, wish.Shadow),
+			"this server swaps in two sessions, which takes its locks in the order of names: with one that sorts before the table's writes can be lost",
+			"",
+		)
 	}
 	if c.names.Kept != (schema.Name{}) {
 		c.warn(CodeNames, fmt.Sprintf("the old table is %s for a moment, before it is %s", c.names.Old.Table, c.names.Kept.Table),

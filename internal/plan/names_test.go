@@ -57,7 +57,13 @@ func TestNamesSortAfterTheTable(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	alphabets := [][]rune{[]rune("abcXYZ019_$"), []rune("~}|éàß"), []rune("日本語한국"), []rune("\u0080\u07ff\uffee～\ufffd"), []rune(" -.`'\"/\\")}
+	alphabets := [][]rune{
+		[]rune("abcXYZ019_$"),
+		[]rune("~}|éàß"),
+		[]rune("日本語한국"),
+		[]rune("\u0080\u07ff\uffee～\ufffd"),
+		[]rune(" -.`'\"/\\"),
+	}
 	for range 20_000 {
 		n := 1 + random.IntN(maxName)
 		if random.IntN(2) == 0 {

@@ -90,8 +90,10 @@ func TestColumnsAsTheServerAltersThem(t *testing.T) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		random := alters{Rand: rand.New(rand.NewPCG(seed, 0)), renames: s.release != "5.7", odd: s.release == "9.7"}
-		s.do("CREATE TABLE t (id INT PRIMARY KEY, a INT NOT NULL, b INT, c VARCHAR(20), d BIGINT, g INT AS (id * 2), h INT AS (id * 3) STORED)",
-			"INSERT INTO t (id, a, b, c, d) VALUES (1, 11, 12, '13', 14), (2, 21, 22, '23', 24), (3, 31, NULL, NULL, 34)")
+		s.do(
+			"CREATE TABLE t (id INT PRIMARY KEY, a INT NOT NULL, b INT, c VARCHAR(20), d BIGINT, g INT AS (id * 2), h INT AS (id * 3) STORED)",
+			"INSERT INTO t (id, a, b, c, d) VALUES (1, 11, 12, '13', 14), (2, 21, 22, '23', 24), (3, 31, NULL, NULL, 34)",
+		)
 		source := s.load("t")
 		valid, unparsed, fresh := 0, 0, false
 		for tries := 0; tries < 25*enough && valid < enough; tries++ {
@@ -188,7 +190,9 @@ func (s *server) content(table string) string {
 		names = append(names, c.Name)
 		exprs = append(exprs, "IFNULL(HEX("+schema.Quote(c.Name)+"), 'NULL')")
 	}
-	rows, err := s.QueryContext(s.t.Context(), fmt.Sprintf("SELECT CONCAT_WS(' ', %s) FROM %s ORDER BY id", strings.Join(exprs, ", "), table))
+	rows, err := s.QueryContext(
+		s.t.Context(), fmt.Sprintf("SELECT CONCAT_WS(' ', %s) FROM %s ORDER BY id", strings.Join(exprs, ", "), table),
+	)
 	if err != nil {
 		s.t.Fatal(err)
 	}

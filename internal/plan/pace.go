@@ -94,8 +94,9 @@ func rowBytes(t *schema.Table) float64 {
 // headBytes is what InnoDB puts before the columns of a row: header, transaction and roll pointer.
 const headBytes = 18
 
-// dataBytes is what a row takes by itself. The server counts rows at once, and pages some seconds after a tenth of the rows has changed: where
-// it tells less than a row can take, right after a bulk load, a column is taken for 8 bytes.
+// dataBytes is what a row takes by itself. The server counts rows at once, and pages some seconds
+// after a tenth of the rows has changed: where it tells less than a row can take, right after a
+// bulk load, a column is taken for 8 bytes.
 func dataBytes(t *schema.Table) float64 {
 	if told := float64(t.DataBytes) / float64(max(1, t.Rows)); told >= headBytes {
 		return told
@@ -103,7 +104,8 @@ func dataBytes(t *schema.Table) float64 {
 	return headBytes + 8*float64(len(t.Columns))
 }
 
-// Shared is the pace of a run whose row copy may work for a part of its time, of more than 0: at 0 it stands until somebody says another one.
+// Shared is the pace of a run whose row copy may work for a part of its time, of more than 0: at 0
+// it stands until somebody says another one.
 func (p Pace) Shared(part float64) Pace {
 	if part > 0 {
 		p.Shadow.Rows *= part

@@ -11,8 +11,9 @@ import (
 
 var engineOf = regexp.MustCompile(`(?i)\bENGINE\s*=`)
 
-// filesOf is the number of files of a partitioned table, by the text that the server shows: each partition has its engine, or each
-// subpartition if these are listed; else only their number is told.
+// filesOf is the number of files of a partitioned table, by the text that the server shows: each
+// partition has its engine, or each subpartition if these are listed; else only their number is
+// told.
 func filesOf(partitioning string) int {
 	text := quotedText.ReplaceAllString(partitioning, " ")
 	if n := len(engineOf.FindAllString(text, -1)); n > 0 {
@@ -27,9 +28,10 @@ func partsIn(text string) int {
 	return listed * max(numberIn(subpartitions, text), 1)
 }
 
-// closed is for how long nobody can use a table in many partitions while the server changes it itself. An online statement locks others out at
-// its beginning and at its end, and works on the files of all partitions there. On the empty clone it does nothing else: up to two thirds of that time was
-// under the lock (300 partitions, 9.7.4, 8.0.12, MariaDB 11.8.9).
+// closed is for how long nobody can use a table in many partitions while the server changes it
+// itself. An online statement locks others out at its beginning and at its end, and works on the
+// files of all partitions there. On the empty clone it does nothing else: up to two thirds of that
+// time was under the lock (300 partitions, 9.7.4, 8.0.12, MariaDB 11.8.9).
 func (a *Answer) closed(table *schema.Table) time.Duration {
 	switch {
 	case a == nil || !table.Partitioned || filesOf(table.Partitioning) <= fewFiles:

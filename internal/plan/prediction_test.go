@@ -28,15 +28,18 @@ func TestPredict(t *testing.T) {
 		"instant": {choice: plan.Choice{Method: plan.MethodInstant}, locks: 1,
 			want: plan.Prediction{Elapsed: 50 * time.Millisecond, Most: 300 * time.Millisecond, Locked: bounds.Wait}},
 		"inplace": {choice: plan.Choice{Method: plan.MethodInplace, Lock: "NONE", Builds: true}, replicas: 1, locks: 1,
-			want: plan.Prediction{Elapsed: 11 * time.Second, Rows: 1e6, RowsPerSecond: 100_000, Disk: 114_285_714 + 8<<20, Redo: 1e6 + 11_000,
+			want: plan.Prediction{Elapsed: 11 * time.Second, Rows: 1e6, RowsPerSecond: 100_000,
+				Disk: 114_285_714 + 8<<20, Redo: 1e6 + 11_000,
 				Locked: bounds.Wait, ReplicaLag: 11 * time.Second}},
 		"in two": {choice: plan.Choice{Method: plan.MethodInplace, Lock: "NONE", Builds: true, Split: &plan.Split{}}, locks: 1,
-			want: plan.Prediction{Elapsed: 2 * time.Second, Rows: 1e6, RowsPerSecond: 500_000, Disk: 14_761_904, Redo: 2000, Locked: bounds.Wait}},
+			want: plan.Prediction{Elapsed: 2 * time.Second, Rows: 1e6, RowsPerSecond: 500_000, Disk: 14_761_904,
+				Redo: 2000, Locked: bounds.Wait}},
 		"copy": {choice: plan.Choice{Method: plan.MethodCopy}, locks: 2,
 			want: plan.Prediction{Elapsed: 11 * time.Second, Rows: 1e6, RowsPerSecond: 100_000, Disk: 114_285_714 + 6291456, Redo: 1e6,
 				Locked: 11*time.Second + bounds.Wait}},
 		"shadow": {choice: plan.Choice{Method: plan.MethodShadow}, replicas: 1, deferred: true, locks: 2,
-			want: plan.Prediction{Elapsed: 31 * time.Second, Rows: 1e6, RowsPerSecond: 50_000, Disk: 80_000_000 + 8<<20, Redo: 200e6 + 31_000, Binlog: 90e6,
+			want: plan.Prediction{Elapsed: 31 * time.Second, Rows: 1e6, RowsPerSecond: 50_000,
+				Disk: 80_000_000 + 8<<20, Redo: 200e6 + 31_000, Binlog: 90e6,
 				Locked: bounds.Wait + bounds.Work}},
 	} {
 		p := &plan.Plan{Choice: c.choice, Source: &schema.Table{Rows: 1e6}, Server: plan.Server{Replicas: c.replicas}}
@@ -51,17 +54,26 @@ func TestPredict(t *testing.T) {
 			c.want.Least, c.want.Most = got.Least, got.Most
 		}
 		got.Locks, c.want.Measured = nil, true
-		if got.Elapsed != c.want.Elapsed || got.Disk != c.want.Disk || got.Redo != c.want.Redo || got.Binlog != c.want.Binlog || got.Locked != c.want.Locked ||
-			got.ReplicaLag != c.want.ReplicaLag || got.RowsPerSecond != c.want.RowsPerSecond || got.Least != c.want.Least || got.Most != c.want.Most {
+		if got.Elapsed != c.want.Elapsed || got.Disk != c.want.Disk || got.Redo != c.want.Redo ||
+			got.Binlog != c.want.Binlog || got.Locked != c.want.Locked ||
+			got.ReplicaLag != c.want.ReplicaLag || got.RowsPerSecond != c.want.RowsPerSecond || got.Least != c.want.Least ||
+			got.Most != c.want.Most {
 			t.Errorf("%s: %+v\nwant %+v", name, got, c.want)
 		}
 	}
 }
 
-// What the application writes while an index is built costs time, redo log and room at its end; a copy of more than fits
-// the buffer pool is slower than that of a sample; and nobody's redo log comes on top where nobody can write.
+// What the application writes while an index is built costs time, redo log and room at its end; a
+// copy of more than fits the buffer pool is slower than that of a sample; and nobody's redo log
+// comes on top where nobody can write.
 func TestPredictBesideWrites(t *testing.T) {
-	pace := plan.Pace{Native: plan.Cost{Rows: 100_000, Bytes: 10, Redo: 1}, Shadow: plan.Cost{Rows: 100_000}, Verify: 1e9, Writes: 1000, Redo: 1e6}
+	pace := plan.Pace{
+		Native: plan.Cost{Rows: 100_000, Bytes: 10, Redo: 1},
+		Shadow: plan.Cost{Rows: 100_000},
+		Verify: 1e9,
+		Writes: 1000,
+		Redo:   1e6,
+	}
 	bounds := plan.Bounds{Wait: 200 * time.Millisecond, Work: 100 * time.Millisecond}
 	p := &plan.Plan{Native: &plan.Answer{Effect: plan.Index}, Source: &schema.Table{Rows: 1e6, DataBytes: 1 << 30},
 		Choice: plan.Choice{Method: plan.MethodInplace, Lock: "NONE", Builds: true}, Server: plan.Server{BufferPool: 4 << 30}}
@@ -93,8 +105,8 @@ func TestPredictBesideWrites(t *testing.T) {
 	}
 }
 
-// TestPredictRightAfterABulkLoad: the server knows of the rows at once, and of the pages that they take some seconds later: until then a
-// row is taken for as long as such rows are at least.
+// TestPredictRightAfterABulkLoad: the server knows of the rows at once, and of the pages that they
+// take some seconds later: until then a row is taken for as long as such rows are at least.
 func TestPredictRightAfterABulkLoad(t *testing.T) {
 	facts := &plan.Facts{Native: &plan.Answer{Method: plan.MethodCopy}}
 	pace := func(dataBytes int64) plan.Pace {

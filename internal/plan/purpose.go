@@ -63,22 +63,34 @@ func (c *checker) checkReplica() {
 	f := c.facts
 	switch purpose := c.options.Purpose; {
 	case purpose == RehearsingOnReplica && !f.IsReplica:
-		c.block(CodeReplica, "this server follows no other one", "a rehearsal on a replica is to see what it replicates", "Leave --on-replica out")
+		c.block(
+			CodeReplica, "this server follows no other one", "a rehearsal on a replica is to see what it replicates",
+			"Leave --on-replica out",
+		)
 		return
 	case !f.IsReplica:
 		return
 	case purpose == Rehearsing:
-		c.block(CodeReplica, "this server is a replica of another one", "a rehearsal would write to its binlog what the other servers don't have", "Say --on-replica")
+		c.block(
+			CodeReplica, "this server is a replica of another one",
+			"a rehearsal would write to its binlog what the other servers don't have", "Say --on-replica",
+		)
 	case !f.LogReplicaUpdates:
 		c.block(CodeReplica, "this server is a replica and doesn't log what it replicates (log_replica_updates is OFF)",
 			"those changes would not be seen", "Connect to the primary")
 	case purpose == Altering && f.Following && !c.options.Replicates:
-		c.block(CodeFollows, "this server replicates from another one", "it looks like a replica: its table would differ from the primary's, and the tables of the run would be its alone",
-			"Connect to the primary; where this server is meant, say --source-replicates. To try the ALTER here say --rehearse --on-replica")
+		c.block(
+			CodeFollows, "this server replicates from another one",
+			"it looks like a replica: its table would differ from the primary's, and the tables of the run would be its alone",
+			"Connect to the primary; where this server is meant, say --source-replicates. To try the ALTER here say --rehearse --on-replica",
+		)
 	case purpose == Altering:
 		c.warn(CodeReplica, "this server is a replica of another one", "its table would differ from the primary's", "")
 	case !f.Replicating:
-		c.block(CodeReplica, "this server's replication stands still", "a rehearsal without changes proves little", "Start it: START REPLICA")
+		c.block(
+			CodeReplica, "this server's replication stands still", "a rehearsal without changes proves little",
+			"Start it: START REPLICA",
+		)
 	}
 }
 

@@ -81,7 +81,8 @@ func TestRefusedRehearsalAsksNothing(t *testing.T) {
 		purpose Purpose
 		replica bool
 		want    bool
-	}{{Altering, false, true}, {Rehearsing, false, true}, {Rehearsing, true, false}, {RehearsingOnReplica, false, false}, {RehearsingOnReplica, true, true}} {
+	}{{Altering, false, true}, {Rehearsing, false, true}, {Rehearsing, true, false}, {RehearsingOnReplica, false,
+		false}, {RehearsingOnReplica, true, true}} {
 		facts, options := good(), Options{Purpose: c.purpose}
 		facts.IsReplica, facts.Replicating = c.replica, c.replica
 		_, err := Make(facts, table, alter(t, "ADD d INT"), options)

@@ -37,7 +37,11 @@ func (r alters) indexClause() string {
 	case n == 3:
 		return "ALTER " + r.one("", "COLUMN ") + r.column() + " SET DEFAULT 5"
 	case n == 4:
-		return "ADD " + r.one("UNIQUE ", "UNIQUE KEY ", "CONSTRAINT kb UNIQUE ", "CONSTRAINT kx UNIQUE INDEX ") + r.one("", r.index()) + " " + parts
+		return "ADD " + r.one(
+			"UNIQUE ", "UNIQUE KEY ", "CONSTRAINT kb UNIQUE ", "CONSTRAINT kx UNIQUE INDEX ",
+		) + r.one(
+			"", r.index(),
+		) + " " + parts
 	case n == 5:
 		return r.one("DROP PRIMARY KEY", "ADD PRIMARY KEY "+parts, "DROP PRIMARY KEY, ADD PRIMARY KEY "+parts)
 	case n == 6:

@@ -10,8 +10,9 @@ import (
 	"midstream/internal/schema/token"
 )
 
-// Rounds says that the ALTER gives a FLOAT column a default that each further ALTER of the table rounds: servers write the defaults again
-// by their texts, and that of a FLOAT has six digits. 1234567 becomes 1234570, which SHOW CREATE TABLE shows from the beginning.
+// Rounds says that the ALTER gives a FLOAT column a default that each further ALTER of the table
+// rounds: servers write the defaults again by their texts, and that of a FLOAT has six digits.
+// 1234567 becomes 1234570, which SHOW CREATE TABLE shows from the beginning.
 func Rounds(alter *ddl.Alter, altered *schema.Table) bool {
 	float := func(c schema.Column) bool {
 		return c.DataType == "float" && !c.Fixed() && c.Default != "" && c.Default != "NULL" && !c.Computes() && alter.Mentions(c.Name)
@@ -43,7 +44,8 @@ func defaults(clauses string) (texts []string) {
 	return texts
 }
 
-// inexact says that a number has another value as a FLOAT than its six digits have. A text that is no number counts, if it begins as one.
+// inexact says that a number has another value as a FLOAT than its six digits have. A text that is
+// no number counts, if it begins as one.
 func inexact(text string) bool {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {

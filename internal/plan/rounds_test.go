@@ -23,7 +23,9 @@ func TestL11_DefaultsThatAnotherAlterRounds(t *testing.T) {
 			t.Errorf("%s: %v", clauses, err)
 			continue
 		}
-		altered := &schema.Table{Columns: []schema.Column{{Name: "id", DataType: "int"}, {Name: "f", DataType: "float", Type: "float", Default: "'1'"}}}
+		altered := &schema.Table{
+			Columns: []schema.Column{{Name: "id", DataType: "int"}, {Name: "f", DataType: "float", Type: "float", Default: "'1'"}},
+		}
 		if got := Rounds(alter, altered); got != want {
 			t.Errorf("%s: %t, want %t: %q", clauses, got, want, defaults(alter.Clauses))
 		}

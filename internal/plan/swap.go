@@ -53,7 +53,12 @@ const (
 
 // At is the time of a swap of this shape by what one file and one statement take.
 func (s Shape) At(file, statement time.Duration) Swap {
-	return Swap{Shape: s, Rename: time.Duration(s.Files) * file, Declare: time.Duration(s.Declared) * statement, Settle: time.Duration(s.Settled) * statement}
+	return Swap{
+		Shape:   s,
+		Rename:  time.Duration(s.Files) * file,
+		Declare: time.Duration(s.Declared) * statement,
+		Settle:  time.Duration(s.Settled) * statement,
+	}
 }
 
 // MayMeasure reports that small tables may be made to measure a swap: on a replica they must not be in the binlog.
@@ -78,8 +83,8 @@ func (p *Plan) ShapeOf(source, shadow int) Shape {
 	return s.statementsOf(len(p.Foreign), len(p.Source.Triggers))
 }
 
-// ShapeBefore is the shape of the swap that an ALTER needs, of a table that has so many files: what the ALTER makes of its partitions is
-// read from its text.
+// ShapeBefore is the shape of the swap that an ALTER needs, of a table that has so many files: what
+// the ALTER makes of its partitions is read from its text.
 func ShapeBefore(table *schema.Table, alter *ddl.Alter, files int) Shape {
 	s := Shape{Files: files + filesAfter(alter, files), Indexes: max(len(table.Keys)-1, 0)}
 	return s.statementsOf(len(remaining(table, alter)), len(table.Triggers))
@@ -117,7 +122,8 @@ func numberIn(pattern *regexp.Regexp, text string) int {
 	return n
 }
 
-// leastAfter is how long foreign keys may hold the lock after the swap, whatever is left of the budget. Triggers may for leastTriggers.
+// leastAfter is how long foreign keys may hold the lock after the swap, whatever is left of the
+// budget. Triggers may for leastTriggers.
 const (
 	leastAfter    = time.Second
 	leastTriggers = 250 * time.Millisecond
@@ -146,7 +152,8 @@ func (p *Plan) swapText(after time.Duration) string {
 	return text
 }
 
-// checkSwap refuses a swap that takes longer than the work under the lock may: the server does not let go of a RENAME that is at work.
+// checkSwap refuses a swap that takes longer than the work under the lock may: the server does not
+// let go of a RENAME that is at work.
 func (c *checker) checkSwap() {
 	swap := c.facts.Swap
 	if swap == nil {
@@ -171,10 +178,17 @@ func (c *checker) checkSwap() {
 	if swap.Assumed {
 		known = "assumed"
 	}
-	c.swapRisk(fmt.Sprintf("the swap %s: that takes about %s (%s), and --lock-work allows %s", strings.Join(parts, " and "), round(least+swap.Settle), known, work), least+swap.Settle)
+	c.swapRisk(
+		fmt.Sprintf(
+			"the swap %s: that takes about %s (%s), and --lock-work allows %s", strings.Join(parts, " and "),
+			round(least+swap.Settle), known, work,
+		),
+		least+swap.Settle,
+	)
 }
 
-// Safely is the time that must be there for what takes about so long: another moment may be slower, and the last changes take a part.
+// Safely is the time that must be there for what takes about so long: another moment may be slower,
+// and the last changes take a part.
 func Safely(takes time.Duration) time.Duration { return takes * 3 / 2 }
 
 // fits reports that a swap is over in time.
@@ -185,7 +199,8 @@ func (s Swap) fits(work time.Duration) bool {
 // longestWork is the most that --lock-work takes.
 const longestWork = 30 * time.Second
 
-// swapRisk refuses the swap. It warns of it if there is none, or if each attempt measures again and the work is there already.
+// swapRisk refuses the swap. It warns of it if there is none, or if each attempt measures again and
+// the work is there already.
 func (c *checker) swapRisk(what string, takes time.Duration) {
 	fix := "Have fewer partitions, foreign keys or triggers"
 	if wish := (2*takes + 100*time.Millisecond).Truncate(100 * time.Millisecond); wish <= longestWork {

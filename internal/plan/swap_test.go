@@ -31,8 +31,8 @@ func TestFilesAfter(t *testing.T) {
 	}
 }
 
-// TestL9_ASwapThatTakesTooLongIsRefused: files, foreign keys and triggers count; who asks for more time gets the swap; a run that goes on with
-// kept work and a rehearsal are warned.
+// TestL9_ASwapThatTakesTooLongIsRefused: files, foreign keys and triggers count; who asks for more
+// time gets the swap; a run that goes on with kept work and a rehearsal are warned.
 func TestL9_ASwapThatTakesTooLongIsRefused(t *testing.T) {
 	name := schema.Name{Schema: "s", Table: "t"}
 	taken := []Taken{{Name: NamesOf(name).State, Comment: schema.MarkFor("state", name)}}
@@ -55,7 +55,12 @@ func TestL9_ASwapThatTakesTooLongIsRefused(t *testing.T) {
 		"rehearsal":             {swap: &Swap{Shape: Shape{Files: 1200}, Rename: time.Second}, options: Options{Purpose: Rehearsing}, warns: 1},
 		"an earlier run's work": {swap: &Swap{Shape: Shape{Files: 1200}, Rename: time.Second}, taken: taken, warns: 1},
 	} {
-		c2 := checker{facts: &Facts{Swap: c.swap, Taken: c.taken}, options: c.options, names: NamesOf(name), table: &schema.Table{Name: name}}
+		c2 := checker{
+			facts:   &Facts{Swap: c.swap, Taken: c.taken},
+			options: c.options,
+			names:   NamesOf(name),
+			table:   &schema.Table{Name: name},
+		}
 		c2.checkSwap()
 		if len(c2.blocking) != c.blocks || len(c2.risks) != c.warns {
 			t.Errorf("%s: refused for %v, warned of %v", what, c2.blocking, c2.risks)

@@ -106,7 +106,10 @@ func MakeTables(statement *ddl.Statement, facts *StatementFacts, options TableOp
 	}
 	m.checkFiles()
 	if wish := options.Method; wish != "" && wish != m.plan.Choice.Method && m.plan.Choice.Method != MethodNone {
-		m.block(CodeMethod, fmt.Sprintf("a %s can't be done by the method %s", statement.Kind, wish), "it does not copy rows", "Leave --method out")
+		m.block(
+			CodeMethod, fmt.Sprintf("a %s can't be done by the method %s", statement.Kind, wish),
+			"it does not copy rows", "Leave --method out",
+		)
 	}
 	if len(m.blocking) > 0 {
 		return nil, &Refused{Table: facts.Tables[0].Name.String(), Blocking: m.blocking, Others: m.risks}
@@ -133,11 +136,17 @@ func (m *tablePlanner) check(t *TableFacts) {
 	c := checker{facts: t.Facts, names: NamesOf(t.Name)}
 	if t == &m.facts.Tables[0] {
 		if t.Facts.ReadOnly || t.Facts.SuperReadOnly {
-			c.block(CodeReadOnly, "the server is read-only", "it looks like a replica, and nothing can be written", "Connect to the primary")
+			c.block(
+				CodeReadOnly, "the server is read-only", "it looks like a replica, and nothing can be written",
+				"Connect to the primary",
+			)
 		}
 		if t.Facts.Following && !m.options.Replicates {
-			c.block(CodeFollows, "this server replicates from another one", "it looks like a replica: what is done here is not done on the primary, and may end the replication",
-				"Connect to the primary; where this server is meant, say --source-replicates")
+			c.block(
+				CodeFollows, "this server replicates from another one",
+				"it looks like a replica: what is done here is not done on the primary, and may end the replication",
+				"Connect to the primary; where this server is meant, say --source-replicates",
+			)
 		}
 		c.options.Kills = m.options.Kills
 		c.checkKills()
@@ -163,7 +172,10 @@ func (m *tablePlanner) check(t *TableFacts) {
 		}
 	}
 	if t.Table != nil && schema.Marked(t.Table.Comment) && !schema.MarkedAside(t.Table.Comment) {
-		c.block(CodeArtefact, fmt.Sprintf("%s is an artefact of Midstream (its comment is %q)", t.Name, t.Table.Comment), "it belongs to another run", "")
+		c.block(
+			CodeArtefact, fmt.Sprintf("%s is an artefact of Midstream (its comment is %q)", t.Name, t.Table.Comment),
+			"it belongs to another run", "",
+		)
 	}
 	m.blocking, m.risks = append(m.blocking, c.blocking...), append(m.risks, c.risks...)
 }
@@ -204,7 +216,10 @@ func (m *tablePlanner) step(format string, args ...any) {
 // views warns of views that lose the table.
 func (m *tablePlanner) views(t *TableFacts, becomes string) {
 	for _, view := range t.Views {
-		m.warn(CodeView, fmt.Sprintf("view %s refers to %s", view, t.Name), "it fails when the table "+becomes, "Change the view afterwards")
+		m.warn(
+			CodeView, fmt.Sprintf("view %s refers to %s", view, t.Name), "it fails when the table "+becomes,
+			"Change the view afterwards",
+		)
 	}
 }
 
@@ -234,18 +249,27 @@ func (m *tablePlanner) rename() {
 	for _, r := range s.Renames {
 		was, there := origin[r.From]
 		if !there {
-			m.block(CodeNoTable, fmt.Sprintf("there is no table %s", r.From), "", "Check the name, and what the account may see: SHOW GRANTS")
+			m.block(
+				CodeNoTable, fmt.Sprintf("there is no table %s", r.From), "",
+				"Check the name, and what the account may see: SHOW GRANTS",
+			)
 			continue
 		}
 		if _, taken := origin[r.To]; taken {
-			m.block(CodeTableExists, fmt.Sprintf("%s exists", r.To), "a table can't take the name of another", "Rename or drop that one first")
+			m.block(
+				CodeTableExists, fmt.Sprintf("%s exists", r.To), "a table can't take the name of another",
+				"Rename or drop that one first",
+			)
 			continue
 		}
 		delete(origin, r.From)
 		origin[r.To] = was
 		if t := m.of(was); r.From.Schema != r.To.Schema && len(t.Table.Triggers) > 0 {
-			m.block(CodeTrigger, fmt.Sprintf("%s has %s: %s", was, count(len(t.Table.Triggers), "trigger"), strings.Join(t.Table.TriggerNames(), ", ")),
-				"triggers can't go to another database", "Drop them first, and create them anew there")
+			m.block(
+				CodeTrigger,
+				fmt.Sprintf("%s has %s: %s", was, count(len(t.Table.Triggers), "trigger"), strings.Join(t.Table.TriggerNames(), ", ")),
+				"triggers can't go to another database", "Drop them first, and create them anew there",
+			)
 		}
 		m.may(m.of(r.From), "ALTER", "DROP")
 		m.may(m.of(r.To), "CREATE", "INSERT")
@@ -270,7 +294,10 @@ func (m *tablePlanner) rename() {
 func (m *tablePlanner) renamed(t *TableFacts, to schema.Name) {
 	m.views(t, "has another name")
 	for _, fk := range t.referencing() {
-		m.warn(CodeReferenced, fmt.Sprintf("foreign key %s of %s refers to %s", fk.Constraint, fk.Child, t.Name), "it will refer to "+to.String(), "")
+		m.warn(
+			CodeReferenced, fmt.Sprintf("foreign key %s of %s refers to %s", fk.Constraint, fk.Child, t.Name),
+			"it will refer to "+to.String(), "",
+		)
 	}
 	if schema.MarkedAside(t.Table.Comment) {
 		m.warn(CodeArtefact, fmt.Sprintf("%s carries the mark of a former table (its comment is %q)", t.Name, t.Table.Comment),

@@ -16,7 +16,10 @@ func (m *tablePlanner) drop() {
 	t, p := &m.facts.Tables[0], m.plan
 	if t.Table == nil {
 		if !p.Statement.Conditional {
-			m.block(CodeNoTable, fmt.Sprintf("there is no table %s", t.Name), "", "Check the name, and what the account may see: SHOW GRANTS")
+			m.block(
+				CodeNoTable, fmt.Sprintf("there is no table %s", t.Name), "",
+				"Check the name, and what the account may see: SHOW GRANTS",
+			)
 		}
 		p.Choice = Choice{Method: MethodNone, Why: "there is no such table"}
 		return
@@ -24,12 +27,19 @@ func (m *tablePlanner) drop() {
 	m.watch(t)
 	m.may(t, "DROP")
 	for _, fk := range t.referencing() {
-		m.block(CodeReferenced, fmt.Sprintf("foreign key %s of %s refers to the table", fk.Constraint, fk.Child),
-			"the server drops no table that another refers to", fmt.Sprintf("ALTER TABLE %s DROP FOREIGN KEY %s", fk.Child.Quoted(), schema.Quote(fk.Constraint)))
+		m.block(
+			CodeReferenced, fmt.Sprintf("foreign key %s of %s refers to the table", fk.Constraint, fk.Child),
+			"the server drops no table that another refers to",
+			fmt.Sprintf("ALTER TABLE %s DROP FOREIGN KEY %s", fk.Child.Quoted(), schema.Quote(fk.Constraint)),
+		)
 	}
 	m.views(t, "is gone")
 	if n := len(t.Table.Triggers); n > 0 {
-		m.warn(CodeTrigger, fmt.Sprintf("the table has %s: %s", count(n, "trigger"), strings.Join(t.Table.TriggerNames(), ", ")), "they go with it", "")
+		m.warn(
+			CodeTrigger,
+			fmt.Sprintf("the table has %s: %s", count(n, "trigger"), strings.Join(t.Table.TriggerNames(), ", ")),
+			"they go with it", "",
+		)
 	}
 	old, why := m.asideName(t)
 	if why != "" {
@@ -71,7 +81,10 @@ func (m *tablePlanner) end(t *TableFacts) {
 	limit := Limits{Locked: m.options.Stall}.WithDefaults().Locked
 	stall, stalls := t.stall(), ""
 	if stall > limit && !m.options.Drop && !m.options.Keep {
-		stalls = fmt.Sprintf(", as its drop would stall the server for about %s, and at most %s is allowed (--drop-old drops it all the same)", round(stall), limit)
+		stalls = fmt.Sprintf(
+			", as its drop would stall the server for about %s, and at most %s is allowed (--drop-old drops it all the same)",
+			round(stall), limit,
+		)
 	}
 	if m.options.Keep || stalls != "" {
 		m.plan.Keep = true
@@ -85,8 +98,11 @@ func (m *tablePlanner) end(t *TableFacts) {
 		m.step("%s is dropped", m.plan.Aside)
 	}
 	if stall > limit {
-		m.warn(CodeStall, fmt.Sprintf("the drop of %s stalls every session for about %s", m.plan.Aside, round(stall)),
-			"the server takes its pages out of the buffer pool and the adaptive hash index meanwhile", "Leave it for a quiet hour: --drop-later")
+		m.warn(
+			CodeStall, fmt.Sprintf("the drop of %s stalls every session for about %s", m.plan.Aside, round(stall)),
+			"the server takes its pages out of the buffer pool and the adaptive hash index meanwhile",
+			"Leave it for a quiet hour: --drop-later",
+		)
 	}
 }
 
@@ -208,7 +224,10 @@ func (m *tablePlanner) create() {
 		case m.facts.Differs == "":
 		case s.Conditional:
 			p.Choice.Why = "the table is there"
-			m.warn(CodeTableExists, "the table has another definition: "+m.facts.Differs, "IF NOT EXISTS leaves it as it is", "Change it by an ALTER TABLE")
+			m.warn(
+				CodeTableExists, "the table has another definition: "+m.facts.Differs,
+				"IF NOT EXISTS leaves it as it is", "Change it by an ALTER TABLE",
+			)
 		default:
 			m.block(CodeTableExists, "the table is there with another definition: "+m.facts.Differs, "a CREATE TABLE changes no table",
 				fmt.Sprintf("Change it by an ALTER: midstream run \"ALTER TABLE %s ...\"", t.Name.Quoted()))

@@ -7,8 +7,8 @@ import (
 	"midstream/internal/ddl"
 )
 
-// Shape is what the time depends on that the server works under the lock of a statement on whole tables: it renames the files of a
-// partitioned table one by one. A TRUNCATE makes each anew.
+// Shape is what the time depends on that the server works under the lock of a statement on whole
+// tables: it renames the files of a partitioned table one by one. A TRUNCATE makes each anew.
 func (f *StatementFacts) Shape(kind ddl.Kind) Shape {
 	var s Shape
 	for _, t := range f.Tables {
@@ -27,8 +27,9 @@ func (f *StatementFacts) Shape(kind ddl.Kind) Shape {
 	return s
 }
 
-// checkFiles refuses a statement that holds up all queries of a table for longer than they may wait. Nobody waits for a table that is
-// dropped to be there again, so that a DROP is only warned of.
+// checkFiles refuses a statement that holds up all queries of a table for longer than they may
+// wait. Nobody waits for a table that is dropped to be there again, so that a DROP is only warned
+// of.
 func (m *tablePlanner) checkFiles() {
 	swap := m.facts.Swap
 	if swap == nil || m.plan.Main == "" {

@@ -38,7 +38,10 @@ func TestMakeTables(t *testing.T) {
 	gib := func(n int64) func(*TableFacts) { return func(f *TableFacts) { f.Table.DataBytes = n << 30 } }
 	only := func(privileges string) func(*TableFacts) {
 		return func(f *TableFacts) {
-			f.Facts.Grants = grantsOf("GRANT PROCESS ON *.* TO a", "GRANT SELECT ON performance_schema.* TO a", "GRANT "+privileges+" ON shop.* TO a")
+			f.Facts.Grants = grantsOf(
+				"GRANT PROCESS ON *.* TO a", "GRANT SELECT ON performance_schema.* TO a",
+				"GRANT "+privileges+" ON shop.* TO a",
+			)
 		}
 	}
 	for _, c := range []struct {
@@ -151,7 +154,10 @@ func TestRenamesThatGoRound(t *testing.T) {
 // TestTablesAndKills: an account that may end nobody is told so beforehand.
 func TestTablesAndKills(t *testing.T) {
 	s, facts := tableFacts(t, "DROP TABLE t")
-	facts.Tables[0].Facts.Grants = grantsOf("GRANT PROCESS ON *.* TO a", "GRANT SELECT ON performance_schema.* TO a", "GRANT ALL PRIVILEGES ON shop.* TO a")
+	facts.Tables[0].Facts.Grants = grantsOf(
+		"GRANT PROCESS ON *.* TO a", "GRANT SELECT ON performance_schema.* TO a",
+		"GRANT ALL PRIVILEGES ON shop.* TO a",
+	)
 	for kills, want := range map[bool]string{false: "", true: "lacks CONNECTION_ADMIN on *.*"} {
 		_, err := MakeTables(s, facts, TableOptions{Kills: kills})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

@@ -10,11 +10,12 @@ import (
 	"midstream/internal/schema"
 )
 
-// Values returns the settings in which the values of rows are computed: the server's own, as its ALTER has them. Two of them cannot be had
-// with every key, and then the values must not depend on them, or the error is an ErrRefused:
+// Values returns the settings in which the values of rows are computed: the server's own, as its
+// ALTER has them. Two of them cannot be had with every key, and then the values must not depend on
+// them, or the error is an ErrRefused:
 //
-// The time zone is the server's only if a value depends on it: in UTC no two moments are equal, and in a zone with summer time an hour of the
-// autumn stands for two.
+// The time zone is the server's only if a value depends on it: in UTC no two moments are equal, and
+// in a zone with summer time an hour of the autumn stands for two.
 //
 //   - The time zone, if the followed key has a TIMESTAMP: the binlog has it in UTC, and in a zone with summer time one local time of the
 //     autumn stands for two moments.
@@ -35,7 +36,8 @@ func (p *Plan) Values(shadow *schema.Table, columns *Columns) (v dbconn.Values, 
 		}
 	}
 	if keepsDates(p.Source, columns) && computed(shadow, func(expression string) bool { return expression != "" }) == "" {
-		// The server's ALTER copies them as they are; an INSERT, and a literal in a key, would refuse days that there are not.
+		// The server's ALTER copies them as they are; an INSERT, and a literal in a key, would
+		// refuse days that there are not.
 		v.Modes = append(v.Modes, invalidDates)
 	}
 	if p.Server.strict() {
@@ -73,8 +75,8 @@ const invalidDates = "ALLOW_INVALID_DATES"
 
 const padChar = "PAD_CHAR_TO_FULL_LENGTH"
 
-// Frozen says that values depend on the time of the statement: they are computed as at the moment at which the run began, as one ALTER
-// computes all of its rows at one moment.
+// Frozen says that values depend on the time of the statement: they are computed as at the moment
+// at which the run began, as one ALTER computes all of its rows at one moment.
 func Frozen(shadow *schema.Table, columns *Columns) bool {
 	if slices.ContainsFunc(columns.Mappings, func(m Mapping) bool { return m.Dated }) {
 		return true
@@ -82,8 +84,9 @@ func Frozen(shadow *schema.Table, columns *Columns) bool {
 	return slices.ContainsFunc(shadow.Columns, func(c schema.Column) bool { return c.Computes() && clock.MatchString(c.Default) })
 }
 
-// strictModes are those under which a strict session refuses dates and divisions. Dates that are copied unchanged may be zero, which the
-// server's ALTER leaves alone and a strict INSERT would refuse.
+// strictModes are those under which a strict session refuses dates and divisions. Dates that are
+// copied unchanged may be zero, which the server's ALTER leaves alone and a strict INSERT would
+// refuse.
 func (p *Plan) strictModes(shadow *schema.Table, columns *Columns) (modes []string) {
 	if p.Server.hasMode("ERROR_FOR_DIVISION_BY_ZERO") {
 		modes = append(modes, "ERROR_FOR_DIVISION_BY_ZERO")
@@ -125,10 +128,16 @@ func (s Server) strict() bool {
 
 var (
 	// zoneFunctions give what the time zone says. Names are as SHOW CREATE TABLE writes them.
-	zoneFunctions = regexp.MustCompile(`(?i)\b(from_unixtime|unix_timestamp|now|sysdate|localtime|localtimestamp|current_timestamp|current_date|current_time|curdate|curtime|timestamp|to_seconds|to_days)\b`)
+	zoneFunctions = regexp.MustCompile(
+		`(?i)\b(from_unixtime|unix_timestamp|now|sysdate|localtime|localtimestamp|current_timestamp|current_date|current_time|curdate|curtime|timestamp|to_seconds|to_days)\b`,
+	)
 	// varying gives another value each time.
-	varying = regexp.MustCompile(`(?i)\b(uuid|uuid_short|uuid_v[47]|sys_guid|rand|random_bytes|sysdate|connection_id|last_insert_id|nextval|lastval)\s*\(|\bnext\s+value\s+for\b`)
-	clock   = regexp.MustCompile(`(?i)\b(now|sysdate|localtime|localtimestamp|current_timestamp|current_date|current_time|curdate|curtime|unix_timestamp|utc_timestamp|utc_date|utc_time)\b`)
+	varying = regexp.MustCompile(
+		`(?i)\b(uuid|uuid_short|uuid_v[47]|sys_guid|rand|random_bytes|sysdate|connection_id|last_insert_id|nextval|lastval)\s*\(|\bnext\s+value\s+for\b`,
+	)
+	clock = regexp.MustCompile(
+		`(?i)\b(now|sysdate|localtime|localtimestamp|current_timestamp|current_date|current_time|curdate|curtime|unix_timestamp|utc_timestamp|utc_date|utc_time)\b`,
+	)
 )
 
 // Varies says that an expression gives another value each time, so that its values cannot be compared.

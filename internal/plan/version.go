@@ -84,8 +84,9 @@ func (v Version) renamesUnderLock() bool { return !v.MariaDB && v.AtLeast(8, 0, 
 // WritersApart says that who writes a table asks for no metadata lock of the tables that foreign keys bind to it.
 func (v Version) WritersApart() bool { return !v.MariaDB && !v.AtLeast(8, 0, 0) }
 
-// carriesForeign says that a table's own foreign keys can go over to its shadow. On MySQL 8.0.12 a RENAME asks for the parents'
-// locks when it has the table's: nothing keeps others from them meanwhile.
+// carriesForeign says that a table's own foreign keys can go over to its shadow. On MySQL 8.0.12 a
+// RENAME asks for the parents' locks when it has the table's: nothing keeps others from them
+// meanwhile.
 func (v Version) carriesForeign() bool {
 	return v.renamesUnderLock() || v.MariaDB || v.WritersApart()
 }

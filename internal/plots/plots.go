@@ -1,5 +1,6 @@
-// Package plots holds what draws a run in a browser: uPlot (https://github.com/leeoniya/uPlot, MIT, its licence beside it), the plots
-// that are made of records with it, and the style of all pages. Nothing is built, and nothing is fetched.
+// Package plots holds what draws a run in a browser: uPlot (https://github.com/leeoniya/uPlot, MIT,
+// its licence beside it), the plots that are made of records with it, and the style of all pages.
+// Nothing is built, and nothing is fetched.
 package plots
 
 import (

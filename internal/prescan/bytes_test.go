@@ -19,8 +19,11 @@ func TestInvalidBytesAreFound(t *testing.T) {
 		if b.server.Sandbox == nil {
 			b.Skip("needs the server's files")
 		}
-		b.exec("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20) CHARACTER SET utf8mb4)", "ALTER TABLE t DISCARD TABLESPACE",
-			"CREATE TABLE raw (id INT PRIMARY KEY, v VARBINARY(80))", "INSERT INTO raw VALUES (1, 'ok'), (2, 0xFF61), (3, 0x61C3), (4, 'ä'), (5, NULL)")
+		b.exec(
+			"CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20) CHARACTER SET utf8mb4)",
+			"ALTER TABLE t DISCARD TABLESPACE", "CREATE TABLE raw (id INT PRIMARY KEY, v VARBINARY(80))",
+			"INSERT INTO raw VALUES (1, 'ok'), (2, 0xFF61), (3, 0x61C3), (4, 'ä'), (5, NULL)",
+		)
 		b.transplant("raw", "t")
 		b.exec("DROP TABLE raw")
 		if got := strings.Join(b.texts("SELECT HEX(v) FROM t ORDER BY id"), " "); got != "6F6B FF61 61C3 C3A4 " {

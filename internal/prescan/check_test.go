@@ -20,7 +20,9 @@ func TestChecksAreTried(t *testing.T) {
 		if strings.HasPrefix(b.server.Release, "8.0.12") {
 			b.Skip("the server drops CHECK constraints")
 		}
-		b.exec("CREATE TABLE t (id INT PRIMARY KEY, v INT, d DECIMAL(5,2), k INT, CONSTRAINT kept CHECK (v < 100), CONSTRAINT small CHECK (d < 10))")
+		b.exec(
+			"CREATE TABLE t (id INT PRIMARY KEY, v INT, d DECIMAL(5,2), k INT, CONSTRAINT kept CHECK (v < 100), CONSTRAINT small CHECK (d < 10))",
+		)
 		for i := range 30 {
 			b.exec(fmt.Sprintf("INSERT INTO t VALUES (%d, %d, 9.5, %d)", i+1, i+1, i+1))
 		}
@@ -104,7 +106,10 @@ func TestCheckCanBeAborted(t *testing.T) {
 			b.exec(fmt.Sprintf("INSERT INTO t VALUES (%d, 'a')", 10*i))
 		}
 		for range 6 {
-			b.exec("INSERT IGNORE INTO t SELECT id * 13 % 100003, a FROM t WHERE id > 0", "INSERT IGNORE INTO t SELECT id + 200003, a FROM t")
+			b.exec(
+				"INSERT IGNORE INTO t SELECT id * 13 % 100003, a FROM t WHERE id > 0",
+				"INSERT IGNORE INTO t SELECT id + 200003, a FROM t",
+			)
 		}
 		ctx, abort := context.WithCancel(b.ctx())
 		time.AfterFunc(300*time.Millisecond, abort)
@@ -124,10 +129,16 @@ func TestCheckCanBeAborted(t *testing.T) {
 func TestWithoutTemporaryTables(t *testing.T) {
 	onEach(t, func(b *bench) {
 		user := "u" + b.schema[len(b.schema)-8:]
-		b.exec("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(20))", "INSERT INTO t VALUES (1, 'a'), (2, 'too long')",
+		b.exec(
+			"CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(20))",
+			"INSERT INTO t VALUES (1, 'a'), (2, 'too long')",
 			"CREATE USER "+user+" IDENTIFIED WITH caching_sha2_password BY 'pw'",
-			"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, TRIGGER, LOCK TABLES ON `"+strings.ReplaceAll(b.schema, "_", `\_`)+"`.* TO "+user,
-			"GRANT REPLICATION SLAVE, REPLICATION CLIENT, PROCESS, XA_RECOVER_ADMIN ON *.* TO "+user, "GRANT SELECT ON performance_schema.* TO "+user)
+			"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, TRIGGER, LOCK TABLES ON `"+strings.ReplaceAll(
+				b.schema, "_", `\_`,
+			)+"`.* TO "+user,
+			"GRANT REPLICATION SLAVE, REPLICATION CLIENT, PROCESS, XA_RECOVER_ADMIN ON *.* TO "+user,
+			"GRANT SELECT ON performance_schema.* TO "+user,
+		)
 		defer b.exec("DROP USER " + user)
 		b.user, b.password = user, "pw"
 		_, err := b.start("MODIFY a VARCHAR(3)", func(m *migration.Migration) error {
@@ -138,7 +149,8 @@ func TestWithoutTemporaryTables(t *testing.T) {
 			b.Errorf("error is %v", err)
 		}
 		told, err := b.run("MODIFY a VARCHAR(3)")
-		if !dbconn.ValueRefused(err) || !slices.ContainsFunc(told.notes, func(n string) bool { return strings.Contains(n, "CREATE TEMPORARY TABLES") }) {
+		if !dbconn.ValueRefused(err) ||
+			!slices.ContainsFunc(told.notes, func(n string) bool { return strings.Contains(n, "CREATE TEMPORARY TABLES") }) {
 			b.Errorf("error is %v, notes %v", err, told.notes)
 		}
 		b.untouched()

@@ -184,7 +184,10 @@ func (s *Spec) queryOf(f *finding) string {
 	if len(f.listed) > 0 {
 		conditions = append(conditions, rowsync.InKeys(s.Sync.Key, s.Sync.Key.Names(), f.listed))
 	}
-	return fmt.Sprintf("SELECT %s FROM %s WHERE %s", schema.QuoteAll(distinct(s.Sync.Key.Names(), f.columns)), s.Source.Name.Quoted(), strings.Join(conditions, " OR "))
+	return fmt.Sprintf(
+		"SELECT %s FROM %s WHERE %s", schema.QuoteAll(distinct(s.Sync.Key.Names(), f.columns)),
+		s.Source.Name.Quoted(), strings.Join(conditions, " OR "),
+	)
 }
 
 // findingOf begins the finding of a trial.

@@ -28,7 +28,13 @@ var kinds = []struct {
 	{"bit(12)", []string{"0", "255", "4095"}},
 	{"tinyint", []string{"-128", "127", "0"}},
 	{"year", []string{"0", "1901", "2155"}},
-	{"varchar(12)", []string{"''", "'a'", "'ab '", "'127'", "'128'", "' 7 '", "'1e3'", "'abcdefgh'", "'ä€'", "'2020-01-02'", "'[1]'", "'b,a'", "'0'", "'3'", "'12:30'"}},
+	{
+		"varchar(12)",
+		[]string{
+			"''", "'a'", "'ab '", "'127'", "'128'", "' 7 '", "'1e3'", "'abcdefgh'", "'ä€'", "'2020-01-02'", "'[1]'",
+			"'b,a'", "'0'", "'3'", "'12:30'",
+		},
+	},
 	{"varchar(4)", []string{"''", "'abcd'", "'a   '"}},
 	{"char(4) charset latin1", []string{"'ä'", "'abcd'", "'200'"}},
 	{"text", []string{"'abcde'", "'a       '", "'{}'", "'x😀'", "'a'"}},
@@ -39,7 +45,10 @@ var kinds = []struct {
 	{"enum('A','c')", []string{"'A'", "'c'"}},
 	{"set('a','b','zz')", []string{"''", "'a,b'", "'zz'"}},
 	{"date", []string{"'2020-01-02'", "'0000-00-00'", "'2020-00-03'", "'1960-01-01'"}},
-	{"datetime(3)", []string{"'2020-01-02 03:04:05.678'", "'1969-12-31 23:59:59.999'", "'9999-12-31 23:59:59.999'", "'2038-01-19 03:14:07.999'"}},
+	{
+		"datetime(3)",
+		[]string{"'2020-01-02 03:04:05.678'", "'1969-12-31 23:59:59.999'", "'9999-12-31 23:59:59.999'", "'2038-01-19 03:14:07.999'"},
+	},
 	{"timestamp", []string{"'2020-01-02 03:04:05'"}},
 	{"time", []string{"'12:30:00'", "'-800:00:00'"}},
 	{"json", []string{"'{}'", "'12'", "'\"a\"'"}},
@@ -60,7 +69,12 @@ func TestRulesAsTheServerJudges(t *testing.T) {
 		tables := make([]*schema.Table, len(kinds))
 		for i, k := range kinds {
 			name := schema.Name{Schema: b.schema, Table: fmt.Sprintf("t%d", i)}
-			b.exec(fmt.Sprintf("CREATE TABLE %s (id INT PRIMARY KEY, v %s) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci", name.Quoted(), k.kind))
+			b.exec(
+				fmt.Sprintf(
+					"CREATE TABLE %s (id INT PRIMARY KEY, v %s) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci",
+					name.Quoted(), k.kind,
+				),
+			)
 			for n, v := range k.values {
 				b.exec(fmt.Sprintf("INSERT INTO %s VALUES (%d, %s)", name.Quoted(), n+1, v))
 			}
@@ -83,7 +97,11 @@ func TestRulesAsTheServerJudges(t *testing.T) {
 				if fits && len(refused) > 0 {
 					b.Errorf("%s is said to fit %s, the server refuses %v", from.kind, to.kind, refused)
 				}
-				findings, err := prescan.New(prescan.Config{Rows: 5}, prescan.Deps{Pool: pool, Spec: spec, Emit: event.Discard, Gate: atOnce}).Run(b.ctx())
+				findings, err := prescan.New(
+					prescan.Config{Rows: 5}, prescan.Deps{Pool: pool, Spec: spec, Emit: event.Discard, Gate: atOnce},
+				).Run(
+					b.ctx(),
+				)
 				if err != nil {
 					b.Fatalf("%s to %s: %v", from.kind, to.kind, err)
 				}
@@ -116,7 +134,11 @@ func (b *bench) specOf(from, to *schema.Table, kind string) (spec *prescan.Spec,
 	if err != nil {
 		b.Fatal(err)
 	}
-	spec = &prescan.Spec{Source: from, Shadow: to, Sync: &rowsync.Spec{Source: from.Name, Shadow: to.Name, Key: codec, SourceIndex: "PRIMARY"}}
+	spec = &prescan.Spec{
+		Source: from,
+		Shadow: to,
+		Sync:   &rowsync.Spec{Source: from.Name, Shadow: to.Name, Key: codec, SourceIndex: "PRIMARY"},
+	}
 	for n, m := range columns.Mappings {
 		spec.Sync.Columns = append(spec.Sync.Columns, rowsync.Column{Shadow: m.Shadow, Expr: m.Expr})
 		spec.Columns = append(spec.Columns, prescan.Column{From: from.Columns[n], To: to.Columns[n], Fits: m.Fits,

@@ -214,10 +214,16 @@ func charsetRule(from, to schema.Column, name string) *rule {
 	case "":
 		return nil
 	case "binary":
-		return &rule{kind: KindCharacters, condition: fmt.Sprintf("NOT (CAST(CONVERT(%s USING %s) AS BINARY) <=> CAST(%[1]s AS BINARY))", name, to.Charset)}
+		return &rule{
+			kind:      KindCharacters,
+			condition: fmt.Sprintf("NOT (CAST(CONVERT(%s USING %s) AS BINARY) <=> CAST(%[1]s AS BINARY))", name, to.Charset),
+		}
 	}
-	return &rule{kind: KindCharacters, condition: fmt.Sprintf("CAST(CONVERT(CONVERT(%s USING %s) USING %s) AS BINARY) <> CAST(%[1]s AS BINARY)",
-		name, to.Charset, from.Charset)}
+	return &rule{
+		kind: KindCharacters,
+		condition: fmt.Sprintf("CAST(CONVERT(CONVERT(%s USING %s) USING %s) AS BINARY) <> CAST(%[1]s AS BINARY)",
+			name, to.Charset, from.Charset),
+	}
 }
 
 // memberRule is about members that the new list lacks.
@@ -239,7 +245,10 @@ func memberRule(from, to schema.Column, name string) *rule {
 		}
 		r.condition, r.members = strings.Join(gone, " OR "), name+" + 0"
 	case from.Family() == "string" && to.DataType == "enum":
-		r.condition = fmt.Sprintf("%[1]s NOT %[2]s AND NOT (%[1]s REGEXP '^[0-9]+$' AND %[1]s + 0 BETWEEN 1 AND %[3]d)", name, isIn, len(to.Members))
+		r.condition = fmt.Sprintf(
+			"%[1]s NOT %[2]s AND NOT (%[1]s REGEXP '^[0-9]+$' AND %[1]s + 0 BETWEEN 1 AND %[3]d)", name, isIn,
+			len(to.Members),
+		)
 	case from.Number() && to.DataType == "enum":
 		r.condition = fmt.Sprintf("%s NOT BETWEEN 1 AND %d", name, len(to.Members))
 	default:

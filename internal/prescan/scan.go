@@ -279,7 +279,11 @@ func (w *worker) lookForLosses(ctx context.Context, place int, where string) (ro
 		fresh := l.findingOf()
 		var first []numbered
 		if !w.findings.enough(KindLoss, fresh.owner, place) {
-			if first, err = w.keys(ctx, place, spec.keysOf("("+where+") AND ("+l.condition+")")+fmt.Sprintf(" LIMIT %d", w.cfg.Shown)); err != nil {
+			if first, err = w.keys(
+				ctx,
+				place,
+				spec.keysOf("("+where+") AND ("+l.condition+")")+fmt.Sprintf(" LIMIT %d", w.cfg.Shown),
+			); err != nil {
 				return 0, err
 			}
 		}

@@ -12,8 +12,9 @@ const longestSort = 8388608
 // usualSort is the least sort_buffer_size that a server has by itself, in bytes.
 const usualSort = 256 << 10
 
-// sorting returns the statements that let a session sort by complete values of a key. MariaDB reserves the longest sort key that a type may have,
-// and needs memory for several of them (error 1038). A letter takes up to 32 bytes there.
+// sorting returns the statements that let a session sort by complete values of a key. MariaDB
+// reserves the longest sort key that a type may have, and needs memory for several of them (error
+// 1038). A letter takes up to 32 bytes there.
 func (s *Spec) sorting(k schema.Key) []string {
 	var key, longest int64
 	for _, part := range k.Parts {
@@ -26,7 +27,8 @@ func (s *Spec) sorting(k schema.Key) []string {
 			length = min(length, int64(part.Prefix))
 		}
 		bytes := min(longestSort, 32*length)
-		if blob := c.Family() == "varbinary" && c.DataType != "varbinary" || c.Family() == "string" && c.DataType != "char" && c.DataType != "varchar"; blob {
+		if blob := c.Family() == "varbinary" && c.DataType != "varbinary" ||
+			c.Family() == "string" && c.DataType != "char" && c.DataType != "varchar"; blob {
 			longest = max(longest, bytes)
 		}
 		key += bytes

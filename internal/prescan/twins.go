@@ -32,17 +32,24 @@ func (s *Scanner) lookForTwins(ctx context.Context, k schema.Key) error {
 	list := strings.Join(values, ", ")
 	source, hint := s.deps.Spec.Source.Name.Quoted(), s.deps.Spec.groupHint(values)
 	var rows int64
-	count := fmt.Sprintf("SELECT COALESCE(SUM(n), 0) FROM (SELECT %sCOUNT(*) AS n FROM %s WHERE %s GROUP BY %s HAVING COUNT(*) > 1) AS twins",
-		hint, source, notNull, list)
+	count := fmt.Sprintf(
+		"SELECT COALESCE(SUM(n), 0) FROM (SELECT %sCOUNT(*) AS n FROM %s WHERE %s GROUP BY %s HAVING COUNT(*) > 1) AS twins",
+		hint, source, notNull, list,
+	)
 	if err := w.query(ctx, count, &rows); err != nil || rows == 0 {
 		return err
 	}
 	f := s.deps.Spec.twinsOf(k)
 	names := s.deps.Spec.Sync.Key.Names()
-	tail := fmt.Sprintf("FROM %[1]s WHERE (%[2]s) IN (SELECT %[5]s%[2]s FROM %[1]s WHERE %[3]s GROUP BY %[2]s HAVING COUNT(*) > 1) ORDER BY %[2]s, %[4]s",
-		source, list, notNull, schema.QuoteAll(names), hint)
+	tail := fmt.Sprintf(
+		"FROM %[1]s WHERE (%[2]s) IN (SELECT %[5]s%[2]s FROM %[1]s WHERE %[3]s GROUP BY %[2]s HAVING COUNT(*) > 1) ORDER BY %[2]s, %[4]s",
+		source, list, notNull, schema.QuoteAll(names), hint,
+	)
 	f.query = "SELECT " + schema.QuoteAll(distinct(names, f.columns)) + " " + tail
-	first, err := w.keys(ctx, 0, fmt.Sprintf("SELECT %s %s LIMIT %d", strings.Join(s.deps.Spec.Sync.Key.SelectExprs(), ", "), tail, s.cfg.Shown))
+	first, err := w.keys(
+		ctx, 0,
+		fmt.Sprintf("SELECT %s %s LIMIT %d", strings.Join(s.deps.Spec.Sync.Key.SelectExprs(), ", "), tail, s.cfg.Shown),
+	)
 	if err != nil {
 		return err
 	}
@@ -105,7 +112,12 @@ func inCollation(c Column) string {
 
 // twinsOf begins the finding of a key, with what may be done about it.
 func (s *Spec) twinsOf(k schema.Key) finding {
-	f := finding{kind: KindDuplicate, owner: k.Name, columns: sourcesOf(s, k), what: "sharing the value of unique key " + k.Name + " (" + strings.Join(partsOf(k), ", ") + ") with another row"}
+	f := finding{
+		kind:    KindDuplicate,
+		owner:   k.Name,
+		columns: sourcesOf(s, k),
+		what:    "sharing the value of unique key " + k.Name + " (" + strings.Join(partsOf(k), ", ") + ") with another row",
+	}
 	if _, known := s.Source.Key(k.Name); !known {
 		if plain, ok := strings.CutPrefix(k.Definition, "UNIQUE "); ok {
 			f.fix = "ADD " + plain
@@ -270,8 +282,14 @@ func (w *worker) gatherTwins(ctx context.Context, st *stage, parts, aliases []st
 		same = append(same, "twins."+alias+" = "+part)
 	}
 	list := strings.Join(parts, ", ")
-	_, err = w.session.Exec(ctx, fmt.Sprintf("CREATE TEMPORARY TABLE %s SELECT %s FROM %s WHERE %s IS NOT NULL GROUP BY %s HAVING COUNT(*) > 1 LIMIT %d",
-		twins, strings.Join(values, ", "), st.name, strings.Join(parts, " IS NOT NULL AND "), list, w.cfg.Listed+1))
-	return fmt.Sprintf("SELECT %s FROM %s JOIN %s AS twins ON %s ORDER BY %s, %s LIMIT %d", strings.Join(w.deps.Spec.Sync.Key.SelectExprsOf(aliases), ", "),
-		st.name, twins, strings.Join(same, " AND "), list, strings.Join(aliases, ", "), w.cfg.Listed+1), err
+	_, err = w.session.Exec(
+		ctx,
+		fmt.Sprintf("CREATE TEMPORARY TABLE %s SELECT %s FROM %s WHERE %s IS NOT NULL GROUP BY %s HAVING COUNT(*) > 1 LIMIT %d",
+			twins, strings.Join(values, ", "), st.name, strings.Join(parts, " IS NOT NULL AND "), list, w.cfg.Listed+1),
+	)
+	return fmt.Sprintf(
+		"SELECT %s FROM %s JOIN %s AS twins ON %s ORDER BY %s, %s LIMIT %d",
+		strings.Join(w.deps.Spec.Sync.Key.SelectExprsOf(aliases), ", "), st.name, twins, strings.Join(same, " AND "),
+		list, strings.Join(aliases, ", "), w.cfg.Listed+1,
+	), err
 }

@@ -22,24 +22,68 @@ type twins struct {
 }
 
 var sharing = []twins{
-	{"new key", "a INT, b VARCHAR(9)", "ADD UNIQUE u (a, b)", []string{"1, 'x'", "1, 'y'", "1, 'X'", "NULL, 'x'", "NULL, 'x'", "2, NULL", "2, NULL", "1, 'x'"},
-		[]int{1, 3, 8}, "ADD KEY `u` (`a`,`b`)", ""},
-	{"new key, with an index", "a INT, KEY (a)", "ADD UNIQUE u (a)", []string{"5", "1", "5", "2", "NULL", "NULL", "2"}, []int{4, 7, 1, 3}, "ADD KEY `u` (`a`)", ""},
-	{"new key over a prefix", "a VARCHAR(20)", "ADD UNIQUE u (a(3))", []string{"'abcd'", "'abce'", "'abd'", "'ab'"}, []int{1, 2}, "ADD KEY `u` (`a`(3))", ""},
-	{"collation of a key", "a VARCHAR(20) COLLATE utf8mb4_bin, UNIQUE u (a)", "MODIFY a VARCHAR(20) COLLATE utf8mb4_0900_ai_ci",
-		[]string{"'a'", "'A'", "'ä'", "'b'", "NULL", "'c'"}, []int{1, 2, 3}, "MODIFY `a` varchar(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT NULL", ""},
-	{"charset of a key", "a VARCHAR(20) CHARACTER SET latin1 COLLATE latin1_bin, UNIQUE u (a)", "MODIFY a VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
-		[]string{"'a'", "'ä'", "'b'", "'B '", "'c'"}, []int{1, 2, 3, 4}, "MODIFY `a` varchar(20) CHARACTER SET latin1 COLLATE latin1_bin DEFAULT NULL", ""},
-	{"all strings of the table", "a VARCHAR(20) COLLATE utf8mb4_bin, UNIQUE u (a)", "CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
-		[]string{"'a'", "'A'", "'b'"}, []int{1, 2}, "MODIFY `a` varchar(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT NULL", ""},
-	{"type of a key", "a VARCHAR(20), UNIQUE u (a)", "MODIFY a INT", []string{"'5'", "'05'", "'6'", "NULL", "'5.2'"}, []int{1, 2, 5}, "", ""},
-	{"rounded values of a key", "a DATETIME(3), UNIQUE u (a)", "MODIFY a DATETIME", []string{"'2020-01-01 00:00:00.6'", "'2020-01-01 00:00:01'", "'2020-01-01 00:00:01.7'"},
-		[]int{1, 2}, "", ""},
-	{"generated column", "a VARCHAR(20)", "ADD g VARCHAR(20) AS (LOWER(TRIM(a))) STORED, ADD UNIQUE u (g)", []string{"'a'", "' A'", "'b'", "NULL", "NULL"}, []int{1, 2}, "ADD KEY `u` (`g`)", ""},
+	{
+		"new key", "a INT, b VARCHAR(9)", "ADD UNIQUE u (a, b)",
+		[]string{"1, 'x'", "1, 'y'", "1, 'X'", "NULL, 'x'", "NULL, 'x'", "2, NULL", "2, NULL", "1, 'x'"},
+		[]int{1, 3, 8}, "ADD KEY `u` (`a`,`b`)", "",
+	},
+	{
+		"new key, with an index", "a INT, KEY (a)", "ADD UNIQUE u (a)",
+		[]string{"5", "1", "5", "2", "NULL", "NULL", "2"}, []int{4, 7, 1, 3}, "ADD KEY `u` (`a`)", "",
+	},
+	{
+		"new key over a prefix", "a VARCHAR(20)", "ADD UNIQUE u (a(3))",
+		[]string{"'abcd'", "'abce'", "'abd'", "'ab'"}, []int{1, 2}, "ADD KEY `u` (`a`(3))", "",
+	},
+	{
+		"collation of a key",
+		"a VARCHAR(20) COLLATE utf8mb4_bin, UNIQUE u (a)",
+		"MODIFY a VARCHAR(20) COLLATE utf8mb4_0900_ai_ci",
+		[]string{
+			"'a'", "'A'", "'ä'", "'b'", "NULL", "'c'",
+		},
+		[]int{1, 2, 3},
+		"MODIFY `a` varchar(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT NULL",
+		"",
+	},
+	{
+		"charset of a key",
+		"a VARCHAR(20) CHARACTER SET latin1 COLLATE latin1_bin, UNIQUE u (a)",
+		"MODIFY a VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
+		[]string{
+			"'a'", "'ä'", "'b'", "'B '", "'c'",
+		},
+		[]int{1, 2, 3, 4},
+		"MODIFY `a` varchar(20) CHARACTER SET latin1 COLLATE latin1_bin DEFAULT NULL",
+		"",
+	},
+	{
+		"all strings of the table", "a VARCHAR(20) COLLATE utf8mb4_bin, UNIQUE u (a)",
+		"CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci", []string{"'a'", "'A'", "'b'"}, []int{1, 2},
+		"MODIFY `a` varchar(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT NULL", "",
+	},
+	{
+		"type of a key", "a VARCHAR(20), UNIQUE u (a)", "MODIFY a INT",
+		[]string{"'5'", "'05'", "'6'", "NULL", "'5.2'"}, []int{1, 2, 5}, "", "",
+	},
+	{
+		"rounded values of a key", "a DATETIME(3), UNIQUE u (a)", "MODIFY a DATETIME",
+		[]string{"'2020-01-01 00:00:00.6'", "'2020-01-01 00:00:01'", "'2020-01-01 00:00:01.7'"}, []int{1, 2}, "", "",
+	},
+	{
+		"generated column", "a VARCHAR(20)", "ADD g VARCHAR(20) AS (LOWER(TRIM(a))) STORED, ADD UNIQUE u (g)",
+		[]string{"'a'", "' A'", "'b'", "NULL", "NULL"}, []int{1, 2}, "ADD KEY `u` (`g`)", "",
+	},
 	{"constant", "a INT", "ADD c INT NOT NULL DEFAULT 7, ADD UNIQUE u (c)", []string{"1", "2"}, []int{1, 2}, "ADD KEY `u` (`c`)", ""},
-	{"expression", "a VARCHAR(20) COLLATE utf8mb4_bin", "ADD UNIQUE u ((CONCAT(LOWER(a), 'x')))", []string{"'a'", "'A'", "'b'", "NULL", "NULL"}, []int{1, 2},
-		"ADD KEY `u` ((concat(lower(`a`),_utf8mb4'x')))", "9.7"},
-	{"renamed column", "a VARCHAR(20)", "CHANGE a z VARCHAR(20), ADD UNIQUE u (z)", []string{"'a'", "'A'", "'b'"}, []int{1, 2}, "ADD KEY `u` (`z`)", ""},
+	{
+		"expression", "a VARCHAR(20) COLLATE utf8mb4_bin", "ADD UNIQUE u ((CONCAT(LOWER(a), 'x')))",
+		[]string{"'a'", "'A'", "'b'", "NULL", "NULL"}, []int{1, 2}, "ADD KEY `u` ((concat(lower(`a`),_utf8mb4'x')))",
+		"9.7",
+	},
+	{
+		"renamed column", "a VARCHAR(20)", "CHANGE a z VARCHAR(20), ADD UNIQUE u (z)", []string{"'a'", "'A'", "'b'"},
+		[]int{1, 2}, "ADD KEY `u` (`z`)", "",
+	},
 }
 
 // TestTwinsAreFound: rows that would share the value of a unique key are counted, named and
@@ -53,7 +97,10 @@ func TestTwinsAreFound(t *testing.T) {
 				}
 				b := b.with(t)
 				b.cfg.Prescan.Rows = 2
-				b.exec("DROP TABLE IF EXISTS t", "CREATE TABLE t (id INT PRIMARY KEY, "+c.columns+") CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci")
+				b.exec(
+					"DROP TABLE IF EXISTS t",
+					"CREATE TABLE t (id INT PRIMARY KEY, "+c.columns+") CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci",
+				)
 				for i, row := range c.rows {
 					b.exec(fmt.Sprintf("INSERT INTO t VALUES (%d, %s)", i+1, row))
 				}
@@ -89,7 +136,10 @@ func ids(list []int) string {
 // TestFixOfTwins: the clause that is told in place of a key or a collation lets the ALTER pass.
 func TestFixOfTwins(t *testing.T) {
 	onEach(t, func(b *bench) {
-		b.exec("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(20) COLLATE utf8mb4_bin, UNIQUE u (a))", "INSERT INTO t VALUES (1, 'a'), (2, 'A')")
+		b.exec(
+			"CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(20) COLLATE utf8mb4_bin, UNIQUE u (a))",
+			"INSERT INTO t VALUES (1, 'a'), (2, 'A')",
+		)
 		for _, alter := range []string{"MODIFY a VARCHAR(20) COLLATE utf8mb4_general_ci", "ADD UNIQUE w ((LOWER(a)))"} {
 			if strings.Contains(alter, "LOWER") && strings.HasPrefix(b.server.Release, "8.0.12") {
 				continue
@@ -133,13 +183,15 @@ func TestRunIsRefusedBeforeTheCopy(t *testing.T) {
 		b.exec("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(20))", "INSERT INTO t VALUES (1, 'a'), (2, 'too long')")
 		told, err := b.run("MODIFY a VARCHAR(3)")
 		var failure *migration.Failure
-		if !errors.Is(err, migration.ErrUnfit) || !errors.As(err, &failure) || failure.Phase != "prescan" || slices.Contains(told.phases, "copy") {
+		if !errors.Is(err, migration.ErrUnfit) || !errors.As(err, &failure) || failure.Phase != "prescan" ||
+			slices.Contains(told.phases, "copy") {
 			b.Fatalf("error is %v, phases %v", err, told.phases)
 		}
 		b.untouched()
 		b.cfg.NoPrescan = true
 		told, err = b.run("MODIFY a VARCHAR(3)")
-		if !errors.As(err, &failure) || failure.Phase != "copy" || !strings.Contains(err.Error(), "row with key (2)") || slices.Contains(told.phases, "prescan") {
+		if !errors.As(err, &failure) || failure.Phase != "copy" || !strings.Contains(err.Error(), "row with key (2)") ||
+			slices.Contains(told.phases, "prescan") {
 			b.Errorf("error is %v, phases %v", err, told.phases)
 		}
 		b.untouched()
@@ -158,7 +210,9 @@ func (b *bench) untouched() {
 	if !slices.Equal(got, []string{"t"}) {
 		b.Errorf("tables %v", got)
 	}
-	if got := b.texts("SELECT column_type FROM information_schema.columns WHERE table_schema = '" + b.schema + "' AND table_name = 't' AND column_name = 'a'"); got[0] != "varchar(20)" {
+	if got := b.texts(
+		"SELECT column_type FROM information_schema.columns WHERE table_schema = '" + b.schema + "' AND table_name = 't' AND column_name = 'a'",
+	); got[0] != "varchar(20)" {
 		b.Errorf("column %v", got)
 	}
 }

@@ -85,8 +85,8 @@ func (w *work) addCheck(s *Spec, check schema.Check) {
 	w.add(s, t, columns, check.Clause)
 }
 
-// validJSON says that the CHECK is the one that a JSON column of MariaDB has, and that it holds: the column is a new one of NULLs, or continues
-// a column that has the CHECK.
+// validJSON says that the CHECK is the one that a JSON column of MariaDB has, and that it holds:
+// the column is a new one of NULLs, or continues a column that has the CHECK.
 func (s *Spec) validJSON(check schema.Check, columns []string) bool {
 	if len(columns) != 1 || check.Clause != "json_valid("+schema.Quote(columns[0])+")" {
 		return false

@@ -76,8 +76,8 @@ type Told struct{ Help bool }
 
 func (t *Told) Error() string { return "there is nothing to do" }
 
-// Read reads a command line, with the files of options that it or that program's custom names. home is the user's folder. The
-// error is *Wrong or *Told.
+// Read reads a command line, with the files of options that it or that program's custom names. home
+// is the user's folder. The error is *Wrong or *Told.
 func Read(args []string, home string) (*Asked, error) {
 	all, err := withFiles(args, home)
 	if err != nil {
@@ -130,8 +130,16 @@ func (r *reading) mode() {
 
 // server reads the DSN over the options that say the same.
 func (r *reading) server() {
-	below := DSN{Host: r.said.last("host"), Port: r.said.last("port"), User: r.said.last("user"), Socket: r.said.last("socket"), SSL: r.said.last("mysql_ssl"),
-		File: r.said.last("defaults-file"), Charset: r.said.last("charset"), Database: r.said.last("database")}
+	below := DSN{
+		Host:     r.said.last("host"),
+		Port:     r.said.last("port"),
+		User:     r.said.last("user"),
+		Socket:   r.said.last("socket"),
+		SSL:      r.said.last("mysql_ssl"),
+		File:     r.said.last("defaults-file"),
+		Charset:  r.said.last("charset"),
+		Database: r.said.last("database"),
+	}
 	if password := r.said.last("password"); r.said.has("password") {
 		below.Password = &password
 	}
@@ -276,7 +284,10 @@ func (r *Replicas) method(text string) error {
 		case m == "none" && len(methods) == 1:
 			r.None = true
 		case len(methods) > 1:
-			return fmt.Errorf("Invalid combination of recursion methods: %s. Only hosts and processlist may be combined.", strings.Join(methods, ", "))
+			return fmt.Errorf(
+				"Invalid combination of recursion methods: %s. Only hosts and processlist may be combined.",
+				strings.Join(methods, ", "),
+			)
 		default:
 			return fmt.Errorf("Invalid recursion method: %s", m)
 		}
@@ -291,7 +302,12 @@ func (r *reading) ends() {
 	a.dropNew = r.said.on("drop-new-table", true) && (a.swaps || r.said.on("drop-triggers", true))
 	a.dropOld = r.said.on("drop-old-table", true) && r.said.on("drop-triggers", true)
 	a.PID = r.said.last("pid")
-	a.history = history{wanted: r.said.on("history", false), binary: r.said.on("binary-index", false), table: "percona.pt_osc_history", resume: r.said.last("resume")}
+	a.history = history{
+		wanted: r.said.on("history", false),
+		binary: r.said.on("binary-index", false),
+		table:  "percona.pt_osc_history",
+		resume: r.said.last("resume"),
+	}
 	if r.said.has("history-table") {
 		a.history.table = r.said.last("history-table")
 	}

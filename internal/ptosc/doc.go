@@ -1,13 +1,13 @@
-// Package ptosc takes the command line of pt-online-schema-change 3.7 and tells a run in that program's words, so that
-// scripts that call it can call Midstream in its place.
+// Package ptosc takes the command line of pt-online-schema-change 3.7 and tells a run in that
+// program's words, so that scripts that call it can call Midstream in its place.
 //
 //	arguments, option files ─► Read ─► Asked ─► flags of midstream run ─► cli
 //	                                                                      │
 //	      standard output, standard error, exit code ◄─ Speaker ◄─ plan, events, result, error
 //
-// It carries nothing out: a run is made and driven by cli, as for midstream run. What becomes of each option stands in
-// one table (options.go), of which docs/pt-osc-flags.md is made: it does the same, or is taken with a note since it has
-// no meaning here, or is refused, with the reason.
+// It carries nothing out: a run is made and driven by cli, as for midstream run. What becomes of
+// each option stands in one table (options.go), of which docs/pt-osc-flags.md is made: it does the
+// same, or is taken with a note since it has no meaning here, or is refused, with the reason.
 //
 // Nothing of that program's code is in here. Its words are, where scripts look for them.
 package ptosc

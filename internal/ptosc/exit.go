@@ -44,17 +44,31 @@ var ofRisks = []struct {
 }{
 	{exitNoKey, []plan.Code{plan.CodeNoKey}},
 	{exitVersion, []plan.Code{plan.CodeVersion}},
-	{exitLacking, []plan.Code{plan.CodeLogBin, plan.CodeBinlogFormat, plan.CodeBinlogFilter, plan.CodeCaptureTrigger, plan.CodeCluster, plan.CodeGrants, plan.CodeReadOnly, plan.CodeMDL}},
+	{
+		exitLacking,
+		[]plan.Code{
+			plan.CodeLogBin, plan.CodeBinlogFormat, plan.CodeBinlogFilter, plan.CodeCaptureTrigger, plan.CodeCluster,
+			plan.CodeGrants, plan.CodeReadOnly, plan.CodeMDL,
+		},
+	},
 	{exitCreating, []plan.Code{plan.CodeNameTaken, plan.CodeLeftover}},
-	{exitUnsupported, []plan.Code{plan.CodeTrigger, plan.CodeTriggerColumn, plan.CodeRenamesTable, plan.CodePartition, plan.CodeTablespace, plan.CodeSecondary, plan.CodeEngine, plan.CodeSystemSchema,
-		plan.CodeOtherTable, plan.CodeUnparsed, plan.CodeNotNull, plan.CodeUnique, plan.CodeMap, plan.CodeNoPrimary}},
+	{
+		exitUnsupported,
+		[]plan.Code{
+			plan.CodeTrigger, plan.CodeTriggerColumn, plan.CodeRenamesTable, plan.CodePartition, plan.CodeTablespace,
+			plan.CodeSecondary, plan.CodeEngine, plan.CodeSystemSchema, plan.CodeOtherTable, plan.CodeUnparsed,
+			plan.CodeNotNull, plan.CodeUnique, plan.CodeMap, plan.CodeNoPrimary,
+		},
+	},
 	{exitAltering, []plan.Code{plan.CodeColumn, plan.CodeIndex, plan.CodeCheck, plan.CodeAlgorithm}},
 }
 
-// ofVariables are the server's errors about variables: unknown, wrong value, wrong type, read-only, of all sessions only.
+// ofVariables are the server's errors about variables: unknown, wrong value, wrong type, read-only,
+// of all sessions only.
 var ofVariables = []uint16{1193, 1231, 1232, 1238, 1229}
 
-// code is the exit code of an error. met says that the server was reached, interrupted that a signal has ended the run.
+// code is the exit code of an error. met says that the server was reached, interrupted that a
+// signal has ended the run.
 func code(err error, met bool, a *Asked) int {
 	var failure *migration.Failure
 	var refused *plan.Refused
@@ -119,8 +133,8 @@ func ofRefusal(r *plan.Refused) int {
 	return exitInvalid
 }
 
-// End tells how it all ended, and returns the exit code. complaint is what midstream run says of an error; met says that the server was
-// reached.
+// End tells how it all ended, and returns the exit code. complaint is what midstream run says of an
+// error; met says that the server was reached.
 func (s *Speaker) End(err error, met bool, complaint string) int {
 	table := s.asked.Table.Quoted()
 	exit := code(err, met, s.asked)
@@ -147,7 +161,10 @@ func (s *Speaker) End(err error, met bool, complaint string) int {
 	}
 	switch {
 	case err == nil && s.asked.Mode == Looking:
-		s.say("Exiting without altering %s because neither --dry-run nor --execute was specified.  Please read the tool's documentation carefully before using this tool.", table)
+		s.say(
+			"Exiting without altering %s because neither --dry-run nor --execute was specified.  Please read the tool's documentation carefully before using this tool.",
+			table,
+		)
 	case s.asked.Mode == DryRun && met:
 		s.say("Dry run complete.  %s was not altered.", table)
 	case err == nil:

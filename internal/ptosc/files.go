@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// defaultFiles are the files of options that are read where --config says no others. One that is not there says nothing.
+// defaultFiles are the files of options that are read where --config says no others. One that is
+// not there says nothing.
 func defaultFiles(home string) []string {
 	files := []string{"/etc/percona-toolkit/percona-toolkit.conf", "/etc/percona-toolkit/pt-online-schema-change.conf"}
 	if home == "" {
@@ -39,7 +40,8 @@ var (
 	setting = regexp.MustCompile(`^([^=\s]+?)(?:\s*=\s*(.*?)\s*)?$`)
 )
 
-// readFile reads a file of options: a name, or name=value, a line, without dashes; behind a line -- the lines are arguments.
+// readFile reads a file of options: a name, or name=value, a line, without dashes; behind a line --
+// the lines are arguments.
 func readFile(path string) (args []string, err error) {
 	file, err := os.Open(path)
 	if err != nil {

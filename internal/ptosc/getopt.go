@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// said are the options that were said, by their names: each value in the order in which they were said, "yes" and "no" of
-// those that have none.
+// said are the options that were said, by their names: each value in the order in which they were
+// said, "yes" and "no" of those that have none.
 type said map[string][]string
 
 func (s said) has(name string) bool { return len(s[name]) > 0 }
@@ -37,8 +37,9 @@ type spelling struct {
 	negated bool
 }
 
-// line is a command line that is being read, as Perl's Getopt::Long reads it there: letters in bundles, names that may be
-// cut as long as they are unambiguous, options behind arguments, and -- before what is no option.
+// line is a command line that is being read, as Perl's Getopt::Long reads it there: letters in
+// bundles, names that may be cut as long as they are unambiguous, options behind arguments, and --
+// before what is no option.
 type line struct {
 	long     map[string]spelling
 	short    map[string]Option

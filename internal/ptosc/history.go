@@ -60,7 +60,10 @@ func (h *history) begin(ctx context.Context, db *sql.DB, a *Asked) error {
 	if err != nil {
 		return fmt.Errorf("write the job: %w", err)
 	}
-	result, err := db.ExecContext(ctx, "INSERT INTO "+name+" (db, tbl, altr, args) VALUES (?, ?, ?, ?)", a.Table.Schema, a.Table.Table, a.said.last("alter"), string(args))
+	result, err := db.ExecContext(
+		ctx, "INSERT INTO "+name+" (db, tbl, altr, args) VALUES (?, ?, ?, ?)", a.Table.Schema, a.Table.Table,
+		a.said.last("alter"), string(args),
+	)
 	if err != nil {
 		return fmt.Errorf("write the job into %s: %w", name, err)
 	}

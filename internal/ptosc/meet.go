@@ -14,8 +14,9 @@ import (
 	"midstream/internal/schema"
 )
 
-// Meet looks at the server for what follows from its state: loads without a number, free names, the table of DSNs, the history. It returns the
-// flags of midstream run that come besides, and whether the run is to go on with one that was stopped.
+// Meet looks at the server for what follows from its state: loads without a number, free names, the
+// table of DSNs, the history. It returns the flags of midstream run that come besides, and whether
+// the run is to go on with one that was stopped.
 func (a *Asked) Meet(ctx context.Context, db *sql.DB) (flags []string, resumes bool, err error) {
 	for _, name := range slices.Sorted(maps.Keys(a.loads)) {
 		if err := a.openLoads(ctx, db, name); err != nil {
@@ -40,10 +41,12 @@ func (a *Asked) Meet(ctx context.Context, db *sql.DB) (flags []string, resumes b
 	return flags, a.history.resume != "", nil
 }
 
-// sessionsOf are how many sessions of a run such variables may count, which that program's one session hardly adds to.
+// sessionsOf are how many sessions of a run such variables may count, which that program's one
+// session hardly adds to.
 var sessionsOf = map[string]float64{"threads_connected": 20, "threads_running": 10}
 
-// openLoads gives those loads a number that have none: a fifth more than the variable is now, and of critical ones twice as much.
+// openLoads gives those loads a number that have none: a fifth more than the variable is now, and
+// of critical ones twice as much.
 func (a *Asked) openLoads(ctx context.Context, db *sql.DB, name string) error {
 	factor := map[string]float64{"max-load": 1.2, "critical-load": 2}[name]
 	for i, l := range a.loads[name] {
@@ -76,7 +79,9 @@ func (u *Unfit) Unwrap() error { return u.Err }
 // listed reads the addresses of replicas from a table of DSNs.
 func (r *Replicas) listed(ctx context.Context, db *sql.DB) (list []string, err error) {
 	list = []string{}
-	rows, err := db.QueryContext(ctx, "SELECT dsn FROM "+schema.Name{Schema: r.table.Database, Table: r.table.Table}.Quoted()+" ORDER BY id")
+	rows, err := db.QueryContext(
+		ctx, "SELECT dsn FROM "+schema.Name{Schema: r.table.Database, Table: r.table.Table}.Quoted()+" ORDER BY id",
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -16,8 +16,9 @@ const mostUnderscores = 10
 // longestName is the server's.
 const longestName = 64
 
-// names are the flags that say what the new table and the old one are called: _t_new and _t_old, with another underscore as long as
-// another table has the name; and what --new-table-name says, as it is.
+// names are the flags that say what the new table and the old one are called: _t_new and _t_old,
+// with another underscore as long as another table has the name; and what --new-table-name says, as
+// it is.
 func (a *Asked) names(ctx context.Context, db *sql.DB) (flags []string, err error) {
 	taken, err := a.taken(ctx, db)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// HoldPID writes the process's number into the file of --pid, and returns what removes it. It refuses where the file names another
-// process that is alive.
+// HoldPID writes the process's number into the file of --pid, and returns what removes it. It
+// refuses where the file names another process that is alive.
 func (a *Asked) HoldPID() (release func(), err error) {
 	if a.PID == "" {
 		return func() {}, nil

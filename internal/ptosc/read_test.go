@@ -27,7 +27,17 @@ func TestEveryOption(t *testing.T) {
 		form, known := forms[o.Name]
 		delete(forms, o.Name)
 		fields := strings.Fields(form + " - - -")
-		kinds := map[string][]kind{"-": {onOff, yesNo}, "string": {word, dsn}, "int": {whole}, "float": {real}, "size": {volume}, "time": {span}, "Array": {list}, "array": {list}, "DSN": {dsn}}
+		kinds := map[string][]kind{
+			"-":      {onOff, yesNo},
+			"string": {word, dsn},
+			"int":    {whole},
+			"float":  {real},
+			"size":   {volume},
+			"time":   {span},
+			"Array":  {list},
+			"array":  {list},
+			"DSN":    {dsn},
+		}
 		switch {
 		case !known:
 			t.Errorf("there is no --%s", o.Name)
@@ -46,8 +56,8 @@ func TestEveryOption(t *testing.T) {
 	}
 }
 
-// TestReads: what becomes of command lines, as flags of midstream run (with those of the target and the defaults left out) or as
-// problems.
+// TestReads: what becomes of command lines, as flags of midstream run (with those of the target and
+// the defaults left out) or as problems.
 func TestReads(t *testing.T) {
 	const to = " D=shop,t=orders --execute"
 	const usual = "--lock-give-up=10m10s --drop-old"
@@ -102,8 +112,13 @@ func TestReads(t *testing.T) {
 			t.Errorf("%s: %v", c.line, err)
 		case c.problem == "":
 			flags := slices.DeleteFunc(asked.Flags(), func(f string) bool {
-				return slices.Contains([]string{"--database=shop", "--table=`orders`", "--alter=ENGINE = InnoDB", "--max-load=Threads_running=25", "--critical-load=Threads_running=50",
-					"--max-replica-lag=1s"}, f)
+				return slices.Contains(
+					[]string{
+						"--database=shop", "--table=`orders`", "--alter=ENGINE = InnoDB",
+						"--max-load=Threads_running=25", "--critical-load=Threads_running=50", "--max-replica-lag=1s",
+					},
+					f,
+				)
 			})
 			if got := strings.Join(flags, " "); got != c.flags {
 				t.Errorf("%s: %s\n   instead of %s", c.line, got, c.flags)
@@ -152,7 +167,10 @@ func TestFiles(t *testing.T) {
 
 // TestSecrets: arguments with a password are found.
 func TestSecrets(t *testing.T) {
-	args := []string{"-psecret", "--password=secret", "--password", "secret", "h=a,p=secret,D=d", "p=secret", "-p", "secret", "--replica-password=secret", "--slave-password", "secret", "--port=3"}
+	args := []string{
+		"-psecret", "--password=secret", "--password", "secret", "h=a,p=secret,D=d", "p=secret", "-p", "secret",
+		"--replica-password=secret", "--slave-password", "secret", "--port=3",
+	}
 	found := Secrets(args)
 	for i, arg := range args {
 		from, is := found[i]

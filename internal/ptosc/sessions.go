@@ -13,10 +13,15 @@ var ours = map[string]string{
 	"lock_wait_timeout":        "nobody waits for the swap for longer than --lock-wait of midstream run; it still counts for how long is tried (--tries)",
 	"innodb_lock_wait_timeout": "no row of the table is locked",
 	"sql_mode":                 "rows are copied under STRICT_ALL_TABLES, and the ALTER is carried out under the server's own mode",
-	"transaction_isolation":    "it is READ COMMITTED", "tx_isolation": "it is READ COMMITTED",
-	"autocommit": "transactions are made by the statement", "time_zone": "it is the server's, for copy and changes alike",
-	"foreign_key_checks": "keys are checked", "unique_checks": "keys are checked",
-	"binlog_format": "changes are read as rows", "binlog_row_image": "the key columns are all that is read", "character_set_client": "it is utf8mb4",
+	"transaction_isolation":    "it is READ COMMITTED",
+	"tx_isolation":             "it is READ COMMITTED",
+	"autocommit":               "transactions are made by the statement",
+	"time_zone":                "it is the server's, for copy and changes alike",
+	"foreign_key_checks":       "keys are checked",
+	"unique_checks":            "keys are checked",
+	"binlog_format":            "changes are read as rows",
+	"binlog_row_image":         "the key columns are all that is read",
+	"character_set_client":     "it is utf8mb4",
 }
 
 // sessions reads --set-vars.

@@ -15,8 +15,8 @@ import (
 	"midstream/internal/schema"
 )
 
-// Speaker tells of a run in that program's words: what is done on standard output, progress, pauses and errors on standard
-// error. It is used by one goroutine at a time.
+// Speaker tells of a run in that program's words: what is done on standard output, progress, pauses
+// and errors on standard error. It is used by one goroutine at a time.
 type Speaker struct {
 	asked       *Asked
 	speech      *dropin.Speech
@@ -99,7 +99,9 @@ func (s *Speaker) Planned(p *plan.Plan, former string) {
 		s.say("%s", listed(statements(p, s.asked)))
 	}
 	if s.asked.Mode == DryRun {
-		s.say("Not copying rows because this is a dry run.\nNot swapping tables because this is a dry run.\nNot dropping old table because this is a dry run.")
+		s.say(
+			"Not copying rows because this is a dry run.\nNot swapping tables because this is a dry run.\nNot dropping old table because this is a dry run.",
+		)
 	}
 }
 
@@ -283,7 +285,10 @@ func (s *Speaker) Done(table schema.Name, r migration.Result) {
 		s.say("Not dropping old table because --no-swap-tables was specified.")
 		if r.Rehearsed.Shadow != "" {
 			left := schema.NameOf(r.Rehearsed.Shadow).Quoted()
-			s.say("Not dropping the new table %s because --no-drop-new-table was specified.  To drop the new table, execute:\nDROP TABLE IF EXISTS %s;", left, left)
+			s.say(
+				"Not dropping the new table %s because --no-drop-new-table was specified.  To drop the new table, execute:\nDROP TABLE IF EXISTS %s;",
+				left, left,
+			)
 		} else {
 			s.at("Dropped new table OK.")
 		}

@@ -10,13 +10,28 @@ import (
 
 // newSpeech is how Midstream's own words are said to who has said this.
 func (a *Asked) newSpeech() *dropin.Speech {
-	s := &dropin.Speech{Own: map[string]bool{}, File: cmp.Or(a.Server.File, "~/.my.cnf"), Statement: schema.Shell("ALTER TABLE " + a.Table.Quoted() + " " + a.Alter),
+	s := &dropin.Speech{
+		Own:       map[string]bool{},
+		File:      cmp.Or(a.Server.File, "~/.my.cnf"),
+		Statement: schema.Shell("ALTER TABLE " + a.Table.Quoted() + " " + a.Alter),
 		Says: map[string]string{
-			"-p": "--ask-pass", "method=shadow": "a run with --no-drop-old-table", "hold": "midstream hold " + a.Table.Argument(),
-			"drop-old": "--drop-old-table", "shadow-name": "--new-table-name", "copy-share": "--sleep", "max-replica-lag": "--max-lag",
-			"replica": "--check-replica-lag", "skip-replica": "--skip-check-replica-lag", "find-replicas": "--recursion-method",
-			"throttle-file": "--pause-file", "lock-give-up": "--tries", "rehearse": "--no-swap-tables", "keep-shadow": "--no-drop-new-table", "ssl-mode": "--mysql_ssl",
-		}}
+			"-p":              "--ask-pass",
+			"method=shadow":   "a run with --no-drop-old-table",
+			"hold":            "midstream hold " + a.Table.Argument(),
+			"drop-old":        "--drop-old-table",
+			"shadow-name":     "--new-table-name",
+			"copy-share":      "--sleep",
+			"max-replica-lag": "--max-lag",
+			"replica":         "--check-replica-lag",
+			"skip-replica":    "--skip-check-replica-lag",
+			"find-replicas":   "--recursion-method",
+			"throttle-file":   "--pause-file",
+			"lock-give-up":    "--tries",
+			"rehearse":        "--no-swap-tables",
+			"keep-shadow":     "--no-drop-new-table",
+			"ssl-mode":        "--mysql_ssl",
+		},
+	}
 	for _, o := range Options() {
 		s.Own[o.Name] = true
 	}

@@ -121,8 +121,8 @@ func parseReport(text string) (report, error) {
 	return report{}, errors.New("spec array's first element must be one of percentage,time,iterations")
 }
 
-// patience is for how long that program would try to swap the tables: as often as --tries says, each time as long as its
-// session waits for a lock, with a pause between.
+// patience is for how long that program would try to swap the tables: as often as --tries says,
+// each time as long as its session waits for a lock, with a pause between.
 func (a *Asked) patience() (time.Duration, error) {
 	tries, wait := 10.0, 1.0
 	for _, part := range splitList(a.said.last("tries")) {

@@ -62,7 +62,10 @@ func Of(e event.Event) any {
 	case event.Mismatch:
 		return Mismatch{HeadOf(NameMismatch, e.At), e.Key, e.Column, e.Expected, e.Found}
 	case event.Verified:
-		return Verified{HeadOf(NameVerified, e.At), e.Rows, e.Suspects, e.Repaired, e.Unproven, MSOf(e.Elapsed), append([]string{}, e.Uncompared...)}
+		return Verified{
+			HeadOf(NameVerified, e.At), e.Rows, e.Suspects, e.Repaired, e.Unproven, MSOf(e.Elapsed),
+			append([]string{}, e.Uncompared...),
+		}
 	case event.Finding:
 		return findingOf(e)
 	case event.Prescanned:

@@ -78,7 +78,8 @@ func Read(line []byte) (event.Event, *Result, error) {
 	return nil, nil, nil // a plan, or an event of a later version
 }
 
-// EventOf is the event of a record that has come through JSON, as a part of a status; nil for none, and for another version's.
+// EventOf is the event of a record that has come through JSON, as a part of a status; nil for none,
+// and for another version's.
 func EventOf(told any) event.Event {
 	if told == nil {
 		return nil
@@ -104,14 +105,38 @@ func into[R any](line []byte, make func(R) event.Event) (event.Event, *Result, e
 
 func (r Progress) event(at time.Time) event.Event {
 	e := event.Progress{
-		Phase: event.Phase(r.Phase), At: at, Elapsed: r.ElapsedMS.Duration(),
-		RowsCopied: r.RowsCopied, RowsTotal: r.RowsTotal, Fraction: r.Fraction, CopyRate: r.CopyRowsPerS,
-		ChunkRows: r.ChunkRows, Workers: r.Workers, Slower: -1,
-		Statements: r.Statements, Felt: r.FeltMS.Duration(), FeltAlone: r.FeltAloneMS.Duration(), ReplicaLag: knownDuration(r.ReplicaLagMS),
-		Captured: r.Captured, Applied: r.Applied, Dropped: r.Dropped, Merged: r.Merged,
-		Backlog: r.Backlog, BacklogLimit: r.BacklogLimit, ApplyRate: r.ApplyKeysPerS,
-		CaptureDelay: r.CaptureDelayMS.Duration(), BinlogRead: r.BinlogReadBytes, Position: r.BinlogPosition,
-		ETA: knownDuration(r.ETAMS), Retries: r.Retries, IndexFraction: r.IndexFraction, BuildStep: r.BuildStep, Verified: r.Verified, Scanned: r.Scanned,
+		Phase:        event.Phase(r.Phase),
+		At:           at,
+		Elapsed:      r.ElapsedMS.Duration(),
+		RowsCopied:   r.RowsCopied,
+		RowsTotal:    r.RowsTotal,
+		Fraction:     r.Fraction,
+		CopyRate:     r.CopyRowsPerS,
+		ChunkRows:    r.ChunkRows,
+		Workers:      r.Workers,
+		Slower:       -1,
+		Statements:   r.Statements,
+		Felt:         r.FeltMS.Duration(),
+		FeltAlone:    r.FeltAloneMS.Duration(),
+		ReplicaLag:   knownDuration(r.ReplicaLagMS),
+		Captured:     r.Captured,
+		Applied:      r.Applied,
+		Dropped:      r.Dropped,
+		Merged:       r.Merged,
+		Backlog:      r.Backlog,
+		BacklogLimit: r.BacklogLimit,
+		ApplyRate:    r.ApplyKeysPerS,
+		CaptureDelay: r.CaptureDelayMS.Duration(),
+		BinlogRead:   r.BinlogReadBytes,
+		Position:     r.BinlogPosition,
+		ETA: knownDuration(
+			r.ETAMS,
+		),
+		Retries:       r.Retries,
+		IndexFraction: r.IndexFraction,
+		BuildStep:     r.BuildStep,
+		Verified:      r.Verified,
+		Scanned:       r.Scanned,
 	}
 	if r.Slower != nil {
 		e.Slower = *r.Slower

@@ -55,7 +55,8 @@ func hostileReport() *Report {
 
 var fenced = regexp.MustCompile("(?ms)^(`{3,})\n.*?^(`{3,})$")
 
-// TestL9_NoTextIsObeyedInAReport: a report has no tag, no line, no mark of Markdown and no sequence for a terminal that came from others.
+// TestL9_NoTextIsObeyedInAReport: a report has no tag, no line, no mark of Markdown and no sequence
+// for a terminal that came from others.
 func TestL9_NoTextIsObeyedInAReport(t *testing.T) {
 	r := hostileReport()
 	html, markdown, text := written(t, r.HTML), written(t, r.Markdown), written(t, r.JSON)

@@ -14,7 +14,8 @@ import (
 	"midstream/internal/words"
 )
 
-// Report is a run as it is told afterwards. As JSON it is what midstream report --format=json writes: names are stable.
+// Report is a run as it is told afterwards. As JSON it is what midstream report --format=json
+// writes: names are stable.
 type Report struct {
 	Run    record.Run     `json:"run"`
 	Plan   *record.Plan   `json:"plan"`   // null: there was none
@@ -112,7 +113,9 @@ func Of(story *history.Story) *Report {
 			r.Remove = strings.TrimSpace(r.Remove + " midstream cleanup --old " + schema.NameOf(r.Run.Table).Argument())
 		}
 	} else {
-		r.Remove = "While the run is at work: midstream status. If it was killed, the same command goes on with what it has left; midstream cleanup " + schema.NameOf(r.Run.Table).Argument() + " gives that up."
+		r.Remove = "While the run is at work: midstream status. If it was killed, the same command goes on with what it has left; midstream cleanup " + schema.NameOf(
+			r.Run.Table,
+		).Argument() + " gives that up."
 	}
 	if r.Plan != nil && r.Result != nil {
 		r.compare(progressOf(story.Events))
@@ -124,7 +127,8 @@ func Of(story *history.Story) *Report {
 // valueOf finds the value in the server's words for a duplicate: it tells causes apart that are one.
 var valueOf = regexp.MustCompile(`(?s)entry '.*' for key`)
 
-// tell lists what happened. What is told again and again while it lasts is told once: of who was in the way, the last and longest of it.
+// tell lists what happened. What is told again and again while it lasts is told once: of who was in
+// the way, the last and longest of it.
 func (r *Report) tell(events []event.Event) {
 	retries := map[string]*Retries{}
 	var last time.Time
@@ -259,7 +263,9 @@ func (r *Report) compare(progress []event.Progress) {
 		}
 	}
 	if r.Result.LockHeldMS > 0 {
-		happened["lock of the cut-over"] = fmt.Sprintf("%s, held for %s", words.Plural(r.Result.Attempts, "attempt"), span(r.Result.LockHeldMS))
+		happened["lock of the cut-over"] = fmt.Sprintf(
+			"%s, held for %s", words.Plural(r.Result.Attempts, "attempt"), span(r.Result.LockHeldMS),
+		)
 	}
 	if lag >= 0 {
 		happened["replica lag, at most"] = words.Span(lag)
@@ -273,7 +279,13 @@ func (r *Report) compare(progress []event.Progress) {
 		r.Compared = append(r.Compared, Comparison{What: "capture behind, at most", Happened: words.Span(delay)})
 	}
 	if len(felt) > 0 {
-		r.Compared = append(r.Compared, Comparison{"a statement of the application's, median", words.Span(seconds(median(alone))) + " without this run", words.Span(seconds(median(felt)))})
+		r.Compared = append(
+			r.Compared,
+			Comparison{
+				"a statement of the application's, median", words.Span(seconds(median(alone))) + " without this run",
+				words.Span(seconds(median(felt))),
+			},
+		)
 	}
 }
 

@@ -27,31 +27,87 @@ const hostile = "</script><script>alert(1)</script>`|```\n<img src=x onerror=ale
 // story is a run with everything that may happen.
 func story(progress int) *history.Story {
 	s := &history.Story{
-		Run: record.Run{Head: record.HeadOf(record.NameRun, began), ID: "20260102T030405.000Z-shop.orders-7", Table: "shop.or" + hostile, Alter: "ADD COLUMN n INT COMMENT '" + hostile + "'",
-			Server: "db1:3306", User: "ann", Host: "ops1", Process: 7, Version: "1.0"},
-		Plan: &record.Plan{Table: "shop.orders", Method: "shadow", Why: "why " + hostile, Key: "PRIMARY", KeyColumns: []string{"id"}, RowsEstimate: 1000,
-			Others:     []record.Rejected{{Method: "instant", Why: "no"}},
-			Prediction: record.Prediction{ElapsedMS: 60_000, LeastMS: 20_000, MostMS: 180_000, DiskBytes: 1 << 20, LockedMS: 500},
-			Risks:      []record.Risk{{Code: "c", What: "what", Why: "why", Fix: "fix"}}},
-		Result: &record.Result{Head: record.HeadOf(record.NameResult, after(90)), Outcome: "done", Swapped: true, Old: "shop.orders_old", ElapsedMS: 90_000,
-			RowsCopied: 1010, DiskBytes: 2 << 20, LockHeldMS: 12, Attempts: 2, Verified: 1010, VerifyMS: 900},
+		Run: record.Run{
+			Head:    record.HeadOf(record.NameRun, began),
+			ID:      "20260102T030405.000Z-shop.orders-7",
+			Table:   "shop.or" + hostile,
+			Alter:   "ADD COLUMN n INT COMMENT '" + hostile + "'",
+			Server:  "db1:3306",
+			User:    "ann",
+			Host:    "ops1",
+			Process: 7,
+			Version: "1.0",
+		},
+		Plan: &record.Plan{
+			Table:        "shop.orders",
+			Method:       "shadow",
+			Why:          "why " + hostile,
+			Key:          "PRIMARY",
+			KeyColumns:   []string{"id"},
+			RowsEstimate: 1000,
+			Others:       []record.Rejected{{Method: "instant", Why: "no"}},
+			Prediction:   record.Prediction{ElapsedMS: 60_000, LeastMS: 20_000, MostMS: 180_000, DiskBytes: 1 << 20, LockedMS: 500},
+			Risks:        []record.Risk{{Code: "c", What: "what", Why: "why", Fix: "fix"}},
+		},
+		Result: &record.Result{
+			Head:       record.HeadOf(record.NameResult, after(90)),
+			Outcome:    "done",
+			Swapped:    true,
+			Old:        "shop.orders_old",
+			ElapsedMS:  90_000,
+			RowsCopied: 1010,
+			DiskBytes:  2 << 20,
+			LockHeldMS: 12,
+			Attempts:   2,
+			Verified:   1010,
+			VerifyMS:   900,
+		},
 	}
 	say := func(events ...event.Event) { s.Events = append(s.Events, events...) }
 	say(event.PhaseEntered{Phase: event.PhaseCopy, At: after(1)})
 	gates := []event.Gate{{Name: "replica-lag r1", Why: "replica r1 is 3 s behind " + hostile, Since: after(2)}}
 	for i := range progress {
-		say(event.Progress{Phase: event.PhaseCopy, At: after(1 + float64(i)*60/float64(progress)), RowsCopied: int64(i), Felt: 2 * time.Millisecond, FeltAlone: time.Millisecond,
-			ReplicaLag: 3 * time.Second, CaptureDelay: 40 * time.Millisecond, ETA: -1, Slower: -1})
+		say(
+			event.Progress{
+				Phase:        event.PhaseCopy,
+				At:           after(1 + float64(i)*60/float64(progress)),
+				RowsCopied:   int64(i),
+				Felt:         2 * time.Millisecond,
+				FeltAlone:    time.Millisecond,
+				ReplicaLag:   3 * time.Second,
+				CaptureDelay: 40 * time.Millisecond,
+				ETA:          -1,
+				Slower:       -1,
+			},
+		)
 	}
-	say(event.Throttled{Gates: gates, At: after(2)}, event.Throttled{Gates: gates, At: after(12)}, event.Throttled{At: after(20)},
-		event.Retry{What: "keys", Cause: "Duplicate entry 'a' for key 'k'", At: after(30)}, event.Retry{What: "keys", Cause: "Duplicate entry 'b' for key 'k'", At: after(31)},
+	say(
+		event.Throttled{Gates: gates, At: after(2)},
+		event.Throttled{Gates: gates, At: after(12)},
+		event.Throttled{At: after(20)},
+		event.Retry{
+			What:  "keys",
+			Cause: "Duplicate entry 'a' for key 'k'",
+			At:    after(30),
+		},
+		event.Retry{What: "keys", Cause: "Duplicate entry 'b' for key 'k'", At: after(31)},
 		event.PhaseEntered{Phase: event.PhaseCutover, At: after(61)},
-		event.Blocked{Blockers: []event.Blocker{{ConnectionID: 9, User: "u", Host: "h", Why: "holds the lock", Statement: hostile, Changed: -1}}, Waiting: time.Second, At: after(62)},
+		event.Blocked{
+			Blockers: []event.Blocker{{ConnectionID: 9, User: "u", Host: "h", Why: "holds the lock", Statement: hostile, Changed: -1}},
+			Waiting:  time.Second,
+			At:       after(62),
+		},
 		event.Killed{Blocker: event.Blocker{ConnectionID: 9, Changed: -1}, Waited: time.Second, At: after(63)},
-		event.LockAttempt{Number: 1, Waited: 250 * time.Millisecond, At: after(64)}, event.LockAttempt{Number: 2, Granted: true, At: after(65)},
+		event.LockAttempt{
+			Number: 1,
+			Waited: 250 * time.Millisecond,
+			At:     after(64),
+		},
+		event.LockAttempt{Number: 2, Granted: true, At: after(65)},
 		event.SwapDone{LockHeld: 12 * time.Millisecond, Attempts: 2, At: after(66)},
 		event.Mismatch{Key: "7", Column: "c", Expected: "1", Found: "2", At: after(67)},
-		event.PhaseEntered{Phase: event.PhaseDone, At: after(90)})
+		event.PhaseEntered{Phase: event.PhaseDone, At: after(90)},
+	)
 	return s
 }
 
@@ -154,7 +210,8 @@ func TestUnfinished(t *testing.T) {
 		r := Of(s)
 		for _, write := range []func(io.Writer) error{r.HTML, r.Markdown, r.JSON} {
 			text := written(t, write)
-			if name != "refused" && !strings.Contains(text, "midstream cleanup") || name == "refused" && !strings.Contains(text, "refused") {
+			if name != "refused" && !strings.Contains(text, "midstream cleanup") ||
+				name == "refused" && !strings.Contains(text, "refused") {
 				t.Errorf("%s: it does not say what to do:\n%.300s", name, text)
 			}
 		}
@@ -165,7 +222,8 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatWasComparedIsEqual: a run that ended because rows differ, or before it had compared them all, is not told to have proven anything.
+// TestOnlyWhatWasComparedIsEqual: a run that ended because rows differ, or before it had compared
+// them all, is not told to have proven anything.
 func TestOnlyWhatWasComparedIsEqual(t *testing.T) {
 	for name, change := range map[string]func(r *record.Result){
 		"rows differ":      func(r *record.Result) { r.Outcome, r.VerifyMS = "mismatch", 0 },

@@ -116,7 +116,12 @@ func (c *Copier) Run(ctx context.Context) error {
 				err = nil
 			}
 			if number > 0 && dbconn.Full(err) && errors.Is(err, errNoSession) {
-				c.deps.Emit(event.Note{At: time.Now(), Text: fmt.Sprintf("worker %d of the row copy has no connection, and the others go on: %v", number+1, err)})
+				c.deps.Emit(
+					event.Note{
+						At:   time.Now(),
+						Text: fmt.Sprintf("worker %d of the row copy has no connection, and the others go on: %v", number+1, err),
+					},
+				)
 				err = nil
 			}
 			return err

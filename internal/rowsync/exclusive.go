@@ -17,7 +17,8 @@ import (
 type exclusive struct {
 	*Syncer
 	session *dbconn.Session
-	// together is how often in turn a row could not be synced together with all rows whose change is yet to be applied.
+	// together is how often in turn a row could not be synced together with all rows whose change
+	// is yet to be applied.
 	together int
 }
 

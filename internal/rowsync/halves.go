@@ -7,8 +7,9 @@ import (
 	"midstream/internal/key"
 )
 
-// A sync whose transaction is larger than the server takes is made in two of half the size. Nobody sees a difference: of rows
-// in one sync nothing else is said than of rows in several. (The caller still has the whole of P to itself, law L2.)
+// A sync whose transaction is larger than the server takes is made in two of half the size. Nobody
+// sees a difference: of rows in one sync nothing else is said than of rows in several. (The caller
+// still has the whole of P to itself, law L2.)
 
 // both runs the syncs of two halves, one after the other.
 func (s *Syncer) both(half func(i int) (Result, error)) (sum Result, err error) {

@@ -40,14 +40,16 @@ func (s *Spec) Setup() []string {
 	return append(setup, Setup...)
 }
 
-// Lenient has a session make statements with what a table has, which a strict session may refuse: an ENUM with two equal members, or a date
-// that there is not.
+// Lenient has a session make statements with what a table has, which a strict session may refuse:
+// an ENUM with two equal members, or a date that there is not.
 func Lenient(statements ...string) []string {
 	lax := "@@SESSION.sql_mode"
 	for _, not := range []string{"STRICT_ALL_TABLES", "STRICT_TRANS_TABLES", "NO_ZERO_IN_DATE", "NO_ZERO_DATE"} {
 		lax = fmt.Sprintf("REPLACE(%s, '%s', '')", lax, not)
 	}
-	all := append([]string{"SET @midstream_sql_mode = @@SESSION.sql_mode", "SET SESSION sql_mode = CONCAT(" + lax + ", ',ALLOW_INVALID_DATES')"}, statements...)
+	all := append(
+		[]string{"SET @midstream_sql_mode = @@SESSION.sql_mode", "SET SESSION sql_mode = CONCAT(" + lax + ", ',ALLOW_INVALID_DATES')"},
+		statements...)
 	return append(all, "SET SESSION sql_mode = @midstream_sql_mode")
 }
 
@@ -83,8 +85,9 @@ func (s *Spec) convert(ctx context.Context, session *dbconn.Session, keys []key.
 	return s.convertSingly(ctx, session, keys)
 }
 
-// take fills the temporary table of the source's types. The source has these values, though a strict session may refuse them: an ENUM that
-// is no member, or a date that the sql_mode does not have.
+// take fills the temporary table of the source's types. The source has these values, though a
+// strict session may refuse them: an ENUM that is no member, or a date that the sql_mode does not
+// have.
 func (s *Spec) take(ctx context.Context, session *dbconn.Session, keys []key.Key) error {
 	rows := make([]string, len(keys))
 	for i, k := range keys {
@@ -126,7 +129,10 @@ func (s *Spec) convertSingly(ctx context.Context, session *dbconn.Session, keys 
 		if err := s.take(ctx, session, []key.Key{k}); err != nil {
 			return err
 		}
-		_, err := session.Exec(ctx, "INSERT INTO "+database+schema.Quote(shadowKeys)+" SELECT "+s.keyExprs()+" FROM "+database+schema.Quote(sourceKeys))
+		_, err := session.Exec(
+			ctx,
+			"INSERT INTO "+database+schema.Quote(shadowKeys)+" SELECT "+s.keyExprs()+" FROM "+database+schema.Quote(sourceKeys),
+		)
 		if err != nil && !dbconn.Unconvertible(err) {
 			return err
 		}

@@ -61,9 +61,19 @@ type ranges struct {
 func newRanges(t *testing.T, server *mysqltest.Instance, db *sql.DB, name, columns, keyColumns, values string) *ranges {
 	t.Helper()
 	c := &ranges{T: t, session: open(t, server)}
-	c.exec("USE "+name, "CREATE TABLE d (d INT)", "INSERT INTO d VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)",
-		fmt.Sprintf("CREATE TABLE t (%s, filler CHAR(50) NOT NULL DEFAULT '', PRIMARY KEY (%s)) CHARACTER SET utf8mb4", columns, keyColumns),
-		fmt.Sprintf("INSERT INTO t SELECT %s, '' FROM (SELECT w.d + 10*x.d + 100*y.d + 1000*z.d AS n FROM d w, d x, d y, d z WHERE z.d < 4) numbers", values))
+	c.exec(
+		"USE "+name,
+		"CREATE TABLE d (d INT)",
+		"INSERT INTO d VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)",
+		fmt.Sprintf(
+			"CREATE TABLE t (%s, filler CHAR(50) NOT NULL DEFAULT '', PRIMARY KEY (%s)) CHARACTER SET utf8mb4",
+			columns, keyColumns,
+		),
+		fmt.Sprintf(
+			"INSERT INTO t SELECT %s, '' FROM (SELECT w.d + 10*x.d + 100*y.d + 1000*z.d AS n FROM d w, d x, d y, d z WHERE z.d < 4) numbers",
+			values,
+		),
+	)
 	table, err := schema.Load(t.Context(), db, schema.Name{Schema: name, Table: "t"})
 	if err != nil {
 		t.Fatal(err)

@@ -18,11 +18,11 @@ import (
 // unique key of the shadow. The source is untouched; the migration can't go on.
 var ErrDuplicate = errors.New("duplicate value for a unique key")
 
-// Setup is what a session that syncs needs: transactions begin by themselves and end
-// with COMMIT, also under LOCK TABLES, which START TRANSACTION would release; and a
-// list of keys must stay a list of index look-ups, however long it is and whatever
-// the statistics of the new shadow say. And the server must not end it while it has nothing to do: a run may be paused, or held
-// until the night.
+// Setup is what a session that syncs needs: transactions begin by themselves and end with COMMIT,
+// also under LOCK TABLES, which START TRANSACTION would release; and a list of keys must stay a
+// list of index look-ups, however long it is and whatever the statistics of the new shadow say. And
+// the server must not end it while it has nothing to do: a run may be paused, or held until the
+// night.
 var Setup = []string{
 	"SET SESSION wait_timeout = 604800",
 	"SET SESSION autocommit = 0",

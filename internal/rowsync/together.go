@@ -16,9 +16,10 @@ const (
 	togetherTries = 10
 )
 
-// tryTogether syncs P, which has all keys whose change is yet to be applied, by one statement, and takes it back. Two
-// rows that hand a value over are both in it as they are at one moment. Two that keep the same value fail it, whatever
-// their order is: to set the one aside for the other would go on for ever, as each counts as changed once more.
+// tryTogether syncs P, which has all keys whose change is yet to be applied, by one statement, and
+// takes it back. Two rows that hand a value over are both in it as they are at one moment. Two that
+// keep the same value fail it, whatever their order is: to set the one aside for the other would go
+// on for ever, as each counts as changed once more.
 func (a *exclusive) tryTogether(ctx context.Context, p predicate) error {
 	_, err := a.replace(ctx, a.session, p)
 	if _, rollback := a.session.Exec(context.WithoutCancel(ctx), "ROLLBACK"); err == nil {
@@ -42,8 +43,8 @@ func (a *exclusive) remember(ctx context.Context, p predicate, duplicate error) 
 	return fmt.Errorf("%w: %s: %w", ErrDuplicate, a.rivals(ctx, p), duplicate)
 }
 
-// rivals names the row of P, and the row of the shadow that has its value of a unique key, as far as that can be found out.
-// All is taken back.
+// rivals names the row of P, and the row of the shadow that has its value of a unique key, as far
+// as that can be found out. All is taken back.
 func (a *exclusive) rivals(ctx context.Context, p predicate) string {
 	defer func() { _, _ = a.session.Exec(context.WithoutCancel(ctx), "ROLLBACK") }()
 	one := func(query string) (text string) {
@@ -67,7 +68,8 @@ func (a *exclusive) rivals(ctx context.Context, p predicate) string {
 // rival is the variable that naming sets.
 const rival = "@midstream_rival"
 
-// naming returns a statement that inserts P's row, or notes the key of the row that is in its way, which it leaves as it is.
+// naming returns a statement that inserts P's row, or notes the key of the row that is in its way,
+// which it leaves as it is.
 func (p predicate) naming() string {
 	shadow := p.spec.Shadow.Quoted() + "."
 	var keys []string

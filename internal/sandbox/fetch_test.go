@@ -116,10 +116,16 @@ func TestRecipes(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	way := recipe{suite: "sid", packages: []string{"mysql-server-core"}, series: "9.7."}
-	if name, err := way.buildName([]deb{{pkg: "libc6", version: "2"}, {pkg: "mysql-server-core", version: "9.7.4-2"}}); name != "mysql-9.7.4-2" || err != nil {
+	if name, err := way.buildName(
+		[]deb{{pkg: "libc6", version: "2"}, {pkg: "mysql-server-core", version: "9.7.4-2"}},
+	); name != "mysql-9.7.4-2" ||
+		err != nil {
 		t.Errorf("got %s, %v", name, err)
 	}
-	if _, err := way.buildName([]deb{{pkg: "mysql-server-core", version: "10.0.1-1"}}); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "10.0.1-1") {
+	if _, err := way.buildName(
+		[]deb{{pkg: "mysql-server-core", version: "10.0.1-1"}},
+	); !errors.Is(err, ErrUnavailable) ||
+		!strings.Contains(err.Error(), "10.0.1-1") {
 		t.Errorf("got %v", err)
 	}
 }

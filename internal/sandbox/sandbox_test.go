@@ -358,7 +358,10 @@ func TestClient(t *testing.T) {
 	for _, v := range []sandbox.Version{sandbox.MySQL97, sandbox.MySQL80} {
 		t.Run(string(v), func(t *testing.T) {
 			s := start(t, fetch(t, v), sandbox.Options{Password: "secret"})
-			exec1(t, open(t, s), "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v VARCHAR(20))", "INSERT INTO d.t VALUES (1, 'grüße')")
+			exec1(
+				t, open(t, s), "CREATE DATABASE d", "CREATE TABLE d.t (id INT PRIMARY KEY, v VARCHAR(20))",
+				"INSERT INTO d.t VALUES (1, 'grüße')",
+			)
 			out, err := b.Client(t.Context(), "mysqldump", append(s.ClientArgs(), "--single-transaction", "d")...).Output()
 			if err != nil || !strings.Contains(string(out), "(1,'grüße')") {
 				t.Errorf("mysqldump: %v, %s", err, out)

@@ -16,8 +16,8 @@ func (t *Table) Mentioned(expression string) []string {
 	return names
 }
 
-// ComputedFrom returns the columns, and all columns from which they are computed by generated columns and expressions in DEFAULT, in the
-// order of the table.
+// ComputedFrom returns the columns, and all columns from which they are computed by generated
+// columns and expressions in DEFAULT, in the order of the table.
 func (t *Table) ComputedFrom(columns ...string) []Column {
 	in := map[string]bool{}
 	var visit func(names []string)

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Files returns the number of files that a table's rows are in: one, or one for each partition, or for each subpartition.
+// Files returns the number of files that a table's rows are in: one, or one for each partition, or
+// for each subpartition.
 func Files(ctx context.Context, q Querier, table Name) (n int, err error) {
 	err = q.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.partitions WHERE table_schema = ? AND table_name = ?",
 		table.Schema, table.Table).Scan(&n)

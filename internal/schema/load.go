@@ -124,8 +124,9 @@ var wanted = map[string]string{
 // padChar is the sql_mode in which the default of a CHAR is shown in its full length.
 const padChar = "PAD_CHAR_TO_FULL_LENGTH"
 
-// showsPlainly says that a sql_mode changes nothing in what SHOW CREATE TABLE shows, but for padChar. It is then left alone: MariaDB decides the types of a
-// generated column's expression when a session opens the table, and other sessions get the open table (10.11.18).
+// showsPlainly says that a sql_mode changes nothing in what SHOW CREATE TABLE shows, but for
+// padChar. It is then left alone: MariaDB decides the types of a generated column's expression when
+// a session opens the table, and other sessions get the open table (10.11.18).
 func showsPlainly(name, value string) bool {
 	return strings.EqualFold(name, "sql_mode") && !strings.Contains(value, "ANSI") && !strings.Contains(value, "_OPTIONS") &&
 		!strings.Contains(value, "ORACLE") && !strings.Contains(value, "MAXDB")

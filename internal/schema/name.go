@@ -19,7 +19,8 @@ type Name struct {
 // String returns the name for people: schema.table without quotes, with what a terminal would obey escaped.
 func (n Name) String() string { return escape.Line(n.Bare()) }
 
-// Dotted returns the name for programs: schema.table, with a part that has a dot or a backtick in backticks. ParseName reads it.
+// Dotted returns the name for programs: schema.table, with a part that has a dot or a backtick in
+// backticks. ParseName reads it.
 func (n Name) Dotted() string {
 	if n.Schema == "" {
 		return Dotted(n.Table)
@@ -27,7 +28,8 @@ func (n Name) Dotted() string {
 	return Dotted(n.Schema, n.Table)
 }
 
-// Bare returns schema.table without any quotes. It stands in marks and in digests of earlier versions, and must not change.
+// Bare returns schema.table without any quotes. It stands in marks and in digests of earlier
+// versions, and must not change.
 func (n Name) Bare() string { return n.Schema + "." + n.Table }
 
 // Quoted returns `schema`.`table` for a statement.
@@ -54,10 +56,15 @@ func (n Name) Argument() string {
 	return text
 }
 
-// ParseName reads a table's name as a person writes it: database.table, where a part may be in backticks as in SQL. Without any, the first
-// dot separates the two, so that all others are the table's. database may say the first part; "" for none.
+// ParseName reads a table's name as a person writes it: database.table, where a part may be in
+// backticks as in SQL. Without any, the first dot separates the two, so that all others are the
+// table's. database may say the first part; "" for none.
 func ParseName(database, text string) (Name, error) {
-	if first, rest, dotted := strings.Cut(text, "."); dotted && database == "" && first != "" && rest != "" && first[0] != '`' && rest[0] != '`' {
+	if first, rest, dotted := strings.Cut(
+		text,
+		".",
+	); dotted && database == "" && first != "" && rest != "" && first[0] != '`' &&
+		rest[0] != '`' {
 		return Name{Schema: first, Table: rest}, nil
 	}
 	parts, err := Identifiers(text)
@@ -135,8 +142,8 @@ func Dotted(names ...string) string {
 	return strings.Join(parts, ".")
 }
 
-// Shell returns a text as a shell takes it for one argument. Plain ones are not quoted. A text that has what a terminal would obey becomes
-// $'...', which all shells of today take.
+// Shell returns a text as a shell takes it for one argument. Plain ones are not quoted. A text that
+// has what a terminal would obey becomes $'...', which all shells of today take.
 func Shell(text string) string {
 	if escape.Line(text) != text {
 		return ansiQuoted(text)

@@ -29,7 +29,8 @@ func TestNamesAsArguments(t *testing.T) {
 func TestNamesAreRead(t *testing.T) {
 	for text, want := range map[string]Name{
 		"a.b": {"a", "b"}, "`a`.`b`": {"a", "b"}, "`a.b`.c": {"a.b", "c"}, "a.`b``.c`": {"a", "b`.c"}, "a.100%s": {"a", "100%s"}, "a. b ": {"a", " b "},
-		"a.b.c": {"a", "b.c"}, "a..b": {"a", ".b"}, "a.100%s .'e\"s`t": {"a", "100%s .'e\"s`t"}, "a.b.": {"a", "b."}, // the first dot separates
+		// the first dot separates
+		"a.b.c": {"a", "b.c"}, "a..b": {"a", ".b"}, "a.100%s .'e\"s`t": {"a", "100%s .'e\"s`t"}, "a.b.": {"a", "b."},
 		"a.it's": {"a", "it's"}, "-a.b=c": {"-a", "b=c"},
 	} {
 		if got, err := ParseName("", text); err != nil || got != want || NameOf(got.Dotted()) != want {

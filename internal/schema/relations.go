@@ -21,8 +21,8 @@ func (t *Table) loadForeignKeys(ctx context.Context, q Querier) error {
 	return err
 }
 
-// ForeignKeys reads the constraints of a table, and those that refer to it, each once. Servers before MySQL 8.0, and MariaDB, open
-// every table to tell.
+// ForeignKeys reads the constraints of a table, and those that refer to it, each once. Servers
+// before MySQL 8.0, and MariaDB, open every table to tell.
 func ForeignKeys(ctx context.Context, q Querier, table Name) ([]ForeignKey, error) {
 	return foreignKeys(ctx, q, "constraint_schema = ? AND table_name = ? OR unique_constraint_schema = ? AND referenced_table_name = ?",
 		table.Schema, table.Table, table.Schema, table.Table)
@@ -137,7 +137,10 @@ func ActsBy(rule string) bool { return rule != "" && rule != "RESTRICT" && rule 
 
 // Definition is its clause for a statement, under whatever name.
 func (f ForeignKey) Definition(name string) string {
-	text := fmt.Sprintf("CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s)", Quote(name), QuoteAll(f.Columns), f.Parent.Quoted(), QuoteAll(f.ParentColumns))
+	text := fmt.Sprintf(
+		"CONSTRAINT %s FOREIGN KEY (%s) REFERENCES %s (%s)", Quote(name), QuoteAll(f.Columns), f.Parent.Quoted(),
+		QuoteAll(f.ParentColumns),
+	)
 	if f.OnDelete != "" {
 		text += " ON DELETE " + f.OnDelete
 	}

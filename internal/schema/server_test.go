@@ -108,7 +108,10 @@ func TestLoadRestoresTheSession(t *testing.T) {
 		}
 		defer conn.Close()
 		const query = "SELECT CONCAT(@@sql_mode, ' ', @@sql_quote_show_create)"
-		if _, err := conn.ExecContext(t.Context(), "SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES', sql_quote_show_create = 0"); err != nil {
+		if _, err := conn.ExecContext(
+			t.Context(),
+			"SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES', sql_quote_show_create = 0",
+		); err != nil {
 			t.Fatal(err)
 		}
 		var before, after string

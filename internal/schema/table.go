@@ -71,7 +71,8 @@ func Settable(options []Option) string {
 	return strings.Join(clauses, ", ")
 }
 
-// AllChecks returns the CHECKs of the table and those of its columns, which MariaDB has apart and names after the column.
+// AllChecks returns the CHECKs of the table and those of its columns, which MariaDB has apart and
+// names after the column.
 func (t *Table) AllChecks() []Check {
 	all := slices.Clone(t.Checks)
 	for _, c := range t.Columns {
@@ -100,8 +101,8 @@ func (t *Table) HasZeroDates() bool {
 // nextValue is a sequence in a default, as MariaDB writes it.
 var nextValue = regexp.MustCompile("nextval\\(`((?:[^`]|``)+)`\\.`((?:[^`]|``)+)`\\)")
 
-// Sequences are those that defaults take numbers from, each once: who writes to the table uses them, and under LOCK TABLES
-// they must be locked too (MariaDB).
+// Sequences are those that defaults take numbers from, each once: who writes to the table uses
+// them, and under LOCK TABLES they must be locked too (MariaDB).
 func (t *Table) Sequences() []Name {
 	var all []Name
 	for _, c := range t.Columns {
@@ -239,7 +240,8 @@ func (c Column) GeneratedKey() bool {
 	return c.Name == GeneratedKeyName && c.Invisible && c.AutoIncrement
 }
 
-// literalDefault is a default that is no expression. (MySQL has expressions in parentheses; MariaDB also has functions without.)
+// literalDefault is a default that is no expression. (MySQL has expressions in parentheses; MariaDB
+// also has functions without.)
 var literalDefault = regexp.MustCompile(`(?i)^(NULL$|[-+]?[0-9.]|[bx]?'|_\w+ ?'|current_timestamp\b)`)
 
 // Computes says that the default is an expression.

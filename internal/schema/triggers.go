@@ -42,8 +42,8 @@ func (t *Table) TriggerNames() []string {
 	return names
 }
 
-// Triggers reads the triggers of a table, without those by which we capture changes, in the order in which they fire, event by
-// event. The server shows them only with the TRIGGER privilege.
+// Triggers reads the triggers of a table, without those by which we capture changes, in the order
+// in which they fire, event by event. The server shows them only with the TRIGGER privilege.
 func Triggers(ctx context.Context, q Querier, table Name) ([]Trigger, error) {
 	q, done, err := pin(ctx, q)
 	if err != nil {
@@ -73,7 +73,18 @@ func triggers(ctx context.Context, q Querier, table Name) ([]Trigger, error) {
 	for rows.Next() {
 		var t Trigger
 		var body string
-		if err := rows.Scan(&t.Name, &t.Timing, &t.Event, &t.Definer, &t.Mode, &t.Client, &t.Connection, &t.Database, &t.Created, &body); err != nil {
+		if err := rows.Scan(
+			&t.Name,
+			&t.Timing,
+			&t.Event,
+			&t.Definer,
+			&t.Mode,
+			&t.Client,
+			&t.Connection,
+			&t.Database,
+			&t.Created,
+			&body,
+		); err != nil {
 			return nil, err
 		}
 		if !OwnTrigger(table.Schema, t.Name, body) {
@@ -146,8 +157,8 @@ func statementOf(ctx context.Context, q Querier, trigger Name) ([]byte, error) {
 	return statement, rows.Err()
 }
 
-// OwnTrigger says that a trigger of a schema is one of those by which Midstream captures changes: it is called after the table
-// that it writes to, and does nothing else.
+// OwnTrigger says that a trigger of a schema is one of those by which Midstream captures changes:
+// it is called after the table that it writes to, and does nothing else.
 func OwnTrigger(database, name, body string) bool {
 	for _, event := range TriggerEvents {
 		if log, is := strings.CutSuffix(name, "_"+strings.ToLower(event)); is {

@@ -92,7 +92,8 @@ func (k *keyboard) read(press func(k byte)) {
 	}
 }
 
-// modes has the terminal give each key at once and show none, or gives it back, and says whether the process is in its foreground.
+// modes has the terminal give each key at once and show none, or gives it back, and says whether
+// the process is in its foreground.
 func (k *keyboard) modes(back bool) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

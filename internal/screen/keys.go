@@ -9,7 +9,8 @@ import (
 
 // Commands are what the keys of a screen do.
 type Commands struct {
-	// Do carries one out: pause, resume, cutover or abort. What it has come to is told by the run's events; its error is shown.
+	// Do carries one out: pause, resume, cutover or abort. What it has come to is told by the run's
+	// events; its error is shown.
 	Do func(ctx context.Context, command string) error
 	// Leave ends the looking, where that is not the end of the run; nil where it is.
 	Leave func()
@@ -38,8 +39,9 @@ var questions = map[string]string{
 	"abort":   "end the run, the table as it was, and remove what it has made?",
 }
 
-// Obey takes commands by single keys of a terminal until Close, if the process is in its foreground. The terminal still sends signals
-// for Ctrl-C and Ctrl-Z, but neither waits for the end of a line nor shows what is typed.
+// Obey takes commands by single keys of a terminal until Close, if the process is in its
+// foreground. The terminal still sends signals for Ctrl-C and Ctrl-Z, but neither waits for the end
+// of a line nor shows what is typed.
 func (b *Screen) Obey(in *os.File, c Commands) {
 	keyboard := listen(in, func(k byte) { b.program.Send(key(k)) })
 	if keyboard == nil {

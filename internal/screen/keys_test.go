@@ -10,7 +10,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// pressed presses keys one after the other, carries out what they have begun, and returns the commands and the lines in the end.
+// pressed presses keys one after the other, carries out what they have begun, and returns the
+// commands and the lines in the end.
 func pressed(t *testing.T, keys string, fails error) (done []string, text string) {
 	t.Helper()
 	var m tea.Model = newModel("shop.orders")

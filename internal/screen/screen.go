@@ -15,8 +15,9 @@ import (
 	"midstream/internal/words"
 )
 
-// Screen is the display on a terminal: a few lines that are drawn anew where they stand, and what happens scrolls away above them,
-// so that it is there still when the connection to the terminal breaks. Ctrl-C is the process's.
+// Screen is the display on a terminal: a few lines that are drawn anew where they stand, and what
+// happens scrolls away above them, so that it is there still when the connection to the terminal
+// breaks. Ctrl-C is the process's.
 type Screen struct {
 	program *tea.Program
 	out     io.Writer
@@ -33,7 +34,13 @@ func New(out *os.File, table string, quiet, colors bool) *Screen {
 	if !colors {
 		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
 	}
-	b := &Screen{program: tea.NewProgram(newModel(escape.Line(table)), options...), out: out, done: make(chan struct{}), quiet: quiet, release: func() {}}
+	b := &Screen{
+		program: tea.NewProgram(newModel(escape.Line(table)), options...),
+		out:     out,
+		done:    make(chan struct{}),
+		quiet:   quiet,
+		release: func() {},
+	}
 	go func() {
 		defer close(b.done)
 		// A terminal that went away ends the drawing, not the migration.

@@ -19,14 +19,49 @@ var events = []event.Event{
 	event.PhaseEntered{Phase: event.PhasePrescan},
 	event.Progress{Phase: event.PhasePrescan, RowsTotal: 100, Scanned: 50, ETA: -1, ReplicaLag: -1, Slower: -1},
 	event.PhaseEntered{Phase: event.PhaseCopy},
-	event.Progress{Phase: event.PhaseCopy, Elapsed: 1500 * time.Millisecond, RowsCopied: 41, RowsTotal: 100, Fraction: .41, CopyRate: 12.5, ChunkRows: 10, Workers: 1.5,
-		Statements: 4210, Felt: 1500 * time.Microsecond, FeltAlone: 1100 * time.Microsecond, ReplicaLag: 7 * time.Millisecond, Slower: .0312, Captured: 7, Applied: 6, Dropped: 5, Merged: 4,
-		Backlog: 3, BacklogLimit: 1000, ApplyRate: 2.5, CaptureDelay: 53 * time.Millisecond, ETA: 31 * time.Second, Retries: 1},
+	event.Progress{
+		Phase:        event.PhaseCopy,
+		Elapsed:      1500 * time.Millisecond,
+		RowsCopied:   41,
+		RowsTotal:    100,
+		Fraction:     .41,
+		CopyRate:     12.5,
+		ChunkRows:    10,
+		Workers:      1.5,
+		Statements:   4210,
+		Felt:         1500 * time.Microsecond,
+		FeltAlone:    1100 * time.Microsecond,
+		ReplicaLag:   7 * time.Millisecond,
+		Slower:       .0312,
+		Captured:     7,
+		Applied:      6,
+		Dropped:      5,
+		Merged:       4,
+		Backlog:      3,
+		BacklogLimit: 1000,
+		ApplyRate:    2.5,
+		CaptureDelay: 53 * time.Millisecond,
+		ETA:          31 * time.Second,
+		Retries:      1,
+	},
 	event.Throttled{Gates: []event.Gate{{Name: "replica-lag r1", Why: "replica r1 is 3 s behind"}}},
 	event.PhaseEntered{Phase: event.PhaseIndex},
 	event.PhaseEntered{Phase: event.PhaseCatchUp},
 	event.Throttled{},
-	event.Blocked{Blockers: []event.Blocker{{ConnectionID: 17, User: "app", Host: "h:1", Command: "Sleep", Age: time.Minute, Statement: "SELECT 'é😀'", Table: "shop.orders", Why: "holds a metadata lock"}}},
+	event.Blocked{
+		Blockers: []event.Blocker{
+			{
+				ConnectionID: 17,
+				User:         "app",
+				Host:         "h:1",
+				Command:      "Sleep",
+				Age:          time.Minute,
+				Statement:    "SELECT 'é😀'",
+				Table:        "shop.orders",
+				Why:          "holds a metadata lock",
+			},
+		},
+	},
 	event.LockAttempt{Number: 2, Waited: 250 * time.Millisecond},
 	event.PhaseEntered{Phase: event.PhaseVerify},
 	event.PhaseEntered{Phase: event.PhaseCutover},
@@ -110,10 +145,21 @@ func TestScreenPrintsInOrder(t *testing.T) {
 // TestL9_TheScreenIsOurs: what others have named or said moves no cursor and sets no title.
 func TestL9_TheScreenIsOurs(t *testing.T) {
 	const hostile = "x\x1b]0;owned\x07\nFORGED\u009b31m\u202e中文"
-	b := event.Blocker{User: hostile, Host: hostile, Command: hostile, Statement: hostile, Table: hostile, Why: hostile, Lock: hostile, Role: event.Role(hostile)}
+	b := event.Blocker{
+		User:      hostile,
+		Host:      hostile,
+		Command:   hostile,
+		Statement: hostile,
+		Table:     hostile,
+		Why:       hostile,
+		Lock:      hostile,
+		Role:      event.Role(hostile),
+	}
 	var m tea.Model = newModel(escape.Line(hostile))
 	m, _ = m.Update(tea.WindowSizeMsg{Width: 2000, Height: 24})
-	for _, e := range []tea.Msg{event.PhaseEntered{Phase: event.Phase(hostile)}, event.Progress{Phase: event.PhaseNative, BuildStep: hostile}, event.Throttled{Gates: []event.Gate{{Why: hostile}}},
+	for _, e := range []tea.Msg{event.PhaseEntered{Phase: event.Phase(hostile)},
+		event.Progress{Phase: event.PhaseNative, BuildStep: hostile},
+		event.Throttled{Gates: []event.Gate{{Why: hostile}}},
 		event.Blocked{Blockers: []event.Blocker{b}}, event.PhaseEntered{Phase: event.PhaseNative}} {
 		m, _ = m.Update(e)
 	}

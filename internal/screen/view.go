@@ -27,7 +27,10 @@ func (m model) View() tea.View {
 	}
 	switch {
 	case m.phase == event.PhasePrescan:
-		lines = append(lines, m.barLine("prescan", words.ScannedFraction(p), fmt.Sprintf("%s of ~%s", words.Count(p.Scanned), words.Count(p.RowsTotal))))
+		lines = append(
+			lines,
+			m.barLine("prescan", words.ScannedFraction(p), fmt.Sprintf("%s of ~%s", words.Count(p.Scanned), words.Count(p.RowsTotal))),
+		)
 	case m.phase == event.PhaseNative:
 		lines = append(lines, words.Build("server", p))
 	case p.RowsTotal > 0 && !before(m.phase, event.PhaseCopy):
@@ -87,7 +90,10 @@ func (m model) rowsLine() string {
 	case p.Fraction >= 1:
 		return fmt.Sprintf("rows     %s %s copied", m.drawBar(p.Fraction), words.Count(p.RowsCopied))
 	}
-	return m.barLine("rows", p.Fraction, fmt.Sprintf("%s of ~%s  %s/s  %s", words.Count(p.RowsCopied), words.Count(p.RowsTotal), words.Rate(p.CopyRate), words.ETA(p)))
+	return m.barLine(
+		"rows", p.Fraction,
+		fmt.Sprintf("%s of ~%s  %s/s  %s", words.Count(p.RowsCopied), words.Count(p.RowsTotal), words.Rate(p.CopyRate), words.ETA(p)),
+	)
 }
 
 func (m model) changesLine() string {
@@ -96,8 +102,10 @@ func (m model) changesLine() string {
 	if m.most > 0 {
 		fraction = float64(p.Backlog) / float64(m.most)
 	}
-	text := fmt.Sprintf("backlog  %s %s of %s at most  %s/s  delay %s", m.drawBar(fraction), words.Count(p.Backlog), words.Plural(m.most, "key"),
-		words.Rate(p.ApplyRate), words.Span(p.CaptureDelay))
+	text := fmt.Sprintf(
+		"backlog  %s %s of %s at most  %s/s  delay %s", m.drawBar(fraction), words.Count(p.Backlog),
+		words.Plural(m.most, "key"), words.Rate(p.ApplyRate), words.Span(p.CaptureDelay),
+	)
 	if p.ReplicaLag >= 0 {
 		text += "  replicas " + words.Span(p.ReplicaLag)
 	}
@@ -154,14 +162,31 @@ func (m model) waits() (lines []string) {
 		}
 	}
 	if m.lock != nil && !m.lock.Granted && (m.phase == event.PhaseCutover || m.phase == event.PhaseLock || m.phase == event.PhaseCatchUp) {
-		lines = append(lines, fmt.Sprintf("lock     attempt %d was not granted within %s, and withdrawn", m.lock.Number, words.Span(m.lock.Waited)))
+		lines = append(
+			lines,
+			fmt.Sprintf("lock     attempt %d was not granted within %s, and withdrawn", m.lock.Number, words.Span(m.lock.Waited)),
+		)
 	}
 	return lines
 }
 
 // phases are in their order.
-var phases = []event.Phase{event.PhaseCheck, event.PhaseNative, event.PhaseShadow, event.PhasePrescan, event.PhaseStart, event.PhaseCopy, event.PhaseIndex,
-	event.PhaseCatchUp, event.PhaseVerify, event.PhaseHold, event.PhaseCutover, event.PhaseLock, event.PhaseCleanup, event.PhaseDone}
+var phases = []event.Phase{
+	event.PhaseCheck,
+	event.PhaseNative,
+	event.PhaseShadow,
+	event.PhasePrescan,
+	event.PhaseStart,
+	event.PhaseCopy,
+	event.PhaseIndex,
+	event.PhaseCatchUp,
+	event.PhaseVerify,
+	event.PhaseHold,
+	event.PhaseCutover,
+	event.PhaseLock,
+	event.PhaseCleanup,
+	event.PhaseDone,
+}
 
 // before says that a phase comes before another.
 func before(a, b event.Phase) bool {

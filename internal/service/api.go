@@ -62,7 +62,8 @@ const apiVersion = "1.0.0"
 // from is the key of where a request comes from.
 type from struct{}
 
-// Handler answers under /v1/, whoever asks: who may is for the one that hands requests over. Events and reports are not here.
+// Handler answers under /v1/, whoever asks: who may is for the one that hands requests over. Events
+// and reports are not here.
 func (s *Service) Handler() http.Handler {
 	handler, _ := newAPI(s)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -95,16 +96,32 @@ func newAPI(s *Service) (http.Handler, *huma.OpenAPI) {
 }
 
 func (s *Service) registerChanges(api huma.API) {
-	huma.Register(api, huma.Operation{OperationID: "changes", Method: http.MethodGet, Path: "/v1/changes", Summary: "All changes, in the order of submission"},
+	huma.Register(
+		api,
+		huma.Operation{
+			OperationID: "changes",
+			Method:      http.MethodGet,
+			Path:        "/v1/changes",
+			Summary:     "All changes, in the order of submission",
+		},
 		func(_ context.Context, in *listed) (*body[[]Change], error) {
 			if in.Most > 0 {
 				return &body[[]Change]{s.Some(in.Most)}, nil
 			}
 			return &body[[]Change]{s.Changes()}, nil
-		})
-	huma.Register(api, huma.Operation{OperationID: "submit", Method: http.MethodPost, Path: "/v1/changes", Summary: "Submit a change", DefaultStatus: http.StatusCreated,
-		Description: "201: it is in the queue, and in the store. 200: it was there already, with the same content. 409: the id is another change's. 422: it can't be taken as it is.",
-		Errors:      []int{http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError}},
+		},
+	)
+	huma.Register(
+		api,
+		huma.Operation{
+			OperationID:   "submit",
+			Method:        http.MethodPost,
+			Path:          "/v1/changes",
+			Summary:       "Submit a change",
+			DefaultStatus: http.StatusCreated,
+			Description:   "201: it is in the queue, and in the store. 200: it was there already, with the same content. 409: the id is another change's. 422: it can't be taken as it is.",
+			Errors:        []int{http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError},
+		},
 		func(ctx context.Context, in *body[Submission]) (*submitted, error) {
 			source, _ := ctx.Value(from{}).(string)
 			c, fresh, err := s.Submit(ctx, in.Body, source)
@@ -115,37 +132,71 @@ func (s *Service) registerChanges(api huma.API) {
 				return &submitted{http.StatusCreated, c}, nil
 			}
 			return &submitted{http.StatusOK, c}, nil
-		})
-	huma.Register(api, huma.Operation{OperationID: "change", Method: http.MethodGet, Path: "/v1/changes/{id}", Summary: "One change", Errors: []int{http.StatusNotFound}},
+		},
+	)
+	huma.Register(
+		api,
+		huma.Operation{
+			OperationID: "change",
+			Method:      http.MethodGet,
+			Path:        "/v1/changes/{id}",
+			Summary:     "One change",
+			Errors:      []int{http.StatusNotFound},
+		},
 		func(_ context.Context, in *named) (*body[Change], error) {
 			c, there := s.Change(in.ID)
 			if !there {
 				return nil, unknown(in.ID)
 			}
 			return &body[Change]{c}, nil
-		})
-	huma.Register(api, huma.Operation{OperationID: "withdraw", Method: http.MethodDelete, Path: "/v1/changes/{id}", Summary: "Withdraw a change that has not begun",
-		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusInternalServerError}},
+		},
+	)
+	huma.Register(
+		api,
+		huma.Operation{
+			OperationID: "withdraw",
+			Method:      http.MethodDelete,
+			Path:        "/v1/changes/{id}",
+			Summary:     "Withdraw a change that has not begun",
+			Errors:      []int{http.StatusNotFound, http.StatusConflict, http.StatusInternalServerError},
+		},
 		func(ctx context.Context, in *named) (*body[Change], error) {
 			c, err := s.Withdraw(ctx, in.ID)
 			if err != nil {
 				return nil, problemOf(err)
 			}
 			return &body[Change]{c}, nil
-		})
-	huma.Register(api, huma.Operation{OperationID: "servers", Method: http.MethodGet, Path: "/v1/servers", Summary: "The servers that changes may be submitted for"},
+		},
+	)
+	huma.Register(
+		api,
+		huma.Operation{
+			OperationID: "servers",
+			Method:      http.MethodGet,
+			Path:        "/v1/servers",
+			Summary:     "The servers that changes may be submitted for",
+		},
 		func(context.Context, *struct{}) (*body[[]ServerInfo], error) {
 			return &body[[]ServerInfo]{s.Servers()}, nil
-		})
-	huma.Register(api, huma.Operation{OperationID: "plan", Method: http.MethodPost, Path: "/v1/plans", Summary: "What midstream plan tells of a change; nothing is changed",
-		Errors: []int{http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusServiceUnavailable}},
+		},
+	)
+	huma.Register(
+		api,
+		huma.Operation{
+			OperationID: "plan",
+			Method:      http.MethodPost,
+			Path:        "/v1/plans",
+			Summary:     "What midstream plan tells of a change; nothing is changed",
+			Errors:      []int{http.StatusUnprocessableEntity, http.StatusInternalServerError, http.StatusServiceUnavailable},
+		},
 		func(ctx context.Context, in *body[PlanQuestion]) (*body[PlanAnswer], error) {
 			answer, err := s.Plan(ctx, in.Body)
 			if err != nil {
 				return nil, problemOf(err)
 			}
 			return &body[PlanAnswer]{answer}, nil
-		})
+		},
+	)
 }
 
 // registerRuns registers what is passed on to the run of a change.
@@ -162,7 +213,8 @@ func (s *Service) registerRuns(api huma.API) {
 	tell[control.SetCommand](api, s, "set", "Change settings, of those that a submission may set")
 }
 
-// ofSubmissions are the settings of a run that a submission may set. The others name files, URLs and queries, and are for the operator of the service.
+// ofSubmissions are the settings of a run that a submission may set. The others name files, URLs
+// and queries, and are for the operator of the service.
 type ofSubmissions []control.Setting
 
 // UnmarshalJSON leaves the others out.
@@ -179,19 +231,24 @@ var runErrors = []int{http.StatusNotFound, http.StatusConflict, http.StatusUnpro
 
 // ask registers a question to the run of a change.
 func ask[A any](api huma.API, s *Service, name, summary string) {
-	huma.Register(api, huma.Operation{OperationID: name, Method: http.MethodGet, Path: "/v1/changes/{id}/" + name, Summary: summary, Errors: runErrors},
+	huma.Register(
+		api,
+		huma.Operation{OperationID: name, Method: http.MethodGet, Path: "/v1/changes/{id}/" + name, Summary: summary, Errors: runErrors},
 		func(ctx context.Context, in *named) (*body[A], error) {
 			answer := &body[A]{}
 			if err := s.pass(ctx, in.ID, http.MethodGet, name, nil, &answer.Body); err != nil {
 				return nil, problemOf(err)
 			}
 			return answer, nil
-		})
+		},
+	)
 }
 
 // tell registers a command to the run of a change.
 func tell[C any](api huma.API, s *Service, name, summary string) {
-	huma.Register(api, huma.Operation{OperationID: name, Method: http.MethodPost, Path: "/v1/changes/{id}/" + name, Summary: summary, Errors: runErrors},
+	huma.Register(
+		api,
+		huma.Operation{OperationID: name, Method: http.MethodPost, Path: "/v1/changes/{id}/" + name, Summary: summary, Errors: runErrors},
 		func(ctx context.Context, in *commanded[C]) (*body[control.Answer], error) {
 			answer := &body[control.Answer]{}
 			err := s.mayPass(in.Body)
@@ -202,7 +259,8 @@ func tell[C any](api huma.API, s *Service, name, summary string) {
 				return nil, problemOf(err)
 			}
 			return answer, nil
-		})
+		},
+	)
 }
 
 // problemOf is the answer to an error.
@@ -211,7 +269,12 @@ func problemOf(err error) *control.Problem {
 	if errors.As(err, &p) {
 		return p
 	}
-	return &control.Problem{Status: http.StatusInternalServerError, Title: "it could not be done", Detail: err.Error(), Next: "see what the service tells at its terminal or in its log, and try again"}
+	return &control.Problem{
+		Status: http.StatusInternalServerError,
+		Title:  "it could not be done",
+		Detail: err.Error(),
+		Next:   "see what the service tells at its terminal or in its log, and try again",
+	}
 }
 
 // Servers lists the servers, by their names.

@@ -27,12 +27,16 @@ func TestNoProcess(t *testing.T) {
 	if err := s.step(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if c, _ := s.Change("a"); c.State != StateFailed || !strings.Contains(c.Why, "/nowhere") || !strings.Contains(c.Why, "Nothing was written") || c.Next == "" {
+	if c, _ := s.Change(
+		"a",
+	); c.State != StateFailed || !strings.Contains(c.Why, "/nowhere") || !strings.Contains(c.Why, "Nothing was written") ||
+		c.Next == "" {
 		t.Errorf("%+v", c)
 	}
 }
 
-// running has the store say that a change runs, as a daemon leaves it that is killed before it has written the number of the process.
+// running has the store say that a change runs, as a daemon leaves it that is killed before it has
+// written the number of the process.
 func running(t *testing.T, s *Service) *entry {
 	t.Helper()
 	if _, _, err := s.Submit(t.Context(), Submission{ID: "a", Server: "db1", Statement: "DROP TABLE shop.orders"}, "here"); err != nil {
@@ -58,8 +62,9 @@ func TestKilledBeforeItHadBegun(t *testing.T) {
 	}
 }
 
-// TestKilledBeforeItKnewTheProcess: the run is known by its lock, and its number by its history; its output does not grow without end; and
-// when it has let go of the lock without a result nobody knows what has become of it.
+// TestKilledBeforeItKnewTheProcess: the run is known by its lock, and its number by its history;
+// its output does not grow without end; and when it has let go of the lock without a result nobody
+// knows what has become of it.
 func TestKilledBeforeItKnewTheProcess(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 	running(t, s)
@@ -68,7 +73,9 @@ func TestKilledBeforeItKnewTheProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	writer, err := history.Begin(filepath.Join(s.folder("a"), historyPart), record.Run{Table: "shop.orders", Process: os.Getpid()}, time.Now())
+	writer, err := history.Begin(
+		filepath.Join(s.folder("a"), historyPart), record.Run{Table: "shop.orders", Process: os.Getpid()}, time.Now(),
+	)
 	if err == nil {
 		err = errors.Join(writer.Close(), s.step(t.Context()))
 	}
@@ -122,7 +129,14 @@ func TestWhatOutcomesMean(t *testing.T) {
 		running(t, s)
 		next, wants := "Remove every reason, then run the same command again. "+migration.SameCommand+" later.",
 			"Remove every reason, then submit the same statement with another id. Submit the same statement with another id later."
-		result := record.Result{Head: record.HeadOf(record.NameResult, time.Now()), Outcome: outcome, ExitCode: 3, Error: "too bad", Left: "a table", Next: next}
+		result := record.Result{
+			Head:     record.HeadOf(record.NameResult, time.Now()),
+			Outcome:  outcome,
+			ExitCode: 3,
+			Error:    "too bad",
+			Left:     "a table",
+			Next:     next,
+		}
 		text, err := json.Marshal(result)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(s.folder("a"), stdoutFile), fmt.Appendf(nil, "{\"event\":\"note\"}\n%s\n", text), 0o600)
@@ -140,7 +154,12 @@ func TestWhatOutcomesMean(t *testing.T) {
 // TestFoldersAreTaken: two services don't share a folder, and one whose runs could have no sockets does not begin.
 func TestFoldersAreTaken(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
-	if _, err := Open(t.Context(), s.cfg, file(t, filepath.Join(t.TempDir(), "other.db"))); !errors.Is(err, ErrFolderTaken) || !strings.Contains(err.Error(), fmt.Sprintf("process %d of ", os.Getpid())) {
+	if _, err := Open(
+		t.Context(),
+		s.cfg,
+		file(t, filepath.Join(t.TempDir(), "other.db")),
+	); !errors.Is(err, ErrFolderTaken) ||
+		!strings.Contains(err.Error(), fmt.Sprintf("process %d of ", os.Getpid())) {
 		t.Errorf("%v", err)
 	}
 	cfg := s.cfg
@@ -153,10 +172,14 @@ func TestFoldersAreTaken(t *testing.T) {
 	}
 }
 
-// TestVersionTellsTheForm: whoever gives a change in the store another form raises Version, and lists its fields here.
+// TestVersionTellsTheForm: whoever gives a change in the store another form raises Version, and
+// lists its fields here.
 func TestVersionTellsTheForm(t *testing.T) {
 	fields := map[int][]string{
-		1: {"after", "began", "ended", "exit_code", "history", "id", "next", "options", "place", "process", "sequence", "server", "state", "statement", "submitted", "submitted_by", "table", "tables", "why"},
+		1: {
+			"after", "began", "ended", "exit_code", "history", "id", "next", "options", "place", "process",
+			"sequence", "server", "state", "statement", "submitted", "submitted_by", "table", "tables", "why",
+		},
 	}
 	text, err := json.Marshal(entry{})
 	var there map[string]any

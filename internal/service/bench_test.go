@@ -21,8 +21,8 @@ import (
 	"midstream/internal/schema"
 )
 
-// full returns a service with waiting changes: half of them on one table, the others on a table each. A run on another machine takes the only place
-// on their server.
+// full returns a service with waiting changes: half of them on one table, the others on a table
+// each. A run on another machine takes the only place on their server.
 func full(tb testing.TB, waiting int) *Service {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "s.db")
@@ -42,8 +42,17 @@ func full(tb testing.TB, waiting int) *Service {
 				table += fmt.Sprint(n)
 			}
 			e := entry{Sequence: uint64(n + 1), Tables: []schema.Name{{Schema: "shop", Table: table}}}
-			e.Change = Change{ID: fmt.Sprintf("c-%d", n), Server: "db1", Table: "shop." + table, State: StateWaiting, Submitted: began, SubmittedBy: "Ada from 127.0.0.1",
-				Statement: "ALTER TABLE shop." + table + " ADD COLUMN note VARCHAR(40)", Options: map[string]string{}, After: []string{}}
+			e.Change = Change{
+				ID:          fmt.Sprintf("c-%d", n),
+				Server:      "db1",
+				Table:       "shop." + table,
+				State:       StateWaiting,
+				Submitted:   began,
+				SubmittedBy: "Ada from 127.0.0.1",
+				Statement:   "ALTER TABLE shop." + table + " ADD COLUMN note VARCHAR(40)",
+				Options:     map[string]string{},
+				After:       []string{},
+			}
 			if n == 0 {
 				e.State, e.Place, e.Began = StateRunning, "elsewhere", &began
 			}
@@ -64,8 +73,12 @@ func full(tb testing.TB, waiting int) *Service {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { store.Close() })
-	s, err := Open(context.Background(), Config{Executable: "/nowhere", Folder: tb.TempDir(), ControlFolder: filepath.Join(tb.TempDir(), "c"), Limit: 1, Read: reading,
-		Servers: map[string]string{"db1": "/etc/db1.cnf"}, Note: func(string) {}}, store)
+	s, err := Open(
+		context.Background(),
+		Config{Executable: "/nowhere", Folder: tb.TempDir(), ControlFolder: filepath.Join(tb.TempDir(), "c"), Limit: 1, Read: reading,
+			Servers: map[string]string{"db1": "/etc/db1.cnf"}, Note: func(string) {}},
+		store,
+	)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -87,8 +100,9 @@ func atWork(b *testing.B, s *Service) {
 	b.Cleanup(func() { end(); <-ended })
 }
 
-// BenchmarkSubmission measures how long the API takes for a submission next to a queue at work. The disk is part of it: each one is written and
-// synced. On a busy machine, read cpu-ms/op, and compare the lengths of the queue:
+// BenchmarkSubmission measures how long the API takes for a submission next to a queue at work. The
+// disk is part of it: each one is written and synced. On a busy machine, read cpu-ms/op, and
+// compare the lengths of the queue:
 //
 //	go test ./internal/service -run '^$' -bench 'Submission|Idle|List'
 func BenchmarkSubmission(b *testing.B) {

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// board holds the changes. It finds a change by its id, the changes that run on a server, and the changes of a table, without a walk through all
-// of them. It has no lock of its own.
+// board holds the changes. It finds a change by its id, the changes that run on a server, and the
+// changes of a table, without a walk through all of them. It has no lock of its own.
 type board struct {
 	changes []*entry       // in the order of submission; an entry is replaced and never written to
 	at      map[string]int // places in changes, by id
@@ -83,7 +83,8 @@ func (b *board) list(e *entry, change func(row, spot) row) {
 	}
 }
 
-// before returns the first change, in the order of submission, that e must wait for because they have a table in common; nil for none.
+// before returns the first change, in the order of submission, that e must wait for because they
+// have a table in common; nil for none.
 func (b *board) before(e *entry) *entry {
 	first, found := spot{}, false
 	meet := func(one spot) {
@@ -138,7 +139,8 @@ func (r row) ids() []string {
 	return ids
 }
 
-// keys returns a key for each table of a change. Names that differ only in letter case have one key, because the server may treat them as one.
+// keys returns a key for each table of a change. Names that differ only in letter case have one
+// key, because the server may treat them as one.
 func (e *entry) keys() []string {
 	var keys []string
 	for _, table := range e.Tables {

@@ -11,8 +11,9 @@ import (
 	"midstream/internal/schema"
 )
 
-// TestTheCostOfAQueueIsNotItsLength: a check of an idle queue, and the question what one change waits for, cost the same with any number of waiting
-// changes. The list of all costs the same for each change.
+// TestTheCostOfAQueueIsNotItsLength: a check of an idle queue, and the question what one change
+// waits for, cost the same with any number of waiting changes. The list of all costs the same for
+// each change.
 func TestTheCostOfAQueueIsNotItsLength(t *testing.T) {
 	type cost struct{ idle, one, each float64 }
 	of := func(waiting int) cost {
@@ -43,8 +44,8 @@ func TestNamesThatDifferInCase(t *testing.T) {
 	}
 }
 
-// TestANewNumberIsTheLastPlace: a change that is submitted again, because its first submission failed, comes after the changes between the two. Numbers only
-// rise.
+// TestANewNumberIsTheLastPlace: a change that is submitted again, because its first submission
+// failed, comes after the changes between the two. Numbers only rise.
 func TestANewNumberIsTheLastPlace(t *testing.T) {
 	b := newBoard()
 	for n, id := range []string{"a", "b", "c"} {
@@ -72,7 +73,8 @@ func TestANewNumberIsTheLastPlace(t *testing.T) {
 	}
 }
 
-// TestSomeChanges: a short list of a long queue has the running changes, the next waiting ones and the newest that are over, in the order of submission.
+// TestSomeChanges: a short list of a long queue has the running changes, the next waiting ones and
+// the newest that are over, in the order of submission.
 func TestSomeChanges(t *testing.T) {
 	s := queue(t, file(t, t.TempDir()+"/s.db"))
 	add := func(state State, number int) {

@@ -73,7 +73,8 @@ func (e *entry) asks(s Submission) bool {
 	return e.Server == s.Server && e.Statement == s.Statement && maps.Equal(e.Options, s.Options) && slices.Equal(e.After, s.After)
 }
 
-// shares is a table that both changes are about, "" for none. Letter case does not count: the server may not tell it apart.
+// shares is a table that both changes are about, "" for none. Letter case does not count: the
+// server may not tell it apart.
 func (e *entry) shares(other *entry) string {
 	if e.Server != other.Server {
 		return ""

@@ -32,7 +32,8 @@ const (
 // errHeld says that a process of the change is there.
 var errHeld = errors.New("a process of it is at work")
 
-// begin starts the run of a change. The store has the intention first. An error means that the change still waits, because the state folder is full, say.
+// begin starts the run of a change. The store has the intention first. An error means that the
+// change still waits, because the state folder is full, say.
 func (s *Service) begin(ctx context.Context, e *entry) error {
 	folder := s.folder(e.ID)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -61,7 +62,10 @@ func (s *Service) begin(ctx context.Context, e *entry) error {
 		if dbconn.Passes(err) {
 			return errors.Join(err, s.waitAgain(ctx, &begun, err.Error()))
 		}
-		begun.end(StateFailed, fmt.Sprintf("its process could not be started: %v. Nothing was written", err), "see to that, and submit it again with another id")
+		begun.end(
+			StateFailed, fmt.Sprintf("its process could not be started: %v. Nothing was written", err),
+			"see to that, and submit it again with another id",
+		)
 	}
 	return s.replace(ctx, &begun)
 }
@@ -87,8 +91,10 @@ func (s *Service) start(e *entry, lock *os.File) (process int, err error) {
 		return 0, err
 	}
 	defer stderr.Close()
-	cmd := exec.Command(s.cfg.Executable, s.command("run", e, "--json", "--history-dir="+filepath.Join(folder, historyPart), "--control-dir="+s.cfg.ControlFolder,
-		"--result-file="+filepath.Join(folder, resultFile))...)
+	cmd := exec.Command(
+		s.cfg.Executable,
+		s.command("run", e, "--json", "--history-dir="+filepath.Join(folder, historyPart), "--control-dir="+s.cfg.ControlFolder,
+			"--result-file="+filepath.Join(folder, resultFile))...)
 	cmd.Env = dbconn.WithoutEnv(os.Environ())
 	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = stdout, stderr, []*os.File{lock}
 	ownSession(cmd)
@@ -191,7 +197,13 @@ func (s *Service) keep(ctx context.Context, e *entry, path string) error {
 // settle says what has become of a change.
 func (e *entry) settle(result *record.Result) {
 	if result == nil {
-		e.end(StateUnknown, control.ErrKilled.Error(), "submit the same statement again with another id; or see what is left, and remove it, with: midstream cleanup "+schema.NameOf(e.Table).Argument())
+		e.end(
+			StateUnknown,
+			control.ErrKilled.Error(),
+			"submit the same statement again with another id; or see what is left, and remove it, with: midstream cleanup "+schema.NameOf(
+				e.Table,
+			).Argument(),
+		)
 		return
 	}
 	why := result.Error
@@ -209,13 +221,16 @@ func (e *entry) settle(result *record.Result) {
 		}
 		if result.Old != "" {
 			e.Why += "; the former table stays as " + schema.NameOf(result.Old).String()
-			e.Next = strings.TrimSpace(e.Next + " midstream cleanup --old " + schema.NameOf(e.Table).Argument() + " drops it once nobody needs it")
+			e.Next = strings.TrimSpace(
+				e.Next + " midstream cleanup --old " + schema.NameOf(e.Table).Argument() + " drops it once nobody needs it",
+			)
 		}
 	}
 	e.ExitCode = &result.ExitCode
 }
 
-// resubmit says what to do as somebody does it who has submitted a change: with its id he would be answered with what has become of it.
+// resubmit says what to do as somebody does it who has submitted a change: with its id he would be
+// answered with what has become of it.
 func resubmit(next string) string {
 	const again = "ubmit the same statement with another id"
 	return strings.NewReplacer(migration.SameCommand, "S"+again, "r"+migration.SameCommand[1:], "s"+again).Replace(next)

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hold makes a file and locks it until it, and each copy of it in other processes, is closed. It fails with errHeld where somebody else
-// has locked it.
+// hold makes a file and locks it until it, and each copy of it in other processes, is closed. It
+// fails with errHeld where somebody else has locked it.
 func hold(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 	"midstream/internal/record"
 )
 
-// TestAClockThatIsSetBackHidesNothing: the time in a history's name does not decide whose it is. A history that seems older than its change is found, and
-// the history of an earlier run that seems younger is not taken for it.
+// TestAClockThatIsSetBackHidesNothing: the time in a history's name does not decide whose it is. A
+// history that seems older than its change is found, and the history of an earlier run that seems
+// younger is not taken for it.
 func TestAClockThatIsSetBackHidesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	s := queue(t, file(t, path))
@@ -41,7 +42,13 @@ func TestAClockThatIsSetBackHidesNothing(t *testing.T) {
 	}
 	e := *s.find("b")
 	e.State, e.Place, e.Began, e.Process = StateRunning, s.place, &now, 1<<30
-	if err := errors.Join(os.MkdirAll(s.folder("b"), 0o700), s.inherit(&e), s.makeRoom(&e), os.Remove(filepath.Join(s.folder("b"), resultFile)), s.replace(t.Context(), &e)); err != nil {
+	if err := errors.Join(
+		os.MkdirAll(s.folder("b"), 0o700),
+		s.inherit(&e),
+		s.makeRoom(&e),
+		os.Remove(filepath.Join(s.folder("b"), resultFile)),
+		s.replace(t.Context(), &e),
+	); err != nil {
 		t.Fatal(err)
 	}
 	if own, err := s.historyOf(&e); own != "" || err != nil {
@@ -66,12 +73,16 @@ func TestAClockThatIsSetBackHidesNothing(t *testing.T) {
 	}
 }
 
-// TestAHistoryOfAnEarlierVersion: an earlier version lists no histories. The number of the process then decides which one is the run's own.
+// TestAHistoryOfAnEarlierVersion: an earlier version lists no histories. The number of the process
+// then decides which one is the run's own.
 func TestAHistoryOfAnEarlierVersion(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 	e := *running(t, s)
 	e.Process = 1 << 30
-	w, err := history.Begin(filepath.Join(s.folder("a"), historyPart), record.Run{Table: "shop.orders", Process: e.Process}, e.Began.Add(-time.Hour))
+	w, err := history.Begin(
+		filepath.Join(s.folder("a"), historyPart), record.Run{Table: "shop.orders", Process: e.Process},
+		e.Began.Add(-time.Hour),
+	)
 	if err := errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,8 @@ func holder() string {
 // longestHolder is the most bytes of a description that are read.
 const longestHolder = 1000
 
-// sign writes the description of this process into the lock file of a folder. If the disk is full, the lock holds without it.
+// sign writes the description of this process into the lock file of a folder. If the disk is full,
+// the lock holds without it.
 func sign(lock *os.File) {
 	if lock.Truncate(0) == nil {
 		_, _ = lock.WriteAt([]byte(holder()+"\n"), 0)

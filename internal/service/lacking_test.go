@@ -60,7 +60,8 @@ func TestAChangeWaitsForFiles(t *testing.T) {
 	}
 }
 
-// TestAResultWaitsForFiles: while the result of a run cannot be read, the change stays running and shows the cause. It never becomes unknown for that reason.
+// TestAResultWaitsForFiles: while the result of a run cannot be read, the change stays running and
+// shows the cause. It never becomes unknown for that reason.
 func TestAResultWaitsForFiles(t *testing.T) {
 	ended := record.Result{Head: record.HeadOf(record.NameResult, time.Now()), Outcome: "done"}
 	for name, write := range map[string]func(*Service) error{
@@ -134,17 +135,26 @@ func TestATornResultIsNone(t *testing.T) {
 	}
 }
 
-// TestARunThatPassesIsTriedAgain: if a run ends for a cause that passes by itself (1040, 1205, a lost connection, a full disk), its change waits for another
-// try.
+// TestARunThatPassesIsTriedAgain: if a run ends for a cause that passes by itself (1040, 1205, a
+// lost connection, a full disk), its change waits for another try.
 func TestARunThatPassesIsTriedAgain(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 	running(t, s)
-	result := record.Result{Head: record.HeadOf(record.NameResult, time.Now()), Outcome: "failed", ExitCode: 1, Error: "Error 1040 (08004): Too many connections", Passing: true}
+	result := record.Result{
+		Head:     record.HeadOf(record.NameResult, time.Now()),
+		Outcome:  "failed",
+		ExitCode: 1,
+		Error:    "Error 1040 (08004): Too many connections",
+		Passing:  true,
+	}
 	err := os.WriteFile(filepath.Join(s.folder("a"), resultFile), lineOf(t, result), 0o600)
 	if err := errors.Join(err, s.step(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	if c, _ := s.Change("a"); c.State != StateWaiting || !strings.Contains(c.Why, "1040") || c.Began != nil || c.Ended != nil || c.ExitCode != nil {
+	if c, _ := s.Change(
+		"a",
+	); c.State != StateWaiting || !strings.Contains(c.Why, "1040") || c.Began != nil || c.Ended != nil ||
+		c.ExitCode != nil {
 		t.Errorf("%+v", c)
 	}
 	if _, _, err := s.Submit(t.Context(), Submission{ID: "b", Server: "db1", Statement: "DROP TABLE shop.orders"}, "here"); err != nil {
@@ -164,8 +174,10 @@ func TestARunThatPassesIsTriedAgain(t *testing.T) {
 
 // TestWhatPassesIsNotFinal: a shortage of this machine passes, and a program that cannot be executed does not.
 func TestWhatPassesIsNotFinal(t *testing.T) {
-	for number, want := range map[syscall.Errno]bool{syscall.EMFILE: true, syscall.ENFILE: true, syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EAGAIN: true,
-		syscall.ENOMEM: true, syscall.ETXTBSY: true, syscall.ENOENT: false, syscall.EACCES: false, syscall.ENOEXEC: false, syscall.E2BIG: false} {
+	for number, want := range map[syscall.Errno]bool{syscall.EMFILE: true, syscall.ENFILE: true,
+		syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EAGAIN: true,
+		syscall.ENOMEM: true, syscall.ETXTBSY: true, syscall.ENOENT: false, syscall.EACCES: false, syscall.ENOEXEC: false,
+		syscall.E2BIG: false} {
 		if dbconn.Passes(&fs.PathError{Op: "fork/exec", Path: "/midstream", Err: number}) != want {
 			t.Errorf("%v passes: %t is wrong", number, !want)
 		}

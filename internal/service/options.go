@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Options lists the flags of midstream run that a submission may set: those that say how the table is changed. The others say where
-// (connections, accounts, replicas), or name files, programs, URLs and queries of the machine or the server, and are for who runs the service.
+// Options lists the flags of midstream run that a submission may set: those that say how the table
+// is changed. The others say where (connections, accounts, replicas), or name files, programs, URLs
+// and queries of the machine or the server, and are for who runs the service.
 func Options() []string {
 	return []string{
 		"database", "key", "shadow-name", "old-name", "map",

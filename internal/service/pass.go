@@ -22,7 +22,12 @@ import (
 
 // notNow is the answer to what can't be asked of a change as it stands.
 func notNow(e *entry, why string) *control.Problem {
-	return &control.Problem{Status: http.StatusConflict, Title: "the run of " + e.ID + " can't be asked or told", Detail: why, Next: "look how the change stands"}
+	return &control.Problem{
+		Status: http.StatusConflict,
+		Title:  "the run of " + e.ID + " can't be asked or told",
+		Detail: why,
+		Next:   "look how the change stands",
+	}
 }
 
 // pass hands a request to the run of a change, and its answer back.
@@ -137,10 +142,15 @@ func newPlanners() planners {
 	return planners{make(chan struct{}, mostPlans), make(chan struct{}, mostPlans+mostPlansWaiting)}
 }
 
-// take waits for a turn, and done gives it back. It fails with a *control.Problem if too many wait, or if the turn does not come in time.
+// take waits for a turn, and done gives it back. It fails with a *control.Problem if too many wait,
+// or if the turn does not come in time.
 func (p planners) take(ctx context.Context) (done func(), err error) {
-	busy := &control.Problem{Status: http.StatusServiceUnavailable, Title: "there is no plan", Detail: fmt.Sprintf("the service makes %d plans at once, and others wait", mostPlans),
-		Next: "ask again in a minute, or use midstream plan"}
+	busy := &control.Problem{
+		Status: http.StatusServiceUnavailable,
+		Title:  "there is no plan",
+		Detail: fmt.Sprintf("the service makes %d plans at once, and others wait", mostPlans),
+		Next:   "ask again in a minute, or use midstream plan",
+	}
 	select {
 	case p.waiting <- struct{}{}:
 	default:

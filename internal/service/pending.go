@@ -40,7 +40,8 @@ func (p *pending) over(id string) {
 // rest postpones the check of all changes, because none can begin now.
 func (p *pending) rest() { p.again = time.Now().Add(retry) }
 
-// take returns the ids of the changes to check now. waiting lists all that wait. A change that is to be tried later is left out until then.
+// take returns the ids of the changes to check now. waiting lists all that wait. A change that is
+// to be tried later is left out until then.
 func (p *pending) take(waiting func() []string) []string {
 	look := p.some
 	if p.all || !p.again.IsZero() && !p.again.After(time.Now()) {

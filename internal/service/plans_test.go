@@ -15,13 +15,17 @@ import (
 	"midstream/internal/control"
 )
 
-// TestPlansAreBounded: a bounded number of plans is made at once, more wait for their turn, and the rest is refused with 503.
+// TestPlansAreBounded: a bounded number of plans is made at once, more wait for their turn, and the
+// rest is refused with 503.
 func TestPlansAreBounded(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
 	folder := t.TempDir()
 	s.cfg.Executable = filepath.Join(folder, "midstream")
 	// Each process counts the processes at work, and waits for the file go.
-	script := fmt.Sprintf("#!/bin/sh\ntouch %[1]s/at-$$\nls %[1]s | grep -c ^at- >> %[1]s/count\nwhile [ ! -e %[1]s/go ]; do sleep 0.02; done\nrm %[1]s/at-$$\n", folder)
+	script := fmt.Sprintf(
+		"#!/bin/sh\ntouch %[1]s/at-$$\nls %[1]s | grep -c ^at- >> %[1]s/count\nwhile [ ! -e %[1]s/go ]; do sleep 0.02; done\nrm %[1]s/at-$$\n",
+		folder,
+	)
 	if err := os.WriteFile(s.cfg.Executable, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}

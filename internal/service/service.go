@@ -30,7 +30,8 @@ type Config struct {
 	Servers map[string]string
 	// Limit is how many changes may run on a server at once, from 1.
 	Limit int
-	// Read reads a statement as a run with these arguments would, without a connection. Its error says all that is wrong.
+	// Read reads a statement as a run with these arguments would, without a connection. Its error
+	// says all that is wrong.
 	Read func(arguments []string, statement string) (*ddl.Statement, error)
 	// Note tells what somebody should know who looks after the service.
 	Note func(text string)
@@ -59,12 +60,23 @@ type Service struct {
 // ErrFolderTaken says that another service works with the folder.
 var ErrFolderTaken = errors.New("another service works with the folder")
 
-// Open takes over what the store has: runs that are at work are watched, and those that have ended meanwhile are settled. It fails with
-// ErrFolderTaken, with control.ErrFolder, and with errors.ErrUnsupported on systems that don't tell whether a run lives.
+// Open takes over what the store has: runs that are at work are watched, and those that have ended
+// meanwhile are settled. It fails with ErrFolderTaken, with control.ErrFolder, and with
+// errors.ErrUnsupported on systems that don't tell whether a run lives.
 func Open(ctx context.Context, cfg Config, store Store) (*Service, error) {
-	s := &Service{cfg: cfg, store: store, wake: make(chan struct{}, 1), board: newBoard(), noted: map[string]string{}, paths: map[string]string{}, runs: map[string]*control.Client{},
-		finding: make(chan struct{}, 2), planners: newPlanners(), doubted: map[string]bool{},
-		pending: pending{all: true}}
+	s := &Service{
+		cfg:      cfg,
+		store:    store,
+		wake:     make(chan struct{}, 1),
+		board:    newBoard(),
+		noted:    map[string]string{},
+		paths:    map[string]string{},
+		runs:     map[string]*control.Client{},
+		finding:  make(chan struct{}, 2),
+		planners: newPlanners(),
+		doubted:  map[string]bool{},
+		pending:  pending{all: true},
+	}
 	err := control.CheckFolder(cfg.ControlFolder)
 	if err == nil {
 		err = s.takeFolder()
@@ -119,13 +131,15 @@ func (s *Service) Close() error {
 	return s.lock.Close()
 }
 
-// beat is how often is looked for runs that have ended; retry is the time between two tries where the store does not take something.
+// beat is how often is looked for runs that have ended; retry is the time between two tries where
+// the store does not take something.
 const (
 	beat  = 200 * time.Millisecond
 	retry = 2 * time.Second
 )
 
-// Run begins changes and settles them until ctx ends. Runs go on then. It fails when the store is lost to another daemon.
+// Run begins changes and settles them until ctx ends. Runs go on then. It fails when the store is
+// lost to another daemon.
 func (s *Service) Run(ctx context.Context) error {
 	var checked time.Time
 	for {
@@ -154,7 +168,8 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// step settles and begins changes. What fails is tried again in a later step. A submission waits for one change at most.
+// step settles and begins changes. What fails is tried again in a later step. A submission waits
+// for one change at most.
 func (s *Service) step(ctx context.Context) error {
 	s.writing.Lock()
 	failed := s.settleDoubts(ctx)
@@ -221,7 +236,10 @@ func (s *Service) advance(ctx context.Context, e *entry) error {
 	for _, id := range e.After {
 		if before := s.find(id); before != nil && before.State.Over() && before.State != StateDone {
 			changed := *e
-			changed.end(StateFailed, fmt.Sprintf("it was to come after %s, which is %s. Nothing was begun", id, before.State), "see to "+id+", and submit both again with other ids")
+			changed.end(
+				StateFailed, fmt.Sprintf("it was to come after %s, which is %s. Nothing was begun", id, before.State),
+				"see to "+id+", and submit both again with other ids",
+			)
 			return s.replace(ctx, &changed)
 		}
 	}
@@ -340,8 +358,8 @@ func (s *Service) hurry() {
 // Changes are all changes, in the order of submission.
 func (s *Service) Changes() []Change { return s.views(s.all()) }
 
-// Some returns a bounded number of changes, in the order of submission. Running changes come first. One half of the rest is for the next that wait, the other
-// half for the newest that are over.
+// Some returns a bounded number of changes, in the order of submission. Running changes come first.
+// One half of the rest is for the next that wait, the other half for the newest that are over.
 func (s *Service) Some(most int) []Change {
 	var running, waiting, over, chosen []*entry
 	for _, e := range s.all() {

@@ -34,8 +34,12 @@ func reading(_ []string, statement string) (*ddl.Statement, error) {
 // queue is a service whose changes are not begun by anybody.
 func queue(t *testing.T, store Store) *Service {
 	t.Helper()
-	s, err := Open(t.Context(), Config{Executable: "/nowhere", Folder: t.TempDir(), ControlFolder: filepath.Join(t.TempDir(), "c"), Limit: 1, Read: reading,
-		Servers: map[string]string{"db1": "/etc/db1.cnf", "db2": "/etc/db2.cnf"}, Note: func(text string) { t.Log(text) }}, store)
+	s, err := Open(
+		t.Context(),
+		Config{Executable: "/nowhere", Folder: t.TempDir(), ControlFolder: filepath.Join(t.TempDir(), "c"), Limit: 1, Read: reading,
+			Servers: map[string]string{"db1": "/etc/db1.cnf", "db2": "/etc/db2.cnf"}, Note: func(text string) { t.Log(text) }},
+		store,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,14 +77,36 @@ func call(t *testing.T, s *Service, method, path string, body, answer any) (stat
 
 func TestSubmitIsIdempotent(t *testing.T) {
 	s := queue(t, file(t, filepath.Join(t.TempDir(), "s.db")))
-	asked := Submission{ID: "a", Server: "db1", Statement: "ALTER TABLE shop.orders ADD COLUMN c INT", Options: map[string]string{"drop-old": "true"}, By: "Ada"}
+	asked := Submission{
+		ID:        "a",
+		Server:    "db1",
+		Statement: "ALTER TABLE shop.orders ADD COLUMN c INT",
+		Options:   map[string]string{"drop-old": "true"},
+		By:        "Ada",
+	}
 	var first, second Change
-	if status := call(t, s, "POST", "/v1/changes", asked, &first); status != http.StatusCreated || first.State != StateWaiting || first.Table != "shop.orders" || first.SubmittedBy != "Ada from 192.0.2.1" {
+	if status := call(
+		t,
+		s,
+		"POST",
+		"/v1/changes",
+		asked,
+		&first,
+	); status != http.StatusCreated || first.State != StateWaiting || first.Table != "shop.orders" ||
+		first.SubmittedBy != "Ada from 192.0.2.1" {
 		t.Fatalf("%d %+v", status, first)
 	}
 	asked.Statement = " " + asked.Statement + "\n" // which means the same
 	asked.By = "Bob"
-	if status := call(t, s, "POST", "/v1/changes", asked, &second); status != http.StatusOK || second.Submitted != first.Submitted || second.SubmittedBy != first.SubmittedBy {
+	if status := call(
+		t,
+		s,
+		"POST",
+		"/v1/changes",
+		asked,
+		&second,
+	); status != http.StatusOK || second.Submitted != first.Submitted ||
+		second.SubmittedBy != first.SubmittedBy {
 		t.Errorf("%d %+v", status, second)
 	}
 	for name, change := range map[string]func(*Submission){
@@ -92,13 +118,29 @@ func TestSubmitIsIdempotent(t *testing.T) {
 		other := asked
 		change(&other)
 		var p control.Problem
-		if status := call(t, s, "POST", "/v1/changes", other, &p); status != http.StatusConflict || !strings.Contains(p.Detail, "another change with the id a") {
+		if status := call(
+			t,
+			s,
+			"POST",
+			"/v1/changes",
+			other,
+			&p,
+		); status != http.StatusConflict ||
+			!strings.Contains(p.Detail, "another change with the id a") {
 			t.Errorf("another %s: %d %+v", name, status, p)
 		}
 	}
 	asked.ID = ""
 	var made Change
-	if status := call(t, s, "POST", "/v1/changes", asked, &made); status != http.StatusCreated || !idForm.MatchString(made.ID) || made.ID == first.ID {
+	if status := call(
+		t,
+		s,
+		"POST",
+		"/v1/changes",
+		asked,
+		&made,
+	); status != http.StatusCreated || !idForm.MatchString(made.ID) ||
+		made.ID == first.ID {
 		t.Errorf("%d %+v", status, made)
 	}
 	if n := len(s.Changes()); n != 2 {
@@ -119,7 +161,8 @@ func (u *unheard) Put(ctx context.Context, id string, text, history []byte) erro
 	return errors.New("the answer is lost")
 }
 
-// TestASubmissionThatWasAnsweredWithAnErrorDoesNotRun: the store may have it all the same. It is withdrawn, and may be submitted again.
+// TestASubmissionThatWasAnsweredWithAnErrorDoesNotRun: the store may have it all the same. It is
+// withdrawn, and may be submitted again.
 func TestASubmissionThatWasAnsweredWithAnErrorDoesNotRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	store := &unheard{file(t, path), true}
@@ -183,7 +226,9 @@ func TestBadSubmissions(t *testing.T) {
 		spoil(&asked)
 		var p control.Problem
 		status := call(t, s, "POST", "/v1/changes", asked, &p)
-		if text := p.Detail + " " + p.Next; status != http.StatusUnprocessableEntity || !strings.Contains(strings.ToLower(text), strings.ToLower(want)) || p.Next == "" {
+		if text := p.Detail + " " + p.Next; status != http.StatusUnprocessableEntity ||
+			!strings.Contains(strings.ToLower(text), strings.ToLower(want)) ||
+			p.Next == "" {
 			t.Errorf("%s: %d %+v", want, status, p)
 		}
 	}
@@ -218,7 +263,18 @@ func TestOrder(t *testing.T) {
 			}
 		}
 	}
-	waits(map[string]string{"a": "", "same": "a, which", "elsewhere": "", "rename": "", "renamed": "rename, which", "child": "a, which", "after": "comes after rename", "free": ""})
+	waits(
+		map[string]string{
+			"a":         "",
+			"same":      "a, which",
+			"elsewhere": "",
+			"rename":    "",
+			"renamed":   "rename, which",
+			"child":     "a, which",
+			"after":     "comes after rename",
+			"free":      "",
+		},
+	)
 	become := func(id string, state State) {
 		changed := *s.find(id)
 		changed.State = state
@@ -261,7 +317,15 @@ func TestDependentsFail(t *testing.T) {
 	if status := call(t, s, "DELETE", "/v1/changes/b", nil, &p); status != http.StatusConflict {
 		t.Errorf("%d %+v", status, p)
 	}
-	if status := call(t, s, "POST", "/v1/changes/b/pause", struct{}{}, &p); status != http.StatusConflict || !strings.Contains(p.Detail, "failed") {
+	if status := call(
+		t,
+		s,
+		"POST",
+		"/v1/changes/b/pause",
+		struct{}{},
+		&p,
+	); status != http.StatusConflict ||
+		!strings.Contains(p.Detail, "failed") {
 		t.Errorf("%d %+v", status, p)
 	}
 	if status := call(t, s, "GET", "/v1/changes/nobody", nil, &p); status != http.StatusNotFound {
@@ -286,7 +350,10 @@ func TestFileStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	sign(lock)
-	if _, err := OpenFile(path); !errors.Is(err, ErrStoreTaken) || !strings.Contains(err.Error(), fmt.Sprintf("process %d of ", os.Getpid())) {
+	if _, err := OpenFile(
+		path,
+	); !errors.Is(err, ErrStoreTaken) ||
+		!strings.Contains(err.Error(), fmt.Sprintf("process %d of ", os.Getpid())) {
 		t.Errorf("nothing tells who has it: %v", err)
 	}
 	lock.Close()
@@ -333,7 +400,10 @@ func TestFileStoreVersions(t *testing.T) {
 		t.Helper()
 		db, err := bolt.Open(path, 0o600, nil)
 		if err == nil {
-			err = errors.Join(db.Update(func(tx *bolt.Tx) error { return tx.Bucket(aboutBucket).Put(versionKey, []byte(version)) }), db.Close())
+			err = errors.Join(
+				db.Update(func(tx *bolt.Tx) error { return tx.Bucket(aboutBucket).Put(versionKey, []byte(version)) }),
+				db.Close(),
+			)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -354,7 +424,8 @@ func TestFileStoreVersions(t *testing.T) {
 	}
 }
 
-// TestForeignRun: a run that a service has begun elsewhere is watched by nobody here, and holds its table until it is withdrawn.
+// TestForeignRun: a run that a service has begun elsewhere is watched by nobody here, and holds its
+// table until it is withdrawn.
 func TestForeignRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	s := queue(t, file(t, path))

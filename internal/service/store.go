@@ -11,9 +11,10 @@ import (
 	"time"
 )
 
-// Version is that of a store's form. A daemon refuses a store of a later version, and goes on with one of an earlier version, which becomes
-// one of its own by that: the earlier daemon refuses it from then on. It is raised with every field that a change gets, so that no daemon
-// writes a change back without what it doesn't know.
+// Version is that of a store's form. A daemon refuses a store of a later version, and goes on with
+// one of an earlier version, which becomes one of its own by that: the earlier daemon refuses it
+// from then on. It is raised with every field that a change gets, so that no daemon writes a change
+// back without what it doesn't know.
 const Version = 1
 
 // The errors of stores.
@@ -26,7 +27,8 @@ var (
 	ErrNotStore = errors.New("it is not the store of a service")
 )
 
-// Store keeps changes, for one daemon at a time. What a method has written is durable when it returns. It is safe for concurrent use.
+// Store keeps changes, for one daemon at a time. What a method has written is durable when it
+// returns. It is safe for concurrent use.
 type Store interface {
 	// Load hands over every change, as Put got it.
 	Load(ctx context.Context, take func(text []byte) error) error
@@ -34,7 +36,8 @@ type Store interface {
 	Put(ctx context.Context, id string, text, history []byte) error
 	// History returns the history of a change, nil for none.
 	History(ctx context.Context, id string) ([]byte, error)
-	// Check fails where the store could not be written to; with ErrStoreTaken if it never can be any more. It is called every storeBeat.
+	// Check fails where the store could not be written to; with ErrStoreTaken if it never can be
+	// any more. It is called every storeBeat.
 	Check(ctx context.Context) error
 	Close() error
 }

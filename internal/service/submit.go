@@ -28,26 +28,38 @@ func bad(what, why, next string) *control.Problem {
 }
 
 func unknown(id string) *control.Problem {
-	return &control.Problem{Status: http.StatusNotFound, Title: "there is no change " + id, Next: "midstream queue lists those that there are"}
+	return &control.Problem{
+		Status: http.StatusNotFound,
+		Title:  "there is no change " + id,
+		Next:   "midstream queue lists those that there are",
+	}
 }
 
 const notQueued = "the change is not taken into the queue"
 
-// Submit takes a change into the queue, and says whether it is a new one. from is where it comes from. It fails with a *control.Problem, or
-// with what the store says.
+// Submit takes a change into the queue, and says whether it is a new one. from is where it comes
+// from. It fails with a *control.Problem, or with what the store says.
 func (s *Service) Submit(ctx context.Context, asked Submission, from string) (c Change, fresh bool, err error) {
 	asked = tidied(asked)
 	if asked.ID == "" {
 		asked.ID = strings.ToLower(rand.Text()[:10])
 	}
 	if !idForm.MatchString(asked.ID) {
-		return c, false, bad(notQueued, fmt.Sprintf("%q is no id: it has letters, digits and . _ -, and at most 64 of them", asked.ID), "give another id, or none")
+		return c, false, bad(
+			notQueued, fmt.Sprintf("%q is no id: it has letters, digits and . _ -, and at most 64 of them", asked.ID),
+			"give another id, or none",
+		)
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	if there := s.find(asked.ID); there != nil {
 		if !there.asks(asked) {
-			return c, false, &control.Problem{Status: http.StatusConflict, Title: notQueued, Detail: "there is another change with the id " + asked.ID + ", of " + there.Table, Next: "give another id, or none"}
+			return c, false, &control.Problem{
+				Status: http.StatusConflict,
+				Title:  notQueued,
+				Detail: "there is another change with the id " + asked.ID + ", of " + there.Table,
+				Next:   "give another id, or none",
+			}
 		}
 		if there.Why != unanswered {
 			return s.view(there), false, nil
@@ -61,8 +73,17 @@ func (s *Service) Submit(ctx context.Context, asked Submission, from string) (c 
 		return c, false, problem
 	}
 	e := &entry{Tables: append(statement.Tables(), statement.Parents...), Sequence: s.last() + 1}
-	e.Change = Change{ID: asked.ID, Server: asked.Server, Table: e.Tables[0].Dotted(), Statement: asked.Statement, Options: asked.Options, After: asked.After,
-		State: StateWaiting, Submitted: time.Now().UTC(), SubmittedBy: strings.TrimPrefix(asked.By+" from "+from, " ")}
+	e.Change = Change{
+		ID:          asked.ID,
+		Server:      asked.Server,
+		Table:       e.Tables[0].Dotted(),
+		Statement:   asked.Statement,
+		Options:     asked.Options,
+		After:       asked.After,
+		State:       StateWaiting,
+		Submitted:   time.Now().UTC(),
+		SubmittedBy: strings.TrimPrefix(asked.By+" from "+from, " "),
+	}
 	if err := s.replace(ctx, e); err != nil {
 		s.doubted[e.ID] = true
 		return c, false, err
@@ -75,8 +96,9 @@ func (s *Service) Submit(ctx context.Context, asked Submission, from string) (c 
 // unanswered is why a change is withdrawn that nobody counts on; the same submission begins it anew.
 const unanswered = "its submission was answered with an error, as the store did not answer. Nothing was begun"
 
-// settleDoubts looks for the submissions that were answered with an error: the store may have them all the same, where its answer was lost.
-// Nobody counts on such a one any more, so it is withdrawn, lest it runs weeks later. REQUIRES: writing is held.
+// settleDoubts looks for the submissions that were answered with an error: the store may have them
+// all the same, where its answer was lost. Nobody counts on such a one any more, so it is
+// withdrawn, lest it runs weeks later. REQUIRES: writing is held.
 func (s *Service) settleDoubts(ctx context.Context) error {
 	if len(s.doubted) == 0 {
 		return nil
@@ -118,13 +140,20 @@ func (s *Service) read(asked Submission) (*ddl.Statement, error) {
 		return nil, bad(notQueued, fmt.Sprintf("there is no server %q", asked.Server), "name one of those that the service knows: "+names)
 	}
 	if len(asked.Statement) > longest || strings.ContainsRune(asked.Statement, 0) {
-		return nil, bad(notQueued, fmt.Sprintf("the statement has %d bytes, or a zero byte among them; at most %d are taken", len(asked.Statement), longest), "give a shorter one")
+		return nil, bad(
+			notQueued,
+			fmt.Sprintf("the statement has %d bytes, or a zero byte among them; at most %d are taken", len(asked.Statement), longest),
+			"give a shorter one",
+		)
 	}
 	if asked.Statement == "" {
 		return nil, bad(notQueued, "there is no statement", `say what to change: ALTER TABLE shop.orders ADD COLUMN ...`)
 	}
 	if err := checkOptions(asked.Options); err != nil {
-		return nil, bad(notQueued, err.Error(), "docs/serve.md lists the options that may be given; others belong into the server's option file")
+		return nil, bad(
+			notQueued, err.Error(),
+			"docs/serve.md lists the options that may be given; others belong into the server's option file",
+		)
 	}
 	statement, err := s.cfg.Read(arguments(asked.Options), asked.Statement)
 	if err != nil {
@@ -139,7 +168,10 @@ func (s *Service) checkAfter(ids []string) error {
 		if before := s.find(id); before == nil {
 			return bad(notQueued, "it is to come after "+id+", and there is no such change", "submit that one first")
 		} else if before.State.Over() && before.State != StateDone {
-			return bad(notQueued, fmt.Sprintf("it is to come after %s, which is %s", id, before.State), "submit that change again with another id, and name that")
+			return bad(
+				notQueued, fmt.Sprintf("it is to come after %s, which is %s", id, before.State),
+				"submit that change again with another id, and name that",
+			)
 		}
 	}
 	return nil
@@ -152,7 +184,8 @@ func (s *Service) last() uint64 {
 	return s.board.last
 }
 
-// Withdraw takes a change out of the queue that has not begun, or whose run another service has begun that is not there any more.
+// Withdraw takes a change out of the queue that has not begun, or whose run another service has
+// begun that is not there any more.
 func (s *Service) Withdraw(ctx context.Context, id string) (Change, error) {
 	const what = "the change is not withdrawn"
 	s.writing.Lock()
@@ -166,13 +199,24 @@ func (s *Service) Withdraw(ctx context.Context, id string) (Change, error) {
 	case e.State == StateWithdrawn:
 		return s.view(e), nil
 	case e.State == StateWaiting && e.Why != "":
-		changed.end(StateWithdrawn, "it was withdrawn while it waited to be tried again: "+e.Why, "see what is left, and remove it, with: midstream cleanup "+schema.NameOf(e.Table).Argument())
+		changed.end(
+			StateWithdrawn, "it was withdrawn while it waited to be tried again: "+e.Why,
+			"see what is left, and remove it, with: midstream cleanup "+schema.NameOf(e.Table).Argument(),
+		)
 	case e.State == StateWaiting:
 		changed.end(StateWithdrawn, "it was withdrawn before it had begun", "")
 	case e.State == StateRunning && e.Place != s.place:
-		changed.end(StateUnknown, "it was withdrawn while "+e.Place+" may have been at work on it", "see what is left, and remove it, with: midstream cleanup "+schema.NameOf(e.Table).Argument())
+		changed.end(
+			StateUnknown, "it was withdrawn while "+e.Place+" may have been at work on it",
+			"see what is left, and remove it, with: midstream cleanup "+schema.NameOf(e.Table).Argument(),
+		)
 	case e.State == StateRunning:
-		return Change{}, &control.Problem{Status: http.StatusConflict, Title: what, Detail: "its run is at work", Next: "abort ends the run, and leaves the table as it was"}
+		return Change{}, &control.Problem{
+			Status: http.StatusConflict,
+			Title:  what,
+			Detail: "its run is at work",
+			Next:   "abort ends the run, and leaves the table as it was",
+		}
 	default:
 		return Change{}, &control.Problem{Status: http.StatusConflict, Title: what, Detail: "it is " + string(e.State) + " already"}
 	}

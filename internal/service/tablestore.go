@@ -38,7 +38,8 @@ const storeTime = 15 * time.Second
 // storeTimeout is how long the connection that holds the lock may be silent before the server ends it.
 const storeTimeout = 6 * storeBeat
 
-// tableStore is a Store in a table. Everything is written by the connection that holds its lock: as long as that lives nobody else writes.
+// tableStore is a Store in a table. Everything is written by the connection that holds its lock: as
+// long as that lives nobody else writes.
 type tableStore struct {
 	pool  *dbconn.Pool
 	name  schema.Name
@@ -48,8 +49,8 @@ type tableStore struct {
 	session *dbconn.Session // nil after it broke
 }
 
-// OpenTable opens the store in the table StoreTable of a database, which must be there; the table is made. It fails with ErrStoreTaken,
-// ErrStoreNewer and ErrNotStore.
+// OpenTable opens the store in the table StoreTable of a database, which must be there; the table
+// is made. It fails with ErrStoreTaken, ErrStoreNewer and ErrNotStore.
 func OpenTable(ctx context.Context, server dbconn.Config, database string) (Store, error) {
 	pool, err := dbconn.Open(ctx, server, nil)
 	if err != nil {
@@ -80,7 +81,10 @@ func (t *tableStore) claim(ctx context.Context) (*dbconn.Session, error) {
 	}
 	var got sql.NullInt64
 	// A lock's name has at most 64 characters; a database's may have as many.
-	query := fmt.Sprintf("SELECT GET_LOCK(LEFT(CONCAT(%s, SHA2(%s, 256)), 64), 0)", schema.Literal(schema.Mark+"service "), schema.Literal(t.name.Schema))
+	query := fmt.Sprintf(
+		"SELECT GET_LOCK(LEFT(CONCAT(%s, SHA2(%s, 256)), 64), 0)", schema.Literal(schema.Mark+"service "),
+		schema.Literal(t.name.Schema),
+	)
 	err = session.Rows(ctx, query, func(rows *sql.Rows) error { return rows.Scan(&got) })
 	switch {
 	case err != nil:
@@ -100,8 +104,11 @@ func (t *tableStore) claim(ctx context.Context) (*dbconn.Session, error) {
 func (t *tableStore) begin(ctx context.Context) error {
 	comment, there, err := t.comment(ctx)
 	if err == nil && !there {
-		_, err = t.session.Exec(ctx, fmt.Sprintf("CREATE TABLE %s (id VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,"+
-			" body LONGTEXT CHARACTER SET utf8mb4 NOT NULL, history LONGBLOB) ENGINE=InnoDB COMMENT=%s", t.name.Quoted(), schema.Literal(storeMark)))
+		_, err = t.session.Exec(
+			ctx,
+			fmt.Sprintf("CREATE TABLE %s (id VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,"+
+				" body LONGTEXT CHARACTER SET utf8mb4 NOT NULL, history LONGBLOB) ENGINE=InnoDB COMMENT=%s", t.name.Quoted(), schema.Literal(storeMark)),
+		)
 	} else if err == nil && comment != storeMark {
 		err = fmt.Errorf("%w: its comment is %q", ErrNotStore, comment)
 	}
@@ -123,23 +130,30 @@ func (t *tableStore) begin(ctx context.Context) error {
 }
 
 func (t *tableStore) comment(ctx context.Context) (comment string, there bool, err error) {
-	query := fmt.Sprintf("SELECT table_comment FROM information_schema.tables WHERE table_schema = %s AND table_name = %s", schema.Literal(t.name.Schema), schema.Literal(t.name.Table))
+	query := fmt.Sprintf(
+		"SELECT table_comment FROM information_schema.tables WHERE table_schema = %s AND table_name = %s",
+		schema.Literal(t.name.Schema), schema.Literal(t.name.Table),
+	)
 	err = t.session.Rows(ctx, query, func(rows *sql.Rows) error { there = true; return rows.Scan(&comment) })
 	return comment, there, err
 }
 
 // about reads what the store says of itself; nothing of one that is new.
 func (t *tableStore) about(ctx context.Context) (is about, err error) {
-	err = t.session.Rows(ctx, fmt.Sprintf("SELECT body FROM %s WHERE id = %s", t.name.Quoted(), schema.Literal(aboutRow)), func(rows *sql.Rows) error {
-		var text []byte
-		if err := rows.Scan(&text); err != nil {
-			return err
-		}
-		if err := json.Unmarshal(text, &is); err != nil {
-			return fmt.Errorf("%w: %w", ErrNotStore, err)
-		}
-		return nil
-	})
+	err = t.session.Rows(
+		ctx,
+		fmt.Sprintf("SELECT body FROM %s WHERE id = %s", t.name.Quoted(), schema.Literal(aboutRow)),
+		func(rows *sql.Rows) error {
+			var text []byte
+			if err := rows.Scan(&text); err != nil {
+				return err
+			}
+			if err := json.Unmarshal(text, &is); err != nil {
+				return fmt.Errorf("%w: %w", ErrNotStore, err)
+			}
+			return nil
+		},
+	)
 	if dbconn.NoSuchColumn(err) {
 		err = fmt.Errorf("%w: %w", ErrNotStore, err)
 	}
@@ -163,12 +177,19 @@ func (t *tableStore) holder(ctx context.Context) string {
 // write writes a row, by the connection that holds the lock.
 func (t *tableStore) write(ctx context.Context, id string, text []byte) error {
 	body := schema.Literal(string(text))
-	_, err := t.session.Exec(ctx, fmt.Sprintf("INSERT INTO %s (id, body) VALUES (%s, %s) ON DUPLICATE KEY UPDATE body = %[3]s", t.name.Quoted(), schema.Literal(id), body))
+	_, err := t.session.Exec(
+		ctx,
+		fmt.Sprintf(
+			"INSERT INTO %s (id, body) VALUES (%s, %s) ON DUPLICATE KEY UPDATE body = %[3]s", t.name.Quoted(),
+			schema.Literal(id), body,
+		),
+	)
 	return err
 }
 
-// with does something with the connection that holds the lock, which is made anew where it broke. It fails with ErrStoreTaken where another
-// daemon has had the store meanwhile. The end of ctx does not end it: a statement that is withdrawn costs the connection, and the lock.
+// with does something with the connection that holds the lock, which is made anew where it broke.
+// It fails with ErrStoreTaken where another daemon has had the store meanwhile. The end of ctx does
+// not end it: a statement that is withdrawn costs the connection, and the lock.
 func (t *tableStore) with(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)
 	defer cancel()
@@ -218,13 +239,17 @@ func (t *tableStore) reclaim(ctx context.Context) error {
 
 func (t *tableStore) Load(ctx context.Context, take func([]byte) error) error {
 	return t.with(ctx, func(ctx context.Context) error {
-		return t.session.Rows(ctx, fmt.Sprintf("SELECT body FROM %s WHERE id <> %s", t.name.Quoted(), schema.Literal(aboutRow)), func(rows *sql.Rows) error {
-			var text []byte
-			if err := rows.Scan(&text); err != nil {
-				return err
-			}
-			return take(text)
-		})
+		return t.session.Rows(
+			ctx,
+			fmt.Sprintf("SELECT body FROM %s WHERE id <> %s", t.name.Quoted(), schema.Literal(aboutRow)),
+			func(rows *sql.Rows) error {
+				var text []byte
+				if err := rows.Scan(&text); err != nil {
+					return err
+				}
+				return take(text)
+			},
+		)
 	})
 }
 
@@ -235,7 +260,10 @@ func (t *tableStore) Put(ctx context.Context, id string, text, history []byte) e
 	}
 	return t.with(ctx, func(ctx context.Context) error {
 		if history != nil {
-			_, err := t.session.Exec(ctx, fmt.Sprintf("UPDATE %s SET history = X'%x' WHERE id = %s", t.name.Quoted(), packed, schema.Literal(id)))
+			_, err := t.session.Exec(
+				ctx,
+				fmt.Sprintf("UPDATE %s SET history = X'%x' WHERE id = %s", t.name.Quoted(), packed, schema.Literal(id)),
+			)
 			if dbconn.TooLarge(err) {
 				err = fmt.Errorf("%w: %w", errTooLarge, err)
 			}
@@ -254,14 +282,18 @@ func (t *tableStore) Check(ctx context.Context) error {
 
 func (t *tableStore) History(ctx context.Context, id string) (history []byte, err error) {
 	err = t.with(ctx, func(ctx context.Context) error {
-		return t.session.Rows(ctx, fmt.Sprintf("SELECT history FROM %s WHERE id = %s AND history IS NOT NULL", t.name.Quoted(), schema.Literal(id)), func(rows *sql.Rows) error {
-			var packed []byte
-			if err := rows.Scan(&packed); err != nil {
+		return t.session.Rows(
+			ctx,
+			fmt.Sprintf("SELECT history FROM %s WHERE id = %s AND history IS NOT NULL", t.name.Quoted(), schema.Literal(id)),
+			func(rows *sql.Rows) error {
+				var packed []byte
+				if err := rows.Scan(&packed); err != nil {
+					return err
+				}
+				history, err = unpack(packed)
 				return err
-			}
-			history, err = unpack(packed)
-			return err
-		})
+			},
+		)
 	})
 	return history, err
 }

@@ -26,7 +26,12 @@ func newDatabase(t *testing.T, version string) *aDatabase {
 	t.Helper()
 	i := mysqltest.Server(t, version)
 	db, name := mysqltest.Database(t, i)
-	d := &aDatabase{t: t, db: db, name: name, server: dbconn.Config{Network: i.Network, Address: i.Address, User: i.User, Password: dbconn.Secret(i.Password)}}
+	d := &aDatabase{
+		t:      t,
+		db:     db,
+		name:   name,
+		server: dbconn.Config{Network: i.Network, Address: i.Address, User: i.User, Password: dbconn.Secret(i.Password)},
+	}
 	t.Cleanup(func() {
 		d.exec("DROP TABLE IF EXISTS midstream_service")
 	})
@@ -73,14 +78,17 @@ func TestTableStore(t *testing.T) {
 			d := newDatabase(t, version)
 			store := d.mustOpen()
 			keeps(t, store)
-			if _, err := d.open(); !errors.Is(err, ErrStoreTaken) || !strings.Contains(err.Error(), fmt.Sprintf("process %d of ", os.Getpid())) {
+			if _, err := d.open(); !errors.Is(err, ErrStoreTaken) ||
+				!strings.Contains(err.Error(), fmt.Sprintf("process %d of ", os.Getpid())) {
 				t.Errorf("a second one: %v", err)
 			}
 			closes(t, store)
 			store = d.mustOpen()
 			kept(t, store)
 			closes(t, store)
-			if comment := d.value("SELECT table_comment FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'midstream_service'"); comment != "midstream service" {
+			if comment := d.value(
+				"SELECT table_comment FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'midstream_service'",
+			); comment != "midstream service" {
 				t.Error(comment)
 			}
 		})
@@ -162,7 +170,8 @@ func TestTableOfOthers(t *testing.T) {
 	}
 }
 
-// TestTableStoreIsCutOff: a connection that is killed is made again, unless another daemon has had the store meanwhile.
+// TestTableStoreIsCutOff: a connection that is killed is made again, unless another daemon has had
+// the store meanwhile.
 func TestTableStoreIsCutOff(t *testing.T) {
 	d := newDatabase(t, "9.7")
 	store := d.mustOpen()

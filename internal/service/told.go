@@ -16,11 +16,13 @@ import (
 	"midstream/internal/record"
 )
 
-// room is the size of the file for a result, in bytes. It is written before the run begins, so that a disk that becomes full loses no result.
+// room is the size of the file for a result, in bytes. It is written before the run begins, so that
+// a disk that becomes full loses no result.
 const room = 64 << 10
 
-// makeRoom writes the file for a change's result, and lists the histories that are in its folder already. They belong to runs whose work this one may
-// resume. Each later one is its own, whatever the clock says.
+// makeRoom writes the file for a change's result, and lists the histories that are in its folder
+// already. They belong to runs whose work this one may resume. Each later one is its own, whatever
+// the clock says.
 func (s *Service) makeRoom(e *entry) error {
 	names, err := s.histories(e.ID)
 	if err != nil {
@@ -122,7 +124,8 @@ func (s *Service) histories(id string) ([]string, error) {
 	return names, nil
 }
 
-// historyOf returns the path of a change's history on this machine; "" for none. An error means that the folder cannot be read now.
+// historyOf returns the path of a change's history on this machine; "" for none. An error means
+// that the folder cannot be read now.
 func (s *Service) historyOf(e *entry) (string, error) {
 	if e.Began == nil {
 		return "", nil
@@ -162,7 +165,8 @@ func (s *Service) ownOf(e *entry, names []string) (string, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("look for the history of change %s: %w", e.ID, err)
 	}
-	// An earlier version of this program, or another machine, has begun the run. The name of a history has its time and process.
+	// An earlier version of this program, or another machine, has begun the run. The name of a
+	// history has its time and process.
 	if newest := slices.Max(names); newest >= e.Began.UTC().Format(moment) {
 		return newest, nil
 	}
@@ -174,7 +178,8 @@ func (s *Service) ownOf(e *entry, names []string) (string, error) {
 	return "", nil
 }
 
-// inherit gives a change the histories of those with whose work it may go on, for its report: of the same statement, if they were not done.
+// inherit gives a change the histories of those with whose work it may go on, for its report: of
+// the same statement, if they were not done.
 func (s *Service) inherit(e *entry) error {
 	folder := filepath.Join(s.folder(e.ID), historyPart)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -198,8 +203,8 @@ func (s *Service) inherit(e *entry) error {
 	return nil
 }
 
-// History returns the path of a change's history on this machine, "" where there is none yet, and whether nothing more will come to it.
-// That of a run on another machine is taken from the store.
+// History returns the path of a change's history on this machine, "" where there is none yet, and
+// whether nothing more will come to it. That of a run on another machine is taken from the store.
 func (s *Service) History(ctx context.Context, id string) (path string, over bool, err error) {
 	e := s.find(id)
 	if e == nil {

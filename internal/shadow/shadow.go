@@ -24,8 +24,8 @@ type Shadow struct {
 	Table *schema.Table
 	// Comment is the one that the table shall have in the end.
 	Comment string
-	// Unmarked says that the shadow has its final comment from the beginning, because a further ALTER would change its definition. The state
-	// table alone says that it is ours.
+	// Unmarked says that the shadow has its final comment from the beginning, because a further
+	// ALTER would change its definition. The state table alone says that it is ours.
 	Unmarked bool
 	// Deferred are the indexes that are left for later.
 	Deferred []schema.Key
@@ -39,7 +39,8 @@ type Wanted struct {
 	Clauses func(copied *schema.Table) string
 	// ZeroDates lets the clauses have zero dates.
 	ZeroDates bool
-	// Rounds says that a further ALTER would change a default of the altered shadow, which SHOW CREATE TABLE does not show.
+	// Rounds says that a further ALTER would change a default of the altered shadow, which SHOW
+	// CREATE TABLE does not show.
 	Rounds func(altered *schema.Table) bool
 }
 
@@ -111,9 +112,14 @@ func create(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, w W
 	return s, nil
 }
 
-// restore sets the options again that CREATE TABLE LIKE has lost, and returns the copy with them. The error is an ErrRefused if one of them
-// cannot be set again.
-func (s *Shadow) restore(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, source, copied *schema.Table) (*schema.Table, error) {
+// restore sets the options again that CREATE TABLE LIKE has lost, and returns the copy with them.
+// The error is an ErrRefused if one of them cannot be set again.
+func (s *Shadow) restore(
+	ctx context.Context,
+	pool *dbconn.Pool,
+	session *dbconn.Session,
+	source, copied *schema.Table,
+) (*schema.Table, error) {
 	if again := schema.Settable(source.LostIn(copied)); again != "" {
 		if _, err := session.Exec(ctx, "ALTER TABLE "+s.Name.Quoted()+" "+again); err != nil {
 			return nil, fmt.Errorf("set options of shadow %s: %w", s.Name, err)
@@ -129,8 +135,9 @@ func (s *Shadow) restore(ctx context.Context, pool *dbconn.Pool, session *dbconn
 	return copied, nil
 }
 
-// begin gives the empty copy its mark and the source's counter. CREATE TABLE LIKE begins to count at 1, and then every row that the copy
-// inserts raises the counter and logs it: 4 % of the copy's time.
+// begin gives the empty copy its mark and the source's counter. CREATE TABLE LIKE begins to count
+// at 1, and then every row that the copy inserts raises the counter and logs it: 4 % of the copy's
+// time.
 func (s *Shadow) begin(ctx context.Context, session *dbconn.Session, counter uint64, mark string) error {
 	var clauses []string
 	if mark != "" {
@@ -148,9 +155,10 @@ func (s *Shadow) begin(ctx context.Context, session *dbconn.Session, counter uin
 	return nil
 }
 
-// staysTheSame says that a further ALTER leaves the shadow's definition as the operator's ALTER has made it. MySQL writes the string literals
-// of expressions again with each ALTER, in the charset of the columns that they are compared with: _utf8mb4'é' next to a latin1 column
-// becomes _latin1'?' (9.7.4). The final comment is given and the mark again, while the shadow is empty.
+// staysTheSame says that a further ALTER leaves the shadow's definition as the operator's ALTER has
+// made it. MySQL writes the string literals of expressions again with each ALTER, in the charset of
+// the columns that they are compared with: _utf8mb4'é' next to a latin1 column becomes _latin1'?'
+// (9.7.4). The final comment is given and the mark again, while the shadow is empty.
 func (s *Shadow) staysTheSame(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session) (bool, error) {
 	if !hasLiterals(s.Table) {
 		return true, nil
@@ -174,7 +182,9 @@ func (s *Shadow) staysTheSame(ctx context.Context, pool *dbconn.Pool, session *d
 // hasLiterals says that an expression of the definition has a string literal.
 func hasLiterals(t *schema.Table) bool {
 	quoted := func(expression string) bool { return strings.Contains(expression, "'") }
-	return slices.ContainsFunc(t.Columns, func(c schema.Column) bool { return quoted(c.Expression) || c.Computes() && quoted(c.Default) }) ||
+	return slices.ContainsFunc(
+		t.Columns, func(c schema.Column) bool { return quoted(c.Expression) || c.Computes() && quoted(c.Default) },
+	) ||
 		slices.ContainsFunc(t.Checks, func(c schema.Check) bool { return quoted(c.Clause) }) ||
 		slices.ContainsFunc(t.Keys, func(k schema.Key) bool { return k.Computed() && quoted(k.Definition) })
 }
@@ -266,7 +276,11 @@ func (s *Shadow) OwnIndex(ctx context.Context, pool *dbconn.Pool, columns []stri
 			continue
 		}
 		for _, names := range [][2]string{{k.Name, meanwhile}, {meanwhile, k.Name}} {
-			err := s.exec(ctx, pool, fmt.Sprintf("ALTER TABLE %s RENAME INDEX %s TO %s", s.Name.Quoted(), schema.Quote(names[0]), schema.Quote(names[1])), "rename index")
+			err := s.exec(
+				ctx, pool,
+				fmt.Sprintf("ALTER TABLE %s RENAME INDEX %s TO %s", s.Name.Quoted(), schema.Quote(names[0]), schema.Quote(names[1])),
+				"rename index",
+			)
 			if err != nil {
 				return err
 			}

@@ -40,7 +40,10 @@ var defects = []struct {
 	{IgnoreDuplicates, "decision 3: INSERT IGNORE", ""},
 	{ChangedRange, "decision 1: a chunk deletes by range though the key changes", ""},
 	{UpsertGone, "decision 1: rows are overwritten though some are gone", "unique=0,keychanged=false,upsert=true,deletes=60"},
-	{ChangedDrops, "decision 1: keys ahead are dropped though the key changes and can't be compared", "keychanged=true,kind=4,deletes=60,keepahead=false"},
+	{
+		ChangedDrops, "decision 1: keys ahead are dropped though the key changes and can't be compared",
+		"keychanged=true,kind=4,deletes=60,keepahead=false",
+	},
 }
 
 // The simulation finds every mistake that is built in on purpose.

@@ -78,7 +78,11 @@ func (s *shop) huge(times int) {
 func (s *shop) change(phase event.Phase, work func()) migration.Result {
 	s.Helper()
 	ctx := s.Context()
-	pool, err := dbconn.Open(ctx, dbconn.Config{Network: "tcp", Address: s.server.Address, User: s.server.User, Password: dbconn.Secret(s.server.Password)}, nil)
+	pool, err := dbconn.Open(
+		ctx,
+		dbconn.Config{Network: "tcp", Address: s.server.Address, User: s.server.User, Password: dbconn.Secret(s.server.Password)},
+		nil,
+	)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -111,7 +115,10 @@ func (s *shop) change(phase event.Phase, work func()) migration.Result {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.Logf("%d bytes of binlog read, %d changes captured, in %s", result.BinlogRead, result.Captured, result.Elapsed.Round(time.Millisecond))
+	s.Logf(
+		"%d bytes of binlog read, %d changes captured, in %s", result.BinlogRead, result.Captured,
+		result.Elapsed.Round(time.Millisecond),
+	)
 	return result
 }
 
@@ -173,7 +180,12 @@ func TestReadOnBeyond4GiB(t *testing.T) {
 	}
 	var from binlog.Position
 	var rest [3]any
-	if err := s.conn.QueryRowContext(t.Context(), "SHOW BINARY LOG STATUS").Scan(&from.File, &from.Offset, &rest[0], &rest[1], &rest[2]); err != nil {
+	if err := s.conn.QueryRowContext(
+		t.Context(),
+		"SHOW BINARY LOG STATUS",
+	).Scan(
+		&from.File, &from.Offset, &rest[0], &rest[1], &rest[2],
+	); err != nil {
 		t.Fatal(err)
 	}
 	s.huge(280)

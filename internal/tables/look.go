@@ -21,7 +21,13 @@ import (
 // Look reads what a plan of the statement needs, and has the statement name its tables as the server
 // spells them. Of TRUNCATE and CREATE TABLE it has the server make an empty clone, which it compares
 // with the table and drops.
-func Look(ctx context.Context, pool *dbconn.Pool, statement *ddl.Statement, terms lock.Terms, emit event.Listener) (*plan.StatementFacts, error) {
+func Look(
+	ctx context.Context,
+	pool *dbconn.Pool,
+	statement *ddl.Statement,
+	terms lock.Terms,
+	emit event.Listener,
+) (*plan.StatementFacts, error) {
 	l := looker{pool: pool, statement: statement, terms: terms, emit: emit, facts: &plan.StatementFacts{}}
 	if err := l.spell(ctx); err != nil {
 		return nil, err
@@ -151,7 +157,8 @@ func (l *looker) unlike(ctx context.Context, t plan.TableFacts) (string, error) 
 	return l.compare(ctx, t, clone, create, nil, func(text string) string { return text })
 }
 
-// rounded says which default of a FLOAT a copy rounds: SHOW CREATE TABLE shows six digits of it. A table without rows does not tell.
+// rounded says which default of a FLOAT a copy rounds: SHOW CREATE TABLE shows six digits of it. A
+// table without rows does not tell.
 func (l *looker) rounded(ctx context.Context, t plan.TableFacts) (string, error) {
 	for _, c := range t.Table.Columns {
 		shown, err := strconv.ParseFloat(strings.Trim(c.Default, "'"), 64)
@@ -159,7 +166,9 @@ func (l *looker) rounded(ctx context.Context, t plan.TableFacts) (string, error)
 			continue
 		}
 		var exact sql.NullFloat64
-		row := l.pool.DB().QueryRowContext(ctx, fmt.Sprintf("SELECT DEFAULT(%s) + 0e0 FROM %s LIMIT 1", schema.Quote(c.Name), t.Name.Quoted()))
+		row := l.pool.DB().QueryRowContext(
+			ctx, fmt.Sprintf("SELECT DEFAULT(%s) + 0e0 FROM %s LIMIT 1", schema.Quote(c.Name), t.Name.Quoted()),
+		)
 		if err := row.Scan(&exact); err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return "", fmt.Errorf("read the default of column %s: %w", c.Name, err)
 		}
@@ -201,7 +210,14 @@ func (l *looker) may(t plan.TableFacts, clone schema.Name) bool {
 
 // compare has the clone made, under the bounded lock where that locks other tables, and returns the
 // first difference between it and the table.
-func (l *looker) compare(ctx context.Context, t plan.TableFacts, clone schema.Name, create string, locked []schema.Name, back func(string) string) (difference string, err error) {
+func (l *looker) compare(
+	ctx context.Context,
+	t plan.TableFacts,
+	clone schema.Name,
+	create string,
+	locked []schema.Name,
+	back func(string) string,
+) (difference string, err error) {
 	session, err := l.pool.Session(ctx, append(l.pool.AsTheServer(true), "USE "+schema.Quote(t.Name.Schema))...)
 	if err != nil {
 		return "", err
@@ -225,7 +241,10 @@ func (l *looker) compare(ctx context.Context, t plan.TableFacts, clone schema.Na
 	}
 	made, err := schema.Load(ctx, l.pool.DB(), clone)
 	if err == nil {
-		_, err = session.Exec(ctx, fmt.Sprintf("ALTER TABLE %s COMMENT = %s", clone.Quoted(), schema.Literal(schema.MarkFor(schema.CloneKind, t.Name))))
+		_, err = session.Exec(
+			ctx,
+			fmt.Sprintf("ALTER TABLE %s COMMENT = %s", clone.Quoted(), schema.Literal(schema.MarkFor(schema.CloneKind, t.Name))),
+		)
 	}
 	if err != nil {
 		return "", fmt.Errorf("read clone %s: %w", clone, err)

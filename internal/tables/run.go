@@ -58,7 +58,14 @@ var (
 // Run has the server carry out the change, under the bounded lock: nobody waits behind it for
 // longer than the budget. On an error nothing has happened, but for ErrUnknown and ErrTwinLeft. terms and turn are as
 // in lock.Asker.
-func Run(ctx context.Context, pool *dbconn.Pool, c Change, terms func() lock.Terms, turn lock.Turn, emit event.Listener) (result Result, err error) {
+func Run(
+	ctx context.Context,
+	pool *dbconn.Pool,
+	c Change,
+	terms func() lock.Terms,
+	turn lock.Turn,
+	emit event.Listener,
+) (result Result, err error) {
 	r := runner{Change: c, pool: pool}
 	if r.began, err = look(ctx, pool.DB(), c.names()); err != nil {
 		return result, err

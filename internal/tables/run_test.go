@@ -164,14 +164,28 @@ func (r *rig) begin(ctx context.Context, text string) (end func() error) {
 var cases = []struct{ name, before, statement, held, state, under string }{
 	{"rename", "", "RENAME TABLE t TO n", "t", "n 2, u 3", "RENAME TABLE"},
 	{"rename round", "", "RENAME TABLE t TO n, u TO t, n TO u", "u", "t 3, u 2", "RENAME TABLE"},
-	{"rename parent", "CREATE TABLE c (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES t (id))", "RENAME TABLE t TO n", "c", "c 0, n 2, u 3", "RENAME TABLE"},
+	{
+		"rename parent", "CREATE TABLE c (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES t (id))",
+		"RENAME TABLE t TO n", "c", "c 0, n 2, u 3", "RENAME TABLE",
+	},
 	{"drop", "", "DROP TABLE t", "t", "u 3", "RENAME TO"},
 	{"drop child", "CREATE TABLE c (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES t (id))", "DROP TABLE c", "t", "t 2, u 3", "RENAME TO"},
-	{"drop one that refers to itself", "CREATE TABLE c (id INT PRIMARY KEY, p INT, CONSTRAINT `it``s` FOREIGN KEY (p) REFERENCES c (id))", "DROP TABLE c", "c", "t 2, u 3", "RENAME TO"},
+	{
+		"drop one that refers to itself",
+		"CREATE TABLE c (id INT PRIMARY KEY, p INT, CONSTRAINT `it``s` FOREIGN KEY (p) REFERENCES c (id))",
+		"DROP TABLE c", "c", "t 2, u 3", "RENAME TO",
+	},
 	{"drop natively", "ALTER TABLE t ENGINE=MyISAM", "DROP TABLE t", "t", "u 3", "DROP TABLE `"},
 	{"truncate", "", "TRUNCATE t", "t", "t 0, u 3", "RENAME TABLE"},
-	{"truncate natively", "CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.v = 1", "TRUNCATE t", "t", "t 0, u 3", "TRUNCATE TABLE"},
-	{"truncate one that refers to itself", "CREATE TABLE c (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES c (id))", "TRUNCATE c", "c", "c 0, t 2, u 3", "TRUNCATE TABLE"},
+	{
+		"truncate natively", "CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.v = 1", "TRUNCATE t", "t",
+		"t 0, u 3", "TRUNCATE TABLE",
+	},
+	{
+		"truncate one that refers to itself",
+		"CREATE TABLE c (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES c (id))", "TRUNCATE c", "c",
+		"c 0, t 2, u 3", "TRUNCATE TABLE",
+	},
 	{"create", "", "CREATE TABLE m (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES t (id))", "t", "m 0, t 2, u 3", "CREATE TABLE"},
 }
 
@@ -224,7 +238,8 @@ func TestOnOthers(t *testing.T) {
 	on(t, []string{"5.7", "mariadb-10.11"}, func(r *rig) {
 		r.eachCase(func(before, statement, _, state, _ string) {
 			_, err := r.run(r.Context(), statement)
-			if strings.Contains(before, "it``s") && strings.Contains(r.server.Release, "MariaDB") { // whose SHOW CREATE TABLE doesn't double the backtick
+			if strings.Contains(before, "it``s") &&
+				strings.Contains(r.server.Release, "MariaDB") { // whose SHOW CREATE TABLE doesn't double the backtick
 				if err == nil || !strings.Contains(err.Error(), "can't be read") {
 					r.Errorf("%s: %v", statement, err)
 				}
@@ -374,13 +389,18 @@ func TestWritersGoOn(t *testing.T) {
 			close(over)
 			writers.Wait()
 			r.Logf("%s: the longest of %d writes took %s", statement, written, worst)
-			if got := r.text(fmt.Sprintf("SELECT (SELECT COUNT(*) FROM t WHERE v = 7) + (SELECT COUNT(*) FROM u WHERE v = 7) = %d", written)); strings.HasPrefix(statement, "RENAME") && got != "1" {
+			if got := r.text(
+				fmt.Sprintf("SELECT (SELECT COUNT(*) FROM t WHERE v = 7) + (SELECT COUNT(*) FROM u WHERE v = 7) = %d", written),
+			); strings.HasPrefix(statement, "RENAME") &&
+				got != "1" {
 				r.Errorf("%s: not all of %d rows are there", statement, written)
 			}
 			if worst > time.Second {
 				r.Errorf("%s: a write took %s", statement, worst)
 			}
-			if got := r.text("SELECT GROUP_CONCAT(table_name ORDER BY 1) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "t,u" {
+			if got := r.text(
+				"SELECT GROUP_CONCAT(table_name ORDER BY 1) FROM information_schema.tables WHERE table_schema = DATABASE()",
+			); got != "t,u" {
 				r.Errorf("%s: the tables are %s", statement, got)
 			}
 		}
@@ -441,7 +461,10 @@ func TestL7_LostDropOfWhatWasPutAside(t *testing.T) {
 func TestOutcomeThatNothingTells(t *testing.T) {
 	onEach(t, func(r *rig) {
 		for _, kind := range []string{"MyISAM"} {
-			r.exec("DROP TABLE t, u", "CREATE TABLE t (v INT) ENGINE="+kind, "CREATE TABLE u (v INT) ENGINE="+kind, "INSERT INTO t VALUES (1)")
+			r.exec(
+				"DROP TABLE t, u", "CREATE TABLE t (v INT) ENGINE="+kind, "CREATE TABLE u (v INT) ENGINE="+kind,
+				"INSERT INTO t VALUES (1)",
+			)
 			r.address = fault.New(r.T, r.server.Address, fault.Rule{At: "RENAME TABLE", Deaf: true}).Address
 			_, err := r.run(r.Context(), "RENAME TABLE t TO n, u TO t, n TO u")
 			if !errors.Is(err, tables.ErrUnknown) || !strings.Contains(err.Error(), "Look which") {

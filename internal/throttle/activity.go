@@ -42,10 +42,23 @@ func (a activity) ended() (n int64) {
 	return n
 }
 
-// kinds of statements are listed: performance_schema has 200 of them for each session, and sums a kind over all sessions
-// when it is asked for.
-var kinds = []string{"com/Execute", "sql/select", "sql/insert", "sql/update", "sql/delete", "sql/replace", "sql/insert_select", "sql/replace_select",
-	"sql/update_multi", "sql/delete_multi", "sql/call_procedure", "sql/begin", "sql/commit"}
+// kinds of statements are listed: performance_schema has 200 of them for each session, and sums a
+// kind over all sessions when it is asked for.
+var kinds = []string{
+	"com/Execute",
+	"sql/select",
+	"sql/insert",
+	"sql/update",
+	"sql/delete",
+	"sql/replace",
+	"sql/insert_select",
+	"sql/replace_select",
+	"sql/update_multi",
+	"sql/delete_multi",
+	"sql/call_procedure",
+	"sql/begin",
+	"sql/commit",
+}
 
 // What is asked for. Equality with each kind and session is what performance_schema's indexes are for.
 var (
@@ -91,7 +104,8 @@ func (w *watch) look(ctx context.Context) (activity, error) {
 		return activity{}, fmt.Errorf("look what the application does: %w", err)
 	}
 	if w.uncounted() && a.over > 0 {
-		// The server is told to count no statements: as many are at work as end a second, times what one takes (Little's law).
+		// The server is told to count no statements: as many are at work as end a second, times
+		// what one takes (Little's law).
 		a.statements = map[string]tally{"busy": {int64(few), time.Duration(a.busy) * time.Second}}
 	}
 	return a, nil

@@ -15,7 +15,11 @@ func TestActivityIsTheApplications(t *testing.T) {
 	for _, version := range []string{"9.7", "8.0"} {
 		i := mysqltest.Server(t, version)
 		application, _ := mysqltest.Database(t, i)
-		ours, err := dbconn.Open(t.Context(), dbconn.Config{Network: i.Network, Address: i.Address, User: i.User, Password: dbconn.Secret(i.Password)}, nil)
+		ours, err := dbconn.Open(
+			t.Context(),
+			dbconn.Config{Network: i.Network, Address: i.Address, User: i.User, Password: dbconn.Secret(i.Password)},
+			nil,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

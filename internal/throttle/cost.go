@@ -14,10 +14,11 @@ const (
 	noise    = 0.05 // of a cycle, at least
 )
 
-// cost learns what work costs the application: by how much longer statements take, for each unit of the drive. The
-// relation is taken for a straight line through nothing; its slope is the least squares', cycles weighing less the longer
-// ago they are. What statements take varies by itself, often by more than work adds: so a guess has a part in it, and
-// its error says how fast the drive may rise.
+// cost learns what work costs the application: by how much longer statements take, for each unit of
+// the drive. The relation is taken for a straight line through nothing; its slope is the least
+// squares', cycles weighing less the longer ago they are. What statements take varies by itself,
+// often by more than work adds: so a guess has a part in it, and its error says how fast the drive
+// may rise.
 type cost struct {
 	guess  float64
 	dd, dx float64 // sums of drive squared, and of drive times difference
@@ -62,8 +63,8 @@ const (
 	lonely   = 14.0 // times as much longer
 )
 
-// tolerated is the difference of logarithms that is tolerated where so many statements run on average: the part of slower
-// where the server has company, and more where it is all but idle.
+// tolerated is the difference of logarithms that is tolerated where so many statements run on
+// average: the part of slower where the server has company, and more where it is all but idle.
 func tolerated(slower, running float64) float64 {
 	part := min(1, max(0, (together-running)/(together-alone)))
 	return math.Log1p(slower) * math.Pow(lonely, part)
@@ -84,8 +85,8 @@ const (
 	deviations = 2.5 // and beyond what is usual
 )
 
-// saw takes a look into account and says whether statements take alarmingly longer than before, in this one and the last,
-// or don't end.
+// saw takes a look into account and says whether statements take alarmingly longer than before, in
+// this one and the last, or don't end.
 func (l *level) saw(a activity) (alarming bool) {
 	n := float64(a.ended())
 	stands := n == 0 && a.busy > 1 && l.statements > 10

@@ -2,7 +2,8 @@ package throttle
 
 import "time"
 
-// Felt is what the application's statements take on the server, on average over all kinds that are looked at; 0 where that is not known.
+// Felt is what the application's statements take on the server, on average over all kinds that are
+// looked at; 0 where that is not known.
 type Felt struct {
 	PerSecond float64       // statements that end
 	Now       time.Duration // in the last second or so

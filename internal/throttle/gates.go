@@ -193,7 +193,8 @@ func (g *Gates) wake() {
 	g.changed = make(chan struct{})
 }
 
-// forget takes nothing for known any more, but for what was closed by hand. REQUIRES: mu is held, or nobody else has g.
+// forget takes nothing for known any more, but for what was closed by hand. REQUIRES: mu is held,
+// or nobody else has g.
 func (g *Gates) forget() {
 	g.closed, g.unseen = nil, map[int]bool{}
 	for number := range g.sensors {
@@ -282,12 +283,20 @@ func (g *Gates) tell(ctx context.Context) error {
 
 // Bounded is a Look at a number that closes above most, and opens again below half of it: so that the
 // work doesn't begin and stop at every look.
-func Bounded(most float64, read func(ctx context.Context) (float64, error), text func(now, most float64) string) func(context.Context) (string, error) {
+func Bounded(
+	most float64,
+	read func(ctx context.Context) (float64, error),
+	text func(now, most float64) string,
+) func(context.Context) (string, error) {
 	return between(most, most/2, read, text)
 }
 
 // between is a Look at a number that closes above most, and opens again at another bound.
-func between(most, opens float64, read func(ctx context.Context) (float64, error), text func(now, most float64) string) func(context.Context) (string, error) {
+func between(
+	most, opens float64,
+	read func(ctx context.Context) (float64, error),
+	text func(now, most float64) string,
+) func(context.Context) (string, error) {
 	closed := false
 	return func(ctx context.Context) (string, error) {
 		now, err := read(ctx)
@@ -313,16 +322,33 @@ func Delay(most time.Duration, delay func() time.Duration, replica string) Senso
 	if replica != "" {
 		through = " (it reads from replica " + replica + ")"
 	}
-	return Sensor{Name: "capture-delay", Every: 100 * time.Millisecond,
-		Look: Bounded(most.Seconds(), func(context.Context) (float64, error) { return delay().Seconds(), nil }, func(now, most float64) string {
-			return fmt.Sprintf("capture is %s behind the server%s; at most %s, and half of it to go on", seconds(now), through, seconds(most))
-		})}
+	return Sensor{
+		Name:  "capture-delay",
+		Every: 100 * time.Millisecond,
+		Look: Bounded(
+			most.Seconds(),
+			func(context.Context) (float64, error) { return delay().Seconds(), nil },
+			func(now, most float64) string {
+				return fmt.Sprintf(
+					"capture is %s behind the server%s; at most %s, and half of it to go on", seconds(now), through,
+					seconds(most),
+				)
+			},
+		),
+	}
 }
 
 // Backlog is a sensor of changes that are not applied yet: the row copy waits for them, as what it does can wait.
 func Backlog(most int, length func() int) Sensor {
-	return Sensor{Name: "backlog", Every: 100 * time.Millisecond,
-		Look: Bounded(float64(most), func(context.Context) (float64, error) { return float64(length()), nil }, func(now, most float64) string {
-			return fmt.Sprintf("%.0f changed rows are to be applied first; at most %.0f, and half of it to go on", now, most)
-		})}
+	return Sensor{
+		Name:  "backlog",
+		Every: 100 * time.Millisecond,
+		Look: Bounded(
+			float64(most),
+			func(context.Context) (float64, error) { return float64(length()), nil },
+			func(now, most float64) string {
+				return fmt.Sprintf("%.0f changed rows are to be applied first; at most %.0f, and half of it to go on", now, most)
+			},
+		),
+	}
 }

@@ -123,7 +123,10 @@ func TestSensorsOfOneName(t *testing.T) {
 
 // A critical state ends the looking with an error.
 func TestCriticalEnds(t *testing.T) {
-	g := NewGates([]Sensor{{Name: "critical", Every: time.Second, Look: func(context.Context) (string, error) { return "", ErrCritical }}}, event.Discard)
+	g := NewGates(
+		[]Sensor{{Name: "critical", Every: time.Second, Look: func(context.Context) (string, error) { return "", ErrCritical }}},
+		event.Discard,
+	)
 	if err := g.Run(t.Context()); !errors.Is(err, ErrCritical) {
 		t.Error(err)
 	}
@@ -156,7 +159,8 @@ func TestBehind(t *testing.T) {
 		b.Wrote(7+n, at(time.Duration(n)*50*time.Millisecond))
 	}
 	now := at(5 * time.Second) // the last was written at 4.95 s
-	for number, want := range map[uint64]time.Duration{106: 0, 200: 0, 105: 50 * time.Millisecond, 86: time.Second, 7: 4950 * time.Millisecond, 0: 5 * time.Second} {
+	for number, want := range map[uint64]time.Duration{106: 0, 200: 0, 105: 50 * time.Millisecond, 86: time.Second,
+		7: 4950 * time.Millisecond, 0: 5 * time.Second} {
 		if got := b.Behind(number, now); got != want {
 			t.Errorf("with heartbeat %d it is %s behind, want %s", number, got, want)
 		}

@@ -15,8 +15,8 @@ const (
 	firstDrive = 0.1  // with an application at work
 )
 
-// What chunks take beside an application. A chunk's commit has the binlog written and synced for all of it at once, and every
-// other commit waits for that.
+// What chunks take beside an application. A chunk's commit has the binlog written and synced for
+// all of it at once, and every other commit waits for that.
 const (
 	ShortChunk = 5 * time.Millisecond
 	longerBy   = 20 * time.Millisecond // for each worker
@@ -67,7 +67,13 @@ type Governor struct {
 // NewGovernor returns one that lets little be done until Run has looked; with free, all, and Run is not called. The
 // application's statements may take longer by a part of slower.
 func NewGovernor(db *sql.DB, workers int, slower float64, free bool) *Governor {
-	g := &Governor{watch: watch{db: db}, most: float64(workers) + 1, slower: slower, changed: make(chan struct{}), woken: make(chan struct{}, 1)}
+	g := &Governor{
+		watch:   watch{db: db},
+		most:    float64(workers) + 1,
+		slower:  slower,
+		changed: make(chan struct{}),
+		woken:   make(chan struct{}, 1),
+	}
 	g.cost.guess = calm
 	g.drive, g.open, g.length = firstDrive, leastDrive, workFor
 	if free {
@@ -177,8 +183,9 @@ func (g *Governor) pause(now time.Time) {
 	g.set(0)
 }
 
-// judge ends a cycle: it takes into account what its work has cost, and says how much may be done next. Where no worker has come from work (a
-// pause, a gate, a long chunk) nothing has been learned.
+// judge ends a cycle: it takes into account what its work has cost, and says how much may be done
+// next. Where no worker has come from work (a pause, a gate, a long chunk) nothing has been
+// learned.
 func (g *Governor) judge() {
 	working, worked, running := g.working, g.worked, g.resting.running()
 	g.working, g.worked, g.known = activity{}, false, true
@@ -223,7 +230,8 @@ func (g *Governor) Felt() Felt {
 	return g.felt.told()
 }
 
-// Busy says that one statement or more of the application's runs all the time, as far as can be seen: what can wait until later should.
+// Busy says that one statement or more of the application's runs all the time, as far as can be
+// seen: what can wait until later should.
 func (g *Governor) Busy() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -257,9 +265,9 @@ func (g *Governor) Gate(ctx context.Context, worker int, took time.Duration) err
 	return g.rest(ctx, worker, took, math.MaxInt64)
 }
 
-// Pace is Gate for work that is as short as Chunk says. Where a chunk takes long all the same, the server was busy with others, and what
-// it has cost them is not what it took: the rest is a second at most, so that a run comes to an end on a server that is
-// overloaded for as long as it lasts.
+// Pace is Gate for work that is as short as Chunk says. Where a chunk takes long all the same, the
+// server was busy with others, and what it has cost them is not what it took: the rest is a second
+// at most, so that a run comes to an end on a server that is overloaded for as long as it lasts.
 func (g *Governor) Pace(ctx context.Context, worker int, took time.Duration) error {
 	return g.rest(ctx, worker, took, time.Second)
 }
@@ -273,7 +281,8 @@ func (g *Governor) rest(ctx context.Context, worker int, took, most time.Duratio
 	})
 }
 
-// come takes into account that a worker has come, after work that took so long, and has Run look at once if it is the first one after a while.
+// come takes into account that a worker has come, after work that took so long, and has Run look at
+// once if it is the first one after a while.
 func (g *Governor) come(took time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -28,7 +28,11 @@ func (m *model) activity(over time.Duration, drive float64) activity {
 	slow := 1 / max(0.02, 1-m.load-min(drive, 3)*m.worker)
 	n := int64(m.rate * over.Seconds())
 	noise := math.Exp(m.noise * m.random.NormFloat64())
-	return activity{over: over, busy: 1, statements: map[string]tally{"select": {n, time.Duration(float64(n) * slow * noise * float64(200*time.Microsecond))}}}
+	return activity{
+		over:       over,
+		busy:       1,
+		statements: map[string]tally{"select": {n, time.Duration(float64(n) * slow * noise * float64(200*time.Microsecond))}},
+	}
 }
 
 // run lets the governor look at the model for a time, and returns the mean drive of its second half and by which
@@ -83,7 +87,10 @@ func TestGovernorFollowsTheLoad(t *testing.T) {
 	m.load, m.rate = 0.9, 9000
 	m.run(g, &now, 2*time.Second)
 	if slowed := (1 - m.load) / (1 - m.load - g.drive*m.worker); slowed > 1.25 {
-		t.Errorf("2 s after the load rose statements take %.2f times as long as alone, by a drive of %.2f; before it was %.2f", slowed, g.drive, calm)
+		t.Errorf(
+			"2 s after the load rose statements take %.2f times as long as alone, by a drive of %.2f; before it was %.2f",
+			slowed, g.drive, calm,
+		)
 	}
 	busy := g.Busy()
 	if felt := g.Felt(); felt.PerSecond < 8000 || felt.PerSecond > 10_000 || felt.Now < time.Millisecond || felt.Alone < time.Millisecond {
@@ -140,7 +147,8 @@ func TestGovernorStallsAndReports(t *testing.T) {
 	}
 }
 
-// TestGovernorWhileNobodyWorks: what it has learned is not lost in a pause, in which it looks seldom. Workers may wait for a share all the while.
+// TestGovernorWhileNobodyWorks: what it has learned is not lost in a pause, in which it looks
+// seldom. Workers may wait for a share all the while.
 func TestGovernorWhileNobodyWorks(t *testing.T) {
 	m := &model{load: 0.8, worker: 0.1, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(7, 8))}
 	g, now := NewGovernor(nil, 3, 0.05, false), time.Now()
@@ -254,8 +262,8 @@ func TestGovernorRest(t *testing.T) {
 	})
 }
 
-// TestGovernorNeverNothing: on a server so overloaded that the shortest chunk takes seconds there is still one every other second or so; who has no
-// share rests on.
+// TestGovernorNeverNothing: on a server so overloaded that the shortest chunk takes seconds there
+// is still one every other second or so; who has no share rests on.
 func TestGovernorNeverNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGovernor(nil, 2, 0.05, true)

@@ -55,7 +55,8 @@ type Replica struct {
 	Name string // host:port
 	// Beat reads the youngest heartbeat there: its number, and 0 where the table has not come yet.
 	Beat func(ctx context.Context) (uint64, error)
-	// Meant reads how far it shall be behind (SOURCE_DELAY), and Off whether a part of its replication is not started.
+	// Meant reads how far it shall be behind (SOURCE_DELAY), and Off whether a part of its
+	// replication is not started.
 	Meant func(ctx context.Context) (time.Duration, error)
 	Off   func(ctx context.Context) (bool, error)
 }
@@ -63,8 +64,9 @@ type Replica struct {
 // delayEvery is how often a replica is asked how far it shall be behind.
 const delayEvery = time.Minute
 
-// Lag is a sensor of how far a replica is behind, beyond what it shall be (SOURCE_DELAY), which behind is told besides
-// its youngest heartbeat. It holds what is applied, too, as it is replicated like the copy.
+// Lag is a sensor of how far a replica is behind, beyond what it shall be (SOURCE_DELAY), which
+// behind is told besides its youngest heartbeat. It holds what is applied, too, as it is replicated
+// like the copy.
 func Lag(r Replica, most time.Duration, behind func(number uint64, meant time.Duration) time.Duration) Sensor {
 	var meant time.Duration
 	var asked time.Time
@@ -108,15 +110,20 @@ func Replicating(r Replica) Sensor {
 	}}
 }
 
-// mostQueued is a fifth of group_replication_flow_control_applier_threshold's default, where the group begins to hold its
-// writers back.
+// mostQueued is a fifth of group_replication_flow_control_applier_threshold's default, where the
+// group begins to hold its writers back.
 const mostQueued = 5000
 
 // FlowControl is a sensor of what waits on the slowest member of Group Replication to be certified or applied.
 func FlowControl(db *sql.DB) Sensor {
 	read := func(ctx context.Context) (n float64, err error) {
-		err = db.QueryRowContext(ctx, `SELECT COALESCE(MAX(GREATEST(count_transactions_in_queue, count_transactions_remote_in_applier_queue)), 0)
-			FROM performance_schema.replication_group_member_stats`).Scan(&n)
+		err = db.QueryRowContext(
+			ctx,
+			`SELECT COALESCE(MAX(GREATEST(count_transactions_in_queue, count_transactions_remote_in_applier_queue)), 0)
+			FROM performance_schema.replication_group_member_stats`,
+		).Scan(
+			&n,
+		)
 		return n, err
 	}
 	return Sensor{Name: "flow-control", Every: time.Second, Look: Bounded(mostQueued, read, func(now, most float64) string {

@@ -32,8 +32,8 @@ func File(path string) Sensor {
 	}}
 }
 
-// Query is a sensor that is closed while a query's first value is above 0. It can't write, and is withdrawn where it takes too long. Names without a
-// database are of the one that is given.
+// Query is a sensor that is closed while a query's first value is above 0. It can't write, and is
+// withdrawn where it takes too long. Names without a database are of the one that is given.
 func Query(pool *dbconn.Pool, database, query string) Sensor {
 	return Sensor{Name: "query", Every: time.Second, Look: func(ctx context.Context) (string, error) {
 		value, err := ask(ctx, pool, database, query)
@@ -79,7 +79,8 @@ func ask(ctx context.Context, pool *dbconn.Pool, database, query string) (value 
 	return value, err
 }
 
-// HTTP is a sensor that is closed while a URL, which it names without what may be a secret, answers a GET with another status than 2xx.
+// HTTP is a sensor that is closed while a URL, which it names without what may be a secret, answers
+// a GET with another status than 2xx.
 func HTTP(client *http.Client, address string) Sensor {
 	const shown = 200 // bytes of an answer
 	return Sensor{Name: "http", Every: time.Second, Look: func(ctx context.Context) (string, error) {

@@ -16,7 +16,10 @@ func TestSensorsOfTheServer(t *testing.T) {
 	for _, version := range []string{"9.7", "8.0"} {
 		i := mysqltest.Server(t, version)
 		db, _ := mysqltest.Database(t, i)
-		pool, err := dbconn.Open(t.Context(), dbconn.Config{Network: "tcp", Address: i.Address, User: i.User, Password: dbconn.Secret(i.Password)}, nil)
+		pool, err := dbconn.Open(
+			t.Context(),
+			dbconn.Config{Network: "tcp", Address: i.Address, User: i.User, Password: dbconn.Secret(i.Password)}, nil,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,14 +48,25 @@ func TestSensorsOfTheServer(t *testing.T) {
 			}
 		}
 		for query, want := range map[string]string{"SELECT 'abc'": "is no number", "SELECT nope": "Unknown column", "DELETE FROM mysql.user": "READ ONLY", "": ""} {
-			if err := throttle.CheckQuery(t.Context(), pool, "mysql", query); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			if err := throttle.CheckQuery(
+				t.Context(),
+				pool,
+				"mysql",
+				query,
+			); (err == nil) != (want == "") ||
+				err != nil && !strings.Contains(err.Error(), want) {
 				t.Errorf("%s, %q: %v", version, query, err)
 			}
 		}
 		if why, err := throttle.FlowControl(db).Look(t.Context()); err != nil || why != "" {
 			t.Errorf("%s: flow control: %q, %v", version, why, err)
 		}
-		if err := throttle.CheckLimits(t.Context(), db, throttle.Limit{Variable: "Threads_flying"}); err == nil || !strings.Contains(err.Error(), "no status variable Threads_flying") {
+		if err := throttle.CheckLimits(
+			t.Context(),
+			db,
+			throttle.Limit{Variable: "Threads_flying"},
+		); err == nil ||
+			!strings.Contains(err.Error(), "no status variable Threads_flying") {
 			t.Errorf("%s: %v", version, err)
 		}
 	}

@@ -36,8 +36,9 @@ func (s *Share) Gate(ctx context.Context, took time.Duration, ended time.Time) e
 	})
 }
 
-// rest blocks, after work that took so long and ended at a time, until the work is no more than a part of the time, or so much time
-// has passed as it lasts at most. part says how much that part is now, and returns what is closed when it changes.
+// rest blocks, after work that took so long and ended at a time, until the work is no more than a
+// part of the time, or so much time has passed as it lasts at most. part says how much that part is
+// now, and returns what is closed when it changes.
 func rest(ctx context.Context, took, most time.Duration, ended time.Time, part func() (float64, <-chan struct{})) error {
 	for {
 		now, changed := part()

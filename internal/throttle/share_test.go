@@ -36,8 +36,9 @@ func TestShare(t *testing.T) {
 	})
 }
 
-// A gate that was closed by hand holds copy and apply until it is opened by hand, whatever the sensors say and whoever
-// replaces them; others that replace them count at once, and those before no more.
+// A gate that was closed by hand holds copy and apply until it is opened by hand, whatever the
+// sensors say and whoever replaces them; others that replace them count at once, and those before
+// no more.
 func TestGatesByHandAndAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []event.Throttled
@@ -70,7 +71,15 @@ func TestGatesByHandAndAnew(t *testing.T) {
 			t.Errorf("not opened by hand: %+v", told)
 		}
 		broken := errors.New("too much")
-		g.Replace([]Sensor{{Name: "critical", Every: time.Second, Look: func(context.Context) (string, error) { return "", errors.Join(ErrCritical, broken) }}})
+		g.Replace(
+			[]Sensor{
+				{
+					Name:  "critical",
+					Every: time.Second,
+					Look:  func(context.Context) (string, error) { return "", errors.Join(ErrCritical, broken) },
+				},
+			},
+		)
 		if err := <-ended; !errors.Is(err, broken) {
 			t.Errorf("a critical one that came later: %v", err)
 		}

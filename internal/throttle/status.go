@@ -92,7 +92,11 @@ func CheckLimits(ctx context.Context, db *sql.DB, limits ...Limit) error {
 
 // MaxLoad is a sensor of status variables.
 func MaxLoad(db *sql.DB, limits []Limit) Sensor {
-	return Sensor{Name: "max-load", Every: 500 * time.Millisecond, Look: func(ctx context.Context) (string, error) { return over(ctx, db, limits) }}
+	return Sensor{
+		Name:  "max-load",
+		Every: 500 * time.Millisecond,
+		Look:  func(ctx context.Context) (string, error) { return over(ctx, db, limits) },
+	}
 }
 
 // CriticalLoad ends the run where a status variable is exceeded in two looks in a row.

@@ -64,8 +64,8 @@ func (t *Transit) Forget(replica string) {
 	t.wake()
 }
 
-// Begin waits until rows may be written, and returns how many, up to those that are wished for. They are to be given to
-// Ended. The share is how much of the room may be used.
+// Begin waits until rows may be written, and returns how many, up to those that are wished for.
+// They are to be given to Ended. The share is how much of the room may be used.
 func (t *Transit) Begin(ctx context.Context, rows int, share float64) (int, error) {
 	for {
 		t.mu.Lock()

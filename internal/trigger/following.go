@@ -86,8 +86,8 @@ func (l *Log) Beat(ctx context.Context) error {
 	return nil
 }
 
-// Received waits for a heartbeat that was begun after the call: the run is still the one at work (law L6). What the log
-// holds is read by Last.
+// Received waits for a heartbeat that was begun after the call: the run is still the one at work
+// (law L6). What the log holds is read by Last.
 func (l *Log) Received(ctx context.Context) error {
 	l.mu.Lock()
 	next := l.number + 1
@@ -124,8 +124,9 @@ func (l *Log) Hold() {
 	}
 }
 
-// Ready has the reader stand still until Release, before the lock of the source is asked for. (A statement of its own that had just
-// been sent would wait for that lock under it: KILL QUERY does not reach a statement that has not begun.)
+// Ready has the reader stand still until Release, before the lock of the source is asked for. (A
+// statement of its own that had just been sent would wait for that lock under it: KILL QUERY does
+// not reach a statement that has not begun.)
 func (l *Log) Ready() {
 	l.Hold()
 	l.turn.Lock() // what it was doing has ended
@@ -143,8 +144,9 @@ func (l *Log) Release() {
 	}
 }
 
-// Last reads the log to its end through the session that has the lock of the source, and with it that of the log: every
-// change of the source that is committed is then in the backlog. REQUIRES: Ready.
+// Last reads the log to its end through the session that has the lock of the source, and with it
+// that of the log: every change of the source that is committed is then in the backlog. REQUIRES:
+// Ready.
 func (l *Log) Last(ctx context.Context, session *dbconn.Session) error {
 	l.turn.Lock()
 	defer l.turn.Unlock()
@@ -160,13 +162,16 @@ func (l *Log) Last(ctx context.Context, session *dbconn.Session) error {
 	return nil
 }
 
-// Prepared counts, through the session that has the lock, the rows that stand in the log and are not committed: nobody writes,
-// so that they are of XA transactions that are prepared. REQUIRES: Last, and that the session has no
-// transaction open that is to be kept.
+// Prepared counts, through the session that has the lock, the rows that stand in the log and are
+// not committed: nobody writes, so that they are of XA transactions that are prepared. REQUIRES:
+// Last, and that the session has no transaction open that is to be kept.
 func (l *Log) Prepared(ctx context.Context, session *dbconn.Session) (n int, err error) {
 	l.turn.Lock()
 	defer l.turn.Unlock()
-	query := fmt.Sprintf("SELECT id FROM %s FORCE INDEX (PRIMARY) WHERE id > %d OR %s", l.deps.Set.Log.Quoted(), l.last, l.read.others("id", l.last))
+	query := fmt.Sprintf(
+		"SELECT id FROM %s FORCE INDEX (PRIMARY) WHERE id > %d OR %s", l.deps.Set.Log.Quoted(), l.last,
+		l.read.others("id", l.last),
+	)
 	count := func(rows *sql.Rows) error {
 		var id uint64
 		if err := rows.Scan(&id); err != nil {

@@ -49,14 +49,31 @@ func onServers(t *testing.T, test func(r *rig)) {
 			t.Parallel()
 			instance := mysqltest.Server(t, release)
 			db, name := mysqltest.Database(t, instance)
-			pool, err := dbconn.Open(t.Context(), dbconn.Config{Network: "tcp", Address: instance.Address, User: instance.User, Password: dbconn.Secret(instance.Password)}, nil)
+			pool, err := dbconn.Open(
+				t.Context(),
+				dbconn.Config{Network: "tcp", Address: instance.Address, User: instance.User, Password: dbconn.Secret(instance.Password)},
+				nil,
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { pool.Close() })
 			source := schema.Name{Schema: name, Table: "t"}
-			test(&rig{T: t, db: db, pool: pool, seen: map[string]int{}, reads: trigger.Config{Interval: 5 * time.Millisecond, Batch: 3, Prune: 2, Every: 5 * time.Millisecond},
-				set: trigger.Set{Source: source, Log: source.Sibling("t_changes"), Formats: true, Dated: strings.HasPrefix(release, "mariadb")}})
+			test(
+				&rig{
+					T:     t,
+					db:    db,
+					pool:  pool,
+					seen:  map[string]int{},
+					reads: trigger.Config{Interval: 5 * time.Millisecond, Batch: 3, Prune: 2, Every: 5 * time.Millisecond},
+					set: trigger.Set{
+						Source:  source,
+						Log:     source.Sibling("t_changes"),
+						Formats: true,
+						Dated:   strings.HasPrefix(release, "mariadb"),
+					},
+				},
+			)
 		})
 	}
 }
@@ -139,8 +156,16 @@ func (r *rig) start() {
 	tracker := frontier.New(r.set.Key)
 	tracker.End(tracker.Begin(""))
 	r.backlog = backlog.New(backlog.Config{Partition: r.set.Key.Partition}, tracker)
-	r.log = trigger.NewLog(r.reads,
-		trigger.Deps{Pool: r.pool, Set: r.set, Backlog: r.backlog, Beat: func(context.Context, uint64) error { return nil }, Busy: r.busy.Load})
+	r.log = trigger.NewLog(
+		r.reads,
+		trigger.Deps{
+			Pool:    r.pool,
+			Set:     r.set,
+			Backlog: r.backlog,
+			Beat:    func(context.Context, uint64) error { return nil },
+			Busy:    r.busy.Load,
+		},
+	)
 	ctx, stop := context.WithCancelCause(r.Context())
 	var work sync.WaitGroup
 	failed := func(err error) {
@@ -217,7 +242,14 @@ func (r *rig) empties(rows string) {
 	deadline := time.Now().Add(5 * time.Second)
 	for n := ""; n != rows; n = r.value("SELECT COUNT(*) FROM t_changes") {
 		if time.Now().After(deadline) {
-			r.Fatalf("the log has %s rows, want %s; %s", n, rows, r.value("SELECT GROUP_CONCAT(CONCAT_WS(' ', id, command, state, info) SEPARATOR '; ') FROM information_schema.processlist WHERE info IS NOT NULL"))
+			r.Fatalf(
+				"the log has %s rows, want %s; %s",
+				n,
+				rows,
+				r.value(
+					"SELECT GROUP_CONCAT(CONCAT_WS(' ', id, command, state, info) SEPARATOR '; ') FROM information_schema.processlist WHERE info IS NOT NULL",
+				),
+			)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -253,14 +285,18 @@ func (r *rig) sourceKeys() (keys []string) {
 	for i := range texts {
 		targets[i] = &texts[i]
 	}
-	err = session.Rows(r.Context(), "SELECT "+strings.Join(r.set.Key.SelectExprs(), ", ")+" FROM "+r.set.Source.Quoted(), func(rows *sql.Rows) error {
-		if err := rows.Scan(targets...); err != nil {
+	err = session.Rows(
+		r.Context(),
+		"SELECT "+strings.Join(r.set.Key.SelectExprs(), ", ")+" FROM "+r.set.Source.Quoted(),
+		func(rows *sql.Rows) error {
+			if err := rows.Scan(targets...); err != nil {
+				return err
+			}
+			k, err := r.set.Key.FromText(texts)
+			keys = append(keys, r.set.Key.Format(k))
 			return err
-		}
-		k, err := r.set.Key.FromText(texts)
-		keys = append(keys, r.set.Key.Format(k))
-		return err
-	})
+		},
+	)
 	if err != nil {
 		r.Fatal(err)
 	}

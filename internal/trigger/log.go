@@ -58,8 +58,8 @@ type Deps struct {
 	Backlog *backlog.Backlog
 	// Unlogged says that the server writes no binlog: then every row may be deleted.
 	Unlogged bool
-	// Beat commits heartbeat n: it proves that the run is still the one at work, and goes to replicas. It is called by
-	// one goroutine.
+	// Beat commits heartbeat n: it proves that the run is still the one at work, and goes to
+	// replicas. It is called by one goroutine.
 	Beat func(ctx context.Context, n uint64) error
 	// Beaten is the number of the last heartbeat of an earlier run.
 	Beaten uint64
@@ -117,9 +117,10 @@ func NewLog(cfg Config, deps Deps) *Log {
 	}
 }
 
-// Run reads and prunes until the context ends or the log can't be read. A lost connection is opened again, and what is still in
-// the log is read anew: what is then synced twice does no harm. (Its numbers are worth nothing then: a server
-// before 8.0 that was started again may give those of deleted rows to new ones.)
+// Run reads and prunes until the context ends or the log can't be read. A lost connection is opened
+// again, and what is still in the log is read anew: what is then synced twice does no harm. (Its
+// numbers are worth nothing then: a server before 8.0 that was started again may give those of
+// deleted rows to new ones.)
 func (l *Log) Run(ctx context.Context) error {
 	var session *dbconn.Session
 	shut := func() {
@@ -159,8 +160,8 @@ func (l *Log) Run(ctx context.Context) error {
 	}
 }
 
-// busyPause is how many intervals lie between passes while the application needs all of the server: a pass costs as much for many
-// rows as for few. Who waits for a pass kicks (Fence).
+// busyPause is how many intervals lie between passes while the application needs all of the server:
+// a pass costs as much for many rows as for few. Who waits for a pass kicks (Fence).
 const busyPause = 4
 
 // pause is the time between two passes.
@@ -178,7 +179,8 @@ func (l *Log) forget() {
 	l.read, l.last, l.segments, l.ready = nil, 0, nil, nil
 }
 
-// restShare bounds the part of the time in which all that was not read is looked for, and restEvery how often that is.
+// restShare bounds the part of the time in which all that was not read is looked for, and restEvery
+// how often that is.
 const (
 	restShare = 10
 	restEvery = 100 * time.Millisecond
@@ -256,7 +258,10 @@ func (l *Log) receive(ctx context.Context, session *dbconn.Session, condition fu
 // the source too, so that its keys may be synced at once.
 func (l *Log) readSome(ctx context.Context, session *dbconn.Session, condition string) (n int, highest uint64, err error) {
 	columns := append([]string{"id", "origin", "logged"}, l.deps.Set.Key.SelectExprsOf(l.deps.Set.columns())...)
-	query := fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (PRIMARY) WHERE %s ORDER BY id LIMIT %d", strings.Join(columns, ", "), l.deps.Set.Log.Quoted(), condition, l.cfg.Batch)
+	query := fmt.Sprintf(
+		"SELECT %s FROM %s FORCE INDEX (PRIMARY) WHERE %s ORDER BY id LIMIT %d", strings.Join(columns, ", "),
+		l.deps.Set.Log.Quoted(), condition, l.cfg.Batch,
+	)
 	texts := make([][]byte, len(columns)-3)
 	var one row
 	var logged bool

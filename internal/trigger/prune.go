@@ -54,9 +54,10 @@ func (l *Log) prune(ctx context.Context, session *dbconn.Session) (err error) {
 	return err
 }
 
-// deletable is how many of the rows that may be deleted are to be, in this pass. A deletion costs the server what the trigger's insert
-// has cost it (undo, purge, the binlog): while the application needs all of it they are left, up to a number, but for a log with
-// so many gaps that to look for what was not read would cost more.
+// deletable is how many of the rows that may be deleted are to be, in this pass. A deletion costs
+// the server what the trigger's insert has cost it (undo, purge, the binlog): while the application
+// needs all of it they are left, up to a number, but for a log with so many gaps that to look for
+// what was not read would cost more.
 func (l *Log) deletable(now time.Time) int {
 	n := len(l.ready)
 	if l.deps.Busy() && len(l.read) <= mostGaps {
@@ -68,12 +69,16 @@ func (l *Log) deletable(now time.Time) int {
 	return min(n, pruneMost*l.cfg.Prune) // of the rest nothing could be deleted in this pass
 }
 
-// deletions are what deletes rows that were read, each of at most Prune rows, and without a look at any other: a row
-// beside them may be one that the application has just written, and locked. Rows that follow each other without a
-// gap are a stretch, which is deleted as a range, but for its last row: looking for the end of a range, the server comes
-// to the row behind it. Such last rows, and those that stand alone, are deleted by their whole keys.
+// deletions are what deletes rows that were read, each of at most Prune rows, and without a look at
+// any other: a row beside them may be one that the application has just written, and locked. Rows
+// that follow each other without a gap are a stretch, which is deleted as a range, but for its last
+// row: looking for the end of a range, the server comes to the row behind it. Such last rows, and
+// those that stand alone, are deleted by their whole keys.
 func (l *Log) deletions(rows []row) []deletion {
-	rows = slices.SortedFunc(slices.Values(rows), func(a, b row) int { return cmp.Or(cmp.Compare(a.origin, b.origin), cmp.Compare(a.id, b.id)) })
+	rows = slices.SortedFunc(
+		slices.Values(rows),
+		func(a, b row) int { return cmp.Or(cmp.Compare(a.origin, b.origin), cmp.Compare(a.id, b.id)) },
+	)
 	var found []deletion
 	var lone []row
 	for len(rows) > 0 {

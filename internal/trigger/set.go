@@ -63,7 +63,11 @@ func (s Set) CreateLog(ctx context.Context, session *dbconn.Session) error {
 // logStatement defines the key's columns as the source has them: no value may be another one in the log.
 func (s Set) logStatement() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "CREATE TABLE %s (id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT, origin INT UNSIGNED NOT NULL, logged BOOLEAN NOT NULL", s.Log.Quoted())
+	fmt.Fprintf(
+		&b,
+		"CREATE TABLE %s (id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT, origin INT UNSIGNED NOT NULL, logged BOOLEAN NOT NULL",
+		s.Log.Quoted(),
+	)
 	for i, part := range s.Key.Parts() {
 		c := part.Column
 		fmt.Fprintf(&b, ", k%d %s", i, c.Type)
@@ -138,7 +142,10 @@ func (s Set) Create(ctx context.Context, pool *dbconn.Pool, ask Asking) error {
 	defer session.Close()
 	for i, event := range schema.TriggerEvents {
 		name := Names(s.Log)[i]
-		create := fmt.Sprintf("CREATE TRIGGER %s AFTER %s ON %s FOR EACH ROW %s", s.Source.Sibling(name).Quoted(), event, s.Source.Quoted(), s.body(event))
+		create := fmt.Sprintf(
+			"CREATE TRIGGER %s AFTER %s ON %s FOR EACH ROW %s", s.Source.Sibling(name).Quoted(), event,
+			s.Source.Quoted(), s.body(event),
+		)
 		err := ask(ctx, func(ctx context.Context, budget time.Duration) (lock.Outcome, error) {
 			there, err := s.there(ctx, pool.DB(), name, event)
 			if err != nil || there {
@@ -156,14 +163,15 @@ func (s Set) Create(ctx context.Context, pool *dbconn.Pool, ask Asking) error {
 	return nil
 }
 
-// spare is the time that a CREATE TRIGGER may take besides waiting for its lock, for which lock.Request has its budget twice: once
-// without standing in the queue, once in it.
+// spare is the time that a CREATE TRIGGER may take besides waiting for its lock, for which
+// lock.Request has its budget twice: once without standing in the queue, once in it.
 const spare = time.Second
 
-// postdate has the session date what it does next in the future. MariaDB prepares a statement anew that was prepared before a
-// trigger of its table was made, and judges that by their dates. But a trigger's date is the beginning of its CREATE TRIGGER, in
-// hundredths of a second, and statements are prepared while that waits. When they are executed the log is not among
-// their tables, and they fail with error 1146.
+// postdate has the session date what it does next in the future. MariaDB prepares a statement anew
+// that was prepared before a trigger of its table was made, and judges that by their dates. But a
+// trigger's date is the beginning of its CREATE TRIGGER, in hundredths of a second, and statements
+// are prepared while that waits. When they are executed the log is not among their tables, and they
+// fail with error 1146.
 func (s Set) postdate(ctx context.Context, session *dbconn.Session, by time.Duration) error {
 	if !s.Dated {
 		return nil
@@ -280,7 +288,8 @@ type Sight struct {
 	Triggers []Trigger
 }
 
-// String tells two sights apart: where it is the same, nothing has happened between them that the triggers could not see.
+// String tells two sights apart: where it is the same, nothing has happened between them that the
+// triggers could not see.
 func (s Sight) String() string {
 	text := fmt.Sprint("table ", s.Table, "; log ", s.Log)
 	for _, t := range s.Triggers {

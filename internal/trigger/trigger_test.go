@@ -13,9 +13,10 @@ import (
 
 const numbered = "id BIGINT UNSIGNED PRIMARY KEY, v INT, u INT UNIQUE"
 
-// TestL3_LaterCommitOfAnEarlierNumber: numbers of the log are given in the order of statements, and not of commits. What is
-// committed later is found, though more was read and deleted meanwhile. Neither waits for the other: rows are
-// deleted beside those of a transaction that is open, and it goes on writing.
+// TestL3_LaterCommitOfAnEarlierNumber: numbers of the log are given in the order of statements, and
+// not of commits. What is committed later is found, though more was read and deleted meanwhile.
+// Neither waits for the other: rows are deleted beside those of a transaction that is open, and it
+// goes on writing.
 func TestL3_LaterCommitOfAnEarlierNumber(t *testing.T) {
 	onServers(t, func(r *rig) {
 		r.source(numbered, "id")
@@ -34,9 +35,10 @@ func TestL3_LaterCommitOfAnEarlierNumber(t *testing.T) {
 	})
 }
 
-// TestL3_PreparedBeforeTheTrigger: a statement that was prepared while CREATE TRIGGER waited for the table does what it shall
-// when it is executed, and is captured. (MariaDB prepares it anew if the trigger is younger, and dates that by the
-// beginning of CREATE TRIGGER; else the log is unknown to the statement: error 1146.)
+// TestL3_PreparedBeforeTheTrigger: a statement that was prepared while CREATE TRIGGER waited for
+// the table does what it shall when it is executed, and is captured. (MariaDB prepares it anew if
+// the trigger is younger, and dates that by the beginning of CREATE TRIGGER; else the log is
+// unknown to the statement: error 1146.)
 func TestL3_PreparedBeforeTheTrigger(t *testing.T) {
 	onServers(t, func(r *rig) {
 		r.source(numbered, "id")
@@ -71,8 +73,8 @@ func TestL3_PreparedBeforeTheTrigger(t *testing.T) {
 	})
 }
 
-// TestL2_DeletionsWaitForNobody: the rows before and behind a long stretch are those of transactions that are open. Neither
-// waits, and what stands alone goes too.
+// TestL2_DeletionsWaitForNobody: the rows before and behind a long stretch are those of
+// transactions that are open. Neither waits, and what stands alone goes too.
 func TestL2_DeletionsWaitForNobody(t *testing.T) {
 	onServers(t, func(r *rig) {
 		r.source(numbered, "id")
@@ -121,8 +123,8 @@ func TestL5_RowsStayUntilTheirKeysAreSynced(t *testing.T) {
 	})
 }
 
-// TestL2_DeletionsGiveWay: while the application needs the whole server what was read is left, up to a number, and up to a number of
-// gaps, behind which each look would read it all again.
+// TestL2_DeletionsGiveWay: while the application needs the whole server what was read is left, up
+// to a number, and up to a number of gaps, behind which each look would read it all again.
 func TestL2_DeletionsGiveWay(t *testing.T) {
 	onServers(t, func(r *rig) {
 		r.source(numbered, "id")
@@ -173,8 +175,8 @@ func TestL2_DeletionsGiveWay(t *testing.T) {
 	})
 }
 
-// TestEveryKindOfStatement: what changes a row, in whatever way, is in the log if it is committed, and the session that wrote sees
-// nothing of it.
+// TestEveryKindOfStatement: what changes a row, in whatever way, is in the log if it is committed,
+// and the session that wrote sees nothing of it.
 func TestEveryKindOfStatement(t *testing.T) {
 	onServers(t, func(r *rig) {
 		r.exec("CREATE TABLE other (n INT)", "INSERT INTO other VALUES (20), (21)")
@@ -234,7 +236,13 @@ func TestTheApplicationSeesNothing(t *testing.T) {
 			r.Errorf("the client is told of %d rows, want 2", n)
 		}
 		var seen string
-		if err := c.QueryRowContext(r.Context(), "SELECT CONCAT_WS(' ', LAST_INSERT_ID(), ROW_COUNT(), @@warning_count)").Scan(&seen); err != nil || seen != "101 2 0" {
+		if err := c.QueryRowContext(
+			r.Context(),
+			"SELECT CONCAT_WS(' ', LAST_INSERT_ID(), ROW_COUNT(), @@warning_count)",
+		).Scan(
+			&seen,
+		); err != nil ||
+			seen != "101 2 0" {
 			r.Errorf("number, rows and warnings are %s (%v), want 101 2 0", seen, err)
 		}
 		if result, err = c.ExecContext(r.Context(), "UPDATE t SET id = id + 1000, v = 3 WHERE id > 100"); err != nil {
@@ -243,13 +251,20 @@ func TestTheApplicationSeesNothing(t *testing.T) {
 		if n, _ := result.RowsAffected(); n != 2 {
 			r.Errorf("the client is told of %d rows, want 2", n)
 		}
-		if err := c.QueryRowContext(r.Context(), "SELECT CONCAT_WS(' ', LAST_INSERT_ID(), @@warning_count)").Scan(&seen); err != nil || seen != "101 0" {
+		if err := c.QueryRowContext(
+			r.Context(),
+			"SELECT CONCAT_WS(' ', LAST_INSERT_ID(), @@warning_count)",
+		).Scan(
+			&seen,
+		); err != nil ||
+			seen != "101 0" {
 			r.Errorf("number and warnings are %s (%v), want 101 0", seen, err)
 		}
 	})
 }
 
-// TestKeysOfAllTypes: the log holds the very values of the source, whatever the session's sql_mode, charset and time zone.
+// TestKeysOfAllTypes: the log holds the very values of the source, whatever the session's sql_mode,
+// charset and time zone.
 func TestKeysOfAllTypes(t *testing.T) {
 	onServers(t, func(r *rig) {
 		const columns = `a VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci, b VARCHAR(20) CHARACTER SET latin1, c CHAR(5) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
@@ -277,7 +292,10 @@ func TestKeysOfAllTypes(t *testing.T) {
 // TestMovedKeys: an UPDATE that changes the key, if only by what the server takes for equal, tells both.
 func TestMovedKeys(t *testing.T) {
 	onServers(t, func(r *rig) {
-		r.source("a VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci, k TIMESTAMP NOT NULL DEFAULT '2020-01-01 00:00:00', PRIMARY KEY (a, k)", "a", "k")
+		r.source(
+			"a VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci, k TIMESTAMP NOT NULL DEFAULT '2020-01-01 00:00:00', PRIMARY KEY (a, k)",
+			"a", "k",
+		)
 		r.start()
 		r.exec("INSERT INTO t (a) VALUES ('a')")
 		before := r.keys()
@@ -358,7 +376,8 @@ func TestLook(t *testing.T) {
 	})
 }
 
-// TestL6_TheLogIsReadToItsEndUnderTheLock: through the session that has it. What an XA transaction has prepared is counted.
+// TestL6_TheLogIsReadToItsEndUnderTheLock: through the session that has it. What an XA transaction
+// has prepared is counted.
 func TestL6_TheLogIsReadToItsEndUnderTheLock(t *testing.T) {
 	onServers(t, func(r *rig) {
 		r.source(numbered, "id")
@@ -404,17 +423,27 @@ func TestL6_TheLogIsReadToItsEndUnderTheLock(t *testing.T) {
 	})
 }
 
-// TestL9_TriggersOfAGarbledNameGoBeforeTheirLog: MySQL does not tell a trigger as it was made where a name has a backtick. Their log stays as long as
-// they are there: else each write of the application would fail.
+// TestL9_TriggersOfAGarbledNameGoBeforeTheirLog: MySQL does not tell a trigger as it was made where
+// a name has a backtick. Their log stays as long as they are there: else each write of the
+// application would fail.
 func TestL9_TriggersOfAGarbledNameGoBeforeTheirLog(t *testing.T) {
 	onServers(t, func(r *rig) {
-		r.exec("CREATE TABLE t ("+numbered+")", "CREATE TABLE `l``g` (origin INT UNSIGNED, logged INT, k0 BIGINT UNSIGNED)",
-			"CREATE TRIGGER `l``g_insert` AFTER INSERT ON t FOR EACH ROW "+schema.IntoLog(r.set.Source.Sibling("l`g"))+"k0) VALUES (1, 1, NEW.id)")
+		r.exec(
+			"CREATE TABLE t ("+numbered+")",
+			"CREATE TABLE `l``g` (origin INT UNSIGNED, logged INT, k0 BIGINT UNSIGNED)",
+			"CREATE TRIGGER `l``g_insert` AFTER INSERT ON t FOR EACH ROW "+schema.IntoLog(
+				r.set.Source.Sibling("l`g"),
+			)+"k0) VALUES (1, 1, NEW.id)",
+		)
 		if err := trigger.Drop(r.Context(), r.pool, r.set.Source.Sibling("l`g"), ask); err != nil {
 			r.Fatal(err)
 		}
 		r.exec("INSERT INTO t (id) VALUES (1)")
-		if n := r.value("SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema = DATABASE()") + r.value("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"); n != "01" {
+		if n := r.value(
+			"SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema = DATABASE()",
+		) + r.value(
+			"SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()",
+		); n != "01" {
 			r.Errorf("triggers and tables: %s", n)
 		}
 	})

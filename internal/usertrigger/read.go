@@ -87,7 +87,8 @@ func Uses(t schema.Trigger) []string {
 	seen := map[string]bool{}
 	tokens := tokensOf(t)
 	for i := range tokens {
-		if i+2 < len(tokens) && (tokens[i].Is("NEW") || tokens[i].Is("OLD") || tokens[i].Kind == token.Quoted && (strings.EqualFold(tokens[i].Text, "NEW") || strings.EqualFold(tokens[i].Text, "OLD"))) &&
+		if i+2 < len(tokens) &&
+			(tokens[i].Is("NEW") || tokens[i].Is("OLD") || tokens[i].Kind == token.Quoted && (strings.EqualFold(tokens[i].Text, "NEW") || strings.EqualFold(tokens[i].Text, "OLD"))) &&
 			tokens[i+1].Is(".") {
 			if name := tokens[i+2].Text; !seen[strings.ToLower(name)] {
 				seen[strings.ToLower(name)] = true

@@ -105,17 +105,29 @@ func (s Set) finalText(t schema.Trigger, stands bool) string {
 	return text
 }
 
-// standInText is the trigger's statement under another name, for the shadow, with its body as it is. MySQL keeps the semicolon of a
-// statement that was sent together with others, and IF takes only one.
+// standInText is the trigger's statement under another name, for the shadow, with its body as it
+// is. MySQL keeps the semicolon of a statement that was sent together with others, and IF takes
+// only one.
 func (s Set) standInText(t schema.Trigger) string {
 	h, _ := headOf(t)
 	text := string(t.Create)
 	literal := func(name string) string { return literal(name, t.Mode) }
-	return text[:h.name.from] + schema.Quote(s.StandIn(t)) + text[h.name.to:h.table.from] + schema.Quote(s.Shadow.Table) + text[h.table.to:h.end] +
-		fmt.Sprintf("\nIF NOT EXISTS (SELECT 1 FROM information_schema.triggers WHERE trigger_schema = %s AND trigger_name = %s"+
-			" AND event_object_schema = %[1]s AND event_object_table = %[3]s AND NOT (UNIX_TIMESTAMP(created) <=> %[4]s)) THEN\n",
-			literal(s.Source.Schema), literal(t.Name), literal(s.Source.Table), cmp.Or(t.Created, "NULL")) +
-		strings.TrimRight(strings.TrimLeft(text[h.end:], " "), "; \t\r\n") + "\n; END IF"
+	return text[:h.name.from] + schema.Quote(
+		s.StandIn(t),
+	) + text[h.name.to:h.table.from] + schema.Quote(
+		s.Shadow.Table,
+	) + text[h.table.to:h.end] +
+		fmt.Sprintf(
+			"\nIF NOT EXISTS (SELECT 1 FROM information_schema.triggers WHERE trigger_schema = %s AND trigger_name = %s"+
+				" AND event_object_schema = %[1]s AND event_object_table = %[3]s AND NOT (UNIX_TIMESTAMP(created) <=> %[4]s)) THEN\n",
+			literal(s.Source.Schema),
+			literal(t.Name),
+			literal(s.Source.Table),
+			cmp.Or(t.Created, "NULL"),
+		) +
+		strings.TrimRight(
+			strings.TrimLeft(text[h.end:], " "), "; \t\r\n",
+		) + "\n; END IF"
 }
 
 // literal is a string literal in a session of that sql_mode.

@@ -22,8 +22,15 @@ const (
 
 // TestStatements: what is to be done for what there is, at each turn.
 func TestStatements(t *testing.T) {
-	x := trigger("x", "CREATE DEFINER=`TRIGGER`@`ON` trigger s.x before insert on `s`.t FOR EACH ROW set new.a = 'for each row' -- end", "ANSI_QUOTES")
-	y := trigger("y", `CREATE DEFINER="u"@"h" TRIGGER IF NOT EXISTS "y" AFTER DELETE ON "t" FOR/**/EACH ROW BEGIN END`, "NO_BACKSLASH_ESCAPES")
+	x := trigger(
+		"x",
+		"CREATE DEFINER=`TRIGGER`@`ON` trigger s.x before insert on `s`.t FOR EACH ROW set new.a = 'for each row' -- end",
+		"ANSI_QUOTES",
+	)
+	y := trigger(
+		"y", `CREATE DEFINER="u"@"h" TRIGGER IF NOT EXISTS "y" AFTER DELETE ON "t" FOR/**/EACH ROW BEGIN END`,
+		"NO_BACKSLASH_ESCAPES",
+	)
 	set := usertrigger.Set{Source: name("t"), Shadow: name("t_shadow"), Old: name("t_old"), Triggers: []schema.Trigger{x, y}}
 	if set.StandIn(x) != standInX || set.StandIn(y) != standInY {
 		t.Fatalf("the stand-ins are %s and %s", set.StandIn(x), set.StandIn(y))
@@ -74,7 +81,11 @@ func TestStatements(t *testing.T) {
 
 // TestReading: what a trigger's text tells.
 func TestReading(t *testing.T) {
-	x := trigger("x", "CREATE TRIGGER x BEFORE UPDATE ON t FOR EACH ROW BEGIN INSERT INTO `far`.log SELECT new.`A B`, OLD . c, 'new.d' FROM a, b JOIN k; UPDATE z SET q = NEW.c; END", "")
+	x := trigger(
+		"x",
+		"CREATE TRIGGER x BEFORE UPDATE ON t FOR EACH ROW BEGIN INSERT INTO `far`.log SELECT new.`A B`, OLD . c, 'new.d' FROM a, b JOIN k; UPDATE z SET q = NEW.c; END",
+		"",
+	)
 	if got := usertrigger.Uses(x); !slices.Equal(got, []string{"A B", "c"}) {
 		t.Errorf("it uses %q", got)
 	}
@@ -94,7 +105,10 @@ func TestReading(t *testing.T) {
 		{"t", "", "utf8mb4", "can't be read"},
 	} {
 		set.Source.Table = c.table
-		if got := set.CanCarry(schema.Trigger{Name: "x", Create: []byte(c.create), Client: c.client}); got == "" != (c.want == "") || !strings.Contains(got, c.want) {
+		if got := set.CanCarry(
+			schema.Trigger{Name: "x", Create: []byte(c.create), Client: c.client},
+		); got == "" != (c.want == "") ||
+			!strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.create, got, c.want)
 		}
 	}

@@ -13,10 +13,12 @@ import (
 	"midstream/internal/schema"
 )
 
-// Computed columns are those whose values the server computes when a row of the shadow is written: generated columns and expressions in
-// DEFAULT. They are compared with what the server computes from the rows of the source at the time of the comparison, by the INSERT of a
-// sync into a temporary table that has the shadow's definitions of the columns and of all columns that they are computed from. So a value
-// that was computed from another state of the row, or in other settings of the session, is found.
+// Computed columns are those whose values the server computes when a row of the shadow is written:
+// generated columns and expressions in DEFAULT. They are compared with what the server computes
+// from the rows of the source at the time of the comparison, by the INSERT of a sync into a
+// temporary table that has the shadow's definitions of the columns and of all columns that they are
+// computed from. So a value that was computed from another state of the row, or in other settings
+// of the session, is found.
 const computedStage = "midstream_computed"
 
 func (s *Spec) computedName() string { return s.Sync.Shadow.Sibling(computedStage).Quoted() }
@@ -62,8 +64,14 @@ func (s *Spec) fillComputed(condition string) []string {
 	for i, name := range s.Sync.Key.Names() {
 		columns, exprs = append(columns, schema.Quote(s.sourceKey(i))), append(exprs, schema.Quote(name))
 	}
-	return []string{"DELETE FROM " + s.computedName(), fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s FORCE INDEX (%s) WHERE %s",
-		s.computedName(), strings.Join(columns, ", "), strings.Join(exprs, ", "), s.Sync.Source.Quoted(), schema.Quote(s.Sync.SourceIndex), condition)}
+	return []string{
+		"DELETE FROM " + s.computedName(),
+		fmt.Sprintf(
+			"INSERT INTO %s (%s) SELECT %s FROM %s FORCE INDEX (%s) WHERE %s", s.computedName(),
+			strings.Join(columns, ", "), strings.Join(exprs, ", "), s.Sync.Source.Quoted(),
+			schema.Quote(s.Sync.SourceIndex), condition,
+		),
+	}
 }
 
 // joinedComputed pairs the computed rows with the shadow's.
@@ -86,7 +94,8 @@ func (s *Spec) sameComputed(c schema.Column) string {
 	return s.equalValues(c, "expected."+schema.Quote(c.Name), column(s.Sync.Shadow, c.Name))
 }
 
-// differingComputed returns a query for the source's keys of rows with another computed value. REQUIRES: fillComputed.
+// differingComputed returns a query for the source's keys of rows with another computed value.
+// REQUIRES: fillComputed.
 func (s *Spec) differingComputed(most int) string {
 	var same, keys []string
 	for _, c := range s.Computed {
@@ -118,8 +127,8 @@ func (s *Spec) compareComputed(ctx context.Context, session *dbconn.Session, p p
 	return keys, err
 }
 
-// compute fills the temporary table. Its transaction is READ COMMITTED: at REPEATABLE READ an INSERT .. SELECT locks what it reads. REQUIRES: no
-// transaction is open.
+// compute fills the temporary table. Its transaction is READ COMMITTED: at REPEATABLE READ an
+// INSERT .. SELECT locks what it reads. REQUIRES: no transaction is open.
 func (s *Spec) compute(ctx context.Context, session *dbconn.Session, p predicate) error {
 	statements := append([]string{"SET TRANSACTION ISOLATION LEVEL READ COMMITTED"}, s.fillComputed(p.source)...)
 	for _, statement := range statements {

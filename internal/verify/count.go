@@ -41,7 +41,10 @@ func (v *Verifier) surplus(ctx context.Context) (int64, error) {
 	if err := v.deps.Fence(ctx); err != nil {
 		return 0, err
 	}
-	surplus, err := difference(ctx, session, "SELECT (SELECT COUNT(*) FROM "+spec.Shadow.Quoted()+"), (SELECT COUNT(*) FROM "+spec.Source.Quoted()+")")
+	surplus, err := difference(
+		ctx, session,
+		"SELECT (SELECT COUNT(*) FROM "+spec.Shadow.Quoted()+"), (SELECT COUNT(*) FROM "+spec.Source.Quoted()+")",
+	)
 	if err != nil {
 		return 0, err
 	}

@@ -134,7 +134,15 @@ func forPeople(c schema.Column, value string) string {
 
 func isGeometry(dataType string) bool {
 	switch dataType {
-	case "geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon", "geometrycollection", "geomcollection":
+	case "geometry",
+		"point",
+		"linestring",
+		"polygon",
+		"multipoint",
+		"multilinestring",
+		"multipolygon",
+		"geometrycollection",
+		"geomcollection":
 		return true
 	}
 	return false

@@ -27,9 +27,10 @@ type Spec struct {
 	// Staged says that the ALTER converts a value, so that the source's rows are converted
 	// before they are compared.
 	Staged bool
-	// Computed are the shadow's columns whose values the server computes, and Sources are they, the key's columns and all columns that
-	// they are computed from, in the order of the shadow. UniqueKey says that no two rows of the shadow have the same key. Charset has the
-	// options of the shadow that a definition relies on.
+	// Computed are the shadow's columns whose values the server computes, and Sources are they, the
+	// key's columns and all columns that they are computed from, in the order of the shadow.
+	// UniqueKey says that no two rows of the shadow have the same key. Charset has the options of
+	// the shadow that a definition relies on.
 	Computed, Sources []schema.Column
 	UniqueKey         bool
 	Charset           string
@@ -117,8 +118,9 @@ func (s *Spec) joined(p predicate) string {
 		left, s.Sync.Shadow.Quoted(), schema.Quote(s.Sync.ShadowIndex), s.sameKey(p))
 }
 
-// differing returns a query for the source's keys in p whose rows are not in the shadow, or
-// are there with another value. (IS NULL would find the date 0000-00-00 of a NOT NULL column too.) REQUIRES: as joined.
+// differing returns a query for the source's keys in p whose rows are not in the shadow, or are
+// there with another value. (IS NULL would find the date 0000-00-00 of a NOT NULL column too.)
+// REQUIRES: as joined.
 func (s *Spec) differing(p predicate, most int) string {
 	var keys, same []string
 	for i := range s.Sync.Key.Names() {
@@ -195,10 +197,12 @@ func (s *Spec) surplus(condition string, most int) string {
 			same = append(same, s.equalValues(part.Column, rowsync.KeyAlias(i), key))
 		}
 	}
-	return fmt.Sprintf("SELECT %s FROM (SELECT %s FROM %s FORCE INDEX (%s) WHERE %s) AS found LEFT JOIN %s FORCE INDEX (%s) ON %s WHERE %s <=> NULL LIMIT %d",
+	return fmt.Sprintf(
+		"SELECT %s FROM (SELECT %s FROM %s FORCE INDEX (%s) WHERE %s) AS found LEFT JOIN %s FORCE INDEX (%s) ON %s WHERE %s <=> NULL LIMIT %d",
 		strings.Join(s.Sync.Key.SelectExprsOf(keys), ", "), strings.Join(exprs, ", "), s.Sync.Shadow.Quoted(),
 		schema.Quote(s.Sync.ShadowIndex), condition, s.Sync.Source.Quoted(), schema.Quote(s.Sync.SourceIndex),
-		strings.Join(same, " AND "), column(s.Sync.Source, s.Sync.Key.Names()[0]), most)
+		strings.Join(same, " AND "), column(s.Sync.Source, s.Sync.Key.Names()[0]), most,
+	)
 }
 
 // same returns the condition that a column's value in joined is the shadow's. A member that is

@@ -33,10 +33,19 @@ func TestRangesAreReadOnce(t *testing.T) {
 			for _, n := range names {
 				exprs = append(exprs, values[n])
 			}
-			exec(t, db, "CREATE TABLE d (d INT)", "INSERT INTO d VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)",
+			exec(
+				t,
+				db,
+				"CREATE TABLE d (d INT)",
+				"INSERT INTO d VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)",
 				fmt.Sprintf("CREATE TABLE t (%s, v VARCHAR(40), PRIMARY KEY (%s))", keyColumns, strings.Join(names, ", ")),
-				fmt.Sprintf("INSERT INTO t SELECT %s, HEX(n * 7919) FROM (SELECT w.d + 10*x.d + 100*y.d + 1000*z.d AS n FROM d w, d x, d y, d z) numbers", strings.Join(exprs, ", ")),
-				"CREATE TABLE t_shadow LIKE t", "INSERT INTO t_shadow SELECT * FROM t")
+				fmt.Sprintf(
+					"INSERT INTO t SELECT %s, HEX(n * 7919) FROM (SELECT w.d + 10*x.d + 100*y.d + 1000*z.d AS n FROM d w, d x, d y, d z) numbers",
+					strings.Join(exprs, ", "),
+				),
+				"CREATE TABLE t_shadow LIKE t",
+				"INSERT INTO t_shadow SELECT * FROM t",
+			)
 			spec, session := specFor(t, server, db, database, names)
 			ranges := rowsync.NewRanges(spec.Sync, 1000)
 			total := 0
@@ -48,12 +57,20 @@ func TestRangesAreReadOnce(t *testing.T) {
 				if !more {
 					break
 				}
-				p := predicate{isRange: true, source: rowsync.InRange(spec.Sync.Key, names, r), shadow: rowsync.InRange(spec.Sync.Key, names, r)}
+				p := predicate{
+					isRange: true,
+					source:  rowsync.InRange(spec.Sync.Key, names, r),
+					shadow:  rowsync.InRange(spec.Sync.Key, names, r),
+				}
 				if plan := text(t, session, "EXPLAIN FORMAT=TREE "+spec.differing(p, 10)); !strings.Contains(plan, "hash join") {
 					t.Fatalf("the rows are looked up one by one:\n%s", plan)
 				}
 				before := rowsRead(t, session)
-				if err := session.Rows(t.Context(), spec.differing(p, 10), func(*sql.Rows) error { t.Error("a row differs"); return nil }); err != nil {
+				if err := session.Rows(
+					t.Context(),
+					spec.differing(p, 10),
+					func(*sql.Rows) error { t.Error("a row differs"); return nil },
+				); err != nil {
 					t.Fatal(err)
 				}
 				read := rowsRead(t, session) - before

@@ -29,7 +29,12 @@ type access struct {
 }
 
 func newAccess(token, port string, secure bool) *access {
-	return &access{token: sha256.Sum256([]byte(token)), cookie: "midstream-" + port, secure: secure, sessions: map[[sha256.Size]byte]time.Time{}}
+	return &access{
+		token:    sha256.Sum256([]byte(token)),
+		cookie:   "midstream-" + port,
+		secure:   secure,
+		sessions: map[[sha256.Size]byte]time.Time{},
+	}
 }
 
 // opens says that a text is the token.
@@ -81,19 +86,31 @@ func (a *access) leave(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *access) cookieOf(value string, age int) *http.Cookie {
-	return &http.Cookie{Name: a.cookie, Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: a.secure, SameSite: http.SameSiteStrictMode}
+	return &http.Cookie{
+		Name:     a.cookie,
+		Value:    value,
+		Path:     "/",
+		MaxAge:   age,
+		HttpOnly: true,
+		Secure:   a.secure,
+		SameSite: http.SameSiteStrictMode,
+	}
 }
 
 // policy is what pages may do: nothing but read from here.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// guarded puts before a handler what holds for every request. here says that it is only to be asked by names of this machine: a page
-// of another site whose name leads here (DNS rebinding) gets nothing.
+// guarded puts before a handler what holds for every request. here says that it is only to be asked
+// by names of this machine: a page of another site whose name leads here (DNS rebinding) gets
+// nothing.
 func guarded(next http.Handler, here bool) http.Handler {
 	origin := http.NewCrossOriginProtection()
 	origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		refuse(w, r, http.StatusForbidden, "nothing was done", "the request comes from the page of another site", "use the pages of this one")
+		refuse(
+			w, r, http.StatusForbidden, "nothing was done", "the request comes from the page of another site",
+			"use the pages of this one",
+		)
 	}))
 	protected := origin.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -106,7 +123,11 @@ func guarded(next http.Handler, here bool) http.Handler {
 		header.Set("Cross-Origin-Resource-Policy", "same-origin")
 		header.Set("Cache-Control", "no-store")
 		if here && !loopback(hostOf(r.Host)) {
-			refuse(w, r, http.StatusMisdirectedRequest, "nothing is told", "it is asked for by the name "+r.Host+", and listens for this machine only", "ask for localhost or 127.0.0.1")
+			refuse(
+				w, r, http.StatusMisdirectedRequest, "nothing is told",
+				"it is asked for by the name "+r.Host+", and listens for this machine only",
+				"ask for localhost or 127.0.0.1",
+			)
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, longestBody)

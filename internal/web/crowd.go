@@ -23,8 +23,8 @@ const (
 	turn = 10 * time.Second
 )
 
-// crowd is a listener that bounds its connections. For one more, it closes the connection that has been silent longest. If all are at work, the new one
-// waits. It is safe for concurrent use.
+// crowd is a listener that bounds its connections. For one more, it closes the connection that has
+// been silent longest. If all are at work, the new one waits. It is safe for concurrent use.
 type crowd struct {
 	net.Listener
 	most int
@@ -86,7 +86,8 @@ func (c *crowd) Close() error {
 	return c.Listener.Close()
 }
 
-// dismiss closes the connection that has been silent longest, and reports whether there was one. REQUIRES: mu is held.
+// dismiss closes the connection that has been silent longest, and reports whether there was one.
+// REQUIRES: mu is held.
 func (c *crowd) dismiss() bool {
 	var longest net.Conn
 	for conn, since := range c.open {

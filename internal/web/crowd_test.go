@@ -71,8 +71,8 @@ func ended(conn net.Conn) error {
 	return errors.Join(errors.New("it is open"), err)
 }
 
-// TestConnectionsAreBounded: silent connections make room for new ones. The one that has been silent longest is closed first, with or without an earlier
-// request.
+// TestConnectionsAreBounded: silent connections make room for new ones. The one that has been
+// silent longest is closed first, with or without an earlier request.
 func TestConnectionsAreBounded(t *testing.T) {
 	address := served(t, 3, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	first := dial(t, address)
@@ -149,7 +149,9 @@ func TestAShortageEndsNoService(t *testing.T) {
 		t.Fatal(err)
 	}
 	crowd := newCrowd(&scarce{listener, []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM}}, 10)
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	server := httptest.NewUnstartedServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }),
+	)
 	server.Listener.Close()
 	server.Listener = crowd
 	server.Config.ConnState = crowd.state
@@ -186,7 +188,8 @@ func TestReadersAndRequestsAreBounded(t *testing.T) {
 	}
 	text, err := io.ReadAll(response.Body)
 	response.Body.Close()
-	if err != nil || response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" || !strings.Contains(string(text), "too many readers follow runs at once") {
+	if err != nil || response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" ||
+		!strings.Contains(string(text), "too many readers follow runs at once") {
 		t.Errorf("%s %s, %v", response.Status, text, err)
 	}
 	if cap(s.streams) > mostStreams || cap(s.work) > mostRequests {

@@ -16,7 +16,8 @@ import (
 type Door struct {
 	// Listen is an address and a port, such as 127.0.0.1:8080; port 0 is any that is free.
 	Listen string
-	// TokenFile holds the token that opens the door, in its first line. Defaults to one that is made and kept in Folder.
+	// TokenFile holds the token that opens the door, in its first line. Defaults to one that is
+	// made and kept in Folder.
 	TokenFile string
 	// Folder is where a token is kept that nobody has named a file for: $XDG_STATE_HOME/midstream.
 	Folder string
@@ -52,11 +53,17 @@ func (d Door) Check() error {
 	}
 	if err == nil && !loopback(host) {
 		if d.TokenFile == "" {
-			wrong = append(wrong, fmt.Errorf("--listen %s can be reached from other machines: --token-file must name the file of a token", d.Listen))
+			wrong = append(
+				wrong,
+				fmt.Errorf("--listen %s can be reached from other machines: --token-file must name the file of a token", d.Listen),
+			)
 		}
 		if d.Certificate == "" && !d.InsecureHTTP {
-			wrong = append(wrong, fmt.Errorf("--listen %s can be reached from other machines: give --tls-cert and --tls-key, or say --insecure-http, "+
-				"and everybody on the way can read the token", d.Listen))
+			wrong = append(
+				wrong,
+				fmt.Errorf("--listen %s can be reached from other machines: give --tls-cert and --tls-key, or say --insecure-http, "+
+					"and everybody on the way can read the token", d.Listen),
+			)
 		}
 	}
 	return errors.Join(wrong...)
@@ -83,7 +90,10 @@ func (d Door) token() (token, path string, err error) {
 		return "", "", fmt.Errorf("read the token: %w", err)
 	}
 	if len(token) < shortestToken {
-		return "", "", fmt.Errorf("the token in %s has %d characters: it must have %d at least, in the first line (openssl rand -hex 32)", path, len(token), shortestToken)
+		return "", "", fmt.Errorf(
+			"the token in %s has %d characters: it must have %d at least, in the first line (openssl rand -hex 32)",
+			path, len(token), shortestToken,
+		)
 	}
 	return token, path, nil
 }

@@ -20,7 +20,8 @@ const (
 	lookEvery = 250 * time.Millisecond
 	// statusEvery is the time between two questions to a run how it stands.
 	statusEvery = time.Second
-	// heartbeat is how long a stream is silent at most: a reader sees that the connection lives, by an event of that name.
+	// heartbeat is how long a stream is silent at most: a reader sees that the connection lives, by
+	// an event of that name.
 	heartbeat = 10 * time.Second
 	// silence is how long a run may leave questions unanswered before a reader is told.
 	silence = 10 * time.Second
@@ -106,9 +107,10 @@ func (s *stream) write(text []byte) error {
 	return err
 }
 
-// events tells a reader all that a run has told, and then what it tells, until it ends: records of docs/events.md with a field told (for
-// people; of a plan also html), numbered as in the history; between them, named status, how the run stands, or named waiting, why it has not
-// begun; and at last end. It ends with the session of the reader.
+// events tells a reader all that a run has told, and then what it tells, until it ends: records of
+// docs/events.md with a field told (for people; of a plan also html), numbered as in the history;
+// between them, named status, how the run stands, or named waiting, why it has not begun; and at
+// last end. It ends with the session of the reader.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	after, _ := strconv.Atoi(r.Header.Get("Last-Event-ID")) // 0 where there is none
@@ -173,7 +175,8 @@ type standing struct {
 	last  []byte
 }
 
-// tell tells how a run stands, or why it has not begun, if that has changed. Of a run that does not answer for a moment nothing is told.
+// tell tells how a run stands, or why it has not begun, if that has changed. Of a run that does not
+// answer for a moment nothing is told.
 func (t *standing) tell(ctx context.Context, s *Server, id string, begun bool, out *stream) error {
 	if time.Since(t.at) < statusEvery {
 		return nil

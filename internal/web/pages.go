@@ -217,7 +217,8 @@ var forms = []form{
 	{"md", "text/markdown; charset=utf-8", (*report.Report).Markdown},
 }
 
-// reportPolicy lets the page of a report do what is in it, by its digests, and nothing else: it has no way to its server.
+// reportPolicy lets the page of a report do what is in it, by its digests, and nothing else: it has
+// no way to its server.
 var reportPolicy = sync.OnceValue(func() string {
 	policy := "default-src 'none'; style-src 'unsafe-inline'; sandbox allow-scripts allow-modals; frame-ancestors 'none'; script-src"
 	for _, script := range report.Scripts() {
@@ -232,7 +233,12 @@ func (s *Server) report(f form) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		path, _, err := s.source.History(r.Context(), r.PathValue("id"))
 		if err == nil && path == "" {
-			err = &control.Problem{Status: http.StatusNotFound, Title: "there is no report", Detail: "the run has not told anything yet", Next: "wait until it has begun"}
+			err = &control.Problem{
+				Status: http.StatusNotFound,
+				Title:  "there is no report",
+				Detail: "the run has not told anything yet",
+				Next:   "wait until it has begun",
+			}
 		}
 		var story *history.Story
 		if err == nil {

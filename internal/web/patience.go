@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// patience is how long the other side may not send what it has announced, or not read what it is answered: then its connection ends.
+// patience is how long the other side may not send what it has announced, or not read what it is
+// answered: then its connection ends.
 const patience = 30 * time.Second
 
-// patient ends the connection of who does not send the body of a request within a time, or does not read for as long: nobody who may
-// not even log in holds what others need.
+// patient ends the connection of who does not send the body of a request within a time, or does not
+// read for as long: nobody who may not even log in holds what others need.
 func patient(next http.Handler, patience time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)

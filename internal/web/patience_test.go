@@ -33,7 +33,8 @@ func answering(t *testing.T, patience time.Duration, handler http.HandlerFunc) f
 	}
 }
 
-// The connection of who announces a body and does not send it ends, whether the handler reads it (login) or refuses (the door).
+// The connection of who announces a body and does not send it ends, whether the handler reads it
+// (login) or refuses (the door).
 func TestBodyThatDoesNotCome(t *testing.T) {
 	for _, reads := range []bool{true, false} {
 		t.Run(fmt.Sprintf("reads=%v", reads), func(t *testing.T) {
@@ -51,7 +52,8 @@ func TestBodyThatDoesNotCome(t *testing.T) {
 	}
 }
 
-// Once a body is there, its sender may wait for the answer for longer; and the connection serves the next request as well.
+// Once a body is there, its sender may wait for the answer for longer; and the connection serves
+// the next request as well.
 func TestAnswerThatTakesTime(t *testing.T) {
 	dial := answering(t, 100*time.Millisecond, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

@@ -15,8 +15,8 @@ import (
 	"midstream/internal/service"
 )
 
-// Runs are those of one process, one after the other: what midstream run --listen shows. Its zero value has none yet. It is safe for
-// concurrent use.
+// Runs are those of one process, one after the other: what midstream run --listen shows. Its zero
+// value has none yet. It is safe for concurrent use.
 type Runs struct {
 	mu   sync.Mutex
 	runs []*Run
@@ -30,7 +30,8 @@ type Run struct {
 	over    bool
 }
 
-// Begin adds a run with its history and what answers for it, as under /v1/ of its socket. The first has the id run, the next run-2.
+// Begin adds a run with its history and what answers for it, as under /v1/ of its socket. The first
+// has the id run, the next run-2.
 func (r *Runs) Begin(told record.Run, history string, answers http.Handler) *Run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -39,8 +40,24 @@ func (r *Runs) Begin(told record.Run, history string, answers http.Handler) *Run
 		id = fmt.Sprintf("run-%d", n+1)
 	}
 	began := time.Now().UTC()
-	run := &Run{of: r, control: answers, change: service.Change{ID: id, Server: told.Server, Table: told.Table, Statement: told.Alter, Options: map[string]string{},
-		After: []string{}, State: service.StateRunning, Submitted: began, SubmittedBy: told.User, Began: &began, Process: os.Getpid(), History: history}}
+	run := &Run{
+		of:      r,
+		control: answers,
+		change: service.Change{
+			ID:          id,
+			Server:      told.Server,
+			Table:       told.Table,
+			Statement:   told.Alter,
+			Options:     map[string]string{},
+			After:       []string{},
+			State:       service.StateRunning,
+			Submitted:   began,
+			SubmittedBy: told.User,
+			Began:       &began,
+			Process:     os.Getpid(),
+			History:     history,
+		},
+	}
 	r.runs = append(r.runs, run)
 	return run
 }
@@ -85,7 +102,10 @@ func (r *Runs) Source() Source {
 		}
 	})
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, q *http.Request) {
-		refuse(w, q, http.StatusNotFound, "there is nothing at "+q.URL.Path, "these are the runs of one process", "midstream serve has a queue")
+		refuse(
+			w, q, http.StatusNotFound, "there is nothing at "+q.URL.Path, "these are the runs of one process",
+			"midstream serve has a queue",
+		)
 	})
 	return Source{API: mux, History: func(_ context.Context, id string) (string, bool, error) {
 		if run := r.get(id); run != nil {

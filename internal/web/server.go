@@ -23,8 +23,8 @@ import (
 type Source struct {
 	// API answers under /v1/: /v1/changes (internal/service.Change), and what is asked of and told to their runs.
 	API http.Handler
-	// History returns the path of a change's history, "" before there is one, and whether nothing more will come to it. It fails with a
-	// *control.Problem where there is no such change.
+	// History returns the path of a change's history, "" before there is one, and whether nothing
+	// more will come to it. It fails with a *control.Problem where there is no such change.
 	History func(ctx context.Context, id string) (path string, over bool, err error)
 	// Queue says that changes may be submitted, and withdrawn.
 	Queue bool
@@ -45,8 +45,8 @@ type Server struct {
 	close   sync.Once
 }
 
-// Open listens, and serves until Close. mounted are further handlers by their patterns ("GET /metrics"); they are behind the same door.
-// REQUIRES: Check has found nothing.
+// Open listens, and serves until Close. mounted are further handlers by their patterns ("GET
+// /metrics"); they are behind the same door. REQUIRES: Check has found nothing.
 func (d Door) Open(source Source, mounted map[string]http.Handler) (*Server, error) {
 	token, path, err := d.token()
 	if err != nil {
@@ -62,10 +62,28 @@ func (d Door) Open(source Source, mounted map[string]http.Handler) (*Server, err
 	if secure {
 		scheme = "https"
 	}
-	s := &Server{source: source, access: newAccess(token, port, secure), url: scheme + "://" + listener.Addr().String(), token: path,
-		closing: make(chan struct{}), done: make(chan struct{}), work: make(turns, mostRequests), streams: make(turns, min(mostStreams, fewer(mostConnections)/2))}
-	s.http = &http.Server{Handler: patient(guarded(s.routes(mounted), loopback(host)), patience), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 1 << 16, ConnState: crowd.state, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: mostRequests}, ErrorLog: log.New(io.Discard, "", 0)} // what clients do wrong is nothing to tell an operator
+	s := &Server{
+		source: source,
+		access: newAccess(token, port, secure),
+		url:    scheme + "://" + listener.Addr().String(),
+		token:  path,
+		closing: make(
+			chan struct{},
+		),
+		done:    make(chan struct{}),
+		work:    make(turns, mostRequests),
+		streams: make(turns, min(mostStreams, fewer(mostConnections)/2)),
+	}
+	s.http = &http.Server{
+		Handler:           patient(guarded(s.routes(mounted), loopback(host)), patience),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		// what clients do wrong is nothing to tell an operator
+		MaxHeaderBytes: 1 << 16,
+		ConnState:      crowd.state,
+		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: mostRequests},
+		ErrorLog:       log.New(io.Discard, "", 0),
+	}
 	go func() {
 		defer close(s.done)
 		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -152,7 +170,10 @@ func (s *Server) behind(next http.Handler) http.Handler {
 			http.Redirect(w, r, loginTo(r.URL.Path), http.StatusSeeOther)
 		default:
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			refuse(w, r, http.StatusUnauthorized, "nothing is told", "the request has no token, or another one", "send the header Authorization: Bearer TOKEN, or log in at /login; the token is in the file that --token-file names")
+			refuse(
+				w, r, http.StatusUnauthorized, "nothing is told", "the request has no token, or another one",
+				"send the header Authorization: Bearer TOKEN, or log in at /login; the token is in the file that --token-file names",
+			)
 		}
 	})
 }

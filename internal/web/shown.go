@@ -44,8 +44,17 @@ func (s *Server) now(ctx context.Context, id string) (*now, error) {
 	if err := s.ask(ctx, "/v1/changes/"+url.PathEscape(id)+"/status", &status); err != nil {
 		return nil, err
 	}
-	n := &now{State: status.State, Mood: "good", Why: escape.Line(status.Why), Phase: words.Phase(event.Phase(status.Phase)), Held: escape.Line(status.Held), Share: status.CopyShare,
-		Progress: status.Progress, Tiles: []tile{}, Waits: []string{}}
+	n := &now{
+		State:    status.State,
+		Mood:     "good",
+		Why:      escape.Line(status.Why),
+		Phase:    words.Phase(event.Phase(status.Phase)),
+		Held:     escape.Line(status.Held),
+		Share:    status.CopyShare,
+		Progress: status.Progress,
+		Tiles:    []tile{},
+		Waits:    []string{},
+	}
 	if status.State != "running" {
 		n.Mood = "warn"
 	}
@@ -64,8 +73,16 @@ func (s *Server) now(ctx context.Context, id string) (*now, error) {
 
 // silent is how a run stands that has not answered since.
 func silent(since time.Time, err error) *now {
-	return &now{State: "no answer", Mood: "warn", Tiles: []tile{}, Waits: []string{},
-		Why: fmt.Sprintf("It has not answered since %s UTC (%s). What it has told stands below.", since.UTC().Format(time.TimeOnly), escape.Error(err))}
+	return &now{
+		State: "no answer",
+		Mood:  "warn",
+		Tiles: []tile{},
+		Waits: []string{},
+		Why: fmt.Sprintf(
+			"It has not answered since %s UTC (%s). What it has told stands below.",
+			since.UTC().Format(time.TimeOnly), escape.Error(err),
+		),
+	}
 }
 
 // pending is what a change waits for that has not begun.

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestWhoDoesNotAnswerIsTold: a reader learns why a change has not begun, and that a run does not answer any more, but not of one that is silent for a moment.
+// TestWhoDoesNotAnswerIsTold: a reader learns why a change has not begun, and that a run does not
+// answer any more, but not of one that is silent for a moment.
 func TestWhoDoesNotAnswerIsTold(t *testing.T) {
 	for _, c := range []struct {
 		begun  bool

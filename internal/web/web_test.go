@@ -65,7 +65,13 @@ func open(t *testing.T, mounted map[string]http.Handler) *site {
 // begin begins the run, which says of its table and its statement what would be more than text in a page.
 func (s *site) begin() {
 	s.t.Helper()
-	told := record.Run{Table: "shop.orders" + hostile, Alter: "ADD COLUMN n INT COMMENT '" + hostile + "'", Server: "db1:3306", User: "ann", Process: 7}
+	told := record.Run{
+		Table:   "shop.orders" + hostile,
+		Alter:   "ADD COLUMN n INT COMMENT '" + hostile + "'",
+		Server:  "db1:3306",
+		User:    "ann",
+		Process: 7,
+	}
 	var err error
 	if s.writer, err = history.Begin(s.t.TempDir(), told, time.Now()); err != nil {
 		s.t.Fatal(err)
@@ -76,9 +82,31 @@ func (s *site) begin() {
 			s.asked <- r.URL.Path
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(control.Status{Phase: "copy", State: "blocked", Why: "by " + hostile, CopyShare: "30%",
-			Progress: record.Of(event.Progress{Phase: event.PhaseCopy, At: time.Now(), RowsCopied: 1500, RowsTotal: 3000, Fraction: .5, CopyRate: 52_100, ETA: time.Minute, Slower: -1, ReplicaLag: -1}),
-			Blocked:  record.Of(event.Blocked{At: time.Now(), Blockers: []event.Blocker{{ConnectionID: 77, User: "app", Why: hostile, Age: time.Minute, Changed: -1}}})})
+		_ = json.NewEncoder(w).Encode(control.Status{
+			Phase:     "copy",
+			State:     "blocked",
+			Why:       "by " + hostile,
+			CopyShare: "30%",
+			Progress: record.Of(
+				event.Progress{
+					Phase:      event.PhaseCopy,
+					At:         time.Now(),
+					RowsCopied: 1500,
+					RowsTotal:  3000,
+					Fraction:   .5,
+					CopyRate:   52_100,
+					ETA:        time.Minute,
+					Slower:     -1,
+					ReplicaLag: -1,
+				},
+			),
+			Blocked: record.Of(
+				event.Blocked{
+					At:       time.Now(),
+					Blockers: []event.Blocker{{ConnectionID: 77, User: "app", Why: hostile, Age: time.Minute, Changed: -1}},
+				},
+			),
+		})
 	}))
 }
 
@@ -92,7 +120,10 @@ func (s *site) ask(method, path, body string, change func(*http.Request)) (*http
 	if change != nil {
 		change(r)
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	response, err := client.Do(r)
 	if err != nil {
 		s.t.Fatal(err)
@@ -124,7 +155,12 @@ func (s *site) wants(status int, method, path string, change func(*http.Request)
 
 // Nothing but the login is told to who has no token, or another one.
 func TestOnlyWithTheToken(t *testing.T) {
-	s := open(t, map[string]http.Handler{"GET /metrics": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "numbers") })})
+	s := open(
+		t,
+		map[string]http.Handler{
+			"GET /metrics": http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "numbers") }),
+		},
+	)
 	s.begin()
 	for _, path := range []string{"/", "/changes/run", "/parts/changes", "/parts/changes/run/blockers", "/v1/changes", "/v1/changes/run", "/v1/changes/run/events", "/v1/changes/run/report.html",
 		"/v1/changes/run/status", "/metrics", "/nothing"} {
@@ -138,13 +174,25 @@ func TestOnlyWithTheToken(t *testing.T) {
 			},
 			"in the address": func(r *http.Request) { r.URL.RawQuery = "token=" + token },
 		} {
-			if response, text := s.ask("GET", path, "", change); response.StatusCode != http.StatusUnauthorized || strings.Contains(text, "shop.orders") || !strings.Contains(text, "--token-file") {
+			if response, text := s.ask(
+				"GET",
+				path,
+				"",
+				change,
+			); response.StatusCode != http.StatusUnauthorized || strings.Contains(text, "shop.orders") ||
+				!strings.Contains(text, "--token-file") {
 				t.Errorf("%s with %s: %s\n%s", path, name, response.Status, text)
 			}
 		}
 	}
 	s.wants(401, "POST", "/v1/changes/run/abort", nil)
-	if response, _ := s.ask("GET", "/changes/run", "", asBrowser); response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != "/login?to=%2Fchanges%2Frun" {
+	if response, _ := s.ask(
+		"GET",
+		"/changes/run",
+		"",
+		asBrowser,
+	); response.StatusCode != http.StatusSeeOther ||
+		response.Header.Get("Location") != "/login?to=%2Fchanges%2Frun" {
 		t.Errorf("a browser: %s to %s", response.Status, response.Header.Get("Location"))
 	}
 	s.wants(200, "GET", "/healthz", nil, "ok")
@@ -177,16 +225,24 @@ func TestLogin(t *testing.T) {
 		}
 		return response.StatusCode, string(text), response.Header
 	}
-	if status, text, _ := post("/login", url.Values{"token": {"wrong"}, "to": {"/changes/run"}}); status != http.StatusUnauthorized || !strings.Contains(text, "This is not the token") {
+	if status, text, _ := post(
+		"/login",
+		url.Values{"token": {"wrong"}, "to": {"/changes/run"}},
+	); status != http.StatusUnauthorized ||
+		!strings.Contains(text, "This is not the token") {
 		t.Errorf("another token: %d\n%s", status, text)
 	}
 	status, text, _ := post("/login", url.Values{"token": {token}, "to": {"/changes/run"}})
 	if status != http.StatusOK || !strings.Contains(text, `data-api="/v1/changes/run"`) {
 		t.Fatalf("the token: %d\n%s", status, text)
 	}
-	response, _ := s.ask("POST", "/login", "token="+token+"&to=https://evil.example/", func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") })
+	response, _ := s.ask(
+		"POST", "/login", "token="+token+"&to=https://evil.example/",
+		func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") },
+	)
 	cookie := response.Cookies()[0]
-	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || strings.Contains(cookie.Value, token) || response.Header.Get("Location") != "/" {
+	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || strings.Contains(cookie.Value, token) ||
+		response.Header.Get("Location") != "/" {
 		t.Errorf("%v, to %s", cookie, response.Header.Get("Location"))
 	}
 	kept := jar.Cookies(&url.URL{Scheme: "http", Host: strings.TrimPrefix(s.url, "http://"), Path: "/"})
@@ -198,8 +254,8 @@ func TestLogin(t *testing.T) {
 	s.wants(401, "GET", "/v1/changes", session)
 }
 
-// On plain HTTP beyond this machine a browser sends no Sec-Fetch-Site: the form's Origin tells, which it only names (and not null) by our
-// Referrer-Policy.
+// On plain HTTP beyond this machine a browser sends no Sec-Fetch-Site: the form's Origin tells,
+// which it only names (and not null) by our Referrer-Policy.
 func TestLoginOverPlainHTTP(t *testing.T) {
 	s := open(t, nil)
 	response, _ := s.ask("GET", "/login", "", asBrowser)
@@ -214,7 +270,8 @@ func TestLoginOverPlainHTTP(t *testing.T) {
 	}
 }
 
-// The page of another site does nothing, though the browser may send the session's cookie; nor does a name that leads here.
+// The page of another site does nothing, though the browser may send the session's cookie; nor does
+// a name that leads here.
 func TestOtherSites(t *testing.T) {
 	s := open(t, nil)
 	s.begin()
@@ -256,12 +313,17 @@ func TestHeaders(t *testing.T) {
 			}
 		}
 		policy := response.Header.Get("Content-Security-Policy")
-		if !strings.Contains(policy, "default-src 'none'; script-src 'self'; style-src 'self'") || !strings.Contains(policy, "frame-ancestors 'none'") || strings.Contains(policy, "unsafe") {
+		if !strings.Contains(policy, "default-src 'none'; script-src 'self'; style-src 'self'") ||
+			!strings.Contains(policy, "frame-ancestors 'none'") ||
+			strings.Contains(policy, "unsafe") {
 			t.Errorf("policy of %s: %s", path, policy)
 		}
 	}
 	response, text := s.ask("GET", "/v1/changes/run/report.html", "", withToken)
-	if policy := response.Header.Get("Content-Security-Policy"); strings.Count(policy, "'sha256-") != strings.Count(text, "<script>") || !strings.Contains(policy, "sandbox allow-scripts") || strings.Contains(policy, "allow-same-origin") {
+	if policy := response.Header.Get(
+		"Content-Security-Policy",
+	); strings.Count(policy, "'sha256-") != strings.Count(text, "<script>") || !strings.Contains(policy, "sandbox allow-scripts") ||
+		strings.Contains(policy, "allow-same-origin") {
 		t.Errorf("policy of a report: %s", policy)
 	}
 }
@@ -270,9 +332,23 @@ func TestHeaders(t *testing.T) {
 func TestTextsAreHarmless(t *testing.T) {
 	s := open(t, nil)
 	s.begin()
-	s.writer.Write(record.Plan{Head: record.HeadOf(record.NamePlan, time.Now()), Table: "shop.orders", Method: "shadow", Why: hostile, Risks: []record.Risk{{What: hostile}}})
+	s.writer.Write(
+		record.Plan{
+			Head:   record.HeadOf(record.NamePlan, time.Now()),
+			Table:  "shop.orders",
+			Method: "shadow",
+			Why:    hostile,
+			Risks:  []record.Risk{{What: hostile}},
+		},
+	)
 	s.writer.Show(event.Note{Text: hostile, At: time.Now()})
-	result := record.Result{Head: record.HeadOf(record.NameResult, time.Now()), Outcome: "failed", Error: hostile, Left: hostile, Next: hostile}
+	result := record.Result{
+		Head:    record.HeadOf(record.NameResult, time.Now()),
+		Outcome: "failed",
+		Error:   hostile,
+		Left:    hostile,
+		Next:    hostile,
+	}
 	s.writer.Write(result)
 	s.run.End(result)
 	for _, path := range []string{"/changes/run", "/parts/changes", "/v1/changes/run/report.html"} {
@@ -383,7 +459,8 @@ func (f *following) await(name string) sent {
 	return sent{}
 }
 
-// Events come from the beginning and then as they happen, after a break from where a reader was, and end with the run.
+// Events come from the beginning and then as they happen, after a break from where a reader was,
+// and end with the run.
 func TestEvents(t *testing.T) {
 	s := open(t, nil)
 	s.begin()
@@ -401,8 +478,12 @@ func TestEvents(t *testing.T) {
 		Tiles              []struct{ Name, Value string }
 		Waits              []string
 	}
-	if err := json.Unmarshal([]byte(one.await("status").data), &now); err != nil || now.State != "blocked" || now.Fraction != .5 || now.Share != "30%" || len(now.Waits) != 1 ||
-		!strings.Contains(now.Text, "copy 50 %: 1,500 of about 3,000 rows") || now.Tiles[0].Value != "1,500 of about 3,000" || !strings.Contains(now.Waits[0], "KILL 77") {
+	if err := json.Unmarshal(
+		[]byte(one.await("status").data),
+		&now,
+	); err != nil || now.State != "blocked" || now.Fraction != .5 || now.Share != "30%" || len(now.Waits) != 1 ||
+		!strings.Contains(now.Text, "copy 50 %: 1,500 of about 3,000 rows") || now.Tiles[0].Value != "1,500 of about 3,000" ||
+		!strings.Contains(now.Waits[0], "KILL 77") {
 		t.Errorf("%v %+v", err, now)
 	}
 	s.writer.Show(event.LockAttempt{Number: 1, Granted: true, Waited: time.Millisecond, At: time.Now()}) // while it is followed
@@ -424,7 +505,8 @@ func TestEvents(t *testing.T) {
 	if e := again.await("result"); e.id != "4" || !strings.Contains(e.data, `"told":"done, after 1.5 s"`) {
 		t.Errorf("%v", e)
 	}
-	if e := again.next(); e.name != "end" || !strings.Contains(e.data, `"state":"done","mood":"good"`) || !strings.Contains(e.data, "What is left") {
+	if e := again.next(); e.name != "end" || !strings.Contains(e.data, `"state":"done","mood":"good"`) ||
+		!strings.Contains(e.data, "What is left") {
 		t.Errorf("%v", e)
 	}
 	if e := again.next(); e.name != "" {
@@ -441,7 +523,10 @@ func TestEvents(t *testing.T) {
 func TestAStreamEndsWithItsSession(t *testing.T) {
 	s := open(t, nil)
 	s.begin()
-	entered, _ := s.ask("POST", "/login", url.Values{"token": {token}}.Encode(), func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") })
+	entered, _ := s.ask(
+		"POST", "/login", url.Values{"token": {token}}.Encode(),
+		func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") },
+	)
 	session := func(r *http.Request) {
 		for _, c := range entered.Cookies() {
 			r.AddCookie(c)
@@ -517,7 +602,11 @@ func TestDoor(t *testing.T) {
 	if err := os.WriteFile(short, []byte("secret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (web.Door{Listen: "127.0.0.1:0", TokenFile: short}).Open(runs.Source(), nil); err == nil || !strings.Contains(err.Error(), "6 characters") || strings.Contains(err.Error(), "secret") {
+	if _, err := (web.Door{Listen: "127.0.0.1:0", TokenFile: short}).Open(
+		runs.Source(),
+		nil,
+	); err == nil || !strings.Contains(err.Error(), "6 characters") ||
+		strings.Contains(err.Error(), "secret") {
 		t.Errorf("a short token: %v", err)
 	}
 }

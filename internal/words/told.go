@@ -129,7 +129,9 @@ func Mismatch(e event.Mismatch) string {
 	if e.Column == "" {
 		return escape.Line(fmt.Sprintf("mismatch: row %s is %s in the table, %s in the new one", e.Key, e.Expected, e.Found))
 	}
-	return escape.Line(fmt.Sprintf("mismatch: row %s, column %s should be %s, is %s in the new table", e.Key, e.Column, e.Expected, e.Found))
+	return escape.Line(
+		fmt.Sprintf("mismatch: row %s, column %s should be %s, is %s in the new table", e.Key, e.Column, e.Expected, e.Found),
+	)
 }
 
 // Verified tells of the comparison.
@@ -242,7 +244,10 @@ func Progress(p event.Progress) string {
 		}
 		return Build("native", p) + "; " + Span(p.Elapsed) + " elapsed"
 	case event.PhaseVerify:
-		return fmt.Sprintf("verify %s: %s of about %s rows; %s", Percent(VerifiedFraction(p)), Count(p.Verified), Count(p.RowsTotal), backlog)
+		return fmt.Sprintf(
+			"verify %s: %s of about %s rows; %s", Percent(VerifiedFraction(p)), Count(p.Verified), Count(p.RowsTotal),
+			backlog,
+		)
 	case event.PhaseCatchUp, event.PhaseHold, event.PhaseCutover, event.PhaseLock:
 		return fmt.Sprintf("%s: %s; %s", p.Phase, backlog, ETA(p))
 	}

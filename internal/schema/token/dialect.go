@@ -31,10 +31,11 @@ func Of(mode string, mariaDB bool, major, minor, patch int) Dialect {
 	return d
 }
 
-// Resolve writes a text of this dialect so that all readers read what this server reads: names are in backticks, strings
-// in single quotes, where a backslash escapes, and of a comment whose content is code there is the content, if the server
-// runs it. A comment becomes blanks, and the lines stay where they are. Without a Version, and where it does not say
-// whether the server runs a comment, Resolve leaves that comment. closed is false if a quote or a comment does not end.
+// Resolve writes a text of this dialect so that all readers read what this server reads: names are
+// in backticks, strings in single quotes, where a backslash escapes, and of a comment whose content
+// is code there is the content, if the server runs it. A comment becomes blanks, and the lines stay
+// where they are. Without a Version, and where it does not say whether the server runs a comment,
+// Resolve leaves that comment. closed is false if a quote or a comment does not end.
 func (d Dialect) Resolve(text string) (resolved string, closed bool) {
 	r := resolver{Dialect: d, text: text}
 	for r.pos < len(r.text) {
@@ -186,8 +187,8 @@ func (r *resolver) runs(rest string) (a answer, n int) {
 // MySQL reads six digits and a blank as a version since one of the versions between these two, which were asked.
 const lastFive, firstSix = 80012, 90704
 
-// commentEnd returns the length of the comment at the head of a text, or -1. In one that the server skips there may be
-// others.
+// commentEnd returns the length of the comment at the head of a text, or -1. In one that the server
+// skips there may be others.
 func commentEnd(rest string, nests bool) int {
 	pos := 2
 	for pos < len(rest) {
