@@ -64,7 +64,7 @@ differ: check ## random cases compared with the server's own ALTER (DIFFER="-ver
 cases: check ## every case of internal/cases on every server that it names, about ten minutes
 	MIDSTREAM_TEST_STRICT=1 go test -count=1 -timeout 60m ./internal/cases -args -every
 
-nightly: matrix cases differ ## the tests that take hours: every server, every case, and random cases
+nightly: matrix cases differ race fuzz judges soak ## the tests that take hours: every server, every case, random cases, the race detector, fuzzing, judges, soak
 
 judges: build ## gh-ost's and Vitess's own tests, with midstream in their place, about half an hour (JUDGES="--suites vitess --only '^enum'")
 	go build -o bin/judge ./judge && bin/judge $(JUDGES)

@@ -38,9 +38,7 @@ var every = flag.Bool("every", false, "run each case on every server that it nam
 
 // servers are the versions of package sandbox by the names of the cases.
 var servers = []struct{ name, version string }{
-	{
-		"mysql-9.7", "9.7",
-	},
+	{"mysql-9.7", "9.7"},
 	{"mysql-8.0.12", "8.0"},
 	{"mysql-5.7", "5.7"},
 	{"mariadb-10.11", "mariadb-10.11"},
@@ -93,6 +91,17 @@ func readFolder(t *testing.T, path string) *folder {
 	}
 	if f.table == "" {
 		f.table = "t"
+	}
+	known := func(name string) bool {
+		return slices.ContainsFunc(servers, func(s struct{ name, version string }) bool { return s.name == name })
+	}
+	for _, name := range f.versions {
+		if !known(name) {
+			t.Errorf("%s: versions names %q, which is no server of ours", path, name)
+		}
+	}
+	if len(f.versions) == 0 {
+		t.Errorf("%s: versions names no server", path)
 	}
 	return f
 }

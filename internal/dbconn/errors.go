@@ -22,6 +22,7 @@ const (
 	errDBAccessDenied    = 1044
 	errTableAccessDenied = 1142
 	errPacketTooLarge    = 1153
+	errSortMemory        = 1038
 	errNoSuchThread      = 1094
 	errNoSuchColumn      = 1054
 	errNoSuchTable       = 1146
@@ -156,11 +157,15 @@ func ValueRefused(err error) bool {
 // Exhausted says that the server has no room: disk, tablespace, memory or quota.
 func Exhausted(err error) bool {
 	switch Number(err) {
-	case 1021, 1037, 1038, 1041, 1114:
+	case 1021, 1037, 1041, 1114:
 		return true
 	}
 	return false
 }
+
+// NoSortMemory says that the sort buffer of the session is too small for a statement (sort_buffer_size). The same statement meets it
+// again, until somebody enlarges the buffer.
+func NoSortMemory(err error) bool { return Number(err) == errSortMemory }
 
 // TooLarge says that a statement is longer than the server takes (max_allowed_packet).
 func TooLarge(err error) bool {

@@ -124,9 +124,7 @@ func ours() []variable {
 		{"innodb_ft_user_stopword_table", theServers},
 		{"auto_increment_increment", theServers},
 		{"auto_increment_offset", theServers},
-		{
-			"default_table_encryption", theServers,
-		},
+		{"default_table_encryption", theServers},
 		{"innodb_compression_default", theServers},
 		{"innodb_default_encryption_key_id", theServers},
 		{"column_compression_threshold", theServers},

@@ -45,14 +45,10 @@ func (s server) letters() []letters {
 		{"utf8mb4", "utf8mb4_general_ci", holdsAll},
 		{"utf8mb4", "utf8mb4_bin", holdsAll},
 		{"utf8mb4", "utf8mb4_unicode_ci", holdsAll},
-		{
-			"latin1", "latin1_swedish_ci", holdsWestern,
-		},
+		{"latin1", "latin1_swedish_ci", holdsWestern},
 		{"latin1", "latin1_bin", holdsWestern},
 		{"latin1", "latin1_german2_ci", holdsWestern},
-		{
-			"utf8", "utf8_general_ci", holdsMost,
-		},
+		{"utf8", "utf8_general_ci", holdsMost},
 		{"utf8", "utf8_unicode_ci", holdsMost},
 		{"ascii", "ascii_general_ci", holdsASCII},
 		{"ascii", "ascii_bin", holdsASCII},

@@ -157,11 +157,9 @@ func again(err error) bool {
 	if errors.Is(err, cutover.ErrUnknown) || errors.Is(err, ErrUnsettled) {
 		return false
 	}
-	return errors.Is(err, cutover.ErrNotGranted) || errors.Is(err, cutover.ErrOverrun) || errors.Is(err,
-		cutover.ErrSlow) || errors.Is(err, cutover.ErrNotDrained) ||
-		errors.Is(err, cutover.ErrDisturbed) || errors.Is(err, cutover.ErrNameTaken) || dbconn.ConnectionLost(err) ||
-		dbconn.Contended(err) ||
-		dbconn.TornTriggers(err)
+	return errors.Is(err, cutover.ErrNotGranted) || errors.Is(err, cutover.ErrOverrun) || errors.Is(err, cutover.ErrSlow) ||
+		errors.Is(err, cutover.ErrNotDrained) || errors.Is(err, cutover.ErrDisturbed) || errors.Is(err, cutover.ErrNameTaken) ||
+		dbconn.ConnectionLost(err) || dbconn.Contended(err) || dbconn.TornTriggers(err)
 }
 
 // attempt is one attempt, while apply holds still.

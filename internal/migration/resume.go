@@ -357,19 +357,16 @@ func (r *run) canGoOn(err error) bool {
 	if r.made.doubtful {
 		return true // it is not ours to drop for certain
 	}
-	return errors.Is(err, checkpoint.ErrSuperseded) || errors.Is(err, ErrNamesTaken) ||
-		errors.Is(
-			err, ErrKeep,
-		) || errors.Is(err, cutover.ErrRelated) || errors.Is(err, ErrGaveUp) || errors.Is(err, throttle.ErrCritical) || outside(err)
+	return errors.Is(err, checkpoint.ErrSuperseded) || errors.Is(err, ErrNamesTaken) || errors.Is(err, ErrKeep) ||
+		errors.Is(err, cutover.ErrRelated) || errors.Is(err, ErrGaveUp) || errors.Is(err, throttle.ErrCritical) ||
+		dbconn.NoSortMemory(err) || outside(err)
 }
 
 // outside says that an error has its cause outside of what a run does: it could not reach the
 // server, or the server could not go on.
 func outside(err error) bool {
-	return errors.Is(err, ErrClaimLost) || errors.Is(err, checkpoint.ErrReadOnly) || errors.Is(err,
-		ErrCaptureUnfit) || errors.Is(err, binlog.ErrConnection) || errors.Is(err, binlog.ErrRefused) ||
-		errors.Is(err, binlog.ErrOtherServer) ||
-		errors.Is(err, dbconn.ErrOtherServer) ||
-		dbconn.NotConnected(err) || dbconn.ConnectionLost(err) || dbconn.Exhausted(err) ||
-		dbconn.Unwilling(err)
+	return errors.Is(err, ErrClaimLost) || errors.Is(err, checkpoint.ErrReadOnly) || errors.Is(err, ErrCaptureUnfit) ||
+		errors.Is(err, binlog.ErrConnection) || errors.Is(err, binlog.ErrRefused) || errors.Is(err, binlog.ErrOtherServer) ||
+		errors.Is(err, dbconn.ErrOtherServer) || dbconn.NotConnected(err) || dbconn.ConnectionLost(err) ||
+		dbconn.Exhausted(err) || dbconn.Unwilling(err)
 }

@@ -74,6 +74,7 @@ func (c *checker) checkAlter() {
 	c.checkLosses()
 	c.checkMap()
 	c.checkReferences()
+	c.checkReserved()
 }
 
 // checkNative refuses what must be done on the table itself.

@@ -123,6 +123,24 @@ func (c *checker) checkNewColumns() {
 	}
 }
 
+// checkReserved refuses columns with names that queries of the run use themselves: they would be ambiguous.
+func (c *checker) checkReserved() {
+	a := c.alter
+	names := slices.Clone(a.Added)
+	for _, r := range a.Renames {
+		names = append(names, r.New)
+	}
+	for _, col := range c.table.Columns {
+		names = append(names, col.Name)
+	}
+	for _, name := range distinct(names) {
+		if schema.Reserved(name) {
+			c.block(CodeColumn, "a column has the name "+name, "queries of the run use such names themselves",
+				"Rename the column by a statement of the server's own (ALGORITHM=INSTANT or INPLACE)")
+		}
+	}
+}
+
 // checkIndexes looks for the indexes of the table that the statement names.
 func (c *checker) checkIndexes() {
 	named := slices.Concat(c.alter.Named.DroppedKeys, c.alter.Named.AlteredKeys)

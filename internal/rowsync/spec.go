@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"midstream/internal/dbconn"
@@ -176,11 +177,11 @@ func (p predicate) staleAmong(u UniqueKey, keys []key.Key) string {
 }
 
 // KeyAlias and ValueAlias name a part of the key and a value in a derived table as no column
-// of a user is named.
-func KeyAlias(i int) string { return fmt.Sprintf("midstream_key_%d", i) }
+// of a user is named: the plan refuses such names (schema.Reserved).
+func KeyAlias(i int) string { return schema.KeyAlias + strconv.Itoa(i) }
 
 // ValueAlias is the alias of the i-th value, from 0. See KeyAlias.
-func ValueAlias(i int) string { return fmt.Sprintf("midstream_value_%d", i) }
+func ValueAlias(i int) string { return schema.ValueAlias + strconv.Itoa(i) }
 
 // takersAndHolders joins the source's rows of P with the shadow's rows that hold their
 // values of the unique key, by that key: the statistics of the new shadow would have

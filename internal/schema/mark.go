@@ -85,3 +85,15 @@ func SplitAutoIncrement(create string) (definition string, next uint64) {
 	next, _ = strconv.ParseUint(create[m[4]:m[5]], 10, 64)
 	return create[:m[3]] + create[m[5]:], next
 }
+
+// KeyAlias and ValueAlias begin the names of columns in our derived and temporary tables. A number follows.
+const (
+	KeyAlias   = "midstream_key_"
+	ValueAlias = "midstream_value_"
+)
+
+// Reserved says that a column has a name which our queries use themselves.
+func Reserved(column string) bool {
+	name := strings.ToLower(column)
+	return strings.HasPrefix(name, KeyAlias) || strings.HasPrefix(name, ValueAlias)
+}

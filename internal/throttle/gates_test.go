@@ -3,7 +3,9 @@ package throttle
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -32,12 +34,22 @@ func TestGates(t *testing.T) {
 				return "", nil
 			}
 		}
-		var told []event.Throttled
+		var mu sync.Mutex
+		var heard []event.Throttled
+		told := func() []event.Throttled {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(heard)
+		}
 		g := NewGates([]Sensor{
 			{Name: "busy", Every: time.Second, Look: look(&busy, nil)},
 			{Name: "broken", Every: time.Second, Look: look(&broken, errors.New("out of order"))},
 			{Name: "lag", Every: time.Second, Apply: true, Look: look(&lagging, nil)},
-		}, func(e event.Event) { told = append(told, e.(event.Throttled)) })
+		}, func(e event.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			heard = append(heard, e.(event.Throttled))
+		})
 		passes := func(wait func(context.Context) error) bool { return passes(t, wait) }
 		if passes(g.Copy) {
 			t.Error("open before anybody has looked")
@@ -47,13 +59,13 @@ func TestGates(t *testing.T) {
 		go func() { ended <- g.Run(ctx) }()
 		step := func() { time.Sleep(1200 * time.Millisecond); synctest.Wait() }
 		step()
-		if !passes(g.Copy) || !passes(g.Apply) || len(told) != 0 {
+		if !passes(g.Copy) || !passes(g.Apply) || len(told()) != 0 {
 			t.Error("closed without a reason")
 		}
 		busy.Store(true)
 		step()
-		if passes(g.Copy) || !passes(g.Apply) || len(told) != 1 || told[0].Gates[0].Name != "busy" || told[0].Gates[0].Why != "it is so" {
-			t.Errorf("one is closed: %+v", told)
+		if passes(g.Copy) || !passes(g.Apply) || len(told()) != 1 || told()[0].Gates[0].Name != "busy" || told()[0].Gates[0].Why != "it is so" {
+			t.Errorf("one is closed: %+v", told())
 		}
 		broken.Store(true)
 		lagging.Store(true)
@@ -61,11 +73,11 @@ func TestGates(t *testing.T) {
 		if c := g.Closed(); passes(g.Apply) || len(c) != 3 || !strings.Contains(c[1].Why+c[2].Why, "can't be looked at: out of order") {
 			t.Errorf("three are closed: %+v", c)
 		}
-		before := len(told)
+		before := len(told())
 		time.Sleep(3 * tellAgain)
 		synctest.Wait()
-		if len(told) < before+2 {
-			t.Errorf("told %d times in %s", len(told)-before, 3*tellAgain)
+		if len(told()) < before+2 {
+			t.Errorf("told %d times in %s", len(told())-before, 3*tellAgain)
 		}
 		passed := make(chan error, 1)
 		go func() { passed <- g.Copy(t.Context()) }()
@@ -76,7 +88,7 @@ func TestGates(t *testing.T) {
 			t.Error(err)
 		}
 		step()
-		if last := told[len(told)-1]; len(last.Gates) != 0 {
+		if last := told()[len(told())-1]; len(last.Gates) != 0 {
 			t.Errorf("at last %+v", last)
 		}
 		busy.Store(true)

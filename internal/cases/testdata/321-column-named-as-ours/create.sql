@@ -1,0 +1,1 @@
+CREATE TABLE t (midstream_key_0 INT PRIMARY KEY, k INT); INSERT INTO t VALUES (1, 1), (2, 2);
