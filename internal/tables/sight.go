@@ -19,6 +19,8 @@ type sight struct {
 	id    plan.Identity
 	// shape is its definition, its triggers, and what refers to it.
 	shape string
+	// comment is the table's.
+	comment string
 }
 
 // same says that two sights may be of one table.
@@ -48,7 +50,7 @@ func look(ctx context.Context, db *sql.DB, names []schema.Name) (sights, error) 
 			if s.id, err = plan.ReadIdentity(ctx, db, name); err != nil {
 				return nil, fmt.Errorf("look for %s: %w", name, err)
 			}
-			if s.shape, err = shape(ctx, db, name); err != nil {
+			if s.shape, s.comment, err = shape(ctx, db, name); err != nil {
 				return nil, fmt.Errorf("look at %s: %w", name, err)
 			}
 		}
@@ -57,17 +59,17 @@ func look(ctx context.Context, db *sql.DB, names []schema.Name) (sights, error) 
 	return seen, nil
 }
 
-// shape reads what belongs to a table; of what is no table, nothing.
-func shape(ctx context.Context, db *sql.DB, name schema.Name) (string, error) {
+// shape reads what belongs to a table, and its comment; of what is no table, nothing.
+func shape(ctx context.Context, db *sql.DB, name schema.Name) (shape, comment string, err error) {
 	table, err := schema.Load(ctx, db, name)
 	switch {
 	case errors.Is(err, schema.ErrNotFound), errors.Is(err, schema.ErrNotBaseTable):
-		return "", nil
+		return "", "", nil
 	case err != nil:
-		return "", err
+		return "", "", err
 	}
 	definition, _ := schema.SplitAutoIncrement(table.Create)
-	return fmt.Sprint(definition, table.TriggerNames(), table.ReferencedBy), nil
+	return fmt.Sprint(definition, table.TriggerNames(), table.ReferencedBy), table.Comment, nil
 }
 
 // same says that nothing has changed.
@@ -80,7 +82,7 @@ func (s sights) asPlanned(other sights) bool { return maps.EqualFunc(s, other, s
 // tables look the same before and after it, or were changed by somebody else.
 func (c Change) outcome(before, after sights) (done, known bool) {
 	untouched := before.same(after)
-	done = !slices.ContainsFunc(c.Moves, func(m ddl.TableRename) bool { return !before[m.From].same(after[m.To]) }) &&
+	done = !slices.ContainsFunc(c.Moves, func(m ddl.TableRename) bool { return !moved(m, before, after) }) &&
 		!slices.ContainsFunc(c.Gone, func(n schema.Name) bool { return after[n].there })
 	switch {
 	case c.Created:
@@ -93,4 +95,13 @@ func (c Change) outcome(before, after sights) (done, known bool) {
 		done = !was.Is(is)
 	}
 	return done, done != untouched
+}
+
+// moved says that the table which had the one name before has the other one now. InnoDB of MySQL 8.0.12 gives a table another number if
+// the same ALTER renames it and drops a foreign key; the mark that this ALTER sets proves it there.
+func moved(m ddl.TableRename, before, after sights) bool {
+	if _, marked := schema.MarkedDropped(after[m.To].comment, m.From); marked {
+		return before[m.From].there && !before[m.To].there && !after[m.From].there
+	}
+	return before[m.From].same(after[m.To])
 }
