@@ -2,7 +2,6 @@ package lock
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -145,12 +144,7 @@ func (w *Watcher) askHeld(ctx context.Context, query string) (blockers []event.B
 	return blockers, fresh, err
 }
 
-// querier is a pool or one of its connections.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-func listSnapshots(ctx context.Context, q querier, query string) (blockers []event.Blocker, err error) {
+func listSnapshots(ctx context.Context, q schema.Querier, query string) (blockers []event.Blocker, err error) {
 	rows, err := q.QueryContext(ctx, query)
 	if err != nil {
 		return nil, err

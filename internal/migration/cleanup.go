@@ -201,6 +201,12 @@ func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
 	return found, nil
 }
 
+// goesWithARun says that a run drops the leftover at its end without being asked: it is known to be ours, and no plan is at
+// work on it. Of a server that does not show whose its connections are, the latter is not known.
+func (c *cleaner) goesWithARun(l Leftover) bool {
+	return !l.Spared && (!l.Clone || c.pool.Marked())
+}
+
 // allowed fails with a *Denied if the account lacks what it takes to drop what was found, or
 // if that is why finding failed; else it returns the error of that.
 func (c *cleaner) allowed(ctx context.Context, found []Leftover, old bool, failed error) error {

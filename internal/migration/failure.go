@@ -275,8 +275,8 @@ func (r *run) sweep(ctx context.Context) error {
 		if l.Name == r.shadowName() && !r.made.shadow {
 			continue // another's, which came before ours
 		}
-		if l.Spared || l.Clone && !r.pool.Marked() {
-			continue // not known to be ours, or of a plan that may be at work
+		if !c.goesWithARun(l) {
+			continue
 		}
 		if failed != nil && l.Name == r.plan.Names.State {
 			r.made.left = append(r.made.left, l.Name.String()) // it tells of what could not be dropped

@@ -103,7 +103,7 @@ func (f *finisher) sweep(ctx context.Context) error {
 		return err
 	})
 	for _, l := range found {
-		if err == nil && !l.Spared && (!l.Clone || f.pool.Marked()) {
+		if err == nil && f.goesWithARun(l) {
 			err = retryBriefly(ctx, func() error { return f.drop(ctx, l) })
 		}
 	}
