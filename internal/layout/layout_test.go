@@ -56,7 +56,7 @@ var alarms = map[string]string{
 }
 
 const (
-	longestFile     = 800
+	longestFile     = 600
 	longestFunction = 100
 	widestInterface = 5
 )
