@@ -10,7 +10,7 @@ MODULES := ./... ./bench/... ./judge/...
 SERVERS := 9.7,8.0,5.7,mariadb-10.11,mariadb-11.8
 
 .DEFAULT_GOAL := help
-.PHONY: help build release release-twice container demo test browser matrix judges check race vuln short soak fuzz docs bench cases differ nightly
+.PHONY: help build release release-twice container demo test browser matrix judges check prose race vuln short soak fuzz docs bench cases differ nightly
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -31,12 +31,19 @@ container: build ## dist/container: what contrib/container/Containerfile is buil
 demo: build ## a schema change under traffic, on a throwaway server (DEMO="--rows 100000" for other flags)
 	bin/midstream demo $(DEMO)
 
-check: bin/golangci-lint ## the linters of .golangci.yml, which are fetched and built once
+check: prose bin/golangci-lint ## the linters of .golangci.yml, which are fetched and built once, and prose
 	bin/golangci-lint run --allow-parallel-runners $(MODULES)
 	bin/golangci-lint run --allow-parallel-runners --build-tags browser ./internal/cli
 
 bin/golangci-lint: tools/go.mod
 	cd tools && GOWORK=off go build -o ../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+prose: bin/vale ## the English rule in README, docs/ and what they are made of: words, long sentences, one sentence a line (.vale/)
+	bin/vale *.md docs
+	bin/vale --config=.vale/blocks.ini docs/cli.md docs/errors.md
+
+bin/vale: tools/vale/go.mod # its parsers are in C
+	cd tools/vale && GOWORK=off CGO_ENABLED=1 go build -o ../../bin/vale github.com/vale-cli/vale/v3/cmd/vale
 
 race: ## the tests that need no server, and the simulation, with the race detector (needs a C compiler)
 	CGO_ENABLED=1 go test -race -short $(MODULES)
