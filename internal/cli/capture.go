@@ -11,7 +11,6 @@ import (
 	"midstream/internal/dbconn"
 	"midstream/internal/migration"
 	"midstream/internal/plan"
-	"midstream/internal/schema"
 )
 
 // registerCapture adds the flags that say where changes are read, and from which kind of server.
@@ -72,21 +71,5 @@ func (c *connection) openCapture(ctx context.Context, s *server) error {
 	}
 	s.capturePool = pool
 	s.capture = &migration.CaptureFrom{Name: c.captureFrom, DB: pool.DB(), Binlog: server}
-	return nil
-}
-
-// gatherCapture adds the facts of that replica.
-func (s *server) gatherCapture(ctx context.Context, facts *plan.Facts, table schema.Name) error {
-	if s.capture == nil {
-		return nil
-	}
-	replica, err := plan.GatherCapture(ctx, s.capture.DB, s.capture.Name)
-	if err == nil {
-		err = replica.ReadTable(ctx, s.capture.DB, table)
-	}
-	if err != nil {
-		return err
-	}
-	facts.CaptureFrom(replica)
 	return nil
 }

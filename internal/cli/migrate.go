@@ -11,13 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"midstream/internal/checkpoint"
-	"midstream/internal/cutover"
-	"midstream/internal/dbconn"
 	"midstream/internal/ddl"
 	"midstream/internal/event"
 	"midstream/internal/migration"
 	"midstream/internal/native"
 	"midstream/internal/plan"
+	"midstream/internal/planning"
 	"midstream/internal/record"
 	"midstream/internal/schema"
 	"midstream/internal/throttle"
@@ -224,126 +223,46 @@ func goOnWithThat(p *plan.Plan) string {
 	return "go on with that ALTER, or give it up with: midstream cleanup " + p.Source.Name.Argument()
 }
 
-// make reads the facts and makes the plan.
+// make reads the facts, asks the server, and makes the plan.
 func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.Plan, error) {
-	p, err := c.makeOf(ctx, alter, s)
-	if p != nil {
-		p.Risks = append(p.Risks, c.risks...)
-	}
-	return p, err
-}
-
-func (c *change) makeOf(ctx context.Context, alter *ddl.Alter, s *server) (*plan.Plan, error) {
-	table, err := schema.Load(ctx, s.pool.DB(), alter.Table)
-	if errors.Is(err, schema.ErrNotFound) {
-		return nil, unwritten(ctx, err, checkName)
-	}
-	if err != nil {
-		return nil, unwritten(ctx, err, kindAdvice(err))
-	}
-	if err := native.Parse(ctx, s.pool, alter.Restore(table.Name), c.options.TakesZeroDates(table)); err != nil {
-		return nil, unasked(ctx, err, table.Name)
-	}
-	facts, err := plan.Gather(ctx, s.pool.DB(), table.Name, c.options.Names.Shadow, c.options.Names.Old)
-	if err != nil {
-		return nil, unwritten(ctx, fmt.Errorf("look at %s: %w", s.address, err), "")
-	}
-	if err := s.gatherCapture(ctx, facts, table.Name); err != nil {
-		return nil, unwritten(ctx, err, "see that the replica runs, or leave --capture-from out")
-	}
-	if plan.TakesColumns(alter) {
-		if facts.Dependents, err = plan.GatherDependents(ctx, s.pool.DB(), table.Name); err != nil {
-			return nil, unwritten(ctx, fmt.Errorf("look for what names %s: %w", table.Name, err), "")
-		}
-	}
 	c.config.CaptureFrom, c.options.Connections = s.capture, c.config.Connections()
-	p, err := plan.Make(facts, table, alter, c.options)
-	if plan.MayAsk(facts, table, alter, c.options, err) {
-		var failed error
-		facts.Native, facts.Split, failed = c.ask(ctx, table, alter, s, facts.Version)
-		switch {
-		case err != nil && dbconn.Denied(failed): // the plan tells which privileges the account lacks
-			return nil, err
-		case failed != nil:
-			return nil, unasked(ctx, fmt.Errorf("ask %s how it would change %s: %w", s.address, table.Name, failed), table.Name)
-		}
-		if facts.Native != nil {
-			facts.Trial = facts.Native.Trial
-		}
-		p, err = plan.Make(facts, table, alter, c.options)
-	} else if err == nil && plan.MayTry(p, facts, alter, c.options) {
-		if p, err = c.withSwap(ctx, p, table, alter, s, facts); err != nil { // before a copy with all partitions is made
-			return p, err
-		}
-		if facts.Trial, err = c.try(ctx, p, s); err != nil {
-			return nil, err
-		}
-		p, err = plan.Make(facts, table, alter, c.options)
-	}
-	if err == nil {
-		p, err = c.withSwap(ctx, p, table, alter, s, facts)
-	}
-	if err != nil || !c.calibrate {
-		return p, err
-	}
-	if err := c.measure(ctx, p, s); err != nil {
-		return nil, err
-	}
-	return plan.Make(facts, table, alter, c.options)
-}
-
-// withSwap is the plan with what the swap of a shadow takes, measured once.
-func (c *change) withSwap(
-	ctx context.Context,
-	p *plan.Plan,
-	table *schema.Table,
-	alter *ddl.Alter,
-	s *server,
-	facts *plan.Facts,
-) (*plan.Plan, error) {
-	if facts.Swap != nil || p.Choice.Method != plan.MethodShadow && !p.Choice.Shadow {
-		return p, nil
-	}
-	swap, err := c.swap(ctx, table, alter, s, facts)
+	p, err := planning.Make(ctx, s.planning(), alter, planning.Options{
+		Plan: c.options, Config: c.config, Calibrate: c.calibrate, Note: func(text string) {
+			if !c.output.json && !c.output.quiet {
+				c.output.note(text)
+			}
+		},
+	})
 	if err != nil {
-		return nil, unwritten(ctx, err, "")
+		return nil, unplanned(ctx, err)
 	}
-	if swap == nil {
-		return p, nil
-	}
-	facts.Swap = swap
-	return plan.Make(facts, table, alter, c.options)
+	p.Risks = append(p.Risks, c.risks...)
+	return p, nil
 }
 
-// swap is what the swap of a shadow would take, nil if that is not long.
-func (c *change) swap(ctx context.Context, table *schema.Table, alter *ddl.Alter, s *server, facts *plan.Facts) (*plan.Swap, error) {
-	files := 1
-	if table.Partitioned {
-		var err error
-		if files, err = schema.Files(ctx, s.pool.DB(), table.Name); err != nil {
-			return nil, err
-		}
-	}
-	c.options.Work = c.config.WithDefaults().Lock.Work
-	return c.renames(ctx, table.Name, plan.ShapeBefore(table, alter, files), s, facts)
+// planning is the server for a plan.
+func (s *server) planning() planning.Server {
+	return planning.Server{Pool: s.pool, Binlog: s.binlog, Address: s.address}
 }
 
-// renames is what a swap of a shape takes at this moment, nil if that is not long.
-func (c *change) renames(ctx context.Context, table schema.Name, shape plan.Shape, s *server, facts *plan.Facts) (*plan.Swap, error) {
-	if !shape.ManyFiles() && !shape.ManyStatements() {
-		return nil, nil
+// unplanned adds advice to an error of planning.
+func unplanned(ctx context.Context, err error) error {
+	var failed *planning.Error
+	if !errors.As(err, &failed) {
+		return err // the plan refuses, or a calibration has failed
 	}
-	swap := shape.Assumed()
-	if facts.MayMeasure() {
-		measured, err := cutover.Measure(ctx, s.pool, table, shape)
-		switch {
-		case err == nil:
-			swap = measured
-		case dbconn.Number(err) == 0 || dbconn.ConnectionLost(err):
-			return nil, err
+	err, next := failed.Err, ""
+	switch failed.Step {
+	case planning.AskServer:
+		return unasked(ctx, err, failed.Table)
+	case planning.ReadReplica:
+		next = "see that the replica runs, or leave --capture-from out"
+	case planning.ReadTable:
+		if next = kindAdvice(err); errors.Is(err, schema.ErrNotFound) {
+			next = checkName
 		}
 	}
-	return &swap, nil
+	return unwritten(ctx, err, next)
 }
 
 // unasked is why the server has no answer.
@@ -360,70 +279,6 @@ func unasked(ctx context.Context, err error, table schema.Name) error {
 		return &coded{code: exitRefused, err: err, left: "nothing was written", next: "correct the statement"}
 	}
 	return unwritten(ctx, err, "")
-}
-
-// measure has the plan's pace measured.
-func (c *change) measure(ctx context.Context, p *plan.Plan, s *server) error {
-	if !c.output.json && !c.output.quiet {
-		c.output.note("calibrating: some rows are copied to a scratch table")
-	}
-	pace, err := migration.New(
-		s.pool, s.binlog, p, c.config, event.Discard,
-	).Calibrate(
-		ctx, c.question(p.Source, p.Alter, s, p.Server.Version),
-	)
-	if err == nil {
-		c.options.Pace = &pace
-	}
-	return err
-}
-
-// question asks the server how it would change the table.
-func (c *change) question(table *schema.Table, alter *ddl.Alter, s *server, version plan.Version) native.Question {
-	return native.Question{
-		CopiesOnline: version.CopiesOnline(),
-		Table:        table,
-		Alter:        alter,
-		ZeroDates:    c.options.TakesZeroDates(table),
-		Clone:        s.pool.CloneOf(table.Name, ""),
-		ClausesFor:   func(alter *ddl.Alter, clone *schema.Table) string { return plan.ClausesFor(alter, table, clone) },
-	}
-}
-
-// ask asks the server how it would change the table: by the lightest way that it has, and if a
-// heavier one is wished for, whether it has that; else whether two statements would be lighter.
-func (c *change) ask(
-	ctx context.Context,
-	table *schema.Table,
-	alter *ddl.Alter,
-	s *server,
-	version plan.Version,
-) (*plan.Answer, *plan.Split, error) {
-	question := c.question(table, alter, s, version)
-	answer, err := native.Ask(ctx, s.pool, question)
-	if err == nil && c.options.Method == "" {
-		split, err := native.Split(ctx, s.pool, question, answer)
-		return answer, split, err
-	}
-	if err != nil || !c.options.Method.HeavierThan(answer.Method) {
-		return answer, nil, err
-	}
-	lighter := answer.Method
-	question.From = c.options.Method
-	if answer, err = native.Ask(ctx, s.pool, question); err == nil {
-		answer.Lighter = lighter
-	}
-	return answer, nil, err
-}
-
-// try lets the server carry out an ALTER on an empty copy, and fails if the server refuses it.
-// Without an answer the run finds out.
-func (c *change) try(ctx context.Context, p *plan.Plan, s *server) (*plan.Trial, error) {
-	trial, err := native.Try(ctx, s.pool, c.question(p.Source, p.Alter, s, p.Server.Version))
-	if errors.Is(err, native.ErrRefused) || errors.Is(err, native.ErrNoCopy) || errors.Is(err, native.ErrLeft) {
-		return nil, unasked(ctx, fmt.Errorf("try the ALTER on an empty copy of %s: %w", p.Source.Name, err), p.Source.Name)
-	}
-	return trial, nil
 }
 
 // checkName is what to do about a table that isn't there.

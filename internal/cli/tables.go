@@ -10,8 +10,8 @@ import (
 	"midstream/internal/escape"
 	"midstream/internal/event"
 	"midstream/internal/migration"
-	"midstream/internal/native"
 	"midstream/internal/plan"
+	"midstream/internal/planning"
 	"midstream/internal/record"
 	"midstream/internal/schema"
 	"midstream/internal/words"
@@ -19,25 +19,18 @@ import (
 
 // makeTables makes the plan of a statement on whole tables.
 func (c *change) makeTables(ctx context.Context, statement *ddl.Statement, s *server, wish plan.Method) (*plan.TablePlan, error) {
-	if statement.Kind == ddl.KindCreate { // the others have nothing that was not read
-		if err := native.Parse(ctx, s.pool, statement.Restore(statement.Table), true); err != nil {
-			return nil, unasked(ctx, err, statement.Table)
-		}
-	}
-	facts, err := migration.LookAtTables(ctx, s.pool, statement, c.config, func(e event.Event) {
+	p, err := planning.MakeTables(ctx, s.planning(), statement, c.config, plan.TableOptions{
+		Replicates: c.options.Replicates, Kills: c.options.Kills,
+		Method: wish, Keep: c.dropLater, Drop: c.config.DropOld, Stall: c.options.Limits.Locked,
+	}, func(e event.Event) {
 		if _, text, matters := words.Happening(e); matters {
 			c.output.note(text)
 		}
 	})
 	if err != nil {
-		return nil, unwritten(ctx, fmt.Errorf("look at %s: %w", s.address, err), "")
+		return nil, unplanned(ctx, err)
 	}
-	if facts.Swap, err = c.renames(ctx, statement.Tables()[0], facts.Shape(statement.Kind), s, facts.Tables[0].Facts); err != nil {
-		return nil, unwritten(ctx, err, "")
-	}
-	return plan.MakeTables(statement, facts, plan.TableOptions{
-		Replicates: c.options.Replicates, Kills: c.options.Kills,
-		Method: wish, Keep: c.dropLater, Drop: c.config.DropOld, Stall: c.options.Limits.Locked})
+	return p, nil
 }
 
 // planTables makes the plan, and prints it.

@@ -15,6 +15,7 @@ import (
 	"midstream/internal/desired"
 	"midstream/internal/mysqltest"
 	"midstream/internal/plan"
+	"midstream/internal/planning"
 	"midstream/internal/schema"
 	"midstream/internal/schema/token"
 )
@@ -138,11 +139,8 @@ func (b *bench) columnCharsets(db *sql.DB) (text string) {
 // planned makes the plan of what was found.
 func (b *bench) planned(c *desired.Change) error {
 	b.t.Helper()
-	facts, err := plan.Gather(b.t.Context(), b.pool.DB(), c.Table.Name)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	_, err = plan.Make(facts, c.Table, c.Alter, plan.Options{Map: c.Map})
+	options := planning.Options{Plan: plan.Options{Map: c.Map}, FactsOnly: true}
+	_, err := planning.Make(b.t.Context(), planning.Server{Pool: b.pool}, c.Alter, options)
 	return err
 }
 

@@ -18,8 +18,8 @@ import (
 	"midstream/internal/event"
 	"midstream/internal/migration"
 	"midstream/internal/mysqltest"
-	"midstream/internal/native"
 	"midstream/internal/plan"
+	"midstream/internal/planning"
 	"midstream/internal/schema"
 )
 
@@ -211,40 +211,8 @@ func (b *bench) plan(ctx context.Context, pool *dbconn.Pool, text string) (*plan
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", plan.ErrRefused, err)
 	}
-	alter := statement.Alter
-	table, err := schema.Load(ctx, pool.DB(), alter.Table)
-	if err != nil {
-		return nil, fmt.Errorf("load: %w", err)
-	}
-	options := plan.Options{Method: plan.MethodShadow}
-	if err := native.Parse(ctx, pool, alter.Restore(table.Name), options.TakesZeroDates(table)); err != nil {
-		return nil, err
-	}
-	facts, err := plan.Gather(ctx, pool.DB(), table.Name, "", "")
-	if err != nil {
-		return nil, fmt.Errorf("gather: %w", err)
-	}
-	if plan.TakesColumns(alter) {
-		if facts.Dependents, err = plan.GatherDependents(ctx, pool.DB(), table.Name); err != nil {
-			return nil, fmt.Errorf("gather: %w", err)
-		}
-	}
-	p, err := plan.Make(facts, table, alter, options)
-	if err != nil || !plan.MayTry(p, facts, alter, options) {
-		return p, err
-	}
-	facts.Trial, err = native.Try(ctx, pool, native.Question{
-		CopiesOnline: p.Server.Version.CopiesOnline(),
-		Table:        p.Source,
-		Alter:        alter,
-		ZeroDates:    options.TakesZeroDates(table),
-		Clone:        pool.CloneOf(table.Name, ""),
-		ClausesFor:   func(alter *ddl.Alter, clone *schema.Table) string { return plan.ClausesFor(alter, table, clone) },
-	})
-	if errors.Is(err, native.ErrRefused) || errors.Is(err, native.ErrNoCopy) || errors.Is(err, native.ErrLeft) {
-		return nil, err
-	}
-	return plan.Make(facts, table, alter, options)
+	server := planning.Server{Pool: pool, Address: b.server.Address}
+	return planning.Make(ctx, server, statement.Alter, planning.Options{Plan: plan.Options{Method: plan.MethodShadow}})
 }
 
 // twin makes the twin after the first writes and those of the log, and has the server alter it. It

@@ -22,6 +22,7 @@ var layers = [][]string{
 	{"report", "screen", "metrics", "hook"},
 	{"history"},
 	{"record", "dropin", "words"},
+	{"planning"},
 	{"migration"},
 	// stages
 	{"cutover", "native", "rowcopy", "apply", "capture", "trigger", "shadow", "prescan", "tables", "verify", "compare", "desired"},

@@ -22,6 +22,7 @@ import (
 	"midstream/internal/migration"
 	"midstream/internal/mysqltest"
 	"midstream/internal/plan"
+	"midstream/internal/planning"
 	"midstream/internal/schema"
 )
 
@@ -198,25 +199,8 @@ func (b *bench) plan(pool *dbconn.Pool, clauses string, options plan.Options) (*
 	if options.Capture == "" {
 		options.Capture = plan.Capture(cmp.Or(string(b.capture), *captured))
 	}
-	facts, err := plan.Gather(b.ctx(), pool.DB(), name, options.Names.Shadow, options.Names.Old)
-	if err != nil {
-		return nil, err
-	}
-	table, err := schema.Load(b.ctx(), pool.DB(), name)
-	if err != nil {
-		return nil, err
-	}
-	if from := b.cfg.CaptureFrom; from != nil {
-		replica, err := plan.GatherCapture(b.ctx(), from.DB, from.Name)
-		if err == nil {
-			err = replica.ReadTable(b.ctx(), from.DB, name)
-		}
-		if err != nil {
-			return nil, err
-		}
-		facts.CaptureFrom(replica)
-	}
-	return plan.Make(facts, table, alter, options)
+	server := planning.Server{Pool: pool, Binlog: b.binlogServer(), Address: b.address}
+	return planning.Make(b.ctx(), server, alter, planning.Options{Plan: options, Config: b.config(), FactsOnly: true})
 }
 
 // open connects to the test's server as a run does.

@@ -17,7 +17,7 @@ import (
 	"midstream/internal/event"
 	"midstream/internal/migration"
 	"midstream/internal/mysqltest"
-	"midstream/internal/plan"
+	"midstream/internal/planning"
 	"midstream/internal/schema"
 )
 
@@ -151,15 +151,7 @@ func (b *bench) start(clauses string, do func(*migration.Migration) error) (*tol
 	if err != nil {
 		b.Fatal(err)
 	}
-	table, err := schema.Load(b.ctx(), pool.DB(), name)
-	if err != nil {
-		b.Fatal(err)
-	}
-	facts, err := plan.Gather(b.ctx(), pool.DB(), name)
-	if err != nil {
-		b.Fatal(err)
-	}
-	p, err := plan.Make(facts, table, alter, plan.Options{})
+	p, err := planning.Make(b.ctx(), planning.Server{Pool: pool}, alter, planning.Options{FactsOnly: true})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"midstream/internal/event"
 	"midstream/internal/migration"
 	"midstream/internal/mysqltest"
-	"midstream/internal/plan"
+	"midstream/internal/planning"
 	"midstream/internal/sandbox"
 	"midstream/internal/schema"
 )
@@ -92,20 +92,12 @@ func (s *shop) change(phase event.Phase, work func()) migration.Result {
 	if err != nil {
 		s.Fatal(err)
 	}
-	facts, err := plan.Gather(ctx, pool.DB(), name)
-	if err != nil {
-		s.Fatal(err)
-	}
-	table, err := schema.Load(ctx, pool.DB(), name)
-	if err != nil {
-		s.Fatal(err)
-	}
-	p, err := plan.Make(facts, table, alter, plan.Options{})
+	server := binlog.Server{Network: "tcp", Address: s.server.Address, User: s.server.User, Password: s.server.Password}
+	p, err := planning.Make(ctx, planning.Server{Pool: pool, Binlog: server}, alter, planning.Options{FactsOnly: true})
 	if err != nil {
 		s.Fatal(err)
 	}
 	done := false
-	server := binlog.Server{Network: "tcp", Address: s.server.Address, User: s.server.User, Password: s.server.Password}
 	result, err := migration.New(pool, server, p, migration.Config{}, func(e event.Event) {
 		if entered, is := e.(event.PhaseEntered); is && entered.Phase == phase && !done {
 			done = true

@@ -1,0 +1,17 @@
+// Package planning makes the plan of one statement: it reads the facts, asks the server what the
+// facts leave open, and lets the plan decide.
+//
+// Make follows one sequence:
+//
+//	read the table and the facts    plan.Gather, schema.Load
+//	decide                          plan.Make
+//	ask the server                  native.Ask and Split, or native.Try
+//	measure the swap                cutover.Measure
+//	decide again                    plan.Make
+//	calibrate, if that is wished    migration.Calibrate
+//	decide a last time              plan.Make
+//
+// Questions are asked on empty copies of the table, which are dropped at once. Only a calibration
+// copies rows. A plan that refuses is a *plan.Refused; all other failures before the calibration
+// are an *Error, which says at which step planning failed.
+package planning
