@@ -56,20 +56,20 @@ short: check ## the tests that need no server
 	go test -short ./...
 
 test: check ## all tests, on real servers
-	MIDSTREAM_TEST_STRICT=1 go test -p 2 -parallel 4 -timeout 40m $$(go list $(MODULES) | grep -v -e /internal/soak -e /internal/migration)
-	MIDSTREAM_TEST_STRICT=1 go test -parallel 4 -timeout 40m ./internal/migration
+	MIDSTREAM_TEST_STRICT=1 go test -p 2 -parallel 4 -timeout 40m $$(go list $(MODULES) | grep -v -e /internal/lab/soak -e /internal/engine/migration)
+	MIDSTREAM_TEST_STRICT=1 go test -parallel 4 -timeout 40m ./internal/engine/migration
 
 browser: check ## the pages in headless Chromium, against a real server (BROWSER="-images /tmp/pictures" for pictures)
 	go test -tags browser -count=1 -timeout 10m -run 'TestBrowser' ./internal/cli -args $(BROWSER)
 
 matrix: check ## the tests of the engine on every server, an hour or more (SERVERS=5.7,mariadb-10.11 for some)
-	MIDSTREAM_TEST_STRICT=1 go test -count=1 -p 1 -parallel 4 -timeout 150m ./internal/migration -servers $(SERVERS)
+	MIDSTREAM_TEST_STRICT=1 go test -count=1 -p 1 -parallel 4 -timeout 150m ./internal/engine/migration -servers $(SERVERS)
 
 differ: check ## random cases compared with the server's own ALTER (DIFFER="-versions 9.7 -seed 7 -cases 2000 -reduce" for other flags)
-	MIDSTREAM_TEST_STRICT=1 go test -count=1 -timeout 0 -run TestL11_Differ -v ./internal/differ -args -versions $(SERVERS) -cases 1000 $(DIFFER)
+	MIDSTREAM_TEST_STRICT=1 go test -count=1 -timeout 0 -run TestL11_Differ -v ./internal/lab/differ -args -versions $(SERVERS) -cases 1000 $(DIFFER)
 
-cases: check ## every case of internal/cases on every server that it names, about ten minutes
-	MIDSTREAM_TEST_STRICT=1 go test -count=1 -timeout 60m ./internal/cases -args -every
+cases: check ## every case of internal/lab/cases on every server that it names, about ten minutes
+	MIDSTREAM_TEST_STRICT=1 go test -count=1 -timeout 60m ./internal/lab/cases -args -every
 
 nightly: matrix cases differ race fuzz judges soak ## the tests that take hours: every server, every case, random cases, the race detector, fuzzing, judges, soak
 
@@ -77,10 +77,10 @@ judges: build ## gh-ost's and Vitess's own tests, with midstream in their place,
 	go build -o bin/judge ./judge && bin/judge $(JUDGES)
 
 soak: ## random changes, kills and faults for hours, then gigabytes of binlog (SOAK=30m for another time)
-	MIDSTREAM_TEST_STRICT=1 go test -count=1 -v -timeout 0 -run TestSoak ./internal/migration -soak $(or $(SOAK),4h)
-	MIDSTREAM_TEST_STRICT=1 go test -count=1 -v -timeout 0 -run 'TestL5_Killed|TestL9_FaultAtAnyCommand|TestLedgerSurvives$$' ./internal/migration -kills 100 -faults 250 -every-pair
-	MIDSTREAM_TEST_STRICT=1 go test -count=1 -v -timeout 60m ./internal/soak
-	MIDSTREAM_TEST_FETCH=1 go test -count=1 -v -timeout 30m -run TestInterruptedFetchGoesOn ./internal/sandbox
+	MIDSTREAM_TEST_STRICT=1 go test -count=1 -v -timeout 0 -run TestSoak ./internal/engine/migration -soak $(or $(SOAK),4h)
+	MIDSTREAM_TEST_STRICT=1 go test -count=1 -v -timeout 0 -run 'TestL5_Killed|TestL9_FaultAtAnyCommand|TestLedgerSurvives$$' ./internal/engine/migration -kills 100 -faults 250 -every-pair
+	MIDSTREAM_TEST_STRICT=1 go test -count=1 -v -timeout 60m ./internal/lab/soak
+	MIDSTREAM_TEST_FETCH=1 go test -count=1 -v -timeout 30m -run TestInterruptedFetchGoesOn ./internal/lab/sandbox
 
 fuzz: ## every fuzz target, for two minutes each (FUZZ=10s for another time)
 	@set -e; grep -rho --include='*_test.go' '^func Fuzz[A-Za-z]*' internal | sed 's/func //' | sort | while read -r target; do \

@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"midstream/internal/sandbox"
+	"midstream/internal/lab/sandbox"
 )
 
 const (

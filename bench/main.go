@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"midstream/internal/sandbox"
+	"midstream/internal/lab/sandbox"
 )
 
 // options are the flags.
@@ -232,7 +232,7 @@ func (b *bench) measureAll(ctx context.Context) (err error) {
 	return nil
 }
 
-// cacheFolder is the bench's part of the project's cache (see internal/sandbox).
+// cacheFolder is the bench's part of the project's cache (see internal/lab/sandbox).
 func cacheFolder() (string, error) {
 	dir := os.Getenv("MIDSTREAM_CACHE")
 	if dir == "" {

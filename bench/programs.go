@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"midstream/internal/sandbox"
+	"midstream/internal/lab/sandbox"
 )
 
 // program is a tool that can be run here: unpacked, with its own libraries, or the machine's.

@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"midstream/internal/sandbox"
+	"midstream/internal/lab/sandbox"
 )
 
 // The modules that the suites come with.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"midstream/internal/sandbox"
+	"midstream/internal/lab/sandbox"
 )
 
 // stopping is how long a server gets to stop.

@@ -6,10 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"midstream/internal/event"
-	"midstream/internal/migration"
-	"midstream/internal/plan"
-	"midstream/internal/schema"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/schema"
 )
 
 // errLeftAtOnce is the end of a run at a second Ctrl-C.

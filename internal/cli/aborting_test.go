@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"midstream/internal/event"
-	"midstream/internal/plan"
-	"midstream/internal/schema"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/schema"
 )
 
 // TestWhatAnInterruptSays: that the tables may be swapped is said once they may be.

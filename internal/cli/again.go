@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"midstream/internal/dbconn"
-	"midstream/internal/ddl"
-	"midstream/internal/migration"
-	"midstream/internal/plan"
-	"midstream/internal/words"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
 )
 
 // longWait bounds the wait between two attempts to go on.
@@ -237,7 +237,7 @@ func (c *change) attempt(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	}
 	c.output.done(
 		p.Source.Name, result,
-		fmt.Sprintf("%s has its new schema, after %s; the old table %s.", p.Source.Name, words.Span(result.Elapsed), oldText(result)),
+		fmt.Sprintf("%s has its new schema, after %s; the old table %s.", p.Source.Name, humanize.Span(result.Elapsed), oldText(result)),
 		summary(p, result, c.config, processUsage()),
 	)
 	return result, nil

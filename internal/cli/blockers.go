@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"midstream/internal/control"
-	"midstream/internal/event"
-	"midstream/internal/lock"
-	"midstream/internal/record"
-	"midstream/internal/schema"
-	"midstream/internal/words"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/lock"
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/record"
+	"midstream/internal/ops/socket"
 )
 
 // blockers lists who holds a table, or waits for it.
@@ -123,7 +123,7 @@ func (b *blockers) ofRun(ctx context.Context, name schema.Name) (told bool, err 
 }
 
 // ask tells what a run answers.
-func (b *blockers) ask(ctx context.Context, run *control.Client) error {
+func (b *blockers) ask(ctx context.Context, run *socket.Client) error {
 	var found struct {
 		Holding []record.Blocker `json:"holding"`
 		Waiting []record.Blocker `json:"waiting"`
@@ -186,6 +186,6 @@ func (b *blockers) list(none, title string, sessions []event.Blocker) {
 	}
 	fmt.Fprintln(b.app.Stdout, title)
 	for _, s := range sessions {
-		fmt.Fprintln(b.app.Stdout, "  "+words.Blocker(s))
+		fmt.Fprintln(b.app.Stdout, "  "+humanize.Blocker(s))
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"midstream/internal/dbconn"
-	"midstream/internal/mysqltest"
-	"midstream/internal/record"
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/ops/record"
 )
 
 // holding opens a transaction that has read the table and changed some rows of another, by a program of

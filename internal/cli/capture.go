@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"midstream/internal/dbconn"
-	"midstream/internal/migration"
-	"midstream/internal/plan"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
 )
 
 // registerCapture adds the flags that say where changes are read, and from which kind of server.

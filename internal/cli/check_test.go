@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"midstream/internal/mysqltest"
-	"midstream/internal/record"
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/ops/record"
 )
 
 // TestCheckTellsOfRows: what doesn't fit is listed with all that is needed to mend it, as text and

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"midstream/internal/dbconn"
-	"midstream/internal/event"
-	"midstream/internal/record"
+	"midstream/internal/engine/event"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/ops/record"
 )
 
 // childGrace is how long an aborted child gets to clean up.

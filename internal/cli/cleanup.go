@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"midstream/internal/checkpoint"
-	"midstream/internal/dbconn"
-	"midstream/internal/escape"
-	"midstream/internal/migration"
-	"midstream/internal/schema"
-	"midstream/internal/words"
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/migration"
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
 )
 
 // errNotAsked says that cleanup would have to ask, and can't.
@@ -152,10 +152,10 @@ func counted(found []migration.Leftover) string {
 	}
 	var parts []string
 	if tables > 0 {
-		parts = append(parts, words.Plural(tables, "table"))
+		parts = append(parts, humanize.Plural(tables, "table"))
 	}
 	if triggers > 0 {
-		parts = append(parts, words.Plural(triggers, "trigger"))
+		parts = append(parts, humanize.Plural(triggers, "trigger"))
 	}
 	return strings.Join(parts, " and ")
 }
@@ -179,7 +179,7 @@ func (c *cleanup) agree(ctx context.Context, found []migration.Leftover) bool {
 			fmt.Fprintf(c.app.Stdout, "  triggers that write to %s (%s)\n", l.Name, escape.Line(l.Why))
 		} else {
 			fmt.Fprintf(
-				c.app.Stdout, "  %s, about %s, %s (%s)\n", l.Name, words.Plural(l.Rows, "row"), words.Size(l.Bytes),
+				c.app.Stdout, "  %s, about %s, %s (%s)\n", l.Name, humanize.Plural(l.Rows, "row"), humanize.Size(l.Bytes),
 				escape.Line(l.Why),
 			)
 		}

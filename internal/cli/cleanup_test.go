@@ -8,7 +8,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"midstream/internal/mysqltest"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestCleanupDropsOnlyOurs (law L8): a name proves nothing, a mark for another table

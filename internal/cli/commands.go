@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"midstream/internal/control"
-	"midstream/internal/escape"
-	"midstream/internal/schema"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/socket"
 )
 
 // commanding tells runs of this machine what to do.
@@ -79,7 +79,7 @@ func (a *app) pauseCommand() *cobra.Command {
 	c.checks.boolean(&stop, "", "stop-capture", "stop at a checkpoint, and capture nothing either")
 	c.body = func(rest []string) (any, error) {
 		_, err := noBody(rest)
-		return control.PauseCommand{StopCapture: stop}, err
+		return socket.PauseCommand{StopCapture: stop}, err
 	}
 	return cmd
 }
@@ -104,7 +104,7 @@ func (a *app) throttleCommand() *cobra.Command {
 		if len(rest) != 1 {
 			return nil, errors.New("say the share: midstream throttle shop.orders 30%")
 		}
-		return control.ThrottleCommand{Share: rest[0]}, nil
+		return socket.ThrottleCommand{Share: rest[0]}, nil
 	}
 	return cmd
 }
@@ -125,7 +125,7 @@ func (a *app) setCommand() *cobra.Command {
 			}
 			values[name] = value
 		}
-		return control.SetCommand{Settings: values}, nil
+		return socket.SetCommand{Settings: values}, nil
 	}
 	return cmd
 }
@@ -147,7 +147,7 @@ func (a *app) cutoverCommand() *cobra.Command {
 	c.checks.boolean(&now, "", "now", "wait neither for --cutover-window nor for --cutover-when-gone")
 	c.body = func(rest []string) (any, error) {
 		_, err := noBody(rest)
-		return control.CutOverCommand{Now: now}, err
+		return socket.CutOverCommand{Now: now}, err
 	}
 	return cmd
 }
@@ -163,7 +163,7 @@ func (a *app) abortCommand() *cobra.Command {
 	c.checks.boolean(&c.yes, "", "yes", "without a table: end all runs of this machine")
 	c.body = func(rest []string) (any, error) {
 		_, err := noBody(rest)
-		return control.AbortCommand{Keep: keep}, err
+		return socket.AbortCommand{Keep: keep}, err
 	}
 	return cmd
 }
@@ -203,7 +203,7 @@ func (c *commanding) parse(args []string) (table string, body any, err error) {
 }
 
 // find returns the runs that are meant. The table's name is looked for as it was written.
-func (c *commanding) find(ctx context.Context, table string) ([]*control.Client, error) {
+func (c *commanding) find(ctx context.Context, table string) ([]*socket.Client, error) {
 	runs, err := findRuns(ctx, c.app, c.folder)
 	if err != nil {
 		return nil, err
@@ -211,7 +211,7 @@ func (c *commanding) find(ctx context.Context, table string) ([]*control.Client,
 	if table != "" {
 		runs = runsOf(runs, table)
 	}
-	meant := slices.DeleteFunc(runs, func(r *control.Client) bool { return c.server != "" && r.Found.Server != c.server })
+	meant := slices.DeleteFunc(runs, func(r *socket.Client) bool { return c.server != "" && r.Found.Server != c.server })
 	switch {
 	case len(meant) == 0 && table == "" && c.server != "":
 		return nil, &coded{code: exitNoRun, err: fmt.Errorf("no run on the server %s is at work on this machine", c.server),
@@ -235,20 +235,20 @@ func (c *commanding) find(ctx context.Context, table string) ([]*control.Client,
 
 // runsOf are those on a table: in another letter case only where there is none in this one, and the
 // server tells no cases apart.
-func runsOf(runs []*control.Client, table string) []*control.Client {
-	called := func(r *control.Client) bool { return r.Found.Table == table }
+func runsOf(runs []*socket.Client, table string) []*socket.Client {
+	called := func(r *socket.Client) bool { return r.Found.Table == table }
 	if !slices.ContainsFunc(runs, called) {
-		called = func(r *control.Client) bool { return r.Found.AnyCase && strings.EqualFold(r.Found.Table, table) }
+		called = func(r *socket.Client) bool { return r.Found.AnyCase && strings.EqualFold(r.Found.Table, table) }
 	}
-	return slices.DeleteFunc(runs, func(r *control.Client) bool { return !called(r) })
+	return slices.DeleteFunc(runs, func(r *socket.Client) bool { return !called(r) })
 }
 
 // findRuns returns all runs of this machine and user.
-func findRuns(ctx context.Context, a *app, folder string) ([]*control.Client, error) {
+func findRuns(ctx context.Context, a *app, folder string) ([]*socket.Client, error) {
 	if folder == "" {
-		folder = control.Folder(a.Getenv)
+		folder = socket.Folder(a.Getenv)
 	}
-	runs, err := control.Find(ctx, folder)
+	runs, err := socket.Find(ctx, folder)
 	if err != nil {
 		return nil, &coded{code: exitUsage, err: err, next: "name the folder of the runs by --control-dir"}
 	}
@@ -257,7 +257,7 @@ func findRuns(ctx context.Context, a *app, folder string) ([]*control.Client, er
 
 // commandError is what a run has answered, with its exit code.
 func commandError(err error) error {
-	var p *control.Problem
+	var p *socket.Problem
 	if !errors.As(err, &p) {
 		return err
 	}
@@ -284,7 +284,7 @@ func (c *commanding) command(ctx context.Context, args []string) error {
 	if len(runs) == 0 {
 		return &coded{code: exitNoRun, err: errors.New("no run is at work on this machine"), next: "--control-dir must be that of the runs"}
 	}
-	if set, is := body.(control.SetCommand); is && len(set.Settings) == 0 {
+	if set, is := body.(socket.SetCommand); is && len(set.Settings) == 0 {
 		return c.listSettings(ctx, runs)
 	}
 	var first error
@@ -301,10 +301,10 @@ func (c *commanding) command(ctx context.Context, args []string) error {
 }
 
 // tell gives one run the command.
-func (c *commanding) tell(ctx context.Context, run *control.Client, body any) error {
-	var answer control.Answer
+func (c *commanding) tell(ctx context.Context, run *socket.Client, body any) error {
+	var answer socket.Answer
 	err := run.Call(ctx, http.MethodPost, c.verb, body, &answer)
-	var p *control.Problem
+	var p *socket.Problem
 	if c.json && errors.As(err, &p) {
 		(&jsonLines{out: c.app.Stdout}).write(p)
 	}
@@ -319,9 +319,9 @@ func (c *commanding) tell(ctx context.Context, run *control.Client, body any) er
 	return nil
 }
 
-func (c *commanding) listSettings(ctx context.Context, runs []*control.Client) error {
+func (c *commanding) listSettings(ctx context.Context, runs []*socket.Client) error {
 	for _, run := range runs {
-		var settings []control.Setting
+		var settings []socket.Setting
 		if err := run.Call(ctx, http.MethodGet, "settings", nil, &settings); err != nil {
 			return commandError(err)
 		}

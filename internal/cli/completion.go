@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"midstream/internal/control"
-	"midstream/internal/escape"
-	"midstream/internal/history"
-	"midstream/internal/migration"
+	"midstream/internal/engine/migration"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/ops/history"
+	"midstream/internal/ops/socket"
 )
 
 // completionPatience is how long a shell waits for what could be meant: a run that does not answer is left out.
@@ -67,9 +67,9 @@ func (a *app) tablesOfRuns(cmd *cobra.Command, args []string, _ string) ([]strin
 		folder = f.Value.String()
 	}
 	if folder == "" {
-		folder = control.Folder(a.Getenv)
+		folder = socket.Folder(a.Getenv)
 	}
-	runs, _ := control.Find(ctx, folder) // none can be offered then
+	runs, _ := socket.Find(ctx, folder) // none can be offered then
 	var names []string
 	for _, r := range runs {
 		if escape.Line(r.Found.Table) == r.Found.Table { // a shell would not complete it

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"midstream/internal/binlog"
-	"midstream/internal/dbconn"
-	"midstream/internal/migration"
-	"midstream/internal/schema"
+	"midstream/internal/engine/migration"
+	"midstream/internal/mysql/binlog"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
 )
 
 // connection are the flags that say how to reach the server.

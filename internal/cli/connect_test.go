@@ -13,8 +13,8 @@ import (
 
 	"github.com/creack/pty"
 
-	"midstream/internal/mysqltest"
-	"midstream/internal/sandbox"
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/lab/sandbox"
 )
 
 // account makes an account that may do everything.

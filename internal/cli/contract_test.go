@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"midstream/internal/control"
-	"midstream/internal/service"
+	"midstream/internal/ops/queue"
+	"midstream/internal/ops/socket"
 )
 
 // TestDocsContract: what other programs may rely on is never taken away. docs/contract.txt lists
@@ -25,7 +25,7 @@ func TestDocsContract(t *testing.T) {
 	for name, record := range recordTypes() {
 		fieldsOf(&have, "event "+name+".", reflect.TypeOf(record).Elem())
 	}
-	for api, of := range map[string]func() ([]byte, error){"api ": control.OpenAPI, "api of serve ": service.OpenAPI} {
+	for api, of := range map[string]func() ([]byte, error){"api ": socket.OpenAPI, "api of serve ": queue.OpenAPI} {
 		document, err := of()
 		if err != nil {
 			t.Fatal(err)
@@ -34,7 +34,7 @@ func TestDocsContract(t *testing.T) {
 			have = append(have, api+m[1])
 		}
 	}
-	change := reflect.TypeFor[service.Change]()
+	change := reflect.TypeFor[queue.Change]()
 	for i := range change.NumField() {
 		have = append(have, "change "+change.Field(i).Tag.Get("json"))
 	}

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"midstream/internal/control"
-	"midstream/internal/mysqltest"
-	"midstream/internal/record"
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/ops/record"
+	"midstream/internal/ops/socket"
 )
 
 // controlling is a run of which a test has the control, with somebody who writes to its table.
@@ -79,7 +79,7 @@ func (c *controlling) begin(statement string, flagsOfRun ...string) {
 }
 
 func (c *controlling) found() bool {
-	runs, err := control.Find(c.t.Context(), c.folder)
+	runs, err := socket.Find(c.t.Context(), c.folder)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -112,9 +112,9 @@ func (c *controlling) refuses(want int, verb string, args []string, texts ...str
 	contains(c.t, stderr, texts...)
 }
 
-func (c *controlling) status() control.Status {
+func (c *controlling) status() socket.Status {
 	c.t.Helper()
-	runs, err := control.Find(c.t.Context(), c.folder)
+	runs, err := socket.Find(c.t.Context(), c.folder)
 	if err != nil || len(runs) != 1 {
 		c.t.Fatalf("%d runs, %v\n%s\n%s", len(runs), err, &c.run.stdout, &c.run.stderr)
 	}
@@ -426,15 +426,15 @@ func TestTwoAtOnce(t *testing.T) {
 
 func (c *controlling) setting(name string) string {
 	c.t.Helper()
-	runs, err := control.Find(c.t.Context(), c.folder)
+	runs, err := socket.Find(c.t.Context(), c.folder)
 	if err != nil || len(runs) != 1 {
 		c.t.Fatal(err)
 	}
-	var settings []control.Setting
+	var settings []socket.Setting
 	if err := runs[0].Call(c.t.Context(), http.MethodGet, "settings", nil, &settings); err != nil {
 		c.t.Fatal(err)
 	}
-	return settings[slices.IndexFunc(settings, func(s control.Setting) bool { return s.Name == name })].Value
+	return settings[slices.IndexFunc(settings, func(s socket.Setting) bool { return s.Name == name })].Value
 }
 
 // TestGiveUp: after so many attempts, or so long, a run that can't get its lock ends, keeps its work, and says how to

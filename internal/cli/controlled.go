@@ -8,14 +8,14 @@ import (
 	"sync"
 	"time"
 
-	"midstream/internal/control"
-	"midstream/internal/event"
-	"midstream/internal/migration"
-	"midstream/internal/plan"
-	"midstream/internal/record"
-	"midstream/internal/schema"
-	"midstream/internal/web"
-	"midstream/internal/words"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/face/humanize"
+	"midstream/internal/face/web"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/record"
+	"midstream/internal/ops/socket"
 )
 
 // socketFlags say where a run is controlled.
@@ -35,9 +35,9 @@ type controlled struct {
 	began   time.Time
 	kept    chronicle // what it tells
 	told    *machines
-	server  *control.Server // nil: nobody can reach it
-	page    *web.Run        // nil: it has none
-	ended   chan struct{}   // closed with err when the run has come to its end
+	server  *socket.Server // nil: nobody can reach it
+	page    *web.Run       // nil: it has none
+	ended   chan struct{}  // closed with err when the run has come to its end
 	err     error
 
 	mu     sync.Mutex
@@ -113,15 +113,15 @@ func (c *change) beControlled(ctx context.Context, table schema.Name, change str
 	}
 	folder := c.socket.folder
 	if folder == "" {
-		folder = control.Folder(c.app.Getenv)
+		folder = socket.Folder(c.app.Getenv)
 	}
 	var anyCase bool
 	err = s.pool.DB().QueryRowContext(ctx, "SELECT @@GLOBAL.lower_case_table_names <> 0").Scan(&anyCase)
 	if err != nil {
 		return unwritten(ctx, fmt.Errorf("look at %s: %w", s.address, err), "")
 	}
-	r.server, err = control.Serve(folder, control.Run{
-		About: control.About{
+	r.server, err = socket.Serve(folder, socket.Run{
+		About: socket.About{
 			Table:     table.Dotted(),
 			Alter:     change,
 			Server:    s.address,
@@ -140,7 +140,7 @@ func (c *change) beControlled(ctx context.Context, table schema.Name, change str
 		Abort:   r.abort,
 		Metrics: r.told.metrics,
 	})
-	if err != nil && c.socket.folder != "" && errors.Is(err, control.ErrFolder) {
+	if err != nil && c.socket.folder != "" && errors.Is(err, socket.ErrFolder) {
 		return &coded{code: exitUsage, err: err, left: "nothing was written", next: "name another folder by --control-dir, or leave it out"}
 	}
 	if err != nil {
@@ -211,7 +211,7 @@ func (r *controlled) tell(e event.Event) {
 	r.mu.Lock()
 	show := r.show
 	r.mu.Unlock()
-	switch _, text, _ := words.Happening(e); {
+	switch _, text, _ := humanize.Happening(e); {
 	case show != nil:
 		show(e)
 	case r.output.json:

@@ -11,13 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"midstream/internal/dbconn"
-	"midstream/internal/demo"
-	"midstream/internal/event"
-	"midstream/internal/plan"
-	"midstream/internal/record"
-	"midstream/internal/sandbox"
-	"midstream/internal/words"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/plan"
+	"midstream/internal/face/humanize"
+	"midstream/internal/lab/demo"
+	"midstream/internal/lab/sandbox"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/ops/record"
 )
 
 // demonstration is the verb demo.
@@ -154,9 +154,9 @@ func (d *demonstration) tell(step demo.Step, fraction float64, text string) {
 	name := string(step)
 	switch {
 	case step == demo.StepSeed && fraction < 1:
-		d.steps.update(name, fmt.Sprintf("seeding %s: %s", demo.Table, words.Percent(fraction)))
+		d.steps.update(name, fmt.Sprintf("seeding %s: %s", demo.Table, humanize.Percent(fraction)))
 	case step == demo.StepSeed:
-		d.steps.end(name, fmt.Sprintf("%s with %s rows, seeded in %s", demo.Table, words.Count(d.options.Rows), text))
+		d.steps.end(name, fmt.Sprintf("%s with %s rows, seeded in %s", demo.Table, humanize.Count(d.options.Rows), text))
 		d.steps.update("writer", "warming up")
 	case step == demo.StepWrite:
 		d.steps.end(name, text+" over 4 connections, of every kind that a ledger can follow")
@@ -171,7 +171,7 @@ func (d *demonstration) tell(step demo.Step, fraction float64, text string) {
 func (d *demonstration) proofText(p *demo.Proof) string {
 	var b strings.Builder
 	line := func(label, format string, args ...any) {
-		fmt.Fprintf(&b, "  %-9s %s\n", label, words.Wrapped(fmt.Sprintf(format, args...), 86, "            "))
+		fmt.Fprintf(&b, "  %-9s %s\n", label, humanize.Wrapped(fmt.Sprintf(format, args...), 86, "            "))
 	}
 	c, r := p.Compared, d.result
 	b.WriteString("Proof\n")
@@ -182,8 +182,8 @@ func (d *demonstration) proofText(p *demo.Proof) string {
 	line(
 		verdict,
 		"%s rows of %d columns compared with the writers' ledger (%s of them written meanwhile): %s differing, %s missing, %s too many",
-		words.Count(c.Rows), c.Columns, words.Count(c.Touched), words.Count(c.Differing), words.Count(c.Missing),
-		words.Count(c.Extra),
+		humanize.Count(c.Rows), c.Columns, humanize.Count(c.Touched), humanize.Count(c.Differing), humanize.Count(c.Missing),
+		humanize.Count(c.Extra),
 	)
 	for _, difference := range c.FirstDifferences[:min(5, len(c.FirstDifferences))] {
 		line("", "%s", difference)
@@ -193,26 +193,26 @@ func (d *demonstration) proofText(p *demo.Proof) string {
 	} else {
 		line("schema", "THE DEFINITION IS THE OLD ONE")
 	}
-	line("elapsed", "%s; %s rows copied in %s (%s/s)%s", words.Span(r.ElapsedMS.Duration()), words.Count(r.RowsCopied),
-		words.Span(r.CopyMS.Duration()), words.Rate(perSecond(r.RowsCopied, r.CopyMS.Duration())), indexTime(r.IndexMS.Duration()))
+	line("elapsed", "%s; %s rows copied in %s (%s/s)%s", humanize.Span(r.ElapsedMS.Duration()), humanize.Count(r.RowsCopied),
+		humanize.Span(r.CopyMS.Duration()), humanize.Rate(perSecond(r.RowsCopied, r.CopyMS.Duration())), indexTime(r.IndexMS.Duration()))
 	line("changes", "%s captured: %s applied, %s left to the row copy, %s merged",
-		words.Count(r.Captured), words.Count(r.Applied), words.Count(r.Dropped), words.Count(r.Merged))
+		humanize.Count(r.Captured), humanize.Count(r.Applied), humanize.Count(r.Dropped), humanize.Count(r.Merged))
 	line("writers", "%s transactions meanwhile (%.0f/s; %.0f/s before)",
-		words.Count(p.During.Transactions), p.During.TransactionsPerSecond(), p.Before.TransactionsPerSecond())
-	line("waits", "%s; before the change: %s", waitText(p.Longest), words.Span(p.Before.Max()))
+		humanize.Count(p.During.Transactions), p.During.TransactionsPerSecond(), p.Before.TransactionsPerSecond())
+	line("waits", "%s; before the change: %s", waitText(p.Longest), humanize.Span(p.Before.Max()))
 	line("lock", "held for %s at the cut-over, %s applied under it, %s",
-		words.Span(r.LockHeldMS.Duration()), words.Plural(r.DrainedKeys, "key"), words.Plural(r.Attempts, "attempt"))
+		humanize.Span(r.LockHeldMS.Duration()), humanize.Plural(r.DrainedKeys, "key"), humanize.Plural(r.Attempts, "attempt"))
 	line("client", "%s of memory at most, %s of CPU (the process that ran the change; the writers are in another)",
-		words.Size(r.PeakRSSBytes), words.Span(r.CPUMS.Duration()))
+		humanize.Size(r.PeakRSSBytes), humanize.Span(r.CPUMS.Duration()))
 	return b.String()
 }
 
 func waitText(w demo.Wait) string {
-	when := fmt.Sprintf("%s into the change, in phase %s", words.Span(max(0, w.Into)), w.Phase)
+	when := fmt.Sprintf("%s into the change, in phase %s", humanize.Span(max(0, w.Into)), w.Phase)
 	if w.After {
 		when = "after the change"
 	}
-	return fmt.Sprintf("no statement of theirs took longer than %s (kind: %s; %s)", words.Span(w.Took), w.Kind, when)
+	return fmt.Sprintf("no statement of theirs took longer than %s (kind: %s; %s)", humanize.Span(w.Took), w.Kind, when)
 }
 
 // wait leaves the server running until the operator has seen enough.
@@ -243,7 +243,7 @@ func (s *steps) update(label, text string) {
 		return
 	}
 	s.last = text
-	fmt.Fprintf(s.out, "\r\x1b[K  %-9s %s", label, words.OneLine(text, 68))
+	fmt.Fprintf(s.out, "\r\x1b[K  %-9s %s", label, humanize.OneLine(text, 68))
 }
 
 func (s *steps) end(label, text string) {

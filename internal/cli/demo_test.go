@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"midstream/internal/mysqltest"
-	"midstream/internal/sandbox"
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/lab/sandbox"
 )
 
 // serverOf returns the port of a demo's server, and its data folder as the server's

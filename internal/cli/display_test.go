@@ -12,9 +12,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
 
-	"midstream/internal/event"
-	"midstream/internal/mysqltest"
-	"midstream/internal/record"
+	"midstream/internal/engine/event"
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/ops/record"
 )
 
 var moment = time.Date(2026, 3, 4, 5, 6, 7, 8e6, time.UTC)

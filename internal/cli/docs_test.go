@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"midstream/internal/control"
-	"midstream/internal/ghost"
-	"midstream/internal/ptosc"
-	"midstream/internal/record"
-	"midstream/internal/service"
+	"midstream/internal/compat/ghost"
+	"midstream/internal/compat/ptosc"
+	"midstream/internal/ops/queue"
+	"midstream/internal/ops/record"
+	"midstream/internal/ops/socket"
 )
 
 var update = flag.Bool("update", false, "write the generated pages of docs/ anew")
@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the generated pages of docs/ anew
 // would make now. go test ./internal/cli -run TestDocs -update writes them.
 func TestDocs(t *testing.T) {
 	for name, text := range map[string]string{
-		"cli.md": cliPage(), "midstream.1": manPage(), "exit-codes.md": exitCodesPage(), "events.md": eventsPage(), "openapi.yaml": openAPIPage(t, control.OpenAPI), "openapi-serve.yaml": openAPIPage(t, service.OpenAPI),
+		"cli.md": cliPage(), "midstream.1": manPage(), "exit-codes.md": exitCodesPage(), "events.md": eventsPage(), "openapi.yaml": openAPIPage(t, socket.OpenAPI), "openapi-serve.yaml": openAPIPage(t, queue.OpenAPI),
 		"metrics.md":      metricsPage(),
 		"hooks.md":        hooksPage(),
 		"pt-osc-flags.md": generated + ptosc.Page(), "gh-ost-flags.md": generated + ghost.Page(),

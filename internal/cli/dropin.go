@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"midstream/internal/ddl"
-	"midstream/internal/dropin"
-	"midstream/internal/plan"
+	"midstream/internal/compat/speech"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/ddl"
 )
 
 // dropIns are the programs whose command lines are taken: by a verb, and by this program where it
@@ -49,7 +49,7 @@ func (t *told) Error() string { return fmt.Sprintf("exit code %d", t.code) }
 type spoken interface {
 	presentation
 	// Speech is how Midstream's own words are said there.
-	Speech() *dropin.Speech
+	Speech() *speech.Speech
 }
 
 // inWords says risks in the words of the command line.

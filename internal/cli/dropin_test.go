@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"midstream/internal/ghost"
-	"midstream/internal/migration"
-	"midstream/internal/plan"
-	"midstream/internal/ptosc"
+	"midstream/internal/compat/ghost"
+	"midstream/internal/compat/ptosc"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
 )
 
 // spokenBy are both programs' presentations, of a command line on shop.orders.
@@ -99,7 +99,8 @@ func TestHintsCanBeTyped(t *testing.T) {
 			t.Fatalf("%s: another speech", program)
 		}
 		n := 0
-		for place, text := range literals(t, "plan", "migration", "native", "tables", "throttle", "cutover", "lock", "control", "words", "dbconn") {
+		for place, text := range literals(t, "engine/plan", "engine/migration", "engine/planning", "engine/native", "engine/tableddl", "engine/throttle", "engine/cutover",
+			"engine/lock", "ops/socket", "face/humanize", "mysql/dbconn") {
 			for _, m := range hint.FindAllStringSubmatch(command.ReplaceAllString(a.speech.Of(text), ""), -1) {
 				n++
 				if !a.speech.Own[m[1]] && a.speech.Ours(m[1]) {

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"midstream/internal/cutover"
-	"midstream/internal/migration"
-	"midstream/internal/mysqltest"
-	"midstream/internal/plan"
-	"midstream/internal/words"
+	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/face/humanize"
+	"midstream/internal/lab/mysqltest"
 )
 
 // errorExample is something that goes wrong.
@@ -114,7 +114,7 @@ func asOnThePage(told string) string {
 			": ",
 		); is &&
 			slices.Contains([]string{"  where", "  left", "  next"}, label) {
-			line = fmt.Sprintf("%-8s %s\n", label+":", words.Wrapped(text, 100, "         "))
+			line = fmt.Sprintf("%-8s %s\n", label+":", humanize.Wrapped(text, 100, "         "))
 		}
 		b.WriteString(line)
 	}

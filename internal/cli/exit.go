@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"strings"
 
-	"midstream/internal/checkpoint"
-	"midstream/internal/cutover"
-	"midstream/internal/escape"
-	"midstream/internal/migration"
-	"midstream/internal/native"
-	"midstream/internal/plan"
-	"midstream/internal/rowsync"
-	"midstream/internal/schema"
-	"midstream/internal/shadow"
-	"midstream/internal/tables"
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/native"
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/rowsync"
+	"midstream/internal/engine/shadow"
+	"midstream/internal/engine/tableddl"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
 )
 
 // Exit codes. They are documented and stable; 2 is a Go panic's.
@@ -196,7 +196,7 @@ func exitCode(err error, interrupted bool) int {
 		return exitDone
 	case errors.As(err, &u):
 		return exitUsage
-	case errors.Is(err, cutover.ErrUnknown), errors.Is(err, native.ErrUnknown), errors.Is(err, tables.ErrUnknown):
+	case errors.Is(err, cutover.ErrUnknown), errors.Is(err, native.ErrUnknown), errors.Is(err, tableddl.ErrUnknown):
 		return exitUnknown
 	case errors.Is(err, migration.ErrLeftovers):
 		return exitLeftovers

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"midstream/internal/dbconn"
+	"midstream/internal/mysql/dbconn"
 )
 
 // FuzzSettings: any flag of run may stand in an option file with any value; no panic, and an

@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"midstream/internal/dbconn"
-	"midstream/internal/ddl"
-	"midstream/internal/event"
-	"midstream/internal/ghost"
-	"midstream/internal/migration"
-	"midstream/internal/schema"
+	"midstream/internal/compat/ghost"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/migration"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
 )
 
 const ghostName = "gh-ost"

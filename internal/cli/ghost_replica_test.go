@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"midstream/internal/mysqltest"
+	"midstream/internal/lab/mysqltest"
 )
 
 // ghostsOn runs that program's command line on the table, on a server.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"midstream/internal/mysqltest"
-	"midstream/internal/sandbox"
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/lab/sandbox"
 )
 
 // ghOst is midstream, to be started by the name of that program.

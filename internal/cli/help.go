@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"midstream/internal/words"
+	"midstream/internal/face/humanize"
 )
 
 // firstVerbs are those that a new user needs, with what the help of the program says of them.
@@ -172,10 +172,10 @@ func helpOfAll(root *cobra.Command) string {
 	}
 	b.WriteString("\nOther verbs:\n")
 	for _, g := range verbGroups {
-		fmt.Fprintf(&b, "  %-20s%s\n", g.title, words.Wrapped(strings.Join(g.verbs, ", "), 58, strings.Repeat(" ", 22)))
+		fmt.Fprintf(&b, "  %-20s%s\n", g.title, humanize.Wrapped(strings.Join(g.verbs, ", "), 58, strings.Repeat(" ", 22)))
 	}
 	b.WriteString("\nmidstream VERB --help explains a verb, midstream help verbs lists them all, and\n" +
-		words.Wrapped("midstream help TOPIC a topic: "+strings.Join(topicsOf(root), ", ")+".", 79, "") + "\n" +
+		humanize.Wrapped("midstream help TOPIC a topic: "+strings.Join(topicsOf(root), ", ")+".", 79, "") + "\n" +
 		"New here? midstream demo shows a change under traffic, on a throwaway server.\n")
 	return b.String()
 }
@@ -238,7 +238,7 @@ func flagHelp(f *pflag.Flag, width int) string {
 	} else {
 		name += indent[len(name):]
 	}
-	return name + words.Wrapped(use, width-flagColumn, indent) + "\n"
+	return name + humanize.Wrapped(use, width-flagColumn, indent) + "\n"
 }
 
 // flagWords are a flag with the kind of its value, and what it is for, with its default.
@@ -259,7 +259,7 @@ func reflowed(text string, width int) string {
 	paragraphs := strings.Split(text, "\n\n")
 	for i, p := range paragraphs {
 		if !strings.Contains("\n"+p, "\n ") {
-			paragraphs[i] = words.Wrapped(strings.Join(strings.Fields(p), " "), width, "")
+			paragraphs[i] = humanize.Wrapped(strings.Join(strings.Fields(p), " "), width, "")
 		}
 	}
 	return strings.Join(paragraphs, "\n\n")

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"midstream/internal/control"
-	"midstream/internal/history"
-	"midstream/internal/migration"
-	"midstream/internal/record"
+	"midstream/internal/engine/migration"
+	"midstream/internal/ops/history"
+	"midstream/internal/ops/record"
+	"midstream/internal/ops/socket"
 )
 
 // The help of the program fits a screen, and leads with what matters; every verb stands in it.
@@ -107,8 +107,8 @@ func TestCompletion(t *testing.T) {
 		t.Errorf("of a flag: %q", got)
 	}
 	folder := filepath.Join(t.TempDir(), "c")
-	s, err := control.Serve(folder, control.Run{
-		About:   control.About{Table: "shop.orders", Server: "db1:3306"},
+	s, err := socket.Serve(folder, socket.Run{
+		About:   socket.About{Table: "shop.orders", Server: "db1:3306"},
 		Control: migration.NewControl(migration.Usual()), Stopped: func() string { return "" }, Lost: func() string { return "" },
 	})
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"midstream/internal/event"
-	"midstream/internal/history"
-	"midstream/internal/record"
+	"midstream/internal/engine/event"
+	"midstream/internal/ops/history"
+	"midstream/internal/ops/record"
 )
 
 // historyFlags say where what runs tell is kept.

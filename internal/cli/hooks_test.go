@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"midstream/internal/hook"
+	"midstream/internal/ops/hook"
 )
 
 func hooksPage() string {

@@ -15,11 +15,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
 
-	"midstream/internal/control"
-	"midstream/internal/escape"
-	"midstream/internal/mysqltest"
-	"midstream/internal/schema"
-	"midstream/internal/service"
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/queue"
+	"midstream/internal/ops/socket"
 )
 
 const (
@@ -134,7 +134,7 @@ func TestL9_ARunOfHostileNames(t *testing.T) {
 		t,
 		command(t, append(args, "ALTER TABLE "+name.Quoted()+" ADD COLUMN `n"+hostile+"` INT COMMENT "+schema.Literal(hostile))...),
 	)
-	awaitStatus(t, run, folder, func(s control.Status) bool { return s.Phase == "hold" })
+	awaitStatus(t, run, folder, func(s socket.Status) bool { return s.Phase == "hold" })
 	watching := start(t, command(t, "watch", "--control-dir="+folder))
 	id, end := holding(t, i, "app"+hostile, name.Quoted()+" /* "+hostile+" */", 0)
 	defer end()
@@ -294,9 +294,9 @@ func TestL9_HostileNamesInTheQueue(t *testing.T) {
 	if status, text := q.http("POST", "/v1/changes/h/cutover", "{}"); status != http.StatusOK {
 		t.Fatalf("%d %s", status, text)
 	}
-	q.becomes("h", service.StateDone)
+	q.becomes("h", queue.StateDone)
 	ask(exitDone, "queue", "h")
-	q.becomes("next", service.StateFailed) // the column is there
+	q.becomes("next", queue.StateFailed) // the column is there
 	ask(exitDone, "queue", "next")
 	clean(t, "the daemon", q.daemon.stdout.String()+q.daemon.stderr.String())
 	q.daemon.interrupt()

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"midstream/internal/mysqltest"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestCtrlCWhileRowsAreCopied: the table is as it was. That nothing else is left, no

@@ -13,10 +13,10 @@ import (
 	"sync"
 	"time"
 
-	"midstream/internal/escape"
-	"midstream/internal/event"
-	"midstream/internal/record"
-	"midstream/internal/words"
+	"midstream/internal/engine/event"
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/ops/record"
 )
 
 // logFormats are the forms of a log; the first is the usual one.
@@ -77,15 +77,15 @@ func openJournal(path, format string, stderr io.Writer, run record.Run) (*journa
 // Show writes an event.
 func (j *journal) Show(e event.Event) {
 	level := slog.LevelInfo
-	_, text, _ := words.Happening(e)
+	_, text, _ := humanize.Happening(e)
 	switch e := e.(type) {
 	case event.PhaseEntered:
-		text = words.Phase(e.Phase)
+		text = humanize.Phase(e.Phase)
 	case event.Progress:
 		if e.At.Sub(j.logged) < progressLogged {
 			return
 		}
-		j.logged, text = e.At, words.Progress(e)
+		j.logged, text = e.At, humanize.Progress(e)
 	case event.Retry:
 		text = "trying again: " + e.Cause
 	case event.Throttled:

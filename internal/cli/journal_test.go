@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"midstream/internal/event"
-	"midstream/internal/history"
-	"midstream/internal/record"
+	"midstream/internal/engine/event"
+	"midstream/internal/ops/history"
+	"midstream/internal/ops/record"
 )
 
 // untaken takes the first write, and no other before it is released: a pipe that nobody reads, a disk that is gone.

@@ -5,8 +5,8 @@ import (
 	"io"
 	"sync"
 
-	"midstream/internal/event"
-	"midstream/internal/record"
+	"midstream/internal/engine/event"
+	"midstream/internal/ops/record"
 )
 
 // jsonLines writes one record a line.

@@ -4,22 +4,22 @@ import (
 	"context"
 	"net/http"
 
-	"midstream/internal/control"
-	"midstream/internal/screen"
+	"midstream/internal/face/tui"
+	"midstream/internal/ops/socket"
 )
 
 // takeKeys has a display on a terminal take commands by keys, and do them. leave ends the looking,
 // where that is not the run's own.
 func (a *app) takeKeys(d display, do func(ctx context.Context, command string) error, leave func()) {
-	if s, is := d.(*screen.Screen); is {
-		s.Obey(a.Stdin, screen.Commands{Do: do, Leave: leave})
+	if s, is := d.(*tui.Screen); is {
+		s.Obey(a.Stdin, tui.Commands{Do: do, Leave: leave})
 	}
 }
 
 // commands are those that need no more than their names, for a run to obey.
-func commands(run *control.Client) func(ctx context.Context, command string) error {
+func commands(run *socket.Client) func(ctx context.Context, command string) error {
 	return func(ctx context.Context, command string) error {
-		return run.Call(ctx, http.MethodPost, command, struct{}{}, &control.Answer{})
+		return run.Call(ctx, http.MethodPost, command, struct{}{}, &socket.Answer{})
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
-	"midstream/internal/mysqltest"
+	"midstream/internal/lab/mysqltest"
 )
 
 // press writes keys to a terminal until it shows a text.

@@ -5,8 +5,8 @@ import (
 	"io"
 	"time"
 
-	"midstream/internal/event"
-	"midstream/internal/words"
+	"midstream/internal/engine/event"
+	"midstream/internal/face/humanize"
 )
 
 // lineEvery is the time between two lines of progress.
@@ -27,16 +27,16 @@ func (l *lines) Show(e event.Event) {
 			return
 		}
 		l.last = e.At
-		l.print(e.At, words.Progress(e))
+		l.print(e.At, humanize.Progress(e))
 	case event.PhaseEntered:
 		if l.last.IsZero() {
 			l.last = e.At // nothing to tell of yet
 		}
 		if !l.quiet {
-			l.print(e.At, words.Phase(e.Phase))
+			l.print(e.At, humanize.Phase(e.Phase))
 		}
 	default:
-		if at, text, matters := words.Happening(e); text != "" && (matters || !l.quiet) {
+		if at, text, matters := humanize.Happening(e); text != "" && (matters || !l.quiet) {
 			l.print(at, text)
 		}
 	}

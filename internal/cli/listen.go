@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"path/filepath"
 
-	"midstream/internal/history"
-	"midstream/internal/web"
+	"midstream/internal/face/web"
+	"midstream/internal/ops/history"
 )
 
 // usualListen is where a service is, unless somebody says something else.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"midstream/internal/event"
-	"midstream/internal/hook"
-	"midstream/internal/metrics"
-	"midstream/internal/record"
+	"midstream/internal/engine/event"
+	"midstream/internal/ops/hook"
+	"midstream/internal/ops/metrics"
+	"midstream/internal/ops/record"
 )
 
 // machineFlags say which programs are told of a run, beside those that ask for it.

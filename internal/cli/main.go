@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"midstream/internal/dropin"
-	"midstream/internal/escape"
-	"midstream/internal/words"
+	"midstream/internal/compat/speech"
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/escape"
 )
 
 // Env is what the process has around it.
@@ -47,7 +47,7 @@ type app struct {
 	entered   bool            // a verb has begun: errors are its own, not the command line's
 	at        atomic.Pointer[place]
 	reach     string         // the flags by which a command reaches the server of this one; "" for none
-	speech    *dropin.Speech // of the program whose command line it is; nil for midstream's own
+	speech    *speech.Speech // of the program whose command line it is; nil for midstream's own
 }
 
 func newApp(env Env) *app {
@@ -207,7 +207,7 @@ func exitCodesTopic() *cobra.Command {
 	var b strings.Builder
 	b.WriteString("Exit codes are a contract; a code that is not listed is a failure.\n" + ofSeveral + "\n")
 	for _, o := range outcomes {
-		fmt.Fprintf(&b, "\n%5d  %s", o.code, words.Wrapped(o.meaning, 90, "       "))
+		fmt.Fprintf(&b, "\n%5d  %s", o.code, humanize.Wrapped(o.meaning, 90, "       "))
 	}
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: b.String()}
 }

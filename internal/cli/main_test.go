@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"midstream/internal/dbconn"
-	"midstream/internal/mysqltest"
-	"midstream/internal/record"
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/ops/record"
 )
 
 // TestMain turns this binary into midstream itself, if asked: a process of its own, with

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"midstream/internal/metrics"
-	"midstream/internal/record"
+	"midstream/internal/ops/metrics"
+	"midstream/internal/ops/record"
 )
 
 func metricsPage() string {

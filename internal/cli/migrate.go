@@ -10,16 +10,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"midstream/internal/checkpoint"
-	"midstream/internal/ddl"
-	"midstream/internal/event"
-	"midstream/internal/migration"
-	"midstream/internal/native"
-	"midstream/internal/plan"
-	"midstream/internal/planning"
-	"midstream/internal/record"
-	"midstream/internal/schema"
-	"midstream/internal/throttle"
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/native"
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/planning"
+	"midstream/internal/engine/throttle"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/record"
 )
 
 // change is one schema change as the user asks for it: what run and plan have in common.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"midstream/internal/mysqltest"
-	"midstream/internal/record"
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/ops/record"
 )
 
 // TestAsTheServer: a statement means what it would mean to a session of the server's, by either method, and

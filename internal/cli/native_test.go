@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"midstream/internal/dbconn"
-	"midstream/internal/fault"
-	"midstream/internal/mysqltest"
-	"midstream/internal/record"
-	"midstream/internal/schema"
+	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/record"
 )
 
 // TestLightestWay: plan says how the table will be changed, and why not otherwise; it leaves nothing,

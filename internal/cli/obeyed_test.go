@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"midstream/internal/control"
-	"midstream/internal/dbconn"
-	"midstream/internal/event"
-	"midstream/internal/migration"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/migration"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/ops/socket"
 )
 
 // session is one of another program's.
@@ -127,10 +127,10 @@ func TestPauseAtTheLastChunk(t *testing.T) {
 func TestOtherCase(t *testing.T) {
 	for anyCase, want := range map[bool]int{false: exitNoRun, true: exitDone} {
 		folder := filepath.Join(t.TempDir(), "c")
-		s, err := control.Serve(
+		s, err := socket.Serve(
 			folder,
-			control.Run{
-				About:   control.About{Table: "shop.orders", Server: "db:3306", AnyCase: anyCase},
+			socket.Run{
+				About:   socket.About{Table: "shop.orders", Server: "db:3306", AnyCase: anyCase},
 				Control: migration.NewControl(migration.Usual()),
 				Emit:    event.Discard,
 				Stopped: func() string { return "" },

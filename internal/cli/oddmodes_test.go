@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"midstream/internal/mysqltest"
-	"midstream/internal/schema"
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/mysql/schema"
 )
 
 // oddParts are names of which each part of a table gets one: they look like formats, placeholders,

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"midstream/internal/control"
-	"midstream/internal/mysqltest"
-	"midstream/internal/schema"
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/socket"
 )
 
 // oddNames are tables whose names a shell, a format, a terminal or a parser could take for something else.
@@ -92,7 +92,7 @@ func holdOdd(t *testing.T, i *mysqltest.Instance, table string) *odd {
 		command(t, append(flags(t, i), "run", "--hold", "--method=shadow", "--control-dir="+o.folder, "--history-dir="+o.histories,
 			"ALTER TABLE "+o.name.Quoted()+" ADD COLUMN `new%s ?` INT COMMENT '%d ?'")...),
 	)
-	status := awaitStatus(t, o.run, o.folder, func(s control.Status) bool { return s.Phase == "hold" })
+	status := awaitStatus(t, o.run, o.folder, func(s socket.Status) bool { return s.Phase == "hold" })
 	if schema.NameOf(status.Table) != o.name {
 		t.Errorf("its table is %q", status.Table)
 	}
@@ -169,10 +169,10 @@ func TestL9_OddNamesAreTaken(t *testing.T) {
 }
 
 // awaitStatus waits until the run of a folder stands so.
-func awaitStatus(t *testing.T, run *running, folder string, is func(control.Status) bool) control.Status {
+func awaitStatus(t *testing.T, run *running, folder string, is func(socket.Status) bool) socket.Status {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		runs, err := control.Find(context.WithoutCancel(t.Context()), folder)
+		runs, err := socket.Find(context.WithoutCancel(t.Context()), folder)
 		if err != nil {
 			t.Fatal(err)
 		}

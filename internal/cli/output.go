@@ -7,12 +7,12 @@ import (
 
 	"golang.org/x/term"
 
-	"midstream/internal/escape"
-	"midstream/internal/event"
-	"midstream/internal/migration"
-	"midstream/internal/plan"
-	"midstream/internal/schema"
-	"midstream/internal/screen"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/face/tui"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
 )
 
 // presentation tells a run in words of its own: those of the program whose command line it was asked for by.
@@ -64,7 +64,7 @@ func (o *output) display(table string) display {
 	case o.json:
 		return &jsonLines{out: o.app.Stdout}
 	case onTerminal(o.app.Env.Stdout) && o.app.Getenv("TERM") != "dumb":
-		return screen.New(o.app.Env.Stdout, table, o.quiet, o.colors())
+		return tui.New(o.app.Env.Stdout, table, o.quiet, o.colors())
 	}
 	return &lines{out: o.app.Stdout, quiet: o.quiet}
 }

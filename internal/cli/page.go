@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"midstream/internal/record"
-	"midstream/internal/web"
+	"midstream/internal/face/web"
+	"midstream/internal/ops/record"
 )
 
 // page is what run --listen serves: the runs of one process, from the first one's begin to the end of the process.

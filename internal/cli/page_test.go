@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"midstream/internal/control"
-	"midstream/internal/record"
+	"midstream/internal/ops/record"
+	"midstream/internal/ops/socket"
 )
 
 // looking is somebody at the pages of a run or a queue, with a token.
@@ -110,7 +110,7 @@ func TestPageOfARun(t *testing.T) {
 	l.gets("GET", "/parts/changes/run/blockers", "", c.name)
 	l.gets("GET", "/v1/changes/run/report.html", "", "has told no end")
 	l.gets("GET", "/metrics", "", "midstream_")
-	var status control.Status
+	var status socket.Status
 	if err := json.Unmarshal([]byte(l.gets("GET", "/v1/changes/run/status", "")), &status); err != nil || status.State != "paused" {
 		t.Errorf("%v %+v", err, status)
 	}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"midstream/internal/migration"
-	"midstream/internal/plan"
-	"midstream/internal/words"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/face/humanize"
 )
 
 // predict is what a run of the plan will probably cost.
@@ -26,21 +26,21 @@ func predictionText(d plan.Prediction, line func(label, format string, args ...a
 			how = "measured with rows of this table"
 		}
 		line(
-			"takes", "about %s, between %s and %s (%s): %s rows/s", words.Span(d.Elapsed), words.Span(d.Least),
-			words.Span(d.Most), how, words.Rate(d.RowsPerSecond),
+			"takes", "about %s, between %s and %s (%s): %s rows/s", humanize.Span(d.Elapsed), humanize.Span(d.Least),
+			humanize.Span(d.Most), how, humanize.Rate(d.RowsPerSecond),
 		)
 		line("disk", "%s more at the peak; about %s of redo log meanwhile, and %s of binlog besides the application's",
-			words.Size(d.Disk), words.Size(d.Redo), words.Size(d.Binlog))
+			humanize.Size(d.Disk), humanize.Size(d.Redo), humanize.Size(d.Binlog))
 	} else {
-		line("takes", "less than %s, once nobody is in the way", words.Span(d.Most))
+		line("takes", "less than %s, once nobody is in the way", humanize.Span(d.Most))
 	}
 	var locks []string
 	for _, l := range d.Locks {
 		locks = append(locks, fmt.Sprintf("%d %s for %s", l.Count, l.Kind, l.For))
 	}
-	line("locks", "%s; nobody waits for longer than %s", strings.Join(locks, "; "), words.Span(d.Locked))
+	line("locks", "%s; nobody waits for longer than %s", strings.Join(locks, "; "), humanize.Span(d.Locked))
 	if d.ReplicaLag > 0 {
-		line("replicas", "fall behind by about %s when it has ended", words.Span(d.ReplicaLag))
+		line("replicas", "fall behind by about %s when it has ended", humanize.Span(d.ReplicaLag))
 	}
 }
 
@@ -51,8 +51,8 @@ func costText(d plan.Prediction, r migration.Result) string {
 	}
 	parts := []string{
 		fmt.Sprintf(
-			"%s (predicted %s, between %s and %s)", words.Span(r.Elapsed), words.Span(d.Elapsed), words.Span(d.Least),
-			words.Span(d.Most),
+			"%s (predicted %s, between %s and %s)", humanize.Span(r.Elapsed), humanize.Span(d.Elapsed), humanize.Span(d.Least),
+			humanize.Span(d.Most),
 		),
 	}
 	for _, c := range []struct {
@@ -60,7 +60,7 @@ func costText(d plan.Prediction, r migration.Result) string {
 		actual, predicted int64
 	}{{"disk", r.Disk, d.Disk}, {"redo log", r.Redo, d.Redo}, {"binlog", r.Binlog, d.Binlog}} {
 		if c.actual > 0 {
-			parts = append(parts, fmt.Sprintf("%s of %s (predicted %s)", words.Size(c.actual), c.what, words.Size(c.predicted)))
+			parts = append(parts, fmt.Sprintf("%s of %s (predicted %s)", humanize.Size(c.actual), c.what, humanize.Size(c.predicted)))
 		}
 	}
 	return strings.Join(parts, ", ")

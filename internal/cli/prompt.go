@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/term"
 
-	"midstream/internal/dbconn"
+	"midstream/internal/mysql/dbconn"
 )
 
 // errNoTerminal says that there is nobody to ask.

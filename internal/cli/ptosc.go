@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"midstream/internal/dbconn"
-	"midstream/internal/ddl"
-	"midstream/internal/migration"
-	"midstream/internal/ptosc"
+	"midstream/internal/compat/ptosc"
+	"midstream/internal/engine/migration"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
 )
 
 const ptoscName = "pt-online-schema-change"

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"midstream/internal/dbconn"
-	"midstream/internal/ledger"
-	"midstream/internal/mysqltest"
+	"midstream/internal/lab/ledger"
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/mysql/dbconn"
 )
 
 // drop is a test of pt-online-schema-change's command line, on a table in which a ledger writes.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"midstream/internal/mysqltest"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestL11_EveryVerbRefusesWhatTheServerCannotRead: with exit code 11 and the server's words, and nothing was written.

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"strings"
 
-	"midstream/internal/ddl"
-	"midstream/internal/migration"
-	"midstream/internal/plan"
-	"midstream/internal/words"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/ddl"
 )
 
 // rehearsal are the flags that have a run rehearsed.
@@ -63,7 +63,7 @@ func (c *change) rehearse(ctx context.Context, alter *ddl.Alter, s *server) (mig
 	}
 	c.output.done(
 		p.Source.Name, result,
-		fmt.Sprintf("%s is as it was: rehearsed in %s%s.", p.Source.Name, words.Span(result.Elapsed), keptText(result)),
+		fmt.Sprintf("%s is as it was: rehearsed in %s%s.", p.Source.Name, humanize.Span(result.Elapsed), keptText(result)),
 		rehearsalSummary(p, result, processUsage(), c.rehearsal.lock),
 	)
 	return result, nil
@@ -98,21 +98,21 @@ func rehearsalPlan(p *plan.Plan, keep bool) string {
 func rehearsalSummary(p *plan.Plan, r migration.Result, used usageOfProcess, locked bool) string {
 	var b strings.Builder
 	line := func(label, format string, args ...any) {
-		fmt.Fprintf(&b, "  %-9s %s\n", label, words.Wrapped(fmt.Sprintf(format, args...), 100, "            "))
+		fmt.Fprintf(&b, "  %-9s %s\n", label, humanize.Wrapped(fmt.Sprintf(format, args...), 100, "            "))
 	}
-	fmt.Fprintf(&b, "Rehearsed: %s is as it was, after %s.\n", p.Source.Name, words.Span(r.Elapsed))
+	fmt.Fprintf(&b, "Rehearsed: %s is as it was, after %s.\n", p.Source.Name, humanize.Span(r.Elapsed))
 	if p.Choice.Method != plan.MethodShadow {
 		line("method", "%s: nothing was done. %s", p.Choice.Method, capital(p.Choice.Rehearsal()))
 		return b.String()
 	}
 	workLines(r, line)
 	seen := r.Rehearsed
-	line("delay", "capture was behind by at most %s", words.Span(seen.CaptureDelay))
+	line("delay", "capture was behind by at most %s", humanize.Span(seen.CaptureDelay))
 	if locked {
 		line(
 			"lock", "%s; granted after %s and held for %s, %s applied under it; %s",
-			words.Plural(r.Attempts, "attempt"), words.Span(seen.LockWaited), words.Span(r.LockHeld),
-			words.Plural(r.Drained, "key"), inWayText(seen),
+			humanize.Plural(r.Attempts, "attempt"), humanize.Span(seen.LockWaited), humanize.Span(r.LockHeld),
+			humanize.Plural(r.Drained, "key"), inWayText(seen),
 		)
 	} else {
 		line("lock", "not asked for: --rehearse-lock takes it as a run does, and gives it back")
@@ -120,9 +120,9 @@ func rehearsalSummary(p *plan.Plan, r migration.Result, used usageOfProcess, loc
 	if p.Purpose == plan.RehearsingOnReplica {
 		line("replica", "%s", replicaText(seen.Replication))
 	}
-	line("new table", "about %s%s", words.Size(seen.ShadowBytes), shadowText(p, r))
+	line("new table", "about %s%s", humanize.Size(seen.ShadowBytes), shadowText(p, r))
 	if used.peakRSS > 0 {
-		line("client", "%s of memory at most, %s of CPU", words.Size(used.peakRSS), words.Span(used.cpu))
+		line("client", "%s of memory at most, %s of CPU", humanize.Size(used.peakRSS), humanize.Span(used.cpu))
 	}
 	return b.String()
 }
@@ -132,15 +132,15 @@ func inWayText(seen migration.Rehearsed) string {
 		return "nobody was in its way"
 	}
 	return fmt.Sprintf(
-		"%s %s in its way, for about %s", words.Plural(seen.Blockers, "session"), words.Was(seen.Blockers),
-		words.Span(seen.Blocked),
+		"%s %s in its way, for about %s", humanize.Plural(seen.Blockers, "session"), humanize.Was(seen.Blockers),
+		humanize.Span(seen.Blocked),
 	)
 }
 
 func replicaText(r migration.Replication) string {
 	text := fmt.Sprintf(
 		"behind by at most %s, by the two servers' clocks (%s at first); no transaction took longer than about %s to be applied",
-		words.Span(r.Lag), words.Span(r.Before), words.Span(r.Stall),
+		humanize.Span(r.Lag), humanize.Span(r.Before), humanize.Span(r.Stall),
 	)
 	if r.Stopped {
 		text += "; somebody stopped it for a while"

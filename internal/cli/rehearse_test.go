@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"midstream/internal/mysqltest"
-	"midstream/internal/record"
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/ops/record"
 )
 
 // TestRehearse: the report tells what the run would have been, and the table is as it was.

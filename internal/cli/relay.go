@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"midstream/internal/event"
+	"midstream/internal/engine/event"
 )
 
 // display shows the events of one migration. It is called by one goroutine.

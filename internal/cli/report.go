@@ -5,19 +5,19 @@ import (
 	"strings"
 	"time"
 
-	"midstream/internal/escape"
-	"midstream/internal/migration"
-	"midstream/internal/plan"
-	"midstream/internal/record"
-	"midstream/internal/schema"
-	"midstream/internal/words"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/record"
 )
 
 // planText tells what a run will do.
 func planText(p *plan.Plan, address, former string, cfg migration.Config, keep bool) string {
 	var b strings.Builder
 	line := func(label, format string, args ...any) {
-		fmt.Fprintf(&b, "  %-9s %s\n", label, words.Wrapped(fmt.Sprintf(format, args...), 100, "            "))
+		fmt.Fprintf(&b, "  %-9s %s\n", label, humanize.Wrapped(fmt.Sprintf(format, args...), 100, "            "))
 	}
 	fmt.Fprintf(&b, "%s on %s (%s)\n", p.Source.Name, escape.Line(address), p.Server.Version)
 	line("change", "%s", p.Alter.Clauses)
@@ -74,12 +74,12 @@ func methodText(c plan.Choice, more string) string {
 	if c.Why != "" {
 		text += ": " + c.Why
 	}
-	text = fmt.Sprintf("  %-9s %s\n", "method", words.Wrapped(text, 100, indent))
+	text = fmt.Sprintf("  %-9s %s\n", "method", humanize.Wrapped(text, 100, indent))
 	for _, other := range c.Others {
-		text += indent + words.Wrapped(fmt.Sprintf("not %s: %s", other.Method, other.Why), 100, indent+"  ") + "\n"
+		text += indent + humanize.Wrapped(fmt.Sprintf("not %s: %s", other.Method, other.Why), 100, indent+"  ") + "\n"
 	}
 	if c.Warning != "" {
-		text += indent + words.Wrapped("as asked for, although "+c.Warning, 100, indent+"  ") + "\n"
+		text += indent + humanize.Wrapped("as asked for, although "+c.Warning, 100, indent+"  ") + "\n"
 	}
 	return text
 }
@@ -87,8 +87,8 @@ func methodText(c plan.Choice, more string) string {
 // sizeText tells how large a table is.
 func sizeText(t *schema.Table) string {
 	return fmt.Sprintf(
-		"about %s rows, %s of rows and %s of indexes, as the server estimates", words.Count(t.Rows),
-		words.Size(t.DataBytes), words.Size(t.IndexBytes),
+		"about %s rows, %s of rows and %s of indexes, as the server estimates", humanize.Count(t.Rows),
+		humanize.Size(t.DataBytes), humanize.Size(t.IndexBytes),
 	)
 }
 
@@ -117,19 +117,19 @@ func indexText(p *plan.Plan, cfg migration.Config) string {
 	}
 	if cfg.Indexes != migration.DeferNever && p.Server.Replicas > 0 {
 		return fmt.Sprintf("secondary ones are filled while rows are copied: building them afterwards would hold up %s",
-			words.Plural(p.Server.Replicas, "replica"))
+			humanize.Plural(p.Server.Replicas, "replica"))
 	}
 	return "secondary ones are filled while rows are copied"
 }
 
 func riskText(r plan.Risk) string {
 	const indent = "      "
-	text := fmt.Sprintf("    - %s\n", words.Wrapped(r.What, 100, indent))
+	text := fmt.Sprintf("    - %s\n", humanize.Wrapped(r.What, 100, indent))
 	if r.Why != "" {
-		text += indent + words.Wrapped(r.Why, 100, indent) + "\n"
+		text += indent + humanize.Wrapped(r.Why, 100, indent) + "\n"
 	}
 	if r.Fix != "" {
-		text += indent + "fix: " + words.Wrapped(r.Fix, 100, indent+"     ") + "\n"
+		text += indent + "fix: " + humanize.Wrapped(r.Fix, 100, indent+"     ") + "\n"
 	}
 	return text
 }
@@ -170,21 +170,21 @@ func summary(p *plan.Plan, r migration.Result, cfg migration.Config, used usageO
 	line := func(label, format string, args ...any) {
 		fmt.Fprintf(&b, "  %-9s %s\n", label, fmt.Sprintf(format, escape.Args(args...)...))
 	}
-	fmt.Fprintf(&b, "Done: %s has its new schema, after %s.\n", p.Source.Name, words.Span(r.Elapsed))
+	fmt.Fprintf(&b, "Done: %s has its new schema, after %s.\n", p.Source.Name, humanize.Span(r.Elapsed))
 	if cost := costText(predict(p, cfg), r); cost != "" {
 		line("cost", "%s", cost)
 	}
 	if r.Method != plan.MethodShadow {
 		if r.Method != plan.MethodNone {
-			line("server", "%s, %s in its own statement", words.Plural(r.Attempts, "attempt"), words.Span(r.Native))
+			line("server", "%s, %s in its own statement", humanize.Plural(r.Attempts, "attempt"), humanize.Span(r.Native))
 		}
 		return b.String()
 	}
 	workLines(r, line)
 	line("cut-over", "%s; locked for %s, %s applied under the lock",
-		words.Plural(r.Attempts, "attempt"), words.Span(r.LockHeld), words.Plural(r.Drained, "key"))
+		humanize.Plural(r.Attempts, "attempt"), humanize.Span(r.LockHeld), humanize.Plural(r.Drained, "key"))
 	if used.peakRSS > 0 {
-		line("client", "%s of memory at most, %s of CPU", words.Size(used.peakRSS), words.Span(used.cpu))
+		line("client", "%s of memory at most, %s of CPU", humanize.Size(used.peakRSS), humanize.Span(used.cpu))
 	}
 	remove := ""
 	if r.Old != "" {
@@ -197,16 +197,16 @@ func summary(p *plan.Plan, r migration.Result, cfg migration.Config, used usageO
 // workLines tells what runs and rehearsals have in common.
 func workLines(r migration.Result, line func(label, format string, args ...any)) {
 	line(
-		"rows", "%s copied in %s (%s/s)%s", words.Count(r.RowsCopied), words.Span(r.Copy),
-		words.Rate(perSecond(r.RowsCopied, r.Copy)), indexTime(r.Index),
+		"rows", "%s copied in %s (%s/s)%s", humanize.Count(r.RowsCopied), humanize.Span(r.Copy),
+		humanize.Rate(perSecond(r.RowsCopied, r.Copy)), indexTime(r.Index),
 	)
 	line("changes", "%s captured: %s applied, %s left to the row copy, %s merged",
-		words.Count(r.Captured), words.Count(r.Applied), words.Count(r.Dropped), words.Count(r.Merged))
+		humanize.Count(r.Captured), humanize.Count(r.Applied), humanize.Count(r.Dropped), humanize.Count(r.Merged))
 	if r.Resumed {
 		line("resumed", "yes: an earlier run was gone on with, whose rows are counted; its changes are not")
 	}
 	if r.Verify > 0 {
-		line("verified", "%s compared in %s, all equal%s", words.Plural(r.Verified, "row"), words.Span(r.Verify), repairedText(r.Repaired))
+		line("verified", "%s compared in %s, all equal%s", humanize.Plural(r.Verified, "row"), humanize.Span(r.Verify), repairedText(r.Repaired))
 	} else {
 		line("verified", "no: the tables were not compared")
 	}
@@ -216,7 +216,7 @@ func repairedText(rows int) string {
 	if rows == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s differed and %s synced anew", words.Plural(rows, "row"), words.Was(rows))
+	return fmt.Sprintf("; %s differed and %s synced anew", humanize.Plural(rows, "row"), humanize.Was(rows))
 }
 
 // oldText says what became of the old table.
@@ -231,7 +231,7 @@ func indexTime(d time.Duration) string {
 	if d == 0 {
 		return ""
 	}
-	return "; indexes built in " + words.Span(d)
+	return "; indexes built in " + humanize.Span(d)
 }
 
 func perSecond(n int64, d time.Duration) float64 { return float64(n) / max(d.Seconds(), 1e-9) }

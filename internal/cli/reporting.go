@@ -11,12 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"midstream/internal/escape"
-	"midstream/internal/history"
-	"midstream/internal/record"
-	"midstream/internal/report"
-	"midstream/internal/schema"
-	"midstream/internal/words"
+	"midstream/internal/face/humanize"
+	"midstream/internal/face/report"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/history"
+	"midstream/internal/ops/record"
 )
 
 // reportForms are the forms of a report, by the ends of their files' names.
@@ -140,11 +140,11 @@ func (r *reporting) listRuns(table string) error {
 		default:
 			end := "no end told"
 			if e.Result != nil {
-				end = e.Result.Outcome + ", after " + words.Span(e.Result.ElapsedMS.Duration())
+				end = e.Result.Outcome + ", after " + humanize.Span(e.Result.ElapsedMS.Duration())
 			}
 			fmt.Fprintf(
 				r.app.Stdout, "%s  %s on %s  %s  %s\n", escape.Line(e.Run.ID), schema.NameOf(e.Run.Table),
-				escape.Line(e.Run.Server), escape.Line(end), words.OneLine(e.Run.Alter, 60),
+				escape.Line(e.Run.Server), escape.Line(end), humanize.OneLine(e.Run.Alter, 60),
 			)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"midstream/internal/mysqltest"
-	"midstream/internal/report"
+	"midstream/internal/face/report"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestEveryRunHasAReport: a page is written at the end of a run, whatever that was, and can be made again.

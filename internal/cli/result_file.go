@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
-	"midstream/internal/dbconn"
-	"midstream/internal/record"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/ops/record"
 )
 
 // resultRetry is the time between two tries to write a result.

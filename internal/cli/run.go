@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"midstream/internal/ddl"
-	"midstream/internal/migration"
-	"midstream/internal/plan"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/ddl"
 )
 
 func (a *app) runCommand() *cobra.Command {

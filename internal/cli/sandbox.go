@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"midstream/internal/sandbox"
+	"midstream/internal/lab/sandbox"
 )
 
 // sandboxRun is a throwaway server in the foreground, for scripts.

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"midstream/internal/dbconn"
-	"midstream/internal/ddl"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
 )
 
 // given is a password as the command line has it.

@@ -13,12 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"midstream/internal/control"
-	"midstream/internal/dbconn"
-	"midstream/internal/ddl"
-	"midstream/internal/escape"
-	"midstream/internal/service"
-	"midstream/internal/web"
+	"midstream/internal/face/web"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/ops/queue"
+	"midstream/internal/ops/socket"
 )
 
 // serving is the verb serve.
@@ -129,7 +129,7 @@ func (s *serving) check() []error {
 	}
 	problems = append(problems, err)
 	if s.control == "" {
-		s.control = control.Folder(s.app.Getenv)
+		s.control = socket.Folder(s.app.Getenv)
 	}
 	s.control, err = filepath.Abs(s.control)
 	return append(problems, err)
@@ -142,16 +142,16 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	if s.app.Executable == "" {
 		return errors.New("serve: this program can't find itself to run changes as processes")
 	}
-	store, where, queue, err := s.openAll(ctx)
+	store, where, service, err := s.openAll(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	defer func() { err = errors.Join(err, queue.Close()) }()
+	defer func() { err = errors.Join(err, service.Close()) }()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	stop, err := s.listen.serve(
-		s.app, web.Source{API: queue.Handler(), History: queue.History, Queue: true}, queue.Metrics(), end,
+		s.app, web.Source{API: service.Handler(), History: service.History, Queue: true}, service.Metrics(), end,
 		"runs that are at work go on; nothing was changed",
 	)
 	if err != nil {
@@ -164,18 +164,18 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 			strings.Join(slices.Sorted(maps.Keys(s.servers)), ", "), where, s.listen.server.TokenFile(),
 		),
 	)
-	if err := queue.Run(ctx); err != nil {
+	if err := service.Run(ctx); err != nil {
 		return &coded{
 			code: exitFailed,
 			err:  err,
-			left: s.goOn(queue),
+			left: s.goOn(service),
 			next: "see which one has it; start this one again when that has ended",
 		}
 	}
 	if err := context.Cause(ctx); !errors.Is(err, errInterrupted) {
 		return err
 	}
-	s.note("the queue is closed. " + s.goOn(queue))
+	s.note("the queue is closed. " + s.goOn(service))
 	return nil
 }
 
@@ -187,19 +187,19 @@ const (
 
 // openAll opens the store and the queue. If the cause of a failure passes by itself, such as a full
 // disk or a full server, it tries again.
-func (s *serving) openAll(ctx context.Context) (store service.Store, where string, queue *service.Service, err error) {
+func (s *serving) openAll(ctx context.Context) (store queue.Store, where string, service *queue.Service, err error) {
 	told := ""
 	for began := time.Now(); ; {
 		store, where, err = s.open(ctx)
 		if err == nil {
-			queue, err = service.Open(
+			service, err = queue.Open(
 				ctx,
-				service.Config{Executable: s.app.Executable, Folder: s.folder, ControlFolder: s.control, Servers: s.servers,
+				queue.Config{Executable: s.app.Executable, Folder: s.folder, ControlFolder: s.control, Servers: s.servers,
 					Limit: s.limit, Read: s.read, Note: s.note},
 				store,
 			)
 			if err == nil {
-				return store, where, queue, nil
+				return store, where, service, nil
 			}
 			err = s.unopened(errors.Join(err, store.Close()))
 		}
@@ -219,8 +219,8 @@ func (s *serving) openAll(ctx context.Context) (store service.Store, where strin
 }
 
 // goOn says what becomes of runs.
-func (s *serving) goOn(queue *service.Service) string {
-	ids := queue.Running()
+func (s *serving) goOn(service *queue.Service) string {
+	ids := service.Running()
 	if len(ids) == 0 {
 		return "No run is at work."
 	}
@@ -244,17 +244,17 @@ func (s *serving) read(arguments []string, statement string) (*ddl.Statement, er
 }
 
 // open opens the store, and says where it is.
-func (s *serving) open(ctx context.Context) (store service.Store, where string, err error) {
+func (s *serving) open(ctx context.Context) (store queue.Store, where string, err error) {
 	if s.store == "" {
 		where = filepath.Join(s.folder, "queue.db")
-		store, err = service.OpenFile(where)
+		store, err = queue.OpenFile(where)
 	} else {
 		name, database, _ := strings.Cut(s.store, "/")
 		if database == "" {
 			database = "midstream"
 		}
-		where = fmt.Sprintf("%s.%s on %s", database, service.StoreTable, name)
-		store, err = service.OpenTable(ctx, s.configs[name], database)
+		where = fmt.Sprintf("%s.%s on %s", database, queue.StoreTable, name)
+		store, err = queue.OpenTable(ctx, s.configs[name], database)
 	}
 	if err != nil {
 		return nil, "", s.unopened(err)
@@ -266,13 +266,13 @@ func (s *serving) open(ctx context.Context) (store service.Store, where string, 
 func (s *serving) unopened(err error) error {
 	next := "see to that, or name another place by --state-dir or --store"
 	switch {
-	case errors.Is(err, service.ErrStoreTaken), errors.Is(err, service.ErrFolderTaken):
+	case errors.Is(err, queue.ErrStoreTaken), errors.Is(err, queue.ErrFolderTaken):
 		next = "end the other one first, or name another place by --state-dir or --store"
-	case errors.Is(err, control.ErrFolder):
+	case errors.Is(err, socket.ErrFolder):
 		next = "name another folder by --control-dir"
 	case errors.Is(err, errors.ErrUnsupported):
 		next = "run it on Linux, or another Unix"
-	case errors.Is(err, service.ErrStoreNewer):
+	case errors.Is(err, queue.ErrStoreNewer):
 		next = "start that version of midstream, or name another place by --state-dir or --store"
 	case dbconn.NoSuchDatabase(err):
 		next = "make the database (CREATE DATABASE), or name another one by --store name/database"

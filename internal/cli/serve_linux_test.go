@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"midstream/internal/service"
+	"midstream/internal/ops/queue"
 )
 
 // TestAccountsStayInTheirFiles: a password is in no process's arguments or environment, in no
@@ -76,7 +76,7 @@ func TestAccountsStayInTheirFiles(t *testing.T) {
 	if status, text := q.http("POST", "/v1/changes/a/cutover", "{}"); status != http.StatusOK {
 		t.Fatalf("%d %s", status, text)
 	}
-	q.becomes("a", service.StateDone)
+	q.becomes("a", queue.StateDone)
 	files := 0
 	err = filepath.WalkDir(filepath.Join(q.home, "state"), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

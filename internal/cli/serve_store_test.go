@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"midstream/internal/dbconn"
-	"midstream/internal/service"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/ops/queue"
 )
 
 // TestServeWaitsForAFullServer: if the server has no connection left for the account (1226), serve
@@ -63,11 +63,11 @@ func TestServeWaitsForAFullServer(t *testing.T) {
 	q.opens()
 	q.submit("a", q.name+" ADD COLUMN c INT", "--option=drop-old")
 	q.await("a second try", func() bool { return strings.Count(q.daemon.stdout.String(), "1226") > 2 })
-	if c := q.at("a"); c.State == service.StateFailed || c.Ended != nil {
+	if c := q.at("a"); c.State == queue.StateFailed || c.Ended != nil {
 		t.Errorf("%+v", c)
 	}
 	execute("ALTER USER " + account + " WITH MAX_USER_CONNECTIONS 0")
-	q.becomes("a", service.StateDone)
+	q.becomes("a", queue.StateDone)
 	q.daemon.interrupt()
 	q.daemon.exit()
 }

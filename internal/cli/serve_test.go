@@ -19,8 +19,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"midstream/internal/history"
-	"midstream/internal/service"
+	"midstream/internal/ops/history"
+	"midstream/internal/ops/queue"
 )
 
 // TestQueue: two changes of one table and one that comes after them are done in their order, each
@@ -53,7 +53,7 @@ func TestQueue(t *testing.T) {
 	if status, text := q.http("POST", "/v1/changes/a/cutover", "{}"); status != http.StatusOK {
 		t.Fatalf("%d %s", status, text)
 	}
-	c := q.becomes("c", service.StateDone)
+	c := q.becomes("c", queue.StateDone)
 	a, b := q.at("a"), q.at("b")
 	if b.Began.Before(*a.Ended) || c.Began.Before(*b.Ended) || a.ExitCode == nil || *a.ExitCode != 0 {
 		t.Errorf("%+v\n%+v\n%+v", a, b, c)
@@ -83,7 +83,7 @@ func TestDaemonIsKilled(t *testing.T) {
 	before := q.holds("a")
 	q.kill()
 	q.serve()
-	if now := q.at("a"); now.State != service.StateRunning || now.Process != before.Process || !now.Began.Equal(*before.Began) {
+	if now := q.at("a"); now.State != queue.StateRunning || now.Process != before.Process || !now.Began.Equal(*before.Began) {
 		t.Errorf("%+v", now)
 	}
 	q.daemon.interrupt()
@@ -95,7 +95,7 @@ func TestDaemonIsKilled(t *testing.T) {
 	if status, text := q.http("POST", "/v1/changes/a/cutover", "{}"); status != http.StatusOK {
 		t.Fatalf("%d %s", status, text)
 	}
-	q.becomes("a", service.StateDone)
+	q.becomes("a", queue.StateDone)
 
 	q.submit("b", q.name+" ADD COLUMN d INT", held...)
 	q.holds("b")
@@ -106,7 +106,7 @@ func TestDaemonIsKilled(t *testing.T) {
 		return err == nil && len(entries) == 0
 	})
 	q.serve()
-	if b := q.becomes("b", service.StateDone); b.ExitCode == nil || *b.ExitCode != 0 || b.Ended == nil {
+	if b := q.becomes("b", queue.StateDone); b.ExitCode == nil || *b.ExitCode != 0 || b.Ended == nil {
 		t.Errorf("%+v", b)
 	}
 	if got := q.query(columns); got != "id,a,b,c,d" {
@@ -125,10 +125,10 @@ func TestRunIsKilled(t *testing.T) {
 	if err := syscall.Kill(a.Process, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	a = q.becomes("a", service.StateUnknown)
+	a = q.becomes("a", queue.StateUnknown)
 	contains(t, a.Why, "its process is gone without a word")
 	contains(t, a.Next, "submit the same statement again", "midstream cleanup "+q.name)
-	contains(t, q.becomes("b", service.StateFailed).Why, "it was to come after a, which is unknown")
+	contains(t, q.becomes("b", queue.StateFailed).Why, "it was to come after a, which is unknown")
 	if a.ExitCode != nil || a.Ended == nil {
 		t.Errorf("%+v", a)
 	}
@@ -142,7 +142,7 @@ func TestRunIsKilled(t *testing.T) {
 	contains(t, stdout, "waiting", "done")
 	_, list, _ := q.ask("queue", "--json")
 	lines := strings.Split(strings.TrimSpace(list), "\n")
-	var last service.Change
+	var last queue.Change
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil {
 		t.Fatal(err)
 	}
@@ -166,8 +166,8 @@ func TestLimitAndWithdraw(t *testing.T) {
 	q.submit("a", q.name+" ADD COLUMN c INT", held...)
 	q.submit("b", q.database()+".u ADD COLUMN c INT", held...)
 	q.submit("c", q.database()+".v ADD COLUMN c INT")
-	q.becomes("a", service.StateRunning)
-	q.becomes("b", service.StateRunning)
+	q.becomes("a", queue.StateRunning)
+	q.becomes("b", queue.StateRunning)
 	contains(t, q.at("c").Why, "2 may run on main at once (--limit)")
 	if code, stdout, stderr := q.ask("withdraw", "c"); code != exitDone || !strings.HasPrefix(stdout, "withdrawn c ") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
@@ -188,7 +188,7 @@ func TestLimitAndWithdraw(t *testing.T) {
 		if status, text := q.http("POST", "/v1/changes/"+id+"/abort", "{}"); status != http.StatusOK {
 			t.Errorf("%d %s", status, text)
 		}
-		if c := q.becomes(id, service.StateAborted); *c.ExitCode != exitAborted {
+		if c := q.becomes(id, queue.StateAborted); *c.ExitCode != exitAborted {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -226,12 +226,12 @@ func TestRefusedSubmissions(t *testing.T) {
 		t.Error(stdout)
 	}
 	q.submit("gone", q.database()+".nobody ADD COLUMN c INT")
-	c := q.becomes("gone", service.StateFailed)
+	c := q.becomes("gone", queue.StateFailed)
 	contains(t, c.Why+c.Next, "nobody", "check the name")
 	if *c.ExitCode != exitRefused {
 		t.Errorf("%+v", c)
 	}
-	var answer service.PlanAnswer
+	var answer queue.PlanAnswer
 	status, text := q.http("POST", "/v1/plans", fmt.Sprintf(`{"server":"main","statement":"ALTER TABLE %s ADD COLUMN c INT"}`, q.name))
 	if err := json.Unmarshal(
 		[]byte(text),
@@ -335,11 +335,11 @@ func TestEveryFlagOfRunIsDecided(t *testing.T) {
 	var there []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		there = append(there, f.Name)
-		if slices.Contains(not, f.Name) == slices.Contains(service.Options(), f.Name) {
+		if slices.Contains(not, f.Name) == slices.Contains(queue.Options(), f.Name) {
 			t.Errorf("--%s: may a submission give it? Say so in service.Options or here", f.Name)
 		}
 	})
-	for _, name := range service.Options() {
+	for _, name := range queue.Options() {
 		if !slices.Contains(there, name) {
 			t.Errorf("run has no --%s", name)
 		}
@@ -373,7 +373,7 @@ func TestQueueInATable(t *testing.T) {
 	if status, text := q.http("POST", "/v1/changes/a/cutover", "{}"); status != http.StatusOK {
 		t.Fatalf("%d %s", status, text)
 	}
-	a := q.becomes("a", service.StateDone)
+	a := q.becomes("a", queue.StateDone)
 	kept, err := os.ReadFile(a.History)
 	if err != nil {
 		t.Fatal(err)
@@ -384,7 +384,7 @@ func TestQueueInATable(t *testing.T) {
 	}
 	elsewhere := filepath.Join(q.home, "elsewhere")
 	q.serve(store, "--state-dir="+elsewhere)
-	if now := q.at("a"); now.State != service.StateDone || !now.Ended.Equal(*a.Ended) {
+	if now := q.at("a"); now.State != queue.StateDone || !now.Ended.Equal(*a.Ended) {
 		t.Errorf("%+v", now)
 	}
 	told := q.query("SELECT CONCAT(COUNT(*), ' ', SUM(history IS NOT NULL)) FROM midstream_service")
@@ -402,7 +402,7 @@ func TestStoreIsTaken(t *testing.T) {
 	t.Cleanup(func() { executing(t, q.i, q.database())("DROP TABLE IF EXISTS midstream_service") })
 	q.serve("--store=main/" + q.database())
 	q.submit("a", q.name+" ADD COLUMN c INT", held...)
-	q.becomes("a", service.StateRunning)
+	q.becomes("a", queue.StateRunning)
 	executing(t, q.i, q.database())("UPDATE midstream_service SET body = '{\"version\":1,\"owner\":\"another\"}' WHERE id = ''",
 		"KILL "+q.query("SELECT IS_USED_LOCK(LEFT(CONCAT('midstream service ', SHA2(DATABASE(), 256)), 64))"))
 	if code := q.daemon.exit(); code != exitFailed {
@@ -430,7 +430,7 @@ func TestWaitIsEnded(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	contains(t, waiting.stderr.String(), "aborted: the waiting for change b", "the change stays in the queue", "midstream withdraw b")
-	if c := q.at("b"); c.State != service.StateWaiting {
+	if c := q.at("b"); c.State != queue.StateWaiting {
 		t.Errorf("%+v", c)
 	}
 	if code, _, stderr := q.ask("withdraw", "b"); code != exitDone {
@@ -508,7 +508,7 @@ func TestDaemonIsKilledAtAnyMoment(t *testing.T) {
 		q.serve()
 	}
 	for n := range changes {
-		q.becomes(fmt.Sprintf("c%02d", n), service.StateDone)
+		q.becomes(fmt.Sprintf("c%02d", n), queue.StateDone)
 	}
 	if got := q.query(columns); got != want {
 		t.Errorf("columns %s", got)

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"midstream/internal/control"
-	"midstream/internal/service"
+	"midstream/internal/ops/queue"
+	"midstream/internal/ops/socket"
 )
 
 // queueing is a service of a test, on a server with a table t in which somebody writes.
@@ -135,7 +135,7 @@ func (q *queueing) submit(id, alter string, more ...string) {
 var held = []string{"--option=method=shadow", "--option=hold", "--option=drop-old"}
 
 // at is how a change stands.
-func (q *queueing) at(id string) (c service.Change) {
+func (q *queueing) at(id string) (c queue.Change) {
 	q.t.Helper()
 	code, stdout, stderr := q.ask("queue", id, "--json")
 	if code != exitDone {
@@ -148,7 +148,7 @@ func (q *queueing) at(id string) (c service.Change) {
 }
 
 // becomes waits until a change is in a state.
-func (q *queueing) becomes(id string, state service.State) service.Change {
+func (q *queueing) becomes(id string, state queue.State) queue.Change {
 	q.t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		c := q.at(id)
@@ -162,11 +162,11 @@ func (q *queueing) becomes(id string, state service.State) service.Change {
 }
 
 // holds waits until the run of a change waits with its swap.
-func (q *queueing) holds(id string) service.Change {
+func (q *queueing) holds(id string) queue.Change {
 	q.t.Helper()
-	q.becomes(id, service.StateRunning)
+	q.becomes(id, queue.StateRunning)
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		if runs, err := control.Find(q.t.Context(), q.folder); err == nil && len(runs) > 0 && runs[0].Found.State == "held" {
+		if runs, err := socket.Find(q.t.Context(), q.folder); err == nil && len(runs) > 0 && runs[0].Found.State == "held" {
 			c := q.at(id)
 			if c.Process != runs[0].Found.Process {
 				q.t.Fatalf("process %d holds: %+v", runs[0].Found.Process, c)

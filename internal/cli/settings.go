@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"midstream/internal/dbconn"
+	"midstream/internal/mysql/dbconn"
 )
 
 // onlyTyped are the flags that an option file can't say: those of the files themselves, the

@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"midstream/internal/control"
-	"midstream/internal/escape"
-	"midstream/internal/event"
-	"midstream/internal/record"
-	"midstream/internal/schema"
-	"midstream/internal/words"
+	"midstream/internal/engine/event"
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/record"
+	"midstream/internal/ops/socket"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -37,7 +37,7 @@ func (a *app) watchCommand() *cobra.Command {
 }
 
 // runs finds those that a verb which only looks is about.
-func (c *commanding) runs(ctx context.Context, args []string) ([]*control.Client, error) {
+func (c *commanding) runs(ctx context.Context, args []string) ([]*socket.Client, error) {
 	table, _, err := c.parse(args)
 	if err := usageOf("midstream help "+c.verb, append(c.checks.problems, err)...); err != nil {
 		return nil, err
@@ -64,11 +64,11 @@ func (c *commanding) status(ctx context.Context, args []string) error {
 }
 
 // statusText tells how a run stands.
-func statusText(s control.Status) string {
+func statusText(s socket.Status) string {
 	var b strings.Builder
 	line := func(label, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "  %-9s %s\n", label, words.Wrapped(text, 100, "            "))
+			fmt.Fprintf(&b, "  %-9s %s\n", label, humanize.Wrapped(text, 100, "            "))
 		}
 	}
 	fmt.Fprintf(
@@ -86,13 +86,13 @@ func statusText(s control.Status) string {
 	}
 	line("state", escape.Line(state))
 	if e, is := record.EventOf(s.Throttled).(event.Throttled); is && len(e.Gates) > 0 {
-		line("waits", strings.TrimPrefix(words.Throttled(e), "waiting: "))
+		line("waits", strings.TrimPrefix(humanize.Throttled(e), "waiting: "))
 	}
 	if e, is := record.EventOf(s.Blocked).(event.Blocked); is {
-		line("blocked", words.Blocked(e))
+		line("blocked", humanize.Blocked(e))
 	}
 	if e, is := record.EventOf(s.Progress).(event.Progress); is {
-		line("progress", words.Progress(e))
+		line("progress", humanize.Progress(e))
 	} else {
 		line("phase", escape.Line(s.Phase))
 	}
@@ -134,7 +134,7 @@ func (c *commanding) watch(ctx context.Context, args []string) error {
 }
 
 // watchOne shows one run; of several each line begins with the table. mu is held while a line is written.
-func (c *commanding) watchOne(ctx context.Context, run *control.Client, several bool, mu *sync.Mutex) error {
+func (c *commanding) watchOne(ctx context.Context, run *socket.Client, several bool, mu *sync.Mutex) error {
 	out := &prefixed{out: c.app.Stdout, mu: mu}
 	if c.json {
 		return run.Events(ctx, func(line []byte) {

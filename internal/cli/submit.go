@@ -15,11 +15,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"midstream/internal/control"
-	"midstream/internal/escape"
-	"midstream/internal/schema"
-	"midstream/internal/service"
-	"midstream/internal/words"
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/queue"
+	"midstream/internal/ops/socket"
 )
 
 // asking talks to a service.
@@ -53,7 +53,7 @@ func (a *app) newAsking(use, short, long string) (*asking, *cobra.Command) {
 // submitting is the verb submit.
 type submitting struct {
 	*asking
-	asked   service.Submission
+	asked   queue.Submission
 	options map[string]string
 	wait    bool
 }
@@ -104,7 +104,7 @@ func (s *submitting) run(ctx context.Context, args []string) error {
 		return err
 	}
 	s.asked.Statement, s.asked.Options, s.asked.By = args[0], s.options, thisUser()
-	var c service.Change
+	var c queue.Change
 	if err := s.call(ctx, http.MethodPost, "changes", s.asked, &c); err != nil {
 		return err
 	}
@@ -136,13 +136,13 @@ const (
 
 // away says that an error may be one of a service that is there again in a while.
 func away(err error) bool {
-	var p *control.Problem
+	var p *socket.Problem
 	var c *coded
 	return !(errors.As(err, &p) && p.Status < http.StatusInternalServerError || errors.As(err, &c) && c.code == exitUsage)
 }
 
 // follow tells how a change goes on until it has ended.
-func (s *submitting) follow(ctx context.Context, c service.Change) error {
+func (s *submitting) follow(ctx context.Context, c queue.Change) error {
 	heard := time.Now()
 	for !c.State.Over() {
 		left := coded{left: "the change stays in the queue, or at work", next: "midstream queue " + c.ID + "; midstream withdraw " + c.ID}
@@ -164,7 +164,7 @@ func (s *submitting) follow(ctx context.Context, c service.Change) error {
 			return err
 		}
 		heard = time.Now()
-		if c.State != before.State || c.State == service.StateWaiting && c.Why != before.Why {
+		if c.State != before.State || c.State == queue.StateWaiting && c.Why != before.Why {
 			s.tell(c)
 		}
 	}
@@ -172,9 +172,9 @@ func (s *submitting) follow(ctx context.Context, c service.Change) error {
 	switch {
 	case c.ExitCode != nil:
 		code = *c.ExitCode
-	case c.State == service.StateUnknown:
+	case c.State == queue.StateUnknown:
 		code = exitUnknown
-	case c.State == service.StateWithdrawn:
+	case c.State == queue.StateWithdrawn:
 		code = exitAborted
 	}
 	if code == exitDone {
@@ -189,7 +189,7 @@ func (s *submitting) follow(ctx context.Context, c service.Change) error {
 }
 
 // tell prints a change.
-func (q *asking) tell(c service.Change) {
+func (q *asking) tell(c queue.Change) {
 	if q.json {
 		(&jsonLines{out: q.app.Stdout}).write(c)
 		return
@@ -198,10 +198,10 @@ func (q *asking) tell(c service.Change) {
 }
 
 // changeLine says how a change stands.
-func changeLine(c service.Change) string {
+func changeLine(c queue.Change) string {
 	text := fmt.Sprintf("%-9s %s  %s on %s", c.State, c.ID, schema.NameOf(c.Table), c.Server)
-	if c.Began != nil && c.State == service.StateRunning {
-		text += ", since " + words.Span(time.Since(*c.Began))
+	if c.Began != nil && c.State == queue.StateRunning {
+		text += ", since " + humanize.Span(time.Since(*c.Began))
 	}
 	if c.Why != "" {
 		text += ": " + c.Why
@@ -218,14 +218,14 @@ func (a *app) queueCommand() *cobra.Command {
 			return err
 		}
 		if len(args) == 1 {
-			var c service.Change
+			var c queue.Change
 			if err := q.call(ctx, http.MethodGet, "changes/"+url.PathEscape(args[0]), nil, &c); err != nil {
 				return err
 			}
 			q.tellAll(c)
 			return nil
 		}
-		var list []service.Change
+		var list []queue.Change
 		if err := q.call(ctx, http.MethodGet, "changes", nil, &list); err != nil {
 			return err
 		}
@@ -248,14 +248,14 @@ func atMostOne(args []string) error {
 }
 
 // tellAll prints all that is known of a change.
-func (q *asking) tellAll(c service.Change) {
+func (q *asking) tellAll(c queue.Change) {
 	q.tell(c)
 	if q.json {
 		return
 	}
 	line := func(label, text string) {
 		if text != "" {
-			fmt.Fprintf(q.app.Stdout, "  %-9s %s\n", label, words.Wrapped(text, 100, "            "))
+			fmt.Fprintf(q.app.Stdout, "  %-9s %s\n", label, humanize.Wrapped(text, 100, "            "))
 		}
 	}
 	at := func(t *time.Time) string {
@@ -291,7 +291,7 @@ func (a *app) withdrawCommand() *cobra.Command {
 		if err := q.check(problem); err != nil {
 			return err
 		}
-		var c service.Change
+		var c queue.Change
 		if err := q.call(ctx, http.MethodDelete, "changes/"+url.PathEscape(args[0]), nil, &c); err != nil {
 			return err
 		}
@@ -346,7 +346,7 @@ func (q *asking) call(ctx context.Context, method, path string, body, answer any
 			next: "name the file by --token-file",
 		}
 	}
-	request, err := control.Request(ctx, method, strings.TrimSuffix(q.to, "/")+"/v1/"+path, body)
+	request, err := socket.Request(ctx, method, strings.TrimSuffix(q.to, "/")+"/v1/"+path, body)
 	if err != nil {
 		return err
 	}
@@ -364,12 +364,12 @@ func (q *asking) call(ctx context.Context, method, path string, body, answer any
 		}
 	}
 	defer response.Body.Close()
-	return serviceError(control.ReadAnswer(response, answer), q.to)
+	return serviceError(socket.ReadAnswer(response, answer), q.to)
 }
 
 // serviceError is what a service has answered, with its exit code.
 func serviceError(err error, to string) error {
-	var p *control.Problem
+	var p *socket.Problem
 	if err == nil {
 		return nil
 	}

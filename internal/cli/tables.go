@@ -6,15 +6,15 @@ import (
 	"strings"
 	"time"
 
-	"midstream/internal/ddl"
-	"midstream/internal/escape"
-	"midstream/internal/event"
-	"midstream/internal/migration"
-	"midstream/internal/plan"
-	"midstream/internal/planning"
-	"midstream/internal/record"
-	"midstream/internal/schema"
-	"midstream/internal/words"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/planning"
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/record"
 )
 
 // makeTables makes the plan of a statement on whole tables.
@@ -23,7 +23,7 @@ func (c *change) makeTables(ctx context.Context, statement *ddl.Statement, s *se
 		Replicates: c.options.Replicates, Kills: c.options.Kills,
 		Method: wish, Keep: c.dropLater, Drop: c.config.DropOld, Stall: c.options.Limits.Locked,
 	}, func(e event.Event) {
-		if _, text, matters := words.Happening(e); matters {
+		if _, text, matters := humanize.Happening(e); matters {
 			c.output.note(text)
 		}
 	})
@@ -149,7 +149,7 @@ func tablePlanText(p *plan.TablePlan, address string, cfg migration.Config) stri
 	const indent = "            "
 	var b strings.Builder
 	line := func(label, format string, args ...any) {
-		fmt.Fprintf(&b, "  %-9s %s\n", label, words.Wrapped(fmt.Sprintf(format, args...), 100, indent))
+		fmt.Fprintf(&b, "  %-9s %s\n", label, humanize.Wrapped(fmt.Sprintf(format, args...), 100, indent))
 	}
 	fmt.Fprintf(&b, "%s on %s (%s)\n", tableNames(p), escape.Line(address), p.Server.Version)
 	line("change", "%s", p.Statement.Kind)
@@ -164,7 +164,7 @@ func tablePlanText(p *plan.TablePlan, address string, cfg migration.Config) stri
 	if p.Main != "" {
 		work := ""
 		if p.Swap != nil {
-			work = fmt.Sprintf(" for the lock, and about %s for the work on %d files", words.Span(p.Swap.Rename), p.Swap.Files)
+			work = fmt.Sprintf(" for the lock, and about %s for the work on %d files", humanize.Span(p.Swap.Rename), p.Swap.Files)
 		}
 		line(
 			"locks", "%s (queries wait for %s at most%s, and nothing is asked for while somebody holds one)",
@@ -186,8 +186,8 @@ func tableSummary(p *plan.TablePlan, r migration.Result) string {
 		return fmt.Sprintf("Done: nothing was to be done: %s (%s).\n", p.Choice.Why, names)
 	}
 	fmt.Fprintf(
-		&b, "Done: %s, %s, after %s: %s, %s in the statement.\n", kind, names, words.Span(r.Elapsed),
-		words.Plural(r.Attempts, "attempt"), words.Span(r.Native),
+		&b, "Done: %s, %s, after %s: %s, %s in the statement.\n", kind, names, humanize.Span(r.Elapsed),
+		humanize.Plural(r.Attempts, "attempt"), humanize.Span(r.Native),
 	)
 	if r.Old != "" {
 		fmt.Fprintf(&b, "  %-9s %s; remove it with: midstream cleanup --old %s\n", "left", escape.Line(r.Old), p.Statement.Table.Argument())

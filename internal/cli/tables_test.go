@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"midstream/internal/mysqltest"
-	"midstream/internal/record"
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/ops/record"
 )
 
 // statementRig is a database in which statements are run by midstream and, beside it, natively.

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"midstream/internal/ddl"
-	"midstream/internal/desired"
-	"midstream/internal/plan"
-	"midstream/internal/schema"
-	"midstream/internal/schema/token"
+	"midstream/internal/engine/desired"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/mysql/schema/token"
 )
 
 // target says which table is to be changed, and how.

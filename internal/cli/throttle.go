@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"midstream/internal/dbconn"
-	"midstream/internal/migration"
-	"midstream/internal/plan"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
 )
 
 // followers are the flags that say which replicas are looked at.

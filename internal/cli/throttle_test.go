@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"midstream/internal/mysqltest"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestGatesOfARun: a run waits while a gate is closed, says for what, and goes on when it opens.

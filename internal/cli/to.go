@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"midstream/internal/ddl"
-	"midstream/internal/desired"
-	"midstream/internal/escape"
-	"midstream/internal/migration"
-	"midstream/internal/plan"
-	"midstream/internal/record"
-	"midstream/internal/schema"
-	"midstream/internal/words"
+	"midstream/internal/engine/desired"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/record"
 )
 
 // States of a table of --to.
@@ -443,7 +443,7 @@ func (r *reaching) summary() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, s.text))
 		}
 	}
-	return fmt.Sprintf("%s: %s", words.Plural(len(r.tables), "table"), strings.Join(parts, ", "))
+	return fmt.Sprintf("%s: %s", humanize.Plural(len(r.tables), "table"), strings.Join(parts, ", "))
 }
 
 // add sums up what runs did; of what is no number the last counts.

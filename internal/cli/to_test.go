@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"midstream/internal/mysqltest"
-	"midstream/internal/record"
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/ops/record"
 )
 
 // files writes files of definitions, by name, and returns their folder.

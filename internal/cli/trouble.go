@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"midstream/internal/dbconn"
-	"midstream/internal/escape"
-	"midstream/internal/lock"
-	"midstream/internal/migration"
-	"midstream/internal/plan"
-	"midstream/internal/record"
-	"midstream/internal/words"
+	"midstream/internal/engine/lock"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/ops/record"
 )
 
 // trouble is what people and programs are told where a verb did not do what it was asked: always
@@ -100,7 +100,7 @@ func (a *app) complaint(err error, code int) string {
 	var b strings.Builder
 	line := func(label, text string) {
 		if text != "" {
-			fmt.Fprintf(&b, "  %-6s %s\n", label, words.Wrapped(text, 100, "         "))
+			fmt.Fprintf(&b, "  %-6s %s\n", label, humanize.Wrapped(text, 100, "         "))
 		}
 	}
 	var refused *plan.Refused

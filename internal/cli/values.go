@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"midstream/internal/migration"
+	"midstream/internal/engine/migration"
 )
 
 // checks are flags whose values are checked as they are read. What is wrong is kept, so

@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"midstream/internal/compare"
-	"midstream/internal/dbconn"
-	"midstream/internal/escape"
-	"midstream/internal/schema"
-	"midstream/internal/words"
+	"midstream/internal/engine/compare"
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
 )
 
 // verification compares two tables.
@@ -160,8 +160,8 @@ func (v *verification) compare(ctx context.Context, servers [2]*server, names [2
 		}
 		return err
 	}
-	fmt.Fprintf(out, "Compared %s of %s and %s of %s in %s, in %s.\n", words.Plural(result.Rows[0], "row"), names[0],
-		words.Plural(result.Rows[1], "row"), names[1], words.Plural(len(spec.Columns), "column"), words.Span(time.Since(started)))
+	fmt.Fprintf(out, "Compared %s of %s and %s of %s in %s, in %s.\n", humanize.Plural(result.Rows[0], "row"), names[0],
+		humanize.Plural(result.Rows[1], "row"), names[1], humanize.Plural(len(spec.Columns), "column"), humanize.Span(time.Since(started)))
 	return v.verdict(ctx, comparison, spec, result)
 }
 
@@ -191,21 +191,21 @@ func (v *verification) verdict(ctx context.Context, c *compare.Comparison, spec 
 	case len(r.Mismatches) > 0:
 		return &coded{
 			code: exitMismatch,
-			err:  fmt.Errorf("%s %s%s", words.Plural(len(r.Mismatches), "row"), differ(len(r.Mismatches)), more),
+			err:  fmt.Errorf("%s %s%s", humanize.Plural(len(r.Mismatches), "row"), differ(len(r.Mismatches)), more),
 			next: "see the rows above; of a table that is written to try again with a longer --settle, of a copy that should be equal find out who wrote to it",
 		}
 	case len(r.Unsettled) > 0:
 		return &coded{
 			code: exitFailed,
-			err:  fmt.Errorf("%s changed all the time and could not be compared", words.Plural(len(r.Unsettled), "row")),
+			err:  fmt.Errorf("%s changed all the time and could not be compared", humanize.Plural(len(r.Unsettled), "row")),
 			next: "try again when there is less traffic, or with a longer --settle if one table follows the other slowly",
 		}
 	}
 	equal := "Equal."
 	if n := len(spec.Only); n > 0 {
 		equal = fmt.Sprintf(
-			"Equal in %s; %s %s not compared.", words.Plural(len(spec.Columns), "column"), words.Plural(n, "other"),
-			words.Was(n),
+			"Equal in %s; %s %s not compared.", humanize.Plural(len(spec.Columns), "column"), humanize.Plural(n, "other"),
+			humanize.Was(n),
 		)
 	}
 	fmt.Fprintf(out, "%s%s\n", equal, settledText(r.Suspects))
@@ -223,5 +223,5 @@ func settledText(suspects int) string {
 	if suspects == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%s differed at first, and no more after a while.)", words.Plural(suspects, "row"))
+	return fmt.Sprintf(" (%s differed at first, and no more after a while.)", humanize.Plural(suspects, "row"))
 }

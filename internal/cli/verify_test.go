@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"midstream/internal/mysqltest"
+	"midstream/internal/lab/mysqltest"
 )
 
 // TestVerifyComparesTables: equal tables, and every way in which a row may differ.

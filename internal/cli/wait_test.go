@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"midstream/internal/service"
+	"midstream/internal/ops/queue"
 )
 
 // TestWaitOutlivesTheService: submit --wait goes on when the service is gone for a while, as it is
@@ -22,7 +22,7 @@ func TestWaitOutlivesTheService(t *testing.T) {
 	var asked atomic.Int32
 	code := 16
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := service.Change{ID: "a", Server: "main", Table: "a.t", State: service.StateRunning}
+		c := queue.Change{ID: "a", Server: "main", Table: "a.t", State: queue.StateRunning}
 		switch asked.Add(1) {
 		case 1: // submitted
 		case 2, 3: // it ends within an answer, and what stands before it says that nobody is there
@@ -31,7 +31,7 @@ func TestWaitOutlivesTheService(t *testing.T) {
 			w.WriteHeader(http.StatusBadGateway)
 			return
 		default:
-			c.State, c.ExitCode = service.StateFailed, &code
+			c.State, c.ExitCode = queue.StateFailed, &code
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(c)

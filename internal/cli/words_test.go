@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"midstream/internal/cutover"
-	"midstream/internal/migration"
-	"midstream/internal/plan"
-	"midstream/internal/schema"
+	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/schema"
 )
 
 var resultlessRun = migration.Result{}

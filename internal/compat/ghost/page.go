@@ -1,0 +1,94 @@
+package ghost
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"midstream/internal/compat/speech"
+	"midstream/internal/mysql/escape"
+)
+
+// Version is that program's.
+const Version = "1.1.9"
+
+// Exit codes of that program.
+const (
+	exitDone   = 0
+	exitFatal  = 1
+	exitUnread = 2 // by Go's package flag
+)
+
+// End tells how it all ended, and returns the exit code. complaint is what midstream run says of an error.
+func (s *Speaker) End(err error, complaint string) int {
+	if err != nil {
+		s.log.fatal("%s", escape.Sentence(err))
+		fmt.Fprint(s.log.out, complaint)
+		return exitFatal
+	}
+	if !s.asked.Execute {
+		fmt.Fprintln(s.out, "# Nothing was changed: --execute was not said")
+	}
+	fmt.Fprintln(s.out, "# Done")
+	return exitDone
+}
+
+// Refuse tells what is wrong with a command line, and Tell what one asks to read.
+func Refuse(w *Wrong, out, errors io.Writer) int {
+	if w.Unread {
+		for _, text := range w.Problems {
+			fmt.Fprintln(out, escape.Line(text))
+		}
+		fmt.Fprint(out, usage())
+		return exitUnread
+	}
+	for _, text := range w.Problems {
+		log{out: errors}.fatal("%s", text)
+	}
+	return exitFatal
+}
+
+// Tell tells what a command line asks to read.
+func Tell(t *Told, midstream string, out io.Writer) int {
+	switch {
+	case t.Version:
+		fmt.Fprintf(out, "%s (midstream %s)\n", Version, midstream)
+	case t.Help:
+		fmt.Fprint(out, usage())
+	}
+	return exitDone
+}
+
+func usage() string {
+	var b strings.Builder
+	b.WriteString(
+		"Usage of gh-ost:\nThis is Midstream: it changes the table as it is asked to by gh-ost's command line. docs/gh-ost-flags.md tells what becomes of each flag.\n",
+	)
+	for _, f := range Flags() {
+		fmt.Fprintf(&b, "  -%s %s\n    \t%s\n", f.Name, f.Kind, f.row().Help())
+	}
+	return b.String()
+}
+
+// Page is docs/gh-ost-flags.md.
+func Page() string {
+	var rows []speech.Row
+	for _, f := range Flags() {
+		rows = append(rows, f.row())
+	}
+	return "# What becomes of gh-ost's flags\n\n" +
+		"All flags of version " + Version + ", as `midstream gh-ost`, or a link of the name `gh-ost` to midstream, takes them: `-flag`, `--flag`, `--flag=value`, `--flag value`. " +
+		"[coming-from-gh-ost.md](coming-from-gh-ost.md) tells what is the same, and what differs.\n\n" +
+		speech.Table(rows, "flag", exitFatal) + speech.ExitCodes([]speech.ExitCode{
+		{
+			Code: exitDone,
+			When: "The table is altered, or what was asked for is done: a look without --execute, --help, --version, --check-flag.",
+		},
+		{
+			Code: exitFatal,
+			Name: "FATAL",
+			When: "Anything else: a flag that is refused, a server that can't be reached, a plan that refuses, rows that don't fit or differ, a signal, panic. The message tells what is left, and what to do.",
+		},
+		{Code: exitUnread, When: "A flag that there is not, or a value that is none."},
+	})
+}

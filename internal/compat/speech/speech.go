@@ -1,0 +1,87 @@
+package speech
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Speech says in another program's flags what Midstream says in those of midstream run. It is
+// applied where a text is shown, and nowhere before. A nil one changes nothing.
+type Speech struct {
+	// Says is what a flag is there, by its name, or by name=value; the letter of one by -p.
+	Says map[string]string
+	// Own are the names of that program's flags, which mean the same here.
+	Own map[string]bool
+	// Ours says that midstream run has a flag of the name; nil: it is not known yet. Where that
+	// program has none for it, the option file can say it.
+	Ours func(name string) bool
+	File string
+	// Connect are the flags by which a command of Midstream reaches the server of the run, and
+	// Statement is its argument.
+	Connect   string
+	Statement string
+}
+
+var (
+	// mention is a command of Midstream with its flags, or a flag by itself.
+	mention = regexp.MustCompile(
+		`\bmidstream ([a-z]+)((?: --[a-z][a-z-]*(?:=\S+)?)*)|(^|[ (])(?:--([a-z][a-z-]*[a-z])(=[\w:%/.-]*[\w%])?( of midstream run)?|(-p)\b)`,
+	)
+	// argument is what a command is given; without one the text only tells of the command.
+	argument = regexp.MustCompile(`^ (?:-- )?(?:\$?["'` + "`" + `]|[^ ]+\.[^ ])`)
+)
+
+// Of says a text so.
+func (s *Speech) Of(text string) string {
+	if s == nil {
+		return text
+	}
+	var b strings.Builder
+	end := 0
+	for _, m := range mention.FindAllStringSubmatchIndex(text, -1) {
+		group := func(n int) string {
+			if m[2*n] < 0 {
+				return ""
+			}
+			return text[m[2*n]:m[2*n+1]]
+		}
+		b.WriteString(text[end:m[0]])
+		end = m[1]
+		if verb := group(1); verb != "" {
+			b.WriteString(s.command(verb, group(2), text[end:]))
+		} else {
+			b.WriteString(group(3) + s.flag(group(4), group(5), group(7)))
+		}
+	}
+	return b.String() + text[end:]
+}
+
+// command is one of Midstream's as it can be typed; rest is what follows it.
+func (s *Speech) command(verb, flags, rest string) string {
+	known := "midstream " + verb
+	switch verb {
+	case "check", "plan":
+		return known + " " + s.Connect + flags + " " + s.Statement
+	case "cleanup", "run":
+		if argument.MatchString(rest) {
+			return known + " " + s.Connect + flags
+		}
+	}
+	return known + flags
+}
+
+// flag is one of midstream run's there.
+func (s *Speech) flag(name, value, letter string) string {
+	for _, key := range []string{name + value, name, letter} {
+		if says, is := s.Says[key]; is && key != "" {
+			return says
+		}
+	}
+	switch {
+	case name == "":
+		return letter
+	case !s.Own[name] && s.Ours != nil && s.Ours(name):
+		return name + value + " in [midstream] of " + s.File
+	}
+	return "--" + name + value
+}

@@ -1,0 +1,133 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"midstream/internal/engine/backlog"
+	"midstream/internal/engine/rowsync"
+	"midstream/internal/mysql/dbconn"
+)
+
+// Config of apply.
+type Config struct {
+	Workers int // defaults to 2
+	Batch   int // most keys of one sync; defaults to 1,000
+}
+
+// WithDefaults returns the config with defaults for what is not set.
+func (c Config) WithDefaults() Config {
+	if c.Workers <= 0 {
+		c.Workers = 2
+	}
+	if c.Batch <= 0 {
+		c.Batch = 1000
+	}
+	return c
+}
+
+// Deps are what apply works with.
+type Deps struct {
+	Pool    *dbconn.Pool
+	Spec    *rowsync.Spec
+	Syncer  *rowsync.Syncer
+	Backlog *backlog.Backlog // with as many workers as Config.Workers
+	// Room waits until rows may be written, and anything applied at all, and is told how many have been.
+	Room func(ctx context.Context, rows int) (room int, wrote func(rows int), err error)
+	// Linger is how long a worker gathers changes after a sync, if that has left none.
+	Linger func() time.Duration
+}
+
+// Applier is stateless; it may be run again after it has stopped.
+type Applier struct {
+	cfg  Config
+	deps Deps
+}
+
+// New returns an applier.
+func New(cfg Config, deps Deps) *Applier {
+	return &Applier{cfg: cfg.WithDefaults(), deps: deps}
+}
+
+// Run applies until the context ends. It then returns the context's cause, and no
+// sync is in flight.
+func (a *Applier) Run(ctx context.Context) error {
+	workers, ctx := errgroup.WithContext(ctx)
+	for w := range a.cfg.Workers {
+		workers.Go(func() error { return a.work(ctx, w) })
+	}
+	return workers.Wait()
+}
+
+func (a *Applier) work(ctx context.Context, worker int) error {
+	session, err := a.deps.Pool.Session(ctx, a.deps.Spec.Setup()...)
+	if err != nil {
+		return fmt.Errorf("apply: %w", err)
+	}
+	defer session.Close()
+	for {
+		batch, err := a.deps.Backlog.Take(ctx, worker, a.cfg.Batch)
+		if err != nil {
+			return err
+		}
+		_, wrote, err := a.deps.Room(ctx, len(batch.Keys))
+		if err != nil {
+			a.deps.Backlog.Return(batch)
+			return err
+		}
+		// A batch that was begun is finished: it is short, and stopping apply must not
+		// cost the work of a sync.
+		if err := a.sync(context.WithoutCancel(ctx), session, batch); err != nil {
+			return err
+		}
+		wrote(len(batch.Keys))
+		if len(batch.Keys) < a.cfg.Batch {
+			a.linger(ctx)
+		}
+	}
+}
+
+// linger lets changes gather.
+func (a *Applier) linger(ctx context.Context) {
+	for begun := time.Now(); time.Since(begun) < a.deps.Linger() && ctx.Err() == nil; {
+		select {
+		case <-ctx.Done():
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func (a *Applier) sync(ctx context.Context, session *dbconn.Session, batch *backlog.Batch) error {
+	if _, err := a.deps.Syncer.Keys(ctx, session, batch.Keys); err != nil {
+		a.deps.Backlog.Return(batch)
+		return fmt.Errorf("apply: %w", err)
+	}
+	a.deps.Backlog.Done(batch)
+	return nil
+}
+
+// Drain syncs every key that may be synced, through the given session and without
+// other workers, and returns their number. REQUIRES: Run is not running.
+func (a *Applier) Drain(ctx context.Context, session *dbconn.Session) (int, error) {
+	drained := 0
+	for w := range a.cfg.Workers {
+		for {
+			batch := a.deps.Backlog.TryTake(w, a.cfg.Batch)
+			if batch == nil {
+				break
+			}
+			if err := ctx.Err(); err != nil {
+				a.deps.Backlog.Return(batch)
+				return drained, context.Cause(ctx)
+			}
+			if err := a.sync(ctx, session, batch); err != nil {
+				return drained, err
+			}
+			drained += len(batch.Keys)
+		}
+	}
+	return drained, nil
+}

@@ -1,0 +1,449 @@
+package capture
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"midstream/internal/engine/backlog"
+	"midstream/internal/engine/key"
+	"midstream/internal/mysql/binlog"
+)
+
+// The watches of the reader, in this order.
+const (
+	watchSource = iota
+	watchState
+)
+
+// Config of a capture.
+type Config struct {
+	Interval time.Duration // between heartbeats; defaults to 50 ms
+	Retries  int           // reconnections in a row without an event between them; defaults to 10
+}
+
+// WithDefaults returns the config with defaults for what is not set.
+func (c Config) WithDefaults() Config {
+	if c.Interval <= 0 {
+		c.Interval = 50 * time.Millisecond
+	}
+	if c.Retries <= 0 {
+		c.Retries = 10
+	}
+	return c
+}
+
+// Deps are what a capture works with.
+type Deps struct {
+	Reader  *binlog.Reader // watches the source's key columns and the state table's beat
+	Key     *key.Codec
+	Backlog *backlog.Backlog
+	// Beat commits heartbeat n; it is called by one goroutine.
+	Beat func(ctx context.Context, n uint64) error
+	// Statement judges a statement found in the binlog: an error ends the capture.
+	Statement func(s binlog.Statement) error
+	// Beaten is the number in the heartbeat's row, read by a locking read: heartbeats
+	// of an earlier run may come back, and are not to be taken for ours. 0 if the row
+	// is new.
+	Beaten uint64
+	// End is where the server's binlog ends, for heartbeats that are not written to it. They reveal
+	// nothing then: whoever syncs must wait for rows that are not visible yet. And they are back when the
+	// reader has come to where the binlog ended after them. nil: heartbeats come back through the binlog.
+	End func(ctx context.Context) (binlog.Position, error)
+}
+
+// Capture is the reading end of a migration. It is safe for concurrent use.
+type Capture struct {
+	cfg  Config
+	deps Deps
+
+	mu       sync.Mutex
+	end      place            // of the last complete group
+	history  history          // of the groups since the start
+	named    *binlog.GTID     // of the group being read; nil: it has none
+	open     uint64           // number of the backlog's open segment
+	starts   map[uint64]place // of the groups whose keys a segment holds; see Safe
+	group    []key.Key        // of the group being read, if it may be an XA transaction's
+	prepared map[string]preparedXA
+	lastXA   uint64                     // the youngest segment with keys of a committed XA transaction
+	visible  uint64                     // the youngest segment that a heartbeat has revealed
+	issued   map[uint64]time.Time       // heartbeats that have not come back
+	ends     map[uint64]binlog.Position // with Deps.End: where the binlog ended after them
+	seen     uint64                     // the youngest heartbeat that came back
+	number   uint64                     // the youngest heartbeat written
+	delay    time.Duration
+	changed  chan struct{} // closed and replaced when a heartbeat comes back
+
+	held chan struct{} // nil, or closed when what comes may be handled again
+
+	kick chan struct{} // asks Beats for a heartbeat at once
+}
+
+type preparedXA struct {
+	start place
+	keys  []key.Key
+}
+
+// New returns a capture that will read from a point on. Segment 1 of the backlog
+// starts there.
+func New(cfg Config, deps Deps, from Point) *Capture {
+	start := place{Position: from.Position}
+	return &Capture{
+		cfg: cfg.WithDefaults(), deps: deps, end: start, open: 1,
+		history:  history{before: from.GTIDs.Clone(), broken: from.GTIDs.String() == ""},
+		starts:   map[uint64]place{1: start},
+		prepared: map[string]preparedXA{},
+		issued:   map[uint64]time.Time{},
+		ends:     map[uint64]binlog.Position{},
+		number:   deps.Beaten,
+		changed:  make(chan struct{}),
+		kick:     make(chan struct{}, 1),
+	}
+}
+
+// Run reads until the context ends or the stream can't go on. A lost connection is
+// opened again, from the end of the last complete group: what is then read twice is
+// synced twice, which does no harm.
+func (c *Capture) Run(ctx context.Context) error {
+	failures := 0
+	for {
+		before := c.Restart()
+		err := c.deps.Reader.Run(ctx, before, func(e binlog.Event) error {
+			if err := c.waitNotHeld(ctx); err != nil {
+				return err
+			}
+			if err := c.Handle(e); err != nil {
+				return err
+			}
+			return c.deps.Backlog.WaitNotFull(ctx)
+		})
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if !errors.Is(err, binlog.ErrConnection) {
+			return fmt.Errorf("read binlog from %s: %w", before, err)
+		}
+		if c.Position() != before {
+			failures = 0
+		}
+		if failures++; failures > c.cfg.Retries {
+			return fmt.Errorf("read binlog from %s, %d attempts: %w", before, failures, err)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(time.Duration(failures) * 200 * time.Millisecond):
+		}
+	}
+}
+
+// Position is the end of the last complete group that was received.
+func (c *Capture) Position() binlog.Position {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.end.Position
+}
+
+// Restart forgets the group of which only a part has been received, and returns where
+// to read on: the end of the last complete one.
+func (c *Capture) Restart() binlog.Position {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.group, c.named = nil, nil
+	return c.end.Position
+}
+
+// Handle takes in one event. REQUIRES: one caller at a time, events in the order of the
+// binlog, and none while the backlog is full.
+func (c *Capture) Handle(e binlog.Event) error {
+	switch e := e.(type) {
+	case binlog.Rows:
+		if e.Watch == watchState {
+			c.beatSeen(e.Tuples)
+			return nil
+		}
+		return c.rows(e)
+	case binlog.Statement:
+		return c.deps.Statement(e)
+	case binlog.Begun:
+		c.mu.Lock()
+		c.named = &e.GTID
+		c.mu.Unlock()
+	case binlog.Commit:
+		c.endGroup(e.End, func(place) {
+			for _, k := range c.group {
+				c.deps.Backlog.Add(k)
+			}
+		})
+	case binlog.XAPrepared:
+		c.endGroup(e.End, func(start place) {
+			if len(c.group) > 0 {
+				c.prepared[e.XID] = preparedXA{start: start, keys: c.group}
+			}
+		})
+	case binlog.XAResolved:
+		c.endGroup(e.End, func(place) {
+			if xa, ours := c.prepared[e.XID]; ours && e.Committed {
+				c.addXA(xa)
+			}
+			delete(c.prepared, e.XID)
+		})
+	}
+	return nil
+}
+
+// rows adds the touched keys to the backlog, or keeps them until the end of their group
+// says what becomes of it.
+func (c *Capture) rows(e binlog.Rows) error {
+	for _, tuple := range e.Tuples {
+		k, err := c.deps.Key.FromBinlog(tuple)
+		if err != nil {
+			return fmt.Errorf("row event: %w", err)
+		}
+		if e.MayBeXA {
+			c.group = append(c.group, k)
+			continue
+		}
+		c.deps.Backlog.Add(k)
+	}
+	return nil
+}
+
+// addXA adds the keys of a committed XA transaction. Who reads the binlog again must
+// begin at its XA PREPARE, where the keys stand, until they are synced.
+func (c *Capture) addXA(xa preparedXA) {
+	for _, k := range xa.keys {
+		c.deps.Backlog.Add(k)
+	}
+	c.lastXA = c.open
+	if xa.start.before(c.starts[c.open]) {
+		c.starts[c.open] = xa.start
+	}
+}
+
+func (c *Capture) endGroup(end binlog.Position, decide func(start place)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	decide(c.end)
+	c.history.add(c.named)
+	c.end = place{Position: end, groups: c.history.groups}
+	c.group, c.named = nil, nil
+}
+
+func (c *Capture) beatSeen(tuples [][]any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seen := c.seen
+	for _, tuple := range tuples {
+		if n, ok := tuple[0].(int64); ok {
+			seen = max(seen, uint64(n))
+		}
+	}
+	c.back(seen)
+}
+
+// back takes the youngest heartbeat that came back. REQUIRES: mu is held.
+func (c *Capture) back(n uint64) {
+	c.seen = n
+	now := time.Now()
+	for n, at := range c.issued {
+		if n == c.seen {
+			c.delay = now.Sub(at)
+		}
+		if n <= c.seen {
+			delete(c.issued, n)
+		}
+	}
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// Beats writes heartbeats until the context ends or one can't be written.
+func (c *Capture) Beats(ctx context.Context) error {
+	ticker := time.NewTicker(c.cfg.Interval)
+	defer ticker.Stop()
+	for {
+		if err := c.Beat(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-ticker.C:
+		case <-c.kick:
+		}
+	}
+}
+
+// Beat writes one heartbeat and reveals what was received before it. REQUIRES: one
+// caller at a time.
+func (c *Capture) Beat(ctx context.Context) error {
+	c.mu.Lock()
+	segment := c.seal()
+	c.number++
+	n := c.number
+	c.issued[n] = time.Now()
+	c.mu.Unlock()
+	if err := c.deps.Beat(ctx, n); err != nil {
+		return err
+	}
+	if err := c.noteEnd(ctx, n); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.visible = segment
+	c.mu.Unlock()
+	c.deps.Backlog.Reveal(segment)
+	return nil
+}
+
+// seal closes the backlog's open segment and notes where the next one, which is empty
+// now, starts: at the group whose end has not been received.
+func (c *Capture) seal() uint64 {
+	segment := c.deps.Backlog.Seal()
+	c.open = segment + 1
+	c.starts[c.open] = c.end
+	return segment
+}
+
+// Fence waits until everything that stands in the binlog before the call has been
+// received, by a heartbeat of its own. REQUIRES: Run and Beats are running.
+func (c *Capture) Fence(ctx context.Context) error {
+	c.mu.Lock()
+	next := c.number + 1 // the heartbeat after the one that may be on its way
+	c.mu.Unlock()
+	select {
+	case c.kick <- struct{}{}:
+	default:
+	}
+	return c.waitSeen(ctx, next)
+}
+
+// Hold has the capture stop before the next event: the swap is about to stand in the
+// binlog itself. Where it comes to nothing the capture goes on by Release, and has lost
+// nothing.
+func (c *Capture) Hold() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.held == nil {
+		c.held = make(chan struct{})
+	}
+}
+
+// Release ends Hold.
+func (c *Capture) Release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.held != nil {
+		close(c.held)
+		c.held = nil
+	}
+}
+
+func (c *Capture) waitNotHeld(ctx context.Context) error {
+	c.mu.Lock()
+	held := c.held
+	c.mu.Unlock()
+	if held == nil {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-held:
+		return nil
+	}
+}
+
+// RevealAll makes every key that was received visible, without a heartbeat. REQUIRES:
+// the source is locked, so that every change of it is committed in the engine too. That
+// does not hold for a committed XA transaction, which on many servers needs no metadata
+// lock for its XA COMMIT: while one waits for a heartbeat, nothing is revealed here.
+func (c *Capture) RevealAll() {
+	c.mu.Lock()
+	segment := c.seal()
+	if c.lastXA > c.visible {
+		segment = c.visible
+	}
+	c.mu.Unlock()
+	c.deps.Backlog.Reveal(segment)
+}
+
+// Prepared is the number of XA transactions with rows of the source that are prepared
+// and neither committed nor rolled back.
+func (c *Capture) Prepared() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.prepared)
+}
+
+// waitSeen waits until a heartbeat has come back.
+func (c *Capture) waitSeen(ctx context.Context, beat uint64) error {
+	var poll <-chan time.Time
+	if c.deps.End != nil {
+		ticker := time.NewTicker(pollEvery)
+		defer ticker.Stop()
+		poll = ticker.C
+	}
+	for {
+		c.look()
+		c.mu.Lock()
+		seen, changed := c.seen, c.changed
+		c.mu.Unlock()
+		if seen >= beat {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-changed:
+		case <-poll:
+		}
+	}
+}
+
+// Delay is how far capture is behind the server: the age of the last heartbeat that
+// came back when it came, or of the oldest that should have come, if that is more.
+func (c *Capture) Delay() time.Duration {
+	c.look()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delay := c.delay
+	for _, at := range c.issued {
+		delay = max(delay, time.Since(at))
+	}
+	return delay
+}
+
+// BytesRead is the number of bytes of binlog received.
+func (c *Capture) BytesRead() int64 { return c.deps.Reader.BytesRead() }
+
+// Weight is the number of bytes of rows of the shadow in it.
+func (c *Capture) Weight() int64 { return c.deps.Reader.Weight() }
+
+// Safe is the point from which another run must read on: every change before it is synced,
+// or lies ahead of the row copy (law L5). It is the least of the places where the keys of the
+// segments stand that are not synced, and the prepared XA transactions. (XA makes the starts
+// of segments go back and forth.)
+func (c *Capture) Safe() Point {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	oldest := c.deps.Backlog.Oldest()
+	safe := c.end
+	for n, start := range c.starts {
+		switch {
+		case n < oldest:
+			delete(c.starts, n)
+		case start.before(safe):
+			safe = start
+		}
+	}
+	for _, xa := range c.prepared {
+		if xa.start.before(safe) {
+			safe = xa.start
+		}
+	}
+	return Point{Position: safe.Position, GTIDs: c.history.upTo(safe.groups)}
+}

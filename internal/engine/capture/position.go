@@ -1,0 +1,123 @@
+package capture
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"midstream/internal/mysql/binlog"
+	"midstream/internal/mysql/dbconn"
+)
+
+// Now asks the server for the end of its binlog. NB: changes before it may not be visible
+// yet (law L1: a heartbeat is committed before the first row is read).
+func Now(ctx context.Context, db *sql.DB) (Point, error) {
+	// The set first: what is in it stands before a position that is read later.
+	gtids, err := Executed(ctx, db)
+	if err != nil {
+		return Point{}, err
+	}
+	p := Point{}
+	if p.GTIDs, err = binlog.ParseGTIDs(gtids); err != nil {
+		return Point{}, err
+	}
+	p.Position, err = End(ctx, db)
+	return p, err
+}
+
+// End asks the server for the end of its binlog: what was committed before stands before it.
+func End(ctx context.Context, db *sql.DB) (binlog.Position, error) {
+	// MySQL 8.2 renamed the statement, 8.4 dropped the old name.
+	var failed error
+	for _, statement := range []string{"SHOW BINARY LOG STATUS", "SHOW MASTER STATUS"} {
+		position, err := showPosition(ctx, db, statement)
+		if err == nil {
+			return position, nil
+		}
+		failed = errors.Join(failed, err)
+		if !dbconn.SyntaxError(err) {
+			break
+		}
+	}
+	return binlog.Position{}, fmt.Errorf("read the binlog's position: %w", failed)
+}
+
+func showPosition(ctx context.Context, db *sql.DB, statement string) (binlog.Position, error) {
+	rows, err := db.QueryContext(ctx, statement)
+	if err != nil {
+		return binlog.Position{}, err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		return binlog.Position{}, errors.Join(rows.Err(), errors.New("the server has no binlog"))
+	}
+	var p binlog.Position
+	return p, scanFirst(rows, &p.File, &p.Offset)
+}
+
+// scanFirst reads the first columns of a row, whose others differ from version to version.
+func scanFirst(rows *sql.Rows, first ...any) error {
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	targets := slices.Clone(first)
+	for len(targets) < len(columns) {
+		targets = append(targets, new(sql.RawBytes))
+	}
+	return rows.Scan(targets...)
+}
+
+// Available says whether the server still has its binlog from a position on.
+func Available(ctx context.Context, db *sql.DB, from binlog.Position) (bool, error) {
+	files, err := logs(ctx, db)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(files, func(f log) bool { return f.name == from.File && from.Offset <= f.size }), nil
+}
+
+// log is a binlog file of a server's.
+type log struct {
+	name string
+	size uint64
+}
+
+// logs lists the binlog files, the oldest first.
+func logs(ctx context.Context, db *sql.DB) ([]log, error) {
+	rows, err := db.QueryContext(ctx, "SHOW BINARY LOGS")
+	if err != nil {
+		return nil, fmt.Errorf("list the binlogs: %w", err)
+	}
+	defer rows.Close()
+	var files []log
+	for rows.Next() {
+		var file log
+		if err := scanFirst(rows, &file.name, &file.size); err != nil {
+			return nil, fmt.Errorf("list the binlogs: %w", err)
+		}
+		files = append(files, file)
+	}
+	return files, rows.Err()
+}
+
+// PreparedXA lists the XA transactions that are prepared now. Their rows stand in the
+// binlog already, and become visible at a later time.
+func PreparedXA(ctx context.Context, db *sql.DB) ([]string, error) {
+	rows, err := db.QueryContext(ctx, "XA RECOVER /*!50700 CONVERT XID *//*M! FORMAT='SQL' */")
+	if err != nil {
+		return nil, fmt.Errorf("list prepared XA transactions: %w", err)
+	}
+	defer rows.Close()
+	var list []string
+	for rows.Next() {
+		var format, global, branch, data string
+		if err := rows.Scan(&format, &global, &branch, &data); err != nil {
+			return nil, fmt.Errorf("list prepared XA transactions: %w", err)
+		}
+		list = append(list, fmt.Sprintf("%s:%s:%s:%s", format, global, branch, data))
+	}
+	return list, rows.Err()
+}

@@ -1,0 +1,178 @@
+package cutover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// ErrSlow says that the swap would take longer at this moment than the work under the lock may. The
+// lock was not asked for, or given back.
+var ErrSlow = errors.New("the swap would take longer than --lock-work")
+
+// The server carries a RENAME to its end once it is at work, whatever it is told: for each file it
+// writes its logs to the disk a few times. So a swap of many files must be known to be short before
+// it begins. What a file takes is measured with a small table in as many partitions as probeFiles,
+// which is renamed a few times.
+const (
+	probeFiles  = 16
+	probeRounds = 6
+	mostIndexes = 60
+)
+
+// Measure returns what a swap of this shape would take at this moment. It makes small tables beside
+// the source and drops them again; they have the mark of a clone. An error tells that nothing was
+// measured.
+func Measure(ctx context.Context, pool *dbconn.Pool, source schema.Name, shape plan.Shape) (plan.Swap, error) {
+	m, err := newMeter(ctx, pool, source)
+	if err != nil {
+		return plan.Swap{}, fmt.Errorf("measure the swap of %s: %w", source, err)
+	}
+	defer m.close()
+	swap, err := m.measure(ctx, shape)
+	if err != nil {
+		return plan.Swap{}, fmt.Errorf("measure the swap of %s: %w", source, err)
+	}
+	return swap, nil
+}
+
+// meter makes the small tables.
+type meter struct {
+	pool          *dbconn.Pool
+	session       *dbconn.Session
+	table, second schema.Name
+	mark          string
+}
+
+func newMeter(ctx context.Context, pool *dbconn.Pool, source schema.Name) (*meter, error) {
+	session, err := pool.Session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m := &meter{pool: pool, session: session, table: pool.CloneOf(source, "_swap"), second: pool.CloneOf(source, "_swap2"),
+		mark: schema.Literal(schema.MarkFor(schema.CloneKind, source))}
+	if _, err := session.Exec(ctx, "SET SESSION sql_log_bin = 0"); err != nil && !dbconn.Denied(err) { // no replica needs them
+		session.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// close drops the tables. What can't be dropped now is found by its mark.
+func (m *meter) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	drop := fmt.Sprintf("DROP TABLE IF EXISTS %s, %s", m.table.Quoted(), m.second.Quoted())
+	if _, err := m.session.Exec(ctx, drop); err != nil {
+		_ = m.pool.Exec(ctx, drop) // its mark tells of it
+	}
+	m.session.Close()
+}
+
+func (m *meter) measure(ctx context.Context, shape plan.Shape) (plan.Swap, error) {
+	var file, statement time.Duration
+	var err error
+	if shape.ManyFiles() {
+		if file, err = m.file(ctx, shape.Indexes); err != nil {
+			return plan.Swap{}, err
+		}
+	}
+	if shape.ManyStatements() {
+		if statement, err = m.statement(ctx); err != nil {
+			return plan.Swap{}, err
+		}
+	}
+	return shape.At(file, statement), nil
+}
+
+// file is what a RENAME takes for each file.
+func (m *meter) file(ctx context.Context, indexes int) (time.Duration, error) {
+	var columns, keys strings.Builder
+	for i := range min(indexes, mostIndexes) {
+		fmt.Fprintf(&columns, ", c%d INT", i)
+		fmt.Fprintf(&keys, ", KEY (c%d)", i)
+	}
+	_, err := m.session.Exec(
+		ctx,
+		fmt.Sprintf("CREATE TABLE %s (id INT NOT NULL PRIMARY KEY%s%s) ENGINE=InnoDB COMMENT=%s PARTITION BY HASH (id) PARTITIONS %d",
+			m.table.Quoted(), &columns, &keys, m.mark, probeFiles),
+	)
+	if err != nil {
+		return 0, err
+	}
+	from, to := m.table, m.second
+	took, err := m.median(ctx, func(int) string {
+		statement := fmt.Sprintf("RENAME TABLE %s TO %s", from.Quoted(), to.Quoted())
+		from, to = to, from
+		return statement
+	})
+	if err == nil {
+		_, err = m.session.Exec(ctx, "DROP TABLE "+from.Quoted())
+	}
+	return took / probeFiles, err
+}
+
+// statement is what a statement takes that changes a table's foreign keys, or its dictionary otherwise.
+func (m *meter) statement(ctx context.Context) (time.Duration, error) {
+	_, err := m.session.Exec(
+		ctx,
+		fmt.Sprintf("CREATE TABLE %s (id INT NOT NULL PRIMARY KEY) ENGINE=InnoDB COMMENT=%s", m.table.Quoted(), m.mark),
+	)
+	if err != nil {
+		return 0, err
+	}
+	return m.median(ctx, func(n int) string {
+		return fmt.Sprintf("ALTER TABLE %s ALTER COLUMN id SET DEFAULT %d", m.table.Quoted(), n)
+	})
+}
+
+// median is the time that most of several statements need: a single one may have met a moment in
+// which the disk stood still.
+func (m *meter) median(ctx context.Context, statement func(n int) string) (time.Duration, error) {
+	var took []time.Duration
+	for n := range probeRounds {
+		began := time.Now()
+		if _, err := m.session.Exec(ctx, statement(n)); err != nil {
+			return 0, err
+		}
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	return took[len(took)/2], nil
+}
+
+// price measures what the swap takes, if it may be long, and fails with ErrSlow if that is more
+// than the work under the lock may take.
+func (a *attempt) price(ctx context.Context) error {
+	if !a.tables.Shape.ManyFiles() && !a.tables.Shape.ManyStatements() {
+		return nil
+	}
+	swap, err := Measure(ctx, a.pool, a.tables.Source, a.tables.Shape)
+	switch {
+	case err == nil:
+	case dbconn.ConnectionLost(err), ctx.Err() != nil:
+		return err
+	case dbconn.Contended(err): // by a backup, as the swap would be
+		return fmt.Errorf("%w: %w", ErrNotGranted, err)
+	default:
+		swap = a.tables.Shape.Assumed()
+	}
+	a.cost = swap
+	return a.inTime(a.budget.Work)
+}
+
+// inTime fails with ErrSlow if the swap takes longer than is left.
+func (a *attempt) inTime(left time.Duration) error {
+	if takes := a.cost.Rename + a.cost.Declare; plan.Safely(takes) > left {
+		return fmt.Errorf("%w: it takes about %s at this moment, of which %d files take %s, and %s is left", ErrSlow,
+			takes.Round(time.Millisecond), a.cost.Files, a.cost.Rename.Round(time.Millisecond), max(left, 0).Round(time.Millisecond))
+	}
+	return nil
+}

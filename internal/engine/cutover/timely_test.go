@@ -1,0 +1,32 @@
+package cutover
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"midstream/internal/engine/usertrigger"
+	"midstream/internal/mysql/schema"
+)
+
+// TestL9_WhatIsLeftOfTheBudgetIsForSettling: who has given the work under the lock more time
+// (--lock-work) has given it to what is done after the RENAME, too: it gets what is left of it, and
+// its least where nothing is.
+func TestL9_WhatIsLeftOfTheBudgetIsForSettling(t *testing.T) {
+	triggers := Tables{Triggers: usertrigger.Set{Triggers: make([]schema.Trigger, 1)}}
+	for _, c := range []struct {
+		work, used, least, most time.Duration
+	}{
+		{10 * time.Second, 2 * time.Second, 7 * time.Second, 8 * time.Second},
+		{250 * time.Millisecond, 200 * time.Millisecond, 150 * time.Millisecond, 250 * time.Millisecond},
+	} {
+		a := &attempt{hold: hold{tables: triggers, budget: Budget{Work: c.work}, granted: time.Now().Add(-c.used)}}
+		_ = a.timely(t.Context(), func(bounded context.Context) error {
+			end, _ := bounded.Deadline()
+			if left := time.Until(end); left < c.least || left > c.most {
+				t.Errorf("of %s, of which %s are used, %s are left", c.work, c.used, left)
+			}
+			return nil
+		})
+	}
+}

@@ -1,0 +1,165 @@
+package cutover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// The two-session swap, for servers that refuse RENAME under LOCK TABLES.
+
+// prepareTwo opens session B and creates the sentinel that keeps B's RENAME from
+// happening before A says so.
+func (a *attempt) prepareTwo(ctx context.Context) error {
+	var err error
+	if a.renamer, err = a.pool.Session(ctx, a.shortLived()); err != nil {
+		return err
+	}
+	if err := a.openHeirs(ctx); err != nil {
+		return err
+	}
+	if err := a.openGuard(ctx); err != nil {
+		return err
+	}
+	a.dropSentinel() // which an attempt may have left whose session was lost
+	_, err = a.holder.Exec(ctx, fmt.Sprintf("CREATE TABLE %s (id INT NOT NULL PRIMARY KEY) COMMENT=%s",
+		a.tables.Old.Quoted(), schema.Literal(schema.MarkFor("sentinel", a.tables.Source))))
+	if err != nil {
+		return fmt.Errorf("create sentinel %s: %w", a.tables.Old, named(err))
+	}
+	return nil
+}
+
+// dropSentinel removes the sentinel after a failed attempt. REQUIRES: no lock is held.
+func (a *attempt) dropSentinel() {
+	if a.tables.RenameUnderLock {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if table, err := schema.Load(ctx, a.pool.DB(), a.tables.Old); err == nil && schema.MarkedFor(table.Comment, a.tables.Source) {
+		_ = a.pool.Exec(ctx, "DROP TABLE "+a.tables.Old.Quoted()) // its mark tells of it
+	}
+}
+
+// errWithdrawn ends B's RENAME when A can't let it through.
+var errWithdrawn = errors.New("rename withdrawn")
+
+// renameFromTwo lets B's RENAME queue behind A's lock, and then through. No request of
+// the application can come between: B is the first in the source's queue, and an heir the next. Up to
+// then it is bounded.
+func (a *attempt) renameFromTwo(ctx, bounded context.Context) error {
+	running, withdraw := context.WithCancelCause(ctx)
+	defer withdraw(nil)
+	renamed := ask(running, a.renamer, a.renameStatement())
+	err := a.waitQueued(bounded, a.renamer, renamed)
+	if err == nil {
+		err = a.queueHeirs(ctx, bounded)
+	}
+	if err == nil {
+		_, err = a.holder.Exec(bounded, "DROP TABLE "+a.tables.Old.Quoted())
+	}
+	if err != nil {
+		withdraw(errWithdrawn)
+		if <-renamed.came; renamed.err == nil {
+			return nil // A's connection was lost, and its locks with it
+		}
+		a.dismissHeirs()
+		return a.look(ctx, err, a.renamer)
+	}
+	if _, err := a.holder.Exec(ctx, "UNLOCK TABLES"); err != nil {
+		a.holder.Close()
+	}
+	a.awaitRename(ctx, bounded, renamed, withdraw)
+	a.letGuardGo(ctx)
+	if renamed.err == nil {
+		return nil
+	}
+	a.dismissHeirs()
+	if dbconn.TableExists(renamed.err) { // somebody was faster, once the sentinel was gone
+		return named(renamed.err)
+	}
+	return a.look(ctx, renamed.err, a.renamer)
+}
+
+// answer is what became of a statement. It may be read as often as needed once it came.
+type answer struct {
+	came chan struct{} // closed
+	err  error
+}
+
+// ask has a session carry out a statement meanwhile.
+func ask(ctx context.Context, session *dbconn.Session, statement string) *answer {
+	a := &answer{came: make(chan struct{})}
+	go func() {
+		defer close(a.came)
+		_, a.err = session.Exec(ctx, statement)
+	}()
+	return a
+}
+
+// waitQueued waits until a session is seen to wait for a metadata lock.
+func (a *attempt) waitQueued(ctx context.Context, session *dbconn.Session, asked *answer) error {
+	for {
+		state, err := a.pool.StateOf(ctx, session.ID())
+		if err != nil && ctx.Err() == nil {
+			return fmt.Errorf("look whether a session of the swap waits: %w", err)
+		}
+		if state == "Waiting for table metadata lock" {
+			return nil
+		}
+		select {
+		case <-asked.came:
+			// It waits for A's lock, unless that is gone; then the sentinel stops a RENAME.
+			return fmt.Errorf("a session of the swap did not wait: %w: %w", ErrDisturbed, errors.Join(asked.err, errWithdrawn))
+		case <-ctx.Done():
+			return fmt.Errorf("a session of the swap was not seen to wait: %w", context.Cause(ctx))
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// look resolves a RENAME whose answer was lost: once its session is gone from the server,
+// the tables tell what happened. It returns the cause if nothing has.
+func (a *attempt) look(ctx context.Context, cause error, session *dbconn.Session) error {
+	session.Close()
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		err := a.pool.End(ctx, session.ID())
+		swapped := false
+		if err == nil {
+			swapped, err = a.swapped(ctx)
+		}
+		switch {
+		case err == nil && swapped:
+			return nil
+		case err == nil:
+			return cause
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w (looking: %w)", ErrUnknown, cause, err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// swapped says whether the tables have each other's names. REQUIRES: the RENAME has come to its end.
+func (a *attempt) swapped(ctx context.Context) (bool, error) {
+	db := a.pool.DB()
+	_, shadowErr := schema.Load(ctx, db, a.tables.Shadow)
+	old, oldErr := schema.Load(ctx, db, a.tables.Old)
+	shadowThere, oldThere := shadowErr == nil, oldErr == nil && !schema.MarkedFor(old.Comment, a.tables.Source)
+	switch {
+	case !shadowThere && errors.Is(shadowErr, schema.ErrNotFound) && oldThere:
+		return true, nil
+	case shadowThere && !oldThere:
+		return false, nil
+	}
+	return false, fmt.Errorf("shadow there: %t, old there: %t: %w", shadowThere, oldThere, errors.Join(shadowErr, oldErr))
+}

@@ -1,0 +1,316 @@
+package desired
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/mysql/schema/token"
+)
+
+// pair is a column of the file, and the table's column that it continues.
+type pair struct {
+	from, to schema.Column
+	fresh    bool // it continues none
+}
+
+// pair finds which column continues which: by the operator's word, else by the name.
+func (d *differ) pair() {
+	d.checkMap()
+	for _, to := range d.want.table.Columns {
+		if to.GeneratedKey() {
+			continue
+		}
+		p := pair{to: to}
+		old, said := d.said(to.Name)
+		if !said {
+			old = to.Name
+		}
+		from, there := d.have.table.Column(old)
+		if !said && there && d.continued(to.Name) {
+			there = false // its values go on under another name
+		}
+		if said && (!there || d.alias(old)) { // it was renamed by an earlier run
+			from, there = d.have.table.Column(to.Name)
+		}
+		if p.fresh = !there; there {
+			p.from = from
+		}
+		d.pairs = append(d.pairs, p)
+	}
+	var added []schema.Column
+	for i, p := range d.pairs {
+		if p.fresh {
+			added = append(added, p.to)
+			d.continues[p.to.Name] = ""
+			continue
+		}
+		if p.from.Name != p.to.Name {
+			d.renamed[fold(p.from.Name)], d.continues[p.to.Name] = p.to.Name, p.from.Name
+		}
+		d.pairs[i].fresh = d.replaced(p)
+	}
+	for _, c := range d.have.table.Columns {
+		if (!c.GeneratedKey() || d.ownPrimary()) && !slices.ContainsFunc(d.pairs, func(p pair) bool { return p.from.Name == c.Name }) {
+			d.dropped = append(d.dropped, c)
+		}
+	}
+	d.replaceComputed()
+	d.askRenames(added)
+}
+
+// replaceComputed has generated columns dropped and added that are computed from a column that is
+// dropped: the server lets nobody drop that otherwise.
+func (d *differ) replaceComputed() {
+	gone := map[string]bool{}
+	for _, c := range d.dropped {
+		gone[fold(c.Name)] = true
+	}
+	for again := true; again; {
+		again = false
+		for i, p := range d.pairs {
+			if p.fresh {
+				gone[fold(p.from.Name)] = true
+				continue
+			}
+			_, t := plain(p.from.Expression)
+			computed := slices.ContainsFunc(t, func(t token.Token) bool { return t.Kind == token.Quoted && gone[fold(t.Text)] })
+			if computed && p.to.Generated != schema.NotGenerated {
+				d.pairs[i].fresh, again = true, true
+			}
+		}
+	}
+}
+
+// said is the operator's word on a column of the file.
+func (d *differ) said(name string) (old string, said bool) {
+	for fresh, old := range d.says {
+		if strings.EqualFold(fresh, name) {
+			return old, true
+		}
+	}
+	return "", false
+}
+
+// checkMap holds the operator's map against both definitions. What an earlier run has done
+// already is no mistake.
+func (d *differ) checkMap() {
+	for fresh, old := range d.says {
+		flag := d.argument(old, fresh)
+		_, wanted := d.want.table.Column(fresh)
+		_, there := d.have.table.Column(fresh)
+		was, oldThere := d.have.table.Column(old)
+		alias, stays := d.want.table.Column(old)
+		stays = stays && alias.Generated == schema.NotGenerated // else its old name is a new column's
+		switch {
+		case !wanted:
+			d.refuse(CodeRename, fmt.Sprintf("%s: the file's table has no column %s", flag, fresh), "", "")
+		case old == "" || strings.EqualFold(old, fresh) || there && !oldThere:
+		case there && !stays && was.Generated != schema.NotGenerated: // renamed by an earlier run
+		case there:
+			d.refuse(CodeRename, fmt.Sprintf("%s: the table has both columns", flag), "", "")
+		case !oldThere:
+			d.refuse(CodeRename, fmt.Sprintf("%s: the table has no column %s", flag, old), "", "")
+		case stays:
+			d.refuse(CodeRename, fmt.Sprintf("%s: column %s stays, as the file has it too", flag, old), "", "")
+		}
+	}
+}
+
+// continued says that the operator's word has another column continue the table's column.
+func (d *differ) continued(old string) bool {
+	return slices.ContainsFunc(d.want.table.Columns, func(c schema.Column) bool {
+		from, said := d.said(c.Name)
+		return said && strings.EqualFold(from, old) && !strings.EqualFold(c.Name, old) && !d.alias(old)
+	})
+}
+
+// alias says that the table has a generated column of the name, as it has after a rename that keeps
+// the old name for one.
+func (d *differ) alias(name string) bool {
+	c, there := d.have.table.Column(name)
+	return there && c.Generated != schema.NotGenerated
+}
+
+// askRenames refuses to guess whether a column that comes is one that goes. Generated columns
+// hold nothing that could be lost.
+func (d *differ) askRenames(added []schema.Column) {
+	var gone []string
+	for _, c := range d.dropped {
+		if c.Generated == schema.NotGenerated {
+			gone = append(gone, c.Name)
+		}
+	}
+	for _, p := range d.pairs {
+		if p.from.Name != "" && p.from.Generated == schema.NotGenerated && p.to.Generated != schema.NotGenerated &&
+			!slices.Contains(gone, p.from.Name) {
+			gone = append(gone, p.from.Name) // its name stays, as of a column that holds nothing
+		}
+	}
+	var flags, came []string
+	for _, c := range added {
+		if _, said := d.said(c.Name); said || c.Generated != schema.NotGenerated {
+			continue
+		}
+		came = append(came, c.Name)
+		var ways []string
+		for _, old := range gone {
+			ways = append(ways, d.argument(old, c.Name))
+		}
+		flags = append(
+			flags,
+			fmt.Sprintf("for column %s: %s, or %s if it is new", c.Name, strings.Join(ways, " or "), d.argument("", c.Name)),
+		)
+	}
+	if len(gone) > 0 && len(came) > 0 {
+		d.refuse(CodeRename, fmt.Sprintf("%s would be dropped and %s added", columnsText(gone), columnsText(came)),
+			"it may be a rename, and names don't tell", "Say "+strings.Join(flags, "; "))
+	}
+}
+
+func columnsText(names []string) string {
+	if len(names) == 1 {
+		return "column " + names[0]
+	}
+	return "columns " + strings.Join(names, ", ")
+}
+
+// replaced says that the server can't make the one column of the other: it is dropped and added.
+// A column that is generated holds nothing of its own.
+func (d *differ) replaced(p pair) bool {
+	from, to := p.from.Generated, p.to.Generated
+	if from == to {
+		return false
+	}
+	switch {
+	case from == schema.NotGenerated:
+		d.warn(CodeLoses, fmt.Sprintf("column %s becomes a generated one: the values that it has are lost", p.from.Name), "", "")
+		return to == schema.Virtual
+	case from == schema.Virtual && to == schema.NotGenerated:
+		d.refuse(CodeComputed, fmt.Sprintf("column %s is a virtual generated one, and is to be one with values of its own", p.from.Name),
+			"the server can't make the one of the other", "Make it STORED first, in a run of its own")
+		return false
+	}
+	return to != schema.NotGenerated
+}
+
+// columns makes the clauses that drop, change, move and add columns.
+func (d *differ) columns() {
+	for _, c := range d.dropped {
+		d.drops = append(d.drops, "DROP COLUMN "+schema.Quote(c.Name))
+		if c.Generated == schema.NotGenerated {
+			d.warn(CodeLoses, fmt.Sprintf("column %s is dropped, and its values with it", c.Name), "the file doesn't have it", "")
+		}
+	}
+	stays := d.stays()
+	last := 0 // behind it there are only columns that are new
+	for i := range d.pairs {
+		if stays[i] {
+			last = i
+		}
+	}
+	for i, p := range d.pairs {
+		if p.fresh && p.from.Name != "" {
+			d.drops = append(d.drops, "DROP COLUMN "+schema.Quote(p.from.Name))
+			d.continues[p.to.Name] = ""
+		}
+		place := ""
+		switch {
+		case stays[i], i > last && d.onlyFresh(i):
+		case i == 0:
+			place = " FIRST"
+		default:
+			place = " AFTER " + schema.Quote(d.pairs[i-1].to.Name)
+		}
+		d.column(p, place)
+	}
+}
+
+// onlyFresh says that from i on all columns are new: the server puts them at the end.
+func (d *differ) onlyFresh(i int) bool {
+	return !slices.ContainsFunc(d.pairs[i:], func(p pair) bool { return !p.fresh })
+}
+
+// column makes the clause of one column.
+func (d *differ) column(p pair, place string) {
+	name, old := schema.Quote(p.to.Name), schema.Quote(p.from.Name)
+	definition, _ := plain(p.to.Definition)
+	differs := canonical(p.from) != canonical(p.to)
+	switch {
+	case p.fresh:
+		d.changes = append(d.changes, "ADD COLUMN "+name+" "+definition+place)
+		return
+	case p.from.Name != p.to.Name && !differs && place == "":
+		d.changes = append(d.changes, "RENAME COLUMN "+old+" TO "+name)
+	case p.from.Name != p.to.Name:
+		d.changes = append(d.changes, "CHANGE COLUMN "+old+" "+name+" "+definition+place)
+	case differs || place != "":
+		d.changes = append(d.changes, "MODIFY COLUMN "+name+" "+definition+place)
+	}
+	if differs {
+		d.narrows(p.from, p.to)
+	}
+}
+
+// narrows tells of values that the new type may not take. The plan tells of NULLs, and no value is
+// too much for another collation.
+func (d *differ) narrows(from, to schema.Column) {
+	was, is := from.Type, to.Type
+	if from.Charset != to.Charset {
+		was, is = was+" "+from.Charset, is+" "+to.Charset
+	} else {
+		from.Collation = to.Collation
+	}
+	from.Nullable = to.Nullable
+	if from.Generated == schema.NotGenerated && to.Generated == schema.NotGenerated && !plan.Fits(from, to) {
+		d.warn(CodeNarrows, fmt.Sprintf("column %s is %s and becomes %s, which may not take all its values", from.Name, was, is),
+			"such a value stops the run, with the table untouched", "Look for them first: midstream check lists every row")
+	}
+}
+
+// canonical is a definition with the charset written down, whatever the table's default is.
+func canonical(c schema.Column) string {
+	text, t := plain(c.Definition)
+	var b strings.Builder
+	for i := 0; i < len(t); i++ {
+		switch {
+		case t[i].Depth == 0 && t[i].Is("CHARACTER") && i+2 < len(t) && t[i+1].Is("SET"):
+			i += 2
+		case t[i].Depth == 0 && t[i].Is("COLLATE"):
+			i++
+		default:
+			b.WriteString(text[t[i].Start:t[i].End] + " ")
+		}
+	}
+	return b.String() + c.Charset + " " + c.Collation
+}
+
+// stays finds the most columns that need not be moved: the longest part of the file's order that the
+// table has in the same order.
+func (d *differ) stays() []bool {
+	n := len(d.pairs)
+	length, before := make([]int, n), make([]int, n)
+	best := -1
+	for i, p := range d.pairs {
+		before[i] = -1
+		if p.fresh {
+			continue
+		}
+		length[i] = 1
+		for j := range i {
+			if !d.pairs[j].fresh && d.pairs[j].from.Ordinal < p.from.Ordinal && length[j]+1 > length[i] {
+				length[i], before[i] = length[j]+1, j
+			}
+		}
+		if best < 0 || length[i] > length[best] {
+			best = i
+		}
+	}
+	stays := make([]bool, n)
+	for i := best; i >= 0; i = before[i] {
+		stays[i] = true
+	}
+	return stays
+}

@@ -1,0 +1,244 @@
+package desired
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// Change is what brings a table to the definition that a statement wants.
+type Change struct {
+	Statement Statement
+	Server    plan.Version
+	Table     *schema.Table // as it is; nil where there is none, and the statement is to be executed
+	// Alter is nil where there is nothing to change.
+	Alter *ddl.Alter
+	// Map has every column of the altered table that is new, and every one of another name.
+	Map map[string]string
+	// Risks are what the ALTER loses, and Notes what is not compared.
+	Risks []plan.Risk
+	Notes []string
+
+	parents []schema.Name // tables to which foreign keys of the statement refer
+}
+
+// Finder compares statements with the tables of a server.
+type Finder struct {
+	Pool *dbconn.Pool
+	// Map is the operator's word of a statement's table: new column to the old one that it continues, ""
+	// where it is new.
+	Map func(schema.Name) map[string]string
+	// Argument is the flag that says so.
+	Argument func(table schema.Name, old, fresh string) string
+}
+
+// Find compares one statement with the table that there is. It writes: the wanted table is there for a
+// moment, empty, marked and under a name of the pool's. The error is a *plan.Refused where the statement
+// can't be compared, or the ALTER not be found.
+func (f *Finder) Find(ctx context.Context, s Statement) (*Change, error) {
+	table, err := f.load(ctx, s.Name)
+	if err != nil {
+		return nil, err
+	}
+	server, err := f.server(ctx)
+	if err != nil {
+		return nil, err
+	}
+	want, notes, err := f.wanted(ctx, s, server)
+	if err != nil {
+		return nil, err
+	}
+	c := &Change{Statement: s, Server: server.version, Table: table, Notes: notes}
+	if table == nil {
+		for _, k := range want.foreign {
+			c.parents = append(c.parents, k.parent)
+		}
+		return c, nil
+	}
+	d := differ{have: sideOf(table), want: want, says: f.Map(s.Name), fold: server.fold,
+		argument: func(old, fresh string) string { return f.Argument(s.Name, old, fresh) }}
+	clauses := d.diff()
+	if len(d.reasons) > 0 {
+		return nil, &plan.Refused{Table: table.Name.String(), Blocking: d.reasons}
+	}
+	c.Notes = append(c.Notes, d.notes...)
+	if clauses == "" {
+		return c, nil
+	}
+	c.Map, c.Risks = d.continues, d.risks
+	c.Alter, err = ddl.ParseClauses(table.Name, clauses)
+	if err != nil {
+		return nil, fmt.Errorf("%s: read the ALTER that was found, %s: %w", s.Place(), clauses, err)
+	}
+	return c, nil
+}
+
+// load reads the table as it is; nil where there is none.
+func (f *Finder) load(ctx context.Context, name schema.Name) (*schema.Table, error) {
+	table, err := schema.Load(ctx, f.Pool.DB(), name)
+	if !errors.Is(err, schema.ErrNotFound) {
+		return table, err
+	}
+	var n int // the account may see the table, and not all of it
+	if failed := f.Pool.DB().QueryRowContext(
+		ctx,
+		"SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
+		name.Schema,
+		name.Table,
+	).Scan(
+		&n,
+	); failed != nil ||
+		n > 0 {
+		return nil, errors.Join(err, failed)
+	}
+	return nil, nil
+}
+
+// server is what the comparison needs to know of the server.
+type server struct {
+	version plan.Version
+	fold    bool // names of tables are the same in any letter case
+}
+
+func (f *Finder) server(ctx context.Context) (s server, err error) {
+	var text string
+	var names int
+	if err = f.Pool.DB().QueryRowContext(ctx, "SELECT @@version, @@lower_case_table_names").Scan(&text, &names); err != nil {
+		return s, fmt.Errorf("look at the server: %w", err)
+	}
+	s.version, err = plan.ParseVersion(text)
+	s.fold = names != 0
+	return s, err
+}
+
+// Left is the error of a table that was made to be looked at, and could not be dropped.
+type Left struct {
+	Name schema.Name
+	Err  error
+}
+
+func (l *Left) Error() string {
+	return fmt.Sprintf("drop %s, which was made to be looked at: %v", l.Name, l.Err)
+}
+func (l *Left) Unwrap() error { return l.Err }
+
+// suffix ends the names of tables that are made to be looked at.
+const suffix = "_wanted"
+
+// ScratchName is the name of the wanted table while it is looked at.
+func ScratchName(pool *dbconn.Pool, table schema.Name) schema.Name {
+	return pool.CloneOf(table, suffix)
+}
+
+// wanted has the server make the table of the statement, and reads it as the server shows it.
+func (f *Finder) wanted(ctx context.Context, s Statement, at server) (want side, notes []string, err error) {
+	name := ScratchName(f.Pool, s.Name)
+	checks := at.version.MariaDB || at.version.AtLeast(8, 0, 16)
+	made, err := s.rewrite(name, schema.MarkFor(schema.CloneKind, s.Name), checks)
+	if err != nil {
+		return want, nil, refused(s, err.Error(), "", "")
+	}
+	if len(made.checks) > 0 && !checks {
+		notes = append(notes, fmt.Sprintf("%s: %s passes over CHECK constraints", s.Name, at.version))
+	}
+	session, err := f.Pool.Session(ctx, f.Pool.AsTheServer(true)...)
+	if err != nil {
+		return want, nil, err
+	}
+	defer session.Close()
+	drop := "DROP TABLE IF EXISTS " + name.Quoted()
+	if _, err := session.Exec(ctx, drop); err != nil { // who may not drop must not create
+		return want, nil, s.notCreated(err)
+	}
+	defer func() {
+		if failed := f.remove(context.WithoutCancel(ctx), session, drop); failed != nil {
+			err = errors.Join(err, &Left{Name: name, Err: failed})
+		}
+	}()
+	if _, err := session.Exec(ctx, made.text); err != nil {
+		return want, nil, s.notCreated(err)
+	}
+	table, err := schema.Load(ctx, f.Pool.DB(), name)
+	if err != nil {
+		return want, nil, err
+	}
+	want = side{table: table, comment: made.comment, checks: slices.Clone(table.Checks)}
+	for i, c := range want.checks {
+		for _, k := range made.checks {
+			if strings.EqualFold(k.alias, c.Name) {
+				want.checks[i].Name = k.name
+			}
+		}
+	}
+	for _, text := range made.foreign {
+		want.foreign = append(want.foreign, readForeign(text, s.Name))
+	}
+	return want, notes, nil
+}
+
+// removal bounds the time for dropping what was made to be looked at.
+const removal = 30 * time.Second
+
+// remove drops the table that was made, in another session if this one can't.
+func (f *Finder) remove(ctx context.Context, session *dbconn.Session, drop string) error {
+	ctx, cancel := context.WithTimeout(ctx, removal)
+	defer cancel()
+	if _, err := session.Exec(ctx, drop); err == nil {
+		return nil
+	}
+	session.Close()
+	_, err := f.Pool.DB().ExecContext(ctx, drop)
+	return err
+}
+
+// CodeFile is the code of a statement that the server doesn't take.
+const CodeFile plan.Code = "file"
+
+// refused is the refusal of a statement.
+func refused(s Statement, what, why, fix string) error {
+	return &plan.Refused{
+		Table:    s.Name.String(),
+		Blocking: []plan.Risk{{Code: CodeFile, What: s.Place() + ": " + what, Why: why, Fix: fix, Blocking: true}},
+	}
+}
+
+// lineTold is where the server says in which line of a statement a mistake is; it has no other way.
+var lineTold = regexp.MustCompile(` at line (\d+)$`)
+
+// notCreated says why the wanted table could not be created.
+func (s *Statement) notCreated(err error) error {
+	switch {
+	case dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) || dbconn.Contended(err) || dbconn.Exhausted(err) || dbconn.Unwilling(err):
+		return fmt.Errorf("create the table of %s to look at it: %w", s.Place(), err)
+	case dbconn.Denied(err):
+		return &plan.Refused{Table: s.Name.String(), Blocking: []plan.Risk{
+			{
+				Code: plan.CodeGrants,
+				What: dbconn.Message(err),
+				Why:  "an empty table of the wanted definition is made beside the real one, and dropped, to compare the two",
+				Fix: fmt.Sprintf(
+					"Give the account CREATE, DROP and SELECT on %s.*; midstream plan tells what a run needs besides",
+					schema.Quote(s.Name.Schema),
+				),
+				Blocking: true,
+			},
+		}}
+	}
+	place, message := *s, dbconn.Message(err)
+	if told := lineTold.FindStringSubmatch(message); told != nil && dbconn.SyntaxError(err) {
+		line, _ := strconv.Atoi(told[1])
+		place.Line += line - 1
+		message = strings.TrimSuffix(message, told[0])
+	}
+	return refused(place, message, "the server doesn't take the statement", "")
+}

@@ -1,0 +1,200 @@
+package desired
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"midstream/internal/mysql/schema"
+	"midstream/internal/mysql/schema/token"
+)
+
+// Statement is one CREATE TABLE of a file.
+type Statement struct {
+	File string
+	Line int // of its first word
+	Name schema.Name
+	Text string // from its first word to its last, without a ";"
+
+	tokens      []token.Token // of Text
+	open, close int           // the tokens around the body
+}
+
+// Place says where the statement stands, as file:line.
+func (s *Statement) Place() string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
+
+// Read reads the statements of a file, or of the files in a folder whose names end in .sql, in the
+// order of those names. database is that of tables whose statement doesn't say it. The error lists
+// all that is wrong, each with its place. The texts are of the dialect d, and those of the
+// statements of the usual one.
+func Read(d token.Dialect, path, database string) ([]Statement, error) {
+	files, err := filesOf(path)
+	if err != nil {
+		return nil, err
+	}
+	var all []Statement
+	var problems []error
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		resolved, closed := d.Resolve(strings.TrimPrefix(string(text), "\ufeff"))
+		statements, err := parse(file, resolved, database)
+		if !closed && err == nil {
+			err = fmt.Errorf("%s: a quote or a comment is not closed", file)
+		}
+		all, problems = append(all, statements...), append(problems, err)
+	}
+	first := map[schema.Name]string{}
+	for _, s := range all {
+		if place, twice := first[s.Name]; twice {
+			problems = append(problems, fmt.Errorf("%s: table %s is defined at %s already", s.Place(), s.Name, place))
+		} else {
+			first[s.Name] = s.Place()
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s: there is no CREATE TABLE", path)
+	}
+	return all, nil
+}
+
+func filesOf(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	var files []string
+	err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && name != path {
+			return fs.SkipDir
+		}
+		if err == nil && !d.IsDir() && strings.EqualFold(filepath.Ext(name), ".sql") {
+			files = append(files, name)
+		}
+		return err
+	})
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("%s: there is no file whose name ends in .sql", path)
+	}
+	sort.Strings(files)
+	return files, err
+}
+
+// parse reads the statements of one file.
+func parse(file, text, database string) ([]Statement, error) {
+	tokens, closed := token.Split(text)
+	if !closed {
+		return nil, fmt.Errorf("%s: a comment is not closed", file)
+	}
+	var all []Statement
+	var problems []error
+	start := 0
+	for i := 0; i <= len(tokens); i++ {
+		if i < len(tokens) && !tokens[i].Is(";") {
+			continue
+		}
+		if i > start {
+			from, to := tokens[start].CommentStart, tokens[i-1].CommentEnd
+			s := Statement{File: file, Line: 1 + strings.Count(text[:tokens[start].Start], "\n"), Text: text[from:to]}
+			err := s.read(database)
+			if i < len(tokens) && tokens[i].Executable != 0 {
+				err = errors.New("a statement ends inside of an executable comment")
+			}
+			if err != nil {
+				problems = append(problems, fmt.Errorf("%s: %w", s.Place(), err))
+			} else {
+				all = append(all, s)
+			}
+		}
+		start = i + 1
+	}
+	return all, errors.Join(problems...)
+}
+
+// read takes the statement apart.
+func (s *Statement) read(database string) error {
+	s.tokens, _ = token.Split(s.Text)
+	t := s.tokens
+	at := func(i int, word string) bool { return i < len(t) && t[i].Is(word) }
+	for _, k := range t {
+		if k.Unclosed {
+			return fmt.Errorf("a quote is not closed: %s", shorten(s.Text[k.Start:]))
+		}
+	}
+	if at(0, "CREATE") && at(1, "TEMPORARY") {
+		return errors.New("a temporary table is no part of a schema")
+	}
+	if !at(0, "CREATE") || !at(1, "TABLE") {
+		return fmt.Errorf("only CREATE TABLE is read, and this is %s", shorten(s.Text))
+	}
+	i := 2
+	if at(i, "IF") && at(i+1, "NOT") && at(i+2, "EXISTS") {
+		i += 3
+	}
+	if i >= len(t) || !t[i].Name() {
+		return errors.New("no table's name follows CREATE TABLE (names stand in backticks, or bare)")
+	}
+	s.Name.Table = t[i].Text
+	if at(i+1, ".") && i+2 < len(t) && t[i+2].Name() {
+		s.Name = schema.Name{Schema: t[i].Text, Table: t[i+2].Text}
+		i += 2
+	}
+	switch {
+	case s.Name.Schema == "" && database == "":
+		return fmt.Errorf("in which database is %s? Write database.%[1]s, or say --database", s.Name.Table)
+	case s.Name.Schema == "":
+		s.Name.Schema = database
+	case database != "" && database != s.Name.Schema:
+		return fmt.Errorf("the statement says database %s, --database says %s", s.Name.Schema, database)
+	}
+	return s.readBody(i)
+}
+
+// readBody finds the body, which follows the name, and refuses what is not a definition by columns.
+func (s *Statement) readBody(name int) error {
+	t := s.tokens
+	s.open = name + 1
+	for s.close = s.open + 1; s.close < len(t) && !(t[s.close].Is(")") && t[s.close].Depth == 0); s.close++ {
+	}
+	if s.open >= len(t) || !t[s.open].Is("(") || s.close >= len(t) || s.close == s.open+1 || t[s.open+1].Is("LIKE") {
+		return fmt.Errorf("%s is not defined by its columns in parentheses", s.Name)
+	}
+	if t[s.open].CommentStart < t[name].End {
+		return errors.New("an executable comment begins before the columns and holds some of them")
+	}
+	for i := s.open; i < len(t); i++ {
+		switch behind := i > s.close && t[i].Depth == 0; {
+		case t[i].Is("SELECT"), behind && slices.ContainsFunc(bringRows, t[i].Is):
+			return fmt.Errorf("%s: a definition brings no rows", strings.ToUpper(t[i].Text))
+		case behind && t[i].Is("START"):
+			return errors.New("START TRANSACTION is for replication alone")
+		}
+	}
+	return nil
+}
+
+// bringRows are the words behind the columns that say which rows the table begins with.
+var bringRows = []string{"AS", "IGNORE", "REPLACE", "TABLE", "VALUES", "WITH"}
+
+// shorten cuts a text for a message.
+func shorten(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > 40 {
+		return string(r[:40]) + "..."
+	}
+	return text
+}

@@ -1,0 +1,167 @@
+package desired
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/mysql/schema"
+	"midstream/internal/mysql/schema/token"
+)
+
+// check is a CHECK constraint of a statement.
+type check struct {
+	name  string // as the statement has it; "" where the server chooses
+	alias string // on the scratch table
+}
+
+// scratch is a statement for another table, which has no foreign keys.
+type scratch struct {
+	text    string
+	comment string // of the table; its own place is the mark's
+	checks  []check
+	foreign []string // clauses of the foreign keys, verbatim
+}
+
+// edit replaces bytes of a text.
+type edit struct {
+	start, end int
+	text       string
+}
+
+// rewriter makes a scratch of a statement.
+type rewriter struct {
+	*Statement
+	name       schema.Name
+	namesCheck bool
+	edits      []edit
+	made       scratch
+}
+
+// rewrite returns the statement for a table of another name, with the mark in place of the comment, and
+// without foreign keys: their names are unique in a database. So are those of CHECK constraints, which
+// get others; servers that pass over CHECK need none. Every line stays where it is, for the server tells
+// the line of a mistake.
+func (s *Statement) rewrite(name schema.Name, mark string, namesCheck bool) (scratch, error) {
+	r := rewriter{Statement: s, name: name, namesCheck: namesCheck}
+	open := s.tokens[s.open].CommentStart
+	r.replace(0, open, "CREATE TABLE "+name.Quoted()+" ")
+	if err := r.body(); err != nil {
+		return scratch{}, err
+	}
+	if err := r.comment(schema.Literal(mark)); err != nil {
+		return scratch{}, err
+	}
+	slices.SortStableFunc(r.edits, func(a, b edit) int { return a.start - b.start })
+	done := 0
+	for _, e := range r.edits {
+		r.made.text += s.Text[done:e.start] + e.text
+		done = e.end
+	}
+	r.made.text += s.Text[done:]
+	return r.made, nil
+}
+
+// replace notes an edit that keeps the lines.
+func (r *rewriter) replace(start, end int, text string) {
+	r.edits = append(r.edits, edit{start, end, text + strings.Repeat("\n", strings.Count(r.Text[start:end], "\n"))})
+}
+
+// body looks at the clauses between the parentheses.
+func (r *rewriter) body() error {
+	clauses := token.List(r.tokens[r.open+1 : r.close])
+	kept := false
+	for i, c := range clauses {
+		if len(c) == 0 {
+			return fmt.Errorf("%s: a comma too many", r.Name)
+		}
+		if !isForeign(c) {
+			kept = true
+			if err := r.clause(c); err != nil {
+				return err
+			}
+			continue
+		}
+		if slices.ContainsFunc(c, func(t token.Token) bool { return t.Executable != 0 }) {
+			return fmt.Errorf("%s: a foreign key stands in an executable comment", r.Name)
+		}
+		start, end := c[0].Start, c[len(c)-1].End
+		r.made.foreign = append(r.made.foreign, r.Text[start:end])
+		switch {
+		case kept: // with the comma before it
+			start = clauses[i-1][len(clauses[i-1])-1].CommentEnd
+		case i+1 < len(clauses) && len(clauses[i+1]) > 0: // or the one behind it
+			end = clauses[i+1][0].CommentStart
+		}
+		r.replace(start, end, "")
+	}
+	return nil
+}
+
+// isForeign says that a clause is [CONSTRAINT [name]] FOREIGN KEY ...
+func isForeign(c []token.Token) bool {
+	for i := range min(3, len(c)) {
+		if c[i].Is("FOREIGN") {
+			return i == 0 || c[0].Is("CONSTRAINT")
+		}
+	}
+	return false
+}
+
+// clause looks at a column or a key for what can't be there twice in a database.
+func (r *rewriter) clause(c []token.Token) error {
+	for i, t := range c {
+		if t.Depth != 1 {
+			continue
+		}
+		if t.Is("REFERENCES") {
+			return fmt.Errorf(
+				"%s: column %s says REFERENCES, which servers before 9.0 pass over: write FOREIGN KEY (%[2]s) REFERENCES and the rest",
+				r.Name, c[0].Text,
+			)
+		}
+		if !t.Is("CHECK") {
+			continue
+		}
+		k := check{alias: fmt.Sprintf("%s_%d", r.name.Table, len(r.made.checks))}
+		start := t.Start
+		switch {
+		case i > 0 && c[i-1].Is("CONSTRAINT"):
+			start = c[i-1].Start
+		case i > 1 && c[i-2].Is("CONSTRAINT"):
+			k.name, start = c[i-1].Text, c[i-2].Start
+		}
+		r.made.checks = append(r.made.checks, k)
+		if r.namesCheck {
+			r.replace(start, t.Start, "CONSTRAINT "+schema.Quote(k.alias)+" ")
+		}
+	}
+	return nil
+}
+
+// comment puts the mark in place of the table's comment.
+func (r *rewriter) comment(mark string) error {
+	r.edits = append(r.edits, edit{r.tokens[r.close].End, r.tokens[r.close].End, " COMMENT " + mark})
+	for i := r.close + 1; i < len(r.tokens); i++ {
+		t := r.tokens[i]
+		if t.Depth != 0 || !t.Is("COMMENT") {
+			continue
+		}
+		value := i + 1
+		if value < len(r.tokens) && r.tokens[value].Is("=") {
+			value++
+		}
+		if value >= len(r.tokens) || r.tokens[value].Kind != token.String {
+			continue // the server will say so
+		}
+		if t.Executable > token.ExecutedByAll {
+			return fmt.Errorf(
+				"%s: the table's comment stands in an executable comment for version %d, which the server may skip",
+				r.Name, t.Executable,
+			)
+		}
+		r.made.comment = r.tokens[value].Text
+		r.replace(r.tokens[value].Start, r.tokens[value].End, mark)
+	}
+	return nil
+}

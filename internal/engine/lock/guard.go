@@ -1,0 +1,130 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"midstream/internal/mysql/dbconn"
+)
+
+// pollEvery is how often a session is looked at that may wait for a lock, at most.
+const pollEvery = 20 * time.Millisecond
+
+// ErrWork says that a statement had its lock, and has worked for longer than it may. It was
+// withdrawn, and has left nothing.
+var ErrWork = errors.New("it has worked for longer than it may")
+
+// Guarded runs a statement that may take long and that waits for metadata locks at its beginning
+// and at its end, as the server's own index builds do. Each wait is bounded by the budget: one that
+// is longer has the statement withdrawn, with all that it has done. Its work is bounded by work, if
+// that is not 0 (ErrWork).
+func Guarded(
+	ctx context.Context,
+	pool *dbconn.Pool,
+	session *dbconn.Session,
+	statement string,
+	budget, work time.Duration,
+) (Outcome, error) {
+	bounded, withdraw := context.WithCancelCause(ctx)
+	defer withdraw(nil)
+	watched := make(chan struct{})
+	over := make(chan struct{})
+	w := waiter{pool: pool, id: session.ID(), budget: budget, work: work}
+	started := time.Now()
+	go func() {
+		defer close(watched)
+		if err := w.watch(bounded, over); err != nil {
+			withdraw(err)
+		}
+	}()
+	_, err := session.Exec(bounded, statement)
+	took := time.Since(started)
+	close(over)
+	<-watched
+	return outcome(Outcome{Waited: w.waited, Took: took}, err)
+}
+
+// Bounded is Guarded for any statement: one that is not known to work for long first tries to get its locks at once,
+// where the server can do that.
+func Bounded(
+	ctx context.Context,
+	pool *dbconn.Pool,
+	session *dbconn.Session,
+	statement string,
+	budget, work time.Duration,
+	long bool,
+) (Outcome, error) {
+	if !long {
+		if o, granted, err := atOnce(ctx, session, statement, budget); granted || err != nil {
+			return o, err
+		}
+	}
+	return Guarded(ctx, pool, session, statement, budget, work)
+}
+
+// waiter looks whether a session waits for a metadata lock.
+type waiter struct {
+	pool         *dbconn.Pool
+	id           uint64
+	budget, work time.Duration
+	waited       time.Duration // so far, as far as it was seen
+}
+
+// blindFor is how long the server may not tell whether the session waits.
+const blindFor = 10 * time.Second
+
+// watch returns errBudget when the session has waited for longer than the budget, ErrWork when it
+// has worked for too long, and nil when the statement is over.
+func (w *waiter) watch(ctx context.Context, over <-chan struct{}) error {
+	ticker := time.NewTicker(min(pollEvery, w.budget/5))
+	defer ticker.Stop()
+	started := time.Now()
+	var before, in time.Duration // all waits before this one, and this one
+	var since time.Time          // when this one was first seen
+	seen := started              // when the server last told
+	for {
+		select {
+		case <-over:
+			return nil
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		asked := time.Now()
+		waits, err := w.waits(ctx)
+		if err == nil {
+			seen = time.Now()
+		}
+		switch {
+		case err != nil && (ctx.Err() != nil || time.Since(seen) < blindFor):
+			continue // lock_wait_timeout bounds a wait that can't be seen
+		case err != nil:
+			return err
+		case !waits:
+			before, in, since = before+in, 0, time.Time{}
+		case since.IsZero():
+			since = asked
+		default:
+			in = time.Since(since)
+		}
+		w.waited = before + in
+		switch {
+		case in >= w.budget:
+			return errBudget
+		case w.work > 0 && time.Since(started)-w.waited > w.work:
+			return ErrWork
+		}
+	}
+}
+
+// waits says that the session waits for a metadata lock now.
+func (w *waiter) waits(ctx context.Context) (waits bool, err error) {
+	state, err := w.pool.StateOf(ctx, w.id)
+	if err != nil {
+		return false, fmt.Errorf("look whether connection %d waits for a lock: %w", w.id, err)
+	}
+	return strings.HasPrefix(state, "Waiting for ") && strings.HasSuffix(state, " lock"), nil
+}

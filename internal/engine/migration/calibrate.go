@@ -1,0 +1,196 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/native"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/ddl"
+)
+
+// How much a calibration does.
+const (
+	baseline   = 2 * time.Second // for which the application is watched alone
+	sampleTime = 4 * time.Second // of a row copy
+	// aroundCopy is what a run takes besides, whatever the rows: the start, catching up, the swap and
+	// cleaning up (330 ms with an idle server on two cores, 9.7.4).
+	aroundCopy  = 350 * time.Millisecond
+	warmUp      = time.Second // at its beginning, which does not count
+	sampleRows  = 200_000     // on a clone, at most
+	sampleBytes = 64 << 20    // likewise
+)
+
+// Calibrate measures what the server and its application do: it copies a few chunks into a scratch
+// shadow, and has the server carry out its own statement on a clone with some rows. Both are dropped
+// again. It may be called once, in place of Run. The error is a *Failure.
+func (m *Migration) Calibrate(ctx context.Context, alter native.Question) (plan.Pace, error) {
+	chunks := &chunkLog{}
+	quiet := *m
+	quiet.emit = chunks.listen
+	r := newRun(&quiet)
+	pace := m.plan.Pace
+	err := r.claimed(ctx, func(ctx context.Context) error {
+		if err := r.noFormer(ctx); err != nil {
+			return err
+		}
+		if err := r.watchApplication(ctx, &pace); err != nil {
+			return err
+		}
+		if err := r.measureNative(ctx, &pace, alter); err != nil {
+			return err
+		}
+		return r.measureShadow(ctx, &pace, chunks)
+	})
+	pace.Measured = err == nil
+	return pace, r.conclude(ctx, err)
+}
+
+// chunkLog remembers when chunks were copied.
+type chunkLog struct {
+	mu     sync.Mutex
+	chunks []event.ChunkCopied
+}
+
+func (l *chunkLog) listen(e event.Event) {
+	chunk, is := e.(event.ChunkCopied)
+	if !is {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.chunks = append(l.chunks, chunk)
+}
+
+// rate returns the rows copied in a second from a moment to the end, and all the rows that were copied.
+func (l *chunkLog) rate(began, ended time.Time) (perSecond float64, rows int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	from := began
+	if ended.Sub(began) > 2*warmUp {
+		from = began.Add(warmUp)
+	}
+	var counted int64
+	last := from
+	for _, c := range l.chunks {
+		rows += c.Rows
+		if c.At.After(from) {
+			counted += c.Rows
+			last = c.At
+		}
+	}
+	return float64(counted) / max(1e-3, last.Sub(from).Seconds()), rows
+}
+
+// watchApplication measures what is written while this run does nothing.
+func (r *run) watchApplication(ctx context.Context, pace *plan.Pace) error {
+	before, err := plan.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
+	if err != nil {
+		return err
+	}
+	if err := sleep(ctx, baseline); err != nil {
+		return err
+	}
+	after, err := plan.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
+	if err != nil {
+		return err
+	}
+	pace.Redo, pace.Binlog, pace.Writes = after.Since(before)
+	return nil
+}
+
+// measureNative has the server carry out its own statement, if that is more than a change of the
+// dictionary.
+func (r *run) measureNative(ctx context.Context, pace *plan.Pace, q native.Question) error {
+	answer, target := r.plan.Native, &pace.Native
+	var before *ddl.Alter
+	if split := r.plan.Choice.Split; split != nil {
+		before, q.Alter, answer, target = split.First, split.Rest, split.Answer, &pace.Rest
+	}
+	if answer == nil || answer.Effect <= plan.Metadata {
+		return nil
+	}
+	rows := int64(sampleRows)
+	if b := rowBytes(r.plan); b > 0 {
+		rows = min(rows, sampleBytes/b+1)
+	}
+	cost, err := native.Measure(ctx, r.pool, q, answer, before, rows)
+	if err == nil && cost.Rows > 0 {
+		*target = cost.Beside(pace.Redo)
+	}
+	return err
+}
+
+// measureShadow copies chunks into a scratch shadow.
+func (r *run) measureShadow(ctx context.Context, pace *plan.Pace, chunks *chunkLog) error {
+	if r.plan.Choice.Method != plan.MethodShadow && !r.plan.Choice.Shadow {
+		return nil
+	}
+	making := time.Now()
+	if err := r.prepareShadow(ctx); err != nil {
+		return err
+	}
+	pace.Shadow.Setup = time.Since(making) + aroundCopy
+	before, err := plan.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := r.copySample(ctx); err != nil {
+		return err
+	}
+	after, err := plan.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
+	if err != nil {
+		return err
+	}
+	rate, rows := chunks.rate(began, after.At)
+	if rows == 0 {
+		return nil
+	}
+	verify := pace.Shadow.Rows / max(1, pace.Verify)
+	pace.Shadow.Rows = rate
+	pace.Verify = rate / verify
+	redo, binlog, _ := after.Since(before)
+	perRow := after.At.Sub(before.At).Seconds() / float64(rows)
+	pace.Shadow.Redo, pace.Shadow.Binlog = max(0, redo-pace.Redo)*perRow, max(0, binlog-pace.Binlog)*perRow
+	return r.measureIndexes(ctx, pace, rows)
+}
+
+// errSampled ends the copy of a sample.
+var errSampled = errors.New("enough rows are copied")
+
+// copySample copies rows for a while, as a run would beside the application.
+func (r *run) copySample(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, sampleTime, errSampled)
+	defer cancel()
+	err := r.givingWay(ctx, r.copier.Run)
+	if errors.Is(err, errSampled) {
+		err = nil
+	}
+	return err
+}
+
+// measureIndexes builds the deferred indexes of the scratch shadow, and looks at its size.
+func (r *run) measureIndexes(ctx context.Context, pace *plan.Pace, rows int64) error {
+	pace.Indexes = 0
+	if len(r.shadow.Deferred) > 0 {
+		began := time.Now()
+		if err := r.shadow.BuildIndexes(ctx, r.pool); err != nil {
+			return err
+		}
+		pace.Indexes = float64(rows) / time.Since(began).Seconds()
+	}
+	if err := r.shadow.Analyze(ctx, r.pool); err != nil {
+		return err
+	}
+	bytes, err := plan.LeafBytes(ctx, r.pool.DB(), r.shadow.Name)
+	if err != nil {
+		return fmt.Errorf("read the size of shadow %s: %w", r.shadow.Name, err)
+	}
+	pace.Shadow.Bytes = bytes / float64(rows)
+	return nil
+}

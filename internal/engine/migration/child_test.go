@@ -1,0 +1,199 @@
+package migration_test
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"midstream/internal/cli"
+	"midstream/internal/lab/fault"
+)
+
+// asMidstream has the test's own program be midstream.
+const asMidstream = "MIDSTREAM_TEST_CHILD"
+
+func beMidstream() {
+	ctx, interrupts := cli.WatchInterrupts(context.Background(), os.Exit)
+	os.Exit(cli.Main(ctx, cli.Env{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
+		Version: "test", Interrupts: interrupts, Wipe: func(string, int) {}}))
+}
+
+// child is a run in a process of its own, which can be killed.
+type child struct {
+	*bench
+	cmd       *exec.Cmd
+	complaint bytes.Buffer
+
+	mu   sync.Mutex
+	said []string // the lines of --json
+	at   string   // when a line has this text
+	do   func()   // this is done, once
+	done chan struct{}
+}
+
+// slowly are the flags of a run that takes seconds to copy a table of the tests: something can be done meanwhile.
+var slowly = []string{"--chunk-time=10ms", "--workers=1", "--copy-share=10%", "--checkpoint=20ms"}
+
+// child starts midstream run on table t. do, if any, is done when it first says at.
+func (b *bench) child(clauses, at string, do func(*child), flags ...string) *child {
+	b.Helper()
+	host, port, err := net.SplitHostPort(b.address)
+	if err != nil {
+		b.Fatal(err)
+	}
+	args := append(
+		[]string{
+			"run", "--method=shadow", "--json", "--defaults-file=/dev/null", "--ssl-mode=DISABLED", "--host=" + host,
+			"--port=" + port, "--user=" + b.server.User, "ALTER TABLE " + b.schema + ".t " + clauses,
+		},
+		flags...)
+	if !b.steered {
+		args = append(args, "--full-speed")
+	}
+	if way := cmp.Or(string(b.capture), *captured); way != "" {
+		args = append(args, "--capture="+way)
+	}
+	c := &child{bench: b, cmd: exec.Command(os.Args[0], args...), at: at, done: make(chan struct{})}
+	c.do = func() {
+		if do != nil {
+			do(c)
+		}
+	}
+	c.cmd.Env = append(os.Environ(), asMidstream+"=1", "MYSQL_PWD="+b.server.Password, "XDG_STATE_HOME="+b.TempDir())
+	c.cmd.Stderr = &c.complaint
+	out, err := c.cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := c.cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(c.kill)
+	go func() {
+		defer close(c.done)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			c.hear(lines.Text())
+		}
+		c.cmd.Wait()
+	}()
+	return c
+}
+
+// killedAt runs midstream on table t until it is killed just before a statement reaches the server.
+func (b *bench) killedAt(statement, clauses string, flags ...string) {
+	b.Helper()
+	b.killedBy(fault.Rule{At: statement}, clauses, flags...)
+}
+
+// killedBy is killedAt by a rule.
+func (b *bench) killedBy(rule fault.Rule, clauses string, flags ...string) {
+	b.Helper()
+	var c *child
+	ready := make(chan struct{})
+	rule.Cut, rule.Call = true, func() {
+		<-ready
+		c.kill()
+	}
+	b.wire(rule)
+	c = b.child(clauses, "", nil, flags...)
+	close(ready)
+	if code, last := c.wait(); code != -1 {
+		b.Fatalf("exit code %d: %s", code, last)
+	}
+	b.address = b.server.Address
+}
+
+func (c *child) hear(line string) {
+	c.mu.Lock()
+	c.said = append(c.said, line)
+	now := c.at != "" && strings.Contains(line, c.at)
+	if now {
+		c.at = ""
+	}
+	c.mu.Unlock()
+	if now {
+		c.do()
+	}
+}
+
+// await waits until it has said a text.
+func (c *child) await(text string) {
+	c.Helper()
+	for !c.heard(text) {
+		select {
+		case <-c.done:
+			_, last := c.wait()
+			c.Fatalf("it ended without a word of %s: %s", text, last)
+		case <-c.ctx().Done():
+			c.Fatalf("it says nothing of %s", text)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// ended says whether it has ended.
+func (c *child) ended() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// kill is kill -9.
+func (c *child) kill() { c.cmd.Process.Kill() }
+
+// wait returns the exit code, -1 if it was killed, and the last line.
+func (c *child) wait() (code int, last string) {
+	c.Helper()
+	select {
+	case <-c.done:
+	case <-c.ctx().Done():
+		c.log("")
+		c.Fatalf("the run does not end: %v", context.Cause(c.ctx()))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.said) > 0 {
+		last = c.said[len(c.said)-1]
+	}
+	return c.cmd.ProcessState.ExitCode(), last
+}
+
+// mustEnd waits for the end and fails if it is not a good one.
+func (c *child) mustEnd() {
+	c.Helper()
+	if code, last := c.wait(); code != 0 {
+		c.log("note")
+		c.Fatalf("exit code %d: %s\n%s", code, last, &c.complaint)
+	}
+}
+
+// log tells the test of the lines with a text.
+func (c *child) log(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, line := range c.said {
+		if strings.Contains(line, text) {
+			c.Log(line)
+		}
+	}
+}
+
+// heard says whether it has said a text.
+func (c *child) heard(text string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return strings.Contains(strings.Join(c.said, "\n"), text)
+}
+
+func phaseLine(phase any) string { return fmt.Sprintf(`"phase":"%v"`, phase) }

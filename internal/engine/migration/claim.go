@@ -1,0 +1,87 @@
+package migration
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// claimed is the advisory lock of a source. The server releases it when our connection
+// ends, however that comes about.
+type claimed struct {
+	session *dbconn.Session
+	fail    context.CancelCauseFunc
+	stop    chan struct{}
+	done    chan struct{}
+}
+
+// ErrClaimLost says that the connection broke which held the advisory lock of the source:
+// another run may have begun.
+var ErrClaimLost = errors.New("the connection that kept other runs away is lost")
+
+// How the claim lives: the server ends its connection, and with it the lock, when the client
+// has been silent for so long, as after the end of its machine; it is not silent while it lives.
+const (
+	claimTimeout = 60 * time.Second
+	claimBeat    = 5 * time.Second
+)
+
+// claim takes the advisory lock of a source, or fails with ErrClaimed. fail is called with
+// ErrClaimLost when the lock is lost later on.
+func claim(ctx context.Context, pool *dbconn.Pool, source schema.Name, fail context.CancelCauseFunc) (*claimed, error) {
+	session, err := pool.Session(ctx, fmt.Sprintf("SET SESSION wait_timeout = %d", int(claimTimeout.Seconds())))
+	if err != nil {
+		return nil, err
+	}
+	var got sql.NullInt64
+	err = session.Rows(ctx, fmt.Sprintf("SELECT GET_LOCK(%s, 0)", schema.Literal(plan.LockName(source))),
+		func(rows *sql.Rows) error { return rows.Scan(&got) })
+	if err == nil && got.Int64 != 1 {
+		err = ErrClaimed
+	}
+	if err != nil {
+		session.Close()
+		return nil, fmt.Errorf("claim %s: %w", source, err)
+	}
+	c := &claimed{session: session, fail: fail, stop: make(chan struct{}), done: make(chan struct{})}
+	go c.keep()
+	return c, nil
+}
+
+// keep uses the connection now and then, and looks whether it is there.
+func (c *claimed) keep() {
+	defer close(c.done)
+	ticker := time.NewTicker(claimBeat)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-c.stop:
+			return
+		case <-ticker.C:
+			ctx, cancel := context.WithTimeout(context.Background(), 3*claimBeat)
+			_, err := c.session.Exec(ctx, "DO 1")
+			cancel()
+			if err != nil && !dbconn.Contended(err) { // somebody's KILL QUERY
+				c.fail(fmt.Errorf("%w: %w", ErrClaimLost, err))
+				return
+			}
+		}
+	}
+}
+
+func (c *claimed) release() {
+	close(c.stop)
+	<-c.done
+	// The server may notice the end of a connection only after the next run has asked. If it
+	// is lost already there is nothing to release.
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_, _ = c.session.Exec(ctx, "DO RELEASE_ALL_LOCKS()") // the end of the session releases them, too
+	c.session.Close()
+}

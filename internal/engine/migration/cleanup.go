@@ -1,0 +1,462 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/lock"
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/trigger"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// Leftover is a table that former runs on a source left on the server.
+type Leftover struct {
+	Name     schema.Name
+	Why      string // how it is known to be ours, or what it is
+	Rows     int64  // the server's estimate
+	Bytes    int64
+	unlogged bool // it stands in no binlog
+	log      bool // triggers write to it
+	// Triggers go with it: those that write to it, or stand on it.
+	Triggers []Trigger
+	// Gone says that the table is not there any more, and Triggers are all that is left.
+	Gone bool
+	// Spared says that it has the name of one of ours but not its mark, or that it is in use: it
+	// is not dropped.
+	Spared bool
+	// Clone says that it is an empty copy that a plan has made to ask the server.
+	Clone bool
+}
+
+// Trigger is one that goes with a Leftover.
+type Trigger struct{ Name, Table schema.Name }
+
+// ErrInUse says that a table which was to be dropped is not idle. Nothing was dropped.
+var ErrInUse = errors.New("the table is in use")
+
+// Denied is the error of a Cleanup whose account may not do what it takes. Nothing was
+// dropped.
+type Denied struct {
+	Lacked []plan.Risk // each privilege, with its GRANT
+}
+
+// Error lists what is lacked.
+func (d *Denied) Error() string {
+	var lacked []string
+	for _, r := range d.Lacked {
+		lacked = append(lacked, r.What)
+	}
+	return strings.Join(lacked, "; ")
+}
+
+// Cleanup removes what former runs on a source left: tables that carry our mark for it,
+// and a shadow that a marked state table speaks of (its own mark goes shortly before the
+// swap). With old it also removes the former sources that swaps left and marked, if the
+// source is there and nobody uses them. The source itself is never touched.
+//
+// It holds the advisory lock of the source, so no run is at work (ErrClaimed), here or on a
+// server that this one follows (ErrElsewhere), and looks
+// first whether the account may drop what it found (*Denied). agree is asked before anything
+// is dropped; it gets the tables that are spared as well. note hears what is put right of foreign keys and triggers
+// before. Cleanup returns what it found, dropped or not; on an error some of it may be gone.
+func Cleanup(
+	ctx context.Context,
+	pool *dbconn.Pool,
+	source schema.Name,
+	old bool,
+	agree func([]Leftover) bool,
+	note func(string),
+) ([]Leftover, error) {
+	held, err := claim(ctx, pool, source, func(error) {})
+	if err != nil {
+		return nil, err
+	}
+	defer held.release()
+	c := cleaner{pool: pool, source: source}
+	found, err := c.find(ctx, old)
+	if err == nil {
+		var rehearsed []Leftover
+		onReplica := cleaner{pool: pool, source: source, purpose: plan.RehearsingOnReplica}
+		rehearsed, err = onReplica.find(ctx, false)
+		found = append(rehearsed, found...)
+	}
+	if err == nil {
+		err = c.seeTriggers(ctx, found)
+	}
+	if err == nil || dbconn.Denied(err) {
+		err = c.allowed(ctx, found, old, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for leftovers of %s: %w", source, err)
+	}
+	if !slices.ContainsFunc(found, func(l Leftover) bool { return !l.Spared }) || !agree(found) {
+		return found, nil
+	}
+	if err := c.mend(ctx, Config{}.WithDefaults().Lock.Wait, note, true); err != nil {
+		return found, err
+	}
+	for _, l := range found {
+		if l.Spared {
+			continue
+		}
+		err := retryBriefly(ctx, func() error { return c.drop(ctx, l) })
+		if err != nil {
+			return found, fmt.Errorf("drop %s: %w", l.Name, err)
+		}
+	}
+	return found, nil
+}
+
+// cleaner finds and drops the leftovers of runs for one purpose on one source. Runs that alter and
+// rehearsals have the same ones, but for rehearsals on a replica.
+type cleaner struct {
+	pool    *dbconn.Pool
+	source  schema.Name
+	purpose plan.Purpose
+	told    checkpoint.Names // by the state table, when tables was last called
+}
+
+// names are those of the artefacts, the shadow's as the state table has it.
+func (c *cleaner) names() plan.Names {
+	names := c.purpose.NamesOf(c.source)
+	if c.told.Shadow != "" {
+		names.Shadow = c.source.Sibling(c.told.Shadow)
+	}
+	return names
+}
+
+// find lists what may be dropped, the state table last: it is what tells the others.
+func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
+	tables, err := c.tables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := c.names()
+	_, sourceThere := tables[c.source]
+	state, stateThere := tables[names.State]
+	stateThere = stateThere && schema.MarkedFor(state.comment, c.source)
+	var found []Leftover
+	for _, t := range tables {
+		was, isOld := schema.MarkedOld(t.comment, c.source)
+		before, isDropped := schema.MarkedDropped(t.comment, c.source)
+		switch {
+		case t.Name == c.source, t.Name == names.State:
+		case t.Clone:
+			if err := c.spareClone(ctx, &t); err != nil {
+				return nil, err
+			}
+			found = append(found, t.Leftover)
+		case schema.MarkedFor(t.comment, c.source):
+			t.Why, t.log = "marked: "+t.comment, t.comment == schema.MarkFor(trigger.Kind, c.source)
+			found = append(found, t.Leftover)
+		case t.Name == names.Shadow:
+			if !stateThere {
+				t.Spared, t.Why = true, "it bears no mark, and no state table tells of it"
+				found = append(found, t.Leftover)
+				continue
+			}
+			told, err := c.toldOf(ctx, state, t)
+			if err != nil {
+				return nil, err
+			}
+			if told {
+				t.Why = "the state table tells of it"
+				found = append(found, t.Leftover)
+			}
+		case old && (isOld && sourceThere || isDropped):
+			t.Why = "the table before a swap"
+			if isDropped {
+				t.Why, was = "the table that a DROP put aside", before
+			}
+			if was != "" {
+				t.Why += "; its comment was: " + was
+			}
+			if err := c.idle(ctx, t.Name); err != nil {
+				return nil, err
+			}
+			found = append(found, t.Leftover)
+		case old && !isOld:
+			t.Spared, t.Why = true, "it has no mark of a former table"
+			found = append(found, t.Leftover)
+		}
+	}
+	if err := c.addTriggers(ctx, tables, &found); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(found, func(a, b Leftover) int { return strings.Compare(a.Name.Table, b.Name.Table) })
+	if stateThere {
+		if _, err := c.savedHere(ctx); err != nil && !errors.Is(err, checkpoint.ErrUnreadable) {
+			return nil, err
+		}
+		state.Why = "marked: " + state.comment
+		found = append(found, state.Leftover)
+	}
+	return found, nil
+}
+
+// goesWithARun says that a run drops the leftover at its end without being asked: it is known to be ours, and no plan is at
+// work on it. Of a server that does not show whose its connections are, the latter is not known.
+func (c *cleaner) goesWithARun(l Leftover) bool {
+	return !l.Spared && (!l.Clone || c.pool.Marked())
+}
+
+// allowed fails with a *Denied if the account lacks what it takes to drop what was found, or
+// if that is why finding failed; else it returns the error of that.
+func (c *cleaner) allowed(ctx context.Context, found []Leftover, old bool, failed error) error {
+	var drop []schema.Name
+	for _, l := range found {
+		if !l.Spared {
+			drop = append(drop, l.Name)
+		}
+	}
+	if failed == nil && len(drop) == 0 {
+		return nil
+	}
+	lacked, err := plan.LackedByCleanup(ctx, c.pool.DB(), drop, old && failed != nil)
+	switch {
+	case err == nil && len(lacked) > 0:
+		return &Denied{Lacked: lacked}
+	case failed != nil:
+		return failed
+	}
+	return err
+}
+
+// candidate is a table that has the source's or an artefact's name.
+type candidate struct {
+	Leftover
+	comment string
+}
+
+// tables reads the source and the tables that have the name of an artefact, or its mark.
+func (c *cleaner) tables(ctx context.Context) (map[schema.Name]candidate, error) {
+	var err error
+	if c.told, err = checkpoint.New(c.names().State, c.source, c.pool.Name(), "").Names(ctx, c.pool.DB()); err != nil {
+		return nil, err
+	}
+	names := c.names()
+	wanted := append(plan.OldNames(c.source), c.source, names.Shadow, names.State)
+	for _, told := range []string{c.told.Old, c.told.Kept} {
+		if told != "" {
+			wanted = append(wanted, c.source.Sibling(told))
+		}
+	}
+	var list []string
+	for _, name := range wanted {
+		list = append(list, schema.Literal(name.Table))
+	}
+	rows, err := c.pool.DB().QueryContext(ctx, `
+		SELECT table_name, IFNULL(table_comment, ''), IFNULL(table_rows, 0), IFNULL(data_length, 0) + IFNULL(index_length, 0)
+		  FROM information_schema.tables
+		 WHERE table_schema = ? AND table_type = 'BASE TABLE' AND
+		       (table_name IN (`+strings.Join(list, ", ")+`) OR LEFT(table_comment, ?) = ? OR table_name LIKE 'midstream\_%')`,
+		c.source.Schema, len(schema.Mark), schema.Mark)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	tables := map[schema.Name]candidate{}
+	for rows.Next() {
+		var t candidate
+		if err := rows.Scan(&t.Name.Table, &t.comment, &t.Rows, &t.Bytes); err != nil {
+			return nil, err
+		}
+		t.Name.Schema = c.source.Schema
+		t.unlogged = c.purpose == plan.RehearsingOnReplica || t.comment == schema.MarkFor(schema.TrialKind, c.source)
+		_, named := dbconn.MakerOf(t.Name)
+		t.Clone = t.comment == schema.MarkFor(schema.CloneKind, c.source) || named && !schema.Marked(t.comment)
+		t.Clone = t.Clone && c.purpose != plan.RehearsingOnReplica // each is found once
+		// Another letter case is another table.
+		if slices.Contains(wanted, t.Name) || t.Clone || c.marked(&t) {
+			tables[t.Name] = t
+		}
+	}
+	return tables, rows.Err()
+}
+
+// marked says that a table bears a mark of a run on the source, under whatever name. Those of a rehearsal on a
+// replica are not wished for, and are found by their names.
+func (c *cleaner) marked(t *candidate) bool {
+	replicas := plan.RehearsingOnReplica.NamesOf(c.source)
+	if c.purpose == plan.RehearsingOnReplica || t.Name == replicas.Shadow || t.Name == replicas.State {
+		return false
+	}
+	_, old := schema.MarkedOld(t.comment, c.source)
+	_, dropped := schema.MarkedDropped(t.comment, c.source)
+	return old || dropped || schema.MarkedFor(t.comment, c.source)
+}
+
+// spareClone says whose a clone is: it is dropped if it bears the mark, and its maker is gone.
+func (c *cleaner) spareClone(ctx context.Context, t *candidate) error {
+	t.Why = "marked: " + t.comment
+	if !schema.Marked(t.comment) {
+		t.Spared, t.Why = true, "a plan that was killed may have made it, but it bears no mark; if it is empty, DROP TABLE "+t.Name.Quoted()
+	}
+	maker, _ := dbconn.MakerOf(t.Name)
+	there, err := c.pool.Connected(ctx, maker)
+	if there {
+		t.Spared, t.Why = true, "a plan that is at work has made it, and drops it soon"
+	}
+	return err
+}
+
+// toldOf says whether the state table tells of a shadow that bears no mark. A run
+// saves checkpoints only after it has created and marked its shadow; before that the table
+// says that the shadow is about to be created, which an empty one that is no older proves.
+// It fails with *Untold if the state table can't be read.
+func (c *cleaner) toldOf(ctx context.Context, state, shadow candidate) (bool, error) {
+	saved, err := c.saved(ctx)
+	if errors.Is(err, checkpoint.ErrUnreadable) {
+		return false, &Untold{Shadow: shadow.Name, State: state.Name, Unreadable: true}
+	}
+	if err != nil {
+		return false, err
+	}
+	if saved.Start != nil {
+		now, err := schema.Load(ctx, c.pool.DB(), shadow.Name)
+		return err == nil && saved.Checkpoint.Unmarked && now.SameColumns(saved.Start.Shadow), err
+	}
+	var filled bool
+	err = c.pool.DB().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+shadow.Name.Quoted()+")").Scan(&filled)
+	if err != nil {
+		return false, fmt.Errorf("look whether %s is empty: %w", shadow.Name, err)
+	}
+	if filled {
+		return false, nil
+	}
+	return c.noOlder(ctx, shadow.Name, state.Name)
+}
+
+// noOlder says that a table was created at the time of another one, or later.
+func (c *cleaner) noOlder(ctx context.Context, table, than schema.Name) (bool, error) {
+	is, err := plan.ReadIdentity(ctx, c.pool.DB(), table)
+	if err != nil {
+		return false, fmt.Errorf("look for the age of %s: %w", table, err)
+	}
+	other, err := plan.ReadIdentity(ctx, c.pool.DB(), than)
+	if err != nil {
+		return false, fmt.Errorf("look for the age of %s: %w", than, err)
+	}
+	return is.NoOlder(other), nil
+}
+
+// untold fails with *Untold if a table that has the shadow's name may be somebody else's, and
+// would be in the way.
+func (c *cleaner) untold(ctx context.Context, there map[schema.Name]candidate) error {
+	names := c.names()
+	shadow, is := there[names.Shadow]
+	if !is || schema.MarkedFor(shadow.comment, c.source) {
+		return nil
+	}
+	told, err := c.toldOf(ctx, there[names.State], shadow)
+	if err == nil && !told {
+		err = &Untold{Shadow: shadow.Name, State: names.State}
+	}
+	return err
+}
+
+// Untold is the error of a run, or of a Cleanup, that has found a table of the shadow's name without
+// a mark, of which the state table doesn't tell either: it may be a stranger's. Nothing was
+// dropped.
+type Untold struct {
+	Shadow, State schema.Name
+	Unreadable    bool // the state table can't be read
+}
+
+// Error says why it is not known whose the table is.
+func (u *Untold) Error() string {
+	if u.Unreadable {
+		return fmt.Sprintf(
+			"%s bears no mark, and %s, which would tell whose it is, can't be read: it is empty, or another version's",
+			u.Shadow, u.State,
+		)
+	}
+	return fmt.Sprintf("%s bears no mark, and %s does not tell of it: it is somebody else's", u.Shadow, u.State)
+}
+
+// Next is what to do.
+func (u *Untold) Next() string {
+	drop := fmt.Sprintf("rename or drop %s, if nobody needs it, and say the same again", u.Shadow)
+	if u.Unreadable {
+		return fmt.Sprintf("go on, or clean up, with the version that wrote %s; or %s", u.State, drop)
+	}
+	return drop
+}
+
+// hasState says that the state table of an earlier run is among the tables.
+func (c *cleaner) hasState(there map[schema.Name]candidate) bool {
+	state, is := there[c.names().State]
+	return is && schema.MarkedFor(state.comment, c.source)
+}
+
+// saved reads the state table.
+func (c *cleaner) saved(ctx context.Context) (*checkpoint.Saved, error) {
+	session, err := c.pool.Session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	return checkpoint.New(c.names().State, c.source, c.pool.Name(), "").Load(ctx, session)
+}
+
+// idleFor is how long nothing may touch an old table before it is taken to be idle.
+const idleFor = time.Second
+
+// idle fails with ErrInUse if somebody reads, writes or locks the table.
+func (c *cleaner) idle(ctx context.Context, table schema.Name) error {
+	before, err := c.accesses(ctx, table)
+	if err != nil {
+		return err
+	}
+	watcher := lock.Watcher{DB: c.pool.DB(), Tables: []schema.Name{table}}
+	sessions, err := watcher.Blockers(ctx, idleFor)
+	if err != nil {
+		return err
+	}
+	if len(sessions) > 0 {
+		return fmt.Errorf("%s: %w: %s", table, ErrInUse, sessions[0].Who()+" holds a lock on it")
+	}
+	if err := sleep(ctx, idleFor); err != nil {
+		return err
+	}
+	after, err := c.accesses(ctx, table)
+	if err == nil && after != before {
+		err = fmt.Errorf("%s: %w: it was read or written to within the last second", table, ErrInUse)
+	}
+	return err
+}
+
+// accesses counts what was read and written in a table since the server began, as far
+// as it counts; else it stays 0.
+func (c *cleaner) accesses(ctx context.Context, table schema.Name) (n uint64, err error) {
+	err = c.pool.DB().QueryRowContext(ctx, `
+		SELECT IFNULL(SUM(count_star), 0) FROM performance_schema.table_io_waits_summary_by_table
+		 WHERE object_schema = ? AND object_name = ?`, table.Schema, table.Table).Scan(&n)
+	return n, err
+}
+
+// drop drops one table. Its wait for the table's lock is short (lock_wait_timeout); a DROP
+// of a large table that has begun is not withdrawn, however long it takes.
+func (c *cleaner) drop(ctx context.Context, l Leftover) error {
+	if l.log {
+		return c.dropLog(ctx, l.Name)
+	}
+	var setup []string
+	if l.unlogged {
+		setup = []string{"SET SESSION sql_log_bin = 0"}
+	}
+	session, err := c.pool.Session(ctx, setup...)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	_, err = session.Exec(context.WithoutCancel(ctx), "DROP TABLE IF EXISTS "+l.Name.Quoted())
+	return err
+}

@@ -1,0 +1,163 @@
+package migration
+
+import (
+	"time"
+
+	"midstream/internal/engine/apply"
+	"midstream/internal/engine/capture"
+	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/lock"
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/prescan"
+	"midstream/internal/engine/rowcopy"
+	"midstream/internal/engine/verify"
+)
+
+// Config of a migration.
+type Config struct {
+	RowCopy rowcopy.Config
+	Apply   apply.Config
+	Capture capture.Config
+	Prescan prescan.Config
+	Verify  verify.Config
+
+	// Lock bounds each attempt of the cut-over. Wait defaults to 250 ms, Work to 250 ms.
+	Lock cutover.Budget
+	// Throttle says for what the run waits. Defaults to nothing.
+	Throttle Throttle
+	// CaptureFrom is a replica whose binlog is read in place of the source's; nil for the source's.
+	CaptureFrom *CaptureFrom
+	// When says when the table may be changed. Defaults to as soon as it can be.
+	When When
+	// Kills say who is ended that is in the way of a lock for too long. Defaults to nobody.
+	Kills lock.Kills
+	// Backoff is the wait after the first failed attempt; it doubles up to MaxBackoff.
+	// They default to 250 ms and 10 s.
+	Backoff, MaxBackoff time.Duration
+	// Attempts and GiveUp end the run with ErrGaveUp after as many attempts, or so long, in which
+	// the lock could not be had; 0: never. The work is kept.
+	Attempts int
+	GiveUp   time.Duration
+	// CatchUp is the most keys in the backlog with which the lock is asked for.
+	// Defaults to 1,000.
+	CatchUp int
+	// BacklogLimit is the number of keys at which capture waits. Defaults to 1,000,000.
+	BacklogLimit int
+
+	// Checkpoint is the time between two checkpoints. Defaults to 5 s.
+	Checkpoint time.Duration
+
+	// Rest is the least part of its time, 0 to 1, in which the row copy rests. Defaults to 0.
+	Rest float64
+	// Slower is the part by which the application's statements may take longer on average, where
+	// the server is in use. Defaults to 0.05.
+	Slower float64
+	// FullSpeed has all workers copy rows however much the application is slowed.
+	FullSpeed bool
+	// Indexes says when secondary indexes are built. Defaults to DeferAuto.
+	Indexes DeferIndexes
+	// OldSnapshots says what the swap does about transactions that would read a part of
+	// the new table (law L10). Defaults to SnapshotsWait.
+	OldSnapshots OldSnapshots
+	// NoPrescan leaves out the look for rows that the shadow doesn't take: the run then stops
+	// at the first of them, while it copies.
+	NoPrescan bool
+	// NoVerify waives the comparison of the tables before the swap (law L6).
+	NoVerify bool
+	// Repair has rows that differ synced anew instead of failing with ErrMismatch.
+	Repair bool
+	// DropOld drops the former source after the swap.
+	DropOld bool
+
+	// ApplyAhead applies keys above the frontier instead of dropping them, and
+	// KeepRepeats syncs a key once for each of its changes: to measure what the two
+	// rules are worth.
+	ApplyAhead  bool
+	KeepRepeats bool
+}
+
+// DeferIndexes says when secondary indexes of the shadow are built.
+type DeferIndexes string
+
+// The ways to build secondary indexes.
+const (
+	// DeferAuto builds them after the row copy if no replica is attached, which would
+	// stand still while it repeats the statement, and the table is not tiny. (A rehearsal on a
+	// replica has one attached, to the primary.)
+	DeferAuto  DeferIndexes = "auto"
+	DeferYes   DeferIndexes = "yes"
+	DeferNever DeferIndexes = "no"
+)
+
+// OldSnapshots says what to do about read views from before the end of the row copy.
+type OldSnapshots string
+
+// The ways to deal with old snapshots.
+const (
+	SnapshotsWait   OldSnapshots = "wait"
+	SnapshotsIgnore OldSnapshots = "ignore"
+)
+
+// WithDefaults returns the config with defaults for what is not set.
+func (c Config) WithDefaults() Config {
+	c.RowCopy, c.Apply, c.Capture = c.RowCopy.WithDefaults(), c.Apply.WithDefaults(), c.Capture.WithDefaults()
+	c.Prescan, c.Verify = c.Prescan.WithDefaults(), c.Verify.WithDefaults()
+	if c.Lock.Wait <= 0 {
+		c.Lock.Wait = 250 * time.Millisecond
+	}
+	if c.Lock.Work <= 0 {
+		c.Lock.Work = 250 * time.Millisecond
+	}
+	if c.Slower <= 0 {
+		c.Slower = 0.05
+	}
+	if c.Backoff <= 0 {
+		c.Backoff = 250 * time.Millisecond
+	}
+	if c.MaxBackoff <= 0 {
+		c.MaxBackoff = lock.MaxBackoff
+	}
+	if c.CatchUp <= 0 {
+		c.CatchUp = 1000
+	}
+	if c.BacklogLimit <= 0 {
+		c.BacklogLimit = 1_000_000
+	}
+	if c.Checkpoint <= 0 {
+		c.Checkpoint = 5 * time.Second
+	}
+	if c.Indexes == "" {
+		c.Indexes = DeferAuto
+	}
+	if c.OldSnapshots == "" {
+		c.OldSnapshots = SnapshotsWait
+	}
+	return c
+}
+
+// Connections is how many connections to the server a run takes at most, those of its own housekeeping included.
+func (c Config) Connections() int {
+	c = c.WithDefaults()
+	return housekeeping + c.Apply.Workers + max(c.RowCopy.Workers, c.Verify.Workers, c.Prescan.Workers)
+}
+
+// housekeeping is how many connections a run has at most beside its workers: for its claim, heartbeats, the binlog,
+// the sensors, the withdrawal of statements, and the lock of the swap.
+const housekeeping = 8
+
+// Defers says whether a run of the plan leaves secondary indexes for after the row copy.
+func (c Config) Defers(p *plan.Plan) bool {
+	if len(p.Acting) > 0 {
+		return false // constraints stand on them
+	}
+	switch c.Indexes {
+	case DeferYes:
+		return true
+	case DeferNever:
+		return false
+	}
+	return p.Server.Replicas == 0 && p.Purpose != plan.RehearsingOnReplica && p.Source.Rows >= deferLeast
+}
+
+// deferLeast is the number of rows below which building indexes later gains nothing.
+const deferLeast = 10_000

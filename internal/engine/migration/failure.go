@@ -1,0 +1,310 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/lock"
+	"midstream/internal/engine/native"
+	"midstream/internal/engine/rowsync"
+	"midstream/internal/engine/shadow"
+	"midstream/internal/mysql/binlog"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// The errors that end a run, besides those of the stages. After each of them the
+// source is untouched.
+var (
+	// ErrClaimed says that another run works on the table.
+	ErrClaimed = errors.New("another run of midstream works on this table")
+	// ErrSourceChanged says that the source was altered, renamed, truncated or dropped
+	// while the run went on. Start anew.
+	ErrSourceChanged = errors.New("the source was changed by a statement")
+	// ErrStatementFormat says that a session wrote in STATEMENT format, to whatever table:
+	// by a view, a trigger or a stored function it may have written to the source, and the
+	// keys that it touched are not known. Start anew, once that session writes ROW.
+	ErrStatementFormat = errors.New("a session wrote in STATEMENT format, and may have written to the source " +
+		"through a view, a trigger or a function")
+	// ErrNamesTaken says that other tables have all the names that an old table may get. What was
+	// done is kept: rename or drop one of them, and go on.
+	ErrNamesTaken = errors.New("other tables have all the names that the old table may get")
+	// ErrKeep, as the cause of a run's context, ends it at a checkpoint, from which the same command goes on.
+	ErrKeep = errors.New("stopped at a checkpoint")
+	// ErrGaveUp says that the lock of the cut-over could not be had within what was allowed. The work is kept.
+	ErrGaveUp = errors.New("the lock of the cut-over could not be had")
+	// ErrLeftovers says that what the run created could not all be removed.
+	ErrLeftovers = errors.New("not everything could be removed")
+)
+
+// AfterNewer is what to do after checkpoint.ErrNewer.
+const AfterNewer = "Go on, or clean up, with the version of midstream that wrote it, or a later one."
+
+// Failure is the error of Run: what failed, what is left on the server, and what to do.
+type Failure struct {
+	Phase event.Phase
+	Err   error
+	Left  string // what is left on the server
+	Next  string // what to do
+	// Swapped says that the shadow had taken the source's place before the error.
+	Swapped bool
+	// Kept says that what was done is kept, and that the same command goes on with it.
+	Kept bool
+	// Lost says that the server could not be reached, or could not go on: the same command may
+	// well come to its end once it can.
+	Lost bool
+	// Half says that the first of two statements is done: the same command would do it once more.
+	Half bool
+}
+
+// Error returns one line: phase, cause, what is left, what to do.
+func (f *Failure) Error() string {
+	return fmt.Sprintf("%s: %v. %s %s", f.Phase, f.Err, f.Left, f.Next)
+}
+
+// Unwrap returns the cause.
+func (f *Failure) Unwrap() error { return f.Err }
+
+// SameCommand is what Next says where the run can be gone on with, or begun anew; within a sentence
+// its first letter is small.
+const SameCommand = "Run the same command again"
+
+// conclude turns the error of a run with ctx into a *Failure.
+func (r *run) conclude(ctx context.Context, err error) error {
+	if err == nil {
+		r.enter(event.PhaseDone)
+		return nil
+	}
+	f := &Failure{
+		Phase:   r.phase,
+		Err:     err,
+		Swapped: r.made.swapped,
+		Lost:    errors.Is(err, cutover.ErrUnknown) || outside(err) && !errors.Is(err, native.ErrUnknown),
+	}
+	source := r.plan.Source.Name
+	var untold *Untold
+	switch {
+	case r.made.half:
+		f.Half = true
+		split := r.plan.Choice.Split
+		f.Left = fmt.Sprintf(
+			"%s has the first part of its new schema (%s); the rest is not done, or not known to be.", source,
+			split.First.Clauses,
+		)
+		f.Next = fmt.Sprintf(
+			"Look at it with SHOW CREATE TABLE, and run the rest: midstream run %s",
+			schema.Literal(split.Rest.Restore(source)),
+		)
+	case errors.Is(err, cutover.ErrUnknown):
+		f.Left = fmt.Sprintf("%s is either as it was or swapped; %s, %s and %s were left alone.",
+			source, r.shadowName(), r.old(), r.plan.Names.State)
+		f.Next = SameCommand + ": it looks which, and goes on from there."
+	case errors.Is(err, native.ErrUnknown):
+		f.Left = fmt.Sprintf("%s either has its new schema or is as it was; nothing else is left on the server.", source)
+		f.Next = fmt.Sprintf("Look which: SHOW CREATE TABLE %s.", source.Quoted())
+	case errors.Is(err, ErrUnsettled) && !r.made.former:
+		f.Left, f.Next = r.leftUnsettled()
+	case errors.Is(err, ErrSwapped):
+		f.Swapped, f.Left = true, fmt.Sprintf(
+			"%s has the schema that it wanted; its old table and %s may be left.", source, r.plan.Names.State,
+		)
+		f.Next = SameCommand + ": it does what that run had left to do."
+	case errors.As(err, &untold), errors.Is(err, checkpoint.ErrNewer):
+		f.Left = fmt.Sprintf("This run has not touched %s, and what an earlier run has left is as it was.", source)
+		if f.Next = AfterNewer; untold != nil {
+			f.Next = untold.Next()
+		}
+	case errors.Is(err, ErrStopped):
+		f.Left = fmt.Sprintf("%s is untouched, and what that run has done is kept.", source)
+		f.Next = fmt.Sprintf(
+			"Let that run come to its end (give its command again), or give it up with: midstream cleanup %s; then say the same again.",
+			source.Argument(),
+		)
+	case r.made.former && !errors.Is(err, ErrOtherAlter) && !errors.Is(err, ErrOtherCapture):
+		f.Left = fmt.Sprintf("This run has not touched %s, and what an earlier run has left is as it was.", source)
+		if len(r.made.left) > 0 {
+			f.Left = fmt.Sprintf(
+				"This run has not touched %s. What an earlier run has left is still there, or a part of it: %s.",
+				source, strings.Join(r.made.left, ", "),
+			)
+		}
+		f.Next = fmt.Sprintf(SameCommand+" once the cause is removed, or remove what is left with: midstream cleanup %s", source.Argument())
+	case errors.Is(err, ErrOtherCapture):
+		f.Left = fmt.Sprintf("%s is untouched, and what that run has done is kept.", source)
+		f.Next = fmt.Sprintf("Read changes from the same server as that run, or give it up with: midstream cleanup %s", source.Argument())
+	case errors.Is(err, ErrOtherAlter):
+		f.Left = fmt.Sprintf("%s is untouched, and what that run has done is kept.", source)
+		f.Next = fmt.Sprintf("Go on with that ALTER, or give it up with: midstream cleanup %s", source.Argument())
+	case r.made.keep && r.made.swapped:
+		f.Left = fmt.Sprintf(
+			"%s has its new schema on the server that the run was on; %s and %s are left there.", source, r.old(),
+			r.plan.Names.State,
+		)
+		f.Next = SameCommand + ": on that server it does what is left to do, on one that has taken its place it goes on from what is there."
+	case r.made.keep:
+		f.Kept = true
+		f.Left = fmt.Sprintf("%s is untouched; %s and %s are kept.", source, r.shadowName(), r.plan.Names.State)
+		f.Next = fmt.Sprintf(SameCommand+" to go on from where it stopped, or give it up with: midstream cleanup %s", source.Argument())
+		if errors.Is(err, checkpoint.ErrReadOnly) || dbconn.ReadOnly(err) {
+			f.Next = "Where another server is the primary now, connect to that one. " + f.Next
+		}
+	case errors.Is(err, ErrLeftovers):
+		f.Left, f.Next = r.leftOver()
+	default:
+		f.Left = fmt.Sprintf("%s is untouched and nothing is left on the server.", source)
+		f.Next = nextAfter(ctx, err)
+	}
+	return f
+}
+
+// leftOver says what could not be removed, and what has become of the table.
+func (r *run) leftOver() (left, next string) {
+	table, old := "is untouched", ""
+	if r.made.swapped {
+		table = "has its new schema"
+	}
+	if slices.Contains(r.made.left, r.old().String()) {
+		old = "--old "
+	}
+	source := r.plan.Source.Name
+	return fmt.Sprintf(
+			"%s %s. Left on the server: %s.",
+			source,
+			table,
+			strings.Join(r.made.left, ", "),
+		), fmt.Sprintf(
+			"Remove it with: midstream cleanup %s%s", old, source.Argument(),
+		)
+}
+
+// nextAfter says what to do after an error that left nothing behind.
+func nextAfter(ctx context.Context, err error) string {
+	cause := context.Cause(ctx)
+	switch {
+	case cause != nil && errors.Is(err, cause):
+		return SameCommand + " to start anew."
+	case errors.Is(err, ErrNoHeartbeat):
+		return SameCommand + " when the replica has caught up, or without --capture-from."
+	case errors.Is(err, ErrClaimed):
+		return SameCommand + " when that run has ended."
+	case errors.Is(err, ErrStatementFormat):
+		return "Have that session write in ROW format, then run the same command again."
+	case errors.Is(err, lock.ErrWork):
+		return "Raise --native-locked, for so long nobody can write, or see with --method=shadow what a shadow lacks."
+	case errors.Is(err, lock.ErrGivenUp), errors.Is(err, lock.ErrTooLong):
+		return SameCommand + " when fewer use the table."
+	case errors.Is(err, ErrSourceChanged), errors.Is(err, cutover.ErrSourceChanged), errors.Is(err, native.ErrChanged):
+		return SameCommand + "; make sure that nobody alters the table meanwhile."
+	case errors.Is(err, binlog.ErrPurged), errors.Is(err, binlog.ErrOtherServer), errors.Is(err, binlog.ErrIncident):
+		return SameCommand + " to start anew."
+	case errors.Is(err, shadow.ErrRefused):
+		return "Correct the statement."
+	case errors.Is(err, ErrUnfit):
+		return "Change the rows that are listed, or the ALTER. With --no-prescan a run would stop at the first of them."
+	case errors.Is(err, rowsync.ErrDuplicate), dbconn.Duplicate(err):
+		return "Remove the duplicates, or change the ALTER."
+	case dbconn.ValueRefused(err):
+		return "Change the row, or the ALTER."
+	}
+	return SameCommand + " once the cause is removed."
+}
+
+// cleanUp removes what the run created, whatever has happened before; it does not end
+// with the run's context.
+func (r *run) cleanUp() error {
+	if !r.made.begun || r.made.keep {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var oldErr error
+	if r.made.swapped {
+		r.enter(event.PhaseCleanup)
+		if err := r.settleCarried(ctx); err != nil {
+			return err
+		}
+		if r.cfg.DropOld {
+			// The old table proves the swap to Finish; when it is gone this does.
+			oldErr = retryBriefly(ctx, func() error { return r.checkpoint(ctx) })
+		}
+		old := oldTable{pool: r.pool, source: r.plan.Source.Name, name: r.old()}
+		if r.cfg.DropOld && oldErr == nil {
+			oldErr = old.drop(ctx)
+		}
+		if oldErr != nil {
+			r.made.left = append(r.made.left, old.name.String())
+		}
+		if !r.cfg.DropOld || oldErr != nil {
+			old.keep(ctx, r.plan.Source.Comment, r.began.Kept, r.live().Lock.Wait, r.note)
+			r.began.Old = old.name.Table
+		}
+	}
+	if err := errors.Join(r.sweep(ctx), oldErr); err != nil {
+		return fmt.Errorf("%w: %w", ErrLeftovers, err)
+	}
+	return nil
+}
+
+// sweep removes the artefacts, by the rules of Cleanup.
+func (r *run) sweep(ctx context.Context) error {
+	c := r.cleaner()
+	var found []Leftover
+	err := retryBriefly(ctx, func() (err error) {
+		if err := r.pool.EndLost(ctx); dbconn.ConnectionLost(err) {
+			return err // other errors don't stand in the way of looking
+		}
+		if err := c.mend(ctx, r.live().Lock.Wait, r.note, true); err != nil {
+			return err
+		}
+		found, err = c.find(ctx, false)
+		return err
+	})
+	if err != nil {
+		r.made.left = []string{r.shadowName().String(), r.plan.Names.State.String()}
+		return err
+	}
+	var failed error
+	for _, l := range found {
+		if l.Name == r.shadowName() && !r.made.shadow {
+			continue // another's, which came before ours
+		}
+		if !c.goesWithARun(l) {
+			continue
+		}
+		if failed != nil && l.Name == r.plan.Names.State {
+			r.made.left = append(r.made.left, l.Name.String()) // it tells of what could not be dropped
+			continue
+		}
+		if err := retryBriefly(ctx, func() error { return c.drop(ctx, l) }); err != nil {
+			r.made.left = append(r.made.left, l.Name.String())
+			failed = errors.Join(failed, fmt.Errorf("drop %s: %w", l.Name, err))
+		}
+	}
+	return failed
+}
+
+// tornFor is how long triggers are waited for that the server can't make out.
+const tornFor = 10 * time.Second
+
+// retryBriefly tries again while a statement of ours that was withdrawn still holds its lock or is
+// at work on a table's triggers, or the connection must be opened anew. Triggers that stay torn for
+// tornFor are so for good: the server's file of them is damaged.
+func retryBriefly(ctx context.Context, try func() error) error {
+	for began := time.Now(); ; {
+		err := try()
+		torn := dbconn.TornTriggers(err) && time.Since(began) < tornFor
+		if err == nil || !errors.Is(err, cutover.ErrNotGranted) && !dbconn.Contended(err) && !dbconn.ConnectionLost(err) && !torn {
+			return err
+		}
+		if sleep(ctx, 200*time.Millisecond) != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// Finished is an earlier run that had swapped when it was stopped, and that Finish has brought
+// to its end.
+type Finished struct {
+	Alter string // the clauses
+	Old   string // the former source; "" if it was dropped
+}
+
+// Finish looks for an earlier run on the source that was stopped between its swap and its end,
+// and does what it had left to do: the old table is marked, or dropped, and the state table
+// goes. It returns nil if there is none, or another run is at work. On an error that is ErrSwapped
+// the swap is known and a part of the rest may be done; on others nothing was written, and with
+// cutover.ErrUnknown it isn't known whether there was a swap.
+//
+// The swap is one statement: where the run had come to the cut-over, the shadow is gone, the table
+// has the shadow's columns, and the table under the name that the source was to get has the
+// source's, it has happened (law L7). So it has where the run had begun to clean up.
+func Finish(ctx context.Context, pool *dbconn.Pool, source schema.Name, cfg Config, note func(string)) (*Finished, error) {
+	lost, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	held, err := claim(lost, pool, source, fail)
+	if errors.Is(err, ErrClaimed) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer held.release()
+	f := finisher{cleaner: cleaner{pool: pool, source: source}, cfg: cfg.WithDefaults(), note: note}
+	start, former, err := f.swapped(lost)
+	if err != nil {
+		return nil, fmt.Errorf("look whether an earlier run on %s has swapped: %w", source, err)
+	}
+	if start == nil {
+		return nil, f.unfinished(lost)
+	}
+	finished, err := f.finish(lost, start, former)
+	if err != nil {
+		return nil, fmt.Errorf("%w of %s, and what it had left to do failed: %w", ErrSwapped, source, err)
+	}
+	return finished, nil
+}
+
+// unfinished puts right what a run that has not swapped may have left of foreign keys and triggers,
+// before a plan is made of them.
+func (f *finisher) unfinished(ctx context.Context) error {
+	if err := f.mend(ctx, f.cfg.Lock.Wait, f.note, false); err != nil {
+		return fmt.Errorf("look at the foreign keys and triggers that an earlier run on %s has left: %w", f.source, err)
+	}
+	return nil
+}
+
+type finisher struct {
+	cleaner
+	cfg  Config
+	note func(string)
+}
+
+// finish does what the run that began with start had left to do.
+func (f *finisher) finish(ctx context.Context, start *checkpoint.Start, former *candidate) (*Finished, error) {
+	finished := &Finished{Alter: start.Alter}
+	err := f.mend(ctx, f.cfg.Lock.Wait, f.note, false)
+	if err != nil {
+		return nil, err
+	}
+	if former != nil {
+		old := oldTable{pool: f.pool, source: f.source, name: former.Name}
+		if f.cfg.DropOld {
+			err = old.drop(ctx)
+		} else {
+			if _, marked := schema.MarkedOld(former.comment, f.source); !marked {
+				old.keep(ctx, former.comment, start.Kept, f.cfg.Lock.Wait, f.note)
+			}
+			finished.Old = old.name.Dotted()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return finished, f.sweep(ctx)
+}
+
+// sweep removes what is left beside the former source: the log of triggers; sentinels of runs that were killed
+// before that one, which gave the source another name then; and the state table, which tells of the others, last.
+func (f *finisher) sweep(ctx context.Context) error {
+	var found []Leftover
+	err := retryBriefly(ctx, func() (err error) {
+		found, err = f.find(ctx, false)
+		return err
+	})
+	for _, l := range found {
+		if err == nil && f.goesWithARun(l) {
+			err = retryBriefly(ctx, func() error { return f.drop(ctx, l) })
+		}
+	}
+	return err
+}
+
+// swapped returns what a run began with that has swapped, or nil, and the former source, if it is
+// there.
+func (f *finisher) swapped(ctx context.Context) (start *checkpoint.Start, former *candidate, err error) {
+	there, err := f.tables(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	_, shadowThere := there[f.names().Shadow]
+	if !f.hasState(there) || shadowThere {
+		return nil, nil, nil
+	}
+	if start, former, err = f.ended(ctx); err != nil && !errors.Is(err, ErrElsewhere) && !errors.Is(err, checkpoint.ErrNewer) {
+		err = fmt.Errorf("%w: %w", cutover.ErrUnknown, err)
+	}
+	return start, former, err
+}
+
+// ended is swapped where there is a state table and no shadow.
+func (f *finisher) ended(ctx context.Context) (start *checkpoint.Start, former *candidate, err error) {
+	saved, err := f.savedHere(ctx)
+	if err == nil && saved.Start != nil {
+		err = f.endRun(ctx, saved.Run, f.cfg.Lock, f.note) // its swap may be on its way
+	}
+	if errors.Is(err, checkpoint.ErrUnreadable) || err == nil && saved.Start == nil {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	there, err := f.tables(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	former, is, err := f.hasSwapped(ctx, saved, there)
+	if !is || err != nil {
+		return nil, nil, err
+	}
+	return saved.Start, former, nil
+}
+
+// hasSwapped says whether the run that saved this has swapped, among these tables, and returns the
+// former source, if it is there.
+//
+// REQUIRES: the sessions of that run had ended when the tables were listed.
+func (c *cleaner) hasSwapped(
+	ctx context.Context,
+	saved *checkpoint.Saved,
+	there map[schema.Name]candidate,
+) (former *candidate, is bool, err error) {
+	phase := event.Phase(saved.Checkpoint.Phase)
+	_, shadowThere := there[c.names().Shadow]
+	if saved.Start == nil || saved.Start.Purpose != string(plan.Altering) || shadowThere {
+		return nil, false, nil
+	}
+	old, oldThere := there[c.source.Sibling(saved.Start.Old)]
+	_, marked := schema.MarkedOld(old.comment, c.source)
+	if !oldThere && saved.Start.Kept != "" { // it gets that name and the mark by one statement
+		old = there[c.source.Sibling(saved.Start.Kept)]
+		_, marked = schema.MarkedOld(old.comment, c.source)
+		oldThere = marked
+	}
+	if oldThere && !marked {
+		// A table that is younger than the state table is somebody else's.
+		if oldThere, err = c.noOlder(ctx, c.names().State, old.Name); err != nil {
+			return nil, false, err
+		}
+	}
+	if phase != event.PhaseCleanup && (phase != event.PhaseCutover || !oldThere) {
+		return nil, false, nil
+	}
+	if oldThere {
+		was, err := schema.Load(ctx, c.pool.DB(), old.Name)
+		if err != nil || schema.MarkedFor(old.comment, c.source) || !was.SameColumns(&schema.Table{Columns: saved.Start.Columns}) {
+			return nil, false, err // another's, or one that keeps the name for the swap
+		}
+		former = &old
+	}
+	now, err := schema.Load(ctx, c.pool.DB(), c.source)
+	if errors.Is(err, schema.ErrNotFound) || err == nil && !now.SameColumns(saved.Start.Shadow) {
+		return nil, false, nil
+	}
+	return former, err == nil, err
+}

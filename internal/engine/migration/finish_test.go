@@ -1,0 +1,122 @@
+package migration_test
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/mysql/dbconn"
+)
+
+// TestL9_FinishSaysWhatIsKnown: who can't finish an earlier run says that this has swapped only where
+// it is known, and that nothing was written only where nothing was.
+func TestL9_FinishSaysWhatIsKnown(t *testing.T) {
+	sideBySide(t)
+	for _, c := range []struct {
+		name   string
+		at     string // the statement at which the run is killed
+		spoil  string // after the run was killed
+		rule   fault.Rule
+		code   int
+		say    []string
+		silent string
+	}{
+		{"no swap, no privilege", `"Phase":"cutover"`, "DROP TABLE %s.t_shadow", fault.Rule{At: "FROM performance_schema.threads", Error: 1142}, 14,
+			[]string{`"swapped":false`, `"left":"nothing was written`, "is not known", "same command again"}, "has swapped the tables"},
+		{"no swap, no connection", `"Phase":"cutover"`, "DROP TABLE %s.t_shadow", fault.Rule{At: "FOR UPDATE", Cut: true}, 14,
+			[]string{`"swapped":false`, `"left":"nothing was written`, "is not known", "same command again"}, "has swapped the tables"},
+		{"no list of tables", `"Phase":"cutover"`, "DO 1", fault.Rule{At: "table_name LIKE 'midstream", Error: 1040}, 1,
+			[]string{`"swapped":false`, `"left":"nothing was written`}, "has swapped the tables"},
+		{"swapped, no writes", "DROP TABLE IF EXISTS `%s`.`t_midstream`", "DO 1", fault.Rule{At: "DROP TABLE IF EXISTS `%s`.`t_midstream`", Error: 1290}, 15,
+			[]string{`"swapped":true`, "has swapped the tables of", "has the schema that it wanted", "t_midstream", "same command again"}, "nothing was written"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			onEach(t, func(b *bench) {
+				b.numbered(2000)
+				b.killedAt(strings.ReplaceAll(c.at, "%s", b.schema), "ADD COLUMN added INT")
+				b.exec(strings.ReplaceAll(c.spoil, "%s", b.schema))
+				rule := c.rule
+				rule.At = strings.ReplaceAll(rule.At, "%s", b.schema)
+				w := b.wire(rule)
+				code, last := b.child("ADD COLUMN added INT", "", nil).wait()
+				if code != c.code || !bent(w) || strings.Contains(last, c.silent) {
+					b.Errorf("exit code %d: %s", code, last)
+				}
+				for _, text := range c.say {
+					if !strings.Contains(last, text) {
+						b.Errorf("it does not say %q: %s", text, last)
+					}
+				}
+				b.address = b.server.Address
+				b.child("ADD COLUMN added INT", "", nil, "--drop-old").mustEnd()
+				b.exec("DROP TABLE IF EXISTS " + b.schema + ".t_old")
+			})
+		})
+	}
+}
+
+// TestL8_FinishSparesAYoungerTable: the former source was dropped before the run was killed, and
+// somebody has made a table of its name and columns since.
+func TestL8_FinishSparesAYoungerTable(t *testing.T) {
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		b.numbered(100)
+		b.killedAt("DROP TABLE IF EXISTS `"+b.schema+"`.`t_midstream`", clauses, "--drop-old")
+		b.exec("CREATE TABLE " + b.schema + ".t_old (id INT PRIMARY KEY, v INT NOT NULL, u INT UNIQUE) COMMENT 'a backup'")
+		if code, last := b.child(clauses, "", nil, "--drop-old").wait(); code != 0 {
+			b.Errorf("exit code %d: %s", code, last)
+		}
+		if got := b.tables(); got != "digits,t,t_old" {
+			b.Errorf("the tables are %s", got)
+		}
+	})
+}
+
+// TestL8_FinishLeavesNoSentinel: a run is killed in its swap, the next one takes another name for
+// the old table, and is killed after its own. Whoever comes then removes the first one's sentinel
+// too.
+func TestL8_FinishLeavesNoSentinel(t *testing.T) {
+	sideBySide(t)
+	onThese(t, twoSessions(), func(b *bench) {
+		b.numbered(100)
+		for _, at := range []string{"RENAME TABLE", "DROP TABLE IF EXISTS"} {
+			b.killedAt(at, clauses)
+			time.Sleep(300 * time.Millisecond) // until the server has seen that it is gone
+		}
+		if got := unguarded(b.tables()); got != "digits,t,t_midstream,t_old,t_old2" {
+			b.Errorf("the tables are %s", got)
+		}
+		b.child(clauses, "", nil).mustEnd()
+		if got := b.tables(); got != "digits,t,t_old2" {
+			b.Errorf("the tables are %s", got)
+		}
+	})
+}
+
+// TestL6_ConnectionsStayWithOneServer: a proxy that leads elsewhere is noticed by the first new
+// connection.
+func TestL6_ConnectionsStayWithOneServer(t *testing.T) {
+	b := setup(t, "9.7")
+	w := b.wire(fault.Rule{Nth: 1 << 30})
+	pool, err := b.open(b.ctx())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	w.LeadTo(mysqltest.Server(t, "8.0").Address)
+	for range 3 {
+		if _, err := pool.DB().ExecContext(b.ctx(), "DO 1"); !errors.Is(err, dbconn.ErrOtherServer) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+// unguarded is a list of tables without that of the swap's guard, which a run on MariaDB that was
+// killed in its swap has left, too.
+func unguarded(tables string) string {
+	return regexp.MustCompile(`midstream_guard_[0-9a-f]{16},`).ReplaceAllString(tables, "")
+}

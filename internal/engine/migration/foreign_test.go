@@ -1,0 +1,582 @@
+package migration_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/lab/fault"
+	"midstream/internal/lab/mysqltest"
+	"midstream/internal/lab/sandbox"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// family is table t with parents p and q, itself among its parents, and children c, and far in another
+// database; and an application that lives by the constraints.
+type family struct {
+	*bench
+	other string // the other database
+
+	stops []context.CancelFunc
+	done  sync.WaitGroup
+	// What the application was answered, by errors that it did not expect, and how often it was refused as it should.
+	refused atomic.Int64
+	grown   atomic.Int64 // rows of t that it added and has not deleted since
+	kept    atomic.Int64 // the sum of their parents in q
+	sons    atomic.Int64 // rows of c that it added
+	// replaced are the parents that it has deleted and inserted again.
+	replaced atomic.Int64
+}
+
+const (
+	noParent = 1452
+	hasChild = 1451
+)
+
+// family makes the tables, with rows. It is dropped before the databases are, in which order they come.
+func (b *bench) family(rows int) *family { return b.familyOf(rows, "ON DELETE SET NULL") }
+
+// familyOf is family, with what is done with the rows whose parent in the table itself goes.
+func (b *bench) familyOf(rows int, itself string) *family {
+	b.Helper()
+	_, other := mysqltest.Database(b.T, b.server)
+	f := &family{bench: b, other: other}
+	b.exec(
+		"CREATE TABLE p (id INT PRIMARY KEY)",
+		"CREATE TABLE q (id INT PRIMARY KEY)",
+		"INSERT INTO p VALUES (1), (2)",
+		"INSERT INTO q VALUES (1), (2)",
+		`CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, pid INT NOT NULL, qid INT NOT NULL, up INT, v INT NOT NULL DEFAULT 0,
+			CONSTRAINT chosen FOREIGN KEY (pid) REFERENCES p (id), FOREIGN KEY (qid) REFERENCES q (id) ON DELETE CASCADE ON UPDATE CASCADE,
+			FOREIGN KEY (up) REFERENCES t (id) `+itself+`)`,
+		"CREATE TABLE c (id INT PRIMARY KEY AUTO_INCREMENT, tid INT, FOREIGN KEY (tid) REFERENCES t (id))",
+		"CREATE TABLE "+other+".far (id INT PRIMARY KEY AUTO_INCREMENT, tid INT, x INT NOT NULL DEFAULT 0, KEY (tid, x), CONSTRAINT far FOREIGN KEY (tid) REFERENCES "+b.schema+".t (id) ON DELETE CASCADE)",
+		"SET SESSION cte_max_recursion_depth = 1000000",
+	)
+	conn := b.conn()
+	for _, s := range []string{"SET SESSION cte_max_recursion_depth = 1000000",
+		fmt.Sprintf("INSERT INTO t (id, pid, qid, up) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT i, 1 + i %% 2, 1, NULLIF(i DIV 2, 0) FROM n", rows),
+		"INSERT INTO c (tid) SELECT id FROM t WHERE id <= 50", "INSERT INTO " + other + ".far (tid) SELECT id FROM t WHERE id <= 50"} {
+		if _, err := conn.ExecContext(b.ctx(), s); err != nil {
+			b.Fatalf("%s: %v", s, err)
+		}
+	}
+	b.Cleanup(func() {
+		b.db.Exec("DROP TABLE " + other + ".far")
+	})
+	return f
+}
+
+// live starts parts of the application.
+func (f *family) live(parts ...func(conn *sql.Conn, n int)) {
+	ctx, stop := context.WithCancel(context.Background())
+	f.stops = append(f.stops, stop)
+	for _, part := range parts {
+		conn := f.conn()
+		f.done.Go(func() {
+			for n := 1; ctx.Err() == nil; n++ {
+				part(conn, n)
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+	f.Cleanup(f.rest)
+}
+
+func (f *family) rest() {
+	for _, stop := range f.stops {
+		stop()
+	}
+	f.done.Wait()
+}
+
+// do runs a statement that the server must take, or refuse with that number.
+func (f *family) do(conn *sql.Conn, want uint16, query string, args ...any) int64 {
+	result, err := conn.ExecContext(context.Background(), query, args...)
+	if got := dbconn.Number(err); err != nil && got == 0 || got != want {
+		f.Errorf("%s %v: error %v, want number %d", query, args, err, want)
+		return 0
+	}
+	if err != nil {
+		f.refused.Add(1)
+		return 0
+	}
+	id, _ := result.LastInsertId()
+	return id
+}
+
+// sow adds rows to t, and children to these and to others.
+func (f *family) sow(conn *sql.Conn, n int) {
+	id := f.do(conn, 0, "INSERT INTO t (pid, qid, up) VALUES (1, 2, ?)", 1+n%50)
+	f.grown.Add(1)
+	f.kept.Add(2)
+	for _, parent := range []int64{id, int64(1 + n%50)} {
+		f.do(conn, 0, "INSERT INTO c (tid) VALUES (?)", parent)
+		f.sons.Add(1)
+	}
+	f.do(conn, 0, "INSERT INTO "+f.other+".far (tid) VALUES (?)", id)
+}
+
+// forbid does what the constraints forbid.
+func (f *family) forbid(conn *sql.Conn, n int) {
+	f.do(conn, noParent, "INSERT INTO c (tid) VALUES (1000000000)")
+	f.do(conn, noParent, "INSERT INTO "+f.other+".far (tid) VALUES (1000000000)")
+	f.do(conn, noParent, "INSERT INTO t (pid, qid) VALUES (3, 1)")
+	f.do(conn, noParent, "INSERT INTO t (pid, qid, up) VALUES (1, 1, 1000000000)")
+	f.do(conn, hasChild, "DELETE FROM p WHERE id = 2")
+	f.do(conn, hasChild, "DELETE FROM t WHERE id = ?", 1+n%50)
+	f.do(conn, hasChild, "UPDATE t SET id = id + 500000000 WHERE id = ?", 1+n%50)
+}
+
+// cascade changes parents of t, and with them its rows, and theirs.
+func (f *family) cascade(conn *sql.Conn, n int) {
+	const away = 1000000
+	f.do(conn, 0, "INSERT INTO q VALUES (?)", 10+n)
+	for range 3 {
+		id := f.do(conn, 0, "INSERT INTO t (pid, qid) VALUES (2, ?)", 10+n)
+		f.do(conn, 0, "INSERT INTO "+f.other+".far (tid) VALUES (?)", id)
+	}
+	f.do(conn, 0, "UPDATE q SET id = id + ? WHERE id = ?", away, 10+n)
+	if n%2 == 0 {
+		f.do(conn, 0, "DELETE FROM q WHERE id = ?", away+10+n)
+		return
+	}
+	f.grown.Add(3)
+	f.kept.Add(int64(3 * (away + 10 + n)))
+}
+
+// doomed adds a parent of t, and rows of it.
+func (f *family) doomed(conn *sql.Conn, n int) (id int) {
+	id = -int(f.replaced.Add(1))
+	f.do(conn, 0, "INSERT INTO q VALUES (?)", id)
+	for range 3 {
+		f.do(conn, 0, "INSERT INTO t (pid, qid) VALUES (2, ?)", id)
+	}
+	time.Sleep(time.Duration(n%7) * time.Millisecond)
+	return id
+}
+
+// replace deletes parents of t and inserts them again, in one transaction: their rows in t are gone.
+func (f *family) replace(conn *sql.Conn, n int) {
+	id := f.doomed(conn, n)
+	for _, s := range []string{"START TRANSACTION", fmt.Sprintf("DELETE FROM q WHERE id = %d", id), fmt.Sprintf("INSERT INTO q VALUES (%d)", id), "COMMIT"} {
+		f.do(conn, 0, s)
+	}
+}
+
+var autoIncrement = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
+
+// create is a table's definition.
+func (b *bench) create(table string) string {
+	b.Helper()
+	var name, text string
+	if err := b.db.QueryRow("SHOW CREATE TABLE "+table).Scan(&name, &text); err != nil {
+		b.Fatal(err)
+	}
+	return autoIncrement.ReplaceAllString(text, "")
+}
+
+// proved looks whether the family is whole after so many rows.
+func (f *family) proved(rows int) {
+	f.Helper()
+	f.rest()
+	for query, want := range map[string]int64{
+		"SELECT COUNT(*) FROM t":                                              int64(rows) + f.grown.Load(),
+		"SELECT SUM(qid) FROM t":                                              int64(rows) + f.kept.Load(),
+		"SELECT COUNT(*) FROM c":                                              50 + f.sons.Load(),
+		"SELECT COUNT(*) FROM " + f.other + ".far":                            50 + f.grown.Load(),
+		"SELECT COUNT(*) FROM c LEFT JOIN t ON t.id = tid WHERE t.id IS NULL": 0,
+		"SELECT COUNT(*) FROM " + f.other + ".far LEFT JOIN t ON t.id = tid WHERE t.id IS NULL":                                      0,
+		"SELECT COUNT(*) FROM t LEFT JOIN q ON q.id = qid WHERE q.id IS NULL":                                                        0,
+		"SELECT COUNT(*) FROM information_schema.referential_constraints WHERE constraint_schema IN (DATABASE(), '" + f.other + "')": 5,
+	} {
+		if got := f.value(query); got != fmt.Sprint(want) {
+			f.Errorf("%s: %s, want %d", query, got, want)
+		}
+	}
+	if f.refused.Load() == 0 {
+		f.Error("nothing was refused")
+	}
+}
+
+// TestL6_ForeignKeys: a table with parents, children and itself among them is changed while all of them are
+// written to. At no moment a constraint is not held, and none refuses what it should take. A replica has the same in
+// the end. There the binlog does not tell of cascades, and the plan refuses.
+func TestL6_ForeignKeys(t *testing.T) {
+	t.Parallel()
+	servers := mysqltest.OwnAll(t, "9.7", sandbox.Options{Settings: map[string]string{"server_id": "11"}},
+		sandbox.Options{Settings: map[string]string{"server_id": "12", "innodb_native_foreign_keys": "ON"}})
+	b := on(t, "9.7", servers[0])
+	const rows = 8000
+	f := b.family(rows)
+	want := map[string]string{}
+	tables := []string{"t", "c", f.other + ".far"}
+	for _, table := range tables {
+		want[table] = f.create(table)
+	}
+	want["t"] = strings.Replace(want["t"], "`v` int NOT NULL DEFAULT '0'", "`v` bigint NOT NULL DEFAULT '0'", 1)
+	f.live(f.sow, f.forbid, f.cascade)
+	result := b.mustMigrate("MODIFY v BIGINT NOT NULL DEFAULT 0")
+	time.Sleep(200 * time.Millisecond)
+	f.proved(rows)
+	for table, definition := range want {
+		if got := f.create(table); got != definition {
+			b.Errorf("%s is\n%s\nwant\n%s", table, got, definition)
+		}
+	}
+	if old := f.create("t_old"); strings.Contains(old, "CONSTRAINT") {
+		b.Errorf("the old table is\n%s", old)
+	}
+	b.Logf("lock held %s in %d attempts; %d rows grown, %d refused", result.LockHeld, result.Attempts, f.grown.Load(), f.refused.Load())
+
+	replica := &bench{
+		T:       t,
+		version: "9.7",
+		server:  servers[1],
+		address: servers[1].Address,
+		db:      servers[1].Open(t, ""),
+		schema:  b.schema,
+		told:    newTold(),
+	}
+	replica.replicate(servers[0])
+	replica.catchUpWith(b)
+	replica.db = servers[1].Open(t, b.schema)
+	there := &family{bench: replica, other: f.other}
+	for table, definition := range want {
+		if got := there.create(table); got != definition {
+			b.Errorf("the replica's %s is\n%s\nwant\n%s", table, got, definition)
+		}
+	}
+	for _, query := range []string{"SELECT CONCAT_WS(' ', COUNT(*), SUM(id), SUM(pid), SUM(qid), SUM(up)) FROM t",
+		"SELECT CONCAT_WS(' ', COUNT(*), SUM(id), SUM(tid)) FROM c", "SELECT CONCAT_WS(' ', COUNT(*), SUM(id), SUM(tid)) FROM " + f.other + ".far"} {
+		if here, there := f.value(query), replica.value(query); here != there {
+			b.Errorf("%s: %s, and %s on the replica", query, here, there)
+		}
+	}
+	replica.exec("STOP REPLICA", "RESET REPLICA ALL")
+	var refused *plan.Refused
+	if _, err := replica.migrate(
+		b.ctx(),
+		"FORCE",
+	); !errors.As(err, &refused) ||
+		!strings.Contains(err.Error(), "innodb_native_foreign_keys is ON") {
+		b.Errorf("on a server whose binlog does not tell of cascades: %v", err)
+	}
+}
+
+// TestL3_CascadesThatTheBinlogDoesNotTell: parents change rows of the table by themselves, and the
+// server does not log what they do (as before 9.6). A run that is stopped meanwhile, and goes on,
+// misses nothing of it.
+func TestL3_CascadesThatTheBinlogDoesNotTell(t *testing.T) {
+	t.Parallel()
+	b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{Settings: map[string]string{"innodb_native_foreign_keys": "ON"}}))
+	const rows = 8000
+	f := b.familyOf(rows, "")
+	want := map[string]string{"t": f.create("t"), "c": f.create("c"), f.other + ".far": f.create(f.other + ".far")}
+	want["t"] = strings.Replace(want["t"], "`v` int NOT NULL DEFAULT '0'", "`v` bigint NOT NULL DEFAULT '0'", 1)
+	b.exec("INSERT INTO q VALUES (5)", "INSERT INTO t (pid, qid) SELECT 1, 5 FROM t LIMIT 10") // they go with it
+	f.live(f.sow, f.forbid, f.cascade, f.replace, f.replace)
+	const clauses = "MODIFY v BIGINT NOT NULL DEFAULT 0"
+	b.cfg.RowCopy.MaxRows = 500
+	c := b.child(clauses, phaseLine(event.PhaseVerify), (*child).kill, slowly...)
+	c.wait()
+	time.Sleep(300 * time.Millisecond)
+	f.rest() // what a kill in the swap leaves refuses good rows, and cascades act all the same
+	f.stops = nil
+	f.live(f.forbid)
+	b.killedAt("RENAME TABLE `"+b.schema+"`.`t` TO", clauses)
+	b.exec("DELETE FROM q WHERE id = 5")
+	f.live(f.replace)
+	last := b.child(clauses, "", nil)
+	last.mustEnd()
+	if !last.heard("going on with an earlier run") {
+		b.Error("it began anew")
+	}
+	time.Sleep(200 * time.Millisecond)
+	f.proved(rows)
+	for table, definition := range want {
+		if got := f.create(table); got != definition {
+			b.Errorf("%s is\n%s\nwant\n%s", table, got, definition)
+		}
+	}
+	b.Logf("%d rows grown, %d parents replaced", f.grown.Load(), f.replaced.Load())
+}
+
+// TestForeignKeysOfRenamedColumns: constraints of several columns, on both ends, whose columns get other names.
+func TestForeignKeysOfRenamedColumns(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "9.7")
+	b.exec(
+		"CREATE TABLE p (a INT, b VARCHAR(9), PRIMARY KEY (a, b))",
+		"CREATE TABLE t (id INT PRIMARY KEY, x INT NOT NULL, y VARCHAR(9) NOT NULL, UNIQUE u (x, y), CONSTRAINT two FOREIGN KEY (x, y) REFERENCES p (a, b) ON UPDATE CASCADE)",
+		"CREATE TABLE c (id INT PRIMARY KEY, x INT, y VARCHAR(9), CONSTRAINT cc FOREIGN KEY (x, y) REFERENCES t (x, y) ON DELETE SET NULL)",
+		"INSERT INTO p VALUES (1, 'a'), (2, 'b')", "INSERT INTO t VALUES (1, 1, 'a'), (2, 2, 'b')",
+		"INSERT INTO c VALUES (1, 1, 'a'), (2, NULL, NULL)",
+	)
+	b.mustMigrate("RENAME COLUMN x TO x2, CHANGE y y2 VARCHAR(9) NOT NULL, ADD COLUMN added INT FIRST")
+	f := &family{bench: b}
+	for table, constraint := range map[string]string{
+		"t": "CONSTRAINT `two` FOREIGN KEY (`x2`, `y2`) REFERENCES `p` (`a`, `b`) ON UPDATE CASCADE\n",
+		"c": "KEY `cc` (`x`,`y`),\n  CONSTRAINT `cc` FOREIGN KEY (`x`, `y`) REFERENCES `t` (`x2`, `y2`) ON DELETE SET NULL\n",
+	} {
+		if got := f.create(table); !strings.Contains(got, constraint) {
+			b.Errorf("%s is\n%s", table, got)
+		}
+	}
+	b.exec("UPDATE p SET b = 'z' WHERE a = 2", "DELETE FROM t WHERE id = 1")
+	if got := b.value("SELECT GROUP_CONCAT(CONCAT_WS(' ', id, IFNULL(x, '-')) ORDER BY id) FROM c"); got != "1 -,2 -" {
+		b.Errorf("the children are %s", got)
+	}
+	if got := b.value("SELECT y2 FROM t WHERE id = 2"); got != "z" {
+		b.Errorf("the row has %s", got)
+	}
+}
+
+// TestForeignKeyDroppedByTheAlter: a constraint of the table is held up to the swap, and gone
+// afterwards; the others stay.
+func TestForeignKeyDroppedByTheAlter(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "9.7")
+	const rows = 1000
+	f := b.family(rows)
+	c := f.create("c")
+	f.live(f.sow, f.cascade)
+	b.exec("INSERT INTO p VALUES (7)")
+	forbidden := func() {
+		conn := b.conn()
+		f.do(conn, noParent, "INSERT INTO t (pid, qid) VALUES (3, 1)")
+		f.do(conn, hasChild, "DELETE FROM p WHERE id = 2")
+	}
+	b.mustMigrate(
+		"DROP FOREIGN KEY chosen, DROP INDEX chosen, /* the lot */ MODIFY pid VARCHAR(20), DROP CONSTRAINT t_ibfk_2, ADD COLUMN added INT",
+		onPhase(event.PhaseCutover, forbidden),
+	)
+	f.rest()
+	if text := f.create(
+		"t",
+	); strings.Contains(text, "chosen") || strings.Contains(text, "t_ibfk_2") || !strings.Contains(text, "CONSTRAINT `t_ibfk_1`") ||
+		!strings.Contains(text, "`pid` varchar(20)") {
+		b.Errorf("t is\n%s", text)
+	}
+	if text := f.create("c"); text != c {
+		b.Errorf("c is\n%s", text)
+	}
+	if old := f.create("t_old"); strings.Contains(old, "CONSTRAINT") {
+		b.Errorf("the old table is\n%s", old)
+	}
+	conn := b.conn()
+	f.do(conn, 0, "DELETE FROM p")
+	f.do(conn, noParent, "INSERT INTO t (pid, qid) VALUES ('anything', 100)")
+	f.do(conn, hasChild, "DELETE FROM t WHERE id = 1")
+	if got := b.value("SELECT COUNT(*) FROM t"); got != fmt.Sprint(rows+f.grown.Load()) {
+		b.Errorf("%s rows, want %d", got, rows+f.grown.Load())
+	}
+}
+
+// TestForeignKeyDroppedMeanwhile: a child drops its constraint while the table is copied. What the run has done is
+// kept, and the same command goes on with what there is then.
+func TestForeignKeyDroppedMeanwhile(t *testing.T) {
+	t.Parallel()
+	b := setup(t, "9.7")
+	f := b.family(500)
+	_, err := b.migrate(
+		b.ctx(), "ADD COLUMN added INT",
+		onPhase(event.PhaseVerify, func() { b.exec("ALTER TABLE c DROP FOREIGN KEY c_ibfk_1") }),
+	)
+	var failed *migration.Failure
+	if !errors.As(err, &failed) || !failed.Kept || !errors.Is(err, cutover.ErrRelated) ||
+		!strings.Contains(err.Error(), f.schema+".t is untouched") {
+		b.Errorf("error %v", err)
+	}
+	if result := b.mustMigrate("ADD COLUMN added INT"); !result.Resumed {
+		b.Error("it began anew")
+	}
+	if text := f.create("c"); strings.Contains(text, "CONSTRAINT") {
+		b.Errorf("c is\n%s", text)
+	}
+}
+
+// TestL7_ForeignKeysKilled: a run is killed at each kind of statement under its lock, or loses the connection that
+// holds it. What it leaves refuses what the constraints forbid, all the time, and who comes next puts it right.
+func TestL7_ForeignKeysKilled(t *testing.T) {
+	t.Parallel()
+	const rows = 500
+	next := map[string]func(f *family){
+		"run": func(f *family) { f.child("ADD COLUMN added INT", "", nil).mustEnd() },
+		"cleanup": func(f *family) {
+			pool, err := f.open(f.ctx())
+			if err != nil {
+				f.Fatal(err)
+			}
+			defer pool.Close()
+			if _, err := migration.Cleanup(
+				f.ctx(),
+				pool,
+				schema.Name{Schema: f.schema, Table: "t"},
+				false,
+				func([]migration.Leftover) bool { return true },
+				func(string) {},
+			); err != nil {
+				f.Error(err)
+			}
+		},
+	}
+	for at, by := range map[string]string{
+		"ALTER TABLE `%[1]s`.`t_shadow` ADD CONSTRAINT": "run", "ALTER TABLE `%[1]s`.`c` ADD CONSTRAINT": "cleanup", "RENAME TABLE `%[1]s`.`t` TO": "run",
+		"ALTER TABLE `%[1]s`.`t_old` DROP FOREIGN KEY": "cleanup", "ALTER TABLE `%[1]s`.`c` DROP FOREIGN KEY `c_ibfk_1`": "run",
+		"ALTER TABLE `%[2]s`.`far` DROP FOREIGN KEY `midstream": "cleanup",
+	} {
+		for _, killed := range []bool{true, false} {
+			if !killed && !strings.Contains(at, "RENAME") && !strings.Contains(at, "far") {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s, killed %t", at, killed), func(t *testing.T) {
+				b := setup(t, "9.7")
+				f := b.family(rows)
+				want := map[string]string{"c": f.create("c"), f.other + ".far": f.create(f.other + ".far")}
+				f.live(f.forbid)
+				at := fmt.Sprintf(at, b.schema, f.other)
+				if killed {
+					b.killedAt(
+						at, "ADD COLUMN added INT", "--lock-work=3s",
+					) // an attempt that came to nothing would withdraw by like statements
+					next[by](f)
+				} else {
+					w := b.wire(fault.Rule{At: at, Cut: true})
+					b.mustMigrate("ADD COLUMN added INT")
+					if !bent(w) {
+						b.Error("no connection was lost")
+					}
+				}
+				f.live(f.sow)
+				time.Sleep(100 * time.Millisecond)
+				f.proved(rows)
+				for table, definition := range want {
+					if got := f.create(table); got != definition {
+						b.Errorf("%s is\n%s\nwant\n%s", table, got, definition)
+					}
+				}
+				if text := f.create(
+					"t",
+				); strings.Contains(text, "midstream") ||
+					strings.Contains(text, "added") != (by == "run" || !strings.Contains(at, "ADD CONSTRAINT")) {
+					b.Errorf("t is\n%s", text)
+				}
+				if f.value(
+					"SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN ('t_shadow', 't_midstream')",
+				) != "0" {
+					b.Error("something is left")
+				}
+			})
+		}
+	}
+}
+
+// TestL6_AWithdrawalOfAStalledServer: the server stands for longer than a statement has, after an
+// attempt that came to nothing, as the constraints with the shadow are looked for, and as one is
+// taken back. All are taken back before the lock is given up: no good row is refused.
+func TestL6_AWithdrawalOfAStalledServer(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{"FROM information_schema.referential_constraints", " DROP FOREIGN KEY"} {
+		t.Run(at, func(t *testing.T) {
+			b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{}))
+			const rows = 500
+			f := b.family(rows)
+			failed := b.wire(fault.Rule{At: "RENAME TABLE `" + b.schema + "`", Error: 1205})
+			goesOn := make(chan error, 1)
+			stalled := fault.New(t, failed.Address, fault.Rule{After: "RENAME TABLE `" + b.schema + "`", At: at, Call: func() {
+				err := syscall.Kill(b.server.Sandbox.PID(), syscall.SIGSTOP)
+				time.AfterFunc(4*time.Second, func() { goesOn <- errors.Join(err, syscall.Kill(b.server.Sandbox.PID(), syscall.SIGCONT)) })
+			}})
+			b.address = stalled.Address
+			f.live(f.sow, f.forbid)
+			b.mustMigrate("ADD COLUMN added INT")
+			time.Sleep(100 * time.Millisecond)
+			f.proved(rows)
+			if !bent(failed) || !bent(stalled) {
+				b.Fatal("no attempt came to nothing, or nothing was to be taken back")
+			}
+			if err := <-goesOn; err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}
+
+// TestL6_ARenameThatIsWithdrawn: a backup keeps the RENAME waiting for longer than it may, and ends
+// soon after. What was declared is taken back while the lock is still held: no good row is refused.
+func TestL6_ARenameThatIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{}))
+	const rows = 500
+	f := b.family(rows)
+	begin, end := b.backup()
+	ended := make(chan struct{})
+	w := b.wire(fault.Rule{After: "LOCK TABLES", At: "RENAME TABLE `" + b.schema + "`", Call: func() {
+		begin()
+		time.AfterFunc(600*time.Millisecond, func() { end(); close(ended) }) // by default the work may take 250
+	}})
+	f.live(f.sow, f.forbid)
+	result := b.mustMigrate("ADD COLUMN added INT")
+	time.Sleep(100 * time.Millisecond)
+	f.proved(rows)
+	if !bent(w) || result.Attempts < 2 {
+		b.Fatalf("swapped by %d attempts: no RENAME was withdrawn", result.Attempts)
+	}
+	<-ended
+}
+
+// TestL9_ABackupHoldsUpAWithdrawalOnce: a backup that begins under the lock keeps the RENAME
+// waiting, and then every constraint from being taken back: the application waits for the first of
+// them, not for each, and the run takes them back once the backup has ended.
+func TestL9_ABackupHoldsUpAWithdrawalOnce(t *testing.T) {
+	t.Parallel()
+	b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{})) // what a backup locks is a whole server's
+	b.numbered(1000)
+	const children = 10
+	want := map[string]string{}
+	for i := range children {
+		name := fmt.Sprintf("c%d", i)
+		b.exec(
+			fmt.Sprintf(
+				"CREATE TABLE %[1]s.%[2]s (id INT PRIMARY KEY, tid INT NOT NULL, FOREIGN KEY (tid) REFERENCES %[1]s.t (id))",
+				b.schema, name,
+			),
+			fmt.Sprintf("INSERT INTO %[1]s.%[2]s SELECT id, id FROM %[1]s.t LIMIT 100", b.schema, name),
+		)
+		want[name] = b.create(b.schema + "." + name)
+	}
+	b.cfg.Lock.Work = 2 * time.Second
+	s := b.query(4)
+	begin, end := b.backup()
+	w := b.wire(fault.Rule{After: "LOCK TABLES", At: "RENAME TABLE `" + b.schema + "`", Call: begin})
+	r := b.background(b.ctx(), "ADD COLUMN added INT")
+	b.awaited("word of what is not taken back", func(e event.Event) bool {
+		n, is := e.(event.Note)
+		return is && strings.Contains(n.Text, "tried on. Until then good rows")
+	})
+	end()
+	r.wait(b)
+	if !bent(w) {
+		b.Error("no backup began under the lock")
+	}
+	s.within(b, 6*time.Second) // the time for the work, and once that for taking back
+	for table, definition := range want {
+		if got := b.create(b.schema + "." + table); got != definition {
+			b.Errorf("%s is\n%s\nwant\n%s", table, got, definition)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package migration_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"midstream/internal/engine/migration"
+	"midstream/internal/lab/fault"
+)
+
+// TestL9_GivenUpAttemptsKeepTheWork: after as many attempts as may be the run ends with the source
+// as it was, and the same command goes on.
+func TestL9_GivenUpAttemptsKeepTheWork(t *testing.T) {
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		b.numbered(500)
+		usual := b.cfg.Lock
+		b.cfg.Lock.Work, b.cfg.Backoff, b.cfg.Attempts = time.Microsecond, 10*time.Millisecond, 2
+		result, err := b.migrate(b.ctx(), "ADD COLUMN added INT")
+		var failure *migration.Failure
+		if !errors.Is(err, migration.ErrGaveUp) || !errors.As(err, &failure) || !failure.Kept || result.Swapped {
+			b.Fatalf("error is %v", err)
+		}
+		b.cfg.Lock = usual
+		if result := b.mustMigrate("ADD COLUMN added INT"); !result.Resumed || !result.Swapped {
+			b.Errorf("it was not gone on with: %+v", result)
+		}
+	})
+}
+
+// TestL9_NoSortMemoryKeepsTheWork: a statement that the sort buffer is too small for meets the same error again. The run ends with its
+// work kept, and the same command resumes it.
+func TestL9_NoSortMemoryKeepsTheWork(t *testing.T) {
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		b.numbered(2000)
+		w := b.wire(fault.Rule{At: "INSERT INTO `" + b.schema + "`.`t_shadow`", Error: 1038})
+		began := time.Now()
+		code, last := b.child("ADD COLUMN added INT", "", nil, "--reconnect=5m").wait()
+		if !bent(w) || code != 16 {
+			b.Errorf("exit code %d after %s, error met: %t: %s", code, time.Since(began), bent(w), last)
+		}
+		w.Close()
+		b.address = b.server.Address
+		c := b.child("ADD COLUMN added INT", "", nil, "--drop-old")
+		c.mustEnd()
+		if !c.heard("going on with an earlier run") {
+			b.Error("it began anew")
+		}
+	})
+}

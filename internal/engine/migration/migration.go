@@ -1,0 +1,268 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"midstream/internal/engine/capture"
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/lock"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/binlog"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// Migration is one run of one plan.
+type Migration struct {
+	pool   *dbconn.Pool
+	binlog binlog.Server
+	plan   *plan.Plan
+	cfg    Config // as it was at first; live has what holds now
+	emit   event.Listener
+	// control may change what Settings lists, and hold the run.
+	control *Control
+}
+
+// New returns a migration. The pool and the binlog server are the same server's.
+func New(pool *dbconn.Pool, server binlog.Server, p *plan.Plan, cfg Config, emit event.Listener) *Migration {
+	return NewControl(cfg).Migration(pool, server, p, emit)
+}
+
+// Migration returns one that this controls.
+func (c *Control) Migration(pool *dbconn.Pool, server binlog.Server, p *plan.Plan, emit event.Listener) *Migration {
+	pool.Use(p.Source.Name.Schema)
+	return &Migration{pool: pool, binlog: server, plan: p, cfg: c.Config(), emit: emit, control: c}
+}
+
+// live is the configuration that holds now.
+func (m *Migration) live() Config { return m.control.Config() }
+
+// Result is what a finished run did.
+type Result struct {
+	Method     plan.Method // by which the table was changed, or was to be
+	Elapsed    time.Duration
+	Prescan    time.Duration // of the prescan
+	Scanned    int64         // rows that it looked at
+	Copy       time.Duration // of the row copy
+	Index      time.Duration // of the build of deferred indexes
+	Verify     time.Duration // of the comparison
+	Native     time.Duration // of the server's own statement
+	RowsCopied int64
+	Captured   int64 // changes
+	Applied    int64 // keys
+	Dropped    int64 // keys ahead of the row copy
+	Merged     int64 // changes of a key that was in the backlog already
+	Retries    int64
+	Attempts   int           // for the lock of the cut-over
+	LockHeld   time.Duration // from its grant to its release
+	Drained    int           // keys applied under it
+	BinlogRead int64         // bytes
+	Verified   int64         // rows of the source compared
+	Repaired   int           // rows that differed and were synced anew
+	Disk       int64         // bytes by which the table's files were larger at the peak, without the binlog; 0: not known
+	Redo       int64         // bytes that the server wrote to its redo log meanwhile; 0: not known
+	Binlog     int64         // bytes of binlog, without what the application wrote; 0: not known
+	Old        string        // the former source; "" if it was dropped
+	Swapped    bool          // the shadow has taken the source's place
+	Resumed    bool          // an earlier run was gone on with
+	Rehearsed  Rehearsed     // by a rehearsal
+}
+
+// Run carries the plan to its end: the shadow takes the source's place, or the source
+// is as it was. It blocks until then, and may be called once. Where the plan has chosen a method
+// of the server's own there is no shadow.
+//
+// Order is the proof. The start position is read and a heartbeat committed before the
+// first row is read (L1), so that every change which the row copy does not see is in
+// the capture. A changed key waits for a chunk that may have read its row before (L2)
+// and for its own visibility (L3); ahead of the row copy it needs nothing (L4). Under
+// the lock a last heartbeat comes back, the backlog is emptied, and only then the
+// tables are swapped, if they have been compared and are equal (L6).
+//
+// The error is a *Failure, which says what is left on the server.
+func (m *Migration) Run(ctx context.Context) (Result, error) {
+	r := newRun(m)
+	err := r.claimed(ctx, func(ctx context.Context) error {
+		defer r.progress()()
+		if r.plan.Purpose != plan.Altering {
+			return fmt.Errorf("%w: it is for a %s", errPurpose, r.plan.Purpose)
+		}
+		r.spendFrom(ctx)
+		defer r.spendUntil(ctx)
+		if r.plan.Choice.Method != plan.MethodShadow {
+			if done, err := r.natively(ctx); done || err != nil {
+				return err
+			}
+		}
+		return r.build(ctx, r.cutOver)
+	})
+	return r.result(), r.conclude(ctx, err)
+}
+
+// build makes the shadow equal to the source and keeps it so until the last stage has ended.
+func (r *run) build(ctx context.Context, last func(ctx context.Context) error) error {
+	if err := r.prepare(ctx); err != nil {
+		return err
+	}
+	return r.following(ctx, func(ctx context.Context) error {
+		if err := r.copyRows(ctx); err != nil {
+			return err
+		}
+		if err := r.buildIndexes(ctx); err != nil {
+			return err
+		}
+		if err := r.verify(ctx); err != nil {
+			return err
+		}
+		return last(ctx)
+	})
+}
+
+// claimed runs the story while this run holds the advisory lock of the source, so that
+// no other run works on it.
+func (r *run) claimed(ctx context.Context, story func(ctx context.Context) error) error {
+	r.enter(event.PhaseCheck)
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	claim, err := claim(ctx, r.pool, r.plan.Source.Name, fail)
+	if err != nil {
+		return because(ctx, err)
+	}
+	defer claim.release()
+	r.control.attach(r, &lock.Watcher{DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name}})
+	r.share.Set(1 - r.live().Rest)
+	err = because(ctx, story(ctx))
+	r.control.detach(r)
+	if gone := r.notOurs(); gone != nil {
+		r.made.keep, err = true, errors.Join(err, gone)
+	}
+	r.made.keep = r.made.keep || r.canGoOn(err)
+	return errors.Join(err, r.cleanUp())
+}
+
+// notOurs returns why nothing of what this run has made is ours to remove any more: another run
+// has taken it over, or the server is another one.
+func (r *run) notOurs() error {
+	if !r.made.saved {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	session, err := r.pool.Session(ctx)
+	if err != nil {
+		return nil // then nothing can be removed either
+	}
+	defer session.Close()
+	err = r.store.StillOurs(ctx, session)
+	if errors.Is(err, checkpoint.ErrSuperseded) || errors.Is(err, binlog.ErrOtherServer) {
+		return err
+	}
+	return nil
+}
+
+// prepare goes on with what an earlier run left, or begins.
+func (r *run) prepare(ctx context.Context) error {
+	var err error
+	if !r.pool.Marked() {
+		r.note(dbconn.ErrUnseen.Error() + ": what a lost connection still does is waited for, and not ended")
+	}
+	if r.serverStart, err = serverStart(ctx, r.pool.DB()); err != nil {
+		return err
+	}
+	if err := r.prepareCapture(ctx); err != nil {
+		return err
+	}
+	if err := r.openGates(ctx); err != nil {
+		return err
+	}
+	resumed, err := r.resume(ctx)
+	if err != nil || resumed {
+		return err
+	}
+	if err := r.prepareShadow(ctx); err != nil {
+		return err
+	}
+	if err := r.prescanBefore(ctx); err != nil {
+		return err
+	}
+	return r.startPosition(ctx)
+}
+
+// prepareShadow creates the state table and the shadow, and derives from the shadow
+// that the server made what is synced with what.
+func (r *run) prepareShadow(ctx context.Context) error {
+	r.enter(event.PhaseShadow)
+	err := r.createState(ctx)
+	if err == nil {
+		err = r.createShadow(ctx)
+	}
+	return r.nameForbidding(ctx, err)
+}
+
+// startPosition is law L1: the position first, then a heartbeat, then (in copyRows) rows.
+func (r *run) startPosition(ctx context.Context) error {
+	r.enter(event.PhaseStart)
+	begin := r.startBinlog
+	if r.byTriggers() {
+		begin = r.startTriggers
+	}
+	if err := begin(ctx); err != nil {
+		return err
+	}
+	if err := r.capture.Beat(ctx); err != nil {
+		return fmt.Errorf("first heartbeat: %w", err)
+	}
+	if err := r.awaitPreparedXA(ctx); err != nil {
+		return err
+	}
+	return r.saveStart(ctx)
+}
+
+// startBinlog reads the position from which on the binlog is read.
+func (r *run) startBinlog(ctx context.Context) error {
+	beaten, err := r.awaitReplica(ctx)
+	if err != nil {
+		return err
+	}
+	start, err := capture.Now(ctx, r.captureDB())
+	if err != nil {
+		return err
+	}
+	r.connectCapture(start, beaten)
+	return nil
+}
+
+// copyRows syncs every row once while apply goes on.
+func (r *run) copyRows(ctx context.Context) error {
+	r.enter(event.PhaseCopy)
+	started := time.Now()
+	if err := r.copier.Run(ctx); err != nil {
+		return err
+	}
+	r.timing.copy = time.Since(started)
+	return r.noteCopyEnd(ctx)
+}
+
+// buildIndexes builds what was left for later, and gathers statistics. Changes are captured
+// meanwhile, and applied afterwards: before 8.0.24 whoever opens a table after its ANALYZE
+// waits for the statements that used it before.
+func (r *run) buildIndexes(ctx context.Context) error {
+	if len(r.shadow.Deferred) > 0 {
+		r.enter(event.PhaseIndex)
+	}
+	if err := r.gates.Copy(ctx); err != nil { // once begun it can't be held still
+		return err
+	}
+	return r.apply.without(ctx, func() error {
+		started := time.Now()
+		if err := r.shadow.BuildIndexes(ctx, r.pool); err != nil {
+			return err
+		}
+		r.timing.index = time.Since(started)
+		return r.shadow.Analyze(ctx, r.pool)
+	})
+}

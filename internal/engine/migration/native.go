@@ -1,0 +1,105 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/lock"
+	"midstream/internal/engine/native"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// mostBuilds is how often the server may build in vain before a shadow takes over.
+const mostBuilds = 3
+
+// natively has the server itself change the table, as the plan has chosen. Where it comes to no end
+// a shadow takes over, which can say what is in the way, or isn't hindered by it.
+func (r *run) natively(ctx context.Context) (done bool, err error) {
+	err = r.statement(ctx)
+	if err == nil || r.made.half || !r.plan.Choice.Shadow || !hindered(err) || ctx.Err() != nil {
+		return true, err
+	}
+	r.method = plan.MethodShadow
+	r.note(fmt.Sprintf("%v: the table is as it was, and a shadow takes over", err))
+	return false, nil
+}
+
+// hindered says that the server itself can't make the change now, and has left the table as it was.
+func hindered(err error) bool {
+	return errors.Is(err, lock.ErrGivenUp) || errors.Is(err, lock.ErrWork) ||
+		dbconn.Number(err) != 0 && !errors.Is(err, native.ErrUnknown) && !outside(err)
+}
+
+// terms are how the server's own statements ask for their lock now.
+func (c *Control) terms(s plan.Server) lock.Terms {
+	cfg := c.Config()
+	return lock.Terms{
+		SeesNobody: !s.MetadataLocks,
+		Wait:       cfg.Lock.Wait,
+		Backoff:    cfg.Backoff,
+		Longest:    cfg.MaxBackoff,
+		GiveUp:     cfg.GiveUp,
+		Most:       cfg.Attempts,
+		Kills:      cfg.Kills,
+	}
+}
+
+// first has the server carry out the statement that comes before, if there is one, and returns the
+// table for the next one.
+func (r *run) first(ctx context.Context) (*schema.Table, error) {
+	statement := r.plan.FirstStatement()
+	if statement == "" {
+		return r.plan.Source, nil
+	}
+	terms := func() lock.Terms { return r.control.terms(r.plan.Server) }
+	_, err := native.Run(
+		ctx, r.pool, native.Change{Table: r.plan.Source, Statement: statement, ZeroDates: r.plan.ZeroDates}, terms,
+		turn{holding: r.holding()}, r.emit,
+	)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", plan.MethodInstant, err)
+	}
+	r.note(fmt.Sprintf("done: %s; next: %s", statement, r.plan.NativeStatement()))
+	r.made.half = true
+	return schema.Load(ctx, r.pool.DB(), r.plan.Source.Name)
+}
+
+// statement has the server carry out its own statement.
+func (r *run) statement(ctx context.Context) error {
+	choice := r.plan.Choice
+	if choice.Method == plan.MethodNone {
+		r.note("nothing is to be done: " + choice.Why)
+		r.made.swapped = true
+		return nil
+	}
+	if _, err := r.holding().wait(ctx, nil); err != nil {
+		return err
+	}
+	r.enter(event.PhaseNative)
+	table, err := r.first(ctx)
+	if err != nil {
+		return err
+	}
+	long := choice.Builds || choice.Method == plan.MethodCopy
+	terms := func() lock.Terms {
+		t := r.control.terms(r.plan.Server)
+		if long && choice.Shadow && (t.Most == 0 || t.Most > mostBuilds) {
+			t.Most = mostBuilds
+		}
+		return t
+	}
+	result, err := native.Run(ctx, r.pool, native.Change{
+		ZeroDates: r.plan.ZeroDates,
+		Table:     table, Statement: r.plan.NativeStatement(), Long: long, Work: choice.Work,
+	}, terms, turn{holding: r.holding(), last: true}, r.emit)
+	r.swap.Attempts = result.Attempts
+	if err != nil {
+		return fmt.Errorf("%s: %w", choice.Method, err)
+	}
+	r.made.swapped, r.timing.native = true, result.Took
+	return nil
+}

@@ -1,0 +1,50 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/rowsync"
+	"midstream/internal/engine/shadow"
+	"midstream/internal/mysql/binlog"
+)
+
+// TestNextFitsTheCause: what is to be done is not the same after every error.
+func TestNextFitsTheCause(t *testing.T) {
+	enough := errors.New("enough")
+	going := t.Context()
+	aborted, abort := context.WithCancelCause(going)
+	abort(enough)
+	syntax := &mysql.MySQLError{Number: 1064, SQLState: [5]byte([]byte("42000"))}
+	null := &mysql.MySQLError{Number: 1048, SQLState: [5]byte([]byte("23000"))}
+	double := &mysql.MySQLError{Number: 1062, SQLState: [5]byte([]byte("23000"))}
+	for _, c := range []struct {
+		ctx  context.Context
+		err  error
+		want string
+	}{
+		{aborted, enough, "to start anew"},
+		{aborted, ErrSourceChanged, "nobody alters"},
+		{going, ErrClaimed, "has ended"},
+		{going, ErrStatementFormat, "ROW"},
+		{going, cutover.ErrSourceChanged, "nobody alters"},
+		{going, fmt.Errorf("%w: %w", shadow.ErrRefused, syntax), "Correct the statement"},
+		{going, fmt.Errorf("%w: %w", shadow.ErrRefused, null), "Correct the statement"},
+		{going, binlog.ErrPurged, "to start anew"},
+		{going, binlog.ErrOtherServer, "to start anew"},
+		{going, rowsync.ErrDuplicate, "Remove the duplicates"},
+		{going, double, "Remove the duplicates"},
+		{going, null, "Change the row"},
+		{going, enough, "once the cause is removed"},
+	} {
+		if next := nextAfter(c.ctx, fmt.Errorf("x: %w", c.err)); !strings.Contains(next, c.want) {
+			t.Errorf("%v: %s", c.err, next)
+		}
+	}
+}

@@ -1,0 +1,226 @@
+package migration_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/lab/ledger"
+	"midstream/internal/mysql/schema"
+)
+
+// TestL3_RehearsalOnAReplica: under the writers of a ledger on the primary, with an applier of
+// several workers. The shadow is equal to the table, nothing comes into the replica's binlog, and
+// replication goes on.
+func TestL3_RehearsalOnAReplica(t *testing.T) {
+	onReplicas(t, func(primary, replica *bench) {
+		l := primary.ledger(ledger.Orders(), 20_000, ledger.Options{Writers: 4, Rate: 300, Seed: 11})
+		replica.catchUpWith(primary)
+		before := replica.definition()
+		primary.start(l)
+		settled := onPhase(event.PhaseLock, func() { // so that the shadow can be compared afterwards
+			primary.settle(l)
+			replica.catchUpWith(primary)
+		})
+		result, err := replica.rehearse(
+			replica.ctx(), plan.RehearsingOnReplica, migration.Rehearsal{Lock: true, Keep: true},
+			"ADD COLUMN added INT, ADD INDEX (added)", settled,
+		)
+		if err != nil {
+			replica.Fatalf("%v; %s", err, replica.replication())
+		}
+		replica.hasTables("t,t_rehearsal,t_rehearsed")
+		primary.hasTables("t")
+		if source, shadow := replica.checksum("t"), replica.checksum("t_rehearsed"); source != shadow {
+			replica.Errorf("rows and checksum are %s, of the shadow %s", source, shadow)
+		}
+		if after := replica.definition(); withoutCounter(after) != withoutCounter(before) {
+			replica.Errorf("the table was\n%s\nand is\n%s", before, after)
+		}
+		seen := result.Rehearsed.Replication
+		if result.Captured == 0 || result.Applied == 0 || result.LockHeld <= 0 || seen.Lag <= 0 || seen.Stall <= 0 || seen.Stopped {
+			replica.Errorf("result %+v", result)
+		}
+		replica.Logf("%d changes, %d applied, %d retries; %+v", result.Captured, result.Applied, result.Retries, seen)
+		replica.noErrant(primary)
+
+		// A run on the primary brings its own tables here; those of the rehearsal are not in its way.
+		primary.mustMigrate(clauses)
+		replica.catchUpWith(primary)
+		pool, err := replica.open(replica.ctx())
+		if err != nil {
+			replica.Fatal(err)
+		}
+		defer pool.Close()
+		found, err := migration.Cleanup(
+			replica.ctx(), pool, schema.Name{Schema: replica.schema, Table: "t"}, false,
+			func([]migration.Leftover) bool { return true }, func(string) {},
+		)
+		if err != nil || len(found) != 2 {
+			replica.Errorf("cleanup found %+v, %v", found, err)
+		}
+		replica.hasTables("t,t_old")
+		replica.noErrant(primary)
+	})
+}
+
+func withoutCounter(create string) string {
+	definition, _ := schema.SplitAutoIncrement(create)
+	return definition
+}
+
+// checksum describes the rows of a table in the columns that t has.
+func (b *bench) checksum(table string) string {
+	b.Helper()
+	columns := b.value(
+		"SELECT GROUP_CONCAT('IFNULL(HEX(`', column_name, '`), \\'-\\')' ORDER BY ordinal_position) FROM information_schema.columns WHERE table_schema = '" + b.schema + "' AND table_name = 't'",
+	)
+	return b.value("SELECT CONCAT_WS(' ', COUNT(*), SUM(CRC32(CONCAT_WS('/', " + columns + ")))) FROM " + b.schema + "." + table)
+}
+
+// TestRehearsedLockStallsAReplica: the lock blocks the applier for its budget only, and is told in the lag.
+func TestRehearsedLockStallsAReplica(t *testing.T) {
+	onReplicas(t, func(primary, replica *bench) {
+		primary.numbered(5000)
+		replica.catchUpWith(primary)
+		stop := primary.writer(primary.db)
+		defer stop()
+		replica.cfg.Lock.Wait = 100 * time.Millisecond
+		result, err := replica.rehearse(replica.ctx(), plan.RehearsingOnReplica, migration.Rehearsal{Lock: true}, clauses)
+		if err != nil {
+			replica.Fatalf("%v; %s", err, replica.replication())
+		}
+		if result.LockHeld > replica.cfg.Lock.Wait+250*time.Millisecond+slack {
+			replica.Errorf("the lock was held for %s", result.LockHeld)
+		}
+		stop()
+		replica.hasTables("digits,t")
+		replica.noErrant(primary)
+	})
+}
+
+// TestRehearsalEndsWithReplication: a replica whose replication fails is left at once, with nothing of ours on it.
+func TestRehearsalEndsWithReplication(t *testing.T) {
+	onReplicas(t, func(primary, replica *bench) {
+		primary.numbered(5000)
+		replica.catchUpWith(primary)
+		spoil := onPhase(event.PhaseCopy, func() {
+			conn := replica.conn()
+			for _, statement := range []string{"SET sql_log_bin = 0", "DELETE FROM " + replica.schema + ".t WHERE id = 4000"} {
+				if _, err := conn.ExecContext(replica.ctx(), statement); err != nil {
+					replica.Fatal(err)
+				}
+			}
+			primary.exec("UPDATE " + primary.schema + ".t SET v = 1 WHERE id = 4000")
+		})
+		replica.cfg.RowCopy.MaxRows, replica.cfg.RowCopy.Workers = 10, 1
+		_, err := replica.rehearse(replica.ctx(), plan.RehearsingOnReplica, migration.Rehearsal{}, clauses, spoil)
+		if !errors.Is(err, migration.ErrReplication) || !strings.Contains(err.Error(), "nothing is left") {
+			replica.Errorf("the error is %v", err)
+		}
+		replica.hasTables("digits,t")
+	})
+}
+
+// TestPrescanOnAReplica: what it finds ends a rehearsal, and it leaves nothing there.
+func TestPrescanOnAReplica(t *testing.T) {
+	onReplicas(t, func(primary, replica *bench) {
+		primary.numbered(10)
+		replica.catchUpWith(primary)
+		c := replica.child("MODIFY v TINYINT, ADD UNIQUE KEY (v)", "", nil, "--rehearse", "--on-replica", "--method=shadow")
+		if code, last := c.wait(); code != 17 || !strings.Contains(last, "unique key v") {
+			replica.Errorf("exit code %d: %s", code, last)
+		}
+		replica.hasTables("digits,t")
+		replica.noErrant(primary)
+	})
+}
+
+// TestL5_RehearsalOnAReplicaGoesOn: after kill -9; a run on the same server has nothing to do with it.
+func TestL5_RehearsalOnAReplicaGoesOn(t *testing.T) {
+	onReplicas(t, func(primary, replica *bench) {
+		primary.numbered(9999)
+		replica.catchUpWith(primary)
+		stop := primary.writer(primary.db)
+		holder, err := replica.db.BeginTx(replica.ctx(), nil) // of a row that the copy must read, so that it does not end
+		if err != nil {
+			replica.Fatal(err)
+		}
+		if _, err := holder.Exec("SELECT * FROM " + replica.schema + ".t WHERE id = 9000 FOR UPDATE"); err != nil {
+			replica.Fatal(err)
+		}
+		c := replica.child(clauses, "", nil, append([]string{"--on-replica"}, rehearsing...)...)
+		c.await(phaseLine(event.PhaseCopy))
+		time.Sleep(300 * time.Millisecond)
+		c.kill()
+		c.wait()
+		if err := holder.Rollback(); err != nil {
+			replica.Fatal(err)
+		}
+		replica.unclaimed()
+		replica.hasTables("digits,t,t_rehearsal,t_rehearsed")
+		c = replica.child(clauses, "", nil, "--on-replica", "--rehearse-lock", "--method=shadow")
+		c.mustEnd()
+		if !c.heard("going on with an earlier rehearsal on a replica") || c.heard("begun anew") ||
+			!c.heard(`"rehearsal":"rehearsal on a replica"`) {
+			c.log("note")
+			replica.Error("it did not go on with what was done")
+		}
+		stop()
+		replica.hasTables("digits,t")
+		replica.noErrant(primary)
+	})
+}
+
+// TestRehearsalOnAReplicaIsRefused: where it would be seen elsewhere, or sees nothing itself.
+func TestRehearsalOnAReplicaIsRefused(t *testing.T) {
+	onReplicas(t, func(primary, replica *bench) {
+		primary.numbered(10)
+		replica.catchUpWith(primary)
+		refused := func(purpose plan.Purpose, want string) {
+			replica.Helper()
+			_, err := replica.rehearse(replica.ctx(), purpose, migration.Rehearsal{}, clauses)
+			if !errors.Is(err, plan.ErrRefused) || !strings.Contains(err.Error(), want) {
+				replica.Errorf("the error is %v, want %q", err, want)
+			}
+		}
+		refused(plan.Rehearsing, "Say --on-replica")
+		replica.exec("SET GLOBAL super_read_only = ON")
+		refused(plan.RehearsingOnReplica, "super_read_only is ON")
+		replica.exec("SET GLOBAL super_read_only = OFF", "STOP "+replica.word("REPLICA"))
+		refused(plan.RehearsingOnReplica, "stands still")
+		replica.exec("START " + replica.word("REPLICA"))
+
+		// A connection that logs what it writes is not used, whatever the plan has said.
+		pool, err := replica.open(replica.ctx())
+		if err != nil {
+			replica.Fatal(err)
+		}
+		defer pool.Close()
+		deadline, cancel := context.WithTimeout(replica.ctx(), 20*time.Second)
+		defer cancel()
+		p, err := replica.plan(pool, clauses, plan.Options{Purpose: plan.RehearsingOnReplica})
+		for err != nil && deadline.Err() == nil { // replication is being started
+			time.Sleep(100 * time.Millisecond)
+			p, err = replica.plan(pool, clauses, plan.Options{Purpose: plan.RehearsingOnReplica})
+		}
+		if err != nil {
+			replica.Fatal(err)
+		}
+		_, err = migration.New(
+			pool, replica.binlogServer(), p, replica.config(), event.Discard,
+		).Rehearse(
+			replica.ctx(), migration.Rehearsal{},
+		)
+		if !errors.Is(err, migration.ErrLogged) {
+			replica.Errorf("the error is %v", err)
+		}
+		replica.hasTables("digits,t")
+		replica.noErrant(primary)
+	})
+}

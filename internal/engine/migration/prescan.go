@@ -1,0 +1,175 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/prescan"
+	"midstream/internal/engine/rowsync"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// ErrUnfit says that the prescan has found rows that the altered table doesn't take. The source
+// is untouched and nothing is left; change the rows, or the ALTER.
+var ErrUnfit = errors.New("the altered table doesn't take every row")
+
+// ErrStopped says that a check, or a rehearsal, can't be made while the tables of an earlier run are there, which
+// was stopped and may be gone on with. Nothing was done.
+var ErrStopped = errors.New("an earlier run was stopped on this table, and what it has done has the names that this one needs")
+
+// Check makes the shadow, looks for rows that it doesn't take, and drops it again. It may be
+// called once, in place of Run. The error is a *Failure.
+func (m *Migration) Check(ctx context.Context) (Result, error) {
+	r := newRun(m)
+	err := r.claimed(ctx, func(ctx context.Context) error {
+		defer r.progress()()
+		if err := r.unlogged(ctx); err != nil {
+			return err
+		}
+		if err := r.openGates(ctx); err != nil {
+			return err
+		}
+		if err := r.noFormer(ctx); err != nil {
+			return err
+		}
+		if err := r.prepareShadow(ctx); err != nil {
+			return err
+		}
+		err := r.prescan(ctx)
+		if dbconn.Denied(err) {
+			err = fmt.Errorf("%w (GRANT %s)", err, r.temporaryTables())
+		}
+		return err
+	})
+	return r.result(), r.conclude(ctx, err)
+}
+
+// noFormer fails with ErrStopped if an earlier run has left work. What was stopped before it copied
+// a row, as a check is, has left none: it is removed.
+func (r *run) noFormer(ctx context.Context) error {
+	there, stopped, err := r.formerTables(ctx)
+	if err != nil || !stopped {
+		return err
+	}
+	r.made.former = true
+	c := r.cleaner()
+	saved, err := c.saved(ctx)
+	if err == nil && saved.Start == nil {
+		saved, err = r.endFormer(ctx)
+	}
+	switch {
+	case err != nil:
+		return err
+	case saved.Start != nil:
+		return ErrStopped
+	}
+	if err := c.untold(ctx, there); err != nil {
+		return err
+	}
+	r.made.former = false
+	return r.dropFormer(ctx)
+}
+
+// prescan looks for rows that the shadow doesn't take.
+func (r *run) prescan(ctx context.Context) error {
+	r.enter(event.PhasePrescan)
+	started := time.Now()
+	scanner := prescan.New(r.cfg.Prescan, prescan.Deps{Pool: r.pool, Spec: r.look, Emit: r.emit, Gate: r.giveRoom})
+	r.mu.Lock()
+	r.scanner = scanner
+	r.mu.Unlock()
+	var findings []event.Finding
+	if scanner.Needed() {
+		err := r.givingWay(ctx, func(ctx context.Context) (err error) {
+			if err := r.gates.Copy(ctx); err != nil { // its first ranges have no gate
+				return err
+			}
+			findings, err = r.scanner.Run(ctx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	var refused []string
+	for _, f := range findings {
+		r.emit(f)
+		if f.Refused {
+			refused = append(refused, rowsText(f)+" "+f.What)
+		}
+	}
+	r.timing.prescan = time.Since(started)
+	r.emit(
+		event.Prescanned{Needed: scanner.Needed(), Rows: scanner.Rows(), Refused: len(refused), Elapsed: r.timing.prescan, At: time.Now()},
+	)
+	if len(refused) > 0 {
+		return fmt.Errorf("%w: %s", ErrUnfit, strings.Join(refused, "; "))
+	}
+	return nil
+}
+
+// givingWay does work that gives way to the application as row copy does.
+func (r *run) givingWay(ctx context.Context, work func(ctx context.Context) error) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { _ = r.steer(ctx) }) // which says itself what is wrong
+	watching.Go(func() {
+		if err := r.gates.Run(ctx); err != nil {
+			stop(err)
+		}
+	})
+	err := because(ctx, work(ctx))
+	stop(nil)
+	watching.Wait()
+	return err
+}
+
+func rowsText(f event.Finding) string {
+	text := fmt.Sprintf("%d rows", f.Rows)
+	if f.Rows == 1 {
+		text = "1 row"
+	}
+	if f.AtLeast {
+		text = "at least " + text
+	}
+	return text
+}
+
+// prescanBefore is the prescan of a run. An account that may not create temporary tables costs
+// the proof, not the run, which stops at the first row that doesn't fit.
+func (r *run) prescanBefore(ctx context.Context) error {
+	if r.cfg.NoPrescan {
+		return nil
+	}
+	err := r.prescan(ctx)
+	if dbconn.Denied(err) {
+		r.note(fmt.Sprintf("no prescan: %v. The run stops at the first row that doesn't fit. GRANT %s lets it look beforehand",
+			err, r.temporaryTables()))
+		return nil
+	}
+	return err
+}
+
+// temporaryTables is the privilege that a prescan needs.
+func (r *run) temporaryTables() string {
+	return "CREATE TEMPORARY TABLES ON " + schema.Quote(r.plan.Source.Name.Schema) + ".*"
+}
+
+// prescanSpecOf derives what is looked at from what is synced.
+func prescanSpecOf(sync *rowsync.Spec, source, shadow *schema.Table, mappings []plan.Mapping) *prescan.Spec {
+	spec := &prescan.Spec{Sync: sync, Source: source, Shadow: shadow}
+	for _, m := range mappings {
+		from, _ := source.Column(m.Source)
+		to, _ := shadow.Column(m.Shadow)
+		spec.Columns = append(spec.Columns, prescan.Column{From: from, To: to, Fits: m.Fits, Kept: m.Change == plan.Same,
+			Converted: m.Change == plan.Converted, Losses: strings.Join(m.Losses, ", and they ")})
+	}
+	return spec
+}

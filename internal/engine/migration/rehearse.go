@@ -1,0 +1,177 @@
+package migration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/schema"
+)
+
+// Rehearsal says how far a rehearsal goes.
+type Rehearsal struct {
+	// Lock has the lock of the cut-over taken, the changes applied under it, and the lock
+	// given back.
+	Lock bool
+	// Keep leaves the shadow and the state table on the server, as the same run would go on
+	// with them.
+	Keep bool
+}
+
+// Rehearsed is what a rehearsal has seen that a run does not tell, or not in numbers.
+type Rehearsed struct {
+	CaptureDelay time.Duration // the most that capture was behind
+	LockWaited   time.Duration // of the request that was granted
+	Blockers     int           // sessions that were seen in the way of the lock
+	Blocked      time.Duration // about, for which any was
+	ShadowBytes  int64         // of rows and indexes, as the server estimates
+	Shadow       string        // the table that was kept; "" if it was dropped
+	Replication  Replication   // of a rehearsal on a replica
+}
+
+// The errors of a rehearsal, besides those of a run.
+var (
+	errPurpose = errors.New("the plan is for something else")
+	// ErrLogged says that what a rehearsal on a replica writes would come into the replica's binlog.
+	// Nothing was written.
+	ErrLogged = errors.New(
+		"what a rehearsal on a replica writes must not come into its binlog, and sql_log_bin is ON for this account's sessions",
+	)
+)
+
+// Rehearse is Run without the swap: the shadow is made, filled and compared while the application goes
+// on, and dropped again. It may be called once, in place of Run. Nothing of the source is changed, and there is
+// no way from here to a RENAME. Where the plan has chosen a method of the server's own nothing is
+// done. The error is a *Failure.
+//
+// What an earlier rehearsal left is gone on with as Run does it; what an earlier run left is not
+// touched (ErrStopped).
+func (m *Migration) Rehearse(ctx context.Context, how Rehearsal) (Result, error) {
+	r := newRun(m)
+	err := r.claimed(ctx, func(ctx context.Context) error {
+		defer r.progress()()
+		if !r.plan.Purpose.Rehearses() {
+			return fmt.Errorf("%w: it is for a run, and not for a rehearsal", errPurpose)
+		}
+		if err := r.onlyRehearsals(ctx); err != nil {
+			return err
+		}
+		if r.plan.Choice.Method != plan.MethodShadow {
+			r.note("nothing was done: " + r.plan.Choice.Rehearsal())
+			return nil
+		}
+		if err := r.unlogged(ctx); err != nil {
+			return err
+		}
+		return r.build(ctx, func(ctx context.Context) error { return r.rehearse(ctx, how) })
+	})
+	return r.result(), r.conclude(ctx, err)
+}
+
+// onlyRehearsals fails with ErrStopped if what an earlier run has left is not a rehearsal's: a
+// rehearsal neither goes on with it nor removes it.
+func (r *run) onlyRehearsals(ctx context.Context) error {
+	_, stopped, err := r.formerTables(ctx)
+	if err != nil || !stopped {
+		return err
+	}
+	c := r.cleaner()
+	saved, err := c.saved(ctx)
+	if err == nil {
+		err = notARuns(saved)
+	}
+	r.made.former = err != nil
+	return err
+}
+
+// notARuns fails with ErrStopped if that was saved by a run which alters the table.
+func notARuns(saved *checkpoint.Saved) error {
+	if saved.Start != nil && saved.Start.Purpose == string(plan.Altering) {
+		return ErrStopped
+	}
+	return nil
+}
+
+// unlogged fails with ErrLogged if a rehearsal on a replica would write to the replica's binlog.
+func (r *run) unlogged(ctx context.Context) error {
+	if r.plan.Purpose != plan.RehearsingOnReplica {
+		return nil
+	}
+	var logged bool
+	if err := r.pool.DB().QueryRowContext(ctx, "SELECT @@SESSION.sql_log_bin").Scan(&logged); err != nil {
+		return fmt.Errorf("read sql_log_bin: %w", err)
+	}
+	if logged {
+		return ErrLogged
+	}
+	return nil
+}
+
+// rehearse is the last stage of a rehearsal, in the place of the cut-over.
+func (r *run) rehearse(ctx context.Context, how Rehearsal) error {
+	var err error
+	if how.Lock {
+		r.swap, err = r.underLock(ctx, cutover.Rehearse, func(context.Context, *waiting) error {
+			r.enter(event.PhaseLock)
+			return nil
+		})
+	} else {
+		err = r.catchUp(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.weighShadow(ctx); err != nil {
+		return err
+	}
+	if !how.Keep {
+		return nil
+	}
+	if err := r.checkpoint(ctx); err != nil {
+		return err
+	}
+	r.made.keep, r.rehearsed.Shadow = true, r.shadow.Name.Dotted()
+	return nil
+}
+
+// weighShadow reads how large the shadow is.
+func (r *run) weighShadow(ctx context.Context) error {
+	table, err := schema.Load(ctx, r.pool.DB(), r.shadow.Name)
+	if err != nil {
+		return err
+	}
+	r.rehearsed.ShadowBytes = table.DataBytes + table.IndexBytes
+	return nil
+}
+
+// inWay is who was in the way of the lock. It is for one goroutine.
+type inWay struct {
+	sessions map[uint64]bool
+	since    time.Time // of the last look, if anybody was
+	blocked  time.Duration
+	waited   time.Duration // of the last request
+}
+
+// saw takes those who are in the way now.
+func (w *inWay) saw(blockers []event.Blocker, now time.Time) {
+	if !w.since.IsZero() {
+		w.blocked += now.Sub(w.since)
+	}
+	if w.since = now; len(blockers) == 0 {
+		w.since = time.Time{}
+	}
+	if w.sessions == nil {
+		w.sessions = map[uint64]bool{}
+	}
+	for _, b := range blockers {
+		w.sessions[b.ConnectionID] = true
+	}
+}
+
+// asked takes how long a request has waited.
+func (w *inWay) asked(waited time.Duration) { w.waited = waited }

@@ -1,0 +1,372 @@
+package migration
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"midstream/internal/engine/capture"
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/frontier"
+	"midstream/internal/engine/key"
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/shadow"
+	"midstream/internal/engine/throttle"
+	"midstream/internal/mysql/binlog"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// ErrOtherAlter says that an earlier run on the table was stopped, which can be gone on with,
+// and that it was asked for something else. Nothing was done.
+var ErrOtherAlter = errors.New("an earlier run of another ALTER was stopped on this table")
+
+// ErrSwapped says that an earlier run has swapped the tables: nothing is to be copied, and Finish does
+// what it had left to do.
+var ErrSwapped = errors.New("an earlier run has swapped the tables")
+
+// former is what an earlier run left, as far as it can be gone on with.
+type former struct {
+	saved   *checkpoint.Saved
+	shadow  *shadow.Shadow
+	specs   specs
+	tracker *frontier.Tracker
+	point   capture.Point // from which changes are read
+}
+
+// Former says what Run will do about what an earlier run left; "" if that left nothing. It
+// writes nothing. It fails with ErrOtherAlter and ErrStopped as Run and Rehearse do.
+func (m *Migration) Former(ctx context.Context) (string, error) {
+	r := newRun(m)
+	there, stopped, err := r.formerTables(ctx)
+	if err != nil || !stopped {
+		return "", err
+	}
+	if r.plan.Purpose.Rehearses() {
+		if err := r.onlyRehearsals(ctx); err != nil {
+			return "", err
+		}
+	}
+	c := r.cleaner()
+	saved, err := c.savedHere(ctx)
+	f, reason, err := r.weighAll(ctx, saved, err, there)
+	if errors.Is(err, ErrSwapped) {
+		return "an earlier run has swapped the tables; what it had left to do is done first", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if reason != "" {
+		return "what an earlier run left is removed, as it can't be gone on with: " + reason, nil
+	}
+	return f.text(), nil
+}
+
+// text says how far the earlier run had come.
+func (f *former) text() string {
+	c := f.saved.Checkpoint
+	from := "from " + f.point.Position.String() + " on"
+	if f.saved.Start.Capture == string(plan.CaptureTrigger) {
+		from = "where triggers have written them"
+	}
+	return fmt.Sprintf("going on with an earlier %s, which had copied %d rows by %s; changes are read %s",
+		kind(f.saved.Start), c.Rows, c.Taken.Local().Format(time.DateTime), from)
+}
+
+// kind says what an earlier run was.
+func kind(start *checkpoint.Start) string { return cmp.Or(start.Purpose, "run") }
+
+// resume goes on with what an earlier run left, and says whether there was any such thing.
+// What can't be gone on with is removed.
+//
+// REQUIRES: the source is claimed: the earlier run has ended, or can't reach the server.
+func (r *run) resume(ctx context.Context) (resumed bool, err error) {
+	there, stopped, err := r.formerTables(ctx)
+	if err != nil || !stopped {
+		return false, err
+	}
+	r.made.former = true
+	saved, err := r.endFormer(ctx)
+	if err == nil { // its last statement may have been the swap
+		there, _, err = r.formerTables(ctx)
+	}
+	f, reason, err := r.weighAll(ctx, saved, err, there)
+	if err != nil {
+		return false, err
+	}
+	r.made.former = false
+	if reason != "" {
+		r.note("an earlier run can't be gone on with, and is begun anew: " + reason)
+		return false, r.dropFormer(ctx)
+	}
+	return true, r.goOn(ctx, f)
+}
+
+// formerTables returns the tables that stand under the names of artefacts, and whether an earlier
+// run's state table is among them.
+func (r *run) formerTables(ctx context.Context) (there map[schema.Name]candidate, stopped bool, err error) {
+	c := r.cleaner()
+	there, err = c.tables(ctx)
+	return there, err == nil && c.hasState(there), err
+}
+
+// weighAll is weigh. If the swap of the earlier run comes while its tables are read, so that the
+// shadow is gone, they are listed and judged again.
+func (r *run) weighAll(
+	ctx context.Context,
+	saved *checkpoint.Saved,
+	failed error,
+	there map[schema.Name]candidate,
+) (f *former, reason string, err error) {
+	const tries = 3
+	for try := 1; ; try++ {
+		f, reason, err = r.weigh(ctx, saved, failed, there)
+		if try == tries || !errors.Is(err, schema.ErrNotFound) && !dbconn.NoSuchTable(err) {
+			return f, reason, err
+		}
+		if there, _, err = r.formerTables(ctx); err != nil {
+			return nil, "", err
+		}
+	}
+}
+
+// weigh judges what was read of the state table, or could not be read. It fails with *Untold where it
+// would have to begin anew and a stranger's table may be in the way.
+func (r *run) weigh(
+	ctx context.Context,
+	saved *checkpoint.Saved,
+	failed error,
+	there map[schema.Name]candidate,
+) (f *former, reason string, err error) {
+	f, reason, err = r.judgeSaved(ctx, saved, failed, there)
+	if err == nil && reason != "" {
+		c := r.cleaner()
+		err = c.untold(ctx, there)
+	}
+	return f, reason, err
+}
+
+func (r *run) judgeSaved(
+	ctx context.Context,
+	saved *checkpoint.Saved,
+	failed error,
+	there map[schema.Name]candidate,
+) (f *former, reason string, err error) {
+	if errors.Is(failed, checkpoint.ErrUnreadable) {
+		return nil, "its state is another version's", nil
+	}
+	if failed != nil {
+		return nil, "", failed
+	}
+	c := r.cleaner()
+	if _, swapped, err := c.hasSwapped(ctx, saved, there); err != nil || swapped {
+		return nil, "", cmp.Or(err, ErrSwapped)
+	}
+	shadow, is := there[c.names().Shadow]
+	is = is && (schema.MarkedFor(shadow.comment, r.plan.Source.Name) || saved.Checkpoint.Unmarked)
+	f = &former{saved: saved}
+	reason, err = r.judgeFormer(ctx, saved, is, f)
+	return f, reason, err
+}
+
+// endFormer ends what the earlier run's sessions still do on the server, and returns its
+// last state.
+func (r *run) endFormer(ctx context.Context) (*checkpoint.Saved, error) {
+	session, err := r.pool.Session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	saved, err := r.store.Load(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	c := r.cleaner()
+	if err := c.elsewhere(ctx, saved); err != nil {
+		return nil, err
+	}
+	if err := r.pool.EndAll(ctx, saved.Run); err != nil && !errors.Is(err, dbconn.ErrUnseen) {
+		return nil, fmt.Errorf("end the earlier run: %w", err)
+	}
+	if err := r.store.TakeOver(ctx, session); err != nil {
+		return nil, err
+	}
+	// If it lives still, it may have connected anew before; from now on it can't come to a swap.
+	if err := c.endRun(ctx, saved.Run, r.live().Lock, r.note); err != nil {
+		return nil, fmt.Errorf("end the earlier run: %w", err)
+	}
+	return r.store.Load(ctx, session)
+}
+
+// judgeFormer fills f, or returns the reason why the earlier run can't be gone on with. It
+// fails with ErrOtherAlter if it could, but was asked for something else.
+func (r *run) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shadowThere bool, f *former) (reason string, err error) {
+	start, c := saved.Start, saved.Checkpoint
+	definition, _ := schema.SplitAutoIncrement(r.plan.Source.Create)
+	switch {
+	case start == nil:
+		return "it was stopped before it copied any row", nil
+	case !shadowThere:
+		return "its shadow is gone", nil
+	case !r.plan.Server.RenameUnderLock && start.Shadow.Name.Table < r.plan.Source.Name.Table:
+		return fmt.Sprintf("this server swaps in two sessions, for which %s has the wrong name", start.Shadow.Name), nil
+	case start.Source != definition:
+		return "the table was altered since", nil
+	case !slices.Equal(start.Acting, r.plan.Acting):
+		return "the binlog tells now of what foreign keys do, or does so no more", nil
+	}
+	if byTriggers := start.Capture == string(plan.CaptureTrigger); byTriggers != r.byTriggers() {
+		return "", fmt.Errorf(
+			"%w: they were captured by the %s, and are now to be by the %s", ErrOtherCapture,
+			cmp.Or(start.Capture, string(plan.CaptureBinlog)), r.plan.Capture.By,
+		)
+	} else if byTriggers {
+		reason, err = r.judgeTriggers(ctx, saved)
+	} else {
+		reason, err = r.judgeServer(ctx, c, f)
+	}
+	if reason != "" || err != nil {
+		return reason, err
+	}
+	f.shadow, err = shadow.Found(ctx, r.pool, r.plan.Source.Name, start.Shadow, start.Comment)
+	if errors.Is(err, shadow.ErrAltered) {
+		return err.Error(), nil
+	}
+	if f.shadow != nil {
+		f.shadow.Unmarked = start.Unmarked
+	}
+	if err != nil {
+		return "", err
+	}
+	if !ddl.SameClauses(start.Alter, r.plan.Alter.Clauses) || start.Key != r.plan.Key.Name || !maps.Equal(start.Map, r.plan.Map) {
+		return "", fmt.Errorf("%w: the %s of ALTER TABLE %s %s, which followed the key %s and had copied %d rows when it stopped",
+			ErrOtherAlter, kind(start), r.plan.Source.Name, shortened(start.Alter), start.Key, c.Rows)
+	}
+	return r.judgeRanges(f)
+}
+
+// judgeRanges is judgeFormer's part on what was copied.
+func (r *run) judgeRanges(f *former) (reason string, err error) {
+	start := f.saved.Start
+	f.specs, err = specsOf(r.plan, start.Shadow, clocks{server: start.ServerTime, utc: start.UTC})
+	if err != nil {
+		return "", err
+	}
+	ranges := checkpoint.KeyRanges(f.saved.Checkpoint.Copied)
+	for _, r := range ranges {
+		for _, bound := range []key.Key{r.From, r.To} {
+			if err := f.specs.sync.Key.Check(bound); bound != "" && err != nil {
+				return err.Error(), nil
+			}
+		}
+	}
+	f.tracker, err = frontier.Resume(f.specs.sync.Key, ranges)
+	switch {
+	case err != nil:
+		return err.Error(), nil
+	case f.specs.sync.KeyChanged && !f.tracker.Complete():
+		return "the ALTER changes the key, so that the rows of a part that was not wholly copied can't be told", nil
+	case f.specs.dated && start.Purpose != string(r.plan.Purpose):
+		return "it was a rehearsal, and its rows have the time at which that began in a new column with DEFAULT CURRENT_TIMESTAMP", nil
+	case f.specs.sync.Values.Zone != "" && start.Zone != r.plan.Server.TimeZone:
+		return fmt.Sprintf("the server's time zone was %s, and is %s", start.Zone, r.plan.Server.TimeZone), nil
+	}
+	return "", nil
+}
+
+// dropFormer removes what an earlier run left.
+func (r *run) dropFormer(ctx context.Context) error {
+	r.made.shadow = true // it may go
+	defer func() { r.made.shadow = false }()
+	if err := r.sweep(ctx); err != nil {
+		r.made.former = true
+		return fmt.Errorf("remove what an earlier run left: %w", err)
+	}
+	return nil
+}
+
+// goOn puts the stages together as the earlier run left them.
+func (r *run) goOn(ctx context.Context, f *former) error {
+	r.enter(event.PhaseStart)
+	r.made.begun, r.made.shadow, r.made.saved = true, true, true
+	c, cleaner := f.saved.Checkpoint, r.cleaner()
+	if err := r.withdraw(ctx, cleaner.foreign(f.saved.Start, nil), cleaner.triggers(f.saved.Start)); err != nil {
+		return err
+	}
+	if err := r.distrust(ctx, c); err != nil {
+		return err
+	}
+	r.shadow, r.compare, r.began = f.shadow, f.specs.compare, *f.saved.Start
+	r.began.Dropped, r.began.Acting, r.began.Keyed = r.plan.Dropped, r.plan.Acting, r.plan.Keyed()
+	r.began.Purpose, r.began.Foreign, r.began.Triggers = string(r.plan.Purpose), r.plan.Foreign, r.plan.Source.Triggers
+	r.began.Old, r.began.Kept = r.plan.Names.Old.Table, r.plan.Names.Kept.Table // the ones of then may be others' now
+	r.made.unmarked, r.made.doubtful = c.Unmarked, c.Unmarked
+	r.assemble(f.specs.sync, f.tracker, c.Rows)
+	if r.byTriggers() {
+		r.connectLog(f.saved.Beaten)
+	} else {
+		r.connectCapture(f.point, f.saved.Beaten)
+	}
+	if err := r.saveStart(ctx); err != nil {
+		return err
+	}
+	if err := r.capture.Beat(ctx); err != nil {
+		return fmt.Errorf("first heartbeat: %w", err)
+	}
+	if r.cfg.NoVerify {
+		r.cfg.NoVerify = false
+		r.note("a run that goes on with an earlier one is always compared: --no-verify is not heeded")
+	}
+	r.resumed = true
+	r.emit(event.Resumed{Rows: f.saved.Checkpoint.Rows, Taken: f.saved.Checkpoint.Taken, Text: f.text(), At: time.Now()})
+	return nil
+}
+
+// saveStart writes what the run began with: from here on another run may go on with it.
+func (r *run) saveStart(ctx context.Context) error {
+	session, err := r.pool.Session(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	err = session.Patiently(ctx, func() error {
+		state, err := r.state(ctx)
+		if err != nil {
+			return err
+		}
+		return r.store.Begin(ctx, session, r.began, state)
+	})
+	r.made.saved = r.made.saved || err == nil || dbconn.ConnectionLost(err)
+	return err
+}
+
+// canGoOn says that a run which ended with the error has left everything for another one to
+// go on with, and may have to: it did not end by what it was asked to do or what it found, but
+// because it could not reach the server, or the server could not go on.
+func (r *run) canGoOn(err error) bool {
+	if err == nil || !r.made.saved || r.made.swapped {
+		return false
+	}
+	if r.made.doubtful {
+		return true // it is not ours to drop for certain
+	}
+	return errors.Is(err, checkpoint.ErrSuperseded) || errors.Is(err, ErrNamesTaken) || errors.Is(err, ErrKeep) ||
+		errors.Is(err, cutover.ErrRelated) || errors.Is(err, ErrGaveUp) || errors.Is(err, throttle.ErrCritical) ||
+		dbconn.NoSortMemory(err) || outside(err)
+}
+
+// outside says that an error has its cause outside of what a run does: it could not reach the
+// server, or the server could not go on.
+func outside(err error) bool {
+	return errors.Is(err, ErrClaimLost) || errors.Is(err, checkpoint.ErrReadOnly) || errors.Is(err, ErrCaptureUnfit) ||
+		errors.Is(err, binlog.ErrConnection) || errors.Is(err, binlog.ErrRefused) || errors.Is(err, binlog.ErrOtherServer) ||
+		errors.Is(err, dbconn.ErrOtherServer) || dbconn.NotConnected(err) || dbconn.ConnectionLost(err) ||
+		dbconn.Exhausted(err) || dbconn.Unwilling(err)
+}

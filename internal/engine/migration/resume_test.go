@@ -1,0 +1,246 @@
+package migration_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"testing"
+	"time"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/lab/fault"
+	"midstream/internal/lab/ledger"
+	"midstream/internal/mysql/binlog"
+	"midstream/internal/mysql/schema"
+)
+
+// kills is the number of random moments; make soak has more.
+var kills = flag.Int("kills", 6, "random moments at which a run is killed")
+
+// killed runs an ALTER of the ledger's table, and again each time that it was killed, until it
+// ends by itself.
+func (b *bench) killed(clauses string, kill func(n int, c *child) bool, flags ...string) {
+	b.Helper()
+	for n := 0; ; n++ {
+		c := b.child(clauses, "", nil, flags...)
+		if !kill(n, c) {
+			c.mustEnd()
+			return
+		}
+		if code, last := c.wait(); code == 0 {
+			return // it was faster
+		} else if code != -1 {
+			b.Fatalf("exit code %d: %s", code, last)
+		}
+		if b.complete(clauses) {
+			return
+		}
+		c.log("an earlier run")
+	}
+}
+
+// TestL5_KilledInEveryPhase: kill -9, in any phase, and the same command again: it goes on, and
+// nothing is lost.
+func TestL5_KilledInEveryPhase(t *testing.T) {
+	sideBySide(t)
+	phases := []event.Phase{event.PhaseCheck, event.PhaseShadow, event.PhaseStart, event.PhaseCopy, event.PhaseIndex,
+		event.PhaseCatchUp, event.PhaseVerify, event.PhaseCutover, event.PhaseCleanup}
+	onTwo(t, func(b *bench) {
+		const resumed = "going on with an earlier run"
+		told := map[event.Phase]string{
+			event.PhaseCheck:   "",
+			event.PhaseShadow:  "",
+			event.PhaseStart:   "an earlier run", // before or after it could be gone on with
+			event.PhaseCopy:    resumed,
+			event.PhaseIndex:   resumed,
+			event.PhaseCatchUp: resumed,
+			event.PhaseVerify:  resumed,
+			event.PhaseCutover: resumed,
+			event.PhaseCleanup: "stopped after its swap",
+		}
+		l := b.ledger(ledger.Int(), 6000, ledger.Options{Rate: 300})
+		b.start(l)
+		for n, phase := range phases {
+			clauses := fmt.Sprintf("ADD COLUMN added%d VARCHAR(40) NOT NULL DEFAULT 'x', ADD INDEX (added%[1]d)", n)
+			c := b.child(clauses, phaseLine(phase), (*child).kill, "--chunk-time=20ms", "--checkpoint=50ms", "--defer-indexes=yes")
+			if code, last := c.wait(); code != -1 {
+				b.Fatalf("in phase %s: exit code %d: %s", phase, code, last)
+			}
+			again := b.child(clauses, "", nil, "--drop-old")
+			again.mustEnd()
+			if want := told[phase]; !again.heard(want) {
+				b.Errorf("killed in phase %s the next run did not say %q", phase, want)
+			}
+		}
+		b.settle(l)
+		if got := b.value(
+			"SELECT COUNT(*) FROM information_schema.columns WHERE table_name = 't' AND column_name LIKE 'added%' AND table_schema = '" + b.schema + "'",
+		); got != fmt.Sprint(
+			len(phases),
+		) {
+			b.Errorf("%s columns were added, want %d", got, len(phases))
+		}
+	})
+}
+
+// TestL9_KilledAfterTheOldTableWasDropped: nothing but the state table tells of the swap then.
+func TestL9_KilledAfterTheOldTableWasDropped(t *testing.T) {
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		b.numbered(100)
+		var c *child
+		b.wire(fault.Rule{After: "DROP TABLE IF EXISTS `" + b.schema + "`.`t_old`", At: "DROP TABLE", Call: func() { c.kill() }})
+		c = b.child("ADD COLUMN added INT", "", nil, "--drop-old")
+		if code, last := c.wait(); code != -1 {
+			b.Fatalf("exit code %d: %s", code, last)
+		}
+		b.child("ADD COLUMN added INT", "", nil, "--drop-old").mustEnd()
+	})
+}
+
+// TestL9_KilledWhileTheStatementIsTried: the next run removes the empty copy of the table, on which the server
+// was asked, as nobody is at work on it any more.
+func TestL9_KilledWhileTheStatementIsTried(t *testing.T) {
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		b.numbered(100)
+		var c *child
+		w := b.wire(
+			fault.Rule{
+				After: schema.MarkFor(schema.CloneKind, schema.Name{Schema: b.schema, Table: "t"}),
+				At:    "ALTER TABLE",
+				Nth:   2,
+				Call:  func() { c.kill() },
+			},
+		)
+		c = b.child("ADD COLUMN added INT", "", nil, "--drop-old")
+		if code, last := c.wait(); code != -1 {
+			b.Fatalf("exit code %d: %s", code, last)
+		}
+		w.Close()
+		b.address = b.server.Address
+		if n := b.value(
+			"SELECT COUNT(*) FROM information_schema.tables WHERE table_comment LIKE 'midstream clone%' AND table_schema = '" + b.schema + "'",
+		); n != "1" {
+			b.Fatalf("the killed run left %s copies, want 1", n)
+		}
+		b.child("ADD COLUMN added INT", "", nil, "--drop-old").mustEnd()
+	})
+}
+
+// TestL5_OlderCheckpointDoesNotReplaceANewer: one that is held up on its way to the server tells of
+// the time before the swap. Who is killed after the swap is finished all the same.
+func TestL5_OlderCheckpointDoesNotReplaceANewer(t *testing.T) {
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		b.numbered(9999)
+		w := b.wire(fault.Rule{At: `"Phase":"verify"`, Delay: 2 * time.Second})
+		c := b.child("ADD COLUMN added INT", phaseLine(event.PhaseCleanup), (*child).kill, "--checkpoint=10ms")
+		if code, last := c.wait(); code != -1 {
+			b.Fatalf("exit code %d: %s", code, last)
+		}
+		if !bent(w) {
+			b.Fatal("no checkpoint was taken in phase verify")
+		}
+		w.Close() // waits for what is on its way
+		b.address = b.server.Address
+		again := b.child("ADD COLUMN added INT", "", nil)
+		again.mustEnd()
+		if !again.heard("stopped after its swap") {
+			b.Error("it did not say that the swap had happened")
+		}
+	})
+}
+
+// TestL5_KilledAtRandomMoments: kill -9, again and again.
+func TestL5_KilledAtRandomMoments(t *testing.T) {
+	sideBySide(t)
+	onTwo(t, func(b *bench) {
+		random := b.random()
+		l := b.ledger(ledger.Int(), 20_000, ledger.Options{Rate: 300})
+		b.start(l)
+		left := *kills
+		for n := 0; left > 0; n++ {
+			b.killed(fmt.Sprintf("ADD COLUMN added%d INT NOT NULL DEFAULT 7", n), func(_ int, c *child) bool {
+				if left == 0 {
+					return false
+				}
+				left--
+				time.AfterFunc(time.Duration(random.IntN(3000))*time.Millisecond, c.kill)
+				return true
+			}, "--chunk-time=20ms", "--checkpoint=50ms", "--drop-old")
+		}
+		b.settle(l)
+	})
+}
+
+// TestL5_DistrustIsKept: a run that had to distrust its capture is stopped as well: the next one
+// has to, too.
+func TestL5_DistrustIsKept(t *testing.T) {
+	sideBySide(t)
+	onTwo(t, func(b *bench) {
+		b.numbered(9999)
+		b.killedInCopy()
+		b.exec("UPDATE " + b.schema + ".t_midstream SET state = JSON_SET(state, '$.Distrusted', TRUE) WHERE id = 2")
+		const distrusted = "All rows are compared before the swap"
+		c := b.child(clauses, "", nil, slowly...)
+		c.await(distrusted)
+		c.await(phaseLine(event.PhaseCopy))
+		c.kill()
+		c.wait()
+		b.anew("DELETE FROM "+b.schema+".t_shadow ORDER BY id LIMIT 1", distrusted)
+	})
+}
+
+// TestL9_TheSameInOtherWordsGoesOn: blanks, and the case of words, make no other ALTER.
+func TestL9_TheSameInOtherWordsGoesOn(t *testing.T) {
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		b.numbered(9999)
+		b.killedInCopy()
+		c := b.child("add  column added int;", "", nil)
+		c.mustEnd()
+		if !c.heard("going on with an earlier run") {
+			b.Error("it began anew")
+		}
+		b.equal()
+	})
+}
+
+// TestL9_CheckAfterAStoppedCheck: a check that was killed has left nothing worth keeping, and the
+// next one removes it. The work of a run is left alone.
+func TestL9_CheckAfterAStoppedCheck(t *testing.T) {
+	sideBySide(t)
+	onEach(t, func(b *bench) {
+		b.numbered(9999)
+		check := func() error {
+			pool, err := b.open(b.ctx())
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer pool.Close()
+			p, err := b.plan(pool, "MODIFY u SMALLINT UNIQUE", plan.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			server := binlog.Server{Network: "tcp", Address: b.address, User: b.server.User, Password: b.server.Password}
+			_, err = migration.New(pool, server, p, b.config(), event.Discard).Check(b.ctx())
+			return err
+		}
+		b.child("MODIFY u SMALLINT UNIQUE", phaseLine(event.PhasePrescan), (*child).kill).wait()
+		if err := check(); err != nil {
+			b.Error(err)
+		}
+		b.killedInCopy()
+		if err := check(); !errors.Is(err, migration.ErrStopped) {
+			b.Errorf("beside the work of a run: %v", err)
+		}
+		c := b.child(clauses, "", nil)
+		c.mustEnd()
+		if !c.heard("going on with an earlier run") {
+			b.Error("the check has removed the run's work")
+		}
+	})
+}

@@ -1,0 +1,61 @@
+package migration_test
+
+import (
+	"reflect"
+	"testing"
+
+	"midstream/internal/engine/migration"
+)
+
+// Every setting takes what it spells, which a config with it then has, and leaves the config as it
+// was where it does not.
+func TestSettings(t *testing.T) {
+	others := map[string]string{
+		"duration": "700ms",
+		"number":   "33",
+		"percent":  "40%",
+		"bool":     "true",
+		"limits":   "Threads_running=50,Threads_connected=900",
+		"bytes":    "5368709120",
+		"path":     "/tmp/there",
+		"query":    "SELECT 1",
+		"url":      "http://127.0.0.1/",
+		"window":   "02:00-04:00",
+		"pattern":  "report*,app",
+	}
+	bad := map[string]string{
+		"duration": "5",
+		"number":   "many",
+		"percent":  "101%",
+		"bool":     "perhaps",
+		"limits":   "Threads",
+		"bytes":    "much",
+		"url":      "db2",
+		"window":   "2-4",
+		"pattern":  "[",
+	}
+	usual := migration.Usual()
+	for _, s := range migration.Settings() {
+		cfg := usual
+		if err := s.Set(&cfg, s.Get(usual)); err != nil || !reflect.DeepEqual(cfg, usual) {
+			t.Errorf("%s: its default %q: %v", s.Name, s.Get(usual), err)
+		}
+		if err := s.Set(&cfg, others[s.Kind]); err != nil || s.Get(cfg) != others[s.Kind] {
+			t.Errorf("%s: %q is %q, %v", s.Name, others[s.Kind], s.Get(cfg), err)
+		}
+		for _, o := range migration.Settings() {
+			if o.Name != s.Name && o.Get(cfg) != o.Get(usual) {
+				t.Errorf("%s changes %s", s.Name, o.Name)
+			}
+		}
+		if text, is := bad[s.Kind]; is {
+			before := cfg
+			if err := s.Set(&cfg, text); err == nil || !reflect.DeepEqual(cfg, before) {
+				t.Errorf("%s: %q is taken", s.Name, text)
+			}
+		}
+		if _, known := migration.SettingOf(s.Name); !known {
+			t.Errorf("%s is not found", s.Name)
+		}
+	}
+}

@@ -1,0 +1,234 @@
+package migration
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"midstream/internal/engine/key"
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/prescan"
+	"midstream/internal/engine/rowsync"
+	"midstream/internal/engine/verify"
+	"midstream/internal/mysql/schema"
+)
+
+// clocks are one moment in the server's own time zone and in UTC.
+type clocks struct{ server, utc string }
+
+// moment is the time as dbconn.Values has it.
+func (c clocks) moment() (string, error) {
+	at, err := time.Parse("2006-01-02 15:04:05.999999", c.utc)
+	if err != nil {
+		return "", fmt.Errorf("read the server's clock: %w", err)
+	}
+	return fmt.Sprintf("%d.%06d", at.Unix(), at.Nanosecond()/1000), nil
+}
+
+// specs say what the stages work on.
+type specs struct {
+	sync    *rowsync.Spec
+	prescan *prescan.Spec
+	compare *verify.Spec
+	// dated says that rows have the time at which the run began in a new column.
+	dated bool
+}
+
+// specsOf derives what is looked at, synced and compared with what from the plan and the shadow
+// that the server made.
+func specsOf(p *plan.Plan, shadow *schema.Table, now clocks) (s specs, err error) {
+	columns, err := p.Columns(shadow)
+	if err != nil {
+		return s, err
+	}
+	if s.sync, s.dated, err = specOf(p, shadow, columns, now); err != nil {
+		return s, err
+	}
+	s.prescan = prescanSpecOf(s.sync, p.Source, shadow, columns.Mappings)
+	s.compare = verifySpecOf(s.sync, shadow, columns.Mappings, p.Server.Version)
+	computedColumns(s.compare, s.sync, shadow, columns)
+	return s, nil
+}
+
+func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now clocks) (spec *rowsync.Spec, dated bool, err error) {
+	codec, err := key.NewCodec(p.Key.Parts)
+	if err != nil {
+		return nil, false, fmt.Errorf("key %s of %s: %w", p.Key.Name, p.Source.Name, err)
+	}
+	spec = &rowsync.Spec{
+		Source: p.Source.Name, Shadow: shadow.Name,
+		Key: codec, ShadowKey: columns.Key, SourceIndex: p.Key.Name, ShadowIndex: columns.KeyIndex,
+		Partitioned: p.Source.Partitioned,
+		KeyChanged:  columns.KeyChanged(),
+		Locking:     locking(p),
+		Unchecked:   len(p.Acting) > 0,
+	}
+	from := map[string]string{}
+	for _, m := range columns.Mappings {
+		spec.Columns = append(spec.Columns, rowsync.Column{Shadow: m.Shadow, Expr: m.Expr})
+		from[strings.ToLower(m.Shadow)] = m.Source
+	}
+	for _, fill := range columns.Fills {
+		spec.Columns = append(spec.Columns, rowsync.Column{Shadow: fill.Shadow, Expr: fill.Expr})
+		from[strings.ToLower(fill.Shadow)] = ""
+	}
+	if spec.Values, err = p.Values(shadow, columns); err != nil {
+		return nil, false, err
+	}
+	if plan.Frozen(shadow, columns) {
+		if spec.Values.Moment, err = now.moment(); err != nil {
+			return nil, false, err
+		}
+	}
+	if spec.Values.Zone != "" {
+		now.utc = now.server
+	}
+	begun := beginnings(shadow, from, now)
+	spec.Columns = append(spec.Columns, begun...)
+	spec.Upsert = !spec.KeyChanged && upsertable(spec, shadow)
+	spec.Unique, spec.Opaque = uniqueKeys(p.Source, shadow, columns.Mappings, from)
+	return spec, len(begun) > 0, nil
+}
+
+// upsertable says that the key is the shadow's only unique key, and that an update of a row changes
+// none of the columns that a sync does not name, and leaves none of them as it was computed from
+// another state of the row.
+func upsertable(spec *rowsync.Spec, shadow *schema.Table) bool {
+	for _, k := range shadow.Keys {
+		if k.Unique && !isOn(k, spec.ShadowKey) {
+			return false
+		}
+	}
+	for _, c := range shadow.Columns {
+		if c.DataType == "set" && slices.Contains(c.Members, "") {
+			return false // VALUES() takes it by its text, in which an empty member is lost
+		}
+		if !spec.Gives(c.Name) && (c.Computes() || strings.Contains(strings.ToUpper(c.Definition), "ON UPDATE")) {
+			return false
+		}
+	}
+	return slices.ContainsFunc(shadow.Keys, func(k schema.Key) bool { return k.Unique })
+}
+
+// isOn says that a key is on just these columns, whole and in whatever order.
+func isOn(k schema.Key, columns []string) bool {
+	if len(k.Parts) != len(columns) {
+		return false
+	}
+	for _, part := range k.Parts {
+		named := slices.ContainsFunc(columns, func(c string) bool { return strings.EqualFold(c, part.Column) })
+		if !named || part.Prefix != 0 || part.Expression != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// beginnings gives new columns with DEFAULT CURRENT_TIMESTAMP the time at which the run
+// began, as a native ALTER does: left to the server every row would get the time of its
+// last sync.
+func beginnings(shadow *schema.Table, named map[string]string, now clocks) []rowsync.Column {
+	var columns []rowsync.Column
+	for _, c := range shadow.Columns {
+		if _, is := named[strings.ToLower(c.Name)]; is || c.Generated != schema.NotGenerated ||
+			!strings.HasPrefix(strings.ToUpper(c.Default), "CURRENT_TIMESTAMP") {
+			continue
+		}
+		text := now.server
+		if c.DataType == "timestamp" {
+			text = now.utc
+		}
+		text = text[:len("2006-01-02 15:04:05")] + (text[len("2006-01-02 15:04:05"):])[:fractionLength(c.Fraction)]
+		columns = append(columns, rowsync.Column{Shadow: c.Name, Expr: schema.Literal(text)})
+	}
+	return columns
+}
+
+// fractionLength is the length of a fraction with its point.
+func fractionLength(digits int) int {
+	if digits == 0 {
+		return 0
+	}
+	return 1 + digits
+}
+
+// locking is the clause that makes the SELECT side wait for changes which stand in the
+// binlog but are not yet visible, on a server whose engine commits in another order, and for those that foreign
+// keys make without a word there.
+func locking(p *plan.Plan) string {
+	switch {
+	case p.Server.CommitOrder && len(p.Acting) == 0 && p.Purpose != plan.RehearsingOnReplica: // whose heartbeats are in no binlog
+		return ""
+	case p.Server.Version.AtLeast(8, 0, 1) && !p.Server.Version.MariaDB:
+		return " FOR SHARE"
+	}
+	return " LOCK IN SHARE MODE"
+}
+
+// uniqueKeys lists the unique keys of the shadow whose values the source has: all their
+// parts are plain columns that are taken from the source and not converted (of converted
+// values the source's can't be compared with the shadow's). others says that there are more.
+func uniqueKeys(source, shadow *schema.Table, mappings []plan.Mapping, from map[string]string) (keys []rowsync.UniqueKey, others bool) {
+	same := map[string]string{} // source column to shadow column, where no value changes
+	converted := map[string]bool{}
+	for _, m := range mappings {
+		if m.Change == plan.Same {
+			same[strings.ToLower(m.Source)] = strings.ToLower(m.Shadow)
+		}
+		converted[strings.ToLower(m.Shadow)] = m.Change == plan.Converted
+	}
+	for _, k := range shadow.Keys {
+		if !k.Unique {
+			continue
+		}
+		u := rowsync.UniqueKey{Name: k.Name, Hidden: !k.Visible}
+		for _, part := range k.Parts {
+			column, ok := shadow.Column(part.Column)
+			source, mapped := from[strings.ToLower(part.Column)]
+			if !ok || !mapped || source == "" || converted[strings.ToLower(part.Column)] {
+				break
+			}
+			u.Parts = append(u.Parts, rowsync.UniquePart{
+				Shadow: part.Of(schema.Quote(column.Name)),
+				Source: part.Of(inCollation(schema.Quote(source), column)),
+			})
+		}
+		if len(u.Parts) < len(k.Parts) {
+			others = true
+			continue
+		}
+		u.Enforced = enforced(source, k, same)
+		keys = append(keys, u)
+	}
+	return keys, others
+}
+
+// enforced says that a unique key of the source covers no more than the shadow's key,
+// over columns whose values do not change: two rows of the source never have the same
+// value of it at one time.
+func enforced(source *schema.Table, shadowKey schema.Key, same map[string]string) bool {
+	parts := map[string]schema.KeyPart{}
+	for _, part := range shadowKey.Parts {
+		parts[strings.ToLower(part.Column)] = part
+	}
+	for _, k := range source.Keys {
+		covered := k.Unique
+		for _, part := range k.Parts {
+			other, in := parts[same[strings.ToLower(part.Column)]]
+			covered = covered && in && part.Expression == "" && part.Prefix == other.Prefix
+		}
+		if covered {
+			return true
+		}
+	}
+	return false
+}
+
+// inCollation has the source's value compare as the shadow's column does.
+func inCollation(expr string, column schema.Column) string {
+	if column.Charset == "" || column.Charset == "binary" {
+		return expr
+	}
+	return fmt.Sprintf("CONVERT(%s USING %s) COLLATE %s", expr, column.Charset, column.Collation)
+}

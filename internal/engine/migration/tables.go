@@ -1,0 +1,238 @@
+package migration
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/lock"
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/tableddl"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// Tables carries out a statement on whole tables: RENAME, DROP, TRUNCATE or CREATE TABLE.
+type Tables struct {
+	pool    *dbconn.Pool
+	plan    *plan.TablePlan
+	emit    event.Listener
+	control *Control
+
+	phase event.Phase
+	done  bool // the main statement
+}
+
+// NewTables returns one for a plan.
+func NewTables(pool *dbconn.Pool, p *plan.TablePlan, cfg Config, emit event.Listener) *Tables {
+	return NewControl(cfg).Tables(pool, p, emit)
+}
+
+// Tables returns one that this controls.
+func (c *Control) Tables(pool *dbconn.Pool, p *plan.TablePlan, emit event.Listener) *Tables {
+	return &Tables{pool: pool, plan: p, emit: emit, control: c}
+}
+
+// LookAtTables reads what a plan of the statement needs.
+func LookAtTables(
+	ctx context.Context,
+	pool *dbconn.Pool,
+	statement *ddl.Statement,
+	cfg Config,
+	emit event.Listener,
+) (*plan.StatementFacts, error) {
+	cfg = cfg.WithDefaults()
+	return tableddl.Look(ctx, pool, statement, lock.Terms{Wait: cfg.Lock.Wait, Backoff: cfg.Backoff}, emit)
+}
+
+// Run carries out the plan, and may be called once. The main statement is made under the bounded
+// lock; what it has put aside is then dropped, whatever becomes of ctx, unless the plan keeps it.
+//
+// The error is a *Failure, which says what is left on the server.
+func (t *Tables) Run(ctx context.Context) (Result, error) {
+	started := time.Now()
+	result, err := t.run(ctx)
+	result.Elapsed, result.Swapped = time.Since(started), t.done
+	if err != nil {
+		return result, t.failure(ctx, err)
+	}
+	t.enter(event.PhaseDone)
+	return result, nil
+}
+
+func (t *Tables) enter(p event.Phase) {
+	t.phase = p
+	t.emit(event.PhaseEntered{Phase: p, At: time.Now()})
+}
+
+func (t *Tables) note(text string) { t.emit(event.Note{Text: text, At: time.Now()}) }
+
+func (t *Tables) run(ctx context.Context) (result Result, err error) {
+	t.enter(event.PhaseCheck)
+	p := t.plan
+	result.Method = p.Choice.Method
+	if p.Choice.Method == plan.MethodNone {
+		t.note("nothing is to be done: " + p.Choice.Why)
+		t.done = true
+		return result, nil
+	}
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	release, err := t.claimAll(ctx, fail)
+	if err != nil {
+		return result, because(ctx, err)
+	}
+	defer release()
+	t.control.attach(t, &lock.Watcher{DB: t.pool.DB(), Tables: p.Watched})
+	defer t.control.detach(t)
+	held := holding{control: t.control, table: p.Statement.Tables()[0], swaps: true, enter: t.enter, note: t.note}
+	if _, err := held.wait(ctx, nil); err != nil {
+		return result, because(ctx, err)
+	}
+	t.enter(event.PhaseNative)
+	kind := p.Statement.Kind
+	made, err := tableddl.Run(ctx, t.pool, tableddl.Change{
+		Table: p.Statement.Tables()[0], Statement: p.Main, Watched: p.Watched, Moves: p.Moves, Gone: p.Gone, Twin: p.Twin,
+		Created: kind == ddl.KindCreate, Emptied: kind == ddl.KindTruncate && p.Aside == schema.Name{},
+		Long: kind != ddl.KindRename && p.Aside == schema.Name{},
+	}, func() lock.Terms { return t.control.terms(p.Server) }, turn{holding: held, last: true}, t.emit)
+	result.Attempts, result.Native = made.Attempts, made.Took
+	if err != nil {
+		if !errors.Is(err, tableddl.ErrUnknown) && !errors.Is(err, tableddl.ErrTwinLeft) {
+			err = because(ctx, err)
+		}
+		return result, fmt.Errorf("%s: %w", kind, err)
+	}
+	t.done = true
+	if p.Aside == (schema.Name{}) {
+		return result, nil
+	}
+	return result, t.end(&result)
+}
+
+// What a commanded has: a statement has nothing to keep and nothing in flight that a pause could wait for, and what
+// may be set of it is how it asks for its lock.
+func (t *Tables) purpose() plan.Purpose { return plan.Altering }
+func (t *Tables) keeps() bool           { return false }
+func (t *Tables) still(string)          {}
+func (t *Tables) inFlight() int         { return 0 }
+
+func (t *Tables) heed(ctx context.Context, cfg Config, values map[string]string) error {
+	return mayKill(ctx, t.pool.DB(), t.plan.Statement.Tables()[0], t.control.Config(), cfg, values)
+}
+
+// claimAll keeps other runs away from all tables of the statement. In one order, so that two of
+// them don't keep each other away.
+func (t *Tables) claimAll(ctx context.Context, fail context.CancelCauseFunc) (release func(), err error) {
+	var claims []*claimed
+	release = func() {
+		for _, c := range claims {
+			c.release()
+		}
+	}
+	names := t.plan.Statement.Tables()
+	slices.SortFunc(names, func(a, b schema.Name) int { return cmp.Compare(a.Quoted(), b.Quoted()) })
+	for _, name := range names {
+		c, err := claim(ctx, t.pool, name, fail)
+		if err != nil {
+			release()
+			return nil, err
+		}
+		claims = append(claims, c)
+	}
+	return release, nil
+}
+
+// endPatience bounds the drop of what was put aside; a DROP that has begun is not withdrawn.
+const endPatience = time.Minute
+
+// end marks what was put aside, unless that is done, and drops it or says where it is.
+func (t *Tables) end(result *Result) error {
+	p := t.plan
+	t.enter(event.PhaseCleanup)
+	ctx, cancel := context.WithTimeout(context.Background(), endPatience)
+	defer cancel()
+	old := oldTable{pool: t.pool, source: p.Statement.Table, name: p.Aside}
+	if p.Statement.Kind == ddl.KindTruncate {
+		old.keep(ctx, p.Table.Comment, "", t.control.Config().Lock.Wait, t.note)
+	}
+	result.Old = p.Aside.Dotted()
+	if p.Keep {
+		return nil
+	}
+	err := t.empty(ctx, old)
+	if err == nil {
+		err = old.drop(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrLeftovers, err)
+	}
+	result.Old = ""
+	return nil
+}
+
+// betweenSlices is the least time for sessions that a slice has stalled to catch up; they get as
+// long as it took.
+const betweenSlices = 50 * time.Millisecond
+
+// empty takes the rows out of a partitioned table, one partition at a time.
+func (t *Tables) empty(ctx context.Context, old oldTable) error {
+	if len(t.plan.Slices) < 2 {
+		return nil
+	}
+	ctx = context.WithoutCancel(ctx) // of many partitions: as long as it takes
+	for _, partition := range t.plan.Slices {
+		began := time.Now()
+		err := retryBriefly(ctx, func() error {
+			session, err := t.pool.Session(ctx)
+			if err != nil {
+				return err
+			}
+			defer session.Close()
+			_, err = session.Exec(ctx, fmt.Sprintf("ALTER TABLE %s TRUNCATE PARTITION %s", old.name.Quoted(), schema.Quote(partition)))
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("empty partition %s of %s: %w", partition, old.name, err)
+		}
+		if err := sleep(ctx, max(betweenSlices, time.Since(began))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failure says what is left after an error, and what to do.
+func (t *Tables) failure(ctx context.Context, err error) error {
+	f := &Failure{Phase: t.phase, Err: err, Swapped: t.done}
+	names := make([]string, 0, 2)
+	for _, name := range t.plan.Statement.Tables() {
+		names = append(names, name.String())
+	}
+	all, table := strings.Join(names, ", "), t.plan.Statement.Tables()[0]
+	switch {
+	case errors.Is(err, tableddl.ErrUnknown):
+		f.Left = fmt.Sprintf("The %s has either been carried out or not (%s).", t.plan.Statement.Kind, all)
+		if t.plan.Aside != (schema.Name{}) {
+			f.Left = fmt.Sprintf("The %s has either been carried out, and left %s, or not (%s).", t.plan.Statement.Kind, t.plan.Aside, all)
+		}
+		f.Next = fmt.Sprintf("Look which: SHOW TABLES FROM %s.", schema.Quote(table.Schema))
+	case errors.Is(err, ErrLeftovers):
+		f.Left = fmt.Sprintf("The %s has been carried out; %s is left.", t.plan.Statement.Kind, t.plan.Aside)
+		f.Next = fmt.Sprintf("Remove it with: midstream cleanup --old %s", table.Argument())
+	case errors.Is(err, tableddl.ErrTwinLeft):
+		f.Err = fmt.Errorf("%w: %w", ErrLeftovers, err)
+		f.Left = fmt.Sprintf("%s is untouched. Left on the server: %s, which is empty.", all, t.plan.Twin)
+		f.Next = fmt.Sprintf("See that it is empty, and say: DROP TABLE %s.", t.plan.Twin.Quoted())
+	default:
+		f.Left = fmt.Sprintf("Nothing has happened to %s, and nothing is left on the server.", all)
+		f.Next = nextAfter(ctx, err)
+	}
+	return f
+}

@@ -1,0 +1,49 @@
+package migration_test
+
+import (
+	"fmt"
+	"testing"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/lab/ledger"
+)
+
+// TestL8_AShadowWithoutAMark: a shadow whose definition bears no further ALTER has no mark from its
+// beginning. A run that is killed in any phase goes on all the same or begins again, the CHECK is
+// as the ALTER wrote it, and nothing is left.
+func TestL8_AShadowWithoutAMark(t *testing.T) {
+	sideBySide(t)
+	onThese(t, []string{"9.7"}, func(b *bench) {
+		l := b.ledger(ledger.Int(), 3000, ledger.Options{Rate: 200})
+		b.start(l)
+		phases := []event.Phase{event.PhaseShadow, event.PhaseStart, event.PhaseCopy, event.PhaseVerify, event.PhaseCutover}
+		for n, phase := range phases {
+			clauses := fmt.Sprintf("ADD COLUMN c%d VARCHAR(9) CHARACTER SET latin1, ADD CHECK (c%[1]d <> 'zé')", n)
+			c := b.child(clauses, phaseLine(phase), (*child).kill, "--chunk-time=20ms", "--checkpoint=50ms")
+			if code, last := c.wait(); code != -1 {
+				b.Fatalf("in phase %s: exit code %d: %s", phase, code, last)
+			}
+			again := b.child(clauses, "", nil, "--drop-old")
+			again.mustEnd()
+			clause := fmt.Sprintf(
+				"SELECT COUNT(*) FROM information_schema.check_constraints WHERE constraint_schema = '%s' AND check_clause LIKE '%%`c%d` <> _utf8mb4%%'",
+				b.schema, n,
+			)
+			if got := b.value(clause); got != "1" {
+				b.Errorf(
+					"killed in phase %s: the CHECK of c%d is not as it was written: %s",
+					phase,
+					n,
+					b.value(
+						"SELECT GROUP_CONCAT(check_clause) FROM information_schema.check_constraints WHERE constraint_schema = '"+b.schema+"'",
+					),
+				)
+			}
+		}
+		b.settle(l)
+		left := "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '" + b.schema + "' AND table_name LIKE '%!_shadow' ESCAPE '!'"
+		if got := b.value(left); got != "0" {
+			b.Errorf("%s shadows are left", got)
+		}
+	})
+}

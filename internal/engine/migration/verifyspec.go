@@ -1,0 +1,53 @@
+package migration
+
+import (
+	"strings"
+
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/rowsync"
+	"midstream/internal/engine/verify"
+	"midstream/internal/mysql/schema"
+)
+
+// verifySpecOf derives what is compared from what is synced. Columns that the shadow computes
+// from others are left out, and so are new ones whose default differs from row to row.
+func verifySpecOf(sync *rowsync.Spec, shadow *schema.Table, mappings []plan.Mapping, server plan.Version) *verify.Spec {
+	spec := &verify.Spec{Sync: sync, Modern: !server.MariaDB && server.AtLeast(8, 0, 20)}
+	for _, m := range mappings {
+		spec.Staged = spec.Staged || !m.Exact
+	}
+	synced := map[string]bool{}
+	for _, c := range sync.Columns {
+		to, _ := shadow.Column(c.Shadow)
+		spec.Columns = append(spec.Columns, verify.Column{Name: c.Shadow, Source: c.Expr, Type: to})
+		synced[strings.ToLower(c.Shadow)] = true
+		// which pads it, a CHAR under PAD_CHAR_TO_FULL_LENGTH
+		spec.Staged = spec.Staged || (to.DataType == "binary" || to.DataType == "char") && c.Expr == "''"
+	}
+	tellConversions(spec, mappings)
+	for i, name := range sync.ShadowKey {
+		if !synced[strings.ToLower(name)] { // the shadow computes it
+			to, _ := shadow.Column(name)
+			spec.Columns = append(spec.Columns, verify.Column{Name: name, Source: schema.Quote(sync.Key.Names()[i]), Type: to})
+		}
+	}
+	for _, c := range shadow.Columns {
+		constant := c.Default != "" && !c.Computes() && !strings.HasPrefix(strings.ToUpper(c.Default), "CURRENT_TIMESTAMP")
+		if !synced[strings.ToLower(c.Name)] && c.Generated == schema.NotGenerated && !c.AutoIncrement &&
+			(constant || c.Default == "" && c.Nullable) {
+			spec.Defaulted = append(spec.Defaulted, c)
+		}
+	}
+	return spec
+}
+
+// tellConversions tells of each column that is compared what the ALTER makes of the source's.
+func tellConversions(spec *verify.Spec, mappings []plan.Mapping) {
+	for _, m := range mappings {
+		for i, c := range spec.Columns {
+			if strings.EqualFold(c.Name, m.Shadow) {
+				spec.Columns[i].Exact, spec.Columns[i].Text = m.Exact, m.Text
+			}
+		}
+	}
+}

@@ -1,0 +1,253 @@
+package native
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// ErrRefused says that the server takes the statement by no algorithm.
+var ErrRefused = errors.New("the server refuses the statement")
+
+// ErrNoCopy says that the server refuses to make an empty copy of the table, which a shadow begins with.
+var ErrNoCopy = errors.New("the server refuses to make an empty copy of the table")
+
+// attempt is a way that the server is asked for.
+type attempt struct {
+	method plan.Method
+	lock   string
+}
+
+// attempts are made in this order, the lightest first.
+var attempts = []attempt{
+	{plan.MethodInstant, ""}, {plan.MethodInplace, "NONE"},
+	{plan.MethodInplace, "SHARED"}, {plan.MethodCopy, "NONE"}, {plan.MethodCopy, ""},
+}
+
+// ErrLeft says that a clone could not be dropped.
+var ErrLeft = errors.New("a clone is left")
+
+// removal is how long the removal of a clone is tried for.
+const removal = 10 * time.Second
+
+// Question is what is asked.
+type Question struct {
+	// CopiesOnline says that the server can copy a table that is written to: LOCK=NONE is asked for then.
+	CopiesOnline bool
+	Table        *schema.Table
+	Alter        *ddl.Alter
+	// ZeroDates lets the ALTER have zero dates.
+	ZeroDates bool
+	// From is the lightest method that is asked for; "" for all.
+	From plan.Method
+	// Clone is the name of the clone: letters, digits and underscores, for InnoDB spells others
+	// in a way of its own.
+	Clone schema.Name
+	// ClausesFor returns an ALTER's clauses for the clone as CREATE TABLE LIKE has made it.
+	ClausesFor func(alter *ddl.Alter, clone *schema.Table) string
+	// anew lets the clone be as a shadow is: a row format that nothing names is the server's
+	// default, and not the table's.
+	anew bool
+}
+
+// attempts are those that the question leaves. What the statement itself says of ALGORITHM and LOCK
+// comes after what an attempt says, and counts.
+func (q Question) attempts() []attempt {
+	var left []attempt
+	begun := q.From == ""
+	for _, a := range attempts {
+		begun = begun || a.method == q.From
+		said := q.Alter.Algorithm
+		if a.method == plan.MethodCopy && a.lock != "" && !q.CopiesOnline {
+			continue
+		}
+		if !begun || said != "" && said != "DEFAULT" && !strings.EqualFold(said, string(a.method)) {
+			continue
+		}
+		if lock := q.Alter.Lock; lock != "" && lock != "DEFAULT" {
+			if a.lock != "" && a.lock != lock && slices.ContainsFunc(left, func(b attempt) bool { return b.method == a.method }) {
+				continue // it would be the same again
+			}
+			a.lock = lock
+		}
+		left = append(left, a)
+	}
+	return left
+}
+
+// Ask makes an empty clone of the table, has the server carry out the statement on it by the
+// lightest algorithm that it takes, and drops it. It fails with ErrRefused if the
+// server takes it by none. REQUIRES: no table of the clone's name is there.
+func Ask(ctx context.Context, pool *dbconn.Pool, q Question) (*plan.Answer, error) {
+	return q.outcome(ctx, pool, q.Alter)
+}
+
+// try has the server carry out the statement on the clone, which is as before, and says how.
+func (q Question) try(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, before *sight) (*plan.Answer, error) {
+	answer := &plan.Answer{}
+	text := q.ClausesFor(q.Alter, before.table)
+	for _, a := range q.attempts() {
+		answer.Method, answer.Lock = a.method, a.lock
+		how := answer.How()
+		began := time.Now()
+		_, err := session.Exec(ctx, "ALTER TABLE "+q.Clone.Quoted()+" "+ddl.Prefixed(how, text))
+		if err == nil {
+			answer.Setup = time.Since(began)
+			after, err := look(ctx, pool.DB(), q.Clone)
+			if err != nil {
+				return nil, err
+			}
+			if answer.Trial, err = q.settle(ctx, pool, before, after); err != nil {
+				return nil, err
+			}
+			answer.Effect, answer.Definition = before.effect(
+				after, len(q.Alter.Keys) > 0 && a.method != plan.MethodInstant,
+			), after.definition
+			if a.method == plan.MethodInstant && answer.Effect == plan.Rebuild && q.Alter.Algorithm == "" {
+				answer.Method = plan.MethodCopy // MariaDB takes ALGORITHM=INSTANT for PARTITION BY, and copies
+			}
+			return answer, nil
+		}
+		if unanswered(err) {
+			return nil, fmt.Errorf("ask on clone %s: %w", q.Clone, err)
+		}
+		if no := (plan.Rejected{Method: a.method, Why: dbconn.Message(err)}); !slices.Contains(answer.Refused, no) {
+			answer.Refused = append(answer.Refused, no)
+		}
+	}
+	last := answer.Refused[len(answer.Refused)-1]
+	return nil, fmt.Errorf("%w: %s", ErrRefused, last.Why)
+}
+
+// unanswered says that an error tells nothing of the statement.
+func unanswered(err error) bool {
+	return dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) || dbconn.Contended(err) || dbconn.Denied(err) || dbconn.Exhausted(err) ||
+		dbconn.Unwilling(err)
+}
+
+// clone makes the marked, empty clone, and returns what drops it again. The table's definition is
+// taken as it is, by a session as a run makes the shadow with: the operator's may refuse what an
+// application's has made, such as an ENUM that has two equal members.
+func (q Question) clone(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session) (remove func() error, err error) {
+	remove = func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
+		defer cancel()
+		drop := "DROP TABLE IF EXISTS " + q.Clone.Quoted()
+		if _, err := session.Exec(ctx, drop); err == nil {
+			return nil
+		}
+		session.Close() // so that nothing of it holds the clone
+		again, err := pool.Session(ctx)
+		if err == nil {
+			defer again.Close()
+			_, err = again.Exec(ctx, drop)
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %s: %w", ErrLeft, q.Clone, err)
+		}
+		return nil
+	}
+	maker, err := silent(ctx, pool, append(pool.Defining(), "USE "+schema.Quote(q.Table.Name.Schema))...)
+	if err != nil {
+		return nil, err
+	}
+	defer maker.Close()
+	format := ""
+	if !q.anew {
+		if format, err = q.rowFormat(ctx, maker); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := maker.Exec(ctx, fmt.Sprintf("CREATE TABLE %s LIKE %s", q.Clone.Quoted(), q.Table.Name.Quoted())); err != nil {
+		err = fmt.Errorf("make clone %s: %w", q.Clone, err)
+		switch {
+		case dbconn.Number(err) == 0 || dbconn.ConnectionLost(err): // it may be there
+			err = errors.Join(err, remove())
+		case !unanswered(err):
+			err = fmt.Errorf("%w: %w", ErrNoCopy, err)
+		}
+		return nil, err
+	}
+	mark := schema.Literal(schema.MarkFor(schema.CloneKind, q.Table.Name))
+	if _, err := maker.Exec(ctx, fmt.Sprintf("ALTER TABLE %s COMMENT = %s%s", q.Clone.Quoted(), mark, format)); err != nil {
+		return nil, errors.Join(fmt.Errorf("mark clone %s: %w", q.Clone, err), remove())
+	}
+	return remove, nil
+}
+
+// rowFormat is the clause that gives the clone the row format of the table, which it may have from
+// another default, where LIKE doesn't carry it over.
+func (q Question) rowFormat(ctx context.Context, session *dbconn.Session) (clause string, err error) {
+	err = session.Rows(ctx, fmt.Sprintf("SELECT IF(create_options LIKE '%%row_format%%' OR row_format = 'Compressed' OR"+
+		" LOWER(row_format) = @@GLOBAL.innodb_default_row_format, '', CONCAT(', ROW_FORMAT = ', row_format))"+
+		" FROM information_schema.tables WHERE table_schema = %s AND table_name = %s", schema.Literal(q.Table.Name.Schema), schema.Literal(q.Table.Name.Table)),
+		func(rows *sql.Rows) error { return rows.Scan(&clause) })
+	if err != nil {
+		return "", fmt.Errorf("read the row format of %s: %w", q.Table.Name, err)
+	}
+	return clause, nil
+}
+
+// sight is what can be seen of the clone at one moment.
+type sight struct {
+	table      *schema.Table
+	definition string
+	tables     []uint64 // InnoDB's numbers of the table, or of its partitions
+	indexes    []uint64 // and of their indexes: a rename keeps them
+}
+
+func look(ctx context.Context, db *sql.DB, clone schema.Name) (*sight, error) {
+	s := &sight{}
+	var err error
+	if s.table, err = schema.Load(ctx, db, clone); err != nil {
+		return nil, fmt.Errorf("read clone %s: %w", clone, err)
+	}
+	s.definition, _ = schema.SplitAutoIncrement(s.table.Create)
+	var rows *sql.Rows
+	err = plan.FromInnoDB(func(views string) (err error) {
+		rows, err = db.QueryContext(ctx, `
+			SELECT t.table_id, IFNULL(i.index_id, 0) FROM information_schema.`+views+`tables t
+			  LEFT JOIN information_schema.`+views+`indexes i ON i.table_id = t.table_id
+			 WHERE t.name LIKE ? ORDER BY t.table_id, i.index_id`,
+			"%/"+clone.Table+"%") // a partition's goes on behind it
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read clone %s: %w", clone, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var table, index uint64
+		if err := rows.Scan(&table, &index); err != nil {
+			return nil, fmt.Errorf("read clone %s: %w", clone, err)
+		}
+		s.tables, s.indexes = append(s.tables, table), append(s.indexes, index)
+	}
+	return s, rows.Err()
+}
+
+// effect is what has happened between two sights. keyed says that the statement adds indexes: of
+// partitions InnoDB does not show them.
+func (s *sight) effect(after *sight, keyed bool) plan.Effect {
+	fresh := func(of, among []uint64) bool {
+		return slices.ContainsFunc(of, func(id uint64) bool { return !slices.Contains(among, id) })
+	}
+	switch {
+	case fresh(after.tables, s.tables):
+		return plan.Rebuild
+	case keyed, fresh(after.indexes, s.indexes):
+		return plan.Index
+	case s.definition != after.definition:
+		return plan.Metadata
+	}
+	return plan.Nothing
+}

@@ -1,0 +1,144 @@
+package native
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/lock"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// Change is what the server shall do.
+type Change struct {
+	// Table is the table as it was when the change was planned.
+	Table *schema.Table
+	// Statement changes it, by the algorithm and the lock that it names.
+	Statement string
+	// Long says that the statement works for a while between its two requests for the lock: it
+	// builds an index, or the table.
+	Long bool
+	// ZeroDates lets it have zero dates.
+	ZeroDates bool
+	// Work bounds its work, 0 for no bound: for a statement that lets nobody write meanwhile.
+	Work time.Duration
+}
+
+// Result is what a Run did.
+type Result struct {
+	Attempts int
+	Waited   time.Duration // for the lock, in the last attempt
+	Took     time.Duration // the last attempt as a whole
+}
+
+// The errors of a Run besides the server's.
+var (
+	// ErrChanged says that the table is not the one that the change was planned for. Nothing was
+	// done.
+	ErrChanged = errors.New("the table was altered since the change was planned")
+	// ErrUnknown says that the connection was lost, and that the server could not be asked what
+	// has become of the statement, or that the table is another one after a request was withdrawn.
+	ErrUnknown = errors.New("outcome of the statement is not known")
+)
+
+// Run has the server carry out the change, under the bounded lock: nobody waits behind it for
+// longer than the budget. A statement that was withdrawn has left nothing, and is made again. terms and turn
+// are as in lock.Asker.
+func Run(ctx context.Context, pool *dbconn.Pool, c Change, terms func() lock.Terms, turn lock.Turn, emit event.Listener) (Result, error) {
+	asker := lock.Asker{
+		Pool: pool, Watcher: &lock.Watcher{DB: pool.DB(), Tables: append(c.Table.Related(), c.Table.Name)},
+		Terms: terms, Turn: turn, Emit: emit,
+	}
+	first := true
+	attempts, last, err := asker.Run(ctx, func(ctx context.Context, budget time.Duration) (lock.Outcome, error) {
+		outcome, err := c.attempt(ctx, pool, budget, first)
+		first = false
+		return outcome, err
+	})
+	result := Result{Attempts: attempts, Waited: last.Waited, Took: last.Took}
+	if err != nil {
+		return result, fmt.Errorf("change %s: %w", c.Table.Name, err)
+	}
+	return result, nil
+}
+
+// attempt has the statement carried out once.
+func (c Change) attempt(ctx context.Context, pool *dbconn.Pool, budget time.Duration, first bool) (lock.Outcome, error) {
+	err := pool.EndLost(ctx) // a request that was withdrawn with its connection
+	same := false
+	if err == nil {
+		same, err = c.same(ctx, pool)
+	}
+	if err == nil && !same {
+		err = ErrChanged
+		if !first { // or a request that was withdrawn too late
+			err = ErrUnknown
+		}
+	}
+	if err != nil {
+		return lock.Outcome{}, err
+	}
+	setup := pool.AsTheServer(c.ZeroDates)
+	if c.Long {
+		setup = append(pool.BuildSetup(ctx), setup...)
+	}
+	session, err := pool.Session(ctx, setup...)
+	if err != nil {
+		return lock.Outcome{}, err
+	}
+	defer session.Close()
+	outcome, err := lock.Bounded(ctx, pool, session, c.Statement, budget, c.Work, c.Long)
+	if err == nil || dbconn.Number(err) != 0 && !dbconn.ConnectionLost(err) {
+		return outcome, err
+	}
+	// The answer may be lost, and the statement be done.
+	done, failed := c.done(context.WithoutCancel(ctx), pool)
+	switch {
+	case failed != nil:
+		return outcome, errors.Join(ErrUnknown, err, failed)
+	case done:
+		outcome.Granted = true
+		return outcome, nil
+	case dbconn.ConnectionLost(err) && ctx.Err() == nil:
+		return outcome, nil // nothing has happened: it is made again
+	}
+	return outcome, err
+}
+
+// patience is how long the server is asked what has become of a statement.
+const patience = 30 * time.Second
+
+// done says whether the statement whose answer was lost has been carried out: once its session
+// has ended, it has or never will.
+func (c Change) done(ctx context.Context, pool *dbconn.Pool) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		err := pool.EndLost(ctx)
+		if err == nil {
+			same, err := c.same(ctx, pool)
+			if err == nil {
+				return !same, nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return false, err
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// same says that the table is as it was.
+func (c Change) same(ctx context.Context, pool *dbconn.Pool) (bool, error) {
+	now, err := schema.Load(ctx, pool.DB(), c.Table.Name)
+	if err != nil {
+		return false, err
+	}
+	was, _ := schema.SplitAutoIncrement(c.Table.Create)
+	is, _ := schema.SplitAutoIncrement(now.Create)
+	return was == is, nil
+}

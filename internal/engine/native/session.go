@@ -1,0 +1,20 @@
+package native
+
+import (
+	"context"
+
+	"midstream/internal/mysql/dbconn"
+)
+
+// silent opens a session for clones. What it makes goes to no replica, where the account may say so.
+func silent(ctx context.Context, pool *dbconn.Pool, setup ...string) (*dbconn.Session, error) {
+	session, err := pool.Session(ctx, setup...)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := session.Exec(ctx, "SET SESSION sql_log_bin = 0"); err != nil && !dbconn.Denied(err) {
+		session.Close()
+		return nil, err
+	}
+	return session, nil
+}

@@ -1,0 +1,249 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// The codes of risks about the ALTER.
+const (
+	CodeOtherTable   Code = "other-table"
+	CodeRenamesTable Code = "renames-table"
+	CodePartition    Code = "partition"
+	CodeTablespace   Code = "tablespace"
+	CodeSecondary    Code = "secondary-engine"
+	CodeOrderBy      Code = "order-by"
+	CodeUnique       Code = "unique"
+	CodeUnparsed     Code = "unparsed"
+	CodeColumn       Code = "column"
+	CodeMap          Code = "map"
+	CodeNoPrimary    Code = "no-primary-key"
+	CodeAlgorithm    Code = "algorithm"
+	CodeNumbers      Code = "auto-increment"
+	CodeUncompared   Code = "uncompared"
+	CodeNotNull      Code = "not-null"
+	CodeCheck        Code = "check"
+	CodeZeroDate     Code = "zero-date"
+	CodeVersions     Code = "row-versions"
+)
+
+// nativePartition are the partition clauses that move, remove or read rows, which a
+// shadow doesn't have yet: on it they would do nothing, and the rows would stay.
+var nativePartition = []string{"DROP PARTITION", "TRUNCATE PARTITION", "EXCHANGE PARTITION", "DISCARD PARTITION",
+	"IMPORT PARTITION", "CONVERT PARTITION", "ANALYZE PARTITION", "CHECK PARTITION", "OPTIMIZE PARTITION",
+	"REPAIR PARTITION", "REBUILD PARTITION"}
+
+// checkAlter looks at what the statement asks for.
+func (c *checker) checkAlter() {
+	a := c.alter
+	if a.Table.Table != "" && (!strings.EqualFold(a.Table.Table, c.table.Name.Table) ||
+		a.Table.Schema != "" && !strings.EqualFold(a.Table.Schema, c.table.Name.Schema)) {
+		c.block(CodeOtherTable, "the ALTER is for "+a.Table.String(), "the table is "+c.table.Name.String(), "")
+	}
+	c.checkNative()
+	if a.RenamesTable {
+		c.block(CodeRenamesTable, "the ALTER renames the table", "the run ends with a rename of its own",
+			fmt.Sprintf("Leave the clause out, and then say: midstream run \"RENAME TABLE %s TO ...\"", c.table.Name.Quoted()))
+	}
+	if a.AddsForeignKey {
+		c.block(
+			CodeForeignKey, "the ALTER adds a foreign key",
+			"a shadow has none before the swap, and whether the rows that are there keep it is not looked at yet",
+			"Leave the clause out, and look for rows without a parent; then add it by the server: with foreign_key_checks = 0 that takes milliseconds and a lock, and looks at no row",
+		)
+	}
+	if a.Versions {
+		c.block(
+			CodeVersions, "the ALTER begins or ends the versioning of rows, or a period",
+			"a table with a history of its rows can't be swapped for one without, nor the other way round",
+			"Run the ALTER natively",
+		)
+	}
+	if a.Engine != "" && !strings.EqualFold(a.Engine, "InnoDB") {
+		c.block(CodeEngine, "the ALTER changes the engine to "+a.Engine,
+			"only InnoDB has the transactions that keep the shadow equal to the table", "Run the ALTER natively")
+	}
+	c.noteAlter()
+	c.checkNumbers()
+	c.checkNulls()
+	c.checkDates()
+	c.checkLosses()
+	c.checkMap()
+	c.checkReferences()
+	c.checkReserved()
+}
+
+// checkNative refuses what must be done on the table itself.
+func (c *checker) checkNative() {
+	natively := func(op string) string { return "Run it natively: ALTER TABLE " + c.table.Name.Quoted() + " " + op }
+	for _, op := range c.alter.PartitionOps {
+		if slices.Contains(nativePartition, op) {
+			c.block(CodePartition, "the ALTER has "+op,
+				"the shadow's rows come later, so that it would have no effect on them", natively(op+" ..."))
+		}
+	}
+	for _, op := range c.alter.TablespaceOps {
+		c.block(CodeTablespace, "the ALTER has "+op, "it works on the file of the table itself", natively(op))
+	}
+	for _, op := range c.alter.LoadOps {
+		c.block(CodeSecondary, "the ALTER has "+op, "it doesn't change the table", natively(op))
+	}
+}
+
+// noteAlter tells what is worth knowing and forbids nothing.
+func (c *checker) noteAlter() {
+	a := c.alter
+	switch unsure := c.unsure(); {
+	case len(unsure) > 0:
+		c.block(CodeUnparsed, "the ALTER can't be read completely ("+a.Unparsed+"), and it names "+list(unsure),
+			"a run must know which column of the new table continues which, and a name may be used again",
+			"Say it for each of them: --map old=new, where both may be the same name, or --map =new if a column of that name is new")
+	case !a.Parsed:
+		c.warn(CodeUnparsed, "the ALTER can't be read completely ("+a.Unparsed+")",
+			"each clause begins with words that tell which column continues which; the rest is left to the server", "")
+	}
+	if a.OrdersRows {
+		c.warn(CodeOrderBy, "the ALTER has ORDER BY", "rows of an InnoDB table lie in the order of its primary key", "")
+	}
+	if slices.ContainsFunc(a.Keys, func(k ddl.NewKey) bool { return k.Unique && !c.numbers(k.Columns) }) {
+		c.warn(
+			CodeUnique, "the ALTER adds a unique key", "a duplicate stops the run, with the table untouched",
+			"Look for them first: midstream check lists every row",
+		)
+	}
+	if a.DropsPrimaryKey && !a.AddsPrimaryKey {
+		c.warn(CodeNoPrimary, "the ALTER leaves the table without a primary key",
+			"replicas then search whole tables for each row that changes", "")
+	}
+	if v := c.facts.Version; !v.MariaDB && !v.AtLeast(8, 0, 16) && a.HasCheck() {
+		c.warn(CodeCheck, "the ALTER has a CHECK constraint", v.String()+" reads it and forgets it: MySQL has them from 8.0.16 on", "")
+	}
+	if a.Algorithm == "INSTANT" {
+		c.warn(CodeAlgorithm, "ALGORITHM=INSTANT is asked of the shadow only", "the table is built anew all the same",
+			"Run the ALTER natively if the server takes it")
+	}
+}
+
+// unsure are the columns of the table that a doubtful statement may move, and of which the operator
+// does not say what becomes of them. A column that the statement does not name keeps its name.
+func (c *checker) unsure() (names []string) {
+	if !c.alter.Doubtful {
+		return nil
+	}
+	m := mapper{user: c.options.Map}
+	for _, column := range c.table.Columns {
+		if c.alter.Mentions(column.Name) && !m.saidByUser(column.Name) {
+			names = append(names, column.Name)
+		}
+	}
+	return names
+}
+
+// checkNulls tells which columns may have NULLs that the altered table can't.
+func (c *checker) checkNulls() {
+	var filled []string // after the ALTER
+	for _, to := range c.alter.Defined {
+		if !to.Nullable && !to.AutoIncrement && to.Generated == schema.NotGenerated {
+			filled = append(filled, to.Name)
+		}
+	}
+	for _, k := range c.alter.Keys {
+		if k.Primary {
+			filled = append(filled, k.Columns...)
+		}
+	}
+	for _, name := range distinct(filled) {
+		if from, ok := c.table.Column(c.origin(name)); ok && from.Nullable {
+			c.warn(
+				CodeNotNull,
+				"the ALTER makes column "+from.Name+" NOT NULL",
+				"a NULL stops the run, with the table untouched",
+				fmt.Sprintf(
+					"Look for them first: midstream check lists every row, and SELECT COUNT(*) FROM %s WHERE %s IS NULL counts them",
+					c.table.Name.Quoted(), schema.Quote(from.Name),
+				),
+			)
+		}
+	}
+}
+
+// checkDates finds new columns for dates that the rows which are there have none for.
+func (c *checker) checkDates() {
+	for _, to := range c.alter.Defined {
+		isDate := to.DataType == "date" || to.DataType == "datetime" || to.DataType == "timestamp"
+		if !isDate || to.Nullable || to.Default != "" || to.Generated != schema.NotGenerated || c.origin(to.Name) != "" {
+			continue
+		}
+		what, fix := fmt.Sprintf(
+			"the ALTER adds column %s %s NOT NULL without a default", to.Name, strings.ToUpper(to.DataType),
+		), "Give it a DEFAULT, or let it be NULL"
+		switch {
+		case c.facts.ZeroDates: // rows are filled with 0000-00-00, as by this server
+		case c.empty(): // rows may come during a run
+			c.block(CodeZeroDate, what, "a row that comes during the run has no date for it", fix)
+		default:
+			c.block(
+				CodeNotNull, what,
+				"the rows that are there have no date for it, and the server takes no 0000-00-00 (sql_mode has NO_ZERO_DATE)",
+				fix,
+			)
+		}
+	}
+}
+
+// empty says that the table has no rows, as far as that is known.
+func (c *checker) empty() bool { return c.table.Rows == 0 && !c.facts.HasRows }
+
+// numbers says that one of the columns is new and numbered by the server: no two rows have
+// the same value of it.
+func (c *checker) numbers(columns []string) bool {
+	return slices.ContainsFunc(columns, func(name string) bool {
+		return contains(c.alter.Numbered, name) && c.origin(name) == ""
+	})
+}
+
+// origin returns the source's column that a column of the altered table continues, or "".
+func (c *checker) origin(name string) string {
+	m := mapper{source: c.table, alter: c.alter, user: c.options.Map}
+	return m.origin(name).old
+}
+
+// checkNumbers looks at columns that are given AUTO_INCREMENT. The server numbers a row when
+// it is inserted without a value, and a sync inserts: by chunks and changed keys, several at
+// once, a row that changes once more each time. A new column of that kind is mostly a key for
+// rows that had none, and any number will do: so this is said, and not refused. A number that
+// a row of the source has by itself is another thing: that of a row with NULL may equal it.
+func (c *checker) checkNumbers() {
+	if Varies(c.alter.Clauses) {
+		c.warn(CodeUncompared, "the ALTER has an expression that gives another value each time: its values cannot be compared",
+			"the run reports such a column as not compared; all other columns of every row are compared", "")
+	}
+	for _, name := range c.alter.Numbered {
+		from, continues := c.table.Column(c.origin(name))
+		switch {
+		case !continues:
+			c.warn(
+				CodeNumbers,
+				"the ALTER adds the AUTO_INCREMENT column "+name,
+				"the server's own ALTER numbers the rows 1, 2, 3 in the order of the key; a run numbers them as it writes them, by several "+
+					"connections at once, and anew when they change: every row gets a number of its own, but out of order and with gaps",
+				"Run the ALTER natively if the order of the numbers matters",
+			)
+		case from.AutoIncrement:
+		case from.Nullable:
+			c.block(CodeNumbers, "the ALTER makes column "+from.Name+" AUTO_INCREMENT, and it may be NULL",
+				"a row with NULL would get a number that another row may have",
+				"Give those rows numbers and make the column NOT NULL first, or run the ALTER natively")
+		default:
+			c.warn(
+				CodeNumbers, "the ALTER makes column "+from.Name+" AUTO_INCREMENT",
+				"a row whose value is 0 keeps it, which the server's own ALTER would number (unless sql_mode has NO_AUTO_VALUE_ON_ZERO)",
+				"",
+			)
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/mysql/schema"
+)
+
+// Capture is a way to learn which rows change while they are copied.
+type Capture string
+
+// The ways of capture.
+const (
+	CaptureBinlog  Capture = "binlog"  // of the server, or of a replica of it
+	CaptureTrigger Capture = "trigger" // triggers write the keys into a table (package trigger)
+)
+
+// Captured is how changes are captured, and why so.
+type Captured struct {
+	By  Capture
+	Why string `json:",omitempty"` // where it is not by the binlog, or was asked for
+}
+
+// CodeCaptureTrigger is the code of what is to be known of capture by triggers, or stands in its way.
+const CodeCaptureTrigger Code = "capture-trigger"
+
+// chooseCapture takes the binlog where it can be read and tells rows, else triggers where they can do.
+func (c *checker) chooseCapture() {
+	c.captured = Captured{By: CaptureBinlog}
+	switch lacks, hindered := c.unreadable(), c.hinderTriggers(); {
+	case c.options.Capture == CaptureTrigger:
+		c.captured = Captured{By: CaptureTrigger, Why: "it was asked for"}
+	case c.options.Capture == CaptureBinlog, len(lacks) == 0:
+	case len(hindered) == 0:
+		c.captured = Captured{By: CaptureTrigger, Why: "the binlog can't be used: " + strings.Join(lacks, "; ")}
+	default:
+		for _, fault := range hindered {
+			c.warn(CodeCaptureTrigger, "triggers can't capture changes either: "+fault.What, fault.Why, fault.Fix)
+		}
+	}
+	if c.captured.By == CaptureTrigger {
+		c.names.Log = LogOf(c.table.Name)
+	}
+}
+
+// unreadable is why changes of the table can't be read in this server's binlog.
+func (c *checker) unreadable() (lacks []string) {
+	f := c.facts
+	if f.Capture != nil || f.IsReplica {
+		return nil // triggers don't do there
+	}
+	switch {
+	case !f.LogBin:
+		return []string{"log_bin is OFF"}
+	case f.BinlogFormat != "ROW":
+		lacks = append(lacks, "binlog_format is "+f.BinlogFormat)
+	case f.hidesSchema(c.table.Name.Schema):
+		lacks = append(lacks, "it leaves out schema "+c.table.Name.Schema)
+	}
+	if missing := c.lackedOf(forBinlog); len(missing) > 0 {
+		what, fix := c.lack(missing, "*.*")
+		lacks = append(lacks, what+" ("+fix+")")
+	}
+	return lacks
+}
+
+// backticked says that a name has a backtick that stands in our triggers.
+func backticked(t *schema.Table) bool {
+	return strings.Contains(t.Name.Schema+t.Name.Table, "`") || slices.ContainsFunc(t.Keys, func(k schema.Key) bool {
+		return k.Unique && slices.ContainsFunc(k.Parts, func(p schema.KeyPart) bool { return strings.Contains(p.Column, "`") })
+	})
+}
+
+// hinderTriggers is what stands in the way of capture by triggers.
+func (c *checker) hinderTriggers() (faults []Risk) {
+	f, name := c.facts, c.table.Name
+	add := func(what, why, fix string) {
+		faults = append(faults, Risk{Code: CodeCaptureTrigger, What: what, Why: why, Fix: fix, Blocking: true})
+	}
+	if f.IsReplica {
+		add(
+			"this server is a replica of another one", "rows that replication changes fire no triggers",
+			"Leave --capture out, or connect to the primary",
+		)
+	}
+	if f.Capture != nil {
+		add("changes are to be read from a replica, and by triggers", "it is one or the other", "Leave --capture-from or --capture out")
+	}
+	for _, fk := range c.table.ForeignKeys {
+		if fk.Acts() {
+			add(
+				fmt.Sprintf(
+					"foreign key %s (ON DELETE %s ON UPDATE %s) changes rows of the table when those of %s change",
+					fk.Constraint, fk.OnDelete, fk.OnUpdate, fk.Parent,
+				),
+				"no trigger fires for such changes",
+				"Have changes read from a binlog, on MySQL 9.6 or later, or run the ALTER natively",
+			)
+		}
+	}
+	if !f.mayCreateTriggers() {
+		add(
+			"account "+f.User+" may not create triggers: it lacks SUPER, and log_bin_trust_function_creators is OFF",
+			"the server refuses them where it writes a binlog (error 1419)",
+			"SET GLOBAL log_bin_trust_function_creators = ON, or GRANT SUPER ON *.* TO "+account(f.User),
+		)
+	}
+	if f.LogBin && f.BinlogFormat == "STATEMENT" {
+		add("binlog_format is STATEMENT", "rows are read without locks, which can't be logged as statements (error 1665)",
+			"SET GLOBAL binlog_format = 'MIXED' or 'ROW', then let the applications connect anew")
+	}
+	if !f.Version.MariaDB && backticked(c.table) {
+		add(
+			"the name of the database, of the table or of a column of its keys has a backtick",
+			"the server does not tell the triggers as they were made", "Have changes read from a binlog",
+		)
+	}
+	if _, ok := InnoDBName(name); !ok {
+		add(
+			"the name of the table has letters beyond ASCII",
+			"a TRUNCATE, for which no trigger fires, could not be seen", "Have changes read from a binlog",
+		)
+	}
+	return faults
+}
+
+// unseenReplicas is told where only capture by a binlog would need the privilege to see them.
+const unseenReplicas = "replicas can't be looked for"
+
+// checkTriggerCapture looks whether changes can be captured by triggers, and tells what that means.
+func (c *checker) checkTriggerCapture() {
+	c.blocking = append(c.blocking, c.hinderTriggers()...)
+	names := []string{}
+	for _, event := range schema.TriggerEvents {
+		names = append(names, c.names.Log.Table+"_"+strings.ToLower(event))
+	}
+	c.warn(
+		CodeCaptureTrigger,
+		fmt.Sprintf("changes are captured by triggers (%s): %s", strings.Join(names, ", "), c.captured.Why),
+		fmt.Sprintf(
+			"each write to the table writes its key into %s as well. The triggers are %s's: it must keep its INSERT there until the run has ended. "+
+				"A TRUNCATE or another change of the table's structure ends the run. A run that is killed leaves them, until the same command or midstream cleanup is given",
+			c.names.Log,
+			c.facts.User,
+		),
+		"",
+	)
+	if c.facts.AutoincLockMode == 0 {
+		c.warn(
+			CodeCaptureTrigger, "innodb_autoinc_lock_mode is 0",
+			"statements that write several rows of the table wait for each other while the triggers are there, and transactions that do so may end in a deadlock (error 1213) that they would not have had",
+			"Set innodb_autoinc_lock_mode to 1 or 2, which takes a restart, or have changes read from a binlog",
+		)
+	}
+	if c.facts.LogBin && c.facts.ReplicasUnknown {
+		c.warn(CodeCaptureTrigger, unseenReplicas, "the account lacks REPLICATION SLAVE, and nobody looks how far they are behind",
+			"GRANT REPLICATION SLAVE ON *.* TO the account, or name them by --replica")
+	}
+	if c.facts.LogBin && c.facts.replicas() > 0 {
+		c.warn(
+			CodeCaptureTrigger, "replicas get the triggers too",
+			"they don't fire there for rows; statements of a session in STATEMENT format fire them, and leave rows in "+c.names.Log.String()+" there until it is dropped",
+			"",
+		)
+	}
+}
+
+// lackedOf returns those of the privileges on the server that the account lacks.
+func (c *checker) lackedOf(privileges []string) (missing []string) {
+	g := &c.facts.Grants
+	for _, p := range privileges {
+		if super := p == "REPLICATION CLIENT" && g.Global("SUPER"); !g.Global(p) && !super {
+			missing = append(missing, p)
+		}
+	}
+	return missing
+}
+
+// onServer are the privileges on the server that a run needs.
+func onServer(by Capture) []string {
+	if by == CaptureTrigger {
+		return forLooking
+	}
+	return slices.Concat(forBinlog, forLooking)
+}

@@ -1,0 +1,77 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"midstream/internal/mysql/ddl"
+)
+
+// CodeDependent is the code of what names a column that gets another name, or goes.
+const CodeDependent Code = "dependent"
+
+// checkDependents tells what names columns that are there no more under their names. Nothing of that hinders a
+// run: all goes by names, and fails, if it does, when it is used.
+func (c *checker) checkDependents() {
+	d := c.facts.Dependents
+	gone := taken(c.alter)
+	if d == nil || len(gone) == 0 {
+		return
+	}
+	becomes := func(r ddl.Rename) string {
+		if r.New == "" {
+			return "which the ALTER drops"
+		}
+		return "which will be " + r.New
+	}
+	for _, one := range d.All {
+		what := one.String()
+		if one.Table != "" {
+			what += " of " + one.Table
+		}
+		for _, r := range gone {
+			fix := "Change it together with the swap: --hold waits with that until you say"
+			if one.Kind == "view" {
+				fix = "Create it anew right after the swap (CREATE OR REPLACE VIEW); --hold waits with that until you say"
+			}
+			switch ddl.UsesColumn(one.Text, one.Mode, one.Name.Schema, c.table.Name, r.Old) {
+			case ddl.Uses:
+				c.warn(
+					CodeDependent, fmt.Sprintf("%s uses column %s, %s", what, r.Old, becomes(r)),
+					"it fails from then on when it is used", fix,
+				)
+			case ddl.MayUse:
+				c.warn(
+					CodeDependent, fmt.Sprintf("%s names the table and a column %s, %s", what, r.Old, becomes(r)),
+					"if it is the table's it fails from then on when it is used", fix,
+				)
+			}
+		}
+	}
+	for _, g := range d.Grants {
+		for _, r := range gone {
+			if strings.EqualFold(g.Column, r.Old) {
+				fix := "Revoke it"
+				if r.New != "" {
+					fix = fmt.Sprintf(
+						"GRANT %s (%s) ON %s TO %s, at the time of the swap", g.Privilege, r.New,
+						c.table.Name.Quoted(), g.Grantee,
+					)
+				}
+				c.warn(
+					CodeDependent,
+					fmt.Sprintf("%s has %s on column %s, %s", g.Grantee, g.Privilege, r.Old, becomes(r)),
+					"the server keeps privileges by the names of columns", fix,
+				)
+			}
+		}
+	}
+	if len(d.Hidden) > 0 {
+		c.warn(
+			CodeDependent,
+			fmt.Sprintf("the texts of %s can't be read by the account: %s", count(len(d.Hidden), "object"), strings.Join(d.Hidden, ", ")),
+			"they may name columns of the table",
+			"Look at them with an account that may (SHOW VIEW; SHOW_ROUTINE, or the definer's)",
+		)
+	}
+}

@@ -1,0 +1,463 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/engine/key"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// CodeConstraints is the code of what is to be known of foreign keys that go over in the swap.
+const CodeConstraints Code = "constraints"
+
+// ForeignFacts are what is to be known of the tables at the other ends of foreign keys.
+type ForeignFacts struct {
+	// Native says that InnoDB changes the rows of children by itself, and that the binlog does not
+	// tell (innodb_native_foreign_keys).
+	Native bool
+	// Missing are tables that constraints name and that are not there.
+	Missing []schema.Name
+	// Linked are tables that the server locks together with those at the other ends, as a change there
+	// changes their rows.
+	Linked []schema.Name
+}
+
+// relations are the table's foreign keys and those that refer to it, each once.
+func relations(t *schema.Table) []schema.ForeignKey {
+	all := slices.Clone(t.ForeignKeys)
+	for _, fk := range t.ReferencedBy {
+		if fk.Child != t.Name {
+			all = append(all, fk)
+		}
+	}
+	return all
+}
+
+// dropped are the table's constraints that the ALTER drops.
+func dropped(t *schema.Table, a *ddl.Alter) []schema.ForeignKey {
+	var all []schema.ForeignKey
+	for _, fk := range t.ForeignKeys {
+		if contains(a.DroppedForeign, fk.Constraint) || contains(a.DroppedConstraints, fk.Constraint) {
+			all = append(all, fk)
+		}
+	}
+	return all
+}
+
+// withoutForeign is the statement for a copy of the table, which has no foreign keys; nil if there is none.
+func withoutForeign(t *schema.Table, a *ddl.Alter) *ddl.Alter {
+	return a.WithoutForeign(func(constraint string) bool {
+		return slices.ContainsFunc(t.ForeignKeys, func(fk schema.ForeignKey) bool { return strings.EqualFold(fk.Constraint, constraint) })
+	})
+}
+
+// remaining are the relations that there are after the ALTER.
+func remaining(t *schema.Table, a *ddl.Alter) []schema.ForeignKey {
+	gone := dropped(t, a)
+	return slices.DeleteFunc(relations(t), func(fk schema.ForeignKey) bool { return slices.ContainsFunc(gone, fk.Is) })
+}
+
+// checkForeign looks at what foreign keys ask of a shadow.
+func (c *checker) checkForeign() {
+	t := c.table
+	for _, fk := range c.unseen() {
+		if fk.Child != t.Name {
+			what, fix := c.lack(onChildren, fk.Child.Quoted())
+			c.block(CodeReferenced, fmt.Sprintf("foreign key %s of %s refers to the table, and %s", fk.Constraint, fk.Child, what),
+				"at the swap it would follow the old table", fix)
+		}
+	}
+	all := relations(t)
+	if len(all) == 0 {
+		return
+	}
+	if !c.facts.Version.renamesUnderLock() && c.tooOld(all) {
+		return
+	}
+	gone := dropped(t, c.alter)
+	for _, fk := range all {
+		if !slices.ContainsFunc(gone, fk.Is) {
+			c.checkActions(fk)
+			c.checkEnds(fk)
+		} else if fk.Acts() && !c.facts.tellsCascades() {
+			c.block(
+				CodeForeignKey,
+				fmt.Sprintf("the ALTER drops foreign key %s, which changes rows of the table up to then", fk.Constraint),
+				"the binlog does not tell of such changes ("+c.facts.silentOf()+")",
+				"Drop it before, by a statement of its own: the server changes its dictionary only",
+			)
+		}
+	}
+	for _, name := range c.facts.Foreign.Missing {
+		c.block(
+			CodeForeignKey, "a foreign key refers to "+name.String()+", which is not there",
+			"the constraint can't be declared on the shadow", "Drop the constraint, or create that table",
+		)
+	}
+	if slices.Contains(c.alter.PartitionOps, "PARTITION BY") {
+		c.block(
+			CodeForeignKey, "the ALTER divides the table into partitions",
+			"InnoDB has no foreign keys of partitioned tables, and none that refer to one",
+			"Drop the foreign keys before",
+		)
+	}
+	if len(gone) > 0 && withoutForeign(t, c.alter) == nil {
+		c.block(
+			CodeForeignKey, "the ALTER does nothing but drop a foreign key, or can't be taken apart",
+			"a shadow has none before the swap",
+			"Drop it by a statement of its own: the server changes its dictionary only",
+		)
+	}
+	for _, name := range c.alter.DroppedForeign {
+		if !slices.ContainsFunc(gone, func(fk schema.ForeignKey) bool { return strings.EqualFold(fk.Constraint, name) }) {
+			c.block(CodeForeignKey, "the ALTER drops foreign key "+name, lacksIt, "")
+		}
+	}
+	c.checkForeignGrants(all)
+	c.tellForeign(all)
+}
+
+// tooOld refuses, on servers that rename no table under its lock, what can't go over there, and
+// says whether there is any of it.
+func (c *checker) tooOld(all []schema.ForeignKey) (refused bool) {
+	version := c.facts.Version
+	for _, fk := range all {
+		why := "between the swap and the statements that move it, on " + version.String() + ", others would use the tables; from MySQL 8.0.13 on it is all done under one lock"
+		switch {
+		case fk.Child != c.table.Name:
+			c.block(
+				CodeReferenced, fmt.Sprintf("foreign key %s of %s refers to the table", fk.Constraint, fk.Child), why,
+				"Run the ALTER natively",
+			)
+		case fk.Parent == c.table.Name:
+			c.block(CodeForeignKey, fmt.Sprintf("foreign key %s refers to the table itself", fk.Constraint), why, "Run the ALTER natively")
+		case !version.carriesForeign():
+			c.block(CodeForeignKey, fmt.Sprintf("foreign key %s refers to %s", fk.Constraint, fk.Parent), why, "Run the ALTER natively")
+		default:
+			continue
+		}
+		refused = true
+	}
+	return refused
+}
+
+// CodeCascades is the code of what is to be known where constraints change rows without a word in the binlog.
+const CodeCascades Code = "cascades"
+
+// checkActions looks at constraints by which rows of the table change, and refuses those that can't be followed.
+func (c *checker) checkActions(fk schema.ForeignKey) {
+	if fk.Child != c.table.Name || !fk.Acts() || c.captured.By == CaptureTrigger { // which is refused for it
+		return
+	}
+	what := fmt.Sprintf(
+		"foreign key %s (ON DELETE %s ON UPDATE %s) changes rows of the table when those of %s change", fk.Constraint,
+		fk.OnDelete, fk.OnUpdate, fk.Parent,
+	)
+	f := c.facts
+	switch {
+	case f.tellsCascades() && (f.Capture != nil || f.IsReplica):
+		c.block(
+			CodeForeignKey, what, "a replica logs such changes only if its primary does, and that is not known here",
+			"Run on the primary, and read its own binlog",
+		)
+	case f.tellsCascades():
+	case fk.Parent == c.table.Name:
+		c.block(
+			CodeForeignKey, what,
+			"the binlog does not tell of such changes ("+f.silentOf()+"), and on a shadow such a constraint would act on what is written to it",
+			"Run the ALTER natively",
+		)
+	case c.options.Purpose == RehearsingOnReplica:
+		c.block(
+			CodeForeignKey, what,
+			"the binlog does not tell of such changes ("+f.silentOf()+"), and a constraint on the rehearsal's table would be in the way of replication",
+			"Rehearse on the primary",
+		)
+	case schema.ActsBy(fk.OnUpdate) && c.inKey(fk.Columns):
+		c.block(
+			CodeForeignKey, what,
+			"the binlog does not tell of such changes ("+f.silentOf()+"), and a row would go from one place of the key to another while it is copied",
+			"Run the ALTER natively, or choose another key with --key",
+		)
+	default:
+		c.acting = append(c.acting, fk.Constraint)
+		c.warn(
+			CodeCascades,
+			what,
+			"the binlog does not tell of such changes ("+f.silentOf()+"): so the constraint acts on the new table as well, from the beginning, and rows are read FOR SHARE. "+
+				"Who changes a row that is being copied waits for its chunk, or is ended by a deadlock (error 1213), which is seldom; and a change of the parent does its work on both tables",
+			"Shorter chunks make shorter waits: --chunk-time",
+		)
+	}
+}
+
+// tellsCascades says that the binlog has the rows that foreign keys change.
+func (f *Facts) tellsCascades() bool {
+	return f.Version.AtLeast(9, 6, 0) && !f.Version.MariaDB && !f.Foreign.Native
+}
+
+// silentOf says why it has not.
+func (f *Facts) silentOf() string {
+	if f.Foreign.Native {
+		return "innodb_native_foreign_keys is ON"
+	}
+	return "from MySQL 9.6 on it does"
+}
+
+// inKey says that one of the columns is part of the key that is followed.
+func (c *checker) inKey(columns []string) bool {
+	return slices.ContainsFunc(columns, func(name string) bool {
+		return slices.ContainsFunc(c.followed.Parts, func(p key.Part) bool { return strings.EqualFold(p.Column.Name, name) })
+	})
+}
+
+// checkEnds refuses an ALTER that takes away what a constraint stands on.
+func (c *checker) checkEnds(fk schema.ForeignKey) {
+	after := predict(c.table, c.alter)
+	name := fmt.Sprintf("foreign key %s of %s", fk.Constraint, fk.Child)
+	if fk.Child == c.table.Name {
+		c.checkEnd(name, fk.Columns, fk.OnDelete == "SET NULL" || fk.OnUpdate == "SET NULL")
+		if !slices.ContainsFunc(after.Keys, func(k schema.Key) bool { return k.Leads(c.renamed(fk.Columns)) }) {
+			c.block(
+				CodeForeignKey, "the ALTER takes away the index that "+name+" stands on",
+				"the server would have to build it under the lock of the swap",
+				"Keep an index that begins with its columns",
+			)
+		}
+	}
+	if fk.Parent == c.table.Name {
+		c.checkEnd(name, fk.ParentColumns, false)
+		if !standsOn(after, c.renamed(fk.ParentColumns), standsOn(c.table, fk.ParentColumns, true)) {
+			c.block(
+				CodeReferenced, "the ALTER takes away the key that "+name+" refers to",
+				"the server refuses a constraint without it", "Drop the constraint before, or keep the key",
+			)
+		}
+	}
+}
+
+// standsOn says that a table has a key that begins with the columns; a unique one on them alone, if
+// that is asked for.
+func standsOn(t *schema.Table, columns []string, unique bool) bool {
+	return slices.ContainsFunc(t.Keys, func(k schema.Key) bool {
+		return k.Leads(columns) && (!unique || (k.Unique || k.Name == "PRIMARY") && len(k.Parts) == len(columns))
+	})
+}
+
+// renamed returns the columns' names after the ALTER.
+func (c *checker) renamed(columns []string) []string {
+	after := slices.Clone(columns)
+	for i := range after {
+		after[i] = renamed(c.alter, after[i])
+	}
+	return after
+}
+
+// checkEnd refuses a change of the columns of a constraint that its other end does not make.
+func (c *checker) checkEnd(fk string, columns []string, null bool) {
+	for _, name := range columns {
+		from, there := c.table.Column(name)
+		to := slices.IndexFunc(c.alter.Defined, func(d schema.Column) bool { return strings.EqualFold(d.Name, renamed(c.alter, name)) })
+		why := "both ends of a foreign key must be of one type"
+		switch {
+		case contains(c.alter.Dropped, name):
+			c.block(
+				CodeForeignKey, fmt.Sprintf("the ALTER drops column %s of %s", name, fk),
+				"the constraint stands on it", "Drop the constraint before",
+			)
+		case there && from.Charset != "" && c.alter.ConvertsCharset:
+			c.block(CodeForeignKey, fmt.Sprintf("the ALTER converts column %s of %s", name, fk), why, "Drop the constraint before")
+		case !contains(c.alter.Modified, name):
+		case to < 0 || !there || !likeEnds(from, c.collated(c.alter.Defined[to])):
+			c.block(
+				CodeForeignKey, fmt.Sprintf("the ALTER gives column %s of %s another type", name, fk), why,
+				"Drop the constraint before",
+			)
+		case null && !c.alter.Defined[to].Nullable:
+			c.block(
+				CodeForeignKey, fmt.Sprintf("the ALTER makes column %s of %s NOT NULL", name, fk),
+				"the constraint sets it to NULL", "Drop the constraint before",
+			)
+		}
+	}
+}
+
+// collated is a column as the statement defines it, with the table's collation if it says none: what
+// the server makes of it is looked at once more when the shadow is there.
+func (c *checker) collated(to schema.Column) schema.Column {
+	if to.Charset == "" && to.Collation == "" {
+		to.Collation = c.table.Collation
+	}
+	return to
+}
+
+// likeEnds says that a column may take another's place in a constraint, as far as the statement tells.
+func likeEnds(from, to schema.Column) bool {
+	if from.DataType != to.DataType || from.Unsigned != to.Unsigned || to.Generated != from.Generated {
+		return false
+	}
+	switch from.Family() {
+	case "integer":
+		return true
+	case "string":
+		return to.Collation == from.Collation
+	}
+	return from.Type == to.Type
+}
+
+// The privileges at the other ends: the server asks for CREATE and INSERT where a table is altered.
+var (
+	onChildren = []string{"SELECT", "ALTER", "CREATE", "INSERT"}
+	onParents  = []string{"SELECT", "REFERENCES"}
+)
+
+// checkForeignGrants finds privileges that are missing on the tables at the other ends.
+func (c *checker) checkForeignGrants(all []schema.ForeignKey) {
+	f, why := c.facts, "its foreign key goes over to the new table in the swap"
+	var seen []schema.Name
+	for _, fk := range all {
+		other, wanted := fk.Child, onChildren
+		if fk.Child == c.table.Name {
+			other, wanted = fk.Parent, onParents
+		}
+		if other == c.table.Name || slices.Contains(seen, other) {
+			continue
+		}
+		seen = append(seen, other)
+		c.missing(f.lacks(other, wanted...), other.Quoted(), why)
+		if !f.Grants.On("LOCK TABLES", other.Schema, "") && other.Schema != c.table.Name.Schema {
+			c.missing([]string{"LOCK TABLES"}, grantSchema(other.Schema, f.Grants.LiteralNames)+".*", why)
+		}
+	}
+	names := append(c.names.All(), c.table.Name)
+	if slices.ContainsFunc(names, func(n schema.Name) bool { return len(f.lacks(n, "REFERENCES")) > 0 }) {
+		c.missing(
+			[]string{"REFERENCES"}, grantSchema(c.table.Name.Schema, f.Grants.LiteralNames)+".*",
+			"foreign keys refer to the shadow and to the table",
+		)
+	}
+}
+
+// tellForeign tells what is done to whom.
+func (c *checker) tellForeign(all []schema.ForeignKey) {
+	var own, others, gone []string
+	statements := 1 // on the old table
+	for _, fk := range all {
+		if slices.ContainsFunc(dropped(c.table, c.alter), fk.Is) {
+			gone = append(gone, fk.Constraint)
+		} else if fk.Child == c.table.Name {
+			own = append(own, fmt.Sprintf("%s (to %s)", fk.Constraint, fk.Parent))
+		} else {
+			others = append(others, fmt.Sprintf("%s of %s", fk.Constraint, fk.Child))
+			statements += 3
+		}
+	}
+	if len(own) > 0 {
+		statements += 1 + len(own)
+	}
+	var what []string
+	if len(own) > 0 {
+		what = append(what, "declares "+strings.Join(own, ", ")+" on the new table")
+	}
+	if len(others) > 0 {
+		what = append(what, "turns "+strings.Join(others, ", ")+" to the new table")
+	}
+	if len(gone) > 0 {
+		what = append(what, "leaves "+strings.Join(gone, ", ")+" behind")
+	}
+	why := fmt.Sprintf(
+		"the tables at the other ends are locked too, and up to %d statements that change the dictionary come beside the RENAME, of about 10 ms each "+
+			"on an idle server; who uses one of these tables is in the way of the lock",
+		statements,
+	)
+	if len(c.facts.Foreign.Linked) > 0 {
+		var linked []string
+		for _, n := range c.facts.Foreign.Linked {
+			linked = append(linked, n.String())
+		}
+		why += "; the server also locks " + strings.Join(linked, ", ")
+	}
+	c.warn(CodeConstraints, "the swap "+strings.Join(what, ", and "), why, "If the attempts take longer than --lock-work, raise it")
+}
+
+// foreign are the constraints that go over, with the columns' names after the ALTER.
+func (c *checker) foreign() []schema.ForeignKey {
+	all := remaining(c.table, c.alter)
+	for i, fk := range all {
+		if fk.Child == c.table.Name {
+			all[i].Columns = c.renamed(fk.Columns)
+		}
+		if fk.Parent == c.table.Name {
+			all[i].ParentColumns = c.renamed(fk.ParentColumns)
+		}
+		if c.facts.Version.renamesUnderLock() {
+			continue
+		}
+		for _, rule := range []*string{&all[i].OnDelete, &all[i].OnUpdate} {
+			if *rule == "RESTRICT" { // so they call what was left to them; in an ALTER they would make NO ACTION of it
+				*rule = ""
+			}
+		}
+	}
+	return all
+}
+
+// Keyed are the names of constraints of which columns are part of the key that is followed.
+func (p *Plan) Keyed() []string {
+	var names []string
+	for _, fk := range relations(p.Source) {
+		if slices.ContainsFunc(fk.Columns, func(name string) bool { return contains(p.Key.Columns(), name) }) && fk.Child == p.Source.Name {
+			names = append(names, fk.Constraint)
+		}
+	}
+	return names
+}
+
+// Others are the tables at the other ends of foreign keys, and those that the server locks with them.
+func (p *Plan) Others() []schema.Name {
+	var all []schema.Name
+	for _, fk := range slices.Concat(p.Foreign, p.Dropped) {
+		all = append(all, fk.Child, fk.Parent)
+	}
+	slices.SortFunc(all, func(a, b schema.Name) int { return strings.Compare(a.Quoted(), b.Quoted()) })
+	return slices.DeleteFunc(append(slices.Compact(all), p.Linked...), func(n schema.Name) bool { return n == p.Source.Name })
+}
+
+// Related are the source's foreign keys, and those that refer to it, as they are.
+func (p *Plan) Related() []schema.ForeignKey { return relations(p.Source) }
+
+// CheckForeign says why the shadow that the server has made can't have the constraints, before a row is
+// copied; nil if it can.
+func (p *Plan) CheckForeign(made *schema.Table) error {
+	for i, was := range remaining(p.Source, p.Alter) {
+		fk := p.Foreign[i]
+		for _, end := range []struct {
+			here          bool
+			before, after []string
+		}{{fk.Child == p.Source.Name, was.Columns, fk.Columns}, {fk.Parent == p.Source.Name, was.ParentColumns, fk.ParentColumns}} {
+			if !end.here {
+				continue
+			}
+			for j := range end.before {
+				from, _ := p.Source.Column(end.before[j])
+				to, ok := made.Column(end.after[j])
+				if !ok || !likeEnds(from, to) {
+					return fmt.Errorf(
+						"foreign key %s of %s: column %s of the new table is not of the type that it had",
+						fk.Constraint, fk.Child, end.after[j],
+					)
+				}
+			}
+			if !standsOn(made, end.after, false) {
+				return fmt.Errorf(
+					"foreign key %s of %s: the new table has no index that begins with %s", fk.Constraint, fk.Child,
+					list(end.after),
+				)
+			}
+		}
+	}
+	return nil
+}

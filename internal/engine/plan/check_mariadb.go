@@ -1,0 +1,49 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"midstream/internal/mysql/schema"
+)
+
+// Codes of what only MariaDB has.
+const (
+	CodeOverlaps Code = "overlaps"
+	CodeFormat   Code = "old-format"
+)
+
+// checkOverlaps refuses a key WITHOUT OVERLAPS. A row of the source that has changed may be refused
+// for the sake of a row of the shadow that is not applied yet, and that row has other values than
+// the new one: no lookup by the key finds it.
+func (c *checker) checkOverlaps(altered *schema.Table) {
+	if c.facts.Trial == nil { // the table as it is
+		altered = predict(c.table, c.alter)
+	}
+	for _, k := range altered.Keys {
+		if strings.Contains(strings.ToUpper(k.Definition), " WITHOUT OVERLAPS") {
+			c.block(
+				CodeOverlaps, "the key "+k.Name+" is one WITHOUT OVERLAPS",
+				"a run cannot find the rows that it allows no others beside", "Run the ALTER natively",
+			)
+		}
+	}
+}
+
+// checkFormats refuses columns of the format that MariaDB had before 10.1: the binlog does not show
+// how long their values are.
+func (c *checker) checkFormats() {
+	if c.captured.By == CaptureTrigger {
+		return
+	}
+	i := slices.IndexFunc(c.table.Columns, func(col schema.Column) bool {
+		return strings.Contains(col.Type, "/* mariadb-5.3 */") && (col.Fraction > 0 || col.DataType == "time")
+	})
+	if i >= 0 {
+		c.block(
+			CodeFormat, "column "+c.table.Columns[i].Name+" has the format of MariaDB 5.3",
+			"the binlog does not show how long its values are",
+			"Convert the table once, natively, with mysql56_temporal_format=ON: ALTER TABLE "+c.table.Name.Quoted()+" FORCE, ALGORITHM=COPY; or let triggers capture the changes, with --capture=trigger",
+		)
+	}
+}

@@ -1,0 +1,97 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/mysql/schema"
+)
+
+// The codes of risks about the table and the names of artefacts.
+const (
+	CodeSystemSchema Code = "system-schema"
+	CodeArtefact     Code = "artefact"
+	CodeEngine       Code = "engine"
+	CodeForeignKey   Code = "foreign-key"
+	CodeReferenced   Code = "referenced"
+	CodeTrigger      Code = "trigger"
+	CodeLeftover     Code = "leftover"
+	CodeNameTaken    Code = "name-taken"
+	CodeNames        Code = "names"
+	CodeAtWork       Code = "at-work"
+	CodeNoKey        Code = "no-key"
+)
+
+var systemSchemas = []string{"mysql", "sys", "information_schema", "performance_schema"}
+
+// checkTable looks at the table itself.
+func (c *checker) checkTable() {
+	t := c.table
+	native := "Run the ALTER natively"
+	if contains(systemSchemas, t.Name.Schema) {
+		c.block(CodeSystemSchema, t.Name.Schema+" is the server's own schema", "", "")
+	}
+	if was, isOld := schema.MarkedOld(t.Comment, t.Name); isOld {
+		c.block(CodeArtefact, "the table is a former one, by its comment, under its old name again",
+			"midstream cleanup --old would drop it once it is renamed", fmt.Sprintf("Give it its comment back: ALTER TABLE %s COMMENT = %s",
+				t.Name.Quoted(), schema.Literal(was)))
+	} else if schema.Marked(t.Comment) {
+		c.block(CodeArtefact, fmt.Sprintf("the table is an artefact of Midstream (its comment is %q)", t.Comment),
+			"it belongs to another run", "")
+	}
+	if !strings.EqualFold(t.Engine, "InnoDB") {
+		c.block(CodeEngine, "the table's engine is "+t.Engine, "only InnoDB has transactions and row locks", native)
+	}
+	c.checkForeign()
+	c.checkTriggers()
+}
+
+// unseen returns the foreign keys that only InnoDB told of.
+func (c *checker) unseen() []schema.ForeignKey {
+	var fks []schema.ForeignKey
+	for _, fk := range c.facts.Referencing {
+		if !slices.ContainsFunc(c.table.ReferencedBy, fk.Is) {
+			fks = append(fks, fk)
+		}
+	}
+	return fks
+}
+
+// checkNames looks whether the names of artefacts are free.
+func (c *checker) checkNames() {
+	var ours []string
+	// A state table tells what it is that an earlier run left: who runs goes on with it.
+	stopped := c.stopped()
+	for _, taken := range c.facts.Taken {
+		if !slices.ContainsFunc(c.names.All(), func(n schema.Name) bool { return c.facts.sameTable(n, taken.Name) }) {
+			continue // another letter case is another table; a former source keeps its name
+		}
+		_, isOld := schema.MarkedOld(taken.Comment, c.table.Name)
+		switch {
+		case stopped && !c.facts.sameTable(taken.Name, c.names.Old) && taken.Name != c.names.Kept:
+		case schema.MarkedFor(taken.Comment, c.table.Name):
+			ours = append(ours, taken.Name.Table)
+		case isOld && c.options.Names.Old == "":
+			c.block(CodeNameTaken, fmt.Sprintf("former tables have all the names up to %s", taken.Name), "the run needs one for the next",
+				fmt.Sprintf("Drop those that nobody needs: midstream cleanup --old %s", c.table.Name.Argument()))
+		case isOld:
+			c.block(CodeNameTaken, fmt.Sprintf("%s is a former table", taken.Name), "the run needs the name for the next",
+				fmt.Sprintf("Drop it, if nobody needs it: midstream cleanup --old %s", c.table.Name.Argument()))
+		case schema.Marked(taken.Comment):
+			c.block(CodeNameTaken, fmt.Sprintf("%s exists (its comment is %q)", taken.Name, taken.Comment),
+				"it belongs to the run on another table, whose name is cut to the same one", "Let that run end first")
+		default:
+			c.block(CodeNameTaken, fmt.Sprintf("%s exists and is not ours", taken.Name),
+				"the run needs the name", "Rename or drop it, if nobody needs it")
+		}
+	}
+	switch {
+	case c.facts.RunBy != 0:
+		c.block(CodeAtWork, fmt.Sprintf("another run of Midstream is at work on the table (its connection is %d)", c.facts.RunBy),
+			"one at a time", "Wait until it has ended, or end it: midstream abort "+c.table.Name.Argument())
+	case len(ours) > 0:
+		c.block(CodeLeftover, fmt.Sprintf("an earlier run left %s", strings.Join(ours, ", ")), "the run needs the names",
+			"No run is at work on the table: midstream cleanup "+c.table.Name.Argument())
+	}
+}

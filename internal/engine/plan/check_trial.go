@@ -1,0 +1,154 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/mysql/schema"
+)
+
+// The codes of what an empty copy of the table shows, and of what a copy does not take over.
+const (
+	CodeOption    Code = "lost-option"
+	CodeDocuments Code = "document-numbers"
+	CodeKeyValues Code = "key-values"
+	CodeNoFill    Code = "no-fill"
+	CodeLiterals  Code = "literals"
+)
+
+// Trial is an empty copy of the table: as CREATE TABLE LIKE made it, as the ALTER left it, and
+// after one more ALTER, which set its comment; nil where the server refused that.
+type Trial struct{ Copied, Altered, Settled *schema.Table }
+
+// checkTrial refuses what a shadow would lose, or could not be filled with.
+func (c *checker) checkTrial() {
+	altered := c.table
+	if t := c.facts.Trial; t != nil {
+		altered = t.Altered
+		c.checkCopied(t.Copied)
+		c.checkAltered(altered)
+		c.checkSettled(altered, t.Settled)
+	} else {
+		c.checkDirectories()
+	}
+	c.checkFormats()
+	c.checkOverlaps(altered)
+	if hasDocumentNumbers(altered) {
+		c.block(CodeDocuments, "the table has document numbers of its own (FTS_DOC_ID) and a full-text index",
+			"the server takes a row only with a number above all others (error 182), and a shadow gets changed rows again",
+			"Drop the full-text index before, and add it after the run, or run the ALTER natively")
+	}
+}
+
+// documentNumbers is the name that the column must have, in capitals.
+const documentNumbers = "FTS_DOC_ID"
+
+// hasDocumentNumbers says that the rows of a table must come in the order of their document numbers.
+func hasDocumentNumbers(t *schema.Table) bool {
+	return slices.ContainsFunc(t.Columns, func(c schema.Column) bool { return c.Name == documentNumbers }) &&
+		slices.ContainsFunc(t.Keys, func(k schema.Key) bool { return k.Type == "FULLTEXT" })
+}
+
+// directories are the options that say where the files of a table or of a partition are.
+var directories = []string{"DATA DIRECTORY", "INDEX DIRECTORY"}
+
+// checkDirectories refuses places of files that CREATE TABLE LIKE does not take over on every server.
+func (c *checker) checkDirectories() {
+	for _, name := range directories {
+		named := slices.ContainsFunc(c.table.Options, func(o schema.Option) bool { return o.Name == name })
+		if named || strings.Contains(strings.ToUpper(c.table.Partitioning), name+" =") {
+			c.lost(name)
+		}
+	}
+}
+
+// checkCopied compares a copy of the table with the table.
+func (c *checker) checkCopied(copied *schema.Table) {
+	for _, option := range c.table.LostIn(copied) {
+		if schema.Settable([]schema.Option{option}) == "" {
+			c.lost(option.Name)
+		}
+	}
+	if copied.Partitioning != c.table.Partitioning {
+		c.lost("an option of its partitions")
+	}
+}
+
+func (c *checker) lost(option string) {
+	c.block(
+		CodeOption, "the table has "+option+", which would be lost",
+		"the server's own copy of the table does not take it over, and no ALTER sets it again",
+		"Run the ALTER natively, with --method=copy or --method=inplace, or take the option away before",
+	)
+}
+
+// checkSettled refuses expressions that are others after one more ALTER: MySQL rewrites literals in
+// the column's character set, and loses what it then can't show. A run sets the shadow's comment
+// after the ALTER.
+func (c *checker) checkSettled(altered, settled *schema.Table) {
+	expressions := func(t *schema.Table) (all []string) {
+		for _, check := range t.Checks {
+			all = append(all, check.Clause)
+		}
+		for _, column := range t.Columns {
+			all = append(all, column.Definition)
+		}
+		return all
+	}
+	// Without foreign keys the operator's ALTER is the last statement that changes the shadow's
+	// definition (shadow.Shadow.Unmarked).
+	if len(c.table.ForeignKeys) > 0 && Rounds(c.alter, altered) {
+		c.block(
+			CodeLiterals,
+			"the server rounds the default of a FLOAT column to six digits when it alters the table once more",
+			"a run carries the foreign keys of the table over before the swap",
+			"Give the default six digits, or run the ALTER natively, with --method=copy or --method=inplace",
+		)
+	}
+	if len(c.table.ForeignKeys) > 0 && (settled == nil || !slices.EqualFunc(expressions(altered), expressions(settled), sameClause)) {
+		c.block(
+			CodeLiterals,
+			"the server changes a literal in an expression, or refuses it, when it alters the table once more",
+			"a run carries the foreign keys of the table over before the swap",
+			"Write the literal in the column's character set, as in _latin1 X'F6', or run the ALTER natively, with --method=copy or --method=inplace",
+		)
+	}
+}
+
+// checkAltered looks at the table that the ALTER makes.
+func (c *checker) checkAltered(altered *schema.Table) {
+	made := Plan{Source: c.table, Alter: c.alter, Key: c.followed, Map: c.options.Map}
+	if c.followed.Name != "" {
+		var no *unfollowed
+		switch _, err := made.Columns(altered); {
+		case errors.Is(err, ErrRefused):
+			c.block(
+				CodeKeyValues, fmt.Sprintf("the key %s can't be followed", c.followed.Name), err.Error(),
+				"Choose another key with --key",
+			)
+		case errors.As(err, &no):
+			c.block(CodeNoKey, fmt.Sprintf("the key %s can't be followed", c.followed.Name), err.Error(), "Choose another key with --key")
+		}
+	}
+	m := mapper{source: c.table, shadow: altered, alter: c.alter, user: c.options.Map}
+	pairs, err := m.pairs()
+	if err != nil {
+		return // the run says so, from the shadow
+	}
+	for _, column := range unfilled(altered, pairs) {
+		if _, zero := zeroes()[column.DataType]; zero && c.facts.ZeroDates {
+			continue
+		}
+		if column.Temporal() &&
+			(slices.ContainsFunc(c.alter.Defined, func(d schema.Column) bool { return strings.EqualFold(d.Name, column.Name) })) {
+			continue // checkDates
+		}
+		c.block(
+			CodeNoFill,
+			fmt.Sprintf("the ALTER adds column %s %s NOT NULL without a default", column.Name, strings.ToUpper(column.Type)),
+			"rows that are there have no value for it that an INSERT takes", "Give it a DEFAULT, or let it be NULL",
+		)
+	}
+}

@@ -1,0 +1,101 @@
+package plan
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// Names of CHECK constraints are unique in a schema, so that a copy of a table has
+// other ones: the server makes them of the copy's name and a number, and of the new
+// name when the copy is renamed (mysql-facts, section 8). Names that somebody chose are
+// lost that way. MariaDB's are unique in a table only, and stay.
+
+// CodeCheckName is the code of risks about names of CHECK constraints.
+const CodeCheckName Code = "check-name"
+
+// ClausesFor returns the ALTER's clauses for the shadow as CREATE TABLE LIKE has made
+// it: where they name a CHECK constraint of the source they name its copy.
+func (p *Plan) ClausesFor(copied *schema.Table) string {
+	return ClausesFor(p.Alter, p.Source, copied)
+}
+
+// ClausesFor returns an ALTER's clauses for a copy of the table, as Plan.ClausesFor does.
+func ClausesFor(alter *ddl.Alter, source, copied *schema.Table) string {
+	if len(dropped(source, alter)) > 0 {
+		if rest := withoutForeign(source, alter); rest != nil { // else checkForeign refuses
+			alter = rest
+		}
+	}
+	names := copiedChecks(source, copied)
+	spare := len(source.Checks)
+	return alter.ClausesWith(func(ref ddl.CheckRef) string {
+		name, known := names[fold(ref.Name)]
+		switch {
+		case !known:
+			return ref.Name
+		case ref.Adds: // it is dropped, too: the source still has the name
+			spare++
+			return fmt.Sprintf("%s_chk_%d", copied.Name.Table, spare)
+		}
+		return name
+	})
+}
+
+// copiedChecks pairs the checks of a table with those of its copy, by name in lower
+// case. The server numbers the copies in the order in which it shows the originals,
+// and shows them in the order of their names, where _10 stands before _2.
+func copiedChecks(source, copied *schema.Table) map[string]string {
+	names := map[string]string{}
+	for i, check := range source.Checks {
+		want := fmt.Sprintf("%s_chk_%d", copied.Name.Table, i+1)
+		for _, other := range copied.Checks {
+			if strings.EqualFold(other.Name, want) && sameClause(other.Clause, check.Clause) || other.Name == check.Name {
+				names[fold(check.Name)] = other.Name
+			}
+		}
+	}
+	return names
+}
+
+var (
+	introducer = regexp.MustCompile(`_[a-z0-9]+\\?'`)
+	unspelled  = strings.NewReplacer("`", "", "(", "", ")", "", " ", "", `\0`, "", `\`, "")
+)
+
+// sameClause says that two checks mean the same. The server writes a clause in another way when it
+// stores it again: names in backticks or not (sql_quote_show_create), the charsets of texts, the
+// sign of numbers.
+func sameClause(a, b string) bool {
+	plain := func(clause string) string {
+		return strings.ToLower(unspelled.Replace(introducer.ReplaceAllString(clause, "'")))
+	}
+	return plain(a) == plain(b)
+}
+
+// checkConstraints tells which names get lost, and refuses where the server could not
+// make the new ones.
+func (c *checker) checkConstraints() {
+	t := c.table
+	if len(t.Checks) == 0 || c.facts.Version.MariaDB {
+		return
+	}
+	longest := fmt.Sprintf("%s_chk_%d", t.Name.Table, len(t.Checks)+len(c.alter.Checks))
+	if len([]rune(longest)) > maxServerName {
+		c.block(CodeCheckName, "the table has CHECK constraints and a long name",
+			"the server would name them "+longest+" after the swap, which is too long", "Run the ALTER natively")
+	}
+	var chosen []string
+	for _, check := range t.Checks {
+		if !strings.HasPrefix(check.Name, t.Name.Table+"_chk_") {
+			chosen = append(chosen, check.Name)
+		}
+	}
+	if len(chosen) > 0 {
+		c.warn(CodeCheckName, "CHECK constraints "+list(chosen)+" get names of the kind "+t.Name.Table+"_chk_1",
+			"names of constraints are unique in a schema, so that the shadow's can't be the same", "")
+	}
+}

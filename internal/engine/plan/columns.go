@@ -1,0 +1,216 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// Mapping pairs a column of the source with the column of the shadow that takes its
+// values.
+type Mapping struct {
+	Source string
+	Shadow string
+	// Expr is what is selected of the source: the column, or an expression of it.
+	Expr   string
+	Change Change
+	// Exact says that the two values compare equal by their numbers or bytes.
+	Exact bool
+	// ToDate says that the shadow's column is one of dates.
+	ToDate bool
+	// Text says that the source's column is one of texts, or of bytes.
+	Text bool
+	// Fits says that the server refuses none of the values that the source's column may have.
+	Fits bool
+	// Losses say what happens to values that the server changes without an error.
+	Losses []string
+	// ZoneSensitive says that the conversion depends on the session's time_zone.
+	ZoneSensitive bool
+	// Dated says that the conversion depends on the day: a TIME becomes a date.
+	Dated bool
+}
+
+// Change says how a column's values differ between source and shadow, as far as
+// predicates go.
+type Change int
+
+// The kinds of change, from none to most.
+const (
+	// Same: a range and a literal of the source select the same rows of the shadow.
+	Same Change = iota
+	// Reordered: by another charset, collation or pad rule. A literal still finds the
+	// row, a range may hold others.
+	Reordered
+	// Converted: the stored value is another one. A literal of the source doesn't find it.
+	Converted
+)
+
+// String names the change.
+func (c Change) String() string {
+	switch c {
+	case Same:
+		return "same"
+	case Reordered:
+		return "reordered"
+	}
+	return "converted"
+}
+
+// Columns is how rows of the source become rows of the shadow.
+type Columns struct {
+	Mappings []Mapping // in the order of the shadow's columns
+	// Fills are columns of the shadow that an INSERT must name too.
+	Fills []Fill
+	// Key are the shadow's names of the key's columns, in the order of the key.
+	Key []string
+	// KeyIndex is the shadow's index whose first parts are those columns, and
+	// KeyUnique says that no two rows of the shadow can have the same key.
+	KeyIndex  string
+	KeyUnique bool
+	// KeyChange is the greatest change of a key column.
+	KeyChange Change
+}
+
+// KeyChanged says that a range of the key selects other rows in the shadow than in
+// the source, so that only exact key lists may delete from the shadow (decision 1).
+func (c *Columns) KeyChanged() bool { return c.KeyChange != Same }
+
+// Source returns the source's names, in the order of Shadow's.
+func (c *Columns) Source() []string {
+	names := make([]string, len(c.Mappings))
+	for i, m := range c.Mappings {
+		names[i] = m.Source
+	}
+	return names
+}
+
+// Shadow returns the shadow's names.
+func (c *Columns) Shadow() []string {
+	names := make([]string, len(c.Mappings))
+	for i, m := range c.Mappings {
+		names[i] = m.Shadow
+	}
+	return names
+}
+
+// unfollowed says why the shadow cannot be searched by the followed key.
+type unfollowed struct{ why string }
+
+func (u *unfollowed) Error() string { return u.why }
+
+// Columns pairs the columns of the source and of the altered shadow, and finds how
+// the shadow is searched by the source's key. It fails where the shadow isn't what
+// the plan expected, or where only the operator can tell which columns belong
+// together.
+func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
+	m := mapper{source: p.Source, shadow: shadow, alter: p.Alter, user: p.Map}
+	pairs, err := m.pairs()
+	if err != nil {
+		return nil, err
+	}
+	c := &Columns{Mappings: stored(pairs), Fills: fills(shadow, pairs, !p.Server.hasMode("NO_ZERO_DATE"))}
+	for _, part := range p.Key.Parts {
+		i := slices.IndexFunc(pairs, func(x columnPair) bool { return x.from.Name == part.Column.Name })
+		if i < 0 {
+			return nil, &unfollowed{fmt.Sprintf("key column %s of %s has no column in the shadow", part.Column.Name, p.Source.Name)}
+		}
+		change, err := c.keyChange(pairs[i])
+		if err != nil {
+			return nil, err
+		}
+		c.plainly(pairs[i].from)
+		c.Key = append(c.Key, pairs[i].to.Name)
+		c.KeyChange = max(c.KeyChange, change)
+	}
+	index := searchable(shadow, c.Key)
+	if index == nil {
+		return nil, &unfollowed{fmt.Sprintf("the shadow has no index that begins with (%s), the key that is followed: "+
+			"every change would read the whole table", strings.Join(c.Key, ", "))}
+	}
+	c.KeyIndex = index.Name
+	c.KeyUnique = uniqueOn(shadow, c.Key)
+	return c, nil
+}
+
+// plainly has a key column selected as it is: its values must be what the same conversion
+// makes of a single key. Integers that fit stay what they are.
+func (c *Columns) plainly(key schema.Column) {
+	for i, m := range c.Mappings {
+		if m.Source == key.Name && key.Family() != "integer" {
+			c.Mappings[i].Expr = schema.Quote(m.Source)
+		}
+	}
+}
+
+// keyChange compares a key column. One that the shadow computes must be computed as
+// in the source and from values that are the same.
+func (c *Columns) keyChange(p columnPair) (Change, error) {
+	change := changeOf(p.from, p.to)
+	if p.to.Generated == schema.NotGenerated {
+		if why := keyLoss(p.from, p.to); why != "" {
+			return 0, fmt.Errorf("%w: %s: choose another key with --key", ErrRefused, why)
+		}
+		return change, nil
+	}
+	if p.from.Expression != p.to.Expression || change != Same {
+		return 0, &unfollowed{fmt.Sprintf("key column %s: the shadow computes it otherwise than the source", p.from.Name)}
+	}
+	for _, m := range c.Mappings {
+		if m.Change != Same && mentions(p.from.Expression, m.Source) {
+			return 0, &unfollowed{fmt.Sprintf("key column %s is computed from column %s, which the ALTER changes", p.from.Name, m.Source)}
+		}
+	}
+	return Same, nil
+}
+
+// mentions says that an expression of SHOW CREATE TABLE names the column.
+func mentions(expression, column string) bool {
+	return strings.Contains(strings.ToLower(expression), strings.ToLower(schema.Quote(column)))
+}
+
+// columnPair is a column of the source and the one of the shadow that continues it.
+type columnPair struct{ from, to schema.Column }
+
+// stored leaves out the columns that the shadow computes.
+func stored(pairs []columnPair) []Mapping {
+	var mappings []Mapping
+	for _, p := range pairs {
+		if p.to.Generated == schema.NotGenerated {
+			mappings = append(mappings, Mapping{
+				Source:        p.from.Name,
+				Shadow:        p.to.Name,
+				Expr:          expression(p.from, p.to),
+				Change:        changeOf(p.from, p.to),
+				Exact:         exact(p.from, p.to),
+				ToDate:        p.to.DataType == "date" || p.to.DataType == "datetime",
+				Text:          isText(p.from) && p.from.Family() != "json",
+				Fits:          Fits(p.from, p.to),
+				Losses:        losses(p.from, p.to),
+				ZoneSensitive: (p.from.DataType == "timestamp") != (p.to.DataType == "timestamp") || dated(p.from, p.to),
+				Dated:         dated(p.from, p.to),
+			})
+		}
+	}
+	return mappings
+}
+
+// dated says that a conversion puts the day of the statement in.
+func dated(from, to schema.Column) bool {
+	return from.DataType == "time" &&
+		(to.DataType == "date" || to.DataType == "datetime" || to.DataType == "timestamp" || to.DataType == "year")
+}
+
+// MapColumns pairs the columns of source and shadow for
+// INSERT INTO shadow (...) SELECT ... FROM source.
+//
+// Generated columns of the shadow are left out; one of the source is taken where the
+// shadow's is a plain column. userMap has new names to old ones, "" for a column that
+// is new; it goes before what was read of the ALTER.
+func MapColumns(source, shadow *schema.Table, alter *ddl.Alter, userMap map[string]string) ([]Mapping, error) {
+	m := mapper{source: source, shadow: shadow, alter: alter, user: userMap}
+	pairs, err := m.pairs()
+	return stored(pairs), err
+}

@@ -1,0 +1,23 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+
+	"midstream/internal/mysql/schema"
+	"midstream/internal/mysql/schema/token"
+)
+
+// ReadDialect asks the server how it reads the operator's statement: by its version and its global
+// sql_mode, which a client that sends the statement itself would have.
+func ReadDialect(ctx context.Context, q schema.Querier) (token.Dialect, error) {
+	v, err := readSettings(ctx, q, []string{"version", "sql_mode"})
+	if err != nil {
+		return token.Dialect{}, fmt.Errorf("read the server's sql_mode: %w", err)
+	}
+	version, err := ParseVersion(v["version"])
+	if err != nil {
+		return token.Dialect{}, err
+	}
+	return token.Of(v["sql_mode"], version.MariaDB, version.Major, version.Minor, version.Patch), nil
+}

@@ -1,0 +1,128 @@
+package plan
+
+import (
+	"strings"
+	"time"
+
+	"midstream/internal/mysql/schema"
+)
+
+// Facts are what Gather reads of the server and the account before a plan is made.
+type Facts struct {
+	Version  Version
+	UUID     string // schema.ThisServer
+	ServerID uint32
+	User     string // CURRENT_USER(), as name@host
+
+	LogBin       bool
+	BinlogFormat string // ROW, MIXED, STATEMENT
+	RowImage     string // FULL, NOBLOB, MINIMAL
+	CommitOrder  bool   // binlog_order_commits
+	GTID         bool   // transactions have GTIDs that other servers know them by
+	SyncBinlog   int64
+	BinlogDoDB   []string // binlog_do_db
+	BinlogSkipDB []string // binlog_ignore_db
+	BinlogExpire time.Duration
+	// LogReplicaUpdates says that what replication applies goes to this server's binlog.
+	LogReplicaUpdates bool
+
+	// OnlineLog is innodb_online_alter_log_max_size, in bytes: the changes of the application
+	// while the server builds an index in place.
+	OnlineLog int64
+	// BufferPool is innodb_buffer_pool_size, in bytes, and AdaptiveHash innodb_adaptive_hash_index:
+	// a DROP takes the table's pages out of both.
+	BufferPool   int64
+	AdaptiveHash bool
+	// RowVersions is how often columns were added or dropped by INSTANT since the table was built.
+	RowVersions int
+	// Writes is how many rows of the table are written in a second, on average since the server was
+	// started; negative where that is not known.
+	Writes float64
+
+	// Capture is the replica whose binlog is to be read; nil for the source's own.
+	Capture *CaptureFacts
+
+	Connections Connections
+	// Trial is an empty copy of the table that the ALTER was tried on; nil where there was none.
+	Trial *Trial
+	// Native is how the server would carry the ALTER out itself; nil where it was not asked.
+	Native *Answer
+	// Split is the ALTER in two statements, where that has the server do less; else nil.
+	Split *Split
+	// Swap is what the swap would take; nil where it is not long, or was not looked at.
+	Swap *Swap
+
+	ReadOnly      bool
+	SuperReadOnly bool
+	// Galera and MultiPrimary are clusters whose other members don't heed a table lock.
+	Galera       bool
+	MultiPrimary bool
+
+	LowerCaseTableNames int
+	PerformanceSchema   bool
+	MDLInstrument       bool // wait/lock/metadata/sql/mdl is enabled
+	InstrumentUnknown   bool // the account may not look whether it is
+	AutoincLockMode     int
+	TimeZone            string // the global time_zone
+	SystemTimeZone      string
+	Group               bool     // the server is one of Group Replication's
+	GroupPrimary        string   // host:port of the group's primary, as a member knows it; "" if it does not
+	HasRows             bool     // the table has rows, whatever its statistics say
+	ZeroDates           bool     // the global sql_mode takes the date 0000-00-00
+	SQLMode             []string // the parts of the global sql_mode
+
+	// Replicas are the registered replicas, as host:port; Dumps are the sessions that
+	// read the binlog, as user@host: replicas, but also other tools and other runs of
+	// ours, which don't register.
+	Replicas  []string
+	Dumps     []string
+	IsReplica bool // this server replicates from another
+	// Replicating says that all its threads which do so run, and Following that any is started.
+	Replicating bool
+	Following   bool
+	// ReplicasUnknown says that the account may not look for replicas.
+	ReplicasUnknown bool
+
+	// Referencing are the foreign keys that InnoDB knows to refer to the table, in whatever
+	// schema: information_schema shows only those that the account has a privilege on.
+	Referencing []schema.ForeignKey
+	Foreign     ForeignFacts
+	// TriggerTables are tables that the server may lock together with the table, as its triggers seem to use them.
+	TriggerTables []schema.Name
+	// Dependents are what names the table; nil where nobody has looked.
+	Dependents *Dependents
+	// Collation is the database's, which triggers that are created now remember.
+	Collation string
+	// TrustCreators is log_bin_trust_function_creators.
+	TrustCreators bool
+
+	Grants Grants
+	// Taken are the tables and views that stand under the names of the artefacts.
+	Taken []Taken
+	// RunBy is the connection of the run that is at work on the table, 0 if none is.
+	RunBy uint64
+}
+
+// Taken is a table that has an artefact's name.
+type Taken struct {
+	Name    schema.Name
+	Comment string
+}
+
+// sameTable says that two names are one table's on this server.
+func (f *Facts) sameTable(a, b schema.Name) bool {
+	return a == b || f.LowerCaseTableNames != 0 && strings.EqualFold(a.Schema, b.Schema) && strings.EqualFold(a.Table, b.Table)
+}
+
+// hidesSchema says that the server's binlog leaves a schema out.
+func (f *Facts) hidesSchema(database string) bool {
+	return len(f.BinlogDoDB) > 0 && !contains(f.BinlogDoDB, database) || contains(f.BinlogSkipDB, database)
+}
+
+// replicas is the number of replicas that the engine must spare.
+func (f *Facts) replicas() int {
+	if f.ReplicasUnknown {
+		return max(len(f.Replicas), len(f.Dumps))
+	}
+	return len(f.Replicas)
+}

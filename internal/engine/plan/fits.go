@@ -1,0 +1,88 @@
+package plan
+
+import (
+	"strings"
+
+	"midstream/internal/mysql/schema"
+)
+
+// Fits says that the new column takes every value that the old one may have: neither NULL nor
+// length nor range nor charset has the server refuse any. In doubt it says no; TestFitsIsProved
+// asks the servers. A new collation is doubt enough: the server then looks at the bytes.
+func Fits(from, to schema.Column) bool {
+	if from.Nullable && !to.Nullable || from.Charset != to.Charset || from.Collation != to.Collation {
+		return false
+	}
+	if from.Type == to.Type {
+		return !isSpatial(to) || srid(from) == srid(to)
+	}
+	switch f, t := from.Family(), to.Family(); {
+	case t == "integer":
+		return f == "integer" && (from.DataType == "year") == (to.DataType == "year") && intFits(from, to)
+	case t == "decimal":
+		return decimalFits(from, to)
+	case t == "float":
+		return f == "float" && !to.Fixed() && (to.DataType == "double" || from.DataType == "float") && (from.Unsigned || !to.Unsigned)
+	case f != t:
+		return t == "varbinary" && f == "binary" && bytes(to) >= bytes(from)
+	case t == "string", t == "varbinary", t == "binary":
+		return stringFits(from, to)
+	case t == "bit":
+		return to.Precision >= from.Precision
+	case t == "enum", t == "set":
+		return changeOf(from, to) == Same
+	case t == "datetime", t == "timestamp":
+		return false // a sql_mode may refuse 0000-00-00 and 2020-00-00, which the column has
+	case t == "time":
+		return to.Fraction >= from.Fraction // 9999-12-31 23:59:59.9 rounds to no date
+	}
+	return false
+}
+
+// intBits are the bits of the integer types.
+var intBits = map[string]int{"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64, "year": 8}
+
+func intFits(from, to schema.Column) bool {
+	switch f, t := intBits[from.DataType], intBits[to.DataType]; {
+	case from.Unsigned == to.Unsigned:
+		return t >= f
+	case from.Unsigned:
+		return t > f
+	}
+	return false
+}
+
+func decimalFits(from, to schema.Column) bool {
+	if to.Unsigned && !from.Unsigned {
+		return false
+	}
+	whole := to.Precision - to.Scale
+	switch from.Family() {
+	case "decimal":
+		return to.Scale >= from.Scale && whole >= from.Precision-from.Scale
+	case "integer":
+		digits := map[int]int{8: 3, 16: 5, 24: 8, 32: 10, 64: 20}
+		return from.DataType != "year" && whole >= digits[intBits[from.DataType]]
+	}
+	return false
+}
+
+// stringFits compares columns of one charset.
+func stringFits(from, to schema.Column) bool {
+	if limited := to.DataType == "char" || to.DataType == "varchar"; limited {
+		return (from.DataType == "char" || from.DataType == "varchar") && to.Length >= from.Length
+	}
+	return bytes(to) >= bytes(from)
+}
+
+func isSpatial(c schema.Column) bool {
+	return strings.HasPrefix(c.DataType, "geom") || strings.HasSuffix(c.DataType, "point") ||
+		strings.HasSuffix(c.DataType, "linestring") || strings.HasSuffix(c.DataType, "polygon")
+}
+
+// srid is what a definition says of the spatial reference system.
+func srid(c schema.Column) string {
+	_, rest, _ := strings.Cut(c.Definition, "SRID ")
+	number, _, _ := strings.Cut(rest, " ")
+	return number
+}

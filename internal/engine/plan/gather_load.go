@@ -1,0 +1,113 @@
+package plan
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// Load is how much the server has written until a moment. What the account may not see stays 0.
+type Load struct {
+	At     time.Time
+	Redo   int64 // bytes, whole blocks and repeated writes of them included (Innodb_os_log_written)
+	Binlog int64 // bytes in all the files that are there
+	Writes int64 // rows of the table that was asked for
+}
+
+// ReadLoad reads what the server has written.
+func ReadLoad(ctx context.Context, q schema.Querier, table schema.Name) (Load, error) {
+	l := Load{At: time.Now()}
+	var name string
+	err := q.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Innodb_os_log_written'").Scan(&name, &l.Redo)
+	if err != nil {
+		return l, fmt.Errorf("read what goes to the redo log: %w", err)
+	}
+	if err := l.readBinlog(ctx, q); err != nil {
+		return l, fmt.Errorf("read the size of the binlog: %w", err)
+	}
+	err = q.QueryRowContext(ctx, `
+		SELECT IFNULL(SUM(count_write), 0) FROM performance_schema.table_io_waits_summary_by_table
+		 WHERE object_schema = ? AND object_name = ?`, table.Schema, table.Table).Scan(&l.Writes)
+	if _, err = seen(err); err != nil {
+		return l, fmt.Errorf("read how much is written to %s: %w", table, err)
+	}
+	return l, nil
+}
+
+// noBinlog is the number of the error that a server has no binlog.
+const noBinlog = 1381
+
+func (l *Load) readBinlog(ctx context.Context, q schema.Querier) error {
+	rows, err := q.QueryContext(ctx, "SHOW BINARY LOGS")
+	if dbconn.Number(err) == noBinlog {
+		return nil
+	}
+	if ok, err := seen(err); !ok {
+		return err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		var size int64
+		targets := slices.Repeat([]any{new(sql.RawBytes)}, len(columns))
+		targets[1] = &size
+		if err := rows.Scan(targets...); err != nil {
+			return err
+		}
+		l.Binlog += size
+	}
+	return rows.Err()
+}
+
+// Since returns what was written in a second since an earlier moment.
+func (l Load) Since(before Load) (redo, binlog, writes float64) {
+	seconds := max(1e-3, l.At.Sub(before.At).Seconds())
+	per := func(now, then int64) float64 { return max(0, float64(now-then)/seconds) }
+	return per(l.Redo, before.Redo), per(l.Binlog, before.Binlog), per(l.Writes, before.Writes)
+}
+
+// FileBytes returns the size of a table's files, 0 where the account may not see it (PROCESS), or
+// InnoDB's views have another spelling of its name.
+func FileBytes(ctx context.Context, q schema.Querier, table schema.Name) (bytes int64, err error) {
+	name, ok := InnoDBName(table)
+	if !ok {
+		return 0, nil
+	}
+	which, values := files(name)
+	err = FromInnoDB(func(views string) error {
+		return q.QueryRowContext(
+			ctx,
+			"SELECT IFNULL(SUM(file_size), 0) FROM information_schema."+views+"tablespaces"+which,
+			values...).Scan(
+			&bytes,
+		)
+	})
+	if ok, err := seen(err); !ok {
+		return 0, err
+	}
+	return bytes, nil
+}
+
+// LeafBytes returns the size of the pages that hold a table's rows and index entries, as of its last
+// ANALYZE; where the account may not read the statistics, what the table has been given.
+func LeafBytes(ctx context.Context, q schema.Querier, table schema.Name) (bytes float64, err error) {
+	err = q.QueryRowContext(ctx, `
+		SELECT IFNULL(SUM(stat_value), 0) * @@innodb_page_size FROM mysql.innodb_index_stats
+		 WHERE database_name = ? AND stat_name = 'n_leaf_pages' AND (table_name = ? OR LEFT(table_name, ?) IN (?, ?))`,
+		table.Schema, table.Table, len(table.Table)+3, table.Table+"#p#", table.Table+"#P#").Scan(&bytes)
+	if ok, err := seen(err); err != nil || ok && bytes > 0 {
+		return bytes, err
+	}
+	err = q.QueryRowContext(ctx, `
+		SELECT data_length + index_length FROM information_schema.tables WHERE table_schema = ? AND table_name = ?`,
+		table.Schema, table.Table).Scan(&bytes)
+	return bytes, err
+}

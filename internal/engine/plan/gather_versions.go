@@ -1,0 +1,36 @@
+package plan
+
+import (
+	"context"
+
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// readRowVersions asks InnoDB, which needs PROCESS; 0 where it doesn't tell: before MySQL 8.0.29,
+// and of tables whose name has letters beyond ASCII. An ALTER for which there is no version left fails
+// at once.
+func (f *Facts) readRowVersions(ctx context.Context, q schema.Querier, table schema.Name) error {
+	name, ok := InnoDBName(table)
+	if !ok || f.Version.MariaDB || !f.Version.AtLeast(8, 0, 29) {
+		return nil
+	}
+	which, values := files(name)
+	const tries = 5 // while other sessions define tables, InnoDB may give up a wait for its dictionary (1205)
+	for try := 1; ; try++ {
+		err := q.QueryRowContext(
+			ctx,
+			"SELECT IFNULL(MAX(total_row_versions), 0) FROM information_schema.innodb_tables"+which,
+			values...).Scan(
+			&f.RowVersions,
+		)
+		if try < tries && dbconn.Contended(err) {
+			if err := dbconn.BackOff(ctx, try); err != nil {
+				return err
+			}
+			continue
+		}
+		_, err = seen(err)
+		return err
+	}
+}

@@ -1,0 +1,58 @@
+package plan
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// readWrites reads how many rows of the table the server has written in a second, on average since
+// it was started: -1 where that is not known.
+func (f *Facts) readWrites(ctx context.Context, q schema.Querier, table schema.Name) error {
+	f.Writes = -1
+	if !f.PerformanceSchema {
+		return nil
+	}
+	var rows, uptime float64
+	err := q.QueryRowContext(ctx, `
+		SELECT IFNULL((SELECT SUM(count_write) FROM performance_schema.table_io_waits_summary_by_table
+		                WHERE object_schema = ? AND object_name = ?), 0),
+		       (SELECT MAX(variable_value) FROM performance_schema.global_status WHERE variable_name = 'Uptime')`,
+		table.Schema, table.Table).Scan(&rows, &uptime)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if ok, err := seen(err); !ok {
+		return err
+	}
+	f.Writes = rows / max(1, uptime)
+	return nil
+}
+
+// readRows looks whether a table has rows although its statistics say none: these are old, or not
+// kept. A table that can't be read has none as far as the plan is concerned, which then refuses for
+// other reasons.
+func (f *Facts) readRows(ctx context.Context, q schema.Querier, table schema.Name) error {
+	var estimated int64
+	err := q.QueryRowContext(
+		ctx,
+		"SELECT COALESCE(MAX(table_rows), 0) FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
+		table.Schema, table.Table,
+	).Scan(
+		&estimated,
+	)
+	if err != nil {
+		return err
+	}
+	if f.HasRows = estimated > 0; f.HasRows {
+		return nil
+	}
+	err = q.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+table.Quoted()+")").Scan(&f.HasRows)
+	if dbconn.Number(err) != 0 {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,103 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// Identity are InnoDB's numbers of a table, or of its partitions, in order. A table that is
+// created, or built anew, gets a higher number than any had before, and RENAME leaves it alone. It
+// is empty where the server doesn't tell: of no table, of other engines, without PROCESS, and of
+// names with letters beyond ASCII.
+//
+// A table's create_time says less: on MySQL 5.7 and MariaDB it is that of its .frm file's inode,
+// and a RENAME changes it.
+type Identity []uint64
+
+// ReadIdentity asks InnoDB.
+func ReadIdentity(ctx context.Context, q schema.Querier, table schema.Name) (Identity, error) {
+	name, ok := InnoDBName(table)
+	if !ok {
+		return nil, nil
+	}
+	var ids Identity
+	err := FromInnoDB(func(views string) (err error) {
+		ids, err = readIdentity(ctx, q, views+"tables", name)
+		return err
+	})
+	if dbconn.Denied(err) {
+		return nil, nil
+	}
+	slices.Sort(ids)
+	return ids, err
+}
+
+// FromInnoDB reads from views of InnoDB's in information_schema, whose names begin with views.
+func FromInnoDB(read func(views string) error) error {
+	err := read("innodb_")
+	if dbconn.NoSuchTable(err) { // before 8.0, and on MariaDB
+		err = read("innodb_sys_")
+	}
+	return err
+}
+
+// files is the condition for the rows of a table in such a view: a partition's name goes on with #p#, or #P#.
+func files(name string) (condition string, values []any) {
+	return " WHERE name = ? OR LEFT(name, ?) IN (?, ?)", []any{name, len(name) + 3, name + "#p#", name + "#P#"}
+}
+
+func readIdentity(ctx context.Context, q schema.Querier, view, name string) (ids Identity, err error) {
+	which, values := files(name)
+	rows, err := q.QueryContext(ctx, "SELECT name, table_id FROM information_schema."+view+which, values...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var file string
+		var id uint64
+		if err := rows.Scan(&file, &id); err != nil {
+			return nil, err
+		}
+		if strings.HasPrefix(file, name) { // another letter case is another table
+			ids = append(ids, id)
+		}
+	}
+	return ids, rows.Err()
+}
+
+// Is says that two identities may be one table's.
+func (i Identity) Is(other Identity) bool {
+	return len(i) == 0 || len(other) == 0 || slices.Equal(i, other)
+}
+
+// NoOlder says that the table may have been created at the time of another one, or later.
+func (i Identity) NoOlder(than Identity) bool {
+	return len(i) == 0 || len(than) == 0 || i[len(i)-1] >= than[len(than)-1]
+}
+
+// InnoDBName spells a table as InnoDB's views do, as far as its letters are ASCII: the name of its
+// file (https://dev.mysql.com/doc/refman/8.4/en/identifier-mapping.html).
+func InnoDBName(table schema.Name) (name string, ok bool) {
+	var parts []string
+	for _, part := range []string{table.Schema, table.Table} {
+		var b strings.Builder
+		for _, r := range part {
+			switch {
+			case r > '~':
+				return "", false
+			case r >= '0' && r <= '9', r >= 'A' && r <= 'Z', r >= 'a' && r <= 'z', r == '_':
+				b.WriteRune(r)
+			default:
+				fmt.Fprintf(&b, "@%04x", r)
+			}
+		}
+		parts = append(parts, b.String())
+	}
+	return strings.Join(parts, "/"), true
+}

@@ -1,0 +1,287 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/engine/key"
+	"midstream/internal/mysql/schema"
+)
+
+// candidate is a key that could be followed.
+type candidate struct {
+	key     Key
+	primary bool
+	ordered bool
+	changed bool // the ALTER redefines one of its columns, as far as can be told
+	size    int64
+}
+
+// chooseKey takes the best usable key; if there is none it returns the reason for each
+// that isn't usable.
+func (c *checker) chooseKey() (chosen candidate, reasons []string) {
+	var usable []candidate
+	for _, k := range c.table.Keys {
+		if c.options.Key != "" && !strings.EqualFold(c.options.Key, k.Name) {
+			continue
+		}
+		found, why := c.candidate(k)
+		if why != "" {
+			reasons = append(reasons, k.Name+": "+why)
+			continue
+		}
+		usable = append(usable, found)
+	}
+	if len(usable) == 0 {
+		return candidate{}, reasons
+	}
+	slices.SortStableFunc(usable, better)
+	return usable[0], nil
+}
+
+// noKey blocks for want of a usable key.
+func (c *checker) noKey(reasons []string) {
+	why := "rows are copied and changes followed by a PRIMARY KEY or a UNIQUE key of NOT NULL columns"
+	switch {
+	case c.options.Key != "" && len(reasons) == 0:
+		why = fmt.Sprintf("the table has no key named %s", c.options.Key)
+	case len(reasons) > 0:
+		why += " (" + strings.Join(reasons, "; ") + ")"
+	}
+	fix := "Add one first, natively: ALTER TABLE " + c.table.Name.Quoted() + " ADD PRIMARY KEY (...)"
+	if c.alter.DropsPrimaryKey && !c.alter.AddsPrimaryKey {
+		fix = "Keep the primary key, or give the table a UNIQUE key of NOT NULL columns before"
+	}
+	if usable := c.usable(); c.options.Key != "" && len(usable) > 0 {
+		fix = "Leave --key out, or name a usable one: " + strings.Join(usable, ", ")
+	}
+	c.block(CodeNoKey, "no usable key", why, fix)
+}
+
+// usable returns the names of the keys that could be followed.
+func (c *checker) usable() []string {
+	var names []string
+	for _, k := range c.table.Keys {
+		if _, why := c.candidate(k); why == "" {
+			names = append(names, k.Name)
+		}
+	}
+	return names
+}
+
+// better orders candidates: the primary key first, then keys whose order the client
+// knows, then those with fewer and smaller columns. A key whose columns are redefined
+// comes after all others.
+func better(a, b candidate) int {
+	for _, d := range []int{
+		order(!a.changed, !b.changed),
+		order(a.primary, b.primary),
+		order(a.ordered, b.ordered),
+		len(a.key.Parts) - len(b.key.Parts),
+		int(a.size - b.size),
+	} {
+		if d != 0 {
+			return d
+		}
+	}
+	return 0
+}
+
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// candidate returns a key of the table as one to follow, or why it can't be.
+func (c *checker) candidate(k schema.Key) (found candidate, why string) {
+	switch {
+	case !k.Unique:
+		return found, "it is not unique"
+	case !k.Visible:
+		return found, "it is invisible, and FORCE INDEX refuses it"
+	case k.Type != "BTREE":
+		return found, "its type is " + k.Type
+	}
+	found = candidate{key: Key{Name: k.Name}, primary: k.Name == "PRIMARY"}
+	for _, p := range k.Parts {
+		col, why := c.keyColumn(p)
+		if why != "" {
+			return found, why
+		}
+		found.key.Parts = append(found.key.Parts, key.Part{Column: col, Descending: p.Descending})
+		found.changed = found.changed || c.redefined(col)
+		found.size += max(col.Length, int64(col.Precision), 4)
+	}
+	codec, err := found.key.Codec()
+	if err != nil {
+		return found, err.Error()
+	}
+	found.ordered = codec.Ordered()
+	if why := c.imageLacks(k); why != "" {
+		return found, why
+	}
+	return found, c.unsearchable(found.key)
+}
+
+// keyColumn returns a part's column, or why it can't be followed.
+func (c *checker) keyColumn(p schema.KeyPart) (col schema.Column, why string) {
+	if p.Expression != "" {
+		return col, "it has an expression"
+	}
+	col, ok := c.table.Column(p.Column)
+	switch {
+	case !ok:
+		return col, "column " + p.Column + " is not known"
+	case p.Prefix != 0:
+		return col, fmt.Sprintf("it holds a prefix of column %s only", col.Name)
+	case col.Nullable:
+		return col, fmt.Sprintf("column %s may be NULL", col.Name)
+	case col.Generated == schema.Virtual:
+		return col, fmt.Sprintf("column %s is a virtual generated one", col.Name)
+	case c.facts.Version.MariaDB && col.DataType == "char" && strings.Contains(col.Collation, "nopad"):
+		// InnoDB orders 'a' with its blanks, behind "a\t", and a comparison without them, before it
+		// (11.8.9): a range misses rows.
+		return col, fmt.Sprintf(
+			"column %s is a CHAR with a NOPAD collation, which the server does not read in the order in which it compares",
+			col.Name,
+		)
+	case contains(c.alter.Dropped, col.Name):
+		return col, fmt.Sprintf("the ALTER drops column %s", col.Name)
+	}
+	for _, to := range c.alter.Defined {
+		if strings.EqualFold(c.origin(to.Name), col.Name) {
+			return col, keyLoss(col, to)
+		}
+	}
+	return col, ""
+}
+
+// keyLoss says why a changed key column can't be followed: where two values of it may become
+// one, the deletion of the one row in the shadow is that of the other's.
+func keyLoss(from, to schema.Column) string {
+	lost := merging(from, to)
+	if len(lost) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(
+		"the ALTER changes values of column %s, and two of them may become one: they %s", from.Name,
+		strings.Join(lost, ", and they "),
+	)
+}
+
+// otherIntegers are names of integer types that the server doesn't use itself.
+var otherIntegers = []string{"integer", "int1", "int2", "int3", "int4", "int8", "middleint", "bool", "boolean"}
+
+// redefined says that the ALTER may change how a column's values compare. From integer
+// to integer it doesn't.
+func (c *checker) redefined(col schema.Column) bool {
+	for i, name := range c.alter.Modified {
+		if strings.EqualFold(name, col.Name) {
+			kind := c.alter.NewTypes[i]
+			return col.Family() != "integer" ||
+				(schema.Column{DataType: kind}).Family() != "integer" && !slices.Contains(otherIntegers, kind)
+		}
+	}
+	return c.alter.ConvertsCharset && col.Charset != "" && col.Charset != "binary"
+}
+
+// imageLacks says why row events may not hold the key: a MINIMAL image has only the
+// columns of the key that the server takes for the table's own.
+func (c *checker) imageLacks(k schema.Key) string {
+	if c.facts.RowImage != "MINIMAL" {
+		return ""
+	}
+	for _, other := range c.table.Keys {
+		if !c.serverKey(other) {
+			continue
+		}
+		if other.Name == k.Name {
+			return ""
+		}
+		return fmt.Sprintf("binlog_row_image is MINIMAL, and then the binlog holds only the columns of %s", other.Name)
+	}
+	return ""
+}
+
+// serverKey says that the server may take the key for the table's own.
+func (c *checker) serverKey(k schema.Key) bool {
+	if !k.Unique {
+		return false
+	}
+	for _, p := range k.Parts {
+		col, ok := c.table.Column(p.Column)
+		if !ok || col.Nullable || p.Prefix != 0 || p.Expression != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// unsearchable says why the shadow could not be searched by the key after the ALTER,
+// as far as the ALTER could be read. What the server really made is looked at later.
+func (c *checker) unsearchable(k Key) string {
+	if len(c.alter.Unknown) > 0 {
+		return ""
+	}
+	after := predict(c.table, c.alter)
+	if c.facts.Trial != nil {
+		after = c.facts.Trial.Altered // MariaDB makes a HASH of a UNIQUE key whose column becomes a TEXT
+	}
+	columns := make([]string, len(k.Parts))
+	for i, p := range k.Parts {
+		columns[i] = renamed(c.alter, p.Column.Name)
+	}
+	if searchable(after, columns) == nil {
+		return fmt.Sprintf("the ALTER leaves no index that begins with (%s), and each change would read the whole shadow",
+			strings.Join(columns, ", "))
+	}
+	return ""
+}
+
+// searchable finds the index of a table by which a row of these columns is found, in their order: it begins
+// with them, or is unique by the first of them alone. A unique one comes before others.
+func searchable(t *schema.Table, columns []string) *schema.Key {
+	var found *schema.Key
+	for i := range t.Keys {
+		k := &t.Keys[i]
+		if begins(k, columns) && (found == nil || k.Unique && !found.Unique) {
+			found = k
+		}
+	}
+	return found
+}
+
+func begins(k *schema.Key, columns []string) bool {
+	if !k.Visible || k.Type != "BTREE" || len(k.Parts) < len(columns) && !k.Unique {
+		return false
+	}
+	for i, part := range k.Parts[:min(len(k.Parts), len(columns))] {
+		if part.Expression != "" || !strings.EqualFold(part.Column, columns[i]) || part.Prefix != 0 && len(k.Parts) < len(columns) {
+			return false
+		}
+	}
+	return true
+}
+
+// uniqueOn says that a unique key of the table has no columns but these.
+func uniqueOn(t *schema.Table, columns []string) bool {
+	for _, k := range t.Keys {
+		if !k.Unique {
+			continue
+		}
+		all := true
+		for _, p := range k.Parts {
+			all = all && p.Expression == "" && p.Prefix == 0 && contains(columns, p.Column)
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}

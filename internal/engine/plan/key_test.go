@@ -1,0 +1,114 @@
+package plan
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"midstream/internal/mysql/schema"
+)
+
+func TestMakeChoosesTheKey(t *testing.T) {
+	columns := []string{"id int", "a int", "b varchar", "c int?", "d binary", "e text", "f bigint"}
+	for _, c := range []struct {
+		name    string
+		keys    []string
+		clauses string
+		image   string
+		want    string // "" if none is usable
+		reason  string // in the message then
+	}{
+		{"the primary key", []string{"PRIMARY: id", "UNIQUE u: a"}, "", "", "PRIMARY", ""},
+		{"the primary key, even of a string", []string{"PRIMARY: b", "UNIQUE u: a"}, "", "", "PRIMARY", ""},
+		{"a unique key", []string{"k: a", "UNIQUE u: a"}, "", "", "u", ""},
+		{"the one with an order", []string{"UNIQUE s: b", "UNIQUE u: a, f"}, "", "", "u", ""},
+		{"the one with fewer columns", []string{"UNIQUE s: a, f", "UNIQUE u: id"}, "", "", "u", ""},
+		{"the smaller one", []string{"UNIQUE s: d", "UNIQUE u: id"}, "", "", "u", ""},
+		{"not one of NULLs", []string{"UNIQUE u: c"}, "", "", "", "column c may be NULL"},
+		{"not a prefix", []string{"UNIQUE u: b(3)"}, "", "", "", "a prefix of column b only"},
+		{"not an expression", []string{"UNIQUE u: id, (lower(`b`))"}, "", "", "", "it has an expression"},
+		{"not an invisible one", []string{"INVISIBLE UNIQUE u: id"}, "", "", "", "it is invisible"},
+		{"not one that isn't unique", []string{"k: id"}, "", "", "", "it is not unique"},
+		{"not another type", []string{"HASH UNIQUE u: id"}, "", "", "", "its type is HASH"},
+		{"not a type that is no key", []string{"UNIQUE u: e"}, "", "", "", "which can't be followed as a key"},
+		{"every reason", []string{"UNIQUE u: c", "k: id"}, "", "", "", "u: column c may be NULL; k: it is not unique"},
+		{"descending", []string{"PRIMARY: id DESC, a"}, "", "", "PRIMARY", ""},
+
+		{"another one if columns go", []string{"PRIMARY: id", "UNIQUE u: a"}, "DROP id", "", "u", ""},
+		{"none if all columns go", []string{"PRIMARY: id", "UNIQUE u: a"}, "DROP id, DROP a, ADD id INT", "", "", "the ALTER drops column id"},
+		{"another one if its columns change", []string{"PRIMARY: id", "UNIQUE u: a"}, "MODIFY id VARCHAR(20)", "", "u", ""},
+		{"it if an integer becomes another", []string{"PRIMARY: id", "UNIQUE u: a"}, "MODIFY COLUMN id BIGINT UNSIGNED, CHANGE a x INTEGER", "", "PRIMARY", ""},
+		{"another one if its charset changes", []string{"PRIMARY: b", "UNIQUE u: a"}, "CONVERT TO CHARACTER SET latin1", "", "u", ""},
+		{"it if all columns change", []string{"PRIMARY: id", "UNIQUE u: a"}, "MODIFY id CHAR(9), MODIFY a DOUBLE", "", "PRIMARY", ""},
+		{"a dropped one that an index replaces", []string{"PRIMARY: id", "k: id, a"}, "DROP PRIMARY KEY", "", "PRIMARY", ""},
+		{"a dropped one that a new index replaces", []string{"PRIMARY: id"}, "DROP PRIMARY KEY, CHANGE id x INT, ADD KEY (x, a)", "", "PRIMARY", ""},
+		{"another one if it is dropped", []string{"PRIMARY: id", "UNIQUE u: a"}, "DROP PRIMARY KEY", "", "u", ""},
+		{"not one that becomes invisible", []string{"PRIMARY: id", "UNIQUE u: a"}, "DROP PRIMARY KEY, ALTER INDEX u INVISIBLE", "", "", "leaves no index that begins with (a)"},
+		{"not by an index in another order", []string{"PRIMARY: id, a", "k: a, id"}, "DROP PRIMARY KEY", "", "", "leaves no index that begins with (id, a)"},
+		{"one that a shorter unique one replaces", []string{"PRIMARY: id, a"}, "DROP PRIMARY KEY, ADD PRIMARY KEY (id)", "", "PRIMARY", ""},
+		{"not one that a shorter index replaces", []string{"PRIMARY: id, a"}, "DROP PRIMARY KEY, ADD KEY (id)", "", "", "leaves no index that begins with (id, a)"},
+		{"not one that a unique one of its last columns replaces", []string{"PRIMARY: id, a"}, "DROP PRIMARY KEY, ADD PRIMARY KEY (a)", "", "", "leaves no index that begins with (id, a)"},
+		{"one whose first column goes leaves the rest", []string{"PRIMARY: id, a", "UNIQUE u: f"}, "DROP id", "", "u", ""},
+
+		{"MINIMAL has the primary key", []string{"PRIMARY: id", "UNIQUE u: a"}, "", "MINIMAL", "PRIMARY", ""},
+		{"MINIMAL has no other key", []string{"PRIMARY: id", "UNIQUE u: a"}, "DROP id", "MINIMAL", "", "holds only the columns of PRIMARY"},
+		{"MINIMAL has the first unique key", []string{"UNIQUE n: c", "UNIQUE v: f, a", "UNIQUE u: a"}, "", "MINIMAL", "v", ""},
+		{"NOBLOB has all keys", []string{"PRIMARY: id", "UNIQUE u: a"}, "DROP id", "NOBLOB", "u", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			facts, table := good(), orders(columns, c.keys...)
+			if c.image != "" {
+				facts.RowImage = c.image
+			}
+			if c.clauses == "" {
+				c.clauses = "ADD z INT"
+			}
+			p, err := Make(facts, table, alter(t, c.clauses), Options{})
+			switch {
+			case c.want == "" && !errors.Is(err, ErrRefused):
+				t.Errorf("no refusal: %v", err)
+			case c.want == "" && !strings.Contains(err.Error(), c.reason):
+				t.Errorf("%v doesn't say %q", err, c.reason)
+			case c.want != "" && err != nil:
+				t.Error(err)
+			case c.want != "" && p.Key.Name != c.want:
+				t.Errorf("key %s, want %s", p.Key.Name, c.want)
+			}
+		})
+	}
+}
+
+func TestMakeTakesTheOperatorsKey(t *testing.T) {
+	table := orders(usual, "PRIMARY: id", "UNIQUE u: a")
+	p, err := Make(good(), table, alter(t, "ADD z INT"), Options{Key: "U"})
+	if err != nil || p.Key.Name != "u" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if _, err = Make(good(), table, alter(t, "ADD z INT"), Options{Key: "v"}); !errors.Is(err, ErrRefused) ||
+		!strings.Contains(err.Error(), "no key named v") {
+		t.Error(err)
+	}
+}
+
+// A generated column can be part of a key if its values stand in the table.
+func TestMakeKeyOfGeneratedColumns(t *testing.T) {
+	for kind, usable := range map[schema.Generated]bool{schema.Virtual: false, schema.Stored: true} {
+		table := orders(usual, "UNIQUE u: id, a")
+		table.Columns[1].Generated = kind
+		if _, err := Make(good(), table, alter(t, "ADD z INT"), Options{}); (err == nil) != usable {
+			t.Errorf("kind %d: %v", kind, err)
+		}
+	}
+}
+
+func TestKeyParts(t *testing.T) {
+	p, err := Make(good(), orders(usual, "PRIMARY: id DESC, b"), alter(t, "ADD z INT"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(p.Key.Columns(), []string{"id", "b"}) || !p.Key.Parts[0].Descending || p.Key.Parts[1].Descending ||
+		p.Key.Parts[1].Column.Ordinal != 2 {
+		t.Errorf("%+v", p.Key)
+	}
+}

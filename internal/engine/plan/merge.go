@@ -1,0 +1,97 @@
+package plan
+
+import (
+	"slices"
+
+	"midstream/internal/mysql/schema"
+)
+
+// merging returns why two values of a column may be stored as one after its conversion, and nothing if that
+// cannot be. A change is known to keep values apart, or it counts as one that may not.
+func merging(from, to schema.Column) []string {
+	switch changeOf(from, to) {
+	case Same:
+		return nil
+	case Reordered:
+		return mergingStrings(from, to)
+	}
+	lost := losses(from, to)
+	switch f := from.Family(); to.Family() {
+	case f:
+		lost = append(lost, mergingFamily(from, to)...)
+	case "integer", "decimal", "float", "bit", "binary", "varbinary", "date", "datetime", "timestamp", "time":
+		lost = append(lost, mergingMembers(from, to)...)
+	case "string":
+		lost = append(lost, mergingMembers(from, to)...)
+	case "enum", "set":
+		if f == "enum" || f == "set" {
+			lost = append(lost, "become the members of the same text")
+		}
+	case "inet6":
+		if f != "inet4" && f != "binary" {
+			lost = append(lost, writtenInManyWays)
+		}
+	case "uuid":
+		if f != "binary" {
+			lost = append(lost, writtenInManyWays)
+		}
+	default:
+		lost = append(lost, writtenInManyWays)
+	}
+	return lost
+}
+
+// writtenInManyWays is true of numbers, UUIDs and addresses that are texts.
+const writtenInManyWays = "may be several ways to write one value of the new type"
+
+// mergingFamily is merging for types of one family that store other values.
+func mergingFamily(from, to schema.Column) []string {
+	switch from.Family() {
+	case "string":
+		return mergingStrings(from, to)
+	case "enum", "set":
+		if from.Charset != to.Charset || !slices.Equal(from.Members, to.Members) {
+			return mergingMembers(from, to)
+		}
+	}
+	return nil
+}
+
+// mergingMembers is merging for members that become their texts: that of number 0 is empty, as a member may be.
+func mergingMembers(from, to schema.Column) []string {
+	isMember := from.DataType == "enum" || from.DataType == "set"
+	if !isMember || to.Number() && to.DataType != "year" {
+		return nil
+	}
+	if slices.Contains(from.Members, "") {
+		return []string{"have an empty member, whose text is also that of no member"}
+	}
+	if manyCodes(from, to) {
+		return []string{inManyCodes}
+	}
+	return nil
+}
+
+const inManyCodes = "may have letters with several codes in the old character set, and one in the new"
+
+// mergingStrings is merging for strings that get another character set or collation.
+func mergingStrings(from, to schema.Column) []string {
+	switch {
+	case manyCodes(from, to):
+		return []string{inManyCodes}
+	case to.DataType == "char" && from.DataType != "char" && noPad(from.Collation):
+		return []string{"lose the blanks at their end"}
+	}
+	return nil
+}
+
+// manyCoded are the character sets that have several codes for one letter. (All codes of one and two bytes were
+// converted to utf8mb4 on MySQL 9.7.4 and MariaDB 11.8.)
+var manyCoded = []string{"armscii8", "big5", "cp932", "eucjpms", "sjis", "tis620", "ujis"}
+
+// manyCodes says that the conversion between the character sets may make two texts equal. Of the ways back only
+// cp932 has one code for two letters.
+func manyCodes(from, to schema.Column) bool {
+	return to.Charset != "" && to.Charset != "binary" && from.Charset != to.Charset &&
+		(slices.Contains(manyCoded, from.Charset) || to.Charset == "cp932" && from.Charset != "ascii")
+}

@@ -1,0 +1,434 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// Method is the way in which a table is changed.
+type Method string
+
+// The methods, from the lightest on.
+const (
+	MethodNone    Method = "none"    // the table has the definition already
+	MethodInstant Method = "instant" // the server changes its dictionary
+	MethodInplace Method = "inplace" // the server changes its dictionary, builds indexes, or the table, while it is used
+	MethodCopy    Method = "copy"    // the server copies the table while nobody writes
+	MethodShadow  Method = "shadow"  // a run copies it, and follows the changes
+)
+
+// natives are the server's own methods, the lightest first.
+var natives = []Method{MethodNone, MethodInstant, MethodInplace, MethodCopy}
+
+// HeavierThan says that both are methods of the server's own, and this one is the heavier.
+func (m Method) HeavierThan(other Method) bool {
+	return slices.Contains(natives, other) && slices.Index(natives, m) > slices.Index(natives, other)
+}
+
+// Effect is what a statement does to the table's files.
+type Effect int
+
+// The effects, from the lightest on.
+const (
+	Nothing  Effect = iota // the definition stays as it is
+	Metadata               // only the data dictionary changes
+	Index                  // one or more secondary indexes are built
+	Rebuild                // the table is built anew
+)
+
+// Answer is how the server would carry a statement out itself, as an empty clone of the table has
+// shown. It knows nothing of what only the table's rows and age can tell.
+type Answer struct {
+	// Method is MethodInstant, MethodInplace or MethodCopy: the lightest that the server takes.
+	Method Method
+	// Lock is the least lock that it takes with MethodInplace: NONE lets the application write
+	// meanwhile, SHARED only read. With MethodCopy it is NONE where the server's copy follows the
+	// changes (MariaDB 11.2 and later), else "".
+	Lock   string
+	Effect Effect
+	// Definition is what the clone was then, by SHOW CREATE TABLE.
+	Definition string
+	// Setup is how long the statement took on the clone, which is empty.
+	Setup time.Duration
+	// Lighter is a lighter way that it takes, where it was asked for a heavier one; else "".
+	Lighter Method
+	// Trial is the copy that it was asked on.
+	Trial *Trial `json:"-"`
+	// Refused are the lighter ways that it does not take, each with the server's words.
+	Refused []Rejected
+}
+
+// Split is an ALTER in two statements, which together make the same table.
+type Split struct {
+	First  *ddl.Alter // by INSTANT
+	Rest   *ddl.Alter
+	Answer *Answer // how the server would carry out the rest
+}
+
+// Rejected is a method that is not taken.
+type Rejected struct {
+	Method Method
+	Why    string
+}
+
+// Limits bound what the server may do itself.
+type Limits struct {
+	// Locked is the longest time for which it may let nobody write. Defaults to 250 ms, the wait
+	// of a query at the cut-over of a run.
+	Locked time.Duration
+	// Longest is the longest time for which it may build. At its end it asks for the lock again,
+	// and where somebody is in the way all that it has built is withdrawn. Defaults to 10 min.
+	Longest time.Duration
+	// Stall is the longest time for which replicas may stand still: they begin when the statement
+	// has ended, and repeat it. Defaults to 1 s.
+	Stall time.Duration
+}
+
+// WithDefaults returns the limits with defaults for what is not set.
+func (l Limits) WithDefaults() Limits {
+	if l.Locked <= 0 {
+		l.Locked = 250 * time.Millisecond
+	}
+	if l.Longest <= 0 {
+		l.Longest = 10 * time.Minute
+	}
+	if l.Stall <= 0 {
+		l.Stall = time.Second
+	}
+	return l
+}
+
+// Choice is the method of a change.
+type Choice struct {
+	Method Method
+	Why    string
+	// Lock is the one that the server is asked for, with MethodInplace and MethodCopy.
+	Lock string
+	// Builds says that the server builds indexes, or the table.
+	Builds bool
+	// Split says that it is two statements, the first by INSTANT, and the rest by the method; nil
+	// where it is one.
+	Split *Split
+	// Work bounds the server's own statement where it lets nobody write meanwhile, 0 for no bound.
+	Work time.Duration
+	// Shadow says that a shadow could do it as well, should the server not come to an end.
+	Shadow bool
+	// Warning says why the method would not have been taken, had it not been asked for.
+	Warning string
+	// Others are the methods that were not taken, the lightest first.
+	Others []Rejected
+}
+
+// locks says that nobody can write to the table while the server copies or builds it.
+func (c Choice) locks() bool {
+	return c.Lock != "NONE" && (c.Method == MethodCopy || c.Method == MethodInplace && c.Builds)
+}
+
+// Rehearsal says what a run would do by a method of the server's own, of which there is nothing to
+// rehearse.
+func (c Choice) Rehearsal() string {
+	if c.Method == MethodNone {
+		return "a run would have nothing to do, as " + c.Why
+	}
+	text := fmt.Sprintf(
+		"a run would have the server change the table itself (%s), which can't be tried on the table without being done",
+		c.Method,
+	)
+	return text + "; to rehearse a copy, say --method=" + string(MethodShadow)
+}
+
+// CodeMethod is the code of a method that was asked for and can't be had.
+const CodeMethod Code = "method"
+
+// CodeBuild is the code of what can happen to a build at its end.
+const CodeBuild Code = "build"
+
+// mostRowVersions is how often a table can be given or lose columns by INSTANT before it is built anew
+// (MySQL 8.0.29 and later; 9.7.4 was seen to take 255).
+func (f *Facts) mostRowVersions() int {
+	if f.Version.AtLeast(9, 1, 0) {
+		return 255
+	}
+	return 64
+}
+
+// chooser weighs the methods.
+type chooser struct {
+	facts  *Facts
+	table  *schema.Table
+	alter  *ddl.Alter
+	answer *Answer
+	limits Limits
+	pace   Pace
+}
+
+// Choose takes the lightest method whose cost is within the limits, or the one that was asked for,
+// if the table can be changed by it at all. shadow says why a shadow can't do it, nil if it can.
+// REQUIRES: the server was asked (Facts.Native).
+func Choose(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options, shadow error) (Choice, error) {
+	answer := facts.Native
+	c := chooser{
+		facts:  facts,
+		table:  table,
+		alter:  alter,
+		answer: answer,
+		limits: options.Limits.WithDefaults(),
+		pace:   options.paceOf(facts, table),
+	}
+	choice := Choice{Others: slices.Clone(answer.Refused), Shadow: shadow == nil}
+	method, why, against := c.native()
+	switch wish := options.Method; {
+	case wish == "":
+	case wish == MethodShadow:
+		if against == "" {
+			against = "another method was asked for"
+		}
+	case wish != method:
+		return choice, c.notSo(wish, method)
+	case answer.Lighter != "":
+		choice.Warning, against, why = fmt.Sprintf("the server could do it by %s", answer.Lighter), "", "it was asked for"
+	case against != "":
+		choice.Warning, against, why = against, "", "it was asked for"
+	}
+	if against == "" && options.Method == "" && c.halves() {
+		against = "two statements take less than half of its time"
+	}
+	if against == "" {
+		choice.Lock = answer.Lock
+		choice.Method, choice.Why, choice.Builds = method, why, answer.builds()
+		choice.Work = c.work(options.Method)
+		if (method == MethodInstant || method == MethodInplace) && shadow == nil {
+			choice.Others = append(choice.Others, Rejected{MethodShadow, "it would copy the whole table"})
+		}
+		return choice, nil
+	}
+	choice.Others = append(choice.Others, Rejected{method, against})
+	if split, ok := c.split(options); ok {
+		split.Others = append(choice.Others, split.Others...)
+		return split, nil
+	}
+	if shadow != nil {
+		return choice, shadow
+	}
+	choice.Method, choice.Why = MethodShadow, "nothing lighter keeps within the limits"
+	return choice, nil
+}
+
+// split weighs the ALTER in two statements, where its whole is too heavy for the server.
+func (c *chooser) split(options Options) (Choice, bool) {
+	s := c.facts.Split
+	if s == nil || options.Method != "" {
+		return Choice{}, false
+	}
+	rest := *c
+	rest.alter, rest.answer = s.Rest, s.Answer
+	rest.pace.Native = c.pace.Rest
+	method, why, against := rest.native()
+	if against == "" {
+		first := *c
+		first.alter = s.First
+		against = first.againstInstant()
+	}
+	if against != "" {
+		return Choice{Others: []Rejected{{method, "in two statements: " + against}}}, false
+	}
+	return Choice{
+		Method: method,
+		Lock:   s.Answer.Lock,
+		Builds: s.Answer.Effect > Metadata,
+		Split:  s,
+		Why: fmt.Sprintf(
+			"in two statements, as the whole would have the server build the table anew: INSTANT does %s; of the rest %s",
+			s.First.Clauses, why,
+		),
+	}, true
+}
+
+// worthSplitting is the time that a statement must take for another one to be worth it.
+const worthSplitting = 10 * time.Second
+
+// halves says that the ALTER in two statements takes less than half of the time.
+func (c *chooser) halves() bool {
+	whole := c.pace.Native.takes(c.table.Rows)
+	return c.facts.Split != nil && whole > worthSplitting && c.pace.Rest.takes(c.table.Rows) < whole/2
+}
+
+// notSo refuses a method that was asked for.
+func (c *chooser) notSo(wish, method Method) error {
+	why := fmt.Sprintf("the lightest way that the server has is %s", method)
+	for _, r := range c.answer.Refused {
+		if r.Method == wish {
+			why = r.Why
+		}
+	}
+	return &Refused{
+		Table: c.table.Name.String(),
+		Blocking: []Risk{
+			{
+				Code:     CodeMethod,
+				What:     fmt.Sprintf("the ALTER can't be done by the method %s", wish),
+				Why:      why,
+				Fix:      fmt.Sprintf("Leave the choice to the plan, or say --method=%s or --method=%s", method, MethodShadow),
+				Blocking: true,
+			},
+		},
+	}
+}
+
+// native weighs what the server would do itself; against says why not.
+func (c *chooser) native() (m Method, why, against string) {
+	a := c.answer
+	switch {
+	case a.Effect == Nothing && !c.alter.SetsAutoIncrement:
+		return MethodNone, "the table has this definition already", ""
+	case a.Method == MethodInstant:
+		return MethodInstant, "the server changes its dictionary only", c.againstInstant()
+	case a.Effect <= Metadata && a.Lock == "NONE":
+		return MethodInplace, "the server changes its dictionary only", ""
+	}
+	takes := c.pace.Native.takes(c.table.Rows)
+	if a.Effect == Rebuild && related(c.facts, c.table) {
+		return a.Method, "", "the server would build the table anew, which has foreign keys or is referred to"
+	}
+	if a.Lock != "NONE" {
+		if takes > c.limits.Locked {
+			return a.Method, "", fmt.Sprintf("nobody could write for about %s, and at most %s is allowed", round(takes), c.limits.Locked)
+		}
+		return a.Method, fmt.Sprintf("the table is small: nobody can write for about %s", round(takes)), ""
+	}
+	return a.Method, fmt.Sprintf("the server builds it in about %s, while the table is used", round(takes)), c.againstBuild(takes)
+}
+
+// againstInstant says what only the table itself can tell.
+func (c *chooser) againstInstant() string {
+	if changesColumns := len(c.alter.Added)+len(c.alter.Dropped) > 0; changesColumns && c.facts.RowVersions >= c.facts.mostRowVersions() {
+		return fmt.Sprintf(
+			"columns were added or dropped by INSTANT %d times, and the server takes no more before the table is built anew",
+			c.facts.RowVersions,
+		)
+	}
+	return ""
+}
+
+// A build writes no redo log, so that its pages are flushed at its end, one after the other out of the
+// flush list: a rebuild of 30 GB has taken over four hours on a machine with 128 GB of memory.
+const (
+	largePool = 32 << 30
+	muchBuilt = 1 << 30
+)
+
+// againstBuild says why the server should not build an index, or the table, in place.
+func (c *chooser) againstBuild(takes time.Duration) string {
+	switch closed := c.answer.closed(c.table); {
+	case closed > c.limits.Locked:
+		return fmt.Sprintf(
+			"at its beginning and its end the server works on the files of all partitions, and nobody can use the table for about %s; at most %s is allowed (--native-locked)",
+			round(closed), c.limits.Locked,
+		)
+	case c.facts.replicas() > 0 && takes > c.limits.Stall:
+		return fmt.Sprintf(
+			"replicas repeat it when it has ended, and stand still for about %s; at most %s is allowed", round(takes),
+			c.limits.Stall,
+		)
+	case takes > c.limits.Longest:
+		return fmt.Sprintf("it takes about %s, and all of it is lost where somebody is in the way at its end; at most %s is allowed",
+			round(takes), c.limits.Longest)
+	}
+	if built := int64(c.pace.Native.Bytes * float64(c.table.Rows)); c.facts.BufferPool > largePool && built > muchBuilt {
+		return fmt.Sprintf(
+			"the server flushes the %s that it has built at the end, and looks for these pages in its list of dirty ones, which may "+
+				"take hours with a buffer pool of %s",
+			sized(built),
+			sized(c.facts.BufferPool),
+		)
+	}
+	if takes > c.limits.Stall && c.moves() { // else it is tried: a shadow takes over
+		return "the table is written to, and has a unique key beside the primary one: a value that goes from one row to another meanwhile " +
+			"may be taken for a duplicate, and all is lost"
+	}
+	if logged := int64(c.pace.Writes * takes.Seconds() * rowBytes(c.table)); logged > c.facts.OnlineLog/2 {
+		return fmt.Sprintf(
+			"the application writes about %s meanwhile, and the server's online log takes %s: it may overflow, and all of it is lost",
+			sized(logged), sized(c.facts.OnlineLog),
+		)
+	}
+	return ""
+}
+
+// moves says that the server may take a value that goes from one row to another while it builds for
+// a duplicate, as it notes rows that may be rolled back yet
+// (https://dev.mysql.com/doc/refman/8.4/en/innodb-online-ddl-limitations.html).
+func (c *chooser) moves() bool {
+	unique := func(k schema.Key) bool { return k.Unique && k.Name != "PRIMARY" }
+	kept := c.answer.Effect == Rebuild && slices.ContainsFunc(c.table.Keys, unique)
+	added := slices.ContainsFunc(c.alter.Keys, func(k ddl.NewKey) bool { return k.Unique && !k.Primary })
+	return c.pace.Writes != 0 && (kept || added)
+}
+
+// work is the bound of the server's work, where nobody can write meanwhile.
+func (c *chooser) work(wish Method) time.Duration {
+	locks := c.answer.Method != MethodInstant && c.answer.Lock != "NONE"
+	if !locks || wish == c.answer.Method {
+		return 0
+	}
+	return c.limits.Locked
+}
+
+// builds says that the server builds indexes or the table by it, other than while nobody can write.
+func (a *Answer) builds() bool {
+	return a.Method == MethodInplace && a.Effect > Metadata || a.Method == MethodCopy && a.Lock == "NONE"
+}
+
+// How asks the server for the method and the lock, in front of the clauses of an ALTER.
+func (a *Answer) How() string { return how(a.Method, a.Lock) }
+
+func how(m Method, lock string) string {
+	text := "ALGORITHM=" + strings.ToUpper(string(m))
+	if lock != "" {
+		text += ", LOCK=" + lock
+	}
+	return text
+}
+
+// NativeStatement is the ALTER by the method that was chosen, one of the server's.
+func (p *Plan) NativeStatement() string {
+	clauses := p.Alter.Clauses
+	if s := p.Choice.Split; s != nil {
+		clauses = s.Rest.Clauses
+	}
+	return "ALTER TABLE " + p.Source.Name.Quoted() + " " + ddl.Prefixed(how(p.Choice.Method, p.Choice.Lock), clauses)
+}
+
+// FirstStatement is the one that comes before NativeStatement, "" if there is none.
+func (p *Plan) FirstStatement() string {
+	if p.Choice.Split == nil {
+		return ""
+	}
+	return fmt.Sprintf("ALTER TABLE %s %s, %s", p.Source.Name.Quoted(), how(MethodInstant, ""), p.Choice.Split.First.Clauses)
+}
+
+// round returns a duration with two figures or so.
+func round(d time.Duration) time.Duration {
+	for unit := time.Duration(1e12); unit >= time.Millisecond; unit /= 10 {
+		if d >= 10*unit {
+			return d.Round(unit)
+		}
+	}
+	return d.Round(time.Millisecond)
+}
+
+// sized spells a number of bytes.
+func sized(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

@@ -1,0 +1,91 @@
+package plan_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// TestChoose: the lightest method whose cost is within the limits, and why not the others.
+func TestChoose(t *testing.T) {
+	const giga = 1 << 30
+	large := schema.Table{Rows: 100_000_000, DataBytes: 30 * giga}
+	small := schema.Table{Rows: 100, DataBytes: 16 << 10}
+	middle := schema.Table{Rows: 1_000_000, DataBytes: giga / 4}
+	alone, followed := &plan.Facts{OnlineLog: 128 << 20}, &plan.Facts{OnlineLog: 128 << 20, Replicas: []string{"r:3306"}}
+	used := &plan.Facts{RowVersions: 64}
+	inplace := func(e plan.Effect, lock string) plan.Answer {
+		return plan.Answer{Method: plan.MethodInplace, Lock: lock, Effect: e}
+	}
+	instant := plan.Answer{Method: plan.MethodInstant, Effect: plan.Metadata}
+	refused := errors.New("refused")
+	for _, c := range []struct {
+		name    string
+		wish    plan.Method
+		clauses string
+		answer  plan.Answer
+		table   schema.Table
+		facts   *plan.Facts
+		pace    plan.Pace
+		shadow  error
+		want    plan.Method
+		against string // the last method that was not taken
+	}{
+		{"the same again", "", "MODIFY v INT", plan.Answer{Method: plan.MethodInstant}, large, alone, plan.Pace{}, nil, plan.MethodNone, ""},
+		{"a counter", "", "AUTO_INCREMENT = 7", inplace(plan.Nothing, "NONE"), large, alone, plan.Pace{}, nil, plan.MethodInplace, "copy the whole"},
+		{"instant", "", "ADD COLUMN v INT", instant, large, followed, plan.Pace{}, refused, plan.MethodInstant, ""},
+		{"no versions left", "", "ADD COLUMN v INT", instant, large, used, plan.Pace{}, nil, plan.MethodShadow, "64 times"},
+		{"no versions needed", "", "ALTER v SET DEFAULT 1", instant, large, used, plan.Pace{}, nil, plan.MethodInstant, "copy the whole"},
+		{"dictionary", "", "RENAME INDEX a TO b", inplace(plan.Metadata, "NONE"), large, followed, plan.Pace{}, nil, plan.MethodInplace, "copy the whole"},
+		{"index, alone", "", "ADD INDEX (v)", inplace(plan.Index, "NONE"), large, alone, plan.Pace{}, nil, plan.MethodInplace, "copy the whole"},
+		{"index, replicas", "", "ADD INDEX (v)", inplace(plan.Index, "NONE"), large, followed, plan.Pace{}, nil, plan.MethodShadow, "replicas"},
+		{"small index, replicas", "", "ADD INDEX (v)", inplace(plan.Index, "NONE"), small, followed, plan.Pace{}, nil, plan.MethodInplace, "copy the whole"},
+		{"rebuild", "", "FORCE", inplace(plan.Rebuild, "NONE"), middle, alone, plan.Pace{}, nil, plan.MethodInplace, "copy the whole"},
+		{"long rebuild", "", "FORCE", inplace(plan.Rebuild, "NONE"), large, alone, plan.Pace{}, nil, plan.MethodShadow, "at its end"},
+		{"rebuild in a large pool", "", "FORCE", inplace(plan.Rebuild, "NONE"), schema.Table{Rows: 10_000_000, DataBytes: 2 * giga},
+			&plan.Facts{OnlineLog: 128 << 20, BufferPool: 64 * giga}, plan.Pace{}, nil, plan.MethodShadow, "list of dirty ones"},
+		{"busy rebuild", "", "FORCE", inplace(plan.Rebuild, "NONE"), middle, alone, plan.Pace{Writes: 100_000}, nil, plan.MethodShadow, "online log"},
+		{"nobody may write", "", "ADD FULLTEXT (s)", inplace(plan.Rebuild, "SHARED"), middle, alone, plan.Pace{}, nil, plan.MethodShadow, "nobody could write"},
+		{"copy", "", "MODIFY v BIGINT", plan.Answer{Method: plan.MethodCopy, Effect: plan.Rebuild}, middle, alone, plan.Pace{}, nil, plan.MethodShadow, "nobody could write"},
+		{"small copy", "", "MODIFY v BIGINT", plan.Answer{Method: plan.MethodCopy, Effect: plan.Rebuild}, small, alone, plan.Pace{}, refused, plan.MethodCopy, ""},
+		{"nothing goes", "", "MODIFY v BIGINT", plan.Answer{Method: plan.MethodCopy, Effect: plan.Rebuild}, large, alone, plan.Pace{}, refused, "", "nobody could write"},
+		{"shadow, asked for", plan.MethodShadow, "ADD COLUMN v INT", instant, large, alone, plan.Pace{}, nil, plan.MethodShadow, "asked for"},
+		{"inplace, asked for", plan.MethodInplace, "FORCE", inplace(plan.Rebuild, "NONE"), large, alone, plan.Pace{}, nil, plan.MethodInplace, "copy the whole"},
+		{"copy, asked for", plan.MethodCopy, "FORCE", inplace(plan.Rebuild, "NONE"), large, alone, plan.Pace{}, nil, "", ""},
+	} {
+		alter, err := ddl.Parse("ALTER TABLE t " + c.clauses)
+		if err != nil {
+			t.Fatal(err)
+		}
+		facts := *c.facts
+		facts.Native = &c.answer
+		pace := plan.AssumedPace(&facts, &c.table)
+		pace.Writes = c.pace.Writes
+		choice, err := plan.Choose(&facts, &c.table, alter, plan.Options{Method: c.wish, Pace: &pace}, c.shadow)
+		if choice.Method != c.want || (err != nil) != (c.want == "") {
+			t.Errorf("%s: %s (%s), %v; want %s", c.name, choice.Method, choice.Why, err, c.want)
+		}
+		last := ""
+		if n := len(choice.Others); n > 0 {
+			last = choice.Others[n-1].Why
+		}
+		if !strings.Contains(last, c.against) || (last == "") != (c.against == "") {
+			t.Errorf("%s: against the last other one is said %q, want %q", c.name, last, c.against)
+		}
+		if c.want != "" && choice.Why == "" {
+			t.Errorf("%s: it does not say why", c.name)
+		}
+	}
+}
+
+// TestLimits have defaults.
+func TestLimits(t *testing.T) {
+	if l := (plan.Limits{Stall: time.Minute}).WithDefaults(); l.Stall != time.Minute || l.Locked == 0 || l.Longest == 0 {
+		t.Errorf("limits are %+v", l)
+	}
+}

@@ -1,0 +1,84 @@
+package plan
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"midstream/internal/mysql/schema"
+)
+
+// proveNames proves what NamesOf promises for one table.
+func proveNames(t *testing.T, table string) {
+	t.Helper()
+	source := schema.Name{Schema: "s", Table: table}
+	seen := map[string]bool{table: true}
+	onReplica := RehearsingOnReplica.NamesOf(source)
+	for _, n := range append(append(NamesOf(source).All(), OldNames(source)[1:]...), onReplica.Shadow, onReplica.State) {
+		switch {
+		case n.Schema != "s":
+			t.Errorf("%q: artefact in schema %q", table, n.Schema)
+		case n.Table <= table:
+			t.Errorf("%q: artefact %q sorts before it", table, n.Table)
+		case utf8.RuneCountInString(n.Table) > maxName:
+			t.Errorf("%q: artefact %q has %d characters", table, n.Table, utf8.RuneCountInString(n.Table))
+		case fileLength(n.Table) > fileLimit(table):
+			t.Errorf("%q: artefact %q takes %d bytes as a file's name", table, n.Table, fileLength(n.Table))
+		case !utf8.ValidString(n.Table):
+			t.Errorf("%q: artefact %q is not UTF-8", table, n.Table)
+		case seen[n.Table]:
+			t.Errorf("%q: artefact %q twice", table, n.Table)
+		}
+		seen[n.Table] = true
+	}
+}
+
+// RENAME takes its locks in the order of names: an artefact before the table's own
+// name can lose writes (mysql-facts, section 1).
+func TestNamesSortAfterTheTable(t *testing.T) {
+	for table, shadow := range map[string]string{
+		"orders":                "orders_shadow",
+		"o":                     "o_shadow",
+		strings.Repeat("a", 50): strings.Repeat("a", 50) + "_shadow",
+		strings.Repeat("a", 51): strings.Repeat("a", 49) + "~_shadow",
+		strings.Repeat("a", 64): strings.Repeat("a", 49) + "~_shadow",
+		strings.Repeat("é", 48): strings.Repeat("é", 45) + "～_shadow", // no longer than the table's file
+		strings.Repeat("é", 30): strings.Repeat("é", 30) + "_shadow",
+		strings.Repeat("語", 40): strings.Repeat("語", 37) + "～_shadow",
+		strings.Repeat("~", 64): strings.Repeat("~", 49) + "～_shadow",
+		strings.Repeat("～", 50): strings.Repeat("～", 47) + "\uFFFF_shadow",
+	} {
+		if got := NamesOf(schema.Name{Table: table}).Shadow.Table; got != shadow {
+			t.Errorf("shadow of %q is %q, want %q", table, got, shadow)
+		}
+		proveNames(t, table)
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	alphabets := [][]rune{
+		[]rune("abcXYZ019_$"),
+		[]rune("~}|éàß"),
+		[]rune("日本語한국"),
+		[]rune("\u0080\u07ff\uffee～\ufffd"),
+		[]rune(" -.`'\"/\\"),
+	}
+	for range 20_000 {
+		n := 1 + random.IntN(maxName)
+		if random.IntN(2) == 0 {
+			n = 50 + random.IntN(15)
+		}
+		name := make([]rune, n)
+		for i := range name {
+			a := alphabets[random.IntN(len(alphabets))]
+			if random.IntN(3) == 0 {
+				a = alphabets[0]
+			}
+			name[i] = a[random.IntN(len(a))]
+		}
+		if fileLength(string(name)) <= 251 || random.IntN(10) == 0 {
+			proveNames(t, string(name))
+		}
+	}
+}

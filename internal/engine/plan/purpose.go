@@ -1,0 +1,127 @@
+package plan
+
+import (
+	"slices"
+
+	"midstream/internal/mysql/schema"
+)
+
+// Purpose is what a run is for.
+type Purpose string
+
+// The purposes of a run.
+const (
+	// Altering is what a run does that changes the table.
+	Altering Purpose = ""
+	// Rehearsing is all that but the swap.
+	Rehearsing Purpose = "rehearsal"
+	// RehearsingOnReplica is a rehearsal on a replica, which goes on to replicate: nothing that it
+	// writes comes into the replica's binlog, and its tables have names that no run on the primary
+	// uses.
+	RehearsingOnReplica Purpose = "rehearsal on a replica"
+)
+
+// Purposes are all of them.
+var Purposes = []Purpose{Altering, Rehearsing, RehearsingOnReplica}
+
+// Rehearses says that the run does not change the table.
+func (p Purpose) Rehearses() bool { return p != Altering }
+
+// Suffixes of the artefacts' names. Those of a rehearsal on a replica are its own: a run on the
+// primary creates tables on the replica too, and one that is there already would end its replication.
+const (
+	shadowSuffix    = "_shadow"
+	oldSuffix       = "_old"
+	stateSuffix     = "_midstream"
+	logSuffix       = "_capture"
+	rehearsedSuffix = "_rehearsed"
+	rehearsalSuffix = "_rehearsal"
+)
+
+// LogOf returns the name of the table that triggers on a table write changes to, and after which they are called.
+func LogOf(table schema.Name) schema.Name { return table.Sibling(suffixed(table.Table, logSuffix)) }
+
+// NamesOf returns the names of a table's artefacts.
+func NamesOf(table schema.Name) Names { return Altering.NamesOf(table) }
+
+// NamesOf returns the names of the artefacts of a run for this purpose. A rehearsal never has an old
+// table.
+func (p Purpose) NamesOf(table schema.Name) Names {
+	shadow, state := shadowSuffix, stateSuffix
+	if p == RehearsingOnReplica {
+		shadow, state = rehearsedSuffix, rehearsalSuffix
+	}
+	return Names{
+		Shadow: table.Sibling(suffixed(table.Table, shadow)),
+		Old:    table.Sibling(suffixed(table.Table, oldSuffix)),
+		State:  table.Sibling(suffixed(table.Table, state)),
+	}
+}
+
+// checkReplica looks at whether the server follows another one, and is asked for what it is fit for.
+func (c *checker) checkReplica() {
+	f := c.facts
+	switch purpose := c.options.Purpose; {
+	case purpose == RehearsingOnReplica && !f.IsReplica:
+		c.block(
+			CodeReplica, "this server follows no other one", "a rehearsal on a replica is to see what it replicates",
+			"Leave --on-replica out",
+		)
+		return
+	case !f.IsReplica:
+		return
+	case purpose == Rehearsing:
+		c.block(
+			CodeReplica, "this server is a replica of another one",
+			"a rehearsal would write to its binlog what the other servers don't have", "Say --on-replica",
+		)
+	case !f.LogReplicaUpdates:
+		c.block(CodeReplica, "this server is a replica and doesn't log what it replicates (log_replica_updates is OFF)",
+			"those changes would not be seen", "Connect to the primary")
+	case purpose == Altering && f.Following && !c.options.Replicates:
+		c.block(
+			CodeFollows, "this server replicates from another one",
+			"it looks like a replica: its table would differ from the primary's, and the tables of the run would be its alone",
+			"Connect to the primary; where this server is meant, say --source-replicates. To try the ALTER here say --rehearse --on-replica",
+		)
+	case purpose == Altering:
+		c.warn(CodeReplica, "this server is a replica of another one", "its table would differ from the primary's", "")
+	case !f.Replicating:
+		c.block(
+			CodeReplica, "this server's replication stands still", "a rehearsal without changes proves little",
+			"Start it: START REPLICA",
+		)
+	}
+}
+
+// checkOnReplica looks at what a rehearsal on a replica needs besides.
+func (c *checker) checkOnReplica() {
+	f := c.facts
+	if f.Version.MariaDB || !f.Version.AtLeast(8, 0, 1) {
+		c.block(CodeVersion, f.Version.String()+" doesn't tell how far its replication has come", "the rehearsal watches it", "")
+	}
+	if f.SuperReadOnly {
+		c.block(CodeReadOnly, "super_read_only is ON", "nobody can write, not even to a table of the rehearsal's own",
+			"SET GLOBAL super_read_only = OFF for the time of the rehearsal: read_only may stay ON")
+	} else if f.ReadOnly && !f.Grants.Global("SUPER") && !f.Grants.Global("CONNECTION_ADMIN") {
+		c.missing([]string{"CONNECTION_ADMIN"}, "*.*", "read_only is ON: only accounts that have it can write")
+	}
+	if !f.maySilence() {
+		least := unloggedBy[:1]
+		if !f.Version.AtLeast(8, 0, 14) { // which has no such privilege
+			least = unloggedBy[1:2]
+		}
+		c.missing(least, "*.*", "nothing of the rehearsal may come into the replica's binlog (sql_log_bin = 0)")
+	}
+	c.checkReadable(replicaWatched, "how far the replication is behind is seen there")
+}
+
+// unloggedBy are the privileges of which each lets an account switch its own binlog off.
+// The last one is MariaDB's.
+var unloggedBy = []string{"SESSION_VARIABLES_ADMIN", "SYSTEM_VARIABLES_ADMIN", "SUPER", "BINLOG ADMIN"}
+
+// replicaWatched are the tables of performance_schema that tell how far a replica has come, and for whom it waits.
+var replicaWatched = []string{"replication_applier_status_by_worker", "replication_connection_status", "data_lock_waits"}
+
+// maySilence says that the account may switch its own binlog off.
+func (f *Facts) maySilence() bool { return slices.ContainsFunc(unloggedBy, f.Grants.Global) }

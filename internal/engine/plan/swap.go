@@ -1,0 +1,222 @@
+package plan
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// CodeSwap is the risk that the swap takes longer than the work under the lock may.
+const CodeSwap Code = "swap"
+
+// Shape is what the time depends on that the server works under the lock of the swap.
+type Shape struct {
+	Files    int // of both tables: one for each, or one for each partition
+	Indexes  int // secondary ones, of a table
+	Declared int // statements about foreign keys and triggers before the RENAME
+	Settled  int // and after it
+}
+
+// Up to so many files and statements the server needs some ten milliseconds, and nothing is measured.
+const (
+	fewFiles      = 8
+	fewStatements = 24
+)
+
+// ManyFiles reports that renaming the files may take long.
+func (s Shape) ManyFiles() bool { return s.Files > fewFiles }
+
+// ManyStatements reports that the statements about foreign keys and triggers may take long.
+func (s Shape) ManyStatements() bool { return s.Declared+s.Settled > fewStatements }
+
+// Swap is what the server takes at this moment for a swap of a shape.
+type Swap struct {
+	Shape
+	Rename  time.Duration // of the tables
+	Declare time.Duration // the statements before the RENAME
+	Settle  time.Duration // those after it
+	// Assumed says that it could not be measured.
+	Assumed bool
+}
+
+// What a file and a statement take if that can't be measured (9.7.4, idle, a fast disk).
+const (
+	assumedFile      = time.Millisecond
+	assumedStatement = 10 * time.Millisecond
+)
+
+// At is the time of a swap of this shape by what one file and one statement take.
+func (s Shape) At(file, statement time.Duration) Swap {
+	return Swap{
+		Shape:   s,
+		Rename:  time.Duration(s.Files) * file,
+		Declare: time.Duration(s.Declared) * statement,
+		Settle:  time.Duration(s.Settled) * statement,
+	}
+}
+
+// MayMeasure reports that small tables may be made to measure a swap: on a replica they must not be in the binlog.
+func (f *Facts) MayMeasure() bool { return !f.IsReplica || f.maySilence() }
+
+// Assumed is the time of a swap of this shape that can't be measured.
+func (s Shape) Assumed() Swap {
+	swap := s.At(assumedFile, assumedStatement)
+	swap.Assumed = true
+	return swap
+}
+
+// statementsOf counts the statements about foreign keys and triggers that go over in a swap.
+func (s Shape) statementsOf(keys, triggers int) Shape {
+	s.Declared, s.Settled = keys+triggers, 2*keys+3*triggers
+	return s
+}
+
+// ShapeOf is the shape of the swap of two tables with so many files.
+func (p *Plan) ShapeOf(source, shadow int) Shape {
+	s := Shape{Files: source + shadow, Indexes: max(len(p.Source.Keys)-1, 0)}
+	return s.statementsOf(len(p.Foreign), len(p.Source.Triggers))
+}
+
+// ShapeBefore is the shape of the swap that an ALTER needs, of a table that has so many files: what
+// the ALTER makes of its partitions is read from its text.
+func ShapeBefore(table *schema.Table, alter *ddl.Alter, files int) Shape {
+	s := Shape{Files: files + filesAfter(alter, files), Indexes: max(len(table.Keys)-1, 0)}
+	return s.statementsOf(len(remaining(table, alter)), len(table.Triggers))
+}
+
+var (
+	quotedText    = regexp.MustCompile(`'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|` + "`(?:[^`]|``)*`")
+	partitionRows = regexp.MustCompile(`(?i)\bVALUES\b`)
+	partitions    = regexp.MustCompile(`(?i)\bPARTITIONS\s+(\d+)`)
+	subpartitions = regexp.MustCompile(`(?i)\bSUBPARTITIONS\s+(\d+)`)
+)
+
+// filesAfter is the number of files that an ALTER makes of so many, about.
+func filesAfter(alter *ddl.Alter, files int) int {
+	if len(alter.PartitionOps) == 0 {
+		return files
+	}
+	text := quotedText.ReplaceAllString(alter.Clauses, " ")
+	switch {
+	case slices.Contains(alter.PartitionOps, "REMOVE PARTITIONING"):
+		return 1
+	case slices.Contains(alter.PartitionOps, "PARTITION BY"):
+		return partsIn(text)
+	}
+	return files + max(len(partitionRows.FindAllString(text, -1)), numberIn(partitions, text))
+}
+
+// numberIn is the number that a pattern finds, 0 if there is none.
+func numberIn(pattern *regexp.Regexp, text string) int {
+	m := pattern.FindStringSubmatch(text)
+	if m == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(m[1])
+	return n
+}
+
+// leastAfter is how long foreign keys may hold the lock after the swap, whatever is left of the
+// budget. Triggers may for leastTriggers.
+const (
+	leastAfter    = time.Second
+	leastTriggers = 250 * time.Millisecond
+)
+
+// afterSwap is how long the lock may be held for foreign keys and triggers after the swap, beyond the budget.
+func afterSwap(keys, triggers int) time.Duration {
+	switch {
+	case keys > 0:
+		return leastAfter
+	case triggers > 0:
+		return leastTriggers
+	}
+	return 0
+}
+
+// swapText is what the exclusive lock of the swap is for.
+func (p *Plan) swapText(after time.Duration) string {
+	text := "the swap, under that lock"
+	if s := p.Swap; s != nil && s.ManyFiles() {
+		text += fmt.Sprintf(" (%d files are renamed in about %s)", s.Files, round(s.Rename))
+	}
+	if after > 0 {
+		text += fmt.Sprintf(", and what is left to do of foreign keys and triggers, for up to %s more if the server is slow", after)
+	}
+	return text
+}
+
+// checkSwap refuses a swap that takes longer than the work under the lock may: the server does not
+// let go of a RENAME that is at work.
+func (c *checker) checkSwap() {
+	swap := c.facts.Swap
+	if swap == nil {
+		return
+	}
+	work := c.options.Work
+	if work <= 0 {
+		work = 250 * time.Millisecond
+	}
+	least := swap.Rename + swap.Declare
+	if swap.fits(work) {
+		return
+	}
+	var parts []string
+	if swap.ManyFiles() {
+		parts = append(parts, fmt.Sprintf("renames %d files (one for each partition of both tables)", swap.Files))
+	}
+	if n := swap.Declared + swap.Settled; n > 0 {
+		parts = append(parts, fmt.Sprintf("changes foreign keys and triggers by %d statements", n))
+	}
+	known := "measured now"
+	if swap.Assumed {
+		known = "assumed"
+	}
+	c.swapRisk(
+		fmt.Sprintf(
+			"the swap %s: that takes about %s (%s), and --lock-work allows %s", strings.Join(parts, " and "),
+			round(least+swap.Settle), known, work,
+		),
+		least+swap.Settle,
+	)
+}
+
+// Safely is the time that must be there for what takes about so long: another moment may be slower,
+// and the last changes take a part.
+func Safely(takes time.Duration) time.Duration { return takes * 3 / 2 }
+
+// fits reports that a swap is over in time.
+func (s Swap) fits(work time.Duration) bool {
+	return Safely(s.Rename+s.Declare) <= work && s.Settle <= work+leastAfter
+}
+
+// longestWork is the most that --lock-work takes.
+const longestWork = 30 * time.Second
+
+// swapRisk refuses the swap. It warns of it if there is none, or if each attempt measures again and
+// the work is there already.
+func (c *checker) swapRisk(what string, takes time.Duration) {
+	fix := "Have fewer partitions, foreign keys or triggers"
+	if wish := (2*takes + 100*time.Millisecond).Truncate(100 * time.Millisecond); wish <= longestWork {
+		fix = fmt.Sprintf("Allow more, if queries may wait that long: --lock-work=%s", wish)
+	}
+	const why = "the swap of so many takes longer than --lock-work, all queries of the table wait for it, and the server does not stop a RENAME that it has begun"
+	if c.options.Purpose.Rehearses() || c.stopped() {
+		c.warn(CodeSwap, what, why, fix)
+		return
+	}
+	c.block(CodeSwap, what, why, fix)
+}
+
+// stopped reports that an earlier run was stopped, with whose work the next one goes on.
+func (c *checker) stopped() bool {
+	return slices.ContainsFunc(c.facts.Taken, func(t Taken) bool {
+		return c.facts.sameTable(t.Name, c.names.State) && schema.MarkedFor(t.Comment, c.table.Name)
+	})
+}

@@ -1,0 +1,306 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// TableFacts are what the server tells of one table that a statement on whole tables names.
+type TableFacts struct {
+	Name  schema.Name
+	Table *schema.Table // nil if there is none
+	// Other says that the name is something else's than a table's, a view's say.
+	Other string
+	// NoDatabase says that there is no such database.
+	NoDatabase bool
+	Facts      *Facts
+	Views      []schema.Name // that refer to it, as far as the account may see them
+	Partitions []string      // of the table, if it has any
+	Files      int           // one for each partition or subpartition; 0 if the table has none
+}
+
+// StatementFacts are what is known before a statement on whole tables is planned.
+type StatementFacts struct {
+	Tables []TableFacts // those of Statement.Tables, in its order
+	// Unlike says, of TRUNCATE TABLE, what CREATE TABLE ... LIKE did not carry over to an empty
+	// clone; "" where it is equal.
+	Unlike string
+	// Differs says, of CREATE TABLE, how the table that is there differs from the definition;
+	// "" where it is equal, or where there is none.
+	Differs string
+	// Swap is what the server takes to rename the files; nil where that is not long, or was not looked at.
+	Swap *Swap
+}
+
+// TableOptions are the operator's wishes for a statement on whole tables.
+type TableOptions struct {
+	Method Method
+	// Keep and Drop say what becomes of the table that a DROP or a TRUNCATE puts aside. With
+	// neither it is dropped if that stalls nobody for longer than Stall (see Limits.Locked).
+	Keep, Drop bool
+	Stall      time.Duration
+	// Replicates and Kills are as in Options.
+	Replicates, Kills bool
+}
+
+// TablePlan is what a run of a statement on whole tables (RENAME, DROP, TRUNCATE, CREATE TABLE) will
+// do. It is a value, and never changed once made.
+type TablePlan struct {
+	Statement *ddl.Statement
+	Choice    Choice
+	Server    Server
+	Table     *schema.Table // the first table of the statement, nil if it isn't there
+	// Main is the one statement that is made under the bounded lock; "" with MethodNone.
+	Main string
+	// Watched are the tables that it locks, those of foreign keys included.
+	Watched []schema.Name
+	// Moves are the tables that have another name when it is done, and Gone the names that are
+	// then free: by them a lost answer is found out.
+	Moves []ddl.TableRename
+	Gone  []schema.Name
+	// Twin is the empty copy that takes the table's place, of a TRUNCATE by a swap.
+	Twin schema.Name
+	// Aside is the name that the table gets before it is dropped, and Keep says that it isn't.
+	Aside schema.Name
+	Keep  bool
+	// Slices are the partitions that are emptied one by one before it is dropped.
+	Slices []string
+	// Swap is what the server takes to rename the files, if that may be long.
+	Swap *Swap
+	// Steps say for people what is done, in order.
+	Steps []string
+	Risks []Risk
+}
+
+// The codes of reasons against a statement on whole tables.
+const (
+	CodeNoTable     Code = "no-table"
+	CodeTableExists Code = "table-exists"
+	CodeView        Code = "view"
+)
+
+// MakeTables decides how a statement on whole tables is carried out, or returns a *Refused. It is
+// pure.
+func MakeTables(statement *ddl.Statement, facts *StatementFacts, options TableOptions) (*TablePlan, error) {
+	m := tablePlanner{facts: facts, options: options, plan: &TablePlan{
+		Statement: statement, Server: serverOf(facts.Tables[0].Facts, Captured{}), Table: facts.Tables[0].Table,
+		Choice: Choice{Method: MethodInstant, Why: "the server changes its dictionary only"},
+	}}
+	for i := range facts.Tables {
+		m.check(&facts.Tables[i])
+	}
+	switch statement.Kind {
+	case ddl.KindRename:
+		m.rename()
+	case ddl.KindDrop:
+		m.drop()
+	case ddl.KindTruncate:
+		m.truncate()
+	case ddl.KindCreate:
+		m.create()
+	}
+	m.checkFiles()
+	if wish := options.Method; wish != "" && wish != m.plan.Choice.Method && m.plan.Choice.Method != MethodNone {
+		m.block(
+			CodeMethod, fmt.Sprintf("a %s can't be done by the method %s", statement.Kind, wish),
+			"it does not copy rows", "Leave --method out",
+		)
+	}
+	if len(m.blocking) > 0 {
+		return nil, &Refused{Table: facts.Tables[0].Name.String(), Blocking: m.blocking, Others: m.risks}
+	}
+	m.plan.Risks = m.risks
+	return m.plan, nil
+}
+
+// tablePlanner makes a TablePlan.
+type tablePlanner struct {
+	checker // its lists of risks
+	facts   *StatementFacts
+	options TableOptions
+	plan    *TablePlan
+}
+
+func (m *tablePlanner) of(name schema.Name) *TableFacts {
+	i := slices.IndexFunc(m.facts.Tables, func(t TableFacts) bool { return t.Name == name })
+	return &m.facts.Tables[i]
+}
+
+// check looks at what counts for every kind of statement.
+func (m *tablePlanner) check(t *TableFacts) {
+	c := checker{facts: t.Facts, names: NamesOf(t.Name)}
+	if t == &m.facts.Tables[0] {
+		if t.Facts.ReadOnly || t.Facts.SuperReadOnly {
+			c.block(
+				CodeReadOnly, "the server is read-only", "it looks like a replica, and nothing can be written",
+				"Connect to the primary",
+			)
+		}
+		if t.Facts.Following && !m.options.Replicates {
+			c.block(
+				CodeFollows, "this server replicates from another one",
+				"it looks like a replica: what is done here is not done on the primary, and may end the replication",
+				"Connect to the primary; where this server is meant, say --source-replicates",
+			)
+		}
+		c.options.Kills = m.options.Kills
+		c.checkKills()
+		c.checkReadable(append([]string{instruments}, watched...), "sessions that are in the way are found there")
+	}
+	if contains(systemSchemas, t.Name.Schema) {
+		c.block(CodeSystemSchema, t.Name.Schema+" is the server's own schema", "", "")
+	}
+	if t.NoDatabase {
+		c.block(CodeNoTable, "there is no database "+t.Name.Schema, "", "Create it first, or check the name")
+	}
+	if t.Other != "" {
+		c.block(CodeView, fmt.Sprintf("%s is a %s", t.Name, strings.ToLower(t.Other)), "only tables are taken", "")
+	}
+	if t.Facts.RunBy != 0 {
+		c.block(CodeAtWork, fmt.Sprintf("another run of Midstream is at work on %s (its connection is %d)", t.Name, t.Facts.RunBy),
+			"one at a time", "Wait until it has ended, or end it: midstream abort "+t.Name.Argument())
+	}
+	for _, taken := range t.Facts.Taken {
+		if t.Table != nil && t.Facts.RunBy == 0 && schema.MarkedFor(taken.Comment, t.Name) {
+			c.block(CodeLeftover, fmt.Sprintf("an earlier run on %s left %s", t.Name, taken.Name.Table), "it would have lost its table",
+				fmt.Sprintf("Go on with that run (give its command again), or give it up with: midstream cleanup %s", t.Name.Argument()))
+		}
+	}
+	if t.Table != nil && schema.Marked(t.Table.Comment) && !schema.MarkedAside(t.Table.Comment) {
+		c.block(
+			CodeArtefact, fmt.Sprintf("%s is an artefact of Midstream (its comment is %q)", t.Name, t.Table.Comment),
+			"it belongs to another run", "",
+		)
+	}
+	m.blocking, m.risks = append(m.blocking, c.blocking...), append(m.risks, c.risks...)
+}
+
+// may blocks for privileges that the account lacks on a table.
+func (m *tablePlanner) may(t *TableFacts, privileges ...string) {
+	c := checker{facts: t.Facts}
+	c.missing(t.Facts.lacks(t.Name, privileges...), t.Name.Quoted(), "the server asks for them")
+	m.blocking = append(m.blocking, c.blocking...)
+}
+
+// lacks returns the privileges that the account does not have on a table.
+func (f *Facts) lacks(table schema.Name, privileges ...string) []string {
+	return slices.DeleteFunc(slices.Clone(privileges), func(p string) bool { return f.Grants.On(p, table.Schema, table.Table) })
+}
+
+// watch notes a table among those that are locked, with those of its foreign keys: the server
+// locks them too.
+func (m *tablePlanner) watch(t *TableFacts) {
+	names := []schema.Name{t.Name}
+	if t.Table != nil {
+		for _, fk := range slices.Concat(t.Table.ForeignKeys, t.Table.ReferencedBy, t.Facts.Referencing) {
+			names = append(names, fk.Child, fk.Parent)
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(m.plan.Watched, name) {
+			m.plan.Watched = append(m.plan.Watched, name)
+		}
+	}
+}
+
+// step says what is done next.
+func (m *tablePlanner) step(format string, args ...any) {
+	m.plan.Steps = append(m.plan.Steps, fmt.Sprintf(format, args...))
+}
+
+// views warns of views that lose the table.
+func (m *tablePlanner) views(t *TableFacts, becomes string) {
+	for _, view := range t.Views {
+		m.warn(
+			CodeView, fmt.Sprintf("view %s refers to %s", view, t.Name), "it fails when the table "+becomes,
+			"Change the view afterwards",
+		)
+	}
+}
+
+// referencing are the foreign keys of other tables that refer to the table.
+func (t *TableFacts) referencing() []schema.ForeignKey {
+	var others []schema.ForeignKey
+	for _, fk := range slices.Concat(t.Table.ReferencedBy, t.Facts.Referencing) {
+		if fk.Child != t.Name && !slices.ContainsFunc(others, fk.Is) {
+			others = append(others, fk)
+		}
+	}
+	return others
+}
+
+// rename plans RENAME TABLE. The server makes the pairs one after the other, and all or none.
+func (m *tablePlanner) rename() {
+	s := m.plan.Statement
+	origin := map[schema.Name]schema.Name{} // by the name of the moment
+	for _, name := range s.Tables() {
+		t := m.of(name)
+		m.watch(t)
+		if t.Table != nil {
+			origin[name] = name
+		}
+	}
+	var pairs []string
+	for _, r := range s.Renames {
+		was, there := origin[r.From]
+		if !there {
+			m.block(
+				CodeNoTable, fmt.Sprintf("there is no table %s", r.From), "",
+				"Check the name, and what the account may see: SHOW GRANTS",
+			)
+			continue
+		}
+		if _, taken := origin[r.To]; taken {
+			m.block(
+				CodeTableExists, fmt.Sprintf("%s exists", r.To), "a table can't take the name of another",
+				"Rename or drop that one first",
+			)
+			continue
+		}
+		delete(origin, r.From)
+		origin[r.To] = was
+		if t := m.of(was); r.From.Schema != r.To.Schema && len(t.Table.Triggers) > 0 {
+			m.block(
+				CodeTrigger,
+				fmt.Sprintf("%s has %s: %s", was, count(len(t.Table.Triggers), "trigger"), strings.Join(t.Table.TriggerNames(), ", ")),
+				"triggers can't go to another database", "Drop them first, and create them anew there",
+			)
+		}
+		m.may(m.of(r.From), "ALTER", "DROP")
+		m.may(m.of(r.To), "CREATE", "INSERT")
+		pairs = append(pairs, r.From.Quoted()+" TO "+r.To.Quoted())
+	}
+	for to, from := range origin {
+		if to != from {
+			m.plan.Moves = append(m.plan.Moves, ddl.TableRename{From: from, To: to})
+		}
+		m.plan.Gone = append(m.plan.Gone, from)
+	}
+	slices.SortFunc(m.plan.Moves, func(a, b ddl.TableRename) int { return strings.Compare(a.From.String(), b.From.String()) })
+	for _, move := range m.plan.Moves {
+		m.renamed(m.of(move.From), move.To)
+	}
+	m.plan.Gone = slices.DeleteFunc(m.plan.Gone, func(n schema.Name) bool { _, there := origin[n]; return there })
+	m.plan.Main = "RENAME TABLE " + strings.Join(pairs, ", ")
+	m.step("%s, all at once", strings.ReplaceAll(m.plan.Main, "`", ""))
+}
+
+// renamed warns of what refers to a table that gets another name.
+func (m *tablePlanner) renamed(t *TableFacts, to schema.Name) {
+	m.views(t, "has another name")
+	for _, fk := range t.referencing() {
+		m.warn(
+			CodeReferenced, fmt.Sprintf("foreign key %s of %s refers to %s", fk.Constraint, fk.Child, t.Name),
+			"it will refer to "+to.String(), "",
+		)
+	}
+	if schema.MarkedAside(t.Table.Comment) {
+		m.warn(CodeArtefact, fmt.Sprintf("%s carries the mark of a former table (its comment is %q)", t.Name, t.Table.Comment),
+			"midstream cleanup --old may drop it if it comes back under a former table's name", "Set its comment anew")
+	}
+}

@@ -1,0 +1,203 @@
+package plan
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// Values returns the settings in which the values of rows are computed: the server's own, as its
+// ALTER has them. Two of them cannot be had with every key, and then the values must not depend on
+// them, or the error is an ErrRefused:
+//
+// The time zone is the server's only if a value depends on it: in UTC no two moments are equal, and
+// in a zone with summer time an hour of the autumn stands for two.
+//
+//   - The time zone, if the followed key has a TIMESTAMP: the binlog has it in UTC, and in a zone with summer time one local time of the
+//     autumn stands for two moments.
+//   - PAD_CHAR_TO_FULL_LENGTH, if the followed key has a CHAR: a literal does not find the padded value.
+func (p *Plan) Values(shadow *schema.Table, columns *Columns) (v dbconn.Values, err error) {
+	if why := zoned(shadow, columns); why != "" {
+		v.Zone = p.Server.TimeZone
+		if part, is := p.keyOf("timestamp"); is && p.Server.InUTC {
+			v.Zone = ""
+		} else if is {
+			return v, fmt.Errorf("%w: %s depends on the time zone, "+
+				"and the key %s has the TIMESTAMP column %s, which must be read in UTC: choose another key with --key", ErrRefused, why, p.Key.Name, part)
+		}
+	}
+	for _, mode := range []string{"NO_UNSIGNED_SUBTRACTION", "TIME_TRUNCATE_FRACTIONAL", "TIME_ROUND_FRACTIONAL", "ALLOW_INVALID_DATES"} {
+		if p.Server.hasMode(mode) {
+			v.Modes = append(v.Modes, mode)
+		}
+	}
+	if keepsDates(p.Source, columns) && computed(shadow, func(expression string) bool { return expression != "" }) == "" {
+		// The server's ALTER copies them as they are; an INSERT, and a literal in a key, would
+		// refuse days that there are not.
+		v.Modes = append(v.Modes, invalidDates)
+	}
+	if p.Server.strict() {
+		// Without a strict mode the server's ALTER gives NULL, and so does ours without these.
+		v.Modes = append(v.Modes, p.strictModes(shadow, columns)...)
+	}
+	if p.Server.hasMode(padChar) {
+		part, is := p.keyOf("char")
+		if why := padded(p.Source, shadow, columns); is && why != "" {
+			return v, fmt.Errorf("%w: %s depends on the sql_mode %s of the server, "+
+				"and the key %s has the CHAR column %s, which is not found under it: choose another key with --key", ErrRefused, why, padChar, p.Key.Name, part)
+		}
+		if !is {
+			v.Modes = append(v.Modes, padChar)
+		}
+	}
+	return v, nil
+}
+
+// keepsDates says that the table has dates, and that the ALTER makes none of other values.
+func keepsDates(source *schema.Table, columns *Columns) bool {
+	keeps := false
+	for _, m := range columns.Mappings {
+		from, _ := source.Column(m.Source)
+		dates := from.DataType == "date" || from.DataType == "datetime"
+		if m.ToDate && (m.Change != Same || !dates) {
+			return false
+		}
+		keeps = keeps || m.ToDate
+	}
+	return keeps
+}
+
+const invalidDates = "ALLOW_INVALID_DATES"
+
+const padChar = "PAD_CHAR_TO_FULL_LENGTH"
+
+// Frozen says that values depend on the time of the statement: they are computed as at the moment
+// at which the run began, as one ALTER computes all of its rows at one moment.
+func Frozen(shadow *schema.Table, columns *Columns) bool {
+	if slices.ContainsFunc(columns.Mappings, func(m Mapping) bool { return m.Dated }) {
+		return true
+	}
+	return slices.ContainsFunc(shadow.Columns, func(c schema.Column) bool { return c.Computes() && clock.MatchString(c.Default) })
+}
+
+// strictModes are those under which a strict session refuses dates and divisions. Dates that are
+// copied unchanged may be zero, which the server's ALTER leaves alone and a strict INSERT would
+// refuse.
+func (p *Plan) strictModes(shadow *schema.Table, columns *Columns) (modes []string) {
+	if p.Server.hasMode("ERROR_FOR_DIVISION_BY_ZERO") {
+		modes = append(modes, "ERROR_FOR_DIVISION_BY_ZERO")
+	}
+	for _, m := range columns.Mappings {
+		from, _ := p.Source.Column(m.Source)
+		if to, _ := shadow.Column(m.Shadow); from.Temporal() && from.Type == to.Type {
+			return modes
+		}
+	}
+	for _, c := range shadow.Columns {
+		if strings.Contains(c.Default, "0000-00-00") {
+			return modes
+		}
+	}
+	for _, mode := range []string{"NO_ZERO_DATE", "NO_ZERO_IN_DATE"} {
+		if p.Server.hasMode(mode) && !p.ZeroDates {
+			modes = append(modes, mode)
+		}
+	}
+	return modes
+}
+
+// keyOf returns the column of the followed key that has a type.
+func (p *Plan) keyOf(dataType string) (column string, is bool) {
+	for _, part := range p.Key.Parts {
+		if part.Column.DataType == dataType && part.Column.Charset != "binary" {
+			return part.Column.Name, true
+		}
+	}
+	return "", false
+}
+
+func (s Server) hasMode(mode string) bool { return contains(s.SQLMode, mode) }
+
+func (s Server) strict() bool {
+	return s.hasMode("STRICT_ALL_TABLES") || s.hasMode("STRICT_TRANS_TABLES")
+}
+
+var (
+	// zoneFunctions give what the time zone says. Names are as SHOW CREATE TABLE writes them.
+	zoneFunctions = regexp.MustCompile(
+		`(?i)\b(from_unixtime|unix_timestamp|now|sysdate|localtime|localtimestamp|current_timestamp|current_date|current_time|curdate|curtime|timestamp|to_seconds|to_days)\b`,
+	)
+	// varying gives another value each time.
+	varying = regexp.MustCompile(
+		`(?i)\b(uuid|uuid_short|uuid_v[47]|sys_guid|rand|random_bytes|sysdate|connection_id|last_insert_id|nextval|lastval)\s*\(|\bnext\s+value\s+for\b`,
+	)
+	clock = regexp.MustCompile(
+		`(?i)\b(now|sysdate|localtime|localtimestamp|current_timestamp|current_date|current_time|curdate|curtime|unix_timestamp|utc_timestamp|utc_date|utc_time)\b`,
+	)
+)
+
+// Varies says that an expression gives another value each time, so that its values cannot be compared.
+func Varies(expression string) bool { return varying.MatchString(expression) }
+
+// zoned says what depends on the time zone, or returns "".
+func zoned(shadow *schema.Table, columns *Columns) string {
+	for _, m := range columns.Mappings {
+		if m.ZoneSensitive {
+			return fmt.Sprintf("the conversion of column %s", m.Source)
+		}
+	}
+	moments := func(c schema.Column) bool { return c.DataType == "timestamp" }
+	return computed(shadow, func(expression string) bool {
+		return zoneFunctions.MatchString(expression) || names(expression, shadow, moments)
+	})
+}
+
+// padded says what depends on whether CHAR values come with their padding, or returns "".
+func padded(source, shadow *schema.Table, columns *Columns) string {
+	char := func(c schema.Column) bool { return c.DataType == "char" }
+	for _, m := range columns.Mappings {
+		from, _ := source.Column(m.Source)
+		if to, _ := shadow.Column(m.Shadow); char(from) && !char(to) {
+			return fmt.Sprintf("the conversion of column %s", m.Source)
+		}
+	}
+	return computed(shadow, func(expression string) bool { return names(expression, shadow, char) })
+}
+
+// names says that an expression of SHOW CREATE TABLE names a column of a kind.
+func names(expression string, table *schema.Table, kind func(schema.Column) bool) bool {
+	return slices.ContainsFunc(table.Columns, func(c schema.Column) bool { return kind(c) && mentions(expression, c.Name) })
+}
+
+// computed returns what has such an expression: a column, an index or a CHECK constraint of the table, or "".
+func computed(table *schema.Table, such func(expression string) bool) string {
+	for _, c := range table.Columns {
+		if such(c.Expression) || c.Computes() && such(c.Default) {
+			return "column " + c.Name
+		}
+	}
+	for _, k := range table.Keys {
+		if slices.ContainsFunc(k.Parts, func(p schema.KeyPart) bool { return such(p.Expression) }) {
+			return "index " + k.Name
+		}
+	}
+	for _, check := range table.AllChecks() {
+		if such(check.Clause) {
+			return "constraint " + check.Name
+		}
+	}
+	return ""
+}
+
+// inUTC says that a session of the server's works in UTC.
+func (f *Facts) inUTC() bool {
+	zone := f.TimeZone
+	if strings.EqualFold(zone, "SYSTEM") {
+		zone = f.SystemTimeZone
+	}
+	return slices.Contains([]string{"+00:00", "-00:00", "UTC", "Etc/UTC", "GMT", "UCT", "Universal", "Zulu"}, zone)
+}

@@ -1,0 +1,92 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"midstream/internal/mysql/schema"
+)
+
+// Version is a server's version.
+type Version struct {
+	Major, Minor, Patch int
+	MariaDB             bool
+	Text                string // as @@version has it
+}
+
+// ParseVersion reads @@version: "8.0.12", "9.7.4-2", "5.5.5-10.11.6-MariaDB-log".
+func ParseVersion(text string) (Version, error) {
+	v := Version{Text: text, MariaDB: strings.Contains(strings.ToLower(text), "mariadb")}
+	numbers := text
+	if v.MariaDB {
+		numbers = strings.TrimPrefix(numbers, "5.5.5-") // said to clients of old
+	}
+	numbers, _, _ = strings.Cut(numbers, "-")
+	parts := strings.Split(numbers, ".")
+	if len(parts) < 3 {
+		return Version{}, fmt.Errorf("server version %q can't be read", text)
+	}
+	for i, to := range []*int{&v.Major, &v.Minor, &v.Patch} {
+		n, err := strconv.Atoi(parts[i])
+		if err != nil {
+			return Version{}, fmt.Errorf("server version %q can't be read", text)
+		}
+		*to = n
+	}
+	return v, nil
+}
+
+// ReadVersion asks the server.
+func ReadVersion(ctx context.Context, q schema.Querier) (Version, error) {
+	var text string
+	if err := q.QueryRowContext(ctx, "SELECT @@GLOBAL.version").Scan(&text); err != nil {
+		return Version{}, err
+	}
+	return ParseVersion(text)
+}
+
+// AtLeast says that the version is this one or a later one, whatever the flavor.
+func (v Version) AtLeast(major, minor, patch int) bool {
+	if v.Major != major {
+		return v.Major > major
+	}
+	if v.Minor != minor {
+		return v.Minor > minor
+	}
+	return v.Patch >= patch
+}
+
+// Flavor is "MySQL" or "MariaDB".
+func (v Version) Flavor() string {
+	if v.MariaDB {
+		return "MariaDB"
+	}
+	return "MySQL"
+}
+
+// String returns the flavor and the number.
+func (v Version) String() string {
+	return fmt.Sprintf("%s %d.%d.%d", v.Flavor(), v.Major, v.Minor, v.Patch)
+}
+
+// CopiesOnline says that ALTER TABLE ... ALGORITHM=COPY can follow the changes that are made meanwhile
+// (https://mariadb.com/kb/en/innodb-online-ddl-operations-with-algorithm-copy/, MDEV-16329).
+func (v Version) CopiesOnline() bool { return v.MariaDB && v.AtLeast(11, 2, 1) }
+
+// DatesTriggers says that whether a prepared statement knows a trigger is told by the trigger's date.
+func (v Version) DatesTriggers() bool { return v.MariaDB }
+
+// renamesUnderLock says that RENAME TABLE works under LOCK TABLES (WL#9826).
+func (v Version) renamesUnderLock() bool { return !v.MariaDB && v.AtLeast(8, 0, 13) }
+
+// WritersApart says that who writes a table asks for no metadata lock of the tables that foreign keys bind to it.
+func (v Version) WritersApart() bool { return !v.MariaDB && !v.AtLeast(8, 0, 0) }
+
+// carriesForeign says that a table's own foreign keys can go over to its shadow. On MySQL 8.0.12 a
+// RENAME asks for the parents' locks when it has the table's: nothing keeps others from them
+// meanwhile.
+func (v Version) carriesForeign() bool {
+	return v.renamesUnderLock() || v.MariaDB || v.WritersApart()
+}

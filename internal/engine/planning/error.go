@@ -1,0 +1,40 @@
+package planning
+
+import (
+	"fmt"
+
+	"midstream/internal/mysql/schema"
+)
+
+// Step is a part of planning that may fail.
+type Step int
+
+// The steps.
+const (
+	ReadTable   Step = iota // the definition of the table
+	ReadFacts               // of the server and the account
+	ReadReplica             // the replica from which changes are to be read
+	AskServer               // what the server makes of the statement
+	MeasureSwap             // how long the swap works under its lock
+)
+
+// Error reports that no plan could be made. Nothing was written, unless it wraps native.ErrLeft.
+type Error struct {
+	Step  Step
+	Table schema.Name // as the server spells it, once that is known
+	Err   error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+// failed wraps an error; it returns nil for nil.
+func failed(step Step, table schema.Name, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{Step: step, Table: table, Err: err}
+}
+
+// lookingAt says which server the facts could not be read of.
+func (s Server) lookingAt(err error) error { return fmt.Errorf("look at %s: %w", s.Address, err) }

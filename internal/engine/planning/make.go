@@ -1,0 +1,211 @@
+package planning
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/native"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/binlog"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// Server is the server that holds the table.
+type Server struct {
+	Pool    *dbconn.Pool
+	Binlog  binlog.Server
+	Address string // for people
+}
+
+// Options are the operator's wishes.
+type Options struct {
+	// Plan are the wishes on the plan. Make sets Work by Config.
+	Plan plan.Options
+	// Config is what the run will work by, the replica among it from which it is to read changes.
+	Config migration.Config
+	// FactsOnly keeps Make from all questions: no empty copy is made and nothing is measured. The
+	// plan is then a shadow.
+	FactsOnly bool
+	// Calibrate measures the pace of the server. It copies some rows to a scratch table.
+	Calibrate bool
+	// Note is called with what people should know while they wait. Defaults to nothing.
+	Note func(string)
+}
+
+// Make makes the plan of an ALTER. Its error is a *plan.Refused, an *Error, or the *migration.Failure
+// of a calibration.
+func Make(ctx context.Context, server Server, alter *ddl.Alter, options Options) (*plan.Plan, error) {
+	m := maker{server: server, alter: alter, options: options}
+	m.options.Plan.Work = options.Config.WithDefaults().Lock.Work
+	if err := m.read(ctx); err != nil {
+		return nil, err
+	}
+	p, err := m.decide()
+	if options.FactsOnly {
+		return p, err
+	}
+	if p, err = m.ask(ctx, p, err); err == nil {
+		p, err = m.withSwap(ctx, p)
+	}
+	if err != nil || !options.Calibrate {
+		return p, err
+	}
+	if err := m.calibrate(ctx, p); err != nil {
+		return nil, err
+	}
+	return m.decide()
+}
+
+// maker makes one plan.
+type maker struct {
+	server  Server
+	alter   *ddl.Alter
+	options Options
+	table   *schema.Table
+	facts   *plan.Facts
+}
+
+// decide makes the plan of what is known.
+func (m *maker) decide() (*plan.Plan, error) {
+	return plan.Make(m.facts, m.table, m.alter, m.options.Plan)
+}
+
+// read reads the table and the facts.
+func (m *maker) read(ctx context.Context) (err error) {
+	db := m.server.Pool.DB()
+	if m.table, err = schema.Load(ctx, db, m.alter.Table); err != nil {
+		return failed(ReadTable, m.alter.Table, err)
+	}
+	name := m.table.Name
+	if !m.options.FactsOnly {
+		if err := native.Parse(ctx, m.server.Pool, m.alter.Restore(name), m.options.Plan.TakesZeroDates(m.table)); err != nil {
+			return failed(AskServer, name, err)
+		}
+	}
+	wish := m.options.Plan.Names
+	if m.facts, err = plan.Gather(ctx, db, name, wish.Shadow, wish.Old); err != nil {
+		return failed(ReadFacts, name, m.server.lookingAt(err))
+	}
+	if err := m.readReplica(ctx); err != nil {
+		return failed(ReadReplica, name, err)
+	}
+	if plan.TakesColumns(m.alter) {
+		if m.facts.Dependents, err = plan.GatherDependents(ctx, db, name); err != nil {
+			return failed(ReadFacts, name, fmt.Errorf("look for what names %s: %w", name, err))
+		}
+	}
+	return nil
+}
+
+// readReplica adds the facts of the replica from which changes are to be read.
+func (m *maker) readReplica(ctx context.Context) error {
+	from := m.options.Config.CaptureFrom
+	if from == nil {
+		return nil
+	}
+	replica, err := plan.GatherCapture(ctx, from.DB, from.Name)
+	if err == nil {
+		err = replica.ReadTable(ctx, from.DB, m.table.Name)
+	}
+	if err == nil {
+		m.facts.CaptureFrom(replica)
+	}
+	return err
+}
+
+// ask asks the server what the facts leave open, and decides again. p and err are the decision by
+// the facts alone.
+func (m *maker) ask(ctx context.Context, p *plan.Plan, err error) (*plan.Plan, error) {
+	switch {
+	case plan.MayAsk(m.facts, m.table, m.alter, m.options.Plan, err):
+		return m.askMethod(ctx, err)
+	case err != nil || !plan.MayTry(p, m.facts, m.alter, m.options.Plan):
+		return p, err
+	}
+	if p, err = m.withSwap(ctx, p); err != nil { // before a copy with all partitions is made
+		return p, err
+	}
+	if m.facts.Trial, err = m.try(ctx); err != nil {
+		return nil, err
+	}
+	return m.decide()
+}
+
+// askMethod asks the server by which method it would carry out the ALTER.
+func (m *maker) askMethod(ctx context.Context, refused error) (*plan.Plan, error) {
+	var err error
+	m.facts.Native, m.facts.Split, err = m.method(ctx)
+	switch {
+	case refused != nil && dbconn.Denied(err): // the plan lists the privileges that the account lacks
+		return nil, refused
+	case err != nil:
+		err = fmt.Errorf("ask %s how it would change %s: %w", m.server.Address, m.table.Name, err)
+		return nil, failed(AskServer, m.table.Name, err)
+	}
+	if m.facts.Native != nil {
+		m.facts.Trial = m.facts.Native.Trial
+	}
+	return m.decide()
+}
+
+// method asks the server how it would change the table: by its lightest method, and if a heavier
+// one is wished for, whether it has that; else whether two statements would be lighter.
+func (m *maker) method(ctx context.Context) (*plan.Answer, *plan.Split, error) {
+	pool, question, wish := m.server.Pool, m.question(), m.options.Plan.Method
+	answer, err := native.Ask(ctx, pool, question)
+	if err == nil && wish == "" {
+		split, err := native.Split(ctx, pool, question, answer)
+		return answer, split, err
+	}
+	if err != nil || !wish.HeavierThan(answer.Method) {
+		return answer, nil, err
+	}
+	lighter := answer.Method
+	question.From = wish
+	if answer, err = native.Ask(ctx, pool, question); err == nil {
+		answer.Lighter = lighter
+	}
+	return answer, nil, err
+}
+
+// question asks the server how it would change the table.
+func (m *maker) question() native.Question {
+	table := m.table
+	return native.Question{
+		CopiesOnline: m.facts.Version.CopiesOnline(),
+		Table:        table,
+		Alter:        m.alter,
+		ZeroDates:    m.options.Plan.TakesZeroDates(table),
+		Clone:        m.server.Pool.CloneOf(table.Name, ""),
+		ClausesFor:   func(alter *ddl.Alter, clone *schema.Table) string { return plan.ClausesFor(alter, table, clone) },
+	}
+}
+
+// try lets the server carry out the ALTER on an empty copy, and fails if the server refuses it.
+// Without an answer the run finds out.
+func (m *maker) try(ctx context.Context) (*plan.Trial, error) {
+	trial, err := native.Try(ctx, m.server.Pool, m.question())
+	if errors.Is(err, native.ErrRefused) || errors.Is(err, native.ErrNoCopy) || errors.Is(err, native.ErrLeft) {
+		err = fmt.Errorf("try the ALTER on an empty copy of %s: %w", m.table.Name, err)
+		return nil, failed(AskServer, m.table.Name, err)
+	}
+	return trial, nil
+}
+
+// calibrate measures the pace of the server.
+func (m *maker) calibrate(ctx context.Context, p *plan.Plan) error {
+	if m.options.Note != nil {
+		m.options.Note("calibrating: some rows are copied to a scratch table")
+	}
+	run := migration.New(m.server.Pool, m.server.Binlog, p, m.options.Config, event.Discard)
+	pace, err := run.Calibrate(ctx, m.question())
+	if err == nil {
+		m.options.Plan.Pace = &pace
+	}
+	return err
+}

@@ -1,0 +1,38 @@
+package planning
+
+import (
+	"context"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/native"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/ddl"
+)
+
+// MakeTables makes the plan of a statement on whole tables. Its error is a *plan.Refused or an *Error.
+// Requests for locks are reported to emit.
+func MakeTables(
+	ctx context.Context,
+	server Server,
+	statement *ddl.Statement,
+	cfg migration.Config,
+	options plan.TableOptions,
+	emit event.Listener,
+) (*plan.TablePlan, error) {
+	if statement.Kind == ddl.KindCreate { // the others have nothing that was not read
+		if err := native.Parse(ctx, server.Pool, statement.Restore(statement.Table), true); err != nil {
+			return nil, failed(AskServer, statement.Table, err)
+		}
+	}
+	facts, err := migration.LookAtTables(ctx, server.Pool, statement, cfg, emit)
+	if err != nil {
+		return nil, failed(ReadFacts, statement.Table, server.lookingAt(err))
+	}
+	first := statement.Tables()[0]
+	facts.Swap, err = renames(ctx, server.Pool, first, facts.Shape(statement.Kind), facts.Tables[0].Facts)
+	if err != nil {
+		return nil, failed(MeasureSwap, first, err)
+	}
+	return plan.MakeTables(statement, facts, options)
+}

@@ -1,0 +1,158 @@
+package prescan_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"midstream/internal/engine/migration"
+	"midstream/internal/mysql/dbconn"
+)
+
+// TestChecksAreTried: rows against a CHECK that is new, or whose column is converted, are found;
+// one that stays as it is costs nothing.
+func TestChecksAreTried(t *testing.T) {
+	onEach(t, func(b *bench) {
+		if strings.HasPrefix(b.server.Release, "8.0.12") {
+			b.Skip("the server drops CHECK constraints")
+		}
+		b.exec(
+			"CREATE TABLE t (id INT PRIMARY KEY, v INT, d DECIMAL(5,2), k INT, CONSTRAINT kept CHECK (v < 100), CONSTRAINT small CHECK (d < 10))",
+		)
+		for i := range 30 {
+			b.exec(fmt.Sprintf("INSERT INTO t VALUES (%d, %d, 9.5, %d)", i+1, i+1, i+1))
+		}
+		b.exec("UPDATE t SET v = NULL WHERE id = 30")
+		for clauses, c := range map[string]struct {
+			ids  []int
+			list string
+		}{
+			"ADD CONSTRAINT big CHECK (v > 2)":                      {[]int{1, 2}, "WHERE NOT ((`v` > 2))"},
+			"CHANGE k w INT, ADD CONSTRAINT big CHECK (w > 2)":      {[]int{1, 2}, "WHERE `id` IN (1, 2)"},
+			"ADD CONSTRAINT big CHECK (v > 2), ADD c INT":           {[]int{1, 2}, "WHERE NOT ((`v` > 2))"},
+			"ADD c INT NOT NULL DEFAULT 3, ADD CHECK (v <> c)":      {[]int{3}, "WHERE `id` IN (3)"},
+			"ADD g INT AS (v * 2) STORED, ADD CHECK (g <> 8)":       {[]int{4}, "WHERE `id` IN (4)"},
+			"MODIFY d DECIMAL(5,0), ADD INDEX (v)":                  {[]int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30}, "IN (1, 2"},
+			"ADD CONSTRAINT big CHECK (v > 2) NOT ENFORCED":         {nil, ""},
+			"ADD CONSTRAINT big CHECK (v > 0), ADD c INT":           {nil, ""},
+			"DROP CHECK kept, ADD CONSTRAINT other CHECK (v < 100)": {nil, ""},
+		} {
+			told, err := b.check(clauses)
+			f, ok := told.find("check")
+			if ok != (c.ids != nil) || errors.Is(err, migration.ErrUnfit) != ok {
+				b.Errorf("%s: error is %v, findings %+v", clauses, err, told.findings)
+			}
+			if ok {
+				b.want(f, c.ids)
+			}
+			if !strings.Contains(f.Query, c.list) {
+				b.Errorf("%s: %s", clauses, f.Query)
+			}
+		}
+	})
+}
+
+// TestManyRowsAreListedToABound: rows that no rule names are listed one by one, and no further
+// than a bound.
+func TestManyRowsAreListedToABound(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.cfg.Prescan.Listed = 20
+		b.exec("CREATE TABLE t (id INT PRIMARY KEY, v INT)")
+		for i := range 100 {
+			b.exec(fmt.Sprintf("INSERT INTO t VALUES (%d, 61)", i+1))
+		}
+		told, err := b.check("MODIFY v TIME")
+		f, ok := told.find("invalid")
+		if !errors.Is(err, migration.ErrUnfit) || !ok || f.Rows != 20 || !f.AtLeast || len(f.Keys) != 10 || len(b.texts(f.Query)) != 20 {
+			b.Errorf("error is %v, %+v", err, f)
+		}
+	})
+}
+
+// TestRowsAreNotLocked: writers don't wait for a prescan, which reads what is committed, and it
+// doesn't wait for them.
+func TestRowsAreNotLocked(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.exec("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20), k INT)", "INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)")
+		tx, err := b.db.BeginTx(b.ctx(), nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer tx.Rollback()
+		for _, s := range []string{"UPDATE t SET v = 'too long', k = 3 WHERE id = 2", "DELETE FROM t WHERE id = 1", "INSERT INTO t VALUES (4, 'too long', 3)"} {
+			if _, err := tx.ExecContext(b.ctx(), s); err != nil {
+				b.Fatal(err)
+			}
+		}
+		started := time.Now()
+		// A plain CREATE TABLE .. LIKE and the reads pass beside the open transaction.
+		told, err := b.check("MODIFY v VARCHAR(3), ADD UNIQUE (k)")
+		if err != nil || len(told.findings) > 0 || time.Since(started) > 30*time.Second {
+			b.Errorf("error is %v, findings %+v, after %v", err, told.findings, time.Since(started))
+		}
+	})
+}
+
+// TestCheckCanBeAborted: nothing of it is left.
+func TestCheckCanBeAborted(t *testing.T) {
+	onEach(t, func(b *bench) {
+		b.cfg.Prescan.Rows = 1
+		b.exec("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(20))")
+		for i := range 10 {
+			b.exec(fmt.Sprintf("INSERT INTO t VALUES (%d, 'a')", 10*i))
+		}
+		for range 6 {
+			b.exec(
+				"INSERT IGNORE INTO t SELECT id * 13 % 100003, a FROM t WHERE id > 0",
+				"INSERT IGNORE INTO t SELECT id + 200003, a FROM t",
+			)
+		}
+		ctx, abort := context.WithCancel(b.ctx())
+		time.AfterFunc(300*time.Millisecond, abort)
+		_, err := b.start("MODIFY a VARCHAR(3)", func(m *migration.Migration) error {
+			_, err := m.Check(ctx)
+			return err
+		})
+		if err == nil || errors.Is(err, migration.ErrLeftovers) {
+			b.Errorf("error is %v", err)
+		}
+		b.untouched()
+	})
+}
+
+// TestWithoutTemporaryTables: an account that may not create them is told so by check; a run goes
+// on, and stops at the row.
+func TestWithoutTemporaryTables(t *testing.T) {
+	onEach(t, func(b *bench) {
+		user := "u" + b.schema[len(b.schema)-8:]
+		b.exec(
+			"CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(20))",
+			"INSERT INTO t VALUES (1, 'a'), (2, 'too long')",
+			"CREATE USER "+user+" IDENTIFIED WITH caching_sha2_password BY 'pw'",
+			"GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, TRIGGER, LOCK TABLES ON `"+strings.ReplaceAll(
+				b.schema, "_", `\_`,
+			)+"`.* TO "+user,
+			"GRANT REPLICATION SLAVE, REPLICATION CLIENT, PROCESS, XA_RECOVER_ADMIN ON *.* TO "+user,
+			"GRANT SELECT ON performance_schema.* TO "+user,
+		)
+		defer b.exec("DROP USER " + user)
+		b.user, b.password = user, "pw"
+		_, err := b.start("MODIFY a VARCHAR(3)", func(m *migration.Migration) error {
+			_, err := m.Check(b.ctx())
+			return err
+		})
+		if !dbconn.Denied(err) || !strings.Contains(err.Error(), "CREATE TEMPORARY TABLES") {
+			b.Errorf("error is %v", err)
+		}
+		told, err := b.run("MODIFY a VARCHAR(3)")
+		if !dbconn.ValueRefused(err) ||
+			!slices.ContainsFunc(told.notes, func(n string) bool { return strings.Contains(n, "CREATE TEMPORARY TABLES") }) {
+			b.Errorf("error is %v, notes %v", err, told.notes)
+		}
+		b.untouched()
+	})
+}

@@ -1,0 +1,174 @@
+package prescan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/engine/rowsync"
+	"midstream/internal/mysql/schema"
+)
+
+// Column pairs a column of the source with the one of the shadow that takes its values.
+type Column struct {
+	From schema.Column
+	To   schema.Column
+	// Fits says that the server refuses none of the values that From may have.
+	Fits bool
+	// Kept says that values are stored and compared as before, and Converted that another
+	// value is stored. Neither: only charset or collation are others.
+	Kept      bool
+	Converted bool
+	// Losses says what happens to values that the server changes without an error, such as
+	// "are rounded to 2 decimals"; "" if it changes none.
+	Losses string
+}
+
+// Spec says what is looked at. It is immutable.
+type Spec struct {
+	Sync    *rowsync.Spec
+	Source  *schema.Table
+	Shadow  *schema.Table
+	Columns []Column // all that the shadow takes from the source
+}
+
+// column finds what a column of the shadow is made of.
+func (s *Spec) column(shadow string) (Column, bool) {
+	i := slices.IndexFunc(s.Columns, func(c Column) bool { return strings.EqualFold(c.To.Name, shadow) })
+	if i < 0 {
+		return Column{}, false
+	}
+	return s.Columns[i], true
+}
+
+// expr is what a sync selects for a column of the shadow, "" if it leaves the column out.
+func (s *Spec) expr(shadow string) string {
+	for _, c := range s.Sync.Columns {
+		if strings.EqualFold(c.Shadow, shadow) {
+			return c.Expr
+		}
+	}
+	return ""
+}
+
+// unchanged says that a column of the shadow has the values that it has in the source.
+func (s *Spec) unchanged(shadow string) bool {
+	to, _ := s.Shadow.Column(shadow)
+	if to.Generated == schema.NotGenerated {
+		c, ok := s.column(shadow)
+		return ok && c.Kept && c.Fits
+	}
+	from, ok := s.Source.Column(shadow)
+	return ok && from.Definition == to.Definition && s.allUnchanged(s.Shadow.Mentioned(to.Expression))
+}
+
+func (s *Spec) allUnchanged(columns []string) bool {
+	return !slices.ContainsFunc(columns, func(name string) bool { return !s.unchanged(name) })
+}
+
+// stage is a temporary table of some of the shadow's columns, with constraints of its own.
+type stage struct {
+	spec    *Spec
+	name    string
+	columns []schema.Column // generated ones behind those that they are computed from
+	checks  []string        // clauses of CHECKs
+	stores  bool            // rows are to be read again
+}
+
+func (s *Spec) stage(name string, columns []string, checks ...string) *stage {
+	st := &stage{spec: s, name: s.Sync.Shadow.Sibling(name).Quoted(), columns: s.Shadow.ComputedFrom(columns...), checks: checks}
+	taken := slices.ContainsFunc(st.columns, func(c schema.Column) bool { return s.expr(c.Name) != "" })
+	if !taken { // an INSERT must name one
+		c, _ := s.Shadow.Column(s.Sync.Columns[0].Shadow)
+		st.columns = append(st.columns, c)
+	}
+	return st
+}
+
+// create returns the statements that make the stage. CREATE .. SELECT gives a column its type,
+// charset and NOT NULL; a default that names other columns can't be carried over (1054 on 9.7.4), and
+// a generated column that is NOT NULL has no default to be filled with (1364): those are added by an ALTER.
+func (st *stage) create() []string {
+	var clauses, computed, selected []string
+	engine := "BLACKHOLE"
+	if st.stores {
+		engine = "InnoDB"
+		for i, part := range st.spec.Sync.Key.Names() {
+			selected = append(selected, st.spec.Source.Name.Quoted()+"."+schema.Quote(part)+" AS "+rowsync.KeyAlias(i))
+		}
+	}
+	for _, c := range st.columns {
+		if strings.Contains(strings.ToUpper(c.Definition), " SRID ") {
+			engine = "InnoDB" // BLACKHOLE has none (1178)
+		}
+		switch {
+		case c.Computes() && st.spec.expr(c.Name) == "":
+			computed = append(computed, "ADD COLUMN "+schema.Quote(c.Name)+" "+c.Definition)
+			continue
+		case c.Generated != schema.NotGenerated:
+			engine = "InnoDB" // BLACKHOLE has none (3106)
+			computed = append(computed, "ADD COLUMN "+schema.Quote(c.Name)+" "+c.Definition)
+			continue
+		case c.Computes():
+			clauses = append(clauses, schema.Quote(c.Name)+" "+c.Bare())
+		}
+		selected = append(selected, st.spec.Shadow.Name.Quoted()+"."+schema.Quote(c.Name)+" AS "+schema.Quote(c.Name))
+	}
+	for _, check := range st.checks {
+		clause := "CHECK (" + check + ")"
+		if len(computed) > 0 { // it may name one of them
+			computed = append(computed, "ADD "+clause)
+		} else {
+			clauses = append(clauses, clause)
+		}
+	}
+	defined := ""
+	if len(clauses) > 0 {
+		defined = " (" + strings.Join(clauses, ", ") + ")"
+	}
+	statements := []string{fmt.Sprintf("CREATE TEMPORARY TABLE %s%s ENGINE=%s SELECT %s FROM %s, %s LIMIT 0", st.name, defined, engine,
+		strings.Join(selected, ", "), st.spec.Source.Name.Quoted(), st.spec.Shadow.Name.Quoted())}
+	if len(computed) > 0 {
+		statements = append(statements, "ALTER TABLE "+st.name+" "+strings.Join(computed, ", "))
+	}
+	return statements
+}
+
+// sources lists the columns of the source that the stage takes.
+func (st *stage) sources() []string {
+	var names []string
+	for _, c := range st.columns {
+		if from, ok := st.spec.column(c.Name); ok {
+			names = append(names, from.From.Name)
+		}
+	}
+	return names
+}
+
+// fill returns the statement that puts the source's rows under a condition into the stage.
+func (st *stage) fill(where string) string {
+	var columns, exprs []string
+	if st.stores {
+		for i, part := range st.spec.Sync.Key.Names() {
+			columns, exprs = append(columns, rowsync.KeyAlias(i)), append(exprs, schema.Quote(part))
+		}
+	}
+	for _, c := range st.columns {
+		if expr := st.spec.expr(c.Name); expr != "" {
+			columns, exprs = append(columns, schema.Quote(c.Name)), append(exprs, expr)
+		}
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s", st.name, strings.Join(columns, ", "),
+		strings.Join(exprs, ", "), st.spec.from(where))
+}
+
+// from is the source's rows under a condition, read by the key.
+func (s *Spec) from(where string) string {
+	return fmt.Sprintf("%s FORCE INDEX (%s) WHERE %s", s.Source.Name.Quoted(), schema.Quote(s.Sync.SourceIndex), where)
+}
+
+// keysOf returns a query for the keys of the source's rows under a condition, in the order of
+// the index that it reads.
+func (s *Spec) keysOf(where string) string {
+	return fmt.Sprintf("SELECT %s FROM %s", strings.Join(s.Sync.Key.SelectExprs(), ", "), s.from(where))
+}

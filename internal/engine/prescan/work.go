@@ -1,0 +1,183 @@
+package prescan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/mysql/schema"
+)
+
+// work is all that has to be looked at.
+type work struct {
+	trials []*trial
+	losses []*loss
+	keys   []schema.Key
+}
+
+// trial is what the shadow takes or refuses by itself: a column, a generated column or a CHECK.
+type trial struct {
+	stage  *stage
+	column Column // zero for a CHECK
+	check  string // its name
+	clause string
+	rules  []*rule
+}
+
+// loss is a column of which some values are changed without an error.
+type loss struct {
+	column    Column
+	condition string
+}
+
+// workOf leaves out what the definitions alone prove.
+func workOf(s *Spec) *work {
+	w := &work{}
+	for _, c := range s.Columns {
+		if !c.Fits {
+			w.add(s, trial{column: c, rules: rulesFor(c, s.expr(c.To.Name))}, []string{c.To.Name})
+		}
+		if l := lossOf(c); l != nil {
+			w.losses = append(w.losses, l)
+		}
+	}
+	for _, c := range s.Shadow.Columns {
+		if c.Generated != schema.NotGenerated && !s.unchanged(c.Name) {
+			w.add(s, trial{column: Column{To: c}}, []string{c.Name})
+		}
+	}
+	for _, check := range s.Shadow.AllChecks() {
+		w.addCheck(s, check)
+	}
+	for _, k := range s.Shadow.Keys {
+		if k.Unique && mayRepeat(s, k) {
+			w.keys = append(w.keys, k)
+		}
+	}
+	return w
+}
+
+func (w *work) add(s *Spec, t trial, columns []string, checks ...string) {
+	t.stage = s.stage(fmt.Sprintf("midstream_check_%d", len(w.trials)+1), columns, checks...)
+	w.trials = append(w.trials, &t)
+}
+
+// addCheck adds a CHECK that no row of the source is known to pass.
+func (w *work) addCheck(s *Spec, check schema.Check) {
+	if !check.Enforced {
+		return
+	}
+	columns := s.Shadow.Mentioned(check.Clause)
+	known := slices.ContainsFunc(s.Source.AllChecks(), func(c schema.Check) bool { return c.Enforced && c.Clause == check.Clause })
+	plain := s.allUnchanged(columns)
+	if known && plain || s.validJSON(check, columns) {
+		return
+	}
+	t := trial{check: check.Name, clause: check.Clause}
+	for _, name := range columns { // a renamed column can't be asked by its new name
+		_, there := s.Source.Column(name)
+		c, taken := s.column(name)
+		plain = plain && there && (!taken || strings.EqualFold(c.From.Name, name))
+	}
+	if plain {
+		t.rules = []*rule{{kind: KindCheck, condition: "NOT (" + check.Clause + ")"}}
+	}
+	w.add(s, t, columns, check.Clause)
+}
+
+// validJSON says that the CHECK is the one that a JSON column of MariaDB has, and that it holds:
+// the column is a new one of NULLs, or continues a column that has the CHECK.
+func (s *Spec) validJSON(check schema.Check, columns []string) bool {
+	if len(columns) != 1 || check.Clause != "json_valid("+schema.Quote(columns[0])+")" {
+		return false
+	}
+	c, taken := s.column(columns[0])
+	if !taken {
+		to, _ := s.Shadow.Column(columns[0])
+		return to.Nullable && !to.Computes() && strings.EqualFold(to.Default, "NULL")
+	}
+	return c.From.Check == "json_valid("+schema.Quote(c.From.Name)+")" && s.allUnchanged(columns)
+}
+
+// all is the stage of every trial at once.
+func (w *work) all(s *Spec) *stage {
+	var columns, checks []string
+	for _, t := range w.trials {
+		checks = append(checks, t.stage.checks...)
+		for _, c := range t.stage.columns {
+			columns = append(columns, c.Name)
+		}
+	}
+	return s.stage("midstream_check", columns, checks...)
+}
+
+// mayRepeat says that two rows may have the same value of a unique key of the shadow.
+func mayRepeat(s *Spec, k schema.Key) bool {
+	for _, u := range s.Sync.Unique {
+		if strings.EqualFold(u.Name, k.Name) && u.Enforced {
+			return false
+		}
+	}
+	if was, ok := s.Source.Key(k.Name); ok && was.Definition == k.Definition && s.allUnchanged(columnsOf(s, k)) {
+		return false
+	}
+	for _, part := range k.Parts {
+		c, ok := s.Shadow.Column(part.Column)
+		if !ok || c.Generated != schema.NotGenerated || s.expr(c.Name) != "" {
+			continue
+		}
+		if c.AutoIncrement || c.Default == "" && c.Nullable || strings.EqualFold(c.Default, "NULL") {
+			return false // every row has another number, or NULL
+		}
+	}
+	return true
+}
+
+// columnsOf lists the columns of the shadow that a key names.
+func columnsOf(s *Spec, k schema.Key) []string {
+	var names []string
+	for _, part := range k.Parts {
+		if part.Expression != "" {
+			names = append(names, s.Shadow.Mentioned(part.Expression)...)
+		} else {
+			names = append(names, part.Column)
+		}
+	}
+	return names
+}
+
+// dependsOn says that a trial takes a column that is another's to refuse.
+func (t *trial) dependsOn(refused map[string]bool) bool {
+	return slices.ContainsFunc(t.stage.columns, func(c schema.Column) bool { return refused[c.Name] && c.Name != t.column.To.Name })
+}
+
+// lossOf returns what a column's values lose, where a condition tells which do.
+func lossOf(c Column) *loss {
+	if c.Losses == "" {
+		return nil
+	}
+	name := schema.Quote(c.From.Name)
+	from, to := c.From, c.To
+	condition := ""
+	switch {
+	case to.Number() && to.Fixed() && to.DataType != "bit" && to.DataType != "year" && (from.Number() || from.Family() == "string"):
+		condition = fmt.Sprintf("%s <> ROUND(%[1]s, %d)", name, to.Scale)
+	case from.Temporal() && to.DataType == "date":
+		condition = "TIME(" + name + ") <> 0"
+	case from.Temporal() && to.Temporal() && to.Fraction < from.Fraction:
+		condition = fmt.Sprintf("MICROSECOND(%s) %% %d <> 0", name, pow10(6-to.Fraction))
+	case from.Family() == "string" && to.DataType == "char":
+		condition = "RIGHT(" + name + ", 1) = ' '"
+	default:
+		return nil
+	}
+	return &loss{column: c, condition: condition}
+}
+
+func pow10(n int) int {
+	p := 1
+	for range n {
+		p *= 10
+	}
+	return p
+}

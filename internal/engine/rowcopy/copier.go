@@ -1,0 +1,258 @@
+package rowcopy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/frontier"
+	"midstream/internal/engine/rowsync"
+	"midstream/internal/mysql/dbconn"
+)
+
+// Config of a row copy.
+type Config struct {
+	Workers  int           // defaults to 3: one of them often waits for its commit
+	Target   time.Duration // the most that a chunk takes; defaults to 250 ms
+	MinRows  int           // of a chunk; defaults to 100, or fewer where these have more than MinBytes
+	MaxRows  int           // of a chunk; defaults to 100,000
+	MinBytes int64         // of a chunk that could as well be shorter, by the table's average row length; defaults to 256 KiB
+	MaxBytes int64         // of a chunk, likewise; defaults to 32 MiB
+}
+
+// WithDefaults returns the config with defaults for what is not set.
+func (c Config) WithDefaults() Config {
+	if c.Workers <= 0 {
+		c.Workers = 3
+	}
+	if c.Target <= 0 {
+		c.Target = 250 * time.Millisecond
+	}
+	if c.MinRows <= 0 {
+		c.MinRows = 100
+	}
+	if c.MaxRows <= 0 {
+		c.MaxRows = 100_000
+	}
+	if c.MinBytes <= 0 {
+		c.MinBytes = 256 << 10
+	}
+	if c.MaxBytes <= 0 {
+		c.MaxBytes = 32 << 20
+	}
+	return c
+}
+
+// Deps are what a row copy works with.
+type Deps struct {
+	Pool    *dbconn.Pool
+	Spec    *rowsync.Spec
+	Syncer  *rowsync.Syncer
+	Tracker *frontier.Tracker
+	// Ended is called after a chunk's end is in the tracker.
+	Ended func()
+	Emit  event.Listener
+	// Gate blocks while the worker with that number, the first being 0, must hold still after
+	// a chunk that took so long.
+	Gate func(ctx context.Context, worker int, took time.Duration) error
+	// Chunk is the time that the next chunk may take, up to most.
+	Chunk func(most time.Duration) time.Duration
+	// Room waits until rows may be written, and returns how many of those that are wished for. It is told
+	// how many have been.
+	Room func(ctx context.Context, rows int) (room int, wrote func(rows int), err error)
+	// RowBytes is the average length of a row, 0 if not known.
+	RowBytes int64
+	// Copied is the number of rows that a former run has copied.
+	Copied int64
+	// Fresh says that nothing but the row copy writes into ranges not yet handed out.
+	Fresh bool
+}
+
+// Copier copies one table. Its counters are safe for concurrent use.
+type Copier struct {
+	cfg  Config
+	deps Deps
+
+	flying atomic.Int64
+
+	next sync.Mutex // held by the worker that decides about the next bound
+
+	mu      sync.Mutex
+	rows    int64
+	size    sizer
+	target  time.Duration // the most of a chunk
+	most    int           // workers
+	begun   int           // of them, in this Run
+	working int           // that have not ended
+	spawn   func(int)     // begins one with a number; nil before Run
+}
+
+// New returns a copier that has copied nothing yet.
+func New(cfg Config, deps Deps) *Copier {
+	cfg = cfg.WithDefaults()
+	return &Copier{cfg: cfg, deps: deps, rows: deps.Copied, most: cfg.Workers, target: cfg.Target, size: newSizer(cfg, deps.RowBytes)}
+}
+
+// Run copies until every range is committed.
+func (c *Copier) Run(ctx context.Context) error {
+	workers, ctx := errgroup.WithContext(ctx)
+	waiting, handedOut := context.WithCancelCause(ctx)
+	defer handedOut(nil)
+	spawn := func(number int) {
+		workers.Go(func() error {
+			defer c.ended()
+			err := c.work(ctx, func(took time.Duration) error { return c.deps.Gate(waiting, number, took) },
+				func() (int, func(int), error) { return c.deps.Room(waiting, c.ChunkRows()) })
+			if err == nil {
+				handedOut(errHandedOut) // nobody need wait any longer
+			}
+			if errors.Is(err, errHandedOut) {
+				err = nil
+			}
+			if number > 0 && dbconn.Full(err) && errors.Is(err, errNoSession) {
+				c.deps.Emit(
+					event.Note{
+						At:   time.Now(),
+						Text: fmt.Sprintf("worker %d of the row copy has no connection, and the others go on: %v", number+1, err),
+					},
+				)
+				err = nil
+			}
+			return err
+		})
+	}
+	c.mu.Lock()
+	c.spawn, c.begun = spawn, 0
+	c.fill()
+	c.mu.Unlock()
+	if err := workers.Wait(); err != nil {
+		return fmt.Errorf("row copy: %w", err)
+	}
+	return nil
+}
+
+// fill begins as many workers as there may be. REQUIRES: mu is held, and either none has been begun or one is
+// at work, so that nobody has seen the end of all.
+func (c *Copier) fill() {
+	for ; c.begun < c.most; c.begun++ {
+		c.working++
+		c.spawn(c.begun)
+	}
+}
+
+// ended says that a worker has come to its end.
+func (c *Copier) ended() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.working--
+}
+
+// Tune changes the time that a chunk takes, and the number of workers. Those that are too many by then go on: the
+// gate, which knows their numbers, holds them.
+func (c *Copier) Tune(target time.Duration, workers int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.target, c.most = target, workers
+	if c.working > 0 {
+		c.fill()
+	}
+}
+
+// errNoSession says that a worker has not begun.
+var errNoSession = errors.New("connect a worker")
+
+// errHandedOut says that no range is left to begin.
+var errHandedOut = errors.New("every range is handed out")
+
+func (c *Copier) work(ctx context.Context, gate func(took time.Duration) error, room func() (int, func(int), error)) error {
+	session, err := c.deps.Pool.Session(ctx, c.deps.Spec.Setup()...)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNoSession, err)
+	}
+	defer session.Close()
+	var took time.Duration
+	for {
+		if err := gate(took); err != nil {
+			return err
+		}
+		rows, wrote, err := room()
+		if err != nil {
+			return err
+		}
+		c.flying.Add(1)
+		elapsed, more, err := c.chunk(ctx, session, rows, wrote)
+		c.flying.Add(-1)
+		if err != nil || !more {
+			return err
+		}
+		took = elapsed
+	}
+}
+
+// InFlight is the number of chunks that were begun and have not ended.
+func (c *Copier) InFlight() int { return int(c.flying.Load()) }
+
+// chunk copies the next chunk, if there is one, and says how many rows it wrote.
+func (c *Copier) chunk(ctx context.Context, session *dbconn.Session, rows int, wrote func(int)) (took time.Duration, more bool, err error) {
+	var result rowsync.Result
+	defer func() { wrote(int(result.Inserted + result.Deleted)) }()
+	chunk, more, err := c.begin(ctx, session, rows)
+	if err != nil || !more {
+		return 0, more, err
+	}
+	started := time.Now()
+	if result, err = c.deps.Syncer.Range(ctx, session, chunk.Range, c.deps.Fresh); err != nil {
+		return 0, false, err
+	}
+	c.deps.Tracker.End(chunk)
+	c.deps.Ended()
+	took = time.Since(started)
+	c.account(result.Inserted, took)
+	return took, true, nil
+}
+
+func (c *Copier) account(rows int64, elapsed time.Duration) {
+	c.mu.Lock()
+	c.rows += rows
+	c.size.took(rows, elapsed)
+	c.mu.Unlock()
+	c.deps.Emit(event.ChunkCopied{Rows: rows, Elapsed: elapsed, At: time.Now()})
+}
+
+// begin hands out the next chunk, of about so many rows.
+func (c *Copier) begin(ctx context.Context, session *dbconn.Session, rows int) (frontier.Chunk, bool, error) {
+	c.next.Lock()
+	defer c.next.Unlock()
+	rest, more := c.deps.Tracker.Next()
+	if !more {
+		return frontier.Chunk{}, false, nil
+	}
+	to, err := rowsync.Bound(ctx, session, c.deps.Spec, rest, rows)
+	if err == nil {
+		_, err = session.Exec(ctx, "COMMIT") // it begins transactions by itself
+	}
+	if err != nil {
+		return frontier.Chunk{}, false, fmt.Errorf("find the end of the next chunk: %w", err)
+	}
+	return c.deps.Tracker.Begin(to), true, nil
+}
+
+// Rows is the number of rows written so far, those of a former run included.
+func (c *Copier) Rows() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rows
+}
+
+// ChunkRows is the number of rows of the next chunk.
+func (c *Copier) ChunkRows() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.size.rows(c.deps.Chunk(c.target))
+}

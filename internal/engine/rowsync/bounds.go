@@ -1,0 +1,116 @@
+package rowsync
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"sync"
+
+	"midstream/internal/engine/key"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// Bound returns the key that stands rows rows after the start of a range, in the order of the
+// key's index, or the zero key if the range has no more rows than that. It reads the index
+// alone.
+//
+// Where a part is an ENUM or a SET the server would sort for ORDER BY, or read the index
+// from its start: the pieces of the range are then read one after the other, each in the
+// order of the index. The rows of a partitioned table come partition by partition, so that
+// there the server must sort: else a bound could come again and again.
+//
+// Locks of others are waited out.
+func Bound(ctx context.Context, session *dbconn.Session, spec *Spec, rest key.Range, rows int) (to key.Key, err error) {
+	err = session.Patiently(ctx, func() error {
+		to, err = bound(ctx, session, spec, rest, rows)
+		return err
+	})
+	return to, err
+}
+
+func bound(ctx context.Context, session *dbconn.Session, spec *Spec, rest key.Range, rows int) (key.Key, error) {
+	names := spec.Key.Names()
+	if !Numbered(spec.Key) {
+		return keyAt(ctx, session, spec, InRange(spec.Key, names, rest)+inOrder(spec), rows)
+	}
+	order := ""
+	if spec.Partitioned {
+		order = inOrder(spec)
+	}
+	pieces := Pieces(spec.Key, names, rest)
+	for i, piece := range pieces {
+		to, err := keyAt(ctx, session, spec, piece+order, rows)
+		if err != nil || to != "" || i == len(pieces)-1 {
+			return to, err
+		}
+		passed, err := count(ctx, session, spec, piece)
+		if err != nil {
+			return "", err
+		}
+		rows = max(rows-passed, 0)
+	}
+	return "", nil
+}
+
+// Ranges hands out the whole of a source, range by range. It is safe for concurrent use.
+type Ranges struct {
+	spec *Spec
+	rows int // of a range
+
+	mu   sync.Mutex // held by who looks for the next bound
+	from key.Key
+	end  bool
+}
+
+// NewRanges returns ranges of that many rows, none of them handed out.
+func NewRanges(spec *Spec, rows int) *Ranges { return &Ranges{spec: spec, rows: rows} }
+
+// Next returns the next range, and whether there was one. The session reads its bound.
+func (r *Ranges) Next(ctx context.Context, session *dbconn.Session) (next key.Range, more bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.end {
+		return key.Range{}, false, nil
+	}
+	to, err := Bound(ctx, session, r.spec, key.Range{From: r.from}, r.rows)
+	if err != nil {
+		return key.Range{}, false, fmt.Errorf("find the end of a range: %w", err)
+	}
+	next = key.Range{From: r.from, To: to}
+	r.from, r.end = to, to == ""
+	return next, true, nil
+}
+
+// keyAt reads the key of the row that stands offset rows after the first that meets the
+// condition, or the zero key.
+func keyAt(ctx context.Context, session *dbconn.Session, spec *Spec, condition string, offset int) (to key.Key, err error) {
+	query := fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s LIMIT 1 OFFSET %d",
+		strings.Join(spec.Key.SelectExprs(), ", "), spec.Source.Quoted(), schema.Quote(spec.SourceIndex), condition, offset)
+	err = session.Rows(ctx, query, func(r *sql.Rows) (err error) {
+		to, err = spec.ScanKey(r)
+		return err
+	})
+	return to, err
+}
+
+func count(ctx context.Context, session *dbconn.Session, spec *Spec, condition string) (n int, err error) {
+	query := fmt.Sprintf("SELECT COUNT(*) FROM %s FORCE INDEX (%s) WHERE %s",
+		spec.Source.Quoted(), schema.Quote(spec.SourceIndex), condition)
+	err = session.Rows(ctx, query, func(r *sql.Rows) error { return r.Scan(&n) })
+	return n, err
+}
+
+// inOrder is ORDER BY the key.
+func inOrder(spec *Spec) string {
+	names := spec.Key.Names()
+	order := make([]string, len(names))
+	for i, part := range spec.Key.Parts() {
+		order[i] = schema.Quote(names[i])
+		if part.Descending {
+			order[i] += " DESC"
+		}
+	}
+	return " ORDER BY " + strings.Join(order, ", ")
+}

@@ -1,0 +1,53 @@
+package rowsync
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sort"
+
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// blame adds the row to an error that a value in it has caused: the server says "row 1", of
+// its own statement, or nothing.
+func (s *Syncer) blame(ctx context.Context, session *dbconn.Session, p predicate, err error) error {
+	if !dbconn.ValueRefused(err) {
+		return err
+	}
+	if row := s.culprit(ctx, session, p, dbconn.Number(err)); row != "" {
+		return fmt.Errorf("row with key (%s): %w", row, err)
+	}
+	return err
+}
+
+// culprit finds the first row of P that the shadow refuses, or "" if it does so no longer: by
+// halves, of which each is tried and rolled back.
+func (s *Syncer) culprit(ctx context.Context, session *dbconn.Session, p predicate, number uint16) (row string) {
+	defer func() { _, _ = session.Exec(context.WithoutCancel(ctx), "ROLLBACK") }()
+	var rows int
+	if session.Rows(ctx, p.present(), func(r *sql.Rows) error { return r.Scan(&rows) }) != nil {
+		return ""
+	}
+	before := sort.Search(rows, func(n int) bool {
+		p.first = n + 1
+		_, err := s.replace(ctx, session, p)
+		_, rollback := session.Exec(ctx, "ROLLBACK")
+		return dbconn.Number(err) == number || rollback != nil
+	})
+	_ = session.Rows(ctx, p.rowAt(before), func(r *sql.Rows) error { return r.Scan(&row) })
+	return row
+}
+
+// rowAt returns a query for the description of the source's row of P that stands that many
+// rows after the first, in the order in which insertion reads them.
+func (p predicate) rowAt(offset int) string {
+	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s LIMIT 1 OFFSET %d", p.row(),
+		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), p.on(p.spec.Key.Names()), offset)
+}
+
+// row is the expression that describes a row by its key.
+func (p predicate) row() string {
+	return "CONCAT_WS(', ', " + schema.QuoteAll(p.spec.Key.Names()) + ")"
+}

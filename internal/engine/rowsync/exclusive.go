@@ -1,0 +1,220 @@
+package rowsync
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"midstream/internal/engine/key"
+	"midstream/internal/mysql/dbconn"
+)
+
+// exclusive is a sync that runs while no other does, and may delete rows outside of its P
+// that stand in its way, once they are known to be stale: the source has changed since
+// they were synced, so that their own sync is yet to come, and brings them back.
+type exclusive struct {
+	*Syncer
+	session *dbconn.Session
+	// together is how often in turn a row could not be synced together with all rows whose change
+	// is yet to be applied.
+	together int
+}
+
+// syncAlone tries a sync again while no other sync runs, and makes way for it.
+func (s *Syncer) syncAlone(ctx context.Context, session *dbconn.Session, p predicate) (Result, error) {
+	s.alone.Lock()
+	defer s.alone.Unlock()
+	a := &exclusive{Syncer: s, session: session}
+	p.evict = true
+	if p.chunk != nil {
+		p.fresh = p.fresh && s.spec.KeyChanged // an earlier try may have been committed after all
+		return a.insist(ctx, p, aloneTries)
+	}
+	return a.inParts(ctx, p, p.keys)
+}
+
+// inParts syncs a list part by part, in smaller ones where values change hands faster than
+// a part is synced.
+func (a *exclusive) inParts(ctx context.Context, p predicate, keys []key.Key) (sum Result, err error) {
+	for size := aloneKeys; len(keys) > 0; {
+		size = min(size, len(keys))
+		p.keys = keys[:size]
+		tries := partTries
+		if size == 1 {
+			tries = aloneTries
+		}
+		result, err := a.insist(ctx, p, tries)
+		if size > 1 && dbconn.Duplicate(err) && !errors.Is(err, ErrDuplicate) {
+			size /= 2
+			continue
+		}
+		sum.Inserted += result.Inserted
+		sum.Deleted += result.Deleted
+		if err != nil {
+			return sum, told(err)
+		}
+		keys = keys[size:]
+	}
+	return sum, nil
+}
+
+// told makes an ErrDuplicate of what the server says, where no other has been found out.
+func told(err error) error {
+	if dbconn.Duplicate(err) && !errors.Is(err, ErrDuplicate) {
+		return fmt.Errorf("%w: %w", ErrDuplicate, err)
+	}
+	return err
+}
+
+// insist tries until the sync is done, or a duplicate is found to be one. Locks of others it
+// waits out, however long they are held.
+func (a *exclusive) insist(ctx context.Context, p predicate, tries int) (Result, error) {
+	a.together = 0
+	for try, waits := 1, 1; ; {
+		result, err := a.once(ctx, a.session, p)
+		if dbconn.Duplicate(err) {
+			if try == tries && p.chunk != nil {
+				return result, told(err)
+			}
+			if try == tries {
+				return result, err
+			}
+			p.stale, err = a.makeWay(ctx, p, err, try)
+			try++
+			if err == nil {
+				continue
+			}
+		}
+		if !dbconn.Contended(err) {
+			return result, err
+		}
+		p.stale = nil
+		if err := a.yield(ctx, waits); err != nil {
+			return result, err
+		}
+		waits++
+	}
+}
+
+// yield lets other syncs have their turn. What was stale before may be no more.
+func (a *exclusive) yield(ctx context.Context, try int) error {
+	a.alone.Unlock()
+	defer a.alone.Lock()
+	return dbconn.BackOff(ctx, try)
+}
+
+// makeWay looks for the cause of a duplicate: it returns the keys of the stale rows in the
+// way, or ErrDuplicate with the two rows.
+func (a *exclusive) makeWay(ctx context.Context, p predicate, duplicate error, try int) (stale []key.Key, err error) {
+	byValue := !a.spec.KeyChanged && !a.spec.Opaque
+	if !byValue && try > 1 {
+		if err := a.yield(ctx, try); err != nil {
+			return nil, err
+		}
+	}
+	if stale, err = a.findStale(ctx, p, duplicate); err != nil || byValue {
+		return stale, err
+	}
+	keys, err := a.outstanding(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if p.chunk == nil && len(keys) <= mostTogether {
+		err := a.tryTogether(ctx, p.and(keys))
+		if dbconn.Duplicate(err) {
+			return stale, a.remember(ctx, p, err)
+		}
+		if err != nil {
+			return stale, err
+		}
+	}
+	return stale, a.setAside(ctx, keys)
+}
+
+// findStale finds the rows of the shadow that have a value which a row of P has now, and of
+// them those that are stale: the source has another value for them than the shadow, which
+// nothing changes meanwhile, so that a change of theirs is yet to be applied. That P's row
+// may have lost the value again when this is asked doesn't matter. Two rows of the source
+// that have the value at one time are twins, which no sync can help.
+func (a *exclusive) findStale(ctx context.Context, p predicate, duplicate error) (stale []key.Key, err error) {
+	defer func() { _, _ = a.session.Exec(context.WithoutCancel(ctx), "COMMIT") }() // ends the transaction of the queries
+	for _, u := range a.spec.Unique {
+		if u.Enforced {
+			continue
+		}
+		if err := a.findTwins(ctx, p, u, duplicate); err != nil {
+			return nil, err
+		}
+		if a.spec.KeyChanged {
+			continue // the row in the way can't be named by a key of the source
+		}
+		holders, err := a.keys(ctx, p.holders(u, mostHolders))
+		if err != nil {
+			return nil, fmt.Errorf("look for rows in the way of key %s: %w", u.Name, err)
+		}
+		if len(holders) == 0 {
+			continue
+		}
+		if err := a.findTwins(ctx, p.and(holders), u, duplicate); err != nil {
+			return nil, err
+		}
+		found, err := a.keys(ctx, p.staleAmong(u, holders))
+		if err != nil {
+			return nil, fmt.Errorf("look for stale rows in the way of key %s: %w", u.Name, err)
+		}
+		stale = append(stale, found...)
+	}
+	return stale, nil
+}
+
+// keys runs a query of keys.
+func (a *exclusive) keys(ctx context.Context, query string) (keys []key.Key, err error) {
+	err = a.session.Rows(ctx, query, func(rows *sql.Rows) error {
+		k, err := a.spec.ScanKey(rows)
+		keys = append(keys, k)
+		return err
+	})
+	return keys, err
+}
+
+func (a *exclusive) findTwins(ctx context.Context, p predicate, u UniqueKey, duplicate error) error {
+	var value, first, second sql.NullString
+	found := false
+	err := a.session.Rows(ctx, p.twins(u), func(rows *sql.Rows) error {
+		found = true
+		return rows.Scan(&value, &first, &second)
+	})
+	if err != nil {
+		return fmt.Errorf("look for duplicates in key %s: %w", u.Name, err)
+	}
+	if found {
+		return fmt.Errorf("%w: value %q of key %s stands in the rows with key (%s) and (%s): %w",
+			ErrDuplicate, value.String, u.Name, first.String, second.String, duplicate)
+	}
+	return nil
+}
+
+// setAside deletes the shadow's rows of all keys whose sync is yet to come, whatever their
+// values: where the row in the way can't be told by its value.
+func (a *exclusive) setAside(ctx context.Context, keys []key.Key) error {
+	for part := range slices.Chunk(keys, aloneKeys) {
+		if err := a.delete(ctx, part); err != nil {
+			return fmt.Errorf("set rows aside whose change is yet to be applied: %w", err)
+		}
+	}
+	return nil
+}
+
+// delete deletes the shadow's rows of some keys.
+func (a *exclusive) delete(ctx context.Context, keys []key.Key) error {
+	return transact(ctx, a.session, func() (err error) {
+		if a.spec.KeyChanged {
+			_, err = a.spec.deleteConverted(ctx, a.session, keys)
+		} else {
+			_, err = a.session.Exec(ctx, predicate{spec: a.spec, keys: keys}.deletion())
+		}
+		return err
+	})
+}

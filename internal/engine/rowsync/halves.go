@@ -1,0 +1,36 @@
+package rowsync
+
+import (
+	"context"
+
+	"midstream/internal/engine/key"
+	"midstream/internal/mysql/dbconn"
+)
+
+// A sync whose transaction is larger than the server takes is made in two of half the size. Nobody
+// sees a difference: of rows in one sync nothing else is said than of rows in several. (The caller
+// still has the whole of P to itself, law L2.)
+
+// both runs the syncs of two halves, one after the other.
+func (s *Syncer) both(half func(i int) (Result, error)) (sum Result, err error) {
+	for i := 0; i < 2 && err == nil; i++ {
+		var result Result
+		result, err = half(i)
+		sum.Inserted += result.Inserted
+		sum.Deleted += result.Deleted
+	}
+	return sum, err
+}
+
+// halve finds a bound in the middle of a range; split is false where there is none, or it can't be found.
+func (s *Syncer) halve(ctx context.Context, session *dbconn.Session, r key.Range) (halves [2]key.Range, split bool) {
+	rows, err := count(ctx, session, s.spec, InRange(s.spec.Key, s.spec.Key.Names(), r))
+	if err != nil || rows < 2 {
+		return halves, false
+	}
+	middle, err := Bound(ctx, session, s.spec, r, rows/2)
+	if _, ended := session.Exec(ctx, "COMMIT"); err != nil || ended != nil || middle == "" || middle == r.From {
+		return halves, false
+	}
+	return [2]key.Range{{From: r.From, To: middle}, {From: middle, To: r.To}}, true
+}

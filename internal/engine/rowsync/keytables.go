@@ -1,0 +1,176 @@
+package rowsync
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"midstream/internal/engine/key"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// Where the ALTER changes a key column's type, charset, collation or members, the
+// literal of a source key does not find the shadow's row: WHERE name = 5 compares as
+// numbers, an ENUM's number means another member. The keys then go through two
+// temporary tables: one with the source's column types takes the literals, one with
+// the shadow's takes them from there by INSERT..SELECT, which converts a value as the
+// sync of its row does. The shadow's rows are joined with the second one.
+const (
+	sourceKeys = "midstream_source_keys"
+	shadowKeys = "midstream_shadow_keys"
+)
+
+// Setup returns the statements that make a session fit for syncs by this spec.
+func (s *Spec) Setup() []string {
+	var setup []string
+	if s.Unchecked {
+		setup = append(setup, "SET SESSION foreign_key_checks = 0")
+	}
+	setup = append(setup, s.Values.Setup()...)
+	if !s.KeyChanged {
+		return append(setup, Setup...)
+	}
+	create := func(temporary string, table schema.Name, columns []string) string {
+		return fmt.Sprintf("CREATE TEMPORARY TABLE %s.%s SELECT %s FROM %s LIMIT 0",
+			schema.Quote(table.Schema), schema.Quote(temporary), schema.QuoteAll(columns), table.Quoted())
+	}
+	setup = append(setup, Lenient(create(sourceKeys, s.Source, s.Key.Names()), create(shadowKeys, s.Shadow, s.ShadowKey))...)
+	return append(setup, Setup...)
+}
+
+// Lenient has a session make statements with what a table has, which a strict session may refuse:
+// an ENUM with two equal members, or a date that there is not.
+func Lenient(statements ...string) []string {
+	lax := "@@SESSION.sql_mode"
+	for _, not := range []string{"STRICT_ALL_TABLES", "STRICT_TRANS_TABLES", "NO_ZERO_IN_DATE", "NO_ZERO_DATE"} {
+		lax = fmt.Sprintf("REPLACE(%s, '%s', '')", lax, not)
+	}
+	all := append(
+		[]string{"SET @midstream_sql_mode = @@SESSION.sql_mode", "SET SESSION sql_mode = CONCAT(" + lax + ", ',ALLOW_INVALID_DATES')"},
+		statements...)
+	return append(all, "SET SESSION sql_mode = @midstream_sql_mode")
+}
+
+// deleteConverted deletes the shadow's rows with the given keys of the source.
+func (s *Spec) deleteConverted(ctx context.Context, session *dbconn.Session, keys []key.Key) (int64, error) {
+	if err := s.convert(ctx, session, keys); err != nil {
+		return 0, err
+	}
+	done, err := session.Exec(ctx, s.joinedDeletion())
+	if err != nil {
+		return 0, err
+	}
+	return done.RowsAffected()
+}
+
+// convert fills the temporary table of the shadow's types. A key that can't be
+// converted has no row in the shadow, and is left out.
+func (s *Spec) convert(ctx context.Context, session *dbconn.Session, keys []key.Key) error {
+	database := schema.Quote(s.Shadow.Schema) + "."
+	for _, table := range []string{sourceKeys, shadowKeys} {
+		if _, err := session.Exec(ctx, "DELETE FROM "+database+schema.Quote(table)); err != nil {
+			return err
+		}
+	}
+	if err := s.take(ctx, session, keys); err != nil {
+		return err
+	}
+	_, err := session.Exec(ctx, "INSERT INTO "+database+schema.Quote(shadowKeys)+
+		" SELECT "+s.keyExprs()+" FROM "+database+schema.Quote(sourceKeys))
+	if err == nil || !dbconn.Unconvertible(err) {
+		return err
+	}
+	return s.convertSingly(ctx, session, keys)
+}
+
+// take fills the temporary table of the source's types. The source has these values, though a
+// strict session may refuse them: an ENUM that is no member, or a date that the sql_mode does not
+// have.
+func (s *Spec) take(ctx context.Context, session *dbconn.Session, keys []key.Key) error {
+	rows := make([]string, len(keys))
+	for i, k := range keys {
+		rows[i] = "(" + strings.Join(s.Key.Literals(k), ", ") + ")"
+	}
+	fill := "INSERT INTO " + schema.Quote(s.Shadow.Schema) + "." + schema.Quote(sourceKeys) + " VALUES " + strings.Join(rows, ", ")
+	_, err := session.Exec(ctx, fill)
+	if !dbconn.Unconvertible(err) {
+		return err
+	}
+	for _, statement := range Lenient(fill) {
+		if _, err := session.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keyExprs are the values that a sync of a row gives the columns of its key, over the source's key.
+func (s *Spec) keyExprs() string {
+	exprs := make([]string, len(s.ShadowKey))
+	for i, name := range s.ShadowKey {
+		exprs[i] = schema.Quote(s.Key.Names()[i])
+		for _, c := range s.Columns {
+			if c.Shadow == name {
+				exprs[i] = c.Expr
+			}
+		}
+	}
+	return strings.Join(exprs, ", ")
+}
+
+func (s *Spec) convertSingly(ctx context.Context, session *dbconn.Session, keys []key.Key) error {
+	database := schema.Quote(s.Shadow.Schema) + "."
+	for _, k := range keys {
+		if _, err := session.Exec(ctx, "DELETE FROM "+database+schema.Quote(sourceKeys)); err != nil {
+			return err
+		}
+		if err := s.take(ctx, session, []key.Key{k}); err != nil {
+			return err
+		}
+		_, err := session.Exec(
+			ctx,
+			"INSERT INTO "+database+schema.Quote(shadowKeys)+" SELECT "+s.keyExprs()+" FROM "+database+schema.Quote(sourceKeys),
+		)
+		if err != nil && !dbconn.Unconvertible(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// CountConverted returns the number of the shadow's rows with the given keys of the source.
+// REQUIRES: KeyChanged.
+func (s *Spec) CountConverted(ctx context.Context, session *dbconn.Session, keys []key.Key) (n int64, err error) {
+	if err := s.convert(ctx, session, keys); err != nil {
+		return 0, err
+	}
+	err = session.Rows(ctx, "SELECT COUNT(DISTINCT "+strings.Join(s.shadowKeyColumns(), ", ")+") FROM "+s.joined(),
+		func(rows *sql.Rows) error { return rows.Scan(&n) })
+	return n, err
+}
+
+func (s *Spec) joinedDeletion() string {
+	return "DELETE " + s.Shadow.Quoted() + " FROM " + s.joined()
+}
+
+// joined joins the converted keys with the shadow by its index, and by the bytes besides: two
+// keys of the source may be equal under the shadow's collation.
+func (s *Spec) joined() string {
+	var equal []string
+	for i, column := range s.shadowKeyColumns() {
+		k := "k." + schema.Quote(s.ShadowKey[i])
+		equal = append(equal, column+" = "+k, fmt.Sprintf("CAST(%s AS BINARY) = CAST(%s AS BINARY)", column, k))
+	}
+	return fmt.Sprintf("%s.%s AS k STRAIGHT_JOIN %s FORCE INDEX (%s) ON %s", schema.Quote(s.Shadow.Schema),
+		schema.Quote(shadowKeys), s.Shadow.Quoted(), schema.Quote(s.ShadowIndex), strings.Join(equal, " AND "))
+}
+
+func (s *Spec) shadowKeyColumns() []string {
+	var columns []string
+	for _, name := range s.ShadowKey {
+		columns = append(columns, s.Shadow.Quoted()+"."+schema.Quote(name))
+	}
+	return columns
+}

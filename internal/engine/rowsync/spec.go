@@ -1,0 +1,257 @@
+package rowsync
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"midstream/internal/engine/key"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// Column says where one column of the shadow gets its values from.
+type Column struct {
+	Shadow string // name in the shadow
+	Expr   string // over the source's columns, quoted
+}
+
+// UniqueKey is a unique key of the shadow, for telling a stale row from a duplicate.
+type UniqueKey struct {
+	Name  string
+	Parts []UniquePart
+	// Hidden says that queries may not name the key: it is invisible, or ignored on MariaDB.
+	Hidden bool
+	// Enforced says that the source has the same key: no two of its rows have the same
+	// value at one time, so that a row of the shadow that stands in the way is stale.
+	Enforced bool
+}
+
+// UniquePart is one part of a unique key.
+type UniquePart struct {
+	Shadow string // expression over the shadow's columns
+	Source string // the same value over the source's columns
+}
+
+// Spec says what is synced with what. It is immutable.
+type Spec struct {
+	Source schema.Name
+	Shadow schema.Name
+
+	Key         *key.Codec // over the source's key columns
+	ShadowKey   []string   // the names of the key's columns in the shadow
+	SourceIndex string     // the key's index in the source
+	Partitioned bool       // the source has partitions
+	ShadowIndex string     // an index of the shadow that begins with the key's columns
+	// KeyChanged says that a key column has another type, charset, collation or
+	// member order in the shadow.
+	KeyChanged bool
+
+	// Upsert says that a list of keys may be synced by updating the rows that are there
+	// (see Syncer.once). The shadow's only unique key is then the key itself, and no
+	// column that is not in Columns changes when a row is updated.
+	Upsert bool
+
+	Columns []Column
+	Unique  []UniqueKey // unique keys of the shadow whose values can be computed from the source
+	// Opaque says that the shadow has other unique keys as well: over generated or converted
+	// columns, expressions, or columns that the source does not have.
+	Opaque bool
+
+	// Values are the settings in which sessions compute the values of rows.
+	Values dbconn.Values
+
+	// Locking has the SELECT side take shared row locks: for servers whose engine
+	// commits do not follow the binlog's order (binlog_order_commits=OFF).
+	Locking string // "", " FOR SHARE" or " LOCK IN SHARE MODE"
+	// Unchecked has the server not look for the parents of the rows that are written: the shadow has foreign keys.
+	Unchecked bool
+}
+
+// Gives says that a sync gives a column of the shadow its value.
+func (s *Spec) Gives(column string) bool {
+	return slices.ContainsFunc(s.Columns, func(c Column) bool { return strings.EqualFold(c.Shadow, column) })
+}
+
+// predicate is P: a range, or a list of keys. Stale rows outside of it may have to go.
+type predicate struct {
+	spec  *Spec
+	chunk *key.Range
+	fresh bool // nothing was ever written into the range
+	keys  []key.Key
+	evict bool      // stale rows in the way are deleted first, where the source enforces a key
+	stale []key.Key // of rows that are known to be stale, and are deleted first
+	first int       // if not 0, only that many rows of the source are read
+}
+
+func (p predicate) on(columns []string) string {
+	var conditions []string
+	if p.chunk != nil {
+		conditions = append(conditions, InRange(p.spec.Key, columns, *p.chunk))
+	}
+	if len(p.keys) > 0 {
+		conditions = append(conditions, InKeys(p.spec.Key, columns, p.keys))
+	}
+	return strings.Join(conditions, " OR ")
+}
+
+// and returns P with more keys.
+func (p predicate) and(keys []key.Key) predicate {
+	p.keys = slices.Concat(p.keys, keys)
+	return p
+}
+
+// deletion returns the statement that empties P in the shadow, with stale rows, or "" if
+// nothing is to be deleted.
+func (p predicate) deletion() string {
+	if p.fresh {
+		p.chunk = nil
+	}
+	if p = p.and(p.stale); p.chunk == nil && len(p.keys) == 0 {
+		return ""
+	}
+	shadow := p.spec.Shadow.Quoted()
+	return fmt.Sprintf("DELETE %s FROM %s FORCE INDEX (%s) WHERE %s",
+		shadow, shadow, schema.Quote(p.spec.ShadowIndex), p.on(p.spec.ShadowKey))
+}
+
+// insertion returns the statement that fills P in the shadow.
+func (p predicate) insertion() string {
+	columns := make([]string, len(p.spec.Columns))
+	exprs := make([]string, len(p.spec.Columns))
+	for i, c := range p.spec.Columns {
+		columns[i], exprs[i] = schema.Quote(c.Shadow), c.Expr
+	}
+	limit := ""
+	if p.first > 0 {
+		limit = fmt.Sprintf(" LIMIT %d", p.first)
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s FORCE INDEX (%s) WHERE %s%s%s",
+		p.spec.Shadow.Quoted(), strings.Join(columns, ", "), strings.Join(exprs, ", "),
+		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex),
+		p.on(p.spec.Key.Names()), limit, p.spec.Locking)
+}
+
+// present returns a query for the number of the source's rows in P.
+func (p predicate) present() string {
+	return fmt.Sprintf("SELECT COUNT(*) FROM %s FORCE INDEX (%s) WHERE %s%s",
+		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), p.on(p.spec.Key.Names()), p.spec.Locking)
+}
+
+// upsert returns the statement that fills P in the shadow and overwrites what is there.
+func (p predicate) upsert() string {
+	assignments := make([]string, len(p.spec.Columns))
+	for i, c := range p.spec.Columns {
+		column := schema.Quote(c.Shadow)
+		assignments[i] = fmt.Sprintf("%s = VALUES(%s)", column, column)
+	}
+	return p.insertion() + " ON DUPLICATE KEY UPDATE " + strings.Join(assignments, ", ")
+}
+
+// holders returns a query for the keys of shadow rows that are outside of P but hold a
+// value of the unique key that a source row of P has now.
+func (p predicate) holders(u UniqueKey, most int) string {
+	return fmt.Sprintf("SELECT DISTINCT %s FROM %s WHERE NOT (%s) LIMIT %d",
+		strings.Join(p.spec.shadowKeyExprs(), ", "), p.takersAndHolders(u), p.on(p.spec.ShadowKey), most)
+}
+
+// staleAmong returns a query for those of the keys whose rows in the shadow have another value of
+// the unique key than their rows in the source have now, or no row there.
+func (p predicate) staleAmong(u UniqueKey, keys []key.Key) string {
+	var now, found, same []string
+	for i, name := range p.spec.Key.Names() {
+		now = append(now, schema.Quote(name)+" AS "+KeyAlias(i))
+		found = append(found, fmt.Sprintf("%s = now.%s", schema.Quote(p.spec.ShadowKey[i]), KeyAlias(i)))
+	}
+	for i, part := range u.Parts {
+		now = append(now, part.Source+" AS "+ValueAlias(i))
+		same = append(same, fmt.Sprintf("%s <=> now.%s", part.Shadow, ValueAlias(i)))
+	}
+	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) LEFT JOIN (SELECT %s FROM %s FORCE INDEX (%s) WHERE %s) AS now ON %s"+
+		" WHERE %s AND (now.%s <=> NULL OR NOT (%s))",
+		strings.Join(p.spec.shadowKeyExprs(), ", "), p.spec.Shadow.Quoted(), schema.Quote(p.spec.ShadowIndex),
+		strings.Join(now, ", "), p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), InKeys(p.spec.Key, p.spec.Key.Names(), keys),
+		strings.Join(found, " AND "), InKeys(p.spec.Key, p.spec.ShadowKey, keys), KeyAlias(0), strings.Join(same, " AND "))
+}
+
+// KeyAlias and ValueAlias name a part of the key and a value in a derived table as no column
+// of a user is named: the plan refuses such names (schema.Reserved).
+func KeyAlias(i int) string { return schema.KeyAlias + strconv.Itoa(i) }
+
+// ValueAlias is the alias of the i-th value, from 0. See KeyAlias.
+func ValueAlias(i int) string { return schema.ValueAlias + strconv.Itoa(i) }
+
+// takersAndHolders joins the source's rows of P with the shadow's rows that hold their
+// values of the unique key, by that key: the statistics of the new shadow would have
+// the optimizer read all of it. The shadow goes by its own name, the only one that is
+// locked under LOCK TABLES.
+func (p predicate) takersAndHolders(u UniqueKey) string {
+	var values, equal []string
+	for i, part := range u.Parts {
+		values = append(values, fmt.Sprintf("%s AS %s", part.Source, ValueAlias(i)))
+		equal = append(equal, fmt.Sprintf("%s = taker.%s", part.Shadow, ValueAlias(i)))
+	}
+	return fmt.Sprintf("(SELECT %s FROM %s FORCE INDEX (%s) WHERE %s) AS taker STRAIGHT_JOIN %s%s ON %s",
+		strings.Join(values, ", "), p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex),
+		p.on(p.spec.Key.Names()), p.spec.Shadow.Quoted(), u.forced(), strings.Join(equal, " AND "))
+}
+
+// forced is the hint that has the shadow read by the key. A hidden key cannot be named (error 1176).
+func (u UniqueKey) forced() string {
+	if u.Hidden {
+		return ""
+	}
+	return " FORCE INDEX (" + schema.Quote(u.Name) + ")"
+}
+
+// shadowKeyExprs are the expressions that read the key from the shadow.
+func (s *Spec) shadowKeyExprs() []string {
+	return s.Key.SelectExprsOf(s.ShadowKey)
+}
+
+// eviction returns the statement that deletes the shadow's rows, in P or not, that
+// hold a value of the unique key which a source row of P has now.
+func (p predicate) eviction(u UniqueKey) string {
+	return "DELETE " + p.spec.Shadow.Quoted() + " FROM " + p.takersAndHolders(u)
+}
+
+// ScanKey reads the current row of a query that selects the key's columns by
+// key.Codec.SelectExprs, and whatever it selects behind them.
+func (s *Spec) ScanKey(rows *sql.Rows, more ...any) (key.Key, error) {
+	texts := make([][]byte, len(s.Key.Parts()))
+	targets := make([]any, len(texts), len(texts)+len(more))
+	for i := range texts {
+		targets[i] = &texts[i]
+	}
+	targets = append(targets, more...)
+	if err := rows.Scan(targets...); err != nil {
+		return "", err
+	}
+	return s.Key.FromText(texts)
+}
+
+// twins returns a query for two rows of the source within P that have the same value of
+// the unique key: a description of the value and of the two rows' keys.
+func (p predicate) twins(u UniqueKey) string {
+	var values, notNull []string
+	for _, part := range u.Parts {
+		values = append(values, part.Source)
+		notNull = append(notNull, part.Source+" IS NOT NULL")
+	}
+	row := p.row()
+	return fmt.Sprintf("SELECT CONCAT_WS('-', %s), MIN(%s), MAX(%s) FROM %s FORCE INDEX (%s)"+
+		" WHERE (%s) AND %s GROUP BY %s HAVING COUNT(*) > 1 LIMIT 1",
+		strings.Join(anyValues(values), ", "), row, row, p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex),
+		p.on(p.spec.Key.Names()), strings.Join(notNull, " AND "), strings.Join(values, ", "))
+}
+
+// anyValues keeps ONLY_FULL_GROUP_BY content where a value is an expression.
+func anyValues(exprs []string) []string {
+	out := make([]string, len(exprs))
+	for i, e := range exprs {
+		out[i] = "MIN(" + e + ")"
+	}
+	return out
+}

@@ -1,0 +1,238 @@
+package rowsync
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/key"
+	"midstream/internal/mysql/dbconn"
+)
+
+// ErrDuplicate says that two rows of the source would have the same value of a
+// unique key of the shadow. The source is untouched; the migration can't go on.
+var ErrDuplicate = errors.New("duplicate value for a unique key")
+
+// Setup is what a session that syncs needs: transactions begin by themselves and end with COMMIT,
+// also under LOCK TABLES, which START TRANSACTION would release; and a list of keys must stay a
+// list of index look-ups, however long it is and whatever the statistics of the new shadow say. And
+// the server must not end it while it has nothing to do: a run may be paused, or held until the
+// night.
+var Setup = []string{
+	"SET SESSION wait_timeout = 604800",
+	"SET SESSION autocommit = 0",
+	dbconn.NoRangeLimit,
+}
+
+// Limits of the tries of one sync.
+const (
+	contendedTries = 4    // then it runs alone
+	aloneTries     = 50   // of a chunk or a single key, while nothing else runs
+	partTries      = 10   // of a list of keys, which then is halved
+	mostHolders    = 1000 // rows in the way that are deleted at once
+
+	// aloneKeys is the number of keys that are synced at once while nothing else runs:
+	// the fewer, the shorter the time in which another value can change hands.
+	aloneKeys = 500
+	// wary is how long after a duplicate lists of keys run alone from the first try on:
+	// where unique values change hands all the time, trying first is work for nothing.
+	wary = time.Second
+)
+
+// Result counts what one sync did.
+type Result struct {
+	Inserted int64
+	Deleted  int64
+}
+
+// Outstanding returns the keys of all changes that are committed and not yet synced, and
+// has each of them synced after the call, whatever of it is under way.
+type Outstanding func(ctx context.Context) ([]key.Key, error)
+
+// Syncer runs syncs. It is safe for concurrent use, one session per caller.
+type Syncer struct {
+	spec        *Spec
+	outstanding Outstanding
+	emit        event.Listener
+
+	// alone is held shared by every sync, and exclusively by one that touches rows
+	// outside of its P (law L2).
+	alone     sync.RWMutex
+	begun     time.Time
+	waryUntil atomic.Int64 // nanoseconds since begun, whatever becomes of the clock
+	flying    atomic.Int64
+}
+
+// InFlight is the number of syncs that were begun and have not ended.
+func (s *Syncer) InFlight() int { return int(s.flying.Load()) }
+
+// fly counts a sync until the returned function is called.
+func (s *Syncer) fly() (landed func()) {
+	s.flying.Add(1)
+	return func() { s.flying.Add(-1) }
+}
+
+// New returns a Syncer. emit gets an event.Retry for every repetition.
+func New(spec *Spec, outstanding Outstanding, emit event.Listener) *Syncer {
+	return &Syncer{spec: spec, outstanding: outstanding, emit: emit, begun: time.Now()}
+}
+
+// Range syncs a range of keys. fresh says that nothing was ever written into the
+// range of the shadow. REQUIRES: fresh, where the key's columns changed (Spec.KeyChanged).
+func (s *Syncer) Range(ctx context.Context, session *dbconn.Session, r key.Range, fresh bool) (Result, error) {
+	defer s.fly()()
+	p := predicate{spec: s.spec, chunk: &r, fresh: fresh}
+	result, err := s.sync(ctx, session, p, "chunk")
+	if dbconn.Oversized(err) {
+		if halves, split := s.halve(ctx, session, r); split {
+			return s.both(func(i int) (Result, error) { return s.Range(ctx, session, halves[i], fresh) })
+		}
+	}
+	if err != nil {
+		return result, fmt.Errorf("sync range [%s, %s): %w", s.bound(r.From), s.bound(r.To), s.blame(ctx, session, p, err))
+	}
+	return result, nil
+}
+
+// Keys syncs a list of keys. REQUIRES: every change of them that it shall carry over
+// is visible (law L3).
+func (s *Syncer) Keys(ctx context.Context, session *dbconn.Session, keys []key.Key) (Result, error) {
+	defer s.fly()()
+	p := predicate{spec: s.spec, keys: keys}
+	result, err := s.sync(ctx, session, p, "keys")
+	if half := len(keys) / 2; half > 0 && dbconn.Oversized(err) {
+		parts := [2][]key.Key{keys[:half], keys[half:]}
+		return s.both(func(i int) (Result, error) { return s.Keys(ctx, session, parts[i]) })
+	}
+	if err != nil {
+		return result, fmt.Errorf("sync %d keys: %w", len(keys), s.blame(ctx, session, p, err))
+	}
+	return result, nil
+}
+
+func (s *Syncer) bound(k key.Key) string {
+	if k == "" {
+		return "unbounded"
+	}
+	return s.spec.Key.Format(k)
+}
+
+func (s *Syncer) sync(ctx context.Context, session *dbconn.Session, p predicate, what string) (Result, error) {
+	if p.chunk == nil && int64(time.Since(s.begun)) < s.waryUntil.Load() {
+		return s.syncAlone(ctx, session, p)
+	}
+	for try := 1; ; try++ {
+		s.alone.RLock()
+		result, err := s.once(ctx, session, p)
+		s.alone.RUnlock()
+		if err == nil {
+			return result, nil
+		}
+		duplicate := dbconn.Duplicate(err)
+		if !duplicate && !dbconn.Contended(err) && !dbconn.NoNumber(err) { // alone it has nobody to wait for: then there is none left
+			return result, err
+		}
+		s.emit(event.Retry{What: what, Cause: dbconn.Message(err), At: time.Now()})
+		if duplicate {
+			s.waryUntil.Store(int64(time.Since(s.begun) + wary))
+		}
+		if duplicate || try == contendedTries {
+			return s.syncAlone(ctx, session, p)
+		}
+		if err := dbconn.BackOff(ctx, try); err != nil {
+			return result, err
+		}
+	}
+}
+
+// once runs the statements of one sync. On error the transaction is rolled back.
+func (s *Syncer) once(ctx context.Context, session *dbconn.Session, p predicate) (result Result, err error) {
+	err = transact(ctx, session, func() error {
+		complete, err := s.complete(ctx, session, p)
+		if err != nil {
+			return err
+		}
+		if complete {
+			_, err = session.Exec(ctx, p.upsert())
+			result.Inserted = int64(len(p.keys))
+		} else {
+			result, err = s.replace(ctx, session, p)
+		}
+		return err
+	})
+	return result, err
+}
+
+// transact commits the work, or rolls it back on an error.
+func transact(ctx context.Context, session *dbconn.Session, work func() error) error {
+	err := work()
+	if err == nil {
+		_, err = session.Exec(ctx, "COMMIT")
+	}
+	if err != nil {
+		if _, rollback := session.Exec(context.WithoutCancel(ctx), "ROLLBACK"); rollback != nil {
+			return errors.Join(err, rollback)
+		}
+	}
+	return err
+}
+
+// complete says that the source has a row for every key of P, so that nothing is to be
+// deleted and P can be synced by an upsert: 40 % less work for the server than to delete
+// and insert, and nothing for purge. A row that goes between this read and the upsert's
+// stays in the shadow for the moment. Its deletion was not visible when P was taken from
+// the backlog, so that its key is there again, or will be, and is synced after P.
+//
+// Keys that are equal to the server count once, and make P incomplete.
+func (s *Syncer) complete(ctx context.Context, session *dbconn.Session, p predicate) (bool, error) {
+	if !s.spec.Upsert || p.chunk != nil || p.evict {
+		return false, nil
+	}
+	var present int
+	err := session.Rows(ctx, p.present(), func(rows *sql.Rows) error { return rows.Scan(&present) })
+	return err == nil && present == len(p.keys), err
+}
+
+// replace deletes P from the shadow and inserts it anew.
+func (s *Syncer) replace(ctx context.Context, session *dbconn.Session, p predicate) (result Result, err error) {
+	if result.Deleted, err = s.empty(ctx, session, p); err != nil {
+		return result, err
+	}
+	done, err := session.Exec(ctx, p.insertion())
+	if err != nil {
+		return result, err
+	}
+	result.Inserted, _ = done.RowsAffected()
+	return result, nil
+}
+
+// empty deletes P from the shadow.
+func (s *Syncer) empty(ctx context.Context, session *dbconn.Session, p predicate) (int64, error) {
+	if p.evict {
+		for _, u := range s.spec.Unique {
+			if !u.Enforced {
+				continue
+			}
+			if _, err := session.Exec(ctx, p.eviction(u)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if s.spec.KeyChanged && p.chunk == nil {
+		return s.spec.deleteConverted(ctx, session, p.keys)
+	}
+	deletion := p.deletion()
+	if deletion == "" {
+		return 0, nil
+	}
+	done, err := session.Exec(ctx, deletion)
+	if err != nil {
+		return 0, err
+	}
+	return done.RowsAffected()
+}

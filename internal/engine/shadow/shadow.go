@@ -1,0 +1,362 @@
+package shadow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// ErrRefused says that the server does not make the shadow, or does not take the ALTER, which it was asked for on the
+// empty shadow: no row was read yet.
+var ErrRefused = errors.New("the server refuses the ALTER")
+
+// Shadow is the shadow of one source.
+type Shadow struct {
+	Name   schema.Name
+	Source schema.Name
+
+	// Table is the shadow as the server made it, all indexes included.
+	Table *schema.Table
+	// Comment is the one that the table shall have in the end.
+	Comment string
+	// Unmarked says that the shadow has its final comment from the beginning, because a further
+	// ALTER would change its definition. The state table alone says that it is ours.
+	Unmarked bool
+	// Deferred are the indexes that are left for later.
+	Deferred []schema.Key
+}
+
+// Wanted is what a shadow is made of.
+type Wanted struct {
+	Source *schema.Table
+	Name   schema.Name
+	// Clauses returns the ALTER's clauses for the copy of the source as CREATE TABLE LIKE has made it.
+	Clauses func(copied *schema.Table) string
+	// ZeroDates lets the clauses have zero dates.
+	ZeroDates bool
+	// Rounds says that a further ALTER would change a default of the altered shadow, which SHOW
+	// CREATE TABLE does not show.
+	Rounds func(altered *schema.Table) bool
+}
+
+// Create makes the shadow. REQUIRES: no table of its name is there. On error the
+// shadow is returned as well if it may have been created.
+func Create(ctx context.Context, pool *dbconn.Pool, w Wanted) (*Shadow, error) {
+	session, err := pool.Session(ctx, pool.Defining()...)
+	if err != nil {
+		return nil, fmt.Errorf("create shadow %s: %w", w.Name, err)
+	}
+	defer session.Close()
+	s, err := create(ctx, pool, session, w, schema.MarkFor("shadow", w.Source.Name))
+	if err != nil {
+		return s, err
+	}
+	stays := false
+	if !w.Rounds(s.Table) {
+		stays, err = s.staysTheSame(ctx, pool, session)
+	}
+	if err != nil || stays {
+		return s, err
+	}
+	if _, err := session.Exec(ctx, "DROP TABLE "+w.Name.Quoted()); err != nil {
+		return s, fmt.Errorf("create shadow %s again: %w", w.Name, err)
+	}
+	return create(ctx, pool, session, w, "")
+}
+
+// create makes the shadow with a mark in its comment, or without one if mark is "".
+func create(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, w Wanted, mark string) (*Shadow, error) {
+	s := &Shadow{Name: w.Name, Source: w.Source.Name, Comment: w.Source.Comment, Unmarked: mark == ""}
+	if _, err := session.Exec(ctx, fmt.Sprintf("CREATE TABLE %s LIKE %s", w.Name.Quoted(), w.Source.Name.Quoted())); err != nil {
+		if dbconn.Number(err) != 0 && !dbconn.ConnectionLost(err) {
+			s = nil
+		}
+		if refused(err) {
+			err = fmt.Errorf("%w: %w", ErrRefused, err)
+		}
+		return s, fmt.Errorf("create shadow %s: %w", w.Name, err)
+	}
+	if err := s.begin(ctx, session, w.Source.AutoIncrement, mark); err != nil {
+		return s, err
+	}
+	copied, err := schema.Load(ctx, pool.DB(), w.Name)
+	if err != nil {
+		return s, fmt.Errorf("read shadow %s: %w", w.Name, err)
+	}
+	if copied, err = s.restore(ctx, pool, session, w.Source, copied); err != nil {
+		return s, err
+	}
+	if err := s.alter(ctx, pool, w.Clauses(copied), w.ZeroDates); err != nil {
+		if refused(err) {
+			err = fmt.Errorf("%w: %w", ErrRefused, err)
+		}
+		return s, fmt.Errorf("alter shadow %s: %w", w.Name, err)
+	}
+	if s.Table, err = schema.Load(ctx, pool.DB(), w.Name); err != nil {
+		return s, fmt.Errorf("read shadow %s: %w", w.Name, err)
+	}
+	switch {
+	case s.Unmarked:
+		s.Comment = s.Table.Comment
+	case s.Table.Comment != mark: // the ALTER sets a comment of its own
+		s.Comment = s.Table.Comment
+		if _, err := session.Exec(ctx, comment(w.Name, mark)); err != nil {
+			return s, fmt.Errorf("mark shadow %s: %w", w.Name, err)
+		}
+	}
+	return s, nil
+}
+
+// restore sets the options again that CREATE TABLE LIKE has lost, and returns the copy with them.
+// The error is an ErrRefused if one of them cannot be set again.
+func (s *Shadow) restore(
+	ctx context.Context,
+	pool *dbconn.Pool,
+	session *dbconn.Session,
+	source, copied *schema.Table,
+) (*schema.Table, error) {
+	if again := schema.Settable(source.LostIn(copied)); again != "" {
+		if _, err := session.Exec(ctx, "ALTER TABLE "+s.Name.Quoted()+" "+again); err != nil {
+			return nil, fmt.Errorf("set options of shadow %s: %w", s.Name, err)
+		}
+		var err error
+		if copied, err = schema.Load(ctx, pool.DB(), s.Name); err != nil {
+			return nil, fmt.Errorf("read shadow %s: %w", s.Name, err)
+		}
+	}
+	if lost := source.LostIn(copied); len(lost) > 0 {
+		return nil, fmt.Errorf("alter shadow %s: %w: its copy has lost %s of %s", s.Name, ErrRefused, lost[0].Name, source.Name)
+	}
+	return copied, nil
+}
+
+// begin gives the empty copy its mark and the source's counter. CREATE TABLE LIKE begins to count
+// at 1, and then every row that the copy inserts raises the counter and logs it: 4 % of the copy's
+// time.
+func (s *Shadow) begin(ctx context.Context, session *dbconn.Session, counter uint64, mark string) error {
+	var clauses []string
+	if mark != "" {
+		clauses = append(clauses, "COMMENT = "+schema.Literal(mark))
+	}
+	if counter > 1 {
+		clauses = append(clauses, fmt.Sprintf("AUTO_INCREMENT = %d", counter))
+	}
+	if len(clauses) == 0 {
+		return nil
+	}
+	if _, err := session.Exec(ctx, "ALTER TABLE "+s.Name.Quoted()+" "+strings.Join(clauses, ", ")); err != nil {
+		return fmt.Errorf("mark shadow %s: %w", s.Name, err)
+	}
+	return nil
+}
+
+// staysTheSame says that a further ALTER leaves the shadow's definition as the operator's ALTER has
+// made it. MySQL writes the string literals of expressions again with each ALTER, in the charset of
+// the columns that they are compared with: _utf8mb4'é' next to a latin1 column becomes _latin1'?'
+// (9.7.4). The final comment is given and the mark again, while the shadow is empty.
+func (s *Shadow) staysTheSame(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session) (bool, error) {
+	if !hasLiterals(s.Table) {
+		return true, nil
+	}
+	mark := schema.MarkFor("shadow", s.Source)
+	for _, text := range []string{s.Comment, mark} {
+		if _, err := session.Exec(ctx, comment(s.Name, text)); refused(err) {
+			return false, nil
+		} else if err != nil {
+			return false, fmt.Errorf("mark shadow %s: %w", s.Name, err)
+		}
+	}
+	now, err := schema.Load(ctx, pool.DB(), s.Name)
+	if err != nil {
+		return false, fmt.Errorf("read shadow %s: %w", s.Name, err)
+	}
+	return s.Table.SameColumns(now) && slices.Equal(s.Table.Checks, now.Checks) &&
+		slices.EqualFunc(s.Table.Keys, now.Keys, func(a, b schema.Key) bool { return a.Definition == b.Definition }), nil
+}
+
+// hasLiterals says that an expression of the definition has a string literal.
+func hasLiterals(t *schema.Table) bool {
+	quoted := func(expression string) bool { return strings.Contains(expression, "'") }
+	return slices.ContainsFunc(
+		t.Columns, func(c schema.Column) bool { return quoted(c.Expression) || c.Computes() && quoted(c.Default) },
+	) ||
+		slices.ContainsFunc(t.Checks, func(c schema.Check) bool { return quoted(c.Clause) }) ||
+		slices.ContainsFunc(t.Keys, func(k schema.Key) bool { return k.Computed() && quoted(k.Definition) })
+}
+
+// alter carries out the operator's clauses.
+func (s *Shadow) alter(ctx context.Context, pool *dbconn.Pool, clauses string, zeroDates bool) error {
+	session, err := pool.Session(ctx, pool.AsTheServer(zeroDates)...)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	alter := "ALTER TABLE " + s.Name.Quoted() + " " + clauses
+	if _, err = session.Exec(ctx, alter); dbconn.OneFulltext(err) {
+		// The server does not turn to COPY by itself for this one thing, and the shadow is empty.
+		_, err = session.Exec(ctx, alter+", ALGORITHM=COPY")
+	}
+	return err
+}
+
+// ErrAltered says that a shadow is not what it was.
+var ErrAltered = errors.New("the shadow was altered")
+
+// Found returns the shadow that a former run made, which was then as made says. Indexes that
+// are not there are deferred. It fails with ErrAltered if it is another in anything else.
+func Found(ctx context.Context, pool *dbconn.Pool, source schema.Name, made *schema.Table, comment string) (*Shadow, error) {
+	s := &Shadow{Name: made.Name, Source: source, Table: made, Comment: comment}
+	now, err := schema.Load(ctx, pool.DB(), made.Name)
+	if err != nil {
+		return nil, fmt.Errorf("read shadow %s: %w", made.Name, err)
+	}
+	if !made.SameColumns(now) || len(made.Checks) != len(now.Checks) || made.Partitioned != now.Partitioned {
+		return nil, ErrAltered
+	}
+	named := func(keys []schema.Key, k schema.Key) bool {
+		return slices.ContainsFunc(keys, func(other schema.Key) bool { return other.Definition == k.Definition })
+	}
+	for _, k := range now.Keys {
+		if !named(made.Keys, k) {
+			return nil, ErrAltered
+		}
+	}
+	for _, k := range made.Keys {
+		if !named(now.Keys, k) {
+			s.Deferred = append(s.Deferred, k)
+		}
+	}
+	return s, nil
+}
+
+// refused says that a statement failed for what it says, and not for the state of the server
+// or the rights of the account.
+func refused(err error) bool {
+	return err != nil && dbconn.Number(err) != 0 && !dbconn.Contended(err) && !dbconn.ConnectionLost(err) &&
+		!dbconn.Denied(err) && !dbconn.Exhausted(err)
+}
+
+func comment(table schema.Name, text string) string {
+	return fmt.Sprintf("ALTER TABLE %s COMMENT = %s", table.Quoted(), schema.Literal(text))
+}
+
+// Unmark gives the shadow the comment that it shall have in the end.
+func (s *Shadow) Unmark(ctx context.Context, pool *dbconn.Pool) error {
+	if s.Unmarked {
+		return nil
+	}
+	return s.exec(ctx, pool, comment(s.Name, s.Comment), "comment")
+}
+
+// exec runs one statement on the shadow.
+func (s *Shadow) exec(ctx context.Context, pool *dbconn.Pool, statement, what string, setup ...string) error {
+	session, err := pool.Session(ctx, append(pool.Defining(), setup...)...)
+	if err != nil {
+		return fmt.Errorf("%s of shadow %s: %w", what, s.Name, err)
+	}
+	defer session.Close()
+	if _, err := session.Exec(ctx, statement); err != nil {
+		return fmt.Errorf("%s of shadow %s: %w", what, s.Name, err)
+	}
+	return nil
+}
+
+// OwnIndex makes the index on just these columns the table's own, if there is one. One that the
+// server has made for a foreign key gives way to the one that it makes for the next, which takes as long
+// as any index; one that was given a name doesn't. REQUIRES: nobody else uses the shadow.
+func (s *Shadow) OwnIndex(ctx context.Context, pool *dbconn.Pool, columns []string) error {
+	const meanwhile = "midstream_index"
+	for _, k := range s.Table.Keys {
+		if k.Unique || len(k.Parts) != len(columns) || !k.Leads(columns) {
+			continue
+		}
+		for _, names := range [][2]string{{k.Name, meanwhile}, {meanwhile, k.Name}} {
+			err := s.exec(
+				ctx, pool,
+				fmt.Sprintf("ALTER TABLE %s RENAME INDEX %s TO %s", s.Name.Quoted(), schema.Quote(names[0]), schema.Quote(names[1])),
+				"rename index",
+			)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Deferrable returns the indexes that may be built after the copy: plain ones that
+// neither enforce anything (UNIQUE), nor serve the sync, nor carry the AUTO_INCREMENT
+// column, nor are of a kind that can't be built while rows change, or in place together with others: those of
+// an expression (error 1846). An index that comes before one that stays is not deferred either, because
+// the server would put it behind that one.
+func (s *Shadow) Deferrable(syncIndex string) []schema.Key {
+	if s.Unmarked {
+		return nil
+	}
+	var keys []schema.Key
+	for _, k := range slices.Backward(s.Table.Keys) {
+		if k.Unique || k.Type == "FULLTEXT" { // the server sorts these before and behind all others
+			continue
+		}
+		if k.Type != "BTREE" || strings.EqualFold(k.Name, syncIndex) || k.Computed() {
+			break
+		}
+		if first, ok := s.Table.Column(k.Parts[0].Column); ok && first.AutoIncrement {
+			break
+		}
+		keys = append(keys, k)
+	}
+	slices.Reverse(keys)
+	return keys
+}
+
+// Defer drops the indexes until BuildIndexes.
+func (s *Shadow) Defer(ctx context.Context, pool *dbconn.Pool, keys []schema.Key) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	var clauses []string
+	for _, k := range keys {
+		clauses = append(clauses, "DROP INDEX "+schema.Quote(k.Name))
+	}
+	err := s.exec(ctx, pool, "ALTER TABLE "+s.Name.Quoted()+" "+strings.Join(clauses, ", "), "defer indexes")
+	if err == nil {
+		s.Deferred = keys
+	}
+	return err
+}
+
+// BuildIndexes builds the deferred indexes, in one statement.
+//
+// REQUIRES: apply holds still. The server could build while rows change (LOCK=NONE), but
+// then its online log may overflow (error 1799), and on 9.7.4 rows that are deleted and
+// inserted anew meanwhile fail the build of a plain index with error 1859, "Duplicate
+// entry", at its end: all the work is thrown away. The binlog is the better log.
+func (s *Shadow) BuildIndexes(ctx context.Context, pool *dbconn.Pool) error {
+	if len(s.Deferred) == 0 {
+		return nil
+	}
+	// Only our own short syncs use the shadow: the build may wait for them.
+	setup := append(pool.BuildSetup(ctx), "SET SESSION lock_wait_timeout = 3600")
+	var clauses []string
+	for _, k := range s.Deferred {
+		clauses = append(clauses, "ADD "+k.Definition)
+	}
+	err := s.exec(ctx, pool, "ALTER TABLE "+s.Name.Quoted()+" "+strings.Join(clauses, ", ")+
+		", ALGORITHM=INPLACE, LOCK=SHARED", "build indexes", setup...)
+	if err == nil {
+		s.Deferred = nil
+	}
+	return err
+}
+
+// Analyze fills the statistics of the new table, so that the first queries after the
+// swap are not planned blindly.
+func (s *Shadow) Analyze(ctx context.Context, pool *dbconn.Pool) error {
+	return s.exec(ctx, pool, "ANALYZE TABLE "+s.Name.Quoted(), "analyze")
+}

@@ -1,0 +1,240 @@
+package tableddl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/lock"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// Change is what the server shall do.
+type Change struct {
+	Table schema.Name // the first table of the statement
+	// Statement is made under the bounded lock. Names in it without a database are of Table's.
+	Statement string
+	// Watched are the tables that it locks.
+	Watched []schema.Name
+
+	// Long says that the server may work for longer than a wait may last, once it has the lock: it
+	// creates or drops files.
+	Long bool
+
+	// These tell whether it has been done: the tables that have other names then, the names that
+	// are free, and whether Table is new, or another one that is empty.
+	Moves            []ddl.TableRename
+	Gone             []schema.Name
+	Created, Emptied bool
+
+	// Twin is the name of an empty copy of Table that is made just before the statement, which
+	// gives it another name; or none.
+	Twin schema.Name
+}
+
+// Result is what a Run did.
+type Result struct {
+	Attempts int
+	Took     time.Duration // of the last attempt, its wait for the lock included
+}
+
+// The errors of a Run besides the server's.
+var (
+	// ErrChanged says that somebody else has renamed, created or dropped one of the tables. Nothing
+	// was done.
+	ErrChanged = errors.New("one of the tables was renamed, created or dropped by somebody else meanwhile")
+	// ErrUnknown says that the connection was lost, and that the tables don't tell what has become
+	// of the statement, or could not be looked at.
+	ErrUnknown = errors.New("outcome of the statement is not known")
+	// ErrTwinLeft says that the empty copy could not be removed. It holds no rows.
+	ErrTwinLeft = errors.New("the empty copy could not be removed")
+)
+
+// Run has the server carry out the change, under the bounded lock: nobody waits behind it for
+// longer than the budget. On an error nothing has happened, but for ErrUnknown and ErrTwinLeft. terms and turn are as
+// in lock.Asker.
+func Run(
+	ctx context.Context,
+	pool *dbconn.Pool,
+	c Change,
+	terms func() lock.Terms,
+	turn lock.Turn,
+	emit event.Listener,
+) (result Result, err error) {
+	r := runner{Change: c, pool: pool}
+	if r.began, err = look(ctx, pool.DB(), c.names()); err != nil {
+		return result, err
+	}
+	asker := lock.Asker{Pool: pool, Watcher: &lock.Watcher{DB: pool.DB(), Tables: c.Watched}, Terms: terms, Turn: turn, Emit: emit}
+	attempts, last, err := asker.Run(ctx, r.attempt)
+	return Result{Attempts: attempts, Took: last.Took}, err
+}
+
+// names are all names whose tables the statement may move, make or remove.
+func (c Change) names() []schema.Name {
+	names := append([]schema.Name{c.Table}, c.Gone...)
+	for _, m := range c.Moves {
+		names = append(names, m.From, m.To)
+	}
+	slices.SortFunc(names, func(a, b schema.Name) int {
+		if a.Quoted() < b.Quoted() {
+			return -1
+		}
+		return 1
+	})
+	return slices.Compact(names)
+}
+
+// runner is one Run.
+type runner struct {
+	Change
+	pool   *dbconn.Pool
+	began  sights // before the first request
+	before sights // before the last one, the twin included; nil before the first
+}
+
+// session opens a session in which names without a database are of the table's.
+func (r *runner) session(ctx context.Context) (*dbconn.Session, error) {
+	return r.pool.Session(ctx, append(r.pool.AsTheServer(r.Twin != (schema.Name{})), "USE "+schema.Quote(r.Table.Schema))...)
+}
+
+// attempt has the statement carried out once.
+func (r *runner) attempt(ctx context.Context, budget time.Duration) (asked lock.Outcome, err error) {
+	if err := r.pool.EndLost(ctx); err != nil { // a request that was withdrawn with its connection
+		return asked, err
+	}
+	now, err := look(ctx, r.pool.DB(), r.names())
+	if err != nil {
+		return asked, err
+	}
+	if !now.asPlanned(r.began) {
+		if r.before != nil {
+			if done, known := r.outcome(r.before, now); done && known {
+				return lock.Outcome{Granted: true}, nil
+			}
+		}
+		return asked, ErrChanged
+	}
+	session, err := r.session(ctx)
+	if err != nil {
+		return asked, err
+	}
+	defer session.Close()
+	if r.Twin != (schema.Name{}) {
+		if now, err = r.makeTwin(ctx, session); dbconn.Contended(err) && !errors.Is(err, ErrTwinLeft) {
+			return asked, nil
+		} else if err != nil {
+			return asked, fmt.Errorf("make %s: %w", r.Twin, err)
+		}
+		defer func() {
+			if !asked.Granted && !errors.Is(err, ErrUnknown) {
+				err = errors.Join(err, r.dropTwin())
+			}
+		}()
+	}
+	r.before = now
+	asked, err = r.request(ctx, session, budget)
+	if err != nil && (dbconn.Number(err) == 0 || dbconn.ConnectionLost(err)) {
+		// The answer may be lost, and the statement be done.
+		asked.Granted, err = r.found(context.WithoutCancel(ctx), err)
+	}
+	return asked, err
+}
+
+// request has the statement withdrawn where it waits for too long, and not where it works: what has
+// its lock is let come to its end.
+func (r *runner) request(ctx context.Context, session *dbconn.Session, budget time.Duration) (lock.Outcome, error) {
+	return lock.Bounded(ctx, r.pool, session, r.Statement, budget, 0, r.Long)
+}
+
+// patience is how long the server is asked what has become of a statement.
+const patience = 30 * time.Second
+
+// found looks what has become of a statement whose answer was lost: once its session has ended, it
+// has been carried out or never will.
+func (r *runner) found(ctx context.Context, lost error) (done bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		err := r.pool.EndLost(ctx)
+		if err == nil {
+			var after sights
+			if after, err = look(ctx, r.pool.DB(), r.names()); err == nil {
+				done, known := r.outcome(r.before, after)
+				switch {
+				case !known:
+					return false, errors.Join(ErrUnknown, lost)
+				case done:
+					return true, nil
+				}
+				return false, lost
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return false, errors.Join(ErrUnknown, lost, err)
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// makeTwin creates the empty copy just before the statement that needs it, and returns what there
+// is then. It bears no mark, as it is about to be the table; a transaction that began before it was
+// made fails with 1412 where it reads it, as after the server's own TRUNCATE.
+func (r *runner) makeTwin(ctx context.Context, session *dbconn.Session) (sights, error) {
+	if _, err := session.Exec(ctx, fmt.Sprintf("CREATE TABLE %s LIKE %s", r.Twin.Quoted(), r.Table.Quoted())); err != nil {
+		if dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) {
+			return nil, errors.Join(err, r.twinLeft())
+		}
+		return nil, err
+	}
+	seen, err := look(ctx, r.pool.DB(), r.names())
+	if err != nil {
+		return nil, errors.Join(err, r.dropTwin())
+	}
+	return seen, nil
+}
+
+// twinLeft fails with ErrTwinLeft if a copy is there whose CREATE had no answer: somebody else may
+// have made it.
+func (r *runner) twinLeft() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	err := r.pool.EndLost(ctx)
+	if err == nil {
+		var seen sights
+		if seen, err = look(ctx, r.pool.DB(), []schema.Name{r.Twin}); err == nil && !seen[r.Twin].there {
+			return nil
+		}
+	}
+	return errors.Join(ErrTwinLeft, err)
+}
+
+// dropTwin removes the empty copy of a statement that was not carried out.
+func (r *runner) dropTwin() error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for {
+		err := r.pool.EndLost(ctx)
+		if err == nil {
+			var session *dbconn.Session
+			if session, err = r.session(ctx); err == nil {
+				_, err = session.Exec(ctx, "DROP TABLE IF EXISTS "+r.Twin.Quoted())
+				session.Close()
+			}
+		}
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ErrTwinLeft, err)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}

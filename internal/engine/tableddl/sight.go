@@ -1,0 +1,107 @@
+package tableddl
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// sight is what stands under a name at one moment.
+type sight struct {
+	there bool
+	id    plan.Identity
+	// shape is its definition, its triggers, and what refers to it.
+	shape string
+	// comment is the table's.
+	comment string
+}
+
+// same says that two sights may be of one table.
+func (s sight) same(other sight) bool {
+	return s.there == other.there && s.id.Is(other.id)
+}
+
+// asPlanned says that two sights are of one table, and that nothing was given to it meanwhile which a
+// statement would take away with it.
+func (s sight) asPlanned(other sight) bool { return s.same(other) && s.shape == other.shape }
+
+// sights are what stands under all the names that a change is about.
+type sights map[schema.Name]sight
+
+// look sees what stands under the names.
+func look(ctx context.Context, db *sql.DB, names []schema.Name) (sights, error) {
+	seen := sights{}
+	for _, name := range names {
+		var n int
+		err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
+			name.Schema, name.Table).Scan(&n)
+		if err != nil {
+			return nil, fmt.Errorf("look for %s: %w", name, err)
+		}
+		s := sight{there: n > 0}
+		if s.there {
+			if s.id, err = plan.ReadIdentity(ctx, db, name); err != nil {
+				return nil, fmt.Errorf("look for %s: %w", name, err)
+			}
+			if s.shape, s.comment, err = shape(ctx, db, name); err != nil {
+				return nil, fmt.Errorf("look at %s: %w", name, err)
+			}
+		}
+		seen[name] = s
+	}
+	return seen, nil
+}
+
+// shape reads what belongs to a table, and its comment; of what is no table, nothing.
+func shape(ctx context.Context, db *sql.DB, name schema.Name) (shape, comment string, err error) {
+	table, err := schema.Load(ctx, db, name)
+	switch {
+	case errors.Is(err, schema.ErrNotFound), errors.Is(err, schema.ErrNotBaseTable):
+		return "", "", nil
+	case err != nil:
+		return "", "", err
+	}
+	definition, _ := schema.SplitAutoIncrement(table.Create)
+	return fmt.Sprint(definition, table.TriggerNames(), table.ReferencedBy), table.Comment, nil
+}
+
+// same says that nothing has changed.
+func (s sights) same(other sights) bool { return maps.EqualFunc(s, other, sight.same) }
+
+// asPlanned says the same of what belongs to the tables, too.
+func (s sights) asPlanned(other sights) bool { return maps.EqualFunc(s, other, sight.asPlanned) }
+
+// outcome tells what has become of a statement whose answer was lost. known is false where the
+// tables look the same before and after it, or were changed by somebody else.
+func (c Change) outcome(before, after sights) (done, known bool) {
+	untouched := before.same(after)
+	done = !slices.ContainsFunc(c.Moves, func(m ddl.TableRename) bool { return !moved(m, before, after) }) &&
+		!slices.ContainsFunc(c.Gone, func(n schema.Name) bool { return after[n].there })
+	switch {
+	case c.Created:
+		done = after[c.Table].there
+	case c.Emptied:
+		was, is := before[c.Table].id, after[c.Table].id
+		if len(was) == 0 || len(is) == 0 {
+			return false, false
+		}
+		done = !was.Is(is)
+	}
+	return done, done != untouched
+}
+
+// moved says that the table which had the one name before has the other one now. InnoDB of MySQL 8.0.12 gives a table another number if
+// the same ALTER renames it and drops a foreign key; the mark that this ALTER sets proves it there.
+func moved(m ddl.TableRename, before, after sights) bool {
+	if _, marked := schema.MarkedDropped(after[m.To].comment, m.From); marked {
+		return before[m.From].there && !before[m.To].there && !after[m.From].there
+	}
+	return before[m.From].same(after[m.To])
+}

@@ -1,0 +1,260 @@
+package throttle
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"midstream/internal/mysql/dbconn"
+)
+
+// tally counts events of one kind and the time that they took.
+type tally struct {
+	n    int64
+	took time.Duration
+}
+
+func (t tally) plus(o tally) tally  { return tally{t.n + o.n, t.took + o.took} }
+func (t tally) minus(o tally) tally { return tally{t.n - o.n, t.took - o.took} }
+
+// mean is the time of one event; 0 where there is none.
+func (t tally) mean() time.Duration {
+	if t.n <= 0 {
+		return 0
+	}
+	return t.took / time.Duration(t.n)
+}
+
+// activity is what the application did between two looks.
+type activity struct {
+	statements map[string]tally // that ended, by performance_schema's name of their kind
+	busy       int              // sessions that have a statement running; 0 where enough have ended to tell
+	over       time.Duration    // between the two looks
+}
+
+// ended is how many statements ended.
+func (a activity) ended() (n int64) {
+	for _, t := range a.statements {
+		n += t.n
+	}
+	return n
+}
+
+// kinds of statements are listed: performance_schema has 200 of them for each session, and sums a
+// kind over all sessions when it is asked for.
+var kinds = []string{
+	"com/Execute",
+	"sql/select",
+	"sql/insert",
+	"sql/update",
+	"sql/delete",
+	"sql/replace",
+	"sql/insert_select",
+	"sql/replace_select",
+	"sql/update_multi",
+	"sql/delete_multi",
+	"sql/call_procedure",
+	"sql/begin",
+	"sql/commit",
+}
+
+// What is asked for. Equality with each kind and session is what performance_schema's indexes are for.
+var (
+	allQuery = `SELECT 0, s.event_name, s.count_star, s.sum_timer_wait FROM (` + kindRows() + `) AS k
+		STRAIGHT_JOIN performance_schema.events_statements_summary_global_by_event_name s ON s.event_name = k.kind`
+	ownQuery = `SELECT s.thread_id, s.event_name, s.count_star, s.sum_timer_wait FROM (` + kindRows() + `) AS k STRAIGHT_JOIN (%s) AS own
+		STRAIGHT_JOIN performance_schema.events_statements_summary_by_thread_by_event_name s ON s.thread_id = own.id AND s.event_name = k.kind`
+)
+
+const (
+	ownThreads = `SELECT t.thread_id FROM performance_schema.threads t WHERE t.processlist_id IN (` + dbconn.OwnSessions + `)`
+	busyQuery  = `SELECT COUNT(*) FROM performance_schema.threads t
+		WHERE t.processlist_command IN ('Query', 'Execute') AND t.processlist_id NOT IN (` + dbconn.OwnSessions + `)`
+)
+
+func kindRows() string {
+	var rows []string
+	for _, kind := range kinds {
+		rows = append(rows, "SELECT 'statement/"+kind+"' AS kind")
+	}
+	return strings.Join(rows, " UNION ALL ")
+}
+
+// ownAgain is how often our own sessions are looked up: they come and go with the phases of a run.
+const ownAgain = time.Second
+
+// watch tells activities from the server's counters.
+type watch struct {
+	db    *sql.DB
+	at    time.Time
+	all   map[string]tally
+	own   map[int64]map[string]tally // by session: when one ends its counters go
+	asked time.Time                  // for our sessions
+}
+
+// look returns what was done since the last one; the first one, nothing.
+func (w *watch) look(ctx context.Context) (activity, error) {
+	a, err := w.read(ctx)
+	if err == nil && a.ended() < few {
+		err = w.db.QueryRowContext(ctx, busyQuery).Scan(&a.busy)
+	}
+	if err != nil {
+		return activity{}, fmt.Errorf("look what the application does: %w", err)
+	}
+	if w.uncounted() && a.over > 0 {
+		// The server is told to count no statements: as many are at work as end a second, times
+		// what one takes (Little's law).
+		a.statements = map[string]tally{"busy": {int64(few), time.Duration(a.busy) * time.Second}}
+	}
+	return a, nil
+}
+
+// few statements in a look leave it open whether nobody is there, or all wait for something.
+const few = 3
+
+// uncounted says that the server has never counted a statement.
+func (w *watch) uncounted() bool {
+	for _, t := range w.all {
+		if t.n > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *watch) read(ctx context.Context) (activity, error) {
+	query, err := w.query(ctx)
+	if err != nil {
+		return activity{}, err
+	}
+	rows, err := w.db.QueryContext(ctx, query)
+	if err != nil {
+		return activity{}, err
+	}
+	defer rows.Close()
+	now, before := activity{statements: map[string]tally{}}, w.at
+	for rows.Next() {
+		var kind string
+		var thread, n int64
+		var picoseconds float64
+		if err := rows.Scan(&thread, &kind, &n, &picoseconds); err != nil {
+			return activity{}, err
+		}
+		t := tally{n, time.Duration(picoseconds / 1e3)}
+		if thread == 0 {
+			now.statements[kind] = now.statements[kind].plus(t.minus(w.all[kind]))
+			w.all[kind] = t
+		} else {
+			if last, known := w.own[thread][kind]; known {
+				now.statements[kind] = now.statements[kind].minus(t.minus(last))
+			}
+			w.own[thread][kind] = t
+		}
+	}
+	w.at = time.Now()
+	if before.IsZero() {
+		return activity{}, rows.Err()
+	}
+	now.over = w.at.Sub(before)
+	return now, rows.Err()
+}
+
+// query is what is asked now.
+func (w *watch) query(ctx context.Context) (string, error) {
+	if w.all == nil {
+		w.all, w.own = map[string]tally{}, map[int64]map[string]tally{}
+	}
+	if time.Since(w.asked) > ownAgain {
+		rows, err := w.db.QueryContext(ctx, ownThreads)
+		if err != nil {
+			return "", err
+		}
+		defer rows.Close()
+		before := w.own
+		w.own, w.asked = map[int64]map[string]tally{}, time.Now()
+		for rows.Next() {
+			var id int64
+			if err := rows.Scan(&id); err != nil {
+				return "", err
+			}
+			if w.own[id] = before[id]; w.own[id] == nil {
+				w.own[id] = map[string]tally{}
+			}
+		}
+		if err := rows.Err(); err != nil {
+			return "", err
+		}
+	}
+	if len(w.own) == 0 {
+		return allQuery, nil
+	}
+	var ids []string
+	for id := range w.own {
+		ids = append(ids, fmt.Sprintf("SELECT %d AS id", id))
+	}
+	return allQuery + " UNION ALL " + fmt.Sprintf(ownQuery, strings.Join(ids, " UNION ALL ")), nil
+}
+
+// running is how many statements ran on average (Little's law).
+func (a activity) running() float64 {
+	if a.over <= 0 {
+		return 0
+	}
+	return a.sum().took.Seconds() / a.over.Seconds()
+}
+
+// sum is that of all kinds.
+func (a activity) sum() (all tally) {
+	for _, t := range a.statements {
+		all = all.plus(t)
+	}
+	return all
+}
+
+// idle says whether there is nobody to be slowed down.
+func (a activity) idle() bool {
+	return a.busy == 0 && a.ended() < few
+}
+
+// add adds what was done in the next time.
+func (a *activity) add(b activity) {
+	if a.statements == nil {
+		a.statements = map[string]tally{}
+	}
+	for kind, t := range b.statements {
+		a.statements[kind] = a.statements[kind].plus(t)
+	}
+	a.over += b.over
+}
+
+// means are the mean seconds of the statements of each kind that there were.
+func (a activity) means() map[string]float64 {
+	means := map[string]float64{}
+	for kind, t := range a.statements {
+		if t.n > 0 && t.took > 0 {
+			means[kind] = t.mean().Seconds()
+		}
+	}
+	return means
+}
+
+// strange bounds what one kind of statement says: a single report that runs for a minute is no slow server.
+const strange = 8.0
+
+// against is by which factor statements took longer than those means, each kind by the number of its statements.
+func (a activity) against(means map[string]float64) float64 {
+	var now, then float64
+	for kind, t := range a.statements {
+		if u := means[kind]; u > 0 && t.n > 0 {
+			weight := float64(t.n) * u
+			now += weight * min(strange, max(1/strange, t.mean().Seconds()/u))
+			then += weight
+		}
+	}
+	if then == 0 {
+		return 1
+	}
+	return now / then
+}

@@ -1,0 +1,88 @@
+package throttle
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"midstream/internal/engine/event"
+)
+
+// Work takes no more than its part of the time, however that changes meanwhile.
+func TestShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewShare(0.25)
+		waits := func() time.Duration {
+			began := time.Now()
+			if err := s.Gate(t.Context(), time.Second, began); err != nil {
+				t.Fatal(err)
+			}
+			return time.Since(began)
+		}
+		if d := waits(); d != 3*time.Second {
+			t.Errorf("a quarter: %s", d)
+		}
+		s.Set(0)
+		go func() { time.Sleep(time.Hour); s.Set(0.5) }()
+		if d := waits(); d != time.Hour {
+			t.Errorf("nothing, then a half: %s", d)
+		}
+		s.Set(1)
+		if d := waits(); d != 0 {
+			t.Errorf("all: %s", d)
+		}
+	})
+}
+
+// A gate that was closed by hand holds copy and apply until it is opened by hand, whatever the
+// sensors say and whoever replaces them; others that replace them count at once, and those before
+// no more.
+func TestGatesByHandAndAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []event.Throttled
+		sensor := func(name, why string) Sensor {
+			return Sensor{Name: name, Every: time.Second, Look: func(context.Context) (string, error) { return why, nil }}
+		}
+		g := NewGates([]Sensor{sensor("old", "busy")}, func(e event.Event) { told = append(told, e.(event.Throttled)) })
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- g.Run(ctx) }()
+		step := func() { time.Sleep(1200 * time.Millisecond); synctest.Wait() }
+		step()
+		if passes(t, g.Copy) || !passes(t, g.Apply) {
+			t.Error("the sensor does not count")
+		}
+		g.Replace(nil)
+		step()
+		if !passes(t, g.Copy) {
+			t.Errorf("the sensor that was replaced counts: %+v", g.Closed())
+		}
+		g.Close("paused", "paused by somebody")
+		g.Replace([]Sensor{sensor("new", "")})
+		step()
+		if passes(t, g.Copy) || passes(t, g.Apply) || told[len(told)-1].Gates[0].Why != "paused by somebody" {
+			t.Errorf("not closed by hand: %+v", told)
+		}
+		g.Open("paused")
+		step()
+		if !passes(t, g.Copy) || !passes(t, g.Apply) || len(told[len(told)-1].Gates) != 0 {
+			t.Errorf("not opened by hand: %+v", told)
+		}
+		broken := errors.New("too much")
+		g.Replace(
+			[]Sensor{
+				{
+					Name:  "critical",
+					Every: time.Second,
+					Look:  func(context.Context) (string, error) { return "", errors.Join(ErrCritical, broken) },
+				},
+			},
+		)
+		if err := <-ended; !errors.Is(err, broken) {
+			t.Errorf("a critical one that came later: %v", err)
+		}
+		end()
+	})
+}

@@ -1,0 +1,166 @@
+package verify
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/engine/key"
+	"midstream/internal/engine/rowsync"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// Computed columns are those whose values the server computes when a row of the shadow is written:
+// generated columns and expressions in DEFAULT. They are compared with what the server computes
+// from the rows of the source at the time of the comparison, by the INSERT of a sync into a
+// temporary table that has the shadow's definitions of the columns and of all columns that they are
+// computed from. So a value that was computed from another state of the row, or in other settings
+// of the session, is found.
+const computedStage = "midstream_computed"
+
+func (s *Spec) computedName() string { return s.Sync.Shadow.Sibling(computedStage).Quoted() }
+
+// createComputed returns the statement that makes the temporary table.
+func (s *Spec) createComputed() string {
+	var parts []string
+	for _, c := range s.Sources {
+		definition := c.Definition // a column that no sync names has its default
+		if s.Sync.Gives(c.Name) {
+			definition = c.Bare()
+		}
+		parts = append(parts, schema.Quote(c.Name)+" "+definition)
+	}
+	for i, part := range s.Sync.Key.Parts() {
+		parts = append(parts, schema.Quote(s.sourceKey(i))+" "+part.Column.Bare())
+	}
+	kind := "KEY"
+	if s.UniqueKey {
+		kind = "PRIMARY KEY" // which servers may require (sql_require_primary_key)
+	}
+	parts = append(parts, fmt.Sprintf("%s (%s)", kind, schema.QuoteAll(s.Sync.ShadowKey)))
+	return fmt.Sprintf("CREATE TEMPORARY TABLE %s (%s) ENGINE=InnoDB %s", s.computedName(), strings.Join(parts, ", "), s.Charset)
+}
+
+// sourceKey is the name of the column that has a part of the source's key.
+func (s *Spec) sourceKey(i int) string {
+	name := rowsync.KeyAlias(i)
+	for slices.ContainsFunc(s.Sources, func(c schema.Column) bool { return strings.EqualFold(c.Name, name) }) {
+		name += "_"
+	}
+	return name
+}
+
+// fillComputed returns the statements that compute the rows of the source under a condition.
+func (s *Spec) fillComputed(condition string) []string {
+	var columns, exprs []string
+	for _, c := range s.Sync.Columns {
+		if slices.ContainsFunc(s.Sources, func(source schema.Column) bool { return strings.EqualFold(source.Name, c.Shadow) }) {
+			columns, exprs = append(columns, schema.Quote(c.Shadow)), append(exprs, c.Expr)
+		}
+	}
+	for i, name := range s.Sync.Key.Names() {
+		columns, exprs = append(columns, schema.Quote(s.sourceKey(i))), append(exprs, schema.Quote(name))
+	}
+	return []string{
+		"DELETE FROM " + s.computedName(),
+		fmt.Sprintf(
+			"INSERT INTO %s (%s) SELECT %s FROM %s FORCE INDEX (%s) WHERE %s", s.computedName(),
+			strings.Join(columns, ", "), strings.Join(exprs, ", "), s.Sync.Source.Quoted(),
+			schema.Quote(s.Sync.SourceIndex), condition,
+		),
+	}
+}
+
+// joinedComputed pairs the computed rows with the shadow's.
+func (s *Spec) joinedComputed() string {
+	var equal []string
+	for _, name := range s.Sync.ShadowKey {
+		i := slices.IndexFunc(s.Sources, func(c schema.Column) bool { return strings.EqualFold(c.Name, name) })
+		expected, found := "expected."+schema.Quote(name), column(s.Sync.Shadow, name)
+		equal = append(equal, expected+" = "+found)
+		if c := s.Sources[i]; c.Charset != "" && c.Charset != "binary" {
+			equal = append(equal, s.equalValues(c, expected, found))
+		}
+	}
+	return fmt.Sprintf("%s AS expected STRAIGHT_JOIN %s FORCE INDEX (%s) ON %s", s.computedName(), s.Sync.Shadow.Quoted(),
+		schema.Quote(s.Sync.ShadowIndex), strings.Join(equal, " AND "))
+}
+
+// sameComputed returns the condition that a computed column is the same in both rows.
+func (s *Spec) sameComputed(c schema.Column) string {
+	return s.equalValues(c, "expected."+schema.Quote(c.Name), column(s.Sync.Shadow, c.Name))
+}
+
+// differingComputed returns a query for the source's keys of rows with another computed value.
+// REQUIRES: fillComputed.
+func (s *Spec) differingComputed(most int) string {
+	var same, keys []string
+	for _, c := range s.Computed {
+		same = append(same, s.sameComputed(c))
+	}
+	for i := range s.Sync.ShadowKey {
+		keys = append(keys, s.sourceKey(i))
+	}
+	return fmt.Sprintf("SELECT %s FROM %s WHERE NOT (%s) LIMIT %d", strings.Join(s.Sync.Key.SelectExprsOf(keys), ", "), s.joinedComputed(),
+		strings.Join(same, " AND "), most)
+}
+
+// compareComputed returns the source's keys of the rows in p that have another computed value in the shadow.
+func (s *Spec) compareComputed(ctx context.Context, session *dbconn.Session, p predicate, most int) (keys []key.Key, err error) {
+	if len(s.Computed) == 0 {
+		return nil, nil
+	}
+	if err := s.compute(ctx, session, p); err != nil {
+		return nil, fmt.Errorf("compute values: %w", err)
+	}
+	err = session.Rows(ctx, s.differingComputed(most), func(rows *sql.Rows) error {
+		k, err := s.Sync.ScanKey(rows)
+		keys = append(keys, k)
+		return err
+	})
+	if err == nil {
+		_, err = session.Exec(ctx, "COMMIT")
+	}
+	return keys, err
+}
+
+// compute fills the temporary table. Its transaction is READ COMMITTED: at REPEATABLE READ an
+// INSERT .. SELECT locks what it reads. REQUIRES: no transaction is open.
+func (s *Spec) compute(ctx context.Context, session *dbconn.Session, p predicate) error {
+	statements := append([]string{"SET TRANSACTION ISOLATION LEVEL READ COMMITTED"}, s.fillComputed(p.source)...)
+	for _, statement := range statements {
+		if _, err := session.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// computedDifferences reports the computed values that differ in the row of a key.
+func (s *Spec) computedDifferences(ctx context.Context, session *dbconn.Session, name string, p predicate) (all []Difference, err error) {
+	if len(s.Computed) == 0 {
+		return nil, nil
+	}
+	if err := s.compute(ctx, session, p); err != nil {
+		return nil, err
+	}
+	for _, c := range s.Computed {
+		query := fmt.Sprintf("SELECT %s, %s FROM %s WHERE NOT (%s)", forPeople(c, "expected."+schema.Quote(c.Name)),
+			forPeople(c, column(s.Sync.Shadow, c.Name)), s.joinedComputed(), s.sameComputed(c))
+		err := session.Rows(ctx, query, func(rows *sql.Rows) error {
+			var expected, found sql.NullString
+			if err := rows.Scan(&expected, &found); err != nil {
+				return err
+			}
+			all = append(all, Difference{Key: name, Column: c.Name, Expected: orNull(expected), Found: orNull(found)})
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}

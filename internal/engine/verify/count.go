@@ -1,0 +1,77 @@
+package verify
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"midstream/internal/engine/key"
+	"midstream/internal/engine/rowsync"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// Surplus returns by how many rows the shadow has more than the source, apart from rows whose
+// changes are yet to be applied. Where the ALTER changes the key's type the shadow's rows
+// can't be looked up in the source: every row of the source has its own in the shadow once
+// they are compared, so that a row too many shows in the number alone.
+//
+// REQUIRES: Sync.KeyChanged, and nothing is applied meanwhile.
+func (v *Verifier) Surplus(ctx context.Context) (int64, error) {
+	defer v.busy()()
+	surplus, err := v.surplus(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("verify: count rows: %w", err)
+	}
+	return surplus, nil
+}
+
+func (v *Verifier) surplus(ctx context.Context) (int64, error) {
+	spec := v.deps.Spec.Sync
+	session, err := v.deps.Pool.Session(ctx, append([]string{repeatableRead}, spec.Setup()...)...)
+	if err != nil {
+		return 0, err
+	}
+	defer session.Close()
+	if _, err := session.Exec(ctx, "START TRANSACTION WITH CONSISTENT SNAPSHOT"); err != nil {
+		return 0, err
+	}
+	// What was committed before the snapshot, and more, is among them.
+	if err := v.deps.Fence(ctx); err != nil {
+		return 0, err
+	}
+	surplus, err := difference(
+		ctx, session,
+		"SELECT (SELECT COUNT(*) FROM "+spec.Shadow.Quoted()+"), (SELECT COUNT(*) FROM "+spec.Source.Quoted()+")",
+	)
+	if err != nil {
+		return 0, err
+	}
+	for part := range slices.Chunk(unique(v.deps.Backlog.Again()), batch) {
+		changing, err := v.changing(ctx, session, part)
+		if err != nil {
+			return 0, err
+		}
+		surplus -= changing
+	}
+	return surplus, nil
+}
+
+// changing is Surplus of the rows of some keys.
+func (v *Verifier) changing(ctx context.Context, session *dbconn.Session, keys []key.Key) (int64, error) {
+	spec := v.deps.Spec.Sync
+	inShadow, err := spec.CountConverted(ctx, session, keys)
+	if err != nil {
+		return 0, err
+	}
+	return difference(ctx, session, fmt.Sprintf("SELECT %d, COUNT(*) FROM %s FORCE INDEX (%s) WHERE %s", inShadow,
+		spec.Source.Quoted(), schema.Quote(spec.SourceIndex), rowsync.InKeys(spec.Key, spec.Key.Names(), keys)))
+}
+
+// difference runs a query for two numbers.
+func difference(ctx context.Context, session *dbconn.Session, query string) (int64, error) {
+	var a, b int64
+	err := session.Rows(ctx, query, func(rows *sql.Rows) error { return rows.Scan(&a, &b) })
+	return a - b, err
+}

@@ -1,0 +1,141 @@
+package verify
+
+import (
+	"fmt"
+	"strings"
+
+	"midstream/internal/engine/rowsync"
+	"midstream/internal/mysql/schema"
+)
+
+// StageSetup returns the part of Setup that a session for syncs needs besides.
+func (s *Spec) StageSetup() []string {
+	var setup []string
+	if s.Staged {
+		setup = append(setup, rowsync.Lenient(s.createStage())...)
+	}
+	if len(s.Computed) > 0 {
+		setup = append(setup, rowsync.Lenient(s.createComputed())...)
+	}
+	return setup
+}
+
+// stage is the temporary table that rows to be converted go through.
+const stage = "midstream_verify"
+
+func (s *Spec) stageName() string { return s.Sync.Shadow.Sibling(stage).Quoted() }
+
+// createStage makes the stage of the types of the source's key, unless the shadow's is the same, and of all columns
+// that are compared. Where it would be wider than a table may be, texts are staged as TEXT.
+func (s *Spec) createStage() string {
+	var columns, defined []string
+	add := func(table schema.Name, c schema.Column, alias string) {
+		columns = append(columns, column(table, c.Name)+" AS "+alias)
+		if c.Computes() {
+			defined = append(defined, alias+" "+c.Bare())
+		}
+	}
+	for i, part := range s.Sync.Key.Parts() {
+		if s.stagedKey(i) == "" {
+			add(s.Sync.Source, part.Column, rowsync.KeyAlias(i))
+		}
+	}
+	for i, c := range s.Columns {
+		alias := rowsync.ValueAlias(i)
+		if kind := s.stagedType(c); kind != "" {
+			columns = append(columns, column(s.Sync.Shadow, c.Name)+" AS "+alias)
+			defined = append(defined, alias+" "+kind)
+			continue
+		}
+		add(s.Sync.Shadow, c.Type, alias)
+	}
+	definitions := ""
+	if len(defined) > 0 {
+		definitions = " (" + strings.Join(defined, ", ") + ")"
+	}
+	return fmt.Sprintf("CREATE TEMPORARY TABLE %s%s SELECT %s FROM %s, %s LIMIT 0",
+		s.stageName(), definitions, strings.Join(columns, ", "), s.Sync.Source.Quoted(), s.Sync.Shadow.Quoted())
+}
+
+// fill returns the statements that put the source's rows under a condition into the stage.
+func (s *Spec) fill(condition string) []string {
+	return []string{"DELETE FROM " + s.stageName(), "INSERT INTO " + s.stageName() + " " + s.rows(condition)}
+}
+
+// keyAlias is the name of a part of the source's key in what rows returns.
+func (s *Spec) keyAlias(part int) string {
+	if s.Staged {
+		if alias := s.stagedKey(part); alias != "" {
+			return alias
+		}
+	}
+	return rowsync.KeyAlias(part)
+}
+
+// stagedKey is the alias of the staged column that has a part of the source's key, or "" if that part needs a column
+// of its own: a table may have the most columns that a table can have.
+func (s *Spec) stagedKey(part int) string {
+	for i, c := range s.Columns {
+		if c.Exact && !isMember(c.Type) && !s.Sync.KeyChanged && strings.EqualFold(c.Name, s.Sync.ShadowKey[part]) {
+			return rowsync.ValueAlias(i)
+		}
+	}
+	return ""
+}
+
+// The widest rows that a stage has before texts go to TEXT. The server's own limit is 65,535 bytes.
+const widest = 60_000
+
+// stagedType is the type of a staged column where it is not the shadow's, or "".
+func (s *Spec) stagedType(c Column) string {
+	switch {
+	case s.isKey(c.Name):
+	case isMember(c.Type) && c.Exact:
+		return "BIGINT UNSIGNED" // its number: by its text it may be another member
+	case s.staysText(c) && c.Type.Charset == "binary":
+		return "LONGBLOB"
+	case s.staysText(c):
+		return "LONGTEXT CHARACTER SET " + c.Type.Charset + " COLLATE " + c.Type.Collation
+	}
+	return ""
+}
+
+// stagedValue is what is staged of a column.
+func (s *Spec) stagedValue(c Column) string {
+	switch {
+	case s.isKey(c.Name):
+	case isMember(c.Type) && c.Exact:
+		return "CAST(" + c.Source + " AS UNSIGNED)"
+	case s.staysText(c) && !c.Exact:
+		return fmt.Sprintf("LEFT(%s, %d)", c.Source, c.Type.Length) // blanks beyond it are cut by the shadow's type
+	}
+	return c.Source
+}
+
+// staysText says that a column of a text or of bytes is staged without its limit of length.
+func (s *Spec) staysText(c Column) bool {
+	is := c.Type.DataType == "varchar" || c.Type.DataType == "varbinary"
+	return is && c.Text && s.width() > widest
+}
+
+// width is about the most bytes that a row of the stage has.
+func (s *Spec) width() int64 {
+	var sum int64
+	for _, c := range s.Columns {
+		sum += width(c.Type)
+	}
+	for _, part := range s.Sync.Key.Parts() {
+		sum += width(part.Column)
+	}
+	return sum
+}
+
+func width(c schema.Column) int64 {
+	switch c.DataType {
+	case "char", "varchar":
+		return 4*c.Length + 2
+	case "binary", "varbinary":
+		return c.Length + 2
+	}
+	return 16
+}

@@ -1,0 +1,132 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"midstream/internal/engine/key"
+	"midstream/internal/mysql/dbconn"
+)
+
+// batch is the number of suspects that are compared at once.
+const batch = 500
+
+// Bounds of the time that suspects get before they are left to the lock of the cut-over.
+const (
+	rounds   = 10
+	patience = time.Second // for the changes of a round to be applied
+)
+
+// Verdict is what a verification found.
+type Verdict struct {
+	Rows       int64 // of the source, compared
+	Suspects   int   // rows that differed at first
+	Mismatches []key.Key
+	// Left are suspects that change too often to be judged while they may change.
+	Left []key.Key
+}
+
+// Run compares the tables once while rows change. It may be called once.
+func (v *Verifier) Run(ctx context.Context) (Verdict, error) {
+	if err := v.compareAll(ctx); err != nil {
+		return Verdict{}, fmt.Errorf("verify: %w", err)
+	}
+	verdict := Verdict{Left: v.suspects}
+	if len(v.suspects) > 0 {
+		var err error
+		if verdict, err = v.Judge(ctx, v.suspects); err != nil {
+			return verdict, err
+		}
+	}
+	verdict.Rows, verdict.Suspects = v.rows, len(v.suspects)
+	return verdict, nil
+}
+
+// Judge looks at rows that differ until each is equal or a mismatch, or its patience ends.
+func (v *Verifier) Judge(ctx context.Context, suspects []key.Key) (Verdict, error) {
+	verdict := Verdict{Left: unique(suspects)}
+	session, err := v.deps.Pool.Session(ctx, v.deps.Spec.Setup()...)
+	if err != nil {
+		return verdict, fmt.Errorf("verify: %w", err)
+	}
+	defer session.Close()
+	for round := 0; round < rounds && len(verdict.Left) > 0; round++ {
+		if err := v.deps.Gate(ctx, 0, 0); err != nil {
+			return verdict, err
+		}
+		mismatches, left, err := v.judge(ctx, session, verdict.Left)
+		if err != nil {
+			return verdict, fmt.Errorf("verify: %w", err)
+		}
+		verdict.Mismatches, verdict.Left = append(verdict.Mismatches, mismatches...), left
+	}
+	return verdict, nil
+}
+
+// judge looks at suspects again. Those whose changes are all applied, and that do not change
+// while they are read, are cleared or are mismatches; the others are left.
+func (v *Verifier) judge(ctx context.Context, session *dbconn.Session, suspects []key.Key) (mismatches, left []key.Key, err error) {
+	v.deps.Backlog.Watch(suspects)
+	defer v.deps.Backlog.Watch(nil)
+	if err := v.deps.Fence(ctx); err != nil {
+		return nil, nil, err
+	}
+	pending, err := v.settle(ctx, suspects)
+	if err != nil {
+		return nil, nil, err
+	}
+	differing, err := v.Keys(ctx, session, suspects)
+	if err != nil || len(differing) == 0 {
+		return nil, nil, err
+	}
+	if err := v.deps.Fence(ctx); err != nil {
+		return nil, nil, err
+	}
+	touched := v.deps.Backlog.Touched()
+	for _, k := range differing {
+		// A key that is not among the suspects is another spelling of one of them.
+		_, suspected := slices.BinarySearch(suspects, k)
+		if suspected && !pending[k] && !touched[k] {
+			mismatches = append(mismatches, k)
+		} else {
+			left = append(left, k)
+		}
+	}
+	return mismatches, left, nil
+}
+
+// settle waits a while for the changes of the keys to be applied, and returns the keys
+// whose are not.
+func (v *Verifier) settle(ctx context.Context, keys []key.Key) (map[key.Key]bool, error) {
+	for since := time.Now(); ; {
+		pending := v.deps.Backlog.Pending(keys)
+		if len(pending) == 0 || time.Since(since) > patience {
+			return pending, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// Keys compares the rows of a list of keys and returns the keys that differ, in order.
+func (v *Verifier) Keys(ctx context.Context, session *dbconn.Session, keys []key.Key) ([]key.Key, error) {
+	var differing []key.Key
+	for part := range slices.Chunk(keys, batch) {
+		_, found, err := v.compare(ctx, session, keysPredicate(v.deps.Spec.Sync, part))
+		if err != nil {
+			return nil, fmt.Errorf("compare %d keys: %w", len(part), err)
+		}
+		differing = append(differing, found...)
+	}
+	return unique(differing), nil
+}
+
+func unique(keys []key.Key) []key.Key {
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}

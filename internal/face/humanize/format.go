@@ -1,0 +1,121 @@
+package humanize
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"midstream/internal/mysql/escape"
+)
+
+// Count writes a number with commas.
+func Count[N int | int64 | uint64](n N) string {
+	digits := strconv.FormatInt(int64(n), 10)
+	sign := ""
+	if strings.HasPrefix(digits, "-") {
+		sign, digits = "-", digits[1:]
+	}
+	for at := len(digits) - 3; at > 0; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	return sign + digits
+}
+
+// Plural writes a number and what is counted.
+func Plural[N int | int64 | uint64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Count(n) + " " + noun + "s"
+}
+
+// Rate writes a number per second.
+func Rate(perSecond float64) string {
+	if perSecond < 10 {
+		return strconv.FormatFloat(perSecond, 'f', 1, 64)
+	}
+	return Count(int64(perSecond))
+}
+
+// Size writes bytes.
+func Size(bytes int64) string {
+	units := []string{"bytes", "KB", "MB", "GB", "TB"}
+	value, unit := float64(bytes), 0
+	for value >= 1000 && unit < len(units)-1 {
+		value /= 1000
+		unit++
+	}
+	if unit == 0 || value >= 100 {
+		return fmt.Sprintf("%.0f %s", value, units[unit])
+	}
+	return fmt.Sprintf("%.1f %s", value, units[unit])
+}
+
+// Span writes a duration in as many digits as anybody needs.
+func Span(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "?"
+	case d < 10*time.Millisecond:
+		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+}
+
+// About writes a prediction: coarse, so that it doesn't flicker.
+func About(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "unknown"
+	case d < 10*time.Second:
+		return fmt.Sprintf("%d s", int(d.Seconds()+0.5))
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()/5+0.5)*5)
+	case d < 10*time.Minute:
+		return fmt.Sprintf("%.1f min", d.Minutes())
+	case d < time.Hour:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	}
+	return fmt.Sprintf("%.1f h", d.Hours())
+}
+
+// Percent writes a fraction.
+func Percent(fraction float64) string { return fmt.Sprintf("%.0f %%", 100*fraction) }
+
+// Wrapped breaks a text into lines of at most width bytes; all but the first begin with
+// indent. What a terminal would obey is escaped.
+func Wrapped(text string, width int, indent string) string {
+	var b strings.Builder
+	column := 0
+	for i, word := range strings.Fields(text) {
+		word = escape.Line(word)
+		switch {
+		case i == 0:
+		case column+1+len(word) > width:
+			b.WriteString("\n" + indent)
+			column = 0
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += len(word)
+	}
+	return b.String()
+}
+
+// OneLine makes a text fit for one line of at most most characters.
+func OneLine(text string, most int) string {
+	runes := []rune(escape.Line(strings.Join(strings.Fields(text), " ")))
+	if len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return string(runes)
+}

@@ -1,0 +1,128 @@
+package report
+
+import (
+	"io"
+	"strings"
+	"sync"
+	"text/template"
+	"time"
+
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/record"
+)
+
+// functions are those of both templates.
+var functions = map[string]any{
+	"span":  span,
+	"clock": func(at time.Time) string { return at.UTC().Format("01-02 15:04:05.000") },
+	"day":   day,
+	"count": humanize.Count[int64],
+	"size":  humanize.Size,
+	"join":  strings.Join,
+	"name":  func(table string) string { return schema.NameOf(table).String() },
+	"state": (*Report).Words,
+	"mood":  (*Report).Mood,
+	"ended": func(state string) string { return StateWords(state, "") },
+	// say is a text of others as words: in Markdown, within a line or a cell. Our own lines in it become one.
+	"say": func(text string) string { return escape.Markdown(strings.Join(strings.Fields(text), " ")) },
+}
+
+func span(ms record.MS) string { return humanize.Span(ms.Duration()) }
+
+func day(at string) string {
+	t, err := time.Parse(record.RFC3339, at)
+	if err != nil {
+		return at
+	}
+	return t.UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+// Words say how the run has ended.
+func (r *Report) Words() string { return StateWords(r.State, r.Run.Rehearsal) }
+
+// StateWords says what an outcome of a run is, or of a rehearsal.
+func StateWords(outcome, rehearsal string) string {
+	switch {
+	case outcome == unfinished:
+		return "has told no end: it is at work, or was killed"
+	case outcome == "done" && rehearsal != "":
+		return "rehearsed"
+	}
+	return strings.ReplaceAll(outcome, "_", " ")
+}
+
+// Mood is the colour of a state: good, warn or bad.
+func (r *Report) Mood() string {
+	switch r.State {
+	case "done":
+		return "good"
+	case unfinished, "stopped", "aborted":
+		return "warn"
+	}
+	return "bad"
+}
+
+// markdown is read when it is needed, too.
+var markdown = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("markdown").Funcs(functions).Funcs(template.FuncMap{"fence": escape.Block}).Parse(markdownText))
+})
+
+const markdownText = `# {{say (name .Run.Table)}}: {{say (state .)}}
+
+{{fence .Statement}}
+
+Asked for by {{say .Run.User}} on {{say .Run.Host}} at {{say (day .Run.At)}}, on server {{say .Run.Server}}{{with .Plan}} ({{say .ServerVersion}}){{end}}, by midstream {{say .Run.Version}}.
+{{with .Result}}{{if .Error}}
+**Error{{with .Phase}} in phase {{say .}}{{end}}:**
+
+{{fence .Error}}
+{{end}}{{end}}{{if .Earlier}}
+## It went on with
+{{range .Earlier}}
+- {{say .ID}}, begun at {{say (day .At)}}: {{say (ended .State)}}{{end}}
+{{end}}{{with .Plan}}
+## The plan
+
+Method {{say .Method}}{{with .Why}}: {{say .}}{{end}}.{{with .Key}} Key {{say .}}.{{end}}
+{{range .Others}}
+- not {{say .Method}}: {{say .Why}}{{end}}
+{{range .Risks}}
+- **{{say .Code}}**: {{say .What}} {{say .Why}}{{with .Fix}} Fix: {{say .}}{{end}}{{end}}
+{{end}}{{if .Compared}}
+## Predicted and happened
+
+| what | predicted | happened |
+|---|---|---|
+{{range .Compared}}| {{say .What}} | {{say .Predicted}} | {{say .Happened}} |
+{{end}}{{end}}{{if .Phases}}
+## Phases
+
+| phase | began (UTC) | took |
+|---|---|---|
+{{range .Phases}}| {{say .Name}} | {{clock .At}} | {{span .MS}} |
+{{end}}{{end}}{{if .Happenings}}
+## What happened
+
+| at (UTC) | event | |
+|---|---|---|
+{{range .Happenings}}| {{clock .At}} | {{say .Event}} | {{say .Text}} |
+{{end}}{{end}}{{if .Retries}}
+## Tried again
+
+| times | cause | first | last |
+|---|---|---|---|
+{{range .Retries}}| {{.Times}} | {{say .Cause}} | {{clock .First}} | {{clock .Last}} |
+{{end}}{{end}}{{with .Proven}}
+Verified: {{count .Verified}} rows compared in {{span .VerifyMS}}{{if .Repaired}}, {{.Repaired}} of them synced anew{{end}}.
+{{end}}
+## What is left
+
+{{with .Left}}{{say .}}{{else}}Nothing.{{end}}
+{{with .Remove}}
+{{say .}}
+{{end}}`
+
+// Markdown writes the report for a ticket. It has no plots.
+func (r *Report) Markdown(out io.Writer) error { return markdown().Execute(out, r) }

@@ -1,0 +1,324 @@
+package report
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/history"
+	"midstream/internal/ops/record"
+)
+
+// Report is a run as it is told afterwards. As JSON it is what midstream report --format=json
+// writes: names are stable.
+type Report struct {
+	Run    record.Run     `json:"run"`
+	Plan   *record.Plan   `json:"plan"`   // null: there was none
+	Result *record.Result `json:"result"` // null: the run is at work, or was killed
+	// State is done, failed, refused, ...: the outcome of the result; unfinished without one.
+	State string `json:"state"`
+	// Earlier are the runs whose work it went on with, the oldest first; what they told is told here too.
+	Earlier    []Part       `json:"earlier"`
+	Phases     []Phase      `json:"phases"`
+	Compared   []Comparison `json:"compared"`
+	Happenings []Happening  `json:"happenings"`
+	Retries    []Retries    `json:"retries"`
+	// Left is what is left on the server, and Remove how to remove it; both may be empty.
+	Left   string `json:"left"`
+	Remove string `json:"remove"`
+
+	drawn []any // records for the plots
+}
+
+// Proven is the result of a run that has compared all rows, and found them equal at last; nil of any other.
+func (r *Report) Proven() *record.Result {
+	if r.Result == nil || r.Result.Verified == 0 || r.Result.VerifyMS == 0 || r.Result.Outcome == "mismatch" {
+		return nil
+	}
+	return r.Result
+}
+
+// Statement is what was asked for.
+func (r *Report) Statement() string {
+	if r.Plan != nil && r.Plan.Statement != "" {
+		return r.Run.Alter
+	}
+	return "ALTER TABLE " + schema.NameOf(r.Run.Table).Statement() + " " + r.Run.Alter
+}
+
+// Part is an earlier run.
+type Part struct {
+	ID    string `json:"id"`
+	At    string `json:"at"`    // when it began
+	State string `json:"state"` // as of a report
+}
+
+// Phase is a stage of the run.
+type Phase struct {
+	Name string    `json:"name"`
+	At   time.Time `json:"at"`
+	MS   record.MS `json:"ms"`
+}
+
+// Comparison sets what was predicted beside what happened, for people.
+type Comparison struct {
+	What      string `json:"what"`
+	Predicted string `json:"predicted"`
+	Happened  string `json:"happened"`
+}
+
+// Happening is something that happened, and when.
+type Happening struct {
+	At    time.Time `json:"at"`
+	Event string    `json:"event"` // as in docs/events.md
+	Text  string    `json:"text"`
+}
+
+// Retries are syncs that were tried again for one cause.
+type Retries struct {
+	Cause string    `json:"cause"`
+	Times int       `json:"times"`
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"`
+}
+
+// unfinished is the state of a run that has told no result.
+const unfinished = "unfinished"
+
+// stateOf is the state of a run that has told a result, or none.
+func stateOf(result *record.Result) string {
+	if result == nil {
+		return unfinished
+	}
+	return result.Outcome
+}
+
+// Of makes the report of a run.
+func Of(story *history.Story) *Report {
+	r := &Report{Run: story.Run, Plan: story.Plan, Result: story.Result, State: stateOf(story.Result),
+		Earlier: []Part{}, Phases: []Phase{}, Compared: []Comparison{}, Happenings: []Happening{}, Retries: []Retries{}}
+	for _, e := range story.Earlier {
+		r.Earlier = append(r.Earlier, Part{e.Run.ID, e.Run.At, stateOf(e.Result)})
+	}
+	r.tell(story.Events)
+	if r.Result != nil {
+		r.Left, r.Remove = r.Result.Left, r.Result.Next
+		if r.Result.Old != "" {
+			r.Left = strings.TrimSpace(r.Left + " The former table is " + schema.NameOf(r.Result.Old).String() + ".")
+			r.Remove = strings.TrimSpace(r.Remove + " midstream cleanup --old " + schema.NameOf(r.Run.Table).Argument())
+		}
+	} else {
+		r.Remove = "While the run is at work: midstream status. If it was killed, the same command goes on with what it has left; midstream cleanup " + schema.NameOf(
+			r.Run.Table,
+		).Argument() + " gives that up."
+	}
+	if r.Plan != nil && r.Result != nil {
+		r.compare(progressOf(story.Events))
+	}
+	r.drawn = drawn(story)
+	return r
+}
+
+// valueOf finds the value in the server's words for a duplicate: it tells causes apart that are one.
+var valueOf = regexp.MustCompile(`(?s)entry '.*' for key`)
+
+// tell lists what happened. What is told again and again while it lasts is told once: of who was in
+// the way, the last and longest of it.
+func (r *Report) tell(events []event.Event) {
+	retries := map[string]*Retries{}
+	var last time.Time
+	said := map[string]string{} // by event
+	var inWay int               // the happening of those who are in the way
+	var waited time.Duration    // for them
+	for _, e := range events {
+		switch e := e.(type) {
+		case event.Progress:
+			last = e.At
+			continue
+		case event.PhaseEntered:
+			if e.Phase == event.PhaseCheck && !last.IsZero() {
+				r.endPhase(last) // nothing was at work in between
+			} else {
+				r.endPhase(e.At)
+			}
+			r.Phases = append(r.Phases, Phase{Name: string(e.Phase), At: e.At})
+			last = e.At
+			continue
+		case event.Retry:
+			last = e.At
+			cause := valueOf.ReplaceAllString(e.Cause, "entry '…' for key")
+			if retries[cause] == nil {
+				retries[cause] = &Retries{Cause: cause, First: e.At}
+			}
+			retries[cause].Times++
+			retries[cause].Last = e.At
+			continue
+		}
+		at, text, _ := humanize.Happening(e)
+		last = at
+		name := nameOf(e)
+		what := lasting(e)
+		b, blocks := e.(event.Blocked)
+		if what != "" && said[name] == what && (!blocks || b.Waiting >= waited) {
+			if blocks {
+				r.Happenings[inWay].Text, waited = text, b.Waiting
+			}
+			continue
+		}
+		said[name] = what
+		r.Happenings = append(r.Happenings, Happening{At: at, Event: name, Text: text})
+		if blocks {
+			inWay, waited = len(r.Happenings)-1, b.Waiting
+		}
+	}
+	r.endPhase(last)
+	for _, cause := range retries {
+		r.Retries = append(r.Retries, *cause)
+	}
+	slices.SortFunc(r.Retries, func(a, b Retries) int { return a.First.Compare(b.First) })
+}
+
+// endPhase ends the last phase.
+func (r *Report) endPhase(at time.Time) {
+	if n := len(r.Phases); n > 0 {
+		r.Phases[n-1].MS = record.MSOf(max(0, at.Sub(r.Phases[n-1].At)))
+	}
+}
+
+// nameOf is the name of an event's record.
+func nameOf(e event.Event) string {
+	told, is := record.Of(e).(interface{ Name() string })
+	if !is {
+		return ""
+	}
+	return told.Name()
+}
+
+// lasting is what a waiting is for, which is told again while it lasts; "" of other events.
+func lasting(e event.Event) string {
+	var parts []string
+	switch e := e.(type) {
+	case event.Blocked:
+		for _, b := range e.Blockers {
+			parts = append(parts, fmt.Sprint(b.ConnectionID, " ", b.Why))
+		}
+	case event.Throttled:
+		for _, g := range e.Gates {
+			parts = append(parts, g.Name)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+func progressOf(events []event.Event) (all []event.Progress) {
+	for _, e := range events {
+		if p, is := e.(event.Progress); is {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// Predicted is what the plan expects.
+func (r *Report) Predicted() (list []Comparison) {
+	add := func(what, predicted string) { list = append(list, Comparison{What: what, Predicted: predicted}) }
+	p := r.Plan.Prediction
+	if p.MostMS > 0 {
+		add("time", fmt.Sprintf("%s (between %s and %s)", span(p.ElapsedMS), span(p.LeastMS), span(p.MostMS)))
+	}
+	if r.Plan.Method == "shadow" {
+		add("rows", "about "+humanize.Count(r.Plan.RowsEstimate))
+	}
+	add("disk, at the peak", humanize.Size(p.DiskBytes))
+	add("redo log", humanize.Size(p.RedoBytes))
+	add("binlog", humanize.Size(p.BinlogBytes))
+	add("lock of the cut-over", "nobody waits for longer than "+span(p.LockedMS))
+	add("replica lag, at most", span(p.ReplicaLagMS))
+	return list
+}
+
+// compare sets the prediction beside what happened.
+func (r *Report) compare(progress []event.Progress) {
+	lag, delay := time.Duration(-1), time.Duration(0)
+	var alone, felt []float64
+	for _, one := range progress {
+		lag, delay = max(lag, one.ReplicaLag), max(delay, one.CaptureDelay)
+		if one.Felt > 0 && one.FeltAlone > 0 {
+			alone, felt = append(alone, one.FeltAlone.Seconds()), append(felt, one.Felt.Seconds())
+		}
+	}
+	lasted := span(r.Result.ElapsedMS)
+	if len(r.Earlier) > 0 {
+		lasted += ", and " + humanize.Plural(len(r.Earlier), "earlier run") + " that it went on with"
+	}
+	happened := map[string]string{"time": lasted, "rows": humanize.Count(r.Result.RowsCopied) + " copied"}
+	for what, bytes := range map[string]int64{"disk, at the peak": r.Result.DiskBytes, "redo log": r.Result.RedoBytes, "binlog": r.Result.BinlogBytes} {
+		if bytes > 0 {
+			happened[what] = humanize.Size(bytes)
+		}
+	}
+	if r.Result.LockHeldMS > 0 {
+		happened["lock of the cut-over"] = fmt.Sprintf(
+			"%s, held for %s", humanize.Plural(r.Result.Attempts, "attempt"), span(r.Result.LockHeldMS),
+		)
+	}
+	if lag >= 0 {
+		happened["replica lag, at most"] = humanize.Span(lag)
+	}
+	for _, c := range r.Predicted() {
+		if c.Happened = happened[c.What]; c.Happened != "" {
+			r.Compared = append(r.Compared, c)
+		}
+	}
+	if r.Plan.Method == "shadow" {
+		r.Compared = append(r.Compared, Comparison{What: "capture behind, at most", Happened: humanize.Span(delay)})
+	}
+	if len(felt) > 0 {
+		r.Compared = append(
+			r.Compared,
+			Comparison{
+				"a statement of the application's, median", humanize.Span(seconds(median(alone))) + " without this run",
+				humanize.Span(seconds(median(felt))),
+			},
+		)
+	}
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}
+
+// mostDrawn is the number of records of progress that a page holds: more than a screen has pixels for.
+const mostDrawn = 1200
+
+// drawn are the records that the plots are made of.
+func drawn(story *history.Story) (records []any) {
+	step := float64(len(progressOf(story.Events)))/mostDrawn + 1e-9
+	n, next := 0, 0.0
+	for _, e := range story.Events {
+		switch e.(type) {
+		case event.Progress:
+			n++
+			if float64(n) < next {
+				continue
+			}
+			next += max(1, step)
+		case event.PhaseEntered, event.Throttled, event.LockAttempt, event.Killed, event.SwapDone:
+		default:
+			continue
+		}
+		records = append(records, record.Of(e))
+	}
+	if story.Result != nil {
+		records = append(records, struct{ record.Head }{story.Result.Head})
+	}
+	return records
+}

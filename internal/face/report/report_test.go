@@ -1,0 +1,243 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/ops/history"
+	"midstream/internal/ops/record"
+)
+
+var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func after(seconds float64) time.Time {
+	return began.Add(time.Duration(seconds * float64(time.Second)))
+}
+
+// hostile is a text that would be more than text in a page, a table of Markdown or a block of code.
+const hostile = "</script><script>alert(1)</script>`|```\n<img src=x onerror=alert(2)>"
+
+// story is a run with everything that may happen.
+func story(progress int) *history.Story {
+	s := &history.Story{
+		Run: record.Run{
+			Head:    record.HeadOf(record.NameRun, began),
+			ID:      "20260102T030405.000Z-shop.orders-7",
+			Table:   "shop.or" + hostile,
+			Alter:   "ADD COLUMN n INT COMMENT '" + hostile + "'",
+			Server:  "db1:3306",
+			User:    "ann",
+			Host:    "ops1",
+			Process: 7,
+			Version: "1.0",
+		},
+		Plan: &record.Plan{
+			Table:        "shop.orders",
+			Method:       "shadow",
+			Why:          "why " + hostile,
+			Key:          "PRIMARY",
+			KeyColumns:   []string{"id"},
+			RowsEstimate: 1000,
+			Others:       []record.Rejected{{Method: "instant", Why: "no"}},
+			Prediction:   record.Prediction{ElapsedMS: 60_000, LeastMS: 20_000, MostMS: 180_000, DiskBytes: 1 << 20, LockedMS: 500},
+			Risks:        []record.Risk{{Code: "c", What: "what", Why: "why", Fix: "fix"}},
+		},
+		Result: &record.Result{
+			Head:       record.HeadOf(record.NameResult, after(90)),
+			Outcome:    "done",
+			Swapped:    true,
+			Old:        "shop.orders_old",
+			ElapsedMS:  90_000,
+			RowsCopied: 1010,
+			DiskBytes:  2 << 20,
+			LockHeldMS: 12,
+			Attempts:   2,
+			Verified:   1010,
+			VerifyMS:   900,
+		},
+	}
+	say := func(events ...event.Event) { s.Events = append(s.Events, events...) }
+	say(event.PhaseEntered{Phase: event.PhaseCopy, At: after(1)})
+	gates := []event.Gate{{Name: "replica-lag r1", Why: "replica r1 is 3 s behind " + hostile, Since: after(2)}}
+	for i := range progress {
+		say(
+			event.Progress{
+				Phase:        event.PhaseCopy,
+				At:           after(1 + float64(i)*60/float64(progress)),
+				RowsCopied:   int64(i),
+				Felt:         2 * time.Millisecond,
+				FeltAlone:    time.Millisecond,
+				ReplicaLag:   3 * time.Second,
+				CaptureDelay: 40 * time.Millisecond,
+				ETA:          -1,
+				Slower:       -1,
+			},
+		)
+	}
+	say(
+		event.Throttled{Gates: gates, At: after(2)},
+		event.Throttled{Gates: gates, At: after(12)},
+		event.Throttled{At: after(20)},
+		event.Retry{
+			What:  "keys",
+			Cause: "Duplicate entry 'a' for key 'k'",
+			At:    after(30),
+		},
+		event.Retry{What: "keys", Cause: "Duplicate entry 'b' for key 'k'", At: after(31)},
+		event.PhaseEntered{Phase: event.PhaseCutover, At: after(61)},
+		event.Blocked{
+			Blockers: []event.Blocker{{ConnectionID: 9, User: "u", Host: "h", Why: "holds the lock", Statement: hostile, Changed: -1}},
+			Waiting:  time.Second,
+			At:       after(62),
+		},
+		event.Killed{Blocker: event.Blocker{ConnectionID: 9, Changed: -1}, Waited: time.Second, At: after(63)},
+		event.LockAttempt{
+			Number: 1,
+			Waited: 250 * time.Millisecond,
+			At:     after(64),
+		},
+		event.LockAttempt{Number: 2, Granted: true, At: after(65)},
+		event.SwapDone{LockHeld: 12 * time.Millisecond, Attempts: 2, At: after(66)},
+		event.Mismatch{Key: "7", Column: "c", Expected: "1", Found: "2", At: after(67)},
+		event.PhaseEntered{Phase: event.PhaseDone, At: after(90)},
+	)
+	return s
+}
+
+func written(t *testing.T, write func(io.Writer) error) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// The page and the text have all that happened, and nothing that was said becomes a part of the page.
+func TestReportIsWholeAndHarmless(t *testing.T) {
+	r := Of(story(100))
+	page, text := written(t, r.HTML), written(t, r.Markdown)
+	for _, says := range []string{"ann", "ops1", "db1:3306", "1m30s", "between 20.0 s and 3m00s", "2.1 MB", "replica r1 is 3 s behind", "lock attempt 1: not granted within 250 ms", "connection 9", "swapped: 12 ms",
+		"should be 1, is 2", "shop.orders_old", "cleanup --old", "2026-01-02 03:04:05 UTC", "03:05:06.000"} {
+		for form, whole := range map[string]string{"the page": page, "the text": text} {
+			if !strings.Contains(whole, says) {
+				t.Errorf("%s does not say %q", form, says)
+			}
+		}
+	}
+	for _, harm := range []string{"<script>alert", "<img src=x"} {
+		if strings.Contains(page, harm) {
+			t.Errorf("the page has %s", harm)
+		}
+	}
+	for _, line := range strings.Split(text, "\n") {
+		if strings.HasPrefix(line, "| 03:") && strings.Count(line, "|")-strings.Count(line, `\|`) != 4 {
+			t.Errorf("a line of the table is torn: %s", line)
+		}
+	}
+	if strings.Contains(page, "http://") || strings.Count(page, "https://") != strings.Count(page, "https://github.com/leeoniya/uPlot") {
+		t.Error("the page refers to something outside")
+	}
+	if !strings.Contains(page, "Permission is hereby granted") {
+		t.Error("the page has uPlot without its licence")
+	}
+}
+
+func TestWhatLastsIsToldOnce(t *testing.T) {
+	r := Of(story(10))
+	told := map[string]int{}
+	for _, h := range r.Happenings {
+		told[h.Event]++
+	}
+	if told["throttled"] != 2 || told["lock_attempt"] != 2 || told["blocked"] != 1 {
+		t.Errorf("happenings by event: %v", told)
+	}
+	say := func(s *history.Story, waited time.Duration, at float64) {
+		b := event.Blocked{Blockers: []event.Blocker{{ConnectionID: 9, Why: "holds the lock", Changed: -1}}, Waiting: waited, At: after(at)}
+		s.Events = append(s.Events, b)
+	}
+	s := story(10)
+	say(s, 3*time.Hour, 80)
+	say(s, 0, 81) // it has come back
+	say(s, time.Minute, 82)
+	var times []string
+	for _, h := range Of(s).Happenings {
+		if h.Event == "blocked" {
+			_, text, _ := strings.Cut(h.Text, "blocker, for ")
+			times = append(times, strings.Split(text, " now")[0])
+		}
+	}
+	if !slices.Equal(times, []string{"3h00m", "1m00s"}) {
+		t.Errorf("in the way for %q", times)
+	}
+	if len(r.Retries) != 1 || r.Retries[0].Times != 2 {
+		t.Errorf("retries: %+v", r.Retries)
+	}
+	if len(r.Phases) != 3 || r.Phases[0].MS != 60_000 || r.Phases[1].MS != 29_000 {
+		t.Errorf("phases: %+v", r.Phases)
+	}
+}
+
+// The page of a long run is no longer than that of a short one.
+func TestLongRun(t *testing.T) {
+	r := Of(story(50_000))
+	n := 0
+	for _, one := range r.drawn {
+		if _, is := one.(record.Progress); is {
+			n++
+		}
+	}
+	if n < mostDrawn*8/10 || n > mostDrawn*11/10 {
+		t.Errorf("%d records of progress are drawn, want about %d", n, mostDrawn)
+	}
+}
+
+// Of a run that has told no end, or nothing but that, there is a report too.
+func TestUnfinished(t *testing.T) {
+	whole := story(10)
+	for name, s := range map[string]*history.Story{
+		"killed":  {Run: whole.Run, Plan: whole.Plan, Events: whole.Events},
+		"begun":   {Run: whole.Run},
+		"refused": {Run: whole.Run, Result: &record.Result{Outcome: "refused", ExitCode: 4, Error: "no", Problems: []record.Risk{{What: "no key", Fix: "add one"}}}},
+	} {
+		r := Of(s)
+		for _, write := range []func(io.Writer) error{r.HTML, r.Markdown, r.JSON} {
+			text := written(t, write)
+			if name != "refused" && !strings.Contains(text, "midstream cleanup") ||
+				name == "refused" && !strings.Contains(text, "refused") {
+				t.Errorf("%s: it does not say what to do:\n%.300s", name, text)
+			}
+		}
+		var read Report
+		if err := json.Unmarshal([]byte(written(t, r.JSON)), &read); err != nil || read.State != r.State || fmt.Sprint(read.Phases) == "" {
+			t.Errorf("%s: as JSON it is %+v, %v", name, read, err)
+		}
+	}
+}
+
+// TestOnlyWhatWasComparedIsEqual: a run that ended because rows differ, or before it had compared
+// them all, is not told to have proven anything.
+func TestOnlyWhatWasComparedIsEqual(t *testing.T) {
+	for name, change := range map[string]func(r *record.Result){
+		"rows differ":      func(r *record.Result) { r.Outcome, r.VerifyMS = "mismatch", 0 },
+		"under the lock":   func(r *record.Result) { r.Outcome = "mismatch" },
+		"ended in between": func(r *record.Result) { r.Outcome, r.VerifyMS = "aborted", 0 },
+		"":                 func(*record.Result) {},
+	} {
+		s := story(10)
+		change(s.Result)
+		r := Of(s)
+		for form, whole := range map[string]string{"page": written(t, r.HTML), "text": written(t, r.Markdown)} {
+			if says := strings.Contains(whole, "rows compared in"); says != (name == "") {
+				t.Errorf("%s: the %s says that rows were compared: %t", name, form, says)
+			}
+		}
+	}
+}

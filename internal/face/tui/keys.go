@@ -1,0 +1,107 @@
+package tui
+
+import (
+	"context"
+	"os"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// Commands are what the keys of a screen do.
+type Commands struct {
+	// Do carries one out: pause, resume, cutover or abort. What it has come to is told by the run's
+	// events; its error is shown.
+	Do func(ctx context.Context, command string) error
+	// Leave ends the looking, where that is not the end of the run; nil where it is.
+	Leave func()
+}
+
+// key is a key that was pressed.
+type key byte
+
+// answered says that a command has come to its end.
+type answered struct {
+	command string
+	err     error
+}
+
+// commanding is the part of the model that is about keys.
+type commanding struct {
+	Commands
+	ctx      context.Context
+	doing    string // the command that is under way
+	question string // the command that is to be confirmed
+}
+
+// questions are asked before what can't be taken back.
+var questions = map[string]string{
+	"cutover": "let the swap go now?",
+	"abort":   "end the run, the table as it was, and remove what it has made?",
+}
+
+// Obey takes commands by single keys of a terminal until Close, if the process is in its
+// foreground. The terminal still sends signals for Ctrl-C and Ctrl-Z, but neither waits for the end
+// of a line nor shows what is typed.
+func (b *Screen) Obey(in *os.File, c Commands) {
+	keyboard := listen(in, func(k byte) { b.program.Send(key(k)) })
+	if keyboard == nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	b.release = func() {
+		cancel()
+		keyboard.close()
+	}
+	b.program.Send(commanding{Commands: c, ctx: ctx})
+}
+
+// press takes a key.
+func (m model) press(k key) (tea.Model, tea.Cmd) {
+	asked := m.commands.question
+	m.commands.question = ""
+	switch {
+	case m.commands.Do == nil || m.finished:
+	case asked != "" && (k == 'y' || k == 'Y'):
+		return m.command(asked)
+	case asked != "": // any other key is a no
+	case k == 'p':
+		return m.command("pause")
+	case k == 'r':
+		return m.command("resume")
+	case k == 'c':
+		m.commands.question = "cutover"
+	case k == 'a':
+		m.commands.question = "abort"
+	case k == 'q' && m.commands.Leave != nil:
+		m.commands.Leave()
+	}
+	return m, nil
+}
+
+// command carries a command out meanwhile; one at a time, but for abort.
+func (m model) command(name string) (tea.Model, tea.Cmd) {
+	if m.commands.doing != "" && name != "abort" {
+		return m, nil
+	}
+	m.commands.doing = name
+	do, ctx := m.commands.Do, m.commands.ctx
+	return m, func() tea.Msg { return answered{name, do(ctx, name)} }
+}
+
+// keysLine says what keys do, or asks; "" if there are none.
+func (m model) keysLine() string {
+	c := m.commands
+	switch {
+	case c.Do == nil || m.finished:
+		return ""
+	case c.question != "":
+		return bold.Render("keys     "+questions[c.question]) + "  y, or any other key for no"
+	case c.doing != "":
+		return dim.Render("keys     " + c.doing + " ...  a abort")
+	}
+	text := "keys     p pause  r resume  c cut over  a abort"
+	if c.Leave != nil {
+		text += "  q leave"
+	}
+	return dim.Render(text)
+}

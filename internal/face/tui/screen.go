@@ -1,0 +1,87 @@
+package tui
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/escape"
+)
+
+// Screen is the display on a terminal: a few lines that are drawn anew where they stand, and what
+// happens scrolls away above them, so that it is there still when the connection to the terminal
+// breaks. Ctrl-C is the process's.
+type Screen struct {
+	program *tea.Program
+	out     io.Writer
+	done    chan struct{}
+	quiet   bool
+	release func() // gives the keyboard back
+}
+
+// New begins to draw. table is what the lines are about; quiet leaves out what needs nobody.
+func New(out *os.File, table string, quiet, colors bool) *Screen {
+	options := []tea.ProgramOption{
+		tea.WithOutput(out), tea.WithInput(nil), tea.WithoutSignalHandler(), tea.WithFPS(20),
+	}
+	if !colors {
+		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
+	}
+	b := &Screen{
+		program: tea.NewProgram(newModel(escape.Line(table)), options...),
+		out:     out,
+		done:    make(chan struct{}),
+		quiet:   quiet,
+		release: func() {},
+	}
+	go func() {
+		defer close(b.done)
+		// A terminal that went away ends the drawing, not the migration.
+		_, _ = b.program.Run()
+	}()
+	return b
+}
+
+// Show shows an event. It is called by one goroutine.
+func (b *Screen) Show(e event.Event) {
+	switch e := e.(type) {
+	case event.Progress, event.PhaseEntered:
+		b.program.Send(e)
+	case event.Blocked:
+		b.program.Send(e)
+		b.print(e.At, humanize.Blocked(e))
+	default:
+		switch e.(type) {
+		case event.Throttled, event.LockAttempt:
+			b.program.Send(e)
+		}
+		if at, text, matters := humanize.Happening(e); text != "" && (matters || !b.quiet) {
+			b.print(at, text)
+		}
+	}
+}
+
+func (b *Screen) print(at time.Time, text string) {
+	b.program.Send(scrolled(at.Local().Format("15:04:05") + "  " + text))
+}
+
+// Close returns when all is printed.
+func (b *Screen) Close() {
+	b.release()
+	b.program.Send(finished{}) // it quits when all is printed
+	<-b.done
+}
+
+// Abandon shows the cursor again, in case the program has no time to.
+func (b *Screen) Abandon() {
+	b.release()
+	b.program.Kill()
+	fmt.Fprint(b.out, ansi.ShowCursor+"\r\n")
+}

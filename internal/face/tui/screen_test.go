@@ -1,0 +1,179 @@
+package tui
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/mysql/escape"
+)
+
+// events are those of a run in which everything happens.
+var events = []event.Event{
+	event.PhaseEntered{Phase: event.PhaseCheck},
+	event.PhaseEntered{Phase: event.PhasePrescan},
+	event.Progress{Phase: event.PhasePrescan, RowsTotal: 100, Scanned: 50, ETA: -1, ReplicaLag: -1, Slower: -1},
+	event.PhaseEntered{Phase: event.PhaseCopy},
+	event.Progress{
+		Phase:        event.PhaseCopy,
+		Elapsed:      1500 * time.Millisecond,
+		RowsCopied:   41,
+		RowsTotal:    100,
+		Fraction:     .41,
+		CopyRate:     12.5,
+		ChunkRows:    10,
+		Workers:      1.5,
+		Statements:   4210,
+		Felt:         1500 * time.Microsecond,
+		FeltAlone:    1100 * time.Microsecond,
+		ReplicaLag:   7 * time.Millisecond,
+		Slower:       .0312,
+		Captured:     7,
+		Applied:      6,
+		Dropped:      5,
+		Merged:       4,
+		Backlog:      3,
+		BacklogLimit: 1000,
+		ApplyRate:    2.5,
+		CaptureDelay: 53 * time.Millisecond,
+		ETA:          31 * time.Second,
+		Retries:      1,
+	},
+	event.Throttled{Gates: []event.Gate{{Name: "replica-lag r1", Why: "replica r1 is 3 s behind"}}},
+	event.PhaseEntered{Phase: event.PhaseIndex},
+	event.PhaseEntered{Phase: event.PhaseCatchUp},
+	event.Throttled{},
+	event.Blocked{
+		Blockers: []event.Blocker{
+			{
+				ConnectionID: 17,
+				User:         "app",
+				Host:         "h:1",
+				Command:      "Sleep",
+				Age:          time.Minute,
+				Statement:    "SELECT 'é😀'",
+				Table:        "shop.orders",
+				Why:          "holds a metadata lock",
+			},
+		},
+	},
+	event.LockAttempt{Number: 2, Waited: 250 * time.Millisecond},
+	event.PhaseEntered{Phase: event.PhaseVerify},
+	event.PhaseEntered{Phase: event.PhaseCutover},
+	event.LockAttempt{Number: 3, Granted: true},
+	event.PhaseEntered{Phase: event.PhaseDone},
+}
+
+// after is what the lines show after so many events.
+func after(n, width int) []string { return strings.Split(modelAfter(n, width).View().Content, "\n") }
+
+func modelAfter(n, width int) tea.Model {
+	var m tea.Model = newModel("shop.orders")
+	m, _ = m.Update(tea.WindowSizeMsg{Width: width, Height: 24})
+	for _, e := range events[:n] {
+		m, _ = m.Update(e)
+	}
+	return m
+}
+
+// TestFitsTheTerminal draws every state on terminals of every width.
+func TestFitsTheTerminal(t *testing.T) {
+	for width := 1; width < 200; width++ {
+		for n := range events {
+			for _, line := range after(n+1, width) {
+				if w := ansi.StringWidth(line); w > width {
+					t.Fatalf("%d columns on a terminal of %d: %q", w, width, line)
+				}
+			}
+		}
+	}
+}
+
+func TestShows(t *testing.T) {
+	for n, want := range map[int][]string{
+		3: {"prescan: looking", "check › prescan", "50 %  50 of ~100"},
+		5: {"shop.orders  copy: copying rows", "1.5 s", "check › prescan › copy", "41 %  41 of ~100  12/s  rows are copied in about 30 s", "3 of 3 keys at most  2.5/s  delay 53 ms  replicas 7.0 ms",
+			"app      4,210 statements/s, 1.5 ms each, 1.1 ms without this run · 3.1 % slower", "work     1.5 workers, 10 rows a chunk · 7 changes · 6 applied"},
+		6:  {"waiting  replica r1 is 3 s behind"},
+		10: {"blocked  connection 17, app@h:1"},
+		11: {"lock     attempt 2 was not granted within 250 ms, and withdrawn"},
+	} {
+		text := ansi.Strip(strings.Join(after(n, 140), "\n"))
+		for _, says := range want {
+			if !strings.Contains(text, says) {
+				t.Errorf("after %d events the lines don't say %q:\n%s", n, says, text)
+			}
+		}
+	}
+	m, _ := modelAfter(10, 140).Update(event.Progress{Phase: event.PhaseCatchUp, At: time.Time{}.Add(20 * time.Second)})
+	if text := m.View().Content; strings.Contains(text, "blocked") {
+		t.Errorf("nobody has been told to be in the way for 20 s, and the lines still say:\n%s", text)
+	}
+	for n, not := range map[int]string{9: "waiting  replica", 13: "blocked", 14: "attempt"} {
+		if text := strings.Join(after(n, 140), "\n"); strings.Contains(text, not) {
+			t.Errorf("after %d events the lines still say %q:\n%s", n, not, text)
+		}
+	}
+}
+
+// TestScreenPrintsInOrder: what is told while something is being printed waits for that, and all of it
+// is printed before the end.
+func TestScreenPrintsInOrder(t *testing.T) {
+	var m tea.Model = newModel("shop.orders")
+	m, first := m.Update(scrolled("1"))
+	m, second := m.Update(scrolled("2"))
+	m, third := m.Update(scrolled("3"))
+	m, end := m.Update(finished{})
+	if first == nil || second != nil || third != nil || end != nil {
+		t.Error("things are printed side by side")
+	}
+	m, rest := m.Update(printed{})
+	_, quit := m.Update(printed{})
+	if rest == nil || quit == nil {
+		t.Fatal("what waited is not printed, or there is no end")
+	}
+	if _, is := quit().(tea.QuitMsg); !is {
+		t.Error("it does not end")
+	}
+}
+
+// TestL9_TheScreenIsOurs: what others have named or said moves no cursor and sets no title.
+func TestL9_TheScreenIsOurs(t *testing.T) {
+	const hostile = "x\x1b]0;owned\x07\nFORGED\u009b31m\u202e中文"
+	b := event.Blocker{
+		User:      hostile,
+		Host:      hostile,
+		Command:   hostile,
+		Statement: hostile,
+		Table:     hostile,
+		Why:       hostile,
+		Lock:      hostile,
+		Role:      event.Role(hostile),
+	}
+	var m tea.Model = newModel(escape.Line(hostile))
+	m, _ = m.Update(tea.WindowSizeMsg{Width: 2000, Height: 24})
+	for _, e := range []tea.Msg{event.PhaseEntered{Phase: event.Phase(hostile)},
+		event.Progress{Phase: event.PhaseNative, BuildStep: hostile},
+		event.Throttled{Gates: []event.Gate{{Why: hostile}}},
+		event.Blocked{Blockers: []event.Blocker{b}}, event.PhaseEntered{Phase: event.PhaseNative}} {
+		m, _ = m.Update(e)
+	}
+	view := ansi.Strip(m.View().Content)
+	if escape.Text(view) != view || strings.Contains("\n"+view, "\nFORGED") || !strings.Contains(view, "中文") {
+		t.Errorf("it shows %q", view)
+	}
+	if strings.Contains(m.View().Content, "owned\x07") {
+		t.Errorf("it sets the title: %q", m.View().Content)
+	}
+	busy := m.(model)
+	busy.printing, busy.commands.ctx = true, t.Context() // what is to be printed stays pending
+	m, _ = busy.Update(answered{command: "pause", err: errors.New(hostile)})
+	if said := strings.Join(m.(model).pending, "\n"); escape.Text(said) != said || !strings.Contains(said, "中文") {
+		t.Errorf("it says %q", said)
+	}
+}

@@ -1,0 +1,325 @@
+// The pages of Midstream. What people read comes from the server; this puts it in its place. Texts are set as text; only parts of pages that
+// the server has made (html) are set as such, and the policy of the page lets no script in them run.
+(() => {
+  "use strict";
+  const $ = id => document.getElementById(id);
+
+  // visible is the rule of internal/mysql/escape: what cannot be seen, or changes how other letters are seen, becomes \uXXXX.
+  const visible = text => String(text ?? "").replace(/[\p{C}\p{Zl}\p{Zp}]/gu, c => "\n\t\u200c\u200d".includes(c) ? c
+    : [...Array(c.length).keys()].map(i => "\\u" + c.charCodeAt(i).toString(16).padStart(4, "0")).join(""));
+
+  // put sets the text of a place, if it has another one.
+  const put = (place, text) => {
+    text = visible(text);
+    if (place.textContent !== text) place.textContent = text;
+  };
+
+  // say shows a text in a place, or hides the place.
+  const say = (place, text, mood = "") => {
+    place.hidden = !text;
+    place.className = "notice " + mood;
+    put(place, text);
+  };
+
+  // complain shows an error. Where the session has ended, it has a link to the login, in another tab: what was typed here stays.
+  const complain = (place, problem, mood = "bad") => {
+    if (problem.ended && !place.hidden && place.firstChild?.textContent === visible(problem.message)) return; // it stands there
+    say(place, problem.message, mood);
+    if (!problem.ended) return;
+    const link = document.createElement("a");
+    link.href = "/login";
+    link.target = "_blank";
+    link.textContent = "Log in";
+    place.append(" ", link);
+  };
+
+  // ask sends a request; what was not done is an Error with why, and what to do.
+  const ask = async (method, path, body, signal) => {
+    let response;
+    try {
+      response = await fetch(path, { method, headers: body === undefined ? {} : { "Content-Type": "application/json" }, body: body === undefined ? undefined : JSON.stringify(body), signal });
+    } catch {
+      throw new Error(method === "GET" ? "Midstream can't be reached." : "Midstream can't be reached: nobody knows whether it was told. Look how the change stands.");
+    }
+    if (response.status === 401) throw Object.assign(new Error("The session has ended, and this was not told."), { ended: true });
+    if (response.headers.get("Content-Type")?.startsWith("text/html")) {
+      const text = await response.text();
+      if (!response.ok) throw new Error("It answers " + response.status + ".");
+      return text;
+    }
+    const answer = await response.json();
+    if (!response.ok) throw new Error([answer.title, answer.detail, answer.next && "What to do: " + answer.next].filter(Boolean).join("\n"));
+    return answer;
+  };
+
+  // bound ends a question that is asked again and again: a connection may be dead without a word.
+  const bound = () => AbortSignal.timeout?.(20000);
+
+  // busy keeps a button from being pressed again before it is answered.
+  const busy = async (button, do_) => {
+    const focused = document.activeElement === button;
+    button.disabled = true;
+    try {
+      await do_();
+    } finally {
+      button.disabled = false;
+      if (focused && document.activeElement === document.body) button.focus(); // nobody has gone on to another place
+    }
+  };
+
+  if ($("changes")) listPage();
+  if ($("change")) changePage();
+  for (const id of ["preview", "withdraw"]) if ($(id)) $(id).disabled = false; // they can be pressed from now on: each has somebody who listens
+
+  function listPage() {
+    const look = async () => {
+      try {
+        const text = await ask("GET", "/parts/changes", undefined, bound());
+        say($("connection"), "");
+        if (text !== look.last) {
+          const focused = document.activeElement?.id;
+          $("changes").innerHTML = text;
+          if (focused?.startsWith("to-")) $(focused)?.focus();
+        }
+        look.last = text;
+      } catch (problem) {
+        if (problem.ended) complain($("connection"), { ended: true, message: "The session has ended: the list is as it was." }, "warn");
+        else say($("connection"), "Midstream can't be reached: the list is as it was. Trying again.", "warn");
+      }
+      setTimeout(look, 2000);
+    };
+    setTimeout(look, 2000);
+    if (!$("submit")) return;
+
+    const asked = () => {
+      const options = {};
+      for (const line of $("options").value.split("\n").map(l => l.trim().replace(/^--/, "")).filter(Boolean)) {
+        const at = line.indexOf("=");
+        options[at < 0 ? line : line.slice(0, at).trim()] = at < 0 ? "true" : line.slice(at + 1).trim();
+      }
+      return { server: $("server").value, statement: $("statement").value, options };
+    };
+    let shown = ""; // the change whose plan was shown
+    const change = () => { $("send").disabled = shown !== JSON.stringify(asked()); };
+    $("submit").addEventListener("input", change);
+    $("preview").addEventListener("click", () => {
+      if (!$("submit").reportValidity()) return;
+      const question = asked();
+      say($("said"), "The server is asked; that may take some seconds.");
+      $("plan").hidden = true;
+      busy($("preview"), async () => {
+        try {
+          const answer = await ask("POST", "/v1/plans", question);
+          put($("plan"), answer.text);
+          $("plan").hidden = false;
+          const fine = answer.result.exit_code === 0;
+          say($("said"), fine ? "This is the plan. Nothing was changed." : "A run would not begin now; the text below says why.", fine ? "" : "warn");
+          shown = JSON.stringify(question);
+        } catch (problem) {
+          complain($("said"), problem);
+        }
+        change();
+      });
+    });
+    $("submit").addEventListener("submit", event => {
+      event.preventDefault();
+      busy($("send"), async () => {
+        try {
+          const after = $("after").value.split(",").map(id => id.trim()).filter(Boolean);
+          const made = await ask("POST", "/v1/changes", { id: $("submit").dataset.id, ...asked(), after, by: $("by").value });
+          location.assign("/changes/" + encodeURIComponent(made.id));
+        } catch (problem) {
+          complain($("said"), problem);
+        }
+      }).then(change); // it may have been edited meanwhile
+    });
+  }
+
+  function changePage() {
+    const page = $("change"), api = page.dataset.api;
+    const story = new MidstreamPlots.Story();
+    let plots = null, drawing = false, over = false;
+
+    const draw = () => {
+      if (drawing || story.times.length < 2) return;
+      drawing = true;
+      requestAnimationFrame(() => {
+        drawing = false;
+        $("drawn").hidden = false;
+        if (plots) plots.draw();
+        else plots = MidstreamPlots.mount($("plots"), story);
+      });
+    };
+
+    // tellState shows a state where it has changed: it is read aloud.
+    const tellState = (text, mood) => {
+      if ($("state").textContent === visible(text)) return;
+      put($("state"), text);
+      $("state").className = "state " + mood;
+      document.title = document.title.replace(/: [^:]*$/, () => ": " + visible(text));
+    };
+
+    const fill = (list, texts, make) => {
+      const key = JSON.stringify(texts);
+      if (list.dataset.key === key) return;
+      list.dataset.key = key;
+      list.replaceChildren(...texts.map(make));
+    };
+
+    const line = record => {
+      if (!record.told || record.event === "progress") return;
+      const item = document.createElement("li"), time = document.createElement("time"), kind = document.createElement("span"), text = document.createElement("div");
+      time.dateTime = record.at;
+      time.textContent = record.at.slice(11, 23);
+      put(kind, record.event.replaceAll("_", " "));
+      put(text, record.told);
+      item.append(time, kind, text);
+      $("none").hidden = true;
+      $("events").prepend(item);
+      while ($("events").children.length > 1000) $("events").lastChild.remove();
+    };
+
+    const take = record => {
+      if (record.event === "run") {
+        $("now").hidden = over;
+        $("controls").hidden = over;
+        $("files").hidden = false;
+        if ($("waiting")) $("waiting").hidden = true;
+        return;
+      }
+      if (record.event === "plan") $("plan").innerHTML = record.html || "";
+      if (record.event === "phase") {
+        const item = document.createElement("li");
+        put(item, record.phase);
+        $("phases").append(item);
+        put($("phase"), record.told);
+      }
+      line(record);
+      if (story.take(record)) draw();
+    };
+
+    const stand = now => {
+      if (over) return;
+      $("now").hidden = $("controls").hidden = false;
+      tellState(now.state, now.mood);
+      const why = [now.why, now.held && now.state !== "held" ? "Held: " + now.held : ""].filter(Boolean).join("\n");
+      put($("why"), why);
+      if (now.phase) put($("phase"), now.phase);
+      put($("text"), now.tiles.length ? "" : now.text); // tiles say it
+      $("text").hidden = now.tiles.length > 0;
+      $("bar").hidden = now.fraction === null;
+      if (now.fraction !== null) $("bar").value = now.fraction;
+      fill($("tiles"), now.tiles, tile => {
+        const box = document.createElement("div"), name = document.createElement("dt"), value = document.createElement("dd");
+        put(name, tile.name);
+        put(value, tile.value);
+        box.append(name, value);
+        return box;
+      });
+      fill($("waits"), now.waits, text => {
+        const item = document.createElement("li");
+        put(item, text);
+        return item;
+      });
+      if (document.activeElement !== $("share") && now.share && now.share !== stand.share) {
+        $("share").value = parseFloat(now.share) || 0;
+        stand.share = now.share;
+      }
+      if (now.progress && story.take(now.progress)) draw();
+    };
+
+    const source = new EventSource(api + "/events");
+    let heard = Date.now();
+    const hears = (name, what) => source.addEventListener(name, event => {
+      heard = Date.now();
+      what(event);
+    });
+    hears("open", () => say($("connection"), ""));
+    hears("message", event => take(JSON.parse(event.data)));
+    hears("heartbeat", () => {});
+    hears("status", event => stand(JSON.parse(event.data)));
+    hears("waiting", event => {
+      const why = JSON.parse(event.data).why;
+      put($("why"), why);
+    });
+    hears("end", event => {
+      const end = JSON.parse(event.data);
+      over = true;
+      source.close();
+      say($("connection"), "");
+      if ($("controls").contains(document.activeElement)) $("named").focus();
+      $("now").hidden = $("controls").hidden = true;
+      if (end.state) {
+        tellState(end.state, end.mood);
+        $("why").textContent = "";
+      }
+      if (end.html) {
+        $("ended").innerHTML = end.html;
+        $("ended").hidden = false;
+      }
+      if (page.dataset.queue === "false") say($("connection"), "The run has ended, and so has its server: this is the last that it told. The report is in the file that it named.");
+      else if (page.dataset.state === "waiting" || (page.dataset.state === "running" && !end.state)) location.reload(); // the queue knows more than the run has told
+      draw();
+    });
+    source.onerror = () => {
+      if (over) return;
+      say($("connection"), "The connection is gone: what you see is the last that came. Trying again.", "warn");
+      if (source.readyState === EventSource.CLOSED) setTimeout(anew, 2000); // it was refused: the session may have ended
+    };
+
+    // anew opens the page again once somebody answers.
+    const anew = async () => {
+      try {
+        await ask("GET", api, undefined, bound());
+        location.reload();
+      } catch (problem) {
+        if (problem.ended) location.assign("/login?to=" + encodeURIComponent(location.pathname));
+        else setTimeout(anew, 10000);
+      }
+    };
+
+    // A connection may be dead without a word: a stream is never silent for longer than ten seconds.
+    setInterval(() => {
+      if (over || source.readyState !== EventSource.OPEN || Date.now() - heard < 25000) return;
+      say($("connection"), "Nothing has come for " + Math.round((Date.now() - heard) / 1000) + " s: what you see is the last that came. Trying again.", "warn");
+      source.close();
+      anew();
+    }, 5000);
+
+    const tell = (button, command, body) => busy(button, async () => {
+      say($("said"), "Being told; waiting for the answer.");
+      try {
+        say($("said"), (await ask("POST", api + "/" + command, body)).text);
+      } catch (problem) {
+        complain($("said"), problem);
+      }
+    });
+    for (const button of document.querySelectorAll("[data-tell]")) {
+      button.addEventListener("click", () => tell(button, button.dataset.tell, button.dataset.tell === "cutover" ? { now: $("waitless").checked } : {}));
+    }
+    $("throttle").addEventListener("submit", event => {
+      event.preventDefault();
+      tell($("throttle").querySelector("button"), "throttle", { share: $("share").value + "%" });
+    });
+    $("abort").addEventListener("click", () => { $("question").returnValue = "no"; $("question").showModal(); });
+    $("question").addEventListener("close", () => {
+      const word = $("question").returnValue;
+      if (word === "keep" || word === "remove") tell($("abort"), "abort", { keep: word === "keep" });
+    });
+    $("look").addEventListener("click", () => busy($("look"), async () => {
+      try {
+        $("blockers").innerHTML = await ask("GET", api.replace("/v1/", "/parts/") + "/blockers");
+      } catch (problem) {
+        put($("blockers"), problem.message);
+      }
+    }));
+    $("withdraw")?.addEventListener("click", () => busy($("withdraw"), async () => {
+      try {
+        await ask("DELETE", api);
+        location.reload();
+      } catch (problem) {
+        put($("withdrawn"), problem.message);
+      }
+    }));
+  }
+})();

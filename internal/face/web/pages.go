@@ -1,0 +1,255 @@
+package web
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/face/humanize"
+	"midstream/internal/face/report"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/history"
+	"midstream/internal/ops/queue"
+	"midstream/internal/ops/record"
+	"midstream/internal/ops/socket"
+)
+
+//go:embed assets
+var embedded embed.FS
+
+// pages are read when the first is shown.
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("pages").Funcs(template.FuncMap{
+		"path":    func(id string) string { return "/changes/" + url.PathEscape(id) },
+		"api":     func(id string) string { return "/v1/changes/" + url.PathEscape(id) },
+		"oneLine": func(text string) string { return humanize.OneLine(text, 160) },
+		"name":    func(table string) string { return schema.NameOf(table).String() },
+		"moment":  moment,
+		"mood":    moodOf,
+		"options": optionsText,
+		"join":    strings.Join,
+	}).ParseFS(embedded, "assets/pages/*.html"))
+})
+
+// show writes a page.
+func show(w http.ResponseWriter, name string, status int, data any) {
+	var text bytes.Buffer
+	if err := pages().ExecuteTemplate(&text, name, data); err != nil {
+		http.Error(w, "the page can't be made: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, escape.Text(text.String())) // who asked may be gone
+}
+
+// moment is a time for people, in UTC as in reports; "" for none.
+func moment(at *time.Time) string {
+	if at == nil || at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+// moodOf is the color of a state.
+func moodOf(state queue.State) string {
+	switch state {
+	case queue.StateDone, queue.StateRunning:
+		return "good"
+	case queue.StateFailed, queue.StateUnknown:
+		return "bad"
+	}
+	return "warn"
+}
+
+func optionsText(options map[string]string) string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		list = append(list, "--"+name+"="+options[name])
+	}
+	return strings.Join(list, " ")
+}
+
+// list is what the page of all changes shows.
+type list struct {
+	Queue   bool
+	Changes []queue.Change
+	Servers []queue.ServerInfo
+	Options []string
+	More    bool   // there are changes that the page does not show
+	ID      string // of the change that the form submits: a second time it is the same one
+}
+
+// mostShown is how many changes the page of all shows, about: it is made again every two seconds.
+const mostShown = 200
+
+// changes are the newest first.
+func (s *Server) changes(r *http.Request) (l list, err error) {
+	l.Queue = s.source.Queue
+	err = s.ask(r.Context(), fmt.Sprintf("/v1/changes?most=%d", mostShown+1), &l.Changes)
+	slices.Reverse(l.Changes)
+	l.More = len(l.Changes) > mostShown
+	return l, err
+}
+
+func (s *Server) listPage(w http.ResponseWriter, r *http.Request) {
+	l, err := s.changes(r)
+	if err == nil && s.source.Queue {
+		l.ID, l.Options = strings.ToLower(rand.Text()[:10]), queue.Options()
+		err = s.ask(r.Context(), "/v1/servers", &l.Servers)
+	}
+	switch {
+	case err != nil:
+		fail(w, r, err)
+	case !s.source.Queue && len(l.Changes) == 1:
+		http.Redirect(w, r, "/changes/"+url.PathEscape(l.Changes[0].ID), http.StatusSeeOther)
+	default:
+		show(w, "list.html", http.StatusOK, l)
+	}
+}
+
+func (s *Server) listPart(w http.ResponseWriter, r *http.Request) {
+	l, err := s.changes(r)
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	show(w, "changes", http.StatusOK, l)
+}
+
+func (s *Server) changePage(w http.ResponseWriter, r *http.Request) {
+	var c queue.Change
+	if err := s.ask(r.Context(), "/v1/changes/"+url.PathEscape(r.PathValue("id")), &c); err != nil {
+		fail(w, r, err)
+		return
+	}
+	show(w, "change.html", http.StatusOK, struct {
+		queue.Change
+		Queue bool
+	}{c, s.source.Queue})
+}
+
+// blockersPart tells who is at the table's locks now.
+func (s *Server) blockersPart(w http.ResponseWriter, r *http.Request) {
+	var found struct {
+		Table            string
+		Holding, Waiting []record.Blocker
+	}
+	if err := s.ask(r.Context(), "/v1/changes/"+url.PathEscape(r.PathValue("id"))+"/blockers", &found); err != nil {
+		fail(w, r, err)
+		return
+	}
+	data := struct {
+		Table            string
+		Holding, Waiting []string
+		Remedy           string
+	}{Table: found.Table}
+	var holding []event.Blocker
+	for _, b := range found.Holding {
+		holding = append(holding, b.Blocker())
+		data.Holding = append(data.Holding, humanize.Blocker(b.Blocker()))
+	}
+	for _, b := range found.Waiting {
+		data.Waiting = append(data.Waiting, humanize.Blocker(b.Blocker()))
+	}
+	data.Remedy = humanize.Remedy(holding)
+	show(w, "blockers", http.StatusOK, data)
+}
+
+// loginTo is the login of who wants to see a page.
+func loginTo(page string) string {
+	if page == "/" {
+		return "/login"
+	}
+	return "/login?to=" + url.QueryEscape(page)
+}
+
+// inside is the page that a login leads to: one of ours, whatever was sent.
+func inside(to string) string {
+	if id, is := strings.CutPrefix(to, "/changes/"); is {
+		return "/changes/" + url.PathEscape(id)
+	}
+	return "/"
+}
+
+func (s *Server) loginPage(w http.ResponseWriter, r *http.Request) {
+	show(w, "login.html", http.StatusOK, struct{ To, Wrong string }{To: inside(r.URL.Query().Get("to"))})
+}
+
+func (s *Server) login(w http.ResponseWriter, r *http.Request) {
+	to := inside(r.PostFormValue("to"))
+	if !s.access.opens(strings.TrimSpace(r.PostFormValue("token"))) {
+		show(w, "login.html", http.StatusUnauthorized, struct{ To, Wrong string }{to, "This is not the token."})
+		return
+	}
+	s.access.enter(w)
+	http.Redirect(w, r, to, http.StatusSeeOther)
+}
+
+func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
+	s.access.leave(w, r)
+	http.Redirect(w, r, "/login", http.StatusSeeOther)
+}
+
+// form is one of a report.
+type form struct {
+	name, kind string
+	write      func(*report.Report, io.Writer) error
+}
+
+var forms = []form{
+	{"html", "text/html; charset=utf-8", (*report.Report).HTML},
+	{"json", "application/json", (*report.Report).JSON},
+	{"md", "text/markdown; charset=utf-8", (*report.Report).Markdown},
+}
+
+// reportPolicy lets the page of a report do what is in it, by its digests, and nothing else: it has
+// no way to its server.
+var reportPolicy = sync.OnceValue(func() string {
+	policy := "default-src 'none'; style-src 'unsafe-inline'; sandbox allow-scripts allow-modals; frame-ancestors 'none'; script-src"
+	for _, script := range report.Scripts() {
+		digest := sha256.Sum256([]byte(script))
+		policy += " 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'"
+	}
+	return policy
+})
+
+// report answers with the report of a change, as far as it has come.
+func (s *Server) report(f form) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		path, _, err := s.source.History(r.Context(), r.PathValue("id"))
+		if err == nil && path == "" {
+			err = &socket.Problem{
+				Status: http.StatusNotFound,
+				Title:  "there is no report",
+				Detail: "the run has not told anything yet",
+				Next:   "wait until it has begun",
+			}
+		}
+		var story *history.Story
+		if err == nil {
+			story, err = history.Whole(path)
+		}
+		if err != nil {
+			fail(w, r, err)
+			return
+		}
+		w.Header().Set("Content-Type", f.kind)
+		w.Header().Set("Content-Security-Policy", reportPolicy())
+		_ = f.write(report.Of(story), w) // who asked may be gone
+	}
+}

@@ -1,0 +1,268 @@
+package differ
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/native"
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/shadow"
+	"midstream/internal/lab/oracle"
+	"midstream/internal/mysql/dbconn"
+)
+
+// Outcome is what has become of a case.
+type Outcome string
+
+// The outcomes.
+const (
+	Equal  Outcome = "equal"
+	Both   Outcome = "refused by both"
+	OnlyUs Outcome = "refused only by us"
+	// OnlyDone is a run that keeps values which the server's own ALTER refuses in its sql_mode, and
+	// takes in a laxer one.
+	OnlyDone Outcome = "done only by us"
+	// Respelled is a case that is equal but for how the server writes constants (oracle.Respelled).
+	Respelled Outcome = "equal and respelled"
+	Wrong     Outcome = "wrong"
+	Invalid   Outcome = "no such table" // the server takes no such CREATE TABLE
+)
+
+// byCopy is the algorithm of the oracle: the server reads and writes every row.
+const byCopy = "COPY"
+
+// laxDates has a session take every date.
+const laxDates = "SET SESSION sql_mode = CONCAT(REPLACE(REPLACE(REPLACE(@@sql_mode, 'NO_ZERO_IN_DATE', ''), 'NO_ZERO_DATE', ''), 'TRADITIONAL', ''), ',ALLOW_INVALID_DATES')"
+
+// Verdict is an outcome, and for those that need one a reason: Kind is the same for cases that may have one cause.
+type Verdict struct {
+	Outcome Outcome
+	Kind    string
+	Text    string
+}
+
+// Try runs a case and judges it.
+func (b *bench) Try(ctx context.Context, c *Case) Verdict {
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	v, err := b.try(ctx, c)
+	var no *invalid
+	switch {
+	case errors.As(err, &no):
+		return Verdict{Invalid, fmt.Sprint(dbconn.Number(no.error)), err.Error()}
+	case err != nil && ctx.Err() != nil:
+		return Verdict{Wrong, "hang", err.Error()}
+	case err != nil:
+		return Verdict{Wrong, "the bench fails", err.Error()}
+	}
+	return v
+}
+
+func (b *bench) try(ctx context.Context, c *Case) (Verdict, error) {
+	app, err := b.fresh(ctx, c, b.tables[0].Schema)
+	if err != nil {
+		return Verdict{}, err
+	}
+	defer app.close()
+	w := &writer{c: c, app: app, ctx: ctx, free: make(chan struct{})}
+	result, ours := b.run(ctx, c, w)
+	if ctx.Err() != nil {
+		return Verdict{Wrong, "hang in " + string(w.phase), fmt.Sprint(ours)}, nil
+	}
+	w.mu.Lock()
+	log := w.log
+	w.mu.Unlock()
+	left, err := b.left(ctx, result.Swapped && ours == nil)
+	if err != nil {
+		return Verdict{}, err
+	}
+	if left != "" {
+		return Verdict{Wrong, "left", fmt.Sprintf("left: %s; error: %v", left, ours)}, nil
+	}
+	if ours != nil {
+		if v, err := b.untouched(ctx, c, log, ours); v.Outcome != "" || err != nil {
+			return v, err
+		}
+	}
+	failed, copied := b.twin(ctx, c, log, byCopy)
+	theirs := copied
+	if failed == nil && copied != nil { // a copy may fail where the server has a lighter way
+		failed, theirs = b.twin(ctx, c, log, "")
+	}
+	return b.judge(ctx, c, log, ours, copied, theirs, failed)
+}
+
+// judge compares the run's error, if there is one, and its table with the server's: by a copy, and
+// in the end by any algorithm.
+func (b *bench) judge(ctx context.Context, c *Case, log []done, ours, copied, theirs, failed error) (Verdict, error) {
+	switch {
+	case failed != nil:
+		return Verdict{}, failed
+	case theirs == nil && copied != nil && ours != nil && rowsRefused(ours) && dbconn.Number(ours) == dbconn.Number(copied):
+		return Verdict{Both, "only a copy, by rows", fmt.Sprintf("%v\nthe server, by a copy: %v", ours, copied)}, nil
+	case ours == nil && theirs != nil:
+		return b.onlyDone(ctx, c, log, theirs)
+	case theirs != nil:
+		return Verdict{Both, reason(ours), fmt.Sprintf("%v\nthe server: %v", ours, theirs)}, nil
+	case ours != nil:
+		return b.onlyOurs(ctx, c, log, ours)
+	}
+	differences, err := oracle.Differences(ctx, b.admin, b.tables[0], b.tables[1])
+	if err != nil {
+		return Verdict{}, err
+	}
+	if len(differences) == 1 && same(differences) {
+		return Verdict{Respelled, "", differences[0]}, nil
+	}
+	if len(differences) > 0 {
+		// The server's ALTER makes dates 0000-00-00 which its sql_mode does not take, if it is not strict.
+		if failed, refused := b.twin(ctx, c, log, byCopy, laxDates); failed == nil && refused == nil {
+			if kept, err := oracle.Differences(ctx, b.admin, b.tables[0], b.tables[1]); err == nil && same(kept) {
+				return Verdict{OnlyDone, "dates are kept", strings.Join(differences, "\n")}, nil
+			}
+		}
+		what, _, _ := strings.Cut(differences[0], ":")
+		if strings.HasPrefix(what, "index ") {
+			what = "index"
+		}
+		return Verdict{Wrong, "differs: " + what, strings.Join(differences, "\n")}, nil
+	}
+	return Verdict{Outcome: Equal}, nil
+}
+
+// onlyDone judges a run that is done where the server refuses the ALTER.
+func (b *bench) onlyDone(ctx context.Context, c *Case, log []done, theirs error) (Verdict, error) {
+	if failed, refused := b.twin(ctx, c, log, byCopy, laxDates); failed == nil && refused == nil {
+		differences, err := oracle.Differences(ctx, b.admin, b.tables[0], b.tables[1])
+		if same(differences) || err != nil {
+			return Verdict{OnlyDone, fmt.Sprint(dbconn.Number(theirs)), theirs.Error()}, err
+		}
+	}
+	if c.dropsComputed(theirs) {
+		failed, refused := b.twin(
+			ctx, c, log, byCopy,
+			"SET SESSION sql_mode = REPLACE(REPLACE(@@sql_mode, 'STRICT_TRANS_TABLES', ''), 'STRICT_ALL_TABLES', '')",
+		)
+		if failed == nil && refused == nil {
+			differences, err := oracle.Differences(ctx, b.admin, b.tables[0], b.tables[1])
+			if same(differences) || err != nil {
+				return Verdict{OnlyDone, "a generated column that goes", theirs.Error()}, err
+			}
+		}
+	}
+	return Verdict{Wrong, fmt.Sprintf("done, and the server refuses with %d", dbconn.Number(theirs)), theirs.Error()}, nil
+}
+
+// dropsComputed says that the server has refused a value of a generated column that the ALTER
+// drops. It computes all columns of the old table when it copies rows, those that it drops too.
+func (c *Case) dropsComputed(theirs error) bool {
+	return slices.ContainsFunc(c.Columns, func(column Column) bool {
+		drops := slices.ContainsFunc(c.Clauses, func(clause string) bool {
+			return strings.ReplaceAll(clause, `"`, "`") == "DROP COLUMN "+quote(column.Name)
+		})
+		return column.Generated && drops && strings.Contains(theirs.Error(), "for column '"+column.Name+"'")
+	})
+}
+
+// same says that two tables differ in nothing but how constants are spelled.
+func same(differences []string) bool {
+	return len(differences) == 0 || len(differences) == 1 && strings.HasPrefix(differences[0], oracle.Respelled)
+}
+
+// untouched compares the table of a run that has failed with a twin that nobody has altered.
+func (b *bench) untouched(ctx context.Context, c *Case, log []done, ours error) (Verdict, error) {
+	if planned(ours) {
+		return Verdict{}, nil
+	}
+	same := *c
+	same.Clauses = nil
+	app, err := b.fresh(ctx, &same, b.tables[1].Schema)
+	if err != nil {
+		return Verdict{}, err
+	}
+	defer app.close()
+	for _, d := range log {
+		_ = app.exec(ctx, d.sql) // twin compares the numbers
+	}
+	differences, err := oracle.Differences(ctx, b.admin, b.tables[0], b.tables[1])
+	if err != nil || len(differences) == 0 {
+		return Verdict{}, err
+	}
+	return Verdict{Wrong, "touched", strings.Join(differences, "\n") + "\nerror: " + ours.Error()}, nil
+}
+
+// planned says that the plan has refused the run, before anything was written.
+func planned(err error) bool {
+	return errors.Is(err, plan.ErrRefused) || errors.Is(err, native.ErrRefused)
+}
+
+// onlyOurs judges a refusal or a failure where the server alters the table.
+func (b *bench) onlyOurs(ctx context.Context, c *Case, log []done, ours error) (Verdict, error) {
+	if rowsRefused(ours) || errors.Is(ours, shadow.ErrRefused) || errors.Is(ours, native.ErrRefused) {
+		failed, strictly := b.twin(ctx, c, log, byCopy, "SET SESSION sql_mode = CONCAT(@@sql_mode, ',STRICT_ALL_TABLES')")
+		if failed != nil {
+			return Verdict{}, failed
+		}
+		if strictly != nil {
+			return Verdict{OnlyUs, "strict: the server changes values, or would ignore them, without an error", ours.Error()}, nil
+		}
+		for n := range log { // a row that was there for a while
+			failed, theirs := b.twin(ctx, c, log[:n], byCopy)
+			if failed != nil || theirs != nil {
+				return Verdict{Both, "for a while", ours.Error()}, failed
+			}
+		}
+	}
+	if refusesNull(ours) && slices.ContainsFunc(c.Settings, func(s string) bool { return s == "explicit_defaults_for_timestamp = OFF" }) {
+		// The server's ALTER writes its own moment for a NULL in a TIMESTAMP that it makes NOT NULL.
+		return Verdict{OnlyUs, "strict: the server puts the time of the ALTER in for NULL", ours.Error()}, nil
+	}
+	if planned(ours) {
+		return Verdict{OnlyUs, reason(ours), ours.Error()}, nil
+	}
+	return Verdict{Wrong, "fails: " + reason(ours), ours.Error()}, nil
+}
+
+// refusesNull says that a run has ended because of a NULL.
+func refusesNull(err error) bool {
+	return errors.Is(err, migration.ErrUnfit) || dbconn.Number(err) == 1048
+}
+
+// named is a name in a message.
+var named = regexp.MustCompile(`(constraint|column|table|row|differ\d+)[ .=]\S+`)
+
+// reason is a short word for why a run has ended.
+func reason(err error) string {
+	var refused *plan.Refused
+	if errors.As(err, &refused) {
+		var codes []string
+		for _, r := range refused.Blocking {
+			if !slices.Contains(codes, string(r.Code)) {
+				codes = append(codes, string(r.Code))
+			}
+		}
+		return strings.Join(codes, "+")
+	}
+	number := dbconn.Number(err)
+	var failure *migration.Failure
+	switch {
+	case errors.Is(err, migration.ErrUnfit):
+		return "unfit"
+	case errors.Is(err, native.ErrRefused):
+		return fmt.Sprintf("the server refuses it on an empty copy %d", number)
+	case errors.Is(err, shadow.ErrRefused):
+		return fmt.Sprintf("shadow %d", number)
+	case errors.As(err, &failure):
+		text := fmt.Sprintf("%s %d", failure.Phase, number)
+		if number == 0 {
+			text += fmt.Sprintf(" %.60s", named.ReplaceAllString(failure.Err.Error(), "$1 ..."))
+		}
+		return text
+	}
+	return fmt.Sprintf("%.60s", err.Error())
+}

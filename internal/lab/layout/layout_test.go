@@ -1,0 +1,171 @@
+package layout_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// place is a folder of internal. Its packages are listed from the top down: a package imports only
+// from layers below its own, and never a package of its own layer.
+type place struct {
+	name, what string
+	layers     [][]string
+}
+
+// house lists the places from the top down. A package imports only packages that come after its own.
+var house = []place{
+	{"cli", "verbs, flags, help, exit codes, and what is printed", [][]string{{""}}},
+	{"face", "what people look at", [][]string{{"web"}, {"report", "tui"}, {"humanize"}, {"assets"}}},
+	{"compat", "the command lines of other tools", [][]string{{"ghost", "ptosc"}, {"speech"}}},
+	{"ops", "a run seen from outside", [][]string{{"queue"}, {"socket"}, {"hook", "metrics"}, {"history"}, {"record"}}},
+	{"lab", "servers and loads for demos and tests", [][]string{{"demo"}, {"ledger", "sandbox"}}},
+	{"engine", "the migration, its stages, and what they share", [][]string{
+		{"planning"}, {"migration"},
+		// The stages: only migration joins them.
+		{"apply", "capture", "compare", "cutover", "desired", "native", "prescan", "rowcopy", "shadow", "tableddl", "trigger", "verify"},
+		{"checkpoint", "lock", "plan", "rowsync", "throttle"},
+		{"backlog"},
+		{"frontier"},
+		{"event", "foreign", "key", "usertrigger"},
+	}},
+	{"mysql", "the server, with each library behind one package", [][]string{
+		{"binlog", "dbconn", "ddl"}, {"schema"}, {"escape", "schema/token"},
+	}},
+}
+
+// testOnly packages may import every package, and only tests import them.
+var testOnly = []string{
+	"lab/cases", "lab/differ", "lab/fault", "lab/layout", "lab/mysqltest", "lab/oracle", "lab/sim", "lab/soak",
+}
+
+// owners are the only importers of a library.
+var owners = map[string][]string{
+	"github.com/go-sql-driver/mysql":   {"mysql/dbconn"},
+	"github.com/go-mysql-org/go-mysql": {"mysql/binlog"},
+	"github.com/pingcap/tidb":          {"mysql/ddl"},
+	"github.com/spf13/cobra":           {"cli"},
+	"github.com/danielgtaylor/huma":    {"ops/socket", "ops/queue"},
+	"github.com/prometheus":            {"ops/metrics"},
+	"go.etcd.io/bbolt":                 {"ops/queue"},
+	"github.com/tidwall/btree":         {"engine/backlog"},
+}
+
+// alarms are files and functions that may be longer than the bound, each with its reason.
+var alarms = map[string]string{
+	"mysql/dbconn/variables.go ours":                   "a list",
+	"lab/differ/alter.go wider":                        "a list",
+	"compat/ptosc/options.go work":                     "a list",
+	"ops/queue/api.go registerChanges":                 "a list",
+	"mysql/binlog/fuzz_test.go FuzzImage":              "its seeds are a list",
+	"mysql/binlog/types_test.go TestUpdatesOfAllTypes": "one story over a list of types",
+}
+
+const (
+	longestFile     = 600
+	longestFunction = 100
+	widestInterface = 5
+)
+
+func TestLayout(t *testing.T) {
+	fset := token.NewFileSet()
+	floors := layers(house)
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		name := filepath.ToSlash(strings.TrimPrefix(path, "../../"))
+		if pkg := filepath.ToSlash(filepath.Dir(name)); !strings.HasSuffix(path, "_test.go") && !slices.Contains(testOnly, pkg) {
+			checkImports(t, floors, pkg, name, file)
+			checkTexts(t, name, fset, file)
+		}
+		checkLengths(t, name, fset, file)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// layers numbers the layer of each package, from the top down.
+func layers(places []place) map[string]int {
+	floors := map[string]int{}
+	floor := 0
+	for _, p := range places {
+		for _, packages := range p.layers {
+			floor++
+			for _, name := range packages {
+				floors[strings.TrimSuffix(p.name+"/"+name, "/")] = floor
+			}
+		}
+	}
+	return floors
+}
+
+func checkImports(t *testing.T, floors map[string]int, pkg, name string, file *ast.File) {
+	if floors[pkg] == 0 {
+		t.Errorf("package %s has no layer: give it one in internal/lab/layout", pkg)
+	}
+	for _, spec := range file.Imports {
+		path := strings.Trim(spec.Path.Value, `"`)
+		for library, importers := range owners {
+			if strings.HasPrefix(path, library) && !slices.Contains(importers, pkg) {
+				t.Errorf("%s imports %s: only %v may", name, path, importers)
+			}
+		}
+		imported, ours := strings.CutPrefix(path, "midstream/internal/")
+		if !ours {
+			continue
+		}
+		if slices.Contains(testOnly, imported) {
+			t.Errorf("%s imports %s, which is for tests only", name, imported)
+		}
+		if floors[pkg] >= floors[imported] {
+			t.Errorf("%s imports %s, which is not below %s", name, imported, pkg)
+		}
+	}
+}
+
+// ourTerms are references to the design that only its readers understand.
+var ourTerms = regexp.MustCompile(`\b(laws? L|decision )\d`)
+
+// checkTexts keeps such references in comments: texts may be shown to users.
+func checkTexts(t *testing.T, name string, fset *token.FileSet, file *ast.File) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		if text, is := n.(*ast.BasicLit); is && ourTerms.MatchString(text.Value) {
+			t.Errorf("%s, line %d: a text names %q", name, fset.Position(n.Pos()).Line, ourTerms.FindString(text.Value))
+		}
+		return true
+	})
+}
+
+func checkLengths(t *testing.T, name string, fset *token.FileSet, file *ast.File) {
+	lines := func(n ast.Node) int { return fset.Position(n.End()).Line - fset.Position(n.Pos()).Line + 1 }
+	alarm := func(what string, n, most int) {
+		if _, excused := alarms[name+" "+what]; n > most && !excused {
+			t.Errorf("%s: %s is %d long, more than %d: split it, or give the reason in alarms", name, what, n, most)
+		}
+	}
+	alarm("file", fset.File(file.Pos()).LineCount(), longestFile)
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			alarm(n.Name.Name, lines(n), longestFunction)
+		case *ast.TypeSpec:
+			if i, is := n.Type.(*ast.InterfaceType); is {
+				alarm(n.Name.Name, i.Methods.NumFields(), widestInterface)
+			}
+		}
+		return true
+	})
+}

@@ -1,0 +1,269 @@
+package mysqltest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"go.uber.org/goleak"
+
+	"midstream/internal/lab/sandbox"
+)
+
+// Instance is a server that tests may use. It is safe for concurrent use.
+type Instance struct {
+	Network  string // "tcp" or "unix"
+	Address  string
+	User     string // has every privilege
+	Password string
+	Release  string          // as the server says, such as "9.7.4-2"
+	Sandbox  *sandbox.Server // nil if the server is MIDSTREAM_TEST_DSN's
+
+	base     *mysql.Config
+	admin    *sql.DB       // of this package, for databases and looks
+	patience time.Duration // how long leftovers may take to go by themselves
+
+	mu   sync.Mutex // held while the server is looked at as a whole
+	live int        // databases in use
+}
+
+// servers are those that the tests of this binary share. A test binary has one set of them, and
+// TestMain, which ends it, can't be given anything: so it is global.
+var servers registry
+
+type registry struct {
+	mu      sync.Mutex
+	entries map[string]*entry
+}
+
+type entry struct {
+	once     sync.Once
+	instance *Instance
+	err      error
+}
+
+// Main runs the tests, ends their servers, and exits. Call it from TestMain.
+func Main(m *testing.M) {
+	code := m.Run()
+	for _, err := range servers.stop() {
+		fmt.Fprintln(os.Stderr, "mysqltest:", err)
+		code = max(code, 1)
+	}
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, "mysqltest:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// Server returns the server of the version (see sandbox.Version) that the tests of this binary
+// share, and starts it for the first of them. The binary's TestMain must call Main.
+func Server(t testing.TB, version string) *Instance {
+	t.Helper()
+	skipShort(t)
+	if os.Getenv("MIDSTREAM_TEST_DSN") != "" {
+		version = "MIDSTREAM_TEST_DSN"
+	}
+	e := servers.entry(version)
+	// Not the test's context: the server is for those that come after it, too.
+	e.once.Do(func() {
+		if version == "MIDSTREAM_TEST_DSN" {
+			e.instance, e.err = external(context.Background(), os.Getenv(version))
+		} else {
+			e.instance, e.err = launch(context.Background(), t, version, sandbox.Options{})
+		}
+	})
+	require(t, e.err)
+	return e.instance
+}
+
+// Own returns a server that is this test's alone, for tests that kill it or need other settings. It
+// is stopped when the test ends. It is a sandbox server even if MIDSTREAM_TEST_DSN is set.
+func Own(t testing.TB, version string, o sandbox.Options) *Instance {
+	t.Helper()
+	skipShort(t)
+	i, err := launch(t.Context(), t, version, o)
+	require(t, err)
+	t.Cleanup(func() {
+		if err := i.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return i
+}
+
+// OwnAll is Own for servers that belong together, which are started side by side.
+func OwnAll(t testing.TB, version string, options ...sandbox.Options) []*Instance {
+	t.Helper()
+	skipShort(t)
+	all, failed := make([]*Instance, len(options)), make([]error, len(options))
+	var starting sync.WaitGroup
+	for i, o := range options {
+		starting.Go(func() { all[i], failed[i] = launch(t.Context(), t, version, o) })
+	}
+	starting.Wait()
+	t.Cleanup(func() {
+		var stopping sync.WaitGroup
+		for _, i := range all {
+			if i == nil {
+				continue
+			}
+			stopping.Go(func() {
+				if err := i.stop(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		stopping.Wait()
+	})
+	for _, err := range failed {
+		require(t, err)
+	}
+	return all
+}
+
+func skipShort(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs a MySQL server")
+	}
+}
+
+// require ends the test if it has no server.
+func require(t testing.TB, err error) {
+	t.Helper()
+	if errors.Is(err, sandbox.ErrUnavailable) && os.Getenv("MIDSTREAM_TEST_STRICT") == "" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r *registry) entry(name string) *entry {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.entries == nil {
+		r.entries = make(map[string]*entry)
+	}
+	if r.entries[name] == nil {
+		r.entries[name] = &entry{}
+	}
+	return r.entries[name]
+}
+
+// stop ends every server and returns what went wrong with them.
+// REQUIRES: no test runs.
+func (r *registry) stop() (failures []error) {
+	for _, e := range r.entries {
+		if e.instance == nil {
+			continue
+		}
+		if err := e.instance.stop(); err != nil {
+			failures = append(failures, err)
+		}
+	}
+	return failures
+}
+
+// launch starts a sandbox server.
+func launch(ctx context.Context, t testing.TB, version string, o sandbox.Options) (*Instance, error) {
+	build, err := sandbox.Fetch(ctx, sandbox.Version(version), func(what string) { t.Log(what) })
+	if err != nil {
+		return nil, err
+	}
+	s, err := build.Start(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	base := mysql.NewConfig()
+	base.Net, base.Addr, base.User, base.Passwd = "tcp", s.Address, s.User, s.Password
+	i, err := newInstance(ctx, base)
+	if err != nil {
+		return nil, errors.Join(err, s.Stop(ctx))
+	}
+	i.Sandbox = s
+	return i, nil
+}
+
+// external takes a server that is there already.
+func external(ctx context.Context, dsn string) (*Instance, error) {
+	base, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("read MIDSTREAM_TEST_DSN: %w", err)
+	}
+	base.DBName = ""
+	i, err := newInstance(ctx, base)
+	if err != nil {
+		return nil, fmt.Errorf("use the server of MIDSTREAM_TEST_DSN: %w", err)
+	}
+	return i, nil
+}
+
+// program marks this package's connections; the engine's carry another name.
+const program = "mysqltest"
+
+func newInstance(ctx context.Context, base *mysql.Config) (*Instance, error) {
+	base.ConnectionAttributes = "program_name:" + program
+	base.Logger = &mysql.NopLogger{} // what goes wrong is returned
+	i := &Instance{Network: base.Net, Address: base.Addr, User: base.User, Password: base.Passwd,
+		base: base, patience: 10 * time.Second}
+	config := i.Config("")
+	config.Params = map[string]string{"lock_wait_timeout": "20"} // dropping a database that is locked
+	var err error
+	if i.admin, err = open(config); err != nil {
+		return nil, err
+	}
+	i.admin.SetMaxOpenConns(2)
+	if err := i.admin.QueryRowContext(ctx, "SELECT VERSION()").Scan(&i.Release); err != nil {
+		return nil, errors.Join(fmt.Errorf("connect to %s: %w", i.Address, err), i.admin.Close())
+	}
+	return i, nil
+}
+
+// stop ends the server if it is ours.
+func (i *Instance) stop() error {
+	err := i.admin.Close()
+	if i.Sandbox == nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return errors.Join(err, i.Sandbox.Stop(ctx))
+}
+
+// Config returns a driver configuration for the server and a database, which may be "". It is the
+// caller's to change; its connections are known as a test's.
+func (i *Instance) Config(database string) *mysql.Config {
+	c := i.base.Clone()
+	c.DBName = database
+	return c
+}
+
+// Open returns a pool of connections to a database, which may be "". It is closed when the test
+// ends.
+func (i *Instance) Open(t testing.TB, database string) *sql.DB {
+	t.Helper()
+	db, err := open(i.Config(database))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func open(config *mysql.Config) (*sql.DB, error) {
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", config.Addr, err)
+	}
+	return sql.OpenDB(connector), nil
+}

@@ -1,0 +1,158 @@
+package dbconn
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"time"
+
+	"midstream/internal/mysql/schema"
+)
+
+// Session is one connection of its own. It is not safe for concurrent use.
+type Session struct {
+	pool *Pool
+	conn *sql.Conn
+	id   uint64
+	lost bool
+}
+
+// Session takes a connection out of the pool and runs the setup statements on it.
+func (p *Pool) Session(ctx context.Context, setup ...string) (*Session, error) {
+	conn, err := p.db.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open session: %w", err)
+	}
+	s := &Session{pool: p, conn: conn}
+	if database := p.Database(); database != "" {
+		setup = append([]string{"USE " + schema.Quote(database)}, setup...)
+	}
+	if err := conn.QueryRowContext(ctx, "SELECT CONNECTION_ID()").Scan(&s.id); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("open session: %w", err)
+	}
+	for _, statement := range setup {
+		if _, err := s.Exec(ctx, statement); err != nil {
+			s.Close()
+			return nil, fmt.Errorf("open session: %s: %w", statement, err)
+		}
+	}
+	return s, nil
+}
+
+// Exec runs one statement by a session of its own, as Session.Exec does. Statements on tables go
+// this way and not through DB, because a session has the default database by which replicas filter
+// them.
+func (p *Pool) Exec(ctx context.Context, statement string) error {
+	session, err := p.Session(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	_, err = session.Exec(ctx, statement)
+	return err
+}
+
+// Settings of a session whose names MariaDB has others for.
+const (
+	// NoRangeLimit has the optimizer look up as many keys by ranges as a statement names.
+	NoRangeLimit = "SET SESSION /*!50709 range_optimizer_max_mem_size *//*M! optimizer_max_sel_arg_weight */ = 0"
+	// NoTimeLimit lets a statement take as long as it takes.
+	NoTimeLimit = "SET SESSION /*!50708 max_execution_time *//*M! max_statement_time */ = 0"
+)
+
+// ID is the server's number of this connection.
+func (s *Session) ID() uint64 { return s.id }
+
+// Lost says that the answer to a statement has not come, so that nobody knows what became of it,
+// nor whether the server still has the session.
+func (s *Session) Lost() bool { return s.lost }
+
+// Close ends the connection: the server rolls back and releases what it held.
+func (s *Session) Close() error {
+	// A session carries state (locks, variables); it never goes back to the pool.
+	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
+	return s.conn.Close()
+}
+
+// hardStop is the time that a withdrawn statement gets before the socket is closed.
+const hardStop = 5 * time.Second
+
+// Exec runs a statement. When ctx ends first the statement is withdrawn on the
+// server by KILL QUERY, and the error is the cause of ctx; a statement that was
+// done before the KILL reached it counts as done.
+func (s *Session) Exec(ctx context.Context, query string) (sql.Result, error) {
+	var result sql.Result
+	err := s.bounded(ctx, func(ctx context.Context) (err error) {
+		result, err = s.conn.ExecContext(ctx, query)
+		return err
+	})
+	return result, err
+}
+
+// Rows runs a query and hands each row to scan. It is bounded as Exec is.
+func (s *Session) Rows(ctx context.Context, query string, scan func(*sql.Rows) error) error {
+	return s.bounded(ctx, func(ctx context.Context) error {
+		rows, err := s.conn.QueryContext(ctx, query)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			if err := scan(rows); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+}
+
+// bounded runs one statement, and withdraws it when ctx ends. The bound on each lock request rests on it.
+//
+// The protocol, in the order of time:
+//
+//  1. The statement gets a context of its own, which ctx does not end. If the driver saw ctx end, it would
+//     close the socket, and the server would go on with the statement and keep its place in the queue.
+//  2. If ctx ends first, a second goroutine sends KILL QUERY over the pool's own connection for that.
+//  3. If the server cannot be reached, or the statement does not end within hardStop, abandon closes the
+//     socket. The session is lost then: nobody knows what became of the statement.
+//  4. After run, abandon tells the second goroutine that the statement has ended. If that goroutine has
+//     not begun, stop keeps it from beginning, and the result stands.
+//  5. Otherwise wait until the KILL has been answered, so that it cannot hit the next statement.
+//     MySQL 8.0.12 may still hand it to the next statement: that is an empty one.
+//  6. A statement that was done before the KILL came counts as done. Any other ends with the cause of ctx.
+func (s *Session) bounded(ctx context.Context, run func(context.Context) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	statement, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	defer abandon()
+	killed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(killed)
+		timer := time.AfterFunc(hardStop, abandon)
+		if s.pool.kill(s.id) != nil {
+			abandon()
+		}
+		<-statement.Done()
+		timer.Stop()
+	})
+	err := run(statement)
+	if err != nil && Number(err) == 0 || ConnectionLost(err) {
+		s.lost = true
+		s.pool.lose(s.id)
+	}
+	abandon()
+	if stop() {
+		return err
+	}
+	<-killed
+	if err == nil || Interrupted(err) {
+		_, _ = s.conn.ExecContext(context.Background(), "DO 1")
+	}
+	if err != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package ddl
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pingcap/tidb/pkg/parser/ast"
+	"github.com/pingcap/tidb/pkg/parser/mysql"
+
+	"midstream/internal/mysql/schema"
+	"midstream/internal/mysql/schema/token"
+)
+
+// Use is how the text of a view, a routine, an event or a trigger uses a column of a table.
+type Use int
+
+// The uses.
+const (
+	// Unused: the text doesn't name both.
+	Unused Use = iota
+	// MayUse: it names the table, and a column of that name, which may be another's.
+	MayUse
+	// Uses: it names the column as the table's.
+	Uses
+)
+
+// UsesColumn tells how a text uses a column of a table. database is where names without one lie,
+// and mode the sql_mode in which it was written. What the parser can't read is searched for names.
+func UsesColumn(text, mode, database string, t schema.Name, column string) Use {
+	split := token.Split
+	if strings.Contains(mode, "NO_BACKSLASH_ESCAPES") {
+		split = token.SplitNoEscapes
+	}
+	tokens, _ := split(text)
+	r := referrer{sql: text, schema: database, table: t}
+	named := slices.ContainsFunc(tokens, func(tok token.Token) bool { return canName(tok) && strings.EqualFold(tok.Text, column) })
+	if !named || !r.named(tokens) {
+		return Unused
+	}
+	sqlMode, err := mysql.GetSQLMode(mode)
+	if err != nil {
+		sqlMode = 0
+	}
+	nodes, err := parse(text, sqlMode)
+	if err != nil {
+		return MayUse
+	}
+	u := usage{database: database, table: t, column: column}
+	for _, node := range nodes {
+		node.Accept(&u)
+	}
+	return u.told()
+}
+
+// usage collects what a statement says of a table and a column.
+type usage struct {
+	database, column string
+	table            schema.Name
+
+	names  []string // of the table, in the statement
+	others bool     // another table is named
+	bare   bool     // the column is named without a table
+	of     []string // with one of these
+}
+
+// Enter is ast.Visitor's.
+func (u *usage) Enter(n ast.Node) (ast.Node, bool) {
+	switch n := n.(type) {
+	case *ast.TableSource:
+		if name, ok := n.Source.(*ast.TableName); ok && u.is(name) && n.AsName.O != "" {
+			u.names = append(u.names, n.AsName.O)
+		}
+	case *ast.TableName:
+		if u.is(n) {
+			u.names = append(u.names, n.Name.O)
+		} else {
+			u.others = true
+		}
+	case *ast.ColumnName:
+		switch {
+		case !strings.EqualFold(n.Name.O, u.column):
+		case n.Table.O == "":
+			u.bare = true
+		default:
+			u.of = append(u.of, n.Table.O)
+		}
+	}
+	return n, false
+}
+
+// Leave is ast.Visitor's.
+func (u *usage) Leave(n ast.Node) (ast.Node, bool) { return n, true }
+
+func (u *usage) is(name *ast.TableName) bool {
+	database := name.Schema.O
+	if database == "" {
+		database = u.database
+	}
+	return strings.EqualFold(name.Name.O, u.table.Table) && strings.EqualFold(database, u.table.Schema)
+}
+
+func (u *usage) told() Use {
+	named := slices.ContainsFunc(u.of, func(table string) bool {
+		return slices.ContainsFunc(u.names, func(name string) bool { return strings.EqualFold(name, table) })
+	})
+	switch {
+	case len(u.names) == 0:
+		return Unused
+	case named, u.bare && !u.others:
+		return Uses
+	case u.bare:
+		return MayUse
+	}
+	return Unused
+}
+
+// NamesTable says that a text names a table.
+func NamesTable(text, database string, t schema.Name) bool {
+	r := referrer{sql: text, schema: database, table: t}
+	tokens, _ := token.Split(text)
+	return r.named(tokens)
+}

@@ -1,0 +1,205 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"midstream/internal/mysql/escape"
+)
+
+// Name is a table's qualified name, unquoted, as the server spells it.
+type Name struct {
+	Schema string
+	Table  string
+}
+
+// String returns the name for people: schema.table without quotes, with what a terminal would obey escaped.
+func (n Name) String() string { return escape.Line(n.Bare()) }
+
+// Dotted returns the name for programs: schema.table, with a part that has a dot or a backtick in
+// backticks. ParseName reads it.
+func (n Name) Dotted() string {
+	if n.Schema == "" {
+		return Dotted(n.Table)
+	}
+	return Dotted(n.Schema, n.Table)
+}
+
+// Bare returns schema.table without any quotes. It stands in marks and in digests of earlier
+// versions, and must not change.
+func (n Name) Bare() string { return n.Schema + "." + n.Table }
+
+// Quoted returns `schema`.`table` for a statement.
+func (n Name) Quoted() string { return Quote(n.Schema) + "." + Quote(n.Table) }
+
+// Statement returns the name for a statement that people read: in backticks only where it needs them.
+func (n Name) Statement() string {
+	if plain.MatchString(n.Schema) && plain.MatchString(n.Table) {
+		return n.Bare()
+	}
+	return n.Quoted()
+}
+
+// plain is a name that a statement has without backticks. One of a word of SQL looks so, too.
+var plain = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$]*$`)
+
+// Argument returns the name as a shell takes it on Midstream's command line. Plain names
+// are not quoted.
+func (n Name) Argument() string {
+	text := Shell(n.Dotted())
+	if strings.HasPrefix(n.Dotted(), "-") { // else it would be a flag
+		text = "-- " + text
+	}
+	return text
+}
+
+// ParseName reads a table's name as a person writes it: database.table, where a part may be in
+// backticks as in SQL. Without any, the first dot separates the two, so that all others are the
+// table's. database may say the first part; "" for none.
+func ParseName(database, text string) (Name, error) {
+	if first, rest, dotted := strings.Cut(
+		text,
+		".",
+	); dotted && database == "" && first != "" && rest != "" && first[0] != '`' &&
+		rest[0] != '`' {
+		return Name{Schema: first, Table: rest}, nil
+	}
+	parts, err := Identifiers(text)
+	switch {
+	case err != nil:
+		return Name{}, err
+	case len(parts) == 2 && (database == "" || database == parts[0]):
+		return Name{Schema: parts[0], Table: parts[1]}, nil
+	case len(parts) == 2:
+		return Name{}, fmt.Errorf("%s says database %s, --database says %s", text, parts[0], database)
+	case len(parts) == 1 && database != "":
+		return Name{Schema: database, Table: parts[0]}, nil
+	case len(parts) == 1:
+		return Name{}, fmt.Errorf("in which database is %s? Write database.%[1]s, or say --database", text)
+	}
+	return Name{}, fmt.Errorf("%q is no table's name: it is database.table", text)
+}
+
+// NameOf reads a name that Dotted has spelt. It returns the text as a table without a database if it is none.
+func NameOf(dotted string) Name {
+	name, err := ParseName("", dotted)
+	if err != nil {
+		return Name{Table: dotted}
+	}
+	return name
+}
+
+// Identifiers splits a text at dots outside of backticks.
+func Identifiers(text string) ([]string, error) {
+	var parts []string
+	for {
+		var part string
+		if strings.HasPrefix(text, "`") {
+			end := 1
+			for end < len(text) && (text[end] != '`' || strings.HasPrefix(text[end:], "``")) {
+				if text[end] == '`' {
+					end++
+				}
+				end++
+			}
+			if end >= len(text) {
+				return nil, fmt.Errorf("a backtick is not closed: %s", text)
+			}
+			part, text = strings.ReplaceAll(text[1:end], "``", "`"), text[end+1:]
+		} else {
+			end := len(text)
+			if dot := strings.IndexByte(text, '.'); dot >= 0 {
+				end = dot
+			}
+			part, text = text[:end], text[end:]
+		}
+		if part == "" {
+			return nil, errors.New("a table's name is database.table")
+		}
+		parts = append(parts, part)
+		if text == "" {
+			return parts, nil
+		}
+		if text[0] != '.' {
+			return nil, fmt.Errorf("a dot is expected before %s", text)
+		}
+		text = text[1:]
+	}
+}
+
+// Dotted joins names by dots; those that hold one themselves are quoted.
+func Dotted(names ...string) string {
+	var parts []string
+	for _, name := range names {
+		if strings.ContainsAny(name, ".`") {
+			name = Quote(name)
+		}
+		parts = append(parts, name)
+	}
+	return strings.Join(parts, ".")
+}
+
+// Shell returns a text as a shell takes it for one argument. Plain ones are not quoted. A text that
+// has what a terminal would obey becomes $'...', which all shells of today take.
+func Shell(text string) string {
+	if escape.Line(text) != text {
+		return ansiQuoted(text)
+	}
+	for _, r := range text {
+		if !strings.ContainsRune("._-=", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+		}
+	}
+	if text == "" {
+		return "''"
+	}
+	return text
+}
+
+// ansiQuoted spells each byte of what is not shown as three octal digits: more of them can't belong to it.
+func ansiQuoted(text string) string {
+	var b strings.Builder
+	b.WriteString("$'")
+	for _, r := range strings.Split(text, "") { // by characters; a byte that is not UTF-8 is one
+		switch {
+		case r == "'" || r == `\`:
+			b.WriteString(`\` + r)
+		case escape.Line(r) == r:
+			b.WriteString(r)
+		default:
+			for i := range len(r) {
+				fmt.Fprintf(&b, `\%03o`, r[i])
+			}
+		}
+	}
+	return b.String() + "'"
+}
+
+// Sibling returns the name of another table of the same schema.
+func (n Name) Sibling(table string) Name { return Name{Schema: n.Schema, Table: table} }
+
+// LockTables is the statement that locks tables for its session alone.
+func LockTables(tables ...Name) string {
+	var locked []string
+	for _, t := range tables {
+		locked = append(locked, t.Quoted()+" WRITE")
+	}
+	return "LOCK TABLES " + strings.Join(locked, ", ")
+}
+
+// Quote returns an identifier in backticks, fit for a statement.
+func Quote(identifier string) string {
+	return "`" + strings.ReplaceAll(identifier, "`", "``") + "`"
+}
+
+// QuoteAll quotes every identifier and joins them with ", ".
+func QuoteAll(identifiers []string) string {
+	quoted := make([]string, len(identifiers))
+	for i, id := range identifiers {
+		quoted[i] = Quote(id)
+	}
+	return strings.Join(quoted, ", ")
+}

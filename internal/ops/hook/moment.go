@@ -1,0 +1,166 @@
+package hook
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"midstream/internal/engine/event"
+)
+
+// Moment is when a hook is called.
+type Moment string
+
+// The moments, in the order in which they come.
+const (
+	BeforeCopy    Moment = "before-copy"
+	BeforeCutover Moment = "before-cutover"
+	OnPhase       Moment = "on-phase"
+	OnThrottled   Moment = "on-throttled"
+	OnHeld        Moment = "on-held"
+	OnBlocked     Moment = "on-blocked"
+	OnWithdrawn   Moment = "on-lock-withdrawn"
+	OnKilled      Moment = "on-killed"
+	OnCommand     Moment = "on-command"
+	OnSuccess     Moment = "on-success"
+	OnFailure     Moment = "on-failure"
+	OnEnd         Moment = "on-end"
+)
+
+// Moments are all of them, with what they are.
+func Moments() []struct {
+	Name Moment
+	What string
+} {
+	return []struct {
+		Name Moment
+		What string
+	}{
+		{BeforeCopy, "before the first row is copied; the new table is made. Not of a change that the server makes itself."},
+		{
+			BeforeCutover,
+			"before the table is changed: before the lock of the swap, or of the server's own statement, is asked for the first time. Where the server's own statement has come to nothing and a copy follows, it is called again before the swap. Not of a rehearsal.",
+		},
+		{OnPhase, "the run enters a phase."},
+		{OnThrottled, "the work begins to wait for a gate (a replica, max-load, a pause, ...); the record names all that are closed."},
+		{OnHeld, "the run waits with the swap until somebody lets it go, or the window opens."},
+		{OnBlocked, "sessions are in the way of the lock; once in a phase, and each attempt at the lock begins one."},
+		{OnWithdrawn, "a request for the lock was not granted in its time; the next one comes after a while."},
+		{OnKilled, "a session was ended that was in the way (--kill-blockers-after)."},
+		{OnCommand, "somebody has given the run a command (pause, set, ...)."},
+		{OnSuccess, "the run has done its work."},
+		{OnFailure, "the run has ended otherwise: failed, refused, aborted, stopped with its work kept, ..."},
+		{OnEnd, "after on-success or on-failure."},
+	}
+}
+
+// veto says that the run waits for the hooks of the moment, and ends if one fails.
+func (m Moment) veto() bool { return strings.HasPrefix(string(m), "before-") }
+
+// Hook is what is called at a moment.
+type Hook struct {
+	Moment Moment
+	target string // path of a program, or a URL
+	url    *url.URL
+}
+
+// ErrBad says that a hook is none.
+var ErrBad = errors.New("it is MOMENT=PROGRAM or MOMENT=URL")
+
+// Parse reads MOMENT=PROGRAM or MOMENT=URL.
+func Parse(text string) (Hook, error) {
+	name, target, ok := strings.Cut(text, "=")
+	if !ok || target == "" || strings.Contains(name, "://") { // a URL may have a secret in it
+		return Hook{}, ErrBad
+	}
+	var names []string
+	known := false
+	for _, m := range Moments() {
+		names = append(names, string(m.Name))
+		known = known || string(m.Name) == name
+	}
+	if !known {
+		return Hook{}, fmt.Errorf("there is no moment %s; there are %s", name, strings.Join(names, ", "))
+	}
+	h := Hook{Moment: Moment(name), target: target}
+	if strings.HasPrefix(target, "http://") || strings.HasPrefix(target, "https://") {
+		var err error
+		if h.url, err = url.Parse(target); err != nil || h.url.Host == "" {
+			return Hook{}, errors.New("the URL can't be read") // which may have a secret in it
+		}
+		return h, nil
+	}
+	if strings.Contains(target, "://") {
+		return Hook{}, errors.New("its URL does not begin with http:// or https://")
+	}
+	path, err := exec.LookPath(target)
+	if err == nil {
+		h.target, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return Hook{}, fmt.Errorf("%s is no program that can be called: %w", target, err)
+	}
+	return h, nil
+}
+
+// String names the hook; of a URL without what may be a secret.
+func (h Hook) String() string {
+	if h.url != nil {
+		return string(h.Moment) + "=" + h.url.Scheme + "://" + h.url.Host
+	}
+	return string(h.Moment) + "=" + h.target
+}
+
+// tracker knows which moment an event is.
+type tracker struct {
+	phase              event.Phase
+	entered            []event.Phase // each once
+	throttled, blocked bool
+}
+
+// moments are those of an event. rehearses says that the table stays as it is.
+func (t *tracker) moments(e event.Event, rehearses bool) (list []Moment) {
+	switch e := e.(type) {
+	case event.PhaseEntered:
+		t.phase, t.blocked = e.Phase, false
+		list = append(list, OnPhase)
+		if e.Phase == event.PhaseHold {
+			list = append(list, OnHeld)
+		}
+		if slices.Contains(t.entered, e.Phase) {
+			break
+		}
+		t.entered = append(t.entered, e.Phase)
+		switch e.Phase {
+		case event.PhaseCopy:
+			list = append(list, BeforeCopy)
+		case event.PhaseNative, event.PhaseCutover: // where the server's own statement has come to nothing, the swap may follow hours later
+			if !rehearses {
+				list = append(list, BeforeCutover)
+			}
+		}
+	case event.Throttled:
+		if len(e.Gates) > 0 && !t.throttled {
+			list = append(list, OnThrottled)
+		}
+		t.throttled = len(e.Gates) > 0
+	case event.Blocked:
+		if !t.blocked {
+			list = append(list, OnBlocked)
+		}
+		t.blocked = true
+	case event.LockAttempt:
+		if !e.Granted {
+			list = append(list, OnWithdrawn)
+		}
+	case event.Killed:
+		list = append(list, OnKilled)
+	case event.Controlled:
+		list = append(list, OnCommand)
+	}
+	return list
+}

@@ -1,0 +1,345 @@
+package metrics
+
+import (
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"midstream/internal/engine/event"
+)
+
+// prefix begins the names of all metrics of ours.
+const prefix = "midstream_"
+
+// metric is one of the metrics of a run.
+type metric struct {
+	name, help string
+	kind       prometheus.ValueType
+	labels     []string
+	read       reader
+}
+
+func (m metric) desc() *prometheus.Desc {
+	return prometheus.NewDesc(prefix+m.name, m.help, m.labels, nil)
+}
+
+// phases are those of a run, which are told whether it is in them or not.
+var phases = []event.Phase{
+	event.PhaseCheck,
+	event.PhaseNative,
+	event.PhaseShadow,
+	event.PhasePrescan,
+	event.PhaseStart,
+	event.PhaseCopy,
+	event.PhaseIndex,
+	event.PhaseCatchUp,
+	event.PhaseVerify,
+	event.PhaseHold,
+	event.PhaseCutover,
+	event.PhaseLock,
+	event.PhaseCleanup,
+	event.PhaseDone,
+}
+
+func outcomeOf(granted bool) string {
+	if granted {
+		return "granted"
+	}
+	return "withdrawn"
+}
+
+// histogram is one of the metrics of a run that count how often something took how long.
+type histogram struct {
+	name, help string
+	labels     []string
+	buckets    []float64 // in seconds
+}
+
+// The histograms of a run.
+var (
+	chunkTimes = histogram{
+		"chunk_seconds", "Time of a chunk of the row copy, one transaction.", nil,
+		[]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+	}
+	lockWaits = histogram{
+		"lock_wait_seconds",
+		"Time for which a request for the lock of the swap, or of the server's own statement, stood in the queue.",
+		[]string{"outcome"}, []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5},
+	}
+)
+
+func (h histogram) vector() *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + h.name, Help: h.help, Buckets: h.buckets}, h.labels)
+}
+
+// reader tells the values of a metric at a time, each with its labels.
+type reader func(r *Run, now time.Time, tell func(value float64, labels ...string))
+
+// one reads a value that is always there.
+func one(of func(s *state) float64) reader {
+	return func(r *Run, _ time.Time, tell func(float64, ...string)) { tell(of(&r.state)) }
+}
+
+// told reads a value of the newest progress; negative: it is not known.
+func told[N int | int64 | float64](of func(p *event.Progress) N) reader {
+	return func(r *Run, _ time.Time, tell func(float64, ...string)) {
+		if p := r.state.progress; p != nil && of(p) >= 0 {
+			tell(float64(of(p)))
+		}
+	}
+}
+
+// atWork reads what is no more once the run has ended.
+func atWork(read reader) reader {
+	return func(r *Run, now time.Time, tell func(float64, ...string)) {
+		if r.state.outcome == "" {
+			read(r, now, tell)
+		}
+	}
+}
+
+// spent reads a time of the newest progress in seconds; negative: it is not known.
+func spent(of func(p *event.Progress) time.Duration) reader {
+	return told(func(p *event.Progress) float64 { return of(p).Seconds() })
+}
+
+// counted reads the numbers of what was counted by a word, 0 for the words that are always told.
+func counted(of func(s *state) map[string]int, always ...string) reader {
+	return func(r *Run, _ time.Time, tell func(float64, ...string)) {
+		counts := of(&r.state)
+		for _, word := range always {
+			tell(float64(counts[word]), word)
+		}
+		for word, n := range counts {
+			if !slices.Contains(always, word) {
+				tell(float64(n), word)
+			}
+		}
+	}
+}
+
+// either reads what was counted by yes or no.
+func either(of func(s *state) map[bool]int, yes, no string) reader {
+	return func(r *Run, _ time.Time, tell func(float64, ...string)) {
+		tell(float64(of(&r.state)[true]), yes)
+		tell(float64(of(&r.state)[false]), no)
+	}
+}
+
+// ofRuns are the metrics of a run but for its histograms.
+func ofRuns() []metric { return slices.Concat(ofCourse(), ofWork(), ofWaiting(), ofProof()) }
+
+// ofCourse tell what a run is and where it stands.
+func ofCourse() []metric {
+	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
+	return []metric{
+		{"run_info", "1: what the run is. rehearsal is empty where the table is changed.", gauge, []string{"rehearsal", "version"},
+			func(r *Run, _ time.Time, tell func(float64, ...string)) { tell(1, r.about.Rehearsal, r.about.Version) }},
+		{"run_ended", "1 when the run has ended, by the name of its exit code (docs/exit-codes.md).", gauge, []string{"outcome"},
+			func(r *Run, _ time.Time, tell func(float64, ...string)) {
+				if r.state.outcome != "" {
+					tell(1, r.state.outcome)
+				}
+			}},
+		{"phase", "1 of the phase that the run is in, 0 of the others.", gauge, []string{"phase"},
+			func(r *Run, _ time.Time, tell func(float64, ...string)) {
+				for _, p := range phases {
+					is := 0.
+					if p == r.state.phase {
+						is = 1
+					}
+					tell(is, string(p))
+				}
+			}},
+		{"phase_seconds_total", "Time spent in each phase so far.", counter, []string{"phase"},
+			func(r *Run, now time.Time, tell func(float64, ...string)) {
+				for _, p := range phases {
+					d := r.state.phases[p]
+					if p == r.state.phase {
+						d += max(0, now.Sub(r.state.entered))
+					}
+					tell(d.Seconds(), string(p))
+				}
+			}},
+		{
+			"elapsed_seconds", "Time since this attempt of the run began.", gauge, nil,
+			spent(func(p *event.Progress) time.Duration { return p.Elapsed }),
+		},
+		{
+			"eta_seconds", "Time until the cut-over may begin; no sample while it is not known.", gauge, nil,
+			atWork(spent(func(p *event.Progress) time.Duration { return p.ETA })),
+		},
+		{"copied_ratio", "Part of the row copy that is done.", gauge, nil, told(func(p *event.Progress) float64 { return p.Fraction })},
+		{
+			"build_ratio", "Part of a step of the server's build that is done, where it tells.", gauge, nil,
+			told(func(p *event.Progress) float64 { return p.IndexFraction }),
+		},
+		{"commands_total", "Commands that somebody gave the run, by whether they were obeyed.", counter, []string{"outcome"},
+			either(func(s *state) map[bool]int { return s.commands }, "refused", "obeyed")},
+	}
+}
+
+// ofWork tell what a run has done.
+func ofWork() []metric {
+	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
+	return []metric{
+		{
+			"rows_estimated", "Rows of the table, as the server estimates them; at least those that are copied.",
+			gauge, nil, told(func(p *event.Progress) int64 { return p.RowsTotal }),
+		},
+		{"rows_copied_total", "Rows written by the row copy.", counter, nil,
+			func(r *Run, _ time.Time, tell func(float64, ...string)) {
+				if p := r.state.progress; p != nil {
+					tell(float64(max(0, p.RowsCopied-r.state.earlier)))
+				}
+			}},
+		{
+			"rows_scanned_total", "Rows that the prescan has looked at.", counter, nil,
+			told(func(p *event.Progress) int64 { return p.Scanned }),
+		},
+		{
+			"rows_verified_total", "Rows compared with the new table's.", counter, nil,
+			told(func(p *event.Progress) int64 { return p.Verified }),
+		},
+		{
+			"chunk_rows", "Rows in a chunk of the row copy now.", gauge, nil,
+			atWork(told(func(p *event.Progress) int { return p.ChunkRows })),
+		},
+		{
+			"workers", "Row copy workers that may work now; with 1.5 the second works half of its time.", gauge, nil,
+			atWork(told(func(p *event.Progress) float64 { return p.Workers })),
+		},
+		{
+			"changes_captured_total", "Changed keys that were captured.", counter, nil,
+			told(func(p *event.Progress) int64 { return p.Captured }),
+		},
+		{"changes_applied_total", "Keys synced from the backlog.", counter, nil, told(func(p *event.Progress) int64 { return p.Applied })},
+		{
+			"changes_dropped_total", "Changes ahead of the row copy, which reads their rows anyway.", counter, nil,
+			told(func(p *event.Progress) int64 { return p.Dropped }),
+		},
+		{
+			"changes_merged_total", "Changes of a key that was in the backlog already.", counter, nil,
+			told(func(p *event.Progress) int64 { return p.Merged }),
+		},
+		{
+			"backlog_keys", "Keys that are captured and not yet applied.", gauge, nil,
+			atWork(told(func(p *event.Progress) int { return p.Backlog })),
+		},
+		{
+			"backlog_limit_keys", "Keys in the backlog at which capture waits.", gauge, nil,
+			told(func(p *event.Progress) int { return p.BacklogLimit }),
+		},
+		{"binlog_read_bytes_total", "Binlog received.", counter, nil, told(func(p *event.Progress) int64 { return p.BinlogRead })},
+		{"retries_total", "Syncs that were tried again (deadlocks, lock waits), by what was synced.", counter, []string{"what"},
+			counted(func(s *state) map[string]int { return s.retries }, "chunk", "keys")},
+	}
+}
+
+// ofWaiting tell for what a run waits, and what others feel of it.
+func ofWaiting() []metric {
+	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
+	return []metric{
+		{
+			"capture_delay_seconds", "How far capture is behind the server.", gauge, nil,
+			atWork(spent(func(p *event.Progress) time.Duration { return p.CaptureDelay })),
+		},
+		{
+			"replica_lag_seconds", "How far the replica is behind that is farthest; no sample where none is watched.",
+			gauge, nil, atWork(spent(func(p *event.Progress) time.Duration { return p.ReplicaLag })),
+		},
+		{
+			"application_statement_seconds",
+			"Time of a statement of the application on the server, on average: now, and in the moments in which nothing of the run is at work (alone); no sample while it is not known.",
+			gauge,
+			[]string{"when"},
+			atWork(func(r *Run, _ time.Time, tell func(float64, ...string)) {
+				if p := r.state.progress; p != nil && p.Felt > 0 {
+					tell(p.Felt.Seconds(), "now")
+				}
+				if p := r.state.progress; p != nil && p.FeltAlone > 0 {
+					tell(p.FeltAlone.Seconds(), "alone")
+				}
+			}),
+		},
+		{
+			"application_slowdown_ratio",
+			"Part by which the application's statements take longer through the run's work; no sample while it is not known.",
+			gauge, nil, atWork(told(func(p *event.Progress) float64 { return p.Slower })),
+		},
+		{
+			"application_statements_per_second",
+			"Statements of the application that end in a second; 0 where it is not known, or nobody is there.", gauge,
+			nil, atWork(told(func(p *event.Progress) float64 { return p.Statements })),
+		},
+		{
+			"throttled",
+			"1 of each gate for which the work waits, 0 of those that are open again (docs/events.md, throttled; of replicas without their names).",
+			gauge,
+			[]string{"gate"},
+			func(r *Run, _ time.Time, tell func(float64, ...string)) {
+				for gate := range r.state.gates {
+					tell(1, gate)
+				}
+				for gate := range r.state.throttled {
+					if _, closed := r.state.gates[gate]; !closed {
+						tell(0, gate)
+					}
+				}
+			},
+		},
+		{"throttled_seconds_total", "Time for which each gate was closed.", counter, []string{"gate"},
+			func(r *Run, now time.Time, tell func(float64, ...string)) {
+				for gate, since := range r.state.gates {
+					tell((r.state.throttled[gate] + max(0, now.Sub(since))).Seconds(), gate)
+				}
+				for gate, d := range r.state.throttled {
+					if _, closed := r.state.gates[gate]; !closed {
+						tell(d.Seconds(), gate)
+					}
+				}
+			}},
+		{"blockers", "Sessions that are in the way of a lock.", gauge, nil,
+			func(r *Run, now time.Time, tell func(float64, ...string)) {
+				if r.state.blocked.Lasts(now) {
+					tell(float64(len(r.state.blocked.Blockers)))
+				} else {
+					tell(0)
+				}
+			}},
+		{
+			"kills_total",
+			"Sessions that were ended because they were in the way for too long (--kill-blockers-after).", counter,
+			nil, one(func(s *state) float64 { return float64(s.kills) }),
+		},
+		{"lock_attempts_total", "Requests for the lock of the swap, or of the server's own statement.", counter, []string{"outcome"},
+			either(func(s *state) map[bool]int { return s.attempts }, outcomeOf(true), outcomeOf(false))},
+		{"lock_held_seconds", "For how long the lock of the swap was held; no sample before the swap.", gauge, nil,
+			func(r *Run, _ time.Time, tell func(float64, ...string)) {
+				if s := r.state.swap; s != nil {
+					tell(s.LockHeld.Seconds())
+				}
+			}},
+	}
+}
+
+// ofProof tell what was found wrong.
+func ofProof() []metric {
+	const counter = prometheus.CounterValue
+	return []metric{
+		{
+			"findings_total",
+			"Kinds of rows that the new table does not take as they are, by column or key; each is one, however many rows it has (docs/events.md, finding).",
+			counter, []string{"kind"}, counted(func(s *state) map[string]int { return s.findings }),
+		},
+		{
+			"mismatches_total", "Values of the new table that are not what the ALTER makes of the old one's.",
+			counter, nil, one(func(s *state) float64 { return float64(s.mismatch) }),
+		},
+		{
+			"rows_repaired_total", "Rows that differed and were synced anew (--repair).", counter, nil,
+			one(func(s *state) float64 { return float64(s.repaired) }),
+		},
+	}
+}

@@ -1,0 +1,265 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"midstream/internal/engine/migration"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/history"
+	"midstream/internal/ops/record"
+	"midstream/internal/ops/socket"
+)
+
+// Files of a change's folder.
+const (
+	lockFile    = "lock"   // is locked for as long as the process lives
+	stdoutFile  = "stdout" // records, as --json prints them
+	stderrFile  = "stderr"
+	historyPart = "runs"    // the folder of its history
+	resultFile  = "result"  // its result, in room that was made for it beforehand
+	earlierFile = "earlier" // names of the histories in that folder that are not its own
+)
+
+// errHeld says that a process of the change is there.
+var errHeld = errors.New("a process of it is at work")
+
+// begin starts the run of a change. The store has the intention first. An error means that the
+// change still waits, because the state folder is full, say.
+func (s *Service) begin(ctx context.Context, e *entry) error {
+	folder := s.folder(e.ID)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return fmt.Errorf("begin change %s: %w", e.ID, err)
+	}
+	lock, err := hold(filepath.Join(folder, lockFile))
+	if err != nil {
+		return fmt.Errorf("begin change %s: %w", e.ID, err)
+	}
+	defer lock.Close()                   // the child has it too
+	if err := s.inherit(e); err != nil { // a report tells less, then
+		s.cfg.Note(fmt.Sprintf("the report of change %s will begin with its own run: %v", e.ID, err))
+	}
+	if err := s.makeRoom(e); err != nil {
+		return fmt.Errorf("begin change %s: %w", e.ID, err)
+	}
+	changed, now := *e, time.Now().UTC()
+	changed.State, changed.Began, changed.Place, changed.Why, changed.Next = StateRunning, &now, s.place, "", ""
+	if err := s.replace(ctx, &changed); err != nil {
+		return err
+	}
+	begun := changed
+	begun.Process, err = s.start(&changed, lock)
+	if err != nil {
+		err = fmt.Errorf("start the run of change %s: %w", e.ID, err)
+		if dbconn.Passes(err) {
+			return errors.Join(err, s.waitAgain(ctx, &begun, err.Error()))
+		}
+		begun.end(
+			StateFailed, fmt.Sprintf("its process could not be started: %v. Nothing was written", err),
+			"see to that, and submit it again with another id",
+		)
+	}
+	return s.replace(ctx, &begun)
+}
+
+// waitAgain makes a change wait again, because its run could not begin, or ended for a cause that passes by itself.
+func (s *Service) waitAgain(ctx context.Context, e *entry, why string) error {
+	changed := *e
+	changed.State, changed.Began, changed.Place, changed.Process = StateWaiting, nil, "", 0
+	changed.Why, changed.Next = why+". It is tried again", ""
+	return s.replace(ctx, &changed)
+}
+
+// start starts the process of a run.
+func (s *Service) start(e *entry, lock *os.File) (process int, err error) {
+	folder := s.folder(e.ID)
+	stdout, err := create(folder, stdoutFile)
+	if err != nil {
+		return 0, err
+	}
+	defer stdout.Close()
+	stderr, err := create(folder, stderrFile)
+	if err != nil {
+		return 0, err
+	}
+	defer stderr.Close()
+	cmd := exec.Command(
+		s.cfg.Executable,
+		s.command("run", e, "--json", "--history-dir="+filepath.Join(folder, historyPart), "--control-dir="+s.cfg.ControlFolder,
+			"--result-file="+filepath.Join(folder, resultFile))...)
+	cmd.Env = dbconn.WithoutEnv(os.Environ())
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = stdout, stderr, []*os.File{lock}
+	ownSession(cmd)
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	go func() { _ = cmd.Wait() }() // its result is in the folder
+	return cmd.Process.Pid, nil
+}
+
+// create makes a file that the process writes to at its end, wherever that is by then.
+func create(folder, name string) (*os.File, error) {
+	return os.OpenFile(filepath.Join(folder, name), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
+}
+
+// command are the arguments of a verb for a change.
+func (s *Service) command(verb string, e *entry, more ...string) []string {
+	args := append([]string{verb, "--defaults-file=" + s.cfg.Servers[e.Server]}, more...)
+	return append(append(args, arguments(e.Options)...), "--", e.Statement)
+}
+
+// alive reports that the process of a change is at work. An error means that it is not known now.
+func (s *Service) alive(e *entry) (bool, error) {
+	lock, err := hold(filepath.Join(s.folder(e.ID), lockFile))
+	switch {
+	case err == nil:
+		lock.Close()
+		return false, nil
+	case errors.Is(err, errHeld):
+		return e.Process == 0 || !gone(e.Process), nil // a child of it may hold the lock still
+	case e.Process > 0 && !gone(e.Process):
+		return true, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil // its folder was removed
+	}
+	return false, fmt.Errorf("look for the run of change %s: %w", e.ID, err)
+}
+
+// mostOutput is the size of a process's standard output at which it is begun anew: its history has all that counts.
+const mostOutput = 16 << 20
+
+// watch settles a change whose process has ended. While its result cannot be read or kept, the change stays running.
+func (s *Service) watch(ctx context.Context, e *entry) error {
+	alive, err := s.alive(e)
+	if err != nil {
+		return err
+	}
+	if alive {
+		if e.Process == 0 { // the daemon was killed before it could write that down
+			return s.learn(ctx, e)
+		}
+		path := filepath.Join(s.folder(e.ID), stdoutFile)
+		if info, err := os.Stat(path); err == nil && info.Size() > mostOutput {
+			return os.Truncate(path, 0)
+		}
+		return nil
+	}
+	path, err := s.historyOf(e)
+	if err != nil {
+		return err
+	}
+	result, err := s.result(e, path)
+	switch {
+	case err != nil:
+		return err
+	case result == nil && e.Process == 0 && path == "":
+		return s.waitAgain(ctx, e, "its process was not started")
+	case result != nil && result.Passing:
+		s.pending.later(e.ID)
+		return s.waitAgain(ctx, e, "its run has ended: "+result.Error)
+	}
+	changed := *e
+	changed.settle(result)
+	return s.keep(ctx, &changed, path)
+}
+
+// keep writes a change that is over to the store, with its history.
+func (s *Service) keep(ctx context.Context, e *entry, path string) error {
+	if path == "" {
+		return s.replace(ctx, e)
+	}
+	told, err := os.ReadFile(path)
+	if err == nil {
+		err = s.put(ctx, e, told)
+	}
+	if err == nil {
+		s.show(e)
+		return nil
+	}
+	if !errors.Is(err, errTooLarge) && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := s.replace(ctx, e); err != nil {
+		return err
+	}
+	s.cfg.Note(fmt.Sprintf("the history of change %s is not in the store: %v", e.ID, err)) // it is in its folder
+	return nil
+}
+
+// settle says what has become of a change.
+func (e *entry) settle(result *record.Result) {
+	if result == nil {
+		e.end(
+			StateUnknown,
+			socket.ErrKilled.Error(),
+			"submit the same statement again with another id; or see what is left, and remove it, with: midstream cleanup "+schema.NameOf(
+				e.Table,
+			).Argument(),
+		)
+		return
+	}
+	why := result.Error
+	for _, p := range result.Problems {
+		why = strings.TrimPrefix(why+"; "+p.What, "; ")
+	}
+	if result.Left != "" {
+		why += ". Left: " + result.Left
+	}
+	e.end(StateOf(result.Outcome), why, resubmit(result.Next))
+	if e.State == StateDone {
+		e.Why = fmt.Sprintf("its run took %s", result.ElapsedMS.Duration().Round(time.Millisecond))
+		if result.Rehearsal != "" {
+			e.Why += "; it was a " + result.Rehearsal + ", and the table is as it was"
+		}
+		if result.Old != "" {
+			e.Why += "; the former table stays as " + schema.NameOf(result.Old).String()
+			e.Next = strings.TrimSpace(
+				e.Next + " midstream cleanup --old " + schema.NameOf(e.Table).Argument() + " drops it once nobody needs it",
+			)
+		}
+	}
+	e.ExitCode = &result.ExitCode
+}
+
+// resubmit says what to do as somebody does it who has submitted a change: with its id he would be
+// answered with what has become of it.
+func resubmit(next string) string {
+	const again = "ubmit the same statement with another id"
+	return strings.NewReplacer(migration.SameCommand, "S"+again, "r"+migration.SameCommand[1:], "s"+again).Replace(next)
+}
+
+// StateOf is what an outcome of a run makes of its change.
+func StateOf(outcome string) State {
+	switch outcome {
+	case "done":
+		return StateDone
+	case "aborted":
+		return StateAborted
+	case "swap_unknown", "left_at_once":
+		return StateUnknown
+	}
+	return StateFailed
+}
+
+// learn takes the number of a run's process from its history, as soon as there is one.
+func (s *Service) learn(ctx context.Context, e *entry) error {
+	path, err := s.historyOf(e)
+	if path == "" || err != nil {
+		return err
+	}
+	story, err := history.Read(path)
+	if err != nil {
+		return err
+	}
+	changed := *e
+	changed.Process = story.Run.Process
+	return s.replace(ctx, &changed)
+}

@@ -1,0 +1,57 @@
+package queue
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Options lists the flags of midstream run that a submission may set: those that say how the table
+// is changed. The others say where (connections, accounts, replicas), or name files, programs, URLs
+// and queries of the machine or the server, and are for who runs the service.
+func Options() []string {
+	return []string{
+		"database", "key", "shadow-name", "old-name", "map",
+		"workers", "chunk-time", "copy-share", "max-slowdown", "full-speed",
+		"max-replica-lag", "max-capture-delay", "max-load", "critical-load", "max-history", "max-redo", "min-free-disk", "free-disk",
+		"hold", "cutover-window", "lock-wait", "lock-work", "lock-backoff", "lock-backoff-most", "lock-attempts", "lock-give-up",
+		"kill-blockers-after", "kill-user", "kill-host", "kill-rows",
+		"apply-workers", "capture", "backlog-limit", "method", "zero-dates", "calibrate", "native-locked", "native-longest", "native-stall",
+		"reconnect", "checkpoint", "defer-indexes", "old-snapshots", "no-prescan", "no-verify", "repair", "drop-old", "drop-later",
+		"rehearse", "rehearse-lock", "keep-shadow",
+	}
+}
+
+// repeated are those that may be given several times, each with one part of a value that has commas.
+var repeated = []string{"map", "kill-user", "kill-host"}
+
+// checkOptions names every option that may not be set.
+func checkOptions(options map[string]string) error {
+	var not []string
+	for name := range options {
+		if !slices.Contains(Options(), name) {
+			not = append(not, name)
+		}
+	}
+	if len(not) == 0 {
+		return nil
+	}
+	slices.Sort(not)
+	return fmt.Errorf("an option of this name may not be given: %s", strings.Join(not, ", "))
+}
+
+// arguments are options as flags.
+func arguments(options map[string]string) []string {
+	var args []string
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		values := []string{options[name]}
+		if slices.Contains(repeated, name) {
+			values = strings.Split(options[name], ",")
+		}
+		for _, value := range values {
+			args = append(args, "--"+name+"="+value)
+		}
+	}
+	return args
+}

@@ -1,0 +1,245 @@
+package queue
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/ops/metrics"
+	"midstream/internal/ops/record"
+	"midstream/internal/ops/socket"
+)
+
+// notNow is the answer to what can't be asked of a change as it stands.
+func notNow(e *entry, why string) *socket.Problem {
+	return &socket.Problem{
+		Status: http.StatusConflict,
+		Title:  "the run of " + e.ID + " can't be asked or told",
+		Detail: why,
+		Next:   "look how the change stands",
+	}
+}
+
+// pass hands a request to the run of a change, and its answer back.
+func (s *Service) pass(ctx context.Context, id, method, operation string, request, answer any) error {
+	e := s.find(id)
+	switch {
+	case e == nil:
+		return unknown(id)
+	case e.State == StateWaiting:
+		return notNow(e, "it waits: "+s.waitsFor(e))
+	case e.State.Over():
+		return notNow(e, "it is "+string(e.State))
+	case e.Place != s.place:
+		return notNow(e, s.view(e).Why)
+	}
+	run, err := s.runOf(ctx, e)
+	if err != nil {
+		return err
+	}
+	return run.Call(ctx, method, operation, request, answer)
+}
+
+// runOf finds the run of a change that is at work. It fails with a *socket.Problem where it has no socket.
+func (s *Service) runOf(ctx context.Context, e *entry) (*socket.Client, error) {
+	s.mu.RLock()
+	run := s.runs[e.ID]
+	s.mu.RUnlock()
+	if run != nil { // another run may have the socket by now
+		var now socket.Status
+		if err := run.Call(ctx, http.MethodGet, "status", nil, &now); err == nil && now.Process == e.Process {
+			return run, nil
+		}
+	}
+	select { // each asks all sockets
+	case s.finding <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { <-s.finding }()
+	run, err := socket.FindProcess(ctx, s.cfg.ControlFolder, e.Process)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if run == nil {
+		delete(s.runs, e.ID)
+		return nil, notNow(e, "its run has no socket: it begins, or ends")
+	}
+	s.runs[e.ID] = run
+	return run, nil
+}
+
+// Metrics tells Prometheus how the queue and its runs stand.
+func (s *Service) Metrics() http.Handler {
+	return metrics.Union(metrics.Queue{
+		Counts: func() map[string]int {
+			counts := map[string]int{}
+			for _, state := range []State{StateWaiting, StateRunning, StateDone, StateFailed, StateAborted, StateWithdrawn, StateUnknown} {
+				counts[string(state)] = 0
+			}
+			for _, e := range s.all() {
+				counts[string(e.State)]++
+			}
+			return counts
+		},
+		Sources: func() (sources []metrics.Source) {
+			for _, e := range s.all() {
+				if e.State == StateRunning && e.Place == s.place {
+					sources = append(sources, metrics.Source{Change: e.ID, Read: func(ctx context.Context) (io.ReadCloser, error) {
+						run, err := s.runOf(ctx, e)
+						if err != nil {
+							return nil, err
+						}
+						return run.Metrics(ctx)
+					}})
+				}
+			}
+			return sources
+		},
+	})
+}
+
+// mayPass refuses settings that a submission may not have.
+func (s *Service) mayPass(command any) error {
+	set, is := command.(socket.SetCommand)
+	if !is {
+		return nil
+	}
+	if err := checkOptions(set.Settings); err != nil {
+		return bad("nothing is set", err.Error(), "it is for who runs the service: midstream set, on its machine")
+	}
+	return nil
+}
+
+const (
+	// mostPlans bounds the plans that are made at once. Each takes two processes, and connections of its server.
+	mostPlans = 2
+	// mostPlansWaiting bounds the plans that wait for their turn.
+	mostPlansWaiting = 16
+	// planTurn bounds that wait.
+	planTurn = time.Minute
+)
+
+// planners bounds the plans that are made at once.
+type planners struct {
+	work    chan struct{}
+	waiting chan struct{}
+}
+
+func newPlanners() planners {
+	return planners{make(chan struct{}, mostPlans), make(chan struct{}, mostPlans+mostPlansWaiting)}
+}
+
+// take waits for a turn, and done gives it back. It fails with a *socket.Problem if too many wait,
+// or if the turn does not come in time.
+func (p planners) take(ctx context.Context) (done func(), err error) {
+	busy := &socket.Problem{
+		Status: http.StatusServiceUnavailable,
+		Title:  "there is no plan",
+		Detail: fmt.Sprintf("the service makes %d plans at once, and others wait", mostPlans),
+		Next:   "ask again in a minute, or use midstream plan",
+	}
+	select {
+	case p.waiting <- struct{}{}:
+	default:
+		return nil, busy
+	}
+	turn := time.NewTimer(planTurn)
+	defer turn.Stop()
+	select {
+	case p.work <- struct{}{}:
+		return func() { <-p.work; <-p.waiting }, nil
+	case <-turn.C:
+		err = busy
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	<-p.waiting
+	return nil, err
+}
+
+// planTime is how long a plan may take to clean up after who has asked for it is gone.
+const planTime = 30 * time.Second
+
+// Plan has midstream plan tell of a change. It fails with a *socket.Problem.
+func (s *Service) Plan(ctx context.Context, asked PlanQuestion) (PlanAnswer, error) {
+	submission := tidied(Submission{Server: asked.Server, Statement: asked.Statement, Options: asked.Options})
+	if _, err := s.read(submission); err != nil {
+		problem := *problemOf(err)
+		problem.Title = "there is no plan"
+		return PlanAnswer{}, &problem
+	}
+	done, err := s.planners.take(ctx)
+	if err != nil {
+		return PlanAnswer{}, err
+	}
+	defer done()
+	e := &entry{Change: Change{Server: submission.Server, Statement: submission.Statement, Options: submission.Options}}
+	var answer PlanAnswer
+	var work errgroup.Group
+	work.Go(func() error {
+		records, _, err := s.ask(ctx, s.command("plan", e, "--json"))
+		if err == nil {
+			err = answer.take(records)
+		}
+		return err
+	})
+	work.Go(func() error {
+		stdout, stderr, err := s.ask(ctx, s.command("plan", e, "--no-color"))
+		answer.Text = string(stdout) + string(stderr)
+		return err
+	})
+	if err := work.Wait(); err != nil {
+		return PlanAnswer{}, fmt.Errorf("ask for a plan: %w", err)
+	}
+	return answer, nil
+}
+
+// ask runs midstream to its end. Its exit code is no error.
+func (s *Service) ask(ctx context.Context, args []string) (stdout, stderr []byte, err error) {
+	cmd := exec.CommandContext(ctx, s.cfg.Executable, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = planTime
+	cmd.Env = dbconn.WithoutEnv(os.Environ())
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	var exited *exec.ExitError
+	if errors.As(err, &exited) && ctx.Err() == nil {
+		err = nil
+	}
+	return out.Bytes(), errs.Bytes(), err
+}
+
+// take reads the records of a plan.
+func (a *PlanAnswer) take(records []byte) error {
+	for line := range bytes.Lines(records) {
+		var head record.Head
+		if err := json.Unmarshal(line, &head); err != nil {
+			return err
+		}
+		var err error
+		switch head.Event {
+		case record.NamePlan:
+			err = json.Unmarshal(line, &a.Plan)
+		case record.NameResult:
+			err = json.Unmarshal(line, &a.Result)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

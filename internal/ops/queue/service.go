@@ -1,0 +1,427 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/ops/socket"
+)
+
+// Config is what a service works with.
+type Config struct {
+	// Executable is midstream, as whose processes changes run.
+	Executable string
+	// Folder holds a folder for each change. Its path is absolute.
+	Folder string
+	// ControlFolder is where the sockets of runs are.
+	ControlFolder string
+	// Servers are option files of the servers by the names that submissions call them by. Their paths are absolute.
+	Servers map[string]string
+	// Limit is how many changes may run on a server at once, from 1.
+	Limit int
+	// Read reads a statement as a run with these arguments would, without a connection. Its error
+	// says all that is wrong.
+	Read func(arguments []string, statement string) (*ddl.Statement, error)
+	// Note tells what somebody should know who looks after the service.
+	Note func(text string)
+}
+
+// Service is a queue at work. It is safe for concurrent use.
+type Service struct {
+	cfg   Config
+	store Store
+	place string
+	lock  *os.File      // of the folder
+	wake  chan struct{} // holds one word that there may be something to do
+
+	writing  sync.Mutex   // held by who changes changes, across the write to the store
+	mu       sync.RWMutex // guards board and noted
+	board    *board
+	noted    map[string]string
+	paths    map[string]string         // of the histories that were found, by id. Guarded by mu
+	runs     map[string]*socket.Client // that were found, by id. Guarded by mu
+	finding  chan struct{}             // bounds how many look for one
+	planners planners
+	doubted  map[string]bool // ids whose submission the store has failed to answer. Guarded by writing
+	pending  pending         // guarded by writing
+}
+
+// ErrFolderTaken says that another service works with the folder.
+var ErrFolderTaken = errors.New("another service works with the folder")
+
+// Open takes over what the store has: runs that are at work are watched, and those that have ended
+// meanwhile are settled. It fails with ErrFolderTaken, with socket.ErrFolder, and with
+// errors.ErrUnsupported on systems that don't tell whether a run lives.
+func Open(ctx context.Context, cfg Config, store Store) (*Service, error) {
+	s := &Service{
+		cfg:      cfg,
+		store:    store,
+		wake:     make(chan struct{}, 1),
+		board:    newBoard(),
+		noted:    map[string]string{},
+		paths:    map[string]string{},
+		runs:     map[string]*socket.Client{},
+		finding:  make(chan struct{}, 2),
+		planners: newPlanners(),
+		doubted:  map[string]bool{},
+		pending:  pending{all: true},
+	}
+	err := socket.CheckFolder(cfg.ControlFolder)
+	if err == nil {
+		err = s.takeFolder()
+	}
+	var kept []*entry
+	if err == nil {
+		kept, err = s.load(ctx)
+	}
+	slices.SortFunc(kept, func(a, b *entry) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	for _, e := range kept {
+		s.board.set(e)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// takeFolder makes the folder, takes it for this service alone, and reads which place it is.
+func (s *Service) takeFolder() error {
+	if err := os.MkdirAll(s.cfg.Folder, 0o700); err != nil {
+		return fmt.Errorf("make the folder: %w", err)
+	}
+	lock, err := hold(filepath.Join(s.cfg.Folder, lockFile))
+	if errors.Is(err, errHeld) {
+		err = takenBy(ErrFolderTaken, s.cfg.Folder)
+	}
+	if err != nil {
+		return fmt.Errorf("take %s: %w", s.cfg.Folder, err)
+	}
+	s.lock = lock
+	sign(lock)
+	path := filepath.Join(s.cfg.Folder, "place")
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 { // a container has another host's name each time
+		host, _ := os.Hostname()
+		text = []byte(host + ":" + s.cfg.Folder + " (" + rand.Text()[:8] + ")")
+		err = writeWhole(path, text)
+	}
+	if err != nil {
+		return fmt.Errorf("take %s: %w", s.cfg.Folder, err)
+	}
+	s.place = string(text)
+	return nil
+}
+
+// Close gives the folder back. Runs go on; the store stays open. REQUIRES: Run has returned.
+func (s *Service) Close() error {
+	if s.lock == nil {
+		return nil
+	}
+	return s.lock.Close()
+}
+
+// beat is how often is looked for runs that have ended; retry is the time between two tries where
+// the store does not take something.
+const (
+	beat  = 200 * time.Millisecond
+	retry = 2 * time.Second
+)
+
+// Run begins changes and settles them until ctx ends. Runs go on then. It fails when the store is
+// lost to another daemon.
+func (s *Service) Run(ctx context.Context) error {
+	var checked time.Time
+	for {
+		err := s.step(ctx)
+		if time.Since(checked) > storeBeat {
+			checked = time.Now()
+			unfit := s.store.Check(ctx)
+			s.once("", unfit)
+			err = errors.Join(err, unfit)
+		}
+		wait := beat
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, ErrStoreTaken):
+			return err
+		case err != nil:
+			wait = retry
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		case <-s.wake:
+		}
+	}
+}
+
+// step settles and begins changes. What fails is tried again in a later step. A submission waits
+// for one change at most.
+func (s *Service) step(ctx context.Context) error {
+	s.writing.Lock()
+	failed := s.settleDoubts(ctx)
+	running, due := s.atWork(), s.pending.take(s.allWaiting)
+	s.writing.Unlock()
+	for _, e := range running {
+		failed = errors.Join(failed, s.stepOf(ctx, e.ID, StateRunning, s.watch))
+	}
+	for _, id := range due {
+		err := s.stepOf(ctx, id, StateWaiting, s.advance)
+		failed = errors.Join(failed, err)
+		if errors.Is(err, errUnkept) || dbconn.Passes(err) { // the next one would meet the same
+			s.writing.Lock()
+			s.pending.rest()
+			s.writing.Unlock()
+			break
+		}
+	}
+	return failed
+}
+
+// stepOf calls do for a change, if it is still in that state.
+func (s *Service) stepOf(ctx context.Context, id string, state State, do func(context.Context, *entry) error) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	e := s.find(id)
+	if e == nil || e.State != state {
+		return nil
+	}
+	err := do(ctx, e)
+	if err != nil && state == StateWaiting {
+		s.pending.later(id)
+	}
+	s.once(id, err)
+	return err
+}
+
+// once notes an error of a change, unless it is what was noted last.
+func (s *Service) once(id string, err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	s.mu.Lock()
+	fresh := text != s.noted[id]
+	if s.noted[id] = text; text == "" {
+		delete(s.noted, id)
+	}
+	s.mu.Unlock()
+	if fresh && text != "" {
+		s.cfg.Note(text) // which may wait for who reads it
+	}
+}
+
+// notes is what was noted last of a change; "" if nothing is amiss.
+func (s *Service) notes(id string) string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.noted[id]
+}
+
+// advance begins a change that may begin, or ends it where one has failed that it was to come after.
+func (s *Service) advance(ctx context.Context, e *entry) error {
+	for _, id := range e.After {
+		if before := s.find(id); before != nil && before.State.Over() && before.State != StateDone {
+			changed := *e
+			changed.end(
+				StateFailed, fmt.Sprintf("it was to come after %s, which is %s. Nothing was begun", id, before.State),
+				"see to "+id+", and submit both again with other ids",
+			)
+			return s.replace(ctx, &changed)
+		}
+	}
+	if s.waitsFor(e) != "" {
+		return nil
+	}
+	return s.begin(ctx, e)
+}
+
+// waitsFor is what a waiting change waits for, for people; "" if it may begin.
+func (s *Service) waitsFor(e *entry) string {
+	if _, known := s.cfg.Servers[e.Server]; !known {
+		return fmt.Sprintf("this service has no server %s any more (--server)", e.Server)
+	}
+	for _, id := range e.After {
+		if before := s.find(id); before == nil || before.State != StateDone {
+			return "it comes after " + id
+		}
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if other := s.board.before(e); other != nil {
+		return fmt.Sprintf("%s, which was submitted before, changes %s too", other.ID, e.shares(other))
+	}
+	if running := s.board.running[e.Server]; len(running) >= s.cfg.Limit {
+		return fmt.Sprintf("%d may run on %s at once (--limit), and %v does", s.cfg.Limit, e.Server, running.ids())
+	}
+	return ""
+}
+
+// all are the changes of this moment, in the order of submission.
+func (s *Service) all() []*entry {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Clone(s.board.changes)
+}
+
+// atWork returns the changes whose runs this service watches.
+func (s *Service) atWork() (list []*entry) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, row := range s.board.running {
+		for _, one := range row {
+			if e := s.board.find(one.id); e.Place == s.place {
+				list = append(list, e)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b *entry) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	return list
+}
+
+// allWaiting returns the ids of the changes that wait, in the order of submission.
+func (s *Service) allWaiting() (ids []string) {
+	for _, e := range s.all() {
+		if e.State == StateWaiting {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids
+}
+
+// find is the change of an id, nil for none.
+func (s *Service) find(id string) *entry {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.board.find(id)
+}
+
+// replace keeps what a change has become: first in the store. REQUIRES: writing is held, or nobody else is there yet.
+func (s *Service) replace(ctx context.Context, changed *entry) error {
+	if err := s.put(ctx, changed, nil); err != nil {
+		return err
+	}
+	s.show(changed)
+	return nil
+}
+
+// show has everybody see what a change has become. REQUIRES: it is in the store, and as of replace.
+func (s *Service) show(changed *entry) {
+	before := s.find(changed.ID)
+	if before == nil || before.State != changed.State {
+		s.cfg.Note(told(changed))
+	}
+	if changed.State == StateWaiting {
+		s.pending.one(changed.ID)
+	} else if before != nil && before.State != changed.State { // others may wait for that
+		if changed.State.Over() {
+			s.pending.over(changed.ID)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.board.set(changed); changed.State.Over() {
+		delete(s.runs, changed.ID)
+	}
+}
+
+// told says what a change has become.
+func told(e *entry) string {
+	text := fmt.Sprintf("change %s (%s on %s) is %s", e.ID, e.Table, e.Server, e.State)
+	if e.Why != "" {
+		text += ": " + e.Why
+	}
+	return text
+}
+
+// hurry has the queue look at once.
+func (s *Service) hurry() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Changes are all changes, in the order of submission.
+func (s *Service) Changes() []Change { return s.views(s.all()) }
+
+// Some returns a bounded number of changes, in the order of submission. Running changes come first.
+// One half of the rest is for the next that wait, the other half for the newest that are over.
+func (s *Service) Some(most int) []Change {
+	var running, waiting, over, chosen []*entry
+	for _, e := range s.all() {
+		switch {
+		case e.State == StateRunning:
+			running = append(running, e)
+		case e.State == StateWaiting:
+			waiting = append(waiting, e)
+		default:
+			over = append(over, e)
+		}
+	}
+	room := max(0, most-len(running))
+	waits := min(len(waiting), max(room/2, room-len(over)))
+	ended := min(len(over), room-waits)
+	chosen = slices.Concat(running[:min(most, len(running))], waiting[:waits], over[len(over)-ended:])
+	slices.SortFunc(chosen, func(a, b *entry) int { return cmp.Compare(a.Sequence, b.Sequence) })
+	return s.views(chosen)
+}
+
+func (s *Service) views(entries []*entry) []Change {
+	list := make([]Change, 0, len(entries))
+	for _, e := range entries {
+		list = append(list, s.view(e))
+	}
+	return list
+}
+
+// Change is that of an id.
+func (s *Service) Change(id string) (Change, bool) {
+	if e := s.find(id); e != nil {
+		return s.view(e), true
+	}
+	return Change{}, false
+}
+
+// view is a change as it is shown.
+func (s *Service) view(e *entry) Change {
+	c := e.Change
+	switch {
+	case c.State == StateWaiting:
+		c.Why = cmp.Or(s.waitsFor(e), s.notes(e.ID), c.Why)
+	case c.State == StateRunning && e.Place != s.place:
+		c.Why = "a service on another machine, or with another folder, has begun it (" + e.Place + ") and is not there"
+		c.Next = "see there whether its process is at work; to go on without it here, withdraw it: it is unknown then"
+	case c.State == StateRunning:
+		c.Why = s.notes(e.ID)
+	}
+	c.History, _ = s.historyOf(e) // what can't be looked at now is there the next time
+	return c
+}
+
+// Running lists the ids of the changes whose runs are at work.
+func (s *Service) Running() []string {
+	var ids []string
+	for _, e := range s.all() {
+		if e.State == StateRunning {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids
+}
+
+// folder is that of a change.
+func (s *Service) folder(id string) string { return filepath.Join(s.cfg.Folder, "changes", id) }

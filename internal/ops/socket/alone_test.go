@@ -1,0 +1,73 @@
+package socket
+
+import (
+	"testing"
+	"time"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/migration"
+)
+
+// One command is carried out at a time; one that ends the run may come beside another, and not beside its like.
+func TestAlone(t *testing.T) {
+	s := &Server{}
+	begin := func(c command) (end func()) {
+		t.Helper()
+		begun, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+		go func() {
+			_, err := s.alone(c, func(string) (string, error) {
+				close(begun)
+				<-goOn
+				return "", nil
+			})
+			ended <- err
+		}()
+		<-begun
+		return func() {
+			close(goOn)
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	refused := func(c command, want bool) {
+		t.Helper()
+		if _, err := s.alone(c, func(string) (string, error) { return "", nil }); (err != nil) != want {
+			t.Errorf("%s: %v", c.text, err)
+		}
+	}
+	pause, abort := command{text: "pause"}, command{text: "abort", ends: true}
+	endPause := begin(pause)
+	refused(pause, true)
+	endAbort := begin(abort)
+	refused(abort, true)
+	endAbort()
+	refused(pause, true) // the first one is under way still
+	refused(abort, false)
+	endPause()
+	refused(pause, false)
+}
+
+// TestStatusForgetsBlockers: who is in the way is told every ten seconds; of whom nothing was told
+// for longer nobody says it any more. A run that waits for its server says so.
+func TestStatusForgetsBlockers(t *testing.T) {
+	lost := ""
+	s := &Server{
+		newest: map[string]any{},
+		run: Run{
+			Control: migration.NewControl(migration.Usual()),
+			Stopped: func() string { return "" },
+			Lost:    func() string { return lost },
+		},
+	}
+	for state, at := range map[string]time.Time{"blocked": time.Now(), "running": time.Now().Add(-20 * time.Second)} {
+		s.Listen(event.Blocked{Blockers: make([]event.Blocker, 1), At: at})
+		if got := s.status(); got.State != state || (got.Blocked != nil) != (state == "blocked") {
+			t.Errorf("it is %s instead of %s, %v", got.State, state, got.Blocked)
+		}
+	}
+	lost = "connection refused"
+	if got := s.status(); got.State != "waiting" || got.Why != "for its server; connection refused" {
+		t.Errorf("%+v", got)
+	}
+}

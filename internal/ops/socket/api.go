@@ -1,0 +1,259 @@
+package socket
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"midstream/internal/engine/migration"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/ops/record"
+)
+
+// About is what a run is; it doesn't change.
+type About struct {
+	Table     string    `json:"table" doc:"that is changed: database.table, a part with a dot or a backtick in backticks"`
+	Alter     string    `json:"alter" doc:"the clauses of the ALTER TABLE, or the statement"`
+	Server    string    `json:"server" doc:"host:port, or the path of a socket"`
+	AnyCase   bool      `json:"any_case" doc:"the server does not tell the letter cases of table names apart"`
+	Rehearsal string    `json:"rehearsal" doc:"rehearsal, rehearsal on a replica, or empty: the table is changed"`
+	Process   int       `json:"process" doc:"id of the run's process"`
+	Version   string    `json:"version" doc:"of midstream"`
+	Began     time.Time `json:"began" doc:"when the run began"`
+	Socket    string    `json:"socket" doc:"path of the socket that answers"`
+}
+
+// Status is how a run stands.
+type Status struct {
+	About
+	Phase     string    `json:"phase" doc:"as in the record phase of docs/events.md; empty before the first"`
+	State     string    `json:"state" doc:"running; waiting (for what throttled names), blocked (by whom blocked names), held, paused, or stopped: nothing is captured until it is resumed" enum:"running,waiting,blocked,held,paused,stopped"`
+	Why       string    `json:"why" doc:"for people; empty of running"`
+	PausedBy  string    `json:"paused_by" doc:"who has paused it; empty if nobody has"`
+	Since     time.Time `json:"paused_since" doc:"when; 0001-01-01 if nobody has"`
+	CopyShare string    `json:"copy_share" doc:"the most of the row copy's time that may be work"`
+	Held      string    `json:"held" doc:"why it does not swap when it has come so far; empty if it will"`
+	Command   string    `json:"command" doc:"that is being carried out, and by whom; empty for none"`
+	Progress  any       `json:"progress" doc:"the newest record progress of docs/events.md; null before the first"`
+	Throttled any       `json:"throttled" doc:"the newest record throttled; null before the first"`
+	Blocked   any       `json:"blocked" doc:"the newest record blocked of the present phase; null if there is none"`
+}
+
+// Answer is what a command has come to.
+type Answer struct {
+	Text   string `json:"text" doc:"what now holds, for people"`
+	Status Status `json:"status" doc:"how the run stands now"`
+}
+
+// Setting is one that may change while a run is at work.
+type Setting struct {
+	Name  string `json:"name" doc:"as of the flag of midstream run"`
+	Value string `json:"value" doc:"that holds now, as the flag spells it; may be empty. Of a URL only the scheme and the host, and *** for the rest"`
+	Kind  string `json:"kind" doc:"of the value"`
+	Range string `json:"range" doc:"that the value may have; may be empty"`
+	Help  string `json:"help" doc:"what it does"`
+}
+
+// Blockers are the sessions at a table's locks.
+type Blockers struct {
+	Table   string `json:"table" doc:"database.table"`
+	Holding any    `json:"holding" doc:"those that hold a metadata lock, as blockers of the record blocked of docs/events.md"`
+	Waiting any    `json:"waiting" doc:"those that wait for one, likewise"`
+}
+
+// The bodies of the commands.
+type (
+	// PauseCommand says how to pause.
+	PauseCommand struct {
+		StopCapture bool `json:"stop_capture,omitempty" doc:"stop at a checkpoint and read no binlog either; resume goes on from there"`
+	}
+	// ThrottleCommand says how fast to copy.
+	ThrottleCommand struct {
+		Share string `json:"share" doc:"the most of the row copy's time that may be work, 0% to 100%" example:"30%"`
+	}
+	// CutOverCommand says how to let the swap go.
+	CutOverCommand struct {
+		Now bool `json:"now,omitempty" doc:"wait neither for the window nor for the file"`
+	}
+	// AbortCommand says how to end.
+	AbortCommand struct {
+		Keep bool `json:"keep,omitempty" doc:"keep the work: the same command of midstream run goes on with it"`
+	}
+	// SetCommand says what to change.
+	SetCommand struct {
+		Settings map[string]string `json:"settings" doc:"values by the name of the setting; all are taken, or none"`
+	}
+	nothing struct{}
+)
+
+type (
+	input[B any]  struct{ Body B }
+	output[B any] struct{ Body B }
+)
+
+// apiVersion is that of the API: fields and operations may be added, none is renamed or dropped.
+const apiVersion = "1.0.0"
+
+// Formats are those of huma, whose answers may be read at a terminal: what that would obey is
+// escaped, and has the same value in JSON.
+func Formats() map[string]huma.Format {
+	formats := map[string]huma.Format{}
+	for name, format := range huma.DefaultFormats {
+		marshal := format.Marshal
+		format.Marshal = func(out io.Writer, answer any) error { return marshal(escape.Writer(out), answer) }
+		formats[name] = format
+	}
+	return formats
+}
+
+// newAPI registers the operations of a server.
+func newAPI(s *Server) (http.Handler, *huma.OpenAPI) {
+	mux := http.NewServeMux()
+	if s.run.Metrics != nil { // of the document alone there is no run
+		mux.Handle("GET /metrics", s.run.Metrics)
+	}
+	cfg := huma.DefaultConfig("Control of a run of Midstream", apiVersion)
+	cfg.Formats = Formats()
+	cfg.CreateHooks, cfg.DocsPath, cfg.SchemasPath = nil, "", ""
+	cfg.Info.Description = "Served by each midstream run on a Unix socket of its user (curl --unix-socket PATH http://run/v1/status). " +
+		"Commands that change something are carried out one at a time, but for abort, which may come beside another. /metrics answers Prometheus (docs/metrics.md). Made of the code: go test ./internal/cli -run TestDocs -update"
+	api := humago.New(mux, cfg)
+
+	huma.Register(api, huma.Operation{OperationID: "status", Method: http.MethodGet, Path: "/v1/status", Summary: "How the run stands"},
+		func(context.Context, *struct{}) (*output[Status], error) { return &output[Status]{s.status()}, nil })
+	huma.Register(
+		api,
+		huma.Operation{
+			OperationID: "settings",
+			Method:      http.MethodGet,
+			Path:        "/v1/settings",
+			Summary:     "The settings that may change while it is at work",
+		},
+		func(context.Context, *struct{}) (*output[[]Setting], error) {
+			return &output[[]Setting]{s.settings()}, nil
+		},
+	)
+	huma.Register(
+		api,
+		huma.Operation{
+			OperationID: "blockers",
+			Method:      http.MethodGet,
+			Path:        "/v1/blockers",
+			Summary:     "Who holds the table's locks, and who waits for them",
+			Errors:      []int{500},
+		},
+		func(ctx context.Context, _ *struct{}) (*output[Blockers], error) {
+			b, err := s.blockers(ctx)
+			if err != nil {
+				return nil, problemOf(err)
+			}
+			return &output[Blockers]{b}, nil
+		},
+	)
+	huma.Register(api, huma.Operation{
+		OperationID: "events",
+		Method:      http.MethodGet,
+		Path:        "/v1/events",
+		Summary:     "What happens, a record of docs/events.md a line, until the run ends",
+		Description: "It begins with the newest records of phase, progress, throttled and blocked.",
+		Responses: map[string]*huma.Response{"200": {Description: "Records", Content: map[string]*huma.MediaType{
+			ndjson: {Schema: &huma.Schema{Type: huma.TypeString}}}}},
+	}, func(context.Context, *struct{}) (*huma.StreamResponse, error) {
+		return &huma.StreamResponse{Body: s.stream}, nil
+	})
+
+	register(api, s, "pause", "Hold row copy, apply, prescan, verify and the swap still; changes go on being captured, or not",
+		func(c PauseCommand) command { return command{text: "pause" + flag(c.StopCapture, "stop-capture")} }, s.pause)
+	register(api, s, "resume", "Go on after a pause", func(nothing) command { return command{text: "resume"} }, s.resume)
+	register(
+		api, s, "throttle", "Bound the part of its time in which the row copy works",
+		func(c ThrottleCommand) command { return command{text: "throttle " + c.Share} }, s.throttle,
+	)
+	register(api, s, "hold", "Have the swap wait until it is let go", func(nothing) command { return command{text: "hold"} }, s.hold)
+	register(
+		api, s, "cutover", "Let the swap go",
+		func(c CutOverCommand) command { return command{text: "cutover" + flag(c.Now, "now")} }, s.cutOver,
+	)
+	register(
+		api, s, "abort", "End the run and remove what it has made, or keep it",
+		func(c AbortCommand) command { return command{text: "abort" + flag(c.Keep, "keep"), ends: true} }, s.abort,
+	)
+	register(
+		api, s, "set", "Change settings",
+		func(c SetCommand) command { return command{text: "set " + strings.Join(pairs(c.Settings), " ")} }, s.set,
+	)
+	return mux, api.OpenAPI()
+}
+
+// register registers a command that changes something.
+func register[B any](
+	api huma.API,
+	s *Server,
+	name, summary string,
+	spell func(B) command,
+	do func(ctx context.Context, by string, command B) (string, error),
+) {
+	huma.Register(api, huma.Operation{OperationID: name, Method: http.MethodPost, Path: "/v1/" + name, Summary: summary,
+		Errors: []int{http.StatusConflict, http.StatusUnprocessableEntity, http.StatusInternalServerError}},
+		func(ctx context.Context, in *input[B]) (*output[Answer], error) {
+			text, err := s.command(ctx, spell(in.Body), func(by string) (string, error) { return do(ctx, by, in.Body) })
+			if err != nil {
+				return nil, problemOf(err)
+			}
+			return &output[Answer]{Answer{Text: text, Status: s.status()}}, nil
+		})
+}
+
+// OpenAPI is the document of the API, in YAML.
+func OpenAPI() ([]byte, error) {
+	_, document := newAPI(&Server{})
+	return document.YAML()
+}
+
+func flag(is bool, name string) string {
+	if is {
+		return " --" + name
+	}
+	return ""
+}
+
+// pairs spells settings for people, without what may be a secret.
+func pairs(values map[string]string) []string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		value := values[name]
+		if setting, known := migration.SettingOf(name); known {
+			value = setting.Hidden(value)
+		}
+		list = append(list, name+"="+value)
+	}
+	return list
+}
+
+func (s *Server) settings() []Setting {
+	cfg := s.run.Control.Config()
+	var list []Setting
+	for _, setting := range migration.Settings() {
+		list = append(
+			list,
+			Setting{Name: setting.Name, Value: setting.Shown(cfg), Kind: setting.Kind, Range: setting.Range, Help: setting.Help},
+		)
+	}
+	return list
+}
+
+func (s *Server) blockers(ctx context.Context) (Blockers, error) {
+	holding, waiting, err := s.run.Control.Blockers(ctx)
+	if err != nil {
+		return Blockers{}, fmt.Errorf("look who holds %s: %w", s.run.Table, err)
+	}
+	return Blockers{Table: s.run.Table, Holding: record.Blockers(holding), Waiting: record.Blockers(waiting)}, nil
+}

@@ -1,0 +1,203 @@
+package socket
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Client talks to one run of this machine.
+type Client struct {
+	// Found is how the run stood when it was found.
+	Found Status
+	http  *http.Client
+}
+
+// patience is how long a run is waited for that shall say how it stands.
+const patience = 5 * time.Second
+
+// ErrKilled says that the process of a run is gone, and has said no last word.
+var ErrKilled = errors.New(
+	"its process is gone without a word: it was killed, or has crashed. The same command goes on with what it has left",
+)
+
+// Find returns the runs whose sockets are in a folder, in the order of their tables' names. Sockets on which nobody
+// answers any more are removed. It fails with ErrFolder.
+func Find(ctx context.Context, folder string) (found []*Client, err error) {
+	if err := ask(ctx, folder, func(c *Client) bool { found = append(found, c); return true }); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(found, func(a, b *Client) int { return strings.Compare(a.Found.Table, b.Found.Table) })
+	return found, nil
+}
+
+// FindProcess returns the run of a process whose socket is in a folder, as soon as it answers; nil
+// for none. It fails with ErrFolder.
+func FindProcess(ctx context.Context, folder string, process int) (run *Client, err error) {
+	err = ask(ctx, folder, func(c *Client) bool {
+		if c.Found.Process == process {
+			run = c
+		}
+		return run == nil
+	})
+	return run, err
+}
+
+// ask asks all runs of a folder at once how they stand, so that one that stands still holds up no
+// other, and hands over those that answer, one after the other, for as long as more are wanted.
+// Sockets on which nobody answers any more are removed.
+func ask(ctx context.Context, folder string, more func(*Client) bool) error {
+	if err := checkFolder(folder); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrFolder, err)
+	}
+	asking, enough := context.WithTimeout(ctx, patience)
+	defer enough()
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for _, entry := range entries {
+		if filepath.Ext(entry.Name()) != ".sock" {
+			continue
+		}
+		path := filepath.Join(folder, entry.Name())
+		all.Go(func() {
+			c := dial(func() string { return path })
+			err := c.Call(asking, http.MethodGet, "status", nil, &c.Found)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case errors.Is(asking.Err(), context.Canceled): // enough are there, or whoever has asked is gone
+			case err != nil:
+				_ = locked(folder, func() error { removeDead(path); return nil })
+			case !more(c):
+				enough()
+			}
+		})
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}
+
+// dial makes the client of a run that answers where at says.
+func dial(at func() string) *Client {
+	return &Client{http: &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true, // whoever looks for runs again and again shall not keep a connection each time
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", at())
+		},
+	}}}
+}
+
+// Call does a request and reads its answer. What the run refuses is a *Problem.
+func (c *Client) Call(ctx context.Context, method, operation string, body, answer any) error {
+	response, err := c.do(ctx, method, operation, body)
+	if err == nil {
+		defer response.Body.Close()
+		err = ReadAnswer(response, answer)
+	}
+	var p *Problem
+	if err != nil && !errors.As(err, &p) {
+		return fmt.Errorf("ask the run of %s: %w", c.Found.Table, err)
+	}
+	return err
+}
+
+// ReadAnswer reads an answer. What was not done is a *Problem.
+func ReadAnswer(response *http.Response, answer any) error {
+	if response.StatusCode/100 != 2 {
+		p := &Problem{}
+		if err := json.NewDecoder(response.Body).Decode(p); err != nil || p.Title == "" {
+			return fmt.Errorf("it answers %s", response.Status)
+		}
+		return p
+	}
+	if err := json.NewDecoder(response.Body).Decode(answer); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	return nil
+}
+
+// Events hands over each record that the run tells, until it ends.
+func (c *Client) Events(ctx context.Context, take func(line []byte)) error {
+	response, err := c.do(ctx, http.MethodGet, "events", nil)
+	if err != nil {
+		return fmt.Errorf("watch the run of %s: %w", c.Found.Table, err)
+	}
+	defer response.Body.Close()
+	lines := bufio.NewReader(response.Body)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err == nil {
+			take(line)
+			continue
+		}
+		if ctx.Err() != nil || errors.Is(err, io.EOF) {
+			return context.Cause(ctx)
+		}
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return fmt.Errorf("watch the run of %s: %w", c.Found.Table, ErrKilled)
+		}
+		return fmt.Errorf("watch the run of %s: %w", c.Found.Table, err)
+	}
+}
+
+// Metrics is what the run tells Prometheus. REQUIRES: it is closed.
+func (c *Client) Metrics(ctx context.Context) (io.ReadCloser, error) {
+	request, err := Request(ctx, http.MethodGet, "http://run/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("ask the run of %s: %w", c.Found.Table, err)
+	}
+	if response.StatusCode != http.StatusOK {
+		response.Body.Close()
+		return nil, fmt.Errorf("ask the run of %s: it answers %s", c.Found.Table, response.Status)
+	}
+	return response.Body, nil
+}
+
+func (c *Client) do(ctx context.Context, method, operation string, body any) (*http.Response, error) {
+	request, err := Request(ctx, method, "http://run/v1/"+operation, body)
+	if err != nil {
+		return nil, err
+	}
+	return c.http.Do(request)
+}
+
+// Request is one with a body of JSON; nil for none.
+func Request(ctx context.Context, method, url string, body any) (*http.Request, error) {
+	var content io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		content = bytes.NewReader(text)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, url, content)
+	if err == nil && body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	return request, err
+}
