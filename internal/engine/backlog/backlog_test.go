@@ -76,7 +76,7 @@ func (r *rig) has(length int, oldest uint64) {
 	}
 }
 
-func TestL3NothingIsTakenBeforeItIsRevealed(t *testing.T) {
+func TestL3_NothingIsTakenBeforeItIsRevealed(t *testing.T) {
 	r := setup(t)
 	r.tracker.End(r.tracker.Begin(""))
 	r.add("a")
@@ -95,7 +95,7 @@ func TestL3NothingIsTakenBeforeItIsRevealed(t *testing.T) {
 	r.has(1, 3)
 }
 
-func TestL4OnlyKeysAheadAreDropped(t *testing.T) {
+func TestL4_OnlyKeysAheadAreDropped(t *testing.T) {
 	r := setup(t)
 	r.tracker.End(r.tracker.Begin("f"))
 	r.tracker.Begin("m")
@@ -137,7 +137,7 @@ type nobodyKnows struct{}
 
 func (nobodyKnows) Compare(a, b key.Key) (int, bool) { return 0, a == b }
 
-func TestL2KeysWaitForTheirChunk(t *testing.T) {
+func TestL2_KeysWaitForTheirChunk(t *testing.T) {
 	r := setup(t)
 	first, second := r.tracker.Begin("f"), r.tracker.Begin("m")
 	r.reveal("ag")
@@ -148,7 +148,7 @@ func TestL2KeysWaitForTheirChunk(t *testing.T) {
 	r.take(0, 9, "ag")
 }
 
-func TestL2OneKeyIsInOneBatch(t *testing.T) {
+func TestL2_OneKeyIsInOneBatch(t *testing.T) {
 	r := setup(t)
 	r.tracker.End(r.tracker.Begin(""))
 	r.reveal("a")
@@ -161,7 +161,7 @@ func TestL2OneKeyIsInOneBatch(t *testing.T) {
 	r.has(0, 3)
 }
 
-func TestL2KeyThatWaitsAndIsRevealedAgainIsKept(t *testing.T) {
+func TestL2_KeyThatWaitsAndIsRevealedAgainIsKept(t *testing.T) {
 	r := setup(t)
 	slow, quick := r.tracker.Begin("f"), r.tracker.Begin("m")
 	r.reveal("g") // waits for quick, and for slow before it
@@ -174,7 +174,7 @@ func TestL2KeyThatWaitsAndIsRevealedAgainIsKept(t *testing.T) {
 	r.has(0, 3)
 }
 
-func TestL5ReturnedKeysAreNotLost(t *testing.T) {
+func TestL5_ReturnedKeysAreNotLost(t *testing.T) {
 	r := setup(t)
 	r.tracker.End(r.tracker.Begin(""))
 	r.reveal("ab")
@@ -191,7 +191,7 @@ func TestL5ReturnedKeysAreNotLost(t *testing.T) {
 
 // Whoever deletes rows of the shadow because their sync is yet to come must be able to rely
 // on it, even where the worker has done it and is about to say so.
-func TestL5KeysComeAgainAfterAgain(t *testing.T) {
+func TestL5_KeysComeAgainAfterAgain(t *testing.T) {
 	r := setup(t)
 	r.tracker.End(r.tracker.Begin(""))
 	oldest := r.reveal("ab")

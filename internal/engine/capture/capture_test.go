@@ -106,7 +106,7 @@ func (r *rig) safeIs(want uint64, why string) {
 
 // The event of XA COMMIT holds no rows: who reads on from behind XA PREPARE would never
 // learn the keys.
-func TestL5PositionStaysBeforeAnXATransactionUntilItIsSynced(t *testing.T) {
+func TestL5_PositionStaysBeforeAnXATransactionUntilItIsSynced(t *testing.T) {
 	r := setup(t)
 	r.end(commit)
 	r.xaRows(1)
@@ -129,7 +129,7 @@ func TestL5PositionStaysBeforeAnXATransactionUntilItIsSynced(t *testing.T) {
 	r.safeIs(r.at, "the transaction is synced")
 }
 
-func TestL5PositionIsNotHeldByXATransactionsOfOtherTables(t *testing.T) {
+func TestL5_PositionIsNotHeldByXATransactionsOfOtherTables(t *testing.T) {
 	r := setup(t)
 	r.end(prepare)
 	r.end(commit)
@@ -138,7 +138,7 @@ func TestL5PositionIsNotHeldByXATransactionsOfOtherTables(t *testing.T) {
 }
 
 // A position that stands still while nothing changes is one whose binlog is purged.
-func TestL5PositionMovesWhileTheSourceIsQuiet(t *testing.T) {
+func TestL5_PositionMovesWhileTheSourceIsQuiet(t *testing.T) {
 	r := setup(t)
 	for range 3 {
 		r.end(commit)
@@ -154,7 +154,7 @@ func TestL5PositionMovesWhileTheSourceIsQuiet(t *testing.T) {
 	r.safeIs(r.at, "the key is synced")
 }
 
-func TestL5PositionIsThatOfTheGroupWhoseRowsAreBeingReceived(t *testing.T) {
+func TestL5_PositionIsThatOfTheGroupWhoseRowsAreBeingReceived(t *testing.T) {
 	r := setup(t)
 	r.end(commit)
 	r.rows(1)
@@ -170,7 +170,7 @@ func TestL5PositionIsThatOfTheGroupWhoseRowsAreBeingReceived(t *testing.T) {
 // The metadata lock of the cut-over does not hold back the XA COMMIT of a transaction
 // that is detached from its session, on servers before 9: its event may be received
 // before the engine has committed.
-func TestL3LockDoesNotRevealAnXACommit(t *testing.T) {
+func TestL3_LockDoesNotRevealAnXACommit(t *testing.T) {
 	r := setup(t)
 	r.xaRows(1)
 	r.end(prepare)
@@ -196,7 +196,7 @@ func TestL3LockDoesNotRevealAnXACommit(t *testing.T) {
 	}
 }
 
-func TestL3LockDoesNotRevealTheFirstOfTwoXACommits(t *testing.T) {
+func TestL3_LockDoesNotRevealTheFirstOfTwoXACommits(t *testing.T) {
 	r := setup(t)
 	r.xaRows(1)
 	r.end(prepare)
@@ -216,7 +216,7 @@ func TestL3LockDoesNotRevealTheFirstOfTwoXACommits(t *testing.T) {
 }
 
 // A heartbeat that is under way when XA COMMIT is received does not stand behind it.
-func TestL3HeartbeatUnderWayDoesNotRevealAnXACommit(t *testing.T) {
+func TestL3_HeartbeatUnderWayDoesNotRevealAnXACommit(t *testing.T) {
 	r := setup(t)
 	r.xaRows(1)
 	r.end(prepare)
@@ -232,7 +232,7 @@ func TestL3HeartbeatUnderWayDoesNotRevealAnXACommit(t *testing.T) {
 
 // Heartbeats of a run that has crashed are read again. One that was on its way when the
 // new run asked has the number that follows the one in the row.
-func TestL6FenceIsNotPassedByAHeartbeatOfAnEarlierRun(t *testing.T) {
+func TestL6_FenceIsNotPassedByAHeartbeatOfAnEarlierRun(t *testing.T) {
 	r := setup(t)
 	r.Capture = New(Config{}, Deps{Key: r.deps.Key, Backlog: r.backlog, Beat: r.deps.Beat, Beaten: 57}, Point{Position: position(4)})
 	if err := r.Handle(binlog.Rows{Watch: watchState, Tuples: [][]any{{int64(57)}}}); err != nil {

@@ -8,9 +8,9 @@ import (
 	"midstream/internal/mysql/binlog"
 )
 
-// TestL5GTIDsBeforeASafePosition: the transactions that another run may leave out are those
+// TestL5_GTIDsBeforeASafePosition: the transactions that another run may leave out are those
 // before the safe position, and none behind it.
-func TestL5GTIDsBeforeASafePosition(t *testing.T) {
+func TestL5_GTIDsBeforeASafePosition(t *testing.T) {
 	r := setup(t)
 	var before binlog.GTIDs
 	before.Add(binlog.GTID{Source: uuid.UUID{1}, Number: 1}, 1)
@@ -66,9 +66,9 @@ func TestL5GTIDsBeforeASafePosition(t *testing.T) {
 	gtidsAre("", "one has no GTID")
 }
 
-// TestL5NothingIsSaidOfWhatIsNotKnown: who does not know what stood before the start can't say what
+// TestL5_NothingIsSaidOfWhatIsNotKnown: who does not know what stood before the start can't say what
 // stands before any later place.
-func TestL5NothingIsSaidOfWhatIsNotKnown(t *testing.T) {
+func TestL5_NothingIsSaidOfWhatIsNotKnown(t *testing.T) {
 	r := setup(t)
 	if err := r.Handle(binlog.Begun{GTID: binlog.GTID{Source: uuid.UUID{1}, Number: 7}}); err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func place(t *testing.T, tracker *Tracker, k key.Key, want Place) {
 	}
 }
 
-func TestL4KeysAtAndAboveTheFrontierAreAhead(t *testing.T) {
+func TestL4_KeysAtAndAboveTheFrontierAreAhead(t *testing.T) {
 	tracker := New(letters{})
 	place(t, tracker, "a", Place{Ahead: true})
 	place(t, tracker, "K", Place{Ahead: true})
@@ -45,7 +45,7 @@ func TestL4KeysAtAndAboveTheFrontierAreAhead(t *testing.T) {
 	}
 }
 
-func TestL2KeysWaitForTheChunksThatMayHoldThem(t *testing.T) {
+func TestL2_KeysWaitForTheChunksThatMayHoldThem(t *testing.T) {
 	tracker := New(letters{})
 	first, second, third := tracker.Begin("f"), tracker.Begin("m"), tracker.Begin("s")
 	place(t, tracker, "e", Place{Barrier: 1})
@@ -65,7 +65,7 @@ func TestL2KeysWaitForTheChunksThatMayHoldThem(t *testing.T) {
 	}
 }
 
-func TestL5OnlyCommittedRangesAreCopied(t *testing.T) {
+func TestL5_OnlyCommittedRangesAreCopied(t *testing.T) {
 	tracker := New(letters{})
 	first, second, third := tracker.Begin("f"), tracker.Begin("m"), tracker.Begin("s")
 	copied := func(want ...key.Range) {

@@ -335,7 +335,7 @@ func TestCompareKnowsWhatItKnows(t *testing.T) {
 }
 
 // Law L2: keys that the server may take for equal go to one worker.
-func TestL2PartitionKeepsEqualKeysTogether(t *testing.T) {
+func TestL2_PartitionKeepsEqualKeysTogether(t *testing.T) {
 	c := codec(t, Part{Column: columnOf("int")}, Part{Column: columnOf("varchar", charset("utf8mb4")), Descending: true},
 		Part{Column: columnOf("datetime")})
 	r := rand.New(rand.NewPCG(7, 8))

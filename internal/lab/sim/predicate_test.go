@@ -19,7 +19,7 @@ func TestRangesSelectWhatTheModelDoes(t *testing.T) {
 
 // The same where both bounds begin with a string that they spell in two ways. If it
 // selects more, chunks overlap (law L2): defect LooseBounds shows what comes of it.
-func TestL2RangesDoNotOverlapWhereBoundsDifferInLetterCase(t *testing.T) {
+func TestL2_RangesDoNotOverlapWhereBoundsDifferInLetterCase(t *testing.T) {
 	everyRange(t, true)
 }
 
