@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
@@ -136,12 +137,12 @@ func (p *persistent) remove(ctx context.Context, ended, stopped error) error {
 	patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	source := p.alter.Table
-	if _, err := migration.Cleanup(
+	if _, err := leftovers.Cleanup(
 		patient,
 		p.server.pool,
 		source,
 		false,
-		func([]migration.Leftover) bool { return true },
+		func([]leftovers.Table) bool { return true },
 		func(string) {},
 	); err != nil {
 		return &coded{
@@ -229,7 +230,7 @@ func (c *change) attempt(ctx context.Context, alter *ddl.Alter, s *server) (migr
 		return result, err
 	}
 	p, result, err := c.carryOut(ctx, alter, s, (*migration.Migration).Run)
-	if errors.Is(err, migration.ErrSwapped) { // while this one looked
+	if errors.Is(err, leftovers.ErrSwapped) { // while this one looked
 		return c.attempt(ctx, alter, s)
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/dbconn"
@@ -85,18 +86,18 @@ func (c *cleanup) run(ctx context.Context, args []string) error {
 // drop drops what is found. missing says that the table itself is not there.
 func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing bool) error {
 	agreed := false
-	found, err := migration.Cleanup(ctx, s.pool, name, c.old, func(found []migration.Leftover) bool {
+	found, err := leftovers.Cleanup(ctx, s.pool, name, c.old, func(found []leftovers.Table) bool {
 		agreed = c.agree(ctx, found)
 		return agreed
 	}, func(text string) { (&output{app: c.app}).note(text) })
-	found = slices.DeleteFunc(found, func(l migration.Leftover) bool {
+	found = slices.DeleteFunc(found, func(l leftovers.Table) bool {
 		if l.Spared {
 			fmt.Fprintf(c.app.Stdout, "%s is left alone: %s.\n", l.Name, escape.Line(l.Why))
 		}
 		return l.Spared
 	})
-	var denied *migration.Denied
-	var untold *migration.Untold
+	var denied *leftovers.Denied
+	var untold *leftovers.Untold
 	switch {
 	case errors.As(err, &untold):
 		return &coded{code: exitRefused, err: err, left: "nothing was dropped", next: untold.Next()}
@@ -111,7 +112,7 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 			left: "nothing was dropped",
 			next: "give the account the privilege that is denied, and say the same again",
 		}
-	case errors.Is(err, migration.ErrClaimed), errors.Is(err, migration.ErrElsewhere), errors.Is(err, migration.ErrInUse):
+	case errors.Is(err, leftovers.ErrClaimed), errors.Is(err, leftovers.ErrElsewhere), errors.Is(err, leftovers.ErrInUse):
 		return &coded{code: exitRefused, err: fmt.Errorf("%w; nothing was dropped", err), next: "try again when it is not"}
 	case err != nil:
 		if interruptedBy(ctx, err) {
@@ -142,7 +143,7 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 }
 
 // counted says how many tables and triggers these are.
-func counted(found []migration.Leftover) string {
+func counted(found []leftovers.Table) string {
 	tables, triggers := 0, 0
 	for _, l := range found {
 		triggers += len(l.Triggers)
@@ -169,7 +170,7 @@ func (c *cleanup) command(name schema.Name) string {
 }
 
 // agree shows what is to be dropped and asks. An end of ctx is a no.
-func (c *cleanup) agree(ctx context.Context, found []migration.Leftover) bool {
+func (c *cleanup) agree(ctx context.Context, found []leftovers.Table) bool {
 	fmt.Fprintln(c.app.Stdout, "To be dropped:")
 	for _, l := range found {
 		if l.Spared {

@@ -7,6 +7,7 @@ import (
 
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/native"
 	"midstream/internal/engine/plan"
@@ -190,7 +191,7 @@ func exitCode(err error, interrupted bool) int {
 	var c *coded
 	var u *usage
 	var f *migration.Failure
-	var untold *migration.Untold
+	var untold *leftovers.Untold
 	switch {
 	case err == nil:
 		return exitDone
@@ -213,8 +214,8 @@ func exitCode(err error, interrupted bool) int {
 	case errors.As(err, &untold),
 		errors.Is(err, plan.ErrRefused),
 		errors.Is(err, shadow.ErrRefused),
-		errors.Is(err, migration.ErrClaimed),
-		errors.Is(err, migration.ErrElsewhere),
+		errors.Is(err, leftovers.ErrClaimed),
+		errors.Is(err, leftovers.ErrElsewhere),
 		errors.Is(err, migration.ErrOtherAlter),
 		errors.Is(err, migration.ErrOtherCapture),
 		errors.Is(err, migration.ErrStopped),

@@ -14,6 +14,7 @@ import (
 
 	"midstream/internal/compat/ghost"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
@@ -235,7 +236,7 @@ func (r *ghostRun) find(ctx context.Context, s *server) (ghost.Place, *server, e
 // clear removes what the command line wants removed before the run.
 func (r *ghostRun) clear(ctx context.Context, table schema.Name, s *server) error {
 	if r.asked.Restarts() {
-		_, err := migration.Cleanup(ctx, s.pool, table, false, func(found []migration.Leftover) bool {
+		_, err := leftovers.Cleanup(ctx, s.pool, table, false, func(found []leftovers.Table) bool {
 			for _, l := range found {
 				if !l.Spared {
 					r.speaker.Note(fmt.Sprintf("dropping %s, which an earlier run has left (%s)", l.Name, l.Why))

@@ -12,6 +12,7 @@ import (
 
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/native"
 	"midstream/internal/engine/plan"
@@ -180,7 +181,7 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 		return nil, err
 	}
 	former, err := migration.New(s.pool, s.binlog, p, c.config, event.Discard).Former(ctx)
-	var untold *migration.Untold
+	var untold *leftovers.Untold
 	switch {
 	case errors.Is(err, migration.ErrOtherAlter):
 		return nil, unwritten(ctx, err, goOnWithThat(p))
@@ -359,9 +360,9 @@ func (c *change) finish(ctx context.Context, alter *ddl.Alter, s *server) (migra
 	if table, err := schema.Load(ctx, s.pool.DB(), name); err == nil {
 		name = table.Name // as the server spells it
 	}
-	finished, err := migration.Finish(ctx, s.pool, name, c.config, c.output.note)
+	finished, err := leftovers.Finish(ctx, s.pool, name, leftovers.Ending{Lock: c.config.Lock, DropOld: c.config.DropOld}, c.output.note)
 	switch {
-	case errors.Is(err, migration.ErrSwapped):
+	case errors.Is(err, leftovers.ErrSwapped):
 		left := fmt.Sprintf("%s has the schema that it wanted; its old table and %s may be left", name, plan.NamesOf(name).State)
 		return migration.Result{Swapped: true}, false, &coded{code: exitLeftovers, err: err, left: left, next: runAgain}
 	case err != nil:

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
@@ -156,7 +157,7 @@ type denials string
 func (d denials) Error() string { return string(d) }
 
 // denial lists every privilege that cleanup's account lacks.
-func denial(d *migration.Denied) denials {
+func denial(d *leftovers.Denied) denials {
 	text := "refused: the account may not do what cleanup needs; nothing was dropped\n"
 	for _, risk := range d.Lacked {
 		text += riskText(risk)

@@ -86,8 +86,19 @@ func (t Tables) locked() []schema.Name {
 
 // Budget bounds the parts of an attempt.
 type Budget struct {
-	Wait time.Duration // for the lock
-	Work time.Duration // under the lock; the RENAME gets leastRename in any case
+	Wait time.Duration // for the lock; defaults to 250 ms
+	Work time.Duration // under the lock; the RENAME gets leastRename in any case; defaults to 250 ms
+}
+
+// WithDefaults returns the budget with defaults for what is not set.
+func (b Budget) WithDefaults() Budget {
+	if b.Wait <= 0 {
+		b.Wait = 250 * time.Millisecond
+	}
+	if b.Work <= 0 {
+		b.Work = 250 * time.Millisecond
+	}
+	return b
 }
 
 // leastRename is the time that a RENAME gets, however much of the budget is used up.

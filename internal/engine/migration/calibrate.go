@@ -10,6 +10,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/native"
 	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
 )
 
@@ -92,7 +93,7 @@ func (r *run) watchApplication(ctx context.Context, pace *plan.Pace) error {
 	if err != nil {
 		return err
 	}
-	if err := sleep(ctx, baseline); err != nil {
+	if err := dbconn.Sleep(ctx, baseline); err != nil {
 		return err
 	}
 	after, err := plan.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)

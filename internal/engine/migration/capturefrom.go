@@ -129,7 +129,7 @@ func (r *run) awaitReplica(ctx context.Context) (beaten uint64, err error) {
 			told = true
 			r.note("waiting for the first heartbeat to come to replica " + from.Name)
 		}
-		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+		if err := dbconn.Sleep(ctx, 20*time.Millisecond); err != nil {
 			return 0, err
 		}
 	}

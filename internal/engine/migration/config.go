@@ -102,12 +102,7 @@ const (
 func (c Config) WithDefaults() Config {
 	c.RowCopy, c.Apply, c.Capture = c.RowCopy.WithDefaults(), c.Apply.WithDefaults(), c.Capture.WithDefaults()
 	c.Prescan, c.Verify = c.Prescan.WithDefaults(), c.Verify.WithDefaults()
-	if c.Lock.Wait <= 0 {
-		c.Lock.Wait = 250 * time.Millisecond
-	}
-	if c.Lock.Work <= 0 {
-		c.Lock.Work = 250 * time.Millisecond
-	}
+	c.Lock = c.Lock.WithDefaults()
 	if c.Slower <= 0 {
 		c.Slower = 0.05
 	}

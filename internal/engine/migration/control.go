@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
 )
 
 // Control is what an operator may change while a run is at work. It outlives the attempts of a run that has lost
@@ -263,7 +264,7 @@ func (c *Control) Pause(ctx context.Context, by string) (inFlight int, err error
 		if inFlight = c.inFlight(); inFlight > 0 {
 			quiet = -1
 		}
-		if err := sleep(ctx, 10*time.Millisecond); err != nil {
+		if err := dbconn.Sleep(ctx, 10*time.Millisecond); err != nil {
 			break
 		}
 	}

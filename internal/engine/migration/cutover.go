@@ -11,6 +11,7 @@ import (
 	"midstream/internal/engine/backlog"
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
@@ -112,7 +113,7 @@ func (r *run) underLock(ctx context.Context, try attempt, ready func(context.Con
 		}
 		backoff = min(max(2*backoff, live.Backoff), live.MaxBackoff)
 		r.note(fmt.Sprintf("attempt %d to cut over: %v; nothing has happened, trying again in %s", number, err, backoff))
-		if err := sleep(ctx, backoff); err != nil {
+		if err := dbconn.Sleep(ctx, backoff); err != nil {
 			return event.SwapDone{}, err
 		}
 	}
@@ -145,7 +146,7 @@ func (r *run) nextOld(ctx context.Context) error {
 func (r *run) catchUp(ctx context.Context) error {
 	r.enter(event.PhaseCatchUp)
 	for !r.caughtUp() {
-		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+		if err := dbconn.Sleep(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -154,7 +155,7 @@ func (r *run) catchUp(ctx context.Context) error {
 
 // again says that a failed attempt left everything as it was, and that another may succeed.
 func again(err error) bool {
-	if errors.Is(err, cutover.ErrUnknown) || errors.Is(err, ErrUnsettled) {
+	if errors.Is(err, cutover.ErrUnknown) || errors.Is(err, leftovers.ErrUnsettled) {
 		return false
 	}
 	return errors.Is(err, cutover.ErrNotGranted) || errors.Is(err, cutover.ErrOverrun) || errors.Is(err, cutover.ErrSlow) ||
@@ -327,7 +328,7 @@ func (w *waiting) clear(ctx context.Context, began time.Time) error {
 				return err
 			}
 		}
-		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+		if err := dbconn.Sleep(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -377,15 +378,4 @@ func (w *waiting) blockers(ctx context.Context) ([]event.Blocker, error) {
 		return nil, nil // they can't be seen on this server; the budget bounds what they do
 	}
 	return w.watcher.Blockers(ctx, w.run.live().Lock.Wait/2)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/native"
 	"midstream/internal/engine/rowsync"
@@ -23,8 +24,7 @@ import (
 // The errors that end a run, besides those of the stages. After each of them the
 // source is untouched.
 var (
-	// ErrClaimed says that another run works on the table.
-	ErrClaimed = errors.New("another run of midstream works on this table")
+
 	// ErrSourceChanged says that the source was altered, renamed, truncated or dropped
 	// while the run went on. Start anew.
 	ErrSourceChanged = errors.New("the source was changed by a statement")
@@ -89,7 +89,7 @@ func (r *run) conclude(ctx context.Context, err error) error {
 		Lost:    errors.Is(err, cutover.ErrUnknown) || outside(err) && !errors.Is(err, native.ErrUnknown),
 	}
 	source := r.plan.Source.Name
-	var untold *Untold
+	var untold *leftovers.Untold
 	switch {
 	case r.made.half:
 		f.Half = true
@@ -109,9 +109,9 @@ func (r *run) conclude(ctx context.Context, err error) error {
 	case errors.Is(err, native.ErrUnknown):
 		f.Left = fmt.Sprintf("%s either has its new schema or is as it was; nothing else is left on the server.", source)
 		f.Next = fmt.Sprintf("Look which: SHOW CREATE TABLE %s.", source.Quoted())
-	case errors.Is(err, ErrUnsettled) && !r.made.former:
+	case errors.Is(err, leftovers.ErrUnsettled) && !r.made.former:
 		f.Left, f.Next = r.leftUnsettled()
-	case errors.Is(err, ErrSwapped):
+	case errors.Is(err, leftovers.ErrSwapped):
 		f.Swapped, f.Left = true, fmt.Sprintf(
 			"%s has the schema that it wanted; its old table and %s may be left.", source, r.plan.Names.State,
 		)
@@ -192,7 +192,7 @@ func nextAfter(ctx context.Context, err error) string {
 		return SameCommand + " to start anew."
 	case errors.Is(err, ErrNoHeartbeat):
 		return SameCommand + " when the replica has caught up, or without --capture-from."
-	case errors.Is(err, ErrClaimed):
+	case errors.Is(err, leftovers.ErrClaimed):
 		return SameCommand + " when that run has ended."
 	case errors.Is(err, ErrStatementFormat):
 		return "Have that session write in ROW format, then run the same command again."
@@ -232,18 +232,18 @@ func (r *run) cleanUp() error {
 		}
 		if r.cfg.DropOld {
 			// The old table proves the swap to Finish; when it is gone this does.
-			oldErr = retryBriefly(ctx, func() error { return r.checkpoint(ctx) })
+			oldErr = leftovers.RetryBriefly(ctx, func() error { return r.checkpoint(ctx) })
 		}
-		old := oldTable{pool: r.pool, source: r.plan.Source.Name, name: r.old()}
+		old := leftovers.Old{Pool: r.pool, Source: r.plan.Source.Name, Name: r.old()}
 		if r.cfg.DropOld && oldErr == nil {
-			oldErr = old.drop(ctx)
+			oldErr = old.Drop(ctx)
 		}
 		if oldErr != nil {
-			r.made.left = append(r.made.left, old.name.String())
+			r.made.left = append(r.made.left, old.Name.String())
 		}
 		if !r.cfg.DropOld || oldErr != nil {
-			old.keep(ctx, r.plan.Source.Comment, r.began.Kept, r.live().Lock.Wait, r.note)
-			r.began.Old = old.name.Table
+			old.Keep(ctx, r.plan.Source.Comment, r.began.Kept, r.live().Lock.Wait, r.note)
+			r.began.Old = old.Name.Table
 		}
 	}
 	if err := errors.Join(r.sweep(ctx), oldErr); err != nil {
@@ -255,15 +255,15 @@ func (r *run) cleanUp() error {
 // sweep removes the artefacts, by the rules of Cleanup.
 func (r *run) sweep(ctx context.Context) error {
 	c := r.cleaner()
-	var found []Leftover
-	err := retryBriefly(ctx, func() (err error) {
+	var found []leftovers.Table
+	err := leftovers.RetryBriefly(ctx, func() (err error) {
 		if err := r.pool.EndLost(ctx); dbconn.ConnectionLost(err) {
 			return err // other errors don't stand in the way of looking
 		}
-		if err := c.mend(ctx, r.live().Lock.Wait, r.note, true); err != nil {
+		if err := c.FixCarried(ctx, r.live().Lock.Wait, r.note, true); err != nil {
 			return err
 		}
-		found, err = c.find(ctx, false)
+		found, err = c.Find(ctx, false)
 		return err
 	})
 	if err != nil {
@@ -275,36 +275,17 @@ func (r *run) sweep(ctx context.Context) error {
 		if l.Name == r.shadowName() && !r.made.shadow {
 			continue // another's, which came before ours
 		}
-		if !c.goesWithARun(l) {
+		if !c.GoesWithARun(l) {
 			continue
 		}
 		if failed != nil && l.Name == r.plan.Names.State {
 			r.made.left = append(r.made.left, l.Name.String()) // it tells of what could not be dropped
 			continue
 		}
-		if err := retryBriefly(ctx, func() error { return c.drop(ctx, l) }); err != nil {
+		if err := leftovers.RetryBriefly(ctx, func() error { return c.Drop(ctx, l) }); err != nil {
 			r.made.left = append(r.made.left, l.Name.String())
 			failed = errors.Join(failed, fmt.Errorf("drop %s: %w", l.Name, err))
 		}
 	}
 	return failed
-}
-
-// tornFor is how long triggers are waited for that the server can't make out.
-const tornFor = 10 * time.Second
-
-// retryBriefly tries again while a statement of ours that was withdrawn still holds its lock or is
-// at work on a table's triggers, or the connection must be opened anew. Triggers that stay torn for
-// tornFor are so for good: the server's file of them is damaged.
-func retryBriefly(ctx context.Context, try func() error) error {
-	for began := time.Now(); ; {
-		err := try()
-		torn := dbconn.TornTriggers(err) && time.Since(began) < tornFor
-		if err == nil || !errors.Is(err, cutover.ErrNotGranted) && !dbconn.Contended(err) && !dbconn.ConnectionLost(err) && !torn {
-			return err
-		}
-		if sleep(ctx, 200*time.Millisecond) != nil {
-			return err
-		}
-	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/fault"
@@ -422,12 +423,12 @@ func TestL7_ForeignKeysKilled(t *testing.T) {
 				f.Fatal(err)
 			}
 			defer pool.Close()
-			if _, err := migration.Cleanup(
+			if _, err := leftovers.Cleanup(
 				f.ctx(),
 				pool,
 				schema.Name{Schema: f.schema, Table: "t"},
 				false,
-				func([]migration.Leftover) bool { return true },
+				func([]leftovers.Table) bool { return true },
 				func(string) {},
 			); err != nil {
 				f.Error(err)

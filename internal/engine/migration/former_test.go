@@ -12,6 +12,7 @@ import (
 
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/ledger"
@@ -84,10 +85,10 @@ func TestUpgradesOfTheState(t *testing.T) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			_, finish := migration.Finish(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, b.config(), func(string) {})
-			_, cleanup := migration.Cleanup(
+			_, finish := leftovers.Finish(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, leftovers.Ending{}, func(string) {})
+			_, cleanup := leftovers.Cleanup(
 				b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, true,
-				func([]migration.Leftover) bool { return true }, func(string) {},
+				func([]leftovers.Table) bool { return true }, func(string) {},
 			)
 			pool.Close()
 			_, run := b.migrate(b.ctx(), "ADD COLUMN added INT")
@@ -198,7 +199,7 @@ func TestL9_LostClaimEndsTheRun(t *testing.T) {
 		)
 		<-r.done
 		release()
-		if !errors.Is(r.err, migration.ErrClaimLost) || !strings.Contains(r.err.Error(), "are kept") {
+		if !errors.Is(r.err, leftovers.ErrClaimLost) || !strings.Contains(r.err.Error(), "are kept") {
 			b.Errorf("error is %v", r.err)
 		}
 		if result := b.mustMigrate("ADD COLUMN added INT"); !result.Resumed {

@@ -11,6 +11,7 @@ import (
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
 
@@ -95,7 +96,7 @@ func (h holding) wait(ctx context.Context, meanwhile func(context.Context) error
 			h.note("held: " + why)
 			told = why
 		}
-		if err := sleep(ctx, lookEvery); err != nil {
+		if err := dbconn.Sleep(ctx, lookEvery); err != nil {
 			return true, err
 		}
 		if meanwhile == nil {

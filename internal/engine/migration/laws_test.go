@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
@@ -342,12 +343,12 @@ func TestL8_FormerSourceIsMarked(t *testing.T) {
 			b.Fatal(err)
 		}
 		defer pool.Close()
-		if _, err := migration.Cleanup(
+		if _, err := leftovers.Cleanup(
 			b.ctx(),
 			pool,
 			name,
 			true,
-			func([]migration.Leftover) bool { return true },
+			func([]leftovers.Table) bool { return true },
 			func(string) {},
 		); err != nil {
 			b.Fatal(err)
@@ -483,7 +484,7 @@ func TestClaimIsGivenUpAtOnce(t *testing.T) {
 		}
 		defer pool.Close()
 		for n := range 300 {
-			_, err := migration.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false, nil, nil)
+			_, err := leftovers.Cleanup(b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false, nil, nil)
 			if err != nil {
 				b.Fatalf("claim %d: %v", n, err)
 			}

@@ -9,6 +9,7 @@ import (
 	"midstream/internal/engine/capture"
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/binlog"
@@ -128,11 +129,11 @@ func (r *run) claimed(ctx context.Context, story func(ctx context.Context) error
 	r.enter(event.PhaseCheck)
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	claim, err := claim(ctx, r.pool, r.plan.Source.Name, fail)
+	claim, err := leftovers.ClaimTable(ctx, r.pool, r.plan.Source.Name, fail)
 	if err != nil {
 		return because(ctx, err)
 	}
-	defer claim.release()
+	defer claim.Release()
 	r.control.attach(r, &lock.Watcher{DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name}})
 	r.share.Set(1 - r.live().Rest)
 	err = because(ctx, story(ctx))

@@ -10,6 +10,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/engine/shadow"
 	"midstream/internal/mysql/binlog"
@@ -31,7 +32,7 @@ func TestNextFitsTheCause(t *testing.T) {
 	}{
 		{aborted, enough, "to start anew"},
 		{aborted, ErrSourceChanged, "nobody alters"},
-		{going, ErrClaimed, "has ended"},
+		{going, leftovers.ErrClaimed, "has ended"},
 		{going, ErrStatementFormat, "ROW"},
 		{going, cutover.ErrSourceChanged, "nobody alters"},
 		{going, fmt.Errorf("%w: %w", shadow.ErrRefused, syntax), "Correct the statement"},

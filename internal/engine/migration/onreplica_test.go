@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/ledger"
@@ -57,9 +58,9 @@ func TestL3_RehearsalOnAReplica(t *testing.T) {
 			replica.Fatal(err)
 		}
 		defer pool.Close()
-		found, err := migration.Cleanup(
+		found, err := leftovers.Cleanup(
 			replica.ctx(), pool, schema.Name{Schema: replica.schema, Table: "t"}, false,
-			func([]migration.Leftover) bool { return true }, func(string) {},
+			func([]leftovers.Table) bool { return true }, func(string) {},
 		)
 		if err != nil || len(found) != 2 {
 			replica.Errorf("cleanup found %+v, %v", found, err)

@@ -60,7 +60,7 @@ func (r *run) noFormer(ctx context.Context) error {
 	}
 	r.made.former = true
 	c := r.cleaner()
-	saved, err := c.saved(ctx)
+	saved, err := c.Saved(ctx)
 	if err == nil && saved.Start == nil {
 		saved, err = r.endFormer(ctx)
 	}
@@ -70,7 +70,7 @@ func (r *run) noFormer(ctx context.Context) error {
 	case saved.Start != nil:
 		return ErrStopped
 	}
-	if err := c.untold(ctx, there); err != nil {
+	if err := c.CheckStranger(ctx, there); err != nil {
 		return err
 	}
 	r.made.former = false

@@ -81,7 +81,7 @@ func (r *run) onlyRehearsals(ctx context.Context) error {
 		return err
 	}
 	c := r.cleaner()
-	saved, err := c.saved(ctx)
+	saved, err := c.Saved(ctx)
 	if err == nil {
 		err = notARuns(saved)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/fault"
@@ -356,16 +357,16 @@ func TestL7_RehearsalIsNeverTakenForASwap(t *testing.T) {
 			b.Fatal(err)
 		}
 		defer pool.Close()
-		finished, err := migration.Finish(
-			b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, migration.Config{DropOld: true},
+		finished, err := leftovers.Finish(
+			b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, leftovers.Ending{DropOld: true},
 			func(string) {},
 		)
 		if finished != nil || err != nil {
 			b.Errorf("finished %+v, %v", finished, err)
 		}
-		found, err := migration.Cleanup(
+		found, err := leftovers.Cleanup(
 			b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false,
-			func([]migration.Leftover) bool { return true }, func(string) {},
+			func([]leftovers.Table) bool { return true }, func(string) {},
 		)
 		if err != nil || len(found) != 1 {
 			b.Errorf("cleanup found %+v, %v", found, err)

@@ -15,6 +15,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/frontier"
 	"midstream/internal/engine/key"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/shadow"
 	"midstream/internal/engine/throttle"
@@ -27,10 +28,6 @@ import (
 // ErrOtherAlter says that an earlier run on the table was stopped, which can be gone on with,
 // and that it was asked for something else. Nothing was done.
 var ErrOtherAlter = errors.New("an earlier run of another ALTER was stopped on this table")
-
-// ErrSwapped says that an earlier run has swapped the tables: nothing is to be copied, and Finish does
-// what it had left to do.
-var ErrSwapped = errors.New("an earlier run has swapped the tables")
 
 // former is what an earlier run left, as far as it can be gone on with.
 type former struct {
@@ -55,9 +52,9 @@ func (m *Migration) Former(ctx context.Context) (string, error) {
 		}
 	}
 	c := r.cleaner()
-	saved, err := c.savedHere(ctx)
+	saved, err := c.SavedHere(ctx)
 	f, reason, err := r.weighAll(ctx, saved, err, there)
-	if errors.Is(err, ErrSwapped) {
+	if errors.Is(err, leftovers.ErrSwapped) {
 		return "an earlier run has swapped the tables; what it had left to do is done first", nil
 	}
 	if err != nil {
@@ -111,10 +108,10 @@ func (r *run) resume(ctx context.Context) (resumed bool, err error) {
 
 // formerTables returns the tables that stand under the names of artefacts, and whether an earlier
 // run's state table is among them.
-func (r *run) formerTables(ctx context.Context) (there map[schema.Name]candidate, stopped bool, err error) {
+func (r *run) formerTables(ctx context.Context) (there leftovers.Listing, stopped bool, err error) {
 	c := r.cleaner()
-	there, err = c.tables(ctx)
-	return there, err == nil && c.hasState(there), err
+	there, err = c.List(ctx)
+	return there, err == nil && c.HasState(there), err
 }
 
 // weighAll is weigh. If the swap of the earlier run comes while its tables are read, so that the
@@ -123,7 +120,7 @@ func (r *run) weighAll(
 	ctx context.Context,
 	saved *checkpoint.Saved,
 	failed error,
-	there map[schema.Name]candidate,
+	there leftovers.Listing,
 ) (f *former, reason string, err error) {
 	const tries = 3
 	for try := 1; ; try++ {
@@ -143,12 +140,12 @@ func (r *run) weigh(
 	ctx context.Context,
 	saved *checkpoint.Saved,
 	failed error,
-	there map[schema.Name]candidate,
+	there leftovers.Listing,
 ) (f *former, reason string, err error) {
 	f, reason, err = r.judgeSaved(ctx, saved, failed, there)
 	if err == nil && reason != "" {
 		c := r.cleaner()
-		err = c.untold(ctx, there)
+		err = c.CheckStranger(ctx, there)
 	}
 	return f, reason, err
 }
@@ -157,7 +154,7 @@ func (r *run) judgeSaved(
 	ctx context.Context,
 	saved *checkpoint.Saved,
 	failed error,
-	there map[schema.Name]candidate,
+	there leftovers.Listing,
 ) (f *former, reason string, err error) {
 	if errors.Is(failed, checkpoint.ErrUnreadable) {
 		return nil, "its state is another version's", nil
@@ -166,13 +163,11 @@ func (r *run) judgeSaved(
 		return nil, "", failed
 	}
 	c := r.cleaner()
-	if _, swapped, err := c.hasSwapped(ctx, saved, there); err != nil || swapped {
-		return nil, "", cmp.Or(err, ErrSwapped)
+	if _, swapped, err := c.HasSwapped(ctx, saved, there); err != nil || swapped {
+		return nil, "", cmp.Or(err, leftovers.ErrSwapped)
 	}
-	shadow, is := there[c.names().Shadow]
-	is = is && (schema.MarkedFor(shadow.comment, r.plan.Source.Name) || saved.Checkpoint.Unmarked)
 	f = &former{saved: saved}
-	reason, err = r.judgeFormer(ctx, saved, is, f)
+	reason, err = r.judgeFormer(ctx, saved, c.HasShadow(there, saved.Checkpoint.Unmarked), f)
 	return f, reason, err
 }
 
@@ -189,7 +184,7 @@ func (r *run) endFormer(ctx context.Context) (*checkpoint.Saved, error) {
 		return nil, err
 	}
 	c := r.cleaner()
-	if err := c.elsewhere(ctx, saved); err != nil {
+	if err := c.CheckElsewhere(ctx, saved); err != nil {
 		return nil, err
 	}
 	if err := r.pool.EndAll(ctx, saved.Run); err != nil && !errors.Is(err, dbconn.ErrUnseen) {
@@ -199,7 +194,7 @@ func (r *run) endFormer(ctx context.Context) (*checkpoint.Saved, error) {
 		return nil, err
 	}
 	// If it lives still, it may have connected anew before; from now on it can't come to a swap.
-	if err := c.endRun(ctx, saved.Run, r.live().Lock, r.note); err != nil {
+	if err := c.EndRun(ctx, saved.Run, r.live().Lock, r.note); err != nil {
 		return nil, fmt.Errorf("end the earlier run: %w", err)
 	}
 	return r.store.Load(ctx, session)
@@ -297,7 +292,7 @@ func (r *run) goOn(ctx context.Context, f *former) error {
 	r.enter(event.PhaseStart)
 	r.made.begun, r.made.shadow, r.made.saved = true, true, true
 	c, cleaner := f.saved.Checkpoint, r.cleaner()
-	if err := r.withdraw(ctx, cleaner.foreign(f.saved.Start, nil), cleaner.triggers(f.saved.Start)); err != nil {
+	if err := r.withdraw(ctx, cleaner.Foreign(f.saved.Start, nil), cleaner.Triggers(f.saved.Start)); err != nil {
 		return err
 	}
 	if err := r.distrust(ctx, c); err != nil {
@@ -365,7 +360,7 @@ func (r *run) canGoOn(err error) bool {
 // outside says that an error has its cause outside of what a run does: it could not reach the
 // server, or the server could not go on.
 func outside(err error) bool {
-	return errors.Is(err, ErrClaimLost) || errors.Is(err, checkpoint.ErrReadOnly) || errors.Is(err, ErrCaptureUnfit) ||
+	return errors.Is(err, leftovers.ErrClaimLost) || errors.Is(err, checkpoint.ErrReadOnly) || errors.Is(err, ErrCaptureUnfit) ||
 		errors.Is(err, binlog.ErrConnection) || errors.Is(err, binlog.ErrRefused) || errors.Is(err, binlog.ErrOtherServer) ||
 		errors.Is(err, dbconn.ErrOtherServer) || dbconn.NotConnected(err) || dbconn.ConnectionLost(err) ||
 		dbconn.Exhausted(err) || dbconn.Unwilling(err)

@@ -15,6 +15,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/frontier"
 	"midstream/internal/engine/key"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/prescan"
@@ -37,7 +38,7 @@ type run struct {
 	method  plan.Method // that is at work
 
 	store     *checkpoint.Store
-	leftovers *cleaner // of this run and earlier ones; made by cleaner
+	leftovers *leftovers.Cleaner // of this run and earlier ones; made by cleaner
 	shadow    *shadow.Shadow
 	began     checkpoint.Start
 	// serverStart is when the server was started, as a Checkpoint has it.
@@ -115,9 +116,9 @@ func newRun(m *Migration) *run {
 }
 
 // cleaner finds and drops what runs on the source have left.
-func (r *run) cleaner() *cleaner {
+func (r *run) cleaner() *leftovers.Cleaner {
 	if r.leftovers == nil {
-		r.leftovers = &cleaner{pool: r.pool, source: r.plan.Source.Name, purpose: r.plan.Purpose}
+		r.leftovers = leftovers.New(r.pool, r.plan.Source.Name, r.plan.Purpose)
 	}
 	return r.leftovers
 }

@@ -3,15 +3,12 @@ package migration
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
 	"midstream/internal/engine/capture"
 	"midstream/internal/engine/checkpoint"
-	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/binlog"
-	"midstream/internal/mysql/schema"
 )
 
 // A run that goes on with an earlier one finds a server that may have been started again, may
@@ -98,73 +95,6 @@ func (r *run) judgeOther(ctx context.Context, c checkpoint.Checkpoint, f *former
 	}
 	return "", nil
 }
-
-// savedHere reads the state table, once it is sure that no run on another server writes to it.
-func (c *cleaner) savedHere(ctx context.Context) (*checkpoint.Saved, error) {
-	saved, err := c.saved(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.elsewhere(ctx, saved); err != nil {
-		return nil, err
-	}
-	return c.saved(ctx) // what had been received may have been applied meanwhile
-}
-
-// ErrElsewhere says that an earlier run may be at work on another server, whose changes are
-// replicated to this one: what is done here to its tables would break the replication.
-var ErrElsewhere = errors.New("an earlier run of midstream may be at work on another server, whose changes are replicated to this one")
-
-// elsewhere fails with ErrElsewhere if this server is another one than the saved run's, and still
-// follows that one, or receives its heartbeats.
-func (c *cleaner) elsewhere(ctx context.Context, saved *checkpoint.Saved) error {
-	other := saved.Checkpoint.ServerUUID
-	var uuid string
-	if err := c.pool.DB().QueryRowContext(ctx, "SELECT "+schema.ThisServer).Scan(&uuid); err != nil {
-		return fmt.Errorf("read server_uuid: %w", err)
-	}
-	if other == "" || other == uuid {
-		return nil
-	}
-	for deadline := time.Now().Add(gtidPatience); ; {
-		following, unapplied, err := c.replicates(ctx)
-		switch {
-		case err != nil:
-			return err
-		case following:
-			return fmt.Errorf("%w: server_uuid %s; where this server has taken that one's place, end its replication", ErrElsewhere, other)
-		case unapplied && time.Now().After(deadline):
-			return fmt.Errorf("%w: server_uuid %s; this server has received transactions that it has not applied yet", ErrElsewhere, other)
-		}
-		if !unapplied {
-			break
-		}
-		if err := sleep(ctx, 200*time.Millisecond); err != nil {
-			return err
-		}
-	}
-	if err := sleep(ctx, elsewhereFor); err != nil {
-		return err
-	}
-	now, err := c.saved(ctx)
-	if err == nil && now.Beaten != saved.Beaten {
-		err = fmt.Errorf("%w: server_uuid %s; its heartbeats arrive here", ErrElsewhere, other)
-	}
-	return err
-}
-
-// replicates says whether this server receives what another one commits, be it that run's or one
-// between the two, and whether it has received what it has not applied. (A group's members
-// receive from each other as long as they are in it: of them only the heartbeats tell.)
-func (c *cleaner) replicates(ctx context.Context) (following, unapplied bool, err error) {
-	if following, unapplied, err = plan.Replicates(ctx, c.pool.DB()); err != nil {
-		return false, false, fmt.Errorf("look whether this server is replicated to: %w", err)
-	}
-	return following, unapplied, nil
-}
-
-// elsewhereFor is how long a state table is watched for another server's heartbeats.
-const elsewhereFor = time.Second
 
 // startTolerance is how far two readings of a server's start may lie apart, in seconds.
 const startTolerance = 5

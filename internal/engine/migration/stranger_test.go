@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/lab/fault"
 	"midstream/internal/mysql/schema"
 )
@@ -142,10 +142,10 @@ func TestL8_ShadowThatNobodyTellsOf(t *testing.T) {
 					b.Fatal(err)
 				}
 				defer pool.Close()
-				var untold *migration.Untold
-				_, err = migration.Cleanup(
+				var untold *leftovers.Untold
+				_, err = leftovers.Cleanup(
 					b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false,
-					func([]migration.Leftover) bool { return true }, func(string) {},
+					func([]leftovers.Table) bool { return true }, func(string) {},
 				)
 				if !errors.As(err, &untold) {
 					b.Fatalf("error is %v", err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/tableddl"
@@ -130,16 +131,16 @@ func (t *Tables) heed(ctx context.Context, cfg Config, values map[string]string)
 // claimAll keeps other runs away from all tables of the statement. In one order, so that two of
 // them don't keep each other away.
 func (t *Tables) claimAll(ctx context.Context, fail context.CancelCauseFunc) (release func(), err error) {
-	var claims []*claimed
+	var claims []*leftovers.Claim
 	release = func() {
 		for _, c := range claims {
-			c.release()
+			c.Release()
 		}
 	}
 	names := t.plan.Statement.Tables()
 	slices.SortFunc(names, func(a, b schema.Name) int { return cmp.Compare(a.Quoted(), b.Quoted()) })
 	for _, name := range names {
-		c, err := claim(ctx, t.pool, name, fail)
+		c, err := leftovers.ClaimTable(ctx, t.pool, name, fail)
 		if err != nil {
 			release()
 			return nil, err
@@ -158,9 +159,9 @@ func (t *Tables) end(result *Result) error {
 	t.enter(event.PhaseCleanup)
 	ctx, cancel := context.WithTimeout(context.Background(), endPatience)
 	defer cancel()
-	old := oldTable{pool: t.pool, source: p.Statement.Table, name: p.Aside}
+	old := leftovers.Old{Pool: t.pool, Source: p.Statement.Table, Name: p.Aside}
 	if p.Statement.Kind == ddl.KindTruncate {
-		old.keep(ctx, p.Table.Comment, "", t.control.Config().Lock.Wait, t.note)
+		old.Keep(ctx, p.Table.Comment, "", t.control.Config().Lock.Wait, t.note)
 	}
 	result.Old = p.Aside.Dotted()
 	if p.Keep {
@@ -168,7 +169,7 @@ func (t *Tables) end(result *Result) error {
 	}
 	err := t.empty(ctx, old)
 	if err == nil {
-		err = old.drop(ctx)
+		err = old.Drop(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrLeftovers, err)
@@ -182,26 +183,26 @@ func (t *Tables) end(result *Result) error {
 const betweenSlices = 50 * time.Millisecond
 
 // empty takes the rows out of a partitioned table, one partition at a time.
-func (t *Tables) empty(ctx context.Context, old oldTable) error {
+func (t *Tables) empty(ctx context.Context, old leftovers.Old) error {
 	if len(t.plan.Slices) < 2 {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx) // of many partitions: as long as it takes
 	for _, partition := range t.plan.Slices {
 		began := time.Now()
-		err := retryBriefly(ctx, func() error {
+		err := leftovers.RetryBriefly(ctx, func() error {
 			session, err := t.pool.Session(ctx)
 			if err != nil {
 				return err
 			}
 			defer session.Close()
-			_, err = session.Exec(ctx, fmt.Sprintf("ALTER TABLE %s TRUNCATE PARTITION %s", old.name.Quoted(), schema.Quote(partition)))
+			_, err = session.Exec(ctx, fmt.Sprintf("ALTER TABLE %s TRUNCATE PARTITION %s", old.Name.Quoted(), schema.Quote(partition)))
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("empty partition %s of %s: %w", partition, old.name, err)
+			return fmt.Errorf("empty partition %s of %s: %w", partition, old.Name, err)
 		}
-		if err := sleep(ctx, max(betweenSlices, time.Since(began))); err != nil {
+		if err := dbconn.Sleep(ctx, max(betweenSlices, time.Since(began))); err != nil {
 			return err
 		}
 	}

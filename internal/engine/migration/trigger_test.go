@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/trigger"
@@ -86,12 +87,12 @@ func TestL8_CleanupByTriggers(t *testing.T) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			err = migration.ErrClaimed
+			err = leftovers.ErrClaimed
 			// the server has yet to notice the kill
-			for began := time.Now(); errors.Is(err, migration.ErrClaimed) && time.Since(began) < 10*time.Second; {
-				_, err = migration.Cleanup(
+			for began := time.Now(); errors.Is(err, leftovers.ErrClaimed) && time.Since(began) < 10*time.Second; {
+				_, err = leftovers.Cleanup(
 					b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false,
-					func([]migration.Leftover) bool { return true }, func(string) {},
+					func([]leftovers.Table) bool { return true }, func(string) {},
 				)
 			}
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/fault"
@@ -211,11 +212,11 @@ func (b *bench) nextCleanup() {
 	}
 	defer pool.Close()
 	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		_, err := migration.Cleanup(
+		_, err := leftovers.Cleanup(
 			b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false,
-			func([]migration.Leftover) bool { return true }, func(string) {},
+			func([]leftovers.Table) bool { return true }, func(string) {},
 		)
-		if errors.Is(err, migration.ErrClaimed) && time.Since(began) < 10*time.Second {
+		if errors.Is(err, leftovers.ErrClaimed) && time.Since(began) < 10*time.Second {
 			continue // the server has not seen yet that the killed run's connections are gone
 		}
 		if err != nil {

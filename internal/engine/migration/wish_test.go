@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/ledger"
 	"midstream/internal/mysql/schema"
@@ -96,7 +96,7 @@ func TestL8_WishedNamesAreFound(t *testing.T) {
 
 // cleanedUp removes what runs have left, former tables as well: those of a run that has swapped are
 // marked first, as a second run does.
-func (b *bench) cleanedUp() []migration.Leftover {
+func (b *bench) cleanedUp() []leftovers.Table {
 	b.Helper()
 	pool, err := b.open(b.ctx())
 	if err != nil {
@@ -104,10 +104,10 @@ func (b *bench) cleanedUp() []migration.Leftover {
 	}
 	defer pool.Close()
 	name := schema.Name{Schema: b.schema, Table: "t"}
-	if _, err := migration.Finish(b.ctx(), pool, name, b.cfg, func(string) {}); err != nil {
+	if _, err := leftovers.Finish(b.ctx(), pool, name, leftovers.Ending{}, func(string) {}); err != nil {
 		b.Fatal(err)
 	}
-	found, err := migration.Cleanup(b.ctx(), pool, name, true, func([]migration.Leftover) bool { return true }, func(string) {})
+	found, err := leftovers.Cleanup(b.ctx(), pool, name, true, func([]leftovers.Table) bool { return true }, func(string) {})
 	if err != nil {
 		b.Fatal(err)
 	}

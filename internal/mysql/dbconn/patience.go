@@ -28,7 +28,11 @@ func (s *Session) Patiently(ctx context.Context, work func() error) error {
 // two transactions that collided do not collide again.
 func BackOff(ctx context.Context, try int) error {
 	wait := time.Duration(min(try, 10)) * time.Millisecond
-	wait += rand.N(wait * 4)
+	return Sleep(ctx, wait+rand.N(wait*4))
+}
+
+// Sleep waits for a time, or until the context ends, and then returns its cause.
+func Sleep(ctx context.Context, wait time.Duration) error {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {

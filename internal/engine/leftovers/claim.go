@@ -1,4 +1,4 @@
-package migration
+package leftovers
 
 import (
 	"context"
@@ -12,14 +12,17 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// claimed is the advisory lock of a source. The server releases it when our connection
+// Claim is the advisory lock of a source. The server releases it when our connection
 // ends, however that comes about.
-type claimed struct {
+type Claim struct {
 	session *dbconn.Session
 	fail    context.CancelCauseFunc
 	stop    chan struct{}
 	done    chan struct{}
 }
+
+// ErrClaimed says that another run works on the table.
+var ErrClaimed = errors.New("another run of midstream works on this table")
 
 // ErrClaimLost says that the connection broke which held the advisory lock of the source:
 // another run may have begun.
@@ -32,9 +35,9 @@ const (
 	claimBeat    = 5 * time.Second
 )
 
-// claim takes the advisory lock of a source, or fails with ErrClaimed. fail is called with
+// ClaimTable takes the advisory lock of a source, or fails with ErrClaimed. fail is called with
 // ErrClaimLost when the lock is lost later on.
-func claim(ctx context.Context, pool *dbconn.Pool, source schema.Name, fail context.CancelCauseFunc) (*claimed, error) {
+func ClaimTable(ctx context.Context, pool *dbconn.Pool, source schema.Name, fail context.CancelCauseFunc) (*Claim, error) {
 	session, err := pool.Session(ctx, fmt.Sprintf("SET SESSION wait_timeout = %d", int(claimTimeout.Seconds())))
 	if err != nil {
 		return nil, err
@@ -49,13 +52,13 @@ func claim(ctx context.Context, pool *dbconn.Pool, source schema.Name, fail cont
 		session.Close()
 		return nil, fmt.Errorf("claim %s: %w", source, err)
 	}
-	c := &claimed{session: session, fail: fail, stop: make(chan struct{}), done: make(chan struct{})}
+	c := &Claim{session: session, fail: fail, stop: make(chan struct{}), done: make(chan struct{})}
 	go c.keep()
 	return c, nil
 }
 
 // keep uses the connection now and then, and looks whether it is there.
-func (c *claimed) keep() {
+func (c *Claim) keep() {
 	defer close(c.done)
 	ticker := time.NewTicker(claimBeat)
 	defer ticker.Stop()
@@ -75,7 +78,8 @@ func (c *claimed) keep() {
 	}
 }
 
-func (c *claimed) release() {
+// Release gives the lock back.
+func (c *Claim) Release() {
 	close(c.stop)
 	<-c.done
 	// The server may notice the end of a connection only after the next run has asked. If it

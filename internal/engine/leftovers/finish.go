@@ -1,4 +1,4 @@
-package migration
+package leftovers
 
 import (
 	"context"
@@ -20,6 +20,12 @@ type Finished struct {
 	Old   string // the former source; "" if it was dropped
 }
 
+// Ending says how a run that has swapped is brought to its end.
+type Ending struct {
+	Lock    cutover.Budget // bounds each wait for a lock; its parts default to 250 ms
+	DropOld bool           // drops the former source
+}
+
 // Finish looks for an earlier run on the source that was stopped between its swap and its end,
 // and does what it had left to do: the old table is marked, or dropped, and the state table
 // goes. It returns nil if there is none, or another run is at work. On an error that is ErrSwapped
@@ -29,18 +35,19 @@ type Finished struct {
 // The swap is one statement: where the run had come to the cut-over, the shadow is gone, the table
 // has the shadow's columns, and the table under the name that the source was to get has the
 // source's, it has happened (law L7). So it has where the run had begun to clean up.
-func Finish(ctx context.Context, pool *dbconn.Pool, source schema.Name, cfg Config, note func(string)) (*Finished, error) {
+func Finish(ctx context.Context, pool *dbconn.Pool, source schema.Name, how Ending, note func(string)) (*Finished, error) {
 	lost, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	held, err := claim(lost, pool, source, fail)
+	held, err := ClaimTable(lost, pool, source, fail)
 	if errors.Is(err, ErrClaimed) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer held.release()
-	f := finisher{cleaner: cleaner{pool: pool, source: source}, cfg: cfg.WithDefaults(), note: note}
+	defer held.Release()
+	f := finisher{Cleaner: Cleaner{pool: pool, source: source}, how: how, note: note}
+	f.how.Lock = how.Lock.WithDefaults()
 	start, former, err := f.swapped(lost)
 	if err != nil {
 		return nil, fmt.Errorf("look whether an earlier run on %s has swapped: %w", source, err)
@@ -58,34 +65,34 @@ func Finish(ctx context.Context, pool *dbconn.Pool, source schema.Name, cfg Conf
 // unfinished puts right what a run that has not swapped may have left of foreign keys and triggers,
 // before a plan is made of them.
 func (f *finisher) unfinished(ctx context.Context) error {
-	if err := f.mend(ctx, f.cfg.Lock.Wait, f.note, false); err != nil {
+	if err := f.FixCarried(ctx, f.how.Lock.Wait, f.note, false); err != nil {
 		return fmt.Errorf("look at the foreign keys and triggers that an earlier run on %s has left: %w", f.source, err)
 	}
 	return nil
 }
 
 type finisher struct {
-	cleaner
-	cfg  Config
+	Cleaner
+	how  Ending
 	note func(string)
 }
 
 // finish does what the run that began with start had left to do.
 func (f *finisher) finish(ctx context.Context, start *checkpoint.Start, former *candidate) (*Finished, error) {
 	finished := &Finished{Alter: start.Alter}
-	err := f.mend(ctx, f.cfg.Lock.Wait, f.note, false)
+	err := f.FixCarried(ctx, f.how.Lock.Wait, f.note, false)
 	if err != nil {
 		return nil, err
 	}
 	if former != nil {
-		old := oldTable{pool: f.pool, source: f.source, name: former.Name}
-		if f.cfg.DropOld {
-			err = old.drop(ctx)
+		old := Old{Pool: f.pool, Source: f.source, Name: former.Name}
+		if f.how.DropOld {
+			err = old.Drop(ctx)
 		} else {
 			if _, marked := schema.MarkedOld(former.comment, f.source); !marked {
-				old.keep(ctx, former.comment, start.Kept, f.cfg.Lock.Wait, f.note)
+				old.Keep(ctx, former.comment, start.Kept, f.how.Lock.Wait, f.note)
 			}
-			finished.Old = old.name.Dotted()
+			finished.Old = old.Name.Dotted()
 		}
 	}
 	if err != nil {
@@ -97,14 +104,14 @@ func (f *finisher) finish(ctx context.Context, start *checkpoint.Start, former *
 // sweep removes what is left beside the former source: the log of triggers; sentinels of runs that were killed
 // before that one, which gave the source another name then; and the state table, which tells of the others, last.
 func (f *finisher) sweep(ctx context.Context) error {
-	var found []Leftover
-	err := retryBriefly(ctx, func() (err error) {
-		found, err = f.find(ctx, false)
+	var found []Table
+	err := RetryBriefly(ctx, func() (err error) {
+		found, err = f.Find(ctx, false)
 		return err
 	})
 	for _, l := range found {
-		if err == nil && f.goesWithARun(l) {
-			err = retryBriefly(ctx, func() error { return f.drop(ctx, l) })
+		if err == nil && f.GoesWithARun(l) {
+			err = RetryBriefly(ctx, func() error { return f.Drop(ctx, l) })
 		}
 	}
 	return err
@@ -113,12 +120,12 @@ func (f *finisher) sweep(ctx context.Context) error {
 // swapped returns what a run began with that has swapped, or nil, and the former source, if it is
 // there.
 func (f *finisher) swapped(ctx context.Context) (start *checkpoint.Start, former *candidate, err error) {
-	there, err := f.tables(ctx)
+	there, err := f.List(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	_, shadowThere := there[f.names().Shadow]
-	if !f.hasState(there) || shadowThere {
+	_, shadowThere := there[f.Names().Shadow]
+	if !f.HasState(there) || shadowThere {
 		return nil, nil, nil
 	}
 	if start, former, err = f.ended(ctx); err != nil && !errors.Is(err, ErrElsewhere) && !errors.Is(err, checkpoint.ErrNewer) {
@@ -129,9 +136,9 @@ func (f *finisher) swapped(ctx context.Context) (start *checkpoint.Start, former
 
 // ended is swapped where there is a state table and no shadow.
 func (f *finisher) ended(ctx context.Context) (start *checkpoint.Start, former *candidate, err error) {
-	saved, err := f.savedHere(ctx)
+	saved, err := f.SavedHere(ctx)
 	if err == nil && saved.Start != nil {
-		err = f.endRun(ctx, saved.Run, f.cfg.Lock, f.note) // its swap may be on its way
+		err = f.EndRun(ctx, saved.Run, f.how.Lock, f.note) // its swap may be on its way
 	}
 	if errors.Is(err, checkpoint.ErrUnreadable) || err == nil && saved.Start == nil {
 		return nil, nil, nil
@@ -139,28 +146,28 @@ func (f *finisher) ended(ctx context.Context) (start *checkpoint.Start, former *
 	if err != nil {
 		return nil, nil, err
 	}
-	there, err := f.tables(ctx)
+	there, err := f.List(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	former, is, err := f.hasSwapped(ctx, saved, there)
+	former, is, err := f.HasSwapped(ctx, saved, there)
 	if !is || err != nil {
 		return nil, nil, err
 	}
 	return saved.Start, former, nil
 }
 
-// hasSwapped says whether the run that saved this has swapped, among these tables, and returns the
+// HasSwapped says whether the run that saved this has swapped, among these tables, and returns the
 // former source, if it is there.
 //
 // REQUIRES: the sessions of that run had ended when the tables were listed.
-func (c *cleaner) hasSwapped(
+func (c *Cleaner) HasSwapped(
 	ctx context.Context,
 	saved *checkpoint.Saved,
-	there map[schema.Name]candidate,
+	there Listing,
 ) (former *candidate, is bool, err error) {
 	phase := event.Phase(saved.Checkpoint.Phase)
-	_, shadowThere := there[c.names().Shadow]
+	_, shadowThere := there[c.Names().Shadow]
 	if saved.Start == nil || saved.Start.Purpose != string(plan.Altering) || shadowThere {
 		return nil, false, nil
 	}
@@ -173,7 +180,7 @@ func (c *cleaner) hasSwapped(
 	}
 	if oldThere && !marked {
 		// A table that is younger than the state table is somebody else's.
-		if oldThere, err = c.noOlder(ctx, c.names().State, old.Name); err != nil {
+		if oldThere, err = c.noOlder(ctx, c.Names().State, old.Name); err != nil {
 			return nil, false, err
 		}
 	}
@@ -193,3 +200,7 @@ func (c *cleaner) hasSwapped(
 	}
 	return former, err == nil, err
 }
+
+// ErrSwapped says that an earlier run has swapped the tables: nothing is to be copied, and Finish does
+// what it had left to do.
+var ErrSwapped = errors.New("an earlier run has swapped the tables")

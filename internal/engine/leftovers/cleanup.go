@@ -1,4 +1,4 @@
-package migration
+package leftovers
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/trigger"
@@ -16,8 +17,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Leftover is a table that former runs on a source left on the server.
-type Leftover struct {
+// Table is a table that former runs on a source left on the server.
+type Table struct {
 	Name     schema.Name
 	Why      string // how it is known to be ours, or what it is
 	Rows     int64  // the server's estimate
@@ -35,7 +36,7 @@ type Leftover struct {
 	Clone bool
 }
 
-// Trigger is one that goes with a Leftover.
+// Trigger is one that goes with a Table.
 type Trigger struct{ Name, Table schema.Name }
 
 // ErrInUse says that a table which was to be dropped is not idle. Nothing was dropped.
@@ -71,20 +72,20 @@ func Cleanup(
 	pool *dbconn.Pool,
 	source schema.Name,
 	old bool,
-	agree func([]Leftover) bool,
+	agree func([]Table) bool,
 	note func(string),
-) ([]Leftover, error) {
-	held, err := claim(ctx, pool, source, func(error) {})
+) ([]Table, error) {
+	held, err := ClaimTable(ctx, pool, source, func(error) {})
 	if err != nil {
 		return nil, err
 	}
-	defer held.release()
-	c := cleaner{pool: pool, source: source}
-	found, err := c.find(ctx, old)
+	defer held.Release()
+	c := Cleaner{pool: pool, source: source}
+	found, err := c.Find(ctx, old)
 	if err == nil {
-		var rehearsed []Leftover
-		onReplica := cleaner{pool: pool, source: source, purpose: plan.RehearsingOnReplica}
-		rehearsed, err = onReplica.find(ctx, false)
+		var rehearsed []Table
+		onReplica := Cleaner{pool: pool, source: source, purpose: plan.RehearsingOnReplica}
+		rehearsed, err = onReplica.Find(ctx, false)
 		found = append(rehearsed, found...)
 	}
 	if err == nil {
@@ -96,17 +97,17 @@ func Cleanup(
 	if err != nil {
 		return nil, fmt.Errorf("look for leftovers of %s: %w", source, err)
 	}
-	if !slices.ContainsFunc(found, func(l Leftover) bool { return !l.Spared }) || !agree(found) {
+	if !slices.ContainsFunc(found, func(l Table) bool { return !l.Spared }) || !agree(found) {
 		return found, nil
 	}
-	if err := c.mend(ctx, Config{}.WithDefaults().Lock.Wait, note, true); err != nil {
+	if err := c.FixCarried(ctx, cutover.Budget{}.WithDefaults().Wait, note, true); err != nil {
 		return found, err
 	}
 	for _, l := range found {
 		if l.Spared {
 			continue
 		}
-		err := retryBriefly(ctx, func() error { return c.drop(ctx, l) })
+		err := RetryBriefly(ctx, func() error { return c.Drop(ctx, l) })
 		if err != nil {
 			return found, fmt.Errorf("drop %s: %w", l.Name, err)
 		}
@@ -114,17 +115,22 @@ func Cleanup(
 	return found, nil
 }
 
-// cleaner finds and drops the leftovers of runs for one purpose on one source. Runs that alter and
+// New returns one for runs of a purpose on a source.
+func New(pool *dbconn.Pool, source schema.Name, purpose plan.Purpose) *Cleaner {
+	return &Cleaner{pool: pool, source: source, purpose: purpose}
+}
+
+// Cleaner finds and drops the leftovers of runs for one purpose on one source. Runs that alter and
 // rehearsals have the same ones, but for rehearsals on a replica.
-type cleaner struct {
+type Cleaner struct {
 	pool    *dbconn.Pool
 	source  schema.Name
 	purpose plan.Purpose
 	told    checkpoint.Names // by the state table, when tables was last called
 }
 
-// names are those of the artefacts, the shadow's as the state table has it.
-func (c *cleaner) names() plan.Names {
+// Names are those of the artefacts, the shadow's as the state table has it.
+func (c *Cleaner) Names() plan.Names {
 	names := c.purpose.NamesOf(c.source)
 	if c.told.Shadow != "" {
 		names.Shadow = c.source.Sibling(c.told.Shadow)
@@ -132,17 +138,17 @@ func (c *cleaner) names() plan.Names {
 	return names
 }
 
-// find lists what may be dropped, the state table last: it is what tells the others.
-func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
-	tables, err := c.tables(ctx)
+// Find lists what may be dropped, the state table last: it is what tells the others.
+func (c *Cleaner) Find(ctx context.Context, old bool) ([]Table, error) {
+	tables, err := c.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	names := c.names()
+	names := c.Names()
 	_, sourceThere := tables[c.source]
 	state, stateThere := tables[names.State]
 	stateThere = stateThere && schema.MarkedFor(state.comment, c.source)
-	var found []Leftover
+	var found []Table
 	for _, t := range tables {
 		was, isOld := schema.MarkedOld(t.comment, c.source)
 		before, isDropped := schema.MarkedDropped(t.comment, c.source)
@@ -152,14 +158,14 @@ func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
 			if err := c.spareClone(ctx, &t); err != nil {
 				return nil, err
 			}
-			found = append(found, t.Leftover)
+			found = append(found, t.Table)
 		case schema.MarkedFor(t.comment, c.source):
 			t.Why, t.log = "marked: "+t.comment, t.comment == schema.MarkFor(trigger.Kind, c.source)
-			found = append(found, t.Leftover)
+			found = append(found, t.Table)
 		case t.Name == names.Shadow:
 			if !stateThere {
 				t.Spared, t.Why = true, "it bears no mark, and no state table tells of it"
-				found = append(found, t.Leftover)
+				found = append(found, t.Table)
 				continue
 			}
 			told, err := c.toldOf(ctx, state, t)
@@ -168,7 +174,7 @@ func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
 			}
 			if told {
 				t.Why = "the state table tells of it"
-				found = append(found, t.Leftover)
+				found = append(found, t.Table)
 			}
 		case old && (isOld && sourceThere || isDropped):
 			t.Why = "the table before a swap"
@@ -181,35 +187,35 @@ func (c *cleaner) find(ctx context.Context, old bool) ([]Leftover, error) {
 			if err := c.idle(ctx, t.Name); err != nil {
 				return nil, err
 			}
-			found = append(found, t.Leftover)
+			found = append(found, t.Table)
 		case old && !isOld:
 			t.Spared, t.Why = true, "it has no mark of a former table"
-			found = append(found, t.Leftover)
+			found = append(found, t.Table)
 		}
 	}
 	if err := c.addTriggers(ctx, tables, &found); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(found, func(a, b Leftover) int { return strings.Compare(a.Name.Table, b.Name.Table) })
+	slices.SortFunc(found, func(a, b Table) int { return strings.Compare(a.Name.Table, b.Name.Table) })
 	if stateThere {
-		if _, err := c.savedHere(ctx); err != nil && !errors.Is(err, checkpoint.ErrUnreadable) {
+		if _, err := c.SavedHere(ctx); err != nil && !errors.Is(err, checkpoint.ErrUnreadable) {
 			return nil, err
 		}
 		state.Why = "marked: " + state.comment
-		found = append(found, state.Leftover)
+		found = append(found, state.Table)
 	}
 	return found, nil
 }
 
-// goesWithARun says that a run drops the leftover at its end without being asked: it is known to be ours, and no plan is at
+// GoesWithARun says that a run drops the leftover at its end without being asked: it is known to be ours, and no plan is at
 // work on it. Of a server that does not show whose its connections are, the latter is not known.
-func (c *cleaner) goesWithARun(l Leftover) bool {
+func (c *Cleaner) GoesWithARun(l Table) bool {
 	return !l.Spared && (!l.Clone || c.pool.Marked())
 }
 
 // allowed fails with a *Denied if the account lacks what it takes to drop what was found, or
 // if that is why finding failed; else it returns the error of that.
-func (c *cleaner) allowed(ctx context.Context, found []Leftover, old bool, failed error) error {
+func (c *Cleaner) allowed(ctx context.Context, found []Table, old bool, failed error) error {
 	var drop []schema.Name
 	for _, l := range found {
 		if !l.Spared {
@@ -229,19 +235,22 @@ func (c *cleaner) allowed(ctx context.Context, found []Leftover, old bool, faile
 	return err
 }
 
+// Listing has the source and the tables that have the name of an artefact, or its mark.
+type Listing map[schema.Name]candidate
+
 // candidate is a table that has the source's or an artefact's name.
 type candidate struct {
-	Leftover
+	Table
 	comment string
 }
 
-// tables reads the source and the tables that have the name of an artefact, or its mark.
-func (c *cleaner) tables(ctx context.Context) (map[schema.Name]candidate, error) {
+// List reads the source and the tables that have the name of an artefact, or its mark.
+func (c *Cleaner) List(ctx context.Context) (Listing, error) {
 	var err error
-	if c.told, err = checkpoint.New(c.names().State, c.source, c.pool.Name(), "").Names(ctx, c.pool.DB()); err != nil {
+	if c.told, err = checkpoint.New(c.Names().State, c.source, c.pool.Name(), "").Names(ctx, c.pool.DB()); err != nil {
 		return nil, err
 	}
-	names := c.names()
+	names := c.Names()
 	wanted := append(plan.OldNames(c.source), c.source, names.Shadow, names.State)
 	for _, told := range []string{c.told.Old, c.told.Kept} {
 		if told != "" {
@@ -262,7 +271,7 @@ func (c *cleaner) tables(ctx context.Context) (map[schema.Name]candidate, error)
 		return nil, err
 	}
 	defer rows.Close()
-	tables := map[schema.Name]candidate{}
+	tables := Listing{}
 	for rows.Next() {
 		var t candidate
 		if err := rows.Scan(&t.Name.Table, &t.comment, &t.Rows, &t.Bytes); err != nil {
@@ -283,7 +292,7 @@ func (c *cleaner) tables(ctx context.Context) (map[schema.Name]candidate, error)
 
 // marked says that a table bears a mark of a run on the source, under whatever name. Those of a rehearsal on a
 // replica are not wished for, and are found by their names.
-func (c *cleaner) marked(t *candidate) bool {
+func (c *Cleaner) marked(t *candidate) bool {
 	replicas := plan.RehearsingOnReplica.NamesOf(c.source)
 	if c.purpose == plan.RehearsingOnReplica || t.Name == replicas.Shadow || t.Name == replicas.State {
 		return false
@@ -294,7 +303,7 @@ func (c *cleaner) marked(t *candidate) bool {
 }
 
 // spareClone says whose a clone is: it is dropped if it bears the mark, and its maker is gone.
-func (c *cleaner) spareClone(ctx context.Context, t *candidate) error {
+func (c *Cleaner) spareClone(ctx context.Context, t *candidate) error {
 	t.Why = "marked: " + t.comment
 	if !schema.Marked(t.comment) {
 		t.Spared, t.Why = true, "a plan that was killed may have made it, but it bears no mark; if it is empty, DROP TABLE "+t.Name.Quoted()
@@ -311,8 +320,8 @@ func (c *cleaner) spareClone(ctx context.Context, t *candidate) error {
 // saves checkpoints only after it has created and marked its shadow; before that the table
 // says that the shadow is about to be created, which an empty one that is no older proves.
 // It fails with *Untold if the state table can't be read.
-func (c *cleaner) toldOf(ctx context.Context, state, shadow candidate) (bool, error) {
-	saved, err := c.saved(ctx)
+func (c *Cleaner) toldOf(ctx context.Context, state, shadow candidate) (bool, error) {
+	saved, err := c.Saved(ctx)
 	if errors.Is(err, checkpoint.ErrUnreadable) {
 		return false, &Untold{Shadow: shadow.Name, State: state.Name, Unreadable: true}
 	}
@@ -335,7 +344,7 @@ func (c *cleaner) toldOf(ctx context.Context, state, shadow candidate) (bool, er
 }
 
 // noOlder says that a table was created at the time of another one, or later.
-func (c *cleaner) noOlder(ctx context.Context, table, than schema.Name) (bool, error) {
+func (c *Cleaner) noOlder(ctx context.Context, table, than schema.Name) (bool, error) {
 	is, err := plan.ReadIdentity(ctx, c.pool.DB(), table)
 	if err != nil {
 		return false, fmt.Errorf("look for the age of %s: %w", table, err)
@@ -347,10 +356,10 @@ func (c *cleaner) noOlder(ctx context.Context, table, than schema.Name) (bool, e
 	return is.NoOlder(other), nil
 }
 
-// untold fails with *Untold if a table that has the shadow's name may be somebody else's, and
+// CheckStranger fails with *Untold if a table that has the shadow's name may be somebody else's, and
 // would be in the way.
-func (c *cleaner) untold(ctx context.Context, there map[schema.Name]candidate) error {
-	names := c.names()
+func (c *Cleaner) CheckStranger(ctx context.Context, there Listing) error {
+	names := c.Names()
 	shadow, is := there[names.Shadow]
 	if !is || schema.MarkedFor(shadow.comment, c.source) {
 		return nil
@@ -390,27 +399,33 @@ func (u *Untold) Next() string {
 	return drop
 }
 
-// hasState says that the state table of an earlier run is among the tables.
-func (c *cleaner) hasState(there map[schema.Name]candidate) bool {
-	state, is := there[c.names().State]
+// HasState says that the state table of an earlier run is among the tables.
+func (c *Cleaner) HasState(there Listing) bool {
+	state, is := there[c.Names().State]
 	return is && schema.MarkedFor(state.comment, c.source)
 }
 
-// saved reads the state table.
-func (c *cleaner) saved(ctx context.Context) (*checkpoint.Saved, error) {
+// HasShadow says that the shadow is among the tables, marked or, as the state table has it, unmarked.
+func (c *Cleaner) HasShadow(there Listing, unmarked bool) bool {
+	shadow, is := there[c.Names().Shadow]
+	return is && (unmarked || schema.MarkedFor(shadow.comment, c.source))
+}
+
+// Saved reads the state table.
+func (c *Cleaner) Saved(ctx context.Context) (*checkpoint.Saved, error) {
 	session, err := c.pool.Session(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer session.Close()
-	return checkpoint.New(c.names().State, c.source, c.pool.Name(), "").Load(ctx, session)
+	return checkpoint.New(c.Names().State, c.source, c.pool.Name(), "").Load(ctx, session)
 }
 
 // idleFor is how long nothing may touch an old table before it is taken to be idle.
 const idleFor = time.Second
 
 // idle fails with ErrInUse if somebody reads, writes or locks the table.
-func (c *cleaner) idle(ctx context.Context, table schema.Name) error {
+func (c *Cleaner) idle(ctx context.Context, table schema.Name) error {
 	before, err := c.accesses(ctx, table)
 	if err != nil {
 		return err
@@ -423,7 +438,7 @@ func (c *cleaner) idle(ctx context.Context, table schema.Name) error {
 	if len(sessions) > 0 {
 		return fmt.Errorf("%s: %w: %s", table, ErrInUse, sessions[0].Who()+" holds a lock on it")
 	}
-	if err := sleep(ctx, idleFor); err != nil {
+	if err := dbconn.Sleep(ctx, idleFor); err != nil {
 		return err
 	}
 	after, err := c.accesses(ctx, table)
@@ -435,16 +450,16 @@ func (c *cleaner) idle(ctx context.Context, table schema.Name) error {
 
 // accesses counts what was read and written in a table since the server began, as far
 // as it counts; else it stays 0.
-func (c *cleaner) accesses(ctx context.Context, table schema.Name) (n uint64, err error) {
+func (c *Cleaner) accesses(ctx context.Context, table schema.Name) (n uint64, err error) {
 	err = c.pool.DB().QueryRowContext(ctx, `
 		SELECT IFNULL(SUM(count_star), 0) FROM performance_schema.table_io_waits_summary_by_table
 		 WHERE object_schema = ? AND object_name = ?`, table.Schema, table.Table).Scan(&n)
 	return n, err
 }
 
-// drop drops one table. Its wait for the table's lock is short (lock_wait_timeout); a DROP
+// Drop drops one table. Its wait for the table's lock is short (lock_wait_timeout); a DROP
 // of a large table that has begun is not withdrawn, however long it takes.
-func (c *cleaner) drop(ctx context.Context, l Leftover) error {
+func (c *Cleaner) Drop(ctx context.Context, l Table) error {
 	if l.log {
 		return c.dropLog(ctx, l.Name)
 	}

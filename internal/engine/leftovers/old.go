@@ -1,0 +1,76 @@
+package leftovers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/lock"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// Old is the former source after the swap.
+type Old struct {
+	Pool   *dbconn.Pool
+	Source schema.Name
+	Name   schema.Name
+}
+
+// Drop drops the table.
+func (o Old) Drop(ctx context.Context) error {
+	c := New(o.Pool, o.Source, "")
+	if err := RetryBriefly(ctx, func() error { return c.Drop(ctx, Table{Name: o.Name}) }); err != nil {
+		return fmt.Errorf("drop old table %s: %w", o.Name, err)
+	}
+	return nil
+}
+
+// markPatience is how long the mark of the former source is tried for.
+const markPatience = 5 * time.Second
+
+// Keep gives the table, whose comment is given, the mark by which Cleanup knows it, and the name
+// that it shall keep, if that is not "". Somebody
+// may use it already, and is not made to wait longer than for an attempt of the cut-over.
+func (o *Old) Keep(ctx context.Context, comment, kept string, wait time.Duration, note func(string)) {
+	mark := "COMMENT = " + schema.Literal(schema.MarkOld(o.Source, comment))
+	if kept != "" {
+		name := o.Source.Sibling(kept)
+		err := o.alter(ctx, mark+", RENAME TO "+name.Quoted(), wait)
+		if err != nil { // the answer may have been lost
+			if there, failed := schema.Load(ctx, o.Pool.DB(), name); failed == nil {
+				if _, marked := schema.MarkedOld(there.Comment, o.Source); marked {
+					err = nil
+				}
+			}
+		}
+		if err == nil {
+			o.Name = name
+			return
+		}
+		note(fmt.Sprintf("%s could not be renamed to %s: %v", o.Name, name, err))
+	}
+	if err := o.alter(ctx, mark, wait); err != nil {
+		note(fmt.Sprintf("%s could not be marked as the former table (%v): midstream cleanup --old will leave it alone", o.Name, err))
+	}
+}
+
+// alter changes what the server's dictionary says of the table.
+func (o *Old) alter(ctx context.Context, clauses string, wait time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, markPatience)
+	defer cancel()
+	statement := fmt.Sprintf("ALTER TABLE %s %s, ALGORITHM=INPLACE", o.Name.Quoted(), clauses)
+	return RetryBriefly(ctx, func() error {
+		session, err := o.Pool.Session(ctx, o.Pool.Defining()...)
+		if err != nil {
+			return err
+		}
+		defer session.Close()
+		requested, err := lock.Request(ctx, session, statement, wait)
+		if err == nil && !requested.Granted {
+			err = cutover.ErrNotGranted
+		}
+		return err
+	})
+}

@@ -1,0 +1,29 @@
+package leftovers
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"midstream/internal/engine/cutover"
+	"midstream/internal/mysql/dbconn"
+)
+
+// tornFor is how long triggers are waited for that the server can't make out.
+const tornFor = 10 * time.Second
+
+// RetryBriefly tries again while a statement of ours that was withdrawn still holds its lock or is
+// at work on a table's triggers, or the connection must be opened anew. Triggers that stay torn for
+// tornFor are so for good: the server's file of them is damaged.
+func RetryBriefly(ctx context.Context, try func() error) error {
+	for began := time.Now(); ; {
+		err := try()
+		torn := dbconn.TornTriggers(err) && time.Since(began) < tornFor
+		if err == nil || !errors.Is(err, cutover.ErrNotGranted) && !dbconn.Contended(err) && !dbconn.ConnectionLost(err) && !torn {
+			return err
+		}
+		if dbconn.Sleep(ctx, 200*time.Millisecond) != nil {
+			return err
+		}
+	}
+}
