@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"midstream/internal/engine/desired"
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
@@ -89,7 +90,7 @@ func (t *target) read(d token.Dialect) (*ddl.Statement, error) {
 
 // readAt reads the statement as the server does that was reached. guessed is what was read before.
 func (t *target) readAt(ctx context.Context, s *server, guessed *ddl.Statement) (*ddl.Statement, error) {
-	dialect, err := plan.ReadDialect(ctx, s.pool.DB())
+	dialect, err := facts.ReadDialect(ctx, s.pool.DB())
 	if err != nil {
 		return nil, unwritten(ctx, err, "")
 	}

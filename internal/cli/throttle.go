@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/migration"
-	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 )
 
@@ -167,7 +167,7 @@ func (c *change) follow(ctx context.Context, s *server, found []string) (undo fu
 			pools = append(pools, pool)
 			// A server may still count one that has been promoted (MariaDB, until it next sends it
 			// something in vain).
-			if from, err := plan.Sources(ctx, pool.DB()); err == nil && len(from) == 0 && !listed {
+			if from, err := facts.Sources(ctx, pool.DB()); err == nil && len(from) == 0 && !listed {
 				c.output.note(fmt.Sprintf("%s replicates from no server any more, and nobody looks how far it is behind", address))
 				continue
 			}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
@@ -87,9 +88,9 @@ func (l *Lacking) Error() string {
 
 // sources are the channels by which a server replicates.
 func (a *Asked) sources(ctx context.Context, db schema.Querier, address string) ([]plan.Channel, error) {
-	sources, err := plan.Sources(ctx, db)
+	sources, err := facts.Sources(ctx, db)
 	if dbconn.Denied(err) {
-		lacked, failed := plan.LackedBySources(ctx, db)
+		lacked, failed := facts.LackedBySources(ctx, db)
 		if failed != nil {
 			return nil, failed
 		}

@@ -10,6 +10,7 @@ import (
 
 	"midstream/internal/compat/speech"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/schema"
@@ -131,7 +132,7 @@ func (s *Speaker) Reached(ctx context.Context, db schema.Querier) error {
 	if s.asked.Tries() { // its table gets its name in the end
 		return nil
 	}
-	version, err := plan.ReadVersion(ctx, db)
+	version, err := facts.ReadVersion(ctx, db)
 	if err != nil {
 		return err
 	}

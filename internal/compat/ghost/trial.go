@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/schema"
 )
@@ -96,7 +97,7 @@ func (t *Trial) stop(ctx context.Context) error {
 
 // replication stops or starts it.
 func (t *Trial) replication(ctx context.Context, verb string) error {
-	version, err := plan.ReadVersion(ctx, t.db)
+	version, err := facts.ReadVersion(ctx, t.db)
 	if err != nil {
 		return fmt.Errorf("%s replication: %w", verb, err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/trigger"
@@ -225,7 +226,7 @@ func (c *Cleaner) allowed(ctx context.Context, found []Table, old bool, failed e
 	if failed == nil && len(drop) == 0 {
 		return nil
 	}
-	lacked, err := plan.LackedByCleanup(ctx, c.pool.DB(), drop, old && failed != nil)
+	lacked, err := facts.LackedByCleanup(ctx, c.pool.DB(), drop, old && failed != nil)
 	switch {
 	case err == nil && len(lacked) > 0:
 		return &Denied{Lacked: lacked}
@@ -345,11 +346,11 @@ func (c *Cleaner) toldOf(ctx context.Context, state, shadow candidate) (bool, er
 
 // noOlder says that a table was created at the time of another one, or later.
 func (c *Cleaner) noOlder(ctx context.Context, table, than schema.Name) (bool, error) {
-	is, err := plan.ReadIdentity(ctx, c.pool.DB(), table)
+	is, err := facts.ReadIdentity(ctx, c.pool.DB(), table)
 	if err != nil {
 		return false, fmt.Errorf("look for the age of %s: %w", table, err)
 	}
-	other, err := plan.ReadIdentity(ctx, c.pool.DB(), than)
+	other, err := facts.ReadIdentity(ctx, c.pool.DB(), than)
 	if err != nil {
 		return false, fmt.Errorf("look for the age of %s: %w", than, err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/cutover"
-	"midstream/internal/engine/plan"
+	"midstream/internal/engine/facts"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -76,7 +76,7 @@ const unappliedPatience = 10 * time.Second
 // between the two, and whether it has received what it has not applied. (A group's members
 // receive from each other as long as they are in it: of them only the heartbeats tell.)
 func (c *Cleaner) replicates(ctx context.Context) (following, unapplied bool, err error) {
-	if following, unapplied, err = plan.Replicates(ctx, c.pool.DB()); err != nil {
+	if following, unapplied, err = facts.Replicates(ctx, c.pool.DB()); err != nil {
 		return false, false, fmt.Errorf("look whether this server is replicated to: %w", err)
 	}
 	return following, unapplied, nil

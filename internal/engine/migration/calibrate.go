@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/native"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
@@ -89,14 +90,14 @@ func (l *chunkLog) rate(began, ended time.Time) (perSecond float64, rows int64) 
 
 // watchApplication measures what is written while this run does nothing.
 func (r *run) watchApplication(ctx context.Context, pace *plan.Pace) error {
-	before, err := plan.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
+	before, err := facts.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
 	if err != nil {
 		return err
 	}
 	if err := dbconn.Sleep(ctx, baseline); err != nil {
 		return err
 	}
-	after, err := plan.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
+	after, err := facts.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
 	if err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (r *run) measureShadow(ctx context.Context, pace *plan.Pace, chunks *chunkL
 		return err
 	}
 	pace.Shadow.Setup = time.Since(making) + aroundCopy
-	before, err := plan.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
+	before, err := facts.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
 	if err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func (r *run) measureShadow(ctx context.Context, pace *plan.Pace, chunks *chunkL
 	if err := r.copySample(ctx); err != nil {
 		return err
 	}
-	after, err := plan.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
+	after, err := facts.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
 	if err != nil {
 		return err
 	}
@@ -188,7 +189,7 @@ func (r *run) measureIndexes(ctx context.Context, pace *plan.Pace, rows int64) e
 	if err := r.shadow.Analyze(ctx, r.pool); err != nil {
 		return err
 	}
-	bytes, err := plan.LeafBytes(ctx, r.pool.DB(), r.shadow.Name)
+	bytes, err := facts.LeafBytes(ctx, r.pool.DB(), r.shadow.Name)
 	if err != nil {
 		return fmt.Errorf("read the size of shadow %s: %w", r.shadow.Name, err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"midstream/internal/engine/capture"
 	"midstream/internal/engine/checkpoint"
-	"midstream/internal/engine/plan"
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/throttle"
 	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
@@ -164,22 +164,22 @@ func (r *run) captureFit(ctx context.Context) error {
 	if from == nil {
 		return r.triggersFit(ctx)
 	}
-	facts, err := plan.GatherCapture(ctx, from.DB, from.Name)
+	known, err := facts.GatherCapture(ctx, from.DB, from.Name)
 	if err != nil {
 		return fmt.Errorf("look at replica %s: %w", from.Name, err)
 	}
 	names := append([]schema.Name{r.plan.Source.Name}, r.plan.Names.All()...)
-	if faults := facts.Faults(r.plan.Server.UUID, names); len(faults) > 0 {
+	if faults := known.Faults(r.plan.Server.UUID, names); len(faults) > 0 {
 		return fmt.Errorf("%w: %s: %s. %s", ErrCaptureUnfit, faults[0].What, faults[0].Why, faults[0].Fix)
 	}
 	start, err := serverStart(ctx, from.DB)
 	if err != nil {
 		return fmt.Errorf("look at replica %s: %w", from.Name, err)
 	}
-	if facts.SyncBinlog != 1 && startedAnew(start, r.captureStart) {
+	if known.SyncBinlog != 1 && startedAnew(start, r.captureStart) {
 		return fmt.Errorf(
 			"%w: %s was started again, with sync_binlog=%d: a crash may have cost it changes in its binlog",
-			ErrCaptureUnfit, from.Name, facts.SyncBinlog,
+			ErrCaptureUnfit, from.Name, known.SyncBinlog,
 		)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/throttle"
 	"midstream/internal/mysql/schema"
@@ -69,11 +70,11 @@ func mayKill(ctx context.Context, db *sql.DB, table schema.Name, was, cfg Config
 	if cfg.Kills.After == 0 || was.Kills.After > 0 {
 		return nil
 	}
-	facts, err := plan.Gather(ctx, db, table)
+	known, err := facts.Gather(ctx, db, table)
 	if err != nil {
 		return &BadSetting{name, values[name], fmt.Errorf("look whether sessions may be ended: %w", err), ""}
 	}
-	if risk := plan.HindersKills(facts); risk != nil {
+	if risk := plan.HindersKills(known); risk != nil {
 		return &BadSetting{name, values[name], errors.New(risk.What), risk.Fix}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"midstream/internal/engine/backlog"
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/plan"
@@ -127,7 +128,7 @@ func (r *run) old() schema.Name { return r.plan.Source.Name.Sibling(r.began.Old)
 func (r *run) nextOld(ctx context.Context) error {
 	taken := r.old()
 	r.refused = append(r.refused, taken)
-	old, free, err := plan.FreeOld(ctx, r.pool.DB(), r.plan.Source.Name, r.refused)
+	old, free, err := facts.FreeOld(ctx, r.pool.DB(), r.plan.Source.Name, r.refused)
 	if err != nil {
 		return err
 	}

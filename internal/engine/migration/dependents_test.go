@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"midstream/internal/engine/plan"
+	"midstream/internal/engine/facts"
 	"midstream/internal/mysql/schema"
 )
 
@@ -137,7 +137,7 @@ func TestPlanListsDependents(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(b *bench) {
 		b.dependents()
-		found, err := plan.GatherDependents(b.ctx(), b.db, schema.Name{Schema: b.schema, Table: "t"})
+		found, err := facts.GatherDependents(b.ctx(), b.db, schema.Name{Schema: b.schema, Table: "t"})
 		if err != nil {
 			b.Fatal(err)
 		}

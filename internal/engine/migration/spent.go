@@ -4,12 +4,13 @@ import (
 	"context"
 	"time"
 
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/plan"
 )
 
 // spent is what a run has cost, as far as the server tells; what it doesn't is 0.
 type spent struct {
-	before     plan.Load
+	before     facts.Load
 	files      int64 // bytes of the source's files before
 	disk, redo int64
 }
@@ -21,8 +22,8 @@ const patienceForFigures = 2 * time.Second
 func (r *run) spendFrom(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, patienceForFigures)
 	defer cancel()
-	r.spent.before, _ = plan.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
-	r.spent.files, _ = plan.FileBytes(ctx, r.pool.DB(), r.plan.Source.Name)
+	r.spent.before, _ = facts.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
+	r.spent.files, _ = facts.FileBytes(ctx, r.pool.DB(), r.plan.Source.Name)
 }
 
 // spendUntil ends it, where the table was changed.
@@ -32,11 +33,11 @@ func (r *run) spendUntil(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patienceForFigures)
 	defer cancel()
-	after, err := plan.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
+	after, err := facts.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
 	if err != nil {
 		return
 	}
-	files, err := plan.FileBytes(ctx, r.pool.DB(), r.plan.Source.Name)
+	files, err := facts.FileBytes(ctx, r.pool.DB(), r.plan.Source.Name)
 	if err != nil {
 		return
 	}

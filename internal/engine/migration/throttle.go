@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/plan"
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/throttle"
 )
 
@@ -37,8 +37,8 @@ type Follower struct {
 // replica is what sensors read of it, but for its heartbeats.
 func (f Follower) replica() throttle.Replica {
 	return throttle.Replica{Name: f.Name,
-		Meant: func(ctx context.Context) (time.Duration, error) { return plan.MeantDelay(ctx, f.DB) },
-		Off:   func(ctx context.Context) (bool, error) { return plan.StandsStill(ctx, f.DB) }}
+		Meant: func(ctx context.Context) (time.Duration, error) { return facts.MeantDelay(ctx, f.DB) },
+		Off:   func(ctx context.Context) (bool, error) { return facts.StandsStill(ctx, f.DB) }}
 }
 
 // sensors are those of the run.
@@ -140,7 +140,7 @@ func (r *run) captureDelay() time.Duration {
 
 // written is what the new table and the binlog have grown by.
 func (r *run) written(ctx context.Context) (int64, error) {
-	bytes, err := plan.FileBytes(ctx, r.pool.DB(), r.shadowName())
+	bytes, err := facts.FileBytes(ctx, r.pool.DB(), r.shadowName())
 	if err != nil {
 		return 0, err
 	}

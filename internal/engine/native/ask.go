@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
@@ -213,7 +214,7 @@ func look(ctx context.Context, db *sql.DB, clone schema.Name) (*sight, error) {
 	}
 	s.definition, _ = schema.SplitAutoIncrement(s.table.Create)
 	var rows *sql.Rows
-	err = plan.FromInnoDB(func(views string) (err error) {
+	err = facts.FromInnoDB(func(views string) (err error) {
 		rows, err = db.QueryContext(ctx, `
 			SELECT t.table_id, IFNULL(i.index_id, 0) FROM information_schema.`+views+`tables t
 			  LEFT JOIN information_schema.`+views+`indexes i ON i.table_id = t.table_id

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
@@ -93,7 +94,7 @@ type spent struct {
 
 // timed carries out a statement.
 func (q Question) timed(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, statement string) (s spent, err error) {
-	before, err := plan.ReadLoad(ctx, pool.DB(), q.Clone)
+	before, err := facts.ReadLoad(ctx, pool.DB(), q.Clone)
 	if err != nil {
 		return s, err
 	}
@@ -102,7 +103,7 @@ func (q Question) timed(ctx context.Context, pool *dbconn.Pool, session *dbconn.
 		return s, fmt.Errorf("change clone %s: %w", q.Clone, err)
 	}
 	s.took = time.Since(began)
-	after, err := plan.ReadLoad(ctx, pool.DB(), q.Clone)
+	after, err := facts.ReadLoad(ctx, pool.DB(), q.Clone)
 	s.redo = after.Redo - before.Redo
 	return s, err
 }
@@ -184,5 +185,5 @@ func (q Question) size(ctx context.Context, pool *dbconn.Pool, session *dbconn.S
 	if _, err := session.Exec(ctx, "ANALYZE TABLE "+q.Clone.Quoted()); err != nil {
 		return 0, fmt.Errorf("analyze clone %s: %w", q.Clone, err)
 	}
-	return plan.LeafBytes(ctx, pool.DB(), q.Clone)
+	return facts.LeafBytes(ctx, pool.DB(), q.Clone)
 }

@@ -1,11 +1,6 @@
 package plan
 
-import (
-	"context"
-	"fmt"
-
-	"midstream/internal/mysql/schema"
-)
+import "fmt"
 
 // CodeConnections is the code of too few connections.
 const CodeConnections Code = "connections"
@@ -17,37 +12,6 @@ type Connections struct {
 	Open      int64 // of the server, at the moment
 	Ours      int64 // of those, by this program
 	Others    int64 // of those, by this account from elsewhere, as far as the account may see them
-}
-
-// readConnections reads the limits. Whose connections are open is seen with a grant on performance_schema only.
-func (f *Facts) readConnections(ctx context.Context, q schema.Querier) error {
-	c := &f.Connections
-	var name string
-	if err := q.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Threads_connected'").Scan(&name, &c.Open); err != nil {
-		return err
-	}
-	if err := q.QueryRowContext(
-		ctx,
-		"SELECT @@SESSION.max_user_connections, @@GLOBAL.max_connections",
-	).Scan(
-		&c.OfAccount, &c.Most,
-	); err != nil {
-		return err
-	}
-	if !f.PerformanceSchema {
-		return nil
-	}
-	const mark = "attr_name = 'midstream_run'"
-	ok, err := seen(q.QueryRowContext(ctx, "SELECT COUNT(*) FROM performance_schema.session_connect_attrs WHERE "+mark+" AND attr_value ="+
-		" (SELECT attr_value FROM performance_schema.session_account_connect_attrs WHERE processlist_id = CONNECTION_ID() AND "+mark+")").Scan(&c.Ours))
-	if err != nil || !ok || c.Ours == 0 {
-		return err
-	}
-	var all int64
-	_, err = seen(q.QueryRowContext(ctx, "SELECT COUNT(*) FROM performance_schema.threads t JOIN performance_schema.threads s"+
-		" ON s.processlist_user = t.processlist_user AND s.processlist_host = t.processlist_host WHERE s.processlist_id = CONNECTION_ID()").Scan(&all))
-	c.Others = max(all-c.Ours, 0)
-	return err
 }
 
 // checkConnections refuses where a run would come to a limit of connections when it has done its work.

@@ -134,7 +134,7 @@ func (c *checker) tooOld(all []schema.ForeignKey) (refused bool) {
 			)
 		case fk.Parent == c.table.Name:
 			c.block(CodeForeignKey, fmt.Sprintf("foreign key %s refers to the table itself", fk.Constraint), why, "Run the ALTER natively")
-		case !version.carriesForeign():
+		case !version.CarriesForeign():
 			c.block(CodeForeignKey, fmt.Sprintf("foreign key %s refers to %s", fk.Constraint, fk.Parent), why, "Run the ALTER natively")
 		default:
 			continue

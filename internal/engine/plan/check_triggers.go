@@ -1,9 +1,7 @@
 package plan
 
 import (
-	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"midstream/internal/engine/usertrigger"
@@ -142,46 +140,4 @@ func (c *checker) tellTriggers() {
 		fmt.Sprintf("the swap carries over %s: %s", count(len(t.Triggers), "trigger"), strings.Join(t.TriggerNames(), ", ")),
 		why, "If the attempts take longer than --lock-work, raise it",
 	)
-}
-
-// readTriggered looks which tables the triggers may use, and at the database's collation.
-func (f *Facts) readTriggered(ctx context.Context, q schema.Querier, table schema.Name) error {
-	triggers, err := schema.Triggers(ctx, q, table)
-	if err != nil || len(triggers) == 0 {
-		return err
-	}
-	collations, err := firstColumn(
-		ctx, q,
-		"SELECT default_collation_name FROM information_schema.schemata WHERE schema_name = "+schema.Literal(table.Schema),
-	)
-	if err != nil {
-		return err
-	}
-	if len(collations) == 1 {
-		f.Collation = collations[0]
-	}
-	for _, t := range triggers {
-		for _, name := range usertrigger.Tables(t) {
-			if name.Schema == "" {
-				name.Schema = table.Schema
-			}
-			if name == table || slices.Contains(f.TriggerTables, name) {
-				continue
-			}
-			var there bool
-			err := q.QueryRowContext(
-				ctx, "SELECT COUNT(*) > 0 FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
-				name.Schema, name.Table,
-			).Scan(
-				&there,
-			)
-			if err != nil {
-				return err
-			}
-			if there {
-				f.TriggerTables = append(f.TriggerTables, name)
-			}
-		}
-	}
-	return nil
 }

@@ -1,6 +1,6 @@
 // Package plan decides what one run will do, before anything is written.
 //
-// Gather reads the facts of the server and the account, schema.Load those of the
+// facts.Gather reads the facts of the server and the account, schema.Load those of the
 // table and ddl.Parse the statement. Make turns them into a Plan, purely: it asks no
 // server. It collects every problem before it answers, so that an operator sees all
 // of them at once; those that forbid the run are in a *Refused, the others are the

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"context"
 	"crypto/sha256"
 	"fmt"
 	"slices"
@@ -47,7 +46,7 @@ type Wish struct {
 // theirs. What was wished is not looked at any further: the run is refused if it is taken.
 func freeNames(table schema.Name, options Options, facts *Facts) Names {
 	names, wish := options.Purpose.NamesOf(table), options.Names
-	if old, free := facts.freeOld(table); free {
+	if old, free := facts.FreeOld(table); free {
 		names.Old = old
 	}
 	if options.Purpose == RehearsingOnReplica {
@@ -107,31 +106,14 @@ func (c *checker) checkWish() {
 	}
 }
 
-// freeOld returns the first of OldNames that no table has.
-func (f *Facts) freeOld(table schema.Name) (old schema.Name, free bool) {
+// FreeOld returns the first of OldNames that no table has.
+func (f *Facts) FreeOld(table schema.Name) (old schema.Name, free bool) {
 	for _, old := range OldNames(table) {
 		if !slices.ContainsFunc(f.Taken, func(t Taken) bool { return f.sameTable(t.Name, old) }) {
 			return old, true
 		}
 	}
 	return schema.Name{}, false
-}
-
-// FreeOld returns the name that Make would choose now for the former source of a table, and whether
-// there is any. The names in refused are taken, though the account may not see by what.
-func FreeOld(ctx context.Context, q schema.Querier, table schema.Name, refused []schema.Name) (old schema.Name, free bool, err error) {
-	f := &Facts{}
-	for _, name := range refused {
-		f.Taken = append(f.Taken, Taken{Name: name})
-	}
-	if err = f.readVariables(ctx, q); err == nil {
-		err = f.readTaken(ctx, q, table, nil)
-	}
-	if err != nil {
-		return old, false, fmt.Errorf("look for a name for the old table: %w", err)
-	}
-	old, free = f.freeOld(table)
-	return old, free, nil
 }
 
 // LockName is the name of the advisory lock that a run on the table holds; the server

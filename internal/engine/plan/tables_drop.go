@@ -135,7 +135,7 @@ func (t *TableFacts) stall() time.Duration {
 
 // asideName is the name that the table gets before it is dropped, or why there is none.
 func (m *tablePlanner) asideName(t *TableFacts) (old schema.Name, why string) {
-	old, free := t.Facts.freeOld(t.Name)
+	old, free := t.Facts.FreeOld(t.Name)
 	if !free {
 		return old, "other tables have all the names that it could get before"
 	}

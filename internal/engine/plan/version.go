@@ -1,12 +1,9 @@
 package plan
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
-
-	"midstream/internal/mysql/schema"
 )
 
 // Version is a server's version.
@@ -36,15 +33,6 @@ func ParseVersion(text string) (Version, error) {
 		*to = n
 	}
 	return v, nil
-}
-
-// ReadVersion asks the server.
-func ReadVersion(ctx context.Context, q schema.Querier) (Version, error) {
-	var text string
-	if err := q.QueryRowContext(ctx, "SELECT @@GLOBAL.version").Scan(&text); err != nil {
-		return Version{}, err
-	}
-	return ParseVersion(text)
 }
 
 // AtLeast says that the version is this one or a later one, whatever the flavor.
@@ -84,9 +72,9 @@ func (v Version) renamesUnderLock() bool { return !v.MariaDB && v.AtLeast(8, 0, 
 // WritersApart says that who writes a table asks for no metadata lock of the tables that foreign keys bind to it.
 func (v Version) WritersApart() bool { return !v.MariaDB && !v.AtLeast(8, 0, 0) }
 
-// carriesForeign says that a table's own foreign keys can go over to its shadow. On MySQL 8.0.12 a
+// CarriesForeign says that a table's own foreign keys can go over to its shadow. On MySQL 8.0.12 a
 // RENAME asks for the parents' locks when it has the table's: nothing keeps others from them
 // meanwhile.
-func (v Version) carriesForeign() bool {
+func (v Version) CarriesForeign() bool {
 	return v.renamesUnderLock() || v.MariaDB || v.WritersApart()
 }

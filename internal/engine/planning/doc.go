@@ -3,7 +3,7 @@
 //
 // Make follows one sequence:
 //
-//	read the table and the facts    plan.Gather, schema.Load
+//	read the table and the facts    facts.Gather, schema.Load
 //	decide                          plan.Make
 //	ask the server                  native.Ask and Split, or native.Try
 //	measure the swap                cutover.Measure

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/native"
 	"midstream/internal/engine/plan"
@@ -88,14 +89,14 @@ func (m *maker) read(ctx context.Context) (err error) {
 		}
 	}
 	wish := m.options.Plan.Names
-	if m.facts, err = plan.Gather(ctx, db, name, wish.Shadow, wish.Old); err != nil {
+	if m.facts, err = facts.Gather(ctx, db, name, wish.Shadow, wish.Old); err != nil {
 		return failed(ReadFacts, name, m.server.lookingAt(err))
 	}
 	if err := m.readReplica(ctx); err != nil {
 		return failed(ReadReplica, name, err)
 	}
 	if plan.TakesColumns(m.alter) {
-		if m.facts.Dependents, err = plan.GatherDependents(ctx, db, name); err != nil {
+		if m.facts.Dependents, err = facts.GatherDependents(ctx, db, name); err != nil {
 			return failed(ReadFacts, name, fmt.Errorf("look for what names %s: %w", name, err))
 		}
 	}
@@ -108,9 +109,9 @@ func (m *maker) readReplica(ctx context.Context) error {
 	if from == nil {
 		return nil
 	}
-	replica, err := plan.GatherCapture(ctx, from.DB, from.Name)
+	replica, err := facts.GatherCapture(ctx, from.DB, from.Name)
 	if err == nil {
-		err = replica.ReadTable(ctx, from.DB, m.table.Name)
+		err = facts.ReadTable(ctx, from.DB, replica, m.table.Name)
 	}
 	if err == nil {
 		m.facts.CaptureFrom(replica)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
@@ -78,7 +79,7 @@ func (l *looker) table(ctx context.Context, name schema.Name) (plan.TableFacts, 
 	t := plan.TableFacts{Name: name}
 	db := l.pool.DB()
 	var err error
-	if t.Facts, err = plan.Gather(ctx, db, name); err != nil {
+	if t.Facts, err = facts.Gather(ctx, db, name); err != nil {
 		return t, err
 	}
 	t.Table, err = schema.Load(ctx, db, name)

@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"midstream/internal/engine/plan"
+	"midstream/internal/engine/facts"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 )
@@ -16,7 +16,7 @@ import (
 // sight is what stands under a name at one moment.
 type sight struct {
 	there bool
-	id    plan.Identity
+	id    facts.Identity
 	// shape is its definition, its triggers, and what refers to it.
 	shape string
 	// comment is the table's.
@@ -47,7 +47,7 @@ func look(ctx context.Context, db *sql.DB, names []schema.Name) (sights, error) 
 		}
 		s := sight{there: n > 0}
 		if s.there {
-			if s.id, err = plan.ReadIdentity(ctx, db, name); err != nil {
+			if s.id, err = facts.ReadIdentity(ctx, db, name); err != nil {
 				return nil, fmt.Errorf("look for %s: %w", name, err)
 			}
 			if s.shape, s.comment, err = shape(ctx, db, name); err != nil {

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/key"
 	"midstream/internal/engine/lock"
-	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -281,9 +281,9 @@ func Drop(ctx context.Context, pool *dbconn.Pool, log schema.Name, ask Asking, s
 // Sight is what capture by triggers relies on, as it is at one moment.
 type Sight struct {
 	// Table is the source's: another one after a TRUNCATE, or when it was built anew.
-	Table plan.Identity
+	Table facts.Identity
 	// Log is the log's: another one when somebody has truncated it, and changes that were not read are gone.
-	Log plan.Identity
+	Log facts.Identity
 	// Triggers are those that have the names of ours. (The user's are compared under the lock of the swap.)
 	Triggers []Trigger
 }
@@ -313,10 +313,10 @@ func (s Sight) Whole(set Set) bool {
 
 // Look sees the source, the log, and the triggers that write to it.
 func Look(ctx context.Context, db *sql.DB, source, log schema.Name) (s Sight, err error) {
-	if s.Table, err = plan.ReadIdentity(ctx, db, source); err != nil {
+	if s.Table, err = facts.ReadIdentity(ctx, db, source); err != nil {
 		return s, fmt.Errorf("look at %s: %w", source, err)
 	}
-	if s.Log, err = plan.ReadIdentity(ctx, db, log); err != nil {
+	if s.Log, err = facts.ReadIdentity(ctx, db, log); err != nil {
 		return s, fmt.Errorf("look at %s: %w", log, err)
 	}
 	s.Triggers, err = triggers(ctx, db, log.Schema, Names(log))

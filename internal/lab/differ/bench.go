@@ -13,6 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
@@ -203,7 +204,7 @@ func (b *bench) run(ctx context.Context, c *Case, w *writer) (migration.Result, 
 
 // plan makes the plan as the program does.
 func (b *bench) plan(ctx context.Context, pool *dbconn.Pool, text string) (*plan.Plan, error) {
-	dialect, err := plan.ReadDialect(ctx, pool.DB())
+	dialect, err := facts.ReadDialect(ctx, pool.DB())
 	if err != nil {
 		return nil, fmt.Errorf("gather: %w", err)
 	}

@@ -30,7 +30,8 @@ var house = []place{
 		{"planning"}, {"migration"}, {"leftovers"},
 		// The stages: only migration joins them.
 		{"apply", "capture", "compare", "cutover", "desired", "native", "prescan", "rowcopy", "shadow", "tableddl", "trigger", "verify"},
-		{"checkpoint", "lock", "plan", "rowsync", "throttle"},
+		{"checkpoint", "facts", "lock", "rowsync", "throttle"},
+		{"plan"},
 		{"backlog"},
 		{"frontier"},
 		{"event", "foreign", "key", "usertrigger"},

@@ -1,8 +1,9 @@
-package plan
+package facts
 
 import (
 	"context"
 
+	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -10,8 +11,8 @@ import (
 // readRowVersions asks InnoDB, which needs PROCESS; 0 where it doesn't tell: before MySQL 8.0.29,
 // and of tables whose name has letters beyond ASCII. An ALTER for which there is no version left fails
 // at once.
-func (f *Facts) readRowVersions(ctx context.Context, q schema.Querier, table schema.Name) error {
-	name, ok := InnoDBName(table)
+func (f gatherer) readRowVersions(ctx context.Context, q schema.Querier, table schema.Name) error {
+	name, ok := plan.InnoDBName(table)
 	if !ok || f.Version.MariaDB || !f.Version.AtLeast(8, 0, 29) {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package plan_test
+package facts_test
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package plan
+package facts
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 // readWrites reads how many rows of the table the server has written in a second, on average since
 // it was started: -1 where that is not known.
-func (f *Facts) readWrites(ctx context.Context, q schema.Querier, table schema.Name) error {
+func (f gatherer) readWrites(ctx context.Context, q schema.Querier, table schema.Name) error {
 	f.Writes = -1
 	if !f.PerformanceSchema {
 		return nil
@@ -35,7 +35,7 @@ func (f *Facts) readWrites(ctx context.Context, q schema.Querier, table schema.N
 // readRows looks whether a table has rows although its statistics say none: these are old, or not
 // kept. A table that can't be read has none as far as the plan is concerned, which then refuses for
 // other reasons.
-func (f *Facts) readRows(ctx context.Context, q schema.Querier, table schema.Name) error {
+func (f gatherer) readRows(ctx context.Context, q schema.Querier, table schema.Name) error {
 	var estimated int64
 	err := q.QueryRowContext(
 		ctx,

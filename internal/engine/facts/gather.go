@@ -1,13 +1,15 @@
-package plan
+package facts
 
 import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -16,8 +18,8 @@ import (
 // table would need. It reads only, and takes what it may not see for a fact too: the
 // missing privilege is then Make's to report. Names that are wished for artefacts are
 // looked at too.
-func Gather(ctx context.Context, q schema.Querier, table schema.Name, wished ...string) (*Facts, error) {
-	f := &Facts{}
+func Gather(ctx context.Context, q schema.Querier, table schema.Name, wished ...string) (*plan.Facts, error) {
+	f := gatherer{&plan.Facts{}}
 	for _, step := range []struct {
 		what string
 		read func() error
@@ -37,15 +39,18 @@ func Gather(ctx context.Context, q schema.Querier, table schema.Name, wished ...
 		{"whether the table has rows", func() error { return f.readRows(ctx, q, table) }},
 		{"the names of artefacts", func() error { return f.readTaken(ctx, q, table, wished) }},
 		{"who works on the table", func() error {
-			return q.QueryRowContext(ctx, "SELECT IFNULL(IS_USED_LOCK(?), 0)", LockName(table)).Scan(&f.RunBy)
+			return q.QueryRowContext(ctx, "SELECT IFNULL(IS_USED_LOCK(?), 0)", plan.LockName(table)).Scan(&f.RunBy)
 		}},
 	} {
 		if err := step.read(); err != nil {
 			return nil, fmt.Errorf("read %s: %w", step.what, err)
 		}
 	}
-	return f, nil
+	return f.Facts, nil
 }
+
+// gatherer reads facts.
+type gatherer struct{ *plan.Facts }
 
 // variables are the names that readVariables asks for.
 var variables = []string{
@@ -80,12 +85,12 @@ var variables = []string{
 	"log_bin_trust_function_creators",
 }
 
-func (f *Facts) readVariables(ctx context.Context, q schema.Querier) error {
+func (f gatherer) readVariables(ctx context.Context, q schema.Querier) error {
 	v, err := readSettings(ctx, q, variables)
 	if err != nil {
 		return err
 	}
-	f.Version, err = ParseVersion(v["version"])
+	f.Version, err = plan.ParseVersion(v["version"])
 	if err != nil {
 		return err
 	}
@@ -124,7 +129,7 @@ func (v settings) number(name string) int64 {
 	return n
 }
 
-func (f *Facts) take(v settings) {
+func (f gatherer) take(v settings) {
 	f.ServerID = uint32(v.number("server_id"))
 	f.LogBin = v.on("log_bin")
 	f.BinlogFormat = strings.ToUpper(v["binlog_format"])
@@ -152,14 +157,16 @@ func (f *Facts) take(v settings) {
 	f.TimeZone = v["time_zone"]
 	f.SystemTimeZone = v["system_time_zone"]
 	f.SQLMode = strings.Split(v["sql_mode"], ",")
-	f.ZeroDates = !contains(strings.Split(v["sql_mode"], ","), "NO_ZERO_DATE") // TRADITIONAL is spelt out as well
+	f.ZeroDates = !slices.ContainsFunc(f.SQLMode, func(mode string) bool { // TRADITIONAL is spelt out as well
+		return strings.EqualFold(mode, "NO_ZERO_DATE")
+	})
 	f.Grants.LiteralNames = v.on("partial_revokes")
 	f.Foreign.Native = v.on("innodb_native_foreign_keys")
 	f.TrustCreators = v.on("log_bin_trust_function_creators")
 }
 
 // readAccount reads who we are and what we may do, with the roles that are active.
-func (f *Facts) readAccount(ctx context.Context, q schema.Querier) error {
+func (f gatherer) readAccount(ctx context.Context, q schema.Querier) error {
 	if err := q.QueryRowContext(ctx, "SELECT CURRENT_USER()").Scan(&f.User); err != nil {
 		return err
 	}

@@ -1,9 +1,10 @@
-package plan
+package facts
 
 import (
 	"context"
 	"fmt"
 
+	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/mysql/schema/token"
 )
@@ -15,9 +16,18 @@ func ReadDialect(ctx context.Context, q schema.Querier) (token.Dialect, error) {
 	if err != nil {
 		return token.Dialect{}, fmt.Errorf("read the server's sql_mode: %w", err)
 	}
-	version, err := ParseVersion(v["version"])
+	version, err := plan.ParseVersion(v["version"])
 	if err != nil {
 		return token.Dialect{}, err
 	}
 	return token.Of(v["sql_mode"], version.MariaDB, version.Major, version.Minor, version.Patch), nil
+}
+
+// ReadVersion asks the server.
+func ReadVersion(ctx context.Context, q schema.Querier) (plan.Version, error) {
+	var text string
+	if err := q.QueryRowContext(ctx, "SELECT @@GLOBAL.version").Scan(&text); err != nil {
+		return plan.Version{}, err
+	}
+	return plan.ParseVersion(text)
 }

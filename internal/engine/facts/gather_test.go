@@ -1,4 +1,4 @@
-package plan_test
+package facts_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
@@ -21,7 +22,7 @@ func TestGather(t *testing.T) {
 			"CREATE VIEW orders_shadow AS SELECT 1",
 			"CREATE TABLE child (id INT PRIMARY KEY, CONSTRAINT f FOREIGN KEY (id) REFERENCES orders (id))",
 		)
-		f, err := plan.Gather(t.Context(), s.DB, s.name("orders"))
+		f, err := facts.Gather(t.Context(), s.DB, s.name("orders"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +70,7 @@ func TestForeignFacts(t *testing.T) {
 		s.do("CREATE TABLE brother (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES p (id) ON DELETE CASCADE)",
 			"CREATE TABLE nephew (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES brother (id) ON UPDATE CASCADE)",
 			"CREATE TABLE strict (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES p (id))")
-		f, err := plan.Gather(t.Context(), s.DB, s.name("t"))
+		f, err := facts.Gather(t.Context(), s.DB, s.name("t"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +99,7 @@ func TestRowVersions(t *testing.T) {
 				"CREATE TABLE `"+table+"` (id INT PRIMARY KEY)"+kind, "INSERT INTO `"+table+"` VALUES (1)",
 				"ALTER TABLE `"+table+"` ADD a INT", "ALTER TABLE `"+table+"` ADD b INT",
 			)
-			f, err := plan.Gather(t.Context(), s.DB, s.name(table))
+			f, err := facts.Gather(t.Context(), s.DB, s.name(table))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -126,11 +127,11 @@ func TestMissingGrantsCanBePasted(t *testing.T) {
 			t.Fatal(err)
 		}
 		for round := range 2 {
-			facts, err := plan.Gather(t.Context(), account, s.name("orders"))
+			known, err := facts.Gather(t.Context(), account, s.name("orders"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = plan.Make(facts, table, alter, plan.Options{})
+			_, err = plan.Make(known, table, alter, plan.Options{})
 			var refused *plan.Refused
 			if !errors.As(err, &refused) {
 				if round == 0 || err != nil {
@@ -185,11 +186,11 @@ func TestTablesThatTellOfBlockersMustBeReadable(t *testing.T) {
 		account.SetMaxIdleConns(0)
 		s.do("GRANT ALL ON DB.* TO '"+user+"'@'%'", "GRANT REPLICATION SLAVE, REPLICATION CLIENT, PROCESS ON *.* TO '"+user+"'@'%'",
 			"GRANT SELECT ON performance_schema.threads TO '"+user+"'@'%'")
-		facts, err := plan.Gather(t.Context(), account, s.name("orders"))
+		known, err := facts.Gather(t.Context(), account, s.name("orders"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = plan.Make(facts, table, alter, plan.Options{})
+		_, err = plan.Make(known, table, alter, plan.Options{})
 		var refused *plan.Refused
 		if !errors.As(err, &refused) {
 			t.Fatalf("not refused: %v", err)
@@ -212,10 +213,10 @@ func TestTablesThatTellOfBlockersMustBeReadable(t *testing.T) {
 				t.Errorf("%s: %v", r.Fix, err)
 			}
 		}
-		if facts, err = plan.Gather(t.Context(), account, s.name("orders")); err != nil {
+		if known, err = facts.Gather(t.Context(), account, s.name("orders")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err = plan.Make(facts, table, alter, plan.Options{}); err != nil {
+		if _, err = plan.Make(known, table, alter, plan.Options{}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -236,11 +237,11 @@ func TestTriggersAreHiddenWithoutThePrivilege(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		facts, err := plan.Gather(t.Context(), account, s.name("orders"))
+		known, err := facts.Gather(t.Context(), account, s.name("orders"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(table.Triggers) == 0 && facts.Grants.On("TRIGGER", s.database, "orders") {
+		if len(table.Triggers) == 0 && known.Grants.On("TRIGGER", s.database, "orders") {
 			t.Error("triggers hidden, and the plan doesn't know")
 		}
 	})
@@ -275,7 +276,7 @@ func TestGrantsAsTheServerSeesThem(t *testing.T) {
 			user := fmt.Sprintf("g%d_%s", i, s.database[len(s.database)-6:])
 			account := s.account(user)
 			s.grant(user, grants, role)
-			facts, err := plan.Gather(t.Context(), account, s.name("t"))
+			known, err := facts.Gather(t.Context(), account, s.name("t"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -283,8 +284,8 @@ func TestGrantsAsTheServerSeesThem(t *testing.T) {
 				"SELECT": "SELECT id FROM DB.t LIMIT 0", "INSERT": "INSERT INTO DB.t VALUES (1)",
 				"DELETE": "DELETE FROM DB.t", "UPDATE": "UPDATE DB.t SET id = 1"} {
 				_, err := account.ExecContext(t.Context(), strings.ReplaceAll(statement, "DB.", schema.Quote(s.database)+"."))
-				may, denied := facts.Grants.On(privilege, s.database, "t"), dbconn.Denied(err)
-				generous := facts.Grants.AllMatches || strings.Count(strings.Join(grants, " "), "`%") > 1
+				may, denied := known.Grants.On(privilege, s.database, "t"), dbconn.Denied(err)
+				generous := known.Grants.AllMatches || strings.Count(strings.Join(grants, " "), "`%") > 1
 				if may == denied && !(may && generous) {
 					t.Errorf("seed %d: %q, roles %v: %s: the plan says %v, the server %v", seed, grants, role, privilege, may, err)
 				}

@@ -1,4 +1,4 @@
-package plan_test
+package facts_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
@@ -98,7 +99,7 @@ func TestPlanRefusesNoAlterThatTheServerTakes(t *testing.T) {
 func (s *server) neverTooStrict(random alters) {
 	s.t.Helper()
 	source := s.load("t")
-	facts, err := plan.Gather(s.t.Context(), s.DB, source.Name)
+	known, err := facts.Gather(s.t.Context(), s.DB, source.Name)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func (s *server) neverTooStrict(random alters) {
 		if err != nil {
 			s.t.Fatalf("%s: %v", clauses, err)
 		}
-		_, err = plan.Make(facts, source, alter, plan.Options{})
+		_, err = plan.Make(known, source, alter, plan.Options{})
 		why := misnames(err)
 		if !fresh {
 			s.do("DROP TABLE IF EXISTS native", "CREATE TABLE native LIKE t")

@@ -1,4 +1,4 @@
-package plan_test
+package facts_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/engine/facts"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
@@ -88,7 +89,7 @@ func TestLossesAsTheServerConverts(t *testing.T) {
 		for i := range kinds {
 			tables[i] = s.load(fmt.Sprintf("s%d", i))
 		}
-		facts, err := plan.Gather(t.Context(), s.DB, s.name("s"))
+		known, err := facts.Gather(t.Context(), s.DB, s.name("s"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +99,7 @@ func TestLossesAsTheServerConverts(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p, err := plan.Make(facts, tables[i], alter, plan.Options{})
+				p, err := plan.Make(known, tables[i], alter, plan.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

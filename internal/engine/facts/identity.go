@@ -1,11 +1,11 @@
-package plan
+package facts
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
+	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -21,7 +21,7 @@ type Identity []uint64
 
 // ReadIdentity asks InnoDB.
 func ReadIdentity(ctx context.Context, q schema.Querier, table schema.Name) (Identity, error) {
-	name, ok := InnoDBName(table)
+	name, ok := plan.InnoDBName(table)
 	if !ok {
 		return nil, nil
 	}
@@ -79,25 +79,4 @@ func (i Identity) Is(other Identity) bool {
 // NoOlder says that the table may have been created at the time of another one, or later.
 func (i Identity) NoOlder(than Identity) bool {
 	return len(i) == 0 || len(than) == 0 || i[len(i)-1] >= than[len(than)-1]
-}
-
-// InnoDBName spells a table as InnoDB's views do, as far as its letters are ASCII: the name of its
-// file (https://dev.mysql.com/doc/refman/8.4/en/identifier-mapping.html).
-func InnoDBName(table schema.Name) (name string, ok bool) {
-	var parts []string
-	for _, part := range []string{table.Schema, table.Table} {
-		var b strings.Builder
-		for _, r := range part {
-			switch {
-			case r > '~':
-				return "", false
-			case r >= '0' && r <= '9', r >= 'A' && r <= 'Z', r >= 'a' && r <= 'z', r == '_':
-				b.WriteRune(r)
-			default:
-				fmt.Fprintf(&b, "@%04x", r)
-			}
-		}
-		parts = append(parts, b.String())
-	}
-	return strings.Join(parts, "/"), true
 }

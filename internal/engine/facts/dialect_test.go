@@ -1,4 +1,4 @@
-package plan_test
+package facts_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"midstream/internal/engine/plan"
+	"midstream/internal/engine/facts"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema/token"
 )
@@ -84,7 +84,7 @@ var pieces = []string{
 // to it where neither ANSI_QUOTES nor comments matter, and a backslash escapes.
 func TestL11_StatementsReadAsTheServerReadsThem(t *testing.T) {
 	onReleases(t, []string{"9.7", "8.0", "5.7", "mariadb-10.11", "mariadb-11.8"}, func(t *testing.T, s *server) {
-		version, err := plan.ReadVersion(t.Context(), s)
+		version, err := facts.ReadVersion(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
 		}

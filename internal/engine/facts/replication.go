@@ -1,29 +1,30 @@
-package plan
+package facts
 
 import (
 	"context"
 	"slices"
 	"strings"
 
+	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/schema"
 )
 
 // Words of statements that were renamed.
-func (v Version) statusStatement() string {
+func statusStatement(v plan.Version) string {
 	if !v.MariaDB && v.AtLeast(8, 2, 0) {
 		return "SHOW BINARY LOG STATUS"
 	}
 	return "SHOW MASTER STATUS"
 }
 
-func (v Version) replicasStatement() string {
+func replicasStatement(v plan.Version) string {
 	if !v.MariaDB && v.AtLeast(8, 0, 22) {
 		return "SHOW REPLICAS"
 	}
 	return "SHOW SLAVE HOSTS"
 }
 
-func (v Version) replicaStatusStatement() string {
+func replicaStatusStatement(v plan.Version) string {
 	switch {
 	case v.MariaDB:
 		return "SHOW ALL SLAVES STATUS"
@@ -34,8 +35,8 @@ func (v Version) replicaStatusStatement() string {
 }
 
 // readFilters reads binlog_do_db and binlog_ignore_db, which are no variables.
-func (f *Facts) readFilters(ctx context.Context, q schema.Querier) error {
-	rows, err := rowsOf(ctx, q, f.Version.statusStatement())
+func (f gatherer) readFilters(ctx context.Context, q schema.Querier) error {
+	rows, err := rowsOf(ctx, q, statusStatement(f.Version))
 	if ok, err := seen(err); !ok {
 		return err
 	}
@@ -54,8 +55,8 @@ func databases(list string) []string {
 }
 
 // readReplicas reads who replicates from here, and whether this server replicates.
-func (f *Facts) readReplicas(ctx context.Context, q schema.Querier) error {
-	rows, err := rowsOf(ctx, q, f.Version.replicasStatement())
+func (f gatherer) readReplicas(ctx context.Context, q schema.Querier) error {
+	rows, err := rowsOf(ctx, q, replicasStatement(f.Version))
 	ok, err := seen(err)
 	if err != nil {
 		return err
@@ -73,8 +74,8 @@ func (f *Facts) readReplicas(ctx context.Context, q schema.Querier) error {
 		}
 	}
 	f.IsReplica = len(from) > 0
-	f.Replicating = f.IsReplica && !slices.ContainsFunc(from, func(c Channel) bool { return !c.Running })
-	f.Following = slices.ContainsFunc(from, func(c Channel) bool { return c.Started })
+	f.Replicating = f.IsReplica && !slices.ContainsFunc(from, func(c channel) bool { return !c.Running })
+	f.Following = slices.ContainsFunc(from, func(c channel) bool { return c.Started })
 	if err := f.readGroup(ctx, q); err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func Replicates(ctx context.Context, q schema.Querier) (following, unapplied boo
 }
 
 // readGroup asks a member of Group Replication who the primary is.
-func (f *Facts) readGroup(ctx context.Context, q schema.Querier) error {
+func (f gatherer) readGroup(ctx context.Context, q schema.Querier) error {
 	if !f.Group || f.Version.MariaDB || !f.Version.AtLeast(8, 0, 0) {
 		return nil
 	}
@@ -126,7 +127,7 @@ func (f *Facts) readGroup(ctx context.Context, q schema.Querier) error {
 }
 
 // readInstrument looks whether metadata locks can be seen.
-func (f *Facts) readInstrument(ctx context.Context, q schema.Querier) error {
+func (f gatherer) readInstrument(ctx context.Context, q schema.Querier) error {
 	if !f.PerformanceSchema {
 		return nil
 	}
@@ -142,7 +143,7 @@ func (f *Facts) readInstrument(ctx context.Context, q schema.Querier) error {
 
 // readReferencing asks InnoDB itself, which needs PROCESS. Only MySQL 8.0 and later tell
 // names as they are spelt.
-func (f *Facts) readReferencing(ctx context.Context, q schema.Querier, source schema.Name) error {
+func (f gatherer) readReferencing(ctx context.Context, q schema.Querier, source schema.Name) error {
 	if f.Version.MariaDB || !f.Version.AtLeast(8, 0, 0) {
 		return nil
 	}
@@ -167,8 +168,8 @@ func (f *Facts) readReferencing(ctx context.Context, q schema.Querier, source sc
 
 // readForeign looks at the tables at the other ends of the table's foreign keys, where a swap takes them
 // along.
-func (f *Facts) readForeign(ctx context.Context, q schema.Querier, source schema.Name) error {
-	if !f.Version.carriesForeign() {
+func (f gatherer) readForeign(ctx context.Context, q schema.Querier, source schema.Name) error {
+	if !f.Version.CarriesForeign() {
 		return nil
 	}
 	all, err := schema.ForeignKeys(ctx, q, source)
@@ -197,7 +198,7 @@ func (f *Facts) readForeign(ctx context.Context, q schema.Querier, source schema
 }
 
 // readLinked looks for the tables that the server locks with those, as a change there changes their rows, and so on.
-func (f *Facts) readLinked(ctx context.Context, q schema.Querier, source schema.Name, locked []schema.Name) error {
+func (f gatherer) readLinked(ctx context.Context, q schema.Querier, source schema.Name, locked []schema.Name) error {
 	for i := 0; i < len(locked); i++ {
 		all, err := schema.ForeignKeys(ctx, q, locked[i])
 		if err != nil {
@@ -214,17 +215,17 @@ func (f *Facts) readLinked(ctx context.Context, q schema.Querier, source schema.
 }
 
 // readTaken looks for tables that have the names of artefacts.
-func (f *Facts) readTaken(ctx context.Context, q schema.Querier, source schema.Name, wished []string) error {
+func (f gatherer) readTaken(ctx context.Context, q schema.Querier, source schema.Name, wished []string) error {
 	var list []string
 	for _, name := range wished {
 		list = append(list, schema.Literal(name))
 	}
-	for _, purpose := range Purposes {
+	for _, purpose := range plan.Purposes {
 		names := purpose.NamesOf(source)
 		list = append(list, schema.Literal(names.Shadow.Table), schema.Literal(names.State.Table))
 	}
-	list = append(list, schema.Literal(LogOf(source).Table))
-	for _, old := range OldNames(source) {
+	list = append(list, schema.Literal(plan.LogOf(source).Table))
+	for _, old := range plan.OldNames(source) {
 		list = append(list, schema.Literal(old.Table))
 	}
 	rows, err := q.QueryContext(ctx, `
@@ -236,7 +237,7 @@ func (f *Facts) readTaken(ctx context.Context, q schema.Querier, source schema.N
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var t Taken
+		var t plan.Taken
 		if err := rows.Scan(&t.Name.Schema, &t.Name.Table, &t.Comment); err != nil {
 			return err
 		}

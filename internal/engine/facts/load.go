@@ -1,4 +1,4 @@
-package plan
+package facts
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -77,7 +78,7 @@ func (l Load) Since(before Load) (redo, binlog, writes float64) {
 // FileBytes returns the size of a table's files, 0 where the account may not see it (PROCESS), or
 // InnoDB's views have another spelling of its name.
 func FileBytes(ctx context.Context, q schema.Querier, table schema.Name) (bytes int64, err error) {
-	name, ok := InnoDBName(table)
+	name, ok := plan.InnoDBName(table)
 	if !ok {
 		return 0, nil
 	}

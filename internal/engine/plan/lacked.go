@@ -1,0 +1,33 @@
+package plan
+
+import "midstream/internal/mysql/schema"
+
+// accesses is the table of performance_schema that counts what was read and written in a table.
+const accesses = "table_io_waits_summary_by_table"
+
+// LackedByCleanup returns the privileges, each with its GRANT, that the account lacks to drop
+// the tables, and with old to look whether anybody uses a former source.
+func LackedByCleanup(f *Facts, drop []schema.Name, old bool) []Risk {
+	c := checker{facts: f}
+	if old {
+		c.checkReadable(append([]string{accesses}, watched...), "who uses the old table is found there")
+	}
+	for _, name := range drop {
+		if !f.Grants.On("DROP", name.Schema, name.Table) {
+			c.missing([]string{"DROP"}, name.Quoted(), "the table is to be dropped")
+		}
+	}
+	return c.blocking
+}
+
+// LackedBySources is the privilege without which the account may not see from whom the server
+// replicates, with its GRANT. Of the facts it takes the version and the account.
+func LackedBySources(f *Facts) Risk {
+	privilege := "REPLICATION CLIENT"
+	if f.Version.MariaDB {
+		privilege = "REPLICA MONITOR"
+	}
+	c := checker{facts: f}
+	what, fix := c.lack([]string{privilege}, "*.*")
+	return Risk{Code: CodeGrants, What: what, Why: "from whom a server replicates is read with it", Fix: fix, Blocking: true}
+}

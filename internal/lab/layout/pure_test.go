@@ -1,0 +1,38 @@
+package layout_test
+
+import (
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// asking are the imports by which a package reaches a server, or reads a file.
+var asking = []string{
+	"context", "database/sql", "net", "os",
+	"midstream/internal/engine/facts", "midstream/internal/mysql/binlog",
+}
+
+// TestPlanAsksNoServer: package plan decides by facts alone, so that the same facts make the same plan.
+func TestPlanAsksNoServer(t *testing.T) {
+	files, err := filepath.Glob("../../engine/plan/*.go")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d files of plan: %v", len(files), err)
+	}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spec := range file.Imports {
+			if imported := strings.Trim(spec.Path.Value, `"`); slices.Contains(asking, imported) {
+				t.Errorf("%s imports %s: package plan is given facts, and asks for none", path, imported)
+			}
+		}
+	}
+}
