@@ -9,6 +9,7 @@ import (
 
 	"midstream/internal/engine/backlog"
 	"midstream/internal/engine/key"
+	"midstream/internal/engine/pulse"
 	"midstream/internal/mysql/binlog"
 )
 
@@ -56,8 +57,9 @@ type Deps struct {
 
 // Capture is the reading end of a migration. It is safe for concurrent use.
 type Capture struct {
-	cfg  Config
-	deps Deps
+	cfg   Config
+	deps  Deps
+	pulse *pulse.Pulse
 
 	mu       sync.Mutex
 	end      place            // of the last complete group
@@ -71,14 +73,7 @@ type Capture struct {
 	visible  uint64                     // the youngest segment that a heartbeat has revealed
 	issued   map[uint64]time.Time       // heartbeats that have not come back
 	ends     map[uint64]binlog.Position // with Deps.End: where the binlog ended after them
-	seen     uint64                     // the youngest heartbeat that came back
-	number   uint64                     // the youngest heartbeat written
 	delay    time.Duration
-	changed  chan struct{} // closed and replaced when a heartbeat comes back
-
-	held chan struct{} // nil, or closed when what comes may be handled again
-
-	kick chan struct{} // asks Beats for a heartbeat at once
 }
 
 type preparedXA struct {
@@ -91,15 +86,12 @@ type preparedXA struct {
 func New(cfg Config, deps Deps, from Point) *Capture {
 	start := place{Position: from.Position}
 	return &Capture{
-		cfg: cfg.WithDefaults(), deps: deps, end: start, open: 1,
+		cfg: cfg.WithDefaults(), deps: deps, pulse: pulse.New(deps.Beaten), end: start, open: 1,
 		history:  history{before: from.GTIDs.Clone(), broken: from.GTIDs.String() == ""},
 		starts:   map[uint64]place{1: start},
 		prepared: map[string]preparedXA{},
 		issued:   map[uint64]time.Time{},
 		ends:     map[uint64]binlog.Position{},
-		number:   deps.Beaten,
-		changed:  make(chan struct{}),
-		kick:     make(chan struct{}, 1),
 	}
 }
 
@@ -111,7 +103,7 @@ func (c *Capture) Run(ctx context.Context) error {
 	for {
 		before := c.Restart()
 		err := c.deps.Reader.Run(ctx, before, func(e binlog.Event) error {
-			if err := c.waitNotHeld(ctx); err != nil {
+			if err := c.pulse.WaitUnfrozen(ctx); err != nil {
 				return err
 			}
 			if err := c.Handle(e); err != nil {
@@ -235,7 +227,7 @@ func (c *Capture) endGroup(end binlog.Position, decide func(start place)) {
 func (c *Capture) beatSeen(tuples [][]any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	seen := c.seen
+	var seen uint64
 	for _, tuple := range tuples {
 		if n, ok := tuple[0].(int64); ok {
 			seen = max(seen, uint64(n))
@@ -244,37 +236,23 @@ func (c *Capture) beatSeen(tuples [][]any) {
 	c.back(seen)
 }
 
-// back takes the youngest heartbeat that came back. REQUIRES: mu is held.
+// back records that heartbeat n came back, and all before it. REQUIRES: mu is held.
 func (c *Capture) back(n uint64) {
-	c.seen = n
 	now := time.Now()
-	for n, at := range c.issued {
-		if n == c.seen {
-			c.delay = now.Sub(at)
-		}
-		if n <= c.seen {
-			delete(c.issued, n)
+	if at, first := c.issued[n]; first {
+		c.delay = now.Sub(at)
+	}
+	for earlier := range c.issued {
+		if earlier <= n {
+			delete(c.issued, earlier)
 		}
 	}
-	close(c.changed)
-	c.changed = make(chan struct{})
+	c.pulse.Back(n)
 }
 
 // Beats writes heartbeats until the context ends or one can't be written.
 func (c *Capture) Beats(ctx context.Context) error {
-	ticker := time.NewTicker(c.cfg.Interval)
-	defer ticker.Stop()
-	for {
-		if err := c.Beat(ctx); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-ticker.C:
-		case <-c.kick:
-		}
-	}
+	return c.pulse.Run(ctx, c.cfg.Interval, c.Beat)
 }
 
 // Beat writes one heartbeat and reveals what was received before it. REQUIRES: one
@@ -282,8 +260,7 @@ func (c *Capture) Beats(ctx context.Context) error {
 func (c *Capture) Beat(ctx context.Context) error {
 	c.mu.Lock()
 	segment := c.seal()
-	c.number++
-	n := c.number
+	n := c.pulse.Next()
 	c.issued[n] = time.Now()
 	c.mu.Unlock()
 	if err := c.deps.Beat(ctx, n); err != nil {
@@ -311,51 +288,23 @@ func (c *Capture) seal() uint64 {
 // Fence waits until everything that stands in the binlog before the call has been
 // received, by a heartbeat of its own. REQUIRES: Run and Beats are running.
 func (c *Capture) Fence(ctx context.Context) error {
-	c.mu.Lock()
-	next := c.number + 1 // the heartbeat after the one that may be on its way
-	c.mu.Unlock()
-	select {
-	case c.kick <- struct{}{}:
-	default:
+	beat := c.pulse.Ask()
+	var poll time.Duration
+	if c.deps.End != nil {
+		poll = pollEvery
 	}
-	return c.waitSeen(ctx, next)
+	return c.pulse.Wait(ctx, poll, func() bool {
+		c.look()
+		return c.pulse.Last() >= beat
+	})
 }
 
-// Hold has the capture stop before the next event: the swap is about to stand in the
-// binlog itself. Where it comes to nothing the capture goes on by Release, and has lost
-// nothing.
-func (c *Capture) Hold() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.held == nil {
-		c.held = make(chan struct{})
-	}
-}
+// Freeze has the capture stand still before the next event: the swap is about to stand in the
+// binlog itself. If the swap fails the capture goes on after Unfreeze, and has lost nothing.
+func (c *Capture) Freeze() { c.pulse.Freeze() }
 
-// Release ends Hold.
-func (c *Capture) Release() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.held != nil {
-		close(c.held)
-		c.held = nil
-	}
-}
-
-func (c *Capture) waitNotHeld(ctx context.Context) error {
-	c.mu.Lock()
-	held := c.held
-	c.mu.Unlock()
-	if held == nil {
-		return nil
-	}
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-held:
-		return nil
-	}
-}
+// Unfreeze ends Freeze.
+func (c *Capture) Unfreeze() { c.pulse.Unfreeze() }
 
 // RevealAll makes every key that was received visible, without a heartbeat. REQUIRES:
 // the source is locked, so that every change of it is committed in the engine too. That
@@ -377,31 +326,6 @@ func (c *Capture) Prepared() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.prepared)
-}
-
-// waitSeen waits until a heartbeat has come back.
-func (c *Capture) waitSeen(ctx context.Context, beat uint64) error {
-	var poll <-chan time.Time
-	if c.deps.End != nil {
-		ticker := time.NewTicker(pollEvery)
-		defer ticker.Stop()
-		poll = ticker.C
-	}
-	for {
-		c.look()
-		c.mu.Lock()
-		seen, changed := c.seen, c.changed
-		c.mu.Unlock()
-		if seen >= beat {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-changed:
-		case <-poll:
-		}
-	}
 }
 
 // Delay is how far capture is behind the server: the age of the last heartbeat that

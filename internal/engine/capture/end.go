@@ -34,14 +34,14 @@ func (c *Capture) look() {
 	at := c.deps.Reader.Position()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	seen := c.seen
+	var seen uint64
 	for n, end := range c.ends {
 		if !at.IsZero() && at.Compare(end) >= 0 {
 			seen = max(seen, n)
 			delete(c.ends, n)
 		}
 	}
-	if seen > c.seen {
+	if seen > c.pulse.Last() {
 		c.back(seen)
 	}
 }

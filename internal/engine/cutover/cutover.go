@@ -113,10 +113,10 @@ type Drain interface {
 	// their number and the number of those left. REQUIRES: the source is locked, so
 	// that all of them are visible.
 	Empty(ctx context.Context, session *dbconn.Session) (drained, left int, err error)
-	// Hold is called when nothing is left, before the RENAME, which the binlog will show.
-	Hold()
-	// Release is called when the RENAME has come to nothing.
-	Release()
+	// Freeze is called when nothing is left, before the RENAME, which the binlog will show.
+	Freeze()
+	// Unfreeze is called when the RENAME has failed.
+	Unfreeze()
 }
 
 // Swap is what a successful attempt tells.
@@ -205,7 +205,7 @@ func (a *attempt) renameStatement() string {
 // are locked: LOCK INSTANCE FOR BACKUP keeps every DDL waiting, and does not hinder LOCK
 // TABLES.
 func (a *attempt) rename(ctx context.Context) error {
-	a.drain.Hold()
+	a.drain.Freeze()
 	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), leastRename), ErrOverrun)
 	defer cancel()
 	err := a.declare(bounded)
@@ -225,7 +225,7 @@ func (a *attempt) rename(ctx context.Context) error {
 	}
 	if !errors.Is(err, ErrUnknown) {
 		a.withdraw(ctx)
-		a.drain.Release()
+		a.drain.Unfreeze()
 		a.release()
 	}
 	return fmt.Errorf("swap %s: %w", a.tables.Source, err)

@@ -45,9 +45,9 @@ type locked interface {
 
 // still is how it holds still.
 type still interface {
-	Ready()   // before the lock is asked for
-	Hold()    // before the swap
-	Release() // the attempt has come to nothing
+	Ready()    // before the lock is asked for
+	Freeze()   // before the swap
+	Unfreeze() // the attempt has failed
 }
 
 // fromBinlog is capture from a binlog: under the lock it is as before, as it needs no session for it.

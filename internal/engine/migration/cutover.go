@@ -194,7 +194,7 @@ func (r *run) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
 		&drain{changes: r.capture, applier: r.apply.applier, backlog: r.backlog, prove: r.prove, fit: r.captureFit})
 	r.unsettled = swap.Unsettled
 	if err != nil && !errors.Is(err, cutover.ErrUnknown) {
-		r.capture.Release()
+		r.capture.Unfreeze()
 		if failed := r.withdraw(ctx, tables.Foreign, tables.Triggers); failed != nil {
 			return swap, errors.Join(err, failed)
 		}
@@ -250,9 +250,9 @@ func (d *drain) Empty(ctx context.Context, session *dbconn.Session) (drained, le
 	return drained, left, err
 }
 
-func (d *drain) Hold() { d.changes.Hold() }
+func (d *drain) Freeze() { d.changes.Freeze() }
 
-func (d *drain) Release() { d.changes.Release() }
+func (d *drain) Unfreeze() { d.changes.Unfreeze() }
 
 // waiting is the time before the swap in which somebody or something is in its way.
 type waiting struct {

@@ -18,32 +18,15 @@ func (l *Log) Fence(ctx context.Context) error {
 	if ended { // and nobody has written since
 		return nil
 	}
-	kick(l.kick)
-	return l.await(ctx, func() bool { return l.passed >= ticket })
-}
-
-func kick(c chan struct{}) {
 	select {
-	case c <- struct{}{}:
+	case l.kick <- struct{}{}:
 	default:
 	}
-}
-
-// await waits for a condition over what mu guards.
-func (l *Log) await(ctx context.Context, is func() bool) error {
-	for {
+	return l.pulse.Wait(ctx, 0, func() bool {
 		l.mu.Lock()
-		done, changed := is(), l.changed
-		l.mu.Unlock()
-		if done {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-changed:
-		}
-	}
+		defer l.mu.Unlock()
+		return l.passed >= ticket
+	})
 }
 
 // Delay is how far the reader is behind the server.
@@ -55,93 +38,51 @@ func (l *Log) Delay() time.Duration {
 
 // Beats writes heartbeats until the context ends or one can't be written.
 func (l *Log) Beats(ctx context.Context) error {
-	ticker := time.NewTicker(l.cfg.Beat)
-	defer ticker.Stop()
-	for {
-		if err := l.Beat(ctx); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-ticker.C:
-		case <-l.kickBeat:
-		}
-	}
+	return l.pulse.Run(ctx, l.cfg.Beat, l.Beat)
 }
 
 // Beat writes one heartbeat. REQUIRES: one caller at a time.
 func (l *Log) Beat(ctx context.Context) error {
-	l.mu.Lock()
-	l.number++
-	n := l.number
-	l.mu.Unlock()
+	n := l.pulse.Next()
 	if err := l.deps.Beat(ctx, n); err != nil {
 		return err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.beaten = n
-	l.signal()
+	l.pulse.Back(n)
 	return nil
 }
 
 // Received waits for a heartbeat that was begun after the call: the run is still the one at work
 // (law L6). What the log holds is read by Last.
 func (l *Log) Received(ctx context.Context) error {
-	l.mu.Lock()
-	next := l.number + 1
-	l.mu.Unlock()
-	kick(l.kickBeat)
-	return l.await(ctx, func() bool { return l.beaten >= next })
+	beat := l.pulse.Ask()
+	return l.pulse.Wait(ctx, 0, func() bool { return l.pulse.Last() >= beat })
 }
 
-// waitNotHeld waits while the log is read by who has the lock.
-func (l *Log) waitNotHeld(ctx context.Context) error {
-	l.mu.Lock()
-	held := l.held
-	l.mu.Unlock()
-	if held == nil {
-		return nil
-	}
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-held:
-		return nil
-	}
-}
-
-// Hold has the reader stand still, and withdraws what it is doing. Release ends it.
-func (l *Log) Hold() {
+// Freeze has the reader stand still, and withdraws what it is doing. Unfreeze ends it.
+func (l *Log) Freeze() {
+	l.pulse.Freeze()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.held == nil {
-		l.held = make(chan struct{})
-	}
 	if l.withdraw != nil {
-		l.withdraw(errHeld)
+		l.withdraw(errFrozen)
 	}
 }
 
-// Ready has the reader stand still until Release, before the lock of the source is asked for. (A
+// Ready has the reader stand still until Unfreeze, before the lock of the source is asked for. (A
 // statement of its own that had just been sent would wait for that lock under it: KILL QUERY does
 // not reach a statement that has not begun.)
 func (l *Log) Ready() {
-	l.Hold()
+	l.Freeze()
 	l.turn.Lock() // what it was doing has ended
 	defer l.turn.Unlock()
 }
 
-// Release ends Hold.
-func (l *Log) Release() {
+// Unfreeze ends Freeze.
+func (l *Log) Unfreeze() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.ended = false
-	if l.held != nil {
-		close(l.held)
-		l.held = nil
-	}
+	l.mu.Unlock()
+	l.pulse.Unfreeze()
 }
 
 // Last reads the log to its end through the session that has the lock of the source, and with it

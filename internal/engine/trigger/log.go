@@ -11,6 +11,7 @@ import (
 
 	"midstream/internal/engine/backlog"
 	"midstream/internal/engine/key"
+	"midstream/internal/engine/pulse"
 	"midstream/internal/mysql/dbconn"
 )
 
@@ -69,8 +70,9 @@ type Deps struct {
 
 // Log reads what triggers write. It is safe for concurrent use.
 type Log struct {
-	cfg  Config
-	deps Deps
+	cfg   Config
+	deps  Deps
+	pulse *pulse.Pulse
 
 	turn     sync.Mutex // held by who reads or deletes; guards these:
 	read     runs       // of the rows that were read and are still there
@@ -82,16 +84,12 @@ type Log struct {
 
 	mu       sync.Mutex // guards these:
 	withdraw context.CancelCauseFunc
-	held     chan struct{} // nil, or closed when reading goes on
-	ended    bool          // all was read, under the lock
-	wanted   uint64        // passes over all that were asked for
-	passed   uint64        // the last of them that is done
-	number   uint64        // of the last heartbeat
-	beaten   uint64        // that is committed
-	caughtUp time.Time     // everything that was committed by then was received, but for what is found later on
-	changed  chan struct{} // closed and replaced when one of these has changed
+	ended    bool      // all was read, under the lock
+	wanted   uint64    // passes over all that were asked for
+	passed   uint64    // the last of them that is done
+	caughtUp time.Time // everything that was committed by then was received, but for what is found later on
 
-	kick, kickBeat chan struct{}
+	kick chan struct{} // asks Run for a pass at once
 }
 
 // row is one row of the log.
@@ -106,14 +104,13 @@ type segment struct {
 	rows   []row
 }
 
-// errHeld withdraws what the reader is doing when the source is locked.
-var errHeld = errors.New("the log is read by who has the lock")
+// errFrozen withdraws what the reader is doing when the source is locked.
+var errFrozen = errors.New("the log is read by who has the lock")
 
 // NewLog returns a reader that has read nothing: all that is in the log is yet to be done.
 func NewLog(cfg Config, deps Deps) *Log {
 	return &Log{
-		cfg: cfg.WithDefaults(), deps: deps, number: deps.Beaten, beaten: deps.Beaten,
-		caughtUp: time.Now(), changed: make(chan struct{}), kick: make(chan struct{}, 1), kickBeat: make(chan struct{}, 1),
+		cfg: cfg.WithDefaults(), deps: deps, pulse: pulse.New(deps.Beaten), caughtUp: time.Now(), kick: make(chan struct{}, 1),
 	}
 }
 
@@ -131,7 +128,7 @@ func (l *Log) Run(ctx context.Context) error {
 	}
 	defer shut()
 	for failures := 0; ; {
-		err := l.waitNotHeld(ctx)
+		err := l.pulse.WaitUnfrozen(ctx)
 		if err == nil && session == nil {
 			session, err = l.deps.Pool.Session(ctx, "SET SESSION wait_timeout = 604800", dbconn.NoRangeLimit)
 			l.forget()
@@ -144,7 +141,7 @@ func (l *Log) Run(ctx context.Context) error {
 			return context.Cause(ctx)
 		case err == nil:
 			failures = 0
-		case errors.Is(err, errHeld), dbconn.Contended(err): // somebody has locked the log, with the source
+		case errors.Is(err, errFrozen), dbconn.Contended(err): // somebody has locked the log, with the source
 		case dbconn.ConnectionLost(err) && failures < l.cfg.Retries:
 			failures++
 			shut()
@@ -195,11 +192,10 @@ func (l *Log) step(ctx context.Context, session *dbconn.Session) error {
 	l.mu.Lock()
 	began, wanted := time.Now(), l.wanted
 	all := wanted > l.passed
-	held := l.held != nil
 	l.withdraw = withdraw
 	l.mu.Unlock()
-	if held {
-		return errHeld
+	if l.pulse.Frozen() { // after withdraw is set: Freeze sees it, or is seen here
+		return errFrozen
 	}
 	if err := l.receive(ctx, session, l.tail); err != nil {
 		return err
@@ -217,19 +213,13 @@ func (l *Log) step(ctx context.Context, session *dbconn.Session) error {
 	if all {
 		l.passed = wanted
 	}
-	l.signal()
 	l.mu.Unlock()
+	l.pulse.Wake()
 	return l.prune(ctx, session)
 }
 
 // revealAll has also those keys synced that others have put into the backlog: rows that were found to differ.
 func (l *Log) revealAll() { l.deps.Backlog.Reveal(l.deps.Backlog.Seal()) }
-
-// signal wakes who waits. REQUIRES: mu is held.
-func (l *Log) signal() {
-	close(l.changed)
-	l.changed = make(chan struct{})
-}
 
 // tail is the condition for what has a higher number than all that was read.
 func (l *Log) tail(uint64) string { return fmt.Sprintf("id > %d", l.last) }

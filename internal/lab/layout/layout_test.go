@@ -34,7 +34,7 @@ var house = []place{
 		{"plan"},
 		{"backlog"},
 		{"frontier"},
-		{"event", "foreign", "key", "usertrigger"},
+		{"event", "foreign", "key", "pulse", "usertrigger"},
 	}},
 	{"mysql", "the server, with each library behind one package", [][]string{
 		{"binlog", "dbconn", "ddl"}, {"schema"}, {"escape", "schema/token"},
