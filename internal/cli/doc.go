@@ -1,5 +1,6 @@
-// Package cli is what a user types and reads: one file a verb, the flags, the progress,
-// the reports and the exit codes. It is the only package that prints.
+// Package cli is what a user types and reads: one file a verb, the flags, the progress, the
+// reports and the exit codes.
+// It is the only package that prints.
 //
 //	main -> Main -> a verb -> migrate (connect, plan, print, migration.Run, report)
 //	                              │

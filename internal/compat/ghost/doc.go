@@ -1,5 +1,5 @@
-// Package ghost takes the command line of gh-ost 1.1.9 and tells a run in that program's words, so
-// that scripts that call it can call Midstream in its place.
+// Package ghost takes the command line of gh-ost 1.1.9 and shows a run in that program's words,
+// so that scripts can call Midstream instead.
 //
 //	arguments, --conf ─► Read ─► Asked ─► flags of midstream run ─► cli
 //	                               │                                 │

@@ -1,5 +1,5 @@
-// Package ptosc takes the command line of pt-online-schema-change 3.7 and tells a run in that
-// program's words, so that scripts that call it can call Midstream in its place.
+// Package ptosc takes the command line of pt-online-schema-change 3.7 and shows a run in that
+// program's words, so that scripts can call Midstream instead.
 //
 //	arguments, option files ─► Read ─► Asked ─► flags of midstream run ─► cli
 //	                                                                      │

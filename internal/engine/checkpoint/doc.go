@@ -1,5 +1,5 @@
-// Package checkpoint keeps the state of a run on the server, in one marked table
-// beside the source.
+// Package checkpoint keeps the state of a run on the server, in one marked table next to the
+// source.
 //
 // The table has three rows: the heartbeat's, whose changes come back through the binlog,
 // the checkpoint's, and that of what the run began with. Its comment is our mark (law L8).

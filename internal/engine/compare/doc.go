@@ -1,4 +1,4 @@
-// Package compare tells whether two tables hold the same rows: of one server or of two.
+// Package compare compares the rows of two tables, of one server or of two.
 //
 // Rows are digested by the server that has them; what comes to the client is a number of
 // rows and two checksums a range, and keys with digests of those ranges that differ. A

@@ -1,4 +1,4 @@
-// Package event holds the facts that a migration tells while it runs.
+// Package event holds the events that a migration emits while it runs.
 //
 // The engine emits values of these types to one Listener; the log, the progress
 // display, metrics and tests are listeners. Facts only go out this way: nothing

@@ -1,5 +1,6 @@
-// Package foreign knows by which statements the foreign keys of a table, and those of others that
-// refer to it, go over to the table that takes its place. It runs none.
+// Package foreign knows which statements move the foreign keys of a table, and other tables'
+// foreign keys on it, to the table that takes its place.
+// It runs none.
 //
 // A RENAME takes foreign keys along: those of the source stay with the old table, and those that
 // refer to the source refer to the old table afterwards. A name of a constraint is given once in a

@@ -1,5 +1,5 @@
-// Package frontier keeps account of the row copy's ranges: which part of the key
-// space is copied, which chunks are in flight, and what lies ahead.
+// Package frontier keeps account of the row copy's ranges: the copied part of the key space, the
+// chunks in flight, and the part ahead.
 //
 //	  copied        in flight           not yet handed out
 //	|=========|--chunk 7--|--chunk 8--|.....................

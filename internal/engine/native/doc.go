@@ -1,3 +1,3 @@
-// Package native has the server itself change a table: it asks on an empty clone how the server
-// would do it (Ask), and has it done under the bounded lock (Run).
+// Package native lets the server itself change a table: Ask finds out on an empty clone how the
+// server would do it, and Run does it under the bounded lock.
 package native

@@ -1,5 +1,5 @@
-// Package prescan proves from the data, before the first row is copied, that the shadow takes
-// every row of the source, or says which rows it doesn't take.
+// Package prescan proves from the data, before the first row is copied, that every row fits the
+// shadow, or names the rows that do not.
 //
 // The server is the judge of values. Range by range the source's rows are inserted into a
 // temporary table of the shadow's columns, by the expressions of a sync and in the strict mode

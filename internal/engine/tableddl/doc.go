@@ -1,5 +1,6 @@
-// Package tableddl carries out the statements that move, create and drop whole tables: RENAME, DROP,
-// TRUNCATE and CREATE TABLE. Look reads what a plan of them needs, and Run has the server make the
+// Package tableddl runs the statements that move, create and drop complete tables: RENAME, DROP,
+// TRUNCATE and CREATE TABLE.
+// Look reads what a plan of them needs, and Run has the server make the
 // one statement that takes an exclusive lock, under the bounded lock.
 //
 // It does not decide (that is the plan's), and it drops nothing that held rows: what a DROP or a

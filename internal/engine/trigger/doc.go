@@ -1,5 +1,4 @@
-// Package trigger captures changes by triggers: where the binlog can't be read, or doesn't tell
-// rows.
+// Package trigger captures changes with triggers, if the binlog cannot be read or has no rows.
 //
 // Three triggers on the source (AFTER INSERT, UPDATE, DELETE) write the key of each row that is
 // touched into the log, a table that has nothing else; of an UPDATE that changes the key both keys.

@@ -1,5 +1,6 @@
-// Package usertrigger knows by which statements the triggers of a table go over to the table that takes
-// its place. It runs none.
+// Package usertrigger knows which statements move the triggers of a table to the table that takes
+// its place.
+// It runs none.
 //
 // A RENAME takes triggers along with their table, a name of a trigger is given once in a database, and
 // no statement renames one. So each has a stand-in for a moment, under a name of ours, that does the

@@ -1,5 +1,5 @@
-// Package assets holds what draws a run in a browser: uPlot (https://github.com/leeoniya/uPlot, MIT,
-// its licence beside it), the plots that are made of records with it, and the style of all pages.
+// Package assets holds the files that draw a run in a browser: uPlot
+// (https://github.com/leeoniya/uPlot, MIT, with its licence), the plots, and the style of all pages.
 // Nothing is built, and nothing is fetched.
 package assets
 

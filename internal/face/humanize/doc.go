@@ -1,4 +1,5 @@
-// Package humanize says for people what records say for programs: numbers, sizes and times in as many
-// digits as anybody needs, and what happens in a run in a line. The command line, the terminal's
+// Package humanize writes for people what records hold for programs: numbers, sizes, times, and a
+// line for each event of a run.
+// The command line, the terminal's
 // screen and the report have one spelling of each.
 package humanize

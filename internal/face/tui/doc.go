@@ -1,3 +1,3 @@
-// Package tui is the display of a run on a terminal, by Bubble Tea: the same for the process
-// that is at work and for one that watches it from elsewhere.
+// Package tui is the display of a run on a terminal, with Bubble Tea, for the process of the run
+// and for a process that watches it.
 package tui

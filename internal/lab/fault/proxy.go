@@ -1,6 +1,5 @@
-// Package fault puts a bent wire between a program and its MySQL server: one command, chosen by
-// what it says or by its number, is cut off, delayed, refused, or has its answer lost. All else
-// is the real server's.
+// Package fault puts a faulty wire between a program and its MySQL server: it cuts off, delays or
+// refuses one chosen command, or loses its answer. All else is the real server's.
 //
 // It reads the frames of the client/server protocol (three bytes of length, one of sequence,
 // which is 0 in a command: https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_basic_packets.html)

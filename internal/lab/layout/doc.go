@@ -1,3 +1,4 @@
-// Package layout holds the shape of the code by tests: which package may import which,
-// who alone imports a library, and how long files and functions may grow. It has no code.
+// Package layout holds the shape of the code by tests: the imports between packages, the one
+// importer of each library, and the sizes of files and functions.
+// It has no code.
 package layout

@@ -1,5 +1,6 @@
-// Package mysqltest gives tests a real MySQL server and a database of their own, and looks after
-// each test whether anything of the engine's is left behind. It is imported by tests only.
+// Package mysqltest gives tests a real MySQL server and a database of their own, and checks after
+// each test that nothing of the engine is left.
+// It is imported by tests only.
 //
 //	func TestMain(m *testing.M) { mysqltest.Main(m) }
 //

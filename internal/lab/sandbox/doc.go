@@ -1,5 +1,5 @@
-// Package sandbox runs real database servers that nobody installed: it fetches them through the
-// machine's own package tools, keeps them in a cache folder, and starts throwaway servers from it.
+// Package sandbox runs real database servers that the machine has not installed: it fetches them,
+// keeps them in a cache folder, and starts throwaway servers.
 // `midstream demo`, the integration tests and the benchmark stand on it. It knows nothing of
 // migrations and opens no session: a server is ready when it has sent its greeting.
 //

@@ -1,6 +1,6 @@
-// Package binlog reads the binlog of a server and hands out, in order and one at a
-// time, the events that the engine needs: the key columns of rows that were touched
-// in watched tables, the ends of transactions, and statements. It is the only
+// Package binlog reads the binlog of a server and hands out, in order, the events that the engine
+// needs: touched keys, ends of transactions, and statements.
+// It is the only
 // importer of go-mysql.
 //
 //	server ── packets ── stream ──┬─ header, position, checksum

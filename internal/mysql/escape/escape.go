@@ -1,6 +1,5 @@
-// Package escape has the one rule by which text from others is shown: names, statements and
-// comments of a server's tables, its error messages, accounts and hosts, what hooks and operators
-// say. What a terminal, a log or a page would obey or hide becomes visible; letters of every
+// Package escape has the one rule for showing text from others: names, statements, comments, error
+// messages, accounts, and output of hooks. What a terminal, a log or a page would obey or hide becomes visible; letters of every
 // language stay as they are.
 //
 // A character that cannot be seen becomes \uXXXX, as in JSON, so that the value of a JSON text

@@ -1,5 +1,6 @@
-// Package history keeps what runs have told: one file for each, of a line for each record of
-// docs/events.md, the first one of kind run. The files of a user are in one folder. They may be
+// Package history keeps the records of runs: one file for each run, one line for each record of
+// docs/events.md.
+// The files of a user are in one folder. They may be
 // removed, copied and read by anybody at any time; a file that ends within a line, or without a
 // result, is of a run that is at work, or was killed.
 //

@@ -1,4 +1,4 @@
-// Package hook calls programs and URLs of the user's at named moments of a run.
+// Package hook calls programs and URLs of the user at named moments of a run.
 //
 // A hook gets one JSON document (Document), on its standard input or as the body of a POST, and the
 // same in short in environment variables whose names begin with MIDSTREAM_. It may take as long as

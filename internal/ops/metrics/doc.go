@@ -1,5 +1,5 @@
-// Package metrics tells Prometheus how runs stand: a Run is fed with the events of one run, and a
-// Union gathers those of several processes.
+// Package metrics gives Prometheus the state of runs: a Run takes the events of one run, and a
+// Union gathers several processes.
 //
 // Names begin with midstream_ and follow Prometheus's conventions: base units (seconds, bytes,
 // ratios from 0 to 1), _total for what only grows. It begins at zero again with each attempt of a

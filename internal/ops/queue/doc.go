@@ -1,5 +1,5 @@
-// Package queue is the queue of midstream serve: changes that somebody has submitted, which runs
-// they may begin beside, the processes that carry them out, and the store that keeps them.
+// Package queue is the queue of midstream serve: the submitted changes, their order, the
+// processes that run them, and the store that keeps them.
 //
 // A change that runs is a process of its own (midstream run), in a session of its own, that writes
 // to files in the change's folder and holds a lock on one of them for as long as it lives: the

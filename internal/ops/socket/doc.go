@@ -1,5 +1,6 @@
-// Package socket lets a run be looked at and commanded while it is at work: by HTTP and JSON on a Unix socket, one a
-// run, in a folder that only its user may read. It has both ends, the server in the process of the run and the client
+// Package socket lets other processes watch and command a run, with HTTP and JSON on a Unix
+// socket in a folder of its user.
+// It has both ends, the server in the process of the run and the client
 // in those of the commands, and the API between them, of whose types docs/openapi.yaml is made.
 //
 // Commands that change something are carried out one at a time: a second one is refused and told of the first (409).
