@@ -1,5 +1,5 @@
 // Package pulse has what every reader of the source's changes shares: its heartbeats, and the
-// freeze in which it stands still for a swap.
+// freeze in which it pauses for a swap.
 //
 // A heartbeat is numbered by Next, committed by the reader, and proved by Back once it has come
 // back. A fence is a heartbeat that begins after a moment: Ask returns its number and has it
