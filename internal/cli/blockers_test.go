@@ -141,6 +141,7 @@ func TestKills(t *testing.T) {
 
 // TestKillsNeedAPrivilege: without it the run is refused before anything is done.
 func TestKillsNeedAPrivilege(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 10)
 	database, _, _ := strings.Cut(name, ".")
@@ -162,6 +163,7 @@ func TestKillsNeedAPrivilege(t *testing.T) {
 // TestHeld: a run waits for its window, or for a file to go, while changes are applied; Ctrl-C ends the
 // waiting.
 func TestHeld(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	for _, method := range []string{"shadow", "instant"} {
 		name, query := table(t, i, 100)

@@ -12,6 +12,7 @@ import (
 // TestCheckTellsOfRows: what doesn't fit is listed with all that is needed to mend it, as text and
 // as JSON, and nothing is left; a table that fits passes.
 func TestCheckTellsOfRows(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 1000)
 	database, _, _ := strings.Cut(name, ".")

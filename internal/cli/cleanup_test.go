@@ -14,6 +14,7 @@ import (
 // TestCleanupDropsOnlyOurs (law L8): a name proves nothing, a mark for another table
 // neither.
 func TestCleanupDropsOnlyOurs(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 10)
 	database := name[:len(name)-2]
@@ -84,6 +85,7 @@ func TestCleanupDropsOnlyOurs(t *testing.T) {
 // TestCleanupOfNothing: a name that is spelt wrong is not a job done. Leftovers of a table
 // that is gone are dropped.
 func TestCleanupOfNothing(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 10)
 	code, stdout, stderr := midstream(t, append([]string{"cleanup", "--yes", name + "x"}, flags(t, i)...)...)
@@ -108,6 +110,7 @@ func TestCleanupOfNothing(t *testing.T) {
 // TestCleanupOfTheOldTable: it goes only if told, if it is marked, if the new one is there,
 // and if nobody uses it.
 func TestCleanupOfTheOldTable(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 10)
 	database := name[:len(name)-2]
@@ -154,7 +157,7 @@ func TestCleanupOfTheOldTable(t *testing.T) {
 // TestCleanupTellsOfTriggers: those that go with what is dropped are named and counted, also where
 // nothing else is left.
 func TestCleanupTellsOfTriggers(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 500)
 	database := name[:len(name)-2]
@@ -201,6 +204,7 @@ func TestCleanupTellsOfTriggers(t *testing.T) {
 
 // TestCtrlCAtTheQuestion: it is an abort, and nothing is dropped.
 func TestCtrlCAtTheQuestion(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 10)
 	db := i.Open(t, name[:len(name)-2])
@@ -237,6 +241,7 @@ func TestCtrlCAtTheQuestion(t *testing.T) {
 // TestCleanupWithoutPrivileges: it is refused with every GRANT that is missing, and nothing
 // is dropped.
 func TestCleanupWithoutPrivileges(t *testing.T) {
+	sideBySide(t)
 	for _, version := range []string{"9.7", "8.0"} {
 		i := mysqltest.Server(t, version)
 		name, query := table(t, i, 10)

@@ -50,6 +50,7 @@ func certificates(t *testing.T, i *mysqltest.Instance) string {
 // TestSSLModesOnRealServers changes a table through each mode: the connection that reads
 // the binlog uses it too.
 func TestSSLModesOnRealServers(t *testing.T) {
+	sideBySide(t)
 	for _, version := range []string{"9.7", "8.0"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel() // each has a server to itself
@@ -102,6 +103,7 @@ func TestSSLModesOnRealServers(t *testing.T) {
 
 // TestServerWithoutTLS: PREFERRED goes on without, for the binlog too; REQUIRED doesn't.
 func TestServerWithoutTLS(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Own(t, "8.0", sandbox.Options{Settings: map[string]string{"skip_ssl": ""}})
 	name, query := table(t, i, 50)
 	for mode, want := range map[string]int{"PREFERRED": exitDone, "REQUIRED": exitFailed} {
@@ -118,6 +120,7 @@ func TestServerWithoutTLS(t *testing.T) {
 
 // TestSocket: over the socket, with TLS only if it is asked for.
 func TestSocket(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 50)
 	if i.Sandbox == nil || len(i.Sandbox.Socket) > 100 {
@@ -139,6 +142,7 @@ func TestSocket(t *testing.T) {
 
 // TestWhereAPasswordMayStand: in an option file, in the environment, on the command line.
 func TestWhereAPasswordMayStand(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 10)
 	account(t, i, "keeper", "BY 'p#1 \"x'", "NONE")
@@ -195,6 +199,7 @@ func TestWhereAPasswordMayStand(t *testing.T) {
 
 // TestPasswordFromThePrompt types one on a terminal, which doesn't echo it.
 func TestPasswordFromThePrompt(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 10)
 	account(t, i, "typist", "BY 'typed-secret'", "NONE")
@@ -225,6 +230,7 @@ func TestPasswordFromThePrompt(t *testing.T) {
 // TestPasswordIsNotInPs looks at the arguments that the system shows of the process
 // while it waits for a server that says nothing.
 func TestPasswordIsNotInPs(t *testing.T) {
+	sideBySide(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -270,7 +276,7 @@ func watch(terminal *os.File) *terminalOutput {
 
 func (s *terminalOutput) await(t *testing.T, text string) {
 	t.Helper()
-	end := time.After(30 * time.Second)
+	end := time.After(patience)
 	for !strings.Contains(s.String(), text) {
 		select {
 		case <-end:

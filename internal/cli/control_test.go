@@ -148,7 +148,7 @@ func (c *controlling) awaitProgressOfPause() {
 
 func (c *controlling) await(what string, is func() bool) {
 	c.t.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			c.t.Fatalf("never: %s\n%s\n%s", what, &c.run.stdout, &c.run.stderr)
 		}
@@ -162,7 +162,8 @@ func (c *controlling) phase(p string) {
 
 // held lists the transactions and locks of the run's sessions that stay, which those of a heartbeat do not.
 func (c *controlling) held() []string {
-	ours := "SELECT processlist_id FROM performance_schema.threads t JOIN performance_schema.session_connect_attrs a USING (processlist_id) WHERE a.attr_name = 'program_name' AND a.attr_value LIKE 'midstream%'"
+	ours := "SELECT processlist_id FROM performance_schema.threads t JOIN performance_schema.session_connect_attrs a USING (processlist_id)" +
+		fmt.Sprintf(" WHERE a.attr_name = '_pid' AND a.attr_value = '%d'", c.run.cmd.Process.Pid)
 	threads := "SELECT thread_id FROM performance_schema.threads WHERE processlist_id IN (" + ours + ")"
 	query := "SELECT COALESCE(GROUP_CONCAT(what SEPARATOR '; '), '') FROM (" +
 		"SELECT CONCAT_WS(' ', 'transaction', trx_id, trx_state, trx_mysql_thread_id, trx_query) AS what FROM information_schema.innodb_trx WHERE trx_mysql_thread_id IN (" + ours + ")" +
@@ -209,6 +210,7 @@ func (c *controlling) ends(code int) {
 // TestPauseAndResume: a paused run has no transaction and no lock, copies and applies nothing, and
 // goes on capturing; it then comes to its end, compared.
 func TestPauseAndResume(t *testing.T) {
+	sideBySide(t)
 	c := beginControlled(t, 8000, "--copy-share=5%")
 	c.phase("copy")
 	c.await("rows are copied", func() bool { return c.progress().RowsCopied > 0 })
@@ -244,6 +246,7 @@ func TestPauseAndResume(t *testing.T) {
 // TestStopCapture: a run that was stopped at a checkpoint has no transaction on the server, goes on
 // from there, and misses nothing that was written meanwhile: it is compared at its end.
 func TestStopCapture(t *testing.T) {
+	sideBySide(t)
 	c := beginControlled(t, 8000, "--copy-share=5%", "--json")
 	c.phase("copy")
 	c.await("rows are copied", func() bool { return c.progress().RowsCopied > 0 })
@@ -271,6 +274,7 @@ func TestStopCapture(t *testing.T) {
 // TestHoldUntilCutover: a held run applies changes, has its tables compared, and swaps when it is
 // told to, but for a file.
 func TestHoldUntilCutover(t *testing.T) {
+	sideBySide(t)
 	file := filepath.Join(t.TempDir(), "not-yet")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -306,6 +310,7 @@ func TestHoldUntilCutover(t *testing.T) {
 // TestAbort: the table stays as it was and nothing is left; with --keep the same command goes on;
 // and so for a run that was stopped at a checkpoint.
 func TestAbort(t *testing.T) {
+	sideBySide(t)
 	for _, how := range []struct {
 		name         string
 		stop, keep   bool
@@ -346,6 +351,7 @@ func TestAbort(t *testing.T) {
 
 // TestSet: what is set holds at once, and one value that is not taken leaves all as they were.
 func TestSet(t *testing.T) {
+	sideBySide(t)
 	c := beginControlled(t, 5000, "--copy-share=0%", "--drop-old")
 	c.phase("copy")
 	time.Sleep(100 * time.Millisecond)
@@ -386,6 +392,7 @@ func TestSet(t *testing.T) {
 // TestTwoAtOnce: a command that comes while another is being carried out is told of that, and one for which it is too
 // late or too early why.
 func TestTwoAtOnce(t *testing.T) {
+	sideBySide(t)
 	c := beginControlled(t, 5000, "--copy-share=1%", "--drop-old")
 	c.refuses(exitNotNow, "cutover", nil, "nothing holds it", "swaps by itself")
 	c.phase("copy")
@@ -403,7 +410,7 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 	c.await("a sync waits", func() bool {
 		return c.query(
-			"SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE object_name = 't_shadow' AND lock_status = 'PENDING'",
+			"SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE object_schema = DATABASE() AND object_name = 't_shadow' AND lock_status = 'PENDING'",
 		) != "0"
 	})
 	first := make(chan string, 1)
@@ -437,26 +444,9 @@ func (c *controlling) setting(name string) string {
 	return settings[slices.IndexFunc(settings, func(s socket.Setting) bool { return s.Name == name })].Value
 }
 
-// TestGiveUp: after so many attempts, or so long, a run that can't get its lock ends, keeps its work, and says how to
-// go on.
-func TestGiveUp(t *testing.T) {
-	c := beginControlled(t, 100, "--hold")
-	c.phase("hold")
-	_, end := holding(t, c.i, "app", c.name, 0)
-	defer end()
-	c.obeys("set", []string{"lock-give-up=300ms", "hold=false"}, `lock-give-up is "300ms", was "0s"`)
-	c.ends(exitStopped)
-	contains(
-		t, c.run.stderr.String(), "the lock of the cut-over could not be had within 300ms", "t_shadow and ",
-		"Run the same command again to go on",
-	)
-	if code, stdout, stderr := midstream(t, append(flags(t, c.i), "cleanup", "--yes", c.name)...); code != exitDone {
-		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
-	}
-}
-
 // TestWatch: another process sees what the run shows, and the same records; nobody else may.
 func TestWatch(t *testing.T) {
+	sideBySide(t)
 	c := beginControlled(t, 2000, "--hold", "--drop-old")
 	c.phase("hold")
 	entries, err := os.ReadDir(c.folder)
@@ -516,6 +506,7 @@ func TestWatch(t *testing.T) {
 // TestNativeAndControl: while a statement of the server's own waits for others it may be held
 // still, and its terms are changed; while the server works it can't be paused.
 func TestNativeAndControl(t *testing.T) {
+	sideBySide(t)
 	c := beginControlled(t, 100, "--method=instant", "--hold")
 	c.phase("hold")
 	_, end := holding(t, c.i, "app", c.name, 0)
@@ -544,11 +535,12 @@ func TestNativeAndControl(t *testing.T) {
 
 // TestNativeAtWork: what the server does can be withdrawn, and not be paused.
 func TestNativeAtWork(t *testing.T) {
+	sideBySide(t)
 	c := toControl(t, 100_000)
 	c.begin("ALTER TABLE "+c.name+" ADD INDEX (b, a)", "--method=inplace")
 	c.await("the server is at work", func() bool {
 		return c.query(
-			"SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_state LIKE 'alter table%' AND processlist_info LIKE 'ALTER TABLE `%`.`t` %'",
+			"SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_state LIKE 'alter table%' AND processlist_info LIKE CONCAT('ALTER TABLE `', DATABASE(), '`.`t` %')",
 		) != "0"
 	})
 	c.refuses(exitNotNow, "pause", nil, "the server itself changes the table already")
@@ -560,6 +552,7 @@ func TestNativeAtWork(t *testing.T) {
 // TestTablesAndControl: a statement on whole tables heeds the window and a hold, is listed, paused
 // and aborted as a run is.
 func TestTablesAndControl(t *testing.T) {
+	sideBySide(t)
 	c := toControl(t, 100)
 	file := filepath.Join(t.TempDir(), "busy")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

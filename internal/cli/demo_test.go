@@ -57,6 +57,7 @@ func needsServer(t *testing.T) {
 }
 
 func TestDemo(t *testing.T) {
+	sideBySide(t)
 	needsServer(t)
 	r := start(
 		t,
@@ -78,6 +79,7 @@ func TestDemo(t *testing.T) {
 
 // TestDemoLeavesNothing: Ctrl-C in each of its steps.
 func TestDemoLeavesNothing(t *testing.T) {
+	sideBySide(t)
 	needsServer(t)
 	for _, at := range []string{"every commit synced", "with 20,000 rows", "copy: copying rows"} {
 		t.Run(at, func(t *testing.T) {
@@ -109,6 +111,7 @@ func TestDemoLeavesNothing(t *testing.T) {
 
 // TestSandboxEndsWithItsServer: it is not left behind without one, and says what became of it.
 func TestSandboxEndsWithItsServer(t *testing.T) {
+	sideBySide(t)
 	needsServer(t)
 	r := start(t, command(t, "sandbox", "run"))
 	r.await(&r.stdout, "}\n")
@@ -125,6 +128,7 @@ func TestSandboxEndsWithItsServer(t *testing.T) {
 }
 
 func TestSandboxRun(t *testing.T) {
+	sideBySide(t)
 	needsServer(t)
 	r := start(t, command(t, "sandbox", "run", "--set", "max_connections=77"))
 	r.await(&r.stdout, "}\n")

@@ -190,6 +190,7 @@ func TestRelayNeverHoldsUpTheEngine(t *testing.T) {
 // TestBarsOnATerminal runs a change on a terminal: bars, what happened, and the terminal
 // left as it was.
 func TestBarsOnATerminal(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	for _, c := range []struct {
 		env    string

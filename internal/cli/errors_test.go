@@ -28,6 +28,7 @@ type errorExample struct {
 // TestErrorsPage holds docs/errors.md against what verbs tell of real causes on a real server, byte
 // by byte but for the server's address and the database's name. -update writes it.
 func TestErrorsPage(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 2000)
 	database, _, _ := strings.Cut(name, ".")

@@ -49,7 +49,7 @@ func (d *drop) ghosts(code int, args []string, texts ...string) {
 
 // TestGhost: looks that change nothing, and runs that do, while somebody writes.
 func TestGhost(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	d := beginDropIn(t, "9.7", 3000)
 	tables := func(want string) {
 		t.Helper()
@@ -83,7 +83,7 @@ func TestGhost(t *testing.T) {
 // TestGhostOn57: on a server that swaps in two sessions the new table has a name that sorts after
 // the table's, and the old one gets its own.
 func TestGhostOn57(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	d := beginDropIn(t, "5.7", 3000)
 	d.ghosts(0, []string{ptAlter}, "# Done\n")
 	d.ghosts(
@@ -98,7 +98,7 @@ func TestGhostOn57(t *testing.T) {
 
 // TestGhostDiscardsForeignKeys: the new table has none of the table's own, whatever the ALTER itself drops.
 func TestGhostDiscardsForeignKeys(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	for version, rule := range map[string]string{"9.7": " ON DELETE CASCADE", "5.7": ""} {
 		d := beginDropIn(t, version, 3000)
 		database, _, _ := strings.Cut(d.name, ".")
@@ -124,7 +124,7 @@ func TestGhostDiscardsForeignKeys(t *testing.T) {
 // TestGhostPostponed: the swap waits for a file, and what an earlier run has left and tables of
 // others that have its names go as the command line says.
 func TestGhostPostponed(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	d := beginDropIn(t, "9.7", 3000)
 	database, _, _ := strings.Cut(d.name, ".")
 	executing(t, d.i, database)("CREATE TABLE _t_gho (a INT)", "CREATE TABLE _t_del (a INT)")
@@ -186,7 +186,7 @@ func says(t *testing.T, network, address, command string) string {
 
 // TestGhostCommands: a run obeys what comes by its socket and by TCP, and ends once there is a file.
 func TestGhostCommands(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	d := beginDropIn(t, "9.7", 3000)
 	folder := t.TempDir()
 	socket, file, stop := filepath.Join(folder, "s"), filepath.Join(folder, "postpone"), filepath.Join(folder, "panic")
@@ -301,7 +301,7 @@ func (b *hookBook) were(moments, dry string) {
 // TestGhostHooks: programs are called at each moment, in their order and with their variables; one
 // that fails ends the run before the swap.
 func TestGhostHooks(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	d := beginDropIn(t, "9.7", 3000)
 	b := newHookBook(t)
 	socket, file := filepath.Join(t.TempDir(), "s"), filepath.Join(t.TempDir(), "postpone")
@@ -343,7 +343,7 @@ func TestGhostHooks(t *testing.T) {
 // where it can't be the one of that program; where no server is reached, and where a table of that
 // name is to be dropped.
 func TestGhostHooksTellOneName(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	d := beginDropIn(t, "5.7", 300)
 	b := newHookBook(t)
 	args := []string{ptAlter, "--hooks-path=" + b.folder, "--hooks-hint=hint", "--serve-socket-file=" + filepath.Join(t.TempDir(), "s")}
@@ -365,7 +365,7 @@ func TestGhostHooksTellOneName(t *testing.T) {
 
 // TestGhostStatusIsCurrent: what is answered by the socket holds at that moment.
 func TestGhostStatusIsCurrent(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	d := beginDropIn(t, "9.7", 300)
 	socket, file := filepath.Join(t.TempDir(), "s"), filepath.Join(t.TempDir(), "postpone")
 	run := d.ghost(ptAlter, "--execute", "--postpone-cut-over-flag-file="+file, "--serve-socket-file="+socket)
@@ -399,7 +399,7 @@ func touch(t *testing.T, path string) {
 
 // TestGhostFails: what can't be done has that program's exit codes, and leaves nothing.
 func TestGhostFails(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 50)
 	database, _, _ := strings.Cut(name, ".")
@@ -447,7 +447,7 @@ func TestGhostFails(t *testing.T) {
 // TestGhostSaysWhichPrivilegeItLacks: an account that may not see from whom a server replicates is
 // told so, with the GRANT; where the command line says which server is the primary nobody looks.
 func TestGhostSaysWhichPrivilegeItLacks(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	for version, lacks := range map[string]string{"9.7": "REPLICATION CLIENT", "mariadb-10.11": "REPLICA MONITOR"} {
 		i := mysqltest.Server(t, version)
 		name, _ := table(t, i, 50)
@@ -476,6 +476,7 @@ func TestGhostSaysWhichPrivilegeItLacks(t *testing.T) {
 
 // TestGhostAsAVerb: midstream gh-ost is the same, and needs no server for help and version.
 func TestGhostAsAVerb(t *testing.T) {
+	sideBySide(t)
 	for flag, says := range map[string]string{"--version": "1.1.9 (midstream test)", "-help": "-postpone-cut-over-flag-file string"} {
 		code, stdout, stderr := midstream(t, "gh-ost", flag)
 		if code != 0 {

@@ -18,6 +18,7 @@ import (
 
 // The help of the program fits a screen, and leads with what matters; every verb stands in it.
 func TestHelpFitsTheScreen(t *testing.T) {
+	sideBySide(t)
 	code, stdout, _ := midstream(t, "--help")
 	lines := strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")
 	if code != exitDone || len(lines) > 23 { // and the prompt
@@ -152,6 +153,7 @@ func TestCompletion(t *testing.T) {
 
 // What is offered goes through bash itself.
 func TestCompletionInBash(t *testing.T) {
+	sideBySide(t)
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Fatal(err)
@@ -177,6 +179,7 @@ printf '%s\n' "${COMPREPLY[@]}"`)
 }
 
 func TestVersion(t *testing.T) {
+	sideBySide(t)
 	if code, stdout, _ := midstream(
 		t,
 		"version",

@@ -115,6 +115,7 @@ func program(t *testing.T, text string) string {
 
 // TestHooks: each moment's hooks are called once, in order, with what has happened; programs and URLs alike.
 func TestHooks(t *testing.T) {
+	sideBySide(t)
 	c := toControl(t, 5000)
 	var told called
 	url, out := told.listener(t, http.StatusOK), filepath.Join(t.TempDir(), "out")
@@ -177,6 +178,7 @@ func TestHooks(t *testing.T) {
 
 // TestVeto: a before- hook that fails in any way ends the run, and nothing has happened.
 func TestVeto(t *testing.T) {
+	sideBySide(t)
 	c := toControl(t, 2000)
 	var told called
 	no := told.listener(t, http.StatusForbidden)
@@ -221,6 +223,7 @@ func TestVeto(t *testing.T) {
 
 // TestHookFails: a hook without a veto that fails is told, and changes nothing.
 func TestHookFails(t *testing.T) {
+	sideBySide(t)
 	c := toControl(t, 100)
 	args := slices.Concat(
 		[]string{
@@ -249,6 +252,7 @@ func TestHookFails(t *testing.T) {
 
 // TestExampleHooks: those of contrib/hooks do what docs/hooks.md says.
 func TestExampleHooks(t *testing.T) {
+	sideBySide(t)
 	for _, name := range []string{"jq", "curl"} {
 		if _, err := exec.LookPath(name); err != nil {
 			t.Fatalf("the examples need %s: apt-get install jq curl", name)
@@ -326,6 +330,7 @@ func TestExampleHooks(t *testing.T) {
 
 // TestLogFile: what happens stands in the log with its fields, in both forms, and not on standard output.
 func TestLogFile(t *testing.T) {
+	sideBySide(t)
 	c := toControl(t, 100)
 	path := filepath.Join(t.TempDir(), "midstream.log")
 	run := func(want int, alter string, more ...string) (stdout, stderr string) {

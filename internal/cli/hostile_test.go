@@ -83,6 +83,7 @@ func hostileTable(t *testing.T, i *mysqltest.Instance) schema.Name {
 // TestL9_NothingOfOthersIsObeyed: what verbs say of names, values, statements and messages of a
 // server has no sequence for the terminal and no line that was forged.
 func TestL9_NothingOfOthersIsObeyed(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name := hostileTable(t, i)
 	reach, alter := flags(t, i), "ALTER TABLE "+name.Quoted()+" "
@@ -188,6 +189,7 @@ func TestL9_ARunOfHostileNames(t *testing.T) {
 
 // TestL9_HostileNamesOnATerminal: on a terminal nor.
 func TestL9_HostileNamesOnATerminal(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name := hostileTable(t, i)
 	cmd := command(
@@ -218,6 +220,7 @@ func TestL9_HostileNamesOnATerminal(t *testing.T) {
 
 // TestL9_HostileNamesInOtherWords: nor in the words of the programs in whose place midstream stands.
 func TestL9_HostileNamesInOtherWords(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name := hostileTable(t, i)
 	alter := "ADD COLUMN `n" + hostile + "` INT COMMENT " + schema.Literal(hostile)
@@ -248,6 +251,7 @@ func TestL9_HostileNamesInOtherWords(t *testing.T) {
 
 // TestL9_HostileNamesInTheQueue: nor in the queue's answers and pages; and such a table's change is taken, and done.
 func TestL9_HostileNamesInTheQueue(t *testing.T) {
+	sideBySide(t)
 	q := toQueue(t, 100)
 	q.stopWriting()
 	name := schema.Name{Schema: q.database(), Table: hostileName}

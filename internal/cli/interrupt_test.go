@@ -12,6 +12,7 @@ import (
 // TestCtrlCWhileRowsAreCopied: the table is as it was. That nothing else is left, no
 // table, lock or connection, is the law of mysqltest.Database.
 func TestCtrlCWhileRowsAreCopied(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 400_000)
 	before := query("SELECT CONCAT(COUNT(*), '/', SUM(CRC32(CONCAT(id, a, b)))) FROM t")
@@ -151,6 +152,7 @@ func testSecondCtrlC(t *testing.T, blocked string, args ...string) string {
 
 // TestNobodyReads: a reader of standard output that goes away does not end a run.
 func TestNobodyReads(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 1000)
 	cmd := command(

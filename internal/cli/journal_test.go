@@ -48,6 +48,7 @@ func inTime(t *testing.T, what string, do func()) {
 // holds the run up neither while it is at work, perhaps under a lock, nor at its end; which tells
 // of it.
 func TestTheRunNeverWaitsForItsLog(t *testing.T) {
+	sideBySide(t)
 	out := &untaken{release: make(chan struct{})}
 	defer close(out.release)
 	j, err := openJournal("-", "text", out, record.Run{Table: "a.b"})
@@ -68,6 +69,7 @@ func TestTheRunNeverWaitsForItsLog(t *testing.T) {
 
 // TestTheEndNeverWaitsForItsHistory: nor does the end of the run wait for a history whose disk does not answer.
 func TestTheEndNeverWaitsForItsHistory(t *testing.T) {
+	sideBySide(t)
 	writer, err := history.Begin(t.TempDir(), record.Run{Table: "a.b"}, time.Now())
 	if err != nil {
 		t.Fatal(err)

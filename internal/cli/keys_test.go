@@ -47,6 +47,7 @@ func lineMode(t *testing.T, terminal *os.File) bool {
 
 // TestKeysOnATerminal commands a run by keys on its own terminal, and on that of who watches it.
 func TestKeysOnATerminal(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 1000)
 	folder := "--control-dir=" + filepath.Join(t.TempDir(), "run")
@@ -97,6 +98,7 @@ func TestKeysOnATerminal(t *testing.T) {
 
 // TestKeysOfTheDemo: the change of the demo is commanded by keys, like any run.
 func TestKeysOfTheDemo(t *testing.T) {
+	sideBySide(t)
 	needsServer(t)
 	cmd := command(t, "demo", "--rows=60000", "--rate=20")
 	cmd.Env = append(cmd.Env, "XDG_RUNTIME_DIR="+t.TempDir())

@@ -64,6 +64,20 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// patience is how long a test waits for what must come. It costs nothing where all is well, and a
+// machine that has much else to do may need it.
+const patience = 2 * time.Minute
+
+// sideBySide lets a test run next to others on the same servers. A test that changes a server as a
+// whole (its settings, its locks), that kills or counts sessions of others, that holds a snapshot
+// for long, or that measures how long something takes, must not call it: Go runs such tests one
+// after the other, before all others.
+func sideBySide(t *testing.T) {
+	if os.Getenv("MIDSTREAM_TEST_DSN") == "" { // all have the same one
+		t.Parallel()
+	}
+}
+
 // onBoth runs a test on both versions of MySQL 8 and later, side by side: each has its server to itself.
 func onBoth(t *testing.T, test func(t *testing.T, i *mysqltest.Instance)) {
 	for _, version := range []string{"9.7", "8.0"} {
@@ -128,7 +142,7 @@ func (r *running) exit() int {
 	r.t.Helper()
 	select {
 	case <-r.done:
-	case <-time.After(2 * time.Minute):
+	case <-time.After(patience):
 		_ = r.cmd.Process.Signal(syscall.SIGQUIT)
 		<-r.done
 		r.t.Fatalf("it does not end\n%s\n%s", &r.stdout, &r.stderr)
@@ -167,7 +181,7 @@ func (r *running) fiveParts(code int) {
 // await waits until the text stands in the output.
 func (r *running) await(out *outputs, text string) {
 	r.t.Helper()
-	end := time.After(time.Minute)
+	end := time.After(patience)
 	for !strings.Contains(out.String(), text) {
 		select {
 		case <-end:

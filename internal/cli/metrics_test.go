@@ -87,6 +87,7 @@ func (c *controlling) scrape() map[string]float64 {
 // TestMetricsOfARun: the numbers move while it is at work, agree with what it tells at its end, and
 // are all in docs/metrics.md.
 func TestMetricsOfARun(t *testing.T) {
+	sideBySide(t)
 	c := toControl(t, 60_000)
 	file := filepath.Join(t.TempDir(), "orders.prom")
 	c.begin("ALTER TABLE "+c.name+" ADD COLUMN c INT", "--method=shadow", "--hold", "--json", "--chunk-time=10ms", "--metrics-file="+file)
@@ -148,6 +149,7 @@ func TestMetricsOfARun(t *testing.T) {
 
 // TestMetricsFileThatCantBe: it is said before anything is written.
 func TestMetricsFileThatCantBe(t *testing.T) {
+	sideBySide(t)
 	c := toControl(t, 10)
 	args := slices.Concat([]string{"run", "--metrics-file=/dev/null/x.prom", "ALTER TABLE " + c.name + " ADD COLUMN c INT"}, flags(t, c.i))
 	code, stdout, stderr := midstream(t, args...)
@@ -160,6 +162,7 @@ func TestMetricsFileThatCantBe(t *testing.T) {
 // TestMetricsOfAQueue: midstream serve tells of its queue and of each run that is at work, to those
 // who have the token.
 func TestMetricsOfAQueue(t *testing.T) {
+	sideBySide(t)
 	q := toQueue(t, 20_000)
 	q.serve()
 	token, err := os.ReadFile(filepath.Join(q.home, ".local", "state", "midstream", "token"))
@@ -188,7 +191,7 @@ func TestMetricsOfAQueue(t *testing.T) {
 	}
 	await := func(wants ...string) (text string) {
 		t.Helper()
-		for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 			text = scrape(strings.TrimSpace(string(token)), http.StatusOK)
 			if !slices.ContainsFunc(wants, func(want string) bool { return !regexp.MustCompile(want).MatchString(text) }) {
 				return text

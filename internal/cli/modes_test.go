@@ -78,6 +78,7 @@ func TestBackupIsNamed(t *testing.T) {
 // TestForeignKeysOfItsOwn: the server changes a table with foreign keys where it does not build it anew;
 // what it refuses for their sake is not done.
 func TestForeignKeysOfItsOwn(t *testing.T) {
+	sideBySide(t)
 	for _, version := range []string{"9.7", "8.0"} {
 		i := mysqltest.Server(t, version)
 		name, query := table(t, i, 10)
@@ -104,6 +105,7 @@ func TestForeignKeysOfItsOwn(t *testing.T) {
 
 // TestChecksForgotten: before 8.0.16 the server takes a CHECK and forgets it, and plan says so.
 func TestChecksForgotten(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "8.0")
 	name, _ := table(t, i, 10)
 	code, stdout, stderr := midstream(t, append(flags(t, i), "plan", "ALTER TABLE "+name+" ADD CHECK (a > 0)")...)

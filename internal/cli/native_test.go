@@ -17,6 +17,7 @@ import (
 // TestLightestWay: plan says how the table will be changed, and why not otherwise; it leaves nothing,
 // and run does so.
 func TestLightestWay(t *testing.T) {
+	sideBySide(t)
 	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
 		name, query := table(t, i, 20_000)
 		for _, c := range []struct {
@@ -95,6 +96,7 @@ func TestCalibration(t *testing.T) {
 
 // TestShadowTakesOver: where the server comes to no end with its own build, a shadow does.
 func TestShadowTakesOver(t *testing.T) {
+	sideBySide(t)
 	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
 		name, query := table(t, i, 1000)
 		wire := fault.New(t, i.Address, fault.Rule{At: "`t` ALGORITHM=INPLACE", Error: 1062})
@@ -118,6 +120,7 @@ func TestShadowTakesOver(t *testing.T) {
 // TestMethodAskedFor: it is taken although it is the heavier one, with a warning, or refused with the
 // server's reason.
 func TestMethodAskedFor(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 1000)
 	run := func(args ...string) (int, string, string) {
@@ -151,6 +154,7 @@ func TestMethodAskedFor(t *testing.T) {
 // TestCleanupOfAClone: what a plan that was killed has left is found by its mark, or told by its name; what
 // another plan has made just now is not touched.
 func TestCleanupOfAClone(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "8.0")
 	name, query := table(t, i, 10)
 	database, _, _ := strings.Cut(name, ".")
@@ -188,6 +192,7 @@ func TestCleanupOfAClone(t *testing.T) {
 
 // TestInTwoStatements: where the whole is too heavy for the server, and not in two.
 func TestInTwoStatements(t *testing.T) {
+	sideBySide(t)
 	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
 		name, query := table(t, i, 20_000)
 		code, stdout, stderr := midstream(
@@ -258,6 +263,7 @@ func TestCtrlCInTheServersOwnWay(t *testing.T) {
 // TestForeignKeys: the server changes what foreign keys don't stand on, a shadow what would be built anew, and
 // nobody what they do stand on. Before 8.0.13 a table with foreign keys can't have a shadow.
 func TestForeignKeys(t *testing.T) {
+	sideBySide(t)
 	for _, version := range []string{"9.7", "8.0"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel() // each has a server to itself

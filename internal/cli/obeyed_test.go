@@ -78,6 +78,7 @@ func TestKillsBeginAnew(t *testing.T) {
 // TestL5_AbortAfterResume: the attempt that goes on from a checkpoint is ended while it looks at
 // the server: what was kept is removed.
 func TestL5_AbortAfterResume(t *testing.T) {
+	sideBySide(t)
 	c := beginControlled(t, 8000, "--copy-share=1%")
 	c.phase("copy")
 	c.obeys("pause", []string{"--stop-capture"}, "stopped at a checkpoint")
@@ -94,6 +95,7 @@ func TestL5_AbortAfterResume(t *testing.T) {
 
 // TestPauseAtTheLastChunk: a pause that comes while the last rows are copied: no index is begun.
 func TestPauseAtTheLastChunk(t *testing.T) {
+	sideBySide(t)
 	c := beginControlled(t, 50, "--copy-share=0%", "--defer-indexes=yes", "--chunk-time=10s", "--full-speed", "--drop-old")
 	c.phase("copy")
 	c.await("the copy stands", func() bool { return c.status().State == "waiting" })
@@ -101,7 +103,7 @@ func TestPauseAtTheLastChunk(t *testing.T) {
 	c.obeys("throttle", []string{"100%"})
 	c.await("a sync waits", func() bool {
 		return c.query(
-			"SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE object_name = 't_shadow' AND lock_status = 'PENDING'",
+			"SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE object_schema = DATABASE() AND object_name = 't_shadow' AND lock_status = 'PENDING'",
 		) != "0"
 	})
 	answer := make(chan string, 1)
@@ -125,6 +127,7 @@ func TestPauseAtTheLastChunk(t *testing.T) {
 // TestOtherCase: another table than the one that is named is not meant, unless its server tells no
 // letter cases apart.
 func TestOtherCase(t *testing.T) {
+	sideBySide(t)
 	for anyCase, want := range map[bool]int{false: exitNoRun, true: exitDone} {
 		folder := filepath.Join(t.TempDir(), "c")
 		s, err := socket.Serve(
@@ -145,5 +148,24 @@ func TestOtherCase(t *testing.T) {
 			t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
 		s.Close(nil)
+	}
+}
+
+// TestGiveUp: after so many attempts, or so long, a run that can't get its lock ends, keeps its work, and says how to
+// go on.
+func TestGiveUp(t *testing.T) {
+	sideBySide(t)
+	c := beginControlled(t, 100, "--hold")
+	c.phase("hold")
+	_, end := holding(t, c.i, "app", c.name, 0)
+	defer end()
+	c.obeys("set", []string{"lock-give-up=300ms", "hold=false"}, `lock-give-up is "300ms", was "0s"`)
+	c.ends(exitStopped)
+	contains(
+		t, c.run.stderr.String(), "the lock of the cut-over could not be had within 300ms", "t_shadow and ",
+		"Run the same command again to go on",
+	)
+	if code, stdout, stderr := midstream(t, append(flags(t, c.i), "cleanup", "--yes", c.name)...); code != exitDone {
+		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 }

@@ -52,6 +52,7 @@ func oddFamily(t *testing.T, i *mysqltest.Instance, table string, family bool) s
 // TestL11_OddNamesInEveryWay: a table whose names look like formats and placeholders is changed in
 // each way that there is, on each server.
 func TestL11_OddNamesInEveryWay(t *testing.T) {
+	sideBySide(t)
 	const table = "100%s ? .'e\"s`t"
 	for _, version := range []string{"9.7", "8.0", "5.7", "mariadb-10.11", "mariadb-11.8"} {
 		t.Run(version, func(t *testing.T) {
@@ -135,6 +136,7 @@ func TestL11_OddNamesInEveryWay(t *testing.T) {
 
 // TestL9_OddColumnsAreCompared: verify shows the values of columns whose names look like formats.
 func TestL9_OddColumnsAreCompared(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name := oddFamily(t, i, "100%s", false)
 	executing(

@@ -122,6 +122,7 @@ func (o *odd) each(want int, verb []string, behind ...string) {
 // TestL9_OddNamesAreTaken: each verb that takes a table takes one of any name, as status prints it
 // and as SQL spells it.
 func TestL9_OddNamesAreTaken(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	for n, table := range oddNames {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -171,7 +172,7 @@ func TestL9_OddNamesAreTaken(t *testing.T) {
 // awaitStatus waits until the run of a folder stands so.
 func awaitStatus(t *testing.T, run *running, folder string, is func(socket.Status) bool) socket.Status {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		runs, err := socket.Find(context.WithoutCancel(t.Context()), folder)
 		if err != nil {
 			t.Fatal(err)
@@ -193,6 +194,7 @@ func awaitStatus(t *testing.T, run *running, folder string, is func(socket.Statu
 
 // TestL9_OddNamesAborted: watch ends with the run, and abort ends that of such a table.
 func TestL9_OddNamesAborted(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	for n, table := range []string{"a.b", "-lead", "line\nbreak", "100%s 'q' \"d\" `", "a=b"} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {

@@ -67,6 +67,7 @@ func (c *controlling) page() *looking {
 // The story of a run at its page, without a browser: numbers move, it is paused, goes on, is held
 // and cut over, and the end has the report.
 func TestPageOfARun(t *testing.T) {
+	sideBySide(t)
 	c := beginControlled(t, 30_000, "--listen=127.0.0.1:0", "--hold", "--copy-share=30%", "--history-dir="+filepath.Join(t.TempDir(), "h"))
 	l := c.page()
 	l.gets("GET", "/changes/run", "", c.name, "Cut over", "Row copy at most")
@@ -139,6 +140,7 @@ func TestPageOfARun(t *testing.T) {
 
 // What can't be, and a port that is taken, is said before anything is done.
 func TestPageRefused(t *testing.T) {
+	sideBySide(t)
 	code, _, stderr := midstream(t, "run", "ALTER TABLE a.b ADD COLUMN c INT", "--listen=0.0.0.0:1", "--no-history", "--no-control")
 	if code != exitUsage {
 		t.Errorf("exit code %d", code)

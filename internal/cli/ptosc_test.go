@@ -125,7 +125,7 @@ const ptAlter = "--alter=ADD COLUMN added VARCHAR(40) NOT NULL DEFAULT 'x', ADD 
 
 // TestPtOSC: looks that change nothing, a run without the swap, and ones with it, while somebody writes.
 func TestPtOSC(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	d := beginDropIn(t, "9.7", 3000)
 	d.does(1, []string{ptAlter}, "Exiting without altering "+d.quoted()+" because neither --dry-run nor --execute was specified.")
 	d.does(
@@ -147,7 +147,7 @@ func TestPtOSC(t *testing.T) {
 
 // TestPtOSCOn57: on a server that swaps in two sessions the new table has a name that sorts after the table's.
 func TestPtOSCOn57(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	d := beginDropIn(t, "5.7", 3000)
 	d.copies("t_shadow")
 	d.settle()
@@ -172,7 +172,7 @@ func (d *drop) copies(fresh string) {
 // TestPtOSCHistory: a job that was killed, and then one that a signal has ended, is gone on with by
 // its number, and its table tells that it is done.
 func TestPtOSCHistory(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	d := beginDropIn(t, "9.7", 8000)
 	jobs := strings.TrimSuffix(d.name, "t") + "jobs"
 	slow := []string{
@@ -218,7 +218,7 @@ func TestPtOSCHistory(t *testing.T) {
 
 // TestPtOSCFails: what can't be done has that program's exit codes, and leaves nothing.
 func TestPtOSCFails(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 50)
 	database, _, _ := strings.Cut(name, ".")
@@ -280,6 +280,7 @@ func TestPtOSCFails(t *testing.T) {
 
 // TestPtOSCAsAVerb: midstream pt-online-schema-change is the same, and needs no server for help and version.
 func TestPtOSCAsAVerb(t *testing.T) {
+	sideBySide(t)
 	for flag, says := range map[string]string{"--version": "pt-online-schema-change 3.7.1 (midstream test)", "--help": "--[no]swap-tables"} {
 		code, stdout, stderr := midstream(t, "pt-online-schema-change", flag)
 		if code != 0 {
@@ -297,7 +298,7 @@ func TestPtOSCAsAVerb(t *testing.T) {
 // TestPtOSCReplicas: replicas are named by DSNs, in an option or in a table; one whose replication
 // has stopped ends the run with 128, unless nobody looks.
 func TestPtOSCReplicas(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	primary, follower := primaryAndReplica(t, "9.7", "2")
 	onReplica := executing(t, follower, "")
 	name, query := table(t, primary, 500)

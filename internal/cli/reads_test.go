@@ -11,6 +11,7 @@ import (
 
 // TestL11_EveryVerbRefusesWhatTheServerCannotRead: with exit code 11 and the server's words, and nothing was written.
 func TestL11_EveryVerbRefusesWhatTheServerCannotRead(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 10)
 	database, _, _ := strings.Cut(name, ".")

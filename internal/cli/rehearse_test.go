@@ -11,6 +11,7 @@ import (
 
 // TestRehearse: the report tells what the run would have been, and the table is as it was.
 func TestRehearse(t *testing.T) {
+	sideBySide(t)
 	for _, version := range []string{"9.7", "8.0"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
@@ -68,6 +69,7 @@ func TestRehearse(t *testing.T) {
 
 // TestRehearseTellsJSON: and what is quiet is one line.
 func TestRehearseTellsJSON(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 2000)
 	reach := append([]string{"run", "--rehearse-lock", "--method=shadow", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)
@@ -94,6 +96,7 @@ func TestRehearseTellsJSON(t *testing.T) {
 
 // TestRehearseWhatTheServerDoes: what can't be tried without being done is told, and not done.
 func TestRehearseWhatTheServerDoes(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 100)
 	for clauses, wants := range map[string][]string{
@@ -124,6 +127,7 @@ func TestRehearseWhatTheServerDoes(t *testing.T) {
 
 // TestRehearsalFlags: what they don't go with.
 func TestRehearsalFlags(t *testing.T) {
+	sideBySide(t)
 	code, _, stderr := midstream(t, "run", "--keep-shadow", "ALTER TABLE a.b ADD COLUMN c INT")
 	if code != exitUsage || !strings.Contains(stderr, "--keep-shadow is for a rehearsal") {
 		t.Errorf("exit code %d: %s", code, stderr)
@@ -138,6 +142,7 @@ func TestRehearsalFlags(t *testing.T) {
 
 // TestOnReplicaNeedsASilentAccount: one that may not keep what it writes out of the binlog is told of the GRANT.
 func TestOnReplicaNeedsASilentAccount(t *testing.T) {
+	sideBySide(t)
 	for version, privilege := range map[string]string{"9.7": "SESSION_VARIABLES_ADMIN", "8.0": "SYSTEM_VARIABLES_ADMIN"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()

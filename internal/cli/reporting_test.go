@@ -13,6 +13,7 @@ import (
 
 // TestEveryRunHasAReport: a page is written at the end of a run, whatever that was, and can be made again.
 func TestEveryRunHasAReport(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 2000)
 	folder := filepath.Join(t.TempDir(), "runs")
@@ -87,6 +88,7 @@ func TestEveryRunHasAReport(t *testing.T) {
 
 // TestReportOfARunThatWentOn: it tells what the run told that was killed, too.
 func TestReportOfARunThatWentOn(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 2000)
 	folder := filepath.Join(t.TempDir(), "runs")

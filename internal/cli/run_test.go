@@ -13,6 +13,7 @@ import (
 )
 
 func TestRunChangesATable(t *testing.T) {
+	sideBySide(t)
 	for _, version := range []string{"9.7", "8.0"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
@@ -37,6 +38,7 @@ func TestRunChangesATable(t *testing.T) {
 }
 
 func TestRunInWordsOfFlags(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 100)
 	database, _, _ := strings.Cut(name, ".")
@@ -65,6 +67,7 @@ func TestRunInWordsOfFlags(t *testing.T) {
 
 // TestQuietTellsOfTheOldTable: it takes as much room as the new one.
 func TestQuietTellsOfTheOldTable(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 10)
 	code, stdout, stderr := midstream(
@@ -79,6 +82,7 @@ func TestQuietTellsOfTheOldTable(t *testing.T) {
 // TestRunTellsJSON: every line is an object with event and at, the last is the result,
 // and no line has a field that is not documented.
 func TestRunTellsJSON(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 5000)
 	code, stdout, stderr := midstream(
@@ -122,6 +126,7 @@ func TestRunTellsJSON(t *testing.T) {
 }
 
 func TestPlanWritesNothing(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 100)
 	statement := "ALTER TABLE " + name + " ADD COLUMN c INT"
@@ -140,6 +145,7 @@ func TestPlanWritesNothing(t *testing.T) {
 // TestPlanTakesTheFlagsOfRun: run can be replaced by plan in a command, and what option
 // files say of a run counts.
 func TestPlanTakesTheFlagsOfRun(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 10)
 	args := append(
@@ -160,6 +166,7 @@ func TestPlanTakesTheFlagsOfRun(t *testing.T) {
 
 // TestQuietTellsOfRisks: they may need somebody.
 func TestQuietTellsOfRisks(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 10)
 	reach := append([]string{"-q"}, flags(t, i)...)
@@ -182,6 +189,7 @@ func TestQuietTellsOfRisks(t *testing.T) {
 // TestExitCodes runs into every code that needs no second process (see interrupt_test.go
 // for the others).
 func TestExitCodes(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	db, database := mysqltest.Database(t, i)
 	for _, s := range []string{"CREATE TABLE nokey (a INT, b INT)", "CREATE TABLE twice (id INT PRIMARY KEY, a INT)",
@@ -231,6 +239,7 @@ func TestExitCodes(t *testing.T) {
 
 // TestNamesThatWereNoFormats: a percent sign in a table's name, at a run, and at a cleanup of what one has left.
 func TestNamesThatWereNoFormats(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	_, query := table(t, i, 10)
 	database := query("SELECT DATABASE()")

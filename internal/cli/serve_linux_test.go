@@ -17,6 +17,7 @@ import (
 // TestAccountsStayInTheirFiles: a password is in no process's arguments or environment, in no
 // answer, and in nothing that is kept.
 func TestAccountsStayInTheirFiles(t *testing.T) {
+	sideBySide(t)
 	q := toQueue(t, 100)
 	const secret = "Open-Sesame-4711"
 	execute := executing(t, q.i, q.database())
@@ -96,6 +97,7 @@ func TestAccountsStayInTheirFiles(t *testing.T) {
 
 // TestAWrongValueTellsNoSecret: an error about a value does not repeat it if it may hold a secret.
 func TestAWrongValueTellsNoSecret(t *testing.T) {
+	sideBySide(t)
 	const secret = "Open-Sesame-4711"
 	folder := t.TempDir()
 	for _, line := range []string{"throttle-url=ftp://us:" + secret + "@db1/", "hook=whenever=http://us:" + secret + "@db1/", "hook=on-success=http://%zz" + secret,

@@ -13,6 +13,7 @@ import (
 // TestServeWaitsForAFullServer: if the server has no connection left for the account (1226), serve
 // opens its queue later, and a change begins later. Neither fails.
 func TestServeWaitsForAFullServer(t *testing.T) {
+	sideBySide(t)
 	q := toQueue(t, 10)
 	execute := executing(t, q.i, q.database())
 	account := "'store_" + q.database()[len(q.database())-8:] + "'@'%'"

@@ -26,6 +26,7 @@ import (
 // TestQueue: two changes of one table and one that comes after them are done in their order, each
 // once, while somebody writes.
 func TestQueue(t *testing.T) {
+	sideBySide(t)
 	q := toQueue(t, 4000)
 	q.serve()
 	q.submit("a", q.name+" ADD COLUMN c INT", held...)
@@ -77,6 +78,7 @@ func TestQueue(t *testing.T) {
 
 // TestDaemonIsKilled: runs go on without their daemon, and the next one finds them, at work or ended.
 func TestDaemonIsKilled(t *testing.T) {
+	sideBySide(t)
 	q := toQueue(t, 2000)
 	q.serve()
 	q.submit("a", q.name+" ADD COLUMN c INT", held...)
@@ -117,6 +119,7 @@ func TestDaemonIsKilled(t *testing.T) {
 // TestRunIsKilled: nobody knows what has become of it; who was to come after it fails, and the same
 // statement goes on.
 func TestRunIsKilled(t *testing.T) {
+	sideBySide(t)
 	q := toQueue(t, 2000)
 	q.serve()
 	q.submit("a", q.name+" ADD COLUMN c INT", held...)
@@ -160,6 +163,7 @@ func TestRunIsKilled(t *testing.T) {
 // TestLimitAndWithdraw: as many run on a server as may; one that waits can be taken back, one that
 // runs can be aborted.
 func TestLimitAndWithdraw(t *testing.T) {
+	sideBySide(t)
 	q := toQueue(t, 500)
 	executing(t, q.i, q.database())("CREATE TABLE v LIKE t")
 	q.serve("--limit=2")
@@ -199,6 +203,7 @@ func TestLimitAndWithdraw(t *testing.T) {
 // TestRefusedSubmissions: what can't be taken is refused before it is queued, with what to do; a
 // run that is refused by its plan fails.
 func TestRefusedSubmissions(t *testing.T) {
+	sideBySide(t)
 	q := toQueue(t, 10)
 	q.serve()
 	for want, args := range map[string][]string{
@@ -255,6 +260,7 @@ func TestRefusedSubmissions(t *testing.T) {
 
 // TestServeIsRefused: what is wrong with a service is said before anything is begun.
 func TestServeIsRefused(t *testing.T) {
+	sideBySide(t)
 	folder := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(folder, name)
@@ -352,6 +358,7 @@ func TestEveryFlagOfRunIsDecided(t *testing.T) {
 
 // TestQueueInATable: what a service keeps in a table another one goes on with, on another machine too; one at a time.
 func TestQueueInATable(t *testing.T) {
+	sideBySide(t)
 	q := toQueue(t, 500)
 	store := "--store=main/" + q.database()
 	t.Cleanup(func() { executing(t, q.i, q.database())("DROP TABLE IF EXISTS midstream_service") })
@@ -366,7 +373,8 @@ func TestQueueInATable(t *testing.T) {
 	q.kill()
 	q.await("the end of the connection", func() bool {
 		return q.query(
-			"SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE object_type LIKE 'USER%LOCK' AND object_name LIKE 'midstream service%'",
+			"SELECT COUNT(*) FROM performance_schema.metadata_locks WHERE object_type LIKE 'USER%LOCK'"+
+				" AND object_name = LEFT(CONCAT('midstream service ', SHA2(DATABASE(), 256)), 64)",
 		) == "0"
 	})
 	q.serve(store)
@@ -397,7 +405,7 @@ func TestQueueInATable(t *testing.T) {
 
 // TestStoreIsTaken: a service whose store another one has had meanwhile ends by itself, and says so.
 func TestStoreIsTaken(t *testing.T) {
-	t.Parallel()
+	sideBySide(t)
 	q := toQueue(t, 10)
 	t.Cleanup(func() { executing(t, q.i, q.database())("DROP TABLE IF EXISTS midstream_service") })
 	q.serve("--store=main/" + q.database())
@@ -417,6 +425,7 @@ func TestStoreIsTaken(t *testing.T) {
 
 // TestWaitIsEnded: Ctrl-C ends the waiting of submit, and not the change.
 func TestWaitIsEnded(t *testing.T) {
+	sideBySide(t)
 	q := toQueue(t, 10)
 	q.serve()
 	q.submit("a", q.name+" ADD COLUMN c INT", held...)
@@ -452,6 +461,7 @@ func TestWaitIsEnded(t *testing.T) {
 
 // TestAskingByTLS: a service is known by the certificates of --tls-ca, and nobody is followed who sends elsewhere.
 func TestAskingByTLS(t *testing.T) {
+	sideBySide(t)
 	folder := t.TempDir()
 	write := func(name string, text []byte) string {
 		path := filepath.Join(folder, name)
@@ -490,6 +500,7 @@ func TestAskingByTLS(t *testing.T) {
 // TestDaemonIsKilledAtAnyMoment: whenever it is killed, each change is done once: a second time its
 // column would be there already.
 func TestDaemonIsKilledAtAnyMoment(t *testing.T) {
+	sideBySide(t)
 	q := toQueue(t, 10)
 	q.serve()
 	const changes = 12

@@ -90,7 +90,7 @@ func (q *queueing) nothingLeft() {
 	}
 	var left string
 	// a run has told its end before it ends
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		left = ""
 		for _, path := range locks {
 			file, err := os.Open(path)
@@ -150,7 +150,7 @@ func (q *queueing) at(id string) (c queue.Change) {
 // becomes waits until a change is in a state.
 func (q *queueing) becomes(id string, state queue.State) queue.Change {
 	q.t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		c := q.at(id)
 		if c.State == state {
 			return c
@@ -165,7 +165,7 @@ func (q *queueing) becomes(id string, state queue.State) queue.Change {
 func (q *queueing) holds(id string) queue.Change {
 	q.t.Helper()
 	q.becomes(id, queue.StateRunning)
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		if runs, err := socket.Find(q.t.Context(), q.folder); err == nil && len(runs) > 0 && runs[0].Found.State == "held" {
 			c := q.at(id)
 			if c.Process != runs[0].Found.Process {

@@ -9,6 +9,7 @@ import (
 // TestOptionsInFiles: the group [midstream] has flags of all kinds, and nothing in it is
 // passed over in silence.
 func TestOptionsInFiles(t *testing.T) {
+	sideBySide(t)
 	const refused = "connection refused" // the command line was right
 	for _, c := range []struct {
 		lines string // of the group
@@ -48,6 +49,7 @@ func TestOptionsInFiles(t *testing.T) {
 
 // TestFlagsOfFilesAreHeeded: each kind of flag has the file's value.
 func TestFlagsOfFilesAreHeeded(t *testing.T) {
+	sideBySide(t)
 	file := filepath.Join(t.TempDir(), "midstream.cnf")
 	if err := os.WriteFile(file, []byte("[midstream]\njson=on\nport=1\nhost=127.0.0.1\nuser=u\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -62,6 +64,7 @@ func TestFlagsOfFilesAreHeeded(t *testing.T) {
 
 // TestFilesThatWereAskedFor: what can't be read, or could be anybody's, is an error.
 func TestFilesThatWereAskedFor(t *testing.T) {
+	sideBySide(t)
 	dir := t.TempDir()
 	open := filepath.Join(dir, "open.cnf")
 	if err := os.WriteFile(open, nil, 0o600); err != nil {

@@ -56,6 +56,7 @@ func (r *statementRig) are(tables string) {
 // TestIndexStatements: CREATE INDEX, DROP INDEX and OPTIMIZE TABLE go the way of an ALTER, and do
 // what the server's own statement does.
 func TestIndexStatements(t *testing.T) {
+	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE n LIKE t")
 		for _, c := range []struct{ statement, method string }{
@@ -91,6 +92,7 @@ func TestIndexStatements(t *testing.T) {
 // TestTableStatements: what is planned is told and done, as the server's own statement would, and
 // nothing is left.
 func TestTableStatements(t *testing.T) {
+	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		d := r.database
 		r.exec(
@@ -159,6 +161,7 @@ func TestTableStatements(t *testing.T) {
 
 // TestTruncateByASwap: the empty table is the same in all but the counter, and the rows are gone.
 func TestTruncateByASwap(t *testing.T) {
+	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		body := " (id INT AUTO_INCREMENT PRIMARY KEY, n INT, s VARCHAR(20) CHARSET latin1 COMMENT 'it''s', g INT AS (LENGTH(s) * 2) VIRTUAL, KEY (s), CHECK (n > 0)) ROW_FORMAT=COMPRESSED COMMENT='all of ''it'''"
 		for _, kind := range []string{body, body + " PARTITION BY HASH (id) PARTITIONS 3"} {
@@ -211,6 +214,7 @@ func showCreate(r *statementRig, table string) string {
 
 // TestCreateTable: a table that is there is compared, and never changed.
 func TestCreateTable(t *testing.T) {
+	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE p (id INT PRIMARY KEY)")
 		definition := "(id INT PRIMARY KEY AUTO_INCREMENT, s VARCHAR(20) DEFAULT 'a`b', p INT, CHECK (p > 0), CONSTRAINT c_s CHECK (s <> 'x'), CONSTRAINT f_p FOREIGN KEY (p) REFERENCES p (id)) COMMENT 'x'"
@@ -249,6 +253,7 @@ func TestCreateTable(t *testing.T) {
 
 // TestTableStatementInJSON: the plan has what it does, and the lines are those of any run.
 func TestTableStatementInJSON(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 10)
 	code, stdout, stderr := midstream(t, append([]string{"run", "--json", "DROP TABLE " + name}, flags(t, i)...)...)
@@ -306,6 +311,7 @@ func TestCtrlCWhileATableIsHeld(t *testing.T) {
 // TestStatementsOfASmallAccount: one that may drop a table and not rename it has it dropped under the
 // lock, and truncated.
 func TestStatementsOfASmallAccount(t *testing.T) {
+	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		user := "small_" + r.database[len(r.database)-8:]
 		r.exec(
@@ -330,6 +336,7 @@ func TestStatementsOfASmallAccount(t *testing.T) {
 // file, and holds up its queries meanwhile. Who allows that gets it; a DROP, after which there is
 // no table to wait for, is warned of.
 func TestL9_AStatementOnManyFilesIsRefusedByThePlan(t *testing.T) {
+	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE many (id INT PRIMARY KEY) PARTITION BY RANGE (id) SUBPARTITION BY HASH (id) SUBPARTITIONS 50" +
 			" (PARTITION a VALUES LESS THAN (10), PARTITION b VALUES LESS THAN MAXVALUE)")
@@ -349,6 +356,7 @@ func TestL9_AStatementOnManyFilesIsRefusedByThePlan(t *testing.T) {
 // partitions at its beginning and its end, while nobody can use the table. The plan says for how
 // long, and takes another way if that is longer than it may be.
 func TestL9_AnOnlineStatementOnManyFiles(t *testing.T) {
+	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE many (id INT PRIMARY KEY, v INT) PARTITION BY HASH (id) PARTITIONS 60")
 		r.says("plan", exitDone, "ALTER TABLE many ADD INDEX (v)", []string{"--native-locked=1ms", "--lock-work=30s"},

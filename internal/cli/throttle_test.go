@@ -15,6 +15,7 @@ import (
 
 // TestGatesOfARun: a run waits while a gate is closed, says for what, and goes on when it opens.
 func TestGatesOfARun(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	file := filepath.Join(t.TempDir(), "wait")
 	var busy atomic.Bool
@@ -72,6 +73,7 @@ func TestGatesOfARun(t *testing.T) {
 // TestLimitsOfARun: above one a run waits, and Ctrl-C ends the waiting; above the other it ends; a name that is
 // no status variable's is refused before anything is done.
 func TestLimitsOfARun(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 2000)
 	args := append(flags(t, i), "run", "--drop-old", "--method=shadow", "ALTER TABLE "+name+" ADD COLUMN c INT")

@@ -59,6 +59,7 @@ const allTables = "SELECT GROUP_CONCAT(table_name ORDER BY table_name) FROM info
 
 // TestTo: a plan and a run lead a table to its file, and a second run does nothing.
 func TestTo(t *testing.T) {
+	sideBySide(t)
 	onBoth(t, func(t *testing.T, i *mysqltest.Instance) {
 		name, query := table(t, i, 200)
 		database, _, _ := strings.Cut(name, ".")
@@ -126,6 +127,7 @@ func TestTo(t *testing.T) {
 // TestToShadow: a table that is built anew keeps its rows, whatever is renamed, and a run that was killed in
 // mid-copy is gone on with.
 func TestToShadow(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 30_000)
 	database, _, _ := strings.Cut(name, ".")
@@ -169,6 +171,7 @@ func TestToShadow(t *testing.T) {
 
 // TestToMistakes: what is wrong with the files is told with its place, and nothing is written.
 func TestToMistakes(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 1)
 	database, _, _ := strings.Cut(name, ".")
@@ -212,6 +215,7 @@ func TestToMistakes(t *testing.T) {
 // TestToStops: a run on several tables stops at the first that fails, and says which are done; what is
 // refused of any of them is refused before.
 func TestToStops(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 100)
 	database, _, _ := strings.Cut(name, ".")
@@ -260,6 +264,7 @@ func TestToStops(t *testing.T) {
 
 // TestToWithoutPrivileges: it is refused before anything is written, and says what the account needs.
 func TestToWithoutPrivileges(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 1)
 	database, _, _ := strings.Cut(name, ".")

@@ -13,6 +13,7 @@ const anAlter = "ALTER TABLE a.b ADD COLUMN c INT"
 // TestUsageMessages: what is wrong is said in our own words, before anything is connected
 // to, and an argument that may be meant as the password is not repeated.
 func TestUsageMessages(t *testing.T) {
+	sideBySide(t)
 	host, attached, boolean := "-h is the host", "a password is attached to its flag", ": it is true or false"
 	for _, c := range []struct {
 		args []string

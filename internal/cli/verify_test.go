@@ -14,6 +14,7 @@ import (
 
 // TestVerifyComparesTables: equal tables, and every way in which a row may differ.
 func TestVerifyComparesTables(t *testing.T) {
+	sideBySide(t)
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 1000)
 	database := name[:len(name)-2]
@@ -55,6 +56,7 @@ func TestVerifyComparesTables(t *testing.T) {
 // TestVerifyComparesServers: the copies of a table on two servers, of which one follows the
 // other, and whose account stands in an option file.
 func TestVerifyComparesServers(t *testing.T) {
+	sideBySide(t)
 	i, other := mysqltest.Server(t, "9.7"), mysqltest.Server(t, "8.0")
 	name, _ := table(t, i, 3000)
 	copied, query := table(t, other, 3000)

@@ -15,6 +15,7 @@ import (
 // TestWaitOutlivesTheService: submit --wait goes on when the service is gone for a while, as it is
 // when it is started again; the run goes on meanwhile, too.
 func TestWaitOutlivesTheService(t *testing.T) {
+	sideBySide(t)
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte("0123456789abcdef\n"), 0o600); err != nil {
 		t.Fatal(err)
