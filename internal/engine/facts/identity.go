@@ -26,7 +26,7 @@ func ReadIdentity(ctx context.Context, q schema.Querier, table schema.Name) (Ide
 		return nil, nil
 	}
 	var ids Identity
-	err := FromInnoDB(func(views string) (err error) {
+	err := FromInnoDB(ctx, func(views string) (err error) {
 		ids, err = readIdentity(ctx, q, views+"tables", name)
 		return err
 	})
@@ -37,13 +37,30 @@ func ReadIdentity(ctx context.Context, q schema.Querier, table schema.Name) (Ide
 	return ids, err
 }
 
-// FromInnoDB reads from views of InnoDB's in information_schema, whose names begin with views.
-func FromInnoDB(read func(views string) error) error {
-	err := read("innodb_")
-	if dbconn.NoSuchTable(err) { // before 8.0, and on MariaDB
-		err = read("innodb_sys_")
+// contended reads something again if the server gives up a wait for another session. InnoDB's lists
+// of tables wait for each session that defines a table (1205).
+func contended(ctx context.Context, read func() error) error {
+	const tries = 5
+	for try := 1; ; try++ {
+		err := read()
+		if try == tries || !dbconn.Contended(err) {
+			return err
+		}
+		if err := dbconn.BackOff(ctx, try); err != nil {
+			return err
+		}
 	}
-	return err
+}
+
+// FromInnoDB reads from views of InnoDB's in information_schema, whose names begin with views.
+func FromInnoDB(ctx context.Context, read func(views string) error) error {
+	return contended(ctx, func() error {
+		err := read("innodb_")
+		if dbconn.NoSuchTable(err) { // before 8.0, and on MariaDB
+			err = read("innodb_sys_")
+		}
+		return err
+	})
 }
 
 // files is the condition for the rows of a table in such a view: a partition's name goes on with #p#, or #P#.

@@ -83,7 +83,7 @@ func FileBytes(ctx context.Context, q schema.Querier, table schema.Name) (bytes 
 		return 0, nil
 	}
 	which, values := files(name)
-	err = FromInnoDB(func(views string) error {
+	err = FromInnoDB(ctx, func(views string) error {
 		return q.QueryRowContext(
 			ctx,
 			"SELECT IFNULL(SUM(file_size), 0) FROM information_schema."+views+"tablespaces"+which,

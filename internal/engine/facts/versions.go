@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"midstream/internal/engine/plan"
-	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
 
@@ -17,21 +16,14 @@ func (f gatherer) readRowVersions(ctx context.Context, q schema.Querier, table s
 		return nil
 	}
 	which, values := files(name)
-	const tries = 5 // while other sessions define tables, InnoDB may give up a wait for its dictionary (1205)
-	for try := 1; ; try++ {
-		err := q.QueryRowContext(
+	err := contended(ctx, func() error {
+		return q.QueryRowContext(
 			ctx,
 			"SELECT IFNULL(MAX(total_row_versions), 0) FROM information_schema.innodb_tables"+which,
 			values...).Scan(
 			&f.RowVersions,
 		)
-		if try < tries && dbconn.Contended(err) {
-			if err := dbconn.BackOff(ctx, try); err != nil {
-				return err
-			}
-			continue
-		}
-		_, err = seen(err)
-		return err
-	}
+	})
+	_, err = seen(err)
+	return err
 }

@@ -213,27 +213,33 @@ func look(ctx context.Context, db *sql.DB, clone schema.Name) (*sight, error) {
 		return nil, fmt.Errorf("read clone %s: %w", clone, err)
 	}
 	s.definition, _ = schema.SplitAutoIncrement(s.table.Create)
-	var rows *sql.Rows
-	err = facts.FromInnoDB(func(views string) (err error) {
-		rows, err = db.QueryContext(ctx, `
-			SELECT t.table_id, IFNULL(i.index_id, 0) FROM information_schema.`+views+`tables t
-			  LEFT JOIN information_schema.`+views+`indexes i ON i.table_id = t.table_id
-			 WHERE t.name LIKE ? ORDER BY t.table_id, i.index_id`,
-			"%/"+clone.Table+"%") // a partition's goes on behind it
-		return err
-	})
+	err = facts.FromInnoDB(ctx, func(views string) error { return s.read(ctx, db, views, clone) })
 	if err != nil {
 		return nil, fmt.Errorf("read clone %s: %w", clone, err)
+	}
+	return s, nil
+}
+
+// read reads the numbers of the clone and its indexes from InnoDB's views.
+func (s *sight) read(ctx context.Context, db *sql.DB, views string, clone schema.Name) error {
+	s.tables, s.indexes = nil, nil
+	rows, err := db.QueryContext(ctx, `
+		SELECT t.table_id, IFNULL(i.index_id, 0) FROM information_schema.`+views+`tables t
+		  LEFT JOIN information_schema.`+views+`indexes i ON i.table_id = t.table_id
+		 WHERE t.name LIKE ? ORDER BY t.table_id, i.index_id`,
+		"%/"+clone.Table+"%") // a partition's goes on behind it
+	if err != nil {
+		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var table, index uint64
 		if err := rows.Scan(&table, &index); err != nil {
-			return nil, fmt.Errorf("read clone %s: %w", clone, err)
+			return err
 		}
 		s.tables, s.indexes = append(s.tables, table), append(s.indexes, index)
 	}
-	return s, rows.Err()
+	return rows.Err()
 }
 
 // effect is what has happened between two sights. keyed says that the statement adds indexes: of
