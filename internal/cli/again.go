@@ -49,7 +49,7 @@ func (c *change) persist(ctx context.Context, alter *ddl.Alter, s *server) (migr
 		began := time.Now()
 		var result migration.Result
 		stopped, err := c.run.attempt(ctx, func(ctx context.Context) (err error) {
-			c.config = c.run.control.Config()
+			c.settings = c.run.control.Settings()
 			result, err = c.attempt(ctx, alter, p.server)
 			return err
 		})
@@ -239,7 +239,7 @@ func (c *change) attempt(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	c.output.done(
 		p.Source.Name, result,
 		fmt.Sprintf("%s has its new schema, after %s; the old table %s.", p.Source.Name, humanize.Span(result.Elapsed), oldText(result)),
-		summary(p, result, c.config, processUsage()),
+		summary(p, result, c.config, c.settings, processUsage()),
 	)
 	return result, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/ops/history"
 	"midstream/internal/ops/socket"
@@ -87,7 +87,7 @@ func (a *app) runsAndSettings(cmd *cobra.Command, args []string, begun string) (
 		}
 	}
 	var names []string
-	for _, s := range migration.Settings() {
+	for _, s := range operator.AllSettings() {
 		names = append(names, s.Name+"=")
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace

@@ -10,6 +10,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
 	"midstream/internal/face/web"
@@ -31,7 +32,7 @@ const controlDirUse = "folder of the sockets by which runs are controlled ($XDG_
 type controlled struct {
 	app     *app
 	output  *output
-	control *migration.Control
+	control *operator.Control
 	began   time.Time
 	kept    chronicle // what it tells
 	told    *machines
@@ -98,7 +99,7 @@ func (c *change) obeying(do func() (migration.Result, error)) (migration.Result,
 
 // beControlled makes the socket of a run. A folder that can't be used is an error only where somebody named it.
 func (c *change) beControlled(ctx context.Context, table schema.Name, change string, s *server) error {
-	r := &controlled{app: c.app, output: &c.output, control: migration.NewControl(c.config), began: time.Now(), ended: make(chan struct{})}
+	r := &controlled{app: c.app, output: &c.output, control: operator.NewControl(c.settings), began: time.Now(), ended: make(chan struct{})}
 	c.run = r
 	run := record.Run{Table: table.Dotted(), Alter: change, Server: s.address, Rehearsal: string(c.options.Purpose)}
 	var err error
@@ -170,12 +171,12 @@ func (r *controlled) end(ctx context.Context, result migration.Result, err error
 }
 
 // of makes the migration of an attempt, whose events are shown by a listener.
-func (r *controlled) of(s *server, p *plan.Plan, cfg migration.Config, show event.Listener) *migration.Migration {
-	r.control.Reach(cfg.Throttle.Replicas, cfg.CaptureFrom)
+func (r *controlled) of(s *server, p *plan.Plan, c *change, show event.Listener) *migration.Migration {
+	r.control.Watch(c.settings.Throttle.Replicas)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.show = show
-	return r.control.Migration(s.pool, s.binlog, p, event.Tee(show, r.listen))
+	return migration.New(s.pool, s.binlog, p, c.config, r.control, event.Tee(show, r.listen))
 }
 
 // tables makes what carries out a statement on whole tables.
@@ -183,7 +184,7 @@ func (r *controlled) tables(s *server, p *plan.TablePlan, show event.Listener) *
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.show = show
-	return r.control.Tables(s.pool, p, event.Tee(show, r.listen))
+	return migration.NewTables(s.pool, p, r.control, event.Tee(show, r.listen))
 }
 
 func (r *controlled) silent() {
@@ -250,7 +251,7 @@ func (r *controlled) halt(ctx context.Context, by string) error {
 	r.mu.Lock()
 	if r.stop == nil {
 		r.mu.Unlock()
-		return &migration.NotNow{
+		return &operator.NotNow{
 			What: "the run can't be stopped at a checkpoint",
 			Why:  "it waits for its server",
 			Next: "midstream status tells when it is at work again",
@@ -262,7 +263,7 @@ func (r *controlled) halt(ctx context.Context, by string) error {
 	r.mu.Unlock()
 	<-halted // it takes as long as its cleaning up
 	if r.stoppedBy() == "" {
-		return &migration.NotNow{
+		return &operator.NotNow{
 			What: "the run was not stopped at a checkpoint",
 			Why:  "it has come to an end of its own meanwhile",
 			Next: "look at what it told",
@@ -342,7 +343,7 @@ func (r *controlled) abort(ctx context.Context, by string, keep bool) (left stri
 	var c *coded
 	switch {
 	case r.err == nil || errors.As(r.err, &failure) && failure.Swapped:
-		return "", &migration.NotNow{
+		return "", &operator.NotNow{
 			What: what,
 			Why:  "it was too late: the run has come to its end, and the table has its new schema",
 			Next: "nothing",

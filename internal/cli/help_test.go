@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 	"midstream/internal/ops/history"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
@@ -110,7 +110,7 @@ func TestCompletion(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "c")
 	s, err := socket.Serve(folder, socket.Run{
 		About:   socket.About{Table: "shop.orders", Server: "db1:3306"},
-		Control: migration.NewControl(migration.Usual()), Stopped: func() string { return "" }, Lost: func() string { return "" },
+		Control: operator.NewControl(operator.CommandLineDefaults()), Stopped: func() string { return "" }, Lost: func() string { return "" },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestCompletion(t *testing.T) {
 		"shop.orders",
 		"lock-w",
 	); !slices.Contains(got, "lock-wait=") ||
-		len(got) != len(migration.Settings()) {
+		len(got) != len(operator.AllSettings()) {
 		t.Errorf("of set: %q", got)
 	}
 	told := t.TempDir()

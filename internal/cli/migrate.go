@@ -15,6 +15,7 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/native"
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
 	"midstream/internal/engine/throttle"
@@ -32,8 +33,9 @@ type change struct {
 	checks     checks
 	help       string // the command that explains the verb
 
-	config  migration.Config
-	options plan.Options
+	config   migration.Config
+	settings operator.Settings
+	options  plan.Options
 	// dropLater keeps the table that a DROP or a TRUNCATE puts aside.
 	dropLater bool
 	// rehearsal has the run rehearsed.
@@ -124,7 +126,7 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (migratio
 	for _, note := range notes {
 		c.output.note(note)
 	}
-	c.options.Kills = c.config.Kills.After > 0
+	c.options.Kills = c.settings.Kills.After > 0
 	if c.options.Purpose = c.rehearsal.purpose(); c.options.Purpose == plan.RehearsingOnReplica {
 		c.connection.variables = migration.OnReplica
 	}
@@ -180,7 +182,7 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	if err != nil {
 		return nil, err
 	}
-	former, err := migration.New(s.pool, s.binlog, p, c.config, event.Discard).Former(ctx)
+	former, err := migration.New(s.pool, s.binlog, p, c.config, operator.NewControl(c.settings), event.Discard).Former(ctx)
 	var untold *leftovers.Untold
 	switch {
 	case errors.Is(err, migration.ErrOtherAlter):
@@ -200,7 +202,7 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	if c.mustResume && former == "" {
 		return nil, unwritten(ctx, errGone, "look whether the table has its new schema")
 	}
-	told := planOf(p, s.address, c.config)
+	told := planOf(p, s.address, c.config, c.settings)
 	told.Former, told.Place = former, c.place
 	c.run.planned(told)
 	switch {
@@ -211,7 +213,7 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	case c.output.quiet:
 		fmt.Fprint(c.app.Stdout, quietPlan(p))
 	default:
-		fmt.Fprint(c.app.Stdout, planText(p, s.address, former, c.config, c.rehearsal.keep))
+		fmt.Fprint(c.app.Stdout, planText(p, s.address, former, c.config, c.settings, c.rehearsal.keep))
 	}
 	return p, nil
 }
@@ -226,9 +228,9 @@ func goOnWithThat(p *plan.Plan) string {
 
 // make reads the facts, asks the server, and makes the plan.
 func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.Plan, error) {
-	c.config.CaptureFrom, c.options.Connections = s.capture, c.config.Connections()
+	c.config.CaptureFrom, c.options.Connections = s.capture, c.config.Connections(c.settings.RowCopy.Workers)
 	p, err := planning.Make(ctx, s.planning(), alter, planning.Options{
-		Plan: c.options, Config: c.config, Calibrate: c.calibrate, Note: func(text string) {
+		Plan: c.options, Config: c.config, Settings: c.settings, Calibrate: c.calibrate, Note: func(text string) {
 			if !c.output.json && !c.output.quiet {
 				c.output.note(text)
 			}
@@ -313,7 +315,7 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 		return nil, migration.Result{}, err
 	}
 	if p.Choice.Method == plan.MethodShadow || p.Choice.Shadow {
-		t := c.config.Throttle
+		t := c.settings.Throttle
 		if err := throttle.CheckLimits(ctx, s.pool.DB(), slices.Concat(t.MaxLoad, t.CriticalLoad)...); err != nil {
 			return nil, migration.Result{}, unwritten(ctx, err, "SHOW GLOBAL STATUS lists those that there are")
 		}
@@ -340,10 +342,10 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 	}
 	var m *migration.Migration
 	if c.run != nil {
-		m = c.run.of(s, p, c.config, listener)
+		m = c.run.of(s, p, c, listener)
 		defer c.run.silent()
 	} else {
-		m = migration.New(s.pool, s.binlog, p, c.config, listener)
+		m = migration.New(s.pool, s.binlog, p, c.config, operator.NewControl(c.settings), listener)
 	}
 	result, err := do(m, ctx)
 	relay.close()
@@ -360,7 +362,7 @@ func (c *change) finish(ctx context.Context, alter *ddl.Alter, s *server) (migra
 	if table, err := schema.Load(ctx, s.pool.DB(), name); err == nil {
 		name = table.Name // as the server spells it
 	}
-	finished, err := leftovers.Finish(ctx, s.pool, name, leftovers.Ending{Lock: c.config.Lock, DropOld: c.config.DropOld}, c.output.note)
+	finished, err := leftovers.Finish(ctx, s.pool, name, leftovers.Ending{Lock: c.settings.Lock, DropOld: c.config.DropOld}, c.output.note)
 	switch {
 	case errors.Is(err, leftovers.ErrSwapped):
 		left := fmt.Sprintf("%s has the schema that it wanted; its old table and %s may be left", name, plan.NamesOf(name).State)

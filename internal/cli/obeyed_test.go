@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/ops/socket"
 )
@@ -134,7 +134,7 @@ func TestOtherCase(t *testing.T) {
 			folder,
 			socket.Run{
 				About:   socket.About{Table: "shop.orders", Server: "db:3306", AnyCase: anyCase},
-				Control: migration.NewControl(migration.Usual()),
+				Control: operator.NewControl(operator.CommandLineDefaults()),
 				Emit:    event.Discard,
 				Stopped: func() string { return "" },
 				Lost:    func() string { return "" },

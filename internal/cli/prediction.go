@@ -5,14 +5,16 @@ import (
 	"strings"
 
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
 )
 
 // predict is what a run of the plan will probably cost.
-func predict(p *plan.Plan, cfg migration.Config) plan.Prediction {
-	cfg = cfg.WithDefaults()
-	return p.Predict(p.Pace.Shared(1-cfg.Rest), plan.Bounds{Wait: cfg.Lock.Wait, Work: cfg.Lock.Work}, cfg.Defers(p))
+func predict(p *plan.Plan, cfg migration.Config, settings operator.Settings) plan.Prediction {
+	settings = settings.WithDefaults()
+	bounds := plan.Bounds{Wait: settings.Lock.Wait, Work: settings.Lock.Work}
+	return p.Predict(p.Pace.Shared(1-settings.Rest), bounds, cfg.WithDefaults().Defers(p))
 }
 
 // predictionText tells a prediction in the lines of a plan.

@@ -7,6 +7,7 @@ import (
 
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
@@ -15,7 +16,7 @@ import (
 )
 
 // planText tells what a run will do.
-func planText(p *plan.Plan, address, former string, cfg migration.Config, keep bool) string {
+func planText(p *plan.Plan, address, former string, cfg migration.Config, settings operator.Settings, keep bool) string {
 	var b strings.Builder
 	line := func(label, format string, args ...any) {
 		fmt.Fprintf(&b, "  %-9s %s\n", label, humanize.Wrapped(fmt.Sprintf(format, args...), 100, "            "))
@@ -47,7 +48,7 @@ func planText(p *plan.Plan, address, former string, cfg migration.Config, keep b
 		}
 		line("tables", "%s and %s are created; the old table %s", p.Names.Shadow, p.Names.State, kept)
 	}
-	predictionText(predict(p, cfg), line)
+	predictionText(predict(p, cfg, settings), line)
 	if changes := p.ColumnChanges(); len(changes) > 0 {
 		line("columns", "%s", joined(changes, "; "))
 	}
@@ -166,13 +167,13 @@ func denial(d *leftovers.Denied) denials {
 }
 
 // summary tells what a finished run did.
-func summary(p *plan.Plan, r migration.Result, cfg migration.Config, used usageOfProcess) string {
+func summary(p *plan.Plan, r migration.Result, cfg migration.Config, settings operator.Settings, used usageOfProcess) string {
 	var b strings.Builder
 	line := func(label, format string, args ...any) {
 		fmt.Fprintf(&b, "  %-9s %s\n", label, fmt.Sprintf(format, escape.Args(args...)...))
 	}
 	fmt.Fprintf(&b, "Done: %s has its new schema, after %s.\n", p.Source.Name, humanize.Span(r.Elapsed))
-	if cost := costText(predict(p, cfg), r); cost != "" {
+	if cost := costText(predict(p, cfg, settings), r); cost != "" {
 		line("cost", "%s", cost)
 	}
 	if r.Method != plan.MethodShadow {
@@ -238,7 +239,7 @@ func indexTime(d time.Duration) string {
 func perSecond(n int64, d time.Duration) float64 { return float64(n) / max(d.Seconds(), 1e-9) }
 
 // planOf returns the record of a plan.
-func planOf(p *plan.Plan, address string, cfg migration.Config) record.Plan {
+func planOf(p *plan.Plan, address string, cfg migration.Config, settings operator.Settings) record.Plan {
 	captureFrom := ""
 	if p.Server.Capture != nil {
 		captureFrom = p.Server.Capture.Address
@@ -269,7 +270,7 @@ func planOf(p *plan.Plan, address string, cfg migration.Config) record.Plan {
 		Old:           p.Names.Former().Dotted(),
 		State:         p.Names.State.Dotted(),
 		Prediction: record.PredictionOf(
-			predict(p, cfg),
+			predict(p, cfg, settings),
 		),
 		Columns: record.Columns(p.ColumnChanges()),
 		Grants:  p.Grants(),

@@ -8,6 +8,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
 	"midstream/internal/face/humanize"
@@ -19,7 +20,7 @@ import (
 
 // makeTables makes the plan of a statement on whole tables.
 func (c *change) makeTables(ctx context.Context, statement *ddl.Statement, s *server, wish plan.Method) (*plan.TablePlan, error) {
-	p, err := planning.MakeTables(ctx, s.planning(), statement, c.config, plan.TableOptions{
+	p, err := planning.MakeTables(ctx, s.planning(), statement, c.settings, plan.TableOptions{
 		Replicates: c.options.Replicates, Kills: c.options.Kills,
 		Method: wish, Keep: c.dropLater, Drop: c.config.DropOld, Stall: c.options.Limits.Locked,
 	}, func(e event.Event) {
@@ -47,7 +48,7 @@ func (c *change) planTables(ctx context.Context, statement *ddl.Statement, s *se
 			fmt.Fprint(c.app.Stdout, tableNames(p)+"\n"+risksText(p.Risks))
 		}
 	default:
-		fmt.Fprint(c.app.Stdout, tablePlanText(p, s.address, c.config))
+		fmt.Fprint(c.app.Stdout, tablePlanText(p, s.address, c.settings))
 	}
 	return p, nil
 }
@@ -145,7 +146,7 @@ func tableNames(p *plan.TablePlan) string {
 }
 
 // tablePlanText tells what a run will do.
-func tablePlanText(p *plan.TablePlan, address string, cfg migration.Config) string {
+func tablePlanText(p *plan.TablePlan, address string, settings operator.Settings) string {
 	const indent = "            "
 	var b strings.Builder
 	line := func(label, format string, args ...any) {
@@ -168,7 +169,7 @@ func tablePlanText(p *plan.TablePlan, address string, cfg migration.Config) stri
 		}
 		line(
 			"locks", "%s (queries wait for %s at most%s, and nothing is asked for while somebody holds one)",
-			joined(p.Watched, ", "), cfg.WithDefaults().Lock.Wait, work,
+			joined(p.Watched, ", "), settings.WithDefaults().Lock.Wait, work,
 		)
 	}
 	if p.Table != nil {

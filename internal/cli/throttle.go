@@ -12,6 +12,7 @@ import (
 
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 	"midstream/internal/mysql/dbconn"
 )
 
@@ -35,15 +36,15 @@ const (
 
 // registerSettings adds the flags of what may also change while a run is at work.
 func (c *change) registerSettings() {
-	c.config = migration.Usual()
-	for _, setting := range migration.Settings() {
+	c.config, c.settings = migration.Config{}.WithDefaults(), operator.CommandLineDefaults()
+	for _, setting := range operator.AllSettings() {
 		var parts []string
-		c.checks.add("", setting.Name, setting.Kind, setting.Get(c.config), setting.Help, func(text string) error {
+		c.checks.add("", setting.Name, setting.Kind, setting.Get(c.settings), setting.Help, func(text string) error {
 			if setting.Repeats {
 				parts = append(parts, text)
 				text = strings.Join(parts, ",")
 			}
-			return setting.Set(&c.config, text)
+			return setting.Set(&c.settings, text)
 		})
 		if setting.Kind == "bool" {
 			c.checks.flags.Lookup(setting.Name).NoOptDefVal = "true"
@@ -77,7 +78,7 @@ func (c *change) registerReplicas() {
 		"true",
 		"look at the replicas that the server tells, too; false: only at those of --replica",
 		func(text string) (err error) {
-			c.followers.find, err = migration.ReadBool(text)
+			c.followers.find, err = operator.ReadBool(text)
 			return err
 		},
 	)
@@ -108,21 +109,21 @@ func (f *followers) refollow(ctx context.Context, s *server, run *controlled, ad
 			pool.Close()
 		}
 	}
-	var replicas []migration.Follower
+	var replicas []operator.Follower
 	for _, address := range addresses {
 		pool, err := f.open(ctx, s, address)
 		if err != nil {
 			close()
 			return nil, fmt.Errorf("%w: %w", errUnseen, err)
 		}
-		pools, replicas = append(pools, pool), append(replicas, migration.Follower{Name: address, DB: pool.DB()})
+		pools, replicas = append(pools, pool), append(replicas, operator.Follower{Name: address, DB: pool.DB()})
 	}
-	before := run.control.Config()
-	run.control.Reach(replicas, before.CaptureFrom)
+	before := run.control.Settings()
+	run.control.Watch(replicas)
 	const any = "max-history" // a setting that has what the run waits for looked at anew
-	setting, _ := migration.SettingOf(any)
+	setting, _ := operator.SettingOf(any)
 	if err := run.control.Set(ctx, map[string]string{any: setting.Get(before)}); err != nil {
-		run.control.Reach(before.Throttle.Replicas, before.CaptureFrom)
+		run.control.Watch(before.Throttle.Replicas)
 		close()
 		return nil, err
 	}
@@ -141,7 +142,7 @@ func (c *change) follow(ctx context.Context, s *server, found []string) (undo fu
 			pool.Close()
 		}
 	}
-	t := &c.config.Throttle
+	t := &c.settings.Throttle
 	t.Replicas = nil
 	if t.ReplicaLag <= 0 {
 		return undo, nil
@@ -171,7 +172,7 @@ func (c *change) follow(ctx context.Context, s *server, found []string) (undo fu
 				c.output.note(fmt.Sprintf("%s replicates from no server any more, and nobody looks how far it is behind", address))
 				continue
 			}
-			t.Replicas = append(t.Replicas, migration.Follower{Name: address, DB: pool.DB()})
+			t.Replicas = append(t.Replicas, operator.Follower{Name: address, DB: pool.DB()})
 			continue
 		}
 		if listed || c.followers.unseen == unseenRefuse {

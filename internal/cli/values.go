@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 )
 
 // checks are flags whose values are checked as they are read. What is wrong is kept, so
@@ -48,16 +48,16 @@ func (c *checked) Set(text string) error {
 
 // harmless returns the value of a flag without what may be a secret, for an error about the value.
 func harmless(name, value string) string {
-	setting, is := migration.SettingOf(name)
+	setting, is := operator.SettingOf(name)
 	switch {
 	case is:
 		return setting.Hidden(value)
 	case name == "hook" && strings.Contains(value, "://"):
 		moment, url, _ := strings.Cut(value, "=")
 		if strings.Contains(moment, "://") {
-			return migration.WithoutSecrets(value)
+			return operator.WithoutSecrets(value)
 		}
-		return moment + "=" + migration.WithoutSecrets(url)
+		return moment + "=" + operator.WithoutSecrets(url)
 	}
 	return value
 }
@@ -69,7 +69,7 @@ func (c *checks) add(short, name, kind, dflt, use string, parse func(string) err
 // boolean is a flag that is true where it has no value.
 func (c *checks) boolean(to *bool, short, name, use string) {
 	c.add(short, name, "bool", "false", use, func(text string) error {
-		is, err := migration.ReadBool(text)
+		is, err := operator.ReadBool(text)
 		if err == nil {
 			*to = is
 		}
@@ -82,7 +82,7 @@ func (c *checks) boolean(to *bool, short, name, use string) {
 func (c *checks) duration(to *time.Duration, name string, dflt, least, most time.Duration, use string) {
 	*to = dflt
 	c.add("", name, "duration", dflt.String(), use, func(text string) error {
-		d, err := migration.ReadDuration(text, least, most)
+		d, err := operator.ReadDuration(text, least, most)
 		if err == nil {
 			*to = d
 		}
@@ -98,7 +98,7 @@ func (c *checks) integer(to *int, short, name string, dflt, least, most int, use
 		shown = strconv.Itoa(dflt)
 	}
 	c.add(short, name, "number", shown, use, func(text string) error {
-		n, err := migration.ReadNumber(text, least, most)
+		n, err := operator.ReadNumber(text, least, most)
 		if err == nil {
 			*to = n
 		}

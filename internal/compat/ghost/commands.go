@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 	"midstream/internal/mysql/escape"
 )
 
@@ -84,8 +84,8 @@ func (s *server) obey(ctx context.Context, line string) string {
 
 // complaint is why a command was not obeyed, and what to do.
 func complaint(err error) string {
-	var notNow *migration.NotNow
-	var bad *migration.BadSetting
+	var notNow *operator.NotNow
+	var bad *operator.BadSetting
 	text, next := escape.Error(err), ""
 	switch {
 	case errors.As(err, &notNow):
@@ -184,7 +184,7 @@ func kept(flag string) func(s *server, ctx context.Context, arg string) (string,
 }
 
 // value is what holds of a setting of midstream run.
-func (s *server) value(name string) string { return settingOf(name, s.run.Control.Config()) }
+func (s *server) value(name string) string { return settingOf(name, s.run.Control.Settings()) }
 
 // set changes settings of midstream run.
 func (s *server) set(ctx context.Context, values map[string]string) (string, bool, error) {
@@ -207,7 +207,7 @@ func setting(name string) func(s *server, ctx context.Context, arg string) (stri
 
 func (s *server) nice(ctx context.Context, arg string) (string, bool, error) {
 	if arg == question {
-		return fmt.Sprintf("%f\n", niceness(s.run.Control.Config().Rest)), false, nil
+		return fmt.Sprintf("%f\n", niceness(s.run.Control.Settings().Rest)), false, nil
 	}
 	ratio, err := strconv.ParseFloat(arg, 64)
 	if err != nil || ratio < 0 || ratio > 100 {
@@ -221,7 +221,7 @@ func copyShare(ratio float64) string { return fmt.Sprintf("%.0f%%", math.Max(1, 
 
 func (s *server) lag(ctx context.Context, arg string) (string, bool, error) {
 	if arg == question {
-		return fmt.Sprintf("%d\n", s.run.Control.Config().Throttle.ReplicaLag.Milliseconds()), false, nil
+		return fmt.Sprintf("%d\n", s.run.Control.Settings().Throttle.ReplicaLag.Milliseconds()), false, nil
 	}
 	millis, err := strconv.Atoi(arg)
 	if err != nil || millis < 0 {

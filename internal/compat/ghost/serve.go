@@ -14,13 +14,13 @@ import (
 	"syscall"
 	"time"
 
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 	"midstream/internal/mysql/escape"
 )
 
 // Run is what may be commanded.
 type Run struct {
-	Control *migration.Control
+	Control *operator.Control
 	// End ends it, and does not wait for that. by says who has wanted it.
 	End   func(by string)
 	Hooks *Hooks
@@ -66,7 +66,7 @@ const longestPath = 100
 func (s *Speaker) Serve(run Run) (stop func(), err error) {
 	srv := &server{speaker: s, run: run, unix: s.asked.socketFile()}
 	s.mu.Lock()
-	s.cfg, s.now = run.Control.Config, run.Control.Standing
+	s.cfg, s.now = run.Control.Settings, run.Control.Standing
 	s.mu.Unlock()
 	if err := srv.listen(); err != nil {
 		srv.close()

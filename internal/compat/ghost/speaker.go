@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/schema"
 )
@@ -29,7 +30,7 @@ type Speaker struct {
 	fresh  string // what the new table is called; "" before the server is reached
 	tuned  tuned
 	plan   *plan.Plan
-	cfg    func() migration.Config                                // what holds now
+	cfg    func() operator.Settings                               // what holds now
 	now    func() (p event.Progress, gates []event.Gate, at bool) // how far the run is; false before it is at work, and after
 	phase  event.Phase
 	status status
@@ -54,9 +55,9 @@ func NewSpeaker(asked *Asked, version string, out, errors io.Writer) *Speaker {
 		version: version,
 		out:     out,
 		log:     log{out: errors, verbose: asked.verbose(), quiet: asked.quiet(), speech: asked.newSpeech()},
-		cfg:     migration.Usual,
+		cfg:     operator.CommandLineDefaults,
 		told:    -1,
-		now:     new(migration.Control).Standing,
+		now:     new(operator.Control).Standing,
 		tuned: tuned{
 			replicas: asked.replicas,
 			values: map[string]string{"chunk-size": asked.said.text("chunk-size"), "dml-batch-size": asked.said.text("dml-batch-size"),

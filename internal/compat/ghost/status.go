@@ -8,7 +8,7 @@ import (
 
 	"midstream/internal/compat/speech"
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 	"midstream/internal/mysql/escape"
 )
 
@@ -104,7 +104,7 @@ func (s status) due() bool {
 }
 
 // hint tells of the run what does not change, and of its settings. cfg is what holds now.
-func (a *Asked) hint(place Place, tuned tuned, shadow string, cfg migration.Config) string {
+func (a *Asked) hint(place Place, tuned tuned, shadow string, settings operator.Settings) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, "# "+format+"\n", escape.Args(args...)...) }
 	here, _ := os.Hostname() // none: ""
@@ -113,8 +113,8 @@ func (a *Asked) hint(place Place, tuned tuned, shadow string, cfg migration.Conf
 	line("Migration started at %s", a.Began.Format(time.RubyDate))
 	line(
 		"chunk-size: %s; max-lag-millis: %dms; dml-batch-size: %s; max-load: %s; critical-load: %s; nice-ratio: %f",
-		tuned.values["chunk-size"], cfg.Throttle.ReplicaLag.Milliseconds(), tuned.values["dml-batch-size"],
-		tuned.values["max-load"], tuned.values["critical-load"], niceness(cfg.Rest),
+		tuned.values["chunk-size"], settings.Throttle.ReplicaLag.Milliseconds(), tuned.values["dml-batch-size"],
+		tuned.values["max-load"], tuned.values["critical-load"], niceness(settings.Rest),
 	)
 	file := func(label, path string) {
 		if path != "" {
@@ -123,13 +123,13 @@ func (a *Asked) hint(place Place, tuned tuned, shadow string, cfg migration.Conf
 	}
 	file("throttle-flag-file", a.said.text("throttle-flag-file"))
 	file("throttle-additional-flag-file", a.said.text("throttle-additional-flag-file"))
-	if query := settingOf("throttle-query", cfg); query != "" {
+	if query := settingOf("throttle-query", settings); query != "" {
 		line("throttle-query: %s", query)
 	}
 	if n := len(tuned.replicas); n > 0 {
 		line("throttle-control-replicas count: %d", n)
 	}
-	file("postpone-cut-over-flag-file", settingOf("cutover-when-gone", cfg))
+	file("postpone-cut-over-flag-file", settingOf("cutover-when-gone", settings))
 	file("panic-flag-file", a.said.text("panic-flag-file"))
 	line("Serving on unix socket: %s", a.socketFile())
 	if port := a.said.number("serve-tcp-port"); port > 0 {
@@ -139,9 +139,9 @@ func (a *Asked) hint(place Place, tuned tuned, shadow string, cfg migration.Conf
 }
 
 // settingOf is the value of one of midstream run's settings, which must be one that there is.
-func settingOf(name string, cfg migration.Config) string {
-	s, _ := migration.SettingOf(name)
-	return s.Get(cfg)
+func settingOf(name string, settings operator.Settings) string {
+	s, _ := operator.SettingOf(name)
+	return s.Get(settings)
 }
 
 // niceness is the ratio of rest to work of which the rest is this part.

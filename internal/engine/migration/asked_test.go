@@ -15,14 +15,14 @@ import (
 func TestL6_NoSwapWhenItsTimeIsOverAsAHookReturns(t *testing.T) {
 	b := setup(t, "9.7")
 	b.numbered(500)
-	b.cfg.When.Gone = filepath.Join(b.TempDir(), "hold")
+	b.settings.When.Gone = filepath.Join(b.TempDir(), "hold")
 	asked := 0
 	r := b.background(b.ctx(), clauses, func(e event.Event) {
 		if is := entered(event.PhaseCutover)(e); !is {
 			return
 		}
 		if asked++; asked == 1 { // this is the time in which the window closes
-			if err := os.WriteFile(b.cfg.When.Gone, nil, 0o600); err != nil {
+			if err := os.WriteFile(b.settings.When.Gone, nil, 0o600); err != nil {
 				t.Error(err)
 			}
 		}
@@ -38,7 +38,7 @@ func TestL6_NoSwapWhenItsTimeIsOverAsAHookReturns(t *testing.T) {
 	); got != "1" {
 		t.Errorf("there are %s shadows", got)
 	}
-	if err := os.Remove(b.cfg.When.Gone); err != nil {
+	if err := os.Remove(b.settings.When.Gone); err != nil {
 		t.Fatal(err)
 	}
 	r.wait(b)

@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/capture"
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/facts"
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/throttle"
 	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
@@ -189,7 +190,7 @@ func (r *run) captureFit(ctx context.Context) error {
 func startedAnew(a, b int64) bool { return a-b > startTolerance || b-a > startTolerance }
 
 // captureSensors are those of capture, and of the replica from which it reads, if any.
-func (r *run) captureSensors(t Throttle) []throttle.Sensor {
+func (r *run) captureSensors(t operator.Throttle) []throttle.Sensor {
 	from, name := r.cfg.CaptureFrom, ""
 	if from != nil {
 		name = from.Name
@@ -198,8 +199,8 @@ func (r *run) captureSensors(t Throttle) []throttle.Sensor {
 	if t.CaptureDelay > 0 {
 		all = append(all, throttle.Delay(t.CaptureDelay, r.captureDelay, name))
 	}
-	if from != nil && (t.ReplicaLag <= 0 || !slices.ContainsFunc(t.Replicas, func(f Follower) bool { return f.Name == name })) {
-		all = append(all, throttle.Replicating(Follower{Name: name, DB: from.DB}.replica()))
+	if from != nil && (t.ReplicaLag <= 0 || !slices.ContainsFunc(t.Replicas, func(f operator.Follower) bool { return f.Name == name })) {
+		all = append(all, throttle.Replicating(operator.Follower{Name: name, DB: from.DB}.Replica()))
 	}
 	return all
 }

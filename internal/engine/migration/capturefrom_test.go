@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/ledger"
 	"midstream/internal/lab/mysqltest"
@@ -42,8 +43,8 @@ func TestL3_CaptureFromAReplica(t *testing.T) {
 		replica.catchUpWith(primary)
 		primary.start(l)
 		primary.captureFrom(replica)
-		primary.cfg.Throttle.CaptureDelay = 400 * time.Millisecond
-		primary.cfg.RowCopy.MaxRows, primary.cfg.RowCopy.Workers = 200, 1
+		primary.settings.Throttle.CaptureDelay = 400 * time.Millisecond
+		primary.cfg.RowCopy.MaxRows, primary.settings.RowCopy.Workers = 200, 1
 		primary.cfg.NoVerify = true // which is not heeded
 		defer primary.alteredJustBefore(replica)()
 		mended := make(chan struct{})
@@ -180,7 +181,7 @@ func (b *bench) refusedCapture(replica *bench) {
 	replica.exec("SET GLOBAL read_only = ON")
 	replica.hasTables("digits,t")
 	b.exec("DROP TABLE " + b.schema + ".t")
-	b.cfg = migration.Config{}
+	b.cfg, b.settings = migration.Config{}, operator.Settings{}
 }
 
 // silently does something that is not logged.
@@ -206,8 +207,8 @@ func (b *bench) capturedElsewhere(replica *bench) {
 	defer stopWriter()
 	order := "SET GLOBAL " + replica.setting("replica_preserve_commit_order")
 	stop, start := "STOP "+replica.word("REPLICA")+" SQL_THREAD", "START "+replica.word("REPLICA")+" SQL_THREAD"
-	b.cfg = migration.Config{Checkpoint: 50 * time.Millisecond}
-	b.cfg.RowCopy.MaxRows, b.cfg.RowCopy.Workers = 20, 1
+	b.cfg, b.settings = migration.Config{Checkpoint: 50 * time.Millisecond}, operator.Settings{}
+	b.cfg.RowCopy.MaxRows, b.settings.RowCopy.Workers = 20, 1
 	b.captureFrom(replica)
 	_, err := b.migrate(b.ctx(), clauses, onPhase(event.PhaseCopy, func() {
 		time.Sleep(300 * time.Millisecond)
@@ -219,7 +220,7 @@ func (b *bench) capturedElsewhere(replica *bench) {
 		b.Fatalf("the error is %v", err)
 	}
 	b.hasTables("digits,t,t_midstream,t_shadow")
-	b.cfg = migration.Config{}
+	b.cfg, b.settings = migration.Config{}, operator.Settings{}
 	state := b.value("SELECT state FROM " + b.schema + ".t_midstream WHERE id = 2")
 	b.exec("UPDATE " + b.schema + ".t_midstream SET state = JSON_SET(state, '$.GTIDs', '') WHERE id = 2")
 	if _, err := b.migrate(
@@ -252,8 +253,8 @@ func (b *bench) readOnlyIsNoticed() {
 	b.Helper()
 	b.exec("DROP TABLE " + b.schema + ".t, " + b.schema + ".t_old, " + b.schema + ".digits")
 	b.numbered(3000)
-	b.cfg = migration.Config{}
-	b.cfg.RowCopy.MaxRows, b.cfg.RowCopy.Workers = 20, 1
+	b.cfg, b.settings = migration.Config{}, operator.Settings{}
+	b.cfg.RowCopy.MaxRows, b.settings.RowCopy.Workers = 20, 1
 	var since time.Time
 	_, err := b.migrate(b.ctx(), clauses, onPhase(event.PhaseCopy, func() {
 		b.exec("SET GLOBAL read_only = ON")
@@ -267,7 +268,7 @@ func (b *bench) readOnlyIsNoticed() {
 		b.Errorf("it ended %s after the server was made read-only", took)
 	}
 	b.exec("SET GLOBAL read_only = OFF")
-	b.cfg = migration.Config{}
+	b.cfg, b.settings = migration.Config{}, operator.Settings{}
 	if result := b.mustMigrate(clauses); !result.Resumed {
 		b.Error("it did not go on with what was done")
 	}
@@ -284,8 +285,8 @@ func (b *bench) delayedIsNotBehind(replica *bench) {
 	defer replica.delay(0)
 	stop := b.writer(b.db)
 	defer stop()
-	b.cfg = migration.Config{
-		Throttle: migration.Throttle{ReplicaLag: 2 * time.Second, Replicas: []migration.Follower{{Name: "the replica", DB: replica.db}}},
+	b.cfg, b.settings = migration.Config{}, operator.Settings{
+		Throttle: operator.Throttle{ReplicaLag: 2 * time.Second, Replicas: []operator.Follower{{Name: "the replica", DB: replica.db}}},
 	}
 	b.told = newTold()
 	longer := onPhase(event.PhaseCopy, func() { time.Sleep(4 * time.Second) }) // than the delay
@@ -338,8 +339,8 @@ func TestL3_SemiSyncAckWithheld(t *testing.T) {
 
 func (b *bench) ackWithheld() {
 	b.Helper()
-	b.cfg.When.Gone = filepath.Join(b.TempDir(), "hold")
-	if err := os.WriteFile(b.cfg.When.Gone, nil, 0o600); err != nil {
+	b.settings.When.Gone = filepath.Join(b.TempDir(), "hold")
+	if err := os.WriteFile(b.settings.When.Gone, nil, 0o600); err != nil {
 		b.Fatal(err)
 	}
 	stop := b.writer(b.db)
@@ -366,7 +367,7 @@ func (b *bench) ackWithheld() {
 		b.Error(err)
 	}
 	stop()
-	if err := os.Remove(b.cfg.When.Gone); err != nil {
+	if err := os.Remove(b.settings.When.Gone); err != nil {
 		b.Fatal(err)
 	}
 	r.wait(b)

@@ -114,7 +114,7 @@ func (r *run) asking(sees bool) trigger.Asking {
 	asker := lock.Asker{
 		Pool: r.pool, Watcher: &lock.Watcher{DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name}}, Emit: r.emit,
 		Terms: func() lock.Terms {
-			t := r.control.terms(r.plan.Server)
+			t := r.control.Terms(r.plan.Server)
 			t.SeesNobody = !sees
 			return t
 		},

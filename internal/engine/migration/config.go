@@ -5,15 +5,13 @@ import (
 
 	"midstream/internal/engine/apply"
 	"midstream/internal/engine/capture"
-	"midstream/internal/engine/cutover"
-	"midstream/internal/engine/lock"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/prescan"
 	"midstream/internal/engine/rowcopy"
 	"midstream/internal/engine/verify"
 )
 
-// Config of a migration.
+// Config of a migration. It is fixed: what may change while a run is at work is in Settings.
 type Config struct {
 	RowCopy rowcopy.Config
 	Apply   apply.Config
@@ -21,23 +19,8 @@ type Config struct {
 	Prescan prescan.Config
 	Verify  verify.Config
 
-	// Lock bounds each attempt of the cut-over. Wait defaults to 250 ms, Work to 250 ms.
-	Lock cutover.Budget
-	// Throttle says for what the run waits. Defaults to nothing.
-	Throttle Throttle
 	// CaptureFrom is a replica whose binlog is read in place of the source's; nil for the source's.
 	CaptureFrom *CaptureFrom
-	// When says when the table may be changed. Defaults to as soon as it can be.
-	When When
-	// Kills say who is ended that is in the way of a lock for too long. Defaults to nobody.
-	Kills lock.Kills
-	// Backoff is the wait after the first failed attempt; it doubles up to MaxBackoff.
-	// They default to 250 ms and 10 s.
-	Backoff, MaxBackoff time.Duration
-	// Attempts and GiveUp end the run with ErrGaveUp after as many attempts, or so long, in which
-	// the lock could not be had; 0: never. The work is kept.
-	Attempts int
-	GiveUp   time.Duration
 	// CatchUp is the most keys in the backlog with which the lock is asked for.
 	// Defaults to 1,000.
 	CatchUp int
@@ -47,13 +30,6 @@ type Config struct {
 	// Checkpoint is the time between two checkpoints. Defaults to 5 s.
 	Checkpoint time.Duration
 
-	// Rest is the least part of its time, 0 to 1, in which the row copy rests. Defaults to 0.
-	Rest float64
-	// Slower is the part by which the application's statements may take longer on average, where
-	// the server is in use. Defaults to 0.05.
-	Slower float64
-	// FullSpeed has all workers copy rows however much the application is slowed.
-	FullSpeed bool
 	// Indexes says when secondary indexes are built. Defaults to DeferAuto.
 	Indexes DeferIndexes
 	// OldSnapshots says what the swap does about transactions that would read a part of
@@ -102,16 +78,6 @@ const (
 func (c Config) WithDefaults() Config {
 	c.RowCopy, c.Apply, c.Capture = c.RowCopy.WithDefaults(), c.Apply.WithDefaults(), c.Capture.WithDefaults()
 	c.Prescan, c.Verify = c.Prescan.WithDefaults(), c.Verify.WithDefaults()
-	c.Lock = c.Lock.WithDefaults()
-	if c.Slower <= 0 {
-		c.Slower = 0.05
-	}
-	if c.Backoff <= 0 {
-		c.Backoff = 250 * time.Millisecond
-	}
-	if c.MaxBackoff <= 0 {
-		c.MaxBackoff = lock.MaxBackoff
-	}
 	if c.CatchUp <= 0 {
 		c.CatchUp = 1000
 	}
@@ -130,10 +96,11 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Connections is how many connections to the server a run takes at most, those of its own housekeeping included.
-func (c Config) Connections() int {
+// Connections is how many connections to the server a run takes at most whose row copy has that many workers, those of
+// its own housekeeping included.
+func (c Config) Connections(copying int) int {
 	c = c.WithDefaults()
-	return housekeeping + c.Apply.Workers + max(c.RowCopy.Workers, c.Verify.Workers, c.Prescan.Workers)
+	return housekeeping + c.Apply.Workers + max(copying, c.Verify.Workers, c.Prescan.Workers)
 }
 
 // housekeeping is how many connections a run has at most beside its workers: for its claim, heartbeats, the binlog,

@@ -87,12 +87,12 @@ func (r *run) underLock(ctx context.Context, try attempt, ready func(context.Con
 		if err != nil {
 			return event.SwapDone{}, err
 		}
-		if late || !r.control.begin() {
+		if late || !r.control.Begin() {
 			number--
 			continue // held or paused in this moment
 		}
 		swap, err := r.attempt(ctx, try)
-		r.control.end(err == nil || errors.Is(err, cutover.ErrUnknown))
+		r.control.End(err == nil || errors.Is(err, cutover.ErrUnknown))
 		r.emit(event.LockAttempt{Number: number, Granted: swap.Granted, Waited: swap.Waited, At: time.Now()})
 		r.inWay.asked(swap.Waited)
 		if err == nil {
@@ -269,7 +269,7 @@ type waiting struct {
 // leave waits until the swap may be made, and nobody and nothing is in its way.
 func (w *waiting) leave(ctx context.Context) error {
 	for {
-		waited, err := w.run.holding().wait(ctx, w.run.verifyAgain)
+		waited, err := w.run.holding().Wait(ctx, w.run.verifyAgain)
 		if err != nil {
 			return err
 		}
@@ -284,7 +284,7 @@ func (w *waiting) leave(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if why, err := w.run.holding().back(time.Now()); err != nil || why == "" {
+		if why, err := w.run.holding().WhyNot(time.Now()); err != nil || why == "" {
 			return err
 		}
 	}
@@ -293,7 +293,7 @@ func (w *waiting) leave(ctx context.Context) error {
 // late says that no attempt must be made after all, since the time at which it might be: to become
 // ready may take long, as those who hear of the phase may (a hook that asks a person).
 func (w *waiting) late(ctx context.Context, since time.Time) (bool, error) {
-	if why, err := w.run.holding().back(time.Now()); err != nil || why != "" || time.Since(since) < time.Second {
+	if why, err := w.run.holding().WhyNot(time.Now()); err != nil || why != "" || time.Since(since) < time.Second {
 		return why != "", err
 	}
 	blockers, err := w.blockers(ctx)
@@ -311,7 +311,7 @@ func (w *waiting) clear(ctx context.Context, began time.Time) error {
 		if tried := w.tried + time.Since(began); live.GiveUp > 0 && tried > live.GiveUp {
 			return fmt.Errorf("%w within %s", ErrGaveUp, live.GiveUp)
 		}
-		if why, err := w.run.holding().back(time.Now()); err != nil || why != "" {
+		if why, err := w.run.holding().WhyNot(time.Now()); err != nil || why != "" {
 			return err
 		}
 		blockers, err := w.blockers(ctx)

@@ -255,8 +255,8 @@ func TestL7_LostAnswerIsResolvedByLooking(t *testing.T) {
 						return // of the sentinel, which only servers before 8.0.13 need
 					}
 					l := b.ledger(ledger.Int(), 1000, ledger.Options{Rate: 400})
-					b.cfg.NoVerify = true             // the ledger tells
-					b.cfg.Lock.Work = 2 * time.Second // a busy machine is not what is lost
+					b.cfg.NoVerify = true                  // the ledger tells
+					b.settings.Lock.Work = 2 * time.Second // a busy machine is not what is lost
 					w := b.cutAt(strings.ReplaceAll(statement, "%s", b.schema), lost)
 					b.start(l)
 					b.mustMigrate(alter)
@@ -446,7 +446,7 @@ func TestL6_BackupAsksAsTheTablesAreSwapped(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := on(t, "mariadb-10.11", server)
 			b.numbered(1000)
-			b.cfg.Lock.Work = 2 * time.Second
+			b.settings.Lock.Work = 2 * time.Second
 			var done sync.WaitGroup
 			// run has a session of its own carry statements out, and returns once the first waits so.
 			run := func(state string, statements ...string) {

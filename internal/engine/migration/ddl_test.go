@@ -75,7 +75,7 @@ func TestL9_DDLWhileRowsAreCopied(t *testing.T) {
 					t.Parallel()
 					b := setup(t, version)
 					b.numbered(1000)
-					b.cfg.RowCopy.MaxRows, b.cfg.RowCopy.Workers = 100, 1
+					b.cfg.RowCopy.MaxRows, b.settings.RowCopy.Workers = 100, 1
 					f := b.feeder()
 					copied := false
 					_, err := b.migrate(b.ctx(), "ADD COLUMN added INT", func(e event.Event) {

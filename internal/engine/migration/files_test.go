@@ -85,7 +85,7 @@ func TestL9_AnAlterThatMakesManyFilesIsRefusedByThePlan(t *testing.T) {
 func TestNoQueryWaitsForASwapOfManyFiles(t *testing.T) {
 	onEachAlone(t, func(b *bench) {
 		b.inPartitions(manyFiles()["partitions"])
-		b.cfg.Lock.Work, b.cfg.Attempts = 15*time.Millisecond, 3
+		b.settings.Lock.Work, b.settings.Attempts = 15*time.Millisecond, 3
 		s := b.query(4)
 		var granted bool
 		_, err := b.migrate(b.ctx(), "ADD COLUMN added INT", func(e event.Event) {
@@ -101,7 +101,7 @@ func TestNoQueryWaitsForASwapOfManyFiles(t *testing.T) {
 			b.Error("the lock was asked for")
 		}
 		s.within(b, 250*time.Millisecond)
-		b.cfg.Lock.Work, b.cfg.Attempts = 30*time.Second, 0
+		b.settings.Lock.Work, b.settings.Attempts = 30*time.Second, 0
 		if _, err := b.migrate(context.Background(), "ADD COLUMN added INT"); err != nil {
 			b.Fatal(err)
 		}

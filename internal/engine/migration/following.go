@@ -59,7 +59,7 @@ func because(ctx context.Context, err error) error {
 // steer has all work on rows give way to the application, as far as it can be seen and nobody has said otherwise.
 func (r *run) steer(ctx context.Context) error {
 	for ctx.Err() == nil {
-		if err := r.steerUntil(ctx, r.control.changing()); err != nil {
+		if err := r.steerUntil(ctx, r.control.Changing()); err != nil {
 			r.note(err.Error() + ": all workers go on")
 			return nil
 		}

@@ -262,7 +262,7 @@ func TestL7_ForeignKeysOfAChildKilled(t *testing.T) {
 			}
 			b.Run(fmt.Sprintf("%s, then %q", c.at, c.next), func(t *testing.T) {
 				b := setup(t, b.version)
-				b.cfg.NoVerify, b.cfg.Lock.Work = true, 3*time.Second // an attempt that came to nothing would withdraw by like statements
+				b.cfg.NoVerify, b.settings.Lock.Work = true, 3*time.Second // a failed attempt would withdraw by like statements
 				k, rows := b.kin()
 				want := k.create("t")
 				if c.swapped {

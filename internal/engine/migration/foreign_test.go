@@ -560,7 +560,7 @@ func TestL9_ABackupHoldsUpAWithdrawalOnce(t *testing.T) {
 		)
 		want[name] = b.create(b.schema + "." + name)
 	}
-	b.cfg.Lock.Work = 2 * time.Second
+	b.settings.Lock.Work = 2 * time.Second
 	s := b.query(4)
 	begin, end := b.backup()
 	w := b.wire(fault.Rule{After: "LOCK TABLES", At: "RENAME TABLE `" + b.schema + "`", Call: begin})

@@ -113,7 +113,7 @@ func TestL5_GroupReplication(t *testing.T) {
 
 	const narrower = "ADD COLUMN added INT, MODIFY v SMALLINT NOT NULL" // is prescanned
 	var changed time.Time
-	b.cfg.RowCopy.MaxRows, b.cfg.RowCopy.Workers, b.cfg.Checkpoint = 20, 1, 50*time.Millisecond
+	b.cfg.RowCopy.MaxRows, b.settings.RowCopy.Workers, b.cfg.Checkpoint = 20, 1, 50*time.Millisecond
 	began := make(chan struct{})
 	r := b.background(b.ctx(), narrower, onPhase(event.PhaseCopy, func() { close(began) }))
 	<-began

@@ -17,6 +17,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/ledger"
@@ -96,18 +97,19 @@ var captured = flag.String("capture", "", "binlog or trigger; else the plan's ch
 // bench is one test's server, database and what the run told.
 type bench struct {
 	*testing.T
-	version string
-	server  *mysqltest.Instance
-	address string // where a run finds the server
-	binlog  string // where it finds the server's binlog; "" is address
-	db      *sql.DB
-	schema  string
-	cfg     migration.Config
-	wish    plan.Wish
-	capture plan.Capture // "" for the flag's
-	steered bool         // runs give way to the writers, as they do without a word; else the suite would take an hour
-	told    *told
-	freed   time.Time // when a blocker went
+	version  string
+	server   *mysqltest.Instance
+	address  string // where a run finds the server
+	binlog   string // where it finds the server's binlog; "" is address
+	db       *sql.DB
+	schema   string
+	cfg      migration.Config
+	settings operator.Settings
+	wish     plan.Wish
+	capture  plan.Capture // "" for the flag's
+	steered  bool         // runs give way to the writers, as they do without a word; else the suite would take an hour
+	told     *told
+	freed    time.Time // when a blocker went
 }
 
 // setup gives a test a database of its own.
@@ -200,7 +202,7 @@ func (b *bench) plan(pool *dbconn.Pool, clauses string, options plan.Options) (*
 		options.Capture = plan.Capture(cmp.Or(string(b.capture), *captured))
 	}
 	server := planning.Server{Pool: pool, Binlog: b.binlogServer(), Address: b.address}
-	return planning.Make(b.ctx(), server, alter, planning.Options{Plan: options, Config: b.config(), FactsOnly: true})
+	return planning.Make(b.ctx(), server, alter, planning.Options{Plan: options, Config: b.cfg, Settings: b.settings, FactsOnly: true})
 }
 
 // open connects to the test's server as a run does.
@@ -209,11 +211,11 @@ func (b *bench) open(ctx context.Context) (*dbconn.Pool, error) {
 		Network: "tcp", Address: b.address, User: b.server.User, Password: dbconn.Secret(b.server.Password)}, nil)
 }
 
-// config is what runs work by.
-func (b *bench) config() migration.Config {
-	cfg := b.cfg
-	cfg.FullSpeed = !b.steered
-	return cfg
+// control has the settings of the test's runs.
+func (b *bench) control() *operator.Control {
+	settings := b.settings
+	settings.FullSpeed = !b.steered
+	return operator.NewControl(settings)
 }
 
 // migrate runs an ALTER of table t to its end.
@@ -228,7 +230,7 @@ func (b *bench) migrate(ctx context.Context, clauses string, listeners ...event.
 	if err != nil {
 		return migration.Result{}, err
 	}
-	return migration.New(pool, b.binlogServer(), p, b.config(), event.Tee(append(listeners, b.told.listen)...)).Run(ctx)
+	return migration.New(pool, b.binlogServer(), p, b.cfg, b.control(), event.Tee(append(listeners, b.told.listen)...)).Run(ctx)
 }
 
 // mustMigrate is migrate for tests that expect it to succeed.

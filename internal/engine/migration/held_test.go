@@ -34,7 +34,7 @@ func TestL3_CommitsHeldBackBehindTheBinlog(t *testing.T) {
 		releasing.Wait()
 	})
 	b.cfg.RowCopy.MaxRows = 200
-	b.cfg.Lock.Work = 2 * time.Second // our own commits are held back too
+	b.settings.Lock.Work = 2 * time.Second // our own commits are held back too
 	b.start(l)
 	result := b.mustMigrate(alter)
 	b.settle(l)

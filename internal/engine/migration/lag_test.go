@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 )
 
 // gatesTold is why gates were closed, a line each.
@@ -31,9 +31,9 @@ func TestReplicaLagHoldsTheCopy(t *testing.T) {
 		replica.catchUpWith(primary)
 		stop := primary.writer(primary.db)
 		defer stop()
-		primary.cfg.Throttle = migration.Throttle{
+		primary.settings.Throttle = operator.Throttle{
 			ReplicaLag: time.Second,
-			Replicas:   []migration.Follower{{Name: "the replica", DB: replica.db}},
+			Replicas:   []operator.Follower{{Name: "the replica", DB: replica.db}},
 		}
 		stopped, started := make(chan struct{}), make(chan struct{})
 		halt := onPhase(event.PhaseCopy, func() {

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 )
@@ -15,7 +16,7 @@ func TestNoLagOfReplicasThatAreNotWatched(t *testing.T) {
 	r := &run{Migration: &Migration{pool: &dbconn.Pool{}, plan: &plan.Plan{}}}
 	watch := func() {
 		t.Helper()
-		if _, err := r.sensors(t.Context(), Throttle{}); err != nil {
+		if _, err := r.sensors(t.Context(), operator.Throttle{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -44,7 +44,7 @@ func (b *bench) equal() {
 // the key, and waits there for a row of the shadow that is locked until release.
 func (b *bench) heldAt(key int) (r *running, release func()) {
 	b.Helper()
-	b.cfg.RowCopy.MaxRows, b.cfg.RowCopy.Workers = 1000, 1
+	b.cfg.RowCopy.MaxRows, b.settings.RowCopy.Workers = 1000, 1
 	r = b.background(b.ctx(), "ADD COLUMN added INT", onPhase(event.PhaseCopy, func() { release = b.lockInShadow(key) }))
 	b.awaited("row copy", entered(event.PhaseCopy))
 	b.waitForLockWait()
@@ -275,8 +275,8 @@ func TestL6_NoSwapUnlessDrained(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(1000)
-		b.cfg.Lock.Work = time.Microsecond
-		b.cfg.Backoff = 10 * time.Millisecond
+		b.settings.Lock.Work = time.Microsecond
+		b.settings.Backoff = 10 * time.Millisecond
 		ctx, cancel := context.WithCancel(b.ctx())
 		defer cancel()
 		r := b.background(ctx, "ADD COLUMN added INT")

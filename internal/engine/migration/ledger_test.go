@@ -156,7 +156,7 @@ func TestLedgerSurvivesAnotherCollation(t *testing.T) {
 		l := b.ledger(ledger.StringLatin1(), 4000, ledger.Options{Rate: 200})
 		b.cfg.RowCopy.MaxRows = 100
 		b.cfg.BacklogLimit = 20_000
-		b.cfg.Lock.Work = 2 * time.Second // a busy machine is not what is lost
+		b.settings.Lock.Work = 2 * time.Second // a busy machine is not what is lost
 		b.start(l)
 		// The writer counts on the old collation, and pauses before it goes.
 		result := b.mustMigrate(

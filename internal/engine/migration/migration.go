@@ -11,6 +11,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
@@ -22,25 +23,27 @@ type Migration struct {
 	pool   *dbconn.Pool
 	binlog binlog.Server
 	plan   *plan.Plan
-	cfg    Config // as it was at first; live has what holds now
+	cfg    Config
 	emit   event.Listener
-	// control may change what Settings lists, and hold the run.
-	control *Control
+	// control has the settings that hold now, and may hold the run.
+	control *operator.Control
 }
 
-// New returns a migration. The pool and the binlog server are the same server's.
-func New(pool *dbconn.Pool, server binlog.Server, p *plan.Plan, cfg Config, emit event.Listener) *Migration {
-	return NewControl(cfg).Migration(pool, server, p, emit)
-}
-
-// Migration returns one that this controls.
-func (c *Control) Migration(pool *dbconn.Pool, server binlog.Server, p *plan.Plan, emit event.Listener) *Migration {
+// New returns a migration that obeys the control. The pool and the binlog server are the same server's.
+func New(
+	pool *dbconn.Pool,
+	server binlog.Server,
+	p *plan.Plan,
+	cfg Config,
+	control *operator.Control,
+	emit event.Listener,
+) *Migration {
 	pool.Use(p.Source.Name.Schema)
-	return &Migration{pool: pool, binlog: server, plan: p, cfg: c.Config(), emit: emit, control: c}
+	return &Migration{pool: pool, binlog: server, plan: p, cfg: cfg.WithDefaults(), control: control, emit: emit}
 }
 
-// live is the configuration that holds now.
-func (m *Migration) live() Config { return m.control.Config() }
+// live are the settings that hold now.
+func (m *Migration) live() operator.Settings { return m.control.Settings() }
 
 // Result is what a finished run did.
 type Result struct {
@@ -134,10 +137,10 @@ func (r *run) claimed(ctx context.Context, story func(ctx context.Context) error
 		return because(ctx, err)
 	}
 	defer claim.Release()
-	r.control.attach(r, &lock.Watcher{DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name}})
+	r.control.Attach(r, r.plan.Purpose, &lock.Watcher{DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name}})
 	r.share.Set(1 - r.live().Rest)
 	err = because(ctx, story(ctx))
-	r.control.detach(r)
+	r.control.Detach(r)
 	if gone := r.notOurs(); gone != nil {
 		r.made.keep, err = true, errors.Join(err, gone)
 	}

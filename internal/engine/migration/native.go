@@ -8,6 +8,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/native"
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
@@ -34,20 +35,6 @@ func hindered(err error) bool {
 		dbconn.Number(err) != 0 && !errors.Is(err, native.ErrUnknown) && !outside(err)
 }
 
-// terms are how the server's own statements ask for their lock now.
-func (c *Control) terms(s plan.Server) lock.Terms {
-	cfg := c.Config()
-	return lock.Terms{
-		SeesNobody: !s.MetadataLocks,
-		Wait:       cfg.Lock.Wait,
-		Backoff:    cfg.Backoff,
-		Longest:    cfg.MaxBackoff,
-		GiveUp:     cfg.GiveUp,
-		Most:       cfg.Attempts,
-		Kills:      cfg.Kills,
-	}
-}
-
 // first has the server carry out the statement that comes before, if there is one, and returns the
 // table for the next one.
 func (r *run) first(ctx context.Context) (*schema.Table, error) {
@@ -55,10 +42,10 @@ func (r *run) first(ctx context.Context) (*schema.Table, error) {
 	if statement == "" {
 		return r.plan.Source, nil
 	}
-	terms := func() lock.Terms { return r.control.terms(r.plan.Server) }
+	terms := func() lock.Terms { return r.control.Terms(r.plan.Server) }
 	_, err := native.Run(
 		ctx, r.pool, native.Change{Table: r.plan.Source, Statement: statement, ZeroDates: r.plan.ZeroDates}, terms,
-		turn{holding: r.holding()}, r.emit,
+		operator.Turn{Permission: r.holding()}, r.emit,
 	)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", plan.MethodInstant, err)
@@ -76,7 +63,7 @@ func (r *run) statement(ctx context.Context) error {
 		r.made.swapped = true
 		return nil
 	}
-	if _, err := r.holding().wait(ctx, nil); err != nil {
+	if _, err := r.holding().Wait(ctx, nil); err != nil {
 		return err
 	}
 	r.enter(event.PhaseNative)
@@ -86,7 +73,7 @@ func (r *run) statement(ctx context.Context) error {
 	}
 	long := choice.Builds || choice.Method == plan.MethodCopy
 	terms := func() lock.Terms {
-		t := r.control.terms(r.plan.Server)
+		t := r.control.Terms(r.plan.Server)
 		if long && choice.Shadow && (t.Most == 0 || t.Most > mostBuilds) {
 			t.Most = mostBuilds
 		}
@@ -95,7 +82,7 @@ func (r *run) statement(ctx context.Context) error {
 	result, err := native.Run(ctx, r.pool, native.Change{
 		ZeroDates: r.plan.ZeroDates,
 		Table:     table, Statement: r.plan.NativeStatement(), Long: long, Work: choice.Work,
-	}, terms, turn{holding: r.holding(), last: true}, r.emit)
+	}, terms, operator.Turn{Permission: r.holding(), Last: true}, r.emit)
 	r.swap.Attempts = result.Attempts
 	if err != nil {
 		return fmt.Errorf("%s: %w", choice.Method, err)

@@ -91,12 +91,12 @@ func TestRehearsedLockStallsAReplica(t *testing.T) {
 		replica.catchUpWith(primary)
 		stop := primary.writer(primary.db)
 		defer stop()
-		replica.cfg.Lock.Wait = 100 * time.Millisecond
+		replica.settings.Lock.Wait = 100 * time.Millisecond
 		result, err := replica.rehearse(replica.ctx(), plan.RehearsingOnReplica, migration.Rehearsal{Lock: true}, clauses)
 		if err != nil {
 			replica.Fatalf("%v; %s", err, replica.replication())
 		}
-		if result.LockHeld > replica.cfg.Lock.Wait+250*time.Millisecond+slack {
+		if result.LockHeld > replica.settings.Lock.Wait+250*time.Millisecond+slack {
 			replica.Errorf("the lock was held for %s", result.LockHeld)
 		}
 		stop()
@@ -119,7 +119,7 @@ func TestRehearsalEndsWithReplication(t *testing.T) {
 			}
 			primary.exec("UPDATE " + primary.schema + ".t SET v = 1 WHERE id = 4000")
 		})
-		replica.cfg.RowCopy.MaxRows, replica.cfg.RowCopy.Workers = 10, 1
+		replica.cfg.RowCopy.MaxRows, replica.settings.RowCopy.Workers = 10, 1
 		_, err := replica.rehearse(replica.ctx(), plan.RehearsingOnReplica, migration.Rehearsal{}, clauses, spoil)
 		if !errors.Is(err, migration.ErrReplication) || !strings.Contains(err.Error(), "nothing is left") {
 			replica.Errorf("the error is %v", err)
@@ -214,7 +214,7 @@ func TestRehearsalOnAReplicaIsRefused(t *testing.T) {
 			replica.Fatal(err)
 		}
 		_, err = migration.New(
-			pool, replica.binlogServer(), p, replica.config(), event.Discard,
+			pool, replica.binlogServer(), p, replica.cfg, replica.control(), event.Discard,
 		).Rehearse(
 			replica.ctx(), migration.Rehearsal{},
 		)

@@ -42,7 +42,7 @@ func (b *bench) rehearse(
 	if err != nil {
 		return migration.Result{}, err
 	}
-	m := migration.New(pool, b.binlogServer(), p, b.config(), event.Tee(append(listeners, b.told.listen)...))
+	m := migration.New(pool, b.binlogServer(), p, b.cfg, b.control(), event.Tee(append(listeners, b.told.listen)...))
 	return m.Rehearse(ctx, how)
 }
 
@@ -137,7 +137,7 @@ func TestRunAndRehearsalAreNotMistaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := migration.New(pool, binlog.Server{}, p, b.config(), event.Discard).Run(b.ctx()); err == nil {
+	if _, err := migration.New(pool, binlog.Server{}, p, b.cfg, b.control(), event.Discard).Run(b.ctx()); err == nil {
 		t.Error("the plan of a rehearsal was run")
 	}
 	b.hasTables("digits,t")

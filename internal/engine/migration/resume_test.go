@@ -226,7 +226,7 @@ func TestL9_CheckAfterAStoppedCheck(t *testing.T) {
 				b.Fatal(err)
 			}
 			server := binlog.Server{Network: "tcp", Address: b.address, User: b.server.User, Password: b.server.Password}
-			_, err = migration.New(pool, server, p, b.config(), event.Discard).Check(b.ctx())
+			_, err = migration.New(pool, server, p, b.cfg, b.control(), event.Discard).Check(b.ctx())
 			return err
 		}
 		b.child("MODIFY u SMALLINT UNIQUE", phaseLine(event.PhasePrescan), (*child).kill).wait()

@@ -105,8 +105,8 @@ func newRun(m *Migration) *run {
 		gates: throttle.NewGates(
 			nil, m.emit,
 		),
-		share:   throttle.NewShare(1 - m.cfg.Rest),
-		transit: throttle.NewTransit(m.cfg.Throttle.ReplicaLag / transitShare),
+		share:   throttle.NewShare(1 - m.live().Rest),
+		transit: throttle.NewTransit(m.live().Throttle.ReplicaLag / transitShare),
 		store:   checkpoint.New(m.plan.Names.State, m.plan.Source.Name, m.pool.Name(), m.plan.Server.UUID),
 	}
 	if m.plan.Purpose == plan.RehearsingOnReplica {
@@ -273,8 +273,8 @@ func (r *run) assemble(spec *rowsync.Spec, tracker *frontier.Tracker, copied int
 		KeepAhead: r.cfg.ApplyAhead && !spec.KeyChanged, AwaitCopy: spec.KeyChanged, KeepRepeats: r.cfg.KeepRepeats,
 	}, tracker)
 	live := r.live()
-	governor := throttle.NewGovernor(r.pool.DB(), live.RowCopy.Workers, live.Slower, r.unsteered())
-	copier := rowcopy.New(live.RowCopy, rowcopy.Deps{
+	governor := throttle.NewGovernor(r.pool.DB(), live.RowCopy.Workers, live.MaxSlowdown, r.unsteered())
+	copier := rowcopy.New(r.cfg.RowCopy, live.RowCopy, rowcopy.Deps{
 		Pool: r.pool, Spec: spec, Syncer: syncer, Tracker: tracker, Ended: log.Wake, Emit: r.emit,
 		Gate: r.paceCopy, Chunk: governor.Chunk, Room: r.room(copyPart, r.copyMayBegin), RowBytes: rowBytes(r.plan), Copied: copied,
 		Fresh: spec.KeyChanged || fresh && spec.Key.Ordered() && !r.cfg.ApplyAhead,

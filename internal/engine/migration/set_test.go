@@ -4,14 +4,17 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"midstream/internal/engine/operator"
+	"midstream/internal/engine/plan"
 )
 
 // TestSetHoldsAsHoldDoes: what keeps the table from being changed is not answered while it may be
 // changed, and is not taken when it has been.
 func TestSetHoldsAsHoldDoes(t *testing.T) {
 	hold := map[string]string{"hold": "true", "chunk-time": "1s"}
-	c := NewControl(Usual())
-	if !c.begin() {
+	c := operator.NewControl(operator.CommandLineDefaults())
+	if !c.Begin() {
 		t.Fatal("no attempt is begun")
 	}
 	done := make(chan error, 1)
@@ -21,24 +24,24 @@ func TestSetHoldsAsHoldDoes(t *testing.T) {
 		t.Errorf("it is answered during an attempt: %v", err)
 	case <-time.After(100 * time.Millisecond):
 	}
-	c.attach(&Tables{}, nil) // which alters
-	c.end(true)
-	var notNow *NotNow
-	if err := <-done; !errors.As(err, &notNow) || c.Config().When.Hold || c.Config().RowCopy.Target == time.Second {
-		t.Errorf("after the swap: %v, %+v", err, c.Config())
+	c.Attach(&Tables{}, plan.Altering, nil) // which alters
+	c.End(true)
+	var notNow *operator.NotNow
+	if err := <-done; !errors.As(err, &notNow) || c.Settings().When.Hold || c.Settings().RowCopy.Target == time.Second {
+		t.Errorf("after the swap: %v, %+v", err, c.Settings())
 	}
-	c = NewControl(Usual())
-	if !c.beginNative(true) {
+	c = operator.NewControl(operator.CommandLineDefaults())
+	if !c.BeginNative(true) {
 		t.Fatal("no statement is begun")
 	}
-	if err := c.Set(t.Context(), hold); !errors.As(err, &notNow) || c.Config().When.Hold {
-		t.Errorf("while the server changes the table: %v, hold %t", err, c.Config().When.Hold)
+	if err := c.Set(t.Context(), hold); !errors.As(err, &notNow) || c.Settings().When.Hold {
+		t.Errorf("while the server changes the table: %v, hold %t", err, c.Settings().When.Hold)
 	}
 }
 
 // TestWindowAfterNow: a window that is set after cutover --now counts.
 func TestWindowAfterNow(t *testing.T) {
-	c := NewControl(Usual())
+	c := operator.NewControl(operator.CommandLineDefaults())
 	if err := c.Hold(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -56,13 +59,13 @@ func TestWindowAfterNow(t *testing.T) {
 
 // TestSetNeedsTheServer: what is held against the server is not taken while nobody is at work there.
 func TestSetNeedsTheServer(t *testing.T) {
-	c := NewControl(Usual())
-	var notNow *NotNow
+	c := operator.NewControl(operator.CommandLineDefaults())
+	var notNow *operator.NotNow
 	if err := c.Set(
 		t.Context(),
 		map[string]string{"max-load": "Threads_flying=3", "chunk-time": "1s"},
 	); !errors.As(err, &notNow) ||
-		c.Config().RowCopy.Target == time.Second {
+		c.Settings().RowCopy.Target == time.Second {
 		t.Errorf("%v", err)
 	}
 	if err := c.Set(t.Context(), map[string]string{"chunk-time": "1s"}); err != nil {

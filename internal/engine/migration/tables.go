@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/tableddl"
 	"midstream/internal/mysql/dbconn"
@@ -24,20 +25,15 @@ type Tables struct {
 	pool    *dbconn.Pool
 	plan    *plan.TablePlan
 	emit    event.Listener
-	control *Control
+	control *operator.Control
 
 	phase event.Phase
 	done  bool // the main statement
 }
 
-// NewTables returns one for a plan.
-func NewTables(pool *dbconn.Pool, p *plan.TablePlan, cfg Config, emit event.Listener) *Tables {
-	return NewControl(cfg).Tables(pool, p, emit)
-}
-
-// Tables returns one that this controls.
-func (c *Control) Tables(pool *dbconn.Pool, p *plan.TablePlan, emit event.Listener) *Tables {
-	return &Tables{pool: pool, plan: p, emit: emit, control: c}
+// NewTables returns one for a plan, that obeys the control.
+func NewTables(pool *dbconn.Pool, p *plan.TablePlan, control *operator.Control, emit event.Listener) *Tables {
+	return &Tables{pool: pool, plan: p, emit: emit, control: control}
 }
 
 // LookAtTables reads what a plan of the statement needs.
@@ -45,11 +41,11 @@ func LookAtTables(
 	ctx context.Context,
 	pool *dbconn.Pool,
 	statement *ddl.Statement,
-	cfg Config,
+	settings operator.Settings,
 	emit event.Listener,
 ) (*plan.StatementFacts, error) {
-	cfg = cfg.WithDefaults()
-	return tableddl.Look(ctx, pool, statement, lock.Terms{Wait: cfg.Lock.Wait, Backoff: cfg.Backoff}, emit)
+	settings = settings.WithDefaults()
+	return tableddl.Look(ctx, pool, statement, lock.Terms{Wait: settings.Lock.Wait, Backoff: settings.Backoff}, emit)
 }
 
 // Run carries out the plan, and may be called once. The main statement is made under the bounded
@@ -90,10 +86,10 @@ func (t *Tables) run(ctx context.Context) (result Result, err error) {
 		return result, because(ctx, err)
 	}
 	defer release()
-	t.control.attach(t, &lock.Watcher{DB: t.pool.DB(), Tables: p.Watched})
-	defer t.control.detach(t)
-	held := holding{control: t.control, table: p.Statement.Tables()[0], swaps: true, enter: t.enter, note: t.note}
-	if _, err := held.wait(ctx, nil); err != nil {
+	t.control.Attach(t, plan.Altering, &lock.Watcher{DB: t.pool.DB(), Tables: p.Watched})
+	defer t.control.Detach(t)
+	held := operator.Permission{Control: t.control, Table: p.Statement.Tables()[0], Swaps: true, Enter: t.enter, Note: t.note}
+	if _, err := held.Wait(ctx, nil); err != nil {
 		return result, because(ctx, err)
 	}
 	t.enter(event.PhaseNative)
@@ -102,7 +98,7 @@ func (t *Tables) run(ctx context.Context) (result Result, err error) {
 		Table: p.Statement.Tables()[0], Statement: p.Main, Watched: p.Watched, Moves: p.Moves, Gone: p.Gone, Twin: p.Twin,
 		Created: kind == ddl.KindCreate, Emptied: kind == ddl.KindTruncate && p.Aside == schema.Name{},
 		Long: kind != ddl.KindRename && p.Aside == schema.Name{},
-	}, func() lock.Terms { return t.control.terms(p.Server) }, turn{holding: held, last: true}, t.emit)
+	}, func() lock.Terms { return t.control.Terms(p.Server) }, operator.Turn{Permission: held, Last: true}, t.emit)
 	result.Attempts, result.Native = made.Attempts, made.Took
 	if err != nil {
 		if !errors.Is(err, tableddl.ErrUnknown) && !errors.Is(err, tableddl.ErrTwinLeft) {
@@ -117,15 +113,21 @@ func (t *Tables) run(ctx context.Context) (result Result, err error) {
 	return result, t.end(&result)
 }
 
-// What a commanded has: a statement has nothing to keep and nothing in flight that a pause could wait for, and what
-// may be set of it is how it asks for its lock.
-func (t *Tables) purpose() plan.Purpose { return plan.Altering }
-func (t *Tables) keeps() bool           { return false }
-func (t *Tables) still(string)          {}
-func (t *Tables) inFlight() int         { return 0 }
+// Standing is operator.Run's: a statement has no progress.
+func (t *Tables) Standing() (p event.Progress, gates []event.Gate, at bool) { return p, nil, false }
 
-func (t *Tables) heed(ctx context.Context, cfg Config, values map[string]string) error {
-	return mayKill(ctx, t.pool.DB(), t.plan.Statement.Tables()[0], t.control.Config(), cfg, values)
+// Keeps is operator.Run's: a statement has nothing to keep.
+func (t *Tables) Keeps() bool { return false }
+
+// SetPaused is operator.Run's: a statement has nothing in flight that could wait.
+func (t *Tables) SetPaused(string) {}
+
+// InFlight is operator.Run's.
+func (t *Tables) InFlight() int { return 0 }
+
+// Apply is operator.Run's: a statement reads how it asks for its lock each time.
+func (t *Tables) Apply(ctx context.Context, settings operator.Settings, values map[string]string) error {
+	return operator.CheckKills(ctx, t.pool.DB(), t.plan.Statement.Tables()[0], t.control.Settings(), settings, values)
 }
 
 // claimAll keeps other runs away from all tables of the statement. In one order, so that two of
@@ -161,7 +163,7 @@ func (t *Tables) end(result *Result) error {
 	defer cancel()
 	old := leftovers.Old{Pool: t.pool, Source: p.Statement.Table, Name: p.Aside}
 	if p.Statement.Kind == ddl.KindTruncate {
-		old.Keep(ctx, p.Table.Comment, "", t.control.Config().Lock.Wait, t.note)
+		old.Keep(ctx, p.Table.Comment, "", t.control.Settings().Lock.Wait, t.note)
 	}
 	result.Old = p.Aside.Dotted()
 	if p.Keep {

@@ -2,47 +2,18 @@ package migration
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"net/http"
 	"time"
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/facts"
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/throttle"
 )
 
-// Throttle says for what a run waits. What is 0 or empty is not looked at.
-type Throttle struct {
-	CaptureDelay  time.Duration    // the most that capture may be behind the server
-	MaxLoad       []throttle.Limit // of status variables
-	CriticalLoad  []throttle.Limit // likewise: the run ends
-	History       int              // the most entries of InnoDB's history list
-	CheckpointAge float64          // the largest share of the redo log that is not flushed
-	Files         []string         // paths: the run waits while one of these files is there
-	Query         string           // the run waits while its first value is above 0
-	URL           string           // the run waits while a GET is answered by another status than 2xx
-	ReplicaLag    time.Duration    // the most that a replica may be behind
-	Replicas      []Follower       // that are looked at
-	FreeDisk      int64            // bytes that must be free where the server's files are, if that is this machine
-	GivenDisk     int64            // bytes that are free there, where that is another
-}
-
-// Follower is a replica that was reached.
-type Follower struct {
-	Name string // host:port
-	DB   *sql.DB
-}
-
-// replica is what sensors read of it, but for its heartbeats.
-func (f Follower) replica() throttle.Replica {
-	return throttle.Replica{Name: f.Name,
-		Meant: func(ctx context.Context) (time.Duration, error) { return facts.MeantDelay(ctx, f.DB) },
-		Off:   func(ctx context.Context) (bool, error) { return facts.StandsStill(ctx, f.DB) }}
-}
-
 // sensors are those of the run.
-func (r *run) sensors(ctx context.Context, t Throttle) ([]throttle.Sensor, error) {
+func (r *run) sensors(ctx context.Context, t operator.Throttle) ([]throttle.Sensor, error) {
 	db := r.pool.DB()
 	var all []throttle.Sensor
 	add := func(wanted bool, s func() throttle.Sensor) {
@@ -52,7 +23,7 @@ func (r *run) sensors(ctx context.Context, t Throttle) ([]throttle.Sensor, error
 	}
 	lags := map[string]time.Duration{} // what sensors that these take the place of still see is not of them
 	for _, f := range t.Replicas {
-		replica := f.replica()
+		replica := f.Replica()
 		replica.Beat = func(ctx context.Context) (uint64, error) { return r.store.BeatOn(ctx, f.DB) }
 		behind := func(number uint64, meant time.Duration) time.Duration {
 			if meant == 0 {

@@ -32,7 +32,7 @@ func TestLedgerByTriggers(t *testing.T) {
 		mix[ledger.OpXA] = 3
 		l := b.ledger(ledger.Orders(), 10_000, ledger.Options{Rate: 300, Mix: mix, Session: []string{"SET SESSION sql_log_bin = 0"}})
 		b.cfg.RowCopy.MaxRows = 500
-		b.cfg.Lock.Work = 2 * time.Second // a busy machine is not what is lost
+		b.settings.Lock.Work = 2 * time.Second // a busy machine is not what is lost
 		b.start(l)
 		result := b.mustMigrate(alter)
 		b.settle(l)
@@ -208,7 +208,7 @@ func TestReplicasByTriggers(t *testing.T) {
 		primary.capture = plan.CaptureTrigger
 		primary.numbered(9999)
 		replica.catchUpWith(primary)
-		primary.cfg.RowCopy.MaxRows, primary.cfg.RowCopy.Workers = 500, 1
+		primary.cfg.RowCopy.MaxRows, primary.settings.RowCopy.Workers = 500, 1
 		writing, stop := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(writing)

@@ -155,7 +155,7 @@ func TestL7_TriggersKilled(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%s/%s, killed %t", version, c.at, c.killed), func(t *testing.T) {
 				b := setup(t, version)
-				b.cfg.NoVerify, b.cfg.Lock.Work = true, 3*time.Second
+				b.cfg.NoVerify, b.settings.Lock.Work = true, 3*time.Second
 				a := b.audited(300, ledger.Options{Writers: 3, Rate: 300})
 				rule := fault.Rule{
 					After: "LOCK TABLES `" + b.schema + "`.`t` WRITE",

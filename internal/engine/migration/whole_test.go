@@ -25,9 +25,9 @@ func TestL9_WhatWasDeclaredGoesUnderTheLock(t *testing.T) {
 		for i := range 30 {
 			b.exec(fmt.Sprintf("CREATE TRIGGER noting%d BEFORE INSERT ON t FOR EACH ROW SET @noted = %[1]d", i))
 		}
-		b.cfg.NoVerify, b.cfg.Attempts, b.cfg.Backoff, b.cfg.MaxBackoff = true, 3, time.Millisecond, time.Millisecond
+		b.cfg.NoVerify, b.settings.Attempts, b.settings.Backoff, b.settings.MaxBackoff = true, 3, time.Millisecond, time.Millisecond
 		for _, work := range []time.Duration{15, 25, 35} {
-			b.cfg.Lock.Work = work * time.Millisecond
+			b.settings.Lock.Work = work * time.Millisecond
 			if _, err := b.migrate(b.ctx(), "ADD COLUMN added INT"); err == nil {
 				return // the machine is fast
 			} else if !errors.Is(err, migration.ErrGaveUp) {
@@ -43,7 +43,7 @@ func TestL9_WhatWasDeclaredGoesUnderTheLock(t *testing.T) {
 		if late > 0 {
 			b.Errorf("after %d attempts what was declared was there without the lock", late)
 		}
-		b.cfg.Lock.Work, b.cfg.Attempts = 3*time.Second, 0
+		b.settings.Lock.Work, b.settings.Attempts = 3*time.Second, 0
 		b.mustMigrate("ADD COLUMN added INT")
 	})
 }

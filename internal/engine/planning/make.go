@@ -9,6 +9,7 @@ import (
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/native"
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
@@ -25,10 +26,12 @@ type Server struct {
 
 // Options are the operator's wishes.
 type Options struct {
-	// Plan are the wishes on the plan. Make sets Work by Config.
+	// Plan are the wishes on the plan. Make sets Work by Settings.
 	Plan plan.Options
 	// Config is what the run will work by, the replica among it from which it is to read changes.
 	Config migration.Config
+	// Settings are those that the run begins with.
+	Settings operator.Settings
 	// FactsOnly keeps Make from all questions: no empty copy is made and nothing is measured. The
 	// plan is then a shadow.
 	FactsOnly bool
@@ -42,7 +45,7 @@ type Options struct {
 // of a calibration.
 func Make(ctx context.Context, server Server, alter *ddl.Alter, options Options) (*plan.Plan, error) {
 	m := maker{server: server, alter: alter, options: options}
-	m.options.Plan.Work = options.Config.WithDefaults().Lock.Work
+	m.options.Plan.Work = options.Settings.WithDefaults().Lock.Work
 	if err := m.read(ctx); err != nil {
 		return nil, err
 	}
@@ -203,7 +206,7 @@ func (m *maker) calibrate(ctx context.Context, p *plan.Plan) error {
 	if m.options.Note != nil {
 		m.options.Note("calibrating: some rows are copied to a scratch table")
 	}
-	run := migration.New(m.server.Pool, m.server.Binlog, p, m.options.Config, event.Discard)
+	run := migration.New(m.server.Pool, m.server.Binlog, p, m.options.Config, operator.NewControl(m.options.Settings), event.Discard)
 	pace, err := run.Calibrate(ctx, m.question())
 	if err == nil {
 		m.options.Plan.Pace = &pace

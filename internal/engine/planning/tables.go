@@ -6,6 +6,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/native"
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/ddl"
 )
@@ -16,7 +17,7 @@ func MakeTables(
 	ctx context.Context,
 	server Server,
 	statement *ddl.Statement,
-	cfg migration.Config,
+	settings operator.Settings,
 	options plan.TableOptions,
 	emit event.Listener,
 ) (*plan.TablePlan, error) {
@@ -25,7 +26,7 @@ func MakeTables(
 			return nil, failed(AskServer, statement.Table, err)
 		}
 	}
-	facts, err := migration.LookAtTables(ctx, server.Pool, statement, cfg, emit)
+	facts, err := migration.LookAtTables(ctx, server.Pool, statement, settings, emit)
 	if err != nil {
 		return nil, failed(ReadFacts, statement.Table, server.lookingAt(err))
 	}

@@ -13,6 +13,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/binlog"
@@ -157,7 +158,7 @@ func (b *bench) start(clauses string, do func(*migration.Migration) error) (*tol
 	}
 	told := &told{}
 	server := binlog.Server{Network: "tcp", Address: b.server.Address, User: b.user, Password: b.password}
-	err = do(migration.New(pool, server, p, b.cfg, told.listen))
+	err = do(migration.New(pool, server, p, b.cfg, operator.NewControl(operator.Settings{}), told.listen))
 	return told, err
 }
 

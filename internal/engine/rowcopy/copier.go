@@ -18,22 +18,14 @@ import (
 
 // Config of a row copy.
 type Config struct {
-	Workers  int           // defaults to 3: one of them often waits for its commit
-	Target   time.Duration // the most that a chunk takes; defaults to 250 ms
-	MinRows  int           // of a chunk; defaults to 100, or fewer where these have more than MinBytes
-	MaxRows  int           // of a chunk; defaults to 100,000
-	MinBytes int64         // of a chunk that could as well be shorter, by the table's average row length; defaults to 256 KiB
-	MaxBytes int64         // of a chunk, likewise; defaults to 32 MiB
+	MinRows  int   // of a chunk; defaults to 100, or fewer where these have more than MinBytes
+	MaxRows  int   // of a chunk; defaults to 100,000
+	MinBytes int64 // of a chunk that could as well be shorter, by the table's average row length; defaults to 256 KiB
+	MaxBytes int64 // of a chunk, likewise; defaults to 32 MiB
 }
 
 // WithDefaults returns the config with defaults for what is not set.
 func (c Config) WithDefaults() Config {
-	if c.Workers <= 0 {
-		c.Workers = 3
-	}
-	if c.Target <= 0 {
-		c.Target = 250 * time.Millisecond
-	}
 	if c.MinRows <= 0 {
 		c.MinRows = 100
 	}
@@ -47,6 +39,23 @@ func (c Config) WithDefaults() Config {
 		c.MaxBytes = 32 << 20
 	}
 	return c
+}
+
+// Pace of a row copy, which Tune changes.
+type Pace struct {
+	Workers int           // defaults to 3: one of them often waits for its commit
+	Target  time.Duration // the most that a chunk takes; defaults to 250 ms
+}
+
+// WithDefaults returns the pace with defaults for what is not set.
+func (p Pace) WithDefaults() Pace {
+	if p.Workers <= 0 {
+		p.Workers = 3
+	}
+	if p.Target <= 0 {
+		p.Target = 250 * time.Millisecond
+	}
+	return p
 }
 
 // Deps are what a row copy works with.
@@ -94,9 +103,9 @@ type Copier struct {
 }
 
 // New returns a copier that has copied nothing yet.
-func New(cfg Config, deps Deps) *Copier {
-	cfg = cfg.WithDefaults()
-	return &Copier{cfg: cfg, deps: deps, rows: deps.Copied, most: cfg.Workers, target: cfg.Target, size: newSizer(cfg, deps.RowBytes)}
+func New(cfg Config, pace Pace, deps Deps) *Copier {
+	cfg, pace = cfg.WithDefaults(), pace.WithDefaults()
+	return &Copier{cfg: cfg, deps: deps, rows: deps.Copied, most: pace.Workers, target: pace.Target, size: newSizer(cfg, deps.RowBytes)}
 }
 
 // Run copies until every range is committed.

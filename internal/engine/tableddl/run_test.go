@@ -12,6 +12,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/tableddl"
 	"midstream/internal/lab/fault"
@@ -127,9 +128,9 @@ func (r *rig) run(ctx context.Context, text string) (migration.Result, error) {
 	if err != nil {
 		return migration.Result{}, err
 	}
-	var cfg migration.Config
-	cfg.Lock.Wait, cfg.Backoff = 200*time.Millisecond, 50*time.Millisecond
-	facts, err := migration.LookAtTables(ctx, pool, statement, cfg, r.listen)
+	var settings operator.Settings
+	settings.Lock.Wait, settings.Backoff = 200*time.Millisecond, 50*time.Millisecond
+	facts, err := migration.LookAtTables(ctx, pool, statement, settings, r.listen)
 	if err != nil {
 		return migration.Result{}, err
 	}
@@ -138,7 +139,7 @@ func (r *rig) run(ctx context.Context, text string) (migration.Result, error) {
 		return migration.Result{}, err
 	}
 	p.Server.MetadataLocks = p.Server.MetadataLocks && !r.blind
-	return migration.NewTables(pool, p, cfg, r.listen).Run(ctx)
+	return migration.NewTables(pool, p, operator.NewControl(settings), r.listen).Run(ctx)
 }
 
 // begin runs a statement in the background.

@@ -15,6 +15,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/mysqltest"
@@ -184,9 +185,10 @@ func (b *bench) run(ctx context.Context, c *Case, w *writer) (migration.Result, 
 	if err != nil {
 		return migration.Result{}, err
 	}
-	cfg := migration.Config{FullSpeed: true, When: migration.When{Hold: c.Hold}}
-	cfg.RowCopy.MaxRows, cfg.RowCopy.MinRows, cfg.RowCopy.Workers = 3, 3, 2
-	control := migration.NewControl(cfg)
+	var cfg migration.Config
+	settings := operator.Settings{FullSpeed: true, When: operator.When{Hold: c.Hold}}
+	cfg.RowCopy.MaxRows, cfg.RowCopy.MinRows, settings.RowCopy.Workers = 3, 3, 2
+	control := operator.NewControl(settings)
 	if c.Hold {
 		ended := make(chan struct{})
 		defer close(ended)
@@ -199,7 +201,7 @@ func (b *bench) run(ctx context.Context, c *Case, w *writer) (migration.Result, 
 		}()
 	}
 	at := binlog.Server{Network: b.server.Network, Address: b.server.Address, User: b.server.User, Password: b.server.Password}
-	return control.Migration(pool, at, p, w.listen).Run(ctx)
+	return migration.New(pool, at, p, cfg, control, w.listen).Run(ctx)
 }
 
 // plan makes the plan as the program does.

@@ -120,7 +120,7 @@ func TestRefusals(t *testing.T) {
 }
 
 var (
-	gateNamed = regexp.MustCompile(`(?:Sensor\{\s*Name:\s+|pausedGate = )"([a-z-]+)`)
+	gateNamed = regexp.MustCompile(`(?:Sensor\{\s*Name:\s+|PausedGate = )"([a-z-]+)`)
 	gateInRow = regexp.MustCompile("(?m)^\\| (`[a-z-]+`(?:, `[a-z-]+`)*) \\| ")
 )
 

@@ -10,6 +10,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 	"midstream/internal/engine/planning"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/lab/sandbox"
@@ -98,7 +99,7 @@ func (s *shop) change(phase event.Phase, work func()) migration.Result {
 		s.Fatal(err)
 	}
 	done := false
-	result, err := migration.New(pool, server, p, migration.Config{}, func(e event.Event) {
+	result, err := migration.New(pool, server, p, migration.Config{}, operator.NewControl(operator.Settings{}), func(e event.Event) {
 		if entered, is := e.(event.PhaseEntered); is && entered.Phase == phase && !done {
 			done = true
 			work()

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 )
 
 // One command is carried out at a time; one that ends the run may come beside another, and not beside its like.
@@ -55,7 +55,7 @@ func TestStatusForgetsBlockers(t *testing.T) {
 	s := &Server{
 		newest: map[string]any{},
 		run: Run{
-			Control: migration.NewControl(migration.Usual()),
+			Control: operator.NewControl(operator.CommandLineDefaults()),
 			Stopped: func() string { return "" },
 			Lost:    func() string { return lost },
 		},

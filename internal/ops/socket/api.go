@@ -13,7 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/ops/record"
 )
@@ -230,7 +230,7 @@ func pairs(values map[string]string) []string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		value := values[name]
-		if setting, known := migration.SettingOf(name); known {
+		if setting, known := operator.SettingOf(name); known {
 			value = setting.Hidden(value)
 		}
 		list = append(list, name+"="+value)
@@ -239,9 +239,9 @@ func pairs(values map[string]string) []string {
 }
 
 func (s *Server) settings() []Setting {
-	cfg := s.run.Control.Config()
+	cfg := s.run.Control.Settings()
 	var list []Setting
-	for _, setting := range migration.Settings() {
+	for _, setting := range operator.AllSettings() {
 		list = append(
 			list,
 			Setting{Name: setting.Name, Value: setting.Shown(cfg), Kind: setting.Kind, Range: setting.Range, Help: setting.Help},

@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 )
 
 func (s *Server) pause(ctx context.Context, by string, c PauseCommand) (string, error) {
 	if s.run.Stopped() != "" {
-		return "", &migration.NotNow{
+		return "", &operator.NotNow{
 			What: "the run can't be paused",
 			Why:  "it is stopped at a checkpoint already",
 			Next: "midstream resume lets it go on",
@@ -75,8 +75,8 @@ func (s *Server) throttle(ctx context.Context, _ string, c ThrottleCommand) (str
 	if err := s.run.Control.Set(ctx, map[string]string{copyShare: c.Share}); err != nil {
 		return "", err
 	}
-	setting, _ := migration.SettingOf(copyShare)
-	switch share := setting.Get(s.run.Control.Config()); share {
+	setting, _ := operator.SettingOf(copyShare)
+	switch share := setting.Get(s.run.Control.Settings()); share {
 	case "100%":
 		return "the row copy has no bound of its own any more", nil
 	case none:
@@ -115,15 +115,15 @@ func (s *Server) abort(ctx context.Context, by string, c AbortCommand) (string, 
 }
 
 func (s *Server) set(ctx context.Context, _ string, c SetCommand) (string, error) {
-	before := s.run.Control.Config()
+	before := s.run.Control.Settings()
 	if err := s.run.Control.Set(ctx, c.Settings); err != nil {
 		return "", err
 	}
-	now := s.run.Control.Config()
+	now := s.run.Control.Settings()
 	var said []string
 	for _, pair := range pairs(c.Settings) {
 		name, _, _ := strings.Cut(pair, "=")
-		setting, _ := migration.SettingOf(name)
+		setting, _ := operator.SettingOf(name)
 		said = append(said, fmt.Sprintf("%s is %q, was %q", name, setting.Shown(now), setting.Shown(before)))
 	}
 	return strings.Join(said, "; "), nil

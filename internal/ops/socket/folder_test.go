@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 )
 
 func folder(t *testing.T) string {
@@ -35,7 +35,7 @@ func begin(folder, table string) (*Server, error) {
 			Version: "test",
 			Process: os.Getpid(),
 		},
-		Control: migration.NewControl(migration.Usual()),
+		Control: operator.NewControl(operator.CommandLineDefaults()),
 		Emit:    event.Discard,
 		Stopped: func() string { return "" },
 		Lost:    func() string { return "" },

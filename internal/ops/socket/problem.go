@@ -7,7 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 )
 
 // Problem is the answer to what was not done (RFC 9457).
@@ -44,8 +44,8 @@ func init() {
 // problemOf is the answer to an error.
 func problemOf(err error) *Problem {
 	var p *Problem
-	var notNow *migration.NotNow
-	var bad *migration.BadSetting
+	var notNow *operator.NotNow
+	var bad *operator.BadSetting
 	switch {
 	case errors.As(err, &p):
 		return p

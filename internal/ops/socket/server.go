@@ -13,7 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/ops/record"
 )
@@ -21,7 +21,7 @@ import (
 // Run is the run that a server is for, as its process sees it. Its functions are safe for concurrent use.
 type Run struct {
 	About
-	Control *migration.Control
+	Control *operator.Control
 	// Emit tells an event to those who follow the run at its own terminal.
 	Emit event.Listener
 	// Stop ends the present attempt at a checkpoint, keeps the process, and returns when that is
@@ -273,8 +273,8 @@ func (s *Server) status() Status {
 	}
 	s.mu.Unlock()
 	status.Held = s.run.Control.Held(time.Now())
-	setting, _ := migration.SettingOf(copyShare)
-	status.CopyShare = setting.Get(s.run.Control.Config())
+	setting, _ := operator.SettingOf(copyShare)
+	status.CopyShare = setting.Get(s.run.Control.Settings())
 	paused, stopped, lost := s.run.Control.Paused(), s.run.Stopped(), s.run.Lost()
 	switch {
 	case stopped != "":

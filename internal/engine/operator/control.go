@@ -1,4 +1,4 @@
-package migration
+package operator
 
 import (
 	"context"
@@ -21,16 +21,31 @@ import (
 // A swap is never under way while a command takes effect: begin and end enclose each attempt, and who pauses or holds
 // waits for the end of one, and is told if that was the swap.
 type Control struct {
-	mu      sync.Mutex
-	cfg     Config
-	changed chan struct{} // closed and replaced when cfg changes
-	paused  *Paused
-	waived  bool          // the window and the file don't count any more
-	attempt chan struct{} // closed at the end of the attempt to swap that is under way; nil: none is
-	swapped bool          // or nobody knows
-	native  bool          // the server's own statement is under way
-	run     commanded     // at work; nil between attempts, and before the table is claimed
-	watcher *lock.Watcher // its own
+	mu       sync.Mutex
+	settings Settings
+	changed  chan struct{} // closed and replaced when settings change
+	paused   *Paused
+	waived   bool          // the window and the file don't count any more
+	attempt  chan struct{} // closed at the end of the attempt to swap that is under way; nil: none is
+	swapped  bool          // or nobody knows
+	native   bool          // the server's own statement is under way
+	run      Run           // at work; nil between attempts, and before the table is claimed
+	purpose  plan.Purpose  // its own
+	watcher  *lock.Watcher // its own
+}
+
+// Run is what a Control commands: a run of a migration, or a statement on whole tables.
+type Run interface {
+	// Standing is how far it is at this moment, and for what it waits; at is false if it does not say so.
+	Standing() (p event.Progress, gates []event.Gate, at bool)
+	// Keeps says that it could be stopped now, and resumed.
+	Keeps() bool
+	// SetPaused makes all work wait for a reason; "" ends that.
+	SetPaused(why string)
+	// InFlight is the number of statements that a pause waits for.
+	InFlight() int
+	// Apply makes it work by other settings, if the server takes them. Values are those that somebody has given.
+	Apply(ctx context.Context, settings Settings, values map[string]string) error
 }
 
 // Paused says who has paused a run.
@@ -56,33 +71,33 @@ type BadSetting struct {
 }
 
 func (b *BadSetting) Error() string { return fmt.Sprintf("%s=%s: %v", b.Name, b.Text, b.Err) }
+
 func (b *BadSetting) Unwrap() error { return b.Err }
 
 // errUnknownSetting says that there is no such setting.
 var errUnknownSetting = errors.New("there is no such setting, or it does not change while a run is at work")
 
-// NewControl returns one that begins with a config.
-func NewControl(cfg Config) *Control {
-	return &Control{cfg: cfg.WithDefaults(), changed: make(chan struct{})}
+// NewControl returns one that begins with these settings.
+func NewControl(settings Settings) *Control {
+	return &Control{settings: settings.WithDefaults(), changed: make(chan struct{})}
 }
 
-// Config is what holds now.
-func (c *Control) Config() Config {
+// Settings are those that hold now.
+func (c *Control) Settings() Settings {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.cfg
+	return c.settings
 }
 
-// Reach says which servers the next run has besides its own: replicas that it looks at, and the one
-// whose binlog it reads, if any.
-func (c *Control) Reach(replicas []Follower, capture *CaptureFrom) {
+// Watch has a run watch these replicas, and no others, as soon as it begins or a setting changes for what it waits.
+func (c *Control) Watch(replicas []Follower) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.cfg.Throttle.Replicas, c.cfg.CaptureFrom = replicas, capture
+	c.settings.Throttle.Replicas = replicas
 }
 
-// changing is closed when the config is another one than now.
-func (c *Control) changing() <-chan struct{} {
+// Changing is closed when the settings are others than now.
+func (c *Control) Changing() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.changed
@@ -91,13 +106,11 @@ func (c *Control) changing() <-chan struct{} {
 // Standing is how far the run is at this moment, and for what it waits; at is false while none is
 // at work. (Statements on whole tables have none.)
 func (c *Control) Standing() (p event.Progress, gates []event.Gate, at bool) {
-	c.mu.Lock()
-	r, at := c.run.(*run)
-	c.mu.Unlock() // the run asks for the config
-	if at {
-		p, gates = r.standing(), r.gates.Closed()
+	r := c.atWork()
+	if r == nil {
+		return p, nil, false
 	}
-	return p, gates, at
+	return r.Standing()
 }
 
 func (c *Control) pausedBy() string {
@@ -118,23 +131,24 @@ func (c *Control) Paused() *Paused {
 func (c *Control) when() (when When, waived bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.cfg.When, c.waived
+	return c.settings.When, c.waived
 }
 
-// pausedGate is the name of the gate that a pause closes.
-const pausedGate = "paused"
+// PausedGate is the name of the gate that a pause closes.
+const PausedGate = "paused"
 
-// attach has a run obey, whose watcher finds those who hold the locks that it needs. REQUIRES: none is attached.
-func (c *Control) attach(r commanded, watcher *lock.Watcher) {
+// Attach lets a run of a purpose obey, whose watcher finds those who hold the locks that it needs. REQUIRES: none is attached.
+func (c *Control) Attach(r Run, purpose plan.Purpose, watcher *lock.Watcher) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.run, c.watcher = r, watcher
+	c.run, c.purpose, c.watcher = r, purpose, watcher
 	if c.paused != nil {
-		r.still("paused by " + c.paused.By)
+		r.SetPaused("paused by " + c.paused.By)
 	}
 }
 
-func (c *Control) detach(r commanded) {
+// Detach ends that.
+func (c *Control) Detach(r Run) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.run == r {
@@ -142,37 +156,37 @@ func (c *Control) detach(r commanded) {
 	}
 }
 
-// begin says whether an attempt to swap may be made, and if so begins it.
-func (c *Control) begin() bool {
+// Begin says whether an attempt to swap may be made, and if so begins it.
+func (c *Control) Begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.paused != nil || c.run != nil && c.run.purpose() == plan.Altering && c.cfg.When.Hold {
+	if c.paused != nil || c.run != nil && c.purpose == plan.Altering && c.settings.When.Hold {
 		return false
 	}
 	c.attempt = make(chan struct{})
 	return true
 }
 
-// end ends the attempt.
-func (c *Control) end(swapped bool) {
+// End ends the attempt.
+func (c *Control) End(swapped bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.swapped = c.swapped || swapped && c.run != nil && c.run.purpose() == plan.Altering
+	c.swapped = c.swapped || swapped && c.run != nil && c.purpose == plan.Altering
 	close(c.attempt)
 	c.attempt = nil
 }
 
-// beginNative says whether the server's own statement may be made, and if so it is under way. swaps says that a hold
+// BeginNative says whether the server's own statement may be made, and if so it is under way. swaps says that a hold
 // holds it.
-func (c *Control) beginNative(swaps bool) bool {
+func (c *Control) BeginNative(swaps bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.native = c.paused == nil && !(swaps && c.cfg.When.Hold)
+	c.native = c.paused == nil && !(swaps && c.settings.When.Hold)
 	return c.native
 }
 
-// endNative ends it.
-func (c *Control) endNative(changed bool) {
+// EndNative ends it.
+func (c *Control) EndNative(changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.native, c.swapped = false, c.swapped || changed
@@ -196,7 +210,7 @@ func (c *Control) Stoppable(ctx context.Context) error {
 	switch {
 	case r == nil:
 		return &NotNow{what, "it is not at work: it looks at the server, or waits for it", "give the command again in a moment"}
-	case !r.keeps():
+	case !r.Keeps():
 		return &NotNow{
 			what, "the server itself changes the table, and keeps no part of that",
 			"let it come to its end, or withdraw the statement with midstream abort",
@@ -252,7 +266,7 @@ func (c *Control) Pause(ctx context.Context, by string) (inFlight int, err error
 	}
 	c.paused = &Paused{By: by, Since: time.Now()}
 	if c.run != nil {
-		c.run.still("paused by " + by)
+		c.run.SetPaused("paused by " + by)
 	}
 	c.mu.Unlock()
 	if err := c.TooLate(ctx, what); err != nil {
@@ -288,7 +302,7 @@ func (c *Control) unpause() bool {
 	was := c.paused != nil
 	c.paused = nil
 	if c.run != nil {
-		c.run.still("")
+		c.run.SetPaused("")
 	}
 	return was
 }
@@ -300,15 +314,15 @@ func (c *Control) Hold(ctx context.Context) error {
 		return err
 	}
 	return c.take(ctx, what, true, func() error {
-		if c.cfg.When.Hold && !c.waived {
+		if c.settings.When.Hold && !c.waived {
 			return &NotNow{what, "it is held already", "midstream cutover lets it go"}
 		}
-		c.cfg.When.Hold = true
+		c.settings.When.Hold = true
 		return nil
 	})
 }
 
-// take has a change of the config take effect. One that may keep the table from being changed waits
+// take has a change of the settings take effect. One that may keep the table from being changed waits
 // for the end of an attempt that is under way, and is undone with *NotNow if that was the swap. do
 // is called with mu held.
 func (c *Control) take(ctx context.Context, what string, stricter bool, do func() error) error {
@@ -317,7 +331,7 @@ func (c *Control) take(ctx context.Context, what string, stricter bool, do func(
 	if stricter {
 		err = c.natively(what, "withdraw the statement with midstream abort")
 	}
-	before, waived := c.cfg, c.waived
+	before, waived := c.settings, c.waived
 	if err == nil {
 		err = do()
 	}
@@ -334,7 +348,7 @@ func (c *Control) take(ctx context.Context, what string, stricter bool, do func(
 	if err := c.TooLate(ctx, what); err != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.cfg, c.waived = before, waived
+		c.settings, c.waived = before, waived
 		c.change()
 		return err
 	}
@@ -353,14 +367,14 @@ func (c *Control) CutOver(ctx context.Context, now bool) (still string, err erro
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if still, err = c.cfg.When.closed(time.Now()); err == nil && still == "" && !c.cfg.When.Hold && c.paused == nil {
+	if still, err = c.settings.When.Closed(time.Now()); err == nil && still == "" && !c.settings.When.Hold && c.paused == nil {
 		return "", &NotNow{
 			what,
 			"nothing holds it",
 			"nothing: the run swaps by itself as soon as the tables are equal and nobody is in the way",
 		}
 	}
-	c.cfg.When.Hold = false
+	c.settings.When.Hold = false
 	c.waived = c.waived || now
 	c.change()
 	switch {
@@ -377,13 +391,15 @@ func (c *Control) CutOver(ctx context.Context, now bool) (still string, err erro
 
 // swapless fails with *NotNow if the run is one that does not swap.
 func (c *Control) swapless(what string) error {
-	if r := c.atWork(); r != nil && r.purpose() != plan.Altering {
-		return &NotNow{what, "this is a " + string(r.purpose()) + ", which does not swap", "nothing"}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.run != nil && c.purpose != plan.Altering {
+		return &NotNow{what, "this is a " + string(c.purpose) + ", which does not swap", "nothing"}
 	}
 	return nil
 }
 
-// change tells that cfg has changed. REQUIRES: mu is held.
+// change tells that settings have changed. REQUIRES: mu is held.
 func (c *Control) change() {
 	close(c.changed)
 	c.changed = make(chan struct{})
@@ -396,27 +412,27 @@ var looked = []string{"max-load", "critical-load", "throttle-query", "kill-block
 func (c *Control) AtWork() bool { return c.atWork() != nil }
 
 // holds says that values keep the table from being changed which might have been.
-func holds(cfg Config, values map[string]string) bool {
+func holds(s Settings, values map[string]string) bool {
 	_, hold := values["hold"]
 	_, gone := values["cutover-when-gone"]
 	_, window := values["cutover-window"]
-	return hold && cfg.When.Hold || gone && cfg.When.Gone != "" || window && values["cutover-window"] != ""
+	return hold && s.When.Hold || gone && s.When.Gone != "" || window && values["cutover-window"] != ""
 }
 
 // Set changes settings, all of them or none. It fails with *BadSetting and *NotNow.
 func (c *Control) Set(ctx context.Context, values map[string]string) error {
-	cfg := c.Config()
+	settings := c.Settings()
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		s, known := SettingOf(name)
+		setting, known := SettingOf(name)
 		if !known {
 			return &BadSetting{name, values[name], errUnknownSetting, "midstream set without a value lists those there are"}
 		}
-		if err := s.Set(&cfg, values[name]); err != nil {
-			return &BadSetting{name, s.Hidden(values[name]), err, "give it another value"}
+		if err := setting.Set(&settings, values[name]); err != nil {
+			return &BadSetting{name, setting.Hidden(values[name]), err, "give it another value"}
 		}
 	}
 	if r := c.atWork(); r != nil {
-		if err := r.heed(ctx, cfg, values); err != nil {
+		if err := r.Apply(ctx, settings, values); err != nil {
 			return err
 		}
 	} else if at := slices.IndexFunc(looked, func(name string) bool { _, says := values[name]; return says }); at >= 0 {
@@ -426,14 +442,14 @@ func (c *Control) Set(ctx context.Context, values map[string]string) error {
 			"set it when the run is at work: midstream status tells",
 		}
 	}
-	return c.take(ctx, "the change of the table can't be held", holds(cfg, values), func() error {
-		cfg.Throttle.Replicas, cfg.CaptureFrom = c.cfg.Throttle.Replicas, c.cfg.CaptureFrom
-		c.cfg = cfg
+	return c.take(ctx, "the change of the table can't be held", holds(settings, values), func() error {
+		settings.Throttle.Replicas = c.settings.Throttle.Replicas
+		c.settings = settings
 		return nil
 	})
 }
 
-func (c *Control) atWork() commanded {
+func (c *Control) atWork() Run {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.run
@@ -441,7 +457,7 @@ func (c *Control) atWork() commanded {
 
 func (c *Control) inFlight() int {
 	if r := c.atWork(); r != nil {
-		return r.inFlight()
+		return r.InFlight()
 	}
 	return 0
 }
@@ -467,9 +483,23 @@ func (c *Control) Held(now time.Time) string {
 	case waived:
 		return ""
 	}
-	why, err := when.closed(now)
+	why, err := when.Closed(now)
 	if err != nil {
 		return err.Error()
 	}
 	return why
+}
+
+// Terms are how the server's own statements ask for their lock now.
+func (c *Control) Terms(s plan.Server) lock.Terms {
+	live := c.Settings()
+	return lock.Terms{
+		SeesNobody: !s.MetadataLocks,
+		Wait:       live.Lock.Wait,
+		Backoff:    live.Backoff,
+		Longest:    live.MaxBackoff,
+		GiveUp:     live.GiveUp,
+		Most:       live.Attempts,
+		Kills:      live.Kills,
+	}
 }

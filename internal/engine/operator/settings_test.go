@@ -1,10 +1,10 @@
-package migration_test
+package operator_test
 
 import (
 	"reflect"
 	"testing"
 
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
 )
 
 // Every setting takes what it spells, which a config with it then has, and leaves the config as it
@@ -34,8 +34,8 @@ func TestSettings(t *testing.T) {
 		"window":   "2-4",
 		"pattern":  "[",
 	}
-	usual := migration.Usual()
-	for _, s := range migration.Settings() {
+	usual := operator.CommandLineDefaults()
+	for _, s := range operator.AllSettings() {
 		cfg := usual
 		if err := s.Set(&cfg, s.Get(usual)); err != nil || !reflect.DeepEqual(cfg, usual) {
 			t.Errorf("%s: its default %q: %v", s.Name, s.Get(usual), err)
@@ -43,7 +43,7 @@ func TestSettings(t *testing.T) {
 		if err := s.Set(&cfg, others[s.Kind]); err != nil || s.Get(cfg) != others[s.Kind] {
 			t.Errorf("%s: %q is %q, %v", s.Name, others[s.Kind], s.Get(cfg), err)
 		}
-		for _, o := range migration.Settings() {
+		for _, o := range operator.AllSettings() {
 			if o.Name != s.Name && o.Get(cfg) != o.Get(usual) {
 				t.Errorf("%s changes %s", s.Name, o.Name)
 			}
@@ -54,7 +54,7 @@ func TestSettings(t *testing.T) {
 				t.Errorf("%s: %q is taken", s.Name, text)
 			}
 		}
-		if _, known := migration.SettingOf(s.Name); !known {
+		if _, known := operator.SettingOf(s.Name); !known {
 			t.Errorf("%s is not found", s.Name)
 		}
 	}

@@ -1,4 +1,4 @@
-package migration
+package operator
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +16,7 @@ import (
 	"midstream/internal/engine/throttle"
 )
 
-// Setting is a part of a Config that has a name: as a flag, in an option file, and, as all of them may change while
+// Setting is a part of Settings that has a name: as a flag, in an option file, and, as all of them may change while
 // a run is at work, by its control. Its range stands here, and nowhere else.
 type Setting struct {
 	Name  string
@@ -25,17 +26,17 @@ type Setting struct {
 	// Repeats says that the flag may be given several times, each with one part of a value that has commas.
 	Repeats bool
 
-	get func(*Config) string
-	set func(*Config, string) error
+	get func(*Settings) string
+	set func(*Settings, string) error
 	// hide removes what may be a secret from a value; nil if the setting has no secrets.
 	hide func(string) string
 }
 
-// Get spells the value that a config has.
-func (s Setting) Get(cfg Config) string { return s.get(&cfg) }
+// Get spells the value that settings have.
+func (s Setting) Get(from Settings) string { return s.get(&from) }
 
 // Shown returns the value as others may see it: without what may be a secret.
-func (s Setting) Shown(cfg Config) string { return s.Hidden(s.Get(cfg)) }
+func (s Setting) Shown(from Settings) string { return s.Hidden(s.Get(from)) }
 
 // Hidden removes what may be a secret from a value of the setting.
 func (s Setting) Hidden(text string) string {
@@ -59,17 +60,19 @@ func WithoutSecrets(text string) string {
 	return shown + "/" + hidden
 }
 
-// Set reads a value into a config. On an error, which says what would do, the config is as it was.
-func (s Setting) Set(cfg *Config, text string) error { return s.set(cfg, strings.TrimSpace(text)) }
+// Set reads a value into settings. On an error, which says what would do, they are as they were.
+func (s Setting) Set(settings *Settings, text string) error {
+	return s.set(settings, strings.TrimSpace(text))
+}
 
-// Settings lists those there are, in the order of the help.
-func Settings() []Setting {
+// AllSettings lists those there are, in the order of the help.
+func AllSettings() []Setting {
 	return append(append(pace(), waits()...), swapping()...)
 }
 
 // SettingOf returns the setting of a name.
 func SettingOf(name string) (Setting, bool) {
-	for _, s := range Settings() {
+	for _, s := range AllSettings() {
 		if s.Name == name {
 			return s, true
 		}
@@ -77,31 +80,31 @@ func SettingOf(name string) (Setting, bool) {
 	return Setting{}, false
 }
 
-// Usual is the config with the defaults of all settings, those among them that a run of the command line has and a
-// Config without a word does not: for what a run waits.
-func Usual() Config {
-	c := Config{}.WithDefaults()
-	c.Throttle = Throttle{ReplicaLag: time.Second, CaptureDelay: 3 * time.Second, History: 1_000_000, CheckpointAge: 0.75}
-	c.Kills.Rows = lock.DefaultRows
-	return c
+// CommandLineDefaults are the defaults of all settings. Those for what a run waits are among them, which Settings
+// without a word do not have.
+func CommandLineDefaults() Settings {
+	s := Settings{}.WithDefaults()
+	s.Throttle = Throttle{ReplicaLag: time.Second, CaptureDelay: 3 * time.Second, History: 1_000_000, CheckpointAge: 0.75}
+	s.Kills.Rows = lock.DefaultRows
+	return s
 }
 
 // pace are the settings of the row copy.
 func pace() []Setting {
 	return []Setting{
-		number("workers", 1, 64, "connections that copy rows", func(c *Config) *int { return &c.RowCopy.Workers }),
+		number("workers", 1, 64, "connections that copy rows", func(c *Settings) *int { return &c.RowCopy.Workers }),
 		duration(
 			"chunk-time", 10*time.Millisecond, 10*time.Second,
 			"the most time that a chunk of rows may take; beside an application it takes less",
-			func(c *Config) *time.Duration { return &c.RowCopy.Target },
+			func(c *Settings) *time.Duration { return &c.RowCopy.Target },
 		),
 		part("copy-share", 0, "the most of the row copy's time that may be work; 100%: no bound; 0%: it stands, and changes are applied",
-			func(c *Config) float64 { return 1 - c.Rest }, func(c *Config, part float64) { c.Rest = 1 - part }),
+			func(c *Settings) float64 { return 1 - c.Rest }, func(c *Settings, part float64) { c.Rest = 1 - part }),
 		part("max-slowdown", 1, "by how much the application's statements may take longer on average, where the server is in use",
-			func(c *Config) float64 { return c.Slower }, func(c *Config, part float64) { c.Slower = part }),
+			func(c *Settings) float64 { return c.MaxSlowdown }, func(c *Settings, part float64) { c.MaxSlowdown = part }),
 		boolean(
 			"full-speed", "copy rows with all workers, however much the application is slowed",
-			func(c *Config) *bool { return &c.FullSpeed },
+			func(c *Settings) *bool { return &c.FullSpeed },
 		),
 	}
 }
@@ -112,46 +115,47 @@ func waits() []Setting {
 		duration(
 			"max-replica-lag", 0, time.Hour,
 			"how far a replica may be behind, beyond what it shall be; 0: any. They are found by SHOW REPLICAS, and measured by heartbeats",
-			func(c *Config) *time.Duration { return &c.Throttle.ReplicaLag },
+			func(c *Settings) *time.Duration { return &c.Throttle.ReplicaLag },
 		),
 		duration(
 			"max-capture-delay", 0, time.Hour,
 			"how far capture may be behind: above it the row copy waits until it is at half of it; 0: any",
-			func(c *Config) *time.Duration { return &c.Throttle.CaptureDelay },
+			func(c *Settings) *time.Duration { return &c.Throttle.CaptureDelay },
 		),
 		limits(
 			"max-load", "status variables above which the row copy waits: Threads_running=50,Threads_connected=900",
-			func(c *Config) *[]throttle.Limit { return &c.Throttle.MaxLoad },
+			func(c *Settings) *[]throttle.Limit { return &c.Throttle.MaxLoad },
 		),
 		limits(
 			"critical-load", "status variables above which the run ends, if they are so in two looks in a row",
-			func(c *Config) *[]throttle.Limit { return &c.Throttle.CriticalLoad },
+			func(c *Settings) *[]throttle.Limit { return &c.Throttle.CriticalLoad },
 		),
 		number(
 			"max-history", 0, 1_000_000_000,
 			"entries of InnoDB's history list above which the row copy waits; 0: any",
-			func(c *Config) *int { return &c.Throttle.History },
+			func(c *Settings) *int { return &c.Throttle.History },
 		),
 		part("max-redo", 0, "share of the redo log that may be unflushed (MySQL 8.0.30 and later); 0: any",
-			func(c *Config) float64 { return c.Throttle.CheckpointAge }, func(c *Config, part float64) { c.Throttle.CheckpointAge = part }),
+			func(c *Settings) float64 { return c.Throttle.CheckpointAge },
+			func(c *Settings, part float64) { c.Throttle.CheckpointAge = part }),
 		bytes(
 			"min-free-disk",
 			"bytes that must stay free where the server's files are, if that is this machine, such as 10G; 0: not looked at",
-			func(c *Config) *int64 { return &c.Throttle.FreeDisk },
+			func(c *Settings) *int64 { return &c.Throttle.FreeDisk },
 		),
 		bytes(
 			"free-disk",
 			"bytes that are free there, if that is another machine: the run waits when it has written nine tenths of it",
-			func(c *Config) *int64 { return &c.Throttle.GivenDisk },
+			func(c *Settings) *int64 { return &c.Throttle.GivenDisk },
 		),
 		several(
 			Setting{Name: "throttle-file", Kind: "path", Help: "file on this machine: the run waits while it is there; may be repeated"},
-			func(string) error { return nil }, func(c *Config) *[]string { return &c.Throttle.Files },
+			func(string) error { return nil }, func(c *Settings) *[]string { return &c.Throttle.Files },
 		),
 		word(
 			"throttle-query", "query",
 			"query on the server: the run waits while its first value is above 0. It can't write; names without a database are of the table's",
-			nil, func(c *Config) *string { return &c.Throttle.Query },
+			nil, func(c *Settings) *string { return &c.Throttle.Query },
 		),
 		secret(word("throttle-url", "url", "the run waits while a GET is answered by another status than 2xx", func(text string) error {
 			u, err := url.Parse(text)
@@ -159,8 +163,16 @@ func waits() []Setting {
 				return errors.New("it is a URL that begins with http:// or https://")
 			}
 			return nil
-		}, func(c *Config) *string { return &c.Throttle.URL }), WithoutSecrets),
+		}, func(c *Settings) *string { return &c.Throttle.URL }), WithoutSecrets),
 	}
+}
+
+// WaitsChange says that values change for what a run waits.
+func WaitsChange(values map[string]string) bool {
+	return slices.ContainsFunc(waits(), func(s Setting) bool {
+		_, says := values[s.Name]
+		return says
+	})
 }
 
 // swapping are the settings of the swap and its lock.
@@ -169,14 +181,14 @@ func swapping() []Setting {
 		boolean(
 			"hold",
 			"wait with the swap until midstream cutover says so; changes are applied, and the tables compared, meanwhile",
-			func(c *Config) *bool { return &c.When.Hold },
+			func(c *Settings) *bool { return &c.When.Hold },
 		),
 		{
 			Name: "cutover-window",
 			Kind: "window",
 			Help: "when the table may be changed, as 02:00-04:00 or '22:30-04:00 Europe/Berlin'; else the run holds: changes are applied",
-			get:  func(c *Config) string { return c.When.Window.String() },
-			set: func(c *Config, text string) error {
+			get:  func(c *Settings) string { return c.When.Window.String() },
+			set: func(c *Settings, text string) error {
 				if text == "" {
 					c.When.Window = cutover.Window{}
 					return nil
@@ -190,52 +202,52 @@ func swapping() []Setting {
 		},
 		word(
 			"cutover-when-gone", "path", "file on this machine: the run holds while it is there", nil,
-			func(c *Config) *string { return &c.When.Gone },
+			func(c *Settings) *string { return &c.When.Gone },
 		),
 		duration(
 			"lock-wait", 10*time.Millisecond, 30*time.Second,
 			"how long an attempt to cut over may wait for the lock, and queries for it",
-			func(c *Config) *time.Duration { return &c.Lock.Wait },
+			func(c *Settings) *time.Duration { return &c.Lock.Wait },
 		),
 		duration(
 			"lock-work", 10*time.Millisecond, 30*time.Second, "how long the lock may be held",
-			func(c *Config) *time.Duration { return &c.Lock.Work },
+			func(c *Settings) *time.Duration { return &c.Lock.Work },
 		),
 		duration(
 			"lock-backoff", 10*time.Millisecond, 10*time.Minute,
 			"how long to wait after the first attempt that came to nothing; it doubles",
-			func(c *Config) *time.Duration { return &c.Backoff },
+			func(c *Settings) *time.Duration { return &c.Backoff },
 		),
 		duration(
 			"lock-backoff-most", 10*time.Millisecond, time.Hour, "up to which it doubles",
-			func(c *Config) *time.Duration { return &c.MaxBackoff },
+			func(c *Settings) *time.Duration { return &c.MaxBackoff },
 		),
 		number(
 			"lock-attempts", 0, 1_000_000,
 			"after how many attempts the run ends and keeps its work; 0: never. While somebody is seen to hold a lock none is made: --lock-give-up",
-			func(c *Config) *int { return &c.Attempts },
+			func(c *Settings) *int { return &c.Attempts },
 		),
 		duration(
 			"lock-give-up", 0, 1000*time.Hour, "after how long of trying the run ends and keeps its work; 0: never",
-			func(c *Config) *time.Duration { return &c.GiveUp },
+			func(c *Settings) *time.Duration { return &c.GiveUp },
 		),
 		duration(
 			"kill-blockers-after", 0, 24*time.Hour,
 			"end a session (KILL) that has been in the way of the lock for so long; 0: none. Never replication, a backup, or a transaction that has changed more than --kill-rows",
-			func(c *Config) *time.Duration { return &c.Kills.After },
+			func(c *Settings) *time.Duration { return &c.Kills.After },
 		),
 		patterns(
 			"kill-user", "users of which sessions may be ended, * for any letters; may be repeated (all)",
-			func(c *Config) *[]string { return &c.Kills.Users },
+			func(c *Settings) *[]string { return &c.Kills.Users },
 		),
 		patterns(
 			"kill-host", "hosts of which sessions may be ended; may be repeated (all)",
-			func(c *Config) *[]string { return &c.Kills.Hosts },
+			func(c *Settings) *[]string { return &c.Kills.Hosts },
 		),
 		number(
 			"kill-rows", 1, 1_000_000_000,
 			"rows that a transaction may have changed that is ended: more would take long to roll back",
-			func(c *Config) *int { return &c.Kills.Rows },
+			func(c *Settings) *int { return &c.Kills.Rows },
 		),
 	}
 }
@@ -275,11 +287,11 @@ func ReadBool(text string) (bool, error) {
 	return false, errors.New("it is true or false")
 }
 
-func duration(name string, least, most time.Duration, help string, at func(*Config) *time.Duration) Setting {
+func duration(name string, least, most time.Duration, help string, at func(*Settings) *time.Duration) Setting {
 	return Setting{
 		Name: name, Kind: "duration", Range: fmt.Sprintf("%s to %s", least, most), Help: help,
-		get: func(c *Config) string { return at(c).String() },
-		set: func(c *Config, text string) error {
+		get: func(c *Settings) string { return at(c).String() },
+		set: func(c *Settings, text string) error {
 			d, err := ReadDuration(text, least, most)
 			if err == nil {
 				*at(c) = d
@@ -289,11 +301,11 @@ func duration(name string, least, most time.Duration, help string, at func(*Conf
 	}
 }
 
-func number(name string, least, most int, help string, at func(*Config) *int) Setting {
+func number(name string, least, most int, help string, at func(*Settings) *int) Setting {
 	return Setting{
 		Name: name, Kind: "number", Range: fmt.Sprintf("%d to %d", least, most), Help: help,
-		get: func(c *Config) string { return strconv.Itoa(*at(c)) },
-		set: func(c *Config, text string) error {
+		get: func(c *Settings) string { return strconv.Itoa(*at(c)) },
+		set: func(c *Settings, text string) error {
 			n, err := ReadNumber(text, least, most)
 			if err == nil {
 				*at(c) = n
@@ -303,11 +315,11 @@ func number(name string, least, most int, help string, at func(*Config) *int) Se
 	}
 }
 
-func boolean(name, help string, at func(*Config) *bool) Setting {
+func boolean(name, help string, at func(*Settings) *bool) Setting {
 	return Setting{
 		Name: name, Kind: "bool", Range: "true or false", Help: help,
-		get: func(c *Config) string { return strconv.FormatBool(*at(c)) },
-		set: func(c *Config, text string) error {
+		get: func(c *Settings) string { return strconv.FormatBool(*at(c)) },
+		set: func(c *Settings, text string) error {
 			is, err := ReadBool(text)
 			if err == nil {
 				*at(c) = is
@@ -324,11 +336,11 @@ func secret(s Setting, hide func(string) string) Setting {
 }
 
 // word is a text that may be empty, and else passes the check, if there is one.
-func word(name, kind, help string, check func(string) error, at func(*Config) *string) Setting {
+func word(name, kind, help string, check func(string) error, at func(*Settings) *string) Setting {
 	return Setting{
 		Name: name, Kind: kind, Help: help,
-		get: func(c *Config) string { return *at(c) },
-		set: func(c *Config, text string) error {
+		get: func(c *Settings) string { return *at(c) },
+		set: func(c *Settings, text string) error {
 			if text != "" && check != nil {
 				if err := check(text); err != nil {
 					return err
@@ -340,17 +352,17 @@ func word(name, kind, help string, check func(string) error, at func(*Config) *s
 	}
 }
 
-func limits(name, help string, at func(*Config) *[]throttle.Limit) Setting {
+func limits(name, help string, at func(*Settings) *[]throttle.Limit) Setting {
 	return Setting{
 		Name: name, Kind: "limits", Help: help,
-		get: func(c *Config) string {
+		get: func(c *Settings) string {
 			var parts []string
 			for _, l := range *at(c) {
 				parts = append(parts, fmt.Sprintf("%s=%g", l.Variable, l.Most))
 			}
 			return strings.Join(parts, ",")
 		},
-		set: func(c *Config, text string) error {
+		set: func(c *Settings, text string) error {
 			if text == "" {
 				*at(c) = nil
 				return nil
@@ -364,7 +376,7 @@ func limits(name, help string, at func(*Config) *[]throttle.Limit) Setting {
 	}
 }
 
-func patterns(name, help string, at func(*Config) *[]string) Setting {
+func patterns(name, help string, at func(*Settings) *[]string) Setting {
 	return several(Setting{Name: name, Kind: "pattern", Help: help}, func(p string) error {
 		if _, err := path.Match(p, ""); err != nil || p == "" {
 			return errors.New("it is a name with * for any letters, such as 'report*'")
@@ -374,10 +386,10 @@ func patterns(name, help string, at func(*Config) *[]string) Setting {
 }
 
 // several is a list, with commas between, of what passes the check.
-func several(s Setting, check func(string) error, at func(*Config) *[]string) Setting {
+func several(s Setting, check func(string) error, at func(*Settings) *[]string) Setting {
 	s.Repeats = true
-	s.get = func(c *Config) string { return strings.Join(*at(c), ",") }
-	s.set = func(c *Config, text string) error {
+	s.get = func(c *Settings) string { return strings.Join(*at(c), ",") }
+	s.set = func(c *Settings, text string) error {
 		if text == "" {
 			*at(c) = nil
 			return nil
@@ -397,11 +409,11 @@ func several(s Setting, check func(string) error, at func(*Config) *[]string) Se
 func percentText(part float64) string { return fmt.Sprintf("%.0f%%", 100*part) }
 
 // part is a share of the whole, said in percent, from least to 100.
-func part(name string, least int, help string, get func(*Config) float64, set func(*Config, float64)) Setting {
+func part(name string, least int, help string, get func(*Settings) float64, set func(*Settings, float64)) Setting {
 	return Setting{
 		Name: name, Kind: "percent", Range: fmt.Sprintf("%d%% to 100%%", least), Help: help,
-		get: func(c *Config) string { return percentText(get(c)) },
-		set: func(c *Config, text string) error {
+		get: func(c *Settings) string { return percentText(get(c)) },
+		set: func(c *Settings, text string) error {
 			n, err := strconv.Atoi(strings.TrimSuffix(text, "%"))
 			if err != nil || n < least || n > 100 {
 				return fmt.Errorf("it is a whole number of percent, from %d to 100", least)
@@ -413,11 +425,11 @@ func part(name string, least int, help string, get func(*Config) float64, set fu
 }
 
 // bytes is a number of bytes, with K, M, G or T behind it.
-func bytes(name, help string, at func(*Config) *int64) Setting {
+func bytes(name, help string, at func(*Settings) *int64) Setting {
 	return Setting{
 		Name: name, Kind: "bytes", Help: help,
-		get: func(c *Config) string { return strconv.FormatInt(*at(c), 10) },
-		set: func(c *Config, text string) error {
+		get: func(c *Settings) string { return strconv.FormatInt(*at(c), 10) },
+		set: func(c *Settings, text string) error {
 			number, unit := text, int64(1)
 			if text != "" {
 				if i := strings.IndexByte("KMGT", strings.ToUpper(text[len(text)-1:])[0]); i >= 0 {

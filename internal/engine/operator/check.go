@@ -1,0 +1,80 @@
+package operator
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"midstream/internal/engine/facts"
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/throttle"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// CheckSettings fails with *BadSetting if the server does not take the settings. Values are those that somebody has given.
+func CheckSettings(ctx context.Context, pool *dbconn.Pool, table schema.Name, was, now Settings, values map[string]string) error {
+	bad := func(name string, err error, next string) error { return &BadSetting{name, values[name], err, next} }
+	t := now.Throttle
+	for name, limits := range map[string][]throttle.Limit{"max-load": t.MaxLoad, "critical-load": t.CriticalLoad} {
+		if _, says := values[name]; says {
+			if err := throttle.CheckLimits(ctx, pool.DB(), limits...); err != nil {
+				return bad(name, err, "SHOW GLOBAL STATUS lists those that there are")
+			}
+		}
+	}
+	if _, says := values["throttle-query"]; says {
+		if err := throttle.CheckQuery(ctx, pool, table.Schema, t.Query); err != nil {
+			return bad("throttle-query", err, "the query runs by itself once a second, and can't write")
+		}
+	}
+	if _, says := values["workers"]; says {
+		if err := roomForWorkers(ctx, pool.DB(), now.RowCopy.Workers-was.RowCopy.Workers); err != nil {
+			return bad("workers", err, "name fewer")
+		}
+	}
+	if _, says := values["max-replica-lag"]; says && t.ReplicaLag > 0 && len(t.Replicas) == 0 {
+		return bad(
+			"max-replica-lag", errors.New("no replica is looked at: the run found none, or began with 0"),
+			"name replicas by --replica when the run begins",
+		)
+	}
+	return CheckKills(ctx, pool.DB(), table, was, now, values)
+}
+
+// CheckKills fails with *BadSetting if sessions in the way can't be ended, and somebody has just said that they may be.
+func CheckKills(ctx context.Context, db *sql.DB, table schema.Name, was, now Settings, values map[string]string) error {
+	const name = "kill-blockers-after"
+	if now.Kills.After == 0 || was.Kills.After > 0 {
+		return nil
+	}
+	known, err := facts.Gather(ctx, db, table)
+	if err != nil {
+		return &BadSetting{name, values[name], fmt.Errorf("look whether sessions may be ended: %w", err), ""}
+	}
+	if risk := plan.HindersKills(known); risk != nil {
+		return &BadSetting{name, values[name], errors.New(risk.What), risk.Fix}
+	}
+	return nil
+}
+
+// errFewConnections says that the application would have none left.
+var errFewConnections = errors.New("each of them has a connection, and they may take half of those that are free")
+
+// roomForWorkers fails with errFewConnections if the server has no room for so many more workers.
+func roomForWorkers(ctx context.Context, db *sql.DB, more int) error {
+	var most, taken int
+	var name string
+	err := db.QueryRowContext(ctx, "SELECT @@GLOBAL.max_connections").Scan(&most)
+	if err == nil {
+		err = db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Threads_connected'").Scan(&name, &taken)
+	}
+	if err != nil {
+		return fmt.Errorf("look how many connections are free: %w", err)
+	}
+	if free := most - taken; more > free/2 {
+		return fmt.Errorf("%w: %d of %d", errFewConnections, free, most)
+	}
+	return nil
+}

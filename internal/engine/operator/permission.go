@@ -1,0 +1,123 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/event"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// When says when the table may be changed. The zero value is as soon as it can be.
+type When struct {
+	Window cutover.Window
+	// Gone is the path of a file that must not be there; "" for none.
+	Gone string
+	// Hold has the run wait until Control.CutOver.
+	Hold bool
+}
+
+// lookEvery is how often a run that is held looks whether it may go on.
+const lookEvery = 200 * time.Millisecond
+
+// Permission is how a run, or a statement, waits until it may change a table.
+type Permission struct {
+	Control *Control
+	Table   schema.Name
+	Swaps   bool // else only a pause holds it
+	Enter   func(event.Phase)
+	Note    func(text string)
+}
+
+// WhyNot says why the table must not be changed now; "" if it may.
+func (h Permission) WhyNot(now time.Time) (string, error) {
+	if why := h.Control.pausedBy(); why != "" {
+		return why, nil
+	}
+	if !h.Swaps {
+		return "", nil
+	}
+	when, waived := h.Control.when()
+	if when.Hold {
+		return "until midstream cutover " + h.Table.Argument(), nil
+	}
+	if waived {
+		return "", nil
+	}
+	return when.Closed(now)
+}
+
+// Closed says why the window or the file doesn't let the table be changed now; "" if they do.
+func (when When) Closed(now time.Time) (string, error) {
+	if !when.Window.Open(now) {
+		return fmt.Sprintf("the window %s opens at %s", when.Window, when.Window.Next(now).Format("Mon 15:04 MST")), nil
+	}
+	if when.Gone == "" {
+		return "", nil
+	}
+	_, err := os.Stat(when.Gone)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("look for the file that holds the run: %w", err)
+	}
+	return fmt.Sprintf("the file %s is there", when.Gone), nil
+}
+
+// Wait waits until the table may be changed, if it must not be now, and says whether it has waited. meanwhile
+// is called from time to time; nil for nothing.
+func (h Permission) Wait(ctx context.Context, meanwhile func(context.Context) error) (waited bool, err error) {
+	var told string
+	for {
+		why, err := h.WhyNot(time.Now())
+		if err != nil || why == "" {
+			return told != "", err
+		}
+		if told == "" {
+			h.Enter(event.PhaseHold)
+		}
+		if why != told {
+			h.Note("held: " + why)
+			told = why
+		}
+		if err := dbconn.Sleep(ctx, lookEvery); err != nil {
+			return true, err
+		}
+		if meanwhile == nil {
+			continue
+		}
+		if err := meanwhile(ctx); err != nil {
+			return true, err
+		}
+	}
+}
+
+// Turn says when the server's own statement may be made (lock.Turn).
+type Turn struct {
+	Permission
+	Last bool // it is the one that changes the table for good
+}
+
+// Wait returns when the statement may be made.
+func (t Turn) Wait(ctx context.Context) (held time.Duration, err error) {
+	began := time.Now()
+	waited, err := t.Permission.Wait(ctx, nil)
+	if !waited {
+		return 0, err
+	}
+	t.Enter(event.PhaseNative)
+	return time.Since(began), err
+}
+
+// Begin says whether it may be made at this moment.
+func (t Turn) Begin() bool { return t.Control.BeginNative(t.Swaps) }
+
+// End says what has become of it.
+func (t Turn) End(granted bool) { t.Control.EndNative(granted && t.Last) }
