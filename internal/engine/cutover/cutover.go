@@ -7,9 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"midstream/internal/engine/foreign"
+	"midstream/internal/engine/carry"
 	"midstream/internal/engine/plan"
-	"midstream/internal/engine/usertrigger"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -60,12 +59,11 @@ type Tables struct {
 	AutoIncrement bool
 	// Definition is SHOW CREATE TABLE of the source, without its counter.
 	Definition string
-	// Foreign are the foreign keys that go over to the shadow, and Related what they are before, and
-	// all that refer to the source. REQUIRES: RenameUnderLock, if any refer to it.
-	Foreign foreign.Set
+	// Carried are the foreign keys and triggers that go over to the shadow. REQUIRES: RenameUnderLock,
+	// if foreign keys refer to the source.
+	Carried carry.Set
+	// Related are the foreign keys of the source and those that refer to it, before the swap.
 	Related []schema.ForeignKey
-	// Triggers are the source's, which go over too.
-	Triggers usertrigger.Set
 	// Log is what triggers on the source write to, if any: the server locks it with the source. They go with the
 	// source when it is renamed.
 	Log schema.Name
@@ -77,7 +75,7 @@ type Tables struct {
 
 // locked are the tables that are locked.
 func (t Tables) locked() []schema.Name {
-	tables := slices.Concat([]schema.Name{t.Source, t.Shadow}, t.Foreign.Others(), t.Sequences)
+	tables := slices.Concat([]schema.Name{t.Source, t.Shadow}, t.Carried.Others(), t.Sequences)
 	if t.Log != (schema.Name{}) {
 		tables = append(tables, t.Log)
 	}
@@ -240,7 +238,7 @@ func (a *attempt) renameFromOne(ctx, bounded context.Context) error {
 	case a.holder.Lost():
 		err = a.look(ctx, err, a.holder)
 	case dbconn.Number(err) != 0 && !dbconn.Interrupted(err): // refused
-	case a.tables.settles():
+	case !a.tables.Carried.Empty():
 		err = a.withdrawn(ctx, err)
 	default: // nothing is to be taken back: the lock is not held for a look
 		err = a.look(ctx, err, a.holder)

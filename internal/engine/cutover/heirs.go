@@ -34,18 +34,15 @@ type heir struct {
 // errDismissed ends the request of an heir that is not needed.
 var errDismissed = errors.New("the lock is not needed any more")
 
-// settles says that there is something to do after the RENAME.
-func (t Tables) settles() bool { return !t.Foreign.Empty() || len(t.Triggers.Triggers) > 0 }
-
 // openHeirs opens their sessions: the settler's, and those of the keepers in the order in which the
 // server locks tables.
 func (a *attempt) openHeirs(ctx context.Context) error {
-	if !a.tables.settles() {
+	if a.tables.Carried.Empty() {
 		return nil
 	}
 	settler := []schema.Name{a.tables.Source, a.tables.Old} // whose name is free until B has the source
 	wanted := [][]schema.Name{settler}
-	if others := a.tables.Foreign.Others(); len(others) > 0 && a.tables.WritersApart {
+	if others := a.tables.Carried.Others(); len(others) > 0 && a.tables.WritersApart {
 		wanted[0] = append(settler, others...)
 		for _, table := range slices.SortedFunc(slices.Values(append(others, a.tables.Source)), inQueue) {
 			wanted = append(wanted, []schema.Name{table})

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"midstream/internal/engine/usertrigger"
+	"midstream/internal/engine/carry"
 	"midstream/internal/mysql/schema"
 )
 
@@ -13,7 +13,7 @@ import (
 // (--lock-work) has given it to what is done after the RENAME, too: it gets what is left of it, and
 // its least where nothing is.
 func TestL9_WhatIsLeftOfTheBudgetIsForSettling(t *testing.T) {
-	triggers := Tables{Triggers: usertrigger.Set{Triggers: make([]schema.Trigger, 1)}}
+	triggers := Tables{Carried: carry.Set{Triggers: make([]schema.Trigger, 1)}}
 	for _, c := range []struct {
 		work, used, least, most time.Duration
 	}{

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"midstream/internal/engine/usertrigger"
+	"midstream/internal/engine/carry"
 	"midstream/internal/mysql/schema"
 )
 
@@ -25,7 +25,7 @@ func (f gatherer) readTriggered(ctx context.Context, q schema.Querier, table sch
 		f.Collation = collations[0]
 	}
 	for _, t := range triggers {
-		for _, name := range usertrigger.Tables(t) {
+		for _, name := range carry.Tables(t) {
 			if name.Schema == "" {
 				name.Schema = table.Schema
 			}

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"midstream/internal/engine/carry"
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/cutover"
-	"midstream/internal/engine/foreign"
 	"midstream/internal/engine/lock"
-	"midstream/internal/engine/usertrigger"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -26,75 +25,91 @@ const fixPatience = time.Minute
 // an earlier run was killed under it. Each statement waits for no longer than an attempt of the cut-over.
 type Fixer struct {
 	Pool     *dbconn.Pool
-	Set      foreign.Set
-	Triggers usertrigger.Set
+	Set      carry.Set
 	Wait     time.Duration
 	Patience time.Duration
 }
 
 // Withdraw takes back what was declared for a swap that has not happened.
 func (f Fixer) Withdraw(ctx context.Context) (fixed bool, err error) {
-	fixed, err = f.fixForeign(ctx, f.Set.Withdraw, f.Set.Shadow)
-	if err != nil {
-		return fixed, err
-	}
-	also, err := f.fixTriggers(
-		ctx, func(first, _ []schema.Trigger) []usertrigger.Statement { return f.Triggers.Withdraw(first) },
-		f.Triggers.Shadow,
-	)
-	return fixed || also, err
+	return f.fix(ctx, f.Set.Withdraw())
 }
 
 // Settle does what is left to do after a swap.
-func (f Fixer) Settle(ctx context.Context) (fixed bool, err error) {
-	fixed, err = f.fixForeign(ctx, f.Set.Settle, f.Set.Source, f.Set.Old)
-	if err != nil {
-		return fixed, err
+func (f Fixer) Settle(ctx context.Context) (fixed bool, err error) { return f.fix(ctx, f.Set.Settle()) }
+
+func (f Fixer) fix(ctx context.Context, steps []carry.Step) (fixed bool, err error) {
+	for _, left := range steps {
+		did, err := f.take(ctx, left)
+		fixed = fixed || did
+		if err != nil {
+			return fixed, fmt.Errorf("%w: %w", ErrUnsettled, err)
+		}
 	}
-	also, err := f.fixTriggers(ctx, f.Triggers.Settle, f.Triggers.Source, f.Triggers.Old)
-	return fixed || also, err
+	return fixed, nil
 }
 
-// fixForeign carries statements out until none is left, by what there is each time.
-func (f Fixer) fixForeign(ctx context.Context, left func([]schema.ForeignKey) []string, tables ...schema.Name) (fixed bool, err error) {
-	if f.Set.Empty() {
-		return false, nil
-	}
+// take carries a step out until nothing of it is left, by what there is each time.
+func (f Fixer) take(ctx context.Context, left carry.Step) (fixed bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.Patience)
 	defer cancel()
 	err = RetryBriefly(ctx, func() error {
 		if err := f.Pool.EndLost(ctx); err != nil && !errors.Is(err, dbconn.ErrUnseen) {
 			return err
 		}
-		found, err := f.Set.Found(ctx, f.Pool.DB(), tables...)
-		if err != nil {
+		work, err := left(ctx, f.Pool.DB())
+		if err != nil || len(work.Statements) == 0 {
 			return err
-		}
-		statements := left(found)
-		if len(statements) == 0 {
-			return nil
 		}
 		fixed = true
-		session, err := f.Pool.Session(ctx, append(f.Pool.Defining(), foreign.NoChecks)...)
-		if err != nil {
-			return err
+		if len(work.Locks) > 0 {
+			return f.underLock(ctx, work)
 		}
-		defer session.Close()
-		for _, statement := range statements {
-			requested, err := lock.Request(ctx, session, statement, f.Wait)
-			if err == nil && !requested.Granted {
-				err = cutover.ErrNotGranted
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", statement, err)
-			}
-		}
-		return nil
+		return f.oneByOne(ctx, work)
 	})
-	if err != nil {
-		err = fmt.Errorf("%w: %w", ErrUnsettled, err)
-	}
 	return fixed, err
+}
+
+// oneByOne carries out statements about foreign keys, each of which asks for the lock of its tables.
+func (f Fixer) oneByOne(ctx context.Context, work carry.Work) error {
+	session, err := f.Pool.Session(ctx, append(f.Pool.Defining(), carry.NoChecks)...)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	for _, statement := range work.Statements {
+		requested, err := lock.Request(ctx, session, statement.Text, f.Wait)
+		if err == nil && !requested.Granted {
+			err = cutover.ErrNotGranted
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", statement.What, err)
+		}
+	}
+	return nil
+}
+
+// settleAtOnce bounds the time that statements about triggers hold a lock of their tables: what is
+// left then is done under the next one.
+const settleAtOnce = 250 * time.Millisecond
+
+// underLock carries out statements about triggers, while nobody uses the tables.
+func (f Fixer) underLock(ctx context.Context, work carry.Work) error {
+	session, err := f.Pool.Session(ctx, fmt.Sprintf("SET SESSION wait_timeout = %d", 2+int(settleAtOnce/time.Second)))
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	requested, err := lock.Request(ctx, session, schema.LockTables(work.Locks...), f.Wait)
+	if err == nil && !requested.Granted {
+		err = cutover.ErrNotGranted
+	}
+	if err != nil {
+		return err
+	}
+	bounded, cancel := context.WithTimeoutCause(ctx, settleAtOnce, cutover.ErrNotGranted)
+	defer cancel()
+	return carry.Run(bounded, session, work.Statements...)
 }
 
 // FixCarried looks at the foreign keys and triggers that an earlier run may have left unfinished, and puts them right:
@@ -124,7 +139,7 @@ func (c *Cleaner) FixCarried(ctx context.Context, wait time.Duration, note func(
 	if err != nil {
 		return err
 	}
-	f := Fixer{Pool: c.pool, Set: c.Foreign(saved.Start, there), Triggers: c.Triggers(saved.Start), Wait: wait, Patience: fixPatience}
+	f := Fixer{Pool: c.pool, Set: c.Carried(saved.Start, there), Wait: wait, Patience: fixPatience}
 	if gone {
 		f.Set.Acting = nil
 	}
@@ -141,14 +156,14 @@ func (c *Cleaner) FixCarried(ctx context.Context, wait time.Duration, note func(
 	return err
 }
 
-// Foreign are the constraints of a run that began so.
-func (c *Cleaner) Foreign(start *checkpoint.Start, there Listing) foreign.Set {
+// Carried are the foreign keys and triggers of a run that began so.
+func (c *Cleaner) Carried(start *checkpoint.Start, there Listing) carry.Set {
 	old := c.source.Sibling(start.Old)
 	comment := there[old].comment
 	if _, marked := schema.MarkedOld(comment, c.source); !marked {
 		comment = schema.MarkOld(c.source, comment)
 	}
-	return foreign.Set{
+	return carry.Set{
 		Source:     c.source,
 		Shadow:     start.Shadow.Name,
 		Old:        old,
@@ -157,73 +172,6 @@ func (c *Cleaner) Foreign(start *checkpoint.Start, there Listing) foreign.Set {
 		Acting:     start.Acting,
 		Keyed:      start.Keyed,
 		OldComment: comment,
+		Triggers:   start.Triggers,
 	}
-}
-
-// settleAtOnce bounds the time that statements about triggers hold a lock of their tables: what is
-// left then is done under the next one.
-const settleAtOnce = 250 * time.Millisecond
-
-// fixTriggers brings triggers into their form outside of the lock of a swap, under locks of its own: left
-// says what is to be done by what there is on the first table, and on the second.
-func (f Fixer) fixTriggers(
-	ctx context.Context,
-	left func(first, second []schema.Trigger) []usertrigger.Statement,
-	tables ...schema.Name,
-) (fixed bool, err error) {
-	if len(f.Triggers.Triggers) == 0 {
-		return false, nil
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.Patience)
-	defer cancel()
-	err = RetryBriefly(ctx, func() error {
-		if err := f.Pool.EndLost(ctx); err != nil && !errors.Is(err, dbconn.ErrUnseen) {
-			return err
-		}
-		found := make([][]schema.Trigger, 2)
-		var there []schema.Name
-		for i, table := range tables {
-			var err error
-			if found[i], err = schema.Triggers(ctx, f.Pool.DB(), table); err != nil {
-				return err
-			}
-			if i == 0 || len(found[i]) > 0 {
-				there = append(there, table)
-			}
-		}
-		statements := left(found[0], found[1])
-		if len(statements) == 0 {
-			return nil
-		}
-		fixed = true
-		return f.underLock(ctx, statements, there)
-	})
-	if err != nil {
-		err = fmt.Errorf("%w: %w", ErrUnsettled, err)
-	}
-	return fixed, err
-}
-
-// underLock carries statements out while nobody uses the tables.
-func (f Fixer) underLock(ctx context.Context, statements []usertrigger.Statement, tables []schema.Name) error {
-	session, err := f.Pool.Session(ctx, fmt.Sprintf("SET SESSION wait_timeout = %d", 2+int(settleAtOnce/time.Second)))
-	if err != nil {
-		return err
-	}
-	defer session.Close()
-	requested, err := lock.Request(ctx, session, schema.LockTables(tables...), f.Wait)
-	if err == nil && !requested.Granted {
-		err = cutover.ErrNotGranted
-	}
-	if err != nil {
-		return err
-	}
-	bounded, cancel := context.WithTimeoutCause(ctx, settleAtOnce, cutover.ErrNotGranted)
-	defer cancel()
-	return cutover.Carry(bounded, session, statements)
-}
-
-// Triggers are those of a run that began so.
-func (c *Cleaner) Triggers(start *checkpoint.Start) usertrigger.Set {
-	return usertrigger.Set{Source: c.source, Shadow: start.Shadow.Name, Old: c.source.Sibling(start.Old), Triggers: start.Triggers}
 }

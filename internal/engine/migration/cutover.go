@@ -177,9 +177,8 @@ func (r *run) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
 		AutoIncrement: !r.shadow.Unmarked && !r.plan.Alter.SetsAutoIncrement &&
 			(next > 0 || r.plan.Source.AutoIncrement > 0 || hasCounter(r.shadow.Table)),
 		Definition: definition,
-		Foreign:    r.foreign(),
+		Carried:    r.carried(),
 		Related:    r.plan.Related(),
-		Triggers:   r.triggers(),
 		Log:        r.plan.Names.Log,
 		Sequences:  r.shadow.Table.Sequences(),
 		Shape:      r.shape,
@@ -195,7 +194,7 @@ func (r *run) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
 	r.unsettled = swap.Unsettled
 	if err != nil && !errors.Is(err, cutover.ErrUnknown) {
 		r.capture.Unfreeze()
-		if failed := r.withdraw(ctx, tables.Foreign, tables.Triggers); failed != nil {
+		if failed := r.withdraw(ctx, tables.Carried); failed != nil {
 			return swap, errors.Join(err, failed)
 		}
 	}

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"midstream/internal/engine/carry"
 	"midstream/internal/engine/cutover"
-	"midstream/internal/engine/foreign"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/plan"
-	"midstream/internal/engine/usertrigger"
 	"midstream/internal/mysql/schema"
 )
 
@@ -19,8 +18,8 @@ import (
 const tellEvery = 10 * time.Second
 
 // withdraw takes back what a failed attempt has declared, if its lock was lost before it could.
-func (r *run) withdraw(ctx context.Context, set foreign.Set, triggers usertrigger.Set) error {
-	fixed, err := r.tryOn(ctx, leftovers.Fixer{Set: set, Triggers: triggers}, leftovers.Fixer.Withdraw)
+func (r *run) withdraw(ctx context.Context, set carry.Set) error {
+	fixed, err := r.tryOn(ctx, leftovers.Fixer{Set: set}, leftovers.Fixer.Withdraw)
 	if fixed && err == nil {
 		r.note("the attempt's second foreign keys, and its stand-ins of triggers, are taken back")
 	}
@@ -46,10 +45,10 @@ func (r *run) tryOn(
 	}
 }
 
-// foreign are the run's constraints that go over.
-func (r *run) foreign() foreign.Set {
+// carried are the run's foreign keys and triggers that go over.
+func (r *run) carried() carry.Set {
 	source := r.plan.Source
-	return foreign.Set{
+	return carry.Set{
 		Source:     source.Name,
 		Shadow:     r.shadow.Name,
 		Old:        r.old(),
@@ -58,6 +57,7 @@ func (r *run) foreign() foreign.Set {
 		Acting:     r.plan.Acting,
 		Keyed:      r.plan.Keyed(),
 		OldComment: schema.MarkOld(source.Name, source.Comment),
+		Triggers:   source.Triggers,
 	}
 }
 
@@ -72,7 +72,7 @@ func (r *run) settleCarried(ctx context.Context) error {
 			r.unsettled,
 		),
 	)
-	_, err := r.tryOn(ctx, leftovers.Fixer{Set: r.foreign(), Triggers: r.triggers()}, leftovers.Fixer.Settle)
+	_, err := r.tryOn(ctx, leftovers.Fixer{Set: r.carried()}, leftovers.Fixer.Settle)
 	return err
 }
 
@@ -121,17 +121,17 @@ func (r *run) readyForForeign(ctx context.Context) error {
 			}
 		}
 	}
-	for _, statement := range r.foreign().Stand() {
-		if err := r.stand(ctx, statement); err != nil {
-			return fmt.Errorf("%s: %w", statement, err)
+	for _, statement := range r.carried().ActOnShadow() {
+		if err := r.lockParents(ctx, statement.Text); err != nil {
+			return fmt.Errorf("%s: %w", statement.What, err)
 		}
 	}
 	return nil
 }
 
-// stand carries a statement out that locks the parents, under the bounded lock.
-func (r *run) stand(ctx context.Context, statement string) error {
-	session, err := r.pool.Session(ctx, append(r.pool.Defining(), foreign.NoChecks)...)
+// lockParents carries out a statement that locks the parents, under the bounded lock.
+func (r *run) lockParents(ctx context.Context, statement string) error {
+	session, err := r.pool.Session(ctx, append(r.pool.Defining(), carry.NoChecks)...)
 	if err != nil {
 		return err
 	}

@@ -292,7 +292,7 @@ func (r *run) goOn(ctx context.Context, f *former) error {
 	r.enter(event.PhaseStart)
 	r.made.begun, r.made.shadow, r.made.saved = true, true, true
 	c, cleaner := f.saved.Checkpoint, r.cleaner()
-	if err := r.withdraw(ctx, cleaner.Foreign(f.saved.Start, nil), cleaner.Triggers(f.saved.Start)); err != nil {
+	if err := r.withdraw(ctx, cleaner.Carried(f.saved.Start, nil)); err != nil {
 		return err
 	}
 	if err := r.distrust(ctx, c); err != nil {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"midstream/internal/engine/usertrigger"
+	"midstream/internal/engine/carry"
 	"midstream/internal/mysql/schema"
 )
 
@@ -21,14 +21,14 @@ func (c *checker) checkTriggers() {
 	if len(t.Triggers) == 0 {
 		return
 	}
-	set := usertrigger.Set{Source: t.Name, Shadow: c.names.Shadow}
+	set := carry.Set{Source: t.Name, Shadow: c.names.Shadow}
 	for _, trigger := range t.Triggers {
 		what := fmt.Sprintf("trigger %s (%s %s)", trigger.Name, trigger.Timing, trigger.Event)
 		if why := set.CanCarry(trigger); why != "" {
 			c.block(CodeTrigger, what+" can't be carried over to the new table", why, "Drop it, and create it anew after the run")
 			continue
 		}
-		if usertrigger.IsStandIn(trigger.Name) {
+		if carry.IsStandIn(trigger.Name) {
 			c.block(
 				CodeTrigger, what+" has the name of one of ours",
 				"an earlier run, whose state table is gone, has left it beside the trigger for which it stood",
@@ -54,7 +54,7 @@ func (c *checker) checkTriggers() {
 
 // checkTriggerColumns finds columns that a trigger names and that the altered table has no more.
 func (c *checker) checkTriggerColumns(trigger schema.Trigger, what string) {
-	uses := usertrigger.Uses(trigger)
+	uses := carry.Uses(trigger)
 	anew := fmt.Sprintf(
 		"Drop it before, and create it anew after the run: SHOW CREATE TRIGGER %s has its statement",
 		c.table.Name.Sibling(trigger.Name).Quoted(),

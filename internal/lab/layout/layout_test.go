@@ -34,7 +34,7 @@ var house = []place{
 		{"plan"},
 		{"backlog"},
 		{"frontier"},
-		{"event", "foreign", "key", "pulse", "usertrigger"},
+		{"carry", "event", "key", "pulse"},
 	}},
 	{"mysql", "the server, with each library behind one package", [][]string{
 		{"binlog", "dbconn", "ddl"}, {"schema"}, {"escape", "schema/token"},

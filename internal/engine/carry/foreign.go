@@ -1,4 +1,4 @@
-package foreign
+package carry
 
 import (
 	"context"
@@ -10,30 +10,17 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// NoChecks is the setting under which the statements change the dictionary only.
+// NoChecks is the setting under which statements about foreign keys change the dictionary only.
 const NoChecks = "SET SESSION foreign_key_checks = 0"
 
-// Set are the foreign keys that go over to the shadow in a swap.
-type Set struct {
-	Source, Shadow, Old schema.Name
-	// Keys are as they shall be in the end: with the columns of the shadow.
-	Keys []schema.ForeignKey
-	// Dropped are those that the ALTER drops: they go with the old table.
-	Dropped []schema.ForeignKey
-	// Acting are the names of those that change rows of the source without a word in the binlog: they act on
-	// the shadow as well, from the beginning (Stand).
-	Acting []string
-	// Keyed are the names of those whose columns are part of the key that is followed.
-	Keyed []string
-	// OldComment is the old table's mark: a statement that changes a table makes it look younger than
-	// it is, so that it must tell by itself whose it is.
-	OldComment string
+// change is a statement about foreign keys.
+func change(table schema.Name, clauses []string) Statement {
+	// More than a change of the dictionary and of names is refused.
+	text := fmt.Sprintf("ALTER TABLE %s %s, ALGORITHM=INPLACE", table.Quoted(), strings.Join(clauses, ", "))
+	return Statement{What: text, Before: []string{NoChecks}, Text: text}
 }
 
-// Empty says that there is nothing to do.
-func (s Set) Empty() bool { return len(s.Keys)+len(s.Dropped) == 0 }
-
-// Others are the tables on the other ends, each once.
+// Others are the tables on the other ends of the foreign keys, each once.
 func (s Set) Others() []schema.Name {
 	var all []schema.Name
 	for _, k := range slices.Concat(s.Keys, s.Dropped) {
@@ -46,9 +33,9 @@ func (s Set) Others() []schema.Name {
 	return all
 }
 
-// Found reads the foreign keys of tables, and those that refer to them, each once; where nobody
-// refers to the source, the tables' own.
-func (s Set) Found(ctx context.Context, q schema.Querier, tables ...schema.Name) ([]schema.ForeignKey, error) {
+// found reads the foreign keys of tables, and those that refer to them, each once. If no foreign key
+// refers to the source, it reads only the tables' own.
+func (s Set) found(ctx context.Context, q schema.Querier, tables ...schema.Name) ([]schema.ForeignKey, error) {
 	read := schema.OwnForeignKeys
 	if slices.ContainsFunc(s.Keys, func(k schema.ForeignKey) bool { return k.Parent == s.Source }) {
 		read = schema.ForeignKeys
@@ -80,19 +67,19 @@ func (s Set) second(k schema.ForeignKey) string {
 	return fmt.Sprintf("midstream_%016x", h.Sum64())
 }
 
-// standing is the name of an acting constraint on the shadow before the swap. It sorts behind the constraint's own:
-// InnoDB acts in the order of names, on the source's rows first, as a sync reads them before it writes the shadow's.
-func (s Set) standing(k schema.ForeignKey) string {
+// actingName is the name of an acting constraint on the shadow before the swap. It sorts behind the
+// constraint's own: InnoDB acts in the order of names, so on the source's rows first, and a sync reads
+// those before it writes the shadow's.
+func (s Set) actingName(k schema.ForeignKey) string {
 	if name := k.Constraint + "_midstream"; len([]rune(name)) <= 64 {
 		return name
 	}
 	return s.second(k) + "_s"
 }
 
-// stand is the definition of an acting constraint before the swap. It refuses nothing: the shadow
-// may have rows yet that the source has no more. keyed says that its columns are part of the key
-// that is followed, which must not change.
-func (s Set) stand(k schema.ForeignKey) string {
+// actingClause adds an acting constraint to the shadow before the swap. It refuses nothing: the shadow
+// may still have rows that the source has lost. Columns of the key that is followed (Keyed) must not change.
+func (s Set) actingClause(k schema.ForeignKey) string {
 	k = s.at(k, s.Shadow)
 	if !schema.ActsBy(k.OnDelete) {
 		k.OnDelete = "CASCADE"
@@ -100,36 +87,37 @@ func (s Set) stand(k schema.ForeignKey) string {
 	if !schema.ActsBy(k.OnUpdate) && !slices.Contains(s.Keyed, k.Constraint) {
 		k.OnUpdate = "CASCADE"
 	}
-	return "ADD " + k.Definition(s.standing(k))
+	return "ADD " + k.Definition(s.actingName(k))
 }
 
-// Stand has the acting constraints act on the shadow. REQUIRES: the shadow is empty.
-func (s Set) Stand() []string {
+// ActOnShadow makes the acting constraints act on the shadow. REQUIRES: the shadow is empty.
+func (s Set) ActOnShadow() []Statement {
 	var own []string
 	for _, k := range s.Keys {
 		if s.acts(k) {
-			own = append(own, s.stand(k))
+			own = append(own, s.actingClause(k))
 		}
 	}
 	if len(own) == 0 {
 		return nil
 	}
-	return []string{alter(s.Shadow, own)}
+	return []Statement{change(s.Shadow, own)}
 }
 
 func (s Set) acts(k schema.ForeignKey) bool {
 	return k.Child == s.Source && slices.Contains(s.Acting, k.Constraint)
 }
 
-// Declare has every constraint once more: with the shadow. REQUIRES: the shadow is equal to the source.
-func (s Set) Declare() []string {
-	var own, statements []string
+// declareKeys declares every constraint a second time: with the shadow.
+func (s Set) declareKeys() []Statement {
+	var own []string
+	var statements []Statement
 	renamed := map[string]bool{}
 	for _, k := range s.Keys {
 		if k.Child == s.Source {
 			own = append(own, "ADD "+s.at(k, s.Shadow).Definition(s.second(k)))
 			if s.acts(k) {
-				own = append(own, drop(s.standing(k)))
+				own = append(own, drop(s.actingName(k)))
 			}
 			continue
 		}
@@ -138,24 +126,30 @@ func (s Set) Declare() []string {
 			renamed[index] = true
 			clauses = append(clauses, rename(k.Indexes[0], s.second(k)))
 		}
-		statements = append(statements, alter(k.Child, clauses))
+		statements = append(statements, change(k.Child, clauses))
 	}
 	if len(own) > 0 {
-		statements = append([]string{alter(s.Shadow, own)}, statements...)
+		statements = append([]Statement{change(s.Shadow, own)}, statements...)
 	}
 	return statements
 }
 
-// Settle leaves each constraint once, with the table that has taken the source's place. REQUIRES:
-// found are those of the source, which was the shadow, and of the old table.
-func (s Set) Settle(found []schema.ForeignKey) []string {
-	drops, names := s.SettleInParts(found)
-	return append(drops, names...) // what refuses good rows goes first
+// SettleKeys leaves each constraint once. It is a Step. Statements that are Refusing come first; until
+// the others are done, a constraint only has another name.
+func (s Set) SettleKeys(ctx context.Context, q schema.Querier) (w Work, err error) {
+	if s.HasKeys() {
+		var found []schema.ForeignKey
+		if found, err = s.found(ctx, q, s.Source, s.Old); err == nil {
+			w.Statements = s.settleKeys(found)
+		}
+	}
+	return w, err
 }
 
-// SettleInParts is Settle in two parts: what refuses good rows until it is gone, and what only has
-// another name until then.
-func (s Set) SettleInParts(found []schema.ForeignKey) (drops, names []string) {
+// settleKeys returns the statements that are left. REQUIRES: found are the foreign keys of the source,
+// which was the shadow, and of the old table.
+func (s Set) settleKeys(found []schema.ForeignKey) []Statement {
+	var drops, names []Statement
 	var old []string
 	for _, fk := range found {
 		if fk.Child == s.Old {
@@ -163,7 +157,7 @@ func (s Set) SettleInParts(found []schema.ForeignKey) (drops, names []string) {
 		}
 	}
 	if len(old) > 0 {
-		drops = append(drops, alter(s.Old, append(old, "COMMENT = "+schema.Literal(s.OldComment))))
+		drops = append(drops, change(s.Old, append(old, "COMMENT = "+schema.Literal(s.OldComment))))
 	}
 	for _, k := range s.Keys {
 		second, there := named(found, k.Child, s.second(k))
@@ -172,39 +166,54 @@ func (s Set) SettleInParts(found []schema.ForeignKey) (drops, names []string) {
 		}
 		last, former := named(found, k.Child, k.Constraint)
 		if former && last.Parent != s.at(k, s.Source).Parent { // else error 1826: one statement can't give its name anew
-			drops = append(drops, alter(k.Child, []string{drop(k.Constraint)}))
+			drops = append(drops, change(k.Child, []string{drop(k.Constraint)}))
 			former = false
 		}
 		clauses := []string{drop(second.Constraint)}
 		if !former {
 			clauses = append(clauses, "ADD "+s.at(k, s.Source).Definition(k.Constraint))
 		}
-		names = append(names, alter(k.Child, append(clauses, s.back(k, second)...)))
+		names = append(names, change(k.Child, append(clauses, s.back(k, second)...)))
 	}
-	return drops, names
+	for i := range drops {
+		drops[i].Refusing = true
+	}
+	return append(drops, names...)
 }
 
-// Withdraw takes back what Declare has done, as far as it has. REQUIRES: found are those of the
-// shadow; the source is what it was.
-func (s Set) Withdraw(found []schema.ForeignKey) []string {
-	var own, statements []string
+// WithdrawKeys takes back the second constraints. It is a Step.
+func (s Set) WithdrawKeys(ctx context.Context, q schema.Querier) (w Work, err error) {
+	if s.HasKeys() {
+		var found []schema.ForeignKey
+		if found, err = s.found(ctx, q, s.Shadow); err == nil {
+			w.Statements = s.withdrawKeys(found)
+		}
+	}
+	return w, err
+}
+
+// withdrawKeys returns the statements that are left. REQUIRES: found are the foreign keys of the
+// shadow, and the source is unchanged.
+func (s Set) withdrawKeys(found []schema.ForeignKey) []Statement {
+	var own []string
+	var statements []Statement
 	for _, k := range s.Keys {
-		if _, there := named(found, s.Shadow, s.standing(k)); s.acts(k) && !there {
-			own = append(own, s.stand(k))
+		if _, there := named(found, s.Shadow, s.actingName(k)); s.acts(k) && !there {
+			own = append(own, s.actingClause(k))
 		}
 	}
 	for _, fk := range found {
-		standing := slices.ContainsFunc(s.Keys, func(k schema.ForeignKey) bool { return s.acts(k) && s.standing(k) == fk.Constraint })
-		if fk.Child == s.Shadow && !standing {
+		acting := slices.ContainsFunc(s.Keys, func(k schema.ForeignKey) bool { return s.acts(k) && s.actingName(k) == fk.Constraint })
+		if fk.Child == s.Shadow && !acting {
 			own = append(own, drop(fk.Constraint))
 		}
 	}
 	if len(own) > 0 {
-		statements = append(statements, alter(s.Shadow, own))
+		statements = append(statements, change(s.Shadow, own))
 	}
 	for _, k := range s.Keys {
 		if second, there := named(found, k.Child, s.second(k)); there && second.Parent == s.Shadow {
-			statements = append(statements, alter(k.Child, append([]string{drop(second.Constraint)}, s.back(k, second)...)))
+			statements = append(statements, change(k.Child, append([]string{drop(second.Constraint)}, s.back(k, second)...)))
 		}
 	}
 	return statements
@@ -242,9 +251,4 @@ func drop(constraint string) string { return "DROP FOREIGN KEY " + schema.Quote(
 
 func rename(index, to string) string {
 	return fmt.Sprintf("RENAME INDEX %s TO %s", schema.Quote(index), schema.Quote(to))
-}
-
-// alter has the server refuse what is more than a change of its dictionary and of names.
-func alter(table schema.Name, clauses []string) string {
-	return fmt.Sprintf("ALTER TABLE %s %s, ALGORITHM=INPLACE", table.Quoted(), strings.Join(clauses, ", "))
 }

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"midstream/internal/engine/foreign"
-	"midstream/internal/engine/usertrigger"
+	"midstream/internal/engine/carry"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -45,28 +44,23 @@ func contains(all []schema.ForeignKey, fk schema.ForeignKey) bool {
 	return false
 }
 
+// sameTriggers fails with ErrRelated where the source's triggers are not the plan's any more.
+func (h *hold) sameTriggers(ctx context.Context) error {
+	now, err := schema.Triggers(ctx, h.pool.DB(), h.tables.Source)
+	if err == nil && !carry.SameTriggers(now, h.tables.Carried.Triggers) {
+		err = fmt.Errorf("triggers of %s: %w", h.tables.Source, ErrRelated)
+	}
+	return err
+}
+
 // declare has every constraint once more, with the shadow, and a stand-in for every trigger.
 func (a *attempt) declare(bounded context.Context) error {
-	for _, statement := range a.tables.Foreign.Declare() {
-		if err := a.wholeKey(bounded, a.holder, statement); err != nil {
-			return err
-		}
-	}
-	for _, statement := range a.tables.Triggers.Declare() {
-		if err := a.whole(
-			bounded,
-			a.holder,
-			func(ctx context.Context) error { return Carry(ctx, a.holder, []usertrigger.Statement{statement}) },
-		); err != nil {
+	for _, statement := range a.tables.Carried.Declare() {
+		if err := a.whole(bounded, a.holder, statement); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// wholeKey carries out a statement about foreign keys, as whole does.
-func (a *attempt) wholeKey(bounded context.Context, session *dbconn.Session, statement string) error {
-	return a.whole(bounded, session, func(ctx context.Context) error { return each(ctx, session, []string{statement}) })
 }
 
 // timely gives something its time after the RENAME, or after one that came to nothing: what is left
@@ -82,11 +76,11 @@ func (a *attempt) timely(ctx context.Context, do func(bounded context.Context) e
 // help nobody, and leave constraints to the application that refuse good rows.
 const atWork = 10 * time.Second
 
-// found returns the constraints of the set that these tables have now, or that others have with them.
-func (a *attempt) found(ctx context.Context, tables ...schema.Name) ([]schema.ForeignKey, error) {
+// left returns what is left to do of a step that is about foreign keys.
+func (a *attempt) left(ctx context.Context, step carry.Step) (carry.Work, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, atWork, ErrOverrun)
 	defer cancel()
-	return a.tables.Foreign.Found(ctx, a.pool.DB(), tables...)
+	return step(ctx, a.pool.DB())
 }
 
 // errBackup is why a statement was withdrawn that waited for a backup, as every other one would. Its state is that of
@@ -99,7 +93,7 @@ const waitingForBackup = "Waiting for backup lock"
 // ends it is withdrawn if it waits for a lock, and comes to its end if it is at work: where KILL
 // QUERY meets the server as it opens the table again, the table is locked no more (error 1100), and
 // what was declared could not be taken back before the application comes.
-func (a *attempt) whole(bounded context.Context, session *dbconn.Session, statement func(context.Context) error) error {
+func (a *attempt) whole(bounded context.Context, session *dbconn.Session, statement carry.Statement) error {
 	if bounded.Err() != nil {
 		return context.Cause(bounded)
 	}
@@ -121,7 +115,7 @@ func (a *attempt) whole(bounded context.Context, session *dbconn.Session, statem
 		withdraw(cause)
 	})
 	defer stop()
-	return statement(ctx)
+	return carry.Run(ctx, session, statement)
 }
 
 // state is what the session does. A look has its time, for a connection may be gone on which no
@@ -135,24 +129,28 @@ func (a *attempt) state(ctx context.Context, session *dbconn.Session) (string, e
 // withdraw takes back what declare has done, as far as the lock is held still; it is looked for again
 // by whoever looks after the attempt.
 func (a *attempt) withdraw(ctx context.Context) {
-	if !a.withdrawKeys(ctx) {
-		_ = a.timely(ctx, a.withdrawStandIns)
+	if heldUp := a.withdrawKeys(ctx); heldUp {
+		return
 	}
+	_ = a.timely(ctx, func(bounded context.Context) error {
+		triggers, err := a.tables.Carried.WithdrawTriggers(bounded, a.pool.DB())
+		if err != nil {
+			return err
+		}
+		return carry.Run(bounded, a.holder, triggers.Statements...)
+	})
 }
 
 // withdrawKeys gives each statement its time, and leaves none out because another one has failed: a
 // constraint with the shadow that stays has good rows refused as soon as the lock is given back.
 // But what is heldUp by a backup has that time once.
 func (a *attempt) withdrawKeys(ctx context.Context) (heldUp bool) {
-	if a.tables.Foreign.Empty() {
-		return false
-	}
-	declared, err := a.found(ctx, a.tables.Shadow)
+	keys, err := a.left(ctx, a.tables.Carried.WithdrawKeys)
 	if err != nil {
 		return false
 	}
-	for _, statement := range a.tables.Foreign.Withdraw(declared) {
-		err := a.timely(ctx, func(bounded context.Context) error { return a.wholeKey(bounded, a.holder, statement) })
+	for _, statement := range keys.Statements {
+		err := a.timely(ctx, func(bounded context.Context) error { return a.whole(bounded, a.holder, statement) })
 		// The server may give the wait up as early as we do; all tables of the statement are
 		// locked, so that it waits for nothing else.
 		if errors.Is(err, errBackup) || dbconn.OutWaited(err) {
@@ -167,10 +165,10 @@ func (a *attempt) withdrawKeys(ctx context.Context) (heldUp bool) {
 // nobody. A foreign key too many has the application refused good rows until it is put right: it
 // waits rather than that.
 func (a *attempt) leastSettled() time.Duration {
-	if a.tables.Foreign.Empty() {
-		return leastNamed
+	if a.tables.Carried.HasKeys() {
+		return time.Second
 	}
-	return time.Second
+	return leastNamed
 }
 
 // leastNamed is the same for all that hurts nobody.
@@ -179,7 +177,7 @@ const leastNamed = 250 * time.Millisecond
 // settle gives the constraints and the triggers their last form. It is bounded for the sake of who keeps DDL
 // waiting, by LOCK INSTANCE FOR BACKUP. As in withdraw each statement about foreign keys has its time.
 func (a *attempt) settle(ctx context.Context) error {
-	if !a.tables.settles() {
+	if a.tables.Carried.Empty() {
 		return nil
 	}
 	var session *dbconn.Session
@@ -190,54 +188,37 @@ func (a *attempt) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	names, err := a.settleKeys(ctx, session)
+	keys, err := a.left(ctx, a.tables.Carried.SettleKeys)
 	if err != nil {
 		return err
 	}
-	return a.settleNames(ctx, session, names)
-}
-
-// settleKeys takes away what refuses good rows, and returns the statements that are left: they give
-// constraints their names.
-func (a *attempt) settleKeys(ctx context.Context, session *dbconn.Session) (names []string, err error) {
-	if a.tables.Foreign.Empty() {
-		return nil, nil
-	}
-	declared, err := a.found(ctx, a.tables.Source, a.tables.Old)
-	if err != nil {
-		return nil, err
-	}
-	drops, names := a.tables.Foreign.SettleInParts(declared)
-	for _, statement := range drops {
-		if err := a.timely(ctx, func(bounded context.Context) error { return a.wholeKey(bounded, session, statement) }); err != nil {
-			return nil, err
+	names := keys.Statements
+	for ; len(names) > 0 && names[0].Refusing; names = names[1:] {
+		if err := a.timely(ctx, func(bounded context.Context) error { return a.whole(bounded, session, names[0]) }); err != nil {
+			return err
 		}
 	}
-	return names, nil
+	return a.settleNames(ctx, session, names)
 }
 
 // settleNames does what can be done later too: until then constraints have other names, and
 // stand-ins do what triggers would. It has one time for all of it, so that queries don't wait for
 // each statement of a slow server. What is left is done after the lock, one by one.
-func (a *attempt) settleNames(ctx context.Context, session *dbconn.Session, names []string) error {
+func (a *attempt) settleNames(ctx context.Context, session *dbconn.Session, names []carry.Statement) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), leastNamed), ErrOverrun)
 	defer cancel()
 	for _, statement := range names {
-		if err := a.wholeKey(bounded, session, statement); err != nil {
+		if err := a.whole(bounded, session, statement); err != nil {
 			return err
 		}
 	}
-	return a.settleTriggers(bounded, session)
-}
-
-// each carries out statements that change foreign keys.
-func each(ctx context.Context, session *dbconn.Session, statements []string) error {
-	if len(statements) == 0 {
-		return nil
+	triggers, err := a.tables.Carried.SettleTriggers(bounded, a.pool.DB())
+	if err != nil {
+		return err
 	}
-	for _, statement := range append([]string{foreign.NoChecks}, statements...) {
-		if _, err := session.Exec(ctx, statement); err != nil {
-			return fmt.Errorf("%s: %w", statement, err)
+	for _, statement := range triggers.Statements {
+		if err := a.whole(bounded, session, statement); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package usertrigger
+package carry
 
 import (
 	"strings"
@@ -97,17 +97,6 @@ func Uses(t schema.Trigger) []string {
 		}
 	}
 	return columns
-}
-
-// Names says that a name stands somewhere in a trigger's body.
-func Names(t schema.Trigger, name string) bool {
-	h, _ := headOf(t)
-	for _, tok := range tokensOf(t) {
-		if tok.Start >= h.end && (tok.Name() || tok.Kind == token.String) && strings.EqualFold(tok.Text, name) {
-			return true
-		}
-	}
-	return false
 }
 
 // Tables are the names that stand where a trigger's body may name tables: the server locks those

@@ -1,19 +1,18 @@
-package foreign_test
+package carry
 
 import (
 	"slices"
 	"testing"
 
-	"midstream/internal/engine/foreign"
 	"midstream/internal/mysql/schema"
 )
 
 func name(table string) schema.Name { return schema.Name{Schema: "s", Table: table} }
 
-// TestStatements: constraints of two columns, of which the ALTER renames one, and with actions, of the table, of a
+// TestKeyStatements: constraints of two columns, of which the ALTER renames one, and with actions, of the table, of a
 // child, and on itself.
-func TestStatements(t *testing.T) {
-	set := foreign.Set{Source: name("t"), Shadow: name("t_shadow"), Old: name("t_old"), OldComment: "mark", Keys: []schema.ForeignKey{
+func TestKeyStatements(t *testing.T) {
+	set := Set{Source: name("t"), Shadow: name("t_shadow"), Old: name("t_old"), OldComment: "mark", Keys: []schema.ForeignKey{
 		{
 			Constraint:    "t_ibfk_1",
 			Child:         name("t"),
@@ -44,7 +43,7 @@ func TestStatements(t *testing.T) {
 		},
 	}}
 	const own, child = "midstream_097bf838e83e43ff", "midstream_a6dbeac82c08a360"
-	equal(t, "declare", set.Declare(), []string{
+	equal(t, "declare", texts(set.declareKeys()), []string{
 		"ALTER TABLE `s`.`t_shadow` ADD CONSTRAINT `t_shadow_ibfk_1` FOREIGN KEY (`up`) REFERENCES `s`.`t_shadow` (`id`) ON DELETE SET NULL ON UPDATE NO ACTION, " +
 			"ADD CONSTRAINT `" + own + "` FOREIGN KEY (`a`, `new`) REFERENCES `s`.`p` (`x`, `y`) ON DELETE RESTRICT ON UPDATE CASCADE, ALGORITHM=INPLACE",
 		"ALTER TABLE `s`.`c` ADD CONSTRAINT `" + child + "` FOREIGN KEY (`k`, `l`) REFERENCES `s`.`t_shadow` (`a`, `new`) ON DELETE CASCADE ON UPDATE RESTRICT, " +
@@ -53,13 +52,13 @@ func TestStatements(t *testing.T) {
 	at := func(constraint, child, parent string, indexes ...string) schema.ForeignKey {
 		return schema.ForeignKey{Constraint: constraint, Child: name(child), Parent: name(parent), Indexes: indexes}
 	}
-	equal(t, "withdraw", set.Withdraw([]schema.ForeignKey{
+	equal(t, "withdraw", texts(set.withdrawKeys([]schema.ForeignKey{
 		at("t_shadow_ibfk_1", "t_shadow", "t_shadow"), at(own, "t_shadow", "p"), at(child, "c", "t_shadow", "j", child),
-	}), []string{
+	})), []string{
 		"ALTER TABLE `s`.`t_shadow` DROP FOREIGN KEY `t_shadow_ibfk_1`, DROP FOREIGN KEY `" + own + "`, ALGORITHM=INPLACE",
 		"ALTER TABLE `s`.`c` DROP FOREIGN KEY `" + child + "`, RENAME INDEX `" + child + "` TO `k`, ALGORITHM=INPLACE",
 	})
-	equal(t, "settle", set.Settle([]schema.ForeignKey{
+	equal(t, "settle", texts(set.settleKeys([]schema.ForeignKey{
 		at(
 			"t_ibfk_1", "t", "t",
 		),
@@ -68,7 +67,7 @@ func TestStatements(t *testing.T) {
 		at("chosen", "t_old", "p"),
 		at("c_ibfk_1", "c", "t_old", child),
 		at(child, "c", "t", child),
-	}), []string{
+	})), []string{
 		"ALTER TABLE `s`.`t_old` DROP FOREIGN KEY `t_old_ibfk_1`, DROP FOREIGN KEY `chosen`, COMMENT = 'mark', ALGORITHM=INPLACE",
 		"ALTER TABLE `s`.`c` DROP FOREIGN KEY `c_ibfk_1`, ALGORITHM=INPLACE",
 		"ALTER TABLE `s`.`t` DROP FOREIGN KEY `" + own + "`, ADD CONSTRAINT `chosen` FOREIGN KEY (`a`, `new`) REFERENCES `s`.`p` (`x`, `y`) ON DELETE RESTRICT ON UPDATE CASCADE, ALGORITHM=INPLACE",
@@ -77,15 +76,15 @@ func TestStatements(t *testing.T) {
 	})
 	equal(
 		t, "settled",
-		set.Settle([]schema.ForeignKey{at("t_ibfk_1", "t", "t"), at("chosen", "t", "p"), at("c_ibfk_1", "c", "t", "k")}),
+		texts(set.settleKeys([]schema.ForeignKey{at("t_ibfk_1", "t", "t"), at("chosen", "t", "p"), at("c_ibfk_1", "c", "t", "k")})),
 		nil,
 	)
-	equal(t, "not declared", set.Withdraw(nil), nil)
+	equal(t, "not declared", texts(set.withdrawKeys(nil)), nil)
 	equal(t, "others", len(set.Others()), 2)
 }
 
-// TestStanding: constraints that act on the shadow from the beginning, which refuse nothing there, up to the swap.
-func TestStanding(t *testing.T) {
+// TestActingOnShadow: constraints that act on the shadow from the beginning, which refuse nothing there, up to the swap.
+func TestActingOnShadow(t *testing.T) {
 	key := func(constraint, onDelete, onUpdate string) schema.ForeignKey {
 		return schema.ForeignKey{
 			Constraint:    constraint,
@@ -97,7 +96,7 @@ func TestStanding(t *testing.T) {
 			OnUpdate:      onUpdate,
 		}
 	}
-	set := foreign.Set{
+	set := Set{
 		Source: name("t"),
 		Shadow: name("t_shadow"),
 		Old:    name("t_old"),
@@ -108,9 +107,9 @@ func TestStanding(t *testing.T) {
 	}
 	const first = "ADD CONSTRAINT `t_ibfk_1_midstream` FOREIGN KEY (`a`) REFERENCES `s`.`p` (`id`) ON DELETE SET NULL ON UPDATE CASCADE"
 	const second = "ADD CONSTRAINT `keyed_midstream` FOREIGN KEY (`a`) REFERENCES `s`.`p` (`id`) ON DELETE CASCADE ON UPDATE NO ACTION"
-	equal(t, "stand", set.Stand(), []string{"ALTER TABLE `s`.`t_shadow` " + first + ", " + second + ", ALGORITHM=INPLACE"})
+	equal(t, "act", texts(set.ActOnShadow()), []string{"ALTER TABLE `s`.`t_shadow` " + first + ", " + second + ", ALGORITHM=INPLACE"})
 	const own = "midstream_e6ffb05155059e41"
-	equal(t, "declare", set.Declare(), []string{
+	equal(t, "declare", texts(set.declareKeys()), []string{
 		"ALTER TABLE `s`.`t_shadow` ADD CONSTRAINT `t_shadow_ibfk_1` FOREIGN KEY (`a`) REFERENCES `s`.`p` (`id`) ON DELETE SET NULL ON UPDATE RESTRICT, DROP FOREIGN KEY `t_ibfk_1_midstream`, " +
 			"ADD CONSTRAINT `" + own + "` FOREIGN KEY (`a`) REFERENCES `s`.`p` (`id`) ON DELETE CASCADE ON UPDATE NO ACTION, DROP FOREIGN KEY `keyed_midstream`, " +
 			"ADD CONSTRAINT `t_shadow_ibfk_2` FOREIGN KEY (`a`) REFERENCES `s`.`p` (`id`) ON DELETE RESTRICT ON UPDATE RESTRICT, ALGORITHM=INPLACE",
@@ -119,15 +118,22 @@ func TestStanding(t *testing.T) {
 		return schema.ForeignKey{Constraint: constraint, Child: name("t_shadow"), Parent: name("p")}
 	}
 	declared := []schema.ForeignKey{at("t_shadow_ibfk_1"), at(own), at("t_shadow_ibfk_2")}
-	equal(t, "withdraw", set.Withdraw(declared), []string{"ALTER TABLE `s`.`t_shadow` " + first + ", " + second +
+	equal(t, "withdraw", texts(set.withdrawKeys(declared)), []string{"ALTER TABLE `s`.`t_shadow` " + first + ", " + second +
 		", DROP FOREIGN KEY `t_shadow_ibfk_1`, DROP FOREIGN KEY `" + own + "`, DROP FOREIGN KEY `t_shadow_ibfk_2`, ALGORITHM=INPLACE"})
 	standing := []schema.ForeignKey{at("t_ibfk_1_midstream"), at("keyed_midstream")}
-	equal(t, "withdrawn", set.Withdraw(standing), nil)
+	equal(t, "withdrawn", texts(set.withdrawKeys(standing)), nil)
 	set.Acting = nil
 	equal(
-		t, "gone", set.Withdraw(standing),
+		t, "gone", texts(set.withdrawKeys(standing)),
 		[]string{"ALTER TABLE `s`.`t_shadow` DROP FOREIGN KEY `t_ibfk_1_midstream`, DROP FOREIGN KEY `keyed_midstream`, ALGORITHM=INPLACE"},
 	)
+}
+
+func texts(statements []Statement) (all []string) {
+	for _, s := range statements {
+		all = append(all, s.Text)
+	}
+	return all
 }
 
 func equal[T any](t *testing.T, what string, got, want T) {

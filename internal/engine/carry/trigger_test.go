@@ -1,15 +1,12 @@
-package usertrigger_test
+package carry
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"midstream/internal/engine/usertrigger"
 	"midstream/internal/mysql/schema"
 )
-
-func name(table string) schema.Name { return schema.Name{Schema: "s", Table: table} }
 
 func trigger(name, create, mode string) schema.Trigger {
 	return schema.Trigger{Name: name, Create: []byte(create), Mode: mode, Client: "latin1", Connection: "latin1_bin", Created: "12.34"}
@@ -20,8 +17,8 @@ const (
 	standInY = "midstream_baa1ff421c45470b"
 )
 
-// TestStatements: what is to be done for what there is, at each turn.
-func TestStatements(t *testing.T) {
+// TestTriggerStatements: what is to be done for what there is, at each turn.
+func TestTriggerStatements(t *testing.T) {
 	x := trigger(
 		"x",
 		"CREATE DEFINER=`TRIGGER`@`ON` trigger s.x before insert on `s`.t FOR EACH ROW set new.a = 'for each row' -- end",
@@ -31,11 +28,11 @@ func TestStatements(t *testing.T) {
 		"y", `CREATE DEFINER="u"@"h" TRIGGER IF NOT EXISTS "y" AFTER DELETE ON "t" FOR/**/EACH ROW BEGIN END`,
 		"NO_BACKSLASH_ESCAPES",
 	)
-	set := usertrigger.Set{Source: name("t"), Shadow: name("t_shadow"), Old: name("t_old"), Triggers: []schema.Trigger{x, y}}
-	if set.StandIn(x) != standInX || set.StandIn(y) != standInY {
-		t.Fatalf("the stand-ins are %s and %s", set.StandIn(x), set.StandIn(y))
+	set := Set{Source: name("t"), Shadow: name("t_shadow"), Old: name("t_old"), Triggers: []schema.Trigger{x, y}}
+	if set.standIn(x) != standInX || set.standIn(y) != standInY {
+		t.Fatalf("the stand-ins are %s and %s", set.standIn(x), set.standIn(y))
 	}
-	declared := set.Declare()
+	declared := set.declareTriggers()
 	if want := "CREATE DEFINER=`TRIGGER`@`ON` trigger `" + standInX + "` before insert on `t_shadow` FOR EACH ROW\n" +
 		"IF NOT EXISTS (SELECT 1 FROM information_schema.triggers WHERE trigger_schema = 's' AND trigger_name = 'x' AND event_object_schema = 's' AND event_object_table = 't'" +
 		" AND NOT (UNIX_TIMESTAMP(created) <=> 12.34)) THEN\nset new.a = 'for each row' -- end\n; END IF"; declared[0].Text != want {
@@ -56,18 +53,18 @@ func TestStatements(t *testing.T) {
 	const endX, endY = "DROP TRIGGER `s`.`" + standInX + "`", "DROP TRIGGER `s`.`" + standInY + "`"
 	for _, c := range []struct {
 		what       string
-		statements []usertrigger.Statement
+		statements []Statement
 		want       []string
 	}{
-		{"settle", set.Settle(on(standInX, standInY), on("x", "y")), []string{dropX, createX, endX, dropY, createY, endY}},
-		{"settle, the first dropped", set.Settle(on(standInX, standInY), on("y")), []string{createX, endX, dropY, createY, endY}},
-		{"settle, the first there", set.Settle(on("x", standInX, standInY), on("y")), []string{endX, dropY, createY, endY}},
-		{"settle, the first done", set.Settle(on("x", standInY), on("y")), []string{dropY, createY, endY}},
-		{"settled", set.Settle(on("x", "y"), nil), nil},
-		{"settled, and dropped since", set.Settle(on("x"), nil), nil},
-		{"withdraw", set.Withdraw(on(standInX, standInY)), []string{endX, endY}},
-		{"withdraw, half declared", set.Withdraw(on(standInX)), []string{endX}},
-		{"nothing declared", set.Withdraw(nil), nil},
+		{"settle", set.settleTriggers(on(standInX, standInY), on("x", "y")), []string{dropX, createX, endX, dropY, createY, endY}},
+		{"settle, the first dropped", set.settleTriggers(on(standInX, standInY), on("y")), []string{createX, endX, dropY, createY, endY}},
+		{"settle, the first there", set.settleTriggers(on("x", standInX, standInY), on("y")), []string{endX, dropY, createY, endY}},
+		{"settle, the first done", set.settleTriggers(on("x", standInY), on("y")), []string{dropY, createY, endY}},
+		{"settled", set.settleTriggers(on("x", "y"), nil), nil},
+		{"settled, and dropped since", set.settleTriggers(on("x"), nil), nil},
+		{"withdraw", set.withdrawTriggers(on(standInX, standInY)), []string{endX, endY}},
+		{"withdraw, half declared", set.withdrawTriggers(on(standInX)), []string{endX}},
+		{"nothing declared", set.withdrawTriggers(nil), nil},
 	} {
 		var got []string
 		for _, s := range c.statements {
@@ -79,24 +76,24 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// TestReading: what a trigger's text tells.
-func TestReading(t *testing.T) {
+// TestTriggerText: what a trigger's text tells.
+func TestTriggerText(t *testing.T) {
 	x := trigger(
 		"x",
 		"CREATE TRIGGER x BEFORE UPDATE ON t FOR EACH ROW BEGIN INSERT INTO `far`.log SELECT new.`A B`, OLD . c, 'new.d' FROM a, b JOIN k; UPDATE z SET q = NEW.c; END",
 		"",
 	)
-	if got := usertrigger.Uses(x); !slices.Equal(got, []string{"A B", "c"}) {
+	if got := Uses(x); !slices.Equal(got, []string{"A B", "c"}) {
 		t.Errorf("it uses %q", got)
 	}
 	var tables []string
-	for _, n := range usertrigger.Tables(x) {
+	for _, n := range Tables(x) {
 		tables = append(tables, strings.TrimPrefix(n.Schema+"."+n.Table, "."))
 	}
 	if want := []string{"far.log", "OLD.c", "a", "b", "k", "z"}; !slices.Equal(tables, want) {
 		t.Errorf("it may name the tables %q, want %q", tables, want)
 	}
-	set := usertrigger.Set{Source: name("t"), Shadow: name("t_shadow")}
+	set := Set{Source: name("t"), Shadow: name("t_shadow")}
 	for _, c := range []struct{ table, create, client, want string }{
 		{"t", "CREATE TRIGGER x BEFORE UPDATE ON t FOR EACH ROW SET @a = 1", "latin1", ""},
 		{"täble", "CREATE TRIGGER x BEFORE UPDATE ON täble FOR EACH ROW SET @a = 1", "utf8mb3", ""},

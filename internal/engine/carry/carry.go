@@ -1,0 +1,100 @@
+package carry
+
+import (
+	"context"
+	"fmt"
+
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/schema"
+)
+
+// Set is what goes over to the shadow in a swap.
+type Set struct {
+	Source, Shadow, Old schema.Name
+
+	// Keys are the foreign keys as they should be in the end: with the columns of the shadow.
+	Keys []schema.ForeignKey
+	// Dropped are the foreign keys that the ALTER drops: they go with the old table.
+	Dropped []schema.ForeignKey
+	// Acting are the names of the foreign keys that change rows of the source without a trace in the
+	// binlog: they act on the shadow as well, from the beginning (ActOnShadow).
+	Acting []string
+	// Keyed are the names of the foreign keys whose columns are part of the key that is followed.
+	Keyed []string
+	// OldComment is the old table's mark: a statement that changes a table makes it look younger than
+	// it is, so that the comment must show whose it is.
+	OldComment string
+
+	// Triggers are the source's own.
+	Triggers []schema.Trigger
+}
+
+// HasKeys reports whether foreign keys go over, or are dropped.
+func (s Set) HasKeys() bool { return len(s.Keys)+len(s.Dropped) > 0 }
+
+// HasTriggers reports whether triggers go over.
+func (s Set) HasTriggers() bool { return len(s.Triggers) > 0 }
+
+// Empty reports whether there is nothing to do.
+func (s Set) Empty() bool { return !s.HasKeys() && !s.HasTriggers() }
+
+// Statement is one statement of a step.
+type Statement struct {
+	What string // for messages: what it does
+	// Before are the settings with which Text means what it should, After those that a session gets back.
+	Before, After []string
+	Text          string // in the charset that Before names
+	// Refusing reports that good rows are refused until the statement is done.
+	Refusing bool
+}
+
+// Run carries out statements of one kind, and gives the session its settings back.
+func Run(ctx context.Context, session *dbconn.Session, statements ...Statement) error {
+	if len(statements) == 0 {
+		return nil
+	}
+	for _, s := range statements {
+		for _, text := range append(s.Before, s.Text) {
+			if _, err := session.Exec(ctx, text); err != nil {
+				return fmt.Errorf("%s: %w", s.What, err)
+			}
+		}
+	}
+	for _, text := range statements[0].After {
+		if _, err := session.Exec(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Work is what is left to do of a step.
+type Work struct {
+	Statements []Statement
+	// Locks are the tables that the session must have locked. None: each statement locks its own.
+	Locks []schema.Name
+}
+
+// Step reads what there is and returns what is left to do of the foreign keys, or of the triggers.
+type Step func(ctx context.Context, q schema.Querier) (Work, error)
+
+// Declare returns what precedes the RENAME. REQUIRES: the shadow is equal to the source, and CanCarry
+// has no objection to a trigger.
+func (s Set) Declare() []Statement { return append(s.declareKeys(), s.declareTriggers()...) }
+
+// Withdraw returns the steps that take back what Declare did, as far as it did. REQUIRES: there was no RENAME.
+func (s Set) Withdraw() []Step { return s.steps(s.WithdrawKeys, s.WithdrawTriggers) }
+
+// Settle returns the steps that leave each foreign key and trigger once, with the table that took the
+// source's place. REQUIRES: there was a RENAME.
+func (s Set) Settle() []Step { return s.steps(s.SettleKeys, s.SettleTriggers) }
+
+func (s Set) steps(keys, triggers Step) (all []Step) {
+	if s.HasKeys() {
+		all = append(all, keys)
+	}
+	if s.HasTriggers() {
+		all = append(all, triggers)
+	}
+	return all
+}
