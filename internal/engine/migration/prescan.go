@@ -9,9 +9,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/engine/plan"
 	"midstream/internal/engine/prescan"
-	"midstream/internal/engine/rowsync"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -160,16 +158,4 @@ func (r *run) prescanBefore(ctx context.Context) error {
 // temporaryTables is the privilege that a prescan needs.
 func (r *run) temporaryTables() string {
 	return "CREATE TEMPORARY TABLES ON " + schema.Quote(r.plan.Source.Name.Schema) + ".*"
-}
-
-// prescanSpecOf derives what is looked at from what is synced.
-func prescanSpecOf(sync *rowsync.Spec, source, shadow *schema.Table, mappings []plan.Mapping) *prescan.Spec {
-	spec := &prescan.Spec{Sync: sync, Source: source, Shadow: shadow}
-	for _, m := range mappings {
-		from, _ := source.Column(m.Source)
-		to, _ := shadow.Column(m.Shadow)
-		spec.Columns = append(spec.Columns, prescan.Column{From: from, To: to, Fits: m.Fits, Kept: m.Change == plan.Same,
-			Converted: m.Change == plan.Converted, Losses: strings.Join(m.Losses, ", and they ")})
-	}
-	return spec
 }

@@ -18,6 +18,7 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/shadow"
+	"midstream/internal/engine/specs"
 	"midstream/internal/engine/throttle"
 	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
@@ -33,7 +34,7 @@ var ErrOtherAlter = errors.New("an earlier run of another ALTER was stopped on t
 type former struct {
 	saved   *checkpoint.Saved
 	shadow  *shadow.Shadow
-	specs   specs
+	specs   specs.Set
 	tracker *frontier.Tracker
 	point   capture.Point // from which changes are read
 }
@@ -250,27 +251,27 @@ func (r *run) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shadowTh
 // judgeRanges is judgeFormer's part on what was copied.
 func (r *run) judgeRanges(f *former) (reason string, err error) {
 	start := f.saved.Start
-	f.specs, err = specsOf(r.plan, start.Shadow, clocks{server: start.ServerTime, utc: start.UTC})
+	f.specs, err = specs.Of(r.plan, start.Shadow, specs.Clock{Server: start.ServerTime, UTC: start.UTC})
 	if err != nil {
 		return "", err
 	}
 	ranges := checkpoint.KeyRanges(f.saved.Checkpoint.Copied)
 	for _, r := range ranges {
 		for _, bound := range []key.Key{r.From, r.To} {
-			if err := f.specs.sync.Key.Check(bound); bound != "" && err != nil {
+			if err := f.specs.Sync.Key.Check(bound); bound != "" && err != nil {
 				return err.Error(), nil
 			}
 		}
 	}
-	f.tracker, err = frontier.Resume(f.specs.sync.Key, ranges)
+	f.tracker, err = frontier.Resume(f.specs.Sync.Key, ranges)
 	switch {
 	case err != nil:
 		return err.Error(), nil
-	case f.specs.sync.KeyChanged && !f.tracker.Complete():
+	case f.specs.Sync.KeyChanged && !f.tracker.Complete():
 		return "the ALTER changes the key, so that the rows of a part that was not wholly copied can't be told", nil
-	case f.specs.dated && start.Purpose != string(r.plan.Purpose):
+	case f.specs.Dated && start.Purpose != string(r.plan.Purpose):
 		return "it was a rehearsal, and its rows have the time at which that began in a new column with DEFAULT CURRENT_TIMESTAMP", nil
-	case f.specs.sync.Values.Zone != "" && start.Zone != r.plan.Server.TimeZone:
+	case f.specs.Sync.Values.Zone != "" && start.Zone != r.plan.Server.TimeZone:
 		return fmt.Sprintf("the server's time zone was %s, and is %s", start.Zone, r.plan.Server.TimeZone), nil
 	}
 	return "", nil
@@ -298,12 +299,12 @@ func (r *run) goOn(ctx context.Context, f *former) error {
 	if err := r.distrust(ctx, c); err != nil {
 		return err
 	}
-	r.shadow, r.compare, r.began = f.shadow, f.specs.compare, *f.saved.Start
+	r.shadow, r.compare, r.began = f.shadow, f.specs.Compare, *f.saved.Start
 	r.began.Dropped, r.began.Acting, r.began.Keyed = r.plan.Dropped, r.plan.Acting, r.plan.Keyed()
 	r.began.Purpose, r.began.Foreign, r.began.Triggers = string(r.plan.Purpose), r.plan.Foreign, r.plan.Source.Triggers
 	r.began.Old, r.began.Kept = r.plan.Names.Old.Table, r.plan.Names.Kept.Table // the ones of then may be others' now
 	r.made.unmarked, r.made.doubtful = c.Unmarked, c.Unmarked
-	r.assemble(f.specs.sync, f.tracker, c.Rows)
+	r.assemble(f.specs.Sync, f.tracker, c.Rows)
 	if r.byTriggers() {
 		r.connectLog(f.saved.Beaten)
 	} else {

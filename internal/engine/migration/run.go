@@ -22,6 +22,7 @@ import (
 	"midstream/internal/engine/rowcopy"
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/engine/shadow"
+	"midstream/internal/engine/specs"
 	"midstream/internal/engine/throttle"
 	"midstream/internal/engine/verify"
 	"midstream/internal/mysql/binlog"
@@ -203,12 +204,12 @@ func (r *run) createShadow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	specs, err := specsOf(r.plan, r.shadow.Table, now)
+	specs, err := specs.Of(r.plan, r.shadow.Table, now)
 	if err != nil {
 		return err
 	}
-	r.look, r.compare = specs.prescan, specs.compare
-	r.assemble(specs.sync, frontier.New(specs.sync.Key), 0)
+	r.look, r.compare = specs.Prescan, specs.Compare
+	r.assemble(specs.Sync, frontier.New(specs.Sync.Key), 0)
 	definition, _ := schema.SplitAutoIncrement(r.plan.Source.Create)
 	r.began = checkpoint.Start{
 		Purpose:    string(r.plan.Purpose),
@@ -217,8 +218,8 @@ func (r *run) createShadow(ctx context.Context) error {
 		Key:        r.plan.Key.Name,
 		Map:        r.plan.Map,
 		Zone:       r.plan.Server.TimeZone,
-		ServerTime: now.server,
-		UTC:        now.utc,
+		ServerTime: now.Server,
+		UTC:        now.UTC,
 		Shadow:     r.shadow.Table,
 		Unmarked:   r.shadow.Unmarked,
 		Comment:    r.shadow.Comment,
@@ -234,7 +235,7 @@ func (r *run) createShadow(ctx context.Context) error {
 	if !r.cfg.Defers(r.plan) {
 		return nil
 	}
-	return r.shadow.Defer(ctx, r.pool, r.shadow.Deferrable(specs.sync.ShadowIndex))
+	return r.shadow.Defer(ctx, r.pool, r.shadow.Deferrable(specs.Sync.ShadowIndex))
 }
 
 // nameForbidding adds to the error of a statement that has waited for a lock in vain which
@@ -247,15 +248,15 @@ func (r *run) nameForbidding(ctx context.Context, err error) error {
 }
 
 // clocks reads the time at which the ALTER began, by the server's clock.
-func (r *run) clocks(ctx context.Context) (clocks, error) {
-	var now clocks
+func (r *run) clocks(ctx context.Context) (specs.Clock, error) {
+	var now specs.Clock
 	session, err := r.pool.Session(ctx, "SET SESSION time_zone = @@GLOBAL.time_zone")
 	if err != nil {
 		return now, err
 	}
 	defer session.Close()
 	err = session.Rows(ctx, "SELECT CAST(NOW(6) AS CHAR), CAST(UTC_TIMESTAMP(6) AS CHAR)", func(rows *sql.Rows) error {
-		return rows.Scan(&now.server, &now.utc)
+		return rows.Scan(&now.Server, &now.UTC)
 	})
 	if err != nil {
 		return now, fmt.Errorf("read the server's clock: %w", err)

@@ -1,4 +1,4 @@
-package migration
+package specs
 
 import (
 	"fmt"
@@ -14,44 +14,44 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// clocks are one moment in the server's own time zone and in UTC.
-type clocks struct{ server, utc string }
+// Clock are one moment in the server's own time zone and in UTC.
+type Clock struct{ Server, UTC string }
 
-// moment is the time as dbconn.Values has it.
-func (c clocks) moment() (string, error) {
-	at, err := time.Parse("2006-01-02 15:04:05.999999", c.utc)
+// unix is the time as dbconn.Values has it.
+func (c Clock) unix() (string, error) {
+	at, err := time.Parse("2006-01-02 15:04:05.999999", c.UTC)
 	if err != nil {
 		return "", fmt.Errorf("read the server's clock: %w", err)
 	}
 	return fmt.Sprintf("%d.%06d", at.Unix(), at.Nanosecond()/1000), nil
 }
 
-// specs say what the stages work on.
-type specs struct {
-	sync    *rowsync.Spec
-	prescan *prescan.Spec
-	compare *verify.Spec
-	// dated says that rows have the time at which the run began in a new column.
-	dated bool
+// Set say what the stages work on.
+type Set struct {
+	Sync    *rowsync.Spec
+	Prescan *prescan.Spec
+	Compare *verify.Spec
+	// Dated says that rows have the time at which the run began in a new column.
+	Dated bool
 }
 
-// specsOf derives what is looked at, synced and compared with what from the plan and the shadow
+// Of derives what is looked at, synced and compared with what from the plan and the shadow
 // that the server made.
-func specsOf(p *plan.Plan, shadow *schema.Table, now clocks) (s specs, err error) {
+func Of(p *plan.Plan, shadow *schema.Table, now Clock) (s Set, err error) {
 	columns, err := p.Columns(shadow)
 	if err != nil {
 		return s, err
 	}
-	if s.sync, s.dated, err = specOf(p, shadow, columns, now); err != nil {
+	if s.Sync, s.Dated, err = specOf(p, shadow, columns, now); err != nil {
 		return s, err
 	}
-	s.prescan = prescanSpecOf(s.sync, p.Source, shadow, columns.Mappings)
-	s.compare = verifySpecOf(s.sync, shadow, columns.Mappings, p.Server.Version)
-	computedColumns(s.compare, s.sync, shadow, columns)
+	s.Prescan = prescanSpecOf(s.Sync, p.Source, shadow, columns.Mappings)
+	s.Compare = verifySpecOf(s.Sync, shadow, columns.Mappings, p.Server.Version)
+	computedColumns(s.Compare, s.Sync, shadow, columns)
 	return s, nil
 }
 
-func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now clocks) (spec *rowsync.Spec, dated bool, err error) {
+func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock) (spec *rowsync.Spec, dated bool, err error) {
 	codec, err := key.NewCodec(p.Key.Parts)
 	if err != nil {
 		return nil, false, fmt.Errorf("key %s of %s: %w", p.Key.Name, p.Source.Name, err)
@@ -77,12 +77,12 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now clock
 		return nil, false, err
 	}
 	if plan.Frozen(shadow, columns) {
-		if spec.Values.Moment, err = now.moment(); err != nil {
+		if spec.Values.Moment, err = now.unix(); err != nil {
 			return nil, false, err
 		}
 	}
 	if spec.Values.Zone != "" {
-		now.utc = now.server
+		now.UTC = now.Server
 	}
 	begun := beginnings(shadow, from, now)
 	spec.Columns = append(spec.Columns, begun...)
@@ -128,16 +128,16 @@ func isOn(k schema.Key, columns []string) bool {
 // beginnings gives new columns with DEFAULT CURRENT_TIMESTAMP the time at which the run
 // began, as a native ALTER does: left to the server every row would get the time of its
 // last sync.
-func beginnings(shadow *schema.Table, named map[string]string, now clocks) []rowsync.Column {
+func beginnings(shadow *schema.Table, named map[string]string, now Clock) []rowsync.Column {
 	var columns []rowsync.Column
 	for _, c := range shadow.Columns {
 		if _, is := named[strings.ToLower(c.Name)]; is || c.Generated != schema.NotGenerated ||
 			!strings.HasPrefix(strings.ToUpper(c.Default), "CURRENT_TIMESTAMP") {
 			continue
 		}
-		text := now.server
+		text := now.Server
 		if c.DataType == "timestamp" {
-			text = now.utc
+			text = now.UTC
 		}
 		text = text[:len("2006-01-02 15:04:05")] + (text[len("2006-01-02 15:04:05"):])[:fractionLength(c.Fraction)]
 		columns = append(columns, rowsync.Column{Shadow: c.Name, Expr: schema.Literal(text)})

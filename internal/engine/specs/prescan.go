@@ -1,0 +1,22 @@
+package specs
+
+import (
+	"strings"
+
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/prescan"
+	"midstream/internal/engine/rowsync"
+	"midstream/internal/mysql/schema"
+)
+
+// prescanSpecOf derives what is looked at from what is synced.
+func prescanSpecOf(sync *rowsync.Spec, source, shadow *schema.Table, mappings []plan.Mapping) *prescan.Spec {
+	spec := &prescan.Spec{Sync: sync, Source: source, Shadow: shadow}
+	for _, m := range mappings {
+		from, _ := source.Column(m.Source)
+		to, _ := shadow.Column(m.Shadow)
+		spec.Columns = append(spec.Columns, prescan.Column{From: from, To: to, Fits: m.Fits, Kept: m.Change == plan.Same,
+			Converted: m.Change == plan.Converted, Losses: strings.Join(m.Losses, ", and they ")})
+	}
+	return spec
+}
