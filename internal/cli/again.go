@@ -11,7 +11,7 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
-	"midstream/internal/face/humanize"
+	"midstream/internal/face/summary"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
 )
@@ -238,8 +238,8 @@ func (c *change) attempt(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	}
 	c.output.done(
 		p.Source.Name, result,
-		fmt.Sprintf("%s has its new schema, after %s; the old table %s.", p.Source.Name, humanize.Span(result.Elapsed), oldText(result)),
-		summary(p, result, c.config, c.settings, processUsage()),
+		summary.Brief(p, result),
+		summary.OfRun(summary.Planned{Plan: p, Config: c.config, Settings: c.settings}, result, processUsage(), c.output.style()),
 	)
 	return result, nil
 }

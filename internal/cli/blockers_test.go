@@ -126,7 +126,7 @@ func TestKills(t *testing.T) {
 			if code := r.exit(); code != exitDone {
 				t.Errorf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
 			}
-			if killed := strings.Contains(r.stdout.String(), "ended, as it was in the way for "); killed != (c.spared == "") {
+			if killed := strings.Contains(r.stdout.String(), "killed a session that blocked the swap for "); killed != (c.spared == "") {
 				t.Errorf("ended: %t\n%s", killed, &r.stdout)
 			}
 			if c.spared == "" {

@@ -31,11 +31,11 @@ func TestCheckTellsOfRows(t *testing.T) {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(
-		t, stdout, "prescan: looking for rows", "unfit: 1 row with NULL in column a", "keys: id=500\n",
+		t, stdout, "unfit: 1 row with NULL in column a", "keys: id=500\n",
 		"list: SELECT `id`, `a` FROM", "fix:  MODIFY `a` int NULL", "3 rows sharing the value of unique key u (a)",
 		"keys: id=7; id=8; id=9\n", "fix:  ADD KEY `u` (`a`)", "1,000 rows too long for column b, varchar(50)",
 		"keys: id=1; id=2; id=3; id=4; id=5; id=6; id=7; id=8; id=9; id=10, ...", "fix:  MODIFY `b` varchar(200)",
-		"prescan: 3 problems",
+		"1/5 prepare   3 problems found",
 	)
 	contains(t, stderr, "failed in phase prescan", "doesn't take every row", "nothing is left on the server", "next:")
 
@@ -72,12 +72,12 @@ func TestCheckTellsOfRows(t *testing.T) {
 	if code != exitDone || stderr != "" {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	contains(t, stdout, "the new table takes all of 1,000 rows")
+	contains(t, stdout, "all of 1,000 rows fit the new schema")
 	code, stdout, _ = check("--no-color", "ADD COLUMN c INT")
 	if code != exitDone {
 		t.Errorf("exit code %d", code)
 	}
-	contains(t, stdout, "no row needs a look")
+	contains(t, stdout, "no row needs a check")
 	if got := query("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "t" {
 		t.Errorf("tables %s", got)
 	}

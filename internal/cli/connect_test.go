@@ -218,7 +218,7 @@ func TestPasswordFromThePrompt(t *testing.T) {
 	if _, err := io.WriteString(terminal, "typed-secret\n"); err != nil {
 		t.Fatal(err)
 	}
-	screen.await(t, "key PRIMARY (id)")
+	screen.await(t, "Method ")
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}

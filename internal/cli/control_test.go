@@ -239,7 +239,7 @@ func TestPauseAndResume(t *testing.T) {
 	c.stopWriting()
 	c.obeys("throttle", []string{"100%"}, "no bound")
 	c.ends(exitDone)
-	contains(t, c.run.stdout.String(), "pause, by ", "waiting: paused by ", "resume, by ", "throttle 100%, by ", "all equal", "swapped:")
+	contains(t, c.run.stdout.String(), "pause, by ", "waiting: paused by ", "resume, by ", "throttle 100%, by ", "all equal", "locked for")
 	c.swappedAll()
 }
 
@@ -299,8 +299,8 @@ func TestHoldUntilCutover(t *testing.T) {
 	c.obeys("cutover", []string{"--now"}, "swaps as soon as")
 	c.ends(exitDone)
 	contains(
-		t, c.run.stdout.String(), "hold: the table must not be changed yet", "held: until midstream cutover ",
-		"cutover --now, by ", "swapped:",
+		t, c.run.stdout.String(), "on hold until an operator", "held: until midstream cutover ",
+		"cutover --now, by ", "locked for",
 	)
 	if got := c.query(columns); got != "id,a,b,c" {
 		t.Errorf("columns %s", got)
@@ -473,7 +473,7 @@ func TestWatch(t *testing.T) {
 	}
 	people := start(t, command(t, "watch", "--control-dir="+c.folder))
 	machine := start(t, command(t, "watch", c.name, "--json", "--control-dir="+c.folder))
-	people.await(&people.stdout, "hold: the table must not be changed yet")
+	people.await(&people.stdout, "on hold until an operator")
 	machine.await(&machine.stdout, `"event":"progress"`)
 	database, _, _ := strings.Cut(c.name, ".")
 	id, end := holding(t, c.i, "report", c.name, 0)
@@ -488,7 +488,7 @@ func TestWatch(t *testing.T) {
 	if code := people.exit(); code != exitDone {
 		t.Errorf("exit code %d\n%s", code, &people.stderr)
 	}
-	contains(t, people.stdout.String(), "cutover, by ", "swapped:", "the run has ended: done (exit code 0)")
+	contains(t, people.stdout.String(), "cutover, by ", "locked for", "the run has ended: done (exit code 0)")
 	if code := machine.exit(); code != exitDone {
 		t.Errorf("exit code %d\n%s", code, &machine.stderr)
 	}

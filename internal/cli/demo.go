@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -194,7 +195,7 @@ func (d *demonstration) proofText(p *demo.Proof) string {
 		line("schema", "THE DEFINITION IS THE OLD ONE")
 	}
 	line("elapsed", "%s; %s rows copied in %s (%s/s)%s", humanize.Span(r.ElapsedMS.Duration()), humanize.Count(r.RowsCopied),
-		humanize.Span(r.CopyMS.Duration()), humanize.Rate(perSecond(r.RowsCopied, r.CopyMS.Duration())), indexTime(r.IndexMS.Duration()))
+		humanize.Span(r.CopyMS.Duration()), humanize.Rate(float64(r.RowsCopied)/max(r.CopyMS.Duration().Seconds(), 1e-9)), indexTime(r.IndexMS.Duration()))
 	line("changes", "%s captured: %s applied, %s left to the row copy, %s merged",
 		humanize.Count(r.Captured), humanize.Count(r.Applied), humanize.Count(r.Dropped), humanize.Count(r.Merged))
 	line("writers", "%s transactions meanwhile (%.0f/s; %.0f/s before)",
@@ -255,4 +256,11 @@ func (s *steps) clear() {
 	if s.live {
 		fmt.Fprint(s.out, "\r\x1b[K")
 	}
+}
+
+func indexTime(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return "; indexes built in " + humanize.Span(d)
 }

@@ -114,28 +114,27 @@ func TestLines(t *testing.T) {
 	}
 	contains(
 		t, out.String(),
-		"copy 41 %: 41 of about 100 rows, 12 rows/s (0.02 workers; the application is 3.1 % slower); backlog 3 keys, 6 applied (2.5/s), delay 53 ms; rows are copied in about 30 s",
+		"2/5 copy      41 %  41 of 100  12/s  ETA ", "  app +3 %  backlog 3 (2.5/s)\n",
 	)
 	out.Reset()
 	for _, e := range everyEvent {
 		l.Show(e)
 	}
 	contains(
-		t, out.String(), "a note", "waiting for 1 blocker, for 2.0 s now",
-		"connection 17, app@h:1, Sleep for 1m00s, on shop.orders: holds a metadata lock [SELECT 1]",
-		"by KILL 17, or wait", "--old-snapshots=ignore", "lock attempt 2: granted after 1.5 ms",
-		"swapped: 4.1 ms under the lock, 3 keys applied under it, 2 attempts",
+		t, out.String(), "a note", "5/5 cut over  BLOCKED 2.0 s by connection 17, app@h:1, Sleep for 1m00s, on shop.orders: holds a metadata lock [SELECT 1]",
+		"To kill it: KILL 17.", "--old-snapshots=ignore",
+		"5/5 cut over  locked for 4.1 ms, 3 changes applied under the lock, attempt 2",
 		"unfit: at least 12 rows with NULL in column v\n", "keys: id=1; id=2, ...\n", "list: SELECT 1\n",
-		"fix:  MODIFY `v` int NULL\n", "prescan: 1 problem, after 1.5 s",
+		"fix:  MODIFY `v` int NULL\n", "1/5 prepare   1 problem found in 1.5 s",
 	)
 	out.Reset()
 	quiet := &lines{out: &out, quiet: true}
 	for _, e := range everyEvent {
 		quiet.Show(e)
 	}
-	// the note, what is gone on with, the blocker with its head and what to do, the finding with
+	// the note, what is gone on with, the blocker and what to do, the finding with
 	// its keys, list and fix
-	if n := strings.Count(out.String(), "\n"); n != 9 {
+	if n := strings.Count(out.String(), "\n"); n != 8 {
 		t.Errorf("quiet says:\n%s", &out)
 	}
 }
@@ -208,14 +207,14 @@ func TestBarsOnATerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 		screen := watch(terminal)
-		screen.await(t, "stays as ")
+		screen.await(t, "Old table kept")
 		if err := cmd.Wait(); err != nil {
 			t.Error(err)
 		}
 		<-screen.done
 		terminal.Close()
 		sent := screen.String()
-		contains(t, ansi.Strip(sent), "rows     █", "backlog  ", "swapped:", "Done: "+name)
+		contains(t, ansi.Strip(sent), "rows     █", "backlog  ", "cut over: locked for", "altered "+name)
 		if hide, show := strings.LastIndex(sent, ansi.HideCursor), strings.LastIndex(sent, ansi.ShowCursor); hide < 0 || show < hide {
 			t.Errorf("the cursor stays hidden: %q", sent)
 		}

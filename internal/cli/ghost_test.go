@@ -470,7 +470,7 @@ func TestGhostSaysWhichPrivilegeItLacks(t *testing.T) {
 		if code := r.exit(); code != 1 {
 			t.Errorf("%s: exit code %d", version, code)
 		}
-		contains(t, r.stderr.String(), "refused: ", "account narrow@% lacks ")
+		contains(t, r.stderr.String(), "cannot change ", "account narrow@% lacks ")
 	}
 }
 

@@ -61,7 +61,7 @@ var flagGroups = []struct {
 	{
 		"What is told and kept",
 		[]string{
-			"quiet", "no-color", "history-dir", "no-history", "log-file", "log-format", "metrics-file", "hook",
+			"quiet", "verbose", "no-color", "history-dir", "no-history", "log-file", "log-format", "metrics-file", "hook",
 			"hook-timeout", "control-dir", "no-control", "listen", "token-file", "tls-cert", "tls-key",
 			"insecure-http",
 		},

@@ -151,7 +151,7 @@ func TestL9_ARunOfHostileNames(t *testing.T) {
 	if code := run.exit(); code != exitDone {
 		t.Fatalf("exit code %d\n%s\n%s", code, &run.stdout, &run.stderr)
 	}
-	contains(t, run.stdout.String(), "ended, as it was in the way", "app")
+	contains(t, run.stdout.String(), "killed a session that blocked the swap", "app")
 	watching.exit()
 	for surface, text := range map[string]string{"stdout": run.stdout.String(), "stderr": run.stderr.String(), "watch": watching.stdout.String() + watching.stderr.String()} {
 		clean(t, surface, text)
@@ -203,7 +203,7 @@ func TestL9_HostileNamesOnATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	screen := watch(terminal)
-	screen.await(t, "stays as ")
+	screen.await(t, "Old table kept")
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}

@@ -58,7 +58,7 @@ func TestBlockedRun(t *testing.T) {
 	}
 	args := append([]string{"run", "--method=shadow", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)
 	first := start(t, command(t, args...))
-	first.await(&first.stdout, "waiting for 1 blocker")
+	first.await(&first.stdout, "BLOCKED ")
 	first.await(&first.stdout, "by KILL "+id+", or wait")
 	contains(t, first.stdout.String(), "connection "+id+", ", "SELECT CONNECTION_ID(), COUNT(*)")
 
@@ -87,7 +87,7 @@ func TestBlockedRun(t *testing.T) {
 // TestSecondCtrlC: while the first one's cleanup is held up, a second one leaves at
 // once, and cleanup removes what is left. With --json the last line is the result even so.
 func TestSecondCtrlC(t *testing.T) {
-	t.Run("text", func(t *testing.T) { testSecondCtrlC(t, "waiting for 1 blocker") })
+	t.Run("text", func(t *testing.T) { testSecondCtrlC(t, "BLOCKED ") })
 	t.Run("json", func(t *testing.T) {
 		lines := strings.Split(strings.TrimSpace(testSecondCtrlC(t, `"event":"blocked"`, "--json")), "\n")
 		contains(t, lines[len(lines)-1], `"event":"result"`, `"outcome":"left_at_once","exit_code":130,"error":"left at once"`,

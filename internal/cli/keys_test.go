@@ -60,7 +60,7 @@ func TestKeysOnATerminal(t *testing.T) {
 	}
 	defer terminal.Close()
 	screen := watch(terminal)
-	screen.await(t, "hold: ")
+	screen.await(t, "on hold")
 	press(t, terminal, screen, "pause, by ", "p")
 	if lineMode(t, terminal) {
 		t.Error("the terminal waits for whole lines")

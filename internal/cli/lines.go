@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"midstream/internal/engine/event"
@@ -12,37 +13,69 @@ import (
 // lineEvery is the time between two lines of progress.
 const lineEvery = 5 * time.Second
 
-// lines is the display where there is no terminal: a line now and then, and one for
-// everything that happens.
+// lines is the display of a run without a terminal. It prints a line of progress now and then, what
+// each step came to, and everything that an operator may want to act on.
 type lines struct {
-	out   io.Writer
-	quiet bool // only what may need somebody
-	last  time.Time
+	out     io.Writer
+	quiet   bool // only what may need an operator
+	verbose bool // each phase and each lock attempt too
+
+	shown   time.Time   // of the last line of progress
+	phase   event.Phase // current
+	entered time.Time   // of the current phase
 }
 
 func (l *lines) Show(e event.Event) {
 	switch e := e.(type) {
 	case event.Progress:
-		if l.quiet || e.At.Sub(l.last) < lineEvery || e.Phase == event.PhaseDone {
+		if l.quiet || e.At.Sub(l.shown) < lineEvery || e.Phase == event.PhaseDone {
 			return
 		}
-		l.last = e.At
+		l.shown = e.At
 		l.print(e.At, humanize.Progress(e))
 	case event.PhaseEntered:
-		if l.last.IsZero() {
-			l.last = e.At // nothing to tell of yet
-		}
-		if !l.quiet {
-			l.print(e.At, humanize.Phase(e.Phase))
-		}
+		l.enter(e)
 	default:
-		if at, text, matters := humanize.Happening(e); text != "" && (matters || !l.quiet) {
-			l.print(at, text)
+		at, text, matters := humanize.Happening(e)
+		if text == "" || l.quiet && !matters {
+			return
 		}
+		if attempt, is := e.(event.LockAttempt); is && attempt.Granted && !l.verbose {
+			return // the swap reports it
+		}
+		l.print(at, text)
 	}
 }
 
+// enter prints what the last phase came to, and the new one if it waits for something or if the
+// user wants every phase.
+func (l *lines) enter(e event.PhaseEntered) {
+	last, began := l.phase, l.entered
+	l.phase, l.entered = e.Phase, e.At
+	if l.shown.IsZero() {
+		l.shown = e.At // nothing to report yet
+	}
+	if l.quiet {
+		return
+	}
+	switch last {
+	case event.PhaseShadow:
+		l.print(e.At, "prepare: new table created")
+	case event.PhaseCopy:
+		l.print(e.At, "copy: all rows copied in "+humanize.Span(e.At.Sub(began)))
+	case event.PhaseIndex:
+		l.print(e.At, "indexes: built in "+humanize.Span(e.At.Sub(began)))
+	}
+	if l.verbose || e.Phase == event.PhaseHold || e.Phase == event.PhaseNative || e.Phase == event.PhaseCopy {
+		l.print(e.At, humanize.Phase(e.Phase))
+	}
+}
+
+// print writes a line. A text that begins with a step gets the number of the step.
 func (l *lines) print(at time.Time, text string) {
+	if step, rest, is := strings.Cut(text, ": "); is && humanize.IsStep(step) {
+		text = humanize.Numbered(step) + "  " + rest
+	}
 	fmt.Fprintf(l.out, "%s  %s\n", at.Local().Format("15:04:05"), text)
 }
 

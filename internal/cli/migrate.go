@@ -19,7 +19,9 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
 	"midstream/internal/engine/throttle"
+	"midstream/internal/face/summary"
 	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/record"
 )
@@ -51,6 +53,8 @@ type change struct {
 	tables []record.Table
 	// mustResume says that an attempt before has kept its work, which is to be gone on with.
 	mustResume bool
+	// planOnly says that the plan is all that was asked for.
+	planOnly bool
 	// calibrate has the plan measure what the server does.
 	calibrate bool
 	followers followers
@@ -211,12 +215,21 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	case c.output.json:
 		(&jsonLines{out: c.app.Stdout}).write(told)
 	case c.output.quiet:
-		fmt.Fprint(c.app.Stdout, quietPlan(p))
+		fmt.Fprint(c.app.Stdout, summary.Quiet(p))
 	default:
-		fmt.Fprint(c.app.Stdout, planText(p, s.address, former, c.config, c.settings, c.rehearsal.keep))
+		planned := summary.Planned{Plan: p, Address: s.address, Former: former, Config: c.config, Settings: c.settings,
+			Keep: c.rehearsal.keep}
+		if c.planOnly {
+			fmt.Fprint(c.app.Stdout, summary.OfPlan(planned, c.output.style(), afterPlan))
+		} else {
+			fmt.Fprint(c.app.Stdout, summary.BeforeRun(planned, c.output.style()))
+		}
 	}
 	return p, nil
 }
+
+// afterPlan says what to do with a plan.
+const afterPlan = "the same command with run in place of plan; with check, it tests every row first (--verbose: locks, grants, key)"
 
 // errGone is the end of a run that can't go on with its own work.
 var errGone = errors.New("what this run had kept is gone: another run has finished it, or somebody has removed it")
@@ -378,7 +391,11 @@ func (c *change) finish(ctx context.Context, alter *ddl.Alter, s *server) (migra
 		return migration.Result{}, false, nil
 	}
 	result := migration.Result{Swapped: true, Resumed: true, Old: finished.Old}
-	told := fmt.Sprintf("%s has its new schema; the old table %s.", alter.Table, oldText(result))
+	told := fmt.Sprintf("%s was altered", alter.Table)
+	if result.Old != "" {
+		told += "; the old table is kept as " + result.Old
+	}
+	told = escape.Line(told)
 	c.output.done(name, result, told, told+"\n")
 	return result, true, nil
 }

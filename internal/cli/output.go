@@ -10,6 +10,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
+	"midstream/internal/face/summary"
 	"midstream/internal/face/tui"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
@@ -39,12 +40,23 @@ type output struct {
 	own     presentation // nil: in midstream's words
 	json    bool
 	quiet   bool
+	verbose bool
 	noColor bool
+}
+
+// style is how plans, refusals and results are written.
+func (o *output) style() summary.Style {
+	style := summary.Style{Verbose: o.verbose}
+	if onTerminal(o.app.Env.Stdout) {
+		style.Width, _, _ = term.GetSize(int(o.app.Env.Stdout.Fd())) // 0 for the default
+	}
+	return style
 }
 
 func (o *output) register(f *checks) {
 	f.boolean(&o.json, "", "json", "one JSON object a line (docs/events.md), the result last; not with --quiet")
 	f.boolean(&o.quiet, "q", "quiet", "only what may need somebody, and the result; not with --json")
+	f.boolean(&o.verbose, "", "verbose", "print all details: key, locks, grants, indexes, every phase, and what the run cost")
 	f.boolean(&o.noColor, "", "no-color", "no colors on a terminal; NO_COLOR does the same")
 }
 
@@ -52,6 +64,9 @@ func (o *output) register(f *checks) {
 func (o *output) check() error {
 	if o.json && o.quiet {
 		return fmt.Errorf("--json and --quiet exclude each other")
+	}
+	if o.verbose && (o.json || o.quiet) {
+		return fmt.Errorf("--verbose excludes --json and --quiet")
 	}
 	return nil
 }
@@ -66,7 +81,7 @@ func (o *output) display(table string) display {
 	case onTerminal(o.app.Env.Stdout) && o.app.Getenv("TERM") != "dumb":
 		return tui.New(o.app.Env.Stdout, table, o.quiet, o.colors())
 	}
-	return &lines{out: o.app.Stdout, quiet: o.quiet}
+	return &lines{out: o.app.Stdout, quiet: o.quiet, verbose: o.verbose}
 }
 
 func (o *output) colors() bool { return !o.noColor && o.app.Getenv("NO_COLOR") == "" }

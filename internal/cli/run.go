@@ -177,6 +177,7 @@ func (a *app) planCommand() *cobra.Command {
 	}
 	c := a.newChange(cmd)
 	c.registerTuning()
+	c.planOnly = true
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
 		return c.conduct(ctx, args, doing{func(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
 			_, err := c.plan(ctx, alter, s)

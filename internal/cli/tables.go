@@ -3,17 +3,15 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
-	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
 	"midstream/internal/face/humanize"
+	"midstream/internal/face/summary"
 	"midstream/internal/mysql/ddl"
-	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/record"
 )
@@ -45,10 +43,10 @@ func (c *change) planTables(ctx context.Context, statement *ddl.Statement, s *se
 		(&jsonLines{out: c.app.Stdout}).write(tablePlanOf(p, s.address))
 	case c.output.quiet:
 		if len(p.Risks) > 0 {
-			fmt.Fprint(c.app.Stdout, tableNames(p)+"\n"+risksText(p.Risks))
+			fmt.Fprint(c.app.Stdout, summary.TableNames(p)+"\n"+summary.Risks(p.Risks, c.output.style()))
 		}
 	default:
-		fmt.Fprint(c.app.Stdout, tablePlanText(p, s.address, c.settings))
+		fmt.Fprint(c.app.Stdout, summary.OfTablePlan(p, s.address, c.settings, c.output.style()))
 	}
 	return p, nil
 }
@@ -61,7 +59,7 @@ func (c *change) runTables(ctx context.Context, statement *ddl.Statement, s *ser
 	}
 	result, err := c.carryOutTables(ctx, p, s)
 	if err == nil && !c.output.json {
-		fmt.Fprint(c.app.Stdout, tableSummary(p, result))
+		fmt.Fprint(c.app.Stdout, summary.OfTableRun(p, result))
 	}
 	return result, err
 }
@@ -71,7 +69,7 @@ func (c *change) carryOutTables(ctx context.Context, p *plan.TablePlan, s *serve
 	return c.underControl(
 		ctx,
 		p.Statement.Tables()[0],
-		fmt.Sprintf("%s %s", p.Statement.Kind, tableNames(p)),
+		fmt.Sprintf("%s %s", p.Statement.Kind, summary.TableNames(p)),
 		s,
 		func() (result migration.Result, err error) {
 			_, err = c.run.attempt(ctx, func(ctx context.Context) error {
@@ -85,7 +83,7 @@ func (c *change) carryOutTables(ctx context.Context, p *plan.TablePlan, s *serve
 
 func (c *change) attemptTables(ctx context.Context, p *plan.TablePlan, s *server) (migration.Result, error) {
 	c.run.planned(tablePlanOf(p, s.address))
-	screen := c.output.display(tableNames(p))
+	screen := c.output.display(summary.TableNames(p))
 	c.run.takeKeys(screen)
 	relay := newRelay(screen)
 	var stand stand
@@ -108,9 +106,9 @@ func (c *change) onTablesInterrupt(p *plan.TablePlan, s *stand, r *relay, d disp
 	})
 	second := c.app.Interrupts.OnSecond(func() {
 		d.Abandon()
-		left := fmt.Sprintf("the %s has been carried out or not (%s), nothing between", p.Statement.Kind, tableNames(p))
+		left := fmt.Sprintf("the %s has been carried out or not (%s), nothing between", p.Statement.Kind, summary.TableNames(p))
 		if over() {
-			left = fmt.Sprintf("the %s has been carried out (%s)", p.Statement.Kind, tableNames(p))
+			left = fmt.Sprintf("the %s has been carried out (%s)", p.Statement.Kind, summary.TableNames(p))
 		}
 		if p.Twin != (schema.Name{}) && !over() {
 			left += fmt.Sprintf("; %s may be left, empty: drop it", p.Twin)
@@ -134,66 +132,6 @@ func (c *change) onTablesInterrupt(p *plan.TablePlan, s *stand, r *relay, d disp
 		fmt.Fprint(c.app.Stderr, c.app.complaint(err, exitAtOnce))
 	})
 	return func() { first(); second() }
-}
-
-// tableNames are the tables of the statement, for people.
-func tableNames(p *plan.TablePlan) string {
-	var names []string
-	for _, name := range p.Statement.Tables() {
-		names = append(names, name.String())
-	}
-	return strings.Join(names, ", ")
-}
-
-// tablePlanText tells what a run will do.
-func tablePlanText(p *plan.TablePlan, address string, settings operator.Settings) string {
-	const indent = "            "
-	var b strings.Builder
-	line := func(label, format string, args ...any) {
-		fmt.Fprintf(&b, "  %-9s %s\n", label, humanize.Wrapped(fmt.Sprintf(format, args...), 100, indent))
-	}
-	fmt.Fprintf(&b, "%s on %s (%s)\n", tableNames(p), escape.Line(address), p.Server.Version)
-	line("change", "%s", p.Statement.Kind)
-	b.WriteString(methodText(p.Choice, ""))
-	for i, step := range p.Steps {
-		label := ""
-		if i == 0 {
-			label = "steps"
-		}
-		line(label, "%d. %s", i+1, step)
-	}
-	if p.Main != "" {
-		work := ""
-		if p.Swap != nil {
-			work = fmt.Sprintf(" for the lock, and about %s for the work on %d files", humanize.Span(p.Swap.Rename), p.Swap.Files)
-		}
-		line(
-			"locks", "%s (queries wait for %s at most%s, and nothing is asked for while somebody holds one)",
-			joined(p.Watched, ", "), settings.WithDefaults().Lock.Wait, work,
-		)
-	}
-	if p.Table != nil {
-		line("size", "%s", sizeText(p.Table))
-	}
-	b.WriteString(risksText(p.Risks))
-	return b.String()
-}
-
-// tableSummary tells what a finished run did.
-func tableSummary(p *plan.TablePlan, r migration.Result) string {
-	var b strings.Builder
-	kind, names := p.Statement.Kind, tableNames(p)
-	if p.Choice.Method == plan.MethodNone {
-		return fmt.Sprintf("Done: nothing was to be done: %s (%s).\n", p.Choice.Why, names)
-	}
-	fmt.Fprintf(
-		&b, "Done: %s, %s, after %s: %s, %s in the statement.\n", kind, names, humanize.Span(r.Elapsed),
-		humanize.Plural(r.Attempts, "attempt"), humanize.Span(r.Native),
-	)
-	if r.Old != "" {
-		fmt.Fprintf(&b, "  %-9s %s; remove it with: midstream cleanup --old %s\n", "left", escape.Line(r.Old), p.Statement.Table.Argument())
-	}
-	return b.String()
 }
 
 // tablePlanOf returns the record of a plan.

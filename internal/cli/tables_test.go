@@ -66,10 +66,10 @@ func TestIndexStatements(t *testing.T) {
 			{"CREATE INDEX d ON t (a DESC) INVISIBLE ALGORITHM=INPLACE", "inplace"},
 			{"OPTIMIZE TABLE t", "inplace"},
 		} {
-			r.says("plan", exitDone, c.statement, []string{"--native-locked=1h", "--method=inplace"}, "method    "+c.method)
+			r.says("plan", exitDone, c.statement, []string{"--native-locked=1h", "--method=inplace"}, "Method     "+strings.ToUpper(c.method)+": ")
 			r.says(
 				"run", exitDone, c.statement, []string{"--native-locked=1h", "--method=inplace"},
-				"Done: "+r.database+".t has its new schema",
+				"altered "+r.database+".t",
 			)
 			r.exec(strings.Replace(c.statement, " t", " n", 1))
 			create := func(of string) string {
@@ -83,7 +83,7 @@ func TestIndexStatements(t *testing.T) {
 		}
 		r.says(
 			"run", exitDone, "CREATE INDEX s ON t (a)", []string{"--method=shadow", "--drop-old"},
-			"Done: "+r.database+".t has its new schema",
+			"altered "+r.database+".t",
 		)
 		r.are("n,t")
 	})
@@ -152,7 +152,7 @@ func TestTableStatements(t *testing.T) {
 		}
 		contains(r.T, stdout, "the table that a DROP put aside")
 		r.says("run", exitDone, "DROP TABLE p", nil, "Done: DROP TABLE, "+d+".p")
-		r.says("run", exitDone, "DROP TABLE IF EXISTS p", nil, "method    none: there is no such table")
+		r.says("run", exitDone, "DROP TABLE IF EXISTS p", nil, "none: there is no such table")
 		r.says("run", exitRefused, "DROP TABLE p", nil, "there is no table")
 		r.says("run", exitRefused, "DROP TABLE v", nil, d+".v is a view")
 		r.are("t,v")
@@ -219,13 +219,13 @@ func TestCreateTable(t *testing.T) {
 		r.exec("CREATE TABLE p (id INT PRIMARY KEY)")
 		definition := "(id INT PRIMARY KEY AUTO_INCREMENT, s VARCHAR(20) DEFAULT 'a`b', p INT, CHECK (p > 0), CONSTRAINT c_s CHECK (s <> 'x'), CONSTRAINT f_p FOREIGN KEY (p) REFERENCES p (id)) COMMENT 'x'"
 		create := "CREATE TABLE `c t` " + definition
-		r.says("plan", exitDone, create, nil, "method    instant: there is no such table")
+		r.says("plan", exitDone, create, nil, "Method     instant: there is no such table")
 		r.are("p,t")
 		r.says("run", exitDone, create, nil, "Done: CREATE TABLE")
 		r.are("c t,p,t")
 		r.exec("INSERT INTO `c t` (s) VALUES ('a')")
 		for _, statement := range []string{create, "CREATE TABLE IF NOT EXISTS `c t` " + strings.ToLower(definition)} {
-			r.says("run", exitDone, statement, nil, "method    none", "Done: nothing was to be done")
+			r.says("run", exitDone, statement, nil, "Nothing to do: ", "Done: nothing was to be done")
 		}
 		other := strings.Replace(create, "VARCHAR(20)", "VARCHAR(21)", 1)
 		r.says(
@@ -241,7 +241,7 @@ func TestCreateTable(t *testing.T) {
 			"method    none: the table is there", "the table has another definition",
 		)
 		r.says("run", exitDone, "CREATE TABLE l LIKE p", nil, "Done")
-		r.says("run", exitDone, "CREATE TABLE l (LIKE p)", nil, "method    none")
+		r.says("run", exitDone, "CREATE TABLE l (LIKE p)", nil, "Nothing to do: ")
 		r.says("run", exitRefused, "CREATE TABLE l LIKE t", nil, "another definition")
 		r.says("run", exitRefused, "CREATE TABLE bad (a NOTYPE)", nil, "the server refuses the statement", "left:")
 		r.says("run", exitUsage, "CREATE TABLE x SELECT 1", nil, "CREATE TABLE ... SELECT")
@@ -293,7 +293,7 @@ func TestCtrlCWhileATableIsHeld(t *testing.T) {
 	}
 	for _, statement := range []string{"DROP TABLE ", "TRUNCATE TABLE "} {
 		r := start(t, command(t, append([]string{"run", statement + name}, flags(t, i)...)...))
-		r.await(&r.stdout, "waiting for 1 blocker")
+		r.await(&r.stdout, "BLOCKED ")
 		r.interrupt()
 		if code := r.exit(); code != exitAborted {
 			t.Errorf("%s: exit code %d\n%s\n%s", statement, code, &r.stdout, &r.stderr)
@@ -362,10 +362,10 @@ func TestL9_AnOnlineStatementOnManyFiles(t *testing.T) {
 		r.says("plan", exitDone, "ALTER TABLE many ADD INDEX (v)", []string{"--native-locked=1ms", "--lock-work=30s"},
 			"method    shadow", "the server works on the files of all partitions", "files are renamed in about")
 		r.says(
-			"plan", exitDone, "ALTER TABLE many ADD INDEX (v)", []string{"--native-locked=1h"}, "method    inplace",
+			"plan", exitDone, "ALTER TABLE many ADD INDEX (v)", []string{"--native-locked=1h"}, "INPLACE: ",
 			"as the table has many partitions",
 		)
-		r.says("plan", exitDone, "ALTER TABLE many ADD COLUMN w INT", nil, "method    instant", "as the table has many partitions")
+		r.says("plan", exitDone, "ALTER TABLE many ADD COLUMN w INT", nil, "INSTANT: ", "as the table has many partitions")
 		r.says(
 			"plan", exitRefused, "ALTER TABLE many ADD INDEX (v)",
 			[]string{"--native-locked=1ms", "--lock-work=10ms"}, "the swap renames 120 files",

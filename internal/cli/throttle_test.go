@@ -65,7 +65,7 @@ func TestGatesOfARun(t *testing.T) {
 		if code := r.exit(); code != exitDone {
 			t.Errorf("%s: exit code %d\n%s\n%s", flag, code, &r.stdout, &r.stderr)
 		}
-		contains(t, r.stdout.String(), "going on")
+		contains(t, r.stdout.String(), "resumed")
 		exec("DROP TABLE busy")
 	}
 }

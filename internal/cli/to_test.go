@@ -99,7 +99,7 @@ func TestTo(t *testing.T) {
 			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
 		contains(
-			t, stdout, "method    inplace", "Done: "+name+" has its new schema",
+			t, stdout, "INPLACE: ", "altered "+name,
 			"Done: "+database+".fresh is created", "2 tables: 1 changed, 1 created",
 		)
 		contains(t, stderr, "left alone: "+database+".other")
@@ -146,7 +146,7 @@ func TestToShadow(t *testing.T) {
 	run = append(run, "--map", "b=text", "--map", "=n")
 
 	r := start(t, command(t, append([]string{run[0], "--chunk-time=10ms", "--workers=1"}, run[1:]...)...))
-	r.await(&r.stdout, "copy: copying rows")
+	r.await(&r.stdout, "copying rows")
 	time.Sleep(50 * time.Millisecond)
 	if err := r.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestToShadow(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	contains(t, stdout, "method    shadow", "Done: "+name+" has its new schema")
+	contains(t, stdout, "copy to a new table", "altered "+name)
 	if got := query("SELECT CONCAT(COUNT(*), ' ', SUM(CRC32(text)), ' ', SUM(a)) FROM t"); got != sum {
 		t.Errorf("rows %s, want %s", got, sum)
 	}

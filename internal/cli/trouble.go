@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
+	"midstream/internal/face/summary"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/ops/record"
@@ -113,7 +114,10 @@ func (a *app) complaint(err error, code int) string {
 	switch {
 	case errors.As(err, &refused):
 		b.WriteString(
-			refusal(&plan.Refused{Table: refused.Table, Blocking: a.inWords(refused.Blocking), Others: a.inWords(refused.Others)}),
+			summary.OfRefusal(
+				&plan.Refused{Table: refused.Table, Blocking: a.inWords(refused.Blocking), Others: a.inWords(refused.Others)},
+				summary.Style{},
+			),
 		)
 	case errors.As(err, &failure):
 		fmt.Fprintf(&b, "midstream: %s in phase %s: %s\n", verdict(code), failure.Phase, cause)

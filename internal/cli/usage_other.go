@@ -2,13 +2,7 @@
 
 package cli
 
-import "time"
-
-// usageOfProcess is what this process has used.
-type usageOfProcess struct {
-	peakRSS int64
-	cpu     time.Duration
-}
+import "midstream/internal/face/summary"
 
 // processUsage knows nothing on this system.
-func processUsage() usageOfProcess { return usageOfProcess{} }
+func processUsage() summary.Used { return summary.Used{} }

@@ -124,8 +124,8 @@ type Choice struct {
 	Others []Rejected
 }
 
-// locks says that nobody can write to the table while the server copies or builds it.
-func (c Choice) locks() bool {
+// BlocksWrites reports that no session can write to the table while the server copies or builds it.
+func (c Choice) BlocksWrites() bool {
 	return c.Lock != "NONE" && (c.Method == MethodCopy || c.Method == MethodInplace && c.Builds)
 }
 
@@ -297,9 +297,9 @@ func (c *chooser) native() (m Method, why, against string) {
 	}
 	if a.Lock != "NONE" {
 		if takes > c.limits.Locked {
-			return a.Method, "", fmt.Sprintf("nobody could write for about %s, and at most %s is allowed", round(takes), c.limits.Locked)
+			return a.Method, "", fmt.Sprintf("it would block writes for about %s; at most %s is allowed", round(takes), c.limits.Locked)
 		}
-		return a.Method, fmt.Sprintf("the table is small: nobody can write for about %s", round(takes)), ""
+		return a.Method, fmt.Sprintf("the table is small: writes wait for about %s", round(takes)), ""
 	}
 	return a.Method, fmt.Sprintf("the server builds it in about %s, while the table is used", round(takes)), c.againstBuild(takes)
 }

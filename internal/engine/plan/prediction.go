@@ -63,7 +63,7 @@ func (p *Plan) Predict(pace Pace, bounds Bounds, deferred bool) Prediction {
 		least, most = leastMeasured, mostMeasured
 	}
 	d.Least, d.Most = scaled(d.Elapsed, least), scaled(d.Elapsed, most)
-	if !p.Choice.locks() { // else the application writes nothing to the table meanwhile
+	if !p.Choice.BlocksWrites() { // else the application writes nothing to the table meanwhile
 		d.Redo += int64(pace.Redo * d.Elapsed.Seconds())
 	}
 	return d
@@ -102,7 +102,7 @@ func (d *Prediction) native(p *Plan, pace Pace, bounds Bounds) {
 		d.Elapsed = p.copying(d.Elapsed)
 	}
 	if pace.Writes > 0 {
-		if answer != nil && answer.Effect == Index && !p.Choice.locks() {
+		if answer != nil && answer.Effect == Index && !p.Choice.BlocksWrites() {
 			noted := pace.Writes * d.Elapsed.Seconds()
 			d.Elapsed += scaled(notedTime, noted)
 			d.Redo, d.Disk = d.Redo+int64(notedRedo*noted), d.Disk+int64(notedDisk*noted)
@@ -112,7 +112,7 @@ func (d *Prediction) native(p *Plan, pace Pace, bounds Bounds) {
 	closed := answer.closed(p.Source)
 	d.Locked = bounds.Wait + closed
 	d.Locks = []MetadataLock{{"EXCLUSIVE", requests, closedText("the beginning and the end: some milliseconds each", closed)}}
-	if p.Choice.locks() {
+	if p.Choice.BlocksWrites() {
 		d.Locked += d.Elapsed
 		d.Locks = []MetadataLock{
 			{"SHARED_NO_WRITE", 1, fmt.Sprintf("nobody can write until it has ended: about %s", round(d.Elapsed))},

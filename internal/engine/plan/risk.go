@@ -46,7 +46,7 @@ type Refused struct {
 
 // Summary says what is refused, without the reasons.
 func (r *Refused) Summary() string {
-	return fmt.Sprintf("%s can't be changed by a run, for %s; nothing was written", r.Table, count(len(r.Blocking), "reason"))
+	return fmt.Sprintf("cannot change %s: %s; nothing was written", r.Table, count(len(r.Blocking), "problem"))
 }
 
 // Error lists every reason on a line of its own.

@@ -74,6 +74,8 @@ func About(d time.Duration) string {
 	switch {
 	case d < 0:
 		return "unknown"
+	case d < time.Second:
+		return "less than 1 s"
 	case d < 10*time.Second:
 		return fmt.Sprintf("%d s", int(d.Seconds()+0.5))
 	case d < time.Minute:

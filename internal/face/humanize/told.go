@@ -3,6 +3,7 @@ package humanize
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,39 +11,58 @@ import (
 	"midstream/internal/mysql/escape"
 )
 
-// Phase says what a phase does.
+// Phase describes a phase: its step, and what the run does in it.
 func Phase(p event.Phase) string {
 	switch p {
 	case event.PhaseCheck:
-		return "check: making sure that no other run works on the table"
+		return "prepare: checking that no other run works on the table"
 	case event.PhaseNative:
-		return "native: the server changes the table itself"
+		return "server: the server changes the table itself"
 	case event.PhaseShadow:
-		return "shadow: creating and altering the shadow table"
+		return "prepare: creating the new table"
 	case event.PhasePrescan:
-		return "prescan: looking for rows that the new table doesn't take"
+		return "prepare: checking that every row fits the new schema"
 	case event.PhaseStart:
-		return "start: noting the binlog position"
+		return "prepare: recording the binlog position"
 	case event.PhaseCopy:
 		return "copy: copying rows and applying changes"
 	case event.PhaseIndex:
-		return "index: building secondary indexes; changes are captured and applied afterwards"
+		return "indexes: building secondary indexes; changes are applied afterwards"
 	case event.PhaseCatchUp:
-		return "catchup: bringing the backlog down, waiting until nobody is in the way"
+		return "catch up: applying the last changes"
 	case event.PhaseVerify:
-		return "verify: comparing every row of the new table with the old one's"
+		return "verify: comparing every row of both tables"
 	case event.PhaseCutover:
-		return "cutover: asking for the lock"
+		return "cut over: waiting until no session blocks the swap"
 	case event.PhaseHold:
-		return "hold: the table must not be changed yet"
+		return "cut over: on hold until an operator or the time window allows the swap"
 	case event.PhaseLock:
-		return "lock: asking for the lock of the cut-over, to give it back"
+		return "lock: rehearsing the lock of the cut-over"
 	case event.PhaseCleanup:
-		return "cleanup: removing what the run created"
+		return "clean up: removing what the run created"
 	case event.PhaseDone:
 		return "done"
 	}
 	return escape.Line(string(p))
+}
+
+// Step returns the step that a phase belongs to, as the texts of this package begin: "copy" for
+// "copy: ...".
+func Step(p event.Phase) string {
+	step, _, _ := strings.Cut(Phase(p), ":")
+	return step
+}
+
+// steps are those of a run that copies the table, in their order.
+var steps = []string{"prepare", "copy", "indexes", "verify", "cut over"}
+
+// IsStep reports whether a text that begins with this word and a colon belongs to a numbered step.
+func IsStep(word string) bool { return slices.Contains(steps, word) }
+
+// Numbered writes a step with its number, such as "2/5 copy", in columns of equal width.
+// REQUIRES: IsStep.
+func Numbered(step string) string {
+	return fmt.Sprintf("%-12s", fmt.Sprintf("%d/%d %s", slices.Index(steps, step)+1, len(steps), step))
 }
 
 // Happening says what an event that is neither progress nor phase tells, "" if
@@ -57,18 +77,18 @@ func Happening(e event.Event) (at time.Time, text string, matters bool) {
 		return e.At, Blocked(e), true
 	case event.Throttled:
 		if len(e.Gates) == 0 {
-			return e.At, "going on", true
+			return e.At, "resumed", true
 		}
 		return e.At, Throttled(e), true
 	case event.Controlled:
 		return e.At, escape.Line(fmt.Sprintf("%s, by %s: %s", e.Command, e.By, e.Text)), true
 	case event.Killed:
-		return e.At, fmt.Sprintf("ended, as it was in the way for %s: %s", Span(e.Waited), Blocker(e.Blocker)), true
+		return e.At, fmt.Sprintf("killed a session that blocked the swap for %s: %s", Span(e.Waited), Blocker(e.Blocker)), true
 	case event.LockAttempt:
 		if e.Granted {
-			return e.At, fmt.Sprintf("lock attempt %d: granted after %s", e.Number, Span(e.Waited)), false
+			return e.At, fmt.Sprintf("cut over: lock attempt %d granted after %s", e.Number, Span(e.Waited)), false
 		}
-		return e.At, fmt.Sprintf("lock attempt %d: not granted within %s, withdrawn", e.Number, Span(e.Waited)), false
+		return e.At, fmt.Sprintf("cut over: lock attempt %d not granted within %s, withdrawn", e.Number, Span(e.Waited)), false
 	case event.Finding:
 		return e.At, Finding(e), true
 	case event.Prescanned:
@@ -78,13 +98,24 @@ func Happening(e event.Event) (at time.Time, text string, matters bool) {
 	case event.Verified:
 		return e.At, Verified(e), false
 	case event.SwapDone:
-		return e.At, fmt.Sprintf("swapped: %s under the lock, %s applied under it, %s",
-			Span(e.LockHeld), Plural(e.Drained, "key"), Plural(e.Attempts, "attempt")), false
+		return e.At, Swapped(e), false
 	}
 	return at, "", false
 }
 
-// Finding tells of rows that the new table doesn't take as they are. The SELECT stays on one
+// Swapped reports a swap.
+func Swapped(e event.SwapDone) string {
+	text := "cut over: locked for " + Span(e.LockHeld)
+	if e.Drained > 0 {
+		text += ", " + Plural(e.Drained, "change") + " applied under the lock"
+	}
+	if e.Attempts == 1 {
+		return text + ", first attempt"
+	}
+	return fmt.Sprintf("%s, attempt %d", text, e.Attempts)
+}
+
+// Finding reports rows that the new table doesn't take as they are. The SELECT stays on one
 // line, to be copied.
 func Finding(e event.Finding) string {
 	const indent = "\n          "
@@ -111,17 +142,17 @@ func Finding(e event.Finding) string {
 	return text
 }
 
-// Prescanned tells what the prescan has found.
+// Prescanned reports what the check of the rows found.
 func Prescanned(e event.Prescanned) string {
 	switch {
 	case !e.Needed:
-		return "prescan: no row needs a look: the ALTER changes no value that may not fit, and adds no unique key"
+		return "prepare: no row needs a check: the definitions prove that every row fits"
 	case e.Refused > 0:
-		return fmt.Sprintf("prescan: %s, after %s", Plural(e.Refused, "problem"), Span(e.Elapsed))
+		return fmt.Sprintf("prepare: %s found in %s", Plural(e.Refused, "problem"), Span(e.Elapsed))
 	case e.Rows == 0:
-		return fmt.Sprintf("prescan: no duplicates, after %s", Span(e.Elapsed))
+		return "prepare: no duplicates, checked in " + Span(e.Elapsed)
 	}
-	return fmt.Sprintf("prescan: the new table takes all of %s, after %s", Plural(e.Rows, "row"), Span(e.Elapsed))
+	return fmt.Sprintf("prepare: all of %s fit the new schema, checked in %s", Plural(e.Rows, "row"), Span(e.Elapsed))
 }
 
 // Mismatch tells of a row that is not what it should be.
@@ -134,14 +165,14 @@ func Mismatch(e event.Mismatch) string {
 	)
 }
 
-// Verified tells of the comparison.
+// Verified reports the comparison.
 func Verified(e event.Verified) string {
-	text := fmt.Sprintf("verified: %s compared in %s, all equal", Plural(e.Rows, "row"), Span(e.Elapsed))
+	text := fmt.Sprintf("verify: %s compared in %s, all equal", Plural(e.Rows, "row"), Span(e.Elapsed))
 	if e.Repaired > 0 {
-		text += fmt.Sprintf("; %s differed and %s synced anew", Plural(e.Repaired, "row"), Was(e.Repaired))
+		text += fmt.Sprintf("; %s differed and %s repaired", Plural(e.Repaired, "row"), Was(e.Repaired))
 	}
 	if e.Unproven > 0 {
-		text += fmt.Sprintf("; %s too often to tell, to be compared under the lock", Plural(e.Unproven, "row")+" changed")
+		text += fmt.Sprintf("; %s too often to compare: the run compares them under the lock", Plural(e.Unproven, "row")+" changed")
 	}
 	if len(e.Uncompared) > 0 {
 		text += "; not compared: " + strings.Join(e.Uncompared, ", ")
@@ -157,7 +188,7 @@ func Was(n int) string {
 	return "were"
 }
 
-// Throttled tells for what the work waits.
+// Throttled reports why the work waits.
 func Throttled(e event.Throttled) string {
 	var reasons []string
 	for _, g := range e.Gates {
@@ -166,23 +197,29 @@ func Throttled(e event.Throttled) string {
 	return escape.Line("waiting: " + strings.Join(reasons, "; "))
 }
 
-// Blocked tells who is in the way.
+// Blocked reports the sessions that block the swap.
 func Blocked(e event.Blocked) string {
-	text := fmt.Sprintf("waiting for %s, for %s now:", Plural(len(e.Blockers), "blocker"), Span(e.Waiting))
-	for _, b := range e.Blockers {
-		text += "\n          " + Blocker(b)
+	const indent = "\n          "
+	text := fmt.Sprintf("cut over: BLOCKED %s by ", Span(e.Waiting))
+	if len(e.Blockers) == 1 {
+		text += Blocker(e.Blockers[0])
+	} else {
+		text += Plural(len(e.Blockers), "session") + ":"
+		for _, b := range e.Blockers {
+			text += indent + Blocker(b)
+		}
 	}
 	if remedy := Remedy(e.Blockers); remedy != "" {
-		text += "\n          " + remedy
+		text += indent + remedy
 	}
 	return text
 }
 
-// brief is the age up to which a transaction is one of the application's that will end by
-// itself: nobody is told to kill it.
+// brief is the age of an ordinary transaction of the application. It ends by itself, so nothing
+// suggests to kill it.
 const brief = 5 * time.Second
 
-// Remedy says what an operator can do about blockers, or "" if they are to be waited for.
+// Remedy suggests what an operator can do about blockers, or returns "" if they will end by themselves.
 func Remedy(blockers []event.Blocker) string {
 	var kills []string
 	snapshot := false
@@ -196,10 +233,10 @@ func Remedy(blockers []event.Blocker) string {
 	if len(kills) == 0 {
 		return ""
 	}
-	text := "end what is in the way by " + strings.Join(kills, "; ") + ", or wait"
+	text := "Queries are not waiting. To kill it: " + strings.Join(kills, "; ") + ". To let the run do it: midstream set TABLE kill-blockers-after=30s."
 	if snapshot {
-		text += ". A run with --old-snapshots=ignore would not wait for snapshots: after the swap such a transaction sees only a part " +
-			"of the table's rows, without an error"
+		text += " To swap without waiting for old snapshots: --old-snapshots=ignore. Such a transaction then sees only a part of the table's " +
+			"rows, without an error."
 	}
 	return text
 }
@@ -226,45 +263,66 @@ func Blocker(b event.Blocker) string {
 	return escape.Line(text)
 }
 
-// Progress is the state of a run in one line.
+// Progress writes the state of a run in one line. It leaves out what is zero.
 func Progress(p event.Progress) string {
-	backlog := fmt.Sprintf("backlog %s, %s applied (%s/s), delay %s",
-		Plural(p.Backlog, "key"), Count(p.Applied), Rate(p.ApplyRate), Span(p.CaptureDelay))
+	var parts []string
+	add := func(text string) { parts = append(parts, text) }
+	of := func(fraction float64, n int64) {
+		add(fmt.Sprintf("%s  %s of %s", Percent(fraction), Count(n), Count(p.RowsTotal)))
+	}
+	follows := true
 	switch p.Phase {
 	case event.PhaseCopy:
-		return fmt.Sprintf("copy %s: %s of about %s rows, %s rows/s%s; %s; %s",
-			Percent(p.Fraction), Count(p.RowsCopied), Count(p.RowsTotal), Rate(p.CopyRate), Slower(p), backlog, ETA(p))
+		of(p.Fraction, p.RowsCopied)
+		add(Rate(p.CopyRate) + "/s")
+		add(ETA(p))
+		if slower := Slower(p); slower != "" {
+			add(slower)
+		}
 	case event.PhasePrescan:
-		return fmt.Sprintf("prescan %s: %s of about %s rows", Percent(ScannedFraction(p)), Count(p.Scanned), Count(p.RowsTotal))
+		of(ScannedFraction(p), p.Scanned)
+		follows = false
 	case event.PhaseIndex:
-		return Build("index", p) + "; " + backlog
+		add(Built(p))
 	case event.PhaseNative:
 		if p.BuildStep == "" {
-			return "native: waiting until nobody is in the way; " + Span(p.Elapsed) + " elapsed"
+			add("waiting until no session blocks the change")
+		} else {
+			add(Built(p))
 		}
-		return Build("native", p) + "; " + Span(p.Elapsed) + " elapsed"
+		add(Span(p.Elapsed) + " elapsed")
+		follows = false
 	case event.PhaseVerify:
-		return fmt.Sprintf(
-			"verify %s: %s of about %s rows; %s", Percent(VerifiedFraction(p)), Count(p.Verified), Count(p.RowsTotal),
-			backlog,
-		)
+		of(VerifiedFraction(p), p.Verified)
 	case event.PhaseCatchUp, event.PhaseHold, event.PhaseCutover, event.PhaseLock:
-		return fmt.Sprintf("%s: %s; %s", p.Phase, backlog, ETA(p))
+		add(ETA(p))
+	default:
+		add(Span(p.Elapsed) + " elapsed")
+		follows = false
 	}
-	return fmt.Sprintf("%s: %s elapsed", p.Phase, Span(p.Elapsed))
+	if follows && p.Backlog > 0 {
+		add(fmt.Sprintf("backlog %s (%s/s)", Count(p.Backlog), Rate(p.ApplyRate)))
+	}
+	if follows && p.CaptureDelay >= lateCapture {
+		add("capture " + Span(p.CaptureDelay) + " behind")
+	}
+	return Step(p.Phase) + ": " + strings.Join(parts, "  ")
 }
 
-// Slower is what the application feels; "" if that is not known.
+// lateCapture is the capture delay from which a line of progress shows it.
+const lateCapture = time.Second
+
+// Slower writes how much slower the application's statements are, or "" if that is not known.
 func Slower(p event.Progress) string {
-	if p.Slower < 0 {
-		return ""
+	if percent := 100 * p.Slower; p.Slower >= 0 && percent >= 0.5 {
+		return fmt.Sprintf("app +%.0f %%", percent)
 	}
-	return fmt.Sprintf(" (%.2g workers; the application is %.1f %% slower)", p.Workers, 100*p.Slower)
+	return ""
 }
 
-// Build is how far the server says that it is.
-func Build(phase string, p event.Progress) string {
-	text := phase + ": " + escape.Line(cmp.Or(p.BuildStep, "building"))
+// Built writes how far the server's own build is.
+func Built(p event.Progress) string {
+	text := escape.Line(cmp.Or(p.BuildStep, "building"))
 	if p.IndexFraction > 0 {
 		text += " " + Percent(p.IndexFraction)
 	}
@@ -281,15 +339,19 @@ func ScannedFraction(p event.Progress) float64 {
 	return min(1, float64(p.Scanned)/float64(max(p.RowsTotal, 1)))
 }
 
-// ETA says what the prediction is of.
+// ETA writes when the copy ends, as a time of day, or when the backlog is empty.
 func ETA(p event.Progress) string {
 	switch {
 	case p.ETA < 0:
-		return "end not known yet"
+		return "ETA unknown"
+	case p.Phase == event.PhaseCopy && p.ETA < day && !p.At.IsZero():
+		return "ETA " + p.At.Add(p.ETA).Local().Format("15:04:05")
 	case p.Phase == event.PhaseCopy:
-		return "rows are copied in about " + About(p.ETA)
+		return "ETA in about " + About(p.ETA)
 	case p.ETA < time.Second:
 		return "caught up"
 	}
 	return "caught up in about " + About(p.ETA)
 }
+
+const day = 24 * time.Hour

@@ -32,7 +32,7 @@ func (m model) View() tea.View {
 			m.barLine("prescan", humanize.ScannedFraction(p), fmt.Sprintf("%s of ~%s", humanize.Count(p.Scanned), humanize.Count(p.RowsTotal))),
 		)
 	case m.phase == event.PhaseNative:
-		lines = append(lines, humanize.Build("server", p))
+		lines = append(lines, "server   "+humanize.Built(p))
 	case p.RowsTotal > 0 && !before(m.phase, event.PhaseCopy):
 		lines = append(lines, m.rowsLine(), m.changesLine())
 		for _, line := range []string{m.applicationLine(), m.workLine()} {
@@ -84,7 +84,7 @@ func (m model) rowsLine() string {
 	p := m.progress
 	switch {
 	case m.phase == event.PhaseIndex:
-		return humanize.Build("indexes", p)
+		return "indexes  " + humanize.Built(p)
 	case m.phase == event.PhaseVerify:
 		return m.barLine("verify", humanize.VerifiedFraction(p), fmt.Sprintf("%s of ~%s", humanize.Count(p.Verified), humanize.Count(p.RowsTotal)))
 	case p.Fraction >= 1:

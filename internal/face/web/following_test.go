@@ -121,12 +121,12 @@ func TestEvents(t *testing.T) {
 		[]byte(one.await("status").data),
 		&now,
 	); err != nil || now.State != "blocked" || now.Fraction != .5 || now.Share != "30%" || len(now.Waits) != 1 ||
-		!strings.Contains(now.Text, "copy 50 %: 1,500 of about 3,000 rows") || now.Tiles[0].Value != "1,500 of about 3,000" ||
+		!strings.Contains(now.Text, "copy: 50 %  1,500 of 3,000") || now.Tiles[0].Value != "1,500 of about 3,000" ||
 		!strings.Contains(now.Waits[0], "KILL 77") {
 		t.Errorf("%v %+v", err, now)
 	}
 	s.writer.Show(event.LockAttempt{Number: 1, Granted: true, Waited: time.Millisecond, At: time.Now()}) // while it is followed
-	if e := one.await("lock_attempt"); e.id != "3" || !strings.Contains(e.data, "lock attempt 1: granted after 1.0 ms") {
+	if e := one.await("lock_attempt"); e.id != "3" || !strings.Contains(e.data, "cut over: lock attempt 1 granted after 1.0 ms") {
 		t.Errorf("%v", e)
 	}
 	one.body.Close()

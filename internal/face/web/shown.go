@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"midstream/internal/engine/event"
@@ -123,7 +124,7 @@ func tilesOf(p event.Progress) []tile {
 	tiles := []tile{
 		{"rows copied", fmt.Sprintf("%s of about %s", humanize.Count(p.RowsCopied), humanize.Count(p.RowsTotal))},
 		{"row copy", humanize.Rate(p.CopyRate) + " rows/s"},
-		{"end", humanize.ETA(p)},
+		{"end", strings.TrimPrefix(humanize.ETA(p), "ETA ")},
 		{"backlog", humanize.Plural(p.Backlog, "key")},
 		{"applied", fmt.Sprintf("%s, %s/s", humanize.Plural(p.Applied, "key"), humanize.Rate(p.ApplyRate))},
 		{"capture delay", humanize.Span(p.CaptureDelay)},

@@ -22,7 +22,7 @@ type place struct {
 // house lists the places from the top down. A package imports only packages that come after its own.
 var house = []place{
 	{"cli", "verbs, flags, help, exit codes, and what is printed", [][]string{{""}}},
-	{"face", "what people look at", [][]string{{"web"}, {"report", "tui"}, {"humanize"}, {"assets"}}},
+	{"face", "what people look at", [][]string{{"web"}, {"report", "summary", "tui"}, {"humanize"}, {"assets"}}},
 	{"compat", "the command lines of other tools", [][]string{{"ghost", "ptosc"}, {"speech"}}},
 	{"ops", "a run seen from outside", [][]string{{"queue"}, {"socket"}, {"hook", "metrics"}, {"history"}, {"record"}}},
 	{"lab", "servers and loads for demos and tests", [][]string{{"demo"}, {"ledger", "sandbox"}}},

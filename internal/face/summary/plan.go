@@ -1,0 +1,310 @@
+package summary
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
+	"midstream/internal/engine/plan"
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/schema"
+)
+
+// Planned is a plan with what else its summary needs.
+type Planned struct {
+	*plan.Plan
+	Address  string // of the server
+	Former   string // the earlier run that this one resumes, "" for none
+	Config   migration.Config
+	Settings operator.Settings
+	Keep     bool // a rehearsal keeps the new table
+}
+
+// Predict returns what a run of the plan will probably cost.
+func Predict(p *plan.Plan, cfg migration.Config, settings operator.Settings) plan.Prediction {
+	settings = settings.WithDefaults()
+	bounds := plan.Bounds{Wait: settings.Lock.Wait, Work: settings.Lock.Work}
+	return p.Predict(p.Pace.Shared(1-settings.Rest), bounds, cfg.WithDefaults().Defers(p))
+}
+
+// OfPlan writes what a run will do, the verdict first. next is the last line, for what to do now.
+func OfPlan(p Planned, style Style, next string) string {
+	s := newSheet(style)
+	s.heading("%s on %s (%s), %s", p.Source.Name, p.Address, p.Server.Version, size(p.Source))
+	s.WriteString("\n  " + humanize.Wrapped(verdict(p), s.width, "  ") + "\n\n")
+	s.line("Method", "%s", method(p))
+	if why := whyNot(p.Choice, style.Verbose); why != "" {
+		s.line("", "%s", why)
+	}
+	d := Predict(p.Plan, p.Config, p.Settings)
+	if len(d.Locks) > 0 {
+		s.line("Time", "%s", duration(d))
+		s.line("Impact", "%s", impact(p.Choice, d))
+	}
+	if d.Rows > 0 {
+		s.line("Space", "%s of disk%s", humanize.Size(d.Disk), binlog(d))
+	}
+	if d.ReplicaLag > 0 {
+		s.line("Replicas", "fall behind by about %s at the end", humanize.Span(d.ReplicaLag))
+	}
+	switch {
+	case p.Purpose.Rehearses():
+		s.line("Rehearsal", "%s", rehearsal(p))
+	case p.Choice.Method == plan.MethodShadow:
+		s.line("Afterwards", "%s", afterwards(p))
+	}
+	s.line("Data loss", "%s", losses(p))
+	if p.Former != "" {
+		s.line("Resumes", "%s", p.Former)
+	}
+	if style.Verbose {
+		details(s, p, d)
+	}
+	if len(p.Risks) > 0 {
+		s.WriteString("\n")
+		s.risks(p.Risks)
+	}
+	if next != "" {
+		s.WriteString("\n")
+		s.line("Next", "%s", next)
+	}
+	return s.String()
+}
+
+// BeforeRun writes a plan that a run carries out at once: one line, and what an operator should know.
+func BeforeRun(p Planned, style Style) string {
+	if style.Verbose {
+		return OfPlan(p, style, "")
+	}
+	s := newSheet(style)
+	about := ""
+	if d := Predict(p.Plan, p.Config, p.Settings); d.Rows > 0 {
+		about = ", " + roughly(d.Elapsed)
+	}
+	s.heading("%s on %s: %s%s, %s", p.Source.Name, p.Address, method(p), about, found(p.Risks))
+	s.risks(p.Risks)
+	if p.Purpose.Rehearses() {
+		s.line("Rehearsal", "%s", rehearsal(p))
+	}
+	return s.String()
+}
+
+// Quiet writes only what an operator should know, "" if there is nothing.
+func Quiet(p *plan.Plan) string {
+	if len(p.Risks) == 0 {
+		return ""
+	}
+	return p.Source.Name.String() + "\n" + Risks(p.Risks, Style{})
+}
+
+// Risks writes what an operator should know.
+func Risks(risks []plan.Risk, style Style) string {
+	s := newSheet(style)
+	s.risks(risks)
+	return s.String()
+}
+
+func verdict(p Planned) string {
+	switch {
+	case p.Choice.Method == plan.MethodNone:
+		return "Nothing to do: " + p.Choice.Why + "."
+	case len(p.Risks) == 0:
+		return "OK to run. No problems found."
+	}
+	return "OK to run, with " + humanize.Plural(len(p.Risks), "warning") + " (below)."
+}
+
+// found counts the warnings within a line.
+func found(risks []plan.Risk) string {
+	if len(risks) == 0 {
+		return "no problems found"
+	}
+	return humanize.Plural(len(risks), "warning") + ":"
+}
+
+// method says what the run does.
+func method(p Planned) string {
+	switch c := p.Choice; c.Method {
+	case plan.MethodShadow:
+		return "copy to a new table, then cut over"
+	case plan.MethodInstant:
+		return "INSTANT: " + c.Why
+	case plan.MethodInplace:
+		return "INPLACE: " + c.Why
+	case plan.MethodCopy:
+		return "COPY by the server: " + c.Why
+	}
+	return "none: " + p.Choice.Why
+}
+
+// serverAdvice is what the server adds to the reason why it does not take an ALGORITHM.
+var serverAdvice = regexp.MustCompile(`^ALGORITHM=\w+ is not supported\. Reason: |\.? Try ALGORITHM=[A-Z/]+\.?$`)
+
+// whyNot says why no lighter method is taken, and what speaks against this one. In full it has the
+// server's own words, and why the table is not copied to a new one.
+func whyNot(c plan.Choice, full bool) string {
+	var parts []string
+	for _, other := range c.Others {
+		name, why := strings.ToUpper(string(other.Method)), other.Why
+		switch {
+		case other.Method == plan.MethodShadow && !full:
+			continue
+		case other.Method == plan.MethodShadow:
+			name = "a new table"
+		case !full:
+			why = serverAdvice.ReplaceAllString(why, "")
+		}
+		parts = append(parts, fmt.Sprintf("not %s: %s", name, why))
+	}
+	if c.Warning != "" {
+		parts = append(parts, "as asked for, although "+c.Warning)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "(" + strings.Join(parts, "; ") + ")"
+}
+
+// size says how large a table is.
+func size(t *schema.Table) string {
+	return fmt.Sprintf("about %s rows, %s", humanize.Count(t.Rows), humanize.Size(t.DataBytes+t.IndexBytes))
+}
+
+func duration(d plan.Prediction) string {
+	if d.Rows == 0 {
+		return fmt.Sprintf("less than %s, once no session blocks it", humanize.Span(d.Most))
+	}
+	how := "estimated; --calibrate measures it"
+	if d.Measured {
+		how = "measured with rows of this table"
+	}
+	return fmt.Sprintf("%s (%s to %s, %s)", roughly(d.Elapsed), humanize.Span(d.Least), humanize.Span(d.Most), how)
+}
+
+// roughly writes a time that is expected.
+func roughly(d time.Duration) string {
+	if d < time.Second {
+		return humanize.About(d)
+	}
+	return "about " + humanize.About(d)
+}
+
+// impact says what the application notices.
+func impact(c plan.Choice, d plan.Prediction) string {
+	if c.BlocksWrites() {
+		return fmt.Sprintf("reads continue; writes wait until it has ended, for at most %s", humanize.Span(d.Locked))
+	}
+	when := "at the start and the end"
+	if c.Method == plan.MethodShadow {
+		when = "at the cut-over"
+	}
+	return fmt.Sprintf("reads and writes continue; a query waits at most %s %s", humanize.Span(d.Locked), when)
+}
+
+func binlog(d plan.Prediction) string {
+	if d.Binlog == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s of binlog during the run", humanize.Size(d.Binlog))
+}
+
+func afterwards(p Planned) string {
+	if p.Config.DropOld {
+		return "the old table is dropped (until then it is " + p.Names.Old.String() + ")"
+	}
+	return "the old table is kept as " + p.Names.Former().String()
+}
+
+// losses says which values the ALTER itself gives up.
+func losses(p Planned) string {
+	var lost []string
+	for _, c := range p.ColumnChanges() {
+		if c.Target == "" {
+			lost = append(lost, "the values of column "+c.Source)
+		}
+	}
+	for _, r := range p.Risks {
+		if r.Code == plan.CodeLossy {
+			lost = append(lost, "values that are converted (see the warnings)")
+			break
+		}
+	}
+	if len(lost) == 0 {
+		return "none"
+	}
+	kept := ""
+	if p.Choice.Method == plan.MethodShadow && !p.Config.DropOld && !p.Purpose.Rehearses() {
+		kept = "; the old table keeps them"
+	}
+	return strings.Join(lost, ", ") + kept
+}
+
+// rehearsal says what a rehearsal does, and what it doesn't do.
+func rehearsal(p Planned) string {
+	if p.Choice.Method != plan.MethodShadow {
+		return "nothing is done: " + p.Choice.Rehearsal()
+	}
+	text := "everything but the swap: the table stays unchanged"
+	if p.Purpose == plan.RehearsingOnReplica {
+		text += ", and nothing is written to the binlog of this replica; its replication may wait for rows that are being copied. " +
+			"(A run takes about a third longer: it writes to the binlog)"
+	}
+	ending := "dropped at the end"
+	if p.Keep {
+		ending = "kept"
+	}
+	return fmt.Sprintf("%s. %s and %s are created, and %s", text, p.Names.Shadow, p.Names.State, ending)
+}
+
+// details writes what only those read who want to know how it works.
+func details(s *sheet, p Planned, d plan.Prediction) {
+	s.WriteString("\n")
+	s.line("Statement", "%s", p.Alter.Clauses)
+	if changes := p.ColumnChanges(); len(changes) > 0 {
+		s.line("Columns", "%s", joined(changes, "; "))
+	}
+	s.line("Size", "%s of rows and %s of indexes, as the server estimates", humanize.Size(p.Source.DataBytes), humanize.Size(p.Source.IndexBytes))
+	if p.Choice.Method == plan.MethodShadow {
+		s.line("Key", "%s (%s): the run follows changes by it", p.Key.Name, strings.Join(p.Key.Columns(), ", "))
+		s.line("Changes", "%s", captured(p))
+		s.line("Indexes", "%s", indexes(p))
+		s.line("Creates", "%s and %s", p.Names.Shadow, p.Names.State)
+	}
+	if d.Rows > 0 {
+		s.line("Speed", "%s rows/s, %s of redo log", humanize.Rate(d.RowsPerSecond), humanize.Size(d.Redo))
+	}
+	if len(d.Locks) > 0 {
+		var locks []string
+		for _, l := range d.Locks {
+			locks = append(locks, fmt.Sprintf("%d %s for %s", l.Count, l.Kind, l.For))
+		}
+		s.line("Locks", "%s", strings.Join(locks, "; "))
+	}
+	s.line("Grants", "%s", strings.Join(p.Grants(), "; "))
+}
+
+// captured says how the run learns of changes.
+func captured(p Planned) string {
+	switch {
+	case p.Server.Capture != nil:
+		return "read from replica " + p.Server.Capture.Address
+	case p.Capture.By == plan.CaptureTrigger:
+		return fmt.Sprintf("captured by triggers that write to %s: %s", p.Names.Log, p.Capture.Why)
+	}
+	return "read from the binlog"
+}
+
+// indexes says when secondary indexes are built.
+func indexes(p Planned) string {
+	if p.Config.Defers(p.Plan) {
+		return "secondary indexes are built after the row copy"
+	}
+	if p.Config.Indexes != migration.DeferNever && p.Server.Replicas > 0 {
+		return fmt.Sprintf("secondary indexes are filled while rows are copied: building them afterwards would hold up %s",
+			humanize.Plural(p.Server.Replicas, "replica"))
+	}
+	return "secondary indexes are filled while rows are copied"
+}

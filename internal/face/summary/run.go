@@ -1,0 +1,123 @@
+package summary
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/escape"
+)
+
+// Used is what the process of a run took.
+type Used struct {
+	PeakRSS int64         // bytes; 0 if it is not known
+	CPU     time.Duration // of user and system
+}
+
+// Brief writes the end of a run in a line, for those who want quiet.
+func Brief(p *plan.Plan, r migration.Result) string {
+	text := fmt.Sprintf("altered %s in %s", p.Source.Name, humanize.Span(r.Elapsed))
+	switch {
+	case r.Old != "":
+		text += "; the old table is kept as " + r.Old
+	case r.Method == plan.MethodShadow:
+		text += "; the old table was dropped"
+	}
+	return escape.Line(text)
+}
+
+// OfRun writes what a finished run did.
+func OfRun(p Planned, r migration.Result, used Used, style Style) string {
+	s := newSheet(style)
+	s.heading("Done in %s: altered %s%s.", humanize.Span(r.Elapsed), p.Source.Name, work(r))
+	if r.Old != "" {
+		fmt.Fprintf(s, "Old table kept: %s, about %s. To drop it: midstream cleanup --old %s\n", escape.Line(r.Old),
+			humanize.Size(p.Source.DataBytes+p.Source.IndexBytes), escape.Line(p.Source.Name.Argument()))
+	}
+	if !style.Verbose {
+		return s.String()
+	}
+	if cost := cost(Predict(p.Plan, p.Config, p.Settings), r); cost != "" {
+		s.line("Cost", "%s", cost)
+	}
+	switch r.Method {
+	case plan.MethodNone:
+	case plan.MethodShadow:
+		workLines(s, r)
+		s.line("Cut-over", "%s; locked for %s, %s applied under the lock",
+			humanize.Plural(r.Attempts, "attempt"), humanize.Span(r.LockHeld), humanize.Plural(r.Drained, "key"))
+		clientLine(s, used)
+	default:
+		s.line("Server", "%s, %s in its own statement", humanize.Plural(r.Attempts, "attempt"), humanize.Span(r.Native))
+	}
+	return s.String()
+}
+
+// work says in one sentence what a run has done. It leaves out what is zero.
+func work(r migration.Result) string {
+	if r.Method != plan.MethodShadow {
+		return ""
+	}
+	text := "; " + humanize.Plural(r.RowsCopied, "row") + " copied"
+	if r.Applied > 0 {
+		text += ", " + humanize.Plural(r.Applied, "change") + " applied"
+	}
+	switch {
+	case r.Verify == 0:
+		return text + ", rows not compared"
+	case r.Repaired > 0:
+		return text + fmt.Sprintf(", all rows verified (%s differed and %s repaired)", humanize.Plural(r.Repaired, "row"), humanize.Was(r.Repaired))
+	}
+	return text + ", all rows verified"
+}
+
+// workLines write what runs and rehearsals have in common.
+func workLines(s *sheet, r migration.Result) {
+	index := ""
+	if r.Index > 0 {
+		index = "; indexes built in " + humanize.Span(r.Index)
+	}
+	s.line("Rows", "%s copied in %s (%s/s)%s", humanize.Count(r.RowsCopied), humanize.Span(r.Copy),
+		humanize.Rate(float64(r.RowsCopied)/max(r.Copy.Seconds(), 1e-9)), index)
+	s.line("Changes", "%s captured: %s applied, %s left to the row copy, %s merged",
+		humanize.Count(r.Captured), humanize.Count(r.Applied), humanize.Count(r.Dropped), humanize.Count(r.Merged))
+	if r.Resumed {
+		s.line("Resumed", "yes: the rows of the earlier run are counted, its changes are not")
+	}
+	if r.Verify == 0 {
+		s.line("Verified", "no: the tables were not compared")
+		return
+	}
+	repaired := ""
+	if r.Repaired > 0 {
+		repaired = fmt.Sprintf("; %s differed and %s repaired", humanize.Plural(r.Repaired, "row"), humanize.Was(r.Repaired))
+	}
+	s.line("Verified", "%s compared in %s, all equal%s", humanize.Plural(r.Verified, "row"), humanize.Span(r.Verify), repaired)
+}
+
+func clientLine(s *sheet, used Used) {
+	if used.PeakRSS > 0 {
+		s.line("Client", "%s of memory at most, %s of CPU", humanize.Size(used.PeakRSS), humanize.Span(used.CPU))
+	}
+}
+
+// cost compares what a run cost with what was predicted.
+func cost(d plan.Prediction, r migration.Result) string {
+	if d.Rows == 0 {
+		return ""
+	}
+	parts := []string{fmt.Sprintf("%s (predicted %s, between %s and %s)", humanize.Span(r.Elapsed), humanize.Span(d.Elapsed),
+		humanize.Span(d.Least), humanize.Span(d.Most))}
+	for _, c := range []struct {
+		what              string
+		actual, predicted int64
+	}{{"disk", r.Disk, d.Disk}, {"redo log", r.Redo, d.Redo}, {"binlog", r.Binlog, d.Binlog}} {
+		if c.actual > 0 {
+			parts = append(parts, fmt.Sprintf("%s of %s (predicted %s)", humanize.Size(c.actual), c.what, humanize.Size(c.predicted)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,74 @@
+package summary
+
+import (
+	"fmt"
+	"strings"
+
+	"midstream/internal/engine/plan"
+	"midstream/internal/face/humanize"
+)
+
+// Style says how a text is written.
+type Style struct {
+	// Width is the number of columns. Defaults to 100; texts are never wider than 120 and never
+	// narrower than 60, but for statements and names.
+	Width int
+	// Verbose adds the details: key, indexes, tables, locks, grants and the like.
+	Verbose bool
+}
+
+const (
+	defaultWidth, leastWidth, mostWidth = 100, 60, 120
+
+	// labelWidth is the width of a label with the columns on both sides of it.
+	labelWidth = 13
+)
+
+// sheet is a text of labels with values.
+type sheet struct {
+	strings.Builder
+	width int
+}
+
+func newSheet(s Style) *sheet {
+	width := s.Width
+	if width == 0 {
+		width = defaultWidth
+	}
+	return &sheet{width: min(max(width, leastWidth), mostWidth)}
+}
+
+// line writes a value with its label. An empty label goes on with the value before.
+func (s *sheet) line(label, format string, args ...any) {
+	text := humanize.Wrapped(fmt.Sprintf(format, args...), s.width-labelWidth, strings.Repeat(" ", labelWidth))
+	fmt.Fprintf(s, "  %-10s %s\n", label, text)
+}
+
+// heading writes a paragraph of its own.
+func (s *sheet) heading(format string, args ...any) {
+	s.WriteString(humanize.Wrapped(fmt.Sprintf(format, args...), s.width, "  ") + "\n")
+}
+
+// risks writes what an operator should know, each with what to do about it.
+func (s *sheet) risks(risks []plan.Risk) {
+	const indent = "    "
+	for _, r := range risks {
+		what := r.What
+		if r.Why != "" {
+			what += ": " + r.Why
+		}
+		fmt.Fprintf(s, "  - %s\n", humanize.Wrapped(what, s.width-len(indent), indent))
+		if r.Fix != "" {
+			fmt.Fprintf(s, "%sfix: %s\n", indent, humanize.Wrapped(r.Fix, s.width-len(indent)-5, indent+"     "))
+		}
+	}
+}
+
+// joined writes several things in a line.
+func joined[T fmt.Stringer](things []T, separator string) string {
+	var words []string
+	for _, t := range things {
+		words = append(words, t.String())
+	}
+	return strings.Join(words, separator)
+}

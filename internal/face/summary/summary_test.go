@@ -1,0 +1,127 @@
+package summary
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// planned returns the plan of an ALTER, of a table of an ordinary size.
+func planned(t *testing.T, clauses string, change func(p *plan.Plan)) Planned {
+	t.Helper()
+	name := schema.Name{Schema: "shop", Table: "orders"}
+	alter, err := ddl.Parse("ALTER TABLE shop.orders " + clauses)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &plan.Plan{
+		Source: &schema.Table{Name: name, Rows: 295_830, DataBytes: 52 << 20, IndexBytes: 14 << 20},
+		Alter:  alter,
+		Names:  plan.NamesOf(name),
+		Choice: plan.Choice{Method: plan.MethodShadow, Why: "nothing lighter keeps within the limits", Others: []plan.Rejected{
+			{Method: plan.MethodInstant, Why: "ALGORITHM=INSTANT is not supported. Reason: Need to rebuild the table to change column type. Try ALGORITHM=COPY/INPLACE."},
+			{Method: plan.MethodCopy, Why: "it would block writes for about 5s; at most 250ms is allowed"},
+		}},
+		Pace: plan.Pace{Shadow: plan.Cost{Rows: 50_000, Bytes: 220, Redo: 300, Binlog: 200}, Verify: 300_000, Indexes: 300_000},
+	}
+	p.Server.Version = plan.Version{Major: 9, Minor: 7, Patch: 4}
+	if change != nil {
+		change(p)
+	}
+	return Planned{Plan: p, Address: "db1:3306"}
+}
+
+// TestGolden: the texts are as in testdata, in 80 columns and in 120. go test -update writes them.
+func TestGolden(t *testing.T) {
+	risks := []plan.Risk{
+		{Code: plan.CodeLossy, What: "the ALTER may change values of column note: they lose the blanks at their end", Why: "neither the server nor a run takes that for an error"},
+		{Code: "replicas", What: "the server has 2 replicas", Fix: "Name them with --replica=HOST, so that the run waits for them"},
+	}
+	result := migration.Result{
+		Method: plan.MethodShadow, Old: "shop.orders_old", Elapsed: 12 * time.Second, RowsCopied: 300_125, Applied: 887, Captured: 1002,
+		Dropped: 100, Merged: 15, Copy: 8 * time.Second, Index: 200 * time.Millisecond, Verify: time.Second, Verified: 300_027, Attempts: 1,
+		LockHeld: 7 * time.Millisecond, Drained: 3, Disk: 78 << 20, Redo: 90 << 20, Binlog: 62 << 20,
+	}
+	clean := planned(t, "MODIFY customer BIGINT NOT NULL", nil)
+	lossy := planned(t, "DROP COLUMN b, MODIFY note CHAR(20)", func(p *plan.Plan) { p.Risks = risks })
+	for name, of := range map[string]func(Style) string{
+		"plan":         func(s Style) string { return OfPlan(clean, s, "the same command with run in place of plan") },
+		"plan-verbose": func(s Style) string { s.Verbose = true; return OfPlan(clean, s, "") },
+		"plan-risks":   func(s Style) string { return OfPlan(lossy, s, "") },
+		"plan-instant": func(s Style) string {
+			return OfPlan(planned(t, "ADD COLUMN c INT", func(p *plan.Plan) {
+				p.Choice = plan.Choice{Method: plan.MethodInstant, Why: "the server changes its dictionary only", Others: []plan.Rejected{
+					{Method: plan.MethodShadow, Why: "it would copy the whole table"},
+				}}
+			}), s, "")
+		},
+		"plan-none": func(s Style) string {
+			return OfPlan(planned(t, "COMMENT=''", func(p *plan.Plan) {
+				p.Choice = plan.Choice{Method: plan.MethodNone, Why: "the table has this definition already"}
+			}), s, "")
+		},
+		"run": func(s Style) string {
+			return BeforeRun(clean, s) + OfRun(clean, result, Used{}, s)
+		},
+		"run-risks": func(s Style) string { return BeforeRun(lossy, s) },
+		"run-verbose": func(s Style) string {
+			s.Verbose = true
+			return OfRun(clean, result, Used{12 << 20, time.Second}, s)
+		},
+		"rehearsal": func(s Style) string { return OfRehearsal(clean.Plan, result, Used{}, true, s) },
+		"refusal": func(s Style) string {
+			return OfRefusal(&plan.Refused{Table: "shop.orders", Blocking: risks[1:], Others: risks[:1]}, s)
+		},
+	} {
+		for _, width := range []int{80, 120} {
+			golden(t, fmt.Sprintf("testdata/%s-%d.golden", name, width), of(Style{Width: width}), width)
+		}
+	}
+}
+
+func golden(t *testing.T, path, text string, width int) {
+	t.Helper()
+	for line := range strings.SplitSeq(text, "\n") {
+		if utf8.RuneCountInString(line) > width && strings.Contains(strings.TrimSpace(line), " ") &&
+			!strings.HasPrefix(line, "Old table kept") {
+			t.Errorf("%s: wider than %d: %s", path, width, line)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text != string(want) {
+		t.Errorf("%s differs; go test ./internal/face/summary -update writes it anew:\n%s", path, text)
+	}
+}
+
+// TestPlanIsShort: without warnings, the default text has at most 15 lines, and says the verdict and
+// the method within the first five.
+func TestPlanIsShort(t *testing.T) {
+	text := OfPlan(planned(t, "MODIFY customer BIGINT NOT NULL", nil), Style{Width: 80}, "the same command with run in place of plan")
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(lines) > 15 {
+		t.Errorf("%d lines:\n%s", len(lines), text)
+	}
+	if first := strings.Join(lines[:5], "\n"); !strings.Contains(first, "OK to run") || !strings.Contains(first, "copy to a new table") {
+		t.Errorf("the first lines don't say what will happen:\n%s", first)
+	}
+}

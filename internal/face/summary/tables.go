@@ -1,0 +1,78 @@
+package summary
+
+import (
+	"fmt"
+	"strings"
+
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
+	"midstream/internal/engine/plan"
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/escape"
+)
+
+// TableNames writes the tables of a statement on complete tables.
+func TableNames(p *plan.TablePlan) string {
+	var names []string
+	for _, name := range p.Statement.Tables() {
+		names = append(names, name.String())
+	}
+	return strings.Join(names, ", ")
+}
+
+// OfTablePlan writes what a run of a statement on complete tables will do.
+func OfTablePlan(p *plan.TablePlan, address string, settings operator.Settings, style Style) string {
+	s := newSheet(style)
+	s.heading("%s on %s (%s)", TableNames(p), address, p.Server.Version)
+	v := "OK to run, with " + humanize.Plural(len(p.Risks), "warning") + " (below)."
+	switch {
+	case p.Choice.Method == plan.MethodNone:
+		v = "Nothing to do: " + p.Choice.Why + "."
+	case len(p.Risks) == 0:
+		v = "OK to run. No problems found."
+	}
+	s.WriteString("\n  " + humanize.Wrapped(v, s.width, "  ") + "\n\n")
+	s.line("Change", "%s", p.Statement.Kind)
+	method := string(p.Choice.Method)
+	if p.Choice.Why != "" {
+		method += ": " + p.Choice.Why
+	}
+	s.line("Method", "%s", method)
+	if why := whyNot(p.Choice, style.Verbose); why != "" {
+		s.line("", "%s", why)
+	}
+	label := "Steps"
+	for i, step := range p.Steps {
+		s.line(label, "%d. %s", i+1, step)
+		label = ""
+	}
+	if p.Main != "" {
+		work := ""
+		if p.Swap != nil {
+			work = fmt.Sprintf(" for the lock, and about %s for the work on %d files", humanize.Span(p.Swap.Rename), p.Swap.Files)
+		}
+		s.line("Locks", "%s (queries wait for %s at most%s; the run asks for no lock while another session holds one)",
+			joined(p.Watched, ", "), settings.WithDefaults().Lock.Wait, work)
+	}
+	if p.Table != nil {
+		s.line("Size", "%s", size(p.Table))
+	}
+	if len(p.Risks) > 0 {
+		s.WriteString("\n")
+		s.risks(p.Risks)
+	}
+	return s.String()
+}
+
+// OfTableRun writes what a finished run of such a statement did.
+func OfTableRun(p *plan.TablePlan, r migration.Result) string {
+	if p.Choice.Method == plan.MethodNone {
+		return fmt.Sprintf("Done: nothing was to be done: %s (%s).\n", p.Choice.Why, TableNames(p))
+	}
+	text := fmt.Sprintf("Done: %s, %s, in %s: %s, %s in the statement.\n", p.Statement.Kind, TableNames(p), humanize.Span(r.Elapsed),
+		humanize.Plural(r.Attempts, "attempt"), humanize.Span(r.Native))
+	if r.Old != "" {
+		text += fmt.Sprintf("Old table kept: %s. To drop it: midstream cleanup --old %s\n", escape.Line(r.Old), p.Statement.Table.Argument())
+	}
+	return text
+}
