@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/engine/operator"
 	"midstream/internal/ops/queue"
 	"midstream/internal/ops/socket"
 )
@@ -33,6 +34,9 @@ func TestDocsContract(t *testing.T) {
 		for _, m := range regexp.MustCompile(`(?m)^  (/\S+):$`).FindAllStringSubmatch(string(document), -1) {
 			have = append(have, api+m[1])
 		}
+	}
+	for former, current := range operator.FormerNames() {
+		have = append(have, "flag "+former+" is now "+current)
 	}
 	change := reflect.TypeFor[queue.Change]()
 	for i := range change.NumField() {

@@ -194,8 +194,9 @@ func (d *demonstration) proofText(p *demo.Proof) string {
 	} else {
 		line("schema", "THE DEFINITION IS THE OLD ONE")
 	}
+	copied := r.CopyMS.Duration()
 	line("elapsed", "%s; %s rows copied in %s (%s/s)%s", humanize.Span(r.ElapsedMS.Duration()), humanize.Count(r.RowsCopied),
-		humanize.Span(r.CopyMS.Duration()), humanize.Rate(float64(r.RowsCopied)/max(r.CopyMS.Duration().Seconds(), 1e-9)), indexTime(r.IndexMS.Duration()))
+		humanize.Span(copied), humanize.Rate(float64(r.RowsCopied)/max(copied.Seconds(), 1e-9)), indexTime(r.IndexMS.Duration()))
 	line("changes", "%s captured: %s applied, %s left to the row copy, %s merged",
 		humanize.Count(r.Captured), humanize.Count(r.Applied), humanize.Count(r.Dropped), humanize.Count(r.Merged))
 	line("writers", "%s transactions meanwhile (%.0f/s; %.0f/s before)",

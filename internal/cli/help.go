@@ -49,7 +49,7 @@ var flagGroups = []struct {
 	{
 		"What is changed, and how",
 		[]string{"table", "alter", "map", "method", "key", "shadow-name", "old-name", "drop-later", "zero-dates", "defer-indexes",
-			"calibrate", "native-locked", "native-longest", "native-stall"},
+			"calibrate", "native-max-lock", "native-max-build", "native-max-replica-stall"},
 	},
 	{
 		serverFlags,
@@ -69,14 +69,14 @@ var flagGroups = []struct {
 	{"How fast rows are copied", []string{"workers", "chunk-time", "copy-share", "full-speed"}},
 	{
 		"What the copying of rows waits for",
-		[]string{"max-load", "critical-load", "max-capture-delay", "max-history", "max-redo", "min-free-disk", "free-disk",
+		[]string{"max-load", "critical-load", "max-capture-delay", "max-history", "max-redo", "min-free-disk", "disk-free-now",
 			"throttle-file", "throttle-query", "throttle-url"},
 	},
 	{"Replicas", []string{"max-replica-lag", "replica", "skip-replica", "find-replicas", "unseen-replicas"}},
 	{
 		"The swap",
 		[]string{
-			"cutover-window", "cutover-when-gone", "lock-wait", "lock-work", "lock-backoff", "lock-backoff-most",
+			"cutover-window", "cutover-when-gone", "lock-wait", "lock-work", "lock-backoff", "lock-backoff-max",
 			"lock-attempts", "lock-give-up", "old-snapshots", "kill-blockers-after", "kill-user", "kill-host",
 			"kill-rows",
 		},

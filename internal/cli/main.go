@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"midstream/internal/compat/speech"
+	"midstream/internal/engine/operator"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
 )
@@ -112,6 +113,10 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	root.SetVersionTemplate("midstream {{.Version}}\nLicense " + license + ", the Midstream authors\n")
+	// A flag that was renamed is found by its former name, too.
+	root.SetGlobalNormalizationFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(operator.CurrentName(name))
+	})
 	// Our own, for -h is the host.
 	root.PersistentFlags().Bool("help", false, "explain the verb")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

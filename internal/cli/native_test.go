@@ -198,7 +198,7 @@ func TestInTwoStatements(t *testing.T) {
 		name, query := table(t, i, 20_000)
 		code, stdout, stderr := midstream(
 			t,
-			append(flags(t, i), "run", "--native-longest=130ms", "ALTER TABLE "+name+" ADD COLUMN c INT, ADD INDEX (b)")...)
+			append(flags(t, i), "run", "--native-max-build=130ms", "ALTER TABLE "+name+" ADD COLUMN c INT, ADD INDEX (b)")...)
 		if code != exitDone {
 			t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 		}
@@ -208,7 +208,7 @@ func TestInTwoStatements(t *testing.T) {
 		); got != "id,a,b,c" {
 			t.Errorf("the columns are %s", got)
 		}
-		code, stdout, stderr = midstream(t, append(flags(t, i), "run", "--native-longest=130ms", "--host=127.0.0.1",
+		code, stdout, stderr = midstream(t, append(flags(t, i), "run", "--native-max-build=130ms", "--host=127.0.0.1",
 			"ALTER TABLE "+name+" ADD COLUMN d INT, ADD UNIQUE INDEX (b)")...)
 		if code != exitUnfit {
 			t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)

@@ -84,13 +84,13 @@ func (c *change) registerTuning() {
 		"measure what the plan predicts: copy a few chunks of rows to a scratch table, which is dropped (about ten seconds)",
 	)
 	limits := plan.Limits{}.WithDefaults()
-	f.duration(&c.options.Limits.Locked, "native-locked", limits.Locked, 0, time.Hour, "how long the server may let nobody write")
+	f.duration(&c.options.Limits.Locked, "native-max-lock", limits.Locked, 0, time.Hour, "how long the server may let nobody write")
 	f.duration(
-		&c.options.Limits.Longest, "native-longest", limits.Longest, 0, 1000*time.Hour,
+		&c.options.Limits.Longest, "native-max-build", limits.Longest, 0, 1000*time.Hour,
 		"how long the server may build in place: where somebody is in the way at the end all is lost",
 	)
 	f.duration(
-		&c.options.Limits.Stall, "native-stall", limits.Stall, 0, 1000*time.Hour,
+		&c.options.Limits.Stall, "native-max-replica-stall", limits.Stall, 0, 1000*time.Hour,
 		"how long replicas may stand still while they repeat what the server did",
 	)
 	f.duration(
@@ -120,7 +120,7 @@ func (c *change) registerTuning() {
 	f.boolean(&cfg.DropOld, "", "drop-old", "drop the old table after the swap; of DROP and TRUNCATE TABLE, however large it is")
 	f.boolean(
 		&c.dropLater, "", "drop-later",
-		"of DROP and TRUNCATE TABLE: keep the table that was put aside, for midstream cleanup --old; with neither, it is dropped if that stalls no session for longer than --native-locked",
+		"of DROP and TRUNCATE TABLE: keep the table that was put aside, for midstream cleanup --old; with neither, it is dropped if that stalls no session for longer than --native-max-lock",
 	)
 
 	c.rehearsal.register(f)

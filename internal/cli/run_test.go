@@ -210,7 +210,7 @@ func TestExitCodes(t *testing.T) {
 		{"unknown verb", []string{"runn"}, exitUsage, []string{`there is no verb "runn": run was meant, perhaps`}},
 		{"unknown flag", []string{"run", "--nope"}, exitUsage, []string{"unknown flag: --nope", "midstream run --help"}},
 		{"mistyped flag", []string{"run", "--lock-wiat=1s"}, exitUsage, []string{"unknown flag: --lock-wiat: --lock-wait was meant, perhaps"}},
-		{"half a flag", []string{"run", "--lock-b=1s"}, exitUsage, []string{"unknown flag: --lock-b: --lock-backoff or --lock-backoff-most was meant, perhaps"}},
+		{"half a flag", []string{"run", "--lock-b=1s"}, exitUsage, []string{"unknown flag: --lock-b: --lock-backoff or --lock-backoff-max was meant, perhaps"}},
 		{"no statement", []string{"run"}, exitUsage, []string{"say what to change"}},
 		{"everything wrong at once", []string{"run", "DROP VIEW x", "--workers=0", "--chunk-time=5", "--lock-wait=1h",
 			"--defer-indexes=maybe", "--ssl-mode=SOME", "--map=x", "--port=99999", "--json", "--quiet"}, exitUsage,

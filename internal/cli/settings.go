@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"midstream/internal/engine/operator"
 	"midstream/internal/mysql/dbconn"
 )
 
@@ -26,7 +27,7 @@ func (c *checks) fromFiles(settings []dbconn.Setting, others map[string]bool) (n
 			problems = append(problems, fmt.Errorf("%s: %s is only for the command line", s.Place, s.Name))
 		case f != nil && !f.Changed:
 			problems = append(problems, give(f, s))
-		case f != nil || others[s.Name]:
+		case f != nil || others[operator.CurrentName(s.Name)]:
 		case s.Loose:
 			notes = append(notes, fmt.Sprintf("%s: unknown option %q is passed over", s.Place, s.Name))
 		default:

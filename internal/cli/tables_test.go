@@ -66,9 +66,9 @@ func TestIndexStatements(t *testing.T) {
 			{"CREATE INDEX d ON t (a DESC) INVISIBLE ALGORITHM=INPLACE", "inplace"},
 			{"OPTIMIZE TABLE t", "inplace"},
 		} {
-			r.says("plan", exitDone, c.statement, []string{"--native-locked=1h", "--method=inplace"}, "Method     "+strings.ToUpper(c.method)+": ")
+			r.says("plan", exitDone, c.statement, []string{"--native-max-lock=1h", "--method=inplace"}, "Method     "+strings.ToUpper(c.method)+": ")
 			r.says(
-				"run", exitDone, c.statement, []string{"--native-locked=1h", "--method=inplace"},
+				"run", exitDone, c.statement, []string{"--native-max-lock=1h", "--method=inplace"},
 				"altered "+r.database+".t",
 			)
 			r.exec(strings.Replace(c.statement, " t", " n", 1))
@@ -341,13 +341,13 @@ func TestL9_AStatementOnManyFilesIsRefusedByThePlan(t *testing.T) {
 		r.exec("CREATE TABLE many (id INT PRIMARY KEY) PARTITION BY RANGE (id) SUBPARTITION BY HASH (id) SUBPARTITIONS 50" +
 			" (PARTITION a VALUES LESS THAN (10), PARTITION b VALUES LESS THAN MAXVALUE)")
 		for _, c := range []struct{ statement, files string }{{"RENAME TABLE many TO much", "100 files"}, {"TRUNCATE many", "200 files"}} {
-			r.says("run", exitRefused, c.statement, []string{"--native-locked=1ms"}, "works on "+c.files, "--native-locked=")
+			r.says("run", exitRefused, c.statement, []string{"--native-max-lock=1ms"}, "works on "+c.files, "--native-max-lock=")
 			r.are("many,t")
 		}
-		r.says("plan", exitDone, "RENAME TABLE many TO much", []string{"--native-locked=1h"}, "for the work on 100 files")
-		r.says("run", exitDone, "TRUNCATE many", []string{"--native-locked=1h"}, "Done")
-		r.says("run", exitDone, "RENAME TABLE many TO much", []string{"--native-locked=1h"}, "Done")
-		r.says("run", exitDone, "DROP TABLE much", []string{"--native-locked=1ms", "--drop-old"}, "works on 100 files", "Done")
+		r.says("plan", exitDone, "RENAME TABLE many TO much", []string{"--native-max-lock=1h"}, "for the work on 100 files")
+		r.says("run", exitDone, "TRUNCATE many", []string{"--native-max-lock=1h"}, "Done")
+		r.says("run", exitDone, "RENAME TABLE many TO much", []string{"--native-max-lock=1h"}, "Done")
+		r.says("run", exitDone, "DROP TABLE much", []string{"--native-max-lock=1ms", "--drop-old"}, "works on 100 files", "Done")
 		r.are("t")
 	})
 }
@@ -359,16 +359,16 @@ func TestL9_AnOnlineStatementOnManyFiles(t *testing.T) {
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE many (id INT PRIMARY KEY, v INT) PARTITION BY HASH (id) PARTITIONS 60")
-		r.says("plan", exitDone, "ALTER TABLE many ADD INDEX (v)", []string{"--native-locked=1ms", "--lock-work=30s"},
+		r.says("plan", exitDone, "ALTER TABLE many ADD INDEX (v)", []string{"--native-max-lock=1ms", "--lock-work=30s"},
 			"method    shadow", "the server works on the files of all partitions", "files are renamed in about")
 		r.says(
-			"plan", exitDone, "ALTER TABLE many ADD INDEX (v)", []string{"--native-locked=1h"}, "INPLACE: ",
+			"plan", exitDone, "ALTER TABLE many ADD INDEX (v)", []string{"--native-max-lock=1h"}, "INPLACE: ",
 			"as the table has many partitions",
 		)
 		r.says("plan", exitDone, "ALTER TABLE many ADD COLUMN w INT", nil, "INSTANT: ", "as the table has many partitions")
 		r.says(
 			"plan", exitRefused, "ALTER TABLE many ADD INDEX (v)",
-			[]string{"--native-locked=1ms", "--lock-work=10ms"}, "the swap renames 120 files",
+			[]string{"--native-max-lock=1ms", "--lock-work=10ms"}, "the swap renames 120 files",
 		)
 		r.are("many,t")
 	})

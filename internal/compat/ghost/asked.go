@@ -124,7 +124,7 @@ func (a *Asked) ways() []string {
 	case !instant || a.Tries():
 		flags = append(flags, "--method=shadow")
 	case !drops: // what builds the table would leave no old one
-		flags = append(flags, "--native-locked=1ns", "--native-longest=1ns", "--native-stall=1ns")
+		flags = append(flags, "--native-max-lock=1ns", "--native-max-build=1ns", "--native-max-replica-stall=1ns")
 	}
 	return flags
 }

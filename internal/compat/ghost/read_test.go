@@ -75,7 +75,7 @@ func TestReads(t *testing.T) {
 		{line: "--throttle-control-replicas=r1,r2:3307" + to, flags: "--replica=r1:3306 --replica=r2:3307"},
 		{line: "--ok-to-drop-table --timestamp-old-table" + to, flags: "--old-name=_orders_20260304050607_del --drop-old"},
 		{line: "--attempt-instant-ddl --ok-to-drop-table" + to, flags: "--drop-old"},
-		{line: "--attempt-instant-ddl" + to, flags: "--native-locked=1ns --native-longest=1ns --native-stall=1ns"},
+		{line: "--attempt-instant-ddl" + to, flags: "--native-max-lock=1ns --native-max-build=1ns --native-max-replica-stall=1ns"},
 		{line: "--force-table-names=x" + to, flags: "--shadow-name=_x_gho --old-name=_x_del"},
 		{line: "--default-retries=5 --cut-over-lock-timeout-seconds=2" + to, flags: "--lock-give-up=15s"},
 		{line: "--default-retries=4 --cut-over-exponential-backoff --exponential-backoff-max-interval=3" + to, flags: "--lock-give-up=21s"},

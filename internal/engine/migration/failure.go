@@ -197,7 +197,7 @@ func nextAfter(ctx context.Context, err error) string {
 	case errors.Is(err, ErrStatementFormat):
 		return "Have that session write in ROW format, then run the same command again."
 	case errors.Is(err, lock.ErrWork):
-		return "Raise --native-locked, for so long nobody can write, or see with --method=shadow what a shadow lacks."
+		return "Raise --native-max-lock, for so long nobody can write, or see with --method=shadow what a shadow lacks."
 	case errors.Is(err, lock.ErrGivenUp), errors.Is(err, lock.ErrTooLong):
 		return SameCommand + " when fewer use the table."
 	case errors.Is(err, ErrSourceChanged), errors.Is(err, cutover.ErrSourceChanged), errors.Is(err, native.ErrChanged):

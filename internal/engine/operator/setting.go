@@ -70,8 +70,9 @@ func AllSettings() []Setting {
 	return append(append(pace(), waits()...), swapping()...)
 }
 
-// SettingOf returns the setting of a name.
+// SettingOf returns the setting of a name, or of a former name.
 func SettingOf(name string) (Setting, bool) {
+	name = CurrentName(name)
 	for _, s := range AllSettings() {
 		if s.Name == name {
 			return s, true
@@ -144,7 +145,7 @@ func waits() []Setting {
 			func(c *Settings) *int64 { return &c.Throttle.FreeDisk },
 		),
 		bytes(
-			"free-disk",
+			"disk-free-now",
 			"bytes that are free there, if that is another machine: the run waits when it has written nine tenths of it",
 			func(c *Settings) *int64 { return &c.Throttle.GivenDisk },
 		),
@@ -219,7 +220,7 @@ func swapping() []Setting {
 			func(c *Settings) *time.Duration { return &c.Backoff },
 		),
 		duration(
-			"lock-backoff-most", 10*time.Millisecond, time.Hour, "up to which it doubles",
+			"lock-backoff-max", 10*time.Millisecond, time.Hour, "maximum pause between two lock attempts",
 			func(c *Settings) *time.Duration { return &c.MaxBackoff },
 		),
 		number(

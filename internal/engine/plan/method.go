@@ -327,7 +327,7 @@ func (c *chooser) againstBuild(takes time.Duration) string {
 	switch closed := c.answer.closed(c.table); {
 	case closed > c.limits.Locked:
 		return fmt.Sprintf(
-			"at its beginning and its end the server works on the files of all partitions, and nobody can use the table for about %s; at most %s is allowed (--native-locked)",
+			"at its beginning and its end the server works on the files of all partitions, and nobody can use the table for about %s; at most %s is allowed (--native-max-lock)",
 			round(closed), c.limits.Locked,
 		)
 	case c.facts.replicas() > 0 && takes > c.limits.Stall:

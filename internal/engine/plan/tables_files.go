@@ -45,7 +45,7 @@ func (m *tablePlanner) checkFiles() {
 		known = "assumed"
 	}
 	kind := m.plan.Statement.Kind
-	what := fmt.Sprintf("the %s works on %d files (one for each partition): that takes about %s (%s), and --native-locked allows %s",
+	what := fmt.Sprintf("the %s works on %d files (one for each partition): that takes about %s (%s), and --native-max-lock allows %s",
 		kind, swap.Files, round(swap.Rename), known, limit)
 	const why = "all queries of the table wait for it, and the server does not stop what it has begun"
 	if kind == ddl.KindDrop {
@@ -54,7 +54,7 @@ func (m *tablePlanner) checkFiles() {
 	}
 	fix := "Have fewer partitions"
 	if wish := (2*swap.Rename + 100*time.Millisecond).Truncate(100 * time.Millisecond); wish <= time.Hour {
-		fix = fmt.Sprintf("Allow more, if queries may wait that long: --native-locked=%s", wish)
+		fix = fmt.Sprintf("Allow more, if queries may wait that long: --native-max-lock=%s", wish)
 	}
 	m.block(CodeSwap, what, why, fix)
 }

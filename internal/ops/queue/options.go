@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"midstream/internal/engine/operator"
 )
 
 // Options lists the flags of midstream run that a submission may set: those that say how the table
@@ -14,10 +16,10 @@ func Options() []string {
 	return []string{
 		"database", "key", "shadow-name", "old-name", "map",
 		"workers", "chunk-time", "copy-share", "max-slowdown", "full-speed",
-		"max-replica-lag", "max-capture-delay", "max-load", "critical-load", "max-history", "max-redo", "min-free-disk", "free-disk",
-		"hold", "cutover-window", "lock-wait", "lock-work", "lock-backoff", "lock-backoff-most", "lock-attempts", "lock-give-up",
+		"max-replica-lag", "max-capture-delay", "max-load", "critical-load", "max-history", "max-redo", "min-free-disk", "disk-free-now",
+		"hold", "cutover-window", "lock-wait", "lock-work", "lock-backoff", "lock-backoff-max", "lock-attempts", "lock-give-up",
 		"kill-blockers-after", "kill-user", "kill-host", "kill-rows",
-		"apply-workers", "capture", "backlog-limit", "method", "zero-dates", "calibrate", "native-locked", "native-longest", "native-stall",
+		"apply-workers", "capture", "backlog-limit", "method", "zero-dates", "calibrate", "native-max-lock", "native-max-build", "native-max-replica-stall",
 		"reconnect", "checkpoint", "defer-indexes", "old-snapshots", "no-prescan", "no-verify", "repair", "drop-old", "drop-later",
 		"rehearse", "rehearse-lock", "keep-shadow",
 	}
@@ -30,7 +32,7 @@ var repeated = []string{"map", "kill-user", "kill-host"}
 func checkOptions(options map[string]string) error {
 	var not []string
 	for name := range options {
-		if !slices.Contains(Options(), name) {
+		if !slices.Contains(Options(), operator.CurrentName(name)) {
 			not = append(not, name)
 		}
 	}
