@@ -7,6 +7,8 @@ STAMP    = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 
 # The product, and the programs that measure and judge it: modules of their own, so that go.mod lists what the product uses.
 MODULES := ./... ./bench/... ./judge/...
+# The longest come first, so that a short one is the last to end: go test keeps this order.
+LONGEST := ./internal/engine/migration ./internal/cli ./internal/lab/cases ./internal/engine/prescan ./internal/engine/tableddl
 SERVERS := 9.7,8.0,5.7,mariadb-10.11,mariadb-11.8
 
 .DEFAULT_GOAL := help
@@ -46,7 +48,7 @@ bin/vale: tools/vale/go.mod # its parsers are in C
 	cd tools/vale && GOWORK=off CGO_ENABLED=1 go build -o ../../bin/vale github.com/vale-cli/vale/v3/cmd/vale
 
 race: ## the tests that need no server, and the simulation, with the race detector (needs a C compiler)
-	CGO_ENABLED=1 go test -race -short $(MODULES)
+	CGO_ENABLED=1 go test -vet=off -race -short $(MODULES)
 
 vuln: ## look for known vulnerabilities in what the program calls (VULN="-db URL" for another database)
 	cd tools && GOWORK=off go build -o ../bin/govulncheck golang.org/x/vuln/cmd/govulncheck
@@ -55,14 +57,16 @@ vuln: ## look for known vulnerabilities in what the program calls (VULN="-db URL
 short: check ## the tests that need no server
 	go test -short ./...
 
+# make check has run vet.
 test: check ## all tests, on real servers
-	MIDSTREAM_TEST_STRICT=1 go test -p 2 -parallel 4 -timeout 40m $$(go list $(MODULES) | grep -v -e /internal/lab/soak -e /internal/engine/migration)
-	MIDSTREAM_TEST_STRICT=1 go test -parallel 4 -timeout 40m ./internal/engine/migration
+	MIDSTREAM_TEST_STRICT=1 go test -vet=off -p 3 -parallel 4 -timeout 40m $(LONGEST) $$(go list $(MODULES) | grep -v /internal/lab/soak)
 
 browser: check ## the pages in headless Chromium, against a real server (BROWSER="-images /tmp/pictures" for pictures)
 	go test -tags browser -count=1 -timeout 10m -run 'TestBrowser' ./internal/cli -args $(BROWSER)
 
-matrix: check ## the tests of the engine on every server, an hour or more (SERVERS=5.7,mariadb-10.11 for some)
+matrix: check ## every test on every server, two hours or more (SERVERS=5.7,mariadb-10.11 for the engine on some)
+	MIDSTREAM_TEST_STRICT=1 MIDSTREAM_TEST_TURN=all go test -count=1 -p 1 -parallel 4 -timeout 150m \
+		$$(go list ./... | grep -v -e /engine/migration -e /lab/cases -e /lab/differ -e /lab/soak)
 	MIDSTREAM_TEST_STRICT=1 go test -count=1 -p 1 -parallel 4 -timeout 150m ./internal/engine/migration -servers $(SERVERS)
 
 differ: check ## random cases compared with the server's own ALTER (DIFFER="-versions 9.7 -seed 7 -cases 2000 -reduce" for other flags)

@@ -36,7 +36,7 @@ func holding(t *testing.T, i *mysqltest.Instance, program, name string, changed 
 
 // TestBlockers: who holds a lock and who waits for it is listed, and nothing is done about it.
 func TestBlockers(t *testing.T) {
-	for _, version := range []string{"9.7", "8.0"} {
+	for _, version := range mysqltest.InTurn(t, "9.7", "8.0") {
 		i := mysqltest.Server(t, version)
 		name, _ := table(t, i, 10)
 		database, _, _ := strings.Cut(name, ".")

@@ -242,7 +242,7 @@ func TestCtrlCAtTheQuestion(t *testing.T) {
 // is dropped.
 func TestCleanupWithoutPrivileges(t *testing.T) {
 	sideBySide(t)
-	for _, version := range []string{"9.7", "8.0"} {
+	for _, version := range mysqltest.InTurn(t, "9.7", "8.0") {
 		i := mysqltest.Server(t, version)
 		name, query := table(t, i, 10)
 		database := name[:len(name)-2]

@@ -51,7 +51,7 @@ func certificates(t *testing.T, i *mysqltest.Instance) string {
 // the binlog uses it too.
 func TestSSLModesOnRealServers(t *testing.T) {
 	sideBySide(t)
-	for _, version := range []string{"9.7", "8.0"} {
+	for _, version := range mysqltest.InTurn(t, "9.7", "8.0") {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel() // each has a server to itself
 			i := mysqltest.Server(t, version)

@@ -78,9 +78,9 @@ func sideBySide(t *testing.T) {
 	}
 }
 
-// onBoth runs a test on both versions of MySQL 8 and later, side by side: each has its server to itself.
+// onBoth runs a test on the oldest or the newest version of MySQL 8 and later, in turn.
 func onBoth(t *testing.T, test func(t *testing.T, i *mysqltest.Instance)) {
-	for _, version := range []string{"9.7", "8.0"} {
+	for _, version := range mysqltest.InTurn(t, "9.7", "8.0") {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			test(t, mysqltest.Server(t, version))

@@ -79,7 +79,7 @@ func TestBackupIsNamed(t *testing.T) {
 // what it refuses for their sake is not done.
 func TestForeignKeysOfItsOwn(t *testing.T) {
 	sideBySide(t)
-	for _, version := range []string{"9.7", "8.0"} {
+	for _, version := range mysqltest.InTurn(t, "9.7", "8.0") {
 		i := mysqltest.Server(t, version)
 		name, query := table(t, i, 10)
 		database, _, _ := strings.Cut(name, ".")

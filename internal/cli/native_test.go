@@ -265,7 +265,7 @@ func TestCtrlCInTheServersOwnWay(t *testing.T) {
 // nobody what they do stand on. Before 8.0.13 a table with foreign keys can't have a shadow.
 func TestForeignKeys(t *testing.T) {
 	sideBySide(t)
-	for _, version := range []string{"9.7", "8.0"} {
+	for _, version := range mysqltest.InTurn(t, "9.7", "8.0") {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel() // each has a server to itself
 			i := mysqltest.Server(t, version)

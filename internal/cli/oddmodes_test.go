@@ -54,7 +54,7 @@ func oddFamily(t *testing.T, i *mysqltest.Instance, table string, family bool) s
 func TestL11_OddNamesInEveryWay(t *testing.T) {
 	sideBySide(t)
 	const table = "100%s ? .'e\"s`t"
-	for _, version := range []string{"9.7", "8.0", "5.7", "mariadb-10.11", "mariadb-11.8"} {
+	for _, version := range mysqltest.InTurn(t, "9.7", "8.0", "5.7", "mariadb-10.11", "mariadb-11.8") {
 		t.Run(version, func(t *testing.T) {
 			i := mysqltest.Server(t, version)
 			add := "ADD COLUMN `new%s ?` INT COMMENT '%d ? \\\\ ''q''', MODIFY `?` VARCHAR(60), CHANGE `100%s` `200%s` VARCHAR(50), DROP COLUMN `a.b`, ADD KEY `n%d ?` (`:n`)"

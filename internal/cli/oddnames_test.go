@@ -126,6 +126,7 @@ func TestL9_OddNamesAreTaken(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	for n, table := range oddNames {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			sideBySide(t)
 			o := holdOdd(t, i, table)
 			here, told, reach := "--control-dir="+o.folder, "--history-dir="+o.histories, flags(t, i)
 			for _, table := range o.spellings {

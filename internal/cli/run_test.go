@@ -14,7 +14,7 @@ import (
 
 func TestRunChangesATable(t *testing.T) {
 	sideBySide(t)
-	for _, version := range []string{"9.7", "8.0"} {
+	for _, version := range mysqltest.InTurn(t, "9.7", "8.0") {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			i := mysqltest.Server(t, version)

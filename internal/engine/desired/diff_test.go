@@ -3,6 +3,8 @@ package desired_test
 import (
 	"strings"
 	"testing"
+
+	"midstream/internal/lab/mysqltest"
 )
 
 const base = "id INT PRIMARY KEY, a INT, b VARCHAR(20)"
@@ -147,7 +149,7 @@ var width = strings.NewReplacer("bigint(20)", "bigint", "int(11)", "int")
 
 // TestDiff: the clauses are those expected, and the server makes of them what the file says.
 func TestDiff(t *testing.T) {
-	for _, version := range []string{"9.7", "8.0"} {
+	for _, version := range mysqltest.InTurn(t, "9.7", "8.0") {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel() // each has a server to itself
 			b := newBench(t, version)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/dbconn"
 )
 
@@ -320,7 +321,7 @@ func (t *randomTable) rename(i int, fresh string) {
 // other, and then nothing is left to find. A failing pair prints its seed: go test -run TestRandomPairs
 // -pairs 1 -seed N.
 func TestRandomPairs(t *testing.T) {
-	for _, version := range []string{"9.7", "8.0"} {
+	for _, version := range mysqltest.InTurn(t, "9.7", "8.0") {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel() // each has a server to itself
 			b := newBench(t, version)

@@ -9,13 +9,14 @@ import (
 
 	"midstream/internal/engine/desired"
 	"midstream/internal/engine/plan"
+	"midstream/internal/lab/mysqltest"
 	"midstream/internal/mysql/schema"
 )
 
 // TestRefused: what can't be known or changed is refused by its name, and nothing is left of the
 // look.
 func TestRefused(t *testing.T) {
-	for _, version := range []string{"9.7", "8.0"} {
+	for _, version := range mysqltest.InTurn(t, "9.7", "8.0") {
 		t.Run(version, func(t *testing.T) {
 			b := newBench(t, version)
 			b.must(b.db, "CREATE TABLE p (id INT PRIMARY KEY)")
@@ -87,7 +88,7 @@ func (b *bench) onlyTables(want string) {
 // TestForeignKeys: foreign keys that are the same stand in nobody's way, however they are spelt, nor does
 // the index that the server has made for them.
 func TestForeignKeys(t *testing.T) {
-	for _, version := range []string{"9.7", "8.0"} {
+	for _, version := range mysqltest.InTurn(t, "9.7", "8.0") {
 		t.Run(version, func(t *testing.T) {
 			b := newBench(t, version)
 			b.must(b.db, "CREATE TABLE p (id INT PRIMARY KEY)")

@@ -23,14 +23,14 @@ type server struct {
 	release  string
 }
 
-// onServers runs a test on every server.
+// onServers runs a test on one of the servers, in turn.
 func onServers(t *testing.T, test func(t *testing.T, s *server)) {
 	onReleases(t, []string{"9.7", "8.0", "5.7", "mariadb-10.11"}, test)
 }
 
-// onReleases runs a test on some servers.
+// onReleases runs a test on one of some servers, in turn.
 func onReleases(t *testing.T, releases []string, test func(t *testing.T, s *server)) {
-	for _, release := range releases {
+	for _, release := range mysqltest.InTurn(t, releases...) {
 		t.Run(release, func(t *testing.T) {
 			t.Parallel()
 			instance := mysqltest.Server(t, release)

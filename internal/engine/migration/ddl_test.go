@@ -40,6 +40,7 @@ var ddlOnSource = []struct {
 // TestL9_DDLOnTheSource: what makes the work void ends the run, and says which statement it
 // was; what is harmless is let pass.
 func TestL9_DDLOnTheSource(t *testing.T) {
+	sideBySide(t)
 	for _, c := range ddlOnSource {
 		t.Run(strings.ReplaceAll(c.statement, " ", "_"), func(t *testing.T) {
 			for _, version := range inTurn(t, versions) {
@@ -68,6 +69,7 @@ func TestL9_DDLOnTheSource(t *testing.T) {
 
 // TestL9_DDLWhileRowsAreCopied: the same, while rows of the source are being read.
 func TestL9_DDLWhileRowsAreCopied(t *testing.T) {
+	sideBySide(t)
 	for _, statement := range []string{"TRUNCATE TABLE t", "DROP TABLE t", "RENAME TABLE t TO mine", "ALTER TABLE t DROP COLUMN v", "ALTER TABLE t DROP PRIMARY KEY"} {
 		t.Run(strings.ReplaceAll(statement, " ", "_"), func(t *testing.T) {
 			for _, version := range inTurn(t, versions) {

@@ -6,10 +6,8 @@ import (
 	"database/sql"
 	"flag"
 	"fmt"
-	"hash/fnv"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -51,18 +49,12 @@ var (
 // onTwo runs a test of what differs most between servers: on one of all, in turn.
 func onTwo(t *testing.T, test func(b *bench)) { onThese(t, inTurn(t, all), test) }
 
-// inTurn is one of the versions, so that the tests of a commit take about as long as one server's.
-// All have their turn: commit after commit by MIDSTREAM_TEST_TURN, a number that CI counts up, and
-// all at once where versions are named, as make nightly does.
+// inTurn is one of the versions, as mysqltest.InTurn says, or all if -servers names them.
 func inTurn(t *testing.T, list []string) []string {
-	if *servers != "" || len(list) == 0 {
+	if *servers != "" {
 		return list
 	}
-	h := fnv.New32()
-	h.Write([]byte(t.Name()))
-	turn, _ := strconv.ParseUint(os.Getenv("MIDSTREAM_TEST_TURN"), 10, 31) // 0 where it is not set
-	n := (uint64(h.Sum32()) + turn) % uint64(len(list))
-	return list[n : n+1]
+	return mysqltest.InTurn(t, list...)
 }
 
 // modern are the versions with MySQL 8.0's types, collations and settings, on which they are tested.

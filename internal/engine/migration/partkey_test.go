@@ -5,6 +5,7 @@ import "testing"
 // TestL11_PartitionsByAnEnum: the ranges of a partitioned table end, whose key is an ENUM or a SET
 // and whose rows come partition by partition.
 func TestL11_PartitionsByAnEnum(t *testing.T) {
+	sideBySide(t)
 	onThese(t, []string{"9.7", "8.0", "5.7", "mariadb-10.11", "mariadb-11.8"}, func(b *bench) {
 		for _, key := range []string{"c ENUM('a','b','c','d','e','f','g','h') NOT NULL", "c SET('a','b','c','d') NOT NULL"} {
 			b.exec("DROP TABLE IF EXISTS t, t_old")

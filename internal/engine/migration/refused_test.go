@@ -65,6 +65,7 @@ var refusedRows = []struct {
 // whichever way it comes. It is never left out, cut or made NULL; the source is as the
 // application left it, and nothing else is left.
 func TestL9_RefusedRowStops(t *testing.T) {
+	sideBySide(t)
 	for _, c := range refusedRows {
 		for _, version := range inTurn(t, versions) {
 			for _, w := range ways {

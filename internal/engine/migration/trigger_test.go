@@ -45,6 +45,7 @@ func TestLedgerByTriggers(t *testing.T) {
 // TestL5_KilledByTriggers: kill -9 while triggers capture changes, and the same command again. The
 // application goes on writing meanwhile, and nothing that it has written is lost.
 func TestL5_KilledByTriggers(t *testing.T) {
+	sideBySide(t)
 	onEachByTriggers(t, func(b *bench) {
 		l := b.ledger(ledger.Int(), 6000, ledger.Options{Rate: 300})
 		b.start(l)
@@ -76,6 +77,7 @@ func (b *bench) killedCreating() {
 // TestL8_CleanupByTriggers: what a killed run has left goes, and the application can write before,
 // meanwhile and after it.
 func TestL8_CleanupByTriggers(t *testing.T) {
+	sideBySide(t)
 	onEachByTriggers(t, func(b *bench) {
 		b.numbered(9999)
 		for _, leave := range []func(){b.killedCreating, b.killedInCopy, func() {
@@ -131,6 +133,7 @@ func TestL8_TriggersGoFromTheFormerTable(t *testing.T) {
 
 // TestL5_UnseenByTriggers: what fires no trigger is found out, while a run is at work and between two.
 func TestL5_UnseenByTriggers(t *testing.T) {
+	sideBySide(t)
 	onEachByTriggers(t, func(b *bench) {
 		b.numbered(9999)
 		for _, table := range []string{"t_capture", "t"} {
@@ -147,6 +150,7 @@ func TestL5_UnseenByTriggers(t *testing.T) {
 
 // TestL8_AnotherTriggerHasTheName: it is left alone, and the run ends before it copies a row.
 func TestL8_AnotherTriggerHasTheName(t *testing.T) {
+	sideBySide(t)
 	onEachByTriggers(t, func(b *bench) {
 		b.numbered(100)
 		b.exec("CREATE TRIGGER " + b.schema + ".t_capture_delete AFTER INSERT ON " + b.schema + ".digits FOR EACH ROW SET @seen = 1")
@@ -187,6 +191,7 @@ func TestL6_PreparedByTriggers(t *testing.T) {
 // TestL5_LostConnectionByTriggers: the answer of a deletion from the log is lost, with the
 // connection: what is still there is read anew.
 func TestL5_LostConnectionByTriggers(t *testing.T) {
+	sideBySide(t)
 	onEachByTriggers(t, func(b *bench) {
 		l := b.ledger(ledger.Int(), 10_000, ledger.Options{})
 		b.cfg.RowCopy.MaxRows = 500

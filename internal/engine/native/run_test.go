@@ -35,8 +35,9 @@ type rig struct {
 // versions are the servers that differ in what they do by which algorithm.
 var versions = []string{"9.7", "8.0", "5.7", "mariadb-10.11"}
 
+// onEach runs a test on one of the servers, in turn.
 func onEach(t *testing.T, test func(r *rig)) {
-	for _, version := range versions {
+	for _, version := range mysqltest.InTurn(t, versions...) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel() // each has a server to itself
 			on(t, version, test)

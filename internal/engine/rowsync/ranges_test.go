@@ -32,7 +32,7 @@ var keys = []struct{ name, columns, key, values string }{
 // TestRangesUseTheIndex: a chunk, wherever it lies, reads its own rows and hardly one more,
 // in the order of the index; so does the look-up of its end, and the deletion of a list.
 func TestRangesUseTheIndex(t *testing.T) {
-	for _, version := range []string{"9.7", "8.0"} {
+	for _, version := range mysqltest.InTurn(t, "9.7", "8.0") {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			server := mysqltest.Server(t, version)

@@ -36,10 +36,11 @@ type rig struct {
 	events []event.Event
 }
 
+// onEach runs a test on one of the servers, in turn.
 func onEach(t *testing.T, test func(r *rig)) { on(t, []string{"9.7", "8.0"}, test) }
 
 func on(t *testing.T, versions []string, test func(r *rig)) {
-	for _, version := range versions {
+	for _, version := range mysqltest.InTurn(t, versions...) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel() // each has a server to itself
 			server := mysqltest.Server(t, version)

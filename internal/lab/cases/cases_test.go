@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	mysqltest.Main(m)
 }
 
-// every has each case run on all servers that it names; without, on the newest of each family that it names.
+// every has each case run on all servers that it names; without, on one of them, in turn.
 var every = flag.Bool("every", false, "run each case on every server that it names")
 
 // servers are the versions of package sandbox by the names of the cases.
@@ -106,19 +106,13 @@ func readFolder(t *testing.T, path string) *folder {
 	return f
 }
 
-// runsOn says that the case names the server, and that it is the server's turn: without -every, the
-// first of MySQL's and the first of MariaDB's that the case names.
+// runsOn says that the case names the server and, without -every, that it is the server's turn.
 func (f *folder) runsOn(name string) bool {
-	if *every {
-		return slices.Contains(f.versions, name)
+	named := f.versions
+	if !*every {
+		named = mysqltest.TurnOf(f.name, named...)
 	}
-	family, _, _ := strings.Cut(name, "-")
-	for _, s := range servers {
-		if strings.HasPrefix(s.name, family) && slices.Contains(f.versions, s.name) {
-			return s.name == name
-		}
-	}
-	return false
+	return slices.Contains(named, name)
 }
 
 // running is a case on a server.

@@ -16,9 +16,9 @@ func TestMain(m *testing.M) { mysqltest.Main(m) }
 // short is how long the writers run in a test.
 const short = time.Second / 2
 
-// eachServer runs a test on the oldest and the newest server, side by side.
+// eachServer runs a test on the oldest or the newest server, in turn.
 func eachServer(t *testing.T, f func(t *testing.T, s *mysqltest.Instance)) {
-	for _, version := range []string{"9.7", "8.0"} {
+	for _, version := range mysqltest.InTurn(t, "9.7", "8.0") {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			f(t, mysqltest.Server(t, version))

@@ -26,4 +26,6 @@
 // account that may do everything) makes every test use that server instead, whatever version it
 // asks for; there, others are at work too, so of connections elsewhere only this process's count. Where a version
 // can't be had, for want of mvn say, its tests are skipped; MIDSTREAM_TEST_STRICT=1 makes them fail.
+//
+// A test that loops over InTurn runs on one of its versions on each commit, and on all in make matrix.
 package mysqltest

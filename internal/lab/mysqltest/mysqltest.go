@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -83,6 +85,27 @@ func Server(t testing.TB, version string) *Instance {
 	})
 	require(t, e.err)
 	return e.instance
+}
+
+// InTurn returns one of the versions, so that the tests of a commit take as long as on one server.
+// The test's name and MIDSTREAM_TEST_TURN choose it, as TurnOf says.
+func InTurn(t testing.TB, versions ...string) []string {
+	t.Helper()
+	return TurnOf(t.Name(), versions...)
+}
+
+// TurnOf returns the version that has its turn for a name. CI sets MIDSTREAM_TEST_TURN to a number
+// that grows with each commit. If it is "all", as for make matrix, TurnOf returns all versions.
+func TurnOf(name string, versions ...string) []string {
+	turn := os.Getenv("MIDSTREAM_TEST_TURN")
+	if turn == "all" || len(versions) == 0 {
+		return versions
+	}
+	h := fnv.New32()
+	h.Write([]byte(name))
+	number, _ := strconv.ParseUint(turn, 10, 31) // 0 if it is not set
+	n := (uint64(h.Sum32()) + number) % uint64(len(versions))
+	return versions[n : n+1]
 }
 
 // Own returns a server that is this test's alone, for tests that kill it or need other settings. It

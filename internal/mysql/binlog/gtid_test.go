@@ -14,7 +14,7 @@ import (
 // TestPassedOver: of transactions in the given set nothing is handed out but where they end,
 // whatever they did, and all of the others.
 func TestPassedOver(t *testing.T) {
-	for _, version := range []string{"9.7", "8.0", "mariadb-10.11"} {
+	for _, version := range mysqltest.InTurn(t, "9.7", "8.0", "mariadb-10.11") {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			settings := map[string]string{"gtid_mode": "ON", "enforce_gtid_consistency": "ON"}

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { mysqltest.Main(m) }
 
-// versions are the servers that every test is tried on.
+// versions are the servers that take turns.
 var versions = []string{"9.7", "8.0", "5.7", "mariadb-10.11"}
 
 // bundle is a database of the test's own on a server.
@@ -30,9 +30,9 @@ type bundle struct {
 	conn   *sql.Conn // one session, in the schema
 }
 
-// onServers runs a test on every server.
+// onServers runs a test on one of the servers, in turn.
 func onServers(t *testing.T, test func(t *testing.T, b *bundle)) {
-	for _, v := range versions {
+	for _, v := range mysqltest.InTurn(t, versions...) {
 		t.Run(v, func(t *testing.T) {
 			t.Parallel()
 			test(t, setup(t, v))
