@@ -10,6 +10,7 @@ import (
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/session"
 )
 
 // errLeftAtOnce is the end of a run at a second Ctrl-C.
@@ -66,9 +67,9 @@ func (s *stand) left(p *plan.Plan) string {
 }
 
 // onInterrupt tells the operator what the first and the second Ctrl-C of a run do.
-func (c *change) onInterrupt(p *plan.Plan, s *stand, r *relay, d display) (undo func()) {
+func (c *change) onInterrupt(p *plan.Plan, s *stand, r *session.Relay, d display) (undo func()) {
 	first := c.app.Interrupts.OnFirst(func() {
-		r.listen(event.Note{At: time.Now(), Text: s.aborting(p)})
+		r.Listen(event.Note{At: time.Now(), Text: s.aborting(p)})
 	})
 	second := c.app.Interrupts.OnSecond(func() {
 		d.Abandon()

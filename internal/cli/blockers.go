@@ -78,16 +78,16 @@ func (b *blockers) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer server.close()
-	b.app.stands("blockers", name.String()+" on "+server.address)
-	table, err := schema.Load(ctx, server.pool.DB(), name)
+	defer server.Close()
+	b.app.stands("blockers", name.String()+" on "+server.Address)
+	table, err := schema.Load(ctx, server.Pool.DB(), name)
 	switch {
 	case errors.Is(err, schema.ErrNotFound):
 		return unwritten(ctx, err, checkName)
 	case err == nil:
 		name = table.Name
 	}
-	watcher := lock.Watcher{DB: server.pool.DB(), Tables: []schema.Name{name}}
+	watcher := lock.Watcher{DB: server.Pool.DB(), Tables: []schema.Name{name}}
 	recorded, err := watcher.Recorded(ctx)
 	if err != nil {
 		return unwritten(ctx, err, "")

@@ -1,16 +1,12 @@
 package cli
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"net"
 	"strconv"
 	"strings"
 
-	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
-	"midstream/internal/mysql/dbconn"
 )
 
 // registerCapture adds the flags that say where changes are read, and from which kind of server.
@@ -51,25 +47,4 @@ func (c *change) registerCapture() {
 		&c.options.Replicates, "", "source-replicates",
 		"the server is meant although it replicates from another one: a ring of primaries, a server that gets other tables from elsewhere",
 	)
-}
-
-// openCapture connects to the replica from which changes shall be read, if any.
-func (c *connection) openCapture(ctx context.Context, s *server) error {
-	if c.captureFrom == "" {
-		return nil
-	}
-	cfg := s.cfg
-	cfg.Network, cfg.Address, cfg.Password = "tcp", c.captureFrom, s.password
-	pool, err := dbconn.Open(ctx, cfg, nil)
-	if err != nil {
-		return fmt.Errorf("--capture-from: %w", err)
-	}
-	server, err := binlogOf(ctx, cfg, pool)
-	if err != nil {
-		pool.Close()
-		return fmt.Errorf("--capture-from: %w", err)
-	}
-	s.capturePool = pool
-	s.capture = &migration.CaptureFrom{Name: c.captureFrom, DB: pool.DB(), Binlog: server}
-	return nil
 }

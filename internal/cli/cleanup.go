@@ -73,20 +73,20 @@ func (c *cleanup) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer server.close()
+	defer server.Close()
 	// The server's own spelling is what the marks carry.
-	table, err := schema.Load(ctx, server.pool.DB(), name)
+	table, err := schema.Load(ctx, server.Pool.DB(), name)
 	if err == nil {
 		name = table.Name
 	}
-	c.app.stands("cleanup", name.String()+" on "+server.address)
+	c.app.stands("cleanup", name.String()+" on "+server.Address)
 	return c.drop(ctx, server, name, errors.Is(err, schema.ErrNotFound))
 }
 
 // drop drops what is found. missing says that the table itself is not there.
 func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing bool) error {
 	agreed := false
-	found, err := leftovers.Cleanup(ctx, s.pool, name, c.old, func(found []leftovers.Table) bool {
+	found, err := leftovers.Cleanup(ctx, s.Pool, name, c.old, func(found []leftovers.Table) bool {
 		agreed = c.agree(ctx, found)
 		return agreed
 	}, func(text string) { (&output{app: c.app}).note(text) })

@@ -2,17 +2,15 @@ package cli
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
-	"midstream/internal/engine/migration"
-	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/session"
 )
 
 // connection are the flags that say how to reach the server.
@@ -98,23 +96,7 @@ func (c *connection) typed() string {
 }
 
 // server is a server that was reached.
-type server struct {
-	cfg      dbconn.Config // of the pool
-	pool     *dbconn.Pool
-	binlog   binlog.Server
-	address  string // for people
-	password dbconn.Secret
-	// capture is the replica from which changes are read, if they are, through capturePool.
-	capture     *migration.CaptureFrom
-	capturePool *dbconn.Pool
-}
-
-func (s *server) close() {
-	s.pool.Close()
-	if s.capturePool != nil {
-		s.capturePool.Close()
-	}
-}
+type server = session.Server
 
 // open connects.
 func (c *connection) open(ctx context.Context, cfg dbconn.Config) (*server, error) {
@@ -126,46 +108,11 @@ func (c *connection) open(ctx context.Context, cfg dbconn.Config) (*server, erro
 		cfg.Password, c.ask = secret, false
 	}
 	c.app.stands("connecting", cfg.Address)
-	pool, err := dbconn.Open(ctx, cfg, c.variables)
-	if dbconn.Denied(err) && c.variables != nil {
-		pool, err = dbconn.Open(ctx, cfg, nil)
-	}
+	s, err := session.Open(ctx, cfg, c.variables, c.captureFrom)
 	if err != nil {
 		return nil, unreachable(ctx, err)
 	}
-	s := &server{cfg: cfg, pool: pool, address: cfg.Address, password: cfg.Password}
-	if s.binlog, err = binlogOf(ctx, cfg, pool); err != nil {
-		pool.Close()
-		return nil, unreachable(ctx, err)
-	}
-	if err := c.openCapture(ctx, s); err != nil {
-		s.close()
-		return nil, unreachable(ctx, err)
-	}
 	return s, nil
-}
-
-// binlogOf is how the binlog of the server is reached to which a pool leads.
-func binlogOf(ctx context.Context, cfg dbconn.Config, pool *dbconn.Pool) (binlog.Server, error) {
-	server := binlog.Server{Network: cfg.Network, Address: cfg.Address, User: cfg.User, Password: string(cfg.Password), TLS: cfg.TLS}
-	if !cfg.TLSFallback {
-		return server, nil
-	}
-	encrypted, err := isEncrypted(ctx, pool.DB())
-	if !encrypted {
-		server.TLS = nil // go-mysql does not fall back
-	}
-	return server, err
-}
-
-// isEncrypted says whether connections of the pool use TLS.
-func isEncrypted(ctx context.Context, db *sql.DB) (bool, error) {
-	var name, cipher string
-	err := db.QueryRowContext(ctx, "SHOW SESSION STATUS LIKE 'Ssl_cipher'").Scan(&name, &cipher)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return cipher != "", err
 }
 
 // unreachable says what to do about a connection that can't be had.

@@ -19,6 +19,7 @@ import (
 	"midstream/internal/lab/sandbox"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/ops/record"
+	"midstream/internal/ops/session"
 )
 
 // demonstration is the verb demo.
@@ -127,12 +128,12 @@ func (d *demonstration) change(ctx context.Context, server *sandbox.Server, stat
 	fmt.Fprintf(d.app.Stdout, "  %-9s %s\n", "change", statement)
 	screen := d.output.display(demo.Table.String())
 	d.app.takeKeys(screen, func(ctx context.Context, command string) error { return d.command(ctx, server.Address, command) }, nil)
-	relay := newRelay(screen)
+	relay := session.NewRelay(screen)
 	undo := d.app.Interrupts.OnSecond(screen.Abandon)
 	d.result, err = d.app.runChild(ctx, []string{"run", "--json", "--method=" + string(plan.MethodShadow), "--defaults-file=" + os.DevNull,
 		"--host=127.0.0.1", "--port=" + strconv.Itoa(server.Port), "--user=" + server.User, statement},
-		event.Tee(listen, relay.listen))
-	relay.close()
+		event.Tee(listen, relay.Listen))
+	relay.Close()
 	undo()
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -137,53 +136,6 @@ func TestLines(t *testing.T) {
 	if n := strings.Count(out.String(), "\n"); n != 8 {
 		t.Errorf("quiet says:\n%s", &out)
 	}
-}
-
-// stuck is a display that shows nothing until it is told to go on.
-type stuck struct {
-	goOn  chan struct{}
-	mu    sync.Mutex
-	shown []event.Event
-}
-
-func (s *stuck) Show(e event.Event) {
-	<-s.goOn
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.shown = append(s.shown, e)
-}
-func (s *stuck) Close()   {}
-func (s *stuck) Abandon() {}
-
-// TestRelayNeverHoldsUpTheEngine: while the display is stuck events are taken, of
-// progress only the newest, and none of the others is lost.
-func TestRelayNeverHoldsUpTheEngine(t *testing.T) {
-	s := &stuck{goOn: make(chan struct{})}
-	r := newRelay(s)
-	for i := range 1000 {
-		r.listen(event.Progress{RowsCopied: int64(i)})
-		r.listen(event.ChunkCopied{})
-		if i == 500 {
-			r.listen(event.Note{Text: "half"})
-		}
-	}
-	close(s.goOn)
-	r.close()
-	notes, progress := 0, 0
-	for _, e := range s.shown {
-		switch e.(type) {
-		case event.Note:
-			notes++
-		case event.Progress:
-			progress++
-		default:
-			t.Errorf("%+v", e)
-		}
-	}
-	if notes != 1 || progress > 3 || s.shown[len(s.shown)-1].(event.Progress).RowsCopied != 999 {
-		t.Errorf("%d notes, %d of progress: %+v", notes, progress, s.shown)
-	}
-	r.listen(event.Note{}) // after the end: nothing
 }
 
 // TestBarsOnATerminal runs a change on a terminal: bars, what happened, and the terminal

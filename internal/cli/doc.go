@@ -2,7 +2,7 @@
 // reports and the exit codes.
 // It is the only package that prints.
 //
-//	main -> Main -> a verb -> migrate (connect, plan, print, migration.Run, report)
+//	main -> Main -> a verb -> migrate (connect, session.Carry: plan, print, migration.Run, report)
 //	                              │
 //	                              └ events ─► relay ─► lines | bars | JSON
 //

@@ -12,6 +12,7 @@ import (
 	"midstream/internal/compat/speech"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/ddl"
+	"midstream/internal/ops/session"
 )
 
 // dropIns are the programs whose command lines are taken: by a verb, and by this program where it
@@ -95,11 +96,11 @@ func (c *change) look(ctx context.Context, alter *ddl.Alter, s *server) error {
 func keeping(ctx context.Context) (kept context.Context, undo func()) {
 	kept, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		var command *asked
+		var command *session.Aborted
 		if cause := context.Cause(ctx); errors.As(cause, &command) {
 			cancel(command)
 		} else {
-			cancel(&asked{by: "a signal", keep: true})
+			cancel(&session.Aborted{By: "a signal", Keep: true})
 		}
 	})
 	return kept, func() { stop(); cancel(nil) }

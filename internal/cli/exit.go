@@ -140,6 +140,9 @@ type coded struct {
 func (c *coded) Error() string { return c.err.Error() }
 func (c *coded) Unwrap() error { return c.err }
 
+// Remains is what is left on the server; "" where that is not known.
+func (c *coded) Remains() string { return c.left }
+
 // usage is the error of a wrong command line; it holds every problem.
 type usage struct {
 	problems []error

@@ -19,6 +19,7 @@ import (
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/session"
 )
 
 const ghostName = "gh-ost"
@@ -58,7 +59,7 @@ func (a *app) ghost(ctx context.Context, args []string) (code int) {
 		defer undo()
 	}
 	run.hooks = ghost.NewHooks(run.speaker, func(why string) {
-		a.Interrupts.end(&asked{by: why, keep: line.KeepOnSignal()})
+		a.Interrupts.end(&session.Aborted{By: why, Keep: line.KeepOnSignal()})
 	})
 	err = run.hooks.Ended(run.change.conduct(ctx, nil, doing{alter: run.alter}))
 	return run.speaker.End(err, a.complaint(err, exitCode(err, errors.Is(context.Cause(ctx), errInterrupted))))
@@ -86,8 +87,8 @@ func (r *ghostRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migr
 		return migration.Result{}, unwritten(ctx, err, next)
 	}
 	if primary != s {
-		defer primary.close()
-		r.change.followers.user, r.change.followers.password = s.cfg.User, &s.password // on the primary they may be others
+		defer primary.Close()
+		r.change.followers.user, r.change.followers.password = s.Config.User, &s.Password // on the primary they may be others
 		statement, err := r.change.target.readAt(ctx, primary, &ddl.Statement{Kind: ddl.KindAlter, Alter: alter})
 		if err != nil {
 			return migration.Result{}, err
@@ -95,7 +96,7 @@ func (r *ghostRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migr
 		alter = statement.Alter
 	}
 	r.speaker.Found(place)
-	if err = r.speaker.Reached(ctx, primary.pool.DB()); err == nil {
+	if err = r.speaker.Reached(ctx, primary.Pool.DB()); err == nil {
 		err = r.hooks.Startup(ctx)
 	}
 	if err == nil {
@@ -107,7 +108,7 @@ func (r *ghostRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	if err := r.asked.Approves(alter); err != nil {
 		return migration.Result{}, &coded{code: exitRefused, err: err, left: "nothing was written"}
 	}
-	if alter, err = r.asked.Discarding(ctx, primary.pool.DB(), alter); err != nil {
+	if alter, err = r.asked.Discarding(ctx, primary.Pool.DB(), alter); err != nil {
 		return migration.Result{}, unwritten(ctx, fmt.Errorf("--discard-foreign-keys: %w", err), "")
 	}
 	if !r.asked.Execute {
@@ -130,7 +131,7 @@ func (r *ghostRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migr
 
 // try does it on a replica, where the table stays as it is.
 func (r *ghostRun) try(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
-	trial, err := ghost.NewTrial(ctx, r.speaker, r.hooks, s.pool.DB())
+	trial, err := ghost.NewTrial(ctx, r.speaker, r.hooks, s.Pool.DB())
 	if err != nil {
 		return migration.Result{}, unwritten(ctx, err, "")
 	}
@@ -147,10 +148,10 @@ func (r *ghostRun) migrate(ctx context.Context, alter *ddl.Alter, s *server, ent
 	if err := r.asked.Postpone(); err != nil {
 		return migration.Result{}, unwritten(ctx, err, "")
 	}
-	r.change.commanded = func(run *controlled) (func(), error) {
+	r.change.commanded = func(run *session.Session) (func(), error) {
 		r.change.watched = func(e event.Event) {
 			r.hooks.Watch(ctx, e, func() {
-				if _, err := run.control.CutOver(ctx, false); err != nil { // somebody else has let it go, or ended the run
+				if _, err := run.Control().CutOver(ctx, false); err != nil { // somebody else has let it go, or ended the run
 					r.speaker.Note(err.Error())
 				}
 			})
@@ -159,7 +160,7 @@ func (r *ghostRun) migrate(ctx context.Context, alter *ddl.Alter, s *server, ent
 			}
 		}
 		end := func(by string) {
-			if _, err := run.abort(context.WithoutCancel(ctx), by, r.asked.KeepOnSignal()); err != nil {
+			if _, err := run.Abort(context.WithoutCancel(ctx), by, r.asked.KeepOnSignal()); err != nil {
 				r.speaker.Note(err.Error())
 			}
 		}
@@ -174,7 +175,7 @@ func (r *ghostRun) migrate(ctx context.Context, alter *ddl.Alter, s *server, ent
 			}
 			return err
 		}
-		stop, err := r.speaker.Serve(ghost.Run{Control: run.control, End: func(by string) { go end(by) }, Hooks: r.hooks, Follow: follow})
+		stop, err := r.speaker.Serve(ghost.Run{Control: run.Control(), End: func(by string) { go end(by) }, Hooks: r.hooks, Follow: follow})
 		if err != nil {
 			return nil, err
 		}
@@ -190,7 +191,7 @@ func (r *ghostRun) migrate(ctx context.Context, alter *ddl.Alter, s *server, ent
 
 // look makes the plan.
 func (r *ghostRun) look(ctx context.Context, alter *ddl.Alter, s *server) error {
-	names, err := r.asked.Drops(ctx, s.pool.DB())
+	names, err := r.asked.Drops(ctx, s.Pool.DB())
 	if err != nil {
 		return unwritten(ctx, err, "")
 	}
@@ -210,7 +211,7 @@ func (r *ghostRun) look(ctx context.Context, alter *ddl.Alter, s *server) error 
 // find finds the server whose table is changed, and connects to it where it is another one.
 func (r *ghostRun) find(ctx context.Context, s *server) (ghost.Place, *server, error) {
 	at := func(address string) dbconn.Config {
-		cfg := s.cfg
+		cfg := s.Config
 		cfg.Network, cfg.Address = "tcp", address
 		user, password := r.asked.Account()
 		cfg.User = cmp.Or(user, cfg.User)
@@ -219,7 +220,7 @@ func (r *ghostRun) find(ctx context.Context, s *server) (ghost.Place, *server, e
 		}
 		return cfg
 	}
-	place, err := r.asked.Find(ctx, s.pool.DB(), func(ctx context.Context, address string) (ghost.Reached, error) {
+	place, err := r.asked.Find(ctx, s.Pool.DB(), func(ctx context.Context, address string) (ghost.Reached, error) {
 		pool, err := dbconn.Open(ctx, at(address), nil)
 		if err != nil {
 			return ghost.Reached{}, err
@@ -236,7 +237,7 @@ func (r *ghostRun) find(ctx context.Context, s *server) (ghost.Place, *server, e
 // clear removes what the command line wants removed before the run.
 func (r *ghostRun) clear(ctx context.Context, table schema.Name, s *server) error {
 	if r.asked.Restarts() {
-		_, err := leftovers.Cleanup(ctx, s.pool, table, false, func(found []leftovers.Table) bool {
+		_, err := leftovers.Cleanup(ctx, s.Pool, table, false, func(found []leftovers.Table) bool {
 			for _, l := range found {
 				if !l.Spared {
 					r.speaker.Note(fmt.Sprintf("dropping %s, which an earlier run has left (%s)", l.Name, l.Why))
@@ -251,7 +252,7 @@ func (r *ghostRun) clear(ctx context.Context, table schema.Name, s *server) erro
 			return unwritten(ctx, fmt.Errorf("--initially-drop-ghost-table: %w", err), "")
 		}
 	}
-	names, err := r.asked.Drops(ctx, s.pool.DB())
+	names, err := r.asked.Drops(ctx, s.Pool.DB())
 	if err != nil {
 		return unwritten(ctx, err, "")
 	}

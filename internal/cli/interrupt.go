@@ -8,10 +8,12 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"midstream/internal/ops/session"
 )
 
 // errInterrupted is the cause of the context once the operator wants to stop.
-var errInterrupted = errors.New("interrupted")
+var errInterrupted = session.ErrInterrupted
 
 // interruptedBy says that err is only the end of ctx, because the operator wants to stop.
 func interruptedBy(ctx context.Context, err error) bool {

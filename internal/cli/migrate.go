@@ -24,6 +24,7 @@ import (
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/record"
+	"midstream/internal/ops/session"
 )
 
 // change is one schema change as the user asks for it: what run and plan have in common.
@@ -64,13 +65,13 @@ type change struct {
 	machines machineFlags
 	// socket says where the run is controlled; run is the one that is, nil while there is none.
 	socket socketFlags
-	run    *controlled
+	run    *session.Session
 	// resultFile is where the result is written as well, for midstream serve; "" for nowhere.
 	resultFile string
 	// page is what shows the runs in a browser, where that is asked for.
 	page page
 	// commanded has a run take commands in another program's way; nil where there is none.
-	commanded func(*controlled) (undo func(), err error)
+	commanded func(*session.Session) (undo func(), err error)
 	// watched hears of a run's events before it goes on; nil for nobody.
 	watched event.Listener
 }
@@ -138,7 +139,7 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (migratio
 	if err != nil {
 		return migration.Result{}, err
 	}
-	defer server.close()
+	defer server.Close()
 	c.app.stands("planning", objectOf(statement, server))
 	if statement, err = c.target.readAt(ctx, server, statement); err != nil {
 		return migration.Result{}, err
@@ -171,13 +172,13 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 // objectOf is what a statement is about, for people; of the files of --to it is the server.
 func objectOf(statement *ddl.Statement, s *server) string {
 	if statement == nil {
-		return s.address
+		return s.Address
 	}
 	var names []string
 	for _, name := range statement.Tables() {
 		names = append(names, name.String())
 	}
-	return strings.Join(names, ", ") + " on " + s.address
+	return strings.Join(names, ", ") + " on " + s.Address
 }
 
 // plan makes the plan and prints it. It writes nothing.
@@ -186,7 +187,7 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	if err != nil {
 		return nil, err
 	}
-	former, err := migration.New(s.pool, s.binlog, p, c.config, operator.NewControl(c.settings), event.Discard).Former(ctx)
+	former, err := migration.New(s.Pool, s.Binlog, p, c.config, operator.NewControl(c.settings), event.Discard).Former(ctx)
 	var untold *leftovers.Untold
 	switch {
 	case errors.Is(err, migration.ErrOtherAlter):
@@ -204,11 +205,11 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 		return nil, unwritten(ctx, err, "")
 	}
 	if c.mustResume && former == "" {
-		return nil, unwritten(ctx, errGone, "look whether the table has its new schema")
+		return nil, unwritten(ctx, session.ErrGone, "look whether the table has its new schema")
 	}
-	told := planOf(p, s.address, c.config, c.settings)
+	told := planOf(p, s.Address, c.config, c.settings)
 	told.Former, told.Place = former, c.place
-	c.run.planned(told)
+	c.run.Planned(told)
 	switch {
 	case c.output.own != nil:
 		c.output.own.Planned(p, former)
@@ -217,7 +218,7 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	case c.output.quiet:
 		fmt.Fprint(c.app.Stdout, summary.Quiet(p))
 	default:
-		planned := summary.Planned{Plan: p, Address: s.address, Former: former, Config: c.config, Settings: c.settings,
+		planned := summary.Planned{Plan: p, Address: s.Address, Former: former, Config: c.config, Settings: c.settings,
 			Keep: c.rehearsal.keep}
 		if c.planOnly {
 			fmt.Fprint(c.app.Stdout, summary.OfPlan(planned, c.output.style(), afterPlan))
@@ -231,9 +232,6 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 // afterPlan says what to do with a plan.
 const afterPlan = "the same command with run in place of plan; with check, it tests every row first (--verbose: locks, grants, key)"
 
-// errGone is the end of a run that can't go on with its own work.
-var errGone = errors.New("what this run had kept is gone: another run has finished it, or somebody has removed it")
-
 // goOnWithThat is what to do about a run of another ALTER that was stopped.
 func goOnWithThat(p *plan.Plan) string {
 	return "go on with that ALTER, or give it up with: midstream cleanup " + p.Source.Name.Argument()
@@ -241,8 +239,8 @@ func goOnWithThat(p *plan.Plan) string {
 
 // make reads the facts, asks the server, and makes the plan.
 func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.Plan, error) {
-	c.config.CaptureFrom, c.options.Connections = s.capture, c.config.Connections(c.settings.RowCopy.Workers)
-	p, err := planning.Make(ctx, s.planning(), alter, planning.Options{
+	c.config.CaptureFrom, c.options.Connections = s.Capture, c.config.Connections(c.settings.RowCopy.Workers)
+	p, err := planning.Make(ctx, s.Planning(), alter, planning.Options{
 		Plan: c.options, Config: c.config, Settings: c.settings, Calibrate: c.calibrate, Note: func(text string) {
 			if !c.output.json && !c.output.quiet {
 				c.output.note(text)
@@ -254,11 +252,6 @@ func (c *change) make(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	}
 	p.Risks = append(p.Risks, c.risks...)
 	return p, nil
-}
-
-// planning is the server for a plan.
-func (s *server) planning() planning.Server {
-	return planning.Server{Pool: s.pool, Binlog: s.binlog, Address: s.address}
 }
 
 // unplanned adds advice to an error of planning.
@@ -329,10 +322,10 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 	}
 	if p.Choice.Method == plan.MethodShadow || p.Choice.Shadow {
 		t := c.settings.Throttle
-		if err := throttle.CheckLimits(ctx, s.pool.DB(), slices.Concat(t.MaxLoad, t.CriticalLoad)...); err != nil {
+		if err := throttle.CheckLimits(ctx, s.Pool.DB(), slices.Concat(t.MaxLoad, t.CriticalLoad)...); err != nil {
 			return nil, migration.Result{}, unwritten(ctx, err, "SHOW GLOBAL STATUS lists those that there are")
 		}
-		if err := throttle.CheckQuery(ctx, s.pool, p.Source.Name.Schema, t.Query); err != nil {
+		if err := throttle.CheckQuery(ctx, s.Pool, p.Source.Name.Schema, t.Query); err != nil {
 			return nil, migration.Result{}, unwritten(
 				ctx, fmt.Errorf("--throttle-query: %w", err), "it runs by itself once a second, and can't write",
 			)
@@ -344,24 +337,24 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 		defer unfollow()
 	}
 	screen := c.output.display(p.Source.Name.String())
-	c.run.takeKeys(screen)
-	relay := newRelay(screen)
+	c.takeKeys(screen)
+	relay := session.NewRelay(screen)
 	var stand stand
 	defer c.onInterrupt(p, &stand, relay, screen)()
 
-	listener := event.Tee(stand.listen, relay.listen)
+	listener := event.Tee(stand.listen, relay.Listen)
 	if c.watched != nil {
 		listener = event.Tee(listener, c.watched)
 	}
 	var m *migration.Migration
 	if c.run != nil {
-		m = c.run.of(s, p, c, listener)
-		defer c.run.silent()
+		m = c.run.Migration(s, p, c.config, c.settings.Throttle.Replicas, listener)
+		defer c.run.Silent()
 	} else {
-		m = migration.New(s.pool, s.binlog, p, c.config, operator.NewControl(c.settings), listener)
+		m = migration.New(s.Pool, s.Binlog, p, c.config, operator.NewControl(c.settings), listener)
 	}
 	result, err := do(m, ctx)
-	relay.close()
+	relay.Close()
 	return p, result, err
 }
 
@@ -372,10 +365,10 @@ const runAgain = "run the same command again once the cause is removed"
 // that was all there is to do.
 func (c *change) finish(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, bool, error) {
 	name := alter.Table
-	if table, err := schema.Load(ctx, s.pool.DB(), name); err == nil {
+	if table, err := schema.Load(ctx, s.Pool.DB(), name); err == nil {
 		name = table.Name // as the server spells it
 	}
-	finished, err := leftovers.Finish(ctx, s.pool, name, leftovers.Ending{Lock: c.settings.Lock, DropOld: c.config.DropOld}, c.output.note)
+	finished, err := leftovers.Finish(ctx, s.Pool, name, leftovers.Ending{Lock: c.settings.Lock, DropOld: c.config.DropOld}, c.output.note)
 	switch {
 	case errors.Is(err, leftovers.ErrSwapped):
 		left := fmt.Sprintf("%s has the schema that it wanted; its old table and %s may be left", name, plan.NamesOf(name).State)

@@ -14,6 +14,7 @@ import (
 	"midstream/internal/face/tui"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/session"
 )
 
 // presentation tells a run in words of its own: those of the program whose command line it was asked for by.
@@ -27,6 +28,9 @@ type presentation interface {
 	// Note tells what somebody should know, outside of the events.
 	Note(text string)
 }
+
+// display shows the events of one migration.
+type display = session.Display
 
 // shown is a presentation as a display.
 type shown struct{ presentation }

@@ -6,6 +6,7 @@ import (
 
 	"midstream/internal/face/web"
 	"midstream/internal/ops/record"
+	"midstream/internal/ops/session"
 )
 
 // page is what run --listen serves: the runs of one process, from the first one's begin to the end of the process.
@@ -31,12 +32,12 @@ func (p *page) check(c *change) error {
 }
 
 // show has the page show a run.
-func (p *page) show(c *change, r *controlled, told record.Run) error {
+func (p *page) show(c *change, s *session.Session, told record.Run) (end func(record.Result), err error) {
 	if p.door.Listen == "" {
-		return nil
+		return nil, nil
 	}
-	if r.server == nil || r.kept.writer == nil {
-		return &coded{
+	if s.Handler() == nil || s.History() == "" {
+		return nil, &coded{
 			code: exitFailed,
 			err:  errors.New("there is no page of a run without its socket and its history"),
 			left: "nothing was written",
@@ -48,13 +49,12 @@ func (p *page) show(c *change, r *controlled, told record.Run) error {
 		gone := func(err error) { c.output.note(fmt.Sprintf("the page of the run is gone: %v", err)) }
 		stop, err := p.serve(c.app, p.runs.Source(), p.runs.Metrics(), gone, "nothing was written")
 		if err != nil {
-			return err
+			return nil, err
 		}
 		p.stop = stop
 		c.output.note(fmt.Sprintf("the page of the run is at %s, the token that opens it in %s", p.url(), p.server.TokenFile()))
 	}
-	r.page = p.runs.Begin(told, r.kept.writer.Path(), r.server.Handler())
-	return nil
+	return p.runs.Begin(told, s.History(), s.Handler()).End, nil
 }
 
 // close ends the pages, when those who look have heard of the end.

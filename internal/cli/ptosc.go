@@ -92,7 +92,7 @@ func secretOf(text *string) *dbconn.Secret {
 // alter does it once the server is reached.
 func (r *ptoscRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
 	r.met = true
-	flags, resumes, err := r.asked.Meet(ctx, s.pool.DB())
+	flags, resumes, err := r.asked.Meet(ctx, s.Pool.DB())
 	if err == nil {
 		err = r.more(flags)
 	}
@@ -106,7 +106,7 @@ func (r *ptoscRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	r.change.mustResume = resumes
 	result, err := r.change.migrate(ctx, alter, s)
 	if err == nil {
-		err = r.asked.Finish(ctx, s.pool.DB())
+		err = r.asked.Finish(ctx, s.Pool.DB())
 	}
 	return result, err
 }

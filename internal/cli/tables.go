@@ -14,11 +14,12 @@ import (
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/record"
+	"midstream/internal/ops/session"
 )
 
 // makeTables makes the plan of a statement on whole tables.
 func (c *change) makeTables(ctx context.Context, statement *ddl.Statement, s *server, wish plan.Method) (*plan.TablePlan, error) {
-	p, err := planning.MakeTables(ctx, s.planning(), statement, c.settings, plan.TableOptions{
+	p, err := planning.MakeTables(ctx, s.Planning(), statement, c.settings, plan.TableOptions{
 		Replicates: c.options.Replicates, Kills: c.options.Kills,
 		Method: wish, Keep: c.dropLater, Drop: c.config.DropOld, Stall: c.options.Limits.Locked,
 	}, func(e event.Event) {
@@ -40,13 +41,13 @@ func (c *change) planTables(ctx context.Context, statement *ddl.Statement, s *se
 	}
 	switch {
 	case c.output.json:
-		(&jsonLines{out: c.app.Stdout}).write(tablePlanOf(p, s.address))
+		(&jsonLines{out: c.app.Stdout}).write(tablePlanOf(p, s.Address))
 	case c.output.quiet:
 		if len(p.Risks) > 0 {
 			fmt.Fprint(c.app.Stdout, summary.TableNames(p)+"\n"+summary.Risks(p.Risks, c.output.style()))
 		}
 	default:
-		fmt.Fprint(c.app.Stdout, summary.OfTablePlan(p, s.address, c.settings, c.output.style()))
+		fmt.Fprint(c.app.Stdout, summary.OfTablePlan(p, s.Address, c.settings, c.output.style()))
 	}
 	return p, nil
 }
@@ -72,7 +73,7 @@ func (c *change) carryOutTables(ctx context.Context, p *plan.TablePlan, s *serve
 		fmt.Sprintf("%s %s", p.Statement.Kind, summary.TableNames(p)),
 		s,
 		func() (result migration.Result, err error) {
-			_, err = c.run.attempt(ctx, func(ctx context.Context) error {
+			_, err = c.run.Attempt(ctx, func(ctx context.Context) error {
 				result, err = c.attemptTables(ctx, p, s)
 				return err
 			})
@@ -82,27 +83,27 @@ func (c *change) carryOutTables(ctx context.Context, p *plan.TablePlan, s *serve
 }
 
 func (c *change) attemptTables(ctx context.Context, p *plan.TablePlan, s *server) (migration.Result, error) {
-	c.run.planned(tablePlanOf(p, s.address))
+	c.run.Planned(tablePlanOf(p, s.Address))
 	screen := c.output.display(summary.TableNames(p))
-	c.run.takeKeys(screen)
-	relay := newRelay(screen)
+	c.takeKeys(screen)
+	relay := session.NewRelay(screen)
 	var stand stand
 	defer c.onTablesInterrupt(p, &stand, relay, screen)()
-	result, err := c.run.tables(s, p, event.Tee(stand.listen, relay.listen)).Run(ctx)
-	c.run.silent()
-	relay.close()
+	result, err := c.run.Tables(s.Pool, p, event.Tee(stand.listen, relay.Listen)).Run(ctx)
+	c.run.Silent()
+	relay.Close()
 	return result, err
 }
 
 // onTablesInterrupt tells the operator what the first and the second Ctrl-C do.
-func (c *change) onTablesInterrupt(p *plan.TablePlan, s *stand, r *relay, d display) (undo func()) {
+func (c *change) onTablesInterrupt(p *plan.TablePlan, s *stand, r *session.Relay, d display) (undo func()) {
 	over := func() bool { phase, _ := s.now(); return phase == event.PhaseCleanup || phase == event.PhaseDone }
 	first := c.app.Interrupts.OnFirst(func() {
 		text := "interrupted: withdrawing the statement; once more leaves at once"
 		if over() {
 			text = "interrupted: it has been carried out already; the run finishes; once more leaves at once"
 		}
-		r.listen(event.Note{At: time.Now(), Text: text})
+		r.Listen(event.Note{At: time.Now(), Text: text})
 	})
 	second := c.app.Interrupts.OnSecond(func() {
 		d.Abandon()

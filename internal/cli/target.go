@@ -90,7 +90,7 @@ func (t *target) read(d token.Dialect) (*ddl.Statement, error) {
 
 // readAt reads the statement as the server does that was reached. guessed is what was read before.
 func (t *target) readAt(ctx context.Context, s *server, guessed *ddl.Statement) (*ddl.Statement, error) {
-	dialect, err := facts.ReadDialect(ctx, s.pool.DB())
+	dialect, err := facts.ReadDialect(ctx, s.Pool.DB())
 	if err != nil {
 		return nil, unwritten(ctx, err, "")
 	}

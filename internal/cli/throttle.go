@@ -14,6 +14,7 @@ import (
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
 	"midstream/internal/mysql/dbconn"
+	"midstream/internal/ops/session"
 )
 
 // followers are the flags that say which replicas are looked at.
@@ -91,7 +92,7 @@ func (c *change) registerReplicas() {
 
 // open connects to one.
 func (f *followers) open(ctx context.Context, s *server, address string) (*dbconn.Pool, error) {
-	cfg := s.cfg
+	cfg := s.Config
 	cfg.Network, cfg.Address = "tcp", address
 	cfg.User = cmp.Or(f.user, cfg.User)
 	if f.password != nil {
@@ -102,7 +103,7 @@ func (f *followers) open(ctx context.Context, s *server, address string) (*dbcon
 
 // refollow has a run that is at work look at these replicas and no others, until its server is
 // lost. close ends the connections.
-func (f *followers) refollow(ctx context.Context, s *server, run *controlled, addresses []string) (close func(), err error) {
+func (f *followers) refollow(ctx context.Context, s *server, run *session.Session, addresses []string) (close func(), err error) {
 	var pools []*dbconn.Pool
 	close = func() {
 		for _, pool := range pools {
@@ -118,12 +119,12 @@ func (f *followers) refollow(ctx context.Context, s *server, run *controlled, ad
 		}
 		pools, replicas = append(pools, pool), append(replicas, operator.Follower{Name: address, DB: pool.DB()})
 	}
-	before := run.control.Settings()
-	run.control.Watch(replicas)
+	before := run.Control().Settings()
+	run.Control().Watch(replicas)
 	const any = "max-history" // a setting that has what the run waits for looked at anew
 	setting, _ := operator.SettingOf(any)
-	if err := run.control.Set(ctx, map[string]string{any: setting.Get(before)}); err != nil {
-		run.control.Watch(before.Throttle.Replicas)
+	if err := run.Control().Set(ctx, map[string]string{any: setting.Get(before)}); err != nil {
+		run.Control().Watch(before.Throttle.Replicas)
 		close()
 		return nil, err
 	}

@@ -137,7 +137,7 @@ type reaching struct {
 // begun; then it does the verb's work with one after the other.
 func (c *change) reach(ctx context.Context, s *server, do work) (migration.Result, error) {
 	r := reaching{change: c, server: s, do: do, finder: desired.Finder{
-		Pool: s.pool, Map: func(name schema.Name) map[string]string { return c.says[name] }, Argument: c.mapFlag,
+		Pool: s.Pool, Map: func(name schema.Name) map[string]string { return c.says[name] }, Argument: c.mapFlag,
 	}}
 	if err := r.finder.Sweep(ctx, c.target.wanted, desired.Stale); err != nil {
 		return r.sum, unwritten(ctx, err, "")
@@ -339,7 +339,7 @@ func (r *reaching) one(ctx context.Context, i int) (state string, err error) {
 		return stateWaiting, unwritten(ctx, context.Cause(ctx), "")
 	}
 	began := time.Now()
-	r.app.stands("planning", r.tables[i].Table+" on "+r.server.address)
+	r.app.stands("planning", r.tables[i].Table+" on "+r.server.Address)
 	c := r.changes[i]
 	if i > 0 && r.target.verb == "run" { // time has gone by
 		if c, err = r.find(ctx, c.Statement); err != nil {
@@ -404,7 +404,7 @@ func (r *reaching) planned(c *desired.Change, method, why string) {
 			Method:        method,
 			Why:           why,
 			Others:        []record.Rejected{},
-			ServerAddress: r.server.address,
+			ServerAddress: r.server.Address,
 			ServerVersion: c.Server.String(),
 			KeyColumns:    []string{},
 			Prediction:    record.PredictionOf(plan.Prediction{}),
@@ -416,7 +416,7 @@ func (r *reaching) planned(c *desired.Change, method, why string) {
 		(&jsonLines{out: r.app.Stdout}).write(record)
 		return
 	}
-	r.output.text("%s on %s (%s)\n  %-9s %s (%s)\n", c.Name(), r.server.address, c.Server, "method", method+": "+why, place)
+	r.output.text("%s on %s (%s)\n  %-9s %s (%s)\n", c.Name(), r.server.Address, c.Server, "method", method+": "+why, place)
 }
 
 // tell prints for people, even for those who want quiet.

@@ -72,19 +72,19 @@ func (v *verification) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer first.close()
+	defer first.Close()
 	second := first
 	if other != nil {
 		there := connection{app: v.app, ask: asks}
 		if asks && v.connection.ask { // once is enough
-			other.Password, there.ask = first.password, false
+			other.Password, there.ask = first.Password, false
 		}
 		if second, err = there.open(ctx, *other); err != nil {
 			return err
 		}
-		defer second.close()
+		defer second.Close()
 	}
-	v.app.stands("comparing", fmt.Sprintf("%s on %s with %s on %s", names[0], first.address, names[1], second.address))
+	v.app.stands("comparing", fmt.Sprintf("%s on %s with %s on %s", names[0], first.Address, names[1], second.Address))
 	return v.compare(ctx, [2]*server{first, second}, names)
 }
 
@@ -139,8 +139,8 @@ func (v *verification) compare(ctx context.Context, servers [2]*server, names [2
 	var tables [2]*schema.Table
 	for i, s := range servers {
 		var err error
-		if tables[i], err = schema.Load(ctx, s.pool.DB(), names[i]); err != nil {
-			return &coded{code: exitCode(err, false), err: fmt.Errorf("%s on %s: %w", names[i], s.address, err), next: checkName}
+		if tables[i], err = schema.Load(ctx, s.Pool.DB(), names[i]); err != nil {
+			return &coded{code: exitCode(err, false), err: fmt.Errorf("%s on %s: %w", names[i], s.Address, err), next: checkName}
 		}
 	}
 	spec, err := compare.SpecOf(tables[0], tables[1])
@@ -151,7 +151,7 @@ func (v *verification) compare(ctx context.Context, servers [2]*server, names [2
 	for _, column := range spec.Only {
 		fmt.Fprintf(out, "Not compared: %s, which only one table has.\n", escape.Line(column))
 	}
-	comparison := compare.New(v.cfg, spec, servers[0].pool, servers[1].pool)
+	comparison := compare.New(v.cfg, spec, servers[0].Pool, servers[1].Pool)
 	started := time.Now()
 	result, err := comparison.Run(ctx)
 	if err != nil {

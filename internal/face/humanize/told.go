@@ -355,3 +355,17 @@ func ETA(p event.Progress) string {
 }
 
 const day = 24 * time.Hour
+
+// Logged is the text of an event in a log; "" for none.
+func Logged(e event.Event) string {
+	switch e := e.(type) {
+	case event.PhaseEntered:
+		return Phase(e.Phase)
+	case event.Progress:
+		return Progress(e)
+	case event.Retry:
+		return "trying again: " + e.Cause
+	}
+	_, text, _ := Happening(e)
+	return text
+}

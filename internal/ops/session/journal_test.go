@@ -1,4 +1,4 @@
-package cli
+package session
 
 import (
 	"sync"
@@ -48,16 +48,16 @@ func inTime(t *testing.T, what string, do func()) {
 // holds the run up neither while it is at work, perhaps under a lock, nor at its end; which tells
 // of it.
 func TestTheRunNeverWaitsForItsLog(t *testing.T) {
-	sideBySide(t)
+	t.Parallel()
 	out := &untaken{release: make(chan struct{})}
 	defer close(out.release)
-	j, err := openJournal("-", "text", out, record.Run{Table: "a.b"})
+	j, err := openJournal("-", false, out, record.Run{Table: "a.b"}, func(event.Event) string { return "a note" })
 	if err != nil {
 		t.Fatal(err)
 	}
 	inTime(t, "the run", func() {
 		for range 100 {
-			j.listen(event.Note{Text: "a note", At: time.Now()})
+			j.relay.Listen(event.Note{Text: "a note", At: time.Now()})
 		}
 	})
 	inTime(t, "the end of the run", func() {
@@ -69,14 +69,14 @@ func TestTheRunNeverWaitsForItsLog(t *testing.T) {
 
 // TestTheEndNeverWaitsForItsHistory: nor does the end of the run wait for a history whose disk does not answer.
 func TestTheEndNeverWaitsForItsHistory(t *testing.T) {
-	sideBySide(t)
+	t.Parallel()
 	writer, err := history.Begin(t.TempDir(), record.Run{Table: "a.b"}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	disk := &stuck{goOn: make(chan struct{})}
 	defer close(disk.goOn)
-	k := chronicle{newRelay(disk), writer}
+	k := chronicle{NewRelay(disk), writer}
 	k.listen(event.Note{Text: "a note", At: time.Now()})
 	inTime(t, "the end of the run", func() {
 		if _, err := k.end(record.Result{Outcome: "done"}); err == nil {

@@ -1,4 +1,4 @@
-package cli
+package session
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"midstream/internal/engine/event"
 )
 
-// display shows the events of one migration. It is called by one goroutine.
-type display interface {
+// Display shows the events of one migration. It is called by one goroutine.
+type Display interface {
 	Show(e event.Event)
 	// Close shows what is still to be shown and leaves the terminal as it was.
 	Close()
@@ -17,10 +17,10 @@ type display interface {
 	Abandon()
 }
 
-// relay takes events from the engine without ever making it wait, and hands them to a
+// Relay takes events from the engine without ever making it wait, and hands them to a
 // display one after the other. Of progress only the newest waits.
-type relay struct {
-	display display
+type Relay struct {
+	display Display
 
 	mu     sync.Mutex
 	queue  []event.Event
@@ -29,17 +29,18 @@ type relay struct {
 	done   chan struct{}
 }
 
-// flushPatience is how long close waits for an output that nobody reads.
+// flushPatience is how long Close waits for an output that nobody reads.
 const flushPatience = 3 * time.Second
 
-func newRelay(d display) *relay {
-	r := &relay{display: d, wake: make(chan struct{}, 1), done: make(chan struct{})}
+// NewRelay begins to hand events to a display.
+func NewRelay(d Display) *Relay {
+	r := &Relay{display: d, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go r.run()
 	return r
 }
 
-// listen is an event.Listener.
-func (r *relay) listen(e event.Event) {
+// Listen is an event.Listener.
+func (r *Relay) Listen(e event.Event) {
 	if _, is := e.(event.ChunkCopied); is {
 		return // no display shows single chunks
 	}
@@ -62,7 +63,7 @@ func (r *relay) listen(e event.Event) {
 	}
 }
 
-func (r *relay) run() {
+func (r *Relay) run() {
 	defer close(r.done)
 	for {
 		r.mu.Lock()
@@ -83,8 +84,8 @@ func (r *relay) run() {
 	}
 }
 
-// close returns when everything is shown, or nobody seems to look, and says whether it is.
-func (r *relay) close() (shown bool) {
+// Close returns when everything is shown, or nobody seems to look, and says whether it is.
+func (r *Relay) Close() (shown bool) {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()

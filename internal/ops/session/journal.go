@@ -1,4 +1,4 @@
-package cli
+package session
 
 import (
 	"context"
@@ -14,24 +14,21 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
-	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/ops/record"
 )
-
-// logFormats are the forms of a log; the first is the usual one.
-var logFormats = []string{"text", "json"}
 
 // progressLogged is how often progress stands in a log.
 const progressLogged = time.Minute
 
 // journal is the log of a run: what people are told, with the fields of the record of
 // docs/events.md. It is written by a goroutine of its own: the run never waits for it. It is a
-// display.
+// Display.
 type journal struct {
-	*relay
+	relay  *Relay
 	log    *slog.Logger
 	json   bool
+	line   func(event.Event) string
 	out    *lastError
 	file   *os.File  // nil where it is somebody else's
 	logged time.Time // the last progress
@@ -54,9 +51,9 @@ func (l *lastError) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// openJournal appends to a file; - is stderr.
-func openJournal(path, format string, stderr io.Writer, run record.Run) (*journal, error) {
-	j := &journal{out: &lastError{Writer: stderr}, json: format == "json"}
+// openJournal appends to a file; - is out. line is what people are told of an event, "" for nothing.
+func openJournal(path string, asJSON bool, out io.Writer, run record.Run, line func(event.Event) string) (*journal, error) {
+	j := &journal{out: &lastError{Writer: out}, json: asJSON, line: line}
 	if path != "-" {
 		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 		if err != nil {
@@ -70,24 +67,19 @@ func openJournal(path, format string, stderr io.Writer, run record.Run) (*journa
 	}
 	j.log = slog.New(handler).With("table", run.Table, "server", run.Server)
 	j.log.Info("run begins", "alter", run.Alter, "rehearsal", run.Rehearsal, "process", os.Getpid())
-	j.relay = newRelay(j)
+	j.relay = NewRelay(j)
 	return j, nil
 }
 
 // Show writes an event.
 func (j *journal) Show(e event.Event) {
 	level := slog.LevelInfo
-	_, text, _ := humanize.Happening(e)
 	switch e := e.(type) {
-	case event.PhaseEntered:
-		text = humanize.Phase(e.Phase)
 	case event.Progress:
 		if e.At.Sub(j.logged) < progressLogged {
 			return
 		}
-		j.logged, text = e.At, humanize.Progress(e)
-	case event.Retry:
-		text = "trying again: " + e.Cause
+		j.logged = e.At
 	case event.Throttled:
 		if len(e.Gates) > 0 {
 			level = slog.LevelWarn
@@ -97,13 +89,17 @@ func (j *journal) Show(e event.Event) {
 	case event.Mismatch:
 		level = slog.LevelError
 	}
+	text := j.line(e)
 	if text == "" {
 		return
 	}
 	j.write(level, text, record.Of(e))
 }
 
-func (j *journal) Close()   {} // the result comes behind
+// Close does nothing: the result comes behind.
+func (j *journal) Close() {}
+
+// Abandon does nothing.
 func (j *journal) Abandon() {}
 
 // write writes a line with the fields of a record.
@@ -134,11 +130,11 @@ func (j *journal) write(level slog.Level, text string, told any) {
 
 // end writes the result. Its error is what was not written.
 func (j *journal) end(result record.Result) error {
-	if !j.relay.close() {
+	if !j.relay.Close() {
 		return errUntaken
 	}
 	level, text := slog.LevelInfo, "run ends: "+result.Outcome
-	if result.ExitCode != exitDone {
+	if result.ExitCode != 0 {
 		level, text = slog.LevelError, text+": "+result.Error
 	}
 	j.write(level, text, result)

@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/operator"
+	"midstream/internal/face/humanize"
+	"midstream/internal/face/summary"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/hook"
+	"midstream/internal/ops/record"
+	"midstream/internal/ops/session"
+	"midstream/internal/ops/socket"
+)
+
+// socketFlags say where a run is controlled.
+type socketFlags struct {
+	folder string
+	off    bool
+}
+
+const controlDirUse = "folder of the sockets by which runs are controlled ($XDG_RUNTIME_DIR/midstream, or midstream-UID in the folder for temporary files)"
+
+// in is the folder of the socket.
+func (s socketFlags) in(app *app) session.Folder {
+	switch {
+	case s.off:
+		return session.Folder{}
+	case s.folder != "":
+		return session.Folder{Path: s.folder, Named: true}
+	}
+	return session.Folder{Path: socket.Folder(app.Getenv)}
+}
+
+// logFormats are the forms of a log; the first is the usual one.
+var logFormats = []string{"text", "json"}
+
+// machineFlags say which programs are told of a run, beside those that ask for it.
+type machineFlags struct{ session.Machines }
+
+func (m *machineFlags) register(f *checks) {
+	f.flags.StringVar(
+		&m.MetricsFile, "metrics-file", "",
+		"file to write metrics to every 5 s and at the end, as the textfile collector of node_exporter reads it (NAME.prom)",
+	)
+	f.add(
+		"",
+		"hook",
+		"moment=program",
+		"",
+		"program or URL to call at a moment of the run (docs/hooks.md); may be repeated",
+		func(text string) error {
+			h, err := hook.Parse(text)
+			if err == nil {
+				m.Hooks = append(m.Hooks, h)
+			}
+			return err
+		},
+	)
+	f.duration(&m.HookTimeout, "hook-timeout", 30*time.Second, time.Second, time.Hour, "how long a hook may take")
+	f.flags.StringVar(&m.LogFile, "log-file", "", "file to append a log to, a line for each thing that happens; - is standard error")
+	f.enum("log-format", logFormats[0], logFormats, "form of that log", func(word string) { m.LogAsJSON = word == "json" })
+}
+
+// Event shows an event between two attempts. With note, an output presents a session.
+func (o *output) Event(e event.Event) {
+	if o.json {
+		(&jsonLines{out: o.app.Stdout}).Show(e)
+		return
+	}
+	_, text, _ := humanize.Happening(e)
+	o.note(text)
+}
+
+// Note tells something that the user should know.
+func (o *output) Note(text string) { o.note(text) }
+
+// begin opens the session of a run.
+func (c *change) begin(ctx context.Context, table schema.Name, text string, s *server) error {
+	machines := c.machines.Machines
+	machines.Log, machines.Line = c.app.Stderr, humanize.Logged
+	var err error
+	c.run, err = session.Begin(ctx, s, session.Options{
+		Table:     table,
+		Change:    text,
+		Purpose:   c.options.Purpose,
+		Version:   c.app.Version,
+		Settings:  c.settings,
+		Socket:    c.socket.in(c.app),
+		History:   session.Folder{Path: c.history.in(c.app), Named: c.history.folder != ""},
+		Machines:  machines,
+		Interrupt: c.app.Interrupts.end,
+		Report:    writeReports,
+		Reported:  c.output.reported,
+		Page:      func(s *session.Session, run record.Run) (func(record.Result), error) { return c.page.show(c, s, run) },
+	}, &c.output)
+	return unheld(ctx, err)
+}
+
+// underControl does a run while other processes may command it.
+func (c *change) underControl(
+	ctx context.Context,
+	table schema.Name,
+	text string,
+	s *server,
+	do func() (migration.Result, error),
+) (migration.Result, error) {
+	var result migration.Result
+	err := c.begin(ctx, table, text, s)
+	if err == nil {
+		result, err = c.obeying(do)
+	}
+	told := c.app.resultOf(result, err, exitCode(err, errors.Is(context.Cause(ctx), errInterrupted)))
+	told.Rehearsal = string(c.options.Purpose)
+	c.run.End(told, err)
+	c.run = nil
+	return result, err
+}
+
+// obeying does a run that takes commands in another program's way as well.
+func (c *change) obeying(do func() (migration.Result, error)) (migration.Result, error) {
+	if c.commanded != nil {
+		undo, err := c.commanded(c.run)
+		if err != nil {
+			return migration.Result{}, &coded{code: exitUsage, err: err, left: "nothing was written"}
+		}
+		defer undo()
+	}
+	return do()
+}
+
+// sessionCodes are the exit codes of what becomes of a session.
+var sessionCodes = map[session.Outcome]int{
+	session.Unusable: exitUsage, session.Kept: exitStopped, session.Removed: exitAborted, session.Unremoved: exitLeftovers,
+}
+
+// unheld is an error of a session with its exit code.
+func unheld(ctx context.Context, err error) error {
+	var ended *session.Error
+	switch {
+	case !errors.As(err, &ended):
+		return err
+	case ended.Outcome == session.Unread:
+		return unwritten(ctx, ended.Err, "")
+	}
+	return &coded{code: sessionCodes[ended.Outcome], err: ended.Err, left: ended.Left, next: ended.Next}
+}
+
+// migrate makes the plan and carries it out, as often as it takes while the server comes and
+// goes, and the operator stops it and lets it go on.
+func (c *change) migrate(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
+	return c.underControl(ctx, alter.Table, alter.Clauses, s, func() (migration.Result, error) {
+		result, err := c.run.Carry(ctx, session.Work{
+			Table:      alter.Table,
+			Server:     s,
+			MustResume: c.mustResume,
+			Open:       func(ctx context.Context) (*server, error) { return c.connection.open(ctx, s.Config) },
+			Reconnect:  c.reconnect,
+			Attempt: func(ctx context.Context, s *server, settings operator.Settings, mustResume bool) (migration.Result, error) {
+				c.settings, c.mustResume = settings, mustResume
+				return c.attempt(ctx, alter, s)
+			},
+			Finish: func(ctx context.Context, s *server) (bool, error) {
+				_, done, err := c.finish(ctx, alter, s)
+				return done, err
+			},
+		})
+		return result, unheld(ctx, err)
+	})
+}
+
+// attempt makes the plan and carries it out.
+func (c *change) attempt(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
+	if c.options.Purpose.Rehearses() {
+		return c.rehearse(ctx, alter, s)
+	}
+	if result, done, err := c.finish(ctx, alter, s); done || err != nil {
+		return result, err
+	}
+	p, result, err := c.carryOut(ctx, alter, s, (*migration.Migration).Run)
+	if errors.Is(err, leftovers.ErrSwapped) { // while this one looked
+		return c.attempt(ctx, alter, s)
+	}
+	if err != nil {
+		return result, err
+	}
+	c.output.done(
+		p.Source.Name, result,
+		summary.Brief(p, result),
+		summary.OfRun(summary.Planned{Plan: p, Config: c.config, Settings: c.settings}, result, processUsage(), c.output.style()),
+	)
+	return result, nil
+}
+
+// takeKeys has the run's own display take commands by keys.
+func (c *change) takeKeys(d display) {
+	if client := c.run.Client(); client != nil {
+		c.app.takeKeys(d, commands(client), nil)
+	}
+}
+
+// commands are those that need no more than their names, for a run to obey.
+func commands(run *socket.Client) func(ctx context.Context, command string) error {
+	return func(ctx context.Context, command string) error {
+		return run.Call(ctx, http.MethodPost, command, struct{}{}, &socket.Answer{})
+	}
+}

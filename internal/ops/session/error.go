@@ -1,0 +1,63 @@
+package session
+
+import (
+	"errors"
+
+	"midstream/internal/engine/migration"
+)
+
+// ErrInterrupted is the cause of a context once the operator wants to stop.
+var ErrInterrupted = errors.New("interrupted")
+
+// ErrGone is the end of a change that can't resume from its own work.
+var ErrGone = errors.New("what this run had kept is gone: another run has finished it, or somebody has removed it")
+
+// Aborted is the end of a change that somebody has asked for.
+type Aborted struct {
+	By   string
+	Keep bool // its work
+}
+
+func (a *Aborted) Error() string { return "aborted by " + a.By }
+
+// Is matches ErrInterrupted, and migration.ErrKeep where the work is kept.
+func (a *Aborted) Is(err error) bool {
+	return err == ErrInterrupted || a.Keep && err == migration.ErrKeep
+}
+
+// halt is the end of an attempt that is to be resumed.
+type halt struct{ by string }
+
+func (h *halt) Error() string     { return migration.ErrKeep.Error() + " by " + h.by }
+func (h *halt) Is(err error) bool { return err == migration.ErrKeep }
+
+// Outcome is what an Error has made of the change.
+type Outcome int
+
+// The outcomes.
+const (
+	Unusable  Outcome = iota // a file or folder that was named can't be used; nothing was begun
+	Unread                   // the server could not be read; nothing was begun
+	Kept                     // the work is kept
+	Removed                  // the work was removed
+	Unremoved                // the work could not be removed
+)
+
+// Error is an end that no attempt has reported by itself.
+type Error struct {
+	Outcome Outcome
+	Err     error
+	// Left is what is left on the server, and Next what to do; both may be "".
+	Left, Next string
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+// unusable is the error of a file or folder that was named.
+func unusable(err error, next string) error {
+	return &Error{Outcome: Unusable, Err: err, Left: "nothing was written", Next: next}
+}
+
+// Remains is what is left on the server; "" where that is not known.
+func (e *Error) Remains() string { return e.Left }

@@ -1,0 +1,104 @@
+package session
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/planning"
+	"midstream/internal/mysql/binlog"
+	"midstream/internal/mysql/dbconn"
+)
+
+// Server is a server that was reached.
+type Server struct {
+	Config   dbconn.Config // of the pool
+	Pool     *dbconn.Pool
+	Binlog   binlog.Server
+	Address  string // for people
+	Password dbconn.Secret
+	// Capture is the replica from which changes are read, if they are, through capturePool.
+	Capture     *migration.CaptureFrom
+	capturePool *dbconn.Pool
+}
+
+// Open connects. Variables are of all sessions, where the account may set them. captureFrom is the
+// replica from which changes are to be read, as host:port; "" for none.
+func Open(ctx context.Context, cfg dbconn.Config, variables map[string]string, captureFrom string) (*Server, error) {
+	pool, err := dbconn.Open(ctx, cfg, variables)
+	if dbconn.Denied(err) && variables != nil {
+		pool, err = dbconn.Open(ctx, cfg, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Config: cfg, Pool: pool, Address: cfg.Address, Password: cfg.Password}
+	if s.Binlog, err = binlogOf(ctx, cfg, pool); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	if captureFrom == "" {
+		return s, nil
+	}
+	if err := s.openCapture(ctx, captureFrom); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("--capture-from: %w", err)
+	}
+	return s, nil
+}
+
+// Close ends the connections.
+func (s *Server) Close() {
+	s.Pool.Close()
+	if s.capturePool != nil {
+		s.capturePool.Close()
+	}
+}
+
+// Planning is the server for a plan.
+func (s *Server) Planning() planning.Server {
+	return planning.Server{Pool: s.Pool, Binlog: s.Binlog, Address: s.Address}
+}
+
+// openCapture connects to the replica from which changes are to be read.
+func (s *Server) openCapture(ctx context.Context, address string) error {
+	cfg := s.Config
+	cfg.Network, cfg.Address, cfg.Password = "tcp", address, s.Password
+	pool, err := dbconn.Open(ctx, cfg, nil)
+	if err != nil {
+		return err
+	}
+	server, err := binlogOf(ctx, cfg, pool)
+	if err != nil {
+		pool.Close()
+		return err
+	}
+	s.capturePool = pool
+	s.Capture = &migration.CaptureFrom{Name: address, DB: pool.DB(), Binlog: server}
+	return nil
+}
+
+// binlogOf is how the binlog of the server is reached to which a pool leads.
+func binlogOf(ctx context.Context, cfg dbconn.Config, pool *dbconn.Pool) (binlog.Server, error) {
+	server := binlog.Server{Network: cfg.Network, Address: cfg.Address, User: cfg.User, Password: string(cfg.Password), TLS: cfg.TLS}
+	if !cfg.TLSFallback {
+		return server, nil
+	}
+	encrypted, err := isEncrypted(ctx, pool.DB())
+	if !encrypted {
+		server.TLS = nil // go-mysql does not fall back
+	}
+	return server, err
+}
+
+// isEncrypted says whether connections of the pool use TLS.
+func isEncrypted(ctx context.Context, db *sql.DB) (bool, error) {
+	var name, cipher string
+	err := db.QueryRowContext(ctx, "SHOW SESSION STATUS LIKE 'Ssl_cipher'").Scan(&name, &cipher)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return cipher != "", err
+}
