@@ -1,7 +1,7 @@
 #!/bin/sh
-# Says in a chat what has happened, by an incoming webhook that takes {"text": ...} (Slack, Mattermost, Rocket.Chat, ...).
+# Reports to a chat, with an incoming webhook that takes {"text": ...} (Slack, Mattermost, Rocket.Chat, ...).
 #   midstream run --hook on-held=contrib/hooks/chat.sh --hook on-end=contrib/hooks/chat.sh ...
-# CHAT_WEBHOOK is the URL. It needs curl and jq. Names and messages of others can't mention people or make links: & < > are escaped.
+# CHAT_WEBHOOK is the URL. It needs curl and jq. Names and messages of others cannot mention people or make links: & < > are escaped.
 set -eu
 jq '{text: ("midstream: " + .run.table + " on " + .run.server + ": "
   + (if .outcome != "" then .outcome + (if .record.error != "" then ": " + .record.error else "" end) else .moment end)

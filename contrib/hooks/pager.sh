@@ -1,5 +1,5 @@
 #!/bin/sh
-# Calls whoever is on duty while sessions are in the way or when a run has failed, and takes the call back when it is done (PagerDuty's events, version 2).
+# Calls the operator on duty while sessions block the lock or when a run has failed, and resolves the call when the run is done (PagerDuty's events, version 2).
 #   midstream run --hook on-blocked=contrib/hooks/pager.sh --hook on-failure=contrib/hooks/pager.sh --hook on-success=contrib/hooks/pager.sh ...
 # PAGER_KEY is the routing key, PAGER_URL may name another place. It needs curl and jq.
 set -eu

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Opens a ticket with what has gone wrong, what is left and what to do, in a tracker that takes {"title", "body"} (GitLab: description for body).
+# Opens a ticket with the error, what is left and what to do, in a tracker that takes {"title", "body"} (GitLab: description for body).
 #   midstream run --hook on-failure=contrib/hooks/ticket.sh ...
-# The body is a block of code, in which nobody's names or messages are tags or Markdown.
-# TICKET_URL is where tickets are posted to, TICKET_TOKEN_FILE the file of the token. It needs curl and jq.
+# The body is a block of code, so that names and messages of others are no tags or Markdown.
+# TICKET_URL is the URL for new tickets, TICKET_TOKEN_FILE the file of the token. It needs curl and jq.
 set -eu
 jq '{title: ("Schema change of " + .run.table + ": " + .outcome),
      body: ("    " + (.run.table + ": " + .run.alter + "\n\nserver: " + .run.server + "\nphase: " + .record.phase

@@ -56,10 +56,10 @@ const generated = "<!-- Made by: go test ./internal/cli -run TestDocs -update --
 func exitCodesPage() string {
 	var b strings.Builder
 	b.WriteString(
-		generated + "# Exit codes\n\nExit codes are a contract: none changes its meaning, and one that is not listed is a failure. " +
-			"`midstream help exit-codes` tells the same. With `--json` the last line has the code and its name. " +
+		generated + "# Exit codes\n\nExit codes are a contract: none changes its meaning, and an unlisted code is a failure.\n" +
+			"`midstream help exit-codes` prints the same.\nWith `--json` the last line has the code and its name.\n" +
 			ofSeveral + "\n\n" +
-			"| code | name | meaning | what to do, where the message says nothing better |\n|---|---|---|---|\n",
+			"| code | name | meaning | what to do, unless the message knows better |\n|---|---|---|---|\n",
 	)
 	for _, o := range outcomes {
 		fmt.Fprintf(&b, "| %d | %s | %s | %s |\n", o.code, o.name, o.meaning, o.next)
@@ -94,13 +94,14 @@ func recordTypes() map[string]any {
 func eventsPage() string {
 	var b strings.Builder
 	b.WriteString(
-		generated + "# Events of --json\n\nWith `--json`, `run`, `check` and `plan` write one JSON object a line to standard output. " +
-			"Each has the fields `event` and `at` (RFC 3339 with milliseconds, UTC). The last line is the `result`, whatever happened; " +
-			"only a command line whose flags can't be read at all has none, and what a second Ctrl-C ends before it has written anything. " +
-			"Names of events and fields are stable: others may be added, none is renamed or dropped. Units are in the names.\n\n" +
-			"Order: `plan`, then `phase` by phase the others, then `result`; a `note` may come at any time. `progress` comes about twice a second; of several that could not be " +
-			"written in time only the newest is. With `--to` so for each table, and one `result` at the end. " +
-			"A history (`--history-dir`) begins with `run`, and has one `result` for each.\n",
+		generated + "# Events of --json\n\nWith `--json`, `run`, `check` and `plan` write one JSON object a line to standard output.\n" +
+			"Each has the fields `event` and `at` (RFC 3339 with milliseconds, UTC).\nThe last line is the `result`, whatever happened.\n" +
+			"There are two exceptions: a command line whose flags cannot be read, and a second Ctrl-C before anything was written.\n" +
+			"Names of events and fields are stable: later versions may add others, and rename or drop none.\nUnits are in the names.\n\n" +
+			"Order: `plan`, then `phase` by phase the others, then `result`; a `note` may come at any time.\n" +
+			"`progress` comes about twice a second; if several could not be written in time, only the newest is.\n" +
+			"With `--to` this repeats for each table, with one `result` at the end.\n" +
+			"A history (`--history-dir`) begins with `run`, and has one `result` for each table.\n",
 	)
 	types := recordTypes()
 	for _, name := range []string{record.NameRun, record.NamePlan, record.NamePhase, record.NameNote,

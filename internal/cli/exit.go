@@ -45,78 +45,82 @@ type outcome struct {
 
 // outcomes are all exit codes.
 var outcomes = []outcome{
-	{exitDone, "done", "Done. The table has its new schema, or the verb did what it was asked.", ""},
+	{exitDone, "done", "Done. The table was altered, or the verb did what you asked for.", ""},
 	{
 		exitFailed, "failed",
-		"Failed. The table is as it was, and nothing of this attempt is left on the server; what an earlier one has kept is still there. Of an ALTER that the server was to do in two statements (the plan says so) the first may be done: left says so, and next has the command for the rest. Of a statement that the server carries out itself also: the lock could not be had within --lock-attempts and --lock-give-up.",
+		"Failed. The table is unchanged, and nothing of this attempt is left on the server; the work that an earlier attempt has kept still exists. " +
+			"If the server was to run the ALTER as two statements (the plan shows it), the first may be done. Then left reports it, and next has the command for the rest. " +
+			"A statement that the server runs itself also fails if it did not get the lock within --lock-attempts and --lock-give-up.",
 		migration.SameCommand + " once the cause is removed.",
 	},
 	{
 		exitUsage, "usage",
-		"The command line or an option file is wrong. Nothing was connected to. Of set and throttle: the run doesn't take the value; nothing has changed. Of submit: the queue doesn't take the change.",
+		"The command line or an option file is wrong. Midstream did not connect to a server. set and throttle: the run refuses the value; nothing has changed. submit: the queue refuses the change.",
 		"Correct the command line, or the option file: every problem is listed.",
 	},
 	{
 		exitRefused,
 		"refused",
-		"Refused: by the plan, or because another run is at work on the table or was stopped half-way, or a newer version of midstream has left work on it, somebody uses what cleanup was to drop, " +
-			"its account lacks a privilege, or there is no such table. Nothing was written or dropped; every reason is listed.",
+		"Refused, by the plan or for another reason: another run works on the table or was stopped half-way, or a newer version of midstream has left work on it. " +
+			"Or a session uses what cleanup was to drop, the account lacks a privilege, or the table does not exist. Nothing was written or dropped; every reason is listed.",
 		"Remove every reason that is listed, then run the same command again.",
 	},
 	{
 		exitAborted,
 		"aborted",
-		"Aborted by the operator (Ctrl-C, SIGTERM, SIGHUP, midstream abort, or a before- hook that has failed). The table is as it was, and nothing of the run is left on the " +
-			"server (but the first of two statements, as of code 1). Of cleanup: the message says whether anything was dropped.",
-		migration.SameCommand + " to start anew.",
+		"Aborted by the operator (Ctrl-C, SIGTERM, SIGHUP, midstream abort, or a before- hook that failed). The table is unchanged, and nothing of the run is left on the " +
+			"server (except the first of two statements, as with code 1). cleanup: the message reports whether anything was dropped.",
+		migration.SameCommand + " to start again.",
 	},
-	{exitMismatch, "mismatch", "Rows differ: the new table is not equal to the old one. The table is as it was. Of verify: the two " +
-		"tables are not equal. In demo also: the table differs from its ledger.", "Look at the rows that are named; run the same command again to start anew."},
+	{exitMismatch, "mismatch", "Rows differ: the new table is not equal to the old one. The table is unchanged. verify: the two " +
+		"tables are not equal. demo also: the table differs from its ledger.", "Check the listed rows; run the same command again to start again."},
 	{
 		exitUnknown,
 		"swap_unknown",
-		"Nobody knows whether the tables were swapped: the connection broke while they were, or an earlier run was " +
-			"stopped where it can't be told. Nothing was removed; the same command looks, and goes on from there. Of the server's own ALTER, of RENAME, DROP and TRUNCATE TABLE: " +
-			"nobody knows whether it was carried out; the message says where to look.",
-		migration.SameCommand + ": it looks which, and goes on from there.",
+		"It is unknown whether the tables were swapped: the connection broke during the swap, or an earlier run was " +
+			"stopped there. Nothing was removed; the same command finds out, and continues. The server's own ALTER, RENAME, DROP and TRUNCATE TABLE: " +
+			"it is unknown whether the statement was executed; the message names the place to check.",
+		migration.SameCommand + ": it finds out which, and continues.",
 	},
-	{exitLeftovers, "leftovers", "Not everything that the run created could be removed; the message says what is left, and whether " +
-		"the swap happened. midstream cleanup removes it.", "Remove what is left: midstream cleanup database.table."},
+	{exitLeftovers, "leftovers", "Not everything that the run created could be removed; the message lists what is left, and " +
+		"whether the swap happened. midstream cleanup removes it.", "Remove what is left: midstream cleanup database.table."},
 	{
 		exitStopped,
 		"stopped",
-		"Stopped half-way: the server could not be reached, could not go on, was above --critical-load, had no name left for the old table, could not have the lock within --lock-attempts and --lock-give-up, or was told to (abort --keep). The table is as it was, and what was " +
-			"done is kept: the same command goes on with it.",
-		migration.SameCommand + ": it goes on from where it stopped.",
+		"Stopped half-way: the server could not be reached, could not continue, was above --critical-load, or had no name left for the old table. " +
+			"Or the run did not get the lock within --lock-attempts and --lock-give-up, or an operator stopped it (abort --keep). " +
+			"The table is unchanged, and the work is kept: the same command resumes.",
+		migration.SameCommand + ": it resumes from where it stopped.",
 	},
 	{
 		exitUnfit,
 		"unfit",
-		"The altered table doesn't take every row, as the prescan of check and run found before the row copy: values that don't fit, " +
-			"NULLs, duplicates, with their keys. Of a duplicate also: a change has brought it during the run. The table is as it was, and nothing is left on the server.",
+		"Rows do not fit the altered table, as the prescan of check and run found before the row copy: values that do not fit, " +
+			"NULLs, duplicates, with their keys. Also: a change has brought a duplicate during the run. The table is unchanged, and nothing is left on the server.",
 		"Change the rows that are listed, or the ALTER.",
 	},
 	{
 		exitNoRun, "no_run",
-		"There is no such run at work on this machine that could be asked or told (status, pause, set and so on). Of queue and withdraw: there is no such change.",
-		"See which runs there are: midstream status.",
+		"This machine has no such run at work (status, pause, set and so on). queue and withdraw: there is no such change.",
+		"List the runs: midstream status.",
 	},
 	{
 		exitNotNow, "not_now",
-		"The run can't obey the command as it stands, or another one is being carried out; the message says why, and what to do. Nothing has changed there (without a table each run answers for itself). Of submit and withdraw: the id is another change's, or it is too late.",
-		"Do what the message says, or try again when what it names is over.",
+		"The run cannot obey the command now, or it executes another one; the message explains why, and what to do. " +
+			"Nothing has changed there (without a table each run answers for itself). submit and withdraw: the id belongs to another change, or it is too late.",
+		"Follow the message, or try again when the cause that it names is over.",
 	},
 	{
 		exitAtOnce,
 		"left_at_once",
-		"Left at once, at a second Ctrl-C, SIGTERM or SIGHUP (half a second after the first, at least). The table is as it was or swapped, nothing between; " +
-			"the same command goes on, and midstream cleanup removes what is left.",
+		"Left at once, at a second Ctrl-C, SIGTERM or SIGHUP (half a second after the first, at least). The table is unchanged or swapped, nothing between; " +
+			"the same command resumes, and midstream cleanup removes what is left.",
 		migration.SameCommand + ", or remove what is left: midstream cleanup database.table.",
 	},
 }
 
 // ofSeveral says what a code means where there are several tables.
-const ofSeveral = "With --to it is that of the table at which the run has stopped; those before it are done, and named."
+const ofSeveral = "With --to the code is for the table at which the run stopped; the tables before it are done, and listed."
 
 // outcomeOf returns the outcome of an exit code; an unknown one is a failure.
 func outcomeOf(code int) outcome {

@@ -21,29 +21,40 @@ import (
 func hooksPage() string {
 	var b strings.Builder
 	b.WriteString(
-		generated + "# Hooks\n\n`--hook MOMENT=PROGRAM` or `--hook MOMENT=URL` has a program or a URL of yours called at a moment of a run. It may be given several times; those of a moment are called in that order.\n\n" +
+		generated + "# Hooks\n\n`--hook MOMENT=PROGRAM` or `--hook MOMENT=URL` makes a run call a program or a URL of yours at a moment.\nYou may repeat the flag; the hooks of a moment are called in that order.\n\n" +
 			"```\nmidstream run --hook on-end=/usr/local/bin/tell --hook before-cutover=https://changes.example/may-i \"ALTER TABLE shop.orders ADD COLUMN n INT\"\n```\n\n" +
-			"Where all runs of a user or of a server shall have them, they stand in an option file (`[midstream]`, `hook = on-end=/usr/local/bin/tell`); so does a URL with a secret in it, which a command line would show " +
-			"to everybody on the machine. What `--hook` says on the command line takes the place of all that option files say. Submissions to `midstream serve` can't name hooks; its option files can.\n\n" +
+			"For all runs of a user or of a server, write the hooks into an option file (`[midstream]`, `hook = on-end=/usr/local/bin/tell`).\n" +
+			"Write a URL with a secret there too, because a command line shows it to everyone on the machine.\n" +
+			"`--hook` on the command line replaces all hooks of option files.\nSubmissions to `midstream serve` cannot name hooks; its option files can.\n\n" +
 			"## Moments\n\n| moment | when |\n|---|---|\n",
 	)
 	for _, m := range hook.Moments() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", m.Name, m.What)
 	}
 	b.WriteString(
-		"\n**`before-` hooks have a veto.** The run waits for them, and holds no lock meanwhile; changes go on being captured and applied. If one fails, the run ends as by Ctrl-C: the table is as it was, what the run has made is removed, " +
-			"the exit code is 12 (aborted), and the error names the hook with the first three lines of what it said. Each is called once in a run, also if the run loses its server and goes on, or has to ask for the lock again.\n\n" +
-			"**All others change nothing.** They are called one after the other while the run goes on, and it tells of those that fail. At most 32 calls wait; what is more is left out, and counted at the end. " +
-			"The run ends when those of the end are done, or after twice `--hook-timeout`.\n\n" +
-			"A hook has failed if its exit code is not 0, it is ended by a signal, its URL answers with another status than 2xx, or it takes longer than `--hook-timeout` (30 s). A program is then killed with its whole process group.\n\n" +
-			"What is wrong with the command line, and a server that can't be reached, end midstream before there is a run: no hook is called. Nor does a run call one that is killed, or left by a second Ctrl-C: the file of `--metrics-file` that is not written any more tells of that.\n\n" +
-			"## What a hook gets\n\nA program is called without arguments and without a shell, in the folder in which midstream was started. On standard input it gets one JSON document, which it need not read; a URL gets it as the body of a POST. " +
+		"\n**`before-` hooks have a veto.**\nThe run waits for them without a lock, and captures and applies changes during that time.\n" +
+			"If a hook fails, the run ends as with Ctrl-C: the table is unchanged, the run removes what it has made, and the exit code is 12 (aborted).\n" +
+			"The error names the hook, with the first three lines of its output.\n" +
+			"Each is called once in a run, even if the run loses its server and resumes, or has to ask for the lock again.\n\n" +
+			"**All others change nothing.**\nThey are called one after the other while the run continues, and the run reports failed hooks.\n" +
+			"At most 32 calls wait; further calls are left out, and counted at the end.\n" +
+			"The run ends when the last hooks have ended, or after twice `--hook-timeout`.\n\n" +
+			"A hook has failed if its exit code is not 0, if a signal ends it, or if its URL answers with another status than 2xx.\n" +
+			"It has also failed if it takes longer than `--hook-timeout` (30 s); a program is then killed with its complete process group.\n\n" +
+			"A wrong command line, or a server that cannot be reached, ends midstream before there is a run: no hook is called.\n" +
+			"A run that is killed, or left by a second Ctrl-C, calls no hook either; then the file of `--metrics-file` is no longer written.\n\n" +
+			"## What a hook gets\n\nA program is called without arguments and without a shell, in the folder in which midstream was started.\n" +
+			"On standard input it gets one JSON document, which it need not read; a URL gets it as the body of a POST.\n" +
 			"Redirects are followed on the same scheme, host and port only, and if they keep the document (307, 308).\n\n| field | type | meaning |\n|---|---|---|\n",
 	)
 	describe(&b, "", reflect.TypeFor[hook.Document]())
 	b.WriteString(
-		"\nA program has the same in short in its environment: `MIDSTREAM_MOMENT`, `MIDSTREAM_RUN` (the id), `MIDSTREAM_TABLE`, `MIDSTREAM_ALTER`, `MIDSTREAM_SERVER`, `MIDSTREAM_REHEARSAL`, `MIDSTREAM_PHASE`, " +
-			"`MIDSTREAM_OUTCOME`, `MIDSTREAM_ERROR` and `MIDSTREAM_REPORT`; values are cut at 32 KB, and newlines and what a terminal would obey are escaped in them (`\\n`, `\\u001b`), so that a hook can write them to a log; the document has them as they are. The rest is midstream's own environment, without `MYSQL_PWD` and other variables that begin with `MIDSTREAM_` (of runs of serve, with `MYSQL_` too): no hook is given a password. Fields and variables are stable: others may be added.\n\n" +
+		"\nA program has a short form in its environment: `MIDSTREAM_MOMENT`, `MIDSTREAM_RUN` (the id), `MIDSTREAM_TABLE`, `MIDSTREAM_ALTER`, `MIDSTREAM_SERVER`, `MIDSTREAM_REHEARSAL`, `MIDSTREAM_PHASE`, " +
+			"`MIDSTREAM_OUTCOME`, `MIDSTREAM_ERROR` and `MIDSTREAM_REPORT`.\n" +
+			"Values are cut at 32 KB.\nNewlines and control characters are escaped in them (`\\n`, `\\u001b`), so that a hook can write them to a log; the document has them unescaped.\n" +
+			"The rest is midstream's own environment, without `MYSQL_PWD` and other variables that begin with `MIDSTREAM_`.\n" +
+			"Runs of serve also leave out variables that begin with `MYSQL_`: no hook gets a password.\n" +
+			"Fields and variables are stable: later versions may add others.\n\n" +
 			"## Examples\n\n`contrib/hooks` has these; a test runs them.\n",
 	)
 	for _, name := range []string{"chat", "ticket", "pager", "freeze"} {

@@ -24,17 +24,17 @@ import (
 func metricsPage() string {
 	var b strings.Builder
 	b.WriteString(generated + "# Metrics\n\nA run has metrics in Prometheus's format:\n\n" +
-		"- at `/metrics` of its control socket, while it is at work: `curl --unix-socket PATH http://run/metrics` (`midstream status --json` tells the path);\n" +
-		"- in the file of `--metrics-file NAME.prom`, written every 5 s and at the end, whole each time, for the textfile collector of node_exporter. It stays after the run, with how it " +
-		"has ended. One file a run: with `--to` it has the table that is changed now;\n" +
+		"- at `/metrics` of its control socket, while it is at work: `curl --unix-socket PATH http://run/metrics` (`midstream status --json` prints the path);\n" +
+		"- in the file of `--metrics-file NAME.prom`, for the textfile collector of node_exporter.\n" +
+		"  The run replaces it every 5 s and at the end, and leaves it with the outcome.\n  Use one file for each run; with `--to` it has the table that is changed now;\n" +
 		"- at `/metrics` of `midstream run --listen`, with its token, while it is at work;\n" +
 		"- at `/metrics` of `midstream serve`, with its token: the queue, and all runs that are at work, each with the label `change`.\n\n" +
 		"```\nscrape_configs:\n  - job_name: midstream\n    scrape_interval: 5s\n    authorization:\n      credentials_file: /etc/prometheus/midstream.token\n    static_configs:\n      - targets: [\"127.0.0.1:8385\"]\n```\n\n" +
-		"`contrib/grafana/midstream.json` is a dashboard of them, `contrib/prometheus/alerts.yml` has alerts; a test holds both against this list.\n\n" +
-		"Names, labels and units are stable: others may be added, none is renamed or dropped. Times are in seconds, sizes in bytes, ratios from 0 to 1. What is not known has no sample. " +
-		"Numbers of rows and changes begin at zero again with each attempt of a run that has lost its server. " +
-		"Labels have few values; each metric of a run has `table` (database.table) and `server` (host:port, or the path of a socket) besides. " +
-		"A run has the usual metrics of its process, too (`process_cpu_seconds_total`, `process_resident_memory_bytes`, ...).\n")
+		"`contrib/grafana/midstream.json` is a dashboard, `contrib/prometheus/alerts.yml` has alerts; a test compares both with this list.\n\n" +
+		"Names, labels and units are stable: later versions may add others, and rename or drop none.\nTimes are in seconds, sizes in bytes, ratios from 0 to 1.\nAn unknown value has no sample.\n" +
+		"Numbers of rows and changes begin at zero again with each attempt of a run that has lost its server.\n" +
+		"Labels have few values; each metric of a run also has `table` (database.table) and `server` (host:port, or the path of a socket).\n" +
+		"A run also has the usual metrics of its process (`process_cpu_seconds_total`, `process_resident_memory_bytes`, ...).\n")
 	table := func(title string, list []metrics.Description) {
 		fmt.Fprintf(&b, "\n## %s\n\n| metric | type | labels | meaning |\n|---|---|---|---|\n", title)
 		for _, d := range list {

@@ -40,20 +40,20 @@ func Moments() []struct {
 		Name Moment
 		What string
 	}{
-		{BeforeCopy, "before the first row is copied; the new table is made. Not of a change that the server makes itself."},
+		{BeforeCopy, "before the first row is copied; the new table exists. Not for a change that the server makes itself."},
 		{
 			BeforeCutover,
-			"before the table is changed: before the lock of the swap, or of the server's own statement, is asked for the first time. Where the server's own statement has come to nothing and a copy follows, it is called again before the swap. Not of a rehearsal.",
+			"before the table is changed: before the run asks for the lock of the swap, or of the server's own statement, for the first time. If the server's own statement has failed and a copy follows, it is called again before the swap. Not in a rehearsal.",
 		},
 		{OnPhase, "the run enters a phase."},
-		{OnThrottled, "the work begins to wait for a gate (a replica, max-load, a pause, ...); the record names all that are closed."},
-		{OnHeld, "the run waits with the swap until somebody lets it go, or the window opens."},
-		{OnBlocked, "sessions are in the way of the lock; once in a phase, and each attempt at the lock begins one."},
+		{OnThrottled, "the work begins to wait for a gate (a replica, max-load, a pause, ...); the record names all closed gates."},
+		{OnHeld, "the run waits with the swap until an operator releases it, or the window opens."},
+		{OnBlocked, "sessions block the lock; once in a phase, and each attempt at the lock begins a phase."},
 		{OnWithdrawn, "a request for the lock was not granted in its time; the next one comes after a while."},
-		{OnKilled, "a session was ended that was in the way (--kill-blockers-after)."},
-		{OnCommand, "somebody has given the run a command (pause, set, ...)."},
+		{OnKilled, "a session that blocked the lock was killed (--kill-blockers-after)."},
+		{OnCommand, "an operator has given the run a command (pause, set, ...)."},
 		{OnSuccess, "the run has done its work."},
-		{OnFailure, "the run has ended otherwise: failed, refused, aborted, stopped with its work kept, ..."},
+		{OnFailure, "the run has ended in another way: failed, refused, aborted, stopped with its work kept, ..."},
 		{OnEnd, "after on-success or on-failure."},
 	}
 }

@@ -64,7 +64,7 @@ var (
 	}
 	lockWaits = histogram{
 		"lock_wait_seconds",
-		"Time for which a request for the lock of the swap, or of the server's own statement, stood in the queue.",
+		"Time for which a request for the lock of the swap, or of the server's own statement, waited in the queue.",
 		[]string{"outcome"}, []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5},
 	}
 )
@@ -134,15 +134,15 @@ func ofRuns() []metric { return slices.Concat(ofCourse(), ofWork(), ofWaiting(),
 func ofCourse() []metric {
 	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
 	return []metric{
-		{"run_info", "1: what the run is. rehearsal is empty where the table is changed.", gauge, []string{"rehearsal", "version"},
+		{"run_info", "1: the run. rehearsal is empty if the table is changed.", gauge, []string{"rehearsal", "version"},
 			func(r *Run, _ time.Time, tell func(float64, ...string)) { tell(1, r.about.Rehearsal, r.about.Version) }},
-		{"run_ended", "1 when the run has ended, by the name of its exit code (docs/exit-codes.md).", gauge, []string{"outcome"},
+		{"run_ended", "1 when the run has ended; outcome is the name of its exit code (docs/exit-codes.md).", gauge, []string{"outcome"},
 			func(r *Run, _ time.Time, tell func(float64, ...string)) {
 				if r.state.outcome != "" {
 					tell(1, r.state.outcome)
 				}
 			}},
-		{"phase", "1 of the phase that the run is in, 0 of the others.", gauge, []string{"phase"},
+		{"phase", "1 for the current phase of the run, 0 for the others.", gauge, []string{"phase"},
 			func(r *Run, _ time.Time, tell func(float64, ...string)) {
 				for _, p := range phases {
 					is := 0.
@@ -170,12 +170,12 @@ func ofCourse() []metric {
 			"eta_seconds", "Time until the cut-over may begin; no sample while it is not known.", gauge, nil,
 			atWork(spent(func(p *event.Progress) time.Duration { return p.ETA })),
 		},
-		{"copied_ratio", "Part of the row copy that is done.", gauge, nil, told(func(p *event.Progress) float64 { return p.Fraction })},
+		{"copied_ratio", "Completed part of the row copy.", gauge, nil, told(func(p *event.Progress) float64 { return p.Fraction })},
 		{
-			"build_ratio", "Part of a step of the server's build that is done, where it tells.", gauge, nil,
+			"build_ratio", "Completed part of a step of the server's build, if the server reports it.", gauge, nil,
 			told(func(p *event.Progress) float64 { return p.IndexFraction }),
 		},
-		{"commands_total", "Commands that somebody gave the run, by whether they were obeyed.", counter, []string{"outcome"},
+		{"commands_total", "Commands that the run received, by outcome: obeyed or refused.", counter, []string{"outcome"},
 			either(func(s *state) map[bool]int { return s.commands }, "refused", "obeyed")},
 	}
 }
@@ -185,7 +185,7 @@ func ofWork() []metric {
 	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
 	return []metric{
 		{
-			"rows_estimated", "Rows of the table, as the server estimates them; at least those that are copied.",
+			"rows_estimated", "Rows of the table, as the server estimates them; at least the copied rows.",
 			gauge, nil, told(func(p *event.Progress) int64 { return p.RowsTotal }),
 		},
 		{"rows_copied_total", "Rows written by the row copy.", counter, nil,
@@ -195,15 +195,15 @@ func ofWork() []metric {
 				}
 			}},
 		{
-			"rows_scanned_total", "Rows that the prescan has looked at.", counter, nil,
+			"rows_scanned_total", "Rows that the prescan has checked.", counter, nil,
 			told(func(p *event.Progress) int64 { return p.Scanned }),
 		},
 		{
-			"rows_verified_total", "Rows compared with the new table's.", counter, nil,
+			"rows_verified_total", "Rows compared with the rows of the new table.", counter, nil,
 			told(func(p *event.Progress) int64 { return p.Verified }),
 		},
 		{
-			"chunk_rows", "Rows in a chunk of the row copy now.", gauge, nil,
+			"chunk_rows", "Current number of rows in a chunk of the row copy.", gauge, nil,
 			atWork(told(func(p *event.Progress) int { return p.ChunkRows })),
 		},
 		{
@@ -231,7 +231,7 @@ func ofWork() []metric {
 			"backlog_limit_keys", "Keys in the backlog at which capture waits.", gauge, nil,
 			told(func(p *event.Progress) int { return p.BacklogLimit }),
 		},
-		{"binlog_read_bytes_total", "Binlog received.", counter, nil, told(func(p *event.Progress) int64 { return p.BinlogRead })},
+		{"binlog_read_bytes_total", "Bytes of binlog received.", counter, nil, told(func(p *event.Progress) int64 { return p.BinlogRead })},
 		{"retries_total", "Syncs that were tried again (deadlocks, lock waits), by what was synced.", counter, []string{"what"},
 			counted(func(s *state) map[string]int { return s.retries }, "chunk", "keys")},
 	}
@@ -242,16 +242,16 @@ func ofWaiting() []metric {
 	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
 	return []metric{
 		{
-			"capture_delay_seconds", "How far capture is behind the server.", gauge, nil,
+			"capture_delay_seconds", "Delay of capture behind the server.", gauge, nil,
 			atWork(spent(func(p *event.Progress) time.Duration { return p.CaptureDelay })),
 		},
 		{
-			"replica_lag_seconds", "How far the replica is behind that is farthest; no sample where none is watched.",
+			"replica_lag_seconds", "Lag of the replica that is furthest behind; no sample if no replica is watched.",
 			gauge, nil, atWork(spent(func(p *event.Progress) time.Duration { return p.ReplicaLag })),
 		},
 		{
 			"application_statement_seconds",
-			"Time of a statement of the application on the server, on average: now, and in the moments in which nothing of the run is at work (alone); no sample while it is not known.",
+			"Mean time of a statement of the application on the server: now, and while the run rests (alone); no sample while it is not known.",
 			gauge,
 			[]string{"when"},
 			atWork(func(r *Run, _ time.Time, tell func(float64, ...string)) {
@@ -265,17 +265,17 @@ func ofWaiting() []metric {
 		},
 		{
 			"application_slowdown_ratio",
-			"Part by which the application's statements take longer through the run's work; no sample while it is not known.",
+			"Part by which the run makes the application's statements longer; no sample while it is not known.",
 			gauge, nil, atWork(told(func(p *event.Progress) float64 { return p.Slower })),
 		},
 		{
 			"application_statements_per_second",
-			"Statements of the application that end in a second; 0 where it is not known, or nobody is there.", gauge,
+			"Statements of the application that end per second; 0 if it is not known, or if there is no application.", gauge,
 			nil, atWork(told(func(p *event.Progress) float64 { return p.Statements })),
 		},
 		{
 			"throttled",
-			"1 of each gate for which the work waits, 0 of those that are open again (docs/events.md, throttled; of replicas without their names).",
+			"1 for each gate for which the work waits, 0 for gates that are open again (docs/events.md, throttled; replicas without their names).",
 			gauge,
 			[]string{"gate"},
 			func(r *Run, _ time.Time, tell func(float64, ...string)) {
@@ -300,7 +300,7 @@ func ofWaiting() []metric {
 					}
 				}
 			}},
-		{"blockers", "Sessions that are in the way of a lock.", gauge, nil,
+		{"blockers", "Sessions that block a lock.", gauge, nil,
 			func(r *Run, now time.Time, tell func(float64, ...string)) {
 				if r.state.blocked.Lasts(now) {
 					tell(float64(len(r.state.blocked.Blockers)))
@@ -310,12 +310,12 @@ func ofWaiting() []metric {
 			}},
 		{
 			"kills_total",
-			"Sessions that were ended because they were in the way for too long (--kill-blockers-after).", counter,
+			"Sessions that were killed because they blocked a lock for too long (--kill-blockers-after).", counter,
 			nil, one(func(s *state) float64 { return float64(s.kills) }),
 		},
 		{"lock_attempts_total", "Requests for the lock of the swap, or of the server's own statement.", counter, []string{"outcome"},
 			either(func(s *state) map[bool]int { return s.attempts }, outcomeOf(true), outcomeOf(false))},
-		{"lock_held_seconds", "For how long the lock of the swap was held; no sample before the swap.", gauge, nil,
+		{"lock_held_seconds", "Time for which the lock of the swap was held; no sample before the swap.", gauge, nil,
 			func(r *Run, _ time.Time, tell func(float64, ...string)) {
 				if s := r.state.swap; s != nil {
 					tell(s.LockHeld.Seconds())
@@ -330,15 +330,15 @@ func ofProof() []metric {
 	return []metric{
 		{
 			"findings_total",
-			"Kinds of rows that the new table does not take as they are, by column or key; each is one, however many rows it has (docs/events.md, finding).",
+			"Kinds of rows that do not fit the new table, by column or key; each counts once, for any number of rows (docs/events.md, finding).",
 			counter, []string{"kind"}, counted(func(s *state) map[string]int { return s.findings }),
 		},
 		{
-			"mismatches_total", "Values of the new table that are not what the ALTER makes of the old one's.",
+			"mismatches_total", "Values of the new table that differ from what the ALTER makes of the old values.",
 			counter, nil, one(func(s *state) float64 { return float64(s.mismatch) }),
 		},
 		{
-			"rows_repaired_total", "Rows that differed and were synced anew (--repair).", counter, nil,
+			"rows_repaired_total", "Rows that differed and were copied again (--repair).", counter, nil,
 			one(func(s *state) float64 { return float64(s.repaired) }),
 		},
 	}

@@ -40,7 +40,7 @@ var (
 	changesOf = Description{prefix + "changes", "gauge", "Changes in the queue by their state.", []string{"state"}}
 	upOf      = Description{
 		prefix + "run_up", "gauge",
-		"1 of each run that is at work and has told its metrics, 0 if it does not answer.", []string{"change"},
+		"1 for each run at work that has sent its metrics, 0 if it does not answer.", []string{"change"},
 	}
 )
 

@@ -8,25 +8,25 @@ import (
 
 // Prediction is what a run will probably cost.
 type Prediction struct {
-	Measured      bool    `json:"measured" doc:"whether rows of the table were copied to know it; else it is assumed"`
-	ElapsedMS     MS      `json:"elapsed_ms" doc:"that is expected"`
-	LeastMS       MS      `json:"least_ms" doc:"the least that it may take"`
-	MostMS        MS      `json:"most_ms" doc:"the most, if nobody is in the way"`
-	Rows          int64   `json:"rows" doc:"that are written; 0 where only the dictionary changes"`
-	RowsPerSecond float64 `json:"rows_per_s" doc:"that are copied or built; 0 where none are"`
-	DiskBytes     int64   `json:"disk_bytes" doc:"at the peak, beside what is there; without the binlog"`
-	RedoBytes     int64   `json:"redo_bytes" doc:"of redo log meanwhile, the application's included"`
-	BinlogBytes   int64   `json:"binlog_bytes" doc:"of binlog, without the application's"`
-	LockedMS      MS      `json:"locked_ms" doc:"the longest that a query may wait"`
-	ReplicaLagMS  MS      `json:"replica_lag_ms" doc:"by which replicas fall behind"`
-	Locks         []Lock  `json:"metadata_locks" doc:"those of the table that are needed"`
+	Measured      bool    `json:"measured" doc:"true: measured by copying rows of the table; false: assumed"`
+	ElapsedMS     MS      `json:"elapsed_ms" doc:"expected duration"`
+	LeastMS       MS      `json:"least_ms" doc:"the shortest expected duration"`
+	MostMS        MS      `json:"most_ms" doc:"the longest expected duration, if no session blocks the run"`
+	Rows          int64   `json:"rows" doc:"rows that are written; 0 if only the dictionary changes"`
+	RowsPerSecond float64 `json:"rows_per_s" doc:"rows copied or built per second; 0 if there are none"`
+	DiskBytes     int64   `json:"disk_bytes" doc:"additional disk space at the peak, without the binlog"`
+	RedoBytes     int64   `json:"redo_bytes" doc:"redo log that is written during the run, with the application's"`
+	BinlogBytes   int64   `json:"binlog_bytes" doc:"binlog that is written, without the application's"`
+	LockedMS      MS      `json:"locked_ms" doc:"the longest time that a query may wait"`
+	ReplicaLagMS  MS      `json:"replica_lag_ms" doc:"time by which replicas fall behind"`
+	Locks         []Lock  `json:"metadata_locks" doc:"metadata locks of the table that are needed"`
 }
 
 // Lock is a metadata lock that a run needs.
 type Lock struct {
-	Kind  string `json:"kind" doc:"as performance_schema.metadata_locks spells it"`
-	Count int    `json:"count" doc:"how often, if nobody is in the way"`
-	For   string `json:"for" doc:"what it is for, and how long"`
+	Kind  string `json:"kind" doc:"kind of the lock, as performance_schema.metadata_locks spells it"`
+	Count int    `json:"count" doc:"number of these locks, if no session blocks the run"`
+	For   string `json:"for" doc:"purpose and duration of the lock"`
 }
 
 // PredictionOf returns the record of a prediction.

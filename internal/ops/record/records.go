@@ -25,58 +25,58 @@ type Head struct {
 // Run tells what a run is: the first line of its history. (--json begins with the plan.)
 type Run struct {
 	Head
-	ID        string `json:"id" doc:"of the run: its file's name, without .jsonl"`
-	Table     string `json:"table" doc:"that is changed: database.table, a part with a dot or a backtick in backticks"`
+	ID        string `json:"id" doc:"id of the run: the name of its file, without .jsonl"`
+	Table     string `json:"table" doc:"the table that is changed: database.table, a part with a dot or a backtick in backticks"`
 	Alter     string `json:"alter" doc:"the clauses of the ALTER TABLE, or the statement"`
 	Server    string `json:"server" doc:"host:port, or the path of a socket"`
 	Rehearsal string `json:"rehearsal" doc:"rehearsal, rehearsal on a replica, or empty: the table is changed"`
-	User      string `json:"user" doc:"who has given the command"`
-	Host      string `json:"host" doc:"the machine on which the run is at work"`
-	Process   int    `json:"process" doc:"id of its process"`
-	Version   string `json:"version" doc:"of midstream"`
+	User      string `json:"user" doc:"the user who gave the command"`
+	Host      string `json:"host" doc:"the machine that runs it"`
+	Process   int    `json:"process" doc:"id of the run's process"`
+	Version   string `json:"version" doc:"version of midstream"`
 }
 
 // Plan tells what a run will do.
 type Plan struct {
 	Head
 	Rehearsal     string     `json:"rehearsal" doc:"rehearsal, rehearsal on a replica, or empty: the table is changed"`
-	Table         string     `json:"table" doc:"the table that is changed, database.table"`
+	Table         string     `json:"table" doc:"the table that is changed: database.table"`
 	Alter         string     `json:"alter" doc:"what follows ALTER TABLE name; empty if there is nothing to alter"`
-	Create        string     `json:"create" doc:"the CREATE TABLE of a table that is not there (--to); else empty"`
-	Place         string     `json:"place" doc:"file:line of the definition that is wanted (--to); else empty"`
-	Method        string     `json:"method" doc:"none, instant, inplace, copy or shadow; create where the table is not there (--to)"`
-	Why           string     `json:"why" doc:"why this method"`
-	Others        []Rejected `json:"others" doc:"the methods that were not taken, the lightest first"`
-	Warning       string     `json:"warning" doc:"why the method would not have been taken, had it not been asked for; may be empty"`
+	Create        string     `json:"create" doc:"the CREATE TABLE of a table that does not exist (--to); otherwise empty"`
+	Place         string     `json:"place" doc:"file:line of the desired definition (--to); otherwise empty"`
+	Method        string     `json:"method" doc:"none, instant, inplace, copy or shadow; create if the table does not exist (--to)"`
+	Why           string     `json:"why" doc:"the reason for this method"`
+	Others        []Rejected `json:"others" doc:"the methods that were not chosen, the lightest first"`
+	Warning       string     `json:"warning" doc:"the reason against a method that you asked for; may be empty"`
 	ServerAddress string     `json:"server_address" doc:"host:port, or the path of a socket"`
 	ServerVersion string     `json:"server_version" doc:"flavor and version"`
 	Replicas      int        `json:"replicas" doc:"replicas attached to the server"`
 	CaptureFrom   string     `json:"capture_from" doc:"host:port of the replica from which changes are read; empty if they are read from the server itself"`
-	Capture       string     `json:"capture" doc:"how changes are captured by a run that copies rows: binlog or trigger"`
-	CaptureWhy    string     `json:"capture_why" doc:"why by triggers; empty if the binlog is read"`
-	Key           string     `json:"key" doc:"the key by which rows are copied and changes followed"`
-	KeyColumns    []string   `json:"key_columns" doc:"its columns"`
-	RowsEstimate  int64      `json:"rows_estimate" doc:"rows, as the server estimates them"`
+	Capture       string     `json:"capture" doc:"how a run that copies rows captures changes: binlog or trigger"`
+	CaptureWhy    string     `json:"capture_why" doc:"the reason for triggers; empty if the run reads the binlog"`
+	Key           string     `json:"key" doc:"the key by which the run copies rows and follows changes"`
+	KeyColumns    []string   `json:"key_columns" doc:"columns of the key"`
+	RowsEstimate  int64      `json:"rows_estimate" doc:"number of rows, as the server estimates it"`
 	DataBytes     int64      `json:"data_bytes" doc:"size of the rows, as the server estimates it"`
-	IndexBytes    int64      `json:"index_bytes" doc:"size of the secondary indexes, likewise"`
+	IndexBytes    int64      `json:"index_bytes" doc:"size of the secondary indexes, as the server estimates it"`
 	Shadow        string     `json:"shadow" doc:"name of the table that is built"`
-	Old           string     `json:"old" doc:"name that the table gets when it is swapped out"`
+	Old           string     `json:"old" doc:"name of the old table after the swap"`
 	State         string     `json:"state" doc:"name of the table that holds the run's state"`
-	Prediction    Prediction `json:"prediction" doc:"what it will probably cost"`
-	Columns       []Column   `json:"columns" doc:"what becomes of the columns that don't stay as they are, as the statement tells"`
-	Grants        []string   `json:"grants" doc:"the privileges that it needs, as GRANT spells them"`
-	Former        string     `json:"former" doc:"what becomes of what an earlier run left; empty if that left nothing"`
-	Risks         []Risk     `json:"risks" doc:"what the operator should know; may be empty"`
-	Statement     string     `json:"statement" doc:"RENAME TABLE, DROP TABLE, TRUNCATE TABLE or CREATE TABLE; empty of an ALTER"`
-	Steps         []string   `json:"steps" doc:"what is done by such a statement, in order, for people; empty of an ALTER"`
-	Locks         []string   `json:"locks" doc:"the tables that it locks for a moment; empty of an ALTER"`
+	Prediction    Prediction `json:"prediction" doc:"the expected cost of the run"`
+	Columns       []Column   `json:"columns" doc:"the columns that change, according to the statement"`
+	Grants        []string   `json:"grants" doc:"the privileges that the run needs, as GRANT spells them"`
+	Former        string     `json:"former" doc:"what the run does with the work of an earlier run; empty if there is none"`
+	Risks         []Risk     `json:"risks" doc:"the risks that the operator should know; may be empty"`
+	Statement     string     `json:"statement" doc:"RENAME TABLE, DROP TABLE, TRUNCATE TABLE or CREATE TABLE; empty for an ALTER"`
+	Steps         []string   `json:"steps" doc:"the steps of such a statement, in order, for people; empty for an ALTER"`
+	Locks         []string   `json:"locks" doc:"the tables that the statement locks for a moment; empty for an ALTER"`
 }
 
 // Column tells what becomes of a column.
 type Column struct {
-	Source string `json:"source" doc:"its name before; empty if it is new"`
-	Target string `json:"target" doc:"its name afterwards; empty if it is dropped"`
-	What   string `json:"what" doc:"renamed, added, dropped, or defined anew"`
+	Source string `json:"source" doc:"the column's name before; empty if it is new"`
+	Target string `json:"target" doc:"the column's name afterwards; empty if it is dropped"`
+	What   string `json:"what" doc:"renamed, added, dropped, or redefined"`
 }
 
 // Columns returns the records of a list.
@@ -91,7 +91,7 @@ func Columns(changes []plan.ColumnChange) []Column {
 // Rejected tells a method that was not taken.
 type Rejected struct {
 	Method string `json:"method" doc:"the method"`
-	Why    string `json:"why" doc:"why it was not taken"`
+	Why    string `json:"why" doc:"the reason why it was not chosen"`
 }
 
 // Rejections returns the records of a list.
@@ -123,79 +123,79 @@ func Risks(risks []plan.Risk) []Risk {
 // Phase tells the begin of a phase.
 type Phase struct {
 	Head
-	Phase string `json:"phase" doc:"check, native, shadow, prescan, start, copy, index, catchup, verify, hold, cutover, lock (of a rehearsal), cleanup or done; catchup comes before verify and before each cutover or lock"`
+	Phase string `json:"phase" doc:"check, native, shadow, prescan, start, copy, index, catchup, verify, hold, cutover, lock (in a rehearsal), cleanup or done. catchup comes before verify and before each cutover or lock"`
 }
 
 // Note tells something to read once.
 type Note struct {
 	Head
-	Text string `json:"text" doc:"something to read once"`
+	Text string `json:"text" doc:"a message that is printed once"`
 }
 
 // Resumed tells that the work of an earlier run is gone on with.
 type Resumed struct {
 	Head
-	Rows  int64  `json:"rows" doc:"that the earlier run had copied"`
-	Taken string `json:"taken" doc:"when its last checkpoint was taken, as at"`
-	Text  string `json:"text" doc:"all of it, for people"`
+	Rows  int64  `json:"rows" doc:"rows that the earlier run had copied"`
+	Taken string `json:"taken" doc:"time of its last checkpoint, in the format of at"`
+	Text  string `json:"text" doc:"the complete message, for people"`
 }
 
 // Progress tells how far a run is.
 type Progress struct {
 	Head
 	Phase           string   `json:"phase" doc:"the phase that the run is in"`
-	ElapsedMS       MS       `json:"elapsed_ms" doc:"since the run began"`
+	ElapsedMS       MS       `json:"elapsed_ms" doc:"time since the run began"`
 	RowsCopied      int64    `json:"rows_copied" doc:"rows written by the row copy"`
 	RowsTotal       int64    `json:"rows_total" doc:"rows expected, an estimate"`
-	Fraction        float64  `json:"fraction" doc:"of the row copy, 0 to 1"`
+	Fraction        float64  `json:"fraction" doc:"completed part of the row copy, 0 to 1"`
 	CopyRowsPerS    float64  `json:"copy_rows_per_s" doc:"rate of the row copy, smoothed"`
-	ChunkRows       int      `json:"chunk_rows" doc:"rows of a chunk now"`
-	Workers         float64  `json:"workers" doc:"row copy workers that may work: fewer where the server is busy; with 1.5 the second works half of its time"`
-	Statements      float64  `json:"application_statements_per_s" doc:"statements of the application that end a second; 0: not known, or nobody is there"`
-	FeltMS          MS       `json:"application_statement_ms" doc:"time of such a statement on the server, on average; 0: not known"`
-	FeltAloneMS     MS       `json:"application_statement_alone_ms" doc:"likewise, in the moments in which nothing of this run is at work; 0: not known"`
-	ReplicaLagMS    *MS      `json:"replica_lag_ms" doc:"how far the replica is behind that is farthest; null: none is watched"`
-	Slower          *float64 `json:"application_slower" doc:"part by which the application's statements take longer on average through this run's work; null: not known, or nobody is there"`
+	ChunkRows       int      `json:"chunk_rows" doc:"current number of rows in a chunk"`
+	Workers         float64  `json:"workers" doc:"row copy workers that may work: fewer if the server is busy; with 1.5 the second works half of its time"`
+	Statements      float64  `json:"application_statements_per_s" doc:"statements of the application that end per second; 0: not known, or no application"`
+	FeltMS          MS       `json:"application_statement_ms" doc:"mean time of a statement of the application on the server; 0: not known"`
+	FeltAloneMS     MS       `json:"application_statement_alone_ms" doc:"the same mean time while this run rests; 0: not known"`
+	ReplicaLagMS    *MS      `json:"replica_lag_ms" doc:"lag of the replica that is furthest behind; null: no replica is watched"`
+	Slower          *float64 `json:"application_slower" doc:"part by which this run makes the application's statements longer, on average; null: not known, or no application"`
 	Captured        int64    `json:"captured_changes" doc:"changes read from the binlog"`
 	Applied         int64    `json:"applied_keys" doc:"keys synced from the backlog"`
 	Dropped         int64    `json:"dropped_changes" doc:"changes ahead of the row copy, which reads their rows anyway"`
 	Merged          int64    `json:"merged_changes" doc:"changes of a key that was in the backlog already"`
 	Backlog         int      `json:"backlog_keys" doc:"keys not yet applied"`
-	BacklogLimit    int      `json:"backlog_limit_keys" doc:"the number at which capture waits"`
+	BacklogLimit    int      `json:"backlog_limit_keys" doc:"number of keys in the backlog at which capture waits"`
 	ApplyKeysPerS   float64  `json:"apply_keys_per_s" doc:"rate of apply, smoothed"`
 	CaptureDelayMS  MS       `json:"capture_delay_ms" doc:"how far capture is behind the server"`
 	BinlogReadBytes int64    `json:"binlog_read_bytes" doc:"binlog received"`
-	BinlogPosition  string   `json:"binlog_position" doc:"place in the binlog up to which it was received, as file:offset; empty before capture begins"`
-	ETAMS           *MS      `json:"eta_ms" doc:"until the cut-over may begin; null: not known"`
-	Retries         int64    `json:"retries" doc:"syncs that were tried again"`
-	IndexFraction   float64  `json:"index_fraction" doc:"of a step of the server's build, where it tells; else 0"`
-	BuildStep       string   `json:"build_step" doc:"of that build, in the server's words; empty where none is at work"`
+	BinlogPosition  string   `json:"binlog_position" doc:"position up to which the binlog was received, as file:offset; empty before capture begins"`
+	ETAMS           *MS      `json:"eta_ms" doc:"time until the cut-over may begin; null: not known"`
+	Retries         int64    `json:"retries" doc:"number of syncs that were tried again"`
+	IndexFraction   float64  `json:"index_fraction" doc:"completed part of a step of the server's build, if the server reports it; otherwise 0"`
+	BuildStep       string   `json:"build_step" doc:"step of the server's build, in the server's words; empty if there is none"`
 	Verified        int64    `json:"rows_verified" doc:"rows compared with the new table's"`
-	Scanned         int64    `json:"rows_scanned" doc:"rows that the prescan has looked at"`
+	Scanned         int64    `json:"rows_scanned" doc:"rows that the prescan has checked"`
 }
 
 // Blocked tells that sessions are in the way.
 type Blocked struct {
 	Head
-	WaitingMS MS        `json:"waiting_ms" doc:"since there has been somebody in the way without a break"`
-	Blockers  []Blocker `json:"blockers" doc:"the sessions in the way"`
+	WaitingMS MS        `json:"waiting_ms" doc:"time for which sessions have blocked the lock without a break"`
+	Blockers  []Blocker `json:"blockers" doc:"the sessions that block the lock"`
 }
 
 // Blocker tells a session at a metadata lock.
 type Blocker struct {
-	ConnectionID uint64 `json:"connection_id" doc:"for KILL"`
-	User         string `json:"user" doc:"its account"`
-	Host         string `json:"host" doc:"where it comes from"`
-	Command      string `json:"command" doc:"as in the process list"`
-	AgeMS        MS     `json:"age_ms" doc:"since its transaction or statement began"`
-	Statement    string `json:"statement" doc:"running, or the last one; may be empty"`
-	Table        string `json:"table" doc:"the table whose lock it holds; may be empty"`
-	Why          string `json:"why" doc:"what it stands in the way of"`
-	Snapshot     bool   `json:"snapshot" doc:"it is an old snapshot, which --old-snapshots is about, and no lock"`
-	Program      string `json:"program" doc:"as it has told the server; may be empty"`
+	ConnectionID uint64 `json:"connection_id" doc:"id of the connection, for KILL"`
+	User         string `json:"user" doc:"account of the session"`
+	Host         string `json:"host" doc:"host of the session"`
+	Command      string `json:"command" doc:"command of the session, as in the process list"`
+	AgeMS        MS     `json:"age_ms" doc:"age of its transaction or statement"`
+	Statement    string `json:"statement" doc:"the running statement, or the last one; may be empty"`
+	Table        string `json:"table" doc:"the table whose lock the session holds; may be empty"`
+	Why          string `json:"why" doc:"what the session blocks"`
+	Snapshot     bool   `json:"snapshot" doc:"true: the session has an old snapshot (--old-snapshots), and no lock"`
+	Program      string `json:"program" doc:"program name that the client has sent to the server; may be empty"`
 	Lock         string `json:"lock" doc:"kind of the metadata lock, as the server spells it; empty for a snapshot"`
-	Role         string `json:"role" doc:"replication, backup or midstream, which are never killed; else empty"`
-	Changed      *int64 `json:"rows_changed" doc:"by its transaction so far; null: not known"`
+	Role         string `json:"role" doc:"replication, backup or midstream, which are never killed; otherwise empty"`
+	Changed      *int64 `json:"rows_changed" doc:"rows that its transaction has changed so far; null: not known"`
 }
 
 // BlockerOf returns the record of a session.
@@ -231,30 +231,30 @@ func (r Blocker) Blocker() event.Blocker {
 // Killed tells that a session was ended.
 type Killed struct {
 	Head
-	Blocker  Blocker `json:"blocker" doc:"the session that was ended (--kill-blockers-after)"`
-	WaitedMS MS      `json:"waited_ms" doc:"for how long it was seen in the way"`
+	Blocker  Blocker `json:"blocker" doc:"the session that was killed (--kill-blockers-after)"`
+	WaitedMS MS      `json:"waited_ms" doc:"time for which it was seen to block the lock"`
 }
 
 // Controlled tells that somebody has given a command.
 type Controlled struct {
 	Head
-	Command string `json:"command" doc:"as it was given: pause --stop-capture, set lock-wait=1s"`
-	By      string `json:"by" doc:"who gave it: user, uid and process"`
-	Text    string `json:"text" doc:"what now holds, or why nothing was done"`
-	Refused bool   `json:"refused" doc:"nothing was done"`
+	Command string `json:"command" doc:"the command as given: pause --stop-capture, set lock-wait=1s"`
+	By      string `json:"by" doc:"who gave the command: user, uid and process"`
+	Text    string `json:"text" doc:"the new state, or the reason why nothing was done"`
+	Refused bool   `json:"refused" doc:"true: the run refused the command"`
 }
 
 // Throttled tells for what the work waits.
 type Throttled struct {
 	Head
-	Gates []Gate `json:"gates" doc:"for what the work waits; empty: it goes on"`
+	Gates []Gate `json:"gates" doc:"the gates for which the work waits; empty: it continues"`
 }
 
 // Gate tells a reason for which the work waits.
 type Gate struct {
 	Name  string `json:"name" doc:"stable name of the gate: replica-lag host:port, capture-delay, max-load, ..."`
-	Why   string `json:"why" doc:"why it is closed, with numbers"`
-	ForMS MS     `json:"for_ms" doc:"since when"`
+	Why   string `json:"why" doc:"the reason why the gate is closed, with numbers"`
+	ForMS MS     `json:"for_ms" doc:"time since the gate was closed"`
 }
 
 // Lockers is the answer of midstream blockers.
@@ -268,130 +268,130 @@ type Lockers struct {
 // LockAttempt tells one request for the lock of the cut-over.
 type LockAttempt struct {
 	Head
-	Number   int  `json:"number" doc:"from 1"`
+	Number   int  `json:"number" doc:"number of the attempt, from 1"`
 	Granted  bool `json:"granted" doc:"whether the lock was granted within its bound"`
-	WaitedMS MS   `json:"waited_ms" doc:"until it was granted or withdrawn"`
+	WaitedMS MS   `json:"waited_ms" doc:"time until the lock was granted or the request was withdrawn"`
 }
 
 // Swapped tells that the swap happened.
 type Swapped struct {
 	Head
-	LockHeldMS  MS  `json:"lock_held_ms" doc:"from the grant of the lock to its release"`
+	LockHeldMS  MS  `json:"lock_held_ms" doc:"time from the grant of the lock to its release"`
 	DrainedKeys int `json:"drained_keys" doc:"keys applied under the lock"`
-	Attempts    int `json:"attempts" doc:"attempts that it took"`
+	Attempts    int `json:"attempts" doc:"number of attempts"`
 }
 
 // Retry tells that a sync is tried again.
 type Retry struct {
 	Head
-	What  string `json:"what" doc:"chunk or keys"`
+	What  string `json:"what" doc:"what was synced: chunk or keys"`
 	Cause string `json:"cause" doc:"the server's error"`
 }
 
 // Mismatch tells a value of the new table that is not what it should be.
 type Mismatch struct {
 	Head
-	Key      string `json:"key" doc:"of the row, as a literal"`
-	Column   string `json:"column" doc:"of the new table; empty where one of the tables has no such row"`
+	Key      string `json:"key" doc:"key of the row, as a literal"`
+	Column   string `json:"column" doc:"column of the new table; empty if one of the tables has no such row"`
 	Expected string `json:"expected" doc:"what the ALTER makes of the old table's value, shortened; or: present, missing"`
-	Found    string `json:"found" doc:"in the new table"`
+	Found    string `json:"found" doc:"the value in the new table"`
 }
 
 // Verified tells that the tables were compared.
 type Verified struct {
 	Head
-	Rows       int64    `json:"rows" doc:"compared"`
-	Suspects   int      `json:"suspects" doc:"rows that differed at first, as a change was not yet applied"`
-	Repaired   int      `json:"repaired" doc:"rows that differed and were synced anew"`
-	Unproven   int      `json:"unproven" doc:"rows that changed all the time and are compared under the lock"`
-	ElapsedMS  MS       `json:"elapsed_ms" doc:"of the comparison"`
+	Rows       int64    `json:"rows" doc:"number of compared rows"`
+	Suspects   int      `json:"suspects" doc:"rows that differed at first, because a change was not yet applied"`
+	Repaired   int      `json:"repaired" doc:"rows that differed and were copied again"`
+	Unproven   int      `json:"unproven" doc:"rows that changed all the time; the run compares them under the lock"`
+	ElapsedMS  MS       `json:"elapsed_ms" doc:"duration of the comparison"`
 	Uncompared []string `json:"uncompared" doc:"columns that cannot be compared, each with its reason; empty if every column was compared"`
 }
 
 // Finding tells rows that the new table does not take.
 type Finding struct {
 	Head
-	Kind    string   `json:"kind" doc:"null, too_long, out_of_range, member, characters, invalid, check, duplicate, or loss: changed without an error"`
-	Name    string   `json:"name" doc:"the column, constraint or key of the new table that doesn't take the rows as they are"`
-	What    string   `json:"what" doc:"what is wrong with them"`
-	Rows    int64    `json:"rows" doc:"how many there are"`
-	AtLeast bool     `json:"at_least" doc:"whether there are more than rows"`
-	Keys    []string `json:"keys" doc:"of the first ten, as literals; rows that share a value stand together"`
-	Query   string   `json:"query" doc:"the SELECT that lists them all; where at_least is true, those that were counted"`
-	Fix     string   `json:"fix" doc:"a clause that takes them, in place of the one that doesn't; may be empty"`
-	Refused bool     `json:"refused" doc:"a run stops at such a row; false: it changes the value"`
+	Kind    string   `json:"kind" doc:"null, too_long, out_of_range, member, characters, invalid, check, duplicate, or loss (changed without an error)"`
+	Name    string   `json:"name" doc:"the column, constraint or key of the new table that the rows do not fit"`
+	What    string   `json:"what" doc:"the fault of these rows"`
+	Rows    int64    `json:"rows" doc:"number of these rows"`
+	AtLeast bool     `json:"at_least" doc:"true: there are more rows than this number"`
+	Keys    []string `json:"keys" doc:"keys of the first ten rows, as literals; rows with the same value are next to each other"`
+	Query   string   `json:"query" doc:"the SELECT that lists all of them; if at_least is true, the counted ones"`
+	Fix     string   `json:"fix" doc:"a clause of the ALTER that the rows fit; may be empty"`
+	Refused bool     `json:"refused" doc:"true: a run stops at such a row; false: the value changes"`
 }
 
 // Prescanned tells that the table was looked at.
 type Prescanned struct {
 	Head
-	Needed    bool  `json:"needed" doc:"false: the definitions prove by themselves that the new table takes every row"`
-	Rows      int64 `json:"rows" doc:"whose values were looked at; 0 where only duplicates may be"`
+	Needed    bool  `json:"needed" doc:"false: the definitions alone prove that every row fits the new table"`
+	Rows      int64 `json:"rows" doc:"rows whose values were checked; 0 if only duplicates are possible"`
 	Refused   int   `json:"refused" doc:"findings at which a run stops"`
-	ElapsedMS MS    `json:"elapsed_ms" doc:"of the prescan"`
+	ElapsedMS MS    `json:"elapsed_ms" doc:"duration of the prescan"`
 }
 
 // Result is the last line, whatever happened.
 type Result struct {
 	Head
-	Method          string `json:"method" doc:"by which the table was changed, or was to be; empty if it was not decided"`
+	Method          string `json:"method" doc:"method of the change; empty if it was not decided"`
 	Outcome         string `json:"outcome" doc:"name of the exit code: done, failed, usage, refused, aborted, mismatch, swap_unknown, leftovers, stopped, unfit, no_run, not_now, left_at_once"`
-	ExitCode        int    `json:"exit_code" doc:"the exit code that follows"`
+	ExitCode        int    `json:"exit_code" doc:"the exit code of the process"`
 	Error           string `json:"error" doc:"the cause; empty if done"`
 	Phase           string `json:"phase" doc:"the phase in which it failed; empty if none had begun"`
-	Swapped         bool   `json:"swapped" doc:"whether the table is known to have its new schema"`
-	Stage           string `json:"stage" doc:"where it failed: the phase, or before there is one command line, connecting, planning; empty if done"`
-	Object          string `json:"object" doc:"what it was about: database.table on host:port, a server, a command; empty if done"`
+	Swapped         bool   `json:"swapped" doc:"true: the table is known to be altered"`
+	Stage           string `json:"stage" doc:"where it failed: the phase, or before the first phase: command line, connecting, planning; empty if done"`
+	Object          string `json:"object" doc:"the object of the error: database.table on host:port, a server, a command; empty if done"`
 	Left            string `json:"left" doc:"what is left on the server; empty if done"`
 	Next            string `json:"next" doc:"what to do; empty if done"`
-	Passing         bool   `json:"passing" doc:"the cause passes by itself (the server is full, the connection broke, this machine has no file or disk left): the same command may be given again as it stands"`
+	Passing         bool   `json:"passing" doc:"true: the cause is temporary (the server is full, the connection broke, this machine has no file or disk left), and the same command may be run again unchanged"`
 	Problems        []Risk `json:"problems" doc:"every reason of a refusal"`
 	Old             string `json:"old" doc:"the former table, if it was kept"`
-	ElapsedMS       MS     `json:"elapsed_ms" doc:"of the run"`
-	PrescanMS       MS     `json:"prescan_ms" doc:"of the look for rows that the new table doesn't take"`
-	CopyMS          MS     `json:"copy_ms" doc:"of the row copy"`
-	IndexMS         MS     `json:"index_ms" doc:"of the build of deferred indexes"`
-	VerifyMS        MS     `json:"verify_ms" doc:"of the comparison"`
+	ElapsedMS       MS     `json:"elapsed_ms" doc:"duration of the run"`
+	PrescanMS       MS     `json:"prescan_ms" doc:"duration of the search for rows that do not fit the new table"`
+	CopyMS          MS     `json:"copy_ms" doc:"duration of the row copy"`
+	IndexMS         MS     `json:"index_ms" doc:"duration of the build of deferred indexes"`
+	VerifyMS        MS     `json:"verify_ms" doc:"duration of the comparison"`
 	RowsCopied      int64  `json:"rows_copied" doc:"rows written by the row copy"`
-	Scanned         int64  `json:"rows_scanned" doc:"rows that the prescan has looked at"`
+	Scanned         int64  `json:"rows_scanned" doc:"rows that the prescan has checked"`
 	Verified        int64  `json:"rows_verified" doc:"rows compared with the new table's"`
-	Repaired        int    `json:"rows_repaired" doc:"rows that differed and were synced anew"`
+	Repaired        int    `json:"rows_repaired" doc:"rows that differed and were copied again"`
 	Captured        int64  `json:"captured_changes" doc:"as in progress"`
 	Applied         int64  `json:"applied_keys" doc:"as in progress"`
 	Dropped         int64  `json:"dropped_changes" doc:"as in progress"`
 	Merged          int64  `json:"merged_changes" doc:"as in progress"`
 	Retries         int64  `json:"retries" doc:"as in progress"`
 	Attempts        int    `json:"attempts" doc:"attempts to get the lock of the cut-over"`
-	LockHeldMS      MS     `json:"lock_held_ms" doc:"from its grant to its release"`
-	DrainedKeys     int    `json:"drained_keys" doc:"keys applied under it"`
+	LockHeldMS      MS     `json:"lock_held_ms" doc:"time from the grant of the lock to its release"`
+	DrainedKeys     int    `json:"drained_keys" doc:"keys applied under the lock"`
 	BinlogReadBytes int64  `json:"binlog_read_bytes" doc:"binlog received"`
-	DiskBytes       int64  `json:"disk_bytes" doc:"by which the table's files were larger at the peak; 0: not known"`
-	RedoBytes       int64  `json:"redo_bytes" doc:"of redo log that the server wrote meanwhile; 0: not known"`
-	BinlogBytes     int64  `json:"binlog_bytes" doc:"of binlog, without what the application wrote; 0: not known"`
+	DiskBytes       int64  `json:"disk_bytes" doc:"additional size of the table's files at the peak; 0: not known"`
+	RedoBytes       int64  `json:"redo_bytes" doc:"redo log that the server wrote during the run; 0: not known"`
+	BinlogBytes     int64  `json:"binlog_bytes" doc:"binlog that the run wrote, without the application's; 0: not known"`
 	Rehearsal       string `json:"rehearsal" doc:"rehearsal, rehearsal on a replica, or empty"`
-	LockWaitedMS    MS     `json:"lock_waited_ms" doc:"of the last attempt, until the lock was granted"`
-	Blockers        int    `json:"blockers_seen" doc:"sessions that were seen in the way of the lock"`
-	BlockedMS       MS     `json:"blocked_ms" doc:"for how long, about"`
-	MostDelayMS     MS     `json:"capture_delay_max_ms" doc:"the most that capture was behind the server"`
-	ShadowBytes     int64  `json:"shadow_bytes" doc:"of a rehearsal: size of the new table with its indexes, as the server estimates it"`
-	Shadow          string `json:"shadow" doc:"of a rehearsal: the new table, if it was kept"`
-	ReplicaBeforeMS MS     `json:"replica_lag_before_ms" doc:"of a rehearsal on a replica: how far that was behind at first"`
-	ReplicaLagMS    MS     `json:"replica_lag_max_ms" doc:"likewise: the most that it was behind, by the two servers' clocks"`
-	ReplicaStallMS  MS     `json:"replica_stall_ms" doc:"likewise: the longest that a transaction was seen to be applied for, or to wait"`
-	PeakRSSBytes    int64  `json:"peak_rss_bytes" doc:"most memory that this process held; 0: not known"`
+	LockWaitedMS    MS     `json:"lock_waited_ms" doc:"time of the last attempt until the lock was granted"`
+	Blockers        int    `json:"blockers_seen" doc:"number of sessions that were seen to block the lock"`
+	BlockedMS       MS     `json:"blocked_ms" doc:"approximate time for which sessions blocked the lock"`
+	MostDelayMS     MS     `json:"capture_delay_max_ms" doc:"the longest delay of capture behind the server"`
+	ShadowBytes     int64  `json:"shadow_bytes" doc:"rehearsal: size of the new table with its indexes, as the server estimates it"`
+	Shadow          string `json:"shadow" doc:"rehearsal: the new table, if it was kept"`
+	ReplicaBeforeMS MS     `json:"replica_lag_before_ms" doc:"rehearsal on a replica: lag of the replica at first"`
+	ReplicaLagMS    MS     `json:"replica_lag_max_ms" doc:"rehearsal on a replica: the largest lag, by the two servers' clocks"`
+	ReplicaStallMS  MS     `json:"replica_stall_ms" doc:"rehearsal on a replica: the longest time for which a transaction was seen to be applied, or to wait"`
+	PeakRSSBytes    int64  `json:"peak_rss_bytes" doc:"peak memory of this process; 0: not known"`
 	CPUMS           MS     `json:"cpu_ms" doc:"processor time of this process; 0: not known"`
 
-	Tables []Table `json:"tables" doc:"of --to: every table of the files that was looked at, in the order of the work; the numbers above are then their sums, disk_bytes the largest of them. Else empty"`
+	Tables []Table `json:"tables" doc:"with --to: every checked table of the files, in the order of the work. The numbers above are then their sums, and disk_bytes the largest of them. Otherwise empty"`
 }
 
 // Table is what has become of one table of --to.
 type Table struct {
 	Table   string `json:"table" doc:"database.table"`
-	Place   string `json:"place" doc:"file:line of the definition that is wanted"`
+	Place   string `json:"place" doc:"file:line of the desired definition"`
 	State   string `json:"state" doc:"equal: it had this definition already; planned, checked, changed or created: the verb has done its work; failed; waiting: its turn had not come"`
-	Method  string `json:"method" doc:"by which it was changed, or was to be; may be empty"`
+	Method  string `json:"method" doc:"method of the change; may be empty"`
 	Old     string `json:"old" doc:"the former table, if it was kept"`
-	Elapsed MS     `json:"elapsed_ms" doc:"of its change"`
+	Elapsed MS     `json:"elapsed_ms" doc:"duration of the table's change"`
 }
 
 // Name is the name of the event.
