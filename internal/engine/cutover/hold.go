@@ -108,7 +108,7 @@ func (h *hold) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if definition, _ := schema.SplitAutoIncrement(source); definition != h.tables.Definition {
+	if definition, _ := schema.SplitAutoIncrement(source); !schema.SameDefinition(definition, h.tables.Definition) {
 		return fmt.Errorf("%s: %w", h.tables.Source, ErrSourceChanged)
 	}
 	if err := h.related(ctx); err != nil {

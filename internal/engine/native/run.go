@@ -140,5 +140,5 @@ func (c Change) same(ctx context.Context, pool *dbconn.Pool) (bool, error) {
 	}
 	was, _ := schema.SplitAutoIncrement(c.Table.Create)
 	is, _ := schema.SplitAutoIncrement(now.Create)
-	return was == is, nil
+	return schema.SameDefinition(was, is), nil
 }

@@ -113,7 +113,7 @@ func TestExpression(t *testing.T) {
 		{typed("bit"), typed("json"), "`a`"},
 		{typed("decimal"), typed("varchar"), "`a`"},
 	} {
-		if got := expression(c.from, c.to); got != c.want {
+		if got := expression(c.from, c.to, false); got != c.want {
 			t.Errorf("%s to %s: %s, want %s", c.from.Type, c.to.Type, got, c.want)
 		}
 	}

@@ -111,7 +111,7 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Columns{Mappings: stored(pairs), Fills: fills(shadow, pairs, !p.Server.hasMode("NO_ZERO_DATE"))}
+	c := &Columns{Mappings: stored(pairs, p.Server.Version.MariaDB), Fills: fills(shadow, pairs, !p.Server.hasMode("NO_ZERO_DATE"))}
 	for _, part := range p.Key.Parts {
 		i := slices.IndexFunc(pairs, func(x columnPair) bool { return x.from.Name == part.Column.Name })
 		if i < 0 {
@@ -175,14 +175,14 @@ func mentions(expression, column string) bool {
 type columnPair struct{ from, to schema.Column }
 
 // stored leaves out the columns that the shadow computes.
-func stored(pairs []columnPair) []Mapping {
+func stored(pairs []columnPair, mariadb bool) []Mapping {
 	var mappings []Mapping
 	for _, p := range pairs {
 		if p.to.Generated == schema.NotGenerated {
 			mappings = append(mappings, Mapping{
 				Source:        p.from.Name,
 				Shadow:        p.to.Name,
-				Expr:          expression(p.from, p.to),
+				Expr:          expression(p.from, p.to, mariadb),
 				Change:        changeOf(p.from, p.to),
 				Exact:         exact(p.from, p.to),
 				ToDate:        p.to.DataType == "date" || p.to.DataType == "datetime",
@@ -212,5 +212,5 @@ func dated(from, to schema.Column) bool {
 func MapColumns(source, shadow *schema.Table, alter *ddl.Alter, userMap map[string]string) ([]Mapping, error) {
 	m := mapper{source: source, shadow: shadow, alter: alter, user: userMap}
 	pairs, err := m.pairs()
-	return stored(pairs), err
+	return stored(pairs, false), err
 }

@@ -17,10 +17,15 @@ import (
 // writes (0.10000000149011612), unless it is a text already, and a number is no JSON, which the
 // text of one is. A number that is shown with zeros in front (ZEROFILL) loses them on its way into a text, and an
 // expression keeps them as the server's own ALTER does.
-// TestL9_ValueThatDoesNotFitStops and TestSameAsNative try them.
-func expression(from, to schema.Column) string {
+// Where the two read a value in another way, see asNumber and asText.
+// TestL9_ValueThatDoesNotFitStops, TestSameAsNative and TestL11_ValuesAsTheServersAlterConvertsThem try them.
+func expression(from, to schema.Column, mariadb bool) string {
 	column := schema.Quote(from.Name)
 	switch {
+	case asNumber(from, to, mariadb):
+		return wholeNumber(from, to, mariadb)
+	case asText(from, to, mariadb):
+		return "CONCAT(" + column + ")"
 	case from.DataType == "year" && to.DataType != "year" && !to.Number() && !to.Temporal() && to.Family() != "json":
 		return fmt.Sprintf("LPAD(%s, %d, '0')", column, yearDigits(from)) // else the year 0000 is the text 0
 	case (from.Family() == "float" || zeroFilled(from)) && isText(to) && to.Family() != "json",
@@ -32,6 +37,58 @@ func expression(from, to schema.Column) string {
 		return "COALESCE(" + column + ")"
 	}
 	return column
+}
+
+// asNumber says that the server's ALTER takes the whole number that a value is. An INSERT .. SELECT
+// of the column puts the bytes of a text into a BIT, cuts decimals off in place of rounding them,
+// and refuses dates.
+func asNumber(from, to schema.Column, mariadb bool) bool {
+	rounded := from.DataType == "float" || from.DataType == "double"
+	text := isText(from)
+	switch {
+	case to.DataType == "bit" && from.DataType != "bit":
+		return text || rounded || from.DataType == "decimal" && !mariadb || from.DataType == "date" || mariadb && from.Temporal()
+	case to.DataType == "year":
+		return !mariadb && (rounded || from.DataType == "date")
+	case !mariadb: // 5.7 and 8.0 take the date as a moment, 20200229000000
+		return from.DataType == "date" && to.Family() == "integer"
+	case to.DataType == "enum" || to.DataType == "set":
+		return rounded || from.DataType == "decimal" || from.DataType == "year"
+	case to.Family() == "integer": // it refuses 1e2 and 1.5
+		return text
+	}
+	return to.Family() == "float" && from.DataType == "bit"
+}
+
+// wholeNumber is the number as an expression. A CAST takes 18446744073709551615 for -1, and MariaDB's
+// takes 1e20 for the greatest BIGINT; the server's ALTER refuses both, and so does a CAST of a text
+// that is no number.
+func wholeNumber(from, to schema.Column, mariadb bool) string {
+	column := schema.Quote(from.Name)
+	number, none := "CAST("+column+" AS SIGNED)", ""
+	switch {
+	case isText(from):
+		none = number + " < 0 AND " + column + " NOT LIKE '%-%'"
+	case mariadb && from.DataType == "double" && to.DataType == "bit":
+		none = "ABS(" + column + ") >= 9223372036854775807"
+	default:
+		return number
+	}
+	return fmt.Sprintf("IF(%s, CAST(CONCAT('x', %s) AS SIGNED), %s)", none, column, number)
+}
+
+// asText says that the server's ALTER takes a number by its text: as a date, or as a member, which
+// may be "1".
+func asText(from, to schema.Column, mariadb bool) bool {
+	if !isPlainNumber(from) {
+		return false
+	}
+	member := to.DataType == "enum" || to.DataType == "set"
+	date := to.Temporal() && to.DataType != "year"
+	if mariadb {
+		return date && (from.Family() == "float" || from.DataType == "year")
+	}
+	return date || member && from.DataType != "year"
 }
 
 // yearDigits is how many digits of a YEAR the server shows: YEAR(2) is one of MariaDB's.

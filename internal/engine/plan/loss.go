@@ -118,8 +118,8 @@ func numberLosses(from, to schema.Column) []string {
 		return []string{"are read as years, 70 as 1970"}
 	}
 	if isText(from) {
-		if to.DataType == "bit" {
-			return nil // it takes the bytes
+		if to.DataType == "bit" && from.Family() != "json" {
+			return nil // others than whole numbers are refused
 		}
 		return []string{"are read as numbers and rounded to what the column holds"}
 	}

@@ -40,6 +40,8 @@ func (p *Plan) Values(shadow *schema.Table, columns *Columns) (v dbconn.Values, 
 		// refuse days that there are not.
 		v.Modes = append(v.Modes, invalidDates)
 	}
+	virtual := func(c schema.Column) bool { return c.Generated == schema.Virtual }
+	v.Virtual = p.Server.Version.MariaDB && slices.ContainsFunc(shadow.Columns, virtual)
 	if p.Server.strict() {
 		// Without a strict mode the server's ALTER gives NULL, and so does ours without these.
 		v.Modes = append(v.Modes, p.strictModes(shadow, columns)...)

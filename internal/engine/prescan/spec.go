@@ -86,8 +86,9 @@ func (s *Spec) stage(name string, columns []string, checks ...string) *stage {
 }
 
 // create returns the statements that make the stage. CREATE .. SELECT gives a column its type,
-// charset and NOT NULL; a default that names other columns can't be carried over (1054 on 9.7.4), and
-// a generated column that is NOT NULL has no default to be filled with (1364): those are added by an ALTER.
+// charset and NOT NULL; generated columns and literals take the table's charset. A default that
+// names other columns can't be carried over (1054 on 9.7.4), and a generated column that is NOT NULL
+// has no default to be filled with (1364): those are added by an ALTER.
 func (st *stage) create() []string {
 	var clauses, computed, selected []string
 	engine := "BLACKHOLE"
@@ -126,8 +127,8 @@ func (st *stage) create() []string {
 	if len(clauses) > 0 {
 		defined = " (" + strings.Join(clauses, ", ") + ")"
 	}
-	statements := []string{fmt.Sprintf("CREATE TEMPORARY TABLE %s%s ENGINE=%s SELECT %s FROM %s, %s LIMIT 0", st.name, defined, engine,
-		strings.Join(selected, ", "), st.spec.Source.Name.Quoted(), st.spec.Shadow.Name.Quoted())}
+	statements := []string{fmt.Sprintf("CREATE TEMPORARY TABLE %s%s ENGINE=%s%s SELECT %s FROM %s, %s LIMIT 0", st.name, defined, engine,
+		st.spec.Shadow.Charset(), strings.Join(selected, ", "), st.spec.Source.Name.Quoted(), st.spec.Shadow.Name.Quoted())}
 	if len(computed) > 0 {
 		statements = append(statements, "ALTER TABLE "+st.name+" "+strings.Join(computed, ", "))
 	}

@@ -63,9 +63,5 @@ func computedColumns(spec *verify.Spec, sync *rowsync.Spec, shadow *schema.Table
 		names = append(names, c.Name)
 	}
 	spec.Sources, spec.UniqueKey = shadow.ComputedFrom(names...), columns.KeyUnique
-	for _, o := range shadow.Options {
-		if strings.Contains(o.Name, "CHARSET") || strings.Contains(o.Name, "COLLATE") {
-			spec.Charset += " " + o.Name + "=" + o.Value
-		}
-	}
+	spec.Charset = shadow.Charset()
 }

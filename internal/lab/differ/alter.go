@@ -85,6 +85,7 @@ func (g *gen) spell() {
 	)
 	for i, c := range g.c.Clauses {
 		switch {
+		case g.server.number == 507 && isPartitioning(c): // 5.7 stores "c" as it is, and reads it as a text
 		case ansi && g.in(2):
 			g.c.Clauses[i] = inBackticks.ReplaceAllString(c, `"$1"`)
 		case !ansi && g.in(8):

@@ -129,6 +129,7 @@ func (r reader) settle(ctx context.Context) error {
 	for _, s := range []string{
 		"SET SESSION sql_mode = '', time_zone = '+00:00', sql_quote_show_create = 1, group_concat_max_len = 1048576",
 		"SET SESSION sql_safe_updates = 0, sql_select_limit = 18446744073709551615, sql_big_selects = 1",
+		"SET SESSION div_precision_increment = @@GLOBAL.div_precision_increment, default_week_format = @@GLOBAL.default_week_format",
 		"SET NAMES utf8mb4",
 		"SET SESSION /*!50708 max_execution_time *//*M! max_statement_time */ = 0",
 		"/*!80000 SET SESSION optimizer_switch = 'use_invisible_indexes=on' */",

@@ -16,7 +16,13 @@ type Values struct {
 	// Moment is what NOW() gives, in seconds since 1970 with a fraction of microseconds; "" for the
 	// time of the statement.
 	Moment string
+	// Virtual has a session of MariaDB's compute virtual columns when it inserts a row, and refuse
+	// those that do not fit, as the server's ALTER does. With binlog_row_image MINIMAL or NOBLOB it
+	// takes them unseen. An account that may not set the variable leaves it.
+	Virtual bool
 }
+
+const fullImages = "BEGIN NOT ATOMIC DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END; SET SESSION binlog_row_image = 'FULL'; END"
 
 // Setup returns the statements that bring a session into these settings.
 func (v Values) Setup() []string {
@@ -30,8 +36,12 @@ func (v Values) Setup() []string {
 	if v.Moment != "" {
 		set = append(set, "SESSION timestamp = "+v.Moment)
 	}
-	if len(set) == 0 {
-		return nil
+	var statements []string
+	if len(set) > 0 {
+		statements = append(statements, "SET "+strings.Join(set, ", "))
 	}
-	return []string{"SET " + strings.Join(set, ", ")}
+	if v.Virtual {
+		statements = append(statements, fullImages)
+	}
+	return statements
 }

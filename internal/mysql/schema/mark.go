@@ -86,6 +86,19 @@ func SplitAutoIncrement(create string) (definition string, next uint64) {
 	return create[:m[3]] + create[m[5]:], next
 }
 
+// quoted finds texts, and names in backticks that need none.
+var quoted = regexp.MustCompile(`(?s)'(?:[^'\\]|\\.|'')*'|` + "`[A-Za-z0-9_$]+`")
+
+// SameDefinition says that two SHOW CREATE TABLE texts without their counters are of one
+// definition. MySQL 5.7 shows a name in an expression with backticks or without them, as the session
+// had it that opened the table (sql_quote_show_create).
+func SameDefinition(a, b string) bool {
+	plain := func(create string) string {
+		return quoted.ReplaceAllStringFunc(create, func(text string) string { return strings.Trim(text, "`") })
+	}
+	return a == b || plain(a) == plain(b)
+}
+
 // KeyAlias and ValueAlias begin the names of columns in our derived and temporary tables. A number follows.
 const (
 	KeyAlias   = "midstream_key_"

@@ -1,6 +1,9 @@
 package schema
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestL8_FormerSourceIsNoArtefact: whatever its comment was, it is not removed with what a
 // run created.
@@ -13,6 +16,26 @@ func TestL8_FormerSourceIsNoArtefact(t *testing.T) {
 	} {
 		if got := MarkedFor(comment, source); got != want {
 			t.Errorf("%q: %t", comment, got)
+		}
+	}
+}
+
+// TestL11_DefinitionsThatOneServerShowsInTwoWays: MySQL 5.7 shows a name in an expression with
+// backticks or without them, as the session had it that opened the table.
+func TestL11_DefinitionsThatOneServerShowsInTwoWays(t *testing.T) {
+	const quoted = "CREATE TABLE `t` (\n  `a` int(11),\n  `g` int(11) GENERATED ALWAYS AS ((`a` DIV 10)) VIRTUAL COMMENT 'of `a`, it''s \\'`a`'\n)"
+	for _, c := range []struct {
+		old, new string
+		same     bool
+	}{
+		{"(`a` DIV", "(a DIV", true},
+		{"(`a` DIV", "(`b` DIV", false},
+		{"of `a`", "of a", false},
+		{"s \\'`a`", "s \\'a", false},
+		{"`a` int", "`a b` int", false},
+	} {
+		if other := strings.Replace(quoted, c.old, c.new, 1); SameDefinition(quoted, other) != c.same {
+			t.Errorf("%s in place of %s: not %v", c.new, c.old, c.same)
 		}
 	}
 }

@@ -49,6 +49,16 @@ type Option struct {
 	Value string // as it is spelt, quotes and all
 }
 
+// Charset returns the table's own character set and collation as table options, with a blank in front.
+func (t *Table) Charset() (options string) {
+	for _, o := range t.Options {
+		if strings.Contains(o.Name, "CHARSET") || strings.Contains(o.Name, "COLLATE") {
+			options += " " + o.Name + "=" + o.Value
+		}
+	}
+	return options
+}
+
 // LostIn are the options of the table that a copy of it lacks. The comment, which a run sets, is left out.
 func (t *Table) LostIn(copied *Table) []Option {
 	var lost []Option
