@@ -7,6 +7,7 @@ import (
 
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/native"
@@ -224,7 +225,7 @@ func exitCode(err error, interrupted bool) int {
 		errors.Is(err, leftovers.ErrClaimed),
 		errors.Is(err, leftovers.ErrElsewhere),
 		errors.Is(err, migration.ErrOtherAlter),
-		errors.Is(err, migration.ErrOtherCapture),
+		errors.Is(err, intake.ErrOtherCapture),
 		errors.Is(err, migration.ErrStopped),
 		errors.Is(err, checkpoint.ErrNewer),
 		errors.Is(err, schema.ErrNotFound),

@@ -12,6 +12,7 @@ import (
 
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/native"
@@ -192,7 +193,7 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	switch {
 	case errors.Is(err, migration.ErrOtherAlter):
 		return nil, unwritten(ctx, err, goOnWithThat(p))
-	case errors.Is(err, migration.ErrOtherCapture):
+	case errors.Is(err, intake.ErrOtherCapture):
 		return nil, unwritten(
 			ctx, err,
 			"read changes from the same server as that run, or give it up with: midstream cleanup "+p.Source.Name.Argument(),

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
@@ -28,7 +29,7 @@ func TestExitCodeOf(t *testing.T) {
 		{errors.New("any"), false, exitFailed},
 		{errors.New("any"), true, exitAborted},
 		{failed(errInterrupted), true, exitAborted},
-		{failed(migration.ErrSourceChanged), false, exitFailed},
+		{failed(intake.ErrSourceChanged), false, exitFailed},
 		{failed(leftovers.ErrClaimed), false, exitRefused},
 		{failed(fmt.Errorf("x: %w", cutover.ErrUnknown)), true, exitUnknown},
 		{failed(errors.Join(errInterrupted, migration.ErrLeftovers)), true, exitLeftovers},

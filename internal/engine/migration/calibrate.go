@@ -7,10 +7,15 @@ import (
 	"sync"
 	"time"
 
+	"midstream/internal/engine/backlog"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/facts"
+	"midstream/internal/engine/frontier"
+	"midstream/internal/engine/key"
 	"midstream/internal/engine/native"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/rowsync"
+	"midstream/internal/engine/shadow"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
 )
@@ -133,7 +138,8 @@ func (r *run) measureShadow(ctx context.Context, pace *plan.Pace, chunks *chunkL
 		return nil
 	}
 	making := time.Now()
-	if err := r.prepareShadow(ctx); err != nil {
+	d, err := r.prepareShadow(ctx)
+	if err != nil {
 		return err
 	}
 	pace.Shadow.Setup = time.Since(making) + aroundCopy
@@ -142,7 +148,7 @@ func (r *run) measureShadow(ctx context.Context, pace *plan.Pace, chunks *chunkL
 		return err
 	}
 	began := time.Now()
-	if err := r.copySample(ctx); err != nil {
+	if err := r.copySample(ctx, d); err != nil {
 		return err
 	}
 	after, err := facts.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
@@ -159,17 +165,21 @@ func (r *run) measureShadow(ctx context.Context, pace *plan.Pace, chunks *chunkL
 	redo, binlog, _ := after.Since(before)
 	perRow := after.At.Sub(before.At).Seconds() / float64(rows)
 	pace.Shadow.Redo, pace.Shadow.Binlog = max(0, redo-pace.Redo)*perRow, max(0, binlog-pace.Binlog)*perRow
-	return r.measureIndexes(ctx, pace, rows)
+	return r.measureIndexes(ctx, d.shadow, pace, rows)
 }
 
 // errSampled ends the copy of a sample.
 var errSampled = errors.New("enough rows are copied")
 
 // copySample copies rows for a while, as a run would beside the application.
-func (r *run) copySample(ctx context.Context) error {
+func (r *run) copySample(ctx context.Context, d *draft) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, sampleTime, errSampled)
 	defer cancel()
-	err := r.givingWay(ctx, r.copier.Run)
+	spec := d.specs.Sync
+	nothing := func(context.Context) ([]key.Key, error) { return nil, nil } // no changes are captured
+	from := origin{tracker: frontier.New(spec.Key), fresh: true}
+	log := backlog.New(backlog.Config{Limit: 1, Workers: 1, Partition: spec.Key.Partition}, from.tracker)
+	err := r.brakes.givingWay(ctx, r.newCopier(spec, rowsync.New(spec, nothing, r.retried), log, from).Run)
 	if errors.Is(err, errSampled) {
 		err = nil
 	}
@@ -177,21 +187,21 @@ func (r *run) copySample(ctx context.Context) error {
 }
 
 // measureIndexes builds the deferred indexes of the scratch shadow, and looks at its size.
-func (r *run) measureIndexes(ctx context.Context, pace *plan.Pace, rows int64) error {
+func (r *run) measureIndexes(ctx context.Context, made *shadow.Shadow, pace *plan.Pace, rows int64) error {
 	pace.Indexes = 0
-	if len(r.shadow.Deferred) > 0 {
+	if len(made.Deferred) > 0 {
 		began := time.Now()
-		if err := r.shadow.BuildIndexes(ctx, r.pool); err != nil {
+		if err := made.BuildIndexes(ctx, r.pool); err != nil {
 			return err
 		}
 		pace.Indexes = float64(rows) / time.Since(began).Seconds()
 	}
-	if err := r.shadow.Analyze(ctx, r.pool); err != nil {
+	if err := made.Analyze(ctx, r.pool); err != nil {
 		return err
 	}
-	bytes, err := facts.LeafBytes(ctx, r.pool.DB(), r.shadow.Name)
+	bytes, err := facts.LeafBytes(ctx, r.pool.DB(), made.Name)
 	if err != nil {
-		return fmt.Errorf("read the size of shadow %s: %w", r.shadow.Name, err)
+		return fmt.Errorf("read the size of shadow %s: %w", made.Name, err)
 	}
 	pace.Shadow.Bytes = bytes / float64(rows)
 	return nil

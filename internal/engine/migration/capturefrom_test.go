@@ -11,6 +11,7 @@ import (
 
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/intake"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
@@ -21,7 +22,7 @@ import (
 
 // captureFrom has the runs of the bench read changes from a replica.
 func (b *bench) captureFrom(replica *bench) {
-	b.cfg.CaptureFrom = &migration.CaptureFrom{Name: replica.address, DB: replica.db, Binlog: replica.binlogServer()}
+	b.cfg.CaptureFrom = &intake.CaptureFrom{Name: replica.address, DB: replica.db, Binlog: replica.binlogServer()}
 }
 
 // delay has a replica apply what it receives so many seconds later.
@@ -216,7 +217,7 @@ func (b *bench) capturedElsewhere(replica *bench) {
 	}))
 	replica.exec(stop, order+" = ON", start)
 	var failure *migration.Failure
-	if !errors.Is(err, migration.ErrCaptureUnfit) || !errors.As(err, &failure) || !failure.Kept {
+	if !errors.Is(err, intake.ErrCaptureUnfit) || !errors.As(err, &failure) || !failure.Kept {
 		b.Fatalf("the error is %v", err)
 	}
 	b.hasTables("digits,t,t_midstream,t_shadow")
@@ -226,7 +227,7 @@ func (b *bench) capturedElsewhere(replica *bench) {
 	if _, err := b.migrate(
 		b.ctx(),
 		clauses,
-	); !errors.Is(err, migration.ErrOtherCapture) ||
+	); !errors.Is(err, intake.ErrOtherCapture) ||
 		!strings.Contains(err.Error(), replica.address) {
 		b.Fatalf("the error is %v", err)
 	}

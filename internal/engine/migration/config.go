@@ -5,6 +5,7 @@ import (
 
 	"midstream/internal/engine/apply"
 	"midstream/internal/engine/capture"
+	"midstream/internal/engine/intake"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/prescan"
 	"midstream/internal/engine/rowcopy"
@@ -20,7 +21,7 @@ type Config struct {
 	Verify  verify.Config
 
 	// CaptureFrom is a replica whose binlog is read in place of the source's; nil for the source's.
-	CaptureFrom *CaptureFrom
+	CaptureFrom *intake.CaptureFrom
 	// CatchUp is the most keys in the backlog with which the lock is asked for.
 	// Defaults to 1,000.
 	CatchUp int

@@ -12,6 +12,7 @@ import (
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/facts"
+	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/plan"
@@ -21,7 +22,7 @@ import (
 
 // cutOver brings the backlog down, waits until nobody stands in the way, and tries to
 // swap until it is done. Apply goes on but for the attempts themselves.
-func (r *run) cutOver(ctx context.Context) error {
+func (r *work) cutOver(ctx context.Context) error {
 	if err := r.countFiles(ctx); err != nil {
 		return err
 	}
@@ -35,14 +36,14 @@ func (r *run) cutOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.made.swapped = true
-	r.swap = swap
+	r.debts.swapped = true
+	r.account.update(func() { r.account.swap = swap })
 	r.emit(swap)
 	return nil
 }
 
 // countFiles counts the files that the swap renames.
-func (r *run) countFiles(ctx context.Context) error {
+func (r *work) countFiles(ctx context.Context) error {
 	counts := [2]int{1, 1}
 	for i, table := range []*schema.Table{r.plan.Source, r.shadow.Table} {
 		for try := 1; table.Partitioned; try++ {
@@ -68,7 +69,7 @@ type attempt func(context.Context, *dbconn.Pool, cutover.Tables, cutover.Budget,
 
 // underLock makes attempts until one comes to its end. ready is called before each, when nobody is
 // in the way.
-func (r *run) underLock(ctx context.Context, try attempt, ready func(context.Context, *waiting) error) (event.SwapDone, error) {
+func (r *work) underLock(ctx context.Context, try attempt, ready func(context.Context, *waiting) error) (event.SwapDone, error) {
 	r.enter(event.PhaseCatchUp)
 	w := &waiting{run: r, teller: lock.NewTeller(r.emit), killer: lock.NewKiller(r.pool, r.live().Kills, r.emit), watcher: &lock.Watcher{
 		DB:     r.pool.DB(),
@@ -94,12 +95,12 @@ func (r *run) underLock(ctx context.Context, try attempt, ready func(context.Con
 		swap, err := r.attempt(ctx, try)
 		r.control.End(err == nil || errors.Is(err, cutover.ErrUnknown))
 		r.emit(event.LockAttempt{Number: number, Granted: swap.Granted, Waited: swap.Waited, At: time.Now()})
-		r.inWay.asked(swap.Waited)
+		r.account.blockers.asked(swap.Waited)
 		if err == nil {
 			return event.SwapDone{LockHeld: swap.Held, Drained: swap.Drained, Attempts: number, At: time.Now()}, nil
 		}
 		if !again(err) {
-			r.made.keep = errors.Is(err, cutover.ErrUnknown)
+			r.debts.keep = errors.Is(err, cutover.ErrUnknown)
 			return event.SwapDone{}, fmt.Errorf("cut-over: %w", err)
 		}
 		r.enter(event.PhaseCatchUp)
@@ -121,14 +122,14 @@ func (r *run) underLock(ctx context.Context, try attempt, ready func(context.Con
 }
 
 // old is the name that the source gets.
-func (r *run) old() schema.Name { return r.plan.Source.Name.Sibling(r.began.Old) }
+func (r *run) old() schema.Name { return r.plan.Source.Name.Sibling(r.debts.old) }
 
 // nextOld chooses another name for the old table, as the one that was chosen is taken meanwhile.
 // The state table has it before any swap uses it: it is how Finish knows the former source.
-func (r *run) nextOld(ctx context.Context) error {
+func (r *work) nextOld(ctx context.Context) error {
 	taken := r.old()
-	r.refused = append(r.refused, taken)
-	old, free, err := facts.FreeOld(ctx, r.pool.DB(), r.plan.Source.Name, r.refused)
+	r.taken = append(r.taken, taken)
+	old, free, err := facts.FreeOld(ctx, r.pool.DB(), r.plan.Source.Name, r.taken)
 	if err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (r *run) nextOld(ctx context.Context) error {
 		names := plan.OldNames(r.plan.Source.Name)
 		return fmt.Errorf("%w: %s to %s; rename or drop one that nobody needs", ErrNamesTaken, names[0], names[len(names)-1])
 	}
-	r.began.Old = old.Table
+	r.start.Old, r.debts.old = old.Table, old.Table
 	r.note(fmt.Sprintf("%s is another table's by now, which is left alone: the old table will be %s", taken, old))
 	r.saving.Lock()
 	defer r.saving.Unlock()
@@ -144,7 +145,7 @@ func (r *run) nextOld(ctx context.Context) error {
 }
 
 // catchUp waits until the backlog is small.
-func (r *run) catchUp(ctx context.Context) error {
+func (r *work) catchUp(ctx context.Context) error {
 	r.enter(event.PhaseCatchUp)
 	for !r.caughtUp() {
 		if err := dbconn.Sleep(ctx, 20*time.Millisecond); err != nil {
@@ -165,7 +166,7 @@ func again(err error) bool {
 }
 
 // attempt is one attempt, while apply holds still.
-func (r *run) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
+func (r *work) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
 	definition, next := schema.SplitAutoIncrement(r.plan.Source.Create)
 	tables := cutover.Tables{
 		Source:          r.plan.Source.Name,
@@ -184,13 +185,13 @@ func (r *run) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
 		Shape:      r.shape,
 	}
 	r.apply.stop()
-	setup := r.spec.Setup()
-	if len(r.unproven) > 0 {
-		setup = slices.Concat(r.spec.Values.Setup(), r.compare.StageSetup(), setup)
+	setup := r.specs.Sync.Setup()
+	if len(r.comparison.unproven) > 0 {
+		setup = slices.Concat(r.specs.Sync.Values.Setup(), r.specs.Compare.StageSetup(), setup)
 	}
 	r.capture.Ready()
 	swap, err := try(ctx, r.pool, tables, r.live().Lock, setup,
-		&drain{changes: r.capture, applier: r.apply.applier, backlog: r.backlog, prove: r.prove, fit: r.captureFit})
+		&drain{changes: r.capture, applier: r.apply.applier, backlog: r.backlog, prove: r.prove, fit: r.capture.Fit})
 	r.unsettled = swap.Unsettled
 	if err != nil && !errors.Is(err, cutover.ErrUnknown) {
 		r.capture.Unfreeze()
@@ -215,7 +216,7 @@ func hasCounter(t *schema.Table) bool {
 
 // drain is the engine's part of the work under the lock.
 type drain struct {
-	changes changes
+	changes *intake.Intake
 	applier *apply.Applier
 	backlog *backlog.Backlog
 	// fit says that what was received may be relied on.
@@ -255,7 +256,7 @@ func (d *drain) Unfreeze() { d.changes.Unfreeze() }
 
 // waiting is the time before the swap in which somebody or something is in its way.
 type waiting struct {
-	run     *run
+	run     *work
 	watcher *lock.Watcher
 	teller  *lock.Teller
 	killer  *lock.Killer
@@ -317,7 +318,7 @@ func (w *waiting) clear(ctx context.Context, began time.Time) error {
 		if err != nil && !dbconn.Contended(err) { // else somebody stopped the query
 			return err
 		}
-		w.run.inWay.saw(blockers, time.Now())
+		w.run.account.blockers.saw(blockers, time.Now())
 		if err == nil && len(blockers) == 0 && w.run.caughtUp() {
 			return nil
 		}
@@ -341,9 +342,7 @@ func (w *waiting) unmark(ctx context.Context) error {
 		return nil
 	}
 	// From here on only the state table says that the shadow is ours (law L8).
-	w.run.mu.Lock()
-	w.run.made.unmarked = true
-	w.run.mu.Unlock()
+	w.run.debts.unmarked.Store(true)
 	if err := w.run.checkpoint(ctx); err != nil {
 		return err
 	}
@@ -362,8 +361,8 @@ func (w *waiting) unmark(ctx context.Context) error {
 	}
 }
 
-func (r *run) caughtUp() bool {
-	return r.backlog.Len() <= r.cfg.CatchUp && r.capture.Delay() < r.live().Lock.Wait && (r.stream == nil || r.stream.Prepared() == 0)
+func (r *work) caughtUp() bool {
+	return r.backlog.Len() <= r.cfg.CatchUp && r.capture.Delay() < r.live().Lock.Wait && r.capture.Undecided() == 0
 }
 
 func (w *waiting) blockers(ctx context.Context) ([]event.Blocker, error) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/intake"
 	"midstream/internal/engine/migration"
 )
 
@@ -57,7 +58,7 @@ func TestL9_DDLOnTheSource(t *testing.T) {
 						b.equal()
 						return
 					}
-					b.failedBeforeTheSwap(err, migration.ErrSourceChanged)
+					b.failedBeforeTheSwap(err, intake.ErrSourceChanged)
 					if !strings.Contains(err.Error(), strings.Fields(c.statement)[0]) || !strings.Contains(err.Error(), "nobody alters") {
 						b.Errorf("the statement, or what to do, is not told: %v", err)
 					}

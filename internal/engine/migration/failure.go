@@ -11,6 +11,7 @@ import (
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/native"
@@ -25,14 +26,6 @@ import (
 // source is untouched.
 var (
 
-	// ErrSourceChanged says that the source was altered, renamed, truncated or dropped
-	// while the run went on. Start anew.
-	ErrSourceChanged = errors.New("the source was changed by a statement")
-	// ErrStatementFormat says that a session wrote in STATEMENT format, to whatever table:
-	// by a view, a trigger or a stored function it may have written to the source, and the
-	// keys that it touched are not known. Start anew, once that session writes ROW.
-	ErrStatementFormat = errors.New("a session wrote in STATEMENT format, and may have written to the source " +
-		"through a view, a trigger or a function")
 	// ErrNamesTaken says that other tables have all the names that an old table may get. What was
 	// done is kept: rename or drop one of them, and go on.
 	ErrNamesTaken = errors.New("other tables have all the names that the old table may get")
@@ -83,15 +76,15 @@ func (r *run) conclude(ctx context.Context, err error) error {
 		return nil
 	}
 	f := &Failure{
-		Phase:   r.phase,
+		Phase:   r.account.phaseNow(),
 		Err:     err,
-		Swapped: r.made.swapped,
+		Swapped: r.debts.swapped,
 		Lost:    errors.Is(err, cutover.ErrUnknown) || outside(err) && !errors.Is(err, native.ErrUnknown),
 	}
 	source := r.plan.Source.Name
 	var untold *leftovers.Untold
 	switch {
-	case r.made.half:
+	case r.debts.half:
 		f.Half = true
 		split := r.plan.Choice.Split
 		f.Left = fmt.Sprintf(
@@ -104,12 +97,12 @@ func (r *run) conclude(ctx context.Context, err error) error {
 		)
 	case errors.Is(err, cutover.ErrUnknown):
 		f.Left = fmt.Sprintf("%s is either as it was or swapped; %s, %s and %s were left alone.",
-			source, r.shadowName(), r.old(), r.plan.Names.State)
+			source, r.debts.shadowName, r.old(), r.plan.Names.State)
 		f.Next = SameCommand + ": it looks which, and goes on from there."
 	case errors.Is(err, native.ErrUnknown):
 		f.Left = fmt.Sprintf("%s either has its new schema or is as it was; nothing else is left on the server.", source)
 		f.Next = fmt.Sprintf("Look which: SHOW CREATE TABLE %s.", source.Quoted())
-	case errors.Is(err, leftovers.ErrUnsettled) && !r.made.former:
+	case errors.Is(err, leftovers.ErrUnsettled) && !r.debts.former:
 		f.Left, f.Next = r.leftUnsettled()
 	case errors.Is(err, leftovers.ErrSwapped):
 		f.Swapped, f.Left = true, fmt.Sprintf(
@@ -127,30 +120,30 @@ func (r *run) conclude(ctx context.Context, err error) error {
 			"Let that run come to its end (give its command again), or give it up with: midstream cleanup %s; then say the same again.",
 			source.Argument(),
 		)
-	case r.made.former && !errors.Is(err, ErrOtherAlter) && !errors.Is(err, ErrOtherCapture):
+	case r.debts.former && !errors.Is(err, ErrOtherAlter) && !errors.Is(err, intake.ErrOtherCapture):
 		f.Left = fmt.Sprintf("This run has not touched %s, and what an earlier run has left is as it was.", source)
-		if len(r.made.left) > 0 {
+		if len(r.debts.left) > 0 {
 			f.Left = fmt.Sprintf(
 				"This run has not touched %s. What an earlier run has left is still there, or a part of it: %s.",
-				source, strings.Join(r.made.left, ", "),
+				source, strings.Join(r.debts.left, ", "),
 			)
 		}
 		f.Next = fmt.Sprintf(SameCommand+" once the cause is removed, or remove what is left with: midstream cleanup %s", source.Argument())
-	case errors.Is(err, ErrOtherCapture):
+	case errors.Is(err, intake.ErrOtherCapture):
 		f.Left = fmt.Sprintf("%s is untouched, and what that run has done is kept.", source)
 		f.Next = fmt.Sprintf("Read changes from the same server as that run, or give it up with: midstream cleanup %s", source.Argument())
 	case errors.Is(err, ErrOtherAlter):
 		f.Left = fmt.Sprintf("%s is untouched, and what that run has done is kept.", source)
 		f.Next = fmt.Sprintf("Go on with that ALTER, or give it up with: midstream cleanup %s", source.Argument())
-	case r.made.keep && r.made.swapped:
+	case r.debts.keep && r.debts.swapped:
 		f.Left = fmt.Sprintf(
 			"%s has its new schema on the server that the run was on; %s and %s are left there.", source, r.old(),
 			r.plan.Names.State,
 		)
 		f.Next = SameCommand + ": on that server it does what is left to do, on one that has taken its place it goes on from what is there."
-	case r.made.keep:
+	case r.debts.keep:
 		f.Kept = true
-		f.Left = fmt.Sprintf("%s is untouched; %s and %s are kept.", source, r.shadowName(), r.plan.Names.State)
+		f.Left = fmt.Sprintf("%s is untouched; %s and %s are kept.", source, r.debts.shadowName, r.plan.Names.State)
 		f.Next = fmt.Sprintf(SameCommand+" to go on from where it stopped, or give it up with: midstream cleanup %s", source.Argument())
 		if errors.Is(err, checkpoint.ErrReadOnly) || dbconn.ReadOnly(err) {
 			f.Next = "Where another server is the primary now, connect to that one. " + f.Next
@@ -167,10 +160,10 @@ func (r *run) conclude(ctx context.Context, err error) error {
 // leftOver says what could not be removed, and what has become of the table.
 func (r *run) leftOver() (left, next string) {
 	table, old := "is untouched", ""
-	if r.made.swapped {
+	if r.debts.swapped {
 		table = "has its new schema"
 	}
-	if slices.Contains(r.made.left, r.old().String()) {
+	if slices.Contains(r.debts.left, r.old().String()) {
 		old = "--old "
 	}
 	source := r.plan.Source.Name
@@ -178,7 +171,7 @@ func (r *run) leftOver() (left, next string) {
 			"%s %s. Left on the server: %s.",
 			source,
 			table,
-			strings.Join(r.made.left, ", "),
+			strings.Join(r.debts.left, ", "),
 		), fmt.Sprintf(
 			"Remove it with: midstream cleanup %s%s", old, source.Argument(),
 		)
@@ -190,17 +183,17 @@ func nextAfter(ctx context.Context, err error) string {
 	switch {
 	case cause != nil && errors.Is(err, cause):
 		return SameCommand + " to start anew."
-	case errors.Is(err, ErrNoHeartbeat):
+	case errors.Is(err, intake.ErrNoHeartbeat):
 		return SameCommand + " when the replica has caught up, or without --capture-from."
 	case errors.Is(err, leftovers.ErrClaimed):
 		return SameCommand + " when that run has ended."
-	case errors.Is(err, ErrStatementFormat):
+	case errors.Is(err, intake.ErrStatementFormat):
 		return "Have that session write in ROW format, then run the same command again."
 	case errors.Is(err, lock.ErrWork):
 		return "Raise --native-max-lock, for so long nobody can write, or see with --method=shadow what a shadow lacks."
 	case errors.Is(err, lock.ErrGivenUp), errors.Is(err, lock.ErrTooLong):
 		return SameCommand + " when fewer use the table."
-	case errors.Is(err, ErrSourceChanged), errors.Is(err, cutover.ErrSourceChanged), errors.Is(err, native.ErrChanged):
+	case errors.Is(err, intake.ErrSourceChanged), errors.Is(err, cutover.ErrSourceChanged), errors.Is(err, native.ErrChanged):
 		return SameCommand + "; make sure that nobody alters the table meanwhile."
 	case errors.Is(err, binlog.ErrPurged), errors.Is(err, binlog.ErrOtherServer), errors.Is(err, binlog.ErrIncident):
 		return SameCommand + " to start anew."
@@ -219,31 +212,31 @@ func nextAfter(ctx context.Context, err error) string {
 // cleanUp removes what the run created, whatever has happened before; it does not end
 // with the run's context.
 func (r *run) cleanUp() error {
-	if !r.made.begun || r.made.keep {
+	if !r.debts.begun || r.debts.keep {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var oldErr error
-	if r.made.swapped {
+	if r.debts.swapped {
 		r.enter(event.PhaseCleanup)
-		if err := r.settleCarried(ctx); err != nil {
+		if err := r.settleCarried(ctx, r.prepared.Load().unsettled); err != nil {
 			return err
 		}
 		if r.cfg.DropOld {
 			// The old table proves the swap to Finish; when it is gone this does.
-			oldErr = leftovers.RetryBriefly(ctx, func() error { return r.checkpoint(ctx) })
+			oldErr = leftovers.RetryBriefly(ctx, func() error { return r.prepared.Load().checkpoint(ctx) })
 		}
 		old := leftovers.Old{Pool: r.pool, Source: r.plan.Source.Name, Name: r.old()}
 		if r.cfg.DropOld && oldErr == nil {
 			oldErr = old.Drop(ctx)
 		}
 		if oldErr != nil {
-			r.made.left = append(r.made.left, old.Name.String())
+			r.debts.left = append(r.debts.left, old.Name.String())
 		}
 		if !r.cfg.DropOld || oldErr != nil {
-			old.Keep(ctx, r.plan.Source.Comment, r.began.Kept, r.live().Lock.Wait, r.note)
-			r.began.Old = old.Name.Table
+			old.Keep(ctx, r.plan.Source.Comment, r.debts.kept, r.live().Lock.Wait, r.note)
+			r.debts.old = old.Name.Table
 		}
 	}
 	if err := errors.Join(r.sweep(ctx), oldErr); err != nil {
@@ -254,7 +247,7 @@ func (r *run) cleanUp() error {
 
 // sweep removes the artefacts, by the rules of Cleanup.
 func (r *run) sweep(ctx context.Context) error {
-	c := r.cleaner()
+	c := r.leftovers
 	var found []leftovers.Table
 	err := leftovers.RetryBriefly(ctx, func() (err error) {
 		if err := r.pool.EndLost(ctx); dbconn.ConnectionLost(err) {
@@ -267,23 +260,23 @@ func (r *run) sweep(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		r.made.left = []string{r.shadowName().String(), r.plan.Names.State.String()}
+		r.debts.left = []string{r.debts.shadowName.String(), r.plan.Names.State.String()}
 		return err
 	}
 	var failed error
 	for _, l := range found {
-		if l.Name == r.shadowName() && !r.made.shadow {
+		if l.Name == r.debts.shadowName && !r.debts.shadow {
 			continue // another's, which came before ours
 		}
 		if !c.GoesWithARun(l) {
 			continue
 		}
 		if failed != nil && l.Name == r.plan.Names.State {
-			r.made.left = append(r.made.left, l.Name.String()) // it tells of what could not be dropped
+			r.debts.left = append(r.debts.left, l.Name.String()) // it tells of what could not be dropped
 			continue
 		}
 		if err := leftovers.RetryBriefly(ctx, func() error { return c.Drop(ctx, l) }); err != nil {
-			r.made.left = append(r.made.left, l.Name.String())
+			r.debts.left = append(r.debts.left, l.Name.String())
 			failed = errors.Join(failed, fmt.Errorf("drop %s: %w", l.Name, err))
 		}
 	}

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"midstream/internal/engine/apply"
-	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/cutover"
-	"midstream/internal/mysql/dbconn"
 )
 
 // errFinished ends the background work when the story has come to its end.
@@ -17,7 +14,7 @@ var errFinished = errors.New("finished")
 
 // following runs the story while the changes of the source are captured and applied.
 // When one of these fails the story's context ends with its error.
-func (r *run) following(ctx context.Context, story func(ctx context.Context) error) error {
+func (r *work) following(ctx context.Context, story func(ctx context.Context) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	var background sync.WaitGroup
 	spawn := func(work func(context.Context) error) {
@@ -30,10 +27,9 @@ func (r *run) following(ctx context.Context, story func(ctx context.Context) err
 	spawn(r.capture.Run)
 	spawn(r.capture.Beats)
 	spawn(r.checkpoints)
-	spawn(r.steer)
-	spawn(r.gates.Run)
-	spawn(r.watchCapture)
-	spawn(r.watchTriggers)
+	spawn(r.brakes.steer)
+	spawn(r.brakes.gates.Run)
+	spawn(r.capture.Watch)
 	spawn(r.watchReplication)
 	spawn(r.giveWay)
 	r.apply.start(ctx, stop)
@@ -43,8 +39,16 @@ func (r *run) following(ctx context.Context, story func(ctx context.Context) err
 	r.apply.stop()
 	background.Wait()
 	r.keepAll(err)
-	r.beats.close()
+	r.capture.Close()
 	return err
+}
+
+// becauseChanged returns that the source was changed unseen in place of an error that came of it.
+func (r *work) becauseChanged(err error) error {
+	if r.debts.swapped || errors.Is(err, cutover.ErrUnknown) {
+		return err
+	}
+	return r.capture.BecauseChanged(err)
 }
 
 // because returns what ended ctx in place of an error that came of it. That the outcome of
@@ -55,42 +59,6 @@ func because(ctx context.Context, err error) error {
 	}
 	return err
 }
-
-// steer has all work on rows give way to the application, as far as it can be seen and nobody has said otherwise.
-func (r *run) steer(ctx context.Context) error {
-	for ctx.Err() == nil {
-		if err := r.steerUntil(ctx, r.control.Changing()); err != nil {
-			r.note(err.Error() + ": all workers go on")
-			return nil
-		}
-	}
-	return nil
-}
-
-// steerUntil steers by the settings of now until they have changed.
-func (r *run) steerUntil(ctx context.Context, changed <-chan struct{}) error {
-	if r.unsteered() {
-		r.governor.Free()
-		select {
-		case <-ctx.Done():
-		case <-changed:
-		}
-		return nil
-	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	go func() {
-		select {
-		case <-ctx.Done():
-		case <-changed:
-			stop()
-		}
-	}()
-	return r.governor.Run(ctx)
-}
-
-// unsteered says that nothing gives way: as is wished, or as the server does not tell what the application feels.
-func (r *run) unsteered() bool { return r.live().FullSpeed || !r.plan.Server.PerformanceSchema }
 
 // applying is apply in the background, which can be held still.
 type applying struct {
@@ -126,57 +94,6 @@ func (a *applying) without(ctx context.Context, work func() error) error {
 	err := work()
 	if ctx.Err() == nil {
 		a.start(a.ctx, a.fail)
-	}
-	return err
-}
-
-// beater commits heartbeats through a connection of its own, which it opens again when
-// it is lost.
-type beater struct {
-	pool    *dbconn.Pool
-	store   *checkpoint.Store
-	session *dbconn.Session
-	wrote   func(number uint64, at time.Time)
-}
-
-func (b *beater) close() {
-	if b.session != nil {
-		b.session.Close()
-	}
-}
-
-// beatTries is the number of tries of one heartbeat.
-const beatTries = 5
-
-func (b *beater) beat(ctx context.Context, n uint64) error {
-	var err error
-	for try := 0; try < beatTries; try++ {
-		if b.session == nil {
-			if b.session, err = b.pool.Session(ctx); err != nil {
-				b.session = nil
-			}
-		}
-		if b.session != nil {
-			if err = b.store.Beat(ctx, b.session, n); err == nil {
-				b.wrote(n, time.Now())
-				return nil
-			}
-			if dbconn.ConnectionLost(err) {
-				b.session.Close()
-				b.session = nil
-			}
-		}
-		if !dbconn.ConnectionLost(err) && !dbconn.Contended(err) {
-			return err
-		}
-		if dbconn.Contended(err) {
-			try = 0 // somebody's read lock on all tables, as of a backup, is waited out
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(time.Duration(try+1) * 200 * time.Millisecond):
-		}
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/plan"
+	"midstream/internal/engine/shadow"
 	"midstream/internal/mysql/schema"
 )
 
@@ -50,7 +51,7 @@ func (r *run) carried() carry.Set {
 	source := r.plan.Source
 	return carry.Set{
 		Source:     source.Name,
-		Shadow:     r.shadow.Name,
+		Shadow:     r.debts.shadowName,
 		Old:        r.old(),
 		Keys:       r.plan.Foreign,
 		Dropped:    r.plan.Dropped,
@@ -62,14 +63,14 @@ func (r *run) carried() carry.Set {
 }
 
 // settleCarried does what the swap has left to do of foreign keys and triggers.
-func (r *run) settleCarried(ctx context.Context) error {
-	if r.unsettled == nil {
+func (r *run) settleCarried(ctx context.Context, unsettled error) error {
+	if unsettled == nil {
 		return nil
 	}
 	r.note(
 		fmt.Sprintf(
 			"foreign keys or triggers did not get their last form under the lock (%v): they get it now, one after the other",
-			r.unsettled,
+			unsettled,
 		),
 	)
 	_, err := r.tryOn(ctx, leftovers.Fixer{Set: r.carried()}, leftovers.Fixer.Settle)
@@ -79,8 +80,8 @@ func (r *run) settleCarried(ctx context.Context) error {
 // leftUnsettled says what foreign keys and triggers that are not in their last form do, and what to do.
 func (r *run) leftUnsettled() (left, next string) {
 	source := r.plan.Source.Name
-	state, beside := "is untouched", r.shadowName()
-	if r.made.swapped {
+	state, beside := "is untouched", r.debts.shadowName
+	if r.debts.swapped {
 		state, beside = "has its new schema", r.old()
 	}
 	if len(r.plan.Foreign) == 0 {
@@ -107,16 +108,16 @@ func (r *run) leftUnsettled() (left, next string) {
 
 // readyForForeign looks whether the shadow can have the constraints, makes their indexes its own, and has those
 // act on it that the binlog does not tell of.
-func (r *run) readyForForeign(ctx context.Context) error {
+func (r *run) readyForForeign(ctx context.Context, made *shadow.Shadow) error {
 	if len(r.plan.Foreign) == 0 { // none stays
 		return nil
 	}
-	if err := r.plan.CheckForeign(r.shadow.Table); err != nil {
+	if err := r.plan.CheckForeign(made.Table); err != nil {
 		return err
 	}
 	for _, fk := range r.plan.Foreign {
 		if fk.Child == r.plan.Source.Name && r.plan.Purpose == plan.Altering {
-			if err := r.shadow.OwnIndex(ctx, r.pool, fk.Columns); err != nil {
+			if err := made.OwnIndex(ctx, r.pool, fk.Columns); err != nil {
 				return err
 			}
 		}

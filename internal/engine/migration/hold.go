@@ -21,8 +21,8 @@ func (r *run) holding() operator.Permission {
 
 // verifyAgain compares the tables again after a while: what is swapped in the end was compared
 // not long before.
-func (r *run) verifyAgain(ctx context.Context) error {
-	if r.cfg.NoVerify || time.Since(r.verified) < max(anew, 10*r.timing.verify) {
+func (r *work) verifyAgain(ctx context.Context) error {
+	if !r.verifies || time.Since(r.comparison.ended) < max(anew, 10*r.comparison.took) {
 		return nil
 	}
 	if err := r.verify(ctx); err != nil {

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"midstream/internal/engine/intake"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
@@ -13,7 +14,7 @@ import (
 // max-replica-lag=0) progress, metrics and plots tell of no lag, whatever the last one was, and
 // whatever a look that was under way sees.
 func TestNoLagOfReplicasThatAreNotWatched(t *testing.T) {
-	r := &run{Migration: &Migration{pool: &dbconn.Pool{}, plan: &plan.Plan{}}}
+	r := &brakes{run: &run{link: intake.NewLink(intake.Deps{}), Migration: &Migration{pool: &dbconn.Pool{}, plan: &plan.Plan{}}}}
 	watch := func() {
 		t.Helper()
 		if _, err := r.sensors(t.Context(), operator.Throttle{}); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
@@ -258,8 +259,8 @@ func TestL1_StatementFormatStops(t *testing.T) {
 				if err := session.QueryRowContext(b.ctx(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
 					b.Fatal(err)
 				}
-				if !errors.Is(err, migration.ErrStatementFormat) || !strings.Contains(err.Error(), "; connection "+id+": ") {
-					b.Errorf("error is %v, want %v, and the session %s", err, migration.ErrStatementFormat, id)
+				if !errors.Is(err, intake.ErrStatementFormat) || !strings.Contains(err.Error(), "; connection "+id+": ") {
+					b.Errorf("error is %v, want %v, and the session %s", err, intake.ErrStatementFormat, id)
 				}
 				if got := b.value("SELECT v FROM " + b.schema + ".t WHERE id = 10"); got != "7" {
 					b.Errorf("the write did not reach the source: %s", got)

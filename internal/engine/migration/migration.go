@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"midstream/internal/engine/capture"
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/frontier"
+	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/operator"
@@ -95,34 +96,35 @@ func (m *Migration) Run(ctx context.Context) (Result, error) {
 		if r.plan.Purpose != plan.Altering {
 			return fmt.Errorf("%w: it is for a %s", errPurpose, r.plan.Purpose)
 		}
-		r.spendFrom(ctx)
-		defer r.spendUntil(ctx)
+		before := r.spendFrom(ctx)
+		defer r.spendUntil(ctx, before)
 		if r.plan.Choice.Method != plan.MethodShadow {
 			if done, err := r.natively(ctx); done || err != nil {
 				return err
 			}
 		}
-		return r.build(ctx, r.cutOver)
+		return r.build(ctx, (*work).cutOver)
 	})
 	return r.result(), r.conclude(ctx, err)
 }
 
 // build makes the shadow equal to the source and keeps it so until the last stage has ended.
-func (r *run) build(ctx context.Context, last func(ctx context.Context) error) error {
-	if err := r.prepare(ctx); err != nil {
+func (r *run) build(ctx context.Context, last func(*work, context.Context) error) error {
+	w, err := r.prepare(ctx)
+	if err != nil {
 		return err
 	}
-	return r.following(ctx, func(ctx context.Context) error {
-		if err := r.copyRows(ctx); err != nil {
+	return w.following(ctx, func(ctx context.Context) error {
+		if err := w.copyRows(ctx); err != nil {
 			return err
 		}
-		if err := r.buildIndexes(ctx); err != nil {
+		if err := w.buildIndexes(ctx); err != nil {
 			return err
 		}
-		if err := r.verify(ctx); err != nil {
+		if err := w.verify(ctx); err != nil {
 			return err
 		}
-		return last(ctx)
+		return last(w, ctx)
 	})
 }
 
@@ -138,20 +140,20 @@ func (r *run) claimed(ctx context.Context, story func(ctx context.Context) error
 	}
 	defer claim.Release()
 	r.control.Attach(r, r.plan.Purpose, &lock.Watcher{DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name}})
-	r.share.Set(1 - r.live().Rest)
+	r.brakes.follow(r.live())
 	err = because(ctx, story(ctx))
 	r.control.Detach(r)
 	if gone := r.notOurs(); gone != nil {
-		r.made.keep, err = true, errors.Join(err, gone)
+		r.debts.keep, err = true, errors.Join(err, gone)
 	}
-	r.made.keep = r.made.keep || r.canGoOn(err)
+	r.debts.keep = r.debts.keep || r.canGoOn(err)
 	return errors.Join(err, r.cleanUp())
 }
 
 // notOurs returns why nothing of what this run has made is ours to remove any more: another run
 // has taken it over, or the server is another one.
 func (r *run) notOurs() error {
-	if !r.made.saved {
+	if !r.debts.saved {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -168,97 +170,92 @@ func (r *run) notOurs() error {
 	return nil
 }
 
-// prepare goes on with what an earlier run left, or begins.
-func (r *run) prepare(ctx context.Context) error {
+// prepare resumes what an earlier run left, or begins.
+func (r *run) prepare(ctx context.Context) (*work, error) {
 	var err error
 	if !r.pool.Marked() {
 		r.note(dbconn.ErrUnseen.Error() + ": what a lost connection still does is waited for, and not ended")
 	}
-	if r.serverStart, err = serverStart(ctx, r.pool.DB()); err != nil {
-		return err
+	if r.serverStart, err = intake.ServerStart(ctx, r.pool.DB()); err != nil {
+		return nil, err
 	}
-	if err := r.prepareCapture(ctx); err != nil {
-		return err
+	if err := r.link.Prepare(ctx); err != nil {
+		return nil, err
 	}
-	if err := r.openGates(ctx); err != nil {
-		return err
+	if r.cfg.CaptureFrom != nil && !r.verifies {
+		r.verifies = true
+		r.note("a run that reads changes from a replica is always compared: --no-verify is not heeded")
 	}
-	resumed, err := r.resume(ctx)
-	if err != nil || resumed {
-		return err
+	if err := r.brakes.openGates(ctx); err != nil {
+		return nil, err
 	}
-	if err := r.prepareShadow(ctx); err != nil {
-		return err
+	f, err := r.former(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if err := r.prescanBefore(ctx); err != nil {
-		return err
+	if f != nil {
+		return r.resume(ctx, f)
 	}
-	return r.startPosition(ctx)
+	return r.begin(ctx)
+}
+
+// begin makes the shadow and the work of a run that resumes no other. It is law L1: the position first,
+// then a heartbeat, then (in copyRows) rows.
+func (r *run) begin(ctx context.Context) (*work, error) {
+	d, err := r.prepareShadow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.prescanBefore(ctx, d.specs.Prescan); err != nil {
+		return nil, err
+	}
+	r.enter(event.PhaseStart)
+	at, err := r.link.Start(ctx, d.specs.Sync.Key)
+	if err != nil {
+		return nil, r.nameForbidding(ctx, err)
+	}
+	if r.link.ByTriggers() {
+		d.start.Capture, d.start.Sight = string(r.plan.Capture.By), at.Sight
+	}
+	w := r.newWork(d, origin{Origin: at, tracker: frontier.New(d.specs.Sync.Key), fresh: true})
+	if err := w.capture.Beat(ctx); err != nil {
+		return nil, fmt.Errorf("first heartbeat: %w", err)
+	}
+	if err := r.link.AwaitPreparedXA(ctx); err != nil {
+		return nil, err
+	}
+	return w, w.saveStart(ctx)
 }
 
 // prepareShadow creates the state table and the shadow, and derives from the shadow
 // that the server made what is synced with what.
-func (r *run) prepareShadow(ctx context.Context) error {
+func (r *run) prepareShadow(ctx context.Context) (d *draft, err error) {
 	r.enter(event.PhaseShadow)
-	err := r.createState(ctx)
-	if err == nil {
-		err = r.createShadow(ctx)
+	if err = r.createState(ctx); err == nil {
+		d, err = r.createShadow(ctx)
 	}
-	return r.nameForbidding(ctx, err)
-}
-
-// startPosition is law L1: the position first, then a heartbeat, then (in copyRows) rows.
-func (r *run) startPosition(ctx context.Context) error {
-	r.enter(event.PhaseStart)
-	begin := r.startBinlog
-	if r.byTriggers() {
-		begin = r.startTriggers
-	}
-	if err := begin(ctx); err != nil {
-		return err
-	}
-	if err := r.capture.Beat(ctx); err != nil {
-		return fmt.Errorf("first heartbeat: %w", err)
-	}
-	if err := r.awaitPreparedXA(ctx); err != nil {
-		return err
-	}
-	return r.saveStart(ctx)
-}
-
-// startBinlog reads the position from which on the binlog is read.
-func (r *run) startBinlog(ctx context.Context) error {
-	beaten, err := r.awaitReplica(ctx)
-	if err != nil {
-		return err
-	}
-	start, err := capture.Now(ctx, r.captureDB())
-	if err != nil {
-		return err
-	}
-	r.connectCapture(start, beaten)
-	return nil
+	return d, r.nameForbidding(ctx, err)
 }
 
 // copyRows syncs every row once while apply goes on.
-func (r *run) copyRows(ctx context.Context) error {
+func (r *work) copyRows(ctx context.Context) error {
 	r.enter(event.PhaseCopy)
 	started := time.Now()
 	if err := r.copier.Run(ctx); err != nil {
 		return err
 	}
-	r.timing.copy = time.Since(started)
+	r.account.update(func() { r.account.times.copy = time.Since(started) })
 	return r.noteCopyEnd(ctx)
 }
 
 // buildIndexes builds what was left for later, and gathers statistics. Changes are captured
 // meanwhile, and applied afterwards: before 8.0.24 whoever opens a table after its ANALYZE
 // waits for the statements that used it before.
-func (r *run) buildIndexes(ctx context.Context) error {
+func (r *work) buildIndexes(ctx context.Context) error {
 	if len(r.shadow.Deferred) > 0 {
 		r.enter(event.PhaseIndex)
 	}
-	if err := r.gates.Copy(ctx); err != nil { // once begun it can't be held still
+	if err := r.brakes.gates.Copy(ctx); err != nil { // once begun it can't be held still
 		return err
 	}
 	return r.apply.without(ctx, func() error {
@@ -266,7 +263,7 @@ func (r *run) buildIndexes(ctx context.Context) error {
 		if err := r.shadow.BuildIndexes(ctx, r.pool); err != nil {
 			return err
 		}
-		r.timing.index = time.Since(started)
+		r.account.update(func() { r.account.times.index = time.Since(started) })
 		return r.shadow.Analyze(ctx, r.pool)
 	})
 }

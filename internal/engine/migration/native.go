@@ -21,10 +21,10 @@ const mostBuilds = 3
 // a shadow takes over, which can say what is in the way, or isn't hindered by it.
 func (r *run) natively(ctx context.Context) (done bool, err error) {
 	err = r.statement(ctx)
-	if err == nil || r.made.half || !r.plan.Choice.Shadow || !hindered(err) || ctx.Err() != nil {
+	if err == nil || r.debts.half || !r.plan.Choice.Shadow || !hindered(err) || ctx.Err() != nil {
 		return true, err
 	}
-	r.method = plan.MethodShadow
+	r.account.update(func() { r.account.method = plan.MethodShadow })
 	r.note(fmt.Sprintf("%v: the table is as it was, and a shadow takes over", err))
 	return false, nil
 }
@@ -51,7 +51,7 @@ func (r *run) first(ctx context.Context) (*schema.Table, error) {
 		return nil, fmt.Errorf("%s: %w", plan.MethodInstant, err)
 	}
 	r.note(fmt.Sprintf("done: %s; next: %s", statement, r.plan.NativeStatement()))
-	r.made.half = true
+	r.debts.half = true
 	return schema.Load(ctx, r.pool.DB(), r.plan.Source.Name)
 }
 
@@ -60,7 +60,7 @@ func (r *run) statement(ctx context.Context) error {
 	choice := r.plan.Choice
 	if choice.Method == plan.MethodNone {
 		r.note("nothing is to be done: " + choice.Why)
-		r.made.swapped = true
+		r.debts.swapped = true
 		return nil
 	}
 	if _, err := r.holding().Wait(ctx, nil); err != nil {
@@ -83,10 +83,11 @@ func (r *run) statement(ctx context.Context) error {
 		ZeroDates: r.plan.ZeroDates,
 		Table:     table, Statement: r.plan.NativeStatement(), Long: long, Work: choice.Work,
 	}, terms, operator.Turn{Permission: r.holding(), Last: true}, r.emit)
-	r.swap.Attempts = result.Attempts
+	r.account.update(func() { r.account.swap.Attempts = result.Attempts })
 	if err != nil {
 		return fmt.Errorf("%s: %w", choice.Method, err)
 	}
-	r.made.swapped, r.timing.native = true, result.Took
+	r.debts.swapped = true
+	r.account.update(func() { r.account.times.native = result.Took })
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/rowsync"
 	"midstream/internal/engine/shadow"
@@ -31,9 +32,9 @@ func TestNextFitsTheCause(t *testing.T) {
 		want string
 	}{
 		{aborted, enough, "to start anew"},
-		{aborted, ErrSourceChanged, "nobody alters"},
+		{aborted, intake.ErrSourceChanged, "nobody alters"},
 		{going, leftovers.ErrClaimed, "has ended"},
-		{going, ErrStatementFormat, "ROW"},
+		{going, intake.ErrStatementFormat, "ROW"},
 		{going, cutover.ErrSourceChanged, "nobody alters"},
 		{going, fmt.Errorf("%w: %w", shadow.ErrRefused, syntax), "Correct the statement"},
 		{going, fmt.Errorf("%w: %w", shadow.ErrRefused, null), "Correct the statement"},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"midstream/internal/engine/event"
@@ -31,16 +30,17 @@ func (m *Migration) Check(ctx context.Context) (Result, error) {
 		if err := r.unlogged(ctx); err != nil {
 			return err
 		}
-		if err := r.openGates(ctx); err != nil {
+		if err := r.brakes.openGates(ctx); err != nil {
 			return err
 		}
 		if err := r.noFormer(ctx); err != nil {
 			return err
 		}
-		if err := r.prepareShadow(ctx); err != nil {
+		d, err := r.prepareShadow(ctx)
+		if err != nil {
 			return err
 		}
-		err := r.prescan(ctx)
+		err = r.prescan(ctx, d.specs.Prescan)
 		if dbconn.Denied(err) {
 			err = fmt.Errorf("%w (GRANT %s)", err, r.temporaryTables())
 		}
@@ -56,8 +56,8 @@ func (r *run) noFormer(ctx context.Context) error {
 	if err != nil || !stopped {
 		return err
 	}
-	r.made.former = true
-	c := r.cleaner()
+	r.debts.former = true
+	c := r.leftovers
 	saved, err := c.Saved(ctx)
 	if err == nil && saved.Start == nil {
 		saved, err = r.endFormer(ctx)
@@ -71,25 +71,24 @@ func (r *run) noFormer(ctx context.Context) error {
 	if err := c.CheckStranger(ctx, there); err != nil {
 		return err
 	}
-	r.made.former = false
+	r.debts.former = false
 	return r.dropFormer(ctx)
 }
 
 // prescan looks for rows that the shadow doesn't take.
-func (r *run) prescan(ctx context.Context) error {
+func (r *run) prescan(ctx context.Context, spec *prescan.Spec) error {
 	r.enter(event.PhasePrescan)
 	started := time.Now()
-	scanner := prescan.New(r.cfg.Prescan, prescan.Deps{Pool: r.pool, Spec: r.look, Emit: r.emit, Gate: r.giveRoom})
-	r.mu.Lock()
-	r.scanner = scanner
-	r.mu.Unlock()
+	scanner := prescan.New(r.cfg.Prescan, prescan.Deps{Pool: r.pool, Spec: spec, Emit: r.emit, Gate: r.brakes.giveRoom})
+	r.account.update(func() { r.account.scanned = scanner })
+	r.account.flies(scanner)
 	var findings []event.Finding
 	if scanner.Needed() {
-		err := r.givingWay(ctx, func(ctx context.Context) (err error) {
-			if err := r.gates.Copy(ctx); err != nil { // its first ranges have no gate
+		err := r.brakes.givingWay(ctx, func(ctx context.Context) (err error) {
+			if err := r.brakes.gates.Copy(ctx); err != nil { // its first ranges have no gate
 				return err
 			}
-			findings, err = r.scanner.Run(ctx)
+			findings, err = scanner.Run(ctx)
 			return err
 		})
 		if err != nil {
@@ -103,30 +102,15 @@ func (r *run) prescan(ctx context.Context) error {
 			refused = append(refused, rowsText(f)+" "+f.What)
 		}
 	}
-	r.timing.prescan = time.Since(started)
+	took := time.Since(started)
+	r.account.update(func() { r.account.times.prescan = took })
 	r.emit(
-		event.Prescanned{Needed: scanner.Needed(), Rows: scanner.Rows(), Refused: len(refused), Elapsed: r.timing.prescan, At: time.Now()},
+		event.Prescanned{Needed: scanner.Needed(), Rows: scanner.Rows(), Refused: len(refused), Elapsed: took, At: time.Now()},
 	)
 	if len(refused) > 0 {
 		return fmt.Errorf("%w: %s", ErrUnfit, strings.Join(refused, "; "))
 	}
 	return nil
-}
-
-// givingWay does work that gives way to the application as row copy does.
-func (r *run) givingWay(ctx context.Context, work func(ctx context.Context) error) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	var watching sync.WaitGroup
-	watching.Go(func() { _ = r.steer(ctx) }) // which says itself what is wrong
-	watching.Go(func() {
-		if err := r.gates.Run(ctx); err != nil {
-			stop(err)
-		}
-	})
-	err := because(ctx, work(ctx))
-	stop(nil)
-	watching.Wait()
-	return err
 }
 
 func rowsText(f event.Finding) string {
@@ -142,11 +126,11 @@ func rowsText(f event.Finding) string {
 
 // prescanBefore is the prescan of a run. An account that may not create temporary tables costs
 // the proof, not the run, which stops at the first row that doesn't fit.
-func (r *run) prescanBefore(ctx context.Context) error {
+func (r *run) prescanBefore(ctx context.Context, spec *prescan.Spec) error {
 	if r.cfg.NoPrescan {
 		return nil
 	}
-	err := r.prescan(ctx)
+	err := r.prescan(ctx, spec)
 	if dbconn.Denied(err) {
 		r.note(fmt.Sprintf("no prescan: %v. The run stops at the first row that doesn't fit. GRANT %s lets it look beforehand",
 			err, r.temporaryTables()))

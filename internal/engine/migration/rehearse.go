@@ -68,7 +68,7 @@ func (m *Migration) Rehearse(ctx context.Context, how Rehearsal) (Result, error)
 		if err := r.unlogged(ctx); err != nil {
 			return err
 		}
-		return r.build(ctx, func(ctx context.Context) error { return r.rehearse(ctx, how) })
+		return r.build(ctx, func(w *work, ctx context.Context) error { return w.rehearse(ctx, how) })
 	})
 	return r.result(), r.conclude(ctx, err)
 }
@@ -80,12 +80,12 @@ func (r *run) onlyRehearsals(ctx context.Context) error {
 	if err != nil || !stopped {
 		return err
 	}
-	c := r.cleaner()
+	c := r.leftovers
 	saved, err := c.Saved(ctx)
 	if err == nil {
 		err = notARuns(saved)
 	}
-	r.made.former = err != nil
+	r.debts.former = err != nil
 	return err
 }
 
@@ -113,13 +113,15 @@ func (r *run) unlogged(ctx context.Context) error {
 }
 
 // rehearse is the last stage of a rehearsal, in the place of the cut-over.
-func (r *run) rehearse(ctx context.Context, how Rehearsal) error {
+func (r *work) rehearse(ctx context.Context, how Rehearsal) error {
 	var err error
 	if how.Lock {
-		r.swap, err = r.underLock(ctx, cutover.Rehearse, func(context.Context, *waiting) error {
+		var swap event.SwapDone
+		swap, err = r.underLock(ctx, cutover.Rehearse, func(context.Context, *waiting) error {
 			r.enter(event.PhaseLock)
 			return nil
 		})
+		r.account.update(func() { r.account.swap = swap })
 	} else {
 		err = r.catchUp(ctx)
 	}
@@ -135,22 +137,23 @@ func (r *run) rehearse(ctx context.Context, how Rehearsal) error {
 	if err := r.checkpoint(ctx); err != nil {
 		return err
 	}
-	r.made.keep, r.rehearsed.Shadow = true, r.shadow.Name.Dotted()
+	r.debts.keep = true
+	r.account.update(func() { r.account.rehearsed.Shadow = r.shadow.Name.Dotted() })
 	return nil
 }
 
 // weighShadow reads how large the shadow is.
-func (r *run) weighShadow(ctx context.Context) error {
+func (r *work) weighShadow(ctx context.Context) error {
 	table, err := schema.Load(ctx, r.pool.DB(), r.shadow.Name)
 	if err != nil {
 		return err
 	}
-	r.rehearsed.ShadowBytes = table.DataBytes + table.IndexBytes
+	r.account.update(func() { r.account.rehearsed.ShadowBytes = table.DataBytes + table.IndexBytes })
 	return nil
 }
 
-// inWay is who was in the way of the lock. It is for one goroutine.
-type inWay struct {
+// blockerStats is who was in the way of the lock. It is for one goroutine.
+type blockerStats struct {
 	sessions map[uint64]bool
 	since    time.Time // of the last look, if anybody was
 	blocked  time.Duration
@@ -158,7 +161,7 @@ type inWay struct {
 }
 
 // saw takes those who are in the way now.
-func (w *inWay) saw(blockers []event.Blocker, now time.Time) {
+func (w *blockerStats) saw(blockers []event.Blocker, now time.Time) {
 	if !w.since.IsZero() {
 		w.blocked += now.Sub(w.since)
 	}
@@ -173,5 +176,10 @@ func (w *inWay) saw(blockers []event.Blocker, now time.Time) {
 	}
 }
 
+// read returns how long the last request has waited, and who was in the way for how long.
+func (w *blockerStats) read() (waited time.Duration, sessions int, blocked time.Duration) {
+	return w.waited, len(w.sessions), w.blocked
+}
+
 // asked takes how long a request has waited.
-func (w *inWay) asked(waited time.Duration) { w.waited = waited }
+func (w *blockerStats) asked(waited time.Duration) { w.waited = waited }

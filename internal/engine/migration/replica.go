@@ -8,9 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"midstream/internal/engine/capture"
 	"midstream/internal/engine/plan"
-	"midstream/internal/mysql/binlog"
 )
 
 // A rehearsal on a replica writes nothing to the replica's binlog: with GTIDs it would be transactions
@@ -63,7 +61,7 @@ func (r *run) watchReplication(ctx context.Context) error {
 	ticker := time.NewTicker(replicationEvery)
 	defer ticker.Stop()
 	for first := true; ; first = false {
-		if err := r.replication.look(ctx, r.pool.DB(), first, r.note); err != nil && ctx.Err() == nil {
+		if err := r.account.replication.look(ctx, r.pool.DB(), first, r.note); err != nil && ctx.Err() == nil {
 			return err
 		}
 		select {
@@ -164,13 +162,4 @@ func (p *replication) summed() Replication {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.seen
-}
-
-// binlogEnd asks for the end of the binlog, where heartbeats don't come back through it; else it is
-// nil.
-func (r *run) binlogEnd() func(context.Context) (binlog.Position, error) {
-	if r.plan.Purpose != plan.RehearsingOnReplica {
-		return nil
-	}
-	return func(ctx context.Context) (binlog.Position, error) { return capture.End(ctx, r.pool.DB()) }
 }

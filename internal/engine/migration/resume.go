@@ -9,11 +9,11 @@ import (
 	"slices"
 	"time"
 
-	"midstream/internal/engine/capture"
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/frontier"
+	"midstream/internal/engine/intake"
 	"midstream/internal/engine/key"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/plan"
@@ -30,13 +30,13 @@ import (
 // and that it was asked for something else. Nothing was done.
 var ErrOtherAlter = errors.New("an earlier run of another ALTER was stopped on this table")
 
-// former is what an earlier run left, as far as it can be gone on with.
+// former is what an earlier run left, as far as it can be resumed.
 type former struct {
 	saved   *checkpoint.Saved
 	shadow  *shadow.Shadow
 	specs   specs.Set
 	tracker *frontier.Tracker
-	point   capture.Point // from which changes are read
+	from    intake.Origin // from which changes are read
 }
 
 // Former says what Run will do about what an earlier run left; "" if that left nothing. It
@@ -52,7 +52,7 @@ func (m *Migration) Former(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	c := r.cleaner()
+	c := r.leftovers
 	saved, err := c.SavedHere(ctx)
 	f, reason, err := r.weighAll(ctx, saved, err, there)
 	if errors.Is(err, leftovers.ErrSwapped) {
@@ -70,7 +70,7 @@ func (m *Migration) Former(ctx context.Context) (string, error) {
 // text says how far the earlier run had come.
 func (f *former) text() string {
 	c := f.saved.Checkpoint
-	from := "from " + f.point.Position.String() + " on"
+	from := "from " + f.from.Point.Position.String() + " on"
 	if f.saved.Start.Capture == string(plan.CaptureTrigger) {
 		from = "where triggers have written them"
 	}
@@ -81,36 +81,35 @@ func (f *former) text() string {
 // kind says what an earlier run was.
 func kind(start *checkpoint.Start) string { return cmp.Or(start.Purpose, "run") }
 
-// resume goes on with what an earlier run left, and says whether there was any such thing.
-// What can't be gone on with is removed.
+// former returns what an earlier run left; nil if that left nothing, or what can't be resumed, which is removed.
 //
 // REQUIRES: the source is claimed: the earlier run has ended, or can't reach the server.
-func (r *run) resume(ctx context.Context) (resumed bool, err error) {
+func (r *run) former(ctx context.Context) (*former, error) {
 	there, stopped, err := r.formerTables(ctx)
 	if err != nil || !stopped {
-		return false, err
+		return nil, err
 	}
-	r.made.former = true
+	r.debts.former = true
 	saved, err := r.endFormer(ctx)
 	if err == nil { // its last statement may have been the swap
 		there, _, err = r.formerTables(ctx)
 	}
 	f, reason, err := r.weighAll(ctx, saved, err, there)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	r.made.former = false
+	r.debts.former = false
 	if reason != "" {
 		r.note("an earlier run can't be gone on with, and is begun anew: " + reason)
-		return false, r.dropFormer(ctx)
+		return nil, r.dropFormer(ctx)
 	}
-	return true, r.goOn(ctx, f)
+	return f, nil
 }
 
 // formerTables returns the tables that stand under the names of artefacts, and whether an earlier
 // run's state table is among them.
 func (r *run) formerTables(ctx context.Context) (there leftovers.Listing, stopped bool, err error) {
-	c := r.cleaner()
+	c := r.leftovers
 	there, err = c.List(ctx)
 	return there, err == nil && c.HasState(there), err
 }
@@ -145,7 +144,7 @@ func (r *run) weigh(
 ) (f *former, reason string, err error) {
 	f, reason, err = r.judgeSaved(ctx, saved, failed, there)
 	if err == nil && reason != "" {
-		c := r.cleaner()
+		c := r.leftovers
 		err = c.CheckStranger(ctx, there)
 	}
 	return f, reason, err
@@ -163,7 +162,7 @@ func (r *run) judgeSaved(
 	if failed != nil {
 		return nil, "", failed
 	}
-	c := r.cleaner()
+	c := r.leftovers
 	if _, swapped, err := c.HasSwapped(ctx, saved, there); err != nil || swapped {
 		return nil, "", cmp.Or(err, leftovers.ErrSwapped)
 	}
@@ -184,7 +183,7 @@ func (r *run) endFormer(ctx context.Context) (*checkpoint.Saved, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := r.cleaner()
+	c := r.leftovers
 	if err := c.CheckElsewhere(ctx, saved); err != nil {
 		return nil, err
 	}
@@ -218,16 +217,7 @@ func (r *run) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shadowTh
 	case !slices.Equal(start.Acting, r.plan.Acting):
 		return "the binlog tells now of what foreign keys do, or does so no more", nil
 	}
-	if byTriggers := start.Capture == string(plan.CaptureTrigger); byTriggers != r.byTriggers() {
-		return "", fmt.Errorf(
-			"%w: they were captured by the %s, and are now to be by the %s", ErrOtherCapture,
-			cmp.Or(start.Capture, string(plan.CaptureBinlog)), r.plan.Capture.By,
-		)
-	} else if byTriggers {
-		reason, err = r.judgeTriggers(ctx, saved)
-	} else {
-		reason, err = r.judgeServer(ctx, c, f)
-	}
+	f.from, reason, err = r.link.Judge(ctx, saved)
 	if reason != "" || err != nil {
 		return reason, err
 	}
@@ -243,7 +233,7 @@ func (r *run) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shadowTh
 	}
 	if !ddl.SameClauses(start.Alter, r.plan.Alter.Clauses) || start.Key != r.plan.Key.Name || !maps.Equal(start.Map, r.plan.Map) {
 		return "", fmt.Errorf("%w: the %s of ALTER TABLE %s %s, which followed the key %s and had copied %d rows when it stopped",
-			ErrOtherAlter, kind(start), r.plan.Source.Name, shortened(start.Alter), start.Key, c.Rows)
+			ErrOtherAlter, kind(start), r.plan.Source.Name, ddl.Shorten(start.Alter), start.Key, c.Rows)
 	}
 	return r.judgeRanges(f)
 }
@@ -279,54 +269,55 @@ func (r *run) judgeRanges(f *former) (reason string, err error) {
 
 // dropFormer removes what an earlier run left.
 func (r *run) dropFormer(ctx context.Context) error {
-	r.made.shadow = true // it may go
-	defer func() { r.made.shadow = false }()
+	r.debts.shadow = true // it may go
+	defer func() { r.debts.shadow = false }()
 	if err := r.sweep(ctx); err != nil {
-		r.made.former = true
+		r.debts.former = true
 		return fmt.Errorf("remove what an earlier run left: %w", err)
 	}
 	return nil
 }
 
-// goOn puts the stages together as the earlier run left them.
-func (r *run) goOn(ctx context.Context, f *former) error {
+// resume makes the work of a run that resumes an earlier one.
+func (r *run) resume(ctx context.Context, f *former) (*work, error) {
 	r.enter(event.PhaseStart)
-	r.made.begun, r.made.shadow, r.made.saved = true, true, true
-	c, cleaner := f.saved.Checkpoint, r.cleaner()
-	if err := r.withdraw(ctx, cleaner.Carried(f.saved.Start, nil)); err != nil {
-		return err
+	c := f.saved.Checkpoint
+	r.debts.begun, r.debts.shadow, r.debts.saved = true, true, true
+	r.debts.owe(f.shadow.Name, r.plan.Names.Old.Table, r.plan.Names.Kept.Table) // the ones of then may be others' now
+	if err := r.withdraw(ctx, r.leftovers.Carried(f.saved.Start, nil)); err != nil {
+		return nil, err
 	}
-	if err := r.distrust(ctx, c); err != nil {
-		return err
+	distrusted, err := r.link.Distrust(ctx, c, r.serverStart)
+	if err != nil {
+		return nil, err
 	}
-	r.shadow, r.compare, r.began = f.shadow, f.specs.Compare, *f.saved.Start
-	r.began.Dropped, r.began.Acting, r.began.Keyed = r.plan.Dropped, r.plan.Acting, r.plan.Keyed()
-	r.began.Purpose, r.began.Foreign, r.began.Triggers = string(r.plan.Purpose), r.plan.Foreign, r.plan.Source.Triggers
-	r.began.Old, r.began.Kept = r.plan.Names.Old.Table, r.plan.Names.Kept.Table // the ones of then may be others' now
-	r.made.unmarked, r.made.doubtful = c.Unmarked, c.Unmarked
-	r.assemble(f.specs.Sync, f.tracker, c.Rows)
-	if r.byTriggers() {
-		r.connectLog(f.saved.Beaten)
-	} else {
-		r.connectCapture(f.point, f.saved.Beaten)
+	if distrusted {
+		r.verifies, r.repairs = true, true
 	}
-	if err := r.saveStart(ctx); err != nil {
-		return err
+	d := &draft{shadow: f.shadow, specs: f.specs, start: *f.saved.Start}
+	d.start.Dropped, d.start.Acting, d.start.Keyed = r.plan.Dropped, r.plan.Acting, r.plan.Keyed()
+	d.start.Purpose, d.start.Foreign, d.start.Triggers = string(r.plan.Purpose), r.plan.Foreign, r.plan.Source.Triggers
+	d.start.Old, d.start.Kept = r.debts.old, r.debts.kept
+	r.debts.unmarked.Store(c.Unmarked)
+	r.debts.doubtful = c.Unmarked
+	w := r.newWork(d, origin{Origin: f.from, tracker: f.tracker, copied: c.Rows, distrusted: distrusted})
+	if err := w.saveStart(ctx); err != nil {
+		return nil, err
 	}
-	if err := r.capture.Beat(ctx); err != nil {
-		return fmt.Errorf("first heartbeat: %w", err)
+	if err := w.capture.Beat(ctx); err != nil {
+		return nil, fmt.Errorf("first heartbeat: %w", err)
 	}
-	if r.cfg.NoVerify {
-		r.cfg.NoVerify = false
+	if !r.verifies {
+		r.verifies = true
 		r.note("a run that goes on with an earlier one is always compared: --no-verify is not heeded")
 	}
-	r.resumed = true
-	r.emit(event.Resumed{Rows: f.saved.Checkpoint.Rows, Taken: f.saved.Checkpoint.Taken, Text: f.text(), At: time.Now()})
-	return nil
+	r.account.update(func() { r.account.resumed = true })
+	r.emit(event.Resumed{Rows: c.Rows, Taken: c.Taken, Text: f.text(), At: time.Now()})
+	return w, nil
 }
 
 // saveStart writes what the run began with: from here on another run may go on with it.
-func (r *run) saveStart(ctx context.Context) error {
+func (r *work) saveStart(ctx context.Context) error {
 	session, err := r.pool.Session(ctx)
 	if err != nil {
 		return err
@@ -337,9 +328,9 @@ func (r *run) saveStart(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return r.store.Begin(ctx, session, r.began, state)
+		return r.store.Begin(ctx, session, r.start, state)
 	})
-	r.made.saved = r.made.saved || err == nil || dbconn.ConnectionLost(err)
+	r.debts.saved = r.debts.saved || err == nil || dbconn.ConnectionLost(err)
 	return err
 }
 
@@ -347,10 +338,10 @@ func (r *run) saveStart(ctx context.Context) error {
 // go on with, and may have to: it did not end by what it was asked to do or what it found, but
 // because it could not reach the server, or the server could not go on.
 func (r *run) canGoOn(err error) bool {
-	if err == nil || !r.made.saved || r.made.swapped {
+	if err == nil || !r.debts.saved || r.debts.swapped {
 		return false
 	}
-	if r.made.doubtful {
+	if r.debts.doubtful {
 		return true // it is not ours to drop for certain
 	}
 	return errors.Is(err, checkpoint.ErrSuperseded) || errors.Is(err, ErrNamesTaken) || errors.Is(err, ErrKeep) ||
@@ -361,7 +352,7 @@ func (r *run) canGoOn(err error) bool {
 // outside says that an error has its cause outside of what a run does: it could not reach the
 // server, or the server could not go on.
 func outside(err error) bool {
-	return errors.Is(err, leftovers.ErrClaimLost) || errors.Is(err, checkpoint.ErrReadOnly) || errors.Is(err, ErrCaptureUnfit) ||
+	return errors.Is(err, leftovers.ErrClaimLost) || errors.Is(err, checkpoint.ErrReadOnly) || errors.Is(err, intake.ErrCaptureUnfit) ||
 		errors.Is(err, binlog.ErrConnection) || errors.Is(err, binlog.ErrRefused) || errors.Is(err, binlog.ErrOtherServer) ||
 		errors.Is(err, dbconn.ErrOtherServer) || dbconn.NotConnected(err) || dbconn.ConnectionLost(err) ||
 		dbconn.Exhausted(err) || dbconn.Unwilling(err)

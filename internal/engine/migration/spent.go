@@ -8,27 +8,30 @@ import (
 	"midstream/internal/engine/plan"
 )
 
-// spent is what a run has cost, as far as the server tells; what it doesn't is 0.
-type spent struct {
-	before     facts.Load
-	files      int64 // bytes of the source's files before
-	disk, redo int64
+// usage is what a run has cost, as far as the server tells; what it doesn't is 0.
+type usage struct{ disk, redo int64 }
+
+// unspent is what the server had spent before a run.
+type unspent struct {
+	load  facts.Load
+	files int64 // bytes of the source's files
 }
 
 // patienceForFigures is how long the server is asked for what a run has cost: not knowing is no harm.
 const patienceForFigures = 2 * time.Second
 
-// spendFrom begins the account.
-func (r *run) spendFrom(ctx context.Context) {
+// spendFrom reads what the server has spent before.
+func (r *run) spendFrom(ctx context.Context) (before unspent) {
 	ctx, cancel := context.WithTimeout(ctx, patienceForFigures)
 	defer cancel()
-	r.spent.before, _ = facts.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
-	r.spent.files, _ = facts.FileBytes(ctx, r.pool.DB(), r.plan.Source.Name)
+	before.load, _ = facts.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
+	before.files, _ = facts.FileBytes(ctx, r.pool.DB(), r.plan.Source.Name)
+	return before
 }
 
-// spendUntil ends it, where the table was changed.
-func (r *run) spendUntil(ctx context.Context) {
-	if !r.made.swapped {
+// spendUntil reads it again, if the table was changed.
+func (r *run) spendUntil(ctx context.Context, before unspent) {
+	if !r.debts.swapped {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patienceForFigures)
@@ -41,10 +44,8 @@ func (r *run) spendUntil(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	if r.method != plan.MethodShadow && (r.plan.Native == nil || r.plan.Native.Effect < plan.Rebuild) {
-		files = max(0, files-r.spent.files)
+	if r.account.methodNow() != plan.MethodShadow && (r.plan.Native == nil || r.plan.Native.Effect < plan.Rebuild) {
+		files = max(0, files-before.files)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.spent.disk, r.spent.redo = files, max(0, after.Redo-r.spent.before.Redo)
+	r.account.update(func() { r.account.usage = usage{disk: files, redo: max(0, after.Redo-before.load.Redo)} })
 }

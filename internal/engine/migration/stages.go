@@ -24,9 +24,7 @@ SELECT t.processlist_state, IFNULL(MAX(s.work_completed / NULLIF(s.work_estimate
 
 // lookAtBuild asks the server how far a build is while one may be at work.
 func (r *run) lookAtBuild() building {
-	r.mu.Lock()
-	phase := r.phase
-	r.mu.Unlock()
+	phase := r.account.phaseNow()
 	var b building
 	if phase != event.PhaseIndex && phase != event.PhaseNative {
 		return b

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
-	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/trigger"
 	"midstream/internal/lab/fault"
@@ -143,7 +143,7 @@ func TestL5_UnseenByTriggers(t *testing.T) {
 		for _, statement := range []string{"TRUNCATE TABLE t_capture", "TRUNCATE TABLE t", "DROP TRIGGER t_capture_update"} {
 			f := b.feeder()
 			_, err := b.migrate(b.ctx(), clauses, onPhase(event.PhaseCatchUp, func() { f.exec(statement) }))
-			b.failedBeforeTheSwap(err, migration.ErrSourceChanged)
+			b.failedBeforeTheSwap(err, intake.ErrSourceChanged)
 		}
 	})
 }

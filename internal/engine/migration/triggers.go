@@ -3,34 +3,20 @@ package migration
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"midstream/internal/engine/carry"
-	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
 
-// triggerCame ends the run where a trigger came that the plan does not know of. One that it knows
-// of came before this run went on with an earlier one.
-func (r *run) triggerCame(what string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	now, err := schema.Triggers(ctx, r.pool.DB(), r.plan.Source.Name)
-	if err == nil && !carry.SameTriggers(now, r.plan.Source.Triggers) {
-		err = fmt.Errorf("%w; %s", cutover.ErrRelated, what)
-	}
-	return err
-}
-
 // tryTriggers has the server create the stand-ins of the triggers on the empty shadow, and drops them
 // again: what it has against them is known before a row is copied.
-func (r *run) tryTriggers(ctx context.Context) error {
+func (r *run) tryTriggers(ctx context.Context, made schema.Name) error {
 	if len(r.plan.Source.Triggers) == 0 || r.plan.Purpose == plan.RehearsingOnReplica {
 		return nil
 	}
-	set := carry.Set{Source: r.plan.Source.Name, Shadow: r.shadow.Name, Triggers: r.plan.Source.Triggers}
+	set := carry.Set{Source: r.plan.Source.Name, Shadow: made, Triggers: r.plan.Source.Triggers}
 	session, err := r.pool.Session(ctx)
 	if err != nil {
 		return err

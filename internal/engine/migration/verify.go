@@ -20,47 +20,58 @@ var ErrMismatch = errors.New("the shadow differs from the table")
 // mostShown is the number of rows that differ of which the values are told.
 const mostShown = 10
 
+// comparison is what the comparison of the tables has found. It is for the story's goroutine.
+type comparison struct {
+	verifier *verify.Verifier
+	ended    time.Time // when the tables were last compared
+	took     time.Duration
+	repaired int       // rows that differed and were synced again
+	unproven []key.Key // rows that could not be compared while they changed
+}
+
 // verify proves that the shadow is what the ALTER makes of the source, while changes go on
 // and are applied (law L6). Rows that change too often to be judged are left for the lock of
 // the cut-over.
-func (r *run) verify(ctx context.Context) error {
-	if r.cfg.NoVerify {
+func (r *work) verify(ctx context.Context) error {
+	if !r.verifies {
 		return nil
 	}
 	if err := r.catchUp(ctx); err != nil {
 		return err
 	}
 	r.enter(event.PhaseVerify)
-	if err := r.gates.Copy(ctx); err != nil { // its first ranges have no gate
+	if err := r.brakes.gates.Copy(ctx); err != nil { // its first ranges have no gate
 		return err
 	}
 	started := time.Now()
 	verifier := verify.New(r.cfg.Verify, verify.Deps{
-		Pool: r.pool, Spec: r.compare, Backlog: r.backlog, Fence: r.capture.Fence, RowBytes: rowBytes(r.plan),
-		Gate: r.giveRoom,
+		Pool: r.pool, Spec: r.specs.Compare, Backlog: r.backlog, Fence: r.capture.Fence, RowBytes: rowBytes(r.plan),
+		Gate: r.brakes.giveRoom,
 	})
-	r.mu.Lock()
-	r.verifier = verifier
-	r.mu.Unlock()
+	r.comparison.verifier = verifier
+	r.account.update(func() { r.account.verified = verifier })
+	r.account.flies(verifier)
 	verdict, err := verifier.Run(ctx)
 	if err != nil {
 		return err
 	}
-	if r.unproven, err = r.settle(ctx, verdict); err != nil {
+	if r.comparison.unproven, err = r.settle(ctx, verdict); err != nil {
 		return err
 	}
 	if err := r.verifyCount(ctx); err != nil {
 		return err
 	}
-	r.timing.verify, r.verified = time.Since(started), time.Now()
+	took := time.Since(started)
+	r.comparison.ended, r.comparison.took = time.Now(), took
+	r.account.update(func() { r.account.times.verify, r.account.repaired = took, r.comparison.repaired })
 	r.emit(
 		event.Verified{
 			Rows:       verdict.Rows,
 			Suspects:   verdict.Suspects,
-			Repaired:   r.repaired,
-			Unproven:   len(r.unproven),
-			Uncompared: r.compare.Uncompared,
-			Elapsed:    r.timing.verify,
+			Repaired:   r.comparison.repaired,
+			Unproven:   len(r.comparison.unproven),
+			Uncompared: r.specs.Compare.Uncompared,
+			Elapsed:    took,
 			At:         time.Now(),
 		},
 	)
@@ -69,16 +80,16 @@ func (r *run) verify(ctx context.Context) error {
 
 // verifyCount proves that the shadow has no rows too many, where its keys don't tell of the
 // source's.
-func (r *run) verifyCount(ctx context.Context) error {
-	if !r.spec.KeyChanged {
+func (r *work) verifyCount(ctx context.Context) error {
+	if !r.specs.Sync.KeyChanged {
 		return nil
 	}
-	if err := r.gates.Copy(ctx); err != nil {
+	if err := r.brakes.gates.Copy(ctx); err != nil {
 		return err
 	}
 	var surplus int64
 	err := r.apply.without(ctx, func() (err error) {
-		surplus, err = r.verifier.Surplus(ctx)
+		surplus, err = r.comparison.verifier.Surplus(ctx)
 		return err
 	})
 	if err == nil && surplus != 0 {
@@ -89,26 +100,26 @@ func (r *run) verifyCount(ctx context.Context) error {
 
 // settle repairs mismatches, if told so, and returns the keys that are left unproven; else a
 // mismatch ends the run.
-func (r *run) settle(ctx context.Context, verdict verify.Verdict) (unproven []key.Key, err error) {
+func (r *work) settle(ctx context.Context, verdict verify.Verdict) (unproven []key.Key, err error) {
 	const repairs = 3 // of the same rows
 	for try := 0; len(verdict.Mismatches) > 0; try++ {
-		differences, err := r.verifier.Differences(ctx, verdict.Mismatches[:min(mostShown, len(verdict.Mismatches))])
+		differences, err := r.comparison.verifier.Differences(ctx, verdict.Mismatches[:min(mostShown, len(verdict.Mismatches))])
 		if err != nil {
 			return nil, err
 		}
 		for _, d := range differences {
 			r.emit(event.Mismatch{Key: d.Key, Column: d.Column, Expected: d.Expected, Found: d.Found, At: time.Now()})
 		}
-		if !r.cfg.Repair || try == repairs {
+		if !r.repairs || try == repairs {
 			return nil, mismatch(len(verdict.Mismatches), differences)
 		}
 		// Apply syncs them as if they had been changed.
 		for _, k := range verdict.Mismatches {
 			r.backlog.Add(k)
 		}
-		r.repaired += len(verdict.Mismatches)
+		r.comparison.repaired += len(verdict.Mismatches)
 		left := verdict.Left
-		if verdict, err = r.verifier.Judge(ctx, verdict.Mismatches); err != nil {
+		if verdict, err = r.comparison.verifier.Judge(ctx, verdict.Mismatches); err != nil {
 			return nil, err
 		}
 		verdict.Left = append(verdict.Left, left...)
@@ -125,13 +136,13 @@ func mismatch(rows int, differences []verify.Difference) error {
 }
 
 // prove compares, under the lock, the rows that are left unproven.
-func (r *run) prove(ctx context.Context, session *dbconn.Session) error {
-	if len(r.unproven) == 0 {
+func (r *work) prove(ctx context.Context, session *dbconn.Session) error {
+	if len(r.comparison.unproven) == 0 {
 		return nil
 	}
-	differing, err := r.verifier.Keys(ctx, session, r.unproven)
+	differing, err := r.comparison.verifier.Keys(ctx, session, r.comparison.unproven)
 	if err != nil || len(differing) == 0 {
 		return err
 	}
-	return fmt.Errorf("%w in %d rows, of which one is %s", ErrMismatch, len(differing), r.spec.Key.Format(differing[0]))
+	return fmt.Errorf("%w in %d rows, of which one is %s", ErrMismatch, len(differing), r.specs.Sync.Key.Format(differing[0]))
 }

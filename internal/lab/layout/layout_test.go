@@ -27,7 +27,7 @@ var house = []place{
 	{"ops", "a run seen from outside", [][]string{{"queue", "session"}, {"socket"}, {"hook", "metrics"}, {"history"}, {"record"}}},
 	{"lab", "servers and loads for demos and tests", [][]string{{"demo"}, {"ledger", "sandbox"}}},
 	{"engine", "the migration, its stages, and what they share", [][]string{
-		{"planning"}, {"migration"}, {"leftovers", "operator", "specs"},
+		{"planning"}, {"migration"}, {"intake", "leftovers", "specs"}, {"operator"},
 		// The stages: only migration joins them.
 		{"apply", "capture", "compare", "cutover", "desired", "native", "prescan", "rowcopy", "shadow", "tableddl", "trigger", "verify"},
 		{"checkpoint", "facts", "lock", "rowsync", "throttle"},

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"midstream/internal/engine/migration"
+	"midstream/internal/engine/intake"
 	"midstream/internal/engine/planning"
 	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
@@ -20,7 +20,7 @@ type Server struct {
 	Address  string // for people
 	Password dbconn.Secret
 	// Capture is the replica from which changes are read, if they are, through capturePool.
-	Capture     *migration.CaptureFrom
+	Capture     *intake.CaptureFrom
 	capturePool *dbconn.Pool
 }
 
@@ -76,7 +76,7 @@ func (s *Server) openCapture(ctx context.Context, address string) error {
 		return err
 	}
 	s.capturePool = pool
-	s.Capture = &migration.CaptureFrom{Name: address, DB: pool.DB(), Binlog: server}
+	s.Capture = &intake.CaptureFrom{Name: address, DB: pool.DB(), Binlog: server}
 	return nil
 }
 

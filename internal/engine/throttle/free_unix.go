@@ -1,6 +1,6 @@
 //go:build linux || darwin || freebsd
 
-package migration
+package throttle
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// freeBytes is what a file system has free for who is not its administrator.
-func freeBytes(path string) (int64, error) {
+// FreeBytes is what a file system has free for who is not its administrator.
+func FreeBytes(path string) (int64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {
 		return 0, fmt.Errorf("look at the free space of %s: %w", path, err)

@@ -1,0 +1,277 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"midstream/internal/engine/backlog"
+	"midstream/internal/engine/capture"
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/facts"
+	"midstream/internal/engine/key"
+	"midstream/internal/engine/trigger"
+	"midstream/internal/mysql/binlog"
+	"midstream/internal/mysql/dbconn"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// reader is where the changes of the source come from, on their way to the backlog: the binlog, or the log that
+// triggers write.
+type reader interface {
+	receiving
+	locked
+	still
+}
+
+// receiving is what goes on while rows are copied.
+type receiving interface {
+	Run(ctx context.Context) error   // until ctx ends
+	Beats(ctx context.Context) error // heartbeats, likewise
+	Beat(ctx context.Context) error
+	Fence(ctx context.Context) error // waits until everything is received that was committed before
+	Delay() time.Duration
+}
+
+// locked is what the lock of the cut-over asks of it.
+type locked interface {
+	// Received waits for a heartbeat that was begun after the call.
+	Received(ctx context.Context) error
+	// Last has everything in the backlog, and visible, that was committed before the lock, which the session has.
+	Last(ctx context.Context, session *dbconn.Session) error
+	// Prepared counts what only the end of XA transactions will decide about.
+	Prepared(ctx context.Context, session *dbconn.Session) (int, error)
+}
+
+// still is how it holds still.
+type still interface {
+	Ready()    // before the lock is asked for
+	Freeze()   // before the swap
+	Unfreeze() // the attempt has failed
+}
+
+// fromBinlog is capture from a binlog: under the lock it is as before, as it needs no session for it.
+type fromBinlog struct{ *capture.Capture }
+
+func (b fromBinlog) Received(ctx context.Context) error { return b.Fence(ctx) }
+
+// Ready does nothing: what is committed before the lock is received under it.
+func (b fromBinlog) Ready() {}
+
+func (b fromBinlog) Last(context.Context, *dbconn.Session) error {
+	b.RevealAll()
+	return nil
+}
+
+func (b fromBinlog) Prepared(context.Context, *dbconn.Session) (int, error) {
+	return b.Capture.Prepared(), nil
+}
+
+// Intake reads the changes of the source. It is complete when Open returns it.
+type Intake struct {
+	reader
+	*Link
+	// Stream is the capture of the binlog; nil if triggers capture changes.
+	Stream *capture.Capture
+	sight  string
+	codec  *key.Codec
+	beats  *heartbeatWriter
+}
+
+// Opening is what an Intake works with, besides its Link.
+type Opening struct {
+	Key     *key.Codec
+	Backlog *backlog.Backlog
+	Shadow  schema.Name
+	// Wrote takes a heartbeat that was committed.
+	Wrote func(number uint64, at time.Time)
+	// Busy says that the application uses the server.
+	Busy func() bool
+}
+
+// Open makes the intake that reads from an origin on.
+func (l *Link) Open(from Origin, with Opening) *Intake {
+	in := &Intake{Link: l, sight: from.Sight, codec: with.Key, beats: &heartbeatWriter{pool: l.Pool, store: l.Store, wrote: with.Wrote}}
+	if l.ByTriggers() {
+		in.reader = l.newLog(from, with, in.beats.beat)
+	} else {
+		in.Stream = l.newCapture(from, with, in.beats.beat)
+		in.reader = fromBinlog{in.Stream}
+	}
+	return in
+}
+
+// Undecided counts the XA transactions in the binlog that are prepared.
+func (in *Intake) Undecided() int {
+	if in.Stream == nil {
+		return 0
+	}
+	return in.Stream.Prepared()
+}
+
+// Close ends the connection of the heartbeats, once nothing runs any more.
+func (in *Intake) Close() { in.beats.close() }
+
+// newCapture makes the capture that will read the binlog from a point on.
+func (l *Link) newCapture(from Origin, with Opening, beat func(context.Context, uint64) error) *capture.Capture {
+	source := l.Plan.Source
+	var columns []int
+	for _, part := range l.Plan.Key.Parts {
+		columns = append(columns, part.Column.Ordinal)
+	}
+	reader := binlog.NewReader(l.server(), []binlog.Watch{
+		{Table: source.Name, Columns: columns, ColumnCount: source.BinlogColumns()},
+		{Table: l.Store.Name(), Columns: []int{checkpoint.BeatColumn}, ColumnCount: checkpoint.ColumnCount, After: true},
+	}, from.Point.GTIDs)
+	reader.Weigh(with.Shadow)
+	return capture.New(l.Config, capture.Deps{
+		Reader: reader, Key: with.Key, Backlog: with.Backlog,
+		Beat: beat, Beaten: from.Beaten, Statement: l.judge, End: l.binlogEnd(),
+	}, from.Point)
+}
+
+// newLog makes the reader of the log that triggers write.
+func (l *Link) newLog(from Origin, with Opening, beat func(context.Context, uint64) error) *trigger.Log {
+	return trigger.NewLog(trigger.Config{Interval: l.Config.Interval, Retries: l.Config.Retries}, trigger.Deps{
+		Pool:     l.Pool,
+		Set:      l.triggers(with.Key),
+		Backlog:  with.Backlog,
+		Unlogged: !l.Plan.Server.LogBin,
+		Beat:     beat,
+		Beaten:   from.Beaten,
+		Busy:     with.Busy,
+	})
+}
+
+// Watch looks until the context ends whether what is read may be relied on.
+func (in *Intake) Watch(ctx context.Context) error {
+	if in.ByTriggers() {
+		return in.watchTriggers(ctx)
+	}
+	return in.watchReplica(ctx)
+}
+
+// captureEvery is the time between two looks at the replica.
+const captureEvery = time.Second
+
+// watchReplica looks, where changes are read from a replica, whether they still may be, until the context ends.
+func (in *Intake) watchReplica(ctx context.Context) error {
+	if in.From == nil {
+		return nil
+	}
+	ticker := time.NewTicker(captureEvery)
+	defer ticker.Stop()
+	for {
+		if err := in.Fit(ctx); err != nil && !dbconn.ConnectionLost(err) && ctx.Err() == nil {
+			return err // a lost connection is the reader's to tell
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// lookEachTriggers is the time between two looks at what triggers can't see.
+const lookEachTriggers = 2 * time.Second
+
+// watchTriggers looks until the context ends whether the source was changed by what fires no triggers.
+func (in *Intake) watchTriggers(ctx context.Context) error {
+	for in.ByTriggers() {
+		if err := in.triggersFit(
+			ctx,
+		); err != nil && !dbconn.ConnectionLost(err) && !dbconn.Contended(err) && !dbconn.TornTriggers(err) &&
+			ctx.Err() == nil {
+			return err
+		}
+		if dbconn.Sleep(ctx, lookEachTriggers) != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// Fit fails with ErrCaptureUnfit if changes may be missing in what is read from the replica,
+// or in another order.
+func (in *Intake) Fit(ctx context.Context) error {
+	from := in.From
+	if from == nil {
+		return in.triggersFit(ctx)
+	}
+	known, err := facts.GatherCapture(ctx, from.DB, from.Name)
+	if err != nil {
+		return fmt.Errorf("look at replica %s: %w", from.Name, err)
+	}
+	names := append([]schema.Name{in.Plan.Source.Name}, in.Plan.Names.All()...)
+	if faults := known.Faults(in.Plan.Server.UUID, names); len(faults) > 0 {
+		return fmt.Errorf("%w: %s: %s. %s", ErrCaptureUnfit, faults[0].What, faults[0].Why, faults[0].Fix)
+	}
+	start, err := ServerStart(ctx, from.DB)
+	if err != nil {
+		return fmt.Errorf("look at replica %s: %w", from.Name, err)
+	}
+	if known.SyncBinlog != 1 && startedAnew(start, in.started) {
+		return fmt.Errorf(
+			"%w: %s was started again, with sync_binlog=%d: a crash may have cost it changes in its binlog",
+			ErrCaptureUnfit, from.Name, known.SyncBinlog,
+		)
+	}
+	return nil
+}
+
+// triggersFit fails with ErrSourceChanged if something has happened that triggers could not see, or to them.
+func (in *Intake) triggersFit(ctx context.Context) error {
+	if !in.ByTriggers() {
+		return nil
+	}
+	set := in.triggers(in.codec)
+	sight, err := trigger.Look(ctx, in.Pool.DB(), set.Source, set.Log)
+	switch {
+	case err != nil:
+		return err
+	case sight.String() == in.sight:
+		return nil
+	case !sight.Whole(set):
+		return fmt.Errorf(
+			"%w: it, the log %s, or the triggers that capture changes, were dropped, renamed or replaced",
+			ErrSourceChanged, set.Log,
+		)
+	}
+	return fmt.Errorf(
+		"%w: it, or the log %s of its changes, was truncated or built anew, for which no trigger fires",
+		ErrSourceChanged, set.Log,
+	)
+}
+
+// BecauseChanged returns that the source was changed unseen by triggers in place of an error that
+// came of it: rows that differ, or a table that is gone.
+func (in *Intake) BecauseChanged(err error) error {
+	if err == nil || !in.ByTriggers() {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if changed := in.triggersFit(ctx); errors.Is(changed, ErrSourceChanged) {
+		return changed
+	}
+	return err
+}
+
+// judge ends the migration when a statement in the binlog makes its work void.
+func (l *Link) judge(s binlog.Statement) error {
+	what := fmt.Sprintf("connection %d: %s", s.Thread, ddl.Shorten(s.SQL))
+	switch ddl.Refers(s.SQL, s.Schema, l.Plan.Source.Name) {
+	case ddl.Changes:
+		return fmt.Errorf("%w; %s", ErrSourceChanged, what)
+	case ddl.Fires:
+		return l.triggerCame(what)
+	case ddl.Writes:
+		return fmt.Errorf("%w; %s", ErrStatementFormat, what)
+	case ddl.Unknown:
+		return fmt.Errorf("%w that can't be read; %s", ErrSourceChanged, what)
+	}
+	return nil
+}

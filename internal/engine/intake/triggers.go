@@ -1,0 +1,83 @@
+package intake
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"midstream/internal/engine/carry"
+	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/key"
+	"midstream/internal/engine/lock"
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/trigger"
+	"midstream/internal/mysql/schema"
+)
+
+// ByTriggers says that triggers capture changes.
+func (l *Link) ByTriggers() bool { return l.Plan.Capture.By == plan.CaptureTrigger }
+
+// triggers are the run's triggers.
+func (l *Link) triggers(codec *key.Codec) trigger.Set {
+	return trigger.Set{
+		Source:  l.Plan.Source.Name,
+		Log:     l.Plan.Names.Log,
+		Key:     codec,
+		Formats: l.Plan.Server.Formats,
+		Dated:   l.Plan.Server.Version.DatesTriggers(),
+	}
+}
+
+// startTriggers is law L1 with triggers: the log and the triggers are there, and a heartbeat is
+// committed, before the first row is read. What was not committed when the last trigger was created
+// is in the log.
+func (l *Link) startTriggers(ctx context.Context, codec *key.Codec) (seen string, err error) {
+	session, err := l.Pool.Session(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer session.Close()
+	set := l.triggers(codec)
+	if err := set.CreateLog(ctx, session); err != nil {
+		return "", err
+	}
+	if err := set.Create(ctx, l.Pool, l.asking(l.Plan.Server.MetadataLocks)); err != nil {
+		return "", err
+	}
+	sight, err := trigger.Look(ctx, l.Pool.DB(), set.Source, set.Log)
+	if err != nil {
+		return "", err
+	}
+	if !sight.Whole(set) {
+		return "", fmt.Errorf("%w: the triggers on it are not what they were made", ErrSourceChanged)
+	}
+	return sight.String(), nil
+}
+
+// asking asks for the source's lock as the server's own statements do.
+func (l *Link) asking(sees bool) trigger.Asking {
+	asker := lock.Asker{
+		Pool: l.Pool, Watcher: &lock.Watcher{DB: l.Pool.DB(), Tables: []schema.Name{l.Plan.Source.Name}}, Emit: l.Emit,
+		Terms: func() lock.Terms {
+			t := l.Control.Terms(l.Plan.Server)
+			t.SeesNobody = !sees
+			return t
+		},
+	}
+	return func(ctx context.Context, request func(context.Context, time.Duration) (lock.Outcome, error)) error {
+		_, _, err := asker.Run(ctx, request)
+		return err
+	}
+}
+
+// triggerCame ends the run where a trigger came that the plan does not know of. One that it knows
+// of came before this run went on with an earlier one.
+func (l *Link) triggerCame(what string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	now, err := schema.Triggers(ctx, l.Pool.DB(), l.Plan.Source.Name)
+	if err == nil && !carry.SameTriggers(now, l.Plan.Source.Triggers) {
+		err = fmt.Errorf("%w; %s", cutover.ErrRelated, what)
+	}
+	return err
+}

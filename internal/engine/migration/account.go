@@ -1,0 +1,146 @@
+package migration
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/plan"
+)
+
+// account is what is reported of a run. Progress and Result are its two readings. It is safe for
+// concurrent use.
+type account struct {
+	emit    event.Listener
+	started time.Time
+	retries atomic.Int64
+
+	mu           sync.Mutex
+	phase        event.Phase
+	lastProgress event.Progress
+	method       plan.Method // that is at work
+	resumed      bool
+	times        struct{ prescan, copy, index, verify, native time.Duration }
+	repaired     int // rows that differed and were synced again
+	swap         event.SwapDone
+	usage        usage
+	rehearsed    Rehearsed
+	blockers     blockerStats
+	scanned      rowCounter // of the prescan
+	verified     rowCounter
+	flying       []flying
+
+	replication replication // what a rehearsal on a replica watches
+}
+
+// rowCounter counts the rows that a stage has seen.
+type rowCounter interface{ Rows() int64 }
+
+// noRows counts for a stage that has not begun.
+type noRows struct{}
+
+func (noRows) Rows() int64 { return 0 }
+
+// flying counts statements that are in flight.
+type flying interface{ InFlight() int }
+
+func newAccount(m *Migration) *account {
+	return &account{emit: m.emit, started: time.Now(), method: m.plan.Choice.Method, scanned: noRows{}, verified: noRows{}}
+}
+
+// enter begins a phase.
+func (a *account) enter(p event.Phase) {
+	a.update(func() { a.phase = p })
+	a.emit(event.PhaseEntered{Phase: p, At: time.Now()})
+}
+
+// update changes what is reported.
+func (a *account) update(change func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	change()
+}
+
+func (a *account) phaseNow() event.Phase {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.phase
+}
+
+func (a *account) methodNow() plan.Method {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.method
+}
+
+// flies counts the statements of a stage among those in flight.
+func (a *account) flies(f flying) { a.update(func() { a.flying = append(a.flying, f) }) }
+
+func (a *account) inFlight() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := 0
+	for _, f := range a.flying {
+		n += f.InFlight()
+	}
+	return n
+}
+
+// linger is how long apply gathers changes: each of its transactions is a commit more for the application's to wait
+// for, and a key that changes twice meanwhile is synced once. Nothing waits for them while rows are copied.
+func (a *account) linger() time.Duration {
+	if a.phaseNow() == event.PhaseCopy {
+		return 500 * time.Millisecond
+	}
+	return 0
+}
+
+// progress reads the account.
+func (a *account) progress() event.Progress {
+	now := time.Now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return event.Progress{
+		Phase: a.phase, At: now, Elapsed: now.Sub(a.started), ETA: -1, Slower: -1, ReplicaLag: -1,
+		Scanned: a.scanned.Rows(), Verified: a.verified.Rows(), Retries: a.retries.Load(),
+	}
+}
+
+// remember keeps a progress for the rates of the next one.
+func (a *account) remember(p event.Progress) { a.update(func() { a.lastProgress = p }) }
+
+func (a *account) last() event.Progress {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.lastProgress
+}
+
+// result reads the account.
+func (a *account) result() Result {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	result := Result{
+		Method:    a.method,
+		Elapsed:   time.Since(a.started),
+		Prescan:   a.times.prescan,
+		Copy:      a.times.copy,
+		Index:     a.times.index,
+		Verify:    a.times.verify,
+		Native:    a.times.native,
+		Scanned:   a.scanned.Rows(),
+		Verified:  a.verified.Rows(),
+		Repaired:  a.repaired,
+		Retries:   a.retries.Load(),
+		Resumed:   a.resumed,
+		Attempts:  a.swap.Attempts,
+		LockHeld:  a.swap.LockHeld,
+		Drained:   a.swap.Drained,
+		Disk:      a.usage.disk,
+		Redo:      a.usage.redo,
+		Rehearsed: a.rehearsed,
+	}
+	result.Rehearsed.Replication = a.replication.summed()
+	result.Rehearsed.LockWaited, result.Rehearsed.Blockers, result.Rehearsed.Blocked = a.blockers.read()
+	return result
+}

@@ -1,0 +1,134 @@
+package migration
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"midstream/internal/engine/apply"
+	"midstream/internal/engine/backlog"
+	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/frontier"
+	"midstream/internal/engine/intake"
+	"midstream/internal/engine/key"
+	"midstream/internal/engine/plan"
+	"midstream/internal/engine/rowcopy"
+	"midstream/internal/engine/rowsync"
+	"midstream/internal/engine/shadow"
+	"midstream/internal/engine/specs"
+	"midstream/internal/mysql/schema"
+)
+
+// work is what a run works with once it has begun, or has resumed an earlier run. newWork makes it,
+// complete; of its fields only start changes, when the old table must get another name.
+type work struct {
+	*run
+	shadow  *shadow.Shadow
+	specs   specs.Set
+	start   checkpoint.Start
+	tracker *frontier.Tracker
+	backlog *backlog.Backlog
+	capture *intake.Intake
+	copier  *rowcopy.Copier
+	syncer  *rowsync.Syncer
+	apply   *applying
+	// distrusted says that the capture of this run may have missed changes.
+	distrusted bool
+
+	saving sync.Mutex // held while a checkpoint is taken and written
+
+	comparison
+	// copyEnd is UTC_TIMESTAMP(6) of the server when the row copy ended.
+	copyEnd string
+	// shape is what the time of the swap depends on.
+	shape plan.Shape
+	// unsettled is why foreign keys or triggers did not get their last form under the lock of the swap.
+	unsettled error
+	taken     []schema.Name // names for the old table that other tables have
+}
+
+// origin is where changes begin, and what is known of the rows that were copied.
+type origin struct {
+	intake.Origin
+	tracker *frontier.Tracker
+	copied  int64 // rows
+	fresh   bool  // no row is in what is not copied
+	// distrusted says that the capture of this run may have missed changes.
+	distrusted bool
+}
+
+// newWork puts together what the stages work with.
+func (r *run) newWork(d *draft, from origin) *work {
+	w := &work{run: r, shadow: d.shadow, specs: d.specs, start: d.start, tracker: from.tracker, distrusted: from.distrusted}
+	spec := d.specs.Sync
+	w.syncer = rowsync.New(spec, w.outstanding, r.retried)
+	w.backlog = backlog.New(backlog.Config{
+		Limit: r.cfg.BacklogLimit, Workers: r.cfg.Apply.Workers, Partition: spec.Key.Partition,
+		KeepAhead: r.cfg.ApplyAhead && !spec.KeyChanged, AwaitCopy: spec.KeyChanged, KeepRepeats: r.cfg.KeepRepeats,
+	}, from.tracker)
+	w.copier = r.newCopier(spec, w.syncer, w.backlog, from)
+	w.apply = &applying{applier: apply.New(r.cfg.Apply, apply.Deps{
+		Pool: r.pool, Spec: spec, Syncer: w.syncer, Backlog: w.backlog,
+		Room: r.brakes.room(1, r.brakes.applyMayBegin), Linger: r.account.linger,
+	})}
+	w.capture = r.link.Open(from.Origin, intake.Opening{
+		Key: spec.Key, Backlog: w.backlog, Shadow: d.shadow.Name, Wrote: r.brakes.wroteBeat, Busy: r.brakes.governor.Busy,
+	})
+	r.account.flies(w.syncer)
+	r.account.flies(w.copier)
+	r.prepared.Store(w)
+	return w
+}
+
+// newCopier makes a row copy.
+func (r *run) newCopier(spec *rowsync.Spec, syncer *rowsync.Syncer, log *backlog.Backlog, from origin) *rowcopy.Copier {
+	return rowcopy.New(r.cfg.RowCopy, r.live().RowCopy, rowcopy.Deps{
+		Pool: r.pool, Spec: spec, Syncer: syncer, Tracker: from.tracker, Ended: log.Wake, Emit: r.emit,
+		Gate: r.brakes.paceCopy, Chunk: r.brakes.governor.Chunk, Room: r.brakes.room(copyPart, r.brakes.copyMayBegin),
+		RowBytes: rowBytes(r.plan), Copied: from.copied,
+		Fresh: spec.KeyChanged || from.fresh && spec.Key.Ordered() && !r.cfg.ApplyAhead,
+	})
+}
+
+// retried counts the retries on their way to the listener.
+func (r *run) retried(e event.Event) {
+	if _, is := e.(event.Retry); is {
+		r.account.retries.Add(1)
+	}
+	r.emit(e)
+}
+
+// outstanding is rowsync.Outstanding. Where the backlog is full, nothing more is received;
+// what is there must do.
+func (r *work) outstanding(ctx context.Context) ([]key.Key, error) {
+	for {
+		patient, cancel := context.WithTimeout(ctx, time.Second)
+		err := r.capture.Fence(patient)
+		cancel()
+		if err != nil && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		// A replica may be behind by any time, and has what explains a duplicate perhaps.
+		if err == nil || r.cfg.CaptureFrom == nil || r.backlog.Full() {
+			return r.backlog.Again(), nil
+		}
+	}
+}
+
+func rowBytes(p *plan.Plan) int64 {
+	if p.Source.Rows <= 0 {
+		return 0
+	}
+	return p.Source.DataBytes / p.Source.Rows
+}
+
+// noteCopyEnd remembers, by the server's clock, when the last row was copied (law L10).
+func (r *work) noteCopyEnd(ctx context.Context) error {
+	err := r.pool.DB().QueryRowContext(ctx, "SELECT CAST(UTC_TIMESTAMP(6) AS CHAR)").Scan(&r.copyEnd)
+	if err != nil {
+		return fmt.Errorf("read the server's clock: %w", err)
+	}
+	return nil
+}
