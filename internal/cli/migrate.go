@@ -16,6 +16,7 @@ import (
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/native"
+	"midstream/internal/engine/onreplica"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/planning"
@@ -134,7 +135,7 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (migratio
 	}
 	c.options.Kills = c.settings.Kills.After > 0
 	if c.options.Purpose = c.rehearsal.purpose(); c.options.Purpose == plan.RehearsingOnReplica {
-		c.connection.variables = migration.OnReplica
+		c.connection.variables = onreplica.Variables
 	}
 	server, err := c.connection.open(ctx, cfg)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/onreplica"
 	"midstream/internal/engine/plan"
 )
 
@@ -31,7 +32,7 @@ type account struct {
 	verified     rowCounter
 	flying       []flying
 
-	replication replication // what a rehearsal on a replica watches
+	replication onreplica.Watch // what a rehearsal on a replica watches
 }
 
 // rowCounter counts the rows that a stage has seen.
@@ -140,7 +141,7 @@ func (a *account) result() Result {
 		Redo:      a.usage.redo,
 		Rehearsed: a.rehearsed,
 	}
-	result.Rehearsed.Replication = a.replication.summed()
+	result.Rehearsed.Replication = a.replication.Seen()
 	result.Rehearsed.LockWaited, result.Rehearsed.Blockers, result.Rehearsed.Blocked = a.blockers.read()
 	return result
 }

@@ -32,6 +32,9 @@ const (
 	sampleBytes = 64 << 20    // likewise
 )
 
+// calibration is a run that only measures.
+type calibration struct{ *run }
+
 // Calibrate measures what the server and its application do: it copies a few chunks into a scratch
 // shadow, and has the server carry out its own statement on a clone with some rows. Both are dropped
 // again. It may be called once, in place of Run. The error is a *Failure.
@@ -39,10 +42,10 @@ func (m *Migration) Calibrate(ctx context.Context, alter native.Question) (plan.
 	chunks := &chunkLog{}
 	quiet := *m
 	quiet.emit = chunks.listen
-	r := newRun(&quiet)
+	r := calibration{newRun(&quiet)}
 	pace := m.plan.Pace
 	err := r.claimed(ctx, func(ctx context.Context) error {
-		if err := r.noFormer(ctx); err != nil {
+		if err := earlier(r).noFormer(ctx); err != nil {
 			return err
 		}
 		if err := r.watchApplication(ctx, &pace); err != nil {
@@ -94,7 +97,7 @@ func (l *chunkLog) rate(began, ended time.Time) (perSecond float64, rows int64) 
 }
 
 // watchApplication measures what is written while this run does nothing.
-func (r *run) watchApplication(ctx context.Context, pace *plan.Pace) error {
+func (r calibration) watchApplication(ctx context.Context, pace *plan.Pace) error {
 	before, err := facts.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
 	if err != nil {
 		return err
@@ -112,7 +115,7 @@ func (r *run) watchApplication(ctx context.Context, pace *plan.Pace) error {
 
 // measureNative has the server carry out its own statement, if that is more than a change of the
 // dictionary.
-func (r *run) measureNative(ctx context.Context, pace *plan.Pace, q native.Question) error {
+func (r calibration) measureNative(ctx context.Context, pace *plan.Pace, q native.Question) error {
 	answer, target := r.plan.Native, &pace.Native
 	var before *ddl.Alter
 	if split := r.plan.Choice.Split; split != nil {
@@ -133,7 +136,7 @@ func (r *run) measureNative(ctx context.Context, pace *plan.Pace, q native.Quest
 }
 
 // measureShadow copies chunks into a scratch shadow.
-func (r *run) measureShadow(ctx context.Context, pace *plan.Pace, chunks *chunkLog) error {
+func (r calibration) measureShadow(ctx context.Context, pace *plan.Pace, chunks *chunkLog) error {
 	if r.plan.Choice.Method != plan.MethodShadow && !r.plan.Choice.Shadow {
 		return nil
 	}
@@ -172,7 +175,7 @@ func (r *run) measureShadow(ctx context.Context, pace *plan.Pace, chunks *chunkL
 var errSampled = errors.New("enough rows are copied")
 
 // copySample copies rows for a while, as a run would beside the application.
-func (r *run) copySample(ctx context.Context, d *draft) error {
+func (r calibration) copySample(ctx context.Context, d *draft) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, sampleTime, errSampled)
 	defer cancel()
 	spec := d.specs.Sync
@@ -187,7 +190,7 @@ func (r *run) copySample(ctx context.Context, d *draft) error {
 }
 
 // measureIndexes builds the deferred indexes of the scratch shadow, and looks at its size.
-func (r *run) measureIndexes(ctx context.Context, made *shadow.Shadow, pace *plan.Pace, rows int64) error {
+func (r calibration) measureIndexes(ctx context.Context, made *shadow.Shadow, pace *plan.Pace, rows int64) error {
 	pace.Indexes = 0
 	if len(made.Deferred) > 0 {
 		began := time.Now()

@@ -195,7 +195,7 @@ func (r *work) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
 	r.unsettled = swap.Unsettled
 	if err != nil && !errors.Is(err, cutover.ErrUnknown) {
 		r.capture.Unfreeze()
-		if failed := r.withdraw(ctx, tables.Carried); failed != nil {
+		if failed := (carrier{r.run}).withdraw(ctx, tables.Carried); failed != nil {
 			return swap, errors.Join(err, failed)
 		}
 	}

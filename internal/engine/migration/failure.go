@@ -103,7 +103,7 @@ func (r *run) conclude(ctx context.Context, err error) error {
 		f.Left = fmt.Sprintf("%s either has its new schema or is as it was; nothing else is left on the server.", source)
 		f.Next = fmt.Sprintf("Look which: SHOW CREATE TABLE %s.", source.Quoted())
 	case errors.Is(err, leftovers.ErrUnsettled) && !r.debts.former:
-		f.Left, f.Next = r.leftUnsettled()
+		f.Left, f.Next = (carrier{r}).leftUnsettled()
 	case errors.Is(err, leftovers.ErrSwapped):
 		f.Swapped, f.Left = true, fmt.Sprintf(
 			"%s has the schema that it wanted; its old table and %s may be left.", source, r.plan.Names.State,
@@ -220,7 +220,7 @@ func (r *run) cleanUp() error {
 	var oldErr error
 	if r.debts.swapped {
 		r.enter(event.PhaseCleanup)
-		if err := r.settleCarried(ctx, r.prepared.Load().unsettled); err != nil {
+		if err := (carrier{r}).settleCarried(ctx, r.prepared.Load().unsettled); err != nil {
 			return err
 		}
 		if r.cfg.DropOld {

@@ -7,6 +7,8 @@ import (
 
 	"midstream/internal/engine/apply"
 	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/onreplica"
+	"midstream/internal/engine/plan"
 )
 
 // errFinished ends the background work when the story has come to its end.
@@ -30,8 +32,10 @@ func (r *work) following(ctx context.Context, story func(ctx context.Context) er
 	spawn(r.brakes.steer)
 	spawn(r.brakes.gates.Run)
 	spawn(r.capture.Watch)
-	spawn(r.watchReplication)
-	spawn(r.giveWay)
+	if r.plan.Purpose == plan.RehearsingOnReplica {
+		spawn(func(ctx context.Context) error { return r.account.replication.Run(ctx, r.pool.DB(), r.note) })
+		spawn(func(ctx context.Context) error { return onreplica.GiveWay(ctx, r.pool) })
+	}
 	r.apply.start(ctx, stop)
 
 	err := r.becauseChanged(because(ctx, story(ctx)))

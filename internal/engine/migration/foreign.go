@@ -18,8 +18,11 @@ import (
 // tellEvery is how long a run tries to fix foreign keys and triggers before it says so.
 const tellEvery = 10 * time.Second
 
+// carrier brings the foreign keys and triggers of a run over to the new table, or back.
+type carrier struct{ *run }
+
 // withdraw takes back what a failed attempt has declared, if its lock was lost before it could.
-func (r *run) withdraw(ctx context.Context, set carry.Set) error {
+func (r carrier) withdraw(ctx context.Context, set carry.Set) error {
 	fixed, err := r.tryOn(ctx, leftovers.Fixer{Set: set}, leftovers.Fixer.Withdraw)
 	if fixed && err == nil {
 		r.note("the attempt's second foreign keys, and its stand-ins of triggers, are taken back")
@@ -29,7 +32,7 @@ func (r *run) withdraw(ctx context.Context, set carry.Set) error {
 
 // tryOn fixes them for as long as somebody holds that up, a backup perhaps for hours: if the run ended,
 // nobody would put right what has the application refused good rows.
-func (r *run) tryOn(
+func (r carrier) tryOn(
 	ctx context.Context,
 	m leftovers.Fixer,
 	fix func(leftovers.Fixer, context.Context) (bool, error),
@@ -63,7 +66,7 @@ func (r *run) carried() carry.Set {
 }
 
 // settleCarried does what the swap has left to do of foreign keys and triggers.
-func (r *run) settleCarried(ctx context.Context, unsettled error) error {
+func (r carrier) settleCarried(ctx context.Context, unsettled error) error {
 	if unsettled == nil {
 		return nil
 	}
@@ -78,7 +81,7 @@ func (r *run) settleCarried(ctx context.Context, unsettled error) error {
 }
 
 // leftUnsettled says what foreign keys and triggers that are not in their last form do, and what to do.
-func (r *run) leftUnsettled() (left, next string) {
+func (r carrier) leftUnsettled() (left, next string) {
 	source := r.plan.Source.Name
 	state, beside := "is untouched", r.debts.shadowName
 	if r.debts.swapped {
@@ -108,7 +111,7 @@ func (r *run) leftUnsettled() (left, next string) {
 
 // readyForForeign looks whether the shadow can have the constraints, makes their indexes its own, and has those
 // act on it that the binlog does not tell of.
-func (r *run) readyForForeign(ctx context.Context, made *shadow.Shadow) error {
+func (r carrier) readyForForeign(ctx context.Context, made *shadow.Shadow) error {
 	if len(r.plan.Foreign) == 0 { // none stays
 		return nil
 	}
@@ -131,7 +134,7 @@ func (r *run) readyForForeign(ctx context.Context, made *shadow.Shadow) error {
 }
 
 // lockParents carries out a statement that locks the parents, under the bounded lock.
-func (r *run) lockParents(ctx context.Context, statement string) error {
+func (r carrier) lockParents(ctx context.Context, statement string) error {
 	session, err := r.pool.Session(ctx, append(r.pool.Defining(), carry.NoChecks)...)
 	if err != nil {
 		return err

@@ -99,7 +99,7 @@ func (m *Migration) Run(ctx context.Context) (Result, error) {
 		before := r.spendFrom(ctx)
 		defer r.spendUntil(ctx, before)
 		if r.plan.Choice.Method != plan.MethodShadow {
-			if done, err := r.natively(ctx); done || err != nil {
+			if done, err := (ownStatement{r}).natively(ctx); done || err != nil {
 				return err
 			}
 		}
@@ -189,7 +189,7 @@ func (r *run) prepare(ctx context.Context) (*work, error) {
 	if err := r.brakes.openGates(ctx); err != nil {
 		return nil, err
 	}
-	f, err := r.former(ctx)
+	f, err := earlier{r}.former(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -17,9 +17,12 @@ import (
 // mostBuilds is how often the server may build in vain before a shadow takes over.
 const mostBuilds = 3
 
+// ownStatement is a run that lets the server itself change the table.
+type ownStatement struct{ *run }
+
 // natively has the server itself change the table, as the plan has chosen. Where it comes to no end
 // a shadow takes over, which can say what is in the way, or isn't hindered by it.
-func (r *run) natively(ctx context.Context) (done bool, err error) {
+func (r ownStatement) natively(ctx context.Context) (done bool, err error) {
 	err = r.statement(ctx)
 	if err == nil || r.debts.half || !r.plan.Choice.Shadow || !hindered(err) || ctx.Err() != nil {
 		return true, err
@@ -37,7 +40,7 @@ func hindered(err error) bool {
 
 // first has the server carry out the statement that comes before, if there is one, and returns the
 // table for the next one.
-func (r *run) first(ctx context.Context) (*schema.Table, error) {
+func (r ownStatement) first(ctx context.Context) (*schema.Table, error) {
 	statement := r.plan.FirstStatement()
 	if statement == "" {
 		return r.plan.Source, nil
@@ -56,7 +59,7 @@ func (r *run) first(ctx context.Context) (*schema.Table, error) {
 }
 
 // statement has the server carry out its own statement.
-func (r *run) statement(ctx context.Context) error {
+func (r ownStatement) statement(ctx context.Context) error {
 	choice := r.plan.Choice
 	if choice.Method == plan.MethodNone {
 		r.note("nothing is to be done: " + choice.Why)

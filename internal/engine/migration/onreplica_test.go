@@ -10,6 +10,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/onreplica"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/ledger"
 	"midstream/internal/mysql/schema"
@@ -121,7 +122,7 @@ func TestRehearsalEndsWithReplication(t *testing.T) {
 		})
 		replica.cfg.RowCopy.MaxRows, replica.settings.RowCopy.Workers = 10, 1
 		_, err := replica.rehearse(replica.ctx(), plan.RehearsingOnReplica, migration.Rehearsal{}, clauses, spoil)
-		if !errors.Is(err, migration.ErrReplication) || !strings.Contains(err.Error(), "nothing is left") {
+		if !errors.Is(err, onreplica.ErrReplication) || !strings.Contains(err.Error(), "nothing is left") {
 			replica.Errorf("the error is %v", err)
 		}
 		replica.hasTables("digits,t")

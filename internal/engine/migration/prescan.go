@@ -33,7 +33,7 @@ func (m *Migration) Check(ctx context.Context) (Result, error) {
 		if err := r.brakes.openGates(ctx); err != nil {
 			return err
 		}
-		if err := r.noFormer(ctx); err != nil {
+		if err := (earlier{r}).noFormer(ctx); err != nil {
 			return err
 		}
 		d, err := r.prepareShadow(ctx)
@@ -51,7 +51,7 @@ func (m *Migration) Check(ctx context.Context) (Result, error) {
 
 // noFormer fails with ErrStopped if an earlier run has left work. What was stopped before it copied
 // a row, as a check is, has left none: it is removed.
-func (r *run) noFormer(ctx context.Context) error {
+func (r earlier) noFormer(ctx context.Context) error {
 	there, stopped, err := r.formerTables(ctx)
 	if err != nil || !stopped {
 		return err

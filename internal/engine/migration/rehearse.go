@@ -9,6 +9,7 @@ import (
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/onreplica"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/schema"
 )
@@ -25,13 +26,13 @@ type Rehearsal struct {
 
 // Rehearsed is what a rehearsal has seen that a run does not tell, or not in numbers.
 type Rehearsed struct {
-	CaptureDelay time.Duration // the most that capture was behind
-	LockWaited   time.Duration // of the request that was granted
-	Blockers     int           // sessions that were seen in the way of the lock
-	Blocked      time.Duration // about, for which any was
-	ShadowBytes  int64         // of rows and indexes, as the server estimates
-	Shadow       string        // the table that was kept; "" if it was dropped
-	Replication  Replication   // of a rehearsal on a replica
+	CaptureDelay time.Duration         // the most that capture was behind
+	LockWaited   time.Duration         // of the request that was granted
+	Blockers     int                   // sessions that were seen in the way of the lock
+	Blocked      time.Duration         // about, for which any was
+	ShadowBytes  int64                 // of rows and indexes, as the server estimates
+	Shadow       string                // the table that was kept; "" if it was dropped
+	Replication  onreplica.Replication // of a rehearsal on a replica
 }
 
 // The errors of a rehearsal, besides those of a run.
@@ -58,7 +59,7 @@ func (m *Migration) Rehearse(ctx context.Context, how Rehearsal) (Result, error)
 		if !r.plan.Purpose.Rehearses() {
 			return fmt.Errorf("%w: it is for a run, and not for a rehearsal", errPurpose)
 		}
-		if err := r.onlyRehearsals(ctx); err != nil {
+		if err := (earlier{r}).onlyRehearsals(ctx); err != nil {
 			return err
 		}
 		if r.plan.Choice.Method != plan.MethodShadow {
@@ -75,7 +76,7 @@ func (m *Migration) Rehearse(ctx context.Context, how Rehearsal) (Result, error)
 
 // onlyRehearsals fails with ErrStopped if what an earlier run has left is not a rehearsal's: a
 // rehearsal neither goes on with it nor removes it.
-func (r *run) onlyRehearsals(ctx context.Context) error {
+func (r earlier) onlyRehearsals(ctx context.Context) error {
 	_, stopped, err := r.formerTables(ctx)
 	if err != nil || !stopped {
 		return err

@@ -11,6 +11,7 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/onreplica"
 	"midstream/internal/engine/plan"
 	"midstream/internal/lab/fault"
 	"midstream/internal/lab/ledger"
@@ -30,7 +31,7 @@ func (b *bench) rehearse(
 	b.Helper()
 	var variables map[string]string
 	if purpose == plan.RehearsingOnReplica {
-		variables = migration.OnReplica
+		variables = onreplica.Variables
 	}
 	pool, err := dbconn.Open(ctx, dbconn.Config{
 		Network: "tcp", Address: b.address, User: b.server.User, Password: dbconn.Secret(b.server.Password)}, variables)

@@ -30,6 +30,9 @@ import (
 // and that it was asked for something else. Nothing was done.
 var ErrOtherAlter = errors.New("an earlier run of another ALTER was stopped on this table")
 
+// earlier judges what an earlier run on the source left, for a run.
+type earlier struct{ *run }
+
 // former is what an earlier run left, as far as it can be resumed.
 type former struct {
 	saved   *checkpoint.Saved
@@ -42,7 +45,7 @@ type former struct {
 // Former says what Run will do about what an earlier run left; "" if that left nothing. It
 // writes nothing. It fails with ErrOtherAlter and ErrStopped as Run and Rehearse do.
 func (m *Migration) Former(ctx context.Context) (string, error) {
-	r := newRun(m)
+	r := earlier{newRun(m)}
 	there, stopped, err := r.formerTables(ctx)
 	if err != nil || !stopped {
 		return "", err
@@ -84,7 +87,7 @@ func kind(start *checkpoint.Start) string { return cmp.Or(start.Purpose, "run") 
 // former returns what an earlier run left; nil if that left nothing, or what can't be resumed, which is removed.
 //
 // REQUIRES: the source is claimed: the earlier run has ended, or can't reach the server.
-func (r *run) former(ctx context.Context) (*former, error) {
+func (r earlier) former(ctx context.Context) (*former, error) {
 	there, stopped, err := r.formerTables(ctx)
 	if err != nil || !stopped {
 		return nil, err
@@ -108,7 +111,7 @@ func (r *run) former(ctx context.Context) (*former, error) {
 
 // formerTables returns the tables that stand under the names of artefacts, and whether an earlier
 // run's state table is among them.
-func (r *run) formerTables(ctx context.Context) (there leftovers.Listing, stopped bool, err error) {
+func (r earlier) formerTables(ctx context.Context) (there leftovers.Listing, stopped bool, err error) {
 	c := r.leftovers
 	there, err = c.List(ctx)
 	return there, err == nil && c.HasState(there), err
@@ -116,7 +119,7 @@ func (r *run) formerTables(ctx context.Context) (there leftovers.Listing, stoppe
 
 // weighAll is weigh. If the swap of the earlier run comes while its tables are read, so that the
 // shadow is gone, they are listed and judged again.
-func (r *run) weighAll(
+func (r earlier) weighAll(
 	ctx context.Context,
 	saved *checkpoint.Saved,
 	failed error,
@@ -136,7 +139,7 @@ func (r *run) weighAll(
 
 // weigh judges what was read of the state table, or could not be read. It fails with *Untold where it
 // would have to begin anew and a stranger's table may be in the way.
-func (r *run) weigh(
+func (r earlier) weigh(
 	ctx context.Context,
 	saved *checkpoint.Saved,
 	failed error,
@@ -150,7 +153,7 @@ func (r *run) weigh(
 	return f, reason, err
 }
 
-func (r *run) judgeSaved(
+func (r earlier) judgeSaved(
 	ctx context.Context,
 	saved *checkpoint.Saved,
 	failed error,
@@ -173,7 +176,7 @@ func (r *run) judgeSaved(
 
 // endFormer ends what the earlier run's sessions still do on the server, and returns its
 // last state.
-func (r *run) endFormer(ctx context.Context) (*checkpoint.Saved, error) {
+func (r earlier) endFormer(ctx context.Context) (*checkpoint.Saved, error) {
 	session, err := r.pool.Session(ctx)
 	if err != nil {
 		return nil, err
@@ -202,7 +205,7 @@ func (r *run) endFormer(ctx context.Context) (*checkpoint.Saved, error) {
 
 // judgeFormer fills f, or returns the reason why the earlier run can't be gone on with. It
 // fails with ErrOtherAlter if it could, but was asked for something else.
-func (r *run) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shadowThere bool, f *former) (reason string, err error) {
+func (r earlier) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shadowThere bool, f *former) (reason string, err error) {
 	start, c := saved.Start, saved.Checkpoint
 	definition, _ := schema.SplitAutoIncrement(r.plan.Source.Create)
 	switch {
@@ -239,7 +242,7 @@ func (r *run) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shadowTh
 }
 
 // judgeRanges is judgeFormer's part on what was copied.
-func (r *run) judgeRanges(f *former) (reason string, err error) {
+func (r earlier) judgeRanges(f *former) (reason string, err error) {
 	start := f.saved.Start
 	f.specs, err = specs.Of(r.plan, start.Shadow, specs.Clock{Server: start.ServerTime, UTC: start.UTC})
 	if err != nil {
@@ -268,7 +271,7 @@ func (r *run) judgeRanges(f *former) (reason string, err error) {
 }
 
 // dropFormer removes what an earlier run left.
-func (r *run) dropFormer(ctx context.Context) error {
+func (r earlier) dropFormer(ctx context.Context) error {
 	r.debts.shadow = true // it may go
 	defer func() { r.debts.shadow = false }()
 	if err := r.sweep(ctx); err != nil {
@@ -284,7 +287,7 @@ func (r *run) resume(ctx context.Context, f *former) (*work, error) {
 	c := f.saved.Checkpoint
 	r.debts.begun, r.debts.shadow, r.debts.saved = true, true, true
 	r.debts.owe(f.shadow.Name, r.plan.Names.Old.Table, r.plan.Names.Kept.Table) // the ones of then may be others' now
-	if err := r.withdraw(ctx, r.leftovers.Carried(f.saved.Start, nil)); err != nil {
+	if err := (carrier{r}).withdraw(ctx, r.leftovers.Carried(f.saved.Start, nil)); err != nil {
 		return nil, err
 	}
 	distrusted, err := r.link.Distrust(ctx, c, r.serverStart)

@@ -96,10 +96,10 @@ func (r *run) createShadow(ctx context.Context) (*draft, error) {
 		return nil, err
 	}
 	r.debts.owe(made.Name, r.plan.Names.Old.Table, r.plan.Names.Kept.Table)
-	if err := r.readyForForeign(ctx, made); err != nil {
+	if err := (carrier{r}).readyForForeign(ctx, made); err != nil {
 		return nil, err
 	}
-	if err := r.tryTriggers(ctx, made.Name); err != nil {
+	if err := (carrier{r}).tryTriggers(ctx, made.Name); err != nil {
 		return nil, err
 	}
 	now, err := r.clocks(ctx)

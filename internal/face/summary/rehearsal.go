@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"midstream/internal/engine/migration"
+	"midstream/internal/engine/onreplica"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
@@ -53,7 +54,7 @@ func blockers(seen migration.Rehearsed) string {
 	return fmt.Sprintf("%s blocked it, for about %s", humanize.Plural(seen.Blockers, "session"), humanize.Span(seen.Blocked))
 }
 
-func replication(r migration.Replication) string {
+func replication(r onreplica.Replication) string {
 	text := fmt.Sprintf(
 		"behind by at most %s, by the two servers' clocks (%s at first); no transaction took longer than about %s to be applied",
 		humanize.Span(r.Lag), humanize.Span(r.Before), humanize.Span(r.Stall))

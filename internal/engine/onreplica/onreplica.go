@@ -1,4 +1,5 @@
-package migration
+// Package onreplica watches the replication of a server on which a rehearsal is at work, and gives way to it.
+package onreplica
 
 import (
 	"context"
@@ -8,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/dbconn"
 )
 
 // A rehearsal on a replica writes nothing to the replica's binlog: with GTIDs it would be transactions
@@ -21,13 +22,13 @@ import (
 
 // Replication waits for a row that a sync has locked until that is committed. Where the sync waits
 // for replication meanwhile, as for a transaction whose commit must wait for the turn of the one
-// that waits for the sync, the server sees no deadlock: giveWay withdraws the sync's statement,
+// that waits for the sync, the server sees no deadlock: GiveWay withdraws the sync's statement,
 // which is then tried again. Without it a run of 40 s on 20,000 rows, with four workers, had some
 // thirty waits of a second each (9.7.4, 8.0.12).
 
-// OnReplica are the session variables of a pool for a rehearsal on a replica. The short wait for
-// locks is for where giveWay sees nothing.
-var OnReplica = map[string]string{"sql_log_bin": "0", "innodb_lock_wait_timeout": "1"}
+// Variables are the session variables of a pool for a rehearsal on a replica. The short wait for
+// locks is for where GiveWay sees nothing.
+var Variables = map[string]string{"sql_log_bin": "0", "innodb_lock_wait_timeout": "1"}
 
 // ErrReplication says that the replication of the replica has failed while a rehearsal was at work on it. It
 // must be mended there, whatever the cause.
@@ -42,8 +43,8 @@ type Replication struct {
 	Stopped bool
 }
 
-// replication watches a replica.
-type replication struct {
+// Watch looks at the replication of a replica. Its zero value has seen nothing.
+type Watch struct {
 	mu   sync.Mutex
 	seen Replication
 	told bool // of that it was stopped
@@ -52,16 +53,12 @@ type replication struct {
 // replicationEvery is the time between two looks.
 const replicationEvery = 50 * time.Millisecond
 
-// watchReplication looks how far the replica is behind, in a rehearsal on one, until the context ends. It fails
-// with ErrReplication.
-func (r *run) watchReplication(ctx context.Context) error {
-	if r.plan.Purpose != plan.RehearsingOnReplica {
-		return nil
-	}
+// Run looks how far the replica is behind until the context ends. It fails with ErrReplication.
+func (p *Watch) Run(ctx context.Context, db *sql.DB, note func(string)) error {
 	ticker := time.NewTicker(replicationEvery)
 	defer ticker.Stop()
 	for first := true; ; first = false {
-		if err := r.account.replication.look(ctx, r.pool.DB(), first, r.note); err != nil && ctx.Err() == nil {
+		if err := p.look(ctx, db, first, note); err != nil && ctx.Err() == nil {
 			return err
 		}
 		select {
@@ -74,7 +71,7 @@ func (r *run) watchReplication(ctx context.Context) error {
 
 // look looks once. A transaction that is being applied was committed on the primary some time ago, and begun here
 // some time ago.
-func (p *replication) look(ctx context.Context, db *sql.DB, first bool, note func(string)) error {
+func (p *Watch) look(ctx context.Context, db *sql.DB, first bool, note func(string)) error {
 	var off, lag, stall int64
 	var failed string
 	err := db.QueryRowContext(ctx, `
@@ -104,12 +101,9 @@ func (p *replication) look(ctx context.Context, db *sql.DB, first bool, note fun
 	return nil
 }
 
-// giveWay withdraws, in a rehearsal on a replica, each statement of ours that waits for a row's lock while another
+// GiveWay withdraws each statement of ours that waits for a row's lock while another
 // session waits for one of ours, and was seen so before.
-func (r *run) giveWay(ctx context.Context) error {
-	if r.plan.Purpose != plan.RehearsingOnReplica {
-		return nil
-	}
+func GiveWay(ctx context.Context, pool *dbconn.Pool) error {
 	ticker := time.NewTicker(replicationEvery)
 	defer ticker.Stop()
 	var before map[string]bool
@@ -119,14 +113,14 @@ func (r *run) giveWay(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		between, err := r.between(ctx)
+		between, err := between(ctx, pool)
 		if err != nil && ctx.Err() == nil {
 			return fmt.Errorf("look who keeps replication waiting: %w", err)
 		}
 		now := map[string]bool{}
 		for lock, session := range between {
 			if now[lock] = true; before[lock] {
-				_ = r.pool.Withdraw(session) // if it can't be, its wait for the lock ends by itself
+				_ = pool.Withdraw(session) // if it can't be, its wait for the lock ends by itself
 			}
 		}
 		before = now
@@ -134,13 +128,13 @@ func (r *run) giveWay(ctx context.Context) error {
 }
 
 // between returns our sessions that wait for a lock of others while others wait for one of theirs, by the lock.
-func (r *run) between(ctx context.Context) (map[string]uint64, error) {
-	rows, err := r.pool.DB().QueryContext(ctx, `
+func between(ctx context.Context, pool *dbconn.Pool) (map[string]uint64, error) {
+	rows, err := pool.DB().QueryContext(ctx, `
 		SELECT DISTINCT w.requesting_engine_lock_id, t.processlist_id
 		  FROM performance_schema.data_lock_waits w
 		  JOIN performance_schema.data_lock_waits behind ON behind.blocking_thread_id = w.requesting_thread_id
 		  JOIN performance_schema.threads t ON t.thread_id = w.requesting_thread_id
-		 WHERE t.processlist_id IN (SELECT processlist_id FROM performance_schema.session_connect_attrs WHERE `+r.pool.OwnSession()+`)`)
+		 WHERE t.processlist_id IN (SELECT processlist_id FROM performance_schema.session_connect_attrs WHERE `+pool.OwnSession()+`)`)
 	if err != nil {
 		return nil, err
 	}
@@ -157,8 +151,8 @@ func (r *run) between(ctx context.Context) (map[string]uint64, error) {
 	return sessions, rows.Err()
 }
 
-// summed returns what was seen.
-func (p *replication) summed() Replication {
+// Seen is what was seen.
+func (p *Watch) Seen() Replication {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.seen
