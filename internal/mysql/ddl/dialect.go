@@ -14,6 +14,9 @@ import (
 // comments: every server reads the same in it, if its sql_mode lacks NO_BACKSLASH_ESCAPES.
 func ParseStatementIn(d token.Dialect, sql string) (*Statement, error) {
 	text, closed := d.Resolve(sql)
+	if d.MariaDB {
+		text = withoutWait(text)
+	}
 	s, err := ParseStatement(text)
 	if !closed && err == nil {
 		err = fmt.Errorf("%w: %s", ErrNotTaken, unclosed)
@@ -22,6 +25,24 @@ func ParseStatementIn(d token.Dialect, sql string) (*Statement, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// withoutWait leaves WAIT n and NOWAIT of MariaDB out, which stand behind the name of the table and
+// say how long the server waits for its lock. A run waits as its settings say.
+func withoutWait(text string) string {
+	tokens, _ := token.Split(text)
+	if len(tokens) == 0 || !tokens[0].Is("ALTER") {
+		return text
+	}
+	_, rest, err := alterHead(tokens)
+	switch {
+	case err != nil || len(rest) == 0 || rest[0].Executable != 0:
+	case rest[0].Is("NOWAIT"):
+		return text[:rest[0].Start] + text[rest[0].End:]
+	case rest[0].Is("WAIT") && len(rest) > 1:
+		return text[:rest[0].Start] + text[rest[1].End:]
+	}
+	return text
 }
 
 // ParseClausesIn is ParseClauses for clauses of a server's dialect.

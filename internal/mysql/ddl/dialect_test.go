@@ -25,6 +25,8 @@ func TestL11_StatementsOfADialect(t *testing.T) {
 		{noEscapes, `ALTER TABLE t COMMENT 'a\', DROP b, COMMENT '\'`, `Clauses: COMMENT 'a\\', DROP b, COMMENT '\\'` + "\nParsed: true\nDropped: [b]"},
 		{mariaDB, "ALTER TABLE t /*!80000 DROP a, */ ADD b INT /*M! , DROP c */", "Clauses: ADD b INT   , DROP c\nParsed: true\nAdded: [b]\nDropped: [c]"},
 		{mysql, "ALTER TABLE t /*!80012 DROP a, */ ADD b INT /*M! , DROP c */ /*!80013 , DROP d */", "Clauses: DROP a,   ADD b INT\nParsed: true\nAdded: [b]\nDropped: [a]"},
+		{mariaDB, "ALTER ONLINE TABLE IF EXISTS a.t WAIT 5 ADD b INT", "Table: a.t\nClauses: ADD b INT\nParsed: true\nAdded: [b]"},
+		{mariaDB, "ALTER TABLE wait NOWAIT ADD `wait` INT", "Table: .wait\nClauses: ADD `wait` INT\nParsed: true\nAdded: [wait]"},
 		{mysql, "CREATE INDEX i ON t (a) /*!99999 , */ /* x */ -- y", "Clauses: ADD INDEX i (a)\nParsed: true"},
 	} {
 		s, err := ParseStatementIn(c.dialect, c.text)
@@ -87,7 +89,8 @@ func FuzzParseStatementIn(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, ansi, literal, maria bool, version int) {
 		d := token.Dialect{ANSIQuotes: ansi, NoBackslashEscapes: literal, MariaDB: maria, Version: max(version, 1)}
 		s, err := ParseStatementIn(d, text)
-		if err != nil || s.Kind != KindAlter || strings.Contains(s.Alter.Clauses, "/*!") || strings.Contains(s.Alter.Clauses, "/*M!") {
+		if err != nil || s.Kind != KindAlter || strings.Contains(s.Alter.Clauses, "/*!") || strings.Contains(s.Alter.Clauses, "/*M!") ||
+			strings.Contains(strings.ToUpper(s.Alter.Clauses), "WAIT") {
 			return
 		}
 		again, err := ParseStatementIn(
