@@ -31,6 +31,8 @@ type Mapping struct {
 	ZoneSensitive bool
 	// Dated says that the conversion depends on the day: a TIME becomes a date.
 	Dated bool
+	// toChar says that the shadow's column is a CHAR.
+	toChar bool
 }
 
 // Change says how a column's values differ between source and shadow, as far as
@@ -125,6 +127,7 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 		c.Key = append(c.Key, pairs[i].to.Name)
 		c.KeyChange = max(c.KeyChange, change)
 	}
+	p.pad(c)
 	index := searchable(shadow, c.Key)
 	if index == nil {
 		return nil, &unfollowed{fmt.Sprintf("the shadow has no index that begins with (%s), the key that is followed: "+
@@ -191,6 +194,7 @@ func stored(pairs []columnPair, mariadb bool) []Mapping {
 				Losses:        losses(p.from, p.to),
 				ZoneSensitive: (p.from.DataType == "timestamp") != (p.to.DataType == "timestamp") || dated(p.from, p.to),
 				Dated:         dated(p.from, p.to),
+				toChar:        p.to.DataType == "char",
 			})
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"midstream/internal/engine/key"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -20,6 +21,7 @@ import (
 //   - The time zone, if the followed key has a TIMESTAMP: the binlog has it in UTC, and in a zone with summer time one local time of the
 //     autumn stands for two moments.
 //   - PAD_CHAR_TO_FULL_LENGTH, if the followed key has a CHAR: a literal does not find the padded value.
+//     Columns that the ALTER converts are padded by an expression then.
 func (p *Plan) Values(shadow *schema.Table, columns *Columns) (v dbconn.Values, err error) {
 	if why := zoned(shadow, columns); why != "" {
 		v.Zone = p.Server.TimeZone
@@ -158,12 +160,31 @@ func zoned(shadow *schema.Table, columns *Columns) string {
 	})
 }
 
+// pad has a sync select CHAR values with their padding, for a session that is not in the sql_mode
+// PAD_CHAR_TO_FULL_LENGTH. Columns of the key, and those of an expression, are left.
+func (p *Plan) pad(c *Columns) {
+	if _, is := p.keyOf("char"); !is || !p.Server.hasMode(padChar) {
+		return
+	}
+	for i, m := range c.Mappings {
+		from, _ := p.Source.Column(m.Source)
+		inKey := slices.ContainsFunc(p.Key.Parts, func(part key.Part) bool { return part.Column.Name == m.Source })
+		if from.DataType == "char" && !m.toChar && !inKey && m.Expr == schema.Quote(m.Source) {
+			c.Mappings[i].Expr, c.Mappings[i].Change, c.Mappings[i].Exact, c.Mappings[i].Fits = fullLength(from), Converted, false, false
+		}
+	}
+}
+
+func fullLength(char schema.Column) string {
+	return fmt.Sprintf("RPAD(%s, %d, ' ')", schema.Quote(char.Name), char.Length)
+}
+
 // padded says what depends on whether CHAR values come with their padding, or returns "".
 func padded(source, shadow *schema.Table, columns *Columns) string {
 	char := func(c schema.Column) bool { return c.DataType == "char" }
 	for _, m := range columns.Mappings {
 		from, _ := source.Column(m.Source)
-		if to, _ := shadow.Column(m.Shadow); char(from) && !char(to) {
+		if to, _ := shadow.Column(m.Shadow); char(from) && !char(to) && m.Expr != fullLength(from) {
 			return fmt.Sprintf("the conversion of column %s", m.Source)
 		}
 	}

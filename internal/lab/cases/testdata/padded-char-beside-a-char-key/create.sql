@@ -1,0 +1,3 @@
+DROP TABLE IF EXISTS t, t_old;
+CREATE TABLE t (k CHAR(9) PRIMARY KEY, a CHAR(10), b CHAR(4) CHARACTER SET utf8mb4, c CHAR(3));
+INSERT INTO t VALUES ('a', 'x', 'é', 'z'), ('b', NULL, '', NULL);
