@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"midstream/internal/engine/event"
@@ -16,42 +15,17 @@ import (
 // errLeftAtOnce is the end of a run at a second Ctrl-C.
 var errLeftAtOnce = errors.New("left at once")
 
-// stand is how far a run has come, as its events tell. It is safe for concurrent use.
-type stand struct {
-	mu      sync.Mutex
-	phase   event.Phase
-	swapped bool
-}
-
-// listen is an event.Listener.
-func (s *stand) listen(e event.Event) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch e := e.(type) {
-	case event.PhaseEntered:
-		s.phase = e.Phase
-	case event.SwapDone:
-		s.swapped = true
-	}
-}
-
-func (s *stand) now() (phase event.Phase, swapped bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.phase, s.swapped
-}
-
 // aborting is what a first Ctrl-C does.
-func (s *stand) aborting(p *plan.Plan) string {
-	if _, swapped := s.now(); swapped {
+func aborting(s *session.Stand, p *plan.Plan) string {
+	if _, swapped := s.Now(); swapped {
 		return fmt.Sprintf("interrupted: %s is swapped already; the run finishes; once more leaves at once", p.Source.Name)
 	}
 	return "interrupted: aborting and removing what the run created; once more leaves at once"
 }
 
 // left is what a second Ctrl-C leaves on the server.
-func (s *stand) left(p *plan.Plan) string {
-	phase, swapped := s.now()
+func left(s *session.Stand, p *plan.Plan) string {
+	phase, swapped := s.Now()
 	beside := p.Names.State.String()
 	if p.Names.Log != (schema.Name{}) {
 		beside += fmt.Sprintf(", %s and its triggers", p.Names.Log)
@@ -67,16 +41,16 @@ func (s *stand) left(p *plan.Plan) string {
 }
 
 // onInterrupt tells the operator what the first and the second Ctrl-C of a run do.
-func (c *change) onInterrupt(p *plan.Plan, s *stand, r *session.Relay, d display) (undo func()) {
+func (c *change) onInterrupt(p *plan.Plan, s *session.Stand, r *session.Relay, d display) (undo func()) {
 	first := c.app.Interrupts.OnFirst(func() {
-		r.Listen(event.Note{At: time.Now(), Text: s.aborting(p)})
+		r.Listen(event.Note{At: time.Now(), Text: aborting(s, p)})
 	})
 	second := c.app.Interrupts.OnSecond(func() {
 		d.Abandon()
-		err := &coded{code: exitAtOnce, err: errLeftAtOnce, left: s.left(p), next: "midstream cleanup " + p.Source.Name.Argument()}
+		err := &coded{code: exitAtOnce, err: errLeftAtOnce, left: left(s, p), next: "midstream cleanup " + p.Source.Name.Argument()}
 		if c.output.json {
 			record := c.app.resultOf(migration.Result{}, err, exitAtOnce)
-			phase, swapped := s.now()
+			phase, swapped := s.Now()
 			record.Phase, record.Swapped, record.Rehearsal = string(phase), swapped, string(p.Purpose)
 			quickly(func() { (&jsonLines{out: c.app.Stdout}).write(record) })
 			c.leaveResult(record)

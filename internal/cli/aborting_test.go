@@ -7,13 +7,14 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/session"
 )
 
 // TestWhatAnInterruptSays: that the tables may be swapped is said once they may be.
 func TestWhatAnInterruptSays(t *testing.T) {
 	name := schema.Name{Schema: "shop", Table: "orders"}
 	p := &plan.Plan{Source: &schema.Table{Name: name}, Names: plan.NamesOf(name)}
-	var s stand
+	var s session.Stand
 	for _, c := range []struct {
 		event           event.Event
 		aborting, left  string
@@ -25,11 +26,11 @@ func TestWhatAnInterruptSays(t *testing.T) {
 		{event.SwapDone{}, "swapped already; the run finishes", "has its new schema", false, true},
 		{event.PhaseEntered{Phase: event.PhaseCleanup}, "swapped already; the run finishes", "has its new schema", false, true},
 	} {
-		s.listen(c.event)
-		contains(t, s.aborting(p), c.aborting)
-		contains(t, s.left(p), c.left)
-		if strings.Contains(s.left(p), "or swapped") != c.maybe || strings.Contains(s.aborting(p), "removing") == c.finished {
-			t.Errorf("%T: %s, %s", c.event, s.aborting(p), s.left(p))
+		s.Listen(c.event)
+		contains(t, aborting(&s, p), c.aborting)
+		contains(t, left(&s, p), c.left)
+		if strings.Contains(left(&s, p), "or swapped") != c.maybe || strings.Contains(aborting(&s, p), "removing") == c.finished {
+			t.Errorf("%T: %s, %s", c.event, aborting(&s, p), left(&s, p))
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/lock"
-	"midstream/internal/face/humanize"
+	"midstream/internal/face/summary"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/socket"
@@ -172,20 +172,5 @@ func (b *blockers) tell(table string, holding, waiting []event.Blocker) {
 		)
 		return
 	}
-	shown := schema.NameOf(table)
-	b.list(fmt.Sprintf("Nobody holds a lock of %s.", shown), "Holding a lock of "+shown.String()+":", holding)
-	if len(waiting) > 0 {
-		b.list("", "Waiting:", waiting)
-	}
-}
-
-func (b *blockers) list(none, title string, sessions []event.Blocker) {
-	if len(sessions) == 0 {
-		fmt.Fprintln(b.app.Stdout, none)
-		return
-	}
-	fmt.Fprintln(b.app.Stdout, title)
-	for _, s := range sessions {
-		fmt.Fprintln(b.app.Stdout, "  "+humanize.Blocker(s))
-	}
+	fmt.Fprint(b.app.Stdout, summary.OfBlockers(schema.NameOf(table), holding, waiting))
 }

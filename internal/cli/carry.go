@@ -194,7 +194,7 @@ func (c *change) attempt(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	c.output.done(
 		p.Source.Name, result,
 		summary.Brief(p, result),
-		summary.OfRun(summary.Planned{Plan: p, Config: c.config, Settings: c.settings}, result, processUsage(), c.output.style()),
+		summary.OfRun(summary.Planned{Plan: p, Config: c.config, Settings: c.settings}, result, record.ProcessUsage(), c.output.style()),
 	)
 	return result, nil
 }

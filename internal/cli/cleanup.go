@@ -13,7 +13,7 @@ import (
 	"midstream/internal/engine/checkpoint"
 	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/migration"
-	"midstream/internal/face/humanize"
+	"midstream/internal/face/summary"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
@@ -138,27 +138,8 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 		fmt.Fprintln(c.app.Stdout, "Nothing was dropped.")
 		return nil
 	}
-	fmt.Fprintf(c.app.Stdout, "Dropped %s.\n", counted(found))
+	fmt.Fprintf(c.app.Stdout, "Dropped %s.\n", summary.Counted(found))
 	return nil
-}
-
-// counted says how many tables and triggers these are.
-func counted(found []leftovers.Table) string {
-	tables, triggers := 0, 0
-	for _, l := range found {
-		triggers += len(l.Triggers)
-		if !l.Gone {
-			tables++
-		}
-	}
-	var parts []string
-	if tables > 0 {
-		parts = append(parts, humanize.Plural(tables, "table"))
-	}
-	if triggers > 0 {
-		parts = append(parts, humanize.Plural(triggers, "trigger"))
-	}
-	return strings.Join(parts, " and ")
 }
 
 // command is the command that does the same again.
@@ -171,23 +152,7 @@ func (c *cleanup) command(name schema.Name) string {
 
 // agree shows what is to be dropped and asks. An end of ctx is a no.
 func (c *cleanup) agree(ctx context.Context, found []leftovers.Table) bool {
-	fmt.Fprintln(c.app.Stdout, "To be dropped:")
-	for _, l := range found {
-		if l.Spared {
-			continue
-		}
-		if l.Gone {
-			fmt.Fprintf(c.app.Stdout, "  triggers that write to %s (%s)\n", l.Name, escape.Line(l.Why))
-		} else {
-			fmt.Fprintf(
-				c.app.Stdout, "  %s, about %s, %s (%s)\n", l.Name, humanize.Plural(l.Rows, "row"), humanize.Size(l.Bytes),
-				escape.Line(l.Why),
-			)
-		}
-		for _, t := range l.Triggers {
-			fmt.Fprintf(c.app.Stdout, "    trigger %s on %s\n", t.Name, t.Table)
-		}
-	}
+	fmt.Fprint(c.app.Stdout, summary.OfLeftovers(found))
 	if c.yes {
 		return true
 	}

@@ -7,14 +7,14 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
+	"midstream/internal/face/summary"
+	"midstream/internal/face/tui"
 	"midstream/internal/lab/demo"
 	"midstream/internal/lab/sandbox"
 	"midstream/internal/mysql/dbconn"
@@ -31,7 +31,7 @@ type demonstration struct {
 	rate    int
 	version string
 	keep    bool
-	steps   *steps
+	steps   *tui.Steps
 	result  *record.Result // of the change
 }
 
@@ -78,13 +78,13 @@ func (d *demonstration) run(ctx context.Context, _ []string) (err error) {
 	defer d.app.Interrupts.OnFirst(func() {
 		fmt.Fprintln(d.app.Stderr, "midstream: interrupted: stopping the writers and the server, and removing its data")
 	})()
-	d.steps = &steps{out: d.app.Env.Stdout, live: onTerminal(d.app.Env.Stdout)}
-	d.steps.update("server", "fetching MySQL "+d.version)
-	build, err := sandbox.Fetch(ctx, sandbox.Version(d.version), func(text string) { d.steps.update("server", text) })
+	d.steps = &tui.Steps{Out: d.app.Env.Stdout, Live: onTerminal(d.app.Env.Stdout)}
+	d.steps.Update("server", "fetching MySQL "+d.version)
+	build, err := sandbox.Fetch(ctx, sandbox.Version(d.version), func(text string) { d.steps.Update("server", text) })
 	if err != nil {
 		return err
 	}
-	d.steps.update("server", "starting "+build.Release)
+	d.steps.Update("server", "starting "+build.Release)
 	server, err := build.Start(ctx, sandbox.Options{Durable: true})
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (d *demonstration) run(ctx context.Context, _ []string) (err error) {
 			fmt.Fprintln(d.app.Stdout, "The server is stopped, and its data folder removed.")
 		}
 	}()
-	d.steps.end("server", fmt.Sprintf("MySQL %s on %s, every commit synced to disk", build.Release, server.Address))
+	d.steps.End("server", fmt.Sprintf("MySQL %s on %s, every commit synced to disk", build.Release, server.Address))
 	return d.show(ctx, server)
 }
 
@@ -112,7 +112,7 @@ func (d *demonstration) show(ctx context.Context, server *sandbox.Server) error 
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(d.app.Stdout, d.proofText(proof))
+	fmt.Fprint(d.app.Stdout, summary.OfProof(proof, d.result))
 	if !proof.Good() {
 		err = &coded{code: exitMismatch, err: errors.New("the table is not what the writers left, or not what was asked for"),
 			next: "keep the server with --keep and look"}
@@ -156,66 +156,17 @@ func (d *demonstration) tell(step demo.Step, fraction float64, text string) {
 	name := string(step)
 	switch {
 	case step == demo.StepSeed && fraction < 1:
-		d.steps.update(name, fmt.Sprintf("seeding %s: %s", demo.Table, humanize.Percent(fraction)))
+		d.steps.Update(name, fmt.Sprintf("seeding %s: %s", demo.Table, humanize.Percent(fraction)))
 	case step == demo.StepSeed:
-		d.steps.end(name, fmt.Sprintf("%s with %s rows, seeded in %s", demo.Table, humanize.Count(d.options.Rows), text))
-		d.steps.update("writer", "warming up")
+		d.steps.End(name, fmt.Sprintf("%s with %s rows, seeded in %s", demo.Table, humanize.Count(d.options.Rows), text))
+		d.steps.Update("writer", "warming up")
 	case step == demo.StepWrite:
-		d.steps.end(name, text+" over 4 connections, of every kind that a ledger can follow")
+		d.steps.End(name, text+" over 4 connections, of every kind that a ledger can follow")
 	case fraction < 1:
-		d.steps.update(name, "reading the table back")
+		d.steps.Update(name, "reading the table back")
 	default:
-		d.steps.clear()
+		d.steps.Clear()
 	}
-}
-
-// proofText tells what was found.
-func (d *demonstration) proofText(p *demo.Proof) string {
-	var b strings.Builder
-	line := func(label, format string, args ...any) {
-		fmt.Fprintf(&b, "  %-9s %s\n", label, humanize.Wrapped(fmt.Sprintf(format, args...), 86, "            "))
-	}
-	c, r := p.Compared, d.result
-	b.WriteString("Proof\n")
-	verdict := "equal"
-	if !c.Equal() {
-		verdict = "DIFFERENT"
-	}
-	line(
-		verdict,
-		"%s rows of %d columns compared with the writers' ledger (%s of them written meanwhile): %s differing, %s missing, %s too many",
-		humanize.Count(c.Rows), c.Columns, humanize.Count(c.Touched), humanize.Count(c.Differing), humanize.Count(c.Missing),
-		humanize.Count(c.Extra),
-	)
-	for _, difference := range c.FirstDifferences[:min(5, len(c.FirstDifferences))] {
-		line("", "%s", difference)
-	}
-	if p.Altered {
-		line("schema", "the table has its new definition")
-	} else {
-		line("schema", "THE DEFINITION IS THE OLD ONE")
-	}
-	copied := r.CopyMS.Duration()
-	line("elapsed", "%s; %s rows copied in %s (%s/s)%s", humanize.Span(r.ElapsedMS.Duration()), humanize.Count(r.RowsCopied),
-		humanize.Span(copied), humanize.Rate(float64(r.RowsCopied)/max(copied.Seconds(), 1e-9)), indexTime(r.IndexMS.Duration()))
-	line("changes", "%s captured: %s applied, %s left to the row copy, %s merged",
-		humanize.Count(r.Captured), humanize.Count(r.Applied), humanize.Count(r.Dropped), humanize.Count(r.Merged))
-	line("writers", "%s transactions meanwhile (%.0f/s; %.0f/s before)",
-		humanize.Count(p.During.Transactions), p.During.TransactionsPerSecond(), p.Before.TransactionsPerSecond())
-	line("waits", "%s; before the change: %s", waitText(p.Longest), humanize.Span(p.Before.Max()))
-	line("lock", "held for %s at the cut-over, %s applied under it, %s",
-		humanize.Span(r.LockHeldMS.Duration()), humanize.Plural(r.DrainedKeys, "key"), humanize.Plural(r.Attempts, "attempt"))
-	line("client", "%s of memory at most, %s of CPU (the process that ran the change; the writers are in another)",
-		humanize.Size(r.PeakRSSBytes), humanize.Span(r.CPUMS.Duration()))
-	return b.String()
-}
-
-func waitText(w demo.Wait) string {
-	when := fmt.Sprintf("%s into the change, in phase %s", humanize.Span(max(0, w.Into)), w.Phase)
-	if w.After {
-		when = "after the change"
-	}
-	return fmt.Sprintf("no statement of theirs took longer than %s (kind: %s; %s)", humanize.Span(w.Took), w.Kind, when)
 }
 
 // wait leaves the server running until the operator has seen enough.
@@ -229,40 +180,20 @@ func (d *demonstration) wait(ctx context.Context, server *sandbox.Server) {
 	<-ctx.Done()
 }
 
-// steps shows steps that take a while: on a terminal in a line that is drawn anew. It is
-// safe for concurrent use.
-type steps struct {
-	out  *os.File
-	live bool
-
-	mu   sync.Mutex
-	last string
-}
-
-func (s *steps) update(label, text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.live || text == s.last {
-		return
+// runChild runs this program, and returns the result. Its error has the exit code of the child.
+func (a *app) runChild(ctx context.Context, args []string, listen event.Listener) (*record.Result, error) {
+	result, err := session.RunChild(ctx, a.Executable, args, a.Interrupts.OnSecond, listen)
+	if err == nil && result.ExitCode != exitDone {
+		err = childError(result)
 	}
-	s.last = text
-	fmt.Fprintf(s.out, "\r\x1b[K  %-9s %s", label, humanize.OneLine(text, 68))
+	return result, err
 }
 
-func (s *steps) end(label, text string) {
-	s.clear()
-	fmt.Fprintf(s.out, "  %-9s %s\n", label, text)
-}
-
-func (s *steps) clear() {
-	if s.live {
-		fmt.Fprint(s.out, "\r\x1b[K")
+// childError is a child's failure with its exit code.
+func childError(r *record.Result) error {
+	text := r.Error
+	if r.Phase != "" {
+		text = "in phase " + r.Phase + ": " + text
 	}
-}
-
-func indexTime(d time.Duration) string {
-	if d == 0 {
-		return ""
-	}
-	return "; indexes built in " + humanize.Span(d)
+	return &coded{code: r.ExitCode, err: fmt.Errorf("run %s %s", r.Outcome, text), left: r.Left, next: r.Next}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/creack/pty"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/face/tui"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/record"
 )
@@ -102,7 +103,7 @@ func TestEventsSurviveJSON(t *testing.T) {
 
 func TestLines(t *testing.T) {
 	var out bytes.Buffer
-	l := &lines{out: &out}
+	l := &tui.Lines{Out: &out}
 	p := everyEvent[3].(event.Progress)
 	for i := range 20 { // 10 s: two lines
 		p.At = moment.Add(time.Duration(i) * 500 * time.Millisecond)
@@ -127,7 +128,7 @@ func TestLines(t *testing.T) {
 		"fix:  MODIFY `v` int NULL\n", "1/5 prepare   1 problem found in 1.5 s",
 	)
 	out.Reset()
-	quiet := &lines{out: &out, quiet: true}
+	quiet := &tui.Lines{Out: &out, Quiet: true}
 	for _, e := range everyEvent {
 		quiet.Show(e)
 	}

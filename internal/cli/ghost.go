@@ -88,7 +88,7 @@ func (r *ghostRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migr
 	}
 	if primary != s {
 		defer primary.Close()
-		r.change.followers.user, r.change.followers.password = s.Config.User, &s.Password // on the primary they may be others
+		r.change.followers.User, r.change.followers.Password = s.Config.User, &s.Password // on the primary they may be others
 		statement, err := r.change.target.readAt(ctx, primary, &ddl.Statement{Kind: ddl.KindAlter, Alter: alter})
 		if err != nil {
 			return migration.Result{}, err
@@ -169,7 +169,7 @@ func (r *ghostRun) migrate(ctx context.Context, alter *ddl.Alter, s *server, ent
 		follow := func(ctx context.Context, replicas []string) error {
 			mu.Lock()
 			defer mu.Unlock()
-			forget, err := r.change.followers.refollow(ctx, s, run, replicas)
+			forget, err := run.Refollow(ctx, s, &r.change.followers.Replicas, replicas)
 			if err == nil {
 				closing = append(closing, forget)
 			}

@@ -209,7 +209,7 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	if c.mustResume && former == "" {
 		return nil, unwritten(ctx, session.ErrGone, "look whether the table has its new schema")
 	}
-	told := planOf(p, s.Address, c.config, c.settings)
+	told := record.PlanOf(p, s.Address, summary.Predict(p, c.config, c.settings))
 	told.Former, told.Place = former, c.place
 	c.run.Planned(told)
 	switch {
@@ -341,10 +341,10 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 	screen := c.output.display(p.Source.Name.String())
 	c.takeKeys(screen)
 	relay := session.NewRelay(screen)
-	var stand stand
+	var stand session.Stand
 	defer c.onInterrupt(p, &stand, relay, screen)()
 
-	listener := event.Tee(stand.listen, relay.Listen)
+	listener := event.Tee(stand.Listen, relay.Listen)
 	if c.watched != nil {
 		listener = event.Tee(listener, c.watched)
 	}

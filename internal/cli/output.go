@@ -85,7 +85,7 @@ func (o *output) display(table string) display {
 	case onTerminal(o.app.Env.Stdout) && o.app.Getenv("TERM") != "dumb":
 		return tui.New(o.app.Env.Stdout, table, o.quiet, o.colors())
 	}
-	return &lines{out: o.app.Stdout, quiet: o.quiet, verbose: o.verbose}
+	return &tui.Lines{Out: o.app.Stdout, Quiet: o.quiet, Verbose: o.verbose}
 }
 
 func (o *output) colors() bool { return !o.noColor && o.app.Getenv("NO_COLOR") == "" }

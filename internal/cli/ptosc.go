@@ -75,7 +75,7 @@ type ptoscRun struct {
 // prepare sets what midstream run has no flags for.
 func (r *ptoscRun) prepare() {
 	r.change.app.password = given{password: secretOf(r.asked.Server.Password), ask: r.asked.AskPassword && r.asked.Server.Password == nil}
-	r.change.followers.user, r.change.followers.password = r.asked.Replicas.Account, secretOf(r.asked.Replicas.Password)
+	r.change.followers.User, r.change.followers.Password = r.asked.Replicas.Account, secretOf(r.asked.Replicas.Password)
 	if len(r.asked.Variables) > 0 {
 		r.change.connection.variables = r.asked.Variables
 	}

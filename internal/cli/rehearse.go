@@ -9,6 +9,7 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/ddl"
+	"midstream/internal/ops/record"
 )
 
 // rehearsal are the flags that have a run rehearsed.
@@ -63,7 +64,7 @@ func (c *change) rehearse(ctx context.Context, alter *ddl.Alter, s *server) (mig
 	c.output.done(
 		p.Source.Name, result,
 		summary.BriefRehearsal(p, result),
-		summary.OfRehearsal(p, result, processUsage(), c.rehearsal.lock, c.output.style()),
+		summary.OfRehearsal(p, result, record.ProcessUsage(), c.rehearsal.lock, c.output.style()),
 	)
 	return result, nil
 }

@@ -6,14 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"midstream/internal/engine/event"
-	"midstream/internal/face/humanize"
+	"midstream/internal/face/summary"
+	"midstream/internal/face/tui"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/record"
@@ -57,54 +55,10 @@ func (c *commanding) status(ctx context.Context, args []string) error {
 		if c.json {
 			(&jsonLines{out: c.app.Stdout}).write(run.Found)
 		} else {
-			fmt.Fprint(c.app.Stdout, statusText(run.Found))
+			fmt.Fprint(c.app.Stdout, summary.OfStatus(run.Found))
 		}
 	}
 	return nil
-}
-
-// statusText tells how a run stands.
-func statusText(s socket.Status) string {
-	var b strings.Builder
-	line := func(label, text string) {
-		if text != "" {
-			fmt.Fprintf(&b, "  %-9s %s\n", label, humanize.Wrapped(text, 100, "            "))
-		}
-	}
-	fmt.Fprintf(
-		&b, "%s on %s (process %d, since %s)\n", schema.NameOf(s.Table).Argument(), escape.Line(s.Server), s.Process,
-		s.Began.Local().Format(time.DateTime),
-	)
-	line("kind", escape.Line(s.Rehearsal))
-	line("change", escape.Line(s.Alter))
-	state := s.State
-	if s.Why != "" {
-		state += ": " + s.Why
-	}
-	if s.State == "paused" {
-		state += ", since " + s.Since.Local().Format(time.DateTime)
-	}
-	line("state", escape.Line(state))
-	if e, is := record.EventOf(s.Throttled).(event.Throttled); is && len(e.Gates) > 0 {
-		line("waits", strings.TrimPrefix(humanize.Throttled(e), "waiting: "))
-	}
-	if e, is := record.EventOf(s.Blocked).(event.Blocked); is {
-		line("blocked", humanize.Blocked(e))
-	}
-	if e, is := record.EventOf(s.Progress).(event.Progress); is {
-		line("progress", humanize.Progress(e))
-	} else {
-		line("phase", escape.Line(s.Phase))
-	}
-	if s.State != "held" {
-		line("held", escape.Line(s.Held))
-	}
-	if s.CopyShare != "100%" {
-		line("throttle", "the row copy works for at most "+s.CopyShare+" of its time")
-	}
-	line("command", escape.Line(s.Command))
-	line("socket", escape.Line(s.Socket))
-	return b.String()
 }
 
 func (c *commanding) watch(ctx context.Context, args []string) error {
@@ -145,7 +99,7 @@ func (c *commanding) watchOne(ctx context.Context, run *socket.Client, several b
 			_, _ = out.Write(line)
 		})
 	}
-	var screen display = &lines{out: out}
+	var screen display = &tui.Lines{Out: out}
 	if several {
 		out.prefix = schema.NameOf(run.Found.Table).String() + "  "
 	} else {

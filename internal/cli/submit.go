@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,9 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"midstream/internal/face/humanize"
-	"midstream/internal/mysql/escape"
-	"midstream/internal/mysql/schema"
+	"midstream/internal/face/summary"
 	"midstream/internal/ops/queue"
 	"midstream/internal/ops/socket"
 )
@@ -194,19 +190,7 @@ func (q *asking) tell(c queue.Change) {
 		(&jsonLines{out: q.app.Stdout}).write(c)
 		return
 	}
-	fmt.Fprintln(q.app.Stdout, changeLine(c))
-}
-
-// changeLine says how a change stands.
-func changeLine(c queue.Change) string {
-	text := fmt.Sprintf("%-9s %s  %s on %s", c.State, c.ID, schema.NameOf(c.Table), c.Server)
-	if c.Began != nil && c.State == queue.StateRunning {
-		text += ", since " + humanize.Span(time.Since(*c.Began))
-	}
-	if c.Why != "" {
-		text += ": " + c.Why
-	}
-	return escape.Line(text)
+	fmt.Fprintln(q.app.Stdout, summary.ChangeLine(c))
 }
 
 func (a *app) queueCommand() *cobra.Command {
@@ -253,27 +237,7 @@ func (q *asking) tellAll(c queue.Change) {
 	if q.json {
 		return
 	}
-	line := func(label, text string) {
-		if text != "" {
-			fmt.Fprintf(q.app.Stdout, "  %-9s %s\n", label, humanize.Wrapped(text, 100, "            "))
-		}
-	}
-	at := func(t *time.Time) string {
-		if t == nil {
-			return ""
-		}
-		return t.Local().Format(time.DateTime)
-	}
-	line("change", c.Statement)
-	for name, value := range c.Options {
-		line("option", name+"="+value)
-	}
-	line("after", strings.Join(c.After, ", "))
-	line("submitted", at(&c.Submitted)+" by "+c.SubmittedBy)
-	line("began", at(c.Began))
-	line("ended", at(c.Ended))
-	line("history", c.History)
-	line("next", c.Next)
+	fmt.Fprint(q.app.Stdout, summary.OfChange(c))
 }
 
 func (a *app) withdrawCommand() *cobra.Command {
@@ -307,31 +271,10 @@ func (q *asking) check(problems ...error) error {
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {
 		problems = append(problems, fmt.Errorf("--to %s: it is a URL that begins with http:// or https://", q.to))
 	}
-	if q.client, err = trusting(q.ca); err != nil {
+	if q.client, err = queue.Trusting(q.ca); err != nil {
 		problems = append(problems, fmt.Errorf("--tls-ca %s: %w", q.ca, err))
 	}
 	return usageOf("midstream help "+q.verb, append(q.checks.problems, problems...)...)
-}
-
-// trusting is a client that knows the certificates of a file too; "" for none. It follows nobody elsewhere.
-func trusting(path string) (*http.Client, error) {
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	if path == "" {
-		return client, nil
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	roots, err := x509.SystemCertPool()
-	if err != nil {
-		roots = x509.NewCertPool()
-	}
-	if !roots.AppendCertsFromPEM(text) {
-		return nil, errors.New("there is no certificate in it")
-	}
-	client.Transport = &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: roots}}
-	return client, nil
 }
 
 // call asks the service.

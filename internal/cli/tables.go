@@ -41,7 +41,7 @@ func (c *change) planTables(ctx context.Context, statement *ddl.Statement, s *se
 	}
 	switch {
 	case c.output.json:
-		(&jsonLines{out: c.app.Stdout}).write(tablePlanOf(p, s.Address))
+		(&jsonLines{out: c.app.Stdout}).write(record.TablePlanOf(p, s.Address))
 	case c.output.quiet:
 		if len(p.Risks) > 0 {
 			fmt.Fprint(c.app.Stdout, summary.TableNames(p)+"\n"+summary.Risks(p.Risks, c.output.style()))
@@ -83,21 +83,21 @@ func (c *change) carryOutTables(ctx context.Context, p *plan.TablePlan, s *serve
 }
 
 func (c *change) attemptTables(ctx context.Context, p *plan.TablePlan, s *server) (migration.Result, error) {
-	c.run.Planned(tablePlanOf(p, s.Address))
+	c.run.Planned(record.TablePlanOf(p, s.Address))
 	screen := c.output.display(summary.TableNames(p))
 	c.takeKeys(screen)
 	relay := session.NewRelay(screen)
-	var stand stand
+	var stand session.Stand
 	defer c.onTablesInterrupt(p, &stand, relay, screen)()
-	result, err := c.run.Tables(s.Pool, p, event.Tee(stand.listen, relay.Listen)).Run(ctx)
+	result, err := c.run.Tables(s.Pool, p, event.Tee(stand.Listen, relay.Listen)).Run(ctx)
 	c.run.Silent()
 	relay.Close()
 	return result, err
 }
 
 // onTablesInterrupt tells the operator what the first and the second Ctrl-C do.
-func (c *change) onTablesInterrupt(p *plan.TablePlan, s *stand, r *session.Relay, d display) (undo func()) {
-	over := func() bool { phase, _ := s.now(); return phase == event.PhaseCleanup || phase == event.PhaseDone }
+func (c *change) onTablesInterrupt(p *plan.TablePlan, s *session.Stand, r *session.Relay, d display) (undo func()) {
+	over := func() bool { phase, _ := s.Now(); return phase == event.PhaseCleanup || phase == event.PhaseDone }
 	first := c.app.Interrupts.OnFirst(func() {
 		text := "interrupted: withdrawing the statement; once more leaves at once"
 		if over() {
@@ -125,7 +125,7 @@ func (c *change) onTablesInterrupt(p *plan.TablePlan, s *stand, r *session.Relay
 		}
 		if c.output.json {
 			record := c.app.resultOf(migration.Result{}, err, exitAtOnce)
-			phase, _ := s.now()
+			phase, _ := s.Now()
 			record.Phase, record.Swapped = string(phase), over()
 			quickly(func() { (&jsonLines{out: c.app.Stdout}).write(record) })
 			c.leaveResult(record)
@@ -133,39 +133,4 @@ func (c *change) onTablesInterrupt(p *plan.TablePlan, s *stand, r *session.Relay
 		fmt.Fprint(c.app.Stderr, c.app.complaint(err, exitAtOnce))
 	})
 	return func() { first(); second() }
-}
-
-// tablePlanOf returns the record of a plan.
-func tablePlanOf(p *plan.TablePlan, address string) record.Plan {
-	record := record.Plan{
-		Head:          record.HeadOf(record.NamePlan, time.Now()),
-		Table:         p.Statement.Tables()[0].Dotted(),
-		Statement:     string(p.Statement.Kind),
-		Method:        string(p.Choice.Method),
-		Why:           p.Choice.Why,
-		Others:        record.Rejections(p.Choice.Others),
-		Warning:       p.Choice.Warning,
-		ServerAddress: address,
-		ServerVersion: p.Server.Version.String(),
-		Replicas:      p.Server.Replicas,
-		KeyColumns:    []string{},
-		Columns:       record.Columns(nil),
-		Grants:        []string{},
-		Steps:         append([]string{}, p.Steps...),
-		Locks:         []string{},
-		Risks:         record.Risks(p.Risks),
-	}
-	for _, name := range p.Watched {
-		record.Locks = append(record.Locks, name.Dotted())
-	}
-	if p.Table != nil {
-		record.RowsEstimate, record.DataBytes, record.IndexBytes = p.Table.Rows, p.Table.DataBytes, p.Table.IndexBytes
-	}
-	if p.Twin != (schema.Name{}) {
-		record.Shadow = p.Twin.Dotted()
-	}
-	if p.Aside != (schema.Name{}) {
-		record.Old = p.Aside.Dotted()
-	}
-	return record
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
@@ -195,4 +196,24 @@ func passing(err error, code int) bool {
 		return slices.ContainsFunc(u.problems, dbconn.Passes)
 	}
 	return dbconn.Passes(err)
+}
+
+// denials lists privileges, a line for each.
+type denials string
+
+func (d denials) Error() string { return string(d) }
+
+// denial lists every privilege that cleanup's account lacks.
+func denial(d *leftovers.Denied) denials {
+	text := "refused: the account may not do what cleanup needs; nothing was dropped\n"
+	return denials(text + strings.TrimSuffix(summary.Risks(d.Lacked, summary.Style{}), "\n"))
+}
+
+// resultOf returns the record of a run's end.
+func (a *app) resultOf(r migration.Result, err error, code int) record.Result {
+	rec := record.ResultOf(r, code, outcomeOf(code).name)
+	if err != nil {
+		a.fill(&rec, err, code)
+	}
+	return rec
 }

@@ -3,19 +3,16 @@ package summary
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
+	"midstream/internal/ops/record"
 )
 
 // Used is what the process of a run took.
-type Used struct {
-	PeakRSS int64         // bytes; 0 if it is not known
-	CPU     time.Duration // of user and system
-}
+type Used = record.Usage
 
 // Brief writes the end of a run in a line, for those who want quiet.
 func Brief(p *plan.Plan, r migration.Result) string {

@@ -77,7 +77,7 @@ func TestGolden(t *testing.T) {
 		"run-risks": func(s Style) string { return BeforeRun(lossy, s) },
 		"run-verbose": func(s Style) string {
 			s.Verbose = true
-			return OfRun(clean, result, Used{12 << 20, time.Second}, s)
+			return OfRun(clean, result, Used{PeakRSS: 12 << 20, CPU: time.Second}, s)
 		},
 		"rehearsal": func(s Style) string { return OfRehearsal(clean.Plan, result, Used{}, true, s) },
 		"refusal": func(s Style) string {

@@ -1,4 +1,4 @@
-package cli
+package tui
 
 import (
 	"fmt"
@@ -13,22 +13,23 @@ import (
 // lineEvery is the time between two lines of progress.
 const lineEvery = 5 * time.Second
 
-// lines is the display of a run without a terminal. It prints a line of progress now and then, what
+// Lines is the display of a run without a terminal. It prints a line of progress now and then, what
 // each step came to, and everything that an operator may want to act on.
-type lines struct {
-	out     io.Writer
-	quiet   bool // only what may need an operator
-	verbose bool // each phase and each lock attempt too
+type Lines struct {
+	Out     io.Writer
+	Quiet   bool // only what may need an operator
+	Verbose bool // each phase and each lock attempt too
 
 	shown   time.Time   // of the last line of progress
 	phase   event.Phase // current
 	entered time.Time   // of the current phase
 }
 
-func (l *lines) Show(e event.Event) {
+// Show prints an event, or nothing.
+func (l *Lines) Show(e event.Event) {
 	switch e := e.(type) {
 	case event.Progress:
-		if l.quiet || e.At.Sub(l.shown) < lineEvery || e.Phase == event.PhaseDone {
+		if l.Quiet || e.At.Sub(l.shown) < lineEvery || e.Phase == event.PhaseDone {
 			return
 		}
 		l.shown = e.At
@@ -37,10 +38,10 @@ func (l *lines) Show(e event.Event) {
 		l.enter(e)
 	default:
 		at, text, matters := humanize.Happening(e)
-		if text == "" || l.quiet && !matters {
+		if text == "" || l.Quiet && !matters {
 			return
 		}
-		if attempt, is := e.(event.LockAttempt); is && attempt.Granted && !l.verbose {
+		if attempt, is := e.(event.LockAttempt); is && attempt.Granted && !l.Verbose {
 			return // the swap reports it
 		}
 		l.print(at, text)
@@ -49,13 +50,13 @@ func (l *lines) Show(e event.Event) {
 
 // enter prints what the last phase came to, and the new one if it waits for something or if the
 // user wants every phase.
-func (l *lines) enter(e event.PhaseEntered) {
+func (l *Lines) enter(e event.PhaseEntered) {
 	last, began := l.phase, l.entered
 	l.phase, l.entered = e.Phase, e.At
 	if l.shown.IsZero() {
 		l.shown = e.At // nothing to report yet
 	}
-	if l.quiet {
+	if l.Quiet {
 		return
 	}
 	switch last {
@@ -66,18 +67,21 @@ func (l *lines) enter(e event.PhaseEntered) {
 	case event.PhaseIndex:
 		l.print(e.At, "indexes: built in "+humanize.Span(e.At.Sub(began)))
 	}
-	if l.verbose || e.Phase == event.PhaseHold || e.Phase == event.PhaseNative || e.Phase == event.PhaseCopy {
+	if l.Verbose || e.Phase == event.PhaseHold || e.Phase == event.PhaseNative || e.Phase == event.PhaseCopy {
 		l.print(e.At, humanize.Phase(e.Phase))
 	}
 }
 
 // print writes a line. A text that begins with a step gets the number of the step.
-func (l *lines) print(at time.Time, text string) {
+func (l *Lines) print(at time.Time, text string) {
 	if step, rest, is := strings.Cut(text, ": "); is && humanize.IsStep(step) {
 		text = humanize.Numbered(step) + "  " + rest
 	}
-	fmt.Fprintf(l.out, "%s  %s\n", at.Local().Format("15:04:05"), text)
+	fmt.Fprintf(l.Out, "%s  %s\n", at.Local().Format("15:04:05"), text)
 }
 
-func (l *lines) Close()   {}
-func (l *lines) Abandon() {}
+// Close does nothing.
+func (l *Lines) Close() {}
+
+// Abandon does nothing.
+func (l *Lines) Abandon() {}

@@ -1,4 +1,4 @@
-package cli
+package session
 
 import (
 	"bufio"
@@ -20,10 +20,17 @@ import (
 // childGrace is how long an aborted child gets to clean up.
 const childGrace = 30 * time.Second
 
-// runChild runs this program with arguments that make it tell JSON, hands its events
-// on, and returns the result that it told. The end of ctx aborts it as Ctrl-C would.
-func (a *app) runChild(ctx context.Context, args []string, listen event.Listener) (*record.Result, error) {
-	cmd := exec.CommandContext(ctx, a.Executable, args...)
+// RunChild runs a program of this kind with arguments that make it write JSON, hands its events on, and
+// returns its result. The end of ctx aborts it as Ctrl-C would. onSecond has a function called when it
+// is to end at once.
+func RunChild(
+	ctx context.Context,
+	program string,
+	args []string,
+	onSecond func(func()) (undo func()),
+	listen event.Listener,
+) (*record.Result, error) {
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = childGrace
 	cmd.Env = dbconn.WithoutEnv(os.Environ())
@@ -32,19 +39,19 @@ func (a *app) runChild(ctx context.Context, args []string, listen event.Listener
 	cmd.Stderr = &complaints
 	out, err := cmd.StdoutPipe()
 	if err != nil {
-		return nil, fmt.Errorf("run %s: %w", a.Executable, err)
+		return nil, fmt.Errorf("run %s: %w", program, err)
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("run %s: %w", a.Executable, err)
+		return nil, fmt.Errorf("run %s: %w", program, err)
 	}
-	defer a.Interrupts.OnSecond(func() { _ = cmd.Process.Kill() })()
+	defer onSecond(func() { _ = cmd.Process.Kill() })()
 	result, readErr := readChild(out, listen)
 	err = cmd.Wait()
 	switch {
-	case result != nil && result.ExitCode != exitDone:
-		return result, childError(result)
+	case result != nil && result.ExitCode != 0:
+		return result, nil
 	case err != nil || readErr != nil || result == nil:
-		return nil, fmt.Errorf("run %s %s: %w%s", a.Executable, args[0],
+		return nil, fmt.Errorf("run %s %s: %w%s", program, args[0],
 			errors.Join(err, readErr), strings.TrimRight(": "+complaints.String(), "\n: "))
 	}
 	return result, nil
@@ -70,13 +77,4 @@ func readChild(out io.Reader, listen event.Listener) (result *record.Result, err
 			return result, err
 		}
 	}
-}
-
-// childError is a child's failure with its exit code.
-func childError(r *record.Result) error {
-	text := r.Error
-	if r.Phase != "" {
-		text = "in phase " + r.Phase + ": " + text
-	}
-	return &coded{code: r.ExitCode, err: fmt.Errorf("run %s %s", r.Outcome, text), left: r.Left, next: r.Next}
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package record
 
 import (
 	"bytes"
@@ -8,14 +8,12 @@ import (
 	"strconv"
 	"syscall"
 	"time"
-
-	"midstream/internal/face/summary"
 )
 
-// processUsage asks the system. The peak is the process image's own (VmHWM): the one of
+// ProcessUsage asks the system. The peak is the process image's own (VmHWM): the one of
 // getrusage begins, on Linux, with what the parent held when it forked.
-func processUsage() summary.Used {
-	var used summary.Used
+func ProcessUsage() Usage {
+	var used Usage
 	var r syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) == nil {
 		used.CPU = time.Duration(r.Utime.Nano() + r.Stime.Nano())

@@ -1,0 +1,51 @@
+package summary
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"midstream/internal/face/humanize"
+	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/queue"
+)
+
+// ChangeLine writes the state of a change.
+func ChangeLine(c queue.Change) string {
+	text := fmt.Sprintf("%-9s %s  %s on %s", c.State, c.ID, schema.NameOf(c.Table), c.Server)
+	if c.Began != nil && c.State == queue.StateRunning {
+		text += ", since " + humanize.Span(time.Since(*c.Began))
+	}
+	if c.Why != "" {
+		text += ": " + c.Why
+	}
+	return escape.Line(text)
+}
+
+// OfChange writes all that is known of a change, but for its line.
+func OfChange(c queue.Change) string {
+	var b strings.Builder
+	line := func(label, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "  %-9s %s\n", label, humanize.Wrapped(text, 100, "            "))
+		}
+	}
+	at := func(t *time.Time) string {
+		if t == nil {
+			return ""
+		}
+		return t.Local().Format(time.DateTime)
+	}
+	line("change", c.Statement)
+	for name, value := range c.Options {
+		line("option", name+"="+value)
+	}
+	line("after", strings.Join(c.After, ", "))
+	line("submitted", at(&c.Submitted)+" by "+c.SubmittedBy)
+	line("began", at(c.Began))
+	line("ended", at(c.Ended))
+	line("history", c.History)
+	line("next", c.Next)
+	return b.String()
+}
