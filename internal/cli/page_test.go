@@ -100,7 +100,7 @@ func TestPageOfARun(t *testing.T) {
 		}
 		seen[name+told.Event] = true
 		if told.Event == record.NameProgress && told.Rows > 0 {
-			contains(t, told.Told, "copy ")
+			contains(t, told.Told, "copy: ")
 			rows = append(rows, told.Rows)
 		}
 	}
