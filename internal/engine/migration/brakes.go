@@ -20,7 +20,7 @@ type brakes struct {
 	share    *throttle.Share
 	governor *throttle.Governor
 	transit  *throttle.Transit // to replicas
-	beaten   throttle.Beats
+	beats    throttle.Beats
 
 	mu   sync.Mutex
 	lags map[string]time.Duration // how far each replica that is watched is behind
@@ -77,7 +77,7 @@ func (b *brakes) sensors(ctx context.Context, t operator.Throttle) ([]throttle.S
 			} else {
 				b.transit.Forget(f.Name)
 			}
-			return b.noteLag(lags, f.Name, b.beaten.Behind(number, time.Now()))
+			return b.noteLag(lags, f.Name, b.beats.Behind(number, time.Now()))
 		}
 		if t.ReplicaLag > 0 {
 			b.transit.Expect(f.Name)
@@ -223,7 +223,7 @@ func (b *brakes) room(part float64, gate func(context.Context) error) func(ctx c
 
 // wroteBeat takes a heartbeat that was committed.
 func (b *brakes) wroteBeat(number uint64, at time.Time) {
-	b.beaten.Wrote(number, at)
+	b.beats.Wrote(number, at)
 	b.transit.Wrote(number)
 }
 

@@ -128,8 +128,8 @@ func (r *run) old() schema.Name { return r.plan.Source.Name.Sibling(r.debts.old)
 // The state table has it before any swap uses it: it is how Finish knows the former source.
 func (r *work) nextOld(ctx context.Context) error {
 	taken := r.old()
-	r.taken = append(r.taken, taken)
-	old, free, err := facts.FreeOld(ctx, r.pool.DB(), r.plan.Source.Name, r.taken)
+	r.takenNames = append(r.takenNames, taken)
+	old, free, err := facts.FreeOld(ctx, r.pool.DB(), r.plan.Source.Name, r.takenNames)
 	if err != nil {
 		return err
 	}

@@ -96,8 +96,8 @@ func (m *Migration) Run(ctx context.Context) (Result, error) {
 		if r.plan.Purpose != plan.Altering {
 			return fmt.Errorf("%w: it is for a %s", errPurpose, r.plan.Purpose)
 		}
-		before := r.spendFrom(ctx)
-		defer r.spendUntil(ctx, before)
+		before := r.startUsage(ctx)
+		defer r.endUsage(ctx, before)
 		if r.plan.Choice.Method != plan.MethodShadow {
 			if done, err := (ownStatement{r}).natively(ctx); done || err != nil {
 				return err

@@ -57,7 +57,7 @@ func (m *Migration) Former(ctx context.Context) (string, error) {
 	}
 	c := r.leftovers
 	saved, err := c.SavedHere(ctx)
-	f, reason, err := r.weighAll(ctx, saved, err, there)
+	f, reason, err := r.judge(ctx, saved, err, there)
 	if errors.Is(err, leftovers.ErrSwapped) {
 		return "an earlier run has swapped the tables; what it had left to do is done first", nil
 	}
@@ -97,7 +97,7 @@ func (r earlier) former(ctx context.Context) (*former, error) {
 	if err == nil { // its last statement may have been the swap
 		there, _, err = r.formerTables(ctx)
 	}
-	f, reason, err := r.weighAll(ctx, saved, err, there)
+	f, reason, err := r.judge(ctx, saved, err, there)
 	if err != nil {
 		return nil, err
 	}
@@ -117,9 +117,9 @@ func (r earlier) formerTables(ctx context.Context) (there leftovers.Listing, sto
 	return there, err == nil && c.HasState(there), err
 }
 
-// weighAll is weigh. If the swap of the earlier run comes while its tables are read, so that the
+// judge is judgeOnce. If the swap of the earlier run comes while its tables are read, so that the
 // shadow is gone, they are listed and judged again.
-func (r earlier) weighAll(
+func (r earlier) judge(
 	ctx context.Context,
 	saved *checkpoint.Saved,
 	failed error,
@@ -127,7 +127,7 @@ func (r earlier) weighAll(
 ) (f *former, reason string, err error) {
 	const tries = 3
 	for try := 1; ; try++ {
-		f, reason, err = r.weigh(ctx, saved, failed, there)
+		f, reason, err = r.judgeOnce(ctx, saved, failed, there)
 		if try == tries || !errors.Is(err, schema.ErrNotFound) && !dbconn.NoSuchTable(err) {
 			return f, reason, err
 		}
@@ -137,9 +137,9 @@ func (r earlier) weighAll(
 	}
 }
 
-// weigh judges what was read of the state table, or could not be read. It fails with *Untold where it
+// judgeOnce judges what was read of the state table, or could not be read. It fails with *Untold where it
 // would have to begin anew and a stranger's table may be in the way.
-func (r earlier) weigh(
+func (r earlier) judgeOnce(
 	ctx context.Context,
 	saved *checkpoint.Saved,
 	failed error,

@@ -45,8 +45,8 @@ type work struct {
 	// shape is what the time of the swap depends on.
 	shape plan.Shape
 	// unsettled is why foreign keys or triggers did not get their last form under the lock of the swap.
-	unsettled error
-	taken     []schema.Name // names for the old table that other tables have
+	unsettled  error
+	takenNames []schema.Name // names for the old table that other tables have
 }
 
 // origin is where changes begin, and what is known of the rows that were copied.

@@ -20,8 +20,8 @@ type unspent struct {
 // patienceForFigures is how long the server is asked for what a run has cost: not knowing is no harm.
 const patienceForFigures = 2 * time.Second
 
-// spendFrom reads what the server has spent before.
-func (r *run) spendFrom(ctx context.Context) (before unspent) {
+// startUsage reads what the server has spent before.
+func (r *run) startUsage(ctx context.Context) (before unspent) {
 	ctx, cancel := context.WithTimeout(ctx, patienceForFigures)
 	defer cancel()
 	before.load, _ = facts.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
@@ -29,8 +29,8 @@ func (r *run) spendFrom(ctx context.Context) (before unspent) {
 	return before
 }
 
-// spendUntil reads it again, if the table was changed.
-func (r *run) spendUntil(ctx context.Context, before unspent) {
+// endUsage reads it again, if the table was changed.
+func (r *run) endUsage(ctx context.Context, before unspent) {
 	if !r.debts.swapped {
 		return
 	}
