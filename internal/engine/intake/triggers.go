@@ -57,7 +57,7 @@ func (l *Link) startTriggers(ctx context.Context, codec *key.Codec) (seen string
 // asking asks for the source's lock as the server's own statements do.
 func (l *Link) asking(sees bool) trigger.Asking {
 	asker := lock.Asker{
-		Pool: l.Pool, Watcher: &lock.Watcher{DB: l.Pool.DB(), Tables: []schema.Name{l.Plan.Source.Name}}, Emit: l.Emit,
+		Pool: l.Pool, Lookout: &lock.Watcher{DB: l.Pool.DB(), Tables: []schema.Name{l.Plan.Source.Name}}, Emit: l.Emit,
 		Terms: func() lock.Terms {
 			t := l.Control.Terms(l.Plan.Server)
 			t.SeesNobody = !sees

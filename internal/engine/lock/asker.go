@@ -30,24 +30,55 @@ type Terms struct {
 	Kills Kills
 }
 
-// Turn says when requests may be made.
+// Turn says when requests may be made. Run calls its methods in this order for each request.
 type Turn interface {
-	// Wait returns when the next one may be, and how long that was not so.
+	// Wait returns when the next request may be made, and for how long it might not.
 	Wait(ctx context.Context) (held time.Duration, err error)
-	// Begin says whether one may be made at this moment, and if so it has begun. End ends it.
+	// Ready reports whether a request is of use now. Until then no session is killed for it.
+	Ready() bool
+	// Prepare does what precedes a request, when nothing blocks it. It returns false if something does after all.
+	Prepare(ctx context.Context) (bool, error)
+	// Begin reports whether a request may be made at this moment, and if so it has begun.
 	Begin() bool
-	End(granted bool)
+	// End takes what became of the request that has begun. An error of its own ends Run.
+	End(ctx context.Context, last Outcome, err error) error
+}
+
+// AnyTime is the Turn of requests that may be made at any time.
+type AnyTime struct{}
+
+// Wait returns at once.
+func (AnyTime) Wait(context.Context) (time.Duration, error) { return 0, nil }
+
+// Ready returns true.
+func (AnyTime) Ready() bool { return true }
+
+// Prepare does nothing.
+func (AnyTime) Prepare(context.Context) (bool, error) { return true, nil }
+
+// Begin returns true.
+func (AnyTime) Begin() bool { return true }
+
+// End does nothing.
+func (AnyTime) End(context.Context, Outcome, error) error { return nil }
+
+// Lookout finds the sessions that a request would wait for. Watcher is one.
+type Lookout interface {
+	// Blockers returns those that have been in the way for longer than a time.
+	Blockers(ctx context.Context, longer time.Duration) ([]event.Blocker, error)
 }
 
 // Asker asks for a lock as often as it takes.
 type Asker struct {
 	Pool    *dbconn.Pool
-	Watcher *Watcher // finds those who hold the lock
+	Lookout Lookout
 	// Terms are read again and again: they may change.
 	Terms func() Terms
-	// Turn is nil where requests may be made at any time.
+	// Turn defaults to AnyTime.
 	Turn Turn
 	Emit event.Listener
+	// For is what an attempt is for, in messages about those that failed under the lock.
+	For string
 }
 
 // ErrGivenUp says that as many requests were withdrawn as may be. Nothing has happened.
@@ -56,102 +87,139 @@ var ErrGivenUp = errors.New("somebody was in its way each time")
 // ErrTooLong says that others were waited for as long as may be. Nothing has happened.
 var ErrTooLong = errors.New("the lock could not be had")
 
-// Run makes requests until one is granted, never while somebody is seen to hold the lock, and
-// returns their number and the last one's outcome. request is Request or Guarded on a session of
-// its own, with a budget.
+// Run makes requests until one is done, never while a session is seen to block it, and returns their
+// number and the last one's outcome. request makes one, within a budget for the wait: it is Request,
+// Guarded or Bounded on a session of its own, or an attempt of the swap.
+//
+//	wait for the turn -> wait until nothing blocks it -> prepare -> request -> back off, and again
 func (a *Asker) Run(
 	ctx context.Context,
 	request func(ctx context.Context, budget time.Duration) (Outcome, error),
 ) (attempts int, last Outcome, err error) {
-	w := waiting{Asker: a, teller: NewTeller(a.Emit), killer: NewKiller(a.Pool, a.Terms().Kills, a.Emit), began: time.Now()}
+	w := waiting{Asker: a, turn: a.Turn, teller: NewTeller(a.Emit), killer: NewKiller(a.Pool, a.Terms().Kills, a.Emit), began: time.Now()}
+	if w.turn == nil {
+		w.turn = AnyTime{}
+	}
 	var backoff time.Duration
 	for attempts = 1; ; attempts++ {
 		if err := w.begin(ctx); err != nil {
 			return attempts - 1, last, err
 		}
 		last, err = request(ctx, a.Terms().Wait)
-		if a.Turn != nil {
-			a.Turn.End(err == nil && last.Granted)
+		if err == nil || last.Granted {
+			a.Emit(event.LockAttempt{Number: attempts, Granted: last.Granted, Waited: last.Waited, At: time.Now()})
 		}
-		if err != nil {
+		if ended := w.turn.End(ctx, last, err); err == nil {
+			err = ended
+		}
+		if err != nil || last.Done() {
 			return attempts, last, err
 		}
 		w.began = w.began.Add(last.Took - last.Waited)
 		terms := a.Terms()
-		backoff = min(max(2*backoff, terms.Backoff), cmp.Or(terms.Longest, MaxBackoff))
-		a.Emit(event.LockAttempt{Number: attempts, Granted: last.Granted, Waited: last.Waited, At: time.Now()})
-		switch {
-		case last.Granted:
-			return attempts, last, nil
-		case terms.Most > 0 && attempts >= terms.Most:
+		if terms.Most > 0 && attempts >= terms.Most {
 			return attempts, last, fmt.Errorf("%w (%d times)", ErrGivenUp, attempts)
 		}
-		a.Emit(event.Note{At: time.Now(), Text: fmt.Sprintf("request %d was withdrawn after %s; nothing has happened, trying again in %s",
-			attempts, last.Took.Round(time.Millisecond), backoff)})
-		select {
-		case <-ctx.Done():
-			return attempts, last, context.Cause(ctx)
-		case <-time.After(backoff):
+		backoff = min(max(2*backoff, terms.Backoff), cmp.Or(terms.Longest, MaxBackoff))
+		a.Emit(event.Note{At: time.Now(), Text: a.failed(attempts, last) + fmt.Sprintf("; nothing has happened, trying again in %s", backoff)})
+		if err := dbconn.Sleep(ctx, backoff); err != nil {
+			return attempts, last, err
 		}
 	}
+}
+
+// failed describes a request after which another one is made.
+func (a *Asker) failed(number int, last Outcome) string {
+	if last.Undone != nil {
+		return fmt.Sprintf("attempt %d to %s: %v", number, a.For, last.Undone)
+	}
+	return fmt.Sprintf("request %d was withdrawn after %s", number, last.Took.Round(time.Millisecond))
 }
 
 // waiting is the time before an Asker's requests.
 type waiting struct {
 	*Asker
+	turn   Turn
 	teller *Teller
 	killer *Killer
-	began  time.Time // later by the time in which none might be made, and in which the server worked
+	began  time.Time // later by the time in which no request might be made, and in which the server worked
 }
 
-// begin waits until a request may be made, and nobody is seen to hold the lock. It fails with ErrTooLong.
+// staleAfter is how long Prepare may take before the server is asked again what blocks the request.
+const staleAfter = time.Second
+
+// begin waits until a request has begun: it may be made, and nothing blocks it. It fails with ErrTooLong.
 func (w *waiting) begin(ctx context.Context) error {
 	for {
-		if err := w.clear(ctx); err != nil || w.Turn == nil || w.Turn.Begin() {
+		if err := w.clear(ctx); err != nil {
+			return err
+		}
+		started := time.Now()
+		clear, err := w.turn.Prepare(ctx)
+		took := time.Since(started)
+		w.began = w.began.Add(took)
+		if err == nil && clear && took >= staleAfter {
+			clear, err = w.stillClear(ctx)
+		}
+		if err != nil || clear && w.turn.Begin() {
 			return err
 		}
 	}
 }
 
-// clear waits until nobody is seen to hold the lock.
+// clear waits until the turn comes and nothing blocks the request.
 func (w *waiting) clear(ctx context.Context) error {
 	for {
-		if w.Turn != nil {
-			held, err := w.Turn.Wait(ctx)
-			if err != nil {
-				return err
-			}
-			if held > 0 {
-				w.began = w.began.Add(held)
-				w.killer.Forget()
-				w.teller.Forget()
-			}
+		held, err := w.turn.Wait(ctx)
+		if err != nil {
+			return err
+		}
+		if held > 0 {
+			w.began = w.began.Add(held)
+			w.killer.Forget()
+			w.teller.Forget()
 		}
 		terms := w.Terms()
 		if terms.GiveUp > 0 && time.Since(w.began) > terms.GiveUp {
 			return fmt.Errorf("%w, within %s", ErrTooLong, terms.GiveUp)
 		}
-		if terms.SeesNobody {
-			return nil
-		}
-		blockers, err := w.Watcher.Blockers(ctx, terms.Wait/2)
-		if err != nil && !dbconn.Contended(err) { // else somebody stopped the query
+		blockers, known, err := w.look(ctx, terms)
+		if err != nil {
 			return err
+		}
+		ready := w.turn.Ready()
+		if known && len(blockers) == 0 && ready {
+			return nil
 		}
 		w.teller.Tell(blockers)
-		if err == nil && len(blockers) == 0 {
-			return nil
+		if ready { // else there is no need yet
+			w.killer.Change(terms.Kills)
+			if err := w.killer.Saw(ctx, blockers); err != nil {
+				return err
+			}
 		}
-		w.killer.Change(terms.Kills)
-		if err := w.killer.Saw(ctx, blockers); err != nil {
+		if err := dbconn.Sleep(ctx, pollEvery); err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(pollEvery):
-		}
 	}
+}
+
+// look asks the server what blocks a request. known is false if the query was stopped by another session.
+func (w *waiting) look(ctx context.Context, terms Terms) (blockers []event.Blocker, known bool, err error) {
+	if terms.SeesNobody {
+		return nil, true, nil
+	}
+	blockers, err = w.Lookout.Blockers(ctx, terms.Wait/2)
+	if dbconn.Contended(err) {
+		return nil, false, nil
+	}
+	return blockers, err == nil, err
+}
+
+// stillClear reports whether nothing has come to block the request.
+func (w *waiting) stillClear(ctx context.Context) (bool, error) {
+	blockers, known, err := w.look(ctx, w.Terms())
+	return known && len(blockers) == 0 && w.turn.Ready(), err
 }
 
 // Teller emits who is in the way when that changes, and again while they stay.

@@ -13,9 +13,13 @@ var errBudget = errors.New("lock budget used up")
 // Outcome is what became of a request.
 type Outcome struct {
 	Granted bool          // else the statement was withdrawn, and has left nothing
+	Undone  error         // why what the lock was for was not done, and has left nothing; nil: it was done if Granted
 	Waited  time.Duration // for the lock, as far as that can be told from the work
 	Took    time.Duration // from the statement's beginning to its end
 }
+
+// Done reports whether no other request is needed.
+func (o Outcome) Done() bool { return o.Granted && o.Undone == nil }
 
 // Request runs a statement that waits for metadata locks, and withdraws it when it has
 // taken as long as the budget. It is no error if the lock was not to be had in that time.

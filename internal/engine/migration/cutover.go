@@ -20,19 +20,13 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// cutOver brings the backlog down, waits until nobody stands in the way, and tries to
-// swap until it is done. Apply goes on but for the attempts themselves.
+// cutOver brings the backlog down, waits until no session blocks the swap, and tries to swap until
+// it is done. Apply goes on but for the attempts themselves.
 func (r *work) cutOver(ctx context.Context) error {
 	if err := r.countFiles(ctx); err != nil {
 		return err
 	}
-	swap, err := r.underLock(ctx, cutover.Attempt, func(ctx context.Context, w *waiting) error {
-		if err := w.unmark(ctx); err != nil {
-			return err
-		}
-		r.enter(event.PhaseCutover)
-		return r.checkpoint(ctx) // Finish shall know that a swap is on its way
-	})
+	swap, err := r.underLock(ctx, cutover.Attempt, &swapTurn{lockTurn: lockTurn{r}})
 	if err != nil {
 		return err
 	}
@@ -67,58 +61,162 @@ func (r *work) countFiles(ctx context.Context) error {
 // attempt is cutover.Attempt, or cutover.Rehearse.
 type attempt func(context.Context, *dbconn.Pool, cutover.Tables, cutover.Budget, []string, cutover.Drain) (cutover.Swap, error)
 
-// underLock makes attempts until one comes to its end. ready is called before each, when nobody is
-// in the way.
-func (r *work) underLock(ctx context.Context, try attempt, ready func(context.Context, *waiting) error) (event.SwapDone, error) {
+// underLock makes attempts until one is done.
+func (r *work) underLock(ctx context.Context, try attempt, turn lock.Turn) (event.SwapDone, error) {
 	r.enter(event.PhaseCatchUp)
-	w := &waiting{run: r, teller: lock.NewTeller(r.emit), killer: lock.NewKiller(r.pool, r.live().Kills, r.emit), watcher: &lock.Watcher{
-		DB:     r.pool.DB(),
-		Tables: slices.Concat([]schema.Name{r.plan.Source.Name, r.shadow.Name}, r.plan.Others(), r.shadow.Table.Sequences()),
-	}}
-	var backoff time.Duration
-	for number := 1; ; number++ {
-		if err := w.leave(ctx); err != nil {
-			return event.SwapDone{}, err
-		}
-		left := time.Now()
-		if err := ready(ctx, w); err != nil {
-			return event.SwapDone{}, err
-		}
-		late, err := w.late(ctx, left)
-		if err != nil {
-			return event.SwapDone{}, err
-		}
-		if late || !r.control.Begin() {
-			number--
-			continue // held or paused in this moment
-		}
-		swap, err := r.attempt(ctx, try)
-		r.control.End(err == nil || errors.Is(err, cutover.ErrUnknown))
-		r.emit(event.LockAttempt{Number: number, Granted: swap.Granted, Waited: swap.Waited, At: time.Now()})
-		r.account.blockers.asked(swap.Waited)
-		if err == nil {
-			return event.SwapDone{LockHeld: swap.Held, Drained: swap.Drained, Attempts: number, At: time.Now()}, nil
-		}
-		if !again(err) {
+	asker := lock.Asker{
+		Pool: r.pool,
+		Lookout: &lookout{run: r, watcher: &lock.Watcher{
+			DB:     r.pool.DB(),
+			Tables: slices.Concat([]schema.Name{r.plan.Source.Name, r.shadow.Name}, r.plan.Others(), r.shadow.Table.Sequences()),
+		}},
+		Terms: func() lock.Terms {
+			t := r.control.Terms(r.plan.Server)
+			t.SeesNobody = false // old snapshots are seen on every server
+			return t
+		},
+		Turn: turn,
+		Emit: r.emit,
+		For:  "cut over",
+	}
+	var swap cutover.Swap
+	attempts, last, err := asker.Run(ctx, func(ctx context.Context, _ time.Duration) (asked lock.Outcome, err error) {
+		began := time.Now()
+		swap, err = r.attempt(ctx, try)
+		asked = lock.Outcome{Granted: swap.Granted, Waited: swap.Waited, Took: time.Since(began)}
+		switch {
+		case err == nil:
+		case again(err):
+			asked.Undone, err = err, nil
+		default:
 			r.debts.keep = errors.Is(err, cutover.ErrUnknown)
-			return event.SwapDone{}, fmt.Errorf("cut-over: %w", err)
+			err = fmt.Errorf("cut-over: %w", err)
 		}
-		r.enter(event.PhaseCatchUp)
-		if errors.Is(err, cutover.ErrNameTaken) {
-			if failed := r.nextOld(ctx); failed != nil {
-				return event.SwapDone{}, fmt.Errorf("cut-over: %w", failed)
-			}
-		}
-		live := r.live()
-		if live.Attempts > 0 && number >= live.Attempts {
-			return event.SwapDone{}, fmt.Errorf("%w in %d attempts: %w", ErrGaveUp, number, err)
-		}
-		backoff = min(max(2*backoff, live.Backoff), live.MaxBackoff)
-		r.note(fmt.Sprintf("attempt %d to cut over: %v; nothing has happened, trying again in %s", number, err, backoff))
-		if err := dbconn.Sleep(ctx, backoff); err != nil {
-			return event.SwapDone{}, err
+		return asked, err
+	})
+	switch {
+	case errors.Is(err, lock.ErrGivenUp):
+		err = fmt.Errorf("%w in %d attempts: %w", ErrGaveUp, attempts, last.Undone)
+	case errors.Is(err, lock.ErrTooLong):
+		err = fmt.Errorf("%w within %s", ErrGaveUp, r.live().GiveUp)
+	}
+	if err != nil {
+		return event.SwapDone{}, err
+	}
+	return event.SwapDone{LockHeld: swap.Held, Drained: swap.Drained, Attempts: attempts, At: time.Now()}, nil
+}
+
+// lockTurn says when a rehearsal may ask for the lock.
+type lockTurn struct{ run *work }
+
+// Wait returns when neither the operator nor the window nor a pause holds the run.
+func (t lockTurn) Wait(ctx context.Context) (held time.Duration, err error) {
+	began := time.Now()
+	waited, err := t.run.holding().Wait(ctx, t.run.verifyAgain)
+	if err != nil || !waited {
+		return 0, err
+	}
+	t.run.enter(event.PhaseCatchUp)
+	return time.Since(began), nil
+}
+
+// Ready reports whether the backlog is small.
+func (t lockTurn) Ready() bool { return t.run.caughtUp() }
+
+// Prepare enters the phase of the lock.
+func (t lockTurn) Prepare(context.Context) (bool, error) {
+	t.run.enter(event.PhaseLock)
+	return true, nil
+}
+
+// Begin is false if the run is held or paused by now: Prepare may take long, as a hook may.
+func (t lockTurn) Begin() bool {
+	why, err := t.run.holding().WhyNot(time.Now())
+	return err == nil && why == "" && t.run.control.Begin() // Wait returns the error
+}
+
+// End makes ready for the next attempt, if there must be one.
+func (t lockTurn) End(ctx context.Context, last lock.Outcome, err error) error {
+	r := t.run
+	r.control.End(err == nil && last.Done() || errors.Is(err, cutover.ErrUnknown))
+	r.account.blockers.asked(last.Waited)
+	if err != nil || last.Done() {
+		return nil
+	}
+	r.enter(event.PhaseCatchUp)
+	if errors.Is(last.Undone, cutover.ErrNameTaken) {
+		if err := r.nextOld(ctx); err != nil {
+			return fmt.Errorf("cut-over: %w", err)
 		}
 	}
+	return nil
+}
+
+// swapTurn says when the swap may be tried.
+type swapTurn struct {
+	lockTurn
+	announced, unmarked bool
+}
+
+// Prepare gives the shadow its final comment, and saves that a swap is on its way, for Finish.
+func (t *swapTurn) Prepare(ctx context.Context) (bool, error) {
+	if unmarked, err := t.unmark(ctx); !unmarked {
+		return false, err
+	}
+	t.run.enter(event.PhaseCutover)
+	return true, t.run.checkpoint(ctx)
+}
+
+// unmark gives the shadow its final comment, once. That takes a metadata lock of the shadow, for
+// which only sessions that read the shadow are in the way: it returns false then.
+func (t *swapTurn) unmark(ctx context.Context) (bool, error) {
+	if t.unmarked {
+		return true, nil
+	}
+	if !t.announced {
+		// From here on only the state table says that the shadow is ours (law L8).
+		t.run.debts.unmarked.Store(true)
+		if err := t.run.checkpoint(ctx); err != nil {
+			return false, err
+		}
+		t.announced = true
+	}
+	err := t.run.shadow.Unmark(ctx, t.run.pool)
+	if dbconn.Contended(err) {
+		return false, nil
+	}
+	t.unmarked = err == nil
+	return t.unmarked, err
+}
+
+// lookout finds what blocks the swap: old snapshots, and sessions that hold metadata locks.
+type lookout struct {
+	run     *work
+	watcher *lock.Watcher
+
+	snapshotsGone bool
+}
+
+func (l *lookout) Blockers(ctx context.Context, longer time.Duration) ([]event.Blocker, error) {
+	blockers, err := l.blockers(ctx, longer)
+	if err == nil || dbconn.Contended(err) {
+		l.run.account.blockers.saw(blockers, time.Now())
+	}
+	return blockers, err
+}
+
+func (l *lookout) blockers(ctx context.Context, longer time.Duration) ([]event.Blocker, error) {
+	if l.run.cfg.OldSnapshots == SnapshotsWait && !l.snapshotsGone {
+		old, err := l.watcher.Snapshots(ctx, l.run.copyEnd)
+		if err != nil || len(old) > 0 {
+			return old, err
+		}
+		l.snapshotsGone = true // views from before the copy's end do not come back
+	}
+	if !l.run.plan.Server.MetadataLocks {
+		return nil, nil // they can't be seen on this server; the budget bounds what they do
+	}
+	return l.watcher.Blockers(ctx, longer)
 }
 
 // old is the name that the source gets.
@@ -254,127 +352,6 @@ func (d *drain) Freeze() { d.changes.Freeze() }
 
 func (d *drain) Unfreeze() { d.changes.Unfreeze() }
 
-// waiting is the time before the swap in which somebody or something is in its way.
-type waiting struct {
-	run     *work
-	watcher *lock.Watcher
-	teller  *lock.Teller
-	killer  *lock.Killer
-
-	snapshotsGone bool
-	unmarked      bool
-	tried         time.Duration // for the lock, without what the run was held
-}
-
-// leave waits until the swap may be made, and nobody and nothing is in its way.
-func (w *waiting) leave(ctx context.Context) error {
-	for {
-		waited, err := w.run.holding().Wait(ctx, w.run.verifyAgain)
-		if err != nil {
-			return err
-		}
-		if waited {
-			w.killer.Forget()
-			w.teller.Forget()
-			w.run.enter(event.PhaseCatchUp)
-		}
-		began := time.Now()
-		err = w.clear(ctx, began)
-		w.tried += time.Since(began)
-		if err != nil {
-			return err
-		}
-		if why, err := w.run.holding().WhyNot(time.Now()); err != nil || why == "" {
-			return err
-		}
-	}
-}
-
-// late says that no attempt must be made after all, since the time at which it might be: to become
-// ready may take long, as those who hear of the phase may (a hook that asks a person).
-func (w *waiting) late(ctx context.Context, since time.Time) (bool, error) {
-	if why, err := w.run.holding().WhyNot(time.Now()); err != nil || why != "" || time.Since(since) < time.Second {
-		return why != "", err
-	}
-	blockers, err := w.blockers(ctx)
-	if dbconn.Contended(err) { // somebody stopped the query
-		return true, nil
-	}
-	return len(blockers) > 0 || !w.run.caughtUp(), err
-}
-
-// clear waits, from a time on, until the backlog is small and neither a blocker nor an old snapshot is
-// in the way, or the swap must not be made any more. It fails with ErrGaveUp.
-func (w *waiting) clear(ctx context.Context, began time.Time) error {
-	for {
-		live := w.run.live()
-		if tried := w.tried + time.Since(began); live.GiveUp > 0 && tried > live.GiveUp {
-			return fmt.Errorf("%w within %s", ErrGaveUp, live.GiveUp)
-		}
-		if why, err := w.run.holding().WhyNot(time.Now()); err != nil || why != "" {
-			return err
-		}
-		blockers, err := w.blockers(ctx)
-		if err != nil && !dbconn.Contended(err) { // else somebody stopped the query
-			return err
-		}
-		w.run.account.blockers.saw(blockers, time.Now())
-		if err == nil && len(blockers) == 0 && w.run.caughtUp() {
-			return nil
-		}
-		w.teller.Tell(blockers)
-		if w.run.caughtUp() { // else there is no need yet
-			w.killer.Change(live.Kills)
-			if err := w.killer.Saw(ctx, blockers); err != nil {
-				return err
-			}
-		}
-		if err := dbconn.Sleep(ctx, 20*time.Millisecond); err != nil {
-			return err
-		}
-	}
-}
-
-// unmark gives the shadow its final comment, once. That takes a metadata lock of the
-// shadow, for which only who reads the shadow is in the way.
-func (w *waiting) unmark(ctx context.Context) error {
-	if w.unmarked {
-		return nil
-	}
-	// From here on only the state table says that the shadow is ours (law L8).
-	w.run.debts.unmarked.Store(true)
-	if err := w.run.checkpoint(ctx); err != nil {
-		return err
-	}
-	for {
-		err := w.run.shadow.Unmark(ctx, w.run.pool)
-		if err == nil {
-			w.unmarked = true
-			return nil
-		}
-		if !dbconn.Contended(err) {
-			return err
-		}
-		if err := w.leave(ctx); err != nil {
-			return err
-		}
-	}
-}
-
 func (r *work) caughtUp() bool {
 	return r.backlog.Len() <= r.cfg.CatchUp && r.capture.Delay() < r.live().Lock.Wait && r.capture.Undecided() == 0
-}
-
-func (w *waiting) blockers(ctx context.Context) ([]event.Blocker, error) {
-	if w.run.cfg.OldSnapshots == SnapshotsWait && !w.snapshotsGone {
-		old, err := w.watcher.Snapshots(ctx, w.run.copyEnd)
-		if err != nil || len(old) > 0 {
-			return old, err
-		}
-		w.snapshotsGone = true // views from before the copy's end do not come back
-	}
-	if !w.run.plan.Server.MetadataLocks {
-		return nil, nil // they can't be seen on this server; the budget bounds what they do
-	}
-	return w.watcher.Blockers(ctx, w.run.live().Lock.Wait/2)
 }

@@ -142,18 +142,12 @@ func (r carrier) lockParents(ctx context.Context, statement string) error {
 	defer session.Close()
 	asker := lock.Asker{
 		Pool:    r.pool,
-		Watcher: &lock.Watcher{DB: r.pool.DB(), Tables: r.plan.Others()},
+		Lookout: &lock.Watcher{DB: r.pool.DB(), Tables: r.plan.Others()},
 		Emit:    r.emit,
 		Terms: func() lock.Terms {
-			live := r.live()
-			return lock.Terms{
-				SeesNobody: !r.plan.Server.MetadataLocks,
-				Wait:       live.Lock.Wait,
-				Backoff:    live.Backoff,
-				Longest:    live.MaxBackoff,
-				GiveUp:     live.GiveUp,
-				Kills:      live.Kills,
-			}
+			t := r.control.Terms(r.plan.Server)
+			t.Most = 0
+			return t
 		},
 	}
 	_, _, err = asker.Run(ctx, func(ctx context.Context, budget time.Duration) (lock.Outcome, error) {

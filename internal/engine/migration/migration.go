@@ -103,29 +103,29 @@ func (m *Migration) Run(ctx context.Context) (Result, error) {
 				return err
 			}
 		}
-		return r.build(ctx, (*work).cutOver)
+		w, err := r.prepare(ctx)
+		if err != nil {
+			return err
+		}
+		return w.following(ctx, func(ctx context.Context) error {
+			if err := w.fill(ctx); err != nil {
+				return err
+			}
+			return w.cutOver(ctx)
+		})
 	})
 	return r.result(), r.conclude(ctx, err)
 }
 
-// build makes the shadow equal to the source and keeps it so until the last stage has ended.
-func (r *run) build(ctx context.Context, last func(*work, context.Context) error) error {
-	w, err := r.prepare(ctx)
-	if err != nil {
+// fill makes the shadow equal to the source. REQUIRES: following keeps it so.
+func (r *work) fill(ctx context.Context) error {
+	if err := r.copyRows(ctx); err != nil {
 		return err
 	}
-	return w.following(ctx, func(ctx context.Context) error {
-		if err := w.copyRows(ctx); err != nil {
-			return err
-		}
-		if err := w.buildIndexes(ctx); err != nil {
-			return err
-		}
-		if err := w.verify(ctx); err != nil {
-			return err
-		}
-		return last(w, ctx)
-	})
+	if err := r.buildIndexes(ctx); err != nil {
+		return err
+	}
+	return r.verify(ctx)
 }
 
 // claimed runs the story while this run holds the advisory lock of the source, so that

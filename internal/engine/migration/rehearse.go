@@ -69,7 +69,16 @@ func (m *Migration) Rehearse(ctx context.Context, how Rehearsal) (Result, error)
 		if err := r.unlogged(ctx); err != nil {
 			return err
 		}
-		return r.build(ctx, func(w *work, ctx context.Context) error { return w.rehearse(ctx, how) })
+		w, err := r.prepare(ctx)
+		if err != nil {
+			return err
+		}
+		return w.following(ctx, func(ctx context.Context) error {
+			if err := w.fill(ctx); err != nil {
+				return err
+			}
+			return w.rehearse(ctx, how)
+		})
 	})
 	return r.result(), r.conclude(ctx, err)
 }
@@ -118,10 +127,7 @@ func (r *work) rehearse(ctx context.Context, how Rehearsal) error {
 	var err error
 	if how.Lock {
 		var swap event.SwapDone
-		swap, err = r.underLock(ctx, cutover.Rehearse, func(context.Context, *waiting) error {
-			r.enter(event.PhaseLock)
-			return nil
-		})
+		swap, err = r.underLock(ctx, cutover.Rehearse, lockTurn{r})
 		r.account.update(func() { r.account.swap = swap })
 	} else {
 		err = r.catchUp(ctx)

@@ -49,7 +49,7 @@ var (
 // are as in lock.Asker.
 func Run(ctx context.Context, pool *dbconn.Pool, c Change, terms func() lock.Terms, turn lock.Turn, emit event.Listener) (Result, error) {
 	asker := lock.Asker{
-		Pool: pool, Watcher: &lock.Watcher{DB: pool.DB(), Tables: append(c.Table.Related(), c.Table.Name)},
+		Pool: pool, Lookout: &lock.Watcher{DB: pool.DB(), Tables: append(c.Table.Related(), c.Table.Name)},
 		Terms: terms, Turn: turn, Emit: emit,
 	}
 	first := true

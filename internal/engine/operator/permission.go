@@ -10,6 +10,7 @@ import (
 
 	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/lock"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
@@ -101,6 +102,7 @@ func (h Permission) Wait(ctx context.Context, meanwhile func(context.Context) er
 
 // Turn says when the server's own statement may be made (lock.Turn).
 type Turn struct {
+	lock.AnyTime
 	Permission
 	Last bool // it is the one that changes the table for good
 }
@@ -119,5 +121,8 @@ func (t Turn) Wait(ctx context.Context) (held time.Duration, err error) {
 // Begin says whether it may be made at this moment.
 func (t Turn) Begin() bool { return t.Control.BeginNative(t.Swaps) }
 
-// End says what has become of it.
-func (t Turn) End(granted bool) { t.Control.EndNative(granted && t.Last) }
+// End records what has become of it.
+func (t Turn) End(_ context.Context, last lock.Outcome, err error) error {
+	t.Control.EndNative(err == nil && last.Done() && t.Last)
+	return nil
+}

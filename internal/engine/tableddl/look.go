@@ -233,7 +233,7 @@ func (l *looker) compare(
 		_, err = session.Exec(ctx, create)
 	} else {
 		r := runner{Change: Change{Table: clone, Statement: create, Created: true, Long: true}, pool: l.pool, began: sights{clone: {}}}
-		asker := lock.Asker{Pool: l.pool, Watcher: &lock.Watcher{DB: l.pool.DB(), Tables: locked},
+		asker := lock.Asker{Pool: l.pool, Lookout: &lock.Watcher{DB: l.pool.DB(), Tables: locked},
 			Terms: func() lock.Terms { return l.terms }, Emit: l.emit}
 		_, _, err = asker.Run(ctx, r.attempt)
 	}

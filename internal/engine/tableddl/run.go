@@ -70,7 +70,7 @@ func Run(
 	if r.began, err = look(ctx, pool.DB(), c.names()); err != nil {
 		return result, err
 	}
-	asker := lock.Asker{Pool: pool, Watcher: &lock.Watcher{DB: pool.DB(), Tables: c.Watched}, Terms: terms, Turn: turn, Emit: emit}
+	asker := lock.Asker{Pool: pool, Lookout: &lock.Watcher{DB: pool.DB(), Tables: c.Watched}, Terms: terms, Turn: turn, Emit: emit}
 	attempts, last, err := asker.Run(ctx, r.attempt)
 	return Result{Attempts: attempts, Took: last.Took}, err
 }
