@@ -46,8 +46,8 @@ func (r *run) standing() event.Progress {
 		return p
 	}
 	governor := r.brakes.governor
-	felt := governor.Felt()
-	p.Workers, p.Slower = governor.Allowed(), governor.Slower()
+	felt := governor.StatementTimes()
+	p.Workers, p.Slower = governor.Allowed(), governor.Slowdown()
 	p.Statements, p.Felt, p.FeltAlone = felt.PerSecond, felt.Now, felt.Alone
 	if w != nil {
 		w.report(&p, before)

@@ -4,28 +4,28 @@ import "math"
 
 // How what is tolerated is come near to.
 const (
-	remember = 0.93 // what a cycle is worth beside the next one: some fifteen count
-	fall     = 0.5  // the most that one cycle takes off the drive, as a factor
-	climb    = 1.25 // and what it adds where the cost is not sure
-	rise     = 1.5  // where it surely is below what is tolerated
-	calm     = 0.5  // cost of one worker before anything was seen,
-	dear     = 1.0  // or where all that is known is an alarm,
-	guessed  = 0.02 // and what such a guess is worth, as the square of a drive that was seen for one cycle
-	noise    = 0.05 // of a cycle, at least
+	remember  = 0.93 // what a cycle is worth beside the next one: some fifteen count
+	fall      = 0.5  // the most that one cycle takes off the duty, as a factor
+	climb     = 1.25 // and what it adds where the cost is not sure
+	rise      = 1.5  // where it surely is below what is tolerated
+	priorLow  = 0.5  // cost of one worker before anything was seen,
+	priorHigh = 1.0  // or where all that is known is an alarm,
+	guessed   = 0.02 // and what such a guess is worth, as the square of a duty that was seen for one cycle
+	noise     = 0.05 // of a cycle, at least
 )
 
 // cost learns what work costs the application: by how much longer statements take, for each unit of
-// the drive. The relation is taken for a straight line through nothing; its slope is the least
+// the duty. The relation is taken for a straight line through nothing; its slope is the least
 // squares', cycles weighing less the longer ago they are. What statements take varies by itself,
-// often by more than work adds: so a guess has a part in it, and its error says how fast the drive
+// often by more than work adds: so a guess has a part in it, and its error says how fast the duty
 // may rise.
 type cost struct {
 	guess  float64
-	dd, dx float64 // sums of drive squared, and of drive times difference
+	dd, dx float64 // sums of duty squared, and of duty times difference
 	n, ee  float64 // number of cycles, and sum of their squared errors
 }
 
-// slope is the cost of a drive of one, and its standard error.
+// slope is the cost of a duty of one, and its standard error.
 func (c *cost) slope() (slope, sure float64) {
 	variance := noise * noise
 	if c.n > 1 {
@@ -34,24 +34,24 @@ func (c *cost) slope() (slope, sure float64) {
 	return (c.dx + guessed*c.guess) / (c.dd + guessed), math.Sqrt(variance / (c.dd + guessed))
 }
 
-// saw takes a cycle into account: with that drive the logarithm of what statements took was greater by so much.
-func (c *cost) saw(drive, difference float64) {
+// observe takes a cycle into account: with that duty the logarithm of what statements took was greater by so much.
+func (c *cost) observe(duty, difference float64) {
 	slope, _ := c.slope()
-	miss := difference - slope*drive
+	miss := difference - slope*duty
 	c.n, c.ee = remember*c.n+1, remember*c.ee+miss*miss
-	c.dd, c.dx = remember*c.dd+drive*drive, remember*c.dx+drive*difference
+	c.dd, c.dx = remember*c.dd+duty*duty, remember*c.dx+duty*difference
 }
 
-// next is the drive after one, with which statements take as much longer as is tolerated: a difference of logarithms.
-func (c *cost) next(drive, tolerated float64) float64 {
+// next is the duty after one, with which statements take as much longer as is tolerated: a difference of logarithms.
+func (c *cost) next(duty, tolerated float64) float64 {
 	slope, sure := c.slope()
 	switch right := tolerated / max(1e-6, slope); {
-	case right < drive:
-		return max(fall*drive, right)
-	case tolerated/max(1e-6, slope+sure) > drive:
-		return min(rise*drive, right)
+	case right < duty:
+		return max(fall*duty, right)
+	case tolerated/max(1e-6, slope+sure) > duty:
+		return min(rise*duty, right)
 	default:
-		return min(climb*drive, right)
+		return min(climb*duty, right)
 	}
 }
 
@@ -85,13 +85,13 @@ const (
 	deviations = 2.5 // and beyond what is usual
 )
 
-// saw takes a look into account and says whether statements take alarmingly longer than before, in
+// observe takes a look into account and reports whether statements take alarmingly longer than before, in
 // this one and the last, or don't end.
-func (l *level) saw(a activity) (alarming bool) {
+func (l *level) observe(a activity) (alarming bool) {
 	n := float64(a.ended())
-	stands := n == 0 && a.busy > 1 && l.statements > 10
+	stuck := n == 0 && a.busy > 1 && l.statements > 10
 	if n == 0 {
-		return stands
+		return stuck
 	}
 	if l.looks == 0 {
 		l.means, l.looks, l.variance, l.statements = a.means(), 1, 0.04, n

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// The drive of a Governor: up to the number of workers it is how many of them work, 1.5 being the second one
-// half of its time; from there to one more it makes their chunks longer.
+// The duty of a Governor: up to the number of workers it is how many of them work, 1.5 being the second
+// worker half of its time; from there to one more it makes their chunks longer.
 const (
-	leastDrive = 0.02 // there is always some work
-	firstDrive = 0.1  // with an application at work
+	leastDuty = 0.02 // there is always some work
+	firstDuty = 0.1  // with an application at work
 )
 
 // What chunks take beside an application. A chunk's commit has the binlog written and synced for
@@ -22,11 +22,11 @@ const (
 	longerBy   = 20 * time.Millisecond // for each worker
 )
 
-// How the drive is steered (docs/adr/0002-closed-loop.md has the reasons and the plots).
+// How the duty is steered (docs/adr/0002-closed-loop.md has the reasons and the plots).
 const (
 	lookEvery = 100 * time.Millisecond
-	seldom    = time.Second             // where no worker has come for
-	leisure   = 5 * time.Second         // such a time: the looks themselves cost the server something
+	idlePoll  = time.Second             // between looks, if no worker has come for idleAfter:
+	idleAfter = 5 * time.Second         // the looks themselves cost the server something
 	restFor   = 300 * time.Millisecond  // of every cycle nothing is begun, of which
 	restEnds  = 100 * time.Millisecond  // what was begun before may still run
 	workFor   = 900 * time.Millisecond  // is the rest of a cycle, at first, and
@@ -43,25 +43,25 @@ const (
 type Governor struct {
 	watch watch
 
-	mu      sync.Mutex
-	most    float64 // drive
-	slower  float64 // by how much statements may take longer
-	drive   float64 // while it works
-	open    float64 // now: the drive, or 0 in a rest
-	cost    cost
-	level   level
-	working activity // of this cycle
-	resting activity // likewise
-	felt    felt
-	resumes bool // it works; else it rests
-	turned  time.Time
-	length  time.Duration // of the work of a cycle
-	busy    bool          // statements run all the time, as the last rest has shown
-	changed chan struct{} // closed and replaced when more may work
-	known   bool          // a rest has shown it since the first look, or the first after a while
-	worked  bool          // in this cycle: a worker has come from work
-	asked   time.Time     // when a worker last came
-	woken   chan struct{} // has room for one word that one has come after a while
+	mu         sync.Mutex
+	most       float64 // the highest duty
+	slower     float64 // by how much statements may take longer
+	duty       float64 // while it works
+	allowed    float64 // now: the duty, or 0 in a rest
+	cost       cost
+	level      level
+	statements statements
+	state      state
+	since      time.Time     // the state has lasted
+	working    activity      // of this cycle, while it works
+	resting    activity      // of this cycle, while it rests
+	length     time.Duration // of the work of a cycle
+	busy       bool          // statements run all the time, as the last rest has shown
+	changed    chan struct{} // closed and replaced when more may work
+	known      bool          // a rest has shown it since the first look, or the first after a while
+	worked     bool          // in this cycle: a worker has come from work
+	asked      time.Time     // when a worker last came
+	woken      chan struct{} // has room for one word that one has come after a while
 }
 
 // NewGovernor returns one that lets little be done until Run has looked; with free, all, and Run is not called. The
@@ -74,10 +74,10 @@ func NewGovernor(db *sql.DB, workers int, slower float64, free bool) *Governor {
 		changed: make(chan struct{}),
 		woken:   make(chan struct{}, 1),
 	}
-	g.cost.guess = calm
-	g.drive, g.open, g.length = firstDrive, leastDrive, workFor
+	g.cost.guess = priorLow
+	g.duty, g.allowed, g.length = firstDuty, leastDuty, workFor
 	if free {
-		g.drive, g.open = g.most, g.most
+		g.duty, g.allowed = g.most, g.most
 	}
 	return g
 }
@@ -86,7 +86,7 @@ func NewGovernor(db *sql.DB, workers int, slower float64, free bool) *Governor {
 func (g *Governor) Free() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.drive, g.busy = g.most, false
+	g.duty, g.busy = g.most, false
 	g.set(g.most)
 }
 
@@ -95,12 +95,12 @@ func (g *Governor) Bound(workers int, slower float64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.slower = slower
-	all := g.drive == g.most
-	if g.most = float64(workers) + 1; all || g.drive > g.most {
-		g.drive = g.most
+	all := g.duty == g.most
+	if g.most = float64(workers) + 1; all || g.duty > g.most {
+		g.duty = g.most
 	}
-	if g.open > 0 {
-		g.set(g.drive)
+	if g.allowed > 0 {
+		g.set(g.duty)
 	}
 }
 
@@ -115,7 +115,7 @@ func (g *Governor) Run(ctx context.Context) error {
 			g.Free()
 			return err
 		}
-		g.saw(a, time.Now())
+		g.observe(a, time.Now())
 		select {
 		case <-ctx.Done():
 			return nil
@@ -129,58 +129,93 @@ func (g *Governor) Run(ctx context.Context) error {
 func (g *Governor) every(now time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.known && now.Sub(g.asked) > leisure {
-		return seldom
+	if g.known && now.Sub(g.asked) > idleAfter {
+		return idlePoll
 	}
 	return lookEvery
 }
 
-// saw takes a look into account.
-func (g *Governor) saw(a activity, now time.Time) {
+// state is what a Governor does. A cycle is a time of work and a rest after it:
+//
+//	resting   nothing is begun; when its time is over, the cycle is judged, and work starts
+//	working   as much is done as the duty says; an alarm, or the end of its time, starts a rest
+//	free      the application is idle: all workers work, and nothing is learned
+//
+// The first look, the first one after a while, and the first one at which the application is back
+// start a rest in any state.
+type state int
+
+const (
+	resting state = iota
+	working
+	free
+)
+
+// observe takes a look into account.
+func (g *Governor) observe(a activity, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.felt.saw(a)
+	g.statements.observe(a)
+	firstLook := a.over == 0 || a.over > 2*idlePoll // or the first one after a while
+	// A look that a worker has brought about may be of a moment in which nothing ends.
+	idle := a.idle() && a.over >= lookEvery/2
 	switch {
-	case a.over == 0 || a.over > 2*seldom: // the first one, or the first after a while
+	case firstLook:
 		g.known = false
-		g.pause(now)
-	case a.idle() && a.over >= lookEvery/2: // a look that a worker has brought about may be of a moment in which nothing ends
-		g.drive, g.length, g.level, g.busy = g.most, workFor, level{}, false
-		g.cost = cost{guess: calm}
-		g.working, g.resting, g.resumes, g.turned = activity{}, activity{}, true, now
-		g.felt = felt{}
-		g.set(g.most)
-	case g.drive == g.most && g.level.looks == 0: // the application has come back
-		g.drive = firstDrive
-		g.level.saw(a)
-		g.pause(now)
-	case g.resumes:
-		g.working.add(a)
-		if g.level.saw(a) { // it is alarming
-			g.drive, g.length = max(leastDrive, g.drive/4), workFor
-			g.cost = cost{guess: dear}
-			g.working = activity{}
-			g.pause(now)
-		} else if now.Sub(g.turned) >= g.length {
-			g.pause(now)
-		}
+		g.startRest(now)
+	case idle:
+		g.setFree(now)
+	case g.duty == g.most && g.level.looks == 0: // the application has come back
+		g.duty = firstDuty
+		g.level.observe(a)
+		g.startRest(now)
+	case g.state == resting:
+		g.observeRest(a, now)
 	default:
-		if now.Sub(g.turned)-a.over >= restEnds-lookEvery/10 {
-			g.resting.add(a)
-		}
-		if now.Sub(g.turned) >= restFor && g.resting.over > 0 {
-			g.judge()
-			g.resumes, g.turned = true, now
-			g.set(g.drive)
-		}
+		g.observeWork(a, now)
 	}
 }
 
-// pause has nothing begun for a while.
-func (g *Governor) pause(now time.Time) {
-	g.resumes, g.turned = false, now
+// observeWork ends the work by a rest when its time is over, or at once if statements suddenly take much longer.
+func (g *Governor) observeWork(a activity, now time.Time) {
+	g.working.add(a)
+	if alarming := g.level.observe(a); alarming {
+		g.duty, g.length = max(leastDuty, g.duty/4), workFor
+		g.cost = cost{guess: priorHigh}
+		g.working = activity{}
+		g.startRest(now)
+	} else if now.Sub(g.since) >= g.length {
+		g.startRest(now)
+	}
+}
+
+// observeRest judges the cycle when the rest is over. What was begun before the rest may still run at its beginning.
+func (g *Governor) observeRest(a activity, now time.Time) {
+	rested := now.Sub(g.since)
+	if rested-a.over >= restEnds-lookEvery/10 {
+		g.resting.add(a)
+	}
+	if rested >= restFor && g.resting.over > 0 {
+		g.judge()
+		g.state, g.since = working, now
+		g.set(g.duty)
+	}
+}
+
+// startRest lets nothing be begun for a while.
+func (g *Governor) startRest(now time.Time) {
+	g.state, g.since = resting, now
 	g.resting = activity{}
 	g.set(0)
+}
+
+// setFree lets all be done, and forgets what was learned of an application that has gone.
+func (g *Governor) setFree(now time.Time) {
+	g.state, g.since = free, now
+	g.duty, g.length, g.level, g.busy = g.most, workFor, level{}, false
+	g.cost = cost{guess: priorLow}
+	g.working, g.resting, g.statements = activity{}, activity{}, statements{}
+	g.set(g.most)
 }
 
 // judge ends a cycle: it takes into account what its work has cost, and says how much may be done
@@ -190,29 +225,29 @@ func (g *Governor) judge() {
 	working, worked, running := g.working, g.worked, g.resting.running()
 	g.working, g.worked, g.known = activity{}, false, true
 	g.busy = running >= together
-	g.felt.rested(g.resting)
+	g.statements.rested(g.resting)
 	if !worked {
 		return
 	}
 	if working.ended() > 0 && g.resting.ended() > 0 {
-		g.cost.saw(g.drive, math.Log(working.against(g.resting.means())))
+		g.cost.observe(g.duty, math.Log(working.against(g.resting.means())))
 	}
-	before := g.drive
-	g.drive = min(g.most, max(leastDrive, g.cost.next(g.drive, tolerated(g.slower, running))))
-	if r := g.drive / before; r > 0.8 && r <= climb {
+	before := g.duty
+	g.duty = min(g.most, max(leastDuty, g.cost.next(g.duty, tolerated(g.slower, running))))
+	if r := g.duty / before; r > 0.8 && r <= climb {
 		g.length = min(workLong, 2*g.length)
 	} else {
 		g.length = workFor
 	}
 }
 
-// set opens the gate for so many. REQUIRES: mu is held.
-func (g *Governor) set(open float64) {
-	if open > g.open {
+// set lets so many work. REQUIRES: mu is held.
+func (g *Governor) set(allowed float64) {
+	if allowed > g.allowed {
 		close(g.changed)
 		g.changed = make(chan struct{})
 	}
-	g.open = open
+	g.allowed = allowed
 }
 
 // Allowed is the number of workers that may work now; with 1.5 the second one works half of
@@ -220,14 +255,14 @@ func (g *Governor) set(open float64) {
 func (g *Governor) Allowed() float64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return min(g.drive, g.most-1)
+	return min(g.duty, g.most-1)
 }
 
-// Felt is what the application's statements take.
-func (g *Governor) Felt() Felt {
+// StatementTimes is what the application's statements take.
+func (g *Governor) StatementTimes() StatementTimes {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.felt.told()
+	return g.statements.times()
 }
 
 // Busy says that one statement or more of the application's runs all the time, as far as can be
@@ -238,24 +273,24 @@ func (g *Governor) Busy() bool {
 	return g.busy
 }
 
-// Slower is the part by which the application's statements take longer on average through this work, as far as it has
-// learned; negative where it is not known: nobody is there, it heeds nobody, or it has just begun.
-func (g *Governor) Slower() float64 {
+// Slowdown is the part by which the application's statements take longer on average through this work.
+// It is negative if that is not known: the application is idle, Run is not called, or has just begun.
+func (g *Governor) Slowdown() float64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.cost.n < 1 || g.drive == g.most {
+	if g.cost.n < 1 || g.duty == g.most {
 		return -1
 	}
 	slope, _ := g.cost.slope()
-	return max(0, math.Expm1(slope*g.drive))
+	return max(0, math.Expm1(slope*g.duty))
 }
 
 // Chunk is the time that a chunk of work may take now, up to most.
 func (g *Governor) Chunk(most time.Duration) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	longer := max(0, g.drive-(g.most-1))
-	short := ShortChunk + time.Duration((g.drive-longer)*float64(longerBy))
+	longer := max(0, g.duty-(g.most-1))
+	short := ShortChunk + time.Duration((g.duty-longer)*float64(longerBy))
 	return min(most, short+time.Duration(longer*float64(most-short)))
 }
 
@@ -273,21 +308,21 @@ func (g *Governor) Pace(ctx context.Context, worker int, took time.Duration) err
 }
 
 func (g *Governor) rest(ctx context.Context, worker int, took, most time.Duration) error {
-	g.come(took)
+	g.arrived(took)
 	return rest(ctx, took, most, time.Now(), func() (float64, <-chan struct{}) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		return min(1, min(g.open, g.most-1)-float64(worker)), g.changed // the last part of the drive is of longer chunks
+		return min(1, min(g.allowed, g.most-1)-float64(worker)), g.changed // the last part of the duty is of longer chunks
 	})
 }
 
-// come takes into account that a worker has come, after work that took so long, and has Run look at
+// arrived records that a worker has come, after work that took so long, and makes Run look at
 // once if it is the first one after a while.
-func (g *Governor) come(took time.Duration) {
+func (g *Governor) arrived(took time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
-	if now.Sub(g.asked) > leisure {
+	if now.Sub(g.asked) > idleAfter {
 		select {
 		case g.woken <- struct{}{}:
 		default:

@@ -20,12 +20,12 @@ type model struct {
 	random *rand.Rand
 }
 
-// activity is what is seen in a time beside a drive.
-func (m *model) activity(over time.Duration, drive float64) activity {
+// activity is what is seen in a time beside a duty.
+func (m *model) activity(over time.Duration, duty float64) activity {
 	if m.rate == 0 {
 		return activity{over: over}
 	}
-	slow := 1 / max(0.02, 1-m.load-min(drive, 3)*m.worker)
+	slow := 1 / max(0.02, 1-m.load-min(duty, 3)*m.worker)
 	n := int64(m.rate * over.Seconds())
 	noise := math.Exp(m.noise * m.random.NormFloat64())
 	return activity{
@@ -35,18 +35,18 @@ func (m *model) activity(over time.Duration, drive float64) activity {
 	}
 }
 
-// run lets the governor look at the model for a time, and returns the mean drive of its second half and by which
+// run lets the governor look at the model for a time, and returns the mean duty of its second half and by which
 // factor statements were slower than without us.
-func (m *model) run(g *Governor, now *time.Time, length time.Duration) (drive, slowed float64) {
+func (m *model) run(g *Governor, now *time.Time, length time.Duration) (duty, slowed float64) {
 	n := int(length / lookEvery)
-	var alone, beside, drives float64
+	var alone, beside, duties float64
 	for i := range n {
 		*now = now.Add(lookEvery)
 		g.asked, g.worked = *now, true
-		open := min(g.open, 3)
-		g.saw(m.activity(lookEvery, open), *now)
+		open := min(g.allowed, 3)
+		g.observe(m.activity(lookEvery, open), *now)
 		if i >= n/2 {
-			drives += open
+			duties += open
 			beside += 1 / max(0.02, 1-m.load-open*m.worker)
 			alone += 1 / (1 - m.load)
 		}
@@ -54,7 +54,7 @@ func (m *model) run(g *Governor, now *time.Time, length time.Duration) (drive, s
 	if m.rate == 0 {
 		beside = alone
 	}
-	return drives / float64(n-n/2), beside / alone
+	return duties / float64(n-n/2), beside / alone
 }
 
 // Whatever the load, the application is hardly slowed, and some work is done; where the server has room, more is.
@@ -63,17 +63,17 @@ func TestGovernorTakesWhatIsFree(t *testing.T) {
 		for _, load := range []float64{0.05, 0.4, 0.8, 0.95} {
 			m := &model{load: load, worker: 0.1, rate: 4000, noise: noise, random: rand.New(rand.NewPCG(1, 2))}
 			g, now := NewGovernor(nil, 3, 0.05, false), time.Now()
-			drive, slowed := m.run(g, &now, 2*time.Minute)
-			t.Logf("noise %.2f, load %.2f: drive %.2f, statements slower by %.3f", noise, load, drive, slowed)
+			duty, slowed := m.run(g, &now, 2*time.Minute)
+			t.Logf("noise %.2f, load %.2f: duty %.2f, statements slower by %.3f", noise, load, duty, slowed)
 			if slowed > 1.1+noise/3 {
 				t.Errorf("noise %.2f, load %.2f: statements take %.2f times as long as alone", noise, load, slowed)
 			}
-			if told := g.Slower(); noise < 0.1 && (told < 0 || told > slowed-1+0.05 || told < slowed-1-0.05) {
+			if told := g.Slowdown(); noise < 0.1 && (told < 0 || told > slowed-1+0.05 || told < slowed-1-0.05) {
 				t.Errorf("noise %.2f, load %.2f: it tells %.3f", noise, load, told)
 			}
 			// The noisier, the less is sure: it then rather gives way.
-			if free := (1 - load) * 0.05 / m.worker; drive < leastDrive/2 || noise < 0.1 && drive < 0.4*min(free, 3) {
-				t.Errorf("noise %.2f, load %.2f: the drive is %.3f, and %.3f would be tolerated", noise, load, drive, free)
+			if free := (1 - load) * 0.05 / m.worker; duty < leastDuty/2 || noise < 0.1 && duty < 0.4*min(free, 3) {
+				t.Errorf("noise %.2f, load %.2f: the duty is %.3f, and %.3f would be tolerated", noise, load, duty, free)
 			}
 		}
 	}
@@ -86,31 +86,31 @@ func TestGovernorFollowsTheLoad(t *testing.T) {
 	calm, _ := m.run(g, &now, 30*time.Second)
 	m.load, m.rate = 0.9, 9000
 	m.run(g, &now, 2*time.Second)
-	if slowed := (1 - m.load) / (1 - m.load - g.drive*m.worker); slowed > 1.25 {
+	if slowed := (1 - m.load) / (1 - m.load - g.duty*m.worker); slowed > 1.25 {
 		t.Errorf(
-			"2 s after the load rose statements take %.2f times as long as alone, by a drive of %.2f; before it was %.2f",
-			slowed, g.drive, calm,
+			"2 s after the load rose statements take %.2f times as long as alone, by a duty of %.2f; before it was %.2f",
+			slowed, g.duty, calm,
 		)
 	}
 	busy := g.Busy()
-	if felt := g.Felt(); felt.PerSecond < 8000 || felt.PerSecond > 10_000 || felt.Now < time.Millisecond || felt.Alone < time.Millisecond {
-		t.Errorf("under load the application is told to take %+v; want 9000 statements/s of about 2 ms", felt)
+	if s := g.StatementTimes(); s.PerSecond < 8000 || s.PerSecond > 10_000 || s.Now < time.Millisecond || s.Alone < time.Millisecond {
+		t.Errorf("under load the application is told to take %+v; want 9000 statements/s of about 2 ms", s)
 	}
 	m.rate = 0
 	m.run(g, &now, time.Second)
-	if felt := g.Felt(); felt != (Felt{}) {
+	if felt := g.StatementTimes(); felt != (StatementTimes{}) {
 		t.Errorf("1 s after the load went the application is told to take %+v", felt)
 	}
 	if !busy || g.Busy() {
 		t.Errorf("busy: %v under load, and %v after it; want it busy under load only", busy, g.Busy())
 	}
-	if g.drive != g.most {
-		t.Errorf("1 s after the load went the drive is %.2f of %.2f", g.drive, g.most)
+	if g.duty != g.most {
+		t.Errorf("1 s after the load went the duty is %.2f of %.2f", g.duty, g.most)
 	}
 	m.load, m.rate = 0.9, 9000
 	m.run(g, &now, time.Second)
-	if g.drive > 0.5 {
-		t.Errorf("1 s after the load came back the drive is %.2f", g.drive)
+	if g.duty > 0.5 {
+		t.Errorf("1 s after the load came back the duty is %.2f", g.duty)
 	}
 }
 
@@ -120,9 +120,9 @@ func TestGovernorLearnsAnew(t *testing.T) {
 	g, now := NewGovernor(nil, 3, 0.05, false), time.Now()
 	m.run(g, &now, time.Minute)
 	m.load = 0.7 // by others
-	drive, _ := m.run(g, &now, time.Minute)
-	if free := (1 - m.load) * 0.05 / m.worker; drive < 0.4*free {
-		t.Errorf("the drive is %.2f a minute after statements became slow by themselves, and %.2f would be tolerated", drive, free)
+	duty, _ := m.run(g, &now, time.Minute)
+	if free := (1 - m.load) * 0.05 / m.worker; duty < 0.4*free {
+		t.Errorf("the duty is %.2f a minute after statements became slow by themselves, and %.2f would be tolerated", duty, free)
 	}
 }
 
@@ -131,51 +131,51 @@ func TestGovernorStallsAndReports(t *testing.T) {
 	g, now := NewGovernor(nil, 3, 0.05, false), time.Now()
 	m := &model{load: 0.1, worker: 0, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(7, 8))}
 	m.run(g, &now, 30*time.Second)
-	drive := g.drive
-	report := m.activity(lookEvery, drive)
+	duty := g.duty
+	report := m.activity(lookEvery, duty)
 	report.statements["update"] = tally{n: 1, took: time.Minute}
-	g.saw(report, now)
-	if g.drive < drive/2 {
-		t.Errorf("after one long statement of another kind the drive is %.2f, before %.2f", g.drive, drive)
+	g.observe(report, now)
+	if g.duty < duty/2 {
+		t.Errorf("after one long statement of another kind the duty is %.2f, before %.2f", g.duty, duty)
 	}
-	for !g.resumes {
+	for g.state == resting {
 		m.run(g, &now, lookEvery)
 	}
-	g.saw(activity{over: lookEvery, busy: 9}, now.Add(lookEvery))
-	if g.open != 0 || g.drive > drive/2 {
-		t.Errorf("the drive is %.2f, and open %.2f, while nine statements stand still", g.drive, g.open)
+	g.observe(activity{over: lookEvery, busy: 9}, now.Add(lookEvery))
+	if g.allowed != 0 || g.duty > duty/2 {
+		t.Errorf("the duty is %.2f, and open %.2f, while nine statements stand still", g.duty, g.allowed)
 	}
 }
 
 // TestGovernorWhileNobodyWorks: what it has learned is not lost in a pause, in which it looks
-// seldom. Workers may wait for a share all the while.
+// idlePoll. Workers may wait for a share all the while.
 func TestGovernorWhileNobodyWorks(t *testing.T) {
 	m := &model{load: 0.8, worker: 0.1, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(7, 8))}
 	g, now := NewGovernor(nil, 3, 0.05, false), time.Now()
 	m.run(g, &now, time.Minute)
-	before := g.drive
+	before := g.duty
 	if g.every(now) != lookEvery {
 		t.Errorf("it looks every %s at work", g.every(now))
 	}
 	now = now.Add(time.Minute) // somebody had stopped the process
-	g.saw(m.activity(time.Minute, 0), now)
+	g.observe(m.activity(time.Minute, 0), now)
 	for n := 0; n < 300; n++ {
 		next := g.every(now)
-		if want := lookEvery; n < 3 && next != want || n > 10 && next != seldom {
+		if want := lookEvery; n < 3 && next != want || n > 10 && next != idlePoll {
 			t.Fatalf("look %d comes after %s", n, next)
 		}
 		now = now.Add(next)
-		g.saw(m.activity(next, 0), now)
+		g.observe(m.activity(next, 0), now)
 	}
 	if !g.Busy() {
 		t.Error("the application is not busy while nobody works")
 	}
-	if g.drive > 2*before || g.drive < before/2 { // the cycle that had begun is judged still
-		t.Errorf("after a pause the drive is %.2f; before it, %.2f", g.drive, before)
+	if g.duty > 2*before || g.duty < before/2 { // the cycle that had begun is judged still
+		t.Errorf("after a pause the duty is %.2f; before it, %.2f", g.duty, before)
 	}
 	m.run(g, &now, 2*(restFor+workFor))
-	if g.open == 0 || g.drive > 2*before || g.drive < before/4 {
-		t.Errorf("soon after a pause the drive is %.2f, %.2f of it open; before it, %.2f", g.drive, g.open, before)
+	if g.allowed == 0 || g.duty > 2*before || g.duty < before/4 {
+		t.Errorf("soon after a pause the duty is %.2f, %.2f of it open; before it, %.2f", g.duty, g.allowed, before)
 	}
 }
 
@@ -184,10 +184,10 @@ func TestGovernorIsWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGovernor(nil, 3, 0.05, false)
 		g.set(0)
-		g.turned, g.known = time.Now(), true
+		g.since, g.known = time.Now(), true
 		time.Sleep(time.Minute)
 		begun := time.Now()
-		if g.every(begun) != seldom {
+		if g.every(begun) != idlePoll {
 			t.Errorf("while nobody comes it looks every %s", g.every(begun))
 		}
 		go g.Gate(t.Context(), 0, 0)
@@ -267,7 +267,7 @@ func TestGovernorRest(t *testing.T) {
 func TestGovernorNeverNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGovernor(nil, 2, 0.05, true)
-		g.set(leastDrive)
+		g.set(leastDuty)
 		rested := func(pass func(context.Context, int, time.Duration) error, took time.Duration) time.Duration {
 			begun := time.Now()
 			if err := pass(t.Context(), 0, took); err != nil {
@@ -299,11 +299,11 @@ func TestGovernorChunks(t *testing.T) {
 		t.Errorf("with all free a chunk takes %s, want 2s", got)
 	}
 	before := time.Duration(0)
-	for _, drive := range []float64{0, 0.5, 1, 3, 3.5, 4} {
-		g.drive = drive
+	for _, duty := range []float64{0, 0.5, 1, 3, 3.5, 4} {
+		g.duty = duty
 		got := g.Chunk(250 * time.Millisecond)
-		if got <= before || drive == 0 && got != ShortChunk {
-			t.Errorf("at a drive of %g a chunk takes %s, at the one before %s", drive, got, before)
+		if got <= before || duty == 0 && got != ShortChunk {
+			t.Errorf("at a duty of %g a chunk takes %s, at the one before %s", duty, got, before)
 		}
 		before = got
 	}

@@ -2,16 +2,16 @@ package throttle
 
 import "time"
 
-// Felt is what the application's statements take on the server, on average over all kinds that are
-// looked at; 0 where that is not known.
-type Felt struct {
+// StatementTimes are what the application's statements take on the server, on average over all kinds
+// that are looked at; 0 where that is not known.
+type StatementTimes struct {
 	PerSecond float64       // statements that end
 	Now       time.Duration // in the last second or so
 	Alone     time.Duration // in the rests, in which nothing of ours is at work
 }
 
-// felt is what was seen, the older the less.
-type felt struct{ now, alone fading }
+// statements is what was seen of them, the older the less.
+type statements struct{ now, alone fading }
 
 // fading are sums of what was seen, weakened each time that something is added.
 type fading struct{ statements, seconds, over float64 }
@@ -22,11 +22,11 @@ const (
 	pastRest = 0.7
 )
 
-func (f *felt) saw(a activity)    { f.now.add(pastLook, a) }
-func (f *felt) rested(a activity) { f.alone.add(pastRest, a) }
+func (s *statements) observe(a activity) { s.now.add(pastLook, a) }
+func (s *statements) rested(a activity)  { s.alone.add(pastRest, a) }
 
-func (f *felt) told() Felt {
-	return Felt{PerSecond: ratio(f.now.statements, f.now.over), Now: f.now.mean(), Alone: f.alone.mean()}
+func (s *statements) times() StatementTimes {
+	return StatementTimes{PerSecond: ratio(s.now.statements, s.now.over), Now: s.now.mean(), Alone: s.alone.mean()}
 }
 
 func (f *fading) add(left float64, a activity) {
