@@ -16,7 +16,7 @@ import (
 
 // related fails with ErrRelated where the triggers or foreign keys are not the plan's any more. Nobody changes
 // them while the source is locked.
-func (h *hold) related(ctx context.Context) error {
+func (h *underLock) related(ctx context.Context) error {
 	if err := h.sameTriggers(ctx); err != nil || !h.tables.RenameUnderLock {
 		return err // there nobody refers to the source, and older servers open all tables to tell; its own are in its definition
 	}
@@ -45,7 +45,7 @@ func contains(all []schema.ForeignKey, fk schema.ForeignKey) bool {
 }
 
 // sameTriggers fails with ErrRelated where the source's triggers are not the plan's any more.
-func (h *hold) sameTriggers(ctx context.Context) error {
+func (h *underLock) sameTriggers(ctx context.Context) error {
 	now, err := schema.Triggers(ctx, h.pool.DB(), h.tables.Source)
 	if err == nil && !carry.SameTriggers(now, h.tables.Carried.Triggers) {
 		err = fmt.Errorf("triggers of %s: %w", h.tables.Source, ErrRelated)
@@ -54,7 +54,7 @@ func (h *hold) sameTriggers(ctx context.Context) error {
 }
 
 // declare has every constraint once more, with the shadow, and a stand-in for every trigger.
-func (a *attempt) declare(bounded context.Context) error {
+func (a *swapAttempt) declare(bounded context.Context) error {
 	for _, statement := range a.tables.Carried.Declare() {
 		if err := a.whole(bounded, a.holder, statement); err != nil {
 			return err
@@ -65,7 +65,7 @@ func (a *attempt) declare(bounded context.Context) error {
 
 // timely gives something its time after the RENAME, or after one that came to nothing: what is left
 // of the budget, and its least in any case.
-func (a *attempt) timely(ctx context.Context, do func(bounded context.Context) error) error {
+func (a *swapAttempt) timely(ctx context.Context, do func(bounded context.Context) error) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), a.leastSettled()), ErrOverrun)
 	defer cancel()
 	return do(bounded)
@@ -77,7 +77,7 @@ func (a *attempt) timely(ctx context.Context, do func(bounded context.Context) e
 const atWork = 10 * time.Second
 
 // left returns what is left to do of a step that is about foreign keys.
-func (a *attempt) left(ctx context.Context, step carry.Step) (carry.Work, error) {
+func (a *swapAttempt) left(ctx context.Context, step carry.Step) (carry.Work, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, atWork, ErrOverrun)
 	defer cancel()
 	return step(ctx, a.pool.DB())
@@ -93,7 +93,7 @@ const waitingForBackup = "Waiting for backup lock"
 // ends it is withdrawn if it waits for a lock, and comes to its end if it is at work: where KILL
 // QUERY meets the server as it opens the table again, the table is locked no more (error 1100), and
 // what was declared could not be taken back before the application comes.
-func (a *attempt) whole(bounded context.Context, session *dbconn.Session, statement carry.Statement) error {
+func (a *swapAttempt) whole(bounded context.Context, session *dbconn.Session, statement carry.Statement) error {
 	if bounded.Err() != nil {
 		return context.Cause(bounded)
 	}
@@ -120,7 +120,7 @@ func (a *attempt) whole(bounded context.Context, session *dbconn.Session, statem
 
 // state is what the session does. A look has its time, for a connection may be gone on which no
 // answer comes any more.
-func (a *attempt) state(ctx context.Context, session *dbconn.Session) (string, error) {
+func (a *swapAttempt) state(ctx context.Context, session *dbconn.Session) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	return a.pool.StateOf(ctx, session.ID())
@@ -128,7 +128,7 @@ func (a *attempt) state(ctx context.Context, session *dbconn.Session) (string, e
 
 // withdraw takes back what declare has done, as far as the lock is held still; it is looked for again
 // by whoever looks after the attempt.
-func (a *attempt) withdraw(ctx context.Context) {
+func (a *swapAttempt) withdraw(ctx context.Context) {
 	if heldUp := a.withdrawKeys(ctx); heldUp {
 		return
 	}
@@ -144,7 +144,7 @@ func (a *attempt) withdraw(ctx context.Context) {
 // withdrawKeys gives each statement its time, and leaves none out because another one has failed: a
 // constraint with the shadow that stays has good rows refused as soon as the lock is given back.
 // But what is heldUp by a backup has that time once.
-func (a *attempt) withdrawKeys(ctx context.Context) (heldUp bool) {
+func (a *swapAttempt) withdrawKeys(ctx context.Context) (heldUp bool) {
 	keys, err := a.left(ctx, a.tables.Carried.WithdrawKeys)
 	if err != nil {
 		return false
@@ -164,7 +164,7 @@ func (a *attempt) withdrawKeys(ctx context.Context) (heldUp bool) {
 // came to nothing, however much of the budget is used up. What is left undone of triggers hurts
 // nobody. A foreign key too many has the application refused good rows until it is put right: it
 // waits rather than that.
-func (a *attempt) leastSettled() time.Duration {
+func (a *swapAttempt) leastSettled() time.Duration {
 	if a.tables.Carried.HasKeys() {
 		return time.Second
 	}
@@ -176,13 +176,13 @@ const leastNamed = 250 * time.Millisecond
 
 // settle gives the constraints and the triggers their last form. It is bounded for the sake of who keeps DDL
 // waiting, by LOCK INSTANCE FOR BACKUP. As in withdraw each statement about foreign keys has its time.
-func (a *attempt) settle(ctx context.Context) error {
+func (a *swapAttempt) settle(ctx context.Context) error {
 	if a.tables.Carried.Empty() {
 		return nil
 	}
 	var session *dbconn.Session
 	err := a.timely(ctx, func(bounded context.Context) (err error) {
-		session, err = a.settler(bounded)
+		session, err = a.finisher(bounded)
 		return err
 	})
 	if err != nil {
@@ -204,7 +204,7 @@ func (a *attempt) settle(ctx context.Context) error {
 // settleNames does what can be done later too: until then constraints have other names, and
 // stand-ins do what triggers would. It has one time for all of it, so that queries don't wait for
 // each statement of a slow server. What is left is done after the lock, one by one.
-func (a *attempt) settleNames(ctx context.Context, session *dbconn.Session, names []carry.Statement) error {
+func (a *swapAttempt) settleNames(ctx context.Context, session *dbconn.Session, names []carry.Statement) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), leastNamed), ErrOverrun)
 	defer cancel()
 	for _, statement := range names {

@@ -150,7 +150,7 @@ func (m *meter) median(ctx context.Context, statement func(n int) string) (time.
 
 // price measures what the swap takes, if it may be long, and fails with ErrSlow if that is more
 // than the work under the lock may take.
-func (a *attempt) price(ctx context.Context) error {
+func (a *swapAttempt) price(ctx context.Context) error {
 	if !a.tables.Shape.ManyFiles() && !a.tables.Shape.ManyStatements() {
 		return nil
 	}
@@ -169,7 +169,7 @@ func (a *attempt) price(ctx context.Context) error {
 }
 
 // inTime fails with ErrSlow if the swap takes longer than is left.
-func (a *attempt) inTime(left time.Duration) error {
+func (a *swapAttempt) inTime(left time.Duration) error {
 	if takes := a.cost.Rename + a.cost.Declare; plan.Safely(takes) > left {
 		return fmt.Errorf("%w: it takes about %s at this moment, of which %d files take %s, and %s is left", ErrSlow,
 			takes.Round(time.Millisecond), a.cost.Files, a.cost.Rename.Round(time.Millisecond), max(left, 0).Round(time.Millisecond))

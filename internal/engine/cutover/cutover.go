@@ -130,33 +130,33 @@ type Swap struct {
 // Attempt tries once to swap. On error nothing has happened and no lock is left,
 // except with ErrUnknown.
 func Attempt(ctx context.Context, pool *dbconn.Pool, tables Tables, budget Budget, setup []string, drain Drain) (Swap, error) {
-	a := &attempt{hold: hold{pool: pool, tables: tables, budget: budget, drain: drain}}
+	a := &swapAttempt{underLock: underLock{pool: pool, tables: tables, budget: budget, drain: drain}}
 	defer a.close()
 	return a.run(ctx, setup)
 }
 
-// attempt is a hold that ends in the swap.
-type attempt struct {
-	hold
-	renamer *dbconn.Session // session B, where RENAME can't run under the lock
-	cost    plan.Swap       // what the swap takes, where that may be long
-	heirs   []*heir         // of the lock, there
-	guard   *guard          // of the renamer's place in the queue, where that needs one
+// swapAttempt is an underLock that ends in the swap.
+type swapAttempt struct {
+	underLock
+	renamer *dbconn.Session  // session B, where RENAME can't run under the lock
+	cost    plan.Swap        // what the swap takes, where that may be long
+	queued  []*queuedSession // of the lock, there
+	guard   *renameGuard     // of the renamer's place in the queue, where that needs one
 }
 
-func (a *attempt) close() {
-	a.hold.close()
+func (a *swapAttempt) close() {
+	a.underLock.close()
 	if a.renamer != nil {
 		a.renamer.Close()
 	}
-	a.dismissHeirs()
-	for _, h := range a.heirs {
+	a.dismissQueue()
+	for _, h := range a.queued {
 		h.session.Close()
 	}
 	a.closeGuard()
 }
 
-func (a *attempt) run(ctx context.Context, setup []string) (Swap, error) {
+func (a *swapAttempt) run(ctx context.Context, setup []string) (Swap, error) {
 	if err := a.price(ctx); err != nil {
 		return a.swap, fmt.Errorf("cut-over: %w", err)
 	}
@@ -189,12 +189,12 @@ func (a *attempt) run(ctx context.Context, setup []string) (Swap, error) {
 }
 
 // release gives everything back: nothing has happened.
-func (a *attempt) release() {
-	a.hold.release()
+func (a *swapAttempt) release() {
+	a.underLock.release()
 	a.dropSentinel()
 }
 
-func (a *attempt) renameStatement() string {
+func (a *swapAttempt) renameStatement() string {
 	return fmt.Sprintf("RENAME TABLE %s TO %s, %s TO %s", a.tables.Source.Quoted(), a.tables.Old.Quoted(),
 		a.tables.Shadow.Quoted(), a.tables.Source.Quoted())
 }
@@ -202,7 +202,7 @@ func (a *attempt) renameStatement() string {
 // rename swaps, or gives everything back. A RENAME may have to wait, although its tables
 // are locked: LOCK INSTANCE FOR BACKUP keeps every DDL waiting, and does not hinder LOCK
 // TABLES.
-func (a *attempt) rename(ctx context.Context) error {
+func (a *swapAttempt) rename(ctx context.Context) error {
 	a.drain.Freeze()
 	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), leastRename), ErrOverrun)
 	defer cancel()
@@ -218,7 +218,7 @@ func (a *attempt) rename(ctx context.Context) error {
 		a.swap.Unsettled = a.settle(ctx)
 		// The swap is done; an UNLOCK that is lost with its connection unlocks as well.
 		_, _ = a.holder.Exec(ctx, "UNLOCK TABLES")
-		a.dismissHeirs()
+		a.dismissQueue()
 		return nil
 	}
 	if !errors.Is(err, ErrUnknown) {
@@ -230,7 +230,7 @@ func (a *attempt) rename(ctx context.Context) error {
 }
 
 // renameFromOne has the tables renamed in the session that holds the lock.
-func (a *attempt) renameFromOne(ctx, bounded context.Context) error {
+func (a *swapAttempt) renameFromOne(ctx, bounded context.Context) error {
 	_, err := a.holder.Exec(bounded, a.renameStatement())
 	switch {
 	case err == nil:
@@ -249,7 +249,7 @@ func (a *attempt) renameFromOne(ctx, bounded context.Context) error {
 // withdrawn resolves a RENAME that the server was told to end, and has answered: KILL may have met
 // it when it had renamed. Its session still has the lock, under which what was declared is taken
 // back. It returns the cause if nothing has happened.
-func (a *attempt) withdrawn(ctx context.Context, cause error) error {
+func (a *swapAttempt) withdrawn(ctx context.Context, cause error) error {
 	looking, cancel := context.WithTimeout(ctx, atWork)
 	defer cancel()
 	switch swapped, err := a.swapped(looking); {

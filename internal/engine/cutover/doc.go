@@ -21,14 +21,14 @@
 // is B's only as long as no backup asks for its lock: see guard.
 //
 // What is left to do of foreign keys and triggers after the RENAME is done under the one lock that
-// A has where it renames by itself. With two sessions A's lock ends before it, and has heirs, which
+// A has where it renames by itself. With two sessions A's lock ends before it, and has queued sessions, which
 // stand in the queues before A lets go:
 //
 //	session C   LOCK TABLES source WRITE, old WRITE     waits behind B: has the new table before anybody of the application
 //	            settles; UNLOCK TABLES
 //
 // A rehearsal is session A without the sentinel and without the RENAME, on every server: LOCK
-// TABLES, heartbeat, drain, UNLOCK TABLES. It works with a hold, which has no RENAME.
+// TABLES, heartbeat, drain, UNLOCK TABLES. It works with underLock, which has no RENAME.
 //
 // Everything before the RENAME can be taken back by releasing the lock. A RENAME whose outcome is
 // not known is resolved by looking at the tables once its session is gone, never by trying again

@@ -14,27 +14,27 @@ import (
 // The guard of B's place in the queue, on MariaDB. A RENAME there first waits for its tables, and
 // then tries to get the lock that backups take away. Where a backup asks for it (BACKUP STAGE
 // START, FLUSH TABLES WITH READ LOCK), the RENAME gives its tables back, waits, and asks for all
-// anew (lock_table_names in sql/sql_base.cc): whoever stands behind it, an heir or not, writes to
+// anew (lock_table_names in sql/sql_base.cc): whoever stands behind it, a queued session or not, writes to
 // the old table meanwhile, and his rows would be lost.
 //
 // A backup that asks waits for every session that has a table locked. So a session of ours keeps a
 // table of its own locked until B has answered: a backup is not granted up to then. B either
 // renames at once, or waits for the backup, is seen to do so, and withdrawn.
 
-// guard is the session, and its table.
-type guard struct {
+// renameGuard is the session, and its table.
+type renameGuard struct {
 	session *dbconn.Session
 	table   schema.Name
 }
 
 // openGuard locks the guard's table. It fails with ErrNotGranted where a backup has its lock.
-func (a *attempt) openGuard(ctx context.Context) error {
+func (a *swapAttempt) openGuard(ctx context.Context) error {
 	if !a.tables.RenameYields {
 		return nil
 	}
 	h := fnv.New64a()
 	h.Write([]byte(a.tables.Source.String()))
-	g := &guard{table: a.tables.Source.Sibling(fmt.Sprintf("midstream_guard_%016x", h.Sum64()))}
+	g := &renameGuard{table: a.tables.Source.Sibling(fmt.Sprintf("midstream_guard_%016x", h.Sum64()))}
 	var err error
 	if g.session, err = a.pool.Session(ctx, a.shortLived()); err != nil {
 		return err
@@ -56,21 +56,21 @@ func (a *attempt) openGuard(ctx context.Context) error {
 	return nil
 }
 
-// letGuardGo lets backups in again.
-func (a *attempt) letGuardGo(ctx context.Context) {
+// releaseGuard lets backups in again.
+func (a *swapAttempt) releaseGuard(ctx context.Context) {
 	if a.guard != nil {
 		_, _ = a.guard.session.Exec(ctx, "UNLOCK TABLES") // else the server unlocks as the session ends
 	}
 }
 
 // closeGuard ends it. A table that can't be dropped now is found by its mark.
-func (a *attempt) closeGuard() {
+func (a *swapAttempt) closeGuard() {
 	if a.guard == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	a.letGuardGo(ctx)
+	a.releaseGuard(ctx)
 	a.guard.session.Close()
 	_ = a.pool.Exec(ctx, "DROP TABLE IF EXISTS "+a.guard.table.Quoted()) // its mark tells of it
 }
@@ -83,7 +83,7 @@ var errYielded = fmt.Errorf("%w: a backup, or FLUSH TABLES WITH READ LOCK, asks 
 
 // awaitRename waits for the answer of B's RENAME, and withdraws it where it has given its tables
 // back, or others have come before it (BACKUP LOCK) and stay.
-func (a *attempt) awaitRename(ctx, bounded context.Context, renamed *answer, withdraw context.CancelCauseFunc) {
+func (a *swapAttempt) awaitRename(ctx, bounded context.Context, renamed *answer, withdraw context.CancelCauseFunc) {
 	for end := time.Now().Add(longestRename); a.tables.RenameYields; {
 		select {
 		case <-renamed.came:

@@ -12,38 +12,38 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// The heirs of A's lock, where that ends with the swap. What is left to do of foreign keys and
-// triggers wants the tables locked: nobody may delete a row of the new table and then its parent,
-// while the old table still has that row and the constraint. So the settler stands in the queue of
-// the source, behind B, before A lets go.
+// The sessions that are queued behind A's lock, if that ends with the swap. What is left to do of
+// foreign keys and triggers wants the tables locked: no session may delete a row of the new table and
+// then its parent, while the old table still has that row and the constraint. So the finisher joins
+// the queue of the source, behind B, before A unlocks.
 //
-// Where a parent's writer does not ask for its children's locks (MySQL 5.7), what he has changed
-// holds InnoDB's locks on them, and an ALTER of a child waits for him, and asks for the parent's
-// lock itself if the constraint acts. There the settler asks for the tables at the other ends as
-// well. It has one after the other, and others could come between: so each of them, and the source,
-// has a keeper, which waits for this table alone, and goes when the settler stands behind it.
+// On MySQL 5.7 a session that writes to a parent asks for no lock of its children. What it has changed
+// holds InnoDB's locks on them. An ALTER of a child waits for it, and asks for the parent's lock itself
+// if the constraint acts. So on that server the finisher asks for the tables at the other ends as well.
+// It gets them one after the other, and other sessions could come between. So each of them, and the
+// source, has a keeper: it waits for this table alone, and goes when the finisher is behind it.
 
-// heir is a session that has a part of A's lock as soon as A and B let go.
-type heir struct {
+// queuedSession is a session that has a part of A's lock as soon as A and B let go.
+type queuedSession struct {
 	session *dbconn.Session
 	tables  []schema.Name
 	granted *answer // nil as long as it has not asked
 	dismiss context.CancelCauseFunc
 }
 
-// errDismissed ends the request of an heir that is not needed.
+// errDismissed ends the request of a queued session that is not needed.
 var errDismissed = errors.New("the lock is not needed any more")
 
-// openHeirs opens their sessions: the settler's, and those of the keepers in the order in which the
+// openQueue opens their sessions: the finisher's, and those of the table keepers in the order in which the
 // server locks tables.
-func (a *attempt) openHeirs(ctx context.Context) error {
+func (a *swapAttempt) openQueue(ctx context.Context) error {
 	if a.tables.Carried.Empty() {
 		return nil
 	}
-	settler := []schema.Name{a.tables.Source, a.tables.Old} // whose name is free until B has the source
-	wanted := [][]schema.Name{settler}
+	finisher := []schema.Name{a.tables.Source, a.tables.Old} // whose name is free until B has the source
+	wanted := [][]schema.Name{finisher}
 	if others := a.tables.Carried.Others(); len(others) > 0 && a.tables.WritersApart {
-		wanted[0] = append(settler, others...)
+		wanted[0] = append(finisher, others...)
 		for _, table := range slices.SortedFunc(slices.Values(append(others, a.tables.Source)), inQueue) {
 			wanted = append(wanted, []schema.Name{table})
 		}
@@ -53,7 +53,7 @@ func (a *attempt) openHeirs(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		a.heirs = append(a.heirs, &heir{session: session, tables: tables})
+		a.queued = append(a.queued, &queuedSession{session: session, tables: tables})
 	}
 	return nil
 }
@@ -63,9 +63,9 @@ func inQueue(a, b schema.Name) int {
 	return strings.Compare(a.Schema+"\x00"+a.Table, b.Schema+"\x00"+b.Table)
 }
 
-// queueHeirs has every heir stand in its queue.
-func (a *attempt) queueHeirs(ctx, bounded context.Context) error {
-	for _, h := range a.heirs {
+// joinQueue makes every queued session wait for its tables.
+func (a *swapAttempt) joinQueue(ctx, bounded context.Context) error {
+	for _, h := range a.queued {
 		var asking context.Context
 		asking, h.dismiss = context.WithCancelCause(ctx)
 		h.granted = ask(asking, h.session, schema.LockTables(h.tables...))
@@ -76,32 +76,32 @@ func (a *attempt) queueHeirs(ctx, bounded context.Context) error {
 	return nil
 }
 
-// settler is the session that has the tables locked after the swap. REQUIRES: there is something to settle.
-func (a *attempt) settler(ctx context.Context) (*dbconn.Session, error) {
+// finisher is the session that has the tables locked after the swap. REQUIRES: there is something to settle.
+func (a *swapAttempt) finisher(ctx context.Context) (*dbconn.Session, error) {
 	if a.tables.RenameUnderLock {
 		return a.holder, nil
 	}
-	settler := a.heirs[0]
-	for _, keeper := range a.heirs[1:] {
-		if err := a.waitBehind(ctx, settler); err != nil {
+	finisher := a.queued[0]
+	for _, keeper := range a.queued[1:] {
+		if err := a.waitBehind(ctx, finisher); err != nil {
 			return nil, err
 		}
-		keeper.letGo()
+		keeper.release()
 	}
 	select {
-	case <-settler.granted.came:
+	case <-finisher.granted.came:
 	case <-ctx.Done():
 		return nil, fmt.Errorf("lock %s: %w", a.tables.Source, context.Cause(ctx))
 	}
-	if err := settler.granted.err; err != nil {
+	if err := finisher.granted.err; err != nil {
 		return nil, fmt.Errorf("lock %s: %w", a.tables.Source, err)
 	}
-	return settler.session, nil
+	return finisher.session, nil
 }
 
-// waitBehind waits until an heir has all of its tables, or waits for one. It looks twice: a session that has
+// waitBehind waits until a queued session has all of its tables, or waits for one. It looks twice: a session that has
 // just got a lock still says for a moment that it waits.
-func (a *attempt) waitBehind(ctx context.Context, h *heir) error {
+func (a *swapAttempt) waitBehind(ctx context.Context, h *queuedSession) error {
 	for range 2 {
 		select {
 		case <-h.granted.came:
@@ -115,8 +115,8 @@ func (a *attempt) waitBehind(ctx context.Context, h *heir) error {
 	return nil
 }
 
-// letGo has an heir let go what it has, and ask for nothing more.
-func (h *heir) letGo() {
+// release has a queued session let go what it has, and ask for nothing more.
+func (h *queuedSession) release() {
 	if h.granted == nil {
 		return
 	}
@@ -127,9 +127,9 @@ func (h *heir) letGo() {
 	h.granted = nil
 }
 
-// dismissHeirs ends the lock.
-func (a *attempt) dismissHeirs() {
-	for _, h := range slices.Backward(a.heirs) { // a keeper whom the settler has overtaken waits behind it
-		h.letGo()
+// dismissQueue ends the lock.
+func (a *swapAttempt) dismissQueue() {
+	for _, h := range slices.Backward(a.queued) { // a keeper whom the finisher has overtaken waits behind it
+		h.release()
 	}
 }

@@ -20,7 +20,7 @@ func TestL9_WhatIsLeftOfTheBudgetIsForSettling(t *testing.T) {
 		{10 * time.Second, 2 * time.Second, 7 * time.Second, 8 * time.Second},
 		{250 * time.Millisecond, 200 * time.Millisecond, 150 * time.Millisecond, 250 * time.Millisecond},
 	} {
-		a := &attempt{hold: hold{tables: triggers, budget: Budget{Work: c.work}, granted: time.Now().Add(-c.used)}}
+		a := &swapAttempt{underLock: underLock{tables: triggers, budget: Budget{Work: c.work}, granted: time.Now().Add(-c.used)}}
 		_ = a.timely(t.Context(), func(bounded context.Context) error {
 			end, _ := bounded.Deadline()
 			if left := time.Until(end); left < c.least || left > c.most {

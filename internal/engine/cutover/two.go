@@ -14,12 +14,12 @@ import (
 
 // prepareTwo opens session B and creates the sentinel that keeps B's RENAME from
 // happening before A says so.
-func (a *attempt) prepareTwo(ctx context.Context) error {
+func (a *swapAttempt) prepareTwo(ctx context.Context) error {
 	var err error
 	if a.renamer, err = a.pool.Session(ctx, a.shortLived()); err != nil {
 		return err
 	}
-	if err := a.openHeirs(ctx); err != nil {
+	if err := a.openQueue(ctx); err != nil {
 		return err
 	}
 	if err := a.openGuard(ctx); err != nil {
@@ -35,7 +35,7 @@ func (a *attempt) prepareTwo(ctx context.Context) error {
 }
 
 // dropSentinel removes the sentinel after a failed attempt. REQUIRES: no lock is held.
-func (a *attempt) dropSentinel() {
+func (a *swapAttempt) dropSentinel() {
 	if a.tables.RenameUnderLock {
 		return
 	}
@@ -49,41 +49,57 @@ func (a *attempt) dropSentinel() {
 // errWithdrawn ends B's RENAME when A can't let it through.
 var errWithdrawn = errors.New("rename withdrawn")
 
-// renameFromTwo lets B's RENAME queue behind A's lock, and then through. No request of
-// the application can come between: B is the first in the source's queue, and an heir the next. Up to
-// then it is bounded.
-func (a *attempt) renameFromTwo(ctx, bounded context.Context) error {
+// renameFromTwo swaps by two sessions. A has the lock of the source, the shadow and the sentinel, and
+// the sentinel has the name that B's RENAME needs.
+//
+//	B   RENAME ..         is the first in the source's queue. It would fail without A's lock, as the
+//	                      sentinel is there
+//	    LOCK TABLES ..    the queued sessions are next: no request of the application is between them
+//	A   DROP the sentinel
+//	    the steps up to here are bounded; if one fails, B is withdrawn, and nothing has happened
+//	A   UNLOCK TABLES     B renames, and the first queued session gets its lock
+//
+// On an error B is withdrawn, and its answer is awaited, before the queued sessions are dismissed: if B
+// has renamed all the same, they are needed (settle). If the answer is lost, the tables show what
+// happened (look).
+func (a *swapAttempt) renameFromTwo(ctx, bounded context.Context) error {
 	running, withdraw := context.WithCancelCause(ctx)
 	defer withdraw(nil)
 	renamed := ask(running, a.renamer, a.renameStatement())
-	err := a.waitQueued(bounded, a.renamer, renamed)
-	if err == nil {
-		err = a.queueHeirs(ctx, bounded)
-	}
-	if err == nil {
-		_, err = a.holder.Exec(bounded, "DROP TABLE "+a.tables.Old.Quoted())
-	}
-	if err != nil {
+	if err := a.queueBehindLock(ctx, bounded, renamed); err != nil {
 		withdraw(errWithdrawn)
 		if <-renamed.came; renamed.err == nil {
 			return nil // A's connection was lost, and its locks with it
 		}
-		a.dismissHeirs()
+		a.dismissQueue()
 		return a.look(ctx, err, a.renamer)
 	}
 	if _, err := a.holder.Exec(ctx, "UNLOCK TABLES"); err != nil {
 		a.holder.Close()
 	}
 	a.awaitRename(ctx, bounded, renamed, withdraw)
-	a.letGuardGo(ctx)
+	a.releaseGuard(ctx)
 	if renamed.err == nil {
 		return nil
 	}
-	a.dismissHeirs()
-	if dbconn.TableExists(renamed.err) { // somebody was faster, once the sentinel was gone
+	a.dismissQueue()
+	if dbconn.TableExists(renamed.err) { // another session took the name, once the sentinel was gone
 		return named(renamed.err)
 	}
 	return a.look(ctx, renamed.err, a.renamer)
+}
+
+// queueBehindLock waits until B's RENAME and the queued sessions wait for A's lock, and then drops the
+// sentinel: only the lock keeps B from its RENAME.
+func (a *swapAttempt) queueBehindLock(ctx, bounded context.Context, renamed *answer) error {
+	if err := a.waitQueued(bounded, a.renamer, renamed); err != nil {
+		return err
+	}
+	if err := a.joinQueue(ctx, bounded); err != nil {
+		return err
+	}
+	_, err := a.holder.Exec(bounded, "DROP TABLE "+a.tables.Old.Quoted())
+	return err
 }
 
 // answer is what became of a statement. It may be read as often as needed once it came.
@@ -103,7 +119,7 @@ func ask(ctx context.Context, session *dbconn.Session, statement string) *answer
 }
 
 // waitQueued waits until a session is seen to wait for a metadata lock.
-func (a *attempt) waitQueued(ctx context.Context, session *dbconn.Session, asked *answer) error {
+func (a *swapAttempt) waitQueued(ctx context.Context, session *dbconn.Session, asked *answer) error {
 	for {
 		state, err := a.pool.StateOf(ctx, session.ID())
 		if err != nil && ctx.Err() == nil {
@@ -125,7 +141,7 @@ func (a *attempt) waitQueued(ctx context.Context, session *dbconn.Session, asked
 
 // look resolves a RENAME whose answer was lost: once its session is gone from the server,
 // the tables tell what happened. It returns the cause if nothing has.
-func (a *attempt) look(ctx context.Context, cause error, session *dbconn.Session) error {
+func (a *swapAttempt) look(ctx context.Context, cause error, session *dbconn.Session) error {
 	session.Close()
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -150,7 +166,7 @@ func (a *attempt) look(ctx context.Context, cause error, session *dbconn.Session
 }
 
 // swapped says whether the tables have each other's names. REQUIRES: the RENAME has come to its end.
-func (a *attempt) swapped(ctx context.Context) (bool, error) {
+func (a *swapAttempt) swapped(ctx context.Context) (bool, error) {
 	db := a.pool.DB()
 	_, shadowErr := schema.Load(ctx, db, a.tables.Shadow)
 	old, oldErr := schema.Load(ctx, db, a.tables.Old)

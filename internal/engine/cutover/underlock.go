@@ -11,9 +11,9 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// hold is the part of an attempt that a rehearsal has too: the lock, the work under it, and its
+// underLock is the part of an attempt that a rehearsal has too: the lock, the work under it, and its
 // release. It can rename nothing.
-type hold struct {
+type underLock struct {
 	pool   *dbconn.Pool
 	tables Tables
 	budget Budget
@@ -28,7 +28,7 @@ type hold struct {
 // gives it back. Its errors are those of Attempt before the RENAME: the source is untouched, no
 // lock is left, and another attempt may be made.
 func Rehearse(ctx context.Context, pool *dbconn.Pool, tables Tables, budget Budget, setup []string, drain Drain) (Swap, error) {
-	h := &hold{pool: pool, tables: tables, budget: budget, drain: drain}
+	h := &underLock{pool: pool, tables: tables, budget: budget, drain: drain}
 	defer h.close()
 	if err := h.open(ctx, setup); err != nil {
 		return h.swap, err
@@ -42,14 +42,14 @@ func Rehearse(ctx context.Context, pool *dbconn.Pool, tables Tables, budget Budg
 	return h.swap, err
 }
 
-func (h *hold) open(ctx context.Context, setup []string) (err error) {
+func (h *underLock) open(ctx context.Context, setup []string) (err error) {
 	if h.holder, err = h.pool.Session(ctx, append(setup, h.shortLived())...); err != nil {
 		return fmt.Errorf("cut-over: %w", err)
 	}
 	return nil
 }
 
-func (h *hold) close() {
+func (h *underLock) close() {
 	if h.holder != nil {
 		h.holder.Close()
 	}
@@ -57,12 +57,12 @@ func (h *hold) close() {
 
 // shortLived has the server end a session, and with it its lock, soon after the client has
 // fallen silent: its machine may be gone, or asleep.
-func (h *hold) shortLived() string {
+func (h *underLock) shortLived() string {
 	return fmt.Sprintf("SET SESSION wait_timeout = %d", 2+int(h.budget.Work/time.Second))
 }
 
 // lock asks for the lock of the tables once.
-func (h *hold) lock(ctx context.Context, tables ...schema.Name) error {
+func (h *underLock) lock(ctx context.Context, tables ...schema.Name) error {
 	requested, err := lock.Request(ctx, h.holder, schema.LockTables(tables...), h.budget.Wait)
 	h.swap.Waited = requested.Waited
 	if err == nil && !requested.Granted {
@@ -76,7 +76,7 @@ func (h *hold) lock(ctx context.Context, tables ...schema.Name) error {
 }
 
 // release gives the lock back: nothing has happened.
-func (h *hold) release() {
+func (h *underLock) release() {
 	ctx := context.Background()
 	_, _ = h.holder.Exec(ctx, "ROLLBACK") // a lost session has rolled back
 	if _, err := h.holder.Exec(ctx, "UNLOCK TABLES"); err != nil {
@@ -85,7 +85,7 @@ func (h *hold) release() {
 }
 
 // work brings the shadow up to the last change of the source.
-func (h *hold) work(ctx context.Context) error {
+func (h *underLock) work(ctx context.Context) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, h.budget.Work, ErrOverrun)
 	defer cancel()
 	if err := h.drain.Received(bounded); err != nil {
@@ -103,7 +103,7 @@ func (h *hold) work(ctx context.Context) error {
 }
 
 // finish checks that the source is still the plan's and carries its counter over.
-func (h *hold) finish(ctx context.Context) error {
+func (h *underLock) finish(ctx context.Context) error {
 	source, err := h.showCreate(ctx, h.tables.Source)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (h *hold) finish(ctx context.Context) error {
 // inUTC reads something in UTC and without padded texts: the plan has read definitions so, and the
 // server shows the default of a TIMESTAMP in the session's zone, and that of a CHAR in its full
 // length in that sql_mode. The values of rows are computed in the server's settings.
-func (h *hold) inUTC(ctx context.Context, read func() error) error {
+func (h *underLock) inUTC(ctx context.Context, read func() error) error {
 	if _, err := h.holder.Exec(
 		ctx,
 		"SET @midstream_zone = @@SESSION.time_zone, @midstream_mode = @@SESSION.sql_mode, SESSION time_zone = '+00:00',"+
@@ -150,7 +150,7 @@ func (h *hold) inUTC(ctx context.Context, read func() error) error {
 	return err
 }
 
-func (h *hold) showCreate(ctx context.Context, table schema.Name) (string, error) {
+func (h *underLock) showCreate(ctx context.Context, table schema.Name) (string, error) {
 	var name, text string
 	read := func() error {
 		return h.holder.Rows(ctx, "SHOW CREATE TABLE "+table.Quoted(), func(rows *sql.Rows) error {

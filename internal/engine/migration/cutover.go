@@ -58,11 +58,11 @@ func (r *work) countFiles(ctx context.Context) error {
 	return nil
 }
 
-// attempt is cutover.Attempt, or cutover.Rehearse.
-type attempt func(context.Context, *dbconn.Pool, cutover.Tables, cutover.Budget, []string, cutover.Drain) (cutover.Swap, error)
+// swapFunc is cutover.Attempt, or cutover.Rehearse.
+type swapFunc func(context.Context, *dbconn.Pool, cutover.Tables, cutover.Budget, []string, cutover.Drain) (cutover.Swap, error)
 
 // underLock makes attempts until one is done.
-func (r *work) underLock(ctx context.Context, try attempt, turn lock.Turn) (event.SwapDone, error) {
+func (r *work) underLock(ctx context.Context, try swapFunc, turn lock.Turn) (event.SwapDone, error) {
 	r.enter(event.PhaseCatchUp)
 	asker := lock.Asker{
 		Pool: r.pool,
@@ -82,7 +82,7 @@ func (r *work) underLock(ctx context.Context, try attempt, turn lock.Turn) (even
 	var swap cutover.Swap
 	attempts, last, err := asker.Run(ctx, func(ctx context.Context, _ time.Duration) (asked lock.Outcome, err error) {
 		began := time.Now()
-		swap, err = r.attempt(ctx, try)
+		swap, err = r.trySwap(ctx, try)
 		asked = lock.Outcome{Granted: swap.Granted, Waited: swap.Waited, Took: time.Since(began)}
 		switch {
 		case err == nil:
@@ -263,8 +263,8 @@ func again(err error) bool {
 		dbconn.ConnectionLost(err) || dbconn.Contended(err) || dbconn.TornTriggers(err)
 }
 
-// attempt is one attempt, while apply holds still.
-func (r *work) attempt(ctx context.Context, try attempt) (cutover.Swap, error) {
+// trySwap makes one attempt, while apply holds still.
+func (r *work) trySwap(ctx context.Context, try swapFunc) (cutover.Swap, error) {
 	definition, next := schema.SplitAutoIncrement(r.plan.Source.Create)
 	tables := cutover.Tables{
 		Source:          r.plan.Source.Name,
