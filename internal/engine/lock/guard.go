@@ -65,12 +65,19 @@ func Bounded(
 	return Guarded(ctx, pool, session, statement, budget, work)
 }
 
-// waiter looks whether a session waits for a metadata lock.
+// waiter measures how long a session waits for metadata locks, and how long it works. The server shows
+// only whether it waits now: a wait is measured from the first look that shows it, so it may be longer
+// than it seems by one pollEvery, and a wait between two looks is not seen. The statement's own
+// lock_wait_timeout bounds what is not seen.
 type waiter struct {
 	pool         *dbconn.Pool
 	id           uint64
 	budget, work time.Duration
-	waited       time.Duration // so far, as far as it was seen
+
+	started time.Time     // of the statement
+	earlier time.Duration // all waits before the present one
+	since   time.Time     // the present wait was first seen; zero: the session works
+	waited  time.Duration // all waits, as far as they were seen
 }
 
 // blindFor is how long the server may not tell whether the session waits.
@@ -81,10 +88,8 @@ const blindFor = 10 * time.Second
 func (w *waiter) watch(ctx context.Context, over <-chan struct{}) error {
 	ticker := time.NewTicker(min(pollEvery, w.budget/5))
 	defer ticker.Stop()
-	started := time.Now()
-	var before, in time.Duration // all waits before this one, and this one
-	var since time.Time          // when this one was first seen
-	seen := started              // when the server last told
+	w.started = time.Now()
+	lastSeen := w.started
 	for {
 		select {
 		case <-over:
@@ -95,29 +100,38 @@ func (w *waiter) watch(ctx context.Context, over <-chan struct{}) error {
 		}
 		asked := time.Now()
 		waits, err := w.waits(ctx)
-		if err == nil {
-			seen = time.Now()
+		if err != nil {
+			if ctx.Err() == nil && time.Since(lastSeen) >= blindFor {
+				return err
+			}
+			continue
 		}
-		switch {
-		case err != nil && (ctx.Err() != nil || time.Since(seen) < blindFor):
-			continue // lock_wait_timeout bounds a wait that can't be seen
-		case err != nil:
+		lastSeen = time.Now()
+		if err := w.saw(waits, asked); err != nil {
 			return err
-		case !waits:
-			before, in, since = before+in, 0, time.Time{}
-		case since.IsZero():
-			since = asked
-		default:
-			in = time.Since(since)
-		}
-		w.waited = before + in
-		switch {
-		case in >= w.budget:
-			return errBudget
-		case w.work > 0 && time.Since(started)-w.waited > w.work:
-			return ErrWork
 		}
 	}
+}
+
+// saw takes what a look showed that was asked for at a time.
+func (w *waiter) saw(waits bool, asked time.Time) error {
+	var present time.Duration
+	switch {
+	case !waits:
+		w.earlier, w.since = w.waited, time.Time{}
+	case w.since.IsZero():
+		w.since = asked
+	default:
+		present = time.Since(w.since)
+	}
+	w.waited = w.earlier + present
+	switch {
+	case present >= w.budget:
+		return errBudget
+	case w.work > 0 && time.Since(w.started)-w.waited > w.work:
+		return ErrWork
+	}
+	return nil
 }
 
 // waits says that the session waits for a metadata lock now.

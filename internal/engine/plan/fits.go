@@ -8,34 +8,50 @@ import (
 
 // Fits says that the new column takes every value that the old one may have: neither NULL nor
 // length nor range nor charset has the server refuse any. In doubt it says no; TestFitsIsProved
-// asks the servers. A new collation is doubt enough: the server then looks at the bytes.
+// asks the servers.
 func Fits(from, to schema.Column) bool {
-	if from.Nullable && !to.Nullable || from.Charset != to.Charset || from.Collation != to.Collation {
+	losesNull := from.Nullable && !to.Nullable
+	otherText := from.Charset != to.Charset || from.Collation != to.Collation // the server then looks at the bytes
+	switch {
+	case losesNull || otherText:
 		return false
-	}
-	if from.Type == to.Type {
+	case from.Type == to.Type:
 		return !isSpatial(to) || srid(from) == srid(to)
+	case from.Family() == to.Family():
+		return familyFits(from, to)
 	}
-	switch f, t := from.Family(), to.Family(); {
-	case t == "integer":
-		return f == "integer" && (from.DataType == "year") == (to.DataType == "year") && intFits(from, to)
-	case t == "decimal":
+	switch to.Family() {
+	case "decimal":
 		return decimalFits(from, to)
-	case t == "float":
-		return f == "float" && !to.Fixed() && (to.DataType == "double" || from.DataType == "float") && (from.Unsigned || !to.Unsigned)
-	case f != t:
-		return t == "varbinary" && f == "binary" && bytes(to) >= bytes(from)
-	case t == "string", t == "varbinary", t == "binary":
-		return stringFits(from, to)
-	case t == "bit":
-		return to.Precision >= from.Precision
-	case t == "enum", t == "set":
-		return changeOf(from, to) == Same
-	case t == "datetime", t == "timestamp":
-		return false // a sql_mode may refuse 0000-00-00 and 2020-00-00, which the column has
-	case t == "time":
-		return to.Fraction >= from.Fraction // 9999-12-31 23:59:59.9 rounds to no date
+	case "varbinary":
+		return from.Family() == "binary" && bytes(to) >= bytes(from)
 	}
+	return false
+}
+
+// familyFits compares columns of one family and of two types.
+func familyFits(from, to schema.Column) bool {
+	switch to.Family() {
+	case "integer":
+		bothYears := (from.DataType == "year") == (to.DataType == "year")
+		return bothYears && intFits(from, to)
+	case "decimal":
+		return decimalFits(from, to)
+	case "float":
+		wider := to.DataType == "double" || from.DataType == "float"
+		keepsSign := from.Unsigned || !to.Unsigned
+		return wider && keepsSign && !to.Fixed()
+	case "string", "varbinary", "binary":
+		return stringFits(from, to)
+	case "bit":
+		return to.Precision >= from.Precision
+	case "enum", "set":
+		return changeOf(from, to) == Same
+	case "time":
+		return to.Fraction >= from.Fraction
+	}
+	// Dates and times: a sql_mode may refuse 0000-00-00 and 2020-00-00, which the column has, and
+	// 9999-12-31 23:59:59.9 rounds to no date.
 	return false
 }
 

@@ -265,26 +265,28 @@ func MayAsk(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options
 	if failed != nil && !errors.As(failed, &refused) {
 		return false
 	}
-	if refused != nil && slices.ContainsFunc(refused.Blocking, func(r Risk) bool {
-		return !slices.Contains(shadowOnly, r.Code) || slices.Contains(onTableItself, r.Code)
-	}) {
-		return false
+	if refused != nil {
+		// Only what is refused of a shadow may be possible for the server itself.
+		ofTheTable := slices.ContainsFunc(refused.Blocking, func(r Risk) bool {
+			return !slices.Contains(shadowOnly, r.Code) || slices.Contains(onTableItself, r.Code)
+		})
+		// Asking makes a table: a rehearsal that is refused because of what it would write must not.
+		writesOnReplica := options.Purpose == RehearsingOnReplica || options.Purpose == Rehearsing && facts.IsReplica
+		if ofTheTable || writesOnReplica {
+			return false
+		}
 	}
-	// Who asks makes a table: not where a rehearsal is refused because of what it would write.
-	if refused != nil && (options.Purpose == RehearsingOnReplica || options.Purpose == Rehearsing && facts.IsReplica) {
-		return false
-	}
-	if alter.AddsForeignKey {
-		return false // asking would lock the tables that it refers to
-	}
-	if facts.IsReplica && !facts.maySilence() {
-		return false // the clone would be in the binlog of a replica
-	}
-	if related(facts, table) &&
-		(alter.DropsForeignKey || len(dropped(table, alter)) > 0 || len(alter.PartitionOps) > 0 || alter.Engine != "") {
-		return false // a clone has no foreign keys: the server would answer otherwise for the table itself
-	}
-	return options.Method != MethodShadow && len(alter.Unknown) == 0 && mayClone(facts, table, options)
+	locksOthers := alter.AddsForeignKey                                        // the tables that it refers to
+	inBinlog := facts.IsReplica && !facts.maySilence()                         // of a replica
+	answersForTheTable := !related(facts, table) || !touchesKeys(table, alter) // a clone has no foreign keys
+	understood := len(alter.Unknown) == 0
+	return !locksOthers && !inBinlog && answersForTheTable && understood &&
+		options.Method != MethodShadow && mayClone(facts, table, options)
+}
+
+// touchesKeys reports whether the ALTER does what the server may refuse because of foreign keys.
+func touchesKeys(table *schema.Table, alter *ddl.Alter) bool {
+	return alter.DropsForeignKey || len(dropped(table, alter)) > 0 || len(alter.PartitionOps) > 0 || alter.Engine != ""
 }
 
 // MayTry says that a shadow is planned without a question to the server, and that the server may be

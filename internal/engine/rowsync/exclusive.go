@@ -68,18 +68,20 @@ func told(err error) error {
 	return err
 }
 
-// insist tries until the sync is done, or a duplicate is found to be one. Locks of others it
-// waits out, however long they are held.
+// insist tries until the sync is done, or a duplicate is found to be one. There are three ends of a try:
+//
+//	done, or another error    it is returned
+//	duplicate                 makeWay finds its cause, and the sync is tried again, up to tries times
+//	lock of another session   it is waited out, however long it is held: no try is used up
+//
+// While it waits, other syncs may run, so that what was stale before may be no more.
 func (a *exclusive) insist(ctx context.Context, p predicate, tries int) (Result, error) {
 	a.together = 0
 	for try, waits := 1, 1; ; {
 		result, err := a.once(ctx, a.session, p)
 		if dbconn.Duplicate(err) {
-			if try == tries && p.chunk != nil {
-				return result, told(err)
-			}
 			if try == tries {
-				return result, err
+				return result, lastDuplicate(p, err)
 			}
 			p.stale, err = a.makeWay(ctx, p, err, try)
 			try++
@@ -87,7 +89,7 @@ func (a *exclusive) insist(ctx context.Context, p predicate, tries int) (Result,
 				continue
 			}
 		}
-		if !dbconn.Contended(err) {
+		if !dbconn.Contended(err) { // the sync's own error, or makeWay's
 			return result, err
 		}
 		p.stale = nil
@@ -98,7 +100,16 @@ func (a *exclusive) insist(ctx context.Context, p predicate, tries int) (Result,
 	}
 }
 
-// yield lets other syncs have their turn. What was stale before may be no more.
+// lastDuplicate is the error of a sync that ran out of tries: inParts tries a list of keys in smaller parts, and
+// so gets the server's own error.
+func lastDuplicate(p predicate, err error) error {
+	if p.chunk != nil {
+		return told(err)
+	}
+	return err
+}
+
+// yield lets other syncs have their turn.
 func (a *exclusive) yield(ctx context.Context, try int) error {
 	a.alone.Unlock()
 	defer a.alone.Lock()

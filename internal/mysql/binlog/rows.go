@@ -117,65 +117,81 @@ var errEmptyImage = fmt.Errorf("%w: row image of no bytes", errGarbled)
 // absence is a value that a row event leaves out for its default.
 type absence struct{ tuple, slot int }
 
+// reduced are the images of all rows of an event, reduced to the watched columns.
+type reduced struct {
+	images   []byte
+	absences []absence
+	tuples   int // images so far
+}
+
+// add adds an image, of which absent values get their defaults.
+func (r *reduced) add(data []byte, spans []span) {
+	for slot, s := range spans {
+		if s.presence == absent {
+			r.absences = append(r.absences, absence{r.tuples, slot})
+		}
+	}
+	r.images = appendImage(r.images, data, spans)
+	r.tuples++
+}
+
 // images returns the images of all rows reduced to the watched columns: of an update
 // that before, and that after it where it differs; or only that after, see Watch.
 func (t *table) images(shape shape, data, included, includedAfter []byte, spans [2][]span) ([]byte, []absence, error) {
 	before, after := spans[0], spans[1]
-	var images []byte
-	var absences []absence
+	var all reduced
 	if len(data) == 0 && shape.kind == Insert {
 		// INSERT () VALUES () under MINIMAL: a row of no bytes, all defaults. However
 		// many there are, they have one key.
 		for slot := range before {
-			before[slot] = span{}
-			absences = append(absences, absence{0, slot})
+			before[slot] = span{presence: absent}
 		}
-		return appendImage(nil, nil, before), absences, nil
+		all.add(nil, before)
+		return all.images, all.absences, nil
 	}
-	for pos, tuple := 0, 0; pos < len(data); tuple++ {
+	for pos := 0; pos < len(data); {
 		start := pos
 		var err error
 		if pos, err = t.walk(data, pos, included, nil, before); err != nil {
 			return nil, nil, err
 		}
-		if t.after && shape.kind == Update {
-			if pos, err = t.walkAfter(shape, data, pos, includedAfter, after); err != nil {
-				return nil, nil, err
-			}
-			if incomplete(after, false) < 0 {
-				images = appendImage(images, data, after)
-			}
-			if pos == start {
-				return nil, nil, errEmptyImage
-			}
-			continue
-		}
-		if slot := incomplete(before, shape.kind == Insert); slot >= 0 {
-			return nil, nil, t.incomplete(slot)
-		}
-		for slot, s := range before {
-			if s.presence == absent {
-				absences = append(absences, absence{tuple, slot})
-			}
-		}
-		images = appendImage(images, data, before)
 		if shape.kind == Update {
 			if pos, err = t.walkAfter(shape, data, pos, includedAfter, after); err != nil {
 				return nil, nil, err
 			}
-			if overlay(data, before, after) {
-				if slot := incomplete(after, false); slot >= 0 {
-					return nil, nil, t.incomplete(slot)
-				}
-				images = appendImage(images, data, after)
-				tuple++
-			}
+		}
+		if err := t.reduce(&all, shape, data, before, after); err != nil {
+			return nil, nil, err
 		}
 		if pos == start {
 			return nil, nil, errEmptyImage
 		}
 	}
-	return images, absences, nil
+	return all.images, all.absences, nil
+}
+
+// reduce adds the images of one row. An update with only the image after it may lack watched
+// columns, as it does not change them (MINIMAL).
+func (t *table) reduce(all *reduced, shape shape, data []byte, before, after []span) error {
+	update := shape.kind == Update
+	if update && t.after {
+		if incomplete(after, false) < 0 {
+			all.add(data, after)
+		}
+		return nil
+	}
+	if slot := incomplete(before, shape.kind == Insert); slot >= 0 {
+		return t.incomplete(slot)
+	}
+	all.add(data, before)
+	if !update || !overlay(data, before, after) {
+		return nil
+	}
+	if slot := incomplete(after, false); slot >= 0 {
+		return t.incomplete(slot)
+	}
+	all.add(data, after)
+	return nil
 }
 
 // walkAfter walks an after image, which in a partial update begins with the options of
