@@ -58,20 +58,20 @@ type Note struct {
 
 // Progress is the state of a migration at one moment. It is emitted about twice a second.
 type Progress struct {
-	Phase      Phase
-	At         time.Time
-	Elapsed    time.Duration
-	RowsCopied int64         // rows that the row copy has written
-	RowsTotal  int64         // the server's estimate; may be wrong by tens of percent
-	Fraction   float64       // of the row copy, 0 to 1
-	CopyRate   float64       // rows a second, smoothed
-	ChunkRows  int           // rows in a chunk now
-	Workers    float64       // row copy workers that may work; 1.5: the second one half of its time
-	Statements float64       // of the application, a second; 0 where that is not known, or nobody is there
-	Felt       time.Duration // time of such a statement on the server, on average
-	FeltAlone  time.Duration // likewise in the moments in which nothing of ours is at work
-	ReplicaLag time.Duration // of the replica that is farthest behind; negative: none is watched
-	Slower     float64       // part by which the application's statements take longer through this run's work; negative: not known
+	Phase              Phase
+	At                 time.Time
+	Elapsed            time.Duration
+	RowsCopied         int64         // rows that the row copy has written
+	RowsTotal          int64         // the server's estimate; may be wrong by tens of percent
+	Fraction           float64       // of the row copy, 0 to 1
+	CopyRate           float64       // rows a second, smoothed
+	ChunkRows          int           // rows in a chunk now
+	Workers            float64       // row copy workers that may work; 1.5: the second one half of its time
+	Statements         float64       // of the application, a second; 0 where that is not known, or nobody is there
+	StatementTime      time.Duration // time of such a statement on the server, on average
+	StatementTimeAlone time.Duration // likewise in the moments in which nothing of ours is at work
+	ReplicaLag         time.Duration // of the replica that is farthest behind; negative: none is watched
+	Slowdown           float64       // part by which the application's statements take longer through this run's work; negative: not known
 
 	Captured      int64         // changed keys read from the binlog
 	Applied       int64         // keys synced from the backlog

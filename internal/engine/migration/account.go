@@ -103,7 +103,7 @@ func (a *account) progress() event.Progress {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return event.Progress{
-		Phase: a.phase, At: now, Elapsed: now.Sub(a.started), ETA: -1, Slower: -1, ReplicaLag: -1,
+		Phase: a.phase, At: now, Elapsed: now.Sub(a.started), ETA: -1, Slowdown: -1, ReplicaLag: -1,
 		Scanned: a.scanned.Rows(), Verified: a.verified.Rows(), Retries: a.retries.Load(),
 	}
 }

@@ -47,8 +47,8 @@ func (r *run) standing() event.Progress {
 	}
 	governor := r.brakes.governor
 	felt := governor.StatementTimes()
-	p.Workers, p.Slower = governor.Allowed(), governor.Slowdown()
-	p.Statements, p.Felt, p.FeltAlone = felt.PerSecond, felt.Now, felt.Alone
+	p.Workers, p.Slowdown = governor.Allowed(), governor.Slowdown()
+	p.Statements, p.StatementTime, p.StatementTimeAlone = felt.PerSecond, felt.Now, felt.Alone
 	if w != nil {
 		w.report(&p, before)
 	}

@@ -314,7 +314,7 @@ const lateCapture = time.Second
 
 // Slower writes how much slower the application's statements are, or "" if that is not known.
 func Slower(p event.Progress) string {
-	if percent := 100 * p.Slower; p.Slower >= 0 && percent >= 0.5 {
+	if percent := 100 * p.Slowdown; p.Slowdown >= 0 && percent >= 0.5 {
 		return fmt.Sprintf("app +%.0f %%", percent)
 	}
 	return ""

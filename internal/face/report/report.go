@@ -248,8 +248,8 @@ func (r *Report) compare(progress []event.Progress) {
 	var alone, felt []float64
 	for _, one := range progress {
 		lag, delay = max(lag, one.ReplicaLag), max(delay, one.CaptureDelay)
-		if one.Felt > 0 && one.FeltAlone > 0 {
-			alone, felt = append(alone, one.FeltAlone.Seconds()), append(felt, one.Felt.Seconds())
+		if one.StatementTime > 0 && one.StatementTimeAlone > 0 {
+			alone, felt = append(alone, one.StatementTimeAlone.Seconds()), append(felt, one.StatementTime.Seconds())
 		}
 	}
 	lasted := span(r.Result.ElapsedMS)

@@ -69,15 +69,15 @@ func story(progress int) *history.Story {
 	for i := range progress {
 		say(
 			event.Progress{
-				Phase:        event.PhaseCopy,
-				At:           after(1 + float64(i)*60/float64(progress)),
-				RowsCopied:   int64(i),
-				Felt:         2 * time.Millisecond,
-				FeltAlone:    time.Millisecond,
-				ReplicaLag:   3 * time.Second,
-				CaptureDelay: 40 * time.Millisecond,
-				ETA:          -1,
-				Slower:       -1,
+				Phase:              event.PhaseCopy,
+				At:                 after(1 + float64(i)*60/float64(progress)),
+				RowsCopied:         int64(i),
+				StatementTime:      2 * time.Millisecond,
+				StatementTimeAlone: time.Millisecond,
+				ReplicaLag:         3 * time.Second,
+				CaptureDelay:       40 * time.Millisecond,
+				ETA:                -1,
+				Slowdown:           -1,
 			},
 		)
 	}

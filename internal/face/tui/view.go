@@ -119,14 +119,14 @@ func (m model) applicationLine() string {
 		return ""
 	}
 	text := fmt.Sprintf("app      %s statements/s", humanize.Rate(p.Statements))
-	if p.Felt > 0 {
-		text += ", " + humanize.Span(p.Felt) + " each"
+	if p.StatementTime > 0 {
+		text += ", " + humanize.Span(p.StatementTime) + " each"
 	}
-	if p.FeltAlone > 0 {
-		text += ", " + humanize.Span(p.FeltAlone) + " without this run"
+	if p.StatementTimeAlone > 0 {
+		text += ", " + humanize.Span(p.StatementTimeAlone) + " without this run"
 	}
-	if p.Slower >= 0 {
-		text += fmt.Sprintf(" · %.1f %% slower", 100*p.Slower)
+	if p.Slowdown >= 0 {
+		text += fmt.Sprintf(" · %.1f %% slower", 100*p.Slowdown)
 	}
 	return text
 }

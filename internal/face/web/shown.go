@@ -132,10 +132,10 @@ func tilesOf(p event.Progress) []tile {
 	if p.ReplicaLag >= 0 {
 		tiles = append(tiles, tile{"replica lag", humanize.Span(p.ReplicaLag)})
 	}
-	if p.Felt > 0 {
-		text := humanize.Span(p.Felt)
-		if p.FeltAlone > 0 {
-			text += ", " + humanize.Span(p.FeltAlone) + " without this run"
+	if p.StatementTime > 0 {
+		text := humanize.Span(p.StatementTime)
+		if p.StatementTimeAlone > 0 {
+			text += ", " + humanize.Span(p.StatementTimeAlone) + " without this run"
 		}
 		tiles = append(tiles, tile{"the application's statement", text})
 	}

@@ -95,7 +95,7 @@ func (s *site) begin() {
 					Fraction:   .5,
 					CopyRate:   52_100,
 					ETA:        time.Minute,
-					Slower:     -1,
+					Slowdown:   -1,
 					ReplicaLag: -1,
 				},
 			),

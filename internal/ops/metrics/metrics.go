@@ -255,18 +255,18 @@ func ofWaiting() []metric {
 			gauge,
 			[]string{"when"},
 			atWork(func(r *Run, _ time.Time, tell func(float64, ...string)) {
-				if p := r.state.progress; p != nil && p.Felt > 0 {
-					tell(p.Felt.Seconds(), "now")
+				if p := r.state.progress; p != nil && p.StatementTime > 0 {
+					tell(p.StatementTime.Seconds(), "now")
 				}
-				if p := r.state.progress; p != nil && p.FeltAlone > 0 {
-					tell(p.FeltAlone.Seconds(), "alone")
+				if p := r.state.progress; p != nil && p.StatementTimeAlone > 0 {
+					tell(p.StatementTimeAlone.Seconds(), "alone")
 				}
 			}),
 		},
 		{
 			"application_slowdown_ratio",
 			"Part by which the run makes the application's statements longer; no sample while it is not known.",
-			gauge, nil, atWork(told(func(p *event.Progress) float64 { return p.Slower })),
+			gauge, nil, atWork(told(func(p *event.Progress) float64 { return p.Slowdown })),
 		},
 		{
 			"application_statements_per_second",

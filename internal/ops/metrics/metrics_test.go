@@ -47,7 +47,7 @@ func began(t *testing.T) *Run {
 	r.now = func() time.Time { return at.Add(10 * time.Second) }
 	for _, e := range []event.Event{
 		event.PhaseEntered{Phase: event.PhaseCheck, At: at.Add(-3 * time.Second)}, event.PhaseEntered{Phase: event.PhaseCopy, At: at},
-		event.Progress{RowsCopied: 5, RowsTotal: 10, ETA: -1, ReplicaLag: -1, Slower: -1, Felt: 2 * time.Millisecond,
+		event.Progress{RowsCopied: 5, RowsTotal: 10, ETA: -1, ReplicaLag: -1, Slowdown: -1, StatementTime: 2 * time.Millisecond,
 			CaptureDelay: time.Millisecond, Backlog: 7},
 		event.ChunkCopied{Rows: 5, Elapsed: 20 * time.Millisecond}, event.LockAttempt{Granted: false,
 			Waited: 250 * time.Millisecond}, event.LockAttempt{Granted: true},

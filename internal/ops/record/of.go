@@ -81,14 +81,14 @@ func progressOf(e event.Progress) Progress {
 		Head: HeadOf(NameProgress, e.At), Phase: string(e.Phase), ElapsedMS: MSOf(e.Elapsed),
 		RowsCopied: e.RowsCopied, RowsTotal: e.RowsTotal, Fraction: math.Round(1e4*e.Fraction) / 1e4, CopyRowsPerS: tenths(e.CopyRate),
 		ChunkRows: e.ChunkRows, Workers: hundredths(e.Workers),
-		Statements: tenths(e.Statements), FeltMS: MSOf(e.Felt), FeltAloneMS: MSOf(e.FeltAlone),
+		Statements: tenths(e.Statements), FeltMS: MSOf(e.StatementTime), FeltAloneMS: MSOf(e.StatementTimeAlone),
 		Captured: e.Captured, Applied: e.Applied, Dropped: e.Dropped, Merged: e.Merged,
 		Backlog: e.Backlog, BacklogLimit: e.BacklogLimit, ApplyKeysPerS: tenths(e.ApplyRate),
 		CaptureDelayMS: MSOf(e.CaptureDelay), BinlogReadBytes: e.BinlogRead, BinlogPosition: e.Position,
 		Retries: e.Retries, IndexFraction: e.IndexFraction, BuildStep: e.BuildStep, Verified: e.Verified, Scanned: e.Scanned,
 	}
-	if e.Slower >= 0 {
-		slower := math.Round(1e4*e.Slower) / 1e4
+	if e.Slowdown >= 0 {
+		slower := math.Round(1e4*e.Slowdown) / 1e4
 		r.Slower = &slower
 	}
 	r.ETAMS, r.ReplicaLagMS = knownMS(e.ETA), knownMS(e.ReplicaLag)

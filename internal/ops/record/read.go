@@ -105,30 +105,30 @@ func into[R any](line []byte, make func(R) event.Event) (event.Event, *Result, e
 
 func (r Progress) event(at time.Time) event.Event {
 	e := event.Progress{
-		Phase:        event.Phase(r.Phase),
-		At:           at,
-		Elapsed:      r.ElapsedMS.Duration(),
-		RowsCopied:   r.RowsCopied,
-		RowsTotal:    r.RowsTotal,
-		Fraction:     r.Fraction,
-		CopyRate:     r.CopyRowsPerS,
-		ChunkRows:    r.ChunkRows,
-		Workers:      r.Workers,
-		Slower:       -1,
-		Statements:   r.Statements,
-		Felt:         r.FeltMS.Duration(),
-		FeltAlone:    r.FeltAloneMS.Duration(),
-		ReplicaLag:   knownDuration(r.ReplicaLagMS),
-		Captured:     r.Captured,
-		Applied:      r.Applied,
-		Dropped:      r.Dropped,
-		Merged:       r.Merged,
-		Backlog:      r.Backlog,
-		BacklogLimit: r.BacklogLimit,
-		ApplyRate:    r.ApplyKeysPerS,
-		CaptureDelay: r.CaptureDelayMS.Duration(),
-		BinlogRead:   r.BinlogReadBytes,
-		Position:     r.BinlogPosition,
+		Phase:              event.Phase(r.Phase),
+		At:                 at,
+		Elapsed:            r.ElapsedMS.Duration(),
+		RowsCopied:         r.RowsCopied,
+		RowsTotal:          r.RowsTotal,
+		Fraction:           r.Fraction,
+		CopyRate:           r.CopyRowsPerS,
+		ChunkRows:          r.ChunkRows,
+		Workers:            r.Workers,
+		Slowdown:           -1,
+		Statements:         r.Statements,
+		StatementTime:      r.FeltMS.Duration(),
+		StatementTimeAlone: r.FeltAloneMS.Duration(),
+		ReplicaLag:         knownDuration(r.ReplicaLagMS),
+		Captured:           r.Captured,
+		Applied:            r.Applied,
+		Dropped:            r.Dropped,
+		Merged:             r.Merged,
+		Backlog:            r.Backlog,
+		BacklogLimit:       r.BacklogLimit,
+		ApplyRate:          r.ApplyKeysPerS,
+		CaptureDelay:       r.CaptureDelayMS.Duration(),
+		BinlogRead:         r.BinlogReadBytes,
+		Position:           r.BinlogPosition,
 		ETA: knownDuration(
 			r.ETAMS,
 		),
@@ -139,7 +139,7 @@ func (r Progress) event(at time.Time) event.Event {
 		Scanned:       r.Scanned,
 	}
 	if r.Slower != nil {
-		e.Slower = *r.Slower
+		e.Slowdown = *r.Slower
 	}
 	return e
 }
