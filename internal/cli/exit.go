@@ -1,6 +1,7 @@
 package cli
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -44,80 +45,23 @@ type outcome struct {
 	next    string // what to do, where the error itself says nothing better
 }
 
+//go:embed exit_codes.txt
+var exitCodes string
+
 // outcomes are all exit codes.
-var outcomes = []outcome{
-	{exitDone, "done", "Done. The table was altered, or the verb did what you asked for.", ""},
-	{
-		exitFailed, "failed",
-		"Failed. The table is unchanged, and nothing of this attempt is left on the server; the work that an earlier attempt has kept still exists. " +
-			"If the server was to run the ALTER as two statements (the plan shows it), the first may be done. Then left reports it, and next has the command for the rest. " +
-			"A statement that the server runs itself also fails if it did not get the lock within --lock-attempts and --lock-give-up.",
-		migration.SameCommand + " once the cause is removed.",
-	},
-	{
-		exitUsage, "usage",
-		"The command line or an option file is wrong. Midstream did not connect to a server. set and throttle: the run refuses the value; nothing has changed. submit: the queue refuses the change.",
-		"Correct the command line, or the option file: every problem is listed.",
-	},
-	{
-		exitRefused,
-		"refused",
-		"Refused, by the plan or for another reason: another run works on the table or was stopped half-way, or a newer version of midstream has left work on it. " +
-			"Or a session uses what cleanup was to drop, the account lacks a privilege, or the table does not exist. Nothing was written or dropped; every reason is listed.",
-		"Remove every reason that is listed, then run the same command again.",
-	},
-	{
-		exitAborted,
-		"aborted",
-		"Aborted by the operator (Ctrl-C, SIGTERM, SIGHUP, midstream abort, or a before- hook that failed). The table is unchanged, and nothing of the run is left on the " +
-			"server (except the first of two statements, as with code 1). cleanup: the message reports whether anything was dropped.",
-		migration.SameCommand + " to start again.",
-	},
-	{exitMismatch, "mismatch", "Rows differ: the new table is not equal to the old one. The table is unchanged. verify: the two " +
-		"tables are not equal. demo also: the table differs from its ledger.", "Check the listed rows; run the same command again to start again."},
-	{
-		exitUnknown,
-		"swap_unknown",
-		"It is unknown whether the tables were swapped: the connection broke during the swap, or an earlier run was " +
-			"stopped there. Nothing was removed; the same command finds out, and continues. The server's own ALTER, RENAME, DROP and TRUNCATE TABLE: " +
-			"it is unknown whether the statement was executed; the message names the place to check.",
-		migration.SameCommand + ": it finds out which, and continues.",
-	},
-	{exitLeftovers, "leftovers", "Not everything that the run created could be removed; the message lists what is left, and " +
-		"whether the swap happened. midstream cleanup removes it.", "Remove what is left: midstream cleanup database.table."},
-	{
-		exitStopped,
-		"stopped",
-		"Stopped half-way: the server could not be reached, could not continue, was above --critical-load, or had no name left for the old table. " +
-			"Or the run did not get the lock within --lock-attempts and --lock-give-up, or an operator stopped it (abort --keep). " +
-			"The table is unchanged, and the work is kept: the same command resumes.",
-		migration.SameCommand + ": it resumes from where it stopped.",
-	},
-	{
-		exitUnfit,
-		"unfit",
-		"Rows do not fit the altered table, as the prescan of check and run found before the row copy: values that do not fit, " +
-			"NULLs, duplicates, with their keys. Also: a change has brought a duplicate during the run. The table is unchanged, and nothing is left on the server.",
-		"Change the rows that are listed, or the ALTER.",
-	},
-	{
-		exitNoRun, "no_run",
-		"This machine has no such run at work (status, pause, set and so on). queue and withdraw: there is no such change.",
-		"List the runs: midstream status.",
-	},
-	{
-		exitNotNow, "not_now",
-		"The run cannot obey the command now, or it executes another one; the message explains why, and what to do. " +
-			"Nothing has changed there (without a table each run answers for itself). submit and withdraw: the id belongs to another change, or it is too late.",
-		"Follow the message, or try again when the cause that it names is over.",
-	},
-	{
-		exitAtOnce,
-		"left_at_once",
-		"Left at once, at a second Ctrl-C, SIGTERM or SIGHUP (half a second after the first, at least). The table is unchanged or swapped, nothing between; " +
-			"the same command resumes, and midstream cleanup removes what is left.",
-		migration.SameCommand + ", or remove what is left: midstream cleanup database.table.",
-	},
+var outcomes = readOutcomes(exitCodes)
+
+// readOutcomes reads a paragraph for each: its code and name, what it means, and behind > what to do.
+func readOutcomes(text string) (all []outcome) {
+	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		var o outcome
+		head, body, _ := strings.Cut(paragraph, "\n")
+		_, _ = fmt.Sscan(head, &o.code, &o.name) // a test reads them all
+		meaning, next, _ := strings.Cut(body, "\n> ")
+		o.meaning, o.next = strings.ReplaceAll(meaning, "\n", " "), next
+		all = append(all, o)
+	}
+	return all
 }
 
 // ofSeveral says what a code means where there are several tables.
