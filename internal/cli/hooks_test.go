@@ -354,7 +354,7 @@ func TestLogFile(t *testing.T) {
 		}
 		return stdout, stderr
 	}
-	run(exitDone, "ADD COLUMN c INT", "--log-file="+path, "--log-format=json")
+	run(exitDone, "ADD COLUMN c INT", "--log-file="+path, "--log-format=json", "--lock-work=2s")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
