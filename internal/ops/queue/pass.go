@@ -83,32 +83,37 @@ func (s *Service) runOf(ctx context.Context, e *entry) (*socket.Client, error) {
 
 // Metrics tells Prometheus how the queue and its runs stand.
 func (s *Service) Metrics() http.Handler {
-	return metrics.Union(metrics.Queue{
-		Counts: func() map[string]int {
-			counts := map[string]int{}
-			for _, state := range []State{StateWaiting, StateRunning, StateDone, StateFailed, StateAborted, StateWithdrawn, StateUnknown} {
-				counts[string(state)] = 0
+	return metrics.Union(metrics.Queue{Counts: s.counts, Sources: s.sources})
+}
+
+// counts returns how many submissions are in each state.
+func (s *Service) counts() map[string]int {
+	counts := map[string]int{}
+	for _, state := range []State{StateWaiting, StateRunning, StateDone, StateFailed, StateAborted, StateWithdrawn, StateUnknown} {
+		counts[string(state)] = 0
+	}
+	for _, e := range s.all() {
+		counts[string(e.State)]++
+	}
+	return counts
+}
+
+// sources returns where the metrics of each run of this service are read.
+func (s *Service) sources() (sources []metrics.Source) {
+	for _, e := range s.all() {
+		if e.State != StateRunning || e.Place != s.place {
+			continue
+		}
+		read := func(ctx context.Context) (io.ReadCloser, error) {
+			run, err := s.runOf(ctx, e)
+			if err != nil {
+				return nil, err
 			}
-			for _, e := range s.all() {
-				counts[string(e.State)]++
-			}
-			return counts
-		},
-		Sources: func() (sources []metrics.Source) {
-			for _, e := range s.all() {
-				if e.State == StateRunning && e.Place == s.place {
-					sources = append(sources, metrics.Source{Change: e.ID, Read: func(ctx context.Context) (io.ReadCloser, error) {
-						run, err := s.runOf(ctx, e)
-						if err != nil {
-							return nil, err
-						}
-						return run.Metrics(ctx)
-					}})
-				}
-			}
-			return sources
-		},
-	})
+			return run.Metrics(ctx)
+		}
+		sources = append(sources, metrics.Source{Change: e.ID, Read: read})
+	}
+	return sources
 }
 
 // mayPass refuses settings that a submission may not have.
