@@ -62,7 +62,7 @@ func Tell(t *Told, midstream string, out io.Writer) int {
 func usage() string {
 	var b strings.Builder
 	b.WriteString(
-		"Usage of gh-ost:\nThis is Midstream: it changes the table as it is asked to by gh-ost's command line. docs/gh-ost-flags.md tells what becomes of each flag.\n",
+		"Usage of gh-ost:\nThis is Midstream: it takes gh-ost's command line. docs/gh-ost-flags.md explains each flag.\n",
 	)
 	for _, f := range Flags() {
 		fmt.Fprintf(&b, "  -%s %s\n    \t%s\n", f.Name, f.Kind, f.row().Help())
@@ -76,19 +76,19 @@ func Page() string {
 	for _, f := range Flags() {
 		rows = append(rows, f.row())
 	}
-	return "# What becomes of gh-ost's flags\n\n" +
-		"All flags of version " + Version + ", as `midstream gh-ost`, or a link of the name `gh-ost` to midstream, takes them: `-flag`, `--flag`, `--flag=value`, `--flag value`. " +
-		"[coming-from-gh-ost.md](coming-from-gh-ost.md) tells what is the same, and what differs.\n\n" +
+	return "# gh-ost's flags, and what they do here\n\n" +
+		"All flags of version " + Version + ", as `midstream gh-ost`, or a link of the name `gh-ost` to midstream, takes them: `-flag`, `--flag`, `--flag=value`, `--flag value`.\n" +
+		"[coming-from-gh-ost.md](coming-from-gh-ost.md) lists what is the same, and what differs.\n\n" +
 		speech.Table(rows, "flag", exitFatal) + speech.ExitCodes([]speech.ExitCode{
 		{
 			Code: exitDone,
-			When: "The table is altered, or what was asked for is done: a look without --execute, --help, --version, --check-flag.",
+			When: "The table is altered, or the run did what you asked for: a check without --execute, --help, --version, --check-flag.",
 		},
 		{
 			Code: exitFatal,
 			Name: "FATAL",
-			When: "Anything else: a flag that is refused, a server that can't be reached, a plan that refuses, rows that don't fit or differ, a signal, panic. The message tells what is left, and what to do.",
+			When: "Anything else: a flag that is refused, a server that can't be reached, a plan that refuses, rows that don't fit or differ, a signal, panic. The message lists what is left, and what to do.",
 		},
-		{Code: exitUnread, When: "A flag that there is not, or a value that is none."},
+		{Code: exitUnread, When: "An unknown flag, or a value that cannot be read."},
 	})
 }

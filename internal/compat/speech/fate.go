@@ -30,10 +30,10 @@ func Table(rows []Row, word string, code int) string {
 	var b strings.Builder
 	fmt.Fprintf(
 		&b,
-		"- **%s**: it does what it does there.\n- **%s**: it is taken, has no meaning here, and a note on standard error tells why.\n- **%s**: exit code %d, with the reason.\n\n",
+		"- **%s**: it works as there.\n- **%s**: it is accepted without effect, and a note on standard error explains why.\n- **%s**: exit code %d, with the reason.\n\n",
 		Same, Noted, Refused, code,
 	)
-	fmt.Fprintf(&b, "| %s | value | default there | | what becomes of it |\n|---|---|---|---|---|\n", word)
+	fmt.Fprintf(&b, "| %s | value | default there | | what it does |\n|---|---|---|---|---|\n", word)
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.Name, r.Value, r.Default, r.Fate, r.Becomes)
 	}
