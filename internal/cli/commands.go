@@ -70,11 +70,11 @@ func noBody(rest []string) (any, error) {
 
 func (a *app) pauseCommand() *cobra.Command {
 	c, cmd := a.newCommanding("pause [database.table]", "Hold a run still",
-		"Pause has row copy, apply, prescan, verify and the swap stand still, and returns when nothing of them is in flight: the\n"+
-			"run has no transaction open and holds no lock that others wait for. Changes go on being captured, and are applied after\n"+
-			"midstream resume. With --stop-capture the run stops at a checkpoint and reads no binlog either; what it has done stays on\n"+
-			"the server, and the binlog from there on must not be purged. What the server itself has begun to do (an ALTER by INSTANT,\n"+
-			"INPLACE or COPY, the build of indexes) can't be paused; the answer says so.")
+		"Pause stops row copy, apply, prescan, verify and the swap, and returns when none of them is in flight: the\n"+
+			"run has no transaction open and holds no lock that others wait for. The run still captures changes, and applies them after\n"+
+			"midstream resume. With --stop-capture the run stops at a checkpoint and reads no binlog either; its work stays on\n"+
+			"the server, and the binlog from there on must not be purged. A statement of the server itself (an ALTER by INSTANT,\n"+
+			"INPLACE or COPY, the build of indexes) can't be paused; the answer reports it.")
 	var stop bool
 	c.checks.boolean(&stop, "", "stop-capture", "stop at a checkpoint, and capture nothing either")
 	c.body = func(rest []string) (any, error) {
@@ -86,7 +86,7 @@ func (a *app) pauseCommand() *cobra.Command {
 
 func (a *app) resumeCommand() *cobra.Command {
 	_, cmd := a.newCommanding(
-		"resume [database.table]", "Have a run go on after pause",
+		"resume [database.table]", "Continue a paused run",
 		"Resume undoes midstream pause, and nothing else: a throttle and a hold stay.",
 	)
 	return cmd
@@ -94,8 +94,8 @@ func (a *app) resumeCommand() *cobra.Command {
 
 func (a *app) throttleCommand() *cobra.Command {
 	c, cmd := a.newCommanding("throttle [database.table] share", "Bound the time in which rows are copied",
-		"Throttle says the most of its time in which the row copy may work: 100% is no bound, at 0% the row copy stands. Changes are\n"+
-			"applied all the same. It is midstream set copy-share=30%.")
+		"Throttle limits the row copy to a share of its time: 100% is no limit, at 0% the row copy stops. Changes are\n"+
+			"still applied. It is the same as midstream set copy-share=30%.")
 	cmd.Example = "  midstream throttle shop.orders 30%"
 	c.named = func(args []string) bool {
 		return len(args) > 1 || len(args) == 1 && (c.database != "" || !isShare(args[0]))
@@ -111,9 +111,9 @@ func (a *app) throttleCommand() *cobra.Command {
 
 func (a *app) setCommand() *cobra.Command {
 	c, cmd := a.newCommanding("set [database.table] [name=value ...]", "Read and change the settings of a run",
-		"Set changes settings while the run is at work: all that are given, or none if one is not taken. An empty value switches\n"+
-			"a file, query, URL, window or limits off. The server's own statement, if one is at work, keeps what it began with.\n"+
-			"Without a value it lists the settings, with what holds now and the range of each.")
+		"Set changes settings during the run: all of them, or none if the run refuses one. An empty value switches\n"+
+			"a file, query, URL, window or limits off. The server's own statement, if one is at work, keeps its first settings.\n"+
+			"Without a value it lists the settings, with the current value and the range of each.")
 	cmd.Example = "  midstream set shop.orders\n  midstream set shop.orders lock-wait=1s max-load=Threads_running=50"
 	c.named = func(args []string) bool { return len(args) > 0 && !isSetting(c.database, args[0]) }
 	c.body = func(rest []string) (any, error) {
@@ -132,15 +132,15 @@ func (a *app) setCommand() *cobra.Command {
 
 func (a *app) holdCommand() *cobra.Command {
 	_, cmd := a.newCommanding("hold [database.table]", "Have the swap wait for midstream cutover",
-		"Hold has the run wait with its swap, as run --hold does: changes are applied, and the tables compared from time to time,\n"+
+		"Hold makes the run wait with its swap, as run --hold does: changes are applied, and the tables compared from time to time,\n"+
 			"until midstream cutover.")
 	return cmd
 }
 
 func (a *app) cutoverCommand() *cobra.Command {
 	c, cmd := a.newCommanding("cutover [database.table]", "Let the swap of a held run go",
-		"Cutover ends the hold of hold and of run --hold; the swap then takes the usual attempts. A window or a file that holds the\n"+
-			"run goes on doing so, and the answer says so; with --now they don't count any more.")
+		"Cutover ends the hold of hold and of run --hold; the swap then takes the usual attempts. A window or a file still holds the\n"+
+			"run, and the answer reports it; with --now they no longer count.")
 	var now bool
 	c.yesNeeded = true
 	c.checks.boolean(&c.yes, "", "yes", "without a table: let all runs of this machine go")
@@ -153,10 +153,10 @@ func (a *app) cutoverCommand() *cobra.Command {
 }
 
 func (a *app) abortCommand() *cobra.Command {
-	c, cmd := a.newCommanding("abort [database.table]", "End a run, the table as it was",
-		"Abort ends the run as Ctrl-C does: the table stays as it was, and what the run has made is removed. It returns when that is\n"+
-			"done, and tells what is left. With --keep the work is kept, and the same command of midstream run goes on with it. When the\n"+
-			"tables are swapped it is too late, and the answer says so.")
+	c, cmd := a.newCommanding("abort [database.table]", "Stop a run; the table is unchanged",
+		"Abort stops the run as Ctrl-C does: the table is unchanged, and the run removes what it has made. Abort returns when that is\n"+
+			"done, and lists what is left. With --keep the work is kept, and the same command of midstream run resumes it. When the\n"+
+			"tables are swapped it is too late, and the answer reports it.")
 	var keep bool
 	c.yesNeeded = true
 	c.checks.boolean(&keep, "", "keep", "keep the work")

@@ -58,7 +58,7 @@ func (a *app) demoCommand() *cobra.Command {
 	)
 	f.integer(&d.rate, "", "rate", demoRate, 0, 1_000_000, "transactions a second of the writers; 0: as fast as they can")
 	registerVersion(f, &d.version)
-	f.boolean(&d.keep, "", "keep", "leave the server running until Ctrl-C, and say how to connect")
+	f.boolean(&d.keep, "", "keep", "leave the server running until Ctrl-C, and print how to connect")
 	f.boolean(&d.output.noColor, "", "no-color", "no colors on a terminal")
 	cmd.RunE = a.verb(d.run)
 	return cmd

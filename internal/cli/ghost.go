@@ -29,8 +29,8 @@ func (a *app) ghostCommand() *cobra.Command {
 		ghostName,
 		"Take gh-ost's command line",
 		"It takes the command line of gh-ost "+ghost.Version+", its file of credentials, its words and its exit codes, and so does this program\n"+
-			"where it is called by that name (a link to it will do). docs/gh-ost-flags.md tells what becomes of each flag,\n"+
-			"docs/coming-from-gh-ost.md what differs. The run obeys midstream status, pause, set and so on.",
+			"if you call it by that name (a link to it is enough). docs/gh-ost-flags.md explains each flag,\n"+
+			"docs/coming-from-gh-ost.md the differences. The run obeys midstream status, pause, set and so on.",
 		a.ghost,
 	)
 }

@@ -14,7 +14,7 @@ import (
 
 // firstVerbs are those that a new user needs, with what the help of the program says of them.
 var firstVerbs = []struct{ verb, arguments, what string }{
-	{"plan", `"ALTER TABLE shop.orders ADD n INT"`, "tell what would happen"},
+	{"plan", `"ALTER TABLE shop.orders ADD n INT"`, "show what would happen"},
 	{"run", `"ALTER TABLE shop.orders ADD n INT"`, "do it, under traffic"},
 	{"status", "", "how far it is, why it waits"},
 }
@@ -29,7 +29,7 @@ var verbGroups = []struct {
 	{"afterwards", []string{"report", "verify", "cleanup"}},
 	{"a queue of changes", []string{"serve", "submit", "queue", "withdraw"}},
 	{"in another's place", []string{ghostName, ptoscName}},
-	{"besides", []string{"completion", "version", "help"}},
+	{"also", []string{"completion", "version", "help"}},
 }
 
 // manyFlags is from how many on a verb's flags begin with those that matter most.
@@ -59,7 +59,7 @@ var flagGroups = []struct {
 		},
 	},
 	{
-		"What is told and kept",
+		"Output and files",
 		[]string{
 			"quiet", "verbose", "no-color", "history-dir", "no-history", "log-file", "log-format", "metrics-file", "hook",
 			"hook-timeout", "control-dir", "no-control", "listen", "token-file", "tls-cert", "tls-key",
@@ -268,16 +268,16 @@ func reflowed(text string, width int) string {
 // topics are what help has to say besides the verbs.
 func topics() []*cobra.Command {
 	return []*cobra.Command{
-		{Use: "connecting", Short: "How the server is found, and what option files may say", Long: connectingLong},
+		{Use: "connecting", Short: "How the server is found, and what option files may contain", Long: connectingLong},
 		{Use: "swap", Short: "What a run waits for at its end, and how long others wait for it", Long: swapLong},
 		{
 			Use:   "desired-state",
-			Short: "Changing tables to what files say (--to)",
-			Long:  "With --to the tables' definitions stand in files: " + toLong,
+			Short: "Changing tables to the definitions in files (--to)",
+			Long:  "With --to the tables' definitions are in files: " + toLong,
 		},
 		{Use: "rehearsal", Short: "A run without the swap (--rehearse)", Long: rehearsalLong},
 		exitCodesTopic(),
-		{Use: "environment", Short: "Variables that are heeded", Long: environmentLong},
+		{Use: "environment", Short: "Environment variables", Long: environmentLong},
 	}
 }
 

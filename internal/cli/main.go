@@ -86,9 +86,8 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "midstream",
 		Short: "Midstream changes the schema of a MySQL table while it is in use",
-		Long: "Midstream changes the schema of a live MySQL table: it builds a shadow table beside it, keeps the\n" +
-			"two equal while the application goes on writing, and swaps them under a lock that no query\n" +
-			"waits for longer than a stated bound.",
+		Long: "Midstream changes the schema of a live MySQL table: it builds a shadow table, keeps it equal\n" +
+			"while the application writes, and swaps both under a bounded lock.",
 		Version:           a.built().Version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,

@@ -93,7 +93,7 @@ func (a *app) newChange(cmd *cobra.Command) *change {
 	c.checks.flags.StringVar(&c.options.Names.Old, "old-name", "", "name that the former table is left with (the table's, and _old)")
 	c.checks.pairs(
 		&c.options.Map, "map",
-		"column that continues another, where the statement can't be read or --to can't tell; may be repeated",
+		"column that continues another, if the statement can't be read or --to is ambiguous; may be repeated",
 	)
 	return c
 }

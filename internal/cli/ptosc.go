@@ -20,8 +20,8 @@ func (a *app) ptoscCommand() *cobra.Command {
 		ptoscName,
 		"Take pt-online-schema-change's command line",
 		"It takes the command line of pt-online-schema-change "+ptosc.Version+", its files of options, its words and its exit codes, and so does\n"+
-			"this program where it is called by that name (a link to it will do). docs/pt-osc-flags.md tells what becomes of each\n"+
-			"option, docs/coming-from-pt-osc.md what differs. The run obeys midstream status, pause, set and so on.",
+			"this program if you call it by that name (a link to it is enough). docs/pt-osc-flags.md explains each\n"+
+			"option, docs/coming-from-pt-osc.md the differences. The run obeys midstream status, pause, set and so on.",
 		a.ptosc,
 	)
 }

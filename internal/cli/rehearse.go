@@ -21,7 +21,7 @@ type rehearsal struct {
 }
 
 func (r *rehearsal) register(f *checks) {
-	f.boolean(&r.wanted, "", "rehearse", "do everything but the swap, tell what the run would have been, and drop the new table")
+	f.boolean(&r.wanted, "", "rehearse", "do everything but the swap, report the result, and drop the new table")
 	f.boolean(
 		&r.lock, "", "rehearse-lock",
 		"rehearse the lock of the cut-over too: take it within its bounds, apply what is left, and give it back",

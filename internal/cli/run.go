@@ -22,13 +22,13 @@ func (a *app) newRun() (*change, *cobra.Command) {
 		Use:   `run "ALTER TABLE database.table ..."`,
 		Short: "Change a table's schema while it is in use",
 		Long: "Run changes the schema of a live table: it plans, prints the plan, copies the rows into a shadow\n" +
-			"table while changes go on, and swaps the two. Where the server can do it itself at once, it does.\n\n" +
+			"table while the application writes, and swaps the two. If the server can do it itself at once, it does.\n\n" +
 			"CREATE INDEX, DROP INDEX and OPTIMIZE TABLE are taken as the ALTER TABLE that does the same. RENAME, DROP,\n" +
-			"TRUNCATE and CREATE TABLE are taken too: whoever holds a lock on one of the tables is waited for, and nobody\n" +
-			"waits for the statement for longer than --lock-wait. A table that is dropped is first renamed aside, and an\n" +
-			"empty one takes the place of one that is truncated, so that the application never waits for the drop.\n\n" +
-			"Ctrl-C aborts, and so do SIGTERM and SIGHUP: the table stays as it was and what the run created is\n" +
-			"removed. A second one, half a second later at least, leaves at once.\n\n" +
+			"TRUNCATE and CREATE TABLE are taken too: the run waits for sessions that hold a lock on one of the tables, and no query\n" +
+			"waits for the statement for longer than --lock-wait. DROP first renames the table aside, and TRUNCATE puts an\n" +
+			"empty table in its place, so that the application never waits for the drop.\n\n" +
+			"Ctrl-C aborts, and so do SIGTERM and SIGHUP: the table is unchanged and the run removes what it\n" +
+			"created. A second signal, half a second later at least, leaves at once.\n\n" +
 			"More: midstream help connecting, swap, desired-state (--to), rehearsal, exit-codes.",
 		Example: `  midstream run "ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40), ADD INDEX (note)"
   midstream run "CREATE INDEX by_note ON shop.orders (note)"
@@ -84,14 +84,14 @@ func (c *change) registerTuning() {
 		"measure what the plan predicts: copy a few chunks of rows to a scratch table, which is dropped (about ten seconds)",
 	)
 	limits := plan.Limits{}.WithDefaults()
-	f.duration(&c.options.Limits.Locked, "native-max-lock", limits.Locked, 0, time.Hour, "how long the server may let nobody write")
+	f.duration(&c.options.Limits.Locked, "native-max-lock", limits.Locked, 0, time.Hour, "how long the server may block all writes")
 	f.duration(
 		&c.options.Limits.Longest, "native-max-build", limits.Longest, 0, 1000*time.Hour,
-		"how long the server may build in place: where somebody is in the way at the end all is lost",
+		"how long the server may build in place: if it cannot get its final lock, the build is lost",
 	)
 	f.duration(
 		&c.options.Limits.Stall, "native-max-replica-stall", limits.Stall, 0, 1000*time.Hour,
-		"how long replicas may stand still while they repeat what the server did",
+		"how long replicas may stall while they repeat the server's own change",
 	)
 	f.duration(
 		&c.reconnect, "reconnect", 10*time.Minute, 0, 24*time.Hour,
@@ -116,7 +116,7 @@ func (c *change) registerTuning() {
 		&cfg.NoVerify, "", "no-verify",
 		"swap without a comparison of the new table with what the ALTER makes of every row: saves a fourth of the time, and gives up the proof that no row was lost or changed",
 	)
-	f.boolean(&cfg.Repair, "", "repair", "sync rows that differ anew, and compare them again, instead of failing")
+	f.boolean(&cfg.Repair, "", "repair", "copy differing rows again and compare them, instead of failing")
 	f.boolean(&cfg.DropOld, "", "drop-old", "drop the old table after the swap; of DROP and TRUNCATE TABLE, however large it is")
 	f.boolean(
 		&c.dropLater, "", "drop-later",
@@ -135,19 +135,19 @@ func (a *app) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   `check "ALTER TABLE database.table ..."`,
 		Short: "Prove from the data that an ALTER loses nothing, or list the rows that don't fit",
-		Long: "Check looks at every row, while the table is in use, and tells which the altered table doesn't take:\n" +
+		Long: "Check reads every row, while the table is in use, and reports the rows that don't fit the altered table:\n" +
 			"values that are too long or out of range, NULLs, members that an ENUM or SET loses, characters that a\n" +
 			"charset lacks, texts that are no number, date or JSON, rows against a new CHECK, duplicates under a\n" +
-			"unique key that is new or whose columns get another collation or type. Of each it tells how many\n" +
-			"there are, the first ten keys, the SELECT that lists them all and, where there is one, the clause\n" +
-			"that would take them. Values that the server would round without an error are counted too, and\n" +
+			"unique key that is new or whose columns get another collation or type. For each kind it prints their\n" +
+			"number, the first ten keys, the SELECT that lists them all and, if there is one, the clause\n" +
+			"that they would fit. Values that the server would round without an error are counted too, and\n" +
 			"refuse nothing. Run does the same before it copies.\n\n" +
 			"The server itself judges: check makes the empty shadow table as run does, has a temporary table take\n" +
 			"the converted values, range by range, and drops both. It locks no row. Duplicates of a new unique key\n" +
-			"are looked for in one query over the whole table; as long as it runs the server keeps old versions\n" +
-			"of rows that change. Where the definitions prove that every row fits, nothing is read.\n\n" +
-			"Exit code 17 says that there are such rows. Rows that become so afterwards stop a run all the same.\n\n" +
-			"It takes every flag of run; those that only say how a run works have no effect.",
+			"are searched in one query over the complete table; while it runs the server keeps old versions\n" +
+			"of changed rows. If the definitions prove that every row fits, nothing is read.\n\n" +
+			"Exit code 17 means that there are such rows. Rows that become unfit afterwards still stop a run.\n\n" +
+			"It takes every flag of run; flags about how a run works have no effect.",
 		Args: cobra.ArbitraryArgs,
 	}
 	c := a.newChange(cmd)
@@ -165,11 +165,11 @@ func (a *app) checkCommand() *cobra.Command {
 func (a *app) planCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   `plan "ALTER TABLE database.table ..."`,
-		Short: "Show what run would do, and everything in its way",
+		Short: "Show what run would do, and every obstacle",
 		Long: "Plan connects, checks everything that can be checked, and prints what run would do: the lightest method\n" +
 			"that keeps within the limits, why not another, what it will cost, and the risks. It asks the server, on\n" +
-			"an empty table that it makes beside the real one and drops again; it changes nothing.\n" +
-			"It takes every flag of run, so that run can be replaced by plan in a command; those that only say how a\n" +
+			"an empty table that it makes next to the real one and drops again; it changes nothing.\n" +
+			"It takes every flag of run, so you can replace run by plan in a command; flags about how a\n" +
 			"run works have no effect.\n\n" +
 			"More: midstream help connecting, desired-state (--to), exit-codes.",
 		Example: "  midstream plan \"ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40)\"\n  midstream plan --database=shop --to=schema/",

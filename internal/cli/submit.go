@@ -41,7 +41,7 @@ func (a *app) newAsking(use, short, long string) (*asking, *cobra.Command) {
 	q.token.register(&q.checks)
 	q.checks.flags.StringVar(
 		&q.ca, "tls-ca", "",
-		"file of the certificates that sign the service's, in PEM form, beside those that this machine knows",
+		"file of the certificates that sign the service's, in PEM form, in addition to this machine's",
 	)
 	return q, cmd
 }
@@ -57,10 +57,10 @@ type submitting struct {
 func (a *app) submitCommand() *cobra.Command {
 	q, cmd := a.newAsking(`submit "ALTER TABLE database.table ..."`, "Put a change into the queue of midstream serve",
 		"Submit hands a change to midstream serve, which runs it when its turn comes. The statement is read before it is taken; whether\n"+
-			"the server can do it shows when it runs (midstream plan tells it before). With --id a second submission of the same\n"+
-			"change is the first one, so that a script may submit again what it does not know to have submitted.\n\n"+
-			"Options are those flags of midstream run that say how a table is changed (docs/serve.md lists them).\n\n"+
-			"With --wait it tells how the change goes on and returns when it has ended, with the exit code of its run. Ctrl-C ends the\n"+
+			"the server can do it shows when it runs (midstream plan shows it before). With --id a second submission of the same\n"+
+			"change counts as the first one, so a script may submit a change again if it does not know the outcome.\n\n"+
+			"Options are flags of midstream run about how a table is changed (docs/serve.md lists them).\n\n"+
+			"With --wait it reports the progress of the change and returns when it has ended, with the exit code of its run. Ctrl-C ends the\n"+
 			"waiting, and not the change.")
 	cmd.Example = "  midstream submit \"ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40)\" --server main --option drop-old\n" +
 		"  midstream submit \"DROP TABLE shop.orders_2019\" --server main --id drop-2019 --after add-note --wait"
@@ -195,7 +195,7 @@ func (q *asking) tell(c queue.Change) {
 
 func (a *app) queueCommand() *cobra.Command {
 	q, cmd := a.newAsking("queue [id]", "List the changes of midstream serve",
-		"Queue lists the changes that were submitted to midstream serve and what has become of them, in the order of submission; with\n"+
+		"Queue lists the changes that were submitted to midstream serve, and their states, in the order of submission; with\n"+
 			"an id, all that is known of one.")
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
 		if err := q.check(atMostOne(args)); err != nil {
@@ -244,8 +244,8 @@ func (a *app) withdrawCommand() *cobra.Command {
 	q, cmd := a.newAsking(
 		"withdraw id",
 		"Take a change out of the queue that has not begun",
-		"Withdraw takes a change out of the queue of midstream serve that has not begun; those that were to come after it fail. A run that\n"+
-			"is at work is ended by midstream abort, on the machine of the service.",
+		"Withdraw removes a change that has not begun from the queue of midstream serve; changes that were to come after it fail. To stop\n"+
+			"a run at work, use midstream abort on the machine of the service.",
 	)
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
 		var problem error

@@ -27,7 +27,7 @@ type target struct {
 }
 
 func (t *target) register(f *checks) {
-	f.flags.StringVarP(&t.database, "database", "D", "", "the table's database, where the statement does not say it")
+	f.flags.StringVarP(&t.database, "database", "D", "", "the table's database, if the statement lacks it")
 	f.flags.StringVar(&t.table, "table", "", "the table, with --alter; with --to, the only one of its tables that is looked at")
 	f.flags.StringVar(&t.alter, "alter", "", "what follows ALTER TABLE name, in place of the statement")
 	f.flags.StringVar(

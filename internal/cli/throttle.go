@@ -57,9 +57,9 @@ func (c *change) registerReplicas() {
 		}
 	}
 	c.followers.find = true
-	f.add("", "replica", "host:port", "", "a replica to look at, if it is not found; may be repeated", address(&c.followers.Listed))
+	f.add("", "replica", "host:port", "", "a replica to watch, if it is not found; may be repeated", address(&c.followers.Listed))
 	f.add(
-		"", "skip-replica", "host:port", "", "a replica not to look at, though it is found; may be repeated",
+		"", "skip-replica", "host:port", "", "a found replica not to watch; may be repeated",
 		address(&c.followers.Skipped),
 	)
 	f.add(
@@ -67,7 +67,7 @@ func (c *change) registerReplicas() {
 		"find-replicas",
 		"bool",
 		"true",
-		"look at the replicas that the server tells, too; false: only at those of --replica",
+		"also watch the replicas that the server reports; false: only the replicas of --replica",
 		func(text string) (err error) {
 			c.followers.find, err = operator.ReadBool(text)
 			return err

@@ -31,12 +31,12 @@ func (a *app) verifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify database.table [database.other]",
 		Short: "Compare two tables, of one server or of two",
-		Long: "Verify tells whether two tables hold the same rows, in the columns that both have: two tables of one\n" +
-			"server, or the copies of one table on two. Both may be in use. Rows are digested by their servers; a row\n" +
-			"that differs is looked at again, and counts once it has differed in the same way for as long as --settle,\n" +
-			"which should be longer than a replica is behind.\n\n" +
-			"Numbers and times are compared as the server writes them, strings by their characters, what is binary by\n" +
-			"its bytes. The tables need the same PRIMARY KEY, or UNIQUE key of NOT NULL columns.\n\n" + namesUse,
+		Long: "Verify compares the rows of two tables, in the columns that both have: two tables of one\n" +
+			"server, or the copies of one table on two. Both may be in use. The servers digest the rows; verify checks a\n" +
+			"differing row again, and counts it once it has differed in the same way for as long as --settle,\n" +
+			"which should be longer than the lag of a replica.\n\n" +
+			"Numbers and times are compared as the server writes them, strings by their characters, binary values by\n" +
+			"their bytes. The tables need the same PRIMARY KEY, or UNIQUE key of NOT NULL columns.\n\n" + namesUse,
 		Example: "  midstream verify shop.orders shop.orders_old\n" +
 			"  midstream verify --host=db1 --other-host=db2 shop.orders",
 		Args: cobra.ArbitraryArgs,
@@ -51,7 +51,7 @@ func (a *app) verifyCommand() *cobra.Command {
 	f.flags.StringVar(&v.otherFile, "other-defaults-file", "", "option file for it: account, password and the rest, where they differ")
 	f.duration(&v.cfg.Settle, "settle", 3*time.Second, 100*time.Millisecond, time.Hour, "how long a row must differ in the same way")
 	f.integer(&v.cfg.Workers, "", "workers", 2, 1, 64, "ranges that are compared at once")
-	f.flags.StringVarP(&v.database, "database", "D", "", "the tables' database, where their names don't say it")
+	f.flags.StringVarP(&v.database, "database", "D", "", "the tables' database, if their names lack it")
 	v.connection.register(f)
 	cmd.RunE = a.verb(v.run)
 	return cmd

@@ -96,15 +96,15 @@ func pace() []Setting {
 		number("workers", 1, 64, "connections that copy rows", func(c *Settings) *int { return &c.RowCopy.Workers }),
 		duration(
 			"chunk-time", 10*time.Millisecond, 10*time.Second,
-			"the most time that a chunk of rows may take; beside an application it takes less",
+			"longest time for a chunk of rows; under traffic a chunk takes less",
 			func(c *Settings) *time.Duration { return &c.RowCopy.Target },
 		),
-		part("copy-share", 0, "the most of the row copy's time that may be work; 100%: no bound; 0%: it stands, and changes are applied",
+		part("copy-share", 0, "limit the row copy to this share of its time; 100%: no limit; 0%: it stops, and changes are still applied",
 			func(c *Settings) float64 { return 1 - c.Rest }, func(c *Settings, part float64) { c.Rest = 1 - part }),
-		part("max-slowdown", 1, "by how much the application's statements may take longer on average, where the server is in use",
+		part("max-slowdown", 1, "how much longer the application's statements may take, on average",
 			func(c *Settings) float64 { return c.MaxSlowdown }, func(c *Settings, part float64) { c.MaxSlowdown = part }),
 		boolean(
-			"full-speed", "copy rows with all workers, however much the application is slowed",
+			"full-speed", "copy rows with all workers, even if that slows the application",
 			func(c *Settings) *bool { return &c.FullSpeed },
 		),
 	}
@@ -115,7 +115,7 @@ func waits() []Setting {
 	return []Setting{
 		duration(
 			"max-replica-lag", 0, time.Hour,
-			"how far a replica may be behind, beyond what it shall be; 0: any. They are found by SHOW REPLICAS, and measured by heartbeats",
+			"how far a replica may be behind, beyond an intended delay; 0: any. Replicas are found by SHOW REPLICAS, and measured by heartbeats",
 			func(c *Settings) *time.Duration { return &c.Throttle.ReplicaLag },
 		),
 		duration(
@@ -128,7 +128,7 @@ func waits() []Setting {
 			func(c *Settings) *[]throttle.Limit { return &c.Throttle.MaxLoad },
 		),
 		limits(
-			"critical-load", "status variables above which the run ends, if they are so in two looks in a row",
+			"critical-load", "status variables above which the run ends, if two samples in a row are above",
 			func(c *Settings) *[]throttle.Limit { return &c.Throttle.CriticalLoad },
 		),
 		number(
@@ -141,16 +141,16 @@ func waits() []Setting {
 			func(c *Settings, part float64) { c.Throttle.CheckpointAge = part }),
 		bytes(
 			"min-free-disk",
-			"bytes that must stay free where the server's files are, if that is this machine, such as 10G; 0: not looked at",
+			"bytes that must stay free where the server's files are, if that is this machine, such as 10G; 0: not checked",
 			func(c *Settings) *int64 { return &c.Throttle.FreeDisk },
 		),
 		bytes(
 			"disk-free-now",
-			"bytes that are free there, if that is another machine: the run waits when it has written nine tenths of it",
+			"free bytes where the server's files are, if that is another machine: the run waits when it has written nine tenths of them",
 			func(c *Settings) *int64 { return &c.Throttle.GivenDisk },
 		),
 		several(
-			Setting{Name: "throttle-file", Kind: "path", Help: "file on this machine: the run waits while it is there; may be repeated"},
+			Setting{Name: "throttle-file", Kind: "path", Help: "file on this machine: the run waits while the file exists; may be repeated"},
 			func(string) error { return nil }, func(c *Settings) *[]string { return &c.Throttle.Files },
 		),
 		word(
@@ -181,7 +181,7 @@ func swapping() []Setting {
 	return []Setting{
 		boolean(
 			"hold",
-			"wait with the swap until midstream cutover says so; changes are applied, and the tables compared, meanwhile",
+			"wait with the swap until midstream cutover; until then, changes are applied and the tables compared",
 			func(c *Settings) *bool { return &c.When.Hold },
 		),
 		{
@@ -202,7 +202,7 @@ func swapping() []Setting {
 			},
 		},
 		word(
-			"cutover-when-gone", "path", "file on this machine: the run holds while it is there", nil,
+			"cutover-when-gone", "path", "file on this machine: the run holds while the file exists", nil,
 			func(c *Settings) *string { return &c.When.Gone },
 		),
 		duration(
@@ -216,7 +216,7 @@ func swapping() []Setting {
 		),
 		duration(
 			"lock-backoff", 10*time.Millisecond, 10*time.Minute,
-			"how long to wait after the first attempt that came to nothing; it doubles",
+			"pause after the first failed attempt; it doubles each time",
 			func(c *Settings) *time.Duration { return &c.Backoff },
 		),
 		duration(
@@ -225,29 +225,29 @@ func swapping() []Setting {
 		),
 		number(
 			"lock-attempts", 0, 1_000_000,
-			"after how many attempts the run ends and keeps its work; 0: never. While somebody is seen to hold a lock none is made: --lock-give-up",
+			"stop after this many attempts and keep the work; 0: never. The run makes no attempt while it sees a blocker: --lock-give-up",
 			func(c *Settings) *int { return &c.Attempts },
 		),
 		duration(
-			"lock-give-up", 0, 1000*time.Hour, "after how long of trying the run ends and keeps its work; 0: never",
+			"lock-give-up", 0, 1000*time.Hour, "stop after trying for this long and keep the work; 0: never",
 			func(c *Settings) *time.Duration { return &c.GiveUp },
 		),
 		duration(
 			"kill-blockers-after", 0, 24*time.Hour,
-			"end a session (KILL) that has been in the way of the lock for so long; 0: none. Never replication, a backup, or a transaction that has changed more than --kill-rows",
+			"kill a session that has blocked the lock for this long; 0: never. Never replication, a backup, or a transaction that has changed more than --kill-rows",
 			func(c *Settings) *time.Duration { return &c.Kills.After },
 		),
 		patterns(
-			"kill-user", "users of which sessions may be ended, * for any letters; may be repeated (all)",
+			"kill-user", "users whose sessions may be killed, * for any letters; may be repeated (all)",
 			func(c *Settings) *[]string { return &c.Kills.Users },
 		),
 		patterns(
-			"kill-host", "hosts of which sessions may be ended; may be repeated (all)",
+			"kill-host", "hosts whose sessions may be killed; may be repeated (all)",
 			func(c *Settings) *[]string { return &c.Kills.Hosts },
 		),
 		number(
 			"kill-rows", 1, 1_000_000_000,
-			"rows that a transaction may have changed that is ended: more would take long to roll back",
+			"most rows that a killed transaction may have changed: more would take long to roll back",
 			func(c *Settings) *int { return &c.Kills.Rows },
 		),
 	}
