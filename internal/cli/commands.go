@@ -215,10 +215,10 @@ func (c *commanding) find(ctx context.Context, table string) ([]*socket.Client, 
 	switch {
 	case len(meant) == 0 && table == "" && c.server != "":
 		return nil, &coded{code: exitNoRun, err: fmt.Errorf("no run on the server %s is at work on this machine", c.server),
-			next: "midstream status lists those that are, with their servers"}
+			next: "midstream status lists the runs at work, with their servers"}
 	case len(meant) == 0 && table != "":
 		return nil, &coded{code: exitNoRun, err: fmt.Errorf("no run on %s is at work on this machine, or it is another user's", table),
-			next: "midstream status lists those that are; --control-dir must be the run's"}
+			next: "midstream status lists the runs at work; --control-dir must be the run's"}
 	case len(meant) > 1 && table != "":
 		var servers []string
 		for _, r := range meant {

@@ -124,5 +124,5 @@ func unreachable(ctx context.Context, err error) error {
 	if dbconn.Denied(err) {
 		next = "check the account and its password (-p asks for it)"
 	}
-	return &coded{code: exitFailed, err: err, left: "nothing was written now; what an earlier run may have kept is as it was", next: next}
+	return &coded{code: exitFailed, err: err, left: "nothing was changed", next: next}
 }

@@ -46,7 +46,7 @@ func TestErrorsPage(t *testing.T) {
 		{"The plan refuses", []string{"run", "--method=shadow", "ALTER TABLE shop.log ADD COLUMN n INT"}, exitRefused, nil},
 		{"Rows don't fit", []string{"run", "ALTER TABLE shop.people MODIFY name VARCHAR(8)"}, exitUnfit, nil},
 		{"It fails on the way", []string{"run", "--no-prescan", "ALTER TABLE shop.people MODIFY name VARCHAR(8)"}, exitFailed, nil},
-		{"Somebody aborts it", held, exitAborted, func(r *running) { r.interrupt() }},
+		{"The operator aborts it", held, exitAborted, func(r *running) { r.interrupt() }},
 		{"It is stopped, and keeps its work", held, exitStopped, func(r *running) {
 			if code, _, stderr := midstream(t, "abort", "--keep", "--control-dir="+folder, database+".orders"); code != exitDone {
 				t.Error(stderr)
@@ -122,7 +122,7 @@ func asOnThePage(told string) string {
 	return b.String()
 }
 
-const errorsIntroduction = `# What an error tells
+const errorsIntroduction = `# What an error reports
 
 Every error that ends a verb has five parts, in the same order, on standard error:
 
@@ -133,11 +133,13 @@ midstream: CAUSE
   next:  what to do
 ` + "```" + `
 
-The stage is ` + "`command line`, `connecting`, `planning`" + `, a phase of the run, or the verb; the object a table with its server, a server, or a
-command. With ` + "`--json`" + ` the last line has the same as ` + "`error`, `stage`, `object`, `left` and `next`" + ` ([events](events.md#result)), and the
-[exit code](exit-codes.md) says the kind. A refusal also lists every reason, with what would remove it.
+The stage is ` + "`command line`, `connecting`, `planning`" + `, a phase of the run, or the verb.
+The object is a table with its server, a server, or a command.
+With ` + "`--json`" + ` the last line has the same as ` + "`error`, `stage`, `object`, `left` and `next`" + ` ([events](events.md#result)).
+The [exit code](exit-codes.md) names the kind of error.
+A refusal also lists every reason, with its fix.
 
-The examples below are real: a test makes each error on a real server and compares what is told with this page.
+The examples below are real: a test makes each error on a real server and compares the output with this page.
 `
 
 // Of every exit code, an error that says nothing but its cause gets all five parts, in words and in the record.

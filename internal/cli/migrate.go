@@ -236,7 +236,7 @@ const afterPlan = "the same command with run in place of plan; with check, it te
 
 // goOnWithThat is what to do about a run of another ALTER that was stopped.
 func goOnWithThat(p *plan.Plan) string {
-	return "go on with that ALTER, or give it up with: midstream cleanup " + p.Source.Name.Argument()
+	return "resume that ALTER, or give it up with: midstream cleanup " + p.Source.Name.Argument()
 }
 
 // make reads the facts, asks the server, and makes the plan.

@@ -144,7 +144,7 @@ func (r *run) conclude(ctx context.Context, err error) error {
 	case r.debts.keep:
 		f.Kept = true
 		f.Left = fmt.Sprintf("%s is untouched; %s and %s are kept.", source, r.debts.shadowName, r.plan.Names.State)
-		f.Next = fmt.Sprintf(SameCommand+" to go on from where it stopped, or give it up with: midstream cleanup %s", source.Argument())
+		f.Next = fmt.Sprintf(SameCommand+" to resume from where it stopped, or give it up with: midstream cleanup %s", source.Argument())
 		if errors.Is(err, checkpoint.ErrReadOnly) || dbconn.ReadOnly(err) {
 			f.Next = "Where another server is the primary now, connect to that one. " + f.Next
 		}
@@ -182,7 +182,7 @@ func nextAfter(ctx context.Context, err error) string {
 	cause := context.Cause(ctx)
 	switch {
 	case cause != nil && errors.Is(err, cause):
-		return SameCommand + " to start anew."
+		return SameCommand + " to start again."
 	case errors.Is(err, intake.ErrNoHeartbeat):
 		return SameCommand + " when the replica has caught up, or without --capture-from."
 	case errors.Is(err, leftovers.ErrClaimed):
@@ -196,7 +196,7 @@ func nextAfter(ctx context.Context, err error) string {
 	case errors.Is(err, intake.ErrSourceChanged), errors.Is(err, cutover.ErrSourceChanged), errors.Is(err, native.ErrChanged):
 		return SameCommand + "; make sure that nobody alters the table meanwhile."
 	case errors.Is(err, binlog.ErrPurged), errors.Is(err, binlog.ErrOtherServer), errors.Is(err, binlog.ErrIncident):
-		return SameCommand + " to start anew."
+		return SameCommand + " to start again."
 	case errors.Is(err, shadow.ErrRefused):
 		return "Correct the statement."
 	case errors.Is(err, ErrUnfit):

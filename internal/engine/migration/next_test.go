@@ -31,15 +31,15 @@ func TestNextFitsTheCause(t *testing.T) {
 		err  error
 		want string
 	}{
-		{aborted, enough, "to start anew"},
+		{aborted, enough, "to start again"},
 		{aborted, intake.ErrSourceChanged, "nobody alters"},
 		{going, leftovers.ErrClaimed, "has ended"},
 		{going, intake.ErrStatementFormat, "ROW"},
 		{going, cutover.ErrSourceChanged, "nobody alters"},
 		{going, fmt.Errorf("%w: %w", shadow.ErrRefused, syntax), "Correct the statement"},
 		{going, fmt.Errorf("%w: %w", shadow.ErrRefused, null), "Correct the statement"},
-		{going, binlog.ErrPurged, "to start anew"},
-		{going, binlog.ErrOtherServer, "to start anew"},
+		{going, binlog.ErrPurged, "to start again"},
+		{going, binlog.ErrOtherServer, "to start again"},
 		{going, rowsync.ErrDuplicate, "Remove the duplicates"},
 		{going, double, "Remove the duplicates"},
 		{going, null, "Change the row"},
