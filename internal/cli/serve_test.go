@@ -323,6 +323,7 @@ func TestEveryFlagOfRunIsDecided(t *testing.T) {
 		// the service's own
 		"json",
 		"quiet",
+		"verbose",
 		"no-color",
 		"history-dir",
 		"no-history",
