@@ -42,7 +42,7 @@ func (h historyFlags) story(app *app, word string) (*history.Story, error) {
 	}
 	next := "--history-dir names another folder"
 	if errors.Is(err, history.ErrNone) {
-		next = "midstream report --list lists those that there are; " + next
+		next = "midstream report --list lists all runs; " + next
 	}
 	return nil, &coded{code: exitNoRun, err: err, next: next}
 }

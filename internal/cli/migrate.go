@@ -325,7 +325,7 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 	if p.Choice.Method == plan.MethodShadow || p.Choice.Shadow {
 		t := c.settings.Throttle
 		if err := throttle.CheckLimits(ctx, s.Pool.DB(), slices.Concat(t.MaxLoad, t.CriticalLoad)...); err != nil {
-			return nil, migration.Result{}, unwritten(ctx, err, "SHOW GLOBAL STATUS lists those that there are")
+			return nil, migration.Result{}, unwritten(ctx, err, "SHOW GLOBAL STATUS lists all variables")
 		}
 		if err := throttle.CheckQuery(ctx, s.Pool, p.Source.Name.Schema, t.Query); err != nil {
 			return nil, migration.Result{}, unwritten(

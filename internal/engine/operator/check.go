@@ -20,7 +20,7 @@ func CheckSettings(ctx context.Context, pool *dbconn.Pool, table schema.Name, wa
 	for name, limits := range map[string][]throttle.Limit{"max-load": t.MaxLoad, "critical-load": t.CriticalLoad} {
 		if _, says := values[name]; says {
 			if err := throttle.CheckLimits(ctx, pool.DB(), limits...); err != nil {
-				return bad(name, err, "SHOW GLOBAL STATUS lists those that there are")
+				return bad(name, err, "SHOW GLOBAL STATUS lists all variables")
 			}
 		}
 	}

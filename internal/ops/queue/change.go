@@ -32,7 +32,7 @@ type Submission struct {
 	ID        string            `json:"id,omitempty" doc:"letters, digits and . _ -, at most 64; one is made where there is none. A second submission of the same id with the same content is the first one" example:"orders-note-1"`
 	Server    string            `json:"server" doc:"one of those that the service knows (/v1/servers)"`
 	Statement string            `json:"statement" doc:"as midstream run takes it, with the table's database" example:"ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40)"`
-	Options   map[string]string `json:"options,omitempty" doc:"values of flags of midstream run, by their names; docs/serve.md lists those that may be given"`
+	Options   map[string]string `json:"options,omitempty" doc:"values of flags of midstream run, by their names; docs/serve.md lists the permitted ones"`
 	After     []string          `json:"after,omitempty" doc:"ids of changes that must be done before; they must be there already"`
 	By        string            `json:"by,omitempty" maxLength:"200" doc:"who submits it, in their own words"`
 }

@@ -31,7 +31,7 @@ func unknown(id string) *socket.Problem {
 	return &socket.Problem{
 		Status: http.StatusNotFound,
 		Title:  "there is no change " + id,
-		Next:   "midstream queue lists those that there are",
+		Next:   "midstream queue lists all changes",
 	}
 }
 
