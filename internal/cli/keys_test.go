@@ -86,7 +86,7 @@ func TestKeysOnATerminal(t *testing.T) {
 	if err := watching.Wait(); err != nil {
 		t.Errorf("watch: %v\n%s", err, seen)
 	}
-	press(t, terminal, screen, "Done: "+name, "c", "y")
+	press(t, terminal, screen, "altered "+name, "c", "y")
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
 	}

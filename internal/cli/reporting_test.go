@@ -96,7 +96,7 @@ func TestReportOfARunThatWentOn(t *testing.T) {
 		[]string{"run", "--method=shadow", "--history-dir=" + folder, "ALTER TABLE " + name + " ADD COLUMN c INT"},
 		flags(t, i)...)
 	killed := start(t, command(t, append(args, "--hold")...))
-	killed.await(&killed.stdout, "hold: ")
+	killed.await(&killed.stdout, "on hold")
 	if err := killed.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

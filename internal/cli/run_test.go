@@ -130,7 +130,7 @@ func TestPlanWritesNothing(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 100)
 	statement := "ALTER TABLE " + name + " ADD COLUMN c INT"
-	code, stdout, stderr := midstream(t, append([]string{"plan", "--method=shadow", statement}, flags(t, i)...)...)
+	code, stdout, stderr := midstream(t, append([]string{"plan", "--method=shadow", "--verbose", statement}, flags(t, i)...)...)
 	if code != exitDone {
 		t.Fatalf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
@@ -225,7 +225,7 @@ func TestExitCodes(t *testing.T) {
 		{"duplicate in the copy", append(reach, "run", "--method=shadow", "--no-prescan", "ALTER TABLE "+database+".twice ADD UNIQUE KEY (a)"), exitUnfit,
 			[]string{"failed in phase copy", "left:", "is untouched and nothing is left"}},
 		{"nobody there", []string{"run", "--host=127.0.0.1", "--port=1", "ALTER TABLE a.b ADD COLUMN c INT"}, exitFailed,
-			[]string{"connection refused", "nothing was written"}},
+			[]string{"connection refused", "nothing was changed"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, stdout, stderr := midstream(t, c.args...)

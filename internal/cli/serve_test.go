@@ -245,7 +245,7 @@ func TestRefusedSubmissions(t *testing.T) {
 		answer.Result.Outcome != "done" {
 		t.Errorf("%d %s, %v", status, text, err)
 	}
-	contains(t, answer.Text, q.name, "method")
+	contains(t, answer.Text, q.name, "Method ", "OK to run")
 	if status, text := q.http(
 		"GET",
 		"/v1/changes",
@@ -343,7 +343,7 @@ func TestEveryFlagOfRunIsDecided(t *testing.T) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		there = append(there, f.Name)
 		if slices.Contains(not, f.Name) == slices.Contains(queue.Options(), f.Name) {
-			t.Errorf("--%s: may a submission give it? Say so in service.Options or here", f.Name)
+			t.Errorf("--%s: may a submission give it? Say so in queue.Options or here", f.Name)
 		}
 	})
 	for _, name := range queue.Options() {

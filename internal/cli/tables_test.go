@@ -104,7 +104,7 @@ func TestTableStatements(t *testing.T) {
 		defer r.exec("DROP DATABASE `" + d + "_2`")
 
 		r.says(
-			"plan", exitDone, "RENAME TABLE t TO a, p TO q", nil, "method    instant",
+			"plan", exitDone, "RENAME TABLE t TO a, p TO q", nil, "Method     instant",
 			"1. RENAME TABLE "+d+".t TO "+d+".a, "+d+".p TO "+d+".q", "view "+d+".v refers to",
 			"foreign key f 1 of "+d+".c refers to",
 		)
@@ -135,7 +135,7 @@ func TestTableStatements(t *testing.T) {
 		r.says("run", exitRefused, "DROP TABLE p", nil, "the server drops no table that another refers to", "DROP FOREIGN KEY `f 1`")
 		r.says(
 			"run", exitDone, "DROP TABLE c", []string{"--drop-later"}, "without its 1 foreign key",
-			"left      "+d+".c_old; remove it with: midstream cleanup --old "+d+".c",
+			"Old table kept: "+d+".c_old. To drop it: midstream cleanup --old "+d+".c",
 		)
 		r.are("c_old,p,t,v")
 		r.exec("DELETE FROM p WHERE id = 1") // no foreign key of the former table keeps it, or goes on
@@ -238,7 +238,7 @@ func TestCreateTable(t *testing.T) {
 		)
 		r.says(
 			"run", exitDone, strings.Replace(other, "TABLE", "TABLE IF NOT EXISTS", 1), nil,
-			"method    none: the table is there", "the table has another definition",
+			"Nothing to do: the table is there", "the table has another definition",
 		)
 		r.says("run", exitDone, "CREATE TABLE l LIKE p", nil, "Done")
 		r.says("run", exitDone, "CREATE TABLE l (LIKE p)", nil, "Nothing to do: ")
@@ -359,13 +359,13 @@ func TestL9_AnOnlineStatementOnManyFiles(t *testing.T) {
 	sideBySide(t)
 	onEachStatementRig(t, func(r *statementRig) {
 		r.exec("CREATE TABLE many (id INT PRIMARY KEY, v INT) PARTITION BY HASH (id) PARTITIONS 60")
-		r.says("plan", exitDone, "ALTER TABLE many ADD INDEX (v)", []string{"--native-max-lock=1ms", "--lock-work=30s"},
-			"method    shadow", "the server works on the files of all partitions", "files are renamed in about")
+		r.says("plan", exitDone, "ALTER TABLE many ADD INDEX (v)", []string{"--native-max-lock=1ms", "--lock-work=30s", "--verbose"},
+			"copy to a new table", "the server works on the files of all partitions", "files are renamed in about")
 		r.says(
-			"plan", exitDone, "ALTER TABLE many ADD INDEX (v)", []string{"--native-max-lock=1h"}, "INPLACE: ",
+			"plan", exitDone, "ALTER TABLE many ADD INDEX (v)", []string{"--native-max-lock=1h", "--verbose"}, "INPLACE: ",
 			"as the table has many partitions",
 		)
-		r.says("plan", exitDone, "ALTER TABLE many ADD COLUMN w INT", nil, "INSTANT: ", "as the table has many partitions")
+		r.says("plan", exitDone, "ALTER TABLE many ADD COLUMN w INT", []string{"--verbose"}, "INSTANT: ", "as the table has many partitions")
 		r.says(
 			"plan", exitRefused, "ALTER TABLE many ADD INDEX (v)",
 			[]string{"--native-max-lock=1ms", "--lock-work=10ms"}, "the swap renames 120 files",
