@@ -34,7 +34,7 @@ func Predict(p *plan.Plan, cfg migration.Config, settings operator.Settings) pla
 func OfPlan(p Planned, style Style, next string) string {
 	s := newSheet(style)
 	s.heading("%s on %s (%s), %s", p.Source.Name, p.Address, p.Server.Version, size(p.Source))
-	s.WriteString("\n  " + humanize.Wrapped(verdict(p), s.width, "  ") + "\n\n")
+	s.verdict(p.Choice, p.Risks)
 	s.line("Method", "%s", method(p))
 	if why := whyNot(p.Choice, style.Verbose); why != "" {
 		s.line("", "%s", why)
@@ -105,16 +105,6 @@ func Risks(risks []plan.Risk, style Style) string {
 	s := newSheet(style)
 	s.risks(risks)
 	return s.String()
-}
-
-func verdict(p Planned) string {
-	switch {
-	case p.Choice.Method == plan.MethodNone:
-		return "Nothing to do: " + p.Choice.Why + "."
-	case len(p.Risks) == 0:
-		return "OK to run. No problems found."
-	}
-	return "OK to run, with " + humanize.Plural(len(p.Risks), "warning") + " (below)."
 }
 
 // found counts the warnings within a line.

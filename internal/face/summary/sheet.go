@@ -49,6 +49,18 @@ func (s *sheet) heading(format string, args ...any) {
 	s.WriteString(humanize.Wrapped(fmt.Sprintf(format, args...), s.width, "  ") + "\n")
 }
 
+// verdict says whether the change can run.
+func (s *sheet) verdict(c plan.Choice, risks []plan.Risk) {
+	text := "OK to run, with " + humanize.Plural(len(risks), "warning") + " (below)."
+	switch {
+	case c.Method == plan.MethodNone:
+		text = "Nothing to do: " + c.Why + "."
+	case len(risks) == 0:
+		text = "OK to run. No problems found."
+	}
+	s.WriteString("\n  " + humanize.Wrapped(text, s.width, "  ") + "\n\n")
+}
+
 // risks writes what an operator should know, each with what to do about it.
 func (s *sheet) risks(risks []plan.Risk) {
 	const indent = "    "

@@ -24,14 +24,7 @@ func TableNames(p *plan.TablePlan) string {
 func OfTablePlan(p *plan.TablePlan, address string, settings operator.Settings, style Style) string {
 	s := newSheet(style)
 	s.heading("%s on %s (%s)", TableNames(p), address, p.Server.Version)
-	v := "OK to run, with " + humanize.Plural(len(p.Risks), "warning") + " (below)."
-	switch {
-	case p.Choice.Method == plan.MethodNone:
-		v = "Nothing to do: " + p.Choice.Why + "."
-	case len(p.Risks) == 0:
-		v = "OK to run. No problems found."
-	}
-	s.WriteString("\n  " + humanize.Wrapped(v, s.width, "  ") + "\n\n")
+	s.verdict(p.Choice, p.Risks)
 	s.line("Change", "%s", p.Statement.Kind)
 	method := string(p.Choice.Method)
 	if p.Choice.Why != "" {
