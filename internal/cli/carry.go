@@ -144,7 +144,11 @@ var sessionCodes = map[session.Outcome]int{
 // unheld is an error of a session with its exit code.
 func unheld(ctx context.Context, err error) error {
 	var ended *session.Error
+	var partly *session.Partly
 	switch {
+	case errors.As(err, &partly):
+		partly.Err = unheld(ctx, partly.Err)
+		return partly
 	case !errors.As(err, &ended):
 		return err
 	case ended.Outcome == session.Unread:

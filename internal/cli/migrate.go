@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"midstream/internal/engine/checkpoint"
+	"midstream/internal/engine/desired"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/intake"
 	"midstream/internal/engine/leftovers"
@@ -48,10 +49,10 @@ type change struct {
 	// reconnect is how long a run tries to go on after its server could not be reached.
 	reconnect time.Duration
 	// Of --to: risks are those of the ALTER that was found, place where its table is defined, and says
-	// the words of --map by table.
+	// the words of --map.
 	risks []plan.Risk
 	place string
-	says  map[schema.Name]map[string]string
+	says  desired.Says
 	// tables are what has become of each table of --to.
 	tables []record.Table
 	// mustResume says that an attempt before has kept its work, which is to be gone on with.

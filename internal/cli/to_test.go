@@ -11,6 +11,7 @@ import (
 
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/record"
+	"midstream/internal/ops/session"
 )
 
 // files writes files of definitions, by name, and returns their folder.
@@ -86,7 +87,7 @@ func TestTo(t *testing.T) {
 			p.ServerVersion != plans[0].ServerVersion {
 			t.Errorf("%+v", p)
 		}
-		if result.Outcome != "done" || len(result.Tables) != 2 || result.Tables[0].State != statePlanned || result.Swapped {
+		if result.Outcome != "done" || len(result.Tables) != 2 || result.Tables[0].State != session.StatePlanned || result.Swapped {
 			t.Errorf("%+v", result)
 		}
 		contains(t, notes, "not in the files, and left alone: "+database+".other")
@@ -115,7 +116,7 @@ func TestTo(t *testing.T) {
 		code, stdout, _ = midstream(t, append([]string{"run", "--json"}, to...)...)
 		plans, result, _ = records(t, stdout)
 		if code != exitDone || len(plans) != 2 || plans[0].Method != "none" || result.Outcome != "done" || !result.Swapped ||
-			result.Tables[1].State != stateEqual {
+			result.Tables[1].State != session.StateEqual {
 			t.Errorf("again: exit code %d\n%s", code, stdout)
 		}
 		if got := query(allTables); got != "fresh,other,t" {
@@ -256,8 +257,8 @@ func TestToStops(t *testing.T) {
 	exec("DELETE FROM t WHERE LENGTH(b) > 120")
 	code, stdout, stderr = midstream(t, append(args, "--to="+folder)...)
 	_, result, _ = records(t, stdout)
-	if code != exitDone || result.Tables[0].State != stateEqual || result.Tables[1].State != stateChanged ||
-		result.Tables[2].State != stateChanged {
+	if code != exitDone || result.Tables[0].State != session.StateEqual || result.Tables[1].State != session.StateChanged ||
+		result.Tables[2].State != session.StateChanged {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/ops/record"
+	"midstream/internal/ops/session"
 )
 
 // trouble is what people and programs are told where a verb did not do what it was asked: always
@@ -83,9 +84,9 @@ func (a *app) troubleOf(err error, code int) trouble {
 	case errors.As(err, &c):
 		t.cause, t.left, t.next = escape.Sentence(c.err), c.left, c.next
 	}
-	var p *partly
+	var p *session.Partly
 	if errors.As(err, &p) {
-		t.object = p.table
+		t.object = p.Table
 	}
 	t.stage, t.object = cmp.Or(t.stage, at.verb), cmp.Or(t.object, at.command)
 	t.left, t.next = cmp.Or(t.left, at.untouched()), cmp.Or(t.next, outcomeOf(code).next)
@@ -107,7 +108,7 @@ func (a *app) complaint(err error, code int) string {
 	}
 	var refused *plan.Refused
 	var failure *migration.Failure
-	var p *partly
+	var p *session.Partly
 	cause := escape.Line(t.cause)
 	if laidOut(err) {
 		cause = escape.Text(t.cause)
@@ -134,8 +135,8 @@ func (a *app) complaint(err error, code int) string {
 		line("with:", a.reach)
 	}
 	if errors.As(err, &p) {
-		line("done:", p.doneText())
-		line("rest:", p.restText())
+		line("done:", doneText(p))
+		line("rest:", restText(p))
 	}
 	return b.String()
 }
@@ -167,15 +168,15 @@ func (a *app) fill(rec *record.Result, err error, code int) {
 	rec.Passing = passing(err, code)
 	var failure *migration.Failure
 	var refused *plan.Refused
-	var partly *partly
+	var partly *session.Partly
 	switch {
 	case errors.As(err, &failure):
 		rec.Phase, rec.Swapped = string(failure.Phase), failure.Swapped
 	case errors.As(err, &refused):
 		rec.Error, rec.Problems = err.Error(), record.Risks(refused.Blocking)
 	}
-	if errors.As(err, &partly) && len(partly.done) > 0 {
-		rec.Left = partly.doneText() + "; of " + partly.table + ": " + rec.Left
+	if errors.As(err, &partly) && len(partly.Done) > 0 {
+		rec.Left = doneText(partly) + "; of " + partly.Table + ": " + rec.Left
 	}
 }
 

@@ -10,6 +10,8 @@
 //	        ─ stopped ─► stand by ─► reconnect ─► attempt
 //	        ─ done, failed ─► End
 //
+// Reach does so with several tables, one after the other, until each has the definition that files want.
+//
 // Events reach a display through a Relay: an output that is slow, or that nobody reads, never holds
 // up the engine.
 package session

@@ -61,3 +61,6 @@ func unusable(err error, next string) error {
 
 // Remains is what is left on the server; "" where that is not known.
 func (e *Error) Remains() string { return e.Left }
+
+// unread is the error of a server that could not be read.
+func unread(err error) error { return &Error{Outcome: Unread, Err: err} }

@@ -1,0 +1,337 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"midstream/internal/engine/desired"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/record"
+)
+
+// States of a table that is to reach its definition.
+const (
+	StateEqual   = "equal"
+	StatePlanned = "planned"
+	StateChecked = "checked"
+	StateChanged = "changed"
+	StateCreated = "created"
+	StateFailed  = "failed"
+	StateWaiting = "waiting"
+)
+
+// Reach is what brings tables to the definitions that files want.
+type Reach struct {
+	Server *Server
+	Wanted []desired.Statement
+	// Part says that Wanted is a part of what the files define.
+	Part bool
+	Says desired.Says
+	// End is the state that a table ends with: StatePlanned, StateChecked or StateChanged.
+	End string
+
+	// Finish brings an earlier run on a table to its end.
+	Finish func(context.Context, schema.Name) error
+	// Make makes the plan of a change that has an ALTER.
+	Make func(context.Context, *desired.Change) error
+	// Do does with such a change what leads to End.
+	Do func(context.Context, *desired.Change) (migration.Result, error)
+	// MakeTables makes the plan of a CREATE TABLE, and Create carries it out.
+	MakeTables func(context.Context, *ddl.Statement) (*plan.TablePlan, error)
+	Create     func(context.Context, *desired.Change, *plan.TablePlan) (migration.Result, error)
+	// Planned shows the plan of a change that has no ALTER.
+	Planned func(c *desired.Change, method, why string)
+	// Begins is called with the table that is next.
+	Begins func(table string)
+	Note   func(text string)
+
+	// Tables are what has become of each table.
+	Tables  []record.Table
+	finder  desired.Finder
+	changes []*desired.Change
+	sum     migration.Result
+}
+
+// Partly is the end of a run on several tables at one of them.
+type Partly struct {
+	Err        error
+	Table      string
+	Done, Rest []string
+}
+
+func (p *Partly) Error() string { return p.Err.Error() }
+func (p *Partly) Unwrap() error { return p.Err }
+
+// runs reports whether tables are changed.
+func (r *Reach) runs() bool { return r.End == StateChanged }
+
+// Run looks at all tables first, so that what can be refused is refused before anything is
+// begun; then it works on one after the other. Its error is one of the functions, a *plan.Refused,
+// an *Error, or a *Partly around one of these.
+func (r *Reach) Run(ctx context.Context) (migration.Result, error) {
+	r.finder = desired.Finder{
+		Pool:     r.Server.Pool,
+		Map:      func(name schema.Name) map[string]string { return r.Says[name] },
+		Argument: func(table schema.Name, old, fresh string) string { return desired.MapFlag(r.Wanted, table, old, fresh) },
+	}
+	if err := r.finder.Sweep(ctx, r.Wanted, desired.Stale); err != nil {
+		return r.sum, unread(err)
+	}
+	if r.runs() {
+		for _, w := range r.Wanted { // what an earlier run has left to do
+			if err := r.Finish(ctx, w.Name); err != nil {
+				return r.sum, err
+			}
+		}
+	}
+	if err := r.look(ctx); err != nil {
+		return r.sum, err
+	}
+	if err := r.leaveAlone(ctx); err != nil {
+		return r.sum, err
+	}
+	if r.runs() {
+		if err := r.planAll(ctx); err != nil {
+			return r.sum, err
+		}
+	}
+	err := r.all(ctx)
+	return r.sum, err
+}
+
+// look finds all changes, or all reasons why there are none.
+func (r *Reach) look(ctx context.Context) error {
+	var refusals []*plan.Refused
+	for _, s := range r.Wanted {
+		change, err := r.find(ctx, s)
+		var refused *plan.Refused
+		switch {
+		case errors.As(err, &refused):
+			refusals = append(refusals, refused)
+		case err != nil:
+			return err
+		default:
+			r.changes = append(r.changes, change)
+		}
+	}
+	for i, c := range r.changes {
+		for _, other := range r.changes[:i] {
+			if c.Table != nil && other.Table != nil && c.Table.Name == other.Table.Name {
+				refusals = append(refusals, &plan.Refused{Table: c.Table.Name.String(), Blocking: []plan.Risk{{Code: desired.CodeFile,
+					What: fmt.Sprintf("%s and %s define the same table", other.Statement.Place(), c.Statement.Place()), Blocking: true}}})
+			}
+		}
+	}
+	if err := together(refusals); err != nil {
+		return err
+	}
+	r.changes = desired.Order(r.changes)
+	for _, c := range r.changes {
+		for _, note := range c.Notes {
+			r.Note(note)
+		}
+		r.Tables = append(r.Tables, record.Table{Table: c.Name().Dotted(), Place: c.Statement.Place(), State: StateWaiting})
+	}
+	return nil
+}
+
+// find compares one table.
+func (r *Reach) find(ctx context.Context, s desired.Statement) (*desired.Change, error) {
+	change, err := r.finder.Find(ctx, s)
+	var refused *plan.Refused
+	var left *desired.Left
+	switch {
+	case errors.As(err, &left):
+		return nil, &Error{
+			Outcome: Unremoved,
+			Err:     err,
+			Left:    left.Name.String() + " may be left, an empty table",
+			Next:    "DROP TABLE IF EXISTS " + left.Name.Quoted(),
+		}
+	case errors.As(err, &refused):
+		return nil, refused
+	case err != nil:
+		return nil, unread(fmt.Errorf("compare %s with %s: %w", s.Name, s.Place(), err))
+	}
+	return change, nil
+}
+
+// together makes one refusal of those of several tables.
+func together(refusals []*plan.Refused) error {
+	switch len(refusals) {
+	case 0:
+		return nil
+	case 1:
+		return refusals[0]
+	}
+	all := &plan.Refused{}
+	var tables []string
+	of := func(table string, risks []plan.Risk) (named []plan.Risk) {
+		for _, risk := range risks {
+			risk.What = table + ": " + risk.What
+			named = append(named, risk)
+		}
+		return named
+	}
+	for _, r := range refusals {
+		tables = append(tables, r.Table)
+		all.Blocking = append(all.Blocking, of(r.Table, r.Blocking)...)
+		all.Others = append(all.Others, of(r.Table, r.Others)...)
+	}
+	all.Table = strings.Join(tables, ", ")
+	return all
+}
+
+// leaveAlone lists the tables that the files don't have.
+func (r *Reach) leaveAlone(ctx context.Context) error {
+	if r.Part {
+		return nil
+	}
+	left, err := r.finder.Left(ctx, r.Wanted)
+	if err != nil {
+		return unread(err)
+	}
+	var names []string
+	for _, n := range left {
+		names = append(names, n.String())
+	}
+	if len(names) > 0 {
+		r.Note("not in the files, and left alone: " + strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// planAll makes every plan once, for the sake of what it refuses.
+func (r *Reach) planAll(ctx context.Context) error {
+	var refusals []*plan.Refused
+	var alters []*desired.Change
+	for _, c := range r.changes {
+		if c.Alter != nil {
+			alters = append(alters, c)
+		}
+	}
+	if len(alters) == 1 && len(r.changes) == 1 { // its run makes it
+		return nil
+	}
+	for _, c := range alters {
+		var refused *plan.Refused
+		if err := r.Make(ctx, c); errors.As(err, &refused) {
+			refusals = append(refusals, refused)
+		} else if err != nil {
+			return err
+		}
+	}
+	return together(refusals)
+}
+
+// all works on one table after the other. A run stops at the first that fails; a plan reports
+// what it refuses of all.
+func (r *Reach) all(ctx context.Context) error {
+	var refusals []*plan.Refused
+	for i := range r.changes {
+		state, err := r.one(ctx, i)
+		r.Tables[i].State = state
+		var refused *plan.Refused
+		if r.End == StatePlanned && errors.As(err, &refused) {
+			refusals = append(refusals, refused)
+			continue
+		}
+		if err != nil {
+			return r.partly(i, err)
+		}
+	}
+	return together(refusals)
+}
+
+// partly says which tables are done, and which are not begun.
+func (r *Reach) partly(at int, err error) error {
+	if len(r.Tables) == 1 || !r.runs() {
+		return err
+	}
+	p := &Partly{Err: err, Table: r.Tables[at].Table}
+	for i, t := range r.Tables {
+		switch {
+		case i < at:
+			p.Done = append(p.Done, t.Table)
+		case i > at:
+			p.Rest = append(p.Rest, t.Table)
+		}
+	}
+	return p
+}
+
+// one works on one table.
+func (r *Reach) one(ctx context.Context, i int) (state string, err error) {
+	if ctx.Err() != nil {
+		return StateWaiting, unread(context.Cause(ctx))
+	}
+	began := time.Now()
+	r.Begins(r.Tables[i].Table)
+	c := r.changes[i]
+	if i > 0 && r.runs() { // time has gone by
+		if c, err = r.find(ctx, c.Statement); err != nil {
+			return StateFailed, err
+		}
+		r.changes[i] = c
+	}
+	switch {
+	case c.Table == nil:
+		return r.create(ctx, c)
+	case c.Alter == nil:
+		r.Planned(c, "none", "the table has this definition already")
+		r.sum.Swapped = r.runs()
+		return StateEqual, nil
+	}
+	result, err := r.Do(ctx, c)
+	r.add(result)
+	r.Tables[i].Method, r.Tables[i].Old, r.Tables[i].Elapsed = string(result.Method), result.Old, record.MSOf(time.Since(began))
+	if err != nil {
+		return StateFailed, err
+	}
+	return r.End, nil
+}
+
+// create makes a table that does not exist; a plan shows so.
+func (r *Reach) create(ctx context.Context, c *desired.Change) (state string, err error) {
+	r.Planned(c, "create", "there is no such table")
+	if !r.runs() {
+		return r.End, nil
+	}
+	statement, err := ddl.ParseStatement(c.Statement.Text)
+	if err == nil {
+		err = statement.In(c.Statement.Name.Schema)
+	}
+	if err != nil {
+		return StateFailed, unread(fmt.Errorf("%s: %w", c.Statement.Place(), err))
+	}
+	p, err := r.MakeTables(ctx, statement)
+	if err != nil {
+		return StateFailed, err
+	}
+	result, err := r.Create(ctx, c, p)
+	r.add(result)
+	if err != nil {
+		return StateFailed, err
+	}
+	return StateCreated, nil
+}
+
+// add sums up what runs did; of what is no number the last counts.
+func (r *Reach) add(x migration.Result) {
+	s := &r.sum
+	s.Elapsed, s.Prescan, s.Scanned = s.Elapsed+x.Elapsed, s.Prescan+x.Prescan, s.Scanned+x.Scanned
+	s.Copy, s.Index, s.Verify, s.Native = s.Copy+x.Copy, s.Index+x.Index, s.Verify+x.Verify, s.Native+x.Native
+	s.RowsCopied, s.Captured = s.RowsCopied+x.RowsCopied, s.Captured+x.Captured
+	s.Applied, s.Dropped = s.Applied+x.Applied, s.Dropped+x.Dropped
+	s.Merged, s.Retries, s.Attempts, s.LockHeld = s.Merged+x.Merged, s.Retries+x.Retries, s.Attempts+x.Attempts, s.LockHeld+x.LockHeld
+	s.Drained, s.BinlogRead = s.Drained+x.Drained, s.BinlogRead+x.BinlogRead
+	s.Verified, s.Repaired = s.Verified+x.Verified, s.Repaired+x.Repaired
+	s.Disk, s.Redo, s.Binlog = max(s.Disk, x.Disk), s.Redo+x.Redo, s.Binlog+x.Binlog // one after the other
+	s.Method, s.Old, s.Swapped, s.Resumed = x.Method, x.Old, x.Swapped, s.Resumed || x.Resumed
+}
