@@ -98,3 +98,4 @@ bench: build ## measure beside other tools, about 90 minutes (BENCH="--rows 5000
 
 docs: ## write the generated pages of docs/ anew
 	go test ./internal/cli -run 'TestDocs|TestErrorsPage' -update
+	go test ./internal/lab/layout -run TestMaps -update
