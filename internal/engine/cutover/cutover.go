@@ -13,8 +13,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// The outcomes of an attempt other than the swap. In the first five the source is
-// untouched and free, and another attempt may be made.
+// The outcomes of an attempt other than the swap. After the first five, and after ErrSlow, the source is
+// untouched and unlocked, and another attempt may succeed.
 var (
 	// ErrNotGranted says that the lock was not granted within the budget.
 	ErrNotGranted = errors.New("lock was not granted within the budget")
@@ -174,7 +174,7 @@ func (a *swapAttempt) run(ctx context.Context, setup []string) (Swap, error) {
 		a.dropSentinel()
 		return a.swap, err
 	}
-	err := a.work(ctx)
+	err := a.drainAll(ctx)
 	if err == nil {
 		err = a.inTime(a.budget.Work - time.Since(a.granted))
 	}

@@ -36,7 +36,7 @@ func Rehearse(ctx context.Context, pool *dbconn.Pool, tables Tables, budget Budg
 	if err := h.lock(ctx, tables.locked()...); err != nil {
 		return h.swap, err
 	}
-	err := h.work(ctx)
+	err := h.drainAll(ctx)
 	h.release()
 	h.swap.Held = time.Since(h.granted)
 	return h.swap, err
@@ -84,8 +84,8 @@ func (h *underLock) release() {
 	}
 }
 
-// work brings the shadow up to the last change of the source.
-func (h *underLock) work(ctx context.Context) error {
+// drainAll brings the shadow up to the last change of the source.
+func (h *underLock) drainAll(ctx context.Context) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, h.budget.Work, ErrOverrun)
 	defer cancel()
 	if err := h.drain.Received(bounded); err != nil {

@@ -88,15 +88,6 @@ func (a *account) inFlight() int {
 	return n
 }
 
-// linger is how long apply gathers changes: each of its transactions is a commit more for the application's to wait
-// for, and a key that changes twice meanwhile is synced once. Nothing waits for them while rows are copied.
-func (a *account) linger() time.Duration {
-	if a.phaseNow() == event.PhaseCopy {
-		return 500 * time.Millisecond
-	}
-	return 0
-}
-
 // progress reads the account.
 func (a *account) progress() event.Progress {
 	now := time.Now()

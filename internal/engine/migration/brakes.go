@@ -150,7 +150,7 @@ func (b *brakes) backlogged() int {
 // captureDelay is how far capture is behind; 0 while there is none.
 func (b *brakes) captureDelay() time.Duration {
 	if w := b.run.prepared.Load(); w != nil {
-		return w.capture.Delay()
+		return w.intake.Delay()
 	}
 	return 0
 }
@@ -161,8 +161,8 @@ func (b *brakes) written(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if w := b.run.prepared.Load(); w != nil && w.capture.Stream != nil {
-		bytes += w.capture.Stream.BytesRead()
+	if w := b.run.prepared.Load(); w != nil && w.intake.Stream != nil {
+		bytes += w.intake.Stream.BytesRead()
 	}
 	return bytes, nil
 }

@@ -22,26 +22,26 @@ import (
 
 // cutOver brings the backlog down, waits until no session blocks the swap, and tries to swap until
 // it is done. Apply goes on but for the attempts themselves.
-func (r *work) cutOver(ctx context.Context) error {
-	if err := r.countFiles(ctx); err != nil {
+func (w *work) cutOver(ctx context.Context) error {
+	if err := w.countFiles(ctx); err != nil {
 		return err
 	}
-	swap, err := r.underLock(ctx, cutover.Attempt, &swapTurn{lockTurn: lockTurn{r}})
+	swap, err := w.attempts(ctx, cutover.Attempt, &swapTurn{lockTurn: lockTurn{w}})
 	if err != nil {
 		return err
 	}
-	r.debts.swapped = true
-	r.account.update(func() { r.account.swap = swap })
-	r.emit(swap)
+	w.debts.swapped = true
+	w.account.update(func() { w.account.swap = swap })
+	w.emit(swap)
 	return nil
 }
 
 // countFiles counts the files that the swap renames.
-func (r *work) countFiles(ctx context.Context) error {
+func (w *work) countFiles(ctx context.Context) error {
 	counts := [2]int{1, 1}
-	for i, table := range []*schema.Table{r.plan.Source, r.shadow.Table} {
+	for i, table := range []*schema.Table{w.plan.Source, w.shadow.Table} {
 		for try := 1; table.Partitioned; try++ {
-			n, err := schema.Files(ctx, r.pool.DB(), table.Name)
+			n, err := schema.Files(ctx, w.pool.DB(), table.Name)
 			if err == nil {
 				counts[i] = n
 				break
@@ -54,42 +54,43 @@ func (r *work) countFiles(ctx context.Context) error {
 			}
 		}
 	}
-	r.shape = r.plan.ShapeOf(counts[0], counts[1])
+	w.shape = w.plan.ShapeOf(counts[0], counts[1])
 	return nil
 }
 
-// swapFunc is cutover.Attempt, or cutover.Rehearse.
-type swapFunc func(context.Context, *dbconn.Pool, cutover.Tables, cutover.Budget, []string, cutover.Drain) (cutover.Swap, error)
+// attemptFunc is cutover.Attempt, or cutover.Rehearse.
+type attemptFunc func(context.Context, *dbconn.Pool, cutover.Tables, cutover.Budget, []string, cutover.Drain) (cutover.Swap, error)
 
-// underLock makes attempts until one is done.
-func (r *work) underLock(ctx context.Context, try swapFunc, turn lock.Turn) (event.SwapDone, error) {
-	r.enter(event.PhaseCatchUp)
+// attempts makes attempts of the swap, or of a rehearsal's lock, until one succeeds. A rehearsal gets
+// the same figures, and does not emit them as a swap.
+func (w *work) attempts(ctx context.Context, try attemptFunc, turn lock.Turn) (event.SwapDone, error) {
+	w.enter(event.PhaseCatchUp)
 	asker := lock.Asker{
-		Pool: r.pool,
-		Lookout: &lookout{run: r, watcher: &lock.Watcher{
-			DB:     r.pool.DB(),
-			Tables: slices.Concat([]schema.Name{r.plan.Source.Name, r.shadow.Name}, r.plan.Others(), r.shadow.Table.Sequences()),
+		Pool: w.pool,
+		Lookout: &lookout{work: w, watcher: &lock.Watcher{
+			DB:     w.pool.DB(),
+			Tables: slices.Concat([]schema.Name{w.plan.Source.Name, w.shadow.Name}, w.plan.Others(), w.shadow.Table.Sequences()),
 		}},
 		Terms: func() lock.Terms {
-			t := r.control.Terms(r.plan.Server)
+			t := w.control.Terms(w.plan.Server)
 			t.SeesNobody = false // old snapshots are seen on every server
 			return t
 		},
 		Turn: turn,
-		Emit: r.emit,
+		Emit: w.emit,
 		For:  "cut over",
 	}
 	var swap cutover.Swap
 	attempts, last, err := asker.Run(ctx, func(ctx context.Context, _ time.Duration) (asked lock.Outcome, err error) {
 		began := time.Now()
-		swap, err = r.trySwap(ctx, try)
+		swap, err = w.attempt(ctx, try)
 		asked = lock.Outcome{Granted: swap.Granted, Waited: swap.Waited, Took: time.Since(began)}
 		switch {
 		case err == nil:
 		case again(err):
 			asked.Undone, err = err, nil
 		default:
-			r.debts.keep = errors.Is(err, cutover.ErrUnknown)
+			w.debts.keep = errors.Is(err, cutover.ErrUnknown)
 			err = fmt.Errorf("cut-over: %w", err)
 		}
 		return asked, err
@@ -98,7 +99,7 @@ func (r *work) underLock(ctx context.Context, try swapFunc, turn lock.Turn) (eve
 	case errors.Is(err, lock.ErrGivenUp):
 		err = fmt.Errorf("%w in %d attempts: %w", ErrGaveUp, attempts, last.Undone)
 	case errors.Is(err, lock.ErrTooLong):
-		err = fmt.Errorf("%w within %s", ErrGaveUp, r.live().GiveUp)
+		err = fmt.Errorf("%w within %s", ErrGaveUp, w.live().GiveUp)
 	}
 	if err != nil {
 		return event.SwapDone{}, err
@@ -107,37 +108,37 @@ func (r *work) underLock(ctx context.Context, try swapFunc, turn lock.Turn) (eve
 }
 
 // lockTurn says when a rehearsal may ask for the lock.
-type lockTurn struct{ run *work }
+type lockTurn struct{ work *work }
 
 // Wait returns when neither the operator nor the window nor a pause holds the run.
 func (t lockTurn) Wait(ctx context.Context) (held time.Duration, err error) {
 	began := time.Now()
-	waited, err := t.run.holding().Wait(ctx, t.run.verifyAgain)
+	waited, err := t.work.holding().Wait(ctx, t.work.verifyAgain)
 	if err != nil || !waited {
 		return 0, err
 	}
-	t.run.enter(event.PhaseCatchUp)
+	t.work.enter(event.PhaseCatchUp)
 	return time.Since(began), nil
 }
 
 // Ready reports whether the backlog is small.
-func (t lockTurn) Ready() bool { return t.run.caughtUp() }
+func (t lockTurn) Ready() bool { return t.work.caughtUp() }
 
 // Prepare enters the phase of the lock.
 func (t lockTurn) Prepare(context.Context) (bool, error) {
-	t.run.enter(event.PhaseLock)
+	t.work.enter(event.PhaseLock)
 	return true, nil
 }
 
 // Begin is false if the run is held or paused by now: Prepare may take long, as a hook may.
 func (t lockTurn) Begin() bool {
-	why, err := t.run.holding().WhyNot(time.Now())
-	return err == nil && why == "" && t.run.control.Begin() // Wait returns the error
+	why, err := t.work.holding().WhyNot(time.Now())
+	return err == nil && why == "" && t.work.control.Begin() // Wait returns the error
 }
 
 // End makes ready for the next attempt, if there must be one.
 func (t lockTurn) End(ctx context.Context, last lock.Outcome, err error) error {
-	r := t.run
+	r := t.work
 	r.control.End(err == nil && last.Done() || errors.Is(err, cutover.ErrUnknown))
 	r.account.blockers.asked(last.Waited)
 	if err != nil || last.Done() {
@@ -158,13 +159,13 @@ type swapTurn struct {
 	announced, unmarked bool
 }
 
-// Prepare gives the shadow its final comment, and saves that a swap is on its way, for Finish.
+// Prepare gives the shadow its final comment, and saves that a swap may follow, for leftovers.Finish.
 func (t *swapTurn) Prepare(ctx context.Context) (bool, error) {
 	if unmarked, err := t.unmark(ctx); !unmarked {
 		return false, err
 	}
-	t.run.enter(event.PhaseCutover)
-	return true, t.run.checkpoint(ctx)
+	t.work.enter(event.PhaseCutover)
+	return true, t.work.checkpoint(ctx)
 }
 
 // unmark gives the shadow its final comment, once. That takes a metadata lock of the shadow, for
@@ -175,13 +176,13 @@ func (t *swapTurn) unmark(ctx context.Context) (bool, error) {
 	}
 	if !t.announced {
 		// From here on only the state table says that the shadow is ours (law L8).
-		t.run.debts.unmarked.Store(true)
-		if err := t.run.checkpoint(ctx); err != nil {
+		t.work.debts.unmarked.Store(true)
+		if err := t.work.checkpoint(ctx); err != nil {
 			return false, err
 		}
 		t.announced = true
 	}
-	err := t.run.shadow.Unmark(ctx, t.run.pool)
+	err := t.work.shadow.Unmark(ctx, t.work.pool)
 	if dbconn.Contended(err) {
 		return false, nil
 	}
@@ -191,7 +192,7 @@ func (t *swapTurn) unmark(ctx context.Context) (bool, error) {
 
 // lookout finds what blocks the swap: old snapshots, and sessions that hold metadata locks.
 type lookout struct {
-	run     *work
+	work    *work
 	watcher *lock.Watcher
 
 	snapshotsGone bool
@@ -200,20 +201,20 @@ type lookout struct {
 func (l *lookout) Blockers(ctx context.Context, longer time.Duration) ([]event.Blocker, error) {
 	blockers, err := l.blockers(ctx, longer)
 	if err == nil || dbconn.Contended(err) {
-		l.run.account.blockers.saw(blockers, time.Now())
+		l.work.account.blockers.saw(blockers, time.Now())
 	}
 	return blockers, err
 }
 
 func (l *lookout) blockers(ctx context.Context, longer time.Duration) ([]event.Blocker, error) {
-	if l.run.cfg.OldSnapshots == SnapshotsWait && !l.snapshotsGone {
-		old, err := l.watcher.Snapshots(ctx, l.run.copyEnd)
+	if l.work.cfg.OldSnapshots == SnapshotsWait && !l.snapshotsGone {
+		old, err := l.watcher.Snapshots(ctx, l.work.copyEnd)
 		if err != nil || len(old) > 0 {
 			return old, err
 		}
 		l.snapshotsGone = true // views from before the copy's end do not come back
 	}
-	if !l.run.plan.Server.MetadataLocks {
+	if !l.work.plan.Server.MetadataLocks {
 		return nil, nil // they can't be seen on this server; the budget bounds what they do
 	}
 	return l.watcher.Blockers(ctx, longer)
@@ -223,29 +224,29 @@ func (l *lookout) blockers(ctx context.Context, longer time.Duration) ([]event.B
 func (r *run) old() schema.Name { return r.plan.Source.Name.Sibling(r.debts.old) }
 
 // nextOld chooses another name for the old table, as the one that was chosen is taken meanwhile.
-// The state table has it before any swap uses it: it is how Finish knows the former source.
-func (r *work) nextOld(ctx context.Context) error {
-	taken := r.old()
-	r.takenNames = append(r.takenNames, taken)
-	old, free, err := facts.FreeOld(ctx, r.pool.DB(), r.plan.Source.Name, r.takenNames)
+// The state table has it before any swap uses it: by it leftovers.Finish knows the former source.
+func (w *work) nextOld(ctx context.Context) error {
+	taken := w.old()
+	w.takenNames = append(w.takenNames, taken)
+	old, free, err := facts.FreeOld(ctx, w.pool.DB(), w.plan.Source.Name, w.takenNames)
 	if err != nil {
 		return err
 	}
 	if !free {
-		names := plan.OldNames(r.plan.Source.Name)
+		names := plan.OldNames(w.plan.Source.Name)
 		return fmt.Errorf("%w: %s to %s; rename or drop one that nobody needs", ErrNamesTaken, names[0], names[len(names)-1])
 	}
-	r.start.Old, r.debts.old = old.Table, old.Table
-	r.note(fmt.Sprintf("%s is another table's by now, which is left alone: the old table will be %s", taken, old))
-	r.saving.Lock()
-	defer r.saving.Unlock()
-	return r.saveStart(ctx)
+	w.start.Old, w.debts.old = old.Table, old.Table
+	w.note(fmt.Sprintf("%s is another table's by now, which is left alone: the old table will be %s", taken, old))
+	w.saving.Lock()
+	defer w.saving.Unlock()
+	return w.saveStart(ctx)
 }
 
 // catchUp waits until the backlog is small.
-func (r *work) catchUp(ctx context.Context) error {
-	r.enter(event.PhaseCatchUp)
-	for !r.caughtUp() {
+func (w *work) catchUp(ctx context.Context) error {
+	w.enter(event.PhaseCatchUp)
+	for !w.caughtUp() {
 		if err := dbconn.Sleep(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
@@ -263,42 +264,42 @@ func again(err error) bool {
 		dbconn.ConnectionLost(err) || dbconn.Contended(err) || dbconn.TornTriggers(err)
 }
 
-// trySwap makes one attempt, while apply holds still.
-func (r *work) trySwap(ctx context.Context, try swapFunc) (cutover.Swap, error) {
-	definition, next := schema.SplitAutoIncrement(r.plan.Source.Create)
+// attempt makes one attempt, with apply stopped.
+func (w *work) attempt(ctx context.Context, try attemptFunc) (cutover.Swap, error) {
+	definition, next := schema.SplitAutoIncrement(w.plan.Source.Create)
 	tables := cutover.Tables{
-		Source:          r.plan.Source.Name,
-		Shadow:          r.shadow.Name,
-		Old:             r.old(),
-		RenameUnderLock: r.plan.Server.RenameUnderLock,
-		RenameYields:    r.plan.Server.Version.MariaDB,
-		WritersApart:    r.plan.Server.Version.WritersApart(),
-		AutoIncrement: !r.shadow.Unmarked && !r.plan.Alter.SetsAutoIncrement &&
-			(next > 0 || r.plan.Source.AutoIncrement > 0 || hasCounter(r.shadow.Table)),
+		Source:          w.plan.Source.Name,
+		Shadow:          w.shadow.Name,
+		Old:             w.old(),
+		RenameUnderLock: w.plan.Server.RenameUnderLock,
+		RenameYields:    w.plan.Server.Version.MariaDB,
+		WritersApart:    w.plan.Server.Version.WritersApart(),
+		AutoIncrement: !w.shadow.Unmarked && !w.plan.Alter.SetsAutoIncrement &&
+			(next > 0 || w.plan.Source.AutoIncrement > 0 || hasCounter(w.shadow.Table)),
 		Definition: definition,
-		Carried:    r.carried(),
-		Related:    r.plan.Related(),
-		Log:        r.plan.Names.Log,
-		Sequences:  r.shadow.Table.Sequences(),
-		Shape:      r.shape,
+		Carried:    w.carried(),
+		Related:    w.plan.Related(),
+		Log:        w.plan.Names.Log,
+		Sequences:  w.shadow.Table.Sequences(),
+		Shape:      w.shape,
 	}
-	r.apply.stop()
-	setup := r.specs.Sync.Setup()
-	if len(r.comparison.unproven) > 0 {
-		setup = slices.Concat(r.specs.Sync.Values.Setup(), r.specs.Compare.StageSetup(), setup)
+	w.apply.stop()
+	setup := w.specs.Sync.Setup()
+	if len(w.comparison.unproven) > 0 {
+		setup = slices.Concat(w.specs.Sync.Values.Setup(), w.specs.Compare.StageSetup(), setup)
 	}
-	r.capture.Ready()
-	swap, err := try(ctx, r.pool, tables, r.live().Lock, setup,
-		&drain{changes: r.capture, applier: r.apply.applier, backlog: r.backlog, prove: r.prove, fit: r.capture.Fit})
-	r.unsettled = swap.Unsettled
+	w.intake.Ready()
+	swap, err := try(ctx, w.pool, tables, w.live().Lock, setup,
+		&drain{changes: w.intake, applier: w.apply.applier, backlog: w.backlog, prove: w.prove, fit: w.intake.Fit})
+	w.unsettled = swap.Unsettled
 	if err != nil && !errors.Is(err, cutover.ErrUnknown) {
-		r.capture.Unfreeze()
-		if failed := (carrier{r.run}).withdraw(ctx, tables.Carried); failed != nil {
+		w.intake.Unfreeze()
+		if failed := (carrier{w.run}).withdraw(ctx, tables.Carried); failed != nil {
 			return swap, errors.Join(err, failed)
 		}
 	}
 	if err != nil && again(err) && ctx.Err() == nil {
-		r.apply.start(r.apply.ctx, r.apply.fail)
+		w.apply.start(w.apply.ctx, w.apply.fail)
 	}
 	return swap, err
 }
@@ -352,6 +353,6 @@ func (d *drain) Freeze() { d.changes.Freeze() }
 
 func (d *drain) Unfreeze() { d.changes.Unfreeze() }
 
-func (r *work) caughtUp() bool {
-	return r.backlog.Len() <= r.cfg.CatchUp && r.capture.Delay() < r.live().Lock.Wait && r.capture.Undecided() == 0
+func (w *work) caughtUp() bool {
+	return w.backlog.Len() <= w.cfg.CatchUp && w.intake.Delay() < w.live().Lock.Wait && w.intake.Undecided() == 0
 }

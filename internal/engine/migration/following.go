@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"midstream/internal/engine/apply"
 	"midstream/internal/engine/cutover"
+	"midstream/internal/engine/event"
 	"midstream/internal/engine/onreplica"
 	"midstream/internal/engine/plan"
 )
@@ -16,7 +18,7 @@ var errFinished = errors.New("finished")
 
 // following runs the story while the changes of the source are captured and applied.
 // When one of these fails the story's context ends with its error.
-func (r *work) following(ctx context.Context, story func(ctx context.Context) error) error {
+func (w *work) following(ctx context.Context, story func(ctx context.Context) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	var background sync.WaitGroup
 	spawn := func(work func(context.Context) error) {
@@ -26,33 +28,33 @@ func (r *work) following(ctx context.Context, story func(ctx context.Context) er
 			}
 		})
 	}
-	spawn(r.capture.Run)
-	spawn(r.capture.Beats)
-	spawn(r.checkpoints)
-	spawn(r.brakes.steer)
-	spawn(r.brakes.gates.Run)
-	spawn(r.capture.Watch)
-	if r.plan.Purpose == plan.RehearsingOnReplica {
-		spawn(func(ctx context.Context) error { return r.account.replication.Run(ctx, r.pool.DB(), r.note) })
-		spawn(func(ctx context.Context) error { return onreplica.GiveWay(ctx, r.pool) })
+	spawn(w.intake.Run)
+	spawn(w.intake.Beats)
+	spawn(w.checkpoints)
+	spawn(w.brakes.steer)
+	spawn(w.brakes.gates.Run)
+	spawn(w.intake.Watch)
+	if w.plan.Purpose == plan.RehearsingOnReplica {
+		spawn(func(ctx context.Context) error { return w.account.replication.Run(ctx, w.pool.DB(), w.note) })
+		spawn(func(ctx context.Context) error { return onreplica.GiveWay(ctx, w.pool) })
 	}
-	r.apply.start(ctx, stop)
+	w.apply.start(ctx, stop)
 
-	err := r.becauseChanged(because(ctx, story(ctx)))
+	err := w.becauseChanged(because(ctx, story(ctx)))
 	stop(errFinished)
-	r.apply.stop()
+	w.apply.stop()
 	background.Wait()
-	r.keepAll(err)
-	r.capture.Close()
+	w.keepAll(err)
+	w.intake.Close()
 	return err
 }
 
 // becauseChanged returns that the source was changed unseen in place of an error that came of it.
-func (r *work) becauseChanged(err error) error {
-	if r.debts.swapped || errors.Is(err, cutover.ErrUnknown) {
+func (w *work) becauseChanged(err error) error {
+	if w.debts.swapped || errors.Is(err, cutover.ErrUnknown) {
 		return err
 	}
-	return r.capture.BecauseChanged(err)
+	return w.intake.BecauseChanged(err)
 }
 
 // because returns what ended ctx in place of an error that came of it. That the outcome of
@@ -100,4 +102,14 @@ func (a *applying) without(ctx context.Context, work func() error) error {
 		a.start(a.ctx, a.fail)
 	}
 	return err
+}
+
+// linger returns how long apply gathers changes before it applies them. Each transaction of apply is one more
+// commit that the application's commits wait for, and a key that changes twice in this time is synced once.
+// During the row copy nothing waits for apply.
+func (r *run) linger() time.Duration {
+	if r.account.phaseNow() == event.PhaseCopy {
+		return 500 * time.Millisecond
+	}
+	return 0
 }

@@ -118,14 +118,14 @@ func (m *Migration) Run(ctx context.Context) (Result, error) {
 }
 
 // fill makes the shadow equal to the source. REQUIRES: following keeps it so.
-func (r *work) fill(ctx context.Context) error {
-	if err := r.copyRows(ctx); err != nil {
+func (w *work) fill(ctx context.Context) error {
+	if err := w.copyRows(ctx); err != nil {
 		return err
 	}
-	if err := r.buildIndexes(ctx); err != nil {
+	if err := w.buildIndexes(ctx); err != nil {
 		return err
 	}
-	return r.verify(ctx)
+	return w.verify(ctx)
 }
 
 // claimed runs the story while this run holds the advisory lock of the source, so that
@@ -218,7 +218,7 @@ func (r *run) begin(ctx context.Context) (*work, error) {
 		d.start.Capture, d.start.Sight = string(r.plan.Capture.By), at.Sight
 	}
 	w := r.newWork(d, origin{Origin: at, tracker: frontier.New(d.specs.Sync.Key), fresh: true})
-	if err := w.capture.Beat(ctx); err != nil {
+	if err := w.intake.Beat(ctx); err != nil {
 		return nil, fmt.Errorf("first heartbeat: %w", err)
 	}
 	if err := r.link.AwaitPreparedXA(ctx); err != nil {
@@ -238,32 +238,32 @@ func (r *run) prepareShadow(ctx context.Context) (d *draft, err error) {
 }
 
 // copyRows syncs every row once while apply goes on.
-func (r *work) copyRows(ctx context.Context) error {
-	r.enter(event.PhaseCopy)
+func (w *work) copyRows(ctx context.Context) error {
+	w.enter(event.PhaseCopy)
 	started := time.Now()
-	if err := r.copier.Run(ctx); err != nil {
+	if err := w.copier.Run(ctx); err != nil {
 		return err
 	}
-	r.account.update(func() { r.account.times.copy = time.Since(started) })
-	return r.noteCopyEnd(ctx)
+	w.account.update(func() { w.account.times.copy = time.Since(started) })
+	return w.noteCopyEnd(ctx)
 }
 
 // buildIndexes builds what was left for later, and gathers statistics. Changes are captured
 // meanwhile, and applied afterwards: before 8.0.24 whoever opens a table after its ANALYZE
 // waits for the statements that used it before.
-func (r *work) buildIndexes(ctx context.Context) error {
-	if len(r.shadow.Deferred) > 0 {
-		r.enter(event.PhaseIndex)
+func (w *work) buildIndexes(ctx context.Context) error {
+	if len(w.shadow.Deferred) > 0 {
+		w.enter(event.PhaseIndex)
 	}
-	if err := r.brakes.gates.Copy(ctx); err != nil { // once begun it can't be held still
+	if err := w.brakes.gates.Copy(ctx); err != nil { // once begun it can't be held still
 		return err
 	}
-	return r.apply.without(ctx, func() error {
+	return w.apply.without(ctx, func() error {
 		started := time.Now()
-		if err := r.shadow.BuildIndexes(ctx, r.pool); err != nil {
+		if err := w.shadow.BuildIndexes(ctx, w.pool); err != nil {
 			return err
 		}
-		r.account.update(func() { r.account.times.index = time.Since(started) })
-		return r.shadow.Analyze(ctx, r.pool)
+		w.account.update(func() { w.account.times.index = time.Since(started) })
+		return w.shadow.Analyze(ctx, w.pool)
 	})
 }

@@ -21,13 +21,13 @@ func (r *run) holding() operator.Permission {
 
 // verifyAgain compares the tables again after a while: what is swapped in the end was compared
 // not long before.
-func (r *work) verifyAgain(ctx context.Context) error {
-	if !r.verifies || time.Since(r.comparison.ended) < max(anew, 10*r.comparison.took) {
+func (w *work) verifyAgain(ctx context.Context) error {
+	if !w.verifies || time.Since(w.comparison.ended) < max(anew, 10*w.comparison.took) {
 		return nil
 	}
-	if err := r.verify(ctx); err != nil {
+	if err := w.verify(ctx); err != nil {
 		return err
 	}
-	r.enter(event.PhaseHold)
+	w.enter(event.PhaseHold)
 	return nil
 }

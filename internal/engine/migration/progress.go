@@ -56,28 +56,28 @@ func (r *run) standing() event.Progress {
 }
 
 // report adds what the stages count.
-func (r *work) report(p *event.Progress, before event.Progress) {
-	counts := r.backlog.Counts()
-	p.RowsCopied, p.ChunkRows = r.copier.Rows(), r.copier.ChunkRows()
+func (w *work) report(p *event.Progress, before event.Progress) {
+	counts := w.backlog.Counts()
+	p.RowsCopied, p.ChunkRows = w.copier.Rows(), w.copier.ChunkRows()
 	p.Captured, p.Applied, p.Dropped, p.Merged = counts.Added, counts.Synced, counts.Dropped, counts.Merged
-	p.Backlog, p.CaptureDelay = r.backlog.Len(), r.capture.Delay()
-	if r.capture.Stream != nil {
-		p.BinlogRead, p.Position = r.capture.Stream.BytesRead(), r.capture.Stream.Position().String()
+	p.Backlog, p.CaptureDelay = w.backlog.Len(), w.intake.Delay()
+	if w.intake.Stream != nil {
+		p.BinlogRead, p.Position = w.intake.Stream.BytesRead(), w.intake.Stream.Position().String()
 	}
-	r.account.update(func() { r.account.rehearsed.CaptureDelay = max(r.account.rehearsed.CaptureDelay, p.CaptureDelay) })
-	r.estimate(p, before)
+	w.account.update(func() { w.account.rehearsed.CaptureDelay = max(w.account.rehearsed.CaptureDelay, p.CaptureDelay) })
+	w.estimate(p, before)
 }
 
 // smoothing is the weight of the newest half second in a rate; less than that weighs less.
 const smoothing = 0.2
 
-func (r *work) estimate(p *event.Progress, before event.Progress) {
+func (w *work) estimate(p *event.Progress, before event.Progress) {
 	if seconds := p.At.Sub(before.At).Seconds(); !before.At.IsZero() && seconds > 0 {
 		weight := smoothing * min(1, seconds/progressEvery.Seconds())
 		p.CopyRate = smooth(before.CopyRate, float64(p.RowsCopied-before.RowsCopied)/seconds, weight)
 		p.ApplyRate = smooth(before.ApplyRate, float64(p.Applied-before.Applied)/seconds, weight)
 	}
-	if r.tracker.Complete() {
+	if w.tracker.Complete() {
 		p.Fraction, p.ETA = 1, 0
 		if p.ApplyRate > 0 {
 			p.ETA = time.Duration(float64(p.Backlog) / p.ApplyRate * float64(time.Second))
@@ -90,7 +90,7 @@ func (r *work) estimate(p *event.Progress, before event.Progress) {
 	if total > 0 {
 		p.Fraction = min(0.999, float64(p.RowsCopied)/float64(total))
 	}
-	if p.CopyRate > 0 && r.live().Rest < 1 {
+	if p.CopyRate > 0 && w.live().Rest < 1 {
 		p.ETA = time.Duration(float64(total-p.RowsCopied) / p.CopyRate * float64(time.Second))
 	}
 }
@@ -111,8 +111,8 @@ func (r *run) result() Result {
 		result.RowsCopied = w.copier.Rows()
 		result.Captured, result.Applied = counts.Added, counts.Synced
 		result.Dropped, result.Merged = counts.Dropped, counts.Merged
-		if w.capture.Stream != nil {
-			result.BinlogRead, result.Binlog = w.capture.Stream.BytesRead(), w.capture.Stream.Weight()
+		if w.intake.Stream != nil {
+			result.BinlogRead, result.Binlog = w.intake.Stream.BytesRead(), w.intake.Stream.Weight()
 		}
 	}
 	if r.debts.swapped && !r.cfg.DropOld && result.Method == plan.MethodShadow {

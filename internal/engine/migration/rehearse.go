@@ -123,39 +123,39 @@ func (r *run) unlogged(ctx context.Context) error {
 }
 
 // rehearse is the last stage of a rehearsal, in the place of the cut-over.
-func (r *work) rehearse(ctx context.Context, how Rehearsal) error {
+func (w *work) rehearse(ctx context.Context, how Rehearsal) error {
 	var err error
 	if how.Lock {
 		var swap event.SwapDone
-		swap, err = r.underLock(ctx, cutover.Rehearse, lockTurn{r})
-		r.account.update(func() { r.account.swap = swap })
+		swap, err = w.attempts(ctx, cutover.Rehearse, lockTurn{w})
+		w.account.update(func() { w.account.swap = swap })
 	} else {
-		err = r.catchUp(ctx)
+		err = w.catchUp(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	if err := r.weighShadow(ctx); err != nil {
+	if err := w.weighShadow(ctx); err != nil {
 		return err
 	}
 	if !how.Keep {
 		return nil
 	}
-	if err := r.checkpoint(ctx); err != nil {
+	if err := w.checkpoint(ctx); err != nil {
 		return err
 	}
-	r.debts.keep = true
-	r.account.update(func() { r.account.rehearsed.Shadow = r.shadow.Name.Dotted() })
+	w.debts.keep = true
+	w.account.update(func() { w.account.rehearsed.Shadow = w.shadow.Name.Dotted() })
 	return nil
 }
 
 // weighShadow reads how large the shadow is.
-func (r *work) weighShadow(ctx context.Context) error {
-	table, err := schema.Load(ctx, r.pool.DB(), r.shadow.Name)
+func (w *work) weighShadow(ctx context.Context) error {
+	table, err := schema.Load(ctx, w.pool.DB(), w.shadow.Name)
 	if err != nil {
 		return err
 	}
-	r.account.update(func() { r.account.rehearsed.ShadowBytes = table.DataBytes + table.IndexBytes })
+	w.account.update(func() { w.account.rehearsed.ShadowBytes = table.DataBytes + table.IndexBytes })
 	return nil
 }
 

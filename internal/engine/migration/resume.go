@@ -307,7 +307,7 @@ func (r *run) resume(ctx context.Context, f *former) (*work, error) {
 	if err := w.saveStart(ctx); err != nil {
 		return nil, err
 	}
-	if err := w.capture.Beat(ctx); err != nil {
+	if err := w.intake.Beat(ctx); err != nil {
 		return nil, fmt.Errorf("first heartbeat: %w", err)
 	}
 	if !r.verifies {
@@ -320,20 +320,20 @@ func (r *run) resume(ctx context.Context, f *former) (*work, error) {
 }
 
 // saveStart writes what the run began with: from here on another run may go on with it.
-func (r *work) saveStart(ctx context.Context) error {
-	session, err := r.pool.Session(ctx)
+func (w *work) saveStart(ctx context.Context) error {
+	session, err := w.pool.Session(ctx)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
 	err = session.Patiently(ctx, func() error {
-		state, err := r.state(ctx)
+		state, err := w.state(ctx)
 		if err != nil {
 			return err
 		}
-		return r.store.Begin(ctx, session, r.start, state)
+		return w.store.Begin(ctx, session, w.start, state)
 	})
-	r.debts.saved = r.debts.saved || err == nil || dbconn.ConnectionLost(err)
+	w.debts.saved = w.debts.saved || err == nil || dbconn.ConnectionLost(err)
 	return err
 }
 

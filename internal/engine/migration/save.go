@@ -10,8 +10,8 @@ import (
 )
 
 // checkpoints writes the state of the run to the server now and then.
-func (r *work) checkpoints(ctx context.Context) error {
-	ticker := time.NewTicker(r.cfg.Checkpoint)
+func (w *work) checkpoints(ctx context.Context) error {
+	ticker := time.NewTicker(w.cfg.Checkpoint)
 	defer ticker.Stop()
 	for {
 		select {
@@ -19,7 +19,7 @@ func (r *work) checkpoints(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		if err := r.checkpoint(ctx); err != nil && ctx.Err() == nil {
+		if err := w.checkpoint(ctx); err != nil && ctx.Err() == nil {
 			return err
 		}
 	}
@@ -27,58 +27,58 @@ func (r *work) checkpoints(ctx context.Context) error {
 
 // checkpoint writes the state of the run to the server: one at a time, so that none replaces a
 // newer one.
-func (r *work) checkpoint(ctx context.Context) error {
-	r.saving.Lock()
-	defer r.saving.Unlock()
-	session, err := r.pool.Session(ctx)
+func (w *work) checkpoint(ctx context.Context) error {
+	w.saving.Lock()
+	defer w.saving.Unlock()
+	session, err := w.pool.Session(ctx)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
 	// Somebody's read lock on all tables, as of a backup, is waited out.
 	return session.Patiently(ctx, func() error {
-		state, err := r.state(ctx)
+		state, err := w.state(ctx)
 		if err != nil {
 			return err
 		}
-		return r.store.Save(ctx, session, state)
+		return w.store.Save(ctx, session, state)
 	})
 }
 
 // state is how far the run has come.
-func (r *work) state(ctx context.Context) (checkpoint.Checkpoint, error) {
+func (w *work) state(ctx context.Context) (checkpoint.Checkpoint, error) {
 	// The position before the ranges: a range that is finished in between is then one
 	// that the position does not know of, never the other way round (law L5).
 	var position, gtids string
-	if r.capture.Stream != nil {
-		safe := r.capture.Stream.Safe()
+	if w.intake.Stream != nil {
+		safe := w.intake.Stream.Safe()
 		position, gtids = safe.Position.String(), safe.GTIDs.String()
 	}
 	state := checkpoint.Checkpoint{
-		Version: checkpoint.Version, Phase: string(r.account.phaseNow()), Taken: time.Now(),
-		Rows: r.copier.Rows(), Copied: checkpoint.Ranges(r.tracker.Copied()),
-		Unmarked: r.debts.unmarked.Load(), Shadow: r.shadow.Name.Table,
+		Version: checkpoint.Version, Phase: string(w.account.phaseNow()), Taken: time.Now(),
+		Rows: w.copier.Rows(), Copied: checkpoint.Ranges(w.tracker.Copied()),
+		Unmarked: w.debts.unmarked.Load(), Shadow: w.shadow.Name.Table,
 		Position: position, GTIDs: gtids,
-		ServerUUID: r.plan.Server.UUID, ServerStart: r.serverStart, Distrusted: r.distrusted,
+		ServerUUID: w.plan.Server.UUID, ServerStart: w.serverStart, Distrusted: w.distrusted,
 	}
-	r.link.Mark(&state)
-	if !r.plan.Server.GTID {
+	w.link.Mark(&state)
+	if !w.plan.Server.GTID {
 		return state, nil
 	}
 	// After all that is claimed, so that it is among these.
 	var err error
-	state.Executed, err = capture.Executed(ctx, r.pool.DB())
+	state.Executed, err = capture.Executed(ctx, w.pool.DB())
 	return state, err
 }
 
 // keepAll saves the last state of a run that was ended to be gone on with.
-func (r *work) keepAll(err error) {
-	if !errors.Is(err, ErrKeep) || !r.debts.saved {
+func (w *work) keepAll(err error) {
+	if !errors.Is(err, ErrKeep) || !w.debts.saved {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	if err := r.checkpoint(ctx); err != nil { // the one before will do
-		r.note("the last checkpoint could not be written, and some work is done again: " + err.Error())
+	if err := w.checkpoint(ctx); err != nil { // the one before will do
+		w.note("the last checkpoint could not be written, and some work is done again: " + err.Error())
 	}
 }

@@ -32,45 +32,45 @@ type comparison struct {
 // verify proves that the shadow is what the ALTER makes of the source, while changes go on
 // and are applied (law L6). Rows that change too often to be judged are left for the lock of
 // the cut-over.
-func (r *work) verify(ctx context.Context) error {
-	if !r.verifies {
+func (w *work) verify(ctx context.Context) error {
+	if !w.verifies {
 		return nil
 	}
-	if err := r.catchUp(ctx); err != nil {
+	if err := w.catchUp(ctx); err != nil {
 		return err
 	}
-	r.enter(event.PhaseVerify)
-	if err := r.brakes.gates.Copy(ctx); err != nil { // its first ranges have no gate
+	w.enter(event.PhaseVerify)
+	if err := w.brakes.gates.Copy(ctx); err != nil { // its first ranges have no gate
 		return err
 	}
 	started := time.Now()
-	verifier := verify.New(r.cfg.Verify, verify.Deps{
-		Pool: r.pool, Spec: r.specs.Compare, Backlog: r.backlog, Fence: r.capture.Fence, RowBytes: rowBytes(r.plan),
-		Gate: r.brakes.giveRoom,
+	verifier := verify.New(w.cfg.Verify, verify.Deps{
+		Pool: w.pool, Spec: w.specs.Compare, Backlog: w.backlog, Fence: w.intake.Fence, RowBytes: rowBytes(w.plan),
+		Gate: w.brakes.giveRoom,
 	})
-	r.comparison.verifier = verifier
-	r.account.update(func() { r.account.verified = verifier })
-	r.account.flies(verifier)
+	w.comparison.verifier = verifier
+	w.account.update(func() { w.account.verified = verifier })
+	w.account.flies(verifier)
 	verdict, err := verifier.Run(ctx)
 	if err != nil {
 		return err
 	}
-	if r.comparison.unproven, err = r.settle(ctx, verdict); err != nil {
+	if w.comparison.unproven, err = w.settle(ctx, verdict); err != nil {
 		return err
 	}
-	if err := r.verifyCount(ctx); err != nil {
+	if err := w.verifyCount(ctx); err != nil {
 		return err
 	}
 	took := time.Since(started)
-	r.comparison.ended, r.comparison.took = time.Now(), took
-	r.account.update(func() { r.account.times.verify, r.account.repaired = took, r.comparison.repaired })
-	r.emit(
+	w.comparison.ended, w.comparison.took = time.Now(), took
+	w.account.update(func() { w.account.times.verify, w.account.repaired = took, w.comparison.repaired })
+	w.emit(
 		event.Verified{
 			Rows:       verdict.Rows,
 			Suspects:   verdict.Suspects,
-			Repaired:   r.comparison.repaired,
-			Unproven:   len(r.comparison.unproven),
-			Uncompared: r.specs.Compare.Uncompared,
+			Repaired:   w.comparison.repaired,
+			Unproven:   len(w.comparison.unproven),
+			Uncompared: w.specs.Compare.Uncompared,
 			Elapsed:    took,
 			At:         time.Now(),
 		},
@@ -80,16 +80,16 @@ func (r *work) verify(ctx context.Context) error {
 
 // verifyCount proves that the shadow has no rows too many, where its keys don't tell of the
 // source's.
-func (r *work) verifyCount(ctx context.Context) error {
-	if !r.specs.Sync.KeyChanged {
+func (w *work) verifyCount(ctx context.Context) error {
+	if !w.specs.Sync.KeyChanged {
 		return nil
 	}
-	if err := r.brakes.gates.Copy(ctx); err != nil {
+	if err := w.brakes.gates.Copy(ctx); err != nil {
 		return err
 	}
 	var surplus int64
-	err := r.apply.without(ctx, func() (err error) {
-		surplus, err = r.comparison.verifier.Surplus(ctx)
+	err := w.apply.without(ctx, func() (err error) {
+		surplus, err = w.comparison.verifier.Surplus(ctx)
 		return err
 	})
 	if err == nil && surplus != 0 {
@@ -100,26 +100,26 @@ func (r *work) verifyCount(ctx context.Context) error {
 
 // settle repairs mismatches, if told so, and returns the keys that are left unproven; else a
 // mismatch ends the run.
-func (r *work) settle(ctx context.Context, verdict verify.Verdict) (unproven []key.Key, err error) {
+func (w *work) settle(ctx context.Context, verdict verify.Verdict) (unproven []key.Key, err error) {
 	const repairs = 3 // of the same rows
 	for try := 0; len(verdict.Mismatches) > 0; try++ {
-		differences, err := r.comparison.verifier.Differences(ctx, verdict.Mismatches[:min(mostShown, len(verdict.Mismatches))])
+		differences, err := w.comparison.verifier.Differences(ctx, verdict.Mismatches[:min(mostShown, len(verdict.Mismatches))])
 		if err != nil {
 			return nil, err
 		}
 		for _, d := range differences {
-			r.emit(event.Mismatch{Key: d.Key, Column: d.Column, Expected: d.Expected, Found: d.Found, At: time.Now()})
+			w.emit(event.Mismatch{Key: d.Key, Column: d.Column, Expected: d.Expected, Found: d.Found, At: time.Now()})
 		}
-		if !r.repairs || try == repairs {
+		if !w.repairs || try == repairs {
 			return nil, mismatch(len(verdict.Mismatches), differences)
 		}
 		// Apply syncs them as if they had been changed.
 		for _, k := range verdict.Mismatches {
-			r.backlog.Add(k)
+			w.backlog.Add(k)
 		}
-		r.comparison.repaired += len(verdict.Mismatches)
+		w.comparison.repaired += len(verdict.Mismatches)
 		left := verdict.Left
-		if verdict, err = r.comparison.verifier.Judge(ctx, verdict.Mismatches); err != nil {
+		if verdict, err = w.comparison.verifier.Judge(ctx, verdict.Mismatches); err != nil {
 			return nil, err
 		}
 		verdict.Left = append(verdict.Left, left...)
@@ -136,13 +136,13 @@ func mismatch(rows int, differences []verify.Difference) error {
 }
 
 // prove compares, under the lock, the rows that are left unproven.
-func (r *work) prove(ctx context.Context, session *dbconn.Session) error {
-	if len(r.comparison.unproven) == 0 {
+func (w *work) prove(ctx context.Context, session *dbconn.Session) error {
+	if len(w.comparison.unproven) == 0 {
 		return nil
 	}
-	differing, err := r.comparison.verifier.Keys(ctx, session, r.comparison.unproven)
+	differing, err := w.comparison.verifier.Keys(ctx, session, w.comparison.unproven)
 	if err != nil || len(differing) == 0 {
 		return err
 	}
-	return fmt.Errorf("%w in %d rows, of which one is %s", ErrMismatch, len(differing), r.specs.Sync.Key.Format(differing[0]))
+	return fmt.Errorf("%w in %d rows, of which one is %s", ErrMismatch, len(differing), w.specs.Sync.Key.Format(differing[0]))
 }

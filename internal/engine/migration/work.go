@@ -21,32 +21,37 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// work is what a run works with once it has begun, or has resumed an earlier run. newWork makes it,
-// complete; of its fields only start changes, when the old table must get another name.
+// work is what a run works with once it has begun, or has resumed an earlier run. newWork makes it complete.
 type work struct {
 	*run
-	shadow  *shadow.Shadow
-	specs   specs.Set
-	start   checkpoint.Start
-	tracker *frontier.Tracker
-	backlog *backlog.Backlog
-	capture *intake.Intake
-	copier  *rowcopy.Copier
-	syncer  *rowsync.Syncer
-	apply   *applying
-	// distrusted says that the capture of this run may have missed changes.
-	distrusted bool
+
+	// These values are fixed: newWork sets them.
+
+	shadow     *shadow.Shadow
+	specs      specs.Set
+	tracker    *frontier.Tracker
+	backlog    *backlog.Backlog
+	intake     *intake.Intake
+	copier     *rowcopy.Copier
+	syncer     *rowsync.Syncer
+	apply      *applying
+	distrusted bool // as origin has it
 
 	saving sync.Mutex // held while a checkpoint is taken and written
 
-	comparison
+	// The stages change these values. Only the story's goroutine uses them.
+
+	// start is what the state table has of the beginning. It changes if the old table gets another name.
+	start checkpoint.Start
 	// copyEnd is UTC_TIMESTAMP(6) of the server when the row copy ended.
 	copyEnd string
+	comparison
 	// shape is what the time of the swap depends on.
 	shape plan.Shape
+	// takenNames are names for the old table that other tables have.
+	takenNames []schema.Name
 	// unsettled is why foreign keys or triggers did not get their last form under the lock of the swap.
-	unsettled  error
-	takenNames []schema.Name // names for the old table that other tables have
+	unsettled error
 }
 
 // origin is where changes begin, and what is known of the rows that were copied.
@@ -71,9 +76,9 @@ func (r *run) newWork(d *draft, from origin) *work {
 	w.copier = r.newCopier(spec, w.syncer, w.backlog, from)
 	w.apply = &applying{applier: apply.New(r.cfg.Apply, apply.Deps{
 		Pool: r.pool, Spec: spec, Syncer: w.syncer, Backlog: w.backlog,
-		Room: r.brakes.room(1, r.brakes.applyMayBegin), Linger: r.account.linger,
+		Room: r.brakes.room(1, r.brakes.applyMayBegin), Linger: r.linger,
 	})}
-	w.capture = r.link.Open(from.Origin, intake.Opening{
+	w.intake = r.link.Open(from.Origin, intake.Opening{
 		Key: spec.Key, Backlog: w.backlog, Shadow: d.shadow.Name, Wrote: r.brakes.wroteBeat, Busy: r.brakes.governor.Busy,
 	})
 	r.account.flies(w.syncer)
@@ -100,19 +105,19 @@ func (r *run) retried(e event.Event) {
 	r.emit(e)
 }
 
-// outstanding is rowsync.Outstanding. Where the backlog is full, nothing more is received;
-// what is there must do.
-func (r *work) outstanding(ctx context.Context) ([]key.Key, error) {
+// outstanding is rowsync.Outstanding. If the backlog is full, the intake receives nothing more,
+// and the keys in the backlog must do.
+func (w *work) outstanding(ctx context.Context) ([]key.Key, error) {
 	for {
 		patient, cancel := context.WithTimeout(ctx, time.Second)
-		err := r.capture.Fence(patient)
+		err := w.intake.Fence(patient)
 		cancel()
 		if err != nil && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		// A replica may be behind by any time, and has what explains a duplicate perhaps.
-		if err == nil || r.cfg.CaptureFrom == nil || r.backlog.Full() {
-			return r.backlog.Again(), nil
+		if err == nil || w.cfg.CaptureFrom == nil || w.backlog.Full() {
+			return w.backlog.Again(), nil
 		}
 	}
 }
@@ -125,8 +130,8 @@ func rowBytes(p *plan.Plan) int64 {
 }
 
 // noteCopyEnd remembers, by the server's clock, when the last row was copied (law L10).
-func (r *work) noteCopyEnd(ctx context.Context) error {
-	err := r.pool.DB().QueryRowContext(ctx, "SELECT CAST(UTC_TIMESTAMP(6) AS CHAR)").Scan(&r.copyEnd)
+func (w *work) noteCopyEnd(ctx context.Context) error {
+	err := w.pool.DB().QueryRowContext(ctx, "SELECT CAST(UTC_TIMESTAMP(6) AS CHAR)").Scan(&w.copyEnd)
 	if err != nil {
 		return fmt.Errorf("read the server's clock: %w", err)
 	}
