@@ -139,6 +139,7 @@ func (c *change) obeying(do func() (migration.Result, error)) (migration.Result,
 // sessionCodes are the exit codes of what becomes of a session.
 var sessionCodes = map[session.Outcome]int{
 	session.Unusable: exitUsage, session.Kept: exitStopped, session.Removed: exitAborted, session.Unremoved: exitLeftovers,
+	session.Refused: exitRefused,
 }
 
 // unheld is an error of a session with its exit code.
@@ -152,7 +153,7 @@ func unheld(ctx context.Context, err error) error {
 	case !errors.As(err, &ended):
 		return err
 	case ended.Outcome == session.Unread:
-		return unwritten(ctx, ended.Err, "")
+		return unwritten(ctx, ended.Err, ended.Next)
 	}
 	return &coded{code: sessionCodes[ended.Outcome], err: ended.Err, left: ended.Left, next: ended.Next}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"midstream/internal/compat/speech"
-	"midstream/internal/engine/plan"
+	"midstream/internal/engine/event"
+	"midstream/internal/engine/migration"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/ops/session"
 )
@@ -53,15 +53,6 @@ type spoken interface {
 	Speech() *speech.Speech
 }
 
-// inWords says risks in the words of the command line.
-func (a *app) inWords(risks []plan.Risk) []plan.Risk {
-	said := slices.Clone(risks)
-	for i, r := range said {
-		said[i].What, said[i].Why, said[i].Fix = a.speech.Of(r.What), a.speech.Of(r.Why), a.speech.Of(r.Fix)
-	}
-	return said
-}
-
 // asRun makes the change that midstream run would make of flags, to be told by another
 // presentation. More flags may be read until the plan is made.
 func (a *app) asRun(own spoken, flags []string) (c *change, more func([]string) error) {
@@ -92,18 +83,45 @@ func (c *change) look(ctx context.Context, alter *ddl.Alter, s *server) error {
 	return err
 }
 
-// keeping is a context that ends as ctx does, but has the run keep its work where somebody's signal has ended it.
-func keeping(ctx context.Context) (kept context.Context, undo func()) {
-	kept, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		var command *session.Aborted
-		if cause := context.Cause(ctx); errors.As(cause, &command) {
-			cancel(command)
-		} else {
-			cancel(&session.Aborted{By: "a signal", Keep: true})
-		}
-	})
-	return kept, func() { stop(); cancel(nil) }
+// steps are what a change does for a run that another program's command line asks for.
+func (c *change) steps(more func(flags []string) error) speech.Steps {
+	return speech.Steps{
+		More: more,
+		Reread: func(ctx context.Context, alter *ddl.Alter, s *server) (*ddl.Alter, error) {
+			statement, err := c.target.readAt(ctx, s, &ddl.Statement{Kind: ddl.KindAlter, Alter: alter})
+			if err != nil {
+				return nil, err
+			}
+			return statement.Alter, nil
+		},
+		Open:   c.connection.open,
+		Look:   c.look,
+		Finish: c.finish,
+		Migrate: func(
+			ctx context.Context, alter *ddl.Alter, s *server,
+			begun func(*session.Session) (watch event.Listener, undo func(), err error),
+		) (migration.Result, error) {
+			if begun != nil {
+				c.commanded = func(run *session.Session) (undo func(), err error) {
+					c.watched, undo, err = begun(run)
+					return undo, err
+				}
+			}
+			return c.migrate(ctx, alter, s)
+		},
+		End:        c.app.Interrupts.end,
+		MustResume: &c.mustResume,
+		Replicas:   &c.followers.Replicas,
+		Names:      &c.options.Names,
+	}
+}
+
+// driven is a verb's work where another package drives the run.
+func driven(alter func(context.Context, *ddl.Alter, *server) (migration.Result, error)) doing {
+	return doing{alter: func(ctx context.Context, a *ddl.Alter, s *server) (migration.Result, error) {
+		result, err := alter(ctx, a, s)
+		return result, unheld(ctx, err)
+	}}
 }
 
 // hide returns the arguments, and overwrites passwords in the process's own. secrets finds them:

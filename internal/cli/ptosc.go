@@ -8,9 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"midstream/internal/compat/ptosc"
-	"midstream/internal/engine/migration"
-	"midstream/internal/mysql/dbconn"
-	"midstream/internal/mysql/ddl"
+	"midstream/internal/ops/session"
 )
 
 const ptoscName = "pt-online-schema-change"
@@ -47,66 +45,22 @@ func (a *app) ptosc(ctx context.Context, args []string) (code int) {
 	}
 	defer release()
 	speaker := ptosc.NewSpeaker(asked, a.Stdout, a.Stderr, func() { a.Interrupts.end(errStoppedReplication) })
-	run := ptoscRun{speaker: speaker, asked: asked}
-	run.change, run.more = a.asRun(speaker, asked.Flags())
+	c, more := a.asRun(speaker, asked.Flags())
 	for _, note := range asked.Notes {
 		speaker.Note(note)
 	}
-	run.prepare()
+	a.password = given{password: ptosc.SecretOf(asked.Server.Password), ask: asked.AskPassword && asked.Server.Password == nil}
+	c.followers.User, c.followers.Password = asked.Replicas.Account, ptosc.SecretOf(asked.Replicas.Password)
+	if len(asked.Variables) > 0 {
+		c.connection.variables = asked.Variables
+	}
 	if asked.KeepOnSignal {
 		var undo func()
-		ctx, undo = keeping(ctx)
+		ctx, undo = session.Keeping(ctx)
 		defer undo()
 	}
-	err = run.change.conduct(ctx, nil, doing{alter: run.alter})
+	drive := ptosc.Drive{Asked: asked, Speaker: speaker, Steps: c.steps(more)}
+	err = c.conduct(ctx, nil, driven(drive.Alter))
 	own := exitCode(err, errors.Is(context.Cause(ctx), errInterrupted))
-	return speaker.End(err, run.met, a.complaint(err, own))
-}
-
-// ptoscRun is a run that was asked for so.
-type ptoscRun struct {
-	speaker *ptosc.Speaker
-	asked   *ptosc.Asked
-	change  *change
-	more    func(flags []string) error
-	met     bool
-}
-
-// prepare sets what midstream run has no flags for.
-func (r *ptoscRun) prepare() {
-	r.change.app.password = given{password: secretOf(r.asked.Server.Password), ask: r.asked.AskPassword && r.asked.Server.Password == nil}
-	r.change.followers.User, r.change.followers.Password = r.asked.Replicas.Account, secretOf(r.asked.Replicas.Password)
-	if len(r.asked.Variables) > 0 {
-		r.change.connection.variables = r.asked.Variables
-	}
-}
-
-func secretOf(text *string) *dbconn.Secret {
-	if text == nil {
-		return nil
-	}
-	secret := dbconn.Secret(*text)
-	return &secret
-}
-
-// alter does it once the server is reached.
-func (r *ptoscRun) alter(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, error) {
-	r.met = true
-	flags, resumes, err := r.asked.Meet(ctx, s.Pool.DB())
-	if err == nil {
-		err = r.more(flags)
-	}
-	if err != nil {
-		return migration.Result{}, unwritten(ctx, err, "")
-	}
-	r.speaker.Met()
-	if r.asked.Mode != ptosc.Execute {
-		return migration.Result{}, r.change.look(ctx, alter, s)
-	}
-	r.change.mustResume = resumes
-	result, err := r.change.migrate(ctx, alter, s)
-	if err == nil {
-		err = r.asked.Finish(ctx, s.Pool.DB())
-	}
-	return result, err
+	return speaker.End(err, drive.Met, a.complaint(err, own))
 }

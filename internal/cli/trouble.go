@@ -117,7 +117,7 @@ func (a *app) complaint(err error, code int) string {
 	case errors.As(err, &refused):
 		b.WriteString(
 			summary.OfRefusal(
-				&plan.Refused{Table: refused.Table, Blocking: a.inWords(refused.Blocking), Others: a.inWords(refused.Others)},
+				&plan.Refused{Table: refused.Table, Blocking: a.speech.Risks(refused.Blocking), Others: a.speech.Risks(refused.Others)},
 				summary.Style{},
 			),
 		)

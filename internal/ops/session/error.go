@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 
 	"midstream/internal/engine/migration"
@@ -25,6 +26,20 @@ func (a *Aborted) Is(err error) bool {
 	return err == ErrInterrupted || a.Keep && err == migration.ErrKeep
 }
 
+// Keeping is a context that ends as ctx does, but has the run keep its work where somebody's signal has ended it.
+func Keeping(ctx context.Context) (kept context.Context, undo func()) {
+	kept, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		var command *Aborted
+		if cause := context.Cause(ctx); errors.As(cause, &command) {
+			cancel(command)
+		} else {
+			cancel(&Aborted{By: "a signal", Keep: true})
+		}
+	})
+	return kept, func() { stop(); cancel(nil) }
+}
+
 // halt is the end of an attempt that is to be resumed.
 type halt struct{ by string }
 
@@ -41,6 +56,7 @@ const (
 	Kept                     // the work is kept
 	Removed                  // the work was removed
 	Unremoved                // the work could not be removed
+	Refused                  // the change is not one that was asked for; nothing was begun
 )
 
 // Error is an end that no attempt has reported by itself.
