@@ -31,14 +31,9 @@ type blockers struct {
 func (a *app) blockersCommand() *cobra.Command {
 	b := &blockers{app: a, connection: connection{app: a}}
 	cmd := &cobra.Command{
-		Use:   "blockers [database.table]",
-		Short: "List the sessions that hold the locks of a table, or wait for them",
-		Long: "Blockers lists the sessions that hold a metadata lock of the table, or wait for one: the account,\n" +
-			"the time, the statement, and how many rows the transaction has changed. A session that holds a lock for long delays\n" +
-			"every change of the table's schema, and a waiting statement (for example an ALTER by hand) delays all\n" +
-			"later ones. Sessions that hold a lock on all tables (FLUSH TABLES WITH READ LOCK, LOCK INSTANCE\n" +
-			"FOR BACKUP) are listed too. It changes nothing. If no server is named, it asks the run of this machine that works on the\n" +
-			"table; without a table it asks all runs.\n\n" + namesUse,
+		Use:     "blockers [database.table]",
+		Short:   "List the sessions that hold the locks of a table, or wait for them",
+		Long:    helpText("blockers") + "\n\n" + helpText("names"),
 		Example: "  midstream blockers shop.orders",
 		Args:    cobra.ArbitraryArgs,
 	}

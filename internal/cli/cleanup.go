@@ -35,13 +35,9 @@ type cleanup struct {
 func (a *app) cleanupCommand() *cobra.Command {
 	c := &cleanup{app: a, connection: connection{app: a}}
 	cmd := &cobra.Command{
-		Use:   "cleanup database.table",
-		Short: "Remove what a former run left on the server",
-		Long: "Cleanup drops the tables that a former run on the table left behind: tables with Midstream's mark\n" +
-			"for this table in their comment, and a shadow that the marked state table names. A name alone\n" +
-			"proves nothing. It refuses while a run is at work, shows what it will drop, and asks.\n\n" +
-			"With --old it also drops the former tables that swaps left (database.table_old and so on), and tables that a DROP\n" +
-			"or a TRUNCATE put aside: only tables with such a mark, if no session uses them.\n\n" + namesUse,
+		Use:     "cleanup database.table",
+		Short:   "Remove what a former run left on the server",
+		Long:    helpText("cleanup") + "\n\n" + helpText("names"),
 		Example: "  midstream cleanup shop.orders\n  midstream cleanup --old --yes shop.orders",
 		Args:    cobra.ArbitraryArgs,
 	}

@@ -32,10 +32,6 @@ type commanding struct {
 	body      func(rest []string) (any, error) // of the request, from the arguments that are no table
 }
 
-// namesUse says how a table is named.
-const namesUse = "A table is database.table: the first dot separates the two. Backticks work as in SQL: '`my.db`.orders'. The name that\n" +
-	"midstream status prints can be pasted."
-
 // noRuns is what is told where there is none.
 const noRuns = "No run is at work on this machine."
 
@@ -46,11 +42,11 @@ func (a *app) controlCommands() []*cobra.Command {
 }
 
 // newCommanding makes a verb's command.
-func (a *app) newCommanding(use, short, long string) (*commanding, *cobra.Command) {
+func (a *app) newCommanding(use, short string) (*commanding, *cobra.Command) {
 	verb, _, _ := strings.Cut(use, " ")
 	c := &commanding{app: a, verb: verb, body: noBody, named: func(args []string) bool { return len(args) > 0 }}
-	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, Long: long +
-		"\n\nIt talks to runs that this user has begun on this machine, by their sockets; without a table to all of them.\n" + namesUse}
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, Long: helpText(verb) +
+		"\n\nIt talks to runs that this user has begun on this machine, by their sockets; without a table to all of them.\n" + helpText("names")}
 	c.checks.flags = cmd.Flags()
 	c.checks.flags.SortFlags = false
 	c.checks.boolean(&c.json, "", "json", "one JSON object a line, as docs/openapi.yaml and docs/events.md have them")
@@ -69,12 +65,7 @@ func noBody(rest []string) (any, error) {
 }
 
 func (a *app) pauseCommand() *cobra.Command {
-	c, cmd := a.newCommanding("pause [database.table]", "Hold a run still",
-		"Pause stops row copy, apply, prescan, verify and the swap, and returns when none of them is in flight: the\n"+
-			"run has no transaction open and holds no lock that others wait for. The run still captures changes, and applies them after\n"+
-			"midstream resume. With --stop-capture the run stops at a checkpoint and reads no binlog either; its work stays on\n"+
-			"the server, and the binlog from there on must not be purged. A statement of the server itself (an ALTER by INSTANT,\n"+
-			"INPLACE or COPY, the build of indexes) can't be paused; the answer reports it.")
+	c, cmd := a.newCommanding("pause [database.table]", "Hold a run still")
 	var stop bool
 	c.checks.boolean(&stop, "", "stop-capture", "stop at a checkpoint, and capture nothing either")
 	c.body = func(rest []string) (any, error) {
@@ -85,17 +76,12 @@ func (a *app) pauseCommand() *cobra.Command {
 }
 
 func (a *app) resumeCommand() *cobra.Command {
-	_, cmd := a.newCommanding(
-		"resume [database.table]", "Continue a paused run",
-		"Resume undoes midstream pause, and nothing else: a throttle and a hold stay.",
-	)
+	_, cmd := a.newCommanding("resume [database.table]", "Continue a paused run")
 	return cmd
 }
 
 func (a *app) throttleCommand() *cobra.Command {
-	c, cmd := a.newCommanding("throttle [database.table] share", "Bound the time in which rows are copied",
-		"Throttle limits the row copy to a share of its time: 100% is no limit, at 0% the row copy stops. Changes are\n"+
-			"still applied. It is the same as midstream set copy-share=30%.")
+	c, cmd := a.newCommanding("throttle [database.table] share", "Bound the time in which rows are copied")
 	cmd.Example = "  midstream throttle shop.orders 30%"
 	c.named = func(args []string) bool {
 		return len(args) > 1 || len(args) == 1 && (c.database != "" || !isShare(args[0]))
@@ -110,10 +96,7 @@ func (a *app) throttleCommand() *cobra.Command {
 }
 
 func (a *app) setCommand() *cobra.Command {
-	c, cmd := a.newCommanding("set [database.table] [name=value ...]", "Read and change the settings of a run",
-		"Set changes settings during the run: all of them, or none if the run refuses one. An empty value switches\n"+
-			"a file, query, URL, window or limits off. The server's own statement, if one is at work, keeps its first settings.\n"+
-			"Without a value it lists the settings, with the current value and the range of each.")
+	c, cmd := a.newCommanding("set [database.table] [name=value ...]", "Read and change the settings of a run")
 	cmd.Example = "  midstream set shop.orders\n  midstream set shop.orders lock-wait=1s max-load=Threads_running=50"
 	c.named = func(args []string) bool { return len(args) > 0 && !isSetting(c.database, args[0]) }
 	c.body = func(rest []string) (any, error) {
@@ -131,16 +114,12 @@ func (a *app) setCommand() *cobra.Command {
 }
 
 func (a *app) holdCommand() *cobra.Command {
-	_, cmd := a.newCommanding("hold [database.table]", "Have the swap wait for midstream cutover",
-		"Hold makes the run wait with its swap, as run --hold does: changes are applied, and the tables compared from time to time,\n"+
-			"until midstream cutover.")
+	_, cmd := a.newCommanding("hold [database.table]", "Have the swap wait for midstream cutover")
 	return cmd
 }
 
 func (a *app) cutoverCommand() *cobra.Command {
-	c, cmd := a.newCommanding("cutover [database.table]", "Let the swap of a held run go",
-		"Cutover ends the hold of hold and of run --hold; the swap then takes the usual attempts. A window or a file still holds the\n"+
-			"run, and the answer reports it; with --now they no longer count.")
+	c, cmd := a.newCommanding("cutover [database.table]", "Let the swap of a held run go")
 	var now bool
 	c.yesNeeded = true
 	c.checks.boolean(&c.yes, "", "yes", "without a table: let all runs of this machine go")
@@ -153,10 +132,7 @@ func (a *app) cutoverCommand() *cobra.Command {
 }
 
 func (a *app) abortCommand() *cobra.Command {
-	c, cmd := a.newCommanding("abort [database.table]", "Stop a run; the table is unchanged",
-		"Abort stops the run as Ctrl-C does: the table is unchanged, and the run removes what it has made. Abort returns when that is\n"+
-			"done, and lists what is left. With --keep the work is kept, and the same command of midstream run resumes it. When the\n"+
-			"tables are swapped it is too late, and the answer reports it.")
+	c, cmd := a.newCommanding("abort [database.table]", "Stop a run; the table is unchanged")
 	var keep bool
 	c.yesNeeded = true
 	c.checks.boolean(&keep, "", "keep", "keep the work")

@@ -40,13 +40,8 @@ func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show a schema change under traffic, on a throwaway server",
-		Long: "Demo fetches MySQL from this machine's package sources, starts a throwaway server with full\n" +
-			"durability, makes shop.orders, writes to it over several connections, runs one schema change in a\n" +
-			"child process (midstream run), stops the writers, and compares the table, row by row, with what\n" +
-			"every committed transaction left behind. It exits with 0 only if everything is equal.\n\n" +
-			"The writers' own columns may be renamed by --alter, but must keep their values; the column legacy is\n" +
-			"free for anything.",
-		Args: cobra.NoArgs,
+		Long:  helpText("demo"),
+		Args:  cobra.NoArgs,
 	}
 	f := &d.checks
 	f.flags = cmd.Flags()

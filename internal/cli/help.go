@@ -20,17 +20,7 @@ var firstVerbs = []struct{ verb, arguments, what string }{
 }
 
 // verbGroups are the others.
-var verbGroups = []struct {
-	title string
-	verbs []string
-}{
-	{"before a run", []string{"demo", "check", "blockers"}},
-	{"while it runs", []string{"watch", "pause", "resume", "throttle", "set", "hold", "cutover", "abort"}},
-	{"afterwards", []string{"report", "verify", "cleanup"}},
-	{"a queue of changes", []string{"serve", "submit", "queue", "withdraw"}},
-	{"in another's place", []string{ghostName, ptoscName}},
-	{"also", []string{"completion", "version", "help"}},
-}
+var verbGroups = readGroups(verbGroupsText)
 
 // manyFlags is from how many on a verb's flags begin with those that matter most.
 const manyFlags = 30
@@ -42,52 +32,7 @@ var leadingFlags = []string{"host", "user", "password", "database", "to", "rehea
 const serverFlags = "Reaching the server"
 
 // flagGroups are all flags of verbs that change a table, and those by which any verb connects.
-var flagGroups = []struct {
-	title string
-	flags []string
-}{
-	{
-		"What is changed, and how",
-		[]string{"table", "alter", "map", "method", "key", "shadow-name", "old-name", "drop-later", "zero-dates", "defer-indexes",
-			"calibrate", "native-max-lock", "native-max-build", "native-max-replica-stall"},
-	},
-	{
-		serverFlags,
-		[]string{
-			"host", "port", "socket", "user", "password", "defaults-file", "defaults-extra-file", "ssl-mode",
-			"ssl-ca", "ssl-cert", "ssl-key", "reconnect",
-		},
-	},
-	{
-		"Output and files",
-		[]string{
-			"quiet", "verbose", "no-color", "history-dir", "no-history", "log-file", "log-format", "metrics-file", "hook",
-			"hook-timeout", "control-dir", "no-control", "listen", "token-file", "tls-cert", "tls-key",
-			"insecure-http",
-		},
-	},
-	{"How fast rows are copied", []string{"workers", "chunk-time", "copy-share", "full-speed"}},
-	{
-		"What the copying of rows waits for",
-		[]string{"max-load", "critical-load", "max-capture-delay", "max-history", "max-redo", "min-free-disk", "disk-free-now",
-			"throttle-file", "throttle-query", "throttle-url"},
-	},
-	{"Replicas", []string{"max-replica-lag", "replica", "skip-replica", "find-replicas", "unseen-replicas"}},
-	{
-		"The swap",
-		[]string{
-			"cutover-window", "cutover-when-gone", "lock-wait", "lock-work", "lock-backoff", "lock-backoff-max",
-			"lock-attempts", "lock-give-up", "old-snapshots", "kill-blockers-after", "kill-user", "kill-host",
-			"kill-rows",
-		},
-	},
-	{
-		"How changes are learnt of and applied",
-		[]string{"capture", "capture-from", "source-replicates", "apply-workers", "backlog-limit", "checkpoint"},
-	},
-	{"Proof", []string{"no-prescan", "no-verify", "repair"}},
-	{"Rehearsal", []string{"rehearse-lock", "keep-shadow", "on-replica"}},
-}
+var flagGroups = readGroups(flagGroupsText)
 
 // group is flags under a title.
 type group struct {
@@ -133,7 +78,7 @@ func titleOf(flag string, many bool) string {
 		return "Most used"
 	}
 	for _, g := range flagGroups {
-		if (many || g.title == serverFlags) && slices.Contains(g.flags, flag) {
+		if (many || g.title == serverFlags) && slices.Contains(g.names, flag) {
 			return g.title
 		}
 	}
@@ -172,7 +117,7 @@ func helpOfAll(root *cobra.Command) string {
 	}
 	b.WriteString("\nOther verbs:\n")
 	for _, g := range verbGroups {
-		fmt.Fprintf(&b, "  %-20s%s\n", g.title, humanize.Wrapped(strings.Join(g.verbs, ", "), 58, strings.Repeat(" ", 22)))
+		fmt.Fprintf(&b, "  %-20s%s\n", g.title, humanize.Wrapped(strings.Join(g.names, ", "), 58, strings.Repeat(" ", 22)))
 	}
 	b.WriteString("\nmidstream VERB --help explains a verb, midstream help verbs lists them all, and\n" +
 		humanize.Wrapped("midstream help TOPIC a topic: "+strings.Join(topicsOf(root), ", ")+".", 79, "") + "\n" +
@@ -268,16 +213,16 @@ func reflowed(text string, width int) string {
 // topics are what help has to say besides the verbs.
 func topics() []*cobra.Command {
 	return []*cobra.Command{
-		{Use: "connecting", Short: "How the server is found, and what option files may contain", Long: connectingLong},
-		{Use: "swap", Short: "What a run waits for at its end, and how long others wait for it", Long: swapLong},
+		{Use: "connecting", Short: "How the server is found, and what option files may contain", Long: helpText("connecting")},
+		{Use: "swap", Short: "What a run waits for at its end, and how long others wait for it", Long: helpText("swap")},
 		{
 			Use:   "desired-state",
 			Short: "Changing tables to the definitions in files (--to)",
-			Long:  "With --to the tables' definitions are in files: " + toLong,
+			Long:  helpText("desired-state"),
 		},
-		{Use: "rehearsal", Short: "A run without the swap (--rehearse)", Long: rehearsalLong},
+		{Use: "rehearsal", Short: "A run without the swap (--rehearse)", Long: helpText("rehearsal")},
 		exitCodesTopic(),
-		{Use: "environment", Short: "Environment variables", Long: environmentLong},
+		{Use: "environment", Short: "Environment variables", Long: helpText("environment")},
 	}
 }
 
@@ -300,7 +245,7 @@ func verbsTopic(root *cobra.Command) *cobra.Command {
 	list(&b, first)
 	for _, g := range verbGroups {
 		b.WriteString("\n" + g.title + "\n")
-		list(&b, g.verbs)
+		list(&b, g.names)
 	}
 	topic.Long = strings.TrimSuffix(b.String(), "\n")
 	return topic

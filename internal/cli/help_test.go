@@ -42,7 +42,7 @@ func TestHelpFitsTheScreen(t *testing.T) {
 	}
 	count := len(firstVerbs)
 	for _, g := range verbGroups {
-		count += len(g.verbs)
+		count += len(g.names)
 	}
 	if count != len(verbs) {
 		t.Errorf("%d verbs are listed, and there are %d", count, len(verbs))

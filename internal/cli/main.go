@@ -84,10 +84,9 @@ func Main(ctx context.Context, env Env) int {
 // root is the command without a verb.
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "midstream",
-		Short: "Midstream changes the schema of a MySQL table while it is in use",
-		Long: "Midstream changes the schema of a live MySQL table: it builds a shadow table, keeps it equal\n" +
-			"while the application writes, and swaps both under a bounded lock.",
+		Use:               "midstream",
+		Short:             "Midstream changes the schema of a MySQL table while it is in use",
+		Long:              helpText("midstream"),
 		Version:           a.built().Version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,

@@ -19,7 +19,7 @@ func documented() (root *cobra.Command, verbs, topics []*cobra.Command) {
 		names = append(names, f.verb)
 	}
 	for _, g := range verbGroups {
-		names = append(names, g.verbs...)
+		names = append(names, g.names...)
 	}
 	for _, name := range names {
 		if c, _, err := root.Find([]string{name}); err == nil {

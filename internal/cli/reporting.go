@@ -66,11 +66,7 @@ func (a *app) reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [ID | database.table | FILE.jsonl]",
 		Short: "Write the report of a run: a page with its plan, its plots and what happened",
-		Long: "Report makes again the report that a run has written at its end: one complete page of HTML, or the same as\n" +
-			"JSON or Markdown. It has the command, the plan, its predictions compared with what happened, the plots of the\n" +
-			"run, every wait, lock attempt, blocker, kill, retry and mismatch with its time, and what is left on the server.\n\n" +
-			"Without a name it reports the newest run, with a table that table's newest. A run at work, or a killed run, is reported as far as it came.\n" +
-			"It reads the histories of this user on this machine, and no server.",
+		Long:  helpText("report"),
 		Example: `  midstream report --list
   midstream report shop.orders --out=orders.html
   midstream report --format=md`,

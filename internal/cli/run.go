@@ -21,15 +21,7 @@ func (a *app) newRun() (*change, *cobra.Command) {
 	cmd := &cobra.Command{
 		Use:   `run "ALTER TABLE database.table ..."`,
 		Short: "Change a table's schema while it is in use",
-		Long: "Run changes the schema of a live table: it plans, prints the plan, copies the rows into a shadow\n" +
-			"table while the application writes, and swaps the two. If the server can do it itself at once, it does.\n\n" +
-			"CREATE INDEX, DROP INDEX and OPTIMIZE TABLE are taken as the ALTER TABLE that does the same. RENAME, DROP,\n" +
-			"TRUNCATE and CREATE TABLE are taken too: the run waits for sessions that hold a lock on one of the tables, and no query\n" +
-			"waits for the statement for longer than --lock-wait. DROP first renames the table aside, and TRUNCATE puts an\n" +
-			"empty table in its place, so that the application never waits for the drop.\n\n" +
-			"Ctrl-C aborts, and so do SIGTERM and SIGHUP: the table is unchanged and the run removes what it\n" +
-			"created. A second signal, half a second later at least, leaves at once.\n\n" +
-			"More: midstream help connecting, swap, desired-state (--to), rehearsal, exit-codes.",
+		Long:  helpText("run"),
 		Example: `  midstream run "ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40), ADD INDEX (note)"
   midstream run "CREATE INDEX by_note ON shop.orders (note)"
   midstream run "DROP TABLE shop.orders_2019"
@@ -135,20 +127,8 @@ func (a *app) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   `check "ALTER TABLE database.table ..."`,
 		Short: "Prove from the data that an ALTER loses nothing, or list the rows that don't fit",
-		Long: "Check reads every row, while the table is in use, and reports the rows that don't fit the altered table:\n" +
-			"values that are too long or out of range, NULLs, members that an ENUM or SET loses, characters that a\n" +
-			"charset lacks, texts that are no number, date or JSON, rows against a new CHECK, duplicates under a\n" +
-			"unique key that is new or whose columns get another collation or type. For each kind it prints their\n" +
-			"number, the first ten keys, the SELECT that lists them all and, if there is one, the clause\n" +
-			"that they would fit. Values that the server would round without an error are counted too, and\n" +
-			"refuse nothing. Run does the same before it copies.\n\n" +
-			"The server itself judges: check makes the empty shadow table as run does, has a temporary table take\n" +
-			"the converted values, range by range, and drops both. It locks no row. Duplicates of a new unique key\n" +
-			"are searched in one query over the complete table; while it runs the server keeps old versions\n" +
-			"of changed rows. If the definitions prove that every row fits, nothing is read.\n\n" +
-			"Exit code 17 means that there are such rows. Rows that become unfit afterwards still stop a run.\n\n" +
-			"It takes every flag of run; flags about how a run works have no effect.",
-		Args: cobra.ArbitraryArgs,
+		Long:  helpText("check"),
+		Args:  cobra.ArbitraryArgs,
 	}
 	c := a.newChange(cmd)
 	c.registerTuning()
@@ -164,14 +144,9 @@ func (a *app) checkCommand() *cobra.Command {
 
 func (a *app) planCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   `plan "ALTER TABLE database.table ..."`,
-		Short: "Show what run would do, and every obstacle",
-		Long: "Plan connects, checks everything that can be checked, and prints what run would do: the lightest method\n" +
-			"that keeps within the limits, why not another, what it will cost, and the risks. It asks the server, on\n" +
-			"an empty table that it makes next to the real one and drops again; it changes nothing.\n" +
-			"It takes every flag of run, so you can replace run by plan in a command; flags about how a\n" +
-			"run works have no effect.\n\n" +
-			"More: midstream help connecting, desired-state (--to), exit-codes.",
+		Use:     `plan "ALTER TABLE database.table ..."`,
+		Short:   "Show what run would do, and every obstacle",
+		Long:    helpText("plan"),
 		Example: "  midstream plan \"ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40)\"\n  midstream plan --database=shop --to=schema/",
 		Args:    cobra.ArbitraryArgs,
 	}

@@ -37,17 +37,9 @@ type serving struct {
 func (a *app) serveCommand() *cobra.Command {
 	s := &serving{app: a}
 	cmd := &cobra.Command{
-		Use:   "serve",
-		Short: "Keep a queue of changes, and run them",
-		Long: "Serve takes submitted changes (midstream submit, or the API), and runs each as a process of its own: one at a\n" +
-			"time on a table, at most --limit on a server, in the order of submission, and each after the changes that it names.\n" +
-			"Runs continue when serve ends; when it starts again it finds them, and reports what they have done.\n" +
-			"midstream status, watch, pause and so on reach them too, on its machine.\n\n" +
-			"Each --server has a name and an option file of MySQL's form, as midstream run --defaults-file takes it: accounts and\n" +
-			"passwords are only in that file, and submissions choose by the name. Its group [midstream] holds for\n" +
-			"all changes on that server, unless the submission overrides it.\n\n" +
-			"Submitted changes are kept in a file of --state-dir, or with --store in a table of a server (midstream_service), with\n" +
-			"the histories of the runs. One serve at a time works with a store. docs/serve.md has the rest.",
+		Use:     "serve",
+		Short:   "Keep a queue of changes, and run them",
+		Long:    helpText("serve"),
 		Example: "  midstream serve --server main=/etc/midstream/main.cnf --server stats=/etc/midstream/stats.cnf",
 		Args:    cobra.NoArgs,
 	}

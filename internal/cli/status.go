@@ -19,17 +19,13 @@ import (
 )
 
 func (a *app) statusCommand() *cobra.Command {
-	c, cmd := a.newCommanding("status [database.table]", "Show the runs of this machine",
-		"Status shows for each run what it changes, its progress, what it waits for, and who has paused it.")
+	c, cmd := a.newCommanding("status [database.table]", "Show the runs of this machine")
 	cmd.RunE = a.verb(c.status)
 	return cmd
 }
 
 func (a *app) watchCommand() *cobra.Command {
-	c, cmd := a.newCommanding("watch [database.table]", "Follow a run from another terminal",
-		"Watch shows what the run itself shows, from now on until it ends; q or Ctrl-C ends the watching, and not the run. For one run on\n"+
-			"a terminal the keys p, r, c and a pause it, resume it, release its swap, and abort it. With --json it writes the same as\n"+
-			"run --json; with several runs each line begins with the table.")
+	c, cmd := a.newCommanding("watch [database.table]", "Follow a run from another terminal")
 	cmd.RunE = a.verb(c.watch)
 	return cmd
 }

@@ -30,10 +30,10 @@ type asking struct {
 	json   bool
 }
 
-func (a *app) newAsking(use, short, long string) (*asking, *cobra.Command) {
+func (a *app) newAsking(use, short string) (*asking, *cobra.Command) {
 	verb, _, _ := strings.Cut(use, " ")
 	q := &asking{app: a, verb: verb}
-	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: cobra.ArbitraryArgs}
+	cmd := &cobra.Command{Use: use, Short: short, Long: helpText(verb), Args: cobra.ArbitraryArgs}
 	q.checks.flags = cmd.Flags()
 	q.checks.flags.SortFlags = false
 	q.checks.boolean(&q.json, "", "json", "one JSON object a line, as docs/openapi-serve.yaml has them")
@@ -55,13 +55,7 @@ type submitting struct {
 }
 
 func (a *app) submitCommand() *cobra.Command {
-	q, cmd := a.newAsking(`submit "ALTER TABLE database.table ..."`, "Put a change into the queue of midstream serve",
-		"Submit hands a change to midstream serve, which runs it when its turn comes. The statement is read before it is taken; whether\n"+
-			"the server can do it shows when it runs (midstream plan shows it before). With --id a second submission of the same\n"+
-			"change counts as the first one, so a script may submit a change again if it does not know the outcome.\n\n"+
-			"Options are flags of midstream run about how a table is changed (docs/serve.md lists them).\n\n"+
-			"With --wait it reports the progress of the change and returns when it has ended, with the exit code of its run. Ctrl-C ends the\n"+
-			"waiting, and not the change.")
+	q, cmd := a.newAsking(`submit "ALTER TABLE database.table ..."`, "Put a change into the queue of midstream serve")
 	cmd.Example = "  midstream submit \"ALTER TABLE shop.orders ADD COLUMN note VARCHAR(40)\" --server main --option drop-old\n" +
 		"  midstream submit \"DROP TABLE shop.orders_2019\" --server main --id drop-2019 --after add-note --wait"
 	s := &submitting{asking: q, options: map[string]string{}}
@@ -194,9 +188,7 @@ func (q *asking) tell(c queue.Change) {
 }
 
 func (a *app) queueCommand() *cobra.Command {
-	q, cmd := a.newAsking("queue [id]", "List the changes of midstream serve",
-		"Queue lists the changes that were submitted to midstream serve, and their states, in the order of submission; with\n"+
-			"an id, all that is known of one.")
+	q, cmd := a.newAsking("queue [id]", "List the changes of midstream serve")
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
 		if err := q.check(atMostOne(args)); err != nil {
 			return err
@@ -241,12 +233,7 @@ func (q *asking) tellAll(c queue.Change) {
 }
 
 func (a *app) withdrawCommand() *cobra.Command {
-	q, cmd := a.newAsking(
-		"withdraw id",
-		"Take a change out of the queue that has not begun",
-		"Withdraw removes a change that has not begun from the queue of midstream serve; changes that were to come after it fail. To stop\n"+
-			"a run at work, use midstream abort on the machine of the service.",
-	)
+	q, cmd := a.newAsking("withdraw id", "Take a change out of the queue that has not begun")
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
 		var problem error
 		if len(args) != 1 {

@@ -31,12 +31,7 @@ func (a *app) verifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify database.table [database.other]",
 		Short: "Compare two tables, of one server or of two",
-		Long: "Verify compares the rows of two tables, in the columns that both have: two tables of one\n" +
-			"server, or the copies of one table on two. Both may be in use. The servers digest the rows; verify checks a\n" +
-			"differing row again, and counts it once it has differed in the same way for as long as --settle,\n" +
-			"which should be longer than the lag of a replica.\n\n" +
-			"Numbers and times are compared as the server writes them, strings by their characters, binary values by\n" +
-			"their bytes. The tables need the same PRIMARY KEY, or UNIQUE key of NOT NULL columns.\n\n" + namesUse,
+		Long:  helpText("verify") + "\n\n" + helpText("names"),
 		Example: "  midstream verify shop.orders shop.orders_old\n" +
 			"  midstream verify --host=db1 --other-host=db2 shop.orders",
 		Args: cobra.ArbitraryArgs,
