@@ -14,8 +14,8 @@ import (
 
 // What an attempt does about foreign keys and triggers, under its lock.
 
-// related fails with ErrRelated where the triggers or foreign keys are not the plan's any more. Nobody changes
-// them while the source is locked.
+// related fails with ErrRelated if the triggers or foreign keys differ from the plan's. No session
+// can change them while the source is locked.
 func (h *underLock) related(ctx context.Context) error {
 	if err := h.sameTriggers(ctx); err != nil || !h.tables.RenameUnderLock {
 		return err // there nobody refers to the source, and older servers open all tables to tell; its own are in its definition
@@ -44,7 +44,7 @@ func contains(all []schema.ForeignKey, fk schema.ForeignKey) bool {
 	return false
 }
 
-// sameTriggers fails with ErrRelated where the source's triggers are not the plan's any more.
+// sameTriggers fails with ErrRelated if the source's triggers differ from the plan's.
 func (h *underLock) sameTriggers(ctx context.Context) error {
 	now, err := schema.Triggers(ctx, h.pool.DB(), h.tables.Source)
 	if err == nil && !carry.SameTriggers(now, h.tables.Carried.Triggers) {
@@ -53,7 +53,7 @@ func (h *underLock) sameTriggers(ctx context.Context) error {
 	return err
 }
 
-// declare has every constraint once more, with the shadow, and a stand-in for every trigger.
+// declare adds each constraint a second time, with the shadow, and a stand-in for each trigger.
 func (a *swapAttempt) declare(bounded context.Context) error {
 	for _, statement := range a.tables.Carried.Declare() {
 		if err := a.whole(bounded, a.holder, statement); err != nil {
@@ -63,20 +63,20 @@ func (a *swapAttempt) declare(bounded context.Context) error {
 	return nil
 }
 
-// timely gives something its time after the RENAME, or after one that came to nothing: what is left
-// of the budget, and its least in any case.
+// timely runs do within what is left of the budget, and at least within leastSettled. It is for
+// work after the RENAME, or after a RENAME that failed.
 func (a *swapAttempt) timely(ctx context.Context, do func(bounded context.Context) error) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), a.leastSettled()), ErrOverrun)
 	defer cancel()
 	return do(bounded)
 }
 
-// atWork bounds what is no wait for a lock: a statement at work, and what is read to know which
-// ones are to be carried out. It comes to its end unless the server is gone: to end it sooner would
-// help nobody, and leave constraints to the application that refuse good rows.
+// atWork bounds everything that does not wait for a lock: a statement at work, and the queries that
+// find out which statements to run. They finish unless the server is gone. To stop one sooner would
+// help no session, and would leave constraints that make the server refuse good rows.
 const atWork = 10 * time.Second
 
-// left returns what is left to do of a step that is about foreign keys.
+// left returns the statements that a step about foreign keys still has to run.
 func (a *swapAttempt) left(ctx context.Context, step carry.Step) (carry.Work, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, atWork, ErrOverrun)
 	defer cancel()
@@ -89,10 +89,10 @@ var errBackup = errors.New("a backup holds up every change of a table")
 
 const waitingForBackup = "Waiting for backup lock"
 
-// whole carries out a statement that changes a table which the session has locked. When bounded
-// ends it is withdrawn if it waits for a lock, and comes to its end if it is at work: where KILL
-// QUERY meets the server as it opens the table again, the table is locked no more (error 1100), and
-// what was declared could not be taken back before the application comes.
+// whole runs a statement that changes a table that the session has locked. When bounded ends, whole
+// withdraws the statement if it waits for a lock, and lets it finish if it is at work. If KILL
+// QUERY hits the server while it opens the table again, the lock on the table is lost (error 1100).
+// Then what was declared could not be withdrawn before the application comes.
 func (a *swapAttempt) whole(bounded context.Context, session *dbconn.Session, statement carry.Statement) error {
 	if bounded.Err() != nil {
 		return context.Cause(bounded)
@@ -118,16 +118,16 @@ func (a *swapAttempt) whole(bounded context.Context, session *dbconn.Session, st
 	return carry.Run(ctx, session, statement)
 }
 
-// state is what the session does. A look has its time, for a connection may be gone on which no
-// answer comes any more.
+// state returns what the session does. The query is bounded, because a dead connection may never
+// answer.
 func (a *swapAttempt) state(ctx context.Context, session *dbconn.Session) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	return a.pool.StateOf(ctx, session.ID())
 }
 
-// withdraw takes back what declare has done, as far as the lock is held still; it is looked for again
-// by whoever looks after the attempt.
+// withdraw removes what declare has added, as long as the lock is still held. Whoever cleans up
+// after the attempt looks for leftovers again.
 func (a *swapAttempt) withdraw(ctx context.Context) {
 	if heldUp := a.withdrawKeys(ctx); heldUp {
 		return
@@ -141,9 +141,9 @@ func (a *swapAttempt) withdraw(ctx context.Context) {
 	})
 }
 
-// withdrawKeys gives each statement its time, and leaves none out because another one has failed: a
-// constraint with the shadow that stays has good rows refused as soon as the lock is given back.
-// But what is heldUp by a backup has that time once.
+// withdrawKeys gives each statement its own time, and runs all of them even if one fails. A
+// constraint with the shadow that stays makes the server refuse good rows as soon as the lock is
+// released. But the statements that a backup holds up share one such time.
 func (a *swapAttempt) withdrawKeys(ctx context.Context) (heldUp bool) {
 	keys, err := a.left(ctx, a.tables.Carried.WithdrawKeys)
 	if err != nil {
@@ -151,8 +151,8 @@ func (a *swapAttempt) withdrawKeys(ctx context.Context) (heldUp bool) {
 	}
 	for _, statement := range keys.Statements {
 		err := a.timely(ctx, func(bounded context.Context) error { return a.whole(bounded, a.holder, statement) })
-		// The server may give the wait up as early as we do; all tables of the statement are
-		// locked, so that it waits for nothing else.
+		// The server may give up the wait as early as we do. All tables of the statement are
+		// locked, so it waits for nothing else.
 		if errors.Is(err, errBackup) || dbconn.OutWaited(err) {
 			return true
 		}
@@ -160,10 +160,10 @@ func (a *swapAttempt) withdrawKeys(ctx context.Context) (heldUp bool) {
 	return false
 }
 
-// leastSettled is the time that foreign keys and triggers get after the RENAME, or after one that
-// came to nothing, however much of the budget is used up. What is left undone of triggers hurts
-// nobody. A foreign key too many has the application refused good rows until it is put right: it
-// waits rather than that.
+// leastSettled is the time that foreign keys and triggers get after the RENAME, or after a RENAME
+// that failed, however much of the budget is used up. Unfinished work on triggers hurts no session.
+// But a leftover foreign key makes the server refuse the application's rows until it is dropped. To
+// let the application wait is better than that.
 func (a *swapAttempt) leastSettled() time.Duration {
 	if a.tables.Carried.HasKeys() {
 		return time.Second
@@ -171,11 +171,12 @@ func (a *swapAttempt) leastSettled() time.Duration {
 	return leastNamed
 }
 
-// leastNamed is the same for all that hurts nobody.
+// leastNamed is the same time for work that hurts no session if it is left.
 const leastNamed = 250 * time.Millisecond
 
-// settle gives the constraints and the triggers their last form. It is bounded for the sake of who keeps DDL
-// waiting, by LOCK INSTANCE FOR BACKUP. As in withdraw each statement about foreign keys has its time.
+// settle gives the constraints and the triggers their last form. It is bounded because a session
+// with LOCK INSTANCE FOR BACKUP may keep DDL waiting. As in withdraw, each statement about foreign
+// keys has its own time.
 func (a *swapAttempt) settle(ctx context.Context) error {
 	if a.tables.Carried.Empty() {
 		return nil
@@ -201,9 +202,9 @@ func (a *swapAttempt) settle(ctx context.Context) error {
 	return a.settleNames(ctx, session, names)
 }
 
-// settleNames does what can be done later too: until then constraints have other names, and
-// stand-ins do what triggers would. It has one time for all of it, so that queries don't wait for
-// each statement of a slow server. What is left is done after the lock, one by one.
+// settleNames does the work that can also be done later: until then constraints have other names,
+// and stand-ins do the work of triggers. All statements share one time, because queries must not
+// wait for each statement of a slow server. The rest is done after the lock, one by one.
 func (a *swapAttempt) settleNames(ctx context.Context, session *dbconn.Session, names []carry.Statement) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, max(a.budget.Work-time.Since(a.granted), leastNamed), ErrOverrun)
 	defer cancel()

@@ -13,22 +13,22 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// ErrSlow says that the swap would take longer at this moment than the work under the lock may. The
-// lock was not asked for, or given back.
+// ErrSlow means that the swap would now take longer than the work under the lock may. The lock was
+// not asked for, or was released.
 var ErrSlow = errors.New("the swap would take longer than --lock-work")
 
-// The server carries a RENAME to its end once it is at work, whatever it is told: for each file it
-// writes its logs to the disk a few times. So a swap of many files must be known to be short before
-// it begins. What a file takes is measured with a small table in as many partitions as probeFiles,
-// which is renamed a few times.
+// Once the server has begun a RENAME, it finishes it, even if it is asked to stop: for each file it
+// writes its logs to the disk a few times. So the run must know beforehand that a swap of many
+// files is short. To measure the time per file, the meter renames a small table with probeFiles
+// partitions a few times.
 const (
 	probeFiles  = 16
 	probeRounds = 6
 	mostIndexes = 60
 )
 
-// Measure returns what a swap of this shape would take at this moment. It makes small tables beside
-// the source and drops them again; they have the mark of a clone. An error tells that nothing was
+// Measure returns the time that a swap of this shape would take now. It makes small tables next to
+// the source, with the mark of a clone, and drops them again. If it returns an error, nothing was
 // measured.
 func Measure(ctx context.Context, pool *dbconn.Pool, source schema.Name, shape plan.Shape) (plan.Swap, error) {
 	m, err := newMeter(ctx, pool, source)
@@ -71,7 +71,7 @@ func (m *meter) close() {
 	defer cancel()
 	drop := fmt.Sprintf("DROP TABLE IF EXISTS %s, %s", m.table.Quoted(), m.second.Quoted())
 	if _, err := m.session.Exec(ctx, drop); err != nil {
-		_ = m.pool.Exec(ctx, drop) // its mark tells of it
+		_ = m.pool.Exec(ctx, drop) // its mark identifies it
 	}
 	m.session.Close()
 }
@@ -133,8 +133,8 @@ func (m *meter) statement(ctx context.Context) (time.Duration, error) {
 	})
 }
 
-// median is the time that most of several statements need: a single one may have met a moment in
-// which the disk stood still.
+// median returns the median time of several statements: a single statement may have met a moment
+// when the disk stalled.
 func (m *meter) median(ctx context.Context, statement func(n int) string) (time.Duration, error) {
 	var took []time.Duration
 	for n := range probeRounds {
@@ -148,8 +148,8 @@ func (m *meter) median(ctx context.Context, statement func(n int) string) (time.
 	return took[len(took)/2], nil
 }
 
-// price measures what the swap takes, if it may be long, and fails with ErrSlow if that is more
-// than the work under the lock may take.
+// price measures the time of the swap, if the swap may be long. It fails with ErrSlow if that time
+// exceeds the bound of the work under the lock.
 func (a *swapAttempt) price(ctx context.Context) error {
 	if !a.tables.Shape.ManyFiles() && !a.tables.Shape.ManyStatements() {
 		return nil

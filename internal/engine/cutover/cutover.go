@@ -16,58 +16,61 @@ import (
 // The outcomes of an attempt other than the swap. After the first five, and after ErrSlow, the source is
 // untouched and unlocked, and another attempt may succeed.
 var (
-	// ErrNotGranted says that the lock was not granted within the budget.
+	// ErrNotGranted means that the lock was not granted within the budget.
 	ErrNotGranted = errors.New("lock was not granted within the budget")
-	// ErrOverrun says that the work under the lock took longer than its budget.
+	// ErrOverrun means that the work under the lock took longer than its budget.
 	ErrOverrun = errors.New("work under the lock took longer than its budget")
-	// ErrNotDrained says that changes were left which can't be applied yet, such as
-	// those of a prepared XA transaction.
+	// ErrNotDrained means that some changes can't be applied yet, such as changes of a prepared XA
+	// transaction.
 	ErrNotDrained = errors.New("changes are left that can't be applied yet")
-	// ErrDisturbed says that a session of the swap was lost, so that the other's part failed.
+	// ErrDisturbed means that a session of the swap was lost, and the other session's part failed.
 	ErrDisturbed = errors.New("a session of the swap was lost")
-	// ErrNameTaken says that another table has the name that the source was to get: the next
-	// attempt needs another one.
+	// ErrNameTaken means that another table has the name that the old table was to get. The next
+	// attempt needs another name.
 	ErrNameTaken = errors.New("the name for the old table is taken")
-	// ErrSourceChanged says that the source's definition is not the plan's any more.
-	// The source is untouched; the shadow is of no use.
+	// ErrSourceChanged means that the source's definition differs from the plan's. The source is
+	// untouched; the shadow is of no use.
 	ErrSourceChanged = errors.New("definition of the source has changed")
-	// ErrRelated says that a trigger of the source, or a foreign key on it or that refers to it,
-	// was added, dropped or changed since the plan was made. The source is untouched, and the
-	// shadow as good as it was.
+	// ErrRelated means that a trigger of the source, or a foreign key on it or that refers to it,
+	// was added, dropped or changed since the plan was made. The source and the shadow are
+	// untouched.
 	ErrRelated = errors.New(
 		"the triggers or foreign keys of the table, or the foreign keys that refer to it, have changed since the plan was made",
 	)
-	// ErrUnknown says that the connection was lost during the swap and that looking
-	// at the tables did not tell whether it happened. A human must look.
+	// ErrUnknown means that the connection was lost during the swap, and that the tables do not
+	// show whether the swap happened. An operator must check.
 	ErrUnknown = errors.New("outcome of the swap is not known")
 )
 
-// Tables are what is swapped.
+// Tables are the tables that the swap renames.
 type Tables struct {
 	Source schema.Name
 	Shadow schema.Name
 	Old    schema.Name
-	// RenameUnderLock says that the server can RENAME a table that the session has
-	// locked (MySQL 8.0.13 and later; not MariaDB).
+	// RenameUnderLock reports whether the server can RENAME a table that the session has locked
+	// (MySQL 8.0.13 and later; not MariaDB).
 	RenameUnderLock bool
-	// RenameYields says that a RENAME that waits for a backup gives the locks of its tables back meanwhile (MariaDB).
+	// RenameYields reports whether a RENAME releases the locks of its tables while it waits for a
+	// backup (MariaDB).
 	RenameYields bool
-	// WritersApart says that who writes a table asks for no lock of the tables that foreign keys
-	// bind to it (MySQL 5.7).
+	// WritersApart reports whether a session that writes to a table asks for no lock of the tables
+	// that foreign keys bind to it (MySQL 5.7).
 	WritersApart bool
-	// AutoIncrement says that the shadow has a counter to be carried over.
+	// AutoIncrement reports whether the swap must carry a counter over to the shadow.
 	AutoIncrement bool
 	// Definition is SHOW CREATE TABLE of the source, without its counter.
 	Definition string
 	// Carried are the foreign keys and triggers that go over to the shadow. REQUIRES: RenameUnderLock,
 	// if foreign keys refer to the source.
 	Carried carry.Set
-	// Related are the foreign keys of the source and those that refer to it, before the swap.
+	// Related are the foreign keys of the source and the foreign keys that refer to it, before the
+	// swap.
 	Related []schema.ForeignKey
 	// Log is what triggers on the source write to, if any: the server locks it with the source. They go with the
 	// source when it is renamed.
 	Log schema.Name
-	// Sequences are those that defaults of the shadow take numbers from: it is written to under the lock.
+	// Sequences are the sequences from which defaults of the shadow take numbers: the shadow is
+	// written to under the lock.
 	Sequences []schema.Name
 	// Shape is what the swap's time depends on.
 	Shape plan.Shape
@@ -84,11 +87,14 @@ func (t Tables) locked() []schema.Name {
 
 // Budget bounds the parts of an attempt.
 type Budget struct {
-	Wait time.Duration // for the lock; defaults to 250 ms
-	Work time.Duration // under the lock; the RENAME gets leastRename in any case; defaults to 250 ms
+	// Wait bounds the wait for the lock. Defaults to 250 ms.
+	Wait time.Duration
+	// Work bounds the work under the lock. Defaults to 250 ms. The RENAME gets leastRename in any
+	// case.
+	Work time.Duration
 }
 
-// WithDefaults returns the budget with defaults for what is not set.
+// WithDefaults returns the budget, with defaults for the fields that are not set.
 func (b Budget) WithDefaults() Budget {
 	if b.Wait <= 0 {
 		b.Wait = 250 * time.Millisecond
@@ -107,22 +113,25 @@ type Drain interface {
 	// Received waits until every change that was committed before the call has been
 	// received from the binlog.
 	Received(ctx context.Context) error
-	// Empty applies, through the session, every change that was received, and returns
-	// their number and the number of those left. REQUIRES: the source is locked, so
-	// that all of them are visible.
+	// Empty applies, through the session, every change that was received. It returns the number of
+	// applied changes and the number of changes left. REQUIRES: the source is locked, so that all
+	// of its changes are visible.
 	Empty(ctx context.Context, session *dbconn.Session) (drained, left int, err error)
-	// Freeze is called when nothing is left, before the RENAME, which the binlog will show.
+	// Freeze is called when no change is left, before the RENAME. The binlog will show the RENAME.
 	Freeze()
 	// Unfreeze is called when the RENAME has failed.
 	Unfreeze()
 }
 
-// Swap is what a successful attempt tells.
+// Swap describes a successful attempt.
 type Swap struct {
-	Held    time.Duration // from the grant of the lock to its release
-	Waited  time.Duration // for the lock
-	Granted bool          // it was: what came to nothing, came to it later
-	Drained int           // keys applied under the lock
+	// Held is the time from the grant of the lock to its release.
+	Held   time.Duration
+	Waited time.Duration // for the lock
+	// Granted reports whether the lock was granted. If it was and the attempt failed, it failed
+	// after the grant.
+	Granted bool
+	Drained int // keys applied under the lock
 	// Unsettled is why foreign keys or triggers did not get their last form under the lock, after the swap.
 	Unsettled error
 }
@@ -138,10 +147,10 @@ func Attempt(ctx context.Context, pool *dbconn.Pool, tables Tables, budget Budge
 // swapAttempt is an underLock that ends in the swap.
 type swapAttempt struct {
 	underLock
-	renamer *dbconn.Session  // session B, where RENAME can't run under the lock
-	cost    plan.Swap        // what the swap takes, where that may be long
+	renamer *dbconn.Session  // session B, without RenameUnderLock
+	cost    plan.Swap        // if the swap may be long
 	queued  []*queuedSession // of the lock, there
-	guard   *renameGuard     // of the renamer's place in the queue, where that needs one
+	guard   *renameGuard     // guards B's place in the queue
 }
 
 func (a *swapAttempt) close() {
@@ -182,7 +191,7 @@ func (a *swapAttempt) run(ctx context.Context, setup []string) (Swap, error) {
 		a.release()
 		return a.swap, err
 	}
-	// From here on the swap happens or fails as a whole; an abort comes too late.
+	// From here on the swap happens or fails as one step; an abort comes too late.
 	err = a.rename(context.WithoutCancel(ctx))
 	a.swap.Held = time.Since(a.granted)
 	return a.swap, err
@@ -240,15 +249,15 @@ func (a *swapAttempt) renameFromOne(ctx, bounded context.Context) error {
 	case dbconn.Number(err) != 0 && !dbconn.Interrupted(err): // refused
 	case !a.tables.Carried.Empty():
 		err = a.withdrawn(ctx, err)
-	default: // nothing is to be taken back: the lock is not held for a look
+	default: // the lock is gone: nothing to withdraw
 		err = a.look(ctx, err, a.holder)
 	}
 	return named(err)
 }
 
-// withdrawn resolves a RENAME that the server was told to end, and has answered: KILL may have met
-// it when it had renamed. Its session still has the lock, under which what was declared is taken
-// back. It returns the cause if nothing has happened.
+// withdrawn resolves a RENAME that the server was asked to stop and has answered: the KILL may have
+// come after the rename. The session still has the lock; under it, withdrawn removes what was
+// declared. It returns the cause if nothing has happened.
 func (a *swapAttempt) withdrawn(ctx context.Context, cause error) error {
 	looking, cancel := context.WithTimeout(ctx, atWork)
 	defer cancel()
@@ -261,7 +270,7 @@ func (a *swapAttempt) withdrawn(ctx context.Context, cause error) error {
 	return cause
 }
 
-// named tells a name that is another table's from other errors of a statement that needs it.
+// named recognizes, among the errors of a statement that needs a name, that another table has it.
 func named(err error) error {
 	if dbconn.TableExists(err) {
 		return fmt.Errorf("%w: %w", ErrNameTaken, err)

@@ -16,21 +16,21 @@
 //	session B   RENAME TABLE source TO old, shadow TO source    waits for the source
 //	session A   when B is seen to wait: DROP TABLE old; UNLOCK TABLES
 //
-// B is first in the source's queue, since names of artefacts sort after the source's; if A dies
-// before the DROP, the RENAME fails on the sentinel and nothing has changed. On MariaDB that place
-// is B's only as long as no backup asks for its lock: see guard.
+// B is first in the source's queue, because names of artefacts sort after the source's. If A dies
+// before the DROP, the RENAME fails on the sentinel and nothing has changed. On MariaDB B keeps
+// that place only until a backup asks for its lock: see guard.
 //
-// What is left to do of foreign keys and triggers after the RENAME is done under the one lock that
-// A has where it renames by itself. With two sessions A's lock ends before it, and has queued sessions, which
-// stand in the queues before A lets go:
+// After the RENAME, foreign keys and triggers need more statements. If A renames by itself, A runs
+// them under its one lock. With two sessions, A's lock ends before these statements. So A has
+// queued sessions, and each of them joins its queue before A unlocks:
 //
-//	session C   LOCK TABLES source WRITE, old WRITE     waits behind B: has the new table before anybody of the application
+//	session C   LOCK TABLES source WRITE, old WRITE     waits behind B: has the new table before the application
 //	            settles; UNLOCK TABLES
 //
 // A rehearsal is session A without the sentinel and without the RENAME, on every server: LOCK
-// TABLES, heartbeat, drain, UNLOCK TABLES. It works with underLock, which has no RENAME.
+// TABLES, heartbeat, drain, UNLOCK TABLES. It works with underLock, and underLock has no RENAME.
 //
-// Everything before the RENAME can be taken back by releasing the lock. A RENAME whose outcome is
-// not known is resolved by looking at the tables once its session is gone, never by trying again
-// (law L7).
+// Releasing the lock undoes everything before the RENAME. If the outcome of a RENAME is not known,
+// the run waits until its session is gone and then checks the tables. It never tries the RENAME
+// again (law L7).
 package cutover

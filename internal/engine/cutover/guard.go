@@ -11,15 +11,15 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// The guard of B's place in the queue, on MariaDB. A RENAME there first waits for its tables, and
-// then tries to get the lock that backups take away. Where a backup asks for it (BACKUP STAGE
-// START, FLUSH TABLES WITH READ LOCK), the RENAME gives its tables back, waits, and asks for all
-// anew (lock_table_names in sql/sql_base.cc): whoever stands behind it, a queued session or not, writes to
-// the old table meanwhile, and his rows would be lost.
+// The guard keeps B's place in the queue, on MariaDB. A RENAME there first waits for its tables,
+// and then asks for the lock that backups take away. If a backup asks for that lock (BACKUP STAGE
+// START, FLUSH TABLES WITH READ LOCK), the RENAME releases its tables, waits, and asks for all of
+// them again (lock_table_names in sql/sql_base.cc). In that time each session behind it, a queued
+// session or not, can write to the old table, and these rows would be lost.
 //
-// A backup that asks waits for every session that has a table locked. So a session of ours keeps a
-// table of its own locked until B has answered: a backup is not granted up to then. B either
-// renames at once, or waits for the backup, is seen to do so, and withdrawn.
+// A backup that asks for its lock waits for every session that has a table locked. So a session of
+// ours keeps a table of its own locked until B has answered: no backup gets its lock before that. B
+// either renames at once, or waits for the backup. Then the run sees it wait, and withdraws it.
 
 // renameGuard is the session, and its table.
 type renameGuard struct {
@@ -27,7 +27,7 @@ type renameGuard struct {
 	table   schema.Name
 }
 
-// openGuard locks the guard's table. It fails with ErrNotGranted where a backup has its lock.
+// openGuard locks the guard's table. It fails with ErrNotGranted if a backup has its lock.
 func (a *swapAttempt) openGuard(ctx context.Context) error {
 	if !a.tables.RenameYields {
 		return nil
@@ -59,7 +59,7 @@ func (a *swapAttempt) openGuard(ctx context.Context) error {
 // releaseGuard lets backups in again.
 func (a *swapAttempt) releaseGuard(ctx context.Context) {
 	if a.guard != nil {
-		_, _ = a.guard.session.Exec(ctx, "UNLOCK TABLES") // else the server unlocks as the session ends
+		_, _ = a.guard.session.Exec(ctx, "UNLOCK TABLES") // otherwise ending the session unlocks
 	}
 }
 
@@ -72,17 +72,18 @@ func (a *swapAttempt) closeGuard() {
 	defer cancel()
 	a.releaseGuard(ctx)
 	a.guard.session.Close()
-	_ = a.pool.Exec(ctx, "DROP TABLE IF EXISTS "+a.guard.table.Quoted()) // its mark tells of it
+	_ = a.pool.Exec(ctx, "DROP TABLE IF EXISTS "+a.guard.table.Quoted()) // its mark identifies it
 }
 
 // longestRename is how long B may take that has been let through, seen or unseen.
 const longestRename = 2 * time.Second
 
-// errYielded is why a swap is withdrawn whose RENAME has given its place in the queue away.
+// errYielded is the cause with which a swap is withdrawn after its RENAME lost its place in the
+// queue.
 var errYielded = fmt.Errorf("%w: a backup, or FLUSH TABLES WITH READ LOCK, asks for its lock", ErrDisturbed)
 
-// awaitRename waits for the answer of B's RENAME, and withdraws it where it has given its tables
-// back, or others have come before it (BACKUP LOCK) and stay.
+// awaitRename waits for the answer of B's RENAME. It withdraws the RENAME if it has released its
+// tables, or if other sessions have come before it (BACKUP LOCK) and stay.
 func (a *swapAttempt) awaitRename(ctx, bounded context.Context, renamed *answer, withdraw context.CancelCauseFunc) {
 	for end := time.Now().Add(longestRename); a.tables.RenameYields; {
 		select {

@@ -12,16 +12,17 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// The sessions that are queued behind A's lock, if that ends with the swap. What is left to do of
-// foreign keys and triggers wants the tables locked: no session may delete a row of the new table and
-// then its parent, while the old table still has that row and the constraint. So the finisher joins
-// the queue of the source, behind B, before A unlocks.
+// The queued sessions wait behind A's lock. They exist if A's lock ends with the swap. The statements
+// about foreign keys and triggers that come after the RENAME need the tables locked. No session may
+// delete a row of the new table and then its parent, while the old table still has that row and the
+// constraint. So the finisher joins the queue of the source, behind B, before A unlocks.
 //
-// On MySQL 5.7 a session that writes to a parent asks for no lock of its children. What it has changed
-// holds InnoDB's locks on them. An ALTER of a child waits for it, and asks for the parent's lock itself
-// if the constraint acts. So on that server the finisher asks for the tables at the other ends as well.
-// It gets them one after the other, and other sessions could come between. So each of them, and the
-// source, has a keeper: it waits for this table alone, and goes when the finisher is behind it.
+// On MySQL 5.7 a session that writes to a parent asks for no lock of its children. InnoDB's locks
+// protect the rows of children that it has changed. An ALTER of a child waits for that session, and
+// also asks for the parent's lock if the constraint acts. So on that server the finisher asks for
+// the tables at the other ends as well. It gets them one after the other, and other sessions could
+// come between. So each of them, and the source, has a keeper: it waits for this table alone, and
+// goes when the finisher is behind it.
 
 // queuedSession is a session that has a part of A's lock as soon as A and B let go.
 type queuedSession struct {
@@ -34,13 +35,13 @@ type queuedSession struct {
 // errDismissed ends the request of a queued session that is not needed.
 var errDismissed = errors.New("the lock is not needed any more")
 
-// openQueue opens their sessions: the finisher's, and those of the table keepers in the order in which the
-// server locks tables.
+// openQueue opens the queued sessions: the finisher's, and the table keepers' in the order of
+// inQueue.
 func (a *swapAttempt) openQueue(ctx context.Context) error {
 	if a.tables.Carried.Empty() {
 		return nil
 	}
-	finisher := []schema.Name{a.tables.Source, a.tables.Old} // whose name is free until B has the source
+	finisher := []schema.Name{a.tables.Source, a.tables.Old} // free until B has the source
 	wanted := [][]schema.Name{finisher}
 	if others := a.tables.Carried.Others(); len(others) > 0 && a.tables.WritersApart {
 		wanted[0] = append(finisher, others...)
@@ -58,7 +59,8 @@ func (a *swapAttempt) openQueue(ctx context.Context) error {
 	return nil
 }
 
-// inQueue is the order in which the server locks the tables of one statement.
+// inQueue compares two tables in the order that the server uses to lock the tables of one
+// statement.
 func inQueue(a, b schema.Name) int {
 	return strings.Compare(a.Schema+"\x00"+a.Table, b.Schema+"\x00"+b.Table)
 }
@@ -99,8 +101,8 @@ func (a *swapAttempt) finisher(ctx context.Context) (*dbconn.Session, error) {
 	return finisher.session, nil
 }
 
-// waitBehind waits until a queued session has all of its tables, or waits for one. It looks twice: a session that has
-// just got a lock still says for a moment that it waits.
+// waitBehind waits until a queued session has all of its tables, or waits for one. It checks twice:
+// a session that has just got a lock is still shown as waiting for a moment.
 func (a *swapAttempt) waitBehind(ctx context.Context, h *queuedSession) error {
 	for range 2 {
 		select {
@@ -122,7 +124,7 @@ func (h *queuedSession) release() {
 	}
 	h.dismiss(errDismissed)
 	if <-h.granted.came; h.granted.err == nil {
-		_, _ = h.session.Exec(context.Background(), "UNLOCK TABLES") // else the server unlocks as the session ends
+		_, _ = h.session.Exec(context.Background(), "UNLOCK TABLES") // otherwise ending the session unlocks
 	}
 	h.granted = nil
 }

@@ -12,8 +12,8 @@ import (
 
 // The two-session swap, for servers that refuse RENAME under LOCK TABLES.
 
-// prepareTwo opens session B and creates the sentinel that keeps B's RENAME from
-// happening before A says so.
+// prepareTwo opens session B and creates the sentinel. The sentinel keeps B's RENAME from
+// succeeding until A drops it.
 func (a *swapAttempt) prepareTwo(ctx context.Context) error {
 	var err error
 	if a.renamer, err = a.pool.Session(ctx, a.shortLived()); err != nil {
@@ -25,7 +25,7 @@ func (a *swapAttempt) prepareTwo(ctx context.Context) error {
 	if err := a.openGuard(ctx); err != nil {
 		return err
 	}
-	a.dropSentinel() // which an attempt may have left whose session was lost
+	a.dropSentinel() // left by a lost attempt, perhaps
 	_, err = a.holder.Exec(ctx, fmt.Sprintf("CREATE TABLE %s (id INT NOT NULL PRIMARY KEY) COMMENT=%s",
 		a.tables.Old.Quoted(), schema.Literal(schema.MarkFor("sentinel", a.tables.Source))))
 	if err != nil {
@@ -42,26 +42,26 @@ func (a *swapAttempt) dropSentinel() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if table, err := schema.Load(ctx, a.pool.DB(), a.tables.Old); err == nil && schema.MarkedFor(table.Comment, a.tables.Source) {
-		_ = a.pool.Exec(ctx, "DROP TABLE "+a.tables.Old.Quoted()) // its mark tells of it
+		_ = a.pool.Exec(ctx, "DROP TABLE "+a.tables.Old.Quoted()) // its mark identifies it
 	}
 }
 
 // errWithdrawn ends B's RENAME when A can't let it through.
 var errWithdrawn = errors.New("rename withdrawn")
 
-// renameFromTwo swaps by two sessions. A has the lock of the source, the shadow and the sentinel, and
-// the sentinel has the name that B's RENAME needs.
+// renameFromTwo swaps by two sessions. A has the lock of the source, the shadow and the sentinel.
+// The sentinel has the name that B's RENAME needs.
 //
-//	B   RENAME ..         is the first in the source's queue. It would fail without A's lock, as the
-//	                      sentinel is there
+//	B   RENAME ..         is the first in the source's queue. It would fail without A's lock, because
+//	                      the sentinel exists
 //	    LOCK TABLES ..    the queued sessions are next: no request of the application is between them
 //	A   DROP the sentinel
 //	    the steps up to here are bounded; if one fails, B is withdrawn, and nothing has happened
 //	A   UNLOCK TABLES     B renames, and the first queued session gets its lock
 //
-// On an error B is withdrawn, and its answer is awaited, before the queued sessions are dismissed: if B
-// has renamed all the same, they are needed (settle). If the answer is lost, the tables show what
-// happened (look).
+// On an error renameFromTwo withdraws B and awaits its answer before it dismisses the queued
+// sessions. If B has renamed after all, they are needed (settle). If the answer is lost, the tables
+// show what happened (look).
 func (a *swapAttempt) renameFromTwo(ctx, bounded context.Context) error {
 	running, withdraw := context.WithCancelCause(ctx)
 	defer withdraw(nil)
@@ -69,7 +69,7 @@ func (a *swapAttempt) renameFromTwo(ctx, bounded context.Context) error {
 	if err := a.queueBehindLock(ctx, bounded, renamed); err != nil {
 		withdraw(errWithdrawn)
 		if <-renamed.came; renamed.err == nil {
-			return nil // A's connection was lost, and its locks with it
+			return nil // A's connection and locks are lost
 		}
 		a.dismissQueue()
 		return a.look(ctx, err, a.renamer)
@@ -83,14 +83,14 @@ func (a *swapAttempt) renameFromTwo(ctx, bounded context.Context) error {
 		return nil
 	}
 	a.dismissQueue()
-	if dbconn.TableExists(renamed.err) { // another session took the name, once the sentinel was gone
+	if dbconn.TableExists(renamed.err) { // another session took the name
 		return named(renamed.err)
 	}
 	return a.look(ctx, renamed.err, a.renamer)
 }
 
-// queueBehindLock waits until B's RENAME and the queued sessions wait for A's lock, and then drops the
-// sentinel: only the lock keeps B from its RENAME.
+// queueBehindLock waits until B's RENAME and the queued sessions wait for A's lock. Then it drops
+// the sentinel: only the lock keeps B from its RENAME.
 func (a *swapAttempt) queueBehindLock(ctx, bounded context.Context, renamed *answer) error {
 	if err := a.waitQueued(bounded, a.renamer, renamed); err != nil {
 		return err
@@ -108,7 +108,7 @@ type answer struct {
 	err  error
 }
 
-// ask has a session carry out a statement meanwhile.
+// ask lets a session run a statement in the background.
 func ask(ctx context.Context, session *dbconn.Session, statement string) *answer {
 	a := &answer{came: make(chan struct{})}
 	go func() {
@@ -139,8 +139,8 @@ func (a *swapAttempt) waitQueued(ctx context.Context, session *dbconn.Session, a
 	}
 }
 
-// look resolves a RENAME whose answer was lost: once its session is gone from the server,
-// the tables tell what happened. It returns the cause if nothing has.
+// look resolves a RENAME if its answer was lost: it waits until the session is gone from the
+// server, and then reads the outcome from the tables. It returns the cause if nothing has happened.
 func (a *swapAttempt) look(ctx context.Context, cause error, session *dbconn.Session) error {
 	session.Close()
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -165,7 +165,7 @@ func (a *swapAttempt) look(ctx context.Context, cause error, session *dbconn.Ses
 	}
 }
 
-// swapped says whether the tables have each other's names. REQUIRES: the RENAME has come to its end.
+// swapped reports whether the tables have each other's names. REQUIRES: the RENAME has ended.
 func (a *swapAttempt) swapped(ctx context.Context) (bool, error) {
 	db := a.pool.DB()
 	_, shadowErr := schema.Load(ctx, db, a.tables.Shadow)

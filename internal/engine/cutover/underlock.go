@@ -25,8 +25,8 @@ type underLock struct {
 }
 
 // Rehearse is Attempt without the swap: it asks for the lock once, does the work under it, and
-// gives it back. Its errors are those of Attempt before the RENAME: the source is untouched, no
-// lock is left, and another attempt may be made.
+// releases it. It returns the errors that Attempt returns before the RENAME: the source is
+// untouched, no lock is left, and another attempt may be made.
 func Rehearse(ctx context.Context, pool *dbconn.Pool, tables Tables, budget Budget, setup []string, drain Drain) (Swap, error) {
 	h := &underLock{pool: pool, tables: tables, budget: budget, drain: drain}
 	defer h.close()
@@ -55,8 +55,8 @@ func (h *underLock) close() {
 	}
 }
 
-// shortLived has the server end a session, and with it its lock, soon after the client has
-// fallen silent: its machine may be gone, or asleep.
+// shortLived makes the server end a session, and release its lock, soon after the client falls
+// silent: the client's machine may be gone, or asleep.
 func (h *underLock) shortLived() string {
 	return fmt.Sprintf("SET SESSION wait_timeout = %d", 2+int(h.budget.Work/time.Second))
 }
@@ -80,7 +80,7 @@ func (h *underLock) release() {
 	ctx := context.Background()
 	_, _ = h.holder.Exec(ctx, "ROLLBACK") // a lost session has rolled back
 	if _, err := h.holder.Exec(ctx, "UNLOCK TABLES"); err != nil {
-		h.holder.Close() // the server releases what a lost session held
+		h.holder.Close() // the server releases a lost session's locks
 	}
 }
 
@@ -132,9 +132,9 @@ func (h *underLock) finish(ctx context.Context) error {
 	return nil
 }
 
-// inUTC reads something in UTC and without padded texts: the plan has read definitions so, and the
-// server shows the default of a TIMESTAMP in the session's zone, and that of a CHAR in its full
-// length in that sql_mode. The values of rows are computed in the server's settings.
+// inUTC calls read in UTC and without padded texts, because the plan has read definitions so. The
+// server shows the default of a TIMESTAMP in the session's zone, and the default of a CHAR in its
+// full length in the other sql_mode. The values of rows are computed in the server's settings.
 func (h *underLock) inUTC(ctx context.Context, read func() error) error {
 	if _, err := h.holder.Exec(
 		ctx,

@@ -5,23 +5,25 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	_ "time/tzdata" // zones are known where the machine has none
+	_ "time/tzdata" // zones for machines without them
 )
 
-// Window is a time of the day in which a swap may be made, every day. The zero value is always open.
+// Window is a part of every day during which the run may swap. The zero value is always open.
 type Window struct {
-	from, to time.Duration // since midnight, by the clock on the wall; to is after from, or on the next day
+	// from and to are times since midnight, by the clock on the wall. If to is before from, it is
+	// on the next day.
+	from, to time.Duration
 	zone     *time.Location
 	text     string
 }
 
-// errWindow says how a window is written.
+// errWindow shows the syntax of a window.
 var errWindow = errors.New(
 	"it is written as 02:00-04:00, with a time zone behind it if that is not this machine's: 22:30-04:00 Europe/Berlin",
 )
 
-// ParseWindow reads "02:00-04:00" or "22:30-04:00 Europe/Berlin". One that ends before it begins goes
-// on after midnight. Without a zone it is the local one.
+// ParseWindow reads "02:00-04:00" or "22:30-04:00 Europe/Berlin". A window that ends before it
+// begins continues after midnight. Without a zone, the window uses the local zone.
 func ParseWindow(text string) (Window, error) {
 	hours, zone, _ := strings.Cut(strings.TrimSpace(text), " ")
 	begin, end, ok := strings.Cut(hours, "-")
@@ -55,13 +57,13 @@ func timeOfDay(text string) (time.Duration, error) {
 	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, nil
 }
 
-// String is the window as it was written.
+// String returns the text that the window was read from.
 func (w Window) String() string { return w.text }
 
-// IsZero says that the window is always open.
+// IsZero reports whether the window is always open.
 func (w Window) IsZero() bool { return w.zone == nil }
 
-// Open says whether a moment lies in the window.
+// Open reports whether now is in the window.
 func (w Window) Open(now time.Time) bool {
 	if w.IsZero() {
 		return true
@@ -74,8 +76,8 @@ func (w Window) Open(now time.Time) bool {
 	return clock >= w.from || clock < w.to
 }
 
-// Next is when the window opens next, after a moment at which it is closed. An hour that a
-// change of the clocks leaves out begins where they go on.
+// Next returns when the window opens next, if it is closed at now. If a change of the clocks skips
+// the window's beginning, the window begins right after the skipped hour.
 func (w Window) Next(now time.Time) time.Time {
 	at := now.In(w.zone)
 	for day := range 3 {
