@@ -10,7 +10,7 @@ import (
 	"midstream/internal/engine/plan"
 )
 
-// account is what is reported of a run. Progress and Result are its two readings. It is safe for
+// account holds what a run reports. Progress and Result are its two readings. It is safe for
 // concurrent use.
 type account struct {
 	emit    event.Listener
@@ -23,16 +23,18 @@ type account struct {
 	method       plan.Method // that is at work
 	resumed      bool
 	times        struct{ prescan, copy, index, verify, native time.Duration }
-	repaired     int // rows that differed and were synced again
-	swap         event.SwapDone
-	usage        usage
-	rehearsed    Rehearsed
-	blockers     blockerStats
-	scanned      rowCounter // of the prescan
-	verified     rowCounter
-	flying       []flying
+	// repaired counts rows that differed and were synced again.
+	repaired  int
+	swap      event.SwapDone
+	usage     usage
+	rehearsed Rehearsed
+	blockers  blockerStats
+	scanned   rowCounter // of the prescan
+	verified  rowCounter
+	flying    []flying
 
-	replication onreplica.Watch // what a rehearsal on a replica watches
+	// replication is what a rehearsal on a replica watches.
+	replication onreplica.Watch
 }
 
 // rowCounter counts the rows that a stage has seen.
@@ -56,7 +58,7 @@ func (a *account) enter(p event.Phase) {
 	a.emit(event.PhaseEntered{Phase: p, At: time.Now()})
 }
 
-// update changes what is reported.
+// update changes the report.
 func (a *account) update(change func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -75,7 +77,7 @@ func (a *account) methodNow() plan.Method {
 	return a.method
 }
 
-// flies counts the statements of a stage among those in flight.
+// flies counts the statements of a stage as statements in flight.
 func (a *account) flies(f flying) { a.update(func() { a.flying = append(a.flying, f) }) }
 
 func (a *account) inFlight() int {

@@ -12,8 +12,8 @@ import (
 	"midstream/internal/engine/throttle"
 )
 
-// brakes are what holds the work of a run back: the gates for which it waits, the share of its time that the operator leaves
-// it, the governor that gives way to the application, and the replicas that must keep up.
+// brakes hold the work of a run back. They are the gates, the share of its time that the operator
+// allows it, the governor that gives way to the application, and the replicas that must keep up.
 type brakes struct {
 	run      *run
 	gates    *throttle.Gates
@@ -23,7 +23,7 @@ type brakes struct {
 	beats    throttle.Beats
 
 	mu   sync.Mutex
-	lags map[string]time.Duration // how far each replica that is watched is behind
+	lags map[string]time.Duration // delay of each watched replica
 }
 
 func newBrakes(r *run) *brakes {
@@ -58,7 +58,7 @@ func (b *brakes) follow(settings operator.Settings) {
 	b.governor.Bound(settings.RowCopy.Workers, settings.MaxSlowdown)
 }
 
-// sensors are those of the run.
+// sensors returns the sensors of the run.
 func (b *brakes) sensors(ctx context.Context, t operator.Throttle) ([]throttle.Sensor, error) {
 	db := b.run.pool.DB()
 	var all []throttle.Sensor
@@ -67,7 +67,8 @@ func (b *brakes) sensors(ctx context.Context, t operator.Throttle) ([]throttle.S
 			all = append(all, s())
 		}
 	}
-	lags := map[string]time.Duration{} // what sensors that these take the place of still see is not of them
+	// Sensors that are replaced may still write to their own map, but not to this one.
+	lags := map[string]time.Duration{}
 	for _, f := range t.Replicas {
 		replica := f.Replica()
 		replica.Beat = func(ctx context.Context) (uint64, error) { return b.run.store.BeatOn(ctx, f.DB) }
@@ -135,8 +136,8 @@ func (b *brakes) mostBehind() time.Duration {
 	return most
 }
 
-// backlogShare is the part of the backlog's limit above which the row copy waits for apply: far
-// from where capture would have to wait.
+// backlogShare is the divisor of the backlog's limit: above that share the row copy waits for
+// apply. Capture would have to wait only much later.
 const backlogShare = 10
 
 // backlogged is the number of keys that are not applied yet, and could be before the row copy's end.
@@ -167,7 +168,7 @@ func (b *brakes) written(ctx context.Context) (int64, error) {
 	return bytes, nil
 }
 
-// openGates has the run wait for what it was told to.
+// openGates makes the run wait for the gates that its settings name.
 func (b *brakes) openGates(ctx context.Context) error {
 	sensors, err := b.sensors(ctx, b.run.live().Throttle)
 	if err == nil {
@@ -176,9 +177,10 @@ func (b *brakes) openGates(ctx context.Context) error {
 	return err
 }
 
-// giveRoom is the gate of all work that only reads the table's rows: it gives way to the
-// application, and waits for what the operator has named. The gates come last: nobody who has
-// passed them waits for anything else, and begins after a pause has said that all stands still.
+// giveRoom is the gate of all work that only reads the table's rows. It gives way to the
+// application, and waits for the gates that the operator has named. The gates come last: work that
+// has passed them waits for nothing else, and starts nothing after a pause has reported that
+// everything has stopped.
 func (b *brakes) giveRoom(ctx context.Context, worker int, took time.Duration) error {
 	if err := b.governor.Gate(ctx, worker, took); err != nil {
 		return err
@@ -186,8 +188,8 @@ func (b *brakes) giveRoom(ctx context.Context, worker int, took time.Duration) e
 	return b.gates.Copy(ctx)
 }
 
-// paceCopy has a worker of the row copy rest: to give way to the application, and for the share of
-// its time that the operator leaves it.
+// paceCopy makes a worker of the row copy rest: to give way to the application, and to keep to the
+// share of its time that the operator allows.
 func (b *brakes) paceCopy(ctx context.Context, worker int, took time.Duration) error {
 	if err := b.share.Gate(ctx, took, time.Now()); err != nil {
 		return err
@@ -201,11 +203,13 @@ func (b *brakes) applyMayBegin(ctx context.Context) error { return b.gates.Apply
 const (
 	// transitShare is the part of the bound of a replica's lag that rows may be on their way to it.
 	transitShare = 4
-	// copyPart is what of these rows may be the row copy's: the rest is for apply, which goes first.
+	// copyPart is the share of these rows that the row copy may use: the rest is for apply, which
+	// goes first.
 	copyPart = 0.75
 )
 
-// room has transactions of ours wait until replicas have taken those before, and then for the gates.
+// room makes our transactions wait until replicas have received the earlier ones, and then for the
+// gates.
 func (b *brakes) room(part float64, gate func(context.Context) error) func(ctx context.Context, rows int) (int, func(int), error) {
 	return func(ctx context.Context, rows int) (int, func(int), error) {
 		begun, err := b.transit.Begin(ctx, rows, part)
@@ -227,7 +231,8 @@ func (b *brakes) wroteBeat(number uint64, at time.Time) {
 	b.transit.Wrote(number)
 }
 
-// steer has all work on rows give way to the application, as far as it can be seen and nobody has said otherwise.
+// steer makes all work on rows give way to the application, as far as the server shows its load and
+// the settings don't forbid it.
 func (b *brakes) steer(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if err := b.steerUntil(ctx, b.run.control.Changing()); err != nil {
@@ -260,7 +265,8 @@ func (b *brakes) steerUntil(ctx context.Context, changed <-chan struct{}) error 
 	return b.governor.Run(ctx)
 }
 
-// unsteered says that nothing gives way: as is wished, or as the server does not tell what the application feels.
+// unsteered reports whether nothing gives way: because the settings say so, or because the server
+// does not show how the application fares.
 func (b *brakes) unsteered() bool {
 	return b.run.live().FullSpeed || !b.run.plan.Server.PerformanceSchema
 }
@@ -269,7 +275,7 @@ func (b *brakes) unsteered() bool {
 func (b *brakes) givingWay(ctx context.Context, work func(ctx context.Context) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
-	watching.Go(func() { _ = b.steer(ctx) }) // which says itself what is wrong
+	watching.Go(func() { _ = b.steer(ctx) }) // steer reports its own failure
 	watching.Go(func() {
 		if err := b.gates.Run(ctx); err != nil {
 			stop(err)

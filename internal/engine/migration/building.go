@@ -7,14 +7,14 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// building is what the server tells of a build of ours.
+// building is the progress that the server reports of a build of ours.
 type building struct {
-	fraction float64 // 0 where it doesn't tell
+	fraction float64 // 0 if not known
 	step     string  // in its words; "" where none is at work
 }
 
-// buildQuery finds our own ALTER TABLE. The stage's work is there where the consumer
-// events_stages_current is on, which it is not by default; the step always is.
+// buildQuery finds our own ALTER TABLE. The stage's work is available if the consumer
+// events_stages_current is on, and by default it is off. The step is always available.
 const buildQuery = `
 SELECT t.processlist_state, IFNULL(MAX(s.work_completed / NULLIF(s.work_estimated, 0)), 0)
   FROM performance_schema.threads t LEFT JOIN performance_schema.events_stages_current s

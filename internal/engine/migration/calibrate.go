@@ -22,22 +22,25 @@ import (
 
 // How much a calibration does.
 const (
-	baseline   = 2 * time.Second // for which the application is watched alone
+	// baseline is how long the application is watched alone.
+	baseline   = 2 * time.Second
 	sampleTime = 4 * time.Second // of a row copy
-	// aroundCopy is what a run takes besides, whatever the rows: the start, catching up, the swap and
-	// cleaning up (330 ms with an idle server on two cores, 9.7.4).
-	aroundCopy  = 350 * time.Millisecond
-	warmUp      = time.Second // at its beginning, which does not count
-	sampleRows  = 200_000     // on a clone, at most
-	sampleBytes = 64 << 20    // likewise
+	// aroundCopy is the time that a run needs in addition to the rows, for any number of them: the
+	// start, catching up, the swap and cleaning up (330 ms with an idle server on two cores,
+	// 9.7.4).
+	aroundCopy = 350 * time.Millisecond
+	// warmUp is the first part of the sample; it does not count.
+	warmUp      = time.Second
+	sampleRows  = 200_000  // on a clone, at most
+	sampleBytes = 64 << 20 // likewise
 )
 
 // calibration is a run that only measures.
 type calibration struct{ *run }
 
-// Calibrate measures what the server and its application do: it copies a few chunks into a scratch
-// shadow, and has the server carry out its own statement on a clone with some rows. Both are dropped
-// again. It may be called once, in place of Run. The error is a *Failure.
+// Calibrate measures the server and its application. It copies a few chunks into a scratch shadow,
+// and makes the server run its own statement on a clone with some rows. It drops both again. It may
+// be called once, in place of Run. The error is a *Failure.
 func (m *Migration) Calibrate(ctx context.Context, alter native.Question) (plan.Pace, error) {
 	chunks := &chunkLog{}
 	quiet := *m
@@ -96,7 +99,7 @@ func (l *chunkLog) rate(began, ended time.Time) (perSecond float64, rows int64) 
 	return float64(counted) / max(1e-3, last.Sub(from).Seconds()), rows
 }
 
-// watchApplication measures what is written while this run does nothing.
+// watchApplication measures how much is written while this run does nothing.
 func (r calibration) watchApplication(ctx context.Context, pace *plan.Pace) error {
 	before, err := facts.ReadLoad(ctx, r.pool.DB(), r.plan.Source.Name)
 	if err != nil {
@@ -174,7 +177,7 @@ func (r calibration) measureShadow(ctx context.Context, pace *plan.Pace, chunks 
 // errSampled ends the copy of a sample.
 var errSampled = errors.New("enough rows are copied")
 
-// copySample copies rows for a while, as a run would beside the application.
+// copySample copies rows for a while, under load from the application, as a run would.
 func (r calibration) copySample(ctx context.Context, d *draft) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, sampleTime, errSampled)
 	defer cancel()

@@ -20,53 +20,54 @@ type Config struct {
 	Prescan prescan.Config
 	Verify  verify.Config
 
-	// CaptureFrom is a replica whose binlog is read in place of the source's; nil for the source's.
+	// CaptureFrom is a replica: its binlog is read instead of the source's. If it is nil, the
+	// source's binlog is read.
 	CaptureFrom *intake.CaptureFrom
-	// CatchUp is the most keys in the backlog with which the lock is asked for.
+	// CatchUp is the maximum number of keys in the backlog at which the run asks for the lock.
 	// Defaults to 1,000.
 	CatchUp int
-	// BacklogLimit is the number of keys at which capture waits. Defaults to 1,000,000.
+	// BacklogLimit is the number of keys in the backlog at which capture waits. Defaults to
+	// 1,000,000.
 	BacklogLimit int
 
 	// Checkpoint is the time between two checkpoints. Defaults to 5 s.
 	Checkpoint time.Duration
 
-	// Indexes says when secondary indexes are built. Defaults to DeferAuto.
+	// Indexes chooses when secondary indexes are built. Defaults to DeferAuto.
 	Indexes DeferIndexes
-	// OldSnapshots says what the swap does about transactions that would read a part of
-	// the new table (law L10). Defaults to SnapshotsWait.
+	// OldSnapshots chooses what the swap does about transactions that would read a part of the new
+	// table (law L10). Defaults to SnapshotsWait.
 	OldSnapshots OldSnapshots
 	// NoPrescan leaves out the look for rows that the shadow doesn't take: the run then stops
 	// at the first of them, while it copies.
 	NoPrescan bool
 	// NoVerify waives the comparison of the tables before the swap (law L6).
 	NoVerify bool
-	// Repair has rows that differ synced anew instead of failing with ErrMismatch.
+	// Repair syncs rows that differ again, instead of failing with ErrMismatch.
 	Repair bool
 	// DropOld drops the former source after the swap.
 	DropOld bool
 
-	// ApplyAhead applies keys above the frontier instead of dropping them, and
-	// KeepRepeats syncs a key once for each of its changes: to measure what the two
-	// rules are worth.
+	// ApplyAhead applies keys above the frontier instead of dropping them. KeepRepeats syncs a key
+	// once for each of its changes. They exist to measure the worth of the two rules.
 	ApplyAhead  bool
 	KeepRepeats bool
 }
 
-// DeferIndexes says when secondary indexes of the shadow are built.
+// DeferIndexes chooses when secondary indexes of the shadow are built.
 type DeferIndexes string
 
 // The ways to build secondary indexes.
 const (
-	// DeferAuto builds them after the row copy if no replica is attached, which would
-	// stand still while it repeats the statement, and the table is not tiny. (A rehearsal on a
-	// replica has one attached, to the primary.)
+	// DeferAuto builds them after the row copy if no replica is attached and the table is not tiny.
+	// A replica would stop while it repeats the statement. (A rehearsal on a replica has one
+	// attached, to the primary.)
 	DeferAuto  DeferIndexes = "auto"
 	DeferYes   DeferIndexes = "yes"
 	DeferNever DeferIndexes = "no"
 )
 
-// OldSnapshots says what to do about read views from before the end of the row copy.
+// OldSnapshots chooses what to do about read views from before the end of the row copy.
 type OldSnapshots string
 
 // The ways to deal with old snapshots.
@@ -75,7 +76,7 @@ const (
 	SnapshotsIgnore OldSnapshots = "ignore"
 )
 
-// WithDefaults returns the config with defaults for what is not set.
+// WithDefaults returns the config, with defaults for the fields that are not set.
 func (c Config) WithDefaults() Config {
 	c.RowCopy, c.Apply, c.Capture = c.RowCopy.WithDefaults(), c.Apply.WithDefaults(), c.Capture.WithDefaults()
 	c.Prescan, c.Verify = c.Prescan.WithDefaults(), c.Verify.WithDefaults()
@@ -97,21 +98,22 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Connections is how many connections to the server a run takes at most whose row copy has that many workers, those of
-// its own housekeeping included.
+// Connections returns the maximum number of connections to the server that a run with that many
+// workers of the row copy uses, with the connections of its own housekeeping.
 func (c Config) Connections(copying int) int {
 	c = c.WithDefaults()
 	return housekeeping + c.Apply.Workers + max(copying, c.Verify.Workers, c.Prescan.Workers)
 }
 
-// housekeeping is how many connections a run has at most beside its workers: for its claim, heartbeats, the binlog,
-// the sensors, the withdrawal of statements, and the lock of the swap.
+// housekeeping is the maximum number of connections that a run has in addition to its workers: for
+// its claim, heartbeats, the binlog, the sensors, the withdrawal of statements, and the lock of the
+// swap.
 const housekeeping = 8
 
-// Defers says whether a run of the plan leaves secondary indexes for after the row copy.
+// Defers reports whether a run of the plan leaves secondary indexes for after the row copy.
 func (c Config) Defers(p *plan.Plan) bool {
 	if len(p.Acting) > 0 {
-		return false // constraints stand on them
+		return false // constraints need them
 	}
 	switch c.Indexes {
 	case DeferYes:
@@ -122,5 +124,5 @@ func (c Config) Defers(p *plan.Plan) bool {
 	return p.Server.Replicas == 0 && p.Purpose != plan.RehearsingOnReplica && p.Source.Rows >= deferLeast
 }
 
-// deferLeast is the number of rows below which building indexes later gains nothing.
+// deferLeast is the number of rows below which building indexes later is not worth it.
 const deferLeast = 10_000

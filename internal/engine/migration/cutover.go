@@ -73,7 +73,7 @@ func (w *work) attempts(ctx context.Context, try attemptFunc, turn lock.Turn) (e
 		}},
 		Terms: func() lock.Terms {
 			t := w.control.Terms(w.plan.Server)
-			t.SeesNobody = false // old snapshots are seen on every server
+			t.SeesNobody = false // every server shows old snapshots
 			return t
 		},
 		Turn: turn,
@@ -107,7 +107,7 @@ func (w *work) attempts(ctx context.Context, try attemptFunc, turn lock.Turn) (e
 	return event.SwapDone{LockHeld: swap.Held, Drained: swap.Drained, Attempts: attempts, At: time.Now()}, nil
 }
 
-// lockTurn says when a rehearsal may ask for the lock.
+// lockTurn decides when a rehearsal may ask for the lock.
 type lockTurn struct{ work *work }
 
 // Wait returns when neither the operator nor the window nor a pause holds the run.
@@ -153,7 +153,7 @@ func (t lockTurn) End(ctx context.Context, last lock.Outcome, err error) error {
 	return nil
 }
 
-// swapTurn says when the swap may be tried.
+// swapTurn decides when the run may try the swap.
 type swapTurn struct {
 	lockTurn
 	announced, unmarked bool
@@ -168,14 +168,14 @@ func (t *swapTurn) Prepare(ctx context.Context) (bool, error) {
 	return true, t.work.checkpoint(ctx)
 }
 
-// unmark gives the shadow its final comment, once. That takes a metadata lock of the shadow, for
-// which only sessions that read the shadow are in the way: it returns false then.
+// unmark gives the shadow its final comment, once. That takes a metadata lock of the shadow. Only
+// sessions that read the shadow can block it: then unmark returns false.
 func (t *swapTurn) unmark(ctx context.Context) (bool, error) {
 	if t.unmarked {
 		return true, nil
 	}
 	if !t.announced {
-		// From here on only the state table says that the shadow is ours (law L8).
+		// From here on only the state table records that the shadow is ours (law L8).
 		t.work.debts.unmarked.Store(true)
 		if err := t.work.checkpoint(ctx); err != nil {
 			return false, err
@@ -212,10 +212,12 @@ func (l *lookout) blockers(ctx context.Context, longer time.Duration) ([]event.B
 		if err != nil || len(old) > 0 {
 			return old, err
 		}
-		l.snapshotsGone = true // views from before the copy's end do not come back
+		// Views from before the copy's end do not come back.
+		l.snapshotsGone = true
 	}
 	if !l.work.plan.Server.MetadataLocks {
-		return nil, nil // they can't be seen on this server; the budget bounds what they do
+		// This server does not show them; the budget bounds what they do.
+		return nil, nil
 	}
 	return l.watcher.Blockers(ctx, longer)
 }
@@ -254,7 +256,7 @@ func (w *work) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// again says that a failed attempt left everything as it was, and that another may succeed.
+// again reports whether a failed attempt left everything unchanged, and another may succeed.
 func again(err error) bool {
 	if errors.Is(err, cutover.ErrUnknown) || errors.Is(err, leftovers.ErrUnsettled) {
 		return false
@@ -318,7 +320,7 @@ type drain struct {
 	changes *intake.Intake
 	applier *apply.Applier
 	backlog *backlog.Backlog
-	// fit says that what was received may be relied on.
+	// fit checks that the received changes can be relied on.
 	fit func(ctx context.Context) error
 	// prove compares what could not be proved while rows changed.
 	prove func(ctx context.Context, session *dbconn.Session) error

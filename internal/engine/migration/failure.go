@@ -22,18 +22,20 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// The errors that end a run, besides those of the stages. After each of them the
-// source is untouched.
+// These errors end a run, in addition to the errors of the stages. After each of them the source is
+// untouched.
 var (
 
-	// ErrNamesTaken says that other tables have all the names that an old table may get. What was
-	// done is kept: rename or drop one of them, and go on.
+	// ErrNamesTaken means that other tables have all the names that the old table may get. The work
+	// is kept: rename or drop one of these tables, and resume.
 	ErrNamesTaken = errors.New("other tables have all the names that the old table may get")
-	// ErrKeep, as the cause of a run's context, ends it at a checkpoint, from which the same command goes on.
+	// ErrKeep, as the cause of a run's context, stops the run at a checkpoint. The same command
+	// resumes from it.
 	ErrKeep = errors.New("stopped at a checkpoint")
-	// ErrGaveUp says that the lock of the cut-over could not be had within what was allowed. The work is kept.
+	// ErrGaveUp means that the server did not grant the lock of the cut-over within the allowed
+	// time. The work is kept.
 	ErrGaveUp = errors.New("the lock of the cut-over could not be had")
-	// ErrLeftovers says that what the run created could not all be removed.
+	// ErrLeftovers means that the run could not remove everything that it had created.
 	ErrLeftovers = errors.New("not everything could be removed")
 )
 
@@ -44,20 +46,21 @@ const AfterNewer = "Go on, or clean up, with the version of midstream that wrote
 type Failure struct {
 	Phase event.Phase
 	Err   error
-	Left  string // what is left on the server
+	Left  string // things left on the server
 	Next  string // what to do
-	// Swapped says that the shadow had taken the source's place before the error.
+	// Swapped reports whether the shadow had taken the source's place before the error.
 	Swapped bool
-	// Kept says that what was done is kept, and that the same command goes on with it.
+	// Kept reports whether the work is kept, and the same command resumes it.
 	Kept bool
-	// Lost says that the server could not be reached, or could not go on: the same command may
-	// well come to its end once it can.
+	// Lost reports whether the server could not be reached, or could not continue. Once the server
+	// is back, the same command may succeed.
 	Lost bool
-	// Half says that the first of two statements is done: the same command would do it once more.
+	// Half reports whether the first of two statements is done: the same command would run it
+	// again.
 	Half bool
 }
 
-// Error returns one line: phase, cause, what is left, what to do.
+// Error returns one line: the phase, the cause, what is left, and what to do.
 func (f *Failure) Error() string {
 	return fmt.Sprintf("%s: %v. %s %s", f.Phase, f.Err, f.Left, f.Next)
 }
@@ -65,8 +68,8 @@ func (f *Failure) Error() string {
 // Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// SameCommand is what Next says where the run can be gone on with, or begun anew; within a sentence
-// its first letter is small.
+// SameCommand is the text of Next if the same command resumes the run or begins it again. Within a
+// sentence its first letter is lower case.
 const SameCommand = "Run the same command again"
 
 // conclude turns the error of a run with ctx into a *Failure.
@@ -157,7 +160,7 @@ func (r *run) conclude(ctx context.Context, err error) error {
 	return f
 }
 
-// leftOver says what could not be removed, and what has become of the table.
+// leftOver returns what could not be removed, and the state of the table.
 func (r *run) leftOver() (left, next string) {
 	table, old := "is untouched", ""
 	if r.debts.swapped {
@@ -177,7 +180,7 @@ func (r *run) leftOver() (left, next string) {
 		)
 }
 
-// nextAfter says what to do after an error that left nothing behind.
+// nextAfter returns what to do after an error that left nothing behind.
 func nextAfter(ctx context.Context, err error) string {
 	cause := context.Cause(ctx)
 	switch {
@@ -251,7 +254,7 @@ func (r *run) sweep(ctx context.Context) error {
 	var found []leftovers.Table
 	err := leftovers.RetryBriefly(ctx, func() (err error) {
 		if err := r.pool.EndLost(ctx); dbconn.ConnectionLost(err) {
-			return err // other errors don't stand in the way of looking
+			return err // other errors don't block the check
 		}
 		if err := c.FixCarried(ctx, r.live().Lock.Wait, r.note, true); err != nil {
 			return err
@@ -266,13 +269,13 @@ func (r *run) sweep(ctx context.Context) error {
 	var failed error
 	for _, l := range found {
 		if l.Name == r.debts.shadowName && !r.debts.shadow {
-			continue // another's, which came before ours
+			continue // another session's, older than ours
 		}
 		if !c.GoesWithARun(l) {
 			continue
 		}
 		if failed != nil && l.Name == r.plan.Names.State {
-			r.debts.left = append(r.debts.left, l.Name.String()) // it tells of what could not be dropped
+			r.debts.left = append(r.debts.left, l.Name.String()) // it names something not dropped
 			continue
 		}
 		if err := leftovers.RetryBriefly(ctx, func() error { return c.Drop(ctx, l) }); err != nil {

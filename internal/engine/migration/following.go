@@ -66,11 +66,11 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// applying is apply in the background, which can be held still.
+// applying is apply in the background. It can be held.
 type applying struct {
 	applier *apply.Applier
 
-	ctx  context.Context // of the work that apply belongs to
+	ctx  context.Context // of the work that includes apply
 	fail context.CancelCauseFunc
 	halt context.CancelFunc
 	done chan struct{}

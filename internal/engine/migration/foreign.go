@@ -15,7 +15,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// tellEvery is how long a run tries to fix foreign keys and triggers before it says so.
+// tellEvery is how long a run tries to fix foreign keys and triggers before it reports that.
 const tellEvery = 10 * time.Second
 
 // carrier brings the foreign keys and triggers of a run over to the new table, or back.
@@ -30,8 +30,9 @@ func (r carrier) withdraw(ctx context.Context, set carry.Set) error {
 	return err
 }
 
-// tryOn fixes them for as long as somebody holds that up, a backup perhaps for hours: if the run ended,
-// nobody would put right what has the application refused good rows.
+// tryOn keeps trying to fix them while another session blocks that. A backup may do so for hours.
+// If the run ended, nothing would fix the constraints that make the server refuse the application's
+// rows.
 func (r carrier) tryOn(
 	ctx context.Context,
 	m leftovers.Fixer,
@@ -80,7 +81,8 @@ func (r carrier) settleCarried(ctx context.Context, unsettled error) error {
 	return err
 }
 
-// leftUnsettled says what foreign keys and triggers that are not in their last form do, and what to do.
+// leftUnsettled returns the effect of foreign keys and triggers without their last form, and what
+// to do.
 func (r carrier) leftUnsettled() (left, next string) {
 	source := r.plan.Source.Name
 	state, beside := "is untouched", r.debts.shadowName
@@ -109,8 +111,8 @@ func (r carrier) leftUnsettled() (left, next string) {
 		)
 }
 
-// readyForForeign looks whether the shadow can have the constraints, makes their indexes its own, and has those
-// act on it that the binlog does not tell of.
+// readyForForeign checks that the shadow can have the constraints, and makes their indexes its own.
+// It also makes constraints act on the shadow if the binlog does not show their actions.
 func (r carrier) readyForForeign(ctx context.Context, made *shadow.Shadow) error {
 	if len(r.plan.Foreign) == 0 { // none stays
 		return nil

@@ -48,7 +48,8 @@ func (m *Migration) live() operator.Settings { return m.control.Settings() }
 
 // Result is what a finished run did.
 type Result struct {
-	Method     plan.Method // by which the table was changed, or was to be
+	// Method is the way in which the table was changed, or would have been.
+	Method     plan.Method
 	Elapsed    time.Duration
 	Prescan    time.Duration // of the prescan
 	Scanned    int64         // rows that it looked at
@@ -60,35 +61,45 @@ type Result struct {
 	Captured   int64 // changes
 	Applied    int64 // keys
 	Dropped    int64 // keys ahead of the row copy
-	Merged     int64 // changes of a key that was in the backlog already
+	// Merged counts changes of a key that was in the backlog already.
+	Merged     int64
 	Retries    int64
 	Attempts   int           // for the lock of the cut-over
 	LockHeld   time.Duration // from its grant to its release
 	Drained    int           // keys applied under it
 	BinlogRead int64         // bytes
 	Verified   int64         // rows of the source compared
-	Repaired   int           // rows that differed and were synced anew
-	Disk       int64         // bytes by which the table's files were larger at the peak, without the binlog; 0: not known
-	Redo       int64         // bytes that the server wrote to its redo log meanwhile; 0: not known
-	Binlog     int64         // bytes of binlog, without what the application wrote; 0: not known
-	Old        string        // the former source; "" if it was dropped
-	Swapped    bool          // the shadow has taken the source's place
-	Resumed    bool          // an earlier run was gone on with
-	Rehearsed  Rehearsed     // by a rehearsal
+	// Repaired counts rows that differed and were synced again.
+	Repaired int
+	// Disk is the growth of the table's files at the peak, in bytes, without the binlog; 0 if not
+	// known.
+	Disk int64
+	// Redo is the number of bytes that the server wrote to its redo log during the run; 0 if not
+	// known.
+	Redo int64
+	// Binlog is the size of the run's binlog in bytes, without the application's part; 0 if not
+	// known.
+	Binlog int64
+	Old    string // the former source; "" if it was dropped
+	// Swapped reports whether the shadow has taken the source's place.
+	Swapped bool
+	// Resumed reports whether this run resumed an earlier run.
+	Resumed   bool
+	Rehearsed Rehearsed // by a rehearsal
 }
 
-// Run carries the plan to its end: the shadow takes the source's place, or the source
-// is as it was. It blocks until then, and may be called once. Where the plan has chosen a method
-// of the server's own there is no shadow.
+// Run carries out the plan: either the shadow takes the source's place, or the source is unchanged.
+// It blocks until then, and may be called once. If the plan has chosen a method of the server's
+// own, there is no shadow.
 //
-// Order is the proof. The start position is read and a heartbeat committed before the
-// first row is read (L1), so that every change which the row copy does not see is in
-// the capture. A changed key waits for a chunk that may have read its row before (L2)
-// and for its own visibility (L3); ahead of the row copy it needs nothing (L4). Under
-// the lock a last heartbeat comes back, the backlog is emptied, and only then the
-// tables are swapped, if they have been compared and are equal (L6).
+// The order of the steps is the proof. The run reads the start position and commits a heartbeat
+// before it reads the first row (L1). So every change that the row copy does not see is in the
+// capture. A changed key waits for a chunk that may have read its row before (L2) and for its own
+// visibility (L3). Ahead of the row copy it needs nothing (L4). Under the lock a last heartbeat
+// comes back, and the backlog is emptied. Only then, and only if the tables were compared and are
+// equal, the run swaps them (L6).
 //
-// The error is a *Failure, which says what is left on the server.
+// The error is a *Failure. It reports what is left on the server.
 func (m *Migration) Run(ctx context.Context) (Result, error) {
 	r := newRun(m)
 	err := r.claimed(ctx, func(ctx context.Context) error {
@@ -128,8 +139,8 @@ func (w *work) fill(ctx context.Context) error {
 	return w.verify(ctx)
 }
 
-// claimed runs the story while this run holds the advisory lock of the source, so that
-// no other run works on it.
+// claimed runs the story while this run holds the advisory lock of the source: no other run works
+// on it.
 func (r *run) claimed(ctx context.Context, story func(ctx context.Context) error) error {
 	r.enter(event.PhaseCheck)
 	ctx, fail := context.WithCancelCause(ctx)
@@ -150,8 +161,8 @@ func (r *run) claimed(ctx context.Context, story func(ctx context.Context) error
 	return errors.Join(err, r.cleanUp())
 }
 
-// notOurs returns why nothing of what this run has made is ours to remove any more: another run
-// has taken it over, or the server is another one.
+// notOurs returns why this run must not remove the things that it has made: another run has taken
+// them over, or the server is another one.
 func (r *run) notOurs() error {
 	if !r.debts.saved {
 		return nil
@@ -227,8 +238,8 @@ func (r *run) begin(ctx context.Context) (*work, error) {
 	return w, w.saveStart(ctx)
 }
 
-// prepareShadow creates the state table and the shadow, and derives from the shadow
-// that the server made what is synced with what.
+// prepareShadow creates the state table and the shadow. From the shadow that the server made, it
+// derives the columns to sync.
 func (r *run) prepareShadow(ctx context.Context) (d *draft, err error) {
 	r.enter(event.PhaseShadow)
 	if err = r.createState(ctx); err == nil {
@@ -248,14 +259,14 @@ func (w *work) copyRows(ctx context.Context) error {
 	return w.noteCopyEnd(ctx)
 }
 
-// buildIndexes builds what was left for later, and gathers statistics. Changes are captured
-// meanwhile, and applied afterwards: before 8.0.24 whoever opens a table after its ANALYZE
-// waits for the statements that used it before.
+// buildIndexes builds the indexes that were left for later, and gathers statistics. Changes are
+// captured in that time, and applied afterwards. Before 8.0.24 a session that opens a table after
+// its ANALYZE waits for the earlier statements on it.
 func (w *work) buildIndexes(ctx context.Context) error {
 	if len(w.shadow.Deferred) > 0 {
 		w.enter(event.PhaseIndex)
 	}
-	if err := w.brakes.gates.Copy(ctx); err != nil { // once begun it can't be held still
+	if err := w.brakes.gates.Copy(ctx); err != nil { // once begun, it can't be held
 		return err
 	}
 	return w.apply.without(ctx, func() error {

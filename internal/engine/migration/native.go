@@ -20,8 +20,8 @@ const mostBuilds = 3
 // ownStatement is a run that lets the server itself change the table.
 type ownStatement struct{ *run }
 
-// natively has the server itself change the table, as the plan has chosen. Where it comes to no end
-// a shadow takes over, which can say what is in the way, or isn't hindered by it.
+// natively lets the server itself change the table, if the plan has chosen so. If that fails, a
+// shadow takes over: it can report what blocks the change, or nothing blocks it.
 func (r ownStatement) natively(ctx context.Context) (done bool, err error) {
 	err = r.statement(ctx)
 	if err == nil || r.debts.half || !r.plan.Choice.Shadow || !hindered(err) || ctx.Err() != nil {
@@ -32,7 +32,8 @@ func (r ownStatement) natively(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// hindered says that the server itself can't make the change now, and has left the table as it was.
+// hindered reports whether the server itself can't make the change now, and has left the table
+// unchanged.
 func hindered(err error) bool {
 	return errors.Is(err, lock.ErrGivenUp) || errors.Is(err, lock.ErrWork) ||
 		dbconn.Number(err) != 0 && !errors.Is(err, native.ErrUnknown) && !outside(err)

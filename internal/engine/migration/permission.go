@@ -9,8 +9,8 @@ import (
 	"midstream/internal/engine/plan"
 )
 
-// anew is how long a held run waits at least before it compares the tables again; with a large table it
-// waits for ten times as long as that takes.
+// anew is the shortest time that a held run waits before it compares the tables again. With a large
+// table it waits ten times as long as the comparison takes.
 const anew = 10 * time.Minute
 
 func (r *run) holding() operator.Permission {
@@ -19,7 +19,7 @@ func (r *run) holding() operator.Permission {
 	}
 }
 
-// verifyAgain compares the tables again after a while: what is swapped in the end was compared
+// verifyAgain compares the tables again after a while: the run swaps only tables that were compared
 // not long before.
 func (w *work) verifyAgain(ctx context.Context) error {
 	if !w.verifies || time.Since(w.comparison.ended) < max(anew, 10*w.comparison.took) {

@@ -13,12 +13,12 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// ErrUnfit says that the prescan has found rows that the altered table doesn't take. The source
-// is untouched and nothing is left; change the rows, or the ALTER.
+// ErrUnfit means that the prescan has found rows that do not fit the altered table. The source is
+// untouched and nothing is left; change the rows, or the ALTER.
 var ErrUnfit = errors.New("the altered table doesn't take every row")
 
-// ErrStopped says that a check, or a rehearsal, can't be made while the tables of an earlier run are there, which
-// was stopped and may be gone on with. Nothing was done.
+// ErrStopped means that the tables of an earlier run exist: it was stopped and may be resumed. A
+// check or a rehearsal can't be made until then. Nothing was done.
 var ErrStopped = errors.New("an earlier run was stopped on this table, and what it has done has the names that this one needs")
 
 // Check makes the shadow, looks for rows that it doesn't take, and drops it again. It may be
@@ -49,8 +49,8 @@ func (m *Migration) Check(ctx context.Context) (Result, error) {
 	return r.result(), r.conclude(ctx, err)
 }
 
-// noFormer fails with ErrStopped if an earlier run has left work. What was stopped before it copied
-// a row, as a check is, has left none: it is removed.
+// noFormer fails with ErrStopped if an earlier run has left work. A run that stopped before it
+// copied a row, such as a check, has left none: noFormer removes its tables.
 func (r earlier) noFormer(ctx context.Context) error {
 	there, stopped, err := r.formerTables(ctx)
 	if err != nil || !stopped {
@@ -124,8 +124,8 @@ func rowsText(f event.Finding) string {
 	return text
 }
 
-// prescanBefore is the prescan of a run. An account that may not create temporary tables costs
-// the proof, not the run, which stops at the first row that doesn't fit.
+// prescanBefore is the prescan of a run. If the account may not create temporary tables, the run
+// goes on without the proof, and stops at the first row that doesn't fit.
 func (r *run) prescanBefore(ctx context.Context, spec *prescan.Spec) error {
 	if r.cfg.NoPrescan {
 		return nil

@@ -35,7 +35,7 @@ func (r *run) progress() (stop func()) {
 	}
 }
 
-// standing is the state now; rates are smoothed with those of the last progress.
+// standing returns the state now. It smooths rates with the rates of the last progress.
 func (r *run) standing() event.Progress {
 	before, build := r.account.last(), r.lookAtBuild()
 	p := r.account.progress()

@@ -14,7 +14,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Rehearsal says how far a rehearsal goes.
+// Rehearsal chooses how far a rehearsal goes.
 type Rehearsal struct {
 	// Lock has the lock of the cut-over taken, the changes applied under it, and the lock
 	// given back.
@@ -24,34 +24,37 @@ type Rehearsal struct {
 	Keep bool
 }
 
-// Rehearsed is what a rehearsal has seen that a run does not tell, or not in numbers.
+// Rehearsed is what a rehearsal reports in addition to a run's report, or in numbers.
 type Rehearsed struct {
-	CaptureDelay time.Duration         // the most that capture was behind
-	LockWaited   time.Duration         // of the request that was granted
-	Blockers     int                   // sessions that were seen in the way of the lock
-	Blocked      time.Duration         // about, for which any was
-	ShadowBytes  int64                 // of rows and indexes, as the server estimates
-	Shadow       string                // the table that was kept; "" if it was dropped
-	Replication  onreplica.Replication // of a rehearsal on a replica
+	CaptureDelay time.Duration // the most that capture was behind
+	LockWaited   time.Duration // of the request that was granted
+	// Blockers counts the sessions that were seen to block the lock.
+	Blockers int
+	// Blocked is roughly the time during which any session blocked the lock.
+	Blocked time.Duration
+	// ShadowBytes is the size of rows and indexes, as the server estimates it.
+	ShadowBytes int64
+	Shadow      string                // the table that was kept; "" if it was dropped
+	Replication onreplica.Replication // of a rehearsal on a replica
 }
 
-// The errors of a rehearsal, besides those of a run.
+// These errors end a rehearsal, in addition to the errors of a run.
 var (
 	errPurpose = errors.New("the plan is for something else")
-	// ErrLogged says that what a rehearsal on a replica writes would come into the replica's binlog.
+	// ErrLogged means that a rehearsal's writes on a replica would get into the replica's binlog.
 	// Nothing was written.
 	ErrLogged = errors.New(
 		"what a rehearsal on a replica writes must not come into its binlog, and sql_log_bin is ON for this account's sessions",
 	)
 )
 
-// Rehearse is Run without the swap: the shadow is made, filled and compared while the application goes
-// on, and dropped again. It may be called once, in place of Run. Nothing of the source is changed, and there is
-// no way from here to a RENAME. Where the plan has chosen a method of the server's own nothing is
-// done. The error is a *Failure.
+// Rehearse is Run without the swap. While the application works, it makes the shadow, fills it,
+// compares it, and drops it again. It may be called once, in place of Run. It changes nothing of
+// the source, and cannot reach a RENAME. If the plan has chosen a method of the server's own, it
+// does nothing. The error is a *Failure.
 //
-// What an earlier rehearsal left is gone on with as Run does it; what an earlier run left is not
-// touched (ErrStopped).
+// Rehearse resumes an earlier rehearsal as Run resumes a run. It does not touch what an earlier run
+// left (ErrStopped).
 func (m *Migration) Rehearse(ctx context.Context, how Rehearsal) (Result, error) {
 	r := newRun(m)
 	err := r.claimed(ctx, func(ctx context.Context) error {
@@ -99,7 +102,7 @@ func (r earlier) onlyRehearsals(ctx context.Context) error {
 	return err
 }
 
-// notARuns fails with ErrStopped if that was saved by a run which alters the table.
+// notARuns fails with ErrStopped if saved belongs to a run that alters the table.
 func notARuns(saved *checkpoint.Saved) error {
 	if saved.Start != nil && saved.Start.Purpose == string(plan.Altering) {
 		return ErrStopped
@@ -159,15 +162,16 @@ func (w *work) weighShadow(ctx context.Context) error {
 	return nil
 }
 
-// blockerStats is who was in the way of the lock. It is for one goroutine.
+// blockerStats counts the sessions that block the lock. It is for one goroutine.
 type blockerStats struct {
 	sessions map[uint64]bool
-	since    time.Time // of the last look, if anybody was
-	blocked  time.Duration
-	waited   time.Duration // of the last request
+	// since is the time of the last sample, if it found a blocker.
+	since   time.Time
+	blocked time.Duration
+	waited  time.Duration // of the last request
 }
 
-// saw takes those who are in the way now.
+// saw adds the sessions that block the lock now.
 func (w *blockerStats) saw(blockers []event.Blocker, now time.Time) {
 	if !w.since.IsZero() {
 		w.blocked += now.Sub(w.since)
@@ -183,7 +187,8 @@ func (w *blockerStats) saw(blockers []event.Blocker, now time.Time) {
 	}
 }
 
-// read returns how long the last request has waited, and who was in the way for how long.
+// read returns how long the last request has waited, how many sessions blocked the lock, and for
+// how long.
 func (w *blockerStats) read() (waited time.Duration, sessions int, blocked time.Duration) {
 	return w.waited, len(w.sessions), w.blocked
 }

@@ -26,8 +26,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// ErrOtherAlter says that an earlier run on the table was stopped, which can be gone on with,
-// and that it was asked for something else. Nothing was done.
+// ErrOtherAlter means that an earlier run on the table was stopped, can be resumed, and was asked
+// for another ALTER. Nothing was done.
 var ErrOtherAlter = errors.New("an earlier run of another ALTER was stopped on this table")
 
 // earlier judges what an earlier run on the source left, for a run.
@@ -39,11 +39,11 @@ type former struct {
 	shadow  *shadow.Shadow
 	specs   specs.Set
 	tracker *frontier.Tracker
-	from    intake.Origin // from which changes are read
+	from    intake.Origin // source of changes
 }
 
-// Former says what Run will do about what an earlier run left; "" if that left nothing. It
-// writes nothing. It fails with ErrOtherAlter and ErrStopped as Run and Rehearse do.
+// Former returns what Run will do about an earlier run's leftovers; "" if there are none. It writes
+// nothing. It fails with ErrOtherAlter and ErrStopped as Run and Rehearse do.
 func (m *Migration) Former(ctx context.Context) (string, error) {
 	r := earlier{newRun(m)}
 	there, stopped, err := r.formerTables(ctx)
@@ -70,7 +70,7 @@ func (m *Migration) Former(ctx context.Context) (string, error) {
 	return f.text(), nil
 }
 
-// text says how far the earlier run had come.
+// text describes how far the earlier run had come.
 func (f *former) text() string {
 	c := f.saved.Checkpoint
 	from := "from " + f.from.Point.Position.String() + " on"
@@ -81,10 +81,11 @@ func (f *former) text() string {
 		kind(f.saved.Start), c.Rows, c.Taken.Local().Format(time.DateTime), from)
 }
 
-// kind says what an earlier run was.
+// kind names the purpose of an earlier run.
 func kind(start *checkpoint.Start) string { return cmp.Or(start.Purpose, "run") }
 
-// former returns what an earlier run left; nil if that left nothing, or what can't be resumed, which is removed.
+// former returns the earlier run that can be resumed; nil if there is none. It removes the
+// leftovers of a run that can't be resumed.
 //
 // REQUIRES: the source is claimed: the earlier run has ended, or can't reach the server.
 func (r earlier) former(ctx context.Context) (*former, error) {
@@ -94,7 +95,7 @@ func (r earlier) former(ctx context.Context) (*former, error) {
 	}
 	r.debts.former = true
 	saved, err := r.endFormer(ctx)
-	if err == nil { // its last statement may have been the swap
+	if err == nil { // its last statement may have swapped
 		there, _, err = r.formerTables(ctx)
 	}
 	f, reason, err := r.judge(ctx, saved, err, there)
@@ -109,16 +110,16 @@ func (r earlier) former(ctx context.Context) (*former, error) {
 	return f, nil
 }
 
-// formerTables returns the tables that stand under the names of artefacts, and whether an earlier
-// run's state table is among them.
+// formerTables returns the tables that have the names of artefacts, and whether an earlier run's
+// state table is among them.
 func (r earlier) formerTables(ctx context.Context) (there leftovers.Listing, stopped bool, err error) {
 	c := r.leftovers
 	there, err = c.List(ctx)
 	return there, err == nil && c.HasState(there), err
 }
 
-// judge is judgeOnce. If the swap of the earlier run comes while its tables are read, so that the
-// shadow is gone, they are listed and judged again.
+// judge is judgeOnce. If the earlier run swaps while its tables are read, the shadow is gone: then
+// judge lists and judges them again.
 func (r earlier) judge(
 	ctx context.Context,
 	saved *checkpoint.Saved,
@@ -137,8 +138,8 @@ func (r earlier) judge(
 	}
 }
 
-// judgeOnce judges what was read of the state table, or could not be read. It fails with *Untold where it
-// would have to begin anew and a stranger's table may be in the way.
+// judgeOnce judges the content of the state table, or the error of reading it. It fails with
+// *Untold if the run would have to begin again and a stranger's table may block it.
 func (r earlier) judgeOnce(
 	ctx context.Context,
 	saved *checkpoint.Saved,
@@ -196,7 +197,8 @@ func (r earlier) endFormer(ctx context.Context) (*checkpoint.Saved, error) {
 	if err := r.store.TakeOver(ctx, session); err != nil {
 		return nil, err
 	}
-	// If it lives still, it may have connected anew before; from now on it can't come to a swap.
+	// If the earlier run still lives, it may have connected again before. From now on it cannot
+	// swap.
 	if err := c.EndRun(ctx, saved.Run, r.live().Lock, r.note); err != nil {
 		return nil, fmt.Errorf("end the earlier run: %w", err)
 	}
@@ -241,7 +243,7 @@ func (r earlier) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shado
 	return r.judgeRanges(f)
 }
 
-// judgeRanges is judgeFormer's part on what was copied.
+// judgeRanges is the part of judgeFormer about the copied ranges.
 func (r earlier) judgeRanges(f *former) (reason string, err error) {
 	start := f.saved.Start
 	f.specs, err = specs.Of(r.plan, start.Shadow, specs.Clock{Server: start.ServerTime, UTC: start.UTC})
@@ -286,7 +288,7 @@ func (r *run) resume(ctx context.Context, f *former) (*work, error) {
 	r.enter(event.PhaseStart)
 	c := f.saved.Checkpoint
 	r.debts.begun, r.debts.shadow, r.debts.saved = true, true, true
-	r.debts.owe(f.shadow.Name, r.plan.Names.Old.Table, r.plan.Names.Kept.Table) // the ones of then may be others' now
+	r.debts.owe(f.shadow.Name, r.plan.Names.Old.Table, r.plan.Names.Kept.Table) // the old names may be others' now
 	if err := (carrier{r}).withdraw(ctx, r.leftovers.Carried(f.saved.Start, nil)); err != nil {
 		return nil, err
 	}
@@ -337,23 +339,23 @@ func (w *work) saveStart(ctx context.Context) error {
 	return err
 }
 
-// canGoOn says that a run which ended with the error has left everything for another one to
-// go on with, and may have to: it did not end by what it was asked to do or what it found, but
-// because it could not reach the server, or the server could not go on.
+// canGoOn reports whether a run that ended with the error has left everything for another run, and
+// another run may have to resume it. It did not end because of its task or its findings. It could
+// not reach the server, or the server could not continue.
 func (r *run) canGoOn(err error) bool {
 	if err == nil || !r.debts.saved || r.debts.swapped {
 		return false
 	}
 	if r.debts.doubtful {
-		return true // it is not ours to drop for certain
+		return true // perhaps not ours to drop
 	}
 	return errors.Is(err, checkpoint.ErrSuperseded) || errors.Is(err, ErrNamesTaken) || errors.Is(err, ErrKeep) ||
 		errors.Is(err, cutover.ErrRelated) || errors.Is(err, ErrGaveUp) || errors.Is(err, throttle.ErrCritical) ||
 		dbconn.NoSortMemory(err) || outside(err)
 }
 
-// outside says that an error has its cause outside of what a run does: it could not reach the
-// server, or the server could not go on.
+// outside reports whether an error has its cause outside of the run: it could not reach the server,
+// or the server could not continue.
 func outside(err error) bool {
 	return errors.Is(err, leftovers.ErrClaimLost) || errors.Is(err, checkpoint.ErrReadOnly) || errors.Is(err, intake.ErrCaptureUnfit) ||
 		errors.Is(err, binlog.ErrConnection) || errors.Is(err, binlog.ErrRefused) || errors.Is(err, binlog.ErrOtherServer) ||

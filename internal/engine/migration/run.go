@@ -30,7 +30,8 @@ type run struct {
 	leftovers *leftovers.Cleaner // of this run and earlier ones
 	// serverStart is when the server was started, as a Checkpoint has it.
 	serverStart int64
-	// verifies and repairs are what Config says, if nothing has been found that forbids it.
+	// verifies and repairs are the settings of Config, unless the run has found a reason against
+	// them.
 	verifies, repairs bool
 	// prepared is the work of the run; nil until it is complete.
 	prepared atomic.Pointer[work]
@@ -72,14 +73,15 @@ func (r *run) createState(ctx context.Context) error {
 	if err := r.store.Create(ctx, session); err != nil {
 		return err
 	}
-	// From here on the state table tells of the shadow, which gets its own mark only
-	// after it is created.
+	// From here on the state table records the shadow. The shadow gets its own mark only after it
+	// is created.
 	return r.store.Fill(ctx, session, checkpoint.Checkpoint{
 		Version: checkpoint.Version, Phase: string(event.PhaseShadow), ServerUUID: r.plan.Server.UUID, Shadow: r.plan.Names.Shadow.Table,
 	})
 }
 
-// draft is a shadow that was created, and what is derived from it: nothing is captured yet.
+// draft is a shadow that was created, with everything that is derived from it: nothing is captured
+// yet.
 type draft struct {
 	shadow *shadow.Shadow
 	specs  specs.Set
@@ -138,8 +140,8 @@ func (r *run) createShadow(ctx context.Context) (*draft, error) {
 	return d, err
 }
 
-// nameForbidding adds to the error of a statement that has waited for a lock in vain which
-// sessions let nobody read the source or create a table.
+// nameForbidding adds blockers to the error of a statement that waited for a lock in vain: the
+// sessions that let no other session read the source or create a table.
 func (r *run) nameForbidding(ctx context.Context, err error) error {
 	if !r.plan.Server.MetadataLocks {
 		return err
@@ -147,7 +149,7 @@ func (r *run) nameForbidding(ctx context.Context, err error) error {
 	return (&lock.Watcher{DB: r.pool.DB(), Tables: []schema.Name{r.plan.Source.Name}}).Name(ctx, err)
 }
 
-// clocks reads the time at which the ALTER began, by the server's clock.
+// clocks reads the time, by the server's clock, when the ALTER began.
 func (r *run) clocks(ctx context.Context) (specs.Clock, error) {
 	var now specs.Clock
 	session, err := r.pool.Session(ctx, "SET SESSION time_zone = @@GLOBAL.time_zone")

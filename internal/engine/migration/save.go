@@ -25,7 +25,7 @@ func (w *work) checkpoints(ctx context.Context) error {
 	}
 }
 
-// checkpoint writes the state of the run to the server: one at a time, so that none replaces a
+// checkpoint writes the state of the run to the server. It runs one at a time: no state replaces a
 // newer one.
 func (w *work) checkpoint(ctx context.Context) error {
 	w.saving.Lock()
@@ -35,7 +35,8 @@ func (w *work) checkpoint(ctx context.Context) error {
 		return err
 	}
 	defer session.Close()
-	// Somebody's read lock on all tables, as of a backup, is waited out.
+	// If another session has a read lock on all tables, such as a backup, the run waits for its
+	// end.
 	return session.Patiently(ctx, func() error {
 		state, err := w.state(ctx)
 		if err != nil {
@@ -47,8 +48,8 @@ func (w *work) checkpoint(ctx context.Context) error {
 
 // state is how far the run has come.
 func (w *work) state(ctx context.Context) (checkpoint.Checkpoint, error) {
-	// The position before the ranges: a range that is finished in between is then one
-	// that the position does not know of, never the other way round (law L5).
+	// Read the position before the ranges. So a range that is finished in between is a range that
+	// the position does not know, never the other way round (law L5).
 	var position, gtids string
 	if w.intake.Stream != nil {
 		safe := w.intake.Stream.Safe()
@@ -65,7 +66,7 @@ func (w *work) state(ctx context.Context) (checkpoint.Checkpoint, error) {
 	if !w.plan.Server.GTID {
 		return state, nil
 	}
-	// After all that is claimed, so that it is among these.
+	// Read this last: it must include everything that is claimed above.
 	var err error
 	state.Executed, err = capture.Executed(ctx, w.pool.DB())
 	return state, err

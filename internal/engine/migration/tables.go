@@ -20,7 +20,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Tables carries out a statement on whole tables: RENAME, DROP, TRUNCATE or CREATE TABLE.
+// Tables carries out a statement on complete tables: RENAME, DROP, TRUNCATE or CREATE TABLE.
 type Tables struct {
 	pool    *dbconn.Pool
 	plan    *plan.TablePlan
@@ -48,10 +48,11 @@ func LookAtTables(
 	return tableddl.Look(ctx, pool, statement, lock.Terms{Wait: settings.Lock.Wait, Backoff: settings.Backoff}, emit)
 }
 
-// Run carries out the plan, and may be called once. The main statement is made under the bounded
-// lock; what it has put aside is then dropped, whatever becomes of ctx, unless the plan keeps it.
+// Run carries out the plan, and may be called once. The main statement runs under the bounded lock.
+// Then Run drops the tables that it has put aside, even if ctx has ended, unless the plan keeps
+// them.
 //
-// The error is a *Failure, which says what is left on the server.
+// The error is a *Failure. It reports what is left on the server.
 func (t *Tables) Run(ctx context.Context) (Result, error) {
 	started := time.Now()
 	result, err := t.run(ctx)
@@ -130,8 +131,8 @@ func (t *Tables) Apply(ctx context.Context, settings operator.Settings, values m
 	return operator.CheckKills(ctx, t.pool.DB(), t.plan.Statement.Tables()[0], t.control.Settings(), settings, values)
 }
 
-// claimAll keeps other runs away from all tables of the statement. In one order, so that two of
-// them don't keep each other away.
+// claimAll keeps other runs away from all tables of the statement. It claims them in one order,
+// because otherwise two runs could block each other.
 func (t *Tables) claimAll(ctx context.Context, fail context.CancelCauseFunc) (release func(), err error) {
 	var claims []*leftovers.Claim
 	release = func() {
@@ -152,10 +153,12 @@ func (t *Tables) claimAll(ctx context.Context, fail context.CancelCauseFunc) (re
 	return release, nil
 }
 
-// endPatience bounds the drop of what was put aside; a DROP that has begun is not withdrawn.
+// endPatience bounds the drop of the tables that were put aside; a DROP that has begun is not
+// withdrawn.
 const endPatience = time.Minute
 
-// end marks what was put aside, unless that is done, and drops it or says where it is.
+// end marks the tables that were put aside, if they have no mark yet. It drops them, or reports
+// where they are.
 func (t *Tables) end(result *Result) error {
 	p := t.plan
 	t.enter(event.PhaseCleanup)
@@ -189,7 +192,7 @@ func (t *Tables) empty(ctx context.Context, old leftovers.Old) error {
 	if len(t.plan.Slices) < 2 {
 		return nil
 	}
-	ctx = context.WithoutCancel(ctx) // of many partitions: as long as it takes
+	ctx = context.WithoutCancel(ctx) // many partitions may take long
 	for _, partition := range t.plan.Slices {
 		began := time.Now()
 		err := leftovers.RetryBriefly(ctx, func() error {
@@ -211,7 +214,7 @@ func (t *Tables) empty(ctx context.Context, old leftovers.Old) error {
 	return nil
 }
 
-// failure says what is left after an error, and what to do.
+// failure returns what is left after an error, and what to do.
 func (t *Tables) failure(ctx context.Context, err error) error {
 	f := &Failure{Phase: t.phase, Err: err, Swapped: t.done}
 	names := make([]string, 0, 2)

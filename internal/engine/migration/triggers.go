@@ -10,8 +10,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// tryTriggers has the server create the stand-ins of the triggers on the empty shadow, and drops them
-// again: what it has against them is known before a row is copied.
+// tryTriggers lets the server create the stand-ins of the triggers on the empty shadow, and drops
+// them again. So the server's objections are known before a row is copied.
 func (r carrier) tryTriggers(ctx context.Context, made schema.Name) error {
 	if len(r.plan.Source.Triggers) == 0 || r.plan.Purpose == plan.RehearsingOnReplica {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"midstream/internal/engine/plan"
 )
 
-// usage is what a run has cost, as far as the server tells; what it doesn't is 0.
+// usage is the cost of a run, as far as the server reports it. A value that it doesn't report is 0.
 type usage struct{ disk, redo int64 }
 
 // unspent is what the server had spent before a run.

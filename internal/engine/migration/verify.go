@@ -13,11 +13,11 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// ErrMismatch says that the shadow is not what the ALTER makes of the source. The source is
-// untouched.
+// ErrMismatch means that the shadow differs from the result of the ALTER on the source. The source
+// is untouched.
 var ErrMismatch = errors.New("the shadow differs from the table")
 
-// mostShown is the number of rows that differ of which the values are told.
+// mostShown is the number of differing rows for which the values are shown.
 const mostShown = 10
 
 // comparison is what the comparison of the tables has found. It is for the story's goroutine.
@@ -25,8 +25,10 @@ type comparison struct {
 	verifier *verify.Verifier
 	ended    time.Time // when the tables were last compared
 	took     time.Duration
-	repaired int       // rows that differed and were synced again
-	unproven []key.Key // rows that could not be compared while they changed
+	// repaired counts rows that differed and were synced again.
+	repaired int
+	// unproven are rows that could not be compared while they changed.
+	unproven []key.Key
 }
 
 // verify proves that the shadow is what the ALTER makes of the source, while changes go on
@@ -78,8 +80,8 @@ func (w *work) verify(ctx context.Context) error {
 	return nil
 }
 
-// verifyCount proves that the shadow has no rows too many, where its keys don't tell of the
-// source's.
+// verifyCount proves that the shadow has no rows too many, if its keys don't identify the source's
+// keys.
 func (w *work) verifyCount(ctx context.Context) error {
 	if !w.specs.Sync.KeyChanged {
 		return nil
@@ -98,8 +100,8 @@ func (w *work) verifyCount(ctx context.Context) error {
 	return err
 }
 
-// settle repairs mismatches, if told so, and returns the keys that are left unproven; else a
-// mismatch ends the run.
+// settle repairs mismatches, if Config allows it, and returns the keys that are left unproven.
+// Otherwise a mismatch ends the run.
 func (w *work) settle(ctx context.Context, verdict verify.Verdict) (unproven []key.Key, err error) {
 	const repairs = 3 // of the same rows
 	for try := 0; len(verdict.Mismatches) > 0; try++ {
@@ -113,7 +115,7 @@ func (w *work) settle(ctx context.Context, verdict verify.Verdict) (unproven []k
 		if !w.repairs || try == repairs {
 			return nil, mismatch(len(verdict.Mismatches), differences)
 		}
-		// Apply syncs them as if they had been changed.
+		// Apply syncs them as it syncs changed keys.
 		for _, k := range verdict.Mismatches {
 			w.backlog.Add(k)
 		}

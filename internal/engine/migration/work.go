@@ -37,7 +37,8 @@ type work struct {
 	apply      *applying
 	distrusted bool // as origin has it
 
-	saving sync.Mutex // held while a checkpoint is taken and written
+	// saving is held while a checkpoint is taken and written.
+	saving sync.Mutex
 
 	// The stages change these values. Only the story's goroutine uses them.
 
@@ -54,13 +55,13 @@ type work struct {
 	unsettled error
 }
 
-// origin is where changes begin, and what is known of the rows that were copied.
+// origin is the position where changes begin, and what is known about the copied rows.
 type origin struct {
 	intake.Origin
 	tracker *frontier.Tracker
 	copied  int64 // rows
-	fresh   bool  // no row is in what is not copied
-	// distrusted says that the capture of this run may have missed changes.
+	fresh   bool  // the uncopied ranges hold no rows
+	// distrusted means that the capture of this run may have missed changes.
 	distrusted bool
 }
 
