@@ -14,8 +14,8 @@ import (
 
 // Config of a backlog.
 type Config struct {
-	// Limit is the number of keys at which Full says so. Capture stops reading then,
-	// and the binlog on the server's disk is the queue. Defaults to 1,000,000.
+	// Limit is the number of keys at which Full returns true. Then capture stops reading, and the
+	// binlog on the server's disk is the queue. Defaults to 1,000,000.
 	Limit int
 	// Workers is the number of workers that take keys. Defaults to 1.
 	Workers int
@@ -25,8 +25,8 @@ type Config struct {
 	// KeepAhead keeps the keys above the frontier instead of dropping them, to
 	// measure what the rule of law L4 is worth.
 	KeepAhead bool
-	// AwaitCopy has a key that may lie ahead of the row copy wait for the copy's end: for
-	// shadows from which a chunk can't delete what apply has written ahead of it. Such keys
+	// AwaitCopy makes a key that may be ahead of the row copy wait for the copy's end. It is for
+	// shadows from which a chunk can't delete rows that apply has written ahead of it. Such keys
 	// don't count towards the limit: if the copy had to wait for them, neither would ever end.
 	AwaitCopy bool
 	// KeepRepeats has a key synced once a change, to measure what merging is worth.
@@ -35,8 +35,9 @@ type Config struct {
 
 // Counts are totals since the start.
 type Counts struct {
-	Added   int64 // changes
-	Merged  int64 // changes of a key that was already there
+	Added int64 // changes
+	// Merged counts changes of a key that was already in the backlog.
+	Merged  int64
 	Dropped int64 // keys ahead of the row copy
 	Synced  int64 // keys
 }
@@ -56,22 +57,24 @@ type Backlog struct {
 	cfg     Config
 	tracker *frontier.Tracker
 
-	mu      sync.Mutex
-	open    set
-	number  uint64 // of the open segment
-	sealed  []set  // in order of their numbers
-	queues  []queue
-	repeats map[key.Key]int  // further syncs that a key is owed; only with KeepRepeats
+	mu     sync.Mutex
+	open   set
+	number uint64 // of the open segment
+	sealed []set  // in order of their numbers
+	queues []queue
+	// repeats counts further syncs that a key is owed; only with KeepRepeats.
+	repeats map[key.Key]int
 	length  int              // keys in all places
 	watched map[key.Key]bool // true: changed since Watch
 	counts  Counts
-	changed chan struct{} // closed and replaced when something may have become takeable or fewer
+	// changed is closed and replaced when a key may have become takeable, or keys fewer.
+	changed chan struct{}
 }
 
-// set is keys with the number of the oldest segment that any of them came in. They come
-// out in the order of their bytes: rows that stand close to each other are synced together,
-// and a run of the simulation can be repeated. A million keys take a third of the memory
-// that a hash table and a list beside it took.
+// set holds keys with the number of the oldest segment that any of them came in. They come out in
+// the order of their bytes: rows that are close to each other are synced together, and a run of the
+// simulation can be repeated. A million keys take a third of the memory of a hash table with a
+// list.
 type set struct {
 	keys   *btree.Set[key.Key]
 	oldest uint64
@@ -95,11 +98,11 @@ func (s *set) cut(most int) []key.Key {
 type queue struct {
 	draining set
 	filling  set
-	waiting  map[uint64]*set // by the number of the chunk they wait for
+	waiting  map[uint64]*set // by the awaited chunk's number
 	taken    map[*Batch]struct{}
 }
 
-// New returns an empty backlog whose first segment has number 1.
+// New returns an empty backlog. Its first segment has number 1.
 func New(cfg Config, tracker *frontier.Tracker) *Backlog {
 	if cfg.Limit <= 0 {
 		cfg.Limit = 1_000_000
@@ -131,7 +134,7 @@ func (b *Backlog) Add(k key.Key) {
 	b.insert(&b.open, k)
 }
 
-// Watch begins to note which of the keys are changed, and forgets those of before.
+// Watch begins to record which of the keys are changed, and forgets the keys of earlier calls.
 func (b *Backlog) Watch(keys []key.Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -154,7 +157,7 @@ func (b *Backlog) Touched() map[key.Key]bool {
 	return touched
 }
 
-// Pending returns those of the keys that are not yet synced.
+// Pending returns the keys, among the given ones, that are not yet synced.
 func (b *Backlog) Pending(keys []key.Key) map[key.Key]bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -207,8 +210,8 @@ func (b *Backlog) Seal() uint64 {
 	return b.number - 1
 }
 
-// Reveal says that every change in the segments up to the given one is visible to
-// every read that starts from now on.
+// Reveal declares that every change in the segments up to the given one is visible to every read
+// that starts from now on.
 func (b *Backlog) Reveal(segment uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -264,7 +267,7 @@ func (b *Backlog) ready(q *queue, k key.Key, segment uint64) {
 	b.insert(&q.filling, k)
 }
 
-// signal wakes everyone who waits for a change.
+// signal wakes every goroutine that waits for a change.
 func (b *Backlog) signal() {
 	close(b.changed)
 	b.changed = make(chan struct{})
@@ -315,7 +318,7 @@ func (b *Backlog) take(worker, most int) (*Batch, <-chan struct{}) {
 	return batch, nil
 }
 
-// passBarriers makes the keys ready whose chunks are finished.
+// passBarriers makes keys ready if their chunks are finished.
 func (b *Backlog) passBarriers(q *queue) {
 	if len(q.waiting) == 0 {
 		return
@@ -335,7 +338,7 @@ func (b *Backlog) passBarriers(q *queue) {
 	}
 }
 
-// Done says that the keys of a batch are synced and committed.
+// Done declares that the keys of a batch are synced and committed.
 func (b *Backlog) Done(batch *Batch) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -367,7 +370,7 @@ func (b *Backlog) Return(batch *Batch) {
 	b.signal()
 }
 
-// Len is the number of keys that are not yet synced, those in flight included.
+// Len returns the number of keys that are not yet synced, with the keys in flight.
 func (b *Backlog) Len() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -398,11 +401,11 @@ func (b *Backlog) due() int {
 	return due
 }
 
-// Full says that the limit is reached.
+// Full reports whether the limit is reached.
 func (b *Backlog) Full() bool { return b.Due() >= b.cfg.Limit }
 
-// WaitNotFull waits until the backlog is below its limit. Keys that are not yet
-// revealed count, so that somebody must go on sealing and revealing meanwhile.
+// WaitNotFull waits until the backlog is below its limit. Keys that are not yet revealed count, so
+// another goroutine must keep sealing and revealing during the wait.
 func (b *Backlog) WaitNotFull(ctx context.Context) error {
 	for {
 		b.mu.Lock()
@@ -419,9 +422,8 @@ func (b *Backlog) WaitNotFull(ctx context.Context) error {
 	}
 }
 
-// Again returns the keys that are not yet synced, and has each of them synced at a later
-// time than this call, whatever a worker that has taken it does: what is taken already
-// counts as changed once more.
+// Again returns the keys that are not yet synced, and makes sure that each of them is synced at a
+// later time than this call. A key that a worker has already taken counts as changed once more.
 func (b *Backlog) Again() []key.Key {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -449,9 +451,9 @@ func (b *Backlog) Again() []key.Key {
 	return keys
 }
 
-// Oldest returns the number of the oldest segment of which a key may not be synced
-// yet. Every change in an older segment is in the shadow, or was read, or will be
-// read, by the row copy. A checkpoint's position lies at that segment's start (L5).
+// Oldest returns the number of the oldest segment with a key that may not be synced yet. Every
+// change in an older segment is in the shadow, or the row copy has read it or will read it. A
+// checkpoint's position is at that segment's start (L5).
 func (b *Backlog) Oldest() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,12 +8,11 @@
 //	                     \-> dropped, the row copy               Return: ready again
 //	                         will read it (L4)
 //
-// Capture adds keys to the open segment. Seal closes it; when everything in it is
-// visible, Reveal asks the frontier what each key has to wait for. Keys are sets at
-// every place, so that a row that is changed a thousand times is synced once.
-// A key is assigned to one worker by the key's partition; a worker takes one batch at
-// a time, so that two syncs of one key never run at once.
+// Capture adds keys to the open segment. Seal closes it. When everything in it is visible, Reveal
+// asks the frontier what each key has to wait for. Each place holds a set of keys: a row that
+// changes a thousand times is synced once. The key's partition assigns it to one worker, and a
+// worker takes one batch at a time. So two syncs of one key never run at once.
 //
-// Within a worker the ready keys form two generations: one is emptied while the
-// other fills, so that no key is passed over for ever and Oldest moves up.
+// Within a worker the ready keys form two generations: one is emptied while the other fills. So no
+// key is passed over for ever, and Oldest moves up.
 package backlog

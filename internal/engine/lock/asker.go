@@ -14,23 +14,25 @@ import (
 // MaxBackoff bounds the wait between two requests.
 const MaxBackoff = 10 * time.Second
 
-// Terms say how a lock is asked for.
+// Terms define how the lock is asked for.
 type Terms struct {
-	// SeesNobody says that this server does not show who holds the lock: then the budget alone bounds
-	// what a request does.
+	// SeesNobody means that this server does not show the sessions that hold the lock. Then only
+	// the budget bounds the effect of a request.
 	SeesNobody bool
 	Wait       time.Duration // budget of one request
-	Backoff    time.Duration // after the first request that was withdrawn; doubles
-	Longest    time.Duration // up to which it doubles; 0: MaxBackoff
-	// GiveUp bounds the time in which others are waited for, 0 for no bound.
+	// Backoff is the pause after the first request that was withdrawn; it doubles after each one.
+	Backoff time.Duration
+	// Longest bounds the growth of Backoff; 0 stands for MaxBackoff.
+	Longest time.Duration
+	// GiveUp bounds the time that is spent waiting for other sessions; 0 for no bound.
 	GiveUp time.Duration
 	// Most bounds the requests that are withdrawn after long work, 0 for no bound.
 	Most int
-	// Kills say who is ended that is in the way for too long.
+	// Kills define which sessions may be killed if they block the lock for too long.
 	Kills Kills
 }
 
-// Turn says when requests may be made. Run calls its methods in this order for each request.
+// Turn decides when requests may be made. Run calls its methods in this order for each request.
 type Turn interface {
 	// Wait returns when the next request may be made, and for how long it might not.
 	Wait(ctx context.Context) (held time.Duration, err error)
@@ -64,7 +66,7 @@ func (AnyTime) End(context.Context, Outcome, error) error { return nil }
 
 // Lookout finds the sessions that a request would wait for. Watcher is one.
 type Lookout interface {
-	// Blockers returns those that have been in the way for longer than a time.
+	// Blockers returns the sessions that have blocked the lock for longer than a time.
 	Blockers(ctx context.Context, longer time.Duration) ([]event.Blocker, error)
 }
 
@@ -77,19 +79,20 @@ type Asker struct {
 	// Turn defaults to AnyTime.
 	Turn Turn
 	Emit event.Listener
-	// For is what an attempt is for, in messages about those that failed under the lock.
+	// For names the purpose of an attempt, in messages about sessions that failed under the lock.
 	For string
 }
 
-// ErrGivenUp says that as many requests were withdrawn as may be. Nothing has happened.
+// ErrGivenUp means that the maximum number of requests was withdrawn. Nothing has happened.
 var ErrGivenUp = errors.New("somebody was in its way each time")
 
-// ErrTooLong says that others were waited for as long as may be. Nothing has happened.
+// ErrTooLong means that the maximum time was spent waiting for other sessions. Nothing has
+// happened.
 var ErrTooLong = errors.New("the lock could not be had")
 
-// Run makes requests until one is done, never while a session is seen to block it, and returns their
-// number and the last one's outcome. request makes one, within a budget for the wait: it is Request,
-// Guarded or Bounded on a session of its own, or an attempt of the swap.
+// Run makes requests until one is done, and never while it sees a session that blocks the lock. It
+// returns their number and the last one's outcome. request makes one, within a budget for the wait:
+// it is Request, Guarded or Bounded on a session of its own, or an attempt of the swap.
 //
 //	wait for the turn -> wait until nothing blocks it -> prepare -> request -> back off, and again
 func (a *Asker) Run(
@@ -128,7 +131,7 @@ func (a *Asker) Run(
 	}
 }
 
-// failed describes a request after which another one is made.
+// failed describes a failed request before the next one is made.
 func (a *Asker) failed(number int, last Outcome) string {
 	if last.Undone != nil {
 		return fmt.Sprintf("attempt %d to %s: %v", number, a.For, last.Undone)
@@ -142,7 +145,8 @@ type waiting struct {
 	turn   Turn
 	teller *Teller
 	killer *Killer
-	began  time.Time // later by the time in which no request might be made, and in which the server worked
+	// began moves on by the time that allowed no request, and by the time that the server worked.
+	began time.Time
 }
 
 // staleAfter is how long Prepare may take before the server is asked again what blocks the request.
@@ -222,10 +226,11 @@ func (w *waiting) stillClear(ctx context.Context) (bool, error) {
 	return known && len(blockers) == 0 && w.turn.Ready(), err
 }
 
-// Teller emits who is in the way when that changes, and again while they stay.
+// Teller emits the sessions that block the lock: when they change, and again while they stay.
 type Teller struct {
-	emit  event.Listener
-	since time.Time // there has been somebody in the way; zero: there is nobody
+	emit event.Listener
+	// since is the time of the first blocker; zero means that there is none.
+	since time.Time
 	told  time.Time
 	of    string
 }
@@ -233,16 +238,16 @@ type Teller struct {
 // NewTeller returns a teller.
 func NewTeller(emit event.Listener) *Teller { return &Teller{emit: emit} }
 
-// How often the operator is told of blockers that stay, and of those who come and go.
+// These times are how often the operator sees blockers that stay, and blockers that come and go.
 const (
 	tellAgain = 10 * time.Second
 	tellOther = time.Second
 )
 
-// Forget has the time begin anew.
+// Forget starts the time again.
 func (t *Teller) Forget() { t.of, t.since = "", time.Time{} }
 
-// Tell takes those who are in the way now.
+// Tell takes the sessions that block the lock now.
 func (t *Teller) Tell(blockers []event.Blocker) {
 	if len(blockers) == 0 {
 		t.Forget()

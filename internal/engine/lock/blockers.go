@@ -20,20 +20,21 @@ type Watcher struct {
 	DB     *sql.DB
 	Tables []schema.Name
 
-	read time.Time     // when InnoDB's transactions were last read
-	wait time.Duration // up to which time more than staleFor passes until they are read again
+	read time.Time // when InnoDB's transactions were last read
+	// wait grows up to a time in which more than staleFor passes between two reads.
+	wait time.Duration
 }
 
 // holder is one metadata lock; a lock that is held again is another one.
 type holder struct{ thread, event, instance uint64 }
 
 // holdersQuery lists the locks on the tables that satisfy a condition, global read locks and backup
-// locks, granted ones or those that are waited for. A lock of ours is known by the connection's
-// program name.
+// locks. It lists granted locks and locks that sessions wait for. It recognizes our own locks by
+// the connection's program name.
 //
-// NB: information_schema.innodb_trx is of no use here: it holds running statements in utf8mb3, so
-// that one with an emoji in it fails the query with error 3854. The locks of the last line are
-// MariaDB's, which takes both kinds by BACKUP STAGE and by FLUSH TABLES WITH READ LOCK.
+// NB: information_schema.innodb_trx is of no use here. It holds running statements in utf8mb3, and
+// a statement with an emoji in it fails the query with error 3854. The locks of the last line are
+// MariaDB's. MariaDB takes both kinds by BACKUP STAGE and by FLUSH TABLES WITH READ LOCK.
 const holdersQuery = `
 SELECT l.owner_thread_id, COALESCE(l.owner_event_id, 0), l.object_instance_begin,
        t.processlist_id, COALESCE(t.processlist_user, ''), COALESCE(t.processlist_host, ''),
@@ -54,10 +55,10 @@ WHERE l.lock_status = '%s' AND t.processlist_id IS NOT NULL
   AND ((%s) AND %s OR l.object_type IN ('GLOBAL', 'BACKUP LOCK') AND l.lock_type = 'SHARED'
     OR l.object_type = 'BACKUP' AND l.lock_type IN ('BACKUP_WAIT_DDL', 'BACKUP_BLOCK_DDL', 'BACKUP_WAIT_COMMIT', 'BACKUP_FTWRL1', 'BACKUP_FTWRL2'))`
 
-// The conditions for locks on the tables: any, and those with which nobody else reads.
+// These conditions select locks on the tables: any lock, and locks that exclude all other readers.
 const (
 	anyLock  = "TRUE"
-	noLock   = "FALSE" // of the tables: those of all tables alone
+	noLock   = "FALSE" // only locks on all tables
 	unshared = "l.lock_type IN ('SHARED_NO_READ_WRITE', 'EXCLUSIVE')"
 )
 
@@ -120,9 +121,9 @@ func (w *Watcher) locks(ctx context.Context, state, condition string) (map[holde
 	return held, rows.Err()
 }
 
-// Blockers returns the sessions that hold a lock on one of the tables for longer than
-// the given time: a lock that comes and goes with the application's short transactions
-// is no reason not to ask. It waits for that time if there are any locks at all.
+// Blockers returns the sessions that hold a lock on one of the tables for longer than the given
+// time. A lock that comes and goes with the application's short transactions is no reason not to
+// ask. If there are any locks at all, Blockers waits for that time.
 func (w *Watcher) Blockers(ctx context.Context, longer time.Duration) ([]event.Blocker, error) {
 	first, err := w.held(ctx, anyLock)
 	if err != nil || len(first) == 0 {
@@ -145,7 +146,7 @@ func (w *Watcher) Blockers(ctx context.Context, longer time.Duration) ([]event.B
 	return w.sized(ctx, sessions(second))
 }
 
-// sized says of each session what its transaction has changed.
+// sized adds to each session how many rows its transaction has changed.
 func (w *Watcher) sized(ctx context.Context, blockers []event.Blocker) ([]event.Blocker, error) {
 	if len(blockers) == 0 {
 		return nil, nil
@@ -161,7 +162,7 @@ func (w *Watcher) sized(ctx context.Context, blockers []event.Blocker) ([]event.
 	return blockers, nil
 }
 
-// Recorded says whether the server records metadata locks at all.
+// Recorded reports whether the server records metadata locks at all.
 func (w *Watcher) Recorded(ctx context.Context) (recorded bool, err error) {
 	err = w.DB.QueryRowContext(ctx, "SELECT COUNT(*) FROM performance_schema.setup_instruments"+
 		" WHERE name = 'wait/lock/metadata/sql/mdl' AND enabled = 'YES'").Scan(&recorded)
@@ -171,8 +172,8 @@ func (w *Watcher) Recorded(ctx context.Context) (recorded bool, err error) {
 	return recorded, nil
 }
 
-// All returns the sessions that hold a lock of the tables, and those that wait for one, Midstream's
-// included, the oldest first. Who does both is among the latter.
+// All returns the sessions that hold a lock of the tables, and the sessions that wait for one, also
+// Midstream's, the oldest first. A session that does both is among the waiting ones.
 func (w *Watcher) All(ctx context.Context) (holding, waiting []event.Blocker, err error) {
 	held, err := w.locks(ctx, granted, anyLock)
 	if err != nil {
@@ -188,7 +189,7 @@ func (w *Watcher) All(ctx context.Context) (holding, waiting []event.Blocker, er
 	if waiting, err = w.sized(ctx, sessions(wanted)); err != nil {
 		return nil, nil, err
 	}
-	holding = slices.DeleteFunc(holding, func(b event.Blocker) bool { // who holds a weaker one, and waits for another
+	holding = slices.DeleteFunc(holding, func(b event.Blocker) bool { // also holds a weaker lock
 		return slices.ContainsFunc(waiting, func(w event.Blocker) bool { return w.ConnectionID == b.ConnectionID })
 	})
 	older := func(a, b event.Blocker) int { return cmp.Compare(b.Age, a.Age) }
@@ -197,15 +198,16 @@ func (w *Watcher) All(ctx context.Context) (holding, waiting []event.Blocker, er
 	return holding, waiting, nil
 }
 
-// Forbidding returns the sessions that at this moment let nobody read one of the tables, or
-// let nobody create any.
+// Forbidding returns the sessions that now keep all others from reading one of the tables, or from
+// creating any table.
 func (w *Watcher) Forbidding(ctx context.Context) ([]event.Blocker, error) {
 	held, err := w.held(ctx, unshared)
 	return sessions(held), err
 }
 
-// Name adds to the error of a statement that has waited for a lock in vain which sessions let nobody
-// read one of the tables, or create any; other errors it returns as they are.
+// Name adds blockers to the error of a statement that waited for a lock in vain: the sessions that
+// keep all others from reading one of the tables, or from creating any. It returns other errors
+// unchanged.
 func (w *Watcher) Name(ctx context.Context, err error) error {
 	if !dbconn.Contended(err) {
 		return err

@@ -1,9 +1,9 @@
-// Package lock is the bounded lock: the one way in which Midstream asks for a metadata
-// lock that others may hold.
+// Package lock is the bounded lock: the only way that Midstream asks for a metadata lock that
+// others may hold.
 //
-// Whoever asks for an exclusive metadata lock queues everyone who comes later behind
-// itself, for as long as it waits. So (design.md, decision 5): look for blockers first,
-// and do not even ask while there are any; ask; if the lock is not granted within the
-// budget, withdraw the request by KILL QUERY, back off, and try again. No query then
-// waits for us longer than the budget.
+// A session that asks for an exclusive metadata lock makes all later sessions queue behind it, for
+// as long as it waits. So the run first looks for blockers, and does not ask while there are any
+// (design.md, decision 5). Then it asks. If the lock is not granted within the budget, the run
+// withdraws the request by KILL QUERY, backs off, and tries again. So no query waits for the run
+// longer than the budget.
 package lock

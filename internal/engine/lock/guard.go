@@ -13,14 +13,14 @@ import (
 // pollEvery is how often a session is looked at that may wait for a lock, at most.
 const pollEvery = 20 * time.Millisecond
 
-// ErrWork says that a statement had its lock, and has worked for longer than it may. It was
-// withdrawn, and has left nothing.
+// ErrWork means that a statement had its lock, and has worked for longer than it may. The run
+// withdrew it, and it has left nothing.
 var ErrWork = errors.New("it has worked for longer than it may")
 
 // Guarded runs a statement that may take long and that waits for metadata locks at its beginning
-// and at its end, as the server's own index builds do. Each wait is bounded by the budget: one that
-// is longer has the statement withdrawn, with all that it has done. Its work is bounded by work, if
-// that is not 0 (ErrWork).
+// and at its end, such as the server's own index builds. The budget bounds each wait: after a
+// longer wait the statement is withdrawn, with everything that it has done. work bounds its work,
+// if it is not 0 (ErrWork).
 func Guarded(
 	ctx context.Context,
 	pool *dbconn.Pool,
@@ -47,8 +47,8 @@ func Guarded(
 	return outcome(Outcome{Waited: w.waited, Took: took}, err)
 }
 
-// Bounded is Guarded for any statement: one that is not known to work for long first tries to get its locks at once,
-// where the server can do that.
+// Bounded is Guarded for any statement. If a statement is not known to work for long, Bounded first
+// tries to get its locks at once, on servers that can do that.
 func Bounded(
 	ctx context.Context,
 	pool *dbconn.Pool,
@@ -65,10 +65,10 @@ func Bounded(
 	return Guarded(ctx, pool, session, statement, budget, work)
 }
 
-// waiter measures how long a session waits for metadata locks, and how long it works. The server shows
-// only whether it waits now: a wait is measured from the first look that shows it, so it may be longer
-// than it seems by one pollEvery, and a wait between two looks is not seen. The statement's own
-// lock_wait_timeout bounds what is not seen.
+// waiter measures how long a session waits for metadata locks, and how long it works. The server
+// shows only whether it waits now. A wait is measured from the first sample that shows it, so the
+// real wait may be longer by one pollEvery. A wait between two samples is not seen. The statement's
+// own lock_wait_timeout bounds such waits.
 type waiter struct {
 	pool         *dbconn.Pool
 	id           uint64
@@ -76,15 +76,17 @@ type waiter struct {
 
 	started time.Time     // of the statement
 	earlier time.Duration // all waits before the present one
-	since   time.Time     // the present wait was first seen; zero: the session works
-	waited  time.Duration // all waits, as far as they were seen
+	// since is when the present wait was first seen; zero means that the session works.
+	since time.Time
+	// waited is the sum of all waits that were seen.
+	waited time.Duration
 }
 
-// blindFor is how long the server may not tell whether the session waits.
+// blindFor is how long the server may fail to show whether the session waits.
 const blindFor = 10 * time.Second
 
-// watch returns errBudget when the session has waited for longer than the budget, ErrWork when it
-// has worked for too long, and nil when the statement is over.
+// watch returns errBudget when the session has waited for longer than the budget. It returns
+// ErrWork when the session has worked for too long, and nil when the statement is over.
 func (w *waiter) watch(ctx context.Context, over <-chan struct{}) error {
 	ticker := time.NewTicker(min(pollEvery, w.budget/5))
 	defer ticker.Stop()
@@ -134,7 +136,7 @@ func (w *waiter) saw(waits bool, asked time.Time) error {
 	return nil
 }
 
-// waits says that the session waits for a metadata lock now.
+// waits reports whether the session waits for a metadata lock now.
 func (w *waiter) waits(ctx context.Context) (waits bool, err error) {
 	state, err := w.pool.StateOf(ctx, w.id)
 	if err != nil {

@@ -11,21 +11,23 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// Kills say which sessions may be ended that stand in the way of a lock.
+// Kills define which sessions that block a lock may be killed.
 type Kills struct {
-	// After is how long a session must have been seen in the way; 0: none is ended.
+	// After is how long a session must have been seen to block the lock; 0 means that none is
+	// killed.
 	After time.Duration
-	// Users and Hosts are patterns of path.Match of which one must fit; none: any will do.
+	// Users and Hosts are patterns of path.Match. A session must match one of each list; an empty
+	// list matches all.
 	Users, Hosts []string
-	// Rows is the most that a transaction may have changed. One that has changed more takes its time
-	// to roll back, and is let end. Defaults to 10,000.
+	// Rows is the maximum number of rows that a transaction may have changed. A larger transaction
+	// would take long to roll back, so the run lets it finish. Defaults to 10,000.
 	Rows int
 }
 
-// DefaultRows is Kills.Rows where it is 0.
+// DefaultRows is the default of Kills.Rows.
 const DefaultRows = 10_000
 
-// spares says why a session is not ended; "" if it is.
+// spares returns why a session is not killed; "" if it is.
 func (k Kills) spares(b event.Blocker) string {
 	fits := func(patterns []string, text string) bool {
 		return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool {
@@ -56,36 +58,39 @@ func (k Kills) spares(b event.Blocker) string {
 	return ""
 }
 
-// Killer ends sessions that stand in the way for too long.
+// Killer kills sessions that block the lock for too long.
 type Killer struct {
 	kills Kills
 	pool  *dbconn.Pool
 	emit  event.Listener
 
 	since map[uint64]sighting // by connection
-	told  map[uint64]string   // what was told of each: why it is spared, or that it was ended
+	// told holds the last report about each session: why it is spared, or that it was killed.
+	told map[uint64]string
 }
 
-// sighting is since when a session is in the way.
+// sighting is the time since when a session blocks the lock.
 type sighting struct {
-	at   time.Time
-	lock uint64 // Blocker.Since: with another one it is another transaction, or statement, that begins anew
+	at time.Time
+	// lock is Blocker.Since: another value means another transaction, or statement, with its own
+	// time.
+	lock uint64
 }
 
-// NewKiller returns one that has seen nobody.
+// NewKiller returns a Killer that has seen no session.
 func NewKiller(pool *dbconn.Pool, kills Kills, emit event.Listener) *Killer {
 	return &Killer{kills: kills, pool: pool, emit: emit, since: map[uint64]sighting{}, told: map[uint64]string{}}
 }
 
-// Change has it end whom others say from now on. It is called by the goroutine that calls Saw.
+// Change replaces the rules from now on. The goroutine that calls Saw calls it.
 func (k *Killer) Change(kills Kills) { k.kills = kills }
 
-// Forget has the time begin anew for everybody: nobody was in the way of anything for a while.
+// Forget starts the time of all sessions again, because no session blocked the lock for a while.
 func (k *Killer) Forget() { clear(k.since) }
 
 const killed = "killed"
 
-// waited is for how long a session has been in the way.
+// waited returns how long a session has blocked the lock.
 func (k *Killer) waited(b event.Blocker, now time.Time) time.Duration {
 	seen, is := k.since[b.ConnectionID]
 	if !is || seen.lock != b.Since {
@@ -95,13 +100,13 @@ func (k *Killer) waited(b event.Blocker, now time.Time) time.Duration {
 	}
 	waited := now.Sub(seen.at)
 	if b.Snapshot {
-		return min(waited, b.Age) // which is its transaction's
+		return min(waited, b.Age) // the age of its transaction
 	}
 	return waited
 }
 
-// Saw takes those who are in the way now, and ends those who have been for too long. Each that was ended, or
-// is spared, is told.
+// Saw takes the sessions that block the lock now, and kills those that have blocked it for too
+// long. It reports each session that was killed or is spared.
 func (k *Killer) Saw(ctx context.Context, blockers []event.Blocker) error {
 	if k.kills.After <= 0 {
 		return nil

@@ -12,19 +12,25 @@ var errBudget = errors.New("lock budget used up")
 
 // Outcome is what became of a request.
 type Outcome struct {
-	Granted bool          // else the statement was withdrawn, and has left nothing
-	Undone  error         // why what the lock was for was not done, and has left nothing; nil: it was done if Granted
-	Waited  time.Duration // for the lock, as far as that can be told from the work
-	Took    time.Duration // from the statement's beginning to its end
+	// Granted reports whether the lock was granted. Otherwise the statement was withdrawn, and has
+	// left nothing.
+	Granted bool
+	// Undone is why the work under the lock failed; it has left nothing. If Undone is nil and
+	// Granted is set, the work was done.
+	Undone error
+	// Waited is the wait for the lock, as far as it can be distinguished from the work.
+	Waited time.Duration
+	// Took is the time from the statement's beginning to its end.
+	Took time.Duration
 }
 
 // Done reports whether no other request is needed.
 func (o Outcome) Done() bool { return o.Granted && o.Undone == nil }
 
-// Request runs a statement that waits for metadata locks, and withdraws it when it has
-// taken as long as the budget. It is no error if the lock was not to be had in that time.
-// Where the server can refuse a lock that is not to be had at once, that is tried for as long
-// before, so that mostly nobody has to wait behind the request.
+// Request runs a statement that waits for metadata locks, and withdraws it when it has taken as
+// long as the budget. If the lock is not granted in that time, that is no error. If the server can
+// refuse a lock that is not free at once, Request first tries that for as long as the budget. So
+// mostly no session has to wait behind the request.
 func Request(ctx context.Context, session *dbconn.Session, statement string, budget time.Duration) (Outcome, error) {
 	if o, granted, err := atOnce(ctx, session, statement, budget); granted || err != nil {
 		return o, err
@@ -40,7 +46,7 @@ func Request(ctx context.Context, session *dbconn.Session, statement string, bud
 // refusedFor is how long a request rests that was refused.
 const refusedFor = 5 * time.Millisecond
 
-// atOnce tries for as long as the budget to get the locks without standing in the queue, where the
+// atOnce tries to get the locks without a place in the queue, for as long as the budget, if the
 // server can do that.
 func atOnce(ctx context.Context, session *dbconn.Session, statement string, budget time.Duration) (o Outcome, granted bool, err error) {
 	if !session.MayRefuse() {

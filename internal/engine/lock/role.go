@@ -11,7 +11,7 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// backupPrograms are the names by which programs that back a server up tell of themselves.
+// backupPrograms are the program names of backup tools.
 var backupPrograms = []string{
 	"mysqldump",
 	"mysqlpump",
@@ -27,8 +27,8 @@ var backupPrograms = []string{
 // dumpComment is in each SELECT of mysqldump's and mariadb-dump's, whatever their names.
 const dumpComment = "/*!40001 SQL_NO_CACHE */"
 
-// roleOf says what a session is. thread is its name in performance_schema.threads, and object the kind of
-// what it has locked.
+// roleOf returns the role of a session. thread is its name in performance_schema.threads, and
+// object is the kind of object that it has locked.
 func roleOf(b event.Blocker, thread, object string) event.Role {
 	program := strings.ToLower(b.Program)
 	switch {
@@ -45,8 +45,8 @@ func roleOf(b event.Blocker, thread, object string) event.Role {
 	return ""
 }
 
-// changed reads how many rows the transactions of connections have changed. It is nil where the server can't
-// tell now, or won't.
+// changed reads how many rows the transactions of connections have changed. It is nil if the server
+// can't or won't show that now.
 func changed(ctx context.Context, db *sql.DB) (map[uint64]int64, error) {
 	rows, err := db.QueryContext(ctx, "SELECT trx_mysql_thread_id, trx_rows_modified FROM information_schema.innodb_trx")
 	if dbconn.UnfitText(err) || dbconn.Denied(err) {

@@ -12,9 +12,10 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// snapshotsQuery lists transactions that may have a read view from before a moment: a
-// READ COMMITTED transaction takes a new one with each statement, and a statement that
-// is its own transaction holds a metadata lock on all it reads. Times are in picoseconds.
+// snapshotsQuery lists transactions that may have a read view from before a moment. It leaves out
+// READ COMMITTED transactions, because each of their statements takes a new view. It also leaves
+// out a statement that is its own transaction: it holds a metadata lock on all tables that it
+// reads. Times are in picoseconds.
 const snapshotsQuery = `
 SELECT t.processlist_id, COALESCE(t.processlist_user, ''), COALESCE(t.processlist_host, ''),
        COALESCE(t.processlist_command, ''), x.timer_wait DIV 1000000,
@@ -53,8 +54,8 @@ SELECT @@GLOBAL.performance_schema
    AND (SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE name = 'transaction' AND enabled = 'YES')
    AND (SELECT COUNT(*) FROM performance_schema.setup_consumers WHERE name = 'events_transactions_current' AND enabled = 'YES')`
 
-// unfitFor is how long a statement may run that has no text in utf8mb3, so that InnoDB's
-// transactions can't be listed.
+// unfitFor is how long a statement may run if its text does not fit utf8mb3. Until it ends,
+// InnoDB's transactions can't be listed.
 const unfitFor = 5 * time.Second
 
 // snapshots asks the server.
@@ -70,7 +71,7 @@ func (w *Watcher) snapshots(ctx context.Context, before string) ([]event.Blocker
 	return w.listHeld(ctx, fmt.Sprintf(heldQuery, schema.Literal(before)))
 }
 
-// staleFor is how long the server shows InnoDB's transactions as they were, after each time that
+// staleFor is how long the server repeats an old list of InnoDB's transactions after each time that
 // any session asked, and a little more
 // (https://dev.mysql.com/doc/refman/8.4/en/innodb-information-schema-internal-data.html).
 const staleFor = 110 * time.Millisecond
@@ -82,12 +83,13 @@ const (
 	staleMost = time.Minute
 )
 
-// errStale says that other sessions ask for InnoDB's transactions so often that the server shows them as they were.
+// errStale means that other sessions ask for InnoDB's transactions so often that the server never
+// updates the list.
 var errStale = errors.New("other sessions read information_schema.innodb_trx so often that the server never shows it anew")
 
-// listHeld lists InnoDB's transactions as they are. What they were does not count: it may lack an
-// old transaction, and show one for ever that has ended (five runs at once on 5.7.22 waited for a
-// DROP DATABASE that was over).
+// listHeld lists InnoDB's transactions of now. An old list is of no use: it may lack an old
+// transaction, and for ever show a transaction that has ended. (Five runs at once on 5.7.22 waited
+// for a DROP DATABASE that was over.)
 func (w *Watcher) listHeld(ctx context.Context, query string) (blockers []event.Blocker, err error) {
 	for began := time.Now(); ; w.wait = min(4*w.wait, restMost) {
 		w.wait = max(w.wait, staleFor/10)
@@ -117,8 +119,8 @@ func (w *Watcher) rest(ctx context.Context, least time.Duration) error {
 	}
 }
 
-// askHeld lists InnoDB's transactions, and says whether they are those of now: a transaction of its
-// own, with a statement that no other look has, is among them.
+// askHeld lists InnoDB's transactions, and reports whether the list is new. It is new if it
+// contains askHeld's own transaction, with a statement that no other call has.
 func (w *Watcher) askHeld(ctx context.Context, query string) (blockers []event.Blocker, fresh bool, err error) {
 	conn, err := w.DB.Conn(ctx)
 	if err != nil {
@@ -165,8 +167,8 @@ func listSnapshots(ctx context.Context, q schema.Querier, query string) (blocker
 	return blockers, rows.Err()
 }
 
-// Snapshots returns the sessions whose transaction may read through a view from before
-// the given moment, which is a UTC_TIMESTAMP() of the server (law L10).
+// Snapshots returns the sessions with a transaction that may read through a view from before the
+// given moment. The moment is a UTC_TIMESTAMP() of the server (law L10).
 func (w *Watcher) Snapshots(ctx context.Context, before string) ([]event.Blocker, error) {
 	blockers, err := w.snapshots(ctx, before)
 	if err != nil {

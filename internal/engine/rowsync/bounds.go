@@ -12,16 +12,16 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Bound returns the key that stands rows rows after the start of a range, in the order of the
-// key's index, or the zero key if the range has no more rows than that. It reads the index
+// Bound returns the key that is rows rows after the start of a range, in the order of the key's
+// index. If the range has no more rows than that, it returns the zero key. It reads the index
 // alone.
 //
-// Where a part is an ENUM or a SET the server would sort for ORDER BY, or read the index
-// from its start: the pieces of the range are then read one after the other, each in the
-// order of the index. The rows of a partitioned table come partition by partition, so that
-// there the server must sort: else a bound could come again and again.
+// If a part of the key is an ENUM or a SET, ORDER BY would make the server sort, or read the index
+// from its start. So Bound reads the pieces of the range one after the other, each in the order of
+// the index. The rows of a partitioned table come partition by partition. There the server must
+// sort: otherwise a bound could come again and again.
 //
-// Locks of others are waited out.
+// Bound waits while other sessions hold locks.
 func Bound(ctx context.Context, session *dbconn.Session, spec *Spec, rest key.Range, rows int) (to key.Key, err error) {
 	err = session.Patiently(ctx, func() error {
 		to, err = bound(ctx, session, spec, rest, rows)
@@ -54,12 +54,12 @@ func bound(ctx context.Context, session *dbconn.Session, spec *Spec, rest key.Ra
 	return "", nil
 }
 
-// Ranges hands out the whole of a source, range by range. It is safe for concurrent use.
+// Ranges hands out a complete source, range by range. It is safe for concurrent use.
 type Ranges struct {
 	spec *Spec
 	rows int // of a range
 
-	mu   sync.Mutex // held by who looks for the next bound
+	mu   sync.Mutex // held to find the next bound
 	from key.Key
 	end  bool
 }
@@ -83,8 +83,8 @@ func (r *Ranges) Next(ctx context.Context, session *dbconn.Session) (next key.Ra
 	return next, true, nil
 }
 
-// keyAt reads the key of the row that stands offset rows after the first that meets the
-// condition, or the zero key.
+// keyAt reads the key of the row that is offset rows after the first row that meets the condition,
+// or the zero key.
 func keyAt(ctx context.Context, session *dbconn.Session, spec *Spec, condition string, offset int) (to key.Key, err error) {
 	query := fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s LIMIT 1 OFFSET %d",
 		strings.Join(spec.Key.SelectExprs(), ", "), spec.Source.Quoted(), schema.Quote(spec.SourceIndex), condition, offset)

@@ -10,8 +10,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// blame adds the row to an error that a value in it has caused: the server says "row 1", of
-// its own statement, or nothing.
+// blame adds the row to an error that a value in the row has caused. The server's own message names
+// "row 1" of its own statement, or no row.
 func (s *Syncer) blame(ctx context.Context, session *dbconn.Session, p predicate, err error) error {
 	if !dbconn.ValueRefused(err) {
 		return err
@@ -22,8 +22,8 @@ func (s *Syncer) blame(ctx context.Context, session *dbconn.Session, p predicate
 	return err
 }
 
-// culprit finds the first row of P that the shadow refuses, or "" if it does so no longer: by
-// halves, of which each is tried and rolled back.
+// culprit finds the first row of P that the shadow refuses, or "" if it refuses none any more. It
+// tries P by halves and rolls each of them back.
 func (s *Syncer) culprit(ctx context.Context, session *dbconn.Session, p predicate, number uint16) (row string) {
 	defer func() { _, _ = session.Exec(context.WithoutCancel(ctx), "ROLLBACK") }()
 	var rows int
@@ -40,8 +40,8 @@ func (s *Syncer) culprit(ctx context.Context, session *dbconn.Session, p predica
 	return row
 }
 
-// rowAt returns a query for the description of the source's row of P that stands that many
-// rows after the first, in the order in which insertion reads them.
+// rowAt returns a query that describes one row of the source in P: the row at that offset from the
+// first, in the order that insertion reads them.
 func (p predicate) rowAt(offset int) string {
 	return fmt.Sprintf("SELECT %s FROM %s FORCE INDEX (%s) WHERE %s LIMIT 1 OFFSET %d", p.row(),
 		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), p.on(p.spec.Key.Names()), offset)

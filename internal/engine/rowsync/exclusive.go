@@ -11,14 +11,14 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// exclusive is a sync that runs while no other does, and may delete rows outside of its P
-// that stand in its way, once they are known to be stale: the source has changed since
-// they were synced, so that their own sync is yet to come, and brings them back.
+// exclusive is a sync that runs while no other sync does. It may delete rows outside of its P that
+// block it, once they are known to be stale. The source has changed since they were synced, so
+// their own sync is yet to come, and brings them back.
 type exclusive struct {
 	*Syncer
 	session *dbconn.Session
-	// together is how often in turn a row could not be synced together with all rows whose change
-	// is yet to be applied.
+	// together counts how often in turn a row could not be synced together with all rows that have
+	// a change yet to be applied.
 	together int
 }
 
@@ -29,7 +29,7 @@ func (s *Syncer) syncAlone(ctx context.Context, session *dbconn.Session, p predi
 	a := &exclusive{Syncer: s, session: session}
 	p.evict = true
 	if p.chunk != nil {
-		p.fresh = p.fresh && s.spec.KeyChanged // an earlier try may have been committed after all
+		p.fresh = p.fresh && s.spec.KeyChanged // an earlier try may be committed
 		return a.insist(ctx, p, aloneTries)
 	}
 	return a.inParts(ctx, p, p.keys)
@@ -60,7 +60,7 @@ func (a *exclusive) inParts(ctx context.Context, p predicate, keys []key.Key) (s
 	return sum, nil
 }
 
-// told makes an ErrDuplicate of what the server says, where no other has been found out.
+// told makes an ErrDuplicate of the server's message, if no other was found.
 func told(err error) error {
 	if dbconn.Duplicate(err) && !errors.Is(err, ErrDuplicate) {
 		return fmt.Errorf("%w: %w", ErrDuplicate, err)
@@ -68,13 +68,13 @@ func told(err error) error {
 	return err
 }
 
-// insist tries until the sync is done, or a duplicate is found to be one. There are three ends of a try:
+// insist tries until the sync is done, or a duplicate is found to be real. A try has three ends:
 //
 //	done, or another error    it is returned
 //	duplicate                 makeWay finds its cause, and the sync is tried again, up to tries times
-//	lock of another session   it is waited out, however long it is held: no try is used up
+//	lock of another session   insist waits for it, however long it is held: no try is used up
 //
-// While it waits, other syncs may run, so that what was stale before may be no more.
+// While it waits, other syncs may run. So a row that was stale before may not be stale any more.
 func (a *exclusive) insist(ctx context.Context, p predicate, tries int) (Result, error) {
 	a.together = 0
 	for try, waits := 1, 1; ; {
@@ -100,8 +100,8 @@ func (a *exclusive) insist(ctx context.Context, p predicate, tries int) (Result,
 	}
 }
 
-// lastDuplicate is the error of a sync that ran out of tries: inParts tries a list of keys in smaller parts, and
-// so gets the server's own error.
+// lastDuplicate returns the error of a sync that ran out of tries. inParts then tries a list of
+// keys in smaller parts, and so gets the server's own error.
 func lastDuplicate(p predicate, err error) error {
 	if p.chunk != nil {
 		return told(err)
@@ -116,8 +116,8 @@ func (a *exclusive) yield(ctx context.Context, try int) error {
 	return dbconn.BackOff(ctx, try)
 }
 
-// makeWay looks for the cause of a duplicate: it returns the keys of the stale rows in the
-// way, or ErrDuplicate with the two rows.
+// makeWay looks for the cause of a duplicate. It returns the keys of the stale rows that block the
+// sync, or ErrDuplicate with the two rows.
 func (a *exclusive) makeWay(ctx context.Context, p predicate, duplicate error, try int) (stale []key.Key, err error) {
 	byValue := !a.spec.KeyChanged && !a.spec.Opaque
 	if !byValue && try > 1 {
@@ -144,11 +144,11 @@ func (a *exclusive) makeWay(ctx context.Context, p predicate, duplicate error, t
 	return stale, a.setAside(ctx, keys)
 }
 
-// findStale finds the rows of the shadow that have a value which a row of P has now, and of
-// them those that are stale: the source has another value for them than the shadow, which
-// nothing changes meanwhile, so that a change of theirs is yet to be applied. That P's row
-// may have lost the value again when this is asked doesn't matter. Two rows of the source
-// that have the value at one time are twins, which no sync can help.
+// findStale finds rows of the shadow that have a value that a row of P has now, and returns the
+// stale ones. A row is stale if the source has another value for it than the shadow. Nothing
+// changes the shadow during findStale, so a change of that row is yet to be applied. It doesn't
+// matter whether P's row has lost the value again by then. Two rows of the source that have the
+// value at one time are twins, and no sync can help.
 func (a *exclusive) findStale(ctx context.Context, p predicate, duplicate error) (stale []key.Key, err error) {
 	defer func() { _, _ = a.session.Exec(context.WithoutCancel(ctx), "COMMIT") }() // ends the transaction of the queries
 	for _, u := range a.spec.Unique {
@@ -159,7 +159,7 @@ func (a *exclusive) findStale(ctx context.Context, p predicate, duplicate error)
 			return nil, err
 		}
 		if a.spec.KeyChanged {
-			continue // the row in the way can't be named by a key of the source
+			continue // no key of the source names it
 		}
 		holders, err := a.keys(ctx, p.holders(u, mostHolders))
 		if err != nil {
@@ -207,8 +207,8 @@ func (a *exclusive) findTwins(ctx context.Context, p predicate, u UniqueKey, dup
 	return nil
 }
 
-// setAside deletes the shadow's rows of all keys whose sync is yet to come, whatever their
-// values: where the row in the way can't be told by its value.
+// setAside deletes the shadow's rows of all keys with a sync that is yet to come, whatever their
+// values. It is for a blocking row that can't be identified by its value.
 func (a *exclusive) setAside(ctx context.Context, keys []key.Key) error {
 	for part := range slices.Chunk(keys, aloneKeys) {
 		if err := a.delete(ctx, part); err != nil {

@@ -7,9 +7,9 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// A sync whose transaction is larger than the server takes is made in two of half the size. Nobody
-// sees a difference: of rows in one sync nothing else is said than of rows in several. (The caller
-// still has the whole of P to itself, law L2.)
+// A sync with a transaction that is too large for the server is made in two halves. No reader sees
+// a difference: one sync promises the same about its rows as several do. (The caller still has the
+// complete P to itself, law L2.)
 
 // both runs the syncs of two halves, one after the other.
 func (s *Syncer) both(half func(i int) (Result, error)) (sum Result, err error) {
@@ -22,7 +22,8 @@ func (s *Syncer) both(half func(i int) (Result, error)) (sum Result, err error) 
 	return sum, err
 }
 
-// halve finds a bound in the middle of a range; split is false where there is none, or it can't be found.
+// halve finds a bound in the middle of a range; split is false if there is none, or it can't be
+// found.
 func (s *Syncer) halve(ctx context.Context, session *dbconn.Session, r key.Range) (halves [2]key.Range, split bool) {
 	rows, err := count(ctx, session, s.spec, InRange(s.spec.Key, s.spec.Key.Names(), r))
 	if err != nil || rows < 2 {

@@ -11,12 +11,12 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Where the ALTER changes a key column's type, charset, collation or members, the
-// literal of a source key does not find the shadow's row: WHERE name = 5 compares as
-// numbers, an ENUM's number means another member. The keys then go through two
-// temporary tables: one with the source's column types takes the literals, one with
-// the shadow's takes them from there by INSERT..SELECT, which converts a value as the
-// sync of its row does. The shadow's rows are joined with the second one.
+// If the ALTER changes a key column's type, charset, collation or members, the literal of a source
+// key does not find the shadow's row. WHERE name = 5 compares as numbers, and an ENUM's number
+// means another member. The keys then go through two temporary tables. The first has the source's
+// column types and takes the literals. The second has the shadow's types and takes the keys from
+// the first by INSERT..SELECT, which converts a value as the sync of its row does. The second one
+// is joined with the shadow's rows.
 const (
 	sourceKeys = "midstream_source_keys"
 	shadowKeys = "midstream_shadow_keys"
@@ -40,8 +40,8 @@ func (s *Spec) Setup() []string {
 	return append(setup, Setup...)
 }
 
-// Lenient has a session make statements with what a table has, which a strict session may refuse:
-// an ENUM with two equal members, or a date that there is not.
+// Lenient returns the statements with settings that accept everything that a table has. A strict
+// session may refuse some of it: an ENUM with two equal members, or a date that does not exist.
 func Lenient(statements ...string) []string {
 	lax := "@@SESSION.sql_mode"
 	for _, not := range []string{"STRICT_ALL_TABLES", "STRICT_TRANS_TABLES", "NO_ZERO_IN_DATE", "NO_ZERO_DATE"} {
@@ -85,9 +85,8 @@ func (s *Spec) convert(ctx context.Context, session *dbconn.Session, keys []key.
 	return s.convertSingly(ctx, session, keys)
 }
 
-// take fills the temporary table of the source's types. The source has these values, though a
-// strict session may refuse them: an ENUM that is no member, or a date that the sql_mode does not
-// have.
+// take fills the temporary table with the source's types. The source has these values, though a
+// strict session may refuse them: an ENUM that is no member, or a date that the sql_mode forbids.
 func (s *Spec) take(ctx context.Context, session *dbconn.Session, keys []key.Key) error {
 	rows := make([]string, len(keys))
 	for i, k := range keys {
@@ -155,8 +154,8 @@ func (s *Spec) joinedDeletion() string {
 	return "DELETE " + s.Shadow.Quoted() + " FROM " + s.joined()
 }
 
-// joined joins the converted keys with the shadow by its index, and by the bytes besides: two
-// keys of the source may be equal under the shadow's collation.
+// joined joins the converted keys with the shadow by its index, and also by the bytes: two keys of
+// the source may be equal under the shadow's collation.
 func (s *Spec) joined() string {
 	var equal []string
 	for i, column := range s.shadowKeyColumns() {

@@ -9,11 +9,11 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// InRange returns the condition for a key range, written such that the index of the
-// key is scanned from one bound to the other and no further, whatever the number of
-// columns: the interval is cut into pieces in each of which all columns but the last
-// are fixed. (MySQL can't use an index for (a, b) >= (1, 2), and scans from a = 1 to
-// the end for a > 1 OR a = 1 AND b >= 2 when an upper bound is put beside it by AND.)
+// InRange returns the condition for a key range. It makes the server scan the index of the key from
+// one bound to the other and no further, for any number of columns. So it cuts the interval into
+// pieces, and in each piece all columns but the last are fixed. MySQL can't use an index for (a, b)
+// >= (1, 2). For a > 1 OR a = 1 AND b >= 2 it scans from a = 1 to the end if AND adds an upper
+// bound.
 func InRange(codec *key.Codec, columns []string, r key.Range) string {
 	pieces := Pieces(codec, columns, r)
 	switch len(pieces) {
@@ -58,12 +58,13 @@ const nothing = "FALSE"
 type intervals struct {
 	columns    []string
 	descending []bool
-	collated   []bool // literals that differ may be equal to the server
-	members    []int  // of an ENUM, else 0
+	// collated marks columns for which the server may consider different literals equal.
+	collated []bool
+	members  []int // of an ENUM, else 0
 }
 
-// between covers from <= k < to, where the columns before i are equal in both bounds.
-// A nil bound is none. No pieces: everything.
+// between covers from <= k < to, if the columns before i are equal in both bounds. A nil bound
+// means no bound. No pieces means everything.
 func (p intervals) between(i int, from, to []string) []string {
 	switch {
 	case from == nil && to == nil:
@@ -127,9 +128,9 @@ func (p intervals) compare(i int, literal string, greater, orEqual bool) string 
 	return p.columns[i] + operator + literal
 }
 
-// compareMember lists the members of an ENUM on one side of a literal, which is a
-// number: the server finds single members by the index, but reads all of it for < and
-// > (seen in 8.0.12 and 9.7.4). Number 0 is the empty string of an invalid value.
+// compareMember lists the members of an ENUM on one side of a literal. The literal is a number. The
+// server finds single members by the index, but reads all of the index for < and > (seen in 8.0.12
+// and 9.7.4). Number 0 is the empty string of an invalid value.
 func (p intervals) compareMember(i int, literal string, greater, orEqual bool) string {
 	bound, _ := strconv.Atoi(literal)
 	from, to := 0, bound-1
@@ -152,7 +153,7 @@ func (p intervals) compareMember(i int, literal string, greater, orEqual bool) s
 	return p.columns[i] + " IN (" + strings.Join(list, ", ") + ")"
 }
 
-// and puts a condition before each piece; without pieces it stands alone.
+// and puts a condition before each piece; if there are no pieces, it returns the condition alone.
 func and(condition string, pieces []string) []string {
 	if len(pieces) == 0 {
 		return []string{condition}
@@ -166,9 +167,8 @@ func and(condition string, pieces []string) []string {
 
 // InKeys returns the condition for a list of keys.
 //
-// NB: (a, b) IN ((1, 2), (3, 4)) finds nothing where a is an ENUM or a SET: from the
-// second row on the server compares its text with the number (seen in 8.0.12 and 9.7.4).
-// Such keys are written out.
+// NB: (a, b) IN ((1, 2), (3, 4)) finds nothing if a is an ENUM or a SET. From the second row on the
+// server compares its text with the number (seen in 8.0.12 and 9.7.4). InKeys writes such keys out.
 func InKeys(codec *key.Codec, columns []string, keys []key.Key) string {
 	var b strings.Builder
 	quoted := schemaQuoted(columns)
@@ -188,7 +188,7 @@ func InKeys(codec *key.Codec, columns []string, keys []key.Key) string {
 	return b.String()
 }
 
-// Numbered says that a column's literal is a number and its value a text (ENUM, SET).
+// Numbered reports whether a column's literal is a number and its value a text (ENUM, SET).
 func Numbered(codec *key.Codec) bool {
 	for _, part := range codec.Parts() {
 		if part.Column.DataType == "enum" || part.Column.DataType == "set" {

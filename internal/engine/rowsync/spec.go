@@ -12,7 +12,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Column says where one column of the shadow gets its values from.
+// Column defines the source of the values of one column of the shadow.
 type Column struct {
 	Shadow string // name in the shadow
 	Expr   string // over the source's columns, quoted
@@ -22,55 +22,57 @@ type Column struct {
 type UniqueKey struct {
 	Name  string
 	Parts []UniquePart
-	// Hidden says that queries may not name the key: it is invisible, or ignored on MariaDB.
+	// Hidden means that queries may not name the key: it is invisible, or ignored on MariaDB.
 	Hidden bool
-	// Enforced says that the source has the same key: no two of its rows have the same
-	// value at one time, so that a row of the shadow that stands in the way is stale.
+	// Enforced means that the source has the same key: no two of its rows have the same value at
+	// one time. So a row of the shadow that blocks a sync is stale.
 	Enforced bool
 }
 
 // UniquePart is one part of a unique key.
 type UniquePart struct {
 	Shadow string // expression over the shadow's columns
-	Source string // the same value over the source's columns
+	Source string // the value from the source's columns
 }
 
-// Spec says what is synced with what. It is immutable.
+// Spec defines which columns are synced with which expressions. It is immutable.
 type Spec struct {
 	Source schema.Name
 	Shadow schema.Name
 
 	Key         *key.Codec // over the source's key columns
-	ShadowKey   []string   // the names of the key's columns in the shadow
+	ShadowKey   []string   // the key's columns in the shadow
 	SourceIndex string     // the key's index in the source
 	Partitioned bool       // the source has partitions
-	ShadowIndex string     // an index of the shadow that begins with the key's columns
-	// KeyChanged says that a key column has another type, charset, collation or
-	// member order in the shadow.
+	// ShadowIndex is an index of the shadow that begins with the key's columns.
+	ShadowIndex string
+	// KeyChanged means that a key column has another type, charset, collation or member order in
+	// the shadow.
 	KeyChanged bool
 
-	// Upsert says that a list of keys may be synced by updating the rows that are there
-	// (see Syncer.once). The shadow's only unique key is then the key itself, and no
-	// column that is not in Columns changes when a row is updated.
+	// Upsert means that a list of keys may be synced by updating the existing rows (see
+	// Syncer.once). The shadow's only unique key is then the key itself, and no column outside of
+	// Columns changes when a row is updated.
 	Upsert bool
 
 	Columns []Column
-	Unique  []UniqueKey // unique keys of the shadow whose values can be computed from the source
-	// Opaque says that the shadow has other unique keys as well: over generated or converted
+	// Unique lists the unique keys of the shadow that can be computed from the source.
+	Unique []UniqueKey
+	// Opaque means that the shadow has other unique keys as well: over generated or converted
 	// columns, expressions, or columns that the source does not have.
 	Opaque bool
 
-	// Values are the settings in which sessions compute the values of rows.
+	// Values are the settings with which sessions compute the values of rows.
 	Values dbconn.Values
 
-	// Locking has the SELECT side take shared row locks: for servers whose engine
-	// commits do not follow the binlog's order (binlog_order_commits=OFF).
+	// Locking makes the SELECT side take shared row locks. It is for servers that make commits
+	// visible in another order than the binlog's (binlog_order_commits=OFF).
 	Locking string // "", " FOR SHARE" or " LOCK IN SHARE MODE"
 	// Unchecked has the server not look for the parents of the rows that are written: the shadow has foreign keys.
 	Unchecked bool
 }
 
-// Gives says that a sync gives a column of the shadow its value.
+// Gives reports whether a sync gives a column of the shadow its value.
 func (s *Spec) Gives(column string) bool {
 	return slices.ContainsFunc(s.Columns, func(c Column) bool { return strings.EqualFold(c.Shadow, column) })
 }
@@ -79,11 +81,14 @@ func (s *Spec) Gives(column string) bool {
 type predicate struct {
 	spec  *Spec
 	chunk *key.Range
-	fresh bool // nothing was ever written into the range
+	fresh bool // nothing was written into the range
 	keys  []key.Key
-	evict bool      // stale rows in the way are deleted first, where the source enforces a key
-	stale []key.Key // of rows that are known to be stale, and are deleted first
-	first int       // if not 0, only that many rows of the source are read
+	// evict deletes stale rows that block the sync first, if the source enforces a key.
+	evict bool
+	// stale lists keys of rows that are known to be stale, and are deleted first.
+	stale []key.Key
+	// first, if not 0, limits the number of rows that are read from the source.
+	first int
 }
 
 func (p predicate) on(columns []string) string {
@@ -140,7 +145,7 @@ func (p predicate) present() string {
 		p.spec.Source.Quoted(), schema.Quote(p.spec.SourceIndex), p.on(p.spec.Key.Names()), p.spec.Locking)
 }
 
-// upsert returns the statement that fills P in the shadow and overwrites what is there.
+// upsert returns the statement that fills P in the shadow and overwrites the existing rows.
 func (p predicate) upsert() string {
 	assignments := make([]string, len(p.spec.Columns))
 	for i, c := range p.spec.Columns {
@@ -150,15 +155,15 @@ func (p predicate) upsert() string {
 	return p.insertion() + " ON DUPLICATE KEY UPDATE " + strings.Join(assignments, ", ")
 }
 
-// holders returns a query for the keys of shadow rows that are outside of P but hold a
-// value of the unique key that a source row of P has now.
+// holders returns a query for the keys of shadow rows outside of P. These rows hold a value of the
+// unique key that a source row of P has now.
 func (p predicate) holders(u UniqueKey, most int) string {
 	return fmt.Sprintf("SELECT DISTINCT %s FROM %s WHERE NOT (%s) LIMIT %d",
 		strings.Join(p.spec.shadowKeyExprs(), ", "), p.takersAndHolders(u), p.on(p.spec.ShadowKey), most)
 }
 
-// staleAmong returns a query for those of the keys whose rows in the shadow have another value of
-// the unique key than their rows in the source have now, or no row there.
+// staleAmong returns a query for the stale keys among keys. The row of a stale key has another
+// value of the unique key in the shadow than in the source now, or the source has no row.
 func (p predicate) staleAmong(u UniqueKey, keys []key.Key) string {
 	var now, found, same []string
 	for i, name := range p.spec.Key.Names() {
@@ -176,16 +181,16 @@ func (p predicate) staleAmong(u UniqueKey, keys []key.Key) string {
 		strings.Join(found, " AND "), InKeys(p.spec.Key, p.spec.ShadowKey, keys), KeyAlias(0), strings.Join(same, " AND "))
 }
 
-// KeyAlias and ValueAlias name a part of the key and a value in a derived table as no column
-// of a user is named: the plan refuses such names (schema.Reserved).
+// KeyAlias and ValueAlias name a part of the key and a value in a derived table. No column of a
+// user has such a name: the plan refuses them (schema.Reserved).
 func KeyAlias(i int) string { return schema.KeyAlias + strconv.Itoa(i) }
 
 // ValueAlias is the alias of the i-th value, from 0. See KeyAlias.
 func ValueAlias(i int) string { return schema.ValueAlias + strconv.Itoa(i) }
 
-// takersAndHolders joins the source's rows of P with the shadow's rows that hold their
-// values of the unique key, by that key: the statistics of the new shadow would have
-// the optimizer read all of it. The shadow goes by its own name, the only one that is
+// takersAndHolders joins the source's rows of P with the shadow's rows that hold their values of
+// the unique key, by that key. It forces that key, because the statistics of the new shadow would
+// make the optimizer read all of it. It uses the shadow's own name, because only that name is
 // locked under LOCK TABLES.
 func (p predicate) takersAndHolders(u UniqueKey) string {
 	var values, equal []string
@@ -211,8 +216,8 @@ func (s *Spec) shadowKeyExprs() []string {
 	return s.Key.SelectExprsOf(s.ShadowKey)
 }
 
-// eviction returns the statement that deletes the shadow's rows, in P or not, that
-// hold a value of the unique key which a source row of P has now.
+// eviction returns the statement that deletes the shadow's rows, in P or not, that hold certain
+// values: values of the unique key that a source row of P has now.
 func (p predicate) eviction(u UniqueKey) string {
 	return "DELETE " + p.spec.Shadow.Quoted() + " FROM " + p.takersAndHolders(u)
 }
@@ -232,8 +237,8 @@ func (s *Spec) ScanKey(rows *sql.Rows, more ...any) (key.Key, error) {
 	return s.Key.FromText(texts)
 }
 
-// twins returns a query for two rows of the source within P that have the same value of
-// the unique key: a description of the value and of the two rows' keys.
+// twins returns a query for two rows of the source within P that have the same value of the unique
+// key. The query describes the value and the two rows' keys.
 func (p predicate) twins(u UniqueKey) string {
 	var values, notNull []string
 	for _, part := range u.Parts {
@@ -247,7 +252,7 @@ func (p predicate) twins(u UniqueKey) string {
 		p.on(p.spec.Key.Names()), strings.Join(notNull, " AND "), strings.Join(values, ", "))
 }
 
-// anyValues keeps ONLY_FULL_GROUP_BY content where a value is an expression.
+// anyValues satisfies ONLY_FULL_GROUP_BY if a value is an expression.
 func anyValues(exprs []string) []string {
 	out := make([]string, len(exprs))
 	for i, e := range exprs {

@@ -14,15 +14,14 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// ErrDuplicate says that two rows of the source would have the same value of a
-// unique key of the shadow. The source is untouched; the migration can't go on.
+// ErrDuplicate means that two rows of the source would have the same value of a unique key of the
+// shadow. The source is untouched; the migration can't continue.
 var ErrDuplicate = errors.New("duplicate value for a unique key")
 
-// Setup is what a session that syncs needs: transactions begin by themselves and end with COMMIT,
-// also under LOCK TABLES, which START TRANSACTION would release; and a list of keys must stay a
-// list of index look-ups, however long it is and whatever the statistics of the new shadow say. And
-// the server must not end it while it has nothing to do: a run may be paused, or held until the
-// night.
+// Setup prepares a session that syncs. Transactions begin by themselves and end with COMMIT, also
+// under LOCK TABLES; START TRANSACTION would release these locks. A list of keys must stay a list
+// of index look-ups, for any length and any statistics of the new shadow. And the server must not
+// end the session while it is idle: a run may be paused, or held until the night.
 var Setup = []string{
 	"SET SESSION wait_timeout = 604800",
 	"SET SESSION autocommit = 0",
@@ -31,16 +30,19 @@ var Setup = []string{
 
 // Limits of the tries of one sync.
 const (
-	contendedTries = 4    // then it runs alone
-	aloneTries     = 50   // of a chunk or a single key, while nothing else runs
-	partTries      = 10   // of a list of keys, which then is halved
-	mostHolders    = 1000 // rows in the way that are deleted at once
+	contendedTries = 4 // then it runs alone
+	// aloneTries is for a chunk or a single key, while no other sync runs.
+	aloneTries = 50
+	// partTries is for a list of keys; after that the list is halved.
+	partTries = 10
+	// mostHolders is the number of blocking rows that are deleted at once.
+	mostHolders = 1000
 
-	// aloneKeys is the number of keys that are synced at once while nothing else runs:
-	// the fewer, the shorter the time in which another value can change hands.
+	// aloneKeys is the number of keys that are synced at once while no other sync runs. The fewer
+	// they are, the shorter the time in which another value can change hands.
 	aloneKeys = 500
-	// wary is how long after a duplicate lists of keys run alone from the first try on:
-	// where unique values change hands all the time, trying first is work for nothing.
+	// wary is how long, after a duplicate, lists of keys run alone from the first try on. If unique
+	// values change hands all the time, to try together first is wasted work.
 	wary = time.Second
 )
 
@@ -50,8 +52,8 @@ type Result struct {
 	Deleted  int64
 }
 
-// Outstanding returns the keys of all changes that are committed and not yet synced, and
-// has each of them synced after the call, whatever of it is under way.
+// Outstanding returns the keys of all changes that are committed and not yet synced. It makes sure
+// that each of them is synced after the call, even if a sync of it is already running.
 type Outstanding func(ctx context.Context) ([]key.Key, error)
 
 // Syncer runs syncs. It is safe for concurrent use, one session per caller.
@@ -60,11 +62,12 @@ type Syncer struct {
 	outstanding Outstanding
 	emit        event.Listener
 
-	// alone is held shared by every sync, and exclusively by one that touches rows
-	// outside of its P (law L2).
-	alone     sync.RWMutex
-	begun     time.Time
-	waryUntil atomic.Int64 // nanoseconds since begun, whatever becomes of the clock
+	// alone is held shared by every sync, and exclusively by a sync that touches rows outside of
+	// its P (law L2).
+	alone sync.RWMutex
+	begun time.Time
+	// waryUntil is in nanoseconds since begun, so changes of the clock don't matter.
+	waryUntil atomic.Int64
 	flying    atomic.Int64
 }
 
@@ -82,8 +85,8 @@ func New(spec *Spec, outstanding Outstanding, emit event.Listener) *Syncer {
 	return &Syncer{spec: spec, outstanding: outstanding, emit: emit, begun: time.Now()}
 }
 
-// Range syncs a range of keys. fresh says that nothing was ever written into the
-// range of the shadow. REQUIRES: fresh, where the key's columns changed (Spec.KeyChanged).
+// Range syncs a range of keys. fresh means that nothing was ever written into the range of the
+// shadow. REQUIRES: fresh, if the key's columns changed (Spec.KeyChanged).
 func (s *Syncer) Range(ctx context.Context, session *dbconn.Session, r key.Range, fresh bool) (Result, error) {
 	defer s.fly()()
 	p := predicate{spec: s.spec, chunk: &r, fresh: fresh}
@@ -99,8 +102,8 @@ func (s *Syncer) Range(ctx context.Context, session *dbconn.Session, r key.Range
 	return result, nil
 }
 
-// Keys syncs a list of keys. REQUIRES: every change of them that it shall carry over
-// is visible (law L3).
+// Keys syncs a list of keys. REQUIRES: every change of them that it must carry over is visible (law
+// L3).
 func (s *Syncer) Keys(ctx context.Context, session *dbconn.Session, keys []key.Key) (Result, error) {
 	defer s.fly()()
 	p := predicate{spec: s.spec, keys: keys}
@@ -134,7 +137,7 @@ func (s *Syncer) sync(ctx context.Context, session *dbconn.Session, p predicate,
 			return result, nil
 		}
 		duplicate := dbconn.Duplicate(err)
-		if !duplicate && !dbconn.Contended(err) && !dbconn.NoNumber(err) { // alone it has nobody to wait for: then there is none left
+		if !duplicate && !dbconn.Contended(err) && !dbconn.NoNumber(err) { // alone, no other sync is left
 			return result, err
 		}
 		s.emit(event.Retry{What: what, Cause: dbconn.Message(err), At: time.Now()})
@@ -182,11 +185,11 @@ func transact(ctx context.Context, session *dbconn.Session, work func() error) e
 	return err
 }
 
-// complete says that the source has a row for every key of P, so that nothing is to be
-// deleted and P can be synced by an upsert: 40 % less work for the server than to delete
-// and insert, and nothing for purge. A row that goes between this read and the upsert's
-// stays in the shadow for the moment. Its deletion was not visible when P was taken from
-// the backlog, so that its key is there again, or will be, and is synced after P.
+// complete reports whether the source has a row for every key of P. Then nothing needs deleting,
+// and P can be synced by an upsert: 40 % less work for the server than to delete and insert, and
+// nothing for purge. A row that is deleted between this read and the upsert's stays in the shadow
+// for the moment. Its deletion was not visible when P was taken from the backlog. So its key is in
+// the backlog again, or will be, and is synced after P.
 //
 // Keys that are equal to the server count once, and make P incomplete.
 func (s *Syncer) complete(ctx context.Context, session *dbconn.Session, p predicate) (bool, error) {
@@ -198,7 +201,7 @@ func (s *Syncer) complete(ctx context.Context, session *dbconn.Session, p predic
 	return err == nil && present == len(p.keys), err
 }
 
-// replace deletes P from the shadow and inserts it anew.
+// replace deletes P from the shadow and inserts it again.
 func (s *Syncer) replace(ctx context.Context, session *dbconn.Session, p predicate) (result Result, err error) {
 	if result.Deleted, err = s.empty(ctx, session, p); err != nil {
 		return result, err

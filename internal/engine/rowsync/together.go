@@ -10,16 +10,17 @@ import (
 )
 
 const (
-	// mostTogether is the most rows whose change is yet to be applied with which a row is synced together.
+	// mostTogether limits the number of rows with a change yet to be applied that are synced
+	// together with a row.
 	mostTogether = 2000
 	// togetherTries is how often in turn that must meet a duplicate.
 	togetherTries = 10
 )
 
-// tryTogether syncs P, which has all keys whose change is yet to be applied, by one statement, and
-// takes it back. Two rows that hand a value over are both in it as they are at one moment. Two that
-// keep the same value fail it, whatever their order is: to set the one aside for the other would go
-// on for ever, as each counts as changed once more.
+// tryTogether syncs P, with all keys that have a change yet to be applied, by one statement, and
+// rolls it back. If two rows hand a value over, P has both of them as they are at one moment. If
+// two rows keep the same value, the statement fails in any order of theirs. To set one aside for
+// the other would go on for ever, because each counts as changed once more.
 func (a *exclusive) tryTogether(ctx context.Context, p predicate) error {
 	_, err := a.replace(ctx, a.session, p)
 	if _, rollback := a.session.Exec(context.WithoutCancel(ctx), "ROLLBACK"); err == nil {
@@ -31,10 +32,11 @@ func (a *exclusive) tryTogether(ctx context.Context, p predicate) error {
 	return err
 }
 
-// remember counts a duplicate that the rows have together. A row that meets one time after time, each time with
-// what was committed until then, has a real one: no other change is on its way that could explain it.
+// remember counts a duplicate that the rows have together. Each try has everything that was
+// committed until then. A row that meets a duplicate time after time has a real one: no other
+// change is on its way that could explain it.
 func (a *exclusive) remember(ctx context.Context, p predicate, duplicate error) error {
-	if len(p.keys) > 1 { // the list is halved until the row is alone
+	if len(p.keys) > 1 { // halves until the row is alone
 		return nil
 	}
 	if a.together++; a.together < togetherTries {
@@ -44,7 +46,7 @@ func (a *exclusive) remember(ctx context.Context, p predicate, duplicate error) 
 }
 
 // rivals names the row of P, and the row of the shadow that has its value of a unique key, as far
-// as that can be found out. All is taken back.
+// as that can be found. It rolls everything back.
 func (a *exclusive) rivals(ctx context.Context, p predicate) string {
 	defer func() { _, _ = a.session.Exec(context.WithoutCancel(ctx), "ROLLBACK") }()
 	one := func(query string) (text string) {
@@ -68,8 +70,8 @@ func (a *exclusive) rivals(ctx context.Context, p predicate) string {
 // rival is the variable that naming sets.
 const rival = "@midstream_rival"
 
-// naming returns a statement that inserts P's row, or notes the key of the row that is in its way,
-// which it leaves as it is.
+// naming returns a statement that inserts P's row. If another row blocks it, the statement records
+// that row's key and leaves the row unchanged.
 func (p predicate) naming() string {
 	shadow := p.spec.Shadow.Quoted() + "."
 	var keys []string
