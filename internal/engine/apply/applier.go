@@ -15,10 +15,11 @@ import (
 // Config of apply.
 type Config struct {
 	Workers int // defaults to 2
-	Batch   int // most keys of one sync; defaults to 1,000
+	// Batch is the maximum number of keys of one sync. Defaults to 1,000.
+	Batch int
 }
 
-// WithDefaults returns the config with defaults for what is not set.
+// WithDefaults returns the config, with defaults for the fields that are not set.
 func (c Config) WithDefaults() Config {
 	if c.Workers <= 0 {
 		c.Workers = 2
@@ -35,7 +36,8 @@ type Deps struct {
 	Spec    *rowsync.Spec
 	Syncer  *rowsync.Syncer
 	Backlog *backlog.Backlog // with as many workers as Config.Workers
-	// Room waits until rows may be written, and anything applied at all, and is told how many have been.
+	// Room waits until changes may be applied and rows may be written. The worker reports to wrote
+	// how many rows it has written.
 	Room func(ctx context.Context, rows int) (room int, wrote func(rows int), err error)
 	// Linger is how long a worker gathers changes after a sync, if that has left none.
 	Linger func() time.Duration

@@ -1,5 +1,5 @@
 // Package apply syncs the keys of the backlog.
 //
-// Each worker takes batches of its own share of the keys and syncs them in key
-// order, so that it walks through the shadow in one direction.
+// Each worker takes batches of its own share of the keys and syncs them in key order. So it walks
+// through the shadow in one direction.
 package apply

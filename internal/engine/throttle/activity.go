@@ -19,7 +19,7 @@ type tally struct {
 func (t tally) plus(o tally) tally  { return tally{t.n + o.n, t.took + o.took} }
 func (t tally) minus(o tally) tally { return tally{t.n - o.n, t.took - o.took} }
 
-// mean is the time of one event; 0 where there is none.
+// mean returns the time of one event; 0 if there is none.
 func (t tally) mean() time.Duration {
 	if t.n <= 0 {
 		return 0
@@ -29,9 +29,12 @@ func (t tally) mean() time.Duration {
 
 // activity is what the application did between two looks.
 type activity struct {
-	statements map[string]tally // that ended, by performance_schema's name of their kind
-	busy       int              // sessions that have a statement running; 0 where enough have ended to tell
-	over       time.Duration    // between the two looks
+	// statements are the statements that ended, by performance_schema's name of their kind.
+	statements map[string]tally
+	// busy counts sessions with a running statement; 0 if enough statements have ended to show the
+	// load.
+	busy int
+	over time.Duration // between the two looks
 }
 
 // ended is how many statements ended.
@@ -60,7 +63,8 @@ var kinds = []string{
 	"sql/commit",
 }
 
-// What is asked for. Equality with each kind and session is what performance_schema's indexes are for.
+// These queries ask for each kind and session by equality, because performance_schema's indexes
+// serve only equality.
 var (
 	allQuery = `SELECT 0, s.event_name, s.count_star, s.sum_timer_wait FROM (` + kindRows() + `) AS k
 		STRAIGHT_JOIN performance_schema.events_statements_summary_global_by_event_name s ON s.event_name = k.kind`
@@ -85,16 +89,17 @@ func kindRows() string {
 // ownAgain is how often our own sessions are looked up: they come and go with the phases of a run.
 const ownAgain = time.Second
 
-// watch tells activities from the server's counters.
+// watch derives activities from the server's counters.
 type watch struct {
-	db    *sql.DB
-	at    time.Time
-	all   map[string]tally
-	own   map[int64]map[string]tally // by session: when one ends its counters go
-	asked time.Time                  // for our sessions
+	db  *sql.DB
+	at  time.Time
+	all map[string]tally
+	// own is by session, because a session's counters go when it ends.
+	own   map[int64]map[string]tally
+	asked time.Time // for our sessions
 }
 
-// look returns what was done since the last one; the first one, nothing.
+// look returns the activity since the last look; the first look returns none.
 func (w *watch) look(ctx context.Context) (activity, error) {
 	a, err := w.read(ctx)
 	if err == nil && a.ended() < few {
@@ -104,17 +109,18 @@ func (w *watch) look(ctx context.Context) (activity, error) {
 		return activity{}, fmt.Errorf("look what the application does: %w", err)
 	}
 	if w.uncounted() && a.over > 0 {
-		// The server is told to count no statements: as many are at work as end a second, times
-		// what one takes (Little's law).
+		// If the server is configured to count no statements, as many are at work as end in a
+		// second, times the time of one (Little's law).
 		a.statements = map[string]tally{"busy": {int64(few), time.Duration(a.busy) * time.Second}}
 	}
 	return a, nil
 }
 
-// few statements in a look leave it open whether nobody is there, or all wait for something.
+// few is the number of statements below which a look leaves two cases open: no session is active,
+// or all sessions wait for something.
 const few = 3
 
-// uncounted says that the server has never counted a statement.
+// uncounted reports whether the server has never counted a statement.
 func (w *watch) uncounted() bool {
 	for _, t := range w.all {
 		if t.n > 0 {
@@ -161,7 +167,7 @@ func (w *watch) read(ctx context.Context) (activity, error) {
 	return now, rows.Err()
 }
 
-// query is what is asked now.
+// query returns the query to ask now.
 func (w *watch) query(ctx context.Context) (string, error) {
 	if w.all == nil {
 		w.all, w.own = map[string]tally{}, map[int64]map[string]tally{}
@@ -213,12 +219,12 @@ func (a activity) sum() (all tally) {
 	return all
 }
 
-// idle says whether there is nobody to be slowed down.
+// idle reports whether there is no session to be slowed down.
 func (a activity) idle() bool {
 	return a.busy == 0 && a.ended() < few
 }
 
-// add adds what was done in the next time.
+// add adds the activity of the next period.
 func (a *activity) add(b activity) {
 	if a.statements == nil {
 		a.statements = map[string]tally{}
@@ -240,10 +246,12 @@ func (a activity) means() map[string]float64 {
 	return means
 }
 
-// strange bounds what one kind of statement says: a single report that runs for a minute is no slow server.
+// strange bounds the weight of one kind of statement: a single report that runs for a minute does
+// not mean that the server is slow.
 const strange = 8.0
 
-// against is by which factor statements took longer than those means, each kind by the number of its statements.
+// against returns the factor by which statements took longer than the given means. Each kind counts
+// by the number of its statements.
 func (a activity) against(means map[string]float64) float64 {
 	var now, then float64
 	for kind, t := range a.statements {

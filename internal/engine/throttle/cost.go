@@ -2,27 +2,35 @@ package throttle
 
 import "math"
 
-// How what is tolerated is come near to.
+// These constants define how the duty approaches the tolerated cost.
 const (
-	remember  = 0.93 // what a cycle is worth beside the next one: some fifteen count
-	fall      = 0.5  // the most that one cycle takes off the duty, as a factor
-	climb     = 1.25 // and what it adds where the cost is not sure
-	rise      = 1.5  // where it surely is below what is tolerated
-	priorLow  = 0.5  // cost of one worker before anything was seen,
-	priorHigh = 1.0  // or where all that is known is an alarm,
-	guessed   = 0.02 // and what such a guess is worth, as the square of a duty that was seen for one cycle
-	noise     = 0.05 // of a cycle, at least
+	// remember is the weight of a cycle relative to the next one: some fifteen cycles count.
+	remember = 0.93
+	// fall is the factor that one cycle takes off the duty at most.
+	fall = 0.5
+	// climb is the factor that a cycle adds if the cost is not certain.
+	climb = 1.25
+	// rise is the factor that a cycle adds if the cost is certainly below the tolerated one.
+	rise = 1.5
+	// priorLow is the assumed cost of one worker before anything was seen.
+	priorLow = 0.5
+	// priorHigh is the assumed cost of one worker if only an alarm is known.
+	priorHigh = 1.0
+	// guessed is the weight of such a guess, as the square of a duty that was seen for one cycle.
+	guessed = 0.02
+	noise   = 0.05 // of a cycle, at least
 )
 
-// cost learns what work costs the application: by how much longer statements take, for each unit of
-// the duty. The relation is taken for a straight line through nothing; its slope is the least
-// squares', cycles weighing less the longer ago they are. What statements take varies by itself,
-// often by more than work adds: so a guess has a part in it, and its error says how fast the duty
-// may rise.
+// cost learns how much work costs the application: how much longer statements take, for each unit
+// of the duty. It assumes a straight line through zero. The slope is that of the least squares, and
+// older cycles weigh less. The time of statements varies by itself, often by more than work adds.
+// So a guess is part of the slope, and the slope's error limits how fast the duty may rise.
 type cost struct {
-	guess  float64
-	dd, dx float64 // sums of duty squared, and of duty times difference
-	n, ee  float64 // number of cycles, and sum of their squared errors
+	guess float64
+	// dd and dx are the sums of duty squared, and of duty times difference.
+	dd, dx float64
+	// n is the number of cycles, and ee the sum of their squared errors.
+	n, ee float64
 }
 
 // slope is the cost of a duty of one, and its standard error.
@@ -42,7 +50,8 @@ func (c *cost) observe(duty, difference float64) {
 	c.dd, c.dx = remember*c.dd+duty*duty, remember*c.dx+duty*difference
 }
 
-// next is the duty after one, with which statements take as much longer as is tolerated: a difference of logarithms.
+// next returns the duty of the next cycle: the duty that makes statements as much longer as is
+// tolerated. tolerated is a difference of logarithms.
 func (c *cost) next(duty, tolerated float64) float64 {
 	slope, sure := c.slope()
 	switch right := tolerated / max(1e-6, slope); {
@@ -55,16 +64,16 @@ func (c *cost) next(duty, tolerated float64) float64 {
 	}
 }
 
-// An application with so few statements running on average waits for itself and hardly for the server, and nobody
-// for it: its statements may take longer.
+// If an application has so few statements running on average, it waits for itself, hardly for the
+// server, and no session waits for it. So its statements may take longer.
 const (
 	alone    = 0.12 // statements running, and below
 	together = 0.8  // and above
 	lonely   = 14.0 // times as much longer
 )
 
-// tolerated is the difference of logarithms that is tolerated where so many statements run on
-// average: the part of slower where the server has company, and more where it is all but idle.
+// tolerated returns the tolerated difference of logarithms for so many statements that run on
+// average. It is the fraction slower if the server is busy, and more if it is nearly idle.
 func tolerated(slower, running float64) float64 {
 	part := min(1, max(0, (together-running)/(together-alone)))
 	return math.Log1p(slower) * math.Pow(lonely, part)
@@ -72,17 +81,18 @@ func tolerated(slower, running float64) float64 {
 
 // level is what statements take while there is work, by their kinds, and how that varies.
 type level struct {
-	means      map[string]float64
-	looks      float64 // that it is the mean of, up to 10; 0: it is not known
+	means map[string]float64
+	// looks is the number of looks in the mean, up to 10; 0 means that the mean is not known.
+	looks      float64
 	variance   float64
 	statements float64 // a look
 	suspicious bool    // the last look was
 }
 
-// What is alarming.
+// These bounds define an alarm.
 const (
 	alarm      = 0.4 // a difference of logarithms,
-	deviations = 2.5 // and beyond what is usual
+	deviations = 2.5 // and beyond the usual deviation
 )
 
 // observe takes a look into account and reports whether statements take alarmingly longer than before, in

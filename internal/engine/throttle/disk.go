@@ -21,8 +21,9 @@ func Disk(path string, least int64, free func(path string) (int64, error)) Senso
 	}}
 }
 
-// Growth is a sensor of what a run has written, where the server's disk can't be seen: it is closed for good
-// when that has come to what was given as free, less a tenth. written returns the bytes.
+// Growth is a sensor of the bytes that a run has written, for a server with a disk that can't be
+// seen. It closes for good when they reach the given free space, less a tenth. written returns the
+// bytes.
 func Growth(given int64, written func(ctx context.Context) (int64, error)) Sensor {
 	return Sensor{Name: "growth", Every: 5 * time.Second, Apply: true, Look: func(ctx context.Context) (string, error) {
 		now, err := written(ctx)

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FreeBytes is what a file system has free for who is not its administrator.
+// FreeBytes returns the free bytes of a file system for a user who is not its administrator.
 func FreeBytes(path string) (int64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {

@@ -14,48 +14,50 @@ import (
 	"midstream/internal/engine/event"
 )
 
-// Sensor looks at one thing for the sake of which the work may have to wait.
+// Sensor checks one condition that may make the work wait.
 type Sensor struct {
 	Name  string        // stable: "replica-lag", "max-load"
 	Every time.Duration // between two looks
-	// Apply says that changes are not applied either while it is closed. They go on being captured.
+	// Apply means that changes are not applied either while the gate is closed. Capture continues.
 	Apply bool
-	// Look says why the gate is closed; "" if it is open. An error closes it too, but for ErrCritical,
-	// which ends the run.
+	// Look returns why the gate is closed; "" if it is open. An error also closes the gate, except
+	// ErrCritical: that ends the run.
 	Look func(ctx context.Context) (why string, err error)
 }
 
-// ErrCritical says that the server is in such a state that the run must end.
+// ErrCritical means that the server is in such a bad state that the run must end.
 var ErrCritical = errors.New("the server is in a critical state")
 
-// patience bounds a look: who doesn't answer closes the gate.
+// patience bounds a look: a sensor that doesn't answer closes its gate.
 const patience = 10 * time.Second
 
-// tellAgain is how often it is told that a gate is closed.
+// tellAgain is how often a closed gate is reported again.
 const tellAgain = 10 * time.Second
 
-// firstLooks is the time that the first looks have before it is told what is closed without them.
+// firstLooks is how long Gates waits for the first looks before it reports closed gates without
+// them.
 const firstLooks = time.Second
 
-// Gates hold the work while a sensor says so. They are safe for concurrent use.
+// Gates hold the work while a sensor closes a gate. They are safe for concurrent use.
 type Gates struct {
 	emit event.Listener
 
 	mu      sync.Mutex
 	sensors []Sensor
 	anew    chan struct{} // closed and replaced with the sensors
-	unseen  map[int]bool  // sensors that were not looked at yet
-	byHand  []event.Gate  // that somebody has closed; they hold the applying of changes too
-	closed  []closed      // in the order in which they were
+	unseen  map[int]bool  // sensors without a first look
+	// byHand are the gates that an operator has closed; they hold apply too.
+	byHand  []event.Gate
+	closed  []closed      // in the order of closing
 	changed chan struct{} // closed and replaced when one opens
 	told    time.Time
-	of      string // that were told
+	of      string // the reported gates
 }
 
 // closed is a gate that a sensor has closed.
 type closed struct {
 	event.Gate
-	number int // of the sensor: several may have one name
+	number int // of the sensor; names may repeat
 }
 
 // NewGates returns gates that are closed until Run has looked.
@@ -65,7 +67,8 @@ func NewGates(sensors []Sensor, emit event.Listener) *Gates {
 	return g
 }
 
-// Replace takes other sensors. All gates but those closed by hand are closed until Run has looked at them.
+// Replace takes other sensors. All gates, except gates closed by hand, are closed until Run has
+// checked them.
 func (g *Gates) Replace(sensors []Sensor) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -139,7 +142,7 @@ func (g *Gates) look(ctx context.Context) error {
 	return looking.Wait()
 }
 
-// watch looks at one of the sensors that anew will replace.
+// watch checks one of the sensors until anew is closed: then other sensors replace it.
 func (g *Gates) watch(ctx context.Context, number int, s Sensor, anew chan struct{}) error {
 	ticker := time.NewTicker(s.Every)
 	defer ticker.Stop()
@@ -164,7 +167,7 @@ func (g *Gates) watch(ctx context.Context, number int, s Sensor, anew chan struc
 	}
 }
 
-// set takes what a sensor says, unless it was replaced.
+// set takes the answer of a sensor, unless it was replaced.
 func (g *Gates) set(number int, why string, anew chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -187,14 +190,14 @@ func (g *Gates) set(number int, why string, anew chan struct{}) {
 	}
 }
 
-// wake has those who wait look again. REQUIRES: mu is held.
+// wake makes all waiting goroutines check again. REQUIRES: mu is held.
 func (g *Gates) wake() {
 	close(g.changed)
 	g.changed = make(chan struct{})
 }
 
-// forget takes nothing for known any more, but for what was closed by hand. REQUIRES: mu is held,
-// or nobody else has g.
+// forget makes everything unknown again, except gates closed by hand. REQUIRES: mu is held, or no
+// other goroutine has g.
 func (g *Gates) forget() {
 	g.closed, g.unseen = nil, map[int]bool{}
 	for number := range g.sensors {
@@ -232,7 +235,7 @@ func (g *Gates) Apply(ctx context.Context) error {
 	})
 }
 
-// wait waits while something is so, which is asked under mu.
+// wait waits while closed returns true. It calls closed under mu.
 func (g *Gates) wait(ctx context.Context, closed func() bool) error {
 	for {
 		g.mu.Lock()
@@ -249,7 +252,7 @@ func (g *Gates) wait(ctx context.Context, closed func() bool) error {
 	}
 }
 
-// tell emits which gates are closed when that changes, and again while they stay so.
+// tell emits the closed gates when they change, and again while they stay closed.
 func (g *Gates) tell(ctx context.Context) error {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
@@ -266,7 +269,7 @@ func (g *Gates) tell(ctx context.Context) error {
 		}
 		closed, known := g.now()
 		if !known && time.Since(g.told) < tellAgain {
-			continue // what is not known is not opened
+			continue // an unknown gate stays closed
 		}
 		var names []string
 		for _, c := range closed {
@@ -281,8 +284,8 @@ func (g *Gates) tell(ctx context.Context) error {
 	}
 }
 
-// Bounded is a Look at a number that closes above most, and opens again below half of it: so that the
-// work doesn't begin and stop at every look.
+// Bounded is a Look at a number. It closes above most, and opens again below half of it: otherwise
+// the work could begin and stop at every look.
 func Bounded(
 	most float64,
 	read func(ctx context.Context) (float64, error),
@@ -315,8 +318,8 @@ func seconds(s float64) string {
 	return time.Duration(s * float64(time.Second)).Round(10 * time.Millisecond).String()
 }
 
-// Delay is a sensor of how far capture is behind.
-// replica is where the binlog is read, "" for the source itself.
+// Delay is a sensor of how far capture is behind. replica is the server from which the binlog is
+// read, "" for the source itself.
 func Delay(most time.Duration, delay func() time.Duration, replica string) Sensor {
 	through := ""
 	if replica != "" {

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// The duty of a Governor: up to the number of workers it is how many of them work, 1.5 being the second
-// worker half of its time; from there to one more it makes their chunks longer.
+// The duty of a Governor is the number of workers that work: at 1.5 the second worker works half of
+// the time. Above the number of workers, up to one more, it makes their chunks longer.
 const (
 	leastDuty = 0.02 // there is always some work
 	firstDuty = 0.1  // with an application at work
 )
 
-// What chunks take beside an application. A chunk's commit has the binlog written and synced for
-// all of it at once, and every other commit waits for that.
+// These times bound a chunk under load from an application. A chunk's commit writes and syncs the
+// chunk's binlog at once, and every other commit waits for that.
 const (
 	ShortChunk = 5 * time.Millisecond
 	longerBy   = 20 * time.Millisecond // for each worker
@@ -25,27 +25,33 @@ const (
 // How the duty is steered (docs/adr/0002-closed-loop.md has the reasons and the plots).
 const (
 	lookEvery = 100 * time.Millisecond
-	idlePoll  = time.Second             // between looks, if no worker has come for idleAfter:
-	idleAfter = 5 * time.Second         // the looks themselves cost the server something
-	restFor   = 300 * time.Millisecond  // of every cycle nothing is begun, of which
-	restEnds  = 100 * time.Millisecond  // what was begun before may still run
-	workFor   = 900 * time.Millisecond  // is the rest of a cycle, at first, and
-	workLong  = 3600 * time.Millisecond // where nothing changes any more
+	// idlePoll is the time between looks if no worker has come for idleAfter, because looks cost
+	// the server something.
+	idlePoll  = time.Second
+	idleAfter = 5 * time.Second
+	// restFor is the part of a cycle in which no work begins.
+	restFor = 300 * time.Millisecond
+	// restEnds is the first part of the rest. In it, work from before the rest may still run.
+	restEnds = 100 * time.Millisecond
+	// workFor is the working part of a cycle at the beginning of a run.
+	workFor  = 900 * time.Millisecond
+	workLong = 3600 * time.Millisecond // where nothing changes any more
 )
 
-// Governor says how much of the workers' time may be work, so that the application's statements are about as
-// fast as without it. It is safe for concurrent use.
+// Governor limits the part of the workers' time that is work. The application's statements are to
+// be about as fast as without that work. It is safe for concurrent use.
 //
-// It rests for a moment again and again, and compares the mean time of a statement, kind by kind, while it works
-// with that while it rests: what differs is its own doing, whatever else goes up and down. Of these differences
-// it learns what its work costs (see cost), and works as much as may be tolerated. It works more, step by
-// step, where that is not sure yet, and much less at once where statements suddenly become slower.
+// It rests for a moment again and again. It compares the mean time of a statement, kind by kind,
+// while it works and while it rests. The difference is its own effect, whatever else goes up and
+// down. From these differences it learns the cost of its work (see cost), and works as much as is
+// tolerated. If the cost is not certain yet, it increases the work step by step. If statements
+// suddenly become slower, it reduces the work at once.
 type Governor struct {
 	watch watch
 
 	mu         sync.Mutex
 	most       float64 // the highest duty
-	slower     float64 // by how much statements may take longer
+	slower     float64 // tolerated slowdown of statements
 	duty       float64 // while it works
 	allowed    float64 // now: the duty, or 0 in a rest
 	cost       cost
@@ -56,16 +62,23 @@ type Governor struct {
 	working    activity      // of this cycle, while it works
 	resting    activity      // of this cycle, while it rests
 	length     time.Duration // of the work of a cycle
-	busy       bool          // statements run all the time, as the last rest has shown
-	changed    chan struct{} // closed and replaced when more may work
-	known      bool          // a rest has shown it since the first look, or the first after a while
-	worked     bool          // in this cycle: a worker has come from work
-	asked      time.Time     // when a worker last came
-	woken      chan struct{} // has room for one word that one has come after a while
+	// busy means that, in the last rest, statements ran all the time.
+	busy bool
+	// changed is closed and replaced when more workers may work.
+	changed chan struct{}
+	// known means that busy comes from a rest after the first look, or after the first look after a
+	// pause.
+	known bool
+	// worked means that a worker has come from work in this cycle.
+	worked bool
+	asked  time.Time // when a worker last came
+	// woken has room for one message: a worker has come after a pause.
+	woken chan struct{}
 }
 
-// NewGovernor returns one that lets little be done until Run has looked; with free, all, and Run is not called. The
-// application's statements may take longer by a part of slower.
+// NewGovernor returns a Governor that allows little work until Run has looked. With free it allows
+// all work, and Run is not called. The application's statements may take longer by the fraction
+// slower.
 func NewGovernor(db *sql.DB, workers int, slower float64, free bool) *Governor {
 	g := &Governor{
 		watch:   watch{db: db},
@@ -135,14 +148,14 @@ func (g *Governor) every(now time.Time) time.Duration {
 	return lookEvery
 }
 
-// state is what a Governor does. A cycle is a time of work and a rest after it:
+// state is the activity of a Governor. A cycle is a time of work and a rest after it:
 //
-//	resting   nothing is begun; when its time is over, the cycle is judged, and work starts
-//	working   as much is done as the duty says; an alarm, or the end of its time, starts a rest
+//	resting   no work begins; when its time is over, the cycle is judged, and work starts
+//	working   as much is done as the duty allows; an alarm, or the end of its time, starts a rest
 //	free      the application is idle: all workers work, and nothing is learned
 //
-// The first look, the first one after a while, and the first one at which the application is back
-// start a rest in any state.
+// Three looks start a rest in any state: the first look, the first one after a pause, and the first
+// one that finds the application back.
 type state int
 
 const (
@@ -156,8 +169,8 @@ func (g *Governor) observe(a activity, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.statements.observe(a)
-	firstLook := a.over == 0 || a.over > 2*idlePoll // or the first one after a while
-	// A look that a worker has brought about may be of a moment in which nothing ends.
+	firstLook := a.over == 0 || a.over > 2*idlePoll // or the first after a pause
+	// A look that a worker has caused may cover a moment in which no statement ends.
 	idle := a.idle() && a.over >= lookEvery/2
 	switch {
 	case firstLook:
@@ -189,7 +202,8 @@ func (g *Governor) observeWork(a activity, now time.Time) {
 	}
 }
 
-// observeRest judges the cycle when the rest is over. What was begun before the rest may still run at its beginning.
+// observeRest judges the cycle when the rest is over. At the beginning of a rest, earlier work may
+// still run.
 func (g *Governor) observeRest(a activity, now time.Time) {
 	rested := now.Sub(g.since)
 	if rested-a.over >= restEnds-lookEvery/10 {
@@ -209,7 +223,7 @@ func (g *Governor) startRest(now time.Time) {
 	g.set(0)
 }
 
-// setFree lets all be done, and forgets what was learned of an application that has gone.
+// setFree allows all work, and forgets the costs that it learned: that application has gone.
 func (g *Governor) setFree(now time.Time) {
 	g.state, g.since = free, now
 	g.duty, g.length, g.level, g.busy = g.most, workFor, level{}, false
@@ -218,9 +232,8 @@ func (g *Governor) setFree(now time.Time) {
 	g.set(g.most)
 }
 
-// judge ends a cycle: it takes into account what its work has cost, and says how much may be done
-// next. Where no worker has come from work (a pause, a gate, a long chunk) nothing has been
-// learned.
+// judge ends a cycle: it records what the work has cost, and decides how much work may be done
+// next. If no worker has come from work (a pause, a gate, a long chunk), it learns nothing.
 func (g *Governor) judge() {
 	working, worked, running := g.working, g.worked, g.resting.running()
 	g.working, g.worked, g.known = activity{}, false, true
@@ -265,16 +278,17 @@ func (g *Governor) StatementTimes() StatementTimes {
 	return g.statements.times()
 }
 
-// Busy says that one statement or more of the application's runs all the time, as far as can be
-// seen: what can wait until later should.
+// Busy reports whether at least one statement of the application runs all the time, as far as the
+// server shows it. Work that can wait until later should then wait.
 func (g *Governor) Busy() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.busy
 }
 
-// Slowdown is the part by which the application's statements take longer on average through this work.
-// It is negative if that is not known: the application is idle, Run is not called, or has just begun.
+// Slowdown returns the fraction by which this work makes the application's statements slower on
+// average. It is negative if that is not known: the application is idle, Run is not called, or has
+// just begun.
 func (g *Governor) Slowdown() float64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -294,15 +308,15 @@ func (g *Governor) Chunk(most time.Duration) time.Duration {
 	return min(most, short+time.Duration(longer*float64(most-short)))
 }
 
-// Gate blocks while the worker with that number, the first being 0, must hold still: after
-// work that took so long, until the work is no more than its share of the time.
+// Gate blocks while the worker with that number, counted from 0, must not work. took is the time of
+// its last work. Gate returns when work is no more than the worker's share of the time.
 func (g *Governor) Gate(ctx context.Context, worker int, took time.Duration) error {
 	return g.rest(ctx, worker, took, math.MaxInt64)
 }
 
-// Pace is Gate for work that is as short as Chunk says. Where a chunk takes long all the same, the
-// server was busy with others, and what it has cost them is not what it took: the rest is a second
-// at most, so that a run comes to an end on a server that is overloaded for as long as it lasts.
+// Pace is Gate for work that is as short as Chunk asks. If a chunk takes long all the same, the
+// server was busy with others, and its time does not show its cost. So the rest is at most a
+// second: a run ends even on a server that is overloaded all the time.
 func (g *Governor) Pace(ctx context.Context, worker int, took time.Duration) error {
 	return g.rest(ctx, worker, took, time.Second)
 }
@@ -312,12 +326,12 @@ func (g *Governor) rest(ctx context.Context, worker int, took, most time.Duratio
 	return rest(ctx, took, most, time.Now(), func() (float64, <-chan struct{}) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		return min(1, min(g.allowed, g.most-1)-float64(worker)), g.changed // the last part of the duty is of longer chunks
+		return min(1, min(g.allowed, g.most-1)-float64(worker)), g.changed // the rest makes chunks longer
 	})
 }
 
-// arrived records that a worker has come, after work that took so long, and makes Run look at
-// once if it is the first one after a while.
+// arrived records that a worker has come, after work that took so long. If it is the first one
+// after a pause, arrived makes Run look at once.
 func (g *Governor) arrived(took time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -35,8 +35,9 @@ func (b *Beats) Wrote(number uint64, at time.Time) {
 	}
 }
 
-// Behind is for how long a server has been behind whose youngest heartbeat is this one: since the next one
-// was committed. It is 0 where there is none yet. No clock but ours takes part in it.
+// Behind returns how long a server has been behind, if number is its youngest heartbeat: the time
+// since the next heartbeat was committed. It is 0 if there is no next one yet. It uses no clock but
+// ours.
 func (b *Beats) Behind(number uint64, now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -53,20 +54,21 @@ func (b *Beats) Behind(number uint64, now time.Time) time.Duration {
 // Replica is a server that replicates the heartbeats.
 type Replica struct {
 	Name string // host:port
-	// Beat reads the youngest heartbeat there: its number, and 0 where the table has not come yet.
+	// Beat reads the number of the youngest heartbeat on the replica, and 0 if the table has not
+	// come yet.
 	Beat func(ctx context.Context) (uint64, error)
-	// Meant reads how far it shall be behind (SOURCE_DELAY), and Off whether a part of its
-	// replication is not started.
+	// Meant reads how far the replica should be behind (SOURCE_DELAY). Off reports whether a part
+	// of its replication is not started.
 	Meant func(ctx context.Context) (time.Duration, error)
 	Off   func(ctx context.Context) (bool, error)
 }
 
-// delayEvery is how often a replica is asked how far it shall be behind.
+// delayEvery is how often a replica is asked how far it should be behind.
 const delayEvery = time.Minute
 
-// Lag is a sensor of how far a replica is behind, beyond what it shall be (SOURCE_DELAY), which
-// behind is told besides its youngest heartbeat. It holds what is applied, too, as it is replicated
-// like the copy.
+// Lag is a sensor of how far a replica is behind, beyond its intended delay (SOURCE_DELAY). It
+// passes the youngest heartbeat and that delay to behind. It also holds apply, because applied
+// changes are replicated like the copy.
 func Lag(r Replica, most time.Duration, behind func(number uint64, meant time.Duration) time.Duration) Sensor {
 	var meant time.Duration
 	var asked time.Time
@@ -77,7 +79,8 @@ func Lag(r Replica, most time.Duration, behind func(number uint64, meant time.Du
 				return 0, fmt.Errorf("replica %s: %w", r.Name, err)
 			}
 			if delay > 0 {
-				delay += time.Second // 8.0.12 counts whole seconds, and is up to one more behind
+				// 8.0.12 counts in full seconds, and can be one more behind.
+				delay += time.Second
 			}
 			meant, asked = delay, time.Now()
 		}
@@ -93,10 +96,10 @@ func Lag(r Replica, most time.Duration, behind func(number uint64, meant time.Du
 		})}
 }
 
-// Still ends what Replicating tells of a replica whose replication is off.
+// Still ends Replicating's message about a replica with stopped replication.
 const Still = " stands still"
 
-// Replicating is a sensor that is closed while a replica's replication stands still.
+// Replicating is a sensor that is closed while a replica's replication is stopped.
 func Replicating(r Replica) Sensor {
 	return Sensor{Name: "replication " + r.Name, Every: time.Second, Apply: true, Look: func(ctx context.Context) (string, error) {
 		off, err := r.Off(ctx)
@@ -110,8 +113,8 @@ func Replicating(r Replica) Sensor {
 	}}
 }
 
-// mostQueued is a fifth of group_replication_flow_control_applier_threshold's default, where the
-// group begins to hold its writers back.
+// mostQueued is a fifth of group_replication_flow_control_applier_threshold's default. At that
+// threshold the group begins to hold its writers back.
 const mostQueued = 5000
 
 // FlowControl is a sensor of what waits on the slowest member of Group Replication to be certified or applied.

@@ -32,8 +32,8 @@ func File(path string) Sensor {
 	}}
 }
 
-// Query is a sensor that is closed while a query's first value is above 0. It can't write, and is
-// withdrawn where it takes too long. Names without a database are of the one that is given.
+// Query is a sensor that is closed while a query's first value is above 0. The query can't write,
+// and is withdrawn if it takes too long. Names without a database refer to the given one.
 func Query(pool *dbconn.Pool, database, query string) Sensor {
 	return Sensor{Name: "query", Every: time.Second, Look: func(ctx context.Context) (string, error) {
 		value, err := ask(ctx, pool, database, query)
@@ -55,7 +55,7 @@ func CheckQuery(ctx context.Context, pool *dbconn.Pool, database, query string) 
 	return err
 }
 
-// errNoNumber says what a query has to return.
+// errNoNumber says that a query must return a number.
 var errNoNumber = errors.New("its first value is no number")
 
 func ask(ctx context.Context, pool *dbconn.Pool, database, query string) (value float64, err error) {
@@ -79,8 +79,8 @@ func ask(ctx context.Context, pool *dbconn.Pool, database, query string) (value 
 	return value, err
 }
 
-// HTTP is a sensor that is closed while a URL, which it names without what may be a secret, answers
-// a GET with another status than 2xx.
+// HTTP is a sensor that is closed while a URL answers a GET with another status than 2xx. In its
+// name it leaves out the parts of the URL that may be secret.
 func HTTP(client *http.Client, address string) Sensor {
 	const shown = 200 // bytes of an answer
 	return Sensor{Name: "http", Every: time.Second, Look: func(ctx context.Context) (string, error) {

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Share bounds the part of a worker's time that may be work, as an operator says it. It is safe for concurrent
-// use.
+// Share bounds the part of a worker's time that may be work, as an operator sets it. It is safe for
+// concurrent use.
 type Share struct {
 	mu      sync.Mutex
 	part    float64
-	changed chan struct{} // closed and replaced when the part changes
+	changed chan struct{} // replaced when the part changes
 }
 
 // NewShare returns a bound of 0 (no work) to 1 (no bound).
 func NewShare(part float64) *Share { return &Share{part: part, changed: make(chan struct{})} }
 
-// Set changes the bound, for those who wait too.
+// Set changes the bound, also for goroutines that already wait.
 func (s *Share) Set(part float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,8 +37,8 @@ func (s *Share) Gate(ctx context.Context, took time.Duration, ended time.Time) e
 }
 
 // rest blocks, after work that took so long and ended at a time, until the work is no more than a
-// part of the time, or so much time has passed as it lasts at most. part says how much that part is
-// now, and returns what is closed when it changes.
+// part of the time. It blocks for most at the longest. part returns that part now, and a channel
+// that is closed when it changes.
 func rest(ctx context.Context, took, most time.Duration, ended time.Time, part func() (float64, <-chan struct{})) error {
 	for {
 		now, changed := part()

@@ -7,16 +7,16 @@ import "time"
 type StatementTimes struct {
 	PerSecond float64       // statements that end
 	Now       time.Duration // in the last second or so
-	Alone     time.Duration // in the rests, in which nothing of ours is at work
+	Alone     time.Duration // while none of our work runs
 }
 
-// statements is what was seen of them, the older the less.
+// statements sums up the observed statements; older ones weigh less.
 type statements struct{ now, alone fading }
 
-// fading are sums of what was seen, weakened each time that something is added.
+// fading holds sums of observations. Each new one weakens the older ones.
 type fading struct{ statements, seconds, over float64 }
 
-// How much is left of what was seen, when a look or a rest comes after it.
+// These factors are the remaining weight of older observations after a look or a rest.
 const (
 	pastLook = 0.8
 	pastRest = 0.7

@@ -99,7 +99,7 @@ func MaxLoad(db *sql.DB, limits []Limit) Sensor {
 	}
 }
 
-// CriticalLoad ends the run where a status variable is exceeded in two looks in a row.
+// CriticalLoad ends the run if a status variable exceeds its limit in two looks in a row.
 func CriticalLoad(db *sql.DB, limits []Limit) Sensor {
 	seen := false
 	return Sensor{Name: "critical-load", Every: 500 * time.Millisecond, Look: func(ctx context.Context) (string, error) {
@@ -112,8 +112,9 @@ func CriticalLoad(db *sql.DB, limits []Limit) Sensor {
 	}}
 }
 
-// History is a sensor of InnoDB's history list: old versions of rows that purge has not removed yet. While
-// somebody's old read view holds them they only grow, and every reader of a hot row walks through them.
+// History is a sensor of InnoDB's history list: old versions of rows that purge has not removed
+// yet. While another session's old read view holds them, their number only grows. Every reader of a
+// hot row walks through them.
 func History(db *sql.DB, most int) Sensor {
 	read := func(ctx context.Context) (n float64, err error) {
 		err = db.QueryRowContext(ctx, "SELECT count FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'").Scan(&n)
@@ -124,8 +125,8 @@ func History(db *sql.DB, most int) Sensor {
 	})}
 }
 
-// CheckpointAge is a sensor of how full the redo log is with what is not flushed, as a share of 1: at
-// about 7/8 the server flushes for every statement. It needs MySQL 8.0.30 or later.
+// CheckpointAge is a sensor of the part of the redo log that is not flushed, from 0 to 1. At about
+// 7/8 the server flushes for every statement. It needs MySQL 8.0.30 or later.
 func CheckpointAge(db *sql.DB, most float64) Sensor {
 	read := func(ctx context.Context) (float64, error) {
 		v, err := status(ctx, db, "Innodb_redo_log_current_lsn", "Innodb_redo_log_checkpoint_lsn", "Innodb_redo_log_capacity_resized")

@@ -6,20 +6,23 @@ import (
 	"time"
 )
 
-// Transit bounds the rows that are on their way to replicas, so that none of them is far behind on our account.
-// A gate closes when a replica is behind; what was committed until then comes on top. It is
-// safe for concurrent use.
+// Transit bounds the rows that are on their way to replicas: none of them may be far behind because
+// of us. A gate closes only when a replica is already behind; rows that were committed until then
+// come on top. Transit is safe for concurrent use.
 //
-// To each replica it is a window, as of TCP: rows that are committed here and not there. That grows while rows
-// arrive soon, and shrinks where they take longer than the delay that is aimed at, as in RFC 6817: delay, not loss,
-// says that there is too much on the way.
+// For each replica it is a window, like TCP's: the rows that are committed here and not there. The
+// window grows while rows arrive soon. It shrinks if they take longer than the intended delay, as
+// in RFC 6817: delay, not loss, shows that too much is on the way.
 type Transit struct {
-	mu      sync.Mutex
-	aim     time.Duration // of a row, from its commit here to its commit there
-	paths   map[string]*path
-	begun   int           // rows whose transactions are not committed here yet
-	last    uint64        // the youngest heartbeat that was written
-	changed chan struct{} // closed and replaced when there may be more room
+	mu sync.Mutex
+	// aim is the time of a row from its commit here to its commit there.
+	aim   time.Duration
+	paths map[string]*path
+	// begun counts rows of transactions that are not committed here yet.
+	begun int
+	last  uint64 // the youngest heartbeat that was written
+	// changed is closed and replaced when there may be more room.
+	changed chan struct{}
 }
 
 // path is the way to one replica.
@@ -42,12 +45,12 @@ const (
 	leastRoom = 200
 )
 
-// NewTransit returns a bound that aims at a delay. There is no bound where no replica is expected.
+// NewTransit returns a Transit that aims at a delay. It bounds nothing if no replica is expected.
 func NewTransit(aim time.Duration) *Transit {
 	return &Transit{aim: aim, paths: map[string]*path{}, changed: make(chan struct{})}
 }
 
-// Expect says that a replica is looked at from now on: few rows are sent to it until the first have arrived.
+// Expect adds a replica: few rows are sent to it until the first have arrived.
 func (t *Transit) Expect(replica string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -56,7 +59,7 @@ func (t *Transit) Expect(replica string) {
 	}
 }
 
-// Forget says that a replica takes rows later than they come to it, on purpose: they are not waited for.
+// Forget removes a replica that applies rows late on purpose: Transit does not wait for them.
 func (t *Transit) Forget(replica string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -64,8 +67,8 @@ func (t *Transit) Forget(replica string) {
 	t.wake()
 }
 
-// Begin waits until rows may be written, and returns how many, up to those that are wished for.
-// They are to be given to Ended. The share is how much of the room may be used.
+// Begin waits until rows may be written, and returns how many, at most the number asked for. The
+// caller must pass that number to Ended. share is the part of the room that may be used.
 func (t *Transit) Begin(ctx context.Context, rows int, share float64) (int, error) {
 	for {
 		t.mu.Lock()
@@ -83,7 +86,8 @@ func (t *Transit) Begin(ctx context.Context, rows int, share float64) (int, erro
 	}
 }
 
-// room is how many of the rows may be written now; 0 where it is not worth the while. REQUIRES: mu is held.
+// room returns how many of the rows may be written now; 0 if too few to be worth it. REQUIRES: mu
+// is held.
 func (t *Transit) room(rows int, share float64) int {
 	for _, p := range t.paths {
 		window := int(share * p.window)
@@ -99,7 +103,7 @@ func (t *Transit) room(rows int, share float64) int {
 	return rows
 }
 
-// Ended says that of rows that were begun so many are committed.
+// Ended records that of the begun rows so many are committed.
 func (t *Transit) Ended(begun, rows int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,14 +119,14 @@ func (t *Transit) Ended(begun, rows int) {
 	t.wake()
 }
 
-// Wrote says that a heartbeat was committed here.
+// Wrote records that a heartbeat was committed here.
 func (t *Transit) Wrote(number uint64) {
 	t.mu.Lock()
 	t.last = number
 	t.mu.Unlock()
 }
 
-// Arrived says that a heartbeat is on a replica that is expected.
+// Arrived records that a heartbeat is on an expected replica.
 func (t *Transit) Arrived(replica string, number uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -175,7 +179,7 @@ func (t *Transit) Aim(delay time.Duration) {
 	t.wake()
 }
 
-// wake has those who wait look again. REQUIRES: mu is held.
+// wake makes all waiting goroutines check again. REQUIRES: mu is held.
 func (t *Transit) wake() {
 	close(t.changed)
 	t.changed = make(chan struct{})
