@@ -11,8 +11,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// ErrRefused says that the server does not make the shadow, or does not take the ALTER, which it was asked for on the
-// empty shadow: no row was read yet.
+// ErrRefused means that the server does not make the shadow, or refuses the ALTER on the empty
+// shadow: no row was read yet.
 var ErrRefused = errors.New("the server refuses the ALTER")
 
 // Shadow is the shadow of one source.
@@ -22,10 +22,10 @@ type Shadow struct {
 
 	// Table is the shadow as the server made it, all indexes included.
 	Table *schema.Table
-	// Comment is the one that the table shall have in the end.
+	// Comment is the comment that the table should have in the end.
 	Comment string
-	// Unmarked says that the shadow has its final comment from the beginning, because a further
-	// ALTER would change its definition. The state table alone says that it is ours.
+	// Unmarked means that the shadow has its final comment from the beginning, because a further
+	// ALTER would change its definition. Only the state table records that it is ours.
 	Unmarked bool
 	// Deferred are the indexes that are left for later.
 	Deferred []schema.Key
@@ -39,8 +39,8 @@ type Wanted struct {
 	Clauses func(copied *schema.Table) string
 	// ZeroDates lets the clauses have zero dates.
 	ZeroDates bool
-	// Rounds says that a further ALTER would change a default of the altered shadow, which SHOW
-	// CREATE TABLE does not show.
+	// Rounds reports whether a further ALTER would change a default of the altered shadow. SHOW
+	// CREATE TABLE does not show that.
 	Rounds func(altered *schema.Table) bool
 }
 
@@ -103,7 +103,7 @@ func create(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, w W
 	switch {
 	case s.Unmarked:
 		s.Comment = s.Table.Comment
-	case s.Table.Comment != mark: // the ALTER sets a comment of its own
+	case s.Table.Comment != mark: // the ALTER sets its own comment
 		s.Comment = s.Table.Comment
 		if _, err := session.Exec(ctx, comment(w.Name, mark)); err != nil {
 			return s, fmt.Errorf("mark shadow %s: %w", w.Name, err)
@@ -136,7 +136,7 @@ func (s *Shadow) restore(
 }
 
 // begin gives the empty copy its mark and the source's counter. CREATE TABLE LIKE begins to count
-// at 1, and then every row that the copy inserts raises the counter and logs it: 4 % of the copy's
+// at 1. Then every row that the copy inserts would raise the counter and log it: 4 % of the copy's
 // time.
 func (s *Shadow) begin(ctx context.Context, session *dbconn.Session, counter uint64, mark string) error {
 	var clauses []string
@@ -155,10 +155,11 @@ func (s *Shadow) begin(ctx context.Context, session *dbconn.Session, counter uin
 	return nil
 }
 
-// staysTheSame says that a further ALTER leaves the shadow's definition as the operator's ALTER has
-// made it. MySQL writes the string literals of expressions again with each ALTER, in the charset of
-// the columns that they are compared with: _utf8mb4'é' next to a latin1 column becomes _latin1'?'
-// (9.7.4). The final comment is given and the mark again, while the shadow is empty.
+// staysTheSame reports whether a further ALTER keeps the shadow's definition, as the operator's
+// ALTER has made it. With each ALTER, MySQL writes the string literals of expressions again, in the
+// charset of the columns that they are compared with. _utf8mb4'é' next to a latin1 column becomes
+// _latin1'?' (9.7.4). staysTheSame sets the final comment and then the mark again, while the shadow
+// is empty.
 func (s *Shadow) staysTheSame(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session) (bool, error) {
 	if !hasLiterals(s.Table) {
 		return true, nil
@@ -179,7 +180,7 @@ func (s *Shadow) staysTheSame(ctx context.Context, pool *dbconn.Pool, session *d
 		slices.EqualFunc(s.Table.Keys, now.Keys, func(a, b schema.Key) bool { return a.Definition == b.Definition }), nil
 }
 
-// hasLiterals says that an expression of the definition has a string literal.
+// hasLiterals reports whether an expression of the definition has a string literal.
 func hasLiterals(t *schema.Table) bool {
 	quoted := func(expression string) bool { return strings.Contains(expression, "'") }
 	return slices.ContainsFunc(
@@ -204,11 +205,11 @@ func (s *Shadow) alter(ctx context.Context, pool *dbconn.Pool, clauses string, z
 	return err
 }
 
-// ErrAltered says that a shadow is not what it was.
+// ErrAltered means that a shadow was altered since the run made it.
 var ErrAltered = errors.New("the shadow was altered")
 
-// Found returns the shadow that a former run made, which was then as made says. Indexes that
-// are not there are deferred. It fails with ErrAltered if it is another in anything else.
+// Found returns the shadow that a former run made; made is its definition then. Indexes that are
+// missing are deferred. Found fails with ErrAltered if anything else differs.
 func Found(ctx context.Context, pool *dbconn.Pool, source schema.Name, made *schema.Table, comment string) (*Shadow, error) {
 	s := &Shadow{Name: made.Name, Source: source, Table: made, Comment: comment}
 	now, err := schema.Load(ctx, pool.DB(), made.Name)
@@ -234,8 +235,8 @@ func Found(ctx context.Context, pool *dbconn.Pool, source schema.Name, made *sch
 	return s, nil
 }
 
-// refused says that a statement failed for what it says, and not for the state of the server
-// or the rights of the account.
+// refused reports whether a statement failed because of its text, and not because of the server's
+// state or the account's rights.
 func refused(err error) bool {
 	return err != nil && dbconn.Number(err) != 0 && !dbconn.Contended(err) && !dbconn.ConnectionLost(err) &&
 		!dbconn.Denied(err) && !dbconn.Exhausted(err)
@@ -245,7 +246,7 @@ func comment(table schema.Name, text string) string {
 	return fmt.Sprintf("ALTER TABLE %s COMMENT = %s", table.Quoted(), schema.Literal(text))
 }
 
-// Unmark gives the shadow the comment that it shall have in the end.
+// Unmark gives the shadow its final comment.
 func (s *Shadow) Unmark(ctx context.Context, pool *dbconn.Pool) error {
 	if s.Unmarked {
 		return nil
@@ -266,9 +267,10 @@ func (s *Shadow) exec(ctx context.Context, pool *dbconn.Pool, statement, what st
 	return nil
 }
 
-// OwnIndex makes the index on just these columns the table's own, if there is one. One that the
-// server has made for a foreign key gives way to the one that it makes for the next, which takes as long
-// as any index; one that was given a name doesn't. REQUIRES: nobody else uses the shadow.
+// OwnIndex makes the index on just these columns the table's own, if there is one. An index that
+// the server has made for a foreign key gives way to the index that it makes for the next one, and
+// that takes as long as any index. An index with a given name doesn't give way. REQUIRES: no other
+// session uses the shadow.
 func (s *Shadow) OwnIndex(ctx context.Context, pool *dbconn.Pool, columns []string) error {
 	const meanwhile = "midstream_index"
 	for _, k := range s.Table.Keys {
@@ -289,18 +291,18 @@ func (s *Shadow) OwnIndex(ctx context.Context, pool *dbconn.Pool, columns []stri
 	return nil
 }
 
-// Deferrable returns the indexes that may be built after the copy: plain ones that
-// neither enforce anything (UNIQUE), nor serve the sync, nor carry the AUTO_INCREMENT
-// column, nor are of a kind that can't be built while rows change, or in place together with others: those of
-// an expression (error 1846). An index that comes before one that stays is not deferred either, because
-// the server would put it behind that one.
+// Deferrable returns the indexes that may be built after the copy: plain indexes. It leaves out
+// indexes that enforce something (UNIQUE), serve the sync, or carry the AUTO_INCREMENT column. It
+// leaves out kinds that can't be built while rows change, or in place together with others: indexes
+// of an expression (error 1846). An index that comes before a kept index is not deferred either,
+// because the server would put it behind the kept one.
 func (s *Shadow) Deferrable(syncIndex string) []schema.Key {
 	if s.Unmarked {
 		return nil
 	}
 	var keys []schema.Key
 	for _, k := range slices.Backward(s.Table.Keys) {
-		if k.Unique || k.Type == "FULLTEXT" { // the server sorts these before and behind all others
+		if k.Unique || k.Type == "FULLTEXT" { // the server sorts these first or last
 			continue
 		}
 		if k.Type != "BTREE" || strings.EqualFold(k.Name, syncIndex) || k.Computed() {
@@ -333,10 +335,10 @@ func (s *Shadow) Defer(ctx context.Context, pool *dbconn.Pool, keys []schema.Key
 
 // BuildIndexes builds the deferred indexes, in one statement.
 //
-// REQUIRES: apply holds still. The server could build while rows change (LOCK=NONE), but
-// then its online log may overflow (error 1799), and on 9.7.4 rows that are deleted and
-// inserted anew meanwhile fail the build of a plain index with error 1859, "Duplicate
-// entry", at its end: all the work is thrown away. The binlog is the better log.
+// REQUIRES: apply holds still. The server could build while rows change (LOCK=NONE), but then its
+// online log may overflow (error 1799). On 9.7.4, rows that are deleted and inserted again during
+// the build fail a plain index with error 1859, "Duplicate entry". It fails at the end, and all the
+// work is lost. The binlog is the better log.
 func (s *Shadow) BuildIndexes(ctx context.Context, pool *dbconn.Pool) error {
 	if len(s.Deferred) == 0 {
 		return nil
@@ -355,8 +357,8 @@ func (s *Shadow) BuildIndexes(ctx context.Context, pool *dbconn.Pool) error {
 	return err
 }
 
-// Analyze fills the statistics of the new table, so that the first queries after the
-// swap are not planned blindly.
+// Analyze fills the statistics of the new table. Without them the server would plan the first
+// queries after the swap blindly.
 func (s *Shadow) Analyze(ctx context.Context, pool *dbconn.Pool) error {
 	return s.exec(ctx, pool, "ANALYZE TABLE "+s.Name.Quoted(), "analyze")
 }

@@ -13,12 +13,12 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Computed columns are those whose values the server computes when a row of the shadow is written:
-// generated columns and expressions in DEFAULT. They are compared with what the server computes
-// from the rows of the source at the time of the comparison, by the INSERT of a sync into a
-// temporary table that has the shadow's definitions of the columns and of all columns that they are
-// computed from. So a value that was computed from another state of the row, or in other settings
-// of the session, is found.
+// The server computes the values of computed columns when a row of the shadow is written: generated
+// columns and expressions in DEFAULT. Verify compares them with the values that the server computes
+// from the rows of the source at the time of the comparison. It uses the INSERT of a sync into a
+// temporary table with the shadow's definitions of these columns and of all columns that they are
+// computed from. So it finds a value that was computed from another state of the row, or with other
+// settings of the session.
 const computedStage = "midstream_computed"
 
 func (s *Spec) computedName() string { return s.Sync.Shadow.Sibling(computedStage).Quoted() }
@@ -27,7 +27,7 @@ func (s *Spec) computedName() string { return s.Sync.Shadow.Sibling(computedStag
 func (s *Spec) createComputed() string {
 	var parts []string
 	for _, c := range s.Sources {
-		definition := c.Definition // a column that no sync names has its default
+		definition := c.Definition // without a sync it has its default
 		if s.Sync.Gives(c.Name) {
 			definition = c.Bare()
 		}
@@ -38,7 +38,7 @@ func (s *Spec) createComputed() string {
 	}
 	kind := "KEY"
 	if s.UniqueKey {
-		kind = "PRIMARY KEY" // which servers may require (sql_require_primary_key)
+		kind = "PRIMARY KEY" // for sql_require_primary_key
 	}
 	parts = append(parts, fmt.Sprintf("%s (%s)", kind, schema.QuoteAll(s.Sync.ShadowKey)))
 	return fmt.Sprintf("CREATE TEMPORARY TABLE %s (%s) ENGINE=InnoDB %s", s.computedName(), strings.Join(parts, ", "), s.Charset)

@@ -12,12 +12,12 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Surplus returns by how many rows the shadow has more than the source, apart from rows whose
-// changes are yet to be applied. Where the ALTER changes the key's type the shadow's rows
-// can't be looked up in the source: every row of the source has its own in the shadow once
-// they are compared, so that a row too many shows in the number alone.
+// Surplus returns how many rows more than the source the shadow has, apart from rows with changes
+// that are yet to be applied. If the ALTER changes the key's type, the shadow's rows can't be
+// looked up in the source. Once the rows are compared, every row of the source has its own row in
+// the shadow. So a row too many shows in the number alone.
 //
-// REQUIRES: Sync.KeyChanged, and nothing is applied meanwhile.
+// REQUIRES: Sync.KeyChanged, and nothing is applied during the call.
 func (v *Verifier) Surplus(ctx context.Context) (int64, error) {
 	defer v.busy()()
 	surplus, err := v.surplus(ctx)
@@ -37,7 +37,7 @@ func (v *Verifier) surplus(ctx context.Context) (int64, error) {
 	if _, err := session.Exec(ctx, "START TRANSACTION WITH CONSISTENT SNAPSHOT"); err != nil {
 		return 0, err
 	}
-	// What was committed before the snapshot, and more, is among them.
+	// The keys include everything that was committed before the snapshot, and more.
 	if err := v.deps.Fence(ctx); err != nil {
 		return 0, err
 	}

@@ -15,12 +15,12 @@ import (
 type Difference struct {
 	Key    string // as a literal
 	Column string // of the shadow; "" where a table has no such row
-	// Expected is the value that the ALTER makes of the source's, and Found the shadow's,
-	// for people: shortened, in hex where it is binary.
+	// Expected is the value that the ALTER makes of the source's value, and Found is the shadow's
+	// value. Both are for people: shortened, and in hex if the value is binary.
 	Expected, Found string
 }
 
-// String says in one line what differs.
+// String describes the difference in one line.
 func (d Difference) String() string {
 	if d.Column == "" {
 		return fmt.Sprintf("row %s: %s in the table, %s in the shadow", d.Key, d.Expected, d.Found)
@@ -28,13 +28,13 @@ func (d Difference) String() string {
 	return fmt.Sprintf("row %s, column %s: %s in the table, %s in the shadow", d.Key, d.Column, d.Expected, d.Found)
 }
 
-// What a Difference says of a row as a whole.
+// These texts describe a difference of a complete row.
 const (
 	present = "present"
 	missing = "missing"
 )
 
-// Differences tells what differs in the rows of the keys, which should be few.
+// Differences returns how the rows of the keys differ. The keys should be few.
 func (v *Verifier) Differences(ctx context.Context, keys []key.Key) ([]Difference, error) {
 	defer v.busy()()
 	session, err := v.deps.Pool.Session(ctx, v.deps.Spec.Setup()...)
@@ -111,8 +111,8 @@ func orNull(s sql.NullString) string {
 	return s.String
 }
 
-// values returns a query for the rows in p: whether the shadow has it; then of
-// every compared column whether the values are the same, and the two for people.
+// values returns a query for the rows in p. It returns whether the shadow has the row. For every
+// compared column it returns whether the values are the same, and both values for people.
 func (s *Spec) values(p predicate) string {
 	exprs := []string{column(s.Sync.Shadow, s.Sync.ShadowKey[0]) + " IS NOT NULL"}
 	for _, c := range s.compared() {

@@ -9,35 +9,37 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Column is a column of the shadow whose value comes from the source.
+// Column is a column of the shadow with a value from the source.
 type Column struct {
 	Name   string // in the shadow
 	Source string // its value, over the source's columns
 	Type   schema.Column
-	// Exact says that the value is stored as the source's is, and Text that the source's is a text, or bytes.
+	// Exact means that the value is stored as the source's is. Text means that the source's value
+	// is a text, or bytes.
 	Exact, Text bool
 }
 
-// Spec says what is compared with what. It is immutable.
+// Spec defines which columns are compared with which expressions. It is immutable.
 type Spec struct {
 	Sync    *rowsync.Spec
 	Columns []Column // the key's among them
 	// Defaulted are the shadow's columns that every row has the default of.
 	Defaulted []schema.Column
-	// Staged says that the ALTER converts a value, so that the source's rows are converted
-	// before they are compared.
+	// Staged means that the ALTER converts a value: the source's rows are converted before they are
+	// compared.
 	Staged bool
-	// Computed are the shadow's columns whose values the server computes, and Sources are they, the
-	// key's columns and all columns that they are computed from, in the order of the shadow.
-	// UniqueKey says that no two rows of the shadow have the same key. Charset has the options of
-	// the shadow that a definition relies on.
+	// Computed are the shadow's columns with values that the server computes. Sources are these
+	// columns, the key's columns, and all columns that they are computed from, in the order of the
+	// shadow. UniqueKey means that no two rows of the shadow have the same key. Charset has the
+	// options of the shadow that a definition relies on.
 	Computed, Sources []schema.Column
 	UniqueKey         bool
 	Charset           string
 	// Uncompared are the columns that cannot be compared, each with its reason.
 	Uncompared []string
-	// Modern says that the server joins by a hash table where no index serves (MySQL 8.0.20 and
-	// later), and compares strings by their bytes with a collation (8.0.17).
+	// Modern means that the server joins by a hash table if no index serves (MySQL 8.0.20 and
+	// later). It also means that the server compares strings by their bytes with a collation
+	// (8.0.17).
 	Modern bool
 }
 
@@ -45,8 +47,8 @@ type Spec struct {
 func (s *Spec) Setup() []string {
 	setup := s.Sync.Values.Setup()
 	if !s.Staged {
-		// Both tables are read as they were at one moment. (INSERT..SELECT into the stage
-		// would lock what it reads.)
+		// Both tables are read in their state at one moment. (INSERT..SELECT into the stage would
+		// lock the rows that it reads.)
 		setup = append(setup, repeatableRead)
 	}
 	if s.hashed() {
@@ -56,12 +58,12 @@ func (s *Spec) Setup() []string {
 	return slices.Concat(setup, s.StageSetup(), rowsync.Setup)
 }
 
-// hashMemory is the most memory in bytes that a join takes of the server for the rows of a
-// range; what goes beyond it goes to disk.
+// hashMemory is the maximum memory in bytes that a join uses on the server for the rows of a range.
+// The rest goes to disk.
 const hashMemory = 64 << 20
 
-// hashed says that the rows of a range are joined by a hash table: 18 ms for 10,000 rows of
-// shop.orders on MySQL 9.7.4, where a look-up for each takes 38 ms. The same range must hold
+// hashed reports whether a hash table joins the rows of a range. That takes 18 ms for 10,000 rows
+// of shop.orders on MySQL 9.7.4, and a look-up for each row takes 38 ms. The same range must hold
 // the same rows in both tables; the value of a member is a number here and a text there.
 func (s *Spec) hashed() bool {
 	return s.Modern && !s.Sync.KeyChanged && !rowsync.Numbered(s.Sync.Key)
@@ -72,8 +74,8 @@ const repeatableRead = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ"
 
 func column(table schema.Name, name string) string { return table.Quoted() + "." + schema.Quote(name) }
 
-// rows returns a query for the source's rows under a condition: the key as it is, and the
-// values that the columns of the shadow shall have, by their aliases.
+// rows returns a query for the source's rows under a condition: the unchanged key, and the values
+// that the columns of the shadow should have, by their aliases.
 func (s *Spec) rows(condition string) string {
 	var exprs []string
 	for i, name := range s.Sync.Key.Names() {
@@ -87,7 +89,8 @@ func (s *Spec) rows(condition string) string {
 		case s.Staged:
 			value = s.stagedValue(c)
 		case isMember(c.Type) && !s.isKey(c.Name):
-			value += " + 0" // MySQL 8.0.12 forgets the number on the way out of a derived table
+			// MySQL 8.0.12 loses the number at the end of a derived table.
+			value += " + 0"
 		}
 		exprs = append(exprs, value+" AS "+rowsync.ValueAlias(i))
 	}
@@ -118,8 +121,8 @@ func (s *Spec) joined(p predicate) string {
 		left, s.Sync.Shadow.Quoted(), schema.Quote(s.Sync.ShadowIndex), s.sameKey(p))
 }
 
-// differing returns a query for the source's keys in p whose rows are not in the shadow, or are
-// there with another value. (IS NULL would find the date 0000-00-00 of a NOT NULL column too.)
+// differing returns a query for the source's keys in p with rows that are not in the shadow, or
+// have another value there. (IS NULL would find the date 0000-00-00 of a NOT NULL column too.)
 // REQUIRES: as joined.
 func (s *Spec) differing(p predicate, most int) string {
 	var keys, same []string
@@ -134,10 +137,10 @@ func (s *Spec) differing(p predicate, most int) string {
 		column(s.Sync.Shadow, s.Sync.ShadowKey[0]), strings.Join(same, " AND "), most)
 }
 
-// sameKey returns the condition that finds the shadow's row of a source's row: by its value,
-// and by the bytes besides, as two keys of the source may be equal under the shadow's
-// collation. The rows of a range are all read, where the server can put them into a hash
-// table, and others looked up in the index.
+// sameKey returns the condition that finds the shadow's row of a source's row. It compares the
+// value, and also the bytes, because two keys of the source may be equal under the shadow's
+// collation. The server reads all rows of a range if it can put them into a hash table. Other rows
+// it looks up in the index.
 func (s *Spec) sameKey(p predicate) string {
 	var equal []string
 	hashed := p.isRange && s.hashed()
@@ -151,7 +154,7 @@ func (s *Spec) sameKey(p predicate) string {
 			}
 			key := column(s.Sync.Shadow, name)
 			if hashed {
-				equal = append(equal, rowsync.ValueAlias(i)+" = COALESCE("+key+")") // which no index serves
+				equal = append(equal, rowsync.ValueAlias(i)+" = COALESCE("+key+")") // no index serves it
 			} else {
 				equal = append(equal, rowsync.ValueAlias(i)+s.collate(c.Type)+" = "+key)
 			}
@@ -166,8 +169,8 @@ func (s *Spec) sameKey(p predicate) string {
 	return strings.Join(equal, " AND ")
 }
 
-// collate has the source's key compare as the shadow's, where another collation is all that the ALTER changes. (What
-// is staged has the shadow's already.)
+// collate makes the source's key compare like the shadow's, if the ALTER changes only the
+// collation. (Staged values already have the shadow's collation.)
 func (s *Spec) collate(c schema.Column) string {
 	if s.Staged || !s.Sync.KeyChanged || c.Charset == "" || c.Charset == "binary" {
 		return ""
@@ -219,7 +222,7 @@ func (s *Spec) isKey(name string) bool {
 	return slices.ContainsFunc(s.Sync.ShadowKey, func(k string) bool { return strings.EqualFold(k, name) })
 }
 
-// isMember says that a value is one of a list, or some of it, and stored as a number.
+// isMember reports whether a value is one of a list, or some of it, and stored as a number.
 func isMember(c schema.Column) bool { return c.DataType == "enum" || c.DataType == "set" }
 
 // equalValues returns the condition that two values of a type are stored alike; it is
@@ -234,8 +237,8 @@ func (s *Spec) equalValues(c schema.Column, a, b string) string {
 		"date", "datetime", "timestamp", "time", "binary", "varbinary", "inet4", "inet6", "uuid":
 		return a + " <=> " + b
 	case "float", "double", "real":
-		// 0 and -0 are equal but not stored alike. Times 1e0 a FLOAT is a DOUBLE, whose text
-		// is exact; its own has six digits.
+		// 0 and -0 are equal but not stored alike. Times 1e0 a FLOAT is a DOUBLE. Its text is
+		// exact; the FLOAT's own text has six digits.
 		return fmt.Sprintf("%[1]s <=> %[2]s AND (%[1]s <> 0 OR CONCAT(%[1]s * 1e0) <=> CONCAT(%[2]s * 1e0))", a, b)
 	case "enum", "set":
 		return fmt.Sprintf("CAST(%s AS UNSIGNED) <=> CAST(%s AS UNSIGNED)", a, b)

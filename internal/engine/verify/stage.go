@@ -8,7 +8,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// StageSetup returns the part of Setup that a session for syncs needs besides.
+// StageSetup returns the part of Setup that a session for syncs needs in addition.
 func (s *Spec) StageSetup() []string {
 	var setup []string
 	if s.Staged {
@@ -25,8 +25,9 @@ const stage = "midstream_verify"
 
 func (s *Spec) stageName() string { return s.Sync.Shadow.Sibling(stage).Quoted() }
 
-// createStage makes the stage of the types of the source's key, unless the shadow's is the same, and of all columns
-// that are compared. Where it would be wider than a table may be, texts are staged as TEXT.
+// createStage returns the statement that creates the stage. The stage has the types of the source's
+// key, unless the shadow's key is the same, and all columns that are compared. If it would be wider
+// than a table may be, texts are staged as TEXT.
 func (s *Spec) createStage() string {
 	var columns, defined []string
 	add := func(table schema.Name, c schema.Column, alias string) {
@@ -72,8 +73,9 @@ func (s *Spec) keyAlias(part int) string {
 	return rowsync.KeyAlias(part)
 }
 
-// stagedKey is the alias of the staged column that has a part of the source's key, or "" if that part needs a column
-// of its own: a table may have the most columns that a table can have.
+// stagedKey is the alias of the staged column that has a part of the source's key, or "" if that
+// part needs a column of its own. It saves columns, because a table may already have the maximum
+// number of columns.
 func (s *Spec) stagedKey(part int) string {
 	for i, c := range s.Columns {
 		if c.Exact && !isMember(c.Type) && !s.Sync.KeyChanged && strings.EqualFold(c.Name, s.Sync.ShadowKey[part]) {
@@ -83,15 +85,17 @@ func (s *Spec) stagedKey(part int) string {
 	return ""
 }
 
-// The widest rows that a stage has before texts go to TEXT. The server's own limit is 65,535 bytes.
+// widest is the width of a stage, in bytes, above which texts go to TEXT. The server's own limit is
+// 65,535 bytes.
 const widest = 60_000
 
-// stagedType is the type of a staged column where it is not the shadow's, or "".
+// stagedType is the type of a staged column if it differs from the shadow's, or "".
 func (s *Spec) stagedType(c Column) string {
 	switch {
 	case s.isKey(c.Name):
 	case isMember(c.Type) && c.Exact:
-		return "BIGINT UNSIGNED" // its number: by its text it may be another member
+		// The number, because its text may be another member's.
+		return "BIGINT UNSIGNED"
 	case s.staysText(c) && c.Type.Charset == "binary":
 		return "LONGBLOB"
 	case s.staysText(c):
@@ -100,19 +104,20 @@ func (s *Spec) stagedType(c Column) string {
 	return ""
 }
 
-// stagedValue is what is staged of a column.
+// stagedValue is the expression that is staged for a column.
 func (s *Spec) stagedValue(c Column) string {
 	switch {
 	case s.isKey(c.Name):
 	case isMember(c.Type) && c.Exact:
 		return "CAST(" + c.Source + " AS UNSIGNED)"
 	case s.staysText(c) && !c.Exact:
-		return fmt.Sprintf("LEFT(%s, %d)", c.Source, c.Type.Length) // blanks beyond it are cut by the shadow's type
+		// The shadow's type cuts blanks beyond its length.
+		return fmt.Sprintf("LEFT(%s, %d)", c.Source, c.Type.Length)
 	}
 	return c.Source
 }
 
-// staysText says that a column of a text or of bytes is staged without its limit of length.
+// staysText reports whether a column of a text or of bytes is staged without its limit of length.
 func (s *Spec) staysText(c Column) bool {
 	is := c.Type.DataType == "varchar" || c.Type.DataType == "varbinary"
 	return is && c.Text && s.width() > widest

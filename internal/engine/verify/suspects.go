@@ -15,8 +15,9 @@ const batch = 500
 
 // Bounds of the time that suspects get before they are left to the lock of the cut-over.
 const (
-	rounds   = 10
-	patience = time.Second // for the changes of a round to be applied
+	rounds = 10
+	// patience is how long a round waits for changes to be applied.
+	patience = time.Second
 )
 
 // Verdict is what a verification found.
@@ -65,8 +66,8 @@ func (v *Verifier) Judge(ctx context.Context, suspects []key.Key) (Verdict, erro
 	return verdict, nil
 }
 
-// judge looks at suspects again. Those whose changes are all applied, and that do not change
-// while they are read, are cleared or are mismatches; the others are left.
+// judge reads suspects again. If all changes of a suspect are applied, and it does not change while
+// it is read, judge clears it or returns it as a mismatch. It returns the others in left.
 func (v *Verifier) judge(ctx context.Context, session *dbconn.Session, suspects []key.Key) (mismatches, left []key.Key, err error) {
 	v.deps.Backlog.Watch(suspects)
 	defer v.deps.Backlog.Watch(nil)
@@ -97,8 +98,8 @@ func (v *Verifier) judge(ctx context.Context, session *dbconn.Session, suspects 
 	return mismatches, left, nil
 }
 
-// settle waits a while for the changes of the keys to be applied, and returns the keys
-// whose are not.
+// settle waits a while for the changes of the keys to be applied. It returns the keys with changes
+// that are not applied.
 func (v *Verifier) settle(ctx context.Context, keys []key.Key) (map[key.Key]bool, error) {
 	for since := time.Now(); ; {
 		pending := v.deps.Backlog.Pending(keys)

@@ -17,18 +17,22 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// ErrTooMany says that more rows differ than can be looked at one by one.
+// ErrTooMany means that more rows differ than can be checked one by one.
 var ErrTooMany = errors.New("too many rows differ")
 
 // Config of a verification.
 type Config struct {
-	Workers  int   // defaults to 2
-	Rows     int   // of a range at most; defaults to 10,000
-	Bytes    int64 // of a range's rows at most, about: the view of a range is held for long if it takes long; defaults to 32 MiB
-	Suspects int   // most rows that may differ; defaults to 100,000
+	Workers int // defaults to 2
+	// Rows is the maximum number of rows of a range. Defaults to 10,000.
+	Rows int
+	// Bytes is about the maximum size of a range's rows. A range that takes long holds its view for
+	// long. Defaults to 32 MiB.
+	Bytes int64
+	// Suspects is the maximum number of rows that may differ. Defaults to 100,000.
+	Suspects int
 }
 
-// WithDefaults returns the config with defaults for what is not set.
+// WithDefaults returns the config, with defaults for the fields that are not set.
 func (c Config) WithDefaults() Config {
 	if c.Workers <= 0 {
 		c.Workers = 2
@@ -161,7 +165,7 @@ func (v *Verifier) compareRange(ctx context.Context, session *dbconn.Session, r 
 		isRange: true,
 	})
 	if dbconn.ValueRefused(err) {
-		// A row that the shadow doesn't take has come meanwhile. Its own sync says which.
+		// In that time a row has come that the shadow doesn't take. Its own sync reports it.
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -225,15 +229,16 @@ func (v *Verifier) compareOnce(ctx context.Context, session *dbconn.Session, p p
 		return 0, nil, err
 	}
 	if spec.Sync.KeyChanged {
-		p.shadow = "FALSE" // the source's keys say nothing of the shadow's
+		// The source's keys are no keys of the shadow.
+		p.shadow = "FALSE"
 	}
 	var inShadow int64
 	err = session.Rows(ctx, spec.counts(p), func(r *sql.Rows) error { return r.Scan(&rows, &inShadow) })
 	if err != nil {
 		return 0, nil, err
 	}
-	// The rows that are missing are among the suspects: only with more rows than the source's
-	// less those need the shadow's be looked at.
+	// Missing rows are among the suspects. The shadow's rows need a check only if they outnumber
+	// the source's rows less the suspects.
 	if inShadow > 0 && (inShadow > rows || len(suspects) > 0) {
 		if err := session.Rows(ctx, spec.surplus(p.shadow, most), collect); err != nil {
 			return 0, nil, err
