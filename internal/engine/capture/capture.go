@@ -22,10 +22,12 @@ const (
 // Config of a capture.
 type Config struct {
 	Interval time.Duration // between heartbeats; defaults to 50 ms
-	Retries  int           // reconnections in a row without an event between them; defaults to 10
+	// Retries is the number of reconnections in a row without an event between them. Defaults to
+	// 10.
+	Retries int
 }
 
-// WithDefaults returns the config with defaults for what is not set.
+// WithDefaults returns the config, with defaults for the fields that are not set.
 func (c Config) WithDefaults() Config {
 	if c.Interval <= 0 {
 		c.Interval = 50 * time.Millisecond
@@ -38,20 +40,20 @@ func (c Config) WithDefaults() Config {
 
 // Deps are what a capture works with.
 type Deps struct {
-	Reader  *binlog.Reader // watches the source's key columns and the state table's beat
+	Reader  *binlog.Reader // source's key columns, and the beat
 	Key     *key.Codec
 	Backlog *backlog.Backlog
 	// Beat commits heartbeat n; it is called by one goroutine.
 	Beat func(ctx context.Context, n uint64) error
 	// Statement judges a statement found in the binlog: an error ends the capture.
 	Statement func(s binlog.Statement) error
-	// Beaten is the number in the heartbeat's row, read by a locking read: heartbeats
-	// of an earlier run may come back, and are not to be taken for ours. 0 if the row
-	// is new.
+	// Beaten is the number in the heartbeat's row, from a locking read. Heartbeats of an earlier
+	// run may come back, and Capture must not count them as its own. 0 if the row is new.
 	Beaten uint64
-	// End is where the server's binlog ends, for heartbeats that are not written to it. They reveal
-	// nothing then: whoever syncs must wait for rows that are not visible yet. And they are back when the
-	// reader has come to where the binlog ended after them. nil: heartbeats come back through the binlog.
+	// End returns the end of the server's binlog, for heartbeats that are not written to the
+	// binlog. Such heartbeats reveal nothing: a session that syncs must wait for rows that are not
+	// visible yet. They are back when the reader has reached the end that the binlog had after
+	// them. If End is nil, heartbeats come back through the binlog.
 	End func(ctx context.Context) (binlog.Position, error)
 }
 
@@ -61,19 +63,24 @@ type Capture struct {
 	deps  Deps
 	pulse *pulse.Pulse
 
-	mu       sync.Mutex
-	end      place            // of the last complete group
-	history  history          // of the groups since the start
-	named    *binlog.GTID     // of the group being read; nil: it has none
-	open     uint64           // number of the backlog's open segment
-	starts   map[uint64]place // of the groups whose keys a segment holds; see Safe
-	group    []key.Key        // of the group being read, if it may be an XA transaction's
+	mu      sync.Mutex
+	end     place        // of the last complete group
+	history history      // of the groups since the start
+	named   *binlog.GTID // of the group being read, or nil
+	open    uint64       // number of the backlog's open segment
+	// starts are the places of the groups with keys in a segment; see Safe.
+	starts map[uint64]place
+	// group has the keys of the group being read, if it may be an XA transaction's.
+	group    []key.Key
 	prepared map[string]preparedXA
-	lastXA   uint64                     // the youngest segment with keys of a committed XA transaction
-	visible  uint64                     // the youngest segment that a heartbeat has revealed
-	issued   map[uint64]time.Time       // heartbeats that have not come back
-	ends     map[uint64]binlog.Position // with Deps.End: where the binlog ended after them
-	delay    time.Duration
+	// lastXA is the youngest segment with keys of a committed XA transaction.
+	lastXA uint64
+	// visible is the youngest segment that a heartbeat has revealed.
+	visible uint64
+	issued  map[uint64]time.Time // heartbeats that have not come back
+	// ends are the binlog's ends after the heartbeats, with Deps.End.
+	ends  map[uint64]binlog.Position
+	delay time.Duration
 }
 
 type preparedXA struct {
@@ -95,9 +102,9 @@ func New(cfg Config, deps Deps, from Point) *Capture {
 	}
 }
 
-// Run reads until the context ends or the stream can't go on. A lost connection is
-// opened again, from the end of the last complete group: what is then read twice is
-// synced twice, which does no harm.
+// Run reads until the context ends or the stream can't continue. It opens a lost connection again,
+// from the end of the last complete group. Changes that it reads twice are synced twice, and that
+// does no harm.
 func (c *Capture) Run(ctx context.Context) error {
 	failures := 0
 	for {
@@ -138,8 +145,8 @@ func (c *Capture) Position() binlog.Position {
 	return c.end.Position
 }
 
-// Restart forgets the group of which only a part has been received, and returns where
-// to read on: the end of the last complete one.
+// Restart forgets a group that was received only in part. It returns where to continue reading: the
+// end of the last complete group.
 func (c *Capture) Restart() binlog.Position {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -186,8 +193,8 @@ func (c *Capture) Handle(e binlog.Event) error {
 	return nil
 }
 
-// rows adds the touched keys to the backlog, or keeps them until the end of their group
-// says what becomes of it.
+// rows adds the touched keys to the backlog, or keeps them until the end of their group decides
+// about them.
 func (c *Capture) rows(e binlog.Rows) error {
 	for _, tuple := range e.Tuples {
 		k, err := c.deps.Key.FromBinlog(tuple)
@@ -203,8 +210,8 @@ func (c *Capture) rows(e binlog.Rows) error {
 	return nil
 }
 
-// addXA adds the keys of a committed XA transaction. Who reads the binlog again must
-// begin at its XA PREPARE, where the keys stand, until they are synced.
+// addXA adds the keys of a committed XA transaction. They are in the binlog at its XA PREPARE.
+// Until they are synced, a reader that reads the binlog again must begin there.
 func (c *Capture) addXA(xa preparedXA) {
 	for _, k := range xa.keys {
 		c.deps.Backlog.Add(k)
@@ -255,7 +262,7 @@ func (c *Capture) Beats(ctx context.Context) error {
 	return c.pulse.Run(ctx, c.cfg.Interval, c.Beat)
 }
 
-// Beat writes one heartbeat and reveals what was received before it. REQUIRES: one
+// Beat writes one heartbeat and reveals the changes that were received before it. REQUIRES: one
 // caller at a time.
 func (c *Capture) Beat(ctx context.Context) error {
 	c.mu.Lock()
@@ -276,8 +283,8 @@ func (c *Capture) Beat(ctx context.Context) error {
 	return nil
 }
 
-// seal closes the backlog's open segment and notes where the next one, which is empty
-// now, starts: at the group whose end has not been received.
+// seal closes the backlog's open segment and records the start of the next one, which is empty now.
+// It starts at the group that has not been received to its end.
 func (c *Capture) seal() uint64 {
 	segment := c.deps.Backlog.Seal()
 	c.open = segment + 1
@@ -285,8 +292,8 @@ func (c *Capture) seal() uint64 {
 	return segment
 }
 
-// Fence waits until everything that stands in the binlog before the call has been
-// received, by a heartbeat of its own. REQUIRES: Run and Beats are running.
+// Fence waits until everything that is in the binlog before the call has been received, by a
+// heartbeat of its own. REQUIRES: Run and Beats are running.
 func (c *Capture) Fence(ctx context.Context) error {
 	beat := c.pulse.Ask()
 	var poll time.Duration
@@ -299,17 +306,17 @@ func (c *Capture) Fence(ctx context.Context) error {
 	})
 }
 
-// Freeze has the capture stand still before the next event: the swap is about to stand in the
-// binlog itself. If the swap fails the capture goes on after Unfreeze, and has lost nothing.
+// Freeze stops the capture before the next event, because the swap is about to appear in the
+// binlog. If the swap fails, the capture continues after Unfreeze, and has lost nothing.
 func (c *Capture) Freeze() { c.pulse.Freeze() }
 
 // Unfreeze ends Freeze.
 func (c *Capture) Unfreeze() { c.pulse.Unfreeze() }
 
-// RevealAll makes every key that was received visible, without a heartbeat. REQUIRES:
-// the source is locked, so that every change of it is committed in the engine too. That
-// does not hold for a committed XA transaction, which on many servers needs no metadata
-// lock for its XA COMMIT: while one waits for a heartbeat, nothing is revealed here.
+// RevealAll makes every key that was received visible, without a heartbeat. REQUIRES: the source is
+// locked, so that every change of it is committed in the engine too. A committed XA transaction is
+// an exception: on many servers its XA COMMIT needs no metadata lock. While one waits for a
+// heartbeat, RevealAll reveals nothing.
 func (c *Capture) RevealAll() {
 	c.mu.Lock()
 	segment := c.seal()
@@ -328,8 +335,8 @@ func (c *Capture) Prepared() int {
 	return len(c.prepared)
 }
 
-// Delay is how far capture is behind the server: the age of the last heartbeat that
-// came back when it came, or of the oldest that should have come, if that is more.
+// Delay returns how far capture is behind the server. It is the age that the last heartbeat had
+// when it came back, or the age of the oldest overdue heartbeat, if that is more.
 func (c *Capture) Delay() time.Duration {
 	c.look()
 	c.mu.Lock()
@@ -347,10 +354,10 @@ func (c *Capture) BytesRead() int64 { return c.deps.Reader.BytesRead() }
 // Weight is the number of bytes of rows of the shadow in it.
 func (c *Capture) Weight() int64 { return c.deps.Reader.Weight() }
 
-// Safe is the point from which another run must read on: every change before it is synced,
-// or lies ahead of the row copy (law L5). It is the least of the places where the keys of the
-// segments stand that are not synced, and the prepared XA transactions. (XA makes the starts
-// of segments go back and forth.)
+// Safe returns the point from which another run must read on: every change before it is synced, or
+// is ahead of the row copy (law L5). It is the least of two places: the start of the segments with
+// keys that are not synced, and the prepared XA transactions. (XA makes the starts of segments go
+// back and forth.)
 func (c *Capture) Safe() Point {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// pollEvery is how often it is looked whether the reader has come to where the binlog ended.
+// pollEvery is how often capture checks whether the reader has reached the binlog's former end.
 const pollEvery = 2 * time.Millisecond
 
-// noteEnd remembers where the binlog ends after heartbeat n, if that is not written to it.
+// noteEnd records the end of the binlog after heartbeat n, if heartbeats are not written to the
+// binlog.
 func (c *Capture) noteEnd(ctx context.Context, n uint64) error {
 	c.look()
 	if c.deps.End == nil {
@@ -25,7 +26,7 @@ func (c *Capture) noteEnd(ctx context.Context, n uint64) error {
 	return nil
 }
 
-// look takes those heartbeats to be back behind which the reader has come. NB: the reader moves on only
+// look marks heartbeats as back if the reader has passed their places. NB: the reader moves on only
 // when an event is handled.
 func (c *Capture) look() {
 	if c.deps.End == nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // Executed reads the GTIDs of the transactions that the server has committed; "" if it has none.
-// MariaDB tells of those that it has logged.
+// MariaDB reports only transactions that it has logged.
 func Executed(ctx context.Context, db *sql.DB) (string, error) {
 	var set string
 	if err := db.QueryRowContext(
@@ -27,8 +27,8 @@ func Executed(ctx context.Context, db *sql.DB) (string, error) {
 	return strings.ReplaceAll(set, "\n", ""), nil
 }
 
-// HasExecuted says whether the server has committed all transactions of a set, and waits so
-// long for those that it has received and not yet applied.
+// HasExecuted reports whether the server has committed all transactions of a set. It waits up to
+// the given time for transactions that were received and are not yet applied.
 func HasExecuted(ctx context.Context, db *sql.DB, gtids string, wait time.Duration) (bool, error) {
 	deadline := time.Now().Add(wait)
 	for {
@@ -51,7 +51,7 @@ func HasExecuted(ctx context.Context, db *sql.DB, gtids string, wait time.Durati
 	}
 }
 
-// within says that each GTID of a set is in another one.
+// within reports whether each GTID of a set is in another set.
 func within(gtids, of string) (bool, error) {
 	set, err := binlog.ParseGTIDs(gtids)
 	if err != nil {
@@ -64,8 +64,8 @@ func within(gtids, of string) (bool, error) {
 	return set.In(&all), nil
 }
 
-// HasRest says whether the server has all its transactions that are not in the set in its binlogs:
-// none of them was purged, or committed with no binlog.
+// HasRest reports whether the server has, in its binlogs, all its transactions that are not in the
+// set: none of them was purged, or committed without a binlog.
 func HasRest(ctx context.Context, db *sql.DB, gtids string) (bool, error) {
 	purged, err := purged(ctx, db)
 	if err != nil {
@@ -74,8 +74,8 @@ func HasRest(ctx context.Context, db *sql.DB, gtids string) (bool, error) {
 	return within(purged, gtids)
 }
 
-// purged returns the GTIDs of the transactions that stand in no binlog. MariaDB tells it at the
-// head of the oldest one.
+// purged returns the GTIDs of the transactions that are in no binlog. MariaDB lists them at the
+// head of its oldest binlog.
 func purged(ctx context.Context, db *sql.DB) (gtids string, err error) {
 	var inHead bool
 	if err := db.QueryRowContext(
@@ -96,9 +96,10 @@ func purged(ctx context.Context, db *sql.DB) (gtids string, err error) {
 	return gtidsBefore(ctx, db, files[0].name)
 }
 
-// Behind finds where in the server's binlog to begin in order to receive each transaction that
-// is not in the set, and perhaps some that are: the latest beginning of a file before which there
-// are no others. It returns the zero Position where the server no longer has all of them.
+// Behind finds where to begin in the server's binlog to receive each transaction that is not in the
+// set. The reader may also receive some that are in the set. Behind returns the latest start of a
+// file with no other transactions before it. It returns the zero Position if the server no longer
+// has all of them.
 func Behind(ctx context.Context, db *sql.DB, gtids string) (binlog.Position, error) {
 	if all, err := HasRest(ctx, db, gtids); err != nil || !all {
 		return binlog.Position{}, err
@@ -126,8 +127,8 @@ func Behind(ctx context.Context, db *sql.DB, gtids string) (binlog.Position, err
 // fileHead is the length of the magic number at the head of a binlog file.
 const fileHead = 4
 
-// gtidsBefore returns the GTIDs of the transactions in the binlogs before a file, which it tells
-// at its head.
+// gtidsBefore returns the GTIDs of the transactions in the binlogs before a file. The file lists
+// them at its head.
 func gtidsBefore(ctx context.Context, db *sql.DB, file string) (string, error) {
 	rows, err := db.QueryContext(ctx, "SHOW BINLOG EVENTS IN "+schema.Literal(file)+" LIMIT 4")
 	if err != nil {

@@ -5,32 +5,34 @@ import "midstream/internal/mysql/binlog"
 // Point is where reading begins, or may begin again.
 type Point struct {
 	Position binlog.Position
-	// GTIDs are the transactions that stand before it; empty where some have none.
+	// GTIDs are the transactions before the point; empty if some of them have no GTID.
 	GTIDs binlog.GTIDs
 }
 
 // place is the end of a group, or the start.
 type place struct {
 	binlog.Position
-	groups uint64 // that stand between the start and it
+	groups uint64 // between the start and the place
 }
 
 func (p place) before(other place) bool { return p.Compare(other.Position) < 0 }
 
-// history remembers which transactions stand before which place. Transactions of one source
-// that follow each other, as nearly all do, take up one span.
+// history remembers which transactions come before which place. Transactions of one source that
+// follow each other, as nearly all do, take up one span.
 type history struct {
 	before binlog.GTIDs // before the oldest span
 	spans  []span       // the oldest first
 	groups uint64       // since the start
-	broken bool         // a transaction has no GTID, or those before the start are not known, or there are too many spans
+	// broken means that a transaction has no GTID, that the GTIDs before the start are not known,
+	// or that there are too many spans.
+	broken bool
 }
 
 // span is transactions of one source that follow each other in number and in the binlog.
 type span struct {
 	first binlog.GTID
 	count int64
-	start uint64 // how many groups stand before the first
+	start uint64 // before the first transaction
 }
 
 // mostSpans bounds the memory of a history, at about 7 MB.
@@ -57,7 +59,7 @@ func (h *history) add(gtid *binlog.GTID) {
 	h.spans = append(h.spans, span{first: *gtid, count: 1, start: h.groups - 1})
 }
 
-// upTo returns the transactions that stand before a place so many groups from the start. A
+// upTo returns the transactions before a place, given as its number of groups from the start. A
 // later call must not go back.
 func (h *history) upTo(groups uint64) binlog.GTIDs {
 	if h.broken {
@@ -67,7 +69,7 @@ func (h *history) upTo(groups uint64) binlog.GTIDs {
 	return h.before.Clone()
 }
 
-// forget has the set hold the transactions that stand before a place.
+// forget adds the transactions before a place to the set, and drops their spans.
 func (h *history) forget(groups uint64) {
 	for len(h.spans) > 0 && h.spans[0].start < groups {
 		s := &h.spans[0]

@@ -14,7 +14,7 @@ import (
 // Now asks the server for the end of its binlog. NB: changes before it may not be visible
 // yet (law L1: a heartbeat is committed before the first row is read).
 func Now(ctx context.Context, db *sql.DB) (Point, error) {
-	// The set first: what is in it stands before a position that is read later.
+	// Read the set first: its transactions come before a position that is read later.
 	gtids, err := Executed(ctx, db)
 	if err != nil {
 		return Point{}, err
@@ -27,7 +27,7 @@ func Now(ctx context.Context, db *sql.DB) (Point, error) {
 	return p, err
 }
 
-// End asks the server for the end of its binlog: what was committed before stands before it.
+// End asks the server for the end of its binlog: everything committed before the call is before it.
 func End(ctx context.Context, db *sql.DB) (binlog.Position, error) {
 	// MySQL 8.2 renamed the statement, 8.4 dropped the old name.
 	var failed error
@@ -57,7 +57,7 @@ func showPosition(ctx context.Context, db *sql.DB, statement string) (binlog.Pos
 	return p, scanFirst(rows, &p.File, &p.Offset)
 }
 
-// scanFirst reads the first columns of a row, whose others differ from version to version.
+// scanFirst reads the first columns of a row. The other columns differ from version to version.
 func scanFirst(rows *sql.Rows, first ...any) error {
 	columns, err := rows.Columns()
 	if err != nil {
@@ -70,7 +70,7 @@ func scanFirst(rows *sql.Rows, first ...any) error {
 	return rows.Scan(targets...)
 }
 
-// Available says whether the server still has its binlog from a position on.
+// Available reports whether the server still has its binlog from a position on.
 func Available(ctx context.Context, db *sql.DB, from binlog.Position) (bool, error) {
 	files, err := logs(ctx, db)
 	if err != nil {
@@ -103,8 +103,8 @@ func logs(ctx context.Context, db *sql.DB) ([]log, error) {
 	return files, rows.Err()
 }
 
-// PreparedXA lists the XA transactions that are prepared now. Their rows stand in the
-// binlog already, and become visible at a later time.
+// PreparedXA lists the XA transactions that are prepared now. Their rows are in the binlog already,
+// and become visible later.
 func PreparedXA(ctx context.Context, db *sql.DB) ([]string, error) {
 	rows, err := db.QueryContext(ctx, "XA RECOVER /*!50700 CONVERT XID *//*M! FORMAT='SQL' */")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// heartbeatWriter commits heartbeats through a connection of its own, which it opens again when
-// it is lost.
+// heartbeatWriter commits heartbeats through a connection of its own. It opens the connection again
+// when it is lost.
 type heartbeatWriter struct {
 	pool    *dbconn.Pool
 	store   *checkpoint.Store
@@ -48,7 +48,7 @@ func (b *heartbeatWriter) beat(ctx context.Context, n uint64) error {
 			return err
 		}
 		if dbconn.Contended(err) {
-			try = 0 // somebody's read lock on all tables, as of a backup, is waited out
+			try = 0 // waits for a backup's read lock
 		}
 		select {
 		case <-ctx.Done():

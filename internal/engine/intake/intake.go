@@ -18,8 +18,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// reader is where the changes of the source come from, on their way to the backlog: the binlog, or the log that
-// triggers write.
+// reader reads the changes of the source and adds them to the backlog: from the binlog, or from the
+// log that triggers write.
 type reader interface {
 	receiving
 	locked
@@ -29,9 +29,10 @@ type reader interface {
 // receiving is what goes on while rows are copied.
 type receiving interface {
 	Run(ctx context.Context) error   // until ctx ends
-	Beats(ctx context.Context) error // heartbeats, likewise
+	Beats(ctx context.Context) error // until ctx ends: writes heartbeats
 	Beat(ctx context.Context) error
-	Fence(ctx context.Context) error // waits until everything is received that was committed before
+	// Fence waits until every change that was committed before the call has been received.
+	Fence(ctx context.Context) error
 	Delay() time.Duration
 }
 
@@ -39,7 +40,8 @@ type receiving interface {
 type locked interface {
 	// Received waits for a heartbeat that was begun after the call.
 	Received(ctx context.Context) error
-	// Last has everything in the backlog, and visible, that was committed before the lock, which the session has.
+	// Last adds every change that was committed before the lock to the backlog, and makes it
+	// visible. The session has the lock.
 	Last(ctx context.Context, session *dbconn.Session) error
 	// Prepared counts what only the end of XA transactions will decide about.
 	Prepared(ctx context.Context, session *dbconn.Session) (int, error)
@@ -57,7 +59,7 @@ type fromBinlog struct{ *capture.Capture }
 
 func (b fromBinlog) Received(ctx context.Context) error { return b.Fence(ctx) }
 
-// Ready does nothing: what is committed before the lock is received under it.
+// Ready does nothing: changes that are committed before the lock are received under it.
 func (b fromBinlog) Ready() {}
 
 func (b fromBinlog) Last(context.Context, *dbconn.Session) error {
@@ -80,14 +82,14 @@ type Intake struct {
 	beats  *heartbeatWriter
 }
 
-// Opening is what an Intake works with, besides its Link.
+// Opening is everything that an Intake works with, apart from its Link.
 type Opening struct {
 	Key     *key.Codec
 	Backlog *backlog.Backlog
 	Shadow  schema.Name
 	// Wrote takes a heartbeat that was committed.
 	Wrote func(number uint64, at time.Time)
-	// Busy says that the application uses the server.
+	// Busy reports whether the application uses the server.
 	Busy func() bool
 }
 
@@ -145,7 +147,7 @@ func (l *Link) newLog(from Origin, with Opening, beat func(context.Context, uint
 	})
 }
 
-// Watch looks until the context ends whether what is read may be relied on.
+// Watch checks until the context ends whether the changes can be relied on.
 func (in *Intake) Watch(ctx context.Context) error {
 	if in.ByTriggers() {
 		return in.watchTriggers(ctx)
@@ -165,7 +167,7 @@ func (in *Intake) watchReplica(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if err := in.Fit(ctx); err != nil && !dbconn.ConnectionLost(err) && ctx.Err() == nil {
-			return err // a lost connection is the reader's to tell
+			return err // the reader reports a lost connection
 		}
 		select {
 		case <-ctx.Done():
@@ -194,8 +196,7 @@ func (in *Intake) watchTriggers(ctx context.Context) error {
 	return nil
 }
 
-// Fit fails with ErrCaptureUnfit if changes may be missing in what is read from the replica,
-// or in another order.
+// Fit fails with ErrCaptureUnfit if changes from the replica may be missing, or in another order.
 func (in *Intake) Fit(ctx context.Context) error {
 	from := in.From
 	if from == nil {
@@ -246,8 +247,8 @@ func (in *Intake) triggersFit(ctx context.Context) error {
 	)
 }
 
-// BecauseChanged returns that the source was changed unseen by triggers in place of an error that
-// came of it: rows that differ, or a table that is gone.
+// BecauseChanged replaces an error if its cause is a change of the source that triggers can't see:
+// rows that differ, or a table that is gone. It returns that change as the error.
 func (in *Intake) BecauseChanged(err error) error {
 	if err == nil || !in.ByTriggers() {
 		return err

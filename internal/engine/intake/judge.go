@@ -18,8 +18,9 @@ import (
 // A run that resumes an earlier one finds a server that may have been started again, may
 // have lost its binlogs, or is another one. This file judges what that means for law L5.
 
-// Judge finds where the changes go on that the run which saved this had not applied, or returns the
-// reason why that can't be told. It fails with ErrOtherCapture.
+// Judge finds where to continue reading after an earlier run: at the first change that the run
+// which saved this had not applied. If that can't be known, Judge returns the reason. It fails with
+// ErrOtherCapture.
 func (l *Link) Judge(ctx context.Context, saved *checkpoint.Saved) (from Origin, reason string, err error) {
 	start := saved.Start
 	from.Beaten, from.Sight = saved.Beaten, start.Sight
@@ -36,7 +37,7 @@ func (l *Link) Judge(ctx context.Context, saved *checkpoint.Saved) (from Origin,
 	return from, reason, err
 }
 
-// judgeServer finds the point from which capture goes on, or returns the reason why there is
+// judgeServer finds the point from which capture continues, or returns the reason why there is
 // none.
 func (l *Link) judgeServer(ctx context.Context, c checkpoint.Checkpoint, point *capture.Point) (reason string, err error) {
 	if point.Position, err = binlog.ParsePosition(c.Position); err != nil {
@@ -90,10 +91,10 @@ func (l *Link) judgeServer(ctx context.Context, c checkpoint.Checkpoint, point *
 // applied them.
 const gtidPatience = 10 * time.Second
 
-// judgeOther is judgeServer's part on another server than the earlier run's, which has taken that
-// one's place. It is as good where it has committed all that the earlier run's had, the
-// transactions in which the shadow was written among them, and has each transaction in its
-// binlog that the earlier run had not synced: these are told by their GTIDs.
+// judgeOther is the part of judgeServer for a server that has taken the place of the earlier run's
+// server. It can be used on two conditions. It has committed everything that the earlier server had
+// committed, with the transactions that wrote the shadow. And its binlog has each transaction that
+// the earlier run had not synced. GTIDs identify these transactions.
 func (l *Link) judgeOther(ctx context.Context, c checkpoint.Checkpoint, point *capture.Point) (reason string, err error) {
 	moved := fmt.Sprintf("it ran on the server %s, and this is %s", c.ServerUUID, l.Plan.Server.UUID)
 	if !l.Plan.Server.GTID || c.GTIDs == "" || c.Executed == "" {
@@ -118,8 +119,8 @@ func (l *Link) judgeOther(ctx context.Context, c checkpoint.Checkpoint, point *c
 	return "", nil
 }
 
-// judgeCapture finds the place in the binlog of the server from which changes are read now, where
-// that is another one than the earlier run's, or fails with ErrOtherCapture.
+// judgeCapture finds the place in the binlog of the server that changes are read from now, if it is
+// another server than the earlier run's. Or it fails with ErrOtherCapture.
 func (l *Link) judgeCapture(ctx context.Context, c checkpoint.Checkpoint, point *capture.Point) error {
 	now := "the source"
 	if from := l.From; from != nil {
@@ -144,9 +145,9 @@ func (l *Link) judgeCapture(ctx context.Context, c checkpoint.Checkpoint, point 
 	return nil
 }
 
-// judgeTriggers is judgeServer's part where triggers capture changes: what the earlier run had not
-// applied is in the log, as long as they were there all the time and nothing has happened that they
-// can't see.
+// judgeTriggers is the part of judgeServer for capture by triggers. The changes that the earlier
+// run had not applied are in the log. That holds if the triggers existed all the time, and nothing
+// has happened that they can't see.
 func (l *Link) judgeTriggers(ctx context.Context, saved *checkpoint.Saved) (reason string, err error) {
 	c, start := saved.Checkpoint, saved.Start
 	if c.ServerUUID != l.Plan.Server.UUID {
@@ -172,13 +173,13 @@ func (l *Link) judgeTriggers(ctx context.Context, saved *checkpoint.Saved) (reas
 // startTolerance is how far two readings of a server's start may lie apart, in seconds.
 const startTolerance = 5
 
-// startedAnew says that two readings of a server's start are of two starts.
+// startedAnew reports whether two readings of a server's start are of two starts.
 func startedAnew(a, b int64) bool { return a-b > startTolerance || b-a > startTolerance }
 
-// Distrust says that every row must be compared, and synced again where it differs: the server, which was started then, may have
-// lost a part of its binlog since the checkpoint: it was started again, and does not write its
-// binlog through with every commit (sync_binlog). A change that is in the engine, and no longer
-// in the binlog, was perhaps never captured.
+// Distrust reports whether every row must be compared, and synced again if it differs. That is so
+// if the server may have lost a part of its binlog since the checkpoint: it has started again, and
+// does not flush its binlog with every commit (sync_binlog). A change that is in the engine, and no
+// longer in the binlog, was perhaps never captured. started is the time of the server's start.
 func (l *Link) Distrust(ctx context.Context, c checkpoint.Checkpoint, started int64) (distrusted bool, err error) {
 	var through int
 	if err := l.Pool.DB().QueryRowContext(ctx, "SELECT @@GLOBAL.sync_binlog").Scan(&through); err != nil {
@@ -189,7 +190,7 @@ func (l *Link) Distrust(ctx context.Context, c checkpoint.Checkpoint, started in
 		startedAnew(l.started, c.CaptureStart) {
 		again, through, who = true, int(server.SyncBinlog), "replica "+server.Address+", from which changes were read,"
 	}
-	if l.ByTriggers() || !again && !c.Distrusted { // no binlog, nothing to lose of it
+	if l.ByTriggers() || !again && !c.Distrusted { // no binlog, so no lost part
 		return false, nil
 	}
 	l.note(fmt.Sprintf("%s was started again since the copy began, with sync_binlog=%d: a crash may have cost it changes in the binlog. "+

@@ -19,8 +19,8 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// CaptureFrom is a replica of the source whose binlog is read in place of the source's. The plan must have been
-// made for it.
+// CaptureFrom is a replica of the source. Its binlog is read instead of the source's. The plan must
+// have been made for it.
 type CaptureFrom struct {
 	Name   string // host:port
 	DB     *sql.DB
@@ -28,26 +28,26 @@ type CaptureFrom struct {
 }
 
 var (
-	// ErrOtherCapture says that an earlier run was stopped which had read changes from another
-	// server than this one is to, and that nobody can tell where to go on there. Nothing was done.
+	// ErrOtherCapture means that an earlier run had read changes from another server than this run
+	// is to use, and that the place to continue there can't be found. Nothing was done.
 	ErrOtherCapture = errors.New("an earlier run has read changes from another server")
-	// ErrCaptureUnfit says that changes must not be read from the replica any more, as they may be missing or in
-	// another order. What was done is kept.
+	// ErrCaptureUnfit means that the run must stop reading changes from the replica: they may be
+	// missing or in another order. The work is kept.
 	ErrCaptureUnfit = errors.New("changes can't be read from the replica any more")
-	// ErrNoHeartbeat says that the replica has not brought a heartbeat. Nothing was copied yet.
+	// ErrNoHeartbeat means that the replica has not brought a heartbeat. Nothing was copied yet.
 	ErrNoHeartbeat = errors.New("no heartbeat has come to the replica")
-	// ErrPlan says that the plan was made for another server's changes.
+	// ErrPlan means that the plan was made for another server's changes.
 	ErrPlan = errors.New("the plan is for changes from another server")
 )
 
-// The errors by which changes can no longer be known. Start again.
+// After these errors, changes can no longer be known. Start again.
 var (
-	// ErrSourceChanged says that the source was altered, renamed, truncated or dropped
-	// while the run went on.
+	// ErrSourceChanged means that the source was altered, renamed, truncated or dropped during the
+	// run.
 	ErrSourceChanged = errors.New("the source was changed by a statement")
-	// ErrStatementFormat says that a session wrote in STATEMENT format, to whatever table:
-	// by a view, a trigger or a stored function it may have written to the source, and the
-	// keys that it touched are not known.
+	// ErrStatementFormat means that a session wrote to some table in STATEMENT format. Through a
+	// view, a trigger or a stored function it may have written to the source, and the keys that it
+	// touched are not known.
 	ErrStatementFormat = errors.New("a session wrote in STATEMENT format, and may have written to the source " +
 		"through a view, a trigger or a function")
 )
@@ -55,7 +55,8 @@ var (
 // Link is how a run reaches the changes of its source.
 type Link struct {
 	Deps
-	started int64 // when the replica was started from which changes are read
+	// started is when the replica was started, if changes are read from one.
+	started int64
 }
 
 // Deps are what a Link works with.
@@ -63,7 +64,7 @@ type Deps struct {
 	Pool    *dbconn.Pool
 	Binlog  binlog.Server
 	Plan    *plan.Plan
-	From    *CaptureFrom // a replica to read from; nil for the source
+	From    *CaptureFrom // replica to read; nil: the source
 	Config  capture.Config
 	Store   *checkpoint.Store
 	Control *operator.Control
@@ -73,23 +74,25 @@ type Deps struct {
 // NewLink returns a link. It asks no server.
 func NewLink(deps Deps) *Link { return &Link{Deps: deps} }
 
-// Origin is where the intake begins.
+// Origin is the point where the intake begins.
 type Origin struct {
-	Point  capture.Point // in the binlog
-	Sight  string        // of the triggers and their log, as trigger.Look sees them
-	Beaten uint64        // the number of the last heartbeat of an earlier run
+	Point capture.Point // in the binlog
+	// Sight describes the triggers and their log, as trigger.Look sees them.
+	Sight string
+	// Beaten is the number of the last heartbeat of an earlier run.
+	Beaten uint64
 }
 
 func (l *Link) note(text string) { l.Emit(event.Note{Text: text, At: time.Now()}) }
 
-// Mark writes to a checkpoint from which server changes are read.
+// Mark records in a checkpoint which server changes are read from.
 func (l *Link) Mark(c *checkpoint.Checkpoint) {
 	if l.From != nil {
 		c.CaptureUUID, c.CaptureName, c.CaptureStart = l.uuid(), l.From.Name, l.started
 	}
 }
 
-// db serves queries to the server whose binlog is read.
+// db serves queries to the server from which the binlog is read.
 func (l *Link) db() *sql.DB {
 	if from := l.From; from != nil {
 		return from.DB
@@ -97,7 +100,7 @@ func (l *Link) db() *sql.DB {
 	return l.Pool.DB()
 }
 
-// uuid names the server whose binlog is read.
+// uuid names the server from which the binlog is read.
 func (l *Link) uuid() string {
 	if c := l.Plan.Server.Capture; c != nil {
 		return c.UUID
@@ -179,7 +182,7 @@ func (l *Link) binlogEnd() func(context.Context) (binlog.Position, error) {
 	return func(ctx context.Context) (binlog.Position, error) { return capture.End(ctx, l.Pool.DB()) }
 }
 
-// Sensors are those of capture, and of the replica from which it reads, if any.
+// Sensors returns the sensors of capture and, if changes are read from a replica, its sensors.
 func (l *Link) Sensors(t operator.Throttle, delay func() time.Duration) []throttle.Sensor {
 	from, name := l.From, ""
 	if from != nil {
@@ -208,9 +211,9 @@ func (l *Link) Start(ctx context.Context, codec *key.Codec) (from Origin, err er
 	return from, err
 }
 
-// AwaitPreparedXA waits for the end of the XA transactions whose rows stand in the
-// binlog before the start position: their XA COMMIT comes later, but brings no rows,
-// so that the first row may be read only afterwards (laws L1, L3).
+// AwaitPreparedXA waits for the end of the XA transactions that have rows in the binlog before the
+// start position. Their XA COMMIT comes later, but brings no rows. So the first row may be read
+// only afterwards (laws L1, L3).
 func (l *Link) AwaitPreparedXA(ctx context.Context) error {
 	before, err := capture.PreparedXA(ctx, l.Pool.DB())
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// ByTriggers says that triggers capture changes.
+// ByTriggers reports whether triggers capture changes.
 func (l *Link) ByTriggers() bool { return l.Plan.Capture.By == plan.CaptureTrigger }
 
 // triggers are the run's triggers.
@@ -28,9 +28,9 @@ func (l *Link) triggers(codec *key.Codec) trigger.Set {
 	}
 }
 
-// startTriggers is law L1 with triggers: the log and the triggers are there, and a heartbeat is
-// committed, before the first row is read. What was not committed when the last trigger was created
-// is in the log.
+// startTriggers keeps law L1 with triggers: before the first row is read, the log and the triggers
+// exist, and a heartbeat is committed. A change that was not committed when the last trigger was
+// created is in the log.
 func (l *Link) startTriggers(ctx context.Context, codec *key.Codec) (seen string, err error) {
 	session, err := l.Pool.Session(ctx)
 	if err != nil {
@@ -70,8 +70,8 @@ func (l *Link) asking(sees bool) trigger.Asking {
 	}
 }
 
-// triggerCame ends the run where a trigger came that the plan does not know of. One that it knows
-// of came before this run went on with an earlier one.
+// triggerCame ends the run if a trigger was added that the plan does not know. A trigger that the
+// plan knows was added before this run resumed an earlier one.
 func (l *Link) triggerCame(what string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

@@ -1,9 +1,9 @@
-// Package pulse has what every reader of the source's changes shares: its heartbeats, and the
-// freeze in which it pauses for a swap.
+// Package pulse provides the parts that all readers of the source's changes share: heartbeats, and
+// the freeze for a swap.
 //
-// A heartbeat is numbered by Next, committed by the reader, and proved by Back once it has come
-// back. A fence is a heartbeat that begins after a moment: Ask returns its number and has it
-// written at once, and Wait returns when it has come back.
+// Next numbers a heartbeat, the reader commits it, and Back proves it when it has come back. A
+// fence is a heartbeat that begins after a moment. Ask returns its number and makes the reader
+// write it at once. Wait returns when it has come back.
 package pulse
 
 import (
@@ -16,14 +16,16 @@ import (
 type Pulse struct {
 	asked chan struct{} // asks Run for a heartbeat at once
 
-	mu      sync.Mutex
-	begun   uint64        // the youngest heartbeat that was begun
-	back    uint64        // the youngest heartbeat that came back
-	changed chan struct{} // closed and replaced when something may have changed
+	mu    sync.Mutex
+	begun uint64 // the youngest heartbeat that was begun
+	back  uint64 // the youngest heartbeat that came back
+	// changed is closed and replaced when the state may have changed.
+	changed chan struct{}
 	frozen  chan struct{} // nil, or closed by Unfreeze
 }
 
-// New returns a pulse whose first heartbeat follows the last one of an earlier run; 0 if there is none.
+// New returns a pulse. Its first heartbeat follows the last one of an earlier run; 0 if there was
+// none.
 func New(last uint64) *Pulse {
 	return &Pulse{begun: last, back: last, asked: make(chan struct{}, 1), changed: make(chan struct{})}
 }
@@ -54,7 +56,7 @@ func (p *Pulse) Next() uint64 {
 	return p.begun
 }
 
-// Back records that heartbeat n came back, and all before it, and wakes those that wait.
+// Back records that heartbeat n and all before it came back, and wakes all waiting goroutines.
 func (p *Pulse) Back(n uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,10 +71,11 @@ func (p *Pulse) Last() uint64 {
 	return p.back
 }
 
-// Ask asks for a heartbeat at once. It returns the number of the first one that begins after the call.
+// Ask asks for a heartbeat at once. It returns the number of the first heartbeat that begins after
+// the call.
 func (p *Pulse) Ask() uint64 {
 	p.mu.Lock()
-	n := p.begun + 1 // not the one that may be on its way
+	n := p.begun + 1 // not a heartbeat already begun
 	p.mu.Unlock()
 	select {
 	case p.asked <- struct{}{}:
@@ -88,7 +91,7 @@ func (p *Pulse) Wake() {
 	p.wake()
 }
 
-// wake wakes those that wait. REQUIRES: mu is held.
+// wake wakes all waiting goroutines. REQUIRES: mu is held.
 func (p *Pulse) wake() {
 	close(p.changed)
 	p.changed = make(chan struct{})
@@ -105,7 +108,7 @@ func (p *Pulse) Wait(ctx context.Context, poll time.Duration, is func() bool) er
 	}
 	for {
 		p.mu.Lock()
-		changed := p.changed // before the check: no change after it is missed
+		changed := p.changed // before the check, to miss no change
 		p.mu.Unlock()
 		if is() {
 			return nil
@@ -119,7 +122,7 @@ func (p *Pulse) Wait(ctx context.Context, poll time.Duration, is func() bool) er
 	}
 }
 
-// Freeze has the reader stand still at WaitUnfrozen. It may be called again before Unfreeze.
+// Freeze makes the reader stop at WaitUnfrozen. It may be called again before Unfreeze.
 func (p *Pulse) Freeze() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -138,7 +141,7 @@ func (p *Pulse) Unfreeze() {
 	}
 }
 
-// Frozen says whether the reader must stand still.
+// Frozen reports whether the reader must stop.
 func (p *Pulse) Frozen() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
