@@ -63,7 +63,7 @@ func (a *app) demoCommand() *cobra.Command {
 const demoRate = 100
 
 func (d *demonstration) run(ctx context.Context, _ []string) (err error) {
-	if err := usageOf("midstream help demo", append(d.checks.problems, onlyClauses(d.options.Alter))...); err != nil {
+	if err := usageOf("midstream help demo", append(d.checks.problems, session.OnlyClauses(d.options.Alter))...); err != nil {
 		return err
 	}
 	if d.app.Executable == "" {

@@ -88,7 +88,7 @@ func (c *change) steps(more func(flags []string) error) speech.Steps {
 	return speech.Steps{
 		More: more,
 		Reread: func(ctx context.Context, alter *ddl.Alter, s *server) (*ddl.Alter, error) {
-			statement, err := c.target.readAt(ctx, s, &ddl.Statement{Kind: ddl.KindAlter, Alter: alter})
+			statement, err := c.target.ReadAt(ctx, s, &ddl.Statement{Kind: ddl.KindAlter, Alter: alter})
 			if err != nil {
 				return nil, err
 			}

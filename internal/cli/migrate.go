@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,7 +33,7 @@ import (
 type change struct {
 	app        *app
 	connection connection
-	target     target
+	target     session.Target
 	output     output
 	checks     checks
 	help       string // the command that explains the verb
@@ -81,9 +80,9 @@ type change struct {
 
 func (a *app) newChange(cmd *cobra.Command) *change {
 	c := &change{app: a, connection: connection{app: a}, output: output{app: a}, checks: checks{flags: cmd.Flags()},
-		target: target{verb: cmd.Name()}, help: "midstream " + cmd.Name() + " --help"}
+		target: session.Target{Verb: cmd.Name()}, help: "midstream " + cmd.Name() + " --help"}
 	c.checks.flags.SortFlags = false
-	c.target.register(&c.checks)
+	registerTarget(&c.target, &c.checks)
 	c.connection.register(&c.checks)
 	c.output.register(&c.checks)
 	c.checks.flags.StringVar(&c.options.Key, "key", "", "key to follow (the best one)")
@@ -143,9 +142,9 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (migratio
 		return migration.Result{}, err
 	}
 	defer server.Close()
-	c.app.stands("planning", objectOf(statement, server))
-	if statement, err = c.target.readAt(ctx, server, statement); err != nil {
-		return migration.Result{}, err
+	c.app.stands("planning", session.ObjectOf(statement, server))
+	if statement, err = c.target.ReadAt(ctx, server, statement); err != nil {
+		return migration.Result{}, unheld(ctx, err)
 	}
 	switch {
 	case statement == nil:
@@ -159,9 +158,9 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (migratio
 // asked reads what the command line asks for, and returns all that is wrong with it but for how the
 // server is reached. tables says that the verb takes statements on whole tables.
 func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
-	statement, err := c.target.parse(args)
+	statement, err := c.target.Parse(args)
 	if err == nil && statement != nil && statement.Kind != ddl.KindAlter && !tables {
-		err = fmt.Errorf("a %s has no rows to look at: midstream %s is for what changes a table's shape", statement.Kind, c.target.verb)
+		err = fmt.Errorf("a %s has no rows to look at: midstream %s is for what changes a table's shape", statement.Kind, c.target.Verb)
 	}
 	if c.config.DropOld && c.dropLater {
 		err = errors.Join(err, errors.New("--drop-old and --drop-later exclude each other"))
@@ -170,18 +169,6 @@ func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 		err = errDetached
 	}
 	return statement, append(c.checks.problems, err, c.checkSays(), c.rehearsal.check(), c.page.check(c))
-}
-
-// objectOf is what a statement is about, for people; of the files of --to it is the server.
-func objectOf(statement *ddl.Statement, s *server) string {
-	if statement == nil {
-		return s.Address
-	}
-	var names []string
-	for _, name := range statement.Tables() {
-		names = append(names, name.String())
-	}
-	return strings.Join(names, ", ") + " on " + s.Address
 }
 
 // plan makes the plan and prints it. It writes nothing.
@@ -361,32 +348,14 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 	return p, result, err
 }
 
-// runAgain is what to do about an earlier run that could not be finished.
-const runAgain = "run the same command again once the cause is removed"
-
 // finish brings an earlier run to its end that was stopped after its swap, and says whether
 // that was all there is to do.
 func (c *change) finish(ctx context.Context, alter *ddl.Alter, s *server) (migration.Result, bool, error) {
-	name := alter.Table
-	if table, err := schema.Load(ctx, s.Pool.DB(), name); err == nil {
-		name = table.Name // as the server spells it
+	ending := leftovers.Ending{Lock: c.settings.Lock, DropOld: c.config.DropOld}
+	name, result, done, err := session.Finish(ctx, s, alter, ending, c.output.note)
+	if err != nil || !done {
+		return result, false, unheld(ctx, err)
 	}
-	finished, err := leftovers.Finish(ctx, s.Pool, name, leftovers.Ending{Lock: c.settings.Lock, DropOld: c.config.DropOld}, c.output.note)
-	switch {
-	case errors.Is(err, leftovers.ErrSwapped):
-		left := fmt.Sprintf("%s has the schema that it wanted; its old table and %s may be left", name, plan.NamesOf(name).State)
-		return migration.Result{Swapped: true}, false, &coded{code: exitLeftovers, err: err, left: left, next: runAgain}
-	case err != nil:
-		return migration.Result{}, false, unwritten(ctx, err, runAgain)
-	}
-	if finished == nil {
-		return migration.Result{}, false, nil
-	}
-	c.output.note(fmt.Sprintf("an earlier run on %s was stopped after its swap; what it had left to do is done", alter.Table))
-	if !ddl.SameClauses(finished.Alter, alter.Clauses) {
-		return migration.Result{}, false, nil
-	}
-	result := migration.Result{Swapped: true, Resumed: true, Old: finished.Old}
 	told := fmt.Sprintf("%s was altered", alter.Table)
 	if result.Old != "" {
 		told += "; the old table is kept as " + result.Old

@@ -40,16 +40,16 @@ func tablesText(names []string, one, many string) string {
 
 // checkSays reads the words of --map of several tables.
 func (c *change) checkSays() error {
-	if c.target.to == "" || len(c.target.wanted) == 0 {
+	if c.target.To == "" || len(c.target.Wanted) == 0 {
 		return nil
 	}
 	var problem error
-	c.says, problem = desired.ReadSays(c.target.wanted, c.options.Map)
+	c.says, problem = desired.ReadSays(c.target.Wanted, c.options.Map)
 	problems := []error{problem}
-	if c.options.Key != "" && len(c.target.wanted) > 1 {
+	if c.options.Key != "" && len(c.target.Wanted) > 1 {
 		problems = append(problems, fmt.Errorf("--key is of one table: say --table too"))
 	}
-	if c.options.Names != (plan.Wish{}) && len(c.target.wanted) > 1 {
+	if c.options.Names != (plan.Wish{}) && len(c.target.Wanted) > 1 {
 		problems = append(problems, fmt.Errorf("--shadow-name and --old-name are of one table: say --table too"))
 	}
 	return errors.Join(problems...)
@@ -62,7 +62,7 @@ func (c *change) reach(
 	do func(context.Context, *ddl.Alter, *server) (migration.Result, error),
 ) (migration.Result, error) {
 	r := session.Reach{
-		Server: s, Wanted: c.target.wanted, Part: c.target.table != "", Says: c.says, End: doneStates[c.target.verb],
+		Server: s, Wanted: c.target.Wanted, Part: c.target.Table != "", Says: c.says, End: doneStates[c.target.Verb],
 		Finish: func(ctx context.Context, table schema.Name) error {
 			_, _, err := c.finish(ctx, &ddl.Alter{Table: table}, s)
 			return err

@@ -13,6 +13,7 @@ import (
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/schema"
+	"midstream/internal/ops/session"
 )
 
 var resultlessRun = migration.Result{}
@@ -88,32 +89,32 @@ func TestTakePassword(t *testing.T) {
 
 func TestTargets(t *testing.T) {
 	for _, c := range []struct {
-		target  target
+		target  session.Target
 		args    []string
 		table   string
 		clauses string
 		problem string
 	}{
-		{target{}, []string{"ALTER TABLE shop.orders ADD COLUMN n INT;"}, "shop.orders", "ADD COLUMN n INT", ""},
-		{target{}, []string{"alter table `my shop`.`or``ders` add column n int"}, "my shop.or`ders", "add column n int", ""},
-		{target{database: "shop"}, []string{"ALTER TABLE orders ENGINE=InnoDB"}, "shop.orders", "ENGINE=InnoDB", ""},
-		{target{database: "shop"}, []string{"ALTER TABLE shop.orders ENGINE=InnoDB"}, "shop.orders", "ENGINE=InnoDB", ""},
-		{target{database: "shop", table: "orders", alter: "DROP COLUMN a"}, nil, "shop.orders", "DROP COLUMN a", ""},
-		{target{table: "shop.orders", alter: "DROP COLUMN a"}, nil, "shop.orders", "DROP COLUMN a", ""},
-		{target{table: "`a.b`.`c`", alter: "DROP COLUMN a"}, nil, "a.b.c", "DROP COLUMN a", ""},
-		{target{}, nil, "", "", "say what to change"},
-		{target{}, []string{"ALTER TABLE orders ENGINE=InnoDB"}, "", "", "in which database is orders?"},
-		{target{database: "other"}, []string{"ALTER TABLE shop.orders ENGINE=InnoDB"}, "", "", "--database says other"},
-		{target{table: "orders"}, []string{"ALTER TABLE shop.orders ENGINE=InnoDB"}, "", "", "not both"},
-		{target{}, []string{"ALTER", "TABLE", "shop.orders"}, "", "", "put it in quotes"},
-		{target{table: "orders"}, nil, "", "", "--table needs --alter"},
-		{target{alter: "DROP COLUMN a"}, nil, "", "", "--alter needs --table"},
-		{target{database: "x", table: "a.b.c", alter: "DROP COLUMN a"}, nil, "", "", "no table's name"},
-		{target{table: "shop.`orders", alter: "DROP COLUMN a"}, nil, "", "", "not closed"},
-		{target{table: "shop.", alter: "DROP COLUMN a"}, nil, "", "", "database.table"},
-		{target{}, []string{"ALTER TABLE a.b ADD COLUMN c INT; DROP TABLE a.b"}, "", "", "more than one statement"},
+		{session.Target{}, []string{"ALTER TABLE shop.orders ADD COLUMN n INT;"}, "shop.orders", "ADD COLUMN n INT", ""},
+		{session.Target{}, []string{"alter table `my shop`.`or``ders` add column n int"}, "my shop.or`ders", "add column n int", ""},
+		{session.Target{Database: "shop"}, []string{"ALTER TABLE orders ENGINE=InnoDB"}, "shop.orders", "ENGINE=InnoDB", ""},
+		{session.Target{Database: "shop"}, []string{"ALTER TABLE shop.orders ENGINE=InnoDB"}, "shop.orders", "ENGINE=InnoDB", ""},
+		{session.Target{Database: "shop", Table: "orders", Alter: "DROP COLUMN a"}, nil, "shop.orders", "DROP COLUMN a", ""},
+		{session.Target{Table: "shop.orders", Alter: "DROP COLUMN a"}, nil, "shop.orders", "DROP COLUMN a", ""},
+		{session.Target{Table: "`a.b`.`c`", Alter: "DROP COLUMN a"}, nil, "a.b.c", "DROP COLUMN a", ""},
+		{session.Target{}, nil, "", "", "say what to change"},
+		{session.Target{}, []string{"ALTER TABLE orders ENGINE=InnoDB"}, "", "", "in which database is orders?"},
+		{session.Target{Database: "other"}, []string{"ALTER TABLE shop.orders ENGINE=InnoDB"}, "", "", "--database says other"},
+		{session.Target{Table: "orders"}, []string{"ALTER TABLE shop.orders ENGINE=InnoDB"}, "", "", "not both"},
+		{session.Target{}, []string{"ALTER", "TABLE", "shop.orders"}, "", "", "put it in quotes"},
+		{session.Target{Table: "orders"}, nil, "", "", "--table needs --alter"},
+		{session.Target{Alter: "DROP COLUMN a"}, nil, "", "", "--alter needs --table"},
+		{session.Target{Database: "x", Table: "a.b.c", Alter: "DROP COLUMN a"}, nil, "", "", "no table's name"},
+		{session.Target{Table: "shop.`orders", Alter: "DROP COLUMN a"}, nil, "", "", "not closed"},
+		{session.Target{Table: "shop.", Alter: "DROP COLUMN a"}, nil, "", "", "database.table"},
+		{session.Target{}, []string{"ALTER TABLE a.b ADD COLUMN c INT; DROP TABLE a.b"}, "", "", "more than one statement"},
 	} {
-		statement, err := c.target.parse(c.args)
+		statement, err := c.target.Parse(c.args)
 		switch {
 		case c.problem != "":
 			if err == nil || !strings.Contains(err.Error(), c.problem) {

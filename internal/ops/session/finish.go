@@ -1,0 +1,47 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"midstream/internal/engine/leftovers"
+	"midstream/internal/engine/migration"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+)
+
+// runAgain is what to do about an earlier run that could not be finished.
+const runAgain = "run the same command again once the cause is removed"
+
+// Finish brings an earlier run to its end that was stopped after its swap, and says whether that was all
+// there is to do for the ALTER. name is the table as the server spells it. Its error is an *Error.
+func Finish(
+	ctx context.Context,
+	s *Server,
+	alter *ddl.Alter,
+	ending leftovers.Ending,
+	note func(string),
+) (name schema.Name, result migration.Result, done bool, err error) {
+	name = alter.Table
+	if table, err := schema.Load(ctx, s.Pool.DB(), name); err == nil {
+		name = table.Name
+	}
+	finished, err := leftovers.Finish(ctx, s.Pool, name, ending, note)
+	switch {
+	case errors.Is(err, leftovers.ErrSwapped):
+		left := fmt.Sprintf("%s has the schema that it wanted; its old table and %s may be left", name, plan.NamesOf(name).State)
+		return name, migration.Result{Swapped: true}, false, &Error{Outcome: Unremoved, Err: err, Left: left, Next: runAgain}
+	case err != nil:
+		return name, result, false, &Error{Outcome: Unread, Err: err, Next: runAgain}
+	}
+	if finished == nil {
+		return name, result, false, nil
+	}
+	note(fmt.Sprintf("an earlier run on %s was stopped after its swap; what it had left to do is done", alter.Table))
+	if !ddl.SameClauses(finished.Alter, alter.Clauses) {
+		return name, result, false, nil
+	}
+	return name, migration.Result{Swapped: true, Resumed: true, Old: finished.Old}, true, nil
+}

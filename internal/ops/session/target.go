@@ -1,0 +1,172 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"midstream/internal/engine/desired"
+	"midstream/internal/engine/facts"
+	"midstream/internal/engine/plan"
+	"midstream/internal/mysql/ddl"
+	"midstream/internal/mysql/schema"
+	"midstream/internal/mysql/schema/token"
+)
+
+// Target says which table is to be changed, and how.
+type Target struct {
+	Verb     string // for which it is read
+	Database string
+	Table    string
+	Alter    string
+	To       string
+	Wanted   []desired.Statement // of the files that To names
+	sentence *string             // the statement, if it was given as one
+}
+
+// Parse reads the statement, given as one or in flags. It is nil where files say what is wanted.
+// The server is not known yet: which tables the statement names is known, and ReadAt says the rest.
+func (t *Target) Parse(args []string) (*ddl.Statement, error) {
+	switch {
+	case t.To != "" && (len(args) > 0 || t.Alter != ""):
+		return nil, errors.New("give the ALTER, or with --to the definitions that it shall lead to, not both")
+	case t.To != "":
+		return t.guess()
+	case len(args) == 0 && t.Alter == "" && t.Table == "":
+		return nil, fmt.Errorf(`say what to change: midstream %s "ALTER TABLE shop.orders ADD COLUMN ...", or --to=schema.sql`, t.Verb)
+	case len(args) == 0:
+		return t.guess()
+	case len(args) > 1:
+		return nil, fmt.Errorf("one statement is expected, and there are %d arguments: put it in quotes", len(args))
+	case t.Alter != "" || t.Table != "":
+		return nil, errors.New("give the statement, or --table and --alter, not both")
+	}
+	t.sentence = &args[0]
+	return t.guess()
+}
+
+// guess reads the statement in a dialect in which it can be read.
+func (t *Target) guess() (statement *ddl.Statement, err error) {
+	err = ddl.Guess(func(d token.Dialect) (err error) {
+		statement, err = t.read(d)
+		return err
+	})
+	return statement, err
+}
+
+// read reads the statement as a server of the dialect does.
+func (t *Target) read(d token.Dialect) (*ddl.Statement, error) {
+	switch {
+	case t.To != "":
+		return nil, t.readWanted(d)
+	case t.sentence == nil:
+		alter, err := t.parseFlags(d)
+		if err != nil {
+			return nil, err
+		}
+		return &ddl.Statement{Kind: ddl.KindAlter, Alter: alter}, nil
+	}
+	statement, err := ddl.ParseStatementIn(d, *t.sentence)
+	if err == nil {
+		err = statement.In(t.Database)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return statement, nil
+}
+
+// ReadAt reads the statement as the server does that was reached. guessed is what was read before. The error is
+// a *plan.Refused or an *Error.
+func (t *Target) ReadAt(ctx context.Context, s *Server, guessed *ddl.Statement) (*ddl.Statement, error) {
+	dialect, err := facts.ReadDialect(ctx, s.Pool.DB())
+	if err != nil {
+		return nil, unread(err)
+	}
+	before := t.names(guessed)
+	statement, err := t.read(dialect)
+	risk := plan.Risk{
+		Code:     plan.CodeUnparsed,
+		Blocking: true,
+		Why:      "a run reads a statement as the server does, by the server's version and its global sql_mode",
+	}
+	switch {
+	case err != nil:
+		risk.What = "the statement can't be read: " + err.Error()
+	case statement != nil && statement.Kind != guessed.Kind, !slices.Equal(before, t.names(statement)):
+		risk.What, risk.Fix = "the server reads another table than one without that sql_mode or version would", "Name the table bare or in backticks, outside of comments"
+	default:
+		return statement, nil
+	}
+	return nil, &plan.Refused{Table: ObjectOf(guessed, s), Blocking: []plan.Risk{risk}}
+}
+
+// names are the tables of the statement, or of the files.
+func (t *Target) names(statement *ddl.Statement) (names []schema.Name) {
+	if statement != nil {
+		return statement.Tables()
+	}
+	for _, s := range t.Wanted {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// readWanted reads the files of --to.
+func (t *Target) readWanted(d token.Dialect) error {
+	var err error
+	if t.Wanted, err = desired.Read(d, t.To, t.Database); err != nil || t.Table == "" {
+		return err
+	}
+	name, err := schema.ParseName(t.Database, t.Table)
+	if err != nil {
+		return err
+	}
+	others := func(s desired.Statement) bool { return s.Name != name }
+	if t.Wanted = slices.DeleteFunc(t.Wanted, others); len(t.Wanted) == 0 {
+		return fmt.Errorf("%s has no CREATE TABLE of %s", t.To, name)
+	}
+	return nil
+}
+
+func (t *Target) parseFlags(d token.Dialect) (*ddl.Alter, error) {
+	var problems []error
+	if t.Alter == "" {
+		problems = append(problems, errors.New("--table needs --alter"))
+	}
+	if t.Table == "" {
+		problems = append(problems, errors.New("--alter needs --table"))
+	}
+	problems = append(problems, OnlyClauses(t.Alter))
+	name, err := schema.ParseName(t.Database, t.Table)
+	if t.Table != "" {
+		problems = append(problems, err)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	return ddl.ParseClausesIn(d, name, t.Alter)
+}
+
+// OnlyClauses says that --alter has a whole statement.
+func OnlyClauses(alter string) error {
+	words := strings.Fields(alter)
+	if len(words) > 1 && strings.EqualFold(words[0], "ALTER") && strings.EqualFold(words[1], "TABLE") {
+		return errors.New("--alter is what follows ALTER TABLE name: leave these words out")
+	}
+	return nil
+}
+
+// ObjectOf is what a statement is about, for people; of the files of --to it is the server.
+func ObjectOf(statement *ddl.Statement, s *Server) string {
+	if statement == nil {
+		return s.Address
+	}
+	var names []string
+	for _, name := range statement.Tables() {
+		names = append(names, name.String())
+	}
+	return strings.Join(names, ", ") + " on " + s.Address
+}
