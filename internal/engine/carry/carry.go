@@ -12,17 +12,17 @@ import (
 type Set struct {
 	Source, Shadow, Old schema.Name
 
-	// Keys are the foreign keys as they should be in the end: with the columns of the shadow.
+	// Keys are the foreign keys in their final form: with the columns of the shadow.
 	Keys []schema.ForeignKey
 	// Dropped are the foreign keys that the ALTER drops: they go with the old table.
 	Dropped []schema.ForeignKey
-	// Acting are the names of the foreign keys that change rows of the source without a trace in the
-	// binlog: they act on the shadow as well, from the beginning (ActOnShadow).
+	// Acting are the names of the foreign keys that change rows of the source without a trace in
+	// the binlog. They also act on the shadow, from the beginning (ActOnShadow).
 	Acting []string
-	// Keyed are the names of the foreign keys whose columns are part of the key that is followed.
+	// Keyed are the names of the foreign keys that have columns of the followed key.
 	Keyed []string
-	// OldComment is the old table's mark: a statement that changes a table makes it look younger than
-	// it is, so that the comment must show whose it is.
+	// OldComment is the old table's mark. A statement that changes a table makes it look younger
+	// than it is, so the comment must show its owner.
 	OldComment string
 
 	// Triggers are the source's own.
@@ -41,7 +41,8 @@ func (s Set) Empty() bool { return !s.HasKeys() && !s.HasTriggers() }
 // Statement is one statement of a step.
 type Statement struct {
 	What string // for messages: what it does
-	// Before are the settings with which Text means what it should, After those that a session gets back.
+	// Before are the settings that give Text its meaning. After are the settings that a session
+	// gets back.
 	Before, After []string
 	Text          string // in the charset that Before names
 	// Refusing reports that good rows are refused until the statement is done.
@@ -68,14 +69,15 @@ func Run(ctx context.Context, session *dbconn.Session, statements ...Statement) 
 	return nil
 }
 
-// Work is what is left to do of a step.
+// Work is the unfinished part of a step.
 type Work struct {
 	Statements []Statement
 	// Locks are the tables that the session must have locked. None: each statement locks its own.
 	Locks []schema.Name
 }
 
-// Step reads what there is and returns what is left to do of the foreign keys, or of the triggers.
+// Step reads the present state and returns what is left to do for the foreign keys, or the
+// triggers.
 type Step func(ctx context.Context, q schema.Querier) (Work, error)
 
 // Declare returns what precedes the RENAME. REQUIRES: the shadow is equal to the source, and CanCarry

@@ -10,7 +10,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// NoChecks is the setting under which statements about foreign keys change the dictionary only.
+// NoChecks is the setting that lets statements about foreign keys change only the dictionary.
 const NoChecks = "SET SESSION foreign_key_checks = 0"
 
 // change is a statement about foreign keys.
@@ -33,8 +33,8 @@ func (s Set) Others() []schema.Name {
 	return all
 }
 
-// found reads the foreign keys of tables, and those that refer to them, each once. If no foreign key
-// refers to the source, it reads only the tables' own.
+// found reads the foreign keys of tables, and the foreign keys that refer to them, each once. If no
+// foreign key refers to the source, it reads only the tables' own.
 func (s Set) found(ctx context.Context, q schema.Querier, tables ...schema.Name) ([]schema.ForeignKey, error) {
 	read := schema.OwnForeignKeys
 	if slices.ContainsFunc(s.Keys, func(k schema.ForeignKey) bool { return k.Parent == s.Source }) {
@@ -55,8 +55,8 @@ func (s Set) found(ctx context.Context, q schema.Querier, tables ...schema.Name)
 	return all, nil
 }
 
-// second is the name that a constraint has beside its final one, unique in its database. The server
-// gives the shadow's the names of the source's by itself, where those are of its own making.
+// second returns the second name of a constraint, next to its final one. It is unique in its
+// database. If the server generated the source's name, it generates the shadow's too.
 func (s Set) second(k schema.ForeignKey) string {
 	number, generated := strings.CutPrefix(k.Constraint, s.Source.Table+"_ibfk_")
 	if name := s.Shadow.Table + "_ibfk_" + number; generated && k.Child == s.Source && len([]rune(name)) <= 64 {
@@ -67,9 +67,9 @@ func (s Set) second(k schema.ForeignKey) string {
 	return fmt.Sprintf("midstream_%016x", h.Sum64())
 }
 
-// actingName is the name of an acting constraint on the shadow before the swap. It sorts behind the
-// constraint's own: InnoDB acts in the order of names, so on the source's rows first, and a sync reads
-// those before it writes the shadow's.
+// actingName returns the name of an acting constraint on the shadow before the swap. It sorts
+// behind the constraint's own name. InnoDB acts in the order of names, so on the source's rows
+// first, and a sync reads these before it writes the shadow's.
 func (s Set) actingName(k schema.ForeignKey) string {
 	if name := k.Constraint + "_midstream"; len([]rune(name)) <= 64 {
 		return name
@@ -146,8 +146,8 @@ func (s Set) SettleKeys(ctx context.Context, q schema.Querier) (w Work, err erro
 	return w, err
 }
 
-// settleKeys returns the statements that are left. REQUIRES: found are the foreign keys of the source,
-// which was the shadow, and of the old table.
+// settleKeys returns the statements that are left. REQUIRES: found are the foreign keys of the
+// source, which was the shadow, and of the old table.
 func (s Set) settleKeys(found []schema.ForeignKey) []Statement {
 	var drops, names []Statement
 	var old []string
@@ -165,7 +165,8 @@ func (s Set) settleKeys(found []schema.ForeignKey) []Statement {
 			continue
 		}
 		last, former := named(found, k.Child, k.Constraint)
-		if former && last.Parent != s.at(k, s.Source).Parent { // else error 1826: one statement can't give its name anew
+		// Otherwise error 1826: one statement can't drop a name and use it again.
+		if former && last.Parent != s.at(k, s.Source).Parent {
 			drops = append(drops, change(k.Child, []string{drop(k.Constraint)}))
 			former = false
 		}
@@ -219,7 +220,7 @@ func (s Set) withdrawKeys(found []schema.ForeignKey) []Statement {
 	return statements
 }
 
-// at is a constraint where the table has a name.
+// at returns the constraint for a table with that name.
 func (s Set) at(k schema.ForeignKey, table schema.Name) schema.ForeignKey {
 	if k.Child == s.Source {
 		k.Child = table

@@ -18,7 +18,7 @@ const utf8Session = "SET SESSION character_set_client = utf8mb4, sql_mode = ''"
 // SameTriggers reports whether both are the same triggers, unchanged, in the same order.
 func SameTriggers(a, b []schema.Trigger) bool { return slices.EqualFunc(a, b, schema.Trigger.Equal) }
 
-// standIn is the name of a trigger's stand-in, unique in the database.
+// standIn returns the name of a trigger's stand-in, unique in the database.
 func (s Set) standIn(t schema.Trigger) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %s", s.Source.Bare(), t.Name)
@@ -27,7 +27,7 @@ func (s Set) standIn(t schema.Trigger) string {
 
 var standInName = regexp.MustCompile(`^midstream_[0-9a-f]{16}$`)
 
-// IsStandIn reports whether a name is that of a stand-in.
+// IsStandIn reports whether a name is a stand-in's.
 func IsStandIn(name string) bool { return standInName.MatchString(name) }
 
 // declareTriggers makes the shadow fire stand-ins from the RENAME on.
@@ -77,7 +77,7 @@ func (s Set) settleTriggers(onSource, onOld []schema.Trigger) []Statement {
 	return statements
 }
 
-// WithdrawTriggers takes back the stand-ins. It is a Step.
+// WithdrawTriggers drops the stand-ins. It is a Step.
 func (s Set) WithdrawTriggers(ctx context.Context, q schema.Querier) (w Work, err error) {
 	if !s.HasTriggers() {
 		return w, nil
@@ -122,7 +122,8 @@ func (s Set) drop(name string) Statement {
 	}
 }
 
-// finalText is the trigger's own statement. Its place is that of its stand-in, if there is one.
+// finalText returns the trigger's own statement. The trigger's place is that of its stand-in, if
+// there is one.
 func (s Set) finalText(t schema.Trigger, stands bool) string {
 	text := string(t.Create)
 	if h, ok := headOf(t); stands && ok {
@@ -131,9 +132,9 @@ func (s Set) finalText(t schema.Trigger, stands bool) string {
 	return text
 }
 
-// standInText is the trigger's statement under another name, for the shadow, with its body as it
-// is. MySQL keeps the semicolon of a statement that was sent together with others, and IF takes
-// only one.
+// standInText returns the trigger's statement under another name, for the shadow, with its body
+// unchanged. MySQL keeps the semicolon of a statement that was sent together with others, and IF
+// takes only one.
 func (s Set) standInText(t schema.Trigger) string {
 	h, _ := headOf(t)
 	text := string(t.Create)

@@ -7,7 +7,7 @@ import (
 	"midstream/internal/mysql/schema/token"
 )
 
-// head is where the parts of a CREATE TRIGGER stand that come before its body.
+// head has the places of the parts of a CREATE TRIGGER that come before its body.
 type head struct {
 	name, table span
 	end         int // of FOR EACH ROW
@@ -66,7 +66,7 @@ func tokensOf(t schema.Trigger) []token.Token {
 	return tokens
 }
 
-// CanCarry says why a trigger can't go over; "" if it can.
+// CanCarry returns why a trigger can't be moved; "" if it can.
 func (s Set) CanCarry(t schema.Trigger) string {
 	if _, ok := headOf(t); !ok {
 		return "its statement can't be read"
@@ -99,8 +99,8 @@ func Uses(t schema.Trigger) []string {
 	return columns
 }
 
-// Tables are the names that stand where a trigger's body may name tables: the server locks those
-// that are tables together with the trigger's own. A Schema is "" where the body doesn't say it.
+// Tables returns the names at which a trigger's body may name tables. The server locks the tables
+// among them together with the trigger's own. A Schema is "" if the body doesn't name it.
 func Tables(t schema.Trigger) []schema.Name {
 	h, _ := headOf(t)
 	var all []schema.Name

@@ -42,22 +42,24 @@ type Session interface {
 
 // The errors of a Store.
 var (
-	// ErrSuperseded says that another run has taken the table over: this one must end, and
-	// leave all as it is.
+	// ErrSuperseded means that another run has taken the table over: this run must end, and leave
+	// everything unchanged.
 	ErrSuperseded = errors.New("another run has taken over")
-	// ErrReadOnly says that the server was made read-only, which an account with CONNECTION_ADMIN or SUPER
-	// would not notice: another server may be the primary now, or may be about to become it.
+	// ErrReadOnly means that the server was made read-only. An account with CONNECTION_ADMIN or
+	// SUPER would not notice it. Another server may be the primary now, or may be about to become
+	// it.
 	ErrReadOnly = errors.New("the server was made read-only")
-	// ErrUnreadable says that the state is none that this version of the program goes on with:
-	// older than Oldest, or none at all.
+	// ErrUnreadable means that this version of the program can't resume from the state: it is older
+	// than Oldest, or it is no state at all.
 	ErrUnreadable = errors.New("the state table can't be read")
-	// ErrNewer says that a newer version of the program has written the state: it must be left as it is.
+	// ErrNewer means that a newer version of the program has written the state: it must stay
+	// unchanged.
 	ErrNewer = errors.New("it was written by a newer version of midstream")
 )
 
-// Store is the state table of a source, in the hands of one run: what another one writes
-// after it was taken over has no effect. It is safe for concurrent use as far as its
-// connections are.
+// Store is the state table of a source, for one run. Once another run has taken the table over,
+// writes of the former run have no effect. It is safe for concurrent use as far as its connections
+// are.
 type Store struct {
 	name   schema.Name
 	source schema.Name
@@ -67,14 +69,15 @@ type Store struct {
 	onReadOnly bool
 }
 
-// New returns the store of a run on the source; nothing is created yet. run names the run:
-// letters and digits, at most 32. server is the server_uuid of the server that the run is on:
-// where a connection leads to another one nothing is written, for its state would be claimed there.
+// New returns the store of a run on the source; nothing is created yet. run names the run: letters
+// and digits, at most 32. server is the server_uuid of the run's server. If a connection leads to
+// another server, the store writes nothing, because its state would be claimed there.
 func New(name, source schema.Name, run, server string) *Store {
 	return &Store{name: name, source: source, run: run, server: server}
 }
 
-// OnReadOnly has the store written to on a read-only server as well: a replica on which an account may write.
+// OnReadOnly lets the store write on a read-only server as well: a replica that the account may
+// write to.
 func (s *Store) OnReadOnly() { s.onReadOnly = true }
 
 // Name is the state table's name.
@@ -155,8 +158,8 @@ func (s *Store) Beat(ctx context.Context, on Session, number uint64) error {
 	return nil
 }
 
-// BeatOn reads the number of the youngest heartbeat on another server, which replicates the table;
-// 0 where that has not come yet.
+// BeatOn reads the number of the youngest heartbeat on another server that replicates the table; 0
+// if the table has not come there yet.
 func (s *Store) BeatOn(ctx context.Context, db *sql.DB) (number uint64, err error) {
 	err = db.QueryRowContext(ctx, fmt.Sprintf("SELECT beat FROM %s WHERE id = %d", s.name.Quoted(), beatRow)).Scan(&number)
 	if dbconn.NoSuchTable(err) || errors.Is(err, sql.ErrNoRows) {
@@ -178,9 +181,9 @@ func (s *Store) changed(ctx context.Context, on Session, result sql.Result) erro
 	return s.StillOurs(ctx, on)
 }
 
-// StillOurs fails with ErrSuperseded if another run has taken over, with
-// binlog.ErrOtherServer if the connection leads to another server, and with ErrReadOnly if the server takes no
-// writes from the application any more.
+// StillOurs fails with ErrSuperseded if another run has taken over. It fails with
+// binlog.ErrOtherServer if the connection leads to another server, and with ErrReadOnly if the
+// server takes no writes from the application any more.
 func (s *Store) StillOurs(ctx context.Context, on Reader) error {
 	var run, server string
 	var readOnly bool
@@ -214,7 +217,7 @@ func (s *Store) TakeOver(ctx context.Context, on Execer) error {
 	return nil
 }
 
-// Saved is what the table tells.
+// Saved is the content of the table.
 type Saved struct {
 	Run        string
 	Beaten     uint64 // the number of the last heartbeat
@@ -222,8 +225,8 @@ type Saved struct {
 	Start      *Start // nil before Begin
 }
 
-// Load reads the table, as it is committed. It fails with ErrNewer or ErrUnreadable if another version
-// has written it.
+// Load reads the committed content of the table. It fails with ErrNewer or ErrUnreadable if another
+// version has written it.
 func (s *Store) Load(ctx context.Context, from Reader) (*Saved, error) {
 	saved := &Saved{}
 	rows := 0
@@ -269,12 +272,13 @@ func (c *Checkpoint) read(text string) error {
 	return decode(text, c)
 }
 
-// Names are what tables of the run are called that has saved them; "" for those that have no name of their own.
+// Names are the names of the tables of the run that saved them; "" for tables with default names.
 type Names struct {
 	Shadow, Old, Kept string
 }
 
-// Names reads the names without a wait for anybody. Where there is no table, or another version's, there are none.
+// Names reads the names, and waits for no other session. If there is no table, or another
+// version's, it returns no names.
 func (s *Store) Names(ctx context.Context, db *sql.DB) (Names, error) {
 	var names Names
 	var first, began sql.NullString
