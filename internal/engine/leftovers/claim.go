@@ -21,15 +21,16 @@ type Claim struct {
 	done    chan struct{}
 }
 
-// ErrClaimed says that another run works on the table.
+// ErrClaimed means that another run works on the table.
 var ErrClaimed = errors.New("another run of midstream works on this table")
 
-// ErrClaimLost says that the connection broke which held the advisory lock of the source:
-// another run may have begun.
+// ErrClaimLost means that the connection with the advisory lock of the source broke: another run
+// may have begun.
 var ErrClaimLost = errors.New("the connection that kept other runs away is lost")
 
-// How the claim lives: the server ends its connection, and with it the lock, when the client
-// has been silent for so long, as after the end of its machine; it is not silent while it lives.
+// The claim lives as long as its client. If the client has been silent for this long, the server
+// ends its connection, and releases the lock. That happens after the end of its machine; a client
+// that lives is not silent.
 const (
 	claimTimeout = 60 * time.Second
 	claimBeat    = 5 * time.Second
@@ -70,7 +71,7 @@ func (c *Claim) keep() {
 			ctx, cancel := context.WithTimeout(context.Background(), 3*claimBeat)
 			_, err := c.session.Exec(ctx, "DO 1")
 			cancel()
-			if err != nil && !dbconn.Contended(err) { // somebody's KILL QUERY
+			if err != nil && !dbconn.Contended(err) { // another session's KILL QUERY
 				c.fail(fmt.Errorf("%w: %w", ErrClaimLost, err))
 				return
 			}
@@ -86,6 +87,6 @@ func (c *Claim) Release() {
 	// is lost already there is nothing to release.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_, _ = c.session.Exec(ctx, "DO RELEASE_ALL_LOCKS()") // the end of the session releases them, too
+	_, _ = c.session.Exec(ctx, "DO RELEASE_ALL_LOCKS()") // the session's end releases them too
 	c.session.Close()
 }

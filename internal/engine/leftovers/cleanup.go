@@ -20,36 +20,36 @@ import (
 
 // Table is a table that former runs on a source left on the server.
 type Table struct {
-	Name     schema.Name
-	Why      string // how it is known to be ours, or what it is
-	Rows     int64  // the server's estimate
+	Name schema.Name
+	// Why is how the table is known to be ours, or what it is.
+	Why      string
+	Rows     int64 // the server's estimate
 	Bytes    int64
-	unlogged bool // it stands in no binlog
+	unlogged bool // it is in no binlog
 	log      bool // triggers write to it
-	// Triggers go with it: those that write to it, or stand on it.
+	// Triggers are dropped with the table: triggers that write to it, or are on it.
 	Triggers []Trigger
-	// Gone says that the table is not there any more, and Triggers are all that is left.
+	// Gone means that the table no longer exists, and only its Triggers are left.
 	Gone bool
-	// Spared says that it has the name of one of ours but not its mark, or that it is in use: it
-	// is not dropped.
+	// Spared means that the table is not dropped: it has the name of one of ours but not its mark,
+	// or it is in use.
 	Spared bool
-	// Clone says that it is an empty copy that a plan has made to ask the server.
+	// Clone means that the table is an empty copy that a plan has made to ask the server.
 	Clone bool
 }
 
-// Trigger is one that goes with a Table.
+// Trigger is a trigger that is dropped with a Table.
 type Trigger struct{ Name, Table schema.Name }
 
-// ErrInUse says that a table which was to be dropped is not idle. Nothing was dropped.
+// ErrInUse means that a table is not idle and so was not dropped. Nothing was dropped.
 var ErrInUse = errors.New("the table is in use")
 
-// Denied is the error of a Cleanup whose account may not do what it takes. Nothing was
-// dropped.
+// Denied is the error of a Cleanup if the account lacks the rights for it. Nothing was dropped.
 type Denied struct {
 	Lacked []plan.Risk // each privilege, with its GRANT
 }
 
-// Error lists what is lacked.
+// Error lists the missing rights.
 func (d *Denied) Error() string {
 	var lacked []string
 	for _, r := range d.Lacked {
@@ -58,16 +58,16 @@ func (d *Denied) Error() string {
 	return strings.Join(lacked, "; ")
 }
 
-// Cleanup removes what former runs on a source left: tables that carry our mark for it,
-// and a shadow that a marked state table speaks of (its own mark goes shortly before the
-// swap). With old it also removes the former sources that swaps left and marked, if the
-// source is there and nobody uses them. The source itself is never touched.
+// Cleanup removes what former runs on a source left. These are tables with our mark for the source,
+// and a shadow that a marked state table records (its own mark goes shortly before the swap). With
+// old, Cleanup also removes the former sources that swaps have left and marked, if the source
+// exists and no session uses them. It never touches the source itself.
 //
-// It holds the advisory lock of the source, so no run is at work (ErrClaimed), here or on a
-// server that this one follows (ErrElsewhere), and looks
-// first whether the account may drop what it found (*Denied). agree is asked before anything
-// is dropped; it gets the tables that are spared as well. note hears what is put right of foreign keys and triggers
-// before. Cleanup returns what it found, dropped or not; on an error some of it may be gone.
+// Cleanup holds the advisory lock of the source. So no run is at work (ErrClaimed), here or on a
+// server that this one follows (ErrElsewhere). First it checks that the account may drop everything
+// that it found (*Denied). It calls agree before it drops anything, also with the tables that are
+// spared. Before that it fixes foreign keys and triggers, and reports that to note. Cleanup returns
+// what it found, dropped or not; on an error some of it may be gone.
 func Cleanup(
 	ctx context.Context,
 	pool *dbconn.Pool,
@@ -127,10 +127,11 @@ type Cleaner struct {
 	pool    *dbconn.Pool
 	source  schema.Name
 	purpose plan.Purpose
-	told    checkpoint.Names // by the state table, when tables was last called
+	// told are the names in the state table when tables was last called.
+	told checkpoint.Names
 }
 
-// Names are those of the artefacts, the shadow's as the state table has it.
+// Names returns the names of the artefacts, with the shadow's name from the state table.
 func (c *Cleaner) Names() plan.Names {
 	names := c.purpose.NamesOf(c.source)
 	if c.told.Shadow != "" {
@@ -139,7 +140,8 @@ func (c *Cleaner) Names() plan.Names {
 	return names
 }
 
-// Find lists what may be dropped, the state table last: it is what tells the others.
+// Find lists the tables that may be dropped. The state table is last, because it identifies the
+// others.
 func (c *Cleaner) Find(ctx context.Context, old bool) ([]Table, error) {
 	tables, err := c.List(ctx)
 	if err != nil {
@@ -208,14 +210,15 @@ func (c *Cleaner) Find(ctx context.Context, old bool) ([]Table, error) {
 	return found, nil
 }
 
-// GoesWithARun says that a run drops the leftover at its end without being asked: it is known to be ours, and no plan is at
-// work on it. Of a server that does not show whose its connections are, the latter is not known.
+// GoesWithARun reports whether a run drops the leftover at its end without being asked: it is known
+// to be ours, and no plan is at work on it. On a server that does not show the owners of
+// connections, the latter is not known.
 func (c *Cleaner) GoesWithARun(l Table) bool {
 	return !l.Spared && (!l.Clone || c.pool.Marked())
 }
 
-// allowed fails with a *Denied if the account lacks what it takes to drop what was found, or
-// if that is why finding failed; else it returns the error of that.
+// allowed fails with a *Denied if the account lacks the rights to drop the found tables, or if that
+// is why finding them failed. Otherwise it returns failed.
 func (c *Cleaner) allowed(ctx context.Context, found []Table, old bool, failed error) error {
 	var drop []schema.Name
 	for _, l := range found {
@@ -291,8 +294,8 @@ func (c *Cleaner) List(ctx context.Context) (Listing, error) {
 	return tables, rows.Err()
 }
 
-// marked says that a table bears a mark of a run on the source, under whatever name. Those of a rehearsal on a
-// replica are not wished for, and are found by their names.
+// marked reports whether a table has a mark of a run on the source, under any name. The marks of a
+// rehearsal on a replica don't count; its tables are found by their names.
 func (c *Cleaner) marked(t *candidate) bool {
 	replicas := plan.RehearsingOnReplica.NamesOf(c.source)
 	if c.purpose == plan.RehearsingOnReplica || t.Name == replicas.Shadow || t.Name == replicas.State {
@@ -303,7 +306,8 @@ func (c *Cleaner) marked(t *candidate) bool {
 	return old || dropped || schema.MarkedFor(t.comment, c.source)
 }
 
-// spareClone says whose a clone is: it is dropped if it bears the mark, and its maker is gone.
+// spareClone decides whether a clone is spared. It is dropped if it has the mark, and its maker is
+// gone.
 func (c *Cleaner) spareClone(ctx context.Context, t *candidate) error {
 	t.Why = "marked: " + t.comment
 	if !schema.Marked(t.comment) {
@@ -317,10 +321,10 @@ func (c *Cleaner) spareClone(ctx context.Context, t *candidate) error {
 	return err
 }
 
-// toldOf says whether the state table tells of a shadow that bears no mark. A run
-// saves checkpoints only after it has created and marked its shadow; before that the table
-// says that the shadow is about to be created, which an empty one that is no older proves.
-// It fails with *Untold if the state table can't be read.
+// toldOf reports whether the state table records a shadow that has no mark. A run saves checkpoints
+// only after it has created and marked its shadow. Before that, the table records that the shadow
+// is about to be created. Then a shadow proves to be ours if it is empty and no older. toldOf fails
+// with *Untold if the state table can't be read.
 func (c *Cleaner) toldOf(ctx context.Context, state, shadow candidate) (bool, error) {
 	saved, err := c.Saved(ctx)
 	if errors.Is(err, checkpoint.ErrUnreadable) {
@@ -344,7 +348,7 @@ func (c *Cleaner) toldOf(ctx context.Context, state, shadow candidate) (bool, er
 	return c.noOlder(ctx, shadow.Name, state.Name)
 }
 
-// noOlder says that a table was created at the time of another one, or later.
+// noOlder reports whether a table was created at the same time as another one, or later.
 func (c *Cleaner) noOlder(ctx context.Context, table, than schema.Name) (bool, error) {
 	is, err := facts.ReadIdentity(ctx, c.pool.DB(), table)
 	if err != nil {
@@ -357,8 +361,8 @@ func (c *Cleaner) noOlder(ctx context.Context, table, than schema.Name) (bool, e
 	return is.NoOlder(other), nil
 }
 
-// CheckStranger fails with *Untold if a table that has the shadow's name may be somebody else's, and
-// would be in the way.
+// CheckStranger fails with *Untold if a table with the shadow's name may belong to another user,
+// and would block the run.
 func (c *Cleaner) CheckStranger(ctx context.Context, there Listing) error {
 	names := c.Names()
 	shadow, is := there[names.Shadow]
@@ -372,15 +376,14 @@ func (c *Cleaner) CheckStranger(ctx context.Context, there Listing) error {
 	return err
 }
 
-// Untold is the error of a run, or of a Cleanup, that has found a table of the shadow's name without
-// a mark, of which the state table doesn't tell either: it may be a stranger's. Nothing was
-// dropped.
+// Untold is the error of a run, or of a Cleanup, that has found an unmarked table with the shadow's
+// name. The state table doesn't record it either: it may be a stranger's. Nothing was dropped.
 type Untold struct {
 	Shadow, State schema.Name
 	Unreadable    bool // the state table can't be read
 }
 
-// Error says why it is not known whose the table is.
+// Error explains why the table's owner is not known.
 func (u *Untold) Error() string {
 	if u.Unreadable {
 		return fmt.Sprintf(
@@ -400,13 +403,14 @@ func (u *Untold) Next() string {
 	return drop
 }
 
-// HasState says that the state table of an earlier run is among the tables.
+// HasState reports whether the state table of an earlier run is among the tables.
 func (c *Cleaner) HasState(there Listing) bool {
 	state, is := there[c.Names().State]
 	return is && schema.MarkedFor(state.comment, c.source)
 }
 
-// HasShadow says that the shadow is among the tables, marked or, as the state table has it, unmarked.
+// HasShadow reports whether the shadow is among the tables: marked, or unmarked as the state table
+// records.
 func (c *Cleaner) HasShadow(there Listing, unmarked bool) bool {
 	shadow, is := there[c.Names().Shadow]
 	return is && (unmarked || schema.MarkedFor(shadow.comment, c.source))
@@ -425,7 +429,7 @@ func (c *Cleaner) Saved(ctx context.Context) (*checkpoint.Saved, error) {
 // idleFor is how long nothing may touch an old table before it is taken to be idle.
 const idleFor = time.Second
 
-// idle fails with ErrInUse if somebody reads, writes or locks the table.
+// idle fails with ErrInUse if a session reads, writes or locks the table.
 func (c *Cleaner) idle(ctx context.Context, table schema.Name) error {
 	before, err := c.accesses(ctx, table)
 	if err != nil {
@@ -449,8 +453,8 @@ func (c *Cleaner) idle(ctx context.Context, table schema.Name) error {
 	return err
 }
 
-// accesses counts what was read and written in a table since the server began, as far
-// as it counts; else it stays 0.
+// accesses counts the rows read and written in a table since the server began. If the server
+// doesn't count them, it returns 0.
 func (c *Cleaner) accesses(ctx context.Context, table schema.Name) (n uint64, err error) {
 	err = c.pool.DB().QueryRowContext(ctx, `
 		SELECT IFNULL(SUM(count_star), 0) FROM performance_schema.table_io_waits_summary_by_table

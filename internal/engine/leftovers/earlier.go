@@ -23,11 +23,11 @@ func (c *Cleaner) SavedHere(ctx context.Context) (*checkpoint.Saved, error) {
 	if err := c.CheckElsewhere(ctx, saved); err != nil {
 		return nil, err
 	}
-	return c.Saved(ctx) // what had been received may have been applied meanwhile
+	return c.Saved(ctx) // received changes may have been applied
 }
 
-// ErrElsewhere says that an earlier run may be at work on another server, whose changes are
-// replicated to this one: what is done here to its tables would break the replication.
+// ErrElsewhere means that an earlier run may be at work on another server, and its changes are
+// replicated to this one. To change its tables here would break the replication.
 var ErrElsewhere = errors.New("an earlier run of midstream may be at work on another server, whose changes are replicated to this one")
 
 // CheckElsewhere fails with ErrElsewhere if this server is another one than the saved run's, and still
@@ -72,9 +72,10 @@ func (c *Cleaner) CheckElsewhere(ctx context.Context, saved *checkpoint.Saved) e
 // applied them.
 const unappliedPatience = 10 * time.Second
 
-// replicates says whether this server receives what another one commits, be it that run's or one
-// between the two, and whether it has received what it has not applied. (A group's members
-// receive from each other as long as they are in it: of them only the heartbeats tell.)
+// replicates reports whether this server receives the commits of another one: of that run's server,
+// or of a server between the two. It also reports whether this server has not applied all that it
+// has received. (A group's members receive from each other as long as they are in it: for them only
+// the heartbeats show that.)
 func (c *Cleaner) replicates(ctx context.Context) (following, unapplied bool, err error) {
 	if following, unapplied, err = facts.Replicates(ctx, c.pool.DB()); err != nil {
 		return false, false, fmt.Errorf("look whether this server is replicated to: %w", err)
@@ -85,18 +86,18 @@ func (c *Cleaner) replicates(ctx context.Context) (following, unapplied bool, er
 // elsewhereFor is how long a state table is watched for another server's heartbeats.
 const elsewhereFor = time.Second
 
-// unseenWait is how long the sessions of an earlier run are waited for that can't be found. The
-// server ends those of a swap when they have been silent for two seconds and the time that the
-// work under the lock may take; a statement of theirs waits for one second at most.
+// unseenWait is how long EndRun waits for the sessions of an earlier run that can't be found. The
+// server ends the sessions of a swap when they have been silent for two seconds and the time of the
+// work under the lock. A statement of theirs waits for one second at most.
 const unseenWait = 5 * time.Second
 
-// EndRun ends what the sessions of an earlier run still do on the server. What they were to do has
-// then happened, or never will.
+// EndRun ends the sessions of an earlier run on the server. Afterwards their statements have
+// happened, or never will.
 //
-// Where they can't be found it is the lock that tells: the RENAME is sent only under the lock of
-// the source, so that who can read the source, once the earlier run can't ask for that lock any more,
-// knows that no swap is on its way. Other statements that name the shadow are waited for as far as
-// they are seen; a run that goes on is always compared.
+// If the sessions can't be found, the lock gives the answer. The RENAME is sent only under the lock
+// of the source. So if EndRun can read the source, and the earlier run can't ask for that lock any
+// more, no swap is on its way. EndRun waits for other statements that name the shadow, as far as it
+// sees them. A run that resumes always compares the tables.
 func (c *Cleaner) EndRun(ctx context.Context, run string, budget cutover.Budget, note func(string)) error {
 	err := c.pool.EndAll(ctx, run)
 	if !errors.Is(err, dbconn.ErrUnseen) {

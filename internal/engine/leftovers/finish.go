@@ -20,21 +20,22 @@ type Finished struct {
 	Old   string // the former source; "" if it was dropped
 }
 
-// Ending says how a run that has swapped is brought to its end.
+// Ending defines how Finish completes a run that has swapped.
 type Ending struct {
-	Lock    cutover.Budget // bounds each wait for a lock; its parts default to 250 ms
-	DropOld bool           // drops the former source
+	// Lock bounds each wait for a lock. Its parts default to 250 ms.
+	Lock    cutover.Budget
+	DropOld bool // drops the former source
 }
 
-// Finish looks for an earlier run on the source that was stopped between its swap and its end,
-// and does what it had left to do: the old table is marked, or dropped, and the state table
-// goes. It returns nil if there is none, or another run is at work. On an error that is ErrSwapped
-// the swap is known and a part of the rest may be done; on others nothing was written, and with
-// cutover.ErrUnknown it isn't known whether there was a swap.
+// Finish looks for an earlier run on the source that was stopped between its swap and its end, and
+// completes it: it marks the old table, or drops it, and drops the state table. It returns nil if
+// there is no such run, or another run is at work. If the error is ErrSwapped, the swap is known
+// and a part of the rest may be done. On other errors nothing was written; with cutover.ErrUnknown
+// it isn't known whether there was a swap.
 //
-// The swap is one statement: where the run had come to the cut-over, the shadow is gone, the table
-// has the shadow's columns, and the table under the name that the source was to get has the
-// source's, it has happened (law L7). So it has where the run had begun to clean up.
+// The swap is one statement. It has happened if the run had come to the cut-over and three things
+// hold (law L7): the shadow is gone, the table has the shadow's columns, and the table with the
+// name for the old table has the source's. It has also happened if the run had begun to clean up.
 func Finish(ctx context.Context, pool *dbconn.Pool, source schema.Name, how Ending, note func(string)) (*Finished, error) {
 	lost, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -101,8 +102,9 @@ func (f *finisher) finish(ctx context.Context, start *checkpoint.Start, former *
 	return finished, f.sweep(ctx)
 }
 
-// sweep removes what is left beside the former source: the log of triggers; sentinels of runs that were killed
-// before that one, which gave the source another name then; and the state table, which tells of the others, last.
+// sweep removes what is left apart from the former source. First the log of triggers, then
+// sentinels of runs that were killed before that one and had another name for the source. The state
+// table is last, because it records the others.
 func (f *finisher) sweep(ctx context.Context) error {
 	var found []Table
 	err := RetryBriefly(ctx, func() (err error) {
@@ -134,7 +136,7 @@ func (f *finisher) swapped(ctx context.Context) (start *checkpoint.Start, former
 	return start, former, err
 }
 
-// ended is swapped where there is a state table and no shadow.
+// ended is swapped for a state table without a shadow.
 func (f *finisher) ended(ctx context.Context) (start *checkpoint.Start, former *candidate, err error) {
 	saved, err := f.SavedHere(ctx)
 	if err == nil && saved.Start != nil {
@@ -157,8 +159,8 @@ func (f *finisher) ended(ctx context.Context) (start *checkpoint.Start, former *
 	return saved.Start, former, nil
 }
 
-// HasSwapped says whether the run that saved this has swapped, among these tables, and returns the
-// former source, if it is there.
+// HasSwapped reports whether the run that saved this has swapped, among these tables. It returns
+// the former source, if that exists.
 //
 // REQUIRES: the sessions of that run had ended when the tables were listed.
 func (c *Cleaner) HasSwapped(
@@ -173,13 +175,13 @@ func (c *Cleaner) HasSwapped(
 	}
 	old, oldThere := there[c.source.Sibling(saved.Start.Old)]
 	_, marked := schema.MarkedOld(old.comment, c.source)
-	if !oldThere && saved.Start.Kept != "" { // it gets that name and the mark by one statement
+	if !oldThere && saved.Start.Kept != "" { // one statement sets name and mark
 		old = there[c.source.Sibling(saved.Start.Kept)]
 		_, marked = schema.MarkedOld(old.comment, c.source)
 		oldThere = marked
 	}
 	if oldThere && !marked {
-		// A table that is younger than the state table is somebody else's.
+		// A table that is younger than the state table belongs to another user.
 		if oldThere, err = c.noOlder(ctx, c.Names().State, old.Name); err != nil {
 			return nil, false, err
 		}
@@ -190,7 +192,8 @@ func (c *Cleaner) HasSwapped(
 	if oldThere {
 		was, err := schema.Load(ctx, c.pool.DB(), old.Name)
 		if err != nil || schema.MarkedFor(old.comment, c.source) || !was.SameColumns(&schema.Table{Columns: saved.Start.Columns}) {
-			return nil, false, err // another's, or one that keeps the name for the swap
+			// Another user's table, or a sentinel that keeps the name for the swap.
+			return nil, false, err
 		}
 		former = &old
 	}
@@ -201,6 +204,6 @@ func (c *Cleaner) HasSwapped(
 	return former, err == nil, err
 }
 
-// ErrSwapped says that an earlier run has swapped the tables: nothing is to be copied, and Finish does
-// what it had left to do.
+// ErrSwapped means that an earlier run has swapped the tables: nothing needs to be copied, and
+// Finish completes that run.
 var ErrSwapped = errors.New("an earlier run has swapped the tables")

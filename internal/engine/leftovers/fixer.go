@@ -14,15 +14,16 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// ErrUnsettled says that foreign keys are there once too often, which refuse rows that they should not, or that
-// triggers do their work under other names.
+// ErrUnsettled means that foreign keys exist once too often and refuse rows that they should not,
+// or that triggers do their work under other names.
 var ErrUnsettled = errors.New("foreign keys or triggers are not in their last form")
 
 // fixPatience is how long Cleanup and Finish try to fix foreign keys and triggers.
 const fixPatience = time.Minute
 
-// Fixer brings foreign keys and triggers into their form outside of the lock of a swap: where that was lost, or
-// an earlier run was killed under it. Each statement waits for no longer than an attempt of the cut-over.
+// Fixer brings foreign keys and triggers into their form outside of the lock of a swap. It is used
+// if that lock was lost, or if an earlier run was killed under it. Each statement waits for no
+// longer than an attempt of the cut-over.
 type Fixer struct {
 	Pool     *dbconn.Pool
 	Set      carry.Set
@@ -30,12 +31,12 @@ type Fixer struct {
 	Patience time.Duration
 }
 
-// Withdraw takes back what was declared for a swap that has not happened.
+// Withdraw removes what was declared for a swap that has not happened.
 func (f Fixer) Withdraw(ctx context.Context) (fixed bool, err error) {
 	return f.fix(ctx, f.Set.Withdraw())
 }
 
-// Settle does what is left to do after a swap.
+// Settle completes the work of a swap that has happened.
 func (f Fixer) Settle(ctx context.Context) (fixed bool, err error) { return f.fix(ctx, f.Set.Settle()) }
 
 func (f Fixer) fix(ctx context.Context, steps []carry.Step) (fixed bool, err error) {
@@ -70,7 +71,7 @@ func (f Fixer) take(ctx context.Context, left carry.Step) (fixed bool, err error
 	return fixed, err
 }
 
-// oneByOne carries out statements about foreign keys, each of which asks for the lock of its tables.
+// oneByOne runs statements about foreign keys. Each of them asks for the lock of its tables.
 func (f Fixer) oneByOne(ctx context.Context, work carry.Work) error {
 	session, err := f.Pool.Session(ctx, append(f.Pool.Defining(), carry.NoChecks)...)
 	if err != nil {
@@ -89,11 +90,11 @@ func (f Fixer) oneByOne(ctx context.Context, work carry.Work) error {
 	return nil
 }
 
-// settleAtOnce bounds the time that statements about triggers hold a lock of their tables: what is
-// left then is done under the next one.
+// settleAtOnce bounds the time that statements about triggers hold a lock of their tables. The rest
+// is done under the next lock.
 const settleAtOnce = 250 * time.Millisecond
 
-// underLock carries out statements about triggers, while nobody uses the tables.
+// underLock runs statements about triggers, while no other session uses the tables.
 func (f Fixer) underLock(ctx context.Context, work carry.Work) error {
 	session, err := f.Pool.Session(ctx, fmt.Sprintf("SET SESSION wait_timeout = %d", 2+int(settleAtOnce/time.Second)))
 	if err != nil {
@@ -112,11 +113,12 @@ func (f Fixer) underLock(ctx context.Context, work carry.Work) error {
 	return carry.Run(bounded, session, work.Statements...)
 }
 
-// FixCarried looks at the foreign keys and triggers that an earlier run may have left unfinished, and puts them right:
-// as they were, or, if it has swapped, as they shall be.
+// FixCarried finds the foreign keys and triggers that an earlier run may have left unfinished, and
+// fixes them: it restores their former state or, if that run has swapped, gives them their final
+// form.
 //
-// REQUIRES: the source is claimed.
-// gone says that the shadow is not needed any more: constraints that have stood on it from the beginning go too.
+// REQUIRES: the source is claimed. gone means that the shadow is not needed any more: constraints
+// that have been on it from the beginning go too.
 func (c *Cleaner) FixCarried(ctx context.Context, wait time.Duration, note func(string), gone bool) error {
 	there, err := c.List(ctx)
 	if err != nil || !c.HasState(there) {

@@ -30,9 +30,9 @@ func (o Old) Drop(ctx context.Context) error {
 // markPatience is how long the mark of the former source is tried for.
 const markPatience = 5 * time.Second
 
-// Keep gives the table, whose comment is given, the mark by which Cleanup knows it, and the name
-// that it shall keep, if that is not "". Somebody
-// may use it already, and is not made to wait longer than for an attempt of the cut-over.
+// Keep gives the table, which has the given comment, the mark that Cleanup recognizes. It also
+// gives it the name kept, if that is not "". Another session may use the table already; no session
+// waits longer than for an attempt of the cut-over.
 func (o *Old) Keep(ctx context.Context, comment, kept string, wait time.Duration, note func(string)) {
 	mark := "COMMENT = " + schema.Literal(schema.MarkOld(o.Source, comment))
 	if kept != "" {
@@ -56,7 +56,7 @@ func (o *Old) Keep(ctx context.Context, comment, kept string, wait time.Duration
 	}
 }
 
-// alter changes what the server's dictionary says of the table.
+// alter changes the table's entry in the server's dictionary.
 func (o *Old) alter(ctx context.Context, clauses string, wait time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, markPatience)
 	defer cancel()

@@ -12,9 +12,9 @@ import (
 // tornFor is how long triggers are waited for that the server can't make out.
 const tornFor = 10 * time.Second
 
-// RetryBriefly tries again while a statement of ours that was withdrawn still holds its lock or is
-// at work on a table's triggers, or the connection must be opened anew. Triggers that stay torn for
-// tornFor are so for good: the server's file of them is damaged.
+// RetryBriefly tries again for three reasons. A statement of ours that was withdrawn may still hold
+// its lock, or still work on a table's triggers, or the connection must be opened again. Triggers
+// that stay torn for tornFor stay so for good: the server's file of them is damaged.
 func RetryBriefly(ctx context.Context, try func() error) error {
 	for began := time.Now(); ; {
 		err := try()

@@ -19,7 +19,7 @@ func (c *Cleaner) dropLog(ctx context.Context, log schema.Name) error {
 		return err
 	}
 	watcher := lock.Watcher{DB: c.pool.DB()}
-	for _, t := range found { // after the swap they are on the former source
+	for _, t := range found { // after the swap: on the former source
 		watcher.Tables = append(watcher.Tables, log.Sibling(t.Table))
 	}
 	return trigger.Drop(
@@ -42,7 +42,7 @@ func (c *Cleaner) dropLog(ctx context.Context, log schema.Name) error {
 // triggerWait is how long the removal of a trigger may wait for the table's lock.
 const triggerWait = 250 * time.Millisecond
 
-// addTriggers adds triggers that write to a log which is gone: each write to their table fails.
+// addTriggers adds triggers that write to a log that is gone: each write to their table fails.
 func (c *Cleaner) addTriggers(ctx context.Context, there Listing, left *[]Table) error {
 	log := plan.LogOf(c.source)
 	if _, is := there[log]; is || c.purpose == plan.RehearsingOnReplica {
@@ -63,8 +63,9 @@ func (c *Cleaner) addTriggers(ctx context.Context, there Listing, left *[]Table)
 	return err
 }
 
-// seeTriggers finds the triggers that go with leftovers: of a log those that write to it, on
-// whatever table, and of other tables, as of a shadow with stand-ins, those that stand on it.
+// seeTriggers finds the triggers that are dropped with leftovers. For a log these are the triggers
+// that write to it, on any table. For other tables, such as a shadow with stand-ins, these are the
+// triggers on it.
 func (c *Cleaner) seeTriggers(ctx context.Context, left []Table) error {
 	for i := range left {
 		l := &left[i]
