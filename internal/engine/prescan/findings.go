@@ -15,22 +15,25 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// finding are rows of one kind that a column, a constraint or a key doesn't take as they are.
+// finding has rows of one kind that a column, a constraint or a key doesn't take unchanged.
 type finding struct {
-	kind    Kind
-	column  Column // zero for a constraint and for a key of several columns
-	what    string
-	owner   string   // its name: of the column, the constraint or the key
-	columns []string // of the source, that the query shows besides the key
+	kind Kind
+	// column is zero for a constraint and for a key of several columns.
+	column Column
+	what   string
+	// owner is the name of the column, the constraint or the key.
+	owner string
+	// columns are the source's columns that the query shows in addition to the key.
+	columns []string
 
 	condition string // that names its rows, "" if they are all listed
-	query     string // in place of condition: the whole statement
+	query     string // a complete statement, without condition
 	rows      int64
-	more      bool // there are more than those
+	more      bool // more rows exist than listed
 	first     []numbered
 	listed    []key.Key
 	needs     needs
-	fix       string // where needs don't tell
+	fix       string // if needs can't show it
 }
 
 // numbered is a key with the place of its range, or its own among twins.
@@ -119,7 +122,7 @@ func (f *findings) show(found *finding, first []numbered) {
 	found.first = found.first[:min(len(found.first), f.cfg.Shown)]
 }
 
-// order is that of two keys, as far as it is known here.
+// order compares two keys, as far as their order is known here.
 func (f *findings) order(a, b key.Key) int {
 	order, known := f.codec.Compare(a, b)
 	if !known {
@@ -128,8 +131,8 @@ func (f *findings) order(a, b key.Key) int {
 	return order
 }
 
-// enough says that no key of a range would be shown: those of ranges before it are. (Ranges come
-// to their end in any order.)
+// enough reports whether the keys of a range would not be shown, because keys of earlier ranges
+// come first. (Ranges end in any order.)
 func (f *findings) enough(kind Kind, owner string, place int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -139,14 +142,14 @@ func (f *findings) enough(kind Kind, owner string, place int) bool {
 	})
 }
 
-// full says that a kind of rows of an owner isn't listed any further.
+// full reports whether no more rows of a kind and owner are listed.
 func (f *findings) full(owner string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.ContainsFunc(f.all, func(found *finding) bool { return found.owner == owner && found.more })
 }
 
-// events returns all findings for the listener: those that refuse the ALTER first.
+// events returns all findings for the listener, first the findings that refuse the ALTER.
 func (f *findings) events(s *Spec) []event.Finding {
 	f.mu.Lock()
 	defer f.mu.Unlock()

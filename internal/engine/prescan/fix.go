@@ -9,8 +9,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// fixOf returns a clause that takes the rows of a finding, in place of the one that doesn't; ""
-// where the rows must be changed.
+// fixOf returns a clause that takes the rows of a finding, to replace the clause that doesn't; ""
+// if the rows must be changed.
 func fixOf(f *finding) string {
 	from, to := f.column.From, f.column.To
 	if from.Name == "" {
@@ -35,7 +35,7 @@ func fixOf(f *finding) string {
 	return ""
 }
 
-// clause defines the column anew.
+// clause returns a new definition of the column.
 func (c Column) clause(definition string) string {
 	if strings.EqualFold(c.From.Name, c.To.Name) {
 		return "MODIFY " + schema.Quote(c.To.Name) + " " + definition
@@ -71,8 +71,8 @@ func charsetOf(c schema.Column) string {
 	return " CHARACTER SET " + c.Charset + " COLLATE " + c.Collation
 }
 
-// longer returns a type for strings that are too long: as long as they were allowed to be, or as
-// the longest is.
+// longer returns a type for strings that are too long. It has the length that they were allowed to
+// have, or the length of the longest.
 func longer(from, to schema.Column, longest int64) string {
 	if to.DataType == "bit" {
 		return ""
@@ -163,7 +163,7 @@ func widerInteger(to schema.Column, n needs) string {
 	return ""
 }
 
-// withMembers returns the list with those members that rows have.
+// withMembers returns the list with the members that rows have.
 func withMembers(from, to schema.Column, numbers []uint64) string {
 	members := append([]string{}, to.Members...)
 	for i, member := range from.Members {

@@ -9,23 +9,31 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Kind says in one word what is wrong with rows. Kinds are stable.
+// Kind names, in one word, the problem of rows. Kinds are stable.
 type Kind string
 
 // The kinds of findings.
 const (
-	KindNull       Kind = "null"         // NULL in a column that becomes NOT NULL
-	KindLong       Kind = "too_long"     // too long for a string or BIT
-	KindRange      Kind = "out_of_range" // outside of what a number or a time holds
-	KindMember     Kind = "member"       // no member of an ENUM or SET
-	KindCharacters Kind = "characters"   // not in the new charset, or bytes that are none of the old one
-	KindInvalid    Kind = "invalid"      // can't be read as a value of the new type
-	KindCheck      Kind = "check"        // violates a CHECK
-	KindDuplicate  Kind = "duplicate"    // shares the value of a unique key with another row
-	KindLoss       Kind = "loss"         // is changed without an error
+	// KindNull is NULL in a column that becomes NOT NULL.
+	KindNull Kind = "null"
+	// KindLong is a value that is too long for a string or BIT.
+	KindLong Kind = "too_long"
+	// KindRange is a value outside of the range of a number or a time.
+	KindRange Kind = "out_of_range"
+	// KindMember is a value that is no member of an ENUM or SET.
+	KindMember Kind = "member"
+	// KindCharacters is a character that is not in the new charset, or bytes that are not in the
+	// old one.
+	KindCharacters Kind = "characters"
+	// KindInvalid is a value that can't be read as a value of the new type.
+	KindInvalid Kind = "invalid"
+	KindCheck   Kind = "check" // violates a CHECK
+	// KindDuplicate is a row that has the same value of a unique key as another row.
+	KindDuplicate Kind = "duplicate"
+	KindLoss      Kind = "loss" // is changed without an error
 )
 
-// rule says by a condition over the source's columns which of its rows the shadow refuses, for
+// rule is a condition over the source's columns: it selects the rows that the shadow refuses, for
 // people and for counting. The server has the last word: see scan.
 type rule struct {
 	kind      Kind
@@ -40,7 +48,7 @@ type rule struct {
 	trust trust
 }
 
-// trust is what is known of a rule.
+// trust is the state of knowledge about a rule.
 type trust int
 
 // A rule is untried until it names the first row.
@@ -265,7 +273,7 @@ func literals(texts []string) string {
 	return strings.Join(quoted, ",")
 }
 
-// timeRule is about what is no date or time, or none that the type holds.
+// timeRule selects values that are no date or time, or that the type can't hold.
 func timeRule(from, to schema.Column, name string) *rule {
 	switch {
 	case from.Family() == "string" && (to.DataType == "date" || to.DataType == "datetime"):

@@ -23,11 +23,13 @@ import (
 type Config struct {
 	Workers int // defaults to 2
 	Rows    int // of a range; defaults to 10,000
-	Shown   int // keys of a finding; defaults to 10
-	Listed  int // rows of a kind that are listed one by one; defaults to 1,000
+	// Shown is the number of keys in a finding. Defaults to 10.
+	Shown int
+	// Listed is the number of rows of a kind that are listed one by one. Defaults to 1,000.
+	Listed int
 }
 
-// WithDefaults returns the config with defaults for what is not set.
+// WithDefaults returns the config, with defaults for the fields that are not set.
 func (c Config) WithDefaults() Config {
 	if c.Workers <= 0 {
 		c.Workers = 2
@@ -61,7 +63,7 @@ type Scanner struct {
 	work     *work
 	findings findings
 
-	next   sync.Mutex // held by who takes a range
+	next   sync.Mutex // held to take a range
 	ranges *rowsync.Ranges
 	taken  int
 
@@ -76,15 +78,16 @@ func New(cfg Config, deps Deps) *Scanner {
 		ranges: rowsync.NewRanges(deps.Spec.Sync, cfg.Rows)}
 }
 
-// Needed says that the definitions alone don't prove that the shadow takes every row.
+// Needed reports whether the definitions alone don't prove that the shadow takes every row.
 func (s *Scanner) Needed() bool {
 	return len(s.work.trials)+len(s.work.losses)+len(s.work.keys) > 0
 }
 
-// Rows is the number of the source's rows whose values were looked at so far.
+// Rows returns the number of the source's rows that were checked so far.
 func (s *Scanner) Rows() int64 { return s.rows.Load() }
 
-// InFlight is the number of ranges that are being looked at, and of statements over the whole table.
+// InFlight returns the number of ranges that are being checked, and of statements over the complete
+// table.
 func (s *Scanner) InFlight() int { return int(s.looking.Load()) }
 
 // Run looks at every row once and returns what it found. It may be called once.
@@ -109,12 +112,12 @@ func (s *Scanner) Run(ctx context.Context) ([]event.Finding, error) {
 	return s.findings.events(s.deps.Spec), nil
 }
 
-// errDisproved says that rows were counted by a rule that the server has disproved since.
+// errDisproved means that rows were counted by a rule that the server has disproved since.
 var errDisproved = errors.New("the server takes what a rule says it refuses")
 
 // setup returns the statements that make a session fit for prescanning.
 func (s *Scanner) setup(stages ...*stage) []string {
-	// A SELECT may take as long as it does, and an index may be sorted by whole values.
+	// A SELECT may take any time, and an index may be sorted by complete values.
 	setup := []string{dbconn.NoTimeLimit, "SET SESSION max_sort_length = 8388608", "SET SESSION group_concat_max_len = 1048576"}
 	setup = append(setup, s.deps.Spec.Sync.Values.Setup()...)
 	for _, st := range stages {
@@ -133,8 +136,8 @@ func (s *Scanner) scanAll(ctx context.Context) error {
 	return workers.Wait()
 }
 
-// scan is the worker with that number. The last range that is taken releases those workers that
-// hold still: nothing is left for them, and the gate may never open.
+// scan is the worker with that number. When it takes the last range, it releases the held workers:
+// no work is left for them, and the gate may never open.
 func (s *Scanner) scan(ctx context.Context, number int, held context.Context, release func()) error {
 	w := worker{Scanner: s}
 	var stages []*stage
@@ -170,7 +173,7 @@ func (s *Scanner) scan(ctx context.Context, number int, held context.Context, re
 type worker struct {
 	*Scanner
 	session *dbconn.Session
-	all     *stage // nil if only losses are looked for
+	all     *stage // nil for losses only
 }
 
 func (w *worker) take(ctx context.Context) (place int, r key.Range, more bool, err error) {
@@ -256,7 +259,7 @@ func (w *worker) keys(ctx context.Context, place int, query string) (keys []numb
 	return keys, err
 }
 
-// lookForLosses counts the rows of a range whose values change without an error.
+// lookForLosses counts the rows of a range with values that change without an error.
 func (w *worker) lookForLosses(ctx context.Context, place int, where string) (rows int64, err error) {
 	if len(w.work.losses) == 0 {
 		return 0, nil
@@ -438,13 +441,13 @@ func listOf(keys []numbered) []key.Key {
 	return list
 }
 
-// isKey returns the condition for rows of those keys.
+// isKey returns the condition for the rows of keys.
 func (w *worker) isKey(keys ...key.Key) string {
 	codec := w.deps.Spec.Sync.Key
 	return rowsync.InKeys(codec, codec.Names(), keys)
 }
 
-// halve finds those of some rows that a trial refuses.
+// halve finds the rows, among some, that a trial refuses.
 func (w *worker) halve(ctx context.Context, t *trial, keys []numbered) error {
 	if len(keys) == 0 || w.findings.full(t.name()) {
 		return nil
@@ -463,7 +466,7 @@ func (w *worker) halve(ctx context.Context, t *trial, keys []numbered) error {
 	return w.halve(ctx, t, keys[len(keys)/2:])
 }
 
-// kindOf tells from the server's error what is wrong with a row.
+// kindOf derives a row's problem from the server's error.
 func (t *trial) kindOf(err error) Kind {
 	to := t.column.To
 	switch {
@@ -483,10 +486,10 @@ func (t *trial) kindOf(err error) Kind {
 	return KindInvalid
 }
 
-// long is the number of rows from which on a query over all of them is worth telling.
+// long is the number of rows above which a query over all of them is reported.
 const long = 1_000_000
 
-// tellLong tells of a query that may hold up the purge.
+// tellLong reports a query that may hold up the purge.
 func (s *Scanner) tellLong(name string) {
 	if rows := s.deps.Spec.Source.Rows; rows >= long {
 		s.deps.Emit(event.Note{At: time.Now(), Text: fmt.Sprintf("looking for duplicates under key %s in one query over about %d rows: "+

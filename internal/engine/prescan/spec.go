@@ -13,23 +13,24 @@ import (
 type Column struct {
 	From schema.Column
 	To   schema.Column
-	// Fits says that the server refuses none of the values that From may have.
+	// Fits means that the server refuses none of the values that From may have.
 	Fits bool
-	// Kept says that values are stored and compared as before, and Converted that another
-	// value is stored. Neither: only charset or collation are others.
+	// Kept means that values are stored and compared as before. Converted means that another value
+	// is stored. Neither means that only charset or collation differ.
 	Kept      bool
 	Converted bool
-	// Losses says what happens to values that the server changes without an error, such as
-	// "are rounded to 2 decimals"; "" if it changes none.
+	// Losses describes how the server changes values without an error, such as "are rounded to 2
+	// decimals"; "" if it changes none.
 	Losses string
 }
 
-// Spec says what is looked at. It is immutable.
+// Spec defines what the prescan checks. It is immutable.
 type Spec struct {
-	Sync    *rowsync.Spec
-	Source  *schema.Table
-	Shadow  *schema.Table
-	Columns []Column // all that the shadow takes from the source
+	Sync   *rowsync.Spec
+	Source *schema.Table
+	Shadow *schema.Table
+	// Columns are all columns that the shadow takes from the source.
+	Columns []Column
 }
 
 // column finds what a column of the shadow is made of.
@@ -51,7 +52,7 @@ func (s *Spec) expr(shadow string) string {
 	return ""
 }
 
-// unchanged says that a column of the shadow has the values that it has in the source.
+// unchanged reports whether a column of the shadow has the values that it has in the source.
 func (s *Spec) unchanged(shadow string) bool {
 	to, _ := s.Shadow.Column(shadow)
 	if to.Generated == schema.NotGenerated {
@@ -68,11 +69,12 @@ func (s *Spec) allUnchanged(columns []string) bool {
 
 // stage is a temporary table of some of the shadow's columns, with constraints of its own.
 type stage struct {
-	spec    *Spec
-	name    string
-	columns []schema.Column // generated ones behind those that they are computed from
-	checks  []string        // clauses of CHECKs
-	stores  bool            // rows are to be read again
+	spec *Spec
+	name string
+	// columns has generated columns after the columns that they are computed from.
+	columns []schema.Column
+	checks  []string // clauses of CHECKs
+	stores  bool     // rows are to be read again
 }
 
 func (s *Spec) stage(name string, columns []string, checks ...string) *stage {
@@ -86,9 +88,9 @@ func (s *Spec) stage(name string, columns []string, checks ...string) *stage {
 }
 
 // create returns the statements that make the stage. CREATE .. SELECT gives a column its type,
-// charset and NOT NULL; generated columns and literals take the table's charset. A default that
-// names other columns can't be carried over (1054 on 9.7.4), and a generated column that is NOT NULL
-// has no default to be filled with (1364): those are added by an ALTER.
+// charset and NOT NULL; generated columns and literals take the table's charset. An ALTER adds two
+// kinds of columns. A default that names other columns can't be carried over (1054 on 9.7.4). A
+// generated column that is NOT NULL has no default to be filled with (1364).
 func (st *stage) create() []string {
 	var clauses, computed, selected []string
 	engine := "BLACKHOLE"

@@ -24,7 +24,7 @@ type trial struct {
 	rules  []*rule
 }
 
-// loss is a column of which some values are changed without an error.
+// loss is a column with values that the server changes without an error.
 type loss struct {
 	column    Column
 	condition string
@@ -74,7 +74,8 @@ func (w *work) addCheck(s *Spec, check schema.Check) {
 		return
 	}
 	t := trial{check: check.Name, clause: check.Clause}
-	for _, name := range columns { // a renamed column can't be asked by its new name
+	// The query can't use a renamed column's new name.
+	for _, name := range columns {
 		_, there := s.Source.Column(name)
 		c, taken := s.column(name)
 		plain = plain && there && (!taken || strings.EqualFold(c.From.Name, name))
@@ -85,8 +86,8 @@ func (w *work) addCheck(s *Spec, check schema.Check) {
 	w.add(s, t, columns, check.Clause)
 }
 
-// validJSON says that the CHECK is the one that a JSON column of MariaDB has, and that it holds:
-// the column is a new one of NULLs, or continues a column that has the CHECK.
+// validJSON reports whether the CHECK is the CHECK that a JSON column of MariaDB has, and holds. It
+// holds if the column is a new one of NULLs, or continues a column that has the CHECK.
 func (s *Spec) validJSON(check schema.Check, columns []string) bool {
 	if len(columns) != 1 || check.Clause != "json_valid("+schema.Quote(columns[0])+")" {
 		return false
@@ -111,7 +112,7 @@ func (w *work) all(s *Spec) *stage {
 	return s.stage("midstream_check", columns, checks...)
 }
 
-// mayRepeat says that two rows may have the same value of a unique key of the shadow.
+// mayRepeat reports whether two rows may have the same value of a unique key of the shadow.
 func mayRepeat(s *Spec, k schema.Key) bool {
 	for _, u := range s.Sync.Unique {
 		if strings.EqualFold(u.Name, k.Name) && u.Enforced {
@@ -127,7 +128,8 @@ func mayRepeat(s *Spec, k schema.Key) bool {
 			continue
 		}
 		if c.AutoIncrement || c.Default == "" && c.Nullable || strings.EqualFold(c.Default, "NULL") {
-			return false // every row has another number, or NULL
+			// Every row has another number, or NULL.
+			return false
 		}
 	}
 	return true
@@ -146,12 +148,12 @@ func columnsOf(s *Spec, k schema.Key) []string {
 	return names
 }
 
-// dependsOn says that a trial takes a column that is another's to refuse.
+// dependsOn reports whether a trial uses a column that is another trial's to refuse.
 func (t *trial) dependsOn(refused map[string]bool) bool {
 	return slices.ContainsFunc(t.stage.columns, func(c schema.Column) bool { return refused[c.Name] && c.Name != t.column.To.Name })
 }
 
-// lossOf returns what a column's values lose, where a condition tells which do.
+// lossOf returns the loss of a column's values, if a condition selects the values with a loss.
 func lossOf(c Column) *loss {
 	if c.Losses == "" {
 		return nil
