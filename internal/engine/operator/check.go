@@ -13,7 +13,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// CheckSettings fails with *BadSetting if the server does not take the settings. Values are those that somebody has given.
+// CheckSettings fails with *BadSetting if the server does not take the settings. values are the
+// settings that an operator has given.
 func CheckSettings(ctx context.Context, pool *dbconn.Pool, table schema.Name, was, now Settings, values map[string]string) error {
 	bad := func(name string, err error, next string) error { return &BadSetting{name, values[name], err, next} }
 	t := now.Throttle
@@ -43,7 +44,8 @@ func CheckSettings(ctx context.Context, pool *dbconn.Pool, table schema.Name, wa
 	return CheckKills(ctx, pool.DB(), table, was, now, values)
 }
 
-// CheckKills fails with *BadSetting if sessions in the way can't be ended, and somebody has just said that they may be.
+// CheckKills fails with *BadSetting if the run can't kill sessions that block the lock, and an
+// operator has just allowed that.
 func CheckKills(ctx context.Context, db *sql.DB, table schema.Name, was, now Settings, values map[string]string) error {
 	const name = "kill-blockers-after"
 	if now.Kills.After == 0 || was.Kills.After > 0 {
@@ -59,7 +61,7 @@ func CheckKills(ctx context.Context, db *sql.DB, table schema.Name, was, now Set
 	return nil
 }
 
-// errFewConnections says that the application would have none left.
+// errFewConnections means that no connection would be left for the application.
 var errFewConnections = errors.New("each of them has a connection, and they may take half of those that are free")
 
 // roomForWorkers fails with errFewConnections if the server has no room for so many more workers.

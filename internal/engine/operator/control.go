@@ -15,46 +15,53 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// Control is what an operator may change while a run is at work. It outlives the attempts of a run that has lost
-// its server, and what it says holds for the next of them. It is safe for concurrent use.
+// Control has everything that an operator may change while a run is at work. It outlives the
+// attempts of a run that has lost its server, and holds for the next attempt. It is safe for
+// concurrent use.
 //
-// A swap is never under way while a command takes effect: begin and end enclose each attempt, and who pauses or holds
-// waits for the end of one, and is told if that was the swap.
+// No swap is under way while a command takes effect: begin and end enclose each attempt. A pause or
+// a hold waits for the end of an attempt, and fails if that attempt was the swap.
 type Control struct {
 	mu       sync.Mutex
 	settings Settings
 	changed  chan struct{} // closed and replaced when settings change
 	paused   *Paused
-	waived   bool          // the window and the file don't count any more
-	attempt  chan struct{} // closed at the end of the attempt to swap that is under way; nil: none is
-	swapped  bool          // or nobody knows
-	native   bool          // the server's own statement is under way
-	run      Run           // at work; nil between attempts, and before the table is claimed
-	purpose  plan.Purpose  // its own
-	watcher  *lock.Watcher // its own
+	// waived means that the window and the file don't count any more.
+	waived bool
+	// attempt is closed at the end of the swap attempt that is under way; nil if there is none.
+	attempt chan struct{}
+	swapped bool // or the outcome is not known
+	// native means that the server's own statement is under way.
+	native bool
+	// run is at work; nil between attempts, and before the table is claimed.
+	run     Run
+	purpose plan.Purpose  // its own
+	watcher *lock.Watcher // its own
 }
 
-// Run is what a Control commands: a run of a migration, or a statement on whole tables.
+// Run is what a Control commands: a run of a migration, or a statement on complete tables.
 type Run interface {
-	// Standing is how far it is at this moment, and for what it waits; at is false if it does not say so.
+	// Standing returns the run's progress now, and the gates that it waits for; at is false if it
+	// reports none.
 	Standing() (p event.Progress, gates []event.Gate, at bool)
-	// Keeps says that it could be stopped now, and resumed.
+	// Keeps reports whether the run could be stopped now, and resumed.
 	Keeps() bool
 	// SetPaused makes all work wait for a reason; "" ends that.
 	SetPaused(why string)
 	// InFlight is the number of statements that a pause waits for.
 	InFlight() int
-	// Apply makes it work by other settings, if the server takes them. Values are those that somebody has given.
+	// Apply changes the run's settings, if the server takes them. values are the settings that an
+	// operator has given.
 	Apply(ctx context.Context, settings Settings, values map[string]string) error
 }
 
-// Paused says who has paused a run.
+// Paused names the operator who has paused a run.
 type Paused struct {
 	By    string
 	Since time.Time
 }
 
-// NotNow says that a command can't be carried out as the run stands. Nothing has changed.
+// NotNow means that a command can't be carried out in the run's present state. Nothing has changed.
 type NotNow struct {
 	What string // that can't be done
 	Why  string
@@ -63,7 +70,8 @@ type NotNow struct {
 
 func (n *NotNow) Error() string { return n.What + ": " + n.Why }
 
-// BadSetting says that a setting was not taken. Nothing has changed, of others that were given with it either.
+// BadSetting means that a setting was not taken. Nothing has changed, and no other setting that was
+// given with it.
 type BadSetting struct {
 	Name, Text string
 	Err        error
@@ -74,15 +82,15 @@ func (b *BadSetting) Error() string { return fmt.Sprintf("%s=%s: %v", b.Name, b.
 
 func (b *BadSetting) Unwrap() error { return b.Err }
 
-// errUnknownSetting says that there is no such setting.
+// errUnknownSetting means that no such setting exists.
 var errUnknownSetting = errors.New("there is no such setting, or it does not change while a run is at work")
 
-// NewControl returns one that begins with these settings.
+// NewControl returns a Control that begins with these settings.
 func NewControl(settings Settings) *Control {
 	return &Control{settings: settings.WithDefaults(), changed: make(chan struct{})}
 }
 
-// Settings are those that hold now.
+// Settings returns the settings that hold now.
 func (c *Control) Settings() Settings {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,8 +111,8 @@ func (c *Control) Changing() <-chan struct{} {
 	return c.changed
 }
 
-// Standing is how far the run is at this moment, and for what it waits; at is false while none is
-// at work. (Statements on whole tables have none.)
+// Standing returns the run's progress now, and the gates that it waits for; at is false while no
+// run is at work. (Statements on complete tables have none.)
 func (c *Control) Standing() (p event.Progress, gates []event.Gate, at bool) {
 	r := c.atWork()
 	if r == nil {
@@ -127,7 +135,7 @@ func (c *Control) Paused() *Paused {
 	return c.paused
 }
 
-// when says when the table may be changed, and whether the window and the file don't count.
+// when returns when the table may be changed, and whether the window and the file don't count.
 func (c *Control) when() (when When, waived bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,7 +145,8 @@ func (c *Control) when() (when When, waived bool) {
 // PausedGate is the name of the gate that a pause closes.
 const PausedGate = "paused"
 
-// Attach lets a run of a purpose obey, whose watcher finds those who hold the locks that it needs. REQUIRES: none is attached.
+// Attach lets a run of a purpose obey. watcher finds the sessions that hold the locks that the run
+// needs. REQUIRES: none is attached.
 func (c *Control) Attach(r Run, purpose plan.Purpose, watcher *lock.Watcher) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,7 +165,7 @@ func (c *Control) Detach(r Run) {
 	}
 }
 
-// Begin says whether an attempt to swap may be made, and if so begins it.
+// Begin reports whether an attempt to swap may be made, and if so begins it.
 func (c *Control) Begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,8 +185,8 @@ func (c *Control) End(swapped bool) {
 	c.attempt = nil
 }
 
-// BeginNative says whether the server's own statement may be made, and if so it is under way. swaps says that a hold
-// holds it.
+// BeginNative reports whether the server's own statement may be made, and if so begins it. swaps
+// means that a hold holds the statement.
 func (c *Control) BeginNative(swaps bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -219,8 +228,8 @@ func (c *Control) Stoppable(ctx context.Context) error {
 	return nil
 }
 
-// TooLate waits for the end of an attempt to swap that is under way, and fails with *NotNow if the
-// tables are swapped. what is the command's failure, in words.
+// TooLate waits for the end of an attempt to swap that is under way. It fails with *NotNow if the
+// tables are swapped. what describes the command's failure.
 func (c *Control) TooLate(ctx context.Context, what string) error {
 	c.mu.Lock()
 	attempt, swapped := c.attempt, c.swapped
@@ -239,15 +248,16 @@ func (c *Control) TooLate(ctx context.Context, what string) error {
 	return nil
 }
 
-// quietFor is how long a pause waits for what is in flight.
+// quietFor is how long a pause waits for work in flight.
 const quietFor = 15 * time.Second
 
 // quietLooks is in how many looks in a row nothing must be in flight: what has just passed a gate counts a moment
 // later.
 const quietLooks = 3
 
-// Pause holds the row copy, apply, prescan, verify and the swap still, and returns when nothing of them is in flight,
-// or after a while with the number of what still is. Changes go on being captured. It fails with *NotNow.
+// Pause stops the row copy, apply, prescan, verify and the swap. It returns when none of them has
+// work in flight, or after quietFor with the number of statements in flight. Changes are still
+// captured. It fails with *NotNow.
 func (c *Control) Pause(ctx context.Context, by string) (inFlight int, err error) {
 	const what = "the run can't be paused"
 	if p := c.Paused(); p != nil {
@@ -322,9 +332,9 @@ func (c *Control) Hold(ctx context.Context) error {
 	})
 }
 
-// take has a change of the settings take effect. One that may keep the table from being changed waits
-// for the end of an attempt that is under way, and is undone with *NotNow if that was the swap. do
-// is called with mu held.
+// take makes a change of the settings take effect. A change that may keep the table from being
+// changed waits for the end of an attempt that is under way. If that attempt was the swap, take
+// undoes the change and fails with *NotNow. do is called with mu held.
 func (c *Control) take(ctx context.Context, what string, stricter bool, do func() error) error {
 	c.mu.Lock()
 	var err error
@@ -389,7 +399,7 @@ func (c *Control) CutOver(ctx context.Context, now bool) (still string, err erro
 	return still, err
 }
 
-// swapless fails with *NotNow if the run is one that does not swap.
+// swapless fails with *NotNow if the run does not swap.
 func (c *Control) swapless(what string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -399,7 +409,7 @@ func (c *Control) swapless(what string) error {
 	return nil
 }
 
-// change tells that settings have changed. REQUIRES: mu is held.
+// change announces that settings have changed. REQUIRES: mu is held.
 func (c *Control) change() {
 	close(c.changed)
 	c.changed = make(chan struct{})
@@ -408,10 +418,12 @@ func (c *Control) change() {
 // looked are the settings that are held against the server.
 var looked = []string{"max-load", "critical-load", "throttle-query", "kill-blockers-after", "max-replica-lag", "min-free-disk", "workers"}
 
-// AtWork says that a run is at work on its table; else it looks at its server, or waits for it, or is stopped.
+// AtWork reports whether a run is at work on its table. Otherwise it examines its server, or waits
+// for it, or is stopped.
 func (c *Control) AtWork() bool { return c.atWork() != nil }
 
-// holds says that values keep the table from being changed which might have been.
+// holds reports whether values keep the table from being changed that could have been changed
+// before.
 func holds(s Settings, values map[string]string) bool {
 	_, hold := values["hold"]
 	_, gone := values["cutover-when-gone"]
@@ -462,8 +474,8 @@ func (c *Control) inFlight() int {
 	return 0
 }
 
-// Blockers lists who holds the locks of the table, and who waits for them. REQUIRES: a run is at work; else there is
-// nobody.
+// Blockers lists the sessions that hold the locks of the table, and the sessions that wait for them.
+// REQUIRES: a run is at work; otherwise it lists none.
 func (c *Control) Blockers(ctx context.Context) (holding, waiting []event.Blocker, err error) {
 	c.mu.Lock()
 	run, watcher := c.run, c.watcher
@@ -474,7 +486,7 @@ func (c *Control) Blockers(ctx context.Context) (holding, waiting []event.Blocke
 	return watcher.All(ctx)
 }
 
-// Held says why the run must not swap, for people; "" if it may.
+// Held returns why the run must not swap, for people; "" if it may.
 func (c *Control) Held(now time.Time) string {
 	when, waived := c.when()
 	switch {

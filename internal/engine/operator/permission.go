@@ -15,7 +15,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// When says when the table may be changed. The zero value is as soon as it can be.
+// When defines when the table may be changed. The zero value means as soon as possible.
 type When struct {
 	Window cutover.Window
 	// Gone is the path of a file that must not be there; "" for none.
@@ -36,7 +36,7 @@ type Permission struct {
 	Note    func(text string)
 }
 
-// WhyNot says why the table must not be changed now; "" if it may.
+// WhyNot returns why the table must not be changed now; "" if it may.
 func (h Permission) WhyNot(now time.Time) (string, error) {
 	if why := h.Control.pausedBy(); why != "" {
 		return why, nil
@@ -54,7 +54,7 @@ func (h Permission) WhyNot(now time.Time) (string, error) {
 	return when.Closed(now)
 }
 
-// Closed says why the window or the file doesn't let the table be changed now; "" if they do.
+// Closed returns why the window or the file forbids changing the table now; "" if they allow it.
 func (when When) Closed(now time.Time) (string, error) {
 	if !when.Window.Open(now) {
 		return fmt.Sprintf("the window %s opens at %s", when.Window, when.Window.Next(now).Format("Mon 15:04 MST")), nil
@@ -72,8 +72,8 @@ func (when When) Closed(now time.Time) (string, error) {
 	return fmt.Sprintf("the file %s is there", when.Gone), nil
 }
 
-// Wait waits until the table may be changed, if it must not be now, and says whether it has waited. meanwhile
-// is called from time to time; nil for nothing.
+// Wait waits until the table may be changed, and reports whether it had to wait. It calls meanwhile
+// from time to time, if that is not nil.
 func (h Permission) Wait(ctx context.Context, meanwhile func(context.Context) error) (waited bool, err error) {
 	var told string
 	for {
@@ -100,11 +100,11 @@ func (h Permission) Wait(ctx context.Context, meanwhile func(context.Context) er
 	}
 }
 
-// Turn says when the server's own statement may be made (lock.Turn).
+// Turn decides when the server's own statement may be made (lock.Turn).
 type Turn struct {
 	lock.AnyTime
 	Permission
-	Last bool // it is the one that changes the table for good
+	Last bool // this one changes the table
 }
 
 // Wait returns when the statement may be made.
@@ -118,7 +118,7 @@ func (t Turn) Wait(ctx context.Context) (held time.Duration, err error) {
 	return time.Since(began), err
 }
 
-// Begin says whether it may be made at this moment.
+// Begin reports whether the statement may be made now.
 func (t Turn) Begin() bool { return t.Control.BeginNative(t.Swaps) }
 
 // End records what has become of it.

@@ -16,14 +16,17 @@ import (
 	"midstream/internal/engine/throttle"
 )
 
-// Setting is a part of Settings that has a name: as a flag, in an option file, and, as all of them may change while
-// a run is at work, by its control. Its range stands here, and nowhere else.
+// Setting is a named part of Settings. The name is used for a flag, in an option file, and in
+// commands to a run, because every setting may change while a run is at work. Only Setting defines
+// its range.
 type Setting struct {
-	Name  string
-	Kind  string // of its value: duration, number, percent, bytes, bool, ...
+	Name string
+	// Kind is the kind of its value: duration, number, percent, bytes, bool, ...
+	Kind  string
 	Range string // for people; "" where any value of the kind will do
 	Help  string
-	// Repeats says that the flag may be given several times, each with one part of a value that has commas.
+	// Repeats means that the flag may be given several times, each with one part of a value that
+	// has commas.
 	Repeats bool
 
 	get func(*Settings) string
@@ -60,12 +63,13 @@ func WithoutSecrets(text string) string {
 	return shown + "/" + hidden
 }
 
-// Set reads a value into settings. On an error, which says what would do, they are as they were.
+// Set reads a value into settings. On an error the settings are unchanged, and the error describes
+// the values that would be taken.
 func (s Setting) Set(settings *Settings, text string) error {
 	return s.set(settings, strings.TrimSpace(text))
 }
 
-// AllSettings lists those there are, in the order of the help.
+// AllSettings lists all settings, in the order of the help.
 func AllSettings() []Setting {
 	return append(append(pace(), waits()...), swapping()...)
 }
@@ -81,8 +85,8 @@ func SettingOf(name string) (Setting, bool) {
 	return Setting{}, false
 }
 
-// CommandLineDefaults are the defaults of all settings. Those for what a run waits are among them, which Settings
-// without a word do not have.
+// CommandLineDefaults are the defaults of all settings on the command line. They include settings
+// that a run waits for; Settings have no defaults for these.
 func CommandLineDefaults() Settings {
 	s := Settings{}.WithDefaults()
 	s.Throttle = Throttle{ReplicaLag: time.Second, CaptureDelay: 3 * time.Second, History: 1_000_000, CheckpointAge: 0.75}
@@ -110,7 +114,7 @@ func pace() []Setting {
 	}
 }
 
-// waits are the settings that say for what a run waits.
+// waits are the settings with conditions that a run waits for.
 func waits() []Setting {
 	return []Setting{
 		duration(
@@ -168,7 +172,7 @@ func waits() []Setting {
 	}
 }
 
-// WaitsChange says that values change for what a run waits.
+// WaitsChange reports whether values change the conditions that a run waits for.
 func WaitsChange(values map[string]string) bool {
 	return slices.ContainsFunc(waits(), func(s Setting) bool {
 		_, says := values[s.Name]
@@ -253,7 +257,8 @@ func swapping() []Setting {
 	}
 }
 
-// ReadDuration reads a duration of a range. Its error says what would do, as those of the others.
+// ReadDuration reads a duration of a range. Its error describes the values that would be taken, as
+// the other errors do.
 func ReadDuration(text string, least, most time.Duration) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	switch {
@@ -265,7 +270,7 @@ func ReadDuration(text string, least, most time.Duration) (time.Duration, error)
 	return d, nil
 }
 
-// ReadNumber reads a whole number of a range, in which _ may stand between digits.
+// ReadNumber reads an integer of a range; digits may have _ between them.
 func ReadNumber(text string, least, most int) (int, error) {
 	n, err := strconv.Atoi(strings.ReplaceAll(text, "_", ""))
 	switch {
@@ -330,7 +335,7 @@ func boolean(name, help string, at func(*Settings) *bool) Setting {
 	}
 }
 
-// secret is a setting whose value is shown through hide.
+// secret returns a setting that shows its value through hide.
 func secret(s Setting, hide func(string) string) Setting {
 	s.hide = hide
 	return s
@@ -409,7 +414,7 @@ func several(s Setting, check func(string) error, at func(*Settings) *[]string) 
 
 func percentText(part float64) string { return fmt.Sprintf("%.0f%%", 100*part) }
 
-// part is a share of the whole, said in percent, from least to 100.
+// part is a share, given in percent, from least to 100.
 func part(name string, least int, help string, get func(*Settings) float64, set func(*Settings, float64)) Setting {
 	return Setting{
 		Name: name, Kind: "percent", Range: fmt.Sprintf("%d%% to 100%%", least), Help: help,

@@ -17,31 +17,32 @@ import (
 type Settings struct {
 	RowCopy rowcopy.Pace
 
-	// Rest is the least part of its time, 0 to 1, in which the row copy rests. Defaults to 0.
+	// Rest is the least share of its time, 0 to 1, that the row copy rests. Defaults to 0.
 	Rest float64
-	// MaxSlowdown is the part by which the application's statements may take longer on average, where
+	// MaxSlowdown is the share by which the application's statements may take longer on average, if
 	// the server is in use. Defaults to 0.05.
 	MaxSlowdown float64
 	// FullSpeed has all workers copy rows however much the application is slowed.
 	FullSpeed bool
 	// Lock bounds each attempt of the cut-over. Wait defaults to 250 ms, Work to 250 ms.
 	Lock cutover.Budget
-	// Throttle says for what the run waits. Defaults to nothing.
+	// Throttle has the conditions that the run waits for. Defaults to none.
 	Throttle Throttle
-	// When says when the table may be changed. Defaults to as soon as it can be.
+	// When defines when the table may be changed. Defaults to as soon as possible.
 	When When
-	// Kills say who is ended that is in the way of a lock for too long. Defaults to nobody.
+	// Kills define which sessions may be killed if they block a lock for too long. Defaults to
+	// none.
 	Kills lock.Kills
 	// Backoff is the wait after the first failed attempt; it doubles up to MaxBackoff.
 	// They default to 250 ms and 10 s.
 	Backoff, MaxBackoff time.Duration
-	// Attempts and GiveUp end the run with ErrGaveUp after as many attempts, or so long, in which
-	// the lock could not be had; 0: never. The work is kept.
+	// Attempts and GiveUp end the run with ErrGaveUp after as many attempts, or as long a time,
+	// without the lock; 0 means never. The work is kept.
 	Attempts int
 	GiveUp   time.Duration
 }
 
-// WithDefaults returns the settings with defaults for what is not set.
+// WithDefaults returns the settings, with defaults for the fields that are not set.
 func (s Settings) WithDefaults() Settings {
 	s.RowCopy, s.Lock = s.RowCopy.WithDefaults(), s.Lock.WithDefaults()
 	if s.MaxSlowdown <= 0 {
@@ -56,20 +57,31 @@ func (s Settings) WithDefaults() Settings {
 	return s
 }
 
-// Throttle says for what a run waits. What is 0 or empty is not looked at.
+// Throttle has the conditions that a run waits for. A field that is 0 or empty is not checked.
 type Throttle struct {
-	CaptureDelay  time.Duration    // the most that capture may be behind the server
-	MaxLoad       []throttle.Limit // of status variables
-	CriticalLoad  []throttle.Limit // likewise: the run ends
-	History       int              // the most entries of InnoDB's history list
-	CheckpointAge float64          // the largest share of the redo log that is not flushed
-	Files         []string         // paths: the run waits while one of these files is there
-	Query         string           // the run waits while its first value is above 0
-	URL           string           // the run waits while a GET is answered by another status than 2xx
-	ReplicaLag    time.Duration    // the most that a replica may be behind
-	Replicas      []Follower       // that are looked at
-	FreeDisk      int64            // bytes that must be free where the server's files are, if that is this machine
-	GivenDisk     int64            // bytes that are free there, where that is another
+	// CaptureDelay is how far capture may be behind the server.
+	CaptureDelay time.Duration
+	MaxLoad      []throttle.Limit // of status variables
+	CriticalLoad []throttle.Limit // bounds; above one the run ends
+	// History is the maximum number of entries in InnoDB's history list.
+	History int
+	// CheckpointAge is the largest share of the redo log, 0 to 1, that may be unflushed.
+	CheckpointAge float64
+	// Files are paths: the run waits while one of these files exists.
+	Files []string
+	// Query makes the run wait while the query's first value is above 0.
+	Query string
+	// URL makes the run wait while a GET of it returns another status than 2xx.
+	URL string
+	// ReplicaLag is how far a replica may be behind.
+	ReplicaLag time.Duration
+	Replicas   []Follower // that are looked at
+	// FreeDisk is the number of bytes that must be free on the server's disk, if that is this
+	// machine.
+	FreeDisk int64
+	// GivenDisk is the number of bytes that are free on the server's disk, if that is another
+	// machine.
+	GivenDisk int64
 }
 
 // Follower is a replica that was reached.
