@@ -16,10 +16,11 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// ErrRefused says that the server takes the statement by no algorithm.
+// ErrRefused means that the server takes the statement by no algorithm.
 var ErrRefused = errors.New("the server refuses the statement")
 
-// ErrNoCopy says that the server refuses to make an empty copy of the table, which a shadow begins with.
+// ErrNoCopy means that the server refuses to make an empty copy of the table. A shadow begins with
+// such a copy.
 var ErrNoCopy = errors.New("the server refuses to make an empty copy of the table")
 
 // attempt is a way that the server is asked for.
@@ -34,15 +35,16 @@ var attempts = []attempt{
 	{plan.MethodInplace, "SHARED"}, {plan.MethodCopy, "NONE"}, {plan.MethodCopy, ""},
 }
 
-// ErrLeft says that a clone could not be dropped.
+// ErrLeft means that a clone could not be dropped.
 var ErrLeft = errors.New("a clone is left")
 
 // removal is how long the removal of a clone is tried for.
 const removal = 10 * time.Second
 
-// Question is what is asked.
+// Question is a statement to try on an empty clone.
 type Question struct {
-	// CopiesOnline says that the server can copy a table that is written to: LOCK=NONE is asked for then.
+	// CopiesOnline means that the server can copy a table that is written to. Then Ask asks for
+	// LOCK=NONE.
 	CopiesOnline bool
 	Table        *schema.Table
 	Alter        *ddl.Alter
@@ -55,13 +57,13 @@ type Question struct {
 	Clone schema.Name
 	// ClausesFor returns an ALTER's clauses for the clone as CREATE TABLE LIKE has made it.
 	ClausesFor func(alter *ddl.Alter, clone *schema.Table) string
-	// anew lets the clone be as a shadow is: a row format that nothing names is the server's
-	// default, and not the table's.
+	// anew makes the clone like a shadow: a row format that nothing names is the server's default,
+	// and not the table's.
 	anew bool
 }
 
-// attempts are those that the question leaves. What the statement itself says of ALGORITHM and LOCK
-// comes after what an attempt says, and counts.
+// attempts returns the attempts that the question leaves. The statement's own ALGORITHM and LOCK
+// come after those of an attempt, and count.
 func (q Question) attempts() []attempt {
 	var left []attempt
 	begun := q.From == ""
@@ -85,14 +87,15 @@ func (q Question) attempts() []attempt {
 	return left
 }
 
-// Ask makes an empty clone of the table, has the server carry out the statement on it by the
-// lightest algorithm that it takes, and drops it. It fails with ErrRefused if the
-// server takes it by none. REQUIRES: no table of the clone's name is there.
+// Ask makes an empty clone of the table, lets the server run the statement on it by the lightest
+// algorithm that it takes, and drops it. It fails with ErrRefused if the server takes the statement
+// by none. REQUIRES: no table has the clone's name.
 func Ask(ctx context.Context, pool *dbconn.Pool, q Question) (*plan.Answer, error) {
 	return q.outcome(ctx, pool, q.Alter)
 }
 
-// try has the server carry out the statement on the clone, which is as before, and says how.
+// try lets the server run the statement on the clone, and returns how it did so. before is the
+// clone's state before the statement.
 func (q Question) try(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session, before *sight) (*plan.Answer, error) {
 	answer := &plan.Answer{}
 	text := q.ClausesFor(q.Alter, before.table)
@@ -114,7 +117,8 @@ func (q Question) try(ctx context.Context, pool *dbconn.Pool, session *dbconn.Se
 				after, len(q.Alter.Keys) > 0 && a.method != plan.MethodInstant,
 			), after.definition
 			if a.method == plan.MethodInstant && answer.Effect == plan.Rebuild && q.Alter.Algorithm == "" {
-				answer.Method = plan.MethodCopy // MariaDB takes ALGORITHM=INSTANT for PARTITION BY, and copies
+				// MariaDB takes ALGORITHM=INSTANT for PARTITION BY, and copies.
+				answer.Method = plan.MethodCopy
 			}
 			return answer, nil
 		}
@@ -129,15 +133,16 @@ func (q Question) try(ctx context.Context, pool *dbconn.Pool, session *dbconn.Se
 	return nil, fmt.Errorf("%w: %s", ErrRefused, last.Why)
 }
 
-// unanswered says that an error tells nothing of the statement.
+// unanswered reports whether an error gives no information about the statement.
 func unanswered(err error) bool {
 	return dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) || dbconn.Contended(err) || dbconn.Denied(err) || dbconn.Exhausted(err) ||
 		dbconn.Unwilling(err)
 }
 
-// clone makes the marked, empty clone, and returns what drops it again. The table's definition is
-// taken as it is, by a session as a run makes the shadow with: the operator's may refuse what an
-// application's has made, such as an ENUM that has two equal members.
+// clone makes the marked, empty clone, and returns a function that drops it. It keeps the table's
+// definition unchanged, by a session like the session that makes the shadow. The operator's own
+// settings may refuse something that an application's have made, such as an ENUM with two equal
+// members.
 func (q Question) clone(ctx context.Context, pool *dbconn.Pool, session *dbconn.Session) (remove func() error, err error) {
 	remove = func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removal)
@@ -146,7 +151,7 @@ func (q Question) clone(ctx context.Context, pool *dbconn.Pool, session *dbconn.
 		if _, err := session.Exec(ctx, drop); err == nil {
 			return nil
 		}
-		session.Close() // so that nothing of it holds the clone
+		session.Close() // it must not hold the clone
 		again, err := pool.Session(ctx)
 		if err == nil {
 			defer again.Close()
@@ -185,8 +190,8 @@ func (q Question) clone(ctx context.Context, pool *dbconn.Pool, session *dbconn.
 	return remove, nil
 }
 
-// rowFormat is the clause that gives the clone the row format of the table, which it may have from
-// another default, where LIKE doesn't carry it over.
+// rowFormat returns the clause that gives the clone the row format of the table. The table may have
+// it from another default, and LIKE may not carry it over.
 func (q Question) rowFormat(ctx context.Context, session *dbconn.Session) (clause string, err error) {
 	err = session.Rows(ctx, fmt.Sprintf("SELECT IF(create_options LIKE '%%row_format%%' OR row_format = 'Compressed' OR"+
 		" LOWER(row_format) = @@GLOBAL.innodb_default_row_format, '', CONCAT(', ROW_FORMAT = ', row_format))"+
@@ -202,8 +207,10 @@ func (q Question) rowFormat(ctx context.Context, session *dbconn.Session) (claus
 type sight struct {
 	table      *schema.Table
 	definition string
-	tables     []uint64 // InnoDB's numbers of the table, or of its partitions
-	indexes    []uint64 // and of their indexes: a rename keeps them
+	// tables has InnoDB's numbers of the table, or of its partitions.
+	tables []uint64
+	// indexes has InnoDB's numbers of their indexes: a rename keeps them.
+	indexes []uint64
 }
 
 func look(ctx context.Context, db *sql.DB, clone schema.Name) (*sight, error) {
@@ -242,8 +249,8 @@ func (s *sight) read(ctx context.Context, db *sql.DB, views string, clone schema
 	return rows.Err()
 }
 
-// effect is what has happened between two sights. keyed says that the statement adds indexes: of
-// partitions InnoDB does not show them.
+// effect returns the changes between two sights. keyed means that the statement adds indexes:
+// InnoDB does not show the indexes of partitions.
 func (s *sight) effect(after *sight, keyed bool) plan.Effect {
 	fresh := func(of, among []uint64) bool {
 		return slices.ContainsFunc(of, func(id uint64) bool { return !slices.Contains(among, id) })

@@ -15,9 +15,9 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Measure has the server carry out the statement, in the way that it has answered, on a clone with
-// the first rows of the table, at most so many, and says what that costs. The clone is dropped. before is
-// a statement that comes first and does not count, nil if there is none.
+// Measure runs the statement, in the way of the server's answer, on a clone with the first rows of
+// the table, and returns its cost. The clone is then dropped. before is a statement that runs first
+// and does not count; nil if there is none.
 func Measure(
 	ctx context.Context,
 	pool *dbconn.Pool,
@@ -79,8 +79,8 @@ func Measure(
 	}, nil
 }
 
-// A short statement is repeated, so that a moment of the machine's doesn't count for all of them: until it has
-// taken so long in all, or so often.
+// Measure repeats a short statement until it has taken this long in total, or has run this often.
+// Otherwise a slow moment of the machine would count for all of them.
 const (
 	measureFor = 3 * time.Second
 	mostOften  = 5
@@ -89,7 +89,7 @@ const (
 // spent is what one statement has cost.
 type spent struct {
 	took time.Duration
-	redo int64 // of the server as a whole
+	redo int64 // of the complete server
 }
 
 // timed carries out a statement.
@@ -108,9 +108,9 @@ func (q Question) timed(ctx context.Context, pool *dbconn.Pool, session *dbconn.
 	return s, err
 }
 
-// repeat has the server do the same again on the clone, which it has done once, and returns what it takes on
-// average, and the least redo log: the server writes some for what it does in the background. before is the
-// clone as it was.
+// repeat runs the statement, which has run once, again on the clone. It returns the average cost,
+// and the least redo log: the server also writes redo log for its own work. before is the clone's
+// first state.
 func (q Question) repeat(
 	ctx context.Context,
 	pool *dbconn.Pool,
@@ -124,7 +124,8 @@ func (q Question) repeat(
 	if err != nil {
 		return once, fmt.Errorf("read clone %s: %w", q.Clone, err)
 	}
-	undo := "" // what brings the clone to where the statement can be made again
+	// undo restores the state in which the statement can run again.
+	undo := ""
 	if answer.Effect == plan.Rebuild {
 		statement = "ALTER TABLE " + q.Clone.Quoted() + " " + answer.How() + ", FORCE"
 	} else if undo = dropping(q.Clone, before.Keys, after.Keys); undo == "" {

@@ -12,41 +12,45 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Change is what the server shall do.
+// Change is a statement that the server should run.
 type Change struct {
-	// Table is the table as it was when the change was planned.
+	// Table is the table's definition when the change was planned.
 	Table *schema.Table
 	// Statement changes it, by the algorithm and the lock that it names.
 	Statement string
-	// Long says that the statement works for a while between its two requests for the lock: it
+	// Long means that the statement works for a while between its two requests for the lock: it
 	// builds an index, or the table.
 	Long bool
 	// ZeroDates lets it have zero dates.
 	ZeroDates bool
-	// Work bounds its work, 0 for no bound: for a statement that lets nobody write meanwhile.
+	// Work bounds the statement's work; 0 for no bound. It is for a statement that keeps all other
+	// sessions from writing.
 	Work time.Duration
 }
 
 // Result is what a Run did.
 type Result struct {
 	Attempts int
-	Waited   time.Duration // for the lock, in the last attempt
-	Took     time.Duration // the last attempt as a whole
+	// Waited is the time that the last attempt waited for the lock.
+	Waited time.Duration
+	// Took is the complete time of the last attempt.
+	Took time.Duration
 }
 
-// The errors of a Run besides the server's.
+// These are the errors of a Run, in addition to the server's.
 var (
-	// ErrChanged says that the table is not the one that the change was planned for. Nothing was
-	// done.
+	// ErrChanged means that the table differs from the table that the change was planned for.
+	// Nothing was done.
 	ErrChanged = errors.New("the table was altered since the change was planned")
-	// ErrUnknown says that the connection was lost, and that the server could not be asked what
-	// has become of the statement, or that the table is another one after a request was withdrawn.
+	// ErrUnknown means that the connection was lost, and that the server could not be asked about
+	// the statement's outcome. It also means that the table has changed after a request was
+	// withdrawn.
 	ErrUnknown = errors.New("outcome of the statement is not known")
 )
 
-// Run has the server carry out the change, under the bounded lock: nobody waits behind it for
-// longer than the budget. A statement that was withdrawn has left nothing, and is made again. terms and turn
-// are as in lock.Asker.
+// Run lets the server make the change, under the bounded lock: no session waits behind it for
+// longer than the budget. A withdrawn statement has left nothing, and Run tries it again. terms and
+// turn are as in lock.Asker.
 func Run(ctx context.Context, pool *dbconn.Pool, c Change, terms func() lock.Terms, turn lock.Turn, emit event.Listener) (Result, error) {
 	asker := lock.Asker{
 		Pool: pool, Lookout: &lock.Watcher{DB: pool.DB(), Tables: append(c.Table.Related(), c.Table.Name)},
@@ -67,14 +71,15 @@ func Run(ctx context.Context, pool *dbconn.Pool, c Change, terms func() lock.Ter
 
 // attempt has the statement carried out once.
 func (c Change) attempt(ctx context.Context, pool *dbconn.Pool, budget time.Duration, first bool) (lock.Outcome, error) {
-	err := pool.EndLost(ctx) // a request that was withdrawn with its connection
+	err := pool.EndLost(ctx) // a withdrawn, lost request
 	same := false
 	if err == nil {
 		same, err = c.same(ctx, pool)
 	}
 	if err == nil && !same {
 		err = ErrChanged
-		if !first { // or a request that was withdrawn too late
+		// Or a request that was withdrawn too late.
+		if !first {
 			err = ErrUnknown
 		}
 	}
@@ -103,7 +108,7 @@ func (c Change) attempt(ctx context.Context, pool *dbconn.Pool, budget time.Dura
 		outcome.Granted = true
 		return outcome, nil
 	case dbconn.ConnectionLost(err) && ctx.Err() == nil:
-		return outcome, nil // nothing has happened: it is made again
+		return outcome, nil // nothing has happened: try again
 	}
 	return outcome, err
 }
@@ -111,8 +116,8 @@ func (c Change) attempt(ctx context.Context, pool *dbconn.Pool, budget time.Dura
 // patience is how long the server is asked what has become of a statement.
 const patience = 30 * time.Second
 
-// done says whether the statement whose answer was lost has been carried out: once its session
-// has ended, it has or never will.
+// done reports whether the statement was carried out, if its answer was lost. It waits until its
+// session has ended: after that, the statement has run or never will.
 func (c Change) done(ctx context.Context, pool *dbconn.Pool) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -132,7 +137,7 @@ func (c Change) done(ctx context.Context, pool *dbconn.Pool) (bool, error) {
 	}
 }
 
-// same says that the table is as it was.
+// same reports whether the table is unchanged.
 func (c Change) same(ctx context.Context, pool *dbconn.Pool) (bool, error) {
 	now, err := schema.Load(ctx, pool.DB(), c.Table.Name)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// silent opens a session for clones. What it makes goes to no replica, where the account may say so.
+// silent opens a session for clones. Its statements go to no replica, if the account may set that.
 func silent(ctx context.Context, pool *dbconn.Pool, setup ...string) (*dbconn.Session, error) {
 	session, err := pool.Session(ctx, setup...)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Split looks whether the statement is lighter in two: what the server does by INSTANT, and the rest,
-// for which it then only builds indexes, where the whole would have it build the table anew. It returns
-// nil where that is not so, where the two would not make the same table, or where rows may refuse the
-// rest, so that the table would be left half changed.
+// Split checks whether the statement is lighter in two parts. The server does the first part by
+// INSTANT. For the rest it only builds indexes; for the complete statement it would build the table
+// again. Split returns nil if that is not so, or if the two parts would not make the same table. It
+// also returns nil if rows may refuse the rest, because the table would be left half changed.
 func Split(ctx context.Context, pool *dbconn.Pool, q Question, whole *plan.Answer) (split *plan.Split, err error) {
 	parts := q.Alter.Parts()
 	if whole.Effect < plan.Rebuild || len(parts) < 2 || q.From != "" || whole.Trial != nil && plan.Rounds(q.Alter, whole.Trial.Altered) {
@@ -46,8 +46,8 @@ func Split(ctx context.Context, pool *dbconn.Pool, q Question, whole *plan.Answe
 	return split, nil
 }
 
-// harmless says that no row can refuse the rest: it adds nothing but plain indexes on columns that are
-// there, and not generated, or drops some.
+// harmless reports whether no row can refuse the rest: it only drops indexes, or adds plain indexes
+// on columns that exist and are not generated.
 func harmless(table *schema.Table, split *plan.Split) bool {
 	rest := split.Rest
 	if len(rest.Added)+len(rest.Dropped)+len(rest.Modified)+len(rest.Renames)+len(rest.Defined)+len(rest.Checks) > 0 ||
@@ -79,7 +79,7 @@ func joined(alter *ddl.Alter, parts []*ddl.Alter) (*ddl.Alter, error) {
 	return ddl.ParseClauses(alter.Table, strings.Join(clauses, ", "))
 }
 
-// sort tells the parts apart that the server does by INSTANT, one after another.
+// sort separates the parts that the server does by INSTANT from the rest, one after another.
 func (q Question) sort(ctx context.Context, pool *dbconn.Pool, parts []*ddl.Alter) (first, rest []*ddl.Alter, err error) {
 	err = q.onClone(ctx, pool, func(session *dbconn.Session) error {
 		for _, part := range parts {

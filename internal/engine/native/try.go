@@ -9,9 +9,9 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Try carries out the statement on an empty clone of the table, as it is carried out on a shadow, and drops the
-// clone. It fails with ErrRefused if the server refuses the statement, and with ErrNoCopy if it makes no clone.
-// REQUIRES: no table of the clone's name is there.
+// Try runs the statement on an empty clone of the table, as a run does on a shadow, and drops the
+// clone. It fails with ErrRefused if the server refuses the statement, and with ErrNoCopy if it
+// makes no clone. REQUIRES: no table has the clone's name.
 func Try(ctx context.Context, pool *dbconn.Pool, q Question) (trial *plan.Trial, err error) {
 	q.anew = true
 	err = q.onClone(ctx, pool, func(session *dbconn.Session) error {
