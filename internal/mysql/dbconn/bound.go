@@ -11,12 +11,12 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// ErrOtherServer says that a new connection has led to another server than those before: a proxy,
-// or a name, leads elsewhere now. The pool is of no use any more.
+// ErrOtherServer means that a new connection has led to another server than the earlier ones: a
+// proxy, or a name, leads elsewhere now. The pool is of no use any more.
 var ErrOtherServer = errors.New("the connection leads to another server")
 
-// bound makes connections to one server: the one that the first led to. Half of a run's connections
-// at one server and half at another would read here and write there.
+// bound makes connections to one server: the server of the first connection. If a run had
+// connections to two servers, it would read here and write there.
 type bound struct {
 	driver.Connector
 
@@ -57,7 +57,7 @@ func (b *bound) check(ctx context.Context, conn driver.Conn) error {
 	return err
 }
 
-// is says that the server is the one of before, if there was any.
+// is reports whether the server is the former one, if there was any.
 func (b *bound) is(uuid string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -2,8 +2,8 @@ package dbconn
 
 import "context"
 
-// builds are the session settings that give an index build memory to sort in and threads, where
-// the server has them (MySQL 8.0.27 and later; the last 8.0.14): the default of 1 MB, shared by all
+// builds are the session settings that give an index build memory to sort in, and threads. Servers
+// have them from MySQL 8.0.27 on (the last one from 8.0.14 on). The default of 1 MB, shared by all
 // threads, spills at once.
 var builds = []struct{ variable, statement string }{
 	{"innodb_ddl_buffer_size", "SET SESSION innodb_ddl_buffer_size = 67108864"},
@@ -11,8 +11,8 @@ var builds = []struct{ variable, statement string }{
 	{"innodb_parallel_read_threads", "SET SESSION innodb_parallel_read_threads = 4"},
 }
 
-// BuildSetup returns the statements that a session begins with which is to build indexes. On a server
-// that doesn't tell what settings it has there are none.
+// BuildSetup returns the first statements of a session that will build indexes. If a server doesn't
+// show its settings, there are none.
 func (p *Pool) BuildSetup(ctx context.Context) []string {
 	var setup []string
 	for _, b := range builds {

@@ -6,7 +6,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// Numbers of server errors that the engine tells apart.
+// These are the server errors that the engine distinguishes by their numbers.
 const (
 	errBadNull = 1048
 
@@ -33,17 +33,22 @@ const (
 	errDeadlock          = 1213
 	errQueryInterrupted  = 1317
 	errStatementTimeout  = 1969 // MariaDB's max_statement_time
-	errRecordChanged     = 1020 // since the snapshot (MariaDB's innodb_snapshot_isolation), or the statement's beginning
-	errLockNowait        = 3572
-	errUnfitText         = 3854
-	errCheckViolated     = 3819
-	errCacheFull         = 1197
-	errNoNumber          = 1467
-	errTornTriggers      = 1602
-	errOneFulltext       = 1795
-	errHookRefused       = 3100 // a plugin's, for a transaction that is too large, and for anything else
-	errWritesetTooLarge  = 3231 // of Group Replication: more rows than its limit has room for
-	errGroupConflict     = 3101 // another member has committed a change of the same row
+	// errRecordChanged: changed since the snapshot (MariaDB's innodb_snapshot_isolation), or since
+	// the statement's beginning.
+	errRecordChanged = 1020
+	errLockNowait    = 3572
+	errUnfitText     = 3854
+	errCheckViolated = 3819
+	errCacheFull     = 1197
+	errNoNumber      = 1467
+	errTornTriggers  = 1602
+	errOneFulltext   = 1795
+	// errHookRefused: a plugin's error, for a transaction that is too large, and for anything else.
+	errHookRefused = 3100
+	// errWritesetTooLarge: Group Replication's error for more rows than its limit has room for.
+	errWritesetTooLarge = 3231
+	// errGroupConflict: another member has committed a change of the same row.
+	errGroupConflict = 3101
 
 	errCheckViolatedMariaDB = 4025
 )
@@ -66,11 +71,11 @@ func Message(err error) string {
 	return err.Error()
 }
 
-// Duplicate says that a row would repeat the value of a unique key.
+// Duplicate reports whether a row would repeat the value of a unique key.
 func Duplicate(err error) bool { return Number(err) == errDuplicate }
 
-// Contended says that the transaction lost against another one, or was stopped by
-// somebody's KILL QUERY; that it has been rolled back or must be, and may be tried again.
+// Contended reports whether the transaction lost against another one, or another session stopped it
+// by KILL QUERY. It has been rolled back or must be, and may be tried again.
 func Contended(err error) bool {
 	switch Number(err) {
 	case errDeadlock, errLockWaitTimeout, errLockNowait, errQueryInterrupted, errGroupConflict, errStatementTimeout, errRecordChanged:
@@ -79,72 +84,74 @@ func Contended(err error) bool {
 	return false
 }
 
-// OutWaited says that the server has given up a wait for a lock (lock_wait_timeout, innodb_lock_wait_timeout).
+// OutWaited reports whether the server has given up a wait for a lock (lock_wait_timeout,
+// innodb_lock_wait_timeout).
 func OutWaited(err error) bool { return Number(err) == errLockWaitTimeout }
 
-// NoNumber says that the server had no AUTO_INCREMENT number for a row: there is none left, or
-// (innodb_autoinc_lock_mode 0 and 1) the transaction waited for the lock of the table's counter and
-// was rolled back for a deadlock, of which the server then tells nothing else.
+// NoNumber reports whether the server had no AUTO_INCREMENT number for a row. Either none is left,
+// or the transaction waited for the lock of the table's counter (innodb_autoinc_lock_mode 0 and 1)
+// and was rolled back for a deadlock. The server does not report that deadlock in another way.
 func NoNumber(err error) bool { return Number(err) == errNoNumber }
 
-// TornTriggers says that the server could not make out a table's triggers. MariaDB keeps them in a
-// file, and told so once of one that a statement was just rewriting which KILL QUERY had met
-// (10.11.18, one of eleven overrun attempts on a machine with a load of 20).
+// TornTriggers reports whether the server could not read a table's triggers. MariaDB keeps them in
+// a file. It once reported this about a file that a statement was just rewriting when KILL QUERY
+// hit the statement (10.11.18, one of eleven overrun attempts on a machine with a load of 20).
 func TornTriggers(err error) bool { return Number(err) == errTornTriggers }
 
-// Interrupted says that the statement was withdrawn by KILL QUERY, ours or somebody else's.
+// Interrupted reports whether KILL QUERY withdrew the statement, ours or another session's.
 func Interrupted(err error) bool { return Number(err) == errQueryInterrupted }
 
-// UnfitText says that the server could not show a text, a running statement say, as a letter of it
-// is none in utf8mb3.
+// UnfitText reports whether the server could not show a text, such as a running statement, because
+// a letter of it is not in utf8mb3.
 func UnfitText(err error) bool { return Number(err) == errUnfitText }
 
-// Full says that the server, or the account, may have no more connections.
+// Full reports whether the server, or the account, may have no more connections.
 func Full(err error) bool {
 	n := Number(err)
 	return n == errTooManyConnections || n == errTooManyOfUser || n == errUserLimit
 }
 
-// OneFulltext says that the server does not build several FULLTEXT indexes in place at once.
+// OneFulltext reports whether the server does not build several FULLTEXT indexes in place at once.
 func OneFulltext(err error) bool { return Number(err) == errOneFulltext }
 
-// NoSuchTable says that a table is not there.
+// NoSuchTable reports whether a table does not exist.
 func NoSuchTable(err error) bool { n := Number(err); return n == errNoSuchTable || n == errNoSuchView }
 
-// NoSuchDatabase says that a database is not there.
+// NoSuchDatabase reports whether a database does not exist.
 func NoSuchDatabase(err error) bool { return Number(err) == errNoSuchDatabase }
 
-// TableExists says that a name is another table's.
+// TableExists reports whether another table has the name.
 func TableExists(err error) bool { return Number(err) == errTableExists }
 
-// NoSuchColumn says that a column is not there.
+// NoSuchColumn reports whether a column does not exist.
 func NoSuchColumn(err error) bool { return Number(err) == errNoSuchColumn }
 
-// NullRefused says that a value is NULL where it must not be.
+// NullRefused reports whether a value is NULL and must not be.
 func NullRefused(err error) bool { return Number(err) == errBadNull }
 
-// TooLong says that a value is too long for its column.
+// TooLong reports whether a value is too long for its column.
 func TooLong(err error) bool { return Number(err) == errDataTooLong }
 
-// Truncated says that a part of a value was lost: of a string that is too long, of a text that
-// is no number, of an ENUM that has no such member.
+// Truncated reports whether a part of a value was lost: of a string that is too long, of a text
+// that is no number, or of an ENUM without that member.
 func Truncated(err error) bool { return Number(err) == errTruncated }
 
-// OutOfRange says that a number is out of the range of its column.
+// OutOfRange reports whether a number is out of the range of its column.
 func OutOfRange(err error) bool { return Number(err) == errOutOfRange }
 
-// Unconvertible says that a value does not fit the column it is meant for.
+// Unconvertible reports whether a value does not fit its column.
 func Unconvertible(err error) bool {
 	switch Number(err) {
 	case 1264, 1265, 1292, 1366, 1406, 1411, 3140, 3854,
-		3643: // a geometry of another reference system than its column
+		// A geometry in another reference system than its column's.
+		3643:
 		return true
 	}
 	return false
 }
 
-// ValueRefused says that a value, not the statement, was refused: it does not fit, is NULL
-// where it must not be, or violates a CHECK. A duplicate is another matter.
+// ValueRefused reports whether a value, not the statement, was refused: it does not fit, is NULL
+// and must not be, or violates a CHECK. It is false for a duplicate.
 func ValueRefused(err error) bool {
 	var e *mysql.MySQLError
 	if !errors.As(err, &e) || Duplicate(err) {
@@ -154,7 +161,7 @@ func ValueRefused(err error) bool {
 	return class == "22" || class == "23" || Unconvertible(err) || e.Number == errCheckViolated || e.Number == errCheckViolatedMariaDB
 }
 
-// Exhausted says that the server has no room: disk, tablespace, memory or quota.
+// Exhausted reports whether the server has no room: disk, tablespace, memory or quota.
 func Exhausted(err error) bool {
 	switch Number(err) {
 	case 1021, 1037, 1041, 1114:
@@ -163,17 +170,17 @@ func Exhausted(err error) bool {
 	return false
 }
 
-// NoSortMemory says that the sort buffer of the session is too small for a statement (sort_buffer_size). The same statement meets it
-// again, until somebody enlarges the buffer.
+// NoSortMemory reports whether the sort buffer of the session is too small for a statement
+// (sort_buffer_size). The same statement fails again, until an operator enlarges the buffer.
 func NoSortMemory(err error) bool { return Number(err) == errSortMemory }
 
-// TooLarge says that a statement is longer than the server takes (max_allowed_packet).
+// TooLarge reports whether a statement is longer than the server takes (max_allowed_packet).
 func TooLarge(err error) bool {
 	return Number(err) == errPacketTooLarge || errors.Is(err, mysql.ErrPktTooLarge)
 }
 
-// Oversized says that a transaction was rolled back that is probably larger than the server lets one be: than
-// max_binlog_cache_size, or group_replication_transaction_size_limit.
+// Oversized reports whether a transaction was rolled back, probably because it exceeds a limit of
+// the server: max_binlog_cache_size, or group_replication_transaction_size_limit.
 func Oversized(err error) bool {
 	switch Number(err) {
 	case errCacheFull, errHookRefused, errWritesetTooLarge:
@@ -182,7 +189,8 @@ func Oversized(err error) bool {
 	return false
 }
 
-// ReadOnly says that the server takes no writes: it is read-only, or its group lets it write no more.
+// ReadOnly reports whether the server takes no writes: it is read-only, or its group lets it write
+// no more.
 func ReadOnly(err error) bool {
 	switch Number(err) {
 	case 1290, 1836, 1792, // read_only, innodb_read_only, a read-only transaction
@@ -192,7 +200,7 @@ func ReadOnly(err error) bool {
 	return false
 }
 
-// Unwilling says that the server takes no writes, or no connections, for the moment: it is
+// Unwilling reports whether the server takes no writes, or no connections, for the moment: it is
 // read-only, shutting down, or full.
 func Unwilling(err error) bool {
 	switch Number(err) {
@@ -202,10 +210,10 @@ func Unwilling(err error) bool {
 	return ReadOnly(err)
 }
 
-// SyntaxError says that the server does not know the statement.
+// SyntaxError reports whether the server does not know the statement.
 func SyntaxError(err error) bool { return Number(err) == 1064 }
 
-// Denied says that the account lacks a right.
+// Denied reports whether the account lacks a right.
 func Denied(err error) bool {
 	switch Number(err) {
 	case errAccessDenied, errDBAccessDenied, errTableAccessDenied, 1143, 1227, 1370,

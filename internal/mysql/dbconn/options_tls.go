@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// SSLMode says how a connection is encrypted, in the words of MySQL's --ssl-mode.
+// SSLMode is how a connection is encrypted, in the words of MySQL's --ssl-mode.
 type SSLMode string
 
 // The modes.
@@ -31,9 +31,9 @@ func ParseSSLMode(text string) (SSLMode, error) {
 	return "", errors.New("it is DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY")
 }
 
-// tls returns the TLS settings, nil for none, and whether to go on without TLS if the
-// server has none. What each mode does was tried with the client of MySQL 9.7.4: an
-// ssl-ca without a mode means VERIFY_CA, and is not looked at in PREFERRED and REQUIRED.
+// tls returns the TLS settings, nil for none, and whether to continue without TLS if the server has
+// none. The effect of each mode was tried with the client of MySQL 9.7.4. There an ssl-ca without a
+// mode means VERIFY_CA, and PREFERRED and REQUIRED ignore it.
 func (o Options) tls(network string) (config *tls.Config, fallback bool, err error) {
 	mode := o.SSLMode
 	switch {
@@ -69,8 +69,8 @@ func (o Options) tls(network string) (config *tls.Config, fallback bool, err err
 	return config, mode == SSLPreferred, errors.Join(problems...)
 }
 
-// suites adds key exchange by RSA to what Go offers: servers built with the TLS library
-// of 2018 (8.0.12) have nothing else in common with it.
+// suites adds key exchange by RSA to Go's own list. Servers built with the TLS library of 2018
+// (8.0.12) have no other suite in common with Go.
 func suites() []uint16 {
 	ids := []uint16{
 		tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384,
@@ -117,8 +117,8 @@ func verify(state tls.ConnectionState, roots *x509.CertPool, host string) error 
 	return nil
 }
 
-// named returns the certificate with its common name taken for a host's name where it
-// has no other, as OpenSSL does and Go doesn't.
+// named returns the certificate with its common name as a host's name, if it has no other. OpenSSL
+// does so and Go doesn't.
 func named(c *x509.Certificate) *x509.Certificate {
 	if len(c.DNSNames) > 0 || c.Subject.CommonName == "" || net.ParseIP(c.Subject.CommonName) != nil {
 		return c

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// Passes reports that the cause of an error passes by itself, or after an operator has made room on
-// this machine, so that the same may be tried again: the server has no connection left, another
-// transaction was blocking, the connection broke, or this machine has no file, process, memory or
-// disk left. A server that has no disk or memory left is not such a cause, because each try would
-// take more of it.
+// Passes reports whether the cause of an error passes by itself, or after an operator has made room
+// on this machine. Then the same may be tried again. Such causes are: the server has no connection
+// left, another transaction was blocking, the connection broke, or this machine has no file,
+// process, memory or disk left. A server that has no disk or memory left is no such cause, because
+// each try would take more of it.
 func Passes(err error) bool {
 	switch Number(err) {
 	case errTooManyConnections, errTooManyOfUser, errUserLimit,

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Patiently does work that only reads until no other session is in its way: it is rolled back
-// and done again while the error is Contended. Somebody else's LOCK TABLES, a flush behind a
-// long query, or a KILL QUERY costs it time and nothing else.
+// Patiently does work that only reads until no other session blocks it. While the error is
+// Contended, it rolls the work back and does it again. Another session's LOCK TABLES, a flush
+// behind a long query, or a KILL QUERY costs the work time and nothing else.
 func (s *Session) Patiently(ctx context.Context, work func() error) error {
 	for try := 1; ; try++ {
 		err := work()
@@ -24,8 +24,8 @@ func (s *Session) Patiently(ctx context.Context, work func() error) error {
 	}
 }
 
-// BackOff waits a few milliseconds, longer with every try (from 1), by a random part so that
-// two transactions that collided do not collide again.
+// BackOff waits a few milliseconds, longer with every try (from 1). A part of the wait is random:
+// two transactions that collided must not collide again.
 func BackOff(ctx context.Context, try int) error {
 	wait := time.Duration(min(try, 10)) * time.Millisecond
 	return Sleep(ctx, wait+rand.N(wait*4))

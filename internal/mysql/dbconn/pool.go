@@ -39,15 +39,15 @@ func (Secret) String() string { return "***" }
 // GoString hides the secret from %#v.
 func (Secret) GoString() string { return "***" }
 
-// Config says how to reach a server.
+// Config defines how to reach a server.
 type Config struct {
 	Network  string // "tcp" or "unix"
-	Address  string // host:port, or the path of a socket
+	Address  string // host:port, or a socket's path
 	User     string
 	Password Secret
 	TLS      *tls.Config // nil: no TLS
-	// Program is the program_name that the server is told. Defaults to ProgramName,
-	// by which the engine knows its own connections: leave it alone there.
+	// Program is the program_name that the server sees. Defaults to ProgramName. The engine
+	// recognizes its own connections by it: don't set it there.
 	Program string
 	// TLSFallback goes on without TLS if the server offers none (ssl-mode PREFERRED).
 	TLSFallback bool
@@ -57,15 +57,16 @@ type Config struct {
 type Pool struct {
 	db      *sql.DB
 	program string // the mark of its connections
-	name    string // a mark that no other pool has
+	name    string // a mark of this pool alone
 	marked  bool   // the server shows it
-	threads bool   // performance_schema tells of sessions
-	refuses bool   // a statement may ask for a lock at once or not at all (MariaDB)
+	threads bool   // performance_schema shows sessions
+	// refuses means that a statement may ask for a lock at once or not at all (MariaDB).
+	refuses bool
 	server  *bound
 
 	mu     sync.Mutex          // guards the rest
 	killer *sql.Conn           // opened beforehand: withdraws statements of sessions
-	lost   map[uint64]struct{} // sessions whose connection broke
+	lost   map[uint64]struct{} // sessions with a broken connection
 	within string              // the default database of sessions
 }
 
@@ -110,15 +111,16 @@ func Open(ctx context.Context, cfg Config, variables map[string]string) (*Pool, 
 // nameAttribute is the connection attribute that has the pool's name.
 const nameAttribute = "midstream_run"
 
-// Name is what tells the connections of this pool from those of others, now and after its
-// process has ended: 26 letters and digits.
+// Name identifies the connections of this pool, now and after its process has ended: 26 letters and
+// digits.
 func (p *Pool) Name() string { return p.name }
 
-// DB serves queries whose connection does not matter.
+// DB serves queries that may use any connection.
 func (p *Pool) DB() *sql.DB { return p.db }
 
 // Use makes a database the default of sessions that are opened from now on. Replication filters by
-// database (binlog_do_db, replicate_do_db) then treat our statements as those of the application.
+// database (binlog_do_db, replicate_do_db). With that default, they treat our statements like the
+// application's.
 func (p *Pool) Use(database string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -143,7 +145,8 @@ func (p *Pool) Close() error {
 	return p.db.Close()
 }
 
-// Withdraw withdraws the statement that a connection of this pool runs, as somebody's KILL QUERY does.
+// Withdraw withdraws the statement that a connection of this pool runs, as another session's KILL
+// QUERY does.
 func (p *Pool) Withdraw(id uint64) error { return p.kill(id) }
 
 // kill withdraws the statement that a connection runs.
@@ -169,13 +172,14 @@ func (p *Pool) kill(id uint64) error {
 	return err
 }
 
-// CloneOf is the name, beside a table, of an empty copy that this pool makes for a moment: no other
-// pool's has it. ending tells its purpose, if there is more than one.
+// CloneOf returns the name, next to a table, of an empty copy that this pool makes for a moment. No
+// other pool uses that name. ending identifies its purpose, if there is more than one.
 func (p *Pool) CloneOf(table schema.Name, ending string) schema.Name {
 	return table.Sibling("midstream_" + p.name + ending)
 }
 
-// cloneName is CloneOf's: in lower case where the server spells all names so.
+// cloneName matches names from CloneOf, also in lower case, because some servers spell all names
+// so.
 var cloneName = regexp.MustCompile(`^(?i:midstream_([A-Z2-7]{26}))`)
 
 // MakerOf is the name of the pool that has made a clone of this name, false if it is no such name.
@@ -187,7 +191,7 @@ func MakerOf(clone schema.Name) (pool string, is bool) {
 	return strings.ToUpper(m[1]), true
 }
 
-// Connected says that the pool of that name has connections, as far as the server shows that.
+// Connected reports whether the pool of that name has connections, as far as the server shows that.
 func (p *Pool) Connected(ctx context.Context, name string) (there bool, err error) {
 	if !p.marked {
 		return false, nil

@@ -41,9 +41,8 @@ func (p *Pool) Session(ctx context.Context, setup ...string) (*Session, error) {
 	return s, nil
 }
 
-// Exec runs one statement by a session of its own, as Session.Exec does. Statements on tables go
-// this way and not through DB, because a session has the default database by which replicas filter
-// them.
+// Exec runs one statement by a session of its own, as Session.Exec does. Statements on tables use
+// it and not DB, because a session has the default database, and replicas filter statements by it.
 func (p *Pool) Exec(ctx context.Context, statement string) error {
 	session, err := p.Session(ctx)
 	if err != nil {
@@ -54,7 +53,7 @@ func (p *Pool) Exec(ctx context.Context, statement string) error {
 	return err
 }
 
-// Settings of a session whose names MariaDB has others for.
+// These settings of a session have other names on MariaDB.
 const (
 	// NoRangeLimit has the optimizer look up as many keys by ranges as a statement names.
 	NoRangeLimit = "SET SESSION /*!50709 range_optimizer_max_mem_size *//*M! optimizer_max_sel_arg_weight */ = 0"
@@ -65,8 +64,8 @@ const (
 // ID is the server's number of this connection.
 func (s *Session) ID() uint64 { return s.id }
 
-// Lost says that the answer to a statement has not come, so that nobody knows what became of it,
-// nor whether the server still has the session.
+// Lost reports whether the answer to a statement has not come. Then the outcome of the statement is
+// not known, and the server may or may not still have the session.
 func (s *Session) Lost() bool { return s.lost }
 
 // Close ends the connection: the server rolls back and releases what it held.
@@ -79,9 +78,9 @@ func (s *Session) Close() error {
 // hardStop is the time that a withdrawn statement gets before the socket is closed.
 const hardStop = 5 * time.Second
 
-// Exec runs a statement. When ctx ends first the statement is withdrawn on the
-// server by KILL QUERY, and the error is the cause of ctx; a statement that was
-// done before the KILL reached it counts as done.
+// Exec runs a statement. If ctx ends first, KILL QUERY withdraws the statement on the server, and
+// the error is the cause of ctx. A statement that was done before the KILL reached it counts as
+// done.
 func (s *Session) Exec(ctx context.Context, query string) (sql.Result, error) {
 	var result sql.Result
 	err := s.bounded(ctx, func(ctx context.Context) (err error) {
@@ -108,20 +107,23 @@ func (s *Session) Rows(ctx context.Context, query string, scan func(*sql.Rows) e
 	})
 }
 
-// bounded runs one statement, and withdraws it when ctx ends. The bound on each lock request rests on it.
+// bounded runs one statement, and withdraws it when ctx ends. The bound on each lock request rests
+// on it.
 //
 // The protocol, in the order of time:
 //
-//  1. The statement gets a context of its own, which ctx does not end. If the driver saw ctx end, it would
-//     close the socket, and the server would go on with the statement and keep its place in the queue.
+//  1. The statement gets a context of its own, and ctx does not end that one. If the driver saw ctx
+//     end, it would close the socket. The server would continue the statement and keep its place in
+//     the queue.
 //  2. If ctx ends first, a second goroutine sends KILL QUERY over the pool's own connection for that.
-//  3. If the server cannot be reached, or the statement does not end within hardStop, abandon closes the
-//     socket. The session is lost then: nobody knows what became of the statement.
-//  4. After run, abandon tells the second goroutine that the statement has ended. If that goroutine has
-//     not begun, stop keeps it from beginning, and the result stands.
-//  5. Otherwise wait until the KILL has been answered, so that it cannot hit the next statement.
+//  3. If the server cannot be reached, or the statement does not end within hardStop, abandon closes
+//     the socket. Then the session is lost: the outcome of the statement is not known.
+//  4. After run, abandon informs the second goroutine that the statement has ended. If that goroutine
+//     has not begun, stop keeps it from beginning, and the result counts.
+//  5. Otherwise bounded waits until the KILL has been answered: it must not hit the next statement.
 //     MySQL 8.0.12 may still hand it to the next statement: that is an empty one.
-//  6. A statement that was done before the KILL came counts as done. Any other ends with the cause of ctx.
+//  6. A statement that was done before the KILL came counts as done. Any other ends with the cause of
+//     ctx.
 func (s *Session) bounded(ctx context.Context, run func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

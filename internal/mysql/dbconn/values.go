@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Values says in which settings a session computes the values of a row, so that they are those
-// which the server's own ALTER gives. All sessions of a run that sync, compare or check rows have
-// the same. The zero value stands for UTC and our own sql_mode.
+// Values are the settings with which a session computes the values of a row. With them it gets the
+// values that the server's own ALTER gives. All sessions of a run that sync, compare or check rows
+// have the same. The zero value means UTC and our own sql_mode.
 type Values struct {
 	// Zone is a time_zone; "" for UTC.
 	Zone string
@@ -16,9 +16,10 @@ type Values struct {
 	// Moment is what NOW() gives, in seconds since 1970 with a fraction of microseconds; "" for the
 	// time of the statement.
 	Moment string
-	// Virtual has a session of MariaDB's compute virtual columns when it inserts a row, and refuse
-	// those that do not fit, as the server's ALTER does. With binlog_row_image MINIMAL or NOBLOB it
-	// takes them unseen. An account that may not set the variable leaves it.
+	// Virtual makes a session of MariaDB compute virtual columns when it inserts a row, and refuse
+	// values that do not fit, as the server's ALTER does. With binlog_row_image MINIMAL or NOBLOB
+	// the server would take them unseen. If the account may not set the variable, it stays
+	// unchanged.
 	Virtual bool
 }
 

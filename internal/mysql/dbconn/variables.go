@@ -9,24 +9,26 @@ import (
 	"strings"
 )
 
-// A variable is a session variable that every connection of ours sets. The value is an SQL expression.
+// variable is a session variable that every connection of ours sets. The value is an SQL
+// expression.
 type variable struct{ name, value string }
 
 // most is the largest value of a variable of 64 bits.
 const most = "18446744073709551615"
 
 // first are statements that must come before a server can be asked for its variables. SET NAMES is
-// the first of them: names and comments arrive as they are, whatever init_connect or
-// skip-character-set-client-handshake say. A quote is a quote under any sql_mode once it is empty.
+// the first of them: names and comments then arrive unchanged, for any init_connect or
+// skip-character-set-client-handshake. Once sql_mode is empty, a quote is a quote under any
+// sql_mode.
 var first = []string{
 	"SET NAMES utf8mb4",
 	"SET SESSION sql_mode = '', max_join_size = " + most + ", sql_select_limit = " + most + ", sql_big_selects = 1, sql_safe_updates = 0, autocommit = 1",
 }
 
 // ours are the variables of all connections, with the values that our own statements need. A server
-// leaves out those that it does not have. Those that the account may not set stay as the server has
-// them. TestL11_EverySessionVariable holds this list and the list of variables that cannot matter
-// against the servers.
+// leaves out variables that it does not have. A variable that the account may not set keeps the
+// server's value. TestL11_EverySessionVariable compares this list, and the list of variables that
+// cannot matter, with the servers.
 //
 // READ COMMITTED makes the SELECT of INSERT..SELECT a consistent read (decision 4).
 // lock_wait_timeout is the backstop of decision 5; its least value is 1 s. With MariaDB's
@@ -105,7 +107,8 @@ func ours() []variable {
 		{"alter_algorithm", "'DEFAULT'"},
 		{"old_alter_table", "0"},
 		{"sql_if_exists", "0"},
-		// What an expression of the table gives: as the server has it, whatever init_connect says.
+		// The value of an expression in the table depends on these: they keep the server's value,
+		// for any init_connect.
 		{"div_precision_increment", theServers},
 		{"default_week_format", theServers},
 		{"lc_time_names", theServers},
@@ -140,8 +143,8 @@ func ours() []variable {
 // ourModes is the sql_mode of all sessions that write rows.
 const ourModes = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO"
 
-// subtracting is the part of the server's sql_mode that says whether a difference of unsigned
-// numbers may be negative. All our sessions have it: MariaDB decides the type of an expression when
+// subtracting is the part of the server's sql_mode that decides whether a difference of unsigned
+// numbers may be negative. All our sessions have it. MariaDB decides the type of an expression when
 // a session opens the table, and keeps the open table for other sessions.
 const subtracting = "IF(FIND_IN_SET('NO_UNSIGNED_SUBTRACTION', @@GLOBAL.sql_mode), ',NO_UNSIGNED_SUBTRACTION', '')"
 
@@ -149,7 +152,7 @@ const subtracting = "IF(FIND_IN_SET('NO_UNSIGNED_SUBTRACTION', @@GLOBAL.sql_mode
 // it, whether it is visible or not.
 const invisible = "IF(@@GLOBAL.optimizer_switch LIKE '%use_invisible_indexes=%', ',use_invisible_indexes=on', '')"
 
-// theServers stands for the global value of a variable.
+// theServers means the global value of a variable.
 const theServers = "@@GLOBAL"
 
 // assignment is the variable's part of a SET.
@@ -160,11 +163,14 @@ func (v variable) assignment() string {
 	return fmt.Sprintf("SESSION %s = %s", v.name, v.value)
 }
 
-// settings set the variables of one connection after another. The first one finds out which the server has.
+// settings set the variables of one connection after another. The first connection finds out the
+// variables that the server has.
 type settings struct {
-	wanted []variable // must be set, and an error is the caller's
-	known  []string   // assignments; nil until the first connection was made
-	has    map[string]bool
+	// wanted variables must be set, and an error is the caller's.
+	wanted []variable
+	// known has assignments; nil until the first connection was made.
+	known []string
+	has   map[string]bool
 	// kept are the variables that the account may not set.
 	kept []string
 }
@@ -179,8 +185,8 @@ func prepare(ctx context.Context, conn driver.Conn) error {
 	return nil
 }
 
-// set sets the variables of a new connection, which is prepared. The first connection learns which
-// variables there are, and the others wait for it.
+// set sets the variables of a new connection. The connection is prepared. The first connection
+// finds out the existing variables, and the others wait for it.
 func (b *bound) set(ctx context.Context, conn driver.Conn) error {
 	run := func(statement string) error {
 		_, err := conn.(driver.ExecerContext).ExecContext(ctx, statement, nil)
@@ -258,7 +264,7 @@ func (s *settings) settable(all []variable, run func(string) error) (list []vari
 	return list, nil
 }
 
-// essential variables are those without which a run is not safe.
+// essential reports whether a run is not safe without the variable.
 func essential(name string) bool {
 	switch name {
 	case "transaction_isolation",
@@ -296,7 +302,8 @@ func variablesOf(ctx context.Context, conn driver.Conn) (map[string]bool, error)
 	}
 }
 
-// Keeps says that the account may not set a session variable, so that it has the server's value.
+// Keeps reports whether the account may not set a session variable, so that it keeps the server's
+// value.
 func (p *Pool) Keeps(name string) bool {
 	for _, kept := range p.server.variables.kept {
 		if kept == name {
@@ -306,11 +313,11 @@ func (p *Pool) Keeps(name string) bool {
 	return false
 }
 
-// Defining returns the settings of a session whose statements carry a definition over as it is,
-// such as CREATE TABLE LIKE and an ALTER of the comment. Servers read literals and expressions of
-// the definition again: MariaDB refuses an expression that depends on a part of the sql_mode which
-// the session lacks (1901), and writes the moments of a CHECK anew in the session's zone
-// (10.11.18).
+// Defining returns the settings of a session with statements that carry over a definition
+// unchanged, such as CREATE TABLE LIKE and an ALTER of the comment. Servers read literals and
+// expressions of the definition again. MariaDB refuses an expression that depends on a part of the
+// sql_mode that the session lacks (1901). It also rewrites the moments of a CHECK in the session's
+// zone (10.11.18).
 func (p *Pool) Defining() []string {
 	mode := lexed
 	for _, not := range notDefining() {
@@ -319,7 +326,7 @@ func (p *Pool) Defining() []string {
 	return []string{"SET SESSION time_zone = @@GLOBAL.time_zone, SESSION sql_mode = " + mode}
 }
 
-// notDefining are the parts of an sql_mode by which a definition that is there may be refused.
+// notDefining are the parts of an sql_mode that may make the server refuse an existing definition.
 func notDefining() []string {
 	return []string{"NO_ZERO_DATE", "NO_ZERO_IN_DATE", "TRADITIONAL", "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES"}
 }
@@ -328,8 +335,8 @@ func notDefining() []string {
 // of the operator's as ddl.ParseStatementIn rewrites it.
 const lexed = "REPLACE(@@GLOBAL.sql_mode, 'NO_BACKSLASH_ESCAPES', '')"
 
-// operators are the variables by which an ALTER of the operator's may mean something else, or be
-// refused, besides time_zone and sql_mode.
+// operators are the variables that may change the meaning of an operator's ALTER, or make the
+// server refuse it, in addition to time_zone and sql_mode.
 func operators() []string {
 	return []string{
 		"explicit_defaults_for_timestamp",
@@ -344,10 +351,10 @@ func operators() []string {
 	}
 }
 
-// AsTheServer returns the settings of a session in which a statement of the operator's means what
-// it means to a session with the server's own settings. It is strict whatever the server's is: no
-// value is changed without an error. zeroDates lets a date be zero all the same, for tables that
-// have such defaults: else the server takes no statement about them (error 1067).
+// AsTheServer returns the settings that give an operator's statement the same meaning as in a
+// session with the server's own settings. It is always strict: no value is changed without an
+// error. zeroDates still lets a date be zero, for tables that have such defaults: otherwise the
+// server takes no statement about them (error 1067).
 func (p *Pool) AsTheServer(zeroDates bool) []string {
 	mode := lexed
 	if zeroDates {
