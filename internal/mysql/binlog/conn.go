@@ -20,10 +20,11 @@ import (
 const (
 	dialTimeout = 10 * time.Second
 	heartbeat   = 500 * time.Millisecond
-	patience    = 600 // seconds for which the server waits for us to take a packet
+	// patience is the number of seconds that the server waits for us to take a packet.
+	patience = 600
 )
 
-// conn is a connection on which the server sends its binlog.
+// conn is a connection that the server sends its binlog on.
 type conn struct {
 	socket  net.Conn
 	packets *packets
@@ -94,9 +95,9 @@ func checkIdentity(session *client.Conn, uuid string) error {
 	return err
 }
 
-// requestDump asks for the binlog. It doesn't register as a replica: SHOW REPLICAS is
-// for replicas. The UUID keeps the server from taking us for the return of a reader
-// with the same server id, which it would throw out.
+// requestDump asks for the binlog. It doesn't register as a replica: SHOW REPLICAS is for replicas.
+// Without the UUID, the server could take us for the return of a reader with the same server id,
+// and throw that reader out.
 func requestDump(session *client.Conn, serverID uint32, from Position) error {
 	settings := fmt.Sprintf("SET @master_heartbeat_period=%d, @source_heartbeat_period=%[1]d,"+
 		" @master_binlog_checksum='NONE', @source_binlog_checksum='NONE',"+ // we read what comes
@@ -108,7 +109,8 @@ func requestDump(session *client.Conn, serverID uint32, from Position) error {
 
 	offset := max(from.Offset, firstEvent)
 	if offset > math.MaxUint32 {
-		offset = firstEvent // the request has 32 bits; stream passes over the rest
+		// The request has 32 bits; stream passes over the rest.
+		offset = firstEvent
 	}
 	if serverID == 0 {
 		serverID = 1<<31 + rand.Uint32N(1<<31-1)
@@ -157,9 +159,9 @@ func (c *conn) close() {
 	}
 }
 
-// reset closes the socket so that the server sees an error when it next sends, which
-// is a heartbeat later at most. After an orderly close it would send once in vain, and
-// TLS would wait to say goodbye.
+// reset closes the socket. The server sees an error when it next sends, a heartbeat later at most.
+// After an orderly close the server would send once in vain, and TLS would wait for its close
+// message.
 func (c *conn) reset() {
 	if tcp, ok := c.socket.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)

@@ -9,44 +9,46 @@ import (
 	"github.com/go-mysql-org/go-mysql/mysql"
 )
 
-// The errors of Run, besides the context's and the handler's own. What was handed out
-// before is good in every case.
+// These are the errors of Run, in addition to the context's and the handler's own. The events
+// handed out before are good in every case.
 var (
-	// ErrPurged says that the server doesn't have the position to start from: the
-	// file was purged, or it is another server. Nothing is left but to start anew.
+	// ErrPurged means that the server doesn't have the position to start from: the file was purged,
+	// or it is another server. The only remedy is to start again.
 	ErrPurged = errors.New("binlog position is not on the server")
 
-	// ErrOtherServer says that another server answers than the one whose binlog was read
-	// so far, after a failover perhaps. Positions mean nothing there.
+	// ErrOtherServer means that another server answers than the server that was read so far, after
+	// a failover perhaps. Positions mean nothing there.
 	ErrOtherServer = errors.New("another server answers")
 
-	// ErrConnection says that the server could not be reached or the stream broke.
-	// Run may be called again from the End of the last group.
+	// ErrConnection means that the server could not be reached or the stream broke. Run may be
+	// called again from the End of the last group.
 	ErrConnection = errors.New("binlog connection lost")
 
-	// ErrRefused says that the server did not take the connection: the account was changed or locked, perhaps.
+	// ErrRefused means that the server did not take the connection: the account was changed or
+	// locked, perhaps.
 	ErrRefused = errors.New("the server refuses a connection for the binlog")
 
-	// ErrSchemaDrift says that a watched table was altered.
+	// ErrSchemaDrift means that a watched table was altered.
 	ErrSchemaDrift = errors.New("table was altered")
 
-	// ErrIncident says that the server lost events (an INCIDENT event): changes may
-	// be missing from the binlog. Start anew.
+	// ErrIncident means that the server lost events (an INCIDENT event): changes may be missing
+	// from the binlog. Start again.
 	ErrIncident = errors.New("server reports a gap in its binlog")
 
-	// ErrIncomplete says that a row event lacks a watched column and its value can't be
-	// known: the column is not part of the key by which the server tells rows apart
-	// under binlog_row_image MINIMAL.
+	// ErrIncomplete means that a row event lacks a watched column and its value can't be known. The
+	// column is not part of the key that the server uses to identify rows under binlog_row_image
+	// MINIMAL.
 	ErrIncomplete = errors.New("row event lacks a watched column")
 
-	// ErrUnsupported says that the binlog holds something that can't be read.
+	// ErrUnsupported means that the binlog holds something that can't be read.
 	ErrUnsupported = errors.New("not supported in the binlog")
 )
 
-// errFrame says that the server's packets are out of order. It is an ErrConnection: the same events are read again.
+// errFrame means that the server's packets are out of order. It is an ErrConnection: the same
+// events are read again.
 var errFrame = fmt.Errorf("%w: packets are out of order", ErrConnection)
 
-// errGarbled says that what came is no binlog, or a damaged one.
+// errGarbled means that the data is no binlog, or a damaged one.
 var errGarbled = errors.New("binlog is garbled")
 
 // ServerError is an error that the server sent. Find it with errors.As.
@@ -87,8 +89,8 @@ func serverError(packet []byte) error {
 	return e
 }
 
-// classify marks the errors of a lost connection with ErrConnection and turns the
-// library's into ours. 1236 is left to the caller, who knows whether reading had begun.
+// classify marks the errors of a lost connection with ErrConnection and turns the library's into
+// ours. It leaves 1236 to the caller. The caller knows whether reading had begun.
 func classify(err error) error {
 	var library *mysql.MyError
 	if errors.As(err, &library) {
@@ -123,8 +125,8 @@ func classifyDial(err error) error {
 	return fmt.Errorf("%w: %w", ErrConnection, err)
 }
 
-// dumpError says what an error of the dump means, by whether the server had taken the
-// position before it.
+// dumpError interprets an error of the dump. began reports whether the server had taken the
+// position before the error.
 func dumpError(err error, began bool) error {
 	var server *ServerError
 	if !errors.As(err, &server) || server.Number != fatalDump {

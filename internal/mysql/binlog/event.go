@@ -6,33 +6,31 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Watch names a table whose row events are wanted, and what of them.
+// Watch names a table and the parts of its row events to hand out.
 type Watch struct {
 	Table schema.Name // as the server spells it
 
-	// Columns are the 0-based ordinals of the columns to decode, in the order in
-	// which they stand in a tuple.
+	// Columns are the 0-based ordinals of the columns to decode, in the order of a tuple.
 	Columns []int
 
 	// ColumnCount is the number of columns of the table. A row event with another
 	// number means that the table was altered: ErrSchemaDrift.
 	ColumnCount int
 
-	// After has an UPDATE hand out the row after it only, and nothing where that lacks the
-	// columns: with binlog_row_image=MINIMAL it has those only that the statement sets, and
-	// the row before has only the primary key.
+	// After makes an UPDATE hand out only the row after it, and nothing if that row lacks the
+	// columns. With binlog_row_image=MINIMAL that row has only the columns that the statement sets,
+	// and the row before has only the primary key.
 	After bool
 }
 
 // Event is one of the types of this file.
 //
-// A transaction, or a statement outside of one, is a group of events. Every group
-// ends with exactly one Commit, XAPrepared or XAResolved, and only their End is a
-// position from which one can read on. Of a group that is passed over there is a Begun and a
-// Commit, nothing else.
+// A transaction, or a statement outside of one, is a group of events. Every group ends with exactly
+// one Commit, XAPrepared or XAResolved. Only their End is a position to read on from. A group that
+// is passed over has only a Begun and a Commit.
 type Event interface{ event() }
 
-// Kind says what a statement did to the rows.
+// Kind is the effect of a statement on the rows.
 type Kind int
 
 // The kinds of row events.
@@ -50,44 +48,45 @@ type Rows struct {
 	Watch int // index into the reader's watches
 	Kind  Kind
 
-	// Tuples holds the watched columns of every row touched: of an UPDATE the values
-	// before and, if at least one of them changed, those after. A value is nil
-	// (NULL), a Default, or has the Go type that go-mysql decodes the column to,
-	// which is what key.Codec.FromBinlog takes. Integers are signed. The receiver may
-	// keep them.
+	// Tuples holds the watched columns of every touched row. An UPDATE has the values before it
+	// and, if at least one of them changed, the values after it. A value is nil (NULL), a Default,
+	// or has the Go type that go-mysql decodes the column to. key.Codec.FromBinlog takes these
+	// types. Integers are signed. The receiver may keep them.
 	Tuples [][]any
 
-	// MayBeXA says that the group may end as a prepared XA transaction: it began with
-	// XA START, or the server does not say (MariaDB).
+	// MayBeXA means that the group may end as a prepared XA transaction: it began with XA START, or
+	// the server does not report that (MariaDB).
 	MayBeXA bool
 
-	At time.Time // when the statement began, by the server's clock, in seconds
+	// At is when the statement began, by the server's clock, in seconds.
+	At time.Time
 }
 
-// Default stands in a tuple for a value that the binlog leaves out: the row was
-// inserted under binlog_row_image MINIMAL or NOBLOB, the statement didn't name the
-// column, and the row holds the column's constant default.
+// Default in a tuple is a value that the binlog leaves out. The row was inserted under
+// binlog_row_image MINIMAL or NOBLOB, and the statement didn't name the column. The row holds the
+// column's constant default.
 type Default struct{}
 
-// Commit ends a group: its rows are committed (or, where the group ends in ROLLBACK,
-// touched nonetheless in a table without transactions). A Commit also follows a
-// Statement that stands alone.
+// Commit ends a group: its rows are committed. If the group ends in ROLLBACK, its rows may still be
+// touched, in a table without transactions. A Commit also follows a Statement outside of a
+// transaction.
 type Commit struct{ End Position }
 
-// Statement is a statement in the binlog other than those that begin and end a
-// transaction: DDL, or DML that was logged as text. NB: End is no place to read on
-// from if the statement stands within a transaction; the next Commit's is.
+// Statement is a statement in the binlog that neither begins nor ends a transaction: DDL, or DML
+// that was logged as text. NB: if the statement is within a transaction, don't read on from its
+// End, but from the next Commit's.
 type Statement struct {
-	Schema string // the session's default schema; may be empty
+	Schema string // the default schema, if any
 	SQL    string
-	Thread uint32 // connection id of the session that ran it
+	Thread uint32 // the session's connection id
 	End    Position
 }
 
-// XAPrepared ends a group whose rows belong to a prepared XA transaction. They
-// become visible with the XAResolved of the same XID, or never.
+// XAPrepared ends a group of rows of a prepared XA transaction. They become visible with the
+// XAResolved of the same XID, or never.
 type XAPrepared struct {
-	XID string // X'gtrid',X'bqual',format with lower-case hex digits, as XA COMMIT takes it
+	// XID is X'gtrid',X'bqual',format with lower-case hex digits, as XA COMMIT takes it.
+	XID string
 	End Position
 }
 
@@ -98,7 +97,7 @@ type XAResolved struct {
 	End       Position
 }
 
-// Rotated says that reading went on to another file.
+// Rotated means that reading continues in another file.
 type Rotated struct{ To Position }
 
 func (Begun) event()      {}

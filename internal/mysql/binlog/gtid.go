@@ -15,24 +15,26 @@ import (
 
 // GTID names a transaction, on every server that it comes to.
 type GTID struct {
-	Source uuid.UUID // of the server that committed it first, or of its group; zero on MariaDB
-	Tag    string    // "" for none
-	Origin Origin    // on MariaDB
-	Number int64     // from 1
+	// Source is the server that committed it first, or that server's group; zero on MariaDB.
+	Source uuid.UUID
+	Tag    string // "" for none
+	Origin Origin // on MariaDB
+	Number int64  // from 1
 }
 
-// Origin is where a transaction of MariaDB's came into being: numbers grow in a domain, whichever
-// of its servers writes, and so they do for each server (https://mariadb.com/kb/en/gtid/).
+// Origin is the domain and server that a transaction of MariaDB's comes from. Numbers grow in a
+// domain, for any of its writers, and so they do for each server (https://mariadb.com/kb/en/gtid/).
 type Origin struct{ Domain, Server uint32 }
 
 // GTIDs is a set of GTIDs. The zero value is empty.
 type GTIDs struct {
-	set  mysql.MysqlGTIDSet
-	last map[Origin]int64 // MariaDB's: the set has all up to that number
+	set mysql.MysqlGTIDSet
+	// last is MariaDB's: the set has all GTIDs up to that number.
+	last map[Origin]int64
 }
 
-// ParseGTIDs reads a set as the server spells it: MySQL's as gtid_executed, MariaDB's as gtid_binlog_state, which has
-// the last number of each origin.
+// ParseGTIDs reads a set as the server spells it: MySQL's like gtid_executed, MariaDB's like
+// gtid_binlog_state. The latter has the last number of each origin.
 func ParseGTIDs(text string) (GTIDs, error) {
 	if text != "" && !strings.Contains(text, ":") {
 		return parseLast(text)
@@ -86,8 +88,8 @@ func (s *GTIDs) Clone() GTIDs {
 	return GTIDs{set: *s.set.Clone().(*mysql.MysqlGTIDSet), last: maps.Clone(s.last)}
 }
 
-// Add adds a GTID and those that follow it, count in all; on MariaDB those before it of its origin
-// are in the set as well.
+// Add adds a GTID and its successors, count in all. On MariaDB all earlier GTIDs of its origin are
+// in the set as well.
 func (s *GTIDs) Add(first GTID, count int64) {
 	if first.Source == uuid.Nil {
 		if s.last == nil {
@@ -108,7 +110,7 @@ func (s *GTIDs) Add(first GTID, count int64) {
 	tags[tag] = append(tags[tag], mysql.Interval{Start: first.Number, Stop: first.Number + count}).Normalize()
 }
 
-// Has says whether the GTID is in the set.
+// Has reports whether the GTID is in the set.
 func (s *GTIDs) Has(g GTID) bool {
 	if g.Source == uuid.Nil {
 		last, is := s.last[g.Origin]
@@ -117,7 +119,7 @@ func (s *GTIDs) Has(g GTID) bool {
 	return s.set[g.Source][mysql.NewTag(g.Tag)].Contain(mysql.IntervalSlice{{Start: g.Number, Stop: g.Number + 1}})
 }
 
-// In says that each GTID of the set is in another one.
+// In reports whether each GTID of the set is in another one.
 func (s *GTIDs) In(other *GTIDs) bool {
 	for o, number := range s.last {
 		if number > other.last[o] {
@@ -127,7 +129,7 @@ func (s *GTIDs) In(other *GTIDs) bool {
 	return other.set.Contain(&s.set)
 }
 
-// readGTID reads the event at a group's head, which the server with that number has first written;
+// readGTID reads the event at a group's head. The server with that number has written it first.
 // named is false if the group has no GTID that other servers know it by.
 func readGTID(kind byte, server uint32, body []byte) (g GTID, named bool, err error) {
 	switch kind {

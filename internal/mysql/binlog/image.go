@@ -6,14 +6,14 @@ import (
 	"math/bits"
 )
 
-// presence says how a row image holds a column.
+// presence is how a row image holds a column.
 type presence uint8
 
 const (
 	absent presence = iota // left out of the image
 	null
 	value
-	difference // of a partial JSON update: no value
+	difference // a partial JSON update: no value
 )
 
 // span is the place of a watched column's value in an event's data.
@@ -22,10 +22,9 @@ type span struct {
 	presence presence
 }
 
-// walk steps over one row image, which begins at pos, and returns where it ends. It
-// notes in spans, by slot, where the watched columns stand. included has a bit for
-// each column that the image holds; partial, which may be nil, one for each JSON
-// column that is a difference.
+// walk steps over one row image from pos, and returns the image's end. It records in spans, by
+// slot, where the watched columns are. included has a bit for each column that the image holds.
+// partial has a bit for each JSON column that is a difference; it may be nil.
 func (t *table) walk(data []byte, pos int, included, partial []byte, spans []span) (int, error) {
 	nulls := data[pos:]
 	if pos += bitmapSize(ones(included, len(t.columns))); pos > len(data) {
@@ -75,8 +74,8 @@ func (t *table) walk(data []byte, pos int, included, partial []byte, spans []spa
 
 var errShortImage = fmt.Errorf("%w: row image runs over the end of its event", errGarbled)
 
-// overlay fills the after image's gaps with the before image: what an update leaves
-// out it leaves as it was. It says whether any watched column has another value.
+// overlay fills the after image's gaps with the before image, because an update leaves out
+// unchanged columns. It reports whether any watched column has another value.
 func overlay(data []byte, before, after []span) (changed bool) {
 	for i := range after {
 		b, a := before[i], after[i]
@@ -91,8 +90,8 @@ func overlay(data []byte, before, after []span) (changed bool) {
 	return changed
 }
 
-// incomplete returns the slot of a column whose value can't be known, or -1. Of an
-// inserted row a column may be absent.
+// incomplete returns the slot of a column with a value that can't be known, or -1. An inserted row
+// may lack a column.
 func incomplete(spans []span, insert bool) int {
 	for slot, s := range spans {
 		if s.presence == difference || s.presence == absent && !insert {

@@ -6,8 +6,8 @@ import (
 	"github.com/go-mysql-org/go-mysql/mysql"
 )
 
-// layout says how many bytes a column's value takes in a row image: either fixed, or
-// as many as the little-endian integer of prefix bytes before it says.
+// layout is the size of a column's value in a row image, in bytes. It is either fixed, or the value
+// of the little-endian integer of prefix bytes before it.
 type layout struct {
 	fixed  int
 	prefix int
@@ -55,7 +55,8 @@ func layoutOf(typ byte, meta uint16) (layout, error) {
 	return layout{}, fmt.Errorf("%w: column type %d", ErrUnsupported, typ)
 }
 
-// The types of MariaDB's COMPRESSED columns (its enum_field_types), laid out as those that they compress.
+// These are the types of MariaDB's COMPRESSED columns (its enum_field_types). Their layouts are
+// those of the types that they compress.
 const (
 	blobCompressed    = 140
 	varcharCompressed = 141
@@ -75,10 +76,9 @@ func stringLayout(length int) layout {
 	return layout{prefix: 2}
 }
 
-// packedStringLayout is that of CHAR and BINARY, and of ENUM and SET, which come under
-// the same type: the metadata's high byte is the real type. A length beyond 255 has
-// its two upper bits there too, inverted, in bits 4 and 5, which are set in all types
-// that can occur.
+// packedStringLayout is the layout of CHAR and BINARY, and of ENUM and SET, which have the same
+// type. The metadata's high byte is the real type. A length beyond 255 has its two upper bits there
+// too, inverted, in bits 4 and 5. All types that can occur have these bits set.
 func packedStringLayout(high, low int) (layout, error) {
 	switch {
 	case high == 0:
@@ -96,9 +96,8 @@ func packedStringLayout(high, low int) (layout, error) {
 	return layout{}, fmt.Errorf("%w: column type %d", ErrUnsupported, high)
 }
 
-// metaSize returns the bytes that a column type has in a table map's metadata. The
-// type itself is judged by layoutOf; one that is unknown there would shift the
-// metadata of all columns behind it.
+// metaSize returns the number of bytes of a column type in a table map's metadata. layoutOf judges
+// the type itself. An unknown type there would shift the metadata of all later columns.
 func metaSize(typ byte) uint64 {
 	switch typ {
 	case mysql.MYSQL_TYPE_STRING, mysql.MYSQL_TYPE_NEWDECIMAL, mysql.MYSQL_TYPE_VAR_STRING,

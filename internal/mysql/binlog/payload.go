@@ -10,8 +10,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// payload reads a compressed transaction event by event, so that its size in memory
-// is that of its largest event.
+// payload reads a compressed transaction event by event. So it needs only the memory of the
+// transaction's largest event.
 type payload struct {
 	zstd  *zstd.Decoder
 	event []byte
@@ -26,7 +26,7 @@ const (
 	compressionNone = 255
 )
 
-// transaction handles a compressed transaction. Its events all end where it ends.
+// transaction handles a compressed transaction. Its events all have the transaction's end.
 func (s *stream) transaction(body []byte) error {
 	if s.inside {
 		return fmt.Errorf("%w: compressed transaction in another one", errGarbled)
@@ -105,7 +105,7 @@ func (p *payload) next(in io.Reader) ([]byte, error) {
 	if size < 0 {
 		return nil, garbledPayload(errors.New("event without a header"))
 	}
-	buffer := bytes.NewBuffer(p.event) // grows as data comes, whatever the header says
+	buffer := bytes.NewBuffer(p.event) // grows with the data, not the header
 	if _, err := io.CopyN(buffer, in, size); err != nil {
 		return nil, garbledPayload(err)
 	}

@@ -10,14 +10,15 @@ import (
 // Position is a place between two events of a server's binlog. The zero Position
 // is no place.
 type Position struct {
-	File   string
-	Offset uint64 // bytes; beyond 4 GiB where a transaction made the file that long
+	File string
+	// Offset is in bytes. It exceeds 4 GiB if a transaction made the file that long.
+	Offset uint64
 }
 
-// IsZero says that p is no place.
+// IsZero reports whether p is no place.
 func (p Position) IsZero() bool { return p == Position{} }
 
-// String returns file:offset, which ParsePosition reads.
+// String returns file:offset. ParsePosition reads that.
 func (p Position) String() string {
 	if p.IsZero() {
 		return ""
@@ -41,9 +42,9 @@ func ParsePosition(s string) (Position, error) {
 	return Position{File: s[:i], Offset: offset}, nil
 }
 
-// Compare orders two positions of one server: negative if p comes before other.
-// Files are ordered by the number after their last dot, which grows in digits
-// after 999999, so their names don't sort.
+// Compare orders two positions of one server: negative if p comes before other. It orders files by
+// the number after their last dot. That number grows in digits after 999999, so the names don't
+// sort.
 func (p Position) Compare(other Position) int {
 	if p.File != other.File {
 		n, m := fileNumber(p.File), fileNumber(other.File)
@@ -55,7 +56,7 @@ func (p Position) Compare(other Position) int {
 	return cmp.Compare(p.Offset, other.Offset)
 }
 
-// fileNumber returns the number of a binlog file, -1 where it has none.
+// fileNumber returns the number of a binlog file, -1 if it has none.
 func fileNumber(file string) int64 {
 	n, err := strconv.ParseInt(file[strings.LastIndexByte(file, '.')+1:], 10, 64)
 	if err != nil {

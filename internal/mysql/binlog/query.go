@@ -20,8 +20,8 @@ const (
 	isXARollback                // of a prepared transaction
 )
 
-// marks are the statements that the server itself writes around transactions, always
-// in this spelling. One that ends in a blank is a prefix.
+// marks are the statements that the server itself writes around transactions, always with this
+// spelling. A mark that ends in a blank is a prefix.
 var marks = []struct {
 	text string
 	meaning
@@ -39,7 +39,7 @@ var marks = []struct {
 	{"XA ROLLBACK ", isXARollback},
 }
 
-// meaningOf says what a statement does to its group; rest is what follows the mark.
+// meaningOf returns the effect of a statement on its group; rest is the text after the mark.
 func meaningOf(sql string) (m meaning, rest string) {
 	for _, mark := range marks {
 		head, after := sql, ""
@@ -104,7 +104,7 @@ func (s *stream) query(q Statement) error {
 		return s.endGroup(XAResolved{XID: canonicalXID(rest), Committed: m == isXACommit, End: s.at})
 	default:
 		if strings.HasPrefix(q.SQL, "# Dum") {
-			return nil // MariaDB's stand-in for an event that is not for us
+			return nil // MariaDB's filler for a skipped event
 		}
 		q.End = s.at
 		if !s.pass {

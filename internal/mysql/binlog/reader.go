@@ -18,10 +18,12 @@ type Reader struct {
 	server  Server
 	watches []Watch
 	passed  GTIDs
-	silence time.Duration // without a packet for so long the network is dead
+	// silence is the time without a packet after which the network is considered dead.
+	silence time.Duration
 
-	bytes    atomic.Int64
-	weighed  schema.Name // a table whose rows are not wanted, but counted
+	bytes atomic.Int64
+	// weighed is a table with rows that are counted, and not handed out.
+	weighed  schema.Name
 	weight   atomic.Int64
 	mu       sync.Mutex
 	position Position
@@ -36,7 +38,7 @@ func NewReader(server Server, watches []Watch, passed GTIDs) *Reader {
 // BytesRead returns how many bytes of events have come, whether wanted or not.
 func (r *Reader) BytesRead() int64 { return r.bytes.Load() }
 
-// Weigh has the bytes of a table's rows counted, which need not be watched. Call it before Run.
+// Weigh counts the bytes of a table's rows, also if the table is not watched. Call it before Run.
 func (r *Reader) Weigh(table schema.Name) { r.weighed = table }
 
 // Weight returns how many bytes of rows of the table to weigh have come, not compressed.
@@ -50,15 +52,15 @@ func (r *Reader) Position() Position {
 	return r.position
 }
 
-// Run connects and calls handle for every event behind from, in binlog order and one
-// at a time, until ctx ends, handle fails or the stream breaks. It returns handle's
-// error as it is, ctx's error, or one of this package's; never nil.
+// Run connects and calls handle for every event behind from, in binlog order and one at a time,
+// until ctx ends, handle fails or the stream breaks. It returns handle's error unchanged, ctx's
+// error, or one of this package's; never nil.
 //
-// from must be the End of a group, or a position that the server told as its own.
-// Beyond 4 GiB the server can't be asked for an offset: the file is then sent from its
-// beginning and the events before from are passed over.
+// from must be the End of a group, or a position that the server reported as its own. Beyond 4 GiB
+// the server can't be asked for an offset. Then it sends the file from its beginning, and Run
+// passes over the events before from.
 //
-// When Run returns the connection is reset, and no goroutine is left.
+// When Run returns, the connection is reset, and no goroutine is left.
 func (r *Reader) Run(ctx context.Context, from Position, handle func(Event) error) error {
 	if err := r.check(from); err != nil {
 		return err

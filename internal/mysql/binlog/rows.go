@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// shape is what the type of a rows event says of it.
+// shape is the information in the type of a rows event.
 type shape struct {
 	kind       Kind
 	version    int
@@ -33,7 +33,7 @@ const (
 	noTable6 = 1<<48 - 1
 )
 
-// rows handles a rows event. For a table that nobody watches it ends at the map.
+// rows handles a rows event. For a table that is not watched it ends at the map.
 func (s *stream) rows(h header, body []byte) error {
 	if len(body) < 8 {
 		return fmt.Errorf("%w: rows event", errGarbled)
@@ -124,7 +124,7 @@ type reduced struct {
 	tuples   int // images so far
 }
 
-// add adds an image, of which absent values get their defaults.
+// add adds an image. Absent values get their defaults.
 func (r *reduced) add(data []byte, spans []span) {
 	for slot, s := range spans {
 		if s.presence == absent {
@@ -135,8 +135,8 @@ func (r *reduced) add(data []byte, spans []span) {
 	r.tuples++
 }
 
-// images returns the images of all rows reduced to the watched columns: of an update
-// that before, and that after it where it differs; or only that after, see Watch.
+// images returns the images of all rows reduced to the watched columns. An update has the image
+// before it, and the image after it if that differs; or only the image after it, see Watch.
 func (t *table) images(shape shape, data, included, includedAfter []byte, spans [2][]span) ([]byte, []absence, error) {
 	before, after := spans[0], spans[1]
 	var all reduced
@@ -194,8 +194,8 @@ func (t *table) reduce(all *reduced, shape shape, data []byte, before, after []s
 	return nil
 }
 
-// walkAfter walks an after image, which in a partial update begins with the options of
-// the update and, if they say so, a bit for each JSON column of the table.
+// walkAfter walks an after image. In a partial update it begins with the options of the update and,
+// if they announce it, a bit for each JSON column of the table.
 func (t *table) walkAfter(shape shape, data []byte, pos int, included []byte, spans []span) (int, error) {
 	var partial []byte
 	if shape.partial {

@@ -5,11 +5,11 @@ import (
 	"log/slog"
 )
 
-// Server says how to reach the server whose binlog is read. Its String, GoString,
-// log and JSON forms leave the password out.
+// Server defines how to reach the server that sends its binlog. Its String, GoString, log and JSON
+// forms leave the password out.
 type Server struct {
 	Network  string // "tcp" or "unix"; defaults to "tcp"
-	Address  string // host:port, or the path of the socket
+	Address  string // host:port, or the socket's path
 	User     string
 	Password string      `json:"-"`
 	TLS      *tls.Config `json:"-"` // nil: no TLS
@@ -18,10 +18,10 @@ type Server struct {
 	// its binlog may have other events at the same place. "" is any.
 	UUID string
 
-	// ServerID is the replica id that the server sees. Defaults to a random one in
-	// the upper half of the range. Leave it alone: MySQL tells its readers apart by a
-	// random UUID that each of them announces, but MariaDB by this id, and of two with
-	// the same one it throws out the first.
+	// ServerID is the replica id that the server sees. Defaults to a random one in the upper half
+	// of the range. Leave it alone. MySQL distinguishes its readers by a random UUID that each of
+	// them announces. MariaDB distinguishes them by this id, and throws out the first of two
+	// readers with the same one.
 	ServerID uint32
 }
 

@@ -19,20 +19,23 @@ type stream struct {
 	handle  func(Event) error
 	decoder *replication.RowsEvent
 
-	at       Position // end of the current event
-	from     uint64   // offset before which events are passed over; 0: none
-	began    bool     // the server took the position: an event of the file came, or a heartbeat
-	checksum bool     // events end in a CRC32
+	at Position // end of the current event
+	// from is the offset before which events are passed over; 0 means none.
+	from uint64
+	// began means that the server took the position: an event of the file came, or a heartbeat.
+	began    bool
+	checksum bool // events end in a CRC32
 	maria    bool
 	inside   bool // of a compressed transaction
 
 	// The group.
-	open    bool // BEGIN or its like was seen, so a statement doesn't end it
+	// open means that BEGIN or its like was seen, so a statement doesn't end the group.
+	open    bool
 	pending bool // rows were handed out
 	xa      bool // it began with XA START
 	pass    bool // it is passed over
 
-	tables map[uint64]*table // by table id, of the group; nil: not watched
+	tables map[uint64]*table // the group's, by id; nil: not watched
 	known  []*table          // by watch, the last seen
 
 	weighed schema.Name // see Reader.Weigh
@@ -67,7 +70,7 @@ func newStream(watches []Watch, passed GTIDs, from Position, handle func(Event) 
 // firstEvent is the offset of a file's first event, behind the magic number.
 const firstEvent = 4
 
-// event handles one event, which is valid until it returns.
+// event handles one event. Its data is valid until event returns.
 func (s *stream) event(data []byte) error {
 	h, err := readHeader(data)
 	if err != nil {
@@ -100,7 +103,7 @@ func (s *stream) event(data []byte) error {
 	return s.fail(s.dispatch(h, body, before))
 }
 
-// dispatch handles an event that stands in the file, or in a compressed transaction.
+// dispatch handles an event of the file, or of a compressed transaction.
 func (s *stream) dispatch(h header, body []byte, before Position) error {
 	if s.pass {
 		if _, rows := shapes[h.kind]; rows || h.kind == eventTableMap {
@@ -158,7 +161,7 @@ func (s *stream) beginGroup(h header, body []byte, before Position) error {
 		c := cursor{data: body}
 		c.bytes(8 + 4) // sequence number, domain
 		const standalone = 1
-		s.open = c.uint(1)&standalone == 0 // stands for BEGIN
+		s.open = c.uint(1)&standalone == 0 // it replaces BEGIN
 	}
 	gtid, named, err := readGTID(h.kind, h.server, body)
 	if err != nil || !named {
@@ -178,8 +181,8 @@ func (s *stream) endGroup(e Event) error {
 	return s.emit(e)
 }
 
-// format handles the event at a file's head, which the server also sends, without a
-// position, when reading starts further on.
+// format handles the event at a file's head. The server also sends it, without a position, when
+// reading starts further on.
 func (s *stream) format(h header, data []byte) error {
 	const algorithm = 1 + checksumSize // from the end, in every server since 5.6
 	if len(data) < headerSize+2+50+4+1+algorithm {
@@ -225,10 +228,10 @@ func (s *stream) rotate(h header, body []byte) error {
 
 // advance moves the position to the end of an event.
 //
-// The header holds 32 bits of it. In a file all events follow each other, so the end is
-// known beforehand and the header only confirms it; where it says more there is a gap
-// (reading began here, or the server left events out), and where it says less the
-// event isn't from this file.
+// The header holds 32 bits of it. In a file all events follow each other, so the end is known
+// beforehand and the header only confirms it. If the header has a higher position, there is a gap:
+// reading began here, or the server left events out. If it has a lower one, the event isn't from
+// this file.
 func (s *stream) advance(h header) {
 	next := s.at.Offset + uint64(h.size)
 	switch {
@@ -241,14 +244,14 @@ func (s *stream) advance(h header) {
 	s.began = s.began || h.flags&flagArtificial == 0
 }
 
-// emit hands an event to the handler, whose error ends the stream as it is.
+// emit hands an event to the handler. The handler's error ends the stream unchanged.
 func (s *stream) emit(e Event) error {
 	err := s.handle(e)
 	s.stopped = s.stopped || err != nil
 	return err
 }
 
-// fail adds to an error of ours where it happened.
+// fail adds the place to an error of ours.
 func (s *stream) fail(err error) error {
 	if err == nil || s.stopped {
 		return err

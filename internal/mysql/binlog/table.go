@@ -8,29 +8,31 @@ import (
 	"github.com/go-mysql-org/go-mysql/replication"
 )
 
-// table is what one table map says of a watched table.
+// table is the content of one table map about a watched table.
 type table struct {
 	watch   int
 	name    string
 	columns []column
 	slots   int  // watched columns
-	json    int  // JSON columns, which partial updates count
+	json    int  // JSON columns, for partial updates
 	after   bool // of updates, only the row after
 
 	// reduced has the watched columns only, in the order of the watch.
 	reduced *replication.TableMapEvent
 
-	definition []byte // the table map from its names on, to know it when it comes again
+	// definition is the table map from its names on, to recognize it when it comes again.
+	definition []byte
 }
 
 // column is one column of a row image.
 type column struct {
 	layout
-	slot int  // place in the tuple; -1: not watched
-	json bool // a partial update may hold a difference in place of a value
+	slot int // place in the tuple; -1: not watched
+	// json means that a partial update may hold a difference instead of a value.
+	json bool
 }
 
-// tableMap notes the table of a TABLE_MAP event under its id: nil if nobody watches it.
+// tableMap records the table of a TABLE_MAP event under its id: nil if the table is not watched.
 func (s *stream) tableMap(body []byte) error {
 	c := cursor{data: body}
 	id := c.uint(6)
@@ -66,7 +68,7 @@ func (s *stream) tableMap(body []byte) error {
 	return nil
 }
 
-// onScales stands for the table whose rows are counted, and not decoded.
+// onScales represents the table with rows that are counted, and not decoded.
 var onScales = &table{}
 
 // newTable reads the columns of a table map.

@@ -7,8 +7,8 @@ import (
 	"github.com/go-mysql-org/go-mysql/replication"
 )
 
-// decode turns row images of the watched columns into tuples. The strings and bytes of
-// the tuples lie in images, which must not be written to again.
+// decode turns row images of the watched columns into tuples. The strings and bytes of the tuples
+// are in images, so images must not be written to again.
 func (t *table) decode(rows *replication.RowsEvent, images []byte) ([][]any, error) {
 	event := *rows
 	event.Table = t.reduced
@@ -20,9 +20,9 @@ func (t *table) decode(rows *replication.RowsEvent, images []byte) ([][]any, err
 	return event.Rows, nil
 }
 
-// newRowDecoder returns an event without rows whose DecodeData reads images one after
-// the other and gives TIMESTAMP in UTC. go-mysql makes such an event in its parser
-// only, so a parser is fed the head of a binlog and the head of a WRITE_ROWS event.
+// newRowDecoder returns an event without rows. Its DecodeData reads images one after the other and
+// gives TIMESTAMP in UTC. Only go-mysql's parser makes such an event, so newRowDecoder gives a
+// parser the head of a binlog and the head of a WRITE_ROWS event.
 func newRowDecoder() (*replication.RowsEvent, error) {
 	var decoder *replication.RowsEvent
 	parser := replication.NewBinlogParser()

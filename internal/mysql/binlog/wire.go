@@ -6,8 +6,8 @@ import (
 	"hash/crc32"
 )
 
-// cursor reads fields off an event. Once a field lies beyond the end, that one and
-// all that follow read as zero or nil, and short is set.
+// cursor reads fields off an event. Once a field is beyond the end, that field and all later ones
+// read as zero or nil, and short is set.
 type cursor struct {
 	data  []byte
 	short bool
@@ -50,7 +50,7 @@ const (
 	headerSize   = 19
 	checksumSize = 4
 
-	flagArtificial = 0x20 // made by the dump thread, not in the file
+	flagArtificial = 0x20 // from the dump thread, not the file
 	flagIgnorable  = 0x80
 )
 
@@ -60,8 +60,9 @@ type header struct {
 	kind   byte
 	server uint32 // that wrote it first
 	size   uint32 // with header and checksum
-	end    uint32 // where the event ends in its file, modulo 4 GiB; 0 if it is in none
-	flags  uint16
+	// end is the place of the event's end in its file, modulo 4 GiB; 0 if it is in no file.
+	end   uint32
+	flags uint16
 }
 
 func readHeader(data []byte) (header, error) {
