@@ -13,7 +13,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// lostNumbers are the errors by which a server ends a connection, or reports that its network failed.
+// lostNumbers are the errors with which a server ends a connection, or reports that its network
+// failed.
 var lostNumbers = map[uint16]bool{
 	1053: true, // shutdown in progress
 	1077: true, // normal shutdown
@@ -29,9 +30,9 @@ var lostNumbers = map[uint16]bool{
 	4031: true, // client was silent for too long
 }
 
-// lostErrors are the client's errors after which a connection is of no use. The server's last words
-// may arrive together with an answer: the driver then finds its buffer busy, or the numbers of the
-// packets out of order.
+// lostErrors are the client's errors after which a connection is of no use. The server's last
+// message may arrive together with an answer. Then the driver finds its buffer busy, or the numbers
+// of the packets out of order.
 var lostErrors = []error{
 	driver.ErrBadConn, sql.ErrConnDone,
 	mysql.ErrInvalidConn, mysql.ErrBusyBuffer, mysql.ErrMalformPkt, mysql.ErrPktSync, mysql.ErrPktSyncMul,
@@ -59,8 +60,8 @@ func NotConnected(err error) bool {
 	return errors.As(err, &e)
 }
 
-// ConnectionLost reports that the connection broke, or that none could be opened and the server did
-// not say why. If a statement was under way, nobody knows whether the server executed it.
+// ConnectionLost reports that the connection broke, or that none could be opened and the server
+// gave no reason. If a statement was under way, it is not known whether the server executed it.
 func ConnectionLost(err error) bool {
 	if err == nil {
 		return false

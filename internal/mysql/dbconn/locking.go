@@ -11,10 +11,9 @@ func (p *Pool) meet(ctx context.Context) error {
 	return p.killer.QueryRowContext(ctx, "SELECT @@GLOBAL.performance_schema, 0 /*M! + 1 */").Scan(&p.threads, &p.refuses)
 }
 
-// StateOf is what a session does at this moment, as the server's processlist says, such as "Waiting
-// for table metadata lock"; "" if it does nothing, or is gone. Without performance_schema it is
-// read from SHOW PROCESSLIST, which takes a mutex of the server's for as long as it lists all
-// sessions.
+// StateOf returns the state of a session now, from the server's processlist, such as "Waiting for
+// table metadata lock"; "" if it does nothing, or is gone. Without performance_schema, StateOf
+// reads it from SHOW PROCESSLIST. That takes a mutex of the server's while it lists all sessions.
 func (p *Pool) StateOf(ctx context.Context, id uint64) (state string, err error) {
 	if p.threads {
 		err = p.db.QueryRowContext(
@@ -35,11 +34,12 @@ func (p *Pool) StateOf(ctx context.Context, id uint64) (state string, err error)
 	return state, err
 }
 
-// MayRefuse says that the server can carry out a statement only if it has its metadata locks at once (ExecNoWait).
+// MayRefuse reports whether the server can run a statement only if it has its metadata locks at
+// once (ExecNoWait).
 func (s *Session) MayRefuse() bool { return s.pool.refuses }
 
 // ExecNoWait is Exec of a statement that gets its metadata locks at once, or fails with an error
-// that is Contended. It never stands in the queue, so that nobody waits behind it.
+// that is Contended. It never joins the queue, so no session waits behind it.
 //
 // REQUIRES: MayRefuse. (https://mariadb.com/kb/en/wait-and-nowait/; a lock_wait_timeout of 0 is
 // NOWAIT, for every statement.)
@@ -48,8 +48,9 @@ func (s *Session) ExecNoWait(ctx context.Context, statement string) error {
 	return err
 }
 
-// Limited is a statement that the server itself withdraws when it has taken so long, where it can
-// (MariaDB): also where our KILL QUERY would not reach it. The error is Contended.
+// Limited returns a statement that the server itself withdraws after the given time, if it can
+// (MariaDB). That also works if our KILL QUERY would not reach the statement. The error is
+// Contended.
 func Limited(statement string, longest time.Duration) string {
 	return fmt.Sprintf("/*M! SET STATEMENT max_statement_time = %.3f FOR */ %s", longest.Seconds(), statement)
 }

@@ -23,7 +23,7 @@ func (p *Pool) lose(id uint64) {
 	p.lost[id] = struct{}{}
 }
 
-// EndLost ends the sessions whose connection broke; see End.
+// EndLost ends the sessions with a broken connection; see End.
 func (p *Pool) EndLost(ctx context.Context) error {
 	p.mu.Lock()
 	ids := slices.Collect(maps.Keys(p.lost))
@@ -50,12 +50,12 @@ func ofPool(name string) string {
 	return "attr_name = '" + nameAttribute + "' AND attr_value = " + schema.Literal(name)
 }
 
-// ErrUnseen says that the sessions of another pool can't be found: the server shows no connection
+// ErrUnseen means that the sessions of another pool can't be found: the server shows no connection
 // attributes.
 var ErrUnseen = errors.New("sessions can't be found, as the server shows no connection attributes " +
 	"(performance_schema, performance_schema_session_connect_attrs_size)")
 
-// Marked says whether the server shows the marks of this pool's connections.
+// Marked reports whether the server shows the marks of this pool's connections.
 func (p *Pool) Marked() bool { return p.marked }
 
 // showsMarks looks for the mark of a connection of ours.
@@ -69,10 +69,10 @@ func (p *Pool) showsMarks(ctx context.Context) (bool, error) {
 	return n == 1, err
 }
 
-// End ends a session of this program's on the server, and returns when it is gone there.
-// What it was to do then has happened, or never will: a statement whose connection broke
-// may be running still, or be on its way, while another connection looks for its effect.
-// Where the mark can't be seen it waits until the session has ended by itself.
+// End ends a session of this program's on the server, and returns when it is gone there. Then its
+// statement has happened, or never will. Without End, a statement on a broken connection may still
+// run, or be on its way, while another connection looks for its effect. If the mark can't be seen,
+// End waits until the session has ended by itself.
 func (p *Pool) End(ctx context.Context, id uint64) error {
 	if !p.marked {
 		return p.await(ctx, func(s process) bool { return s.id == id })
@@ -81,9 +81,9 @@ func (p *Pool) End(ctx context.Context, id uint64) error {
 	return p.end(ctx, fmt.Sprintf("processlist_id = %d AND processlist_id IN (%s%s')", id, sessionsOf, p.program))
 }
 
-// EndAll ends the sessions of another pool, of which only the name is left, as End does; of
-// this pool, by its own name, those whose connection broke.
-// It fails with ErrUnseen where none can be found.
+// EndAll ends the sessions of another pool, known only by its name, as End does. With this pool's
+// own name, it ends the sessions with a broken connection. It fails with ErrUnseen if none can be
+// found.
 func (p *Pool) EndAll(ctx context.Context, name string) error {
 	if name == p.name {
 		return p.EndLost(ctx)
@@ -128,15 +128,15 @@ func (p *Pool) await(ctx context.Context, such func(process) bool) error {
 	}
 }
 
-// process is a session as SHOW PROCESSLIST tells of it.
+// process is a session in the output of SHOW PROCESSLIST.
 type process struct {
 	id        uint64
 	state     string
 	statement string
 }
 
-// anyProcess says whether there is such a session. performance_schema may be off, and
-// information_schema.processlist fails for the sake of some statements.
+// anyProcess reports whether there is such a session. It uses SHOW PROCESSLIST because
+// performance_schema may be off, and information_schema.processlist fails for some statements.
 func (p *Pool) anyProcess(ctx context.Context, such func(process) bool) (bool, error) {
 	rows, err := p.db.QueryContext(ctx, "SHOW FULL PROCESSLIST")
 	if err != nil {
@@ -147,7 +147,8 @@ func (p *Pool) anyProcess(ctx context.Context, such func(process) bool) (bool, e
 	if err != nil {
 		return false, err
 	}
-	const state, info = 6, 7 // Id, User, Host, db, Command, Time, State, Info; some servers have more
+	// Id, User, Host, db, Command, Time, State, Info; some servers have more.
+	const state, info = 6, 7
 	var id uint64
 	values := make([]sql.NullString, len(columns))
 	into := []any{&id}

@@ -11,20 +11,20 @@ import (
 	"strings"
 )
 
-// Options are what a user may say of a connection, as with MySQL's own client
-// programs: in flags, in option files, in the environment. What is not said is the zero
-// value; Over puts sources together and Config turns the whole into a Config.
+// Options are a user's settings for a connection, as with MySQL's own client programs: in flags, in
+// option files, in the environment. A setting that is not given is the zero value. Over combines
+// sources, and Config turns the result into a Config.
 type Options struct {
 	Host   string
 	Port   int
 	Socket string
-	// Protocol is "", "tcp" or "socket". Option files can say it.
+	// Protocol is "", "tcp" or "socket". Option files can set it.
 	Protocol string
 
 	User string
-	// Password is nil where none was said; an empty one is one.
+	// Password is nil if none was given; an empty one counts as given.
 	Password *Secret
-	// AskPassword says that a password was asked for without giving it.
+	// AskPassword means that the user wants to be asked for a password.
 	AskPassword bool
 
 	SSLMode SSLMode
@@ -54,8 +54,8 @@ func or[T comparable](said, below T) T {
 	return said
 }
 
-// OptionsFromEnv returns what the variables say that MySQL's client programs heed.
-// They stand below everything else.
+// OptionsFromEnv returns the settings of the variables that MySQL's client programs honour. All
+// other sources override them.
 func OptionsFromEnv(getenv func(string) string) (Options, error) {
 	o := Options{Host: getenv("MYSQL_HOST"), Socket: getenv("MYSQL_UNIX_PORT")}
 	if password := getenv("MYSQL_PWD"); password != "" {
@@ -71,7 +71,8 @@ func OptionsFromEnv(getenv func(string) string) (Options, error) {
 	return o, nil
 }
 
-// WithoutEnv leaves out of an environment what would lead a child to another server or account than it is told.
+// WithoutEnv removes variables from an environment that would lead a child to another server or
+// account than its options name.
 func WithoutEnv(environ []string) []string {
 	return slices.DeleteFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, "MYSQL_") })
 }
@@ -93,8 +94,8 @@ var defaultSockets = []string{
 	"/var/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock", "/run/mysql/mysql.sock",
 }
 
-// Config decides where to connect, as whom and how, or says everything that is wrong
-// at once. notes tell of choices that may surprise.
+// Config decides where to connect, as which user and how, or reports all errors at once. notes
+// describe choices that may surprise.
 func (o Options) Config() (cfg Config, notes []string, err error) {
 	cfg = Config{User: o.User}
 	if cfg.User == "" {
@@ -117,7 +118,7 @@ func (o Options) Config() (cfg Config, notes []string, err error) {
 	return cfg, notes, errors.Join(problems...)
 }
 
-// checkHost says what is wrong with a host, as far as its spelling tells.
+// checkHost returns the error in a host, as far as its spelling shows it.
 func checkHost(host string) error {
 	if name, port, err := net.SplitHostPort(host); err == nil {
 		return fmt.Errorf("host %s: its port is said apart: -h %s -P %s", host, name, port)
@@ -131,9 +132,9 @@ func checkHost(host string) error {
 	return nil
 }
 
-// endpoint follows the rule of MySQL's client programs: no host and "localhost" mean
-// the socket, even if a port is given; any other host means TCP, even if a socket is.
-// Where no socket is named and none is found, localhost is reached by TCP.
+// endpoint follows the rule of MySQL's client programs. No host and "localhost" mean the socket,
+// even if a port is given. Any other host means TCP, even if a socket is given. If no socket is
+// named and none is found, localhost is reached by TCP.
 func (o Options) endpoint(sockets []string) (network, address string, notes []string) {
 	local := o.Host == "" || strings.EqualFold(o.Host, "localhost")
 	port := strconv.Itoa(or(o.Port, defaultPort))

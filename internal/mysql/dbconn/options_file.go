@@ -10,43 +10,44 @@ import (
 	"strings"
 )
 
-// OptionFiles says which option files are read.
+// OptionFiles defines which option files are read.
 type OptionFiles struct {
 	Only  string // --defaults-file: this one and no other
 	Extra string // --defaults-extra-file: read before the user's own
 	Home  string // the user's folder; "" for none
 }
 
-// Filed is what option files say.
+// Filed is the content of option files.
 type Filed struct {
 	Options  Options
-	Settings []Setting // in the order of the files and lines
-	Notes    []string  // of files that are not heeded
+	Settings []Setting // in the order of files and lines
+	Notes    []string  // about files that are ignored
 }
 
 // Setting is a line of the group [midstream] that is not about the connection.
 type Setting struct {
 	Name  string // with dashes
 	Value string
-	Said  bool   // there is a value, be it an empty one
+	// Said means that there is a value, possibly an empty one.
+	Said  bool
 	Loose bool   // written loose-name: it may be unknown
-	Place string // the file and the line, for messages
+	Place string // file and line, for messages
 }
 
-// ownGroup is the group whose options are all ours.
+// ownGroup is the group that has only our own options.
 const ownGroup = "midstream"
 
 // optionGroups are the groups that are read. Later lines win, whatever their group.
 var optionGroups = []string{"client", ownGroup}
 
-// Read reads the option files as MySQL's client programs do: /etc/my.cnf,
-// /etc/mysql/my.cnf, Extra, ~/.my.cnf, or Only alone. A file that is not there, or that
-// everybody may write to, is passed over, unless it was asked for: then it is an error.
+// Read reads the option files as MySQL's client programs do: /etc/my.cnf, /etc/mysql/my.cnf, Extra,
+// ~/.my.cnf, or Only alone. It passes over a file that does not exist, or that everybody may write
+// to. If that file was asked for, it is an error.
 //
-// The group [client] is shared with other programs, so that options which we don't know
-// are theirs. Those of [midstream] are returned.
+// Other programs share the group [client], so unknown options in it are theirs. Read returns the
+// options of [midstream].
 //
-// ~/.mylogin.cnf is not read.
+// It does not read ~/.mylogin.cnf.
 func (f OptionFiles) Read() (Filed, error) {
 	r := optionReader{}
 	if f.Only != "" {
@@ -63,9 +64,9 @@ func (f OptionFiles) Read() (Filed, error) {
 	return r.filed, errors.Join(errs...)
 }
 
-// optionReader reads option files one after the other. Its rules of quotes, comments
-// and escapes are those of mysys/my_default.cc; TestOptionFile has what the client of
-// MySQL 9.7.4 made of the same lines.
+// optionReader reads option files one after the other. Its rules of quotes, comments and escapes
+// are those of mysys/my_default.cc. TestOptionFile has the results of MySQL 9.7.4's client for the
+// same lines.
 type optionReader struct {
 	filed Filed
 }
@@ -98,7 +99,7 @@ func (r *optionReader) file(path string, required bool, depth int) error {
 	return r.lines(path, string(text), depth)
 }
 
-// lines takes what is said in the groups that are read.
+// lines takes the settings of the groups that are read.
 func (r *optionReader) lines(path, text string, depth int) error {
 	group := ""
 	for i, line := range strings.Split(text, "\n") {
@@ -149,8 +150,8 @@ func (r *optionReader) include(line string, depth int) error {
 	return nil
 }
 
-// option takes one line of a group. The client programs of MySQL 9.7.4 fail on a name with a
-// space in it, all but mysql itself, which passes over everything unknown.
+// option takes one line of a group. The client programs of MySQL 9.7.4 fail on a name with a space
+// in it. Only mysql itself passes over everything unknown.
 func (r *optionReader) option(line, group, place string) error {
 	name, value, said := strings.Cut(uncomment(line), "=")
 	name, loose := strings.CutPrefix(strings.ReplaceAll(strings.TrimRight(name, " \t"), "_", "-"), "loose-")
@@ -159,7 +160,8 @@ func (r *optionReader) option(line, group, place string) error {
 	switch {
 	case spaced && loose:
 		return nil
-	case spaced: // what follows may be a password: it is not repeated
+	// The rest may be a password: don't repeat it.
+	case spaced:
 		return fmt.Errorf("unknown option %q: a value stands after =", word+" ...")
 	case name == "":
 		return errors.New("an option has no name")
@@ -174,7 +176,7 @@ func (r *optionReader) option(line, group, place string) error {
 	return nil
 }
 
-// uncomment cuts a # and what follows it, unless it stands in quotes.
+// uncomment cuts a # and the text after it, unless the # is in quotes.
 func uncomment(line string) string {
 	var quote byte
 	escaped := false
@@ -196,7 +198,7 @@ func uncomment(line string) string {
 	return line
 }
 
-// unquote takes quotes away that stand around the whole, and resolves escapes.
+// unquote removes quotes around the complete value, and resolves escapes.
 func unquote(value string) string {
 	if n := len(value); n > 1 && (value[0] == '\'' || value[0] == '"') && value[0] == value[n-1] {
 		value = value[1 : n-1]
@@ -221,11 +223,11 @@ func unquote(value string) string {
 // needValue are the options that are nothing without a value.
 var needValue = []string{"host", "port", "socket", "protocol", "user", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key"}
 
-// ErrNoValue says that an option was named without the value that it needs.
+// ErrNoValue means that an option was named without the value that it needs.
 var ErrNoValue = errors.New("it needs a value, after =")
 
-// set takes one option, and says whether it is about the connection. Those that would make
-// the connection safer than we can are an error.
+// set takes one option, and reports whether it is about the connection. An option that would make
+// the connection safer than we can is an error.
 func (r *optionReader) set(name, value string, said bool) (known bool, err error) {
 	if !said && slices.Contains(needValue, name) {
 		return true, ErrNoValue
