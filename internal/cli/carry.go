@@ -11,6 +11,7 @@ import (
 	"midstream/internal/engine/migration"
 	"midstream/internal/engine/operator"
 	"midstream/internal/face/humanize"
+	"midstream/internal/face/report"
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
@@ -96,8 +97,8 @@ func (c *change) begin(ctx context.Context, table schema.Name, text string, s *s
 		Socket:    c.socket.in(c.app),
 		History:   session.Folder{Path: c.history.in(c.app), Named: c.history.folder != ""},
 		Machines:  machines,
-		Interrupt: c.app.Interrupts.end,
-		Report:    writeReports,
+		Interrupt: c.app.Interrupts.End,
+		Report:    report.WriteAll,
 		Reported:  c.output.reported,
 		Page:      func(s *session.Session, run record.Run) (func(record.Result), error) { return c.page.show(c, s, run) },
 	}, &c.output)

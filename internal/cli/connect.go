@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"midstream/internal/face/tui"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/session"
@@ -101,7 +102,10 @@ type server = session.Server
 // open connects.
 func (c *connection) open(ctx context.Context, cfg dbconn.Config) (*server, error) {
 	if c.ask {
-		secret, err := askPassword(ctx, c.app.Stdin, c.app.Stderr)
+		secret, err := tui.AskPassword(ctx, c.app.Stdin, c.app.Stderr)
+		if errors.Is(err, tui.ErrNoTerminal) {
+			return nil, usageOf("midstream help run", err)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -109,7 +109,7 @@ func (c *change) steps(more func(flags []string) error) speech.Steps {
 			}
 			return c.migrate(ctx, alter, s)
 		},
-		End:        c.app.Interrupts.end,
+		End:        c.app.Interrupts.End,
 		MustResume: &c.mustResume,
 		Replicas:   &c.followers.Replicas,
 		Names:      &c.options.Names,

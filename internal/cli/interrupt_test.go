@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"midstream/internal/lab/mysqltest"
+	"midstream/internal/ops/session"
 )
 
 // TestCtrlCWhileRowsAreCopied: the table is as it was. That nothing else is left, no
@@ -120,7 +121,7 @@ func testSecondCtrlC(t *testing.T, blocked string, args ...string) string {
 	hold("DO (SELECT COUNT(*) FROM " + name + "_shadow)") // can't be dropped now
 	r.interrupt()
 	r.await(&r.stdout, "interrupted: aborting")
-	time.Sleep(echo)
+	time.Sleep(session.Echo)
 	r.interrupt()
 	if code := r.exit(); code != exitAtOnce {
 		t.Errorf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)

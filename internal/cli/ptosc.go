@@ -44,7 +44,7 @@ func (a *app) ptosc(ctx context.Context, args []string) (code int) {
 		return ptosc.Refuse(&ptosc.Wrong{Warnings: []string{err.Error()}}, a.Stdout, a.Stderr)
 	}
 	defer release()
-	speaker := ptosc.NewSpeaker(asked, a.Stdout, a.Stderr, func() { a.Interrupts.end(errStoppedReplication) })
+	speaker := ptosc.NewSpeaker(asked, a.Stdout, a.Stderr, func() { a.Interrupts.End(errStoppedReplication) })
 	c, more := a.asRun(speaker, asked.Flags())
 	for _, note := range asked.Notes {
 		speaker.Note(note)

@@ -2,11 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,38 +15,6 @@ import (
 	"midstream/internal/ops/history"
 	"midstream/internal/ops/record"
 )
-
-// reportForms are the forms of a report, by the ends of their files' names.
-var reportForms = []struct {
-	name  string
-	write func(*report.Report, io.Writer) error
-}{
-	{"html", (*report.Report).HTML},
-	{"json", (*report.Report).JSON},
-	{"md", (*report.Report).Markdown},
-}
-
-// writeReports writes the report of a history beside it, in all forms, and returns the path of the page.
-func writeReports(path string) (page string, err error) {
-	story, err := history.Whole(path)
-	if err != nil {
-		return "", err
-	}
-	r := report.Of(story)
-	stem := strings.TrimSuffix(path, filepath.Ext(path)) + "."
-	for _, form := range reportForms {
-		err = errors.Join(err, writeFile(stem+form.name, func(out io.Writer) error { return form.write(r, out) }))
-	}
-	return stem + reportForms[0].name, err
-}
-
-func writeFile(path string, write func(io.Writer) error) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(file), file.Close())
-}
 
 // reporting is midstream report.
 type reporting struct {
@@ -77,8 +42,8 @@ func (a *app) reportCommand() *cobra.Command {
 	r.checks.flags.BoolVar(&r.list, "list", false, "list the runs, the newest first")
 	r.checks.flags.BoolVar(&r.json, "json", false, "with --list: one JSON object a line, the run's and its result")
 	var names []string
-	for _, form := range reportForms {
-		names = append(names, form.name)
+	for _, form := range report.Forms() {
+		names = append(names, form.Name)
 	}
 	r.form = names[0]
 	r.checks.enum("format", r.form, names, "form of the report", func(word string) { r.form = word })
@@ -103,14 +68,14 @@ func (r *reporting) write(word string) error {
 		return err
 	}
 	made := report.Of(story)
-	for _, form := range reportForms {
-		if form.name != r.form {
+	for _, form := range report.Forms() {
+		if form.Name != r.form {
 			continue
 		}
 		if r.out == "-" {
-			return form.write(made, r.app.Env.Stdout) // each form escapes by itself
+			return form.Write(made, r.app.Env.Stdout) // each form escapes by itself
 		}
-		if err := writeFile(r.out, func(out io.Writer) error { return form.write(made, out) }); err != nil {
+		if err := report.WriteFile(r.out, func(out io.Writer) error { return form.Write(made, out) }); err != nil {
 			return &coded{code: exitFailed, err: fmt.Errorf("write the report: %w", err), next: "name another file by --out"}
 		}
 	}

@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -85,7 +83,7 @@ func (c *commanding) watch(ctx context.Context, args []string) error {
 
 // watchOne shows one run; of several each line begins with the table. mu is held while a line is written.
 func (c *commanding) watchOne(ctx context.Context, run *socket.Client, several bool, mu *sync.Mutex) error {
-	out := &prefixed{out: c.app.Stdout, mu: mu}
+	out := &tui.Prefixed{Out: c.app.Stdout, Mu: mu}
 	if c.json {
 		return run.Events(ctx, func(line []byte) {
 			if several {
@@ -97,7 +95,7 @@ func (c *commanding) watchOne(ctx context.Context, run *socket.Client, several b
 	}
 	var screen display = &tui.Lines{Out: out}
 	if several {
-		out.prefix = schema.NameOf(run.Found.Table).String() + "  "
+		out.Prefix = schema.NameOf(run.Found.Table).String() + "  "
 	} else {
 		screen = (&output{app: c.app}).display(schema.NameOf(run.Found.Table).String())
 		var leave context.CancelFunc
@@ -128,22 +126,4 @@ func (c *commanding) watchOne(ctx context.Context, run *socket.Client, several b
 		fmt.Fprintln(out, text)
 	}
 	return err
-}
-
-// prefixed begins each line with a text.
-type prefixed struct {
-	out    io.Writer
-	mu     *sync.Mutex
-	prefix string
-}
-
-func (p *prefixed) Write(text []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for line := range bytes.Lines(text) {
-		if _, err := fmt.Fprintf(p.out, "%s%s", p.prefix, line); err != nil {
-			return 0, err
-		}
-	}
-	return len(text), nil
 }

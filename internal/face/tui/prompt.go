@@ -1,4 +1,4 @@
-package cli
+package tui
 
 import (
 	"context"
@@ -13,15 +13,15 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// errNoTerminal says that there is nobody to ask.
-var errNoTerminal = errors.New("there is no terminal to ask for the password on; use an option file or MYSQL_PWD")
+// ErrNoTerminal says that there is nobody to ask.
+var ErrNoTerminal = errors.New("there is no terminal to ask for the password on; use an option file or MYSQL_PWD")
 
-// askPassword asks on the terminal, without echo. It leaves the terminal as it was, also
+// AskPassword asks on the terminal, without echo. It leaves the terminal as it was, also
 // when ctx ends.
-func askPassword(ctx context.Context, stdin *os.File, prompt io.Writer) (dbconn.Secret, error) {
+func AskPassword(ctx context.Context, stdin *os.File, prompt io.Writer) (dbconn.Secret, error) {
 	terminal, opened := terminalOf(stdin)
 	if terminal == nil {
-		return "", usageOf("midstream help run", errNoTerminal)
+		return "", ErrNoTerminal
 	}
 	state, err := term.GetState(int(terminal.Fd()))
 	if err != nil {
