@@ -7,7 +7,7 @@
 //	                                                                 │
 //	      standard output, standard error, exit code ◄─ Speaker ◄─ plan, events, result, error
 //
-// It carries nothing out: a run is made and driven by cli, as for midstream run. What becomes of
+// Drive orders the steps of a run (speech.Steps); cli takes them as for midstream run. What becomes of
 // each flag stands in one table (Flags), of which docs/gh-ost-flags.md is made.
 //
 // Nothing of that program's code is in here. Its words are, where scripts look for them.

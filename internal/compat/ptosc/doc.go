@@ -5,7 +5,7 @@
 //	                                                                      │
 //	      standard output, standard error, exit code ◄─ Speaker ◄─ plan, events, result, error
 //
-// It carries nothing out: a run is made and driven by cli, as for midstream run. What becomes of
+// Drive orders the steps of a run (speech.Steps); cli takes them as for midstream run. What becomes of
 // each option stands in one table (options.go), of which docs/pt-osc-flags.md is made: it does the
 // same, or is taken with a note since it has no meaning here, or is refused, with the reason.
 //
