@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"midstream/internal/engine/event"
+	"midstream/internal/engine/lock"
 	"midstream/internal/engine/onreplica"
 	"midstream/internal/engine/plan"
 )
@@ -28,7 +29,7 @@ type account struct {
 	swap      event.SwapDone
 	usage     usage
 	rehearsed Rehearsed
-	blockers  blockerStats
+	blockers  lock.Tally
 	scanned   rowCounter // of the prescan
 	verified  rowCounter
 	flying    []flying
@@ -135,6 +136,6 @@ func (a *account) result() Result {
 		Rehearsed: a.rehearsed,
 	}
 	result.Rehearsed.Replication = a.replication.Seen()
-	result.Rehearsed.LockWaited, result.Rehearsed.Blockers, result.Rehearsed.Blocked = a.blockers.read()
+	result.Rehearsed.LockWaited, result.Rehearsed.Blockers, result.Rehearsed.Blocked = a.blockers.Read()
 	return result
 }

@@ -13,7 +13,6 @@ import (
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/facts"
 	"midstream/internal/engine/intake"
-	"midstream/internal/engine/leftovers"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/plan"
 	"midstream/internal/mysql/dbconn"
@@ -30,7 +29,7 @@ func (w *work) cutOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.debts.swapped = true
+	w.debts.done = true
 	w.account.update(func() { w.account.swap = swap })
 	w.emit(swap)
 	return nil
@@ -87,7 +86,7 @@ func (w *work) attempts(ctx context.Context, try attemptFunc, turn lock.Turn) (e
 		asked = lock.Outcome{Granted: swap.Granted, Waited: swap.Waited, Took: time.Since(began)}
 		switch {
 		case err == nil:
-		case again(err):
+		case worthAnotherAttempt(err):
 			asked.Undone, err = err, nil
 		default:
 			w.debts.keep = errors.Is(err, cutover.ErrUnknown)
@@ -140,7 +139,7 @@ func (t lockTurn) Begin() bool {
 func (t lockTurn) End(ctx context.Context, last lock.Outcome, err error) error {
 	r := t.work
 	r.control.End(err == nil && last.Done() || errors.Is(err, cutover.ErrUnknown))
-	r.account.blockers.asked(last.Waited)
+	r.account.blockers.Asked(last.Waited)
 	if err != nil || last.Done() {
 		return nil
 	}
@@ -201,7 +200,7 @@ type lookout struct {
 func (l *lookout) Blockers(ctx context.Context, longer time.Duration) ([]event.Blocker, error) {
 	blockers, err := l.blockers(ctx, longer)
 	if err == nil || dbconn.Contended(err) {
-		l.work.account.blockers.saw(blockers, time.Now())
+		l.work.account.blockers.Saw(blockers, time.Now())
 	}
 	return blockers, err
 }
@@ -223,7 +222,7 @@ func (l *lookout) blockers(ctx context.Context, longer time.Duration) ([]event.B
 }
 
 // old is the name that the source gets.
-func (r *run) old() schema.Name { return r.plan.Source.Name.Sibling(r.debts.old) }
+func (r *run) old() schema.Name { return r.plan.Source.Name.Sibling(r.debts.oldName) }
 
 // nextOld chooses another name for the old table, as the one that was chosen is taken meanwhile.
 // The state table has it before any swap uses it: by it leftovers.Finish knows the former source.
@@ -238,7 +237,7 @@ func (w *work) nextOld(ctx context.Context) error {
 		names := plan.OldNames(w.plan.Source.Name)
 		return fmt.Errorf("%w: %s to %s; rename or drop one that nobody needs", ErrNamesTaken, names[0], names[len(names)-1])
 	}
-	w.start.Old, w.debts.old = old.Table, old.Table
+	w.start.Old, w.debts.oldName = old.Table, old.Table
 	w.note(fmt.Sprintf("%s is another table's by now, which is left alone: the old table will be %s", taken, old))
 	w.saving.Lock()
 	defer w.saving.Unlock()
@@ -256,16 +255,6 @@ func (w *work) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// again reports whether a failed attempt left everything unchanged, and another may succeed.
-func again(err error) bool {
-	if errors.Is(err, cutover.ErrUnknown) || errors.Is(err, leftovers.ErrUnsettled) {
-		return false
-	}
-	return errors.Is(err, cutover.ErrNotGranted) || errors.Is(err, cutover.ErrOverrun) || errors.Is(err, cutover.ErrSlow) ||
-		errors.Is(err, cutover.ErrNotDrained) || errors.Is(err, cutover.ErrDisturbed) || errors.Is(err, cutover.ErrNameTaken) ||
-		dbconn.ConnectionLost(err) || dbconn.Contended(err) || dbconn.TornTriggers(err)
-}
-
 // attempt makes one attempt, with apply stopped.
 func (w *work) attempt(ctx context.Context, try attemptFunc) (cutover.Swap, error) {
 	definition, next := schema.SplitAutoIncrement(w.plan.Source.Create)
@@ -277,7 +266,7 @@ func (w *work) attempt(ctx context.Context, try attemptFunc) (cutover.Swap, erro
 		RenameYields:    w.plan.Server.Version.MariaDB,
 		WritersApart:    w.plan.Server.Version.WritersApart(),
 		AutoIncrement: !w.shadow.Unmarked && !w.plan.Alter.SetsAutoIncrement &&
-			(next > 0 || w.plan.Source.AutoIncrement > 0 || hasCounter(w.shadow.Table)),
+			(next > 0 || w.plan.Source.AutoIncrement > 0 || w.shadow.Table.HasCounter()),
 		Definition: definition,
 		Carried:    w.carried(),
 		Related:    w.plan.Related(),
@@ -300,19 +289,10 @@ func (w *work) attempt(ctx context.Context, try attemptFunc) (cutover.Swap, erro
 			return swap, errors.Join(err, failed)
 		}
 	}
-	if err != nil && again(err) && ctx.Err() == nil {
+	if err != nil && worthAnotherAttempt(err) && ctx.Err() == nil {
 		w.apply.start(w.apply.ctx, w.apply.fail)
 	}
 	return swap, err
-}
-
-func hasCounter(t *schema.Table) bool {
-	for _, c := range t.Columns {
-		if c.AutoIncrement {
-			return true
-		}
-	}
-	return false
 }
 
 // drain is the engine's part of the work under the lock.

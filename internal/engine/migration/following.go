@@ -51,7 +51,7 @@ func (w *work) following(ctx context.Context, story func(ctx context.Context) er
 
 // becauseChanged returns that the source was changed unseen in place of an error that came of it.
 func (w *work) becauseChanged(err error) error {
-	if w.debts.swapped || errors.Is(err, cutover.ErrUnknown) {
+	if w.debts.done || errors.Is(err, cutover.ErrUnknown) {
 		return err
 	}
 	return w.intake.BecauseChanged(err)

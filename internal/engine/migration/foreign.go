@@ -86,7 +86,7 @@ func (r carrier) settleCarried(ctx context.Context, unsettled error) error {
 func (r carrier) leftUnsettled() (left, next string) {
 	source := r.plan.Source.Name
 	state, beside := "is untouched", r.debts.shadowName
-	if r.debts.swapped {
+	if r.debts.done {
 		state, beside = "has its new schema", r.old()
 	}
 	if len(r.plan.Foreign) == 0 {

@@ -155,7 +155,7 @@ func TestL9_LostNetworkKeepsTheWork(t *testing.T) {
 			}
 		})
 		var failure *migration.Failure
-		if !errors.As(err, &failure) || !failure.Kept || !strings.Contains(failure.Next, "same command again to go on") {
+		if !errors.As(err, &failure) || !failure.Kept || !strings.Contains(failure.Next, "same command again to resume") {
 			b.Fatalf("error is %v", err)
 		}
 		b.address = b.server.Address

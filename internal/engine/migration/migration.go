@@ -81,25 +81,28 @@ type Result struct {
 	// known.
 	Binlog int64
 	Old    string // the former source; "" if it was dropped
-	// Swapped reports whether the shadow has taken the source's place.
+	// Swapped reports whether the table was altered, by the swap or by the server's own method.
 	Swapped bool
 	// Resumed reports whether this run resumed an earlier run.
 	Resumed   bool
 	Rehearsed Rehearsed // by a rehearsal
 }
 
-// Run carries out the plan: either the shadow takes the source's place, or the source is unchanged.
-// It blocks until then, and may be called once. If the plan has chosen a method of the server's
-// own, there is no shadow.
+// Run executes the plan, and blocks until it has ended. It may be called once. On success the table was
+// altered. Before the swap any error leaves the table unchanged, except that the first of the
+// server's own two statements may be done (Failure.Half). The error is a *Failure.
 //
-// The order of the steps is the proof. The run reads the start position and commits a heartbeat
-// before it reads the first row (L1). So every change that the row copy does not see is in the
-// capture. A changed key waits for a chunk that may have read its row before (L2) and for its own
-// visibility (L3). Ahead of the row copy it needs nothing (L4). Under the lock a last heartbeat
-// comes back, and the backlog is emptied. Only then, and only if the tables were compared and are
-// equal, the run swaps them (L6).
+// If the plan has chosen one of the server's own methods, natively lets the server alter the table. A
+// shadow takes over only if that fails. The steps of a shadow, each with its law:
 //
-// The error is a *Failure. It reports what is left on the server.
+//   - prepare: the start position and a first heartbeat come before the first row (L1), or an earlier
+//     run is resumed (L5).
+//   - fill: the row copy. A changed key waits for the chunk that may have read its row (L2), and until
+//     its change is visible (L3); a key ahead of the row copy needs nothing (L4). Then the deferred
+//     indexes, and the comparison.
+//   - cutOver: the swap, under the lock, once the last change is applied and the tables are equal (L6).
+//
+// following captures and applies changes in the background. The laws are in docs/design.md.
 func (m *Migration) Run(ctx context.Context) (Result, error) {
 	r := newRun(m)
 	err := r.claimed(ctx, func(ctx context.Context) error {
@@ -157,7 +160,7 @@ func (r *run) claimed(ctx context.Context, story func(ctx context.Context) error
 	if gone := r.notOurs(); gone != nil {
 		r.debts.keep, err = true, errors.Join(err, gone)
 	}
-	r.debts.keep = r.debts.keep || r.canGoOn(err)
+	r.debts.keep = r.debts.keep || r.debts.canResume(err)
 	return errors.Join(err, r.cleanUp())
 }
 

@@ -2,7 +2,6 @@ package migration
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"midstream/internal/engine/event"
@@ -10,7 +9,6 @@ import (
 	"midstream/internal/engine/native"
 	"midstream/internal/engine/operator"
 	"midstream/internal/engine/plan"
-	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
 
@@ -24,19 +22,12 @@ type ownStatement struct{ *run }
 // shadow takes over: it can report what blocks the change, or nothing blocks it.
 func (r ownStatement) natively(ctx context.Context) (done bool, err error) {
 	err = r.statement(ctx)
-	if err == nil || r.debts.half || !r.plan.Choice.Shadow || !hindered(err) || ctx.Err() != nil {
+	if err == nil || r.debts.half || !r.plan.Choice.Shadow || !worthAShadow(err) || ctx.Err() != nil {
 		return true, err
 	}
 	r.account.update(func() { r.account.method = plan.MethodShadow })
 	r.note(fmt.Sprintf("%v: the table is as it was, and a shadow takes over", err))
 	return false, nil
-}
-
-// hindered reports whether the server itself can't make the change now, and has left the table
-// unchanged.
-func hindered(err error) bool {
-	return errors.Is(err, lock.ErrGivenUp) || errors.Is(err, lock.ErrWork) ||
-		dbconn.Number(err) != 0 && !errors.Is(err, native.ErrUnknown) && !outside(err)
 }
 
 // first has the server carry out the statement that comes before, if there is one, and returns the
@@ -64,7 +55,7 @@ func (r ownStatement) statement(ctx context.Context) error {
 	choice := r.plan.Choice
 	if choice.Method == plan.MethodNone {
 		r.note("nothing is to be done: " + choice.Why)
-		r.debts.swapped = true
+		r.debts.done = true
 		return nil
 	}
 	if _, err := r.holding().Wait(ctx, nil); err != nil {
@@ -91,7 +82,7 @@ func (r ownStatement) statement(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", choice.Method, err)
 	}
-	r.debts.swapped = true
+	r.debts.done = true
 	r.account.update(func() { r.account.times.native = result.Took })
 	return nil
 }

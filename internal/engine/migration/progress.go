@@ -105,7 +105,7 @@ func smooth(before, now, weight float64) float64 {
 // result sums the run up.
 func (r *run) result() Result {
 	result := r.account.result()
-	result.Swapped = r.debts.swapped
+	result.Swapped = r.debts.done
 	if w := r.prepared.Load(); w != nil {
 		counts := w.backlog.Counts()
 		result.RowsCopied = w.copier.Rows()
@@ -115,7 +115,7 @@ func (r *run) result() Result {
 			result.BinlogRead, result.Binlog = w.intake.Stream.BytesRead(), w.intake.Stream.Weight()
 		}
 	}
-	if r.debts.swapped && !r.cfg.DropOld && result.Method == plan.MethodShadow {
+	if r.debts.done && !r.cfg.DropOld && result.Method == plan.MethodShadow {
 		result.Old = r.old().Dotted()
 	}
 	return result

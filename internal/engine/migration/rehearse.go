@@ -161,37 +161,3 @@ func (w *work) weighShadow(ctx context.Context) error {
 	w.account.update(func() { w.account.rehearsed.ShadowBytes = table.DataBytes + table.IndexBytes })
 	return nil
 }
-
-// blockerStats counts the sessions that block the lock. It is for one goroutine.
-type blockerStats struct {
-	sessions map[uint64]bool
-	// since is the time of the last sample, if it found a blocker.
-	since   time.Time
-	blocked time.Duration
-	waited  time.Duration // of the last request
-}
-
-// saw adds the sessions that block the lock now.
-func (w *blockerStats) saw(blockers []event.Blocker, now time.Time) {
-	if !w.since.IsZero() {
-		w.blocked += now.Sub(w.since)
-	}
-	if w.since = now; len(blockers) == 0 {
-		w.since = time.Time{}
-	}
-	if w.sessions == nil {
-		w.sessions = map[uint64]bool{}
-	}
-	for _, b := range blockers {
-		w.sessions[b.ConnectionID] = true
-	}
-}
-
-// read returns how long the last request has waited, how many sessions blocked the lock, and for
-// how long.
-func (w *blockerStats) read() (waited time.Duration, sessions int, blocked time.Duration) {
-	return w.waited, len(w.sessions), w.blocked
-}
-
-// asked takes how long a request has waited.
-func (w *blockerStats) asked(waited time.Duration) { w.waited = waited }

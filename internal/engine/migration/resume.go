@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"midstream/internal/engine/checkpoint"
-	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/frontier"
 	"midstream/internal/engine/intake"
@@ -19,8 +18,6 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/engine/shadow"
 	"midstream/internal/engine/specs"
-	"midstream/internal/engine/throttle"
-	"midstream/internal/mysql/binlog"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/ddl"
 	"midstream/internal/mysql/schema"
@@ -302,7 +299,7 @@ func (r *run) resume(ctx context.Context, f *former) (*work, error) {
 	d := &draft{shadow: f.shadow, specs: f.specs, start: *f.saved.Start}
 	d.start.Dropped, d.start.Acting, d.start.Keyed = r.plan.Dropped, r.plan.Acting, r.plan.Keyed()
 	d.start.Purpose, d.start.Foreign, d.start.Triggers = string(r.plan.Purpose), r.plan.Foreign, r.plan.Source.Triggers
-	d.start.Old, d.start.Kept = r.debts.old, r.debts.kept
+	d.start.Old, d.start.Kept = r.debts.oldName, r.debts.finalOldName
 	r.debts.unmarked.Store(c.Unmarked)
 	r.debts.doubtful = c.Unmarked
 	w := r.newWork(d, origin{Origin: f.from, tracker: f.tracker, copied: c.Rows, distrusted: distrusted})
@@ -337,28 +334,4 @@ func (w *work) saveStart(ctx context.Context) error {
 	})
 	w.debts.saved = w.debts.saved || err == nil || dbconn.ConnectionLost(err)
 	return err
-}
-
-// canGoOn reports whether a run that ended with the error has left everything for another run, and
-// another run may have to resume it. It did not end because of its task or its findings. It could
-// not reach the server, or the server could not continue.
-func (r *run) canGoOn(err error) bool {
-	if err == nil || !r.debts.saved || r.debts.swapped {
-		return false
-	}
-	if r.debts.doubtful {
-		return true // perhaps not ours to drop
-	}
-	return errors.Is(err, checkpoint.ErrSuperseded) || errors.Is(err, ErrNamesTaken) || errors.Is(err, ErrKeep) ||
-		errors.Is(err, cutover.ErrRelated) || errors.Is(err, ErrGaveUp) || errors.Is(err, throttle.ErrCritical) ||
-		dbconn.NoSortMemory(err) || outside(err)
-}
-
-// outside reports whether an error has its cause outside of the run: it could not reach the server,
-// or the server could not continue.
-func outside(err error) bool {
-	return errors.Is(err, leftovers.ErrClaimLost) || errors.Is(err, checkpoint.ErrReadOnly) || errors.Is(err, intake.ErrCaptureUnfit) ||
-		errors.Is(err, binlog.ErrConnection) || errors.Is(err, binlog.ErrRefused) || errors.Is(err, binlog.ErrOtherServer) ||
-		errors.Is(err, dbconn.ErrOtherServer) || dbconn.NotConnected(err) || dbconn.ConnectionLost(err) ||
-		dbconn.Exhausted(err) || dbconn.Unwilling(err)
 }

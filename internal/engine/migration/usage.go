@@ -31,7 +31,7 @@ func (r *run) startUsage(ctx context.Context) (before unspent) {
 
 // endUsage reads it again, if the table was changed.
 func (r *run) endUsage(ctx context.Context, before unspent) {
-	if !r.debts.swapped {
+	if !r.debts.done {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patienceForFigures)

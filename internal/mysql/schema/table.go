@@ -43,6 +43,11 @@ type Table struct {
 	ForeignClauses []string // the clauses of ForeignKeys in SHOW CREATE TABLE
 }
 
+// HasCounter reports whether a column has AUTO_INCREMENT.
+func (t *Table) HasCounter() bool {
+	return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.AutoIncrement })
+}
+
 // Option is an option of a table as SHOW CREATE TABLE has it: {"ROW_FORMAT", "DYNAMIC"}.
 type Option struct {
 	Name  string // in upper case, without DEFAULT
