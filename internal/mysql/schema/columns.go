@@ -9,7 +9,7 @@ import (
 	"midstream/internal/mysql/schema/token"
 )
 
-// loadColumns reads the columns in their order, which is their order in row events.
+// loadColumns reads the columns in their order. Row events have the same order.
 func (t *Table) loadColumns(ctx context.Context, q Querier, create *createTable) error {
 	rows, err := q.QueryContext(ctx, `
 		SELECT column_name, column_type, data_type, is_nullable, extra,

@@ -16,7 +16,7 @@ func (t *Table) Mentioned(expression string) []string {
 	return names
 }
 
-// ComputedFrom returns the columns, and all columns from which they are computed by generated
+// ComputedFrom returns the columns, and all columns that they are computed from by generated
 // columns and expressions in DEFAULT, in the order of the table.
 func (t *Table) ComputedFrom(columns ...string) []Column {
 	in := map[string]bool{}

@@ -9,8 +9,8 @@ import (
 	"midstream/internal/mysql/schema/token"
 )
 
-// createTable is what SHOW CREATE TABLE tells and information_schema doesn't, or
-// tells less well.
+// createTable holds details that SHOW CREATE TABLE shows and information_schema doesn't, or shows
+// less well.
 type createTable struct {
 	columns       map[string]columnClause // by name as spelt
 	keys          []keyClause             // in the order of the text
@@ -25,8 +25,9 @@ type createTable struct {
 type columnClause struct {
 	definition string // all after the name
 	dflt       string // what follows DEFAULT, verbatim
-	expression string // what a generated column is computed from, without the outer parentheses
-	check      string // a CHECK of the column's own, as expression
+	// expression is the source of a generated column, without the outer parentheses.
+	expression string
+	check      string // the column's own CHECK
 	members    []string
 }
 
@@ -73,8 +74,8 @@ func parseCreate(text string) (*createTable, error) {
 	return nil, fmt.Errorf("%w: no end", errCreate)
 }
 
-// clause reads a column or a key. It reaches to limit, which is past an executable
-// comment that closes behind its last token.
+// clause reads a column or a key. It ends at limit. That is past an executable comment that closes
+// behind its last token.
 func (c *createTable) clause(text string, tokens []token.Token, limit int) {
 	verbatim := strings.TrimSpace(text[tokens[0].Start:limit])
 	if tokens[0].Kind == token.Quoted {
@@ -154,13 +155,12 @@ func readDefault(text string, tokens []token.Token) string {
 	return text[tokens[0].Start:end]
 }
 
-// closes says that t is the parenthesis that closes open.
+// closes reports whether t is the parenthesis that closes open.
 func closes(t, open token.Token) bool {
 	return t.Is(")") && open.Is("(") && t.Depth == open.Depth
 }
 
-// inParentheses returns the text between the parenthesis at the head of tokens and
-// the one that closes it.
+// inParentheses returns the text between the parenthesis at the head of tokens and its closing one.
 func inParentheses(text string, tokens []token.Token) string {
 	for _, t := range tokens[1:] {
 		if closes(t, tokens[0]) {
@@ -183,7 +183,7 @@ func readCheck(text, name string, words []token.Token) Check {
 	return check
 }
 
-// tail reads what stands behind the body: options, then partitions.
+// tail reads the text behind the body: options, then partitions.
 func (c *createTable) tail(text string, tokens []token.Token) {
 	for len(tokens) > 0 {
 		if len(tokens) > 1 && tokens[0].Is("PARTITION") && tokens[1].Is("BY") {
@@ -201,9 +201,9 @@ func (c *createTable) tail(text string, tokens []token.Token) {
 	}
 }
 
-// optionLength returns how many tokens the option at the head of tokens has. It is NAME=value, where
-// the name may be of two words and the value a list in parentheses, or TABLESPACE `name`, STORAGE DISK and
-// START TRANSACTION.
+// optionLength returns how many tokens the option at the head of tokens has. An option is
+// NAME=value; the name may have two words, and the value may be a list in parentheses. Or it is
+// TABLESPACE `name`, STORAGE DISK or START TRANSACTION.
 func optionLength(tokens []token.Token) int {
 	if tokens[0].Is("TABLESPACE") || tokens[0].Is("STORAGE") || tokens[0].Is("START") {
 		return min(2, len(tokens))
@@ -223,7 +223,7 @@ func optionLength(tokens []token.Token) int {
 	return len(tokens)
 }
 
-// readOption reads the name, in upper case and without DEFAULT, and the value as it is spelt.
+// readOption reads the name, in upper case and without DEFAULT, and the value with its spelling.
 func readOption(text string, tokens []token.Token) (name, value string) {
 	var words []string
 	for i, t := range tokens {

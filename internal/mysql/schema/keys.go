@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// loadKeys reads the keys. Which columns of information_schema.statistics there
-// are depends on the server: functional parts came with 8.0.13, invisible keys with
-// 8.0, and MariaDB calls them ignored.
+// loadKeys reads the keys. The columns of information_schema.statistics depend on the server:
+// functional parts came with 8.0.13, invisible keys with 8.0, and MariaDB calls them ignored.
 func (t *Table) loadKeys(ctx context.Context, q Querier, create *createTable) error {
 	expression, visible, err := statisticsColumns(ctx, q)
 	if err != nil {
@@ -62,7 +61,7 @@ func (t *Table) orderKeys(keys map[string]*Key, create *createTable) error {
 		k.Definition = clause.definition
 		if k.Type == "SPATIAL" || k.Type == "FULLTEXT" {
 			for i := range k.Parts {
-				k.Parts[i].Prefix = 0 // 5.7 tells an internal length here
+				k.Parts[i].Prefix = 0 // 5.7 shows an internal length
 			}
 		}
 		t.Keys = append(t.Keys, *k)

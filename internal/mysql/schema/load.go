@@ -8,22 +8,23 @@ import (
 	"strings"
 )
 
-// ErrNotFound says that the table does not exist, or that the account may not see it.
+// ErrNotFound means that the table does not exist, or that the account may not see it.
 var ErrNotFound = errors.New("no such table, or no privilege on it")
 
-// ErrNotBaseTable says that the name is a view's, a temporary table's or something
-// else that can't be migrated.
+// ErrNotBaseTable means that the name is a view's, a temporary table's or something else that can't
+// be migrated.
 var ErrNotBaseTable = errors.New("not a base table")
 
-// OtherKind is an ErrNotBaseTable that says what the name is of.
+// OtherKind is an ErrNotBaseTable that names the kind of object.
 type OtherKind struct {
-	Kind string // as information_schema.tables spells it: VIEW, SEQUENCE, SYSTEM VERSIONED, ...
+	// Kind is spelt as in information_schema.tables: VIEW, SEQUENCE, SYSTEM VERSIONED, ...
+	Kind string
 }
 
 // Error names the kind.
 func (o *OtherKind) Error() string { return "it is no base table but a " + strings.ToLower(o.Kind) }
 
-// Is says that this is an ErrNotBaseTable.
+// Is reports whether target is ErrNotBaseTable.
 func (o *OtherKind) Is(target error) bool { return target == ErrNotBaseTable }
 
 // Advice is what whoever wants to change it can do.
@@ -33,7 +34,8 @@ func (o *OtherKind) Advice() string {
 		return "name the table that it shows; CREATE OR REPLACE VIEW changes the view itself"
 	case "SEQUENCE":
 		return "ALTER SEQUENCE changes it at once"
-	case "SYSTEM VERSIONED": // MariaDB's: deleted and former rows can't be written by statements
+	// MariaDB's: statements can't write deleted and former rows.
+	case "SYSTEM VERSIONED":
 		return "a copy would have none of its rows' history: let the server change it (SET SESSION system_versioning_alter_history = KEEP; ALTER TABLE ...), on a replica first if that takes long"
 	}
 	return ""
@@ -45,14 +47,14 @@ type Querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// Load reads all that the engine needs to know of a table. It reads only, and
-// leaves the session's variables as it found them.
+// Load reads everything that the engine needs to know about a table. It only reads, and leaves the
+// session's variables unchanged.
 //
-// The name is taken as the server compares names; the Table carries the server's
-// own spelling. Sizes are the server's estimates of this moment.
+// Load takes the name as the server compares names; the Table has the server's own spelling. Sizes
+// are the server's estimates of this moment.
 //
-// Triggers are seen only with the TRIGGER privilege on the table, and foreign keys
-// of tables in other schemas only with a privilege there or with PROCESS.
+// Triggers are seen only with the TRIGGER privilege on the table. Foreign keys of tables in other
+// schemas are seen only with a privilege there or with PROCESS.
 func Load(ctx context.Context, q Querier, name Name) (*Table, error) {
 	t, err := load(ctx, q, name)
 	if err != nil {
@@ -94,7 +96,7 @@ func load(ctx context.Context, q Querier, name Name) (*Table, error) {
 	return t, err
 }
 
-// pin takes one connection of a pool, so that session variables stay with us.
+// pin takes one connection of a pool, because session variables belong to a connection.
 func pin(ctx context.Context, q Querier) (Querier, func(), error) {
 	pool, ok := q.(interface {
 		Conn(context.Context) (*sql.Conn, error)
@@ -109,24 +111,24 @@ func pin(ctx context.Context, q Querier) (Querier, func(), error) {
 	return conn, func() { conn.Close() }, nil
 }
 
-// wanted are the session variables that change what the server tells of a table.
-// Those that a server doesn't have are left alone.
+// wanted are the session variables that change how the server shows a table. Load does not set
+// variables that a server doesn't have.
 var wanted = map[string]string{
 	"information_schema_stats_expiry":                  "0", // sizes of now, not of yesterday
 	"show_gipk_in_create_table_and_information_schema": "ON",
 	"sql_quote_show_create":                            "ON",
 	"show_create_table_verbosity":                      "OFF",
 	"show_create_table_skip_secondary_engine":          "OFF",
-	"time_zone": "+00:00", // in which the default of a TIMESTAMP is shown
-	"sql_mode":  "",       // ANSI_QUOTES and its kin change SHOW CREATE
+	"time_zone": "+00:00", // the zone of a TIMESTAMP's default
+	"sql_mode":  "",       // ANSI_QUOTES etc. change SHOW CREATE
 }
 
-// padChar is the sql_mode in which the default of a CHAR is shown in its full length.
+// padChar is the sql_mode that shows the default of a CHAR in its full length.
 const padChar = "PAD_CHAR_TO_FULL_LENGTH"
 
-// showsPlainly says that a sql_mode changes nothing in what SHOW CREATE TABLE shows, but for
-// padChar. It is then left alone: MariaDB decides the types of a generated column's expression when
-// a session opens the table, and other sessions get the open table (10.11.18).
+// showsPlainly reports whether a sql_mode changes nothing in SHOW CREATE TABLE's output, apart from
+// padChar. Then it stays unchanged. MariaDB decides the types of a generated column's expression
+// when a session opens the table, and other sessions get the open table (10.11.18).
 func showsPlainly(name, value string) bool {
 	return strings.EqualFold(name, "sql_mode") && !strings.Contains(value, "ANSI") && !strings.Contains(value, "_OPTIONS") &&
 		!strings.Contains(value, "ORACLE") && !strings.Contains(value, "MAXDB")
@@ -169,8 +171,8 @@ func settle(ctx context.Context, q Querier) (restore func(), err error) {
 		return nil, err
 	}
 	return func() {
-		// The session may be somebody's: set back even if the context has ended. An error
-		// means that the connection is lost, and its variables with it.
+		// The session may belong to the caller: set the variables back even if the context has
+		// ended. An error means that the connection is lost, and its variables with it.
 		_ = exec(context.WithoutCancel(ctx), q, "SET SESSION "+strings.Join(old, ", "))
 	}, nil
 }

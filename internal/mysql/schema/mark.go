@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// CloneKind is the word for an empty copy of a table, or of what it shall become, in its mark.
+// CloneKind is the word, in its mark, for an empty copy of a table, or of the altered table.
 const CloneKind = "clone"
 
-// TrialKind is the word for the new table that a trial on a replica has left there to be compared, in its mark. It
-// stands in no binlog.
+// TrialKind is the word, in its mark, for the new table that a trial on a replica has left there
+// for comparison. That table is in no binlog.
 const TrialKind = "trial"
 
 // MarkFor returns the comment that an artefact of a run on the source carries.
@@ -18,15 +18,15 @@ func MarkFor(kind string, source Name) string {
 	return Mark + kind + " of " + source.Bare()
 }
 
-// MarkedFor says whether a table's comment is the mark of an artefact of a run on the
-// source. A former source is none: it has the mark of MarkOld, or MarkDropped, and behind it any text.
+// MarkedFor reports whether a table's comment is the mark of an artefact of a run on the source. A
+// former source is none: it has the mark of MarkOld, or MarkDropped, and behind it any text.
 func MarkedFor(comment string, source Name) bool {
 	kind, _, _ := strings.Cut(strings.TrimPrefix(comment, Mark), " ")
 	return kind != oldKind && kind != droppedKind && comment == MarkFor(kind, source)
 }
 
-// oldKind is the kind of a former source, droppedKind that of a table which a DROP has put aside.
-// wasMark stands between the mark and the comment that it had.
+// oldKind is the kind of a former source. droppedKind is the kind of a table that a DROP has put
+// aside. wasMark separates the mark from the former comment.
 const (
 	oldKind     = "old"
 	droppedKind = "dropped"
@@ -40,8 +40,8 @@ const maxComment = 2048
 // was, cut to what the server takes.
 func MarkOld(source Name, was string) string { return markWith(oldKind, source, was) }
 
-// MarkDropped returns the comment that a table carries which was dropped, and is still there: as
-// MarkOld, but nothing has taken its place.
+// MarkDropped returns the comment of a table that was dropped, and still exists. It is like
+// MarkOld, but nothing has taken the table's place.
 func MarkDropped(source Name, was string) string { return markWith(droppedKind, source, was) }
 
 func markWith(kind string, source Name, was string) string {
@@ -49,19 +49,19 @@ func markWith(kind string, source Name, was string) string {
 	return string(text[:min(len(text), maxComment)])
 }
 
-// MarkedDropped says whether a table's comment is that of MarkDropped, and what the comment was
-// before.
+// MarkedDropped reports whether a table's comment is that of MarkDropped, and returns the former
+// comment.
 func MarkedDropped(comment string, source Name) (was string, marked bool) {
 	return strings.CutPrefix(comment, MarkFor(droppedKind, source)+wasMark)
 }
 
-// MarkedAside says whether a table's comment is that of MarkOld or MarkDropped, of whatever table.
+// MarkedAside reports whether a table's comment is that of MarkOld or MarkDropped, of any table.
 func MarkedAside(comment string) bool {
 	return strings.HasPrefix(comment, Mark+oldKind+" of ") || strings.HasPrefix(comment, Mark+droppedKind+" of ")
 }
 
-// MarkedOld says whether a table's comment is that of a former source, and what the comment
-// was before.
+// MarkedOld reports whether a table's comment is that of a former source, and returns the former
+// comment.
 func MarkedOld(comment string, source Name) (was string, marked bool) {
 	return strings.CutPrefix(comment, MarkFor(oldKind, source)+wasMark)
 }
@@ -75,8 +75,8 @@ func Literal(text string) string {
 // autoIncrementOption is the table option in SHOW CREATE TABLE.
 var autoIncrementOption = regexp.MustCompile(`(?m)^(\) ENGINE=\S+(?: .*?)?) AUTO_INCREMENT=(\d+)`)
 
-// SplitAutoIncrement takes the counter out of a SHOW CREATE TABLE text: it changes with
-// every insert, the definition does not. next is 0 where the text names none.
+// SplitAutoIncrement takes the counter out of a SHOW CREATE TABLE text: it changes with every
+// insert, the definition does not. next is 0 if the text has no counter.
 func SplitAutoIncrement(create string) (definition string, next uint64) {
 	m := autoIncrementOption.FindStringSubmatchIndex(create)
 	if m == nil {
@@ -89,9 +89,9 @@ func SplitAutoIncrement(create string) (definition string, next uint64) {
 // quoted finds texts, and names in backticks that need none.
 var quoted = regexp.MustCompile(`(?s)'(?:[^'\\]|\\.|'')*'|` + "`[A-Za-z0-9_$]+`")
 
-// SameDefinition says that two SHOW CREATE TABLE texts without their counters are of one
-// definition. MySQL 5.7 shows a name in an expression with backticks or without them, as the session
-// had it that opened the table (sql_quote_show_create).
+// SameDefinition reports whether two SHOW CREATE TABLE texts without their counters are of one
+// definition. MySQL 5.7 shows a name in an expression with backticks or without them. That depends
+// on the session that opened the table (sql_quote_show_create).
 func SameDefinition(a, b string) bool {
 	plain := func(create string) string {
 		return quoted.ReplaceAllStringFunc(create, func(text string) string { return strings.Trim(text, "`") })
@@ -105,7 +105,7 @@ const (
 	ValueAlias = "midstream_value_"
 )
 
-// Reserved says that a column has a name which our queries use themselves.
+// Reserved reports whether our own queries use the name of a column.
 func Reserved(column string) bool {
 	name := strings.ToLower(column)
 	return strings.HasPrefix(name, KeyAlias) || strings.HasPrefix(name, ValueAlias)

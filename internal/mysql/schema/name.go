@@ -28,14 +28,14 @@ func (n Name) Dotted() string {
 	return Dotted(n.Schema, n.Table)
 }
 
-// Bare returns schema.table without any quotes. It stands in marks and in digests of earlier
-// versions, and must not change.
+// Bare returns schema.table without any quotes. Marks and digests of earlier versions have it, so
+// it must not change.
 func (n Name) Bare() string { return n.Schema + "." + n.Table }
 
 // Quoted returns `schema`.`table` for a statement.
 func (n Name) Quoted() string { return Quote(n.Schema) + "." + Quote(n.Table) }
 
-// Statement returns the name for a statement that people read: in backticks only where it needs them.
+// Statement returns the name for a statement that people read: in backticks only if it needs them.
 func (n Name) Statement() string {
 	if plain.MatchString(n.Schema) && plain.MatchString(n.Table) {
 		return n.Bare()
@@ -56,9 +56,9 @@ func (n Name) Argument() string {
 	return text
 }
 
-// ParseName reads a table's name as a person writes it: database.table, where a part may be in
-// backticks as in SQL. Without any, the first dot separates the two, so that all others are the
-// table's. database may say the first part; "" for none.
+// ParseName reads a table's name as a person writes it: database.table. A part may be in backticks,
+// as in SQL. Without backticks, the first dot separates the two, and all other dots are the
+// table's. database may give the first part; "" for none.
 func ParseName(database, text string) (Name, error) {
 	if first, rest, dotted := strings.Cut(
 		text,
@@ -130,7 +130,7 @@ func Identifiers(text string) ([]string, error) {
 	}
 }
 
-// Dotted joins names by dots; those that hold one themselves are quoted.
+// Dotted joins names by dots. It quotes names that have a dot themselves.
 func Dotted(names ...string) string {
 	var parts []string
 	for _, name := range names {
@@ -142,8 +142,8 @@ func Dotted(names ...string) string {
 	return strings.Join(parts, ".")
 }
 
-// Shell returns a text as a shell takes it for one argument. Plain ones are not quoted. A text that
-// has what a terminal would obey becomes $'...', which all shells of today take.
+// Shell returns a text as one argument of a shell command. It does not quote plain texts. A text
+// with characters that a terminal would obey becomes $'...'; all shells of today take that.
 func Shell(text string) string {
 	if escape.Line(text) != text {
 		return ansiQuoted(text)
@@ -159,11 +159,11 @@ func Shell(text string) string {
 	return text
 }
 
-// ansiQuoted spells each byte of what is not shown as three octal digits: more of them can't belong to it.
+// ansiQuoted spells each hidden byte as three octal digits: later digits can't belong to it.
 func ansiQuoted(text string) string {
 	var b strings.Builder
 	b.WriteString("$'")
-	for _, r := range strings.Split(text, "") { // by characters; a byte that is not UTF-8 is one
+	for _, r := range strings.Split(text, "") { // by characters, or invalid bytes
 		switch {
 		case r == "'" || r == `\`:
 			b.WriteString(`\` + r)

@@ -21,8 +21,8 @@ func (t *Table) loadForeignKeys(ctx context.Context, q Querier) error {
 	return err
 }
 
-// ForeignKeys reads the constraints of a table, and those that refer to it, each once. Servers
-// before MySQL 8.0, and MariaDB, open every table to tell.
+// ForeignKeys reads the constraints of a table, and the constraints that refer to it, each once.
+// Servers before MySQL 8.0, and MariaDB, open every table to find them.
 func ForeignKeys(ctx context.Context, q Querier, table Name) ([]ForeignKey, error) {
 	return foreignKeys(ctx, q, "constraint_schema = ? AND table_name = ? OR unique_constraint_schema = ? AND referenced_table_name = ?",
 		table.Schema, table.Table, table.Schema, table.Table)
@@ -117,22 +117,22 @@ type ForeignKey struct {
 	Indexes []string
 }
 
-// Is says that both are one constraint, by its name.
+// Is reports whether both are one constraint, by its name.
 func (f ForeignKey) Is(other ForeignKey) bool {
 	return f.Constraint == other.Constraint && f.Child == other.Child
 }
 
-// Equal says that both say the same under the same name, and stand on the same indexes.
+// Equal reports whether both have the same meaning and name, and use the same indexes.
 func (f ForeignKey) Equal(other ForeignKey) bool {
 	return f.Is(other) && f.Parent == other.Parent && slices.Equal(f.Columns, other.Columns) &&
 		slices.Equal(f.ParentColumns, other.ParentColumns) && f.OnUpdate == other.OnUpdate && f.OnDelete == other.OnDelete &&
 		slices.Equal(f.Indexes, other.Indexes)
 }
 
-// Acts says that the server changes rows of the child, where those of the parent change.
+// Acts reports whether the server changes rows of the child when rows of the parent change.
 func (f ForeignKey) Acts() bool { return ActsBy(f.OnUpdate) || ActsBy(f.OnDelete) }
 
-// ActsBy says that a rule of a constraint changes rows of the child.
+// ActsBy reports whether a rule of a constraint changes rows of the child.
 func ActsBy(rule string) bool { return rule != "" && rule != "RESTRICT" && rule != "NO ACTION" }
 
 // Definition is its clause for a statement, under whatever name.

@@ -11,20 +11,21 @@ import (
 // is not ours, whatever its name (law L8).
 const Mark = "midstream "
 
-// Marked says that a table's comment is one of ours.
+// Marked reports whether a table's comment is one of ours.
 func Marked(comment string) bool { return strings.HasPrefix(comment, Mark) }
 
 // Table is a base table as the server described it at one moment.
 type Table struct {
-	Name      Name
-	Columns   []Column // in the order of the table
-	Keys      []Key    // PRIMARY first, then in the order of SHOW CREATE TABLE
-	Engine    string   // "InnoDB"
-	Collation string   // the table's default
+	Name    Name
+	Columns []Column // in the order of the table
+	// Keys has PRIMARY first, then the order of SHOW CREATE TABLE.
+	Keys      []Key
+	Engine    string // "InnoDB"
+	Collation string // the table's default
 	Comment   string
 	Create    string // SHOW CREATE TABLE
 
-	// AutoIncrement is the next value as SHOW CREATE TABLE tells it; 0 if there is none.
+	// AutoIncrement is the next value in SHOW CREATE TABLE; 0 if there is none.
 	AutoIncrement uint64
 
 	// Rows, DataBytes and IndexBytes are the server's estimates.
@@ -32,15 +33,25 @@ type Table struct {
 	DataBytes  int64
 	IndexBytes int64
 
-	Options      []Option // of SHOW CREATE TABLE, AUTO_INCREMENT left out
-	Partitioned  bool
-	Partitioning string       // PARTITION BY and what follows, without comments
+	// Options are those of SHOW CREATE TABLE, without AUTO_INCREMENT.
+	Options     []Option
+	Partitioned bool
+	// Partitioning is PARTITION BY and the text behind it, without comments.
+	Partitioning string
 	ForeignKeys  []ForeignKey // declared on this table
-	ReferencedBy []ForeignKey // of any table that point at this one (self-references too)
-	Triggers     []Trigger    // in the order in which they fire, event by event
-	Checks       []Check
+	// ReferencedBy are the foreign keys of any table that refer to this one (self-references too).
+	ReferencedBy []ForeignKey
+	// Triggers are in the order of firing, event by event.
+	Triggers []Trigger
+	Checks   []Check
 
-	ForeignClauses []string // the clauses of ForeignKeys in SHOW CREATE TABLE
+	// ForeignClauses are the clauses of ForeignKeys in SHOW CREATE TABLE.
+	ForeignClauses []string
+}
+
+// HasCounter reports whether a column has AUTO_INCREMENT.
+func (t *Table) HasCounter() bool {
+	return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.AutoIncrement })
 }
 
 // HasCounter reports whether a column has AUTO_INCREMENT.
@@ -192,13 +203,16 @@ type Column struct {
 	Generated     Generated
 	Invisible     bool
 
-	Length    int64    // characters of a string type, bytes of a binary one
-	Precision int      // DECIMAL digits, BIT width
-	Scale     int      // DECIMAL scale
-	Fraction  int      // fractional digits of a temporal type, 0 to 6
-	Members   []string // of ENUM and SET, in order, unquoted
+	Length int64 // characters of a string type, bytes of a binary one
+	// Default is the default as in SHOW CREATE TABLE, for messages and comparison.
+	Precision int
+	Scale     int // DECIMAL scale
+	Fraction  int // fractional digits of a temporal type, 0 to 6
+	// Expression is a generated column's expression, as in SHOW CREATE TABLE.
+	Members []string
 
-	Default string // the default as SHOW CREATE TABLE would have it, for messages and comparison
+	// Definition is the complete text behind the name in SHOW CREATE TABLE.
+	Default string
 	Comment string
 
 	Expression string // of a generated column, as SHOW CREATE TABLE has it
@@ -298,7 +312,7 @@ type Key struct {
 	Definition string
 }
 
-// Computed says that a part of the key is an expression.
+// Leads reports whether the key begins with these complete columns, in this order.
 func (k Key) Computed() bool {
 	return slices.ContainsFunc(k.Parts, func(p KeyPart) bool { return p.Expression != "" })
 }

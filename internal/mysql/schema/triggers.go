@@ -26,7 +26,7 @@ type Trigger struct {
 	Created string
 }
 
-// Equal says that both are one trigger, unchanged.
+// Equal reports whether both are one trigger, unchanged.
 func (t Trigger) Equal(other Trigger) bool {
 	return bytes.Equal(t.Create, other.Create) && t.Name == other.Name && t.Timing == other.Timing && t.Event == other.Event &&
 		t.Definer == other.Definer && t.Mode == other.Mode && t.Client == other.Client && t.Connection == other.Connection &&
@@ -42,8 +42,8 @@ func (t *Table) TriggerNames() []string {
 	return names
 }
 
-// Triggers reads the triggers of a table, without those by which we capture changes, in the order
-// in which they fire, event by event. The server shows them only with the TRIGGER privilege.
+// Triggers reads the triggers of a table in the order of firing, event by event, without the
+// triggers that capture changes for us. The server shows them only with the TRIGGER privilege.
 func Triggers(ctx context.Context, q Querier, table Name) ([]Trigger, error) {
 	q, done, err := pin(ctx, q)
 	if err != nil {
@@ -97,8 +97,8 @@ func triggers(ctx context.Context, q Querier, table Name) ([]Trigger, error) {
 	return all, loadStatements(ctx, q, table.Schema, all)
 }
 
-// loadStatements reads the statements of triggers as they are stored: no charset is turned into
-// another, and nothing else of the session is in them.
+// loadStatements reads the stored statements of triggers: no charset is converted, and nothing else
+// of the session affects them.
 func loadStatements(ctx context.Context, q Querier, database string, all []Trigger) error {
 	restore, err := settle(ctx, q)
 	if err != nil {
@@ -113,13 +113,14 @@ func loadStatements(ctx context.Context, q Querier, database string, all []Trigg
 		return err
 	}
 	defer func() {
-		if charset.Valid { // an error means that the connection is lost
+		if charset.Valid { // an error means a lost connection
 			_ = exec(context.WithoutCancel(ctx), q, "SET SESSION character_set_results = "+charset.String)
 		}
 	}()
 	for i := range all {
 		if all[i].Definer == "" {
-			continue // without the privilege MariaDB tells of it, and not what it says
+			// Without the privilege MariaDB shows the trigger, and not its statement.
+			continue
 		}
 		if all[i].Create, err = statementOf(ctx, q, Name{Schema: database, Table: all[i].Name}); err != nil {
 			return err
@@ -128,7 +129,7 @@ func loadStatements(ctx context.Context, q Querier, database string, all []Trigg
 	return nil
 }
 
-// statementOf reads SHOW CREATE TRIGGER, whose columns differ between servers.
+// statementOf reads SHOW CREATE TRIGGER. Its columns differ between servers.
 func statementOf(ctx context.Context, q Querier, trigger Name) ([]byte, error) {
 	rows, err := q.QueryContext(ctx, "SHOW CREATE TRIGGER "+trigger.Quoted())
 	if err != nil {
@@ -157,8 +158,8 @@ func statementOf(ctx context.Context, q Querier, trigger Name) ([]byte, error) {
 	return statement, rows.Err()
 }
 
-// OwnTrigger says that a trigger of a schema is one of those by which Midstream captures changes:
-// it is called after the table that it writes to, and does nothing else.
+// OwnTrigger reports whether a trigger of a schema is one of Midstream's triggers that capture
+// changes. Such a trigger is called after the table that it writes to, and does nothing else.
 func OwnTrigger(database, name, body string) bool {
 	for _, event := range TriggerEvents {
 		if log, is := strings.CutSuffix(name, "_"+strings.ToLower(event)); is {
@@ -172,7 +173,8 @@ func OwnTrigger(database, name, body string) bool {
 	return false
 }
 
-// TriggerEvents are those that our triggers fire for. Their names end with them, in lower case.
+// TriggerEvents are the events that our triggers fire for. Their names end with them, in lower
+// case.
 var TriggerEvents = []string{"INSERT", "UPDATE", "DELETE"}
 
 // IntoLog is how our triggers' statements begin; the columns of the key follow.
