@@ -6,7 +6,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// readConnections reads the limits. Whose connections are open is seen with a grant on performance_schema only.
+// readConnections reads the limits. The server shows the owners of connections only with a grant on
+// performance_schema.
 func (f gatherer) readConnections(ctx context.Context, q schema.Querier) error {
 	c := &f.Connections
 	var name string

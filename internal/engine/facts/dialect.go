@@ -10,7 +10,7 @@ import (
 )
 
 // ReadDialect asks the server how it reads the operator's statement: by its version and its global
-// sql_mode, which a client that sends the statement itself would have.
+// sql_mode. A client that sends the statement itself would have that sql_mode.
 func ReadDialect(ctx context.Context, q schema.Querier) (token.Dialect, error) {
 	v, err := readSettings(ctx, q, []string{"version", "sql_mode"})
 	if err != nil {

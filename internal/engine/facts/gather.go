@@ -101,7 +101,7 @@ func (f gatherer) readVariables(ctx context.Context, q schema.Querier) error {
 // settings are the server's variables by name.
 type settings map[string]string
 
-// readSettings reads variables, those that the server has.
+// readSettings reads variables, as far as the server has them.
 func readSettings(ctx context.Context, q schema.Querier, names []string) (settings, error) {
 	rows, err := q.QueryContext(ctx,
 		"SHOW GLOBAL VARIABLES WHERE Variable_name IN ('"+strings.Join(names, "', '")+"')")
@@ -125,7 +125,7 @@ func (v settings) on(name string) bool {
 }
 
 func (v settings) number(name string) int64 {
-	n, _ := strconv.ParseInt(v[name], 10, 64) // 0 where the server has no such variable
+	n, _ := strconv.ParseInt(v[name], 10, 64) // 0 without such a variable
 	return n
 }
 
@@ -136,7 +136,7 @@ func (f gatherer) take(v settings) {
 	f.RowImage = strings.ToUpper(v["binlog_row_image"])
 	_, has := v["binlog_order_commits"]
 	f.CommitOrder = v.on("binlog_order_commits") || !has // MariaDB always commits in order
-	f.GTID = v.on("gtid_mode") || f.Version.MariaDB      // which has GTIDs always
+	f.GTID = v.on("gtid_mode") || f.Version.MariaDB      // MariaDB always has GTIDs
 	f.OnlineLog = v.number("innodb_online_alter_log_max_size")
 	f.BufferPool, f.AdaptiveHash = v.number("innodb_buffer_pool_size"), v.on("innodb_adaptive_hash_index")
 	f.SyncBinlog = v.number("sync_binlog")
@@ -165,7 +165,7 @@ func (f gatherer) take(v settings) {
 	f.TrustCreators = v.on("log_bin_trust_function_creators")
 }
 
-// readAccount reads who we are and what we may do, with the roles that are active.
+// readAccount reads the name of our account and its rights, with the active roles.
 func (f gatherer) readAccount(ctx context.Context, q schema.Querier) error {
 	if err := q.QueryRowContext(ctx, "SELECT CURRENT_USER()").Scan(&f.User); err != nil {
 		return err
@@ -210,7 +210,7 @@ func firstColumn(ctx context.Context, q schema.Querier, query string) ([]string,
 	return first, nil
 }
 
-// rowsOf returns all rows of a SHOW statement, whose columns differ between servers.
+// rowsOf returns all rows of a SHOW statement. Its columns differ between servers.
 func rowsOf(ctx context.Context, q schema.Querier, query string) ([][]string, error) {
 	rows, err := q.QueryContext(ctx, query)
 	if err != nil {
@@ -240,7 +240,7 @@ func rowsOf(ctx context.Context, q schema.Querier, query string) ([][]string, er
 	return all, rows.Err()
 }
 
-// seen takes an error that says "you may not see this" for an answer.
+// seen accepts an error that means "you may not see this" as an answer.
 func seen(err error) (ok bool, other error) {
 	if err == nil {
 		return true, nil

@@ -10,12 +10,12 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Identity are InnoDB's numbers of a table, or of its partitions, in order. A table that is
-// created, or built anew, gets a higher number than any had before, and RENAME leaves it alone. It
-// is empty where the server doesn't tell: of no table, of other engines, without PROCESS, and of
-// names with letters beyond ASCII.
+// Identity has InnoDB's numbers of a table, or of its partitions, in order. A table that is
+// created, or built again, gets a higher number than any earlier table, and RENAME does not change
+// it. The Identity is empty if the server doesn't show it: for a missing table, for other engines,
+// without PROCESS, and for names with letters beyond ASCII.
 //
-// A table's create_time says less: on MySQL 5.7 and MariaDB it is that of its .frm file's inode,
+// A table's create_time proves less: on MySQL 5.7 and MariaDB it is that of its .frm file's inode,
 // and a RENAME changes it.
 type Identity []uint64
 
@@ -52,7 +52,7 @@ func contended(ctx context.Context, read func() error) error {
 	}
 }
 
-// FromInnoDB reads from views of InnoDB's in information_schema, whose names begin with views.
+// FromInnoDB reads from InnoDB's views in information_schema. Their names begin with views.
 func FromInnoDB(ctx context.Context, read func(views string) error) error {
 	return contended(ctx, func() error {
 		err := read("innodb_")
@@ -88,12 +88,13 @@ func readIdentity(ctx context.Context, q schema.Querier, view, name string) (ids
 	return ids, rows.Err()
 }
 
-// Is says that two identities may be one table's.
+// Is reports whether two identities may be one table's.
 func (i Identity) Is(other Identity) bool {
 	return len(i) == 0 || len(other) == 0 || slices.Equal(i, other)
 }
 
-// NoOlder says that the table may have been created at the time of another one, or later.
+// NoOlder reports whether the table may have been created at the same time as another one, or
+// later.
 func (i Identity) NoOlder(than Identity) bool {
 	return len(i) == 0 || len(than) == 0 || i[len(i)-1] >= than[len(than)-1]
 }

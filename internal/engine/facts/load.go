@@ -14,10 +14,11 @@ import (
 
 // Load is how much the server has written until a moment. What the account may not see stays 0.
 type Load struct {
-	At     time.Time
-	Redo   int64 // bytes, whole blocks and repeated writes of them included (Innodb_os_log_written)
-	Binlog int64 // bytes in all the files that are there
-	Writes int64 // rows of the table that was asked for
+	At time.Time
+	// Redo is in bytes, with complete blocks and their repeated writes (Innodb_os_log_written).
+	Redo   int64
+	Binlog int64 // bytes in all existing files
+	Writes int64 // rows of the given table
 }
 
 // ReadLoad reads what the server has written.
@@ -68,15 +69,15 @@ func (l *Load) readBinlog(ctx context.Context, q schema.Querier) error {
 	return rows.Err()
 }
 
-// Since returns what was written in a second since an earlier moment.
+// Since returns the writes per second since an earlier moment.
 func (l Load) Since(before Load) (redo, binlog, writes float64) {
 	seconds := max(1e-3, l.At.Sub(before.At).Seconds())
 	per := func(now, then int64) float64 { return max(0, float64(now-then)/seconds) }
 	return per(l.Redo, before.Redo), per(l.Binlog, before.Binlog), per(l.Writes, before.Writes)
 }
 
-// FileBytes returns the size of a table's files, 0 where the account may not see it (PROCESS), or
-// InnoDB's views have another spelling of its name.
+// FileBytes returns the size of a table's files. It returns 0 if the account may not see the size
+// (PROCESS), or if InnoDB's views spell the name differently.
 func FileBytes(ctx context.Context, q schema.Querier, table schema.Name) (bytes int64, err error) {
 	name, ok := plan.InnoDBName(table)
 	if !ok {
@@ -97,8 +98,8 @@ func FileBytes(ctx context.Context, q schema.Querier, table schema.Name) (bytes 
 	return bytes, nil
 }
 
-// LeafBytes returns the size of the pages that hold a table's rows and index entries, as of its last
-// ANALYZE; where the account may not read the statistics, what the table has been given.
+// LeafBytes returns the size of the pages that hold a table's rows and index entries, as of its
+// last ANALYZE. If the account may not read the statistics, it returns the table's allocated size.
 func LeafBytes(ctx context.Context, q schema.Querier, table schema.Name) (bytes float64, err error) {
 	err = q.QueryRowContext(ctx, `
 		SELECT IFNULL(SUM(stat_value), 0) * @@innodb_page_size FROM mysql.innodb_index_stats

@@ -81,7 +81,7 @@ func (f replica) readVariables(ctx context.Context, q schema.Querier) error {
 	f.LogReplicaUpdates = v.on("log_replica_updates") || v.on("log_slave_updates")
 	f.BinlogFormat = strings.ToUpper(v["binlog_format"])
 	f.RowImage = strings.ToUpper(v["binlog_row_image"])
-	f.GTID = v.on("gtid_mode") || f.Version.MariaDB // which has GTIDs always
+	f.GTID = v.on("gtid_mode") || f.Version.MariaDB // MariaDB always has GTIDs
 	f.SyncBinlog = v.number("sync_binlog")
 	f.Group = v["group_replication_group_name"] != ""
 	f.Workers = max(v.number("replica_parallel_workers"), v.number("slave_parallel_workers"))
@@ -102,7 +102,8 @@ func (f replica) readFilters(ctx context.Context, q schema.Querier) error {
 	return err
 }
 
-// Sources are the channels by which a server replicates, started or not, without Group Replication's own.
+// Sources returns the channels through which a server replicates, started or not, without Group
+// Replication's own.
 func Sources(ctx context.Context, q schema.Querier) ([]plan.Channel, error) {
 	version, err := ReadVersion(ctx, q)
 	if err != nil {
@@ -111,7 +112,7 @@ func Sources(ctx context.Context, q schema.Querier) ([]plan.Channel, error) {
 	return plain(channels(ctx, q, version))
 }
 
-// LackedBySources is the privilege without which Sources is denied, with its GRANT.
+// LackedBySources is the privilege that Sources needs and the account lacks, with its GRANT.
 func LackedBySources(ctx context.Context, q schema.Querier) (plan.Risk, error) {
 	f := &plan.Facts{}
 	version, err := ReadVersion(ctx, q)
@@ -122,7 +123,7 @@ func LackedBySources(ctx context.Context, q schema.Querier) (plan.Risk, error) {
 	return plan.LackedBySources(f), err
 }
 
-// StandsStill says that a server which replicates has a thread for it that is not started.
+// StandsStill reports whether a server that replicates has a thread for it that is not started.
 func StandsStill(ctx context.Context, q schema.Querier) (still bool, err error) {
 	version, err := ReadVersion(ctx, q)
 	if err != nil {
@@ -142,7 +143,7 @@ func StandsStill(ctx context.Context, q schema.Querier) (still bool, err error) 
 	return slices.ContainsFunc(list, func(c channel) bool { return c.stopped }), err
 }
 
-// MeantDelay is how far a server shall be behind the one that it replicates (SOURCE_DELAY), at most.
+// MeantDelay returns how far a server should be behind its source (SOURCE_DELAY), at most.
 func MeantDelay(ctx context.Context, q schema.Querier) (delay time.Duration, err error) {
 	version, err := ReadVersion(ctx, q)
 	if err != nil {
@@ -164,8 +165,8 @@ func MeantDelay(ctx context.Context, q schema.Querier) (delay time.Duration, err
 	return time.Duration(seconds) * time.Second, err
 }
 
-// channels are those of a server, without Group Replication's own. Columns are taken by name: they
-// were renamed, and each version has others.
+// channels returns the channels of a server, without Group Replication's own. It takes columns by
+// name: they were renamed, and each version has others.
 func channels(ctx context.Context, q schema.Querier, v plan.Version) (list []channel, err error) {
 	rows, err := q.QueryContext(ctx, replicaStatusStatement(v))
 	if err != nil {
@@ -198,9 +199,12 @@ func channels(ctx context.Context, q schema.Querier, v plan.Version) (list []cha
 // channel is a plan.Channel and what only this package asks of it.
 type channel struct {
 	plan.Channel
-	stopped   bool // one of its threads is not started
-	receives  bool // the one that receives is started
-	unapplied bool // it has received what it has not applied, by the places in the other server's binlog
+	// stopped means that one of its threads is not started.
+	stopped  bool
+	receives bool // the receiving thread is started
+	// unapplied means that it has received more than it has applied, by places in its source's
+	// binlog.
+	unapplied bool
 }
 
 // channelOf reads one row of a replica's status.
@@ -230,5 +234,5 @@ func channelOf(row map[string]string) channel {
 // onOrTrying reads a thread's state: Yes, No, or Connecting.
 func onOrTrying(state string) bool { return state != "" && state != "No" }
 
-// ofGroup says that the channel is one of Group Replication's own.
+// ofGroup reports whether the channel is one of Group Replication's own.
 func (c channel) ofGroup() bool { return strings.HasPrefix(c.Name, "group_replication_") }

@@ -9,7 +9,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Words of statements that were renamed.
+// These functions return statements that were renamed.
 func statusStatement(v plan.Version) string {
 	if !v.MariaDB && v.AtLeast(8, 2, 0) {
 		return "SHOW BINARY LOG STATUS"
@@ -34,7 +34,7 @@ func replicaStatusStatement(v plan.Version) string {
 	return "SHOW SLAVE STATUS"
 }
 
-// readFilters reads binlog_do_db and binlog_ignore_db, which are no variables.
+// readFilters reads binlog_do_db and binlog_ignore_db. They are no variables.
 func (f gatherer) readFilters(ctx context.Context, q schema.Querier) error {
 	rows, err := rowsOf(ctx, q, statusStatement(f.Version))
 	if ok, err := seen(err); !ok {
@@ -54,7 +54,7 @@ func databases(list string) []string {
 	return strings.Split(list, ",")
 }
 
-// readReplicas reads who replicates from here, and whether this server replicates.
+// readReplicas reads the servers that replicate from here, and whether this server replicates.
 func (f gatherer) readReplicas(ctx context.Context, q schema.Querier) error {
 	rows, err := rowsOf(ctx, q, replicasStatement(f.Version))
 	ok, err := seen(err)
@@ -90,8 +90,9 @@ func (f gatherer) readReplicas(ctx context.Context, q schema.Querier) error {
 	return nil
 }
 
-// Replicates says whether this server receives what another one commits, but for what members of a
-// group receive from each other, and whether it has received what it has not applied.
+// Replicates reports whether this server receives another one's commits, apart from commits that
+// members of a group receive from each other. It also reports whether it has received more than it
+// has applied.
 func Replicates(ctx context.Context, q schema.Querier) (following, unapplied bool, err error) {
 	version, err := ReadVersion(ctx, q)
 	if err != nil {
@@ -110,7 +111,7 @@ func Replicates(ctx context.Context, q schema.Querier) (following, unapplied boo
 	return following, unapplied, err
 }
 
-// readGroup asks a member of Group Replication who the primary is.
+// readGroup asks a member of Group Replication for the primary.
 func (f gatherer) readGroup(ctx context.Context, q schema.Querier) error {
 	if !f.Group || f.Version.MariaDB || !f.Version.AtLeast(8, 0, 0) {
 		return nil
@@ -141,8 +142,8 @@ func (f gatherer) readInstrument(ctx context.Context, q schema.Querier) error {
 	return nil
 }
 
-// readReferencing asks InnoDB itself, which needs PROCESS. Only MySQL 8.0 and later tell
-// names as they are spelt.
+// readReferencing asks InnoDB itself; that needs PROCESS. Only MySQL 8.0 and later return the exact
+// spelling of names.
 func (f gatherer) readReferencing(ctx context.Context, q schema.Querier, source schema.Name) error {
 	if f.Version.MariaDB || !f.Version.AtLeast(8, 0, 0) {
 		return nil
@@ -166,7 +167,7 @@ func (f gatherer) readReferencing(ctx context.Context, q schema.Querier, source 
 	return rows.Err()
 }
 
-// readForeign looks at the tables at the other ends of the table's foreign keys, where a swap takes them
+// readForeign reads the tables at the other ends of the table's foreign keys, if a swap takes these
 // along.
 func (f gatherer) readForeign(ctx context.Context, q schema.Querier, source schema.Name) error {
 	if !f.Version.CarriesForeign() {
@@ -197,7 +198,8 @@ func (f gatherer) readForeign(ctx context.Context, q schema.Querier, source sche
 	return f.readLinked(ctx, q, source, locked)
 }
 
-// readLinked looks for the tables that the server locks with those, as a change there changes their rows, and so on.
+// readLinked looks for the tables that the server locks with locked, because a change there changes
+// their rows, and so on.
 func (f gatherer) readLinked(ctx context.Context, q schema.Querier, source schema.Name, locked []schema.Name) error {
 	for i := 0; i < len(locked); i++ {
 		all, err := schema.ForeignKeys(ctx, q, locked[i])

@@ -8,7 +8,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// readTriggered looks which tables the triggers may use, and at the database's collation.
+// readTriggered reads the tables that the triggers may use, and the database's collation.
 func (f gatherer) readTriggered(ctx context.Context, q schema.Querier, table schema.Name) error {
 	triggers, err := schema.Triggers(ctx, q, table)
 	if err != nil || len(triggers) == 0 {

@@ -7,9 +7,9 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// readRowVersions asks InnoDB, which needs PROCESS; 0 where it doesn't tell: before MySQL 8.0.29,
-// and of tables whose name has letters beyond ASCII. An ALTER for which there is no version left fails
-// at once.
+// readRowVersions asks InnoDB; that needs PROCESS. It reads 0 if InnoDB doesn't show the number:
+// before MySQL 8.0.29, and for tables with letters beyond ASCII in their names. If no version is
+// left for an ALTER, it fails at once.
 func (f gatherer) readRowVersions(ctx context.Context, q schema.Querier, table schema.Name) error {
 	name, ok := plan.InnoDBName(table)
 	if !ok || f.Version.MariaDB || !f.Version.AtLeast(8, 0, 29) {

@@ -10,7 +10,7 @@ import (
 )
 
 // readWrites reads how many rows of the table the server has written in a second, on average since
-// it was started: -1 where that is not known.
+// its start; -1 if that is not known.
 func (f gatherer) readWrites(ctx context.Context, q schema.Querier, table schema.Name) error {
 	f.Writes = -1
 	if !f.PerformanceSchema {
@@ -32,9 +32,9 @@ func (f gatherer) readWrites(ctx context.Context, q schema.Querier, table schema
 	return nil
 }
 
-// readRows looks whether a table has rows although its statistics say none: these are old, or not
-// kept. A table that can't be read has none as far as the plan is concerned, which then refuses for
-// other reasons.
+// readRows checks whether a table has rows although its statistics show none: these are old, or not
+// kept. For the plan, a table that can't be read has no rows. The plan then refuses for other
+// reasons.
 func (f gatherer) readRows(ctx context.Context, q schema.Querier, table schema.Name) error {
 	var estimated int64
 	err := q.QueryRowContext(
