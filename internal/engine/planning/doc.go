@@ -8,10 +8,10 @@
 //	ask the server                  native.Ask and Split, or native.Try
 //	measure the swap                cutover.Measure
 //	decide again                    plan.Make
-//	calibrate, if that is wished    migration.Calibrate
+//	calibrate, if configured        migration.Calibrate
 //	decide a last time              plan.Make
 //
-// Questions are asked on empty copies of the table, which are dropped at once. Only a calibration
-// copies rows. A plan that refuses is a *plan.Refused; all other failures before the calibration
-// are an *Error, which says at which step planning failed.
+// Make asks questions on empty copies of the table, and drops them at once. Only a calibration
+// copies rows. A plan that refuses is a *plan.Refused. All other failures before the calibration
+// are an *Error. It names the step at which planning failed.
 package planning

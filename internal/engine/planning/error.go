@@ -13,15 +13,15 @@ type Step int
 const (
 	ReadTable   Step = iota // the definition of the table
 	ReadFacts               // of the server and the account
-	ReadReplica             // the replica from which changes are to be read
-	AskServer               // what the server makes of the statement
-	MeasureSwap             // how long the swap works under its lock
+	ReadReplica             // the replica that changes come from
+	AskServer               // the server's handling of the statement
+	MeasureSwap             // the swap's time under its lock
 )
 
 // Error reports that no plan could be made. Nothing was written, unless it wraps native.ErrLeft.
 type Error struct {
 	Step  Step
-	Table schema.Name // as the server spells it, once that is known
+	Table schema.Name // as the server spells it, once known
 	Err   error
 }
 
@@ -36,5 +36,5 @@ func failed(step Step, table schema.Name, err error) error {
 	return &Error{Step: step, Table: table, Err: err}
 }
 
-// lookingAt says which server the facts could not be read of.
+// lookingAt adds the server to an error of reading its facts.
 func (s Server) lookingAt(err error) error { return fmt.Errorf("look at %s: %w", s.Address, err) }

@@ -28,9 +28,9 @@ type Server struct {
 type Options struct {
 	// Plan are the wishes on the plan. Make sets Work by Settings.
 	Plan plan.Options
-	// Config is what the run will work by, the replica among it from which it is to read changes.
+	// Config is the config of the run, with the replica that it reads changes from.
 	Config migration.Config
-	// Settings are those that the run begins with.
+	// Settings are the settings that the run begins with.
 	Settings operator.Settings
 	// FactsOnly keeps Make from all questions: no empty copy is made and nothing is measured. The
 	// plan is then a shadow.
@@ -74,7 +74,7 @@ type maker struct {
 	facts   *plan.Facts
 }
 
-// decide makes the plan of what is known.
+// decide makes the plan from the known facts.
 func (m *maker) decide() (*plan.Plan, error) {
 	return plan.Make(m.facts, m.table, m.alter, m.options.Plan)
 }
@@ -106,7 +106,7 @@ func (m *maker) read(ctx context.Context) (err error) {
 	return nil
 }
 
-// readReplica adds the facts of the replica from which changes are to be read.
+// readReplica adds the facts of the replica that changes are read from.
 func (m *maker) readReplica(ctx context.Context) error {
 	from := m.options.Config.CaptureFrom
 	if from == nil {
@@ -131,7 +131,7 @@ func (m *maker) ask(ctx context.Context, p *plan.Plan, err error) (*plan.Plan, e
 	case err != nil || !plan.MayTry(p, m.facts, m.alter, m.options.Plan):
 		return p, err
 	}
-	if p, err = m.withSwap(ctx, p); err != nil { // before a copy with all partitions is made
+	if p, err = m.withSwap(ctx, p); err != nil { // before a copy with all partitions
 		return p, err
 	}
 	if m.facts.Trial, err = m.try(ctx); err != nil {
@@ -140,12 +140,13 @@ func (m *maker) ask(ctx context.Context, p *plan.Plan, err error) (*plan.Plan, e
 	return m.decide()
 }
 
-// askMethod asks the server by which method it would carry out the ALTER.
+// askMethod asks the server for the method of its own that it would use for the ALTER.
 func (m *maker) askMethod(ctx context.Context, refused error) (*plan.Plan, error) {
 	var err error
 	m.facts.Native, m.facts.Split, err = m.method(ctx)
 	switch {
-	case refused != nil && dbconn.Denied(err): // the plan lists the privileges that the account lacks
+	// The plan lists the privileges that the account lacks.
+	case refused != nil && dbconn.Denied(err):
 		return nil, refused
 	case err != nil:
 		err = fmt.Errorf("ask %s how it would change %s: %w", m.server.Address, m.table.Name, err)
@@ -157,8 +158,9 @@ func (m *maker) askMethod(ctx context.Context, refused error) (*plan.Plan, error
 	return m.decide()
 }
 
-// method asks the server how it would change the table: by its lightest method, and if a heavier
-// one is wished for, whether it has that; else whether two statements would be lighter.
+// method asks the server how it would change the table. It asks for the lightest method and, if the
+// settings wish for a heavier one, whether the server has that. Otherwise it asks whether two
+// statements would be lighter.
 func (m *maker) method(ctx context.Context) (*plan.Answer, *plan.Split, error) {
 	pool, question, wish := m.server.Pool, m.question(), m.options.Plan.Method
 	answer, err := native.Ask(ctx, pool, question)

@@ -9,7 +9,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// withSwap makes the plan again with what the swap of a shadow takes, which is measured once.
+// withSwap makes the plan again with the time of a shadow's swap. It measures that once.
 func (m *maker) withSwap(ctx context.Context, p *plan.Plan) (*plan.Plan, error) {
 	if m.facts.Swap != nil || p.Choice.Method != plan.MethodShadow && !p.Choice.Shadow {
 		return p, nil

@@ -11,8 +11,8 @@ import (
 	"midstream/internal/mysql/ddl"
 )
 
-// MakeTables makes the plan of a statement on whole tables. Its error is a *plan.Refused or an *Error.
-// Requests for locks are reported to emit.
+// MakeTables makes the plan of a statement on complete tables. Its error is a *plan.Refused or an
+// *Error. It reports requests for locks to emit.
 func MakeTables(
 	ctx context.Context,
 	server Server,
@@ -21,7 +21,7 @@ func MakeTables(
 	options plan.TableOptions,
 	emit event.Listener,
 ) (*plan.TablePlan, error) {
-	if statement.Kind == ddl.KindCreate { // the others have nothing that was not read
+	if statement.Kind == ddl.KindCreate { // the others have no unread facts
 		if err := native.Parse(ctx, server.Pool, statement.Restore(statement.Table), true); err != nil {
 			return nil, failed(AskServer, statement.Table, err)
 		}

@@ -15,15 +15,15 @@ import (
 // introduced finds a literal of a character set, as MySQL shows all literals of an expression.
 var introduced = regexp.MustCompile(`\b_[a-z0-9]+\\?'`)
 
-// respelled says that SHOW CREATE TABLE may show another literal than the server has: it shows
-// _latin1'?' for an 'ö' (8.0.12, 9.7.4).
+// respelled reports whether SHOW CREATE TABLE may show another literal than the server has: it
+// shows _latin1'?' for an 'ö' (8.0.12, 9.7.4).
 func respelled(expression string) bool {
 	return introduced.MatchString(expression) &&
 		strings.ContainsFunc(expression, func(r rune) bool { return r == '?' || r > unicode.MaxASCII })
 }
 
-// computedColumns adds the columns that the server computes to what is compared, and names those
-// that cannot be compared.
+// computedColumns adds the columns that the server computes to the compared columns, and names the
+// columns that cannot be compared.
 func computedColumns(spec *verify.Spec, sync *rowsync.Spec, shadow *schema.Table, columns *plan.Columns) {
 	varies := func(c schema.Column) string {
 		switch {

@@ -9,7 +9,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// prescanSpecOf derives what is looked at from what is synced.
+// prescanSpecOf derives the prescan's columns from the synced columns.
 func prescanSpecOf(sync *rowsync.Spec, source, shadow *schema.Table, mappings []plan.Mapping) *prescan.Spec {
 	spec := &prescan.Spec{Sync: sync, Source: source, Shadow: shadow}
 	for _, m := range mappings {

@@ -26,17 +26,17 @@ func (c Clock) unix() (string, error) {
 	return fmt.Sprintf("%d.%06d", at.Unix(), at.Nanosecond()/1000), nil
 }
 
-// Set say what the stages work on.
+// Set defines what the stages work on.
 type Set struct {
 	Sync    *rowsync.Spec
 	Prescan *prescan.Spec
 	Compare *verify.Spec
-	// Dated says that rows have the time at which the run began in a new column.
+	// Dated means that a new column of the rows has the time when the run began.
 	Dated bool
 }
 
-// Of derives what is looked at, synced and compared with what from the plan and the shadow
-// that the server made.
+// Of derives, from the plan and the shadow that the server made, what the stages check, sync and
+// compare.
 func Of(p *plan.Plan, shadow *schema.Table, now Clock) (s Set, err error) {
 	columns, err := p.Columns(shadow)
 	if err != nil {
@@ -91,9 +91,9 @@ func specOf(p *plan.Plan, shadow *schema.Table, columns *plan.Columns, now Clock
 	return spec, len(begun) > 0, nil
 }
 
-// upsertable says that the key is the shadow's only unique key, and that an update of a row changes
-// none of the columns that a sync does not name, and leaves none of them as it was computed from
-// another state of the row.
+// upsertable reports whether the key is the shadow's only unique key, and an update of a row is
+// safe. It must change no column that a sync does not name. And it must not keep a column's value
+// that was computed from another state of the row.
 func upsertable(spec *rowsync.Spec, shadow *schema.Table) bool {
 	for _, k := range shadow.Keys {
 		if k.Unique && !isOn(k, spec.ShadowKey) {
@@ -102,7 +102,8 @@ func upsertable(spec *rowsync.Spec, shadow *schema.Table) bool {
 	}
 	for _, c := range shadow.Columns {
 		if c.DataType == "set" && slices.Contains(c.Members, "") {
-			return false // VALUES() takes it by its text, in which an empty member is lost
+			// VALUES() takes it by its text, and the text loses an empty member.
+			return false
 		}
 		if !spec.Gives(c.Name) && (c.Computes() || strings.Contains(strings.ToUpper(c.Definition), "ON UPDATE")) {
 			return false
@@ -111,7 +112,7 @@ func upsertable(spec *rowsync.Spec, shadow *schema.Table) bool {
 	return slices.ContainsFunc(shadow.Keys, func(k schema.Key) bool { return k.Unique })
 }
 
-// isOn says that a key is on just these columns, whole and in whatever order.
+// isOn reports whether a key is on just these complete columns, in any order.
 func isOn(k schema.Key, columns []string) bool {
 	if len(k.Parts) != len(columns) {
 		return false
@@ -125,9 +126,8 @@ func isOn(k schema.Key, columns []string) bool {
 	return true
 }
 
-// beginnings gives new columns with DEFAULT CURRENT_TIMESTAMP the time at which the run
-// began, as a native ALTER does: left to the server every row would get the time of its
-// last sync.
+// beginnings gives new columns with DEFAULT CURRENT_TIMESTAMP the time when the run began, as a
+// native ALTER does. Otherwise the server would give every row the time of its last sync.
 func beginnings(shadow *schema.Table, named map[string]string, now Clock) []rowsync.Column {
 	var columns []rowsync.Column
 	for _, c := range shadow.Columns {
@@ -153,12 +153,12 @@ func fractionLength(digits int) int {
 	return 1 + digits
 }
 
-// locking is the clause that makes the SELECT side wait for changes which stand in the
-// binlog but are not yet visible, on a server whose engine commits in another order, and for those that foreign
-// keys make without a word there.
+// locking returns the clause that makes the SELECT side wait for changes that are in the binlog but
+// not yet visible. It is needed on a server with an engine that commits in another order. It is
+// also needed for changes that foreign keys make without a trace in the binlog.
 func locking(p *plan.Plan) string {
 	switch {
-	case p.Server.CommitOrder && len(p.Acting) == 0 && p.Purpose != plan.RehearsingOnReplica: // whose heartbeats are in no binlog
+	case p.Server.CommitOrder && len(p.Acting) == 0 && p.Purpose != plan.RehearsingOnReplica: // its heartbeats are in no binlog
 		return ""
 	case p.Server.Version.AtLeast(8, 0, 1) && !p.Server.Version.MariaDB:
 		return " FOR SHARE"
@@ -166,11 +166,13 @@ func locking(p *plan.Plan) string {
 	return " LOCK IN SHARE MODE"
 }
 
-// uniqueKeys lists the unique keys of the shadow whose values the source has: all their
-// parts are plain columns that are taken from the source and not converted (of converted
-// values the source's can't be compared with the shadow's). others says that there are more.
+// uniqueKeys lists the unique keys of the shadow that have their values in the source: all their
+// parts are plain columns that are taken from the source and not converted. (Converted values of
+// the source can't be compared with the shadow's.) others reports whether the shadow has more
+// unique keys.
 func uniqueKeys(source, shadow *schema.Table, mappings []plan.Mapping, from map[string]string) (keys []rowsync.UniqueKey, others bool) {
-	same := map[string]string{} // source column to shadow column, where no value changes
+	// same maps source columns to shadow columns, if no value changes.
+	same := map[string]string{}
 	converted := map[string]bool{}
 	for _, m := range mappings {
 		if m.Change == plan.Same {
@@ -204,9 +206,9 @@ func uniqueKeys(source, shadow *schema.Table, mappings []plan.Mapping, from map[
 	return keys, others
 }
 
-// enforced says that a unique key of the source covers no more than the shadow's key,
-// over columns whose values do not change: two rows of the source never have the same
-// value of it at one time.
+// enforced reports whether a unique key of the source covers no more than the shadow's key, over
+// columns with unchanged values. Then two rows of the source never have the same value of it at one
+// time.
 func enforced(source *schema.Table, shadowKey schema.Key, same map[string]string) bool {
 	parts := map[string]schema.KeyPart{}
 	for _, part := range shadowKey.Parts {

@@ -9,8 +9,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// verifySpecOf derives what is compared from what is synced. Columns that the shadow computes
-// from others are left out, and so are new ones whose default differs from row to row.
+// verifySpecOf derives the compared columns from the synced columns. It leaves out columns that the
+// shadow computes from others, and new columns with a default that differs from row to row.
 func verifySpecOf(sync *rowsync.Spec, shadow *schema.Table, mappings []plan.Mapping, server plan.Version) *verify.Spec {
 	spec := &verify.Spec{Sync: sync, Modern: !server.MariaDB && server.AtLeast(8, 0, 20)}
 	for _, m := range mappings {
@@ -41,7 +41,7 @@ func verifySpecOf(sync *rowsync.Spec, shadow *schema.Table, mappings []plan.Mapp
 	return spec
 }
 
-// tellConversions tells of each column that is compared what the ALTER makes of the source's.
+// tellConversions adds to each compared column how the ALTER changes the source's values.
 func tellConversions(spec *verify.Spec, mappings []plan.Mapping) {
 	for _, m := range mappings {
 		for i, c := range spec.Columns {
