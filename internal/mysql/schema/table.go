@@ -54,15 +54,10 @@ func (t *Table) HasCounter() bool {
 	return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.AutoIncrement })
 }
 
-// HasCounter reports whether a column has AUTO_INCREMENT.
-func (t *Table) HasCounter() bool {
-	return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.AutoIncrement })
-}
-
 // Option is an option of a table as SHOW CREATE TABLE has it: {"ROW_FORMAT", "DYNAMIC"}.
 type Option struct {
 	Name  string // in upper case, without DEFAULT
-	Value string // as it is spelt, quotes and all
+	Value string // with its spelling and quotes
 }
 
 // Charset returns the table's own character set and collation as table options, with a blank in front.
@@ -75,7 +70,8 @@ func (t *Table) Charset() (options string) {
 	return options
 }
 
-// LostIn are the options of the table that a copy of it lacks. The comment, which a run sets, is left out.
+// LostIn returns the options of the table that a copy of it lacks, without the comment. A run sets
+// the comment.
 func (t *Table) LostIn(copied *Table) []Option {
 	var lost []Option
 	for _, option := range t.Options {
@@ -86,7 +82,8 @@ func (t *Table) LostIn(copied *Table) []Option {
 	return lost
 }
 
-// Settable is the clause that sets options on a table again, or "". No ALTER sets where the files of a table are.
+// Settable returns the clause that sets options on a table again, or "". No ALTER sets the place of
+// a table's files.
 func Settable(options []Option) string {
 	var clauses []string
 	for _, o := range options {
@@ -97,8 +94,8 @@ func Settable(options []Option) string {
 	return strings.Join(clauses, ", ")
 }
 
-// AllChecks returns the CHECKs of the table and those of its columns, which MariaDB has apart and
-// names after the column.
+// AllChecks returns the CHECKs of the table and of its columns. MariaDB has the latter apart and
+// names them after the column.
 func (t *Table) AllChecks() []Check {
 	all := slices.Clone(t.Checks)
 	for _, c := range t.Columns {
@@ -109,7 +106,7 @@ func (t *Table) AllChecks() []Check {
 	return all
 }
 
-// SameColumns says that both tables have the same columns, as SHOW CREATE TABLE has them.
+// SameColumns reports whether both tables have the same columns in SHOW CREATE TABLE.
 func (t *Table) SameColumns(other *Table) bool {
 	return slices.EqualFunc(t.Columns, other.Columns, func(a, b Column) bool { return a.Name == b.Name && a.Definition == b.Definition })
 }
@@ -117,7 +114,7 @@ func (t *Table) SameColumns(other *Table) bool {
 // zeroDate is a default that has a zero for the month or the day.
 var zeroDate = regexp.MustCompile(`^'\d+-(00-|\d+-00)`)
 
-// HasZeroDates says that the default of a column is a date that the usual sql_mode does not take.
+// HasZeroDates reports whether the default of a column is a date that the usual sql_mode refuses.
 func (t *Table) HasZeroDates() bool {
 	return slices.ContainsFunc(t.Columns, func(c Column) bool {
 		return (c.DataType == "date" || c.DataType == "datetime" || c.DataType == "timestamp") && zeroDate.MatchString(c.Default)
@@ -127,8 +124,8 @@ func (t *Table) HasZeroDates() bool {
 // nextValue is a sequence in a default, as MariaDB writes it.
 var nextValue = regexp.MustCompile("nextval\\(`((?:[^`]|``)+)`\\.`((?:[^`]|``)+)`\\)")
 
-// Sequences are those that defaults take numbers from, each once: who writes to the table uses
-// them, and under LOCK TABLES they must be locked too (MariaDB).
+// Sequences returns the sequences that defaults take numbers from, each once. A session that writes
+// to the table uses them, and under LOCK TABLES it must lock them too (MariaDB).
 func (t *Table) Sequences() []Name {
 	var all []Name
 	for _, c := range t.Columns {
@@ -142,7 +139,7 @@ func (t *Table) Sequences() []Name {
 	return all
 }
 
-// Related are the tables to which this one is bound by foreign keys, in either direction, each once.
+// Related returns the tables that foreign keys bind to this one, in either direction, each once.
 func (t *Table) Related() []Name {
 	var all []Name
 	for _, fk := range slices.Concat(t.ForeignKeys, t.ReferencedBy) {
@@ -165,8 +162,9 @@ func (t *Table) Column(name string) (Column, bool) {
 	return Column{}, false
 }
 
-// BinlogColumns is the number of columns that row events of the table have. MariaDB adds a hidden one behind the
-// others for every unique key over columns that are too long for an index: a hash of their values.
+// BinlogColumns returns the number of columns in row events of the table. MariaDB adds a hidden
+// column behind the others for every unique key over columns that are too long for an index. It
+// holds a hash of their values.
 func (t *Table) BinlogColumns() int {
 	n := len(t.Columns)
 	for _, k := range t.Keys {
@@ -189,8 +187,9 @@ func (t *Table) Key(name string) (Key, bool) {
 
 // Column is one column, as information_schema.columns describes it.
 type Column struct {
-	Name     string
-	Ordinal  int    // 0-based position in the table, which is its position in row events
+	Name string
+	// Ordinal is the 0-based position in the table, and also in row events.
+	Ordinal  int
 	DataType string // lower case, no attributes: "int", "varchar", "enum"
 	Type     string // lower-case full type: "int unsigned", "varchar(40)", "enum('a','b')"
 
@@ -203,26 +202,29 @@ type Column struct {
 	Generated     Generated
 	Invisible     bool
 
-	Length int64 // characters of a string type, bytes of a binary one
-	// Default is the default as in SHOW CREATE TABLE, for messages and comparison.
-	Precision int
+	// Length is in characters for a string type, and in bytes for a binary one.
+	Length    int64
+	Precision int // DECIMAL digits, BIT width
 	Scale     int // DECIMAL scale
-	Fraction  int // fractional digits of a temporal type, 0 to 6
-	// Expression is a generated column's expression, as in SHOW CREATE TABLE.
-	Members []string
+	// Fraction is the number of fractional digits of a temporal type, 0 to 6.
+	Fraction int
+	Members  []string // of ENUM and SET, in order, unquoted
 
-	// Definition is the complete text behind the name in SHOW CREATE TABLE.
+	// Default is the default as in SHOW CREATE TABLE, for messages and comparison.
 	Default string
 	Comment string
 
-	Expression string // of a generated column, as SHOW CREATE TABLE has it
-	Check      string // of MariaDB: the condition of a CHECK of the column's own, which JSON has too
-	Definition string // all that SHOW CREATE TABLE has behind the name
+	// Expression is a generated column's expression, as in SHOW CREATE TABLE.
+	Expression string
+	// Check is MariaDB's: the condition of the column's own CHECK. JSON has one too.
+	Check string
+	// Definition is the complete text behind the name in SHOW CREATE TABLE.
+	Definition string
 }
 
-// Family groups types whose values compare with each other as they are: "integer" (YEAR
-// among them), "decimal", "float" (DOUBLE too), "bit", "string" (CHAR, VARCHAR and the TEXTs),
-// "binary", "varbinary" (the BLOBs too); every other type is a family of its own.
+// Family groups types that compare their values with each other without a conversion: "integer"
+// (with YEAR), "decimal", "float" (DOUBLE too), "bit", "string" (CHAR, VARCHAR and the TEXTs),
+// "binary", "varbinary" (the BLOBs too). Every other type is a family of its own.
 func (c Column) Family() string {
 	switch c.DataType {
 	case "tinyint", "smallint", "mediumint", "int", "bigint", "year":
@@ -237,7 +239,7 @@ func (c Column) Family() string {
 	return c.DataType
 }
 
-// Number says that the type is one of numbers, BIT and YEAR among them.
+// Number reports whether the type is numeric, with BIT and YEAR.
 func (c Column) Number() bool {
 	switch c.Family() {
 	case "integer", "bit", "decimal", "float":
@@ -246,7 +248,7 @@ func (c Column) Number() bool {
 	return false
 }
 
-// Temporal says that the type is one of dates and times; YEAR is a number.
+// Temporal reports whether the type is one of dates and times; YEAR is a number.
 func (c Column) Temporal() bool {
 	switch c.DataType {
 	case "date", "datetime", "timestamp", "time":
@@ -255,16 +257,16 @@ func (c Column) Temporal() bool {
 	return false
 }
 
-// Fixed says that a number has a fixed number of decimals; FLOAT and DOUBLE have it in their
-// old form only, FLOAT(7,2).
+// Fixed reports whether a number has a fixed number of decimals. FLOAT and DOUBLE have it only in
+// their old form, FLOAT(7,2).
 func (c Column) Fixed() bool { return c.Family() != "float" || strings.Contains(c.Type, "(") }
 
 // GeneratedKeyName is the server's name for the column of a primary key that it adds on
 // its own (sql_generate_invisible_primary_key).
 const GeneratedKeyName = "my_row_id"
 
-// GeneratedKey says that the server added the column on its own, for a table that
-// was left without a primary key (sql_generate_invisible_primary_key).
+// GeneratedKey reports whether the server added the column by itself, for a table without a primary
+// key (sql_generate_invisible_primary_key).
 func (c Column) GeneratedKey() bool {
 	return c.Name == GeneratedKeyName && c.Invisible && c.AutoIncrement
 }
@@ -273,13 +275,13 @@ func (c Column) GeneratedKey() bool {
 // also has functions without.)
 var literalDefault = regexp.MustCompile(`(?i)^(NULL$|[-+]?[0-9.]|[bx]?'|_\w+ ?'|current_timestamp\b)`)
 
-// Computes says that the default is an expression.
+// Computes reports whether the default is an expression.
 func (c Column) Computes() bool { return c.Default != "" && !literalDefault.MatchString(c.Default) }
 
-// Bare is a definition of the column's type, charset and NOT NULL, without its default: for a
-// table of values alone. (CREATE TABLE .. SELECT carries defaults over, and fails with error 1054
-// on 9.7.4 where one names another column, and under LOCK TABLES with 1100 on MariaDB where one takes a
-// number from a sequence.)
+// Bare returns a definition of the column's type, charset and NOT NULL, without its default: for a
+// table of values alone. CREATE TABLE .. SELECT would carry defaults over. On 9.7.4 it fails with
+// error 1054 if a default names another column. On MariaDB, under LOCK TABLES, it fails with 1100
+// if a default takes a number from a sequence.
 func (c Column) Bare() string {
 	text := c.Type
 	if c.Charset != "" && c.Charset != "binary" {
@@ -291,7 +293,7 @@ func (c Column) Bare() string {
 	return text
 }
 
-// Generated says whether and how a column's value is computed by the server.
+// Generated is whether and how the server computes a column's value.
 type Generated int
 
 // The kinds of column by generation.
@@ -312,12 +314,12 @@ type Key struct {
 	Definition string
 }
 
-// Leads reports whether the key begins with these complete columns, in this order.
+// Computed reports whether a part of the key is an expression.
 func (k Key) Computed() bool {
 	return slices.ContainsFunc(k.Parts, func(p KeyPart) bool { return p.Expression != "" })
 }
 
-// Leads says that the key begins with these columns, whole and in this order.
+// Leads reports whether the key begins with these complete columns, in this order.
 func (k Key) Leads(columns []string) bool {
 	if k.Type != "BTREE" || len(k.Parts) < len(columns) {
 		return false
@@ -334,7 +336,8 @@ func (k Key) Leads(columns []string) bool {
 type KeyPart struct {
 	Column     string // "" where Expression is set
 	Expression string // of a functional part
-	Prefix     int    // characters or bytes of a prefix part; 0: whole column
+	// Prefix is in characters or bytes; 0 means the complete column.
+	Prefix     int
 	Descending bool
 }
 
