@@ -9,36 +9,43 @@ import (
 	"midstream/internal/mysql/schema/token"
 )
 
-// ErrNotAlter says that a text is not one ALTER TABLE statement that can be carried
-// over to another table.
+// ErrNotAlter means that a text is not one ALTER TABLE statement that can be carried over to
+// another table.
 var ErrNotAlter = errors.New("not one ALTER TABLE statement")
 
-// Alter is one ALTER TABLE statement, taken apart. It is a plain value.
+// Alter is one ALTER TABLE statement, in its parts. It is a plain value.
 //
-// Names of columns are as the statement spells them. Old names are the source's,
-// new ones those of the altered table.
+// Names of columns have the statement's spelling. Old names are the source's, new names are the
+// altered table's.
 type Alter struct {
 	Table   schema.Name // Schema is "" where the statement doesn't say it
 	Clauses string      // all after the table's name, byte by byte, without a final ";"
 
-	// Parsed says that the parser read the statement and agrees with the lists of
-	// columns below. Where it doesn't they come from a scan of the clauses' first words,
-	// and Unparsed says why.
+	// Parsed means that the parser read the statement and agrees with the lists of columns below.
+	// If it doesn't, the lists come from a scan of the clauses' first words, and Unparsed gives the
+	// reason.
 	Parsed   bool
 	Unparsed string
-	// Doubtful says that the lists may be wrong about which column continues which: the scan does
-	// not know a clause, the parser reads other columns, or the server may skip a part.
+	// Doubtful means that the lists may be wrong about the columns that continue others. The scan
+	// does not know a clause, the parser reads other columns, or the server may skip a part.
 	Doubtful bool
 	// Unknown are the first words of clauses that even the scan doesn't know.
 	Unknown []string
 
-	Renames        []Rename // CHANGE and RENAME COLUMN; also where only letter case differs
-	Added          []string // by ADD COLUMN: they carry no data, whatever the source has under the name
-	Versions       bool     // it begins or ends the versioning of rows, or a period (MariaDB)
-	AddedIfMissing []string // by ADD COLUMN IF NOT EXISTS (MariaDB)
+	// Renames are CHANGE and RENAME COLUMN, also if only letter case differs.
+	Renames []Rename
+	// Added are columns of ADD COLUMN: they carry no data, also if the source has a column of that
+	// name.
+	Added []string
+	// Versions means that it begins or ends the versioning of rows, or a period (MariaDB).
+	Versions bool
+	// AddedIfMissing are columns of ADD COLUMN IF NOT EXISTS (MariaDB).
+	AddedIfMissing []string
 	Dropped        []string
-	Modified       []string // old names of the columns that get a new definition
-	NewTypes       []string // the first word of each of those definitions, in lower case
+	// Modified are the old names of the columns that get a new definition.
+	Modified []string
+	// NewTypes are the first words of these definitions, in lower case.
+	NewTypes []string
 
 	// Numbered are the new names of the columns that are given AUTO_INCREMENT.
 	Numbered []string
@@ -56,8 +63,8 @@ type Alter struct {
 	DropsPrimaryKey bool
 	AddsForeignKey  bool
 	DropsForeignKey bool
-	// DroppedForeign are the names that follow DROP FOREIGN KEY, and DroppedConstraints those that
-	// follow DROP CONSTRAINT, which may be a foreign key's.
+	// DroppedForeign are the names in DROP FOREIGN KEY. DroppedConstraints are the names in DROP
+	// CONSTRAINT, and they may be foreign keys.
 	DroppedForeign, DroppedConstraints []string
 
 	RenamesTable      bool
@@ -77,8 +84,8 @@ type Alter struct {
 	// LoadOps are "SECONDARY_LOAD" and "SECONDARY_UNLOAD".
 	LoadOps []string
 
-	// Checks are the places in Clauses that name a CHECK constraint, which has another
-	// name on a copy of the table.
+	// Checks are the places in Clauses that name a CHECK constraint. On a copy of the table the
+	// constraint has another name.
 	Checks []CheckRef
 }
 
@@ -96,16 +103,16 @@ type NewKey struct {
 	Columns []string // new names; "" for an expression
 }
 
-// CheckRef is a place in Clauses that names a constraint, which may be a CHECK.
+// CheckRef is a place in Clauses that names a constraint, possibly a CHECK.
 type CheckRef struct {
 	Name       string
 	Start, End int // bytes in Clauses
 	Adds       bool
 }
 
-// WithoutForeign returns the statement without the clauses that drop a foreign key, which a copy of
-// the table lacks: named says of DROP CONSTRAINT whether it is one. It is nil where nothing is
-// left, or the clauses can't be told apart.
+// WithoutForeign returns the statement without the clauses that drop a foreign key, because a copy
+// of the table lacks it. named reports whether a DROP CONSTRAINT drops one. The result is nil if no
+// clause is left, or if the clauses can't be separated.
 func (a *Alter) WithoutForeign(named func(constraint string) bool) *Alter {
 	tokens, closed := token.Split(a.Clauses)
 	if !closed {
@@ -136,8 +143,8 @@ func (a *Alter) WithoutForeign(named func(constraint string) bool) *Alter {
 	return without
 }
 
-// SameClauses says that two texts of clauses say the same: they differ in blanks, comments and the
-// case of words at most.
+// SameClauses reports whether two texts of clauses have the same meaning: they differ at most in
+// blanks, comments and the case of words.
 func SameClauses(a, b string) bool {
 	as, closed := token.Split(a)
 	bs, alsoClosed := token.Split(b)
@@ -150,8 +157,8 @@ func SameClauses(a, b string) bool {
 	})
 }
 
-// Prefixed returns clauses with another one before them. PARTITION BY and REMOVE PARTITIONING, which
-// end a statement, follow no comma.
+// Prefixed returns clauses with another one before them. PARTITION BY and REMOVE PARTITIONING end a
+// statement and follow no comma.
 func Prefixed(first, clauses string) string {
 	tokens, _ := token.Split(clauses)
 	if w := words(tokens); w.begin("PARTITION", "BY") || w.begin("REMOVE", "PARTITIONING") {
@@ -160,13 +167,13 @@ func Prefixed(first, clauses string) string {
 	return first + ", " + clauses
 }
 
-// Mentions says that a column of this name may be meant somewhere in the clauses.
+// Mentions reports whether the clauses may refer to a column of this name.
 func (a *Alter) Mentions(column string) bool {
 	tokens, _ := token.Split(a.Clauses)
 	return slices.ContainsFunc(tokens, func(t token.Token) bool { return canName(t) && strings.EqualFold(t.Text, column) })
 }
 
-// HasCheck says that the clauses have a CHECK constraint, of a column or of the table.
+// HasCheck reports whether the clauses have a CHECK constraint, of a column or of the table.
 func (a *Alter) HasCheck() bool {
 	tokens, _ := token.Split(a.Clauses)
 	for i := range len(tokens) - 1 {
@@ -177,8 +184,8 @@ func (a *Alter) HasCheck() bool {
 	return false
 }
 
-// Parts returns an ALTER for each of the clauses; nil where they don't stand for themselves, or can't
-// be told apart.
+// Parts returns an ALTER for each of the clauses; nil if they depend on each other, or can't be
+// separated.
 func (a *Alter) Parts() []*Alter {
 	tokens, closed := token.Split(a.Clauses)
 	if !closed || !a.Parsed || a.OrdersRows || a.RenamesTable || len(a.PartitionOps)+len(a.TablespaceOps)+len(a.LoadOps) > 0 ||
@@ -201,8 +208,8 @@ func (a *Alter) Restore(table schema.Name) string {
 	return "ALTER TABLE " + table.Quoted() + " " + a.Clauses
 }
 
-// ClausesWith returns Clauses with names of constraints replaced as rename says; it
-// is asked once for every entry of Checks and returns the name unquoted.
+// ClausesWith returns Clauses with names of constraints replaced by rename's results. It calls
+// rename once for every entry of Checks, and rename returns the name unquoted.
 func (a *Alter) ClausesWith(rename func(CheckRef) string) string {
 	text, done := "", 0
 	for _, ref := range a.Checks {

@@ -35,8 +35,8 @@ func (s *scan) clauses(tokens []token.Token) {
 	}
 }
 
-// continues says that the piece is one more name in the list of the clause before it,
-// which began with these words.
+// continues reports whether the piece is one more name in the list of the clause before it. That
+// clause began with these words.
 func (w words) continues(clause string) bool {
 	if clause != "ORDER BY" && !strings.HasSuffix(clause, " PARTITION") ||
 		!w[0].Name() || w.at(0, "ADD", "ALTER", "CHANGE", "CONVERT", "DROP", "LOCK", "ORDER", "RENAME") {
@@ -48,7 +48,7 @@ func (w words) continues(clause string) bool {
 // words is a clause, read by its first words.
 type words []token.Token
 
-// at says that word i is one of the keywords.
+// at reports whether word i is one of the keywords.
 func (w words) at(i int, keywords ...string) bool {
 	if i >= len(w) {
 		return false
@@ -61,7 +61,7 @@ func (w words) at(i int, keywords ...string) bool {
 	return false
 }
 
-// begin says that the clause begins with these keywords.
+// begin reports whether the clause begins with these keywords.
 func (w words) begin(keywords ...string) bool {
 	for i, k := range keywords {
 		if !w.at(i, k) {
@@ -71,7 +71,7 @@ func (w words) begin(keywords ...string) bool {
 	return true
 }
 
-// find returns where the keyword first stands outside parentheses, or -1.
+// find returns the first place of the keyword outside parentheses, or -1.
 func (w words) find(keyword string) int {
 	for i, t := range w {
 		if t.Depth == w[0].Depth && t.Is(keyword) {
@@ -91,7 +91,7 @@ func (w words) skip(sequences ...string) words {
 	return w
 }
 
-// name reads a column's name, which may be qualified, and returns what follows.
+// name reads a column's name, possibly a qualified one, and returns the words after it.
 func (w words) name() (string, words) {
 	if len(w) == 0 || !w[0].Name() {
 		return "", nil
@@ -102,10 +102,10 @@ func (w words) name() (string, words) {
 	return w[0].Text, w[1:]
 }
 
-// defines says that the words can be a column's definition: a type, or AS (...).
+// defines reports whether the words can be a column's definition: a type, or AS (...).
 func (w words) defines() bool { return len(w) > 0 && w[0].Kind == token.Word }
 
-// over says that nothing follows that belongs to the clause.
+// over reports whether no more words of the clause follow.
 func (w words) over() bool {
 	return len(w) == 0 || w.begin("PARTITION", "BY") || w.begin("REMOVE", "PARTITIONING")
 }

@@ -93,7 +93,7 @@ func (s *scan) newKey(k NewKey) {
 	s.alter.AddsPrimaryKey = s.alter.AddsPrimaryKey || k.Primary
 }
 
-// addKey reads a key or a constraint; it says whether there is one.
+// addKey reads a key or a constraint; it reports whether there is one.
 func (s *scan) addKey(w words) bool {
 	constraint := ""
 	if w.at(0, "CONSTRAINT") {
@@ -201,7 +201,7 @@ func (s *scan) dropKey(w words) {
 	s.alter.DroppedKeys = append(s.alter.DroppedKeys, name)
 }
 
-// isPrimary says that an index's name is the primary key's.
+// isPrimary reports whether an index's name is the primary key's.
 func isPrimary(name string) bool { return strings.EqualFold(name, "PRIMARY") }
 
 // tableOptions are the first words of a table's options.
@@ -215,7 +215,7 @@ var tableOptions = []string{"AUTOEXTEND_SIZE", "AUTO_INCREMENT", "AVG_ROW_LENGTH
 
 func option(w words) bool { return w.at(0, tableOptions...) }
 
-// options reads table options, which need no comma between them.
+// options reads table options. They need no comma between them.
 func (s *scan) options(w words) {
 	for i := range w {
 		if w[i].Depth != w[0].Depth || i > 0 && w.at(i-1, "=") {

@@ -9,9 +9,9 @@ import (
 	"midstream/internal/mysql/schema/token"
 )
 
-// ParseStatementIn is ParseStatement for a text of a server's dialect. What it returns is of the
-// usual dialect, in which strings are in single quotes, a backslash escapes, and nothing is in
-// comments: every server reads the same in it, if its sql_mode lacks NO_BACKSLASH_ESCAPES.
+// ParseStatementIn is ParseStatement for a text in a server's dialect. It returns the statement in
+// the usual dialect: strings are in single quotes, a backslash escapes, and comments hold no code.
+// Every server reads that dialect the same way, if its sql_mode lacks NO_BACKSLASH_ESCAPES.
 func ParseStatementIn(d token.Dialect, sql string) (*Statement, error) {
 	text, closed := d.Resolve(sql)
 	if d.MariaDB {
@@ -27,8 +27,8 @@ func ParseStatementIn(d token.Dialect, sql string) (*Statement, error) {
 	return s, nil
 }
 
-// withoutWait leaves WAIT n and NOWAIT of MariaDB out, which stand behind the name of the table and
-// say how long the server waits for its lock. A run waits as its settings say.
+// withoutWait leaves out WAIT n and NOWAIT of MariaDB. They come after the name of the table and
+// define how long the server waits for its lock. A run's settings define its own waits.
 func withoutWait(text string) string {
 	tokens, _ := token.Split(text)
 	if len(tokens) == 0 || !tokens[0].Is("ALTER") {
@@ -60,11 +60,13 @@ func ParseClausesIn(d token.Dialect, table schema.Name, clauses string) (*Alter,
 
 const unclosed = "a quote or a comment is not closed"
 
-// Guess calls read with the dialects that a server may have which is not known yet, until one can
-// be read. It returns the first error if none can.
+// Guess calls read with each dialect that an unknown server may have, until read succeeds. It
+// returns the first error if none succeeds.
 func Guess(read func(token.Dialect) error) error {
 	first := error(nil)
-	for _, version := range []int{0, 1} { // with all comments that are code for some servers, and with those for all servers
+	// With comments that are code for some servers, and with comments that are code for all
+	// servers.
+	for _, version := range []int{0, 1} {
 		for _, d := range []token.Dialect{{}, {ANSIQuotes: true}, {NoBackslashEscapes: true}, {ANSIQuotes: true,
 			NoBackslashEscapes: true}} {
 			d.Version = version
@@ -78,8 +80,8 @@ func Guess(read func(token.Dialect) error) error {
 	return first
 }
 
-// Cut takes the head off an ALTER TABLE: the table that it names, and the bytes of the clauses. It
-// does not read those.
+// Cut takes the head off an ALTER TABLE: it returns the table's name, and the bytes of the clauses.
+// It does not read the clauses.
 func Cut(sql string) (table schema.Name, clauses string, err error) {
 	tokens, _ := token.Split(sql)
 	if len(tokens) == 0 {

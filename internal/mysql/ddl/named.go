@@ -13,14 +13,15 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Named is what a statement names beside the columns that it adds, drops, changes and
-// renames. Foreign keys and the expressions of keys, checks and generated columns are
-// left out.
+// Named lists the names in a statement, apart from the columns that it adds, drops, changes and
+// renames. It leaves out foreign keys and the expressions of keys, checks and generated columns.
 type Named struct {
-	Altered     []string // columns of ALTER COLUMN
-	After       []string // columns of AFTER
-	KeyColumns  []string // columns that are parts of an index that is added
-	AddedKeys   []string // indexes that are given a name when they are added
+	Altered []string // columns of ALTER COLUMN
+	After   []string // columns of AFTER
+	// KeyColumns are columns that are parts of an added index.
+	KeyColumns []string
+	// AddedKeys are indexes that get a name when they are added.
+	AddedKeys   []string
 	DroppedKeys []string // by DROP INDEX; never "PRIMARY"
 	RenamedKeys []Rename
 	AlteredKeys []string // by ALTER INDEX
@@ -58,8 +59,8 @@ func (c *columns) key(k *ast.Constraint) {
 			c.names.AddedKeys = append(c.names.AddedKeys, k.Name)
 		}
 	case ast.ConstraintPrimaryKey, ast.ConstraintUniq, ast.ConstraintUniqKey, ast.ConstraintUniqIndex:
-		// The parser gives a unique key the name of its constraint, the server that of
-		// the index where there are both: the scan knows it.
+		// If a unique key has both names, the parser uses the constraint's, and the server the
+		// index's. The scan finds the right one.
 	default:
 		return
 	}
@@ -81,8 +82,8 @@ func (a *Alter) take(c columns) {
 	a.Named.DroppedKeys = slices.DeleteFunc(a.Named.DroppedKeys, func(name string) bool { return isPrimary(name) })
 }
 
-// defined reads the definition of a column. Charset and Collation are "" unless the type
-// or the definition tells them.
+// defined reads the definition of a column. Charset and Collation are "" unless the type or the
+// definition has them.
 func defined(def *ast.ColumnDef) schema.Column {
 	tp := def.Tp
 	c := schema.Column{

@@ -38,7 +38,7 @@ func Parse(sql string) (*Alter, error) {
 	return a, nil
 }
 
-// ParseClauses reads the clauses of a statement whose table is given apart.
+// ParseClauses reads the clauses of a statement. Its table is given separately.
 func ParseClauses(table schema.Name, clauses string) (*Alter, error) {
 	a, err := Parse("ALTER TABLE " + schema.Quote(table.Table) + " " + clauses)
 	if err != nil {
@@ -63,7 +63,7 @@ func (a *Alter) check(clauses []token.Token, sql string) {
 	case len(a.Unknown) > 0:
 		a.Unparsed = "unknown clause: " + a.Unknown[0]
 	case err != nil:
-		a.Unparsed = err.Error() // each clause begins with words that leave no doubt
+		a.Unparsed = err.Error() // each clause begins with clear words
 	case !theirs.equal(columnsOf(a)):
 		a.Unparsed = disagree
 	default:
@@ -108,7 +108,7 @@ func statement(sql string, refused error) ([]token.Token, error) {
 	return tokens, nil
 }
 
-// head is what stands before the clauses.
+// head is the text before the clauses.
 type head struct {
 	table schema.Name
 	end   int

@@ -15,9 +15,9 @@ type Effect int
 const (
 	// None: neither its rows nor its structure, nor what refers to it, change.
 	None Effect = iota
-	// Writes: rows change by a statement that stands in the binlog as text. Whose rows, the
-	// text can't tell: a view has another name than its table, and a trigger or a stored
-	// function writes to tables that the statement does not name.
+	// Writes: a statement in the binlog changes rows as text. The text can't show the changed
+	// table. A view has another name than its table, and a trigger or a stored function writes to
+	// tables that the statement does not name.
 	Writes
 	// Fires: a trigger comes that fires for its rows.
 	Fires
@@ -32,8 +32,8 @@ func (e Effect) String() string {
 	return [...]string{"none", "writes", "fires", "changes", "unknown"}[e]
 }
 
-// Refers tells what a statement of the binlog does to a table. Names are compared
-// without letter case. A call of a function that the binlog holds on its own is Unknown.
+// Refers returns the effect of a statement in the binlog on a table. It compares names without
+// letter case. A call of a function that the binlog holds on its own is Unknown.
 func Refers(sql, defaultSchema string, t schema.Name) Effect {
 	r := referrer{sql: sql, schema: defaultSchema, table: t}
 	tokens, closed := token.Split(sql)
@@ -58,7 +58,7 @@ func (r referrer) read(tokens []token.Token, closed bool) Effect {
 		return None
 	}
 	r.tokens = tokens
-	if r.tokens.at(0, writing...) { // even if the rest can't be read
+	if r.tokens.at(0, writing...) { // even if the rest is unreadable
 		return Writes
 	}
 	if !closed || tokens[len(tokens)-1].Unclosed {
@@ -95,7 +95,8 @@ func (r *referrer) effect() Effect {
 	case w.at(0, "TRUNCATE"):
 		return r.changesIf(r.named(w[1:].skip("TABLE")))
 	case w.at(0, "SELECT", "DO", "CALL", "VALUES", "TABLE", "("):
-		return Unknown // it stands in the binlog only because it writes, through a routine
+		// It is in the binlog only because it writes, through a routine.
+		return Unknown
 	}
 	return r.unread()
 }
@@ -107,7 +108,7 @@ func (r *referrer) changesIf(refers bool) Effect {
 	return None
 }
 
-// unread is the answer where the statement can't be read.
+// unread returns the answer for a statement that can't be read.
 func (r *referrer) unread() Effect {
 	if r.named(r.tokens) || r.mayName() {
 		return Unknown
@@ -115,7 +116,7 @@ func (r *referrer) unread() Effect {
 	return None
 }
 
-// named says that the table's name stands somewhere among the tokens as a name.
+// named reports whether the table's name is among the tokens as a name.
 func (r *referrer) named(tokens []token.Token) bool {
 	for i, t := range tokens {
 		if !r.isName(t, r.table.Table) {
@@ -132,20 +133,20 @@ func (r *referrer) named(tokens []token.Token) bool {
 	return false
 }
 
-// canName says that the token can be a name; with ANSI_QUOTES a "string" can.
+// canName reports whether the token can be a name; with ANSI_QUOTES a "string" can.
 func canName(t token.Token) bool { return t.Name() || t.Kind == token.String }
 
 func (r *referrer) isName(t token.Token, name string) bool {
 	return canName(t) && (strings.EqualFold(t.Text, name) || r.garbled(t.Text, name))
 }
 
-// garbled says that text may be name in another charset than UTF-8: the statement is
-// as the client sent it.
+// garbled reports whether text may be name in another charset than UTF-8: the binlog has the
+// statement as the client sent it.
 func (r *referrer) garbled(text, name string) bool {
 	if ascii(name) || utf8.ValidString(text) {
 		return false
 	}
-	// What is ASCII must agree in its order.
+	// The ASCII letters must agree in their order.
 	letters := func(s string) string {
 		return strings.Map(func(c rune) rune {
 			if c >= utf8.RuneSelf {
@@ -157,7 +158,7 @@ func (r *referrer) garbled(text, name string) bool {
 	return letters(strings.ToValidUTF8(text, "")) == letters(name)
 }
 
-// mayName says that the statement isn't UTF-8 and the name isn't ASCII.
+// mayName reports whether the statement isn't UTF-8 and the name isn't ASCII.
 func (r *referrer) mayName() bool {
 	return !ascii(r.table.Table) && !utf8.ValidString(r.sql)
 }
@@ -166,7 +167,7 @@ func ascii(s string) bool {
 	return !strings.ContainsFunc(s, func(c rune) bool { return c >= utf8.RuneSelf })
 }
 
-// target says that the name at the head of tokens is the table's.
+// target reports whether the name at the head of tokens is the table's.
 func (r *referrer) target(w words) bool {
 	n := min(len(w), 1)
 	if len(w) > 2 && w[1].Is(".") {
@@ -195,9 +196,9 @@ func (r *referrer) alter(w words) Effect {
 	return None
 }
 
-// referenced says that the statement, whose table's name is at the head of w, declares
-// a foreign key that refers to the table. A bare name there is one of the schema of
-// the statement's table.
+// referenced reports whether the statement declares a foreign key that refers to the table. The
+// name of the statement's table is at the head of w. A bare name in the key belongs to that table's
+// schema.
 func (r *referrer) referenced(w words) bool {
 	in := *r
 	if name, _ := readName(w); name.Schema != "" {
@@ -238,8 +239,8 @@ func (r *referrer) create(w words) Effect {
 	return None
 }
 
-// filled says that a CREATE TABLE takes rows from a query. In the ROW format the binlog
-// has such a table and its rows apart from each other.
+// filled reports whether a CREATE TABLE takes rows from a query. In the ROW format the binlog has
+// such a table and its rows apart from each other.
 func (w words) filled() bool {
 	for i := range w {
 		if w.at(i, "SELECT") || w.at(i, "VALUES") && w.at(i+1, "ROW") {
@@ -259,7 +260,7 @@ func (w words) skipDefiner() words {
 	return w
 }
 
-// onTable says that the name behind the first ON is the table's.
+// onTable reports whether the name behind the first ON is the table's.
 func (r *referrer) onTable(w words) bool {
 	i := w.find("ON")
 	return i >= 0 && r.target(w[i+1:])

@@ -10,7 +10,7 @@ import (
 	"midstream/internal/mysql/schema/token"
 )
 
-// ErrNotTaken says that a text is not one statement of a kind that Midstream carries out.
+// ErrNotTaken means that a text is not one statement of a kind that Midstream carries out.
 var ErrNotTaken = errors.New("not one statement of those that are taken (ALTER TABLE, CREATE INDEX, DROP INDEX, " +
 	"OPTIMIZE TABLE, RENAME TABLE, DROP TABLE, TRUNCATE TABLE, CREATE TABLE)")
 
@@ -30,19 +30,21 @@ const (
 // Statement is one statement of any kind, taken apart. It is a plain value; the fields that are
 // not its kind's are empty.
 type Statement struct {
-	Kind  Kind
-	Alter *Alter // of KindAlter, and then nothing else is set
+	Kind Kind
+	// Alter is set for KindAlter, and then no other field is.
+	Alter *Alter
 
-	Table   schema.Name   // the one table of KindTruncate, KindDrop and KindCreate
+	// Table is the one table of KindTruncate, KindDrop and KindCreate.
+	Table   schema.Name
 	Renames []TableRename // of KindRename, in their order
 	// Conditional is IF EXISTS of KindDrop, and IF NOT EXISTS of KindCreate.
 	Conditional bool
 	// Definition is all that follows the table's name in KindCreate, byte by byte, without a
 	// final ";".
 	Definition string
-	// Constraints are the names in Definition of foreign keys and CHECKs, which are unique in
-	// a database, and Parents the tables that its foreign keys refer to. Their Schema is ""
-	// where the statement doesn't say it: it is then the table's.
+	// Constraints are the names of foreign keys and CHECKs in Definition. They are unique in a
+	// database. Parents are the tables that its foreign keys refer to. Their Schema is "" if the
+	// statement has none: then it is the table's.
 	Constraints []ConstraintRef
 	Parents     []schema.Name
 }
@@ -58,8 +60,8 @@ type ConstraintRef struct {
 	Start, End int // bytes in Definition
 }
 
-// ParseStatement reads one statement. A final ";" is allowed. It fails with ErrNotTaken, or with
-// ErrNotAlter where it is one that changes a table's shape and can't be carried out.
+// ParseStatement reads one statement. A final ";" is allowed. It fails with ErrNotTaken. It fails
+// with ErrNotAlter if the statement changes a table's shape and can't be carried out.
 func ParseStatement(sql string) (*Statement, error) {
 	tokens, err := statement(sql, ErrNotTaken)
 	if err != nil {
@@ -117,8 +119,8 @@ func (s *Statement) Tables() []schema.Name {
 	return all
 }
 
-// In gives the names that have none the database, which may be "" where all have one. It fails
-// with what to say to the user.
+// In gives the database to names that have none. database may be "" if all names have one. Its
+// error is for the user.
 func (s *Statement) In(database string) error {
 	names := s.names()
 	for _, name := range names {
@@ -162,10 +164,10 @@ type reader struct {
 	at     int
 }
 
-// peek says that the next tokens are these keywords.
+// peek reports whether the next tokens are these keywords.
 func (r *reader) peek(keywords ...string) bool { return words(r.tokens[r.at:]).begin(keywords...) }
 
-// take goes over the keywords if they are next, and says whether they were.
+// take skips the keywords if they are next, and reports whether they were.
 func (r *reader) take(keywords ...string) bool {
 	if !r.peek(keywords...) {
 		return false
@@ -176,7 +178,7 @@ func (r *reader) take(keywords ...string) bool {
 
 func (r *reader) over() bool { return r.at >= len(r.tokens) }
 
-// rest is what was not read, for a message.
+// rest returns the unread text, for a message.
 func (r *reader) rest() string {
 	if r.over() {
 		return "nothing"
@@ -216,7 +218,7 @@ func (r *reader) cut(from, to int) (string, error) {
 		return "", fmt.Errorf("%w: an executable comment holds several parts of it, which can't be told apart", ErrNotTaken)
 	}
 	text := r.sql[start:end]
-	if strings.HasSuffix(text, "--") { // which begins a comment where a blank follows
+	if strings.HasSuffix(text, "--") { // with a blank, it begins a comment
 		return "", fmt.Errorf("%w: there is an operator, --", ErrNotTaken)
 	}
 	return text, nil

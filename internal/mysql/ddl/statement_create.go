@@ -31,7 +31,7 @@ func (r *reader) create() (*Statement, error) {
 	return s, nil
 }
 
-// selects says that the definition takes rows from a query.
+// selects reports whether the definition takes rows from a query.
 func (r *reader) selects() bool {
 	for i, t := range r.tokens[r.at:] {
 		outside := t.Depth == 0 || i == 1 && r.tokens[r.at].Is("(")
@@ -42,7 +42,7 @@ func (r *reader) selects() bool {
 	return false
 }
 
-// constraints notes what the definition says of foreign keys and of names that are unique in a
+// constraints records the foreign keys in the definition, and the names that are unique in a
 // database.
 func (r *reader) constraints(s *Statement) {
 	base := r.tokens[r.at].CommentStart
@@ -101,9 +101,9 @@ func (r *reader) dropIndex() (*Alter, error) {
 	return r.onTable(on, clause, false)
 }
 
-// onTable reads ON table and what follows, and returns the ALTER TABLE whose first clause begins
-// with the given text; parts says that the index's must follow. In an ALTER, ALGORITHM and LOCK are
-// clauses of their own.
+// onTable reads ON table and the text after it. It returns the ALTER TABLE with a first clause that
+// begins with the given text. parts means that the index's parts must follow. In an ALTER,
+// ALGORITHM and LOCK are clauses of their own.
 func (r *reader) onTable(on int, clause string, parts bool) (*Alter, error) {
 	r.at = on + 1
 	table, err := r.name()
@@ -146,7 +146,7 @@ func (r *reader) onTable(on int, clause string, parts bool) (*Alter, error) {
 	return ParseClauses(table, clause)
 }
 
-// optimize reads OPTIMIZE TABLE t, which InnoDB does by building the table anew.
+// optimize reads OPTIMIZE TABLE t. InnoDB carries it out by building the table again.
 func (r *reader) optimize() (*Alter, error) {
 	r.at++
 	if r.peek("NO_WRITE_TO_BINLOG") || r.peek("LOCAL") {

@@ -18,14 +18,15 @@ type Use int
 const (
 	// Unused: the text doesn't name both.
 	Unused Use = iota
-	// MayUse: it names the table, and a column of that name, which may be another's.
+	// MayUse: it names the table, and a column of that name, possibly another table's.
 	MayUse
 	// Uses: it names the column as the table's.
 	Uses
 )
 
-// UsesColumn tells how a text uses a column of a table. database is where names without one lie,
-// and mode the sql_mode in which it was written. What the parser can't read is searched for names.
+// UsesColumn returns how a text uses a column of a table. Names without a database belong to
+// database. mode is the sql_mode that the text was written in. If the parser can't read a part,
+// UsesColumn searches it for names.
 func UsesColumn(text, mode, database string, t schema.Name, column string) Use {
 	split := token.Split
 	if strings.Contains(mode, "NO_BACKSLASH_ESCAPES") {
@@ -52,14 +53,14 @@ func UsesColumn(text, mode, database string, t schema.Name, column string) Use {
 	return u.told()
 }
 
-// usage collects what a statement says of a table and a column.
+// usage collects the references of a statement to a table and a column.
 type usage struct {
 	database, column string
 	table            schema.Name
 
 	names  []string // of the table, in the statement
 	others bool     // another table is named
-	bare   bool     // the column is named without a table
+	bare   bool     // the column has no table's name
 	of     []string // with one of these
 }
 
@@ -114,7 +115,7 @@ func (u *usage) told() Use {
 	return Unused
 }
 
-// NamesTable says that a text names a table.
+// NamesTable reports whether a text names a table.
 func NamesTable(text, database string, t schema.Name) bool {
 	r := referrer{sql: text, schema: database, table: t}
 	tokens, _ := token.Split(text)
