@@ -18,12 +18,14 @@ type Facts struct {
 	BinlogFormat string // ROW, MIXED, STATEMENT
 	RowImage     string // FULL, NOBLOB, MINIMAL
 	CommitOrder  bool   // binlog_order_commits
-	GTID         bool   // transactions have GTIDs that other servers know them by
+	// GTID means that transactions have GTIDs that other servers know.
+	GTID         bool
 	SyncBinlog   int64
 	BinlogDoDB   []string // binlog_do_db
 	BinlogSkipDB []string // binlog_ignore_db
 	BinlogExpire time.Duration
-	// LogReplicaUpdates says that what replication applies goes to this server's binlog.
+	// LogReplicaUpdates means that the server's own binlog gets the changes that replication
+	// applies.
 	LogReplicaUpdates bool
 
 	// OnlineLog is innodb_online_alter_log_max_size, in bytes: the changes of the application
@@ -35,69 +37,73 @@ type Facts struct {
 	AdaptiveHash bool
 	// RowVersions is how often columns were added or dropped by INSTANT since the table was built.
 	RowVersions int
-	// Writes is how many rows of the table are written in a second, on average since the server was
-	// started; negative where that is not known.
+	// Writes is how many rows of the table are written in a second, on average since the server's
+	// start; negative if that is not known.
 	Writes float64
 
-	// Capture is the replica whose binlog is to be read; nil for the source's own.
+	// Capture is the replica that the binlog is to be read from; nil for the source itself.
 	Capture *CaptureFacts
 
 	Connections Connections
-	// Trial is an empty copy of the table that the ALTER was tried on; nil where there was none.
+	// Trial is an empty copy of the table that the ALTER was tried on; nil if there was none.
 	Trial *Trial
-	// Native is how the server would carry the ALTER out itself; nil where it was not asked.
+	// Native is how the server would carry the ALTER out itself; nil if it was not asked.
 	Native *Answer
 	// Split is the ALTER in two statements, where that has the server do less; else nil.
 	Split *Split
-	// Swap is what the swap would take; nil where it is not long, or was not looked at.
+	// Swap is the time of the swap; nil if it is not long, or was not measured.
 	Swap *Swap
 
 	ReadOnly      bool
 	SuperReadOnly bool
-	// Galera and MultiPrimary are clusters whose other members don't heed a table lock.
+	// Galera and MultiPrimary are clusters with other members that ignore a table lock.
 	Galera       bool
 	MultiPrimary bool
 
 	LowerCaseTableNames int
 	PerformanceSchema   bool
 	MDLInstrument       bool // wait/lock/metadata/sql/mdl is enabled
-	InstrumentUnknown   bool // the account may not look whether it is
+	InstrumentUnknown   bool // the account may not check that
 	AutoincLockMode     int
 	TimeZone            string // the global time_zone
 	SystemTimeZone      string
-	Group               bool     // the server is one of Group Replication's
-	GroupPrimary        string   // host:port of the group's primary, as a member knows it; "" if it does not
-	HasRows             bool     // the table has rows, whatever its statistics say
-	ZeroDates           bool     // the global sql_mode takes the date 0000-00-00
-	SQLMode             []string // the parts of the global sql_mode
+	// Group means that the server is a member of Group Replication.
+	Group        bool
+	GroupPrimary string // host:port of the group's primary, as a member knows it; "" if it does not
+	// HasRows means that the table has rows, for any statistics.
+	HasRows bool
+	// ZeroDates means that the global sql_mode takes the date 0000-00-00.
+	ZeroDates bool
+	SQLMode   []string // the parts of the global sql_mode
 
-	// Replicas are the registered replicas, as host:port; Dumps are the sessions that
-	// read the binlog, as user@host: replicas, but also other tools and other runs of
-	// ours, which don't register.
+	// Replicas are the registered replicas, as host:port. Dumps are the sessions that read the
+	// binlog, as user@host: replicas, but also other tools and other runs of ours, because these
+	// don't register.
 	Replicas  []string
 	Dumps     []string
 	IsReplica bool // this server replicates from another
-	// Replicating says that all its threads which do so run, and Following that any is started.
+	// Replicating means that all its replication threads run. Following means that any of them is
+	// started.
 	Replicating bool
 	Following   bool
-	// ReplicasUnknown says that the account may not look for replicas.
+	// ReplicasUnknown means that the account may not look for replicas.
 	ReplicasUnknown bool
 
-	// Referencing are the foreign keys that InnoDB knows to refer to the table, in whatever
-	// schema: information_schema shows only those that the account has a privilege on.
+	// Referencing are the foreign keys that refer to the table, as InnoDB knows them, in any
+	// schema. information_schema shows only keys that the account has a privilege on.
 	Referencing []schema.ForeignKey
 	Foreign     ForeignFacts
 	// TriggerTables are tables that the server may lock together with the table, as its triggers seem to use them.
 	TriggerTables []schema.Name
-	// Dependents are what names the table; nil where nobody has looked.
+	// Dependents are the objects that name the table; nil if they were not looked for.
 	Dependents *Dependents
-	// Collation is the database's, which triggers that are created now remember.
+	// Collation is the database's. Triggers that are created now remember it.
 	Collation string
 	// TrustCreators is log_bin_trust_function_creators.
 	TrustCreators bool
 
 	Grants Grants
-	// Taken are the tables and views that stand under the names of the artefacts.
+	// Taken are the tables and views that have the names of the artefacts.
 	Taken []Taken
 	// RunBy is the connection of the run that is at work on the table, 0 if none is.
 	RunBy uint64
@@ -109,12 +115,12 @@ type Taken struct {
 	Comment string
 }
 
-// sameTable says that two names are one table's on this server.
+// sameTable reports whether two names are one table's on this server.
 func (f *Facts) sameTable(a, b schema.Name) bool {
 	return a == b || f.LowerCaseTableNames != 0 && strings.EqualFold(a.Schema, b.Schema) && strings.EqualFold(a.Table, b.Table)
 }
 
-// hidesSchema says that the server's binlog leaves a schema out.
+// hidesSchema reports whether the server's binlog leaves a schema out.
 func (f *Facts) hidesSchema(database string) bool {
 	return len(f.BinlogDoDB) > 0 && !contains(f.BinlogDoDB, database) || contains(f.BinlogSkipDB, database)
 }

@@ -12,12 +12,12 @@ import (
 
 // Options are the operator's wishes.
 type Options struct {
-	// Map tells which old column a new one continues: new name to old name. An empty old
-	// name says that the column is new. Needed only where the ALTER can't be read.
+	// Map declares the old column that a new one continues: new name to old name. An empty old name
+	// means that the column is new. Map is needed only if the ALTER can't be read.
 	Map map[string]string
 	// Key names the key to follow. Defaults to the best one.
 	Key string
-	// Names are those to give to artefacts. Gather must have been told of them.
+	// Names are the names for artefacts. Gather must have got the same names.
 	Names Wish
 	// Purpose is what the run is for. Defaults to Altering.
 	Purpose Purpose
@@ -26,27 +26,26 @@ type Options struct {
 	Limits Limits
 	// Work is for how long an attempt of the swap may work under the lock (--lock-work). Defaults to 250 ms.
 	Work time.Duration
-	// Kills says that sessions in the way of a lock may be ended.
+	// Kills means that sessions that block a lock may be killed.
 	Kills bool
-	// Replicates says that the server may be a replica of another one: it is meant all the same.
+	// Replicates means that the server may be a replica of another one: the operator meant it.
 	Replicates bool
 	// ZeroDates lets the ALTER bring defaults that are zero dates, though the server's sql_mode takes none.
 	ZeroDates bool
 	// Connections is how many connections to the server a run takes at most; 0 if that is not to be checked.
 	Connections int
-	// Capture says how changes are captured; "" leaves it to the plan.
+	// Capture is the way of capturing changes; "" leaves it to the plan.
 	Capture Capture
-	// Pace is what the server does, where it was measured; else it is assumed.
+	// Pace is the server's pace, if it was measured; otherwise the plan assumes one.
 	Pace *Pace
 }
 
-// TakesZeroDates says that sessions which carry out the ALTER take zero dates: so they must where
+// TakesZeroDates reports whether sessions that carry out the ALTER take zero dates. They must if
 // the table has such defaults, or the server takes no statement about it (1067).
 func (o Options) TakesZeroDates(table *schema.Table) bool { return o.ZeroDates || table.HasZeroDates() }
 
-// Make decides what a run will do, or returns a *Refused that holds every reason why
-// it can't. It is pure. Where the server was not asked (Facts.Native), only a shadow is
-// thought of.
+// Make decides what a run will do, or returns a *Refused that holds every reason against it. It is
+// pure. If the server was not asked (Facts.Native), Make considers only a shadow.
 func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) (*Plan, error) {
 	c := checker{facts: facts, table: table, alter: alter, options: options, names: freeNames(table.Name, options, facts)}
 	c.chooseCapture()
@@ -106,7 +105,7 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 	}, nil
 }
 
-// warnOfBuild tells what becomes of the server's own work if somebody is in its way.
+// warnOfBuild reports what happens to the server's own work if another session blocks it.
 func (c *checker) warnOfBuild(choice Choice) {
 	takesOver, without := "", ""
 	if choice.Shadow {
@@ -148,7 +147,7 @@ func serverOf(f *Facts, captured Captured) Server {
 		UUID:            f.UUID,
 		ID:              f.ServerID,
 		RenameUnderLock: f.Version.renamesUnderLock(),
-		CommitOrder:     f.CommitOrder || captured.By == CaptureTrigger, // what can be read in the log is committed
+		CommitOrder:     f.CommitOrder || captured.By == CaptureTrigger, // the log holds committed changes only
 		LogBin:          f.LogBin,
 		Formats:         f.BinlogFormat != "",
 		Replicas:        f.replicas(),
@@ -168,8 +167,7 @@ func serverOf(f *Facts, captured Captured) Server {
 	}
 }
 
-// shadowOnly are the codes of what stands in the way of a shadow, and not of the server's own
-// methods.
+// shadowOnly are the codes of problems that block a shadow, and not the server's own methods.
 var shadowOnly = []Code{
 	CodeLogBin, CodeBinlogFormat, CodeBinlogFilter, CodeReplica, CodeCluster, CodeMDL, CodeEngine, CodeForeignKey,
 	CodeReferenced, CodeTrigger, CodePartition, CodeTablespace, CodeSecondary, CodeNameTaken, CodeNames, CodeLeftover, CodeCheckName,
@@ -177,7 +175,7 @@ var shadowOnly = []Code{
 	CodeOption, CodeDocuments, CodeKeyValues, CodeNoFill, CodeLiterals, CodeConnections, CodeOverlaps, CodeFormat,
 }
 
-// risksOfShadow are the codes of what is to be known of a shadow, and of nothing else.
+// risksOfShadow are the codes of risks of a shadow, and of nothing else.
 var risksOfShadow = []Code{
 	CodeUncompared,
 	CodeSwap,
@@ -258,15 +256,15 @@ func (c *checker) warn(code Code, what, why, fix string) {
 	c.risks = append(c.risks, Risk{Code: code, What: what, Why: why, Fix: fix})
 }
 
-// MayAsk says that the server may be asked how it would carry out the ALTER, and that its answer
-// would count. failed is the error of Make.
+// MayAsk reports whether the server may be asked how it would carry out the ALTER, and whether its
+// answer would count. failed is the error of Make.
 func MayAsk(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options, failed error) bool {
 	var refused *Refused
 	if failed != nil && !errors.As(failed, &refused) {
 		return false
 	}
 	if refused != nil {
-		// Only what is refused of a shadow may be possible for the server itself.
+		// The server itself may be able to do only things that are refused for a shadow alone.
 		ofTheTable := slices.ContainsFunc(refused.Blocking, func(r Risk) bool {
 			return !slices.Contains(shadowOnly, r.Code) || slices.Contains(onTableItself, r.Code)
 		})
@@ -289,15 +287,16 @@ func touchesKeys(table *schema.Table, alter *ddl.Alter) bool {
 	return alter.DropsForeignKey || len(dropped(table, alter)) > 0 || len(alter.PartitionOps) > 0 || alter.Engine != ""
 }
 
-// MayTry says that a shadow is planned without a question to the server, and that the server may be
-// asked on an empty copy whether it takes the ALTER at all: else the run would find out when it has
-// begun.
+// MayTry reports whether a shadow is planned without a question to the server, and the server may
+// be asked, on an empty copy, whether it takes the ALTER at all. Otherwise the run would find that
+// out after it has begun.
 func MayTry(p *Plan, facts *Facts, alter *ddl.Alter, options Options) bool {
 	return p.Choice.Method == MethodShadow && facts.Native == nil && options.Purpose != RehearsingOnReplica && !facts.IsReplica &&
 		!alter.AddsForeignKey && mayClone(facts, p.Source, options)
 }
 
-// mayClone says that an empty copy may be made: the account may, and no run was stopped on the table.
+// mayClone reports whether an empty copy may be made: the account may make it, and no run was
+// stopped on the table.
 func mayClone(facts *Facts, table *schema.Table, options Options) bool {
 	names := append(options.Purpose.NamesOf(table.Name).All(), freeNames(table.Name, options, facts).All()...)
 	stopped := slices.ContainsFunc(facts.Taken, func(t Taken) bool {
@@ -308,16 +307,16 @@ func mayClone(facts *Facts, table *schema.Table, options Options) bool {
 	return !stopped && !lacks
 }
 
-// related says that the table has foreign keys, or that others refer to it.
+// related reports whether the table has foreign keys, or whether others refer to it.
 func related(facts *Facts, table *schema.Table) bool {
 	return len(table.ForeignKeys)+len(table.ReferencedBy)+len(facts.Referencing) > 0
 }
 
-// adds says that the ALTER leaves alone all that a foreign key may stand on.
+// adds reports whether the ALTER leaves everything unchanged that a foreign key may need.
 func adds(a *ddl.Alter) bool {
 	return len(a.Renames)+len(a.Dropped)+len(a.Modified)+len(a.DroppedKeys)+len(a.HiddenKeys)+len(a.PartitionOps) == 0 &&
 		!a.AddsPrimaryKey && !a.DropsPrimaryKey && !a.AddsForeignKey && !a.DropsForeignKey && !a.ConvertsCharset && a.Engine == ""
 }
 
-// onTableItself are the codes of what a clone can't tell.
+// onTableItself are the codes of problems that a clone can't show.
 var onTableItself = []Code{CodePartition, CodeTablespace, CodeSecondary, CodeEngine, CodeCluster, CodeVersion}

@@ -6,18 +6,19 @@ import (
 	"strings"
 )
 
-// ErrRefused says that the plan forbids the run. Nothing has been written.
+// ErrRefused means that the plan forbids the run. Nothing has been written.
 var ErrRefused = errors.New("refused by plan")
 
 // Code names a kind of risk; codes are stable.
 type Code string
 
-// Risk is one thing that an operator should know or must mend.
+// Risk is one thing that an operator should know or must fix.
 type Risk struct {
 	Code Code
-	What string // what is found, with names
+	What string // the finding, with names
 	Why  string // why it matters
-	Fix  string // what to do next; a statement or a command where there is one
+	// Fix is what to do next: a statement or a command, if there is one.
+	Fix string
 	// Blocking forbids the run.
 	Blocking bool
 }
@@ -34,8 +35,8 @@ func (r Risk) String() string {
 	return text
 }
 
-// Refused is the error of a plan that can't be made. It holds everything that stands
-// in the way, found at once.
+// Refused is the error of a plan that can't be made. It holds every problem that blocks the plan,
+// found at once.
 type Refused struct {
 	Table string
 	// Blocking are the reasons, each with Blocking set.
@@ -44,7 +45,7 @@ type Refused struct {
 	Others []Risk
 }
 
-// Summary says what is refused, without the reasons.
+// Summary lists the refused things, without the reasons.
 func (r *Refused) Summary() string {
 	return fmt.Sprintf("cannot change %s: %s; nothing was written", r.Table, count(len(r.Blocking), "problem"))
 }
