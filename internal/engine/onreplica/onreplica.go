@@ -1,4 +1,5 @@
-// Package onreplica watches the replication of a server on which a rehearsal is at work, and gives way to it.
+// Package onreplica watches the replication of a server with a rehearsal at work, and gives way to
+// it.
 package onreplica
 
 import (
@@ -30,16 +31,18 @@ import (
 // locks is for where GiveWay sees nothing.
 var Variables = map[string]string{"sql_log_bin": "0", "innodb_lock_wait_timeout": "1"}
 
-// ErrReplication says that the replication of the replica has failed while a rehearsal was at work on it. It
-// must be mended there, whatever the cause.
+// ErrReplication means that the replication of the replica has failed during a rehearsal on it. An
+// operator must fix it there, whatever the cause.
 var ErrReplication = errors.New("the replication of this server has failed")
 
 // Replication is how a replica's replication went on while a rehearsal was at work on it.
 type Replication struct {
-	Before time.Duration // how far it was behind at first
-	Lag    time.Duration // the most that it was behind, by the clocks of the two servers
-	Stall  time.Duration // the longest that a transaction was seen to be applied for, or to wait for a lock
-	// Stopped says that it stood still, as somebody has stopped it.
+	Before time.Duration // its delay at the start
+	// Lag is its maximum delay, by the clocks of the two servers.
+	Lag time.Duration
+	// Stall is the longest time that a transaction was seen to be applied, or to wait for a lock.
+	Stall time.Duration
+	// Stopped means that replication stopped, because an operator has stopped it.
 	Stopped bool
 }
 
@@ -120,7 +123,7 @@ func GiveWay(ctx context.Context, pool *dbconn.Pool) error {
 		now := map[string]bool{}
 		for lock, session := range between {
 			if now[lock] = true; before[lock] {
-				_ = pool.Withdraw(session) // if it can't be, its wait for the lock ends by itself
+				_ = pool.Withdraw(session) // otherwise its lock wait ends itself
 			}
 		}
 		before = now
@@ -151,7 +154,7 @@ func between(ctx context.Context, pool *dbconn.Pool) (map[string]uint64, error) 
 	return sessions, rows.Err()
 }
 
-// Seen is what was seen.
+// Seen returns the observations.
 func (p *Watch) Seen() Replication {
 	p.mu.Lock()
 	defer p.mu.Unlock()

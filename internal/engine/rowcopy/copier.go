@@ -18,13 +18,18 @@ import (
 
 // Config of a row copy.
 type Config struct {
-	MinRows  int   // of a chunk; defaults to 100, or fewer where these have more than MinBytes
-	MaxRows  int   // of a chunk; defaults to 100,000
-	MinBytes int64 // of a chunk that could as well be shorter, by the table's average row length; defaults to 256 KiB
-	MaxBytes int64 // of a chunk, likewise; defaults to 32 MiB
+	// MinRows is the minimum of a chunk. Defaults to 100, or fewer if these have more than
+	// MinBytes.
+	MinRows int
+	MaxRows int // of a chunk; defaults to 100,000
+	// MinBytes bounds a chunk that could be shorter, by the table's average row length. Defaults to
+	// 256 KiB.
+	MinBytes int64
+	// MaxBytes bounds every chunk, also by the average row length. Defaults to 32 MiB.
+	MaxBytes int64
 }
 
-// WithDefaults returns the config with defaults for what is not set.
+// WithDefaults returns the config, with defaults for the fields that are not set.
 func (c Config) WithDefaults() Config {
 	if c.MinRows <= 0 {
 		c.MinRows = 100
@@ -41,13 +46,15 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Pace of a row copy, which Tune changes.
+// Pace is the pace of a row copy. Tune changes it.
 type Pace struct {
-	Workers int           // defaults to 3: one of them often waits for its commit
-	Target  time.Duration // the most that a chunk takes; defaults to 250 ms
+	// Workers is their number. Defaults to 3, because one of them often waits for its commit.
+	Workers int
+	// Target is the longest time of a chunk. Defaults to 250 ms.
+	Target time.Duration
 }
 
-// WithDefaults returns the pace with defaults for what is not set.
+// WithDefaults returns the pace, with defaults for the fields that are not set.
 func (p Pace) WithDefaults() Pace {
 	if p.Workers <= 0 {
 		p.Workers = 3
@@ -72,14 +79,14 @@ type Deps struct {
 	Gate func(ctx context.Context, worker int, took time.Duration) error
 	// Chunk is the time that the next chunk may take, up to most.
 	Chunk func(most time.Duration) time.Duration
-	// Room waits until rows may be written, and returns how many of those that are wished for. It is told
-	// how many have been.
+	// Room waits until rows may be written, and returns how many, at most the number asked for. The
+	// copier reports to wrote how many it has written.
 	Room func(ctx context.Context, rows int) (room int, wrote func(rows int), err error)
 	// RowBytes is the average length of a row, 0 if not known.
 	RowBytes int64
 	// Copied is the number of rows that a former run has copied.
 	Copied int64
-	// Fresh says that nothing but the row copy writes into ranges not yet handed out.
+	// Fresh means that only the row copy writes into ranges that are not yet handed out.
 	Fresh bool
 }
 
@@ -90,7 +97,7 @@ type Copier struct {
 
 	flying atomic.Int64
 
-	next sync.Mutex // held by the worker that decides about the next bound
+	next sync.Mutex // held to decide the next bound
 
 	mu      sync.Mutex
 	rows    int64
@@ -99,7 +106,7 @@ type Copier struct {
 	most    int           // workers
 	begun   int           // of them, in this Run
 	working int           // that have not ended
-	spawn   func(int)     // begins one with a number; nil before Run
+	spawn   func(int)     // begins a worker; nil before Run
 }
 
 // New returns a copier that has copied nothing yet.
@@ -119,7 +126,7 @@ func (c *Copier) Run(ctx context.Context) error {
 			err := c.work(ctx, func(took time.Duration) error { return c.deps.Gate(waiting, number, took) },
 				func() (int, func(int), error) { return c.deps.Room(waiting, c.ChunkRows()) })
 			if err == nil {
-				handedOut(errHandedOut) // nobody need wait any longer
+				handedOut(errHandedOut) // no worker needs to wait longer
 			}
 			if errors.Is(err, errHandedOut) {
 				err = nil
@@ -146,8 +153,8 @@ func (c *Copier) Run(ctx context.Context) error {
 	return nil
 }
 
-// fill begins as many workers as there may be. REQUIRES: mu is held, and either none has been begun or one is
-// at work, so that nobody has seen the end of all.
+// fill begins as many workers as allowed. REQUIRES: mu is held, and either none has been begun or
+// one is at work, so that no goroutine has seen the end of all.
 func (c *Copier) fill() {
 	for ; c.begun < c.most; c.begun++ {
 		c.working++
@@ -155,15 +162,15 @@ func (c *Copier) fill() {
 	}
 }
 
-// ended says that a worker has come to its end.
+// ended records that a worker has ended.
 func (c *Copier) ended() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.working--
 }
 
-// Tune changes the time that a chunk takes, and the number of workers. Those that are too many by then go on: the
-// gate, which knows their numbers, holds them.
+// Tune changes the time of a chunk, and the number of workers. If there are too many workers then,
+// they stay: the gate knows their numbers, and holds them.
 func (c *Copier) Tune(target time.Duration, workers int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,10 +180,10 @@ func (c *Copier) Tune(target time.Duration, workers int) {
 	}
 }
 
-// errNoSession says that a worker has not begun.
+// errNoSession means that a worker has not begun.
 var errNoSession = errors.New("connect a worker")
 
-// errHandedOut says that no range is left to begin.
+// errHandedOut means that no range is left to begin.
 var errHandedOut = errors.New("every range is handed out")
 
 func (c *Copier) work(ctx context.Context, gate func(took time.Duration) error, room func() (int, func(int), error)) error {
@@ -207,7 +214,7 @@ func (c *Copier) work(ctx context.Context, gate func(took time.Duration) error, 
 // InFlight is the number of chunks that were begun and have not ended.
 func (c *Copier) InFlight() int { return int(c.flying.Load()) }
 
-// chunk copies the next chunk, if there is one, and says how many rows it wrote.
+// chunk copies the next chunk, if there is one, and returns its time.
 func (c *Copier) chunk(ctx context.Context, session *dbconn.Session, rows int, wrote func(int)) (took time.Duration, more bool, err error) {
 	var result rowsync.Result
 	defer func() { wrote(int(result.Inserted + result.Deleted)) }()
@@ -252,7 +259,7 @@ func (c *Copier) begin(ctx context.Context, session *dbconn.Session, rows int) (
 	return c.deps.Tracker.Begin(to), true, nil
 }
 
-// Rows is the number of rows written so far, those of a former run included.
+// Rows returns the number of rows written so far, with the rows of a former run.
 func (c *Copier) Rows() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

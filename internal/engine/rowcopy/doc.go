@@ -1,6 +1,6 @@
 // Package rowcopy syncs every row of the source once, range by range in key order.
 //
-// One worker at a time looks up the upper bound of the next chunk and hands it out
-// (Begin); the workers then sync their chunks side by side and end them in any order.
-// A chunk's number of rows follows the time that chunks take.
+// One worker at a time looks up the upper bound of the next chunk and hands it out (Begin). The
+// workers then sync their chunks at the same time and end them in any order. A chunk's number of
+// rows follows the time that chunks take.
 package rowcopy

@@ -2,9 +2,9 @@ package rowcopy
 
 import "time"
 
-// sizer finds the number of rows that a chunk of a certain time has, from the pace of those before. One chunk
-// changes the pace by a factor of 2 at the most, so that a single slow commit does not throw
-// it about, and half of the way, so that it does not swing.
+// sizer finds the number of rows for a chunk of a given time, from the pace of earlier chunks. One
+// chunk changes the pace by a factor of 2 at most, because a single slow commit must not disturb
+// it. And it changes the pace by half of the difference, because the pace must not oscillate.
 type sizer struct {
 	least, most int
 	first       int
@@ -17,16 +17,17 @@ func newSizer(cfg Config, rowBytes int64) sizer {
 	if rowBytes > 0 {
 		fit := max(1, cfg.MaxBytes/rowBytes)
 		s.least = int(max(1, min(int64(s.least), cfg.MinBytes/rowBytes)))
-		s.most = int(max(int64(cfg.MinRows), min(int64(s.most), fit))) // the average may be one of rows that are gone
+		s.most = int(max(int64(cfg.MinRows), min(int64(s.most), fit))) // may be of rows that are gone
 		s.first = int(min(int64(firstChunk*s.least), fit))
 	}
 	return s
 }
 
-// firstChunk is the first chunk beside the least: small, for nothing is known of the rows yet.
+// firstChunk is the size of the first chunk, next to the minimum. It is small, because nothing is
+// known about the rows yet.
 const firstChunk = 10
 
-// rows is the number of rows of a chunk that shall take so long.
+// rows returns the number of rows of a chunk that should take this long.
 func (s *sizer) rows(target time.Duration) int {
 	if s.pace == 0 {
 		return min(s.most, s.first)
@@ -34,10 +35,10 @@ func (s *sizer) rows(target time.Duration) int {
 	return min(s.most, max(s.least, int(s.pace*target.Seconds())))
 }
 
-// took says that a chunk of that many rows took that long.
+// took records that a chunk of that many rows took that long.
 func (s *sizer) took(rows int64, elapsed time.Duration) {
 	if elapsed <= 0 || rows == 0 || rows < int64(s.least)/2 {
-		return // says nothing of the cost of a row
+		return // does not show a row's cost
 	}
 	now := float64(rows) / elapsed.Seconds()
 	if s.pace == 0 {

@@ -15,7 +15,7 @@ func (l *Log) Fence(ctx context.Context) error {
 	l.wanted++
 	ticket, ended := l.wanted, l.ended
 	l.mu.Unlock()
-	if ended { // and nobody has written since
+	if ended { // and no session has written since
 		return nil
 	}
 	select {
@@ -58,7 +58,7 @@ func (l *Log) Received(ctx context.Context) error {
 	return l.pulse.Wait(ctx, 0, func() bool { return l.pulse.Last() >= beat })
 }
 
-// Freeze has the reader stand still, and withdraws what it is doing. Unfreeze ends it.
+// Freeze stops the reader, and withdraws its statement. Unfreeze ends that.
 func (l *Log) Freeze() {
 	l.pulse.Freeze()
 	l.mu.Lock()
@@ -68,9 +68,9 @@ func (l *Log) Freeze() {
 	}
 }
 
-// Ready has the reader stand still until Unfreeze, before the lock of the source is asked for. (A
-// statement of its own that had just been sent would wait for that lock under it: KILL QUERY does
-// not reach a statement that has not begun.)
+// Ready stops the reader until Unfreeze, before the run asks for the lock of the source. Otherwise
+// a statement that the reader has just sent would wait for that lock under it. (KILL QUERY does not
+// reach a statement that has not begun.)
 func (l *Log) Ready() {
 	l.Freeze()
 	l.turn.Lock() // what it was doing has ended
@@ -85,9 +85,8 @@ func (l *Log) Unfreeze() {
 	l.pulse.Unfreeze()
 }
 
-// Last reads the log to its end through the session that has the lock of the source, and with it
-// that of the log: every change of the source that is committed is then in the backlog. REQUIRES:
-// Ready.
+// Last reads the log to its end through the session that has the lock of the source, and also the
+// log's. Then every committed change of the source is in the backlog. REQUIRES: Ready.
 func (l *Log) Last(ctx context.Context, session *dbconn.Session) error {
 	l.turn.Lock()
 	defer l.turn.Unlock()
@@ -103,9 +102,9 @@ func (l *Log) Last(ctx context.Context, session *dbconn.Session) error {
 	return nil
 }
 
-// Prepared counts, through the session that has the lock, the rows that stand in the log and are
-// not committed: nobody writes, so that they are of XA transactions that are prepared. REQUIRES:
-// Last, and that the session has no transaction open that is to be kept.
+// Prepared counts, through the session that has the lock, the rows in the log that are not
+// committed. No session writes, so these rows belong to prepared XA transactions. REQUIRES: Last,
+// and that the session has no open transaction that must be kept.
 func (l *Log) Prepared(ctx context.Context, session *dbconn.Session) (n int, err error) {
 	l.turn.Lock()
 	defer l.turn.Unlock()

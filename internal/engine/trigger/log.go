@@ -17,16 +17,27 @@ import (
 
 // Config of a log's reader.
 type Config struct {
-	Interval time.Duration // between passes, and four times that while the server is busy; defaults to 50 ms
-	Beat     time.Duration // between heartbeats; defaults to 200 ms: each is a commit beside the application's
-	Retries  int           // of lost connections in a row; defaults to 10
-	Batch    int           // most rows of a read; defaults to 5,000
-	Prune    int           // most rows of a deletion; defaults to 500
-	Every    time.Duration // between deletions of fewer; defaults to 1 s: each is a commit, too
-	Keep     int           // most rows that are left while the server is busy; defaults to 500,000
+	// Interval is the time between passes, and four times that while the server is busy. Defaults
+	// to 50 ms.
+	Interval time.Duration
+	// Beat is the time between heartbeats. Each is one more commit next to the application's.
+	// Defaults to 200 ms.
+	Beat time.Duration
+	// Retries is the number of lost connections in a row. Defaults to 10.
+	Retries int
+	// Batch is the maximum number of rows of a read. Defaults to 5,000.
+	Batch int
+	// Prune is the maximum number of rows of a deletion. Defaults to 500.
+	Prune int
+	// Every is the time between deletions of fewer rows, because each is a commit, too. Defaults to
+	// 1 s.
+	Every time.Duration
+	// Keep is the maximum number of rows that are left while the server is busy. Defaults to
+	// 500,000.
+	Keep int
 }
 
-// WithDefaults returns the config with defaults for what is not set.
+// WithDefaults returns the config, with defaults for the fields that are not set.
 func (c Config) WithDefaults() Config {
 	if c.Interval <= 0 {
 		c.Interval = 50 * time.Millisecond
@@ -57,14 +68,14 @@ type Deps struct {
 	Pool    *dbconn.Pool
 	Set     Set
 	Backlog *backlog.Backlog
-	// Unlogged says that the server writes no binlog: then every row may be deleted.
+	// Unlogged means that the server writes no binlog: then every row may be deleted.
 	Unlogged bool
 	// Beat commits heartbeat n: it proves that the run is still the one at work, and goes to
 	// replicas. It is called by one goroutine.
 	Beat func(ctx context.Context, n uint64) error
 	// Beaten is the number of the last heartbeat of an earlier run.
 	Beaten uint64
-	// Busy says that the application has work for the whole server: what can wait does.
+	// Busy reports whether the application needs the complete server: work that can wait does so.
 	Busy func() bool
 }
 
@@ -74,20 +85,25 @@ type Log struct {
 	deps  Deps
 	pulse *pulse.Pulse
 
-	turn     sync.Mutex // held by who reads or deletes; guards these:
-	read     runs       // of the rows that were read and are still there
-	last     uint64     // the highest that was read
-	segments []segment  // of the backlog, with what may be deleted once their keys are synced
-	ready    []row      // that may be deleted
-	pruned   time.Time  // the last time
-	restAt   time.Time  // when all that is not read may be looked at again
+	// turn is held to read or delete; it guards these fields:
+	turn sync.Mutex
+	read runs   // of read rows that still exist
+	last uint64 // the highest that was read
+	// segments are the backlog's, with the rows that may be deleted once their keys are synced.
+	segments []segment
+	ready    []row     // that may be deleted
+	pruned   time.Time // the last time
+	// restAt is when the reader may search all unread rows again.
+	restAt time.Time
 
 	mu       sync.Mutex // guards these:
 	withdraw context.CancelCauseFunc
-	ended    bool      // all was read, under the lock
-	wanted   uint64    // passes over all that were asked for
-	passed   uint64    // the last of them that is done
-	caughtUp time.Time // everything that was committed by then was received, but for what is found later on
+	ended    bool   // all was read, under the lock
+	wanted   uint64 // passes over everything, as requested
+	passed   uint64 // the last of them that is done
+	// caughtUp is a time: everything committed by then was received, except rows that are found
+	// later.
+	caughtUp time.Time
 
 	kick chan struct{} // asks Run for a pass at once
 }
@@ -98,7 +114,7 @@ type row struct {
 	origin uint32
 }
 
-// segment is the rows whose keys are in one segment of the backlog.
+// segment has the rows with keys in one segment of the backlog.
 type segment struct {
 	number uint64
 	rows   []row
@@ -114,10 +130,10 @@ func NewLog(cfg Config, deps Deps) *Log {
 	}
 }
 
-// Run reads and prunes until the context ends or the log can't be read. A lost connection is opened
-// again, and what is still in the log is read anew: what is then synced twice does no harm. (Its
-// numbers are worth nothing then: a server before 8.0 that was started again may give those of
-// deleted rows to new ones.)
+// Run reads and prunes until the context ends or the log can't be read. It opens a lost connection
+// again, and reads the rest of the log again: keys that are then synced twice do no harm. (The
+// log's numbers are worth nothing then: a server before 8.0 that was restarted may give the numbers
+// of deleted rows to new ones.)
 func (l *Log) Run(ctx context.Context) error {
 	var session *dbconn.Session
 	shut := func() {
@@ -141,7 +157,7 @@ func (l *Log) Run(ctx context.Context) error {
 			return context.Cause(ctx)
 		case err == nil:
 			failures = 0
-		case errors.Is(err, errFrozen), dbconn.Contended(err): // somebody has locked the log, with the source
+		case errors.Is(err, errFrozen), dbconn.Contended(err): // a session has locked the log
 		case dbconn.ConnectionLost(err) && failures < l.cfg.Retries:
 			failures++
 			shut()
@@ -157,8 +173,9 @@ func (l *Log) Run(ctx context.Context) error {
 	}
 }
 
-// busyPause is how many intervals lie between passes while the application needs all of the server:
-// a pass costs as much for many rows as for few. Who waits for a pass kicks (Fence).
+// busyPause is the number of intervals between passes while the application needs all of the
+// server, because a pass costs as much for many rows as for few. A caller that waits for a pass
+// kicks (Fence).
 const busyPause = 4
 
 // pause is the time between two passes.
@@ -169,21 +186,22 @@ func (l *Log) pause() time.Duration {
 	return l.cfg.Interval
 }
 
-// forget has everything that is in the log read anew.
+// forget makes the reader read everything in the log again.
 func (l *Log) forget() {
 	l.turn.Lock()
 	defer l.turn.Unlock()
 	l.read, l.last, l.segments, l.ready = nil, 0, nil, nil
 }
 
-// restShare bounds the part of the time in which all that was not read is looked for, and restEvery
-// how often that is.
+// restShare bounds the share of time for the search of all unread rows, and restEvery bounds how
+// often that search runs.
 const (
 	restShare = 10
 	restEvery = 100 * time.Millisecond
 )
 
-// step is one pass: what is new, now and then everything else that was not read, and then what may be deleted.
+// step is one pass. It reads the new rows, now and then all other unread rows, and then deletes
+// rows that may be deleted.
 func (l *Log) step(ctx context.Context, session *dbconn.Session) error {
 	ctx, withdraw := context.WithCancelCause(ctx)
 	defer withdraw(nil)
@@ -194,7 +212,8 @@ func (l *Log) step(ctx context.Context, session *dbconn.Session) error {
 	all := wanted > l.passed
 	l.withdraw = withdraw
 	l.mu.Unlock()
-	if l.pulse.Frozen() { // after withdraw is set: Freeze sees it, or is seen here
+	// After withdraw is set: either Freeze sees it, or this check sees the freeze.
+	if l.pulse.Frozen() {
 		return errFrozen
 	}
 	if err := l.receive(ctx, session, l.tail); err != nil {
@@ -218,14 +237,15 @@ func (l *Log) step(ctx context.Context, session *dbconn.Session) error {
 	return l.prune(ctx, session)
 }
 
-// revealAll has also those keys synced that others have put into the backlog: rows that were found to differ.
+// revealAll also releases keys for syncing that others have put into the backlog: rows that were
+// found to differ.
 func (l *Log) revealAll() { l.deps.Backlog.Reveal(l.deps.Backlog.Seal()) }
 
 // tail is the condition for what has a higher number than all that was read.
 func (l *Log) tail(uint64) string { return fmt.Sprintf("id > %d", l.last) }
 
-// rest is the condition for what was not read behind a number: nothing up to the highest that was read is
-// passed over.
+// rest returns the condition for unread rows behind a number. Up to the highest number that was
+// read, it passes over no row.
 func (l *Log) rest(after uint64) string {
 	return fmt.Sprintf("id > %d AND %s", after, l.read.others("id", l.last))
 }
@@ -244,8 +264,8 @@ func (l *Log) receive(ctx context.Context, session *dbconn.Session, condition fu
 	}
 }
 
-// readSome reads the first rows of a condition. What can be read is visible to every later read of
-// the source too, so that its keys may be synced at once.
+// readSome reads the first rows of a condition. A row that can be read is also visible to every
+// later read of the source, so its key may be synced at once.
 func (l *Log) readSome(ctx context.Context, session *dbconn.Session, condition string) (n int, highest uint64, err error) {
 	columns := append([]string{"id", "origin", "logged"}, l.deps.Set.Key.SelectExprsOf(l.deps.Set.columns())...)
 	query := fmt.Sprintf(

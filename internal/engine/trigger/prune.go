@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// pruneMost is the number of deletions in a row, so that reading does not wait for long.
+	// pruneMost is the number of deletions in a row, because reading must not wait for long.
 	pruneMost = 10
-	// stretchLeast is the number of rows from which on a stretch of the log is deleted as one.
+	// stretchLeast is the number of rows above which a stretch of the log is deleted at once.
 	stretchLeast = 16
 )
 
@@ -24,8 +24,8 @@ type deletion struct {
 	statement string
 }
 
-// prune deletes rows whose keys are synced, or left to the row copy. What can't be deleted is tried
-// again by the next pass. REQUIRES: turn is held.
+// prune deletes rows with keys that are synced, or left to the row copy. The next pass tries failed
+// deletions again. REQUIRES: turn is held.
 func (l *Log) prune(ctx context.Context, session *dbconn.Session) (err error) {
 	oldest := l.deps.Backlog.Oldest()
 	for len(l.segments) > 0 && l.segments[0].number < oldest {
@@ -54,10 +54,10 @@ func (l *Log) prune(ctx context.Context, session *dbconn.Session) (err error) {
 	return err
 }
 
-// deletable is how many of the rows that may be deleted are to be, in this pass. A deletion costs
-// the server what the trigger's insert has cost it (undo, purge, the binlog): while the application
-// needs all of it they are left, up to a number, but for a log with so many gaps that to look for
-// what was not read would cost more.
+// deletable returns how many of the rows that may be deleted this pass deletes. A deletion costs
+// the server as much as the trigger's insert (undo, purge, the binlog). So while the application
+// needs all of the server, up to a number of rows are left. The exception is a log with so many
+// gaps that the search for unread rows would cost more.
 func (l *Log) deletable(now time.Time) int {
 	n := len(l.ready)
 	if l.deps.Busy() && len(l.read) <= mostGaps {
@@ -66,14 +66,15 @@ func (l *Log) deletable(now time.Time) int {
 	if n <= 0 || n < l.cfg.Prune && now.Before(l.pruned.Add(l.cfg.Every)) {
 		return 0
 	}
-	return min(n, pruneMost*l.cfg.Prune) // of the rest nothing could be deleted in this pass
+	// In this pass none of the other rows could be deleted.
+	return min(n, pruneMost*l.cfg.Prune)
 }
 
-// deletions are what deletes rows that were read, each of at most Prune rows, and without a look at
-// any other: a row beside them may be one that the application has just written, and locked. Rows
-// that follow each other without a gap are a stretch, which is deleted as a range, but for its last
-// row: looking for the end of a range, the server comes to the row behind it. Such last rows, and
-// those that stand alone, are deleted by their whole keys.
+// deletions returns deletions of rows that were read, each of at most Prune rows. They must not
+// touch any other row, because the application may just have written and locked a neighbour. Rows
+// that follow each other without a gap are a stretch, and are deleted as a range, except the last
+// row. To find the end of a range, the server reads the row behind it. Such last rows, and single
+// rows, are deleted by their complete keys.
 func (l *Log) deletions(rows []row) []deletion {
 	rows = slices.SortedFunc(
 		slices.Values(rows),
@@ -112,8 +113,8 @@ func (l *Log) ofStretch(rows []row) string {
 		log, log, rows[0].id, rows[len(rows)-1].id, rows[0].origin)
 }
 
-// ofKeys joins with a list of keys: of a small log the server reads every row if they stand in a condition, whatever
-// index it is told to use.
+// ofKeys joins with a list of keys. If the keys were in a condition, the server would read every
+// row of a small log, for any index hint.
 func (l *Log) ofKeys(rows []row) string {
 	var gone strings.Builder
 	for i, one := range rows {

@@ -71,8 +71,8 @@ func (r *runs) remove(n uint64) {
 // mostGaps is the number of gaps that a query names.
 const mostGaps = 100
 
-// others returns the condition for all numbers up to last that are not in the set, and if there are many
-// gaps for some that are.
+// others returns the condition for all numbers up to last that are not in the set. If there are
+// many gaps, the condition includes some numbers of the set.
 func (r runs) others(column string, last uint64) string {
 	var ranges []string
 	next := uint64(0)

@@ -19,7 +19,7 @@ import (
 // Kind is the word for a log in its mark.
 const Kind = "changes"
 
-// ErrTaken says that a trigger which is not ours has the name of one. Nothing was done to it.
+// ErrTaken means that another trigger has the name of one of ours. It was not changed.
 var ErrTaken = errors.New("another trigger has the name")
 
 // Set are the triggers on a source, and the log that they write to.
@@ -27,9 +27,10 @@ type Set struct {
 	Source schema.Name
 	Log    schema.Name
 	Key    *key.Codec // of the source
-	// Formats says that the server has binlog_format: newer ones know only one.
+	// Formats means that the server has binlog_format: newer servers know only one.
 	Formats bool
-	// Dated says that the server tells by a trigger's date whether a prepared statement knows it (MariaDB).
+	// Dated means that the server uses a trigger's date to decide whether a prepared statement
+	// knows it (MariaDB).
 	Dated bool
 }
 
@@ -104,8 +105,9 @@ func (s Set) body(event string) string {
 	return fmt.Sprintf("IF %s THEN %s; ELSE %s, %s; END IF", s.unchanged(), insert+row("NEW"), insert+row("OLD"), row("NEW"))
 }
 
-// unchanged is the condition that an UPDATE leaves the key as it is, byte by byte: what a collation takes for
-// equal may be two keys to the shadow, and so may two times of an hour that a time zone has twice.
+// unchanged returns the condition that an UPDATE leaves the key unchanged, byte by byte. Values
+// that a collation considers equal may be two keys to the shadow. So may two times in an hour that
+// a time zone has twice.
 func (s Set) unchanged() string {
 	var same []string
 	for _, part := range s.Key.Parts() {
@@ -124,16 +126,17 @@ func (s Set) unchanged() string {
 	return strings.Join(same, " AND ")
 }
 
-// setup is for the session that creates triggers, which keep its sql_mode: they write every value that the
-// source takes, whatever it is, and are no reason for a statement of the application's to fail.
+// setup is for the session that creates triggers; they keep its sql_mode. They write every value
+// that the source takes, and never make a statement of the application fail.
 const setup = "SET SESSION sql_mode = 'ALLOW_INVALID_DATES'"
 
 // Asking carries a request for the source's lock out, as often as it takes.
 type Asking func(ctx context.Context, request func(ctx context.Context, budget time.Duration) (lock.Outcome, error)) error
 
-// Create makes the triggers that are not there yet, each under the source's lock, which is asked for in
-// bounded time. When it returns, every change that is not yet committed will be in the log. (Those of
-// XA transactions that were prepared before are not, on servers where these hold no lock.)
+// Create makes the missing triggers, each under the source's lock, and waits for that only in
+// bounded time. When it returns, every change that is not yet committed will be in the log.
+// (Changes of XA transactions that were prepared before are not, on servers that hold no lock for
+// them.)
 func (s Set) Create(ctx context.Context, pool *dbconn.Pool, ask Asking) error {
 	session, err := pool.Session(ctx, setup)
 	if err != nil {
@@ -163,30 +166,33 @@ func (s Set) Create(ctx context.Context, pool *dbconn.Pool, ask Asking) error {
 	return nil
 }
 
-// spare is the time that a CREATE TRIGGER may take besides waiting for its lock, for which
-// lock.Request has its budget twice: once without standing in the queue, once in it.
+// spare is the time that a CREATE TRIGGER may take in addition to waiting for its lock. For the
+// wait, lock.Request has its budget twice: once without a place in the queue, once in it.
 const spare = time.Second
 
-// postdate has the session date what it does next in the future. MariaDB prepares a statement anew
-// that was prepared before a trigger of its table was made, and judges that by their dates. But a
-// trigger's date is the beginning of its CREATE TRIGGER, in hundredths of a second, and statements
-// are prepared while that waits. When they are executed the log is not among their tables, and they
-// fail with error 1146.
+// postdate makes the session date its next statements in the future. MariaDB prepares a statement
+// again that was prepared before a trigger of its table was made, and judges that by their dates.
+// But a trigger's date is the beginning of its CREATE TRIGGER, in hundredths of a second, and
+// statements are prepared while that waits. When they run, the log is not among their tables, and
+// they fail with error 1146.
 func (s Set) postdate(ctx context.Context, session *dbconn.Session, by time.Duration) error {
 	if !s.Dated {
 		return nil
 	}
-	_, err := session.Exec(ctx, "SET SESSION timestamp = DEFAULT") // with sysdate_is_now, SYSDATE tells what was set before
+	// With sysdate_is_now, SYSDATE returns the time that was set before.
+	_, err := session.Exec(ctx, "SET SESSION timestamp = DEFAULT")
 	if err == nil {
 		_, err = session.Exec(ctx, fmt.Sprintf("SET SESSION timestamp = UNIX_TIMESTAMP(SYSDATE(6)) + %.3f", by.Seconds()))
 	}
 	if dbconn.Number(err) != 0 && !dbconn.ConnectionLost(err) {
-		return nil // secure_timestamp forbids it: such a statement fails, as it does beside anybody's new trigger
+		// secure_timestamp forbids it: such a statement fails, as it does with any new trigger.
+		return nil
 	}
 	return err
 }
 
-// there says that a trigger of ours is on the source. It fails with ErrTaken if another one has its name.
+// there reports whether a trigger of ours is on the source. It fails with ErrTaken if another one
+// has its name.
 func (s Set) there(ctx context.Context, db *sql.DB, name, event string) (bool, error) {
 	found, err := triggers(ctx, db, s.Source.Schema, []string{name})
 	if err != nil || len(found) == 0 {
@@ -206,12 +212,12 @@ type Trigger struct {
 	Created string
 }
 
-// WritesTo says that the trigger is one of ours that writes to a log.
+// WritesTo reports whether the trigger is one of ours that writes to a log.
 func (t Trigger) WritesTo(log schema.Name) bool {
 	return slices.Contains(Names(log), t.Name) && schema.OwnTrigger(log.Schema, t.Name, t.Body)
 }
 
-// triggers reads those of the names that are there.
+// triggers reads the existing triggers with these names.
 func triggers(ctx context.Context, db *sql.DB, database string, names []string) ([]Trigger, error) {
 	var list []string
 	for _, name := range names {
@@ -248,8 +254,8 @@ func Found(ctx context.Context, db *sql.DB, log schema.Name) ([]Trigger, error) 
 	return slices.DeleteFunc(all, func(t Trigger) bool { return !t.WritesTo(log) }), nil
 }
 
-// Drop removes the triggers that write to a log, each in bounded time, and then the log. Where a trigger can't be
-// removed the log stays: without it each write to the table would fail.
+// Drop removes the triggers that write to a log, each in bounded time, and then the log. If a
+// trigger can't be removed, the log stays: without it each write to the table would fail.
 func Drop(ctx context.Context, pool *dbconn.Pool, log schema.Name, ask Asking, setup ...string) error {
 	session, err := pool.Session(ctx, setup...)
 	if err != nil {
@@ -278,17 +284,19 @@ func Drop(ctx context.Context, pool *dbconn.Pool, log schema.Name, ask Asking, s
 	return nil
 }
 
-// Sight is what capture by triggers relies on, as it is at one moment.
+// Sight is the state, at one moment, of everything that capture by triggers relies on.
 type Sight struct {
-	// Table is the source's: another one after a TRUNCATE, or when it was built anew.
+	// Table is the source's: it differs after a TRUNCATE, or after the table was built again.
 	Table facts.Identity
-	// Log is the log's: another one when somebody has truncated it, and changes that were not read are gone.
+	// Log is the log's: it differs after another session has truncated it. Then unread changes are
+	// gone.
 	Log facts.Identity
-	// Triggers are those that have the names of ours. (The user's are compared under the lock of the swap.)
+	// Triggers are the triggers with the names of ours. (The user's are compared under the lock of
+	// the swap.)
 	Triggers []Trigger
 }
 
-// String tells two sights apart: where it is the same, nothing has happened between them that the
+// String distinguishes sights: if it is the same, nothing has happened between them that the
 // triggers could not see.
 func (s Sight) String() string {
 	text := fmt.Sprint("table ", s.Table, "; log ", s.Log)
@@ -298,7 +306,8 @@ func (s Sight) String() string {
 	return text
 }
 
-// Whole says that the server tells of the tables, and that all triggers are there, as they should be.
+// Whole reports whether the server shows the tables, and whether all triggers exist and are
+// correct.
 func (s Sight) Whole(set Set) bool {
 	for i, name := range Names(set.Log) {
 		intact := func(t Trigger) bool {
