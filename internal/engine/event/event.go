@@ -30,9 +30,9 @@ type Phase string
 const (
 	PhaseCheck   Phase = "check"   // facts are read, the plan is made, nothing is written
 	PhaseNative  Phase = "native"  // the server itself changes the table; a shadow takes over where it can't
-	PhaseShadow  Phase = "shadow"  // the shadow is created and altered
+	PhaseShadow  Phase = "shadow"  // the state table is created; the shadow is created and altered
 	PhasePrescan Phase = "prescan" // rows are looked for that the shadow would not take
-	PhaseStart   Phase = "start"   // state table, start position, first heartbeat
+	PhaseStart   Phase = "start"   // start position, first heartbeat
 	PhaseCopy    Phase = "copy"    // row copy and apply
 	PhaseIndex   Phase = "index"   // deferred secondary indexes are built
 	PhaseCatchUp Phase = "catchup" // the backlog is brought down before verify, and before the lock

@@ -19,7 +19,10 @@ import (
 )
 
 // reader reads the changes of the source and adds them to the backlog: from the binlog, or from the
-// log that triggers write.
+// log that triggers write. The two implementations are capture.Capture and trigger.Log.
+//
+// Its three parts are three users: following runs the first in the background, the drain under the
+// lock calls the second, and each attempt of the cut-over calls the third.
 type reader interface {
 	receiving
 	locked

@@ -147,52 +147,13 @@ func (c *Cleaner) Find(ctx context.Context, old bool) ([]Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := c.Names()
-	_, sourceThere := tables[c.source]
-	state, stateThere := tables[names.State]
-	stateThere = stateThere && schema.MarkedFor(state.comment, c.source)
 	var found []Table
 	for _, t := range tables {
-		was, isOld := schema.MarkedOld(t.comment, c.source)
-		before, isDropped := schema.MarkedDropped(t.comment, c.source)
-		switch {
-		case t.Name == c.source, t.Name == names.State:
-		case t.Clone:
-			if err := c.spareClone(ctx, &t); err != nil {
-				return nil, err
-			}
-			found = append(found, t.Table)
-		case schema.MarkedFor(t.comment, c.source):
-			t.Why, t.log = "marked: "+t.comment, t.comment == schema.MarkFor(trigger.Kind, c.source)
-			found = append(found, t.Table)
-		case t.Name == names.Shadow:
-			if !stateThere {
-				t.Spared, t.Why = true, "it bears no mark, and no state table tells of it"
-				found = append(found, t.Table)
-				continue
-			}
-			told, err := c.toldOf(ctx, state, t)
-			if err != nil {
-				return nil, err
-			}
-			if told {
-				t.Why = "the state table tells of it"
-				found = append(found, t.Table)
-			}
-		case old && (isOld && sourceThere || isDropped):
-			t.Why = "the table before a swap"
-			if isDropped {
-				t.Why, was = "the table that a DROP put aside", before
-			}
-			if was != "" {
-				t.Why += "; its comment was: " + was
-			}
-			if err := c.idle(ctx, t.Name); err != nil {
-				return nil, err
-			}
-			found = append(found, t.Table)
-		case old && !isOld:
-			t.Spared, t.Why = true, "it has no mark of a former table"
+		listed, err := c.judge(ctx, &t, tables, old)
+		if err != nil {
+			return nil, err
+		}
+		if listed {
 			found = append(found, t.Table)
 		}
 	}
@@ -200,14 +161,60 @@ func (c *Cleaner) Find(ctx context.Context, old bool) ([]Table, error) {
 		return nil, err
 	}
 	slices.SortFunc(found, func(a, b Table) int { return strings.Compare(a.Name.Table, b.Name.Table) })
-	if stateThere {
+	if c.HasState(tables) {
 		if _, err := c.SavedHere(ctx); err != nil && !errors.Is(err, checkpoint.ErrUnreadable) {
 			return nil, err
 		}
+		state := tables[c.Names().State]
 		state.Why = "marked: " + state.comment
 		found = append(found, state.Table)
 	}
 	return found, nil
+}
+
+// judge decides whether Find lists a table, and sets why it is dropped or spared. With old it also
+// judges the tables before swaps. Find itself lists the state table.
+func (c *Cleaner) judge(ctx context.Context, t *candidate, tables Listing, old bool) (listed bool, err error) {
+	names := c.Names()
+	_, sourceThere := tables[c.source]
+	isMarked := schema.MarkedFor(t.comment, c.source)
+	beforeSwap, isOld := schema.MarkedOld(t.comment, c.source)
+	beforeDrop, isDropped := schema.MarkedDropped(t.comment, c.source)
+	switch {
+	case t.Name == c.source, t.Name == names.State:
+		return false, nil
+	case t.Clone:
+		return true, c.spareClone(ctx, t)
+	case isMarked:
+		t.Why, t.log = "marked: "+t.comment, t.comment == schema.MarkFor(trigger.Kind, c.source)
+		return true, nil
+	case t.Name == names.Shadow && !c.HasState(tables):
+		t.Spared, t.Why = true, "it bears no mark, and no state table tells of it"
+		return true, nil
+	case t.Name == names.Shadow:
+		t.Why = "the state table tells of it"
+		return c.toldOf(ctx, tables[names.State], *t)
+	case !old:
+		return false, nil
+	case isDropped:
+		t.Why = "the table that a DROP put aside" + itsComment(beforeDrop)
+		return true, c.idle(ctx, t.Name)
+	case isOld && sourceThere:
+		t.Why = "the table before a swap" + itsComment(beforeSwap)
+		return true, c.idle(ctx, t.Name)
+	case !isOld:
+		t.Spared, t.Why = true, "it has no mark of a former table"
+		return true, nil
+	}
+	return false, nil // without the source, the old table is all that is left
+}
+
+// itsComment returns what to add to a reason about the comment that a table had before its mark.
+func itsComment(comment string) string {
+	if comment == "" {
+		return ""
+	}
+	return "; its comment was: " + comment
 }
 
 // GoesWithARun reports whether a run drops the leftover at its end without being asked: it is known

@@ -1,8 +1,11 @@
 // Package migration is the coordinator: it carries out a plan from start to end.
 //
-//	check -> shadow -> start -> copy -> index -> catchup <-> cutover -> cleanup -> done
+//	check -> native -> cleanup -> done
+//	check -> shadow -> prescan -> start -> copy -> index -> catchup -> verify
+//	      -> catchup <-> hold <-> cutover -> cleanup -> done
 //
-// A rehearsal ends with lock in the place of cutover, or with catchup.
+// The first line is a run with the server's own statement. If that fails, a shadow may follow. A
+// rehearsal ends with lock in the place of cutover, or with catchup.
 //
 // A run has three values: its work, its account and its debts. The stages use the work. newWork
 // makes it complete, for a run that begins and for a run that resumes an earlier one. The account
