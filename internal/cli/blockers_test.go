@@ -108,8 +108,8 @@ func TestKills(t *testing.T) {
 		{"instant", "app", 3, nil, ""},
 		{"backup", "mysqldump", 0, []string{"--method=shadow"}, "it is a backup"},
 		{"much", "app", 9, []string{"--kill-rows=5"}, "it has changed 9 rows"},
-		{"user", "app", 0, []string{"--kill-user=report*"}, "its user is none"},
-		{"host", "app", 0, []string{"--kill-host=10.*"}, "its host is none"},
+		{"user", "app", 0, []string{"--kill-user=report*"}, "its user is not"},
+		{"host", "app", 0, []string{"--kill-host=10.*"}, "its host is not"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			name, query := table(t, i, 20)
@@ -120,7 +120,7 @@ func TestKills(t *testing.T) {
 			r := start(t, command(t, append(args, c.flags...)...))
 			if c.spared != "" {
 				r.await(&r.stdout, fmt.Sprintf("connection %d of %s@", id, i.User))
-				r.await(&r.stdout, "is not ended: "+c.spared)
+				r.await(&r.stdout, "is not killed: "+c.spared)
 				end()
 			}
 			if code := r.exit(); code != exitDone {

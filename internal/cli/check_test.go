@@ -37,7 +37,7 @@ func TestCheckTellsOfRows(t *testing.T) {
 		"keys: id=1; id=2; id=3; id=4; id=5; id=6; id=7; id=8; id=9; id=10, ...", "fix:  MODIFY `b` varchar(200)",
 		"1/5 prepare   3 problems found",
 	)
-	contains(t, stderr, "failed in phase prescan", "doesn't take every row", "nothing is left on the server", "next:")
+	contains(t, stderr, "failed in phase prescan", "some rows don't fit the altered table", "nothing is left on the server", "next:")
 
 	code, stdout, _ = check("--json", "MODIFY b VARCHAR(50)")
 	if code != exitUnfit {

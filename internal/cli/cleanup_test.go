@@ -45,7 +45,7 @@ func TestCleanupDropsOnlyOurs(t *testing.T) {
 	if code, stdout, stderr = cleanup(); code != exitRefused || tables() != "t,t_midstream,t_old,t_shadow,u_shadow" {
 		t.Errorf("exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
 	}
-	contains(t, stderr, "t_shadow bears no mark", "nothing was dropped", "rename or drop "+database+".t_shadow")
+	contains(t, stderr, "t_shadow has no mark", "nothing was dropped", "rename or drop "+database+".t_shadow")
 	exec("DROP TABLE t_midstream")
 	state := func(start string) []string {
 		return []string{

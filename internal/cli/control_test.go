@@ -235,7 +235,7 @@ func TestPauseAndResume(t *testing.T) {
 	c.refuses(exitNotNow, "pause", nil, "can't be paused: it is paused since", "midstream resume")
 	c.obeys("status", nil, c.name+" on ", "ADD COLUMN c INT", "waits     paused by ")
 	c.obeys("resume", nil, "going on")
-	c.refuses(exitNotNow, "resume", nil, "the run is not paused", "a hold ends by midstream cutover")
+	c.refuses(exitNotNow, "resume", nil, "the run is not paused", "midstream cutover ends a hold")
 	c.stopWriting()
 	c.obeys("throttle", []string{"100%"}, "no bound")
 	c.ends(exitDone)
@@ -265,7 +265,7 @@ func TestStopCapture(t *testing.T) {
 	c.obeys("resume", nil, "going on from the checkpoint")
 	c.ends(exitDone)
 	contains(
-		t, c.run.stdout.String(), `"command":"pause --stop-capture"`, "going on with an earlier run",
+		t, c.run.stdout.String(), `"command":"pause --stop-capture"`, "resuming an earlier run",
 		`"event":"verified"`, `"outcome":"done"`,
 	)
 	c.swappedAll()
@@ -286,7 +286,7 @@ func TestHoldUntilCutover(t *testing.T) {
 	}
 	applied := c.progress().Applied
 	c.await("changes are applied", func() bool { return c.progress().Applied > applied+10 })
-	c.refuses(exitNotNow, "hold", nil, "it is held already", "midstream cutover lets it go")
+	c.refuses(exitNotNow, "hold", nil, "it is held already", "midstream cutover releases it")
 	c.obeys("pause", nil, "stands still")
 	c.obeys("cutover", nil, "it is paused by ")
 	c.obeys("resume", nil, "going on")
@@ -465,7 +465,7 @@ func TestWatch(t *testing.T) {
 	if code, _, stderr := midstream(
 		t,
 		args...); code != exitRefused ||
-		!strings.Contains(stderr, "another run of Midstream is at work on the table") {
+		!strings.Contains(stderr, "another run of Midstream is working on the table") {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 	if left, err := os.ReadDir(c.folder); err != nil || len(left) != 1 || left[0].Name() != entries[0].Name() {
@@ -530,7 +530,7 @@ func TestNativeAndControl(t *testing.T) {
 	c.phase("native")
 	c.obeys("set", []string{"lock-give-up=300ms"}, `lock-give-up is "300ms"`)
 	c.ends(exitFailed)
-	contains(t, c.run.stderr.String(), "the lock could not be had, within 300ms", "is untouched and nothing is left")
+	contains(t, c.run.stderr.String(), "the server did not grant the lock within 300ms", "is untouched and nothing is left")
 }
 
 // TestNativeAtWork: what the server does can be withdrawn, and not be paused.
@@ -543,8 +543,8 @@ func TestNativeAtWork(t *testing.T) {
 			"SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_state LIKE 'alter table%' AND processlist_info LIKE CONCAT('ALTER TABLE `', DATABASE(), '`.`t` %')",
 		) != "0"
 	})
-	c.refuses(exitNotNow, "pause", nil, "the server itself changes the table already")
-	c.refuses(exitNotNow, "hold", nil, "the server itself changes the table already")
+	c.refuses(exitNotNow, "pause", nil, "the server itself is already changing the table")
+	c.refuses(exitNotNow, "hold", nil, "the server itself is already changing the table")
 	c.obeys("abort", nil, "is untouched")
 	c.ends(exitAborted)
 }
@@ -563,7 +563,7 @@ func TestTablesAndControl(t *testing.T) {
 	if s := c.status(); s.State != "held" || !strings.Contains(s.Why, file) || !strings.HasPrefix(s.Alter, "TRUNCATE") {
 		t.Errorf("%+v", s)
 	}
-	c.refuses(exitNotNow, "pause", []string{"--stop-capture"}, "keeps no part")
+	c.refuses(exitNotNow, "pause", []string{"--stop-capture"}, "cannot keep a part")
 	c.obeys("pause", nil, "stands still")
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
@@ -579,12 +579,12 @@ func TestTablesAndControl(t *testing.T) {
 	}
 	c.obeys("hold", nil)
 	c.phase("hold")
-	c.obeys("abort", nil, "Nothing has happened")
+	c.obeys("abort", nil, "is untouched")
 	c.ends(exitAborted)
 	if rows := c.query("SELECT COUNT(*) FROM t"); rows == "0" {
 		t.Error("it was carried out")
 	}
 	c.begin("RENAME TABLE "+c.name+" TO "+c.name+"_moved", "--lock-give-up=300ms")
 	c.ends(exitFailed)
-	contains(t, c.run.stderr.String(), "the lock could not be had, within 300ms", "Nothing has happened")
+	contains(t, c.run.stderr.String(), "the server did not grant the lock within 300ms", "is untouched, and nothing is left")
 }

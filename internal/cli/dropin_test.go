@@ -52,7 +52,7 @@ func TestDropInsSayTheirOwnFlags(t *testing.T) {
 			{What: "a lock is held long", Why: "nobody writes meanwhile", Fix: "Choose another time, or --method=shadow, which waits"},
 		},
 		Others: []plan.Risk{
-			{What: "a unique key", Fix: "Look for them first: midstream check lists every row"},
+			{What: "a unique key", Fix: "To find them first: midstream check lists every row"},
 			{What: "w", Why: "capture is behind (--max-capture-delay)"},
 		},
 	}

@@ -463,7 +463,7 @@ func TestGhostSaysWhichPrivilegeItLacks(t *testing.T) {
 		}
 		contains(
 			t, unwrapped(r.stderr.String()),
-			"account narrow@% lacks "+lacks+" on *.*, and from whom a server replicates is read with it\n",
+			"account narrow@% lacks "+lacks+" on *.*, and it shows which server a server replicates from\n",
 			"  next:  GRANT "+lacks+" ON *.* TO 'narrow'@'%'; or say by --assume-master-host which server is the primary",
 		)
 		r = start(t, ghOst(t, i, append(args, "--assume-master-host="+i.Address)...))

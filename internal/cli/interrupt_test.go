@@ -72,7 +72,7 @@ func TestBlockedRun(t *testing.T) {
 	if code != exitRefused {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	contains(t, stderr, "another run of midstream works on this table", "nothing was dropped")
+	contains(t, stderr, "another run of midstream is working on this table", "nothing was dropped")
 
 	first.interrupt()
 	first.await(&first.stdout, "interrupted: aborting")

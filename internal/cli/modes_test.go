@@ -69,7 +69,7 @@ func TestBackupIsNamed(t *testing.T) {
 	if code == exitDone {
 		t.Errorf("exit code %d\n%s", code, stdout)
 	}
-	contains(t, stderr, "in its way: connection ", "holds the lock of LOCK INSTANCE FOR BACKUP", "nothing was written")
+	contains(t, stderr, "blocked by connection ", "holds the lock of LOCK INSTANCE FOR BACKUP", "nothing was written")
 	if got := query(allTables); got != "t" {
 		t.Errorf("the tables are %s", got)
 	}
@@ -112,7 +112,7 @@ func TestChecksForgotten(t *testing.T) {
 	if code != exitDone {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	contains(t, stdout, "Nothing to do: ", "the ALTER has a CHECK constraint", "reads it and forgets it")
+	contains(t, stdout, "Nothing to do: ", "the ALTER has a CHECK constraint", "ignores it")
 }
 
 // TestL3_ParentsOfANewTable: while --to creates a table that refers to one which a transaction holds, nobody

@@ -27,13 +27,13 @@ func TestLightestWay(t *testing.T) {
 			says    string
 			why     string
 		}{
-			{"ADD COLUMN c INT", nil, "instant", "INSTANT: ", "dictionary only"},
-			{"ALTER COLUMN c SET DEFAULT 5", nil, "instant", "INSTANT: ", "dictionary only"},
-			{"ALTER COLUMN c SET DEFAULT 5", nil, "none", "none: ", "definition already"},
+			{"ADD COLUMN c INT", nil, "instant", "INSTANT: ", "only its dictionary"},
+			{"ALTER COLUMN c SET DEFAULT 5", nil, "instant", "INSTANT: ", "only its dictionary"},
+			{"ALTER COLUMN c SET DEFAULT 5", nil, "none", "none: ", "already has this definition"},
 			{"ADD INDEX (c)", nil, "inplace", "INPLACE: ", "while the table is used"},
-			{"RENAME INDEX c TO d", nil, "inplace", "INPLACE: ", "dictionary only"},
+			{"RENAME INDEX c TO d", nil, "inplace", "INPLACE: ", "only its dictionary"},
 			{"FORCE", nil, "inplace", "INPLACE: ", "while the table is used"},
-			{"MODIFY c BIGINT", nil, "shadow", "copy to a new table", "nothing lighter"},
+			{"MODIFY c BIGINT", nil, "shadow", "copy to a new table", "no lighter method"},
 			{"ADD COLUMN e INT", []string{"--method=shadow"}, "shadow", "copy to a new table", "asked for"},
 		} {
 			flags := append(flags(t, i), c.flags...)
@@ -131,7 +131,7 @@ func TestMethodAskedFor(t *testing.T) {
 	if code != exitDone {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	contains(t, stdout, "COPY by the server: it was asked for", "although the server could do it by instant")
+	contains(t, stdout, "COPY by the server: you asked for it", "although the server could do it by instant")
 	code, stdout, stderr = run("ALTER TABLE " + name + " ADD COLUMN d INT, ALGORITHM=INPLACE, LOCK=NONE")
 	if code != exitDone {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
@@ -141,7 +141,7 @@ func TestMethodAskedFor(t *testing.T) {
 	if code != exitRefused {
 		t.Errorf("exit code %d", code)
 	}
-	contains(t, stderr, "can't be done by the method inplace", "Cannot change column type INPLACE", "--method=shadow")
+	contains(t, stderr, "cannot do the ALTER by the method inplace", "Cannot change column type INPLACE", "--method=shadow")
 	code, _, stderr = run("ALTER TABLE " + name + " MODIFY a INT DEFAULT 'x'")
 	if code != exitRefused {
 		t.Errorf("exit code %d", code)
@@ -179,8 +179,8 @@ func TestCleanupOfAClone(t *testing.T) {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	contains(
-		t, stdout, ofAlive+" is left alone: a plan that is at work",
-		unmarked+" is left alone: a plan that was killed", "t_shadow is left alone: it bears no mark",
+		t, stdout, ofAlive+" is left alone: a running plan",
+		unmarked+" is left alone: a killed plan", "t_shadow is left alone: it has no mark",
 		"Dropped 2 tables",
 	)
 	left := []string{"t", "t_midstream_y", "t_shadow", ofAlive, unmarked}

@@ -49,7 +49,7 @@ func TestKillsSpareBackups(t *testing.T) {
 			"START TRANSACTION WITH CONSISTENT SNAPSHOT", "SELECT COUNT(*) FROM "+c.name+" LIMIT 0",
 		)
 		c.obeys("cutover", nil)
-		c.run.await(&c.run.stdout, "is not ended: it is a backup")
+		c.run.await(&c.run.stdout, "is not killed: it is a backup")
 		c.lives(backup, how.statement)
 		c.ends(exitDone)
 	}
@@ -82,7 +82,7 @@ func TestL5_AbortAfterResume(t *testing.T) {
 	c := beginControlled(t, 8000, "--copy-share=1%")
 	c.phase("copy")
 	c.obeys("pause", []string{"--stop-capture"}, "stopped at a checkpoint")
-	c.refuses(exitNotNow, "set", []string{"max-load=Threads_flying=3"}, "not at work there")
+	c.refuses(exitNotNow, "set", []string{"max-load=Threads_flying=3"}, "not working there")
 	c.obeys("resume", nil, "going on from the checkpoint")
 	c.obeys("abort", nil, "nothing is left on the server")
 	c.ends(exitAborted)
@@ -162,7 +162,7 @@ func TestGiveUp(t *testing.T) {
 	c.obeys("set", []string{"lock-give-up=300ms", "hold=false"}, `lock-give-up is "300ms", was "0s"`)
 	c.ends(exitStopped)
 	contains(
-		t, c.run.stderr.String(), "the lock of the cut-over could not be had within 300ms", "t_shadow and ",
+		t, c.run.stderr.String(), "the cut-over did not get its lock within 300ms", "t_shadow and ",
 		"Run the same command again to go on",
 	)
 	if code, stdout, stderr := midstream(t, append(flags(t, c.i), "cleanup", "--yes", c.name)...); code != exitDone {

@@ -100,8 +100,8 @@ func TestRehearseWhatTheServerDoes(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, query := table(t, i, 100)
 	for clauses, wants := range map[string][]string{
-		"ADD COLUMN c INT": {"(instant)", "say --method=shadow"},
-		"ADD INDEX (b)":    {"(inplace)", "say --method=shadow"},
+		"ADD COLUMN c INT": {"(instant)", "use --method=shadow"},
+		"ADD INDEX (b)":    {"(inplace)", "use --method=shadow"},
 		"MODIFY a INT":     {"nothing to do"},
 	} {
 		code, stdout, stderr := midstream(
@@ -135,7 +135,7 @@ func TestRehearsalFlags(t *testing.T) {
 	i := mysqltest.Server(t, "9.7")
 	name, _ := table(t, i, 10)
 	code, _, stderr = midstream(t, append([]string{"plan", "--on-replica", "ALTER TABLE " + name + " ADD COLUMN c INT"}, flags(t, i)...)...)
-	if code != exitRefused || !strings.Contains(stderr, "follows no other one") {
+	if code != exitRefused || !strings.Contains(stderr, "does not replicate from another one") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }
@@ -159,7 +159,7 @@ func TestOnReplicaNeedsASilentAccount(t *testing.T) {
 			if code != exitRefused {
 				t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 			}
-			contains(t, stderr, "follows no other one", "GRANT "+privilege+" ON *.* TO 'loud'@'%'")
+			contains(t, stderr, "does not replicate from another one", "GRANT "+privilege+" ON *.* TO 'loud'@'%'")
 		})
 	}
 }

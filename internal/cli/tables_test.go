@@ -124,15 +124,15 @@ func TestTableStatements(t *testing.T) {
 		)
 		r.says("run", exitRefused, "RENAME TABLE t TO nowhere.t", nil, "there is no database nowhere")
 		r.exec("CREATE TRIGGER tr BEFORE INSERT ON t FOR EACH ROW SET NEW.a = 1")
-		r.says("run", exitRefused, "RENAME TABLE t TO `"+d+"_2`.t", nil, "triggers can't go to another database")
+		r.says("run", exitRefused, "RENAME TABLE t TO `"+d+"_2`.t", nil, "triggers can't move to another database")
 
-		r.says("plan", exitDone, "TRUNCATE t", nil, "the server truncates the table under the lock, as it has triggers")
+		r.says("plan", exitDone, "TRUNCATE t", nil, "the server truncates the table under the lock, because it has triggers")
 		r.says("run", exitDone, "TRUNCATE t", nil, "Done")
 		if got := r.query("SELECT COUNT(*) FROM t"); got != "0" {
 			r.Errorf("%s rows", got)
 		}
 		r.says("run", exitRefused, "TRUNCATE p", nil, "foreign key f 1 of "+d+".c refers to the table")
-		r.says("run", exitRefused, "DROP TABLE p", nil, "the server drops no table that another refers to", "DROP FOREIGN KEY `f 1`")
+		r.says("run", exitRefused, "DROP TABLE p", nil, "the server drops no table that another table refers to", "DROP FOREIGN KEY `f 1`")
 		r.says(
 			"run", exitDone, "DROP TABLE c", []string{"--drop-later"}, "without its 1 foreign key",
 			"Old table kept: "+d+".c_old. To drop it: midstream cleanup --old "+d+".c",
@@ -150,7 +150,7 @@ func TestTableStatements(t *testing.T) {
 		if code != exitDone {
 			r.Errorf("cleanup: exit code %d\n%s\n%s", code, stdout, stderr)
 		}
-		contains(r.T, stdout, "the table that a DROP put aside")
+		contains(r.T, stdout, "the table that a DROP set aside")
 		r.says("run", exitDone, "DROP TABLE p", nil, "Done: DROP TABLE, "+d+".p")
 		r.says("run", exitDone, "DROP TABLE IF EXISTS p", nil, "none: there is no such table")
 		r.says("run", exitRefused, "DROP TABLE p", nil, "there is no table")
@@ -184,7 +184,7 @@ func TestTruncateByASwap(t *testing.T) {
 			if mine, native := showCreate(r, "w"), showCreate(r, "n"); mine != native {
 				r.Errorf("%s\ninstead of\n%s", mine, native)
 			}
-			r.says("run", exitDone, "TRUNCATE TABLE w", []string{"--drop-later"}, "w_old stays")
+			r.says("run", exitDone, "TRUNCATE TABLE w", []string{"--drop-later"}, "w_old is kept")
 			r.are("n,t,w,w_old")
 			code, stdout, stderr := midstream(r.T, append([]string{"cleanup", "--old", "--yes", r.database + ".w"}, flags(r.T, r.i)...)...)
 			if code != exitDone || !strings.Contains(stdout, "its comment was: all of 'it'") {
@@ -219,7 +219,7 @@ func TestCreateTable(t *testing.T) {
 		r.exec("CREATE TABLE p (id INT PRIMARY KEY)")
 		definition := "(id INT PRIMARY KEY AUTO_INCREMENT, s VARCHAR(20) DEFAULT 'a`b', p INT, CHECK (p > 0), CONSTRAINT c_s CHECK (s <> 'x'), CONSTRAINT f_p FOREIGN KEY (p) REFERENCES p (id)) COMMENT 'x'"
 		create := "CREATE TABLE `c t` " + definition
-		r.says("plan", exitDone, create, nil, "Method     instant: there is no such table")
+		r.says("plan", exitDone, create, nil, "Method     instant: the table does not exist")
 		r.are("p,t")
 		r.says("run", exitDone, create, nil, "Done: CREATE TABLE")
 		r.are("c t,p,t")
@@ -233,7 +233,7 @@ func TestCreateTable(t *testing.T) {
 			exitRefused,
 			other,
 			nil,
-			"the table is there with another definition: it has `s` varchar(20) DEFAULT 'a`b', and not `s` varchar(21)",
+			"the table exists with another definition: it has `s` varchar(20) DEFAULT 'a`b', and not `s` varchar(21)",
 			"Change it by an ALTER",
 		)
 		r.says(
@@ -300,7 +300,7 @@ func TestCtrlCWhileATableIsHeld(t *testing.T) {
 		}
 		contains(
 			t, strings.Join(strings.Fields(r.stderr.String()), " "), "aborted in phase native",
-			"left: Nothing has happened to "+name+", and nothing is left on the server",
+			"left: "+name+" is untouched, and nothing is left on the server",
 		)
 		if got := query("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "t" {
 			t.Errorf("%s: the tables are %s", statement, got)

@@ -109,7 +109,7 @@ func TestTo(t *testing.T) {
 		}
 		for _, verb := range []string{"run", "plan", "check"} {
 			code, stdout, stderr = midstream(t, append([]string{verb}, to...)...)
-			if code != exitDone || strings.Count(stdout, "the table has this definition already") != 2 {
+			if code != exitDone || strings.Count(stdout, "the table already has this definition") != 2 {
 				t.Errorf("%s again: exit code %d\n%s\n%s", verb, code, stdout, stderr)
 			}
 		}
@@ -162,7 +162,7 @@ func TestToShadow(t *testing.T) {
 		t.Errorf("rows %s, want %s", got, sum)
 	}
 	code, stdout, stderr = midstream(t, run...) // its --map is done
-	if code != exitDone || !strings.Contains(stdout, "definition already") {
+	if code != exitDone || !strings.Contains(stdout, "already has this definition") {
 		t.Errorf("again: exit code %d\n%s\n%s", code, stdout, stderr)
 	}
 	if got := query(allTables); got != "t" {

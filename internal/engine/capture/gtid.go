@@ -148,5 +148,5 @@ func gtidsBefore(ctx context.Context, db *sql.DB, file string) (string, error) {
 			return strings.Trim(info, "[]"), rows.Err()
 		}
 	}
-	return "", errors.Join(rows.Err(), fmt.Errorf("binlog %s does not tell which transactions come before it", file))
+	return "", errors.Join(rows.Err(), fmt.Errorf("binlog %s does not show which transactions precede it", file))
 }

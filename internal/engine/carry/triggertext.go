@@ -69,7 +69,7 @@ func tokensOf(t schema.Trigger) []token.Token {
 // CanCarry returns why a trigger can't be moved; "" if it can.
 func (s Set) CanCarry(t schema.Trigger) string {
 	if _, ok := headOf(t); !ok {
-		return "its statement can't be read"
+		return "cannot read its statement"
 	}
 	if !strings.HasPrefix(t.Client, "utf8") && !ascii(s.Source.Schema+s.Source.Table+s.Shadow.Table+t.Name) {
 		return "it was created in the charset " + t.Client + ", and the names of the table or the trigger have letters beyond ASCII"

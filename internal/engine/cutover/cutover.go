@@ -39,7 +39,7 @@ var (
 	)
 	// ErrUnknown means that the connection was lost during the swap, and that the tables do not
 	// show whether the swap happened. An operator must check.
-	ErrUnknown = errors.New("outcome of the swap is not known")
+	ErrUnknown = errors.New("the outcome of the swap is not known")
 )
 
 // Tables are the tables that the swap renames.
@@ -132,7 +132,7 @@ type Swap struct {
 	// after the grant.
 	Granted bool
 	Drained int // keys applied under the lock
-	// Unsettled is why foreign keys or triggers did not get their last form under the lock, after the swap.
+	// Unsettled is why foreign keys or triggers did not get their final form under the lock, after the swap.
 	Unsettled error
 }
 

@@ -114,7 +114,7 @@ func (d *differ) checkMap() {
 		case !oldThere:
 			d.refuse(CodeRename, fmt.Sprintf("%s: the table has no column %s", flag, old), "", "")
 		case stays:
-			d.refuse(CodeRename, fmt.Sprintf("%s: column %s stays, as the file has it too", flag, old), "", "")
+			d.refuse(CodeRename, fmt.Sprintf("%s: the file has column %s too, so it is no rename", flag, old), "", "")
 		}
 	}
 }
@@ -166,7 +166,7 @@ func (d *differ) askRenames(added []schema.Column) {
 	}
 	if len(gone) > 0 && len(came) > 0 {
 		d.refuse(CodeRename, fmt.Sprintf("%s would be dropped and %s added", columnsText(gone), columnsText(came)),
-			"it may be a rename, and names don't tell", "Say "+strings.Join(flags, "; "))
+			"it may be a rename, and the names alone do not show it", "Say "+strings.Join(flags, "; "))
 	}
 }
 
@@ -186,11 +186,11 @@ func (d *differ) replaced(p pair) bool {
 	}
 	switch {
 	case from == schema.NotGenerated:
-		d.warn(CodeLoses, fmt.Sprintf("column %s becomes a generated one: the values that it has are lost", p.from.Name), "", "")
+		d.warn(CodeLoses, fmt.Sprintf("column %s becomes generated: its values are lost", p.from.Name), "", "")
 		return to == schema.Virtual
 	case from == schema.Virtual && to == schema.NotGenerated:
-		d.refuse(CodeComputed, fmt.Sprintf("column %s is a virtual generated one, and is to be one with values of its own", p.from.Name),
-			"the server can't make the one of the other", "Make it STORED first, in a run of its own")
+		d.refuse(CodeComputed, fmt.Sprintf("column %s is a virtual generated column, and would become a normal column", p.from.Name),
+			"the server cannot convert one into the other", "Make it STORED first, in a separate run")
 		return false
 	}
 	return to != schema.NotGenerated
@@ -201,7 +201,7 @@ func (d *differ) columns() {
 	for _, c := range d.dropped {
 		d.drops = append(d.drops, "DROP COLUMN "+schema.Quote(c.Name))
 		if c.Generated == schema.NotGenerated {
-			d.warn(CodeLoses, fmt.Sprintf("column %s is dropped, and its values with it", c.Name), "the file doesn't have it", "")
+			d.warn(CodeLoses, fmt.Sprintf("column %s and its values are dropped", c.Name), "the file doesn't have it", "")
 		}
 	}
 	stays := d.stays()
@@ -265,8 +265,8 @@ func (d *differ) narrows(from, to schema.Column) {
 	}
 	from.Nullable = to.Nullable
 	if from.Generated == schema.NotGenerated && to.Generated == schema.NotGenerated && !plan.Fits(from, to) {
-		d.warn(CodeNarrows, fmt.Sprintf("column %s is %s and becomes %s, which may not take all its values", from.Name, was, is),
-			"such a value stops the run, with the table untouched", "Look for them first: midstream check lists every row")
+		d.warn(CodeNarrows, fmt.Sprintf("column %s is %s and becomes %s, which may not fit all its values", from.Name, was, is),
+			"such a value stops the run, with the table untouched", "To find them first: midstream check lists every row")
 	}
 }
 

@@ -128,7 +128,7 @@ type Left struct {
 }
 
 func (l *Left) Error() string {
-	return fmt.Sprintf("drop %s, which was made to be looked at: %v", l.Name, l.Err)
+	return fmt.Sprintf("drop %s, which was created for the comparison: %v", l.Name, l.Err)
 }
 func (l *Left) Unwrap() error { return l.Err }
 
@@ -219,15 +219,15 @@ var lineTold = regexp.MustCompile(` at line (\d+)$`)
 func (s *Statement) notCreated(err error) error {
 	switch {
 	case dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) || dbconn.Contended(err) || dbconn.Exhausted(err) || dbconn.Unwilling(err):
-		return fmt.Errorf("create the table of %s to look at it: %w", s.Place(), err)
+		return fmt.Errorf("create the table of %s for the comparison: %w", s.Place(), err)
 	case dbconn.Denied(err):
 		return &plan.Refused{Table: s.Name.String(), Blocking: []plan.Risk{
 			{
 				Code: plan.CodeGrants,
 				What: dbconn.Message(err),
-				Why:  "an empty table of the wanted definition is made beside the real one, and dropped, to compare the two",
+				Why:  "the run creates an empty table with the wanted definition, compares it with the real one, and drops it",
 				Fix: fmt.Sprintf(
-					"Give the account CREATE, DROP and SELECT on %s.*; midstream plan tells what a run needs besides",
+					"Give the account CREATE, DROP and SELECT on %s.*; midstream plan lists what else a run needs",
 					schema.Quote(s.Name.Schema),
 				),
 				Blocking: true,
@@ -240,5 +240,5 @@ func (s *Statement) notCreated(err error) error {
 		place.Line += line - 1
 		message = strings.TrimSuffix(message, told[0])
 	}
-	return refused(place, message, "the server doesn't take the statement", "")
+	return refused(place, message, "the server refuses the statement", "")
 }

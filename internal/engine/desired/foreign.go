@@ -93,14 +93,14 @@ func (d *differ) foreign() {
 			left = slices.Delete(left, i, i+1)
 			continue
 		}
-		d.refuse(CodeForeign, fmt.Sprintf("the table lacks %s", want.text), "foreign keys are compared, and not changed",
+		d.refuse(CodeForeign, fmt.Sprintf("the table lacks %s", want.text), "a run compares foreign keys, and does not change them",
 			fmt.Sprintf("Add it natively: ALTER TABLE %s ADD %s", d.have.table.Name.Quoted(), want.text))
 	}
 	for _, k := range left {
 		d.refuse(
 			CodeForeign,
 			fmt.Sprintf("the file has no %s", k.text),
-			"foreign keys are compared, and not changed",
+			"a run compares foreign keys, and does not change them",
 			fmt.Sprintf(
 				"Write it into the file, or drop it natively: ALTER TABLE %s DROP FOREIGN KEY %s",
 				d.have.table.Name.Quoted(), schema.Quote(k.name),

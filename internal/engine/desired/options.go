@@ -68,7 +68,7 @@ func optionOf(options []schema.Option, name string) schema.Option {
 func (d *differ) option(o schema.Option, clause string) {
 	if _, can := unset[o.Name]; !can {
 		d.refuse(CodeOption, fmt.Sprintf("the table and the file differ in option %s (%s)", o.Name, o.Value),
-			"it is compared, and not changed", "Make them equal, natively or in the file")
+			"a run compares it, and does not change it", "Make them equal, natively or in the file")
 		return
 	}
 	d.options = append(d.options, clause)

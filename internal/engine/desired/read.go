@@ -146,7 +146,7 @@ func (s *Statement) read(database string) error {
 		i += 3
 	}
 	if i >= len(t) || !t[i].Name() {
-		return errors.New("no table's name follows CREATE TABLE (names stand in backticks, or bare)")
+		return errors.New("no table's name follows CREATE TABLE (write it bare or in backticks)")
 	}
 	s.Name.Table = t[i].Text
 	if at(i+1, ".") && i+2 < len(t) && t[i+2].Name() {
@@ -155,7 +155,7 @@ func (s *Statement) read(database string) error {
 	}
 	switch {
 	case s.Name.Schema == "" && database == "":
-		return fmt.Errorf("in which database is %s? Write database.%[1]s, or say --database", s.Name.Table)
+		return fmt.Errorf("in which database is %s? Write database.%[1]s, or use --database", s.Name.Table)
 	case s.Name.Schema == "":
 		s.Name.Schema = database
 	case database != "" && database != s.Name.Schema:

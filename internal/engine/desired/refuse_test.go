@@ -28,7 +28,7 @@ func TestRefused(t *testing.T) {
 				want     string
 			}{
 				{name: "rename", from: "(" + base + ")", to: "(id INT PRIMARY KEY, c INT, d INT)", code: desired.CodeRename,
-					want: "columns a, b would be dropped and columns c, d added: it may be a rename, and names don't tell. " +
+					want: "columns a, b would be dropped and columns c, d added: it may be a rename, and the names alone do not show it. " +
 						"Say for column c: --map a=c or --map b=c, or --map =c if it is new; for column d: --map a=d or --map b=d, or --map =d if it is new"},
 				{name: "rename, and the old name as an alias", from: "(" + base + ")", to: "(id INT PRIMARY KEY, c INT, a INT AS (c) VIRTUAL, b VARCHAR(20))", code: desired.CodeRename,
 					want: "column a would be dropped and column c added: it may be a rename"},
@@ -39,17 +39,17 @@ func TestRefused(t *testing.T) {
 				{name: "no such old", from: "(" + base + ")", to: "(" + base + ", c INT)", says: map[string]string{"c": "x"}, code: desired.CodeRename,
 					want: "--map x=c: the table has no column x"},
 				{name: "it stays", from: "(" + base + ")", to: "(" + base + ", c INT)", says: map[string]string{"c": "a"}, code: desired.CodeRename,
-					want: "--map a=c: column a stays, as the file has it too"},
+					want: "--map a=c: the file has column a too, so it is no rename"},
 				{name: "both are there", from: "(" + base + ", c INT)", to: "(id INT PRIMARY KEY, c INT, b VARCHAR(20))", says: map[string]string{"c": "a"}, code: desired.CodeRename,
 					want: "--map a=c: the table has both columns"},
 				{name: "foreign key that comes", from: "(" + base + ")", to: "(" + base + ", FOREIGN KEY (a) REFERENCES p (id))", code: desired.CodeForeign,
-					want: "the table lacks FOREIGN KEY (a) REFERENCES p (id): foreign keys are compared, and not changed"},
+					want: "the table lacks FOREIGN KEY (a) REFERENCES p (id): a run compares foreign keys, and does not change them"},
 				{name: "foreign key that goes", from: "(" + base + ", CONSTRAINT fk FOREIGN KEY (a) REFERENCES p (id))", to: "(" + base + ")", code: desired.CodeForeign,
 					want: "the file has no CONSTRAINT `fk` FOREIGN KEY (`a`) REFERENCES `p` (`id`)"},
 				{name: "foreign key in a column", from: "(" + base + ")", to: "(id INT PRIMARY KEY, a INT REFERENCES p (id))", code: desired.CodeFile,
 					want: "column a says REFERENCES, which servers before 9.0 pass over"},
 				{name: "virtual to stored by hand", from: "(" + base + ", g INT AS (a))", to: "(" + base + ", g INT)", code: desired.CodeComputed,
-					want: "column g is a virtual generated one, and is to be one with values of its own"},
+					want: "column g is a virtual generated column, and would become a normal column"},
 				{name: "tablespace", from: "(" + base + ") TABLESPACE innodb_system", to: "(" + base + ")", code: desired.CodeOption,
 					want: "the table and the file differ in option TABLESPACE (`innodb_system`)"},
 				{name: "syntax", from: "(" + base + ")", to: "(\nid INT PRIMARY KEY,\na INTT)", code: desired.CodeFile, want: "t.sql:3: You have an error in your SQL syntax"},
@@ -125,11 +125,11 @@ func TestRisks(t *testing.T) {
 		got = append(got, string(r.Code)+": "+r.What)
 	}
 	want := []string{
-		"drops-column: column g becomes a generated one: the values that it has are lost",
-		"drops-column: column gone is dropped, and its values with it",
-		"narrows: column c is varchar(9) and becomes varchar(8), which may not take all its values",
-		"narrows: column d is bigint and becomes int, which may not take all its values",
-		"narrows: column e is enum('a','b') and becomes enum('a'), which may not take all its values",
+		"drops-column: column g becomes generated: its values are lost",
+		"drops-column: column gone and its values are dropped",
+		"narrows: column c is varchar(9) and becomes varchar(8), which may not fit all its values",
+		"narrows: column d is bigint and becomes int, which may not fit all its values",
+		"narrows: column e is enum('a','b') and becomes enum('a'), which may not fit all its values",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%s", strings.Join(got, "\n"))

@@ -73,7 +73,7 @@ func (r *rewriter) body() error {
 	kept := false
 	for i, c := range clauses {
 		if len(c) == 0 {
-			return fmt.Errorf("%s: a comma too many", r.Name)
+			return fmt.Errorf("%s: there is an extra comma", r.Name)
 		}
 		if !isForeign(c) {
 			kept = true
@@ -83,7 +83,7 @@ func (r *rewriter) body() error {
 			continue
 		}
 		if slices.ContainsFunc(c, func(t token.Token) bool { return t.Executable != 0 }) {
-			return fmt.Errorf("%s: a foreign key stands in an executable comment", r.Name)
+			return fmt.Errorf("%s: a foreign key is in an executable comment", r.Name)
 		}
 		start, end := c[0].Start, c[len(c)-1].End
 		r.made.foreign = append(r.made.foreign, r.Text[start:end])
@@ -156,7 +156,7 @@ func (r *rewriter) comment(mark string) error {
 		}
 		if t.Executable > token.ExecutedByAll {
 			return fmt.Errorf(
-				"%s: the table's comment stands in an executable comment for version %d, which the server may skip",
+				"%s: the table's comment is in an executable comment for version %d, which the server may skip",
 				r.Name, t.Executable,
 			)
 		}

@@ -29,13 +29,13 @@ func (f *Finder) Sweep(ctx context.Context, statements []Statement, age time.Dur
 			maker, _ := dbconn.MakerOf(name)
 			there, err := f.Pool.Connected(ctx, maker)
 			if err != nil {
-				return fmt.Errorf("look who has made %s: %w", name, err)
+				return fmt.Errorf("find the maker of %s: %w", name, err)
 			}
 			if there {
 				continue // somebody looks at it
 			}
 			if _, err := f.Pool.DB().ExecContext(ctx, "DROP TABLE IF EXISTS "+name.Quoted()); err != nil {
-				return fmt.Errorf("drop %s, which a killed program has left: %w", name, err)
+				return fmt.Errorf("drop %s, which a killed program left: %w", name, err)
 			}
 		}
 	}

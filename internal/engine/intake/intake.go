@@ -245,7 +245,7 @@ func (in *Intake) triggersFit(ctx context.Context) error {
 		)
 	}
 	return fmt.Errorf(
-		"%w: it, or the log %s of its changes, was truncated or built anew, for which no trigger fires",
+		"%w: it, or the log %s of its changes, was truncated or rebuilt, for which no trigger fires",
 		ErrSourceChanged, set.Log,
 	)
 }

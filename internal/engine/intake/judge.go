@@ -26,7 +26,7 @@ func (l *Link) Judge(ctx context.Context, saved *checkpoint.Saved) (from Origin,
 	from.Beaten, from.Sight = saved.Beaten, start.Sight
 	if byTriggers := start.Capture == string(plan.CaptureTrigger); byTriggers != l.ByTriggers() {
 		return from, "", fmt.Errorf(
-			"%w: they were captured by the %s, and are now to be by the %s", ErrOtherCapture,
+			"%w: it captured them by the %s, and this run by the %s", ErrOtherCapture,
 			cmp.Or(start.Capture, string(plan.CaptureBinlog)), l.Plan.Capture.By,
 		)
 	} else if byTriggers {
@@ -67,7 +67,7 @@ func (l *Link) judgeServer(ctx context.Context, c checkpoint.Checkpoint, point *
 			return "", err
 		}
 		if !has {
-			return "the server has transactions that stand in no binlog of its: it was purged, or rebuilt from another server", nil
+			return "the server has transactions that are in none of its binlogs: they were purged, or it was rebuilt from another server", nil
 		}
 		// A transaction that awaits its acknowledgement (semi-sync) is in the binlog, and not executed yet.
 		if has, err = capture.HasExecuted(ctx, l.db(), c.GTIDs, gtidPatience); err != nil {
@@ -98,7 +98,7 @@ const gtidPatience = 10 * time.Second
 func (l *Link) judgeOther(ctx context.Context, c checkpoint.Checkpoint, point *capture.Point) (reason string, err error) {
 	moved := fmt.Sprintf("it ran on the server %s, and this is %s", c.ServerUUID, l.Plan.Server.UUID)
 	if !l.Plan.Server.GTID || c.GTIDs == "" || c.Executed == "" {
-		return moved + "; without GTIDs on both, what this one has of it can't be told", nil
+		return moved + "; without GTIDs on both, the run cannot know which of its transactions this server has", nil
 	}
 	for _, needed := range []string{c.Executed, c.GTIDs} {
 		has, err := capture.HasExecuted(ctx, l.Pool.DB(), needed, gtidPatience)
@@ -114,7 +114,7 @@ func (l *Link) judgeOther(ctx context.Context, c checkpoint.Checkpoint, point *c
 		return "", err
 	}
 	if point.Position.IsZero() {
-		return moved + ", which no longer has in its binlog all that followed", nil
+		return moved + ", whose binlog no longer has all later transactions", nil
 	}
 	return "", nil
 }
@@ -127,19 +127,19 @@ func (l *Link) judgeCapture(ctx context.Context, c checkpoint.Checkpoint, point 
 		now = from.Name
 	}
 	moved := fmt.Sprintf(
-		"%s (server_uuid %s), and this one is to read them from %s (%s)", cmp.Or(c.CaptureName, "the source"),
+		"%s (server_uuid %s), and this run reads them from %s (%s)", cmp.Or(c.CaptureName, "the source"),
 		c.CaptureServer(), now, l.uuid(),
 	)
 	gtids := l.Plan.Server.GTID && (l.Plan.Server.Capture == nil || l.Plan.Server.Capture.GTID)
 	if !gtids || c.GTIDs == "" {
-		return fmt.Errorf("%w: %s; without GTIDs on both, where to go on there can't be told", ErrOtherCapture, moved)
+		return fmt.Errorf("%w: %s; without GTIDs on both, the run cannot know where to resume there", ErrOtherCapture, moved)
 	}
 	position, err := capture.Behind(ctx, l.db(), c.GTIDs)
 	if err != nil {
 		return err
 	}
 	if position.IsZero() {
-		return fmt.Errorf("%w: %s, which no longer has in its binlog all that followed", ErrOtherCapture, moved)
+		return fmt.Errorf("%w: %s, whose binlog no longer has all later transactions", ErrOtherCapture, moved)
 	}
 	point.Position = position
 	return nil
@@ -152,7 +152,7 @@ func (l *Link) judgeTriggers(ctx context.Context, saved *checkpoint.Saved) (reas
 	c, start := saved.Checkpoint, saved.Start
 	if c.ServerUUID != l.Plan.Server.UUID {
 		return fmt.Sprintf(
-			"it ran on the server %s, and this is %s: what has happened to the table between the two can't be told without a binlog",
+			"it ran on the server %s, and this is %s: without a binlog, the run cannot know how the table changed between the two",
 			c.ServerUUID, l.Plan.Server.UUID,
 		), nil
 	}
@@ -165,7 +165,7 @@ func (l *Link) judgeTriggers(ctx context.Context, saved *checkpoint.Saved) (reas
 		return fmt.Sprintf("the log of changes %s is gone", log), nil
 	}
 	if sight.String() != start.Sight {
-		return "the table, or the log of its changes, was truncated or built anew, or the triggers were changed, and no trigger fires for that", nil
+		return "the table, or the log of its changes, was truncated or rebuilt, or the triggers were changed, and no trigger fires for that", nil
 	}
 	return "", nil
 }
@@ -194,7 +194,7 @@ func (l *Link) Distrust(ctx context.Context, c checkpoint.Checkpoint, started in
 		return false, nil
 	}
 	l.note(fmt.Sprintf("%s was started again since the copy began, with sync_binlog=%d: a crash may have cost it changes in the binlog. "+
-		"All rows are compared before the swap, and those that differ are synced anew", who, through))
+		"The run compares all rows before the swap, and copies differing rows again", who, through))
 	return true, nil
 }
 

@@ -33,9 +33,9 @@ var (
 	ErrOtherCapture = errors.New("an earlier run has read changes from another server")
 	// ErrCaptureUnfit means that the run must stop reading changes from the replica: they may be
 	// missing or in another order. The work is kept.
-	ErrCaptureUnfit = errors.New("changes can't be read from the replica any more")
+	ErrCaptureUnfit = errors.New("the run can no longer read changes from the replica")
 	// ErrNoHeartbeat means that the replica has not brought a heartbeat. Nothing was copied yet.
-	ErrNoHeartbeat = errors.New("no heartbeat has come to the replica")
+	ErrNoHeartbeat = errors.New("no heartbeat has arrived at the replica")
 	// ErrPlan means that the plan was made for another server's changes.
 	ErrPlan = errors.New("the plan is for changes from another server")
 )
@@ -165,7 +165,7 @@ func (l *Link) awaitReplica(ctx context.Context) (beaten uint64, err error) {
 		}
 		if waited > time.Second && !told {
 			told = true
-			l.note("waiting for the first heartbeat to come to replica " + from.Name)
+			l.note("waiting for the first heartbeat to arrive at replica " + from.Name)
 		}
 		if err := dbconn.Sleep(ctx, 20*time.Millisecond); err != nil {
 			return 0, err
@@ -218,7 +218,7 @@ func (l *Link) AwaitPreparedXA(ctx context.Context) error {
 	before, err := capture.PreparedXA(ctx, l.Pool.DB())
 	if err != nil {
 		if dbconn.Denied(err) {
-			l.note("prepared XA transactions can't be listed (XA_RECOVER_ADMIN is missing): " +
+			l.note("cannot list prepared XA transactions (XA_RECOVER_ADMIN is missing): " +
 				"make sure that none is prepared while the run starts")
 			return nil
 		}

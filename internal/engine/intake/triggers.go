@@ -49,7 +49,7 @@ func (l *Link) startTriggers(ctx context.Context, codec *key.Codec) (seen string
 		return "", err
 	}
 	if !sight.Whole(set) {
-		return "", fmt.Errorf("%w: the triggers on it are not what they were made", ErrSourceChanged)
+		return "", fmt.Errorf("%w: its triggers are not as the run created them", ErrSourceChanged)
 	}
 	return sight.String(), nil
 }

@@ -22,11 +22,11 @@ type Claim struct {
 }
 
 // ErrClaimed means that another run works on the table.
-var ErrClaimed = errors.New("another run of midstream works on this table")
+var ErrClaimed = errors.New("another run of midstream is working on this table")
 
 // ErrClaimLost means that the connection with the advisory lock of the source broke: another run
 // may have begun.
-var ErrClaimLost = errors.New("the connection that kept other runs away is lost")
+var ErrClaimLost = errors.New("the connection that holds the table's claim is lost")
 
 // The claim lives as long as its client. If the client has been silent for this long, the server
 // ends its connection, and releases the lock. That happens after the end of its machine; a client

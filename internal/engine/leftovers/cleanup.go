@@ -31,7 +31,7 @@ type Table struct {
 	Triggers []Trigger
 	// Gone means that the table no longer exists, and only its Triggers are left.
 	Gone bool
-	// Spared means that the table is not dropped: it has the name of one of ours but not its mark,
+	// Spared means that the table is not dropped: it has a name of Midstream's but not its mark,
 	// or it is in use.
 	Spared bool
 	// Clone means that the table is an empty copy that a plan has made to ask the server.
@@ -189,15 +189,15 @@ func (c *Cleaner) judge(ctx context.Context, t *candidate, tables Listing, old b
 		t.Why, t.log = "marked: "+t.comment, t.comment == schema.MarkFor(trigger.Kind, c.source)
 		return true, nil
 	case t.Name == names.Shadow && !c.HasState(tables):
-		t.Spared, t.Why = true, "it bears no mark, and no state table tells of it"
+		t.Spared, t.Why = true, "it has no mark, and no state table names it"
 		return true, nil
 	case t.Name == names.Shadow:
-		t.Why = "the state table tells of it"
+		t.Why = "the state table names it"
 		return c.toldOf(ctx, tables[names.State], *t)
 	case !old:
 		return false, nil
 	case isDropped:
-		t.Why = "the table that a DROP put aside" + itsComment(beforeDrop)
+		t.Why = "the table that a DROP set aside" + itsComment(beforeDrop)
 		return true, c.idle(ctx, t.Name)
 	case isOld && sourceThere:
 		t.Why = "the table before a swap" + itsComment(beforeSwap)
@@ -318,12 +318,12 @@ func (c *Cleaner) marked(t *candidate) bool {
 func (c *Cleaner) spareClone(ctx context.Context, t *candidate) error {
 	t.Why = "marked: " + t.comment
 	if !schema.Marked(t.comment) {
-		t.Spared, t.Why = true, "a plan that was killed may have made it, but it bears no mark; if it is empty, DROP TABLE "+t.Name.Quoted()
+		t.Spared, t.Why = true, "a killed plan may have created it, but it has no mark; if it is empty, DROP TABLE "+t.Name.Quoted()
 	}
 	maker, _ := dbconn.MakerOf(t.Name)
 	there, err := c.pool.Connected(ctx, maker)
 	if there {
-		t.Spared, t.Why = true, "a plan that is at work has made it, and drops it soon"
+		t.Spared, t.Why = true, "a running plan created it, and will drop it soon"
 	}
 	return err
 }
@@ -394,18 +394,18 @@ type Untold struct {
 func (u *Untold) Error() string {
 	if u.Unreadable {
 		return fmt.Sprintf(
-			"%s bears no mark, and %s, which would tell whose it is, can't be read: it is empty, or another version's",
+			"%s has no mark, and %s, which would name its owner, cannot be read: it is empty, or another version wrote it",
 			u.Shadow, u.State,
 		)
 	}
-	return fmt.Sprintf("%s bears no mark, and %s does not tell of it: it is somebody else's", u.Shadow, u.State)
+	return fmt.Sprintf("%s has no mark, and %s does not name it: it is not Midstream's", u.Shadow, u.State)
 }
 
 // Next is what to do.
 func (u *Untold) Next() string {
-	drop := fmt.Sprintf("rename or drop %s, if nobody needs it, and say the same again", u.Shadow)
+	drop := fmt.Sprintf("rename %s, or drop it if it is not needed, and run the same command again", u.Shadow)
 	if u.Unreadable {
-		return fmt.Sprintf("go on, or clean up, with the version that wrote %s; or %s", u.State, drop)
+		return fmt.Sprintf("resume or clean up with the version that wrote %s; or %s", u.State, drop)
 	}
 	return drop
 }

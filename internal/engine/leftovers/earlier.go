@@ -47,7 +47,7 @@ func (c *Cleaner) CheckElsewhere(ctx context.Context, saved *checkpoint.Saved) e
 		case err != nil:
 			return err
 		case following:
-			return fmt.Errorf("%w: server_uuid %s; where this server has taken that one's place, end its replication", ErrElsewhere, other)
+			return fmt.Errorf("%w: server_uuid %s; if this server has replaced that one, stop its replication", ErrElsewhere, other)
 		case unapplied && time.Now().After(deadline):
 			return fmt.Errorf("%w: server_uuid %s; this server has received transactions that it has not applied yet", ErrElsewhere, other)
 		}
@@ -104,7 +104,7 @@ func (c *Cleaner) EndRun(ctx context.Context, run string, budget cutover.Budget,
 		return err
 	}
 	wait := unseenWait + budget.Work
-	note(fmt.Sprintf("of an earlier run, %v: waiting %s for what they may still do. If its machine is gone, end them by KILL", err, wait))
+	note(fmt.Sprintf("of an earlier run, %v: waiting %s for their statements to end. If its machine is gone, KILL them", err, wait))
 	if err := dbconn.Sleep(ctx, wait); err != nil {
 		return err
 	}

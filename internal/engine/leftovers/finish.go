@@ -58,7 +58,7 @@ func Finish(ctx context.Context, pool *dbconn.Pool, source schema.Name, how Endi
 	}
 	finished, err := f.finish(lost, start, former)
 	if err != nil {
-		return nil, fmt.Errorf("%w of %s, and what it had left to do failed: %w", ErrSwapped, source, err)
+		return nil, fmt.Errorf("%w of %s, and finishing its work failed: %w", ErrSwapped, source, err)
 	}
 	return finished, nil
 }

@@ -16,7 +16,7 @@ import (
 
 // ErrUnsettled means that foreign keys exist once too often and refuse rows that they should not,
 // or that triggers do their work under other names.
-var ErrUnsettled = errors.New("foreign keys or triggers are not in their last form")
+var ErrUnsettled = errors.New("foreign keys or triggers are not in their final form")
 
 // fixPatience is how long Cleanup and Finish try to fix foreign keys and triggers.
 const fixPatience = time.Minute
@@ -145,11 +145,11 @@ func (c *Cleaner) FixCarried(ctx context.Context, wait time.Duration, note func(
 	if gone {
 		f.Set.Acting = nil
 	}
-	do, what := f.Withdraw, "second foreign keys, or stand-ins of triggers, that an earlier run had declared for its swap are taken back"
+	do, what := f.Withdraw, "removed second foreign keys, or stand-ins of triggers, of an earlier run's swap"
 	if _, swapped, err := c.HasSwapped(ctx, saved, there); err != nil {
 		return err
 	} else if swapped {
-		do, what = f.Settle, "foreign keys or triggers that an earlier run left unfinished after its swap have their last form now"
+		do, what = f.Settle, "finished the foreign keys or triggers that an earlier run left unfinished after its swap"
 	}
 	fixed, err := do(ctx)
 	if fixed && err == nil {

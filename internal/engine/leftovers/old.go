@@ -52,7 +52,7 @@ func (o *Old) Keep(ctx context.Context, comment, kept string, wait time.Duration
 		note(fmt.Sprintf("%s could not be renamed to %s: %v", o.Name, name, err))
 	}
 	if err := o.alter(ctx, mark, wait); err != nil {
-		note(fmt.Sprintf("%s could not be marked as the former table (%v): midstream cleanup --old will leave it alone", o.Name, err))
+		note(fmt.Sprintf("cannot mark %s as the former table: %v; midstream cleanup --old will not drop it", o.Name, err))
 	}
 }
 

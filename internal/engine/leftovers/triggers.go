@@ -54,7 +54,7 @@ func (c *Cleaner) addTriggers(ctx context.Context, there Listing, left *[]Table)
 			*left,
 			Table{
 				Name: log,
-				Why:  fmt.Sprintf("it is gone, and the triggers of a run on %s still write to it", log.Sibling(found[0].Table)),
+				Why:  fmt.Sprintf("it does not exist, and the triggers of a run on %s still write to it", log.Sibling(found[0].Table)),
 				log:  true,
 				Gone: true,
 			},

@@ -84,11 +84,11 @@ type Asker struct {
 }
 
 // ErrGivenUp means that the maximum number of requests was withdrawn. Nothing has happened.
-var ErrGivenUp = errors.New("somebody was in its way each time")
+var ErrGivenUp = errors.New("another session blocked it each time")
 
 // ErrTooLong means that the maximum time was spent waiting for other sessions. Nothing has
 // happened.
-var ErrTooLong = errors.New("the lock could not be had")
+var ErrTooLong = errors.New("the server did not grant the lock")
 
 // Run makes requests until one is done, and never while it sees a session that blocks the lock. It
 // returns their number and the last one's outcome. request makes one, within a budget for the wait:
@@ -124,7 +124,7 @@ func (a *Asker) Run(
 			return attempts, last, fmt.Errorf("%w (%d times)", ErrGivenUp, attempts)
 		}
 		backoff = min(max(2*backoff, terms.Backoff), cmp.Or(terms.Longest, MaxBackoff))
-		a.Emit(event.Note{At: time.Now(), Text: a.failed(attempts, last) + fmt.Sprintf("; nothing has happened, trying again in %s", backoff)})
+		a.Emit(event.Note{At: time.Now(), Text: a.failed(attempts, last) + fmt.Sprintf("; nothing was changed, trying again in %s", backoff)})
 		if err := dbconn.Sleep(ctx, backoff); err != nil {
 			return attempts, last, err
 		}
@@ -185,7 +185,7 @@ func (w *waiting) clear(ctx context.Context) error {
 		}
 		terms := w.Terms()
 		if terms.GiveUp > 0 && time.Since(w.began) > terms.GiveUp {
-			return fmt.Errorf("%w, within %s", ErrTooLong, terms.GiveUp)
+			return fmt.Errorf("%w within %s", ErrTooLong, terms.GiveUp)
 		}
 		blockers, known, err := w.look(ctx, terms)
 		if err != nil {

@@ -224,7 +224,7 @@ func (w *Watcher) Name(ctx context.Context, err error) error {
 		}
 		names = append(names, name)
 	}
-	return fmt.Errorf("%w; in its way: %s", err, strings.Join(names, "; "))
+	return fmt.Errorf("%w; blocked by %s", err, strings.Join(names, "; "))
 }
 
 // strengths are the kinds of locks of a table, the strongest last.

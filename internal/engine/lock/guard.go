@@ -15,7 +15,7 @@ const pollEvery = 20 * time.Millisecond
 
 // ErrWork means that a statement had its lock, and has worked for longer than it may. The run
 // withdrew it, and it has left nothing.
-var ErrWork = errors.New("it has worked for longer than it may")
+var ErrWork = errors.New("it worked for longer than its limit")
 
 // Guarded runs a statement that may take long and that waits for metadata locks at its beginning
 // and at its end, such as the server's own index builds. The budget bounds each wait: after a

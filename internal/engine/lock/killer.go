@@ -45,15 +45,15 @@ func (k Kills) spares(b event.Blocker) string {
 	case b.Role == event.RoleBackup:
 		return "it is a backup"
 	case b.Role == event.RoleMidstream:
-		return "it is another run of Midstream's"
+		return "it is another run of Midstream"
 	case !fits(k.Users, b.User):
-		return "its user is none of those that may be ended"
+		return "its user is not in --kill-user"
 	case !fits(k.Hosts, b.Host):
-		return "its host is none of those that may be ended"
+		return "its host is not in --kill-host"
 	case b.Changed < 0:
-		return "the server does not tell how much it has changed, and rolling it back may take long"
+		return "the server does not report how much it has changed, and its rollback may take long"
 	case b.Changed > int64(most):
-		return fmt.Sprintf("it has changed %d rows, and rolling them back may take longer than its end", b.Changed)
+		return fmt.Sprintf("it has changed %d rows, and their rollback may take long", b.Changed)
 	}
 	return ""
 }
@@ -122,7 +122,7 @@ func (k *Killer) Saw(ctx context.Context, blockers []event.Blocker) error {
 		if why := k.kills.spares(b); why != "" {
 			if k.told[b.ConnectionID] != why {
 				k.told[b.ConnectionID] = why
-				k.emit(event.Note{At: now, Text: b.Who() + " is not ended: " + why})
+				k.emit(event.Note{At: now, Text: b.Who() + " is not killed: " + why})
 			}
 			continue
 		}
@@ -132,7 +132,7 @@ func (k *Killer) Saw(ctx context.Context, blockers []event.Blocker) error {
 		k.told[b.ConnectionID] = killed
 		ended, err := k.pool.Kill(ctx, b.ConnectionID)
 		if err != nil {
-			return fmt.Errorf("end %s, which is in the way: %w", b.Who(), err)
+			return fmt.Errorf("kill %s, which blocks the lock: %w", b.Who(), err)
 		}
 		if ended {
 			k.emit(event.Killed{Blocker: b, Waited: waited, At: now})

@@ -85,7 +85,7 @@ const (
 
 // errStale means that other sessions ask for InnoDB's transactions so often that the server never
 // updates the list.
-var errStale = errors.New("other sessions read information_schema.innodb_trx so often that the server never shows it anew")
+var errStale = errors.New("other sessions read information_schema.innodb_trx so often that the server never refreshes it")
 
 // listHeld lists InnoDB's transactions of now. An old list is of no use: it may lack an old
 // transaction, and for ever show a transaction that has ended. (Five runs at once on 5.7.22 waited
@@ -161,7 +161,7 @@ func listSnapshots(ctx context.Context, q schema.Querier, query string) (blocker
 		}
 		b.Age = time.Duration(age) * time.Microsecond
 		b.Role = roleOf(b, thread, "")
-		b.Why = "its snapshot is older than the end of the row copy: after the swap it would read a part of the table"
+		b.Why = "its snapshot is older than the end of the row copy: after the swap it would read only a part of the table"
 		blockers = append(blockers, b)
 	}
 	return blockers, rows.Err()

@@ -54,7 +54,7 @@ func TestL7_ReconnectKnowsTheSwap(t *testing.T) {
 		}
 		c.mustEnd()
 		// Of two sessions that are cut off, the one that holds the lock may go first: no swap.
-		if isNew(b.version) && (!c.heard("outcome of the swap is not known") || !c.heard("stopped after its swap")) {
+		if isNew(b.version) && (!c.heard("the outcome of the swap is not known") || !c.heard("stopped after its swap")) {
 			b.Error("it did not look anew")
 		}
 		if got := b.indexes(); got != "1" {

@@ -236,7 +236,7 @@ func (b *brakes) wroteBeat(number uint64, at time.Time) {
 func (b *brakes) steer(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if err := b.steerUntil(ctx, b.run.control.Changing()); err != nil {
-			b.run.note(err.Error() + ": all workers go on")
+			b.run.note(err.Error() + ": all workers continue")
 			return nil
 		}
 	}

@@ -235,10 +235,10 @@ func (w *work) nextOld(ctx context.Context) error {
 	}
 	if !free {
 		names := plan.OldNames(w.plan.Source.Name)
-		return fmt.Errorf("%w: %s to %s; rename or drop one that nobody needs", ErrNamesTaken, names[0], names[len(names)-1])
+		return fmt.Errorf("%w: %s to %s; rename or drop one that is not needed", ErrNamesTaken, names[0], names[len(names)-1])
 	}
 	w.start.Old, w.debts.oldName = old.Table, old.Table
-	w.note(fmt.Sprintf("%s is another table's by now, which is left alone: the old table will be %s", taken, old))
+	w.note(fmt.Sprintf("another table has taken the name %s, and the run does not touch it: the old table will be %s", taken, old))
 	w.saving.Lock()
 	defer w.saving.Unlock()
 	return w.saveStart(ctx)

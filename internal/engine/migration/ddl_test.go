@@ -59,7 +59,7 @@ func TestL9_DDLOnTheSource(t *testing.T) {
 						return
 					}
 					b.failedBeforeTheSwap(err, intake.ErrSourceChanged)
-					if !strings.Contains(err.Error(), strings.Fields(c.statement)[0]) || !strings.Contains(err.Error(), "nobody alters") {
+					if !strings.Contains(err.Error(), strings.Fields(c.statement)[0]) || !strings.Contains(err.Error(), "no session alters") {
 						b.Errorf("the statement, or what to do, is not told: %v", err)
 					}
 				})

@@ -73,7 +73,7 @@ func failover(t *testing.T, version string) {
 	stop = other.writer(other.db)
 	wire.LeadTo(replica.Address)
 	c.mustEnd()
-	if !c.heard("changes are read from") || c.heard("begun anew") {
+	if !c.heard("changes are read from") || c.heard("run starts again") {
 		c.log("note")
 		t.Error("it did not go on with what was done")
 	}
@@ -85,7 +85,7 @@ func failover(t *testing.T, version string) {
 	b.killedInCopy()
 	b.anew(
 		"UPDATE "+b.schema+".t_midstream SET state = JSON_SET(state, '$.ServerUUID', 'another', '$.GTIDs', '') WHERE id = 2",
-		"begun anew: it ran on the server another",
+		"the run starts again: it ran on the server another",
 	)
 	b.killedInCopy()
 	b.anew(
@@ -156,7 +156,7 @@ func (b *bench) anew(statement, reason string) {
 	b.Helper()
 	b.exec(statement)
 	if reason == "" {
-		reason = "going on with an earlier run"
+		reason = "resuming an earlier run"
 	}
 	c := b.child(clauses, "", nil)
 	c.mustEnd()

@@ -52,7 +52,7 @@ func (f *Failure) Unwrap() error { return f.Err }
 const SameCommand = "Run the same command again"
 
 // AfterNewer is what to do after checkpoint.ErrNewer.
-const AfterNewer = "Go on, or clean up, with the version of midstream that wrote it, or a later one."
+const AfterNewer = "Resume or clean up with the version of midstream that wrote it, or a later one."
 
 // conclude turns the error of a run with ctx into a *Failure.
 func (r *run) conclude(ctx context.Context, err error) error {
@@ -95,37 +95,37 @@ func (r *run) endings(ctx context.Context, err error) []ending {
 	if errors.As(err, &untold) {
 		afterUntold = untold.Next()
 	}
-	formerUnchanged := fmt.Sprintf("This run has not touched %s, and what an earlier run has left is as it was.", source)
-	formerKept := fmt.Sprintf("%s is untouched, and what that run has done is kept.", source)
+	formerUnchanged := fmt.Sprintf("This run has not touched %s, and the earlier run's work is unchanged.", source)
+	formerKept := fmt.Sprintf("%s is untouched, and the work of that run is kept.", source)
 	cleanup := "midstream cleanup " + source.Argument()
 
 	return []ending{
 		{when: debts.half, texts: r.halfDone},
 		{when: is(cutover.ErrUnknown), texts: texts(
-			fmt.Sprintf("%s is either as it was or swapped; %s, %s and %s were left alone.", source, debts.shadowName, r.old(), state),
-			SameCommand+": it looks which, and goes on from there.",
+			fmt.Sprintf("%s is either unchanged or swapped; %s, %s and %s were not touched.", source, debts.shadowName, r.old(), state),
+			SameCommand+": it checks which, and resumes from there.",
 		)},
 		{when: is(native.ErrUnknown), texts: texts(
-			fmt.Sprintf("%s either has its new schema or is as it was; nothing else is left on the server.", source),
-			fmt.Sprintf("Look which: SHOW CREATE TABLE %s.", source.Quoted()),
+			fmt.Sprintf("%s was altered or is unchanged; nothing else is left on the server.", source),
+			fmt.Sprintf("Check with: SHOW CREATE TABLE %s.", source.Quoted()),
 		)},
 		{when: is(leftovers.ErrUnsettled) && !debts.former, texts: carrier{r}.leftUnsettled},
 		{when: is(leftovers.ErrSwapped), swapped: true, texts: texts(
-			fmt.Sprintf("%s has the schema that it wanted; its old table and %s may be left.", source, state),
-			SameCommand+": it does what that run had left to do.",
+			fmt.Sprintf("%s was altered; its old table and %s may be left.", source, state),
+			SameCommand+": it finishes the work of that run.",
 		)},
 		{when: untold != nil || is(checkpoint.ErrNewer), texts: texts(formerUnchanged, afterUntold)},
 		{when: is(ErrStopped), texts: texts(formerKept, fmt.Sprintf(
-			"Let that run come to its end (give its command again), or give it up with: %s; then say the same again.", cleanup,
+			"Let that run finish (run its command again), or remove its work with: %s; then run this command again.", cleanup,
 		))},
 		{when: is(intake.ErrOtherCapture), texts: texts(formerKept,
-			"Read changes from the same server as that run, or give it up with: "+cleanup,
+			"Read changes from the same server as that run, or remove its work with: "+cleanup,
 		)},
 		{when: is(ErrOtherAlter), texts: texts(formerKept,
-			"Go on with that ALTER, or give it up with: "+cleanup,
+			"Resume that ALTER, or remove its work with: "+cleanup,
 		)},
 		{when: debts.former && len(debts.left) > 0, texts: texts(
-			fmt.Sprintf("This run has not touched %s. What an earlier run has left is still there, or a part of it: %s.",
+			fmt.Sprintf("This run has not touched %s. The earlier run's work, or a part of it, is still left: %s.",
 				source, strings.Join(debts.left, ", ")),
 			SameCommand+" once the cause is removed, or remove what is left with: "+cleanup,
 		)},
@@ -133,12 +133,12 @@ func (r *run) endings(ctx context.Context, err error) []ending {
 			SameCommand+" once the cause is removed, or remove what is left with: "+cleanup,
 		)},
 		{when: debts.keep && debts.done, texts: texts(
-			fmt.Sprintf("%s has its new schema on the server that the run was on; %s and %s are left there.", source, r.old(), state),
-			SameCommand+": on that server it does what is left to do, on one that has taken its place it goes on from what is there.",
+			fmt.Sprintf("%s was altered on the server that the run was on; %s and %s are left there.", source, r.old(), state),
+			SameCommand+": on that server it finishes the work; on a server that has replaced it, it resumes from the tables there.",
 		)},
 		{when: debts.keep, kept: true, texts: texts(
 			fmt.Sprintf("%s is untouched; %s and %s are kept.", source, debts.shadowName, state),
-			onPrimary(err)+SameCommand+" to resume from where it stopped, or give it up with: "+cleanup,
+			onPrimary(err)+SameCommand+" to resume from where it stopped, or remove its work with: "+cleanup,
 		)},
 		{when: is(ErrLeftovers), texts: r.notRemoved},
 		{when: true, texts: texts(
@@ -156,7 +156,7 @@ func texts(left, next string) func() (string, string) {
 // onPrimary returns what to do first if the server has become read-only.
 func onPrimary(err error) string {
 	if errors.Is(err, checkpoint.ErrReadOnly) || dbconn.ReadOnly(err) {
-		return "Where another server is the primary now, connect to that one. "
+		return "If another server is the primary now, connect to that one. "
 	}
 	return ""
 }
@@ -164,9 +164,9 @@ func onPrimary(err error) string {
 // halfDone returns the texts if only the first of the server's own two statements is done.
 func (r *run) halfDone() (left, next string) {
 	source, split := r.plan.Source.Name, r.plan.Choice.Split
-	return fmt.Sprintf("%s has the first part of its new schema (%s); the rest is not done, or not known to be.",
+	return fmt.Sprintf("the first part of the ALTER of %s is done (%s); the rest is not, or its outcome is unknown.",
 			source, split.First.Clauses),
-		fmt.Sprintf("Look at it with SHOW CREATE TABLE, and run the rest: midstream run %s",
+		fmt.Sprintf("Check it with SHOW CREATE TABLE, and run the rest: midstream run %s",
 			schema.Literal(split.Rest.Restore(source)))
 }
 
@@ -196,9 +196,9 @@ func nextAfter(ctx context.Context, err error) string {
 		{is(intake.ErrNoHeartbeat), SameCommand + " when the replica has caught up, or without --capture-from."},
 		{is(leftovers.ErrClaimed), SameCommand + " when that run has ended."},
 		{is(intake.ErrStatementFormat), "Have that session write in ROW format, then run the same command again."},
-		{is(lock.ErrWork), "Raise --native-max-lock, for so long nobody can write, or see with --method=shadow what a shadow lacks."},
-		{is(lock.ErrGivenUp) || is(lock.ErrTooLong), SameCommand + " when fewer use the table."},
-		{sourceChanged(err), SameCommand + "; make sure that nobody alters the table meanwhile."},
+		{is(lock.ErrWork), "Raise --native-max-lock (writes are blocked for that long), or see with --method=shadow why a shadow is refused."},
+		{is(lock.ErrGivenUp) || is(lock.ErrTooLong), SameCommand + " when fewer sessions use the table."},
+		{sourceChanged(err), SameCommand + "; make sure that no session alters the table during the run."},
 		{binlogLost(err), SameCommand + " to start again."},
 		{is(shadow.ErrRefused), "Correct the statement."},
 		{is(ErrUnfit), "Change the rows that are listed, or the ALTER. With --no-prescan a run would stop at the first of them."},

@@ -133,7 +133,7 @@ func TestL9_EveryConnectionMayBeKilled(t *testing.T) {
 		c.mustEnd()
 		close(stop)
 		<-done
-		c.log("going on with an earlier run")
+		c.log("resuming an earlier run")
 		b.settle(l)
 	})
 }

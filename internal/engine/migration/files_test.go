@@ -125,7 +125,7 @@ func TestNoQueryWaitsForNamesOfConstraints(t *testing.T) {
 	var later bool
 	result := b.mustMigrate("ADD COLUMN added INT", func(e event.Event) {
 		n, is := e.(event.Note)
-		later = later || is && strings.Contains(n.Text, "did not get their last form under the lock")
+		later = later || is && strings.Contains(n.Text, "did not get their final form under the lock")
 	})
 	f.rest()
 	if !bent(w) || !later {

@@ -25,7 +25,7 @@ type carrier struct{ *run }
 func (r carrier) withdraw(ctx context.Context, set carry.Set) error {
 	fixed, err := r.tryOn(ctx, leftovers.Fixer{Set: set}, leftovers.Fixer.Withdraw)
 	if fixed && err == nil {
-		r.note("the attempt's second foreign keys, and its stand-ins of triggers, are taken back")
+		r.note("removed the attempt's second foreign keys, and its stand-ins of triggers")
 	}
 	return err
 }
@@ -46,7 +46,7 @@ func (r carrier) tryOn(
 		if err == nil || ctx.Err() != nil || !errors.Is(err, cutover.ErrNotGranted) && !errors.Is(err, context.DeadlineExceeded) {
 			return fixed, err
 		}
-		r.note(fmt.Sprintf("%v; tried on. Until then good rows may be refused (error 1452), and deletions of their parents (1451)", err))
+		r.note(fmt.Sprintf("%v; retrying. Until it succeeds, valid inserts may fail (error 1452), and deletions of parent rows (1451)", err))
 	}
 }
 
@@ -73,7 +73,7 @@ func (r carrier) settleCarried(ctx context.Context, unsettled error) error {
 	}
 	r.note(
 		fmt.Sprintf(
-			"foreign keys or triggers did not get their last form under the lock (%v): they get it now, one after the other",
+			"foreign keys or triggers did not get their final form under the lock (%v): the run finishes them now, one after the other",
 			unsettled,
 		),
 	)
@@ -96,18 +96,18 @@ func (r carrier) leftUnsettled() (left, next string) {
 				state,
 			),
 			fmt.Sprintf(
-				SameCommand+", or midstream cleanup %s: both put that right first.", source.Argument(),
+				SameCommand+", or midstream cleanup %s: both fix that first.", source.Argument(),
 			)
 	}
 	return fmt.Sprintf(
-			"%s %s. It and its children are held to all of their foreign keys; where some stand on %s as well, good rows may be refused "+
-				"(error 1452), and deletions of their parents (1451).",
+			"%s %s. All foreign keys of it and its children are enforced; if some also exist on %s, valid rows may be refused "+
+				"(error 1452), and deletions of parent rows (1451).",
 			source,
 			state,
 			beside,
 		),
 		fmt.Sprintf(
-			SameCommand+" at once, or midstream cleanup %s: both put that right first.", source.Argument(),
+			SameCommand+" at once, or midstream cleanup %s: both fix that first.", source.Argument(),
 		)
 }
 

@@ -223,7 +223,7 @@ func TestL3_CascadesIntoAChild(t *testing.T) {
 		if !last.heard(`"rows_repaired":0,`) {
 			b.Error("rows differed when they were compared")
 		}
-		if !last.heard("going on with an earlier run") {
+		if !last.heard("resuming an earlier run") {
 			b.Error("it began anew")
 		}
 		time.Sleep(100 * time.Millisecond)

@@ -303,7 +303,7 @@ func TestL3_CascadesThatTheBinlogDoesNotTell(t *testing.T) {
 	f.live(f.replace)
 	last := b.child(clauses, "", nil)
 	last.mustEnd()
-	if !last.heard("going on with an earlier run") {
+	if !last.heard("resuming an earlier run") {
 		b.Error("it began anew")
 	}
 	time.Sleep(200 * time.Millisecond)
@@ -567,7 +567,7 @@ func TestL9_ABackupHoldsUpAWithdrawalOnce(t *testing.T) {
 	r := b.background(b.ctx(), "ADD COLUMN added INT")
 	b.awaited("word of what is not taken back", func(e event.Event) bool {
 		n, is := e.(event.Note)
-		return is && strings.Contains(n.Text, "tried on. Until then good rows")
+		return is && strings.Contains(n.Text, "retrying. Until it succeeds, valid inserts")
 	})
 	end()
 	r.wait(b)

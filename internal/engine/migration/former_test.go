@@ -41,9 +41,9 @@ func TestL5_WhatCanNotBeGoneOnWithIsBegunAnew(t *testing.T) {
 		{"no shadow", "DROP TABLE t_shadow", "its shadow is gone"},
 		{"binlog", "UPDATE t_midstream SET state = JSON_SET(state, '$.GTIDs', '', '$.Position', 'binlog.000000:4') WHERE id = 2", "no longer has its binlog"},
 		{"server", "UPDATE t_midstream SET state = JSON_SET(state, '$.ServerUUID', '11111111-2222-3333-4444-555555555555', '$.GTIDs', '') WHERE id = 2", "it ran on the server 11111111"},
-		{"version", "UPDATE t_midstream SET state = REPLACE(state, '\"Version\":2', '\"Version\":1') WHERE id = 2", "another version's"},
-		{"table of another version", "ALTER TABLE t_midstream DROP COLUMN run", "another version's"},
-		{"nonsense", "UPDATE t_midstream SET state = '{' WHERE id = 3", "another version's"},
+		{"version", "UPDATE t_midstream SET state = REPLACE(state, '\"Version\":2', '\"Version\":1') WHERE id = 2", "another version wrote"},
+		{"table of another version", "ALTER TABLE t_midstream DROP COLUMN run", "another version wrote"},
+		{"nonsense", "UPDATE t_midstream SET state = '{' WHERE id = 3", "another version wrote"},
 		{"ranges", `UPDATE t_midstream SET state = JSON_SET(state, '$.Copied', JSON_ARRAY(JSON_OBJECT('From', 'AA==', 'To', NULL), JSON_OBJECT('From', 'AA==', 'To', 'AQ=='))) WHERE id = 2`, "not a key of this table"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -61,7 +61,7 @@ func TestL5_WhatCanNotBeGoneOnWithIsBegunAnew(t *testing.T) {
 						notes = append(notes, n.Text)
 					}
 				})
-				if all := strings.Join(notes, "\n"); !strings.Contains(all, "begun anew") || !strings.Contains(all, c.reason) {
+				if all := strings.Join(notes, "\n"); !strings.Contains(all, "run starts again") || !strings.Contains(all, c.reason) {
 					b.Errorf("want the reason %q; it said:\n%s", c.reason, all)
 				}
 				b.equal()
@@ -101,7 +101,7 @@ func TestUpgradesOfTheState(t *testing.T) {
 				run,
 			); !strings.Contains(
 				text,
-				"and what an earlier run has left is as it was. Go on, or clean up, with the version of midstream that wrote it",
+				"and the earlier run's work is unchanged. Resume or clean up with the version of midstream that wrote it",
 			) {
 				b.Error(text)
 			}
@@ -254,7 +254,7 @@ func crashed(t *testing.T, version string, server *mysqltest.Instance, how strin
 		}
 	})
 	c.mustEnd()
-	if !c.heard("going on with an earlier run") {
+	if !c.heard("resuming an earlier run") {
 		b.Error("it did not say that it goes on after the server was started again")
 	}
 }

@@ -59,7 +59,7 @@ func TestL9_DiskFull(t *testing.T) {
 			}
 			again := b.child("ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=0", "", nil)
 			again.mustEnd()
-			if !again.heard("going on with an earlier run") {
+			if !again.heard("resuming an earlier run") {
 				t.Error("it did not say that it goes on")
 			}
 			if new, old := b.value(

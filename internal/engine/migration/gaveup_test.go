@@ -45,7 +45,7 @@ func TestL9_NoSortMemoryKeepsTheWork(t *testing.T) {
 		b.address = b.server.Address
 		c := b.child("ADD COLUMN added INT", "", nil, "--drop-old")
 		c.mustEnd()
-		if !c.heard("going on with an earlier run") {
+		if !c.heard("resuming an earlier run") {
 			b.Error("it began anew")
 		}
 	})

@@ -188,7 +188,7 @@ func (r *run) notOurs() error {
 func (r *run) prepare(ctx context.Context) (*work, error) {
 	var err error
 	if !r.pool.Marked() {
-		r.note(dbconn.ErrUnseen.Error() + ": what a lost connection still does is waited for, and not ended")
+		r.note(dbconn.ErrUnseen.Error() + ": the run waits for the statements of a lost connection, and cannot kill them")
 	}
 	if r.serverStart, err = intake.ServerStart(ctx, r.pool.DB()); err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func (r *run) prepare(ctx context.Context) (*work, error) {
 	}
 	if r.cfg.CaptureFrom != nil && !r.verifies {
 		r.verifies = true
-		r.note("a run that reads changes from a replica is always compared: --no-verify is not heeded")
+		r.note("a run that reads changes from a replica always compares the rows: it ignores --no-verify")
 	}
 	if err := r.brakes.openGates(ctx); err != nil {
 		return nil, err

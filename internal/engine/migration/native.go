@@ -26,7 +26,7 @@ func (r ownStatement) natively(ctx context.Context) (done bool, err error) {
 		return true, err
 	}
 	r.account.update(func() { r.account.method = plan.MethodShadow })
-	r.note(fmt.Sprintf("%v: the table is as it was, and a shadow takes over", err))
+	r.note(fmt.Sprintf("%v: the table is unchanged, and the run builds a shadow instead", err))
 	return false, nil
 }
 
@@ -54,7 +54,7 @@ func (r ownStatement) first(ctx context.Context) (*schema.Table, error) {
 func (r ownStatement) statement(ctx context.Context) error {
 	choice := r.plan.Choice
 	if choice.Method == plan.MethodNone {
-		r.note("nothing is to be done: " + choice.Why)
+		r.note("nothing to do: " + choice.Why)
 		r.debts.done = true
 		return nil
 	}

@@ -32,10 +32,10 @@ func TestNextFitsTheCause(t *testing.T) {
 		want string
 	}{
 		{aborted, enough, "to start again"},
-		{aborted, intake.ErrSourceChanged, "nobody alters"},
+		{aborted, intake.ErrSourceChanged, "no session alters"},
 		{going, leftovers.ErrClaimed, "has ended"},
 		{going, intake.ErrStatementFormat, "ROW"},
-		{going, cutover.ErrSourceChanged, "nobody alters"},
+		{going, cutover.ErrSourceChanged, "no session alters"},
 		{going, fmt.Errorf("%w: %w", shadow.ErrRefused, syntax), "Correct the statement"},
 		{going, fmt.Errorf("%w: %w", shadow.ErrRefused, null), "Correct the statement"},
 		{going, binlog.ErrPurged, "to start again"},

@@ -168,7 +168,7 @@ func TestL5_RehearsalOnAReplicaGoesOn(t *testing.T) {
 		replica.hasTables("digits,t,t_rehearsal,t_rehearsed")
 		c = replica.child(clauses, "", nil, "--on-replica", "--rehearse-lock", "--method=shadow")
 		c.mustEnd()
-		if !c.heard("going on with an earlier rehearsal on a replica") || c.heard("begun anew") ||
+		if !c.heard("resuming an earlier rehearsal on a replica") || c.heard("run starts again") ||
 			!c.heard(`"rehearsal":"rehearsal on a replica"`) {
 			c.log("note")
 			replica.Error("it did not go on with what was done")

@@ -15,11 +15,11 @@ import (
 
 // ErrUnfit means that the prescan has found rows that do not fit the altered table. The source is
 // untouched and nothing is left; change the rows, or the ALTER.
-var ErrUnfit = errors.New("the altered table doesn't take every row")
+var ErrUnfit = errors.New("some rows don't fit the altered table")
 
 // ErrStopped means that the tables of an earlier run exist: it was stopped and may be resumed. A
 // check or a rehearsal can't be made until then. Nothing was done.
-var ErrStopped = errors.New("an earlier run was stopped on this table, and what it has done has the names that this one needs")
+var ErrStopped = errors.New("an earlier run was stopped on this table, and its tables have the names that this run needs")
 
 // Check makes the shadow, looks for rows that it doesn't take, and drops it again. It may be
 // called once, in place of Run. The error is a *Failure.
@@ -132,7 +132,7 @@ func (r *run) prescanBefore(ctx context.Context, spec *prescan.Spec) error {
 	}
 	err := r.prescan(ctx, spec)
 	if dbconn.Denied(err) {
-		r.note(fmt.Sprintf("no prescan: %v. The run stops at the first row that doesn't fit. GRANT %s lets it look beforehand",
+		r.note(fmt.Sprintf("no prescan: %v. The run stops at the first row that doesn't fit. GRANT %s to let it check before",
 			err, r.temporaryTables()))
 		return nil
 	}

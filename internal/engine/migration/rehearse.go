@@ -44,7 +44,7 @@ var (
 	// ErrLogged means that a rehearsal's writes on a replica would get into the replica's binlog.
 	// Nothing was written.
 	ErrLogged = errors.New(
-		"what a rehearsal on a replica writes must not come into its binlog, and sql_log_bin is ON for this account's sessions",
+		"a rehearsal must not write to the replica's binlog, and sql_log_bin is ON for this account's sessions",
 	)
 )
 

@@ -219,7 +219,7 @@ func TestL5_RehearsalGoesOnWithARehearsal(t *testing.T) {
 		defer b.writer(b.db)()
 		c := b.child(clauses, "", nil, "--rehearse-lock", "--method=shadow")
 		c.mustEnd()
-		if !c.heard("going on with an earlier rehearsal") || c.heard("begun anew") {
+		if !c.heard("resuming an earlier rehearsal") || c.heard("run starts again") {
 			c.log("note")
 			b.Error("it did not go on with what was done")
 		}
@@ -236,7 +236,7 @@ func TestL5_RunGoesOnWithARehearsal(t *testing.T) {
 		stop := b.writer(b.db)
 		c := b.child(clauses, phaseLine(event.PhaseCleanup), func(*child) { stop() }, "--method=shadow")
 		c.mustEnd()
-		if !c.heard("going on with an earlier rehearsal") || c.heard("begun anew") || !c.heard(`"event":"verified"`) {
+		if !c.heard("resuming an earlier rehearsal") || c.heard("run starts again") || !c.heard(`"event":"verified"`) {
 			c.log("note")
 			b.Error("it did not go on with what was done")
 		}
@@ -272,7 +272,7 @@ func TestL8_RehearsalLeavesAStoppedRunAlone(t *testing.T) {
 		b.exec("UPDATE " + b.schema + ".t_midstream SET state = REPLACE(state, '\"Version\":1', '\"Version\":2')")
 		c = b.child(clauses, "", nil, "--method=shadow")
 		c.mustEnd()
-		if !c.heard("going on with an earlier run") {
+		if !c.heard("resuming an earlier run") {
 			b.Error("the run did not go on")
 		}
 		b.equal()

@@ -56,13 +56,13 @@ func (m *Migration) Former(ctx context.Context) (string, error) {
 	saved, err := c.SavedHere(ctx)
 	f, reason, err := r.judge(ctx, saved, err, there)
 	if errors.Is(err, leftovers.ErrSwapped) {
-		return "an earlier run has swapped the tables; what it had left to do is done first", nil
+		return "an earlier run has swapped the tables; this run finishes its work first", nil
 	}
 	if err != nil {
 		return "", err
 	}
 	if reason != "" {
-		return "what an earlier run left is removed, as it can't be gone on with: " + reason, nil
+		return "the work of an earlier run is removed, because it cannot be resumed: " + reason, nil
 	}
 	return f.text(), nil
 }
@@ -72,9 +72,9 @@ func (f *former) text() string {
 	c := f.saved.Checkpoint
 	from := "from " + f.from.Point.Position.String() + " on"
 	if f.saved.Start.Capture == string(plan.CaptureTrigger) {
-		from = "where triggers have written them"
+		from = "as recorded by its triggers"
 	}
-	return fmt.Sprintf("going on with an earlier %s, which had copied %d rows by %s; changes are read %s",
+	return fmt.Sprintf("resuming an earlier %s, which had copied %d rows by %s; changes are read %s",
 		kind(f.saved.Start), c.Rows, c.Taken.Local().Format(time.DateTime), from)
 }
 
@@ -101,7 +101,7 @@ func (r earlier) former(ctx context.Context) (*former, error) {
 	}
 	r.debts.former = false
 	if reason != "" {
-		r.note("an earlier run can't be gone on with, and is begun anew: " + reason)
+		r.note("an earlier run cannot be resumed, so the run starts again: " + reason)
 		return nil, r.dropFormer(ctx)
 	}
 	return f, nil
@@ -158,7 +158,7 @@ func (r earlier) judgeSaved(
 	there leftovers.Listing,
 ) (f *former, reason string, err error) {
 	if errors.Is(failed, checkpoint.ErrUnreadable) {
-		return nil, "its state is another version's", nil
+		return nil, "another version wrote its state", nil
 	}
 	if failed != nil {
 		return nil, "", failed
@@ -217,7 +217,7 @@ func (r earlier) judgeFormer(ctx context.Context, saved *checkpoint.Saved, shado
 	case start.Source != definition:
 		return "the table was altered since", nil
 	case !slices.Equal(start.Acting, r.plan.Acting):
-		return "the binlog tells now of what foreign keys do, or does so no more", nil
+		return "the binlog now logs the actions of foreign keys, or no longer does", nil
 	}
 	f.from, reason, err = r.link.Judge(ctx, saved)
 	if reason != "" || err != nil {
@@ -260,9 +260,9 @@ func (r earlier) judgeRanges(f *former) (reason string, err error) {
 	case err != nil:
 		return err.Error(), nil
 	case f.specs.Sync.KeyChanged && !f.tracker.Complete():
-		return "the ALTER changes the key, so that the rows of a part that was not wholly copied can't be told", nil
+		return "the ALTER changes the key, and a range was copied only in part, so its rows cannot be identified", nil
 	case f.specs.Dated && start.Purpose != string(r.plan.Purpose):
-		return "it was a rehearsal, and its rows have the time at which that began in a new column with DEFAULT CURRENT_TIMESTAMP", nil
+		return "it was a rehearsal, and a new column with DEFAULT CURRENT_TIMESTAMP has the rehearsal's start time", nil
 	case f.specs.Sync.Values.Zone != "" && start.Zone != r.plan.Server.TimeZone:
 		return fmt.Sprintf("the server's time zone was %s, and is %s", start.Zone, r.plan.Server.TimeZone), nil
 	}
@@ -311,7 +311,7 @@ func (r *run) resume(ctx context.Context, f *former) (*work, error) {
 	}
 	if !r.verifies {
 		r.verifies = true
-		r.note("a run that goes on with an earlier one is always compared: --no-verify is not heeded")
+		r.note("a resumed run always compares the rows: it ignores --no-verify")
 	}
 	r.account.update(func() { r.account.resumed = true })
 	r.emit(event.Resumed{Rows: c.Rows, Taken: c.Taken, Text: f.text(), At: time.Now()})

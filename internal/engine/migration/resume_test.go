@@ -48,7 +48,7 @@ func TestL5_KilledInEveryPhase(t *testing.T) {
 	phases := []event.Phase{event.PhaseCheck, event.PhaseShadow, event.PhaseStart, event.PhaseCopy, event.PhaseIndex,
 		event.PhaseCatchUp, event.PhaseVerify, event.PhaseCutover, event.PhaseCleanup}
 	onTwo(t, func(b *bench) {
-		const resumed = "going on with an earlier run"
+		const resumed = "resuming an earlier run"
 		told := map[event.Phase]string{
 			event.PhaseCheck:   "",
 			event.PhaseShadow:  "",
@@ -184,7 +184,7 @@ func TestL5_DistrustIsKept(t *testing.T) {
 		b.numbered(9999)
 		b.killedInCopy()
 		b.exec("UPDATE " + b.schema + ".t_midstream SET state = JSON_SET(state, '$.Distrusted', TRUE) WHERE id = 2")
-		const distrusted = "All rows are compared before the swap"
+		const distrusted = "compares all rows before the swap"
 		c := b.child(clauses, "", nil, slowly...)
 		c.await(distrusted)
 		c.await(phaseLine(event.PhaseCopy))
@@ -202,7 +202,7 @@ func TestL9_TheSameInOtherWordsGoesOn(t *testing.T) {
 		b.killedInCopy()
 		c := b.child("add  column added int;", "", nil)
 		c.mustEnd()
-		if !c.heard("going on with an earlier run") {
+		if !c.heard("resuming an earlier run") {
 			b.Error("it began anew")
 		}
 		b.equal()
@@ -239,7 +239,7 @@ func TestL9_CheckAfterAStoppedCheck(t *testing.T) {
 		}
 		c := b.child(clauses, "", nil)
 		c.mustEnd()
-		if !c.heard("going on with an earlier run") {
+		if !c.heard("resuming an earlier run") {
 			b.Error("the check has removed the run's work")
 		}
 	})

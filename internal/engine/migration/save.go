@@ -80,6 +80,6 @@ func (w *work) keepAll(err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if err := w.checkpoint(ctx); err != nil { // the one before will do
-		w.note("the last checkpoint could not be written, and some work is done again: " + err.Error())
+		w.note("the last checkpoint could not be written, so a resumed run repeats some work: " + err.Error())
 	}
 }

@@ -76,7 +76,7 @@ func (t *Tables) run(ctx context.Context) (result Result, err error) {
 	p := t.plan
 	result.Method = p.Choice.Method
 	if p.Choice.Method == plan.MethodNone {
-		t.note("nothing is to be done: " + p.Choice.Why)
+		t.note("nothing to do: " + p.Choice.Why)
 		t.done = true
 		return result, nil
 	}
@@ -224,20 +224,20 @@ func (t *Tables) failure(ctx context.Context, err error) error {
 	all, table := strings.Join(names, ", "), t.plan.Statement.Tables()[0]
 	switch {
 	case errors.Is(err, tableddl.ErrUnknown):
-		f.Left = fmt.Sprintf("The %s has either been carried out or not (%s).", t.plan.Statement.Kind, all)
+		f.Left = fmt.Sprintf("The outcome of the %s is unknown (%s).", t.plan.Statement.Kind, all)
 		if t.plan.Aside != (schema.Name{}) {
-			f.Left = fmt.Sprintf("The %s has either been carried out, and left %s, or not (%s).", t.plan.Statement.Kind, t.plan.Aside, all)
+			f.Left = fmt.Sprintf("The outcome of the %s is unknown; if the server executed it, %s is left (%s).", t.plan.Statement.Kind, t.plan.Aside, all)
 		}
-		f.Next = fmt.Sprintf("Look which: SHOW TABLES FROM %s.", schema.Quote(table.Schema))
+		f.Next = fmt.Sprintf("Check with: SHOW TABLES FROM %s.", schema.Quote(table.Schema))
 	case errors.Is(err, ErrLeftovers):
-		f.Left = fmt.Sprintf("The %s has been carried out; %s is left.", t.plan.Statement.Kind, t.plan.Aside)
+		f.Left = fmt.Sprintf("The %s is done; %s is left.", t.plan.Statement.Kind, t.plan.Aside)
 		f.Next = fmt.Sprintf("Remove it with: midstream cleanup --old %s", table.Argument())
 	case errors.Is(err, tableddl.ErrTwinLeft):
 		f.Err = fmt.Errorf("%w: %w", ErrLeftovers, err)
 		f.Left = fmt.Sprintf("%s is untouched. Left on the server: %s, which is empty.", all, t.plan.Twin)
-		f.Next = fmt.Sprintf("See that it is empty, and say: DROP TABLE %s.", t.plan.Twin.Quoted())
+		f.Next = fmt.Sprintf("Check that it is empty, and run: DROP TABLE %s.", t.plan.Twin.Quoted())
 	default:
-		f.Left = fmt.Sprintf("Nothing has happened to %s, and nothing is left on the server.", all)
+		f.Left = fmt.Sprintf("%s is untouched, and nothing is left on the server.", all)
 		f.Next = nextAfter(ctx, err)
 	}
 	return f

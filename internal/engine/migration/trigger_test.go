@@ -55,7 +55,7 @@ func TestL5_KilledByTriggers(t *testing.T) {
 			if code, last := c.wait(); code != -1 {
 				b.Fatalf("in phase %s: exit code %d: %s", phase, code, last)
 			}
-			want := "where triggers have written them"
+			want := "as recorded by its triggers"
 			if phase == event.PhaseCleanup {
 				want = "stopped after its swap"
 			}

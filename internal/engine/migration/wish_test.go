@@ -123,7 +123,7 @@ func TestL8_WishedNamesOfOthers(t *testing.T) {
 		b.stranger("_t_del")
 		_, err := b.migrate(b.ctx(), "ADD COLUMN added INT")
 		var refused *plan.Refused
-		if !errors.As(err, &refused) || !strings.Contains(err.Error(), "_t_del exists and is not ours") {
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), "_t_del exists and is not Midstream's") {
 			b.Errorf("the error is %v", err)
 		}
 		b.unharmed("_t_del")

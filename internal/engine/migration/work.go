@@ -51,7 +51,7 @@ type work struct {
 	shape plan.Shape
 	// takenNames are names for the old table that other tables have.
 	takenNames []schema.Name
-	// unsettled is why foreign keys or triggers did not get their last form under the lock of the swap.
+	// unsettled is why foreign keys or triggers did not get their final form under the lock of the swap.
 	unsettled error
 }
 

@@ -45,7 +45,7 @@ var (
 	// ErrUnknown means that the connection was lost, and that the server could not be asked about
 	// the statement's outcome. It also means that the table has changed after a request was
 	// withdrawn.
-	ErrUnknown = errors.New("outcome of the statement is not known")
+	ErrUnknown = errors.New("the outcome of the statement is not known")
 )
 
 // Run lets the server make the change, under the bounded lock: no session waits behind it for

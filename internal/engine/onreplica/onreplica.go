@@ -85,7 +85,7 @@ func (p *Watch) look(ctx context.Context, db *sql.DB, first bool, note func(stri
 			applying_transaction_start_apply_timestamp, NOW(6)), 0)), 0)
 		  FROM performance_schema.replication_applier_status_by_worker`).Scan(&off, &failed, &lag, &stall)
 	if err != nil {
-		return fmt.Errorf("look how far replication is behind: %w", err)
+		return fmt.Errorf("read the replication lag: %w", err)
 	}
 	if off > 0 && failed != "" {
 		return fmt.Errorf("%w: %s", ErrReplication, failed)
@@ -94,7 +94,7 @@ func (p *Watch) look(ctx context.Context, db *sql.DB, first bool, note func(stri
 	defer p.mu.Unlock()
 	if off > 0 && !p.told {
 		p.told, p.seen.Stopped = true, true
-		note("the replication of this server was stopped: no changes come until it is started again")
+		note("the replication of this server was stopped: no changes arrive until it is started again")
 	}
 	s := &p.seen
 	s.Lag, s.Stall = max(s.Lag, time.Duration(lag)*time.Microsecond), max(s.Stall, time.Duration(stall)*time.Microsecond)
@@ -118,7 +118,7 @@ func GiveWay(ctx context.Context, pool *dbconn.Pool) error {
 		}
 		between, err := between(ctx, pool)
 		if err != nil && ctx.Err() == nil {
-			return fmt.Errorf("look who keeps replication waiting: %w", err)
+			return fmt.Errorf("find what blocks replication: %w", err)
 		}
 		now := map[string]bool{}
 		for lock, session := range between {

@@ -37,8 +37,8 @@ func CheckSettings(ctx context.Context, pool *dbconn.Pool, table schema.Name, wa
 	}
 	if _, says := values["max-replica-lag"]; says && t.ReplicaLag > 0 && len(t.Replicas) == 0 {
 		return bad(
-			"max-replica-lag", errors.New("no replica is looked at: the run found none, or began with 0"),
-			"name replicas by --replica when the run begins",
+			"max-replica-lag", errors.New("the run watches no replica: it found none, or started with 0"),
+			"name replicas by --replica when the run starts",
 		)
 	}
 	return CheckKills(ctx, pool.DB(), table, was, now, values)

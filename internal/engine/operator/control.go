@@ -83,7 +83,7 @@ func (b *BadSetting) Error() string { return fmt.Sprintf("%s=%s: %v", b.Name, b.
 func (b *BadSetting) Unwrap() error { return b.Err }
 
 // errUnknownSetting means that no such setting exists.
-var errUnknownSetting = errors.New("there is no such setting, or it does not change while a run is at work")
+var errUnknownSetting = errors.New("there is no such setting, or it cannot change during a run")
 
 // NewControl returns a Control that begins with these settings.
 func NewControl(settings Settings) *Control {
@@ -206,7 +206,7 @@ func (c *Control) natively(what, next string) error {
 	if !c.native {
 		return nil
 	}
-	return &NotNow{what, "the server itself changes the table already", next}
+	return &NotNow{what, "the server itself is already changing the table", next}
 }
 
 // Stoppable fails with *NotNow if the run can't be stopped at a checkpoint, to go on from there.
@@ -218,11 +218,11 @@ func (c *Control) Stoppable(ctx context.Context) error {
 	r := c.atWork()
 	switch {
 	case r == nil:
-		return &NotNow{what, "it is not at work: it looks at the server, or waits for it", "give the command again in a moment"}
+		return &NotNow{what, "it is not working yet: it checks the server, or waits for it", "run the command again in a moment"}
 	case !r.Keeps():
 		return &NotNow{
-			what, "the server itself changes the table, and keeps no part of that",
-			"let it come to its end, or withdraw the statement with midstream abort",
+			what, "the server itself changes the table, and cannot keep a part of that work",
+			"let it finish, or withdraw the statement with midstream abort",
 		}
 	}
 	return nil
@@ -243,7 +243,7 @@ func (c *Control) TooLate(ctx context.Context, what string) error {
 		return c.TooLate(ctx, what)
 	}
 	if swapped {
-		return &NotNow{What: what, Why: "it is too late: the tables are swapped", Next: "nothing: the run comes to its end by itself"}
+		return &NotNow{What: what, Why: "it is too late: the tables are swapped", Next: "nothing: the run finishes by itself"}
 	}
 	return nil
 }
@@ -263,13 +263,13 @@ func (c *Control) Pause(ctx context.Context, by string) (inFlight int, err error
 	if p := c.Paused(); p != nil {
 		return 0, &NotNow{
 			what, "it is paused since " + p.Since.Local().Format(time.TimeOnly) + " by " + p.By,
-			"midstream resume lets it go on",
+			"midstream resume continues it",
 		}
 	}
 	c.mu.Lock()
 	if err := c.natively(
 		what,
-		"let it come to its end, after which the run is done, or withdraw the statement with midstream abort",
+		"let it finish, which ends the run, or withdraw the statement with midstream abort",
 	); err != nil {
 		c.mu.Unlock()
 		return 0, err
@@ -300,7 +300,7 @@ func (c *Control) Resume() error {
 	if !c.unpause() {
 		return &NotNow{
 			"there is nothing to resume", "the run is not paused",
-			"midstream status tells for what it waits; a hold ends by midstream cutover, a throttle by midstream throttle 100%",
+			"midstream status shows what it waits for; midstream cutover ends a hold, midstream throttle 100% ends a throttle",
 		}
 	}
 	return nil
@@ -325,7 +325,7 @@ func (c *Control) Hold(ctx context.Context) error {
 	}
 	return c.take(ctx, what, true, func() error {
 		if c.settings.When.Hold && !c.waived {
-			return &NotNow{what, "it is held already", "midstream cutover lets it go"}
+			return &NotNow{what, "it is held already", "midstream cutover releases it"}
 		}
 		c.settings.When.Hold = true
 		return nil
@@ -368,7 +368,7 @@ func (c *Control) take(ctx context.Context, what string, stricter bool, do func(
 // CutOver ends a hold; with now, the window and the file don't count any more either. It returns what still keeps
 // the run from its swap, as "the window opens at 22:30"; "" for nothing that is known. It fails with *NotNow.
 func (c *Control) CutOver(ctx context.Context, now bool) (still string, err error) {
-	const what = "there is no swap to let go"
+	const what = "there is no swap to release"
 	if err := c.TooLate(ctx, what); err != nil {
 		return "", err
 	}
@@ -381,7 +381,7 @@ func (c *Control) CutOver(ctx context.Context, now bool) (still string, err erro
 		return "", &NotNow{
 			what,
 			"nothing holds it",
-			"nothing: the run swaps by itself as soon as the tables are equal and nobody is in the way",
+			"nothing: the run swaps by itself as soon as the tables are equal and no session blocks it",
 		}
 	}
 	c.settings.When.Hold = false
@@ -450,8 +450,8 @@ func (c *Control) Set(ctx context.Context, values map[string]string) error {
 	} else if at := slices.IndexFunc(looked, func(name string) bool { _, says := values[name]; return says }); at >= 0 {
 		return &NotNow{
 			looked[at] + " can't be set",
-			"it is held against the server, and the run is not at work there: it is stopped, or looks at the server",
-			"set it when the run is at work: midstream status tells",
+			"the run must check it against the server, and is not working there: it is stopped, or checks the server",
+			"set it when the run is working: midstream status shows it",
 		}
 	}
 	return c.take(ctx, "the change of the table can't be held", holds(settings, values), func() error {

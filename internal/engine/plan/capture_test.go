@@ -79,7 +79,7 @@ func TestCaptureIsRefused(t *testing.T) {
 		{"member of a group", func(f *Facts) { f.Capture.Group = true }, Altering, "Group Replication"},
 		{"old", func(f *Facts) { f.Capture.Version = Version{Major: 5, Minor: 7} }, Altering, "8.0 and later"},
 		{"on a replica", func(f *Facts) { f.IsReplica, f.Replicating = true, true }, RehearsingOnReplica, "Leave --capture-from out"},
-		{"stands still", func(f *Facts) { f.Capture.Channels[1].Running = false }, Altering, "stands still"},
+		{"stands still", func(f *Facts) { f.Capture.Channels[1].Running = false }, Altering, "is stopped"},
 		{"delayed", func(f *Facts) { f.Capture.Channels[1].Delay = 60 }, Altering, "SOURCE_DELAY"},
 		{"another table", func(f *Facts) { f.Capture.Columns = f.Capture.Columns[1:] }, Altering, "other columns"},
 		{"without privileges", func(f *Facts) { f.Capture.Grants = Grants{} }, Altering, "REPLICATION SLAVE, REPLICATION CLIENT on *.*"},
@@ -100,7 +100,7 @@ func TestCaptureIsRefused(t *testing.T) {
 	}
 }
 
-// TestCaptureIsChosen: the binlog where it can be used, triggers where not, with the reason, or as it was asked for.
+// TestCaptureIsChosen: the binlog where it can be used, triggers where not, with the reason, or as the flag asks.
 func TestCaptureIsChosen(t *testing.T) {
 	for _, c := range []struct {
 		name     string

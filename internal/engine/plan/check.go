@@ -38,8 +38,8 @@ func (c *checker) checkServer() {
 		c.warn(
 			CodeMDL,
 			"performance_schema is OFF",
-			"nothing tells what the application feels: rows are copied at full speed, whatever --max-slowdown says, unless --copy-share or --max-load bound it; "+
-				"sessions that block the cut-over can't be named, and those of a run that was killed are waited for, and not ended",
+			"the run cannot measure the application's statements: rows are copied at full speed, whatever --max-slowdown says, unless --copy-share or --max-load bound it; "+
+				"sessions that block the cut-over can't be named, and a run waits for sessions of a killed run, and cannot kill them",
 			"",
 		)
 	} else if !f.MDLInstrument && !f.InstrumentUnknown {
@@ -57,16 +57,16 @@ func (c *checker) checkBinlog() {
 		return
 	}
 	if f.BinlogFormat != "ROW" {
-		c.block(CodeBinlogFormat, "binlog_format is "+f.BinlogFormat, "statements in the binlog don't tell which rows they changed",
+		c.block(CodeBinlogFormat, "binlog_format is "+f.BinlogFormat, "statements in the binlog don't show which rows they changed",
 			"SET GLOBAL binlog_format = 'ROW', then let the applications connect anew")
 	}
 	if f.hidesSchema(database) {
 		c.block(CodeBinlogFilter, "the binlog leaves out schema "+database+" (binlog_do_db, binlog_ignore_db)",
-			"changes of the table would not be seen", "Start the server without that filter")
+			"a run would miss changes of the table", "Start the server without that filter")
 	}
 	if !f.CommitOrder {
 		c.warn(CodeCommitOrder, "binlog_order_commits is OFF",
-			"rows are read with FOR SHARE, so that a sync waits for transactions that change its rows",
+			"the run reads rows with FOR SHARE, so a sync waits for transactions that change its rows",
 			"SET GLOBAL binlog_order_commits = ON")
 	}
 }
@@ -85,7 +85,7 @@ func (c *checker) checkWritable() {
 	}
 	if f.Galera || f.MultiPrimary {
 		c.block(CodeCluster, "the server is one of several that take writes",
-			"a table lock holds on one of them only, so that no cut-over is safe",
+			"a table lock holds on only one of them, so no cut-over is safe",
 			"Change to a single primary, or run the ALTER natively")
 	}
 }
@@ -137,12 +137,12 @@ func (c *checker) checkGrants(chosen candidate) {
 	c.missing(missing, grantSchema(name.Schema, g.LiteralNames)+".*",
 		"the table, its shadow and the swap need them")
 
-	c.missing(c.lackedOf(onServer(c.captured.By)), "*.*", "the binlog and the list of transactions are read with them")
+	c.missing(c.lackedOf(onServer(c.captured.By)), "*.*", "the run reads the binlog and the list of transactions with them")
 
-	c.checkReadable(append([]string{instruments}, watched...), "sessions that block the cut-over are found there")
+	c.checkReadable(append([]string{instruments}, watched...), "the run finds there the sessions that block the cut-over")
 	if !c.facts.Version.MariaDB && c.facts.Version.AtLeast(8, 0, 0) && !g.Global(forXA) {
 		what, fix := c.lack([]string{forXA}, "*.*")
-		c.warn(CodeGrants, what, "XA transactions that were prepared before the run can't be seen: the rows of one that is "+
+		c.warn(CodeGrants, what, "the run cannot see XA transactions that were prepared before it started: rows of one that is "+
 			"committed later would be missing", fix)
 	}
 }
@@ -159,7 +159,7 @@ func (c *checker) checkKills() {
 	case !f.PerformanceSchema || !f.MDLInstrument && !f.InstrumentUnknown:
 		c.block(
 			CodeKills, "--kill-blockers-after needs to see who holds a lock",
-			"performance_schema doesn't record metadata locks", "Leave it out, or have them recorded",
+			"performance_schema doesn't record metadata locks", "Leave it out, or turn their recording on",
 		)
 	case !f.Grants.Global("SUPER") && !f.Grants.Global("CONNECTION_ADMIN"):
 		privilege := "CONNECTION_ADMIN"
@@ -167,7 +167,7 @@ func (c *checker) checkKills() {
 			privilege = "SUPER"
 		}
 		what, fix := c.lack([]string{privilege}, "*.*")
-		c.block(CodeKills, what, "sessions of other accounts are ended with it (--kill-blockers-after)", fix)
+		c.block(CodeKills, what, "the run kills sessions of other accounts with it (--kill-blockers-after)", fix)
 	}
 }
 

@@ -46,20 +46,20 @@ func (c *checker) checkAlter() {
 	}
 	c.checkNative()
 	if a.RenamesTable {
-		c.block(CodeRenamesTable, "the ALTER renames the table", "the run ends with a rename of its own",
-			fmt.Sprintf("Leave the clause out, and then say: midstream run \"RENAME TABLE %s TO ...\"", c.table.Name.Quoted()))
+		c.block(CodeRenamesTable, "the ALTER renames the table", "a run ends with its own rename",
+			fmt.Sprintf("Leave the clause out, and then run: midstream run \"RENAME TABLE %s TO ...\"", c.table.Name.Quoted()))
 	}
 	if a.AddsForeignKey {
 		c.block(
 			CodeForeignKey, "the ALTER adds a foreign key",
-			"a shadow has none before the swap, and whether the rows that are there keep it is not looked at yet",
-			"Leave the clause out, and look for rows without a parent; then add it by the server: with foreign_key_checks = 0 that takes milliseconds and a lock, and looks at no row",
+			"a shadow has none before the swap, and a run does not check whether existing rows satisfy it",
+			"Leave the clause out, and look for rows without a parent. Then add the key natively: with foreign_key_checks = 0 that takes milliseconds and a lock, and checks no row",
 		)
 	}
 	if a.Versions {
 		c.block(
-			CodeVersions, "the ALTER begins or ends the versioning of rows, or a period",
-			"a table with a history of its rows can't be swapped for one without, nor the other way round",
+			CodeVersions, "the ALTER adds or drops system versioning, or a period",
+			"a table with a history of its rows cannot be swapped with a table without one",
 			"Run the ALTER natively",
 		)
 	}
@@ -83,11 +83,11 @@ func (c *checker) checkNative() {
 	for _, op := range c.alter.PartitionOps {
 		if slices.Contains(nativePartition, op) {
 			c.block(CodePartition, "the ALTER has "+op,
-				"the shadow's rows come later, so that it would have no effect on them", natively(op+" ..."))
+				"the shadow has no rows yet, so it would have no effect", natively(op+" ..."))
 		}
 	}
 	for _, op := range c.alter.TablespaceOps {
-		c.block(CodeTablespace, "the ALTER has "+op, "it works on the file of the table itself", natively(op))
+		c.block(CodeTablespace, "the ALTER has "+op, "it works on the table's own file", natively(op))
 	}
 	for _, op := range c.alter.LoadOps {
 		c.block(CodeSecondary, "the ALTER has "+op, "it doesn't change the table", natively(op))
@@ -100,30 +100,30 @@ func (c *checker) noteAlter() {
 	switch unsure := c.unsure(); {
 	case len(unsure) > 0:
 		c.block(CodeUnparsed, "the ALTER can't be read completely ("+a.Unparsed+"), and it names "+list(unsure),
-			"a run must know which column of the new table continues which, and a name may be used again",
-			"Say it for each of them: --map old=new, where both may be the same name, or --map =new if a column of that name is new")
+			"a run must know which old column each new column continues, and a name may be used again",
+			"Declare each of them: --map old=new (both may be the same name), or --map =new for a new column")
 	case !a.Parsed:
 		c.warn(CodeUnparsed, "the ALTER can't be read completely ("+a.Unparsed+")",
-			"each clause begins with words that tell which column continues which; the rest is left to the server", "")
+			"the first words of each clause show which column continues which; the server reads the rest", "")
 	}
 	if a.OrdersRows {
-		c.warn(CodeOrderBy, "the ALTER has ORDER BY", "rows of an InnoDB table lie in the order of its primary key", "")
+		c.warn(CodeOrderBy, "the ALTER has ORDER BY", "InnoDB stores rows in the order of the primary key", "")
 	}
 	if slices.ContainsFunc(a.Keys, func(k ddl.NewKey) bool { return k.Unique && !c.numbers(k.Columns) }) {
 		c.warn(
 			CodeUnique, "the ALTER adds a unique key", "a duplicate stops the run, with the table untouched",
-			"Look for them first: midstream check lists every row",
+			"To find them first: midstream check lists every row",
 		)
 	}
 	if a.DropsPrimaryKey && !a.AddsPrimaryKey {
 		c.warn(CodeNoPrimary, "the ALTER leaves the table without a primary key",
-			"replicas then search whole tables for each row that changes", "")
+			"replicas then scan the complete table for each changed row", "")
 	}
 	if v := c.facts.Version; !v.MariaDB && !v.AtLeast(8, 0, 16) && a.HasCheck() {
-		c.warn(CodeCheck, "the ALTER has a CHECK constraint", v.String()+" reads it and forgets it: MySQL has them from 8.0.16 on", "")
+		c.warn(CodeCheck, "the ALTER has a CHECK constraint", v.String()+" ignores it: MySQL has them from 8.0.16 on", "")
 	}
 	if a.Algorithm == "INSTANT" {
-		c.warn(CodeAlgorithm, "ALGORITHM=INSTANT is asked of the shadow only", "the table is built anew all the same",
+		c.warn(CodeAlgorithm, "ALGORITHM=INSTANT is asked of the shadow only", "the run rebuilds the table all the same",
 			"Run the ALTER natively if the server takes it")
 	}
 }
@@ -163,7 +163,7 @@ func (c *checker) checkNulls() {
 				"the ALTER makes column "+from.Name+" NOT NULL",
 				"a NULL stops the run, with the table untouched",
 				fmt.Sprintf(
-					"Look for them first: midstream check lists every row, and SELECT COUNT(*) FROM %s WHERE %s IS NULL counts them",
+					"To find them first: midstream check lists every row, and SELECT COUNT(*) FROM %s WHERE %s IS NULL counts them",
 					c.table.Name.Quoted(), schema.Quote(from.Name),
 				),
 			)
@@ -184,11 +184,11 @@ func (c *checker) checkDates() {
 		switch {
 		case c.facts.ZeroDates: // rows are filled with 0000-00-00, as by this server
 		case c.empty(): // rows may come during a run
-			c.block(CodeZeroDate, what, "a row that comes during the run has no date for it", fix)
+			c.block(CodeZeroDate, what, "a row that is inserted during the run has no date for it", fix)
 		default:
 			c.block(
 				CodeNotNull, what,
-				"the rows that are there have no date for it, and the server takes no 0000-00-00 (sql_mode has NO_ZERO_DATE)",
+				"existing rows have no date for it, and the server rejects 0000-00-00 (sql_mode has NO_ZERO_DATE)",
 				fix,
 			)
 		}
@@ -219,7 +219,7 @@ func (c *checker) origin(name string) string {
 // a row of the source has by itself is another thing: that of a row with NULL may equal it.
 func (c *checker) checkNumbers() {
 	if Varies(c.alter.Clauses) {
-		c.warn(CodeUncompared, "the ALTER has an expression that gives another value each time: its values cannot be compared",
+		c.warn(CodeUncompared, "the ALTER has an expression that gives a different value each time: a run cannot compare its values",
 			"the run reports such a column as not compared; all other columns of every row are compared", "")
 	}
 	for _, name := range c.alter.Numbered {
@@ -230,7 +230,7 @@ func (c *checker) checkNumbers() {
 				CodeNumbers,
 				"the ALTER adds the AUTO_INCREMENT column "+name,
 				"the server's own ALTER numbers the rows 1, 2, 3 in the order of the key; a run numbers them as it writes them, by several "+
-					"connections at once, and anew when they change: every row gets a number of its own, but out of order and with gaps",
+					"connections at once, and again when they change: every row gets a unique number, but out of order and with gaps",
 				"Run the ALTER natively if the order of the numbers matters",
 			)
 		case from.AutoIncrement:
@@ -241,7 +241,7 @@ func (c *checker) checkNumbers() {
 		default:
 			c.warn(
 				CodeNumbers, "the ALTER makes column "+from.Name+" AUTO_INCREMENT",
-				"a row whose value is 0 keeps it, which the server's own ALTER would number (unless sql_mode has NO_AUTO_VALUE_ON_ZERO)",
+				"a row whose value is 0 keeps it; the server's own ALTER would number it (unless sql_mode has NO_AUTO_VALUE_ON_ZERO)",
 				"",
 			)
 		}

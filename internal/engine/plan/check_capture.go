@@ -51,12 +51,12 @@ func (f *CaptureFacts) Faults(source string, tables []schema.Name) []Risk {
 		faults = append(faults, Risk{Code: CodeCapture, What: f.Address + ": " + what, Why: why, Fix: fix, Blocking: true})
 	}
 	if f.UUID == source {
-		add("it is the source itself", "changes are read from there anyway", "Leave --capture-from out, or name a replica")
+		add("it is the source itself", "the run reads changes from there anyway", "Leave --capture-from out, or name a replica")
 		return faults
 	}
 	channel, direct := f.from(source)
 	if !direct {
-		add("it does not replicate from the source", "of what lies between the two nobody knows in which order it passes transactions on",
+		add("it does not replicate from the source", "servers between the two may pass transactions on in another order",
 			"Name a replica that replicates from the source itself (server_uuid "+source+")")
 		return faults
 	}
@@ -68,7 +68,7 @@ func (f *CaptureFacts) Faults(source string, tables []schema.Name) []Risk {
 	}
 	if f.LogBin && f.BinlogFormat != "ROW" {
 		add(
-			"its binlog_format is "+f.BinlogFormat, "statements in the binlog don't tell which rows they changed",
+			"its binlog_format is "+f.BinlogFormat, "statements in the binlog don't show which rows they changed",
 			"SET GLOBAL binlog_format = 'ROW' there, then STOP REPLICA and START REPLICA",
 		)
 	}
@@ -82,7 +82,7 @@ func (f *CaptureFacts) Faults(source string, tables []schema.Name) []Risk {
 	if strings.Contains(f.ExecMode, "IDEMPOTENT") || f.SkipErrors != "" && f.SkipErrors != "OFF" {
 		add(
 			"it passes over errors (replica_exec_mode, replica_skip_errors)",
-			"changes that it does not carry out don't come into its binlog",
+			"changes that it skips do not appear in its binlog",
 			"Set replica_exec_mode = STRICT and leave replica_skip_errors out",
 		)
 	}
@@ -92,17 +92,17 @@ func (f *CaptureFacts) Faults(source string, tables []schema.Name) []Risk {
 
 // filterFaults are those of filters.
 func (f *CaptureFacts) filterFaults(channel Channel, tables []schema.Name, add func(what, why, fix string)) {
-	const fix = "Name a replica without filters, or take them off: CHANGE REPLICATION FILTER"
+	const fix = "Name a replica without filters, or remove them: CHANGE REPLICATION FILTER"
 	database := tables[0].Schema
 	if len(f.BinlogDoDB) > 0 && !contains(f.BinlogDoDB, database) || contains(f.BinlogSkipDB, database) {
 		add(
 			"its binlog leaves out schema "+database+" (binlog_do_db, binlog_ignore_db)",
-			"changes of the table would not be seen", "Start it without that filter",
+			"a run would miss changes of the table", "Start it without that filter",
 		)
 	}
 	if channel.DatabaseFilters {
 		add("it filters by database (replicate_do_db, replicate_ignore_db, replicate_rewrite_db)",
-			"whether it sees an ALTER or a TRUNCATE depends on the database that the session had chosen", fix)
+			"whether it sees an ALTER or a TRUNCATE depends on the session's default database", fix)
 	}
 	for _, t := range tables {
 		if channel.Tables.hides(t) {
@@ -125,14 +125,14 @@ func (c *checker) checkCapture() {
 	case f.Version.MariaDB || c.facts.Version.MariaDB || !f.Version.AtLeast(8, 0, 0) || !c.facts.Version.AtLeast(8, 0, 0):
 		block(
 			f.Version.String()+" behind "+c.facts.Version.String(),
-			"changes are read from replicas of MySQL 8.0 and later only", "Leave --capture-from out",
+			"a run reads changes only from replicas of MySQL 8.0 and later", "Leave --capture-from out",
 		)
 		return
 	case c.facts.Group || f.Group:
 		block(
 			"the source or it is a member of Group Replication",
 			"members write transactions to their binlogs in another order than the primary: "+
-				"a change could be read there before the primary shows it",
+				"the run could read a change there before the primary shows it",
 			"Leave --capture-from out",
 		)
 		return
@@ -141,12 +141,12 @@ func (c *checker) checkCapture() {
 	c.blocking = append(c.blocking, faults...)
 	if channel, direct := f.from(c.facts.UUID); direct {
 		if !channel.Running {
-			block("its replication stands still", "no changes come until it is started: "+channel.Error, "Start it: START REPLICA")
+			block("its replication is stopped", "no changes arrive until it is started: "+channel.Error, "Start it: START REPLICA")
 		}
 		if channel.Delay > 0 {
 			block(
-				fmt.Sprintf("it shall be %d s behind (SOURCE_DELAY)", channel.Delay),
-				"the lock of the cut-over would be held for so long",
+				fmt.Sprintf("it has a configured delay of %d s (SOURCE_DELAY)", channel.Delay),
+				"the cut-over would hold its lock for that long",
 				"Name another replica, or there: STOP REPLICA SQL_THREAD; CHANGE REPLICATION SOURCE TO SOURCE_DELAY = 0; START REPLICA SQL_THREAD",
 			)
 		}
@@ -155,8 +155,8 @@ func (c *checker) checkCapture() {
 	c.warn(
 		CodeCapture,
 		"changes are read from replica "+f.Address,
-		"what a session writes there in STATEMENT format is told as rows by the replica, those that it "+
-			"has changed itself: all rows are compared before the swap, --no-verify is not heeded",
+		"the replica logs writes in STATEMENT format as rows, including rows that it "+
+			"has changed itself: the run compares all rows before the swap and ignores --no-verify",
 		"",
 	)
 }
@@ -172,7 +172,7 @@ func (c *checker) checkCaptureTable() {
 	if !same {
 		c.block(
 			CodeCapture, f.Address+": its table has other columns than the source",
-			"row events tell columns by their places", "Make the tables equal, or name another replica",
+			"row events identify columns by position", "Make the tables equal, or name another replica",
 		)
 	}
 	var missing []string

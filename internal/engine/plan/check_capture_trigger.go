@@ -31,7 +31,7 @@ func (c *checker) chooseCapture() {
 	c.captured = Captured{By: CaptureBinlog}
 	switch lacks, hindered := c.unreadable(), c.hinderTriggers(); {
 	case c.options.Capture == CaptureTrigger:
-		c.captured = Captured{By: CaptureTrigger, Why: "it was asked for"}
+		c.captured = Captured{By: CaptureTrigger, Why: "you asked for it"}
 	case c.options.Capture == CaptureBinlog, len(lacks) == 0:
 	case len(hindered) == 0:
 		c.captured = Captured{By: CaptureTrigger, Why: "the binlog can't be used: " + strings.Join(lacks, "; ")}
@@ -86,7 +86,7 @@ func (c *checker) hinderTriggers() (faults []Risk) {
 		)
 	}
 	if f.Capture != nil {
-		add("changes are to be read from a replica, and by triggers", "it is one or the other", "Leave --capture-from or --capture out")
+		add("both a replica and triggers are to capture changes", "a run uses one or the other", "Leave --capture-from or --capture out")
 	}
 	for _, fk := range c.table.ForeignKeys {
 		if fk.Acts() {
@@ -96,38 +96,38 @@ func (c *checker) hinderTriggers() (faults []Risk) {
 					fk.Constraint, fk.OnDelete, fk.OnUpdate, fk.Parent,
 				),
 				"no trigger fires for such changes",
-				"Have changes read from a binlog, on MySQL 9.6 or later, or run the ALTER natively",
+				"Use binlog capture on MySQL 9.6 or later, or run the ALTER natively",
 			)
 		}
 	}
 	if !f.mayCreateTriggers() {
 		add(
 			"account "+f.User+" may not create triggers: it lacks SUPER, and log_bin_trust_function_creators is OFF",
-			"the server refuses them where it writes a binlog (error 1419)",
+			"the server refuses them if it writes a binlog (error 1419)",
 			"SET GLOBAL log_bin_trust_function_creators = ON, or GRANT SUPER ON *.* TO "+account(f.User),
 		)
 	}
 	if f.LogBin && f.BinlogFormat == "STATEMENT" {
-		add("binlog_format is STATEMENT", "rows are read without locks, which can't be logged as statements (error 1665)",
+		add("binlog_format is STATEMENT", "the run reads rows without locks, and such reads cannot be logged as statements (error 1665)",
 			"SET GLOBAL binlog_format = 'MIXED' or 'ROW', then let the applications connect anew")
 	}
 	if !f.Version.MariaDB && backticked(c.table) {
 		add(
 			"the name of the database, of the table or of a column of its keys has a backtick",
-			"the server does not tell the triggers as they were made", "Have changes read from a binlog",
+			"the server does not show such triggers as they were created", "Use binlog capture",
 		)
 	}
 	if _, ok := InnoDBName(name); !ok {
 		add(
 			"the name of the table has letters beyond ASCII",
-			"a TRUNCATE, for which no trigger fires, could not be seen", "Have changes read from a binlog",
+			"the run could not detect a TRUNCATE, for which no trigger fires", "Use binlog capture",
 		)
 	}
 	return faults
 }
 
 // unseenReplicas is told where only capture by a binlog would need the privilege to see them.
-const unseenReplicas = "replicas can't be looked for"
+const unseenReplicas = "the run cannot look for replicas"
 
 // checkTriggerCapture looks whether changes can be captured by triggers, and tells what that means.
 func (c *checker) checkTriggerCapture() {
@@ -141,7 +141,7 @@ func (c *checker) checkTriggerCapture() {
 		fmt.Sprintf("changes are captured by triggers (%s): %s", strings.Join(names, ", "), c.captured.Why),
 		fmt.Sprintf(
 			"each write to the table writes its key into %s as well. The triggers are %s's: it must keep its INSERT there until the run has ended. "+
-				"A TRUNCATE or another change of the table's structure ends the run. A run that is killed leaves them, until the same command or midstream cleanup is given",
+				"A TRUNCATE or another change of the table's structure ends the run. A killed run leaves them until you run the same command or midstream cleanup",
 			c.names.Log,
 			c.facts.User,
 		),
@@ -150,18 +150,18 @@ func (c *checker) checkTriggerCapture() {
 	if c.facts.AutoincLockMode == 0 {
 		c.warn(
 			CodeCaptureTrigger, "innodb_autoinc_lock_mode is 0",
-			"statements that write several rows of the table wait for each other while the triggers are there, and transactions that do so may end in a deadlock (error 1213) that they would not have had",
-			"Set innodb_autoinc_lock_mode to 1 or 2, which takes a restart, or have changes read from a binlog",
+			"while the triggers exist, statements that write several rows of the table wait for each other, and such transactions may get a deadlock (error 1213) that they would not have had",
+			"Set innodb_autoinc_lock_mode to 1 or 2 (needs a restart), or use binlog capture",
 		)
 	}
 	if c.facts.LogBin && c.facts.ReplicasUnknown {
-		c.warn(CodeCaptureTrigger, unseenReplicas, "the account lacks REPLICATION SLAVE, and nobody looks how far they are behind",
+		c.warn(CodeCaptureTrigger, unseenReplicas, "the account lacks REPLICATION SLAVE, so the run does not watch their lag",
 			"GRANT REPLICATION SLAVE ON *.* TO the account, or name them by --replica")
 	}
 	if c.facts.LogBin && c.facts.replicas() > 0 {
 		c.warn(
 			CodeCaptureTrigger, "replicas get the triggers too",
-			"they don't fire there for rows; statements of a session in STATEMENT format fire them, and leave rows in "+c.names.Log.String()+" there until it is dropped",
+			"rows do not fire them there; a session's statements in STATEMENT format fire them, and leave rows in "+c.names.Log.String()+" there until it is dropped",
 			"",
 		)
 	}

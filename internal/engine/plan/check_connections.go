@@ -21,7 +21,7 @@ func (c *checker) checkConnections() {
 		return
 	}
 	more := fmt.Sprintf(
-		"a run takes up to %d at once: for copying rows, applying changes, reading the binlog, and to withdraw what waits for a lock",
+		"a run uses up to %d at once: to copy rows, apply changes, read the binlog, and withdraw requests for a lock",
 		need,
 	)
 	if limit := have.OfAccount; limit > 0 && limit-have.Others < need {
@@ -36,6 +36,6 @@ func (c *checker) checkConnections() {
 	}
 	if left := have.Most - have.Open + max(have.Ours, 1); left < need {
 		c.block(CodeConnections, fmt.Sprintf("the server has %d connections left of %d", left, have.Most), more,
-			"Raise max_connections, wait until others have left, or use fewer workers (--workers, --apply-workers)")
+			"Raise max_connections, wait until other sessions have disconnected, or use fewer workers (--workers, --apply-workers)")
 	}
 }

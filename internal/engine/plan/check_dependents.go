@@ -30,20 +30,20 @@ func (c *checker) checkDependents() {
 			what += " of " + one.Table
 		}
 		for _, r := range gone {
-			fix := "Change it together with the swap: --hold waits with that until you say"
+			fix := "Change it together with the swap: --hold delays the swap until midstream cutover"
 			if one.Kind == "view" {
-				fix = "Create it anew right after the swap (CREATE OR REPLACE VIEW); --hold waits with that until you say"
+				fix = "Create it again right after the swap (CREATE OR REPLACE VIEW): --hold delays the swap until midstream cutover"
 			}
 			switch ddl.UsesColumn(one.Text, one.Mode, one.Name.Schema, c.table.Name, r.Old) {
 			case ddl.Uses:
 				c.warn(
 					CodeDependent, fmt.Sprintf("%s uses column %s, %s", what, r.Old, becomes(r)),
-					"it fails from then on when it is used", fix,
+					"after the swap, every use of it fails", fix,
 				)
 			case ddl.MayUse:
 				c.warn(
 					CodeDependent, fmt.Sprintf("%s names the table and a column %s, %s", what, r.Old, becomes(r)),
-					"if it is the table's it fails from then on when it is used", fix,
+					"if that is the table's column, every use of it fails after the swap", fix,
 				)
 			}
 		}
@@ -61,7 +61,7 @@ func (c *checker) checkDependents() {
 				c.warn(
 					CodeDependent,
 					fmt.Sprintf("%s has %s on column %s, %s", g.Grantee, g.Privilege, r.Old, becomes(r)),
-					"the server keeps privileges by the names of columns", fix,
+					"the server stores privileges by column name", fix,
 				)
 			}
 		}
@@ -69,9 +69,9 @@ func (c *checker) checkDependents() {
 	if len(d.Hidden) > 0 {
 		c.warn(
 			CodeDependent,
-			fmt.Sprintf("the texts of %s can't be read by the account: %s", count(len(d.Hidden), "object"), strings.Join(d.Hidden, ", ")),
+			fmt.Sprintf("the account cannot read the definitions of %s: %s", count(len(d.Hidden), "object"), strings.Join(d.Hidden, ", ")),
 			"they may name columns of the table",
-			"Look at them with an account that may (SHOW VIEW; SHOW_ROUTINE, or the definer's)",
+			"Check them with an account that may (SHOW VIEW; SHOW_ROUTINE, or the definer's)",
 		)
 	}
 }

@@ -85,30 +85,30 @@ func (c *checker) checkForeign() {
 		} else if fk.Acts() && !c.facts.tellsCascades() {
 			c.block(
 				CodeForeignKey,
-				fmt.Sprintf("the ALTER drops foreign key %s, which changes rows of the table up to then", fk.Constraint),
-				"the binlog does not tell of such changes ("+c.facts.silentOf()+")",
-				"Drop it before, by a statement of its own: the server changes its dictionary only",
+				fmt.Sprintf("the ALTER drops foreign key %s, which changes rows of the table until the swap", fk.Constraint),
+				"the binlog does not contain such changes ("+c.facts.silentOf()+")",
+				"Drop it first, by a separate statement: the server changes only its dictionary",
 			)
 		}
 	}
 	for _, name := range c.facts.Foreign.Missing {
 		c.block(
-			CodeForeignKey, "a foreign key refers to "+name.String()+", which is not there",
-			"the constraint can't be declared on the shadow", "Drop the constraint, or create that table",
+			CodeForeignKey, "a foreign key refers to "+name.String()+", which does not exist",
+			"the run cannot declare the constraint on the shadow", "Drop the constraint, or create that table",
 		)
 	}
 	if slices.Contains(c.alter.PartitionOps, "PARTITION BY") {
 		c.block(
 			CodeForeignKey, "the ALTER divides the table into partitions",
-			"InnoDB has no foreign keys of partitioned tables, and none that refer to one",
-			"Drop the foreign keys before",
+			"InnoDB has no foreign keys on partitioned tables, and none that refer to one",
+			"Drop the foreign keys first",
 		)
 	}
 	if len(gone) > 0 && withoutForeign(t, c.alter) == nil {
 		c.block(
-			CodeForeignKey, "the ALTER does nothing but drop a foreign key, or can't be taken apart",
+			CodeForeignKey, "the ALTER only drops a foreign key, or a run cannot split it into clauses",
 			"a shadow has none before the swap",
-			"Drop it by a statement of its own: the server changes its dictionary only",
+			"Drop it by a separate statement: the server changes only its dictionary",
 		)
 	}
 	for _, name := range c.alter.DroppedForeign {
@@ -125,7 +125,7 @@ func (c *checker) checkForeign() {
 func (c *checker) tooOld(all []schema.ForeignKey) (refused bool) {
 	version := c.facts.Version
 	for _, fk := range all {
-		why := "between the swap and the statements that move it, on " + version.String() + ", others would use the tables; from MySQL 8.0.13 on it is all done under one lock"
+		why := "between the swap and the statements that move it, on " + version.String() + ", other sessions could use the tables; MySQL 8.0.13 and later does it all under one lock"
 		switch {
 		case fk.Child != c.table.Name:
 			c.block(
@@ -160,26 +160,26 @@ func (c *checker) checkActions(fk schema.ForeignKey) {
 	switch {
 	case f.tellsCascades() && (f.Capture != nil || f.IsReplica):
 		c.block(
-			CodeForeignKey, what, "a replica logs such changes only if its primary does, and that is not known here",
+			CodeForeignKey, what, "a replica logs such changes only if its primary does, and the run cannot know that",
 			"Run on the primary, and read its own binlog",
 		)
 	case f.tellsCascades():
 	case fk.Parent == c.table.Name:
 		c.block(
 			CodeForeignKey, what,
-			"the binlog does not tell of such changes ("+f.silentOf()+"), and on a shadow such a constraint would act on what is written to it",
+			"the binlog does not contain such changes ("+f.silentOf()+"), and on a shadow such a constraint would change rows that the run writes",
 			"Run the ALTER natively",
 		)
 	case c.options.Purpose == RehearsingOnReplica:
 		c.block(
 			CodeForeignKey, what,
-			"the binlog does not tell of such changes ("+f.silentOf()+"), and a constraint on the rehearsal's table would be in the way of replication",
+			"the binlog does not contain such changes ("+f.silentOf()+"), and a constraint on the rehearsal's table would block replication",
 			"Rehearse on the primary",
 		)
 	case schema.ActsBy(fk.OnUpdate) && c.inKey(fk.Columns):
 		c.block(
 			CodeForeignKey, what,
-			"the binlog does not tell of such changes ("+f.silentOf()+"), and a row would go from one place of the key to another while it is copied",
+			"the binlog does not contain such changes ("+f.silentOf()+"), and a row could move to another key value while the run copies it",
 			"Run the ALTER natively, or choose another key with --key",
 		)
 	default:
@@ -187,8 +187,8 @@ func (c *checker) checkActions(fk schema.ForeignKey) {
 		c.warn(
 			CodeCascades,
 			what,
-			"the binlog does not tell of such changes ("+f.silentOf()+"): so the constraint acts on the new table as well, from the beginning, and rows are read FOR SHARE. "+
-				"Who changes a row that is being copied waits for its chunk, or is ended by a deadlock (error 1213), which is seldom; and a change of the parent does its work on both tables",
+			"the binlog does not contain such changes ("+f.silentOf()+"): so the constraint acts on the new table too, from the start, and the run reads rows FOR SHARE. "+
+				"A session that changes a row during its copy waits for the chunk, or rarely gets a deadlock (error 1213). A change of the parent does its work on both tables",
 			"Shorter chunks make shorter waits: --chunk-time",
 		)
 	}
@@ -204,7 +204,7 @@ func (f *Facts) silentOf() string {
 	if f.Foreign.Native {
 		return "innodb_native_foreign_keys is ON"
 	}
-	return "from MySQL 9.6 on it does"
+	return "MySQL 9.6 and later logs them"
 }
 
 // inKey says that one of the columns is part of the key that is followed.
@@ -222,7 +222,7 @@ func (c *checker) checkEnds(fk schema.ForeignKey) {
 		c.checkEnd(name, fk.Columns, fk.OnDelete == "SET NULL" || fk.OnUpdate == "SET NULL")
 		if !slices.ContainsFunc(after.Keys, func(k schema.Key) bool { return k.Leads(c.renamed(fk.Columns)) }) {
 			c.block(
-				CodeForeignKey, "the ALTER takes away the index that "+name+" stands on",
+				CodeForeignKey, "the ALTER drops the index that "+name+" stands on",
 				"the server would have to build it under the lock of the swap",
 				"Keep an index that begins with its columns",
 			)
@@ -232,8 +232,8 @@ func (c *checker) checkEnds(fk schema.ForeignKey) {
 		c.checkEnd(name, fk.ParentColumns, false)
 		if !standsOn(after, c.renamed(fk.ParentColumns), standsOn(c.table, fk.ParentColumns, true)) {
 			c.block(
-				CodeReferenced, "the ALTER takes away the key that "+name+" refers to",
-				"the server refuses a constraint without it", "Drop the constraint before, or keep the key",
+				CodeReferenced, "the ALTER drops the key that "+name+" refers to",
+				"the server refuses a constraint without it", "Drop the constraint first, or keep the key",
 			)
 		}
 	}
@@ -261,25 +261,25 @@ func (c *checker) checkEnd(fk string, columns []string, null bool) {
 	for _, name := range columns {
 		from, there := c.table.Column(name)
 		to := slices.IndexFunc(c.alter.Defined, func(d schema.Column) bool { return strings.EqualFold(d.Name, renamed(c.alter, name)) })
-		why := "both ends of a foreign key must be of one type"
+		why := "both ends of a foreign key must have the same type"
 		switch {
 		case contains(c.alter.Dropped, name):
 			c.block(
 				CodeForeignKey, fmt.Sprintf("the ALTER drops column %s of %s", name, fk),
-				"the constraint stands on it", "Drop the constraint before",
+				"the constraint uses it", "Drop the constraint first",
 			)
 		case there && from.Charset != "" && c.alter.ConvertsCharset:
-			c.block(CodeForeignKey, fmt.Sprintf("the ALTER converts column %s of %s", name, fk), why, "Drop the constraint before")
+			c.block(CodeForeignKey, fmt.Sprintf("the ALTER converts column %s of %s", name, fk), why, "Drop the constraint first")
 		case !contains(c.alter.Modified, name):
 		case to < 0 || !there || !likeEnds(from, c.collated(c.alter.Defined[to])):
 			c.block(
 				CodeForeignKey, fmt.Sprintf("the ALTER gives column %s of %s another type", name, fk), why,
-				"Drop the constraint before",
+				"Drop the constraint first",
 			)
 		case null && !c.alter.Defined[to].Nullable:
 			c.block(
 				CodeForeignKey, fmt.Sprintf("the ALTER makes column %s of %s NOT NULL", name, fk),
-				"the constraint sets it to NULL", "Drop the constraint before",
+				"the constraint sets it to NULL", "Drop the constraint first",
 			)
 		}
 	}
@@ -316,7 +316,7 @@ var (
 
 // checkForeignGrants finds privileges that are missing on the tables at the other ends.
 func (c *checker) checkForeignGrants(all []schema.ForeignKey) {
-	f, why := c.facts, "its foreign key goes over to the new table in the swap"
+	f, why := c.facts, "the swap moves its foreign key to the new table"
 	var seen []schema.Name
 	for _, fk := range all {
 		other, wanted := fk.Child, onChildren
@@ -369,8 +369,8 @@ func (c *checker) tellForeign(all []schema.ForeignKey) {
 		what = append(what, "leaves "+strings.Join(gone, ", ")+" behind")
 	}
 	why := fmt.Sprintf(
-		"the tables at the other ends are locked too, and up to %d statements that change the dictionary come beside the RENAME, of about 10 ms each "+
-			"on an idle server; who uses one of these tables is in the way of the lock",
+		"the swap also locks the tables at the other ends, and adds up to %d statements that change the dictionary, of about 10 ms each "+
+			"on an idle server; a session that uses one of these tables blocks the lock",
 		statements,
 	)
 	if len(c.facts.Foreign.Linked) > 0 {

@@ -23,8 +23,8 @@ func (c *checker) checkOverlaps(altered *schema.Table) {
 	for _, k := range altered.Keys {
 		if strings.Contains(strings.ToUpper(k.Definition), " WITHOUT OVERLAPS") {
 			c.block(
-				CodeOverlaps, "the key "+k.Name+" is one WITHOUT OVERLAPS",
-				"a run cannot find the rows that it allows no others beside", "Run the ALTER natively",
+				CodeOverlaps, "the key "+k.Name+" is a WITHOUT OVERLAPS key",
+				"a run cannot find the rows that conflict with another row under it", "Run the ALTER natively",
 			)
 		}
 	}
@@ -43,7 +43,7 @@ func (c *checker) checkFormats() {
 		c.block(
 			CodeFormat, "column "+c.table.Columns[i].Name+" has the format of MariaDB 5.3",
 			"the binlog does not show how long its values are",
-			"Convert the table once, natively, with mysql56_temporal_format=ON: ALTER TABLE "+c.table.Name.Quoted()+" FORCE, ALGORITHM=COPY; or let triggers capture the changes, with --capture=trigger",
+			"Convert the table once, natively, with mysql56_temporal_format=ON: ALTER TABLE "+c.table.Name.Quoted()+" FORCE, ALGORITHM=COPY; or use --capture=trigger",
 		)
 	}
 }

@@ -27,7 +27,7 @@ func (c *checker) checkMap() {
 	for _, name := range twice(c.alter) {
 		c.block(
 			CodeColumn, "the ALTER changes column "+name+" by two clauses",
-			"it isn't clear which of them the server follows", "Say it in one clause",
+			"it is unclear which of them the server follows", "Write it as one clause",
 		)
 	}
 }
@@ -57,8 +57,8 @@ func (c *checker) checkReferences() {
 }
 
 const (
-	lacksIt = "the table has none of that name"
-	hasIt   = "the table has one of that name"
+	lacksIt = "the table has no such name"
+	hasIt   = "the table already has that name"
 )
 
 // checkColumns looks for the columns of the table that the statement names.
@@ -135,8 +135,8 @@ func (c *checker) checkReserved() {
 	}
 	for _, name := range distinct(names) {
 		if schema.Reserved(name) {
-			c.block(CodeColumn, "a column has the name "+name, "queries of the run use such names themselves",
-				"Rename the column by a statement of the server's own (ALGORITHM=INSTANT or INPLACE)")
+			c.block(CodeColumn, "a column has the name "+name, "the run's own queries use such names",
+				"Rename the column natively first (ALGORITHM=INSTANT or INPLACE)")
 		}
 	}
 }
@@ -180,7 +180,7 @@ func (c *checker) checkNewIndexes() {
 		}
 	}
 	if a.AddsPrimaryKey && c.keeps("PRIMARY") {
-		c.block(CodeIndex, "the ALTER adds a primary key", "the table has one", "Say DROP PRIMARY KEY too, if it is to be replaced")
+		c.block(CodeIndex, "the ALTER adds a primary key", "the table has one", "To replace it, add DROP PRIMARY KEY")
 	}
 }
 

@@ -33,8 +33,8 @@ func (c *checker) checkTable() {
 		c.block(CodeSystemSchema, t.Name.Schema+" is the server's own schema", "", "")
 	}
 	if was, isOld := schema.MarkedOld(t.Comment, t.Name); isOld {
-		c.block(CodeArtefact, "the table is a former one, by its comment, under its old name again",
-			"midstream cleanup --old would drop it once it is renamed", fmt.Sprintf("Give it its comment back: ALTER TABLE %s COMMENT = %s",
+		c.block(CodeArtefact, "the table's comment marks it as a former table",
+			"midstream cleanup --old would drop it after a rename", fmt.Sprintf("Restore its comment: ALTER TABLE %s COMMENT = %s",
 				t.Name.Quoted(), schema.Literal(was)))
 	} else if schema.Marked(t.Comment) {
 		c.block(CodeArtefact, fmt.Sprintf("the table is an artefact of Midstream (its comment is %q)", t.Comment),
@@ -74,24 +74,24 @@ func (c *checker) checkNames() {
 			ours = append(ours, taken.Name.Table)
 		case isOld && c.options.Names.Old == "":
 			c.block(CodeNameTaken, fmt.Sprintf("former tables have all the names up to %s", taken.Name), "the run needs one for the next",
-				fmt.Sprintf("Drop those that nobody needs: midstream cleanup --old %s", c.table.Name.Argument()))
+				fmt.Sprintf("Drop the unneeded ones: midstream cleanup --old %s", c.table.Name.Argument()))
 		case isOld:
 			c.block(CodeNameTaken, fmt.Sprintf("%s is a former table", taken.Name), "the run needs the name for the next",
-				fmt.Sprintf("Drop it, if nobody needs it: midstream cleanup --old %s", c.table.Name.Argument()))
+				fmt.Sprintf("If it is not needed, drop it: midstream cleanup --old %s", c.table.Name.Argument()))
 		case schema.Marked(taken.Comment):
 			c.block(CodeNameTaken, fmt.Sprintf("%s exists (its comment is %q)", taken.Name, taken.Comment),
-				"it belongs to the run on another table, whose name is cut to the same one", "Let that run end first")
+				"it belongs to a run on another table, whose name is shortened to the same one", "Wait until that run has ended")
 		default:
-			c.block(CodeNameTaken, fmt.Sprintf("%s exists and is not ours", taken.Name),
-				"the run needs the name", "Rename or drop it, if nobody needs it")
+			c.block(CodeNameTaken, fmt.Sprintf("%s exists and is not Midstream's", taken.Name),
+				"the run needs the name", "Rename it, or drop it if it is not needed")
 		}
 	}
 	switch {
 	case c.facts.RunBy != 0:
-		c.block(CodeAtWork, fmt.Sprintf("another run of Midstream is at work on the table (its connection is %d)", c.facts.RunBy),
-			"one at a time", "Wait until it has ended, or end it: midstream abort "+c.table.Name.Argument())
+		c.block(CodeAtWork, fmt.Sprintf("another run of Midstream is working on the table (connection %d)", c.facts.RunBy),
+			"only one run at a time may work on a table", "Wait until it has ended, or stop it: midstream abort "+c.table.Name.Argument())
 	case len(ours) > 0:
 		c.block(CodeLeftover, fmt.Sprintf("an earlier run left %s", strings.Join(ours, ", ")), "the run needs the names",
-			"No run is at work on the table: midstream cleanup "+c.table.Name.Argument())
+			"No run is working on the table: midstream cleanup "+c.table.Name.Argument())
 	}
 }

@@ -36,9 +36,9 @@ func (c *checker) checkTrial() {
 	c.checkFormats()
 	c.checkOverlaps(altered)
 	if hasDocumentNumbers(altered) {
-		c.block(CodeDocuments, "the table has document numbers of its own (FTS_DOC_ID) and a full-text index",
-			"the server takes a row only with a number above all others (error 182), and a shadow gets changed rows again",
-			"Drop the full-text index before, and add it after the run, or run the ALTER natively")
+		c.block(CodeDocuments, "the table has its own document numbers (FTS_DOC_ID) and a full-text index",
+			"the server accepts a row only if its number is above all others (error 182), and a run writes changed rows again",
+			"Drop the full-text index first and add it after the run, or run the ALTER natively")
 	}
 }
 
@@ -79,8 +79,8 @@ func (c *checker) checkCopied(copied *schema.Table) {
 func (c *checker) lost(option string) {
 	c.block(
 		CodeOption, "the table has "+option+", which would be lost",
-		"the server's own copy of the table does not take it over, and no ALTER sets it again",
-		"Run the ALTER natively, with --method=copy or --method=inplace, or take the option away before",
+		"CREATE TABLE ... LIKE does not copy it, and no ALTER can set it again",
+		"Run the ALTER natively, with --method=copy or --method=inplace, or remove the option first",
 	)
 }
 
@@ -102,16 +102,16 @@ func (c *checker) checkSettled(altered, settled *schema.Table) {
 	if len(c.table.ForeignKeys) > 0 && Rounds(c.alter, altered) {
 		c.block(
 			CodeLiterals,
-			"the server rounds the default of a FLOAT column to six digits when it alters the table once more",
-			"a run carries the foreign keys of the table over before the swap",
+			"the server rounds the default of a FLOAT column to six digits when it alters the table again",
+			"a run alters the new table again to carry over foreign keys",
 			"Give the default six digits, or run the ALTER natively, with --method=copy or --method=inplace",
 		)
 	}
 	if len(c.table.ForeignKeys) > 0 && (settled == nil || !slices.EqualFunc(expressions(altered), expressions(settled), sameClause)) {
 		c.block(
 			CodeLiterals,
-			"the server changes a literal in an expression, or refuses it, when it alters the table once more",
-			"a run carries the foreign keys of the table over before the swap",
+			"the server changes or refuses a literal in an expression when it alters the table again",
+			"a run alters the new table again to carry over foreign keys",
 			"Write the literal in the column's character set, as in _latin1 X'F6', or run the ALTER natively, with --method=copy or --method=inplace",
 		)
 	}
@@ -125,11 +125,11 @@ func (c *checker) checkAltered(altered *schema.Table) {
 		switch _, err := made.Columns(altered); {
 		case errors.Is(err, ErrRefused):
 			c.block(
-				CodeKeyValues, fmt.Sprintf("the key %s can't be followed", c.followed.Name), err.Error(),
+				CodeKeyValues, fmt.Sprintf("a run cannot follow the key %s", c.followed.Name), err.Error(),
 				"Choose another key with --key",
 			)
 		case errors.As(err, &no):
-			c.block(CodeNoKey, fmt.Sprintf("the key %s can't be followed", c.followed.Name), err.Error(), "Choose another key with --key")
+			c.block(CodeNoKey, fmt.Sprintf("a run cannot follow the key %s", c.followed.Name), err.Error(), "Choose another key with --key")
 		}
 	}
 	m := mapper{source: c.table, shadow: altered, alter: c.alter, user: c.options.Map}
@@ -148,7 +148,7 @@ func (c *checker) checkAltered(altered *schema.Table) {
 		c.block(
 			CodeNoFill,
 			fmt.Sprintf("the ALTER adds column %s %s NOT NULL without a default", column.Name, strings.ToUpper(column.Type)),
-			"rows that are there have no value for it that an INSERT takes", "Give it a DEFAULT, or let it be NULL",
+			"existing rows have no valid value for it", "Give it a DEFAULT, or let it be NULL",
 		)
 	}
 }

@@ -25,14 +25,14 @@ func (c *checker) checkTriggers() {
 	for _, trigger := range t.Triggers {
 		what := fmt.Sprintf("trigger %s (%s %s)", trigger.Name, trigger.Timing, trigger.Event)
 		if why := set.CanCarry(trigger); why != "" {
-			c.block(CodeTrigger, what+" can't be carried over to the new table", why, "Drop it, and create it anew after the run")
+			c.block(CodeTrigger, what+" can't be carried over to the new table", why, "Drop it first, and create it again after the run")
 			continue
 		}
 		if carry.IsStandIn(trigger.Name) {
 			c.block(
-				CodeTrigger, what+" has the name of one of ours",
-				"an earlier run, whose state table is gone, has left it beside the trigger for which it stood",
-				"Look whether that one is there, and then: DROP TRIGGER "+t.Name.Sibling(trigger.Name).Quoted(),
+				CodeTrigger, what+" has a name of Midstream's",
+				"an earlier run, whose state table is gone, left it next to the trigger that it stands in for",
+				"Check that the original trigger exists, then: DROP TRIGGER "+t.Name.Sibling(trigger.Name).Quoted(),
 			)
 		}
 		if trigger.Database != c.facts.Collation && c.facts.Collation != "" {
@@ -42,8 +42,8 @@ func (c *checker) checkTriggers() {
 					"%s was created while the database's collation was %s, which is %s now", what, trigger.Database,
 					c.facts.Collation,
 				),
-				"created anew its variables and parameters without a charset would have another one",
-				"Create it anew yourself before the run, and see that it does what it should",
+				"if a run creates it again, its variables and parameters without a charset get another one",
+				"Create it again yourself before the run, and check that it still works",
 			)
 		}
 		c.checkTriggerColumns(trigger, what)
@@ -56,7 +56,7 @@ func (c *checker) checkTriggers() {
 func (c *checker) checkTriggerColumns(trigger schema.Trigger, what string) {
 	uses := carry.Uses(trigger)
 	anew := fmt.Sprintf(
-		"Drop it before, and create it anew after the run: SHOW CREATE TRIGGER %s has its statement",
+		"Drop it first, and create it again after the run: SHOW CREATE TRIGGER %s shows its statement",
 		c.table.Name.Sibling(trigger.Name).Quoted(),
 	)
 	for _, gone := range taken(c.alter) {
@@ -70,7 +70,7 @@ func (c *checker) checkTriggerColumns(trigger schema.Trigger, what string) {
 		default:
 			c.block(
 				CodeTriggerColumn, fmt.Sprintf("%s uses column %s, which will be %s", what, gone.Old, gone.New),
-				"its text says the former name, and it would fail for every row that is written (error 1054)",
+				"it uses the old name, and would fail for every row that is written (error 1054)",
 				anew+", with the new name",
 			)
 		}
@@ -85,7 +85,7 @@ func (c *checker) checkTriggerGrants() {
 		what, fix := c.lack([]string{"SUPER"}, "*.*")
 		c.block(
 			CodeGrants, what,
-			"the server creates and drops triggers for others only where log_bin_trust_function_creators is ON (error 1419)",
+			"the server lets this account create and drop triggers only if log_bin_trust_function_creators is ON (error 1419)",
 			"SET GLOBAL log_bin_trust_function_creators = ON, or "+fix,
 		)
 	}
@@ -133,7 +133,7 @@ func (c *checker) tellTriggers() {
 		}
 		why += "; the server also locks the tables that they use (" + strings.Join(
 			used, ", ",
-		) + "): who uses one of these is in the way of the lock"
+		) + "): a session that uses one of these blocks the lock"
 	}
 	c.warn(
 		CodeTriggers,

@@ -96,6 +96,6 @@ func (c *checker) checkConstraints() {
 	}
 	if len(chosen) > 0 {
 		c.warn(CodeCheckName, "CHECK constraints "+list(chosen)+" get names of the kind "+t.Name.Table+"_chk_1",
-			"names of constraints are unique in a schema, so that the shadow's can't be the same", "")
+			"names of constraints are unique in a schema, so the shadow cannot use the same names", "")
 	}
 }

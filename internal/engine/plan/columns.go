@@ -130,8 +130,8 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 	p.pad(c)
 	index := searchable(shadow, c.Key)
 	if index == nil {
-		return nil, &unfollowed{fmt.Sprintf("the shadow has no index that begins with (%s), the key that is followed: "+
-			"every change would read the whole table", strings.Join(c.Key, ", "))}
+		return nil, &unfollowed{fmt.Sprintf("the shadow has no index that begins with (%s), the key that the run follows: "+
+			"every change would read the complete table", strings.Join(c.Key, ", "))}
 	}
 	c.KeyIndex = index.Name
 	c.KeyUnique = uniqueOn(shadow, c.Key)

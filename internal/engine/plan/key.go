@@ -42,7 +42,7 @@ func (c *checker) chooseKey() (chosen candidate, reasons []string) {
 
 // noKey blocks for want of a usable key.
 func (c *checker) noKey(reasons []string) {
-	why := "rows are copied and changes followed by a PRIMARY KEY or a UNIQUE key of NOT NULL columns"
+	why := "a run needs a PRIMARY KEY, or a UNIQUE key of NOT NULL columns, to copy rows and follow changes"
 	switch {
 	case c.options.Key != "" && len(reasons) == 0:
 		why = fmt.Sprintf("the table has no key named %s", c.options.Key)
@@ -51,7 +51,7 @@ func (c *checker) noKey(reasons []string) {
 	}
 	fix := "Add one first, natively: ALTER TABLE " + c.table.Name.Quoted() + " ADD PRIMARY KEY (...)"
 	if c.alter.DropsPrimaryKey && !c.alter.AddsPrimaryKey {
-		fix = "Keep the primary key, or give the table a UNIQUE key of NOT NULL columns before"
+		fix = "Keep the primary key, or first add a UNIQUE key of NOT NULL columns"
 	}
 	if usable := c.usable(); c.options.Key != "" && len(usable) > 0 {
 		fix = "Leave --key out, or name a usable one: " + strings.Join(usable, ", ")
@@ -148,7 +148,7 @@ func (c *checker) keyColumn(p schema.KeyPart) (col schema.Column, why string) {
 		// InnoDB orders 'a' with its blanks, behind "a\t", and a comparison without them, before it
 		// (11.8.9): a range misses rows.
 		return col, fmt.Sprintf(
-			"column %s is a CHAR with a NOPAD collation, which the server does not read in the order in which it compares",
+			"column %s is a CHAR with a NOPAD collation: the server reads it in another order than it compares",
 			col.Name,
 		)
 	case contains(c.alter.Dropped, col.Name):
@@ -238,7 +238,7 @@ func (c *checker) unsearchable(k Key) string {
 		columns[i] = renamed(c.alter, p.Column.Name)
 	}
 	if searchable(after, columns) == nil {
-		return fmt.Sprintf("the ALTER leaves no index that begins with (%s), and each change would read the whole shadow",
+		return fmt.Sprintf("the ALTER leaves no index that begins with (%s), so each change would read the complete shadow",
 			strings.Join(columns, ", "))
 	}
 	return ""

@@ -10,7 +10,7 @@ const accesses = "table_io_waits_summary_by_table"
 func LackedByCleanup(f *Facts, drop []schema.Name, old bool) []Risk {
 	c := checker{facts: f}
 	if old {
-		c.checkReadable(append([]string{accesses}, watched...), "who uses the old table is found there")
+		c.checkReadable(append([]string{accesses}, watched...), "a run finds there the sessions that use the old table")
 	}
 	for _, name := range drop {
 		if !f.Grants.On("DROP", name.Schema, name.Table) {
@@ -29,5 +29,5 @@ func LackedBySources(f *Facts) Risk {
 	}
 	c := checker{facts: f}
 	what, fix := c.lack([]string{privilege}, "*.*")
-	return Risk{Code: CodeGrants, What: what, Why: "from whom a server replicates is read with it", Fix: fix, Blocking: true}
+	return Risk{Code: CodeGrants, What: what, Why: "it shows which server a server replicates from", Fix: fix, Blocking: true}
 }

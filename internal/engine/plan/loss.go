@@ -22,7 +22,7 @@ func (c *checker) checkLosses() {
 			c.warn(
 				CodeLossy,
 				fmt.Sprintf("the ALTER may change values of column %s: they %s", from.Name, strings.Join(lost, ", and they ")),
-				"neither the server nor a run takes that for an error", "",
+				"neither the server nor a run reports that as an error", "",
 			)
 		}
 	}
@@ -40,17 +40,17 @@ func losses(from, to schema.Column) []string {
 		return textLosses(from, to)
 	case "enum", "set":
 		if isText(from) && from.Family() != "json" {
-			return []string{"become the members that the collation finds equal, or whose number they are"}
+			return []string{"become the member that is equal in the collation, or that has this number"}
 		}
 		if from.Number() && fractional(from, 0) {
-			return []string{"are rounded to whole numbers, which members are found by"}
+			return []string{"are rounded to whole numbers, which select the members"}
 		}
 	case "date", "datetime", "timestamp", "time":
 		return timeLosses(from, to)
 	case "json":
 		switch {
 		case from.Family() == "string":
-			return []string{"are written anew, as the server writes JSON"}
+			return []string{"are rewritten as the server formats JSON"}
 		case from.DataType == "float" && !from.Fixed():
 			return []string{writtenShort}
 		case from.DataType == "decimal" && (from.Scale > 0 && from.Precision > doubleDigits || from.Precision > bigintDigits):
@@ -158,9 +158,9 @@ func textLosses(from, to schema.Column) []string {
 	case to.DataType == "binary" && (from.DataType != "binary" || from.Length < to.Length):
 		lost = append(lost, "are filled up with zero bytes")
 	case to.DataType == "char" && from.DataType != "char" && isText(from) && from.Family() != "json":
-		lost = append(lost, "lose the blanks at their end")
+		lost = append(lost, "lose their trailing blanks")
 	case to.DataType == "varchar" && (from.Family() == "binary" || from.Family() == "varbinary") && from.Length > to.Length:
-		lost = append(lost, "lose blanks at their end that don't fit")
+		lost = append(lost, "lose trailing blanks that don't fit")
 	}
 	return lost
 }

@@ -76,8 +76,8 @@ func Make(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options) 
 		c.warn(
 			CodeForeignKey,
 			"the table has foreign keys, or is referred to",
-			"the server was asked on a copy without them, and may refuse for their sake "+
-				"what it took there: then nothing has happened",
+			"the server was asked on a copy without them, and may refuse because of them "+
+				"what it accepted there; then nothing was changed",
 			"",
 		)
 	}
@@ -111,10 +111,10 @@ func (c *checker) warnOfBuild(choice Choice) {
 	if choice.Shadow {
 		takesOver = fmt.Sprintf("a shadow takes over, which ends with the former table as %s", c.names.Old.Table)
 		if len(c.table.Checks) > 0 && !c.facts.Version.MariaDB {
-			takesOver += ", and gives the CHECK constraints names of its own"
+			takesOver += ", and renames the CHECK constraints"
 		}
 		if c.alter.Algorithm != "" || c.alter.Lock != "" {
-			takesOver += ", whatever the statement says of ALGORITHM and LOCK"
+			takesOver += ", regardless of ALGORITHM and LOCK in the statement"
 		}
 		takesOver, without = ". After three times "+takesOver, ". Then "+takesOver
 	}
@@ -122,16 +122,16 @@ func (c *checker) warnOfBuild(choice Choice) {
 	case choice.Builds:
 		c.warn(
 			CodeBuild,
-			"the server asks for the table's lock again when it has built",
-			"who holds the table then for longer than a request may wait "+
-				"has all that it has built withdrawn, and it builds anew; nobody else waits longer for it"+takesOver,
-			"Choose a time without long transactions on the table, or --method=shadow, which waits with its work kept",
+			"the server asks for the table's lock again at the end of its build",
+			"if a session holds the table then for longer than a request may wait, "+
+				"the build is lost and starts again; no other session waits longer"+takesOver,
+			"Choose a time without long transactions on the table, or --method=shadow, which waits without losing its work",
 		)
 	case choice.Method == MethodCopy && choice.Work > 0:
 		c.warn(
-			CodeBuild, "the server copies the table while nobody can write to it",
-			fmt.Sprintf("it is withdrawn if that takes longer than %s", choice.Work)+without,
-			"--method=shadow lets the application write meanwhile",
+			CodeBuild, "the server copies the table and blocks writes",
+			fmt.Sprintf("the run withdraws the statement after %s", choice.Work)+without,
+			"--method=shadow lets the application write during the copy",
 		)
 	}
 }
@@ -205,14 +205,14 @@ func (c *checker) choose() (Choice, error) {
 		switch wish := c.options.Method; wish {
 		case "":
 		case MethodShadow:
-			return Choice{Method: MethodShadow, Why: "it was asked for"}, nil
+			return Choice{Method: MethodShadow, Why: "you asked for it"}, nil
 		default:
 			c.warn(
 				CodeMethod,
-				fmt.Sprintf("a shadow is built, although the method %s was asked for", wish),
-				"the server is not asked whether it has that: an earlier run "+
-					"has begun with a shadow, or no empty copy of the table would tell, or the account may not make one",
-				"To give up what an earlier run has left: midstream cleanup "+c.table.Name.Argument(),
+				fmt.Sprintf("the run builds a shadow, although you asked for the method %s", wish),
+				"the run did not ask the server: an earlier run "+
+					"has started with a shadow, or an empty copy of the table would not answer it, or the account may not make one",
+				"To remove what an earlier run left: midstream cleanup "+c.table.Name.Argument(),
 			)
 		}
 		return Choice{Method: MethodShadow}, nil

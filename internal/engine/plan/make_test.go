@@ -204,7 +204,7 @@ func TestDependents(t *testing.T) {
 		"procedure shop.p names the table and a column b, which will be z",
 		"trigger shop.g of k uses column a, which the ALTER drops",
 		"'u'@'%' has SELECT on column a, which the ALTER drops",
-		"the texts of 1 object can't be read by the account: function shop.f",
+		"the account cannot read the definitions of 1 object: function shop.f",
 	}; !slices.Equal(
 		got,
 		want,
@@ -319,7 +319,7 @@ func TestMethodThatIsNotHeeded(t *testing.T) {
 	table := orders(usual, "PRIMARY: id")
 	facts := good()
 	facts.Taken = []Taken{{Name: NamesOf(table.Name).State, Comment: schema.MarkFor("state", table.Name)}}
-	for wish, want := range map[Method]string{MethodInplace: "a shadow is built, although the method inplace was asked for", MethodShadow: "", "": ""} {
+	for wish, want := range map[Method]string{MethodInplace: "the run builds a shadow, although you asked for the method inplace", MethodShadow: "", "": ""} {
 		options := Options{Method: wish}
 		p, err := Make(facts, table, alter(t, "ADD d INT"), options)
 		if err != nil {

@@ -43,7 +43,7 @@ func (m *mapper) pairs() ([]columnPair, error) {
 		}
 		from, ok := m.source.Column(o.old)
 		if !ok {
-			return nil, fmt.Errorf("column %s of the shadow would take column %s, which the source doesn't have",
+			return nil, fmt.Errorf("column %s of the shadow would continue column %s, which the source doesn't have",
 				to.Name, o.old)
 		}
 		taken[fold(from.Name)] = true
@@ -135,11 +135,11 @@ func (m *mapper) explain(appeared, vanished []string) error {
 		return nil
 	}
 	if m.alter.Parsed && len(m.user) == 0 {
-		return fmt.Errorf("the server made another table than the ALTER was read to say: unexpected columns %s, missing columns %s",
+		return fmt.Errorf("the server made another table than the plan expected from the ALTER: unexpected columns %s, missing columns %s",
 			list(appeared), list(vanished))
 	}
 	if len(appeared) > 0 && len(vanished) > 0 {
-		return fmt.Errorf("the ALTER can't be read (%s), and column %s went while %s came: say --map %s=%s if it is a rename, "+
+		return fmt.Errorf("the ALTER can't be read (%s), and column %s was removed while %s was added: give --map %s=%s if it is a rename, "+
 			"or --map =%s if the column is new", m.alter.Unparsed, list(vanished), list(appeared),
 			vanished[0], appeared[0], appeared[0])
 	}
@@ -191,7 +191,7 @@ func (m *mapper) checkClaims() error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the server made another table than the ALTER was read to say: %s", strings.Join(wrong, "; "))
+	return fmt.Errorf("the server made another table than the plan expected from the ALTER: %s", strings.Join(wrong, "; "))
 }
 
 // twice returns the old columns that more than one clause changes. MySQL refuses that

@@ -56,7 +56,7 @@ var mappingCases = []struct {
 	{"unknown, one went", []string{"id int", "x int"}, "FROB x", []string{"id int"}, nil, "id>id"},
 	{
 		"unknown, one came and one went", []string{"id int", "a int"}, "FROB a", []string{"id int", "b int"}, nil,
-		"!say --map a=b if it is a rename, or --map =b",
+		"!give --map a=b if it is a rename, or --map =b",
 	},
 	{
 		"the operator says rename", []string{"id int", "a int"}, "FROB a", []string{"id int", "b int"},

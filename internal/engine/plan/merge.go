@@ -64,7 +64,7 @@ func mergingMembers(from, to schema.Column) []string {
 		return nil
 	}
 	if slices.Contains(from.Members, "") {
-		return []string{"have an empty member, whose text is also that of no member"}
+		return []string{"have an empty member, whose text is the same as no member"}
 	}
 	if manyCodes(from, to) {
 		return []string{inManyCodes}
@@ -80,7 +80,7 @@ func mergingStrings(from, to schema.Column) []string {
 	case manyCodes(from, to):
 		return []string{inManyCodes}
 	case to.DataType == "char" && from.DataType != "char" && noPad(from.Collation):
-		return []string{"lose the blanks at their end"}
+		return []string{"lose their trailing blanks"}
 	}
 	return nil
 }

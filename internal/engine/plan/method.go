@@ -55,7 +55,7 @@ type Answer struct {
 	Definition string
 	// Setup is how long the statement took on the clone, which is empty.
 	Setup time.Duration
-	// Lighter is a lighter way that it takes, where it was asked for a heavier one; else "".
+	// Lighter is a lighter way that it takes, where a heavier one was asked for; else "".
 	Lighter Method
 	// Trial is the copy that it was asked on.
 	Trial *Trial `json:"-"`
@@ -133,13 +133,13 @@ func (c Choice) BlocksWrites() bool {
 // rehearse.
 func (c Choice) Rehearsal() string {
 	if c.Method == MethodNone {
-		return "a run would have nothing to do, as " + c.Why
+		return "a run would have nothing to do: " + c.Why
 	}
 	text := fmt.Sprintf(
-		"a run would have the server change the table itself (%s), which can't be tried on the table without being done",
+		"in a run the server would change the table itself (%s), which cannot be rehearsed",
 		c.Method,
 	)
-	return text + "; to rehearse a copy, say --method=" + string(MethodShadow)
+	return text + "; to rehearse a copy, use --method=" + string(MethodShadow)
 }
 
 // CodeMethod is the code of a method that was asked for and can't be had.
@@ -186,14 +186,14 @@ func Choose(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options
 	case wish == "":
 	case wish == MethodShadow:
 		if against == "" {
-			against = "another method was asked for"
+			against = "you asked for another method"
 		}
 	case wish != method:
 		return choice, c.notSo(wish, method)
 	case answer.Lighter != "":
-		choice.Warning, against, why = fmt.Sprintf("the server could do it by %s", answer.Lighter), "", "it was asked for"
+		choice.Warning, against, why = fmt.Sprintf("the server could do it by %s", answer.Lighter), "", "you asked for it"
 	case against != "":
-		choice.Warning, against, why = against, "", "it was asked for"
+		choice.Warning, against, why = against, "", "you asked for it"
 	}
 	if against == "" && options.Method == "" && c.halves() {
 		against = "two statements take less than half of its time"
@@ -215,7 +215,7 @@ func Choose(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options
 	if shadow != nil {
 		return choice, shadow
 	}
-	choice.Method, choice.Why = MethodShadow, "nothing lighter keeps within the limits"
+	choice.Method, choice.Why = MethodShadow, "no lighter method is within the limits"
 	return choice, nil
 }
 
@@ -243,7 +243,7 @@ func (c *chooser) split(options Options) (Choice, bool) {
 		Builds: s.Answer.Effect > Metadata,
 		Split:  s,
 		Why: fmt.Sprintf(
-			"in two statements, as the whole would have the server build the table anew: INSTANT does %s; of the rest %s",
+			"in two statements, because one statement would rebuild the table: INSTANT does %s; for the rest, %s",
 			s.First.Clauses, why,
 		),
 	}, true
@@ -260,7 +260,7 @@ func (c *chooser) halves() bool {
 
 // notSo refuses a method that was asked for.
 func (c *chooser) notSo(wish, method Method) error {
-	why := fmt.Sprintf("the lightest way that the server has is %s", method)
+	why := fmt.Sprintf("the server's lightest method is %s", method)
 	for _, r := range c.answer.Refused {
 		if r.Method == wish {
 			why = r.Why
@@ -271,9 +271,9 @@ func (c *chooser) notSo(wish, method Method) error {
 		Blocking: []Risk{
 			{
 				Code:     CodeMethod,
-				What:     fmt.Sprintf("the ALTER can't be done by the method %s", wish),
+				What:     fmt.Sprintf("the server cannot do the ALTER by the method %s", wish),
 				Why:      why,
-				Fix:      fmt.Sprintf("Leave the choice to the plan, or say --method=%s or --method=%s", method, MethodShadow),
+				Fix:      fmt.Sprintf("Let the plan choose, or use --method=%s or --method=%s", method, MethodShadow),
 				Blocking: true,
 			},
 		},
@@ -285,15 +285,15 @@ func (c *chooser) native() (m Method, why, against string) {
 	a := c.answer
 	switch {
 	case a.Effect == Nothing && !c.alter.SetsAutoIncrement:
-		return MethodNone, "the table has this definition already", ""
+		return MethodNone, "the table already has this definition", ""
 	case a.Method == MethodInstant:
-		return MethodInstant, "the server changes its dictionary only", c.againstInstant()
+		return MethodInstant, "the server changes only its dictionary", c.againstInstant()
 	case a.Effect <= Metadata && a.Lock == "NONE":
-		return MethodInplace, "the server changes its dictionary only", ""
+		return MethodInplace, "the server changes only its dictionary", ""
 	}
 	takes := c.pace.Native.takes(c.table.Rows)
 	if a.Effect == Rebuild && related(c.facts, c.table) {
-		return a.Method, "", "the server would build the table anew, which has foreign keys or is referred to"
+		return a.Method, "", "the server would rebuild the table, which has foreign keys or is referred to"
 	}
 	if a.Lock != "NONE" {
 		if takes > c.limits.Locked {
@@ -308,7 +308,7 @@ func (c *chooser) native() (m Method, why, against string) {
 func (c *chooser) againstInstant() string {
 	if changesColumns := len(c.alter.Added)+len(c.alter.Dropped) > 0; changesColumns && c.facts.RowVersions >= c.facts.mostRowVersions() {
 		return fmt.Sprintf(
-			"columns were added or dropped by INSTANT %d times, and the server takes no more before the table is built anew",
+			"INSTANT added or dropped columns %d times, and the server accepts no more before the table is rebuilt",
 			c.facts.RowVersions,
 		)
 	}
@@ -327,33 +327,33 @@ func (c *chooser) againstBuild(takes time.Duration) string {
 	switch closed := c.answer.closed(c.table); {
 	case closed > c.limits.Locked:
 		return fmt.Sprintf(
-			"at its beginning and its end the server works on the files of all partitions, and nobody can use the table for about %s; at most %s is allowed (--native-max-lock)",
+			"at the start and the end the server works on the files of all partitions, and no session can use the table for about %s; at most %s is allowed (--native-max-lock)",
 			round(closed), c.limits.Locked,
 		)
 	case c.facts.replicas() > 0 && takes > c.limits.Stall:
 		return fmt.Sprintf(
-			"replicas repeat it when it has ended, and stand still for about %s; at most %s is allowed", round(takes),
+			"replicas repeat it afterwards, and their replication stalls for about %s; at most %s is allowed", round(takes),
 			c.limits.Stall,
 		)
 	case takes > c.limits.Longest:
-		return fmt.Sprintf("it takes about %s, and all of it is lost where somebody is in the way at its end; at most %s is allowed",
+		return fmt.Sprintf("it takes about %s, and if it cannot get its final lock, the build is lost; at most %s is allowed",
 			round(takes), c.limits.Longest)
 	}
 	if built := int64(c.pace.Native.Bytes * float64(c.table.Rows)); c.facts.BufferPool > largePool && built > muchBuilt {
 		return fmt.Sprintf(
-			"the server flushes the %s that it has built at the end, and looks for these pages in its list of dirty ones, which may "+
+			"at the end the server flushes the %s that it has built, and searches its list of dirty pages for them, which may "+
 				"take hours with a buffer pool of %s",
 			sized(built),
 			sized(c.facts.BufferPool),
 		)
 	}
 	if takes > c.limits.Stall && c.moves() { // else it is tried: a shadow takes over
-		return "the table is written to, and has a unique key beside the primary one: a value that goes from one row to another meanwhile " +
-			"may be taken for a duplicate, and all is lost"
+		return "the table is written to, and has a unique key in addition to the primary key: a value that moves to another row during the build " +
+			"may be taken for a duplicate, and the build is lost"
 	}
 	if logged := int64(c.pace.Writes * takes.Seconds() * rowBytes(c.table)); logged > c.facts.OnlineLog/2 {
 		return fmt.Sprintf(
-			"the application writes about %s meanwhile, and the server's online log takes %s: it may overflow, and all of it is lost",
+			"the application writes about %s during the build, and the server's online log holds %s: it may overflow, and the build is lost",
 			sized(logged), sized(c.facts.OnlineLog),
 		)
 	}

@@ -87,22 +87,22 @@ func (c *checker) checkWish() {
 		case utf8.RuneCountInString(name) > maxServerName:
 			c.block(
 				CodeNames, fmt.Sprintf("the name %s has more than %d characters", name, maxServerName),
-				"the server takes no longer one", "Choose a shorter one",
+				"the server accepts no longer name", "Choose a shorter one",
 			)
 		case wish.Shadow == wish.Old, c.facts.sameTable(table.Sibling(name), table), c.facts.sameTable(table.Sibling(name), c.names.State):
-			c.block(CodeNames, fmt.Sprintf("the name %s is another table's of this run", name), "each has its own", "Choose another one")
+			c.block(CodeNames, fmt.Sprintf("this run uses the name %s for another table", name), "each table needs its own name", "Choose another name")
 		}
 	}
 	if wish.Shadow != "" && wish.Shadow != c.names.Shadow.Table {
 		c.warn(
 			CodeNames, fmt.Sprintf("the shadow is %s, and not %s", c.names.Shadow.Table, wish.Shadow),
-			"this server swaps in two sessions, which takes its locks in the order of names: with one that sorts before the table's writes can be lost",
+			"this server swaps in two sessions, in the order of names: with a name that sorts before the table's, writes can be lost",
 			"",
 		)
 	}
 	if c.names.Kept != (schema.Name{}) {
 		c.warn(CodeNames, fmt.Sprintf("the old table is %s for a moment, before it is %s", c.names.Old.Table, c.names.Kept.Table),
-			"this server swaps in two sessions, which takes its locks in the order of names", "")
+			"this server swaps in two sessions, in the order of names", "")
 	}
 }
 

@@ -115,7 +115,7 @@ func (d *Prediction) native(p *Plan, pace Pace, bounds Bounds) {
 	if p.Choice.BlocksWrites() {
 		d.Locked += d.Elapsed
 		d.Locks = []MetadataLock{
-			{"SHARED_NO_WRITE", 1, fmt.Sprintf("nobody can write until it has ended: about %s", round(d.Elapsed))},
+			{"SHARED_NO_WRITE", 1, fmt.Sprintf("writes wait until it has ended: about %s", round(d.Elapsed))},
 			{"EXCLUSIVE", 1, "the end: some milliseconds"},
 		}
 	}

@@ -64,7 +64,7 @@ func (c *checker) checkReplica() {
 	switch purpose := c.options.Purpose; {
 	case purpose == RehearsingOnReplica && !f.IsReplica:
 		c.block(
-			CodeReplica, "this server follows no other one", "a rehearsal on a replica is to see what it replicates",
+			CodeReplica, "this server does not replicate from another one", "a rehearsal on a replica reads what it replicates",
 			"Leave --on-replica out",
 		)
 		return
@@ -73,22 +73,22 @@ func (c *checker) checkReplica() {
 	case purpose == Rehearsing:
 		c.block(
 			CodeReplica, "this server is a replica of another one",
-			"a rehearsal would write to its binlog what the other servers don't have", "Say --on-replica",
+			"a rehearsal would write transactions to its binlog that other servers don't have", "Say --on-replica",
 		)
 	case !f.LogReplicaUpdates:
 		c.block(CodeReplica, "this server is a replica and doesn't log what it replicates (log_replica_updates is OFF)",
-			"those changes would not be seen", "Connect to the primary")
+			"a run would miss those changes", "Connect to the primary")
 	case purpose == Altering && f.Following && !c.options.Replicates:
 		c.block(
 			CodeFollows, "this server replicates from another one",
-			"it looks like a replica: its table would differ from the primary's, and the tables of the run would be its alone",
-			"Connect to the primary; where this server is meant, say --source-replicates. To try the ALTER here say --rehearse --on-replica",
+			"it looks like a replica: its table would differ from the primary's, and the run's tables would exist only here",
+			"Connect to the primary. If you mean this server, use --source-replicates. To try the ALTER here, use --rehearse --on-replica",
 		)
 	case purpose == Altering:
 		c.warn(CodeReplica, "this server is a replica of another one", "its table would differ from the primary's", "")
 	case !f.Replicating:
 		c.block(
-			CodeReplica, "this server's replication stands still", "a rehearsal without changes proves little",
+			CodeReplica, "this server's replication is stopped", "a rehearsal without changes proves little",
 			"Start it: START REPLICA",
 		)
 	}
@@ -98,10 +98,10 @@ func (c *checker) checkReplica() {
 func (c *checker) checkOnReplica() {
 	f := c.facts
 	if f.Version.MariaDB || !f.Version.AtLeast(8, 0, 1) {
-		c.block(CodeVersion, f.Version.String()+" doesn't tell how far its replication has come", "the rehearsal watches it", "")
+		c.block(CodeVersion, f.Version.String()+" doesn't report how far its replication is", "the rehearsal watches it", "")
 	}
 	if f.SuperReadOnly {
-		c.block(CodeReadOnly, "super_read_only is ON", "nobody can write, not even to a table of the rehearsal's own",
+		c.block(CodeReadOnly, "super_read_only is ON", "no account can write, not even to the rehearsal's own table",
 			"SET GLOBAL super_read_only = OFF for the time of the rehearsal: read_only may stay ON")
 	} else if f.ReadOnly && !f.Grants.Global("SUPER") && !f.Grants.Global("CONNECTION_ADMIN") {
 		c.missing([]string{"CONNECTION_ADMIN"}, "*.*", "read_only is ON: only accounts that have it can write")
@@ -111,9 +111,9 @@ func (c *checker) checkOnReplica() {
 		if !f.Version.AtLeast(8, 0, 14) { // which has no such privilege
 			least = unloggedBy[1:2]
 		}
-		c.missing(least, "*.*", "nothing of the rehearsal may come into the replica's binlog (sql_log_bin = 0)")
+		c.missing(least, "*.*", "nothing of the rehearsal may get into the replica's binlog (sql_log_bin = 0)")
 	}
-	c.checkReadable(replicaWatched, "how far the replication is behind is seen there")
+	c.checkReadable(replicaWatched, "the run reads the replication lag there")
 }
 
 // unloggedBy are the privileges of which each lets an account switch its own binlog off.

@@ -147,7 +147,7 @@ func (p *Plan) swapText(after time.Duration) string {
 		text += fmt.Sprintf(" (%d files are renamed in about %s)", s.Files, round(s.Rename))
 	}
 	if after > 0 {
-		text += fmt.Sprintf(", and what is left to do of foreign keys and triggers, for up to %s more if the server is slow", after)
+		text += fmt.Sprintf(", and the remaining work on foreign keys and triggers, for up to %s more if the server is slow", after)
 	}
 	return text
 }
@@ -206,7 +206,7 @@ func (c *checker) swapRisk(what string, takes time.Duration) {
 	if wish := (2*takes + 100*time.Millisecond).Truncate(100 * time.Millisecond); wish <= longestWork {
 		fix = fmt.Sprintf("Allow more, if queries may wait that long: --lock-work=%s", wish)
 	}
-	const why = "the swap of so many takes longer than --lock-work, all queries of the table wait for it, and the server does not stop a RENAME that it has begun"
+	const why = "the swap takes longer than --lock-work, all queries of the table wait for it, and the server cannot stop a RENAME that it has started"
 	if c.options.Purpose.Rehearses() || c.stopped() {
 		c.warn(CodeSwap, what, why, fix)
 		return

@@ -89,7 +89,7 @@ const (
 func MakeTables(statement *ddl.Statement, facts *StatementFacts, options TableOptions) (*TablePlan, error) {
 	m := tablePlanner{facts: facts, options: options, plan: &TablePlan{
 		Statement: statement, Server: serverOf(facts.Tables[0].Facts, Captured{}), Table: facts.Tables[0].Table,
-		Choice: Choice{Method: MethodInstant, Why: "the server changes its dictionary only"},
+		Choice: Choice{Method: MethodInstant, Why: "the server changes only its dictionary"},
 	}}
 	for i := range facts.Tables {
 		m.check(&facts.Tables[i])
@@ -144,13 +144,13 @@ func (m *tablePlanner) check(t *TableFacts) {
 		if t.Facts.Following && !m.options.Replicates {
 			c.block(
 				CodeFollows, "this server replicates from another one",
-				"it looks like a replica: what is done here is not done on the primary, and may end the replication",
-				"Connect to the primary; where this server is meant, say --source-replicates",
+				"it looks like a replica: a change made here is missing on the primary, and may break replication",
+				"Connect to the primary. If you mean this server, use --source-replicates",
 			)
 		}
 		c.options.Kills = m.options.Kills
 		c.checkKills()
-		c.checkReadable(append([]string{instruments}, watched...), "sessions that are in the way are found there")
+		c.checkReadable(append([]string{instruments}, watched...), "a run finds there the sessions that block it")
 	}
 	if contains(systemSchemas, t.Name.Schema) {
 		c.block(CodeSystemSchema, t.Name.Schema+" is the server's own schema", "", "")
@@ -159,16 +159,16 @@ func (m *tablePlanner) check(t *TableFacts) {
 		c.block(CodeNoTable, "there is no database "+t.Name.Schema, "", "Create it first, or check the name")
 	}
 	if t.Other != "" {
-		c.block(CodeView, fmt.Sprintf("%s is a %s", t.Name, strings.ToLower(t.Other)), "only tables are taken", "")
+		c.block(CodeView, fmt.Sprintf("%s is a %s", t.Name, strings.ToLower(t.Other)), "a run takes only tables", "")
 	}
 	if t.Facts.RunBy != 0 {
-		c.block(CodeAtWork, fmt.Sprintf("another run of Midstream is at work on %s (its connection is %d)", t.Name, t.Facts.RunBy),
-			"one at a time", "Wait until it has ended, or end it: midstream abort "+t.Name.Argument())
+		c.block(CodeAtWork, fmt.Sprintf("another run of Midstream is working on %s (connection %d)", t.Name, t.Facts.RunBy),
+			"only one run at a time may work on a table", "Wait until it has ended, or stop it: midstream abort "+t.Name.Argument())
 	}
 	for _, taken := range t.Facts.Taken {
 		if t.Table != nil && t.Facts.RunBy == 0 && schema.MarkedFor(taken.Comment, t.Name) {
 			c.block(CodeLeftover, fmt.Sprintf("an earlier run on %s left %s", t.Name, taken.Name.Table), "it would have lost its table",
-				fmt.Sprintf("Go on with that run (give its command again), or give it up with: midstream cleanup %s", t.Name.Argument()))
+				fmt.Sprintf("Resume that run (run its command again), or remove its work with: midstream cleanup %s", t.Name.Argument()))
 		}
 	}
 	if t.Table != nil && schema.Marked(t.Table.Comment) && !schema.MarkedAside(t.Table.Comment) {
@@ -183,7 +183,7 @@ func (m *tablePlanner) check(t *TableFacts) {
 // may blocks for privileges that the account lacks on a table.
 func (m *tablePlanner) may(t *TableFacts, privileges ...string) {
 	c := checker{facts: t.Facts}
-	c.missing(t.Facts.lacks(t.Name, privileges...), t.Name.Quoted(), "the server asks for them")
+	c.missing(t.Facts.lacks(t.Name, privileges...), t.Name.Quoted(), "the server requires them")
 	m.blocking = append(m.blocking, c.blocking...)
 }
 
@@ -251,14 +251,14 @@ func (m *tablePlanner) rename() {
 		if !there {
 			m.block(
 				CodeNoTable, fmt.Sprintf("there is no table %s", r.From), "",
-				"Check the name, and what the account may see: SHOW GRANTS",
+				"Check the name and the account's privileges: SHOW GRANTS",
 			)
 			continue
 		}
 		if _, taken := origin[r.To]; taken {
 			m.block(
 				CodeTableExists, fmt.Sprintf("%s exists", r.To), "a table can't take the name of another",
-				"Rename or drop that one first",
+				"Rename or drop that table first",
 			)
 			continue
 		}
@@ -268,7 +268,7 @@ func (m *tablePlanner) rename() {
 			m.block(
 				CodeTrigger,
 				fmt.Sprintf("%s has %s: %s", was, count(len(t.Table.Triggers), "trigger"), strings.Join(t.Table.TriggerNames(), ", ")),
-				"triggers can't go to another database", "Drop them first, and create them anew there",
+				"triggers can't move to another database", "Drop them first, and create them again there",
 			)
 		}
 		m.may(m.of(r.From), "ALTER", "DROP")
@@ -301,6 +301,6 @@ func (m *tablePlanner) renamed(t *TableFacts, to schema.Name) {
 	}
 	if schema.MarkedAside(t.Table.Comment) {
 		m.warn(CodeArtefact, fmt.Sprintf("%s carries the mark of a former table (its comment is %q)", t.Name, t.Table.Comment),
-			"midstream cleanup --old may drop it if it comes back under a former table's name", "Set its comment anew")
+			"midstream cleanup --old may drop it if it gets a former table's name again", "Change its comment")
 	}
 }

@@ -18,7 +18,7 @@ func (m *tablePlanner) drop() {
 		if !p.Statement.Conditional {
 			m.block(
 				CodeNoTable, fmt.Sprintf("there is no table %s", t.Name), "",
-				"Check the name, and what the account may see: SHOW GRANTS",
+				"Check the name and the account's privileges: SHOW GRANTS",
 			)
 		}
 		p.Choice = Choice{Method: MethodNone, Why: "there is no such table"}
@@ -29,7 +29,7 @@ func (m *tablePlanner) drop() {
 	for _, fk := range t.referencing() {
 		m.block(
 			CodeReferenced, fmt.Sprintf("foreign key %s of %s refers to the table", fk.Constraint, fk.Child),
-			"the server drops no table that another refers to",
+			"the server drops no table that another table refers to",
 			fmt.Sprintf("ALTER TABLE %s DROP FOREIGN KEY %s", fk.Child.Quoted(), schema.Quote(fk.Constraint)),
 		)
 	}
@@ -38,14 +38,14 @@ func (m *tablePlanner) drop() {
 		m.warn(
 			CodeTrigger,
 			fmt.Sprintf("the table has %s: %s", count(n, "trigger"), strings.Join(t.Table.TriggerNames(), ", ")),
-			"they go with it", "",
+			"the server drops them with the table", "",
 		)
 	}
 	old, why := m.asideName(t)
 	if why != "" {
 		p.Main = "DROP TABLE " + t.Name.Quoted()
 		p.Gone = []schema.Name{t.Name}
-		p.Choice.Why = "the server drops the table under the lock, as " + why
+		p.Choice.Why = "the server drops the table under the lock, because " + why
 		m.step("%s", strings.ReplaceAll(p.Main, "`", ""))
 		m.longLock(t)
 		m.cantKeep(why)
@@ -59,7 +59,7 @@ func (m *tablePlanner) drop() {
 	p.Main = fmt.Sprintf("ALTER TABLE %s %s, ALGORITHM=INPLACE", t.Name.Quoted(), strings.Join(append(clauses,
 		"COMMENT = "+schema.Literal(schema.MarkDropped(t.Name, t.Table.Comment)), "RENAME TO "+old.Quoted()), ", "))
 	p.Moves, p.Gone = []ddl.TableRename{{From: t.Name, To: old}}, []schema.Name{t.Name}
-	p.Choice.Why = "the server changes its dictionary only; the rows go when nobody can be using them"
+	p.Choice.Why = "the server changes only its dictionary; the run drops the rows when no session can be using them"
 	without := ""
 	if n := len(clauses); n > 0 {
 		without = ", without its " + count(n, "foreign key")
@@ -71,7 +71,7 @@ func (m *tablePlanner) drop() {
 // cantKeep refuses to keep a table that is not put aside.
 func (m *tablePlanner) cantKeep(why string) {
 	if m.options.Keep {
-		m.block(CodeNameTaken, "the former table can't be kept aside", why, "Leave --drop-later out")
+		m.block(CodeNameTaken, "the former table cannot be kept", why, "Leave --drop-later out")
 	}
 }
 
@@ -82,13 +82,13 @@ func (m *tablePlanner) end(t *TableFacts) {
 	stall, stalls := t.stall(), ""
 	if stall > limit && !m.options.Drop && !m.options.Keep {
 		stalls = fmt.Sprintf(
-			", as its drop would stall the server for about %s, and at most %s is allowed (--drop-old drops it all the same)",
+			", because its drop would stall the server for about %s, and at most %s is allowed (--drop-old drops it all the same)",
 			round(stall), limit,
 		)
 	}
 	if m.options.Keep || stalls != "" {
 		m.plan.Keep = true
-		m.step("%s stays%s; drop it, at a quiet hour, with: midstream cleanup --old %s", m.plan.Aside, stalls, t.Name.Argument())
+		m.step("%s is kept%s; drop it at a quiet hour with: midstream cleanup --old %s", m.plan.Aside, stalls, t.Name.Argument())
 		return
 	}
 	if whole := (&TableFacts{Table: t.Table, Facts: t.Facts}); len(t.Partitions) > 1 && whole.stall() > limit {
@@ -100,7 +100,7 @@ func (m *tablePlanner) end(t *TableFacts) {
 	if stall > limit {
 		m.warn(
 			CodeStall, fmt.Sprintf("the drop of %s stalls every session for about %s", m.plan.Aside, round(stall)),
-			"the server takes its pages out of the buffer pool and the adaptive hash index meanwhile",
+			"the server removes its pages from the buffer pool and the adaptive hash index",
 			"Leave it for a quiet hour: --drop-later",
 		)
 	}
@@ -137,14 +137,14 @@ func (t *TableFacts) stall() time.Duration {
 func (m *tablePlanner) asideName(t *TableFacts) (old schema.Name, why string) {
 	old, free := t.Facts.FreeOld(t.Name)
 	if !free {
-		return old, "other tables have all the names that it could get before"
+		return old, "other tables have all the names that it could get first"
 	}
 	if !strings.EqualFold(t.Table.Engine, "InnoDB") {
 		return old, "its engine is " + t.Table.Engine
 	}
 	lacked := append(t.Facts.lacks(t.Name, "ALTER"), t.Facts.lacks(old, "CREATE", "INSERT", "DROP")...)
 	if len(lacked) > 0 {
-		return old, fmt.Sprintf("the account lacks %s to rename it before", strings.Join(lacked, ", "))
+		return old, fmt.Sprintf("the account lacks %s to rename it first", strings.Join(lacked, ", "))
 	}
 	return old, ""
 }
@@ -154,14 +154,14 @@ func (m *tablePlanner) asideName(t *TableFacts) (old schema.Name, why string) {
 func (m *tablePlanner) truncate() {
 	t, p := &m.facts.Tables[0], m.plan
 	if t.Table == nil {
-		m.block(CodeNoTable, fmt.Sprintf("there is no table %s", t.Name), "", "Check the name, and what the account may see: SHOW GRANTS")
+		m.block(CodeNoTable, fmt.Sprintf("there is no table %s", t.Name), "", "Check the name and the account's privileges: SHOW GRANTS")
 		return
 	}
 	m.watch(t)
 	m.may(t, "DROP")
 	for _, fk := range t.referencing() {
 		m.block(CodeReferenced, fmt.Sprintf("foreign key %s of %s refers to the table", fk.Constraint, fk.Child),
-			"the server truncates no table that another refers to", "")
+			"the server truncates no table that another table refers to", "")
 	}
 	old, why := m.asideName(t)
 	if why == "" {
@@ -169,7 +169,7 @@ func (m *tablePlanner) truncate() {
 	}
 	if why != "" {
 		p.Main = "TRUNCATE TABLE " + t.Name.Quoted()
-		p.Choice.Why = "the server truncates the table under the lock, as " + why
+		p.Choice.Why = "the server truncates the table under the lock, because " + why
 		m.step("%s", strings.ReplaceAll(p.Main, "`", ""))
 		m.longLock(t)
 		m.cantKeep(why)
@@ -179,7 +179,7 @@ func (m *tablePlanner) truncate() {
 	p.Main = fmt.Sprintf("RENAME TABLE %s TO %s, %s TO %s", t.Name.Quoted(), old.Quoted(), p.Twin.Quoted(), t.Name.Quoted())
 	p.Moves = []ddl.TableRename{{From: t.Name, To: old}, {From: p.Twin, To: t.Name}}
 	p.Gone = []schema.Name{p.Twin}
-	p.Choice.Why = "an empty table takes its place; the rows go when nobody can be using them"
+	p.Choice.Why = "an empty table takes its place; the run drops the rows when no session can be using them"
 	m.step("%s is created, empty", p.Twin)
 	m.step("%s, all at once", strings.ReplaceAll(p.Main, "`", ""))
 	m.end(t)
@@ -197,7 +197,7 @@ func (m *tablePlanner) againstTwin(t *TableFacts) string {
 	}
 	switch {
 	case len(t.Table.ForeignKeys) > 0:
-		return "it has foreign keys, which a copy would not have"
+		return "it has foreign keys, which a copy would lack"
 	case len(t.Table.ReferencedBy)+len(t.Facts.Referencing) > 0:
 		return "it refers to itself"
 	case len(t.Table.Triggers) > 0:
@@ -205,7 +205,7 @@ func (m *tablePlanner) againstTwin(t *TableFacts) string {
 	case schema.MarkedAside(t.Table.Comment):
 		return "it is a former table, by its comment"
 	case taken != "":
-		return taken + " is in the way of an empty copy"
+		return taken + " blocks the name of an empty copy"
 	case len(lacked) > 0:
 		return fmt.Sprintf("the account lacks %s for an empty copy", strings.Join(lacked, ", "))
 	case m.facts.Unlike != "":
@@ -219,17 +219,17 @@ func (m *tablePlanner) create() {
 	t, p := &m.facts.Tables[0], m.plan
 	s := p.Statement
 	if t.Table != nil {
-		p.Choice = Choice{Method: MethodNone, Why: "the table is there, and has this definition"}
+		p.Choice = Choice{Method: MethodNone, Why: "the table exists, and has this definition"}
 		switch {
 		case m.facts.Differs == "":
 		case s.Conditional:
 			p.Choice.Why = "the table is there"
 			m.warn(
 				CodeTableExists, "the table has another definition: "+m.facts.Differs,
-				"IF NOT EXISTS leaves it as it is", "Change it by an ALTER TABLE",
+				"IF NOT EXISTS leaves it unchanged", "Change it by an ALTER TABLE",
 			)
 		default:
-			m.block(CodeTableExists, "the table is there with another definition: "+m.facts.Differs, "a CREATE TABLE changes no table",
+			m.block(CodeTableExists, "the table exists with another definition: "+m.facts.Differs, "a CREATE TABLE changes no table",
 				fmt.Sprintf("Change it by an ALTER: midstream run \"ALTER TABLE %s ...\"", t.Name.Quoted()))
 		}
 		return
@@ -237,7 +237,7 @@ func (m *tablePlanner) create() {
 	m.may(t, "CREATE")
 	m.plan.Watched = append([]schema.Name{t.Name}, s.Parents...)
 	p.Main = s.Restore(t.Name)
-	p.Choice.Why = "there is no such table: the server creates it"
+	p.Choice.Why = "the table does not exist: the server creates it"
 	m.step("%s is created", t.Name)
 }
 
@@ -245,7 +245,7 @@ func (m *tablePlanner) create() {
 func (m *tablePlanner) longLock(t *TableFacts) {
 	whole := TableFacts{Table: t.Table, Facts: t.Facts}
 	if stall := whole.stall(); stall > (Limits{Locked: m.options.Stall}).WithDefaults().Locked {
-		m.warn(CodeStall, fmt.Sprintf("nobody can use %s for about %s, and other sessions stand still too", t.Name, round(stall)),
+		m.warn(CodeStall, fmt.Sprintf("no session can use %s for about %s, and other sessions stall too", t.Name, round(stall)),
 			"the server drops its files, and its pages in the buffer pool, under the lock", "")
 	}
 }

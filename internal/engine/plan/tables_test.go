@@ -51,37 +51,37 @@ func TestMakeTables(t *testing.T) {
 		want      string // in what the plan says, or in the refusal
 	}{
 		{"drop", "DROP TABLE t", nil, TableOptions{}, "ALTER TABLE `shop`.`t` COMMENT = 'midstream dropped of shop.t; it was: its own', RENAME TO `shop`.`t_old`, ALGORITHM=INPLACE | t_old is dropped"},
-		{"drop of a table that is large", "DROP TABLE t", gib(4), TableOptions{}, "t_old stays, as its drop would stall the server for about 1.7s"},
+		{"drop of a table that is large", "DROP TABLE t", gib(4), TableOptions{}, "t_old is kept, because its drop would stall the server for about 1.7s"},
 		{"more so with the hash index", "DROP TABLE t", func(f *TableFacts) { gib(4)(f); f.Facts.AdaptiveHash = true }, TableOptions{}, "for about 4.1s"},
 		{"of which little can be in memory", "DROP TABLE t", func(f *TableFacts) { gib(4)(f); f.Facts.BufferPool = 128 << 20 }, TableOptions{}, "t_old is dropped"},
 		{"all the same", "DROP TABLE t", gib(4), TableOptions{Drop: true}, "t_old is dropped | risk: the drop of shop.t_old stalls every session for about 1.7s"},
 		{"a longer stall is allowed", "DROP TABLE t", gib(4), TableOptions{Stall: time.Minute}, "t_old is dropped"},
-		{"later", "DROP TABLE t", nil, TableOptions{Keep: true}, "t_old stays; drop it"},
+		{"later", "DROP TABLE t", nil, TableOptions{Keep: true}, "t_old is kept; drop it"},
 		{"in partitions", "DROP TABLE t", func(f *TableFacts) { gib(4)(f); f.Partitions = make([]string, 40) }, TableOptions{}, "t_old is dropped, partition by partition"},
 		{"of no table", "DROP TABLE x", nil, TableOptions{}, "refused: there is no table shop.x"},
 		{"if exists", "DROP TABLE IF EXISTS x", nil, TableOptions{}, "none: there is no such table"},
-		{"without privileges to rename it", "DROP TABLE t", only("DROP"), TableOptions{}, "DROP TABLE `shop`.`t` | instant: the server drops the table under the lock, as the account lacks ALTER, CREATE, INSERT"},
-		{"which can't be kept", "DROP TABLE t", only("DROP"), TableOptions{Keep: true}, "refused: the former table can't be kept aside"},
+		{"without privileges to rename it", "DROP TABLE t", only("DROP"), TableOptions{}, "DROP TABLE `shop`.`t` | instant: the server drops the table under the lock, because the account lacks ALTER, CREATE, INSERT"},
+		{"which can't be kept", "DROP TABLE t", only("DROP"), TableOptions{Keep: true}, "refused: the former table cannot be kept"},
 		{"without any", "DROP TABLE t", only("SELECT"), TableOptions{}, "refused: account app@% lacks DROP on `shop`.`t`"},
 		{"of MyISAM", "DROP TABLE t", func(f *TableFacts) { f.Table.Engine = "MyISAM" }, TableOptions{}, "its engine is MyISAM"},
 		{"all names taken", "DROP TABLE t", func(f *TableFacts) {
 			for _, n := range OldNames(f.Name) {
 				f.Facts.Taken = append(f.Facts.Taken, Taken{Name: n})
 			}
-		}, TableOptions{}, "DROP TABLE `shop`.`t` | instant: the server drops the table under the lock, as other tables have all the names"},
+		}, TableOptions{}, "DROP TABLE `shop`.`t` | instant: the server drops the table under the lock, because other tables have all the names"},
 		{"first name taken", "DROP TABLE t", func(f *TableFacts) { f.Facts.Taken = []Taken{{Name: f.Name.Sibling("t_old")}} }, TableOptions{}, "t_old2 is dropped"},
 		{"truncate", "TRUNCATE t", nil, TableOptions{}, "RENAME TABLE `shop`.`t` TO `shop`.`t_old`, `shop`.`t_shadow` TO `shop`.`t`"},
-		{"with a trigger", "TRUNCATE t", func(f *TableFacts) { f.Table.Triggers = []schema.Trigger{{Name: "g"}} }, TableOptions{}, "TRUNCATE TABLE `shop`.`t` | instant: the server truncates the table under the lock, as it has triggers"},
-		{"of a large one", "TRUNCATE t", func(f *TableFacts) { gib(4)(f); f.Table.Triggers = []schema.Trigger{{Name: "g"}} }, TableOptions{}, "risk: nobody can use shop.t for about 1.7s"},
+		{"with a trigger", "TRUNCATE t", func(f *TableFacts) { f.Table.Triggers = []schema.Trigger{{Name: "g"}} }, TableOptions{}, "TRUNCATE TABLE `shop`.`t` | instant: the server truncates the table under the lock, because it has triggers"},
+		{"of a large one", "TRUNCATE t", func(f *TableFacts) { gib(4)(f); f.Table.Triggers = []schema.Trigger{{Name: "g"}} }, TableOptions{}, "risk: no session can use shop.t for about 1.7s"},
 		{"with a foreign key", "TRUNCATE t", func(f *TableFacts) {
 			f.Table.ForeignKeys = []schema.ForeignKey{{Constraint: "f", Child: f.Name, Parent: f.Name.Sibling("p")}}
-		}, TableOptions{}, "as it has foreign keys"},
+		}, TableOptions{}, "because it has foreign keys"},
 		{"that others refer to", "TRUNCATE t", func(f *TableFacts) {
 			f.Facts.Referencing = []schema.ForeignKey{{Constraint: "f", Child: f.Name.Sibling("c"), Parent: f.Name}}
 		}, TableOptions{}, "refused: foreign key f of shop.c refers to the table"},
 		{"replica", "TRUNCATE t", func(f *TableFacts) { f.Facts.Following = true }, TableOptions{}, "refused: this server replicates from another one"},
 		{"read-only server", "TRUNCATE t", func(f *TableFacts) { f.Facts.ReadOnly = true }, TableOptions{}, "refused: the server is read-only"},
-		{"a run at work", "TRUNCATE t", func(f *TableFacts) { f.Facts.RunBy = 7 }, TableOptions{}, "refused: another run of Midstream is at work on shop.t (its connection is 7)"},
+		{"a run at work", "TRUNCATE t", func(f *TableFacts) { f.Facts.RunBy = 7 }, TableOptions{}, "refused: another run of Midstream is working on shop.t (connection 7)"},
 		{"a stopped run", "RENAME TABLE t TO n", func(f *TableFacts) {
 			f.Facts.Taken = []Taken{{Name: f.Name.Sibling("t_midstream"), Comment: schema.MarkFor("state", f.Name)}}
 		}, TableOptions{}, "refused: an earlier run on shop.t left t_midstream"},

@@ -113,7 +113,7 @@ func (s *Scanner) Run(ctx context.Context) ([]event.Finding, error) {
 }
 
 // errDisproved means that rows were counted by a rule that the server has disproved since.
-var errDisproved = errors.New("the server takes what a rule says it refuses")
+var errDisproved = errors.New("the server accepts a value that a rule expects it to refuse")
 
 // setup returns the statements that make a session fit for prescanning.
 func (s *Scanner) setup(stages ...*stage) []string {
@@ -493,6 +493,6 @@ const long = 1_000_000
 func (s *Scanner) tellLong(name string) {
 	if rows := s.deps.Spec.Source.Rows; rows >= long {
 		s.deps.Emit(event.Note{At: time.Now(), Text: fmt.Sprintf("looking for duplicates under key %s in one query over about %d rows: "+
-			"until it ends the server keeps old versions of rows that change", name, rows)})
+			"until it ends, the server keeps old versions of changed rows", name, rows)})
 	}
 }

@@ -135,7 +135,7 @@ func (c *Copier) Run(ctx context.Context) error {
 				c.deps.Emit(
 					event.Note{
 						At:   time.Now(),
-						Text: fmt.Sprintf("worker %d of the row copy has no connection, and the others go on: %v", number+1, err),
+						Text: fmt.Sprintf("worker %d of the row copy has no connection, and the others continue: %v", number+1, err),
 					},
 				)
 				err = nil

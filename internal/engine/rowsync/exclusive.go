@@ -201,7 +201,7 @@ func (a *exclusive) findTwins(ctx context.Context, p predicate, u UniqueKey, dup
 		return fmt.Errorf("look for duplicates in key %s: %w", u.Name, err)
 	}
 	if found {
-		return fmt.Errorf("%w: value %q of key %s stands in the rows with key (%s) and (%s): %w",
+		return fmt.Errorf("%w: value %q of key %s exists in the rows with key (%s) and (%s): %w",
 			ErrDuplicate, value.String, u.Name, first.String, second.String, duplicate)
 	}
 	return nil

@@ -47,10 +47,10 @@ type Result struct {
 var (
 	// ErrChanged says that somebody else has renamed, created or dropped one of the tables. Nothing
 	// was done.
-	ErrChanged = errors.New("one of the tables was renamed, created or dropped by somebody else meanwhile")
+	ErrChanged = errors.New("another session renamed, created or dropped one of the tables")
 	// ErrUnknown says that the connection was lost, and that the tables don't tell what has become
 	// of the statement, or could not be looked at.
-	ErrUnknown = errors.New("outcome of the statement is not known")
+	ErrUnknown = errors.New("the outcome of the statement is not known")
 	// ErrTwinLeft says that the empty copy could not be removed. It holds no rows.
 	ErrTwinLeft = errors.New("the empty copy could not be removed")
 )

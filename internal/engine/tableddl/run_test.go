@@ -469,7 +469,7 @@ func TestOutcomeThatNothingTells(t *testing.T) {
 			)
 			r.address = fault.New(r.T, r.server.Address, fault.Rule{At: "RENAME TABLE", Deaf: true}).Address
 			_, err := r.run(r.Context(), "RENAME TABLE t TO n, u TO t, n TO u")
-			if !errors.Is(err, tableddl.ErrUnknown) || !strings.Contains(err.Error(), "Look which") {
+			if !errors.Is(err, tableddl.ErrUnknown) || !strings.Contains(err.Error(), "Check with") {
 				r.Error(err)
 			}
 		}

@@ -29,7 +29,7 @@ func planned(t *testing.T, clauses string, change func(p *plan.Plan)) Planned {
 		Source: &schema.Table{Name: name, Rows: 295_830, DataBytes: 52 << 20, IndexBytes: 14 << 20},
 		Alter:  alter,
 		Names:  plan.NamesOf(name),
-		Choice: plan.Choice{Method: plan.MethodShadow, Why: "nothing lighter keeps within the limits", Others: []plan.Rejected{
+		Choice: plan.Choice{Method: plan.MethodShadow, Why: "no lighter method is within the limits", Others: []plan.Rejected{
 			{Method: plan.MethodInstant, Why: "ALGORITHM=INSTANT is not supported. Reason: Need to rebuild the table to change column type. Try ALGORITHM=COPY/INPLACE."},
 			{Method: plan.MethodCopy, Why: "it would block writes for about 5s; at most 250ms is allowed"},
 		}},
@@ -45,7 +45,7 @@ func planned(t *testing.T, clauses string, change func(p *plan.Plan)) Planned {
 // TestGolden: the texts are as in testdata, in 80 columns and in 120. go test -update writes them.
 func TestGolden(t *testing.T) {
 	risks := []plan.Risk{
-		{Code: plan.CodeLossy, What: "the ALTER may change values of column note: they lose the blanks at their end", Why: "neither the server nor a run takes that for an error"},
+		{Code: plan.CodeLossy, What: "the ALTER may change values of column note: they lose their trailing blanks", Why: "neither the server nor a run reports that as an error"},
 		{Code: "replicas", What: "the server has 2 replicas", Fix: "Name them with --replica=HOST, so that the run waits for them"},
 	}
 	result := migration.Result{
@@ -61,14 +61,14 @@ func TestGolden(t *testing.T) {
 		"plan-risks":   func(s Style) string { return OfPlan(lossy, s, "") },
 		"plan-instant": func(s Style) string {
 			return OfPlan(planned(t, "ADD COLUMN c INT", func(p *plan.Plan) {
-				p.Choice = plan.Choice{Method: plan.MethodInstant, Why: "the server changes its dictionary only", Others: []plan.Rejected{
+				p.Choice = plan.Choice{Method: plan.MethodInstant, Why: "the server changes only its dictionary", Others: []plan.Rejected{
 					{Method: plan.MethodShadow, Why: "it would copy the whole table"},
 				}}
 			}), s, "")
 		},
 		"plan-none": func(s Style) string {
 			return OfPlan(planned(t, "COMMENT=''", func(p *plan.Plan) {
-				p.Choice = plan.Choice{Method: plan.MethodNone, Why: "the table has this definition already"}
+				p.Choice = plan.Choice{Method: plan.MethodNone, Why: "the table already has this definition"}
 			}), s, "")
 		},
 		"run": func(s Style) string {

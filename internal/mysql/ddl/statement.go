@@ -126,7 +126,7 @@ func (s *Statement) In(database string) error {
 	for _, name := range names {
 		switch {
 		case name.Schema == "" && database == "":
-			return fmt.Errorf("in which database is %s? Write database.%[1]s, or say --database", name.Table)
+			return fmt.Errorf("in which database is %s? Write database.%[1]s, or use --database", name.Table)
 		case name.Schema == "":
 			name.Schema = database
 		case database != "" && database != name.Schema && s.Kind != KindRename:

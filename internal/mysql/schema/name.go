@@ -78,7 +78,7 @@ func ParseName(database, text string) (Name, error) {
 	case len(parts) == 1 && database != "":
 		return Name{Schema: database, Table: parts[0]}, nil
 	case len(parts) == 1:
-		return Name{}, fmt.Errorf("in which database is %s? Write database.%[1]s, or say --database", text)
+		return Name{}, fmt.Errorf("in which database is %s? Write database.%[1]s, or use --database", text)
 	}
 	return Name{}, fmt.Errorf("%q is no table's name: it is database.table", text)
 }

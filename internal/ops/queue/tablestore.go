@@ -17,7 +17,7 @@ import (
 // StoreTable is the name of the table that is a store.
 const StoreTable = "midstream_service"
 
-// storeMark is its comment: a table without it is somebody else's, and left alone.
+// storeMark is its comment: a table without it is not Midstream's, and left alone.
 const storeMark = schema.Mark + "service"
 
 // aboutRow is the id of the row that tells of the store itself: no change has it.

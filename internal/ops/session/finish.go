@@ -31,7 +31,7 @@ func Finish(
 	finished, err := leftovers.Finish(ctx, s.Pool, name, ending, note)
 	switch {
 	case errors.Is(err, leftovers.ErrSwapped):
-		left := fmt.Sprintf("%s has the schema that it wanted; its old table and %s may be left", name, plan.NamesOf(name).State)
+		left := fmt.Sprintf("%s was altered; its old table and %s may be left", name, plan.NamesOf(name).State)
 		return name, migration.Result{Swapped: true}, false, &Error{Outcome: Unremoved, Err: err, Left: left, Next: runAgain}
 	case err != nil:
 		return name, result, false, &Error{Outcome: Unread, Err: err, Next: runAgain}

@@ -30,7 +30,7 @@ type journal struct {
 	json   bool
 	line   func(event.Event) string
 	out    *lastError
-	file   *os.File  // nil where it is somebody else's
+	file   *os.File  // nil where it is not Midstream's
 	logged time.Time // the last progress
 }
 

@@ -284,7 +284,7 @@ func (r *Reach) one(ctx context.Context, i int) (state string, err error) {
 	case c.Table == nil:
 		return r.create(ctx, c)
 	case c.Alter == nil:
-		r.Planned(c, "none", "the table has this definition already")
+		r.Planned(c, "none", "the table already has this definition")
 		r.sum.Swapped = r.runs()
 		return StateEqual, nil
 	}

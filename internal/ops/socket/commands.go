@@ -14,7 +14,7 @@ func (s *Server) pause(ctx context.Context, by string, c PauseCommand) (string, 
 		return "", &operator.NotNow{
 			What: "the run can't be paused",
 			Why:  "it is stopped at a checkpoint already",
-			Next: "midstream resume lets it go on",
+			Next: "midstream resume continues it",
 		}
 	}
 	if c.StopCapture {
