@@ -7,16 +7,17 @@ import (
 	"midstream/internal/engine/key"
 )
 
-// ErrRanges says that the ranges of a checkpoint contradict each other. Nothing was
-// done; the row copy can only be begun anew.
+// ErrRanges means that the ranges of a checkpoint contradict each other. Nothing was done; the row
+// copy must begin again.
 var ErrRanges = errors.New("the copied ranges contradict each other")
 
-// Resume returns a tracker that takes the given ranges, which are those of Copied in
-// its order, for copied and has all else ahead. The order is taken on trust where the
-// client can't compare.
+// Resume returns a tracker that treats the given ranges as copied, and everything else as ahead.
+// The ranges are those of Copied, in its order. Resume trusts the order if the client can't
+// compare.
 func Resume(order Order, ranges []key.Range) (*Tracker, error) {
 	t := &Tracker{order: order, next: 1}
-	end, open := key.Key(""), true // what lies from end on is not yet accounted for
+	// The part from end on is not yet accounted for.
+	end, open := key.Key(""), true
 	for i, r := range ranges {
 		if !open || i > 0 && r.From == "" || wrong(order, end, r.From, i == 0) || wrong(order, r.From, r.To, r.To == "") {
 			return nil, fmt.Errorf("%w: range %d of %d", ErrRanges, i+1, len(ranges))
@@ -33,7 +34,7 @@ func Resume(order Order, ranges []key.Range) (*Tracker, error) {
 	return t, nil
 }
 
-// wrong says that b is surely below a; a bound that is none is never.
+// wrong reports whether b is surely below a; it never is if the bound is none.
 func wrong(order Order, a, b key.Key, none bool) bool {
 	if none || a == "" {
 		return false

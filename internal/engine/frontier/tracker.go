@@ -19,15 +19,14 @@ type Chunk struct {
 	Range  key.Range
 }
 
-// Place says where a changed key stands towards the row copy.
+// Place is a changed key's place relative to the row copy.
 type Place struct {
-	// Ahead says that the row copy has yet to read the key (law L4).
+	// Ahead means that the row copy has yet to read the key (law L4).
 	Ahead bool
-	// MayBeAhead says that the client can't tell whether the row copy has yet to read
-	// the key.
+	// MayBeAhead means that the client can't know whether the row copy has yet to read the key.
 	MayBeAhead bool
-	// Barrier is the number of the youngest chunk that must be finished, together
-	// with all before it, before the key may be synced; 0 is none.
+	// Barrier is the number of a chunk: it and all chunks before it must be finished before the key
+	// may be synced. 0 means none.
 	Barrier uint64
 }
 
@@ -35,14 +34,15 @@ type Place struct {
 type Tracker struct {
 	order Order
 
-	mu    sync.Mutex
-	next  uint64
-	parts []part // in key order, without gaps; neighbours that are copied are joined
+	mu   sync.Mutex
+	next uint64
+	// parts are in key order, without gaps; copied neighbours are joined.
+	parts []part
 }
 
 // part is a stretch of the key space that is in one state.
 type part struct {
-	Chunk // Number only while it is in flight
+	Chunk // Number only while in flight
 	state state
 }
 
@@ -80,10 +80,9 @@ func (t *Tracker) first(s state) int {
 	return -1
 }
 
-// Begin hands out the range from the frontier to the given key, which becomes the
-// frontier; the zero key hands out all of the part that Next returned. REQUIRES: Next
-// returned a part, the key lies inside of it or is its end, and one caller at a time
-// decides about the next bound.
+// Begin hands out the range from the frontier to the given key, and moves the frontier to that key.
+// The zero key hands out all of the part that Next returned. REQUIRES: Next returned a part, the
+// key is inside of it or is its end, and one caller at a time decides about the next bound.
 func (t *Tracker) Begin(to key.Key) Chunk {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -107,7 +106,7 @@ func (t *Tracker) replace(from, to int, with ...part) {
 	t.parts = append(t.parts[:from:from], tail...)
 }
 
-// End says that a chunk is committed.
+// End records that a chunk is committed.
 func (t *Tracker) End(c Chunk) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -147,15 +146,15 @@ func (t *Tracker) Copied() []key.Range {
 	return ranges
 }
 
-// Complete says that every range is committed.
+// Complete reports whether every range is committed.
 func (t *Tracker) Complete() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.first(ahead) < 0 && t.first(inFlight) < 0
 }
 
-// Place tells what a changed key has to wait for. REQUIRES: the change is visible
-// to every read that starts from now on (law L4).
+// Place returns what a changed key has to wait for. REQUIRES: the change is visible to every read
+// that starts from now on (law L4).
 func (t *Tracker) Place(k key.Key) Place {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -177,8 +176,8 @@ func (t *Tracker) Place(k key.Key) Place {
 	return place
 }
 
-// contains says whether the range contains the key; where that is not known it says
-// that it may.
+// contains reports whether the range contains the key; if that is not known, it reports that it
+// may.
 func (t *Tracker) contains(r key.Range, k key.Key) (contained, known bool) {
 	known = true
 	if r.From != "" {
@@ -198,11 +197,12 @@ func (t *Tracker) contains(r key.Range, k key.Key) (contained, known bool) {
 	return true, known
 }
 
-// Finished is a number above those of all chunks.
+// Finished is a number above the numbers of all chunks.
 const Finished = math.MaxUint64
 
-// OldestInFlight returns the number of the oldest chunk in flight; where there is
-// none, the number that the next chunk will have, or Finished if there will be none. Barriers below it are passed.
+// OldestInFlight returns the number of the oldest chunk in flight. If there is none, it returns the
+// number that the next chunk will have, or Finished if there will be none. Barriers below it are
+// passed.
 func (t *Tracker) OldestInFlight() uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
