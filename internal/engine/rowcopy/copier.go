@@ -214,7 +214,7 @@ func (c *Copier) work(ctx context.Context, gate func(took time.Duration) error, 
 // InFlight is the number of chunks that were begun and have not ended.
 func (c *Copier) InFlight() int { return int(c.flying.Load()) }
 
-// chunk copies the next chunk, if there is one, and returns its time.
+// chunk copies the next chunk, if there is one, and reports to wrote how many rows it wrote.
 func (c *Copier) chunk(ctx context.Context, session *dbconn.Session, rows int, wrote func(int)) (took time.Duration, more bool, err error) {
 	var result rowsync.Result
 	defer func() { wrote(int(result.Inserted + result.Deleted)) }()
