@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -98,8 +99,12 @@ func (a *app) root() *cobra.Command {
 			if len(args) == 0 {
 				return nil
 			}
-			err := fmt.Errorf("there is no verb %q", args[0])
-			return meant(err, cmd.SuggestionsFor(args[0]))
+			err := fmt.Errorf("unknown command %q", args[0])
+			var verbs []string
+			for _, verb := range cmd.SuggestionsFor(args[0]) {
+				verbs = append(verbs, strconv.Quote(verb))
+			}
+			return meant(err, verbs)
 		},
 		SuggestionsMinimumDistance: lettersWrong,
 
@@ -149,7 +154,7 @@ func meant(err error, alike []string) error {
 	if len(alike) == 0 || len(alike) > 3 {
 		return err
 	}
-	return fmt.Errorf("%w: %s was meant, perhaps", err, strings.Join(alike, " or "))
+	return fmt.Errorf("%w; did you mean %s?", err, strings.Join(alike, " or "))
 }
 
 // flagsLike are a verb's flags of a name like this, by the library's rule for verbs.
@@ -189,7 +194,7 @@ func flagError(cmd *cobra.Command, err error) error {
 func explain(cmd *cobra.Command, args []string) error {
 	about, rest, err := cmd.Root().Find(args)
 	if err != nil || len(rest) > 0 {
-		return fmt.Errorf("there is no verb or topic %q", strings.Join(args, " "))
+		return fmt.Errorf("unknown command or topic %q", strings.Join(args, " "))
 	}
 	about.InitDefaultHelpFlag()
 	about.InitDefaultVersionFlag()

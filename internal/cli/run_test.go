@@ -207,10 +207,10 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{"no verb", nil, exitDone, nil},
 		{"help", []string{"help", "exit-codes"}, exitDone, nil},
-		{"unknown verb", []string{"runn"}, exitUsage, []string{`there is no verb "runn": run was meant, perhaps`}},
+		{"unknown verb", []string{"runn"}, exitUsage, []string{`unknown command "runn"; did you mean "run"?`}},
 		{"unknown flag", []string{"run", "--nope"}, exitUsage, []string{"unknown flag: --nope", "midstream run --help"}},
-		{"mistyped flag", []string{"run", "--lock-wiat=1s"}, exitUsage, []string{"unknown flag: --lock-wiat: --lock-wait was meant, perhaps"}},
-		{"half a flag", []string{"run", "--lock-b=1s"}, exitUsage, []string{"unknown flag: --lock-b: --lock-backoff or --lock-backoff-max was meant, perhaps"}},
+		{"mistyped flag", []string{"run", "--lock-wiat=1s"}, exitUsage, []string{"unknown flag: --lock-wiat; did you mean --lock-wait?"}},
+		{"half a flag", []string{"run", "--lock-b=1s"}, exitUsage, []string{"unknown flag: --lock-b; did you mean --lock-backoff or --lock-backoff-max?"}},
 		{"no statement", []string{"run"}, exitUsage, []string{"say what to change"}},
 		{"everything wrong at once", []string{"run", "DROP VIEW x", "--workers=0", "--chunk-time=5", "--lock-wait=1h",
 			"--defer-indexes=maybe", "--ssl-mode=SOME", "--map=x", "--port=99999", "--json", "--quiet"}, exitUsage,

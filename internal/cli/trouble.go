@@ -51,11 +51,11 @@ func (a *app) place() place {
 func (p place) untouched() string {
 	switch p.verb {
 	case "pause", "resume", "throttle", "set", "hold", "cutover", "abort":
-		return "no run has changed its way"
+		return "no run was affected"
 	case "status", "watch", "report", "blockers", "verify", "completion", "version", "help", "midstream":
 		return "nothing was changed"
 	case "serve", "submit", "queue", "withdraw":
-		return "the queue is as it was"
+		return "the queue is unchanged"
 	case "demo", "sandbox":
 		return "nothing but the throwaway server's folder, if it could not be removed"
 	}

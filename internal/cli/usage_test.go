@@ -50,8 +50,8 @@ func TestUsageMessages(t *testing.T) {
 		{[]string{"run", "-p", "ALTER", "TABLE", "a.b", "ADD", "c", "INT"}, exitUsage, "put it in quotes"},
 		{[]string{"run", "-p", "ALTER TABLE b ADD COLUMN c INT"}, exitUsage, "in which database"},
 
-		{[]string{"help", "nosuch"}, exitUsage, `there is no verb or topic "nosuch"`},
-		{[]string{"help", "run", "nosuch"}, exitUsage, `there is no verb or topic "run nosuch"`},
+		{[]string{"help", "nosuch"}, exitUsage, `unknown command or topic "nosuch"`},
+		{[]string{"help", "run", "nosuch"}, exitUsage, `unknown command or topic "run nosuch"`},
 		{[]string{"help"}, exitDone, ""},
 		{[]string{"help", "run"}, exitDone, ""},
 		{[]string{"help", "sandbox", "run"}, exitDone, ""},
