@@ -109,7 +109,7 @@ func TestPageOfARun(t *testing.T) {
 	}
 	l.gets("POST", "/v1/changes/run/pause", "{}", "the run stands still", "somebody at the page, from 127.0.0.1")
 	l.gets("GET", "/parts/changes/run/blockers", "", c.name)
-	l.gets("GET", "/v1/changes/run/report.html", "", "has told no end")
+	l.gets("GET", "/v1/changes/run/report.html", "", "has no recorded end")
 	l.gets("GET", "/metrics", "", "midstream_")
 	var status socket.Status
 	if err := json.Unmarshal([]byte(l.gets("GET", "/v1/changes/run/status", "")), &status); err != nil || status.State != "paused" {

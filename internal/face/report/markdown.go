@@ -46,7 +46,7 @@ func (r *Report) Words() string { return StateWords(r.State, r.Run.Rehearsal) }
 func StateWords(outcome, rehearsal string) string {
 	switch {
 	case outcome == unfinished:
-		return "has told no end: it is at work, or was killed"
+		return "has no recorded end: it is running, or was killed"
 	case outcome == "done" && rehearsal != "":
 		return "rehearsed"
 	}
@@ -115,7 +115,7 @@ Method {{say .Method}}{{with .Why}}: {{say .}}{{end}}.{{with .Key}} Key {{say .}
 |---|---|---|---|
 {{range .Retries}}| {{.Times}} | {{say .Cause}} | {{clock .First}} | {{clock .Last}} |
 {{end}}{{end}}{{with .Proven}}
-Verified: {{count .Verified}} rows compared in {{span .VerifyMS}}{{if .Repaired}}, {{.Repaired}} of them synced anew{{end}}.
+Verified: {{count .Verified}} rows compared in {{span .VerifyMS}}{{if .Repaired}}, {{.Repaired}} of them copied again{{end}}.
 {{end}}
 ## What is left
 
