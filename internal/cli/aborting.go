@@ -52,21 +52,10 @@ func (c *change) onInterrupt(p *plan.Plan, s *session.Stand, r *session.Relay, d
 			record := c.app.resultOf(migration.Result{}, err, exitAtOnce)
 			phase, swapped := s.Now()
 			record.Phase, record.Swapped, record.Rehearsal = string(phase), swapped, string(p.Purpose)
-			quickly(func() { (&jsonLines{out: c.app.Stdout}).write(record) })
-			c.leaveResult(record)
+			session.Quickly(func() { (&jsonLines{out: c.app.Stdout}).write(record) })
+			session.LeaveResult(c.resultFile, record)
 		}
 		fmt.Fprint(c.app.Stderr, c.app.complaint(err, exitAtOnce))
 	})
 	return func() { first(); second() }
-}
-
-// quickly does what may have to wait for somebody who reads, and goes on without it after a
-// moment.
-func quickly(do func()) {
-	done := make(chan struct{})
-	go func() { defer close(done); do() }()
-	select {
-	case <-done:
-	case <-time.After(200 * time.Millisecond):
-	}
 }

@@ -170,7 +170,7 @@ func (c *controlling) held() []string {
 		" UNION ALL SELECT CONCAT_WS(' ', 'metadata lock', object_instance_begin, lock_type, object_name, owner_event_id) FROM performance_schema.metadata_locks WHERE object_type = 'TABLE' AND object_schema = DATABASE() AND owner_thread_id IN (" + threads + ")" +
 		" UNION ALL SELECT CONCAT_WS(' ', 'row lock', engine_lock_id, lock_mode, object_name) FROM performance_schema.data_locks WHERE object_schema = DATABASE() AND thread_id IN (" + threads + ")) x"
 	var stay []string
-	for look := range 10 {
+	for look := range 100 {
 		var now []string
 		if text := c.query(query); text != "" {
 			now = strings.Split(text, "; ")
@@ -179,6 +179,9 @@ func (c *controlling) held() []string {
 			stay = now
 		}
 		stay = slices.DeleteFunc(stay, func(what string) bool { return !slices.Contains(now, what) })
+		if len(stay) == 0 {
+			break
+		}
 		time.Sleep(30 * time.Millisecond)
 	}
 	return stay

@@ -7,6 +7,7 @@ import (
 
 	"midstream/internal/engine/event"
 	"midstream/internal/ops/record"
+	"midstream/internal/ops/session"
 )
 
 // jsonLines writes one record a line.
@@ -33,4 +34,4 @@ func (j *jsonLines) Show(e event.Event) {
 func (j *jsonLines) Close() {}
 
 // Abandon has nothing written any more: the result, which another writes, is the last line.
-func (j *jsonLines) Abandon() { quickly(j.mu.Lock) }
+func (j *jsonLines) Abandon() { session.Quickly(j.mu.Lock) }

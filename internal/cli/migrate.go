@@ -117,7 +117,7 @@ func (c *change) conduct(ctx context.Context, args []string, do doing) error {
 		if c.output.json {
 			(&jsonLines{out: c.app.Stdout}).write(record)
 		}
-		c.app.keepResult(c.resultFile, record)
+		session.KeepResult(c.resultFile, record, c.app.Stderr, c.app.Interrupts)
 	}
 	return err
 }

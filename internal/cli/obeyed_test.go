@@ -163,7 +163,7 @@ func TestGiveUp(t *testing.T) {
 	c.ends(exitStopped)
 	contains(
 		t, c.run.stderr.String(), "the cut-over did not get its lock within 300ms", "t_shadow and ",
-		"Run the same command again to go on",
+		"Run the same command again to resume",
 	)
 	if code, stdout, stderr := midstream(t, append(flags(t, c.i), "cleanup", "--yes", c.name)...); code != exitDone {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)

@@ -202,6 +202,7 @@ func TestL9_OddNamesAborted(t *testing.T) {
 			o := holdOdd(t, i, table)
 			run, argument, folder := o.run, o.spellings[0], o.folder
 			watch := start(t, command(t, append([]string{"watch", "--control-dir=" + folder}, argument...)...))
+			watch.await(&watch.stdout, "hold")
 			code, stdout, stderr := midstream(t, append([]string{"abort", "--keep", "--control-dir=" + folder}, argument...)...)
 			if code != exitDone {
 				t.Errorf("abort: %d\n%s\n%s", code, stdout, stderr)

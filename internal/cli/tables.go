@@ -127,8 +127,8 @@ func (c *change) onTablesInterrupt(p *plan.TablePlan, s *session.Stand, r *sessi
 			record := c.app.resultOf(migration.Result{}, err, exitAtOnce)
 			phase, _ := s.Now()
 			record.Phase, record.Swapped = string(phase), over()
-			quickly(func() { (&jsonLines{out: c.app.Stdout}).write(record) })
-			c.leaveResult(record)
+			session.Quickly(func() { (&jsonLines{out: c.app.Stdout}).write(record) })
+			session.LeaveResult(c.resultFile, record)
 		}
 		fmt.Fprint(c.app.Stderr, c.app.complaint(err, exitAtOnce))
 	})

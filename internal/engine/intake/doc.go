@@ -1,4 +1,4 @@
-// Package intake brings the changes of the source to the backlog, in the way that the plan has
+// Package intake brings the changes of the source to the backlog, as the plan has
 // chosen: from the source's binlog, a replica's binlog, or the log that triggers write.
 //
 // A run reaches its changes through a Link. Start finds the Origin from which a new run reads.

@@ -55,7 +55,7 @@ func TestL7_ReconnectKnowsTheSwap(t *testing.T) {
 		c.mustEnd()
 		// Of two sessions that are cut off, the one that holds the lock may go first: no swap.
 		if isNew(b.version) && (!c.heard("the outcome of the swap is not known") || !c.heard("stopped after its swap")) {
-			b.Error("it did not look anew")
+			b.Errorf("it did not look again:\n%s", strings.Join(c.said, "\n"))
 		}
 		if got := b.indexes(); got != "1" {
 			b.Errorf("%s indexes were added", got)

@@ -44,7 +44,11 @@ func TestL9_DDLOnTheSource(t *testing.T) {
 	sideBySide(t)
 	for _, c := range ddlOnSource {
 		t.Run(strings.ReplaceAll(c.statement, " ", "_"), func(t *testing.T) {
-			for _, version := range inTurn(t, versions) {
+			able := versions
+			if strings.HasPrefix(c.statement, "CREATE TABLE mine SELECT") {
+				able = []string{"9.7"} // before 8.0.21 no server with GTIDs takes it
+			}
+			for _, version := range inTurn(t, able) {
 				t.Run(version, func(t *testing.T) {
 					t.Parallel()
 					b := setup(t, version)

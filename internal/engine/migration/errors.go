@@ -26,7 +26,7 @@ var (
 	ErrKeep = errors.New("stopped at a checkpoint")
 	// ErrGaveUp means that the server did not grant the lock of the cut-over within the allowed
 	// time. The work is kept.
-	ErrGaveUp = errors.New("the lock of the cut-over could not be had")
+	ErrGaveUp = errors.New("the cut-over did not get its lock")
 	// ErrLeftovers means that the run could not remove everything that it had created.
 	ErrLeftovers = errors.New("not everything could be removed")
 )
