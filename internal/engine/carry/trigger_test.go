@@ -98,8 +98,8 @@ func TestTriggerText(t *testing.T) {
 		{"t", "CREATE TRIGGER x BEFORE UPDATE ON t FOR EACH ROW SET @a = 1", "latin1", ""},
 		{"täble", "CREATE TRIGGER x BEFORE UPDATE ON täble FOR EACH ROW SET @a = 1", "utf8mb3", ""},
 		{"täble", "CREATE TRIGGER x BEFORE UPDATE ON t FOR EACH ROW SET @a = 1", "latin1", "letters beyond ASCII"},
-		{"t", "CREATE TRIGGER x BEFORE UPDATE ON t", "utf8mb4", "can't be read"},
-		{"t", "", "utf8mb4", "can't be read"},
+		{"t", "CREATE TRIGGER x BEFORE UPDATE ON t", "utf8mb4", "cannot read its statement"},
+		{"t", "", "utf8mb4", "cannot read its statement"},
 	} {
 		set.Source.Table = c.table
 		if got := set.CanCarry(
