@@ -165,7 +165,7 @@ func (b *bench) refusedCapture(replica *bench) {
 	refused("SOURCE_DELAY")
 	replica.delay(0)
 	replica.exec(stop)
-	refused("stands still")
+	refused("its replication is stopped")
 	replica.exec(start)
 	replica.silently("ALTER TABLE " + b.schema + ".t MODIFY v BIGINT NOT NULL")
 	refused("other columns than the source")

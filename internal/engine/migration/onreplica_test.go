@@ -195,7 +195,7 @@ func TestRehearsalOnAReplicaIsRefused(t *testing.T) {
 		replica.exec("SET GLOBAL super_read_only = ON")
 		refused(plan.RehearsingOnReplica, "super_read_only is ON")
 		replica.exec("SET GLOBAL super_read_only = OFF", "STOP "+replica.word("REPLICA"))
-		refused(plan.RehearsingOnReplica, "stands still")
+		refused(plan.RehearsingOnReplica, "replication is stopped")
 		replica.exec("START " + replica.word("REPLICA"))
 
 		// A connection that logs what it writes is not used, whatever the plan has said.
