@@ -45,7 +45,7 @@ func TestCleanupDropsOnlyOurs(t *testing.T) {
 	if code, stdout, stderr = cleanup(); code != exitRefused || tables() != "t,t_midstream,t_old,t_shadow,u_shadow" {
 		t.Errorf("exit code %d, tables %s\n%s\n%s", code, tables(), stdout, stderr)
 	}
-	contains(t, stderr, "t_shadow has no mark", "nothing was dropped", "rename or drop "+database+".t_shadow")
+	contains(t, stderr, "t_shadow has no mark", "nothing was dropped", "rename", database+".t_shadow, or drop it")
 	exec("DROP TABLE t_midstream")
 	state := func(start string) []string {
 		return []string{
@@ -197,7 +197,7 @@ func TestCleanupTellsOfTriggers(t *testing.T) {
 	left()
 	exec("DROP TABLE t_capture, t_shadow, t_midstream")
 	cleanup(
-		"  triggers that write to "+database+".t_capture (it is gone, ",
+		"  triggers that write to "+database+".t_capture (it does not exist, ",
 		"    trigger "+database+".t_capture_update on "+name+"\n", "Dropped 3 triggers.\n",
 	)
 }

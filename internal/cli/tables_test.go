@@ -320,12 +320,12 @@ func TestStatementsOfASmallAccount(t *testing.T) {
 		)
 		defer r.exec("DROP USER " + user)
 		account := []string{"--user=" + user, "--password=x y", "--ssl-mode=PREFERRED"}
-		r.says("run", exitDone, "TRUNCATE t", account, "under the lock, as the account lacks ALTER, CREATE, INSERT", "Done: TRUNCATE TABLE")
+		r.says("run", exitDone, "TRUNCATE t", account, "under the lock, because the account lacks ALTER, CREATE, INSERT", "Done: TRUNCATE TABLE")
 		if got := r.query("SELECT COUNT(*) FROM t"); got != "0" {
 			r.Errorf("%s rows", got)
 		}
 		r.says("run", exitRefused, "RENAME TABLE t TO u", account, "lacks ALTER on", "lacks CREATE, INSERT on")
-		r.says("run", exitDone, "DROP TABLE t", account, "under the lock, as the account lacks ALTER", "Done: DROP TABLE")
+		r.says("run", exitDone, "DROP TABLE t", account, "under the lock, because the account lacks ALTER", "Done: DROP TABLE")
 		if got := r.query("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE()"); got != "0" {
 			r.Errorf("%s tables", got)
 		}
