@@ -44,6 +44,14 @@ const (
 	PhaseDone    Phase = "done"
 )
 
+// Phases returns all phases, in their order.
+func Phases() []Phase {
+	return []Phase{
+		PhaseCheck, PhaseNative, PhaseShadow, PhasePrescan, PhaseStart, PhaseCopy, PhaseIndex, PhaseCatchUp, PhaseVerify, PhaseHold,
+		PhaseCutover, PhaseLock, PhaseCleanup, PhaseDone,
+	}
+}
+
 // PhaseEntered says that the migration went over to a phase.
 type PhaseEntered struct {
 	Phase Phase

@@ -170,27 +170,9 @@ func (m model) waits() (lines []string) {
 	return lines
 }
 
-// phases are in their order.
-var phases = []event.Phase{
-	event.PhaseCheck,
-	event.PhaseNative,
-	event.PhaseShadow,
-	event.PhasePrescan,
-	event.PhaseStart,
-	event.PhaseCopy,
-	event.PhaseIndex,
-	event.PhaseCatchUp,
-	event.PhaseVerify,
-	event.PhaseHold,
-	event.PhaseCutover,
-	event.PhaseLock,
-	event.PhaseCleanup,
-	event.PhaseDone,
-}
-
 // before says that a phase comes before another.
 func before(a, b event.Phase) bool {
-	for _, p := range phases {
+	for _, p := range event.Phases() {
 		switch p {
 		case b:
 			return false

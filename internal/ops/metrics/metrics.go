@@ -24,24 +24,6 @@ func (m metric) desc() *prometheus.Desc {
 	return prometheus.NewDesc(prefix+m.name, m.help, m.labels, nil)
 }
 
-// phases are those of a run, which are told whether it is in them or not.
-var phases = []event.Phase{
-	event.PhaseCheck,
-	event.PhaseNative,
-	event.PhaseShadow,
-	event.PhasePrescan,
-	event.PhaseStart,
-	event.PhaseCopy,
-	event.PhaseIndex,
-	event.PhaseCatchUp,
-	event.PhaseVerify,
-	event.PhaseHold,
-	event.PhaseCutover,
-	event.PhaseLock,
-	event.PhaseCleanup,
-	event.PhaseDone,
-}
-
 func outcomeOf(granted bool) string {
 	if granted {
 		return "granted"
@@ -144,7 +126,7 @@ func ofCourse() []metric {
 			}},
 		{"phase", "1 for the current phase of the run, 0 for the others.", gauge, []string{"phase"},
 			func(r *Run, _ time.Time, tell func(float64, ...string)) {
-				for _, p := range phases {
+				for _, p := range event.Phases() {
 					is := 0.
 					if p == r.state.phase {
 						is = 1
@@ -154,7 +136,7 @@ func ofCourse() []metric {
 			}},
 		{"phase_seconds_total", "Time spent in each phase so far.", counter, []string{"phase"},
 			func(r *Run, now time.Time, tell func(float64, ...string)) {
-				for _, p := range phases {
+				for _, p := range event.Phases() {
 					d := r.state.phases[p]
 					if p == r.state.phase {
 						d += max(0, now.Sub(r.state.entered))
