@@ -180,7 +180,7 @@ func (s *show) run(ctx context.Context) (*Proof, error) {
 
 // change has the change carried out, and measures what the writers feel of it.
 func (s *show) change(ctx context.Context) (*Proof, error) {
-	if err := sleep(ctx, warmUp); err != nil {
+	if err := dbconn.Sleep(ctx, warmUp); err != nil {
 		return nil, err
 	}
 	proof := &Proof{Before: s.ledger.Stats()}
@@ -192,7 +192,7 @@ func (s *show) change(ctx context.Context) (*Proof, error) {
 	}
 	ended := time.Now()
 	proof.Elapsed = ended.Sub(began)
-	err := sleep(ctx, wayAfter)
+	err := dbconn.Sleep(ctx, wayAfter)
 	proof.During = s.ledger.Stats()
 	proof.Longest = s.longest(proof.During, began, ended)
 	return proof, err
@@ -229,15 +229,4 @@ func (s *show) longest(stats ledger.Stats, began, ended time.Time) Wait {
 		}
 	}
 	return w
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }
