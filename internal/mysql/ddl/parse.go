@@ -162,11 +162,3 @@ func versioned(tokens []token.Token) int {
 	}
 	return 0
 }
-
-// shorten cuts a piece of a statement for a message.
-func shorten(s string) string {
-	if r := []rune(s); len(r) > 40 {
-		return string(r[:40]) + "..."
-	}
-	return s
-}
