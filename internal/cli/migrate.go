@@ -23,7 +23,6 @@ import (
 	"midstream/internal/engine/throttle"
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/ddl"
-	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/record"
 	"midstream/internal/ops/session"
@@ -356,11 +355,7 @@ func (c *change) finish(ctx context.Context, alter *ddl.Alter, s *server) (migra
 	if err != nil || !done {
 		return result, false, unheld(ctx, err)
 	}
-	told := fmt.Sprintf("%s was altered", alter.Table)
-	if result.Old != "" {
-		told += "; the old table is kept as " + result.Old
-	}
-	told = escape.Line(told)
+	told := summary.Finished(alter.Table, result.Old)
 	c.output.done(name, result, told, told+"\n")
 	return result, true, nil
 }

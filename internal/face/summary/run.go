@@ -8,6 +8,7 @@ import (
 	"midstream/internal/engine/plan"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
+	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/record"
 )
 
@@ -17,13 +18,22 @@ type Used = record.Usage
 // Brief writes the end of a run in a line, for those who want quiet.
 func Brief(p *plan.Plan, r migration.Result) string {
 	text := fmt.Sprintf("altered %s in %s", p.Source.Name, humanize.Span(r.Elapsed))
-	switch {
-	case r.Old != "":
-		text += "; the old table is kept as " + r.Old
-	case r.Method == plan.MethodShadow:
+	if r.Old == "" && r.Method == plan.MethodShadow {
 		text += "; the old table was dropped"
 	}
-	return escape.Line(text)
+	return escape.Line(text + kept(r.Old))
+}
+
+// Finished writes, in a line, that the work of an earlier run was finished. old is the old table, "" for none.
+func Finished(table schema.Name, old string) string {
+	return escape.Line(fmt.Sprintf("%s was altered%s", table, kept(old)))
+}
+
+func kept(old string) string {
+	if old == "" {
+		return ""
+	}
+	return "; the old table is kept as " + old
 }
 
 // OfRun writes what a finished run did.

@@ -17,7 +17,7 @@ var asking = []string{
 }
 
 // mostOfCLI is how many lines package cli may have. It falls as code leaves the package; 5,500 is the goal.
-const mostOfCLI = 5_624
+const mostOfCLI = 5_619
 
 // TestCommandLineIsSmall: package cli has verbs, flags, help and exit codes, and no more.
 func TestCommandLineIsSmall(t *testing.T) {
