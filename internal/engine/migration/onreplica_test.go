@@ -191,7 +191,7 @@ func TestRehearsalOnAReplicaIsRefused(t *testing.T) {
 				replica.Errorf("the error is %v, want %q", err, want)
 			}
 		}
-		refused(plan.Rehearsing, "Say --on-replica")
+		refused(plan.Rehearsing, "Use --on-replica")
 		replica.exec("SET GLOBAL super_read_only = ON")
 		refused(plan.RehearsingOnReplica, "super_read_only is ON")
 		replica.exec("SET GLOBAL super_read_only = OFF", "STOP "+replica.word("REPLICA"))

@@ -7,8 +7,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// changeOf says whether values compare in the new type as they do in the old one. In
-// doubt it answers Converted.
+// changeOf reports whether values compare in the new type as they do in the old type. In doubt it
+// returns Converted.
 func changeOf(from, to schema.Column) Change {
 	switch f, t := from.Family(), to.Family(); {
 	case f != t:
@@ -30,11 +30,11 @@ func changeOf(from, to schema.Column) Change {
 		n := len(from.Members)
 		if from.Charset == to.Charset && from.Collation == to.Collation &&
 			len(to.Members) >= n && slices.Equal(to.Members[:n], from.Members) {
-			return Same // members are followed by their numbers
+			return Same // a number follows the members
 		}
 	case f == "binary":
 		if to.Length == from.Length {
-			return Same // another length pads with other zeros
+			return Same // another length has other padding zeros
 		}
 	case f == "bit", f == "timestamp", f == "datetime", f == "time":
 		if to.Fraction >= from.Fraction {
@@ -46,8 +46,8 @@ func changeOf(from, to schema.Column) Change {
 	return Converted
 }
 
-// exact says that a value of the old type and the one that the ALTER makes of it compare equal
-// by their numbers or bytes. In doubt it says no.
+// exact reports whether a value of the old type and the value that the ALTER makes of it compare
+// equal by their numbers or bytes. In doubt it returns false.
 func exact(from, to schema.Column) bool {
 	switch to.Family() {
 	case "integer", "decimal", "float", "bit", "timestamp", "datetime", "time", "date", "enum", "set", "binary", "varbinary":
@@ -88,7 +88,7 @@ func changeOfString(from, to schema.Column) Change {
 	return Same
 }
 
-// noPad says that trailing blanks count when strings are compared.
+// noPad reports whether trailing blanks count when strings are compared.
 func noPad(collation string) bool {
 	return strings.Contains(collation, "_0900_") || strings.Contains(collation, "nopad") || collation == "binary"
 }

@@ -22,7 +22,7 @@ const (
 	CodeMDL          Code = "metadata-locks"
 )
 
-// checkServer looks at what the server is and how it logs.
+// checkServer checks the kind of server and how it logs.
 func (c *checker) checkServer() {
 	f := c.facts
 	if !f.Version.AtLeast(5, 7, 0) {
@@ -38,7 +38,7 @@ func (c *checker) checkServer() {
 		c.warn(
 			CodeMDL,
 			"performance_schema is OFF",
-			"the run cannot measure the application's statements: rows are copied at full speed, whatever --max-slowdown says, unless --copy-share or --max-load bound it; "+
+			"the run cannot measure the application's statements: it copies rows at full speed, despite --max-slowdown, unless --copy-share or --max-load bound it; "+
 				"sessions that block the cut-over can't be named, and a run waits for sessions of a killed run, and cannot kill them",
 			"",
 		)
@@ -58,7 +58,7 @@ func (c *checker) checkBinlog() {
 	}
 	if f.BinlogFormat != "ROW" {
 		c.block(CodeBinlogFormat, "binlog_format is "+f.BinlogFormat, "statements in the binlog don't show which rows they changed",
-			"SET GLOBAL binlog_format = 'ROW', then let the applications connect anew")
+			"SET GLOBAL binlog_format = 'ROW', then let the applications reconnect")
 	}
 	if f.hidesSchema(database) {
 		c.block(CodeBinlogFilter, "the binlog leaves out schema "+database+" (binlog_do_db, binlog_ignore_db)",
@@ -93,26 +93,26 @@ func (c *checker) checkWritable() {
 // CodeGrants is the code of missing privileges.
 const CodeGrants Code = "grants"
 
-// The privileges that a run needs. TRIGGER and PROCESS are for looking: without
-// TRIGGER the server shows no triggers, as if there were none.
+// The privileges that a run needs. TRIGGER and PROCESS let the account see things: without TRIGGER
+// the server shows no triggers, as if none existed.
 var (
 	onTables = []string{"SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "INDEX", "TRIGGER"}
 	onSchema = []string{"LOCK TABLES"} // the server grants it on schemas only
-	// forConversion is needed where keys must be converted before the shadow is searched.
+	// forConversion is needed if keys must be converted before the shadow is searched.
 	forConversion = "CREATE TEMPORARY TABLES"
 	forBinlog     = []string{"REPLICATION SLAVE", "REPLICATION CLIENT"}
 	forLooking    = []string{"PROCESS"}
-	// forXA is for XA RECOVER, on MySQL 8.0 and later. A run goes on without it.
+	// forXA is for XA RECOVER, on MySQL 8.0 and later. A run works without it.
 	forXA = "XA_RECOVER_ADMIN"
-	// watched are the tables of performance_schema that tell who holds a lock or an old
-	// snapshot. The server lets nobody read them without a grant.
+	// watched are the tables of performance_schema that show who holds a lock or an old snapshot.
+	// No account can read them without a grant.
 	watched = []string{"metadata_locks", "threads", "session_connect_attrs", "events_statements_current", "events_transactions_current"}
 )
 
-// instruments tells whether metadata locks are recorded at all.
+// instruments shows whether metadata locks are recorded at all.
 const instruments = "setup_instruments"
 
-// checkGrants finds all privileges that are missing and the statements that give them.
+// checkGrants finds all missing privileges, and the statements that grant them.
 func (c *checker) checkGrants(chosen candidate) {
 	g, name := &c.facts.Grants, c.table.Name
 	tables := []string{name.Table}
@@ -142,16 +142,16 @@ func (c *checker) checkGrants(chosen candidate) {
 	c.checkReadable(append([]string{instruments}, watched...), "the run finds there the sessions that block the cut-over")
 	if !c.facts.Version.MariaDB && c.facts.Version.AtLeast(8, 0, 0) && !g.Global(forXA) {
 		what, fix := c.lack([]string{forXA}, "*.*")
-		c.warn(CodeGrants, what, "the run cannot see XA transactions that were prepared before it started: rows of one that is "+
+		c.warn(CodeGrants, what, "the run cannot see XA transactions that were prepared before it started: rows of a transaction that is "+
 			"committed later would be missing", fix)
 	}
 }
 
-// CodeKills is the code of what stands in the way of ending sessions.
+// CodeKills is the code of what prevents killing sessions.
 const CodeKills Code = "kills"
 
-// checkKills looks whether other accounts' sessions can be ended, if they may be, and be told from those that
-// must not.
+// checkKills checks, if the operator allows kills, that the account can kill sessions of other
+// accounts. It also checks that the server shows which sessions must be spared.
 func (c *checker) checkKills() {
 	f := c.facts
 	switch {
@@ -171,7 +171,7 @@ func (c *checker) checkKills() {
 	}
 }
 
-// HindersKills returns what stands in the way of ending sessions; nil if nothing does.
+// HindersKills returns what prevents killing sessions; nil if nothing does.
 func HindersKills(facts *Facts) *Risk {
 	c := checker{facts: facts, options: Options{Kills: true}}
 	c.checkKills()
@@ -181,8 +181,8 @@ func HindersKills(facts *Facts) *Risk {
 	return &c.blocking[0]
 }
 
-// checkReadable finds those tables of performance_schema that the account may not read, where
-// the server has them.
+// checkReadable finds the given tables of performance_schema that exist and that the account may
+// not read.
 func (c *checker) checkReadable(tables []string, why string) {
 	f := c.facts
 	if !f.PerformanceSchema {
@@ -204,7 +204,7 @@ func (c *checker) checkReadable(tables []string, why string) {
 	}
 }
 
-// missing blocks for privileges on one object, with the statement that gives them.
+// missing blocks because of privileges on one object, with the statement that grants them.
 func (c *checker) missing(privileges []string, object, why string) {
 	if len(privileges) == 0 {
 		return
@@ -213,7 +213,7 @@ func (c *checker) missing(privileges []string, object, why string) {
 	c.block(CodeGrants, what, why, fix)
 }
 
-// lack says that the account lacks privileges on one object, and how to give them.
+// lack describes which privileges the account lacks on one object, and how to grant them.
 func (c *checker) lack(privileges []string, object string) (what, fix string) {
 	names := strings.Join(privileges, ", ")
 	return fmt.Sprintf("account %s lacks %s on %s", c.facts.User, names, object),
@@ -229,7 +229,7 @@ func grantSchema(name string, literal bool) string {
 	return "`" + name + "`"
 }
 
-// account quotes CURRENT_USER(): the host is what follows the last @.
+// account quotes CURRENT_USER(): the host follows the last @.
 func account(user string) string {
 	name, host := user, "%"
 	if i := strings.LastIndexByte(user, '@'); i >= 0 {

@@ -31,13 +31,13 @@ const (
 	CodeVersions     Code = "row-versions"
 )
 
-// nativePartition are the partition clauses that move, remove or read rows, which a
-// shadow doesn't have yet: on it they would do nothing, and the rows would stay.
+// nativePartition are the partition clauses that move, remove or read rows. The shadow has no rows
+// yet, so there they would have no effect, and the rows would stay.
 var nativePartition = []string{"DROP PARTITION", "TRUNCATE PARTITION", "EXCHANGE PARTITION", "DISCARD PARTITION",
 	"IMPORT PARTITION", "CONVERT PARTITION", "ANALYZE PARTITION", "CHECK PARTITION", "OPTIMIZE PARTITION",
 	"REPAIR PARTITION", "REBUILD PARTITION"}
 
-// checkAlter looks at what the statement asks for.
+// checkAlter checks what the statement asks for.
 func (c *checker) checkAlter() {
 	a := c.alter
 	if a.Table.Table != "" && (!strings.EqualFold(a.Table.Table, c.table.Name.Table) ||
@@ -94,7 +94,8 @@ func (c *checker) checkNative() {
 	}
 }
 
-// noteAlter tells what is worth knowing and forbids nothing.
+// noteAlter warns of what is worth knowing, and blocks if the ALTER leaves a column's origin
+// unclear.
 func (c *checker) noteAlter() {
 	a := c.alter
 	switch unsure := c.unsure(); {
@@ -124,12 +125,12 @@ func (c *checker) noteAlter() {
 	}
 	if a.Algorithm == "INSTANT" {
 		c.warn(CodeAlgorithm, "ALGORITHM=INSTANT is asked of the shadow only", "the run rebuilds the table all the same",
-			"Run the ALTER natively if the server takes it")
+			"Run the ALTER natively if the server accepts it")
 	}
 }
 
-// unsure are the columns of the table that a doubtful statement may move, and of which the operator
-// does not say what becomes of them. A column that the statement does not name keeps its name.
+// unsure are the columns of the table that a doubtful statement may move, if the operator does not
+// declare what becomes of them. A column that the statement does not name keeps its name.
 func (c *checker) unsure() (names []string) {
 	if !c.alter.Doubtful {
 		return nil
@@ -143,9 +144,9 @@ func (c *checker) unsure() (names []string) {
 	return names
 }
 
-// checkNulls tells which columns may have NULLs that the altered table can't.
+// checkNulls warns of columns that may have NULLs and that the ALTER makes NOT NULL.
 func (c *checker) checkNulls() {
-	var filled []string // after the ALTER
+	var filled []string // names after the ALTER
 	for _, to := range c.alter.Defined {
 		if !to.Nullable && !to.AutoIncrement && to.Generated == schema.NotGenerated {
 			filled = append(filled, to.Name)
@@ -171,7 +172,7 @@ func (c *checker) checkNulls() {
 	}
 }
 
-// checkDates finds new columns for dates that the rows which are there have none for.
+// checkDates finds new columns for dates that have no date for existing rows.
 func (c *checker) checkDates() {
 	for _, to := range c.alter.Defined {
 		isDate := to.DataType == "date" || to.DataType == "datetime" || to.DataType == "timestamp"
@@ -182,7 +183,7 @@ func (c *checker) checkDates() {
 			"the ALTER adds column %s %s NOT NULL without a default", to.Name, strings.ToUpper(to.DataType),
 		), "Give it a DEFAULT, or let it be NULL"
 		switch {
-		case c.facts.ZeroDates: // rows are filled with 0000-00-00, as by this server
+		case c.facts.ZeroDates: // existing rows get 0000-00-00
 		case c.empty(): // rows may come during a run
 			c.block(CodeZeroDate, what, "a row that is inserted during the run has no date for it", fix)
 		default:
@@ -195,10 +196,10 @@ func (c *checker) checkDates() {
 	}
 }
 
-// empty says that the table has no rows, as far as that is known.
+// empty reports whether the table has no rows, as far as that is known.
 func (c *checker) empty() bool { return c.table.Rows == 0 && !c.facts.HasRows }
 
-// numbers says that one of the columns is new and numbered by the server: no two rows have
+// numbers reports whether one of the columns is new and numbered by the server: no two rows have
 // the same value of it.
 func (c *checker) numbers(columns []string) bool {
 	return slices.ContainsFunc(columns, func(name string) bool {
@@ -212,11 +213,12 @@ func (c *checker) origin(name string) string {
 	return m.origin(name).old
 }
 
-// checkNumbers looks at columns that are given AUTO_INCREMENT. The server numbers a row when
-// it is inserted without a value, and a sync inserts: by chunks and changed keys, several at
-// once, a row that changes once more each time. A new column of that kind is mostly a key for
-// rows that had none, and any number will do: so this is said, and not refused. A number that
-// a row of the source has by itself is another thing: that of a row with NULL may equal it.
+// checkNumbers checks columns that are given AUTO_INCREMENT. The server numbers a row when it is
+// inserted without a value. A sync inserts chunks and changed keys, several at once, and inserts a
+// row again each time it changes. A new column of that kind is usually a key for rows that had
+// none, and any number will do: so the plan warns and does not refuse. A column of the source may
+// already have numbers: then the new number of a row with NULL may equal the number of another row,
+// so the plan refuses.
 func (c *checker) checkNumbers() {
 	if Varies(c.alter.Clauses) {
 		c.warn(CodeUncompared, "the ALTER has an expression that gives a different value each time: a run cannot compare its values",

@@ -7,13 +7,13 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Where changes are read from a replica of the source, its binlog must tell the changes of the
-// table in the order in which the source has committed them, and all of them. Then the heartbeats,
-// which are written on the source, are the fence that they are in its own binlog: what the replica
-// has logged stood in the source's binlog before, so that a heartbeat written afterwards stands
-// behind it there (law L3), and comes behind it through the replica (law L6).
+// If changes are read from a replica of the source, its binlog must have all changes of the table,
+// in the order in which the source committed them. Then the heartbeats, which are written on the
+// source, prove that the changes have arrived. What the replica has logged was in the source's
+// binlog before. A heartbeat that is written afterwards is behind it there (law L3), and comes
+// behind it through the replica (law L6).
 
-// CodeCapture is the code of what stands in the way of reading changes from a replica.
+// CodeCapture is the code of what prevents reading changes from a replica.
 const CodeCapture Code = "capture-from"
 
 // CaptureServer is what the plan keeps of a replica from which changes are read.
@@ -24,7 +24,7 @@ type CaptureServer struct {
 	SyncBinlog int64
 }
 
-// CaptureFrom has the plan made for a replica's binlog.
+// CaptureFrom makes the plan read the binlog of a replica.
 func (f *Facts) CaptureFrom(c *CaptureFacts) { f.Capture, f.RowImage = c, c.RowImage }
 
 // from returns the channel that leads to a server.
@@ -37,14 +37,16 @@ func (f *CaptureFacts) from(uuid string) (Channel, bool) {
 	return Channel{}, false
 }
 
-// Running says that the replica receives from the source and applies it, and else why not, as far as it tells.
+// Running reports whether the replica receives from the source and applies what it receives. If
+// not, it also returns why, as far as the replica shows it.
 func (f *CaptureFacts) Running(source string) (bool, string) {
 	c, _ := f.from(source)
 	return c.Running, c.Error
 }
 
-// Faults are why changes of the tables must not be read from the replica, whether or not it is at
-// work now: its binlog may leave out changes of theirs, or tell them in another order. A run looks again and again.
+// Faults are the reasons why changes of the tables must not be read from the replica, whether or
+// not it replicates now: its binlog may leave out changes of the tables, or have them in another
+// order. A run checks them repeatedly.
 func (f *CaptureFacts) Faults(source string, tables []schema.Name) []Risk {
 	var faults []Risk
 	add := func(what, why, fix string) {
@@ -90,7 +92,7 @@ func (f *CaptureFacts) Faults(source string, tables []schema.Name) []Risk {
 	return faults
 }
 
-// filterFaults are those of filters.
+// filterFaults are the faults of replication filters.
 func (f *CaptureFacts) filterFaults(channel Channel, tables []schema.Name, add func(what, why, fix string)) {
 	const fix = "Name a replica without filters, or remove them: CHANGE REPLICATION FILTER"
 	database := tables[0].Schema
@@ -111,7 +113,7 @@ func (f *CaptureFacts) filterFaults(channel Channel, tables []schema.Name, add f
 	}
 }
 
-// checkCapture looks at the replica whose binlog shall be read, if one shall.
+// checkCapture checks the replica whose binlog is to be read, if there is one.
 func (c *checker) checkCapture() {
 	f := c.facts.Capture
 	if f == nil {
@@ -161,7 +163,7 @@ func (c *checker) checkCapture() {
 	)
 }
 
-// checkCaptureTable compares the table there with the source, and looks at the account.
+// checkCaptureTable compares the replica's table with the source, and checks the account.
 func (c *checker) checkCaptureTable() {
 	f := c.facts.Capture
 	same := len(f.Columns) == len(c.table.Columns)

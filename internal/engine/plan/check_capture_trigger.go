@@ -8,25 +8,27 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Capture is a way to learn which rows change while they are copied.
+// Capture is a way to find out which rows change while the run copies them.
 type Capture string
 
 // The ways of capture.
 const (
-	CaptureBinlog  Capture = "binlog"  // of the server, or of a replica of it
-	CaptureTrigger Capture = "trigger" // triggers write the keys into a table (package trigger)
+	CaptureBinlog  Capture = "binlog"  // of the server or its replica
+	CaptureTrigger Capture = "trigger" // triggers write keys into a table
 )
 
-// Captured is how changes are captured, and why so.
+// Captured is how changes are captured, and why.
 type Captured struct {
 	By  Capture
-	Why string `json:",omitempty"` // where it is not by the binlog, or was asked for
+	Why string `json:",omitempty"` // set unless the binlog is the default
 }
 
-// CodeCaptureTrigger is the code of what is to be known of capture by triggers, or stands in its way.
+// CodeCaptureTrigger is the code of what operators must know of capture by triggers, or what
+// prevents it.
 const CodeCaptureTrigger Code = "capture-trigger"
 
-// chooseCapture takes the binlog where it can be read and tells rows, else triggers where they can do.
+// chooseCapture takes the binlog if it can be read and has rows. Otherwise it takes triggers if
+// they can work.
 func (c *checker) chooseCapture() {
 	c.captured = Captured{By: CaptureBinlog}
 	switch lacks, hindered := c.unreadable(), c.hinderTriggers(); {
@@ -49,7 +51,7 @@ func (c *checker) chooseCapture() {
 func (c *checker) unreadable() (lacks []string) {
 	f := c.facts
 	if f.Capture != nil || f.IsReplica {
-		return nil // triggers don't do there
+		return nil // triggers don't work there
 	}
 	switch {
 	case !f.LogBin:
@@ -66,14 +68,14 @@ func (c *checker) unreadable() (lacks []string) {
 	return lacks
 }
 
-// backticked says that a name has a backtick that stands in our triggers.
+// backticked reports whether a name in our triggers has a backtick.
 func backticked(t *schema.Table) bool {
 	return strings.Contains(t.Name.Schema+t.Name.Table, "`") || slices.ContainsFunc(t.Keys, func(k schema.Key) bool {
 		return k.Unique && slices.ContainsFunc(k.Parts, func(p schema.KeyPart) bool { return strings.Contains(p.Column, "`") })
 	})
 }
 
-// hinderTriggers is what stands in the way of capture by triggers.
+// hinderTriggers is what prevents capture by triggers.
 func (c *checker) hinderTriggers() (faults []Risk) {
 	f, name := c.facts, c.table.Name
 	add := func(what, why, fix string) {
@@ -109,7 +111,7 @@ func (c *checker) hinderTriggers() (faults []Risk) {
 	}
 	if f.LogBin && f.BinlogFormat == "STATEMENT" {
 		add("binlog_format is STATEMENT", "the run reads rows without locks, and such reads cannot be logged as statements (error 1665)",
-			"SET GLOBAL binlog_format = 'MIXED' or 'ROW', then let the applications connect anew")
+			"SET GLOBAL binlog_format = 'MIXED' or 'ROW', then let the applications reconnect")
 	}
 	if !f.Version.MariaDB && backticked(c.table) {
 		add(
@@ -126,10 +128,12 @@ func (c *checker) hinderTriggers() (faults []Risk) {
 	return faults
 }
 
-// unseenReplicas is told where only capture by a binlog would need the privilege to see them.
+// unseenReplicas is a warning for accounts that have too few privileges to see replicas, if only
+// capture by a binlog would need these privileges.
 const unseenReplicas = "the run cannot look for replicas"
 
-// checkTriggerCapture looks whether changes can be captured by triggers, and tells what that means.
+// checkTriggerCapture checks whether triggers can capture the changes, and warns of what that
+// means.
 func (c *checker) checkTriggerCapture() {
 	c.blocking = append(c.blocking, c.hinderTriggers()...)
 	names := []string{}
@@ -167,7 +171,7 @@ func (c *checker) checkTriggerCapture() {
 	}
 }
 
-// lackedOf returns those of the privileges on the server that the account lacks.
+// lackedOf returns which of the server-wide privileges the account lacks.
 func (c *checker) lackedOf(privileges []string) (missing []string) {
 	g := &c.facts.Grants
 	for _, p := range privileges {
@@ -178,7 +182,7 @@ func (c *checker) lackedOf(privileges []string) (missing []string) {
 	return missing
 }
 
-// onServer are the privileges on the server that a run needs.
+// onServer are the server-wide privileges that a run needs.
 func onServer(by Capture) []string {
 	if by == CaptureTrigger {
 		return forLooking

@@ -5,16 +5,18 @@ import "fmt"
 // CodeConnections is the code of too few connections.
 const CodeConnections Code = "connections"
 
-// Connections are how many the server and the account may have, and have.
+// Connections are limits and counts of connections, for the server and for the account.
 type Connections struct {
-	OfAccount int64 // at once; 0: as many as the server takes
-	Most      int64 // of the server
-	Open      int64 // of the server, at the moment
-	Ours      int64 // of those, by this program
-	Others    int64 // of those, by this account from elsewhere, as far as the account may see them
+	OfAccount int64 // at most at once; 0: no limit
+	Most      int64 // the server's limit
+	Open      int64 // on the server now
+	Ours      int64 // this program's share of Open
+	// Others are this account's other connections, as far as the account may see them.
+	Others int64
 }
 
-// checkConnections refuses where a run would come to a limit of connections when it has done its work.
+// checkConnections refuses a run that would exceed a limit of connections. Otherwise the run would
+// find that out after its work.
 func (c *checker) checkConnections() {
 	need, have := int64(c.options.Connections), c.facts.Connections
 	if need == 0 || have.Most == 0 {

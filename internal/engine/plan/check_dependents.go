@@ -7,11 +7,11 @@ import (
 	"midstream/internal/mysql/ddl"
 )
 
-// CodeDependent is the code of what names a column that gets another name, or goes.
+// CodeDependent is the code of objects that name a column that is renamed or dropped.
 const CodeDependent Code = "dependent"
 
-// checkDependents tells what names columns that are there no more under their names. Nothing of that hinders a
-// run: all goes by names, and fails, if it does, when it is used.
+// checkDependents warns of objects that name columns that no longer exist under their names. They
+// don't hinder a run: they refer to columns by name, and fail only when they are used.
 func (c *checker) checkDependents() {
 	d := c.facts.Dependents
 	gone := taken(c.alter)

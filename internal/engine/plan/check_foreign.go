@@ -10,22 +10,22 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// CodeConstraints is the code of what is to be known of foreign keys that go over in the swap.
+// CodeConstraints is the code of what operators must know of foreign keys that move in the swap.
 const CodeConstraints Code = "constraints"
 
-// ForeignFacts are what is to be known of the tables at the other ends of foreign keys.
+// ForeignFacts describe the tables at the other ends of foreign keys.
 type ForeignFacts struct {
-	// Native says that InnoDB changes the rows of children by itself, and that the binlog does not
-	// tell (innodb_native_foreign_keys).
+	// Native means that InnoDB itself changes the rows of children, and that the binlog does not
+	// show these changes (innodb_native_foreign_keys).
 	Native bool
-	// Missing are tables that constraints name and that are not there.
+	// Missing are tables that constraints name and that don't exist.
 	Missing []schema.Name
-	// Linked are tables that the server locks together with those at the other ends, as a change there
-	// changes their rows.
+	// Linked are tables that the server locks together with the tables at the other ends, because a
+	// change there changes their rows.
 	Linked []schema.Name
 }
 
-// relations are the table's foreign keys and those that refer to it, each once.
+// relations are the table's foreign keys and the foreign keys that refer to it, each once.
 func relations(t *schema.Table) []schema.ForeignKey {
 	all := slices.Clone(t.ForeignKeys)
 	for _, fk := range t.ReferencedBy {
@@ -47,20 +47,21 @@ func dropped(t *schema.Table, a *ddl.Alter) []schema.ForeignKey {
 	return all
 }
 
-// withoutForeign is the statement for a copy of the table, which has no foreign keys; nil if there is none.
+// withoutForeign is the statement for a copy of the table, which has no foreign keys; nil if
+// nothing remains of the statement.
 func withoutForeign(t *schema.Table, a *ddl.Alter) *ddl.Alter {
 	return a.WithoutForeign(func(constraint string) bool {
 		return slices.ContainsFunc(t.ForeignKeys, func(fk schema.ForeignKey) bool { return strings.EqualFold(fk.Constraint, constraint) })
 	})
 }
 
-// remaining are the relations that there are after the ALTER.
+// remaining are the relations that exist after the ALTER.
 func remaining(t *schema.Table, a *ddl.Alter) []schema.ForeignKey {
 	gone := dropped(t, a)
 	return slices.DeleteFunc(relations(t), func(fk schema.ForeignKey) bool { return slices.ContainsFunc(gone, fk.Is) })
 }
 
-// checkForeign looks at what foreign keys ask of a shadow.
+// checkForeign checks what foreign keys require of a shadow.
 func (c *checker) checkForeign() {
 	t := c.table
 	for _, fk := range c.unseen() {
@@ -120,8 +121,8 @@ func (c *checker) checkForeign() {
 	c.tellForeign(all)
 }
 
-// tooOld refuses, on servers that rename no table under its lock, what can't go over there, and
-// says whether there is any of it.
+// tooOld works for servers that cannot rename a table under its lock. It refuses the foreign keys
+// that can't move there, and reports whether it refused any.
 func (c *checker) tooOld(all []schema.ForeignKey) (refused bool) {
 	version := c.facts.Version
 	for _, fk := range all {
@@ -144,12 +145,14 @@ func (c *checker) tooOld(all []schema.ForeignKey) (refused bool) {
 	return refused
 }
 
-// CodeCascades is the code of what is to be known where constraints change rows without a word in the binlog.
+// CodeCascades is the code of warnings about constraints that change rows without a record in the
+// binlog.
 const CodeCascades Code = "cascades"
 
-// checkActions looks at constraints by which rows of the table change, and refuses those that can't be followed.
+// checkActions checks constraints that change rows of the table, and refuses those that can't be
+// followed.
 func (c *checker) checkActions(fk schema.ForeignKey) {
-	if fk.Child != c.table.Name || !fk.Acts() || c.captured.By == CaptureTrigger { // which is refused for it
+	if fk.Child != c.table.Name || !fk.Acts() || c.captured.By == CaptureTrigger { // refused for that reason
 		return
 	}
 	what := fmt.Sprintf(
@@ -194,12 +197,12 @@ func (c *checker) checkActions(fk schema.ForeignKey) {
 	}
 }
 
-// tellsCascades says that the binlog has the rows that foreign keys change.
+// tellsCascades reports whether the binlog has the rows that foreign keys change.
 func (f *Facts) tellsCascades() bool {
 	return f.Version.AtLeast(9, 6, 0) && !f.Version.MariaDB && !f.Foreign.Native
 }
 
-// silentOf says why it has not.
+// silentOf returns why the binlog lacks these rows.
 func (f *Facts) silentOf() string {
 	if f.Foreign.Native {
 		return "innodb_native_foreign_keys is ON"
@@ -207,14 +210,14 @@ func (f *Facts) silentOf() string {
 	return "MySQL 9.6 and later logs them"
 }
 
-// inKey says that one of the columns is part of the key that is followed.
+// inKey reports whether one of the columns is part of the followed key.
 func (c *checker) inKey(columns []string) bool {
 	return slices.ContainsFunc(columns, func(name string) bool {
 		return slices.ContainsFunc(c.followed.Parts, func(p key.Part) bool { return strings.EqualFold(p.Column.Name, name) })
 	})
 }
 
-// checkEnds refuses an ALTER that takes away what a constraint stands on.
+// checkEnds refuses an ALTER that removes what a constraint needs.
 func (c *checker) checkEnds(fk schema.ForeignKey) {
 	after := predict(c.table, c.alter)
 	name := fmt.Sprintf("foreign key %s of %s", fk.Constraint, fk.Child)
@@ -222,7 +225,7 @@ func (c *checker) checkEnds(fk schema.ForeignKey) {
 		c.checkEnd(name, fk.Columns, fk.OnDelete == "SET NULL" || fk.OnUpdate == "SET NULL")
 		if !slices.ContainsFunc(after.Keys, func(k schema.Key) bool { return k.Leads(c.renamed(fk.Columns)) }) {
 			c.block(
-				CodeForeignKey, "the ALTER drops the index that "+name+" stands on",
+				CodeForeignKey, "the ALTER drops the index that "+name+" needs",
 				"the server would have to build it under the lock of the swap",
 				"Keep an index that begins with its columns",
 			)
@@ -239,8 +242,8 @@ func (c *checker) checkEnds(fk schema.ForeignKey) {
 	}
 }
 
-// standsOn says that a table has a key that begins with the columns; a unique one on them alone, if
-// that is asked for.
+// standsOn reports whether a table has a key that begins with the columns. If unique is set, the
+// key must be unique and have only these columns.
 func standsOn(t *schema.Table, columns []string, unique bool) bool {
 	return slices.ContainsFunc(t.Keys, func(k schema.Key) bool {
 		return k.Leads(columns) && (!unique || (k.Unique || k.Name == "PRIMARY") && len(k.Parts) == len(columns))
@@ -256,7 +259,7 @@ func (c *checker) renamed(columns []string) []string {
 	return after
 }
 
-// checkEnd refuses a change of the columns of a constraint that its other end does not make.
+// checkEnd refuses a change of a constraint's columns that its other end does not make.
 func (c *checker) checkEnd(fk string, columns []string, null bool) {
 	for _, name := range columns {
 		from, there := c.table.Column(name)
@@ -285,8 +288,8 @@ func (c *checker) checkEnd(fk string, columns []string, null bool) {
 	}
 }
 
-// collated is a column as the statement defines it, with the table's collation if it says none: what
-// the server makes of it is looked at once more when the shadow is there.
+// collated is a column as the statement defines it, with the table's collation if the statement
+// names none. The real column is checked again when the shadow exists.
 func (c *checker) collated(to schema.Column) schema.Column {
 	if to.Charset == "" && to.Collation == "" {
 		to.Collation = c.table.Collation
@@ -294,7 +297,8 @@ func (c *checker) collated(to schema.Column) schema.Column {
 	return to
 }
 
-// likeEnds says that a column may take another's place in a constraint, as far as the statement tells.
+// likeEnds reports whether a column may take another's place in a constraint, as far as the
+// statement shows.
 func likeEnds(from, to schema.Column) bool {
 	if from.DataType != to.DataType || from.Unsigned != to.Unsigned || to.Generated != from.Generated {
 		return false
@@ -308,13 +312,13 @@ func likeEnds(from, to schema.Column) bool {
 	return from.Type == to.Type
 }
 
-// The privileges at the other ends: the server asks for CREATE and INSERT where a table is altered.
+// The privileges at the other ends: the server asks for CREATE and INSERT if a table is altered.
 var (
 	onChildren = []string{"SELECT", "ALTER", "CREATE", "INSERT"}
 	onParents  = []string{"SELECT", "REFERENCES"}
 )
 
-// checkForeignGrants finds privileges that are missing on the tables at the other ends.
+// checkForeignGrants finds missing privileges on the tables at the other ends.
 func (c *checker) checkForeignGrants(all []schema.ForeignKey) {
 	f, why := c.facts, "the swap moves its foreign key to the new table"
 	var seen []schema.Name
@@ -341,7 +345,7 @@ func (c *checker) checkForeignGrants(all []schema.ForeignKey) {
 	}
 }
 
-// tellForeign tells what is done to whom.
+// tellForeign describes what the swap does to each table with a constraint.
 func (c *checker) tellForeign(all []schema.ForeignKey) {
 	var own, others, gone []string
 	statements := 1 // on the old table
@@ -383,7 +387,7 @@ func (c *checker) tellForeign(all []schema.ForeignKey) {
 	c.warn(CodeConstraints, "the swap "+strings.Join(what, ", and "), why, "If the attempts take longer than --lock-work, raise it")
 }
 
-// foreign are the constraints that go over, with the columns' names after the ALTER.
+// foreign are the constraints that move, with the columns' names after the ALTER.
 func (c *checker) foreign() []schema.ForeignKey {
 	all := remaining(c.table, c.alter)
 	for i, fk := range all {
@@ -397,7 +401,9 @@ func (c *checker) foreign() []schema.ForeignKey {
 			continue
 		}
 		for _, rule := range []*string{&all[i].OnDelete, &all[i].OnUpdate} {
-			if *rule == "RESTRICT" { // so they call what was left to them; in an ALTER they would make NO ACTION of it
+			// RESTRICT is also the default: left out, it keeps this name. An ALTER that names it
+			// makes NO ACTION of it.
+			if *rule == "RESTRICT" {
 				*rule = ""
 			}
 		}
@@ -405,7 +411,7 @@ func (c *checker) foreign() []schema.ForeignKey {
 	return all
 }
 
-// Keyed are the names of constraints of which columns are part of the key that is followed.
+// Keyed are the names of the table's constraints with columns of the followed key.
 func (p *Plan) Keyed() []string {
 	var names []string
 	for _, fk := range relations(p.Source) {
@@ -416,7 +422,8 @@ func (p *Plan) Keyed() []string {
 	return names
 }
 
-// Others are the tables at the other ends of foreign keys, and those that the server locks with them.
+// Others are the tables at the other ends of foreign keys, and the tables that the server locks
+// with them.
 func (p *Plan) Others() []schema.Name {
 	var all []schema.Name
 	for _, fk := range slices.Concat(p.Foreign, p.Dropped) {
@@ -426,11 +433,11 @@ func (p *Plan) Others() []schema.Name {
 	return slices.DeleteFunc(append(slices.Compact(all), p.Linked...), func(n schema.Name) bool { return n == p.Source.Name })
 }
 
-// Related are the source's foreign keys, and those that refer to it, as they are.
+// Related are the source's foreign keys, and the foreign keys that refer to it, before the ALTER.
 func (p *Plan) Related() []schema.ForeignKey { return relations(p.Source) }
 
-// CheckForeign says why the shadow that the server has made can't have the constraints, before a row is
-// copied; nil if it can.
+// CheckForeign returns why the shadow can't have the constraints, before a row is copied; nil if it
+// can. made is the shadow as the server has made it.
 func (p *Plan) CheckForeign(made *schema.Table) error {
 	for i, was := range remaining(p.Source, p.Alter) {
 		fk := p.Foreign[i]

@@ -7,17 +7,17 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Codes of what only MariaDB has.
+// The codes of risks that only MariaDB has.
 const (
 	CodeOverlaps Code = "overlaps"
 	CodeFormat   Code = "old-format"
 )
 
-// checkOverlaps refuses a key WITHOUT OVERLAPS. A row of the source that has changed may be refused
-// for the sake of a row of the shadow that is not applied yet, and that row has other values than
-// the new one: no lookup by the key finds it.
+// checkOverlaps refuses a key WITHOUT OVERLAPS. The shadow may refuse a changed row of the source
+// because of a shadow row whose own change is not applied yet. That row has other values than the
+// new row, so no lookup by the key finds it.
 func (c *checker) checkOverlaps(altered *schema.Table) {
-	if c.facts.Trial == nil { // the table as it is
+	if c.facts.Trial == nil { // before the ALTER
 		altered = predict(c.table, c.alter)
 	}
 	for _, k := range altered.Keys {
@@ -30,7 +30,7 @@ func (c *checker) checkOverlaps(altered *schema.Table) {
 	}
 }
 
-// checkFormats refuses columns of the format that MariaDB had before 10.1: the binlog does not show
+// checkFormats refuses columns in the format that MariaDB had before 10.1: the binlog does not show
 // how long their values are.
 func (c *checker) checkFormats() {
 	if c.captured.By == CaptureTrigger {

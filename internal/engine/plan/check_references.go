@@ -9,11 +9,11 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// CodeIndex is the code of names of indexes that the ALTER gets wrong.
+// CodeIndex is the code of clauses with wrong names of indexes.
 const CodeIndex Code = "index"
 
-// checkMap holds the operator's map and the clauses that contradict each other against
-// the table.
+// checkMap compares the operator's map with the table, and refuses clauses that contradict each
+// other.
 func (c *checker) checkMap() {
 	for _, fresh := range slices.Sorted(maps.Keys(c.options.Map)) {
 		old := c.options.Map[fresh]
@@ -32,7 +32,7 @@ func (c *checker) checkMap() {
 	}
 }
 
-// absent says that the altered table has no column of that name, as far as can be told.
+// absent reports whether the altered table has no column of that name, as far as is known.
 func (c *checker) absent(name string) bool {
 	m := mapper{source: c.table, alter: c.alter}
 	if !c.alter.Parsed || !plain(name) || schema.GeneratedKeyName == fold(name) || m.comesBack(name) {
@@ -42,10 +42,10 @@ func (c *checker) absent(name string) bool {
 	return !there || m.moved(name)
 }
 
-// checkReferences finds columns and indexes that the statement names and the table lacks,
-// or adds and the table has already: the server would refuse it on the shadow, one problem
-// at a time. In doubt it says nothing; MariaDB's IF EXISTS makes such names legal there.
-// TestPlanRefusesNoAlterThatTheServerTakes asks the servers.
+// checkReferences finds columns and indexes that the statement names and the table lacks, and names
+// that the statement adds and the table already has. The server would refuse them on the shadow,
+// one problem at a time. In doubt checkReferences reports nothing: MariaDB's IF EXISTS makes such
+// names legal there. TestPlanRefusesNoAlterThatTheServerTakes asks the servers.
 func (c *checker) checkReferences() {
 	if !c.alter.Parsed || c.facts.Version.MariaDB {
 		return
@@ -61,7 +61,7 @@ const (
 	hasIt   = "the table already has that name"
 )
 
-// checkColumns looks for the columns of the table that the statement names.
+// checkColumns checks that the table has the columns that the statement names.
 func (c *checker) checkColumns() {
 	a := c.alter
 	named := slices.Concat(a.Dropped, a.Modified)
@@ -92,7 +92,7 @@ func (c *checker) checkColumns() {
 	}
 }
 
-// hasAfterwards says that the altered table may have a column of the name.
+// hasAfterwards reports whether the altered table may have a column of the name.
 func (c *checker) hasAfterwards(name string) bool {
 	m := mapper{source: c.table, alter: c.alter}
 	if _, ok := c.table.Column(name); ok && !m.moved(name) {
@@ -101,7 +101,7 @@ func (c *checker) hasAfterwards(name string) bool {
 	return m.comesBack(name) || strings.EqualFold(name, schema.GeneratedKeyName) || !plain(name)
 }
 
-// checkNewColumns looks whether the names of new columns are free.
+// checkNewColumns checks that the names of new columns are free.
 func (c *checker) checkNewColumns() {
 	a, m := c.alter, mapper{source: c.table, alter: c.alter}
 	var given []string
@@ -123,7 +123,8 @@ func (c *checker) checkNewColumns() {
 	}
 }
 
-// checkReserved refuses columns with names that queries of the run use themselves: they would be ambiguous.
+// checkReserved refuses columns with names that the run's queries use themselves: they would be
+// ambiguous.
 func (c *checker) checkReserved() {
 	a := c.alter
 	names := slices.Clone(a.Added)
@@ -141,7 +142,7 @@ func (c *checker) checkReserved() {
 	}
 }
 
-// checkIndexes looks for the indexes of the table that the statement names.
+// checkIndexes checks that the table has the indexes that the statement names.
 func (c *checker) checkIndexes() {
 	named := slices.Concat(c.alter.Named.DroppedKeys, c.alter.Named.AlteredKeys)
 	for _, r := range c.alter.Named.RenamedKeys {
@@ -157,11 +158,12 @@ func (c *checker) checkIndexes() {
 	}
 }
 
-// checkNewIndexes looks whether the names of new indexes are free.
+// checkNewIndexes checks that the names of new indexes are free.
 func (c *checker) checkNewIndexes() {
 	a := c.alter
 	if len(c.table.ForeignKeys) > 0 {
-		return // an index that the server has made for a foreign key gives way to one of the same name
+		// The server drops an index that it made for a foreign key if a new one has the same name.
+		return
 	}
 	var given []string
 	taken := func(name string) bool {
@@ -184,8 +186,8 @@ func (c *checker) checkNewIndexes() {
 	}
 }
 
-// keeps says that the table has an index of the name, and that the ALTER leaves it there.
-// An index goes with the last of its columns.
+// keeps reports whether the table has an index of the name that stays after the ALTER. The server
+// drops an index with the last of its columns.
 func (c *checker) keeps(name string) bool {
 	k, ok := c.table.Key(name)
 	if !ok || !same(k.Name, name) || contains(c.alter.DroppedKeys, name) {
@@ -201,13 +203,13 @@ func (c *checker) keeps(name string) bool {
 	})
 }
 
-// plain says that a name has ASCII letters only. Which other letters are the same to the
-// server is for the server to say.
+// plain reports whether a name has ASCII letters only. Only the server knows which other letters it
+// treats as equal.
 func plain(name string) bool {
 	return strings.IndexFunc(name, func(r rune) bool { return r > 0x7f }) < 0
 }
 
-// same says that two names are one to the server for certain.
+// same reports whether two names are certainly the same to the server.
 func same(a, b string) bool { return a == b || plain(a) && plain(b) && strings.EqualFold(a, b) }
 
 // distinct returns the names, each once.

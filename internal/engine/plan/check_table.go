@@ -25,7 +25,7 @@ const (
 
 var systemSchemas = []string{"mysql", "sys", "information_schema", "performance_schema"}
 
-// checkTable looks at the table itself.
+// checkTable checks the table itself.
 func (c *checker) checkTable() {
 	t := c.table
 	native := "Run the ALTER natively"
@@ -47,7 +47,7 @@ func (c *checker) checkTable() {
 	c.checkTriggers()
 }
 
-// unseen returns the foreign keys that only InnoDB told of.
+// unseen returns the foreign keys that only InnoDB shows.
 func (c *checker) unseen() []schema.ForeignKey {
 	var fks []schema.ForeignKey
 	for _, fk := range c.facts.Referencing {
@@ -58,14 +58,14 @@ func (c *checker) unseen() []schema.ForeignKey {
 	return fks
 }
 
-// checkNames looks whether the names of artefacts are free.
+// checkNames checks that the names of artefacts are free.
 func (c *checker) checkNames() {
 	var ours []string
-	// A state table tells what it is that an earlier run left: who runs goes on with it.
+	// A state table shows what an earlier run left: the next run resumes with it.
 	stopped := c.stopped()
 	for _, taken := range c.facts.Taken {
 		if !slices.ContainsFunc(c.names.All(), func(n schema.Name) bool { return c.facts.sameTable(n, taken.Name) }) {
-			continue // another letter case is another table; a former source keeps its name
+			continue // another table, or a kept former source
 		}
 		_, isOld := schema.MarkedOld(taken.Comment, c.table.Name)
 		switch {

@@ -9,7 +9,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// The codes of what an empty copy of the table shows, and of what a copy does not take over.
+// The codes of what an empty copy of the table shows, and of what a copy does not inherit.
 const (
 	CodeOption    Code = "lost-option"
 	CodeDocuments Code = "document-numbers"
@@ -18,11 +18,12 @@ const (
 	CodeLiterals  Code = "literals"
 )
 
-// Trial is an empty copy of the table: as CREATE TABLE LIKE made it, as the ALTER left it, and
-// after one more ALTER, which set its comment; nil where the server refused that.
+// Trial is an empty copy of the table, in three states: as CREATE TABLE LIKE made it, as the ALTER
+// left it, and after one more ALTER, which set its comment. Settled is nil if the server refused
+// the last ALTER.
 type Trial struct{ Copied, Altered, Settled *schema.Table }
 
-// checkTrial refuses what a shadow would lose, or could not be filled with.
+// checkTrial refuses what a shadow would lose, and columns that it could not be filled with.
 func (c *checker) checkTrial() {
 	altered := c.table
 	if t := c.facts.Trial; t != nil {
@@ -45,16 +46,17 @@ func (c *checker) checkTrial() {
 // documentNumbers is the name that the column must have, in capitals.
 const documentNumbers = "FTS_DOC_ID"
 
-// hasDocumentNumbers says that the rows of a table must come in the order of their document numbers.
+// hasDocumentNumbers reports whether the rows of a table must come in the order of their document
+// numbers.
 func hasDocumentNumbers(t *schema.Table) bool {
 	return slices.ContainsFunc(t.Columns, func(c schema.Column) bool { return c.Name == documentNumbers }) &&
 		slices.ContainsFunc(t.Keys, func(k schema.Key) bool { return k.Type == "FULLTEXT" })
 }
 
-// directories are the options that say where the files of a table or of a partition are.
+// directories are the options that name the folders of a table's or a partition's files.
 var directories = []string{"DATA DIRECTORY", "INDEX DIRECTORY"}
 
-// checkDirectories refuses places of files that CREATE TABLE LIKE does not take over on every server.
+// checkDirectories refuses file locations that CREATE TABLE LIKE does not copy on every server.
 func (c *checker) checkDirectories() {
 	for _, name := range directories {
 		named := slices.ContainsFunc(c.table.Options, func(o schema.Option) bool { return o.Name == name })
@@ -84,9 +86,9 @@ func (c *checker) lost(option string) {
 	)
 }
 
-// checkSettled refuses expressions that are others after one more ALTER: MySQL rewrites literals in
-// the column's character set, and loses what it then can't show. A run sets the shadow's comment
-// after the ALTER.
+// checkSettled refuses expressions that differ after one more ALTER: MySQL rewrites literals in the
+// column's character set, and loses what it then can't show. A run sets the shadow's comment after
+// the ALTER.
 func (c *checker) checkSettled(altered, settled *schema.Table) {
 	expressions := func(t *schema.Table) (all []string) {
 		for _, check := range t.Checks {
@@ -117,7 +119,7 @@ func (c *checker) checkSettled(altered, settled *schema.Table) {
 	}
 }
 
-// checkAltered looks at the table that the ALTER makes.
+// checkAltered checks the table that the ALTER makes.
 func (c *checker) checkAltered(altered *schema.Table) {
 	made := Plan{Source: c.table, Alter: c.alter, Key: c.followed, Map: c.options.Map}
 	if c.followed.Name != "" {
@@ -135,7 +137,7 @@ func (c *checker) checkAltered(altered *schema.Table) {
 	m := mapper{source: c.table, shadow: altered, alter: c.alter, user: c.options.Map}
 	pairs, err := m.pairs()
 	if err != nil {
-		return // the run says so, from the shadow
+		return // the run reports it, from the shadow
 	}
 	for _, column := range unfilled(altered, pairs) {
 		if _, zero := zeroes()[column.DataType]; zero && c.facts.ZeroDates {
@@ -143,7 +145,7 @@ func (c *checker) checkAltered(altered *schema.Table) {
 		}
 		if column.Temporal() &&
 			(slices.ContainsFunc(c.alter.Defined, func(d schema.Column) bool { return strings.EqualFold(d.Name, column.Name) })) {
-			continue // checkDates
+			continue // checkDates reports it
 		}
 		c.block(
 			CodeNoFill,

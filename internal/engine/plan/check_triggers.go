@@ -8,14 +8,14 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// The codes of what is to be known of triggers that go over in the swap, and of those whose columns
-// the ALTER takes away, by whatever method.
+// The codes of what operators must know of triggers that move in the swap, and of triggers whose
+// columns the ALTER drops or renames, by any method.
 const (
 	CodeTriggers      Code = "triggers"
 	CodeTriggerColumn Code = "trigger-column"
 )
 
-// checkTriggers looks at what the table's triggers ask of a shadow.
+// checkTriggers checks what the table's triggers require of a shadow.
 func (c *checker) checkTriggers() {
 	t := c.table
 	if len(t.Triggers) == 0 {
@@ -52,7 +52,7 @@ func (c *checker) checkTriggers() {
 	c.tellTriggers()
 }
 
-// checkTriggerColumns finds columns that a trigger names and that the altered table has no more.
+// checkTriggerColumns finds columns that a trigger names and that the altered table no longer has.
 func (c *checker) checkTriggerColumns(trigger schema.Trigger, what string) {
 	uses := carry.Uses(trigger)
 	anew := fmt.Sprintf(
@@ -77,7 +77,7 @@ func (c *checker) checkTriggerColumns(trigger schema.Trigger, what string) {
 	}
 }
 
-// checkTriggerGrants finds what the account lacks to create the triggers.
+// checkTriggerGrants finds the privileges that the account lacks to create the triggers.
 func (c *checker) checkTriggerGrants() {
 	f := c.facts
 	super := f.Grants.Global("SUPER")
@@ -98,7 +98,7 @@ func (c *checker) checkTriggerGrants() {
 	if len(others) == 0 || super {
 		return
 	}
-	wanted := "SUPER" // up to 5.7
+	wanted := "SUPER" // up to MySQL 5.7
 	switch v := f.Version; {
 	case v.MariaDB && v.AtLeast(10, 5, 2):
 		wanted = "SET USER"
@@ -113,13 +113,13 @@ func (c *checker) checkTriggerGrants() {
 	}
 }
 
-// mayCreateTriggers says that the server takes triggers from the account, which it may not where it
-// writes a binlog (error 1419).
+// mayCreateTriggers reports whether the account may create triggers. A server that writes a binlog
+// may refuse that (error 1419).
 func (f *Facts) mayCreateTriggers() bool {
 	return !f.LogBin || f.TrustCreators || f.Grants.Global("SUPER") || f.Version.MariaDB && f.Grants.Global("BINLOG ADMIN")
 }
 
-// tellTriggers tells what is done to them.
+// tellTriggers describes what the swap does to the triggers.
 func (c *checker) tellTriggers() {
 	t := c.table
 	why := fmt.Sprintf(

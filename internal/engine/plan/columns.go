@@ -9,44 +9,43 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Mapping pairs a column of the source with the column of the shadow that takes its
-// values.
+// Mapping pairs a column of the source with the column of the shadow that takes its values.
 type Mapping struct {
 	Source string
 	Shadow string
-	// Expr is what is selected of the source: the column, or an expression of it.
+	// Expr is what a sync selects from the source: the column, or an expression of it.
 	Expr   string
 	Change Change
-	// Exact says that the two values compare equal by their numbers or bytes.
+	// Exact means that the two values compare equal by their numbers or bytes.
 	Exact bool
-	// ToDate says that the shadow's column is one of dates.
+	// ToDate means that the shadow's column holds dates.
 	ToDate bool
-	// Text says that the source's column is one of texts, or of bytes.
+	// Text means that the source's column holds texts or bytes.
 	Text bool
-	// Fits says that the server refuses none of the values that the source's column may have.
+	// Fits means that the server refuses no value that the source's column may have.
 	Fits bool
-	// Losses say what happens to values that the server changes without an error.
+	// Losses describe what happens to values that the server changes without an error.
 	Losses []string
-	// ZoneSensitive says that the conversion depends on the session's time_zone.
+	// ZoneSensitive means that the conversion depends on the session's time_zone.
 	ZoneSensitive bool
-	// Dated says that the conversion depends on the day: a TIME becomes a date.
+	// Dated means that the conversion depends on the day: a TIME becomes a date.
 	Dated bool
-	// toChar says that the shadow's column is a CHAR.
+	// toChar means that the shadow's column is a CHAR.
 	toChar bool
 }
 
-// Change says how a column's values differ between source and shadow, as far as
-// predicates go.
+// Change is how a column's values differ between source and shadow, as far as predicates depend on
+// it.
 type Change int
 
 // The kinds of change, from none to most.
 const (
 	// Same: a range and a literal of the source select the same rows of the shadow.
 	Same Change = iota
-	// Reordered: by another charset, collation or pad rule. A literal still finds the
-	// row, a range may hold others.
+	// Reordered: the charset, collation or pad rule differs. A literal still finds the row; a range
+	// may hold other rows.
 	Reordered
-	// Converted: the stored value is another one. A literal of the source doesn't find it.
+	// Converted: the stored value differs. A literal of the source doesn't find it.
 	Converted
 )
 
@@ -68,16 +67,16 @@ type Columns struct {
 	Fills []Fill
 	// Key are the shadow's names of the key's columns, in the order of the key.
 	Key []string
-	// KeyIndex is the shadow's index whose first parts are those columns, and
-	// KeyUnique says that no two rows of the shadow can have the same key.
+	// KeyIndex is the shadow's index whose first parts are those columns. KeyUnique means that no
+	// two rows of the shadow can have the same key.
 	KeyIndex  string
 	KeyUnique bool
 	// KeyChange is the greatest change of a key column.
 	KeyChange Change
 }
 
-// KeyChanged says that a range of the key selects other rows in the shadow than in
-// the source, so that only exact key lists may delete from the shadow (decision 1).
+// KeyChanged reports whether a range of the key selects other rows in the shadow than in the
+// source. If so, only exact key lists may delete from the shadow (decision 1).
 func (c *Columns) KeyChanged() bool { return c.KeyChange != Same }
 
 // Source returns the source's names, in the order of Shadow's.
@@ -98,15 +97,14 @@ func (c *Columns) Shadow() []string {
 	return names
 }
 
-// unfollowed says why the shadow cannot be searched by the followed key.
+// unfollowed is why the shadow cannot be searched by the followed key.
 type unfollowed struct{ why string }
 
 func (u *unfollowed) Error() string { return u.why }
 
-// Columns pairs the columns of the source and of the altered shadow, and finds how
-// the shadow is searched by the source's key. It fails where the shadow isn't what
-// the plan expected, or where only the operator can tell which columns belong
-// together.
+// Columns pairs the columns of the source and of the altered shadow, and finds how the shadow is
+// searched by the source's key. It fails if the shadow isn't what the plan expected, or if only the
+// operator can know which columns belong together.
 func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 	m := mapper{source: p.Source, shadow: shadow, alter: p.Alter, user: p.Map}
 	pairs, err := m.pairs()
@@ -138,8 +136,8 @@ func (p *Plan) Columns(shadow *schema.Table) (*Columns, error) {
 	return c, nil
 }
 
-// plainly has a key column selected as it is: its values must be what the same conversion
-// makes of a single key. Integers that fit stay what they are.
+// plainly makes syncs select a key column without an expression: its values must be what the same
+// conversion makes of a single key. Integers that fit stay unchanged.
 func (c *Columns) plainly(key schema.Column) {
 	for i, m := range c.Mappings {
 		if m.Source == key.Name && key.Family() != "integer" {
@@ -148,8 +146,8 @@ func (c *Columns) plainly(key schema.Column) {
 	}
 }
 
-// keyChange compares a key column. One that the shadow computes must be computed as
-// in the source and from values that are the same.
+// keyChange compares a key column. If the shadow computes the column, it must compute it as the
+// source does, and from the same values.
 func (c *Columns) keyChange(p columnPair) (Change, error) {
 	change := changeOf(p.from, p.to)
 	if p.to.Generated == schema.NotGenerated {
@@ -169,12 +167,12 @@ func (c *Columns) keyChange(p columnPair) (Change, error) {
 	return Same, nil
 }
 
-// mentions says that an expression of SHOW CREATE TABLE names the column.
+// mentions reports whether an expression of SHOW CREATE TABLE names the column.
 func mentions(expression, column string) bool {
 	return strings.Contains(strings.ToLower(expression), strings.ToLower(schema.Quote(column)))
 }
 
-// columnPair is a column of the source and the one of the shadow that continues it.
+// columnPair is a column of the source and the shadow's column that continues it.
 type columnPair struct{ from, to schema.Column }
 
 // stored leaves out the columns that the shadow computes.
@@ -201,18 +199,18 @@ func stored(pairs []columnPair, mariadb bool) []Mapping {
 	return mappings
 }
 
-// dated says that a conversion puts the day of the statement in.
+// dated reports whether a conversion adds the day of the statement.
 func dated(from, to schema.Column) bool {
 	return from.DataType == "time" &&
 		(to.DataType == "date" || to.DataType == "datetime" || to.DataType == "timestamp" || to.DataType == "year")
 }
 
-// MapColumns pairs the columns of source and shadow for
-// INSERT INTO shadow (...) SELECT ... FROM source.
+// MapColumns pairs the columns of source and shadow for INSERT INTO shadow (...) SELECT ... FROM
+// source.
 //
-// Generated columns of the shadow are left out; one of the source is taken where the
-// shadow's is a plain column. userMap has new names to old ones, "" for a column that
-// is new; it goes before what was read of the ALTER.
+// It leaves out generated columns of the shadow. It takes a generated column of the source if the
+// shadow's column is a plain one. userMap maps new names to old names, "" for a new column; it
+// takes precedence over what was read of the ALTER.
 func MapColumns(source, shadow *schema.Table, alter *ddl.Alter, userMap map[string]string) ([]Mapping, error) {
 	m := mapper{source: source, shadow: shadow, alter: alter, user: userMap}
 	pairs, err := m.pairs()

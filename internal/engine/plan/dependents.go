@@ -7,36 +7,41 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Dependent is what says a table's name in its text: the server compares that with the table at the time of use.
+// Dependent is an object whose text names a table. The server compares the text with the table only
+// when the object is used.
 type Dependent struct {
-	Kind  string // view, procedure, function, event or trigger
-	Name  schema.Name
-	Table string // of a trigger
+	Kind string // view, procedure, function, event or trigger
+	Name schema.Name
+	// Table is the table of a trigger.
+	Table string
 	Mode  string // sql_mode
 	Text  string
 }
 
-// String names it.
+// String returns its kind and name.
 func (d Dependent) String() string { return d.Kind + " " + d.Name.String() }
 
 // ColumnGrant is a privilege on one column of the table.
 type ColumnGrant struct{ Grantee, Privilege, Column string }
 
-// Dependents are what may break where columns of a table get other names, or go.
+// Dependents are what may break if columns of a table are renamed or dropped.
 type Dependents struct {
-	All    []Dependent
-	Hidden []string // objects whose text the account may not see
+	All []Dependent
+	// Hidden are objects whose text the account may not see.
+	Hidden []string
 	Grants []ColumnGrant
 }
 
-// TakesColumns says that columns of the table get other names, or go: then its Dependents are to be looked at.
+// TakesColumns reports whether columns of the table are renamed or dropped. If so, the plan needs
+// the table's Dependents.
 func TakesColumns(a *ddl.Alter) bool { return len(taken(a)) > 0 }
 
-// taken are the columns that are there no more under their names, each with its new one, or "".
+// taken are the columns that no longer exist under their names, each with its new name, or "" if it
+// is dropped.
 func taken(a *ddl.Alter) []ddl.Rename {
 	var all []ddl.Rename
 	for _, name := range a.Dropped {
-		if !contains(a.Added, name) { // else there is one of that name again
+		if !contains(a.Added, name) { // else another column has that name
 			all = append(all, ddl.Rename{Old: name})
 		}
 	}

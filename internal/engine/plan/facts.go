@@ -18,7 +18,7 @@ type Facts struct {
 	BinlogFormat string // ROW, MIXED, STATEMENT
 	RowImage     string // FULL, NOBLOB, MINIMAL
 	CommitOrder  bool   // binlog_order_commits
-	// GTID means that transactions have GTIDs that other servers know.
+	// GTID means that transactions have GTIDs that other servers recognize.
 	GTID         bool
 	SyncBinlog   int64
 	BinlogDoDB   []string // binlog_do_db
@@ -49,7 +49,7 @@ type Facts struct {
 	Trial *Trial
 	// Native is how the server would carry the ALTER out itself; nil if it was not asked.
 	Native *Answer
-	// Split is the ALTER in two statements, where that has the server do less; else nil.
+	// Split is the ALTER in two statements, if that makes less work for the server; else nil.
 	Split *Split
 	// Swap is the time of the swap; nil if it is not long, or was not measured.
 	Swap *Swap
@@ -72,7 +72,7 @@ type Facts struct {
 	GroupPrimary string // host:port of the group's primary, as a member knows it; "" if it does not
 	// HasRows means that the table has rows, for any statistics.
 	HasRows bool
-	// ZeroDates means that the global sql_mode takes the date 0000-00-00.
+	// ZeroDates means that the global sql_mode accepts the date 0000-00-00.
 	ZeroDates bool
 	SQLMode   []string // the parts of the global sql_mode
 
@@ -93,9 +93,10 @@ type Facts struct {
 	// schema. information_schema shows only keys that the account has a privilege on.
 	Referencing []schema.ForeignKey
 	Foreign     ForeignFacts
-	// TriggerTables are tables that the server may lock together with the table, as its triggers seem to use them.
+	// TriggerTables are tables that the server may lock together with the table, because its
+	// triggers seem to use them.
 	TriggerTables []schema.Name
-	// Dependents are the objects that name the table; nil if they were not looked for.
+	// Dependents are the objects that name the table; nil if the plan did not need them.
 	Dependents *Dependents
 	// Collation is the database's. Triggers that are created now remember it.
 	Collation string
@@ -103,7 +104,7 @@ type Facts struct {
 	TrustCreators bool
 
 	Grants Grants
-	// Taken are the tables and views that have the names of the artefacts.
+	// Taken are the tables and views that have the names of artefacts.
 	Taken []Taken
 	// RunBy is the connection of the run that is at work on the table, 0 if none is.
 	RunBy uint64

@@ -6,18 +6,16 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Fill is a column that the ALTER adds without a default although it may not be NULL.
-// The server's own ALTER puts the type's implicit default into the rows that are there,
-// while a strict INSERT that leaves the column out is refused: so an INSERT into the
-// shadow must name it.
+// Fill is a column that the ALTER adds without a default although it may not be NULL. The server's
+// own ALTER gives existing rows the type's implicit default. But the server refuses a strict INSERT
+// that leaves the column out. So an INSERT into the shadow must name the column.
 type Fill struct {
 	Shadow string
 	Expr   string
 }
 
-// fills finds the columns of the shadow that no column of the source continues and that
-// an INSERT must name.
-// zeroDates says that the server takes the date 0000-00-00.
+// fills finds the columns of the shadow that no column of the source continues and that an INSERT
+// must name. zeroDates means that the server accepts the date 0000-00-00.
 func fills(shadow *schema.Table, pairs []columnPair, zeroDates bool) []Fill {
 	var all []Fill
 	for _, c := range undefaulted(shadow, pairs) {
@@ -32,17 +30,19 @@ func fills(shadow *schema.Table, pairs []columnPair, zeroDates bool) []Fill {
 	return all
 }
 
-// zeroes are the implicit defaults of types with a date, which a server takes unless its sql_mode has NO_ZERO_DATE.
+// zeroes are the implicit defaults of types with a date. A server accepts them unless its sql_mode
+// has NO_ZERO_DATE.
 func zeroes() map[string]string {
 	return map[string]string{"date": "'0000-00-00'", "datetime": "'0000-00-00 00:00:00'", "timestamp": "'0000-00-00 00:00:00'"}
 }
 
-// unfilled are the columns that an INSERT must name and has no value for.
+// unfilled are the columns that an INSERT must name, but for which it has no value.
 func unfilled(shadow *schema.Table, pairs []columnPair) []schema.Column {
 	return slices.DeleteFunc(undefaulted(shadow, pairs), func(c schema.Column) bool { return implicit(c) != "" })
 }
 
-// undefaulted are the columns of the shadow that no column of the source continues and that have no default.
+// undefaulted are the columns of the shadow that continue no column of the source and have no
+// default.
 func undefaulted(shadow *schema.Table, pairs []columnPair) []schema.Column {
 	continued := map[string]bool{}
 	for _, p := range pairs {
@@ -57,7 +57,7 @@ func undefaulted(shadow *schema.Table, pairs []columnPair) []schema.Column {
 	return all
 }
 
-// implicit returns the implicit default of a type as ALTER gives it, or "" where ALTER refuses too:
+// implicit returns the implicit default of a type as ALTER gives it, or "" if ALTER refuses it too:
 // dates (zero dates, with the usual sql_mode) and geometries. A VECTOR would be empty, which no
 // INSERT can make it (MySQL), or zeros (MariaDB).
 func implicit(c schema.Column) string {

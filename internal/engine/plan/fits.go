@@ -6,12 +6,12 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Fits says that the new column takes every value that the old one may have: neither NULL nor
-// length nor range nor charset has the server refuse any. In doubt it says no; TestFitsIsProved
-// asks the servers.
+// Fits reports whether the new column accepts every value that the old column may have: the server
+// refuses no NULL, length, range or charset. In doubt it returns false; TestFitsIsProved asks the
+// servers.
 func Fits(from, to schema.Column) bool {
 	losesNull := from.Nullable && !to.Nullable
-	otherText := from.Charset != to.Charset || from.Collation != to.Collation // the server then looks at the bytes
+	otherText := from.Charset != to.Charset || from.Collation != to.Collation // the server then checks the bytes
 	switch {
 	case losesNull || otherText:
 		return false
@@ -50,8 +50,8 @@ func familyFits(from, to schema.Column) bool {
 	case "time":
 		return to.Fraction >= from.Fraction
 	}
-	// Dates and times: a sql_mode may refuse 0000-00-00 and 2020-00-00, which the column has, and
-	// 9999-12-31 23:59:59.9 rounds to no date.
+	// Dates and times: a sql_mode may refuse 0000-00-00 and 2020-00-00, which the column may have,
+	// and 9999-12-31 23:59:59.9 rounds to no date.
 	return false
 }
 
@@ -96,7 +96,7 @@ func isSpatial(c schema.Column) bool {
 		strings.HasSuffix(c.DataType, "linestring") || strings.HasSuffix(c.DataType, "polygon")
 }
 
-// srid is what a definition says of the spatial reference system.
+// srid is the part of a definition that names the spatial reference system.
 func srid(c schema.Column) string {
 	_, rest, _ := strings.Cut(c.Definition, "SRID ")
 	number, _, _ := strings.Cut(rest, " ")

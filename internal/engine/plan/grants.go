@@ -7,41 +7,42 @@ import (
 	"midstream/internal/mysql/schema/token"
 )
 
-// Grants are the privileges of an account, as SHOW GRANTS tells them.
+// Grants are the privileges of an account, as SHOW GRANTS lists them.
 type Grants struct {
 	Entries []Grant
 	// Roles are the active ones, as CURRENT_ROLE() lists them; "" for none.
 	Roles string
-	// LiteralNames says that % and _ in a schema's name are no wildcards
-	// (partial_revokes is ON).
+	// LiteralNames means that % and _ in a schema's name are no wildcards (partial_revokes is ON).
 	LiteralNames bool
-	// AllMatches says that every grant counts whose pattern matches a schema, and not
-	// the most specific one alone.
+	// AllMatches means that every grant whose pattern matches a schema counts, not only the most
+	// specific grant.
 	AllMatches bool
-	// Unchecked says that the server runs without grant tables: all is allowed.
+	// Unchecked means that the server runs without grant tables: everything is allowed.
 	Unchecked bool
-	// Unread are lines that were not understood.
+	// Unread are lines that could not be parsed.
 	Unread []string
 }
 
 // Grant is one line of SHOW GRANTS.
 type Grant struct {
-	Privileges []string // upper case; those on single columns are left out
-	Schema     string   // a pattern; "" for all schemas
-	Table      string   // "" for all tables of the schema
-	Revoked    bool     // a partial revoke: taken from what is granted globally
+	// Privileges are in upper case, without privileges on single columns.
+	Privileges []string
+	Schema     string // a pattern; "" for all schemas
+	Table      string // "" for all tables of the schema
+	// Revoked means a partial revoke, which takes from the global grants.
+	Revoked bool
 }
 
 // aliases are other names of privileges.
 var aliases = map[string]string{
 	"ALL":              "ALL PRIVILEGES",
 	"BINLOG MONITOR":   "REPLICATION CLIENT", // MariaDB
-	"CONNECTION ADMIN": "CONNECTION_ADMIN",   // likewise
+	"CONNECTION ADMIN": "CONNECTION_ADMIN",   // MariaDB
 	"REPLICA MONITOR":  "REPLICATION CLIENT",
 }
 
-// Read takes the lines of SHOW GRANTS. Grants of roles, of PROXY and on routines say
-// nothing of tables and are passed over.
+// Read parses the lines of SHOW GRANTS. It skips grants of roles, of PROXY and on routines, which
+// don't concern tables.
 func (g *Grants) Read(lines []string) {
 	for _, line := range lines {
 		entry, relevant, ok := parseGrant(line)
@@ -105,8 +106,8 @@ func scope(t token.Token) string {
 	return t.Text
 }
 
-// privileges reads the list between GRANT and ON. A privilege on columns is left out:
-// we read and write whole rows.
+// privileges reads the list between GRANT and ON. It leaves out privileges on single columns,
+// because a run reads and writes complete rows.
 func privileges(tokens []token.Token) []string {
 	var list []string
 	var words []string
@@ -140,7 +141,7 @@ func (g Grant) has(privilege string) bool {
 	return slices.Contains(g.Privileges, privilege) || slices.Contains(g.Privileges, "ALL PRIVILEGES")
 }
 
-// Global says whether the account has a privilege on *.*.
+// Global reports whether the account has a privilege on *.*.
 func (g *Grants) Global(privilege string) bool {
 	for _, e := range g.Entries {
 		if e.Schema == "" && e.Table == "" && !e.Revoked && e.has(privilege) {
@@ -150,8 +151,8 @@ func (g *Grants) Global(privilege string) bool {
 	return g.Unchecked
 }
 
-// On says whether the account has a privilege on a table; with table "" on all
-// tables of the schema.
+// On reports whether the account has a privilege on a table; with table "", on all tables of the
+// schema.
 func (g *Grants) On(privilege, schema, table string) bool {
 	if g.Unchecked || g.Global(privilege) && !g.revoked(privilege, schema) {
 		return true
@@ -167,7 +168,7 @@ func (g *Grants) On(privilege, schema, table string) bool {
 	return false
 }
 
-// revoked says that a partial revoke takes a global privilege away for the schema.
+// revoked reports whether a partial revoke takes a global privilege away for the schema.
 func (g *Grants) revoked(privilege, schema string) bool {
 	for _, e := range g.Entries {
 		if e.Revoked && e.Schema == schema && e.has(privilege) {
@@ -177,12 +178,11 @@ func (g *Grants) revoked(privilege, schema string) bool {
 	return false
 }
 
-// onSchema looks at the grants on schemas. MySQL takes only the most specific of those
-// that match; with active roles, and on MariaDB, which one is taken depends on the
-// version (8.0.12 takes all, 9.7.4 the first as a string). There, and where two are
-// as specific, all are taken to count: a privilege that is missing after all is then
-// the server's to say, at the first statement that needs it.
-// TestGrantsAsTheServerSeesThem asks the servers.
+// onSchema checks the grants on schemas. MySQL uses only the most specific grant that matches. With
+// active roles, and on MariaDB, the grant that is used depends on the version (8.0.12 uses all,
+// 9.7.4 the first as a string). There, and if two grants are equally specific, onSchema counts all
+// of them. If a privilege is missing after all, the server refuses the first statement that needs
+// it. TestGrantsAsTheServerSeesThem asks the servers.
 func (g *Grants) onSchema(privilege, schema string) bool {
 	best, found := -1, false
 	for _, e := range g.Entries {
@@ -202,14 +202,14 @@ func (g *Grants) onSchema(privilege, schema string) bool {
 
 func (g *Grants) matches(pattern, schema string) bool {
 	if g.LiteralNames {
-		// An escaped name is still one that was granted before the setting was changed.
+		// A name with escapes may have been granted before the setting was changed.
 		return pattern == schema || strings.NewReplacer(`\_`, "_", `\%`, "%").Replace(pattern) == schema
 	}
 	return like(pattern, schema)
 }
 
-// specificity orders patterns as the server sorts them: those without wildcards
-// first, then by the place of the first wildcard.
+// specificity orders patterns as the server sorts them: first patterns without wildcards, then by
+// the place of the first wildcard.
 func specificity(pattern string) int {
 	for i := 0; i < len(pattern); i++ {
 		switch pattern[i] {
@@ -222,8 +222,8 @@ func specificity(pattern string) int {
 	return 128
 }
 
-// like matches a name with a pattern of %, _ and backslash. It goes back to the last
-// % only, so that no pattern takes long.
+// like matches a name with a pattern of %, _ and backslash. It goes back only to the last %, so no
+// pattern takes long.
 func like(pattern, name string) bool {
 	p, n := []rune(pattern), []rune(name)
 	pi, ni, star, from := 0, 0, -1, 0

@@ -7,8 +7,9 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// InnoDBName spells a table as InnoDB's views do, as far as its letters are ASCII: the name of its
-// file (https://dev.mysql.com/doc/refman/8.4/en/identifier-mapping.html).
+// InnoDBName spells a table as InnoDB's views do. That is the name of its file
+// (https://dev.mysql.com/doc/refman/8.4/en/identifier-mapping.html). ok is false if the name has
+// letters beyond ASCII.
 func InnoDBName(table schema.Name) (name string, ok bool) {
 	var parts []string
 	for _, part := range []string{table.Schema, table.Table} {

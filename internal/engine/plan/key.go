@@ -9,17 +9,17 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// candidate is a key that could be followed.
+// candidate is a key that the run could follow.
 type candidate struct {
 	key     Key
 	primary bool
 	ordered bool
-	changed bool // the ALTER redefines one of its columns, as far as can be told
+	changed bool // the ALTER may redefine a column
 	size    int64
 }
 
-// chooseKey takes the best usable key; if there is none it returns the reason for each
-// that isn't usable.
+// chooseKey takes the best usable key. If there is none, it returns for each key why it isn't
+// usable.
 func (c *checker) chooseKey() (chosen candidate, reasons []string) {
 	var usable []candidate
 	for _, k := range c.table.Keys {
@@ -40,7 +40,7 @@ func (c *checker) chooseKey() (chosen candidate, reasons []string) {
 	return usable[0], nil
 }
 
-// noKey blocks for want of a usable key.
+// noKey blocks because no key is usable.
 func (c *checker) noKey(reasons []string) {
 	why := "a run needs a PRIMARY KEY, or a UNIQUE key of NOT NULL columns, to copy rows and follow changes"
 	switch {
@@ -59,7 +59,7 @@ func (c *checker) noKey(reasons []string) {
 	c.block(CodeNoKey, "no usable key", why, fix)
 }
 
-// usable returns the names of the keys that could be followed.
+// usable returns the names of the keys that the run could follow.
 func (c *checker) usable() []string {
 	var names []string
 	for _, k := range c.table.Keys {
@@ -70,9 +70,8 @@ func (c *checker) usable() []string {
 	return names
 }
 
-// better orders candidates: the primary key first, then keys whose order the client
-// knows, then those with fewer and smaller columns. A key whose columns are redefined
-// comes after all others.
+// better orders candidates: the primary key first, then keys whose order the client knows, then
+// keys with fewer and smaller columns. A key with redefined columns comes after all others.
 func better(a, b candidate) int {
 	for _, d := range []int{
 		order(!a.changed, !b.changed),
@@ -98,7 +97,7 @@ func order(a, b bool) int {
 	return 1
 }
 
-// candidate returns a key of the table as one to follow, or why it can't be.
+// candidate returns a key of the table as a candidate, or why it can't be one.
 func (c *checker) candidate(k schema.Key) (found candidate, why string) {
 	switch {
 	case !k.Unique:
@@ -145,8 +144,8 @@ func (c *checker) keyColumn(p schema.KeyPart) (col schema.Column, why string) {
 	case col.Generated == schema.Virtual:
 		return col, fmt.Sprintf("column %s is a virtual generated one", col.Name)
 	case c.facts.Version.MariaDB && col.DataType == "char" && strings.Contains(col.Collation, "nopad"):
-		// InnoDB orders 'a' with its blanks, behind "a\t", and a comparison without them, before it
-		// (11.8.9): a range misses rows.
+		// InnoDB orders 'a' with its padding blanks, after "a\t". A comparison orders it without
+		// them, before "a\t" (11.8.9). So a range misses rows.
 		return col, fmt.Sprintf(
 			"column %s is a CHAR with a NOPAD collation: the server reads it in another order than it compares",
 			col.Name,
@@ -162,8 +161,8 @@ func (c *checker) keyColumn(p schema.KeyPart) (col schema.Column, why string) {
 	return col, ""
 }
 
-// keyLoss says why a changed key column can't be followed: where two values of it may become
-// one, the deletion of the one row in the shadow is that of the other's.
+// keyLoss returns why a changed key column can't be followed, or "". If two of its values may
+// become one, deleting one row from the shadow deletes the other row too.
 func keyLoss(from, to schema.Column) string {
 	lost := merging(from, to)
 	if len(lost) == 0 {
@@ -178,8 +177,8 @@ func keyLoss(from, to schema.Column) string {
 // otherIntegers are names of integer types that the server doesn't use itself.
 var otherIntegers = []string{"integer", "int1", "int2", "int3", "int4", "int8", "middleint", "bool", "boolean"}
 
-// redefined says that the ALTER may change how a column's values compare. From integer
-// to integer it doesn't.
+// redefined reports whether the ALTER may change how a column's values compare. From integer to
+// integer it doesn't.
 func (c *checker) redefined(col schema.Column) bool {
 	for i, name := range c.alter.Modified {
 		if strings.EqualFold(name, col.Name) {
@@ -191,8 +190,8 @@ func (c *checker) redefined(col schema.Column) bool {
 	return c.alter.ConvertsCharset && col.Charset != "" && col.Charset != "binary"
 }
 
-// imageLacks says why row events may not hold the key: a MINIMAL image has only the
-// columns of the key that the server takes for the table's own.
+// imageLacks returns why row events may not hold the key, or "". A MINIMAL image has only the
+// columns of the key that the server uses as the table's own.
 func (c *checker) imageLacks(k schema.Key) string {
 	if c.facts.RowImage != "MINIMAL" {
 		return ""
@@ -209,7 +208,7 @@ func (c *checker) imageLacks(k schema.Key) string {
 	return ""
 }
 
-// serverKey says that the server may take the key for the table's own.
+// serverKey reports whether the server may use the key as the table's own.
 func (c *checker) serverKey(k schema.Key) bool {
 	if !k.Unique {
 		return false
@@ -223,15 +222,16 @@ func (c *checker) serverKey(k schema.Key) bool {
 	return true
 }
 
-// unsearchable says why the shadow could not be searched by the key after the ALTER,
-// as far as the ALTER could be read. What the server really made is looked at later.
+// unsearchable returns why the shadow could not be searched by the key after the ALTER, as far as
+// the statement shows, or "". The shadow that the server really makes is checked later.
 func (c *checker) unsearchable(k Key) string {
 	if len(c.alter.Unknown) > 0 {
 		return ""
 	}
 	after := predict(c.table, c.alter)
 	if c.facts.Trial != nil {
-		after = c.facts.Trial.Altered // MariaDB makes a HASH of a UNIQUE key whose column becomes a TEXT
+		// MariaDB makes a HASH of a UNIQUE key whose column becomes a TEXT.
+		after = c.facts.Trial.Altered
 	}
 	columns := make([]string, len(k.Parts))
 	for i, p := range k.Parts {
@@ -244,8 +244,8 @@ func (c *checker) unsearchable(k Key) string {
 	return ""
 }
 
-// searchable finds the index of a table by which a row of these columns is found, in their order: it begins
-// with them, or is unique by the first of them alone. A unique one comes before others.
+// searchable finds the index by which a row of these columns is found, in their order: the index
+// begins with them, or the first of them alone is a unique key. A unique index comes before others.
 func searchable(t *schema.Table, columns []string) *schema.Key {
 	var found *schema.Key
 	for i := range t.Keys {
@@ -269,7 +269,7 @@ func begins(k *schema.Key, columns []string) bool {
 	return true
 }
 
-// uniqueOn says that a unique key of the table has no columns but these.
+// uniqueOn reports whether a unique key of the table has only these columns.
 func uniqueOn(t *schema.Table, columns []string) bool {
 	for _, k := range t.Keys {
 		if !k.Unique {

@@ -2,11 +2,11 @@ package plan
 
 import "midstream/internal/mysql/schema"
 
-// accesses is the table of performance_schema that counts what was read and written in a table.
+// accesses is the table of performance_schema that counts reads and writes of each table.
 const accesses = "table_io_waits_summary_by_table"
 
-// LackedByCleanup returns the privileges, each with its GRANT, that the account lacks to drop
-// the tables, and with old to look whether anybody uses a former source.
+// LackedByCleanup returns the privileges, each with its GRANT, that the account lacks to drop the
+// tables. If old is set, it also checks the privileges to find sessions that use a former source.
 func LackedByCleanup(f *Facts, drop []schema.Name, old bool) []Risk {
 	c := checker{facts: f}
 	if old {
@@ -20,8 +20,8 @@ func LackedByCleanup(f *Facts, drop []schema.Name, old bool) []Risk {
 	return c.blocking
 }
 
-// LackedBySources is the privilege without which the account may not see from whom the server
-// replicates, with its GRANT. Of the facts it takes the version and the account.
+// LackedBySources is the privilege that lets the account see which servers this server replicates
+// from, with its GRANT. It uses only the version and the account of the facts.
 func LackedBySources(f *Facts) Risk {
 	privilege := "REPLICATION CLIENT"
 	if f.Version.MariaDB {

@@ -10,8 +10,8 @@ import (
 // CodeLossy is the code of new types that change values without an error.
 const CodeLossy Code = "lossy"
 
-// checkLosses tells which values the new definitions of columns change. What doesn't fit at
-// all is another thing: it stops the run.
+// checkLosses warns of values that the new definitions of columns change. A value that doesn't fit
+// at all is another matter: it stops the run.
 func (c *checker) checkLosses() {
 	for _, to := range c.alter.Defined {
 		from, ok := c.table.Column(c.origin(to.Name))
@@ -28,10 +28,10 @@ func (c *checker) checkLosses() {
 	}
 }
 
-// losses returns what happens to values of a column that the server converts to another type
-// without an error in strict mode although they don't come back the same, such as "are rounded
-// to 2 decimals". TestLossesAsTheServerConverts asks the servers. The new column is as the
-// statement defines it: what it doesn't say is left open.
+// losses returns what happens to values that the server converts to another type without an error
+// in strict mode, although they don't come back unchanged. An example is "are rounded to 2
+// decimals". TestLossesAsTheServerConverts asks the servers. The new column is as the statement
+// defines it: what the statement leaves out is unknown.
 func losses(from, to schema.Column) []string {
 	switch to.Family() {
 	case "integer", "bit", "decimal", "float":
@@ -63,7 +63,7 @@ func losses(from, to schema.Column) []string {
 // decimals returns how many decimals, or digits of a second, a value may have.
 func decimals(c schema.Column) int { return c.Scale + c.Fraction }
 
-// fractional says that values may have more decimals than so many.
+// fractional reports whether values may have more than this number of decimals.
 func fractional(c schema.Column, most int) bool { return !c.Fixed() || decimals(c) > most }
 
 // Decimal digits that FLOAT, DOUBLE and BIGINT hold.
@@ -75,7 +75,7 @@ const (
 
 const writtenShort = "are written with 6 digits"
 
-// digits returns how many digits a number, or a time read as one, has at most.
+// digits returns the most digits that a number, or a time read as a number, may have.
 func digits(c schema.Column) int {
 	bits := 0
 	switch c.DataType {
@@ -119,7 +119,7 @@ func numberLosses(from, to schema.Column) []string {
 	}
 	if isText(from) {
 		if to.DataType == "bit" && from.Family() != "json" {
-			return nil // others than whole numbers are refused
+			return nil // only whole numbers are accepted
 		}
 		return []string{"are read as numbers and rounded to what the column holds"}
 	}

@@ -21,18 +21,20 @@ type Options struct {
 	Names Wish
 	// Purpose is what the run is for. Defaults to Altering.
 	Purpose Purpose
-	// Method is the one to take whatever it costs; "" for the lightest within the limits.
+	// Method is the method to use, whatever it costs; "" for the lightest within the limits.
 	Method Method
 	Limits Limits
-	// Work is for how long an attempt of the swap may work under the lock (--lock-work). Defaults to 250 ms.
+	// Work is how long an attempt of the swap may work under the lock (--lock-work). Defaults to
+	// 250 ms.
 	Work time.Duration
 	// Kills means that sessions that block a lock may be killed.
 	Kills bool
-	// Replicates means that the server may be a replica of another one: the operator meant it.
+	// Replicates means that the operator allows a server that is a replica of another one.
 	Replicates bool
-	// ZeroDates lets the ALTER bring defaults that are zero dates, though the server's sql_mode takes none.
+	// ZeroDates lets the ALTER bring defaults that are zero dates, although the server's sql_mode
+	// refuses them.
 	ZeroDates bool
-	// Connections is how many connections to the server a run takes at most; 0 if that is not to be checked.
+	// Connections is the most connections to the server that a run opens; 0 skips the check.
 	Connections int
 	// Capture is the way of capturing changes; "" leaves it to the plan.
 	Capture Capture
@@ -40,8 +42,8 @@ type Options struct {
 	Pace *Pace
 }
 
-// TakesZeroDates reports whether sessions that carry out the ALTER take zero dates. They must if
-// the table has such defaults, or the server takes no statement about it (1067).
+// TakesZeroDates reports whether sessions that carry out the ALTER accept zero dates. They must if
+// the table has such defaults, or the server accepts no statement about it (1067).
 func (o Options) TakesZeroDates(table *schema.Table) bool { return o.ZeroDates || table.HasZeroDates() }
 
 // Make decides what a run will do, or returns a *Refused that holds every reason against it. It is
@@ -239,7 +241,7 @@ type checker struct {
 	// captured is how changes are to be captured.
 	captured Captured
 
-	followed Key // the key that is
+	followed Key // the followed key
 	acting   []string
 
 	blocking []Risk

@@ -20,7 +20,7 @@ type mapper struct {
 // origin is what is known of a shadow's column before the server is asked.
 type origin struct {
 	old   string // the source's column, "" if the column is new
-	known bool   // by the statement or by the operator
+	known bool   // from the statement or the operator
 }
 
 func (m *mapper) pairs() ([]columnPair, error) {
@@ -83,7 +83,7 @@ func (m *mapper) origin(name string) origin {
 	return origin{old: c.Name, known: true}
 }
 
-// moved says that the statement drops the source's column or gives it another name.
+// moved reports whether the statement drops or renames the source's column.
 func (m *mapper) moved(name string) bool {
 	if contains(m.alter.Dropped, name) {
 		return true
@@ -96,7 +96,7 @@ func (m *mapper) moved(name string) bool {
 	return false
 }
 
-// claimedByUser says that the operator gave the source's column to another column.
+// claimedByUser reports whether the operator's map gives the source's column to another column.
 func (m *mapper) claimedByUser(name string) bool {
 	for _, old := range m.user {
 		if strings.EqualFold(old, name) {
@@ -106,8 +106,7 @@ func (m *mapper) claimedByUser(name string) bool {
 	return false
 }
 
-// saidByUser says that the operator told what becomes of a name: which column takes its values, or
-// which ones it takes.
+// saidByUser reports whether the operator's map has the name, as a new column or as an old one.
 func (m *mapper) saidByUser(name string) bool {
 	for fresh := range m.user {
 		if strings.EqualFold(fresh, name) {
@@ -117,8 +116,8 @@ func (m *mapper) saidByUser(name string) bool {
 	return m.claimedByUser(name)
 }
 
-// vanished returns the source's columns that nothing in the shadow continues and that
-// the statement doesn't drop.
+// vanished returns the source's columns that nothing in the shadow continues and that the statement
+// doesn't drop.
 func (m *mapper) vanished(taken map[string]bool) []string {
 	var names []string
 	for _, c := range m.source.Columns {
@@ -129,7 +128,7 @@ func (m *mapper) vanished(taken map[string]bool) []string {
 	return names
 }
 
-// explain judges columns that came or went without a word of the statement.
+// explain checks columns that appeared or vanished although the statement does not mention them.
 func (m *mapper) explain(appeared, vanished []string) error {
 	if len(appeared) == 0 && len(vanished) == 0 {
 		return nil
@@ -146,7 +145,7 @@ func (m *mapper) explain(appeared, vanished []string) error {
 	return nil
 }
 
-// checkUser holds the operator's map against both tables.
+// checkUser compares the operator's map with both tables.
 func (m *mapper) checkUser() error {
 	var wrong []string
 	for fresh, old := range m.user {
@@ -164,7 +163,7 @@ func (m *mapper) checkUser() error {
 	return fmt.Errorf("--map: %s", strings.Join(wrong, "; "))
 }
 
-// checkClaims holds what was read of the statement against the server's answer.
+// checkClaims compares what was read of the statement with the table that the server made.
 func (m *mapper) checkClaims() error {
 	var wrong []string
 	missing := func(name, claim string) {
@@ -194,8 +193,8 @@ func (m *mapper) checkClaims() error {
 	return fmt.Errorf("the server made another table than the plan expected from the ALTER: %s", strings.Join(wrong, "; "))
 }
 
-// twice returns the old columns that more than one clause changes. MySQL refuses that
-// mostly; what MariaDB makes of it is anybody's guess.
+// twice returns the old columns that more than one clause changes. MySQL usually refuses that;
+// MariaDB's result is unpredictable.
 func twice(a *ddl.Alter) []string {
 	var names []string
 	clauses := map[string]int{}
@@ -215,7 +214,7 @@ func twice(a *ddl.Alter) []string {
 	return names
 }
 
-// comesBack says that a dropped name is given to another column.
+// comesBack reports whether a dropped name is given to another column.
 func (m *mapper) comesBack(name string) bool {
 	if contains(m.alter.Added, name) || contains(m.alter.AddedIfMissing, name) {
 		return true

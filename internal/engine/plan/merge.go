@@ -6,8 +6,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// merging returns why two values of a column may be stored as one after its conversion, and nothing if that
-// cannot be. A change is known to keep values apart, or it counts as one that may not.
+// merging returns why a conversion may store two values of a column as one, and nothing if that
+// cannot happen. A change that is not known to keep values apart counts as one that may not.
 func merging(from, to schema.Column) []string {
 	switch changeOf(from, to) {
 	case Same:
@@ -41,10 +41,10 @@ func merging(from, to schema.Column) []string {
 	return lost
 }
 
-// writtenInManyWays is true of numbers, UUIDs and addresses that are texts.
+// writtenInManyWays is true of numbers, UUIDs and addresses that are stored as texts.
 const writtenInManyWays = "may be several ways to write one value of the new type"
 
-// mergingFamily is merging for types of one family that store other values.
+// mergingFamily is merging for types of one family that store values differently.
 func mergingFamily(from, to schema.Column) []string {
 	switch from.Family() {
 	case "string":
@@ -57,7 +57,8 @@ func mergingFamily(from, to schema.Column) []string {
 	return nil
 }
 
-// mergingMembers is merging for members that become their texts: that of number 0 is empty, as a member may be.
+// mergingMembers is merging for members that become their texts: the text of number 0 is empty, and
+// a member may be empty too.
 func mergingMembers(from, to schema.Column) []string {
 	isMember := from.DataType == "enum" || from.DataType == "set"
 	if !isMember || to.Number() && to.DataType != "year" {
@@ -85,12 +86,12 @@ func mergingStrings(from, to schema.Column) []string {
 	return nil
 }
 
-// manyCoded are the character sets that have several codes for one letter. (All codes of one and two bytes were
-// converted to utf8mb4 on MySQL 9.7.4 and MariaDB 11.8.)
+// manyCoded are the character sets that have several codes for one letter. (A test converted all
+// codes of one and two bytes to utf8mb4, on MySQL 9.7.4 and MariaDB 11.8.)
 var manyCoded = []string{"armscii8", "big5", "cp932", "eucjpms", "sjis", "tis620", "ujis"}
 
-// manyCodes says that the conversion between the character sets may make two texts equal. Of the ways back only
-// cp932 has one code for two letters.
+// manyCodes reports whether the conversion between the character sets may make two texts equal. In
+// the other direction, only cp932 has one code for two letters.
 func manyCodes(from, to schema.Column) bool {
 	return to.Charset != "" && to.Charset != "binary" && from.Charset != to.Charset &&
 		(slices.Contains(manyCoded, from.Charset) || to.Charset == "cp932" && from.Charset != "ascii")

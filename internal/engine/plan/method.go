@@ -13,19 +13,20 @@ import (
 // Method is the way in which a table is changed.
 type Method string
 
-// The methods, from the lightest on.
+// The methods, from the lightest to the heaviest.
 const (
-	MethodNone    Method = "none"    // the table has the definition already
+	MethodNone    Method = "none"    // the table already has the definition
 	MethodInstant Method = "instant" // the server changes its dictionary
-	MethodInplace Method = "inplace" // the server changes its dictionary, builds indexes, or the table, while it is used
-	MethodCopy    Method = "copy"    // the server copies the table while nobody writes
-	MethodShadow  Method = "shadow"  // a run copies it, and follows the changes
+	// The server changes its dictionary, or builds indexes or the table, while applications use it.
+	MethodInplace Method = "inplace"
+	MethodCopy    Method = "copy"   // the server copies while writes wait
+	MethodShadow  Method = "shadow" // a run copies, and follows changes
 )
 
 // natives are the server's own methods, the lightest first.
 var natives = []Method{MethodNone, MethodInstant, MethodInplace, MethodCopy}
 
-// HeavierThan says that both are methods of the server's own, and this one is the heavier.
+// HeavierThan reports whether both methods are the server's own and m is the heavier one.
 func (m Method) HeavierThan(other Method) bool {
 	return slices.Contains(natives, other) && slices.Index(natives, m) > slices.Index(natives, other)
 }
@@ -33,44 +34,46 @@ func (m Method) HeavierThan(other Method) bool {
 // Effect is what a statement does to the table's files.
 type Effect int
 
-// The effects, from the lightest on.
+// The effects, from the lightest to the heaviest.
 const (
-	Nothing  Effect = iota // the definition stays as it is
+	Nothing  Effect = iota // the definition stays unchanged
 	Metadata               // only the data dictionary changes
 	Index                  // one or more secondary indexes are built
-	Rebuild                // the table is built anew
+	Rebuild                // the table is rebuilt
 )
 
-// Answer is how the server would carry a statement out itself, as an empty clone of the table has
-// shown. It knows nothing of what only the table's rows and age can tell.
+// Answer is how the server would carry out a statement itself, as an empty clone of the table has
+// shown. It cannot include what depends on the table's rows and age.
 type Answer struct {
-	// Method is MethodInstant, MethodInplace or MethodCopy: the lightest that the server takes.
+	// Method is MethodInstant, MethodInplace or MethodCopy: the lightest that the server accepts.
 	Method Method
-	// Lock is the least lock that it takes with MethodInplace: NONE lets the application write
-	// meanwhile, SHARED only read. With MethodCopy it is NONE where the server's copy follows the
-	// changes (MariaDB 11.2 and later), else "".
+	// Lock is the weakest lock that the server accepts with MethodInplace: during the build, NONE
+	// lets the application write, and SHARED lets it only read. With MethodCopy it is NONE if the
+	// server's copy follows the changes (MariaDB 11.2 and later), else "".
 	Lock   string
 	Effect Effect
-	// Definition is what the clone was then, by SHOW CREATE TABLE.
+	// Definition is the altered clone, by SHOW CREATE TABLE.
 	Definition string
 	// Setup is how long the statement took on the clone, which is empty.
 	Setup time.Duration
-	// Lighter is a lighter way that it takes, where a heavier one was asked for; else "".
+	// Lighter is a lighter method that the server accepts, if a heavier one was asked for; else "".
 	Lighter Method
-	// Trial is the copy that it was asked on.
+	// Trial is the copy on which the server was asked.
 	Trial *Trial `json:"-"`
-	// Refused are the lighter ways that it does not take, each with the server's words.
+	// Refused are the lighter methods that the server does not accept, each with the server's
+	// words.
 	Refused []Rejected
 }
 
 // Split is an ALTER in two statements, which together make the same table.
 type Split struct {
-	First  *ddl.Alter // by INSTANT
-	Rest   *ddl.Alter
-	Answer *Answer // how the server would carry out the rest
+	First *ddl.Alter // by INSTANT
+	Rest  *ddl.Alter
+	// Answer is how the server would carry out the rest.
+	Answer *Answer
 }
 
-// Rejected is a method that is not taken.
+// Rejected is a method that the plan does not take.
 type Rejected struct {
 	Method Method
 	Why    string
@@ -78,14 +81,14 @@ type Rejected struct {
 
 // Limits bound what the server may do itself.
 type Limits struct {
-	// Locked is the longest time for which it may let nobody write. Defaults to 250 ms, the wait
-	// of a query at the cut-over of a run.
+	// Locked is the longest time for which the server may block all writes. Defaults to 250 ms, a
+	// query's longest wait at the cut-over of a run.
 	Locked time.Duration
-	// Longest is the longest time for which it may build. At its end it asks for the lock again,
-	// and where somebody is in the way all that it has built is withdrawn. Defaults to 10 min.
+	// Longest is the longest time for a build. At its end the server asks for the lock again, and
+	// if a session blocks it, the server loses all that it has built. Defaults to 10 min.
 	Longest time.Duration
-	// Stall is the longest time for which replicas may stand still: they begin when the statement
-	// has ended, and repeat it. Defaults to 1 s.
+	// Stall is the longest time for which replicas may stop applying: they repeat the statement
+	// after it has ended on the source. Defaults to 1 s.
 	Stall time.Duration
 }
 
@@ -107,29 +110,30 @@ func (l Limits) WithDefaults() Limits {
 type Choice struct {
 	Method Method
 	Why    string
-	// Lock is the one that the server is asked for, with MethodInplace and MethodCopy.
+	// Lock is the lock that the run asks the server for, with MethodInplace and MethodCopy.
 	Lock string
-	// Builds says that the server builds indexes, or the table.
+	// Builds means that the server builds indexes, or the table.
 	Builds bool
-	// Split says that it is two statements, the first by INSTANT, and the rest by the method; nil
-	// where it is one.
+	// Split means that the change takes two statements, the first by INSTANT, the second by Method;
+	// nil for one statement.
 	Split *Split
-	// Work bounds the server's own statement where it lets nobody write meanwhile, 0 for no bound.
+	// Work bounds the server's own statement if writes wait during it, 0 for no bound.
 	Work time.Duration
-	// Shadow says that a shadow could do it as well, should the server not come to an end.
+	// Shadow means that a shadow could do it as well, if the server does not finish.
 	Shadow bool
-	// Warning says why the method would not have been taken, had it not been asked for.
+	// Warning is why the plan would not take the method unless the operator asks for it.
 	Warning string
-	// Others are the methods that were not taken, the lightest first.
+	// Others are the rejected methods, the lightest first.
 	Others []Rejected
 }
 
-// BlocksWrites reports that no session can write to the table while the server copies or builds it.
+// BlocksWrites reports whether no session can write to the table while the server copies or builds
+// it.
 func (c Choice) BlocksWrites() bool {
 	return c.Lock != "NONE" && (c.Method == MethodCopy || c.Method == MethodInplace && c.Builds)
 }
 
-// Rehearsal says what a run would do by a method of the server's own, of which there is nothing to
+// Rehearsal describes what a run would do by a method of the server's own, which has nothing to
 // rehearse.
 func (c Choice) Rehearsal() string {
 	if c.Method == MethodNone {
@@ -142,14 +146,14 @@ func (c Choice) Rehearsal() string {
 	return text + "; to rehearse a copy, use --method=" + string(MethodShadow)
 }
 
-// CodeMethod is the code of a method that was asked for and can't be had.
+// CodeMethod is the code of a method that the operator asks for and that is not available.
 const CodeMethod Code = "method"
 
 // CodeBuild is the code of what can happen to a build at its end.
 const CodeBuild Code = "build"
 
-// mostRowVersions is how often a table can be given or lose columns by INSTANT before it is built anew
-// (MySQL 8.0.29 and later; 9.7.4 was seen to take 255).
+// mostRowVersions is how often columns can be added or dropped by INSTANT before the table must be
+// rebuilt (MySQL 8.0.29 and later; 9.7.4 accepted 255).
 func (f *Facts) mostRowVersions() int {
 	if f.Version.AtLeast(9, 1, 0) {
 		return 255
@@ -167,9 +171,9 @@ type chooser struct {
 	pace   Pace
 }
 
-// Choose takes the lightest method whose cost is within the limits, or the one that was asked for,
-// if the table can be changed by it at all. shadow says why a shadow can't do it, nil if it can.
-// REQUIRES: the server was asked (Facts.Native).
+// Choose takes the lightest method whose cost is within the limits, or the method that the operator
+// asks for, if the table can be changed by it at all. shadow is why a shadow can't do it, nil if it
+// can. REQUIRES: the server was asked (Facts.Native).
 func Choose(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options, shadow error) (Choice, error) {
 	answer := facts.Native
 	c := chooser{
@@ -203,7 +207,7 @@ func Choose(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options
 		choice.Method, choice.Why, choice.Builds = method, why, answer.builds()
 		choice.Work = c.work(options.Method)
 		if (method == MethodInstant || method == MethodInplace) && shadow == nil {
-			choice.Others = append(choice.Others, Rejected{MethodShadow, "it would copy the whole table"})
+			choice.Others = append(choice.Others, Rejected{MethodShadow, "it would copy the entire table"})
 		}
 		return choice, nil
 	}
@@ -219,7 +223,7 @@ func Choose(facts *Facts, table *schema.Table, alter *ddl.Alter, options Options
 	return choice, nil
 }
 
-// split weighs the ALTER in two statements, where its whole is too heavy for the server.
+// split weighs the ALTER in two statements, if one statement is too heavy for the server.
 func (c *chooser) split(options Options) (Choice, bool) {
 	s := c.facts.Split
 	if s == nil || options.Method != "" {
@@ -249,16 +253,16 @@ func (c *chooser) split(options Options) (Choice, bool) {
 	}, true
 }
 
-// worthSplitting is the time that a statement must take for another one to be worth it.
+// worthSplitting is how long a statement must take before splitting it is worthwhile.
 const worthSplitting = 10 * time.Second
 
-// halves says that the ALTER in two statements takes less than half of the time.
+// halves reports whether the ALTER in two statements takes less than half of the time.
 func (c *chooser) halves() bool {
 	whole := c.pace.Native.takes(c.table.Rows)
 	return c.facts.Split != nil && whole > worthSplitting && c.pace.Rest.takes(c.table.Rows) < whole/2
 }
 
-// notSo refuses a method that was asked for.
+// notSo refuses a method that the operator asks for.
 func (c *chooser) notSo(wish, method Method) error {
 	why := fmt.Sprintf("the server's lightest method is %s", method)
 	for _, r := range c.answer.Refused {
@@ -280,7 +284,7 @@ func (c *chooser) notSo(wish, method Method) error {
 	}
 }
 
-// native weighs what the server would do itself; against says why not.
+// native weighs what the server would do itself; against is why not, or "".
 func (c *chooser) native() (m Method, why, against string) {
 	a := c.answer
 	switch {
@@ -304,7 +308,7 @@ func (c *chooser) native() (m Method, why, against string) {
 	return a.Method, fmt.Sprintf("the server builds it in about %s, while the table is used", round(takes)), c.againstBuild(takes)
 }
 
-// againstInstant says what only the table itself can tell.
+// againstInstant returns reasons against INSTANT that only the table itself can show, or "".
 func (c *chooser) againstInstant() string {
 	if changesColumns := len(c.alter.Added)+len(c.alter.Dropped) > 0; changesColumns && c.facts.RowVersions >= c.facts.mostRowVersions() {
 		return fmt.Sprintf(
@@ -315,14 +319,14 @@ func (c *chooser) againstInstant() string {
 	return ""
 }
 
-// A build writes no redo log, so that its pages are flushed at its end, one after the other out of the
-// flush list: a rebuild of 30 GB has taken over four hours on a machine with 128 GB of memory.
+// A build writes no redo log, so the server flushes its pages at the end, one after the other from
+// the flush list: a rebuild of 30 GB took over four hours on a machine with 128 GB of memory.
 const (
 	largePool = 32 << 30
 	muchBuilt = 1 << 30
 )
 
-// againstBuild says why the server should not build an index, or the table, in place.
+// againstBuild returns why the server should not build an index, or the table, in place, or "".
 func (c *chooser) againstBuild(takes time.Duration) string {
 	switch closed := c.answer.closed(c.table); {
 	case closed > c.limits.Locked:
@@ -347,7 +351,7 @@ func (c *chooser) againstBuild(takes time.Duration) string {
 			sized(c.facts.BufferPool),
 		)
 	}
-	if takes > c.limits.Stall && c.moves() { // else it is tried: a shadow takes over
+	if takes > c.limits.Stall && c.moves() { // else try: a shadow can take over
 		return "the table is written to, and has a unique key in addition to the primary key: a value that moves to another row during the build " +
 			"may be taken for a duplicate, and the build is lost"
 	}
@@ -360,8 +364,9 @@ func (c *chooser) againstBuild(takes time.Duration) string {
 	return ""
 }
 
-// moves says that the server may take a value that goes from one row to another while it builds for
-// a duplicate, as it notes rows that may be rolled back yet
+// moves reports whether the server may see a false duplicate: during a build, a value that moves
+// from one row to another may look like a duplicate, because the server also notes rows that may
+// still be rolled back
 // (https://dev.mysql.com/doc/refman/8.4/en/innodb-online-ddl-limitations.html).
 func (c *chooser) moves() bool {
 	unique := func(k schema.Key) bool { return k.Unique && k.Name != "PRIMARY" }
@@ -370,7 +375,7 @@ func (c *chooser) moves() bool {
 	return c.pace.Writes != 0 && (kept || added)
 }
 
-// work is the bound of the server's work, where nobody can write meanwhile.
+// work is the bound of the server's work while no session can write.
 func (c *chooser) work(wish Method) time.Duration {
 	locks := c.answer.Method != MethodInstant && c.answer.Lock != "NONE"
 	if !locks || wish == c.answer.Method {
@@ -379,12 +384,13 @@ func (c *chooser) work(wish Method) time.Duration {
 	return c.limits.Locked
 }
 
-// builds says that the server builds indexes or the table by it, other than while nobody can write.
+// builds reports whether the server builds indexes or the table with this answer while sessions can
+// write.
 func (a *Answer) builds() bool {
 	return a.Method == MethodInplace && a.Effect > Metadata || a.Method == MethodCopy && a.Lock == "NONE"
 }
 
-// How asks the server for the method and the lock, in front of the clauses of an ALTER.
+// How is the text that asks the server for the method and the lock, in front of an ALTER's clauses.
 func (a *Answer) How() string { return how(a.Method, a.Lock) }
 
 func how(m Method, lock string) string {
@@ -395,7 +401,7 @@ func how(m Method, lock string) string {
 	return text
 }
 
-// NativeStatement is the ALTER by the method that was chosen, one of the server's.
+// NativeStatement is the ALTER by the chosen method of the server's own.
 func (p *Plan) NativeStatement() string {
 	clauses := p.Alter.Clauses
 	if s := p.Choice.Split; s != nil {
@@ -404,7 +410,7 @@ func (p *Plan) NativeStatement() string {
 	return "ALTER TABLE " + p.Source.Name.Quoted() + " " + ddl.Prefixed(how(p.Choice.Method, p.Choice.Lock), clauses)
 }
 
-// FirstStatement is the one that comes before NativeStatement, "" if there is none.
+// FirstStatement is the statement that comes before NativeStatement, "" if there is none.
 func (p *Plan) FirstStatement() string {
 	if p.Choice.Split == nil {
 		return ""
@@ -412,7 +418,7 @@ func (p *Plan) FirstStatement() string {
 	return fmt.Sprintf("ALTER TABLE %s %s, %s", p.Source.Name.Quoted(), how(MethodInstant, ""), p.Choice.Split.First.Clauses)
 }
 
-// round returns a duration with two figures or so.
+// round rounds a duration to about two figures.
 func round(d time.Duration) time.Duration {
 	for unit := time.Duration(1e12); unit >= time.Millisecond; unit /= 10 {
 		if d >= 10*unit {
@@ -422,7 +428,7 @@ func round(d time.Duration) time.Duration {
 	return d.Round(time.Millisecond)
 }
 
-// sized spells a number of bytes.
+// sized formats a number of bytes.
 func sized(n int64) string {
 	switch {
 	case n >= 1<<30:

@@ -37,15 +37,15 @@ func TestChoose(t *testing.T) {
 		against string // the last method that was not taken
 	}{
 		{"the same again", "", "MODIFY v INT", plan.Answer{Method: plan.MethodInstant}, large, alone, plan.Pace{}, nil, plan.MethodNone, ""},
-		{"a counter", "", "AUTO_INCREMENT = 7", inplace(plan.Nothing, "NONE"), large, alone, plan.Pace{}, nil, plan.MethodInplace, "copy the whole"},
+		{"a counter", "", "AUTO_INCREMENT = 7", inplace(plan.Nothing, "NONE"), large, alone, plan.Pace{}, nil, plan.MethodInplace, "copy the entire"},
 		{"instant", "", "ADD COLUMN v INT", instant, large, followed, plan.Pace{}, refused, plan.MethodInstant, ""},
 		{"no versions left", "", "ADD COLUMN v INT", instant, large, used, plan.Pace{}, nil, plan.MethodShadow, "64 times"},
-		{"no versions needed", "", "ALTER v SET DEFAULT 1", instant, large, used, plan.Pace{}, nil, plan.MethodInstant, "copy the whole"},
-		{"dictionary", "", "RENAME INDEX a TO b", inplace(plan.Metadata, "NONE"), large, followed, plan.Pace{}, nil, plan.MethodInplace, "copy the whole"},
-		{"index, alone", "", "ADD INDEX (v)", inplace(plan.Index, "NONE"), large, alone, plan.Pace{}, nil, plan.MethodInplace, "copy the whole"},
+		{"no versions needed", "", "ALTER v SET DEFAULT 1", instant, large, used, plan.Pace{}, nil, plan.MethodInstant, "copy the entire"},
+		{"dictionary", "", "RENAME INDEX a TO b", inplace(plan.Metadata, "NONE"), large, followed, plan.Pace{}, nil, plan.MethodInplace, "copy the entire"},
+		{"index, alone", "", "ADD INDEX (v)", inplace(plan.Index, "NONE"), large, alone, plan.Pace{}, nil, plan.MethodInplace, "copy the entire"},
 		{"index, replicas", "", "ADD INDEX (v)", inplace(plan.Index, "NONE"), large, followed, plan.Pace{}, nil, plan.MethodShadow, "replicas"},
-		{"small index, replicas", "", "ADD INDEX (v)", inplace(plan.Index, "NONE"), small, followed, plan.Pace{}, nil, plan.MethodInplace, "copy the whole"},
-		{"rebuild", "", "FORCE", inplace(plan.Rebuild, "NONE"), middle, alone, plan.Pace{}, nil, plan.MethodInplace, "copy the whole"},
+		{"small index, replicas", "", "ADD INDEX (v)", inplace(plan.Index, "NONE"), small, followed, plan.Pace{}, nil, plan.MethodInplace, "copy the entire"},
+		{"rebuild", "", "FORCE", inplace(plan.Rebuild, "NONE"), middle, alone, plan.Pace{}, nil, plan.MethodInplace, "copy the entire"},
 		{"long rebuild", "", "FORCE", inplace(plan.Rebuild, "NONE"), large, alone, plan.Pace{}, nil, plan.MethodShadow, "the build is lost"},
 		{"rebuild in a large pool", "", "FORCE", inplace(plan.Rebuild, "NONE"), schema.Table{Rows: 10_000_000, DataBytes: 2 * giga},
 			&plan.Facts{OnlineLog: 128 << 20, BufferPool: 64 * giga}, plan.Pace{}, nil, plan.MethodShadow, "list of dirty pages"},
@@ -55,7 +55,7 @@ func TestChoose(t *testing.T) {
 		{"small copy", "", "MODIFY v BIGINT", plan.Answer{Method: plan.MethodCopy, Effect: plan.Rebuild}, small, alone, plan.Pace{}, refused, plan.MethodCopy, ""},
 		{"nothing goes", "", "MODIFY v BIGINT", plan.Answer{Method: plan.MethodCopy, Effect: plan.Rebuild}, large, alone, plan.Pace{}, refused, "", "block writes"},
 		{"shadow, asked for", plan.MethodShadow, "ADD COLUMN v INT", instant, large, alone, plan.Pace{}, nil, plan.MethodShadow, "asked for"},
-		{"inplace, asked for", plan.MethodInplace, "FORCE", inplace(plan.Rebuild, "NONE"), large, alone, plan.Pace{}, nil, plan.MethodInplace, "copy the whole"},
+		{"inplace, asked for", plan.MethodInplace, "FORCE", inplace(plan.Rebuild, "NONE"), large, alone, plan.Pace{}, nil, plan.MethodInplace, "copy the entire"},
 		{"copy, asked for", plan.MethodCopy, "FORCE", inplace(plan.Rebuild, "NONE"), large, alone, plan.Pace{}, nil, "", ""},
 	} {
 		alter, err := ddl.Parse("ALTER TABLE t " + c.clauses)

@@ -9,24 +9,23 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// maxServerName is the server's limit for the name of a table or a constraint, in
-// characters.
+// maxServerName is the server's limit for the name of a table or a constraint, in characters.
 const maxServerName = 64
 
-// maxName is ours for an artefact's name: the server makes the names of a copy's CHECK
-// constraints of it, as orders_shadow_chk_12, and fails where that is too long.
+// maxName is our limit for an artefact's name, in characters. The server makes the names of a
+// copy's CHECK constraints from it, such as orders_shadow_chk_12, and fails if that name is too
+// long.
 const maxName = maxServerName - len("_chk_99")
 
-// cutMarks are put where a name was cut: the first that is higher than the character
-// whose place it takes, so that the cut name sorts after the one that it was cut
-// from. UTF-8 sorts as its characters do.
+// cutMarks mark where a name was cut. The mark is the first that is higher than the character that
+// it replaces, so the cut name sorts after the original name. UTF-8 sorts as its characters do.
 var cutMarks = []rune{'~', '～', '\uFFFF'}
 
-// mostOld is the number of former sources of one table that may stand side by side.
+// mostOld is the number of former sources of one table that may exist at the same time.
 const mostOld = 9
 
-// OldNames returns the names that a former source may get, the one to prefer first:
-// orders_old, orders_old2, and so on to orders_old9.
+// OldNames returns the names that a former source may get, the preferred one first: orders_old,
+// orders_old2, and so on to orders_old9.
 func OldNames(table schema.Name) []schema.Name {
 	names := []schema.Name{NamesOf(table).Old}
 	for n := 2; n <= mostOld; n++ {
@@ -35,22 +34,22 @@ func OldNames(table schema.Name) []schema.Name {
 	return names
 }
 
-// Wish is what the operator would have artefacts called; "" leaves a name to us. The state table has
-// always the same one: it is where other runs, and Cleanup, learn what the shadow is called.
+// Wish holds the operator's names for artefacts; "" lets the plan choose a name. The state table
+// always has the same name: other runs, and Cleanup, read there what the shadow is called.
 type Wish struct {
 	Shadow string
 	Old    string // of the former source
 }
 
-// freeNames returns the artefacts' names for a table: former sources of earlier runs keep
-// theirs. What was wished is not looked at any further: the run is refused if it is taken.
+// freeNames returns the artefacts' names for a table: former sources of earlier runs keep their
+// names. It does not check whether a wished name is free: the run is refused if it is taken.
 func freeNames(table schema.Name, options Options, facts *Facts) Names {
 	names, wish := options.Purpose.NamesOf(table), options.Names
 	if old, free := facts.FreeOld(table); free {
 		names.Old = old
 	}
 	if options.Purpose == RehearsingOnReplica {
-		return names // a run on the primary may have the same wish
+		return names // a primary's run may wish it too
 	}
 	names.Shadow = ShadowName(facts.Version, table, wish.Shadow)
 	switch {
@@ -63,14 +62,15 @@ func freeNames(table schema.Name, options Options, facts *Facts) Names {
 	return names
 }
 
-// mayBe says that an artefact may have the name while the tables are swapped. In two sessions it
-// must sort after the source's: else the RENAME waits for the artefact's lock, has not asked for the
-// source's yet, and a writer may come before it.
+// mayBe reports whether an artefact may have the name while the tables are swapped. If the swap
+// takes two sessions, the name must sort after the source's. Otherwise the RENAME waits for the
+// artefact's lock before it asks for the source's lock, and a writer may come first.
 func (v Version) mayBe(name string, table schema.Name) bool {
 	return v.renamesUnderLock() || name > table.Table
 }
 
-// ShadowName is what the shadow of a table is called on a server of this version. wish is "" where none is wished.
+// ShadowName is the name of a table's shadow on a server of this version. wish is "" if the
+// operator wishes none.
 func ShadowName(v Version, table schema.Name, wish string) schema.Name {
 	if wish != "" && v.mayBe(wish, table) {
 		return table.Sibling(wish)
@@ -78,7 +78,7 @@ func ShadowName(v Version, table schema.Name, wish string) schema.Name {
 	return NamesOf(table).Shadow
 }
 
-// checkWish looks whether the run can do with the names that were wished.
+// checkWish checks whether the run can use the names that the operator wishes.
 func (c *checker) checkWish() {
 	wish, table := c.options.Names, c.table.Name
 	for _, name := range []string{wish.Shadow, wish.Old} {
@@ -116,15 +116,14 @@ func (f *Facts) FreeOld(table schema.Name) (old schema.Name, free bool) {
 	return schema.Name{}, false
 }
 
-// LockName is the name of the advisory lock that a run on the table holds; the server
-// allows 64 characters.
+// LockName is the name of the advisory lock that a run on the table holds; the server allows 64
+// characters.
 func LockName(table schema.Name) string {
 	sum := sha256.Sum256([]byte(table.Quoted()))
 	return fmt.Sprintf("midstream %x", sum[:20])
 }
 
-// suffixed appends a suffix; where the name would be too long the base is cut, and the
-// cut marked.
+// suffixed appends a suffix. If the name would be too long, it cuts the base and marks the cut.
 func suffixed(base, suffix string) string {
 	if utf8.RuneCountInString(base)+len(suffix) <= maxName && fileLength(base+suffix) <= fileLimit(base) {
 		return base + suffix
@@ -138,16 +137,16 @@ func suffixed(base, suffix string) string {
 			}
 		}
 	}
-	return base + suffix // no name of the server's comes here
+	return base + suffix // no valid name of the server's
 }
 
-// fileLimit is how long the name of an artefact's file may be. The server adds the
-// names of partitions and an ending, and 255 is the file system's limit: 200 leaves
-// room, and what the source's own name takes has been proved to be possible.
+// fileLimit is how long the name of an artefact's file may be, in bytes. The server adds the names
+// of partitions and an ending, and 255 is the file system's limit: 200 leaves room. The length of
+// the source's own name is proved to be possible.
 func fileLimit(base string) int { return max(200, fileLength(base)) }
 
-// fileLength is how long the server writes a name in the file system, at most: five
-// bytes for a character that is no ASCII letter, digit or underscore.
+// fileLength is the greatest length of a name in the file system, in bytes: five bytes for a
+// character that is no ASCII letter, digit or underscore.
 func fileLength(name string) int {
 	n := 0
 	for _, c := range name {

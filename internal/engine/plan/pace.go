@@ -8,43 +8,45 @@ import (
 
 // Cost is what one way of changing a table costs.
 type Cost struct {
-	Setup time.Duration // whatever the rows
-	Rows  float64       // that are done in a second
-	// Of every row, in bytes: in the leaf pages of the new files, in the redo log, and in the binlog.
+	Setup time.Duration // however many rows
+	Rows  float64       // rows in a second
+	// For each row, in bytes: in the leaf pages of the new files, in the redo log, and in the
+	// binlog.
 	Bytes, Redo, Binlog float64
 }
 
-// Pace is what the server and its application do.
+// Pace is how fast the server works, and how much its application writes.
 type Pace struct {
-	Native Cost // of the server's own method, where it builds or copies
-	Rest   Cost // of the second statement, where it is in two
+	Native Cost // of a build or copy
+	// Rest is the cost of the second statement, if there are two.
+	Rest   Cost
 	Shadow Cost // of a row copy
 	// Indexes and Verify are the rows in a second of the build of deferred indexes and of verify.
 	Indexes, Verify float64
-	// The application's: rows that it writes to the table, and bytes to the redo log and the
-	// binlog, in a second. Writes is negative where it is not known.
+	// The application's load: rows that it writes to the table, and bytes in the redo log and the
+	// binlog, in a second. Writes is negative if it is not known.
 	Writes, Redo, Binlog float64
-	// Measured says that rows of this table were copied to know it; else it is assumed.
+	// Measured means that the pace was measured by copying rows of this table; else it is assumed.
 	Measured bool
 }
 
-// What is assumed where nothing was measured: on the low side for a machine of two cores with every
-// commit synced to its disk (bench/results), as bytes of rows and indexes in a second.
+// The assumed figures if nothing was measured, in bytes of rows and indexes in a second. They are
+// on the low side for a machine of two cores that syncs every commit to its disk (bench/results).
 const (
 	assumedRebuild = 30e6
 	assumedCopy    = 15e6
 	assumedShadow  = 20e6
 	assumedIndex   = 300_000 // rows
-	// verifyShare and verifyShareByLookups are the time of verify as a part of the row copy's: servers
-	// before 8.0.20 have no hash join.
+	// verifyShare and verifyShareByLookups are the time of verify as a share of the row copy's
+	// time: servers before 8.0.20 have no hash join.
 	verifyShare          = 0.24
 	verifyShareByLookups = 0.45
 )
 
-// setup is what any statement takes that makes files: they are created, synced and swapped.
+// setup is the time that any statement takes to create, sync and swap its files.
 const setup = 50 * time.Millisecond
 
-// AssumedPace returns what the server probably does, as far as its facts tell.
+// AssumedPace returns the server's probable pace, as far as the facts show.
 func AssumedPace(facts *Facts, table *schema.Table) Pace {
 	row := rowBytes(table)
 	p := Pace{
@@ -62,7 +64,7 @@ func AssumedPace(facts *Facts, table *schema.Table) Pace {
 	return p
 }
 
-// assumedCost is that of the server's own way, for rows of so many bytes.
+// assumedCost is the cost of the server's own method, for rows of so many bytes.
 func assumedCost(a *Answer, row float64) Cost {
 	c := Cost{Setup: setup, Bytes: row * 7 / 8}
 	switch {
@@ -76,7 +78,7 @@ func assumedCost(a *Answer, row float64) Cost {
 	return c
 }
 
-// indexBytes is what a row takes in a secondary index, about.
+// indexBytes is about what a row takes in a secondary index.
 const indexBytes = 24
 
 func (p *Pace) verifyShare(facts *Facts) float64 {
@@ -94,9 +96,9 @@ func rowBytes(t *schema.Table) float64 {
 // headBytes is what InnoDB puts before the columns of a row: header, transaction and roll pointer.
 const headBytes = 18
 
-// dataBytes is what a row takes by itself. The server counts rows at once, and pages some seconds
-// after a tenth of the rows has changed: where it tells less than a row can take, right after a
-// bulk load, a column is taken for 8 bytes.
+// dataBytes is what a row takes by itself, in bytes. The server counts rows at once, but counts
+// pages only some seconds after a tenth of the rows has changed. So right after a bulk load it may
+// show less than a row can take: then each column counts as 8 bytes.
 func dataBytes(t *schema.Table) float64 {
 	if told := float64(t.DataBytes) / float64(max(1, t.Rows)); told >= headBytes {
 		return told
@@ -104,8 +106,8 @@ func dataBytes(t *schema.Table) float64 {
 	return headBytes + 8*float64(len(t.Columns))
 }
 
-// Shared is the pace of a run whose row copy may work for a part of its time, of more than 0: at 0
-// it stands until somebody says another one.
+// Shared is the pace of a run whose row copy may work for this share of its time. part must be
+// above 0: at 0 the row copy waits until an operator sets another share.
 func (p Pace) Shared(part float64) Pace {
 	if part > 0 {
 		p.Shadow.Rows *= part
@@ -113,8 +115,8 @@ func (p Pace) Shared(part float64) Pace {
 	return p
 }
 
-// Beside is the cost of the change alone, where the application has written so many bytes of redo log in a
-// second meanwhile.
+// Beside is the cost of the change alone, if the application wrote so many bytes of redo log in a
+// second during the measurement.
 func (c Cost) Beside(redo float64) Cost {
 	if c.Rows > 0 {
 		c.Redo = max(0, c.Redo-redo/c.Rows)
@@ -127,7 +129,7 @@ func (c Cost) takes(rows int64) time.Duration {
 	return c.Setup + lasting(float64(rows), c.Rows)
 }
 
-// lasting is the time of an amount at a rate; none where there is no rate.
+// lasting is the time of an amount at a rate; 0 if the rate is 0.
 func lasting(amount, rate float64) time.Duration {
 	if rate <= 0 {
 		return 0

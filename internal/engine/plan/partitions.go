@@ -11,9 +11,9 @@ import (
 
 var engineOf = regexp.MustCompile(`(?i)\bENGINE\s*=`)
 
-// filesOf is the number of files of a partitioned table, by the text that the server shows: each
-// partition has its engine, or each subpartition if these are listed; else only their number is
-// told.
+// filesOf is the number of files of a partitioned table, read from the text that the server shows.
+// The text shows an engine for each partition, or for each subpartition if they are listed.
+// Otherwise it shows only their number.
 func filesOf(partitioning string) int {
 	text := quotedText.ReplaceAllString(partitioning, " ")
 	if n := len(engineOf.FindAllString(text, -1)); n > 0 {
@@ -28,10 +28,10 @@ func partsIn(text string) int {
 	return listed * max(numberIn(subpartitions, text), 1)
 }
 
-// closed is for how long nobody can use a table in many partitions while the server changes it
-// itself. An online statement locks others out at its beginning and at its end, and works on the
-// files of all partitions there. On the empty clone it does nothing else: up to two thirds of that
-// time was under the lock (300 partitions, 9.7.4, 8.0.12, MariaDB 11.8.9).
+// closed is for how long no session can use a table with many partitions while the server itself
+// changes the table. An online statement locks sessions out at its beginning and at its end, and
+// works on the files of all partitions then. On the empty clone it does nothing else: up to two
+// thirds of that time was under the lock (300 partitions, 9.7.4, 8.0.12, MariaDB 11.8.9).
 func (a *Answer) closed(table *schema.Table) time.Duration {
 	switch {
 	case a == nil || !table.Partitioned || filesOf(table.Partitioning) <= fewFiles:
@@ -42,7 +42,7 @@ func (a *Answer) closed(table *schema.Table) time.Duration {
 	return a.Setup * 2 / 3
 }
 
-// closedText is what that lock is for.
+// closedText describes what that lock is for.
 func closedText(text string, closed time.Duration) string {
 	if closed == 0 {
 		return text

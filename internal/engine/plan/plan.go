@@ -6,8 +6,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Plan is what one run will do. It is a value: it goes to JSON and back, and is
-// never changed once made.
+// Plan is what one run will do. It is a value: it goes to JSON and back, and no code changes it.
 type Plan struct {
 	Purpose Purpose
 	Choice  Choice
@@ -30,7 +29,7 @@ type Plan struct {
 	Foreign []schema.ForeignKey
 	Linked  []schema.Name
 
-	// ZeroDates means that sessions that carry out the ALTER take zero dates.
+	// ZeroDates means that sessions that carry out the ALTER accept zero dates.
 	ZeroDates bool `json:",omitzero"`
 
 	// Dropped are the constraints of the table that the ALTER drops.
@@ -52,7 +51,7 @@ type Names struct {
 	State  schema.Name
 	// Kept is the name that the old table gets when the swap is done; none if it is Old.
 	Kept schema.Name `json:",omitzero"`
-	// Log is what triggers write changes to; none where changes are read from a binlog.
+	// Log is the table that triggers write changes to; none if changes are read from a binlog.
 	Log schema.Name `json:",omitzero"`
 }
 
@@ -126,8 +125,8 @@ type Server struct {
 	Formats    bool     // it has binlog_format
 	BufferPool int64    // innodb_buffer_pool_size, in bytes
 	GTID       bool
-	// AutoincLockMode is innodb_autoinc_lock_mode: below 2 an INSERT ... SELECT that
-	// raises the counter locks the table against others of its kind.
+	// AutoincLockMode is innodb_autoinc_lock_mode. Below 2, an INSERT ... SELECT that raises the
+	// counter locks the table against other such statements.
 	AutoincLockMode int
 	// LiteralNames means that % and _ are no wildcards in a GRANT (partial_revokes).
 	LiteralNames bool

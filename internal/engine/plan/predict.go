@@ -7,8 +7,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// predict returns the keys that the table has after the ALTER, as far as lookups by
-// whole columns need them.
+// predict returns the keys that the table has after the ALTER, as far as lookups by complete
+// columns need them.
 func predict(t *schema.Table, a *ddl.Alter) *schema.Table {
 	after := &schema.Table{Name: t.Name}
 	for _, k := range t.Keys {

@@ -5,34 +5,38 @@ import (
 	"time"
 )
 
-// Prediction is what a change will probably cost. Bytes are of the server as a whole where that is
-// said, else those of the change alone.
+// Prediction is the probable cost of a change. Bytes are the change's own, unless a field counts
+// the application's too.
 type Prediction struct {
-	// Elapsed is what is expected, between Least and Most.
+	// Elapsed is the expected time, between Least and Most.
 	Elapsed, Least, Most time.Duration
-	Rows                 int64   // that are written, as the server estimates the table
-	RowsPerSecond        float64 // 0 where no rows are written
-	Disk                 int64   // bytes at the peak, beside what is there; without the binlog
-	Redo                 int64   // bytes of redo log meanwhile, the application's included
-	Binlog               int64   // bytes of binlog, without the application's
-	// Locked is the longest time for which nobody can write, or read where the lock is exclusive:
-	// what is bounded, and not what is expected.
+	// Rows is the number of rows that are written, by the server's estimate of the table.
+	Rows          int64
+	RowsPerSecond float64 // 0 if no rows are written
+	// Disk is the peak number of bytes in addition to what exists, without the binlog.
+	Disk int64
+	// Redo is bytes of redo log during the change, the application's included.
+	Redo   int64
+	Binlog int64 // bytes, without the application's
+	// Locked is the longest time for which no session can write, or read if the lock is exclusive.
+	// It is a bound, not an expectation.
 	Locked time.Duration
-	// ReplicaLag is for how long replicas fall behind; 0 where there is none or they don't.
+	// ReplicaLag is for how long replicas fall behind; 0 if there are none or they don't.
 	ReplicaLag time.Duration
 	Locks      []MetadataLock
-	// Measured says that rows of the table were copied to know it (--calibrate).
+	// Measured means that rows of the table were copied to measure the pace (--calibrate).
 	Measured bool
 }
 
 // MetadataLock is a lock of the table that the change needs.
 type MetadataLock struct {
-	Kind  string // as performance_schema.metadata_locks spells it
-	Count int    // how often, if nobody is in the way
-	For   string // what it is for, and how long it is held
+	// Kind is spelled as in performance_schema.metadata_locks.
+	Kind  string
+	Count int    // how often, if no session blocks
+	For   string // its purpose, and how long held
 }
 
-// How far the elapsed time may be from what is expected, as factors.
+// The factors by which the elapsed time may differ from what is expected.
 const (
 	leastMeasured, mostMeasured = 0.8, 1.25
 	leastAssumed, mostAssumed   = 0.4, 3
@@ -41,8 +45,8 @@ const (
 // Bounds are the budgets of a lock.
 type Bounds struct{ Wait, Work time.Duration }
 
-// Predict says what the plan will cost at a pace, where a lock is bounded so, and secondary indexes
-// of a shadow are built after its row copy if deferred says so.
+// Predict returns what the plan will probably cost, at a pace and within the bounds of the locks.
+// deferred means that the secondary indexes of a shadow are built after its row copy.
 func (p *Plan) Predict(pace Pace, bounds Bounds, deferred bool) Prediction {
 	d := Prediction{Measured: pace.Measured}
 	switch c := p.Choice; {
@@ -63,22 +67,24 @@ func (p *Plan) Predict(pace Pace, bounds Bounds, deferred bool) Prediction {
 		least, most = leastMeasured, mostMeasured
 	}
 	d.Least, d.Most = scaled(d.Elapsed, least), scaled(d.Elapsed, most)
-	if !p.Choice.BlocksWrites() { // else the application writes nothing to the table meanwhile
+	if !p.Choice.BlocksWrites() { // else the application's writes wait
 		d.Redo += int64(pace.Redo * d.Elapsed.Seconds())
 	}
 	return d
 }
 
-// While the server builds an index it notes what the application writes, and puts it in at the end, entry by
-// entry, into pages that are full. So much for a row (bench/results, 9.7.4: 1,000,000 rows, 1,400 written a second).
+// While the server builds an index, it notes what the application writes. At the end it inserts
+// these notes, entry by entry, into pages that are full. These are the costs for each row
+// (bench/results, 9.7.4: 1,000,000 rows, 1,400 written in a second).
 const (
 	notedTime = 200 * time.Microsecond
 	notedRedo = 2 << 10
 	notedDisk = 4 << 10
 )
 
-// beyondMemory is by how much a copy of rows is slower where the old table and the new one don't fit the buffer pool
-// together, as they do in the sample (bench/results, 9.7.4: 10,000,000 rows, 2 GiB: 1.16 to 1.35).
+// beyondMemory is the factor by which a copy of rows is slower if the old table and the new table
+// together don't fit the buffer pool, unlike in the sample (bench/results, 9.7.4: 10,000,000 rows,
+// 2 GiB: 1.16 to 1.35).
 const beyondMemory = 1.25
 
 // copying is the time of a copy row by row.
@@ -107,7 +113,8 @@ func (d *Prediction) native(p *Plan, pace Pace, bounds Bounds) {
 			d.Elapsed += scaled(notedTime, noted)
 			d.Redo, d.Disk = d.Redo+int64(notedRedo*noted), d.Disk+int64(notedDisk*noted)
 		}
-		d.Elapsed += bounds.Wait / 2 // for which who holds a lock is watched: mostly somebody does
+		// During this wait the server usually shows a session that holds a lock.
+		d.Elapsed += bounds.Wait / 2
 	}
 	closed := answer.closed(p.Source)
 	d.Locked = bounds.Wait + closed
@@ -141,9 +148,9 @@ func (d *Prediction) shadow(p *Plan, pace Pace, bounds Bounds, deferred bool) {
 	}
 }
 
-// fileBytes is the size of a file that has so much in its leaf pages: InnoDB keeps an eighth of each
-// segment free, and lets the file grow by extents, of which some are not used yet: more of them where
-// indexes are built in it, by several threads.
+// fileBytes is the size of a file that has so much in its leaf pages. InnoDB keeps an eighth of
+// each segment free, and lets the file grow by extents. Some extents are not used yet, and more of
+// them if several threads build indexes in the file.
 func fileBytes(leaves float64, built bool) int64 {
 	const extent = 1 << 20
 	free := min(leaves/8, 6*extent)

@@ -11,24 +11,25 @@ type Purpose string
 
 // The purposes of a run.
 const (
-	// Altering is what a run does that changes the table.
+	// Altering is a run that changes the table.
 	Altering Purpose = ""
-	// Rehearsing is all that but the swap.
+	// Rehearsing is a run without the swap.
 	Rehearsing Purpose = "rehearsal"
-	// RehearsingOnReplica is a rehearsal on a replica, which goes on to replicate: nothing that it
-	// writes comes into the replica's binlog, and its tables have names that no run on the primary
-	// uses.
+	// RehearsingOnReplica is a rehearsal on a replica, which continues to replicate. Nothing that
+	// the rehearsal writes enters the replica's binlog, and no run on the primary uses the names of
+	// its tables.
 	RehearsingOnReplica Purpose = "rehearsal on a replica"
 )
 
-// Purposes are all of them.
+// Purposes are all purposes.
 var Purposes = []Purpose{Altering, Rehearsing, RehearsingOnReplica}
 
-// Rehearses says that the run does not change the table.
+// Rehearses reports whether the run does not change the table.
 func (p Purpose) Rehearses() bool { return p != Altering }
 
-// Suffixes of the artefacts' names. Those of a rehearsal on a replica are its own: a run on the
-// primary creates tables on the replica too, and one that is there already would end its replication.
+// Suffixes of the artefacts' names. A rehearsal on a replica has suffixes of its own: a run on the
+// primary creates tables on the replica too, and a table that exists already would stop its
+// replication.
 const (
 	shadowSuffix    = "_shadow"
 	oldSuffix       = "_old"
@@ -38,7 +39,8 @@ const (
 	rehearsalSuffix = "_rehearsal"
 )
 
-// LogOf returns the name of the table that triggers on a table write changes to, and after which they are called.
+// LogOf returns the name of the table that triggers write a table's changes to. The triggers' names
+// begin with it.
 func LogOf(table schema.Name) schema.Name { return table.Sibling(suffixed(table.Table, logSuffix)) }
 
 // NamesOf returns the names of a table's artefacts.
@@ -58,7 +60,7 @@ func (p Purpose) NamesOf(table schema.Name) Names {
 	}
 }
 
-// checkReplica looks at whether the server follows another one, and is asked for what it is fit for.
+// checkReplica checks whether the server is a replica, and whether it can do what the run is for.
 func (c *checker) checkReplica() {
 	f := c.facts
 	switch purpose := c.options.Purpose; {
@@ -73,7 +75,7 @@ func (c *checker) checkReplica() {
 	case purpose == Rehearsing:
 		c.block(
 			CodeReplica, "this server is a replica of another one",
-			"a rehearsal would write transactions to its binlog that other servers don't have", "Say --on-replica",
+			"a rehearsal would write transactions to its binlog that other servers don't have", "Use --on-replica",
 		)
 	case !f.LogReplicaUpdates:
 		c.block(CodeReplica, "this server is a replica and doesn't log what it replicates (log_replica_updates is OFF)",
@@ -94,7 +96,7 @@ func (c *checker) checkReplica() {
 	}
 }
 
-// checkOnReplica looks at what a rehearsal on a replica needs besides.
+// checkOnReplica checks what a rehearsal on a replica also needs.
 func (c *checker) checkOnReplica() {
 	f := c.facts
 	if f.Version.MariaDB || !f.Version.AtLeast(8, 0, 1) {
@@ -108,7 +110,7 @@ func (c *checker) checkOnReplica() {
 	}
 	if !f.maySilence() {
 		least := unloggedBy[:1]
-		if !f.Version.AtLeast(8, 0, 14) { // which has no such privilege
+		if !f.Version.AtLeast(8, 0, 14) { // it has no such privilege
 			least = unloggedBy[1:2]
 		}
 		c.missing(least, "*.*", "nothing of the rehearsal may get into the replica's binlog (sql_log_bin = 0)")
@@ -116,12 +118,13 @@ func (c *checker) checkOnReplica() {
 	c.checkReadable(replicaWatched, "the run reads the replication lag there")
 }
 
-// unloggedBy are the privileges of which each lets an account switch its own binlog off.
-// The last one is MariaDB's.
+// unloggedBy are privileges. Each of them lets an account switch its own binlog off. The last one
+// is MariaDB's.
 var unloggedBy = []string{"SESSION_VARIABLES_ADMIN", "SYSTEM_VARIABLES_ADMIN", "SUPER", "BINLOG ADMIN"}
 
-// replicaWatched are the tables of performance_schema that tell how far a replica has come, and for whom it waits.
+// replicaWatched are the tables of performance_schema that show how far a replica has come, and
+// what it waits for.
 var replicaWatched = []string{"replication_applier_status_by_worker", "replication_connection_status", "data_lock_waits"}
 
-// maySilence says that the account may switch its own binlog off.
+// maySilence reports whether the account may switch its own binlog off.
 func (f *Facts) maySilence() bool { return slices.ContainsFunc(unloggedBy, f.Grants.Global) }

@@ -4,8 +4,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// CaptureFacts are what are known of a replica whose binlog is to be read in place of the
-// source's.
+// CaptureFacts are the facts of a replica whose binlog is to be read in place of the source's
+// binlog.
 type CaptureFacts struct {
 	Address string // as the operator gave it
 	Version Version
@@ -21,14 +21,17 @@ type CaptureFacts struct {
 	SyncBinlog        int64
 	Group             bool
 
-	Workers        int64  // that apply what it receives
-	PreservesOrder bool   // they commit, and log, in the order of the source
-	ExecMode       string // IDEMPOTENT passes over rows that are not there
-	SkipErrors     string // numbers of errors that are passed over; OFF for none
+	Workers        int64 // workers that apply received changes
+	PreservesOrder bool  // commits and logs in source order
+	// ExecMode is slave_exec_mode: IDEMPOTENT ignores rows that don't exist.
+	ExecMode string
+	// SkipErrors are the numbers of ignored errors; OFF for none.
+	SkipErrors string
 
 	Channels []Channel
 	Grants   Grants
-	Columns  []schema.Column // of the table there; nil if there is none
+	// Columns are the replica's columns of the table; nil if it has no such table.
+	Columns []schema.Column
 }
 
 // Channel is one connection of a replica to a server that it replicates from.
@@ -36,19 +39,21 @@ type Channel struct {
 	Name       string
 	SourceUUID string
 	Source     string // host:port, as this server reaches it
-	Running    bool   // both of its threads
-	Started    bool   // one of them at least
-	Error      string // of the last that has stopped
-	Delay      int64  // that is meant, in seconds
-	// DatabaseFilters says that statements are filtered by their session's database, or databases renamed.
+	Running    bool   // both of its threads run
+	Started    bool   // one of its threads, or both
+	Error      string // of the last stopped thread
+	Delay      int64  // intended delay, in seconds
+	// DatabaseFilters means that statements are filtered by their session's database, or that
+	// databases are renamed.
 	DatabaseFilters bool
 	Tables          TableFilters
 }
 
-// TableFilters are lists of tables, as database.table; the wild ones are patterns.
+// TableFilters are lists of tables, as database.table; the wild lists are patterns.
 type TableFilters struct{ Do, Ignore, WildDo, WildIgnore []string }
 
-// hides says that the filters keep a table's rows away. The server looks at them in this order.
+// hides reports whether the filters leave out a table's rows. The server checks the lists in this
+// order.
 func (t TableFilters) hides(table schema.Name) bool {
 	name := table.Schema + "." + table.Table
 	in := func(list []string) bool {

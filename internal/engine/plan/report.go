@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// ColumnChange is what becomes of a column that does not stay as it is.
+// ColumnChange is what becomes of a column that changes.
 type ColumnChange struct {
 	Source string // "" if it is new
 	Target string // "" if it is dropped
-	What   string // "renamed", "added", "dropped", "defined anew"
+	What   string // "renamed", "added", "dropped", "redefined"
 }
 
 // String says it in words.
@@ -23,11 +23,12 @@ func (c ColumnChange) String() string {
 	case c.Source != c.Target:
 		return c.Source + " becomes " + c.Target
 	}
-	return c.Source + " is defined anew"
+	return c.Source + " is redefined"
 }
 
-// ColumnChanges is the map of the columns, as the statement and the operator tell it; all others keep
-// their names and definitions. Where the statement can't be read whole (Alter.Parsed) it may lack some.
+// ColumnChanges are the changes of columns, as the statement and the operator declare them. All
+// other columns keep their names and definitions. If the statement can't be read completely
+// (Alter.Parsed), some changes may be missing.
 func (p *Plan) ColumnChanges() []ColumnChange {
 	var changes []ColumnChange
 	told := func(target string) bool {
@@ -48,7 +49,7 @@ func (p *Plan) ColumnChanges() []ColumnChange {
 	}
 	for _, name := range p.Alter.Modified {
 		if target := renamed(p.Alter, name); target == name && !told(target) {
-			changes = append(changes, ColumnChange{name, name, "defined anew"})
+			changes = append(changes, ColumnChange{name, name, "redefined"})
 		}
 	}
 	for _, name := range slices.Concat(p.Alter.Added, p.Alter.AddedIfMissing) {
@@ -62,7 +63,7 @@ func (p *Plan) ColumnChanges() []ColumnChange {
 	return changes
 }
 
-// onClone are the privileges on the schema for a statement of the server's own, and for asking it.
+// onClone are the privileges on the schema for a statement of the server's own, and for the clone.
 var onClone = []string{"ALTER", "CREATE", "DROP", "INSERT"}
 
 // Grants are the privileges that the method needs, as GRANT spells them.

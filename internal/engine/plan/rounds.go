@@ -10,9 +10,9 @@ import (
 	"midstream/internal/mysql/schema/token"
 )
 
-// Rounds says that the ALTER gives a FLOAT column a default that each further ALTER of the table
-// rounds: servers write the defaults again by their texts, and that of a FLOAT has six digits.
-// 1234567 becomes 1234570, which SHOW CREATE TABLE shows from the beginning.
+// Rounds reports whether the ALTER gives a FLOAT column a default that each further ALTER of the
+// table rounds. Servers write the defaults again by their texts, and the text of a FLOAT has six
+// digits. 1234567 becomes 1234570, which SHOW CREATE TABLE shows from the beginning.
 func Rounds(alter *ddl.Alter, altered *schema.Table) bool {
 	float := func(c schema.Column) bool {
 		return c.DataType == "float" && !c.Fixed() && c.Default != "" && c.Default != "NULL" && !c.Computes() && alter.Mentions(c.Name)
@@ -20,10 +20,10 @@ func Rounds(alter *ddl.Alter, altered *schema.Table) bool {
 	return slices.ContainsFunc(altered.Columns, float) && slices.ContainsFunc(defaults(alter.Clauses), inexact)
 }
 
-// Rounds is the function of the same name for the plan's ALTER.
+// Rounds reports the same for the plan's ALTER.
 func (p *Plan) Rounds(altered *schema.Table) bool { return Rounds(p.Alter, altered) }
 
-// defaults are the texts behind each DEFAULT: numbers with their sign, and what strings hold.
+// defaults are the texts behind each DEFAULT: numbers with their sign, and the contents of strings.
 func defaults(clauses string) (texts []string) {
 	tokens, _ := token.Split(clauses)
 	for i, t := range tokens {
@@ -44,8 +44,8 @@ func defaults(clauses string) (texts []string) {
 	return texts
 }
 
-// inexact says that a number has another value as a FLOAT than its six digits have. A text that is
-// no number counts, if it begins as one.
+// inexact reports whether a number has another value as a FLOAT than its six digits have. A text
+// that is no number counts if it begins like one.
 func inexact(text string) bool {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {

@@ -15,43 +15,49 @@ import (
 // CodeSwap is the risk that the swap takes longer than the work under the lock may.
 const CodeSwap Code = "swap"
 
-// Shape is what the time depends on that the server works under the lock of the swap.
+// Shape is what the time of the server's work under the swap's lock depends on.
 type Shape struct {
-	Files    int // of both tables: one for each, or one for each partition
-	Indexes  int // secondary ones, of a table
-	Declared int // statements about foreign keys and triggers before the RENAME
-	Settled  int // and after it
+	// Files are the files of both tables: one for each table, or one for each partition.
+	Files int
+	// Indexes are the secondary indexes of a table.
+	Indexes int
+	// Declared are statements about foreign keys and triggers before the RENAME, Settled those
+	// after it.
+	Declared int
+	Settled  int
 }
 
-// Up to so many files and statements the server needs some ten milliseconds, and nothing is measured.
+// Up to so many files and statements, the server needs some ten milliseconds, so nothing is
+// measured.
 const (
 	fewFiles      = 8
 	fewStatements = 24
 )
 
-// ManyFiles reports that renaming the files may take long.
+// ManyFiles reports whether renaming the files may take long.
 func (s Shape) ManyFiles() bool { return s.Files > fewFiles }
 
-// ManyStatements reports that the statements about foreign keys and triggers may take long.
+// ManyStatements reports whether the statements about foreign keys and triggers may take long.
 func (s Shape) ManyStatements() bool { return s.Declared+s.Settled > fewStatements }
 
-// Swap is what the server takes at this moment for a swap of a shape.
+// Swap is the time that the server takes at the moment for a swap of a shape.
 type Swap struct {
 	Shape
 	Rename  time.Duration // of the tables
 	Declare time.Duration // the statements before the RENAME
-	Settle  time.Duration // those after it
-	// Assumed says that it could not be measured.
+	Settle  time.Duration // the statements after it
+	// Assumed means that the time could not be measured.
 	Assumed bool
 }
 
-// What a file and a statement take if that can't be measured (9.7.4, idle, a fast disk).
+// The assumed time for a file and for a statement, if it can't be measured (9.7.4, idle, a fast
+// disk).
 const (
 	assumedFile      = time.Millisecond
 	assumedStatement = 10 * time.Millisecond
 )
 
-// At is the time of a swap of this shape by what one file and one statement take.
+// At is the time of a swap of this shape, computed from the time of one file and of one statement.
 func (s Shape) At(file, statement time.Duration) Swap {
 	return Swap{
 		Shape:   s,
@@ -61,7 +67,8 @@ func (s Shape) At(file, statement time.Duration) Swap {
 	}
 }
 
-// MayMeasure reports that small tables may be made to measure a swap: on a replica they must not be in the binlog.
+// MayMeasure reports whether small tables may be created to measure a swap: on a replica they must
+// not be in the binlog.
 func (f *Facts) MayMeasure() bool { return !f.IsReplica || f.maySilence() }
 
 // Assumed is the time of a swap of this shape that can't be measured.
@@ -71,7 +78,7 @@ func (s Shape) Assumed() Swap {
 	return swap
 }
 
-// statementsOf counts the statements about foreign keys and triggers that go over in a swap.
+// statementsOf counts the statements about foreign keys and triggers that move in a swap.
 func (s Shape) statementsOf(keys, triggers int) Shape {
 	s.Declared, s.Settled = keys+triggers, 2*keys+3*triggers
 	return s
@@ -83,8 +90,8 @@ func (p *Plan) ShapeOf(source, shadow int) Shape {
 	return s.statementsOf(len(p.Foreign), len(p.Source.Triggers))
 }
 
-// ShapeBefore is the shape of the swap that an ALTER needs, of a table that has so many files: what
-// the ALTER makes of its partitions is read from its text.
+// ShapeBefore is the shape of the swap that an ALTER needs, for a table that has so many files. It
+// reads from the ALTER's text what becomes of the partitions.
 func ShapeBefore(table *schema.Table, alter *ddl.Alter, files int) Shape {
 	s := Shape{Files: files + filesAfter(alter, files), Indexes: max(len(table.Keys)-1, 0)}
 	return s.statementsOf(len(remaining(table, alter)), len(table.Triggers))
@@ -97,7 +104,7 @@ var (
 	subpartitions = regexp.MustCompile(`(?i)\bSUBPARTITIONS\s+(\d+)`)
 )
 
-// filesAfter is the number of files that an ALTER makes of so many, about.
+// filesAfter is about the number of files that an ALTER makes of so many.
 func filesAfter(alter *ddl.Alter, files int) int {
 	if len(alter.PartitionOps) == 0 {
 		return files
@@ -123,13 +130,14 @@ func numberIn(pattern *regexp.Regexp, text string) int {
 }
 
 // leastAfter is how long foreign keys may hold the lock after the swap, whatever is left of the
-// budget. Triggers may for leastTriggers.
+// budget. leastTriggers is the same for triggers.
 const (
 	leastAfter    = time.Second
 	leastTriggers = 250 * time.Millisecond
 )
 
-// afterSwap is how long the lock may be held for foreign keys and triggers after the swap, beyond the budget.
+// afterSwap is how long foreign keys and triggers may hold the lock after the swap, beyond the
+// budget.
 func afterSwap(keys, triggers int) time.Duration {
 	switch {
 	case keys > 0:
@@ -140,7 +148,7 @@ func afterSwap(keys, triggers int) time.Duration {
 	return 0
 }
 
-// swapText is what the exclusive lock of the swap is for.
+// swapText describes what the exclusive lock of the swap is for.
 func (p *Plan) swapText(after time.Duration) string {
 	text := "the swap, under that lock"
 	if s := p.Swap; s != nil && s.ManyFiles() {
@@ -152,8 +160,8 @@ func (p *Plan) swapText(after time.Duration) string {
 	return text
 }
 
-// checkSwap refuses a swap that takes longer than the work under the lock may: the server does not
-// let go of a RENAME that is at work.
+// checkSwap refuses a swap that would take longer than the work under the lock may: the server does
+// not interrupt a RENAME.
 func (c *checker) checkSwap() {
 	swap := c.facts.Swap
 	if swap == nil {
@@ -187,20 +195,20 @@ func (c *checker) checkSwap() {
 	)
 }
 
-// Safely is the time that must be there for what takes about so long: another moment may be slower,
-// and the last changes take a part.
+// Safely is the time to allow for work that takes about so long: another moment may be slower, and
+// the last changes need time too.
 func Safely(takes time.Duration) time.Duration { return takes * 3 / 2 }
 
-// fits reports that a swap is over in time.
+// fits reports whether a swap fits the time for work under the lock.
 func (s Swap) fits(work time.Duration) bool {
 	return Safely(s.Rename+s.Declare) <= work && s.Settle <= work+leastAfter
 }
 
-// longestWork is the most that --lock-work takes.
+// longestWork is the most that --lock-work accepts.
 const longestWork = 30 * time.Second
 
-// swapRisk refuses the swap. It warns of it if there is none, or if each attempt measures again and
-// the work is there already.
+// swapRisk refuses the swap. It only warns if there is no swap, or if each attempt measures again
+// and the work is done already.
 func (c *checker) swapRisk(what string, takes time.Duration) {
 	fix := "Have fewer partitions, foreign keys or triggers"
 	if wish := (2*takes + 100*time.Millisecond).Truncate(100 * time.Millisecond); wish <= longestWork {
@@ -214,7 +222,7 @@ func (c *checker) swapRisk(what string, takes time.Duration) {
 	c.block(CodeSwap, what, why, fix)
 }
 
-// stopped reports that an earlier run was stopped, with whose work the next one goes on.
+// stopped reports whether an earlier run was stopped, so that the next run resumes its work.
 func (c *checker) stopped() bool {
 	return slices.ContainsFunc(c.facts.Taken, func(t Taken) bool {
 		return c.facts.sameTable(t.Name, c.names.State) && schema.MarkedFor(t.Comment, c.table.Name)

@@ -10,82 +10,87 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// TableFacts are what the server tells of one table that a statement on whole tables names.
+// TableFacts are the facts of one table that a statement on complete tables names.
 type TableFacts struct {
 	Name  schema.Name
 	Table *schema.Table // nil if there is none
-	// Other says that the name is something else's than a table's, a view's say.
+	// Other is the kind of object with that name, if it is no table: a view, for example.
 	Other string
-	// NoDatabase says that there is no such database.
+	// NoDatabase means that the database does not exist.
 	NoDatabase bool
 	Facts      *Facts
-	Views      []schema.Name // that refer to it, as far as the account may see them
-	Partitions []string      // of the table, if it has any
-	Files      int           // one for each partition or subpartition; 0 if the table has none
+	// Views are the views that refer to the table, as far as the account may see them.
+	Views      []schema.Name
+	Partitions []string // of the table, if any
+	// Files has one file for each partition or subpartition; it is 0 if the table has none.
+	Files int
 }
 
-// StatementFacts are what is known before a statement on whole tables is planned.
+// StatementFacts are what is known before a statement on complete tables is planned.
 type StatementFacts struct {
-	Tables []TableFacts // those of Statement.Tables, in its order
-	// Unlike says, of TRUNCATE TABLE, what CREATE TABLE ... LIKE did not carry over to an empty
-	// clone; "" where it is equal.
+	Tables []TableFacts // in the order of Statement.Tables
+	// Unlike describes, for TRUNCATE TABLE, what CREATE TABLE ... LIKE did not copy to an empty
+	// clone; "" if the clone is equal.
 	Unlike string
-	// Differs says, of CREATE TABLE, how the table that is there differs from the definition;
-	// "" where it is equal, or where there is none.
+	// Differs describes, for CREATE TABLE, how the existing table differs from the definition; ""
+	// if it is equal, or if there is none.
 	Differs string
-	// Swap is what the server takes to rename the files; nil where that is not long, or was not looked at.
+	// Swap is the time that the server takes to rename the files; nil if it is not long, or was not
+	// measured.
 	Swap *Swap
 }
 
-// TableOptions are the operator's wishes for a statement on whole tables.
+// TableOptions are the operator's wishes for a statement on complete tables.
 type TableOptions struct {
 	Method Method
-	// Keep and Drop say what becomes of the table that a DROP or a TRUNCATE puts aside. With
-	// neither it is dropped if that stalls nobody for longer than Stall (see Limits.Locked).
+	// Keep and Drop decide what becomes of the table that a DROP or a TRUNCATE puts aside. With
+	// neither, the run drops the table if that stalls no session for longer than Stall (see
+	// Limits.Locked).
 	Keep, Drop bool
 	Stall      time.Duration
 	// Replicates and Kills are as in Options.
 	Replicates, Kills bool
 }
 
-// TablePlan is what a run of a statement on whole tables (RENAME, DROP, TRUNCATE, CREATE TABLE) will
-// do. It is a value, and never changed once made.
+// TablePlan is what a run of a statement on complete tables (RENAME, DROP, TRUNCATE, CREATE TABLE)
+// will do. It is a value, and no code changes it.
 type TablePlan struct {
 	Statement *ddl.Statement
 	Choice    Choice
 	Server    Server
-	Table     *schema.Table // the first table of the statement, nil if it isn't there
-	// Main is the one statement that is made under the bounded lock; "" with MethodNone.
+	// Table is the first table of the statement, nil if it doesn't exist.
+	Table *schema.Table
+	// Main is the one statement that runs under the bounded lock; "" with MethodNone.
 	Main string
-	// Watched are the tables that it locks, those of foreign keys included.
+	// Watched are the tables that it locks, including tables of foreign keys.
 	Watched []schema.Name
-	// Moves are the tables that have another name when it is done, and Gone the names that are
-	// then free: by them a lost answer is found out.
+	// Moves are the tables that have another name afterwards, and Gone the names that are then
+	// free. They show what happened if the server's answer was lost.
 	Moves []ddl.TableRename
 	Gone  []schema.Name
-	// Twin is the empty copy that takes the table's place, of a TRUNCATE by a swap.
+	// Twin is the empty copy that takes the table's place, for a TRUNCATE by a swap.
 	Twin schema.Name
-	// Aside is the name that the table gets before it is dropped, and Keep says that it isn't.
+	// Aside is the name that the table gets before it is dropped. Keep means that it isn't dropped.
 	Aside schema.Name
 	Keep  bool
 	// Slices are the partitions that are emptied one by one before it is dropped.
 	Slices []string
-	// Swap is what the server takes to rename the files, if that may be long.
+	// Swap is the time that the server takes to rename the files, if it may be long.
 	Swap *Swap
-	// Steps say for people what is done, in order.
+	// Steps describe the work for people, in order.
 	Steps []string
 	Risks []Risk
 }
 
-// The codes of reasons against a statement on whole tables.
+// The codes of reasons against a statement on complete tables.
 const (
 	CodeNoTable     Code = "no-table"
 	CodeTableExists Code = "table-exists"
 	CodeView        Code = "view"
 )
 
-// MakeTables decides how a statement on whole tables is carried out, or returns a *Refused. It is
-// pure.
+// MakeTables decides how a statement on complete tables is carried out, or returns a *Refused. It
+// is pure.
 func MakeTables(statement *ddl.Statement, facts *StatementFacts, options TableOptions) (*TablePlan, error) {
 	m := tablePlanner{facts: facts, options: options, plan: &TablePlan{
 		Statement: statement, Server: serverOf(facts.Tables[0].Facts, Captured{}), Table: facts.Tables[0].Table,
@@ -120,7 +125,7 @@ func MakeTables(statement *ddl.Statement, facts *StatementFacts, options TableOp
 
 // tablePlanner makes a TablePlan.
 type tablePlanner struct {
-	checker // its lists of risks
+	checker // for its lists of risks
 	facts   *StatementFacts
 	options TableOptions
 	plan    *TablePlan
@@ -131,7 +136,7 @@ func (m *tablePlanner) of(name schema.Name) *TableFacts {
 	return &m.facts.Tables[i]
 }
 
-// check looks at what counts for every kind of statement.
+// check checks what matters for every kind of statement.
 func (m *tablePlanner) check(t *TableFacts) {
 	c := checker{facts: t.Facts, names: NamesOf(t.Name)}
 	if t == &m.facts.Tables[0] {
@@ -180,7 +185,7 @@ func (m *tablePlanner) check(t *TableFacts) {
 	m.blocking, m.risks = append(m.blocking, c.blocking...), append(m.risks, c.risks...)
 }
 
-// may blocks for privileges that the account lacks on a table.
+// may blocks because of privileges that the account lacks on a table.
 func (m *tablePlanner) may(t *TableFacts, privileges ...string) {
 	c := checker{facts: t.Facts}
 	c.missing(t.Facts.lacks(t.Name, privileges...), t.Name.Quoted(), "the server requires them")
@@ -192,8 +197,8 @@ func (f *Facts) lacks(table schema.Name, privileges ...string) []string {
 	return slices.DeleteFunc(slices.Clone(privileges), func(p string) bool { return f.Grants.On(p, table.Schema, table.Table) })
 }
 
-// watch notes a table among those that are locked, with those of its foreign keys: the server
-// locks them too.
+// watch adds a table to the locked tables, together with the tables of its foreign keys, which the
+// server locks too.
 func (m *tablePlanner) watch(t *TableFacts) {
 	names := []schema.Name{t.Name}
 	if t.Table != nil {
@@ -208,7 +213,7 @@ func (m *tablePlanner) watch(t *TableFacts) {
 	}
 }
 
-// step says what is done next.
+// step describes what is done next.
 func (m *tablePlanner) step(format string, args ...any) {
 	m.plan.Steps = append(m.plan.Steps, fmt.Sprintf(format, args...))
 }
@@ -234,10 +239,10 @@ func (t *TableFacts) referencing() []schema.ForeignKey {
 	return others
 }
 
-// rename plans RENAME TABLE. The server makes the pairs one after the other, and all or none.
+// rename plans RENAME TABLE. The server renames the pairs one after the other: all or none.
 func (m *tablePlanner) rename() {
 	s := m.plan.Statement
-	origin := map[schema.Name]schema.Name{} // by the name of the moment
+	origin := map[schema.Name]schema.Name{} // by the current name
 	for _, name := range s.Tables() {
 		t := m.of(name)
 		m.watch(t)

@@ -9,9 +9,9 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// drop plans DROP TABLE: the table is renamed aside and marked by one statement, and dropped when
-// it is nobody's any more. Its foreign keys go with that statement, as with a DROP: those who
-// change the tables that they refer to must not meet them any longer.
+// drop plans DROP TABLE: one statement renames the table aside and marks it. The run drops it when
+// no session uses it any longer. The same statement drops its foreign keys, as a DROP does, because
+// sessions that change the tables that they refer to must not meet them any longer.
 func (m *tablePlanner) drop() {
 	t, p := &m.facts.Tables[0], m.plan
 	if t.Table == nil {
@@ -75,8 +75,8 @@ func (m *tablePlanner) cantKeep(why string) {
 	}
 }
 
-// end decides what becomes of the table that was put aside. The drop of a large one stalls every
-// session of the server, so that it is left for a quiet hour unless the operator says otherwise.
+// end decides what becomes of the table that was put aside. Dropping a large table stalls every
+// session of the server, so the run keeps it for a quiet hour unless the operator orders otherwise.
 func (m *tablePlanner) end(t *TableFacts) {
 	limit := Limits{Locked: m.options.Stall}.WithDefaults().Locked
 	stall, stalls := t.stall(), ""
@@ -106,22 +106,23 @@ func (m *tablePlanner) end(t *TableFacts) {
 	}
 }
 
-// CodeStall is the code of statements that stall sessions which have nothing to do with the table.
+// CodeStall is the code of statements that stall sessions that don't use the table.
 const CodeStall Code = "stall"
 
-// What a DROP stalls others for, a MiB of the table in the buffer pool: 464 MiB, all of it there, took
-// 170 to 450 ms with the adaptive hash index and 90 to 160 ms without (8.0.12 and 9.7.4, two cores).
+// How long a DROP stalls other sessions, for each MiB of the table in the buffer pool. 464 MiB, all
+// in the buffer pool, took 170 to 450 ms with the adaptive hash index and 90 to 160 ms without
+// (8.0.12 and 9.7.4, two cores).
 const (
 	stallHashed   = time.Millisecond
 	stallUnhashed = 400 * time.Microsecond
 )
 
-// stall is how long sessions may stand still while the table is dropped, or the largest of its
-// partitions: nobody knows how much of it is in the buffer pool, so that all of it is thought to be.
+// stall is how long sessions may wait while the table, or the largest of its partitions, is
+// dropped. How much of it is in the buffer pool is unknown, so stall assumes all of it.
 func (t *TableFacts) stall() time.Duration {
 	bytes := t.Table.DataBytes + t.Table.IndexBytes
 	if n := int64(len(t.Partitions)); n > 1 {
-		bytes /= n // the server tells no better
+		bytes /= n // the server shows no sizes
 	}
 	if t.Facts.BufferPool > 0 {
 		bytes = min(bytes, t.Facts.BufferPool)
@@ -133,7 +134,7 @@ func (t *TableFacts) stall() time.Duration {
 	return time.Duration(bytes>>20) * rate
 }
 
-// asideName is the name that the table gets before it is dropped, or why there is none.
+// asideName is the name that the table gets before it is dropped, or why none is possible.
 func (m *tablePlanner) asideName(t *TableFacts) (old schema.Name, why string) {
 	old, free := t.Facts.FreeOld(t.Name)
 	if !free {
@@ -149,8 +150,8 @@ func (m *tablePlanner) asideName(t *TableFacts) (old schema.Name, why string) {
 	return old, ""
 }
 
-// truncate plans TRUNCATE TABLE: an empty twin takes the table's place by one RENAME. Where the
-// twin would lose something the server truncates the table itself.
+// truncate plans TRUNCATE TABLE: one RENAME puts an empty twin in the table's place. If the twin
+// would lose something, the server truncates the table itself.
 func (m *tablePlanner) truncate() {
 	t, p := &m.facts.Tables[0], m.plan
 	if t.Table == nil {
@@ -185,7 +186,7 @@ func (m *tablePlanner) truncate() {
 	m.end(t)
 }
 
-// againstTwin says what CREATE TABLE ... LIKE would lose, or what is in its way.
+// againstTwin returns what CREATE TABLE ... LIKE would lose or what blocks it, or "".
 func (m *tablePlanner) againstTwin(t *TableFacts) string {
 	twin := NamesOf(t.Name).Shadow
 	lacked := append(t.Facts.lacks(twin, "CREATE", "INSERT", "ALTER", "DROP"), t.Facts.lacks(t.Name, "SELECT")...)
@@ -223,7 +224,7 @@ func (m *tablePlanner) create() {
 		switch {
 		case m.facts.Differs == "":
 		case s.Conditional:
-			p.Choice.Why = "the table is there"
+			p.Choice.Why = "the table exists"
 			m.warn(
 				CodeTableExists, "the table has another definition: "+m.facts.Differs,
 				"IF NOT EXISTS leaves it unchanged", "Change it by an ALTER TABLE",

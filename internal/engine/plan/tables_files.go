@@ -7,8 +7,9 @@ import (
 	"midstream/internal/mysql/ddl"
 )
 
-// Shape is what the time depends on that the server works under the lock of a statement on whole
-// tables: it renames the files of a partitioned table one by one. A TRUNCATE makes each anew.
+// Shape is what the time of the server's work under the lock of a statement on complete tables
+// depends on. The server renames the files of a partitioned table one by one, and a TRUNCATE
+// creates each file again.
 func (f *StatementFacts) Shape(kind ddl.Kind) Shape {
 	var s Shape
 	for _, t := range f.Tables {
@@ -27,9 +28,8 @@ func (f *StatementFacts) Shape(kind ddl.Kind) Shape {
 	return s
 }
 
-// checkFiles refuses a statement that holds up all queries of a table for longer than they may
-// wait. Nobody waits for a table that is dropped to be there again, so that a DROP is only warned
-// of.
+// checkFiles refuses a statement that would delay all queries of a table for too long. It only
+// warns of a DROP, because no query needs the table afterwards.
 func (m *tablePlanner) checkFiles() {
 	swap := m.facts.Swap
 	if swap == nil || m.plan.Main == "" {

@@ -11,17 +11,17 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Values returns the settings in which the values of rows are computed: the server's own, as its
-// ALTER has them. Two of them cannot be had with every key, and then the values must not depend on
-// them, or the error is an ErrRefused:
+// Values returns the settings in which the values of rows are computed. They are the server's own,
+// as its ALTER has them. Two settings are not available with every key. Then the values must not
+// depend on them, or the error is an ErrRefused:
 //
-// The time zone is the server's only if a value depends on it: in UTC no two moments are equal, and
-// in a zone with summer time an hour of the autumn stands for two.
+//   - The time zone, if the followed key has a TIMESTAMP. The binlog has it in UTC, and in a zone
+//     with summer time one local time of the autumn means two moments.
+//   - PAD_CHAR_TO_FULL_LENGTH, if the followed key has a CHAR: a literal does not find the padded
+//     value. An expression then pads the columns that the ALTER converts.
 //
-//   - The time zone, if the followed key has a TIMESTAMP: the binlog has it in UTC, and in a zone with summer time one local time of the
-//     autumn stands for two moments.
-//   - PAD_CHAR_TO_FULL_LENGTH, if the followed key has a CHAR: a literal does not find the padded value.
-//     Columns that the ALTER converts are padded by an expression then.
+// The time zone is the server's only if a value depends on it; otherwise it is UTC, which has no
+// ambiguous hour.
 func (p *Plan) Values(shadow *schema.Table, columns *Columns) (v dbconn.Values, err error) {
 	if why := zoned(shadow, columns); why != "" {
 		v.Zone = p.Server.TimeZone
@@ -38,14 +38,15 @@ func (p *Plan) Values(shadow *schema.Table, columns *Columns) (v dbconn.Values, 
 		}
 	}
 	if keepsDates(p.Source, columns) && computed(shadow, func(expression string) bool { return expression != "" }) == "" {
-		// The server's ALTER copies them as they are; an INSERT, and a literal in a key, would
-		// refuse days that there are not.
+		// The server's ALTER copies them unchanged. An INSERT, and a literal in a key, would refuse
+		// days that don't exist.
 		v.Modes = append(v.Modes, invalidDates)
 	}
 	virtual := func(c schema.Column) bool { return c.Generated == schema.Virtual }
 	v.Virtual = p.Server.Version.MariaDB && slices.ContainsFunc(shadow.Columns, virtual)
 	if p.Server.strict() {
-		// Without a strict mode the server's ALTER gives NULL, and so does ours without these.
+		// Without a strict mode the server's ALTER gives NULL. Our statements do the same without
+		// these modes.
 		v.Modes = append(v.Modes, p.strictModes(shadow, columns)...)
 	}
 	if p.Server.hasMode(padChar) {
@@ -61,7 +62,7 @@ func (p *Plan) Values(shadow *schema.Table, columns *Columns) (v dbconn.Values, 
 	return v, nil
 }
 
-// keepsDates says that the table has dates, and that the ALTER makes none of other values.
+// keepsDates reports whether the table has dates, and the ALTER makes no dates from other values.
 func keepsDates(source *schema.Table, columns *Columns) bool {
 	keeps := false
 	for _, m := range columns.Mappings {
@@ -79,8 +80,8 @@ const invalidDates = "ALLOW_INVALID_DATES"
 
 const padChar = "PAD_CHAR_TO_FULL_LENGTH"
 
-// Frozen says that values depend on the time of the statement: they are computed as at the moment
-// at which the run began, as one ALTER computes all of its rows at one moment.
+// Frozen reports whether values depend on the time of the statement. Then they are computed for the
+// moment when the run began, because one ALTER computes all of its rows for one moment.
 func Frozen(shadow *schema.Table, columns *Columns) bool {
 	if slices.ContainsFunc(columns.Mappings, func(m Mapping) bool { return m.Dated }) {
 		return true
@@ -88,9 +89,9 @@ func Frozen(shadow *schema.Table, columns *Columns) bool {
 	return slices.ContainsFunc(shadow.Columns, func(c schema.Column) bool { return c.Computes() && clock.MatchString(c.Default) })
 }
 
-// strictModes are those under which a strict session refuses dates and divisions. Dates that are
-// copied unchanged may be zero, which the server's ALTER leaves alone and a strict INSERT would
-// refuse.
+// strictModes are the modes that make a strict session refuse dates and divisions. Dates that are
+// copied unchanged may be zero: the server's ALTER keeps them, but a strict INSERT would refuse
+// them.
 func (p *Plan) strictModes(shadow *schema.Table, columns *Columns) (modes []string) {
 	if p.Server.hasMode("ERROR_FOR_DIVISION_BY_ZERO") {
 		modes = append(modes, "ERROR_FOR_DIVISION_BY_ZERO")
@@ -131,11 +132,12 @@ func (s Server) strict() bool {
 }
 
 var (
-	// zoneFunctions give what the time zone says. Names are as SHOW CREATE TABLE writes them.
+	// zoneFunctions give values that depend on the time zone. Names are as SHOW CREATE TABLE writes
+	// them.
 	zoneFunctions = regexp.MustCompile(
 		`(?i)\b(from_unixtime|unix_timestamp|now|sysdate|localtime|localtimestamp|current_timestamp|current_date|current_time|curdate|curtime|timestamp|to_seconds|to_days)\b`,
 	)
-	// varying gives another value each time.
+	// varying matches functions that give a different value each time.
 	varying = regexp.MustCompile(
 		`(?i)\b(uuid|uuid_short|uuid_v[47]|sys_guid|rand|random_bytes|sysdate|connection_id|last_insert_id|nextval|lastval)\s*\(|\bnext\s+value\s+for\b`,
 	)
@@ -144,10 +146,11 @@ var (
 	)
 )
 
-// Varies says that an expression gives another value each time, so that its values cannot be compared.
+// Varies reports whether an expression gives a different value each time, so that its values cannot
+// be compared.
 func Varies(expression string) bool { return varying.MatchString(expression) }
 
-// zoned says what depends on the time zone, or returns "".
+// zoned describes what depends on the time zone, or returns "".
 func zoned(shadow *schema.Table, columns *Columns) string {
 	for _, m := range columns.Mappings {
 		if m.ZoneSensitive {
@@ -160,8 +163,8 @@ func zoned(shadow *schema.Table, columns *Columns) string {
 	})
 }
 
-// pad has a sync select CHAR values with their padding, for a session that is not in the sql_mode
-// PAD_CHAR_TO_FULL_LENGTH. Columns of the key, and those of an expression, are left.
+// pad makes a sync select CHAR values with their padding, for a session without the sql_mode
+// PAD_CHAR_TO_FULL_LENGTH. It leaves out columns of the key, and columns with an expression.
 func (p *Plan) pad(c *Columns) {
 	if _, is := p.keyOf("char"); !is || !p.Server.hasMode(padChar) {
 		return
@@ -179,7 +182,7 @@ func fullLength(char schema.Column) string {
 	return fmt.Sprintf("RPAD(%s, %d, ' ')", schema.Quote(char.Name), char.Length)
 }
 
-// padded says what depends on whether CHAR values come with their padding, or returns "".
+// padded describes what depends on whether CHAR values come with their padding, or returns "".
 func padded(source, shadow *schema.Table, columns *Columns) string {
 	char := func(c schema.Column) bool { return c.DataType == "char" }
 	for _, m := range columns.Mappings {
@@ -191,12 +194,13 @@ func padded(source, shadow *schema.Table, columns *Columns) string {
 	return computed(shadow, func(expression string) bool { return names(expression, shadow, char) })
 }
 
-// names says that an expression of SHOW CREATE TABLE names a column of a kind.
+// names reports whether an expression of SHOW CREATE TABLE names a column of a kind.
 func names(expression string, table *schema.Table, kind func(schema.Column) bool) bool {
 	return slices.ContainsFunc(table.Columns, func(c schema.Column) bool { return kind(c) && mentions(expression, c.Name) })
 }
 
-// computed returns what has such an expression: a column, an index or a CHECK constraint of the table, or "".
+// computed returns the column, index or CHECK constraint of the table that has such an expression,
+// or "".
 func computed(table *schema.Table, such func(expression string) bool) string {
 	for _, c := range table.Columns {
 		if such(c.Expression) || c.Computes() && such(c.Default) {
@@ -216,7 +220,7 @@ func computed(table *schema.Table, such func(expression string) bool) string {
 	return ""
 }
 
-// inUTC says that a session of the server's works in UTC.
+// inUTC reports whether the server's sessions work in UTC.
 func (f *Facts) inUTC() bool {
 	zone := f.TimeZone
 	if strings.EqualFold(zone, "SYSTEM") {

@@ -62,7 +62,7 @@ func TestGolden(t *testing.T) {
 		"plan-instant": func(s Style) string {
 			return OfPlan(planned(t, "ADD COLUMN c INT", func(p *plan.Plan) {
 				p.Choice = plan.Choice{Method: plan.MethodInstant, Why: "the server changes only its dictionary", Others: []plan.Rejected{
-					{Method: plan.MethodShadow, Why: "it would copy the whole table"},
+					{Method: plan.MethodShadow, Why: "it would copy the entire table"},
 				}}
 			}), s, "")
 		},
