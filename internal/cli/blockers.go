@@ -157,7 +157,7 @@ func blockersOf(records []record.Blocker) []event.Blocker {
 
 func (b *blockers) tell(table string, holding, waiting []event.Blocker) {
 	if b.json {
-		(&jsonLines{out: b.app.Stdout}).write(
+		b.app.record(
 			record.Lockers{
 				Head:    record.HeadOf("blockers", time.Now()),
 				Table:   table,

@@ -73,7 +73,7 @@ func (m *machineFlags) register(f *checks) {
 // Event shows an event between two attempts. With note, an output presents a session.
 func (o *output) Event(e event.Event) {
 	if o.json {
-		(&jsonLines{out: o.app.Stdout}).Show(e)
+		(&session.Lines{Out: o.app.Stdout}).Show(e)
 		return
 	}
 	_, text, _ := humanize.Happening(e)

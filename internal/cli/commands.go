@@ -282,13 +282,13 @@ func (c *commanding) tell(ctx context.Context, run *socket.Client, body any) err
 	err := run.Call(ctx, http.MethodPost, c.verb, body, &answer)
 	var p *socket.Problem
 	if c.json && errors.As(err, &p) {
-		(&jsonLines{out: c.app.Stdout}).write(p)
+		c.app.record(p)
 	}
 	if err != nil {
 		return commandError(err)
 	}
 	if c.json {
-		(&jsonLines{out: c.app.Stdout}).write(answer)
+		c.app.record(answer)
 		return nil
 	}
 	fmt.Fprintf(c.app.Stdout, "%s: %s\n", schema.NameOf(run.Found.Table), escape.Line(answer.Text))
@@ -302,7 +302,7 @@ func (c *commanding) listSettings(ctx context.Context, runs []*socket.Client) er
 			return commandError(err)
 		}
 		if c.json {
-			(&jsonLines{out: c.app.Stdout}).write(map[string]any{"table": run.Found.Table, "settings": settings})
+			c.app.record(map[string]any{"table": run.Found.Table, "settings": settings})
 			continue
 		}
 		fmt.Fprintf(c.app.Stdout, "%s on %s\n", schema.NameOf(run.Found.Table), escape.Line(run.Found.Server))

@@ -15,6 +15,7 @@ import (
 	"midstream/internal/face/tui"
 	"midstream/internal/lab/mysqltest"
 	"midstream/internal/ops/record"
+	"midstream/internal/ops/session"
 )
 
 var moment = time.Date(2026, 3, 4, 5, 6, 7, 8e6, time.UTC)
@@ -79,7 +80,7 @@ var everyEvent = []event.Event{
 func TestEventsSurviveJSON(t *testing.T) {
 	for _, e := range everyEvent {
 		var line bytes.Buffer
-		(&jsonLines{out: &line}).Show(e)
+		(&session.Lines{Out: &line}).Show(e)
 		back, _, err := record.Read(line.Bytes())
 		if err != nil || !reflect.DeepEqual(back, e) {
 			t.Errorf("%v\n%+v instead of\n%+v", err, back, e)

@@ -126,7 +126,7 @@ func testSecondCtrlC(t *testing.T, blocked string, args ...string) string {
 	if code := r.exit(); code != exitAtOnce {
 		t.Errorf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
 	}
-	contains(t, r.stderr.String(), "left at once", name+" is as it was; ", name+"_shadow", "midstream cleanup "+name)
+	contains(t, r.stderr.String(), "left at once", name+" is unchanged; ", name+"_shadow", "midstream cleanup "+name)
 	hold("ROLLBACK")
 
 	code, stdout, stderr := midstream(t, append([]string{"cleanup", name}, flags(t, i)...)...)

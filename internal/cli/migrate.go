@@ -114,7 +114,7 @@ func (c *change) conduct(ctx context.Context, args []string, do doing) error {
 		record.Tables = append(record.Tables, c.tables...)
 		record.Rehearsal = string(c.options.Purpose)
 		if c.output.json {
-			(&jsonLines{out: c.app.Stdout}).write(record)
+			c.app.record(record)
 		}
 		session.KeepResult(c.resultFile, record, c.app.Stderr, c.app.Interrupts)
 	}
@@ -203,7 +203,7 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	case c.output.own != nil:
 		c.output.own.Planned(p, former)
 	case c.output.json:
-		(&jsonLines{out: c.app.Stdout}).write(told)
+		c.app.record(told)
 	case c.output.quiet:
 		fmt.Fprint(c.app.Stdout, summary.Quiet(p))
 	default:
@@ -325,25 +325,21 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 		}
 		defer unfollow()
 	}
-	screen := c.output.display(p.Source.Name.String())
-	c.takeKeys(screen)
-	relay := session.NewRelay(screen)
-	var stand session.Stand
-	defer c.onInterrupt(p, &stand, relay, screen)()
-
-	listener := event.Tee(stand.Listen, relay.Listen)
-	if c.watched != nil {
-		listener = event.Tee(listener, c.watched)
-	}
-	var m *migration.Migration
-	if c.run != nil {
-		m = c.run.Migration(s, p, c.config, c.settings.Throttle.Replicas, listener)
-		defer c.run.Silent()
-	} else {
-		m = migration.New(s.Pool, s.Binlog, p, c.config, operator.NewControl(c.settings), listener)
-	}
-	result, err := do(m, ctx)
-	relay.Close()
+	var result migration.Result
+	at := func(phase event.Phase, swapped bool) summary.Interrupt { return summary.OfInterrupt(p, phase, swapped) }
+	c.showing(p.Source.Name.String(), at, func(show event.Listener) {
+		if c.watched != nil {
+			show = event.Tee(show, c.watched)
+		}
+		var m *migration.Migration
+		if c.run != nil {
+			m = c.run.Migration(s, p, c.config, c.settings.Throttle.Replicas, show)
+			defer c.run.Silent()
+		} else {
+			m = migration.New(s.Pool, s.Binlog, p, c.config, operator.NewControl(c.settings), show)
+		}
+		result, err = do(m, ctx)
+	})
 	return p, result, err
 }
 

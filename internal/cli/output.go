@@ -81,7 +81,7 @@ func (o *output) display(table string) display {
 	case o.own != nil:
 		return shown{o.own}
 	case o.json:
-		return &jsonLines{out: o.app.Stdout}
+		return &session.Lines{Out: o.app.Stdout}
 	case onTerminal(o.app.Env.Stdout) && o.app.Getenv("TERM") != "dumb":
 		return tui.New(o.app.Env.Stdout, table, o.quiet, o.colors())
 	}
@@ -91,6 +91,9 @@ func (o *output) display(table string) display {
 func (o *output) colors() bool { return !o.noColor && o.app.Getenv("NO_COLOR") == "" }
 
 func onTerminal(f *os.File) bool { return f != nil && term.IsTerminal(int(f.Fd())) }
+
+// record writes a record as JSON, one a line.
+func (a *app) record(record any) { (&session.Lines{Out: a.Stdout}).Write(record) }
 
 // text prints a text for people, unless they want quiet or JSON.
 func (o *output) text(format string, args ...any) {
@@ -105,7 +108,7 @@ func (o *output) note(text string) {
 	case o.own != nil:
 		o.own.Note(text)
 	case o.json:
-		(&jsonLines{out: o.app.Stdout}).Show(event.Note{Text: text, At: time.Now()})
+		(&session.Lines{Out: o.app.Stdout}).Show(event.Note{Text: text, At: time.Now()})
 	default:
 		fmt.Fprintf(o.app.Stderr, "midstream: note: %s\n", escape.Line(text))
 	}

@@ -97,7 +97,7 @@ func (r *reporting) listRuns(table string) error {
 		switch {
 		case table != "" && !e.Of(table):
 		case r.json:
-			(&jsonLines{out: r.app.Stdout}).write(listed{e.Run, e.Result})
+			r.app.record(listed{e.Run, e.Result})
 		default:
 			end := "no end told"
 			if e.Result != nil {

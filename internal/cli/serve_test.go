@@ -43,7 +43,7 @@ func TestQueue(t *testing.T) {
 	if code != exitNotNow {
 		t.Errorf("exit code %d", code)
 	}
-	contains(t, stderr, "there is another change with the id a", "nothing has changed", "give another id")
+	contains(t, stderr, "there is another change with the id a", "nothing was changed", "give another id")
 	if status, text := q.http(
 		"POST",
 		"/v1/changes/a/set",
@@ -214,8 +214,8 @@ func TestRefusedSubmissions(t *testing.T) {
 		"may not be given: host":                   {"DROP TABLE shop.t", "--server=main", "--option=host=elsewhere"},
 		"--drop-old and --drop-later exclude":      {"DROP TABLE shop.t", "--server=main", "--option=drop-old", "--option=drop-later"},
 		"after x, and there is no such":            {"DROP TABLE shop.t", "--server=main", "--after=x"},
-		"say for which server":                     {"DROP TABLE shop.t"},
-		"one statement is expected":                {"DROP", "TABLE", "shop.t", "--server=main"},
+		"name a server of the service":             {"DROP TABLE shop.t"},
+		"expected one statement":                   {"DROP", "TABLE", "shop.t", "--server=main"},
 		"--lock-wait 1h: ":                         {"DROP TABLE shop.t", "--server=main", "--option=lock-wait=1h"},
 		"--keep-shadow is for a rehearsal":         {"DROP TABLE shop.t", "--server=main", "--option=keep-shadow"},
 		"--no-verify perhaps: it is true or false": {"DROP TABLE shop.t", "--server=main", "--option=no-verify=perhaps"},
@@ -439,7 +439,7 @@ func TestWaitIsEnded(t *testing.T) {
 	if code := waiting.exit(); code != exitAborted {
 		t.Errorf("exit code %d", code)
 	}
-	contains(t, waiting.stderr.String(), "aborted: the waiting for change b", "the change stays in the queue", "midstream withdraw b")
+	contains(t, waiting.stderr.String(), "aborted: stopped waiting for change b", "the change stays in the queue", "midstream withdraw b")
 	if c := q.at("b"); c.State != queue.StateWaiting {
 		t.Errorf("%+v", c)
 	}
@@ -491,7 +491,7 @@ func TestAskingByTLS(t *testing.T) {
 	if code, stdout, stderr := queue("--tls-ca=" + ca); code != exitDone || stdout != "The queue is empty.\n" {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	for want, args := range map[string][]string{"certificate": nil, "302 Found": {"--tls-ca=" + ca, "elsewhere"}, "there is no certificate in it": {"--tls-ca=" + token}} {
+	for want, args := range map[string][]string{"certificate": nil, "302 Found": {"--tls-ca=" + ca, "elsewhere"}, "the file has no certificate": {"--tls-ca=" + token}} {
 		if code, _, stderr := queue(args...); code == exitDone || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit code %d\n%s", want, code, stderr)
 		}

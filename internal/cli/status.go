@@ -47,7 +47,7 @@ func (c *commanding) status(ctx context.Context, args []string) error {
 	}
 	for _, run := range runs {
 		if c.json {
-			(&jsonLines{out: c.app.Stdout}).write(run.Found)
+			c.app.record(run.Found)
 		} else {
 			fmt.Fprint(c.app.Stdout, summary.OfStatus(run.Found))
 		}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/user"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -26,7 +25,7 @@ type asking struct {
 	to     string
 	token  tokenFlag
 	ca     string
-	client *http.Client
+	client *queue.Client
 	json   bool
 }
 
@@ -36,12 +35,12 @@ func (a *app) newAsking(use, short string) (*asking, *cobra.Command) {
 	cmd := &cobra.Command{Use: use, Short: short, Long: helpText(verb), Args: cobra.ArbitraryArgs}
 	q.checks.flags = cmd.Flags()
 	q.checks.flags.SortFlags = false
-	q.checks.boolean(&q.json, "", "json", "one JSON object a line, as docs/openapi-serve.yaml has them")
-	q.checks.flags.StringVar(&q.to, "to", "http://"+usualListen, "where midstream serve answers")
+	q.checks.boolean(&q.json, "", "json", "print one JSON object a line (docs/openapi-serve.yaml)")
+	q.checks.flags.StringVar(&q.to, "to", "http://"+usualListen, "URL of midstream serve")
 	q.token.register(&q.checks)
 	q.checks.flags.StringVar(
 		&q.ca, "tls-ca", "",
-		"file of the certificates that sign the service's, in PEM form, in addition to this machine's",
+		"PEM file of the certificates that sign the service's certificate, in addition to those of this machine",
 	)
 	return q, cmd
 }
@@ -60,16 +59,16 @@ func (a *app) submitCommand() *cobra.Command {
 		"  midstream submit \"DROP TABLE shop.orders_2019\" --server main --id drop-2019 --after add-note --wait"
 	s := &submitting{asking: q, options: map[string]string{}}
 	f := &q.checks
-	f.flags.StringVar(&s.asked.Server, "server", "", "server, by the name that the service has for it")
-	f.flags.StringVar(&s.asked.ID, "id", "", "id of the change (one is made)")
-	f.add("", "after", "id", "", "a change that must be done before; may be repeated", func(text string) error {
+	f.flags.StringVar(&s.asked.Server, "server", "", "server that has the table, by its name in the service")
+	f.flags.StringVar(&s.asked.ID, "id", "", "id of the change (the service makes one)")
+	f.add("", "after", "id", "", "id of a change that must be done first; may be repeated", func(text string) error {
 		s.asked.After = append(s.asked.After, text)
 		return nil
 	})
-	f.add("", "option", "name=value", "", "a flag of midstream run for this change; may be repeated", func(text string) error {
+	f.add("", "option", "name=value", "", "flag of midstream run for this change; may be repeated", func(text string) error {
 		name, value, said := strings.Cut(strings.TrimPrefix(text, "--"), "=")
 		if name == "" {
-			return errors.New("it is name=value")
+			return errors.New("must be name=value")
 		}
 		if !said {
 			value = "true"
@@ -85,18 +84,18 @@ func (a *app) submitCommand() *cobra.Command {
 func (s *submitting) run(ctx context.Context, args []string) error {
 	var problems []error
 	if len(args) != 1 {
-		problems = append(problems, fmt.Errorf("one statement is expected, and there are %d arguments: put it in quotes", len(args)))
+		problems = append(problems, fmt.Errorf("expected one statement, got %d arguments; put the statement in quotes", len(args)))
 	}
 	if s.asked.Server == "" {
-		problems = append(problems, errors.New("say for which server of the service: --server main"))
+		problems = append(problems, errors.New("name a server of the service: --server main"))
 	}
 	if err := s.check(problems...); err != nil {
 		return err
 	}
 	s.asked.Statement, s.asked.Options, s.asked.By = args[0], s.options, thisUser()
-	var c queue.Change
-	if err := s.call(ctx, http.MethodPost, "changes", s.asked, &c); err != nil {
-		return err
+	c, err := s.client.Submit(ctx, s.asked)
+	if err != nil {
+		return s.failed(ctx, err)
 	}
 	s.tell(c)
 	if !s.wait {
@@ -107,7 +106,7 @@ func (s *submitting) run(ctx context.Context, args []string) error {
 
 // thisUser says who gives the command.
 func thisUser() string {
-	name := "somebody"
+	name := "unknown"
 	if u, err := user.Current(); err == nil {
 		name = u.Username
 	}
@@ -117,46 +116,19 @@ func thisUser() string {
 	return name
 }
 
-// look is how often is asked how a change stands, and absence how long a service may be away
-// meanwhile: it may be started again, and what is submitted to it goes on.
-const (
-	look    = time.Second
-	absence = 5 * time.Minute
-)
-
-// away says that an error may be one of a service that is there again in a while.
-func away(err error) bool {
-	var p *socket.Problem
-	var c *coded
-	return !(errors.As(err, &p) && p.Status < http.StatusInternalServerError || errors.As(err, &c) && c.code == exitUsage)
-}
-
-// follow tells how a change goes on until it has ended.
+// follow prints how a change continues until it has ended.
 func (s *submitting) follow(ctx context.Context, c queue.Change) error {
-	heard := time.Now()
-	for !c.State.Over() {
-		left := coded{left: "the change stays in the queue, or at work", next: "midstream queue " + c.ID + "; midstream withdraw " + c.ID}
-		select {
-		case <-ctx.Done():
-			left.code, left.err = exitAborted, errors.New("the waiting for change "+c.ID)
-			return &left
-		case <-time.After(look):
-		}
-		before := c
-		if err := s.call(ctx, http.MethodGet, "changes/"+c.ID, nil, &c); err != nil {
-			switch c = before; {
-			case ctx.Err() != nil || away(err) && time.Since(heard) < absence:
-				continue
-			case away(err):
-				left.code, left.err = exitFailed, fmt.Errorf("the waiting for change %s: %w", c.ID, err)
-				return &left
-			}
-			return err
-		}
-		heard = time.Now()
-		if c.State != before.State || c.State == queue.StateWaiting && c.Why != before.Why {
-			s.tell(c)
-		}
+	c, err := s.client.Follow(ctx, c, s.tell)
+	left := coded{left: "the change stays in the queue, or its run continues", next: "midstream queue " + c.ID + "; midstream withdraw " + c.ID}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		left.code, left.err = exitAborted, fmt.Errorf("stopped waiting for change %s", c.ID)
+		return &left
+	case err != nil && queue.Away(err):
+		left.code, left.err = exitFailed, fmt.Errorf("gave up waiting for change %s: %w", c.ID, err)
+		return &left
+	case err != nil:
+		return s.failed(ctx, err)
 	}
 	code := exitFailed
 	switch {
@@ -173,7 +145,7 @@ func (s *submitting) follow(ctx context.Context, c queue.Change) error {
 	return &coded{
 		code: code,
 		err:  fmt.Errorf("change %s is %s: %s", c.ID, c.State, c.Why),
-		left: "as the change has it; midstream queue " + c.ID + " tells it again",
+		left: "see midstream queue " + c.ID,
 		next: c.Next,
 	}
 }
@@ -181,7 +153,7 @@ func (s *submitting) follow(ctx context.Context, c queue.Change) error {
 // tell prints a change.
 func (q *asking) tell(c queue.Change) {
 	if q.json {
-		(&jsonLines{out: q.app.Stdout}).write(c)
+		q.app.record(c)
 		return
 	}
 	fmt.Fprintln(q.app.Stdout, summary.ChangeLine(c))
@@ -194,16 +166,16 @@ func (a *app) queueCommand() *cobra.Command {
 			return err
 		}
 		if len(args) == 1 {
-			var c queue.Change
-			if err := q.call(ctx, http.MethodGet, "changes/"+url.PathEscape(args[0]), nil, &c); err != nil {
-				return err
+			c, err := q.client.Change(ctx, args[0])
+			if err != nil {
+				return q.failed(ctx, err)
 			}
 			q.tellAll(c)
 			return nil
 		}
-		var list []queue.Change
-		if err := q.call(ctx, http.MethodGet, "changes", nil, &list); err != nil {
-			return err
+		list, err := q.client.Changes(ctx)
+		if err != nil {
+			return q.failed(ctx, err)
 		}
 		for _, c := range list {
 			q.tell(c)
@@ -218,7 +190,7 @@ func (a *app) queueCommand() *cobra.Command {
 
 func atMostOne(args []string) error {
 	if len(args) > 1 {
-		return fmt.Errorf("one id is expected, and there are %d arguments", len(args))
+		return fmt.Errorf("expected one id, got %d arguments", len(args))
 	}
 	return nil
 }
@@ -237,14 +209,14 @@ func (a *app) withdrawCommand() *cobra.Command {
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
 		var problem error
 		if len(args) != 1 {
-			problem = errors.New("say the id of the change: midstream queue lists them")
+			problem = errors.New("name the id of the change; midstream queue lists the ids")
 		}
 		if err := q.check(problem); err != nil {
 			return err
 		}
-		var c queue.Change
-		if err := q.call(ctx, http.MethodDelete, "changes/"+url.PathEscape(args[0]), nil, &c); err != nil {
-			return err
+		c, err := q.client.Withdraw(ctx, args[0])
+		if err != nil {
+			return q.failed(ctx, err)
 		}
 		q.tell(c)
 		return nil
@@ -256,62 +228,43 @@ func (a *app) withdrawCommand() *cobra.Command {
 func (q *asking) check(problems ...error) error {
 	at, err := url.Parse(q.to)
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" {
-		problems = append(problems, fmt.Errorf("--to %s: it is a URL that begins with http:// or https://", q.to))
+		problems = append(problems, fmt.Errorf("--to %s: must be a URL that begins with http:// or https://", q.to))
 	}
-	if q.client, err = queue.Trusting(q.ca); err != nil {
+	trusting, err := queue.Trusting(q.ca)
+	if err != nil {
 		problems = append(problems, fmt.Errorf("--tls-ca %s: %w", q.ca, err))
 	}
-	return usageOf("midstream help "+q.verb, append(q.checks.problems, problems...)...)
-}
-
-// call asks the service.
-func (q *asking) call(ctx context.Context, method, path string, body, answer any) error {
-	q.app.stands("asking the service", q.to)
-	token, err := q.token.read(q.app)
-	if err != nil {
-		return &coded{
-			code: exitUsage,
-			err:  fmt.Errorf("the token of the service: %w", err),
-			left: "nothing was asked",
-			next: "name the file by --token-file",
-		}
-	}
-	request, err := socket.Request(ctx, method, strings.TrimSuffix(q.to, "/")+"/v1/"+path, body)
-	if err != nil {
+	q.client = &queue.Client{At: q.to, HTTP: trusting, Token: func() (string, error) { return q.token.read(q.app) }}
+	if err := usageOf("midstream help "+q.verb, append(q.checks.problems, problems...)...); err != nil {
 		return err
 	}
-	request.Header.Set("Authorization", "Bearer "+token)
-	response, err := q.client.Do(request)
-	if err != nil {
-		if interruptedBy(ctx, err) {
-			return errInterrupted
-		}
-		return &coded{
-			code: exitFailed,
-			err:  fmt.Errorf("ask the service: %w", err),
-			left: "it is not known whether the service got the request, if it was reached",
-			next: "see that midstream serve is at work there, and name it by --to; with --id a submission may be repeated",
-		}
-	}
-	defer response.Body.Close()
-	return serviceError(socket.ReadAnswer(response, answer), q.to)
+	q.app.stands("asking the service", q.to)
+	return nil
 }
 
-// serviceError is what a service has answered, with its exit code.
-func serviceError(err error, to string) error {
+// failed is an error of a request, with its exit code.
+func (q *asking) failed(ctx context.Context, err error) error {
 	var p *socket.Problem
-	if err == nil {
-		return nil
-	}
-	if !errors.As(err, &p) {
-		return fmt.Errorf("ask the service at %s: %w", to, err)
-	}
-	if p.Status == http.StatusNotFound {
+	switch {
+	case errors.Is(err, queue.ErrToken):
+		return &coded{code: exitUsage, err: err, left: "midstream sent no request", next: "name the file by --token-file"}
+	case errors.Is(err, queue.ErrUnreached) && interruptedBy(ctx, err):
+		return errInterrupted
+	case errors.Is(err, queue.ErrUnreached):
+		return &coded{
+			code: exitFailed,
+			err:  err,
+			left: "the service may or may not have received the request",
+			next: "check that midstream serve runs there, and name it by --to; a submission with --id may be repeated",
+		}
+	case !errors.As(err, &p):
+		return fmt.Errorf("ask the service at %s: %w", q.to, err)
+	case p.Status == http.StatusNotFound:
 		return &coded{code: exitNoRun, err: p, next: p.Next}
 	}
 	var c *coded
 	if told := commandError(p); errors.As(told, &c) {
-		c.left = "nothing has changed"
+		c.left = "nothing was changed"
 		return c
 	}
 	return err

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/migration"
@@ -12,9 +11,7 @@ import (
 	"midstream/internal/face/humanize"
 	"midstream/internal/face/summary"
 	"midstream/internal/mysql/ddl"
-	"midstream/internal/mysql/schema"
 	"midstream/internal/ops/record"
-	"midstream/internal/ops/session"
 )
 
 // makeTables makes the plan of a statement on whole tables.
@@ -41,7 +38,7 @@ func (c *change) planTables(ctx context.Context, statement *ddl.Statement, s *se
 	}
 	switch {
 	case c.output.json:
-		(&jsonLines{out: c.app.Stdout}).write(record.TablePlanOf(p, s.Address))
+		c.app.record(record.TablePlanOf(p, s.Address))
 	case c.output.quiet:
 		if len(p.Risks) > 0 {
 			fmt.Fprint(c.app.Stdout, summary.TableNames(p)+"\n"+summary.Risks(p.Risks, c.output.style()))
@@ -82,55 +79,12 @@ func (c *change) carryOutTables(ctx context.Context, p *plan.TablePlan, s *serve
 	)
 }
 
-func (c *change) attemptTables(ctx context.Context, p *plan.TablePlan, s *server) (migration.Result, error) {
+func (c *change) attemptTables(ctx context.Context, p *plan.TablePlan, s *server) (result migration.Result, err error) {
 	c.run.Planned(record.TablePlanOf(p, s.Address))
-	screen := c.output.display(summary.TableNames(p))
-	c.takeKeys(screen)
-	relay := session.NewRelay(screen)
-	var stand session.Stand
-	defer c.onTablesInterrupt(p, &stand, relay, screen)()
-	result, err := c.run.Tables(s.Pool, p, event.Tee(stand.Listen, relay.Listen)).Run(ctx)
-	c.run.Silent()
-	relay.Close()
+	at := func(phase event.Phase, _ bool) summary.Interrupt { return summary.OfTablesInterrupt(p, phase) }
+	c.showing(summary.TableNames(p), at, func(show event.Listener) {
+		result, err = c.run.Tables(s.Pool, p, show).Run(ctx)
+		c.run.Silent()
+	})
 	return result, err
-}
-
-// onTablesInterrupt tells the operator what the first and the second Ctrl-C do.
-func (c *change) onTablesInterrupt(p *plan.TablePlan, s *session.Stand, r *session.Relay, d display) (undo func()) {
-	over := func() bool { phase, _ := s.Now(); return phase == event.PhaseCleanup || phase == event.PhaseDone }
-	first := c.app.Interrupts.OnFirst(func() {
-		text := "interrupted: withdrawing the statement; once more leaves at once"
-		if over() {
-			text = "interrupted: it has been carried out already; the run finishes; once more leaves at once"
-		}
-		r.Listen(event.Note{At: time.Now(), Text: text})
-	})
-	second := c.app.Interrupts.OnSecond(func() {
-		d.Abandon()
-		left := fmt.Sprintf("the %s has been carried out or not (%s), nothing between", p.Statement.Kind, summary.TableNames(p))
-		if over() {
-			left = fmt.Sprintf("the %s has been carried out (%s)", p.Statement.Kind, summary.TableNames(p))
-		}
-		if p.Twin != (schema.Name{}) && !over() {
-			left += fmt.Sprintf("; %s may be left, empty: drop it", p.Twin)
-		}
-		if p.Aside != (schema.Name{}) {
-			left += fmt.Sprintf("; %s may be left", p.Aside)
-		}
-		err := &coded{
-			code: exitAtOnce,
-			err:  errLeftAtOnce,
-			left: left,
-			next: "midstream cleanup --old " + p.Statement.Tables()[0].Argument(),
-		}
-		if c.output.json {
-			record := c.app.resultOf(migration.Result{}, err, exitAtOnce)
-			phase, _ := s.Now()
-			record.Phase, record.Swapped = string(phase), over()
-			session.Quickly(func() { (&jsonLines{out: c.app.Stdout}).write(record) })
-			session.LeaveResult(c.resultFile, record)
-		}
-		fmt.Fprint(c.app.Stderr, c.app.complaint(err, exitAtOnce))
-	})
-	return func() { first(); second() }
 }

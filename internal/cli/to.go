@@ -124,7 +124,7 @@ func (c *change) planned(d *desired.Change, server, method, why string) {
 		if d.Table == nil {
 			record.Create = d.Statement.Text
 		}
-		(&jsonLines{out: c.app.Stdout}).write(record)
+		c.app.record(record)
 		return
 	}
 	c.output.text("%s on %s (%s)\n  %-9s %s (%s)\n", d.Name(), server, d.Server, "method", method+": "+why, place)

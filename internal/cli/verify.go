@@ -9,20 +9,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"midstream/internal/engine/compare"
-	"midstream/internal/face/humanize"
+	"midstream/internal/face/summary"
 	"midstream/internal/mysql/dbconn"
-	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
 )
 
-// verification compares two tables.
+// verification is the verb verify.
 type verification struct {
 	app        *app
 	connection connection
 	checks     checks
 	database   string
 	cfg        compare.Config
-	other      dbconn.Options // where the second table is, as far as it is said
+	other      dbconn.Options // of the second server
 	otherFile  string
 }
 
@@ -39,13 +38,13 @@ func (a *app) verifyCommand() *cobra.Command {
 	f := &v.checks
 	f.flags = cmd.Flags()
 	f.flags.SortFlags = false
-	f.flags.StringVar(&v.other.Host, "other-host", "", "server of the second table, if it is another one")
-	f.integer(&v.other.Port, "", "other-port", 0, 1, 65535, "its TCP port (3306)")
-	f.flags.StringVar(&v.other.Socket, "other-socket", "", "its socket file")
-	f.flags.StringVar(&v.other.User, "other-user", "", "account there (that of the first)")
-	f.flags.StringVar(&v.otherFile, "other-defaults-file", "", "option file for it: account, password and the rest, where they differ")
-	f.duration(&v.cfg.Settle, "settle", 3*time.Second, 100*time.Millisecond, time.Hour, "how long a row must differ in the same way")
-	f.integer(&v.cfg.Workers, "", "workers", 2, 1, 64, "ranges that are compared at once")
+	f.flags.StringVar(&v.other.Host, "other-host", "", "server of the second table, if it is on another server")
+	f.integer(&v.other.Port, "", "other-port", 0, 1, 65535, "TCP port of that server (3306)")
+	f.flags.StringVar(&v.other.Socket, "other-socket", "", "socket file of that server")
+	f.flags.StringVar(&v.other.User, "other-user", "", "account on that server (the account of the first server)")
+	f.flags.StringVar(&v.otherFile, "other-defaults-file", "", "option file of that server: account, password and other options that differ")
+	f.duration(&v.cfg.Settle, "settle", 3*time.Second, 100*time.Millisecond, time.Hour, "report a row as different after it has differed in the same way for this long")
+	f.integer(&v.cfg.Workers, "", "workers", 2, 1, 64, "number of ranges to compare at the same time")
 	f.flags.StringVarP(&v.database, "database", "D", "", "the tables' database, if their names lack it")
 	v.connection.register(f)
 	cmd.RunE = a.verb(v.run)
@@ -83,24 +82,23 @@ func (v *verification) run(ctx context.Context, args []string) error {
 	return v.compare(ctx, [2]*server{first, second}, names)
 }
 
-// names reads the arguments: the second table is the first on another server if it isn't
-// said.
+// names reads the arguments. Without a second table, it is the same table on the other server.
 func (v *verification) names(args []string) (names [2]schema.Name, err error) {
 	elsewhere := v.elsewhere()
 	switch {
 	case v.connection.app.password.detached(args):
 		return names, errDetached
 	case len(args) == 0 || len(args) > 2:
-		return names, errors.New("say two tables: midstream verify database.table database.other")
+		return names, errors.New("name two tables: midstream verify database.table database.other")
 	case len(args) == 1 && !elsewhere:
-		return names, errors.New("say the second table, or its server (--other-host)")
+		return names, errors.New("name the second table, or its server (--other-host)")
 	}
 	for i := range names {
 		name, nameErr := schema.ParseName(v.database, args[min(i, len(args)-1)])
 		names[i], err = name, errors.Join(err, nameErr)
 	}
 	if err == nil && !elsewhere && names[0] == names[1] {
-		err = errors.New("the two tables are one")
+		err = errors.New("both names are of the same table")
 	}
 	return names, err
 }
@@ -109,8 +107,8 @@ func (v *verification) elsewhere() bool {
 	return v.otherFile != "" || v.other.Host != "" || v.other.Port != 0 || v.other.Socket != ""
 }
 
-// otherConfig says how to reach the second server, nil where it is the first, and whether its
-// password is to be asked for.
+// otherConfig says how to reach the second server, nil if it is the first one. asks says that the
+// user must type its password.
 func (v *verification) otherConfig() (cfg *dbconn.Config, asks bool, notes []string, err error) {
 	if !v.elsewhere() {
 		return nil, false, nil, nil
@@ -142,10 +140,7 @@ func (v *verification) compare(ctx context.Context, servers [2]*server, names [2
 	if err != nil {
 		return &coded{code: exitRefused, err: err, next: "compare tables that have the same key"}
 	}
-	out := v.app.Stdout
-	for _, column := range spec.Only {
-		fmt.Fprintf(out, "Not compared: %s, which only one table has.\n", escape.Line(column))
-	}
+	fmt.Fprint(v.app.Stdout, summary.Uncompared(spec))
 	comparison := compare.New(v.cfg, spec, servers[0].Pool, servers[1].Pool)
 	started := time.Now()
 	result, err := comparison.Run(ctx)
@@ -155,68 +150,21 @@ func (v *verification) compare(ctx context.Context, servers [2]*server, names [2
 		}
 		return err
 	}
-	fmt.Fprintf(out, "Compared %s of %s and %s of %s in %s, in %s.\n", humanize.Plural(result.Rows[0], "row"), names[0],
-		humanize.Plural(result.Rows[1], "row"), names[1], humanize.Plural(len(spec.Columns), "column"), humanize.Span(time.Since(started)))
-	return v.verdict(ctx, comparison, spec, result)
-}
-
-// mostShown is the number of rows that differ of which the values are shown.
-const mostShown = 10
-
-func (v *verification) verdict(ctx context.Context, c *compare.Comparison, spec *compare.Spec, r compare.Result) error {
-	out := v.app.Stdout
-	differences, err := c.Differences(ctx, r.Mismatches[:min(mostShown, len(r.Mismatches))])
+	found := summary.Comparison{Names: names, Spec: spec, Result: result, Took: time.Since(started)}
+	found.Differences, err = comparison.Differences(ctx, result.Mismatches[:min(mostShown, len(result.Mismatches))])
 	if err != nil {
 		return err
 	}
-	if len(differences) > 0 {
-		fmt.Fprintln(out, "Rows that differ, the first table's value before the second's:")
-	}
-	for _, d := range differences {
-		if d.Column != "" {
-			d.Column = ", column " + d.Column
-		}
-		fmt.Fprintf(out, "  row %s%s: %s | %s\n", escape.Args(d.Key, d.Column, d.Values[0], d.Values[1])...)
-	}
-	more := ""
-	if r.More {
-		more = " at least; the rest was not compared"
-	}
+	fmt.Fprint(v.app.Stdout, summary.OfComparison(found))
+	why, next := found.Failure()
 	switch {
-	case len(r.Mismatches) > 0:
-		return &coded{
-			code: exitMismatch,
-			err:  fmt.Errorf("%s %s%s", humanize.Plural(len(r.Mismatches), "row"), differ(len(r.Mismatches)), more),
-			next: "see the rows above; of a table that is written to try again with a longer --settle, of a copy that should be equal find out who wrote to it",
-		}
-	case len(r.Unsettled) > 0:
-		return &coded{
-			code: exitFailed,
-			err:  fmt.Errorf("%s changed all the time and could not be compared", humanize.Plural(len(r.Unsettled), "row")),
-			next: "try again when there is less traffic, or with a longer --settle if one table follows the other slowly",
-		}
+	case len(result.Mismatches) > 0:
+		return &coded{code: exitMismatch, err: errors.New(why), next: next}
+	case why != "":
+		return &coded{code: exitFailed, err: errors.New(why), next: next}
 	}
-	equal := "Equal."
-	if n := len(spec.Only); n > 0 {
-		equal = fmt.Sprintf(
-			"Equal in %s; %s %s not compared.", humanize.Plural(len(spec.Columns), "column"), humanize.Plural(n, "other"),
-			humanize.Was(n),
-		)
-	}
-	fmt.Fprintf(out, "%s%s\n", equal, settledText(r.Suspects))
 	return nil
 }
 
-func differ(rows int) string {
-	if rows == 1 {
-		return "differs"
-	}
-	return "differ"
-}
-
-func settledText(suspects int) string {
-	if suspects == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (%s differed at first, and no more after a while.)", humanize.Plural(suspects, "row"))
-}
+// mostShown is the number of different rows whose values verify shows.
+const mostShown = 10

@@ -48,7 +48,7 @@ func (a *app) versionCommand() *cobra.Command {
 	cmd.RunE = a.verb(func(context.Context, []string) error {
 		b := a.built()
 		if json {
-			(&jsonLines{out: a.Stdout}).write(b)
+			a.record(b)
 			return nil
 		}
 		fmt.Fprintf(

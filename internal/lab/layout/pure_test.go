@@ -16,8 +16,8 @@ var asking = []string{
 	"midstream/internal/engine/facts", "midstream/internal/mysql/binlog",
 }
 
-// mostOfCLI is how many lines package cli may have. It falls as code leaves the package; 5,500 is the goal.
-const mostOfCLI = 5_619
+// mostOfCLI is how many lines package cli may have. It may fall, and never grow.
+const mostOfCLI = 5_500
 
 // TestCommandLineIsSmall: package cli has verbs, flags, help and exit codes, and no more.
 func TestCommandLineIsSmall(t *testing.T) {

@@ -1,14 +1,117 @@
 package queue
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net/http"
+	"net/url"
 	"os"
+	"strings"
+	"time"
+
+	"midstream/internal/ops/socket"
 )
 
-// Trusting is a client that knows the certificates of a file too; "" for none. It follows nobody elsewhere.
+// ErrToken: the token of a service cannot be read. ErrUnreached: no answer of a service arrived.
+var (
+	ErrToken     = errors.New("cannot read the token of the service")
+	ErrUnreached = errors.New("cannot reach the service")
+)
+
+// Client asks a service. Its errors are ErrToken, ErrUnreached, a *socket.Problem, or say that the
+// answer makes no sense.
+type Client struct {
+	At    string                 // the service's URL
+	Token func() (string, error) // reads the token, for each request
+	HTTP  *http.Client
+}
+
+// Submit puts a change into the queue.
+func (c *Client) Submit(ctx context.Context, asked Submission) (submitted Change, err error) {
+	err = c.call(ctx, http.MethodPost, "changes", asked, &submitted)
+	return submitted, err
+}
+
+// Change returns one change.
+func (c *Client) Change(ctx context.Context, id string) (found Change, err error) {
+	err = c.call(ctx, http.MethodGet, "changes/"+url.PathEscape(id), nil, &found)
+	return found, err
+}
+
+// Changes returns all changes.
+func (c *Client) Changes(ctx context.Context) (list []Change, err error) {
+	err = c.call(ctx, http.MethodGet, "changes", nil, &list)
+	return list, err
+}
+
+// Withdraw takes a change out of the queue that has not begun.
+func (c *Client) Withdraw(ctx context.Context, id string) (withdrawn Change, err error) {
+	err = c.call(ctx, http.MethodDelete, "changes/"+url.PathEscape(id), nil, &withdrawn)
+	return withdrawn, err
+}
+
+// followEvery is the time between two requests of Follow. absence bounds how long the service may be
+// away: if it is started again, its changes continue.
+const (
+	followEvery = time.Second
+	absence     = 5 * time.Minute
+)
+
+// Follow waits until a change is over, and hands over each new state. Without an answer for five
+// minutes, it gives up.
+func (c *Client) Follow(ctx context.Context, followed Change, each func(Change)) (Change, error) {
+	heard := time.Now()
+	for !followed.State.Over() {
+		select {
+		case <-ctx.Done():
+			return followed, ctx.Err()
+		case <-time.After(followEvery):
+		}
+		now, err := c.Change(ctx, followed.ID)
+		switch {
+		case err != nil && (ctx.Err() != nil || Away(err) && time.Since(heard) < absence):
+			continue
+		case err != nil:
+			return followed, err
+		}
+		changed := now.State != followed.State || now.State == StateWaiting && now.Why != followed.Why
+		if heard, followed = time.Now(), now; changed {
+			each(now)
+		}
+	}
+	return followed, nil
+}
+
+// Away reports whether an error may pass because the service comes back.
+func Away(err error) bool {
+	var p *socket.Problem
+	return !errors.Is(err, ErrToken) && !(errors.As(err, &p) && p.Status < http.StatusInternalServerError)
+}
+
+// call does a request and reads its answer.
+func (c *Client) call(ctx context.Context, method, path string, body, answer any) error {
+	token, err := c.Token()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrToken, err)
+	}
+	request, err := socket.Request(ctx, method, strings.TrimSuffix(c.At, "/")+"/v1/"+path, body)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	response, err := c.HTTP.Do(request)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnreached, err)
+	}
+	defer response.Body.Close()
+	return socket.ReadAnswer(response, answer)
+}
+
+// Trusting returns an HTTP client that also trusts the certificates of a file; "" for none. It follows
+// no redirect.
 func Trusting(path string) (*http.Client, error) {
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if path == "" {
@@ -23,7 +126,7 @@ func Trusting(path string) (*http.Client, error) {
 		roots = x509.NewCertPool()
 	}
 	if !roots.AppendCertsFromPEM(text) {
-		return nil, errors.New("there is no certificate in it")
+		return nil, errors.New("the file has no certificate")
 	}
 	client.Transport = &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: roots}}
 	return client, nil

@@ -39,7 +39,7 @@ func (t *Target) Parse(args []string) (*ddl.Statement, error) {
 	case len(args) == 0:
 		return t.guess()
 	case len(args) > 1:
-		return nil, fmt.Errorf("one statement is expected, and there are %d arguments: put it in quotes", len(args))
+		return nil, fmt.Errorf("expected one statement, got %d arguments; put the statement in quotes", len(args))
 	case t.Alter != "" || t.Table != "":
 		return nil, errors.New("give the statement, or --table and --alter, not both")
 	}

@@ -1,0 +1,39 @@
+package session
+
+import (
+	"encoding/json"
+	"io"
+	"sync"
+
+	"midstream/internal/engine/event"
+	"midstream/internal/ops/record"
+)
+
+// Lines is a Display that writes records as JSON, one a line. It is safe for concurrent use.
+type Lines struct {
+	Out io.Writer
+	mu  sync.Mutex
+}
+
+// Write writes one record. It reports no error: a migration continues if no program reads any more,
+// or if the disk is full.
+func (l *Lines) Write(record any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	encoder := json.NewEncoder(l.Out) // ends the line
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(record)
+}
+
+// Show writes the record of an event, if it has one.
+func (l *Lines) Show(e event.Event) {
+	if record := record.Of(e); record != nil {
+		l.Write(record)
+	}
+}
+
+// Close does nothing: each line was written at once.
+func (l *Lines) Close() {}
+
+// Abandon stops the writing: the result, which another Lines writes, is the last line.
+func (l *Lines) Abandon() { Quickly(l.mu.Lock) }
