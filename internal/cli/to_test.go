@@ -193,7 +193,7 @@ func TestToMistakes(t *testing.T) {
 		{"other table", map[string]string{"a.sql": wanted("b INT")}, []string{"--table=u"}, exitUsage, []string{"has no CREATE TABLE of " + database + ".u"}},
 		{"map of none", map[string]string{"a.sql": wanted("b INT")}, []string{"--map=a=u.c"}, exitUsage, []string{"--map a=u.c: the files define no such table"}},
 		{"map of which", map[string]string{"a.sql": wanted("b INT") + "; CREATE TABLE u (id INT PRIMARY KEY)"}, []string{"--map=a=c"}, exitUsage,
-			[]string{"--map a=c: of which table? Write table.c behind the ="}},
+			[]string{"--map a=c: which table? Write table.c after the ="}},
 		{"syntax", map[string]string{"a.sql": "-- x\n" + wanted("\n\nb VARCHAR,\nc INT")}, nil, exitRefused,
 			[]string{"a.sql:4: You have an error in your SQL syntax", "nothing was written"}},
 		{"several", map[string]string{"a.sql": wanted("c VARCHAR(200), KEY (a)"), "b.sql": "CREATE TABLE u (id INT PRIMARY KEY, KEY (x))"}, nil, exitRefused,

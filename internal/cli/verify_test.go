@@ -36,8 +36,8 @@ func TestVerifyComparesTables(t *testing.T) {
 		"UPDATE u SET f = 0.2 WHERE id = 501":          {"column f"},
 		"UPDATE u SET bin = NULL WHERE id = 502":       {"column bin", "0x00FF | NULL"},
 		"UPDATE u SET bits = 4 WHERE id = 503":         {"column bits"},
-		"DELETE FROM u WHERE id = 504":                 {"row is there | no such row"},
-		"UPDATE u SET id = 5000 WHERE s = 'ä' LIMIT 1": {"no such row | row is there", "2 rows differ"},
+		"DELETE FROM u WHERE id = 504":                 {"row exists | no such row"},
+		"UPDATE u SET id = 5000 WHERE s = 'ä' LIMIT 1": {"no such row | row exists", "2 rows differ"},
 	} {
 		exec(fault)
 		code, stdout, stderr := verify("v", "u")

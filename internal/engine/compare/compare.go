@@ -16,15 +16,14 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// Config of a comparison.
+// Config is the settings of a comparison.
 type Config struct {
 	Workers int // defaults to 2
 	Rows    int // of a range; defaults to 10,000
-	// Settle is how long a row must differ in the same way to be a mismatch: longer than the
+	// Settle is how long a row must differ in the same way to be a mismatch. It must be longer than
 	// one table may be behind the other. Defaults to 3 s.
 	Settle time.Duration
-	// Suspects is the number of differing rows at which the comparison stops. Defaults to
-	// 100,000.
+	// Suspects is the number of differing rows at which the comparison stops. Defaults to 100,000.
 	Suspects int
 }
 
@@ -50,9 +49,10 @@ type Result struct {
 	Rows       [2]int64 // compared, of each table
 	Suspects   int      // rows that differed at first
 	Mismatches []key.Key
-	// Unsettled are rows that went on changing.
+	// Unsettled are rows that changed all the time.
 	Unsettled []key.Key
-	// More says that there were more suspects than are looked at: the rest was not compared.
+	// More means that there were more suspects than the comparison checks: the rest was not
+	// compared.
 	More bool
 }
 
@@ -68,13 +68,13 @@ type Comparison struct {
 	suspects []key.Key
 }
 
-// New returns a comparison of a table that a has with one that b has; they may be one pool.
+// New returns a comparison of a's table with b's table; a and b may be one pool.
 func New(cfg Config, spec *Spec, a, b *dbconn.Pool) *Comparison {
 	cfg = cfg.WithDefaults()
 	return &Comparison{cfg: cfg, spec: spec, pools: [2]*dbconn.Pool{a, b}, ranges: rowsync.NewRanges(spec.sides[0].sync, cfg.Rows)}
 }
 
-// Progress returns the number of rows of the first table that are compared.
+// Progress returns the number of compared rows of the first table.
 func (c *Comparison) Progress() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,7 +141,7 @@ func (c *Comparison) full() bool {
 	return len(c.suspects) > c.cfg.Suspects
 }
 
-// sum is what a range comes to.
+// sum is the result of a range: its number of rows and its checksums.
 type sum struct {
 	rows        int64
 	left, right uint64
@@ -186,7 +186,7 @@ func onBoth[T any](ctx context.Context, ask func(ctx context.Context, i int) (T,
 	return answers, asked.Wait()
 }
 
-// pair is what the two tables have of one key; "" is no row.
+// pair is what the two tables have for one key; "" means no row.
 type pair [2]string
 
 // digests returns the keys under a condition whose digests differ.

@@ -11,20 +11,20 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// batch is the number of suspects that are looked at at once.
+// batch is the number of suspects that one query checks.
 const batch = 500
 
-// rounds is how many times Settle a row that goes on changing is looked at for.
+// rounds is for how many times Settle a row that keeps changing is checked.
 const rounds = 10
 
-// seen is what a suspect differed in, and since when.
+// seen is how a suspect differed, and since when.
 type seen struct {
 	pair
 	since time.Time
 }
 
-// settle looks at the suspects until each is equal, has differed in one way for as long as
-// Settle, or has changed for too long.
+// settle checks the suspects until each is equal, has differed in one way for as long as Settle, or
+// has changed for too long.
 func (c *Comparison) settle(ctx context.Context) (mismatches, unsettled []key.Key, err error) {
 	if len(c.suspects) == 0 {
 		return nil, nil, nil
@@ -52,7 +52,7 @@ func (c *Comparison) settle(ctx context.Context) (mismatches, unsettled []key.Ke
 	}
 }
 
-// look compares the suspects once more, and returns those that are still in doubt.
+// look compares the suspects once more, and returns the suspects that are still in doubt.
 func (c *Comparison) look(
 	ctx context.Context,
 	both [2]*dbconn.Session,
@@ -87,12 +87,13 @@ func (c *Comparison) look(
 
 // Difference is one value that differs, or one row.
 type Difference struct {
-	Key    string // as a literal
-	Column string // "" where a table has no such row
+	Key string // as a literal
+	// Column is "" if a table has no such row.
+	Column string
 	Values [2]string
 }
 
-// Differences tells what differs in the rows of the keys, which should be few.
+// Differences returns what differs in the rows of the keys, which should be few.
 func (c *Comparison) Differences(ctx context.Context, keys []key.Key) ([]Difference, error) {
 	both, end, err := c.sessions(ctx)
 	if err != nil {
@@ -128,7 +129,7 @@ func (s *Spec) differences(name string, rows [2][]cell) (all []Difference) {
 	if rows[0] == nil || rows[1] == nil {
 		d := Difference{Key: name}
 		for i, row := range rows {
-			if d.Values[i] = "row is there"; row == nil {
+			if d.Values[i] = "row exists"; row == nil {
 				d.Values[i] = "no such row"
 			}
 		}

@@ -11,13 +11,14 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// ErrIncomparable says that two tables have no key or no column by which to compare them.
+// ErrIncomparable means that two tables have no key or no column by which to compare them.
 var ErrIncomparable = errors.New("the tables can't be compared")
 
-// Spec says what is compared with what. It is immutable.
+// Spec is what is compared with what. It is immutable.
 type Spec struct {
-	Columns []string // that both have, in the first's spelling
-	Only    []string // of one table, and not compared: table.column
+	// Columns are the columns that both tables have, in the first table's spelling.
+	Columns []string
+	Only    []string // of one table: table.column
 
 	key   *key.Codec
 	sides [2]side
@@ -25,11 +26,12 @@ type Spec struct {
 
 // side is one of the two tables.
 type side struct {
-	sync    *rowsync.Spec // its name, key and index; there is no shadow
+	sync    *rowsync.Spec // name, key and index; no shadow
 	columns []schema.Column
 }
 
-// SpecOf finds the key and the columns of two tables, or says why they can't be compared.
+// SpecOf finds the key and the columns of two tables. It returns ErrIncomparable with the reason if
+// they can't be compared.
 func SpecOf(a, b *schema.Table) (*Spec, error) {
 	s := &Spec{}
 	var other []schema.Column
@@ -67,7 +69,7 @@ func SpecOf(a, b *schema.Table) (*Spec, error) {
 	)
 }
 
-// use takes a key of the first table if the second has it as well, and returns its name there.
+// use uses a key of the first table if the second table has it too, and returns its name there.
 func (s *Spec) use(a, b *schema.Table, k schema.Key) (theirs, why string) {
 	if !k.Unique || k.Type != "BTREE" || !k.Visible {
 		return "", "it is not unique, or can't be read in order"
@@ -97,7 +99,7 @@ func (s *Spec) use(a, b *schema.Table, k schema.Key) (theirs, why string) {
 	return b.Keys[at].Name, ""
 }
 
-// sameType says that a literal means the same value of both columns, and sorts alike. The
+// sameType reports whether a literal means the same value of both columns, and sorts alike. The
 // width in INT(11), which newer servers don't show, is no part of a type.
 func sameType(a, b schema.Column) bool {
 	return a.DataType == b.DataType && a.Unsigned == b.Unsigned && a.Length == b.Length && a.Scale == b.Scale &&
@@ -117,7 +119,7 @@ func (s *Spec) digests(i int, condition string) string {
 }
 
 // checksum returns a query for the number of rows under a condition and two checksums of their
-// digests, in which the order of rows plays no part.
+// digests. The order of rows does not matter.
 func (s *Spec) checksum(i int, condition string) string {
 	half := func(part string) string {
 		return "COALESCE(BIT_XOR(CAST(CONV(" + part + "(digest, 16), 16, 10) AS UNSIGNED)), 0)"
@@ -144,7 +146,7 @@ func (s side) from() string {
 	return s.sync.Source.Quoted() + " FORCE INDEX (" + schema.Quote(s.sync.SourceIndex) + ")"
 }
 
-// digest is the expression of a row's digest. NULL is told from every text.
+// digest is the expression of a row's digest. NULL differs from every text.
 func (s side) digest() string {
 	var parts []string
 	for _, c := range s.columns {
@@ -153,8 +155,8 @@ func (s side) digest() string {
 	return hashed("CONCAT(" + strings.Join(parts, ", ") + ")")
 }
 
-// hashed returns the digest of a text in hex. (Servers from 9.6 on have MD5 and SHA1 in a
-// component only.)
+// hashed returns the digest of a text in hex. (Servers from 9.6 on have MD5 and SHA1 only in a
+// component.)
 func hashed(text string) string { return "SHA2(" + text + ", 256)" }
 
 // textOf returns the expression of a value as text, or as bytes.

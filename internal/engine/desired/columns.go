@@ -13,10 +13,10 @@ import (
 // pair is a column of the file, and the table's column that it continues.
 type pair struct {
 	from, to schema.Column
-	fresh    bool // it continues none
+	fresh    bool // it continues no column
 }
 
-// pair finds which column continues which: by the operator's word, else by the name.
+// pair finds which column continues which: by the operator's map, else by the name.
 func (d *differ) pair() {
 	d.checkMap()
 	for _, to := range d.want.table.Columns {
@@ -30,9 +30,9 @@ func (d *differ) pair() {
 		}
 		from, there := d.have.table.Column(old)
 		if !said && there && d.continued(to.Name) {
-			there = false // its values go on under another name
+			there = false // continues under another name
 		}
-		if said && (!there || d.alias(old)) { // it was renamed by an earlier run
+		if said && (!there || d.alias(old)) { // an earlier run renamed it
 			from, there = d.have.table.Column(to.Name)
 		}
 		if p.fresh = !there; there {
@@ -61,8 +61,8 @@ func (d *differ) pair() {
 	d.askRenames(added)
 }
 
-// replaceComputed has generated columns dropped and added that are computed from a column that is
-// dropped: the server lets nobody drop that otherwise.
+// replaceComputed drops and adds generated columns that are computed from a dropped column:
+// otherwise the server refuses to drop that column.
 func (d *differ) replaceComputed() {
 	gone := map[string]bool{}
 	for _, c := range d.dropped {
@@ -84,7 +84,7 @@ func (d *differ) replaceComputed() {
 	}
 }
 
-// said is the operator's word on a column of the file.
+// said is what the operator's map has for a column of the file.
 func (d *differ) said(name string) (old string, said bool) {
 	for fresh, old := range d.says {
 		if strings.EqualFold(fresh, name) {
@@ -94,8 +94,8 @@ func (d *differ) said(name string) (old string, said bool) {
 	return "", false
 }
 
-// checkMap holds the operator's map against both definitions. What an earlier run has done
-// already is no mistake.
+// checkMap compares the operator's map with both definitions. What an earlier run has done already
+// is no mistake.
 func (d *differ) checkMap() {
 	for fresh, old := range d.says {
 		flag := d.argument(old, fresh)
@@ -103,7 +103,7 @@ func (d *differ) checkMap() {
 		_, there := d.have.table.Column(fresh)
 		was, oldThere := d.have.table.Column(old)
 		alias, stays := d.want.table.Column(old)
-		stays = stays && alias.Generated == schema.NotGenerated // else its old name is a new column's
+		stays = stays && alias.Generated == schema.NotGenerated // else a new column has its old name
 		switch {
 		case !wanted:
 			d.refuse(CodeRename, fmt.Sprintf("%s: the file's table has no column %s", flag, fresh), "", "")
@@ -119,7 +119,7 @@ func (d *differ) checkMap() {
 	}
 }
 
-// continued says that the operator's word has another column continue the table's column.
+// continued reports whether the operator's map makes another column continue the table's column.
 func (d *differ) continued(old string) bool {
 	return slices.ContainsFunc(d.want.table.Columns, func(c schema.Column) bool {
 		from, said := d.said(c.Name)
@@ -127,14 +127,14 @@ func (d *differ) continued(old string) bool {
 	})
 }
 
-// alias says that the table has a generated column of the name, as it has after a rename that keeps
-// the old name for one.
+// alias reports whether the table has a generated column of the name. It has one after a rename
+// that keeps the old name for a generated column.
 func (d *differ) alias(name string) bool {
 	c, there := d.have.table.Column(name)
 	return there && c.Generated != schema.NotGenerated
 }
 
-// askRenames refuses to guess whether a column that comes is one that goes. Generated columns
+// askRenames refuses to guess whether an added column continues a dropped one. Generated columns
 // hold nothing that could be lost.
 func (d *differ) askRenames(added []schema.Column) {
 	var gone []string
@@ -146,7 +146,8 @@ func (d *differ) askRenames(added []schema.Column) {
 	for _, p := range d.pairs {
 		if p.from.Name != "" && p.from.Generated == schema.NotGenerated && p.to.Generated != schema.NotGenerated &&
 			!slices.Contains(gone, p.from.Name) {
-			gone = append(gone, p.from.Name) // its name stays, as of a column that holds nothing
+			// Its name stays, for a column that holds nothing.
+			gone = append(gone, p.from.Name)
 		}
 	}
 	var flags, came []string
@@ -166,7 +167,7 @@ func (d *differ) askRenames(added []schema.Column) {
 	}
 	if len(gone) > 0 && len(came) > 0 {
 		d.refuse(CodeRename, fmt.Sprintf("%s would be dropped and %s added", columnsText(gone), columnsText(came)),
-			"it may be a rename, and the names alone do not show it", "Say "+strings.Join(flags, "; "))
+			"it may be a rename, and the names alone do not show it", "Use "+strings.Join(flags, "; "))
 	}
 }
 
@@ -177,8 +178,8 @@ func columnsText(names []string) string {
 	return "columns " + strings.Join(names, ", ")
 }
 
-// replaced says that the server can't make the one column of the other: it is dropped and added.
-// A column that is generated holds nothing of its own.
+// replaced reports whether the server can't convert one column into the other: it is dropped and
+// added. A generated column holds nothing of its own.
 func (d *differ) replaced(p pair) bool {
 	from, to := p.from.Generated, p.to.Generated
 	if from == to {
@@ -205,7 +206,7 @@ func (d *differ) columns() {
 		}
 	}
 	stays := d.stays()
-	last := 0 // behind it there are only columns that are new
+	last := 0 // only new columns follow it
 	for i := range d.pairs {
 		if stays[i] {
 			last = i
@@ -228,7 +229,7 @@ func (d *differ) columns() {
 	}
 }
 
-// onlyFresh says that from i on all columns are new: the server puts them at the end.
+// onlyFresh reports whether from i on all columns are new: the server puts them at the end.
 func (d *differ) onlyFresh(i int) bool {
 	return !slices.ContainsFunc(d.pairs[i:], func(p pair) bool { return !p.fresh })
 }
@@ -254,8 +255,8 @@ func (d *differ) column(p pair, place string) {
 	}
 }
 
-// narrows tells of values that the new type may not take. The plan tells of NULLs, and no value is
-// too much for another collation.
+// narrows warns of values that the new type may refuse. The plan warns of NULLs, and another
+// collation refuses no value.
 func (d *differ) narrows(from, to schema.Column) {
 	was, is := from.Type, to.Type
 	if from.Charset != to.Charset {
@@ -270,7 +271,7 @@ func (d *differ) narrows(from, to schema.Column) {
 	}
 }
 
-// canonical is a definition with the charset written down, whatever the table's default is.
+// canonical is a definition with its charset written out, whatever the table's default is.
 func canonical(c schema.Column) string {
 	text, t := plain(c.Definition)
 	var b strings.Builder
@@ -287,8 +288,8 @@ func canonical(c schema.Column) string {
 	return b.String() + c.Charset + " " + c.Collation
 }
 
-// stays finds the most columns that need not be moved: the longest part of the file's order that the
-// table has in the same order.
+// stays finds the most columns that need not be moved: the longest part of the file's order that
+// the table has in the same order.
 func (d *differ) stays() []bool {
 	n := len(d.pairs)
 	length, before := make([]int, n), make([]int, n)

@@ -24,11 +24,12 @@ const (
 type side struct {
 	table   *schema.Table
 	comment string
-	checks  []schema.Check // with the names that they have, or are to have: "" where the server chooses
+	// The names are those that the constraints have, or are to have: "" if the server chooses.
+	checks  []schema.Check
 	foreign []foreignKey
 }
 
-// sideOf is a table as it is.
+// sideOf is an existing table.
 func sideOf(table *schema.Table) side {
 	s := side{table: table, comment: table.Comment, checks: table.Checks}
 	for _, text := range table.ForeignClauses {
@@ -37,12 +38,12 @@ func sideOf(table *schema.Table) side {
 	return s
 }
 
-// differ finds what leads from one definition to the other. It is pure.
+// differ finds the ALTER that leads from one definition to the other. It is pure.
 type differ struct {
 	have, want side
-	says       map[string]string // the operator's map of this table: new column to old one
+	says       map[string]string // the map: new column to old
 	argument   func(old, fresh string) string
-	fold       bool // names of tables are the same in any letter case
+	fold       bool // table names ignore letter case
 
 	pairs   []pair
 	dropped []schema.Column
@@ -50,13 +51,14 @@ type differ struct {
 
 	drops, changes, keys, checks, options []string // clauses
 
-	continues map[string]string // every new column to the old one that it continues, or ""
+	continues map[string]string // new column to old, or ""
 	reasons   []plan.Risk       // to refuse
 	risks     []plan.Risk
 	notes     []string
 }
 
-// diff compares. Its clauses are those of one ALTER TABLE, "" where there is nothing to do.
+// diff compares the definitions. Its clauses are those of one ALTER TABLE, "" if nothing is to be
+// done.
 func (d *differ) diff() (clauses string) {
 	d.renamed, d.continues = map[string]string{}, map[string]string{}
 	d.pair()
@@ -77,7 +79,7 @@ func (d *differ) refuse(code plan.Code, what, why, fix string) {
 	d.reasons = append(d.reasons, plan.Risk{Code: code, What: what, Why: why, Fix: fix, Blocking: true})
 }
 
-// warn notes what the ALTER does besides.
+// warn notes what else the ALTER does.
 func (d *differ) warn(code plan.Code, what, why, fix string) {
 	d.risks = append(d.risks, plan.Risk{Code: code, What: what, Why: why, Fix: fix})
 }
@@ -116,7 +118,7 @@ func plain(definition string) (string, []token.Token) {
 	return text, t
 }
 
-// constraints pairs CHECK constraints by what they say.
+// constraints pairs CHECK constraints by their clauses.
 func (d *differ) constraints() {
 	same := func(a, b schema.Check) bool { return a.Clause == b.Clause && a.Enforced == b.Enforced }
 	left := slices.Clone(d.have.checks)
@@ -132,7 +134,7 @@ func (d *differ) constraints() {
 	type kept struct{ have, want schema.Check }
 	var keep []kept
 	var missing, add []schema.Check
-	for _, want := range d.want.checks { // first those whose names are equal too
+	for _, want := range d.want.checks { // first pairs with equal names
 		if found, is := take(func(c schema.Check) bool { return same(c, want) && strings.EqualFold(c.Name, want.Name) }); is {
 			keep = append(keep, kept{found, want})
 		} else {
@@ -148,7 +150,7 @@ func (d *differ) constraints() {
 			add = append(add, want)
 		}
 	}
-	for i := 0; i < len(add); i++ { // one that has another's name makes room
+	for i := 0; i < len(add); i++ { // free the names that are needed
 		holder := slices.IndexFunc(keep, func(k kept) bool { return add[i].Name != "" && strings.EqualFold(k.have.Name, add[i].Name) })
 		if holder >= 0 {
 			left, add = append(left, keep[holder].have), append(add, keep[holder].want)
@@ -192,7 +194,7 @@ func enforced(c schema.Check) string {
 	return " NOT ENFORCED"
 }
 
-// partitions compares how the rows are divided. Its clause stands last, behind no comma.
+// partitions compares how the rows are divided. Its clause is the last one, after no comma.
 func (d *differ) partitions() string {
 	switch have, want := d.have.table.Partitioning, d.want.table.Partitioning; {
 	case have == want:

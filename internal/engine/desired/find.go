@@ -20,31 +20,32 @@ import (
 type Change struct {
 	Statement Statement
 	Server    plan.Version
-	Table     *schema.Table // as it is; nil where there is none, and the statement is to be executed
-	// Alter is nil where there is nothing to change.
+	// Table is nil if it does not exist yet, and the statement is to be executed.
+	Table *schema.Table
+	// Alter is nil if nothing is to be changed.
 	Alter *ddl.Alter
-	// Map has every column of the altered table that is new, and every one of another name.
+	// Map has every new column of the altered table, and every column with another name.
 	Map map[string]string
 	// Risks are what the ALTER loses, and Notes what is not compared.
 	Risks []plan.Risk
 	Notes []string
 
-	parents []schema.Name // tables to which foreign keys of the statement refer
+	parents []schema.Name // tables of its foreign keys
 }
 
 // Finder compares statements with the tables of a server.
 type Finder struct {
 	Pool *dbconn.Pool
-	// Map is the operator's word of a statement's table: new column to the old one that it continues, ""
-	// where it is new.
+	// Map is the operator's map for a statement's table: new column to the old column that it
+	// continues, "" if it is new.
 	Map func(schema.Name) map[string]string
-	// Argument is the flag that says so.
+	// Argument is the flag that declares this.
 	Argument func(table schema.Name, old, fresh string) string
 }
 
-// Find compares one statement with the table that there is. It writes: the wanted table is there for a
-// moment, empty, marked and under a name of the pool's. The error is a *plan.Refused where the statement
-// can't be compared, or the ALTER not be found.
+// Find compares one statement with the existing table. It writes: the wanted table exists for a
+// moment, empty, marked and under a name of the pool's. The error is a *plan.Refused if the
+// statement can't be compared, or if no ALTER can be found.
 func (f *Finder) Find(ctx context.Context, s Statement) (*Change, error) {
 	table, err := f.load(ctx, s.Name)
 	if err != nil {
@@ -83,13 +84,13 @@ func (f *Finder) Find(ctx context.Context, s Statement) (*Change, error) {
 	return c, nil
 }
 
-// load reads the table as it is; nil where there is none.
+// load reads the existing table; nil if there is none.
 func (f *Finder) load(ctx context.Context, name schema.Name) (*schema.Table, error) {
 	table, err := schema.Load(ctx, f.Pool.DB(), name)
 	if !errors.Is(err, schema.ErrNotFound) {
 		return table, err
 	}
-	var n int // the account may see the table, and not all of it
+	var n int // the account may see only part of it
 	if failed := f.Pool.DB().QueryRowContext(
 		ctx,
 		"SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
@@ -107,7 +108,7 @@ func (f *Finder) load(ctx context.Context, name schema.Name) (*schema.Table, err
 // server is what the comparison needs to know of the server.
 type server struct {
 	version plan.Version
-	fold    bool // names of tables are the same in any letter case
+	fold    bool // table names ignore letter case
 }
 
 func (f *Finder) server(ctx context.Context) (s server, err error) {
@@ -121,7 +122,7 @@ func (f *Finder) server(ctx context.Context) (s server, err error) {
 	return s, err
 }
 
-// Left is the error of a table that was made to be looked at, and could not be dropped.
+// Left is the error of a scratch table that could not be dropped.
 type Left struct {
 	Name schema.Name
 	Err  error
@@ -132,15 +133,15 @@ func (l *Left) Error() string {
 }
 func (l *Left) Unwrap() error { return l.Err }
 
-// suffix ends the names of tables that are made to be looked at.
+// suffix ends the names of scratch tables.
 const suffix = "_wanted"
 
-// ScratchName is the name of the wanted table while it is looked at.
+// ScratchName is the name of the wanted table while Find reads it.
 func ScratchName(pool *dbconn.Pool, table schema.Name) schema.Name {
 	return pool.CloneOf(table, suffix)
 }
 
-// wanted has the server make the table of the statement, and reads it as the server shows it.
+// wanted makes the server create the table of the statement, and reads it as the server shows it.
 func (f *Finder) wanted(ctx context.Context, s Statement, at server) (want side, notes []string, err error) {
 	name := ScratchName(f.Pool, s.Name)
 	checks := at.version.MariaDB || at.version.AtLeast(8, 0, 16)
@@ -157,7 +158,8 @@ func (f *Finder) wanted(ctx context.Context, s Statement, at server) (want side,
 	}
 	defer session.Close()
 	drop := "DROP TABLE IF EXISTS " + name.Quoted()
-	if _, err := session.Exec(ctx, drop); err != nil { // who may not drop must not create
+	// An account that may not drop the table must not create it.
+	if _, err := session.Exec(ctx, drop); err != nil {
 		return want, nil, s.notCreated(err)
 	}
 	defer func() {
@@ -186,10 +188,10 @@ func (f *Finder) wanted(ctx context.Context, s Statement, at server) (want side,
 	return want, notes, nil
 }
 
-// removal bounds the time for dropping what was made to be looked at.
+// removal bounds the time for dropping a scratch table.
 const removal = 30 * time.Second
 
-// remove drops the table that was made, in another session if this one can't.
+// remove drops the scratch table, in another session if this one can't.
 func (f *Finder) remove(ctx context.Context, session *dbconn.Session, drop string) error {
 	ctx, cancel := context.WithTimeout(ctx, removal)
 	defer cancel()
@@ -201,7 +203,7 @@ func (f *Finder) remove(ctx context.Context, session *dbconn.Session, drop strin
 	return err
 }
 
-// CodeFile is the code of a statement that the server doesn't take.
+// CodeFile is the code of a statement that the server refuses.
 const CodeFile plan.Code = "file"
 
 // refused is the refusal of a statement.
@@ -212,10 +214,11 @@ func refused(s Statement, what, why, fix string) error {
 	}
 }
 
-// lineTold is where the server says in which line of a statement a mistake is; it has no other way.
+// lineTold finds the line of a mistake in the server's message, which is the only place that has
+// it.
 var lineTold = regexp.MustCompile(` at line (\d+)$`)
 
-// notCreated says why the wanted table could not be created.
+// notCreated returns why the wanted table could not be created.
 func (s *Statement) notCreated(err error) error {
 	switch {
 	case dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) || dbconn.Contended(err) || dbconn.Exhausted(err) || dbconn.Unwilling(err):

@@ -9,13 +9,14 @@ import (
 	"midstream/internal/mysql/schema/token"
 )
 
-// foreignKey is a foreign key as its clause says it.
+// foreignKey is a foreign key, read from its clause.
 type foreignKey struct {
-	name    string // "" where the server chooses
+	name    string // "" if the server chooses
 	columns []string
 	parent  schema.Name
 	refers  []string
-	actions string // "ON DELETE CASCADE"; RESTRICT and NO ACTION are the default
+	// actions are such as "ON DELETE CASCADE"; RESTRICT and NO ACTION are the default.
+	actions string
 	text    string
 }
 
@@ -44,7 +45,9 @@ func readForeign(text string, table schema.Name) foreignKey {
 			k.name = next().Text
 		case word.Is("KEY"):
 			if i < len(t) && t[i].Name() {
-				next() // of the index; whether the constraint gets it is up to the server's version
+				// It is the index's name. The server's version decides whether the constraint gets
+				// it.
+				next()
 			}
 			next()
 			k.columns = list()
@@ -69,7 +72,7 @@ func readForeign(text string, table schema.Name) foreignKey {
 	return k
 }
 
-// same says that two clauses mean the same. A name counts only where both have one.
+// same reports whether two clauses mean the same. A name counts only if both have one.
 func (k foreignKey) same(other foreignKey, fold bool) bool {
 	parent := k.parent == other.parent || fold && strings.EqualFold(k.parent.String(), other.parent.String())
 	return parent && k.sortedActions() == other.sortedActions() && (k.name == "" || other.name == "" || strings.EqualFold(k.name, other.name)) &&
@@ -77,7 +80,7 @@ func (k foreignKey) same(other foreignKey, fold bool) bool {
 		slices.EqualFunc(k.refers, other.refers, strings.EqualFold)
 }
 
-// sortedActions are the actions whatever their order.
+// sortedActions are the actions in one order, whatever order the clause has.
 func (k foreignKey) sortedActions() string {
 	parts := strings.Split(k.actions, " ON ")
 	slices.Sort(parts)
@@ -109,8 +112,8 @@ func (d *differ) foreign() {
 	}
 }
 
-// needed says that a foreign key of the table needs an index that the file doesn't name: the server has
-// made it by itself.
+// needed reports whether a foreign key of the table needs an index that the file doesn't name: the
+// server has made it by itself.
 func (d *differ) needed(k schema.Key) bool {
 	for _, f := range d.have.foreign {
 		if begins(k, f.columns) && !slices.ContainsFunc(d.want.table.Keys, func(k schema.Key) bool { return begins(k, f.columns) }) {
@@ -120,7 +123,7 @@ func (d *differ) needed(k schema.Key) bool {
 	return false
 }
 
-// begins says that the index begins with the columns.
+// begins reports whether the index begins with the columns.
 func begins(k schema.Key, columns []string) bool {
 	if len(k.Parts) < len(columns) {
 		return false

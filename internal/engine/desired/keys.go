@@ -8,12 +8,14 @@ import (
 	"midstream/internal/mysql/schema/token"
 )
 
-// index is an index as its clause says it.
+// index is an index, read from its clause.
 type index struct {
 	schema.Key
-	body      string // the clause without the name and whether it is visible, columns by their new names
-	again     bool   // a column of it is dropped and added: so is the index
-	generated bool   // by the server, for a table without a primary key
+	// body is the clause with the columns' new names, without the index's name and its visibility.
+	body string
+	// again means that a column of the index is dropped and added, so the index is too.
+	again     bool
+	generated bool // for a table without primary key
 }
 
 // indexOf reads an index; now gives columns their new names.
@@ -28,9 +30,12 @@ func (d *differ) indexOf(k schema.Key, columns []schema.Column, now func(string)
 	var b strings.Builder
 	for i, w := range t {
 		switch {
-		case ofBlocks(t, i): // InnoDB passes over it, and shows it where the table's was another one once
+		// InnoDB ignores it, but still shows it if the table's own value was once another one.
+		case ofBlocks(t, i):
 		case w.Depth == 0 && w.Is("INVISIBLE"):
-		case w.Kind == token.Quoted && !functional: // an expression holds the server to the old name
+		// Columns get their new names, but not in an expression, where the server keeps the old
+		// names.
+		case w.Kind == token.Quoted && !functional:
 			b.WriteString(schema.Quote(fold(now(w.Text))) + " ")
 		default:
 			b.WriteString(text[w.Start:w.End] + " ")
@@ -47,7 +52,7 @@ func (d *differ) indexOf(k schema.Key, columns []schema.Column, now func(string)
 	return x
 }
 
-// ofBlocks says that a word belongs to KEY_BLOCK_SIZE=8.
+// ofBlocks reports whether a word belongs to KEY_BLOCK_SIZE=8.
 func ofBlocks(t []token.Token, i int) bool {
 	for n := range 3 {
 		if i-n >= 0 && t[i-n].Depth == 0 && t[i-n].Is("KEY_BLOCK_SIZE") {
@@ -57,7 +62,7 @@ func ofBlocks(t []token.Token, i int) bool {
 	return false
 }
 
-// indexes pairs indexes by their names; one of another name that is the same is renamed.
+// indexes pairs indexes by their names. An index that is equal but for its name is renamed.
 func (d *differ) indexes() {
 	same := func(name string) string { return name }
 	var left, want []index
@@ -109,7 +114,7 @@ func (d *differ) indexes() {
 	}
 }
 
-// ownPrimary says that the file's table has a primary key of its own.
+// ownPrimary reports whether the file's table declares a primary key.
 func (d *differ) ownPrimary() bool {
 	k, has := d.want.table.Key("PRIMARY")
 	if !has {
@@ -119,7 +124,7 @@ func (d *differ) ownPrimary() bool {
 	return !c.GeneratedKey()
 }
 
-// adjust gives an index that is the same its name, and shows or hides it.
+// adjust gives an unchanged index its name, and shows or hides it.
 func (d *differ) adjust(x, want index) {
 	if x.Name != want.Name {
 		d.keys = append(d.keys, "RENAME INDEX "+schema.Quote(x.Name)+" TO "+schema.Quote(want.Name))

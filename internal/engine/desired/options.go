@@ -7,8 +7,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// unset are the clauses that take an option away. An option that is not here can be neither
-// set, changed nor taken away by a diff.
+// unset are the clauses that remove an option. A diff can neither set, change nor remove an option
+// that is not listed here.
 var unset = map[string]string{
 	"ENGINE":             "", // every table has one
 	"AVG_ROW_LENGTH":     "AVG_ROW_LENGTH=0",
@@ -26,10 +26,10 @@ var unset = map[string]string{
 	"STATS_SAMPLE_PAGES": "STATS_SAMPLE_PAGES=DEFAULT",
 }
 
-// elsewhere are options that are compared by what they mean.
+// elsewhere are options that other code compares by their meaning.
 var elsewhere = []string{"CHARSET", "COLLATE", "COMMENT"}
 
-// tableOptions compares what stands behind the columns.
+// tableOptions compares the options after the columns.
 func (d *differ) tableOptions() {
 	have, want := d.have.table, d.want.table
 	if have.Collation != want.Collation {
@@ -52,7 +52,7 @@ func (d *differ) tableOptions() {
 	}
 }
 
-// said are the options without those that say what is so without them, such as ENCRYPTION='N'.
+// said are the options without options that only state a default, such as ENCRYPTION='N'.
 func said(options []schema.Option) []schema.Option {
 	return slices.DeleteFunc(slices.Clone(options), func(o schema.Option) bool { return o.Name+"="+o.Value == unset[o.Name] })
 }

@@ -25,13 +25,13 @@ type Statement struct {
 	open, close int           // the tokens around the body
 }
 
-// Place says where the statement stands, as file:line.
+// Place returns where the statement is, as file:line.
 func (s *Statement) Place() string { return fmt.Sprintf("%s:%d", s.File, s.Line) }
 
 // Read reads the statements of a file, or of the files in a folder whose names end in .sql, in the
-// order of those names. database is that of tables whose statement doesn't say it. The error lists
-// all that is wrong, each with its place. The texts are of the dialect d, and those of the
-// statements of the usual one.
+// order of those names. database is the database of tables whose statements don't name one. The
+// error lists all problems, each with its place. The texts are in the dialect d; the returned
+// statements are in the usual dialect.
 func Read(d token.Dialect, path, database string) ([]Statement, error) {
 	files, err := filesOf(path)
 	if err != nil {
@@ -125,7 +125,7 @@ func parse(file, text, database string) ([]Statement, error) {
 	return all, errors.Join(problems...)
 }
 
-// read takes the statement apart.
+// read parses the statement.
 func (s *Statement) read(database string) error {
 	s.tokens, _ = token.Split(s.Text)
 	t := s.tokens
@@ -159,12 +159,13 @@ func (s *Statement) read(database string) error {
 	case s.Name.Schema == "":
 		s.Name.Schema = database
 	case database != "" && database != s.Name.Schema:
-		return fmt.Errorf("the statement says database %s, --database says %s", s.Name.Schema, database)
+		return fmt.Errorf("the statement names database %s, --database names %s", s.Name.Schema, database)
 	}
 	return s.readBody(i)
 }
 
-// readBody finds the body, which follows the name, and refuses what is not a definition by columns.
+// readBody finds the body, which follows the name, and refuses tables that are not defined by
+// columns.
 func (s *Statement) readBody(name int) error {
 	t := s.tokens
 	s.open = name + 1
@@ -187,10 +188,10 @@ func (s *Statement) readBody(name int) error {
 	return nil
 }
 
-// bringRows are the words behind the columns that say which rows the table begins with.
+// bringRows are words after the columns that define the first rows of a table.
 var bringRows = []string{"AS", "IGNORE", "REPLACE", "TABLE", "VALUES", "WITH"}
 
-// shorten cuts a text for a message.
+// shorten shortens a text for a message.
 func shorten(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if r := []rune(text); len(r) > 40 {

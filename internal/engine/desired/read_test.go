@@ -72,7 +72,7 @@ func TestReadRefuses(t *testing.T) {
 		"CREATE TABLE t (a INT) IGNORE (SELECT 1)":       "IGNORE: a definition",
 		"CREATE TABLE t (a INT) START TRANSACTION":       "START TRANSACTION",
 		"CREATE TABLE t (a INT);\nCREATE TABLE t(a INT)": "x.sql:2: table shop.t is defined at",
-		"CREATE TABLE other.t (a INT)":                   "the statement says database other, --database says shop",
+		"CREATE TABLE other.t (a INT)":                   "the statement names database other, --database names shop",
 		"CREATE TABLE t (a INT) COMMENT 'x":              "a quote is not closed",
 		"CREATE TABLE t (a INT) /* x":                    "a comment is not closed",
 		"CREATE TABLE /*!50000 t (a INT) */":             "an executable comment begins before the columns",

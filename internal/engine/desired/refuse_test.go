@@ -29,7 +29,7 @@ func TestRefused(t *testing.T) {
 			}{
 				{name: "rename", from: "(" + base + ")", to: "(id INT PRIMARY KEY, c INT, d INT)", code: desired.CodeRename,
 					want: "columns a, b would be dropped and columns c, d added: it may be a rename, and the names alone do not show it. " +
-						"Say for column c: --map a=c or --map b=c, or --map =c if it is new; for column d: --map a=d or --map b=d, or --map =d if it is new"},
+						"Use for column c: --map a=c or --map b=c, or --map =c if it is new; for column d: --map a=d or --map b=d, or --map =d if it is new"},
 				{name: "rename, and the old name as an alias", from: "(" + base + ")", to: "(id INT PRIMARY KEY, c INT, a INT AS (c) VIRTUAL, b VARCHAR(20))", code: desired.CodeRename,
 					want: "column a would be dropped and column c added: it may be a rename"},
 				{name: "half said", from: "(" + base + ")", to: "(id INT PRIMARY KEY, c INT, d INT)", says: map[string]string{"c": "a"}, code: desired.CodeRename,
@@ -47,7 +47,7 @@ func TestRefused(t *testing.T) {
 				{name: "foreign key that goes", from: "(" + base + ", CONSTRAINT fk FOREIGN KEY (a) REFERENCES p (id))", to: "(" + base + ")", code: desired.CodeForeign,
 					want: "the file has no CONSTRAINT `fk` FOREIGN KEY (`a`) REFERENCES `p` (`id`)"},
 				{name: "foreign key in a column", from: "(" + base + ")", to: "(id INT PRIMARY KEY, a INT REFERENCES p (id))", code: desired.CodeFile,
-					want: "column a says REFERENCES, which servers before 9.0 pass over"},
+					want: "column a has REFERENCES, which servers before 9.0 ignore"},
 				{name: "virtual to stored by hand", from: "(" + base + ", g INT AS (a))", to: "(" + base + ", g INT)", code: desired.CodeComputed,
 					want: "column g is a virtual generated column, and would become a normal column"},
 				{name: "tablespace", from: "(" + base + ") TABLESPACE innodb_system", to: "(" + base + ")", code: desired.CodeOption,

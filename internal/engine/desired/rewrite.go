@@ -11,14 +11,14 @@ import (
 
 // check is a CHECK constraint of a statement.
 type check struct {
-	name  string // as the statement has it; "" where the server chooses
+	name  string // "" if the server chooses
 	alias string // on the scratch table
 }
 
-// scratch is a statement for another table, which has no foreign keys.
+// scratch is the statement for a scratch table, which has no foreign keys.
 type scratch struct {
 	text    string
-	comment string // of the table; its own place is the mark's
+	comment string // the table's; its place has the mark
 	checks  []check
 	foreign []string // clauses of the foreign keys, verbatim
 }
@@ -29,7 +29,7 @@ type edit struct {
 	text       string
 }
 
-// rewriter makes a scratch of a statement.
+// rewriter makes a scratch statement of a statement.
 type rewriter struct {
 	*Statement
 	name       schema.Name
@@ -38,10 +38,10 @@ type rewriter struct {
 	made       scratch
 }
 
-// rewrite returns the statement for a table of another name, with the mark in place of the comment, and
-// without foreign keys: their names are unique in a database. So are those of CHECK constraints, which
-// get others; servers that pass over CHECK need none. Every line stays where it is, for the server tells
-// the line of a mistake.
+// rewrite returns the statement for a table of another name, with the mark in place of the comment,
+// and without foreign keys, because their names are unique in a database. Names of CHECK
+// constraints are unique too, so they get other names; servers that ignore CHECK don't need that.
+// Every line keeps its number, because the server reports the line of a mistake.
 func (s *Statement) rewrite(name schema.Name, mark string, namesCheck bool) (scratch, error) {
 	r := rewriter{Statement: s, name: name, namesCheck: namesCheck}
 	open := s.tokens[s.open].CommentStart
@@ -67,7 +67,7 @@ func (r *rewriter) replace(start, end int, text string) {
 	r.edits = append(r.edits, edit{start, end, text + strings.Repeat("\n", strings.Count(r.Text[start:end], "\n"))})
 }
 
-// body looks at the clauses between the parentheses.
+// body checks the clauses between the parentheses.
 func (r *rewriter) body() error {
 	clauses := token.List(r.tokens[r.open+1 : r.close])
 	kept := false
@@ -90,7 +90,7 @@ func (r *rewriter) body() error {
 		switch {
 		case kept: // with the comma before it
 			start = clauses[i-1][len(clauses[i-1])-1].CommentEnd
-		case i+1 < len(clauses) && len(clauses[i+1]) > 0: // or the one behind it
+		case i+1 < len(clauses) && len(clauses[i+1]) > 0: // or the comma after it
 			end = clauses[i+1][0].CommentStart
 		}
 		r.replace(start, end, "")
@@ -98,7 +98,7 @@ func (r *rewriter) body() error {
 	return nil
 }
 
-// isForeign says that a clause is [CONSTRAINT [name]] FOREIGN KEY ...
+// isForeign reports whether a clause is [CONSTRAINT [name]] FOREIGN KEY ...
 func isForeign(c []token.Token) bool {
 	for i := range min(3, len(c)) {
 		if c[i].Is("FOREIGN") {
@@ -108,7 +108,7 @@ func isForeign(c []token.Token) bool {
 	return false
 }
 
-// clause looks at a column or a key for what can't be there twice in a database.
+// clause checks a column or a key for names that can't exist twice in a database.
 func (r *rewriter) clause(c []token.Token) error {
 	for i, t := range c {
 		if t.Depth != 1 {
@@ -116,7 +116,7 @@ func (r *rewriter) clause(c []token.Token) error {
 		}
 		if t.Is("REFERENCES") {
 			return fmt.Errorf(
-				"%s: column %s says REFERENCES, which servers before 9.0 pass over: write FOREIGN KEY (%[2]s) REFERENCES and the rest",
+				"%s: column %s has REFERENCES, which servers before 9.0 ignore: write FOREIGN KEY (%[2]s) REFERENCES and the rest",
 				r.Name, c[0].Text,
 			)
 		}
@@ -152,7 +152,7 @@ func (r *rewriter) comment(mark string) error {
 			value++
 		}
 		if value >= len(r.tokens) || r.tokens[value].Kind != token.String {
-			continue // the server will say so
+			continue // the server will report it
 		}
 		if t.Executable > token.ExecutedByAll {
 			return fmt.Errorf(

@@ -8,12 +8,12 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Says are the words of an operator about which column continues which: by table, the new column with the
-// old one, "" for a column that is new.
+// Says is the operator's declaration of which column continues which: for each table, the new
+// column with the old one, "" for a column that is new.
 type Says map[schema.Name]map[string]string
 
-// ReadSays reads the values of --map, new column to old. If there are several tables, the table may stand
-// before the new column.
+// ReadSays reads the values of --map, new column to old. If there are several tables, the table's
+// name may precede the new column.
 func ReadSays(wanted []Statement, values map[string]string) (Says, error) {
 	var problems []error
 	says := Says{}
@@ -51,10 +51,10 @@ func sayOf(wanted []Statement, text string) (table schema.Name, column string, e
 	case len(found) == 0:
 		return table, "", fmt.Errorf("the files define no such table")
 	}
-	return table, "", fmt.Errorf("of which table? Write table.%s behind the =", column)
+	return table, "", fmt.Errorf("which table? Write table.%s after the =", column)
 }
 
-// MapFlag is the --map that says that a column continues another one.
+// MapFlag is the --map that declares that a column continues another one.
 func MapFlag(wanted []Statement, table schema.Name, old, fresh string) string {
 	text := schema.Dotted(fresh)
 	same := func(s Statement) bool { return s.Name.Table == table.Table && s.Name != table }

@@ -11,12 +11,12 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Stale is the age at which a table that was made to be looked at is that of a program which was
-// killed: it takes a moment to look.
+// Stale is the age from which a scratch table belongs to a killed program: a comparison takes only
+// a moment.
 const Stale = 10 * time.Minute
 
-// Sweep drops the tables that killed programs have made to be looked at, in the statements' databases.
-// They carry our mark, and their name.
+// Sweep drops the scratch tables that killed programs have left in the statements' databases. It
+// finds them by our mark and their name.
 func (f *Finder) Sweep(ctx context.Context, statements []Statement, age time.Duration) error {
 	for _, database := range databases(statements) {
 		stale, err := f.names(ctx, `SELECT table_schema, table_name FROM information_schema.tables
@@ -32,7 +32,7 @@ func (f *Finder) Sweep(ctx context.Context, statements []Statement, age time.Dur
 				return fmt.Errorf("find the maker of %s: %w", name, err)
 			}
 			if there {
-				continue // somebody looks at it
+				continue // a program still reads it
 			}
 			if _, err := f.Pool.DB().ExecContext(ctx, "DROP TABLE IF EXISTS "+name.Quoted()); err != nil {
 				return fmt.Errorf("drop %s, which a killed program left: %w", name, err)
@@ -42,7 +42,7 @@ func (f *Finder) Sweep(ctx context.Context, statements []Statement, age time.Dur
 	return nil
 }
 
-// databases are those of the statements' tables.
+// databases are the databases of the statements' tables.
 func databases(statements []Statement) []string {
 	all := map[string]bool{}
 	for _, s := range statements {
@@ -71,8 +71,8 @@ func (f *Finder) names(ctx context.Context, query string, args ...any) (names []
 	return names, nil
 }
 
-// Left returns the tables of the statements' databases that no statement defines, in the
-// order of their names. Midstream's own are no part of a schema.
+// Left returns the tables of the statements' databases that no statement defines, in the order of
+// their names. Midstream's own tables don't count.
 func (f *Finder) Left(ctx context.Context, statements []Statement) (left []schema.Name, err error) {
 	at, err := f.server(ctx)
 	if err != nil {
@@ -100,7 +100,7 @@ func (f *Finder) Left(ctx context.Context, statements []Statement) (left []schem
 	return left, nil
 }
 
-// Name is the table's, as the server spells it where it is there.
+// Name is the table's name, as the server spells it if the table exists.
 func (c *Change) Name() schema.Name {
 	if c.Table != nil {
 		return c.Table.Name
@@ -108,8 +108,9 @@ func (c *Change) Name() schema.Name {
 	return c.Statement.Name
 }
 
-// Order puts tables that are to be created last, for their foreign keys may refer to columns that come,
-// and would hold up the others; each stands behind those to which it refers. Else it keeps the order.
+// Order puts tables that are to be created last: their foreign keys may refer to new columns, and
+// would block the other changes. Each of them comes after the tables to which it refers. Otherwise
+// the order stays.
 func Order(changes []*Change) []*Change {
 	var ordered []*Change
 	placed := map[*Change]bool{}

@@ -11,7 +11,7 @@ type Event interface{ event() }
 // Listener receives every event of a migration. It is called concurrently.
 type Listener func(Event)
 
-// Tee returns a listener that hands every event to each of the listeners.
+// Tee returns a listener that passes every event to each of the listeners.
 func Tee(listeners ...Listener) Listener {
 	return func(e Event) {
 		for _, l := range listeners {
@@ -23,24 +23,29 @@ func Tee(listeners ...Listener) Listener {
 // Discard is the listener that does nothing.
 func Discard(Event) {}
 
-// Phase is a stage of a migration, in the order in which they follow each other.
+// Phase is a stage of a migration. The phases follow each other in the order of the constants.
 type Phase string
 
 // The phases of a migration.
 const (
-	PhaseCheck   Phase = "check"   // facts are read, the plan is made, nothing is written
-	PhaseNative  Phase = "native"  // the server itself changes the table; a shadow takes over where it can't
-	PhaseShadow  Phase = "shadow"  // the state table is created; the shadow is created and altered
-	PhasePrescan Phase = "prescan" // rows are looked for that the shadow would not take
+	PhaseCheck Phase = "check" // read facts, plan; nothing is written
+	// The server itself changes the table; a shadow takes over if it can't.
+	PhaseNative Phase = "native"
+	// The state table is created; the shadow is created and altered.
+	PhaseShadow Phase = "shadow"
+	// The server checks that the shadow accepts every row.
+	PhasePrescan Phase = "prescan"
 	PhaseStart   Phase = "start"   // start position, first heartbeat
 	PhaseCopy    Phase = "copy"    // row copy and apply
 	PhaseIndex   Phase = "index"   // deferred secondary indexes are built
-	PhaseCatchUp Phase = "catchup" // the backlog is brought down before verify, and before the lock
-	PhaseVerify  Phase = "verify"  // the shadow is compared with what the ALTER makes of the source
-	PhaseHold    Phase = "hold"    // the table must not be changed yet; changes are applied
+	PhaseCatchUp Phase = "catchup" // apply catches up before verify or lock
+	// The shadow is compared with what the ALTER makes of the source.
+	PhaseVerify Phase = "verify"
+	// The swap is not allowed yet; changes are applied.
+	PhaseHold    Phase = "hold"
 	PhaseCutover Phase = "cutover" // lock, drain, swap
-	PhaseLock    Phase = "lock"    // of a rehearsal: lock, drain, and the lock is given back
-	PhaseCleanup Phase = "cleanup" // what the run created goes
+	PhaseLock    Phase = "lock"    // of a rehearsal: lock, drain, unlock
+	PhaseCleanup Phase = "cleanup" // what the run created is removed
 	PhaseDone    Phase = "done"
 )
 
@@ -52,7 +57,7 @@ func Phases() []Phase {
 	}
 }
 
-// PhaseEntered says that the migration went over to a phase.
+// PhaseEntered means that the migration entered a phase.
 type PhaseEntered struct {
 	Phase Phase
 	At    time.Time
@@ -66,106 +71,137 @@ type Note struct {
 
 // Progress is the state of a migration at one moment. It is emitted about twice a second.
 type Progress struct {
-	Phase              Phase
-	At                 time.Time
-	Elapsed            time.Duration
-	RowsCopied         int64         // rows that the row copy has written
-	RowsTotal          int64         // the server's estimate; may be wrong by tens of percent
-	Fraction           float64       // of the row copy, 0 to 1
-	CopyRate           float64       // rows a second, smoothed
-	ChunkRows          int           // rows in a chunk now
-	Workers            float64       // row copy workers that may work; 1.5: the second one half of its time
-	Statements         float64       // of the application, a second; 0 where that is not known, or nobody is there
-	StatementTime      time.Duration // time of such a statement on the server, on average
-	StatementTimeAlone time.Duration // likewise in the moments in which nothing of ours is at work
-	ReplicaLag         time.Duration // of the replica that is farthest behind; negative: none is watched
-	Slowdown           float64       // part by which the application's statements take longer through this run's work; negative: not known
+	Phase      Phase
+	At         time.Time
+	Elapsed    time.Duration
+	RowsCopied int64   // rows that the row copy has written
+	RowsTotal  int64   // an estimate, off by tens of percent
+	Fraction   float64 // of the row copy, 0 to 1
+	CopyRate   float64 // rows a second, smoothed
+	ChunkRows  int     // rows in a chunk now
+	// Workers are the row copy workers that may work; 1.5 means that the second one works half of
+	// the time.
+	Workers float64
+	// Statements are the application's, per second; 0 if unknown, or if there are none.
+	Statements float64
+	// StatementTime is the average time of such a statement on the server.
+	StatementTime time.Duration
+	// StatementTimeAlone is the same, in the moments in which the run does not work.
+	StatementTimeAlone time.Duration
+	// ReplicaLag is the lag of the slowest replica; negative: no replica is watched.
+	ReplicaLag time.Duration
+	// Slowdown is the part by which the run makes the application's statements take longer;
+	// negative: not known.
+	Slowdown float64
 
-	Captured      int64         // changed keys read from the binlog
-	Applied       int64         // keys synced from the backlog
-	Dropped       int64         // keys above the frontier that the row copy reads anyway (law L4)
-	Merged        int64         // changes of a key that was already in the backlog
-	Backlog       int           // keys not yet applied
-	BacklogLimit  int           // the bound at which capture waits
-	ApplyRate     float64       // keys a second, smoothed
-	CaptureDelay  time.Duration // age of the last heartbeat that came back
-	BinlogRead    int64         // bytes of binlog received
-	Position      string        // place in the binlog up to which it was received, as file:offset; "" before capture begins
-	ETA           time.Duration // until the cut-over may begin; negative: not known
-	Retries       int64         // syncs that were tried again (deadlock, lock wait, stale duplicate)
-	IndexFraction float64       // of a step of the server's build, 0 to 1, where it tells; else 0
-	BuildStep     string        // of that build, in the server's words; "" where none is at work
-	Verified      int64         // rows of the source compared
-	Scanned       int64         // rows of the source that the prescan has looked at
+	Captured int64 // changed keys read from the binlog
+	Applied  int64 // keys synced from the backlog
+	// Dropped are keys above the frontier, which the row copy reads anyway (law L4).
+	Dropped      int64
+	Merged       int64         // changes of a key that was already in the backlog
+	Backlog      int           // keys not yet applied
+	BacklogLimit int           // the bound at which capture waits
+	ApplyRate    float64       // keys a second, smoothed
+	CaptureDelay time.Duration // age of the last heartbeat that came back
+	BinlogRead   int64         // bytes of binlog received
+	// Position is the place in the binlog up to which it was received, as file:offset; "" before
+	// capture begins.
+	Position string
+	// ETA is the time until the cut-over may begin; negative: not known.
+	ETA time.Duration
+	// Retries are syncs that were tried again (deadlock, lock wait, stale duplicate).
+	Retries int64
+	// IndexFraction is the finished part of a step of the server's build, 0 to 1; 0 if the server
+	// does not report it.
+	IndexFraction float64
+	// BuildStep is that step, in the server's words; "" if no build is at work.
+	BuildStep string
+	Verified  int64 // rows of the source compared
+	Scanned   int64 // rows that the prescan has checked
 }
 
-// ChunkCopied says that one chunk of the row copy is committed.
+// ChunkCopied means that one chunk of the row copy is committed.
 type ChunkCopied struct {
 	Rows    int64
 	Elapsed time.Duration
 	At      time.Time
 }
 
-// Mismatch is a value of the shadow that is not what the ALTER makes of the source's.
+// Mismatch is a value of the shadow that differs from what the ALTER makes of the source's value.
 type Mismatch struct {
-	Key      string // of the row, as a literal
-	Column   string // of the shadow; "" where one of the tables has no such row
-	Expected string // what the ALTER makes of the source's value, shortened; "NULL" for NULL
+	Key string // of the row, as a literal
+	// Column is the shadow's; "" if one of the tables has no such row.
+	Column string
+	// Expected is what the ALTER makes of the source's value, shortened; "NULL" for NULL.
+	Expected string
 	Found    string // in the shadow
 	At       time.Time
 }
 
-// Verified says that the tables were compared.
+// Verified means that the tables were compared.
 type Verified struct {
-	Rows     int64 // of the source
-	Suspects int   // rows that differed at first, most of them as a change was not yet applied
-	Repaired int   // mismatches that were synced anew
-	Unproven int   // rows that changed all the time: they are compared under the lock
+	Rows int64 // of the source
+	// Suspects are rows that differed at first, mostly because a change was not yet applied.
+	Suspects int
+	Repaired int // mismatches that were synced again
+	// Unproven are rows that changed all the time: they are compared under the lock.
+	Unproven int
 	// Uncompared are the columns that cannot be compared, each with its reason.
 	Uncompared []string
 	Elapsed    time.Duration
 	At         time.Time
 }
 
-// Finding are rows of the source that the ALTER would not take as they are.
+// Finding is a group of the source's rows that the ALTER would refuse or change.
 type Finding struct {
-	Kind    string   // "null", "too_long", ...: package prescan lists them
-	Name    string   // of the column, constraint or key that doesn't take them
-	What    string   // is wrong with them, for people
+	Kind string // "null", "too_long", ...: package prescan lists them
+	// Name is the column, constraint or key that refuses them.
+	Name    string
+	What    string   // the problem, for people
 	Rows    int64    //
-	AtLeast bool     // there are more than Rows
+	AtLeast bool     // more rows exist than Rows
 	Keys    []string // of the first rows, as literals
-	Query   string   // the SELECT that lists them all
-	Fix     string   // a clause that takes them; "" where there is none
-	Refused bool     // a run stops at such a row; else it changes it without an error
+	Query   string   // the SELECT that lists all of them
+	Fix     string   // a clause that accepts them, or ""
+	// Refused means that a run stops at such a row. Otherwise it changes the row without an error.
+	Refused bool
 	At      time.Time
 }
 
-// Prescanned says that the source was looked at.
+// Prescanned means that the prescan has checked the source.
 type Prescanned struct {
-	Needed  bool  // false: the definitions prove by themselves that the shadow takes every row
-	Rows    int64 // whose values were looked at; 0 where only duplicates may be
-	Refused int   // findings that stop a run
+	// Needed is false if the definitions alone prove that the shadow accepts every row.
+	Needed bool
+	// Rows are the rows whose values were checked; 0 if only duplicates are possible.
+	Rows    int64
+	Refused int // findings that stop a run
 	Elapsed time.Duration
 	At      time.Time
 }
 
-// Blocker is a session that holds a metadata lock that we need.
+// Blocker is a session that blocks us, mostly by a metadata lock that we need.
 type Blocker struct {
 	ConnectionID uint64
 	User         string
 	Host         string
 	Command      string        // as in the process list: Sleep, Query
-	Age          time.Duration // since its transaction or its statement began
-	Statement    string        // running, or the last one of an idle transaction; may be ""
-	Table        string        // schema.table whose lock it holds; "" for a snapshot (law L10)
-	Why          string        // what it stands in the way of
-	Snapshot     bool          // it is a read view that is in the way, and no lock (law L10)
-	Since        uint64        // the server's number of the statement that took the lock; 0 for a snapshot
-	Program      string        // as it has told the server; may be ""
-	Lock         string        // kind of the lock, as performance_schema.metadata_locks spells it; "" for a snapshot
-	Role         Role          // what it is, if it is no ordinary client
-	Changed      int64         // rows that its transaction has changed; -1: not known
+	Age          time.Duration // of its transaction or its statement
+	// Statement is running, or the last one of an idle transaction; it may be "".
+	Statement string
+	// Table is the schema.table whose lock the session holds; "" for a snapshot (law L10).
+	Table string
+	Why   string // what it blocks
+	// Snapshot means that a read view blocks us, and no lock (law L10).
+	Snapshot bool
+	// Since is the server's number of the statement that took the lock; 0 for a snapshot.
+	Since   uint64
+	Program string // the client's own name; may be ""
+	// Lock is the kind of the lock, as in performance_schema.metadata_locks; "" for a snapshot.
+	Lock string
+	// Role is the session's, if it is no ordinary client.
+	Role Role
+	// Changed are the rows that its transaction has changed; -1: not known.
+	Changed int64
 }
 
 // Who names the session.
@@ -173,7 +209,7 @@ func (b Blocker) Who() string {
 	return fmt.Sprintf("connection %d of %s@%s", b.ConnectionID, b.User, b.Host)
 }
 
-// Role is what a session is that is never ended by us.
+// Role is the kind of a session that a run never kills.
 type Role string
 
 // The roles of sessions.
@@ -183,24 +219,26 @@ const (
 	RoleMidstream   Role = "midstream"
 )
 
-// Blocked says that the cut-over waits because sessions stand in its way.
-// It is emitted when the blockers change and at least every 10 s while they last.
+// Blocked means that the cut-over waits because sessions block it. It is emitted when the blockers
+// change, and at least every 10 s while they remain.
 type Blocked struct {
 	Blockers []Blocker
-	Waiting  time.Duration // since there has been somebody in the way without a break
-	At       time.Time
+	// Waiting is how long sessions have blocked the cut-over without a break.
+	Waiting time.Duration
+	At      time.Time
 }
 
-// blockedFor is how long what Blocked says holds, where it is not said again.
+// blockedFor is how long a Blocked event holds if it is not repeated.
 const blockedFor = 15 * time.Second
 
-// Lasts says that they may be in the way still. Nothing says that they have gone.
+// Lasts reports whether the sessions may still block the cut-over. No event reports that they have
+// gone.
 func (b Blocked) Lasts(now time.Time) bool { return now.Sub(b.At) < blockedFor }
 
-// Killed says that a session was ended because it stood in the way for too long.
+// Killed means that the run killed a session that had blocked it for too long.
 type Killed struct {
 	Blocker Blocker
-	Waited  time.Duration // for it
+	Waited  time.Duration // for the session
 	At      time.Time
 }
 
@@ -211,8 +249,9 @@ type Gate struct {
 	Since time.Time
 }
 
-// Throttled says which gates are closed: the row copy, or more, waits for them; none: it goes on. It
-// is emitted when that changes and at least every 10 s while it lasts.
+// Throttled lists the gates that are closed: the row copy, or more, waits for them. If there are
+// none, the work continues. It is emitted when that changes, and at least every 10 s while gates
+// are closed.
 type Throttled struct {
 	Gates []Gate
 	At    time.Time
@@ -226,7 +265,7 @@ type LockAttempt struct {
 	At      time.Time
 }
 
-// SwapDone says that the swap happened.
+// SwapDone means that the swap happened.
 type SwapDone struct {
 	LockHeld time.Duration // from the grant of the lock to its release
 	Drained  int           // keys applied under the lock
@@ -234,24 +273,25 @@ type SwapDone struct {
 	At       time.Time
 }
 
-// Controlled says that somebody has given the run a command.
+// Controlled means that an operator has given the run a command.
 type Controlled struct {
-	Command string // as it was given: "pause --stop-capture", "set lock-wait=1s"
-	By      string // who: the user, the process
-	Text    string // what now holds, or why nothing was done
+	// Command is unchanged, such as "pause --stop-capture" or "set lock-wait=1s".
+	Command string
+	By      string // the user and the process
+	Text    string // what now holds, or why not
 	Refused bool   // nothing was done
 	At      time.Time
 }
 
-// Resumed says that the work of an earlier run is gone on with.
+// Resumed means that the run resumes the work of an earlier run.
 type Resumed struct {
-	Rows  int64     // that it had copied
-	Taken time.Time // when its last checkpoint was taken
-	Text  string    // all of it, for people
+	Rows  int64     // that the earlier run had copied
+	Taken time.Time // the time of its last checkpoint
+	Text  string    // the same, for people
 	At    time.Time
 }
 
-// Retry says that a sync is tried again.
+// Retry means that a sync is tried again.
 type Retry struct {
 	What  string // "chunk" or "keys"
 	Cause string // the server's error

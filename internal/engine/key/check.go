@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// ErrForeign says that bytes are no key of the codec: they come from elsewhere, or were changed.
+// ErrForeign means that bytes are no key of the codec: they come from elsewhere, or were changed.
 var ErrForeign = errors.New("not a key of this table")
 
-// Check returns ErrForeign unless k has the form of the codec's keys: for those that were
-// stored, and may have been changed. The other methods take any key at its word, and write
-// what it holds into statements.
+// Check returns ErrForeign unless k has the form of the codec's keys. It is for keys that were
+// stored, and may have been changed. The other methods trust any key, and write its contents into
+// statements.
 func (c *Codec) Check(k Key) error {
 	rest := []byte(k)
 	for i, col := range c.columns {
@@ -32,7 +32,8 @@ func (c *Codec) Check(k Key) error {
 	return nil
 }
 
-// wellFormed says whether a value of the column stands at the head of src, and how long it is.
+// wellFormed reports whether a value of the column is at the head of src, and how many bytes it
+// has.
 func wellFormed(col column, src string) (n int, ok bool) {
 	fixed, is := col.(interface{ width() int })
 	if !is {
@@ -51,7 +52,7 @@ func wellFormed(col column, src string) (n int, ok bool) {
 	return n, true
 }
 
-// only says that a text has no other characters.
+// only reports whether a text has no other characters.
 func only(text, characters string) bool {
 	return strings.Trim(text, characters) == ""
 }

@@ -18,8 +18,7 @@ type Part struct {
 	Descending bool
 }
 
-// Codec encodes and decodes the keys of one table. It is immutable and safe for
-// concurrent use.
+// Codec encodes and decodes the keys of one table. It is immutable and safe for concurrent use.
 type Codec struct {
 	columns []column
 	parts   []Part
@@ -27,7 +26,7 @@ type Codec struct {
 
 // column is the encoding of one column's values.
 type column interface {
-	// ordered says that encoded values compare as the server compares the values.
+	// ordered reports whether encoded values compare as the server compares the values.
 	ordered() bool
 	// selectExpr is the expression that reads the column for fromText.
 	selectExpr(quoted string) string
@@ -37,8 +36,8 @@ type column interface {
 	literal(src string) (literal string, rest string)
 }
 
-// NewCodec returns the codec of a key. It fails with the reason if a part has a
-// type that can't be a whole key column.
+// NewCodec returns the codec of a key. It fails with the reason if a part has a type that can't be
+// a complete key column.
 func NewCodec(parts []Part) (*Codec, error) {
 	c := &Codec{parts: parts}
 	for _, p := range parts {
@@ -63,7 +62,7 @@ func (c *Codec) Names() []string {
 	return names
 }
 
-// Ordered says whether every two keys can be compared here as the server does it.
+// Ordered reports whether any two keys can be compared here as the server does it.
 func (c *Codec) Ordered() bool {
 	for _, col := range c.columns {
 		if !col.ordered() {
@@ -73,8 +72,8 @@ func (c *Codec) Ordered() bool {
 	return true
 }
 
-// SelectExprs returns one expression a key column; a query that selects them
-// gives the texts that FromText takes.
+// SelectExprs returns one expression for each key column. A query that selects them gives the texts
+// that FromText reads.
 func (c *Codec) SelectExprs() []string {
 	return c.SelectExprsOf(c.Names())
 }
@@ -131,7 +130,7 @@ func (c *Codec) encode(one func(i int, dst []byte) ([]byte, error)) (Key, error)
 	return Key(buf), nil
 }
 
-// Literals returns one SQL literal a key column.
+// Literals returns one SQL literal for each key column.
 func (c *Codec) Literals(k Key) []string {
 	literals := make([]string, len(c.columns))
 	rest := string(k)
@@ -161,8 +160,8 @@ func (c *Codec) Format(k Key) string {
 	return b.String()
 }
 
-// Compare orders two keys as the key's index does. It returns known=false where
-// the order is decided by a column whose collation only the server knows.
+// Compare orders two keys as the key's index does. It returns known=false if a column decides whose
+// collation only the server knows.
 func (c *Codec) Compare(a, b Key) (order int, known bool) {
 	restA, restB := string(a), string(b)
 	for i, col := range c.columns {
@@ -190,8 +189,8 @@ func (c *Codec) split(i int, col column, rest string) (value, after string) {
 // seed makes Partition stable within a process.
 var seed = maphash.MakeSeed()
 
-// Partition assigns the key to one of n workers such that keys which the server
-// takes for equal get the same worker: only columns without a collation count.
+// Partition assigns the key to one of n workers. Keys that the server treats as equal get the same
+// worker: only columns without a collation count.
 func (c *Codec) Partition(k Key, n int) int {
 	if n <= 1 {
 		return 0

@@ -11,8 +11,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// columnFor returns the encoding of a column's type, or the reason why the type
-// can't be part of a key that Midstream follows.
+// columnFor returns the encoding of a column's type, or the reason why the type can't be part of a
+// key that Midstream follows.
 func columnFor(c schema.Column) (column, error) {
 	switch c.DataType {
 	case "tinyint":
@@ -71,11 +71,12 @@ func (signedColumn) ordered() bool              { return true }
 func (signedColumn) width() int                 { return 8 }
 func (signedColumn) selectExpr(q string) string { return q }
 
-// fromText takes the text of a wider type too, which a key of the shadow may have: 8.00 of a DECIMAL.
+// fromText also reads the text of a wider type, which a key of the shadow may have: 8.00 of a
+// DECIMAL.
 func (signedColumn) fromText(dst, text []byte) ([]byte, error) {
 	whole, fraction, _ := strings.Cut(string(text), ".")
 	if strings.Trim(fraction, "0") != "" {
-		whole = string(text) // which is no integer
+		whole = string(text) // no integer: ParseInt reports it
 	}
 	v, err := strconv.ParseInt(whole, 10, 64)
 	return appendUint(dst, uint64(v)^signBit), err
@@ -94,15 +95,15 @@ func (signedColumn) literal(src string) (string, string) {
 	return strconv.FormatInt(int64(v^signBit), 10), rest
 }
 
-// unsignedColumn encodes an unsigned integer, or the number behind a BIT, ENUM,
-// SET or YEAR value, in 8 bytes.
+// unsignedColumn encodes an unsigned integer, or the number behind a BIT, ENUM, SET or YEAR value,
+// in 8 bytes.
 type unsignedColumn struct{ bits int }
 
 func (unsignedColumn) ordered() bool { return true }
 func (unsignedColumn) width() int    { return 8 }
 
-// selectExpr casts: ENUM, SET and BIT give their number. (Adding zero would do it in
-// floating point, where a SET of 64 members loses bits.)
+// selectExpr casts: ENUM, SET and BIT give their number. (Adding zero would use floating point,
+// which loses bits of a SET of 64 members.)
 func (unsignedColumn) selectExpr(q string) string { return "CAST(" + q + " AS UNSIGNED)" }
 
 func (unsignedColumn) fromText(dst, text []byte) ([]byte, error) {
@@ -117,7 +118,7 @@ func (c unsignedColumn) fromBinlog(dst []byte, value any) ([]byte, error) {
 	}
 	u := uint64(v)
 	if c.bits < 64 {
-		u &= 1<<c.bits - 1 // a row event may show an unsigned value as a negative one
+		u &= 1<<c.bits - 1 // row events may show it negative
 	}
 	return appendUint(dst, u), nil
 }
@@ -154,9 +155,9 @@ func asInt(value any) (int64, bool) {
 	return 0, false
 }
 
-// floatColumn encodes FLOAT and DOUBLE in the 8 bytes of a float64, ordered.
-// A FLOAT is compared with the DOUBLE of the same value: WHERE f = 0.1 finds
-// nothing in a FLOAT column, WHERE f = 0.10000000149011612e0 does.
+// floatColumn encodes FLOAT and DOUBLE in the 8 bytes of a float64, ordered. A FLOAT is compared
+// with the DOUBLE of the same value: WHERE f = 0.1 finds nothing in a FLOAT column, WHERE f =
+// 0.10000000149011612e0 does.
 type floatColumn struct{}
 
 func (floatColumn) ordered() bool              { return true }
@@ -199,15 +200,15 @@ func (floatColumn) literal(src string) (string, string) {
 	return strconv.FormatFloat(math.Float64frombits(bits), 'e', -1, 64), rest
 }
 
-// decimalColumn encodes DECIMAL(p,s) as a sign byte and p digits; the digits of a
-// negative number are complemented.
+// decimalColumn encodes DECIMAL(p,s) as a sign byte and p digits; the digits of a negative number
+// are complemented.
 type decimalColumn struct{ precision, scale int }
 
 func (decimalColumn) ordered() bool              { return true }
 func (c decimalColumn) width() int               { return 1 + c.precision }
 func (decimalColumn) selectExpr(q string) string { return q }
 
-// fromText takes the text of a wider type too, with more zeros.
+// fromText also reads the text of a wider type, with more zeros.
 func (c decimalColumn) fromText(dst, text []byte) ([]byte, error) {
 	s := string(text)
 	negative := strings.HasPrefix(s, "-")
@@ -266,8 +267,8 @@ func (c decimalColumn) literal(src string) (string, string) {
 	return sign + whole + "." + string(digits[c.precision-c.scale:]), rest
 }
 
-// temporalColumn encodes DATE, DATETIME and TIMESTAMP (in UTC) as their text of
-// fixed length. fraction is -1 for DATE.
+// temporalColumn encodes DATE, DATETIME and TIMESTAMP (in UTC) as their text of fixed length.
+// fraction is -1 for DATE.
 type temporalColumn struct{ fraction int }
 
 func (temporalColumn) ordered() bool              { return true }
@@ -283,7 +284,7 @@ func (c temporalColumn) width() int {
 	return len("2006-01-02 15:04:05.") + c.fraction
 }
 
-// fromText takes the text of a wider type too, with more zeros.
+// fromText also reads the text of a wider type, with more zeros.
 func (c temporalColumn) fromText(dst, text []byte) ([]byte, error) {
 	s := string(text)
 	if len(s) > c.width() && strings.Trim(s[c.width():], " :.0") == "" {
@@ -366,10 +367,11 @@ func (c timeColumn) literal(src string) (string, string) {
 	return s + "'", rest
 }
 
-// bytesColumn encodes CHAR, VARCHAR, BINARY and VARBINARY: 0x00 becomes 0x00 0xFF and
-// 0x00 0x01 ends the value. Only binary columns are ordered.
+// bytesColumn encodes CHAR, VARCHAR, BINARY and VARBINARY: 0x00 becomes 0x00 0xFF and 0x00 0x01
+// ends the value. Only binary columns are ordered.
 type bytesColumn struct {
-	pad     int // BINARY(n) leaves a row event without its trailing zeros
+	// Row events have BINARY(n) without its trailing zeros.
+	pad     int
 	binary  bool
 	charset string
 }
@@ -417,8 +419,8 @@ func (c bytesColumn) literal(src string) (string, string) {
 	return introducer + "X'" + strings.ToUpper(hex.EncodeToString([]byte(raw))) + "'", src[end:]
 }
 
-// terminated returns the length of the terminated value at the head of src, its
-// end mark included.
+// terminated returns the length in bytes of the terminated value at the head of src, its end mark
+// included.
 func terminated(src string, inverted bool) int {
 	var flip byte
 	if inverted {

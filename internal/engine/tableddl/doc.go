@@ -1,11 +1,12 @@
 // Package tableddl runs the statements that move, create and drop complete tables: RENAME, DROP,
 // TRUNCATE and CREATE TABLE.
-// Look reads what a plan of them needs, and Run has the server make the
-// one statement that takes an exclusive lock, under the bounded lock.
 //
-// It does not decide (that is the plan's), and it drops nothing that held rows: what a DROP or a
-// TRUNCATE has put aside is for the coordinator.
+// Look reads what a plan of them needs. Run makes the server execute the one statement that takes
+// an exclusive lock, under the bounded lock.
 //
-// An answer that is lost is found out by looking, never by saying the statement again: a table is
-// known by InnoDB's number of it, which a rename leaves alone, and a new table has another.
+// The package decides nothing (the plan does), and it drops nothing that held rows: the coordinator
+// drops what a DROP or a TRUNCATE has put aside.
+//
+// If an answer is lost, the run looks at the tables, and never repeats the statement. InnoDB's
+// number identifies a table: a rename keeps the number, and a new table has another one.
 package tableddl

@@ -19,9 +19,9 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Look reads what a plan of the statement needs, and has the statement name its tables as the server
-// spells them. Of TRUNCATE and CREATE TABLE it has the server make an empty clone, which it compares
-// with the table and drops.
+// Look reads what a plan of the statement needs, and spells the statement's tables as the server
+// does. For TRUNCATE and CREATE TABLE it makes the server create an empty clone, compares the clone
+// with the table, and drops it.
 func Look(
 	ctx context.Context,
 	pool *dbconn.Pool,
@@ -60,7 +60,7 @@ type looker struct {
 	facts     *plan.StatementFacts
 }
 
-// spell writes the names as the server does where letter case tells no tables apart.
+// spell spells the names as the server does, if letter case does not distinguish tables.
 func (l *looker) spell(ctx context.Context) error {
 	var mode int
 	if err := l.pool.DB().QueryRowContext(ctx, "SELECT @@GLOBAL.lower_case_table_names").Scan(&mode); err != nil {
@@ -74,7 +74,7 @@ func (l *looker) spell(ctx context.Context) error {
 	return nil
 }
 
-// table reads all that is known of one table.
+// table reads all known facts of one table.
 func (l *looker) table(ctx context.Context, name schema.Name) (plan.TableFacts, error) {
 	t := plan.TableFacts{Name: name}
 	db := l.pool.DB()
@@ -109,8 +109,8 @@ func (l *looker) table(ctx context.Context, name schema.Name) (plan.TableFacts, 
 	return t, err
 }
 
-// views are those whose definition, as the server writes it, has the table. Before 8.0.13 it has no
-// list of what a view uses.
+// views are the views whose definition, as the server writes it, uses the table. Before 8.0.13 the
+// server has no list of what a view uses.
 func (l *looker) views(ctx context.Context, name schema.Name) ([]schema.Name, error) {
 	rows, err := l.pool.DB().QueryContext(ctx, `SELECT table_schema, table_name FROM information_schema.views
 		WHERE INSTR(view_definition, ?) > 0 ORDER BY table_schema, table_name`, name.Quoted())
@@ -145,7 +145,7 @@ func (l *looker) list(ctx context.Context, query string, args ...any) (all []str
 	return all, rows.Err()
 }
 
-// unlike says what CREATE TABLE ... LIKE does not carry over.
+// unlike returns what CREATE TABLE ... LIKE does not copy, or "".
 func (l *looker) unlike(ctx context.Context, t plan.TableFacts) (string, error) {
 	clone := l.pool.CloneOf(t.Name, "")
 	create := fmt.Sprintf("CREATE TABLE %s LIKE %s", clone.Quoted(), t.Name.Quoted())
@@ -158,8 +158,8 @@ func (l *looker) unlike(ctx context.Context, t plan.TableFacts) (string, error) 
 	return l.compare(ctx, t, clone, create, nil, func(text string) string { return text })
 }
 
-// rounded says which default of a FLOAT a copy rounds: SHOW CREATE TABLE shows six digits of it. A
-// table without rows does not tell.
+// rounded returns which default of a FLOAT a copy rounds, or "": SHOW CREATE TABLE shows only six
+// digits of it. A table without rows does not show the difference.
 func (l *looker) rounded(ctx context.Context, t plan.TableFacts) (string, error) {
 	for _, c := range t.Table.Columns {
 		shown, err := strconv.ParseFloat(strings.Trim(c.Default, "'"), 64)
@@ -180,8 +180,8 @@ func (l *looker) rounded(ctx context.Context, t plan.TableFacts) (string, error)
 	return "", nil
 }
 
-// differs says how the table that is there differs from the definition of a CREATE TABLE. Names of
-// constraints, which the table has already, are others on the clone meanwhile.
+// differs returns how the existing table differs from the definition of a CREATE TABLE, or "". The
+// clone gets other names of constraints, because the table has the real ones already.
 func (l *looker) differs(ctx context.Context, t plan.TableFacts) (string, error) {
 	clone := l.pool.CloneOf(t.Name, "")
 	if !l.may(t, clone) {
@@ -199,7 +199,7 @@ func (l *looker) differs(ctx context.Context, t plan.TableFacts) (string, error)
 	return l.compare(ctx, t, clone, create, l.statement.Parents, strings.NewReplacer(names...).Replace)
 }
 
-// may says that the account may make the clone and drop it.
+// may reports whether the account may create the clone and drop it.
 func (l *looker) may(t plan.TableFacts, clone schema.Name) bool {
 	for _, privilege := range []string{"CREATE", "ALTER", "DROP"} {
 		if !t.Facts.Grants.On(privilege, clone.Schema, clone.Table) {
@@ -209,8 +209,8 @@ func (l *looker) may(t plan.TableFacts, clone schema.Name) bool {
 	return true
 }
 
-// compare has the clone made, under the bounded lock where that locks other tables, and returns the
-// first difference between it and the table.
+// compare creates the clone, under the bounded lock if that locks other tables. It returns the
+// first difference between the clone and the table.
 func (l *looker) compare(
 	ctx context.Context,
 	t plan.TableFacts,
@@ -253,9 +253,9 @@ func (l *looker) compare(
 	return firstDifference(plainCreate(t.Table.Create, t.Name), plainCreate(back(made.Create), clone)), nil
 }
 
-// plainCreate is a SHOW CREATE TABLE without the table's own name, the names of constraints that
-// are made of it, and the AUTO_INCREMENT counter. Constraints, which the server sorts by name, stand
-// last in an order of their own.
+// plainCreate is a SHOW CREATE TABLE without the table's own name, without names of constraints
+// that are made from it, and without the AUTO_INCREMENT counter. Constraints, which the server
+// sorts by name, come last in an order of their own.
 func plainCreate(create string, table schema.Name) string {
 	create, _ = schema.SplitAutoIncrement(create)
 	quoted := schema.Quote(table.Table)
@@ -274,7 +274,7 @@ func plainCreate(create string, table schema.Name) string {
 	return strings.Join(append(lines, constraints...), "\n")
 }
 
-// firstDifference tells the first line in which two definitions differ, "" if none does.
+// firstDifference returns the first line in which two definitions differ, "" if they are equal.
 func firstDifference(there, wanted string) string {
 	a, b := strings.Split(there, "\n"), strings.Split(wanted, "\n")
 	line := func(lines []string, i int) string {

@@ -14,50 +14,51 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Change is what the server shall do.
+// Change is what the server must do.
 type Change struct {
 	Table schema.Name // the first table of the statement
-	// Statement is made under the bounded lock. Names in it without a database are of Table's.
+	// Statement runs under the bounded lock. Names in it without a database are in Table's
+	// database.
 	Statement string
 	// Watched are the tables that it locks.
 	Watched []schema.Name
 
-	// Long says that the server may work for longer than a wait may last, once it has the lock: it
-	// creates or drops files.
+	// Long means that the server may work for longer than a query may wait, once it has the lock:
+	// it creates or drops files.
 	Long bool
 
-	// These tell whether it has been done: the tables that have other names then, the names that
-	// are free, and whether Table is new, or another one that is empty.
+	// These show whether the change was made: the tables that have other names afterwards, the
+	// names that are free, and whether Table is new, or another table that is empty.
 	Moves            []ddl.TableRename
 	Gone             []schema.Name
 	Created, Emptied bool
 
 	// Twin is the name of an empty copy of Table that is made just before the statement, which
-	// gives it another name; or none.
+	// gives it another name; it may be zero.
 	Twin schema.Name
 }
 
 // Result is what a Run did.
 type Result struct {
 	Attempts int
-	Took     time.Duration // of the last attempt, its wait for the lock included
+	Took     time.Duration // of the last attempt, with its wait
 }
 
-// The errors of a Run besides the server's.
+// The errors of a Run, in addition to the server's.
 var (
-	// ErrChanged says that somebody else has renamed, created or dropped one of the tables. Nothing
-	// was done.
+	// ErrChanged means that another session has renamed, created or dropped one of the tables.
+	// Nothing was done.
 	ErrChanged = errors.New("another session renamed, created or dropped one of the tables")
-	// ErrUnknown says that the connection was lost, and that the tables don't tell what has become
-	// of the statement, or could not be looked at.
+	// ErrUnknown means that the connection was lost, and that the tables don't show whether the
+	// statement was executed, or could not be read.
 	ErrUnknown = errors.New("the outcome of the statement is not known")
-	// ErrTwinLeft says that the empty copy could not be removed. It holds no rows.
+	// ErrTwinLeft means that the empty copy could not be removed. It holds no rows.
 	ErrTwinLeft = errors.New("the empty copy could not be removed")
 )
 
-// Run has the server carry out the change, under the bounded lock: nobody waits behind it for
-// longer than the budget. On an error nothing has happened, but for ErrUnknown and ErrTwinLeft. terms and turn are as
-// in lock.Asker.
+// Run makes the server carry out the change, under the bounded lock: no session waits behind it for
+// longer than the budget. On an error nothing has happened, except for ErrUnknown and ErrTwinLeft.
+// terms and turn are as in lock.Asker.
 func Run(
 	ctx context.Context,
 	pool *dbconn.Pool,
@@ -75,7 +76,7 @@ func Run(
 	return Result{Attempts: attempts, Took: last.Took}, err
 }
 
-// names are all names whose tables the statement may move, make or remove.
+// names are all names whose tables the statement may move, create or remove.
 func (c Change) names() []schema.Name {
 	names := append([]schema.Name{c.Table}, c.Gone...)
 	for _, m := range c.Moves {
@@ -93,19 +94,20 @@ func (c Change) names() []schema.Name {
 // runner is one Run.
 type runner struct {
 	Change
-	pool   *dbconn.Pool
-	began  sights // before the first request
-	before sights // before the last one, the twin included; nil before the first
+	pool  *dbconn.Pool
+	began sights // before the first request
+	// before is what exists before the last request, with the twin; nil before the first.
+	before sights
 }
 
-// session opens a session in which names without a database are of the table's.
+// session opens a session in which names without a database are in the table's database.
 func (r *runner) session(ctx context.Context) (*dbconn.Session, error) {
 	return r.pool.Session(ctx, append(r.pool.AsTheServer(r.Twin != (schema.Name{})), "USE "+schema.Quote(r.Table.Schema))...)
 }
 
-// attempt has the statement carried out once.
+// attempt makes one attempt at the statement.
 func (r *runner) attempt(ctx context.Context, budget time.Duration) (asked lock.Outcome, err error) {
-	if err := r.pool.EndLost(ctx); err != nil { // a request that was withdrawn with its connection
+	if err := r.pool.EndLost(ctx); err != nil { // a request that lost its connection
 		return asked, err
 	}
 	now, err := look(ctx, r.pool.DB(), r.names())
@@ -140,23 +142,23 @@ func (r *runner) attempt(ctx context.Context, budget time.Duration) (asked lock.
 	r.before = now
 	asked, err = r.request(ctx, session, budget)
 	if err != nil && (dbconn.Number(err) == 0 || dbconn.ConnectionLost(err)) {
-		// The answer may be lost, and the statement be done.
+		// The answer may be lost although the statement is done.
 		asked.Granted, err = r.found(context.WithoutCancel(ctx), err)
 	}
 	return asked, err
 }
 
-// request has the statement withdrawn where it waits for too long, and not where it works: what has
-// its lock is let come to its end.
+// request withdraws the statement if it waits for too long, but not while it works: a statement
+// that has its lock may finish.
 func (r *runner) request(ctx context.Context, session *dbconn.Session, budget time.Duration) (lock.Outcome, error) {
 	return lock.Bounded(ctx, r.pool, session, r.Statement, budget, 0, r.Long)
 }
 
-// patience is how long the server is asked what has become of a statement.
+// patience is how long the run asks the server what became of a statement.
 const patience = 30 * time.Second
 
-// found looks what has become of a statement whose answer was lost: once its session has ended, it
-// has been carried out or never will.
+// found finds out what became of a statement whose answer was lost. Once its session has ended, the
+// statement was either executed, or never will be.
 func (r *runner) found(ctx context.Context, lost error) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -183,9 +185,9 @@ func (r *runner) found(ctx context.Context, lost error) (done bool, err error) {
 	}
 }
 
-// makeTwin creates the empty copy just before the statement that needs it, and returns what there
-// is then. It bears no mark, as it is about to be the table; a transaction that began before it was
-// made fails with 1412 where it reads it, as after the server's own TRUNCATE.
+// makeTwin creates the empty copy just before the statement that needs it, and returns the sights
+// after that. The copy has no mark, because it is about to be the table. A transaction that began
+// earlier fails with 1412 when it reads the copy, as after the server's own TRUNCATE.
 func (r *runner) makeTwin(ctx context.Context, session *dbconn.Session) (sights, error) {
 	if _, err := session.Exec(ctx, fmt.Sprintf("CREATE TABLE %s LIKE %s", r.Twin.Quoted(), r.Table.Quoted())); err != nil {
 		if dbconn.Number(err) == 0 || dbconn.ConnectionLost(err) {
@@ -200,8 +202,8 @@ func (r *runner) makeTwin(ctx context.Context, session *dbconn.Session) (sights,
 	return seen, nil
 }
 
-// twinLeft fails with ErrTwinLeft if a copy is there whose CREATE had no answer: somebody else may
-// have made it.
+// twinLeft fails with ErrTwinLeft if a copy exists whose CREATE had no answer: another session may
+// have created it.
 func (r *runner) twinLeft() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// sight is what stands under a name at one moment.
+// sight is the object that has a name at one moment.
 type sight struct {
 	there bool
 	id    facts.Identity
@@ -23,19 +23,19 @@ type sight struct {
 	comment string
 }
 
-// same says that two sights may be of one table.
+// same reports whether two sights may be of one table.
 func (s sight) same(other sight) bool {
 	return s.there == other.there && s.id.Is(other.id)
 }
 
-// asPlanned says that two sights are of one table, and that nothing was given to it meanwhile which a
-// statement would take away with it.
+// asPlanned reports whether two sights are of one table that has since gained nothing that a
+// statement would remove with it.
 func (s sight) asPlanned(other sight) bool { return s.same(other) && s.shape == other.shape }
 
-// sights are what stands under all the names that a change is about.
+// sights are the objects under all the names of a change.
 type sights map[schema.Name]sight
 
-// look sees what stands under the names.
+// look reads the objects that have the names.
 func look(ctx context.Context, db *sql.DB, names []schema.Name) (sights, error) {
 	seen := sights{}
 	for _, name := range names {
@@ -59,7 +59,7 @@ func look(ctx context.Context, db *sql.DB, names []schema.Name) (sights, error) 
 	return seen, nil
 }
 
-// shape reads what belongs to a table, and its comment; of what is no table, nothing.
+// shape reads what belongs to a table, and its comment; both are "" if the object is no table.
 func shape(ctx context.Context, db *sql.DB, name schema.Name) (shape, comment string, err error) {
 	table, err := schema.Load(ctx, db, name)
 	switch {
@@ -72,14 +72,14 @@ func shape(ctx context.Context, db *sql.DB, name schema.Name) (shape, comment st
 	return fmt.Sprint(definition, table.TriggerNames(), table.ReferencedBy), table.Comment, nil
 }
 
-// same says that nothing has changed.
+// same reports whether nothing has changed.
 func (s sights) same(other sights) bool { return maps.EqualFunc(s, other, sight.same) }
 
-// asPlanned says the same of what belongs to the tables, too.
+// asPlanned reports the same, and includes what belongs to the tables.
 func (s sights) asPlanned(other sights) bool { return maps.EqualFunc(s, other, sight.asPlanned) }
 
-// outcome tells what has become of a statement whose answer was lost. known is false where the
-// tables look the same before and after it, or were changed by somebody else.
+// outcome returns what became of a statement whose answer was lost. known is false if the tables
+// look the same before and after it, or if another session changed them.
 func (c Change) outcome(before, after sights) (done, known bool) {
 	untouched := before.same(after)
 	done = !slices.ContainsFunc(c.Moves, func(m ddl.TableRename) bool { return !moved(m, before, after) }) &&
@@ -97,8 +97,9 @@ func (c Change) outcome(before, after sights) (done, known bool) {
 	return done, done != untouched
 }
 
-// moved says that the table which had the one name before has the other one now. InnoDB of MySQL 8.0.12 gives a table another number if
-// the same ALTER renames it and drops a foreign key; the mark that this ALTER sets proves it there.
+// moved reports whether the table that had the one name before has the other one now. InnoDB of
+// MySQL 8.0.12 gives a table another number if the same ALTER renames it and drops a foreign key.
+// The mark that this ALTER sets proves the rename there.
 func moved(m ddl.TableRename, before, after sights) bool {
 	if _, marked := schema.MarkedDropped(after[m.To].comment, m.From); marked {
 		return before[m.From].there && !before[m.To].there && !after[m.From].there

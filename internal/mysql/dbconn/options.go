@@ -154,7 +154,7 @@ func (o Options) endpoint(sockets []string) (network, address string, notes []st
 		return "tcp", net.JoinHostPort("localhost", port), nil
 	case o.Port != 0:
 		notes = append(notes, fmt.Sprintf("localhost means the socket %s, as with mysql; port %d is not used. "+
-			"Say --host=127.0.0.1 to use it", socket, o.Port))
+			"Use --host=127.0.0.1 to use it", socket, o.Port))
 	}
 	return "unix", socket, notes
 }

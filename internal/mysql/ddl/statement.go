@@ -130,7 +130,7 @@ func (s *Statement) In(database string) error {
 		case name.Schema == "":
 			name.Schema = database
 		case database != "" && database != name.Schema && s.Kind != KindRename:
-			return fmt.Errorf("the statement says database %s, --database says %s", name.Schema, database)
+			return fmt.Errorf("the statement names database %s, --database names %s", name.Schema, database)
 		}
 	}
 	for i := range s.Parents {

@@ -55,7 +55,7 @@ func TestStatementIn(t *testing.T) {
 		{"RENAME TABLE a TO x.b", "d", "[d.a x.b]"},
 		{"RENAME TABLE a TO x.b", "", "in which database is a?"},
 		{"TRUNCATE t", "d", "[d.t]"},
-		{"DROP TABLE x.t", "d", "--database says d"},
+		{"DROP TABLE x.t", "d", "--database names d"},
 		{"DROP INDEX i ON t", "d", "[d.t]"},
 		{"CREATE TABLE x.t LIKE u", "", "[x.t]"},
 	} {

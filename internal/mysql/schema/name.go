@@ -74,7 +74,7 @@ func ParseName(database, text string) (Name, error) {
 	case len(parts) == 2 && (database == "" || database == parts[0]):
 		return Name{Schema: parts[0], Table: parts[1]}, nil
 	case len(parts) == 2:
-		return Name{}, fmt.Errorf("%s says database %s, --database says %s", text, parts[0], database)
+		return Name{}, fmt.Errorf("%s names database %s, --database names %s", text, parts[0], database)
 	case len(parts) == 1 && database != "":
 		return Name{Schema: database, Table: parts[0]}, nil
 	case len(parts) == 1:
