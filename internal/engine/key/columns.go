@@ -52,7 +52,7 @@ func columnFor(c schema.Column) (column, error) {
 		if c.Charset == "binary" {
 			return bytesColumn{binary: true}, nil
 		}
-		return bytesColumn{charset: c.Charset}, nil
+		return bytesColumn{charset: c.Charset, char: c.DataType == "char"}, nil
 	}
 	return nil, fmt.Errorf("column %s has type %s, which can't be followed as a key", c.Name, c.Type)
 }
@@ -374,10 +374,19 @@ type bytesColumn struct {
 	pad     int
 	binary  bool
 	charset string
+	char    bool
 }
 
-func (c bytesColumn) ordered() bool            { return c.binary }
-func (bytesColumn) selectExpr(q string) string { return "HEX(" + q + ")" }
+func (c bytesColumn) ordered() bool { return c.binary }
+
+// selectExpr takes off the blanks that the sql_mode PAD_CHAR_TO_FULL_LENGTH puts behind a CHAR: a row event does not have them.
+func (c bytesColumn) selectExpr(q string) string {
+	if c.char {
+		q = "TRIM(TRAILING ' ' FROM " + q + ")"
+	}
+	return "HEX(" + q + ")"
+}
+
 func (c bytesColumn) append(dst, v []byte) []byte {
 	n := len(v)
 	for _, b := range v {

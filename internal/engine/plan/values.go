@@ -17,8 +17,9 @@ import (
 //
 //   - The time zone, if the followed key has a TIMESTAMP. The binlog has it in UTC, and in a zone
 //     with summer time one local time of the autumn means two moments.
-//   - PAD_CHAR_TO_FULL_LENGTH, if the followed key has a CHAR: a literal does not find the padded
-//     value. An expression then pads the columns that the ALTER converts.
+//   - PAD_CHAR_TO_FULL_LENGTH, if the followed key has a CHAR with a NO PAD collation: a literal does
+//     not find the padded value, and padded values have another order. An expression then pads the
+//     columns that the ALTER converts. In other collations the padded value is equal to the value.
 //
 // The time zone is the server's only if a value depends on it; otherwise it is UTC, which has no
 // ambiguous hour.
@@ -49,14 +50,14 @@ func (p *Plan) Values(shadow *schema.Table, columns *Columns) (v dbconn.Values, 
 		// these modes.
 		v.Modes = append(v.Modes, p.strictModes(shadow, columns)...)
 	}
-	if p.Server.hasMode(padChar) {
-		part, is := p.keyOf("char")
+	if p.Server.hasMode(dbconn.PadChar) {
+		part, is := p.hiddenByBlanks()
 		if why := padded(p.Source, shadow, columns); is && why != "" {
-			return v, fmt.Errorf("%w: %s depends on the sql_mode %s of the server, "+
-				"and the key %s has the CHAR column %s, which is not found under it: choose another key with --key", ErrRefused, why, padChar, p.Key.Name, part)
+			return v, fmt.Errorf("%w: %s depends on the sql_mode %s of the server, and the key %s has the CHAR column %s, "+
+				"which is not found under it because of its NO PAD collation: choose another key with --key", ErrRefused, why, dbconn.PadChar, p.Key.Name, part)
 		}
 		if !is {
-			v.Modes = append(v.Modes, padChar)
+			v.Modes = append(v.Modes, dbconn.PadChar)
 		}
 	}
 	return v, nil
@@ -77,8 +78,6 @@ func keepsDates(source *schema.Table, columns *Columns) bool {
 }
 
 const invalidDates = "ALLOW_INVALID_DATES"
-
-const padChar = "PAD_CHAR_TO_FULL_LENGTH"
 
 // Frozen reports whether values depend on the time of the statement. Then they are computed for the
 // moment when the run began, because one ALTER computes all of its rows for one moment.
@@ -125,6 +124,16 @@ func (p *Plan) keyOf(dataType string) (column string, is bool) {
 	return "", false
 }
 
+// hiddenByBlanks returns the column of the followed key whose values are not found if they come with their padding.
+func (p *Plan) hiddenByBlanks() (column string, is bool) {
+	for _, part := range p.Key.Parts {
+		if c := part.Column; c.DataType == "char" && c.Charset != "binary" && noPad(c.Collation) {
+			return c.Name, true
+		}
+	}
+	return "", false
+}
+
 func (s Server) hasMode(mode string) bool { return contains(s.SQLMode, mode) }
 
 func (s Server) strict() bool {
@@ -166,7 +175,7 @@ func zoned(shadow *schema.Table, columns *Columns) string {
 // pad makes a sync select CHAR values with their padding, for a session without the sql_mode
 // PAD_CHAR_TO_FULL_LENGTH. It leaves out columns of the key, and columns with an expression.
 func (p *Plan) pad(c *Columns) {
-	if _, is := p.keyOf("char"); !is || !p.Server.hasMode(padChar) {
+	if _, is := p.hiddenByBlanks(); !is || !p.Server.hasMode(dbconn.PadChar) {
 		return
 	}
 	for i, m := range c.Mappings {

@@ -228,6 +228,9 @@ func isMember(c schema.Column) bool { return c.DataType == "enum" || c.DataType 
 // equalValues returns the condition that two values of a type are stored alike; it is
 // never NULL.
 func (s *Spec) equalValues(c schema.Column, a, b string) string {
+	if c.DataType == "char" && c.Charset != "binary" && s.Sync.Values.Pads() { // to a length that the ALTER may change
+		a, b = "TRIM(TRAILING ' ' FROM "+a+")", "TRIM(TRAILING ' ' FROM "+b+")"
+	}
 	bytes := func(v string) string { return "CAST(" + v + " AS BINARY)" }
 	if s.Modern && c.Charset == "utf8mb4" {
 		bytes = func(v string) string { return v + " COLLATE utf8mb4_0900_bin" }

@@ -2,6 +2,7 @@ package dbconn
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -22,6 +23,12 @@ type Values struct {
 	// unchanged.
 	Virtual bool
 }
+
+// PadChar is the mode in which queries return a CHAR in its full length, with blanks behind it.
+const PadChar = "PAD_CHAR_TO_FULL_LENGTH"
+
+// Pads reports whether a session has the mode PadChar.
+func (v Values) Pads() bool { return slices.Contains(v.Modes, PadChar) }
 
 const fullImages = "BEGIN NOT ATOMIC DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END; SET SESSION binlog_row_image = 'FULL'; END"
 

@@ -1,0 +1,1 @@
+UPDATE t SET k = 'c' WHERE k = 'a'; DELETE FROM t WHERE k = '';
