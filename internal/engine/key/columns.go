@@ -44,6 +44,12 @@ func columnFor(c schema.Column) (column, error) {
 		return temporalColumn{fraction: c.Fraction}, nil
 	case "time":
 		return timeColumn{fraction: c.Fraction}, nil
+	case "inet4":
+		return addressColumn{bytes: 4}, nil
+	case "inet6":
+		return addressColumn{bytes: 16}, nil
+	case "uuid":
+		return uuidColumn{}, nil
 	case "binary":
 		return bytesColumn{pad: int(c.Length), binary: true}, nil
 	case "varbinary":
