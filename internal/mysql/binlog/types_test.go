@@ -17,6 +17,12 @@ var keyCases = []struct {
 	name, definition string
 	values           []string
 }{
+	{"inet4", "INET4", []string{"'0.0.0.0'", "'10.0.0.0'", "'10.0.0.1'", "'255.255.255.255'"}},
+	{"inet6", "INET6", []string{"'::'", "'::1'", "'::ffff:1.2.3.4'", "'2001:db8::'", "'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'"}},
+	{"uuid", "UUID", []string{
+		"'00000000-0000-0000-0000-000000000000'", "'01901640-0000-7000-8000-000000000000'", "'1ec9414c-232a-6b00-b3c8-9e6bdeced846'",
+		"'ffffffff-ffff-ffff-ffff-ffffffffffff'", "'00000000-9dad-11d1-80b4-c0c04fd43000'", "'f47ac10b-58cc-4372-a567-0e02b2c3d479'",
+	}},
 	{"tinyint", "TINYINT", []string{"-128", "-1", "0", "1", "127"}},
 	{"tinyint unsigned", "TINYINT UNSIGNED", []string{"0", "127", "128", "255"}},
 	{"boolean", "BOOL", []string{"0", "1"}},
