@@ -154,6 +154,9 @@ func (s *Speaker) Show(e event.Event) {
 	case event.PhaseEntered:
 		s.leave(e.Phase)
 		s.phase = e.Phase
+		if e.Phase == event.PhaseCheck { // another attempt has gates of its own
+			s.status.gates = nil
+		}
 		s.enter(e.Phase)
 	case event.Progress:
 		s.progress(e)

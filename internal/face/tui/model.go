@@ -93,7 +93,7 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *model) enter(phase event.Phase) {
 	m.phase = phase
 	if phase == event.PhaseCheck { // another attempt
-		m.entered, m.lock = nil, nil
+		m.entered, m.lock, m.gates = nil, nil, nil
 	}
 	if !slices.Contains(m.entered, phase) {
 		m.entered = append(slices.Clone(m.entered), phase)

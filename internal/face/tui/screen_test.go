@@ -81,6 +81,21 @@ func modelAfter(n, width int) tea.Model {
 	return m
 }
 
+// TestGatesOfAnotherAttempt: an attempt that loses its server reports no gate as open. The next attempt has gates of its own.
+func TestGatesOfAnotherAttempt(t *testing.T) {
+	m := newModel("shop.orders")
+	for _, e := range []event.Event{
+		event.PhaseEntered{Phase: event.PhaseHold}, event.Throttled{Gates: []event.Gate{{Name: "capture-delay", Why: "capture is late"}}},
+		event.PhaseEntered{Phase: event.PhaseCheck}, event.PhaseEntered{Phase: event.PhaseHold},
+	} {
+		next, _ := m.Update(e)
+		m = next.(model)
+	}
+	if text := m.View().Content; strings.Contains(text, "capture is late") {
+		t.Errorf("the new attempt waits for a gate of the former:\n%s", text)
+	}
+}
+
 // TestFitsTheTerminal draws every state on terminals of every width.
 func TestFitsTheTerminal(t *testing.T) {
 	for width := 1; width < 200; width++ {

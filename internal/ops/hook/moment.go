@@ -127,6 +127,9 @@ func (t *tracker) moments(e event.Event, rehearses bool) (list []Moment) {
 	switch e := e.(type) {
 	case event.PhaseEntered:
 		t.phase, t.blocked = e.Phase, false
+		if e.Phase == event.PhaseCheck { // another attempt has gates of its own
+			t.throttled = false
+		}
 		list = append(list, OnPhase)
 		if e.Phase == event.PhaseHold {
 			list = append(list, OnHeld)

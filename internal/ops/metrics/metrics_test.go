@@ -119,6 +119,21 @@ func TestRowsOfAnotherAttempt(t *testing.T) {
 	}
 }
 
+// TestGatesOfAnotherAttempt: an attempt that ends because its server is lost reports no gate as open. The next one begins without
+// closed gates.
+func TestGatesOfAnotherAttempt(t *testing.T) {
+	r := began(t)
+	r.Listen(event.PhaseEntered{Phase: event.PhaseCheck, At: r.now()})
+	for name, want := range map[string]string{
+		`midstream_throttled{gate="replica-lag",` + of + `}`:               "0",
+		`midstream_throttled_seconds_total{gate="replica-lag",` + of + `}`: "10",
+	} {
+		if got := ask(t, r)[name]; got != want {
+			t.Errorf("%s is %q instead of %q", name, got, want)
+		}
+	}
+}
+
 // TestStrangeNames: a name that is no UTF-8, as a command line may have, is a label all the same.
 func TestStrangeNames(t *testing.T) {
 	got := ask(t, New(About{Table: "shop.a\xff", Server: "/run/\xfe", Version: "1"}))

@@ -125,6 +125,7 @@ func (s *state) take(e event.Event) {
 		s.leave(e.At)
 		if e.Phase == event.PhaseCheck { // another attempt
 			s.progress, s.earlier = nil, 0
+			s.open(nil, e.At) // it has gates of its own
 		}
 		s.phase, s.entered, s.blocked = e.Phase, e.At, event.Blocked{}
 	case event.Progress:

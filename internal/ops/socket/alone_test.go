@@ -71,3 +71,24 @@ func TestStatusForgetsBlockers(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestStatusForgetsGatesOfAnotherAttempt: an attempt that loses its server reports no gate as open. The next attempt has gates of its own.
+func TestStatusForgetsGatesOfAnotherAttempt(t *testing.T) {
+	s := &Server{
+		newest: map[string]any{},
+		run: Run{
+			Control: operator.NewControl(operator.CommandLineDefaults()),
+			Stopped: func() string { return "" },
+			Lost:    func() string { return "" },
+		},
+	}
+	s.Listen(event.PhaseEntered{Phase: event.PhaseCopy, At: time.Now()})
+	s.Listen(event.Throttled{Gates: []event.Gate{{Name: "capture-delay", Why: "capture is 20 s behind"}}, At: time.Now()})
+	if got := s.status(); got.State != "waiting" || got.Throttled == nil {
+		t.Fatalf("%+v", got)
+	}
+	s.Listen(event.PhaseEntered{Phase: event.PhaseCheck, At: time.Now()})
+	if got := s.status(); got.State != "running" || got.Throttled != nil {
+		t.Errorf("the new attempt is %s: %s, %v", got.State, got.Why, got.Throttled)
+	}
+}

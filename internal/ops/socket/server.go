@@ -143,6 +143,8 @@ func (s *Server) Listen(e event.Event) {
 		switch e.Phase {
 		case event.PhaseCheck:
 			s.captures = false
+			delete(s.newest, "throttled") // another attempt has gates of its own
+			s.gates = 0
 		case event.PhaseCopy, event.PhaseCatchUp:
 			s.captures = true
 		}

@@ -39,6 +39,7 @@ const MidstreamPlots = (() => {
           return true;
         }
         case "phase":
+          if (open && record.phase === "check") open.to = at; // another attempt has gates of its own
           this.marks.push({ at, kind: "phase", text: record.phase });
           return true;
         case "lock_attempt":
