@@ -78,10 +78,7 @@ func (w *work) estimate(p *event.Progress, before event.Progress) {
 		p.ApplyRate = smooth(before.ApplyRate, float64(p.Applied-before.Applied)/seconds, weight)
 	}
 	if w.tracker.Complete() {
-		p.Fraction, p.ETA = 1, 0
-		if p.ApplyRate > 0 {
-			p.ETA = time.Duration(float64(p.Backlog) / p.ApplyRate * float64(time.Second))
-		}
+		p.Fraction, p.ETA = 1, eta(float64(p.Backlog), p.ApplyRate)
 		return
 	}
 	// The server's estimate of the number of rows may be too low.
@@ -90,9 +87,25 @@ func (w *work) estimate(p *event.Progress, before event.Progress) {
 	if total > 0 {
 		p.Fraction = min(0.999, float64(p.RowsCopied)/float64(total))
 	}
-	if p.CopyRate > 0 && w.live().Rest < 1 {
-		p.ETA = time.Duration(float64(total-p.RowsCopied) / p.CopyRate * float64(time.Second))
+	if w.live().Rest < 1 {
+		p.ETA = eta(float64(total-p.RowsCopied), p.CopyRate)
 	}
+}
+
+// leastRate is the rate below which a display shows 0.0/s.
+const leastRate = 0.05
+
+// eta returns the time until so much is done at so much a second; negative: it is not known. While
+// nothing moves, the smoothed rate becomes smaller and smaller, and predicts nothing.
+func eta(left, perSecond float64) time.Duration {
+	const longest = 1e9 // seconds
+	switch {
+	case left <= 0:
+		return 0
+	case perSecond < leastRate:
+		return -1
+	}
+	return time.Duration(min(left/perSecond, longest) * float64(time.Second))
 }
 
 func smooth(before, now, weight float64) float64 {
