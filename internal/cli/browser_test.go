@@ -205,7 +205,7 @@ func (b *browser) enter(token string) {
 		"open", chromedp.Navigate(b.url), chromedp.WaitVisible("#token"),
 		chromedp.SendKeys("#token", "another token that is none"+kb.Enter),
 	)
-	b.sees("#wrong", "This is not the token")
+	b.sees("#wrong", "Wrong token")
 	b.does("log in", chromedp.SendKeys("#token", token+kb.Enter), chromedp.WaitVisible("#submit"))
 }
 
@@ -270,7 +270,7 @@ func TestBrowser(t *testing.T) {
 	b.submit("ALTER TABLE "+q.name+" ADD COLUMN note VARCHAR(40), ADD INDEX (note)", "hold\nmethod=shadow\ncopy-share=8%\nchunk-time=20ms")
 
 	b.does("see it begin", chromedp.WaitVisible("#bar"), chromedp.WaitVisible(".u-over"))
-	contains(t, b.text("#plan"), "The plan", "shadow")
+	contains(t, b.text("#plan"), "Plan", "copy to a new table")
 	const copied = "document.querySelector('#tiles dd')?.textContent"
 	moves := func(since string) (now string) {
 		b.until("the numbers move", fmt.Sprintf("%s && !%s.startsWith('0 ') && %s !== %q", copied, copied, copied, since))
@@ -312,11 +312,11 @@ func TestBrowser(t *testing.T) {
 	b.sees("#state", "held")
 	b.does("cut over", chromedp.Click(`[data-tell="cutover"]`), chromedp.WaitVisible("#ended"))
 	b.sees("#state", "done")
-	contains(t, b.text("#ended"), "Predicted and happened", "What is left", "Phases")
+	contains(t, b.text("#ended"), "Predicted and actual", "Left on the server", "Phases")
 	contains(t, b.text("#events"), "swapped", "granted", "result")
 	b.pictures("finished")
 	b.does("read the report", chromedp.Click("#report"), chromedp.WaitVisible("#plots .u-over")) // its own script drew them
-	contains(t, b.text("body"), "Predicted and happened")
+	contains(t, b.text("body"), "Predicted and actual")
 	b.does("look at the list", chromedp.Navigate(b.url), chromedp.WaitVisible("#changes .state"))
 	b.sees("#changes", "done")
 	b.pictures("list")
@@ -341,7 +341,7 @@ func (b *browser) noticesSilence(q *queueing) {
 	}
 	signal(syscall.SIGSTOP)
 	defer signal(syscall.SIGCONT)
-	b.sees("#connection", "Nothing has come for ")
+	b.sees("#connection", "No data for ")
 	signal(syscall.SIGCONT)
 	b.until(
 		"the page is back",

@@ -109,7 +109,7 @@ func TestPageOfARun(t *testing.T) {
 	}
 	l.gets("POST", "/v1/changes/run/pause", "{}", "the run stands still", "somebody at the page, from 127.0.0.1")
 	l.gets("GET", "/parts/changes/run/blockers", "", c.name)
-	l.gets("GET", "/v1/changes/run/report.html", "", "has no recorded end")
+	l.gets("GET", "/v1/changes/run/report.html", "", "unfinished: at work, or killed")
 	l.gets("GET", "/metrics", "", "midstream_")
 	var status socket.Status
 	if err := json.Unmarshal([]byte(l.gets("GET", "/v1/changes/run/status", "")), &status); err != nil || status.State != "paused" {
@@ -124,7 +124,7 @@ func TestPageOfARun(t *testing.T) {
 		if name != "end" {
 			continue
 		}
-		contains(t, string(data), `"state":"done"`, "Predicted and happened", "What is left")
+		contains(t, string(data), `"state":"done"`, "Predicted and actual", "Left on the server")
 		break
 	}
 	if code := c.run.exit(); code != exitDone {

@@ -52,7 +52,7 @@ func Size(bytes int64) string {
 	return fmt.Sprintf("%.1f %s", value, units[unit])
 }
 
-// Span writes a duration in as many digits as anybody needs.
+// Span writes a duration with two or three digits.
 func Span(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -92,7 +92,7 @@ func About(d time.Duration) string {
 func Percent(fraction float64) string { return fmt.Sprintf("%.0f %%", 100*fraction) }
 
 // Wrapped breaks a text into lines of at most width bytes; all but the first begin with
-// indent. What a terminal would obey is escaped.
+// indent. It escapes what a terminal would obey.
 func Wrapped(text string, width int, indent string) string {
 	var b strings.Builder
 	column := 0

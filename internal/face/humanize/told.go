@@ -46,6 +46,19 @@ func Phase(p event.Phase) string {
 	return escape.Line(string(p))
 }
 
+// Method names the method of a plan: "shadow" is "copy to a new table, then cut over".
+func Method(name string) string {
+	switch name {
+	case "shadow":
+		return "copy to a new table, then cut over"
+	case "instant", "inplace":
+		return strings.ToUpper(name)
+	case "copy":
+		return "COPY by the server"
+	}
+	return escape.Line(name)
+}
+
 // Step returns the step that a phase belongs to, as the texts of this package begin: "copy" for
 // "copy: ...".
 func Step(p event.Phase) string {
@@ -56,17 +69,30 @@ func Step(p event.Phase) string {
 // steps are those of a run that copies the table, in their order.
 var steps = []string{"prepare", "copy", "indexes", "verify", "cut over"}
 
+// Headline describes a phase as Phase does, with the number of a numbered step: "2/5 copy: copying rows ...".
+func Headline(p event.Phase) string {
+	step, rest, is := strings.Cut(Phase(p), ": ")
+	if !is || !IsStep(step) {
+		return Phase(p)
+	}
+	return numbered(step) + ": " + rest
+}
+
 // IsStep reports whether a text that begins with this word and a colon belongs to a numbered step.
 func IsStep(word string) bool { return slices.Contains(steps, word) }
 
 // Numbered writes a step with its number, such as "2/5 copy", in columns of equal width.
 // REQUIRES: IsStep.
 func Numbered(step string) string {
-	return fmt.Sprintf("%-12s", fmt.Sprintf("%d/%d %s", slices.Index(steps, step)+1, len(steps), step))
+	return fmt.Sprintf("%-12s", numbered(step))
 }
 
-// Happening says what an event that is neither progress nor phase tells, "" if
-// nothing that a person would want, and whether it matters to one who wants quiet.
+func numbered(step string) string {
+	return fmt.Sprintf("%d/%d %s", slices.Index(steps, step)+1, len(steps), step)
+}
+
+// Happening returns the text of an event other than progress and phase, "" if people do not need
+// it, and whether a quiet display shows it.
 func Happening(e event.Event) (at time.Time, text string, matters bool) {
 	switch e := e.(type) {
 	case event.Note:
@@ -115,8 +141,7 @@ func Swapped(e event.SwapDone) string {
 	return fmt.Sprintf("%s, attempt %d", text, e.Attempts)
 }
 
-// Finding reports rows that the new table doesn't take as they are. The SELECT stays on one
-// line, to be copied.
+// Finding reports rows that do not fit the new table. The SELECT stays on one line, so that it can be copied.
 func Finding(e event.Finding) string {
 	const indent = "\n          "
 	word := "loss"
@@ -155,7 +180,7 @@ func Prescanned(e event.Prescanned) string {
 	return fmt.Sprintf("prepare: all of %s fit the new schema, checked in %s", Plural(e.Rows, "row"), Span(e.Elapsed))
 }
 
-// Mismatch tells of a row that is not what it should be.
+// Mismatch reports a row that differs from what the ALTER makes of it.
 func Mismatch(e event.Mismatch) string {
 	if e.Column == "" {
 		return escape.Line(fmt.Sprintf("mismatch: row %s is %s in the table, %s in the new one", e.Key, e.Expected, e.Found))
@@ -180,8 +205,8 @@ func Verified(e event.Verified) string {
 	return escape.Line(text)
 }
 
-// Was is the verb for so many.
-func Was(n int) string {
+// Was returns "was" for 1, and otherwise "were".
+func Was[N int | int64](n N) string {
 	if n == 1 {
 		return "was"
 	}
@@ -233,7 +258,11 @@ func Remedy(blockers []event.Blocker) string {
 	if len(kills) == 0 {
 		return ""
 	}
-	text := "Queries are not waiting. To kill it: " + strings.Join(kills, "; ") + ". To let the run do it: midstream set TABLE kill-blockers-after=30s."
+	them := "it"
+	if len(kills) > 1 {
+		them = "them"
+	}
+	text := "Queries are not waiting. To kill " + them + ": " + strings.Join(kills, "; ") + ". To let the run do it: midstream set TABLE kill-blockers-after=30s."
 	if snapshot {
 		text += " To swap without waiting for old snapshots: --old-snapshots=ignore. Such a transaction then sees only a part of the table's " +
 			"rows, without an error."
@@ -241,7 +270,7 @@ func Remedy(blockers []event.Blocker) string {
 	return text
 }
 
-// Blocker is one session, with what is needed to find it and to end it.
+// Blocker describes one session, with its connection ID, so that an operator can find and kill it.
 func Blocker(b event.Blocker) string {
 	text := fmt.Sprintf("connection %d, %s@%s, %s for %s", b.ConnectionID, b.User, b.Host, b.Command, Span(b.Age))
 	if b.Table != "" {
@@ -329,12 +358,12 @@ func Built(p event.Progress) string {
 	return text
 }
 
-// VerifiedFraction is the part of the rows that is compared.
+// VerifiedFraction is the compared part of the rows.
 func VerifiedFraction(p event.Progress) float64 {
 	return min(1, float64(p.Verified)/float64(max(p.RowsTotal, 1)))
 }
 
-// ScannedFraction is the part of the rows that was looked at.
+// ScannedFraction is the checked part of the rows.
 func ScannedFraction(p event.Progress) float64 {
 	return min(1, float64(p.Scanned)/float64(max(p.RowsTotal, 1)))
 }

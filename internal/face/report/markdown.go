@@ -7,6 +7,7 @@ import (
 	"text/template"
 	"time"
 
+	"midstream/internal/engine/event"
 	"midstream/internal/face/humanize"
 	"midstream/internal/mysql/escape"
 	"midstream/internal/mysql/schema"
@@ -15,16 +16,20 @@ import (
 
 // functions are those of both templates.
 var functions = map[string]any{
-	"span":  span,
-	"clock": func(at time.Time) string { return at.UTC().Format("01-02 15:04:05.000") },
-	"day":   day,
-	"count": humanize.Count[int64],
-	"size":  humanize.Size,
-	"join":  strings.Join,
-	"name":  func(table string) string { return schema.NameOf(table).String() },
-	"state": (*Report).Words,
-	"mood":  (*Report).Mood,
-	"ended": func(state string) string { return StateWords(state, "") },
+	"span":   span,
+	"clock":  func(at time.Time) string { return at.UTC().Format("01-02 15:04:05.000") },
+	"day":    day,
+	"count":  humanize.Count[int64],
+	"size":   humanize.Size,
+	"join":   strings.Join,
+	"name":   func(table string) string { return schema.NameOf(table).String() },
+	"state":  (*Report).Words,
+	"mood":   (*Report).Mood,
+	"ended":  func(state string) string { return StateWords(state, "") },
+	"phase":  func(name string) string { return humanize.Phase(event.Phase(name)) },
+	"step":   func(name string) string { return humanize.Step(event.Phase(name)) },
+	"method": humanize.Method,
+	"was":    humanize.Was[int],
 	// say is a text of others as words: in Markdown, within a line or a cell. Our own lines in it become one.
 	"say": func(text string) string { return escape.Markdown(strings.Join(strings.Fields(text), " ")) },
 }
@@ -46,7 +51,7 @@ func (r *Report) Words() string { return StateWords(r.State, r.Run.Rehearsal) }
 func StateWords(outcome, rehearsal string) string {
 	switch {
 	case outcome == unfinished:
-		return "has no recorded end: it is running, or was killed"
+		return "unfinished: at work, or killed"
 	case outcome == "done" && rehearsal != "":
 		return "rehearsed"
 	}
@@ -73,51 +78,53 @@ const markdownText = `# {{say (name .Run.Table)}}: {{say (state .)}}
 
 {{fence .Statement}}
 
-Asked for by {{say .Run.User}} on {{say .Run.Host}} at {{say (day .Run.At)}}, on server {{say .Run.Server}}{{with .Plan}} ({{say .ServerVersion}}){{end}}, by midstream {{say .Run.Version}}.
+Started by {{say .Run.User}} on {{say .Run.Host}} at {{say (day .Run.At)}}, on server {{say .Run.Server}}{{with .Plan}} ({{say .ServerVersion}}){{end}}, with midstream {{say .Run.Version}}.
 {{with .Result}}{{if .Error}}
-**Error{{with .Phase}} in phase {{say .}}{{end}}:**
+**Error{{with .Phase}} in step {{say (step .)}}{{end}}:**
 
 {{fence .Error}}
 {{end}}{{end}}{{if .Earlier}}
-## It went on with
-{{range .Earlier}}
-- {{say .ID}}, begun at {{say (day .At)}}: {{say (ended .State)}}{{end}}
-{{end}}{{with .Plan}}
-## The plan
+## Earlier runs
 
-Method {{say .Method}}{{with .Why}}: {{say .}}{{end}}.{{with .Key}} Key {{say .}}.{{end}}
+This run resumed the work of these runs:
+{{range .Earlier}}
+- {{say .ID}}, started at {{say (day .At)}}: {{say (ended .State)}}{{end}}
+{{end}}{{with .Plan}}
+## Plan
+
+Method: {{say (method .Method)}}{{with .Why}} ({{say .}}){{end}}.{{with .Key}} Key: {{say .}}.{{end}}
 {{range .Others}}
-- not {{say .Method}}: {{say .Why}}{{end}}
+- not {{say (method .Method)}}: {{say .Why}}{{end}}
 {{range .Risks}}
 - **{{say .Code}}**: {{say .What}} {{say .Why}}{{with .Fix}} Fix: {{say .}}{{end}}{{end}}
 {{end}}{{if .Compared}}
-## Predicted and happened
+## Predicted and actual
 
-| what | predicted | happened |
+| | predicted | actual |
 |---|---|---|
 {{range .Compared}}| {{say .What}} | {{say .Predicted}} | {{say .Happened}} |
 {{end}}{{end}}{{if .Phases}}
 ## Phases
 
-| phase | began (UTC) | took |
+| phase | started (UTC) | duration |
 |---|---|---|
-{{range .Phases}}| {{say .Name}} | {{clock .At}} | {{span .MS}} |
+{{range .Phases}}| {{say (phase .Name)}} | {{clock .At}} | {{span .MS}} |
 {{end}}{{end}}{{if .Happenings}}
-## What happened
+## Events
 
 | at (UTC) | event | |
 |---|---|---|
 {{range .Happenings}}| {{clock .At}} | {{say .Event}} | {{say .Text}} |
 {{end}}{{end}}{{if .Retries}}
-## Tried again
+## Retries
 
 | times | cause | first | last |
 |---|---|---|---|
 {{range .Retries}}| {{.Times}} | {{say .Cause}} | {{clock .First}} | {{clock .Last}} |
 {{end}}{{end}}{{with .Proven}}
-Verified: {{count .Verified}} rows compared in {{span .VerifyMS}}{{if .Repaired}}, {{.Repaired}} of them copied again{{end}}.
+Verified: {{count .Verified}} rows compared in {{span .VerifyMS}}{{if .Repaired}}; {{.Repaired}} differed and {{was .Repaired}} repaired{{else}}, all equal{{end}}.
 {{end}}
-## What is left
+## Left on the server
 
 {{with .Left}}{{say .}}{{else}}Nothing.{{end}}
 {{with .Remove}}

@@ -14,15 +14,14 @@ import (
 	"midstream/internal/ops/record"
 )
 
-// Report is a run as it is told afterwards. As JSON it is what midstream report --format=json
-// writes: names are stable.
+// Report is the account of a run. As JSON it is what midstream report --format=json writes: names are stable.
 type Report struct {
 	Run    record.Run     `json:"run"`
 	Plan   *record.Plan   `json:"plan"`   // null: there was none
 	Result *record.Result `json:"result"` // null: the run is at work, or was killed
 	// State is done, failed, refused, ...: the outcome of the result; unfinished without one.
 	State string `json:"state"`
-	// Earlier are the runs whose work it went on with, the oldest first; what they told is told here too.
+	// Earlier are the runs whose work it resumed, the oldest first. Their records are in this report too.
 	Earlier    []Part       `json:"earlier"`
 	Phases     []Phase      `json:"phases"`
 	Compared   []Comparison `json:"compared"`
@@ -65,7 +64,7 @@ type Phase struct {
 	MS   record.MS `json:"ms"`
 }
 
-// Comparison sets what was predicted beside what happened, for people.
+// Comparison is a predicted figure with the actual figure, for people.
 type Comparison struct {
 	What      string `json:"what"`
 	Predicted string `json:"predicted"`
@@ -109,13 +108,13 @@ func Of(story *history.Story) *Report {
 	if r.Result != nil {
 		r.Left, r.Remove = r.Result.Left, r.Result.Next
 		if r.Result.Old != "" {
-			r.Left = strings.TrimSpace(r.Left + " The former table is " + schema.NameOf(r.Result.Old).String() + ".")
-			r.Remove = strings.TrimSpace(r.Remove + " midstream cleanup --old " + schema.NameOf(r.Run.Table).Argument())
+			r.Left = strings.TrimSpace(r.Left + " The old table is kept as " + schema.NameOf(r.Result.Old).String() + ".")
+			r.Remove = strings.TrimSpace(r.Remove + " To drop it: midstream cleanup --old " + schema.NameOf(r.Run.Table).Argument())
 		}
 	} else {
-		r.Remove = "While the run is at work: midstream status. If it was killed, the same command goes on with what it has left; midstream cleanup " + schema.NameOf(
-			r.Run.Table,
-		).Argument() + " gives that up."
+		r.Left = r.created(story.Events)
+		r.Remove = "While the run is at work, midstream status shows it. If it was killed, the same command resumes it, and midstream cleanup " +
+			schema.NameOf(r.Run.Table).Argument() + " removes what it created."
 	}
 	if r.Plan != nil && r.Result != nil {
 		r.compare(progressOf(story.Events))
@@ -124,16 +123,41 @@ func Of(story *history.Story) *Report {
 	return r
 }
 
+// created names the tables that a run without a result has on the server; "" for none.
+func (r *Report) created(events []event.Event) string {
+	begun, swapped := false, false
+	for _, e := range events {
+		switch e := e.(type) {
+		case event.PhaseEntered:
+			begun = begun || e.Phase == event.PhaseShadow
+		case event.SwapDone:
+			swapped = true
+		}
+	}
+	if r.Plan == nil || !begun {
+		return ""
+	}
+	table, what := r.Plan.Shadow, "The new table "
+	if swapped {
+		table, what = r.Plan.Old, "The old table "
+	}
+	text := what + schema.NameOf(table).String()
+	if r.Plan.State != "" {
+		text += " and the state table " + schema.NameOf(r.Plan.State).String()
+	}
+	return text + "."
+}
+
 // valueOf finds the value in the server's words for a duplicate: it tells causes apart that are one.
 var valueOf = regexp.MustCompile(`(?s)entry '.*' for key`)
 
-// tell lists what happened. What is told again and again while it lasts is told once: of who was in
-// the way, the last and longest of it.
+// tell lists what happened. A wait that events repeat while it lasts is listed once. For blockers
+// that is the last event, with the longest wait.
 func (r *Report) tell(events []event.Event) {
 	retries := map[string]*Retries{}
 	var last time.Time
 	said := map[string]string{} // by event
-	var inWay int               // the happening of those who are in the way
+	var blocking int            // the happening of the newest blockers
 	var waited time.Duration    // for them
 	for _, e := range events {
 		switch e := e.(type) {
@@ -166,14 +190,14 @@ func (r *Report) tell(events []event.Event) {
 		b, blocks := e.(event.Blocked)
 		if what != "" && said[name] == what && (!blocks || b.Waiting >= waited) {
 			if blocks {
-				r.Happenings[inWay].Text, waited = text, b.Waiting
+				r.Happenings[blocking].Text, waited = text, b.Waiting
 			}
 			continue
 		}
 		said[name] = what
 		r.Happenings = append(r.Happenings, Happening{At: at, Event: name, Text: text})
 		if blocks {
-			inWay, waited = len(r.Happenings)-1, b.Waiting
+			blocking, waited = len(r.Happenings)-1, b.Waiting
 		}
 	}
 	r.endPhase(last)
@@ -234,15 +258,15 @@ func (r *Report) Predicted() (list []Comparison) {
 	if r.Plan.Method == "shadow" {
 		add("rows", "about "+humanize.Count(r.Plan.RowsEstimate))
 	}
-	add("disk, at the peak", humanize.Size(p.DiskBytes))
+	add("peak disk space", humanize.Size(p.DiskBytes))
 	add("redo log", humanize.Size(p.RedoBytes))
 	add("binlog", humanize.Size(p.BinlogBytes))
-	add("lock of the cut-over", "nobody waits for longer than "+span(p.LockedMS))
-	add("replica lag, at most", span(p.ReplicaLagMS))
+	add("lock of the cut-over", "a query waits at most "+span(p.LockedMS))
+	add("longest replica lag", span(p.ReplicaLagMS))
 	return list
 }
 
-// compare sets the prediction beside what happened.
+// compare puts the prediction next to the actual figures.
 func (r *Report) compare(progress []event.Progress) {
 	lag, delay := time.Duration(-1), time.Duration(0)
 	var alone, felt []float64
@@ -254,10 +278,10 @@ func (r *Report) compare(progress []event.Progress) {
 	}
 	lasted := span(r.Result.ElapsedMS)
 	if len(r.Earlier) > 0 {
-		lasted += ", and " + humanize.Plural(len(r.Earlier), "earlier run") + " that it went on with"
+		lasted += ", after " + humanize.Plural(len(r.Earlier), "earlier run")
 	}
 	happened := map[string]string{"time": lasted, "rows": humanize.Count(r.Result.RowsCopied) + " copied"}
-	for what, bytes := range map[string]int64{"disk, at the peak": r.Result.DiskBytes, "redo log": r.Result.RedoBytes, "binlog": r.Result.BinlogBytes} {
+	for what, bytes := range map[string]int64{"peak disk space": r.Result.DiskBytes, "redo log": r.Result.RedoBytes, "binlog": r.Result.BinlogBytes} {
 		if bytes > 0 {
 			happened[what] = humanize.Size(bytes)
 		}
@@ -268,7 +292,7 @@ func (r *Report) compare(progress []event.Progress) {
 		)
 	}
 	if lag >= 0 {
-		happened["replica lag, at most"] = humanize.Span(lag)
+		happened["longest replica lag"] = humanize.Span(lag)
 	}
 	for _, c := range r.Predicted() {
 		if c.Happened = happened[c.What]; c.Happened != "" {
@@ -276,13 +300,13 @@ func (r *Report) compare(progress []event.Progress) {
 		}
 	}
 	if r.Plan.Method == "shadow" {
-		r.Compared = append(r.Compared, Comparison{What: "capture behind, at most", Happened: humanize.Span(delay)})
+		r.Compared = append(r.Compared, Comparison{What: "longest capture delay", Happened: humanize.Span(delay)})
 	}
 	if len(felt) > 0 {
 		r.Compared = append(
 			r.Compared,
 			Comparison{
-				"a statement of the application's, median", humanize.Span(seconds(median(alone))) + " without this run",
+				"median statement of the application", humanize.Span(seconds(median(alone))) + " without this run",
 				humanize.Span(seconds(median(felt))),
 			},
 		)

@@ -222,6 +222,26 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
+// TestARunAtWorkHasTables: the report of a run without a result names the tables that the run has on the server.
+func TestARunAtWorkHasTables(t *testing.T) {
+	whole := story(10)
+	whole.Plan.Shadow, whole.Plan.Old, whole.Plan.State = "shop.orders_shadow", "shop.orders_old", "shop.orders_midstream"
+	shadow := event.PhaseEntered{Phase: event.PhaseShadow, At: after(0)}
+	for want, events := range map[string][]event.Event{
+		"": {event.PhaseEntered{Phase: event.PhaseCheck, At: after(0)}},
+		"The new table shop.orders_shadow and the state table shop.orders_midstream.": {shadow},
+		"The old table shop.orders_old and the state table shop.orders_midstream.":    {shadow, event.SwapDone{At: after(1)}},
+	} {
+		r := Of(&history.Story{Run: whole.Run, Plan: whole.Plan, Events: events})
+		if r.Left != want {
+			t.Errorf("left is %q instead of %q", r.Left, want)
+		}
+		if want != "" && strings.Contains(written(t, r.HTML), "Nothing.") {
+			t.Error("the page says that nothing is left")
+		}
+	}
+}
+
 // TestOnlyWhatWasComparedIsEqual: a run that ended because rows differ, or before it had compared
 // them all, is not told to have proven anything.
 func TestOnlyWhatWasComparedIsEqual(t *testing.T) {

@@ -119,15 +119,10 @@ func found(risks []plan.Risk) string {
 func method(p Planned) string {
 	switch c := p.Choice; c.Method {
 	case plan.MethodShadow:
-		return "copy to a new table, then cut over"
-	case plan.MethodInstant:
-		return "INSTANT: " + c.Why
-	case plan.MethodInplace:
-		return "INPLACE: " + c.Why
-	case plan.MethodCopy:
-		return "COPY by the server: " + c.Why
+		return humanize.Method(string(c.Method))
+	default:
+		return humanize.Method(string(c.Method)) + ": " + c.Why
 	}
-	return "none: " + p.Choice.Why
 }
 
 // serverAdvice is what the server adds to the reason why it does not take an ALGORITHM.

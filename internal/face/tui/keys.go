@@ -9,23 +9,23 @@ import (
 
 // Commands are what the keys of a screen do.
 type Commands struct {
-	// Do carries one out: pause, resume, cutover or abort. What it has come to is told by the run's
-	// events; its error is shown.
+	// Do carries out a command: pause, resume, cutover or abort. The run's events report the result;
+	// the screen shows its error.
 	Do func(ctx context.Context, command string) error
-	// Leave ends the looking, where that is not the end of the run; nil where it is.
+	// Leave ends the display of a run of another process; nil in the run's own process.
 	Leave func()
 }
 
 // key is a key that was pressed.
 type key byte
 
-// answered says that a command has come to its end.
+// answered is sent when a command has ended.
 type answered struct {
 	command string
 	err     error
 }
 
-// commanding is the part of the model that is about keys.
+// commanding is the part of the model for keys.
 type commanding struct {
 	Commands
 	ctx      context.Context
@@ -33,10 +33,10 @@ type commanding struct {
 	question string // the command that is to be confirmed
 }
 
-// questions are asked before what can't be taken back.
+// questions are asked before a command that cannot be undone.
 var questions = map[string]string{
-	"cutover": "let the swap go now?",
-	"abort":   "end the run, the table as it was, and remove what it has made?",
+	"cutover": "cut over now?",
+	"abort":   "abort the run and remove what it created? The table stays unchanged.",
 }
 
 // Obey takes commands by single keys of a terminal until Close, if the process is in its
@@ -78,7 +78,7 @@ func (m model) press(k key) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// command carries a command out meanwhile; one at a time, but for abort.
+// command carries out one command at a time. An abort may come in addition.
 func (m model) command(name string) (tea.Model, tea.Cmd) {
 	if m.commands.doing != "" && name != "abort" {
 		return m, nil
@@ -88,14 +88,14 @@ func (m model) command(name string) (tea.Model, tea.Cmd) {
 	return m, func() tea.Msg { return answered{name, do(ctx, name)} }
 }
 
-// keysLine says what keys do, or asks; "" if there are none.
+// keysLine lists the keys, or asks the question; "" without keys.
 func (m model) keysLine() string {
 	c := m.commands
 	switch {
 	case c.Do == nil || m.finished:
 		return ""
 	case c.question != "":
-		return bold.Render("keys     "+questions[c.question]) + "  y, or any other key for no"
+		return bold.Render("keys     "+questions[c.question]) + "  y: yes, any other key: no"
 	case c.doing != "":
 		return dim.Render("keys     " + c.doing + " ...  a abort")
 	}

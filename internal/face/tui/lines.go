@@ -13,8 +13,8 @@ import (
 // lineEvery is the time between two lines of progress.
 const lineEvery = 5 * time.Second
 
-// Lines is the display of a run without a terminal. It prints a line of progress now and then, what
-// each step came to, and everything that an operator may want to act on.
+// Lines is the display of a run without a terminal. It prints a line of progress every few seconds,
+// the result of each step, and everything that may need an operator.
 type Lines struct {
 	Out     io.Writer
 	Quiet   bool // only what may need an operator
@@ -48,7 +48,7 @@ func (l *Lines) Show(e event.Event) {
 	}
 }
 
-// enter prints what the last phase came to, and the new one if it waits for something or if the
+// enter prints the result of the last phase, and the new phase if it waits for something or if the
 // user wants every phase.
 func (l *Lines) enter(e event.PhaseEntered) {
 	last, began := l.phase, l.entered
@@ -72,12 +72,17 @@ func (l *Lines) enter(e event.PhaseEntered) {
 	}
 }
 
-// print writes a line. A text that begins with a step gets the number of the step.
+// print writes a line.
 func (l *Lines) print(at time.Time, text string) {
+	fmt.Fprintln(l.Out, lineOf(at, text))
+}
+
+// lineOf is a text with its time of day. A text that begins with a step gets the number of the step.
+func lineOf(at time.Time, text string) string {
 	if step, rest, is := strings.Cut(text, ": "); is && humanize.IsStep(step) {
 		text = humanize.Numbered(step) + "  " + rest
 	}
-	fmt.Fprintf(l.Out, "%s  %s\n", at.Local().Format("15:04:05"), text)
+	return at.Local().Format("15:04:05") + "  " + text
 }
 
 // Close does nothing.

@@ -12,10 +12,10 @@ import (
 	"midstream/internal/mysql/escape"
 )
 
-// finished says that nothing more will come.
+// finished is sent after the last event.
 type finished struct{}
 
-// printed says that what was to be printed stands above the lines.
+// printed is sent when the pending texts are printed.
 type printed struct{}
 
 // scrolled is a text that is printed above the lines.
@@ -29,7 +29,7 @@ type model struct {
 	entered  []event.Phase // so far, in their order
 	progress event.Progress
 	most     int          // keys in the backlog so far: the backlog's bar is a part of it
-	gates    []event.Gate // for which the work waits
+	gates    []event.Gate // closed now
 	blocked  *event.Blocked
 	lock     *event.LockAttempt // the last one
 	commands commanding
@@ -103,7 +103,7 @@ func (m *model) enter(phase event.Phase) {
 	}
 }
 
-// print prints what is pending, one thing after the other: commands run side by side, in any order.
+// print prints the pending texts, one command at a time, because commands run in any order.
 func (m model) print() (tea.Model, tea.Cmd) {
 	switch {
 	case m.printing:

@@ -13,8 +13,8 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// ErrNoTerminal says that there is nobody to ask.
-var ErrNoTerminal = errors.New("there is no terminal to ask for the password on; use an option file or MYSQL_PWD")
+// ErrNoTerminal means that there is no terminal for the question.
+var ErrNoTerminal = errors.New("there is no terminal on which to ask for the password; use an option file or MYSQL_PWD")
 
 // AskPassword asks on the terminal, without echo. It leaves the terminal as it was, also
 // when ctx ends.

@@ -15,9 +15,8 @@ import (
 	"midstream/internal/mysql/escape"
 )
 
-// Screen is the display on a terminal: a few lines that are drawn anew where they stand, and what
-// happens scrolls away above them, so that it is there still when the connection to the terminal
-// breaks. Ctrl-C is the process's.
+// Screen is the display on a terminal: a few lines that are redrawn in place. Events scroll away
+// above them, so that they stay visible if the connection to the terminal breaks. The process handles Ctrl-C.
 type Screen struct {
 	program *tea.Program
 	out     io.Writer
@@ -26,7 +25,7 @@ type Screen struct {
 	release func() // gives the keyboard back
 }
 
-// New begins to draw. table is what the lines are about; quiet leaves out what needs nobody.
+// New begins to draw. table names the run; quiet leaves out what needs no operator.
 func New(out *os.File, table string, quiet, colors bool) *Screen {
 	options := []tea.ProgramOption{
 		tea.WithOutput(out), tea.WithInput(nil), tea.WithoutSignalHandler(), tea.WithFPS(20),
@@ -43,7 +42,7 @@ func New(out *os.File, table string, quiet, colors bool) *Screen {
 	}
 	go func() {
 		defer close(b.done)
-		// A terminal that went away ends the drawing, not the migration.
+		// A lost terminal ends the drawing, not the migration.
 		_, _ = b.program.Run()
 	}()
 	return b
@@ -69,7 +68,7 @@ func (b *Screen) Show(e event.Event) {
 }
 
 func (b *Screen) print(at time.Time, text string) {
-	b.program.Send(scrolled(at.Local().Format("15:04:05") + "  " + text))
+	b.program.Send(scrolled(lineOf(at, text)))
 }
 
 // Close returns when all is printed.

@@ -111,12 +111,12 @@ func TestFitsTheTerminal(t *testing.T) {
 
 func TestShows(t *testing.T) {
 	for n, want := range map[int][]string{
-		3: {"prepare: checking that every row fits", "check › prescan", "50 %  50 of ~100"},
-		5: {"shop.orders  copy: copying rows", "1.5 s", "check › prescan › copy", "41 %  41 of ~100  12/s  ETA in about 30 s", "3 of 3 keys at most  2.5/s  delay 53 ms  replicas 7.0 ms",
-			"app      4,210 statements/s, 1.5 ms each, 1.1 ms without this run · 3.1 % slower", "work     1.5 workers, 10 rows a chunk · 7 changes · 6 applied"},
+		3: {"prepare: checking that every row fits", "1/5 prepare: checking", "50 %  50 of ~100"},
+		5: {"shop.orders  2/5 copy: copying rows", "1.5 s", "prepare › copy", "41 %  41 of ~100  12/s  ETA in about 30 s", "3 keys (most 3)  2.5/s  capture delay 53 ms  replica lag 7.0 ms",
+			"app      4,210 statements/s, 1.5 ms each, 1.1 ms without this run · 3.1 % slower", "work     1.5 workers, 10 rows per chunk · 7 changes captured · 6 applied · 5 left to the row copy · 4 merged · 1 retry"},
 		6:  {"waiting  replica r1 is 3 s behind"},
 		10: {"blocked  connection 17, app@h:1"},
-		11: {"lock     attempt 2 was not granted within 250 ms, and withdrawn"},
+		11: {"lock     attempt 2 not granted within 250 ms, withdrawn"},
 	} {
 		text := ansi.Strip(strings.Join(after(n, 140), "\n"))
 		for _, says := range want {

@@ -8,8 +8,8 @@ import (
 	"midstream/internal/face/humanize"
 )
 
-// Steps shows steps that take a while: on a terminal in a line that is drawn anew. It is
-// safe for concurrent use.
+// Steps shows the progress of long steps, on a terminal in one line that is redrawn. It is safe for
+// concurrent use.
 type Steps struct {
 	Out  *os.File
 	Live bool // it is a terminal

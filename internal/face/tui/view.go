@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -21,7 +22,7 @@ var (
 // View draws the lines, as wide as the terminal is.
 func (m model) View() tea.View {
 	p := m.progress
-	lines := []string{bold.Render(m.table) + "  " + humanize.Phase(m.phase) + dim.Render("  "+humanize.Span(p.Elapsed))}
+	lines := []string{bold.Render(m.table) + "  " + humanize.Headline(m.phase) + dim.Render("  "+humanize.Span(p.Elapsed))}
 	if rail := m.rail(); rail != "" {
 		lines = append(lines, rail)
 	}
@@ -29,7 +30,7 @@ func (m model) View() tea.View {
 	case m.phase == event.PhasePrescan:
 		lines = append(
 			lines,
-			m.barLine("prescan", humanize.ScannedFraction(p), fmt.Sprintf("%s of ~%s", humanize.Count(p.Scanned), humanize.Count(p.RowsTotal))),
+			m.barLine("prepare", humanize.ScannedFraction(p), fmt.Sprintf("%s of ~%s", humanize.Count(p.Scanned), humanize.Count(p.RowsTotal))),
 		)
 	case m.phase == event.PhaseNative:
 		lines = append(lines, "server   "+humanize.Built(p))
@@ -54,23 +55,28 @@ func (m model) View() tea.View {
 	return tea.NewView(strings.Join(lines, "\n"))
 }
 
-// rail are the phases that were entered, and the most that comes of those behind them.
+// rail lists the steps so far, each once. The current step is bold.
 func (m model) rail() string {
 	if len(m.entered) == 0 || m.width < 60 {
 		return ""
 	}
-	var parts []string
+	var steps, parts []string
 	for _, p := range m.entered {
-		if p == m.phase {
-			parts = append(parts, bold.Render(escape.Line(string(p))))
+		if step := humanize.Step(p); !slices.Contains(steps, step) {
+			steps = append(steps, step)
+		}
+	}
+	for _, step := range steps {
+		if step == humanize.Step(m.phase) {
+			parts = append(parts, bold.Render(step))
 		} else {
-			parts = append(parts, dim.Render(escape.Line(string(p))))
+			parts = append(parts, dim.Render(step))
 		}
 	}
 	return "         " + strings.Join(parts, dim.Render(" › "))
 }
 
-// barLine is a bar with what is said beside it.
+// barLine is a bar with a text next to it.
 func (m model) barLine(label string, fraction float64, text string) string {
 	return fmt.Sprintf("%-8s %s %s  %s", label, m.drawBar(fraction), humanize.Percent(fraction), text)
 }
@@ -88,10 +94,10 @@ func (m model) rowsLine() string {
 	case m.phase == event.PhaseVerify:
 		return m.barLine("verify", humanize.VerifiedFraction(p), fmt.Sprintf("%s of ~%s", humanize.Count(p.Verified), humanize.Count(p.RowsTotal)))
 	case p.Fraction >= 1:
-		return fmt.Sprintf("rows     %s %s copied", m.drawBar(p.Fraction), humanize.Count(p.RowsCopied))
+		return fmt.Sprintf("copy     %s %s copied", m.drawBar(p.Fraction), humanize.Count(p.RowsCopied))
 	}
 	return m.barLine(
-		"rows", p.Fraction,
+		"copy", p.Fraction,
 		fmt.Sprintf("%s of ~%s  %s/s  %s", humanize.Count(p.RowsCopied), humanize.Count(p.RowsTotal), humanize.Rate(p.CopyRate), humanize.ETA(p)),
 	)
 }
@@ -103,16 +109,16 @@ func (m model) changesLine() string {
 		fraction = float64(p.Backlog) / float64(m.most)
 	}
 	text := fmt.Sprintf(
-		"backlog  %s %s of %s at most  %s/s  delay %s", m.drawBar(fraction), humanize.Count(p.Backlog),
-		humanize.Plural(m.most, "key"), humanize.Rate(p.ApplyRate), humanize.Span(p.CaptureDelay),
+		"backlog  %s %s (most %s)  %s/s  capture delay %s", m.drawBar(fraction), humanize.Plural(p.Backlog, "key"),
+		humanize.Count(m.most), humanize.Rate(p.ApplyRate), humanize.Span(p.CaptureDelay),
 	)
 	if p.ReplicaLag >= 0 {
-		text += "  replicas " + humanize.Span(p.ReplicaLag)
+		text += "  replica lag " + humanize.Span(p.ReplicaLag)
 	}
 	return text
 }
 
-// applicationLine is what the application feels; "" if that is not known, or nobody is there.
+// applicationLine shows the load of the application and the time of its statements; "" if that is not known.
 func (m model) applicationLine() string {
 	p := m.progress
 	if p.Statements <= 0 {
@@ -131,19 +137,23 @@ func (m model) applicationLine() string {
 	return text
 }
 
-// workLine is what the run does.
+// workLine counts what the run has done.
 func (m model) workLine() string {
 	p := m.progress
 	var parts []string
 	if m.phase == event.PhaseCopy {
-		parts = append(parts, fmt.Sprintf("%.2g workers, %s a chunk", p.Workers, humanize.Plural(p.ChunkRows, "row")))
+		parts = append(parts, fmt.Sprintf("%.2g workers, %s per chunk", p.Workers, humanize.Plural(p.ChunkRows, "row")))
 	}
-	parts = append(parts, humanize.Count(p.Captured)+" changes", humanize.Count(p.Applied)+" applied")
+	parts = append(parts, humanize.Plural(p.Captured, "change")+" captured", humanize.Count(p.Applied)+" applied")
 	if p.Dropped+p.Merged > 0 {
-		parts = append(parts, humanize.Count(p.Dropped)+" ahead of the copy", humanize.Count(p.Merged)+" merged")
+		parts = append(parts, humanize.Count(p.Dropped)+" left to the row copy", humanize.Count(p.Merged)+" merged")
 	}
 	if p.Retries > 0 {
-		parts = append(parts, "tried again "+humanize.Plural(p.Retries, "time"))
+		retries := "1 retry"
+		if p.Retries > 1 {
+			retries = humanize.Count(p.Retries) + " retries"
+		}
+		parts = append(parts, retries)
 	}
 	return "work     " + strings.Join(parts, " · ")
 }
@@ -151,7 +161,7 @@ func (m model) workLine() string {
 // mostShown is how many reasons of one kind have a line.
 const mostShown = 3
 
-// waits are for what, and for whom, the run waits.
+// waits are the reasons why the run waits: closed gates, blockers, and a withdrawn lock attempt.
 func (m model) waits() (lines []string) {
 	for _, g := range m.gates[:min(mostShown, len(m.gates))] {
 		lines = append(lines, "waiting  "+escape.Line(g.Why))
@@ -164,13 +174,13 @@ func (m model) waits() (lines []string) {
 	if m.lock != nil && !m.lock.Granted && (m.phase == event.PhaseCutover || m.phase == event.PhaseLock || m.phase == event.PhaseCatchUp) {
 		lines = append(
 			lines,
-			fmt.Sprintf("lock     attempt %d was not granted within %s, and withdrawn", m.lock.Number, humanize.Span(m.lock.Waited)),
+			fmt.Sprintf("lock     attempt %d not granted within %s, withdrawn", m.lock.Number, humanize.Span(m.lock.Waited)),
 		)
 	}
 	return lines
 }
 
-// before says that a phase comes before another.
+// before reports whether a phase comes before another.
 func before(a, b event.Phase) bool {
 	for _, p := range event.Phases() {
 		switch p {

@@ -109,7 +109,7 @@ func guarded(next http.Handler, here bool) http.Handler {
 	origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		refuse(
 			w, r, http.StatusForbidden, "nothing was done", "the request comes from the page of another site",
-			"use the pages of this one",
+			"use the pages of this site",
 		)
 	}))
 	protected := origin.Handler(next)
@@ -124,9 +124,9 @@ func guarded(next http.Handler, here bool) http.Handler {
 		header.Set("Cache-Control", "no-store")
 		if here && !loopback(hostOf(r.Host)) {
 			refuse(
-				w, r, http.StatusMisdirectedRequest, "nothing is told",
-				"it is asked for by the name "+r.Host+", and listens for this machine only",
-				"ask for localhost or 127.0.0.1",
+				w, r, http.StatusMisdirectedRequest, "nothing was done",
+				"the request names the host "+r.Host+", but this server listens for this machine only",
+				"use localhost or 127.0.0.1",
 			)
 			return
 		}

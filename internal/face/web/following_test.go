@@ -108,7 +108,7 @@ func TestEvents(t *testing.T) {
 	if e := one.next(); e.name != "run" || e.id != "1" {
 		t.Errorf("%v", e)
 	}
-	if e := one.await("phase"); e.id != "2" || !strings.Contains(e.data, `"told":"copy: copying rows and applying changes"`) {
+	if e := one.await("phase"); e.id != "2" || !strings.Contains(e.data, `"told":"2/5 copy: copying rows and applying changes"`) {
 		t.Errorf("%v", e)
 	}
 	var now struct {
@@ -145,7 +145,7 @@ func TestEvents(t *testing.T) {
 		t.Errorf("%v", e)
 	}
 	if e := again.next(); e.name != "end" || !strings.Contains(e.data, `"state":"done","mood":"good"`) ||
-		!strings.Contains(e.data, "What is left") {
+		!strings.Contains(e.data, "Left on the server") {
 		t.Errorf("%v", e)
 	}
 	if e := again.next(); e.name != "" {

@@ -49,7 +49,7 @@ var pages = sync.OnceValue(func() *template.Template {
 func show(w http.ResponseWriter, name string, status int, data any) {
 	var text bytes.Buffer
 	if err := pages().ExecuteTemplate(&text, name, data); err != nil {
-		http.Error(w, "the page can't be made: "+err.Error(), http.StatusInternalServerError)
+		http.Error(w, "cannot make the page: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -84,7 +84,7 @@ func optionsText(options map[string]string) string {
 	return strings.Join(list, " ")
 }
 
-// list is what the page of all changes shows.
+// list holds what the page of all changes shows.
 type list struct {
 	Queue   bool
 	Changes []queue.Change
@@ -94,7 +94,7 @@ type list struct {
 	ID      string // of the change that the form submits: a second time it is the same one
 }
 
-// mostShown is how many changes the page of all shows, about: it is made again every two seconds.
+// mostShown bounds the changes on the page of all, which is made again every two seconds.
 const mostShown = 200
 
 // changes are the newest first.
@@ -143,7 +143,7 @@ func (s *Server) changePage(w http.ResponseWriter, r *http.Request) {
 	}{c, s.source.Queue})
 }
 
-// blockersPart tells who is at the table's locks now.
+// blockersPart shows the sessions that hold the table's locks or wait for one.
 func (s *Server) blockersPart(w http.ResponseWriter, r *http.Request) {
 	var found struct {
 		Table            string
@@ -170,7 +170,7 @@ func (s *Server) blockersPart(w http.ResponseWriter, r *http.Request) {
 	show(w, "blockers", http.StatusOK, data)
 }
 
-// loginTo is the login of who wants to see a page.
+// loginTo is the login that leads back to a page.
 func loginTo(page string) string {
 	if page == "/" {
 		return "/login"
@@ -178,7 +178,7 @@ func loginTo(page string) string {
 	return "/login?to=" + url.QueryEscape(page)
 }
 
-// inside is the page that a login leads to: one of ours, whatever was sent.
+// inside is the page that a login leads to. It is one of ours, whatever the client sent.
 func inside(to string) string {
 	if id, is := strings.CutPrefix(to, "/changes/"); is {
 		return "/changes/" + url.PathEscape(id)
@@ -193,7 +193,7 @@ func (s *Server) loginPage(w http.ResponseWriter, r *http.Request) {
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	to := inside(r.PostFormValue("to"))
 	if !s.access.opens(strings.TrimSpace(r.PostFormValue("token"))) {
-		show(w, "login.html", http.StatusUnauthorized, struct{ To, Wrong string }{to, "This is not the token."})
+		show(w, "login.html", http.StatusUnauthorized, struct{ To, Wrong string }{to, "Wrong token."})
 		return
 	}
 	s.access.enter(w)
@@ -217,8 +217,7 @@ var forms = []form{
 	{"md", "text/markdown; charset=utf-8", (*report.Report).Markdown},
 }
 
-// reportPolicy lets the page of a report do what is in it, by its digests, and nothing else: it has
-// no way to its server.
+// reportPolicy allows the scripts of a report's page, by their digests, and nothing else. The page cannot reach its server.
 var reportPolicy = sync.OnceValue(func() string {
 	policy := "default-src 'none'; style-src 'unsafe-inline'; sandbox allow-scripts allow-modals; frame-ancestors 'none'; script-src"
 	for _, script := range report.Scripts() {
@@ -228,7 +227,7 @@ var reportPolicy = sync.OnceValue(func() string {
 	return policy
 })
 
-// report answers with the report of a change, as far as it has come.
+// report answers with the report of a change so far.
 func (s *Server) report(f form) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		path, _, err := s.source.History(r.Context(), r.PathValue("id"))
@@ -236,8 +235,8 @@ func (s *Server) report(f form) http.HandlerFunc {
 			err = &socket.Problem{
 				Status: http.StatusNotFound,
 				Title:  "there is no report",
-				Detail: "the run has not told anything yet",
-				Next:   "wait until it has begun",
+				Detail: "the run has written no history yet",
+				Next:   "wait until it has started",
 			}
 		}
 		var story *history.Story

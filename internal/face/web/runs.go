@@ -15,7 +15,7 @@ import (
 	"midstream/internal/ops/socket"
 )
 
-// Runs are those of one process, one after the other: what midstream run --listen shows. Its zero
+// Runs are the runs of one process, one after the other, which midstream run --listen shows. Its zero
 // value has none yet. It is safe for concurrent use.
 type Runs struct {
 	mu   sync.Mutex
@@ -62,7 +62,7 @@ func (r *Runs) Begin(told record.Run, history string, answers http.Handler) *Run
 	return run
 }
 
-// End says how a run has ended. Its history has all by then.
+// End records the end of a run. Its history is complete by then.
 func (r *Run) End(result record.Result) {
 	r.of.mu.Lock()
 	defer r.of.mu.Unlock()
@@ -72,7 +72,7 @@ func (r *Run) End(result record.Result) {
 	r.over = true
 }
 
-// Source is what pages show of them.
+// Source returns the runs for the pages.
 func (r *Runs) Source() Source {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/changes", func(w http.ResponseWriter, _ *http.Request) {
@@ -94,7 +94,7 @@ func (r *Runs) Source() Source {
 		switch {
 		case run == nil:
 		case run.over:
-			refuse(w, q, http.StatusConflict, "the run of "+run.change.Table+" can't be asked or told", "it has ended", "look how")
+			refuse(w, q, http.StatusConflict, "the run of "+run.change.Table+" takes no commands", "it has ended", "read its report")
 		default:
 			on := q.Clone(q.Context())
 			on.URL.Path = "/v1/" + q.PathValue("operation")
@@ -103,8 +103,8 @@ func (r *Runs) Source() Source {
 	})
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, q *http.Request) {
 		refuse(
-			w, q, http.StatusNotFound, "there is nothing at "+q.URL.Path, "these are the runs of one process",
-			"midstream serve has a queue",
+			w, q, http.StatusNotFound, "there is nothing at "+q.URL.Path, "this process serves only its own runs",
+			"use midstream serve for a queue",
 		)
 	})
 	return Source{API: mux, History: func(_ context.Context, id string) (string, bool, error) {
@@ -115,7 +115,7 @@ func (r *Runs) Source() Source {
 	}}
 }
 
-// Metrics tells Prometheus of the newest run.
+// Metrics gives Prometheus the metrics of the newest run.
 func (r *Runs) Metrics() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		r.mu.Lock()
@@ -125,14 +125,14 @@ func (r *Runs) Metrics() http.Handler {
 		}
 		r.mu.Unlock()
 		if newest.control == nil || newest.over {
-			refuse(w, q, http.StatusServiceUnavailable, "there are no metrics", "no run is at work", "look again")
+			refuse(w, q, http.StatusServiceUnavailable, "there are no metrics", "no run is at work", "try again when a run is at work")
 			return
 		}
 		newest.control.ServeHTTP(w, q)
 	})
 }
 
-// get is a run as it stands; nil where there is none.
+// get returns a copy of a run; nil if there is none.
 func (r *Runs) get(id string) *Run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +145,7 @@ func (r *Runs) get(id string) *Run {
 	return nil
 }
 
-// find is the run that a request is about; nil where there is none, which is told.
+// find returns the run of a request. If there is none, it answers the request and returns nil.
 func (r *Runs) find(w http.ResponseWriter, q *http.Request) *Run {
 	run := r.get(q.PathValue("id"))
 	if run == nil {

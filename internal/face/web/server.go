@@ -19,12 +19,12 @@ import (
 	"midstream/internal/ops/socket"
 )
 
-// Source is what pages are of. Its functions are safe for concurrent use.
+// Source is what the pages show. Its functions are safe for concurrent use.
 type Source struct {
-	// API answers under /v1/: /v1/changes (internal/ops/queue.Change), and what is asked of and told to their runs.
+	// API answers under /v1/: /v1/changes (internal/ops/queue.Change), and the operations of their runs.
 	API http.Handler
 	// History returns the path of a change's history, "" before there is one, and whether nothing
-	// more will come to it. It fails with a *socket.Problem where there is no such change.
+	// more will come to it. It fails with a *socket.Problem if there is no such change.
 	History func(ctx context.Context, id string) (path string, over bool, err error)
 	// Queue says that changes may be submitted, and withdrawn.
 	Queue bool
@@ -37,7 +37,7 @@ type Server struct {
 	http    *http.Server
 	url     string
 	token   string        // path of its file
-	closing chan struct{} // closed when streams shall end
+	closing chan struct{} // closed when streams must end
 	work    turns         // of requests
 	streams turns         // of readers who follow runs
 	done    chan struct{} // closed when it serves no more
@@ -63,13 +63,11 @@ func (d Door) Open(source Source, mounted map[string]http.Handler) (*Server, err
 		scheme = "https"
 	}
 	s := &Server{
-		source: source,
-		access: newAccess(token, port, secure),
-		url:    scheme + "://" + listener.Addr().String(),
-		token:  path,
-		closing: make(
-			chan struct{},
-		),
+		source:  source,
+		access:  newAccess(token, port, secure),
+		url:     scheme + "://" + listener.Addr().String(),
+		token:   path,
+		closing: make(chan struct{}),
 		done:    make(chan struct{}),
 		work:    make(turns, mostRequests),
 		streams: make(turns, min(mostStreams, fewer(mostConnections)/2)),
@@ -78,11 +76,10 @@ func (d Door) Open(source Source, mounted map[string]http.Handler) (*Server, err
 		Handler:           patient(guarded(s.routes(mounted), loopback(host)), patience),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		// what clients do wrong is nothing to tell an operator
-		MaxHeaderBytes: 1 << 16,
-		ConnState:      crowd.state,
-		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: mostRequests},
-		ErrorLog:       log.New(io.Discard, "", 0),
+		MaxHeaderBytes:    1 << 16,
+		ConnState:         crowd.state,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: mostRequests},
+		ErrorLog:          log.New(io.Discard, "", 0), // mistakes of clients do not concern the operator
 	}
 	go func() {
 		defer close(s.done)
@@ -108,7 +105,7 @@ func (s *Server) Err() error { return s.err }
 // lastWords is how long Close waits for answers that are on their way.
 const lastWords = 3 * time.Second
 
-// Close lets those who follow a run hear of its end, and answers that are on their way arrive.
+// Close sends the readers of a run its end, and waits for answers that are on their way.
 func (s *Server) Close() {
 	s.close.Do(func() {
 		close(s.closing)
@@ -121,7 +118,7 @@ func (s *Server) Close() {
 	<-s.done
 }
 
-// routes are the paths. All but those named here are behind the door.
+// routes are the paths. Only the last ones are open without a login.
 func (s *Server) routes(mounted map[string]http.Handler) http.Handler {
 	inside := http.NewServeMux()
 	inside.HandleFunc("GET /{$}", s.listPage)
@@ -160,7 +157,7 @@ func (s *Server) inTurn(turns turns, patience time.Duration, what string, next h
 	}
 }
 
-// behind lets in who may ask. Who looks at a page is led to the login; programs are told.
+// behind lets in requests with a token or a session. It leads a browser to the login, and refuses a program.
 func (s *Server) behind(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -171,7 +168,7 @@ func (s *Server) behind(next http.Handler) http.Handler {
 		default:
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			refuse(
-				w, r, http.StatusUnauthorized, "nothing is told", "the request has no token, or another one",
+				w, r, http.StatusUnauthorized, "nothing was done", "the request has no token or a wrong token",
 				"send the header Authorization: Bearer TOKEN, or log in at /login; the token is in the file that --token-file names",
 			)
 		}
@@ -180,7 +177,7 @@ func (s *Server) behind(next http.Handler) http.Handler {
 
 func isAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/v1/") }
 
-// files are those of all pages; they hold nothing that is anybody's.
+// files are the files of all pages; they contain no secrets.
 func files() http.Handler {
 	own, err := fs.Sub(embedded, "assets/static")
 	if err != nil {
@@ -198,7 +195,7 @@ func files() http.Handler {
 	})
 }
 
-// refuse answers with what was not done, why, and what to do: as the API does, or as a page.
+// refuse answers with what was not done, the reason, and what to do, as the API does or as a page.
 func refuse(w http.ResponseWriter, r *http.Request, status int, title, detail, next string) {
 	problem := &socket.Problem{Status: status, Title: title, Detail: detail, Next: next}
 	if !isAPI(r) && strings.Contains(r.Header.Get("Accept"), "text/html") {
@@ -214,7 +211,7 @@ func refuse(w http.ResponseWriter, r *http.Request, status int, title, detail, n
 func fail(w http.ResponseWriter, r *http.Request, err error) {
 	var p *socket.Problem
 	if !errors.As(err, &p) {
-		p = &socket.Problem{Status: http.StatusInternalServerError, Title: "it could not be done", Detail: err.Error(), Next: "try again"}
+		p = &socket.Problem{Status: http.StatusInternalServerError, Title: "the request failed", Detail: err.Error(), Next: "try again"}
 	}
 	refuse(w, r, p.Status, p.Title, p.Detail, p.Next)
 }

@@ -24,22 +24,22 @@ type tile struct {
 	Value string `json:"value"`
 }
 
-// now is how a run stands, as a page shows it. All but what buttons ask is for people.
+// now is the state of a run, as a page shows it.
 type now struct {
 	State    string   `json:"state"` // as of socket.Status
-	Mood     string   `json:"mood"`  // good or warn: its color
+	Mood     string   `json:"mood"`  // good or warn: the color
 	Why      string   `json:"why"`
 	Phase    string   `json:"phase"`
-	Text     string   `json:"text"`     // how far the phase is
-	Fraction *float64 `json:"fraction"` // of the phase; null where that can't be told
+	Text     string   `json:"text"`     // progress of the phase
+	Fraction *float64 `json:"fraction"` // of the phase; null if it is not known
 	Tiles    []tile   `json:"tiles"`
-	Waits    []string `json:"waits"` // for what, and for whom
-	Held     string   `json:"held"`  // why it does not swap; empty if it will
-	Share    string   `json:"share"` // the most of the row copy's time that may be work
+	Waits    []string `json:"waits"` // reasons for waiting
+	Held     string   `json:"held"`  // why it does not cut over; empty if it will
+	Share    string   `json:"share"` // limit of the row copy's working time
 	Progress any      `json:"progress"`
 }
 
-// now asks a run how it stands.
+// now asks a run for its state.
 func (s *Server) now(ctx context.Context, id string) (*now, error) {
 	var status socket.Status
 	if err := s.ask(ctx, "/v1/changes/"+url.PathEscape(id)+"/status", &status); err != nil {
@@ -49,7 +49,7 @@ func (s *Server) now(ctx context.Context, id string) (*now, error) {
 		State:    status.State,
 		Mood:     "good",
 		Why:      escape.Line(status.Why),
-		Phase:    humanize.Phase(event.Phase(status.Phase)),
+		Phase:    humanize.Headline(event.Phase(status.Phase)),
 		Held:     escape.Line(status.Held),
 		Share:    status.CopyShare,
 		Progress: status.Progress,
@@ -72,7 +72,7 @@ func (s *Server) now(ctx context.Context, id string) (*now, error) {
 	return n, nil
 }
 
-// silent is how a run stands that has not answered since.
+// silent is the state of a run that has not answered since.
 func silent(since time.Time, err error) *now {
 	return &now{
 		State: "no answer",
@@ -80,13 +80,13 @@ func silent(since time.Time, err error) *now {
 		Tiles: []tile{},
 		Waits: []string{},
 		Why: fmt.Sprintf(
-			"It has not answered since %s UTC (%s). What it has told stands below.",
+			"The run has not answered since %s UTC (%s). This page shows its last report.",
 			since.UTC().Format(time.TimeOnly), escape.Error(err),
 		),
 	}
 }
 
-// pending is what a change waits for that has not begun.
+// pending is what a change waits for before it begins.
 type pending struct {
 	Why string `json:"why"`
 }
@@ -97,7 +97,7 @@ func (s *Server) waiting(ctx context.Context, id string) (p pending, err error) 
 	return p, err
 }
 
-// fractionOf is how far a phase is, 0 to 1; nil where that can't be told.
+// fractionOf is the completed part of a phase, 0 to 1; nil if it is not known.
 func fractionOf(p event.Progress) *float64 {
 	var f float64
 	switch p.Phase {
@@ -116,15 +116,15 @@ func fractionOf(p event.Progress) *float64 {
 	return &f
 }
 
-// tilesOf are the numbers of a run that copies rows; none of another.
+// tilesOf are the numbers of a run that copies rows. Another run has none.
 func tilesOf(p event.Progress) []tile {
 	if p.RowsTotal == 0 && p.RowsCopied == 0 {
 		return []tile{}
 	}
 	tiles := []tile{
 		{"rows copied", fmt.Sprintf("%s of about %s", humanize.Count(p.RowsCopied), humanize.Count(p.RowsTotal))},
-		{"row copy", humanize.Rate(p.CopyRate) + " rows/s"},
-		{"end", strings.TrimPrefix(humanize.ETA(p), "ETA ")},
+		{"copy rate", humanize.Rate(p.CopyRate) + " rows/s"},
+		endTile(p),
 		{"backlog", humanize.Plural(p.Backlog, "key")},
 		{"applied", fmt.Sprintf("%s, %s/s", humanize.Plural(p.Applied, "key"), humanize.Rate(p.ApplyRate))},
 		{"capture delay", humanize.Span(p.CaptureDelay)},
@@ -133,14 +133,14 @@ func tilesOf(p event.Progress) []tile {
 		tiles = append(tiles, tile{"replica lag", humanize.Span(p.ReplicaLag)})
 	}
 	if p.StatementTime > 0 {
-		text := humanize.Span(p.StatementTime)
+		text := humanize.Span(p.StatementTime) + " on average"
 		if p.StatementTimeAlone > 0 {
 			text += ", " + humanize.Span(p.StatementTimeAlone) + " without this run"
 		}
-		tiles = append(tiles, tile{"the application's statement", text})
+		tiles = append(tiles, tile{"application statements", text})
 	}
 	if p.Workers > 0 {
-		tiles = append(tiles, tile{"at work", fmt.Sprintf("%.2g workers, %s a chunk", p.Workers, humanize.Plural(p.ChunkRows, "row"))})
+		tiles = append(tiles, tile{"row copy workers", fmt.Sprintf("%.2g, %s per chunk", p.Workers, humanize.Plural(p.ChunkRows, "row"))})
 	}
 	if p.Verified > 0 {
 		tiles = append(tiles, tile{"rows compared", humanize.Count(p.Verified)})
@@ -148,7 +148,19 @@ func tilesOf(p event.Progress) []tile {
 	return tiles
 }
 
-// told is a line of a history with what it tells people: the field told, and html of a plan.
+// endTile is when the row copy ends, in UTC as all times of a page are, or whether the changes are applied.
+func endTile(p event.Progress) tile {
+	text := strings.TrimPrefix(humanize.ETA(p), "ETA ")
+	switch {
+	case p.Phase != event.PhaseCopy:
+		return tile{"changes", text}
+	case p.ETA >= 0 && p.ETA < 24*time.Hour && !p.At.IsZero():
+		text = p.At.Add(p.ETA).UTC().Format("15:04:05 UTC")
+	}
+	return tile{"ETA", text}
+}
+
+// told is a line of a history with a text for people in the field told, and for a plan with its html.
 func told(line []byte) []byte {
 	text, html := "", ""
 	var head record.Head
@@ -160,7 +172,7 @@ func told(line []byte) []byte {
 		var plan record.Plan
 		if json.Unmarshal(line, &plan) == nil {
 			html = parts(report.Of(&history.Story{Plan: &plan}), "plan")
-			text = "method " + plan.Method
+			text = "method: " + humanize.Method(plan.Method)
 		}
 	case record.NameResult:
 		var result record.Result
@@ -184,21 +196,21 @@ func told(line []byte) []byte {
 	return append(append(append([]byte{}, line[:len(line)-1]...), ','), more[1:]...)
 }
 
-// lineOf says what an event tells; "" if nothing that a person would want.
+// lineOf is the text of an event; "" if people do not need it.
 func lineOf(e event.Event) string {
 	switch e := e.(type) {
 	case event.PhaseEntered:
-		return humanize.Phase(e.Phase)
+		return humanize.Headline(e.Phase)
 	case event.Progress:
 		return humanize.Progress(e)
 	case event.Retry:
-		return "tried again: " + escape.Line(e.Cause)
+		return "retry: " + escape.Line(e.Cause)
 	}
 	_, text, _ := humanize.Happening(e)
 	return text
 }
 
-// endText says how a run has ended.
+// endText is the end of a run in one line.
 func endText(r *record.Result) string {
 	text := escape.Line(report.StateWords(r.Outcome, r.Rehearsal))
 	if r.ElapsedMS > 0 {
@@ -210,7 +222,7 @@ func endText(r *record.Result) string {
 	return text
 }
 
-// parts are parts of a report's page; "" if they can't be made.
+// parts are parts of a report's page; "" on an error.
 func parts(r *report.Report, names ...string) string {
 	var text bytes.Buffer
 	if err := r.Parts(&text, names...); err != nil {
@@ -219,11 +231,11 @@ func parts(r *report.Report, names ...string) string {
 	return text.String()
 }
 
-// ending is what a page shows of a run that has ended: after the last word there may be nobody to ask.
+// ending is what a page shows of a run that has ended. Its process may be gone by then.
 func (s *Server) ending(path string) []byte {
 	var end struct {
-		State string `json:"state"` // for people; empty where the run has told no end
-		Mood  string `json:"mood"`  // good, warn or bad: its color
+		State string `json:"state"` // for people; empty if the run has no result
+		Mood  string `json:"mood"`  // good, warn or bad: the color
 		HTML  string `json:"html"`
 	}
 	if story, err := history.Whole(path); err == nil {

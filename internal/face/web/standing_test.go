@@ -22,7 +22,7 @@ func TestWhoDoesNotAnswerIsTold(t *testing.T) {
 		{false, time.Minute, 200, `{"why":"it comes after a-1"}`, "event: waiting\ndata: {\"why\":\"it comes after a-1\"}\n\n"},
 		{false, time.Minute, 500, `{}`, ""},
 		{true, time.Second, 500, `{}`, ""},
-		{true, time.Minute, 500, `{}`, `"state":"no answer","mood":"warn","why":"It has not answered since`},
+		{true, time.Minute, 500, `{}`, `"state":"no answer","mood":"warn","why":"The run has not answered since`},
 		{true, time.Minute, 200, `{"state":"running"}`, `"state":"running"`},
 	} {
 		s := &Server{source: Source{API: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -228,7 +228,7 @@ func TestLogin(t *testing.T) {
 		"/login",
 		url.Values{"token": {"wrong"}, "to": {"/changes/run"}},
 	); status != http.StatusUnauthorized ||
-		!strings.Contains(text, "This is not the token") {
+		!strings.Contains(text, "Wrong token") {
 		t.Errorf("another token: %d\n%s", status, text)
 	}
 	status, text, _ := post("/login", url.Values{"token": {token}, "to": {"/changes/run"}})

@@ -1,21 +1,21 @@
-// The plots of a run, made of its records (docs/events.md) by uPlot: one code for the page of a run that is at work and for its report.
+// The plots of a run, which uPlot draws from its records (docs/events.md), on the page of a run and in its report.
 const MidstreamPlots = (() => {
   "use strict";
 
-  // finest is the part of a story's length that lies between two of its times at least: more than a screen has pixels for.
+  // finest is the most times in a story, about: more than a screen has pixels.
   const finest = 2000;
 
-  // A story is what a run has told, as columns.
+  // A story holds the records of a run as columns.
   class Story {
     constructor() {
       this.times = []; // seconds of Unix time
       this.columns = {};
       for (const plot of plots) for (const line of plot.lines) this.columns[line.field] = [];
-      this.bands = []; // {from, to, why}: for what the work waited
+      this.bands = []; // {from, to, why}: closed gates
       this.marks = []; // {at, kind, text}
     }
 
-    // take adds a record; it says whether anything is to be drawn anew.
+    // take adds a record, and reports whether the plots change.
     take(record) {
       const at = Date.parse(record.at) / 1000;
       const open = this.bands.length > 0 && this.bands[this.bands.length - 1].to === null ? this.bands[this.bands.length - 1] : null;
@@ -23,7 +23,7 @@ const MidstreamPlots = (() => {
         case "progress": {
           let n = this.times.length;
           if (n > 0 && at <= this.times[n - 1]) return false;
-          // A page may be open for weeks, and hears of each second: the newest takes the place of one that is too near to that before it.
+          // A page may be open for weeks: the newest record replaces one that is too near to the record before.
           if (n > 1 && this.times[n - 1] - this.times[n - 2] < (at - this.times[0]) / finest) n--;
           this.times[n] = at;
           for (const plot of plots) for (const line of plot.lines) this.columns[line.field][n] = line.of(record);
@@ -46,7 +46,7 @@ const MidstreamPlots = (() => {
           this.marks.push({ at, kind: record.granted ? "granted" : "withdrawn", text: "lock attempt " + record.number });
           return true;
         case "killed":
-          this.marks.push({ at, kind: "killed", text: "connection " + record.blocker.connection_id + " ended" });
+          this.marks.push({ at, kind: "killed", text: "connection " + record.blocker.connection_id + " killed" });
           return true;
         case "swapped":
           this.marks.push({ at, kind: "swapped", text: "swapped" });
@@ -64,7 +64,7 @@ const MidstreamPlots = (() => {
 
   const plots = [
     {
-      title: "Rates", unit: "a second", lines: [
+      title: "Rates", unit: "per second", lines: [
         { field: "copied", label: "rows copied", color: "--line-1", of: r => r.copy_rows_per_s },
         { field: "applied", label: "keys applied", color: "--line-2", of: r => r.apply_keys_per_s },
       ],
@@ -77,14 +77,14 @@ const MidstreamPlots = (() => {
       ],
     },
     {
-      title: "The application's statements", unit: "ms on average", lines: [
+      title: "Application statements", unit: "ms on average", lines: [
         { field: "alone", label: "without this run", color: "--line-4", of: r => above(r.application_statement_alone_ms), fill: true },
         { field: "felt", label: "now", color: "--line-1", of: r => above(r.application_statement_ms) },
       ],
     },
-    { title: "The application", unit: "statements a second", lines: [{ field: "statements", label: "statements", color: "--line-4", of: r => r.application_statements_per_s }] },
+    { title: "Application load", unit: "statements per second", lines: [{ field: "statements", label: "statements", color: "--line-4", of: r => r.application_statements_per_s }] },
     {
-      title: "Row copy", unit: "workers, of whom 1.5 is one and a half of the time", lines: [
+      title: "Row copy workers", unit: "1.5: the second works half of the time", lines: [
         { field: "workers", label: "workers", color: "--line-1", of: r => r.workers },
       ],
     },
@@ -93,7 +93,7 @@ const MidstreamPlots = (() => {
   const color = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const markColors = { phase: "--quiet", granted: "--good", withdrawn: "--bad", killed: "--bad", swapped: "--good" };
 
-  // behind draws what lies behind the lines: for what the work waited, and the marks.
+  // behind draws the closed gates and the marks behind the lines.
   function behind(u, story) {
     const { left, top, width, height } = u.bbox;
     const c = u.ctx;
@@ -120,7 +120,7 @@ const MidstreamPlots = (() => {
     c.restore();
   }
 
-  // clock is a time of day, to the minute where a step is one or more; with the day where it is one.
+  // clock is a time of day, without seconds if a step is a minute or more, and a day if it is a day.
   const clock = (t, step) => {
     const at = new Date(t * 1000);
     const two = n => String(n).padStart(2, "0");
@@ -136,7 +136,7 @@ const MidstreamPlots = (() => {
     return String(+v.toPrecision(3));
   };
 
-  // mount draws all plots into an element and returns {draw}, to be called when the story has grown.
+  // mount draws all plots into an element. Call the draw that it returns when the story has grown.
   function mount(element, story, height = 150) {
     const sync = uPlot.sync("run-" + Math.random());
     const drawn = plots.map(plot => {

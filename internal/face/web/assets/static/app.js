@@ -1,5 +1,5 @@
-// The pages of Midstream. What people read comes from the server; this puts it in its place. Texts are set as text; only parts of pages that
-// the server has made (html) are set as such, and the policy of the page lets no script in them run.
+// The script of Midstream's pages. It puts texts from the server in their places. It sets texts as text, and sets only parts of pages from the
+// server (html) as HTML. The policy of the page lets no script in them run.
 (() => {
   "use strict";
   const $ = id => document.getElementById(id);
@@ -21,9 +21,9 @@
     put(place, text);
   };
 
-  // complain shows an error. Where the session has ended, it has a link to the login, in another tab: what was typed here stays.
+  // complain shows an error. If the session has ended, it adds a link to the login in another tab, so that typed text stays.
   const complain = (place, problem, mood = "bad") => {
-    if (problem.ended && !place.hidden && place.firstChild?.textContent === visible(problem.message)) return; // it stands there
+    if (problem.ended && !place.hidden && place.firstChild?.textContent === visible(problem.message)) return; // it is shown already
     say(place, problem.message, mood);
     if (!problem.ended) return;
     const link = document.createElement("a");
@@ -33,26 +33,26 @@
     place.append(" ", link);
   };
 
-  // ask sends a request; what was not done is an Error with why, and what to do.
+  // ask sends a request. A refusal is an Error with the reason and the next step.
   const ask = async (method, path, body, signal) => {
     let response;
     try {
       response = await fetch(path, { method, headers: body === undefined ? {} : { "Content-Type": "application/json" }, body: body === undefined ? undefined : JSON.stringify(body), signal });
     } catch {
-      throw new Error(method === "GET" ? "Midstream can't be reached." : "Midstream can't be reached: nobody knows whether it was told. Look how the change stands.");
+      throw new Error(method === "GET" ? "Cannot reach Midstream." : "Cannot reach Midstream, so it is not known whether the request arrived. Check the state of the change.");
     }
-    if (response.status === 401) throw Object.assign(new Error("The session has ended, and this was not told."), { ended: true });
+    if (response.status === 401) throw Object.assign(new Error("Your session has ended. Nothing was sent."), { ended: true });
     if (response.headers.get("Content-Type")?.startsWith("text/html")) {
       const text = await response.text();
-      if (!response.ok) throw new Error("It answers " + response.status + ".");
+      if (!response.ok) throw new Error("The server answered " + response.status + ".");
       return text;
     }
     const answer = await response.json();
-    if (!response.ok) throw new Error([answer.title, answer.detail, answer.next && "What to do: " + answer.next].filter(Boolean).join("\n"));
+    if (!response.ok) throw new Error([answer.title, answer.detail, answer.next && "Next: " + answer.next].filter(Boolean).join("\n"));
     return answer;
   };
 
-  // bound ends a question that is asked again and again: a connection may be dead without a word.
+  // bound limits a request that is repeated, because a dead connection reports nothing.
   const bound = () => AbortSignal.timeout?.(20000);
 
   // busy keeps a button from being pressed again before it is answered.
@@ -63,13 +63,13 @@
       await do_();
     } finally {
       button.disabled = false;
-      if (focused && document.activeElement === document.body) button.focus(); // nobody has gone on to another place
+      if (focused && document.activeElement === document.body) button.focus(); // the user has not moved on
     }
   };
 
   if ($("changes")) listPage();
   if ($("change")) changePage();
-  for (const id of ["preview", "withdraw"]) if ($(id)) $(id).disabled = false; // they can be pressed from now on: each has somebody who listens
+  for (const id of ["preview", "withdraw"]) if ($(id)) $(id).disabled = false; // their handlers are set
 
   function listPage() {
     const look = async () => {
@@ -83,8 +83,8 @@
         }
         look.last = text;
       } catch (problem) {
-        if (problem.ended) complain($("connection"), { ended: true, message: "The session has ended: the list is as it was." }, "warn");
-        else say($("connection"), "Midstream can't be reached: the list is as it was. Trying again.", "warn");
+        if (problem.ended) complain($("connection"), { ended: true, message: "Your session has ended. The list is no longer updated." }, "warn");
+        else say($("connection"), "Cannot reach Midstream. The list may be out of date. Trying again.", "warn");
       }
       setTimeout(look, 2000);
     };
@@ -105,7 +105,7 @@
     $("preview").addEventListener("click", () => {
       if (!$("submit").reportValidity()) return;
       const question = asked();
-      say($("said"), "The server is asked; that may take some seconds.");
+      say($("said"), "Asking the server. This can take some seconds.");
       $("plan").hidden = true;
       busy($("preview"), async () => {
         try {
@@ -113,7 +113,7 @@
           put($("plan"), answer.text);
           $("plan").hidden = false;
           const fine = answer.result.exit_code === 0;
-          say($("said"), fine ? "This is the plan. Nothing was changed." : "A run would not begin now; the text below says why.", fine ? "" : "warn");
+          say($("said"), fine ? "This is the plan. Nothing was changed." : "Cannot run this change now. The reason is below.", fine ? "" : "warn");
           shown = JSON.stringify(question);
         } catch (problem) {
           complain($("said"), problem);
@@ -131,7 +131,7 @@
         } catch (problem) {
           complain($("said"), problem);
         }
-      }).then(change); // it may have been edited meanwhile
+      }).then(change); // the user may have edited it
     });
   }
 
@@ -190,8 +190,8 @@
       if (record.event === "plan") $("plan").innerHTML = record.html || "";
       if (record.event === "phase") {
         const item = document.createElement("li");
-        put(item, record.phase);
-        $("phases").append(item);
+        put(item, record.told.split(":")[0].replace(/^\d\/\d /, "")); // its step
+        if ($("phases").lastChild?.textContent !== item.textContent) $("phases").append(item);
         put($("phase"), record.told);
       }
       line(record);
@@ -202,10 +202,10 @@
       if (over) return;
       $("now").hidden = $("controls").hidden = false;
       tellState(now.state, now.mood);
-      const why = [now.why, now.held && now.state !== "held" ? "Held: " + now.held : ""].filter(Boolean).join("\n");
+      const why = [now.why, now.held && now.state !== "held" ? "On hold: " + now.held : ""].filter(Boolean).join("\n");
       put($("why"), why);
       if (now.phase) put($("phase"), now.phase);
-      put($("text"), now.tiles.length ? "" : now.text); // tiles say it
+      put($("text"), now.tiles.length ? "" : now.text); // the tiles show it
       $("text").hidden = now.tiles.length > 0;
       $("bar").hidden = now.fraction === null;
       if (now.fraction !== null) $("bar").value = now.fraction;
@@ -257,17 +257,17 @@
         $("ended").innerHTML = end.html;
         $("ended").hidden = false;
       }
-      if (page.dataset.queue === "false") say($("connection"), "The run has ended, and so has its server: this is the last that it told. The report is in the file that it named.");
-      else if (page.dataset.state === "waiting" || (page.dataset.state === "running" && !end.state)) location.reload(); // the queue knows more than the run has told
+      if (page.dataset.queue === "false") say($("connection"), "The run has ended, and this page is no longer updated. The run printed the path of its report.");
+      else if (page.dataset.state === "waiting" || (page.dataset.state === "running" && !end.state)) location.reload(); // the queue knows more than the run
       draw();
     });
     source.onerror = () => {
       if (over) return;
-      say($("connection"), "The connection is gone: what you see is the last that came. Trying again.", "warn");
+      say($("connection"), "Connection lost. This page may be out of date. Trying again.", "warn");
       if (source.readyState === EventSource.CLOSED) setTimeout(anew, 2000); // it was refused: the session may have ended
     };
 
-    // anew opens the page again once somebody answers.
+    // anew opens the page again when the server answers.
     const anew = async () => {
       try {
         await ask("GET", api, undefined, bound());
@@ -278,16 +278,16 @@
       }
     };
 
-    // A connection may be dead without a word: a stream is never silent for longer than ten seconds.
+    // A dead connection reports nothing, but a stream is never silent for longer than ten seconds.
     setInterval(() => {
       if (over || source.readyState !== EventSource.OPEN || Date.now() - heard < 25000) return;
-      say($("connection"), "Nothing has come for " + Math.round((Date.now() - heard) / 1000) + " s: what you see is the last that came. Trying again.", "warn");
+      say($("connection"), "No data for " + Math.round((Date.now() - heard) / 1000) + " s. This page may be out of date. Trying again.", "warn");
       source.close();
       anew();
     }, 5000);
 
     const tell = (button, command, body) => busy(button, async () => {
-      say($("said"), "Being told; waiting for the answer.");
+      say($("said"), "Sent. Waiting for the answer.");
       try {
         say($("said"), (await ask("POST", api + "/" + command, body)).text);
       } catch (problem) {
