@@ -168,7 +168,7 @@ func TestBarsOnATerminal(t *testing.T) {
 		<-screen.done
 		terminal.Close()
 		sent := screen.String()
-		contains(t, ansi.Strip(sent), "rows     █", "backlog  ", "cut over: locked for", "altered "+name)
+		contains(t, ansi.Strip(sent), "copy     █", "backlog  ", "5/5 cut over  locked for", "altered "+name)
 		if hide, show := strings.LastIndex(sent, ansi.HideCursor), strings.LastIndex(sent, ansi.ShowCursor); hide < 0 || show < hide {
 			t.Errorf("the cursor stays hidden: %q", sent)
 		}

@@ -173,6 +173,9 @@ func TestLimitAndWithdraw(t *testing.T) {
 	q.becomes("a", queue.StateRunning)
 	q.becomes("b", queue.StateRunning)
 	contains(t, q.at("c").Why, "2 may run on main at once (--limit)")
+	q.await("the queue to say that a is held", func() bool { return q.at("a").Why == "on hold: until midstream cutover" })
+	_, listed, _ := q.ask("queue")
+	contains(t, listed, ": on hold: until midstream cutover")
 	if code, stdout, stderr := q.ask("withdraw", "c"); code != exitDone || !strings.HasPrefix(stdout, "withdrawn c ") {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}

@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
 	"strconv"
 	"time"
 
@@ -16,79 +13,24 @@ import (
 )
 
 const (
-	// lookEvery is the time between two looks at what a run has told.
+	// lookEvery is the time between two reads of a history.
 	lookEvery = 250 * time.Millisecond
-	// statusEvery is the time between two questions to a run how it stands.
+	// statusEvery is the time between two requests for the state of a run.
 	statusEvery = time.Second
-	// heartbeat is how long a stream is silent at most: a reader sees that the connection lives, by
-	// an event of that name.
+	// heartbeat bounds the silence of a stream. An event of that name then shows that the connection lives.
 	heartbeat = 10 * time.Second
-	// silence is how long a run may leave questions unanswered before a reader is told.
+	// silence is how long a run may leave requests unanswered before a reader learns of it.
 	silence = 10 * time.Second
 )
 
-// tail reads lines of a file that grows. Its zero value has none yet.
-type tail struct {
-	path  string
-	file  *os.File
-	begun []byte // of a line whose end is not written yet
-	lines int    // that were read
-}
-
-// read hands over the lines that were not read yet.
-func (t *tail) read(path string, take func(number int, line []byte) error) error {
-	if path != t.path {
-		t.close()
-		*t = tail{path: path}
-	}
-	if t.path == "" {
-		return nil
-	}
-	if t.file == nil {
-		file, err := os.Open(t.path)
-		if err != nil {
-			return fmt.Errorf("read what the run has told: %w", err)
-		}
-		t.file = file
-	}
-	buffer := make([]byte, 1<<16)
-	for {
-		n, err := t.file.Read(buffer)
-		t.begun = append(t.begun, buffer[:n]...)
-		for {
-			end := bytes.IndexByte(t.begun, '\n')
-			if end < 0 {
-				break
-			}
-			t.lines++
-			if err := take(t.lines, t.begun[:end]); err != nil {
-				return err
-			}
-			t.begun = t.begun[end+1:]
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("read what the run has told: %w", err)
-		}
-	}
-}
-
-func (t *tail) close() {
-	if t.file != nil {
-		t.file.Close()
-	}
-}
-
-// stream writes server-sent events to one reader, by the goroutine of its request: a run never waits for one.
+// stream writes server-sent events to one reader, by the goroutine of its request: a run never waits for a reader.
 type stream struct {
 	writer  http.ResponseWriter
 	control *http.ResponseController
 	wrote   time.Time
 }
 
-// send writes an event; without an id the reader's last one holds, without a name it is a record.
+// send writes an event. Without an id, the reader keeps its last one; without a name, the event is a record.
 func (s *stream) send(id int, name string, data []byte) error {
 	var text bytes.Buffer
 	if name != "" {
@@ -107,47 +49,39 @@ func (s *stream) write(text []byte) error {
 	return err
 }
 
-// events tells a reader all that a run has told, and then what it tells, until it ends: records of
-// docs/events.md with a field told (for people; of a plan also html), numbered as in the history;
-// between them, named status, how the run stands, or named waiting, why it has not begun; and at
-// last end. It ends with the session of the reader.
+// beat sends a heartbeat if the stream was silent for too long.
+func (s *stream) beat() error {
+	if time.Since(s.wrote) <= heartbeat {
+		return nil
+	}
+	return s.send(0, "heartbeat", []byte("{}"))
+}
+
+// events sends a reader the records of a run so far, and then the new ones until the run ends. A
+// record is as in docs/events.md, with a field told (for people; of a plan also html), and has its
+// number in the history as its id. In between come events by the name status (the state of the run)
+// or waiting (why it has not begun), and at last end. The stream ends with the reader's session.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
-	after, _ := strconv.Atoi(r.Header.Get("Last-Event-ID")) // 0 where there is none
+	after, _ := strconv.Atoi(r.Header.Get("Last-Event-ID")) // none: 0
 	if _, _, err := s.source.History(r.Context(), id); err != nil {
 		fail(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	out := &stream{writer: w, control: http.NewResponseController(w)}
-	if out.write([]byte("retry: 2000\n\n")) != nil {
+	f := follower{
+		server: s, id: id, after: after, out: &stream{writer: w, control: http.NewResponseController(w)}, status: standing{heard: time.Now()},
+	}
+	defer f.lines.close()
+	if f.out.write([]byte("retry: 2000\n\n")) != nil {
 		return
 	}
-	var lines tail
-	defer func() { lines.close() }()
-	status := standing{heard: time.Now()}
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	for {
-		closing := s.isClosing() // first: what comes before is told
-		path, over, err := s.source.History(r.Context(), id)
-		if err == nil {
-			err = lines.read(path, func(number int, line []byte) error {
-				if number <= after {
-					return nil
-				}
-				return out.send(number, "", told(line))
-			})
-		}
-		if err == nil && over {
-			err = out.send(0, "end", s.ending(path))
-		} else if err == nil {
-			err = status.tell(r.Context(), s, id, path != "", out)
-		}
-		if err == nil && time.Since(out.wrote) > heartbeat {
-			err = out.send(0, "heartbeat", []byte("{}"))
-		}
-		if err != nil || out.control.Flush() != nil || over || closing || !s.access.allowed(r) {
+		closing := s.isClosing() // before the step: the reader still gets the last records
+		over, err := f.step(r.Context())
+		if err != nil || f.out.control.Flush() != nil || over || closing || !s.access.allowed(r) {
 			return
 		}
 		select {
@@ -168,15 +102,51 @@ func (s *Server) isClosing() bool {
 	}
 }
 
-// standing is what a reader was told of how a run stands.
-type standing struct {
-	at    time.Time // of the last question
-	heard time.Time // of the last answer
-	last  []byte
+// follower is a reader of one run.
+type follower struct {
+	server *Server
+	id     string
+	after  int // the number of the last record that the reader has
+	out    *stream
+	lines  tail
+	status standing
 }
 
-// tell tells how a run stands, or why it has not begun, if that has changed. Of a run that does not
-// answer for a moment nothing is told.
+// step sends what is new, and reports whether that was the end.
+func (f *follower) step(ctx context.Context) (over bool, err error) {
+	path, over, err := f.server.source.History(ctx, f.id)
+	if err != nil {
+		return false, err
+	}
+	if err := f.lines.read(path, f.record); err != nil {
+		return false, err
+	}
+	if over {
+		return true, f.out.send(0, "end", f.server.ending(path))
+	}
+	if err := f.status.tell(ctx, f.server, f.id, path != "", f.out); err != nil {
+		return false, err
+	}
+	return false, f.out.beat()
+}
+
+// record sends a line of the history, unless the reader has it.
+func (f *follower) record(number int, line []byte) error {
+	if number <= f.after {
+		return nil
+	}
+	return f.out.send(number, "", told(line))
+}
+
+// standing is the state of a run as a reader knows it.
+type standing struct {
+	at    time.Time // of the last request
+	heard time.Time // of the last answer
+	last  []byte    // sent last
+}
+
+// tell sends the state of a run, or why it has not begun, if that has changed. It sends nothing of a
+// run that does not answer for a moment.
 func (t *standing) tell(ctx context.Context, s *Server, id string, begun bool, out *stream) error {
 	if time.Since(t.at) < statusEvery {
 		return nil
@@ -204,7 +174,7 @@ func (t *standing) tell(ctx context.Context, s *Server, id string, begun bool, o
 	return t.send(out, "status", now)
 }
 
-// send sends what is not what was sent last.
+// send sends an event unless it equals the last one.
 func (t *standing) send(out *stream, name string, what any) error {
 	text, err := json.Marshal(what)
 	if err != nil || bytes.Equal(text, t.last) {

@@ -2,10 +2,10 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Description is what is known of a metric beforehand.
+// Description describes a metric.
 type Description struct {
 	Name, Kind, Help string
-	Labels           []string // beside table and server, which every metric of a run has, and change, which the queue adds
+	Labels           []string // without table and server, and change, which the queue adds
 }
 
 // OfRuns describes the metrics of a run.

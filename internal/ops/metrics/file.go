@@ -7,12 +7,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// keepEvery is the time between two writes of a file: node_exporter is mostly asked every 15 s.
+// keepEvery is the time between two writes of a file. Prometheus usually reads it every 15 s.
 const keepEvery = 5 * time.Second
 
-// Keep writes the metrics to a file, whole each time, as the textfile collector of node_exporter
-// reads them, until stop is called, which writes them once more. Its error is that of the last
-// write.
+// Keep writes the metrics to a file for the textfile collector of node_exporter, and replaces the
+// file each time. The function stop writes the file once more, and returns the error of that write.
 func (r *Run) Keep(path string) (stop func() error, err error) {
 	write := func() error {
 		if err := prometheus.WriteToTextfile(path, r.registry); err != nil {
@@ -33,7 +32,7 @@ func (r *Run) Keep(path string) (stop func() error, err error) {
 			case <-quit:
 				return
 			case <-ticker.C:
-				_ = write() // the last one tells
+				_ = write() // the last write reports an error
 			}
 		}
 	}()

@@ -12,7 +12,7 @@ import (
 // prefix begins the names of all metrics of ours.
 const prefix = "midstream_"
 
-// metric is one of the metrics of a run.
+// metric is a metric of a run.
 type metric struct {
 	name, help string
 	kind       prometheus.ValueType
@@ -31,7 +31,7 @@ func outcomeOf(granted bool) string {
 	return "withdrawn"
 }
 
-// histogram is one of the metrics of a run that count how often something took how long.
+// histogram is a metric of a run that counts durations.
 type histogram struct {
 	name, help string
 	labels     []string
@@ -55,15 +55,15 @@ func (h histogram) vector() *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + h.name, Help: h.help, Buckets: h.buckets}, h.labels)
 }
 
-// reader tells the values of a metric at a time, each with its labels.
+// reader reads the values of a metric, each with its labels.
 type reader func(r *Run, now time.Time, tell func(value float64, labels ...string))
 
-// one reads a value that is always there.
+// one reads a value that is always known.
 func one(of func(s *state) float64) reader {
 	return func(r *Run, _ time.Time, tell func(float64, ...string)) { tell(of(&r.state)) }
 }
 
-// told reads a value of the newest progress; negative: it is not known.
+// told reads a value of the newest progress. A negative value is not known.
 func told[N int | int64 | float64](of func(p *event.Progress) N) reader {
 	return func(r *Run, _ time.Time, tell func(float64, ...string)) {
 		if p := r.state.progress; p != nil && of(p) >= 0 {
@@ -72,7 +72,7 @@ func told[N int | int64 | float64](of func(p *event.Progress) N) reader {
 	}
 }
 
-// atWork reads what is no more once the run has ended.
+// atWork reads a value that exists only until the run ends.
 func atWork(read reader) reader {
 	return func(r *Run, now time.Time, tell func(float64, ...string)) {
 		if r.state.outcome == "" {
@@ -81,12 +81,12 @@ func atWork(read reader) reader {
 	}
 }
 
-// spent reads a time of the newest progress in seconds; negative: it is not known.
+// spent reads a time of the newest progress in seconds. A negative time is not known.
 func spent(of func(p *event.Progress) time.Duration) reader {
 	return told(func(p *event.Progress) float64 { return of(p).Seconds() })
 }
 
-// counted reads the numbers of what was counted by a word, 0 for the words that are always told.
+// counted reads counts by a word. The words in always have a count of at least 0.
 func counted(of func(s *state) map[string]int, always ...string) reader {
 	return func(r *Run, _ time.Time, tell func(float64, ...string)) {
 		counts := of(&r.state)
@@ -101,7 +101,7 @@ func counted(of func(s *state) map[string]int, always ...string) reader {
 	}
 }
 
-// either reads what was counted by yes or no.
+// either reads two counts, of yes and of no.
 func either(of func(s *state) map[bool]int, yes, no string) reader {
 	return func(r *Run, _ time.Time, tell func(float64, ...string)) {
 		tell(float64(of(&r.state)[true]), yes)
@@ -109,14 +109,14 @@ func either(of func(s *state) map[bool]int, yes, no string) reader {
 	}
 }
 
-// ofRuns are the metrics of a run but for its histograms.
+// ofRuns are the metrics of a run, without its histograms.
 func ofRuns() []metric { return slices.Concat(ofCourse(), ofWork(), ofWaiting(), ofProof()) }
 
-// ofCourse tell what a run is and where it stands.
+// ofCourse tell what a run is and how far it is.
 func ofCourse() []metric {
 	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
 	return []metric{
-		{"run_info", "1: the run. rehearsal is empty if the table is changed.", gauge, []string{"rehearsal", "version"},
+		{"run_info", "1 for each run. The label rehearsal is empty if the run changes the table.", gauge, []string{"rehearsal", "version"},
 			func(r *Run, _ time.Time, tell func(float64, ...string)) { tell(1, r.about.Rehearsal, r.about.Version) }},
 		{"run_ended", "1 when the run has ended; outcome is the name of its exit code (docs/exit-codes.md).", gauge, []string{"outcome"},
 			func(r *Run, _ time.Time, tell func(float64, ...string)) {
@@ -219,9 +219,12 @@ func ofWork() []metric {
 	}
 }
 
-// ofWaiting tell for what a run waits, and what others feel of it.
-func ofWaiting() []metric {
-	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
+// ofWaiting are the metrics of delays, the application, gates and locks.
+func ofWaiting() []metric { return slices.Concat(ofDelays(), ofGates(), ofLocks()) }
+
+// ofDelays tell how far behind capture and replicas are, and what the application notices.
+func ofDelays() []metric {
+	const gauge = prometheus.GaugeValue
 	return []metric{
 		{
 			"capture_delay_seconds", "Delay of capture behind the server.", gauge, nil,
@@ -234,20 +237,11 @@ func ofWaiting() []metric {
 		{
 			"application_statement_seconds",
 			"Mean time of a statement of the application on the server: now, and while the run rests (alone); no sample while it is not known.",
-			gauge,
-			[]string{"when"},
-			atWork(func(r *Run, _ time.Time, tell func(float64, ...string)) {
-				if p := r.state.progress; p != nil && p.StatementTime > 0 {
-					tell(p.StatementTime.Seconds(), "now")
-				}
-				if p := r.state.progress; p != nil && p.StatementTimeAlone > 0 {
-					tell(p.StatementTimeAlone.Seconds(), "alone")
-				}
-			}),
+			gauge, []string{"when"}, atWork(readStatementTimes),
 		},
 		{
 			"application_slowdown_ratio",
-			"Part by which the run makes the application's statements longer; no sample while it is not known.",
+			"Share by which the run slows the application's statements down; no sample while it is not known.",
 			gauge, nil, atWork(told(func(p *event.Progress) float64 { return p.Slowdown })),
 		},
 		{
@@ -255,41 +249,29 @@ func ofWaiting() []metric {
 			"Statements of the application that end per second; 0 if it is not known, or if there is no application.", gauge,
 			nil, atWork(told(func(p *event.Progress) float64 { return p.Statements })),
 		},
+	}
+}
+
+// ofGates tell which gates the run waits for.
+func ofGates() []metric {
+	return []metric{
 		{
 			"throttled",
-			"1 for each gate for which the work waits, 0 for gates that are open again (docs/events.md, throttled; replicas without their names).",
-			gauge,
-			[]string{"gate"},
-			func(r *Run, _ time.Time, tell func(float64, ...string)) {
-				for gate := range r.state.gates {
-					tell(1, gate)
-				}
-				for gate := range r.state.throttled {
-					if _, closed := r.state.gates[gate]; !closed {
-						tell(0, gate)
-					}
-				}
-			},
+			"1 for each closed gate, for which the run waits; 0 for gates that are open again (docs/events.md, throttled; replicas without their names).",
+			prometheus.GaugeValue, []string{"gate"}, readGates,
 		},
-		{"throttled_seconds_total", "Time for which each gate was closed.", counter, []string{"gate"},
-			func(r *Run, now time.Time, tell func(float64, ...string)) {
-				for gate, since := range r.state.gates {
-					tell((r.state.throttled[gate] + max(0, now.Sub(since))).Seconds(), gate)
-				}
-				for gate, d := range r.state.throttled {
-					if _, closed := r.state.gates[gate]; !closed {
-						tell(d.Seconds(), gate)
-					}
-				}
-			}},
-		{"blockers", "Sessions that block a lock.", gauge, nil,
-			func(r *Run, now time.Time, tell func(float64, ...string)) {
-				if r.state.blocked.Lasts(now) {
-					tell(float64(len(r.state.blocked.Blockers)))
-				} else {
-					tell(0)
-				}
-			}},
+		{
+			"throttled_seconds_total", "Time for which each gate was closed.",
+			prometheus.CounterValue, []string{"gate"}, readGateTimes,
+		},
+	}
+}
+
+// ofLocks tell about the lock of the swap and the sessions that block it.
+func ofLocks() []metric {
+	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
+	return []metric{
+		{"blockers", "Sessions that block a lock.", gauge, nil, readBlockers},
 		{
 			"kills_total",
 			"Sessions that were killed because they blocked a lock for too long (--kill-blockers-after).", counter,
@@ -297,16 +279,56 @@ func ofWaiting() []metric {
 		},
 		{"lock_attempts_total", "Requests for the lock of the swap, or of the server's own statement.", counter, []string{"outcome"},
 			either(func(s *state) map[bool]int { return s.attempts }, outcomeOf(true), outcomeOf(false))},
-		{"lock_held_seconds", "Time for which the lock of the swap was held; no sample before the swap.", gauge, nil,
-			func(r *Run, _ time.Time, tell func(float64, ...string)) {
-				if s := r.state.swap; s != nil {
-					tell(s.LockHeld.Seconds())
-				}
-			}},
+		{"lock_held_seconds", "Time for which the lock of the swap was held; no sample before the swap.", gauge, nil, readLockHeld},
 	}
 }
 
-// ofProof tell what was found wrong.
+func readStatementTimes(r *Run, _ time.Time, tell func(float64, ...string)) {
+	p := r.state.progress
+	if p == nil {
+		return
+	}
+	if p.StatementTime > 0 {
+		tell(p.StatementTime.Seconds(), "now")
+	}
+	if p.StatementTimeAlone > 0 {
+		tell(p.StatementTimeAlone.Seconds(), "alone")
+	}
+}
+
+func readGates(r *Run, _ time.Time, tell func(float64, ...string)) {
+	for gate := range r.state.gates {
+		tell(1, gate)
+	}
+	for gate := range r.state.reopened() {
+		tell(0, gate)
+	}
+}
+
+func readGateTimes(r *Run, now time.Time, tell func(float64, ...string)) {
+	for gate, since := range r.state.gates {
+		tell((r.state.throttled[gate] + max(0, now.Sub(since))).Seconds(), gate)
+	}
+	for gate, closed := range r.state.reopened() {
+		tell(closed.Seconds(), gate)
+	}
+}
+
+func readBlockers(r *Run, now time.Time, tell func(float64, ...string)) {
+	if !r.state.blocked.Lasts(now) {
+		tell(0)
+		return
+	}
+	tell(float64(len(r.state.blocked.Blockers)))
+}
+
+func readLockHeld(r *Run, _ time.Time, tell func(float64, ...string)) {
+	if s := r.state.swap; s != nil {
+		tell(s.LockHeld.Seconds())
+	}
+}
+
+// ofProof count rows that do not fit, differ, or were repaired.
 func ofProof() []metric {
 	const counter = prometheus.CounterValue
 	return []metric{

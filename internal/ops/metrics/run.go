@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -14,7 +15,7 @@ import (
 	"midstream/internal/mysql/escape"
 )
 
-// About is what a run is.
+// About identifies a run.
 type About struct {
 	Table     string // database.table
 	Server    string // host:port, or the path of a socket
@@ -22,7 +23,7 @@ type About struct {
 	Version   string // of midstream
 }
 
-// Run are the metrics of one run. It is safe for concurrent use.
+// Run holds the metrics of one run. It is safe for concurrent use.
 type Run struct {
 	about    About
 	registry *prometheus.Registry
@@ -34,20 +35,20 @@ type Run struct {
 	state state
 }
 
-// state is what the events of a run have told so far.
+// state is what the events of a run have reported so far.
 type state struct {
 	phase     event.Phase
 	entered   time.Time
-	phases    map[event.Phase]time.Duration // spent in each, but for the present one since it was entered
+	phases    map[event.Phase]time.Duration // spent in each, without the current one
 	progress  *event.Progress               // the newest
-	earlier   int64                         // rows that were copied before this attempt
+	earlier   int64                         // rows copied before this attempt
 	gates     map[string]time.Time          // that are closed, and since when
-	throttled map[string]time.Duration      // spent at each, but for those that are closed
+	throttled map[string]time.Duration      // spent at each until it opened
 	blocked   event.Blocked                 // the newest of this phase
 	kills     int
-	attempts  map[bool]int // at a lock, by whether it was granted
+	attempts  map[bool]int // at a lock, by success
 	retries   map[string]int
-	commands  map[bool]int // by whether they were refused
+	commands  map[bool]int // by refusal
 	findings  map[string]int
 	mismatch  int
 	repaired  int
@@ -80,7 +81,7 @@ func (r *Run) Listen(e event.Event) {
 	r.state.take(e)
 }
 
-// End says how the run has ended: a name of record.Result's outcomes.
+// End records the end of the run. outcome is one of record.Result's outcomes.
 func (r *Run) End(outcome string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +90,7 @@ func (r *Run) End(outcome string) {
 	r.state.phase, r.state.blocked, r.state.outcome = "", event.Blocked{}, outcome
 }
 
-// Gatherer gives what Prometheus asks for.
+// Gatherer returns the metrics for Prometheus.
 func (r *Run) Gatherer() prometheus.Gatherer { return r.registry }
 
 // ServeHTTP answers Prometheus.
@@ -99,14 +100,14 @@ func serve(g prometheus.Gatherer, w http.ResponseWriter, q *http.Request) {
 	promhttp.HandlerFor(g, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}).ServeHTTP(w, q)
 }
 
-// Describe is a prometheus.Collector's.
+// Describe implements prometheus.Collector.
 func (r *Run) Describe(to chan<- *prometheus.Desc) {
 	for _, m := range ofRuns() {
 		to <- m.desc()
 	}
 }
 
-// Collect is a prometheus.Collector's.
+// Collect implements prometheus.Collector.
 func (r *Run) Collect(to chan<- prometheus.Metric) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -155,18 +156,28 @@ func (s *state) take(e event.Event) {
 	}
 }
 
-// leave counts the time of the present phase.
+// reopened returns the gates that were closed and are open now, with the time for which they were closed.
+func (s *state) reopened() map[string]time.Duration {
+	open := maps.Clone(s.throttled)
+	maps.DeleteFunc(open, func(gate string, _ time.Duration) bool {
+		_, closed := s.gates[gate]
+		return closed
+	})
+	return open
+}
+
+// leave counts the time of the current phase.
 func (s *state) leave(at time.Time) {
 	if s.phase != "" {
 		s.phases[s.phase] += max(0, at.Sub(s.entered))
 	}
 }
 
-// open counts the time of the gates that were closed and are not any more, and notes those that are.
+// open counts the time of gates that have opened, and keeps the gates that are closed.
 func (s *state) open(gates []event.Gate, at time.Time) {
 	closed := map[string]time.Time{}
 	for _, g := range gates {
-		name, _, _ := strings.Cut(g.Name, " ") // of a replica: behind it stands which
+		name, _, _ := strings.Cut(g.Name, " ") // without the replica
 		since, is := closed[name]
 		if !is || g.Since.Before(since) {
 			closed[name] = g.Since

@@ -17,25 +17,25 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// Source is a run whose metrics another process has.
+// Source is a run of another process.
 type Source struct {
 	Change string // its ID in the queue
-	// Read asks it for its metrics, as ServeHTTP of its Run gives them.
+	// Read returns its metrics, as ServeHTTP of its Run writes them.
 	Read func(ctx context.Context) (io.ReadCloser, error)
 }
 
-// Queue is what a Union looks at.
+// Queue is the input of a Union.
 type Queue struct {
-	// Counts are the numbers of the changes by their state, 0 included.
+	// Counts counts the changes by their state, with zeros.
 	Counts func() map[string]int
-	// Sources are the runs that are at work.
+	// Sources returns the runs at work.
 	Sources func() []Source
 }
 
-// patience is how long a run is waited for that does not answer: Prometheus waits for ten seconds.
+// patience bounds the wait for a run that does not answer. Prometheus waits for ten seconds.
 const patience = 3 * time.Second
 
-// The metrics of a queue itself.
+// The metrics of the queue.
 var (
 	changesOf = Description{prefix + "changes", "gauge", "Changes in the queue by their state.", []string{"state"}}
 	upOf      = Description{
@@ -44,7 +44,7 @@ var (
 	}
 )
 
-// OfQueues describes the metrics of a queue, beside those of its runs.
+// OfQueues describes the metrics of a queue, in addition to the metrics of its runs.
 func OfQueues() []Description { return []Description{changesOf, upOf} }
 
 // Union answers Prometheus with the metrics of a queue and those of all of its runs, each with the label change.
@@ -61,7 +61,7 @@ func (q Queue) gather(ctx context.Context) []*dto.MetricFamily {
 	read := make([][]*dto.MetricFamily, len(sources))
 	var reading sync.WaitGroup
 	for i, s := range sources {
-		reading.Go(func() { read[i], _ = s.gather(ctx) }) // one that has just ended has none: run_up tells
+		reading.Go(func() { read[i], _ = s.gather(ctx) }) // an ended run has none: run_up shows it
 	}
 	reading.Wait()
 	all := map[string]*dto.MetricFamily{}
@@ -117,7 +117,7 @@ func add(all map[string]*dto.MetricFamily, f *dto.MetricFamily) {
 	}
 }
 
-// family is a metric of the queue's own.
+// family is a metric of the queue.
 func family(d Description, word string, value float64) *dto.MetricFamily {
 	return &dto.MetricFamily{Name: &d.Name, Help: &d.Help, Type: dto.MetricType_GAUGE.Enum(),
 		Metric: []*dto.Metric{{Label: []*dto.LabelPair{label(d.Labels[0], word)}, Gauge: &dto.Gauge{Value: &value}}}}

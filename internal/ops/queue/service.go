@@ -51,6 +51,7 @@ type Service struct {
 	noted    map[string]string
 	paths    map[string]string         // of the histories that were found, by id. Guarded by mu
 	runs     map[string]*socket.Client // that were found, by id. Guarded by mu
+	awaits   map[string]string         // why runs wait for a person, by id. Guarded by mu
 	finding  chan struct{}             // bounds how many look for one
 	planners planners
 	doubted  map[string]bool // ids whose submission the store has failed to answer. Guarded by writing
@@ -72,6 +73,7 @@ func Open(ctx context.Context, cfg Config, store Store) (*Service, error) {
 		noted:    map[string]string{},
 		paths:    map[string]string{},
 		runs:     map[string]*socket.Client{},
+		awaits:   map[string]string{},
 		finding:  make(chan struct{}, 2),
 		planners: newPlanners(),
 		doubted:  map[string]bool{},
@@ -142,6 +144,11 @@ const (
 // lost to another daemon.
 func (s *Service) Run(ctx context.Context) error {
 	var checked time.Time
+	ctx, stop := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	following.Go(func() { s.followStates(ctx) })
+	defer following.Wait()
+	defer stop()
 	for {
 		err := s.step(ctx)
 		if time.Since(checked) > storeBeat {
@@ -336,6 +343,9 @@ func (s *Service) show(changed *entry) {
 	if s.board.set(changed); changed.State.Over() {
 		delete(s.runs, changed.ID)
 	}
+	if changed.State != StateRunning {
+		delete(s.awaits, changed.ID)
+	}
 }
 
 // told says what a change has become.
@@ -406,7 +416,7 @@ func (s *Service) view(e *entry) Change {
 		c.Why = "a service on another machine, or with another folder, has begun it (" + e.Place + ") and is not there"
 		c.Next = "see there whether its process is at work; to go on without it here, withdraw it: it is unknown then"
 	case c.State == StateRunning:
-		c.Why = s.notes(e.ID)
+		c.Why = cmp.Or(s.notes(e.ID), s.awaitsOf(e.ID))
 	}
 	c.History, _ = s.historyOf(e) // what can't be looked at now is there the next time
 	return c

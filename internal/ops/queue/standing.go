@@ -1,0 +1,77 @@
+package queue
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"midstream/internal/ops/socket"
+)
+
+const (
+	// statesEvery is the time between two requests for the states of all runs.
+	statesEvery = time.Second
+	// statesTime bounds each of them.
+	statesTime = 2 * time.Second
+)
+
+// followStates keeps what runs wait for until ctx ends.
+func (s *Service) followStates(ctx context.Context) {
+	ticker := time.NewTicker(statesEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		s.askStates(ctx)
+	}
+}
+
+// askStates asks the runs at work for their states. A run that does not answer keeps its last one.
+func (s *Service) askStates(ctx context.Context) {
+	running := s.atWork()
+	ctx, cancel := context.WithTimeout(ctx, statesTime)
+	defer cancel()
+	var asking sync.WaitGroup
+	for _, e := range running {
+		asking.Go(func() {
+			var status socket.Status
+			run, err := s.runOf(ctx, e)
+			if err == nil {
+				err = run.Call(ctx, http.MethodGet, "status", nil, &status)
+			}
+			if err != nil {
+				return
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if now := s.board.find(e.ID); now.State == StateRunning {
+				s.awaits[e.ID] = awaits(status)
+			}
+		})
+	}
+	asking.Wait()
+}
+
+// awaits is why a run waits for a person, or for a session that a person may kill; "" if it works.
+func awaits(status socket.Status) string {
+	switch status.State {
+	case "held":
+		return "on hold: " + status.Why
+	case "stopped":
+		return "stopped " + status.Why
+	case "paused", "blocked":
+		return status.Why
+	}
+	return ""
+}
+
+// awaitsOf is what a run awaited when it answered last.
+func (s *Service) awaitsOf(id string) string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.awaits[id]
+}
