@@ -77,7 +77,7 @@ func (c *Client) Follow(ctx context.Context, followed Change, each func(Change))
 		case err != nil:
 			return followed, err
 		}
-		changed := now.State != followed.State || now.State == StateWaiting && now.Why != followed.Why
+		changed := now.State != followed.State || !now.State.Over() && now.Why != followed.Why
 		if heard, followed = time.Now(), now; changed {
 			each(now)
 		}
