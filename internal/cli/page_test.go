@@ -70,7 +70,7 @@ func TestPageOfARun(t *testing.T) {
 	sideBySide(t)
 	c := beginControlled(t, 30_000, "--listen=127.0.0.1:0", "--hold", "--copy-share=30%", "--history-dir="+filepath.Join(t.TempDir(), "h"))
 	l := c.page()
-	l.gets("GET", "/changes/run", "", c.name, "Cut over", "Row copy at most")
+	l.gets("GET", "/changes/run", "", c.name, "Cut over", "Limit the row copy to")
 	stream := l.do("GET", "/v1/changes/run/events", "")
 	lines := bufio.NewReader(stream.Body)
 	next := func() (name string, data []byte) { // of the next event

@@ -70,7 +70,9 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	f := follower{
-		server: s, id: id, after: after, out: &stream{writer: w, control: http.NewResponseController(w)}, status: standing{heard: time.Now()},
+		server: s, id: id, after: after,
+		out:    &stream{writer: w, control: http.NewResponseController(w)},
+		status: standing{heard: time.Now()},
 	}
 	defer f.lines.close()
 	if f.out.write([]byte("retry: 2000\n\n")) != nil {
