@@ -111,7 +111,7 @@ func TestL4_OnlyKeysAheadAreDropped(t *testing.T) {
 	keeps.take(0, 9, "az")
 }
 
-// Keys that may lie ahead, which only the server could tell, wait for the copy's end, whatever the
+// Keys that may be ahead, which only the server could decide, wait for the copy's end, whatever the
 // limit is, and no longer.
 func TestKeysThatAwaitTheCopy(t *testing.T) {
 	r := setup(t, func(c *Config) { c.AwaitCopy, c.Limit = true, 3 })
@@ -154,7 +154,7 @@ func TestL2_OneKeyIsInOneBatch(t *testing.T) {
 	r.reveal("a")
 	inFlight := r.take(0, 9, "a")
 	r.reveal("a")
-	r.has(2, 1) // its second change may not have been read
+	r.has(2, 1) // its second change may be unread
 	r.Done(inFlight)
 	r.Done(r.take(0, 9, "a"))
 	r.take(0, 9, "")
@@ -164,9 +164,9 @@ func TestL2_OneKeyIsInOneBatch(t *testing.T) {
 func TestL2_KeyThatWaitsAndIsRevealedAgainIsKept(t *testing.T) {
 	r := setup(t)
 	slow, quick := r.tracker.Begin("f"), r.tracker.Begin("m")
-	r.reveal("g") // waits for quick, and for slow before it
+	r.reveal("g") // waits for both chunks
 	r.tracker.End(quick)
-	r.reveal("g") // waits for none
+	r.reveal("g") // waits for no chunk
 	r.Done(r.take(0, 9, "g"))
 	r.has(1, 1)
 	r.tracker.End(slow)
@@ -189,8 +189,8 @@ func TestL5_ReturnedKeysAreNotLost(t *testing.T) {
 	r.has(0, 3)
 }
 
-// Whoever deletes rows of the shadow because their sync is yet to come must be able to rely
-// on it, even where the worker has done it and is about to say so.
+// A caller that deletes rows of the shadow because their sync is yet to come must be able to rely
+// on that sync, even if the worker has done it already and is about to report it.
 func TestL5_KeysComeAgainAfterAgain(t *testing.T) {
 	r := setup(t)
 	r.tracker.End(r.tracker.Begin(""))
@@ -242,7 +242,7 @@ func TestKeepRepeatsSyncsAKeyOnceAChange(t *testing.T) {
 	r.has(0, 2)
 }
 
-// Who waits in Take is woken by all that can make keys takeable.
+// A worker that waits in Take is woken by everything that can make keys takeable.
 func TestTakeWakesUp(t *testing.T) {
 	for name, act := range map[string]func(r *rig, c frontier.Chunk){
 		"keys are revealed": func(r *rig, c frontier.Chunk) {
@@ -307,14 +307,14 @@ func TestWaitNotFullWakesUpAndEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// Random work on two workers: what was added is synced after it was added, the length
-// is the number of keys that are somewhere, and the oldest segment never goes back.
+// Random work on two workers: a key that was added is synced after it was added, the length is the
+// number of keys that the backlog holds anywhere, and the oldest segment never goes back.
 func TestNothingIsLostOrCountedWrongly(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		r := setup(t, func(c *Config) { c.Workers, c.KeepRepeats = 2, seed%2 == 1 })
 		r.tracker.End(r.tracker.Begin(""))
-		owed := map[key.Key]bool{} // added since the last batch with it was taken
+		owed := map[key.Key]bool{} // added since its last batch
 		var taken [2]*Batch
 		oldest := uint64(0)
 		for step := range 400 {
@@ -366,8 +366,8 @@ func TestNothingIsLostOrCountedWrongly(t *testing.T) {
 	}
 }
 
-// Keys come out in their order, generation by generation: what was there when a worker began
-// with the first of them comes before what came later.
+// Keys come out in their order, generation by generation: keys that exist when a worker begins with
+// the first of them come before later keys.
 func TestKeysComeOutInOrder(t *testing.T) {
 	r := setup(t)
 	c := r.tracker.Begin("m")

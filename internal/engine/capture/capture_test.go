@@ -17,7 +17,7 @@ type rig struct {
 	t       *testing.T
 	backlog *backlog.Backlog
 	at      uint64 // end of the last group
-	beat    func() // called while a heartbeat is being committed
+	beat    func() // called during a heartbeat's commit
 }
 
 func setup(t *testing.T) *rig {
@@ -85,7 +85,7 @@ func (r *rig) heartbeat() {
 	}
 }
 
-// apply syncs all that may be synced.
+// apply syncs every key that may be synced.
 func (r *rig) apply() (keys int) {
 	for {
 		batch := r.backlog.TryTake(0, 100)
@@ -104,8 +104,8 @@ func (r *rig) safeIs(want uint64, why string) {
 	}
 }
 
-// The event of XA COMMIT holds no rows: who reads on from behind XA PREPARE would never
-// learn the keys.
+// The event of XA COMMIT holds no rows: a run that resumes reading after XA PREPARE would never see
+// the keys.
 func TestL5_PositionStaysBeforeAnXATransactionUntilItIsSynced(t *testing.T) {
 	r := setup(t)
 	r.end(commit)
@@ -117,7 +117,7 @@ func TestL5_PositionStaysBeforeAnXATransactionUntilItIsSynced(t *testing.T) {
 
 	r.end(commit)
 	r.heartbeat()
-	r.rows(2) // whose position lies behind
+	r.rows(2) // its position is after that
 	r.end(commit)
 	r.heartbeat()
 	r.end(xaCommit)
@@ -137,7 +137,7 @@ func TestL5_PositionIsNotHeldByXATransactionsOfOtherTables(t *testing.T) {
 	r.safeIs(r.at, "no row of the source is prepared")
 }
 
-// A position that stands still while nothing changes is one whose binlog is purged.
+// If the position stayed the same while nothing changes, its binlog would be purged.
 func TestL5_PositionMovesWhileTheSourceIsQuiet(t *testing.T) {
 	r := setup(t)
 	for range 3 {
@@ -167,9 +167,9 @@ func TestL5_PositionIsThatOfTheGroupWhoseRowsAreBeingReceived(t *testing.T) {
 	r.safeIs(14, "its second half is not synced")
 }
 
-// The metadata lock of the cut-over does not hold back the XA COMMIT of a transaction
-// that is detached from its session, on servers before 9: its event may be received
-// before the engine has committed.
+// On servers before 9, the metadata lock of the cut-over does not delay the XA COMMIT of a
+// transaction that is detached from its session: capture may receive its event before the engine
+// has committed.
 func TestL3_LockDoesNotRevealAnXACommit(t *testing.T) {
 	r := setup(t)
 	r.xaRows(1)
@@ -203,7 +203,7 @@ func TestL3_LockDoesNotRevealTheFirstOfTwoXACommits(t *testing.T) {
 	r.heartbeat()
 	r.apply()
 	r.end(xaCommit)
-	r.beat = func() { // which seals the keys of the first
+	r.beat = func() { // this seals the first group's keys
 		r.xaRows(2)
 		r.end(prepare)
 		r.end(xaCommit)
@@ -215,7 +215,7 @@ func TestL3_LockDoesNotRevealTheFirstOfTwoXACommits(t *testing.T) {
 	r.heartbeat()
 }
 
-// A heartbeat that is under way when XA COMMIT is received does not stand behind it.
+// A heartbeat that began before capture received XA COMMIT is not behind that XA COMMIT.
 func TestL3_HeartbeatUnderWayDoesNotRevealAnXACommit(t *testing.T) {
 	r := setup(t)
 	r.xaRows(1)
@@ -230,8 +230,8 @@ func TestL3_HeartbeatUnderWayDoesNotRevealAnXACommit(t *testing.T) {
 	}
 }
 
-// Heartbeats of a run that has crashed are read again. One that was on its way when the
-// new run asked has the number that follows the one in the row.
+// A new run reads the heartbeats of a crashed run again. A heartbeat that was on its way when the
+// new run asked has the number after the row's number.
 func TestL6_FenceIsNotPassedByAHeartbeatOfAnEarlierRun(t *testing.T) {
 	r := setup(t)
 	r.Capture = New(Config{}, Deps{Key: r.deps.Key, Backlog: r.backlog, Beat: r.deps.Beat, Beaten: 57}, Point{Position: position(4)})

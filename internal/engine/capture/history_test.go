@@ -8,8 +8,8 @@ import (
 	"midstream/internal/mysql/binlog"
 )
 
-// TestL5_GTIDsBeforeASafePosition: the transactions that another run may leave out are those
-// before the safe position, and none behind it.
+// TestL5_GTIDsBeforeASafePosition: another run may skip the transactions before the safe position,
+// and none after it.
 func TestL5_GTIDsBeforeASafePosition(t *testing.T) {
 	r := setup(t)
 	var before binlog.GTIDs
@@ -66,8 +66,8 @@ func TestL5_GTIDsBeforeASafePosition(t *testing.T) {
 	gtidsAre("", "one has no GTID")
 }
 
-// TestL5_NothingIsSaidOfWhatIsNotKnown: who does not know what stood before the start can't say what
-// stands before any later place.
+// TestL5_NothingIsSaidOfWhatIsNotKnown: if the GTIDs before the start are not known, the GTIDs
+// before any later place are not known either.
 func TestL5_NothingIsSaidOfWhatIsNotKnown(t *testing.T) {
 	r := setup(t)
 	if err := r.Handle(binlog.Begun{GTID: binlog.GTID{Source: uuid.UUID{1}, Number: 7}}); err != nil {

@@ -9,8 +9,8 @@ import (
 
 func name(table string) schema.Name { return schema.Name{Schema: "s", Table: table} }
 
-// TestKeyStatements: constraints of two columns, of which the ALTER renames one, and with actions, of the table, of a
-// child, and on itself.
+// TestKeyStatements: constraints of two columns, one of which the ALTER renames, and constraints
+// with actions, of the table, of a child, and on the table itself.
 func TestKeyStatements(t *testing.T) {
 	set := Set{Source: name("t"), Shadow: name("t_shadow"), Old: name("t_old"), OldComment: "mark", Keys: []schema.ForeignKey{
 		{
@@ -83,7 +83,8 @@ func TestKeyStatements(t *testing.T) {
 	equal(t, "others", len(set.Others()), 2)
 }
 
-// TestActingOnShadow: constraints that act on the shadow from the beginning, which refuse nothing there, up to the swap.
+// TestActingOnShadow: constraints that act on the shadow from the beginning refuse nothing there,
+// up to the swap.
 func TestActingOnShadow(t *testing.T) {
 	key := func(constraint, onDelete, onUpdate string) schema.ForeignKey {
 		return schema.ForeignKey{

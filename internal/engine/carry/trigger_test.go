@@ -17,7 +17,7 @@ const (
 	standInY = "midstream_baa1ff421c45470b"
 )
 
-// TestTriggerStatements: what is to be done for what there is, at each turn.
+// TestTriggerStatements: which statements are needed for the triggers that exist, at each step.
 func TestTriggerStatements(t *testing.T) {
 	x := trigger(
 		"x",
@@ -76,7 +76,7 @@ func TestTriggerStatements(t *testing.T) {
 	}
 }
 
-// TestTriggerText: what a trigger's text tells.
+// TestTriggerText: what is read from a trigger's text.
 func TestTriggerText(t *testing.T) {
 	x := trigger(
 		"x",

@@ -13,8 +13,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// FuzzCheckpoint: whatever stands in the state table, reading it ends in an error or in a
-// row copy that goes on where it says.
+// FuzzCheckpoint: whatever the state table contains, reading it ends in an error or in a row copy
+// that continues where it must.
 func FuzzCheckpoint(f *testing.F) {
 	seed := func(c checkpoint.Checkpoint) {
 		text, err := json.Marshal(c)
@@ -59,7 +59,7 @@ func FuzzCheckpoint(f *testing.F) {
 	})
 }
 
-// goesOn copies what the ranges leave open.
+// goesOn copies the gaps between the ranges.
 func goesOn(t *testing.T, codec *key.Codec, ranges []key.Range) {
 	tracker, err := frontier.Resume(codec, ranges)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// TestL9_WhatIsLeftOfTheBudgetIsForSettling: who has given the work under the lock more time
-// (--lock-work) has given it to what is done after the RENAME, too: it gets what is left of it, and
-// its least where nothing is.
+// TestL9_WhatIsLeftOfTheBudgetIsForSettling: more time for the work under the lock (--lock-work) is
+// also more time for the statements after the RENAME. They get what is left of it, and at least
+// their minimum.
 func TestL9_WhatIsLeftOfTheBudgetIsForSettling(t *testing.T) {
 	triggers := Tables{Carried: carry.Set{Triggers: make([]schema.Trigger, 1)}}
 	for _, c := range []struct {
@@ -24,7 +24,7 @@ func TestL9_WhatIsLeftOfTheBudgetIsForSettling(t *testing.T) {
 		_ = a.timely(t.Context(), func(bounded context.Context) error {
 			end, _ := bounded.Deadline()
 			if left := time.Until(end); left < c.least || left > c.most {
-				t.Errorf("of %s, of which %s are used, %s are left", c.work, c.used, left)
+				t.Errorf("of %s, with %s used, %s are left", c.work, c.used, left)
 			}
 			return nil
 		})

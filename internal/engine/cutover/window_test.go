@@ -29,7 +29,7 @@ func TestWindow(t *testing.T) {
 		{"22:30-04:00 UTC", "2026-11-21T23:00:00Z", true, ""},
 		{"22:30-04:00 UTC", "2026-11-21T03:00:00Z", true, ""},
 		{"22:30-04:00 UTC", "2026-11-21T12:00:00Z", false, "2026-11-21T22:30:00Z"},
-		// In the night in which clocks go from 2:00 to 3:00 the hour begins where they go on.
+		// In the night in which clocks change from 2:00 to 3:00, the window begins at 3:00.
 		{"02:30-04:00 Europe/Berlin", "2026-03-29T00:30:00Z", false, "2026-03-29T01:30:00Z"},
 		{"02:30-04:00 Europe/Berlin", "2026-03-29T01:30:00Z", true, ""},
 	} {

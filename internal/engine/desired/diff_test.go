@@ -9,13 +9,13 @@ import (
 
 const base = "id INT PRIMARY KEY, a INT, b VARCHAR(20)"
 
-// diffs are pairs of definitions, and the clauses that lead from the one to the other.
+// diffs are pairs of definitions, and the clauses that lead from the first to the second.
 var diffs = []struct {
 	name     string
 	from, to string
 	says     map[string]string
 	want     string
-	since    string // "9.7": servers before don't know it
+	since    string // "9.7": unknown to older servers
 }{
 	{name: "nothing", from: "(" + base + ")", to: "(id INTEGER NOT NULL, a INT NULL DEFAULT NULL, b VARCHAR(20), PRIMARY KEY (id))"},
 	{
@@ -144,14 +144,15 @@ var diffs = []struct {
 	},
 }
 
-// width takes the display widths out that servers before 8.0.19 show.
+// width removes the display widths that servers before 8.0.19 show.
 var width = strings.NewReplacer("bigint(20)", "bigint", "int(11)", "int")
 
-// TestDiff: the clauses are those expected, and the server makes of them what the file says.
+// TestDiff: the clauses are the expected ones, and with them the server makes what the file
+// defines.
 func TestDiff(t *testing.T) {
 	for _, version := range mysqltest.InTurn(t, "9.7", "8.0") {
 		t.Run(version, func(t *testing.T) {
-			t.Parallel() // each has a server to itself
+			t.Parallel() // each has its own server
 			b := newBench(t, version)
 			for _, c := range diffs {
 				if c.since > version {

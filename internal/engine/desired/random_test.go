@@ -21,11 +21,11 @@ var (
 // randomColumn is a column of a random table.
 type randomColumn struct {
 	name   string
-	text   string // its definition; %s stands for the column that it is computed from
+	text   string // %s is the column it is computed from
 	source string
 	number bool   // an integer that is not generated
 	words  bool   // it can have a FULLTEXT index
-	key    string // how it stands in an index; "" if it can't
+	key    string // its text in an index, or ""
 }
 
 // randomTable is a random definition.
@@ -33,11 +33,12 @@ type randomTable struct {
 	r       *rand.Rand
 	modern  bool // CHECK, DEFAULT (...), INVISIBLE, functional indexes
 	columns []randomColumn
-	keys    []string // with %s for the body's columns filled in
+	// keys have %s in place of the body's columns.
+	keys    []string
 	checks  []string
 	options []string
 	parts   string
-	n       int // of names that were given
+	n       int // number of given names
 }
 
 func (t *randomTable) pick(choices ...string) string { return choices[t.r.IntN(len(choices))] }
@@ -129,7 +130,7 @@ func (t *randomTable) generated(name string) randomColumn {
 	return randomColumn{name: name, key: name, source: t.number(), text: kind + " AS " + expression + t.pick(" VIRTUAL", " STORED", "")}
 }
 
-// number is a column that is an integer; there is always id.
+// number is an integer column; id always exists.
 func (t *randomTable) number() string {
 	names := []string{"id"}
 	for _, c := range t.columns {
@@ -220,7 +221,7 @@ func (t *randomTable) create() string {
 	return "CREATE TABLE t (\n  " + strings.Join(clauses, ",\n  ") + ")\n" + strings.Join(t.options, " ") + " " + t.parts
 }
 
-// randomly makes a table. Its names come from a few, so that two tables have some of them in common.
+// randomly makes a table. It takes names from a few, so two tables have some names in common.
 func randomly(r *rand.Rand, modern bool) *randomTable {
 	t := &randomTable{r: r, modern: modern, columns: []randomColumn{{name: "id", key: "id"}}}
 	for i := range 9 {
@@ -247,7 +248,7 @@ func randomly(r *rand.Rand, modern bool) *randomTable {
 	return t
 }
 
-// shuffle puts columns elsewhere; generated ones, which may need others before them, stay last.
+// shuffle moves columns. Generated columns stay last, because they may need others before them.
 func (t *randomTable) shuffle() {
 	n := slices.IndexFunc(t.columns, func(c randomColumn) bool { return c.source != "" })
 	if n < 0 {
@@ -256,7 +257,7 @@ func (t *randomTable) shuffle() {
 	t.r.Shuffle(n, func(i, j int) { t.columns[i], t.columns[j] = t.columns[j], t.columns[i] })
 }
 
-// mutate returns a table that differs in a few things, and says which columns were renamed.
+// mutate returns a table with a few differences, and which columns were renamed.
 func (t *randomTable) mutate() (*randomTable, map[string]string) {
 	m := *t
 	m.columns, m.keys, m.checks = slices.Clone(t.columns), slices.Clone(t.keys), slices.Clone(t.checks)
@@ -300,7 +301,7 @@ func (t *randomTable) mutate() (*randomTable, map[string]string) {
 	return &m, says
 }
 
-// rename gives a column another name wherever it is named.
+// rename gives a column another name everywhere.
 func (t *randomTable) rename(i int, fresh string) {
 	old := t.columns[i].name
 	t.columns[i].name, t.columns[i].key = fresh, strings.Replace(t.columns[i].key, old, fresh, 1)
@@ -317,13 +318,13 @@ func (t *randomTable) rename(i int, fresh string) {
 	}
 }
 
-// TestRandomPairs: whatever the two definitions are, the ALTER that is found leads from the one to the
-// other, and then nothing is left to find. A failing pair prints its seed: go test -run TestRandomPairs
-// -pairs 1 -seed N.
+// TestRandomPairs: for any two definitions, the ALTER that is found leads from the first to the
+// second, and then no difference is left. A failing pair prints its seed: go test -run
+// TestRandomPairs -pairs 1 -seed N.
 func TestRandomPairs(t *testing.T) {
 	for _, version := range mysqltest.InTurn(t, "9.7", "8.0") {
 		t.Run(version, func(t *testing.T) {
-			t.Parallel() // each has a server to itself
+			t.Parallel() // each has its own server
 			b := newBench(t, version)
 			done, refused, changed := 0, map[string]int{}, 0
 			for seed := *seedFlag; seed < *seedFlag+uint64(*pairsFlag) && !t.Failed(); seed++ {
@@ -366,13 +367,14 @@ func TestRandomPairs(t *testing.T) {
 	}
 }
 
-// expected names the refusals that are meant to be.
+// expected names the intended refusals.
 func expected(version string, err error) string {
 	switch {
 	case err == nil:
 		return ""
 	case version == "8.0" && dbconn.Number(err) == 3108:
-		return "3108" // 8.0.12 drops no column from which another one is computed, though that is dropped too
+		// 8.0.12 drops no column from which another one is computed, even if both are dropped.
+		return "3108"
 	}
 	return ""
 }

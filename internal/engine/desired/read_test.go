@@ -10,7 +10,7 @@ import (
 	"midstream/internal/mysql/schema/token"
 )
 
-// write writes a file of a folder of the test's own.
+// write writes a file in the test's own folder.
 func write(t *testing.T, folder, name, text string) string {
 	t.Helper()
 	path := filepath.Join(folder, name)
@@ -100,7 +100,8 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// TestRewrite: only the name, the comment, foreign keys and the names of checks change, and every line stays.
+// TestRewrite: only the name, the comment, foreign keys and the names of checks change, and every
+// line keeps its number.
 func TestRewrite(t *testing.T) {
 	for text, want := range map[string]string{
 		"CREATE TABLE t (a INT)":                                                                                                        "CREATE TABLE `d`.`s` (a INT) COMMENT 'm'",
@@ -134,7 +135,7 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-// TestRewriteTells: what is taken out of the statement is kept apart.
+// TestRewriteTells: what is removed from the statement is kept separately.
 func TestRewriteTells(t *testing.T) {
 	statements, err := parse(
 		"x.sql",

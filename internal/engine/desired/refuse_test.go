@@ -13,8 +13,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// TestRefused: what can't be known or changed is refused by its name, and nothing is left of the
-// look.
+// TestRefused: Find refuses what can't be known or changed, names it, and leaves no table.
 func TestRefused(t *testing.T) {
 	for _, version := range mysqltest.InTurn(t, "9.7", "8.0") {
 		t.Run(version, func(t *testing.T) {
@@ -85,8 +84,8 @@ func (b *bench) onlyTables(want string) {
 	}
 }
 
-// TestForeignKeys: foreign keys that are the same stand in nobody's way, however they are spelt, nor does
-// the index that the server has made for them.
+// TestForeignKeys: equal foreign keys block nothing, however they are spelt. The index that the
+// server made for them doesn't either.
 func TestForeignKeys(t *testing.T) {
 	for _, version := range mysqltest.InTurn(t, "9.7", "8.0") {
 		t.Run(version, func(t *testing.T) {
@@ -110,7 +109,7 @@ func TestForeignKeys(t *testing.T) {
 	}
 }
 
-// TestRisks: an ALTER that loses values says so.
+// TestRisks: an ALTER that loses values has a risk that names the loss.
 func TestRisks(t *testing.T) {
 	b := newBench(t, "9.7")
 	b.says = map[string]string{"n": ""}
@@ -136,7 +135,7 @@ func TestRisks(t *testing.T) {
 	}
 }
 
-// TestInterrupted: the table that is made to be looked at goes even if the one who looks is called away.
+// TestInterrupted: the scratch table is dropped even if the context ends.
 func TestInterrupted(t *testing.T) {
 	b := newBench(t, "9.7")
 	b.must(b.db, "CREATE TABLE t ("+base+")")
@@ -147,7 +146,7 @@ func TestInterrupted(t *testing.T) {
 			defer close(done)
 			_, _ = b.findIn(ctx, "CREATE TABLE t ("+base+", c INT)") // it may be done before
 		}()
-		for n := 0; n == 0; { // until it has begun to look
+		for n := 0; n == 0; { // until the table exists
 			select {
 			case <-done:
 				n = 1
@@ -168,7 +167,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestSweep: what a killed program has left goes, and nothing else does.
+// TestSweep: Sweep drops what a killed program has left, and nothing else.
 func TestSweep(t *testing.T) {
 	b := newBench(t, "9.7")
 	b.must(

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { mysqltest.Main(m) }
 
-// bench is a server with two databases: in the one tables are altered, in the other they are created.
+// bench is a server with two databases: tables are altered in the first, and created in the second.
 type bench struct {
 	t             *testing.T
 	db, direct    *sql.DB
@@ -83,7 +83,7 @@ func (b *bench) findIn(ctx context.Context, statement string) (*desired.Change, 
 	return finder.Find(ctx, statements[0])
 }
 
-// clauses are those of the ALTER, "" for none.
+// clauses are the clauses of the ALTER, "" for none.
 func clauses(c *desired.Change) string {
 	if c == nil || c.Alter == nil {
 		return ""
@@ -107,10 +107,10 @@ var (
 	charset   = regexp.MustCompile(` (CHARACTER SET|COLLATE) \w+`)
 )
 
-// comparable is the text without what is not compared: the order of indexes and checks, the names of
-// these, and the KEY_BLOCK_SIZE of those.
+// comparable is the text without what is not compared: the order of indexes and checks, the names
+// of checks, and the KEY_BLOCK_SIZE of indexes.
 func comparable(text string) string {
-	text = strings.NewReplacer(" ENCRYPTION='N'", "", " COMPRESSION=''", "").Replace(text) // as without them
+	text = strings.NewReplacer(" ENCRYPTION='N'", "", " COMPRESSION=''", "").Replace(text) // defaults, as if left out
 	text = blockSize.ReplaceAllString(text, "$1")
 	lines := strings.Split(checkName.ReplaceAllString(text, "  CHECK"), "\n")
 	first := slices.IndexFunc(lines, func(l string) bool {
@@ -124,8 +124,8 @@ func comparable(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// columnCharsets are what the server tells of the columns' charsets: their texts have them only where they were
-// written down.
+// columnCharsets are the charsets of the columns, as the server lists them: definitions show only
+// charsets that were written out.
 func (b *bench) columnCharsets(db *sql.DB) (text string) {
 	b.t.Helper()
 	err := db.QueryRowContext(b.t.Context(), `SELECT GROUP_CONCAT(column_name, ' ', IFNULL(collation_name, '-') ORDER BY ordinal_position)
@@ -136,7 +136,7 @@ func (b *bench) columnCharsets(db *sql.DB) (text string) {
 	return text
 }
 
-// planned makes the plan of what was found.
+// planned makes the plan of the change that Find returned.
 func (b *bench) planned(c *desired.Change) error {
 	b.t.Helper()
 	options := planning.Options{Plan: plan.Options{Map: c.Map}, FactsOnly: true}
@@ -144,8 +144,8 @@ func (b *bench) planned(c *desired.Change) error {
 	return err
 }
 
-// reach makes the table from, has the server alter it as is found, and holds it against the table to that
-// the server makes directly. Then nothing may be left to do.
+// reach creates table from, lets the server alter it as Find proposes, and compares it with the
+// table to that the server creates directly. Then no difference may be left.
 func (b *bench) reach(from, to string) (string, error) {
 	b.t.Helper()
 	b.must(b.db, "DROP TABLE IF EXISTS t", from)

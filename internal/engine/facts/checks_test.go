@@ -11,8 +11,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// An ALTER that names CHECK constraints works on the shadow, where they have other
-// names.
+// An ALTER that names CHECK constraints works on the shadow, where they have other names.
 func TestClausesForNameTheCopysChecks(t *testing.T) {
 	onServers(t, func(t *testing.T, s *server) {
 		if s.release != "9.7" {
@@ -47,7 +46,7 @@ func (s *server) checked() {
 	s.t.Helper()
 	s.do("CREATE TABLE t (id INT PRIMARY KEY, a INT CHECK (a > 0), b INT CONSTRAINT `z ``z` CHECK (b > 1), " +
 		"c INT CONSTRAINT aa CHECK (c > 2) NOT ENFORCED, CHECK (a < b), CONSTRAINT u UNIQUE (c))")
-	for i := range 12 { // past _chk_9
+	for i := range 12 { // more than nine
 		s.do(fmt.Sprintf("ALTER TABLE t ADD CONSTRAINT c%02d CHECK (id <> %d)", i, i+100))
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"midstream/internal/mysql/schema/token"
 )
 
-// pieces are what a text of TestL11_StatementsReadAsTheServerReadsThem is made of.
+// pieces are the parts of the texts of TestL11_StatementsReadAsTheServerReadsThem.
 var pieces = []string{
 	"+1",
 	"+2",
@@ -81,7 +81,7 @@ var pieces = []string{
 }
 
 // TestL11_StatementsReadAsTheServerReadsThem: a text means to a server what its resolved text means
-// to it where neither ANSI_QUOTES nor comments matter, and a backslash escapes.
+// without ANSI_QUOTES and comments, with backslash escapes.
 func TestL11_StatementsReadAsTheServerReadsThem(t *testing.T) {
 	onReleases(t, []string{"9.7", "8.0", "5.7", "mariadb-10.11", "mariadb-11.8"}, func(t *testing.T, s *server) {
 		version, err := facts.ReadVersion(t.Context(), s)
@@ -135,7 +135,7 @@ func (s *server) in(mode string) *sql.Conn {
 	return conn
 }
 
-// read returns what the server makes of an expression: a value, or the number of an error.
+// read returns the server's result of an expression: a value, or the number of an error.
 func read(t *testing.T, conn *sql.Conn, expression string) string {
 	t.Helper()
 	var value string

@@ -52,8 +52,8 @@ func TestGather(t *testing.T) {
 	})
 }
 
-// TestForeignFacts: what is locked with the tables at the other ends is found, as far as rows change there, and
-// what is not there.
+// TestForeignFacts: the facts have the tables that the server locks with the tables at the other
+// ends, as far as rows change there, and the tables that don't exist.
 func TestForeignFacts(t *testing.T) {
 	onServers(t, func(t *testing.T, s *server) {
 		conn, err := s.Conn(t.Context())
@@ -75,7 +75,7 @@ func TestForeignFacts(t *testing.T) {
 			t.Fatal(err)
 		}
 		var linked, missing []schema.Name
-		if s.release != "8.0" { // 8.0.12, where none goes over
+		if s.release != "8.0" { // 8.0.12 moves no foreign keys
 			missing = []schema.Name{s.name("gone")}
 		}
 		if len(missing) > 0 && !f.Version.WritersApart() {
@@ -114,8 +114,8 @@ func TestRowVersions(t *testing.T) {
 	})
 }
 
-// From an account without any privilege to one that is content, by the statements
-// that the refusals give.
+// From an account without any privilege to an account that lacks none, by the statements in the
+// refusals.
 func TestMissingGrantsCanBePasted(t *testing.T) {
 	onServers(t, func(t *testing.T, s *server) {
 		s.do("CREATE TABLE orders (id INT PRIMARY KEY)")
@@ -141,7 +141,7 @@ func TestMissingGrantsCanBePasted(t *testing.T) {
 			}
 			for _, r := range append(refused.Blocking, refused.Others...) {
 				if r.Code != plan.CodeGrants {
-					if r.Code != plan.CodeVersion && r.Code != plan.CodeCaptureTrigger { // which tells why that way is barred, too
+					if r.Code != plan.CodeVersion && r.Code != plan.CodeCaptureTrigger { // why no other way is possible
 						t.Errorf("%s", r)
 					}
 					continue
@@ -150,7 +150,7 @@ func TestMissingGrantsCanBePasted(t *testing.T) {
 			}
 			account.SetMaxIdleConns(0) // a global privilege is for new sessions
 		}
-		// What the plan took for enough is enough.
+		// What the plan considers enough is enough.
 		for _, statement := range []string{
 			"CREATE TABLE DB.orders_shadow LIKE DB.orders", "ALTER TABLE DB.orders_shadow ADD a INT, ADD INDEX (a)",
 			"CREATE TABLE DB.orders_midstream (id INT PRIMARY KEY)", "INSERT INTO DB.orders_shadow (id) SELECT id FROM DB.orders",
@@ -170,9 +170,9 @@ func TestMissingGrantsCanBePasted(t *testing.T) {
 	})
 }
 
-// An account that may read some of the tables of performance_schema is told of each that it
-// may not, and not that the server doesn't record metadata locks. Nothing is asked for that
-// the server doesn't ask for.
+// If an account may read only some of the tables of performance_schema, the plan names each table
+// that it may not read, and does not claim that the server records no metadata locks. The plan asks
+// for no privilege that the server does not require.
 func TestTablesThatTellOfBlockersMustBeReadable(t *testing.T) {
 	onServers(t, func(t *testing.T, s *server) {
 		s.do("CREATE TABLE orders (id INT PRIMARY KEY)")
@@ -200,13 +200,13 @@ func TestTablesThatTellOfBlockersMustBeReadable(t *testing.T) {
 		}
 		for _, r := range refused.Others {
 			if r.Code == plan.CodeMDL {
-				t.Errorf("told of what can't be known: %s", r)
+				t.Errorf("a warning of what can't be known: %s", r)
 			}
 		}
 		for _, r := range refused.Blocking {
 			name, _, _ := strings.Cut(strings.TrimPrefix(r.Fix, "GRANT SELECT ON "), " TO ")
 			if _, err := account.ExecContext(t.Context(), "SELECT 1 FROM "+name+" LIMIT 1"); !dbconn.Denied(err) {
-				t.Errorf("%s, but the server says %v", r.What, err)
+				t.Errorf("%s, but the server answers %v", r.What, err)
 			}
 			s.do(r.Fix)
 			if _, err := account.ExecContext(t.Context(), "SELECT 1 FROM "+name+" LIMIT 1"); err != nil {
@@ -222,8 +222,8 @@ func TestTablesThatTellOfBlockersMustBeReadable(t *testing.T) {
 	})
 }
 
-// Without TRIGGER the server shows no triggers, as if there were none: so the plan
-// asks for the privilege.
+// Without TRIGGER the server shows no triggers, as if none existed: so the plan requires the
+// privilege.
 func TestTriggersAreHiddenWithoutThePrivilege(t *testing.T) {
 	onServers(t, func(t *testing.T, s *server) {
 		s.do("CREATE TABLE orders (id INT PRIMARY KEY)", "CREATE TRIGGER t BEFORE INSERT ON orders FOR EACH ROW SET @a = 1")
@@ -247,9 +247,9 @@ func TestTriggersAreHiddenWithoutThePrivilege(t *testing.T) {
 	})
 }
 
-// Which of several grants on schemas count is asked of the server itself. The plan
-// may think that a privilege is there where it isn't, but only where it is said to be
-// generous; it must never refuse an account that may.
+// The server itself decides which of several grants on schemas count. The plan may assume a
+// privilege that is missing, but only in the known cases. It must never refuse an account that has
+// the privilege.
 func TestGrantsAsTheServerSeesThem(t *testing.T) {
 	onServers(t, func(t *testing.T, s *server) {
 		s.do("CREATE TABLE t (id INT PRIMARY KEY)")
@@ -272,7 +272,7 @@ func TestGrantsAsTheServerSeesThem(t *testing.T) {
 				}
 				grants = append(grants, privileges[random.IntN(4)]+", "+privileges[random.IntN(4)]+" ON "+object)
 			}
-			role := i%2 == 1 && (s.release == "9.7" || s.release == "8.0") // others have none, or one at a time
+			role := i%2 == 1 && (s.release == "9.7" || s.release == "8.0") // others have no roles, or one only
 			user := fmt.Sprintf("g%d_%s", i, s.database[len(s.database)-6:])
 			account := s.account(user)
 			s.grant(user, grants, role)
@@ -287,14 +287,14 @@ func TestGrantsAsTheServerSeesThem(t *testing.T) {
 				may, denied := known.Grants.On(privilege, s.database, "t"), dbconn.Denied(err)
 				generous := known.Grants.AllMatches || strings.Count(strings.Join(grants, " "), "`%") > 1
 				if may == denied && !(may && generous) {
-					t.Errorf("seed %d: %q, roles %v: %s: the plan says %v, the server %v", seed, grants, role, privilege, may, err)
+					t.Errorf("seed %d: %q, roles %v: %s: the plan expects %v, the server answers %v", seed, grants, role, privilege, may, err)
 				}
 			}
 		}
 	})
 }
 
-// grant gives an account privileges, each by a role of its own if so asked.
+// grant gives an account privileges, each by a role of its own if role is set.
 func (s *server) grant(user string, grants []string, role bool) {
 	s.t.Helper()
 	at := "'" + user + "'@'%'"

@@ -63,7 +63,8 @@ func FromInnoDB(ctx context.Context, read func(views string) error) error {
 	})
 }
 
-// files is the condition for the rows of a table in such a view: a partition's name goes on with #p#, or #P#.
+// files is the condition for the rows of a table in such a view. The name of a partition has #p# or
+// #P# after the name of the table.
 func files(name string) (condition string, values []any) {
 	return " WHERE name = ? OR LEFT(name, ?) IN (?, ?)", []any{name, len(name) + 3, name + "#p#", name + "#P#"}
 }

@@ -14,7 +14,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// kinds are types and values of each that suffer where values of the type do.
+// kinds are types, each with values that are lost or changed if any of the type's values are.
 var kinds = []struct {
 	kind   string
 	values []string
@@ -65,10 +65,10 @@ var kinds = []struct {
 	{"json", []string{`'{"b": 1, "a": 2}'`, `'"x"'`, "'1.0'", "'[1,2]'", "'null'", "'12'"}},
 }
 
-// A type is told to change values just where a strict INSERT .. SELECT, which is what a run
-// does, takes one of them without an error and it doesn't come back the same.
+// The plan lists a loss exactly if a strict INSERT .. SELECT, which a run uses, accepts a value
+// without an error and the value doesn't come back unchanged.
 func TestLossesAsTheServerConverts(t *testing.T) {
-	onReleases(t, []string{"9.7", "8.0"}, func(t *testing.T, s *server) { // those that a run needs
+	onReleases(t, []string{"9.7", "8.0"}, func(t *testing.T, s *server) { // the releases that a run needs
 		conn, err := s.Conn(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -112,7 +112,7 @@ func TestLossesAsTheServerConverts(t *testing.T) {
 					t.Fatal(err)
 				}
 				changed, taken := c.changed(i, j, columns.Mappings[1].Expr)
-				unfilled := strings.HasPrefix(to.kind, "binary") // its length is just that of the values here
+				unfilled := strings.HasPrefix(to.kind, "binary") // its length only fits these values
 				if changed != "" && told == "" || changed == "" && told != "" && taken && !unfilled {
 					t.Errorf("%s to %s: the server: %q; the plan: %q", from.kind, to.kind, changed, told)
 				}
@@ -134,8 +134,8 @@ func (c converter) must(statement string) {
 	}
 }
 
-// changed returns a value of one kind that the other takes and changes, or "". taken says that
-// it takes any.
+// changed returns a value of one kind that the other accepts and changes, or "". taken means that
+// it accepts any value.
 func (c converter) changed(i, j int, expr string) (value string, taken bool) {
 	c.t.Helper()
 	from, to := kinds[i].kind, kinds[j].kind
@@ -148,9 +148,10 @@ func (c converter) changed(i, j int, expr string) (value string, taken bool) {
 	case i == j:
 		return "", taken
 	case bits && textual(to), textual(from) && strings.HasPrefix(to, "bit"):
-		return "", taken // a number is written as such, but digits are taken as bytes
+		// A number is written as digits, but digits are read as bytes.
+		return "", taken
 	case from == "json" && (strings.HasPrefix(to, "varbinary") || to == "blob"):
-		return "", taken // its text is bytes now, which JSON isn't made of
+		return "", taken // its text is bytes, which JSON can't be
 	case from == "year" && (strings.HasPrefix(to, "float") || strings.HasPrefix(to, "double")):
 		return "", taken // 8.0.12 makes no year of it
 	}

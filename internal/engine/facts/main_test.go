@@ -40,7 +40,7 @@ func onReleases(t *testing.T, releases []string, test func(t *testing.T, s *serv
 	}
 }
 
-// do runs statements; DB. stands for the test's database.
+// do runs statements; "DB." means the test's database.
 func (s *server) do(statements ...string) {
 	s.t.Helper()
 	for _, statement := range statements {

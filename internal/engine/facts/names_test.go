@@ -9,15 +9,15 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// The server takes the artefacts' names, and renames the tables, whatever the table is
-// called. CHECK constraints are the hardest part: their names are made of the table's.
+// The server accepts the artefacts' names and renames the tables, whatever the table's name is.
+// CHECK constraints are the hardest part: the server makes their names from the table's name.
 func TestNamesAreAccepted(t *testing.T) {
 	onServers(t, func(t *testing.T, s *server) {
 		for _, name := range []string{"orders", "a`b", "with space", "a.b", strings.Repeat("a", 50), strings.Repeat("b", 57),
 			strings.Repeat("n", 64), strings.Repeat("é", 64), strings.Repeat("語", 49), "語" + strings.Repeat("x", 60), strings.Repeat("~", 49), strings.Repeat("$", 40)} {
 			check := ", CHECK (id > 0)"
 			if len([]rune(name)) > 57 {
-				check = "" // such a table can have none
+				check = "" // such a table has no checks
 			}
 			source := s.name(name)
 			names := plan.NamesOf(source)

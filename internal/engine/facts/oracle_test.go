@@ -12,7 +12,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// alters makes random ALTERs of the columns of table t; many are no valid ones.
+// alters makes random ALTERs of the columns of table t; many are invalid.
 type alters struct {
 	*rand.Rand
 	renames bool // the server knows RENAME COLUMN
@@ -83,8 +83,8 @@ func (r alters) statement() string {
 // enough is the number of valid statements to try on each server.
 const enough = 20
 
-// Whatever an ALTER does to columns: rows that go through the mapping are the rows that
-// the server's own ALTER leaves.
+// Whatever an ALTER does to columns, rows that go through the mapping equal the rows that the
+// server's own ALTER leaves.
 func TestColumnsAsTheServerAltersThem(t *testing.T) {
 	onServers(t, func(t *testing.T, s *server) {
 		seed := rand.Uint64()
@@ -117,7 +117,8 @@ func TestColumnsAsTheServerAltersThem(t *testing.T) {
 			}
 			diff := s.compare(source, alter)
 			if s.mariadb() && (strings.Contains(diff, "is changed by two clauses") || strings.Contains(clauses, "JSON")) {
-				continue // MySQL refuses the first, and has JSON as a type
+				// MySQL refuses the first type, and has JSON as a type.
+				continue
 			}
 			if diff != "" {
 				t.Errorf("ALTER TABLE t %s: %s", clauses, diff)
@@ -130,15 +131,16 @@ func TestColumnsAsTheServerAltersThem(t *testing.T) {
 	})
 }
 
-// A new column that may not be NULL and has no default holds what the server's own
-// ALTER would put there.
+// A new column that may not be NULL and has no default gets the value that the server's own ALTER
+// gives it.
 func TestFillsAsTheServerDoes(t *testing.T) {
 	onServers(t, func(t *testing.T, s *server) {
 		s.do("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, c INT, d INT)", "INSERT INTO t VALUES (1, 1, 1, 1, 1), (2, 2, 2, 2, 2)")
 		source := s.load("t")
 		for _, kind := range filled {
 			if kind == "JSON" && s.mariadb() {
-				continue // LONGTEXT with a CHECK that the implicit default doesn't pass
+				// A LONGTEXT with a CHECK that the implicit default fails.
+				continue
 			}
 			s.do("DROP TABLE IF EXISTS native, t_shadow", "CREATE TABLE native LIKE t", "INSERT INTO native SELECT * FROM t")
 			alter, err := ddl.Parse("ALTER TABLE t ADD n " + kind + " NOT NULL FIRST")

@@ -13,8 +13,7 @@ import (
 	"midstream/internal/mysql/ddl"
 )
 
-// misnamed are the server's errors about names of columns and indexes that a table lacks,
-// or has already.
+// misnamed are the server's errors about columns and indexes that a table lacks, or already has.
 var misnamed = []uint16{1054, 1060, 1061, 1068, 1072, 1091, 1176}
 
 func (r alters) one(of ...string) string { return of[r.IntN(len(of))] }
@@ -64,15 +63,16 @@ func (r alters) mixture() string {
 	return strings.Join(clauses, ", ")
 }
 
-// No ALTER that the server takes is refused for the names in it, whatever it does; and most
-// of those that the server refuses for their names are.
+// The plan refuses no ALTER because of its names if the server accepts it. It refuses most of the
+// ALTERs that the server refuses because of their names.
 func TestPlanRefusesNoAlterThatTheServerTakes(t *testing.T) {
 	tables := map[string]string{
 		"":              "id INT PRIMARY KEY, A INT NOT NULL, b INT, c VARCHAR(20), d BIGINT, KEY ka (a), KEY KB (b, a), UNIQUE kc (c), KEY kd (b), KEY b (d)",
 		"generated key": "A INT NOT NULL, b INT, c VARCHAR(20), d BIGINT, UNIQUE ka (a), KEY kb (b)",
 		"expression":    "id INT PRIMARY KEY, a INT, b INT, c VARCHAR(20), d INT AS (a + 1), KEY ka ((a * 2)), KEY kb (b, (c + 1)), KEY kc (d)",
 	}
-	// Not on MariaDB: its IF EXISTS and its second clauses are its own, and nothing is refused.
+	// Not on MariaDB: the plan refuses nothing there, because its IF EXISTS and its second clauses
+	// work differently.
 	onReleases(t, []string{"9.7", "8.0", "5.7"}, func(t *testing.T, s *server) {
 		s.SetMaxOpenConns(1) // for the session's variable
 		seed := rand.Uint64()
@@ -122,7 +122,7 @@ func (s *server) neverTooStrict(random alters) {
 			taken++
 			fresh = false
 			if why != "" {
-				s.t.Errorf("ALTER TABLE t %s: the server takes it, the plan says: %s", clauses, why)
+				s.t.Errorf("ALTER TABLE t %s: the server accepts it, the plan refuses: %s", clauses, why)
 			}
 		case slices.Contains(misnamed, dbconn.Number(err)):
 			refused++

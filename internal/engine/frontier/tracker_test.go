@@ -10,8 +10,7 @@ import (
 	"midstream/internal/engine/key"
 )
 
-// letters compares keys of one letter; capitals stand for keys that the client can't
-// compare with others.
+// letters compares keys of one letter; capitals are keys that the client can't compare with others.
 type letters struct{}
 
 func (letters) Compare(a, b key.Key) (int, bool) {
@@ -94,7 +93,7 @@ func TestResumeHandsOutTheGapsInOrder(t *testing.T) {
 	place(t, tracker, "d", Place{})
 	place(t, tracker, "g", Place{Ahead: true})
 	place(t, tracker, "s", Place{Ahead: true})
-	place(t, tracker, "G", Place{MayBeAhead: true}) // or copied, and a chunk may delete it
+	place(t, tracker, "G", Place{MayBeAhead: true}) // copied, or a chunk may delete it
 
 	var handed []string
 	for {
@@ -160,8 +159,8 @@ func TestResumeRefusesRangesThatContradict(t *testing.T) {
 	}
 }
 
-// Chunks begin and end at random, with a resume now and then: every key is at every
-// time where the chunks say, and the ranges copied are those that were ended.
+// Chunks begin and end at random, with a resume now and then. At any time every key is where the
+// chunks put it, and the copied ranges are the ranges that ended.
 func TestPlaceFollowsTheChunks(t *testing.T) {
 	const from, to = 'a', 'z' + 1
 	for seed := range uint64(300) {

@@ -20,7 +20,7 @@ type value struct {
 	order  any    // int64, uint64, float64, *big.Rat, or string by bytes
 }
 
-// sample is a column type with a source of values that favours the edges.
+// sample is a column type with a source of values that prefers the edges.
 type sample struct {
 	column schema.Column
 	draw   func(r *rand.Rand) value
@@ -88,7 +88,7 @@ func signed(bits int) func(r *rand.Rand) value {
 	}
 }
 
-// unsignedValue comes out of a row event as a signed one.
+// unsignedValue is an unsigned value that a row event shows as a signed one.
 func unsignedValue(bits int) func(r *rand.Rand) value {
 	return func(r *rand.Rand) value {
 		v := edge(r) << (64 - bits) >> (64 - bits)
@@ -174,7 +174,7 @@ func timeValue(digits int) func(r *rand.Rand) value {
 	}
 }
 
-// bytesValue is BINARY(n), which leaves a row event without its trailing zeros, or
+// bytesValue is a value of BINARY(n), which row events show without its trailing zeros, or of
 // VARBINARY.
 func bytesValue(n int) func(r *rand.Rand) value {
 	return func(r *rand.Rand) value {
@@ -259,7 +259,7 @@ func TestOrderOfKeysIsThatOfValues(t *testing.T) {
 	}
 }
 
-// A key's literals are the texts of its values: read again they give the same key.
+// A key's literals are the texts of its values: read again, they give the same key.
 func TestLiteralsRoundTrip(t *testing.T) {
 	for name, s := range ordered {
 		for _, descending := range []bool{false, true} {
@@ -295,8 +295,8 @@ func textOf(t *testing.T, literal string) []byte {
 	return []byte(strings.Trim(literal, "'"))
 }
 
-// In a key of many columns the first that differs decides; one with a collation makes
-// the order unknown, unless the two are the same, byte for byte.
+// In a key of several columns the first difference decides. A column with a collation makes the
+// order unknown, unless both values are equal byte for byte.
 func TestCompareKnowsWhatItKnows(t *testing.T) {
 	parts := []Part{
 		{Column: columnOf("int")},
@@ -334,7 +334,7 @@ func TestCompareKnowsWhatItKnows(t *testing.T) {
 	}
 }
 
-// Law L2: keys that the server may take for equal go to one worker.
+// Law L2: keys that the server may treat as equal go to one worker.
 func TestL2_PartitionKeepsEqualKeysTogether(t *testing.T) {
 	c := codec(t, Part{Column: columnOf("int")}, Part{Column: columnOf("varchar", charset("utf8mb4")), Descending: true},
 		Part{Column: columnOf("datetime")})
@@ -362,7 +362,7 @@ func TestL2_PartitionKeepsEqualKeysTogether(t *testing.T) {
 	}
 }
 
-// A key of any bytes comes apart into the columns that it was made of.
+// A key of any bytes is split into the columns that it was made of.
 func FuzzKeysComeApart(f *testing.F) {
 	f.Add([]byte("a\x00b"), []byte(""), int64(-1))
 	f.Add([]byte("\x00\x01"), []byte("\xff\xfe\x00"), int64(math.MinInt64))

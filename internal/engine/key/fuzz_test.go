@@ -8,8 +8,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// FuzzCheck: whatever passes Check can be written, compared and told without a panic, and
-// its literals have nothing of the key's own choosing outside of quotes.
+// FuzzCheck: whatever passes Check can be written, compared and formatted without a panic, and its
+// literals have no text from the key outside of quotes.
 func FuzzCheck(f *testing.F) {
 	kinds := []schema.Column{
 		{Name: "i", DataType: "int", Type: "int"},

@@ -22,7 +22,7 @@ type Terms struct {
 	Wait       time.Duration // budget of one request
 	// Backoff is the pause after the first request that was withdrawn; it doubles after each one.
 	Backoff time.Duration
-	// Longest bounds the growth of Backoff; 0 stands for MaxBackoff.
+	// Longest bounds the growth of Backoff; 0 means MaxBackoff.
 	Longest time.Duration
 	// GiveUp bounds the time that is spent waiting for other sessions; 0 for no bound.
 	GiveUp time.Duration

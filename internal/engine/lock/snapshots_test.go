@@ -15,9 +15,9 @@ import (
 
 func TestMain(m *testing.M) { mysqltest.Main(m) }
 
-// TestL10_SnapshotsWhileOtherRunsLook: on a server that shows InnoDB's transactions from a cache,
-// which stays as it is while it is read often, each of many runs sees a transaction that begins and
-// that ends.
+// TestL10_SnapshotsWhileOtherRunsLook: a server shows InnoDB's transactions from a cache, which
+// does not change while it is read often. Each of many runs still sees a transaction that begins
+// and ends.
 func TestL10_SnapshotsWhileOtherRunsLook(t *testing.T) {
 	for _, version := range []string{"9.7", "8.0", "5.7", "mariadb-10.11", "mariadb-11.8"} {
 		t.Run(version, func(t *testing.T) {
@@ -54,7 +54,7 @@ func snapshotsWhileOthersLook(t *testing.T, server *mysqltest.Instance) {
 		looking.Go(func() {
 			w := lock.Watcher{DB: pool.DB(), Tables: []schema.Name{{Schema: "mysql", Table: "user"}}}
 			for n := time.Duration(run); ; n = 0 {
-				select { // the runs have not begun in one moment
+				select { // the runs begin at different times
 				case <-ctx.Done():
 					return
 				case <-time.After(n * 20 * time.Millisecond):

@@ -15,8 +15,8 @@ func (b *bench) indexes() string {
 	)
 }
 
-// TestL7_ReconnectRepeatsNoSwap: a process that connects anew after its swap does not alter the
-// table once more, whatever it finds left of its run.
+// TestL7_ReconnectRepeatsNoSwap: a process that reconnects after its swap does not alter the table
+// once more, whatever is left of its run.
 func TestL7_ReconnectRepeatsNoSwap(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -25,7 +25,7 @@ func TestL7_ReconnectRepeatsNoSwap(t *testing.T) {
 		c := b.child("ADD INDEX (v)", "", nil, "--drop-old", "--reconnect=10s")
 		code, last := c.wait()
 		if !bent(w) || !c.heard("going on in") {
-			b.Error("it did not connect anew")
+			b.Error("it did not reconnect")
 		}
 		if got := b.indexes(); got != "1" {
 			b.Errorf("%s indexes were added", got)
@@ -38,8 +38,8 @@ func TestL7_ReconnectRepeatsNoSwap(t *testing.T) {
 	})
 }
 
-// TestL7_ReconnectKnowsTheSwap: the answer of the RENAME is lost, and the server can't be reached for
-// longer than the run looks for it. The process that connects anew finds that it has swapped.
+// TestL7_ReconnectKnowsTheSwap: the answer of the RENAME is lost, and the server can't be reached
+// for longer than the run tries. The process that reconnects finds that it has swapped.
 func TestL7_ReconnectKnowsTheSwap(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -53,7 +53,8 @@ func TestL7_ReconnectKnowsTheSwap(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		c.mustEnd()
-		// Of two sessions that are cut off, the one that holds the lock may go first: no swap.
+		// If two sessions are cut off, the one that holds the lock may end first: then there is no
+		// swap.
 		if isNew(b.version) && (!c.heard("the outcome of the swap is not known") || !c.heard("stopped after its swap")) {
 			b.Errorf("it did not look again:\n%s", strings.Join(c.said, "\n"))
 		}

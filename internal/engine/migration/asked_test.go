@@ -9,9 +9,9 @@ import (
 	"midstream/internal/engine/event"
 )
 
-// TestL6_NoSwapWhenItsTimeIsOverAsAHookReturns: who hears of the cut-over may take time before the
-// run goes on (a hook that asks a person). What holds the run by then, the file as the window,
-// holds it still.
+// TestL6_NoSwapWhenItsTimeIsOverAsAHookReturns: a listener that hears of the cut-over may take time
+// before the run continues (a hook that asks a person). If the file or the window holds the run by
+// then, it still holds.
 func TestL6_NoSwapWhenItsTimeIsOverAsAHookReturns(t *testing.T) {
 	b := setup(t, "9.7")
 	b.numbered(500)
@@ -21,7 +21,7 @@ func TestL6_NoSwapWhenItsTimeIsOverAsAHookReturns(t *testing.T) {
 		if is := entered(event.PhaseCutover)(e); !is {
 			return
 		}
-		if asked++; asked == 1 { // this is the time in which the window closes
+		if asked++; asked == 1 { // the window closes at this moment
 			if err := os.WriteFile(b.settings.When.Gone, nil, 0o600); err != nil {
 				t.Error(err)
 			}

@@ -9,8 +9,8 @@ import (
 	"midstream/internal/engine/cutover"
 )
 
-// TestL9_UnknownOutcomeStaysKnown: an abort does not hide that nobody knows whether the
-// tables were swapped.
+// TestL9_UnknownOutcomeStaysKnown: an abort does not hide that it is unknown whether the tables
+// were swapped.
 func TestL9_UnknownOutcomeStaysKnown(t *testing.T) {
 	enough, broken := errors.New("enough"), errors.New("broken")
 	unknown := fmt.Errorf("cut-over: %w", cutover.ErrUnknown)

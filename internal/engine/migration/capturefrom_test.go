@@ -20,12 +20,12 @@ import (
 	"midstream/internal/lab/sandbox"
 )
 
-// captureFrom has the runs of the bench read changes from a replica.
+// captureFrom makes the bench's runs read changes from a replica.
 func (b *bench) captureFrom(replica *bench) {
 	b.cfg.CaptureFrom = &intake.CaptureFrom{Name: replica.address, DB: replica.db, Binlog: replica.binlogServer()}
 }
 
-// delay has a replica apply what it receives so many seconds later.
+// delay makes a replica apply what it receives this many seconds later.
 func (b *bench) delay(seconds int) {
 	b.Helper()
 	word := "CHANGE REPLICATION SOURCE TO SOURCE_DELAY"
@@ -35,8 +35,8 @@ func (b *bench) delay(seconds int) {
 	b.exec("STOP "+b.word("REPLICA")+" SQL_THREAD", fmt.Sprintf("%s = %d", word, seconds), "START "+b.word("REPLICA")+" SQL_THREAD")
 }
 
-// TestL3_CaptureFromAReplica: changes are read from a replica of four workers that falls behind, stands still and
-// catches up, under the writers of a ledger on the source.
+// TestL3_CaptureFromAReplica: a run reads changes from a replica with four workers that falls
+// behind, stops and catches up, while a ledger writes on the source.
 func TestL3_CaptureFromAReplica(t *testing.T) {
 	onReplicas(t, func(primary, replica *bench) {
 		primary.refusedCapture(replica)
@@ -46,7 +46,7 @@ func TestL3_CaptureFromAReplica(t *testing.T) {
 		primary.captureFrom(replica)
 		primary.settings.Throttle.CaptureDelay = 400 * time.Millisecond
 		primary.cfg.RowCopy.MaxRows, primary.settings.RowCopy.Workers = 200, 1
-		primary.cfg.NoVerify = true // which is not heeded
+		primary.cfg.NoVerify = true // the run ignores it
 		defer primary.alteredJustBefore(replica)()
 		mended := make(chan struct{})
 		spoil := onPhase(event.PhaseCopy, func() {
@@ -65,7 +65,7 @@ func TestL3_CaptureFromAReplica(t *testing.T) {
 		told := primary.gatesTold()
 		for _, want := range []string{"reads from replica " + replica.address, "replication of " + replica.address + " stands still"} {
 			if !strings.Contains(told, want) {
-				primary.Errorf("%q is not told:\n%s", want, told)
+				primary.Errorf("missing %q in:\n%s", want, told)
 			}
 		}
 		if result.Verified == 0 || result.Captured == 0 || result.Applied == 0 {
@@ -80,7 +80,7 @@ func TestL3_CaptureFromAReplica(t *testing.T) {
 		replica.noErrant(primary)
 		primary.delayedIsNotBehind(replica)
 		if !isNew(primary.version) {
-			return // of what follows no part depends on the version
+			return // the rest depends on no version
 		}
 		replica.catchUpWith(primary)
 		primary.capturedElsewhere(replica)
@@ -90,8 +90,9 @@ func TestL3_CaptureFromAReplica(t *testing.T) {
 	})
 }
 
-// alteredJustBefore alters the table while the replica can't apply that, until it goes on a moment
-// later: a run that begins meanwhile must not take it for its own time's (law L1).
+// alteredJustBefore alters the table while the replica can't apply that, until it continues a
+// moment later. A run that begins in between must not treat the ALTER as made during its own time
+// (law L1).
 func (b *bench) alteredJustBefore(replica *bench) (wait func()) {
 	b.Helper()
 	holder := replica.conn()
@@ -112,7 +113,7 @@ func (b *bench) alteredJustBefore(replica *bench) (wait func()) {
 }
 
 // crashedReplica: the replica from which changes are read crashes, and may have lost a part of its
-// binlog. The run goes on by itself, and compares all.
+// binlog. The run resumes by itself, and compares every row.
 func (b *bench) crashedReplica(replica *bench) {
 	b.Helper()
 	b.exec("DROP TABLE " + b.schema + ".t, " + b.schema + ".t_old, " + b.schema + ".digits")
@@ -133,7 +134,7 @@ func (b *bench) crashedReplica(replica *bench) {
 	c.mustEnd()
 	if !c.heard("from which changes were read, was started again") {
 		c.log("note")
-		b.Error("it does not say that the replica was started again")
+		b.Error("it does not report that the replica was started again")
 	}
 	b.equal()
 }
@@ -185,7 +186,7 @@ func (b *bench) refusedCapture(replica *bench) {
 	b.cfg, b.settings = migration.Config{}, operator.Settings{}
 }
 
-// silently does something that is not logged.
+// silently runs statements that are not logged.
 func (b *bench) silently(statements ...string) {
 	b.Helper()
 	conn := b.conn()
@@ -197,8 +198,8 @@ func (b *bench) silently(statements ...string) {
 	}
 }
 
-// capturedElsewhere stops a run that reads from a replica, since that no longer keeps the order,
-// and goes on with it on the source's own binlog: by GTIDs, and not without.
+// capturedElsewhere stops a run that reads from a replica, because the replica no longer keeps the
+// order. It resumes the run on the source's own binlog: with GTIDs, and not without.
 func (b *bench) capturedElsewhere(replica *bench) {
 	b.Helper()
 	b.exec("DROP TABLE " + b.schema + ".t, " + b.schema + ".t_old, " + b.schema + ".digits")
@@ -236,7 +237,7 @@ func (b *bench) capturedElsewhere(replica *bench) {
 		b.Fatal(err)
 	}
 	if result := b.mustMigrate(clauses, onPhase(event.PhaseCutover, stopWriter)); !result.Resumed {
-		b.Error("it did not go on with what was done")
+		b.Error("it did not resume")
 	}
 	b.equal()
 	b.hasTables("digits,t,t_old")
@@ -244,12 +245,12 @@ func (b *bench) capturedElsewhere(replica *bench) {
 	c := b.child("ADD COLUMN again INT", "", nil, "--capture-from="+replica.address)
 	c.mustEnd()
 	if !c.heard(`"capture_from":"` + replica.address) {
-		b.Error("the plan does not tell from where changes are read")
+		b.Error("the plan does not show where changes are read")
 	}
 }
 
-// readOnlyIsNoticed: a server that is made read-only ends the run, although its account may write
-// to it all the same, and the run goes on when it takes writes again.
+// readOnlyIsNoticed: a server that becomes read-only ends the run, even if its account may still
+// write. The run resumes when the server accepts writes again.
 func (b *bench) readOnlyIsNoticed() {
 	b.Helper()
 	b.exec("DROP TABLE " + b.schema + ".t, " + b.schema + ".t_old, " + b.schema + ".digits")
@@ -271,12 +272,13 @@ func (b *bench) readOnlyIsNoticed() {
 	b.exec("SET GLOBAL read_only = OFF")
 	b.cfg, b.settings = migration.Config{}, operator.Settings{}
 	if result := b.mustMigrate(clauses); !result.Resumed {
-		b.Error("it did not go on with what was done")
+		b.Error("it did not resume")
 	}
 	b.equal()
 }
 
-// delayedIsNotBehind: a replica of four workers that shall be three seconds behind is not, and holds up nothing.
+// delayedIsNotBehind: a replica with four workers and an intended delay of three seconds does not
+// count as behind, and delays nothing.
 func (b *bench) delayedIsNotBehind(replica *bench) {
 	b.Helper()
 	b.exec("DROP TABLE " + b.schema + ".t, " + b.schema + ".t_old, " + b.schema + ".digits")
@@ -290,7 +292,7 @@ func (b *bench) delayedIsNotBehind(replica *bench) {
 		Throttle: operator.Throttle{ReplicaLag: 2 * time.Second, Replicas: []operator.Follower{{Name: "the replica", DB: replica.db}}},
 	}
 	b.told = newTold()
-	longer := onPhase(event.PhaseCopy, func() { time.Sleep(4 * time.Second) }) // than the delay
+	longer := onPhase(event.PhaseCopy, func() { time.Sleep(4 * time.Second) }) // longer than the delay
 	b.mustMigrate(clauses, longer, onPhase(event.PhaseCutover, stop))
 	if told := b.gatesTold(); strings.Contains(told, "the replica") {
 		b.Errorf("it was held:\n%s", told)
@@ -304,8 +306,8 @@ func (b *bench) delayedIsNotBehind(replica *bench) {
 }
 
 // TestL3_SemiSyncAckWithheld: a change that waits for a replica's acknowledgement (semi-sync
-// AFTER_SYNC) stands in the binlog, and in that of another replica, for as long as that takes, and
-// can't be seen. It is synced when it can be.
+// AFTER_SYNC) is in the binlog, and in the binlog of another replica, for as long as that takes. It
+// can't be seen until then. It is synced when it can be seen.
 func TestL3_SemiSyncAckWithheld(t *testing.T) {
 	t.Parallel()
 	settings := func(id string) map[string]string {

@@ -17,7 +17,7 @@ import (
 	"midstream/internal/lab/fault"
 )
 
-// asMidstream has the test's own program be midstream.
+// asMidstream makes the test's own program work as midstream.
 const asMidstream = "MIDSTREAM_TEST_CHILD"
 
 func beMidstream() {
@@ -39,10 +39,11 @@ type child struct {
 	done chan struct{}
 }
 
-// slowly are the flags of a run that takes seconds to copy a table of the tests: something can be done meanwhile.
+// slowly are the flags of a run that takes seconds to copy a table of the tests, so that tests can
+// act during the copy.
 var slowly = []string{"--chunk-time=10ms", "--workers=1", "--copy-share=10%", "--checkpoint=20ms"}
 
-// child starts midstream run on table t. do, if any, is done when it first says at.
+// child starts midstream run on table t. do, if any, is called when a line first contains at.
 func (b *bench) child(clauses, at string, do func(*child), flags ...string) *child {
 	b.Helper()
 	host, port, err := net.SplitHostPort(b.address)
@@ -124,7 +125,7 @@ func (c *child) hear(line string) {
 	}
 }
 
-// await waits until it has said a text.
+// await waits until a line contains a text.
 func (c *child) await(text string) {
 	c.Helper()
 	for !c.heard(text) {
@@ -133,13 +134,13 @@ func (c *child) await(text string) {
 			_, last := c.wait()
 			c.Fatalf("it ended without a word of %s: %s", text, last)
 		case <-c.ctx().Done():
-			c.Fatalf("it says nothing of %s", text)
+			c.Fatalf("no line contains %s", text)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }
 
-// ended says whether it has ended.
+// ended reports whether the process has ended.
 func (c *child) ended() bool {
 	select {
 	case <-c.done:
@@ -169,7 +170,7 @@ func (c *child) wait() (code int, last string) {
 	return c.cmd.ProcessState.ExitCode(), last
 }
 
-// mustEnd waits for the end and fails if it is not a good one.
+// mustEnd waits for the end and fails if the exit code is not 0.
 func (c *child) mustEnd() {
 	c.Helper()
 	if code, last := c.wait(); code != 0 {
@@ -178,7 +179,7 @@ func (c *child) mustEnd() {
 	}
 }
 
-// log tells the test of the lines with a text.
+// log logs the lines with a text.
 func (c *child) log(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -189,7 +190,7 @@ func (c *child) log(text string) {
 	}
 }
 
-// heard says whether it has said a text.
+// heard reports whether a line contains a text.
 func (c *child) heard(text string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,7 +2,7 @@ package migration_test
 
 import "testing"
 
-// TestCompressedColumns: MariaDB's own types stand in front of the key in row events.
+// TestCompressedColumns: columns of MariaDB's own types come before the key in row events.
 func TestCompressedColumns(t *testing.T) {
 	sideBySide(t)
 	onThese(t, []string{"mariadb-10.11"}, func(b *bench) {

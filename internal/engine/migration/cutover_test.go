@@ -22,16 +22,17 @@ import (
 
 // stall is the longest time that one of many querying connections waited.
 type stall struct {
-	mu     sync.Mutex
-	worst  time.Duration
-	what   string
-	beside time.Duration // the longest wait of those that do the same on another table
+	mu    sync.Mutex
+	worst time.Duration
+	what  string
+	// beside is the longest wait of connections that do the same on another table.
+	beside time.Duration
 	stop   context.CancelFunc
 	done   sync.WaitGroup
 	failed error
 }
 
-// query starts connections that read and write table t all the time.
+// query starts connections that continuously read and write table t.
 func (b *bench) query(connections int) *stall {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &stall{stop: stop}
@@ -52,7 +53,7 @@ func (b *bench) query(connections int) *stall {
 				started := time.Now()
 				_, err := conn.ExecContext(context.Background(), statement)
 				took(time.Since(started), statement, err)
-				time.Sleep(10 * time.Millisecond) // the bound is about locks, not about a full machine
+				time.Sleep(10 * time.Millisecond) // the bound is about locks, not load
 			}
 		})
 	}
@@ -85,12 +86,11 @@ func (s *stall) end() {
 	s.done.Wait()
 }
 
-// slack is what a query may wait beyond the budget: the time that KILL QUERY takes to
-// work.
+// slack is what a query may wait in addition to the budget: the time that KILL QUERY takes to work.
 const slack = 150 * time.Millisecond
 
-// within fails the test if a query of the table waited for longer than the bound, and than the
-// machine has others wait.
+// within fails the test if a query of the table waited for longer than the bound and the machine's
+// own delays.
 func (s *stall) within(b *bench, bound time.Duration) {
 	b.Helper()
 	s.end()
@@ -98,13 +98,13 @@ func (s *stall) within(b *bench, bound time.Duration) {
 		b.Errorf("a query failed: %v", s.failed)
 	}
 	if bound += slack + s.beside; s.worst > bound {
-		b.Errorf("a query waited %s, more than %s (%s beside the table): %s", s.worst, bound, s.beside, s.what)
+		b.Errorf("a query waited %s, more than %s (%s on another table): %s", s.worst, bound, s.beside, s.what)
 	}
 }
 
-// TestNoQueryWaitsLongerThanTheBudget: sessions hold a metadata lock for seconds while the
-// run wants to cut over and 20 connections go on. The operator is told who it is, and the
-// swap happens as soon as they are gone.
+// TestNoQueryWaitsLongerThanTheBudget: sessions hold a metadata lock for seconds while the run
+// wants to cut over and 20 connections continue to query. The run names these sessions, and swaps
+// as soon as they are gone.
 func TestNoQueryWaitsLongerThanTheBudget(t *testing.T) {
 	blockers := map[string][]string{
 		"long SELECT on the source":      {"SELECT SLEEP(4) FROM %s.t LIMIT 1"},
@@ -172,22 +172,22 @@ func (b *bench) block(blocker *sql.Conn, statements []string, ended chan struct{
 	}()
 }
 
-// identify checks that the operator was told which session it is.
+// identify checks that the run named the right session.
 func (b *bench) identify(blocker *sql.Conn, told []event.Blocker) {
 	b.Helper()
 	for _, t := range told {
 		if t.User == "" || t.ConnectionID == 0 {
-			b.Errorf("the blocker is told as %+v", t)
+			b.Errorf("the blocker is reported as %+v", t)
 		}
 		if strings.Contains(t.Statement, b.schema) {
 			return
 		}
 	}
-	b.Errorf("the blocker's statement was not told: %+v", told)
+	b.Errorf("the blocker's statement is missing: %+v", told)
 }
 
-// TestL10_OldSnapshotDoesNotReadPart: a transaction whose read view is from the middle of
-// the copy, and that touches the table only after the swap, must not see a part of it.
+// TestL10_OldSnapshotDoesNotReadPart: a transaction whose read view is from the middle of the copy,
+// and that uses the table only after the swap, must not see a part of it.
 func TestL10_OldSnapshotDoesNotReadPart(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.numbered(3000)
@@ -215,8 +215,8 @@ func TestL10_OldSnapshotDoesNotReadPart(t *testing.T) {
 	})
 }
 
-// TestL10_DumpIsWhole: a mysqldump --single-transaction that runs across the run holds
-// every row of every table.
+// TestL10_DumpIsWhole: a mysqldump --single-transaction that overlaps the run holds every row of
+// every table.
 func TestL10_DumpIsWhole(t *testing.T) {
 	b := setup(t, "9.7")
 	b.numbered(3000)
@@ -242,9 +242,9 @@ func TestL10_DumpIsWhole(t *testing.T) {
 	}
 }
 
-// TestL7_LostAnswerIsResolvedByLooking: the connection is lost at a statement of the
-// cut-over, before the server gets it or after. The run finds out what has happened, makes
-// another attempt if nothing has, and ends with the swap.
+// TestL7_LostAnswerIsResolvedByLooking: the connection is lost at a statement of the cut-over,
+// before or after the server gets it. The run finds out what has happened, makes another attempt if
+// nothing has, and ends with the swap.
 func TestL7_LostAnswerIsResolvedByLooking(t *testing.T) {
 	sideBySide(t)
 	for _, statement := range []string{"LOCK TABLES `%s`", "RENAME TABLE `%s`", "UNLOCK TABLES", "DROP TABLE `%s`.`t_old`"} {
@@ -252,11 +252,11 @@ func TestL7_LostAnswerIsResolvedByLooking(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/answer lost %t", strings.Fields(statement)[0], lost), func(t *testing.T) {
 				onEach(t, func(b *bench) {
 					if isNew(b.version) && strings.HasPrefix(statement, "DROP") {
-						return // of the sentinel, which only servers before 8.0.13 need
+						return // only servers before 8.0.13 need it
 					}
 					l := b.ledger(ledger.Int(), 1000, ledger.Options{Rate: 400})
-					b.cfg.NoVerify = true                  // the ledger tells
-					b.settings.Lock.Work = 2 * time.Second // a busy machine is not what is lost
+					b.cfg.NoVerify = true                  // the ledger checks the rows
+					b.settings.Lock.Work = 2 * time.Second // allow for a busy machine
 					w := b.cutAt(strings.ReplaceAll(statement, "%s", b.schema), lost)
 					b.start(l)
 					b.mustMigrate(alter)
@@ -270,7 +270,7 @@ func TestL7_LostAnswerIsResolvedByLooking(t *testing.T) {
 	}
 }
 
-// killer is to kill the first connection that is seen to run such a statement.
+// killer kills the first connection that runs such a statement.
 func (b *bench) killer(like string, stop chan struct{}) func() {
 	conn := b.conn()
 	return func() {
@@ -291,7 +291,8 @@ func (b *bench) killer(like string, stop chan struct{}) func() {
 	}
 }
 
-// backup has a backup keep every DDL waiting, and end again; nil where there is no such lock (5.7).
+// backup returns functions that make a backup block every DDL, and end it; nil if the server has no
+// such lock (5.7).
 func (b *bench) backup() (begin, end func()) {
 	b.Helper()
 	beginning, ending := []string{"LOCK INSTANCE FOR BACKUP"}, "UNLOCK INSTANCE"
@@ -312,8 +313,8 @@ func (b *bench) backup() (begin, end func()) {
 	return func() { exec(beginning...) }, func() { exec(ending) }
 }
 
-// TestNoQueryWaitsForABackup: LOCK INSTANCE FOR BACKUP comes just when the run asks for its
-// lock. It does not hinder LOCK TABLES, but keeps the RENAME waiting, under the lock.
+// TestNoQueryWaitsForABackup: LOCK INSTANCE FOR BACKUP comes just when the run asks for its lock.
+// It does not block LOCK TABLES, but it blocks the RENAME, under the lock.
 func TestNoQueryWaitsForABackup(t *testing.T) {
 	onEachAlone(t, func(b *bench) {
 		b.numbered(1000)
@@ -338,7 +339,7 @@ func TestNoQueryWaitsForABackup(t *testing.T) {
 	})
 }
 
-// TestL6_FailedSwapLosesNothing: a RENAME is withdrawn because of a backup, the next one
+// TestL6_FailedSwapLosesNothing: one RENAME is withdrawn because of a backup, the next one is
 // killed. What is written between the attempts arrives.
 func TestL6_FailedSwapLosesNothing(t *testing.T) {
 	onEach(t, func(b *bench) {
@@ -364,8 +365,8 @@ func TestL6_FailedSwapLosesNothing(t *testing.T) {
 	})
 }
 
-// TestAbortLeavesNothing: an abort at the beginning of each phase leaves the source as it
-// is and nothing behind, and the error is why it was aborted.
+// TestAbortLeavesNothing: an abort at the beginning of each phase leaves the source unchanged and
+// nothing else. The error is the reason of the abort.
 func TestAbortLeavesNothing(t *testing.T) {
 	sideBySide(t)
 	enough := errors.New("enough")
@@ -381,9 +382,9 @@ func TestAbortLeavesNothing(t *testing.T) {
 				result, err := b.migrate(ctx, "ADD COLUMN added INT, ADD INDEX (v)", onPhase(phase, func() { cancel(enough) }))
 				if err == nil {
 					if phase != event.PhaseCutover {
-						b.Fatalf("the run went on: %+v", result)
+						b.Fatalf("the run continued: %+v", result)
 					}
-					return // the swap was quicker than the abort
+					return // the swap was faster than the abort
 				}
 				if !errors.Is(err, enough) {
 					b.Errorf("aborted by %v", err)
@@ -392,15 +393,15 @@ func TestAbortLeavesNothing(t *testing.T) {
 					b.Errorf("the source was %s, is %s", before, after)
 				}
 				if got := b.value("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '" + b.schema + "'"); got != "2" {
-					b.Errorf("%s tables are there, want t and digits", got)
+					b.Errorf("%s tables exist, want t and digits", got)
 				}
 			})
 		})
 	}
 }
 
-// TestWhoForbidsTheShadowIsNamed: while a session lets nobody read the source, or create any
-// table, the run ends soon and says which one it is.
+// TestWhoForbidsTheShadowIsNamed: while a session blocks all reads of the source, or all new
+// tables, the run ends soon and names this session.
 func TestWhoForbidsTheShadowIsNamed(t *testing.T) {
 	for statement, release := range map[string]string{
 		"LOCK TABLES %s.t WRITE": "UNLOCK TABLES", "FLUSH TABLES WITH READ LOCK": "UNLOCK TABLES", "LOCK INSTANCE FOR BACKUP": "UNLOCK INSTANCE",
@@ -408,7 +409,7 @@ func TestWhoForbidsTheShadowIsNamed(t *testing.T) {
 		t.Run(statement, func(t *testing.T) {
 			onEach(t, func(b *bench) {
 				if (b.version == "5.7" || isMariaDB(b.version)) && strings.Contains(statement, "INSTANCE") {
-					return // which they don't have
+					return // they have no such lock
 				}
 				b.numbered(10)
 				blocker := b.conn()
@@ -431,12 +432,12 @@ func TestWhoForbidsTheShadowIsNamed(t *testing.T) {
 	}
 }
 
-// TestL6_BackupAsksAsTheTablesAreSwapped: a RENAME that waits for a backup gives its place in the
-// queue away, and who stands behind it writes to the old table (MariaDB). No swap is made then, and
-// his row is in the new table.
+// TestL6_BackupAsksAsTheTablesAreSwapped: a RENAME that waits for a backup loses its place in the
+// queue, and a session behind it writes to the old table (MariaDB). Then no swap is made, and the
+// session's row is in the new table.
 func TestL6_BackupAsksAsTheTablesAreSwapped(t *testing.T) {
 	t.Parallel()
-	server := mysqltest.Own(t, "mariadb-10.11", sandbox.Options{}) // what a backup locks is a whole server's
+	server := mysqltest.Own(t, "mariadb-10.11", sandbox.Options{}) // a backup locks the complete server
 	for _, c := range []struct{ name, begin, end, at string }{
 		{"backup", "BACKUP STAGE START", "BACKUP STAGE END", "DROP TABLE `%s`.`t_old`"},
 		{"read lock", "FLUSH TABLES WITH READ LOCK", "UNLOCK TABLES", "DROP TABLE `%s`.`t_old`"},
@@ -448,7 +449,7 @@ func TestL6_BackupAsksAsTheTablesAreSwapped(t *testing.T) {
 			b.numbered(1000)
 			b.settings.Lock.Work = 2 * time.Second
 			var done sync.WaitGroup
-			// run has a session of its own carry statements out, and returns once the first waits so.
+			// run executes statements in a session of its own, and returns once the first waits so.
 			run := func(state string, statements ...string) {
 				session := b.conn()
 				done.Go(func() {
@@ -472,7 +473,7 @@ func TestL6_BackupAsksAsTheTablesAreSwapped(t *testing.T) {
 				b.Error("no backup asked")
 			}
 			if n := b.value("SELECT COUNT(*) FROM " + b.schema + ".t WHERE id = 5000"); n != "1" {
-				b.Errorf("the new table has %s rows of the one that was written", n)
+				b.Errorf("the new table has the written row %s times", n)
 			}
 		})
 	}

@@ -10,8 +10,8 @@ import (
 	"midstream/internal/engine/migration"
 )
 
-// ddlOnSource are statements that somebody may run on the source while a run is at work: void
-// are those that make its work void.
+// ddlOnSource are statements that another session may run on the source during a run. void means
+// that they make the run's work void.
 var ddlOnSource = []struct {
 	statement string
 	void      bool
@@ -38,15 +38,15 @@ var ddlOnSource = []struct {
 	{"CREATE TRIGGER mine BEFORE INSERT ON digits FOR EACH ROW SET NEW.d = 1", false},
 }
 
-// TestL9_DDLOnTheSource: what makes the work void ends the run, and says which statement it
-// was; what is harmless is let pass.
+// TestL9_DDLOnTheSource: a statement that makes the work void ends the run, which names the
+// statement; a harmless one is ignored.
 func TestL9_DDLOnTheSource(t *testing.T) {
 	sideBySide(t)
 	for _, c := range ddlOnSource {
 		t.Run(strings.ReplaceAll(c.statement, " ", "_"), func(t *testing.T) {
 			able := versions
 			if strings.HasPrefix(c.statement, "CREATE TABLE mine SELECT") {
-				able = []string{"9.7"} // before 8.0.21 no server with GTIDs takes it
+				able = []string{"9.7"} // GTID servers accept it from 8.0.21
 			}
 			for _, version := range inTurn(t, able) {
 				t.Run(version, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestL9_DDLOnTheSource(t *testing.T) {
 					}
 					b.failedBeforeTheSwap(err, intake.ErrSourceChanged)
 					if !strings.Contains(err.Error(), strings.Fields(c.statement)[0]) || !strings.Contains(err.Error(), "no session alters") {
-						b.Errorf("the statement, or what to do, is not told: %v", err)
+						b.Errorf("the message lacks the statement, or what to do: %v", err)
 					}
 				})
 			}
@@ -72,7 +72,7 @@ func TestL9_DDLOnTheSource(t *testing.T) {
 	}
 }
 
-// TestL9_DDLWhileRowsAreCopied: the same, while rows of the source are being read.
+// TestL9_DDLWhileRowsAreCopied: the same, while the run reads rows of the source.
 func TestL9_DDLWhileRowsAreCopied(t *testing.T) {
 	sideBySide(t)
 	for _, statement := range []string{"TRUNCATE TABLE t", "DROP TABLE t", "RENAME TABLE t TO mine", "ALTER TABLE t DROP COLUMN v", "ALTER TABLE t DROP PRIMARY KEY"} {
@@ -101,8 +101,8 @@ func TestL9_DDLWhileRowsAreCopied(t *testing.T) {
 	}
 }
 
-// TestL6_UnloggedWriteIsFound: what a session writes with its binlog switched off can't be
-// followed. The comparison finds it.
+// TestL6_UnloggedWriteIsFound: capture can't see what a session writes with its binlog switched
+// off. The comparison finds it.
 func TestL6_UnloggedWriteIsFound(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {

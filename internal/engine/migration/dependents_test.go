@@ -14,8 +14,8 @@ import (
 )
 
 // TestL6_WhatNamesTheTable: a view, a procedure, a function, an event, another table's trigger and
-// an account with privileges on columns write to the table while it is swapped, and go on
-// afterwards; nothing is written twice, or to the old table.
+// an account with privileges on columns write to the table while it is swapped, and continue
+// afterwards. Nothing is written twice, or to the old table.
 func TestL6_WhatNamesTheTable(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"9.7", "5.7"} {
@@ -34,7 +34,7 @@ func TestL6_WhatNamesTheTable(t *testing.T) {
 			}
 			for who, n := range writing.stop() {
 				if got := b.value("SELECT COUNT(*) FROM t WHERE who = '" + who + "'"); got != fmt.Sprint(n) || n < 10 {
-					b.Errorf("%s has written %d rows, and %s are there", who, n, got)
+					b.Errorf("%s wrote %d rows, and %s exist", who, n, got)
 				}
 			}
 			if got := b.value("SELECT COUNT(*) FROM seen WHERE id > " + after); got == "0" {
@@ -45,7 +45,7 @@ func TestL6_WhatNamesTheTable(t *testing.T) {
 	}
 }
 
-// dependents makes what names table t, and returns who writes by what.
+// dependents creates objects that name table t, and returns who writes through which.
 func (b *bench) dependents() (by [][2]string) {
 	b.Helper()
 	user := b.someone()
@@ -58,7 +58,8 @@ func (b *bench) dependents() (by [][2]string) {
 		"CREATE FUNCTION fput() RETURNS INT DETERMINISTIC MODIFIES SQL DATA BEGIN INSERT INTO t (who) VALUES ('function'); RETURN 1; END",
 		"CREATE TRIGGER of_another AFTER INSERT ON k FOR EACH ROW INSERT INTO t (who) VALUES ('trigger')",
 		"CREATE EVENT tick ON SCHEDULE EVERY 1 SECOND DO INSERT INTO t (who) VALUES ('event')",
-		"SET GLOBAL event_scheduler = ON", // and stays so: other tests of this server have events too
+		// It stays ON: other tests of this server have events too.
+		"SET GLOBAL event_scheduler = ON",
 		"CREATE USER "+user,
 		"GRANT SELECT (id, who), INSERT (who) ON t TO "+user,
 	)
@@ -75,7 +76,7 @@ func (b *bench) dependents() (by [][2]string) {
 	}
 }
 
-// writing counts what was written by whom.
+// writing counts the rows that each writer wrote.
 type writing struct {
 	mu    sync.Mutex
 	count map[string]int
@@ -89,7 +90,7 @@ func (w *writing) stop() map[string]int {
 	return w.count
 }
 
-// write has each written by again and again.
+// write makes each writer write continuously.
 func (b *bench) write(by ...[2]string) *writing {
 	b.Helper()
 	w := &writing{count: map[string]int{}, halt: make(chan struct{})}
@@ -132,7 +133,8 @@ func (b *bench) as(user string) *sql.DB {
 	return db
 }
 
-// TestPlanListsDependents: what a column's new name breaks is found on each server, by its name.
+// TestPlanListsDependents: on each server the plan names the objects that a column's new name
+// breaks.
 func TestPlanListsDependents(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(b *bench) {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// dump is the way from a server's binlog to a run. It may be cut within what the server sends,
-// and lead to another server afterwards.
+// dump is a connection between a server's binlog and a run. It may be cut in the middle of what the
+// server sends, and lead to another server afterwards.
 type dump struct {
 	listener net.Listener
 	done     sync.WaitGroup
@@ -19,7 +19,7 @@ type dump struct {
 	accepted int
 }
 
-// dump has the run read the binlog by a way of its own.
+// dump makes the run read the binlog through this connection.
 func (b *bench) dump() *dump {
 	b.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -37,15 +37,15 @@ func (b *bench) dump() *dump {
 	return d
 }
 
-// cutAfter cuts the connection when that many more bytes have come, and lets nobody connect
-// again before absent has returned.
+// cutAfter cuts the connection after that many more bytes. No connection is accepted again before
+// absent has returned.
 func (d *dump) cutAfter(bytes int, absent func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.left, d.absent = bytes, absent
 }
 
-// leadTo has the next connection go to another server.
+// leadTo leads the next connection to another server.
 func (d *dump) leadTo(address string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -87,12 +87,12 @@ func (d *dump) accept() {
 		d.conns = append(d.conns, client, server)
 		d.mu.Unlock()
 		d.done.Go(func() { d.pass(server, client, nil) })
-		// In this goroutine: the next connection is taken when this one has ended.
+		// In this goroutine: the next connection is accepted when this one has ended.
 		d.pass(client, server, d.take)
 	}
 }
 
-// take says how many of the bytes may pass.
+// take decides how many of the bytes may pass.
 func (d *dump) take(n int) (pass int, cut bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

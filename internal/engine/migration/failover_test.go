@@ -11,9 +11,9 @@ import (
 	"midstream/internal/lab/sandbox"
 )
 
-// TestL5_Failover: the server of a run that was stopped is gone, and a replica has taken its
-// place, with what the run had made. Its GTIDs tell what is to be read there, and the run goes on.
-// As long as it still follows the other server, nothing is done there.
+// TestL5_Failover: the server of a stopped run is gone, and a replica has taken its place, with the
+// run's tables. Its GTIDs show what must be read there, and the run resumes. As long as it still
+// follows the other server, the run does nothing there.
 func TestL5_Failover(t *testing.T) {
 	t.Parallel()
 	for _, version := range inTurn(t, versions) {
@@ -37,7 +37,7 @@ func failover(t *testing.T, version string) {
 	}
 	other.replicate(primary)
 	b.numbered(9999)
-	b.exec("ALTER TABLE " + b.schema + ".t COMMENT 'altered before the run'") // is read again, and passed over
+	b.exec("ALTER TABLE " + b.schema + ".t COMMENT 'altered before the run'") // read again, and ignored
 	b.killedInCopy()
 	other.follow(b, "all")
 	if code, last := other.child(
@@ -61,7 +61,7 @@ func failover(t *testing.T, version string) {
 		}
 	})
 
-	// The run goes on, its server is replaced, and it goes on there.
+	// The run resumes, its server is replaced, and it resumes there.
 	wire := b.wire(fault.Rule{Nth: 1 << 30})
 	stop := func() {}
 	c := b.child(clauses, phaseLine(event.PhaseVerify), func(*child) { stop() }, append(slowly, "--reconnect=1m")...)
@@ -75,7 +75,7 @@ func failover(t *testing.T, version string) {
 	c.mustEnd()
 	if !c.heard("changes are read from") || c.heard("run starts again") {
 		c.log("note")
-		t.Error("it did not go on with what was done")
+		t.Error("it did not resume")
 	}
 	other.equal()
 	other.exec("DROP DATABASE " + b.schema)
@@ -96,10 +96,11 @@ func failover(t *testing.T, version string) {
 	b.anew("RESET "+b.resetWord(), "its binlogs were reset")
 }
 
-// noMoreWrites has the server take none.
+// noMoreWrites makes the server refuse writes.
 func (b *bench) noMoreWrites() {
 	b.Helper()
-	if isMariaDB(b.version) { // which lets its administrators write all the same: runs see it, and end
+	// Administrators may still write there: runs notice that, and end.
+	if isMariaDB(b.version) {
 		b.exec("SET GLOBAL read_only = ON")
 		time.Sleep(time.Second)
 		return
@@ -107,7 +108,7 @@ func (b *bench) noMoreWrites() {
 	b.exec("SET GLOBAL super_read_only = ON")
 }
 
-// behind does something while the server has received, and can't apply, what its primary did, and
+// behind does something while the server has received, but can't apply, what its primary did, and
 // receives nothing more.
 func (b *bench) behind(primary *bench, do func()) {
 	b.Helper()
@@ -136,8 +137,8 @@ func (b *bench) executedLater() string {
 
 const clauses = "ADD COLUMN added INT"
 
-// killedInCopy starts a run, beside a writer, and kills it while it copies; the writer goes on
-// for a while.
+// killedInCopy starts a run, with a concurrent writer, and kills it while it copies. The writer
+// continues for a while.
 func (b *bench) killedInCopy() {
 	b.Helper()
 	writer := b.writer(b.db)
@@ -150,8 +151,8 @@ func (b *bench) killedInCopy() {
 	writer()
 }
 
-// anew does something to what a stopped run left, and has the run come to its end: begun anew for
-// the reason, or gone on with where there is none.
+// anew does something to what a stopped run left, and lets the run finish. The run must begin again
+// for the given reason, or resume if there is none.
 func (b *bench) anew(statement, reason string) {
 	b.Helper()
 	b.exec(statement)
@@ -162,7 +163,7 @@ func (b *bench) anew(statement, reason string) {
 	c.mustEnd()
 	if !c.heard(reason) {
 		c.log("note")
-		b.Errorf("after %s it did not say: %s", statement, reason)
+		b.Errorf("after %s it did not print: %s", statement, reason)
 	}
 	b.equal()
 	b.exec("DROP TABLE "+b.schema+".t", "RENAME TABLE "+b.schema+".t_old TO "+b.schema+".t", "ALTER TABLE "+b.schema+".t COMMENT ''")

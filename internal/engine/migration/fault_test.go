@@ -16,11 +16,11 @@ import (
 	"midstream/internal/lab/sandbox"
 )
 
-// commands is about the number of commands of a short run. One that goes on for longer says
-// more, and one beyond its end meets nothing.
+// commands is about the number of commands of a short run. A longer run sends more, and a fault
+// beyond the last command has no effect.
 const commands = 250
 
-// faults is the number of commands that each kind of fault meets; make soak has more.
+// faultCount is the number of commands that each kind of fault hits; make soak has more.
 var faultCount = flag.Int(
 	"faults",
 	2,
@@ -28,13 +28,13 @@ var faultCount = flag.Int(
 )
 
 // endings are the exit codes of a run that met a fault: done, failed with nothing left, stopped
-// with its work kept, or not knowing about the swap. In none of them a row is lost, and in all of
-// them the same command may be given again.
+// with its work kept, or with an unknown swap. None of them loses a row, and after each of them the
+// same command may be repeated.
 var endings = map[int]bool{0: true, 1: true, 14: true, 16: true}
 
-// TestL9_FaultAtAnyCommand: one command of a short run is cut off, loses its answer, is refused or
-// held up, or the wire stands still, whichever it is: the table is as it was or has its new schema,
-// and the same command ends what was begun.
+// TestL9_FaultAtAnyCommand: one command of a short run, whichever it is, is cut off, loses its
+// answer, is refused or delayed, or the wire stalls. The table is unchanged or altered, and the
+// same command finishes the work.
 func TestL9_FaultAtAnyCommand(t *testing.T) {
 	sideBySide(t)
 	kinds := map[string]fault.Rule{
@@ -62,21 +62,21 @@ func TestL9_FaultAtAnyCommand(t *testing.T) {
 	}
 }
 
-// random numbers of a test's own; their seed is told.
+// random gives numbers of the test's own, and logs their seed.
 func (b *bench) random() *rand.Rand {
 	seed := uint64(time.Now().UnixNano())
 	b.Logf("seed %d", seed)
 	return rand.New(rand.NewPCG(seed, 1))
 }
 
-// faultAt runs an ALTER that meets a fault, and the same again without.
+// faultAt runs an ALTER that meets a fault, and again without the fault.
 func (b *bench) faultAt(rule fault.Rule, clauses string) {
 	b.Helper()
 	w := b.wire(rule)
 	first := b.child(clauses, "", nil, "--chunk-time=20ms", "--checkpoint=50ms", "--reconnect=0s", "--drop-old", "--defer-indexes=yes")
 	code, last := first.wait()
 	said, is := w.Bent()
-	if !endings[code] || rule.Stall > 0 && code == 1 { // no work is lost by a wire that stands still
+	if !endings[code] || rule.Stall > 0 && code == 1 { // a stalled wire loses no work
 		b.Errorf("command %d, %q: exit code %d: %s", rule.Nth, said, code, last)
 	}
 	w.Close()
@@ -96,8 +96,8 @@ func (b *bench) faultAt(rule fault.Rule, clauses string) {
 	}
 }
 
-// complete says that a run which adds a column has done all: the column is there, and nothing tells
-// of the run any more. It may not have come to say so.
+// complete reports whether a run that adds a column has done everything: the column exists, and
+// nothing is left of the run. The run may have ended before it reported success.
 func (b *bench) complete(clauses string) bool {
 	b.Helper()
 	column := strings.Fields(clauses)[2]
@@ -110,14 +110,14 @@ func (b *bench) complete(clauses string) bool {
 	return there == "1" && state == "0"
 }
 
-// TestL9_EveryConnectionMayBeKilled: whichever of its connections somebody kills, again and
-// again, the run comes to its end.
+// TestL9_EveryConnectionMayBeKilled: whichever of its connections another session kills, again and
+// again, the run finishes.
 func TestL9_EveryConnectionMayBeKilled(t *testing.T) {
 	onEach(t, func(b *bench) {
 		l := b.ledger(ledger.Int(), 20_000, ledger.Options{Rate: 200, Writers: 2})
 		b.start(l)
 		c := b.child(alter, "", nil, append(slowly, "--drop-old")...)
-		c.await(phaseLine(event.PhaseCopy)) // before, it has nothing to go on with
+		c.await(phaseLine(event.PhaseCopy)) // before, it has nothing to resume
 		stop, done := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(done)
@@ -149,8 +149,8 @@ func (b *bench) killOne() {
 	}
 }
 
-// TestL9_ServerRefusesForAWhile: it has no connections left, or takes no writes, for two
-// seconds in the middle of a run.
+// TestL9_ServerRefusesForAWhile: for two seconds in the middle of a run, the server has no
+// connections left, or refuses writes.
 func TestL9_ServerRefusesForAWhile(t *testing.T) {
 	for name, how := range map[string][2]string{
 		"read only":      {"SET GLOBAL super_read_only = ON", "SET GLOBAL read_only = OFF"},

@@ -37,9 +37,9 @@ func manyFiles() map[string]string {
 	}
 }
 
-// TestL9_ASwapOfManyFilesIsRefusedByThePlan: no server lets go of a RENAME that is at work, and it
-// takes some milliseconds for each file next to load. A swap that takes longer than --lock-work is
-// refused before anything is written, and done where that allows it.
+// TestL9_ASwapOfManyFilesIsRefusedByThePlan: no server interrupts a RENAME, which takes some
+// milliseconds for each file under load. The plan refuses a swap that takes longer than
+// --lock-work, before anything is written, and makes it if --lock-work allows it.
 func TestL9_ASwapOfManyFilesIsRefusedByThePlan(t *testing.T) {
 	sideBySide(t)
 	for name, partitioning := range manyFiles() {
@@ -80,8 +80,8 @@ func TestL9_AnAlterThatMakesManyFilesIsRefusedByThePlan(t *testing.T) {
 }
 
 // TestNoQueryWaitsForASwapOfManyFiles: the server has become slower since the plan was made, so
-// that the swap would take longer than the work under the lock may. It is not begun, no query
-// waits, and the work is kept.
+// that the swap would take longer than the work under the lock may. The run does not begin the
+// swap, no query waits, and the work is kept.
 func TestNoQueryWaitsForASwapOfManyFiles(t *testing.T) {
 	onEachAlone(t, func(b *bench) {
 		b.inPartitions(manyFiles()["partitions"])
@@ -109,9 +109,9 @@ func TestNoQueryWaitsForASwapOfManyFiles(t *testing.T) {
 	})
 }
 
-// TestNoQueryWaitsForNamesOfConstraints: the server is slow as the first constraint gets its name
-// after the swap. The others, and the triggers, get theirs after the lock, so that queries don't
-// wait for each of them. No row is without them, and no good row is refused.
+// TestNoQueryWaitsForNamesOfConstraints: the server is slow when the first constraint gets its name
+// after the swap. The other constraints and the triggers get their names after the lock, so that
+// queries don't wait for each of them. No row is without them, and no valid row is refused.
 func TestNoQueryWaitsForNamesOfConstraints(t *testing.T) {
 	b := setup(t, "9.7")
 	const rows = 500

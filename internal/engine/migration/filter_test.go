@@ -7,8 +7,9 @@ import (
 	"midstream/internal/engine/event"
 )
 
-// TestL11_ReplicaFiltersByDatabase: a replica that replicates one database alone gets all that a
-// run does there, by the default database of its sessions, and none of its statements fails.
+// TestL11_ReplicaFiltersByDatabase: a replica that replicates only one database gets everything
+// that a run does there, because the run's sessions have it as their default database. None of its
+// statements fails.
 func TestL11_ReplicaFiltersByDatabase(t *testing.T) {
 	onAllReplicas(t, func(primary, replica *bench) {
 		filter := fmt.Sprintf("CHANGE REPLICATION FILTER REPLICATE_DO_DB = (`%s`)", primary.schema)

@@ -12,14 +12,14 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// TestL9_FinishSaysWhatIsKnown: who can't finish an earlier run says that this has swapped only where
-// it is known, and that nothing was written only where nothing was.
+// TestL9_FinishSaysWhatIsKnown: a command that can't finish an earlier run reports a swap only if
+// the swap is known, and reports that nothing was written only if nothing was.
 func TestL9_FinishSaysWhatIsKnown(t *testing.T) {
 	sideBySide(t)
 	for _, c := range []struct {
 		name   string
-		at     string // the statement at which the run is killed
-		spoil  string // after the run was killed
+		at     string // the run is killed at it
+		spoil  string // run after the kill
 		rule   fault.Rule
 		code   int
 		say    []string
@@ -48,7 +48,7 @@ func TestL9_FinishSaysWhatIsKnown(t *testing.T) {
 				}
 				for _, text := range c.say {
 					if !strings.Contains(last, text) {
-						b.Errorf("it does not say %q: %s", text, last)
+						b.Errorf("the message lacks %q: %s", text, last)
 					}
 				}
 				b.address = b.server.Address
@@ -60,7 +60,7 @@ func TestL9_FinishSaysWhatIsKnown(t *testing.T) {
 }
 
 // TestL8_FinishSparesAYoungerTable: the former source was dropped before the run was killed, and
-// somebody has made a table of its name and columns since.
+// another session has since created a table with its name and columns.
 func TestL8_FinishSparesAYoungerTable(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -76,16 +76,16 @@ func TestL8_FinishSparesAYoungerTable(t *testing.T) {
 	})
 }
 
-// TestL8_FinishLeavesNoSentinel: a run is killed in its swap, the next one takes another name for
-// the old table, and is killed after its own. Whoever comes then removes the first one's sentinel
-// too.
+// TestL8_FinishLeavesNoSentinel: a run is killed in its swap. The next run takes another name for
+// the old table, and is killed after its own swap. The command after that removes the first run's
+// sentinel too.
 func TestL8_FinishLeavesNoSentinel(t *testing.T) {
 	sideBySide(t)
 	onThese(t, twoSessions(), func(b *bench) {
 		b.numbered(100)
 		for _, at := range []string{"RENAME TABLE", "DROP TABLE IF EXISTS"} {
 			b.killedAt(at, clauses)
-			time.Sleep(300 * time.Millisecond) // until the server has seen that it is gone
+			time.Sleep(300 * time.Millisecond) // until the server notices the kill
 		}
 		if got := unguarded(b.tables()); got != "digits,t,t_midstream,t_old,t_old2" {
 			b.Errorf("the tables are %s", got)
@@ -97,8 +97,8 @@ func TestL8_FinishLeavesNoSentinel(t *testing.T) {
 	})
 }
 
-// TestL6_ConnectionsStayWithOneServer: a proxy that leads elsewhere is noticed by the first new
-// connection.
+// TestL6_ConnectionsStayWithOneServer: if a proxy leads to another server, the first new connection
+// notices it.
 func TestL6_ConnectionsStayWithOneServer(t *testing.T) {
 	b := setup(t, "9.7")
 	w := b.wire(fault.Rule{Nth: 1 << 30})
@@ -115,8 +115,8 @@ func TestL6_ConnectionsStayWithOneServer(t *testing.T) {
 	}
 }
 
-// unguarded is a list of tables without that of the swap's guard, which a run on MariaDB that was
-// killed in its swap has left, too.
+// unguarded is a list of tables without the swap's guard table, which a run on MariaDB also leaves
+// if it is killed in its swap.
 func unguarded(tables string) string {
 	return regexp.MustCompile(`midstream_guard_[0-9a-f]{16},`).ReplaceAllString(tables, "")
 }

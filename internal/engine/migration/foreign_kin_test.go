@@ -19,11 +19,12 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// kin is table t with parents only: p, which refuses, q, which takes its rows along, and far in
-// another database, which lets go of them; and an application that lives by that.
+// kin is table t with parents only: p, which refuses, q, which cascades, and far in another
+// database, which sets NULL; and an application that depends on these constraints.
 type kin struct {
 	*family
-	gone      atomic.Int64 // parents in p that came, had a row in t, and went
+	// gone are parents in p that came, had a row in t, and were deleted.
+	gone      atomic.Int64
 	deadlocks atomic.Int64
 }
 
@@ -47,7 +48,7 @@ func (b *bench) kin() (k *kin, rows int) {
 	for rows = 2; rows < 8000; rows *= 2 {
 		b.exec("INSERT INTO t (pid, qid, fid) SELECT pid, qid, fid FROM t")
 	}
-	b.Cleanup(func() { b.db.Exec("DROP TABLE t") }) // before the other database goes
+	b.Cleanup(func() { b.db.Exec("DROP TABLE t") }) // before the other database is dropped
 	return k, rows
 }
 
@@ -67,7 +68,8 @@ func (k *kin) forbid(conn *sql.Conn, _ int) {
 	k.do(conn, hasChild, "UPDATE "+k.other+".far SET id = 5 WHERE id = 1")
 }
 
-// pass has a parent that comes, gets a row, loses it again, and goes: no stale row may hold it.
+// pass inserts a parent, gives it a row, deletes the row, and deletes the parent: no stale row may
+// refer to it.
 func (k *kin) pass(conn *sql.Conn, _ int) {
 	id := 10 + k.gone.Add(1)
 	k.do(conn, 0, "INSERT INTO p VALUES (?)", id)
@@ -77,7 +79,7 @@ func (k *kin) pass(conn *sql.Conn, _ int) {
 	k.do(conn, 0, "DELETE FROM p WHERE id = ?", id)
 }
 
-// cascade changes parents of t, and with them its rows.
+// cascade changes parents of t, which changes rows of t.
 func (k *kin) cascade(conn *sql.Conn, n int) {
 	const away = 1000000
 	k.do(conn, 0, "INSERT INTO q VALUES (?)", 10+n)
@@ -95,8 +97,8 @@ func (k *kin) cascade(conn *sql.Conn, n int) {
 	k.kept.Add(int64(3 * (away + 10 + n)))
 }
 
-// replace is the family's, but that a deadlock with a sync, which is seldom, ends the transaction,
-// and it is begun anew.
+// replace is the family's replace. But a deadlock with a sync, which is rare, ends the transaction,
+// and it begins again.
 func (k *kin) replace(conn *sql.Conn, n int) {
 	id := k.doomed(conn, n)
 	for !k.anew(conn, id) {
@@ -104,7 +106,7 @@ func (k *kin) replace(conn *sql.Conn, n int) {
 	}
 }
 
-// anew is false after a deadlock.
+// anew reports false after a deadlock.
 func (k *kin) anew(conn *sql.Conn, id int) bool {
 	for _, s := range []string{"START TRANSACTION", fmt.Sprintf("DELETE FROM q WHERE id = %d", id), fmt.Sprintf("INSERT INTO q VALUES (%d)", id), "COMMIT"} {
 		_, err := conn.ExecContext(context.Background(), s)
@@ -120,7 +122,8 @@ func (k *kin) anew(conn *sql.Conn, id int) bool {
 
 const deadlock = 1213
 
-// proved looks whether all are whole after so many rows, and t as it was, but for its column v.
+// proved checks that everything is complete after so many rows, and that t is unchanged except for
+// its column v.
 func (k *kin) proved(rows int, was string) {
 	k.Helper()
 	k.rest()
@@ -152,7 +155,7 @@ func (k *kin) widened(was string) string {
 	return now
 }
 
-// twoSessions are the versions on which two sessions swap, and on which a child gets a shadow.
+// twoSessions are the versions on which the swap takes two sessions and a child can have a shadow.
 func twoSessions() (list []string) {
 	for _, v := range all {
 		if v == "5.7" || isMariaDB(v) {
@@ -165,8 +168,8 @@ func twoSessions() (list []string) {
 const widening = "MODIFY v BIGINT NOT NULL DEFAULT 0"
 
 // TestL6_ForeignKeysOfAChild: a table with parents is changed by a swap of two sessions while it
-// and they are written to. At no moment a constraint is not held, none refuses what it should take,
-// and the names stay. A replica has the same in the end.
+// and they are written to. Every constraint holds at every moment, none refuses a valid row, and
+// the names stay. In the end a replica has the same.
 func TestL6_ForeignKeysOfAChild(t *testing.T) {
 	t.Parallel()
 	test := func(b, replica *bench) {
@@ -207,14 +210,14 @@ func TestL6_ForeignKeysOfAChild(t *testing.T) {
 	}
 }
 
-// TestL3_CascadesIntoAChild: parents change rows of the table by themselves, and the binlog does
-// not tell. A run that is killed meanwhile, and goes on, misses nothing of it.
+// TestL3_CascadesIntoAChild: parents change rows of the table by cascades, which the binlog does
+// not show. A run that is killed during that, and resumes, misses none of them.
 func TestL3_CascadesIntoAChild(t *testing.T) {
 	t.Parallel()
 	onThese(t, inTurn(t, twoSessions()), func(b *bench) {
 		k, rows := b.kin()
 		want := k.widened(k.create("t"))
-		b.exec("INSERT INTO q VALUES (5)", "INSERT INTO t (pid, qid) SELECT 1, 5 FROM t LIMIT 10") // they go with it
+		b.exec("INSERT INTO q VALUES (5)", "INSERT INTO t (pid, qid) SELECT 1, 5 FROM t LIMIT 10") // cascades delete these rows
 		k.live(k.sow, k.forbid, k.cascade, k.replace, k.replace)
 		b.child(widening, phaseLine(event.PhaseVerify), (*child).kill, slowly...).wait()
 		b.exec("DELETE FROM q WHERE id = 5")
@@ -224,7 +227,7 @@ func TestL3_CascadesIntoAChild(t *testing.T) {
 			b.Error("rows differed when they were compared")
 		}
 		if !last.heard("resuming an earlier run") {
-			b.Error("it began anew")
+			b.Error("it began again")
 		}
 		time.Sleep(100 * time.Millisecond)
 		k.proved(rows, want)
@@ -235,15 +238,16 @@ func TestL3_CascadesIntoAChild(t *testing.T) {
 	})
 }
 
-// TestL7_ForeignKeysOfAChildKilled: where two sessions swap, a run is killed at each kind of
-// statement from its lock on, or loses the connection of one of its sessions. What it leaves
-// refuses what the constraints forbid, all the time, and who comes next puts it right.
+// TestL7_ForeignKeysOfAChildKilled: the swap takes two sessions. A run is killed at each kind of
+// statement from its lock on, or loses the connection of one of its sessions. What it leaves still
+// refuses what the constraints forbid, and the next command repairs it.
 func TestL7_ForeignKeysOfAChildKilled(t *testing.T) {
 	t.Parallel()
 	onThese(t, twoSessions(), func(b *bench) {
 		for _, c := range []struct {
-			at      string
-			next    string // who comes after a kill; "" where it lives on
+			at string
+			// next comes after a kill; "" if the run survives.
+			next    string
 			swapped bool
 		}{
 			{"ALTER TABLE `SCHEMA`.`t_shadow` ADD CONSTRAINT", "cleanup", false},
@@ -258,11 +262,13 @@ func TestL7_ForeignKeysOfAChildKilled(t *testing.T) {
 			{"ALTER TABLE `SCHEMA`.`t` DROP FOREIGN KEY", "run", true},
 		} {
 			if strings.Contains(c.at, "`p`") && b.version != "5.7" {
-				continue // where the source's lock keeps writers of its parents away
+				// There the source's lock blocks writers of its parents.
+				continue
 			}
 			b.Run(fmt.Sprintf("%s, then %q", c.at, c.next), func(t *testing.T) {
 				b := setup(t, b.version)
-				b.cfg.NoVerify, b.settings.Lock.Work = true, 3*time.Second // a failed attempt would withdraw by like statements
+				// A failed attempt would withdraw by similar statements.
+				b.cfg.NoVerify, b.settings.Lock.Work = true, 3*time.Second
 				k, rows := b.kin()
 				want := k.create("t")
 				if c.swapped {
@@ -286,7 +292,8 @@ func TestL7_ForeignKeysOfAChildKilled(t *testing.T) {
 					if c.next == "cleanup" {
 						b.nextCleanup()
 					} else {
-						b.child(widening, "", nil).wait() // of a run that had swapped, it finds nothing to do
+						// If the earlier run had swapped, this one finds nothing to do.
+						b.child(widening, "", nil).wait()
 					}
 				}
 				k.live(k.cascade, k.pass)
@@ -298,7 +305,7 @@ func TestL7_ForeignKeysOfAChildKilled(t *testing.T) {
 }
 
 // TestL7_ForeignKeysOfAChildServerKilled: the server is killed at a statement under the lock of the
-// swap, or of its heirs. The run goes on with what it finds then.
+// swap, or of the command after it. The run resumes from what it finds then.
 func TestL7_ForeignKeysOfAChildServerKilled(t *testing.T) {
 	t.Parallel()
 	for _, version := range twoSessions() {
@@ -322,7 +329,7 @@ func TestL7_ForeignKeysOfAChildServerKilled(t *testing.T) {
 							},
 						},
 					)
-					b.child(widening, "", nil, "--lock-work=3s").wait() // one that had swapped says so
+					b.child(widening, "", nil, "--lock-work=3s").wait() // a run that had swapped reports it
 					if !bent(w) {
 						b.Error("the server was not killed")
 					}
@@ -336,7 +343,8 @@ func TestL7_ForeignKeysOfAChildServerKilled(t *testing.T) {
 }
 
 // TestNoQueryOfAParentWaitsLongerThanTheBudget: a transaction holds a parent for a second while the
-// run wants to cut over. Who uses the parents and the table waits for no longer than an attempt.
+// run wants to cut over. Sessions that use the parents and the table wait for no longer than an
+// attempt.
 func TestNoQueryOfAParentWaitsLongerThanTheBudget(t *testing.T) {
 	t.Parallel()
 	onThese(t, inTurn(t, twoSessions()), func(b *bench) {
@@ -372,9 +380,8 @@ func TestNoQueryOfAParentWaitsLongerThanTheBudget(t *testing.T) {
 	})
 }
 
-// TestForeignKeysOfAChildByTriggers: the log of the triggers is among the tables of the lock, the
-// indexes of the constraints are built after the copy, and one of the constraints goes with the
-// ALTER. A rehearsal comes before.
+// TestForeignKeysOfAChildByTriggers: the lock includes the triggers' log, the constraints' indexes
+// are built after the copy, and the ALTER drops one of the constraints. A rehearsal comes first.
 func TestForeignKeysOfAChildByTriggers(t *testing.T) {
 	t.Parallel()
 	onThese(t, inTurn(t, twoSessions()), func(b *bench) {

@@ -25,20 +25,21 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// family is table t with parents p and q, itself among its parents, and children c, and far in another
-// database; and an application that lives by the constraints.
+// family is table t with parents p and q, itself among its parents, and children c, and far in
+// another database; and an application that depends on the constraints.
 type family struct {
 	*bench
 	other string // the other database
 
 	stops []context.CancelFunc
 	done  sync.WaitGroup
-	// What the application was answered, by errors that it did not expect, and how often it was refused as it should.
+	// The application's counts: answers with unexpected errors, and expected refusals.
 	refused atomic.Int64
-	grown   atomic.Int64 // rows of t that it added and has not deleted since
-	kept    atomic.Int64 // the sum of their parents in q
-	sons    atomic.Int64 // rows of c that it added
-	// replaced are the parents that it has deleted and inserted again.
+	// grown are rows of t that it added and has not deleted since.
+	grown atomic.Int64
+	kept  atomic.Int64 // sum of their parents in q
+	sons  atomic.Int64 // rows of c that it added
+	// replaced are the parents that it deleted and inserted again.
 	replaced atomic.Int64
 }
 
@@ -47,10 +48,11 @@ const (
 	hasChild = 1451
 )
 
-// family makes the tables, with rows. It is dropped before the databases are, in which order they come.
+// family makes the tables, with rows. They are dropped before the databases, in the order of
+// creation.
 func (b *bench) family(rows int) *family { return b.familyOf(rows, "ON DELETE SET NULL") }
 
-// familyOf is family, with what is done with the rows whose parent in the table itself goes.
+// familyOf is family, with the action for rows whose parent in the table itself is deleted.
 func (b *bench) familyOf(rows int, itself string) *family {
 	b.Helper()
 	_, other := mysqltest.Database(b.T, b.server)
@@ -104,7 +106,7 @@ func (f *family) rest() {
 	f.done.Wait()
 }
 
-// do runs a statement that the server must take, or refuse with that number.
+// do runs a statement that the server must accept, or must refuse with the error number want.
 func (f *family) do(conn *sql.Conn, want uint16, query string, args ...any) int64 {
 	result, err := conn.ExecContext(context.Background(), query, args...)
 	if got := dbconn.Number(err); err != nil && got == 0 || got != want {
@@ -119,7 +121,7 @@ func (f *family) do(conn *sql.Conn, want uint16, query string, args ...any) int6
 	return id
 }
 
-// sow adds rows to t, and children to these and to others.
+// sow adds rows to t, and children to these and to other rows.
 func (f *family) sow(conn *sql.Conn, n int) {
 	id := f.do(conn, 0, "INSERT INTO t (pid, qid, up) VALUES (1, 2, ?)", 1+n%50)
 	f.grown.Add(1)
@@ -142,7 +144,7 @@ func (f *family) forbid(conn *sql.Conn, n int) {
 	f.do(conn, hasChild, "UPDATE t SET id = id + 500000000 WHERE id = ?", 1+n%50)
 }
 
-// cascade changes parents of t, and with them its rows, and theirs.
+// cascade changes parents of t, which changes their rows and the children of these rows.
 func (f *family) cascade(conn *sql.Conn, n int) {
 	const away = 1000000
 	f.do(conn, 0, "INSERT INTO q VALUES (?)", 10+n)
@@ -170,7 +172,8 @@ func (f *family) doomed(conn *sql.Conn, n int) (id int) {
 	return id
 }
 
-// replace deletes parents of t and inserts them again, in one transaction: their rows in t are gone.
+// replace deletes parents of t and inserts them again, in one transaction: this deletes their rows
+// in t.
 func (f *family) replace(conn *sql.Conn, n int) {
 	id := f.doomed(conn, n)
 	for _, s := range []string{"START TRANSACTION", fmt.Sprintf("DELETE FROM q WHERE id = %d", id), fmt.Sprintf("INSERT INTO q VALUES (%d)", id), "COMMIT"} {
@@ -190,7 +193,7 @@ func (b *bench) create(table string) string {
 	return autoIncrement.ReplaceAllString(text, "")
 }
 
-// proved looks whether the family is whole after so many rows.
+// proved checks that the family is complete after so many rows.
 func (f *family) proved(rows int) {
 	f.Helper()
 	f.rest()
@@ -213,9 +216,9 @@ func (f *family) proved(rows int) {
 	}
 }
 
-// TestL6_ForeignKeys: a table with parents, children and itself among them is changed while all of them are
-// written to. At no moment a constraint is not held, and none refuses what it should take. A replica has the same in
-// the end. There the binlog does not tell of cascades, and the plan refuses.
+// TestL6_ForeignKeys: a table with parents, children and itself among them is changed while all of
+// them are written to. Every constraint holds at every moment, and none refuses a valid row. In the
+// end a replica has the same. If the binlog does not show cascades, the plan refuses.
 func TestL6_ForeignKeys(t *testing.T) {
 	t.Parallel()
 	servers := mysqltest.OwnAll(t, "9.7", sandbox.Options{Settings: map[string]string{"server_id": "11"}},
@@ -274,13 +277,13 @@ func TestL6_ForeignKeys(t *testing.T) {
 		"FORCE",
 	); !errors.As(err, &refused) ||
 		!strings.Contains(err.Error(), "innodb_native_foreign_keys is ON") {
-		b.Errorf("on a server whose binlog does not tell of cascades: %v", err)
+		b.Errorf("on a server whose binlog does not show cascades: %v", err)
 	}
 }
 
-// TestL3_CascadesThatTheBinlogDoesNotTell: parents change rows of the table by themselves, and the
-// server does not log what they do (as before 9.6). A run that is stopped meanwhile, and goes on,
-// misses nothing of it.
+// TestL3_CascadesThatTheBinlogDoesNotTell: parents change rows of the table by cascades, and the
+// server does not log these changes (as before 9.6). A run that is stopped during that, and
+// resumes, misses none of them.
 func TestL3_CascadesThatTheBinlogDoesNotTell(t *testing.T) {
 	t.Parallel()
 	b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{Settings: map[string]string{"innodb_native_foreign_keys": "ON"}}))
@@ -288,14 +291,15 @@ func TestL3_CascadesThatTheBinlogDoesNotTell(t *testing.T) {
 	f := b.familyOf(rows, "")
 	want := map[string]string{"t": f.create("t"), "c": f.create("c"), f.other + ".far": f.create(f.other + ".far")}
 	want["t"] = strings.Replace(want["t"], "`v` int NOT NULL DEFAULT '0'", "`v` bigint NOT NULL DEFAULT '0'", 1)
-	b.exec("INSERT INTO q VALUES (5)", "INSERT INTO t (pid, qid) SELECT 1, 5 FROM t LIMIT 10") // they go with it
+	b.exec("INSERT INTO q VALUES (5)", "INSERT INTO t (pid, qid) SELECT 1, 5 FROM t LIMIT 10") // cascades delete these rows
 	f.live(f.sow, f.forbid, f.cascade, f.replace, f.replace)
 	const clauses = "MODIFY v BIGINT NOT NULL DEFAULT 0"
 	b.cfg.RowCopy.MaxRows = 500
 	c := b.child(clauses, phaseLine(event.PhaseVerify), (*child).kill, slowly...)
 	c.wait()
 	time.Sleep(300 * time.Millisecond)
-	f.rest() // what a kill in the swap leaves refuses good rows, and cascades act all the same
+	// What a kill in the swap leaves refuses valid rows, and cascades still act.
+	f.rest()
 	f.stops = nil
 	f.live(f.forbid)
 	b.killedAt("RENAME TABLE `"+b.schema+"`.`t` TO", clauses)
@@ -304,7 +308,7 @@ func TestL3_CascadesThatTheBinlogDoesNotTell(t *testing.T) {
 	last := b.child(clauses, "", nil)
 	last.mustEnd()
 	if !last.heard("resuming an earlier run") {
-		b.Error("it began anew")
+		b.Error("it began again")
 	}
 	time.Sleep(200 * time.Millisecond)
 	f.proved(rows)
@@ -316,7 +320,8 @@ func TestL3_CascadesThatTheBinlogDoesNotTell(t *testing.T) {
 	b.Logf("%d rows grown, %d parents replaced", f.grown.Load(), f.replaced.Load())
 }
 
-// TestForeignKeysOfRenamedColumns: constraints of several columns, on both ends, whose columns get other names.
+// TestForeignKeysOfRenamedColumns: constraints of several columns, on both ends, whose columns are
+// renamed.
 func TestForeignKeysOfRenamedColumns(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "9.7")
@@ -346,7 +351,7 @@ func TestForeignKeysOfRenamedColumns(t *testing.T) {
 	}
 }
 
-// TestForeignKeyDroppedByTheAlter: a constraint of the table is held up to the swap, and gone
+// TestForeignKeyDroppedByTheAlter: a constraint of the table holds up to the swap, and is gone
 // afterwards; the others stay.
 func TestForeignKeyDroppedByTheAlter(t *testing.T) {
 	t.Parallel()
@@ -387,8 +392,8 @@ func TestForeignKeyDroppedByTheAlter(t *testing.T) {
 	}
 }
 
-// TestForeignKeyDroppedMeanwhile: a child drops its constraint while the table is copied. What the run has done is
-// kept, and the same command goes on with what there is then.
+// TestForeignKeyDroppedMeanwhile: a child drops its constraint while the table is copied. The work
+// is kept, and the same command resumes it with the remaining constraints.
 func TestForeignKeyDroppedMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "9.7")
@@ -403,15 +408,16 @@ func TestForeignKeyDroppedMeanwhile(t *testing.T) {
 		b.Errorf("error %v", err)
 	}
 	if result := b.mustMigrate("ADD COLUMN added INT"); !result.Resumed {
-		b.Error("it began anew")
+		b.Error("it began again")
 	}
 	if text := f.create("c"); strings.Contains(text, "CONSTRAINT") {
 		b.Errorf("c is\n%s", text)
 	}
 }
 
-// TestL7_ForeignKeysKilled: a run is killed at each kind of statement under its lock, or loses the connection that
-// holds it. What it leaves refuses what the constraints forbid, all the time, and who comes next puts it right.
+// TestL7_ForeignKeysKilled: a run is killed at each kind of statement under its lock, or loses the
+// connection that holds the lock. What it leaves still refuses what the constraints forbid, and the
+// next command repairs it.
 func TestL7_ForeignKeysKilled(t *testing.T) {
 	t.Parallel()
 	const rows = 500
@@ -453,7 +459,8 @@ func TestL7_ForeignKeysKilled(t *testing.T) {
 				if killed {
 					b.killedAt(
 						at, "ADD COLUMN added INT", "--lock-work=3s",
-					) // an attempt that came to nothing would withdraw by like statements
+					// A failed attempt would withdraw by similar statements.
+					)
 					next[by](f)
 				} else {
 					w := b.wire(fault.Rule{At: at, Cut: true})
@@ -486,9 +493,9 @@ func TestL7_ForeignKeysKilled(t *testing.T) {
 	}
 }
 
-// TestL6_AWithdrawalOfAStalledServer: the server stands for longer than a statement has, after an
-// attempt that came to nothing, as the constraints with the shadow are looked for, and as one is
-// taken back. All are taken back before the lock is given up: no good row is refused.
+// TestL6_AWithdrawalOfAStalledServer: after a failed attempt, the server stalls for longer than a
+// statement may take, once while the run looks for the shadow's constraints, and once while it
+// drops one. The run drops all of them before it releases the lock: no valid row is refused.
 func TestL6_AWithdrawalOfAStalledServer(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{"FROM information_schema.referential_constraints", " DROP FOREIGN KEY"} {
@@ -508,7 +515,7 @@ func TestL6_AWithdrawalOfAStalledServer(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 			f.proved(rows)
 			if !bent(failed) || !bent(stalled) {
-				b.Fatal("no attempt came to nothing, or nothing was to be taken back")
+				b.Fatal("no attempt failed, or no constraint had to be dropped")
 			}
 			if err := <-goesOn; err != nil {
 				b.Fatal(err)
@@ -517,8 +524,9 @@ func TestL6_AWithdrawalOfAStalledServer(t *testing.T) {
 	}
 }
 
-// TestL6_ARenameThatIsWithdrawn: a backup keeps the RENAME waiting for longer than it may, and ends
-// soon after. What was declared is taken back while the lock is still held: no good row is refused.
+// TestL6_ARenameThatIsWithdrawn: a backup blocks the RENAME for longer than it may wait, and ends
+// soon after. The run drops the declared constraints while it still holds the lock: no valid row is
+// refused.
 func TestL6_ARenameThatIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{}))
@@ -528,7 +536,7 @@ func TestL6_ARenameThatIsWithdrawn(t *testing.T) {
 	ended := make(chan struct{})
 	w := b.wire(fault.Rule{After: "LOCK TABLES", At: "RENAME TABLE `" + b.schema + "`", Call: func() {
 		begin()
-		time.AfterFunc(600*time.Millisecond, func() { end(); close(ended) }) // by default the work may take 250
+		time.AfterFunc(600*time.Millisecond, func() { end(); close(ended) }) // the default budget is 250 ms
 	}})
 	f.live(f.sow, f.forbid)
 	result := b.mustMigrate("ADD COLUMN added INT")
@@ -540,12 +548,12 @@ func TestL6_ARenameThatIsWithdrawn(t *testing.T) {
 	<-ended
 }
 
-// TestL9_ABackupHoldsUpAWithdrawalOnce: a backup that begins under the lock keeps the RENAME
-// waiting, and then every constraint from being taken back: the application waits for the first of
-// them, not for each, and the run takes them back once the backup has ended.
+// TestL9_ABackupHoldsUpAWithdrawalOnce: a backup that begins under the lock blocks the RENAME, and
+// then every statement that drops a constraint. The application waits for the first of them, not
+// for each. The run drops them once the backup has ended.
 func TestL9_ABackupHoldsUpAWithdrawalOnce(t *testing.T) {
 	t.Parallel()
-	b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{})) // what a backup locks is a whole server's
+	b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{})) // a backup locks the complete server
 	b.numbered(1000)
 	const children = 10
 	want := map[string]string{}
@@ -574,7 +582,8 @@ func TestL9_ABackupHoldsUpAWithdrawalOnce(t *testing.T) {
 	if !bent(w) {
 		b.Error("no backup began under the lock")
 	}
-	s.within(b, 6*time.Second) // the time for the work, and once that for taking back
+	// The time for the work, and once the time for dropping the constraints.
+	s.within(b, 6*time.Second)
 	for table, definition := range want {
 		if got := b.create(b.schema + "." + table); got != definition {
 			b.Errorf("%s is\n%s\nwant\n%s", table, got, definition)

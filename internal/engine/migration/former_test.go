@@ -32,7 +32,8 @@ func (b *bench) stopped() {
 	b.unclaimed()
 }
 
-// TestL5_WhatCanNotBeGoneOnWithIsBegunAnew: the reason is told.
+// TestL5_WhatCanNotBeGoneOnWithIsBegunAnew: a run that can't be resumed begins again, and reports
+// the reason.
 func TestL5_WhatCanNotBeGoneOnWithIsBegunAnew(t *testing.T) {
 	sideBySide(t)
 	for _, c := range []struct{ name, spoil, reason string }{
@@ -62,7 +63,7 @@ func TestL5_WhatCanNotBeGoneOnWithIsBegunAnew(t *testing.T) {
 					}
 				})
 				if all := strings.Join(notes, "\n"); !strings.Contains(all, "run starts again") || !strings.Contains(all, c.reason) {
-					b.Errorf("want the reason %q; it said:\n%s", c.reason, all)
+					b.Errorf("want the reason %q; it printed:\n%s", c.reason, all)
 				}
 				b.equal()
 			})
@@ -70,9 +71,9 @@ func TestL5_WhatCanNotBeGoneOnWithIsBegunAnew(t *testing.T) {
 	}
 }
 
-// TestUpgradesOfTheState: what a newer version has left is refused, by run, by plan (Former) and by
-// cleanup, and stays as it is, whatever it looks like. What has fields that this version does not
-// know is gone on with, and so is what lacks those that came later.
+// TestUpgradesOfTheState: run, plan (Former) and cleanup refuse what a newer version has left, and
+// leave it unchanged, whatever it contains. A state is resumed if it has fields that this version
+// does not know, or lacks fields that were added later.
 func TestUpgradesOfTheState(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -115,14 +116,14 @@ func TestUpgradesOfTheState(t *testing.T) {
 			"UPDATE "+b.schema+".t_midstream SET state = JSON_REMOVE(JSON_SET(state, '$.Later', JSON_OBJECT('x', 1)), '$.Kept', '$.Purpose', '$.Taken') WHERE id IN (2, 3)",
 		)
 		if result := b.mustMigrate("ADD COLUMN added INT"); !result.Resumed {
-			b.Error("it was not gone on with")
+			b.Error("the run did not resume")
 		}
 		b.equal()
 	})
 }
 
-// TestL9_AnotherAlterIsRefused: days of somebody's work are not thrown away for a command that
-// asks for something else.
+// TestL9_AnotherAlterIsRefused: a command that asks for another ALTER does not discard an
+// operator's days of work.
 func TestL9_AnotherAlterIsRefused(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -133,14 +134,14 @@ func TestL9_AnotherAlterIsRefused(t *testing.T) {
 			b.Errorf("error is %v", err)
 		}
 		if result := b.mustMigrate("ADD COLUMN added INT"); !result.Resumed {
-			b.Error("the first ALTER was not gone on with")
+			b.Error("the first ALTER was not resumed")
 		}
 		b.equal()
 	})
 }
 
-// TestL9_LostNetworkKeepsTheWork: what was copied stays, the message says so, and the same
-// command goes on.
+// TestL9_LostNetworkKeepsTheWork: the copied rows stay, the message reports that, and the same
+// command resumes.
 func TestL9_LostNetworkKeepsTheWork(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -160,13 +161,13 @@ func TestL9_LostNetworkKeepsTheWork(t *testing.T) {
 		}
 		b.address = b.server.Address
 		if result := b.mustMigrate(alter); !result.Resumed {
-			b.Error("it was not gone on with")
+			b.Error("the run did not resume")
 		}
 		b.settle(l)
 	})
 }
 
-// TestL9_RunGoesOnByItself: a network that breaks costs a run time, and nothing else.
+// TestL9_RunGoesOnByItself: a broken network costs a run only time.
 func TestL9_RunGoesOnByItself(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -185,8 +186,8 @@ func TestL9_RunGoesOnByItself(t *testing.T) {
 	})
 }
 
-// TestL9_LostClaimEndsTheRun: who has lost the lock that keeps other runs away stops, and does
-// not drop what another run may have taken over.
+// TestL9_LostClaimEndsTheRun: a run that has lost the lock against other runs stops, and does not
+// drop what another run may have taken over.
 func TestL9_LostClaimEndsTheRun(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.numbered(3000)
@@ -203,14 +204,14 @@ func TestL9_LostClaimEndsTheRun(t *testing.T) {
 			b.Errorf("error is %v", r.err)
 		}
 		if result := b.mustMigrate("ADD COLUMN added INT"); !result.Resumed {
-			b.Error("it was not gone on with")
+			b.Error("the run did not resume")
 		}
 		b.equal()
 	})
 }
 
-// TestL5_ServerCrash: the server is killed, or shut down, while rows are copied under the
-// writer, and comes back.
+// TestL5_ServerCrash: the server is killed, or shut down, while rows are copied and written, and
+// comes back.
 func TestL5_ServerCrash(t *testing.T) {
 	t.Parallel()
 	for _, version := range inTurn(t, versions) {
@@ -243,11 +244,11 @@ func crashed(t *testing.T, version string, server *mysqltest.Instance, how strin
 		b.Fatalf("error is %v", err)
 	}
 	if result := b.mustMigrate("ADD COLUMN added INT", onPhase(event.PhaseCatchUp, writer)); !result.Resumed {
-		b.Error("it was not gone on with")
+		b.Error("the run did not resume")
 	}
 	b.equal()
 
-	// A process goes on by itself.
+	// A process resumes by itself.
 	c := b.child("ADD COLUMN more INT", phaseLine(event.PhaseCopy), func(*child) {
 		if err := server.Sandbox.Restart(b.ctx()); err != nil {
 			b.Error(err)
@@ -255,11 +256,11 @@ func crashed(t *testing.T, version string, server *mysqltest.Instance, how strin
 	})
 	c.mustEnd()
 	if !c.heard("resuming an earlier run") {
-		b.Error("it did not say that it goes on after the server was started again")
+		b.Error("it did not report that it resumes after the restart of the server")
 	}
 }
 
-// writer changes rows of table t until stopped, whatever becomes of the server.
+// writer changes rows of table t until it is stopped, whatever happens to the server.
 func (b *bench) writer(db *sql.DB) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

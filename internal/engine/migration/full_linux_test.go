@@ -11,14 +11,14 @@ import (
 	"midstream/internal/lab/sandbox"
 )
 
-// TestL9_DiskFull: the server's files may not grow beyond a size in the middle of the copy. The run
-// stops, says that the server has no room and that its work is kept, and goes on when there is room
-// again. The new table is larger than the old one. (RLIMIT_FSIZE stands for the full disk: a write
-// beyond it fails, and InnoDB says that the table is full; binlogs are kept small, for the server
-// ends itself where it can't write those.)
+// TestL9_DiskFull: in the middle of the copy, the server's files may not grow beyond a size. The
+// run stops, and reports that the server has no room and that its work is kept. It resumes when
+// there is room again. The new table is larger than the old one. (RLIMIT_FSIZE simulates the full
+// disk: a write beyond it fails, and InnoDB reports that the table is full. Binlogs are kept small,
+// because the server ends itself if it can't write them.)
 func TestL9_DiskFull(t *testing.T) {
 	t.Parallel()
-	signal.Ignore(unix.SIGXFSZ) // the server inherits it, and gets an error instead
+	signal.Ignore(unix.SIGXFSZ) // the server inherits it: errors only
 	t.Cleanup(func() { signal.Reset(unix.SIGXFSZ) })
 	for _, version := range inTurn(t, versions) {
 		t.Run(version, func(t *testing.T) {
@@ -52,15 +52,15 @@ func TestL9_DiskFull(t *testing.T) {
 			if strings.Contains(last, "is full") {
 				limit(unix.RLIM_INFINITY)
 			} else if isNew(version) {
-				t.Errorf("it did not say that the table is full: %s", last)
+				t.Errorf("it did not report that the table is full: %s", last)
 			} else if err := server.Sandbox.Restart(b.ctx()); err != nil {
-				// 5.7.22, 8.0.12, and MariaDB now and then, end themselves by a failed assertion
+				// 5.7.22, 8.0.12, and sometimes MariaDB, end themselves by a failed assertion
 				t.Fatal(err)
 			}
 			again := b.child("ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=0", "", nil)
 			again.mustEnd()
 			if !again.heard("resuming an earlier run") {
-				t.Error("it did not say that it goes on")
+				t.Error("it did not report that it resumes")
 			}
 			if new, old := b.value(
 				"SELECT CONCAT(COUNT(*), SUM(CRC32(body))) FROM "+schema+".t",

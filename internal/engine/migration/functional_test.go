@@ -6,7 +6,8 @@ import (
 	"midstream/internal/engine/migration"
 )
 
-// TestFunctionalIndexes: the server does not build them in place beside others, nor in partitions.
+// TestFunctionalIndexes: the server does not build them in place together with others, nor in
+// partitions.
 func TestFunctionalIndexes(t *testing.T) {
 	sideBySide(t)
 	onThese(t, []string{"9.7"}, func(b *bench) {

@@ -9,8 +9,8 @@ import (
 	"midstream/internal/lab/fault"
 )
 
-// TestL9_GivenUpAttemptsKeepTheWork: after as many attempts as may be the run ends with the source
-// as it was, and the same command goes on.
+// TestL9_GivenUpAttemptsKeepTheWork: after the allowed number of attempts the run ends with the
+// source unchanged, and the same command resumes.
 func TestL9_GivenUpAttemptsKeepTheWork(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -24,13 +24,13 @@ func TestL9_GivenUpAttemptsKeepTheWork(t *testing.T) {
 		}
 		b.settings.Lock = usual
 		if result := b.mustMigrate("ADD COLUMN added INT"); !result.Resumed || !result.Swapped {
-			b.Errorf("it was not gone on with: %+v", result)
+			b.Errorf("the run did not resume: %+v", result)
 		}
 	})
 }
 
-// TestL9_NoSortMemoryKeepsTheWork: a statement that the sort buffer is too small for meets the same error again. The run ends with its
-// work kept, and the same command resumes it.
+// TestL9_NoSortMemoryKeepsTheWork: if the sort buffer is too small for a statement, a retry gets
+// the same error. The run ends with its work kept, and the same command resumes it.
 func TestL9_NoSortMemoryKeepsTheWork(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -46,7 +46,7 @@ func TestL9_NoSortMemoryKeepsTheWork(t *testing.T) {
 		c := b.child("ADD COLUMN added INT", "", nil, "--drop-old")
 		c.mustEnd()
 		if !c.heard("resuming an earlier run") {
-			b.Error("it began anew")
+			b.Error("it began again")
 		}
 	})
 }

@@ -7,14 +7,14 @@ import (
 	"midstream/internal/lab/ledger"
 )
 
-// TestGivesWayToTheApplication: without a word a run works less while writers are at work, and
-// never nothing; all of it is done when they are gone.
+// TestGivesWayToTheApplication: by default a run works less while writers are at work, but always
+// works. It works fully when they are gone.
 func TestGivesWayToTheApplication(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.steered = true
 		l := b.ledger(ledger.Int(), 12_000, ledger.Options{Rate: 200, Writers: 2})
-		b.cfg.RowCopy.MaxRows = 500 // so that the copy takes long enough to be seen
+		b.cfg.RowCopy.MaxRows = 500 // makes the copy long enough to see
 		b.start(l)
 		result := b.mustMigrate(alter)
 		b.settle(l)
@@ -30,7 +30,7 @@ func TestGivesWayToTheApplication(t *testing.T) {
 			}
 		}
 		if least <= 0 || least > 1 {
-			b.Errorf("beside the writers at least %g of the workers worked", least)
+			b.Errorf("next to the writers, at least %g of the workers worked", least)
 		}
 	})
 }

@@ -16,8 +16,8 @@ import (
 	"midstream/internal/lab/sandbox"
 )
 
-// group is a single-primary group of three servers, set up as the manual says: engines without transactions are
-// disabled.
+// group is a single-primary group of three servers, set up as the manual describes: engines without
+// transactions are disabled.
 func group(t *testing.T) []*mysqltest.Instance {
 	t.Helper()
 	var seeds []string
@@ -92,7 +92,7 @@ func (b *bench) lead() {
 }
 
 // TestL5_GroupReplication: the primary of a group changes in the middle of a run. The run ends at
-// once with its work kept, is refused on the former primary, and goes on at the new one.
+// once with its work kept, is refused on the former primary, and resumes at the new one.
 func TestL5_GroupReplication(t *testing.T) {
 	t.Parallel()
 	servers := group(t)
@@ -107,11 +107,11 @@ func TestL5_GroupReplication(t *testing.T) {
 		told:    newTold(),
 	}
 	b.numbered(9999)
-	stop, stopOther := b.writer(b.db), other.writer(other.db) // of the two only the primary takes writes
+	stop, stopOther := b.writer(b.db), other.writer(other.db) // only the primary accepts writes
 	defer stop()
 	defer stopOther()
 
-	const narrower = "ADD COLUMN added INT, MODIFY v SMALLINT NOT NULL" // is prescanned
+	const narrower = "ADD COLUMN added INT, MODIFY v SMALLINT NOT NULL" // this ALTER needs a prescan
 	var changed time.Time
 	b.cfg.RowCopy.MaxRows, b.settings.RowCopy.Workers, b.cfg.Checkpoint = 20, 1, 50*time.Millisecond
 	began := make(chan struct{})
@@ -135,13 +135,13 @@ func TestL5_GroupReplication(t *testing.T) {
 	if _, err := b.migrate(b.ctx(), narrower); !errors.Is(err, plan.ErrRefused) || !strings.Contains(err.Error(), other.address) {
 		b.Errorf("the error is %v", err)
 	}
-	other.exec("SET GLOBAL group_replication_transaction_size_limit = 20000") // of rows that are too many for it
+	other.exec("SET GLOBAL group_replication_transaction_size_limit = 20000") // a transaction with too many rows
 	result, err := other.migrate(other.ctx(), narrower, onPhase(event.PhaseCutover, func() { stop(); stopOther() }))
 	if err != nil {
 		b.Fatal(err)
 	}
 	if !result.Resumed || result.RowsCopied == 0 {
-		b.Errorf("it did not go on with what was done: %+v", result)
+		b.Errorf("it did not resume: %+v", result)
 	}
 	b.lead()
 	b.equal()

@@ -38,18 +38,18 @@ func TestMain(m *testing.M) {
 
 var (
 	servers = flag.String("servers", "", "versions of the server for every test, see package sandbox, with commas between them")
-	// versions are the servers that the engine is tested on: as `make matrix` says, or the newest
-	// and one of the oldest.
+	// versions are the servers that the engine is tested on: what `make matrix` sets, or the newest
+	// server and one of the oldest.
 	versions = []string{"9.7", "8.0"}
-	// all are those that take turns where a test is of what differs most: what a binlog tells, and
-	// how tables are swapped.
+	// all are the servers that take turns in tests of what differs most: the contents of a binlog,
+	// and the swap of tables.
 	all = []string{"9.7", "8.0", "5.7", "mariadb-10.11"}
 )
 
-// onTwo runs a test of what differs most between servers: on one of all, in turn.
+// onTwo runs a test of what differs most between servers, on one of all, in turn.
 func onTwo(t *testing.T, test func(b *bench)) { onThese(t, inTurn(t, all), test) }
 
-// inTurn is one of the versions, as mysqltest.InTurn says, or all if -servers names them.
+// inTurn is one of the versions, chosen by mysqltest.InTurn, or all if -servers names them.
 func inTurn(t *testing.T, list []string) []string {
 	if *servers != "" {
 		return list
@@ -67,7 +67,7 @@ func modern() (list []string) {
 	return list
 }
 
-// in is a profile with what the version has in place of MySQL 8.0's collations; false if it has nothing of the kind.
+// in is a profile with the version's replacements of MySQL 8.0's collations; false if it has none.
 func in(p ledger.Profile, version string) (ledger.Profile, bool) {
 	const collation = "utf8mb4_0900_ai_ci"
 	p.Columns = slices.Clone(p.Columns)
@@ -76,32 +76,34 @@ func in(p ledger.Profile, version string) (ledger.Profile, bool) {
 		case !strings.Contains(c.Definition, collation):
 		case isMariaDB(version):
 			p.Columns[i].Definition = strings.Replace(c.Definition, collation, "utf8mb4_uca1400_nopad_ai_ci", 1)
-		case version == "5.7": // all of whose collations pad
+		case version == "5.7": // all of its collations pad
 			return p, false
 		}
 	}
 	return p, true
 }
 
-// captured has the runs of all tests capture changes in that way: the laws hold whichever it is.
+// captured makes the runs of all tests capture changes in that way: the laws hold in both ways.
 var captured = flag.String("capture", "", "binlog or trigger; else the plan's choice")
 
-// bench is one test's server, database and what the run told.
+// bench is one test's server, database and events of runs.
 type bench struct {
 	*testing.T
 	version  string
 	server   *mysqltest.Instance
-	address  string // where a run finds the server
-	binlog   string // where it finds the server's binlog; "" is address
+	address  string // the server's address for a run
+	binlog   string // the binlog's server; "" is address
 	db       *sql.DB
 	schema   string
 	cfg      migration.Config
 	settings operator.Settings
 	wish     plan.Wish
-	capture  plan.Capture // "" for the flag's
-	steered  bool         // runs give way to the writers, as they do without a word; else the suite would take an hour
-	told     *told
-	freed    time.Time // when a blocker went
+	capture  plan.Capture // "" for the flag's way
+	// steered makes runs give way to the writers, as they do by default. Otherwise the suite would
+	// take an hour.
+	steered bool
+	told    *told
+	freed   time.Time // when a blocker went
 }
 
 // setup gives a test a database of its own.
@@ -129,9 +131,9 @@ func onThese(t *testing.T, chosen []string, test func(b *bench)) {
 	}
 }
 
-// sideBySide lets a test run next to others on the same servers. A test that changes a server as a
-// whole (its settings, its locks, its logs, sessions of others), or that measures how long
-// something takes, must not call it: Go runs such tests one after the other, before all others.
+// sideBySide lets a test run next to others on the same servers. Some tests must not call it: tests
+// that change a server as a whole (its settings, its locks, its logs, sessions of others), and
+// tests that measure times. Go runs these one after the other, before all others.
 func sideBySide(t *testing.T) {
 	if os.Getenv("MIDSTREAM_TEST_DSN") == "" { // all have the same one
 		t.Parallel()
@@ -203,7 +205,7 @@ func (b *bench) open(ctx context.Context) (*dbconn.Pool, error) {
 		Network: "tcp", Address: b.address, User: b.server.User, Password: dbconn.Secret(b.server.Password)}, nil)
 }
 
-// control has the settings of the test's runs.
+// control returns a control with the settings of the test's runs.
 func (b *bench) control() *operator.Control {
 	settings := b.settings
 	settings.FullSpeed = !b.steered
@@ -261,7 +263,7 @@ func (b *bench) start(l *ledger.Ledger) {
 	b.Cleanup(func() { l.Stop() })
 }
 
-// settle stops the writers and compares the table with the ledger: the law of laws.
+// settle stops the writers and compares the table with the ledger: the most important check.
 func (b *bench) settle(l *ledger.Ledger) {
 	b.Helper()
 	if err := l.Stop(); err != nil {
@@ -276,7 +278,7 @@ func (b *bench) settle(l *ledger.Ledger) {
 	}
 }
 
-// told remembers the events of a run and lets a test wait for one.
+// told remembers the events of a run, and lets a test wait for one.
 type told struct {
 	mu      sync.Mutex
 	events  []event.Event
@@ -293,7 +295,7 @@ func (t *told) listen(e event.Event) {
 	t.changed = make(chan struct{})
 }
 
-// wait blocks until an event satisfies the condition, looking at all since the start.
+// wait blocks until an event satisfies the condition, starting with the first event.
 func (t *told) wait(ctx context.Context, what string, is func(event.Event) bool) (event.Event, error) {
 	seen := 0
 	for {
@@ -320,7 +322,7 @@ func entered(p event.Phase) func(event.Event) bool {
 	}
 }
 
-// awaited fails the test where the event doesn't come.
+// awaited fails the test if the event doesn't come.
 func (b *bench) awaited(what string, is func(event.Event) bool) event.Event {
 	b.Helper()
 	e, err := b.told.wait(b.ctx(), what, is)

@@ -9,9 +9,9 @@ import (
 	"midstream/internal/lab/ledger"
 )
 
-// TestL3_CommitsHeldBackBehindTheBinlog: semi-synchronous replication with nobody to answer
-// holds each commit back after it stands in the binlog, here for up to 30 ms: a change is
-// captured long before it can be seen. MySQL 8.0.12 comes without the plugin.
+// TestL3_CommitsHeldBackBehindTheBinlog: semi-synchronous replication without a replica delays each
+// commit after it is in the binlog, here for up to 30 ms. So a change is captured long before it
+// can be seen. MySQL 8.0.12 comes without the plugin.
 func TestL3_CommitsHeldBackBehindTheBinlog(t *testing.T) {
 	b := setup(t, "9.7")
 	b.exec("INSTALL PLUGIN rpl_semi_sync_source SONAME 'semisync_source.so'")
@@ -22,7 +22,7 @@ func TestL3_CommitsHeldBackBehindTheBinlog(t *testing.T) {
 	ctx, stop := context.WithCancel(b.ctx())
 	var releasing sync.WaitGroup
 	releasing.Go(func() {
-		for ctx.Err() == nil { // switched off, it lets go of those that wait
+		for ctx.Err() == nil { // switching it off ends the waits
 			b.db.Exec("SET GLOBAL rpl_semi_sync_source_enabled = OFF")
 			b.db.Exec("SET GLOBAL rpl_semi_sync_source_enabled = ON")
 			time.Sleep(30 * time.Millisecond)
@@ -34,7 +34,7 @@ func TestL3_CommitsHeldBackBehindTheBinlog(t *testing.T) {
 		releasing.Wait()
 	})
 	b.cfg.RowCopy.MaxRows = 200
-	b.settings.Lock.Work = 2 * time.Second // our own commits are held back too
+	b.settings.Lock.Work = 2 * time.Second // our own commits are delayed too
 	b.start(l)
 	result := b.mustMigrate(alter)
 	b.settle(l)

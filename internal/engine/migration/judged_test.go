@@ -10,8 +10,9 @@ import (
 
 // What other projects' own tests have shown (make judges).
 
-// TestTheCounterThatWasAskedFor: an ALTER that sets AUTO_INCREMENT gets its number, though the
-// source's is higher; rows that are written meanwhile raise it as they do on the server.
+// TestTheCounterThatWasAskedFor: an ALTER that sets AUTO_INCREMENT gets its number, although the
+// source's counter is higher. Rows that are written during the run raise it as they do on the
+// server.
 func TestTheCounterThatWasAskedFor(t *testing.T) {
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
@@ -39,7 +40,7 @@ func (b *bench) numberedNext(want string) {
 	b.exec("DROP TABLE IF EXISTS " + b.schema + ".t_old")
 }
 
-// TestSeveralFulltextIndexes: the server builds but one at a time, and says so.
+// TestSeveralFulltextIndexes: the server builds only one at a time, and refuses more.
 func TestSeveralFulltextIndexes(t *testing.T) {
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
@@ -56,8 +57,8 @@ func TestSeveralFulltextIndexes(t *testing.T) {
 	})
 }
 
-// TestL1_AShorterPrimaryKey: rows are followed by the old key, which the new one is the beginning
-// of; also where a row takes another's place within one transaction.
+// TestL1_AShorterPrimaryKey: the run follows rows by the old key, which begins with the new key,
+// even if a row takes another's place within one transaction.
 func TestL1_AShorterPrimaryKey(t *testing.T) {
 	sideBySide(t)
 	onTwo(t, func(b *bench) {

@@ -133,8 +133,8 @@ var keyCases = []typeCase{
 	},
 }
 
-// TestKeys: keys of every type and shape. The chunks are of two rows, so that their values
-// are bounds too.
+// TestKeys: keys of every type and shape. The chunks have two rows, so that their values are bounds
+// too.
 func TestKeys(t *testing.T) {
 	sideBySide(t)
 	sameAsNative(t, keyCases)

@@ -9,7 +9,7 @@ import (
 	"midstream/internal/engine/operator"
 )
 
-// gatesTold is why gates were closed, a line each.
+// gatesTold lists why gates were closed, in one line each.
 func (b *bench) gatesTold() (text string) {
 	b.told.mu.Lock()
 	defer b.told.mu.Unlock()
@@ -23,8 +23,8 @@ func (b *bench) gatesTold() (text string) {
 	return text
 }
 
-// TestReplicaLagHoldsTheCopy: rows are copied and changes applied as fast as a replica takes them, and not at
-// all while its replication stands still.
+// TestReplicaLagHoldsTheCopy: rows are copied and changes applied as fast as a replica applies
+// them, and not at all while its replication is stopped.
 func TestReplicaLagHoldsTheCopy(t *testing.T) {
 	onAllReplicas(t, func(primary, replica *bench) {
 		primary.numbered(10_000)
@@ -55,12 +55,12 @@ func TestReplicaLagHoldsTheCopy(t *testing.T) {
 		told := primary.gatesTold()
 		for _, want := range []string{"replication of the replica stands still", "the replica is "} {
 			if !strings.Contains(told, want) {
-				primary.Errorf("%q is not told:\n%s", want, told)
+				primary.Errorf("missing %q in:\n%s", want, told)
 			}
 		}
 		stop()
 		var source, copied string
-		for range 50 { // the writer's last statement may be on its way yet
+		for range 50 { // the last write may be on its way
 			replica.catchUpWith(primary)
 			if source, copied = primary.checksum("t"), replica.checksum("t"); source == copied {
 				return

@@ -10,9 +10,9 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// TestNoLagOfReplicasThatAreNotWatched: when replicas are not watched any more (set
-// max-replica-lag=0) progress, metrics and plots tell of no lag, whatever the last one was, and
-// whatever a look that was under way sees.
+// TestNoLagOfReplicasThatAreNotWatched: when replicas are no longer watched (set
+// max-replica-lag=0), progress, metrics and plots show no lag, whatever the last lag was, and
+// whatever a measurement that was under way finds.
 func TestNoLagOfReplicasThatAreNotWatched(t *testing.T) {
 	r := &brakes{run: &run{link: intake.NewLink(intake.Deps{}), Migration: &Migration{pool: &dbconn.Pool{}, plan: &plan.Plan{}}}}
 	watch := func() {
@@ -30,6 +30,6 @@ func TestNoLagOfReplicasThatAreNotWatched(t *testing.T) {
 	watch()
 	r.noteLag(former, "db2:3306", time.Hour)
 	if got := r.mostBehind(); got >= 0 {
-		t.Errorf("of a replica that is not watched is told that it is %s behind", got)
+		t.Errorf("a replica that is not watched has a lag of %s", got)
 	}
 }

@@ -6,8 +6,9 @@ import (
 	"midstream/internal/lab/fault"
 )
 
-// TestL7_SwapWhileTheNextRunLooks: the RENAME of a killed run is still on its way, and is done while
-// the same command is given again. It finds the swap, and does not alter the table twice.
+// TestL7_SwapWhileTheNextRunLooks: the RENAME of a killed run is still on its way, and is done
+// while the same command runs again. The command finds the swap, and does not alter the table
+// twice.
 func TestL7_SwapWhileTheNextRunLooks(t *testing.T) {
 	sideBySide(t)
 	for name, when := range map[string]fault.Rule{
@@ -27,7 +28,7 @@ func TestL7_SwapWhileTheNextRunLooks(t *testing.T) {
 				again := b.child("ADD INDEX (v)", "", nil)
 				again.mustEnd()
 				if !bent(w) || !again.heard("stopped after its swap") {
-					b.Error("it did not say that the swap had happened")
+					b.Error("it did not report that the swap had happened")
 				}
 				if got := b.indexes(); got != "1" {
 					b.Errorf("%s indexes were added", got)

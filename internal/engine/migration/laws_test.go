@@ -40,9 +40,9 @@ func (b *bench) equal() {
 	}
 }
 
-// heldAt starts a run that adds a column, in chunks of 1,000 rows one after the other,
-// and returns when the chunk that holds the key is in flight: it has read its rows up to
-// the key, and waits there for a row of the shadow that is locked until release.
+// heldAt starts a run that adds a column, in chunks of 1,000 rows one after the other. It returns
+// when the chunk that holds the key is in flight: the chunk has read its rows up to the key, and
+// waits for a row of the shadow that is locked until release.
 func (b *bench) heldAt(key int) (r *running, release func()) {
 	b.Helper()
 	b.cfg.RowCopy.MaxRows, b.settings.RowCopy.Workers = 1000, 1
@@ -70,8 +70,7 @@ func (b *bench) lockInShadow(key int) (release func()) {
 	}
 }
 
-// onPhase calls f once, in the run's own goroutine, when the phase begins: the run
-// waits for it.
+// onPhase calls f once, in the run's own goroutine, when the phase begins: the run waits for f.
 func onPhase(p event.Phase, f func()) event.Listener {
 	is := entered(p)
 	done := false
@@ -92,9 +91,9 @@ func (b *bench) captured(n int64) {
 	})
 }
 
-// prepareXA runs statements as an XA transaction and prepares it. end commits it or rolls
-// it back; what a failed test leaves prepared is rolled back, for a prepared transaction
-// outlives its connection and would hold up every test after it.
+// prepareXA runs statements as an XA transaction and prepares it. end commits it or rolls it back.
+// If a test fails, what it left prepared is rolled back, because a prepared transaction outlives
+// its connection and would block every later test.
 func (b *bench) prepareXA(xid string, statements ...string) (end func(how string)) {
 	conn := b.conn()
 	exec := func(statement string) {
@@ -121,9 +120,9 @@ func (b *bench) prepareXA(xid string, statements ...string) (end func(how string
 	return end
 }
 
-// TestL1_PreparedXABeforeStart: the rows of an XA transaction that was prepared before
-// the start position stand in the binlog before it. The first row may be read only when
-// it has ended.
+// TestL1_PreparedXABeforeStart: the rows of an XA transaction that was prepared before the start
+// position are before it in the binlog. The run may read the first row only when the transaction
+// has ended.
 func TestL1_PreparedXABeforeStart(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.numbered(1000)
@@ -143,8 +142,8 @@ func TestL1_PreparedXABeforeStart(t *testing.T) {
 	})
 }
 
-// TestL2_ChangeInsideChunkInFlight: a chunk has read its rows and is held; meanwhile
-// rows of it are deleted, changed and moved. The chunk must not bring the old ones back.
+// TestL2_ChangeInsideChunkInFlight: a chunk has read its rows and waits, while rows of it are
+// deleted, changed and moved. The chunk must not bring the old rows back.
 func TestL2_ChangeInsideChunkInFlight(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.numbered(3000)
@@ -172,9 +171,8 @@ func (b *bench) waitForLockWait() {
 	}
 }
 
-// TestL3_XARowsBecomeVisibleAtCommit: rows of XA transactions that are prepared during
-// the copy are synced after their XA COMMIT, and never if they are rolled back; the
-// swap waits for both.
+// TestL3_XARowsBecomeVisibleAtCommit: rows of XA transactions that are prepared during the copy are
+// synced after their XA COMMIT, and never if they are rolled back. The swap waits for both.
 func TestL3_XARowsBecomeVisibleAtCommit(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.numbered(3000)
@@ -200,8 +198,8 @@ func TestL3_XARowsBecomeVisibleAtCommit(t *testing.T) {
 	})
 }
 
-// TestL4_ChangeAheadOfFrontier: keys that the row copy has yet to read are dropped, and
-// their changes arrive by the row copy.
+// TestL4_ChangeAheadOfFrontier: keys that the row copy has yet to read are dropped, and their
+// changes arrive by the row copy.
 func TestL4_ChangeAheadOfFrontier(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.numbered(3000)
@@ -221,9 +219,9 @@ func TestL4_ChangeAheadOfFrontier(t *testing.T) {
 	})
 }
 
-// TestL1_StatementFormatStops: a write that stands in the binlog as text does not say which
-// rows it changed, nor, where it goes through a view, a trigger or a function, of which
-// table. The run ends, and says why.
+// TestL1_StatementFormatStops: a write that is in the binlog as text does not show which rows it
+// changed. If it goes through a view, a trigger or a function, it does not show the table either.
+// The run ends, and reports why.
 func TestL1_StatementFormatStops(t *testing.T) {
 	writes := map[string]struct{ prepare, write []string }{
 		"by name": {nil, []string{"UPDATE t SET v = 7 WHERE id = 10"}},
@@ -270,8 +268,8 @@ func TestL1_StatementFormatStops(t *testing.T) {
 	})
 }
 
-// TestL6_NoSwapUnlessDrained: where the work under the lock can't be done within its
-// budget the lock is released, nothing has happened, and the run goes on.
+// TestL6_NoSwapUnlessDrained: if the work under the lock can't be done within its budget, the lock
+// is released, nothing has happened, and the run continues.
 func TestL6_NoSwapUnlessDrained(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -299,8 +297,8 @@ func TestL6_NoSwapUnlessDrained(t *testing.T) {
 	})
 }
 
-// TestL8_ForeignTableIsNotDropped: a table under the shadow's name that the run did not
-// create ends the run and is left alone.
+// TestL8_ForeignTableIsNotDropped: if a table that the run did not create has the shadow's name,
+// the run ends and leaves the table alone.
 func TestL8_ForeignTableIsNotDropped(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -309,7 +307,7 @@ func TestL8_ForeignTableIsNotDropped(t *testing.T) {
 			b.exec("CREATE TABLE "+b.schema+".t_shadow (mine INT)", "INSERT INTO "+b.schema+".t_shadow VALUES (42)")
 		}))
 		if err == nil {
-			b.Fatal("the run went on over a table that is not its own")
+			b.Fatal("the run continued with a table of another owner")
 		}
 		if got := b.value("SELECT mine FROM " + b.schema + ".t_shadow"); got != "42" {
 			b.Errorf("the foreign table holds %s", got)
@@ -317,8 +315,8 @@ func TestL8_ForeignTableIsNotDropped(t *testing.T) {
 	})
 }
 
-// TestL8_FormerSourceIsMarked: the old table carries our mark, with the comment that it had;
-// only by it does Cleanup know what it may drop.
+// TestL8_FormerSourceIsMarked: the old table has our mark, together with its own comment. Only the
+// mark shows Cleanup what it may drop.
 func TestL8_FormerSourceIsMarked(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -361,8 +359,8 @@ func TestL8_FormerSourceIsMarked(t *testing.T) {
 	})
 }
 
-// TestL9_FailedStartLeavesNothing: the connection is lost while the run creates its tables.
-// It says that nothing is left, and so it is, whether the server got the statement or not.
+// TestL9_FailedStartLeavesNothing: the connection is lost while the run creates its tables. The run
+// reports that nothing is left, and that is true, whether or not the server got the statement.
 func TestL9_FailedStartLeavesNothing(t *testing.T) {
 	sideBySide(t)
 	for _, statement := range []string{"CREATE TABLE `%s`.`t_midstream`", "INSERT INTO `%s`.`t_midstream`",
@@ -389,8 +387,8 @@ func TestL9_FailedStartLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestRowsAreOverwritten: where the key is the only unique key of the shadow, apply
-// overwrites rows, and whatever became of a row in the source becomes of it in the shadow.
+// TestRowsAreOverwritten: if the key is the only unique key of the shadow, apply overwrites rows,
+// and every change of a row in the source arrives in the shadow.
 func TestRowsAreOverwritten(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -431,8 +429,8 @@ func TestRowsAreOverwritten(t *testing.T) {
 	})
 }
 
-// TestL2_KeysThatMayBecomeOneAreRefused: the sync of a key that is gone would delete the row
-// of another that has become the same.
+// TestL2_KeysThatMayBecomeOneAreRefused: the sync of a deleted key would delete another row whose
+// key has become equal.
 func TestL2_KeysThatMayBecomeOneAreRefused(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -455,7 +453,7 @@ func TestL2_KeysThatMayBecomeOneAreRefused(t *testing.T) {
 	})
 }
 
-// TestL9_RefusedValueIsNamed: where a value doesn't fit, the message names the row by its key.
+// TestL9_RefusedValueIsNamed: if a value doesn't fit, the message names the row by its key.
 func TestL9_RefusedValueIsNamed(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -474,7 +472,7 @@ func TestL9_RefusedValueIsNamed(t *testing.T) {
 	})
 }
 
-// TestClaimIsGivenUpAtOnce: what has ended is not taken for a run at work.
+// TestClaimIsGivenUpAtOnce: an ended run does not count as a run at work.
 func TestClaimIsGivenUpAtOnce(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -493,7 +491,7 @@ func TestClaimIsGivenUpAtOnce(t *testing.T) {
 	})
 }
 
-// TestEveryRowGetsANumberOfItsOwn: what the plan says of an added AUTO_INCREMENT column, with
+// TestEveryRowGetsANumberOfItsOwn: the plan's warning of an added AUTO_INCREMENT column holds, with
 // rows that change while they are numbered.
 func TestEveryRowGetsANumberOfItsOwn(t *testing.T) {
 	onEach(t, func(b *bench) {
@@ -513,8 +511,8 @@ func TestEveryRowGetsANumberOfItsOwn(t *testing.T) {
 	})
 }
 
-// TestL9_ValueThatDoesNotFitStops: a value that the new type can't hold ends the run, and is
-// never cut or wrapped. MySQL 8.0.12 copies the bytes of most of these columns as they are:
+// TestL9_ValueThatDoesNotFitStops: a value that the new type can't hold ends the run, and is never
+// truncated or wrapped. MySQL 8.0.12 copies the bytes of most of these columns unchanged:
 // 4294967295 would become -1, and 70,000 characters the first 4,464.
 func TestL9_ValueThatDoesNotFitStops(t *testing.T) {
 	sideBySide(t)

@@ -12,14 +12,14 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// alter is a change that every profile's table allows: a column and an index come.
+// alter is a change that every profile's table allows: it adds a column and an index.
 const alter = "ADD COLUMN added VARCHAR(40) NOT NULL DEFAULT 'x', ADD INDEX added (added)"
 
-// everyPair has each kind of key tried on every version, as make soak does.
+// everyPair tries each kind of key on every version, as make soak does.
 var everyPair = flag.Bool("every-pair", false, "TestLedgerSurvives has each kind of key on every version, and not on one")
 
 // TestLedgerSurvives runs a change under a writer at full speed, for every kind of key. The
-// versions take turns, and chance has the first.
+// versions take turns, from a random first one.
 func TestLedgerSurvives(t *testing.T) {
 	sideBySide(t)
 	turn := rand.IntN(len(all))
@@ -38,7 +38,7 @@ func TestLedgerSurvives(t *testing.T) {
 				b := setup(t, version)
 				l := b.ledger(profile, 6000, ledger.Options{})
 				b.cfg.RowCopy.MaxRows = 500            // many chunks, so that changes meet them
-				b.cfg.NoVerify = profile.Name == "int" // one without
+				b.cfg.NoVerify = profile.Name == "int" // one run does not verify
 				b.start(l)
 				result := b.mustMigrate(alter)
 				b.settle(l)
@@ -50,8 +50,8 @@ func TestLedgerSurvives(t *testing.T) {
 	}
 }
 
-// TestLedgerSurvivesOverwriting: the ALTER leaves the key as the shadow's only unique key,
-// so that apply overwrites rows instead of deleting and inserting them.
+// TestLedgerSurvivesOverwriting: the ALTER leaves the key as the shadow's only unique key, so apply
+// overwrites rows instead of deleting and inserting them.
 func TestLedgerSurvivesOverwriting(t *testing.T) {
 	sideBySide(t)
 	for _, version := range inTurn(t, versions) {
@@ -66,7 +66,7 @@ func TestLedgerSurvivesOverwriting(t *testing.T) {
 				l := b.ledger(profile, 6000, ledger.Options{})
 				b.cfg.RowCopy.MaxRows = 500
 				b.start(l)
-				// The writer counts on the index, and pauses before it goes.
+				// The writer needs the index, and pauses before it is dropped.
 				b.mustMigrate("DROP INDEX code, "+alter, onPhase(event.PhaseCutover, func() { l.Pause(b.ctx()) }))
 				b.settle(l)
 			})
@@ -88,7 +88,7 @@ func TestLedgerSurvivesSizes(t *testing.T) {
 	})
 }
 
-// TestLedgerSurvivesHotRows has 90 % of the writes on 20 rows.
+// TestLedgerSurvivesHotRows puts 90 % of the writes on 20 rows.
 func TestLedgerSurvivesHotRows(t *testing.T) {
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
@@ -103,8 +103,8 @@ func TestLedgerSurvivesHotRows(t *testing.T) {
 	})
 }
 
-// TestLedgerSurvivesHugeTransactions has transactions that touch 30,000 rows, with a
-// backlog that holds a tenth of that.
+// TestLedgerSurvivesHugeTransactions has transactions that change 30,000 rows, with a backlog that
+// holds a tenth of that.
 func TestLedgerSurvivesHugeTransactions(t *testing.T) {
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
@@ -115,11 +115,11 @@ func TestLedgerSurvivesHugeTransactions(t *testing.T) {
 		b.cfg.RowCopy.MaxRows = 2000
 		b.start(l)
 		r := b.background(b.ctx(), alter)
-		// Meanwhile two of them are made for certain.
+		// Make two of them for certain during the copy.
 		b.awaited("row copy", entered(event.PhaseCopy))
 		for range 2 {
 			err := l.Do(context.Background(), ledger.OpHuge)
-			for dbconn.Contended(err) { // with the other writers
+			for dbconn.Contended(err) { // contended by the other writers
 				err = l.Do(context.Background(), ledger.OpHuge)
 			}
 			if err != nil {
@@ -133,14 +133,14 @@ func TestLedgerSurvivesHugeTransactions(t *testing.T) {
 	})
 }
 
-// TestLedgerSurvivesSwitches runs without the rules that save work: the result must not
-// depend on them.
+// TestLedgerSurvivesSwitches runs without the rules that save work: the result must not depend on
+// them.
 func TestLedgerSurvivesSwitches(t *testing.T) {
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		b.cfg.ApplyAhead, b.cfg.KeepRepeats = true, true
 		b.cfg.RowCopy.MaxRows = 500
-		l := b.ledger(ledger.ThreeUnique(), 10_000, ledger.Options{Rate: 100}) // without merging, apply falls behind full speed
+		l := b.ledger(ledger.ThreeUnique(), 10_000, ledger.Options{Rate: 100}) // without merging, apply is slower
 		b.start(l)
 		b.mustMigrate(alter)
 		b.settle(l)
@@ -148,17 +148,17 @@ func TestLedgerSurvivesSwitches(t *testing.T) {
 }
 
 // TestLedgerSurvivesAnotherCollation: the key's charset and collation change, and only the server
-// can tell which keys the row copy has yet to read. What is changed meanwhile waits for the copy's
-// end, and then does not wait any more.
+// knows which keys the row copy has yet to read. Changes during the copy wait for its end, and no
+// longer.
 func TestLedgerSurvivesAnotherCollation(t *testing.T) {
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
 		l := b.ledger(ledger.StringLatin1(), 4000, ledger.Options{Rate: 200})
 		b.cfg.RowCopy.MaxRows = 100
 		b.cfg.BacklogLimit = 20_000
-		b.settings.Lock.Work = 2 * time.Second // a busy machine is not what is lost
+		b.settings.Lock.Work = 2 * time.Second // allow for a busy machine
 		b.start(l)
-		// The writer counts on the old collation, and pauses before it goes.
+		// The writer needs the old collation, and pauses before it is gone.
 		result := b.mustMigrate(
 			"MODIFY word VARCHAR(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL",
 			onPhase(event.PhaseCutover, func() { l.Pause(b.ctx()) }),

@@ -8,8 +8,8 @@ import (
 	"midstream/internal/engine/event"
 )
 
-// TestPrimaryKeyMadeLonger: the key that is followed is a part only of the shadow's primary
-// key, whose other columns change: the rows of a key must be replaced, and not doubled.
+// TestPrimaryKeyMadeLonger: the followed key is only a part of the shadow's primary key, whose
+// other columns change. The rows of a key must be replaced, and not doubled.
 func TestPrimaryKeyMadeLonger(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -27,9 +27,9 @@ func TestPrimaryKeyMadeLonger(t *testing.T) {
 	})
 }
 
-// TestL2_KeysMoveWhileTheirSyncIsHeldUp: keys go to rows that are copied and to new ones, are
-// swapped and go round, while a sync of them waits for a lock, is stopped by somebody, and is
-// tried again. No row stays under its old key.
+// TestL2_KeysMoveWhileTheirSyncIsHeldUp: keys move to copied rows and to new ones, are swapped and
+// rotated, while a sync of them waits for a lock, is stopped by another session, and is tried
+// again. No row stays under its old key.
 func TestL2_KeysMoveWhileTheirSyncIsHeldUp(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.numbered(2000)
@@ -82,8 +82,8 @@ func (b *bench) stopSync() {
 	b.Error("no sync waits for the lock")
 }
 
-// TestAfterTheSwap: what goes by the table's name is there for the new one, and what the
-// server keeps for a table is as it was.
+// TestAfterTheSwap: what uses the table by its name works with the new one, and what the server
+// keeps for a table is unchanged.
 func TestAfterTheSwap(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {

@@ -17,7 +17,7 @@ import (
 	"midstream/internal/mysql/binlog"
 )
 
-// TestNextFitsTheCause: what is to be done is not the same after every error.
+// TestNextFitsTheCause: the advice fits the error.
 func TestNextFitsTheCause(t *testing.T) {
 	enough := errors.New("enough")
 	going := t.Context()

@@ -2,8 +2,8 @@ package migration_test
 
 import "testing"
 
-// TestL11_KeysThatAStrictSessionRefuses: rows whose key a strict session would not take are
-// followed where the ALTER changes the key.
+// TestL11_KeysThatAStrictSessionRefuses: the run follows rows whose key a strict session would
+// refuse, if the ALTER changes the key.
 func TestL11_KeysThatAStrictSessionRefuses(t *testing.T) {
 	sameAsNative(t, []typeCase{
 		{

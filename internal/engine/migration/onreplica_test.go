@@ -16,16 +16,16 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// TestL3_RehearsalOnAReplica: under the writers of a ledger on the primary, with an applier of
-// several workers. The shadow is equal to the table, nothing comes into the replica's binlog, and
-// replication goes on.
+// TestL3_RehearsalOnAReplica: a ledger writes on the primary, and the replica's applier has several
+// workers. The shadow is equal to the table, nothing is written to the replica's binlog, and
+// replication continues.
 func TestL3_RehearsalOnAReplica(t *testing.T) {
 	onReplicas(t, func(primary, replica *bench) {
 		l := primary.ledger(ledger.Orders(), 20_000, ledger.Options{Writers: 4, Rate: 300, Seed: 11})
 		replica.catchUpWith(primary)
 		before := replica.definition()
 		primary.start(l)
-		settled := onPhase(event.PhaseLock, func() { // so that the shadow can be compared afterwards
+		settled := onPhase(event.PhaseLock, func() { // lets the test compare the shadow
 			primary.settle(l)
 			replica.catchUpWith(primary)
 		})
@@ -51,7 +51,7 @@ func TestL3_RehearsalOnAReplica(t *testing.T) {
 		replica.Logf("%d changes, %d applied, %d retries; %+v", result.Captured, result.Applied, result.Retries, seen)
 		replica.noErrant(primary)
 
-		// A run on the primary brings its own tables here; those of the rehearsal are not in its way.
+		// A run on the primary brings its own tables here; those of the rehearsal don't block it.
 		primary.mustMigrate(clauses)
 		replica.catchUpWith(primary)
 		pool, err := replica.open(replica.ctx())
@@ -85,7 +85,8 @@ func (b *bench) checksum(table string) string {
 	return b.value("SELECT CONCAT_WS(' ', COUNT(*), SUM(CRC32(CONCAT_WS('/', " + columns + ")))) FROM " + b.schema + "." + table)
 }
 
-// TestRehearsedLockStallsAReplica: the lock blocks the applier for its budget only, and is told in the lag.
+// TestRehearsedLockStallsAReplica: the lock blocks the applier only for its budget, and the lag
+// shows it.
 func TestRehearsedLockStallsAReplica(t *testing.T) {
 	onReplicas(t, func(primary, replica *bench) {
 		primary.numbered(5000)
@@ -106,7 +107,8 @@ func TestRehearsedLockStallsAReplica(t *testing.T) {
 	})
 }
 
-// TestRehearsalEndsWithReplication: a replica whose replication fails is left at once, with nothing of ours on it.
+// TestRehearsalEndsWithReplication: if replication fails, the rehearsal ends at once and leaves
+// nothing of ours on the replica.
 func TestRehearsalEndsWithReplication(t *testing.T) {
 	onReplicas(t, func(primary, replica *bench) {
 		primary.numbered(5000)
@@ -129,7 +131,7 @@ func TestRehearsalEndsWithReplication(t *testing.T) {
 	})
 }
 
-// TestPrescanOnAReplica: what it finds ends a rehearsal, and it leaves nothing there.
+// TestPrescanOnAReplica: a finding ends a rehearsal, which leaves nothing there.
 func TestPrescanOnAReplica(t *testing.T) {
 	onReplicas(t, func(primary, replica *bench) {
 		primary.numbered(10)
@@ -143,13 +145,15 @@ func TestPrescanOnAReplica(t *testing.T) {
 	})
 }
 
-// TestL5_RehearsalOnAReplicaGoesOn: after kill -9; a run on the same server has nothing to do with it.
+// TestL5_RehearsalOnAReplicaGoesOn: it resumes after kill -9. A run on the same server has nothing
+// to do with it.
 func TestL5_RehearsalOnAReplicaGoesOn(t *testing.T) {
 	onReplicas(t, func(primary, replica *bench) {
 		primary.numbered(9999)
 		replica.catchUpWith(primary)
 		stop := primary.writer(primary.db)
-		holder, err := replica.db.BeginTx(replica.ctx(), nil) // of a row that the copy must read, so that it does not end
+		// The copy must read this row, so it does not end.
+		holder, err := replica.db.BeginTx(replica.ctx(), nil)
 		if err != nil {
 			replica.Fatal(err)
 		}
@@ -171,7 +175,7 @@ func TestL5_RehearsalOnAReplicaGoesOn(t *testing.T) {
 		if !c.heard("resuming an earlier rehearsal on a replica") || c.heard("run starts again") ||
 			!c.heard(`"rehearsal":"rehearsal on a replica"`) {
 			c.log("note")
-			replica.Error("it did not go on with what was done")
+			replica.Error("it did not resume")
 		}
 		stop()
 		replica.hasTables("digits,t")
@@ -179,7 +183,8 @@ func TestL5_RehearsalOnAReplicaGoesOn(t *testing.T) {
 	})
 }
 
-// TestRehearsalOnAReplicaIsRefused: where it would be seen elsewhere, or sees nothing itself.
+// TestRehearsalOnAReplicaIsRefused: the plan refuses if other servers would notice the rehearsal,
+// or if it can't see what it needs.
 func TestRehearsalOnAReplicaIsRefused(t *testing.T) {
 	onReplicas(t, func(primary, replica *bench) {
 		primary.numbered(10)
@@ -198,7 +203,7 @@ func TestRehearsalOnAReplicaIsRefused(t *testing.T) {
 		refused(plan.RehearsingOnReplica, "replication is stopped")
 		replica.exec("START " + replica.word("REPLICA"))
 
-		// A connection that logs what it writes is not used, whatever the plan has said.
+		// The rehearsal does not use a connection that logs its writes, whatever the plan says.
 		pool, err := replica.open(replica.ctx())
 		if err != nil {
 			replica.Fatal(err)
@@ -207,7 +212,7 @@ func TestRehearsalOnAReplicaIsRefused(t *testing.T) {
 		deadline, cancel := context.WithTimeout(replica.ctx(), 20*time.Second)
 		defer cancel()
 		p, err := replica.plan(pool, clauses, plan.Options{Purpose: plan.RehearsingOnReplica})
-		for err != nil && deadline.Err() == nil { // replication is being started
+		for err != nil && deadline.Err() == nil { // replication is starting
 			time.Sleep(100 * time.Millisecond)
 			p, err = replica.plan(pool, clauses, plan.Options{Purpose: plan.RehearsingOnReplica})
 		}

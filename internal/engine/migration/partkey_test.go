@@ -2,7 +2,7 @@ package migration_test
 
 import "testing"
 
-// TestL11_PartitionsByAnEnum: the ranges of a partitioned table end, whose key is an ENUM or a SET
+// TestL11_PartitionsByAnEnum: the ranges end for a partitioned table whose key is an ENUM or a SET,
 // and whose rows come partition by partition.
 func TestL11_PartitionsByAnEnum(t *testing.T) {
 	sideBySide(t)

@@ -11,8 +11,8 @@ import (
 	"midstream/internal/lab/sandbox"
 )
 
-// TestL9_LocksOfOthersAreWaitedOut: somebody who locks the table for longer than a statement of
-// ours waits costs the run time and nothing else, in every phase that reads it.
+// TestL9_LocksOfOthersAreWaitedOut: if another session locks the table for longer than our
+// statements wait, the run only loses time, in every phase that reads the table.
 func TestL9_LocksOfOthersAreWaitedOut(t *testing.T) {
 	sideBySide(t)
 	for _, phase := range []event.Phase{event.PhaseCopy, event.PhaseIndex, event.PhaseVerify} {
@@ -64,8 +64,8 @@ func TestL9_BackupsAreWaitedOut(t *testing.T) {
 	}
 }
 
-// TestL2_OverrunWhileItLooks: where the server is slow to say what triggers the table has, while
-// that is locked, the lock is given back and asked for again.
+// TestL2_OverrunWhileItLooks: if the server is slow to list the table's triggers while the run
+// holds the lock, the run releases the lock and asks for it again.
 func TestL2_OverrunWhileItLooks(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {

@@ -16,7 +16,7 @@ var refusedRows = []struct {
 	column    string // a, of the source
 	alter     string
 	good, bad string // values of a
-	told      string // what the message says beside the key
+	told      string // the message's text after the key
 }{
 	{name: "too long", column: "VARCHAR(40)", alter: "MODIFY a VARCHAR(5)", good: "'short'", bad: "'longer'", told: "'a'"},
 	{
@@ -61,9 +61,9 @@ var refusedRows = []struct {
 	},
 }
 
-// TestL9_RefusedRowStops: a row that the altered table can't hold ends the run with its key,
-// whichever way it comes. It is never left out, cut or made NULL; the source is as the
-// application left it, and nothing else is left.
+// TestL9_RefusedRowStops: a row that the altered table can't hold ends the run, which names its
+// key, whichever way the row comes. The row is never left out, truncated or made NULL. The source
+// is as the application left it, and nothing else is left.
 func TestL9_RefusedRowStops(t *testing.T) {
 	sideBySide(t)
 	for _, c := range refusedRows {
@@ -85,7 +85,7 @@ func TestL9_RefusedRowStops(t *testing.T) {
 	}
 }
 
-// refuses runs an ALTER and has the bad row 777 come one way.
+// refuses runs an ALTER, and brings the bad row 777 in one way.
 func (b *bench) refuses(alter, bring string, w way, column string) {
 	b.Helper()
 	listen := func(event.Event) {}
@@ -105,7 +105,7 @@ func (b *bench) refuses(alter, bring string, w way, column string) {
 		return text
 	}
 	was := definition()
-	b.cfg.NoPrescan = true // which would find it before the copy
+	b.cfg.NoPrescan = true // it would find it before the copy
 	_, err := b.migrate(b.ctx(), alter, listen)
 	var failure *migration.Failure
 	if !errors.As(err, &failure) || failure.Swapped || !strings.Contains(failure.Left, "is untouched and nothing is left") {
@@ -113,7 +113,7 @@ func (b *bench) refuses(alter, bring string, w way, column string) {
 	}
 	cause := failure.Err.Error()
 	if isMariaDB(b.version) {
-		cause = strings.ReplaceAll(cause, "`", "'") // some of its messages quote names so
+		cause = strings.ReplaceAll(cause, "`", "'") // some messages quote names so
 	}
 	if !strings.Contains(cause, "key (777)") || !strings.Contains(cause, column) {
 		b.Errorf("row 777, or %s, is not named: %v", column, err)

@@ -72,8 +72,8 @@ func (b *bench) definition() string {
 	return text
 }
 
-// TestRehearsalUnderTraffic: a rehearsal does all that a run does but the swap, under the writers of a
-// ledger, and leaves the table, its rows and nothing else.
+// TestRehearsalUnderTraffic: under the writers of a ledger, a rehearsal does everything that a run
+// does except for the swap. It leaves only the table and its rows.
 func TestRehearsalUnderTraffic(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -99,7 +99,7 @@ func TestRehearsalUnderTraffic(t *testing.T) {
 	})
 }
 
-// TestRehearsalChangesNothing: not even the counter of the table, nor its statistics' rows.
+// TestRehearsalChangesNothing: not even the table's counter, or the rows of its statistics.
 func TestRehearsalChangesNothing(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -122,7 +122,7 @@ func TestRehearsalChangesNothing(t *testing.T) {
 	})
 }
 
-// TestRunAndRehearsalAreNotMistaken: a plan for the one does not do for the other.
+// TestRunAndRehearsalAreNotMistaken: a plan for one of them can't be used for the other.
 func TestRunAndRehearsalAreNotMistaken(t *testing.T) {
 	b := setup(t, "9.7")
 	b.numbered(10)
@@ -144,8 +144,8 @@ func TestRunAndRehearsalAreNotMistaken(t *testing.T) {
 	b.hasTables("digits,t")
 }
 
-// TestRehearsedLockWithinTheBudget: the lock is asked for as a run does. Who is in the way is named and
-// counted, and no query waits for longer than the budget.
+// TestRehearsedLockWithinTheBudget: a rehearsal asks for the lock as a run does. It names and
+// counts blockers, and no query waits for longer than the budget.
 func TestRehearsedLockWithinTheBudget(t *testing.T) {
 	onEachAlone(t, func(b *bench) {
 		b.numbered(1000)
@@ -165,7 +165,7 @@ func TestRehearsedLockWithinTheBudget(t *testing.T) {
 	})
 }
 
-// TestRehearsalIsAborted: nothing is left, whatever was to be kept.
+// TestRehearsalIsAborted: nothing is left, even if the shadow was to be kept.
 func TestRehearsalIsAborted(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -194,10 +194,10 @@ func (b *bench) unclaimed() {
 	}
 }
 
-// rehearsing are the flags of a rehearsal that has the time to be killed.
+// rehearsing are the flags of a rehearsal that is slow enough to be killed.
 var rehearsing = append([]string{"--rehearse"}, slowly...)
 
-// killedRehearsal starts a rehearsal beside a writer and kills it while it copies.
+// killedRehearsal starts a rehearsal, with a concurrent writer, and kills it while it copies.
 func (b *bench) killedRehearsal() {
 	b.Helper()
 	defer b.writer(b.db)()
@@ -210,7 +210,7 @@ func (b *bench) killedRehearsal() {
 	b.hasTables("digits,t,t_midstream,t_shadow")
 }
 
-// TestL5_RehearsalGoesOnWithARehearsal: after kill -9 the same command goes on, and leaves nothing.
+// TestL5_RehearsalGoesOnWithARehearsal: after kill -9 the same command resumes, and leaves nothing.
 func TestL5_RehearsalGoesOnWithARehearsal(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -221,13 +221,14 @@ func TestL5_RehearsalGoesOnWithARehearsal(t *testing.T) {
 		c.mustEnd()
 		if !c.heard("resuming an earlier rehearsal") || c.heard("run starts again") {
 			c.log("note")
-			b.Error("it did not go on with what was done")
+			b.Error("it did not resume")
 		}
 		b.hasTables("digits,t")
 	})
 }
 
-// TestL5_RunGoesOnWithARehearsal: its rows are as good as a run's, and are compared.
+// TestL5_RunGoesOnWithARehearsal: a run resumes a rehearsal. Its rows are as good as a run's, and
+// are compared.
 func TestL5_RunGoesOnWithARehearsal(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -238,14 +239,14 @@ func TestL5_RunGoesOnWithARehearsal(t *testing.T) {
 		c.mustEnd()
 		if !c.heard("resuming an earlier rehearsal") || c.heard("run starts again") || !c.heard(`"event":"verified"`) {
 			c.log("note")
-			b.Error("it did not go on with what was done")
+			b.Error("it did not resume")
 		}
 		b.hasTables("digits,t,t_old")
 	})
 }
 
-// TestL8_RehearsalLeavesAStoppedRunAlone: a rehearsal neither goes on with what a run has done, nor
-// drops it.
+// TestL8_RehearsalLeavesAStoppedRunAlone: a rehearsal neither resumes the work of a run nor drops
+// it.
 func TestL8_RehearsalLeavesAStoppedRunAlone(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -258,7 +259,8 @@ func TestL8_RehearsalLeavesAStoppedRunAlone(t *testing.T) {
 		if code != 11 || !strings.Contains(last, "an earlier run was stopped") || !strings.Contains(last, "give its command again") {
 			b.Errorf("exit code %d: %s", code, last)
 		}
-		_, err := b.rehearse(b.ctx(), plan.Rehearsing, migration.Rehearsal{}, clauses) // as if it came between the plan and the claim
+		// As if the stopped run came between the plan and the claim.
+		_, err := b.rehearse(b.ctx(), plan.Rehearsing, migration.Rehearsal{}, clauses)
 		if !errors.Is(err, migration.ErrStopped) {
 			b.Errorf("error is %v", err)
 		}
@@ -273,22 +275,21 @@ func TestL8_RehearsalLeavesAStoppedRunAlone(t *testing.T) {
 		c = b.child(clauses, "", nil, "--method=shadow")
 		c.mustEnd()
 		if !c.heard("resuming an earlier run") {
-			b.Error("the run did not go on")
+			b.Error("the run did not resume")
 		}
 		b.equal()
 	})
 }
 
-// TestL5_RunGoesOnWithAKeptRehearsal: the shadow of a rehearsal that was kept is equal to the table
-// as it was, has its mark, and a run of the same ALTER goes on with it. One of another ALTER
-// doesn't.
+// TestL5_RunGoesOnWithAKeptRehearsal: the kept shadow of a rehearsal has its mark, and is equal to
+// the table at that time. A run of the same ALTER resumes it; a run of another ALTER doesn't.
 func TestL5_RunGoesOnWithAKeptRehearsal(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
 		b.numbered(3000)
 		result := b.mustRehearse(migration.Rehearsal{Lock: true, Keep: true}, clauses)
 		if result.Rehearsed.Shadow != b.schema+".t_shadow" {
-			b.Errorf("the result tells of %q", result.Rehearsed.Shadow)
+			b.Errorf("the result names %q", result.Rehearsed.Shadow)
 		}
 		b.hasTables("digits,t,t_midstream,t_shadow")
 		if source, shadow := b.sums("t"), b.sums("t_shadow"); source != shadow {
@@ -317,8 +318,8 @@ func TestL5_RunGoesOnWithAKeptRehearsal(t *testing.T) {
 	})
 }
 
-// TestL5_RehearsalsTimeIsNotTheRuns: rows that have the time at which the rehearsal began are not a
-// run's.
+// TestL5_RehearsalsTimeIsNotTheRuns: a run does not take over rows that have the time at which the
+// rehearsal began.
 func TestL5_RehearsalsTimeIsNotTheRuns(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -327,11 +328,11 @@ func TestL5_RehearsalsTimeIsNotTheRuns(t *testing.T) {
 		b.mustRehearse(migration.Rehearsal{Keep: true}, dated)
 		again := b.mustRehearse(migration.Rehearsal{Keep: true}, dated)
 		if !again.Resumed {
-			b.Error("a rehearsal did not go on with its like")
+			b.Error("a rehearsal did not resume a rehearsal")
 		}
 		before := b.value("SELECT NOW(6)")
 		if result := b.mustMigrate(dated); result.Resumed {
-			b.Error("a run went on with it")
+			b.Error("a run resumed it")
 		}
 		if got := b.value("SELECT COUNT(*) FROM " + b.schema + ".t WHERE since < '" + before + "'"); got != "0" {
 			b.Errorf("%s rows have the time of the rehearsal", got)
@@ -339,7 +340,8 @@ func TestL5_RehearsalsTimeIsNotTheRuns(t *testing.T) {
 	})
 }
 
-// TestL7_RehearsalIsNeverTakenForASwap: whatever the tables look like afterwards.
+// TestL7_RehearsalIsNeverTakenForASwap: no state of the tables after a rehearsal is mistaken for a
+// swap.
 func TestL7_RehearsalIsNeverTakenForASwap(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -347,7 +349,7 @@ func TestL7_RehearsalIsNeverTakenForASwap(t *testing.T) {
 		b.killedAt("UNLOCK TABLES", clauses, "--rehearse-lock", "--method=shadow")
 		b.unclaimed()
 		b.exec(
-			"UPDATE "+b.schema+".t SET v = 7 WHERE id = 1", // nobody holds the lock
+			"UPDATE "+b.schema+".t SET v = 7 WHERE id = 1", // no session holds the lock
 			"UPDATE "+b.schema+".t_midstream SET state = JSON_SET(state, '$.Phase', 'cutover') WHERE id = 2",
 			"CREATE TABLE "+b.schema+".t_old LIKE "+b.schema+".t",
 			"ALTER TABLE "+b.schema+".t "+clauses,

@@ -19,8 +19,7 @@ import (
 // kills is the number of random moments; make soak has more.
 var kills = flag.Int("kills", 6, "random moments at which a run is killed")
 
-// killed runs an ALTER of the ledger's table, and again each time that it was killed, until it
-// ends by itself.
+// killed runs an ALTER of the ledger's table, and again after each kill, until it ends by itself.
 func (b *bench) killed(clauses string, kill func(n int, c *child) bool, flags ...string) {
 	b.Helper()
 	for n := 0; ; n++ {
@@ -41,8 +40,8 @@ func (b *bench) killed(clauses string, kill func(n int, c *child) bool, flags ..
 	}
 }
 
-// TestL5_KilledInEveryPhase: kill -9, in any phase, and the same command again: it goes on, and
-// nothing is lost.
+// TestL5_KilledInEveryPhase: after kill -9 in any phase the same command resumes, and nothing is
+// lost.
 func TestL5_KilledInEveryPhase(t *testing.T) {
 	sideBySide(t)
 	phases := []event.Phase{event.PhaseCheck, event.PhaseShadow, event.PhaseStart, event.PhaseCopy, event.PhaseIndex,
@@ -52,7 +51,7 @@ func TestL5_KilledInEveryPhase(t *testing.T) {
 		told := map[event.Phase]string{
 			event.PhaseCheck:   "",
 			event.PhaseShadow:  "",
-			event.PhaseStart:   "an earlier run", // before or after it could be gone on with
+			event.PhaseStart:   "an earlier run", // whether or not it can be resumed
 			event.PhaseCopy:    resumed,
 			event.PhaseIndex:   resumed,
 			event.PhaseCatchUp: resumed,
@@ -71,7 +70,7 @@ func TestL5_KilledInEveryPhase(t *testing.T) {
 			again := b.child(clauses, "", nil, "--drop-old")
 			again.mustEnd()
 			if want := told[phase]; !again.heard(want) {
-				b.Errorf("killed in phase %s the next run did not say %q", phase, want)
+				b.Errorf("killed in phase %s the next run did not print %q", phase, want)
 			}
 		}
 		b.settle(l)
@@ -85,7 +84,7 @@ func TestL5_KilledInEveryPhase(t *testing.T) {
 	})
 }
 
-// TestL9_KilledAfterTheOldTableWasDropped: nothing but the state table tells of the swap then.
+// TestL9_KilledAfterTheOldTableWasDropped: only the state table shows the swap then.
 func TestL9_KilledAfterTheOldTableWasDropped(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -100,8 +99,8 @@ func TestL9_KilledAfterTheOldTableWasDropped(t *testing.T) {
 	})
 }
 
-// TestL9_KilledWhileTheStatementIsTried: the next run removes the empty copy of the table, on which the server
-// was asked, as nobody is at work on it any more.
+// TestL9_KilledWhileTheStatementIsTried: the next run removes the empty copy of the table on which
+// the server was asked, because no program uses it any more.
 func TestL9_KilledWhileTheStatementIsTried(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -130,8 +129,9 @@ func TestL9_KilledWhileTheStatementIsTried(t *testing.T) {
 	})
 }
 
-// TestL5_OlderCheckpointDoesNotReplaceANewer: one that is held up on its way to the server tells of
-// the time before the swap. Who is killed after the swap is finished all the same.
+// TestL5_OlderCheckpointDoesNotReplaceANewer: a checkpoint that was delayed on its way to the
+// server describes the time before the swap. A run that was killed after the swap is finished all
+// the same.
 func TestL5_OlderCheckpointDoesNotReplaceANewer(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -149,7 +149,7 @@ func TestL5_OlderCheckpointDoesNotReplaceANewer(t *testing.T) {
 		again := b.child("ADD COLUMN added INT", "", nil)
 		again.mustEnd()
 		if !again.heard("stopped after its swap") {
-			b.Error("it did not say that the swap had happened")
+			b.Error("it did not report that the swap had happened")
 		}
 	})
 }
@@ -176,8 +176,8 @@ func TestL5_KilledAtRandomMoments(t *testing.T) {
 	})
 }
 
-// TestL5_DistrustIsKept: a run that had to distrust its capture is stopped as well: the next one
-// has to, too.
+// TestL5_DistrustIsKept: if a run that had to distrust its capture is stopped, the next run has to
+// distrust it too.
 func TestL5_DistrustIsKept(t *testing.T) {
 	sideBySide(t)
 	onTwo(t, func(b *bench) {
@@ -194,7 +194,7 @@ func TestL5_DistrustIsKept(t *testing.T) {
 	})
 }
 
-// TestL9_TheSameInOtherWordsGoesOn: blanks, and the case of words, make no other ALTER.
+// TestL9_TheSameInOtherWordsGoesOn: other blanks, or words in another case, make no other ALTER.
 func TestL9_TheSameInOtherWordsGoesOn(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -203,14 +203,14 @@ func TestL9_TheSameInOtherWordsGoesOn(t *testing.T) {
 		c := b.child("add  column added int;", "", nil)
 		c.mustEnd()
 		if !c.heard("resuming an earlier run") {
-			b.Error("it began anew")
+			b.Error("it began again")
 		}
 		b.equal()
 	})
 }
 
-// TestL9_CheckAfterAStoppedCheck: a check that was killed has left nothing worth keeping, and the
-// next one removes it. The work of a run is left alone.
+// TestL9_CheckAfterAStoppedCheck: a killed check has left nothing worth keeping, and the next check
+// removes it. It leaves the work of a run alone.
 func TestL9_CheckAfterAStoppedCheck(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -235,7 +235,7 @@ func TestL9_CheckAfterAStoppedCheck(t *testing.T) {
 		}
 		b.killedInCopy()
 		if err := check(); !errors.Is(err, migration.ErrStopped) {
-			b.Errorf("beside the work of a run: %v", err)
+			b.Errorf("next to the work of a run: %v", err)
 		}
 		c := b.child(clauses, "", nil)
 		c.mustEnd()

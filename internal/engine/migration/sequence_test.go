@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestL6_DefaultsOfSequences: the last changes are applied under the lock, which the sequences of
-// the new table's defaults are part of.
+// TestL6_DefaultsOfSequences: the last changes are applied under the lock, which must include the
+// sequences of the new table's defaults.
 func TestL6_DefaultsOfSequences(t *testing.T) {
 	sideBySide(t)
 	onThese(t, []string{"mariadb-10.11", "mariadb-11.8"}, func(b *bench) {
@@ -26,7 +26,8 @@ func TestL6_DefaultsOfSequences(t *testing.T) {
 	})
 }
 
-// writing has a session of the application's carry out the statements again and again, until stop is called.
+// writing makes a session of the application's execute the statements continuously, until stop is
+// called.
 func (b *bench) writing(statements ...string) (stop func()) {
 	f := b.feeder()
 	ended, over := make(chan struct{}), make(chan struct{})

@@ -9,8 +9,8 @@ import (
 	"midstream/internal/engine/plan"
 )
 
-// TestSetHoldsAsHoldDoes: what keeps the table from being changed is not answered while it may be
-// changed, and is not taken when it has been.
+// TestSetHoldsAsHoldDoes: a setting that holds the swap is answered only when it surely holds, and
+// is refused after the swap.
 func TestSetHoldsAsHoldDoes(t *testing.T) {
 	hold := map[string]string{"hold": "true", "chunk-time": "1s"}
 	c := operator.NewControl(operator.CommandLineDefaults())
@@ -24,7 +24,7 @@ func TestSetHoldsAsHoldDoes(t *testing.T) {
 		t.Errorf("it is answered during an attempt: %v", err)
 	case <-time.After(100 * time.Millisecond):
 	}
-	c.Attach(&Tables{}, plan.Altering, nil) // which alters
+	c.Attach(&Tables{}, plan.Altering, nil) // it alters
 	c.End(true)
 	var notNow *operator.NotNow
 	if err := <-done; !errors.As(err, &notNow) || c.Settings().When.Hold || c.Settings().RowCopy.Target == time.Second {
@@ -57,7 +57,8 @@ func TestWindowAfterNow(t *testing.T) {
 	}
 }
 
-// TestSetNeedsTheServer: what is held against the server is not taken while nobody is at work there.
+// TestSetNeedsTheServer: a setting that must be checked on the server is refused while no run is at
+// work there.
 func TestSetNeedsTheServer(t *testing.T) {
 	c := operator.NewControl(operator.CommandLineDefaults())
 	var notNow *operator.NotNow

@@ -12,14 +12,14 @@ import (
 	"midstream/internal/lab/ledger"
 )
 
-// Flags of the soak: make soak runs it for hours, and make test once around.
+// Flags of the soak: make soak runs it for hours, and make test runs one round.
 var (
 	soakFor  = flag.Duration("soak", 0, "how long TestSoak goes on")
 	soakSeed = flag.Uint64("soak-seed", uint64(time.Now().UnixNano()), "what TestSoak begins with")
 )
 
-// TestSoak runs changes with random options on random tables under the writer, and something
-// happens to most of them. In the end of each the table must equal the ledger.
+// TestSoak runs changes with random options on random tables under the writer. Something happens to
+// most of them. At the end of each change the table must equal the ledger.
 func TestSoak(t *testing.T) {
 	began, random := time.Now(), rand.New(rand.NewPCG(*soakSeed, 7))
 	happened := map[string]int{}
@@ -76,7 +76,7 @@ func (s *soak) run(t *testing.T) {
 	s.settle(l)
 }
 
-// insist gives the same command again if it failed before it had begun: while it planned.
+// insist repeats the command if it failed before it had begun, while it planned.
 func (s *soak) insist(clauses string, flags []string) {
 	code, last := s.child(clauses, "", nil, flags...).wait()
 	if code == 1 && strings.Contains(last, "nothing was written") {
@@ -89,7 +89,7 @@ func (s *soak) insist(clauses string, flags []string) {
 
 // change runs one change, to which something happens.
 func (s *soak) change(what, clauses string, flags []string) {
-	// What does not happen to this run must not happen to the next.
+	// What does not happen to this run must not happen to the next run.
 	soon := func(do func()) (stop func()) {
 		done := make(chan struct{})
 		timer := time.AfterFunc(time.Duration(s.random.IntN(4000))*time.Millisecond, func() {

@@ -8,10 +8,10 @@ import (
 	"midstream/internal/lab/fault"
 )
 
-// TestL9_AStalledWireKeepsTheWork: the wire between the run and its server stands still for longer
-// than the server lets a session of the swap be silent, whatever the run has just said. What the
-// server has answered, and that it has ended the session, then come at once. The run goes on or
-// keeps its work; it never drops the copy.
+// TestL9_AStalledWireKeepsTheWork: the wire between the run and its server stalls for longer than
+// the server lets a session of the swap be silent, whatever the run's last statement was. Then the
+// server's answers, and its message that it has ended the session, arrive all at once. The run
+// continues or keeps its work; it never drops the copy.
 func TestL9_AStalledWireKeepsTheWork(t *testing.T) {
 	sideBySide(t)
 	for _, rule := range []fault.Rule{

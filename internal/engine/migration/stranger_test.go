@@ -22,8 +22,9 @@ func (b *bench) tables() string {
 	)
 }
 
-// TestL8_FinishDropsNoStrangersTable: the old name was taken by somebody while the run was
-// stopped, so that the swap took another one. Who finishes the run drops that one.
+// TestL8_FinishDropsNoStrangersTable: another session took the old name while the run was stopped,
+// so the swap took another name. The command that finishes the run drops the table of that other
+// name.
 func TestL8_FinishDropsNoStrangersTable(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -43,8 +44,8 @@ func TestL8_FinishDropsNoStrangersTable(t *testing.T) {
 	})
 }
 
-// TestL7_NoSwapIsTakenForOne: a run was killed long before its swap; that its shadow is gone, and
-// that there is a table of the old name, doesn't make it one.
+// TestL7_NoSwapIsTakenForOne: a run was killed long before its swap. A missing shadow and a table
+// with the old name don't make it a swap.
 func TestL7_NoSwapIsTakenForOne(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -61,13 +62,13 @@ func TestL7_NoSwapIsTakenForOne(t *testing.T) {
 		if got := b.value(
 			"SELECT COUNT(*) FROM information_schema.statistics WHERE index_name = 'byv' AND table_name = 't' AND table_schema = '" + b.schema + "'",
 		); got != "1" {
-			b.Errorf("the index is there %s times", got)
+			b.Errorf("the index exists %s times", got)
 		}
 	})
 }
 
 // TestL9_SilentClientFreesTheLock: a client that falls silent while it holds the lock of the
-// cut-over, for its machine is gone or asleep, does not hold up the application.
+// cut-over, because its machine is gone or asleep, does not delay the application.
 func TestL9_SilentClientFreesTheLock(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.numbered(100)
@@ -75,7 +76,7 @@ func TestL9_SilentClientFreesTheLock(t *testing.T) {
 		ready := make(chan struct{})
 		b.wire(fault.Rule{At: "LOCK TABLES", Call: func() {
 			<-ready
-			c.cmd.Process.Signal(syscall.SIGSTOP) // the server gets the command, and nothing after it
+			c.cmd.Process.Signal(syscall.SIGSTOP) // the server gets nothing after it
 		}})
 		c = b.child("ADD COLUMN added INT", "", nil)
 		close(ready)
@@ -94,7 +95,7 @@ func TestL9_SilentClientFreesTheLock(t *testing.T) {
 	})
 }
 
-// TestL8_SupersededRunDropsNothing: what another run has taken over is not ours to remove.
+// TestL8_SupersededRunDropsNothing: a run does not remove what another run has taken over.
 func TestL8_SupersededRunDropsNothing(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -117,8 +118,8 @@ func TestL8_SupersededRunDropsNothing(t *testing.T) {
 }
 
 // TestL8_ShadowThatNobodyTellsOf: the shadow has lost its mark, as it does shortly before the swap,
-// and the state table, which would tell whose it is, can't be read. Nothing is dropped, and it is
-// said what to do.
+// and the state table, which names its owner, can't be read. The run drops nothing, and reports
+// what to do.
 func TestL8_ShadowThatNobodyTellsOf(t *testing.T) {
 	sideBySide(t)
 	for name, spoil := range map[string]string{
@@ -160,8 +161,9 @@ func TestL8_ShadowThatNobodyTellsOf(t *testing.T) {
 	}
 }
 
-// TestL8_StrangersShadow: the shadow of a stopped run is gone, and somebody has made a table of that
-// name, of which the state table doesn't tell. It is left alone, and named.
+// TestL8_StrangersShadow: the shadow of a stopped run is gone, and another session has created a
+// table of that name, which is not the one in the state table. The run leaves it alone, and names
+// it.
 func TestL8_StrangersShadow(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -179,12 +181,12 @@ func TestL8_StrangersShadow(t *testing.T) {
 	})
 }
 
-// toldOf fails the test if a message doesn't tell of the shadow, or if that is gone.
+// toldOf fails the test if a message doesn't name the shadow, or if the shadow is gone.
 func (b *bench) toldOf(message string) {
 	b.Helper()
 	for _, text := range []string{"t_shadow has no mark", "t_midstream", "cannot be read", "drop"} {
 		if !strings.Contains(message, text) {
-			b.Errorf("it does not say %q: %s", text, message)
+			b.Errorf("the message lacks %q: %s", text, message)
 		}
 	}
 	if got := unguarded(b.tables()); got != "digits,t,t_midstream,t_shadow" {

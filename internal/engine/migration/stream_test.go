@@ -26,7 +26,7 @@ func (b *bench) documents(n int) {
 		"UPDATE "+b.schema+`.t SET doc = JSON_OBJECT('a', REPEAT('x', 200), 'n', id), b = REPEAT('y', 500)`)
 }
 
-// same fails the test unless the new table holds what the old one held at the swap, all columns.
+// same fails the test unless the new table holds what the old one held at the swap, in all columns.
 func (b *bench) same() {
 	b.Helper()
 	all := "SELECT CONCAT_WS(' ', COUNT(*), SUM(CRC32(CONCAT_WS('/', id, v, COALESCE(u, 'NULL'), COALESCE(doc, 'NULL'), COALESCE(b, 'NULL'))))) FROM " + b.schema
@@ -38,7 +38,8 @@ func (b *bench) same() {
 // everyKind are statements of every kind on the rows from %[1]d to %[1]d+99 of t.
 var everyKind = []string{
 	"INSERT INTO t (id, v) VALUES (%[1]d*1000+50000, 1), (%[1]d*1000+50001, 2), (%[1]d*1000+50002, 3)",
-	"REPLACE INTO t (id, v, u) VALUES (%[1]d, 9, %[1]d+60000), (%[1]d*1000+50003, 9, %[1]d+1)", // which takes another row's u, and the row
+	// It takes another row's u, and removes that row.
+	"REPLACE INTO t (id, v, u) VALUES (%[1]d, 9, %[1]d+60000), (%[1]d*1000+50003, 9, %[1]d+1)",
 	"INSERT INTO t (id, v, u) VALUES (%[1]d+2, 5, NULL) ON DUPLICATE KEY UPDATE v = v + 7, b = 'z'",
 	"INSERT INTO t (id, v, u) VALUES (%[1]d*1000+50004, 5, %[1]d+3) ON DUPLICATE KEY UPDATE id = id + 50100",
 	"INSERT IGNORE INTO t (id, v) VALUES (%[1]d+4, 1), (%[1]d*1000+50005, 1)",
@@ -84,7 +85,7 @@ var everyKind = []string{
 	"INSERT INTO t (id, v, b) SELECT id + 50300, v, b FROM t WHERE id BETWEEN %[1]d*1000+50 AND %[1]d+59",
 }
 
-// sessions are settings with which the application may write; another server may not have them.
+// sessions are settings with which the application may write; other servers may not have them.
 var sessions = map[string]string{
 	"plain":            "DO 0",
 	"image minimal":    "SET SESSION binlog_row_image = MINIMAL",
@@ -98,10 +99,11 @@ var sessions = map[string]string{
 		"character_set_connection = gbk, foreign_key_checks = 0, unique_checks = 0, timestamp = 86400",
 }
 
-// only97 are those that MySQL 8.0.12 does not have.
+// only97 are the settings that MySQL 8.0.12 does not have.
 var only97 = []string{"compression", "tagged gtid"}
 
-// onThose runs a test on every version with MySQL 8.0's settings, or on that alone which has what it needs.
+// onThose runs a test on every version with MySQL 8.0's settings, or only on the version that has
+// what the test needs.
 func onThose(t *testing.T, only97 bool, test func(b *bench)) {
 	if only97 {
 		t.Run("9.7", func(t *testing.T) { test(setup(t, "9.7")) })
@@ -110,8 +112,8 @@ func onThose(t *testing.T, only97 bool, test func(b *bench)) {
 	onThese(t, modern(), test)
 }
 
-// TestStatementsOfEveryKind: whatever the application does, in whatever session, before the
-// rows are copied and after, the new table has it.
+// TestStatementsOfEveryKind: whatever the application does, in whatever session, before and after
+// the rows are copied, the new table has it.
 func TestStatementsOfEveryKind(t *testing.T) {
 	mysql.RegisterReaderHandler("rows", func() io.Reader { return strings.NewReader("41,7\n99,8\n50400,9\n") })
 	t.Cleanup(func() { mysql.DeregisterReaderHandler("rows") })
@@ -136,8 +138,7 @@ func TestStatementsOfEveryKind(t *testing.T) {
 	}
 }
 
-// TestGlobalSettings: the same, with settings that every session of the server has from the
-// plan on.
+// TestGlobalSettings: the same, with settings that every session of the server has since the plan.
 func TestGlobalSettings(t *testing.T) {
 	for _, c := range []struct {
 		variable, value, usual string
@@ -175,8 +176,8 @@ func TestGlobalSettings(t *testing.T) {
 	}
 }
 
-// TestXAAroundEveryPhase: transactions that are prepared in one phase and end in the next, or
-// the one after, by COMMIT and by ROLLBACK.
+// TestXAAroundEveryPhase: transactions that are prepared in one phase and end in the next phase, or
+// the one after it, by COMMIT and by ROLLBACK.
 func TestXAAroundEveryPhase(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.numbered(3000)
@@ -194,7 +195,8 @@ func TestXAAroundEveryPhase(t *testing.T) {
 		seen := map[event.Phase]bool{}
 		b.mustMigrate("ADD COLUMN added INT", func(e event.Event) {
 			p, is := e.(event.PhaseEntered)
-			if !is || p.Phase == event.PhaseStart { // which waits for those of the phase before, and says so
+			// This phase waits for the transactions of the phase before, and reports that.
+			if !is || p.Phase == event.PhaseStart {
 				return
 			}
 			i := slices.Index(phases, p.Phase)
@@ -209,7 +211,8 @@ func TestXAAroundEveryPhase(t *testing.T) {
 					fmt.Sprintf("INSERT INTO %s.t VALUES (%d + 10000, 8, NULL)", b.schema, from)),
 				b.prepareXA("dropped-"+phase, fmt.Sprintf("DELETE FROM %s.t WHERE id BETWEEN %d + 100 AND %[2]d + 149", b.schema, from)),
 			}
-			finish() // those of the phase before, while these are prepared
+			// End the transactions of the phase before, while these are prepared.
+			finish()
 			opened = append(opened, next)
 		}, func(e event.Event) {
 			if n, is := e.(event.Note); is && strings.Contains(n.Text, "XA") {
@@ -223,7 +226,7 @@ func TestXAAroundEveryPhase(t *testing.T) {
 	})
 }
 
-// TestL5_BrokenStreamLosesNothing: the connection of the capture is lost within a transaction.
+// TestL5_BrokenStreamLosesNothing: capture loses its connection within a transaction.
 func TestL5_BrokenStreamLosesNothing(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.numbered(5000)
@@ -253,7 +256,7 @@ func TestL5_BrokenStreamLosesNothing(t *testing.T) {
 	})
 }
 
-// TestL9_PurgedBinlogStops: the binlog goes while the capture is not connected.
+// TestL9_PurgedBinlogStops: the binlog is purged while capture is not connected.
 func TestL9_PurgedBinlogStops(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.numbered(1000)
@@ -269,8 +272,8 @@ func TestL9_PurgedBinlogStops(t *testing.T) {
 	})
 }
 
-// TestL5_AnotherServerStops: after a failover the binlog of the other server may have another
-// event at the same place. What was done is kept.
+// TestL5_AnotherServerStops: after a failover, the other server's binlog may have another event at
+// the same place. The work is kept.
 func TestL5_AnotherServerStops(t *testing.T) {
 	onEach(t, func(b *bench) {
 		other := mysqltest.Own(t, b.version, sandbox.Options{})
@@ -287,14 +290,14 @@ func TestL5_AnotherServerStops(t *testing.T) {
 		}
 		d.leadTo(b.server.Address)
 		if result := b.mustMigrate("ADD COLUMN added INT"); !result.Resumed {
-			b.Error("the next run has begun anew")
+			b.Error("the next run began again")
 		}
 		b.equal()
 	})
 }
 
-// purge purges the binlog but for its last file. MariaDB does not at once: it keeps what a session
-// sends, though its client is gone, and what a crash now would be recovered by.
+// purge purges the binlog except for its last file. MariaDB does not do that at once: it keeps what
+// a session sends, even if its client is gone, and what a crash recovery would need.
 func (b *bench) purge() {
 	b.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -319,7 +322,7 @@ func (b *bench) purge() {
 	}
 }
 
-// failedBeforeTheSwap fails the test unless the run ended for the cause, with the source as it was.
+// failedBeforeTheSwap fails the test unless the run ended for the cause, with the source unchanged.
 func (b *bench) failedBeforeTheSwap(err, cause error) {
 	b.Helper()
 	var failure *migration.Failure
@@ -333,8 +336,8 @@ func (b *bench) failedBeforeTheSwap(err, cause error) {
 	}
 }
 
-// TestBinlogSettingsChange: checksums come and go, files rotate and are purged, and GTIDs are
-// switched off and on while a run reads the binlog.
+// TestBinlogSettingsChange: checksums are switched on and off, files rotate and are purged, and
+// GTIDs are switched off and on while a run reads the binlog.
 func TestBinlogSettingsChange(t *testing.T) {
 	toOff := []string{"SET GLOBAL gtid_mode = ON_PERMISSIVE", "SET GLOBAL gtid_mode = OFF_PERMISSIVE", "SET GLOBAL gtid_mode = OFF"}
 	toOn := []string{
@@ -365,7 +368,7 @@ func TestBinlogSettingsChange(t *testing.T) {
 				}
 				change("SET GLOBAL binlog_checksum = CRC32")
 				change("FLUSH BINARY LOGS")
-				change("PURGE BINARY LOGS BEFORE NOW() + INTERVAL 1 DAY") // but what is being read
+				change("PURGE BINARY LOGS BEFORE NOW() + INTERVAL 1 DAY") // except for what is being read
 			}
 		}
 		b.mustMigrate("ADD COLUMN added INT", onPhase(event.PhaseCopy, all(first)), onPhase(event.PhaseCatchUp, all(second)))

@@ -11,12 +11,12 @@ import (
 	"midstream/internal/lab/fault"
 )
 
-// stranger makes a table of somebody else's.
+// stranger makes a table of another owner.
 func (b *bench) stranger(name string) {
 	b.exec("CREATE TABLE "+b.schema+"."+name+" (precious INT)", "INSERT INTO "+b.schema+"."+name+" VALUES (1)")
 }
 
-// unharmed fails the test if a stranger's table isn't what it was.
+// unharmed fails the test if a stranger's table has changed.
 func (b *bench) unharmed(name string) {
 	b.Helper()
 	if got := b.value("SELECT SUM(precious) FROM " + b.schema + "." + name); got != "1" {
@@ -24,8 +24,8 @@ func (b *bench) unharmed(name string) {
 	}
 }
 
-// TestL9_TakenNameCostsNoWork: somebody takes the name that the old table was to get, after the
-// plan was made. It gets the next one.
+// TestL9_TakenNameCostsNoWork: after the plan was made, another session takes the name that the old
+// table was to get. The old table gets the next name.
 func TestL9_TakenNameCostsNoWork(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -37,7 +37,7 @@ func TestL9_TakenNameCostsNoWork(t *testing.T) {
 			}
 		}))
 		if want := b.schema + ".t_old3"; result.Old != want {
-			b.Errorf("the old table is said to be %q, want %s", result.Old, want)
+			b.Errorf("the result names the old table %q, want %s", result.Old, want)
 		}
 		if got := b.tables(); got != "digits,t,t_old,t_old2,t_old3" {
 			b.Errorf("tables are %s", got)
@@ -54,7 +54,7 @@ func TestL9_TakenNameCostsNoWork(t *testing.T) {
 }
 
 // TestL8_FinishKnowsTheNextName: a run is killed right after a swap that needed another name for
-// the old table. Who finishes it drops that one.
+// the old table. The command that finishes it drops the table of that name.
 func TestL8_FinishKnowsTheNextName(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -74,7 +74,7 @@ func TestL8_FinishKnowsTheNextName(t *testing.T) {
 		again := b.child("ADD COLUMN added INT", "", nil, "--drop-old")
 		again.mustEnd()
 		if !again.heard("stopped after its swap") {
-			b.Error("it did not say that the swap had happened")
+			b.Error("it did not report that the swap had happened")
 		}
 		if got := b.tables(); got != "digits,t,t_old" {
 			b.Errorf("tables are %s", got)
@@ -83,20 +83,20 @@ func TestL8_FinishKnowsTheNextName(t *testing.T) {
 	})
 }
 
-// TestL9_NameTakenUnderTheLock: on servers that need two sessions for the swap the name is free for
-// a moment before the RENAME takes it.
+// TestL9_NameTakenUnderTheLock: on servers that need two sessions for the swap, the name is free
+// for a moment before the RENAME takes it.
 func TestL9_NameTakenUnderTheLock(t *testing.T) {
 	b := setup(t, "8.0")
 	b.numbered(1000)
 	w := b.wire(fault.Rule{After: "DROP TABLE `" + b.schema + "`.`t_old`", At: "UNLOCK TABLES", Call: func() { b.stranger("t_old") }})
 	if result := b.mustMigrate("ADD COLUMN added INT"); result.Old != b.schema+".t_old2" || !bent(w) {
-		b.Errorf("the old table is said to be %q", result.Old)
+		b.Errorf("the result names the old table %q", result.Old)
 	}
 	b.unharmed("t_old")
 }
 
-// TestL9_NoNameLeftKeepsTheWork: every name is taken. What was copied is kept, and gone on with
-// when one is free.
+// TestL9_NoNameLeftKeepsTheWork: every name is taken. The copied rows are kept, and the run resumes
+// when a name is free.
 func TestL9_NoNameLeftKeepsTheWork(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -119,8 +119,8 @@ func TestL9_NoNameLeftKeepsTheWork(t *testing.T) {
 	})
 }
 
-// TestL10_OnlyALockThatWasGrantedIsToldAsOne: an attempt that comes to nothing before it has asked
-// for the lock was not granted it.
+// TestL10_OnlyALockThatWasGrantedIsToldAsOne: an attempt that fails before it has asked for the
+// lock is not reported as granted.
 func TestL10_OnlyALockThatWasGrantedIsToldAsOne(t *testing.T) {
 	b := setup(t, "8.0")
 	b.numbered(1000)

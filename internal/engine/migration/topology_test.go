@@ -10,14 +10,15 @@ import (
 	"midstream/internal/lab/sandbox"
 )
 
-// isMariaDB says so of a version's name.
+// isMariaDB reports whether a version's name is one of MariaDB's.
 func isMariaDB(version string) bool { return strings.HasPrefix(version, "mariadb") }
 
-// isNew says that the server has the words and rules of MySQL 8.0.22 and later: of the versions here, 9.7 alone.
+// isNew reports whether the server has the words and rules of MySQL 8.0.22 and later: of the
+// versions here, only 9.7.
 func isNew(version string) bool { return version == "9.7" }
 
-// replicating are the settings of a server that follows others or is followed, with GTIDs and,
-// where there is such a thing, four workers that keep the source's order.
+// replicating are the settings of a server that replicates or is replicated, with GTIDs and, if the
+// version has them, four workers that keep the source's order.
 func replicating(version, id string) map[string]string {
 	s := map[string]string{"server_id": id, "read_only": "OFF"}
 	switch {
@@ -36,8 +37,8 @@ func replicating(version, id string) map[string]string {
 	return s
 }
 
-// onReplicas runs a test with a primary and its replica, beside other tests, on the versions that
-// can be read from as a replica: these take turns.
+// onReplicas runs a test with a primary and its replica, next to other tests. The versions that can
+// be read from as a replica take turns.
 func onReplicas(t *testing.T, test func(primary, replica *bench)) {
 	t.Parallel()
 	for _, version := range inTurn(t, modern()) {
@@ -45,7 +46,7 @@ func onReplicas(t *testing.T, test func(primary, replica *bench)) {
 	}
 }
 
-// onAllReplicas is onReplicas for what works on every version.
+// onAllReplicas is onReplicas for tests that work on every version.
 func onAllReplicas(t *testing.T, test func(primary, replica *bench)) {
 	t.Parallel()
 	for _, version := range inTurn(t, versions) {
@@ -156,7 +157,7 @@ func (b *bench) row(query string) map[string]string {
 	return row
 }
 
-// resetWord is what RESET calls the binlogs.
+// resetWord is how RESET names the binlogs.
 func (b *bench) resetWord() string {
 	if isNew(b.version) {
 		return "BINARY LOGS AND GTIDS"
@@ -180,7 +181,7 @@ func (b *bench) setting(name string) string {
 	return strings.Replace(name, "replica", "slave", 1)
 }
 
-// replicate has the server follow another one from its very beginning.
+// replicate makes the server follow another one from its very beginning.
 func (b *bench) replicate(primary *mysqltest.Instance) {
 	b.Helper()
 	host, port, _ := strings.Cut(primary.Address, ":")
@@ -218,7 +219,7 @@ func (b *bench) follow(primary *bench, mark string) {
 	}
 }
 
-// replication tells why a replica stands still.
+// replication returns why a replica has stopped.
 func (b *bench) replication() string {
 	status := b.row("SHOW " + b.word("REPLICA") + " STATUS")
 	return strings.Join([]string{status["Last_IO_Error"], status["Last_Error"], status["Last_SQL_Error"]}, " / ")

@@ -16,8 +16,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// onEachByTriggers runs a test on every version, whose runs capture changes by triggers. (The flag
-// -capture=trigger has all tests do so.)
+// onEachByTriggers runs a test on every version, with runs that capture changes by triggers. (With
+// the flag -capture=trigger all tests do so.)
 func onEachByTriggers(t *testing.T, test func(b *bench)) {
 	onEach(t, func(b *bench) {
 		b.capture = plan.CaptureTrigger
@@ -25,14 +25,15 @@ func onEachByTriggers(t *testing.T, test func(b *bench)) {
 	})
 }
 
-// TestLedgerByTriggers: under all that the ledger does no change is lost, and of the triggers nothing is left.
+// TestLedgerByTriggers: under all that the ledger does, no change is lost, and nothing is left of
+// the triggers.
 func TestLedgerByTriggers(t *testing.T) {
 	onEachByTriggers(t, func(b *bench) {
 		mix := ledger.DefaultMix()
 		mix[ledger.OpXA] = 3
 		l := b.ledger(ledger.Orders(), 10_000, ledger.Options{Rate: 300, Mix: mix, Session: []string{"SET SESSION sql_log_bin = 0"}})
 		b.cfg.RowCopy.MaxRows = 500
-		b.settings.Lock.Work = 2 * time.Second // a busy machine is not what is lost
+		b.settings.Lock.Work = 2 * time.Second // allow for a busy machine
 		b.start(l)
 		result := b.mustMigrate(alter)
 		b.settle(l)
@@ -43,7 +44,7 @@ func TestLedgerByTriggers(t *testing.T) {
 }
 
 // TestL5_KilledByTriggers: kill -9 while triggers capture changes, and the same command again. The
-// application goes on writing meanwhile, and nothing that it has written is lost.
+// application continues to write in between, and no write is lost.
 func TestL5_KilledByTriggers(t *testing.T) {
 	sideBySide(t)
 	onEachByTriggers(t, func(b *bench) {
@@ -62,7 +63,7 @@ func TestL5_KilledByTriggers(t *testing.T) {
 			again := b.child(clauses, "", nil, "--drop-old")
 			again.mustEnd()
 			if !again.heard(want) {
-				b.Errorf("killed in phase %s the next run did not say %q", phase, want)
+				b.Errorf("killed in phase %s the next run did not print %q", phase, want)
 			}
 		}
 		b.settle(l)
@@ -74,8 +75,8 @@ func (b *bench) killedCreating() {
 	b.killedAt("AFTER UPDATE", clauses)
 }
 
-// TestL8_CleanupByTriggers: what a killed run has left goes, and the application can write before,
-// meanwhile and after it.
+// TestL8_CleanupByTriggers: cleanup removes what a killed run has left, and the application can
+// write before, during and after it.
 func TestL8_CleanupByTriggers(t *testing.T) {
 	sideBySide(t)
 	onEachByTriggers(t, func(b *bench) {
@@ -90,7 +91,7 @@ func TestL8_CleanupByTriggers(t *testing.T) {
 				b.Fatal(err)
 			}
 			err = leftovers.ErrClaimed
-			// the server has yet to notice the kill
+			// The server has yet to notice the kill.
 			for began := time.Now(); errors.Is(err, leftovers.ErrClaimed) && time.Since(began) < 10*time.Second; {
 				_, err = leftovers.Cleanup(
 					b.ctx(), pool, schema.Name{Schema: b.schema, Table: "t"}, false,
@@ -106,8 +107,8 @@ func TestL8_CleanupByTriggers(t *testing.T) {
 	})
 }
 
-// TestL8_TriggersGoFromTheFormerTable: who uses the new table right after the swap is not in the
-// way of their removal.
+// TestL8_TriggersGoFromTheFormerTable: sessions that use the new table right after the swap don't
+// block the removal of the triggers.
 func TestL8_TriggersGoFromTheFormerTable(t *testing.T) {
 	onEachByTriggers(t, func(b *bench) {
 		b.numbered(1000)
@@ -131,7 +132,8 @@ func TestL8_TriggersGoFromTheFormerTable(t *testing.T) {
 	})
 }
 
-// TestL5_UnseenByTriggers: what fires no trigger is found out, while a run is at work and between two.
+// TestL5_UnseenByTriggers: a run notices changes that fire no trigger, while it works and between
+// two runs.
 func TestL5_UnseenByTriggers(t *testing.T) {
 	sideBySide(t)
 	onEachByTriggers(t, func(b *bench) {
@@ -148,7 +150,7 @@ func TestL5_UnseenByTriggers(t *testing.T) {
 	})
 }
 
-// TestL8_AnotherTriggerHasTheName: it is left alone, and the run ends before it copies a row.
+// TestL8_AnotherTriggerHasTheName: the run leaves it alone, and ends before it copies a row.
 func TestL8_AnotherTriggerHasTheName(t *testing.T) {
 	sideBySide(t)
 	onEachByTriggers(t, func(b *bench) {
@@ -159,13 +161,13 @@ func TestL8_AnotherTriggerHasTheName(t *testing.T) {
 		if n := b.value(
 			"SELECT GROUP_CONCAT(trigger_name) FROM information_schema.triggers WHERE trigger_schema = '" + b.schema + "'",
 		); n != "t_capture_delete" {
-			b.Errorf("the triggers are %s, want the one that is not ours", n)
+			b.Errorf("the triggers are %s, want only the trigger of another owner", n)
 		}
 	})
 }
 
-// TestL6_PreparedByTriggers: the swap waits for XA transactions that are prepared, of whose rows
-// the log shows nothing yet.
+// TestL6_PreparedByTriggers: the swap waits for prepared XA transactions, whose rows are not yet in
+// the log.
 func TestL6_PreparedByTriggers(t *testing.T) {
 	onEachByTriggers(t, func(b *bench) {
 		b.numbered(3000)
@@ -188,8 +190,8 @@ func TestL6_PreparedByTriggers(t *testing.T) {
 	})
 }
 
-// TestL5_LostConnectionByTriggers: the answer of a deletion from the log is lost, with the
-// connection: what is still there is read anew.
+// TestL5_LostConnectionByTriggers: the connection is lost, and with it the answer of a deletion
+// from the log. The run reads again what is left in the log.
 func TestL5_LostConnectionByTriggers(t *testing.T) {
 	sideBySide(t)
 	onEachByTriggers(t, func(b *bench) {
@@ -205,8 +207,8 @@ func TestL5_LostConnectionByTriggers(t *testing.T) {
 	})
 }
 
-// TestReplicasByTriggers: replicas get triggers and log, and go on, whatever sessions write
-// meanwhile: as rows, without a binlog, or as statements, for which a replica fires the triggers
+// TestReplicasByTriggers: replicas get the triggers and the log, and continue, whatever sessions
+// write: as rows, without a binlog, or as statements, for which a replica fires the triggers
 // itself.
 func TestReplicasByTriggers(t *testing.T) {
 	onReplicas(t, func(primary, replica *bench) {

@@ -20,16 +20,16 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// audited is a ledger's table whose triggers tell an audit table of each row that was, and of each that is. Of a row
-// that was written without its triggers, or with one of them twice, the sums don't come out.
+// audited is a ledger's table whose triggers write each old row and each new row to an audit table.
+// If a row was written without its triggers, or with a trigger twice, the sums are wrong.
 type audited struct {
 	*bench
 	ledger *ledger.Ledger
 	told   []schema.Trigger
 }
 
-// the triggers of t, by name; %s are digests of the new row and of the old one. The second of two
-// asks what the first has said.
+// auditing are the triggers of t, by name; %s are digests of the new row and of the old one. The
+// second of two checks what the first has written.
 var auditing = [][2]string{
 	{
 		"inserted",
@@ -71,7 +71,7 @@ func (b *bench) audited(rows int, opts ledger.Options) *audited {
 	return a
 }
 
-// triggers are those of a table, whenever they were created.
+// triggers are a table's triggers, without the time of their creation.
 func (b *bench) triggers(table string) []schema.Trigger {
 	b.Helper()
 	all, err := schema.Triggers(b.ctx(), b.db, schema.Name{Schema: b.schema, Table: table})
@@ -80,14 +80,15 @@ func (b *bench) triggers(table string) []schema.Trigger {
 	}
 	for i := range all {
 		all[i].Created = ""
-		if b.version == "5.7" { // which keeps blanks behind FOR EACH ROW, unless an order was told there
+		// It keeps blanks after FOR EACH ROW, unless a trigger order was given there.
+		if b.version == "5.7" {
 			all[i].Create = bytes.Join(bytes.Fields(all[i].Create), []byte(" "))
 		}
 	}
 	return all
 }
 
-// sameTriggers looks whether a table has the triggers that there were, in their order.
+// sameTriggers checks that a table has the same triggers as before, in their order.
 func (b *bench) sameTriggers(table string, want []schema.Trigger) {
 	b.Helper()
 	got := b.triggers(table)
@@ -101,7 +102,7 @@ func (b *bench) sameTriggers(table string, want []schema.Trigger) {
 	}
 }
 
-// proved looks whether the audit table holds exactly what was written.
+// proved checks that the audit table holds exactly what was written.
 func (a *audited) proved() {
 	a.Helper()
 	time.Sleep(100 * time.Millisecond)
@@ -119,8 +120,8 @@ func (a *audited) proved() {
 	}
 }
 
-// TestL6_Triggers: what the triggers of a table do is done once for each row that is written,
-// before the swap, in it and after it, and never for a row that the run writes.
+// TestL6_Triggers: before, in and after the swap, a table's triggers act once for each row that is
+// written, and never for a row that the run writes.
 func TestL6_Triggers(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(b *bench) {
@@ -134,8 +135,8 @@ func TestL6_Triggers(t *testing.T) {
 }
 
 // TestL7_TriggersKilled: a run is killed at each kind of statement from the lock on, or loses the
-// connection that holds it. Each row fires each trigger once all the same, in a transaction whose
-// read view is older than the swap too, and who comes next puts the names right.
+// connection that holds the lock. Each row still fires each trigger once, even in a transaction
+// whose read view is older than the swap. The next command repairs the names.
 func TestL7_TriggersKilled(t *testing.T) {
 	t.Parallel()
 	for _, version := range inTurn(t, versions) {
@@ -164,8 +165,8 @@ func TestL7_TriggersKilled(t *testing.T) {
 				}
 				if c.killed {
 					write := b.killedInSwap(rule)
-					// Between a trigger's creation and its stand-in's end MySQL 8.0 and later fire
-					// both for an old view.
+					// After a trigger is created and before its stand-in is dropped, MySQL 8.0 and
+					// later fire both for an old view.
 					ofNow := version == "5.7" || strings.HasPrefix(version, "mariadb")
 					if ofNow || !strings.Contains(c.at, "DROP TRIGGER `SCHEMA`.`midstream") {
 						write()
@@ -202,7 +203,8 @@ func TestL7_TriggersKilled(t *testing.T) {
 }
 
 func (b *bench) nextRun() {
-	b.child(alter, "", nil).wait() // of a run that had swapped, it finds nothing to do
+	// If the earlier run had swapped, this one finds nothing to do.
+	b.child(alter, "", nil).wait()
 }
 
 func (b *bench) nextCleanup() {
@@ -217,7 +219,8 @@ func (b *bench) nextCleanup() {
 			func([]leftovers.Table) bool { return true }, func(string) {},
 		)
 		if errors.Is(err, leftovers.ErrClaimed) && time.Since(began) < 10*time.Second {
-			continue // the server has not seen yet that the killed run's connections are gone
+			// The server has not noticed yet that the killed run's connections are gone.
+			continue
 		}
 		if err != nil {
 			b.Error(err)
@@ -226,8 +229,8 @@ func (b *bench) nextCleanup() {
 	}
 }
 
-// killedInSwap kills a run at a statement, and returns what writes a row in a transaction that began just before the
-// swap and has not used the table yet.
+// killedInSwap kills a run at a statement. It returns a function that writes a row in a transaction
+// that began just before the swap and has not used the table yet.
 func (b *bench) killedInSwap(rule fault.Rule) (write func()) {
 	b.Helper()
 	conn := b.conn()
@@ -246,7 +249,8 @@ func (b *bench) killedInSwap(rule fault.Rule) (write func()) {
 	c = b.child(
 		alter, phaseLine(event.PhaseCutover), func(*child) { do("START TRANSACTION WITH CONSISTENT SNAPSHOT") },
 		"--no-verify", "--lock-work=3s",
-	) // an attempt that came to nothing would withdraw by like statements
+	// A failed attempt would withdraw by similar statements.
+	)
 	close(ready)
 	if code, last := c.wait(); code != -1 {
 		b.Fatalf("exit code %d: %s", code, last)
@@ -269,8 +273,8 @@ func (b *bench) killedInSwap(rule fault.Rule) (write func()) {
 	}
 }
 
-// TestTriggersAsTheyWere: all that a trigger is goes over: its words, comments, place, definer,
-// sql_mode and charsets.
+// TestTriggersAsTheyWere: a trigger moves with everything that belongs to it: its words, comments,
+// place, definer, sql_mode and charsets.
 func TestTriggersAsTheyWere(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(b *bench) {
@@ -307,7 +311,7 @@ func TestTriggersAsTheyWere(t *testing.T) {
 		b.sameTriggers("t", want)
 		b.exec(fmt.Sprintf(do, 5, 6), "UPDATE t SET `naïve col` = 'x' WHERE id = 5")
 		if after := told(); after != before || before == "" {
-			b.Errorf("the triggers say %s, and said %s", after, before)
+			b.Errorf("the triggers are %s, and were %s", after, before)
 		}
 		if got := b.value(
 			"SELECT GROUP_CONCAT(CONCAT_WS(' ', id, IFNULL(v, '-')) ORDER BY id) FROM t",
@@ -320,8 +324,8 @@ func TestTriggersAsTheyWere(t *testing.T) {
 	})
 }
 
-// TestTriggersMeanwhile: a trigger that goes, or that comes, while the table is copied: what was
-// done is kept, and the same command goes on with those that there are then.
+// TestTriggersMeanwhile: a trigger is dropped or created while the table is copied. The work is
+// kept, and the same command resumes it with the triggers that exist then.
 func TestTriggersMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "9.7")
@@ -339,16 +343,16 @@ func TestTriggersMeanwhile(t *testing.T) {
 	}
 	want := b.triggers("t")
 	if result := b.mustMigrate("ADD COLUMN added INT"); !result.Resumed {
-		b.Error("it began anew")
+		b.Error("it began again")
 	}
 	b.sameTriggers("t", want)
 }
 
-// TestTriggersNeedPrivileges: what an account lacks is said by the plan, or, where it can't know,
-// before a row is copied.
+// TestTriggersNeedPrivileges: the plan names what an account lacks. If the plan can't know, the run
+// names it before it copies a row.
 func TestTriggersNeedPrivileges(t *testing.T) {
 	t.Parallel()
-	b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{})) // other tests change what it is about
+	b := on(t, "9.7", mysqltest.Own(t, "9.7", sandbox.Options{})) // other tests change its settings
 	b.exec(
 		"CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1)",
 		"CREATE DEFINER = root@`%` TRIGGER one BEFORE INSERT ON t FOR EACH ROW SET NEW.v = 1",

@@ -11,12 +11,13 @@ import (
 	"midstream/internal/engine/event"
 )
 
-// typeCase is a table of odd values and a change of it. The server's own ALTER of a copy
-// says what must come out.
+// typeCase is a table of odd values and a change of it. The server's own ALTER of a copy gives the
+// expected result.
 type typeCase struct {
-	name    string
-	only    string // a version that alone has the type
-	utc     bool   // rows are written in UTC, whatever the server's zone
+	name string
+	only string // the only version with the type
+	// utc means that rows are written in UTC, whatever the server's zone.
+	utc     bool
 	columns string
 	rows    []string
 	alter   string
@@ -154,7 +155,7 @@ var typeCases = []typeCase{
 // way is how the rows of a case come into the shadow.
 type way string
 
-// The ways, of which each must do as the server's own ALTER does.
+// The ways. Each must give the same as the server's own ALTER.
 const (
 	byCopy       way = "copied"
 	byEarlier    way = "changed before the copy"
@@ -165,14 +166,14 @@ const (
 
 var ways = []way{byCopy, byEarlier, byLater}
 
-// TestSameAsNative: what comes out of a run is what the server's own ALTER makes of the
-// same table, for rows that came by the copy, by a change before it and by one after.
+// TestSameAsNative: a run gives what the server's own ALTER makes of the same table, for rows that
+// came by the copy, and by a change before it and after it.
 func TestSameAsNative(t *testing.T) {
 	sideBySide(t)
 	sameAsNative(t, typeCases)
 }
 
-// sameAsNative tries every case on one of the versions, in turn, each way.
+// sameAsNative tries every case on one of the versions, in turn, in each way.
 func sameAsNative(t *testing.T, cases []typeCase) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -214,7 +215,7 @@ func (b *bench) feeder() feeder {
 	return f
 }
 
-// sameAsNative runs one case one way. The tables are t, the one of the run, n, on which the
+// sameAsNative runs one case in one way. The tables are t, the run's table, n, on which the
 // server's own ALTER works, and keep, which has the rows.
 func (b *bench) sameAsNative(c typeCase, w way) {
 	f := b.feeder()
@@ -246,7 +247,7 @@ func (b *bench) sameAsNative(c typeCase, w way) {
 	}
 }
 
-// comes has the rows come one way.
+// comes brings the rows in one way.
 func (f feeder) comes(w way) event.Listener {
 	bring := f.copyStatement("keep", "t")
 	switch w {
@@ -254,7 +255,7 @@ func (f feeder) comes(w way) event.Listener {
 		f.exec("DELETE FROM t")
 		return onPhase(event.PhaseCopy, func() { f.exec(bring) })
 	case byLater:
-		// The copied rows must be found to be deleted, and the new ones to be synced.
+		// Deletions must find the copied rows, and the new rows must be synced.
 		return onPhase(event.PhaseCatchUp, func() {
 			f.exec("DELETE FROM t")
 			f.shadowHas("0")
@@ -310,7 +311,7 @@ func (b *bench) sameRows(c typeCase) {
 	}
 }
 
-// nullSafe has NULL show.
+// nullSafe makes NULL visible.
 func nullSafe(exprs string) string {
 	var out []string
 	for _, e := range strings.Split(exprs, ", ") {

@@ -12,8 +12,8 @@ import (
 	"midstream/internal/lab/fault"
 )
 
-// TestL9_DuplicateStops: two rows that would have the same value of a new UNIQUE key end
-// the run, whichever way they come; the message names both and says what is left.
+// TestL9_DuplicateStops: two rows that would have the same value of a new UNIQUE key end the run,
+// whichever way they come. The message names both rows, and what is left.
 func TestL9_DuplicateStops(t *testing.T) {
 	sideBySide(t)
 	causes := map[string]struct {
@@ -46,7 +46,7 @@ func TestL9_DuplicateStops(t *testing.T) {
 					b.Fatalf("error is %v, want a duplicate", err)
 				}
 				if !strings.Contains(err.Error(), "untouched") {
-					b.Errorf("the message does not say what is left: %v", err)
+					b.Errorf("the message does not name what is left: %v", err)
 				}
 				if before != "" && b.sums("t") != before {
 					b.Error("the source was changed")
@@ -56,8 +56,8 @@ func TestL9_DuplicateStops(t *testing.T) {
 	}
 }
 
-// TestL9_UnseenDuplicateStops: a duplicate ends the run as well where the row in the way can't
-// be told by its value.
+// TestL9_UnseenDuplicateStops: a duplicate also ends the run if the blocking row can't be
+// identified by its value.
 func TestL9_UnseenDuplicateStops(t *testing.T) {
 	sideBySide(t)
 	for name, clauses := range map[string]string{
@@ -81,7 +81,7 @@ func TestL9_UnseenDuplicateStops(t *testing.T) {
 }
 
 // TestL9_RowsThatKeepOneValueStop: two rows change, and get the same value of a unique key by which
-// the row in the way can't be told. Each is set aside for the other, but not for ever.
+// the blocking row can't be identified. Each is set aside for the other, but not for ever.
 func TestL9_RowsThatKeepOneValueStop(t *testing.T) {
 	sideBySide(t)
 	for name, clauses := range map[string]string{
@@ -105,8 +105,8 @@ func TestL9_RowsThatKeepOneValueStop(t *testing.T) {
 	}
 }
 
-// TestL9_ConvertedDuplicateStops: two values that differ in the source become one, in chunks
-// of their own, under a unique key that is new or that was there.
+// TestL9_ConvertedDuplicateStops: two values that differ in the source become equal, in separate
+// chunks, under a unique key that is new or that existed before.
 func TestL9_ConvertedDuplicateStops(t *testing.T) {
 	sideBySide(t)
 	for clauses, column := range map[string]string{
@@ -135,9 +135,9 @@ func TestL9_ConvertedDuplicateStops(t *testing.T) {
 	}
 }
 
-// TestL3_TwinsForAMomentLoseNothing: a row takes the value of one that never changes, and
-// gives it back between the look for the row in the way and the one for twins. The other row
-// is not stale.
+// TestL3_TwinsForAMomentLoseNothing: a row takes the value of a row that never changes. It gives
+// the value back between the query for the blocking row and the query for twins. The other row is
+// not stale.
 func TestL3_TwinsForAMomentLoseNothing(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -154,9 +154,8 @@ func TestL3_TwinsForAMomentLoseNothing(t *testing.T) {
 	})
 }
 
-// TestUniqueValuesShift: one statement moves every value of a new unique key to the next
-// row, again and again, during the copy and after. The rows in the way are stale, thousands
-// in a row.
+// TestUniqueValuesShift: one statement moves every value of a new unique key to the next row, again
+// and again, during the copy and afterwards. The blocking rows are stale, thousands in a row.
 func TestUniqueValuesShift(t *testing.T) {
 	sideBySide(t)
 	for name, clauses := range map[string]string{
@@ -191,12 +190,12 @@ func TestUniqueValuesShift(t *testing.T) {
 	}
 }
 
-// TestUniqueValueChangesHands: a value goes from a copied row to one that is not yet
-// copied (INSERT IGNORE loses the second row for ever), and is swapped between rows.
+// TestUniqueValueChangesHands: a value moves from a copied row to a row that is not yet copied
+// (INSERT IGNORE loses the second row for ever), and is swapped between rows.
 func TestUniqueValueChangesHands(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.numbered(3000)
-		r, release := b.heldAt(1999) // the first chunk is copied, the second is held
+		r, release := b.heldAt(1999) // the second chunk waits
 		b.exec("UPDATE "+b.schema+".t SET u = 10001 WHERE id = 1", "UPDATE "+b.schema+".t SET u = 1 WHERE id = 2900",
 			"UPDATE "+b.schema+".t SET u = NULL WHERE id = 2", "UPDATE "+b.schema+".t SET u = 2 WHERE id = 3",
 			"UPDATE "+b.schema+".t SET u = 3 WHERE id = 2")

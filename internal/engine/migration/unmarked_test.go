@@ -8,9 +8,9 @@ import (
 	"midstream/internal/lab/ledger"
 )
 
-// TestL8_AShadowWithoutAMark: a shadow whose definition bears no further ALTER has no mark from its
-// beginning. A run that is killed in any phase goes on all the same or begins again, the CHECK is
-// as the ALTER wrote it, and nothing is left.
+// TestL8_AShadowWithoutAMark: a shadow whose definition can't bear a further ALTER has no mark from
+// its beginning. If a run is killed in any phase, the next one resumes or begins again. The CHECK
+// is as the ALTER wrote it, and nothing is left.
 func TestL8_AShadowWithoutAMark(t *testing.T) {
 	sideBySide(t)
 	onThese(t, []string{"9.7"}, func(b *bench) {

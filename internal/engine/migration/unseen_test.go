@@ -11,7 +11,7 @@ import (
 	"midstream/internal/lab/sandbox"
 )
 
-// onUnseeing runs a test on servers that show nobody's connection attributes, beside other tests.
+// onUnseeing runs a test on servers that don't show connection attributes, next to other tests.
 func onUnseeing(t *testing.T, test func(b *bench)) {
 	t.Parallel()
 	for _, version := range inTurn(t, versions) {
@@ -24,8 +24,9 @@ func onUnseeing(t *testing.T, test func(b *bench)) {
 	}
 }
 
-// late has a statement wait on the server, whose client gets no answer, for half a second; where no
-// lock for a backup makes it wait, it has to wait for the other session of the swap.
+// late makes a statement wait on the server for half a second, and its client gets no answer. If
+// the server has no lock for backups, the statement waits for the other session of the swap
+// instead.
 func (b *bench) late(statement string, then func()) *fault.Proxy {
 	if b.version == "5.7" || isMariaDB(b.version) {
 		return b.wire(fault.Rule{At: statement, Deaf: true, Call: then})
@@ -40,8 +41,8 @@ func (b *bench) late(statement string, then func()) *fault.Proxy {
 	}})
 }
 
-// TestL7_UnseenSwapIsAwaited: the RENAME is done after its connection is lost, on a server where the
-// session that does it can't be found by its attributes.
+// TestL7_UnseenSwapIsAwaited: the RENAME is done after its connection is lost, on a server that
+// does not show the RENAME's session by its attributes.
 func TestL7_UnseenSwapIsAwaited(t *testing.T) {
 	onUnseeing(t, func(b *bench) {
 		b.numbered(1000)
@@ -53,7 +54,7 @@ func TestL7_UnseenSwapIsAwaited(t *testing.T) {
 	})
 }
 
-// TestL7_UnseenSwapOfAnEarlierRun: the RENAME of a killed run is done while the same command is given
+// TestL7_UnseenSwapOfAnEarlierRun: the RENAME of a killed run is done while the same command runs
 // again.
 func TestL7_UnseenSwapOfAnEarlierRun(t *testing.T) {
 	onUnseeing(t, func(b *bench) {
@@ -73,7 +74,7 @@ func TestL7_UnseenSwapOfAnEarlierRun(t *testing.T) {
 		again := b.child("ADD INDEX (v)", "", nil, "--drop-old")
 		again.mustEnd()
 		if !again.heard("can't be found") {
-			b.Error("it did not say that sessions can't be found")
+			b.Error("it did not report that sessions can't be found")
 		}
 		if got := b.indexes(); got != "1" {
 			b.Errorf("%s indexes were added", got)
@@ -82,9 +83,9 @@ func TestL7_UnseenSwapOfAnEarlierRun(t *testing.T) {
 	})
 }
 
-// TestL7_NobodyIsSeen: without performance_schema, as MariaDB is by default, and which of the
-// swap's sessions waits for which is seen in the processlist. Who holds the table isn't seen:
-// requests are refused at once, or withdrawn, and hold nobody up.
+// TestL7_NobodyIsSeen: without performance_schema, which is MariaDB's default, the processlist
+// shows which session of the swap waits for which. It does not show who holds the table: requests
+// are refused at once, or withdrawn, and delay no query.
 func TestL7_NobodyIsSeen(t *testing.T) {
 	t.Parallel()
 	const version = "mariadb-10.11"
@@ -100,7 +101,7 @@ func TestL7_NobodyIsSeen(t *testing.T) {
 	var asked int
 	var held sync.WaitGroup
 	b.mustMigrate("ADD COLUMN added INT", onPhase(event.PhaseCatchUp, func() {
-		hold("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED") // else it is an old snapshot, which InnoDB tells of
+		hold("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED") // else InnoDB shows an old snapshot
 		hold("BEGIN")
 		hold("SELECT COUNT(*) FROM " + b.schema + ".t WHERE id = 1")
 		held.Go(func() {

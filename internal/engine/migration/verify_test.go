@@ -10,7 +10,7 @@ import (
 	"midstream/internal/engine/migration"
 )
 
-// faults are what may go wrong with one row of the shadow behind our back; %[1]s is the
+// faults are what may go wrong with one row of the shadow without the run's knowledge; %[1]s is the
 // shadow and %[2]d the row's key.
 var faults = []string{
 	"UPDATE %[1]s SET v = v + 1 WHERE id = %[2]d",
@@ -20,8 +20,8 @@ var faults = []string{
 	"UPDATE %[1]s SET id = id + 1000000 WHERE id = %[2]d",
 }
 
-// TestL6_SeededFaultIsFound: one row of the shadow that is wrong ends the run before the
-// swap, with its key, and the table is as it was: 100 times of 100, half of them on each version.
+// TestL6_SeededFaultIsFound: one wrong row of the shadow ends the run before the swap. The run
+// names its key, and the table is unchanged: 100 times of 100, half of them on each version.
 func TestL6_SeededFaultIsFound(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -43,8 +43,8 @@ func TestL6_SeededFaultIsFound(t *testing.T) {
 	})
 }
 
-// TestL6_RepairedIsProvenAgain: with Repair a row that differs is synced anew, counted, and
-// the swap goes on.
+// TestL6_RepairedIsProvenAgain: with Repair, a row that differs is synced again and counted, and
+// the run swaps.
 func TestL6_RepairedIsProvenAgain(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -60,14 +60,14 @@ func TestL6_RepairedIsProvenAgain(t *testing.T) {
 			broken = true
 		}))
 		b.equal()
-		if result.Repaired != 6 { // the moved row is missing in one place and too many in another
+		if result.Repaired != 6 { // the move counts at both places
 			b.Errorf("%d rows were repaired, want 6", result.Repaired)
 		}
 	})
 }
 
-// TestL6_ConvertedValuesAreCompared: a fault in a column that the ALTER converts is found,
-// also where it changes the key itself.
+// TestL6_ConvertedValuesAreCompared: a fault in a column that the ALTER converts is found, even if
+// the ALTER changes the key itself.
 func TestL6_ConvertedValuesAreCompared(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -86,7 +86,8 @@ func TestL6_ConvertedValuesAreCompared(t *testing.T) {
 	})
 }
 
-// TestL6_DefaultThatNamesAnotherColumn does not hinder the comparison of converted values.
+// TestL6_DefaultThatNamesAnotherColumn: such a default does not prevent the comparison of converted
+// values.
 func TestL6_DefaultThatNamesAnotherColumn(t *testing.T) {
 	b := setup(t, "9.7") // 8.0.12 has no such defaults
 	b.exec(
@@ -96,8 +97,8 @@ func TestL6_DefaultThatNamesAnotherColumn(t *testing.T) {
 	b.mustMigrate("MODIFY d DECIMAL(10,2), MODIFY b VARCHAR(30) CHARACTER SET latin1 DEFAULT (a + 2)")
 }
 
-// TestL6_SurplusRowIsFound: a row too many is found where the ALTER changes the key's type,
-// while other rows change.
+// TestL6_SurplusRowIsFound: a surplus row is found if the ALTER changes the key's type, while other
+// rows change.
 func TestL6_SurplusRowIsFound(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {
@@ -118,8 +119,8 @@ func TestL6_SurplusRowIsFound(t *testing.T) {
 	})
 }
 
-// TestL6_HotRowIsProvenUnderTheLock: a row that changes all the time can't be judged while it
-// changes; if it is wrong the swap does not happen.
+// TestL6_HotRowsDoNotHoldUpTheSwap: a row that changes all the time can't be compared while it
+// changes. It is compared under the lock; if it is wrong, the swap does not happen.
 func TestL6_HotRowsDoNotHoldUpTheSwap(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {

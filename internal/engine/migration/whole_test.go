@@ -12,8 +12,8 @@ import (
 )
 
 // TestL9_WhatWasDeclaredGoesUnderTheLock: an attempt has no time left while it declares constraints
-// and triggers once more. They go again before anybody writes: a constraint too many would refuse
-// him good rows.
+// and triggers once more. It drops them before any session writes: a surplus constraint would
+// refuse valid rows.
 func TestL9_WhatWasDeclaredGoesUnderTheLock(t *testing.T) {
 	t.Parallel()
 	onThese(t, twoSessions(), func(b *bench) {

@@ -6,7 +6,8 @@ import (
 	"midstream/internal/engine/event"
 )
 
-// widerKeys are types of keys that the ALTER makes wider, so that a value is written in another way, and two values.
+// widerKeys are types of keys that the ALTER makes wider, so that a value is written differently,
+// with two values of each type.
 var widerKeys = []struct{ name, from, to, stays, goes string }{
 	{"integer to decimal", "BIGINT", "DECIMAL(30,2)", "8", "-9"},
 	{"unsigned to decimal", "INT UNSIGNED", "DECIMAL(30,2)", "8", "4294967295"},
@@ -23,8 +24,8 @@ var widerKeys = []struct{ name, from, to, stays, goes string }{
 	{"string", "CHAR(4) CHARACTER SET latin1", "VARCHAR(9) CHARACTER SET latin1", "'a'", "'ß'"},
 }
 
-// TestL11_RowsOfWiderKeysGoDuringTheComparison: a row of the new table that the source has no more
-// is found by the key that it had there, however the new table writes it.
+// TestL11_RowsOfWiderKeysGoDuringTheComparison: a row that the new table has and the source no
+// longer has is found by its key in the source, however the new table writes the key.
 func TestL11_RowsOfWiderKeysGoDuringTheComparison(t *testing.T) {
 	sideBySide(t)
 	for _, k := range widerKeys {
@@ -45,7 +46,8 @@ func TestL11_RowsOfWiderKeysGoDuringTheComparison(t *testing.T) {
 	}
 }
 
-// TestL11_ZeroDateInTheKey: a row whose key is the date 0000-00-00 is found, though IS NULL is true for it.
+// TestL11_ZeroDateInTheKey: a row whose key is the date 0000-00-00 is found, although IS NULL is
+// true for it.
 func TestL11_ZeroDateInTheKey(t *testing.T) {
 	sideBySide(t)
 	for _, kind := range []string{"DATE", "DATETIME", "DATETIME(3)", "TIMESTAMP"} {

@@ -16,11 +16,11 @@ import (
 // ghosts are names that sort before the table's.
 var ghosts = plan.Wish{Shadow: "_t_gho", Old: "_t_del"}
 
-// wished are the flags of the same.
+// wished are the flags for these names.
 var wished = []string{"--shadow-name=_t_gho", "--old-name=_t_del"}
 
-// shadowOf is what a shadow is called that was wished to be _t_gho: servers that swap in two
-// sessions can't have that.
+// shadowOf is the name of a shadow for which _t_gho was wished: servers that swap in two sessions
+// can't use that name.
 func (b *bench) shadowOf() string {
 	if isNew(b.version) {
 		return "_t_gho"
@@ -56,13 +56,14 @@ func TestL6_WishedNamesLoseNoWrite(t *testing.T) {
 	})
 }
 
-// TestL8_WishedNamesAreFound: a run with names of its own is killed at each of its turns. Cleanup, and a run that
-// has no such wish, know what it has left.
+// TestL8_WishedNamesAreFound: a run with names of its own is killed at each of its steps. Cleanup,
+// and a run without these wishes, find what it has left.
 func TestL8_WishedNamesAreFound(t *testing.T) {
 	sideBySide(t)
 	for _, c := range []struct {
 		name, at string
-		again    string // what a run without a wish leaves
+		// again is what a run without a wish leaves.
+		again string
 	}{
 		{"without a mark yet", "COMMENT = 'midstream shadow of", "digits,t,t_old"},
 		{"copied", "ANALYZE TABLE", "digits,t,t_old"},
@@ -74,7 +75,7 @@ func TestL8_WishedNamesAreFound(t *testing.T) {
 				b.numbered(1000)
 				b.killedAt(c.at, "ADD COLUMN added INT", wished...)
 				b.child("ADD COLUMN added INT", "", nil).mustEnd()
-				// Where a sentinel was left t_old is taken when the second run makes its plan.
+				// If a sentinel was left, t_old is taken when the second run makes its plan.
 				if got := strings.Replace(b.tables(), "t_old2", "t_old", 1); got != c.again {
 					b.Errorf("after a second run the tables are %s", got)
 				}
@@ -94,8 +95,8 @@ func TestL8_WishedNamesAreFound(t *testing.T) {
 	}
 }
 
-// cleanedUp removes what runs have left, former tables as well: those of a run that has swapped are
-// marked first, as a second run does.
+// cleanedUp removes what runs have left, including former tables. It first marks former tables of
+// runs that have swapped, as a second run does.
 func (b *bench) cleanedUp() []leftovers.Table {
 	b.Helper()
 	pool, err := b.open(b.ctx())
@@ -114,7 +115,7 @@ func (b *bench) cleanedUp() []leftovers.Table {
 	return found
 }
 
-// TestL8_WishedNamesOfOthers: what stands under a name that was wished is somebody else's.
+// TestL8_WishedNamesOfOthers: the tables with the wished names belong to another owner.
 func TestL8_WishedNamesOfOthers(t *testing.T) {
 	sideBySide(t)
 	onEach(t, func(b *bench) {

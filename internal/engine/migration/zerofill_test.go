@@ -2,8 +2,8 @@ package migration_test
 
 import "testing"
 
-// TestL11_ZeroFilledNumbersBecomeText: a number that the server shows with zeros in front becomes the text that the
-// server's own ALTER makes of it, in a key too.
+// TestL11_ZeroFilledNumbersBecomeText: a number that the server shows with leading zeros becomes
+// the text that the server's own ALTER makes of it, in a key too.
 func TestL11_ZeroFilledNumbersBecomeText(t *testing.T) {
 	sameAsNative(t, []typeCase{
 		{

@@ -9,7 +9,7 @@ import (
 	"midstream/internal/engine/plan"
 )
 
-// summerTime makes the zone Midstream/Summer, in which an hour of October comes twice and one
+// summerTime makes the zone Midstream/Summer, in which an hour of October occurs twice and an hour
 // of March not at all, as in Berlin in 2020.
 var summerTime = []string{
 	"INSERT INTO mysql.time_zone (use_leap_seconds) VALUES ('N')",
@@ -21,8 +21,7 @@ var summerTime = []string{
 		" VALUES (@zone, 1585443600, 1), (@zone, 1603587600, 0)",
 }
 
-// inZone runs a test on servers whose time zone is not UTC, and which know zones by name or
-// don't.
+// inZone runs a test on servers whose time zone is not UTC, some of which know zones by name.
 func inZone(t *testing.T, zone string, test func(b *bench)) {
 	onEach(t, func(b *bench) {
 		if zone == "Midstream/Summer" && b.value("SELECT COUNT(*) FROM mysql.time_zone_name WHERE name = 'Midstream/Summer'") == "0" {
@@ -40,7 +39,7 @@ func inZone(t *testing.T, zone string, test func(b *bench)) {
 	})
 }
 
-// zoneCases have their rows written in UTC.
+// zoneCases have rows that are written in UTC.
 var zoneCases = []typeCase{
 	{
 		name: "times",
@@ -71,8 +70,8 @@ var zoneCases = []typeCase{
 	},
 }
 
-// TestTimeZones: on a server that is not in UTC, TIMESTAMP and DATETIME become each other as
-// by the server's own ALTER: by the server's zone, whatever that of the session that wrote.
+// TestTimeZones: on a server that is not in UTC, TIMESTAMP and DATETIME are converted as by the
+// server's own ALTER: in the server's zone, whatever the zone of the writing session.
 func TestTimeZones(t *testing.T) {
 	for zone, ways := range map[string][]way{"+05:30": {byLater}, "Midstream/Summer": ways} {
 		for _, c := range zoneCases {
@@ -85,8 +84,8 @@ func TestTimeZones(t *testing.T) {
 	}
 }
 
-// TestTimestampKeyIsNotConverted: a key that must be read in UTC, and a conversion that needs
-// the server's zone, exclude each other.
+// TestTimestampKeyIsNotConverted: a key that must be read in UTC, and a conversion that needs the
+// server's zone, exclude each other.
 func TestTimestampKeyIsNotConverted(t *testing.T) {
 	inZone(t, "+05:30", func(b *bench) {
 		b.exec("CREATE TABLE " + b.schema + ".t (a TIMESTAMP NOT NULL DEFAULT '2020-01-01 00:00:00', b TIMESTAMP NULL, PRIMARY KEY (a))")

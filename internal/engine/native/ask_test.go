@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { mysqltest.Main(m) }
 
-// asked is a statement, and how each server carries it out: the algorithm, the lock, and what it has done. "" is the
-// answer of the first, and - stands for what the server has no words for.
+// asked is a statement, and how each server carries it out: the algorithm, the lock, and the
+// effect. "" means the first server's answer, and - a statement that the server doesn't know.
 type asked struct {
 	clauses                  string
 	new, old, older, mariaDB string // 9.7.4, 8.0.12, 5.7.22, MariaDB 10.11
@@ -37,12 +37,13 @@ var answers = []asked{
 	{"DROP INDEX s, ADD INDEX other (s)", "INPLACE NONE index", "", "", "INSTANT metadata"}, // a new name
 	{"DROP INDEX s", "INPLACE NONE metadata", "", "", ""},
 	{"RENAME INDEX s TO r", "INPLACE NONE metadata", "", "", "INSTANT metadata"},
-	{"ADD FULLTEXT (s)", "INPLACE SHARED rebuild", "", "", ""}, // a column for the rows' numbers
+	{"ADD FULLTEXT (s)", "INPLACE SHARED rebuild", "", "", ""}, // a column numbers the rows
 	{"MODIFY v INT NOT NULL", "INPLACE NONE rebuild", "", "", ""},
 	{"FORCE", "INPLACE NONE rebuild", "", "", ""},
 	{"MODIFY v BIGINT", "COPY rebuild", "", "", ""},
 	{"MODIFY s VARCHAR(50)", "INPLACE NONE metadata", "", "INPLACE NONE index", "INSTANT metadata"},
-	{"PARTITION BY HASH (id) PARTITIONS 2", "COPY rebuild", "", "", ""}, // no comma before it; MariaDB takes INSTANT for it, and copies
+	// No comma precedes the clause. MariaDB mistakes INSTANT for a name, and copies.
+	{"PARTITION BY HASH (id) PARTITIONS 2", "COPY rebuild", "", "", ""},
 	{"MODIFY v INT", "INSTANT nothing", "", "INPLACE NONE nothing", ""},
 }
 
@@ -51,10 +52,10 @@ func (a asked) of(version string) string {
 	return cmp.Or(map[string]string{"8.0": a.old, "5.7": a.older, "mariadb-10.11": a.mariaDB}[version], a.new)
 }
 
-// effects are the words for them.
+// effects are the words for the effects.
 var effects = map[plan.Effect]string{plan.Nothing: "nothing", plan.Metadata: "metadata", plan.Index: "index", plan.Rebuild: "rebuild"}
 
-// TestAsk: the server's own answers, and nothing is left of the clone.
+// TestAsk: the answers are the server's own, and nothing is left of the clone.
 func TestAsk(t *testing.T) {
 	onEach(t, func(r *rig) {
 		pool := r.pool()
@@ -67,7 +68,7 @@ func TestAsk(t *testing.T) {
 			r.exec("INSERT INTO " + r.table.Quoted() + " VALUES (1, 1, 'x')")
 			for _, c := range answers {
 				if kind != "" && strings.Contains(c.clauses, "FULLTEXT") {
-					continue // InnoDB has none on partitions
+					continue // InnoDB has none for partitions
 				}
 				want := c.of(r.version)
 				if want == "-" {
@@ -84,7 +85,7 @@ func TestAsk(t *testing.T) {
 				}
 			}
 			if _, err := r.ask(pool, "ADD COLUMN v INT"); !errors.Is(err, native.ErrRefused) {
-				r.Errorf("a column that is there: %v", err)
+				r.Errorf("an existing column: %v", err)
 			}
 		}
 		var left int
@@ -121,8 +122,8 @@ func (r *rig) question(clauses string) native.Question {
 		ClausesFor: func(a *ddl.Alter, _ *schema.Table) string { return a.Clauses }}
 }
 
-// TestSplit: two statements where that spares the table's rebuild, and only where they make the same
-// table.
+// TestSplit: Ask splits an ALTER into two statements if that avoids rebuilding the table, and only
+// if they make the same table.
 func TestSplit(t *testing.T) {
 	onEach(t, func(r *rig) {
 		pool := r.pool()
@@ -131,20 +132,20 @@ func TestSplit(t *testing.T) {
 			"ADD COLUMN n INT, ADD INDEX (v)":                        "ADD COLUMN n INT | ADD INDEX (v)",
 			"ADD INDEX (n), ADD COLUMN n INT":                        "ADD COLUMN n INT | ADD INDEX (n)",
 			"ADD INDEX (v), ALTER v SET DEFAULT 1, ADD COLUMN n INT": "ALTER v SET DEFAULT 1, ADD COLUMN n INT | ADD INDEX (v)",
-			"ADD COLUMN n INT, ADD INDEX ((v + 1))":                  "", // likewise
-			"ADD COLUMN n INT AS (v + 1) VIRTUAL, ADD INDEX (n)":     "", // likewise
-			"ADD COLUMN n INT, ADD FULLTEXT (s)":                     "", // nobody could write
-			"ADD COLUMN n INT, ADD UNIQUE (v)":                       "", // rows may refuse it
-			"ADD COLUMN n INT, FORCE":                                "", // the rest builds the table too
-			"ADD COLUMN n INT, ADD COLUMN m INT":                     "", // INSTANT as a whole
+			"ADD COLUMN n INT, ADD INDEX ((v + 1))":                  "",
+			"ADD COLUMN n INT AS (v + 1) VIRTUAL, ADD INDEX (n)":     "",
+			"ADD COLUMN n INT, ADD FULLTEXT (s)":                     "", // writes would wait
+			"ADD COLUMN n INT, ADD UNIQUE (v)":                       "", // rows may violate it
+			"ADD COLUMN n INT, FORCE":                                "", // the rest rebuilds the table too
+			"ADD COLUMN n INT, ADD COLUMN m INT":                     "", // INSTANT does all of it
 			"ADD INDEX (v), ADD INDEX (s)":                           "", // builds indexes only
 			"ADD COLUMN n INT, MODIFY v BIGINT":                      "",
 		} {
 			if r.version != "9.7" && strings.Contains(clauses, "((") {
-				continue // 9.7 alone has indexes on expressions
+				continue // only 9.7 has indexes on expressions
 			}
 			if r.version == "5.7" {
-				want = "" // which can't do anything by INSTANT
+				want = "" // it can't use INSTANT
 			}
 			answer, err := r.ask(pool, clauses)
 			if err != nil {
@@ -175,8 +176,8 @@ func TestSplit(t *testing.T) {
 	})
 }
 
-// TestStatementWithAWayOfItsOwn: of two ALGORITHM or LOCK clauses the server takes the last, the statement's
-// own: it is not asked for another way, which it would seem to take.
+// TestStatementWithAWayOfItsOwn: of two ALGORITHM or LOCK clauses the server uses the last one, the
+// statement's own. So Ask does not try other methods, which the server would seem to accept.
 func TestStatementWithAWayOfItsOwn(t *testing.T) {
 	onEach(t, func(r *rig) {
 		pool := r.pool()
@@ -198,7 +199,7 @@ func TestStatementWithAWayOfItsOwn(t *testing.T) {
 	})
 }
 
-// TestCopiesOnline: from 11.2 on MariaDB's own copy follows the changes.
+// TestCopiesOnline: from 11.2 on, MariaDB's own copy follows the changes.
 func TestCopiesOnline(t *testing.T) {
 	on(t, "mariadb-11.8", func(r *rig) {
 		pool := r.pool()

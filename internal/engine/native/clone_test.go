@@ -6,9 +6,9 @@ import (
 	"midstream/internal/engine/native"
 )
 
-// TestL11_AnEmptyCopyTakesWhatTheTableTakes: an ALTER that the server carries out on the table is
-// not refused on the empty copy: the copy has no row format by name that the table has not, and its
-// definition is taken as an application made it.
+// TestL11_AnEmptyCopyTakesWhatTheTableTakes: if the server carries out an ALTER on the table, it
+// does not refuse it on the empty copy. The copy names no row format that the table does not name,
+// and its definition is accepted as the application wrote it.
 func TestL11_AnEmptyCopyTakesWhatTheTableTakes(t *testing.T) {
 	onEach(t, func(r *rig) {
 		pool := r.pool()

@@ -19,7 +19,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// rig is a table t of a test's own, and what a Run tells.
+// rig is a table t of a test's own, and the events of a Run.
 type rig struct {
 	*testing.T
 	version string
@@ -39,7 +39,7 @@ var versions = []string{"9.7", "8.0", "5.7", "mariadb-10.11"}
 func onEach(t *testing.T, test func(r *rig)) {
 	for _, version := range mysqltest.InTurn(t, versions...) {
 		t.Run(version, func(t *testing.T) {
-			t.Parallel() // each has a server to itself
+			t.Parallel() // each has its own server
 			on(t, version, test)
 		})
 	}
@@ -108,7 +108,7 @@ func (r *rig) pool() *dbconn.Pool {
 	return pool
 }
 
-// change has the server change the table, in the background.
+// change lets the server change the table, in the background.
 func (r *rig) change(clauses string, long bool, terms lock.Terms) (end func() (native.Result, error)) {
 	r.Helper()
 	pool := r.pool()
@@ -153,8 +153,8 @@ func withdrawn(e event.Event) bool {
 	return is && !attempt.Granted
 }
 
-// TestNobodyWaitsBehindABlocker: while somebody holds the table the lock is not asked for, and he
-// is named; then the change is made at once.
+// TestNobodyWaitsBehindABlocker: while a session holds the table, the run does not ask for the
+// lock, and names the session. Then the change is made at once.
 func TestNobodyWaitsBehindABlocker(t *testing.T) {
 	onEach(t, func(r *rig) {
 		release := r.hold()
@@ -173,8 +173,8 @@ func TestNobodyWaitsBehindABlocker(t *testing.T) {
 	})
 }
 
-// TestRequestsAreWithdrawn: where blockers can't be seen the request is withdrawn in time, at its
-// beginning and at its end, and the whole is made again.
+// TestRequestsAreWithdrawn: if blockers can't be seen, the request is withdrawn in time, at its
+// beginning and at its end, and the run repeats all of it.
 func TestRequestsAreWithdrawn(t *testing.T) {
 	onEach(t, func(r *rig) {
 		for _, long := range []bool{false, true} {
@@ -194,8 +194,8 @@ func TestRequestsAreWithdrawn(t *testing.T) {
 	})
 }
 
-// TestEndOfABuildIsGuarded: who reads the table when a build comes to its end has it withdrawn, and
-// made again.
+// TestEndOfABuildIsGuarded: if a session reads the table when a build ends, the build is withdrawn,
+// and made again.
 func TestEndOfABuildIsGuarded(t *testing.T) {
 	onEach(t, func(r *rig) {
 		for range 17 {
@@ -224,21 +224,22 @@ func TestEndOfABuildIsGuarded(t *testing.T) {
 	})
 }
 
-// TestL7_LostAnswerOfAChange: the server has changed the table, and its answer is lost: that is
-// found out, and the change is not made again.
+// TestL7_LostAnswerOfAChange: the server has changed the table, and its answer is lost. The run
+// finds that out, and does not repeat the change.
 func TestL7_LostAnswerOfAChange(t *testing.T) {
 	onEach(t, func(r *rig) {
 		wire := fault.New(r, r.server.Address, fault.Rule{At: "ADD COLUMN n", Deaf: true})
 		r.address = wire.Address
 		result, err := r.change("ADD COLUMN n INT", false, lock.Terms{Wait: 10 * time.Second})()
-		if err != nil || result.Attempts > 2 { // the second where the first was ended before it was carried out
+		// A second attempt is possible if the first was killed before it was carried out.
+		if err != nil || result.Attempts > 2 {
 			r.Errorf("%d attempts, %v", result.Attempts, err)
 		}
 		r.has("`n` int")
 	})
 }
 
-// TestChangedMeanwhile: the table is not the one of the plan.
+// TestChangedMeanwhile: the table is not the plan's table any more.
 func TestChangedMeanwhile(t *testing.T) {
 	onEach(t, func(r *rig) {
 		release := r.hold()

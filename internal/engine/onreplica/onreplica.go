@@ -13,29 +13,31 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// A rehearsal on a replica writes nothing to the replica's binlog: with GTIDs it would be transactions
-// that no other server has, and a later failover to the replica would bring them there, or fail. Its
-// heartbeats are therefore no fence, and two others take their place:
+// A rehearsal on a replica writes nothing to the replica's binlog. With GTIDs, it would write
+// transactions that no other server has, and a later failover to the replica would bring them
+// there, or fail. So its heartbeats are no fence. Two rules take their place:
 //
-//   - a row is read with FOR SHARE, which waits for the transaction that stands in the binlog already and
-//     is not yet visible (it has its row locks until then), so that every key that was received may be synced;
-//   - all is received once the reader has come to where the server said that its binlog ends.
+//   - A sync reads a row FOR SHARE. It waits for a transaction that is in the binlog already and
+//     not yet visible, because that transaction has its row locks until then. So every received key
+//     may be synced.
+//   - Everything is received once the reader has reached the end of the binlog that the server
+//     reported.
 
-// Replication waits for a row that a sync has locked until that is committed. Where the sync waits
-// for replication meanwhile, as for a transaction whose commit must wait for the turn of the one
-// that waits for the sync, the server sees no deadlock: GiveWay withdraws the sync's statement,
-// which is then tried again. Without it a run of 40 s on 20,000 rows, with four workers, had some
-// thirty waits of a second each (9.7.4, 8.0.12).
+// Replication waits for a row that a sync has locked until the sync commits. At the same time the
+// sync may wait for replication: for a transaction whose commit must wait for an earlier
+// transaction, and that one waits for the sync. The server sees no deadlock. So GiveWay withdraws
+// the sync's statement, which is then tried again. Without GiveWay, a run of 40 s on 20,000 rows
+// with four workers had about thirty waits of a second each (9.7.4, 8.0.12).
 
 // Variables are the session variables of a pool for a rehearsal on a replica. The short wait for
-// locks is for where GiveWay sees nothing.
+// locks, in seconds, is for waits that GiveWay can't see.
 var Variables = map[string]string{"sql_log_bin": "0", "innodb_lock_wait_timeout": "1"}
 
 // ErrReplication means that the replication of the replica has failed during a rehearsal on it. An
 // operator must fix it there, whatever the cause.
 var ErrReplication = errors.New("the replication of this server has failed")
 
-// Replication is how a replica's replication went on while a rehearsal was at work on it.
+// Replication is how a replica's replication did while a rehearsal was at work on it.
 type Replication struct {
 	Before time.Duration // its delay at the start
 	// Lag is its maximum delay, by the clocks of the two servers.
@@ -46,17 +48,17 @@ type Replication struct {
 	Stopped bool
 }
 
-// Watch looks at the replication of a replica. Its zero value has seen nothing.
+// Watch checks the replication of a replica. Its zero value has seen nothing.
 type Watch struct {
 	mu   sync.Mutex
 	seen Replication
-	told bool // of that it was stopped
+	told bool // the stop was reported
 }
 
-// replicationEvery is the time between two looks.
+// replicationEvery is the time between two checks.
 const replicationEvery = 50 * time.Millisecond
 
-// Run looks how far the replica is behind until the context ends. It fails with ErrReplication.
+// Run measures how far the replica is behind until the context ends. It fails with ErrReplication.
 func (p *Watch) Run(ctx context.Context, db *sql.DB, note func(string)) error {
 	ticker := time.NewTicker(replicationEvery)
 	defer ticker.Stop()
@@ -72,8 +74,8 @@ func (p *Watch) Run(ctx context.Context, db *sql.DB, note func(string)) error {
 	}
 }
 
-// look looks once. A transaction that is being applied was committed on the primary some time ago, and begun here
-// some time ago.
+// look checks once. A transaction that is being applied has a time of commit on the primary, and a
+// time when it began here.
 func (p *Watch) look(ctx context.Context, db *sql.DB, first bool, note func(string)) error {
 	var off, lag, stall int64
 	var failed string
@@ -104,8 +106,8 @@ func (p *Watch) look(ctx context.Context, db *sql.DB, first bool, note func(stri
 	return nil
 }
 
-// GiveWay withdraws each statement of ours that waits for a row's lock while another
-// session waits for one of ours, and was seen so before.
+// GiveWay withdraws each statement of ours that waits for a row's lock while another session waits
+// for one of ours, if the check before saw the same.
 func GiveWay(ctx context.Context, pool *dbconn.Pool) error {
 	ticker := time.NewTicker(replicationEvery)
 	defer ticker.Stop()
@@ -130,7 +132,8 @@ func GiveWay(ctx context.Context, pool *dbconn.Pool) error {
 	}
 }
 
-// between returns our sessions that wait for a lock of others while others wait for one of theirs, by the lock.
+// between returns our sessions that wait for a lock of others while others wait for one of theirs,
+// by the lock.
 func between(ctx context.Context, pool *dbconn.Pool) (map[string]uint64, error) {
 	rows, err := pool.DB().QueryContext(ctx, `
 		SELECT DISTINCT w.requesting_engine_lock_id, t.processlist_id

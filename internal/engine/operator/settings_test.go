@@ -7,8 +7,8 @@ import (
 	"midstream/internal/engine/operator"
 )
 
-// Every setting takes what it spells, which a config with it then has, and leaves the config as it
-// was where it does not.
+// A config has a setting after the setting was given its own text, and stays unchanged if the text
+// is invalid.
 func TestSettings(t *testing.T) {
 	others := map[string]string{
 		"duration": "700ms",

@@ -9,7 +9,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// replicaFacts are those of a replica that is fit to read changes from.
+// replicaFacts are the facts of a replica that changes can be read from.
 func replicaFacts() *CaptureFacts {
 	return &CaptureFacts{
 		Address:           "r1:3306",
@@ -27,7 +27,8 @@ func replicaFacts() *CaptureFacts {
 	}
 }
 
-// TestL6_CaptureFaults: what a replica's binlog may leave out, or tell in another order, is seen.
+// TestL6_CaptureFaults: the plan finds what makes a replica's binlog leave out changes, or have
+// them in another order.
 func TestL6_CaptureFaults(t *testing.T) {
 	source := schema.Name{Schema: "shop", Table: "orders"}
 	names := append([]schema.Name{source}, NamesOf(source).All()...)
@@ -66,7 +67,8 @@ func TestL6_CaptureFaults(t *testing.T) {
 	}
 }
 
-// TestCaptureIsRefused: where another server's order of transactions, or another server's part in them, is not known.
+// TestCaptureIsRefused: the plan refuses if another server's order of transactions, or another
+// server's part in them, is not known.
 func TestCaptureIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -100,7 +102,8 @@ func TestCaptureIsRefused(t *testing.T) {
 	}
 }
 
-// TestCaptureIsChosen: the binlog where it can be used, triggers where not, with the reason, or as the flag asks.
+// TestCaptureIsChosen: the plan takes the binlog if it can be used, otherwise triggers, with the
+// reason, or the way that the flag asks for.
 func TestCaptureIsChosen(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -146,7 +149,7 @@ func TestCaptureIsChosen(t *testing.T) {
 					func(r Risk) bool { return strings.HasPrefix(r.What, "triggers can't capture changes either: ") },
 				)
 				if neither := strings.HasPrefix(c.name, "neither"); either != neither {
-					t.Errorf("told why triggers can't do either: %t: %v", either, err)
+					t.Errorf("the refusal has the reason against triggers too: %t: %v", either, err)
 				}
 				return
 			}
@@ -158,7 +161,7 @@ func TestCaptureIsChosen(t *testing.T) {
 				t.Errorf("captured by %v, log %s", p.Capture, p.Names.Log)
 			}
 			if told := slices.ContainsFunc(p.Risks, func(r Risk) bool { return r.What == unseenReplicas }); told != facts.ReplicasUnknown {
-				t.Errorf("unseen replicas are told of: %t", told)
+				t.Errorf("the plan warns of unseen replicas: %t", told)
 			}
 		})
 	}

@@ -9,16 +9,16 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// Names of CHECK constraints are unique in a schema, so that a copy of a table has
-// other ones: the server makes them of the copy's name and a number, and of the new
-// name when the copy is renamed (mysql-facts, section 8). Names that somebody chose are
-// lost that way. MariaDB's are unique in a table only, and stay.
+// Names of CHECK constraints are unique in a schema, so a copy of a table has other names. The
+// server makes them from the copy's name and a number, and from the new name when the copy is
+// renamed (mysql-facts, section 8). So names that an operator chose are lost. MariaDB's names are
+// unique only in a table, and stay.
 
 // CodeCheckName is the code of risks about names of CHECK constraints.
 const CodeCheckName Code = "check-name"
 
-// ClausesFor returns the ALTER's clauses for the shadow as CREATE TABLE LIKE has made
-// it: where they name a CHECK constraint of the source they name its copy.
+// ClausesFor returns the ALTER's clauses for the shadow as CREATE TABLE LIKE has made it: a clause
+// that names a CHECK constraint of the source names its copy instead.
 func (p *Plan) ClausesFor(copied *schema.Table) string {
 	return ClausesFor(p.Alter, p.Source, copied)
 }
@@ -37,7 +37,7 @@ func ClausesFor(alter *ddl.Alter, source, copied *schema.Table) string {
 		switch {
 		case !known:
 			return ref.Name
-		case ref.Adds: // it is dropped, too: the source still has the name
+		case ref.Adds: // also dropped: the source has it
 			spare++
 			return fmt.Sprintf("%s_chk_%d", copied.Name.Table, spare)
 		}
@@ -45,9 +45,9 @@ func ClausesFor(alter *ddl.Alter, source, copied *schema.Table) string {
 	})
 }
 
-// copiedChecks pairs the checks of a table with those of its copy, by name in lower
-// case. The server numbers the copies in the order in which it shows the originals,
-// and shows them in the order of their names, where _10 stands before _2.
+// copiedChecks pairs the checks of a table with the checks of its copy, by name in lower case. The
+// server numbers the copies in the order in which it shows the originals. It shows them in the
+// order of their names, where _10 comes before _2.
 func copiedChecks(source, copied *schema.Table) map[string]string {
 	names := map[string]string{}
 	for i, check := range source.Checks {
@@ -66,8 +66,8 @@ var (
 	unspelled  = strings.NewReplacer("`", "", "(", "", ")", "", " ", "", `\0`, "", `\`, "")
 )
 
-// sameClause says that two checks mean the same. The server writes a clause in another way when it
-// stores it again: names in backticks or not (sql_quote_show_create), the charsets of texts, the
+// sameClause reports whether two checks mean the same. The server writes a clause differently when
+// it stores it again: names in backticks or not (sql_quote_show_create), the charsets of texts, the
 // sign of numbers.
 func sameClause(a, b string) bool {
 	plain := func(clause string) string {
@@ -76,8 +76,8 @@ func sameClause(a, b string) bool {
 	return plain(a) == plain(b)
 }
 
-// checkConstraints tells which names get lost, and refuses where the server could not
-// make the new ones.
+// checkConstraints warns of names that get lost, and refuses if the server could not make the new
+// names.
 func (c *checker) checkConstraints() {
 	t := c.table
 	if len(t.Checks) == 0 || c.facts.Version.MariaDB {

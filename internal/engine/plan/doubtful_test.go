@@ -8,13 +8,13 @@ import (
 )
 
 // TestL11_DoubtfulColumnsAreRefused: if it is not proven which column continues which, the plan
-// refuses, unless the operator says it for each column that the statement names.
+// refuses, unless the operator declares it for each column that the statement names.
 func TestL11_DoubtfulColumnsAreRefused(t *testing.T) {
 	table := orders(usual, "PRIMARY: id", "b: b")
 	for _, c := range []struct {
 		clauses string
 		says    map[string]string
-		unsure  string // that are named in the refusal; "" if there is none
+		unsure  string // named in the refusal; "" if none
 	}{
 		{"FROBNICATE b, ADD d INT", nil, "b"},
 		{"FROBNICATE `B` TO a", nil, "a, b"},
@@ -23,7 +23,7 @@ func TestL11_DoubtfulColumnsAreRefused(t *testing.T) {
 		{"FROBNICATE b", map[string]string{"z": "b"}, ""},
 		{"FROBNICATE b", map[string]string{"b": ""}, ""},
 		{"FROBNICATE b, DROP a", map[string]string{"b": "b"}, "a"},
-		{"FROBNICATE 'b'", nil, "b"}, // which may be a name
+		{"FROBNICATE 'b'", nil, "b"}, // it may be a name
 		{"FROBNICATE, ADD d INT", nil, ""},
 		{"DROP b COMMENT, ADD b INT", nil, "b"},
 		{"ADD d INT /*!80000 , DROP b */", nil, "b"},

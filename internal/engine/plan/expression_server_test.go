@@ -29,9 +29,9 @@ var conversions = []struct{ from, values, to string }{
 	{"TIME(6)", "'-00:00:00.000001'|'23:59:59.999999'|'-838:59:59'", "BIT(64)|INT"},
 }
 
-// TestL11_ValuesAsTheServersAlterConvertsThem: what a sync selects gives each value that the
-// server's own ALTER gives, or is refused as well. A server may refuse a value that its own ALTER
-// cuts off: 5.7 and 8.0 take '1.5' for the bit 1.
+// TestL11_ValuesAsTheServersAlterConvertsThem: a sync selects the values that the server's own
+// ALTER gives, or is refused too. A server may refuse a value that its own ALTER truncates: 5.7 and
+// 8.0 accept '1.5' as the bit 1.
 func TestL11_ValuesAsTheServersAlterConvertsThem(t *testing.T) {
 	for _, release := range []string{"9.7", "8.0", "5.7", "mariadb-10.11", "mariadb-11.8"} {
 		t.Run(release, func(t *testing.T) {
@@ -99,7 +99,7 @@ func (c *converter) compare(from, to string, values []string) {
 		case refused != nil && synced != nil, refused == nil && synced != nil && strings.Contains(value, ".5"):
 			continue
 		case synced != nil || refused != nil:
-			c.Errorf("%s of %s to %s: the ALTER says %v (%d), and %s says %v",
+			c.Errorf("%s of %s to %s: the ALTER gives %v (%d), and %s gives %v",
 				value, from, to, refused, dbconn.Number(refused), selected, synced)
 			continue
 		}

@@ -10,9 +10,9 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// FuzzMap: whatever the clauses are and whatever table the server made of them, no panic;
-// columns are paired one to one, and no column of the source is lost without a word: it is
-// paired, or the statement drops it, or the map fails, or the operator has said so.
+// FuzzMap: whatever the clauses are and whatever table the server made of them, nothing panics and
+// columns are paired one to one. No column of the source is lost silently: it is paired, or the
+// statement drops it, or the map fails, or the operator has declared it.
 func FuzzMap(f *testing.F) {
 	for _, c := range mappingCases {
 		f.Add(strings.Join(c.source, ","), c.clauses, strings.Join(c.shadow, ","))
@@ -46,7 +46,7 @@ func FuzzMap(f *testing.F) {
 	})
 }
 
-// FuzzMake: a plan is made of any clauses, or refused with reasons; no panic.
+// FuzzMake: any clauses give a plan, or a refusal with reasons; nothing panics.
 func FuzzMake(f *testing.F) {
 	for _, c := range mappingCases {
 		f.Add(c.clauses)
@@ -75,7 +75,7 @@ func FuzzMake(f *testing.F) {
 	})
 }
 
-// fuzzTable makes a table out of "name type,name type"; a name that comes again is left out.
+// fuzzTable makes a table out of "name type,name type", and leaves out repeated names.
 func fuzzTable(text string) *schema.Table {
 	t := &schema.Table{Name: schema.Name{Schema: "shop", Table: "orders"}, Engine: "InnoDB"}
 	for _, definition := range strings.Split(text, ",") {

@@ -22,7 +22,7 @@ func TestReadGrants(t *testing.T) {
 		"GRANT ALL ON TABLE `s`.`t` TO u":                                             {Privileges: []string{"ALL PRIVILEGES"}, Schema: "s", Table: "t"},
 		"GRANT SELECT ON `ON`.`TO` TO `FROM`@`%`":                                     {Privileges: []string{"SELECT"}, Schema: "ON", Table: "TO"},
 		"GRANT SELECT ON `procedure`.* TO u":                                          {Privileges: []string{"SELECT"}, Schema: "procedure"},
-		// These say nothing of tables.
+		// These don't concern tables.
 		"GRANT EXECUTE ON PROCEDURE `s`.`p` TO `u`@`%`":                nil,
 		"GRANT EXECUTE ON FUNCTION `s`.`f` TO `u`@`%`":                 nil,
 		"GRANT PROXY ON ''@'' TO 'root'@'localhost' WITH GRANT OPTION": nil,

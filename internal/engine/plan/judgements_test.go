@@ -9,7 +9,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// judgements each change one thing of a good world and name the codes that follow.
+// judgements each change one thing in a good world, and name the resulting codes.
 var judgements = []struct {
 	name            string
 	clauses         string

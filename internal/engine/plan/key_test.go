@@ -69,7 +69,7 @@ func TestMakeChoosesTheKey(t *testing.T) {
 			case c.want == "" && !errors.Is(err, ErrRefused):
 				t.Errorf("no refusal: %v", err)
 			case c.want == "" && !strings.Contains(err.Error(), c.reason):
-				t.Errorf("%v doesn't say %q", err, c.reason)
+				t.Errorf("%v lacks %q", err, c.reason)
 			case c.want != "" && err != nil:
 				t.Error(err)
 			case c.want != "" && p.Key.Name != c.want:
@@ -91,7 +91,7 @@ func TestMakeTakesTheOperatorsKey(t *testing.T) {
 	}
 }
 
-// A generated column can be part of a key if its values stand in the table.
+// A generated column can be part of a key if its values are stored in the table.
 func TestMakeKeyOfGeneratedColumns(t *testing.T) {
 	for kind, usable := range map[schema.Generated]bool{schema.Virtual: false, schema.Stored: true} {
 		table := orders(usual, "UNIQUE u: id, a")

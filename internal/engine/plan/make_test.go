@@ -13,7 +13,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// good returns facts of a server on which everything is as it should be.
+// good returns facts of a server on which everything is right.
 func good() *Facts {
 	return &Facts{
 		Version: Version{Major: 9, Minor: 7, Patch: 4, Text: "9.7.4"}, UUID: "u", ServerID: 1, User: "app@%",
@@ -23,7 +23,7 @@ func good() *Facts {
 	}
 }
 
-// column makes a column out of "name type", with "?" behind the type if it may be NULL.
+// column makes a column out of "name type", with "?" after the type if it may be NULL.
 func column(definition string) schema.Column {
 	name, kind, _ := strings.Cut(definition, " ")
 	c := schema.Column{Name: name, Nullable: strings.HasSuffix(kind, "?")}
@@ -187,7 +187,8 @@ func dependents(f *Facts, t *schema.Table) {
 	}
 }
 
-// TestDependents: each object is named with what it uses, and nothing more is said than is known.
+// TestDependents: each object is named with what it uses, and the plan reports nothing that is not
+// known.
 func TestDependents(t *testing.T) {
 	facts, table := good(), orders(usual, "PRIMARY: id")
 	dependents(facts, table)
@@ -213,7 +214,7 @@ func TestDependents(t *testing.T) {
 	}
 }
 
-// All problems are told at once.
+// All problems are reported at once.
 func TestMakeCollectsEverything(t *testing.T) {
 	facts, table := good(), orders([]string{"id int?"}, "id: id")
 	facts.BinlogFormat, facts.ReadOnly, table.Engine, table.Triggers = "STATEMENT", true, "MyISAM", []schema.Trigger{{Name: "t"}}
@@ -259,7 +260,8 @@ func TestMakeNamesTheGrantsThatAreMissing(t *testing.T) {
 	if _, err = Make(facts, table, b, Options{}); !strings.Contains(err.Error(), "TRIGGER, LOCK TABLES, CREATE TEMPORARY TABLES ON") {
 		t.Error(err)
 	}
-	// Given what it asks for, it is content. SUPER shows what REPLICATION CLIENT does.
+	// With the grants that it asks for, the plan succeeds. SUPER shows what REPLICATION CLIENT
+	// does.
 	facts.Grants.Read(
 		[]string{"GRANT CREATE, DROP, ALTER, INDEX, TRIGGER, LOCK TABLES, SELECT, INSERT, UPDATE, DELETE ON `my\\_shop`.* TO u",
 			"GRANT REPLICATION SLAVE ON *.* TO u", "GRANT SELECT ON `performance\\_schema`.* TO u"},
@@ -267,7 +269,7 @@ func TestMakeNamesTheGrantsThatAreMissing(t *testing.T) {
 	if _, err := Make(facts, table, a, Options{}); err != nil {
 		t.Error(err)
 	}
-	// Privileges on each of the tables do as well, but for LOCK TABLES.
+	// Privileges on each of the tables are enough too, except for LOCK TABLES.
 	facts.Grants = grantsOf(
 		"GRANT PROCESS, SUPER, REPLICATION SLAVE ON *.* TO u", "GRANT LOCK TABLES ON `my\\_shop`.* TO u",
 		"GRANT ALL PRIVILEGES ON `my_shop`.`orders` TO u", "GRANT ALL PRIVILEGES ON `my_shop`.`orders_old` TO u",
@@ -285,7 +287,7 @@ func TestMakeNamesTheGrantsThatAreMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// This one is good to have.
+	// This grant is optional.
 	if len(p.Risks) != 1 || p.Risks[0].Fix != "GRANT XA_RECOVER_ADMIN ON *.* TO 'o''neil'@'10.%'" || p.Risks[0].Blocking {
 		t.Errorf("%v", p.Risks)
 	}
@@ -295,7 +297,7 @@ func TestMakeNamesTheGrantsThatAreMissing(t *testing.T) {
 	}
 }
 
-// wantFix fails the test unless just this would make the plan possible.
+// wantFix fails the test unless this fix alone would make the plan possible.
 func wantFix(t *testing.T, facts *Facts, table *schema.Table, a *ddl.Alter, fix string) {
 	t.Helper()
 	_, err := Make(facts, table, a, Options{})
@@ -305,7 +307,7 @@ func wantFix(t *testing.T, facts *Facts, table *schema.Table, a *ddl.Alter, fix 
 	}
 }
 
-// A column that continues another one by the operator's word is converted too.
+// A column that continues another one by the operator's map is converted too.
 func TestLossesByTheMap(t *testing.T) {
 	table := orders([]string{"id int", "a double"}, "PRIMARY: id")
 	p, err := Make(good(), table, alter(t, "DROP a, ADD d INT"), Options{Map: map[string]string{"d": "a"}})
@@ -314,7 +316,7 @@ func TestLossesByTheMap(t *testing.T) {
 	}
 }
 
-// A method that the server can't be asked for gives way to a shadow, and the plan says so.
+// If the server can't be asked for the method, the run builds a shadow, and the plan warns of that.
 func TestMethodThatIsNotHeeded(t *testing.T) {
 	table := orders(usual, "PRIMARY: id")
 	facts := good()
@@ -326,7 +328,7 @@ func TestMethodThatIsNotHeeded(t *testing.T) {
 			t.Fatal(err)
 		}
 		if MayAsk(facts, table, p.Alter, options, nil) {
-			t.Error("the server may be asked beside an earlier run's state")
+			t.Error("the server may be asked although an earlier run's state exists")
 		}
 		told := slices.ContainsFunc(p.Risks, func(r Risk) bool { return r.Code == CodeMethod && r.What == want })
 		if p.Choice.Method != MethodShadow || told != (want != "") {
@@ -335,8 +337,8 @@ func TestMethodThatIsNotHeeded(t *testing.T) {
 	}
 }
 
-// TestWishesThatCannotBe: a key or a column that isn't there is said before anything is
-// written, with what there is.
+// TestWishesThatCannotBe: if a wished key or column doesn't exist, the plan reports it, with what
+// exists, before anything is written.
 func TestWishesThatCannotBe(t *testing.T) {
 	for _, c := range []struct {
 		clauses string

@@ -17,14 +17,15 @@ func pairsText(mappings []Mapping) string {
 	return strings.Join(all, " ")
 }
 
-// mappingCases: what the source has, what the ALTER says, what the server made of it.
+// mappingCases: the source's columns, the ALTER, and the table that the server made.
 var mappingCases = []struct {
 	name    string
 	source  []string
 	clauses string
 	shadow  []string // what the server made
 	user    map[string]string
-	want    string // pairs, or what the error must say behind "!"
+	// want has pairs, or the text of the error after "!".
+	want string
 }{
 	{"add", []string{"id int", "a int"}, "ADD n INT FIRST", []string{"n int", "id int", "a int"}, nil, "id>id a>a"},
 	{"drop", []string{"id int", "a int"}, "DROP a", []string{"id int"}, nil, "id>id"},
@@ -105,7 +106,7 @@ func TestMapColumns(t *testing.T) {
 			mappings, err := MapColumns(source, shadow, alter(t, c.clauses), c.user)
 			if says, ok := strings.CutPrefix(c.want, "!"); ok {
 				if err == nil || !strings.Contains(err.Error(), says) {
-					t.Fatalf("%v (%s) doesn't say %q", err, pairsText(mappings), says)
+					t.Fatalf("%v (%s) lacks %q", err, pairsText(mappings), says)
 				}
 				return
 			}
@@ -119,8 +120,7 @@ func TestMapColumns(t *testing.T) {
 	}
 }
 
-// A table that is left without a primary key gets one that nobody sees, if
-// sql_generate_invisible_primary_key is ON.
+// A table without a primary key gets an invisible one if sql_generate_invisible_primary_key is ON.
 func TestMapColumnsKnowsTheGeneratedKey(t *testing.T) {
 	source, shadow := orders([]string{"id int"}, "PRIMARY: id", "k: id"), orders([]string{"my_row_id bigint", "id int"})
 	shadow.Columns[0].Invisible, shadow.Columns[0].AutoIncrement = true, true
@@ -165,7 +165,7 @@ func TestColumnsFindsTheShadowsKey(t *testing.T) {
 	if c, err = make("MODIFY b VARCHAR(40) COLLATE utf8mb4_bin", shadow); err != nil || !c.KeyChanged() || c.KeyChange != Reordered {
 		t.Errorf("%+v, %v", c, err)
 	}
-	// Whatever was predicted, the shadow itself is looked at.
+	// Whatever was predicted, the shadow itself is checked.
 	if c, err = make("ADD z INT", orders([]string{"id int", "a int", "b varchar", "z int"}, "PRIMARY: b, id")); err == nil ||
 		!strings.Contains(err.Error(), "begins with (id, b)") {
 		t.Errorf("%+v, %v", c, err)

@@ -11,7 +11,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// TestChoose: the lightest method whose cost is within the limits, and why not the others.
+// TestChoose: Choose takes the lightest method whose cost is within the limits, and returns why not
+// the others.
 func TestChoose(t *testing.T) {
 	const giga = 1 << 30
 	large := schema.Table{Rows: 100_000_000, DataBytes: 30 * giga}
@@ -34,7 +35,7 @@ func TestChoose(t *testing.T) {
 		pace    plan.Pace
 		shadow  error
 		want    plan.Method
-		against string // the last method that was not taken
+		against string // the last rejected method
 	}{
 		{"the same again", "", "MODIFY v INT", plan.Answer{Method: plan.MethodInstant}, large, alone, plan.Pace{}, nil, plan.MethodNone, ""},
 		{"a counter", "", "AUTO_INCREMENT = 7", inplace(plan.Nothing, "NONE"), large, alone, plan.Pace{}, nil, plan.MethodInplace, "copy the entire"},
@@ -75,10 +76,10 @@ func TestChoose(t *testing.T) {
 			last = choice.Others[n-1].Why
 		}
 		if !strings.Contains(last, c.against) || (last == "") != (c.against == "") {
-			t.Errorf("%s: against the last other one is said %q, want %q", c.name, last, c.against)
+			t.Errorf("%s: the reason against the last rejected method is %q, want %q", c.name, last, c.against)
 		}
 		if c.want != "" && choice.Why == "" {
-			t.Errorf("%s: it does not say why", c.name)
+			t.Errorf("%s: no reason is given", c.name)
 		}
 	}
 }

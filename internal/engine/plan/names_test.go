@@ -34,8 +34,8 @@ func proveNames(t *testing.T, table string) {
 	}
 }
 
-// RENAME takes its locks in the order of names: an artefact before the table's own
-// name can lose writes (mysql-facts, section 1).
+// RENAME takes its locks in the order of names: an artefact that sorts before the table's own name
+// can lose writes (mysql-facts, section 1).
 func TestNamesSortAfterTheTable(t *testing.T) {
 	for table, shadow := range map[string]string{
 		"orders":                "orders_shadow",

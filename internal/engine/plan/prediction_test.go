@@ -8,7 +8,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// TestPredict adds up what a pace says for each row.
+// TestPredict adds up a pace's costs of each row.
 func TestPredict(t *testing.T) {
 	pace := plan.Pace{
 		Native:  plan.Cost{Setup: time.Second, Rows: 100_000, Bytes: 100, Redo: 1},
@@ -21,7 +21,7 @@ func TestPredict(t *testing.T) {
 		choice   plan.Choice
 		replicas int
 		deferred bool
-		want     plan.Prediction // but for its locks
+		want     plan.Prediction // without its locks
 		locks    int
 	}{
 		"none": {choice: plan.Choice{Method: plan.MethodNone}},
@@ -63,9 +63,9 @@ func TestPredict(t *testing.T) {
 	}
 }
 
-// What the application writes while an index is built costs time, redo log and room at its end; a
-// copy of more than fits the buffer pool is slower than that of a sample; and nobody's redo log
-// comes on top where nobody can write.
+// What the application writes while an index is built costs time, redo log and space at the end of
+// the build. A copy that doesn't fit the buffer pool is slower than the sample. While no session
+// can write, the application's redo log is not added.
 func TestPredictBesideWrites(t *testing.T) {
 	pace := plan.Pace{
 		Native: plan.Cost{Rows: 100_000, Bytes: 10, Redo: 1},
@@ -105,8 +105,8 @@ func TestPredictBesideWrites(t *testing.T) {
 	}
 }
 
-// TestPredictRightAfterABulkLoad: the server knows of the rows at once, and of the pages that they
-// take some seconds later: until then a row is taken for as long as such rows are at least.
+// TestPredictRightAfterABulkLoad: the server counts rows at once, and their pages some seconds
+// later. Until then Predict assumes the smallest size of such rows.
 func TestPredictRightAfterABulkLoad(t *testing.T) {
 	facts := &plan.Facts{Native: &plan.Answer{Method: plan.MethodCopy}}
 	pace := func(dataBytes int64) plan.Pace {

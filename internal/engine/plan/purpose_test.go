@@ -8,7 +8,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// TestPurpose: what a server must be for a rehearsal.
+// TestPurpose: the requirements that a rehearsal has for a server.
 func TestPurpose(t *testing.T) {
 	replica := func(change func(f *Facts)) func(*Facts) {
 		return func(f *Facts) {
@@ -74,7 +74,8 @@ func TestPurpose(t *testing.T) {
 	}
 }
 
-// TestRefusedRehearsalAsksNothing: who asks the server how it would do it makes a table there.
+// TestRefusedRehearsalAsksNothing: asking the server how it would carry out an ALTER creates a
+// table, so a refused rehearsal must not ask.
 func TestRefusedRehearsalAsksNothing(t *testing.T) {
 	table := orders(usual, "PRIMARY: id")
 	for _, c := range []struct {

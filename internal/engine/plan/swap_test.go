@@ -31,8 +31,8 @@ func TestFilesAfter(t *testing.T) {
 	}
 }
 
-// TestL9_ASwapThatTakesTooLongIsRefused: files, foreign keys and triggers count; who asks for more
-// time gets the swap; a run that goes on with kept work and a rehearsal are warned.
+// TestL9_ASwapThatTakesTooLongIsRefused: files, foreign keys and triggers count. With more time
+// allowed, the swap is possible. A resumed run and a rehearsal only get a warning.
 func TestL9_ASwapThatTakesTooLongIsRefused(t *testing.T) {
 	name := schema.Name{Schema: "s", Table: "t"}
 	taken := []Taken{{Name: NamesOf(name).State, Comment: schema.MarkFor("state", name)}}

@@ -11,7 +11,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// tableFacts are those of a statement on shop.t, of 100 MiB, and of names that are free.
+// tableFacts are the facts of a statement on shop.t, of 100 MiB, and of free names.
 func tableFacts(t *testing.T, sql string) (*ddl.Statement, *StatementFacts) {
 	t.Helper()
 	s, err := ddl.ParseStatement(sql)
@@ -33,7 +33,7 @@ func tableFacts(t *testing.T, sql string) (*ddl.Statement, *StatementFacts) {
 	return s, facts
 }
 
-// TestMakeTables: what is planned for a statement on whole tables, by what is found.
+// TestMakeTables: the plan of a statement on complete tables, for different facts.
 func TestMakeTables(t *testing.T) {
 	gib := func(n int64) func(*TableFacts) { return func(f *TableFacts) { f.Table.DataBytes = n << 30 } }
 	only := func(privileges string) func(*TableFacts) {
@@ -48,7 +48,7 @@ func TestMakeTables(t *testing.T) {
 		name, sql string
 		found     func(f *TableFacts)
 		options   TableOptions
-		want      string // in what the plan says, or in the refusal
+		want      string // a text of the plan or refusal
 	}{
 		{"drop", "DROP TABLE t", nil, TableOptions{}, "ALTER TABLE `shop`.`t` COMMENT = 'midstream dropped of shop.t; it was: its own', RENAME TO `shop`.`t_old`, ALGORITHM=INPLACE | t_old is dropped"},
 		{"drop of a table that is large", "DROP TABLE t", gib(4), TableOptions{}, "t_old is kept, because its drop would stall the server for about 1.7s"},
@@ -117,7 +117,7 @@ func containsAll(text string, parts []string) bool {
 	return true
 }
 
-// told is all that a plan says, or why there is none.
+// told is the text of a plan, or why there is none.
 func told(p *TablePlan, err error) string {
 	var refused *Refused
 	if errors.As(err, &refused) {
@@ -134,7 +134,7 @@ func told(p *TablePlan, err error) string {
 	return text
 }
 
-// TestRenamesThatGoRound: where a table ends up decides how a lost answer is told.
+// TestRenamesThatGoRound: where each table ends up decides what a lost answer was.
 func TestRenamesThatGoRound(t *testing.T) {
 	s, facts := tableFacts(t, "RENAME TABLE t TO n, u TO t, n TO u")
 	for i := range facts.Tables {
@@ -151,7 +151,7 @@ func TestRenamesThatGoRound(t *testing.T) {
 	}
 }
 
-// TestTablesAndKills: an account that may end nobody is told so beforehand.
+// TestTablesAndKills: if an account can kill no sessions, the plan reports it beforehand.
 func TestTablesAndKills(t *testing.T) {
 	s, facts := tableFacts(t, "DROP TABLE t")
 	facts.Tables[0].Facts.Grants = grantsOf(

@@ -11,9 +11,9 @@ import (
 	"midstream/internal/engine/migration"
 )
 
-// TestInvalidBytesAreFound: a column holds bytes that are no characters of its charset, as a
-// tablespace from elsewhere may bring them. What copies the bytes takes them; what must convert
-// them doesn't.
+// TestInvalidBytesAreFound: a column holds bytes that are no characters of its charset; a
+// tablespace from another server may bring them. An ALTER that copies the bytes accepts them. An
+// ALTER that must convert them doesn't.
 func TestInvalidBytesAreFound(t *testing.T) {
 	onEach(t, func(b *bench) {
 		if b.server.Sandbox == nil {
@@ -57,7 +57,7 @@ func (b *bench) runBlindly(clauses string) (*told, error) {
 	return b.run(clauses)
 }
 
-// transplant gives a table the rows of another, whose types are not looked at.
+// transplant gives a table the rows of another one, whose types are not checked.
 func (b *bench) transplant(from, to string) {
 	b.Helper()
 	conn, err := b.db.Conn(b.ctx())

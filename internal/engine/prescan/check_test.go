@@ -13,8 +13,8 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// TestChecksAreTried: rows against a CHECK that is new, or whose column is converted, are found;
-// one that stays as it is costs nothing.
+// TestChecksAreTried: rows that violate a CHECK are found if it is new, or if its column is
+// converted. A CHECK that stays unchanged costs nothing.
 func TestChecksAreTried(t *testing.T) {
 	onEach(t, func(b *bench) {
 		if strings.HasPrefix(b.server.Release, "8.0.12") {
@@ -56,8 +56,7 @@ func TestChecksAreTried(t *testing.T) {
 	})
 }
 
-// TestManyRowsAreListedToABound: rows that no rule names are listed one by one, and no further
-// than a bound.
+// TestManyRowsAreListedToABound: rows that no rule names are listed one by one, up to a bound.
 func TestManyRowsAreListedToABound(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.cfg.Prescan.Listed = 20
@@ -73,8 +72,8 @@ func TestManyRowsAreListedToABound(t *testing.T) {
 	})
 }
 
-// TestRowsAreNotLocked: writers don't wait for a prescan, which reads what is committed, and it
-// doesn't wait for them.
+// TestRowsAreNotLocked: writers don't wait for a prescan, which reads committed rows, and the
+// prescan doesn't wait for writers.
 func TestRowsAreNotLocked(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.exec("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20), k INT)", "INSERT INTO t VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)")
@@ -89,7 +88,7 @@ func TestRowsAreNotLocked(t *testing.T) {
 			}
 		}
 		started := time.Now()
-		// A plain CREATE TABLE .. LIKE and the reads pass beside the open transaction.
+		// A plain CREATE TABLE .. LIKE and the reads don't wait for the open transaction.
 		told, err := b.check("MODIFY v VARCHAR(3), ADD UNIQUE (k)")
 		if err != nil || len(told.findings) > 0 || time.Since(started) > 30*time.Second {
 			b.Errorf("error is %v, findings %+v, after %v", err, told.findings, time.Since(started))
@@ -97,7 +96,7 @@ func TestRowsAreNotLocked(t *testing.T) {
 	})
 }
 
-// TestCheckCanBeAborted: nothing of it is left.
+// TestCheckCanBeAborted: nothing is left of it.
 func TestCheckCanBeAborted(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.cfg.Prescan.Rows = 1
@@ -124,8 +123,8 @@ func TestCheckCanBeAborted(t *testing.T) {
 	})
 }
 
-// TestWithoutTemporaryTables: an account that may not create them is told so by check; a run goes
-// on, and stops at the row.
+// TestWithoutTemporaryTables: if an account may not create temporary tables, check reports that. A
+// run continues, and stops at the row.
 func TestWithoutTemporaryTables(t *testing.T) {
 	onEach(t, func(b *bench) {
 		user := "u" + b.schema[len(b.schema)-8:]

@@ -16,7 +16,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// kinds are types, with values of each of which some type takes the one and refuses the other.
+// kinds are types. Each has values, some of which another type accepts and some of which it
+// refuses.
 var kinds = []struct {
 	kind   string
 	values []string
@@ -54,9 +55,9 @@ var kinds = []struct {
 	{"json", []string{"'{}'", "'12'", "'\"a\"'"}},
 }
 
-// TestRulesAsTheServerJudges: of every pair of types the prescan names just the rows that a sync's
-// INSERT .. SELECT is refused for, and its SELECTs list just those. What the definitions alone
-// are said to prove is refused nowhere.
+// TestRulesAsTheServerJudges: for every pair of types, the prescan names exactly the rows for which
+// a sync's INSERT .. SELECT is refused, and its SELECTs list exactly these rows. If the definitions
+// alone prove that rows fit, the server refuses none.
 func TestRulesAsTheServerJudges(t *testing.T) {
 	onEach(t, func(b *bench) {
 		pool := b.open()
@@ -95,7 +96,7 @@ func TestRulesAsTheServerJudges(t *testing.T) {
 					}
 				}
 				if fits && len(refused) > 0 {
-					b.Errorf("%s is said to fit %s, the server refuses %v", from.kind, to.kind, refused)
+					b.Errorf("%s fits %s by the definitions, but the server refuses %v", from.kind, to.kind, refused)
 				}
 				findings, err := prescan.New(
 					prescan.Config{Rows: 5}, prescan.Deps{Pool: pool, Spec: spec, Emit: event.Discard, Gate: atOnce},
@@ -118,7 +119,7 @@ func TestRulesAsTheServerJudges(t *testing.T) {
 // atOnce is a gate that is always open.
 func atOnce(context.Context, int, time.Duration) error { return nil }
 
-// specOf says how the rows of one table would go into another.
+// specOf describes how the rows of one table would be inserted into another.
 func (b *bench) specOf(from, to *schema.Table, kind string) (spec *prescan.Spec, fits bool) {
 	b.Helper()
 	alter, err := ddl.ParseClauses(from.Name, "MODIFY v "+kind)
@@ -162,8 +163,8 @@ func (b *bench) listed(findings []event.Finding) []string {
 	return slices.Compact(all)
 }
 
-// TestWorkerHeldStill: a worker that must hold still while the others take the last range doesn't keep the
-// prescan from its end.
+// TestWorkerHeldStill: a worker that must wait while the others take the last range doesn't prevent
+// the prescan from ending.
 func TestWorkerHeldStill(t *testing.T) {
 	onEach(t, func(b *bench) {
 		pool := b.open()

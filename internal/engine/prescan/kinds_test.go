@@ -9,8 +9,8 @@ import (
 	"midstream/internal/engine/migration"
 )
 
-// violation is one way in which values may not fit: a column, an ALTER, values that pass and
-// values that don't.
+// violation is one way in which values may not fit: a column, an ALTER, values that fit and values
+// that don't.
 type violation struct {
 	name   string
 	column string // its definition
@@ -18,7 +18,8 @@ type violation struct {
 	good   []string
 	bad    []string
 	kind   string
-	fix    string // the clause that takes the rows; "" for none
+	// fix is the clause that accepts the rows; "" for none.
+	fix string
 }
 
 var violations = []violation{
@@ -129,7 +130,8 @@ var violations = []violation{
 	{"generated column NOT NULL", "v INT", "ADD g INT AS (v * 10) VIRTUAL NOT NULL", []string{"12", "-12"}, []string{"NULL"}, "null", ""},
 }
 
-// unruled are those without a rule for all of their rows: the others are listed one by one.
+// unruled are violations without a rule for all of their rows: the other rows are listed one by
+// one.
 var unruled = map[string]bool{
 	"TIME":                      true,
 	"zero date":                 true,
@@ -138,8 +140,8 @@ var unruled = map[string]bool{
 	"text as date":              true,
 }
 
-// TestEveryKindIsFound: of each way in which values may not fit the rows are counted, the first
-// ten named, and all listed by the SELECT; and the clause that is told takes them.
+// TestEveryKindIsFound: for each kind of violation the prescan counts the rows, names the first
+// ten, and has a SELECT that lists all of them. The clause that it proposes accepts them.
 func TestEveryKindIsFound(t *testing.T) {
 	onEach(t, func(b *bench) {
 		for _, v := range violations {
@@ -177,7 +179,7 @@ func TestEveryKindIsFound(t *testing.T) {
 	})
 }
 
-// fill makes table t with 40 good rows and 15 bad ones, and returns the bad ones' ids.
+// fill makes table t with 40 good rows and 15 bad rows, and returns the ids of the bad rows.
 func (b *bench) fill(v violation) (ids []int) {
 	b.Helper()
 	b.exec("DROP TABLE IF EXISTS t", "CREATE TABLE t (id INT PRIMARY KEY, "+v.column+") CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci")

@@ -62,7 +62,7 @@ func (b *bench) ctx() context.Context {
 	return ctx
 }
 
-// exec runs statements in a session that is neither strict nor minds zero dates.
+// exec runs statements in a session that is not strict and accepts zero dates.
 func (b *bench) exec(statements ...string) {
 	b.Helper()
 	conn, err := b.db.Conn(b.ctx())
@@ -77,7 +77,7 @@ func (b *bench) exec(statements ...string) {
 	}
 }
 
-// texts reads the first column of a query, in a session as a user's is.
+// texts reads the first column of a query, in a user's session.
 func (b *bench) texts(query string) []string {
 	b.Helper()
 	rows, err := b.db.QueryContext(b.ctx(), query)
@@ -162,7 +162,7 @@ func (b *bench) start(clauses string, do func(*migration.Migration) error) (*tol
 	return told, err
 }
 
-// check looks for rows that an ALTER of table t doesn't take.
+// check looks for rows that an ALTER of table t refuses.
 func (b *bench) check(clauses string) (*told, error) {
 	b.Helper()
 	told, err := b.start(clauses, func(m *migration.Migration) error {
@@ -175,7 +175,7 @@ func (b *bench) check(clauses string) (*told, error) {
 	return told, err
 }
 
-// run carries an ALTER of table t out.
+// run carries out an ALTER of table t.
 func (b *bench) run(clauses string) (*told, error) {
 	b.Helper()
 	return b.start(clauses, func(m *migration.Migration) error {
@@ -193,7 +193,7 @@ func (t *told) find(kind string) (event.Finding, bool) {
 	return t.findings[i], true
 }
 
-// want holds a finding against the ids that it should name.
+// want compares a finding with the ids that it should name.
 func (b *bench) want(f event.Finding, ids []int) {
 	b.Helper()
 	if f.Rows != int64(len(ids)) || f.AtLeast {

@@ -10,15 +10,15 @@ import (
 	"midstream/internal/engine/migration"
 )
 
-// twins is one way in which rows may come to share the value of a unique key.
+// twins is one way in which rows may get the same value of a unique key.
 type twins struct {
 	name    string
 	columns string
 	alter   string
-	rows    []string // values behind the id, which counts from 1
+	rows    []string // values after the id, from 1
 	bad     []int    // ids, in the order of their values
 	fix     string
-	least   string // of the servers that have it: "9.7"
+	least   string // the servers that have it: "9.7"
 }
 
 var sharing = []twins{
@@ -86,8 +86,8 @@ var sharing = []twins{
 	},
 }
 
-// TestTwinsAreFound: rows that would share the value of a unique key are counted, named and
-// listed, however the value comes about; and nothing is found once they are gone.
+// TestTwinsAreFound: rows that would share the value of a unique key are counted, named and listed,
+// whatever the reason. Nothing is found once they are deleted.
 func TestTwinsAreFound(t *testing.T) {
 	onEach(t, func(b *bench) {
 		for _, c := range sharing {
@@ -133,7 +133,7 @@ func ids(list []int) string {
 	return strings.Join(texts, ", ")
 }
 
-// TestFixOfTwins: the clause that is told in place of a key or a collation lets the ALTER pass.
+// TestFixOfTwins: with the proposed clause in place of a key or a collation, the ALTER succeeds.
 func TestFixOfTwins(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.exec(
@@ -159,7 +159,8 @@ func TestFixOfTwins(t *testing.T) {
 	})
 }
 
-// TestNothingToProveCostsNothing: where the definitions prove that every row fits, no row is read.
+// TestNothingToProveCostsNothing: if the definitions prove that every row fits, the prescan reads
+// no row.
 func TestNothingToProveCostsNothing(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.exec("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(20) NOT NULL, n SMALLINT, g INT AS (n * 2) STORED, UNIQUE u (a), UNIQUE (g))",
@@ -177,7 +178,8 @@ func TestNothingToProveCostsNothing(t *testing.T) {
 	})
 }
 
-// TestRunIsRefusedBeforeTheCopy, and without the prescan stops in the copy, with the row named.
+// TestRunIsRefusedBeforeTheCopy: with a prescan the run is refused before the copy; without one it
+// stops in the copy, and names the row.
 func TestRunIsRefusedBeforeTheCopy(t *testing.T) {
 	onEach(t, func(b *bench) {
 		b.exec("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(20))", "INSERT INTO t VALUES (1, 'a'), (2, 'too long')")
@@ -203,7 +205,7 @@ func TestRunIsRefusedBeforeTheCopy(t *testing.T) {
 	})
 }
 
-// untouched says that the table is as it was, and that nothing is left.
+// untouched fails the test unless the table is unchanged and nothing is left.
 func (b *bench) untouched() {
 	b.Helper()
 	got := b.texts("SELECT GROUP_CONCAT(table_name) FROM information_schema.tables WHERE table_schema = '" + b.schema + "'")
@@ -217,7 +219,8 @@ func (b *bench) untouched() {
 	}
 }
 
-// TestLossesAreCounted: what the server rounds without an error is told, and refuses nothing.
+// TestLossesAreCounted: the prescan reports values that the server rounds without an error, and
+// refuses nothing.
 func TestLossesAreCounted(t *testing.T) {
 	onEach(t, func(b *bench) {
 		for name, c := range map[string]violation{

@@ -8,8 +8,8 @@ import (
 	"midstream/internal/engine/pulse"
 )
 
-// TestL6_AFenceIsAHeartbeatThatBeginsAfterIt: one that is on its way when a fence is asked for does
-// not end the wait, and the one that is asked for comes at once.
+// TestL6_AFenceIsAHeartbeatThatBeginsAfterIt: a heartbeat that is on its way when a fence is asked
+// for does not end the wait. The fence's own heartbeat is written at once.
 func TestL6_AFenceIsAHeartbeatThatBeginsAfterIt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -22,7 +22,7 @@ func TestL6_AFenceIsAHeartbeatThatBeginsAfterIt(t *testing.T) {
 	p.Back(onItsWay)
 	beating := make(chan error, 1)
 	go func() {
-		beating <- p.Run(ctx, 1<<62, func(context.Context) error { // by the interval it would never come
+		beating <- p.Run(ctx, 1<<62, func(context.Context) error { // the interval alone would never end
 			p.Back(p.Next())
 			return nil
 		})
@@ -40,7 +40,7 @@ func TestL6_AFenceIsAHeartbeatThatBeginsAfterIt(t *testing.T) {
 	}
 }
 
-// TestFreeze: a reader that is frozen stands still until it is unfrozen, or its context ends.
+// TestFreeze: a frozen reader waits until it is unfrozen, or until its context ends.
 func TestFreeze(t *testing.T) {
 	p := pulse.New(0)
 	if err := p.WaitUnfrozen(t.Context()); err != nil || p.Frozen() {
@@ -51,7 +51,7 @@ func TestFreeze(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := p.WaitUnfrozen(ctx); !errors.Is(err, context.Canceled) || !p.Frozen() {
-		t.Errorf("a frozen reader goes on: %v", err)
+		t.Errorf("a frozen reader continues: %v", err)
 	}
 	done := make(chan error, 1)
 	go func() { done <- p.WaitUnfrozen(t.Context()) }()

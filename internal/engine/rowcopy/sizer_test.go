@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestChunksOfWideRows: what a chunk has at the least and at the first is bounded by bytes where
-// rows are wide, for each commit of the server waits for the binlog of a chunk.
+// TestChunksOfWideRows: if rows are wide, the smallest and the first size of a chunk are bounded in
+// bytes, because each commit on the server waits for the binlog of a chunk.
 func TestChunksOfWideRows(t *testing.T) {
 	for _, c := range []struct {
 		rowBytes           int64

@@ -30,8 +30,9 @@ var keys = []struct{ name, columns, key, values string }{
 	{"enum at the end", "b INT NOT NULL, a ENUM('z','y','x') NOT NULL", "b, a", "n DIV 3, 1 + n % 3"},
 }
 
-// TestRangesUseTheIndex: a chunk, wherever it lies, reads its own rows and hardly one more,
-// in the order of the index; so does the look-up of its end, and the deletion of a list.
+// TestRangesUseTheIndex: a chunk, wherever it is, reads its own rows and hardly one more, in the
+// order of the index. The same holds for the query that finds its end, and for the deletion of a
+// list.
 func TestRangesUseTheIndex(t *testing.T) {
 	for _, version := range mysqltest.InTurn(t, "9.7", "8.0") {
 		t.Run(version, func(t *testing.T) {
@@ -161,7 +162,7 @@ func (c *ranges) query(query string, scan func(*sql.Rows) error) {
 	}
 }
 
-// during tells how many rows the server read, and how many it sorted, for some queries.
+// during returns how many rows the server read, and how many it sorted, for some queries.
 func (c *ranges) during(queries func()) (read, sorted int) {
 	c.Helper()
 	c.exec("FLUSH STATUS")
@@ -181,7 +182,7 @@ func (c *ranges) during(queries func()) (read, sorted int) {
 	return read, sorted
 }
 
-// reads runs a query and returns its number of rows, and how many the server read for it.
+// reads runs a query and returns its number of rows, and how many rows the server read for it.
 func (c *ranges) reads(query string) (rows, read int) {
 	c.Helper()
 	read, _ = c.during(func() {
@@ -190,8 +191,8 @@ func (c *ranges) reads(query string) (rows, read int) {
 	return rows, read
 }
 
-// pieces bounds the number of intervals of a range: two for each column but the last, one
-// for the middle, and some more where strings may be equal that are not the same.
+// pieces bounds the number of intervals of a range: two for each column except the last, one for
+// the middle, and some more if different strings may be equal.
 func (c *ranges) pieces() int { return 4 * len(c.spec.Key.Parts()) }
 
 func (c *ranges) check(rng *rand.Rand) {
@@ -216,7 +217,7 @@ func (c *ranges) check(rng *rand.Rand) {
 	}
 }
 
-// checkBound looks for the end of a chunk of n rows that begins with row i.
+// checkBound checks the end of a chunk of n rows that begins with row i.
 func (c *ranges) checkBound(i, n int, want key.Key) {
 	c.Helper()
 	var found key.Key
@@ -231,7 +232,7 @@ func (c *ranges) checkBound(i, n int, want key.Key) {
 	}
 	most := n
 	if rowsync.Numbered(c.spec.Key) {
-		most = 2 * n // what was passed by is counted
+		most = 2 * n // skipped rows count as well
 	}
 	if read > most+1+2*c.pieces() || sorted > 0 {
 		c.Errorf("%d reads for the end of a chunk of %d rows, %d rows were sorted", read, n, sorted)

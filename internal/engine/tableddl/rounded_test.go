@@ -3,7 +3,7 @@ package tableddl_test
 import "testing"
 
 // TestL11_TruncateKeepsTheDefaultOfAFloat: a copy of the table would round a default of more than
-// six digits, so that the server's own TRUNCATE is taken.
+// six digits, so the run uses the server's own TRUNCATE.
 func TestL11_TruncateKeepsTheDefaultOfAFloat(t *testing.T) {
 	on(t, []string{"9.7", "8.0", "5.7", "mariadb-10.11", "mariadb-11.8"}, func(r *rig) {
 		r.exec(

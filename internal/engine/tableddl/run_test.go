@@ -23,7 +23,8 @@ import (
 
 func TestMain(m *testing.M) { mysqltest.Main(m) }
 
-// rig is a database of a test's own with the tables t and u, of two rows and of three, and what a run tells.
+// rig is a database of a test's own with the tables t, of two rows, and u, of three, and the events
+// of a run.
 type rig struct {
 	*testing.T
 	server  *mysqltest.Instance
@@ -42,7 +43,7 @@ func onEach(t *testing.T, test func(r *rig)) { on(t, []string{"9.7", "8.0"}, tes
 func on(t *testing.T, versions []string, test func(r *rig)) {
 	for _, version := range mysqltest.InTurn(t, versions...) {
 		t.Run(version, func(t *testing.T) {
-			t.Parallel() // each has a server to itself
+			t.Parallel() // each has its own server
 			server := mysqltest.Server(t, version)
 			db, name := mysqltest.Database(t, server)
 			r := &rig{T: t, server: server, address: server.Address, db: db, name: name}
@@ -52,7 +53,7 @@ func on(t *testing.T, versions []string, test func(r *rig)) {
 	}
 }
 
-// renew makes the tables anew, and forgets what was told.
+// renew creates the tables again, and forgets the events.
 func (r *rig) renew() {
 	r.Helper()
 	r.exec("DROP TABLE IF EXISTS c, t, u, t_old, n, m")
@@ -83,7 +84,7 @@ func (r *rig) text(query string) string {
 	return text.String
 }
 
-// state is what the database holds: each table with its number of rows.
+// state is the contents of the database: each table with its number of rows.
 func (r *rig) state() string {
 	r.Helper()
 	var parts []string
@@ -99,7 +100,7 @@ func (r *rig) listen(e event.Event) {
 	r.events = append(r.events, e)
 }
 
-// told returns how many events are such.
+// told returns how many events satisfy the condition.
 func (r *rig) told(is func(event.Event) bool) (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,8 +162,8 @@ func (r *rig) begin(ctx context.Context, text string) (end func() error) {
 	}
 }
 
-// cases are statements of all kinds, the table that somebody holds, what native SQL makes of the
-// tables, and the command that is the one under the lock.
+// cases are statements of all kinds. Each has the table that another session holds, the tables that
+// native SQL leaves, and the command that runs under the lock.
 var cases = []struct{ name, before, statement, held, state, under string }{
 	{"rename", "", "RENAME TABLE t TO n", "t", "n 2, u 3", "RENAME TABLE"},
 	{"rename round", "", "RENAME TABLE t TO n, u TO t, n TO u", "u", "t 3, u 2", "RENAME TABLE"},
@@ -208,8 +209,8 @@ func (r *rig) eachCase(try func(before, statement, held, state, under string)) {
 	}
 }
 
-// stalls queries the tables until it is stopped, and returns the longest that a query took. A table
-// that is not there at the moment is no failure.
+// stalls queries the tables until it is stopped, and returns how long the longest query took. A
+// table that does not exist at the moment is no failure.
 func (r *rig) stalls(tables ...string) (stop func() time.Duration) {
 	over := make(chan struct{})
 	longest := make(chan time.Duration, 1)
@@ -235,13 +236,13 @@ func (r *rig) stalls(tables ...string) (stop func() time.Duration) {
 	return func() time.Duration { close(over); return <-longest }
 }
 
-// TestOnOthers: MySQL 5.7 and MariaDB, whose InnoDB has its numbers of tables under other names.
+// TestOnOthers: MySQL 5.7 and MariaDB, whose InnoDB shows the numbers of tables under other names.
 func TestOnOthers(t *testing.T) {
 	on(t, []string{"5.7", "mariadb-10.11"}, func(r *rig) {
 		r.eachCase(func(before, statement, _, state, _ string) {
 			_, err := r.run(r.Context(), statement)
 			if strings.Contains(before, "it``s") &&
-				strings.Contains(r.server.Release, "MariaDB") { // whose SHOW CREATE TABLE doesn't double the backtick
+				strings.Contains(r.server.Release, "MariaDB") { // its SHOW CREATE TABLE shows one backtick
 				if err == nil || !strings.Contains(err.Error(), "can't be read") {
 					r.Errorf("%s: %v", statement, err)
 				}
@@ -257,9 +258,9 @@ func TestOnOthers(t *testing.T) {
 	})
 }
 
-// TestNobodyWaitsBehindABlocker: while somebody holds one of the tables no lock is asked for, so that
-// nobody waits, and he is named; then the statement is made at once, and the tables are as the
-// server's own statement leaves them.
+// TestNobodyWaitsBehindABlocker: while a session holds one of the tables, the run asks for no lock,
+// so no query waits, and the run names the session. Then the statement runs at once, and the tables
+// are as the server's own statement leaves them.
 func TestNobodyWaitsBehindABlocker(t *testing.T) {
 	onEach(t, func(r *rig) {
 		r.eachCase(func(_, statement, held, state, _ string) {
@@ -297,8 +298,9 @@ func TestNobodyWaitsBehindABlocker(t *testing.T) {
 	})
 }
 
-// TestRequestsAreWithdrawn: where blockers can't be seen, a request is withdrawn in time, and whoever came
-// behind it goes on; it is made again, and a TRUNCATE's empty copy with it.
+// TestRequestsAreWithdrawn: if blockers can't be seen, a request is withdrawn in time, and queries
+// that waited behind it continue. The run repeats the request, and creates a TRUNCATE's empty copy
+// again.
 func TestRequestsAreWithdrawn(t *testing.T) {
 	onEach(t, func(r *rig) {
 		r.blind = true
@@ -335,8 +337,8 @@ func TestRequestsAreWithdrawn(t *testing.T) {
 	})
 }
 
-// TestWorkIsNotWithdrawn: a statement that has its lock is let come to its end, also where it takes
-// longer than a wait may: that of a table in many partitions.
+// TestWorkIsNotWithdrawn: a statement that has its lock may finish, even if it takes longer than a
+// wait may: a statement on a table with many partitions does.
 func TestWorkIsNotWithdrawn(t *testing.T) {
 	onEach(t, func(r *rig) {
 		for _, statement := range []string{"CREATE TABLE m (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 200", "RENAME TABLE m TO n", "TRUNCATE n", "DROP TABLE n"} {
@@ -354,8 +356,8 @@ func TestWorkIsNotWithdrawn(t *testing.T) {
 	})
 }
 
-// TestWritersGoOn: short transactions that write all the time neither keep the statement away nor
-// fail, and none is lost: a row is in the table that had the name when it was written.
+// TestWritersGoOn: short transactions that write all the time neither block the statement nor fail,
+// and none is lost: a row is in the table that had the name when it was written.
 func TestWritersGoOn(t *testing.T) {
 	onEach(t, func(r *rig) {
 		for _, statement := range []string{"RENAME TABLE t TO n, u TO t, n TO u", "TRUNCATE t"} {
@@ -395,7 +397,7 @@ func TestWritersGoOn(t *testing.T) {
 				fmt.Sprintf("SELECT (SELECT COUNT(*) FROM t WHERE v = 7) + (SELECT COUNT(*) FROM u WHERE v = 7) = %d", written),
 			); strings.HasPrefix(statement, "RENAME") &&
 				got != "1" {
-				r.Errorf("%s: not all of %d rows are there", statement, written)
+				r.Errorf("%s: some of %d rows are missing", statement, written)
 			}
 			if worst > time.Second {
 				r.Errorf("%s: a write took %s", statement, worst)
@@ -409,8 +411,9 @@ func TestWritersGoOn(t *testing.T) {
 	})
 }
 
-// TestL7_LostAnswerOfATableStatement: the server has carried it out and its answer is lost, or it never
-// heard of it: that is found out, and it is not said again.
+// TestL7_LostAnswerOfATableStatement: the server has carried out the statement and its answer is
+// lost, or the server never received the statement. The run finds that out, and does not repeat the
+// statement.
 func TestL7_LostAnswerOfATableStatement(t *testing.T) {
 	onEach(t, func(r *rig) {
 		found := 0
@@ -425,7 +428,8 @@ func TestL7_LostAnswerOfATableStatement(t *testing.T) {
 					r.Errorf("%s: no answer was lost", statement)
 				}
 				want := state
-				if err != nil { // its session may have been ended while the server was at it, too
+				// The session may have been killed while the server carried out the statement.
+				if err != nil {
 					want = before
 				}
 				got := r.state()
@@ -459,7 +463,8 @@ func TestL7_LostDropOfWhatWasPutAside(t *testing.T) {
 	})
 }
 
-// TestOutcomeThatNothingTells: the tables look the same before and after, so that nobody knows.
+// TestOutcomeThatNothingTells: the tables look the same before and after, so the outcome is
+// unknown.
 func TestOutcomeThatNothingTells(t *testing.T) {
 	onEach(t, func(r *rig) {
 		for _, kind := range []string{"MyISAM"} {
@@ -476,7 +481,7 @@ func TestOutcomeThatNothingTells(t *testing.T) {
 	})
 }
 
-// TestAbortWhileItWaits: nothing has happened, and nothing is left; the twin of a TRUNCATE neither.
+// TestAbortWhileItWaits: nothing has happened and nothing is left, not even the twin of a TRUNCATE.
 func TestAbortWhileItWaits(t *testing.T) {
 	onEach(t, func(r *rig) {
 		r.eachCase(func(_, statement, held, _, _ string) {
@@ -508,8 +513,8 @@ func TestAbortWhileItWaits(t *testing.T) {
 	})
 }
 
-// TestL10_SnapshotsOfATruncate: who began to read before the table was truncated gets the server's
-// error 1412, as after its own TRUNCATE, and no empty table.
+// TestL10_SnapshotsOfATruncate: a transaction that began to read before the table was truncated
+// gets the server's error 1412, as after the server's own TRUNCATE, and no empty table.
 func TestL10_SnapshotsOfATruncate(t *testing.T) {
 	onEach(t, func(r *rig) {
 		holder, err := r.db.Begin()
@@ -544,7 +549,7 @@ func TestL10_SnapshotsOfATruncate(t *testing.T) {
 	})
 }
 
-// TestSomebodyElseWasFaster: the table is another one when the lock may be asked for.
+// TestSomebodyElseWasFaster: the table is another one by the time the run may ask for the lock.
 func TestSomebodyElseWasFaster(t *testing.T) {
 	onEach(t, func(r *rig) {
 		r.exec("CREATE TABLE c (id INT PRIMARY KEY)")

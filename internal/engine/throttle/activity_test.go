@@ -10,7 +10,8 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// A look counts the application's statements and how long they took, prepared ones too, and none of ours.
+// A sample counts the application's statements and how long they took, including prepared ones, and
+// none of ours.
 func TestActivityIsTheApplications(t *testing.T) {
 	for _, version := range []string{"9.7", "8.0"} {
 		i := mysqltest.Server(t, version)
@@ -43,7 +44,7 @@ func TestActivityIsTheApplications(t *testing.T) {
 			}
 		}
 		if a := look(); a.ended() > 5 || !a.idle() { // another test's may be among them
-			t.Errorf("%s: %d statements of ours, and more, are told: %v", version, a.ended(), a.statements)
+			t.Errorf("%s: %d statements are counted, ours included: %v", version, a.ended(), a.statements)
 		}
 		session.Close()
 		prepared, err := application.PrepareContext(t.Context(), "SELECT SLEEP(?)")
@@ -59,8 +60,8 @@ func TestActivityIsTheApplications(t *testing.T) {
 			}
 		}
 		a := look()
-		if a.ended() < 78 || a.ended() > 90 { // the last ones may not be counted yet when they have answered
-			t.Errorf("%s: %d statements are told, want about 80: %v", version, a.ended(), a.statements)
+		if a.ended() < 78 || a.ended() > 90 { // the last may not be counted yet
+			t.Errorf("%s: %d statements are counted, want about 80: %v", version, a.ended(), a.statements)
 		}
 		for kind, least := range map[string]time.Duration{"statement/sql/select": 10 * time.Millisecond, "statement/com/Execute": 5 * time.Millisecond} {
 			if mean := a.statements[kind].mean(); mean < least {

@@ -14,15 +14,15 @@ import (
 	"midstream/internal/engine/event"
 )
 
-// passes says that a gate is open.
+// passes reports whether a gate is open.
 func passes(t *testing.T, wait func(context.Context) error) bool {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	return wait(ctx) == nil
 }
 
-// Work waits while a gate is closed, and is told why; what can't be looked at is closed; where nobody looks
-// all are closed.
+// Work waits while a gate is closed, and gets the reason. A gate that can't be measured is closed.
+// If nothing measures the gates, all are closed.
 func TestGates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var busy, broken, lagging atomic.Bool
@@ -77,7 +77,7 @@ func TestGates(t *testing.T) {
 		time.Sleep(3 * tellAgain)
 		synctest.Wait()
 		if len(told()) < before+2 {
-			t.Errorf("told %d times in %s", len(told())-before, 3*tellAgain)
+			t.Errorf("reported %d times in %s", len(told())-before, 3*tellAgain)
 		}
 		passed := make(chan error, 1)
 		go func() { passed <- g.Copy(t.Context()) }()
@@ -98,12 +98,12 @@ func TestGates(t *testing.T) {
 			t.Error(err)
 		}
 		if passes(g.Copy) || passes(g.Apply) {
-			t.Error("open, and nobody looks")
+			t.Error("the gate is open, although nothing measures it")
 		}
 	})
 }
 
-// Of two sensors of one name, such as two files, the one that is open doesn't open the other's gate.
+// If two sensors have one name, such as two files, an open one doesn't open the other's gate.
 func TestSensorsOfOneName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told int
@@ -126,14 +126,14 @@ func TestSensorsOfOneName(t *testing.T) {
 			}
 		}
 		if told != 1 {
-			t.Errorf("told %d times", told)
+			t.Errorf("reported %d times", told)
 		}
 		end()
 		<-ended
 	})
 }
 
-// A critical state ends the looking with an error.
+// A critical state ends the measuring with an error.
 func TestCriticalEnds(t *testing.T) {
 	g := NewGates(
 		[]Sensor{{Name: "critical", Every: time.Second, Look: func(context.Context) (string, error) { return "", ErrCritical }}},
@@ -144,7 +144,7 @@ func TestCriticalEnds(t *testing.T) {
 	}
 }
 
-// A bound is left below its half only.
+// A gate opens again only below half of its bound.
 func TestBounded(t *testing.T) {
 	now := 0.0
 	look := Bounded(10, func(context.Context) (float64, error) { return now, nil }, func(now, most float64) string { return "closed" })
@@ -159,7 +159,7 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// How far a replica is behind is told by the first heartbeat that it lacks.
+// The first heartbeat that a replica lacks shows how far the replica is behind.
 func TestBehind(t *testing.T) {
 	var b Beats
 	start := time.Now()

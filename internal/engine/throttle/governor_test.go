@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// model is a server with an application whose statements get slower by the work of ours: a queue with one
-// server (M/M/1), of which a worker at work takes a share.
+// model is a server with an application whose statements get slower through our work: a queue with
+// one server (M/M/1). A worker takes a share of that server.
 type model struct {
 	load   float64 // of the application alone, below 1
-	worker float64 // what a worker takes
+	worker float64 // the share of a worker
 	rate   float64 // statements a second
-	noise  float64 // of a look, as a logarithm
+	noise  float64 // of a sample, as a logarithm
 	random *rand.Rand
 }
 
-// activity is what is seen in a time beside a duty.
+// activity is what the governor measures in a time, at a duty of ours.
 func (m *model) activity(over time.Duration, duty float64) activity {
 	if m.rate == 0 {
 		return activity{over: over}
@@ -35,8 +35,8 @@ func (m *model) activity(over time.Duration, duty float64) activity {
 	}
 }
 
-// run lets the governor look at the model for a time, and returns the mean duty of its second half and by which
-// factor statements were slower than without us.
+// run lets the governor sample the model for a time. It returns the mean duty of the second half,
+// and the factor by which statements were slower than without us.
 func (m *model) run(g *Governor, now *time.Time, length time.Duration) (duty, slowed float64) {
 	n := int(length / lookEvery)
 	var alone, beside, duties float64
@@ -57,7 +57,8 @@ func (m *model) run(g *Governor, now *time.Time, length time.Duration) (duty, sl
 	return duties / float64(n-n/2), beside / alone
 }
 
-// Whatever the load, the application is hardly slowed, and some work is done; where the server has room, more is.
+// Whatever the load, the application is hardly slowed and some work is done; if the server has
+// room, more is done.
 func TestGovernorTakesWhatIsFree(t *testing.T) {
 	for _, noise := range []float64{0.03, 0.3, 0.8} {
 		for _, load := range []float64{0.05, 0.4, 0.8, 0.95} {
@@ -69,9 +70,9 @@ func TestGovernorTakesWhatIsFree(t *testing.T) {
 				t.Errorf("noise %.2f, load %.2f: statements take %.2f times as long as alone", noise, load, slowed)
 			}
 			if told := g.Slowdown(); noise < 0.1 && (told < 0 || told > slowed-1+0.05 || told < slowed-1-0.05) {
-				t.Errorf("noise %.2f, load %.2f: it tells %.3f", noise, load, told)
+				t.Errorf("noise %.2f, load %.2f: it reports %.3f", noise, load, told)
 			}
-			// The noisier, the less is sure: it then rather gives way.
+			// The more noise, the less the governor can be sure: then it gives way.
 			if free := (1 - load) * 0.05 / m.worker; duty < leastDuty/2 || noise < 0.1 && duty < 0.4*min(free, 3) {
 				t.Errorf("noise %.2f, load %.2f: the duty is %.3f, and %.3f would be tolerated", noise, load, duty, free)
 			}
@@ -79,7 +80,8 @@ func TestGovernorTakesWhatIsFree(t *testing.T) {
 	}
 }
 
-// A rising load is given way to within two seconds, and all is taken within three when it is gone.
+// The governor gives way to a rising load within two seconds, and uses all of the server within
+// three seconds after the load ends.
 func TestGovernorFollowsTheLoad(t *testing.T) {
 	m := &model{load: 0.3, worker: 0.1, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(3, 4))}
 	g, now := NewGovernor(nil, 3, 0.05, false), time.Now()
@@ -94,12 +96,12 @@ func TestGovernorFollowsTheLoad(t *testing.T) {
 	}
 	busy := g.Busy()
 	if s := g.StatementTimes(); s.PerSecond < 8000 || s.PerSecond > 10_000 || s.Now < time.Millisecond || s.Alone < time.Millisecond {
-		t.Errorf("under load the application is told to take %+v; want 9000 statements/s of about 2 ms", s)
+		t.Errorf("under load the application's statements are %+v; want 9000 statements/s of about 2 ms", s)
 	}
 	m.rate = 0
 	m.run(g, &now, time.Second)
 	if felt := g.StatementTimes(); felt != (StatementTimes{}) {
-		t.Errorf("1 s after the load went the application is told to take %+v", felt)
+		t.Errorf("1 s after the load ended, the application's statements are %+v", felt)
 	}
 	if !busy || g.Busy() {
 		t.Errorf("busy: %v under load, and %v after it; want it busy under load only", busy, g.Busy())
@@ -114,19 +116,19 @@ func TestGovernorFollowsTheLoad(t *testing.T) {
 	}
 }
 
-// An application that has become slow by itself holds the work back for a moment only.
+// An application that has become slow by itself delays the work only for a moment.
 func TestGovernorLearnsAnew(t *testing.T) {
 	m := &model{load: 0.1, worker: 0.02, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(5, 6))}
 	g, now := NewGovernor(nil, 3, 0.05, false), time.Now()
 	m.run(g, &now, time.Minute)
-	m.load = 0.7 // by others
+	m.load = 0.7 // through others
 	duty, _ := m.run(g, &now, time.Minute)
 	if free := (1 - m.load) * 0.05 / m.worker; duty < 0.4*free {
 		t.Errorf("the duty is %.2f a minute after statements became slow by themselves, and %.2f would be tolerated", duty, free)
 	}
 }
 
-// A server that stands still is left alone, and one long report says nothing about the others.
+// A stalled server is left alone, and one long report does not affect the others.
 func TestGovernorStallsAndReports(t *testing.T) {
 	g, now := NewGovernor(nil, 3, 0.05, false), time.Now()
 	m := &model{load: 0.1, worker: 0, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(7, 8))}
@@ -143,12 +145,12 @@ func TestGovernorStallsAndReports(t *testing.T) {
 	}
 	g.observe(activity{over: lookEvery, busy: 9}, now.Add(lookEvery))
 	if g.allowed != 0 || g.duty > duty/2 {
-		t.Errorf("the duty is %.2f, and open %.2f, while nine statements stand still", g.duty, g.allowed)
+		t.Errorf("the duty is %.2f, and open %.2f, while nine statements are stalled", g.duty, g.allowed)
 	}
 }
 
-// TestGovernorWhileNobodyWorks: what it has learned is not lost in a pause, in which it looks
-// idlePoll. Workers may wait for a share all the while.
+// TestGovernorWhileNobodyWorks: a pause does not lose what the governor has learned; it samples at
+// idlePoll then. Workers may wait for a share during the pause.
 func TestGovernorWhileNobodyWorks(t *testing.T) {
 	m := &model{load: 0.8, worker: 0.1, rate: 4000, noise: 0.05, random: rand.New(rand.NewPCG(7, 8))}
 	g, now := NewGovernor(nil, 3, 0.05, false), time.Now()
@@ -157,7 +159,7 @@ func TestGovernorWhileNobodyWorks(t *testing.T) {
 	if g.every(now) != lookEvery {
 		t.Errorf("it looks every %s at work", g.every(now))
 	}
-	now = now.Add(time.Minute) // somebody had stopped the process
+	now = now.Add(time.Minute) // the process was stopped
 	g.observe(m.activity(time.Minute, 0), now)
 	for n := 0; n < 300; n++ {
 		next := g.every(now)
@@ -168,9 +170,9 @@ func TestGovernorWhileNobodyWorks(t *testing.T) {
 		g.observe(m.activity(next, 0), now)
 	}
 	if !g.Busy() {
-		t.Error("the application is not busy while nobody works")
+		t.Error("the application is not busy while no worker works")
 	}
-	if g.duty > 2*before || g.duty < before/2 { // the cycle that had begun is judged still
+	if g.duty > 2*before || g.duty < before/2 { // the current cycle still counts
 		t.Errorf("after a pause the duty is %.2f; before it, %.2f", g.duty, before)
 	}
 	m.run(g, &now, 2*(restFor+workFor))
@@ -179,7 +181,7 @@ func TestGovernorWhileNobodyWorks(t *testing.T) {
 	}
 }
 
-// A worker that comes after a pause is seen at once.
+// The governor notices at once a worker that comes after a pause.
 func TestGovernorIsWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGovernor(nil, 3, 0.05, false)
@@ -188,12 +190,12 @@ func TestGovernorIsWoken(t *testing.T) {
 		time.Sleep(time.Minute)
 		begun := time.Now()
 		if g.every(begun) != idlePoll {
-			t.Errorf("while nobody comes it looks every %s", g.every(begun))
+			t.Errorf("without workers it samples every %s", g.every(begun))
 		}
 		go g.Gate(t.Context(), 0, 0)
 		select {
 		case <-time.After(g.every(time.Now())):
-			t.Error("a worker came, and nobody was told")
+			t.Error("a worker came, and the governor was not woken")
 		case <-g.woken:
 		}
 		if waited := time.Since(begun); waited > lookEvery || g.every(time.Now()) != lookEvery {
@@ -205,7 +207,7 @@ func TestGovernorIsWoken(t *testing.T) {
 	})
 }
 
-// A worker without a share holds still until there is room, or its context ends.
+// A worker without a share waits until there is room, or its context ends.
 func TestGovernorGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGovernor(nil, 2, 0.05, true)
@@ -218,9 +220,9 @@ func TestGovernorGate(t *testing.T) {
 		passed := make(chan error, 2)
 		go func() { passed <- g.Gate(t.Context(), 1, time.Second) }()
 		go func() { passed <- g.Gate(ctx, 1, time.Second) }()
-		time.Sleep(time.Hour) // by the bubble's clock: no timer lets them through
+		time.Sleep(time.Hour) // by the bubble's clock
 		if len(passed) > 0 {
-			t.Fatal("the second worker goes on while it has no share")
+			t.Fatal("the second worker works without a share")
 		}
 		end(ended)
 		if err := <-passed; !errors.Is(err, ended) {
@@ -262,8 +264,8 @@ func TestGovernorRest(t *testing.T) {
 	})
 }
 
-// TestGovernorNeverNothing: on a server so overloaded that the shortest chunk takes seconds there
-// is still one every other second or so; who has no share rests on.
+// TestGovernorNeverNothing: on a server so overloaded that the shortest chunk takes seconds, a
+// chunk still runs about every other second. Workers without a share keep waiting.
 func TestGovernorNeverNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGovernor(nil, 2, 0.05, true)
@@ -287,12 +289,12 @@ func TestGovernorNeverNothing(t *testing.T) {
 		ctx, end := context.WithTimeout(t.Context(), time.Hour)
 		defer end()
 		if err := g.Pace(ctx, 1, time.Millisecond); err == nil {
-			t.Error("the second worker goes on while it has no share")
+			t.Error("the second worker works without a share")
 		}
 	})
 }
 
-// Chunks are short beside an application, and as long as they may be where all is free.
+// Chunks are short next to an application, and as long as allowed on an idle server.
 func TestGovernorChunks(t *testing.T) {
 	g := NewGovernor(nil, 3, 0.05, true)
 	if got := g.Chunk(2 * time.Second); got != 2*time.Second {
@@ -312,14 +314,14 @@ func TestGovernorChunks(t *testing.T) {
 	}
 }
 
-// A worker that is one too many now holds still, also where nobody is heeded.
+// A worker that is now one too many waits, even if the application is ignored.
 func TestGovernorOfFewer(t *testing.T) {
 	for _, workers := range []int{4, 64} {
 		g := NewGovernor(nil, workers, 0.05, true)
 		g.Bound(1, 0.05)
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		if g.Gate(ctx, 0, time.Second) != nil || g.Gate(ctx, 1, time.Second) == nil {
-			t.Errorf("of %d workers one is allowed, and the first holds still, or the second goes on", workers)
+			t.Errorf("one of %d workers is allowed, and the first waits, or the second works", workers)
 		}
 		cancel()
 	}

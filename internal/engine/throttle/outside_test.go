@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestWhyTellsNoSecretOfAURL: what a gate says goes into histories, reports, logs and pages; a URL's secret does not.
+// TestWhyTellsNoSecretOfAURL: a gate's reason is written to histories, reports, logs and pages; a
+// URL's secret is not.
 func TestWhyTellsNoSecretOfAURL(t *testing.T) {
 	s := httptest.NewServer(
 		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "not now", http.StatusTooManyRequests) }),

@@ -11,7 +11,8 @@ import (
 
 func TestMain(m *testing.M) { mysqltest.Main(m) }
 
-// Each sensor of the server can be looked at, is open where the bound is far, and closed where it is near.
+// Each sensor of the server can be read. It is open if the bound is far away, and closed if the
+// bound is near.
 func TestSensorsOfTheServer(t *testing.T) {
 	for _, version := range []string{"9.7", "8.0"} {
 		i := mysqltest.Server(t, version)
@@ -26,7 +27,8 @@ func TestSensorsOfTheServer(t *testing.T) {
 		defer pool.Close()
 		for name, c := range map[string]struct {
 			sensor throttle.Sensor
-			want   string // a part of why it is closed; "": it is open
+			// want is a part of the reason why the gate is closed; "" means that it is open.
+			want string
 		}{
 			"load":             {throttle.MaxLoad(db, []throttle.Limit{{Variable: "Threads_connected", Most: 1e6}}), ""},
 			"too much":         {throttle.MaxLoad(db, []throttle.Limit{{Variable: "threads_connected", Most: 0}, {Variable: "Uptime", Most: 1e12}}), "threads_connected is "},

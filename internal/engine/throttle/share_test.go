@@ -10,7 +10,7 @@ import (
 	"midstream/internal/engine/event"
 )
 
-// Work takes no more than its part of the time, however that changes meanwhile.
+// Work takes no more than its share of the time, even if the share changes during the work.
 func TestShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewShare(0.25)
@@ -36,9 +36,8 @@ func TestShare(t *testing.T) {
 	})
 }
 
-// A gate that was closed by hand holds copy and apply until it is opened by hand, whatever the
-// sensors say and whoever replaces them; others that replace them count at once, and those before
-// no more.
+// A gate that an operator closed holds copy and apply until the operator opens it, whatever the
+// sensors report and whatever replaces them. New sensors count at once, and the old ones no longer.
 func TestGatesByHandAndAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []event.Throttled
@@ -81,7 +80,7 @@ func TestGatesByHandAndAnew(t *testing.T) {
 			},
 		)
 		if err := <-ended; !errors.Is(err, broken) {
-			t.Errorf("a critical one that came later: %v", err)
+			t.Errorf("a critical gate that came later: %v", err)
 		}
 		end()
 	})

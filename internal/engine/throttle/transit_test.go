@@ -15,7 +15,7 @@ type queued struct {
 	at   time.Time
 }
 
-// slowReplica applies so many rows a second.
+// slowReplica applies a number of rows in a second.
 type slowReplica struct {
 	capacity float64
 
@@ -58,7 +58,8 @@ func (r *slowReplica) work(ctx context.Context) {
 	}
 }
 
-// A replica that applies no more rows a second than it can is never far behind, and is kept at work.
+// Whatever number of rows a replica can apply in a second, it is never far behind, and always has
+// work.
 func TestTransitBoundsLag(t *testing.T) {
 	const bound = time.Second
 	for _, capacity := range []float64{2_000, 20_000, 200_000} { // rows a second
@@ -68,7 +69,7 @@ func TestTransitBoundsLag(t *testing.T) {
 			tr, replica := NewTransit(bound/4), &slowReplica{capacity: capacity}
 			tr.Expect("replica")
 			var group sync.WaitGroup
-			for range 3 { // copies 60,000 rows a second each
+			for range 3 { // each copies 60,000 rows a second
 				group.Go(func() {
 					for ctx.Err() == nil {
 						rows, err := tr.Begin(ctx, 15_000, 1)
@@ -106,7 +107,8 @@ func TestTransitBoundsLag(t *testing.T) {
 	}
 }
 
-// Who waits for room goes on when rows arrive, and when the replica is not looked at any more.
+// A worker that waits for room continues when rows arrive, and when the replica is no longer
+// watched.
 func TestTransitLetsGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := NewTransit(time.Second)
@@ -131,7 +133,7 @@ func TestTransitLetsGo(t *testing.T) {
 		tr.Arrived("replica", 2)
 		synctest.Wait()
 		if got != 0 {
-			t.Fatal("the heartbeat that may have been written before the rows has let others go on")
+			t.Fatal("a heartbeat that may be older than the rows let others continue")
 		}
 		tr.Arrived("replica", 3)
 		if <-done; got != 2*firstRoom {
@@ -145,7 +147,7 @@ func TestTransitLetsGo(t *testing.T) {
 		tr.Ended(5e6, 0)
 		tr.Expect("replica")
 		if got, err = tr.Begin(t.Context(), 1e6, 1); got != firstRoom || err != nil {
-			t.Fatalf("a replica that is expected anew has room for %d rows (%v), want %d", got, err, firstRoom)
+			t.Fatalf("a replica that is expected again has room for %d rows (%v), want %d", got, err, firstRoom)
 		}
 		tr.Ended(got, got)
 		time.AfterFunc(time.Second, func() { tr.Aim(0) })

@@ -26,7 +26,8 @@ func TestMain(m *testing.M) { mysqltest.Main(m) }
 
 var releases = []string{"9.7", "8.0", "5.7", "mariadb-10.11"}
 
-// rig is a source with triggers, whose row copy is done, and a run that syncs nothing: it remembers keys.
+// rig is a source with triggers, whose row copy is done, and a run that syncs nothing: it only
+// remembers keys.
 type rig struct {
 	*testing.T
 	db      *sql.DB
@@ -104,7 +105,7 @@ func (r *rig) conn() (exec func(statements ...string)) {
 		r.Fatal(err)
 	}
 	r.Cleanup(func() {
-		c.Raw(func(any) error { return driver.ErrBadConn }) // what it has open is rolled back
+		c.Raw(func(any) error { return driver.ErrBadConn }) // open work is rolled back
 		c.Close()
 	})
 	return func(statements ...string) {
@@ -117,7 +118,7 @@ func (r *rig) conn() (exec func(statements ...string)) {
 	}
 }
 
-// ask makes a request once a moment until it is granted.
+// ask repeats a request until it is granted.
 func ask(ctx context.Context, request func(context.Context, time.Duration) (lock.Outcome, error)) error {
 	for {
 		if o, err := request(ctx, 250*time.Millisecond); err != nil || o.Granted {
@@ -150,7 +151,7 @@ func (r *rig) source(columns string, primary ...string) {
 	})
 }
 
-// start reads the log, and syncs what is taken at once.
+// start reads the log, and syncs at once what is taken.
 func (r *rig) start() {
 	r.Helper()
 	tracker := frontier.New(r.set.Key)
@@ -187,7 +188,7 @@ func (r *rig) start() {
 	})
 }
 
-// take syncs what may be.
+// take syncs what may be synced.
 func (r *rig) take() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -208,7 +209,7 @@ func (r *rig) apply(on bool) {
 	r.still = !on
 }
 
-// keys are those that came since the last call; everything that was committed is received before.
+// keys are the keys that came since the last call; everything committed before is received.
 func (r *rig) keys() []string {
 	r.Helper()
 	ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
@@ -228,7 +229,7 @@ func (r *rig) keys() []string {
 	return keys
 }
 
-// comes fails the test unless just these keys have come.
+// comes fails the test unless exactly these keys have come.
 func (r *rig) comes(why string, want ...string) {
 	r.Helper()
 	if got := r.keys(); !slices.Equal(got, want) {
@@ -236,7 +237,7 @@ func (r *rig) comes(why string, want ...string) {
 	}
 }
 
-// empties waits until so many rows are in the log.
+// empties waits until the log has so many rows.
 func (r *rig) empties(rows string) {
 	r.Helper()
 	deadline := time.Now().Add(5 * time.Second)
@@ -255,7 +256,7 @@ func (r *rig) empties(rows string) {
 	}
 }
 
-// key has the set know the key of table t.
+// key gives the set the key of table t.
 func (r *rig) key(primary ...string) {
 	r.Helper()
 	table, err := schema.Load(r.Context(), r.db, r.set.Source)

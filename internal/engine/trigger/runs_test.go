@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The set is what a plain one is, and its runs are as few as can be.
+// The set holds what a plain set holds, in as few runs as possible.
 func TestRuns(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var r runs

@@ -13,10 +13,10 @@ import (
 
 const numbered = "id BIGINT UNSIGNED PRIMARY KEY, v INT, u INT UNIQUE"
 
-// TestL3_LaterCommitOfAnEarlierNumber: numbers of the log are given in the order of statements, and
-// not of commits. What is committed later is found, though more was read and deleted meanwhile.
-// Neither waits for the other: rows are deleted beside those of a transaction that is open, and it
-// goes on writing.
+// TestL3_LaterCommitOfAnEarlierNumber: the log's numbers follow the order of statements, not of
+// commits. A row that is committed later is found, although later numbers were read and deleted
+// before. Neither side waits for the other: the run deletes rows next to the rows of an open
+// transaction, and that transaction continues to write.
 func TestL3_LaterCommitOfAnEarlierNumber(t *testing.T) {
 	onServers(t, func(r *rig) {
 		r.source(numbered, "id")
@@ -36,9 +36,9 @@ func TestL3_LaterCommitOfAnEarlierNumber(t *testing.T) {
 }
 
 // TestL3_PreparedBeforeTheTrigger: a statement that was prepared while CREATE TRIGGER waited for
-// the table does what it shall when it is executed, and is captured. (MariaDB prepares it anew if
-// the trigger is younger, and dates that by the beginning of CREATE TRIGGER; else the log is
-// unknown to the statement: error 1146.)
+// the table works when it is executed, and is captured. (MariaDB prepares it again if the trigger
+// is younger, and dates the trigger by the beginning of CREATE TRIGGER; else the log is unknown to
+// the statement: error 1146.)
 func TestL3_PreparedBeforeTheTrigger(t *testing.T) {
 	onServers(t, func(r *rig) {
 		r.source(numbered, "id")
@@ -73,8 +73,8 @@ func TestL3_PreparedBeforeTheTrigger(t *testing.T) {
 	})
 }
 
-// TestL2_DeletionsWaitForNobody: the rows before and behind a long stretch are those of
-// transactions that are open. Neither waits, and what stands alone goes too.
+// TestL2_DeletionsWaitForNobody: the rows before and after a long stretch belong to open
+// transactions. Neither side waits, and rows outside the stretch are deleted too.
 func TestL2_DeletionsWaitForNobody(t *testing.T) {
 	onServers(t, func(r *rig) {
 		r.source(numbered, "id")
@@ -101,7 +101,8 @@ func TestL2_DeletionsWaitForNobody(t *testing.T) {
 	})
 }
 
-// TestL5_RowsStayUntilTheirKeysAreSynced: who begins anew finds in the log what was received and not synced.
+// TestL5_RowsStayUntilTheirKeysAreSynced: a run that begins again finds in the log what was
+// received and not synced.
 func TestL5_RowsStayUntilTheirKeysAreSynced(t *testing.T) {
 	onServers(t, func(r *rig) {
 		r.source(numbered, "id")
@@ -123,8 +124,9 @@ func TestL5_RowsStayUntilTheirKeysAreSynced(t *testing.T) {
 	})
 }
 
-// TestL2_DeletionsGiveWay: while the application needs the whole server what was read is left, up
-// to a number, and up to a number of gaps, behind which each look would read it all again.
+// TestL2_DeletionsGiveWay: while the application needs the entire server, the run leaves rows that
+// it has read, up to a number of rows and a number of gaps. Behind more gaps, each read would read
+// all of them again.
 func TestL2_DeletionsGiveWay(t *testing.T) {
 	onServers(t, func(r *rig) {
 		r.source(numbered, "id")
@@ -168,15 +170,15 @@ func TestL2_DeletionsGiveWay(t *testing.T) {
 		deadline := time.Now().Add(5 * time.Second)
 		for r.value("SELECT COUNT(*) < 100 FROM t_changes") != "1" {
 			if time.Now().After(deadline) {
-				r.Fatalf("%s rows are left, with a gap beside each", r.value("SELECT COUNT(*) FROM t_changes"))
+				r.Fatalf("%s rows are left, with a gap next to each", r.value("SELECT COUNT(*) FROM t_changes"))
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
 	})
 }
 
-// TestEveryKindOfStatement: what changes a row, in whatever way, is in the log if it is committed,
-// and the session that wrote sees nothing of it.
+// TestEveryKindOfStatement: any committed change of a row, by any kind of statement, is in the log,
+// and the session that wrote it notices nothing.
 func TestEveryKindOfStatement(t *testing.T) {
 	onServers(t, func(r *rig) {
 		r.exec("CREATE TABLE other (n INT)", "INSERT INTO other VALUES (20), (21)")
@@ -213,7 +215,8 @@ func TestEveryKindOfStatement(t *testing.T) {
 	})
 }
 
-// TestTheApplicationSeesNothing: neither numbers nor warnings of the triggers' inserts.
+// TestTheApplicationSeesNothing: the application sees neither numbers nor warnings of the triggers'
+// inserts.
 func TestTheApplicationSeesNothing(t *testing.T) {
 	onServers(t, func(r *rig) {
 		r.source("id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, v INT, at DATETIME NULL", "id")
@@ -230,10 +233,10 @@ func TestTheApplicationSeesNothing(t *testing.T) {
 			r.Fatal(err)
 		}
 		if id, _ := result.LastInsertId(); id != 101 {
-			r.Errorf("the client is told of number %d, want 101", id)
+			r.Errorf("the client gets number %d, want 101", id)
 		}
 		if n, _ := result.RowsAffected(); n != 2 {
-			r.Errorf("the client is told of %d rows, want 2", n)
+			r.Errorf("the client gets a count of %d rows, want 2", n)
 		}
 		var seen string
 		if err := c.QueryRowContext(
@@ -249,7 +252,7 @@ func TestTheApplicationSeesNothing(t *testing.T) {
 			r.Fatal(err)
 		}
 		if n, _ := result.RowsAffected(); n != 2 {
-			r.Errorf("the client is told of %d rows, want 2", n)
+			r.Errorf("the client gets a count of %d rows, want 2", n)
 		}
 		if err := c.QueryRowContext(
 			r.Context(),
@@ -263,8 +266,8 @@ func TestTheApplicationSeesNothing(t *testing.T) {
 	})
 }
 
-// TestKeysOfAllTypes: the log holds the very values of the source, whatever the session's sql_mode,
-// charset and time zone.
+// TestKeysOfAllTypes: the log holds the exact values of the source, whatever the session's
+// sql_mode, charset and time zone.
 func TestKeysOfAllTypes(t *testing.T) {
 	onServers(t, func(r *rig) {
 		const columns = `a VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci, b VARCHAR(20) CHARACTER SET latin1, c CHAR(5) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
@@ -289,7 +292,8 @@ func TestKeysOfAllTypes(t *testing.T) {
 	})
 }
 
-// TestMovedKeys: an UPDATE that changes the key, if only by what the server takes for equal, tells both.
+// TestMovedKeys: an UPDATE that changes the key logs both keys, even if the server treats them as
+// equal.
 func TestMovedKeys(t *testing.T) {
 	onServers(t, func(r *rig) {
 		r.source(
@@ -307,7 +311,8 @@ func TestMovedKeys(t *testing.T) {
 	})
 }
 
-// TestL8_AnotherTriggerOfTheName is not touched; others of the table stay, and go on firing.
+// TestL8_AnotherTriggerOfTheName: a trigger of another owner with our name is not touched. Other
+// triggers of the table stay, and continue to fire.
 func TestL8_AnotherTriggerOfTheName(t *testing.T) {
 	onServers(t, func(r *rig) {
 		r.exec("CREATE TABLE t (id BIGINT UNSIGNED PRIMARY KEY)", "CREATE TABLE elsewhere LIKE t", "CREATE TABLE audit (n BIGINT UNSIGNED)",
@@ -336,7 +341,7 @@ func TestL8_AnotherTriggerOfTheName(t *testing.T) {
 	})
 }
 
-// TestLook: what the triggers can't see is seen.
+// TestLook: what the triggers can't capture is noticed.
 func TestLook(t *testing.T) {
 	onServers(t, func(r *rig) {
 		r.source(numbered, "id")
@@ -376,8 +381,8 @@ func TestLook(t *testing.T) {
 	})
 }
 
-// TestL6_TheLogIsReadToItsEndUnderTheLock: through the session that has it. What an XA transaction
-// has prepared is counted.
+// TestL6_TheLogIsReadToItsEndUnderTheLock: the session that has the lock reads it. The rows of a
+// prepared XA transaction are counted.
 func TestL6_TheLogIsReadToItsEndUnderTheLock(t *testing.T) {
 	onServers(t, func(r *rig) {
 		r.source(numbered, "id")
@@ -423,8 +428,8 @@ func TestL6_TheLogIsReadToItsEndUnderTheLock(t *testing.T) {
 	})
 }
 
-// TestL9_TriggersOfAGarbledNameGoBeforeTheirLog: MySQL does not tell a trigger as it was made where
-// a name has a backtick. Their log stays as long as they are there: else each write of the
+// TestL9_TriggersOfAGarbledNameGoBeforeTheirLog: MySQL does not show a trigger as it was created if
+// a name has a backtick. The log stays as long as its triggers exist: otherwise each write of the
 // application would fail.
 func TestL9_TriggersOfAGarbledNameGoBeforeTheirLog(t *testing.T) {
 	onServers(t, func(r *rig) {

@@ -15,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { mysqltest.Main(m) }
 
-// TestRangesAreReadOnce: a range is joined by a hash table, and the server reads its rows in
-// both tables and no others, whatever it thinks of its statistics.
+// TestRangesAreReadOnce: a range is joined by a hash table. The server reads only its rows in both
+// tables, whatever its statistics are.
 func TestRangesAreReadOnce(t *testing.T) {
 	server := mysqltest.Server(t, "9.7")
 	for name, keyColumns := range map[string]string{
@@ -138,7 +138,7 @@ func text(t *testing.T, session *dbconn.Session, query string) (got string) {
 	return got
 }
 
-// rowsRead is the number of rows that the engine has handed to the session.
+// rowsRead is the number of rows that the engine has passed to the session.
 func rowsRead(t *testing.T, session *dbconn.Session) (n int) {
 	t.Helper()
 	err := session.Rows(t.Context(), "SELECT SUM(variable_value) FROM performance_schema.session_status WHERE variable_name IN"+

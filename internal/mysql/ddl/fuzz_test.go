@@ -53,7 +53,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, c := range a.Checks {
 			if got := a.Clauses[c.Start:c.End]; got != c.Name && !strings.HasPrefix(got, "`") {
-				t.Fatalf("check %q is said to be at %q", c.Name, got)
+				t.Fatalf("check %q has its place at %q", c.Name, got)
 			}
 		}
 		other := schema.Name{Schema: "a`b", Table: "c d"}
@@ -113,7 +113,7 @@ func FuzzParseStatement(f *testing.F) {
 		}
 		for _, c := range s.Constraints {
 			if got := s.Definition[c.Start:c.End]; got != c.Name && !strings.HasPrefix(got, "`") {
-				t.Fatalf("constraint %q is said to be at %q", c.Name, got)
+				t.Fatalf("constraint %q has its place at %q", c.Name, got)
 			}
 		}
 	})

@@ -55,7 +55,7 @@ func TestResolve(t *testing.T) {
 	}
 	for _, text := range []string{"'a", "\"a", "`a", "/* a", "/*!99999 /* a */", "/*!50000 a", "/*!/ a", "'a\\'"} {
 		if _, closed := mysql97.Resolve(text); closed {
-			t.Errorf("%q is said to be closed", text)
+			t.Errorf("%q counts as closed", text)
 		}
 	}
 }
