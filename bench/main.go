@@ -84,7 +84,7 @@ func readFlags() (options, error) {
 	)
 	list(&o.loads, "loads", "idle,light,heavy,full", "loads of peers, and of predict but for full")
 	list(&o.toolNames, "tools", "midstream,pt-osc,native-inplace,native-copy", "tools of peers")
-	flag.IntVar(&o.rows, "rows", 1_000_000, "rows of the table")
+	flag.IntVar(&o.rows, "rows", 1_000_000, "number of rows in the table")
 	o.predictRows = []int{100_000, 1_000_000}
 	flag.Func("predict-rows", "rows of the tables of predict (default 100000,1000000; 10000000 takes an hour)", func(text string) error {
 		o.predictRows = nil

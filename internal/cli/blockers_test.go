@@ -90,7 +90,7 @@ func TestBlockers(t *testing.T) {
 	if code == exitDone {
 		t.Error("a table that is not there")
 	}
-	contains(t, stderr, "nowhere.t: no such table", "check the name")
+	contains(t, stderr, "nowhere.t: no such table", "check the table's name")
 }
 
 // TestKills: a session that is in the way for too long is ended, but for backups, for users that were not
@@ -203,5 +203,5 @@ func TestHeld(t *testing.T) {
 	if code != exitUsage {
 		t.Errorf("exit code %d", code)
 	}
-	contains(t, stderr, "--cutover-window 2-4", "it is written as 02:00-04:00")
+	contains(t, stderr, "--cutover-window 2-4", "must be FROM-TO, such as 02:00-04:00")
 }

@@ -15,7 +15,7 @@ func (c *change) registerCapture() {
 		"capture",
 		"auto",
 		[]string{"auto", string(plan.CaptureBinlog), string(plan.CaptureTrigger)},
-		"how changes are learnt of while rows are copied: from the binlog or, where that can't be used, by triggers that write the keys of rows into a table",
+		"how the run captures changes during the row copy: from the binlog, or by triggers that write the keys of changed rows into a table; auto uses triggers if it cannot use the binlog",
 		func(word string) {
 			if word != "auto" {
 				c.options.Capture = plan.Capture(word)
@@ -27,17 +27,17 @@ func (c *change) registerCapture() {
 		"capture-from",
 		"host[:port]",
 		"",
-		"replica from which changes are read, to spare the server; the account is the same. It must replicate from the server itself, log what it replicates, and keep the order",
+		"read changes from this replica instead of the server, with the same account. The replica must replicate directly from the server, write a binlog of what it replicates, and keep the order of transactions",
 		func(text string) error {
 			if strings.Contains(text, ",") {
-				return errors.New("it is one replica")
+				return errors.New("must be one replica")
 			}
 			host, port, err := net.SplitHostPort(text)
 			if err != nil && !strings.Contains(text, ":") {
 				host, port, err = text, "3306", nil
 			}
 			if n, failed := strconv.Atoi(port); err != nil || host == "" || failed != nil || n < 1 || n > 65535 {
-				return errors.New("it is host, or host:port")
+				return errors.New("must be host or host:port")
 			}
 			c.connection.captureFrom = net.JoinHostPort(host, port)
 			return nil
@@ -45,6 +45,6 @@ func (c *change) registerCapture() {
 	)
 	c.checks.boolean(
 		&c.options.Replicates, "", "source-replicates",
-		"the server is meant although it replicates from another one: a ring of primaries, a server that gets other tables from elsewhere",
+		"change the table on this server although the server is a replica, such as one of a ring of primaries, or a server that replicates other tables",
 	)
 }

@@ -27,7 +27,7 @@ type socketFlags struct {
 	off    bool
 }
 
-const controlDirUse = "folder of the sockets by which runs are controlled ($XDG_RUNTIME_DIR/midstream, or midstream-UID in the folder for temporary files)"
+const controlDirUse = "folder of the control sockets of runs ($XDG_RUNTIME_DIR/midstream, or midstream-UID in the folder for temporary files)"
 
 // in is the folder of the socket.
 func (s socketFlags) in(app *app) session.Folder {
@@ -49,7 +49,7 @@ type machineFlags struct{ session.Machines }
 func (m *machineFlags) register(f *checks) {
 	f.flags.StringVar(
 		&m.MetricsFile, "metrics-file", "",
-		"file to write metrics to every 5 s and at the end, as the textfile collector of node_exporter reads it (NAME.prom)",
+		"write metrics to this file every 5 s and at the end, for the textfile collector of node_exporter (NAME.prom)",
 	)
 	f.add(
 		"",
@@ -65,9 +65,9 @@ func (m *machineFlags) register(f *checks) {
 			return err
 		},
 	)
-	f.duration(&m.HookTimeout, "hook-timeout", 30*time.Second, time.Second, time.Hour, "how long a hook may take")
-	f.flags.StringVar(&m.LogFile, "log-file", "", "file to append a log to, a line for each thing that happens; - is standard error")
-	f.enum("log-format", logFormats[0], logFormats, "form of that log", func(word string) { m.LogAsJSON = word == "json" })
+	f.duration(&m.HookTimeout, "hook-timeout", 30*time.Second, time.Second, time.Hour, "time limit for each hook")
+	f.flags.StringVar(&m.LogFile, "log-file", "", "append a log to this file, one line for each event; - is standard error")
+	f.enum("log-format", logFormats[0], logFormats, "format of the log", func(word string) { m.LogAsJSON = word == "json" })
 }
 
 // Event shows an event between two attempts. With note, an output presents a session.

@@ -20,7 +20,7 @@ import (
 )
 
 // errNotAsked says that cleanup would have to ask, and can't.
-var errNotAsked = errors.New("cleanup asks before it drops tables, and there is no terminal to ask on; say --yes")
+var errNotAsked = errors.New("cleanup asks before it drops tables, but there is no terminal; add --yes to drop them without a question")
 
 // cleanup removes what former runs left.
 type cleanup struct {
@@ -36,15 +36,15 @@ func (a *app) cleanupCommand() *cobra.Command {
 	c := &cleanup{app: a, connection: connection{app: a}}
 	cmd := &cobra.Command{
 		Use:     "cleanup database.table",
-		Short:   "Remove what a former run left on the server",
+		Short:   "Remove what an earlier run left on the server",
 		Long:    helpText("cleanup") + "\n\n" + helpText("names"),
 		Example: "  midstream cleanup shop.orders\n  midstream cleanup --old --yes shop.orders",
 		Args:    cobra.ArbitraryArgs,
 	}
 	c.checks.flags = cmd.Flags()
 	c.checks.flags.SortFlags = false
-	c.checks.boolean(&c.old, "", "old", "drop the former table too")
-	c.checks.boolean(&c.yes, "", "yes", "don't ask; needed where there is no terminal to ask on")
+	c.checks.boolean(&c.old, "", "old", "also drop the old table")
+	c.checks.boolean(&c.yes, "", "yes", "drop without a question; required without a terminal")
 	cmd.Flags().StringVarP(&c.database, "database", "D", "", "the table's database")
 	c.connection.register(&c.checks)
 	cmd.RunE = a.verb(c.run)
@@ -106,27 +106,27 @@ func (c *cleanup) drop(ctx context.Context, s *server, name schema.Name, missing
 			code: exitRefused,
 			err:  err,
 			left: "nothing was dropped",
-			next: "give the account the privilege that is denied, and say the same again",
+			next: "grant the account the missing privilege, and run the same command again",
 		}
 	case errors.Is(err, leftovers.ErrClaimed), errors.Is(err, leftovers.ErrElsewhere), errors.Is(err, leftovers.ErrInUse):
-		return &coded{code: exitRefused, err: fmt.Errorf("%w; nothing was dropped", err), next: "try again when it is not"}
+		return &coded{code: exitRefused, err: fmt.Errorf("%w; nothing was dropped", err), next: "try again when that has ended"}
 	case err != nil:
 		if interruptedBy(ctx, err) {
 			err = errInterrupted
 		}
 		left := "nothing was dropped"
 		if agreed {
-			left = "a part of what was to be dropped may be gone"
+			left = "some of the tables may have been dropped"
 		}
 		return &coded{code: exitCode(err, false), err: err, left: left, next: c.command(name)}
 	case len(found) == 0 && missing:
 		return &coded{
 			code: exitRefused,
-			err:  fmt.Errorf("%s: %w; nothing of former runs was found that may be dropped", name, schema.ErrNotFound),
+			err:  fmt.Errorf("%s: %w; cleanup found nothing of earlier runs that it may drop", name, schema.ErrNotFound),
 			next: checkName,
 		}
 	case len(found) == 0:
-		fmt.Fprintf(c.app.Stdout, "Nothing is left of former runs on %s.\n", name)
+		fmt.Fprintf(c.app.Stdout, "Nothing is left of earlier runs on %s.\n", name)
 		return nil
 	case !agreed && ctx.Err() != nil:
 		return &coded{code: exitAborted, err: errInterrupted, left: "nothing was dropped"}

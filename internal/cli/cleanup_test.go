@@ -92,7 +92,7 @@ func TestCleanupOfNothing(t *testing.T) {
 	if code != exitRefused || stdout != "" {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	contains(t, stderr, name+"x: no such table", "nothing of former runs was found", "check the name")
+	contains(t, stderr, name+"x: no such table", "cleanup found nothing of earlier runs", "check the table's name")
 
 	db := i.Open(t, name[:len(name)-2])
 	if _, err := db.ExecContext(t.Context(), "CREATE TABLE tx_shadow (a INT) COMMENT='midstream shadow of "+name+"x'"); err != nil {

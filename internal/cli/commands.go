@@ -33,7 +33,7 @@ type commanding struct {
 }
 
 // noRuns is what is told where there is none.
-const noRuns = "No run is at work on this machine."
+const noRuns = "No run is active on this machine."
 
 // controlCommands are the verbs that talk to runs.
 func (a *app) controlCommands() []*cobra.Command {
@@ -46,10 +46,10 @@ func (a *app) newCommanding(use, short string) (*commanding, *cobra.Command) {
 	verb, _, _ := strings.Cut(use, " ")
 	c := &commanding{app: a, verb: verb, body: noBody, named: func(args []string) bool { return len(args) > 0 }}
 	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, Long: helpText(verb) +
-		"\n\nIt talks to runs that this user has begun on this machine, by their sockets; without a table to all of them.\n" + helpText("names")}
+		"\n\nIt talks to the runs of this user on this machine, through their control sockets; without a table, to all of them.\n" + helpText("names")}
 	c.checks.flags = cmd.Flags()
 	c.checks.flags.SortFlags = false
-	c.checks.boolean(&c.json, "", "json", "one JSON object a line, as docs/openapi.yaml and docs/events.md have them")
+	c.checks.boolean(&c.json, "", "json", "print one JSON object a line (docs/openapi.yaml, docs/events.md)")
 	cmd.Flags().StringVarP(&c.database, "database", "D", "", "the table's database")
 	cmd.Flags().StringVar(&c.server, "server", "", "only runs on this server, as midstream status spells it (host:port)")
 	cmd.Flags().StringVar(&c.folder, "control-dir", "", controlDirUse)
@@ -59,15 +59,15 @@ func (a *app) newCommanding(use, short string) (*commanding, *cobra.Command) {
 
 func noBody(rest []string) (any, error) {
 	if len(rest) > 0 {
-		return nil, fmt.Errorf("one table is expected, and there is %q besides", strings.Join(rest, " "))
+		return nil, fmt.Errorf("expected one table, got also %q", strings.Join(rest, " "))
 	}
 	return struct{}{}, nil
 }
 
 func (a *app) pauseCommand() *cobra.Command {
-	c, cmd := a.newCommanding("pause [database.table]", "Hold a run still")
+	c, cmd := a.newCommanding("pause [database.table]", "Pause a run")
 	var stop bool
-	c.checks.boolean(&stop, "", "stop-capture", "stop at a checkpoint, and capture nothing either")
+	c.checks.boolean(&stop, "", "stop-capture", "stop at a checkpoint, and capture no changes either")
 	c.body = func(rest []string) (any, error) {
 		_, err := noBody(rest)
 		return socket.PauseCommand{StopCapture: stop}, err
@@ -81,14 +81,14 @@ func (a *app) resumeCommand() *cobra.Command {
 }
 
 func (a *app) throttleCommand() *cobra.Command {
-	c, cmd := a.newCommanding("throttle [database.table] share", "Bound the time in which rows are copied")
+	c, cmd := a.newCommanding("throttle [database.table] share", "Limit the share of time that the row copy works")
 	cmd.Example = "  midstream throttle shop.orders 30%"
 	c.named = func(args []string) bool {
 		return len(args) > 1 || len(args) == 1 && (c.database != "" || !isShare(args[0]))
 	}
 	c.body = func(rest []string) (any, error) {
 		if len(rest) != 1 {
-			return nil, errors.New("say the share: midstream throttle shop.orders 30%")
+			return nil, errors.New("name the share: midstream throttle shop.orders 30%")
 		}
 		return socket.ThrottleCommand{Share: rest[0]}, nil
 	}
@@ -104,7 +104,7 @@ func (a *app) setCommand() *cobra.Command {
 		for _, text := range rest {
 			name, value, ok := strings.Cut(text, "=")
 			if !ok || name == "" {
-				return nil, fmt.Errorf("%q is no setting: it is name=value", text)
+				return nil, fmt.Errorf("%q is not a setting: a setting must be name=value", text)
 			}
 			values[name] = value
 		}
@@ -114,16 +114,16 @@ func (a *app) setCommand() *cobra.Command {
 }
 
 func (a *app) holdCommand() *cobra.Command {
-	_, cmd := a.newCommanding("hold [database.table]", "Have the swap wait for midstream cutover")
+	_, cmd := a.newCommanding("hold [database.table]", "Make the swap wait for midstream cutover")
 	return cmd
 }
 
 func (a *app) cutoverCommand() *cobra.Command {
-	c, cmd := a.newCommanding("cutover [database.table]", "Let the swap of a held run go")
+	c, cmd := a.newCommanding("cutover [database.table]", "Release the swap of a held run")
 	var now bool
 	c.yesNeeded = true
-	c.checks.boolean(&c.yes, "", "yes", "without a table: let all runs of this machine go")
-	c.checks.boolean(&now, "", "now", "wait neither for --cutover-window nor for --cutover-when-gone")
+	c.checks.boolean(&c.yes, "", "yes", "required without a table: release the swaps of all runs of this machine")
+	c.checks.boolean(&now, "", "now", "do not wait for --cutover-window or --cutover-when-gone")
 	c.body = func(rest []string) (any, error) {
 		_, err := noBody(rest)
 		return socket.CutOverCommand{Now: now}, err
@@ -135,8 +135,8 @@ func (a *app) abortCommand() *cobra.Command {
 	c, cmd := a.newCommanding("abort [database.table]", "Stop a run; the table is unchanged")
 	var keep bool
 	c.yesNeeded = true
-	c.checks.boolean(&keep, "", "keep", "keep the work")
-	c.checks.boolean(&c.yes, "", "yes", "without a table: end all runs of this machine")
+	c.checks.boolean(&keep, "", "keep", "keep the work, so that the same command resumes it")
+	c.checks.boolean(&c.yes, "", "yes", "required without a table: abort all runs of this machine")
 	c.body = func(rest []string) (any, error) {
 		_, err := noBody(rest)
 		return socket.AbortCommand{Keep: keep}, err
@@ -173,7 +173,7 @@ func (c *commanding) parse(args []string) (table string, body any, err error) {
 	}
 	c.app.stands(c.verb, shown)
 	if table == "" && c.yesNeeded && !c.yes {
-		return "", nil, fmt.Errorf("say which run, or --yes for all of this machine: midstream %s database.table", c.verb)
+		return "", nil, fmt.Errorf("name a table, or add --yes for all runs of this machine: midstream %s database.table", c.verb)
 	}
 	return table, body, nil
 }
@@ -190,11 +190,11 @@ func (c *commanding) find(ctx context.Context, table string) ([]*socket.Client, 
 	meant := slices.DeleteFunc(runs, func(r *socket.Client) bool { return c.server != "" && r.Found.Server != c.server })
 	switch {
 	case len(meant) == 0 && table == "" && c.server != "":
-		return nil, &coded{code: exitNoRun, err: fmt.Errorf("no run on the server %s is at work on this machine", c.server),
-			next: "midstream status lists the runs at work, with their servers"}
+		return nil, &coded{code: exitNoRun, err: fmt.Errorf("no run on the server %s is active on this machine", c.server),
+			next: "midstream status lists the active runs, with their servers"}
 	case len(meant) == 0 && table != "":
-		return nil, &coded{code: exitNoRun, err: fmt.Errorf("no run on %s is at work on this machine, or it is another user's", table),
-			next: "midstream status lists the runs at work; --control-dir must be the run's"}
+		return nil, &coded{code: exitNoRun, err: fmt.Errorf("no run on %s is active on this machine, or another user started it", table),
+			next: "midstream status lists the active runs; --control-dir must be the folder that the run uses"}
 	case len(meant) > 1 && table != "":
 		var servers []string
 		for _, r := range meant {
@@ -202,7 +202,7 @@ func (c *commanding) find(ctx context.Context, table string) ([]*socket.Client, 
 		}
 		return nil, &coded{
 			code: exitUsage,
-			err:  fmt.Errorf("%s is changed on several servers: %s", table, strings.Join(servers, ", ")),
+			err:  fmt.Errorf("runs change %s on several servers: %s", table, strings.Join(servers, ", ")),
 			next: "name one by --server",
 		}
 	}
@@ -258,7 +258,7 @@ func (c *commanding) command(ctx context.Context, args []string) error {
 		return err
 	}
 	if len(runs) == 0 {
-		return &coded{code: exitNoRun, err: errors.New("no run is at work on this machine"), next: "--control-dir must be that of the runs"}
+		return &coded{code: exitNoRun, err: errors.New("no run is active on this machine"), next: "--control-dir must be the folder that the runs use"}
 	}
 	if set, is := body.(socket.SetCommand); is && len(set.Settings) == 0 {
 		return c.listSettings(ctx, runs)

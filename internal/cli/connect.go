@@ -32,7 +32,7 @@ type connection struct {
 // has taken it out before.
 func (c *connection) register(f *checks) {
 	c.checks = f
-	f.flags.StringVarP(&c.flags.Host, "host", "h", "", "server; none or localhost means the socket, if there is one")
+	f.flags.StringVarP(&c.flags.Host, "host", "h", "", "host of the server; without a host, or with localhost, its socket if there is one")
 	f.integer(&c.flags.Port, "P", "port", 0, 1, 65535, "TCP port (3306)")
 	f.flags.StringVarP(&c.flags.Socket, "socket", "S", "", "socket file, for localhost")
 	f.flags.StringVarP(&c.flags.User, "user", "u", "", "account (your login name)")
@@ -65,7 +65,7 @@ func (c *connection) config() (cfg dbconn.Config, notes []string, err error) {
 	options := c.flags
 	options.Password, options.AskPassword = c.app.password.password, c.app.password.ask
 	if options.Password != nil {
-		notes = append(notes, "a password on the command line can be seen by others for a moment, and stays in the shell's history; "+
+		notes = append(notes, "other users can see a password on the command line for a moment, and the shell's history keeps it; "+
 			"use -p alone, an option file or MYSQL_PWD")
 	}
 	filed, fileErr := c.files.Read()

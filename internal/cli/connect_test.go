@@ -254,7 +254,7 @@ func TestPasswordIsNotInPs(t *testing.T) {
 		if code := r.exit(); code != exitAborted {
 			t.Errorf("exit code %d\n%s", code, &r.stderr)
 		}
-		contains(t, r.stderr.String(), "a password on the command line can be seen", "midstream: aborted: interrupted\n")
+		contains(t, r.stderr.String(), "other users can see a password on the command line", "midstream: aborted: interrupted\n")
 		conn.Close()
 	}
 }

@@ -235,7 +235,7 @@ func TestPauseAndResume(t *testing.T) {
 	if s := c.status(); s.State != "paused" || !strings.Contains(s.PausedBy, fmt.Sprintf("(uid %d, process ", os.Getuid())) {
 		t.Errorf("%+v", s)
 	}
-	c.refuses(exitNotNow, "pause", nil, "can't be paused: it is paused since", "midstream resume")
+	c.refuses(exitNotNow, "pause", nil, "can't be paused: the run is paused since", "midstream resume")
 	c.obeys("status", nil, c.name+" on ", "ADD COLUMN c INT", "waits     paused by ")
 	c.obeys("resume", nil, "going on")
 	c.refuses(exitNotNow, "resume", nil, "the run is not paused", "midstream cutover ends a hold")
@@ -289,9 +289,9 @@ func TestHoldUntilCutover(t *testing.T) {
 	}
 	applied := c.progress().Applied
 	c.await("changes are applied", func() bool { return c.progress().Applied > applied+10 })
-	c.refuses(exitNotNow, "hold", nil, "it is held already", "midstream cutover releases it")
+	c.refuses(exitNotNow, "hold", nil, "the swap is already held", "midstream cutover releases it")
 	c.obeys("pause", nil, "stands still")
-	c.obeys("cutover", nil, "it is paused by ")
+	c.obeys("cutover", nil, "the run is paused by ")
 	c.obeys("resume", nil, "going on")
 	c.await("the file holds it", func() bool { return strings.Contains(c.run.stdout.String(), "held: the file "+file) })
 	c.obeys("hold", nil, "waits for midstream cutover")
@@ -347,7 +347,7 @@ func TestAbort(t *testing.T) {
 			if code, stdout, stderr := midstream(t, append(flags(t, c.i), "cleanup", "--yes", c.name)...); code != exitDone {
 				t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 			}
-			c.refuses(exitNoRun, "abort", nil, "no run on "+c.name+" is at work on this machine", "midstream status lists")
+			c.refuses(exitNoRun, "abort", nil, "no run on "+c.name+" is active on this machine", "midstream status lists")
 		})
 	}
 }
@@ -368,12 +368,12 @@ func TestSet(t *testing.T) {
 	c.obeys("set", nil, "copy-share           0%", "0% to 100%", "lock-wait            250ms", "10ms to 30s")
 	c.refuses(
 		exitUsage, "set", []string{"lock-wait=1h", "copy-share=50%"},
-		"lock-wait=1h is not taken, and nothing has changed", "from 10ms to 30s",
+		"lock-wait=1h is refused; nothing was changed", "between 10ms and 30s",
 	)
-	c.refuses(exitUsage, "set", []string{"speed=high"}, "there is no such setting", "lists those there are")
+	c.refuses(exitUsage, "set", []string{"speed=high"}, "unknown setting", "lists the settings")
 	c.refuses(exitUsage, "set", []string{"max-load=Threads_flying=3"}, "no status variable Threads_flying")
-	c.refuses(exitUsage, "throttle", []string{"150%"}, "from 0 to 100")
-	c.refuses(exitUsage, "set", []string{"lock-wait"}, "it is name=value")
+	c.refuses(exitUsage, "throttle", []string{"150%"}, "between 0 and 100")
+	c.refuses(exitUsage, "set", []string{"lock-wait"}, "must be name=value")
 	c.obeys("set", nil, "copy-share           0%", "lock-wait            250ms")
 	c.obeys("set", []string{"throttle-file=" + file, "copy-share=100%", "workers=4", "chunk-time=50ms"}, `workers is "4", was "2"`)
 	c.run.await(&c.run.stdout, "waiting: the file "+file)
@@ -397,7 +397,7 @@ func TestSet(t *testing.T) {
 func TestTwoAtOnce(t *testing.T) {
 	sideBySide(t)
 	c := beginControlled(t, 5000, "--copy-share=1%", "--drop-old")
-	c.refuses(exitNotNow, "cutover", nil, "nothing holds it", "swaps by itself")
+	c.refuses(exitNotNow, "cutover", nil, "nothing holds the swap", "swaps by itself")
 	c.phase("copy")
 	// A lock on a row that is to be copied? None is needed: the copy reads what is committed. The
 	// metadata lock of the shadow is what a sync waits for.

@@ -46,12 +46,12 @@ func (a *app) demoCommand() *cobra.Command {
 	f := &d.checks
 	f.flags = cmd.Flags()
 	f.flags.SortFlags = false
-	f.integer(&d.options.Rows, "", "rows", 200_000, 0, 100_000_000, "rows of the table")
+	f.integer(&d.options.Rows, "", "rows", 200_000, 0, 100_000_000, "number of rows in the table")
 	f.flags.StringVar(
 		&d.options.Alter, "alter", "ADD COLUMN note VARCHAR(40), ADD INDEX (note)",
-		"the change: what follows ALTER TABLE shop.orders",
+		"clauses of the ALTER TABLE shop.orders",
 	)
-	f.integer(&d.rate, "", "rate", demoRate, 0, 1_000_000, "transactions a second of the writers; 0: as fast as they can")
+	f.integer(&d.rate, "", "rate", demoRate, 0, 1_000_000, "transactions per second of the writers; 0: as fast as they can")
 	registerVersion(f, &d.version)
 	f.boolean(&d.keep, "", "keep", "leave the server running until Ctrl-C, and print how to connect")
 	f.boolean(&d.output.noColor, "", "no-color", "no colors on a terminal")
@@ -67,7 +67,7 @@ func (d *demonstration) run(ctx context.Context, _ []string) (err error) {
 		return err
 	}
 	if d.app.Executable == "" {
-		return errors.New("demo: this program can't find itself to run the change as a child")
+		return errors.New("demo: cannot find this program's file, which demo needs to run the change as a child process")
 	}
 	d.options.Rate = float64(d.rate)
 	defer d.app.Interrupts.OnFirst(func() {
@@ -109,8 +109,8 @@ func (d *demonstration) show(ctx context.Context, server *sandbox.Server) error 
 	}
 	fmt.Fprint(d.app.Stdout, summary.OfProof(proof, d.result))
 	if !proof.Good() {
-		err = &coded{code: exitMismatch, err: errors.New("the table is not what the writers left, or not what was asked for"),
-			next: "keep the server with --keep and look"}
+		err = &coded{code: exitMismatch, err: errors.New("the table differs from the writers' ledger, or from the requested definition"),
+			next: "run the demo with --keep, and compare the table yourself"}
 	}
 	if d.keep {
 		d.wait(ctx, server)
@@ -144,7 +144,7 @@ func (d *demonstration) command(ctx context.Context, address, command string) er
 			return commands(run)(ctx, command)
 		}
 	}
-	return errors.New("the run takes no commands now")
+	return errors.New("the run accepts no commands now")
 }
 
 func (d *demonstration) tell(step demo.Step, fraction float64, text string) {
@@ -166,7 +166,7 @@ func (d *demonstration) tell(step demo.Step, fraction float64, text string) {
 
 // wait leaves the server running until the operator has seen enough.
 func (d *demonstration) wait(ctx context.Context, server *sandbox.Server) {
-	fmt.Fprintf(d.app.Stdout, "The server goes on. Connect with one of\n  mysql --host=127.0.0.1 --port=%d --user=%s %s\n",
+	fmt.Fprintf(d.app.Stdout, "The server keeps running. Connect with one of\n  mysql --host=127.0.0.1 --port=%d --user=%s %s\n",
 		server.Port, server.User, demo.Table.Schema)
 	if own := server.Build.Client(ctx, "mysql", append(server.ClientArgs(), demo.Table.Schema)...); own.Err == nil {
 		fmt.Fprintf(d.app.Stdout, "  %s\n", strings.Join(own.Args, " "))

@@ -69,7 +69,7 @@ func TestDemo(t *testing.T) {
 	}
 	contains(
 		t, strings.Join(strings.Fields(r.stdout.String()), " "), "3,000 rows", "locked for", "Proof", "equal ",
-		" rows of 20 columns compared", "0 differing, 0 missing, 0 too many", "the table has its new definition",
+		" rows of 20 columns compared", "0 differing, 0 missing, 0 too many", "the table was altered",
 		"elapsed", "captured", "no statement of theirs took longer", "held for", "of memory at most",
 		"its data folder removed",
 	)

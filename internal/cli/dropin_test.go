@@ -61,13 +61,13 @@ func TestDropInsSayTheirOwnFlags(t *testing.T) {
 	unseen := &coded{
 		code: exitFailed,
 		err:  errors.New("r1 can't be seen"),
-		next: "say which can be, by --replica, or --unseen-replicas=ignore",
+		next: "name reachable replicas by --replica, or use --unseen-replicas=ignore",
 	}
 	for program, says := range map[string][]string{
 		ghostName: {"or a run without --attempt-instant-ddl, which waits\n", "midstream check --host=db1 --port=3306 --user=ann -p 'ALTER TABLE `shop`.`orders` ADD UNIQUE (a)' lists every row", "(max-capture-delay in [midstream] of ~/.my.cnf)",
-			"midstream cleanup --host=db1 --port=3306 --user=ann -p shop.orders\n", "--max-lag-millis x: it is no time\n", "by --throttle-control-replicas, or unseen-replicas=ignore in [midstream] of ~/.my.cnf\n"},
+			"midstream cleanup --host=db1 --port=3306 --user=ann -p shop.orders\n", "--max-lag-millis x: it is no time\n", "by --throttle-control-replicas, or use unseen-replicas=ignore in [midstream] of ~/.my.cnf\n"},
 		ptoscName: {"or a run with --no-drop-old-table, which waits\n", "midstream check --host=db1 --user=ann -p 'ALTER TABLE `shop`.`orders` ADD UNIQUE (a)' lists every row", "(max-capture-delay in [midstream] of ~/.my.cnf)",
-			"midstream cleanup --host=db1 --user=ann -p shop.orders\n", "--max-lag x: it is no time\n", "by --check-replica-lag, or unseen-replicas=ignore in [midstream] of ~/.my.cnf\n"},
+			"midstream cleanup --host=db1 --user=ann -p shop.orders\n", "--max-lag x: it is no time\n", "by --check-replica-lag, or use unseen-replicas=ignore in [midstream] of ~/.my.cnf\n"},
 	} {
 		a := &app{}
 		a.at.Store(&place{verb: program, command: "midstream " + program, stage: "planning", object: "shop.orders"})

@@ -65,7 +65,7 @@ func readOutcomes(text string) (all []outcome) {
 }
 
 // ofSeveral says what a code means where there are several tables.
-const ofSeveral = "With --to the code is for the table at which the run stopped; the tables before it are done, and listed."
+const ofSeveral = "With --to, the code is that of the table at which the run stopped; the message lists the tables that are done."
 
 // outcomeOf returns the outcome of an exit code; an unknown one is a failure.
 func outcomeOf(code int) outcome {

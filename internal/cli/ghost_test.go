@@ -208,7 +208,7 @@ func TestGhostCommands(t *testing.T) {
 	for _, c := range [][2]string{
 		{"status", "# Migrating " + d.quoted() + "; Ghost table is "}, {"status", "State: postponing cut-over; ETA: due\n"}, {"status", "# Serving on unix socket: " + socket + "\n# Serving on TCP port: " + port + "\n"},
 		{"sup", "Copy: "}, {"coordinates", "binlog.0"}, {"applier", "Host: " + d.i.Address + ", Version: "}, {"inspector", "Host: " + d.i.Address}, {"help", "available commands:\n"},
-		{"chunk-size=50", "# chunk-size: 50; "}, {"chunk-size=?", "50\n"}, {"chunk-size=x", "it is a whole number"}, {"nice-ratio=1", "nice-ratio: 1.000000\n"}, {"nice-ratio=?", "1.000000\n"},
+		{"chunk-size=50", "# chunk-size: 50; "}, {"chunk-size=?", "50\n"}, {"chunk-size=x", "must be a whole number"}, {"nice-ratio=1", "nice-ratio: 1.000000\n"}, {"nice-ratio=?", "1.000000\n"},
 		{"max-load=Threads_running=900", "; max-load: Threads_running=900; "}, {"max-load=?", "Threads_running=900\n"}, {"critical-load=Nonsense=1", "Nonsense"}, {"critical-load=?", "\n"},
 		{"throttle-query=SELECT COUNT(*) = 0 FROM t", "# throttle-query: SELECT COUNT(*) = 0 FROM t\n"}, {"throttle-query=SELECT a FROM nowhere", "nowhere"}, {"throttle-control-replicas=?", "\n"}, {"max-lag-millis=?", "1500\n"},
 		{"throttle", "# Note: you may only throttle"}, {"throttle=t", "# Note: you may only throttle"}, {"no-throttle=u", "'no-throttle' names u"},

@@ -16,7 +16,7 @@ const historyDirUse = "folder of the histories of runs, for midstream report ($X
 
 func (h *historyFlags) register(f *checks) {
 	f.flags.StringVar(&h.folder, "history-dir", "", historyDirUse)
-	f.boolean(&h.off, "", "no-history", "keep no history of the run: there is no report of it afterwards")
+	f.boolean(&h.off, "", "no-history", "keep no history of the run; midstream report then has no report of it")
 }
 
 // in is the folder that is meant; "" for none.

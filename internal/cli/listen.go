@@ -26,10 +26,10 @@ func (l *listening) register(f *checks, usual, use string) {
 	f.flags.StringVar(&l.door.TokenFile, "token-file", "", tokenFileUse)
 	f.flags.StringVar(
 		&l.door.Certificate, "tls-cert", "",
-		"with --tls-key: serve HTTPS; file of the certificate and its chain, in PEM form",
+		"serve HTTPS with this certificate and chain (PEM file); needs --tls-key",
 	)
-	f.flags.StringVar(&l.door.Key, "tls-key", "", "file of the certificate's key, in PEM form")
-	f.boolean(&l.door.InsecureHTTP, "", "insecure-http", "listen beyond this machine without TLS: everybody on the way can read the token")
+	f.flags.StringVar(&l.door.Key, "tls-key", "", "key of the certificate (PEM file)")
+	f.boolean(&l.door.InsecureHTTP, "", "insecure-http", "listen beyond this machine without TLS; everyone on the network path can read the token")
 }
 
 func (l *listening) url() string { return l.server.URL() }
@@ -51,7 +51,7 @@ func (l *listening) serve(
 			code: exitFailed,
 			err:  err,
 			left: untouched,
-			next: "name another address by --listen, another file by --token-file, or end what has the port",
+			next: "name another address by --listen or another file by --token-file, or stop the process that uses the port",
 		}
 	}
 	stopped := make(chan struct{})
@@ -65,7 +65,7 @@ func (l *listening) serve(
 	return func() { l.server.Close(); <-stopped }, nil
 }
 
-const tokenFileUse = "file of the token that lets in ($XDG_STATE_HOME/midstream/token, or ~/.local/state/midstream/token)"
+const tokenFileUse = "file of the access token ($XDG_STATE_HOME/midstream/token, or ~/.local/state/midstream/token)"
 
 // tokenFlag says in which file the token is that lets somebody ask a service.
 type tokenFlag struct{ path string }
@@ -83,7 +83,7 @@ func (t *tokenFlag) read(app *app) (string, error) {
 	if token, err := web.TokenIn(path); err != nil || token != "" {
 		return token, err
 	}
-	return "", fmt.Errorf("there is no token in %s", path)
+	return "", fmt.Errorf("%s has no token", path)
 }
 
 // stateFolder is a path that somebody has named, or what is called so among what this program keeps of its user.
@@ -93,7 +93,7 @@ func (a *app) stateFolder(named, name string) (string, error) {
 	}
 	runs := history.Folder(a.Getenv, a.Home)
 	if runs == "" {
-		return "", errors.New("this user has no folder to keep things in: name one by --state-dir and --token-file")
+		return "", errors.New("this user has no folder for state; name one by --state-dir and --token-file")
 	}
 	return filepath.Join(filepath.Dir(runs), name), nil
 }

@@ -121,7 +121,7 @@ func (a *app) root() *cobra.Command {
 		return pflag.NormalizedName(operator.CurrentName(name))
 	})
 	// Our own, for -h is the host.
-	root.PersistentFlags().Bool("help", false, "explain the verb")
+	root.PersistentFlags().Bool("help", false, "print help for the verb")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageOf(cmd.CommandPath()+" --help", flagError(cmd, err))
 	})
@@ -179,13 +179,13 @@ func flagError(cmd *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	switch {
 	case errors.Is(err, pflag.ErrHelp), errors.As(err, &needs) && needs.GetSpecifiedName() == "h":
-		return errors.New("-h is the host, as with mysql, and has a value; the help is --help")
+		return errors.New("-h is the host, as in mysql, and needs a value; for help use --help")
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
 		return meant(err, flagsLike(cmd, unknown.GetSpecifiedName()))
 	case needs != nil:
 		return fmt.Errorf("--%s needs a value", needs.GetFlag().Name)
 	case errors.As(err, &invalid):
-		return fmt.Errorf("--%s %s: it is true or false", invalid.GetFlag().Name, invalid.GetValue())
+		return fmt.Errorf("--%s %s: must be true or false", invalid.GetFlag().Name, invalid.GetValue())
 	}
 	return err
 }

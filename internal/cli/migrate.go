@@ -84,15 +84,15 @@ func (a *app) newChange(cmd *cobra.Command) *change {
 	registerTarget(&c.target, &c.checks)
 	c.connection.register(&c.checks)
 	c.output.register(&c.checks)
-	c.checks.flags.StringVar(&c.options.Key, "key", "", "key to follow (the best one)")
+	c.checks.flags.StringVar(&c.options.Key, "key", "", "name of the key by which the run copies rows and follows changes (the best key)")
 	c.checks.flags.StringVar(
 		&c.options.Names.Shadow, "shadow-name", "",
-		"name of the shadow, in the table's database (the table's, and _shadow)",
+		"name of the shadow table, in the table's database (the table's name with _shadow)",
 	)
-	c.checks.flags.StringVar(&c.options.Names.Old, "old-name", "", "name that the former table is left with (the table's, and _old)")
+	c.checks.flags.StringVar(&c.options.Names.Old, "old-name", "", "name of the old table after the swap (the table's name with _old)")
 	c.checks.pairs(
 		&c.options.Map, "map",
-		"column that continues another, if the statement can't be read or --to is ambiguous; may be repeated",
+		"the new column takes its values from the old column, if Midstream cannot read the statement or --to is ambiguous; may be repeated",
 	)
 	return c
 }
@@ -159,7 +159,7 @@ func (c *change) prepare(ctx context.Context, args []string, do doing) (migratio
 func (c *change) asked(args []string, tables bool) (*ddl.Statement, []error) {
 	statement, err := c.target.Parse(args)
 	if err == nil && statement != nil && statement.Kind != ddl.KindAlter && !tables {
-		err = fmt.Errorf("a %s has no rows to look at: midstream %s is for what changes a table's shape", statement.Kind, c.target.Verb)
+		err = fmt.Errorf("midstream %[2]s cannot check a %[1]s: it checks the rows of a table that an ALTER changes", statement.Kind, c.target.Verb)
 	}
 	if c.config.DropOld && c.dropLater {
 		err = errors.Join(err, errors.New("--drop-old and --drop-later exclude each other"))
@@ -184,7 +184,7 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 	case errors.Is(err, intake.ErrOtherCapture):
 		return nil, unwritten(
 			ctx, err,
-			"read changes from the same server as that run, or give it up with: midstream cleanup "+p.Source.Name.Argument(),
+			"read changes from the same server as that run, or discard its work with: midstream cleanup "+p.Source.Name.Argument(),
 		)
 	case errors.Is(err, migration.ErrStopped):
 		return nil, unwritten(ctx, err, stopBefore(p))
@@ -194,7 +194,7 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 		return nil, unwritten(ctx, err, "")
 	}
 	if c.mustResume && former == "" {
-		return nil, unwritten(ctx, session.ErrGone, "look whether the table has its new schema")
+		return nil, unwritten(ctx, session.ErrGone, "check whether the table was altered")
 	}
 	told := record.PlanOf(p, s.Address, summary.Predict(p, c.config, c.settings))
 	told.Former, told.Place = former, c.place
@@ -219,11 +219,11 @@ func (c *change) plan(ctx context.Context, alter *ddl.Alter, s *server) (*plan.P
 }
 
 // afterPlan says what to do with a plan.
-const afterPlan = "the same command with run in place of plan; with check, it tests every row first (--verbose: locks, grants, key)"
+const afterPlan = "the same command with run instead of plan; check tests every row first (--verbose: locks, grants, key)"
 
 // goOnWithThat is what to do about a run of another ALTER that was stopped.
 func goOnWithThat(p *plan.Plan) string {
-	return "resume that ALTER, or give it up with: midstream cleanup " + p.Source.Name.Argument()
+	return "resume that ALTER, or discard its work with: midstream cleanup " + p.Source.Name.Argument()
 }
 
 // make reads the facts, asks the server, and makes the plan.
@@ -254,7 +254,7 @@ func unplanned(ctx context.Context, err error) error {
 	case planning.AskServer:
 		return unasked(ctx, err, failed.Table)
 	case planning.ReadReplica:
-		next = "see that the replica runs, or leave --capture-from out"
+		next = "check that the replica runs, or leave out --capture-from"
 	case planning.ReadTable:
 		if next = kindAdvice(err); errors.Is(err, schema.ErrNotFound) {
 			next = checkName
@@ -280,7 +280,7 @@ func unasked(ctx context.Context, err error, table schema.Name) error {
 }
 
 // checkName is what to do about a table that isn't there.
-const checkName = "check the name, and what the account may see: SHOW GRANTS"
+const checkName = "check the table's name, and the account's privileges: SHOW GRANTS"
 
 // kindAdvice is what to do where the name is no table's.
 func kindAdvice(err error) string {
@@ -316,7 +316,7 @@ func (c *change) carryOut(ctx context.Context, alter *ddl.Alter, s *server,
 		}
 		if err := throttle.CheckQuery(ctx, s.Pool, p.Source.Name.Schema, t.Query); err != nil {
 			return nil, migration.Result{}, unwritten(
-				ctx, fmt.Errorf("--throttle-query: %w", err), "it runs by itself once a second, and can't write",
+				ctx, fmt.Errorf("--throttle-query: %w", err), "the query runs by itself once a second and must not write",
 			)
 		}
 		unfollow, err := c.follow(ctx, s, p.Server.Followers)

@@ -82,7 +82,7 @@ func TestL5_AbortAfterResume(t *testing.T) {
 	c := beginControlled(t, 8000, "--copy-share=1%")
 	c.phase("copy")
 	c.obeys("pause", []string{"--stop-capture"}, "stopped at a checkpoint")
-	c.refuses(exitNotNow, "set", []string{"max-load=Threads_flying=3"}, "not working there")
+	c.refuses(exitNotNow, "set", []string{"max-load=Threads_flying=3"}, "stopped or still checks the server")
 	c.obeys("resume", nil, "going on from the checkpoint")
 	c.obeys("abort", nil, "nothing is left on the server")
 	c.ends(exitAborted)

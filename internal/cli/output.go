@@ -58,8 +58,8 @@ func (o *output) style() summary.Style {
 }
 
 func (o *output) register(f *checks) {
-	f.boolean(&o.json, "", "json", "one JSON object a line (docs/events.md), the result last; not with --quiet")
-	f.boolean(&o.quiet, "q", "quiet", "print only what may need an operator, and the result; not with --json")
+	f.boolean(&o.json, "", "json", "print one JSON object a line (docs/events.md), the result last; not with --quiet")
+	f.boolean(&o.quiet, "q", "quiet", "print only warnings that may need an operator, and the result; not with --json")
 	f.boolean(&o.verbose, "", "verbose", "print all details: key, locks, grants, indexes, every phase, and what the run cost")
 	f.boolean(&o.noColor, "", "no-color", "no colors on a terminal; NO_COLOR does the same")
 }

@@ -16,17 +16,17 @@ type page struct {
 	stop func() // nil before it answers
 }
 
-const pageUse = "serve the page of this run (and its API) at this address and port, such as 127.0.0.1:8386, until the run has ended;\n" +
-	"beyond this machine only with --token-file, and --tls-cert or --insecure-http"
+const pageUse = "serve the page and the API of this run at this address and port, such as 127.0.0.1:8386, until the run ends;\n" +
+	"an address beyond this machine needs --token-file, and --tls-cert or --insecure-http"
 
 // check says what is wrong with the flags.
 func (p *page) check(c *change) error {
 	err := p.door.Check()
 	if p.door.Listen != "" && c.socket.off {
-		err = errors.Join(err, errors.New("--listen and --no-control exclude each other: the page asks the run as its socket does"))
+		err = errors.Join(err, errors.New("--listen and --no-control exclude each other: the page needs the run's control socket"))
 	}
 	if p.door.Listen != "" && c.history.off {
-		err = errors.Join(err, errors.New("--listen and --no-history exclude each other: the page shows what the history has"))
+		err = errors.Join(err, errors.New("--listen and --no-history exclude each other: the page shows the run's history"))
 	}
 	return err
 }
@@ -39,20 +39,20 @@ func (p *page) show(c *change, s *session.Session, told record.Run) (end func(re
 	if s.Handler() == nil || s.History() == "" {
 		return nil, &coded{
 			code: exitFailed,
-			err:  errors.New("there is no page of a run without its socket and its history"),
+			err:  errors.New("the page of a run needs its control socket and its history"),
 			left: "nothing was written",
-			next: "name folders that can be used by --control-dir and --history-dir, or leave --listen out",
+			next: "name usable folders by --control-dir and --history-dir, or leave out --listen",
 		}
 	}
 	if p.stop == nil {
 		// A page that is gone is no reason to end a run.
-		gone := func(err error) { c.output.note(fmt.Sprintf("the page of the run is gone: %v", err)) }
+		gone := func(err error) { c.output.note(fmt.Sprintf("the page of the run failed: %v", err)) }
 		stop, err := p.serve(c.app, p.runs.Source(), p.runs.Metrics(), gone, "nothing was written")
 		if err != nil {
 			return nil, err
 		}
 		p.stop = stop
-		c.output.note(fmt.Sprintf("the page of the run is at %s, the token that opens it in %s", p.url(), p.server.TokenFile()))
+		c.output.note(fmt.Sprintf("the page of the run is at %s; its access token is in %s", p.url(), p.server.TokenFile()))
 	}
 	return p.runs.Begin(told, s.History(), s.Handler()).End, nil
 }

@@ -50,12 +50,12 @@ func (l *looking) gets(method, path, body string, texts ...string) string {
 }
 
 // pageAt is where a run has said that its page is.
-var pageAt = regexp.MustCompile(`the page of the run is at (\S+), the token that opens it in (\S+)`)
+var pageAt = regexp.MustCompile(`the page of the run is at (\S+); its access token is in (\S+)`)
 
 // page is the page of the run.
 func (c *controlling) page() *looking {
 	c.t.Helper()
-	c.run.await(&c.run.stderr, "the token that opens it in")
+	c.run.await(&c.run.stderr, "its access token is in")
 	at := pageAt.FindStringSubmatch(c.run.stderr.String())
 	token, err := os.ReadFile(at[2])
 	if err != nil {

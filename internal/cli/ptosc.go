@@ -25,7 +25,7 @@ func (a *app) ptoscCommand() *cobra.Command {
 }
 
 // errStoppedReplication is the end of a run that shall not wait for a replica.
-var errStoppedReplication = fmt.Errorf("the replication of a replica has stopped: %w", errInterrupted)
+var errStoppedReplication = fmt.Errorf("a replica has stopped replicating: %w", errInterrupted)
 
 // ptosc does what a command line of that program asks for.
 func (a *app) ptosc(ctx context.Context, args []string) (code int) {

@@ -21,16 +21,16 @@ type rehearsal struct {
 }
 
 func (r *rehearsal) register(f *checks) {
-	f.boolean(&r.wanted, "", "rehearse", "do everything but the swap, report the result, and drop the new table")
+	f.boolean(&r.wanted, "", "rehearse", "do everything except the swap, report the result, and drop the new table")
 	f.boolean(
 		&r.lock, "", "rehearse-lock",
-		"rehearse the lock of the cut-over too: take it within its bounds, apply what is left, and give it back",
+		"also rehearse the lock of the cut-over: take the lock within its bounds, apply the remaining changes, and release it",
 	)
 	f.boolean(
 		&r.keep, "", "keep-shadow",
-		"leave the new table of a rehearsal; it no longer follows the old one. midstream cleanup removes it",
+		"keep the new table of a rehearsal, which then follows the old table no more; midstream cleanup removes it",
 	)
-	f.boolean(&r.onReplica, "", "on-replica", "rehearse on a replica, to which the connection leads: nothing is written to its binlog")
+	f.boolean(&r.onReplica, "", "on-replica", "rehearse on a replica, to which the connection leads; the run writes nothing to its binlog")
 }
 
 // purpose is what the flags ask for.
@@ -47,7 +47,7 @@ func (r *rehearsal) purpose() plan.Purpose {
 // check says what is wrong with the flags.
 func (r *rehearsal) check() error {
 	if r.keep && !r.purpose().Rehearses() {
-		return errors.New("--keep-shadow is for a rehearsal: say --rehearse too")
+		return errors.New("--keep-shadow needs --rehearse")
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func (c *change) rehearse(ctx context.Context, alter *ddl.Alter, s *server) (mig
 // stopBefore is what to do about the run whose work is in the way of a rehearsal.
 func stopBefore(p *plan.Plan) string {
 	return fmt.Sprintf(
-		"let that run come to its end (give its command again), or give it up with: midstream cleanup %s",
+		"finish that run (run its command again), or discard its work with: midstream cleanup %s",
 		p.Source.Name.Argument(),
 	)
 }

@@ -129,7 +129,7 @@ func TestRehearseWhatTheServerDoes(t *testing.T) {
 func TestRehearsalFlags(t *testing.T) {
 	sideBySide(t)
 	code, _, stderr := midstream(t, "run", "--keep-shadow", "ALTER TABLE a.b ADD COLUMN c INT")
-	if code != exitUsage || !strings.Contains(stderr, "--keep-shadow is for a rehearsal") {
+	if code != exitUsage || !strings.Contains(stderr, "--keep-shadow needs --rehearse") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	i := mysqltest.Server(t, "9.7")

@@ -30,7 +30,7 @@ type reporting struct {
 func (a *app) reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [ID | database.table | FILE.jsonl]",
-		Short: "Write the report of a run: a page with its plan, its plots and what happened",
+		Short: "Write the report of a run: a page with its plan, plots and events",
 		Long:  helpText("report"),
 		Example: `  midstream report --list
   midstream report shop.orders --out=orders.html
@@ -40,14 +40,14 @@ func (a *app) reportCommand() *cobra.Command {
 	r := &reporting{app: a, checks: checks{flags: cmd.Flags()}}
 	r.checks.flags.SortFlags = false
 	r.checks.flags.BoolVar(&r.list, "list", false, "list the runs, the newest first")
-	r.checks.flags.BoolVar(&r.json, "json", false, "with --list: one JSON object a line, the run's and its result")
+	r.checks.flags.BoolVar(&r.json, "json", false, "with --list: print one JSON object a line, with the run and its result")
 	var names []string
 	for _, form := range report.Forms() {
 		names = append(names, form.Name)
 	}
 	r.form = names[0]
-	r.checks.enum("format", r.form, names, "form of the report", func(word string) { r.form = word })
-	r.checks.flags.StringVar(&r.out, "out", "-", "file to write to; - is standard output")
+	r.checks.enum("format", r.form, names, "format of the report", func(word string) { r.form = word })
+	r.checks.flags.StringVar(&r.out, "out", "-", "write the report to this file; - is standard output")
 	r.checks.flags.StringVar(&r.history.folder, "history-dir", "", historyDirUse)
 	cmd.RunE = a.verb(func(_ context.Context, args []string) error {
 		if err := usageOf("midstream report --help", r.checks.problems...); err != nil {
@@ -99,7 +99,7 @@ func (r *reporting) listRuns(table string) error {
 		case r.json:
 			r.app.record(listed{e.Run, e.Result})
 		default:
-			end := "no end told"
+			end := "no end recorded"
 			if e.Result != nil {
 				end = e.Result.Outcome + ", after " + humanize.Span(e.Result.ElapsedMS.Duration())
 			}

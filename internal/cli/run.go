@@ -33,7 +33,7 @@ func (a *app) newRun() (*change, *cobra.Command) {
 	c.registerTuning()
 	c.checks.flags.StringVar(
 		&c.resultFile, "result-file", "",
-		"for midstream serve: a file that the result is written over; the run does not end before it is written",
+		"for midstream serve: write the result over this file; the run does not end before that",
 	)
 	_ = c.checks.flags.MarkHidden("result-file") // it has just been added
 	cmd.RunE = a.verb(func(ctx context.Context, args []string) error {
@@ -49,18 +49,18 @@ func (c *change) registerTuning() {
 	c.registerSettings()
 	c.registerReplicas()
 	f.flags.StringVar(&c.socket.folder, "control-dir", "", controlDirUse)
-	f.boolean(&c.socket.off, "", "no-control", "make no socket: midstream status, pause, set and so on don't reach the run")
+	f.boolean(&c.socket.off, "", "no-control", "make no control socket; midstream status, pause, set and so on cannot reach the run")
 	c.page.register(f, "", pageUse)
-	f.integer(&cfg.Apply.Workers, "", "apply-workers", dflt.Apply.Workers, 1, 64, "connections that apply changes")
+	f.integer(&cfg.Apply.Workers, "", "apply-workers", dflt.Apply.Workers, 1, 64, "number of connections that apply changes")
 	c.history.register(f)
 	c.machines.register(f)
 	c.registerCapture()
-	f.integer(&cfg.BacklogLimit, "", "backlog-limit", dflt.BacklogLimit, 1000, 100_000_000, "keys in memory at which capture waits")
+	f.integer(&cfg.BacklogLimit, "", "backlog-limit", dflt.BacklogLimit, 1000, 100_000_000, "capture waits while this many keys are in memory")
 	f.enum(
 		"method",
 		"auto",
 		[]string{"auto", string(plan.MethodInstant), string(plan.MethodInplace), string(plan.MethodCopy), string(plan.MethodShadow)},
-		"how the table is changed: the lightest way within the limits below, or the one named",
+		"method of the change; auto chooses the lightest method within the limits of the --native flags",
 		func(word string) {
 			if word != "auto" {
 				c.options.Method = plan.Method(word)
@@ -69,55 +69,55 @@ func (c *change) registerTuning() {
 	)
 	f.boolean(
 		&c.options.ZeroDates, "", "zero-dates",
-		"take defaults that are zero dates ('0000-00-00', '2020-00-00') from the ALTER, though the server's sql_mode takes none",
+		"allow zero dates ('0000-00-00', '2020-00-00') as defaults in the ALTER although the server's sql_mode refuses them",
 	)
 	f.boolean(
 		&c.calibrate, "", "calibrate",
-		"measure what the plan predicts: copy a few chunks of rows to a scratch table, which is dropped (about ten seconds)",
+		"measure instead of estimating: copy a few chunks of rows to a scratch table, then drop it (about ten seconds)",
 	)
 	limits := plan.Limits{}.WithDefaults()
-	f.duration(&c.options.Limits.Locked, "native-max-lock", limits.Locked, 0, time.Hour, "how long the server may block all writes")
+	f.duration(&c.options.Limits.Locked, "native-max-lock", limits.Locked, 0, time.Hour, "limit for the time that a native change of the server may block all writes")
 	f.duration(
 		&c.options.Limits.Longest, "native-max-build", limits.Longest, 0, 1000*time.Hour,
-		"how long the server may build in place: if it cannot get its final lock, the build is lost",
+		"limit for the time of a build in place by the server; if the server cannot get its final lock, the build is lost",
 	)
 	f.duration(
 		&c.options.Limits.Stall, "native-max-replica-stall", limits.Stall, 0, 1000*time.Hour,
-		"how long replicas may stall while they repeat the server's own change",
+		"limit for the time that replicas may stall while they repeat a native change",
 	)
 	f.duration(
 		&c.reconnect, "reconnect", 10*time.Minute, 0, 24*time.Hour,
-		"how long a run that has lost its server tries to go on, before it ends and keeps its work",
+		"after losing the server, try to reconnect for this long; then stop and keep the work",
 	)
 	f.duration(
 		&cfg.Checkpoint, "checkpoint", dflt.Checkpoint, 10*time.Millisecond, 10*time.Minute,
-		"time between two checkpoints: the work that a killed run may lose",
+		"time between two checkpoints; a killed run loses at most the work since the last one",
 	)
 	indexes, snapshots := string(dflt.Indexes), string(dflt.OldSnapshots)
 	cfg.Indexes, cfg.OldSnapshots = dflt.Indexes, dflt.OldSnapshots
 	f.enum("defer-indexes", indexes, []string{string(migration.DeferAuto), string(migration.DeferYes), string(migration.DeferNever)},
 		"build secondary indexes after the row copy", func(word string) { cfg.Indexes = migration.DeferIndexes(word) })
 	f.enum("old-snapshots", snapshots, []string{string(migration.SnapshotsWait), string(migration.SnapshotsIgnore)},
-		"what to do about transactions that began before the rows were copied and would see a part of them after the swap",
+		"wait: the swap waits for transactions that began before the row copy and would see only some rows after the swap; ignore: it does not",
 		func(word string) { cfg.OldSnapshots = migration.OldSnapshots(word) })
 	f.boolean(
 		&cfg.NoPrescan, "", "no-prescan",
-		"do without the look for rows that the new table doesn't take (midstream check): the run stops at the first of them, while it copies",
+		"skip the search for rows that do not fit the new table (midstream check); the row copy then stops at the first such row",
 	)
 	f.boolean(
 		&cfg.NoVerify, "", "no-verify",
-		"swap without a comparison of the new table with what the ALTER makes of every row: saves a fourth of the time, and gives up the proof that no row was lost or changed",
+		"swap without comparing every row of the two tables; saves a fourth of the time, but gives up the proof that no row was lost or changed",
 	)
-	f.boolean(&cfg.Repair, "", "repair", "copy differing rows again and compare them, instead of failing")
-	f.boolean(&cfg.DropOld, "", "drop-old", "drop the old table after the swap; of DROP and TRUNCATE TABLE, however large it is")
+	f.boolean(&cfg.Repair, "", "repair", "if rows differ, copy them again and compare them instead of failing")
+	f.boolean(&cfg.DropOld, "", "drop-old", "drop the old table after the swap; for DROP and TRUNCATE TABLE, whatever its size")
 	f.boolean(
 		&c.dropLater, "", "drop-later",
-		"of DROP and TRUNCATE TABLE: keep the table that was put aside, for midstream cleanup --old; with neither, it is dropped if that stalls no session for longer than --native-max-lock",
+		"for DROP and TRUNCATE TABLE: keep the old table until midstream cleanup --old. With neither flag, the run drops the old table if the drop stalls no session for longer than --native-max-lock",
 	)
 
 	c.rehearsal.register(f)
-	f.boolean(&cfg.ApplyAhead, "", "no-frontier-rule", "measuring: apply changes ahead of the row copy too")
-	f.boolean(&cfg.KeepRepeats, "", "no-merge", "measuring: apply every change of a key by itself")
+	f.boolean(&cfg.ApplyAhead, "", "no-frontier-rule", "for measurements: also apply changes ahead of the row copy")
+	f.boolean(&cfg.KeepRepeats, "", "no-merge", "for measurements: apply every change of a key separately")
 	for _, name := range []string{"no-frontier-rule", "no-merge"} {
 		_ = f.flags.MarkHidden(name) // it is there: it has just been added
 	}
@@ -126,7 +126,7 @@ func (c *change) registerTuning() {
 func (a *app) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   `check "ALTER TABLE database.table ..."`,
-		Short: "Prove from the data that an ALTER loses nothing, or list the rows that don't fit",
+		Short: "Check that every row fits the altered table, or list the rows that do not",
 		Long:  helpText("check"),
 		Args:  cobra.ArbitraryArgs,
 	}

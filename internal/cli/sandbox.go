@@ -52,10 +52,10 @@ func (a *app) sandboxCommand() *cobra.Command {
 func (s *sandboxRun) registerFlags() {
 	f := &s.checks
 	registerVersion(f, &s.version)
-	f.integer(&s.options.Port, "", "port", 0, 1, 65535, "port on 127.0.0.1 (a free one)")
-	f.flags.StringVar(&s.options.Dir, "dir", "", "folder that stays (one that is removed in the end)")
-	f.boolean(&s.options.Durable, "", "durable", "every commit reaches the disk")
-	f.settings(&s.options.Settings, "set", "a server variable; may be repeated")
+	f.integer(&s.options.Port, "", "port", 0, 1, 65535, "port on 127.0.0.1 (a free port)")
+	f.flags.StringVar(&s.options.Dir, "dir", "", "data folder, which the server keeps (a temporary folder)")
+	f.boolean(&s.options.Durable, "", "durable", "sync every commit to the disk")
+	f.settings(&s.options.Settings, "set", "server variable; may be repeated")
 }
 
 // registerVersion adds --version.
@@ -67,7 +67,7 @@ func registerVersion(f *checks, to *string) {
 	}
 	f.add("", "version", "version", *to, "server: "+strings.Join(known, ", "), func(text string) error {
 		if !slices.Contains(known, text) {
-			return fmt.Errorf("it is one of %s", strings.Join(known, ", "))
+			return fmt.Errorf("must be one of %s", strings.Join(known, ", "))
 		}
 		*to = text
 		return nil

@@ -22,8 +22,8 @@ type given struct {
 }
 
 // errDetached says that a password was set apart from its flag.
-var errDetached = errors.New("a password is attached to its flag (-pSECRET, --password=SECRET), or asked for (-p alone); " +
-	"what stands after -p and a space is another argument")
+var errDetached = errors.New("attach the password to its flag (-pSECRET, --password=SECRET), or use -p alone to be asked for it; " +
+	"a word after -p and a space is another argument")
 
 // detached says that an argument too many seems to be meant as the password.
 func (g given) detached(args []string) bool {

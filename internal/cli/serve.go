@@ -46,17 +46,17 @@ func (a *app) serveCommand() *cobra.Command {
 	f := &s.checks
 	f.flags = cmd.Flags()
 	f.flags.SortFlags = false
-	f.add("", "server", "name=file", "", "a server that changes may be submitted for, with its option file; may be repeated", s.takeServer)
-	f.integer(&s.limit, "", "limit", 1, 1, 100, "changes that may run on a server at once")
+	f.add("", "server", "name=file", "", "name of a server that may have changes, and its option file; may be repeated", s.takeServer)
+	f.integer(&s.limit, "", "limit", 1, 1, 100, "number of changes that may run on a server at the same time")
 	f.flags.StringVar(
 		&s.folder, "state-dir", "",
 		"folder of the store and of the runs' output ($XDG_STATE_HOME/midstream/service,\nor ~/.local/state/midstream/service)",
 	)
-	f.flags.StringVar(&s.store, "store", "", "keep the queue in a table instead: the name of a --server, or name/database (midstream)")
+	f.flags.StringVar(&s.store, "store", "", "keep the queue in a table of this --server instead of a file: name, or name/database (database midstream)")
 	f.flags.StringVar(&s.control, "control-dir", "", controlDirUse)
 	s.listen.register(
 		f, usualListen,
-		"address and port of the pages and of the API; beyond this machine only with --token-file, and\n--tls-cert or --insecure-http",
+		"address and port of the pages and the API; an address beyond this machine needs --token-file, and\n--tls-cert or --insecure-http",
 	)
 	cmd.RunE = a.verb(s.run)
 	return cmd
@@ -69,10 +69,10 @@ var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 func (s *serving) takeServer(text string) error {
 	name, file, ok := strings.Cut(text, "=")
 	if !ok || !serverName.MatchString(name) || file == "" {
-		return errors.New("it is name=option file; the name has letters, digits and . _ -")
+		return errors.New("must be name=file; the name has letters, digits and . _ -")
 	}
 	if _, twice := s.servers[name]; twice {
-		return fmt.Errorf("there are two servers called %s", name)
+		return fmt.Errorf("two servers have the name %s", name)
 	}
 	path, err := filepath.Abs(file)
 	if err != nil {
@@ -106,14 +106,14 @@ func (s *serving) check() []error {
 			s.configs[name], _, err = c.connection.config()
 		}
 		if c.connection.ask {
-			err = errors.Join(err, errors.New("it has a password without a value, which would be asked for: nobody is there to answer"))
+			err = errors.Join(err, errors.New("has a password without a value, and serve has no terminal to ask for it"))
 		}
 		if err != nil {
 			problems = append(problems, fmt.Errorf("--server %s: %w", name, err))
 		}
 	}
 	if name, _, _ := strings.Cut(s.store, "/"); s.store != "" && s.servers[name] == "" {
-		problems = append(problems, fmt.Errorf("--store %s: there is no --server %s", s.store, name))
+		problems = append(problems, fmt.Errorf("--store %s: no --server has the name %s", s.store, name))
 	}
 	folder, err := s.app.stateFolder(s.folder, "service")
 	if err == nil {
@@ -132,7 +132,7 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 		return err
 	}
 	if s.app.Executable == "" {
-		return errors.New("serve: this program can't find itself to run changes as processes")
+		return errors.New("serve: cannot find this program's file, which serve needs to run changes as processes")
 	}
 	store, where, service, err := s.openAll(ctx)
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	defer end(nil)
 	stop, err := s.listen.serve(
 		s.app, web.Source{API: service.Handler(), History: service.History, Queue: true}, service.Metrics(), end,
-		"runs that are at work go on; nothing was changed",
+		"active runs continue; nothing was changed",
 	)
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 	defer stop()
 	s.note(
 		fmt.Sprintf(
-			"the queue is open at %s, for %s; it is kept in %s, the token that opens its pages in %s", s.listen.url(),
+			"the queue is open at %s, for %s; the queue is kept in %s, the access token of its pages in %s", s.listen.url(),
 			strings.Join(slices.Sorted(maps.Keys(s.servers)), ", "), where, s.listen.server.TokenFile(),
 		),
 	)
@@ -161,7 +161,7 @@ func (s *serving) run(ctx context.Context, _ []string) (err error) {
 			code: exitFailed,
 			err:  err,
 			left: s.goOn(service),
-			next: "see which one has it; start this one again when that has ended",
+			next: "find the other service, stop it, and start this one again",
 		}
 	}
 	if err := context.Cause(ctx); !errors.Is(err, errInterrupted) {
@@ -199,7 +199,7 @@ func (s *serving) openAll(ctx context.Context) (store queue.Store, where string,
 			return nil, "", nil, err
 		}
 		if text := escape.Sentence(err); text != told {
-			s.note(fmt.Sprintf("the queue can't be opened yet: %s. It is tried again for %s", text, openMost))
+			s.note(fmt.Sprintf("cannot open the queue yet: %s. Trying again for up to %s", text, openMost))
 			told = text
 		}
 		select {
@@ -214,10 +214,10 @@ func (s *serving) openAll(ctx context.Context) (store queue.Store, where string,
 func (s *serving) goOn(service *queue.Service) string {
 	ids := service.Running()
 	if len(ids) == 0 {
-		return "No run is at work."
+		return "No run is active."
 	}
 	return fmt.Sprintf(
-		"These runs go on: %s. midstream serve tells what becomes of them when it is started again; midstream abort ends them.",
+		"These runs continue: %s. If you start midstream serve again, it reports how they end; midstream abort stops them.",
 		strings.Join(ids, ", "),
 	)
 }
@@ -256,20 +256,20 @@ func (s *serving) open(ctx context.Context) (store queue.Store, where string, er
 
 // unopened says what to do about a store that can't be used.
 func (s *serving) unopened(err error) error {
-	next := "see to that, or name another place by --state-dir or --store"
+	next := "remove that cause, or name another place by --state-dir or --store"
 	switch {
 	case errors.Is(err, queue.ErrStoreTaken), errors.Is(err, queue.ErrFolderTaken):
-		next = "end the other one first, or name another place by --state-dir or --store"
+		next = "stop the other service first, or name another place by --state-dir or --store"
 	case errors.Is(err, socket.ErrFolder):
 		next = "name another folder by --control-dir"
 	case errors.Is(err, errors.ErrUnsupported):
-		next = "run it on Linux, or another Unix"
+		next = "run serve on Linux or another Unix"
 	case errors.Is(err, queue.ErrStoreNewer):
 		next = "start that version of midstream, or name another place by --state-dir or --store"
 	case dbconn.NoSuchDatabase(err):
-		next = "make the database (CREATE DATABASE), or name another one by --store name/database"
+		next = "create the database (CREATE DATABASE), or name another one by --store name/database"
 	case dbconn.Denied(err):
-		next = "grant the account of --store what docs/serve.md lists"
+		next = "grant the account of --store the privileges that docs/serve.md lists"
 	}
-	return &coded{code: exitFailed, err: err, left: "runs that are at work go on; nothing was changed", next: next}
+	return &coded{code: exitFailed, err: err, left: "active runs continue; nothing was changed", next: next}
 }

@@ -57,7 +57,7 @@ func TestServeWaitsForAFullServer(t *testing.T) {
 	defer free()
 	execute("ALTER USER " + account + " WITH MAX_USER_CONNECTIONS 1") // the pool has it
 	q.serveLater("--store=main/" + q.database())
-	q.daemon.await(&q.daemon.stdout, "the queue can't be opened yet: ")
+	q.daemon.await(&q.daemon.stdout, "cannot open the queue yet: ")
 	contains(t, q.daemon.stdout.String(), "1226")
 	free()
 	execute("ALTER USER " + account + " WITH MAX_USER_CONNECTIONS 2") // enough for the store only

@@ -73,7 +73,7 @@ func TestQueue(t *testing.T) {
 	if code := q.daemon.exit(); code != exitDone {
 		t.Errorf("exit code %d", code)
 	}
-	contains(t, q.daemon.stdout.String(), "the queue is closed. No run is at work.")
+	contains(t, q.daemon.stdout.String(), "the queue is closed. No run is active.")
 }
 
 // TestDaemonIsKilled: runs go on without their daemon, and the next one finds them, at work or ended.
@@ -92,7 +92,7 @@ func TestDaemonIsKilled(t *testing.T) {
 	if code := q.daemon.exit(); code != exitDone {
 		t.Errorf("exit code %d", code)
 	}
-	contains(t, q.daemon.stdout.String(), "These runs go on: a.")
+	contains(t, q.daemon.stdout.String(), "These runs continue: a.")
 	q.serve()
 	if status, text := q.http("POST", "/v1/changes/a/cutover", "{}"); status != http.StatusOK {
 		t.Fatalf("%d %s", status, text)
@@ -210,20 +210,20 @@ func TestRefusedSubmissions(t *testing.T) {
 	q := toQueue(t, 10)
 	q.serve()
 	for want, args := range map[string][]string{
-		"there is no server \"other\"":             {"DROP TABLE shop.t", "--server=other"},
-		"not one statement":                        {"DELETE FROM shop.t", "--server=main"},
-		"in which database is t?":                  {"DROP TABLE t", "--server=main"},
-		"--workers 1000: it is from 1 to 64":       {"DROP TABLE shop.t", "--server=main", "--option=workers=1000"},
-		"may not be given: host":                   {"DROP TABLE shop.t", "--server=main", "--option=host=elsewhere"},
-		"--drop-old and --drop-later exclude":      {"DROP TABLE shop.t", "--server=main", "--option=drop-old", "--option=drop-later"},
-		"after x, and there is no such":            {"DROP TABLE shop.t", "--server=main", "--after=x"},
-		"name a server of the service":             {"DROP TABLE shop.t"},
-		"expected one statement":                   {"DROP", "TABLE", "shop.t", "--server=main"},
-		"--lock-wait 1h: ":                         {"DROP TABLE shop.t", "--server=main", "--option=lock-wait=1h"},
-		"--keep-shadow is for a rehearsal":         {"DROP TABLE shop.t", "--server=main", "--option=keep-shadow"},
-		"--no-verify perhaps: it is true or false": {"DROP TABLE shop.t", "--server=main", "--option=no-verify=perhaps"},
-		"say what to change: ALTER TABLE":          {"", "--server=main"},
-		"--map b: it is old=new":                   {"DROP TABLE shop.t", "--server=main", "--option=map=a=x,b"},
+		"there is no server \"other\"":               {"DROP TABLE shop.t", "--server=other"},
+		"not one statement":                          {"DELETE FROM shop.t", "--server=main"},
+		"in which database is t?":                    {"DROP TABLE t", "--server=main"},
+		"--workers 1000: must be between 1 and 64":   {"DROP TABLE shop.t", "--server=main", "--option=workers=1000"},
+		"may not be given: host":                     {"DROP TABLE shop.t", "--server=main", "--option=host=elsewhere"},
+		"--drop-old and --drop-later exclude":        {"DROP TABLE shop.t", "--server=main", "--option=drop-old", "--option=drop-later"},
+		"after x, and there is no such":              {"DROP TABLE shop.t", "--server=main", "--after=x"},
+		"name a server of the service":               {"DROP TABLE shop.t"},
+		"expected one statement":                     {"DROP", "TABLE", "shop.t", "--server=main"},
+		"--lock-wait 1h: ":                           {"DROP TABLE shop.t", "--server=main", "--option=lock-wait=1h"},
+		"--keep-shadow needs --rehearse":             {"DROP TABLE shop.t", "--server=main", "--option=keep-shadow"},
+		"--no-verify perhaps: must be true or false": {"DROP TABLE shop.t", "--server=main", "--option=no-verify=perhaps"},
+		"say what to change: ALTER TABLE":            {"", "--server=main"},
+		"--map b: must be old=new":                   {"DROP TABLE shop.t", "--server=main", "--option=map=a=x,b"},
 	} {
 		code, _, stderr := q.ask("submit", args...)
 		if code != exitUsage || !strings.Contains(stderr, want) || !strings.Contains(stderr, "next:") {
@@ -235,7 +235,7 @@ func TestRefusedSubmissions(t *testing.T) {
 	}
 	q.submit("gone", q.database()+".nobody ADD COLUMN c INT")
 	c := q.becomes("gone", queue.StateFailed)
-	contains(t, c.Why+c.Next, "nobody", "check the name")
+	contains(t, c.Why+c.Next, "nobody", "check the table's name")
 	if *c.ExitCode != exitRefused {
 		t.Errorf("%+v", c)
 	}
@@ -281,9 +281,9 @@ func TestServeIsRefused(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	contains(
-		t, stderr, "--server a: it has a password without a value", `unknown option "worker"`,
-		"--server c: option file", "--server d: it is name=option file", "--store x: there is no --server x",
-		"--limit 0: it is from 1 to 100",
+		t, stderr, "--server a: has a password without a value", `unknown option "worker"`,
+		"--server c: option file", "--server d: must be name=file", "--store x: no --server has the name x",
+		"--limit 0: must be between 1 and 100",
 		"--listen 0.0.0.0:1 can be reached from other machines: --token-file must name",
 	)
 }
@@ -373,7 +373,7 @@ func TestQueueInATable(t *testing.T) {
 	if code != exitFailed {
 		t.Errorf("exit code %d", code)
 	}
-	contains(t, stderr, "midstream_service", "another daemon works with the store: process ", "end the other one first")
+	contains(t, stderr, "midstream_service", "another daemon works with the store: process ", "stop the other service first")
 	q.kill()
 	q.await("the end of the connection", func() bool {
 		return q.query(
@@ -421,8 +421,8 @@ func TestStoreIsTaken(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	contains(
-		t, q.daemon.stderr.String(), "another daemon works with the store", "These runs go on: a.",
-		"start this one again when that has ended",
+		t, q.daemon.stderr.String(), "another daemon works with the store", "These runs continue: a.",
+		"start this one again",
 	)
 	q.obeys("abort", nil)
 }

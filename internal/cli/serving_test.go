@@ -68,7 +68,7 @@ func (q *queueing) serveLater(more ...string) {
 func (q *queueing) opens() {
 	q.t.Helper()
 	const before = "the queue is open at "
-	q.daemon.await(&q.daemon.stdout, "it is kept in")
+	q.daemon.await(&q.daemon.stdout, "the queue is kept in")
 	_, rest, _ := strings.Cut(q.daemon.stdout.String(), before)
 	q.url, _, _ = strings.Cut(rest, ",")
 }

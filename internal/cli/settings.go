@@ -24,14 +24,14 @@ func (c *checks) fromFiles(settings []dbconn.Setting, others map[string]bool) (n
 		f := c.flags.Lookup(s.Name)
 		switch {
 		case slices.Contains(onlyTyped, s.Name):
-			problems = append(problems, fmt.Errorf("%s: %s is only for the command line", s.Place, s.Name))
+			problems = append(problems, fmt.Errorf("%s: %s is allowed only on the command line", s.Place, s.Name))
 		case f != nil && !f.Changed:
 			problems = append(problems, give(f, s))
 		case f != nil || others[operator.CurrentName(s.Name)]:
 		case s.Loose:
-			notes = append(notes, fmt.Sprintf("%s: unknown option %q is passed over", s.Place, s.Name))
+			notes = append(notes, fmt.Sprintf("%s: ignored unknown option %q", s.Place, s.Name))
 		default:
-			problems = append(problems, fmt.Errorf("%s: unknown option %q; only loose-%[2]s would be passed over", s.Place, s.Name))
+			problems = append(problems, fmt.Errorf("%s: unknown option %q; to ignore it, write loose-%[2]s", s.Place, s.Name))
 		}
 	}
 	return notes, errors.Join(problems...)

@@ -21,16 +21,16 @@ func TestOptionsInFiles(t *testing.T) {
 		{"table=a.b\nalter=ADD COLUMN c INT", []string{"plan"}, exitFailed, []string{refused}},
 		{"database=a", []string{"plan", "ALTER TABLE b ADD COLUMN c INT"}, exitFailed, []string{refused}},
 		{"database=a", []string{"cleanup", "--yes", "b"}, exitFailed, []string{refused}},
-		{"yes", []string{"cleanup", "a.b"}, exitUsage, []string{"line 2: yes is only for the command line"}},
+		{"yes", []string{"cleanup", "a.b"}, exitUsage, []string{"line 2: yes is allowed only on the command line"}},
 		{"old\nkeep", []string{"plan", anAlter}, exitFailed, []string{refused}}, // of other verbs
 		{"drop-odl\nworkers=0\nlock-wait\nquiet=x\nmap=x", []string{"run", anAlter}, exitUsage, []string{
-			"5 problems", `line 2: unknown option "drop-odl"`, "line 3: workers 0: it is from 1 to 64", "line 4: lock-wait: it needs a value",
-			"line 5: quiet x: it is true or false", "line 6: map x: it is old=new", "midstream.cnf"}},
+			"5 problems", `line 2: unknown option "drop-odl"`, "line 3: workers 0: must be between 1 and 64", "line 4: lock-wait: needs a value",
+			"line 5: quiet x: must be true or false", "line 6: map x: must be old=new", "midstream.cnf"}},
 		{"workers=0", []string{"run", "--workers=2", anAlter}, exitFailed, []string{refused}},
-		{"help", []string{"run", anAlter}, exitUsage, []string{"line 2: help is only for the command line"}},
-		{"defaults-file=/x", []string{"run", anAlter}, exitUsage, []string{"line 2: defaults-file is only for the command line"}},
-		{"loose-drop-odl=1", []string{"run", anAlter}, exitFailed, []string{refused, `line 2: unknown option "drop-odl" is passed over`}},
-		{"loose-workers=0", []string{"run", anAlter}, exitUsage, []string{"line 2: workers 0: it is from 1 to 64"}},
+		{"help", []string{"run", anAlter}, exitUsage, []string{"line 2: help is allowed only on the command line"}},
+		{"defaults-file=/x", []string{"run", anAlter}, exitUsage, []string{"line 2: defaults-file is allowed only on the command line"}},
+		{"loose-drop-odl=1", []string{"run", anAlter}, exitFailed, []string{refused, `line 2: ignored unknown option "drop-odl"`}},
+		{"loose-workers=0", []string{"run", anAlter}, exitUsage, []string{"line 2: workers 0: must be between 1 and 64"}},
 		{"port 23306", []string{"run", anAlter}, exitUsage, []string{`line 2: unknown option "port ..."`}},
 		{"json", []string{"run", "-q", anAlter}, exitUsage, []string{"exclude each other"}},
 	} {

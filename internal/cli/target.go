@@ -10,11 +10,11 @@ import (
 // registerTarget adds the flags that say which table is to be changed, and how.
 func registerTarget(t *session.Target, f *checks) {
 	f.flags.StringVarP(&t.Database, "database", "D", "", "the table's database, if the statement lacks it")
-	f.flags.StringVar(&t.Table, "table", "", "the table, with --alter; with --to, the only one of its tables that is looked at")
-	f.flags.StringVar(&t.Alter, "alter", "", "what follows ALTER TABLE name, in place of the statement")
+	f.flags.StringVar(&t.Table, "table", "", "the table, with --alter; with --to, check only this table")
+	f.flags.StringVar(&t.Alter, "alter", "", "clauses that follow ALTER TABLE name, instead of the statement")
 	f.flags.StringVar(
 		&t.To, "to", "",
-		"file of CREATE TABLE statements, or folder of such *.sql files: the ALTERs that lead there are found",
+		"file of CREATE TABLE statements, or folder of such *.sql files; Midstream finds the ALTERs that lead to them",
 	)
 }
 
@@ -26,5 +26,5 @@ func oneTable(a *app, database string, args []string, verb string) (schema.Name,
 	case a.password.detached(args):
 		return schema.Name{}, errDetached
 	}
-	return schema.Name{}, fmt.Errorf("say one table: %s database.table", verb)
+	return schema.Name{}, fmt.Errorf("name one table: %s database.table", verb)
 }

@@ -50,16 +50,16 @@ func (c *change) registerReplicas() {
 		return func(text string) error {
 			host, port, err := net.SplitHostPort(text)
 			if n, failed := strconv.Atoi(port); err != nil || host == "" || failed != nil || n < 1 || n > 65535 {
-				return errors.New("it is host:port")
+				return errors.New("must be host:port")
 			}
 			*to = append(*to, text)
 			return nil
 		}
 	}
 	c.followers.find = true
-	f.add("", "replica", "host:port", "", "a replica to watch, if it is not found; may be repeated", address(&c.followers.Listed))
+	f.add("", "replica", "host:port", "", "replica to watch, in addition to the replicas that the run finds; may be repeated", address(&c.followers.Listed))
 	f.add(
-		"", "skip-replica", "host:port", "", "a found replica not to watch; may be repeated",
+		"", "skip-replica", "host:port", "", "replica not to watch; may be repeated",
 		address(&c.followers.Skipped),
 	)
 	f.add(
@@ -75,7 +75,7 @@ func (c *change) registerReplicas() {
 	)
 	f.enum(
 		"unseen-replicas", unseenIgnore, []string{unseenIgnore, unseenRefuse},
-		"what to do about replicas that were found and can't be reached by this account: go on without them, or refuse",
+		"refuse, or ignore, replicas that the run finds but cannot connect to with this account",
 		func(word string) { c.followers.MustSee = word == unseenRefuse },
 	)
 }
@@ -93,7 +93,7 @@ func (c *change) follow(ctx context.Context, s *server, found []string) (undo fu
 	}
 	t.Replicas, undo, err = c.followers.Follow(ctx, s, found, c.output.note)
 	if err != nil {
-		return nil, unwritten(ctx, err, "say which can be, by --replica, or --unseen-replicas="+unseenIgnore)
+		return nil, unwritten(ctx, err, "name reachable replicas by --replica, or use --unseen-replicas="+unseenIgnore)
 	}
 	return undo, nil
 }

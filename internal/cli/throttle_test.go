@@ -105,7 +105,7 @@ func TestLimitsOfARun(t *testing.T) {
 	if code != exitUsage {
 		t.Errorf("exit code %d", code)
 	}
-	contains(t, stderr, "Threads_running=50", "it is host:port", "500M or 20G", "begins with http://")
+	contains(t, stderr, "Threads_running=50", "must be host:port", "500M or 20G", "begins with http://")
 	if got := query(columns); got != "id,a,b" {
 		t.Errorf("columns %s", got)
 	}

@@ -23,7 +23,7 @@ var doneStates = map[string]string{"plan": session.StatePlanned, "check": sessio
 
 // doneText and restText say of a run on several tables what is done, and what is not begun.
 func doneText(p *session.Partly) string {
-	return tablesText(p.Done, "has its new definition", "have their new definitions")
+	return tablesText(p.Done, "was altered", "were altered")
 }
 
 func restText(p *session.Partly) string { return tablesText(p.Rest, "was not begun", "were not begun") }
@@ -47,10 +47,10 @@ func (c *change) checkSays() error {
 	c.says, problem = desired.ReadSays(c.target.Wanted, c.options.Map)
 	problems := []error{problem}
 	if c.options.Key != "" && len(c.target.Wanted) > 1 {
-		problems = append(problems, fmt.Errorf("--key is of one table: say --table too"))
+		problems = append(problems, fmt.Errorf("--key is for one table: add --table"))
 	}
 	if c.options.Names != (plan.Wish{}) && len(c.target.Wanted) > 1 {
-		problems = append(problems, fmt.Errorf("--shadow-name and --old-name are of one table: say --table too"))
+		problems = append(problems, fmt.Errorf("--shadow-name and --old-name are for one table: add --table"))
 	}
 	return errors.Join(problems...)
 }
@@ -82,7 +82,7 @@ func (c *change) reach(
 		Create: func(ctx context.Context, d *desired.Change, p *plan.TablePlan) (migration.Result, error) {
 			result, err := c.carryOutTables(ctx, p, s)
 			if err == nil && !c.output.quiet {
-				c.tell("Done: %s is created.\n", d.Name())
+				c.tell("Done: created %s.\n", d.Name())
 			}
 			return result, err
 		},

@@ -101,7 +101,7 @@ func TestTo(t *testing.T) {
 		}
 		contains(
 			t, stdout, "INPLACE: ", "altered "+name,
-			"Done: "+database+".fresh is created", "2 tables: 1 changed, 1 created",
+			"Done: created "+database+".fresh", "2 tables: 1 changed, 1 created",
 		)
 		contains(t, stderr, "left alone: "+database+".other")
 		if got := query(columns); got != "id,a,b,c" {
@@ -252,8 +252,8 @@ func TestToStops(t *testing.T) {
 		!slices.Equal(states, want) {
 		t.Errorf("exit code %d, %v, want %v\n%s", code, states, want, stdout)
 	}
-	contains(t, result.Left, database+".s has its new definition; of "+name+": ")
-	contains(t, stderr, "done:  "+database+".s has its new definition", "rest:  "+database+".u was not begun")
+	contains(t, result.Left, database+".s was altered; of "+name+": ")
+	contains(t, stderr, "done:  "+database+".s was altered", "rest:  "+database+".u was not begun")
 	exec("DELETE FROM t WHERE LENGTH(b) > 120")
 	code, stdout, stderr = midstream(t, append(args, "--to="+folder)...)
 	_, result, _ = records(t, stdout)

@@ -57,7 +57,7 @@ func (p place) untouched() string {
 	case "serve", "submit", "queue", "withdraw":
 		return "the queue is unchanged"
 	case "demo", "sandbox":
-		return "nothing but the throwaway server's folder, if it could not be removed"
+		return "at most the folder of the throwaway server"
 	}
 	return "nothing was written"
 }
@@ -76,7 +76,7 @@ func (a *app) troubleOf(err error, code int) trouble {
 		if verb, flagged := strings.CutSuffix(u.help, " --help"); flagged {
 			t.object = verb
 		}
-		t.left, t.next = "nothing was connected to", "see "+u.help
+		t.left, t.next = "midstream did not connect to a server", "see "+u.help
 	case errors.As(err, &failure):
 		t.stage, t.cause, t.left, t.next = string(failure.Phase), escape.Sentence(failure.Err), failure.Left, failure.Next
 	case errors.As(err, &refused):
@@ -206,7 +206,7 @@ func (d denials) Error() string { return string(d) }
 
 // denial lists every privilege that cleanup's account lacks.
 func denial(d *leftovers.Denied) denials {
-	text := "refused: the account may not do what cleanup needs; nothing was dropped\n"
+	text := "refused: the account lacks privileges that cleanup needs; nothing was dropped\n"
 	return denials(text + strings.TrimSuffix(summary.Risks(d.Lacked, summary.Style{}), "\n"))
 }
 

@@ -14,7 +14,7 @@ const anAlter = "ALTER TABLE a.b ADD COLUMN c INT"
 // to, and an argument that may be meant as the password is not repeated.
 func TestUsageMessages(t *testing.T) {
 	sideBySide(t)
-	host, attached, boolean := "-h is the host", "a password is attached to its flag", ": it is true or false"
+	host, attached, boolean := "-h is the host", "attach the password to its flag", ": must be true or false"
 	for _, c := range []struct {
 		args []string
 		code int
@@ -47,7 +47,7 @@ func TestUsageMessages(t *testing.T) {
 		{[]string{"plan", "-p", "secret", "--table=a.b", "--alter=ADD COLUMN c INT"}, exitUsage, attached},
 		{[]string{"cleanup", "--yes", "-p", "secret", "a.b"}, exitUsage, attached},
 		{[]string{"-p", "secret", "run", anAlter}, exitUsage, attached},
-		{[]string{"run", "-p", "ALTER", "TABLE", "a.b", "ADD", "c", "INT"}, exitUsage, "put it in quotes"},
+		{[]string{"run", "-p", "ALTER", "TABLE", "a.b", "ADD", "c", "INT"}, exitUsage, "put the statement in quotes"},
 		{[]string{"run", "-p", "ALTER TABLE b ADD COLUMN c INT"}, exitUsage, "in which database"},
 
 		{[]string{"help", "nosuch"}, exitUsage, `unknown command or topic "nosuch"`},
@@ -59,11 +59,11 @@ func TestUsageMessages(t *testing.T) {
 
 		{[]string{"plan"}, exitUsage, `midstream plan "ALTER`},
 		{[]string{"plan"}, exitUsage, "see midstream plan --help"},
-		{[]string{"run", anAlter, "--ssl-mode=SOME"}, exitUsage, "--ssl-mode SOME: it is DISABLED"},
+		{[]string{"run", anAlter, "--ssl-mode=SOME"}, exitUsage, "--ssl-mode SOME: must be DISABLED"},
 		{[]string{"run", "--table=a.b", "--alter=" + anAlter}, exitUsage, "leave these words out"},
 		{[]string{"demo", "--alter=alter\ttable shop.orders ADD COLUMN c INT"}, exitUsage, "leave these words out"},
 		{append(nowhere, "run", "--table=a.b", "--alter=ALTER COLUMN c SET DEFAULT 1"), exitFailed, "connection refused"},
-		{append(nowhere, "cleanup", "a.b"), exitUsage, "say --yes"},
+		{append(nowhere, "cleanup", "a.b"), exitUsage, "add --yes"},
 	} {
 		code, stdout, stderr := midstream(t, c.args...)
 		if code != c.code || !strings.Contains(stderr, c.want) {

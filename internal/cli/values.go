@@ -110,7 +110,7 @@ func (c *checks) integer(to *int, short, name string, dflt, least, most int, use
 func (c *checks) enum(name, dflt string, words []string, use string, take func(word string)) {
 	c.add("", name, strings.Join(words, "|"), dflt, use, func(text string) error {
 		if !slices.Contains(words, text) {
-			return fmt.Errorf("it is %s", strings.Join(words, " or "))
+			return fmt.Errorf("must be %s", strings.Join(words, " or "))
 		}
 		take(text)
 		return nil
@@ -122,10 +122,10 @@ func (c *checks) pairs(to *map[string]string, name, use string) {
 	c.add("", name, "old=new", "", use, func(text string) error {
 		old, fresh, ok := strings.Cut(text, "=")
 		if !ok || fresh == "" {
-			return errors.New("it is old=new, or =new where the column is new")
+			return errors.New("must be old=new, or =new if the column is new")
 		}
 		if _, twice := (*to)[fresh]; twice {
-			return fmt.Errorf("column %s is mapped twice", fresh)
+			return fmt.Errorf("two old columns are mapped to %s", fresh)
 		}
 		if *to == nil {
 			*to = map[string]string{}
@@ -140,7 +140,7 @@ func (c *checks) settings(to *map[string]string, name, use string) {
 	c.add("", name, "name=value", "", use, func(text string) error {
 		key, value, _ := strings.Cut(text, "=")
 		if key == "" {
-			return errors.New("it is name=value")
+			return errors.New("must be name=value")
 		}
 		if *to == nil {
 			*to = map[string]string{}

@@ -109,7 +109,7 @@ func TestTargets(t *testing.T) {
 		{session.Target{}, []string{"ALTER", "TABLE", "shop.orders"}, "", "", "put the statement in quotes"},
 		{session.Target{Table: "orders"}, nil, "", "", "--table needs --alter"},
 		{session.Target{Alter: "DROP COLUMN a"}, nil, "", "", "--alter needs --table"},
-		{session.Target{Database: "x", Table: "a.b.c", Alter: "DROP COLUMN a"}, nil, "", "", "no table's name"},
+		{session.Target{Database: "x", Table: "a.b.c", Alter: "DROP COLUMN a"}, nil, "", "", "not a table's name"},
 		{session.Target{Table: "shop.`orders", Alter: "DROP COLUMN a"}, nil, "", "", "not closed"},
 		{session.Target{Table: "shop.", Alter: "DROP COLUMN a"}, nil, "", "", "database.table"},
 		{session.Target{}, []string{"ALTER TABLE a.b ADD COLUMN c INT; DROP TABLE a.b"}, "", "", "more than one statement"},

@@ -176,7 +176,7 @@ func kept(flag string) func(s *server, ctx context.Context, arg string) (string,
 			return s.speaker.tuned.values[flag] + "\n", false, nil
 		}
 		if _, err := strconv.Atoi(arg); err != nil {
-			return "", false, fmt.Errorf("%s=%s: it is a whole number", flag, arg)
+			return "", false, fmt.Errorf("%s=%s: must be a whole number", flag, arg)
 		}
 		s.speaker.tuned.values[flag] = arg
 		return "# " + flag + " has no effect\n", true, nil

@@ -213,7 +213,7 @@ func (r *reading) values() {
 		}
 	}
 	if t := r.said.seconds("chunk-time", 0); t > 0 && (t < 10*time.Millisecond || t > 10*time.Second) {
-		r.problem("--chunk-time %s: it is from 0.01 to 10", r.said.last("chunk-time"))
+		r.problem("--chunk-time %s: must be between 0.01 and 10", r.said.last("chunk-time"))
 	}
 	var err error
 	if r.asked.report, err = parseReport(r.said.last("progress")); err != nil {

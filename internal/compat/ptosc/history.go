@@ -25,7 +25,7 @@ type history struct {
 func (h *history) name() (quoted, database string, err error) {
 	database, table, both := strings.Cut(strings.ReplaceAll(h.table, "`", ""), ".")
 	if !both || database == "" || table == "" {
-		return "", "", errors.New("it is database.table")
+		return "", "", errors.New("must be database.table")
 	}
 	return schema.Name{Schema: database, Table: table}.Quoted(), schema.Quote(database), nil
 }

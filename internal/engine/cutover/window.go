@@ -19,7 +19,7 @@ type Window struct {
 
 // errWindow shows the syntax of a window.
 var errWindow = errors.New(
-	"it is written as 02:00-04:00, with a time zone behind it if that is not this machine's: 22:30-04:00 Europe/Berlin",
+	"must be FROM-TO, such as 02:00-04:00; add a time zone if it is not this machine's: 22:30-04:00 Europe/Berlin",
 )
 
 // ParseWindow reads "02:00-04:00" or "22:30-04:00 Europe/Berlin". A window that ends before it

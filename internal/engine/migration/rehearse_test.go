@@ -256,7 +256,7 @@ func TestL8_RehearsalLeavesAStoppedRunAlone(t *testing.T) {
 		b.unclaimed()
 		state := b.value("SELECT GROUP_CONCAT(run, state ORDER BY id) FROM " + b.schema + ".t_midstream")
 		code, last := b.child(clauses, "", nil, "--rehearse", "--method=shadow").wait()
-		if code != 11 || !strings.Contains(last, "an earlier run was stopped") || !strings.Contains(last, "give its command again") {
+		if code != 11 || !strings.Contains(last, "an earlier run was stopped") || !strings.Contains(last, "run its command again") {
 			b.Errorf("exit code %d: %s", code, last)
 		}
 		// As if the stopped run came between the plan and the claim.

@@ -27,17 +27,17 @@ func CheckSettings(ctx context.Context, pool *dbconn.Pool, table schema.Name, wa
 	}
 	if _, says := values["throttle-query"]; says {
 		if err := throttle.CheckQuery(ctx, pool, table.Schema, t.Query); err != nil {
-			return bad("throttle-query", err, "the query runs by itself once a second, and can't write")
+			return bad("throttle-query", err, "the query runs by itself once a second and must not write")
 		}
 	}
 	if _, says := values["workers"]; says {
 		if err := roomForWorkers(ctx, pool.DB(), now.RowCopy.Workers-was.RowCopy.Workers); err != nil {
-			return bad("workers", err, "name fewer")
+			return bad("workers", err, "name fewer workers")
 		}
 	}
 	if _, says := values["max-replica-lag"]; says && t.ReplicaLag > 0 && len(t.Replicas) == 0 {
 		return bad(
-			"max-replica-lag", errors.New("the run watches no replica: it found none, or started with 0"),
+			"max-replica-lag", errors.New("the run watches no replica: it found none, or it started with --max-replica-lag=0"),
 			"name replicas by --replica when the run starts",
 		)
 	}
@@ -53,7 +53,7 @@ func CheckKills(ctx context.Context, db *sql.DB, table schema.Name, was, now Set
 	}
 	known, err := facts.Gather(ctx, db, table)
 	if err != nil {
-		return &BadSetting{name, values[name], fmt.Errorf("look whether sessions may be ended: %w", err), ""}
+		return &BadSetting{name, values[name], fmt.Errorf("check whether the run may kill sessions: %w", err), ""}
 	}
 	if risk := plan.HindersKills(known); risk != nil {
 		return &BadSetting{name, values[name], errors.New(risk.What), risk.Fix}
@@ -62,7 +62,7 @@ func CheckKills(ctx context.Context, db *sql.DB, table schema.Name, was, now Set
 }
 
 // errFewConnections means that no connection would be left for the application.
-var errFewConnections = errors.New("each of them has a connection, and they may take half of those that are free")
+var errFewConnections = errors.New("each worker needs a connection, and workers may take half of the free connections")
 
 // roomForWorkers fails with errFewConnections if the server has no room for so many more workers.
 func roomForWorkers(ctx context.Context, db *sql.DB, more int) error {
@@ -73,7 +73,7 @@ func roomForWorkers(ctx context.Context, db *sql.DB, more int) error {
 		err = db.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE 'Threads_connected'").Scan(&name, &taken)
 	}
 	if err != nil {
-		return fmt.Errorf("look how many connections are free: %w", err)
+		return fmt.Errorf("count the free connections: %w", err)
 	}
 	if free := most - taken; more > free/2 {
 		return fmt.Errorf("%w: %d of %d", errFewConnections, free, most)

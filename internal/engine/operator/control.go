@@ -83,7 +83,7 @@ func (b *BadSetting) Error() string { return fmt.Sprintf("%s=%s: %v", b.Name, b.
 func (b *BadSetting) Unwrap() error { return b.Err }
 
 // errUnknownSetting means that no such setting exists.
-var errUnknownSetting = errors.New("there is no such setting, or it cannot change during a run")
+var errUnknownSetting = errors.New("unknown setting, or a setting that cannot change during a run")
 
 // NewControl returns a Control that begins with these settings.
 func NewControl(settings Settings) *Control {
@@ -218,7 +218,7 @@ func (c *Control) Stoppable(ctx context.Context) error {
 	r := c.atWork()
 	switch {
 	case r == nil:
-		return &NotNow{what, "it is not working yet: it checks the server, or waits for it", "run the command again in a moment"}
+		return &NotNow{what, "the run has not begun to work: it checks the server, or waits for the server", "run the command again in a moment"}
 	case !r.Keeps():
 		return &NotNow{
 			what, "the server itself changes the table, and cannot keep a part of that work",
@@ -262,7 +262,7 @@ func (c *Control) Pause(ctx context.Context, by string) (inFlight int, err error
 	const what = "the run can't be paused"
 	if p := c.Paused(); p != nil {
 		return 0, &NotNow{
-			what, "it is paused since " + p.Since.Local().Format(time.TimeOnly) + " by " + p.By,
+			what, "the run is paused since " + p.Since.Local().Format(time.TimeOnly) + " by " + p.By,
 			"midstream resume continues it",
 		}
 	}
@@ -325,7 +325,7 @@ func (c *Control) Hold(ctx context.Context) error {
 	}
 	return c.take(ctx, what, true, func() error {
 		if c.settings.When.Hold && !c.waived {
-			return &NotNow{what, "it is held already", "midstream cutover releases it"}
+			return &NotNow{what, "the swap is already held", "midstream cutover releases it"}
 		}
 		c.settings.When.Hold = true
 		return nil
@@ -380,7 +380,7 @@ func (c *Control) CutOver(ctx context.Context, now bool) (still string, err erro
 	if still, err = c.settings.When.Closed(time.Now()); err == nil && still == "" && !c.settings.When.Hold && c.paused == nil {
 		return "", &NotNow{
 			what,
-			"nothing holds it",
+			"nothing holds the swap",
 			"nothing: the run swaps by itself as soon as the tables are equal and no session blocks it",
 		}
 	}
@@ -389,7 +389,7 @@ func (c *Control) CutOver(ctx context.Context, now bool) (still string, err erro
 	c.change()
 	switch {
 	case c.paused != nil:
-		return "it is paused by " + c.paused.By + ": midstream resume", nil
+		return "the run is paused by " + c.paused.By + ": midstream resume", nil
 	case c.waived:
 		return "", nil
 	}
@@ -437,7 +437,7 @@ func (c *Control) Set(ctx context.Context, values map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		setting, known := SettingOf(name)
 		if !known {
-			return &BadSetting{name, values[name], errUnknownSetting, "midstream set without a value lists those there are"}
+			return &BadSetting{name, values[name], errUnknownSetting, "midstream set without a value lists the settings"}
 		}
 		if err := setting.Set(&settings, values[name]); err != nil {
 			return &BadSetting{name, setting.Hidden(values[name]), err, "give it another value"}
@@ -450,11 +450,11 @@ func (c *Control) Set(ctx context.Context, values map[string]string) error {
 	} else if at := slices.IndexFunc(looked, func(name string) bool { _, says := values[name]; return says }); at >= 0 {
 		return &NotNow{
 			looked[at] + " can't be set",
-			"the run must check it against the server, and is not working there: it is stopped, or checks the server",
+			"the run must check it against the server, but the run is stopped or still checks the server",
 			"set it when the run is working: midstream status shows it",
 		}
 	}
-	return c.take(ctx, "the change of the table can't be held", holds(settings, values), func() error {
+	return c.take(ctx, "the swap can't be held", holds(settings, values), func() error {
 		settings.Throttle.Replicas = c.settings.Throttle.Replicas
 		c.settings = settings
 		return nil

@@ -165,7 +165,7 @@ func waits() []Setting {
 		secret(word("throttle-url", "url", "the run waits while a GET is answered by another status than 2xx", func(text string) error {
 			u, err := url.Parse(text)
 			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-				return errors.New("it is a URL that begins with http:// or https://")
+				return errors.New("must be a URL that begins with http:// or https://")
 			}
 			return nil
 		}, func(c *Settings) *string { return &c.Throttle.URL }), WithoutSecrets),
@@ -263,9 +263,9 @@ func ReadDuration(text string, least, most time.Duration) (time.Duration, error)
 	d, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		return 0, errors.New("it is a number with a unit, such as 250ms or 2s")
+		return 0, errors.New("must be a number with a unit, such as 250ms or 2s")
 	case d < least || d > most:
-		return 0, fmt.Errorf("it is from %s to %s", least, most)
+		return 0, fmt.Errorf("must be between %s and %s", least, most)
 	}
 	return d, nil
 }
@@ -275,9 +275,9 @@ func ReadNumber(text string, least, most int) (int, error) {
 	n, err := strconv.Atoi(strings.ReplaceAll(text, "_", ""))
 	switch {
 	case err != nil:
-		return 0, errors.New("it is a whole number")
+		return 0, errors.New("must be a whole number")
 	case n < least || n > most:
-		return 0, fmt.Errorf("it is from %d to %d", least, most)
+		return 0, fmt.Errorf("must be between %d and %d", least, most)
 	}
 	return n, nil
 }
@@ -290,7 +290,7 @@ func ReadBool(text string) (bool, error) {
 	case "false", "off", "0":
 		return false, nil
 	}
-	return false, errors.New("it is true or false")
+	return false, errors.New("must be true or false")
 }
 
 func duration(name string, least, most time.Duration, help string, at func(*Settings) *time.Duration) Setting {
@@ -385,7 +385,7 @@ func limits(name, help string, at func(*Settings) *[]throttle.Limit) Setting {
 func patterns(name, help string, at func(*Settings) *[]string) Setting {
 	return several(Setting{Name: name, Kind: "pattern", Help: help}, func(p string) error {
 		if _, err := path.Match(p, ""); err != nil || p == "" {
-			return errors.New("it is a name with * for any letters, such as 'report*'")
+			return errors.New("must be a name, with * for any letters, such as 'report*'")
 		}
 		return nil
 	}, at)
@@ -422,7 +422,7 @@ func part(name string, least int, help string, get func(*Settings) float64, set 
 		set: func(c *Settings, text string) error {
 			n, err := strconv.Atoi(strings.TrimSuffix(text, "%"))
 			if err != nil || n < least || n > 100 {
-				return fmt.Errorf("it is a whole number of percent, from %d to 100", least)
+				return fmt.Errorf("must be a whole percentage between %d and 100", least)
 			}
 			set(c, float64(n)/100)
 			return nil
@@ -444,7 +444,7 @@ func bytes(name, help string, at func(*Settings) *int64) Setting {
 			}
 			n, err := strconv.ParseInt(number, 10, 64)
 			if err != nil || n < 0 || n > math.MaxInt64/unit {
-				return errors.New("it is a number of bytes, such as 500M or 20G")
+				return errors.New("must be a number of bytes, such as 500M or 20G")
 			}
 			*at(c) = n * unit
 			return nil

@@ -25,7 +25,7 @@ func ParseLimits(text string) ([]Limit, error) {
 		name, number, ok := strings.Cut(strings.TrimSpace(part), "=")
 		most, err := strconv.ParseFloat(number, 64)
 		if !ok || name == "" || err != nil || !(most >= 0) || math.IsInf(most, 0) {
-			return nil, fmt.Errorf("%q is no limit: it is written as Threads_running=50, several with commas between them", part)
+			return nil, fmt.Errorf("%q is not a limit: must be VARIABLE=NUMBER, such as Threads_running=50; separate several with commas", part)
 		}
 		limits = append(limits, Limit{name, most})
 	}

@@ -32,7 +32,7 @@ func OfProof(p *demo.Proof, r *record.Result) string {
 		line("", "%s", difference)
 	}
 	if p.Altered {
-		line("schema", "the table has its new definition")
+		line("schema", "the table was altered")
 	} else {
 		line("schema", "THE DEFINITION IS THE OLD ONE")
 	}

@@ -80,7 +80,7 @@ func WithoutEnv(environ []string) []string {
 func parsePort(text string) (int, error) {
 	port, err := strconv.Atoi(text)
 	if err != nil || port < 0 || port > 65535 {
-		return 0, fmt.Errorf("%q is no port (1 to 65535)", text)
+		return 0, fmt.Errorf("%q is not a port (1 to 65535)", text)
 	}
 	return port, nil
 }
@@ -106,7 +106,7 @@ func (o Options) Config() (cfg Config, notes []string, err error) {
 	}
 	var problems []error
 	if o.Port < 0 || o.Port > 65535 {
-		problems = append(problems, fmt.Errorf("port %d: it is 1 to 65535", o.Port))
+		problems = append(problems, fmt.Errorf("port %d: must be between 1 and 65535", o.Port))
 	}
 	problems = append(problems, checkHost(o.Host))
 	cfg.Network, cfg.Address, notes = o.endpoint(defaultSockets)

@@ -224,7 +224,7 @@ func unquote(value string) string {
 var needValue = []string{"host", "port", "socket", "protocol", "user", "ssl-mode", "ssl-ca", "ssl-cert", "ssl-key"}
 
 // ErrNoValue means that an option was named without the value that it needs.
-var ErrNoValue = errors.New("it needs a value, after =")
+var ErrNoValue = errors.New("needs a value after =")
 
 // set takes one option, and reports whether it is about the connection. An option that would make
 // the connection safer than we can is an error.
@@ -267,7 +267,7 @@ func (r *optionReader) set(name, value string, said bool) (known bool, err error
 			o.SSLMode = SSLVerifyIdentity
 		}
 	case "ssl-capath", "ssl-crl", "ssl-crlpath":
-		err = errors.New("it is not supported; verify with ssl-ca")
+		err = errors.New("not supported; use ssl-ca to verify the server")
 	default:
 		return false, nil
 	}
@@ -279,5 +279,5 @@ func parseProtocol(text string) (string, error) {
 	case "tcp", "socket":
 		return p, nil
 	}
-	return "", fmt.Errorf("protocol %q: it is TCP or SOCKET here", text)
+	return "", fmt.Errorf("protocol %q: must be TCP or SOCKET", text)
 }

@@ -28,7 +28,7 @@ func ParseSSLMode(text string) (SSLMode, error) {
 	case SSLDisabled, SSLPreferred, SSLRequired, SSLVerifyCA, SSLVerifyIdentity:
 		return mode, nil
 	}
-	return "", errors.New("it is DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY")
+	return "", errors.New("must be DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY")
 }
 
 // tls returns the TLS settings, nil for none, and whether to continue without TLS if the server has

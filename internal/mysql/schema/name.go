@@ -80,7 +80,7 @@ func ParseName(database, text string) (Name, error) {
 	case len(parts) == 1:
 		return Name{}, fmt.Errorf("in which database is %s? Write database.%[1]s, or use --database", text)
 	}
-	return Name{}, fmt.Errorf("%q is no table's name: it is database.table", text)
+	return Name{}, fmt.Errorf("%q is not a table's name: must be database.table", text)
 }
 
 // NameOf reads a name that Dotted has spelt. It returns the text as a table without a database if it is none.

@@ -69,7 +69,7 @@ type Hook struct {
 }
 
 // ErrBad says that a hook is none.
-var ErrBad = errors.New("it is MOMENT=PROGRAM or MOMENT=URL")
+var ErrBad = errors.New("must be MOMENT=PROGRAM or MOMENT=URL")
 
 // Parse reads MOMENT=PROGRAM or MOMENT=URL.
 func Parse(text string) (Hook, error) {

@@ -204,7 +204,7 @@ func (s *Service) registerRuns(api huma.API) {
 	ask[socket.Status](api, s, "status", "How the run of a change stands")
 	ask[ofSubmissions](api, s, "settings", "The settings of a run that may change while it is at work, of those that a submission may set")
 	ask[socket.Blockers](api, s, "blockers", "Who holds the table's locks, and who waits for them")
-	tell[socket.PauseCommand](api, s, "pause", "Hold a run still")
+	tell[socket.PauseCommand](api, s, "pause", "Pause a run")
 	tell[struct{}](api, s, "resume", "Go on after a pause")
 	tell[socket.ThrottleCommand](api, s, "throttle", "Bound the part of its time in which the row copy works")
 	tell[struct{}](api, s, "hold", "Have the swap wait until it is let go")

@@ -53,12 +53,12 @@ func problemOf(err error) *Problem {
 		return &Problem{http.StatusConflict, notNow.What, notNow.Why, notNow.Next}
 	case errors.As(err, &bad):
 		return &Problem{
-			http.StatusUnprocessableEntity, bad.Name + "=" + bad.Text + " is not taken, and nothing has changed",
+			http.StatusUnprocessableEntity, bad.Name + "=" + bad.Text + " is refused; nothing was changed",
 			bad.Err.Error(), bad.Next,
 		}
 	}
 	return &Problem{
-		http.StatusInternalServerError, "the command has failed", err.Error(),
-		"look with midstream status, and at what the run tells",
+		http.StatusInternalServerError, "the command failed", err.Error(),
+		"see midstream status, and the output of the run",
 	}
 }
