@@ -28,6 +28,8 @@ const (
 	// KindInvalid is a value that can't be read as a value of the new type.
 	KindInvalid Kind = "invalid"
 	KindCheck   Kind = "check" // violates a CHECK
+	// KindPartition is a row that no partition of the shadow takes.
+	KindPartition Kind = "partition"
 	// KindDuplicate is a row that has the same value of a unique key as another row.
 	KindDuplicate Kind = "duplicate"
 	KindLoss      Kind = "loss" // is changed without an error

@@ -80,7 +80,12 @@ func New(cfg Config, deps Deps) *Scanner {
 
 // Needed reports whether the definitions alone don't prove that the shadow takes every row.
 func (s *Scanner) Needed() bool {
-	return len(s.work.trials)+len(s.work.losses)+len(s.work.keys) > 0
+	return s.scans() || len(s.work.keys) > 0
+}
+
+// scans reports whether the rows are looked at range by range.
+func (s *Scanner) scans() bool {
+	return len(s.work.trials)+len(s.work.losses) > 0 || s.work.partitions != nil
 }
 
 // Rows returns the number of the source's rows that were checked so far.
@@ -92,7 +97,7 @@ func (s *Scanner) InFlight() int { return int(s.looking.Load()) }
 
 // Run looks at every row once and returns what it found. It may be called once.
 func (s *Scanner) Run(ctx context.Context) ([]event.Finding, error) {
-	if len(s.work.trials)+len(s.work.losses) > 0 {
+	if s.scans() {
 		err := s.scanAll(ctx)
 		for errors.Is(err, errDisproved) {
 			s.findings.all, s.taken = nil, 0
@@ -201,6 +206,11 @@ func (w *worker) look(ctx context.Context, place int, where string) error {
 	if err != nil {
 		return err
 	}
+	inRange, err := w.lookForPartitions(ctx, place, where)
+	if err != nil {
+		return err
+	}
+	rows = max(rows, inRange)
 	if w.all != nil {
 		taken, err := w.try(ctx, w.all, where)
 		switch {

@@ -13,6 +13,8 @@ type work struct {
 	trials []*trial
 	losses []*loss
 	keys   []schema.Key
+	// partitions is nil if they take every row.
+	partitions *partitions
 }
 
 // trial is what the shadow takes or refuses by itself: a column, a generated column or a CHECK.
@@ -32,7 +34,7 @@ type loss struct {
 
 // workOf leaves out what the definitions alone prove.
 func workOf(s *Spec) *work {
-	w := &work{}
+	w := &work{partitions: partitionsOf(s)}
 	for _, c := range s.Columns {
 		if !c.Fits {
 			w.add(s, trial{column: c, rules: rulesFor(c, s.expr(c.To.Name))}, []string{c.To.Name})

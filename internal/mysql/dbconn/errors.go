@@ -158,8 +158,11 @@ func ValueRefused(err error) bool {
 		return false
 	}
 	class := string(e.SQLState[:2]) // 22: data exception, 23: constraint violation
-	return class == "22" || class == "23" || Unconvertible(err) || e.Number == errCheckViolated || e.Number == errCheckViolatedMariaDB
+	return NoPartition(err) || class == "22" || class == "23" || Unconvertible(err) || e.Number == errCheckViolated || e.Number == errCheckViolatedMariaDB
 }
+
+// NoPartition reports whether no partition takes a row.
+func NoPartition(err error) bool { return Number(err) == 1526 }
 
 // Exhausted reports whether the server has no room: disk, tablespace, memory or quota.
 func Exhausted(err error) bool {
