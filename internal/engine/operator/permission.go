@@ -8,16 +8,16 @@ import (
 	"os"
 	"time"
 
-	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/event"
 	"midstream/internal/engine/lock"
+	"midstream/internal/engine/window"
 	"midstream/internal/mysql/dbconn"
 	"midstream/internal/mysql/schema"
 )
 
 // When defines when the table may be changed. The zero value means as soon as possible.
 type When struct {
-	Window cutover.Window
+	Window window.Window
 	// Gone is the path of a file that must not be there; "" for none.
 	Gone string
 	// Hold has the run wait until Control.CutOver.
@@ -57,7 +57,7 @@ func (h Permission) WhyNot(now time.Time) (string, error) {
 // Closed returns why the window or the file forbids changing the table now; "" if they allow it.
 func (when When) Closed(now time.Time) (string, error) {
 	if !when.Window.Open(now) {
-		return fmt.Sprintf("the window %s opens at %s", when.Window, when.Window.Next(now).Format("Mon 15:04 MST")), nil
+		return fmt.Sprintf("the window %s opens at %s", when.Window, when.Window.Clock(now, when.Window.Next(now))), nil
 	}
 	if when.Gone == "" {
 		return "", nil

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"midstream/internal/engine/cutover"
 	"midstream/internal/engine/lock"
 	"midstream/internal/engine/throttle"
+	"midstream/internal/engine/window"
 )
 
 // Setting is a named part of Settings. The name is used for a flag, in an option file, and in
@@ -188,23 +188,11 @@ func swapping() []Setting {
 			"wait with the swap until midstream cutover; until then, changes are applied and the tables compared",
 			func(c *Settings) *bool { return &c.When.Hold },
 		),
-		{
-			Name: "cutover-window",
-			Kind: "window",
-			Help: "when the table may be changed, as 02:00-04:00 or '22:30-04:00 Europe/Berlin'; else the run holds: changes are applied",
-			get:  func(c *Settings) string { return c.When.Window.String() },
-			set: func(c *Settings, text string) error {
-				if text == "" {
-					c.When.Window = cutover.Window{}
-					return nil
-				}
-				w, err := cutover.ParseWindow(text)
-				if err == nil {
-					c.When.Window = w
-				}
-				return err
-			},
-		},
+		hours(
+			"cutover-window",
+			"when the table may be changed, as 02:00-04:00 or 'Sat,Sun 22:30-04:00 Europe/Berlin'; else the run holds: changes are applied",
+			func(c *Settings) *window.Window { return &c.When.Window },
+		),
 		word(
 			"cutover-when-gone", "path", "file on this machine: the run holds while the file exists", nil,
 			func(c *Settings) *string { return &c.When.Gone },
@@ -354,6 +342,25 @@ func word(name, kind, help string, check func(string) error, at func(*Settings) 
 			}
 			*at(c) = text
 			return nil
+		},
+	}
+}
+
+// hours is a window; an empty text takes it away.
+func hours(name, help string, at func(*Settings) *window.Window) Setting {
+	return Setting{
+		Name: name, Kind: "window", Help: help,
+		get: func(c *Settings) string { return at(c).String() },
+		set: func(c *Settings, text string) error {
+			if text == "" {
+				*at(c) = window.Window{}
+				return nil
+			}
+			w, err := window.Parse(text)
+			if err == nil {
+				*at(c) = w
+			}
+			return err
 		},
 	}
 }

@@ -34,7 +34,7 @@ var house = []place{
 		{"plan"},
 		{"backlog"},
 		{"frontier"},
-		{"carry", "event", "key", "pulse"},
+		{"carry", "event", "key", "pulse", "window"},
 	}},
 	{"mysql", "the server, with each library behind one package", [][]string{
 		{"binlog", "dbconn", "ddl"}, {"schema"}, {"escape", "schema/token"},
