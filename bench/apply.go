@@ -20,13 +20,13 @@ const (
 	writers        = 4
 	rowsPerWrite   = 1000
 	drainPatience  = 10 * time.Minute
-	heldPatience   = 40 * time.Second // a held sync gives up some time
+	heldPatience   = 40 * time.Second // a held sync gives up after a while
 	progressWindow = 600 * time.Millisecond
 )
 
-// apply measures how fast changes are applied: an idle transaction keeps the cut-over away after the
-// row copy (it waits politely), writers change every row once, as fast as they can, and the backlog
-// that builds up is applied.
+// apply measures how fast changes are applied. An idle transaction blocks the cut-over after the
+// row copy, because the run waits for it. Writers change every row once, as fast as they can, and
+// the run applies the resulting backlog.
 func (b *bench) apply(ctx context.Context) error {
 	f, err := b.newFile(ctx, b.base)
 	if err != nil {
@@ -51,7 +51,7 @@ func (b *bench) apply(ctx context.Context) error {
 }
 
 // memory measures the client with every row of the table in its backlog: a transaction that holds
-// the rows of the shadow keeps apply from working until then.
+// the shadow's rows prevents apply from working until then.
 func (b *bench) memory(ctx context.Context) error {
 	f, err := b.newFile(ctx, b.base)
 	if err != nil {
@@ -72,7 +72,8 @@ type watcher struct {
 	events  []midstreamEvent // progress only
 	shadow  string
 	copying chan struct{} // closed when the row copy begins
-	waiting chan struct{} // closed when only sessions in the way keep the run from the cut-over
+	// waiting is closed when only blocking sessions keep the run from the cut-over.
+	waiting chan struct{}
 	once    [2]sync.Once
 }
 
@@ -100,7 +101,7 @@ func (w *watcher) last() (e midstreamEvent) {
 	return e
 }
 
-// applyRun does one run. The error is the bench's; the tool's is in the ApplyRun.
+// applyRun does one run. err is the bench's own error; the tool's error is in the ApplyRun.
 func (b *bench) applyRun(ctx context.Context, order string, held bool) (r ApplyRun, err error) {
 	s, err := b.base.start(ctx)
 	if err != nil {
@@ -160,17 +161,17 @@ func (b *bench) applyRun(ctx context.Context, order string, held bool) (r ApplyR
 	return r, nil
 }
 
-// written is when the writers wrote.
+// written is the time in which the writers wrote.
 type written struct{ from, to time.Time }
 
-// changeAll changes every row of the table once and returns when all of it is applied, as far as the
-// run says so in time.
+// changeAll changes every row of the table once. It returns when all changes are applied, if the
+// run reports that in time.
 func (b *bench) changeAll(ctx context.Context, s *server, w *watcher, order string, held bool) (written, error) {
 	before := w.last()
 	var keep holder
 	if held {
 		var err error
-		// NB: in one table only, the one that is written by apply alone.
+		// NB: in one table only, which only apply writes.
 		if keep, err = hold(ctx, s, "SELECT COUNT(*) FROM "+quoted(w.shadow)+" FOR UPDATE"); err != nil {
 			return written{}, err
 		}
@@ -193,7 +194,7 @@ func (b *bench) changeAll(ctx context.Context, s *server, w *watcher, order stri
 	return changes, err
 }
 
-// await returns when the last progress is as wanted, or the patience is over.
+// await returns when the last progress satisfies wanted, or after the patience.
 func (w *watcher) await(ctx context.Context, patience time.Duration, wanted func(midstreamEvent) bool) error {
 	for end := time.Now().Add(patience); time.Now().Before(end); {
 		e := w.last()
@@ -216,7 +217,7 @@ func hold(ctx context.Context, s *server, statement string) (holder, error) {
 	if err != nil {
 		return holder{}, fmt.Errorf("hold a lock: %w", err)
 	}
-	// READ COMMITTED keeps no snapshot, for which the swap would wait, too.
+	// READ COMMITTED keeps no snapshot; the swap would wait for a snapshot too.
 	for _, step := range []string{"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", "BEGIN", statement} {
 		if _, err := conn.ExecContext(ctx, step); err != nil {
 			conn.Close()
@@ -292,14 +293,14 @@ func gcd(a, b int) int {
 	return a
 }
 
-// rate computes the rates from the progress of the run.
+// rate computes the rates from the run's progress.
 func (r *ApplyRun) rate(events []midstreamEvent, changes written) {
 	if changes.to.IsZero() {
 		return
 	}
 	r.WriterRowsPerS = ratio(float64(r.Rows), changes.to.Sub(changes.from).Seconds())
 	var busy []midstreamEvent
-	var start, end midstreamEvent // around the whole
+	var start, end midstreamEvent // the events around all of them
 	for _, e := range events {
 		r.PeakBacklogKeys = max(r.PeakBacklogKeys, e.Backlog)
 		switch {
@@ -326,7 +327,8 @@ func (r *ApplyRun) rate(events []midstreamEvent, changes written) {
 	}
 }
 
-// appliedRate is the rate between the first and the last of the events; 0 if they are too close.
+// appliedRate is the rate between the first and the last event, in keys per second; 0 if they are
+// too close.
 func appliedRate(events []midstreamEvent) float64 {
 	if len(events) < 2 {
 		return 0

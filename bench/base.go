@@ -21,10 +21,11 @@ const (
 	table     = database + "." + tableName
 )
 
-// base is a prepared table in a data folder at rest, to start equal servers from.
+// base is a prepared table in the data folder of a stopped server. Equal servers are started from
+// it.
 type base struct {
 	build    *sandbox.Build
-	dir      string // holds base/ and, while a server runs, run/
+	dir      string // has base/, and run/ with a server
 	settings map[string]string
 	rows     int
 	bytes    int64 // of the table and its index
@@ -34,7 +35,7 @@ type base struct {
 func prepare(ctx context.Context, build *sandbox.Build, sysbench *program, dir string, o options, say func(string, ...any)) (*base, error) {
 	b := &base{build: build, dir: dir, settings: o.settings, rows: o.rows}
 	say("preparing %d rows", o.rows)
-	// No binlog and no fsync for what is not measured.
+	// No binlog and no fsync while nothing is measured.
 	hasty := maps.Clone(o.settings)
 	hasty["skip_log_bin"] = ""
 	db, err := build.Start(ctx, sandbox.Options{Dir: filepath.Join(dir, "base"), Settings: hasty})
@@ -54,7 +55,7 @@ func prepare(ctx context.Context, build *sandbox.Build, sysbench *program, dir s
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("prepare the table: %w: %s", err, tail(string(out)))
 	}
-	// pt-online-schema-change and we size the copy by the statistics.
+	// pt-online-schema-change and Midstream size the copy by the statistics.
 	if err := s.exec(ctx, "ANALYZE TABLE "+table); err != nil {
 		return nil, err
 	}
@@ -79,11 +80,11 @@ type server struct {
 	dir string // for files of the run
 }
 
-// start starts a server on a fresh copy of the base, durable and with a binlog, with the whole table
-// in its buffer pool (as far as it fits) and nothing left to do.
+// start starts a server on a fresh copy of the base, durable and with a binlog. The table is in its
+// buffer pool (as far as it fits), and the server has no work left.
 func (b *base) start(ctx context.Context) (*server, error) { return b.startAs(ctx, "run", nil) }
 
-// startAs is start in a folder of that name, with further settings.
+// startAs is start in the named folder, with more settings.
 func (b *base) startAs(ctx context.Context, folder string, settings map[string]string) (*server, error) {
 	dir := filepath.Join(b.dir, folder)
 	if err := os.RemoveAll(dir); err != nil {
@@ -95,10 +96,11 @@ func (b *base) startAs(ctx context.Context, folder string, settings map[string]s
 	if err := run(ctx, "cp", "-a", "--reflink=auto", filepath.Join(b.dir, "base", "data"), filepath.Join(dir, "data")); err != nil {
 		return nil, fmt.Errorf("copy the data folder: %w", err)
 	}
-	if err := os.Remove(filepath.Join(dir, "data", "auto.cnf")); err != nil { // no two servers have one server_uuid
+	if err := os.Remove(filepath.Join(dir, "data", "auto.cnf")); err != nil { // each server needs its own server_uuid
 		return nil, fmt.Errorf("make the data folder another server's: %w", err)
 	}
-	if err := run(ctx, "sync", "-f", dir); err != nil { // else the kernel writes it back during the measurement
+	// Otherwise the kernel writes it back during the measurement.
+	if err := run(ctx, "sync", "-f", dir); err != nil {
 		return nil, fmt.Errorf("write the data folder out: %w", err)
 	}
 	all := maps.Clone(b.settings)
@@ -153,8 +155,8 @@ func (s *server) warm(ctx context.Context) error {
 	return s.quiet(ctx, time.Minute)
 }
 
-// quiet waits until purge is done and hardly a page is dirty, or the patience is over: a server that
-// does not get there is measured as it is.
+// quiet waits until purge is done and almost no page is dirty, or until the patience is over: then
+// the server is measured in its current state.
 func (s *server) quiet(ctx context.Context, patience time.Duration) error {
 	for end := time.Now().Add(patience); time.Now().Before(end); {
 		var dirty, history int64
@@ -181,7 +183,7 @@ func (s *server) exec(ctx context.Context, statement string) error {
 	return nil
 }
 
-// binlogBytes is the size of all binlogs. The server is a fresh one: nothing was purged.
+// binlogBytes is the size of all binlogs, in bytes. The server is fresh: nothing was purged.
 func (s *server) binlogBytes(ctx context.Context) (int64, error) {
 	rows, err := s.sql.QueryContext(ctx, "SHOW BINARY LOGS")
 	if err != nil {
@@ -200,7 +202,7 @@ func (s *server) binlogBytes(ctx context.Context) (int64, error) {
 	return total, rows.Err()
 }
 
-// release returns what the server calls itself.
+// variables returns the server's version and the settings that matter for speed.
 func (s *server) variables(ctx context.Context) (map[string]string, error) {
 	values := make(map[string]string)
 	for _, name := range []string{"version", "version_comment", "innodb_buffer_pool_size", "innodb_redo_log_capacity", "sync_binlog",
@@ -214,7 +216,7 @@ func (s *server) variables(ctx context.Context) (map[string]string, error) {
 	return values, nil
 }
 
-// discard ends the server, which has nothing worth a clean shutdown, and removes its data.
+// discard kills the server, which needs no clean shutdown, and removes its data.
 func (s *server) discard() error {
 	s.sql.Close()
 	if err := s.db.Kill(); err != nil { // returns when its process is gone
@@ -229,7 +231,7 @@ func (s *server) discard() error {
 	return nil
 }
 
-// port is how the programs reach the server.
+// port is the port that the programs use.
 func (s *server) port() string { return strconv.Itoa(s.db.Port) }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// loads of beside: shares of the peak. At the last the foreground is as fast as it can.
+// The loads of beside, as shares of the peak. At the last one the foreground is as fast as it can
+// be.
 const (
 	loadForty  = "40%"
 	loadEighty = "80%"
@@ -21,13 +22,13 @@ type besideLoad struct {
 	share float64
 }
 
-// besideLoads are the loads with their shares of the peak; 0 is as fast as it can.
+// besideLoads are the loads with their shares of the peak; 0 means as fast as it can be.
 var besideLoads = []besideLoad{{loadForty, 0.40}, {loadEighty, 0.80}, {loadPeak, 0}}
 
-// peak says that the foreground is as fast as it can.
+// peak reports whether the foreground is as fast as it can be.
 func (l besideLoad) peak() bool { return l.share == 0 }
 
-// besideLoads are those that were asked for; all, if none was.
+// besideLoads are the loads that the flags ask for; all, if they ask for none.
 func (b *bench) besideLoads() []besideLoad {
 	asked := slices.DeleteFunc(slices.Clone(besideLoads), func(l besideLoad) bool { return !slices.Contains(b.loads, l.name) })
 	if len(asked) == 0 {
@@ -36,8 +37,8 @@ func (b *bench) besideLoads() []besideLoad {
 	return asked
 }
 
-// beside measures what the application loses while a tool is at work: the foreground runs without it, and then
-// beside it, on the same server.
+// beside measures what the application loses while a tool is at work. The foreground runs without
+// the tool, and then next to it, on the same server.
 func (b *bench) beside(ctx context.Context) error {
 	f, err := b.newFile(ctx, b.base)
 	if err != nil {
@@ -62,7 +63,7 @@ func (b *bench) beside(ctx context.Context) error {
 			return err
 		}
 		if len(b.besideLoads()) < len(besideLoads) {
-			continue // the step is a load as well, and was not asked for
+			continue // the step was not asked for
 		}
 		r, err := b.step(ctx, scene{tool: toolMidstream, load: loadStep, rate: 0.40 * f.PeakTPS, round: round})
 		if err != nil {
@@ -76,7 +77,7 @@ func (b *bench) beside(ctx context.Context) error {
 	return nil
 }
 
-// overLoads does a run of each tool under each of the loads, and saves what it was.
+// overLoads runs each tool under each of the loads, and saves the results.
 func (b *bench) overLoads(measure string, f *File, loads []besideLoad, round int, tools []string, do func(scene) (Run, error)) error {
 	for _, load := range loads {
 		for _, name := range rotate(tools, round) {
@@ -93,7 +94,8 @@ func (b *bench) overLoads(measure string, f *File, loads []besideLoad, round int
 	return nil
 }
 
-// besideRun runs the foreground alone for a window, and then beside the tool for another one, or until it is done.
+// besideRun runs the foreground alone for a window, and then next to the tool for another window,
+// or until the tool is done.
 func (b *bench) besideRun(ctx context.Context, at scene, change tool) (r Run, err error) {
 	s, err := b.base.start(ctx)
 	if err != nil {
@@ -131,7 +133,7 @@ func (b *bench) besideRun(ctx context.Context, at scene, change tool) (r Run, er
 	return r, nil
 }
 
-// copied is how many rows a tool has copied that has not finished: those of the largest other table.
+// copied is how many rows an unfinished tool has copied: the rows of the largest other table.
 func (s *server) copied(ctx context.Context, finished bool, rows int) (int64, error) {
 	if finished {
 		return int64(rows), nil
@@ -165,7 +167,7 @@ func (s *server) copied(ctx context.Context, finished bool, rows int) (int64, er
 	return most, nil
 }
 
-// besideVerdicts say what the application lost.
+// besideVerdicts report what the application lost.
 func besideVerdicts(f *File) (verdicts []verdict) {
 	for _, load := range besideLoads {
 		ours := f.of(toolMidstream, load.name)
@@ -215,7 +217,7 @@ func besideTPS(r Run) float64 {
 	return ofBoth(r, func(f Foreground) float64 { return f.TPS })
 }
 
-// ofBoth is the ratio of a figure beside the tool to that before it.
+// ofBoth is the ratio of a figure next to the tool to the figure before it.
 func ofBoth(r Run, of func(Foreground) float64) float64 {
 	if r.Foreground == nil || r.Before == nil {
 		return math.NaN()
@@ -230,7 +232,7 @@ func copiedPerS(r Run) float64 {
 	return ratio(float64(r.Copied), r.ElapsedS)
 }
 
-// besideCells are a line of a table: what the foreground did before, and beside the tool.
+// besideCells are a line of a table: the foreground's figures before the tool, and next to it.
 func besideCells(load, tool string, runs []Run) []string {
 	before := func(of func(Foreground) float64) string {
 		return number(median(collect(runs, func(r Run) float64 { return of(*r.Before) })), "%.1f")

@@ -12,14 +12,15 @@ import (
 // toolTrigger is midstream with capture by triggers.
 const toolTrigger = "midstream by triggers"
 
-// captureTools are those of capture: no row is copied, so that what the application loses is what
-// their capture costs.
+// captureTools are the tools of capture. They copy no row, so the application loses only what their
+// capture costs.
 var captureTools = []string{toolMidstream, toolTrigger, toolNone, toolPT}
 
-// capture measures what the capture of changes costs the application: below the peak the foreground
-// runs without it, and then beside a tool that captures and copies nothing, on the same server; at
-// the peak by turns. pt-osc's triggers write whole rows to the new table, in the application's
-// transactions; ours write keys; the binlog is there in any case, and is read.
+// capture measures what the capture of changes costs the application. Below the peak, the
+// foreground runs without capture, and then next to a tool that captures and copies nothing, on the
+// same server. At the peak, the tools take turns. pt-osc's triggers write complete rows to the new
+// table, in the application's transactions; our triggers write keys. The binlog exists in any case,
+// and is read.
 func (b *bench) capture(ctx context.Context) (err error) {
 	f, err := b.newFile(ctx, b.base)
 	if err != nil {
@@ -67,8 +68,8 @@ func (b *bench) capture(ctx context.Context) (err error) {
 	return nil
 }
 
-// captureVerdict says what our triggers leave the application of its throughput at its peak, as a
-// multiple of what pt-osc's leave.
+// captureVerdict reports how much of its peak throughput the application keeps with our triggers,
+// as a multiple of what it keeps with pt-osc's.
 func captureVerdict(f *File) verdict {
 	kept := func(tool string) float64 { return 100 * median(collect(f.of(tool, loadPeak), besideTPS)) }
 	return atLeast(

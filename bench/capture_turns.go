@@ -11,22 +11,23 @@ import (
 	"time"
 )
 
-// captureBare has the table that the others are compared with: no tool captures it.
+// captureBare has the table with which the others are compared: no tool captures its changes.
 const captureBare = "bare"
 
-// capturedTable is a table of a server that has one for each tool, and the foreground that works on
-// it when it is its turn.
+// capturedTable is one tool's table on a server that has a table for each tool, and the foreground
+// that works on it when it is its turn.
 type capturedTable struct {
 	writtenTable
-	load  *load
-	gate  string // a file: while it is there the foreground works
+	load *load
+	// gate is a file: while it exists, the foreground works.
+	gate  string
 	taken []turn
 }
 
-// captureTurns measures at the peak: one server has a table for each tool, and the foreground works
-// on one after the other, by turns. What else slows the machine down, which from one minute to the
-// next makes more of a difference there than any capture, falls on all alike. A tool stands still
-// (SIGSTOP) while it is another's turn.
+// captureTurns measures at the peak. One server has a table for each tool, and the foreground works
+// on one after the other, in turns. Other loads of the machine change from one minute to the next,
+// and make more of a difference at the peak than any capture; with turns they affect all tools
+// alike. A tool is stopped (SIGSTOP) while it is another's turn.
 func (b *bench) captureTurns(ctx context.Context, round int) (runs []Run, err error) {
 	s, err := b.base.start(ctx)
 	if err != nil {
@@ -94,12 +95,13 @@ func (b *bench) captureTurns(ctx context.Context, round int) (runs []Run, err er
 	return runs, nil
 }
 
-// captureTools are those of the names that can be had.
+// captureTools are the named tools that are available.
 func (b *bench) captureTools(names ...string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return b.programs.ptOSC == nil && (name == toolPT || name == toolPTBegun) })
 }
 
-// begin makes the table, has its tool capture it, and starts its foreground, which waits for its turn.
+// begin makes the table, starts its tool's capture, and starts its foreground, which waits for its
+// turn.
 func (b *bench) begin(ctx context.Context, s *server, t *capturedTable) error {
 	schema, _ := t.names()
 	for _, statement := range []string{"CREATE DATABASE " + schema, "CREATE TABLE " + t.table + " LIKE " + table,
@@ -133,7 +135,7 @@ func (t *capturedTable) turn(ctx context.Context) (turn, error) {
 	to := time.Now()
 	err = errors.Join(err, os.Remove(t.gate))
 	if err == nil {
-		err = pause(ctx, turnEdge) // for the transactions that are under way
+		err = pause(ctx, turnEdge) // for transactions under way
 	}
 	if died := t.load.died(); err == nil && died != "" {
 		err = errors.New(died)
@@ -141,8 +143,8 @@ func (t *capturedTable) turn(ctx context.Context) (turn, error) {
 	return turn{from, to, true}, errors.Join(err, t.signal(syscall.SIGSTOP))
 }
 
-// signal sends one to the tool, if there is a process of it. pt-osc stands still all the time: its
-// triggers need none, and after a minute of --pause-file it ends by itself (3.2.1).
+// signal sends a signal to the tool's process, if there is one. pt-osc is stopped all the time: its
+// triggers need no process, and after a minute of --pause-file it ends by itself (3.2.1).
 func (t *capturedTable) signal(signal os.Signal) error {
 	if t.process == nil || t.tool == toolPTBegun && signal == syscall.SIGCONT {
 		return nil

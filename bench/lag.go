@@ -13,14 +13,14 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// loadReplicated is the load of lag: 20 % of the peak, so that the replica, at the speed that it is left, follows.
+// loadReplicated is the load of lag: 20 % of the peak, so that the slowed replica keeps up.
 const loadReplicated = "replicated"
 
-// A replica gets the processor for a part of the time: stopped and let go by signals, in slices that are short beside
-// what is measured.
+// A replica gets the processor for a part of the time. Signals stop and continue it, in slices that
+// are short compared with what is measured.
 const (
 	slice   = 20 * time.Millisecond
-	running = 8 * time.Millisecond // of each
+	running = 8 * time.Millisecond // of each slice
 )
 
 // noSuchTable is the server's ER_NO_SUCH_TABLE.
@@ -29,14 +29,16 @@ const noSuchTable = 1146
 // lagBound is --max-replica-lag's default.
 const lagBound = time.Second
 
-// Lag is how far a replica was behind, by heartbeats of the bench: written 50 times a second, and read as often.
+// Lag is how far a replica was behind, by heartbeats of the bench, which writes and reads them 50
+// times in a second.
 type Lag struct {
 	WorstS  float64 `json:"worst_s"`
 	MedianS float64 `json:"median_s"`
 	BeforeS float64 `json:"before_s"` // the worst before the tool
 }
 
-// lag measures how far a slow replica is behind while midstream is at work, and with nothing to hold it back.
+// lag measures how far a slow replica is behind while midstream is at work, with its bound and
+// without.
 func (b *bench) lag(ctx context.Context) error {
 	f, err := b.newFile(ctx, b.base)
 	if err != nil {
@@ -64,7 +66,7 @@ func (b *bench) lag(ctx context.Context) error {
 	return nil
 }
 
-// toolUnbounded is midstream that heeds nothing.
+// toolUnbounded is midstream without any throttle.
 const toolUnbounded = "midstream-unbounded"
 
 func (b *bench) lagRun(ctx context.Context, at scene, change tool) (r Run, err error) {
@@ -110,7 +112,7 @@ func (b *bench) lagRun(ctx context.Context, at scene, change tool) (r Run, err e
 	return r, nil
 }
 
-// follow makes the server a replica of one that has the same data and does nothing yet.
+// follow makes the server a replica of a server that has the same data and does nothing yet.
 func (s *server) follow(ctx context.Context, source *server) error {
 	var file string
 	var position uint64
@@ -131,7 +133,7 @@ func (s *server) follow(ctx context.Context, source *server) error {
 	return nil
 }
 
-// slow stops and lets go a process by turns, until the function returned is called.
+// slow stops and continues a process in turns, until the returned function is called.
 func slow(pid int) (end func()) {
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -158,8 +160,9 @@ type lagWatch struct {
 	cancel context.CancelFunc
 	group  sync.WaitGroup
 
-	mu     sync.Mutex
-	seen   []probe // at: when it was read; took: how old it was
+	mu sync.Mutex
+	// at is when a heartbeat was read, took is how old it was.
+	seen   []probe
 	failed error
 }
 
@@ -188,11 +191,11 @@ func watchLag(ctx context.Context, source, replica *server) *lagWatch {
 	})
 	every(func() error {
 		var at int64
-		now := time.Now() // before the answer, which may take its time
+		now := time.Now() // the answer may take its time
 		err := replica.sql.QueryRowContext(ctx, "SELECT at_us FROM "+database+".lag_of_the_bench").Scan(&at)
 		var refused *mysql.MySQLError
 		if errors.Is(err, sql.ErrNoRows) || errors.As(err, &refused) && refused.Number == noSuchTable || err == nil && at == 0 {
-			return nil // it has not come yet
+			return nil // it has not arrived yet
 		}
 		if err == nil {
 			w.mu.Lock()
@@ -210,7 +213,7 @@ func (w *lagWatch) stop() error {
 	return w.failed
 }
 
-// between says how far the replica was behind.
+// between returns how far the replica was behind.
 func (w *lagWatch) between(from, to time.Time) Lag {
 	var before, lags []float64
 	for _, p := range w.seen {

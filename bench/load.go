@@ -19,20 +19,21 @@ import (
 //go:embed load.lua
 var loadScript []byte
 
-// transaction is one of the foreground, in microseconds (of Unix time).
+// transaction is one transaction of the foreground, in microseconds (of Unix time).
 type transaction struct {
 	at, took int64
 	failed   bool
 }
 
-// Foreground is what the application got done during a window.
+// Foreground is what the application did during a window.
 type Foreground struct {
-	TPS       float64 `json:"tps"`        // transactions committed a second
+	TPS       float64 `json:"tps"`        // committed transactions a second
 	P99MS     float64 `json:"p99_ms"`     // of transactions that overlap the window
-	LongestMS float64 `json:"longest_ms"` // likewise
-	Failed    int     `json:"failed"`     // rolled back by a deadlock or a changed definition, and begun anew
-	Died      string  `json:"died,omitempty"`
-	// PerSecond counts commits from the start of the load on; the tool ran from ToolFromS to ToolToS.
+	LongestMS float64 `json:"longest_ms"` // of the same transactions
+	// Failed were rolled back by a deadlock or a changed definition, and begun again.
+	Failed int    `json:"failed"`
+	Died   string `json:"died,omitempty"`
+	// PerSecond counts commits from the start of the load. The tool ran from ToolFromS to ToolToS.
 	PerSecond []int   `json:"per_second"`
 	ToolFromS float64 `json:"tool_from_s"`
 	ToolToS   float64 `json:"tool_to_s"`
@@ -48,8 +49,8 @@ type load struct {
 	ended  error
 }
 
-// startLoad starts sysbench's oltp_read_write on the server. rate is in transactions a second; 0 is
-// as fast as it can; more are further arguments. It runs until stop.
+// startLoad starts sysbench's oltp_read_write on the server. rate is in transactions a second; 0
+// means as fast as it can be; more are further arguments. It runs until stop.
 func startLoad(ctx context.Context, sysbench *program, s *server, o options, rate float64, more ...string) (*load, error) {
 	dir, err := os.MkdirTemp(s.dir, "load-")
 	if err != nil {
@@ -62,7 +63,8 @@ func startLoad(ctx context.Context, sysbench *program, s *server, o options, rat
 	l := &load{prefix: filepath.Join(dir, "trace"), start: time.Now(), done: make(chan struct{})}
 	args := append(sysbenchArgs(s, script, o.rows),
 		"--threads="+strconv.Itoa(o.threads), "--trace="+l.prefix, "--time=86400",
-		// Deadlock, lock wait, changed row, and a definition that changed under a transaction: begun anew.
+		// Deadlock, lock wait, changed row, and a definition that changed under a transaction:
+		// sysbench begins again.
 		"--mysql-ignore-errors=1213,1205,1020,1412")
 	if rate > 0 {
 		args = append(args, fmt.Sprintf("--rate=%d", int(math.Round(max(rate, 1)))))
@@ -84,7 +86,7 @@ func sysbenchArgs(s *server, script string, rows int) []string {
 		"--mysql-user=" + s.db.User, "--mysql-db=" + database, "--tables=1", "--table-size=" + strconv.Itoa(rows)}
 }
 
-// died says why the load has ended by itself; "" if it runs.
+// died returns why the load has ended by itself; "" if it runs.
 func (l *load) died() string {
 	select {
 	case <-l.done:
@@ -94,10 +96,11 @@ func (l *load) died() string {
 	}
 }
 
-// stop ends the load and returns its trace. died says why it had ended by itself.
+// stop ends the load and returns its trace. died is why it had ended by itself.
 func (l *load) stop() (trace []transaction, died string, err error) {
 	if died = l.died(); died == "" {
-		_ = l.cmd.Process.Kill() // the trace is flushed ten times a second, and the window ended earlier
+		// The trace is flushed ten times a second, and the window ended earlier.
+		_ = l.cmd.Process.Kill()
 		<-l.done
 	}
 	files, err := filepath.Glob(l.prefix + ".*")
@@ -114,7 +117,7 @@ func (l *load) stop() (trace []transaction, died string, err error) {
 	return trace, died, nil
 }
 
-// end ends the load, and says what was done while a tool ran. The trace is for who asks more.
+// end ends the load, and returns what it did while a tool ran, with the trace.
 func (l *load) end(from, to time.Time) (f Foreground, trace []transaction, err error) {
 	trace, died, err := l.stop()
 	f = summarise(trace, from.UnixMicro(), to.UnixMicro())
@@ -123,7 +126,7 @@ func (l *load) end(from, to time.Time) (f Foreground, trace []transaction, err e
 	return f, trace, err
 }
 
-// readTrace reads the whole lines of a thread's file.
+// readTrace reads the complete lines of a thread's file.
 func readTrace(text []byte) []transaction {
 	var trace []transaction
 	lines := bufio.NewScanner(bytes.NewReader(text[:bytes.LastIndexByte(text, '\n')+1]))
@@ -138,7 +141,7 @@ func readTrace(text []byte) []transaction {
 	return trace
 }
 
-// summarise says what was done between two moments, in microseconds of Unix time.
+// summarise returns what was done between two moments, in microseconds of Unix time.
 func summarise(trace []transaction, from, to int64) Foreground {
 	var f Foreground
 	var waits []float64
@@ -163,7 +166,7 @@ func summarise(trace []transaction, from, to int64) Foreground {
 	return f
 }
 
-// perSecond counts the commits of each second from start on.
+// perSecond counts the commits of each second from start.
 func perSecond(trace []transaction, start, end time.Time) []int {
 	counts := make([]int, max(int(end.Sub(start).Seconds()), 0))
 	for _, t := range trace {

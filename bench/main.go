@@ -133,7 +133,7 @@ func readFlags() (options, error) {
 	return o, nil
 }
 
-// carryOut does what the flags say, and makes the report of what is in the results' folder then.
+// carryOut does what the flags ask for, and makes the report from the results' folder.
 func carryOut(ctx context.Context, o options) (err error) {
 	b := &bench{options: o}
 	start := time.Now()
@@ -156,20 +156,20 @@ func carryOut(ctx context.Context, o options) (err error) {
 	return writeReport(files, b.out, b.say)
 }
 
-// gentle are the arguments of a run that is measured beside an application: its defaults, and no comparison.
+// gentle are the arguments of a run that is measured next to an application: its defaults, without
+// a comparison.
 func (b *bench) gentle() []string {
 	return append(slices.Clone(b.midstreamArgs), "--no-verify", "--no-prescan")
 }
 
-// unverified are the arguments of a run that does the same work as other tools: none of them looks
-// at the rows beforehand, none compares the tables in the end, and none gives way to the
-// application. What the comparison costs, and what giving way is worth, is measured by itself.
+// unverified are the arguments of a run that does the same work as other tools: no tool checks the
+// rows beforehand, compares the tables in the end, or gives way to the application. Other
+// measurements show what the comparison costs, and what giving way is worth.
 func (b *bench) unverified() []string {
 	return append(b.gentle(), "--full-speed")
 }
 
-// measureAll prepares what is needed and measures. What has been measured is on disk, whatever fails
-// later on.
+// measureAll prepares and measures. What has been measured is on disk, whatever fails later.
 func (b *bench) measureAll(ctx context.Context) (err error) {
 	if b.midstream, err = filepath.Abs(b.midstream); err != nil {
 		return fmt.Errorf("find midstream: %w", err)
@@ -245,7 +245,7 @@ func cacheFolder() (string, error) {
 	return filepath.Abs(filepath.Join(dir, "bench-1"))
 }
 
-// takeTurn keeps a second bench off this machine, and removes the data that a killed one left.
+// takeTurn prevents a second bench on this machine, and removes the data that a killed bench left.
 func takeTurn(cache string) (unlock func() error, err error) {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return nil, fmt.Errorf("make the cache folder: %w", err)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// names of the loads.
+// The names of the loads.
 const (
 	loadIdle  = "idle"
 	loadLight = "light"
@@ -17,7 +17,7 @@ const (
 	loadFull  = "full"
 )
 
-// shareOfPeak says how much of the peak a load is; 0 is as fast as it can.
+// shareOfPeak is the share of the peak that a load is; 0 means as fast as it can be.
 func shareOfPeak(name string) float64 {
 	switch name {
 	case loadLight:
@@ -70,11 +70,11 @@ func (b *bench) peers(ctx context.Context) error {
 	return nil
 }
 
-// tools are those that can be had.
+// tools are the tools that are available.
 func (b *bench) tools() map[string]tool {
 	tools := map[string]tool{
 		toolMidstream: midstreamTool(b.midstream, b.unverified(), nil),
-		toolInplace:   nativeTool("ENGINE=InnoDB, ALGORITHM=INPLACE, LOCK=NONE"), // else it would be instant
+		toolInplace:   nativeTool("ENGINE=InnoDB, ALGORITHM=INPLACE, LOCK=NONE"), // otherwise it would be instant
 		toolCopy:      nativeTool("ALGORITHM=COPY"),
 	}
 	if b.programs.ptOSC != nil {
@@ -92,7 +92,7 @@ func idleTool(window time.Duration) tool {
 	}
 }
 
-// peak is what sysbench gets done on a server that does nothing else.
+// peak is what sysbench achieves on a server that does nothing else, in transactions a second.
 func (b *bench) peak(ctx context.Context) (float64, error) {
 	r, err := b.measure(ctx, b.base, scene{tool: toolNone, load: loadFull}, idleTool(b.peakWindow))
 	if err != nil {
@@ -101,14 +101,15 @@ func (b *bench) peak(ctx context.Context) (float64, error) {
 	return r.Foreground.TPS, nil
 }
 
-// scene is what a tool is measured under.
+// scene is the conditions under which a tool is measured.
 type scene struct {
 	tool, load string
 	rate       float64
 	round      int
 }
 
-// measure lets a tool change a fresh table. The error is the bench's; the tool's is in the Run.
+// measure lets a tool change a fresh table. err is the bench's own error; the tool's error is in
+// the Run.
 func (b *bench) measure(ctx context.Context, from *base, at scene, change tool) (r Run, err error) {
 	s, err := from.start(ctx)
 	if err != nil {
@@ -126,13 +127,14 @@ func (b *bench) measure(ctx context.Context, from *base, at scene, change tool) 
 	prober := startProber(s, b.optionsFor(from), probers)
 	err = pause(ctx, b.lead)
 	if err == nil && foreground != nil && foreground.died() != "" {
-		err = errors.New(foreground.died()) // later on it is the tool's doing
+		err = errors.New(foreground.died()) // later, the tool causes it
 	}
 	if err == nil {
 		err = b.observeRun(ctx, s, foreground, &r, change)
 	}
 	if err == nil {
-		err = pause(ctx, b.after) // what began under the tool shall end
+		// What began during the tool's work must end.
+		err = pause(ctx, b.after)
 	}
 	to := r.At.Add(time.Duration(r.ElapsedS * float64(time.Second)))
 	if foreground != nil {
@@ -147,7 +149,7 @@ func (b *bench) measure(ctx context.Context, from *base, at scene, change tool) 
 	return r, nil
 }
 
-// observeRun runs the tool within its time limit and notes what it took.
+// observeRun runs the tool within its time limit and records what it took.
 func (b *bench) observeRun(ctx context.Context, s *server, foreground *load, r *Run, change tool) error {
 	binlog, err := s.binlogBytes(ctx)
 	if err != nil {
@@ -187,7 +189,7 @@ func (b *bench) observeFor(ctx context.Context, within time.Duration, s *server,
 	return err
 }
 
-// meter reads who used the processor.
+// meter reads how much each process used the processor.
 type meter struct {
 	server, load, self, machine time.Duration
 
@@ -211,8 +213,8 @@ func (m meter) read(u usage, r *Run) {
 	r.ForeignCPU = m.foreign(server + u.cpu)
 }
 
-// foreign is the share of the machine that others have used since the start. ours is what the server
-// and the tool did.
+// foreign is the share of the machine that other programs have used since the start. ours is what
+// the server and the tool used.
 func (m meter) foreign(ours time.Duration) float64 {
 	ours += cpuOfSelf() - m.self
 	if m.loadPID != 0 {
@@ -222,7 +224,7 @@ func (m meter) foreign(ours time.Duration) float64 {
 	return max(0, ratio((cpuOfMachine()-m.machine-ours).Seconds(), all))
 }
 
-// line is the run in words, for whoever waits.
+// line is the run in one line, for people who wait.
 func (r Run) line() string {
 	text := fmt.Sprintf("round %d  %-6s %-16s %7.2f s", r.Round+1, r.Load, r.Tool, r.ElapsedS)
 	if r.Foreground != nil {

@@ -85,7 +85,7 @@ func (f *File) drawBars(path, title, unit string, without []string, value func(t
 	}
 	p := plot.New()
 	p.Title.Text, p.Y.Label.Text, p.Y.Min = title, unit, 0
-	logarithmic := unit == "ms, logarithmic" // bars begin at 0: so the powers are drawn, and named
+	logarithmic := unit == "ms, logarithmic" // bars begin at 0: draw the powers
 	if logarithmic {
 		p.Y.Tick.Marker = powersOfTen{}
 	}
@@ -116,7 +116,7 @@ func (f *File) drawBars(path, title, unit string, without []string, value func(t
 	p.Legend.Top, p.Legend.Left = true, true
 	p.Y.Max *= 1.35 // room for the legend
 	p.NominalX(loads...)
-	p.X.Min, p.X.Max = -0.5, float64(len(loads))-0.5 // room for a whole group at both ends
+	p.X.Min, p.X.Max = -0.5, float64(len(loads))-0.5 // room for a group at both ends
 	return save(p, path)
 }
 

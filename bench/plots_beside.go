@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// drawBeside draws what the application loses beside each tool.
+// drawBeside draws what the application loses next to each tool.
 func drawBeside(files map[string]*File, dir string) ([]string, error) {
 	f := files[measureBeside]
 	if f == nil {
@@ -33,7 +33,7 @@ func drawBeside(files map[string]*File, dir string) ([]string, error) {
 	return []string{"beside-p99.svg", "beside-throughput.svg"}, nil
 }
 
-// drawSteps draws how fast rows are copied while the load rises and goes.
+// drawSteps draws how fast rows are copied while the load rises and ends.
 func drawSteps(files map[string]*File, dir string) ([]string, error) {
 	steps := files[measureBeside].of(toolMidstream, loadStep)
 	if len(steps) == 0 {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// prediction is what of a plan's is kept (docs/events.md).
+// prediction is the part of a plan's prediction that the bench keeps (docs/events.md).
 type prediction struct {
 	ElapsedMS   float64 `json:"elapsed_ms,omitempty"`
 	LeastMS     float64 `json:"least_ms,omitempty"`
@@ -29,7 +29,7 @@ func predicted() (names []string, arguments map[string][]string) {
 	}
 }
 
-// predict measures how near calibrated predictions come, over sizes, loads and methods.
+// predict measures how close calibrated predictions come, over sizes, loads and methods.
 func (b *bench) predict(ctx context.Context) error {
 	f, err := b.newFile(ctx, b.base)
 	if err != nil {
@@ -46,7 +46,7 @@ func (b *bench) predict(ctx context.Context) error {
 	for round := range b.rounds {
 		for _, from := range bases {
 			for _, load := range b.loads {
-				if load == loadFull { // what the application leaves then is chance
+				if load == loadFull { // what is left then is chance
 					continue
 				}
 				for _, name := range rotate(names, round) {
@@ -91,10 +91,11 @@ func (b *bench) sizes(ctx context.Context, f *File) ([]*base, error) {
 	return bases, nil
 }
 
-// figure is one number that is predicted.
+// figure is one predicted number.
 type figure struct {
-	name              string
-	within            float64 // that it shall be right within
+	name string
+	// within is the share within which it must be right.
+	within            float64
 	predicted, actual func(midstreamResult) float64
 }
 
@@ -119,11 +120,11 @@ func figures() []figure {
 	}
 }
 
-// tiny are bytes of which nobody cares whether they were predicted, and the step by which a file grows.
+// tiny are bytes for which a prediction does not matter, and the step by which a file grows.
 const tiny = 4 << 20
 
-// off returns how far a prediction was off, as a share of what was, NaN where there is nothing to
-// compare.
+// off returns by how much a prediction was wrong, as a share of the real figure, NaN if there is
+// nothing to compare.
 func (f figure) off(r Run) float64 {
 	if r.Midstream == nil || !r.Finished || r.Midstream.Predicted == nil || f.actual(*r.Midstream) == 0 {
 		return math.NaN()
@@ -138,7 +139,7 @@ func (f figure) off(r Run) float64 {
 	return off / f.actual(*r.Midstream)
 }
 
-// predictionVerdicts say of each figure in how many cases it came near enough.
+// predictionVerdicts report for each figure in how many cases it was close enough.
 func predictionVerdicts(file *File) (verdicts []verdict) {
 	for _, f := range figures() {
 		var offs []float64
@@ -174,8 +175,8 @@ func predictionVerdicts(file *File) (verdicts []verdict) {
 	return verdicts
 }
 
-// nearly counts the times that are right, or off by a quarter of a second at most: statements of half a second are
-// among them.
+// nearly counts the times that are right, or wrong by at most a quarter of a second: some
+// statements take half a second.
 func (f figure) nearly(file *File) (n int) {
 	const ms = 250
 	if file == nil {

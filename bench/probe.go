@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// probers is how many connections probe, where nothing else is said. They take turns, so that a stall
-// is seen after options.probeEvery.
+// probers is the default number of connections that probe. They take turns, so that a stall is
+// noticed after options.probeEvery.
 const probers = 4
 
 // probePatience is how long a statement may stall after the end of a run.
 const probePatience = 30 * time.Second
 
-// Probe is what single statements by primary key met during a window.
+// Probe is what single statements by primary key took during a window.
 type Probe struct {
 	Statements int     `json:"statements"`
 	P99MS      float64 `json:"p99_ms"`
@@ -32,10 +32,10 @@ type probe struct {
 	err  error
 }
 
-// prober reads and writes single rows at a steady pace and keeps how long each statement took: one
-// SELECT by primary key every probeEvery, and in place of every eighth an UPDATE. That is little
-// enough to leave an idle server idle. The pace does not slow down when the server does, as long as
-// one of the connections is free.
+// prober reads and writes single rows at a steady pace and records how long each statement took:
+// one SELECT by primary key every probeEvery, and an UPDATE in place of every eighth. That leaves
+// an idle server idle. The pace does not slow down with the server, as long as one of the
+// connections is free.
 type prober struct {
 	db      *sql.DB
 	stopped chan struct{}
@@ -46,7 +46,8 @@ type prober struct {
 }
 
 func startProber(s *server, o options, connections int) *prober {
-	// Not the caller's context: a statement in a stall is let finish, how long that takes is the measurement.
+	// Not the caller's context: a stalled statement may finish, because its duration is the
+	// measurement.
 	ctx, giveUp := context.WithCancel(context.Background())
 	p := &prober{db: s.sql, stopped: make(chan struct{}), giveUp: giveUp}
 	for number := range connections {
@@ -82,7 +83,8 @@ func (p *prober) work(ctx context.Context, number, connections int, every time.D
 		} else {
 			var c string
 			if err = conn.QueryRowContext(ctx, statement).Scan(&c); err == sql.ErrNoRows {
-				err = nil // sysbench has deleted the row, and inserts it again
+				// sysbench has deleted the row, and inserts it again.
+				err = nil
 			}
 		}
 		took := time.Since(at)
@@ -97,7 +99,7 @@ func (p *prober) keep(one probe) {
 	p.probes = append(p.probes, one)
 }
 
-// stop ends the prober and says what it met between two moments.
+// stop ends the prober and returns what it measured between two moments.
 func (p *prober) stop(from, to time.Time) Probe {
 	close(p.stopped)
 	patience := time.AfterFunc(probePatience, p.giveUp)

@@ -21,7 +21,7 @@ func cpuOf(pid int) time.Duration {
 	if err != nil {
 		return 0
 	}
-	_, after, _ := bytes.Cut(text, []byte(") ")) // the name may hold anything
+	_, after, _ := bytes.Cut(text, []byte(") ")) // the name may contain anything
 	fields := bytes.Fields(after)
 	if len(fields) < 13 {
 		return 0
@@ -40,7 +40,8 @@ func cpuOfSelf() time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// cpuOfMachine returns the processor time that everybody has used, what the hypervisor took included.
+// cpuOfMachine returns the processor time that all processes have used, including what the
+// hypervisor took.
 func cpuOfMachine() time.Duration {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -59,8 +60,8 @@ func cpuOfMachine() time.Duration {
 	return sum
 }
 
-// peakRSS returns the most memory that a process image has held; 0 if it is gone. The peak in
-// getrusage begins with what the parent held when it forked.
+// peakRSS returns the most memory that a process image has held, in bytes; 0 if it is gone. The
+// peak in getrusage begins with what the parent held when it forked.
 func peakRSS(pid int) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -75,14 +76,15 @@ func peakRSS(pid int) int64 {
 	return 0
 }
 
-// Machine is where it was measured.
+// Machine is the machine of a measurement.
 type Machine struct {
-	CPU     string  `json:"cpu"`
-	Cores   int     `json:"cores"`
-	Memory  int64   `json:"memory_bytes"`
-	Kernel  string  `json:"kernel"`
-	System  string  `json:"system"`
-	FsyncMS float64 `json:"fsync_ms"` // median of a 4 kB write and fsync, where the data folders are
+	CPU    string `json:"cpu"`
+	Cores  int    `json:"cores"`
+	Memory int64  `json:"memory_bytes"`
+	Kernel string `json:"kernel"`
+	System string `json:"system"`
+	// FsyncMS is the median of a 4 kB write and fsync, in the file system of the data folders.
+	FsyncMS float64 `json:"fsync_ms"`
 }
 
 func describeMachine(dir string) (Machine, error) {
@@ -110,7 +112,7 @@ func lineOf(path, prefix string) string {
 	return ""
 }
 
-// fsyncTime is the price of a commit here.
+// fsyncTime is the time of a commit here, in milliseconds.
 func fsyncTime(dir string) (float64, error) {
 	path := filepath.Join(dir, "fsync")
 	f, err := os.Create(path)

@@ -11,7 +11,7 @@ import (
 	"midstream/internal/lab/sandbox"
 )
 
-// program is a tool that can be run here: unpacked, with its own libraries, or the machine's.
+// program is a tool that can run here: unpacked, with its own libraries, or the machine's own.
 type program struct {
 	argv    []string // what comes before its arguments
 	env     []string // in addition
@@ -26,15 +26,15 @@ func (p program) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// programs are those that could be had.
+// programs are the available programs.
 type programs struct {
 	sysbench *program
-	ptOSC    *program // nil: the machine can't have it
-	missing  []string // why, in words
+	ptOSC    *program // nil if not available
+	missing  []string // the reasons
 }
 
-// findPrograms fetches the tools, or takes the machine's own where that fails. Without sysbench
-// there is no bench; without pt-online-schema-change there is one peer less.
+// findPrograms fetches the tools, or uses the machine's own if that fails. Without sysbench there
+// is no bench; without pt-online-schema-change there is one peer less.
 func findPrograms(ctx context.Context, say func(string, ...any)) (programs, error) {
 	var found programs
 	sysbench, err := findProgram(ctx, "sysbench", "sysbench", say)
@@ -82,12 +82,12 @@ func askVersion(ctx context.Context, p program) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// unpacked returns the program of a root that sandbox.FetchTool made. It runs by the root's own dynamic
-// loader, with its libraries, Perl modules and Lua scripts.
+// unpacked returns the program of a root that sandbox.FetchTool made. It runs by the root's own
+// dynamic loader, with its libraries, Perl modules and Lua scripts.
 //
-// Debian's programs reach MySQL through MariaDB's client library, whose caching_sha2_password is a
-// plugin with a fixed path; MARIADB_PLUGIN_DIR says where it is instead. The server's administrator
-// has no password, so neither TLS nor the server's public key is needed for it.
+// Debian's programs use MariaDB's client library, whose caching_sha2_password is a plugin with a
+// fixed path; MARIADB_PLUGIN_DIR overrides this path. The server's administrator has no password,
+// so neither TLS nor the server's public key is needed for it.
 func unpacked(root, name string) (program, error) {
 	glob := func(patterns ...string) (paths []string) {
 		for _, pattern := range patterns {
@@ -122,7 +122,7 @@ func unpacked(root, name string) (program, error) {
 	return p, nil
 }
 
-// run runs a program to its end. The error has the last that it printed.
+// run runs a program to its end. The error has the last lines that it printed.
 func run(ctx context.Context, name string, args ...string) error {
 	output, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
 	if err != nil {

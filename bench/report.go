@@ -12,7 +12,7 @@ import (
 )
 
 // writeReport writes the page and the plots of a results folder, and the page again as latest.md
-// beside the folder.
+// next to the folder.
 func writeReport(files map[string]*File, dir string, say func(string, ...any)) error {
 	if len(files) == 0 {
 		return fmt.Errorf("make the report: nothing was measured in %s", dir)
@@ -136,7 +136,7 @@ func (p *page) header(name string, f *File) {
 	p.line("- flags: `%s` (%s)\n", strings.Join(f.Arguments, " "), name)
 }
 
-// quietness says what others did with the machine meanwhile.
+// quietness reports how much other programs used the machine during the measurement.
 func quietness(f *File) string {
 	shares := f.foreignCPU()
 	if len(shares) == 0 {
@@ -185,8 +185,8 @@ func (p *page) peers(f *File) {
 	p.troubles(f.Runs)
 }
 
-// ofTheTool tells the binlog, in MB, that the foreground did not write: it writes the same for every
-// transaction, whoever runs beside it.
+// ofTheTool returns the binlog, in MB, that the foreground did not write: the foreground writes the
+// same for every transaction, whichever tool runs next to it.
 func ofTheTool(none []Run) func(Run) float64 {
 	perTransaction := median(collect(none, func(r Run) float64 {
 		return ratio(float64(r.BinlogBytes), tpsOf(r)*r.ElapsedS)
@@ -335,7 +335,7 @@ func doneOf(runs []Run) string {
 	return fmt.Sprintf("%d of %d", done, len(runs))
 }
 
-// number formats a value; a dash if there is none.
+// number formats a value; a dash if it is NaN.
 func number(v float64, format string) string {
 	if math.IsNaN(v) {
 		return "–"

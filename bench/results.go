@@ -10,10 +10,11 @@ import (
 	"time"
 )
 
-// Header says where and with what a File was measured.
+// Header is where and with what a File was measured.
 type Header struct {
-	At          time.Time         `json:"at"`
-	Commit      string            `json:"commit"` // of the repository; with -dirty if files differed from it
+	At time.Time `json:"at"`
+	// Commit is the repository's; it ends with -dirty if files differed from it.
+	Commit      string            `json:"commit"`
 	Arguments   []string          `json:"arguments"`
 	Rows        int               `json:"rows"`
 	TableBytes  int64             `json:"table_bytes"`
@@ -23,57 +24,63 @@ type Header struct {
 	LoadAverage string            `json:"load_average"` // before the first run
 	Variables   map[string]string `json:"variables"`    // of the server
 	Programs    map[string]string `json:"programs"`
-	Missing     []string          `json:"missing,omitempty"` // tools that could not be had
+	Missing     []string          `json:"missing,omitempty"` // tools that were not available
 }
 
-// File is one measurement: what is kept of it as JSON.
+// File is one measurement, as it is kept in JSON.
 type File struct {
 	Header
-	PeakTPS    float64        `json:"peak_tps,omitempty"` // what light and heavy are shares of
+	// PeakTPS is the peak; light and heavy are shares of it.
+	PeakTPS    float64        `json:"peak_tps,omitempty"`
 	Runs       []Run          `json:"runs,omitempty"`
 	Apply      []ApplyRun     `json:"apply,omitempty"`
 	Statements []StatementRun `json:"statements,omitempty"`
-	Others     []Header       `json:"others,omitempty"` // of further tables that the runs were on
+	Others     []Header       `json:"others,omitempty"` // of other tables in the runs
 }
 
-// Run is one tool changing one table once.
+// Run is one change of one table by one tool.
 type Run struct {
-	Tool        string           `json:"tool"`
-	Load        string           `json:"load"`
-	RateTPS     float64          `json:"rate_tps"` // that the foreground was told to keep; 0: as fast as it can, or idle
-	Round       int              `json:"round"`
-	Rows        int              `json:"rows"`
-	At          time.Time        `json:"at"`
-	ElapsedS    float64          `json:"elapsed_s"`
-	Finished    bool             `json:"finished"`
-	Error       string           `json:"error,omitempty"`
-	Foreground  *Foreground      `json:"foreground,omitempty"` // of sysbench; none when idle
-	Probe       Probe            `json:"probe"`
-	ClientCPUS  float64          `json:"client_cpu_s"`
-	ClientRSS   int64            `json:"client_rss_bytes"`
-	ServerCPUS  float64          `json:"server_cpu_s"` // with what the foreground makes it do
-	BinlogBytes int64            `json:"binlog_bytes"` // likewise
-	ForeignCPU  float64          `json:"foreign_cpu"`  // share of the machine that others used: how quiet it was
+	Tool string `json:"tool"`
+	Load string `json:"load"`
+	// RateTPS is the foreground's ordered rate; 0: as fast as it can be, or idle.
+	RateTPS    float64     `json:"rate_tps"`
+	Round      int         `json:"round"`
+	Rows       int         `json:"rows"`
+	At         time.Time   `json:"at"`
+	ElapsedS   float64     `json:"elapsed_s"`
+	Finished   bool        `json:"finished"`
+	Error      string      `json:"error,omitempty"`
+	Foreground *Foreground `json:"foreground,omitempty"` // of sysbench; none when idle
+	Probe      Probe       `json:"probe"`
+	ClientCPUS float64     `json:"client_cpu_s"`
+	ClientRSS  int64       `json:"client_rss_bytes"`
+	// ServerCPUS includes the work for the foreground.
+	ServerCPUS  float64          `json:"server_cpu_s"`
+	BinlogBytes int64            `json:"binlog_bytes"` // for the foreground too
+	ForeignCPU  float64          `json:"foreign_cpu"`  // the share that other programs used
 	Midstream   *midstreamResult `json:"midstream,omitempty"`
 	Before      *Foreground      `json:"before,omitempty"` // on the same server, before the tool
-	Copied      int64            `json:"copied,omitempty"` // rows, of a run that had not to finish
+	Copied      int64            `json:"copied,omitempty"` // rows of a run that need not finish
 	Step        *Step            `json:"step,omitempty"`
 	Turns       *Turns           `json:"turns,omitempty"`
 	Lag         *Lag             `json:"lag,omitempty"`
 }
 
-// ApplyRun is one table whose rows were all changed at full speed once they had been copied.
+// ApplyRun is one table whose rows were all changed at full speed after the copy.
 type ApplyRun struct {
-	Order           string  `json:"order"` // of the rows: sequential, scattered
-	Held            bool    `json:"held"`  // apply was held up until every change was in the backlog
-	Round           int     `json:"round"`
-	Rows            int     `json:"rows"`
-	Error           string  `json:"error,omitempty"`
-	WriterRowsPerS  float64 `json:"writer_rows_per_s"`
-	AppliedPerS     float64 `json:"applied_per_s"` // while the backlog was not empty
-	WhileWriting    float64 `json:"while_writing"` // of these, beside the writer; 0: no such time
-	AfterWriting    float64 `json:"after_writing"` // and when it had ended
-	OverallPerS     float64 `json:"overall_per_s"` // rows by the time from the first change to the last applied
+	Order string `json:"order"` // of the rows: sequential, scattered
+	// Held means that apply waited until every change was in the backlog.
+	Held           bool    `json:"held"`
+	Round          int     `json:"round"`
+	Rows           int     `json:"rows"`
+	Error          string  `json:"error,omitempty"`
+	WriterRowsPerS float64 `json:"writer_rows_per_s"`
+	AppliedPerS    float64 `json:"applied_per_s"` // while the backlog was not empty
+	// WhileWriting is the part of it next to the writer; 0: no such time.
+	WhileWriting float64 `json:"while_writing"`
+	AfterWriting float64 `json:"after_writing"` // after the writer had ended
+	// OverallPerS is the rows divided by the time from the first change to the last applied one.
+	OverallPerS     float64 `json:"overall_per_s"`
 	PeakBacklogKeys int64   `json:"peak_backlog_keys"`
 	ClientRSS       int64   `json:"client_rss_bytes"`
 	ClientCPUS      float64 `json:"client_cpu_s"`
@@ -81,7 +88,7 @@ type ApplyRun struct {
 	ForeignCPU      float64 `json:"foreign_cpu"`
 }
 
-// names of the measurements, and of their files.
+// The names of the measurements, and of their files.
 const (
 	measurePeers     = "peers"
 	measureApply     = "apply"
@@ -126,7 +133,7 @@ func (r results) save(name string, f *File) error {
 	return nil
 }
 
-// load returns what of the folder was measured.
+// load returns the measurements in the folder.
 func (r results) load() (map[string]*File, error) {
 	files := make(map[string]*File)
 	for _, name := range measurements() {

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// names of the tools of stall besides those of peers.
+// The names of the tools of stall, in addition to those of peers.
 const (
 	toolInstant = "midstream-instant"
 	toolByHand  = "by-hand"
 )
 
-// stallConnections is how many connections query the table while somebody holds it.
+// stallConnections is how many connections query the table while a transaction holds it.
 const stallConnections = 20
 
-// stall measures what queries wait for while a transaction that has read the table stays open, and
-// a tool changes it: the scene of every story about metadata locks.
+// stall measures how long queries wait while a transaction that has read the table stays open, and
+// a tool changes the table: the case behind every report about metadata locks.
 func (b *bench) stall(ctx context.Context) error {
 	f, err := b.newFile(ctx, b.base)
 	if err != nil {
@@ -48,8 +48,8 @@ func (b *bench) stall(ctx context.Context) error {
 	return nil
 }
 
-// stallRun lets a tool change a fresh table while it is held. The error is the bench's; the tool's is
-// in the Run.
+// stallRun lets a tool change a fresh table while a transaction holds it. err is the bench's own
+// error; the tool's error is in the Run.
 func (b *bench) stallRun(ctx context.Context, at scene, change tool) (r Run, err error) {
 	s, err := b.base.start(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func (b *bench) stallRun(ctx context.Context, at scene, change tool) (r Run, err
 	return r, err
 }
 
-// hold opens a transaction that has read the table, and returns what ends it.
+// hold opens a transaction that has read the table, and returns a function that ends it.
 func (s *server) hold(ctx context.Context) (release func(), err error) {
 	tx, err := s.sql.BeginTx(context.WithoutCancel(ctx), nil)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *server) hold(ctx context.Context) (release func(), err error) {
 	return func() { _ = tx.Rollback() }, nil
 }
 
-// stallVerdict is the longest stall beside the bounded lock.
+// stallVerdict is the longest stall with the bounded lock.
 func stallVerdict(f *File) verdict {
 	worst := highest(
 		append(collect(f.of(toolInstant, loadIdle), longestStatement), collect(f.of(toolMidstream, loadIdle), longestStatement)...),

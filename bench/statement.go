@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// StatementRun is what single statements of one kind took on a table that a tool captures, beside
-// the same on a table that nobody does.
+// StatementRun is how long single statements of one kind took on a table that a tool captures, and
+// on a table that no tool captures.
 type StatementRun struct {
 	Tool     string  `json:"tool"`
 	Kind     string  `json:"kind"`
@@ -25,10 +25,10 @@ type StatementRun struct {
 	P99US    float64 `json:"p99_us"`
 }
 
-// Tools of the measurement beside those of capture.
+// Tools of the measurement, in addition to those of capture.
 const (
-	toolPTBegun  = "pt-osc, begun"  // no row is in its new table
-	toolPTCopied = "pt-osc, copied" // all are
+	toolPTBegun  = "pt-osc, begun"  // its new table has no rows
+	toolPTCopied = "pt-osc, copied" // its new table has all rows
 )
 
 // statementRows is the size of each table: all stay in memory.
@@ -37,13 +37,13 @@ const statementRows = 100_000
 // statementKinds are the kinds, in the order in which each row of a turn has them.
 var statementKinds = []string{"update", "delete", "insert"}
 
-// turnRows is how many rows one turn at a table writes. Turns are short, so that whatever else the
-// machine does meets all tables alike.
+// turnRows is how many rows one turn at a table writes. Turns are short, so that other loads of the
+// machine affect all tables alike.
 const turnRows = 20
 
-// statement measures what capture adds to a write statement of the application's: the tables of all
+// statement measures what capture adds to a write statement of the application's. The tables of all
 // tools are on one server, and a client writes to one after the other, a few rows at a time. No
-// commit waits for a disk, which would take longer than all that is measured.
+// commit waits for a disk, because that would take longer than everything that is measured.
 func (b *bench) statement(ctx context.Context) (err error) {
 	f, err := b.newFile(ctx, b.base)
 	if err != nil {
@@ -131,25 +131,25 @@ func (b *bench) statementTools() []string {
 type writtenTable struct {
 	tool, table string
 	took        map[string][]float64 // microseconds, by kind
-	process     *exec.Cmd            // of the tool, while it captures; nil for none
+	process     *exec.Cmd            // the capturing tool's; nil for none
 	over        chan struct{}
-	said        bytes.Buffer // by the process; to be read when it is over
+	said        bytes.Buffer // by the process; read it afterwards
 }
 
-// names are those of its schema, and of itself.
+// names are the names of its schema and of itself.
 func (w *writtenTable) names() (schema, name string) {
 	schema, name, _ = strings.Cut(w.table, ".")
 	return schema, name
 }
 
-// ended waits for the tool's process, which the end of its context has ended.
+// ended waits for the tool's process, which the end of its context has killed.
 func (w *writtenTable) ended() {
 	if w.process != nil {
 		<-w.over
 	}
 }
 
-// capturing has the tool capture the table's changes.
+// capturing lets the tool capture the table's changes.
 func (b *bench) capturing(ctx context.Context, s *server, w *writtenTable) error {
 	schema, name := w.names()
 	dsn := fmt.Sprintf("h=127.0.0.1,P=%s,u=%s,D=%s,t=%s", s.port(), s.db.User, schema, name)
@@ -184,10 +184,10 @@ func (b *bench) capturing(ctx context.Context, s *server, w *writtenTable) error
 	return b.leave(ctx, s, w, exec.CommandContext(ctx, b.midstream, append(args, "ALTER TABLE "+w.table+" "+change)...))
 }
 
-// captures is how long a tool has to begin.
+// captures is the time in which a tool must begin.
 const captures = 10 * time.Second
 
-// leave starts a tool, which goes on until the context ends, and gives it the time to begin.
+// leave starts a tool, which continues until the context ends, and gives it the time to begin.
 func (b *bench) leave(ctx context.Context, s *server, w *writtenTable, cmd *exec.Cmd) error {
 	cmd.Stdout, cmd.Stderr = &w.said, &w.said
 	if err := cmd.Start(); err != nil {
@@ -221,10 +221,10 @@ func (b *bench) leave(ctx context.Context, s *server, w *writtenTable, cmd *exec
 	return err
 }
 
-// hasEnded is the error of a process that ought to be at work. REQUIRES: it is over.
+// hasEnded is the error of a process that should be at work. REQUIRES: the process has ended.
 func (w *writtenTable) hasEnded() error { return fmt.Errorf("it has ended: %s", tail(w.said.String())) }
 
-// write has a turn.
+// write takes a turn.
 func (w *writtenTable) write(ctx context.Context, conn *sql.Conn, random *rand.Rand) error {
 	if w.took == nil {
 		w.took = map[string][]float64{}
@@ -248,8 +248,8 @@ func (w *writtenTable) write(ctx context.Context, conn *sql.Conn, random *rand.R
 	return nil
 }
 
-// added is by how many microseconds a tool makes a write statement longer, on average over the
-// kinds: the median of the rounds.
+// added is how many microseconds a tool adds to a write statement, on average over the kinds: the
+// median of the rounds.
 func (f *File) added(tool string) float64 {
 	if f == nil {
 		return median(nil)
@@ -270,7 +270,8 @@ func (f *File) added(tool string) float64 {
 	return median(values)
 }
 
-// statementVerdict says what our triggers add to a write statement, as a multiple of what pt-osc's add.
+// statementVerdict reports what our triggers add to a write statement, as a multiple of what
+// pt-osc's triggers add.
 func statementVerdict(f *File) verdict {
 	ours, begun, copied := f.added(toolTrigger), f.added(toolPTBegun), f.added(toolPTCopied)
 	return atMost("a write statement: time that our triggers add, beside pt-osc's", ratio(ours, (begun+copied)/2), 1, "%.2fx").

@@ -18,8 +18,8 @@ func median(values []float64) float64 {
 	return (sorted[half-1] + sorted[half]) / 2
 }
 
-// percentile returns the smallest of the values that p percent of them do not exceed (nearest
-// rank); NaN if there is none.
+// percentile returns the smallest value that p percent of the values do not exceed (nearest rank);
+// NaN if there is none.
 func percentile(values []float64, p float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -35,7 +35,7 @@ func highest(values []float64) float64 { return percentile(values, 100) }
 // lowest returns the least value; NaN if there is none.
 func lowest(values []float64) float64 { return percentile(values, 0) }
 
-// ratio returns a/b; NaN if it means nothing.
+// ratio returns a/b; NaN if that is not a number.
 func ratio(a, b float64) float64 {
 	if b == 0 || math.IsInf(b, 0) {
 		return math.NaN()
@@ -43,8 +43,8 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// paired returns the ratio of a figure of two sets of runs, round by round. The runs of a round
-// are minutes apart; the speed of a virtual machine drifts by more from one round to the next than
+// paired returns the ratio of a figure of two sets of runs, round by round. The runs of a round are
+// only minutes apart. The speed of a virtual machine drifts more from one round to the next than
 // tools differ.
 func paired(a, b []Run, of func(Run) float64) []float64 {
 	var ratios []float64
@@ -58,7 +58,7 @@ func paired(a, b []Run, of func(Run) float64) []float64 {
 	return ratios
 }
 
-// collect returns what of gives for each of the items; NaN is left out.
+// collect returns the result of of for each of the items, without NaN.
 func collect[T any](items []T, of func(T) float64) []float64 {
 	var values []float64
 	for _, item := range items {
@@ -69,7 +69,7 @@ func collect[T any](items []T, of func(T) float64) []float64 {
 	return values
 }
 
-// rotate returns the items in the order of a round: each begins with the next one.
+// rotate returns the items in the order of a round: each round begins with the next item.
 func rotate[T any](items []T, round int) []T {
 	if len(items) == 0 {
 		return nil

@@ -85,8 +85,8 @@ func TestEveryToolIsFirstInSomeRound(t *testing.T) {
 	}
 }
 
-// A transaction counts for the throughput of the window that it ends in, and for the waits of every
-// window that it overlaps.
+// A transaction counts for the throughput of the window in which it ends, and for the waits of
+// every window that it overlaps.
 func TestWindowOfAForeground(t *testing.T) {
 	const second = 1_000_000
 	trace := []transaction{
@@ -94,7 +94,7 @@ func TestWindowOfAForeground(t *testing.T) {
 		{at: 4 * second, took: second / 10},               // inside
 		{at: 4 * second, took: second / 10, failed: true}, // inside, rolled back
 		{at: 6 * second, took: 3 * second},                // ends after it
-		{at: 20 * second, took: 5 * second},               // has nothing to do with it
+		{at: 20 * second, took: 5 * second},               // unrelated
 		{at: 0, took: second},                             // ended before
 		{at: 6*second + second/2, took: second / 4},       // inside
 	}

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// loadStep is a load that rises from 40 % of the peak to all that there is, and then goes.
+// loadStep is a load that rises from 40 % of the peak to the maximum, and then ends.
 const loadStep = "step"
 
 // The parts of a step.
 const (
 	stepCalm  = 10 * time.Second // at 40 %
-	stepFull  = 12 * time.Second // as fast as it can
+	stepFull  = 12 * time.Second // as fast as it can be
 	stepAlone = 6 * time.Second  // without a load
 )
 
@@ -29,7 +29,7 @@ type Pace struct {
 // Step is a run whose load changes.
 type Step struct {
 	UpS   float64 `json:"up_s"`   // when the load rose, since the tool began
-	GoneS float64 `json:"gone_s"` // when it went
+	GoneS float64 `json:"gone_s"` // when it ended
 	Pace  []Pace  `json:"pace"`
 }
 
@@ -90,7 +90,7 @@ func (b *bench) step(ctx context.Context, at scene) (r Run, err error) {
 	return r, err
 }
 
-// rates are rows a second from each look to the next, by the time of the latter.
+// rates are rows in a second between two samples, at the time of the later one.
 func (s *Step) rates() (rates []Pace) {
 	for i := 1; i < len(s.Pace); i++ {
 		if dt := s.Pace[i].AtS - s.Pace[i-1].AtS; dt > 0 {
@@ -103,7 +103,7 @@ func (s *Step) rates() (rates []Pace) {
 	return rates
 }
 
-// between returns the rates of a time.
+// between returns the rates of a period.
 func (s *Step) between(from, to float64) (rates []float64) {
 	for _, p := range s.rates() {
 		if p.AtS > from && p.AtS <= to {
@@ -113,8 +113,8 @@ func (s *Step) between(from, to float64) (rates []float64) {
 	return rates
 }
 
-// gaveWay is how long after the load rose the copy went at the pace that it then kept: at most a fifth above
-// the median of the rest of that time, or at a tenth of the pace before.
+// gaveWay is the time from the rise of the load until the copy has the pace that it then keeps: at
+// most a fifth above the median of the rest of that period, or a tenth of the pace before.
 func gaveWay(r Run) float64 {
 	s := r.Step
 	if s == nil {
@@ -129,7 +129,8 @@ func gaveWay(r Run) float64 {
 	return math.NaN()
 }
 
-// speededUp is how long after the load had gone the copy went at nine tenths of the pace that it then kept.
+// speededUp is the time from the end of the load until the copy has nine tenths of the pace that it
+// then keeps.
 func speededUp(r Run) float64 {
 	s := r.Step
 	if s == nil {

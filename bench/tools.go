@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// names of the tools.
+// The names of the tools.
 const (
 	toolMidstream = "midstream"
 	toolPT        = "pt-osc"
@@ -26,16 +26,16 @@ const change = "ADD COLUMN c1 INT"
 // usage is what a tool took.
 type usage struct {
 	elapsed time.Duration
-	cpu     time.Duration // of the client; 0 for a native ALTER, whose client waits
+	cpu     time.Duration // 0 for an ALTER: its client waits
 	rss     int64
 	err     error
 	result  *midstreamResult // of midstream
 }
 
-// tool changes the table and returns when it is done, has failed, or ctx is over.
+// tool changes the table. It returns when it is done, has failed, or ctx is over.
 type tool func(ctx context.Context, s *server) usage
 
-// midstreamEvent has those fields of the lines of --json (docs/events.md) that are used here.
+// midstreamEvent has the fields of the lines of --json (docs/events.md) that the bench uses.
 type midstreamEvent struct {
 	Event      string      `json:"event"`
 	Phase      string      `json:"phase"`
@@ -50,7 +50,7 @@ type midstreamEvent struct {
 	seen time.Time
 }
 
-// midstreamResult is what of the result event is kept.
+// midstreamResult is the part of the result event that the bench keeps.
 type midstreamResult struct {
 	Method      string  `json:"method,omitempty"`
 	Outcome     string  `json:"outcome,omitempty"`
@@ -70,22 +70,22 @@ type midstreamResult struct {
 	DiskBytes   int64   `json:"disk_bytes,omitempty"`
 	RedoBytes   int64   `json:"redo_bytes,omitempty"`
 	BinlogBytes int64   `json:"binlog_bytes,omitempty"`
-	// Predicted is what the plan said.
+	// Predicted is the plan's prediction.
 	Predicted *prediction `json:"predicted,omitempty"`
-	// Of an event, read them from midstreamEvent, whose fields of the same names come first.
+	// For an event, read these from midstreamEvent, whose fields of the same names come first.
 	CapturedChanges int64 `json:"captured_changes,omitempty"`
 	AppliedKeys     int64 `json:"applied_keys,omitempty"`
 }
 
 // midstreamTool runs the command as a user would, and drops the old table as the other tools do.
-// watch is told every event, one after the other; nil is fine.
+// watch gets every event, one after the other; it may be nil.
 //
-// It builds a shadow, if extra doesn't say otherwise: that is what it is measured for.
+// It builds a shadow, unless extra chooses otherwise: the shadow is what is measured.
 func midstreamTool(path string, extra []string, watch func(midstreamEvent)) tool {
 	return midstreamChange(path, extra, change, watch)
 }
 
-// midstreamChange is the same with another change.
+// midstreamChange is midstreamTool with another change.
 func midstreamChange(path string, extra []string, change string, watch func(midstreamEvent)) tool {
 	return func(ctx context.Context, s *server) usage {
 		args := []string{"run", "--defaults-file=/dev/null", "--host=127.0.0.1", "--port=" + s.port(), "--user=" + s.db.User,
@@ -123,8 +123,8 @@ func midstreamChange(path string, extra []string, change string, watch func(mids
 	}
 }
 
-// ptTool runs pt-online-schema-change with its defaults. It is told not to look for replicas, which
-// there are none of, nor for a newer release of itself.
+// ptTool runs pt-online-schema-change with its defaults. It looks neither for replicas, because
+// there are none, nor for a newer release of itself.
 func ptTool(pt *program, extra ...string) tool {
 	return func(ctx context.Context, s *server) usage {
 		args := append([]string{"--execute", "--no-version-check", "--recursion-method=none", "--alter", change}, extra...)
@@ -144,7 +144,7 @@ func nativeTool(options string) tool {
 	}
 }
 
-// observe runs a command to its end, hands its output on line by line, and looks at its memory
+// observe runs a command to its end, passes on its output line by line, and samples its memory
 // twenty times a second.
 func observe(cmd *exec.Cmd, line func([]byte)) usage {
 	var output bytes.Buffer

@@ -11,29 +11,30 @@ import (
 	"time"
 )
 
-// How a tool works and is held still by turns. What else slows a server down (the disk of a machine
-// that is shared, most of all) lasts for longer than one turn, and so falls on both.
+// How a tool works and is stopped in turns. Other things that slow a server down (most of all the
+// disk of a shared machine) last for longer than one turn, and so affect both.
 const (
-	turnFor  = 4 * time.Second
-	turnEdge = 300 * time.Millisecond // at the head of a turn, of which nothing counts
-	turnWarm = 10 * time.Second       // before the first
+	turnFor = 4 * time.Second
+	// turnEdge is the beginning of a turn, which does not count.
+	turnEdge = 300 * time.Millisecond
+	turnWarm = 10 * time.Second // before the first
 )
 
-// Turns is what the application did while the tool worked, and while it was held still.
+// Turns is what the application did while the tool worked, and while it was stopped.
 type Turns struct {
 	Working  Foreground `json:"working"`
 	Held     Foreground `json:"held"`
 	WorkingS float64    `json:"working_s"` // from the tool's beginning
 }
 
-// turn is one of them.
+// turn is one turn.
 type turn struct {
 	from, to time.Time
 	working  bool
 }
 
-// turns measures what the application loses beside midstream, which works and is paused by turns;
-// the same turns with no tool tell what differs by chance.
+// turns measures what the application loses next to midstream, which works and is paused in turns.
+// The same turns without a tool show what differs by chance.
 func (b *bench) turns(ctx context.Context) error {
 	f, err := b.newFile(ctx, b.base)
 	if err != nil {
@@ -55,7 +56,7 @@ func (b *bench) turns(ctx context.Context) error {
 	return nil
 }
 
-// turnsRun runs the foreground beside the tool for two windows, in turns.
+// turnsRun runs the foreground next to the tool for two windows, in turns.
 func (b *bench) turnsRun(ctx context.Context, at scene) (r Run, err error) {
 	s, err := b.base.start(ctx)
 	if err != nil {
@@ -117,7 +118,7 @@ func (b *bench) turnsRun(ctx context.Context, at scene) (r Run, err error) {
 	return r, nil
 }
 
-// takeTurns has the tool work and be still until ctx ends.
+// takeTurns lets the tool work and pause in turns until ctx ends.
 func takeTurns(ctx context.Context, command func(ctx context.Context, verb string) error, taken *[]turn) error {
 	if pause(ctx, turnWarm) != nil {
 		return nil
@@ -138,7 +139,7 @@ func takeTurns(ctx context.Context, command func(ctx context.Context, verb strin
 	}
 }
 
-// turnsOf tells transactions apart by the turn in which they began.
+// turnsOf assigns transactions to the turn in which they began.
 func turnsOf(trace []transaction, taken []turn) *Turns {
 	var t Turns
 	for _, of := range []struct {
@@ -182,7 +183,7 @@ func turnsTPS(r Run) float64 {
 	return ofTurns(r, func(f Foreground) float64 { return f.TPS })
 }
 
-// ofTurns is the ratio of a figure beside the tool at work to that beside it held still.
+// ofTurns is the ratio of a figure while the tool works to the figure while it is stopped.
 func ofTurns(r Run, of func(Foreground) float64) float64 {
 	if r.Turns == nil {
 		return math.NaN()
@@ -197,7 +198,7 @@ func turnsPace(r Run) float64 {
 	return ratio(float64(r.Copied), r.Turns.WorkingS)
 }
 
-// turnsVerdicts say what the application lost.
+// turnsVerdicts report what the application lost.
 func turnsVerdicts(f *File) (verdicts []verdict) {
 	for _, load := range besideLoads {
 		ours, none := f.of(toolMidstream, load.name), f.of(toolNone, load.name)

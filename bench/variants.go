@@ -6,7 +6,8 @@ import (
 	"path/filepath"
 )
 
-// variants of midstream that show what its rules are worth (law L4, and merging).
+// variants are midstream without some of its rules, to show what these are worth (law L4, and
+// merging).
 func variants() (names []string, arguments map[string][]string) {
 	return []string{"midstream", "no-frontier-rule", "no-merge", "neither"}, map[string][]string{
 		"midstream":        nil,

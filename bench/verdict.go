@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// verdict is one "must" of the project and what was measured of it.
+// verdict is one requirement of the project and what was measured for it.
 type verdict struct {
 	what, must string
 	value      float64 // NaN: not measured
@@ -58,7 +58,7 @@ func (v verdict) ranging(ratios []float64) verdict {
 	return v.noted("%.2f to %.2f in %d rounds", lowest(ratios), highest(ratios), len(ratios))
 }
 
-// verdicts compares the files with what the project demands of itself.
+// verdicts compares the files with the project's requirements.
 func verdicts(files map[string]*File) []verdict {
 	peers := files[measurePeers]
 	idle := peers.of(toolMidstream, loadIdle)
@@ -96,10 +96,10 @@ func verdicts(files map[string]*File) []verdict {
 			captureVerdict(files[measureCapture]), statementVerdict(files[measureStatement])})...)
 }
 
-// noisy is the share of the machine in others' hands from which a run says little.
+// noisy is the share of the machine used by other programs from which a run proves little.
 const noisy = 0.05
 
-// doubts are the reasons not to believe the verdicts.
+// doubts are the reasons to doubt the verdicts.
 func doubts(files map[string]*File) (reasons []string) {
 	for _, name := range measurements() {
 		f := files[name]
@@ -117,13 +117,13 @@ func doubts(files map[string]*File) (reasons []string) {
 	return reasons
 }
 
-// foreignCPU is what others used of the machine, run by run.
+// foreignCPU is what other programs used of the machine, run by run.
 func (f *File) foreignCPU() []float64 {
 	shares := collect(f.Runs, func(r Run) float64 { return r.ForeignCPU })
 	return append(shares, collect(f.Apply, func(r ApplyRun) float64 { return r.ForeignCPU })...)
 }
 
-// finishes says whether every run of midstream was finished.
+// finishes reports whether every run of midstream finished.
 func finishes(peers *File) verdict {
 	v := verdict{what: "finishes under every load", must: "always", value: math.NaN()}
 	if peers == nil {
@@ -144,7 +144,7 @@ func finishes(peers *File) verdict {
 	return v
 }
 
-// applyVerdict takes the order of rows that is applied more slowly.
+// applyVerdict uses the order of rows that is applied more slowly.
 func applyVerdict(f *File) verdict {
 	worst, order := math.NaN(), ""
 	if f != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// ghostSuite is gh-ost's localtests: a script that tells, case by case, whether it passed.
+// ghostSuite is gh-ost's localtests: a script that reports for each case whether it passed.
 type ghostSuite struct {
 	tests, program, path string
 	primary, replica     *server
@@ -66,7 +66,7 @@ func openGhost(ctx context.Context, o options, dir string) (_ suite, end func() 
 
 func (s *ghostSuite) cases() ([]string, error) { return folders(s.tests) }
 
-// ghostLog is where the script writes what the program said.
+// ghostLog is the file to which the script writes the program's output.
 const ghostLog = "/tmp/gh-ost-test.log"
 
 func (s *ghostSuite) judge(ctx context.Context, name string) (verdict, error) {
@@ -92,7 +92,7 @@ func (s *ghostSuite) judge(ctx context.Context, name string) (verdict, error) {
 	case strings.Contains(text, "expected to exit on error but did not"):
 		v.outcome, v.why = done, ""
 	case strings.Contains(text, "expected to exit with error message"):
-		// The script wants gh-ost's words. That it failed is what matters.
+		// The script looks for gh-ost's words. Only the failure itself matters.
 		v.outcome, v.why = asExpected, "in other words: "+fatal(string(said))
 	case strings.Contains(text, "checksum mismatch"), strings.Contains(text, "table structure was expected"):
 		v.outcome = wrong
@@ -107,7 +107,7 @@ func (s *ghostSuite) judge(ctx context.Context, name string) (verdict, error) {
 	return v, nil
 }
 
-// fatal is the line in which the program says why it ends.
+// fatal is the line in which the program prints why it ends.
 func fatal(said string) string {
 	for line := range strings.Lines(said) {
 		if _, why, is := strings.Cut(line, " FATAL "); is {

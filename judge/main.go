@@ -21,13 +21,13 @@ import (
 	"midstream/internal/lab/sandbox"
 )
 
-// The modules that the suites come with.
+// The modules that contain the suites.
 const (
 	ghostModule  = "github.com/github/gh-ost@v1.1.8"
 	vitessModule = "vitess.io/vitess@v0.22.0"
 )
 
-// outcome is what became of a case.
+// outcome is the outcome of a case.
 type outcome string
 
 const (
@@ -38,7 +38,7 @@ const (
 	notForThis outcome = "not for this"
 )
 
-// verdict is an outcome with what led to it, in a line; more is for whoever looks into it.
+// verdict is an outcome with its reason in one line; more has details for people.
 type verdict struct {
 	outcome outcome
 	why     string
@@ -115,7 +115,7 @@ func carryOut(ctx context.Context, o options) error {
 	return nil
 }
 
-// carryOutSuite says how many cases went wrong or were refused.
+// carryOutSuite returns how many cases were wrong or refused.
 func (o options) carryOutSuite(ctx context.Context, name, dir string) (against int, err error) {
 	s, end, err := o.open(ctx, name, dir)
 	if err != nil {
@@ -149,10 +149,10 @@ func (o options) carryOutSuite(ctx context.Context, name, dir string) (against i
 	return tally[wrong] + tally[refused], nil
 }
 
-// limit is the time that a case gets.
+// limit is the longest time for a case.
 const limit = 5 * time.Minute
 
-// within judges a case that has not all the time in the world.
+// within judges a case within the limit.
 func within(ctx context.Context, s suite, name string) (verdict, error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -201,7 +201,7 @@ func indent(text string) string {
 	return "    " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
 }
 
-// lastLine is the last line of a text that says something.
+// lastLine is the last line of a text that is not empty.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])

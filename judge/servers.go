@@ -13,7 +13,7 @@ import (
 	"midstream/internal/lab/sandbox"
 )
 
-// stopping is how long a server gets to stop.
+// stopping is the longest time for a server to stop.
 const stopping = time.Minute
 
 // server is a server, and the client program to speak to it with.
@@ -22,10 +22,10 @@ type server struct {
 	clients *sandbox.Build
 }
 
-// start starts a server with its events running.
+// start starts a server with its event scheduler running.
 func start(ctx context.Context, version sandbox.Version, id string) (*server, error) {
 	say := func(text string) { fmt.Println(text) }
-	clients, err := sandbox.Fetch(ctx, sandbox.MySQL97, say) // others come without
+	clients, err := sandbox.Fetch(ctx, sandbox.MySQL97, say) // other servers have no client
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func start(ctx context.Context, version sandbox.Version, id string) (*server, er
 		return nil, err
 	}
 	settings := map[string]string{"server_id": id, "event_scheduler": "ON", "report_host": "127.0.0.1"}
-	if version != sandbox.MySQL97 { // where it is on, and has another name
+	if version != sandbox.MySQL97 { // it is on, under another name
 		settings["log_slave_updates"] = "ON"
 	}
 	if !build.IsMariaDB() {
@@ -82,7 +82,7 @@ func (s *server) follow(ctx context.Context, source *server) error {
 	return s.replicate(ctx)
 }
 
-// replicate has a replica go on.
+// replicate starts a replica's replication.
 func (s *server) replicate(ctx context.Context) error {
 	word := "SLAVE"
 	if s.Build.Version == sandbox.MySQL97 {
@@ -92,7 +92,7 @@ func (s *server) replicate(ctx context.Context) error {
 	return err
 }
 
-// wrap writes a program that is the client on the server.
+// wrap writes a program that runs the client on the server.
 func (s *server) wrap(ctx context.Context, path string) error {
 	cmd := s.client(ctx)
 	var script strings.Builder
@@ -104,7 +104,7 @@ func (s *server) wrap(ctx context.Context, path string) error {
 	return os.WriteFile(path, []byte(script.String()), 0o755)
 }
 
-// link gives our program another's name.
+// link makes a link to our program under another name.
 func link(program, dir, name string) (string, error) {
 	path := filepath.Join(dir, name)
 	if err := os.Symlink(program, path); err != nil && !errors.Is(err, os.ErrExist) {

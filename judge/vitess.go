@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// vitessSuite is that of Vitess's Online DDL. Its tables, and what its runner does with a case, are
-// go/test/endtoend/onlineddl/vrepl_suite/onlineddl_vrepl_suite_test.go's.
+// vitessSuite is the suite of Vitess's Online DDL. Its tables, and its way to run a case, are those
+// of go/test/endtoend/onlineddl/vrepl_suite/onlineddl_vrepl_suite_test.go.
 type vitessSuite struct {
 	tests, midstream, dir string
 	writing               time.Duration
@@ -58,13 +58,13 @@ func openVitess(ctx context.Context, o options, dir string) (suite, func() error
 
 func (s *vitessSuite) cases() ([]string, error) { return folders(s.tests) }
 
-// file is one of the files of a case; a case need not have it.
+// file is one of the files of a case; has is false if the case lacks it.
 func (s *vitessSuite) file(name, file string) (text string, has bool) {
 	data, err := os.ReadFile(filepath.Join(s.tests, name, file))
 	return strings.TrimSpace(string(data)), err == nil
 }
 
-// word is a file's text, or another.
+// word is a file's text, or otherwise if there is no file.
 func (s *vitessSuite) word(name, file, otherwise string) string {
 	if text, has := s.file(name, file); has {
 		return text
@@ -113,14 +113,15 @@ func (s *vitessSuite) judge(ctx context.Context, name string) (verdict, error) {
 	return verdict{asExpected, "", said}, nil
 }
 
-// Of midstream's exit codes: what it was told makes no sense, it refused, or rows don't fit; nothing was changed.
+// Midstream's exit codes for wrong arguments, for a refusal, and for rows that don't fit; nothing
+// was changed.
 const (
 	exitUsage   = 10
 	exitRefused = 11
 	exitUnfit   = 17
 )
 
-// reason is the line in which midstream says why it failed.
+// reason is the line in which midstream prints why it failed.
 func reason(said string) string {
 	for line := range strings.Lines(said) {
 		if why, is := strings.CutPrefix(line, "midstream: "); is {
@@ -130,7 +131,7 @@ func reason(said string) string {
 	return lastLine(said)
 }
 
-// prepare makes the case's table, which an event begins to write to.
+// prepare makes the case's table, and starts an event that writes to it.
 func (s *vitessSuite) prepare(ctx context.Context, name string) error {
 	create, _ := s.file(name, "create.sql")
 	var drops strings.Builder
@@ -150,7 +151,8 @@ func (s *vitessSuite) prepare(ctx context.Context, name string) error {
 	return err
 }
 
-// change runs the ALTER, and stops the writing just before the swap. failed is how the run ended.
+// change runs the ALTER, and stops the writing just before the swap. failed is the error with which
+// the run ended.
 func (s *vitessSuite) change(ctx context.Context, name string) (said string, failed, err error) {
 	held := filepath.Join(s.dir, "writing")
 	if err := os.WriteFile(held, nil, 0o600); err != nil {
@@ -187,7 +189,7 @@ func (s *vitessSuite) change(ctx context.Context, name string) (said string, fai
 	return out.String(), failed, err
 }
 
-// compare says how the new table differs from what the suite asks for, or "".
+// compare returns how the new table differs from what the suite asks for, or "".
 func (s *vitessSuite) compare(ctx context.Context, name string) (string, error) {
 	if structure, has := s.file(name, "expect_table_structure"); has {
 		definition, err := s.server.run(ctx, vitessDatabase, "SHOW CREATE TABLE "+vitessTable, "--raw")

@@ -173,7 +173,7 @@ func TestHeld(t *testing.T) {
 		}
 		args := append(flags(t, i), "run", "--drop-old", "--method="+method, "ALTER TABLE "+name+" ADD COLUMN c INT")
 		r := start(t, command(t, append(args, "--cutover-when-gone="+file)...))
-		r.await(&r.stdout, "held: the file "+file+" is there")
+		r.await(&r.stdout, "held: the file "+file+" exists")
 		if got := query(columns); got != "id,a,b" {
 			t.Errorf("%s: columns %s", method, got)
 		}

@@ -295,7 +295,7 @@ func TestHoldUntilCutover(t *testing.T) {
 	c.obeys("resume", nil, "going on")
 	c.await("the file holds it", func() bool { return strings.Contains(c.run.stdout.String(), "held: the file "+file) })
 	c.obeys("hold", nil, "waits for midstream cutover")
-	c.obeys("cutover", nil, "no hold any more, but the file "+file+" is there", "--now")
+	c.obeys("cutover", nil, "no hold any more, but the file "+file+" exists", "--now")
 	if got := c.query(columns); got != "id,a,b" {
 		t.Errorf("columns %s", got)
 	}

@@ -40,7 +40,7 @@ func TestGhostReplica(t *testing.T) {
 	executing(t, follower, "")("STOP REPLICA SQL_THREAD")
 	drops := []string{"--alter=DROP INDEX added, DROP COLUMN added", "--execute", "--ok-to-drop-table", "--initially-drop-old-table"}
 	r := start(t, ghOst(t, follower, append(drops, "--database="+database, "--table=t", "--throttle-additional-flag-file=")...))
-	r.await(&r.stdout, "State: throttled, replication of "+follower.Address+" stands still")
+	r.await(&r.stdout, "State: throttled, replication of "+follower.Address+" is stopped")
 	executing(t, follower, "")("START REPLICA SQL_THREAD")
 	if code := r.exit(); code != 0 {
 		t.Fatalf("exit code %d\n%s\n%s", code, &r.stdout, &r.stderr)
@@ -99,7 +99,7 @@ func (d *drop) refollows(follower *mysqltest.Instance) {
 	) {
 		d.t.Errorf("answer %s", got)
 	}
-	r.await(&r.stdout, "State: throttled, replication of "+follower.Address+" stands still")
+	r.await(&r.stdout, "State: throttled, replication of "+follower.Address+" is stopped")
 	onReplica("START REPLICA SQL_THREAD")
 	if err := os.Remove(file); err != nil {
 		d.t.Fatal(err)

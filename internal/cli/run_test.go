@@ -214,7 +214,7 @@ func TestExitCodes(t *testing.T) {
 		{"no statement", []string{"run"}, exitUsage, []string{"say what to change"}},
 		{"everything wrong at once", []string{"run", "DROP VIEW x", "--workers=0", "--chunk-time=5", "--lock-wait=1h",
 			"--defer-indexes=maybe", "--ssl-mode=SOME", "--map=x", "--port=99999", "--json", "--quiet"}, exitUsage,
-			[]string{"9 problems", "not one statement of those", "--workers 0", "--chunk-time 5", "--lock-wait 1h", "--defer-indexes maybe",
+			[]string{"9 problems", "not one of the accepted statements", "--workers 0", "--chunk-time 5", "--lock-wait 1h", "--defer-indexes maybe",
 				"--ssl-mode SOME", "--map x", "--port 99999"}},
 		{"no key", append(reach, "run", "--method=shadow", "ALTER TABLE "+database+".nokey ADD COLUMN c INT"), exitRefused,
 			[]string{"cannot change", "no usable key", "fix: Add one first"}},

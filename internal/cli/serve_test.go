@@ -211,7 +211,7 @@ func TestRefusedSubmissions(t *testing.T) {
 	q.serve()
 	for want, args := range map[string][]string{
 		"there is no server \"other\"":               {"DROP TABLE shop.t", "--server=other"},
-		"not one statement":                          {"DELETE FROM shop.t", "--server=main"},
+		"not one of the accepted":                    {"DELETE FROM shop.t", "--server=main"},
 		"in which database is t?":                    {"DROP TABLE t", "--server=main"},
 		"--workers 1000: must be between 1 and 64":   {"DROP TABLE shop.t", "--server=main", "--option=workers=1000"},
 		"may not be given: host":                     {"DROP TABLE shop.t", "--server=main", "--option=host=elsewhere"},

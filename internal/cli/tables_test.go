@@ -238,7 +238,7 @@ func TestCreateTable(t *testing.T) {
 		)
 		r.says(
 			"run", exitDone, strings.Replace(other, "TABLE", "TABLE IF NOT EXISTS", 1), nil,
-			"Nothing to do: the table is there", "the table has another definition",
+			"Nothing to do: the table exists", "the table has another definition",
 		)
 		r.says("run", exitDone, "CREATE TABLE l LIKE p", nil, "Done")
 		r.says("run", exitDone, "CREATE TABLE l (LIKE p)", nil, "Nothing to do: ")

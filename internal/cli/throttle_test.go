@@ -30,7 +30,7 @@ func TestGatesOfARun(t *testing.T) {
 		told        string
 		close, open func(exec func(...string))
 	}{
-		{"--throttle-file=" + file, "waiting: the file " + file + " is there",
+		{"--throttle-file=" + file, "waiting: the file " + file + " exists",
 			func(func(...string)) {
 				if err := os.WriteFile(file, nil, 0o600); err != nil {
 					t.Fatal(err)

@@ -43,7 +43,7 @@ func TestUsageMessages(t *testing.T) {
 		{[]string{"run", "-p", "secret", anAlter}, exitUsage, attached},
 		{[]string{"run", "--password", "secret", anAlter}, exitUsage, attached},
 		{[]string{"run", "-p", "secret"}, exitUsage, attached},
-		{[]string{"run", "-p", ""}, exitUsage, "not one statement of those"},
+		{[]string{"run", "-p", ""}, exitUsage, "not one of the accepted statements"},
 		{[]string{"plan", "-p", "secret", "--table=a.b", "--alter=ADD COLUMN c INT"}, exitUsage, attached},
 		{[]string{"cleanup", "--yes", "-p", "secret", "a.b"}, exitUsage, attached},
 		{[]string{"-p", "secret", "run", anAlter}, exitUsage, attached},

@@ -24,10 +24,10 @@ func TestSpeaks(t *testing.T) {
 	}{
 		{event: gates(event.Gate{Name: "max-load", Why: "Threads_running is 30, at most 25; Threads_connected is 900.5, at most 9"}), err: "Pausing because Threads_running=30, Threads_connected=900.5.\n"},
 		{event: gates(event.Gate{Name: "replica-lag r1:3306", Why: "replica r1:3306 is 2.5s behind; at most 1s, and half of it to go on"}), err: "Replica lag is 2.5 seconds on r1:3306.  Waiting.\n"},
-		{event: gates(event.Gate{Name: "replication r1:3306", Why: "replication of r1:3306 stands still"}), err: "Replica 'r1:3306' is stopped.\nstop\n"},
-		{options: "--no-fail-on-stopped-replication", event: gates(event.Gate{Name: "replication r1:3306", Why: "replication of r1:3306 stands still"}), err: "Replica 'r1:3306' is stopped.  Waiting.\n"},
+		{event: gates(event.Gate{Name: "replication r1:3306", Why: "replication of r1:3306 is stopped"}), err: "Replica 'r1:3306' is stopped.\nstop\n"},
+		{options: "--no-fail-on-stopped-replication", event: gates(event.Gate{Name: "replication r1:3306", Why: "replication of r1:3306 is stopped"}), err: "Replica 'r1:3306' is stopped.  Waiting.\n"},
 		{event: gates(event.Gate{Name: "replication r1:3306", Why: "it can't be reached"}), err: "Pausing because it can't be reached.\n"},
-		{options: "--pause-file /p", event: gates(event.Gate{Name: "file", Why: "the file /p is there"}), out: "Sleeping because /p exists\n"},
+		{options: "--pause-file /p", event: gates(event.Gate{Name: "file", Why: "the file /p exists"}), out: "Sleeping because /p exists\n"},
 		{options: "--quiet", event: gates(event.Gate{Name: "max-load", Why: "Threads_running is 30, at most 25"})},
 		{event: event.Progress{Phase: event.PhaseCopy, At: now, Fraction: 0.5}},
 		{event: event.Progress{Phase: event.PhaseCopy, At: now.Add(time.Minute), Fraction: 0.5}, err: "Copying `shop`.`orders`:  50% 01:00 remain\n"},

@@ -171,7 +171,7 @@ func (a *swapAttempt) price(ctx context.Context) error {
 // inTime fails with ErrSlow if the swap takes longer than is left.
 func (a *swapAttempt) inTime(left time.Duration) error {
 	if takes := a.cost.Rename + a.cost.Declare; plan.Safely(takes) > left {
-		return fmt.Errorf("%w: it takes about %s at this moment, of which %d files take %s, and %s is left", ErrSlow,
+		return fmt.Errorf("%w: it takes about %s now, %d files take %s of it, and %s is left", ErrSlow,
 			takes.Round(time.Millisecond), a.cost.Files, a.cost.Rename.Round(time.Millisecond), max(left, 0).Round(time.Millisecond))
 	}
 	return nil

@@ -63,7 +63,7 @@ func TestL3_CaptureFromAReplica(t *testing.T) {
 		<-mended
 		primary.settle(l)
 		told := primary.gatesTold()
-		for _, want := range []string{"reads from replica " + replica.address, "replication of " + replica.address + " stands still"} {
+		for _, want := range []string{"reads from replica " + replica.address, "replication of " + replica.address + " is stopped"} {
 			if !strings.Contains(told, want) {
 				primary.Errorf("missing %q in:\n%s", want, told)
 			}

@@ -53,7 +53,7 @@ func TestReplicaLagHoldsTheCopy(t *testing.T) {
 			primary.Errorf("it took %s while nothing was replicated", took)
 		}
 		told := primary.gatesTold()
-		for _, want := range []string{"replication of the replica stands still", "the replica is "} {
+		for _, want := range []string{"replication of the replica is stopped", "the replica is "} {
 			if !strings.Contains(told, want) {
 				primary.Errorf("missing %q in:\n%s", want, told)
 			}

@@ -146,5 +146,5 @@ func (w *work) prove(ctx context.Context, session *dbconn.Session) error {
 	if err != nil || len(differing) == 0 {
 		return err
 	}
-	return fmt.Errorf("%w in %d rows, of which one is %s", ErrMismatch, len(differing), w.specs.Sync.Key.Format(differing[0]))
+	return fmt.Errorf("%w in %d rows; one of them is %s", ErrMismatch, len(differing), w.specs.Sync.Key.Format(differing[0]))
 }

@@ -69,7 +69,7 @@ func (when When) Closed(now time.Time) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("look for the file that holds the run: %w", err)
 	}
-	return fmt.Sprintf("the file %s is there", when.Gone), nil
+	return fmt.Sprintf("the file %s exists", when.Gone), nil
 }
 
 // Wait waits until the table may be changed, and reports whether it had to wait. It calls meanwhile

@@ -453,7 +453,7 @@ func (p *Plan) CheckForeign(made *schema.Table) error {
 				to, ok := made.Column(end.after[j])
 				if !ok || !likeEnds(from, to) {
 					return fmt.Errorf(
-						"foreign key %s of %s: column %s of the new table is not of the type that it had",
+						"foreign key %s of %s: column %s of the new table has another type than before",
 						fk.Constraint, fk.Child, end.after[j],
 					)
 				}

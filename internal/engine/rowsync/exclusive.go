@@ -163,7 +163,7 @@ func (a *exclusive) findStale(ctx context.Context, p predicate, duplicate error)
 		}
 		holders, err := a.keys(ctx, p.holders(u, mostHolders))
 		if err != nil {
-			return nil, fmt.Errorf("look for rows in the way of key %s: %w", u.Name, err)
+			return nil, fmt.Errorf("look for rows that block key %s: %w", u.Name, err)
 		}
 		if len(holders) == 0 {
 			continue
@@ -173,7 +173,7 @@ func (a *exclusive) findStale(ctx context.Context, p predicate, duplicate error)
 		}
 		found, err := a.keys(ctx, p.staleAmong(u, holders))
 		if err != nil {
-			return nil, fmt.Errorf("look for stale rows in the way of key %s: %w", u.Name, err)
+			return nil, fmt.Errorf("look for stale rows that block key %s: %w", u.Name, err)
 		}
 		stale = append(stale, found...)
 	}

@@ -97,7 +97,7 @@ func Lag(r Replica, most time.Duration, behind func(number uint64, meant time.Du
 }
 
 // Still ends Replicating's message about a replica with stopped replication.
-const Still = " stands still"
+const Still = " is stopped"
 
 // Replicating is a sensor that is closed while a replica's replication is stopped.
 func Replicating(r Replica) Sensor {

@@ -28,7 +28,7 @@ func File(path string) Sensor {
 		case err != nil:
 			return "", err
 		}
-		return "the file " + path + " is there", nil
+		return "the file " + path + " exists", nil
 	}}
 }
 

@@ -15,7 +15,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// sysbench's table: id INT, k INT, c CHAR(120), pad CHAR(60), in one byte a character.
+// sbtest is sysbench's table: id INT, k INT, c CHAR(120), pad CHAR(60), with one byte for each
+// character.
 var sbtest = Watch{Table: schema.Name{Schema: "s", Table: "sbtest"}, Columns: []int{0}, ColumnCount: 4}
 
 func sbtestMap() []byte {
@@ -64,10 +65,10 @@ func benchmarkRows(b *testing.B, watch Watch, kind byte) {
 	}
 }
 
-// BenchmarkOtherTable is what rows of a table that nobody watches cost.
+// BenchmarkOtherTable measures rows of a table that is not watched.
 func BenchmarkOtherTable(b *testing.B) { benchmarkRows(b, Watch{}, eventWriteRows2) }
 
-// BenchmarkInsert and BenchmarkUpdate are what rows of the watched table cost.
+// BenchmarkInsert and BenchmarkUpdate measure rows of the watched table.
 func BenchmarkInsert(b *testing.B) { benchmarkRows(b, sbtest, eventWriteRows2) }
 func BenchmarkUpdate(b *testing.B) { benchmarkRows(b, sbtest, eventUpdateRows2) }
 

@@ -23,7 +23,7 @@ func (b *bundle) dumps(user string) (n int) {
 	return n
 }
 
-// user creates an account of the test's own, so that its threads can be told apart.
+// user creates an account of the test's own, so that its threads can be distinguished.
 func (b *bundle) user(name, grants string) Server {
 	b.t.Helper()
 	name = fmt.Sprintf("%s_%d", name, time.Now().UnixNano()%1e9)
@@ -49,8 +49,8 @@ func waitFor(t testing.TB, limit time.Duration, what string, check func() bool) 
 
 func ignore(Event) error { return nil }
 
-// TestCancel: when the context ends Run returns at once, and the server is rid of the
-// dump thread within a second (two on a busy machine), on every kind of connection.
+// TestCancel: when the context ends, Run returns at once, and the server's dump thread is gone
+// within a second (two on a busy machine), on every kind of connection.
 func TestCancel(t *testing.T) {
 	onServers(t, func(t *testing.T, b *bundle) {
 		var folder, socket string
@@ -65,7 +65,7 @@ func TestCancel(t *testing.T) {
 			case way == "unix":
 				s.Network, s.Address = "unix", socket
 			case way == "tls" && !strings.HasPrefix(b.server.Release, "9."):
-				continue // no TLS, or none of the key exchanges that Go offers
+				continue // no TLS, or no common key exchange
 			case way == "tls":
 				s.TLS = &tls.Config{InsecureSkipVerify: true}
 			}
@@ -89,7 +89,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// TestCancelWhileDialling: a server that doesn't answer can't hold Run.
+// TestCancelWhileDialling: a server that doesn't answer can't delay Run.
 func TestCancelWhileDialling(t *testing.T) {
 	mute, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -105,7 +105,7 @@ func TestCancelWhileDialling(t *testing.T) {
 	}
 }
 
-// TestTwoReaders: the same server id doesn't make two readers one.
+// TestTwoReaders: two readers with the same server id stay two readers.
 func TestTwoReaders(t *testing.T) {
 	onServers(t, func(t *testing.T, b *bundle) {
 		if b.isMariaDB() {
@@ -185,7 +185,7 @@ func TestServerErrors(t *testing.T) {
 	})
 }
 
-// TestKilled: a stream that breaks is ErrConnection, however it breaks.
+// TestKilled: a stream that breaks gives ErrConnection, however it breaks.
 func TestKilled(t *testing.T) {
 	onServers(t, func(t *testing.T, b *bundle) {
 		server := b.user("killed", "REPLICATION SLAVE")
@@ -229,7 +229,7 @@ func TestDeadNetwork(t *testing.T) {
 	})
 }
 
-// proxy passes connections on until it holds back what comes from the server.
+// proxy passes on what the two sides send, until it holds back what comes from the server.
 type proxy struct {
 	listener net.Listener
 	mu       sync.Mutex
@@ -270,7 +270,7 @@ func (p *proxy) hold() {
 	p.held = true
 }
 
-// gate swallows what a held proxy would pass on.
+// gate discards what a held proxy would pass on.
 type gate struct {
 	*proxy
 	io.Writer

@@ -11,8 +11,8 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// FuzzImage: whatever the bytes, the walker stays within them; and where go-mysql
-// decodes the whole rows, the watched columns come out as it decodes them.
+// FuzzImage: whatever the bytes are, the walker stays within them. If go-mysql decodes the complete
+// rows, the watched columns have the same values.
 func FuzzImage(f *testing.F) {
 	all := []byte{
 		mysql.MYSQL_TYPE_TINY, mysql.MYSQL_TYPE_SHORT, mysql.MYSQL_TYPE_INT24, mysql.MYSQL_TYPE_LONG,
@@ -43,7 +43,7 @@ func FuzzImage(f *testing.F) {
 		}
 		watch := Watch{Table: schema.Name{Schema: "s", Table: "t"}, ColumnCount: len(types)}
 		for i := range types {
-			if watched>>i&1 == 1 && types[i] != mysql.MYSQL_TYPE_JSON { // garbage there takes go-mysql hours
+			if watched>>i&1 == 1 && types[i] != mysql.MYSQL_TYPE_JSON { // go-mysql takes hours on garbage there
 				watch.Columns = append(watch.Columns, i)
 			}
 		}
@@ -59,17 +59,18 @@ func FuzzImage(f *testing.F) {
 		}
 		err := feed.send(kind, rows)
 		if shape.kind == Update || bytes.IndexByte(types, mysql.MYSQL_TYPE_JSON) >= 0 {
-			return // what a row is differs: no tuple after where nothing changed
+			// The two differ in what a row is: ours has no tuple after a row without changes.
+			return
 		}
 		if len(rest) < bitmapSize(len(types)) || ones(rest, len(types)) == 0 {
-			return // go-mysql would read rows of no bytes for ever
+			return // go-mysql would loop on empty rows
 		}
 		want, ok := decodeAll(tableMap, kind, rows)
 		if !ok {
 			return
 		}
 		if err != nil {
-			return // go-mysql doesn't mind a last value that is cut off
+			return // go-mysql accepts a cut last value
 		}
 		var got [][]any
 		for _, e := range feed.events {
@@ -92,8 +93,8 @@ func FuzzImage(f *testing.F) {
 	})
 }
 
-// decodeAll decodes all columns of a rows event with go-mysql alone, with TIMESTAMP
-// as our decoder has it.
+// decodeAll decodes all columns of a rows event with go-mysql alone, with TIMESTAMP as our decoder
+// returns it.
 func decodeAll(tableMap []byte, kind byte, rows []byte) (tuples [][]any, ok bool) {
 	defer func() {
 		if recover() != nil {

@@ -11,14 +11,14 @@ import (
 	"midstream/internal/lab/sandbox"
 )
 
-// TestPassedOver: of transactions in the given set nothing is handed out but where they end,
-// whatever they did, and all of the others.
+// TestPassedOver: of transactions in the given set the reader returns only their ends, whatever
+// they did. It returns everything of the others.
 func TestPassedOver(t *testing.T) {
 	for _, version := range mysqltest.InTurn(t, "9.7", "8.0", "mariadb-10.11") {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			settings := map[string]string{"gtid_mode": "ON", "enforce_gtid_consistency": "ON"}
-			if version == "mariadb-10.11" { // which has GTIDs always
+			if version == "mariadb-10.11" { // it always has GTIDs
 				settings = nil
 			}
 			b := setupOn(t, mysqltest.Own(t, version, sandbox.Options{Settings: settings}))
@@ -29,7 +29,7 @@ func TestPassedOver(t *testing.T) {
 					b.exec(fmt.Sprintf("INSERT INTO t (id) VALUES (%d)", id))
 				}
 			}
-			b.exec("CREATE TABLE t (id INT PRIMARY KEY, gone INT)") // another shape than the watch's
+			b.exec("CREATE TABLE t (id INT PRIMARY KEY, gone INT)") // not the watched table's shape
 			work(1, 2)
 			b.exec("ALTER TABLE t DROP COLUMN gone")
 			b.try("SET binlog_transaction_compression=ON")
@@ -67,7 +67,7 @@ func TestPassedOver(t *testing.T) {
 	}
 }
 
-// TestGTIDs: sets grow by runs, keep tags apart, and are spelt as the server spells them.
+// TestGTIDs: sets grow by runs, distinguish tags, and are spelt as the server spells them.
 func TestGTIDs(t *testing.T) {
 	source := uuid.UUID{1}
 	var set GTIDs
@@ -121,7 +121,8 @@ func TestGTIDs(t *testing.T) {
 	}
 }
 
-// TestGTIDsOfMariaDB: what is before a transaction of an origin is in the set with it.
+// TestGTIDsOfMariaDB: a set with a transaction of an origin includes the earlier transactions of
+// that origin.
 func TestGTIDsOfMariaDB(t *testing.T) {
 	set, err := ParseGTIDs("1-2-9,0-1-7")
 	if err != nil {

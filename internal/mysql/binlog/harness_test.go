@@ -77,7 +77,7 @@ func (b *bundle) exec(query string, args ...any) {
 	}
 }
 
-// try runs statements that may be beyond an old server.
+// try runs statements that an old server may not know, and reports whether the server accepts them.
 func (b *bundle) try(query string) bool {
 	_, err := b.conn.ExecContext(context.Background(), query)
 	return err == nil
@@ -90,7 +90,7 @@ func (b *bundle) row(query string, dest ...any) {
 	}
 }
 
-// position asks the server where its binlog ends.
+// position asks the server for the end of its binlog.
 func (b *bundle) position() Position {
 	b.t.Helper()
 	rows, err := b.conn.QueryContext(context.Background(), "SHOW BINARY LOG STATUS")
@@ -163,19 +163,19 @@ func (b *bundle) reader(watches ...Watch) *Reader {
 	return NewReader(b.account(), watches, GTIDs{})
 }
 
-// account is the administrator's.
+// account is the administrator's account.
 func (b *bundle) account() Server {
 	return Server{Network: b.server.Network, Address: b.server.Address, User: b.server.User, Password: b.server.Password}
 }
 
-// group is a group of events that concerns the test.
+// group is a group of events that matters to the test.
 type group struct {
 	rows       []Rows
 	statements []Statement
 	end        Event
 }
 
-// shape of a group for comparison: "rows insert 3; statement DROP ...; commit".
+// String is the shape of a group for comparison: "rows insert 3; statement DROP ...; commit".
 func (g group) String() string {
 	var parts []string
 	for _, r := range g.rows {
@@ -205,9 +205,9 @@ func describe(groups []group) string {
 
 var errEnough = errors.New("enough")
 
-// record reads what do wrote to the binlog: groups with rows of the watches, with
-// statements whose text names the test's schema or that ran in it, and ends of XA
-// transactions. Others may work on the server at the same time.
+// record reads what do wrote to the binlog: groups with rows of the watches, with statements that
+// name the test's schema or ran in it, and ends of XA transactions. Other tests may work on the
+// server at the same time.
 func (b *bundle) record(watches []Watch, do func()) []group {
 	b.t.Helper()
 	from := b.position()
@@ -220,7 +220,7 @@ func (b *bundle) read(from Position, watches []Watch) []group {
 	return b.readBy(b.reader(watches...), from)
 }
 
-// readBy reads to the end as it is now.
+// readBy reads to the current end of the binlog.
 func (b *bundle) readBy(reader *Reader, from Position) []group {
 	b.t.Helper()
 	end := fmt.Sprintf("`the end %d`", time.Now().UnixNano())
@@ -282,7 +282,7 @@ func (b *bundle) expect(groups []group, want string, replacements ...string) {
 	}
 }
 
-// numbers makes a table of the numbers below 100,000.
+// numbers makes a table of the numbers from 0 to 99,999.
 func (b *bundle) numbers() {
 	b.t.Helper()
 	b.exec("CREATE TABLE numbers (i INT PRIMARY KEY)")

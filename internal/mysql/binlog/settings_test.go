@@ -7,7 +7,7 @@ import (
 	"midstream/internal/lab/sandbox"
 )
 
-// TestChecksumSwitched: a server may change its checksums, file by file.
+// TestChecksumSwitched: a server may change its checksums from file to file.
 func TestChecksumSwitched(t *testing.T) {
 	onServers(t, func(t *testing.T, b *bundle) {
 		if b.server.Sandbox == nil {
@@ -34,7 +34,7 @@ func TestChecksumSwitched(t *testing.T) {
 	})
 }
 
-// TestCompressedMariaDB: MariaDB compresses event by event.
+// TestCompressedMariaDB: MariaDB compresses each event separately.
 func TestCompressedMariaDB(t *testing.T) {
 	b := setupOn(t, mysqltest.Own(t, "mariadb-10.11", sandbox.Options{Settings: map[string]string{
 		"log_bin_compress": "ON", "log_bin_compress_min_len": "10",
@@ -53,7 +53,7 @@ ALTER TABLE t COMMENT = 'a comment that is long enough'; commit`)
 }
 
 // TestAlterInTwoPhases: MariaDB may log an ALTER at its beginning, so that replicas begin too, and
-// once more at its end. What other sessions commit stands between the two.
+// again at its end. Commits of other sessions are between the two.
 func TestAlterInTwoPhases(t *testing.T) {
 	b := setupOn(t, mysqltest.Own(t, "mariadb-10.11", sandbox.Options{Settings: map[string]string{"binlog_alter_two_phase": "ON"}}))
 	b.exec("CREATE TABLE t (id INT PRIMARY KEY)")

@@ -17,7 +17,7 @@ import (
 	"midstream/internal/mysql/schema"
 )
 
-// feed is a stream under test, with the events it handed out.
+// feed is a stream under test, with the events that it returned.
 type feed struct {
 	*stream
 	t      testing.TB
@@ -126,8 +126,8 @@ func TestPositionsBeyond4GiB(t *testing.T) {
 	}
 }
 
-// TestStartBeyond4GiB: the file is sent from its beginning, and what is before the
-// start is passed over.
+// TestStartBeyond4GiB: the server sends the file from its beginning, and the reader skips what is
+// before the start.
 func TestStartBeyond4GiB(t *testing.T) {
 	start := uint64(1<<32 + 300)
 	f := newFeed(t, Position{"b.000001", start}, ints)
@@ -156,7 +156,7 @@ func TestStartBeyond4GiB(t *testing.T) {
 	f.expect(Rotated{To: Position{"b.000002", 4}})
 }
 
-// TestForeignPositions: events that the dump thread makes up don't move the position.
+// TestForeignPositions: events that the dump thread creates don't move the position.
 func TestForeignPositions(t *testing.T) {
 	start := Position{"b.000001", 1000}
 	f := newFeed(t, start)
@@ -270,8 +270,8 @@ func TestPayload(t *testing.T) {
 	}
 }
 
-// TestMariaDB: GTID events that stand for BEGIN, compressed events, and a transaction
-// that a crash cut off.
+// TestMariaDB: GTID events that mean BEGIN, compressed events, and a transaction that a crash cut
+// off.
 func TestMariaDB(t *testing.T) {
 	pack := func(data []byte) []byte {
 		var b bytes.Buffer
@@ -317,7 +317,7 @@ func TestMariaDB(t *testing.T) {
 		Rows{Kind: Insert, Tuples: [][]any{{int32(2)}}}, Commit{End: end()})
 }
 
-// TestTableIDs: an id is good within its group, whatever it meant before.
+// TestTableIDs: an id is valid within its group, whatever it meant before.
 func TestTableIDs(t *testing.T) {
 	f := newFeed(t, Position{"b.000001", 4}, ints)
 	f.insert(1, 1)
@@ -333,7 +333,7 @@ func TestTableIDs(t *testing.T) {
 	)
 }
 
-// TestTuplesAreKept: what was handed out stays when the buffers are used again.
+// TestTuplesAreKept: returned tuples stay valid when the buffers are used again.
 func TestTuplesAreKept(t *testing.T) {
 	watch := Watch{Table: schema.Name{Schema: "s", Table: "strings"}, Columns: []int{1, 0}, ColumnCount: 2}
 	f := newFeed(t, Position{"b.000001", 4}, watch)

@@ -11,8 +11,7 @@ import (
 	"midstream/internal/engine/key"
 )
 
-// keyCases are key columns with values at the ends of their ranges. Values are SQL
-// expressions.
+// keyCases are key columns with values at the ends of their ranges. Values are SQL expressions.
 var keyCases = []struct {
 	name, definition string
 	values           []string
@@ -135,7 +134,7 @@ func members(n int) string {
 	return strings.Join(list, ",")
 }
 
-// skipped are columns of all types, to be stepped over, with a value for each.
+// skipped are columns of all types for the reader to skip, with a value for each.
 var skipped = []struct{ definition, value string }{
 	{"TINYINT", "-1"},
 	{"SMALLINT UNSIGNED", "65535"},
@@ -201,7 +200,7 @@ func (b *bundle) filler() (columns, values, nulls string) {
 	return columns, values, nulls
 }
 
-// sessionVariants are the ways in which a session can have its rows logged.
+// sessionVariants are the session settings that change how rows are logged.
 var sessionVariants = []struct{ name, set string }{
 	{"full", "SET binlog_row_image=FULL"},
 	{"minimal", "SET binlog_row_image=MINIMAL"},
@@ -211,16 +210,16 @@ var sessionVariants = []struct{ name, set string }{
 	{"annotated", "SET binlog_rows_query_log_events=ON"},
 }
 
-// TestKeysOfAllTypes: the key that comes out of the binlog is the key that a query
-// gives, and its literals find the row by the index.
+// TestKeysOfAllTypes: the key from the binlog equals the key from a query, and its literals find
+// the row by the index.
 func TestKeysOfAllTypes(t *testing.T) {
 	onServers(t, func(t *testing.T, b *bundle) {
 		filler, fillerValues, _ := b.filler()
 		b.exec("SET SESSION sql_mode='ALLOW_INVALID_DATES'")
 		for i, c := range keyCases {
 			name := fmt.Sprintf("k%d", i)
-			// The key stands in the middle: a wrong length before it would shift it, one
-			// behind it would shift the next row.
+			// The key is in the middle: a wrong length before it would shift it, and a wrong length
+			// after it would shift the next row.
 			if !b.try("CREATE TEMPORARY TABLE probe (k " + c.definition + ")") {
 				t.Logf("no %s here", c.definition)
 				continue
@@ -252,7 +251,7 @@ func TestKeysOfAllTypes(t *testing.T) {
 	})
 }
 
-// TestUpdatesOfAllTypes: whatever a session logs of a row, its key comes out.
+// TestUpdatesOfAllTypes: whatever a session logs of a row, the reader finds its key.
 func TestUpdatesOfAllTypes(t *testing.T) {
 	onServers(t, func(t *testing.T, b *bundle) {
 		filler, values, nulls := b.filler()
@@ -326,8 +325,8 @@ func TestUpdatesOfAllTypes(t *testing.T) {
 	})
 }
 
-// ordered checks that the codec knows the order of the index, and that a literal
-// cuts the table in two where the key stands in that order.
+// ordered checks that the codec has the order of the index, and that a literal divides the table at
+// the key's place in that order.
 func (b *bundle) ordered(name, table string, codec *key.Codec) {
 	b.t.Helper()
 	inOrder := b.keyList(table, codec, "1 ORDER BY k")

@@ -13,9 +13,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// TestL9_EveryErrorOfAConnectionIsOne: whatever the driver, the network or the server's last words
-// say of a connection that broke, it is known for that, so that the work is kept. An error of a
-// statement is not.
+// TestL9_EveryErrorOfAConnectionIsOne: any error of the driver, the network or the server about a
+// broken connection is recognized as one, so that the work is kept. An error of a statement is not.
 func TestL9_EveryErrorOfAConnectionIsOne(t *testing.T) {
 	for _, err := range []error{
 		mysql.ErrInvalidConn, mysql.ErrBusyBuffer, mysql.ErrMalformPkt, mysql.ErrPktSync, mysql.ErrPktSyncMul,

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzOptionLines: whatever stands in an option file, no panic; an error names the place, and
-// no value of a line is in it that may be a password. Files that it includes are not read.
+// FuzzOptionLines: whatever an option file contains, nothing panics. An error names the place, and
+// contains no value that may be a password. Files that it includes are not read.
 func FuzzOptionLines(f *testing.F) {
 	for _, c := range fileLines {
 		f.Add("[client]\n" + c.line)

@@ -121,13 +121,13 @@ func (o Options) Config() (cfg Config, notes []string, err error) {
 // checkHost returns the error in a host, as far as its spelling shows it.
 func checkHost(host string) error {
 	if name, port, err := net.SplitHostPort(host); err == nil {
-		return fmt.Errorf("host %s: its port is said apart: -h %s -P %s", host, name, port)
+		return fmt.Errorf("host %s: give its port separately: -h %s -P %s", host, name, port)
 	}
 	switch {
 	case strings.HasPrefix(host, "["):
 		return fmt.Errorf("host %s: an address is written without brackets", host)
 	case strings.HasPrefix(host, "-"):
-		return fmt.Errorf("host %s: it looks like a flag, and stands where -h has the host", host)
+		return fmt.Errorf("host %s: it looks like a flag, but -h needs a host", host)
 	}
 	return nil
 }

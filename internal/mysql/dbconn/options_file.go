@@ -118,7 +118,7 @@ func (r *optionReader) lines(path, text string, depth int) error {
 			}
 			group = strings.TrimRight(name, " \t")
 		case group == "":
-			err = errors.New("an option stands before the first group")
+			err = errors.New("an option precedes the first group")
 		case slices.Contains(optionGroups, group):
 			err = r.option(line, group, place)
 		}
@@ -162,7 +162,7 @@ func (r *optionReader) option(line, group, place string) error {
 		return nil
 	// The rest may be a password: don't repeat it.
 	case spaced:
-		return fmt.Errorf("unknown option %q: a value stands after =", word+" ...")
+		return fmt.Errorf("unknown option %q: a value must follow after =", word+" ...")
 	case name == "":
 		return errors.New("an option has no name")
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// fileLines are lines of the group [client], and what the client of MySQL 9.7.4 makes of
-// them (mysql --print-defaults).
+// fileLines are lines of the group [client], and how the client of MySQL 9.7.4 reads them (mysql
+// --print-defaults).
 var fileLines = []struct{ line, user string }{
 	{`user=plain`, `plain`},
 	{`user = spaced value   `, `spaced value`},
@@ -87,7 +87,7 @@ user=late
 
 func TestOptionFileErrorsNameThePlace(t *testing.T) {
 	for text, want := range map[string]string{
-		"user=x\n":                       "line 1: an option stands before the first group",
+		"user=x\n":                       "line 1: an option precedes the first group",
 		"[client]\n\n[mysql\n":           "line 3: a group's name is not closed",
 		"[client]\nport=many\n":          `line 2: port: "many" is not a port`,
 		"[client]\nssl-mode=sometimes":   `line 2: ssl-mode: "sometimes": must be DISABLED`,
@@ -191,8 +191,8 @@ func TestWhichOptionFilesAreRead(t *testing.T) {
 	}
 }
 
-// TestSettings: options of [midstream] that are not about the connection are returned, and
-// those of [client] are other programs'.
+// TestSettings: options of [midstream] that are not about the connection are returned; other
+// options of [client] belong to other programs.
 func TestSettings(t *testing.T) {
 	r := optionReader{}
 	text := "[client]\ndrop-old\nquick\n[midstream]\ndrop-old\nuser=u\nlock_wait = '1s' # short\nloose-new=\n[mysql]\nquick\n"
@@ -209,7 +209,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestMalformedLineTellsNoPassword: what is wrong with a line is told without its value.
+// TestMalformedLineTellsNoPassword: the error of a line does not show its value.
 func TestMalformedLineTellsNoPassword(t *testing.T) {
 	for _, line := range []string{"password secret", "password\tsecret", "password secret=x", "pass_word my_secret"} {
 		r := optionReader{}
@@ -235,7 +235,7 @@ func TestWhatIsSaidFirstCounts(t *testing.T) {
 	if o := (Options{Password: &flag}).Over(mid).Over(low); *o.Password != "flag" {
 		t.Errorf("%+v", o)
 	}
-	// -p alone asks, whatever the files and the environment have.
+	// -p alone asks, whatever the files and the environment contain.
 	if o := (Options{AskPassword: true}).Over(mid).Over(low); o.Password != nil || !o.AskPassword {
 		t.Errorf("%+v", o)
 	}
@@ -257,7 +257,7 @@ func TestOptionsFromEnv(t *testing.T) {
 	}
 }
 
-// TestLocalhostMeansTheSocket has what mysql 9.7.4 does with the same flags.
+// TestLocalhostMeansTheSocket compares with what mysql 9.7.4 does for the same flags.
 func TestLocalhostMeansTheSocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	listener, err := net.Listen("unix", path)

@@ -37,7 +37,8 @@ func newAuthority(t *testing.T) authority {
 	return a
 }
 
-// sign signs with the authority's key; its own certificate if it has none yet.
+// sign signs a certificate with the authority's key. If the authority has no certificate yet, it
+// signs its own.
 func (a authority) sign(t *testing.T, c *x509.Certificate) *x509.Certificate {
 	t.Helper()
 	c.SerialNumber, c.NotBefore, c.NotAfter = big.NewInt(1), time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
@@ -56,9 +57,9 @@ func (a authority) sign(t *testing.T, c *x509.Certificate) *x509.Certificate {
 	return signed
 }
 
-// TestVerify goes through what a server's certificate may say, and what each mode makes
-// of it. The client of MySQL leaves the comparison of names to OpenSSL, which takes the
-// common name for a host's where there is no other.
+// TestVerify tries what a server's certificate may contain, and how each mode judges it. The client
+// of MySQL leaves the comparison of names to OpenSSL, which uses the common name as the host's name
+// if the certificate has no other.
 func TestVerify(t *testing.T) {
 	ca, other := newAuthority(t), newAuthority(t)
 	byCommonName := ca.sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "db1.example"}})
@@ -91,7 +92,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestSSLModes has what mysql 9.7.4 does with the same flags.
+// TestSSLModes compares with what mysql 9.7.4 does for the same flags.
 func TestSSLModes(t *testing.T) {
 	ca := newAuthority(t).file
 	for _, c := range []struct {

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { mysqltest.Main(m) }
 
-// everyServer are all versions: a new one brings new variables, which must be judged.
+// everyServer are all versions: a new version brings new variables, which must be judged.
 var everyServer = []string{"9.7", "8.0", "5.7", "mariadb-10.11", "mariadb-11.8"}
 
 // harmless are the session variables that our connections do not set, each with the reason why it
@@ -88,8 +88,8 @@ var harmless = map[string][]string{
 }
 
 // TestL11_EverySessionVariable: each session variable of each server is set by our connections, or
-// listed with the reason why it cannot matter. A connection has the values that are set, whatever
-// init_connect and the global values say.
+// listed with the reason why it cannot matter. A connection has the values that we set, whatever
+// init_connect and the global values are.
 func TestL11_EverySessionVariable(t *testing.T) {
 	judged := map[string]bool{}
 	for _, names := range harmless {
@@ -119,7 +119,7 @@ func TestL11_EverySessionVariable(t *testing.T) {
 	}
 }
 
-// sessionVariables lists the variables that a session may have a value of its own of.
+// sessionVariables lists the variables that a session can set for itself.
 func sessionVariables(t *testing.T, db *sql.DB) (names []string) {
 	t.Helper()
 	conn, err := db.Conn(t.Context())

@@ -7,8 +7,8 @@ import (
 	"midstream/internal/mysql/dbconn"
 )
 
-// TestL11_VirtualColumnsAreComputed: MariaDB refuses a virtual column's value as its own ALTER does,
-// also on a server whose binlog leaves columns out.
+// TestL11_VirtualColumnsAreComputed: MariaDB refuses a virtual column's value as its own ALTER
+// does, even if the server's binlog leaves columns out.
 func TestL11_VirtualColumnsAreComputed(t *testing.T) {
 	for _, version := range []string{"mariadb-10.11", "mariadb-11.8"} {
 		t.Run(version, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"midstream/internal/mysql/schema/token"
 )
 
-// TestL11_StatementsOfADialect: what is read of a statement is what a server of the dialect does,
-// and the text is of the usual dialect.
+// TestL11_StatementsOfADialect: a statement is read as a server of the dialect executes it, and the
+// result's text is in the usual dialect.
 func TestL11_StatementsOfADialect(t *testing.T) {
 	ansi, noEscapes := token.Of("ANSI_QUOTES", false, 9, 7, 4), token.Of("NO_BACKSLASH_ESCAPES", false, 9, 7, 4)
 	mysql, mariaDB := token.Of("", false, 8, 0, 12), token.Of("", true, 10, 11, 18)
@@ -48,7 +48,7 @@ func TestL11_StatementsOfADialect(t *testing.T) {
 	}
 }
 
-// TestGuess: before the server is known, a statement that some server can read is read.
+// TestGuess: before the server is known, a statement that any server can read is accepted.
 func TestGuess(t *testing.T) {
 	for text, can := range map[string]bool{
 		`ALTER TABLE t ADD a INT`: true, `ALTER TABLE "t" ADD "a" INT`: true, `ALTER TABLE t COMMENT '\'`: true, `ALTER TABLE "t" COMMENT '\'`: true,
@@ -81,8 +81,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// FuzzParseStatementIn holds for any text and dialect: no panic, and what was read reads the same
-// again, for all servers.
+// FuzzParseStatementIn holds for any text and dialect: nothing panics, and what was read reads the
+// same again, for all servers.
 func FuzzParseStatementIn(f *testing.F) {
 	f.Add(`ALTER TABLE "t" CHANGE "a" "b" INT /*!80000 , DROP c */, COMMENT 'x\'`, true, true, false, 80012)
 	f.Add("ALTER TABLE t /*M!100000 DROP b, */ ADD b INT -- x\n", false, false, true, 101118)

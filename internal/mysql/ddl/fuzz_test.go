@@ -29,9 +29,9 @@ func seeds(f *testing.F) {
 	}
 }
 
-// FuzzParse holds for any text: no panic; an error is an ErrNotAlter; the clauses are
-// verbatim; the parser and the
-// scan agree where both can read; and the statement for another table reads the same.
+// FuzzParse holds for any text: nothing panics; an error is an ErrNotAlter; the clauses are
+// verbatim; the parser and the scan agree if both can read the text; and the statement for another
+// table reads the same.
 func FuzzParse(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, text string) {
@@ -87,8 +87,9 @@ func FuzzRefers(f *testing.F) {
 	})
 }
 
-// FuzzParseStatement holds for any text: no panic; an error is one of the two; what is read as an
-// ALTER is one, and a definition is verbatim, its constraints where they are said to be.
+// FuzzParseStatement holds for any text: nothing panics; an error is one of the two; a statement
+// read as an ALTER is one; a definition is verbatim, and its constraints are at the reported
+// places.
 func FuzzParseStatement(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, text string) {

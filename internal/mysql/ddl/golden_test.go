@@ -36,7 +36,7 @@ func golden(t *testing.T, path string, answer func(text string) string) {
 	}
 }
 
-// show writes all fields of an Alter that are set, a line each.
+// show writes all set fields of an Alter, each on a line.
 func show(a *Alter) string {
 	var b strings.Builder
 	v := reflect.ValueOf(*a)
@@ -56,7 +56,7 @@ func show(a *Alter) string {
 	return b.String()
 }
 
-// set writes the fields of a struct that are set.
+// set writes the set fields of a struct.
 func set(v reflect.Value) string {
 	var fields []string
 	for i := range v.NumField() {

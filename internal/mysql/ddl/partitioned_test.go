@@ -2,7 +2,8 @@ package ddl
 
 import "testing"
 
-// TestL11_PartitionsByKeyMakeNoKey: PARTITION BY KEY behind a column's definition is no part of it.
+// TestL11_PartitionsByKeyMakeNoKey: PARTITION BY KEY after a column's definition is no part of that
+// definition.
 func TestL11_PartitionsByKeyMakeNoKey(t *testing.T) {
 	for _, c := range []struct {
 		clauses string

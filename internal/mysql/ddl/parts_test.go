@@ -7,7 +7,7 @@ import (
 	"midstream/internal/mysql/ddl"
 )
 
-// TestParts takes clauses apart at the commas between them, and at no others.
+// TestParts splits clauses at the commas between them, and at no others.
 func TestParts(t *testing.T) {
 	for clauses, want := range map[string]string{
 		"ADD COLUMN a INT":                                       "ADD COLUMN a INT",

@@ -44,7 +44,7 @@ func TestRefers(t *testing.T) {
 	}
 }
 
-// A statement stands in the binlog in its client's charset.
+// A statement in the binlog has its client's charset.
 func TestRefersInAnotherCharset(t *testing.T) {
 	table := schema.Name{Schema: "shop", Table: "commandé"}
 	for sql, want := range map[string]Effect{

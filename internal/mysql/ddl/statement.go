@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNotTaken means that a text is not one statement of a kind that Midstream carries out.
-var ErrNotTaken = errors.New("not one statement of those that are taken (ALTER TABLE, CREATE INDEX, DROP INDEX, " +
+var ErrNotTaken = errors.New("not one of the accepted statements (ALTER TABLE, CREATE INDEX, DROP INDEX, " +
 	"OPTIMIZE TABLE, RENAME TABLE, DROP TABLE, TRUNCATE TABLE, CREATE TABLE)")
 
 // Kind is what a statement does to tables.
@@ -215,7 +215,7 @@ func (r *reader) cut(from, to int) (string, error) {
 	}
 	start, end := r.tokens[from].CommentStart, r.tokens[to-1].CommentEnd
 	if from > 0 && start < r.tokens[from-1].End || to < len(r.tokens) && end > r.tokens[to].Start {
-		return "", fmt.Errorf("%w: an executable comment holds several parts of it, which can't be told apart", ErrNotTaken)
+		return "", fmt.Errorf("%w: an executable comment holds several parts of it, which cannot be separated", ErrNotTaken)
 	}
 	text := r.sql[start:end]
 	if strings.HasSuffix(text, "--") { // with a blank, it begins a comment

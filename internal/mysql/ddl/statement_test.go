@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestParseStatement: what each kind of statement is read as. Of those that are ALTERs it shows the
-// ALTER that does the same.
+// TestParseStatement: how each kind of statement is read. For statements that are ALTERs it shows
+// the ALTER that does the same.
 func TestParseStatement(t *testing.T) {
 	golden(t, "testdata/statements.txt", func(text string) string {
 		s, err := ParseStatement(text)
@@ -49,7 +49,7 @@ func TestParseStatement(t *testing.T) {
 	})
 }
 
-// TestStatementIn: names without a database take the one that is said, and are an error without.
+// TestStatementIn: names without a database take the given one, and are an error without it.
 func TestStatementIn(t *testing.T) {
 	for _, c := range []struct{ sql, database, want string }{
 		{"RENAME TABLE a TO x.b", "d", "[d.a x.b]"},

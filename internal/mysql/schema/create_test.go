@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestOptions: all that stands behind the body is an option, or the partitions.
+// TestOptions: everything after the body is an option, or the partitions.
 func TestOptions(t *testing.T) {
 	for text, want := range map[string]string{
 		"ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci":                                                                        "[{ENGINE InnoDB} {CHARSET utf8mb4} {COLLATE utf8mb4_0900_ai_ci}] 0 ",

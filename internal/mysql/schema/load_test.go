@@ -84,7 +84,7 @@ func TestLoadDefaultsAndComments(t *testing.T) {
 		equal(t, "default of a", column(t, table, "a").Default, `'it''s \\ "x" ) DEFAULT'`)
 		for name, want := range map[string]string{"id": "", "b": "NULL", "e": "b'101'", "g": "", "h": "''"} {
 			got := column(t, table, name).Default
-			if name == "g" && got == "NULL" { // MariaDB says it
+			if name == "g" && got == "NULL" { // MariaDB shows it
 				continue
 			}
 			equal(t, "default of "+name, got, want)
@@ -131,7 +131,7 @@ func TestLoadNames(t *testing.T) {
 	onServers(t, func(t *testing.T, s *server) {
 		for _, name := range []string{"a`b", "with space", "日本語", "select", "a.b", "per%cent", "under_score", "a'b\"c",
 			strings.Repeat("n", 64), strings.Repeat("語", 40), strings.Repeat("é", 64), "line\nbreak", `back\slash`, "-- comment", "/* x */", "$1", "1"} {
-			// A column's and a key's name are no less odd than the table's.
+			// The names of a column and a key are as odd as the table's.
 			quoted := schema.Quote(name)
 			s.do(fmt.Sprintf("CREATE TABLE %s (%s INT NOT NULL, b INT, PRIMARY KEY (%s), KEY %s (b, %s))",
 				quoted, quoted, quoted, quoted, quoted))

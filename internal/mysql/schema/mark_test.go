@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestL8_FormerSourceIsNoArtefact: whatever its comment was, it is not removed with what a
-// run created.
+// TestL8_FormerSourceIsNoArtefact: whatever its comment was, a former source is not removed with a
+// run's artefacts.
 func TestL8_FormerSourceIsNoArtefact(t *testing.T) {
 	source := Name{"shop", "orders"}
 	for comment, want := range map[string]bool{
@@ -20,8 +20,8 @@ func TestL8_FormerSourceIsNoArtefact(t *testing.T) {
 	}
 }
 
-// TestL11_DefinitionsThatOneServerShowsInTwoWays: MySQL 5.7 shows a name in an expression with
-// backticks or without them, as the session had it that opened the table.
+// TestL11_DefinitionsThatOneServerShowsInTwoWays: MySQL 5.7 shows a name in an expression with or
+// without backticks, depending on the session that opened the table.
 func TestL11_DefinitionsThatOneServerShowsInTwoWays(t *testing.T) {
 	const quoted = "CREATE TABLE `t` (\n  `a` int(11),\n  `g` int(11) GENERATED ALWAYS AS ((`a` DIV 10)) VIRTUAL COMMENT 'of `a`, it''s \\'`a`'\n)"
 	for _, c := range []struct {

@@ -51,7 +51,7 @@ func TestNamesAreRead(t *testing.T) {
 	if got := (Name{"a", "b\x1b]0;\n"}).String(); got != `a.b\u001b]0;\n` {
 		t.Errorf("it is shown as %s", got)
 	}
-	if got := (Name{"a.b", "c"}).Bare(); got != "a.b.c" { // marks and digests of earlier versions have it
+	if got := (Name{"a.b", "c"}).Bare(); got != "a.b.c" { // older marks and digests use it
 		t.Errorf("bare it is %s", got)
 	}
 }

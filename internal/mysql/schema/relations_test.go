@@ -62,7 +62,7 @@ func TestLoadForeignKeysInBothDirections(t *testing.T) {
 			"ALTER TABLE p ADD CONSTRAINT up FOREIGN KEY (parent) REFERENCES q (id)",
 			"CREATE TABLE c (id INT PRIMARY KEY, p INT, CONSTRAINT down FOREIGN KEY (p) REFERENCES p (id))",
 			"CREATE TABLE `"+other+"`.`far` (id INT PRIMARY KEY, p INT, CONSTRAINT far FOREIGN KEY (p) REFERENCES DB.p (id))")
-		// The child's database goes first.
+		// The child's database is dropped first.
 		defer s.do("DROP TABLE `" + other + "`.`far`")
 		table := s.load("p")
 		own := map[string]schema.Name{}
@@ -93,7 +93,8 @@ func TestLoadTriggers(t *testing.T) {
 	})
 }
 
-// Sizes are those of now: MySQL 8 answers with those of yesterday unless it is told not to.
+// The sizes are current: MySQL 8 returns cached sizes of up to a day ago unless the session forbids
+// it.
 func TestLoadSizesAreFresh(t *testing.T) {
 	onServers(t, func(t *testing.T, s *server) {
 		s.do("CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, a VARCHAR(200)) STATS_PERSISTENT=1")
@@ -113,7 +114,7 @@ func TestLoadSizesAreFresh(t *testing.T) {
 	})
 }
 
-// An account with a privilege on a few columns sees a table of those columns.
+// An account with a privilege on a few columns sees a table of only those columns.
 func TestLoadSeesAllColumnsOrFails(t *testing.T) {
 	onServers(t, func(t *testing.T, s *server) {
 		s.do("CREATE TABLE t (a INT PRIMARY KEY, b INT, c INT)")

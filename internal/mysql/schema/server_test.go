@@ -22,7 +22,7 @@ type server struct {
 	release  string
 }
 
-// do runs statements; DB stands for the test's database.
+// do runs statements; DB means the test's database.
 func (s *server) do(statements ...string) {
 	s.t.Helper()
 	for _, statement := range statements {
@@ -48,7 +48,7 @@ func (s *server) load(table string) *schema.Table {
 	return t
 }
 
-// mysql8 says that the server is MySQL 8.0 or later.
+// mysql8 reports whether the server is MySQL 8.0 or later.
 func (s *server) mysql8() bool { return s.release == "9.7" || s.release == "8.0" }
 
 func column(t *testing.T, table *schema.Table, name string) schema.Column {
@@ -98,7 +98,7 @@ func TestLoadRefusesWhatIsNoBaseTable(t *testing.T) {
 	})
 }
 
-// Load leaves the session as it was.
+// Load leaves the session unchanged.
 func TestLoadRestoresTheSession(t *testing.T) {
 	onServers(t, func(t *testing.T, s *server) {
 		s.do("CREATE TABLE t (id INT PRIMARY KEY)")

@@ -206,7 +206,7 @@ func TestBadSubmissions(t *testing.T) {
 	for want, spoil := range map[string]func(*Submission){
 		"db1, db2":                     func(s *Submission) { s.Server = "db9" },
 		"there is no statement":        func(s *Submission) { s.Statement = " " },
-		"not one statement":            func(s *Submission) { s.Statement = "DELETE FROM shop.orders" },
+		"not one of the accepted":      func(s *Submission) { s.Statement = "DELETE FROM shop.orders" },
 		"In which database is orders?": func(s *Submission) { s.Statement = "DROP TABLE orders" },
 		"at most 100000": func(s *Submission) {
 			s.Statement += strings.Repeat(" ", 100) + "/*" + strings.Repeat("x", longest) + "*/"

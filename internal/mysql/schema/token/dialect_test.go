@@ -32,7 +32,7 @@ func TestResolve(t *testing.T) {
 		{noEscapes, `'end\' "a\" '\''' "'"`, `'end\\' 'a\\' '\\''' ''''`},
 		{ansiLiteral, `'end\' "a\" ` + "`b\\`", `'end\\' ` + "`a\\` `b\\`"},
 
-		// What each server runs was asked: TestL11_StatementsReadAsTheServerReadsThem.
+		// TestL11_StatementsReadAsTheServerReadsThem asked each server what it runs.
 		{mysql57, "1 /*!50722 +1*/ /*!50723 +2*/ /*!800120+4*/", "1   +1     "},
 		{mysql80, "/*!80012 a*/ /*!80013 b*/ /*!080000 c*/ /*M! d*/", "  a     0 c   "},
 		{mysql97, "/*!90704 a*/ /*!080000 b*/ /*!100000 c*/ /*!500001+d*/", "  a    b     1+d "},
@@ -60,7 +60,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// FuzzResolve: what was resolved is of every dialect, and is not changed again.
+// FuzzResolve: a resolved text reads the same in every dialect, and is not changed again.
 func FuzzResolve(f *testing.F) {
 	for _, text := range []string{"", "a \"b\" 'c\\' d", "/*!50000 a /* b */ */", "`a``b`\"c\"", "'a'\"b\"", "x\"1\"", "/*M!999999 /* */ */ -- \n", "'\\\n'"} {
 		f.Add(text, true, false, true, 101106)

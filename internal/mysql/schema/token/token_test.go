@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// show writes tokens as kind:text, with @ before those of an executable comment.
+// show writes tokens as kind:text, with @ before tokens of an executable comment.
 func show(tokens []Token) string {
 	var all []string
 	for _, t := range tokens {
@@ -52,7 +52,7 @@ func TestSplit(t *testing.T) {
 		"'a":                        "s:a!",
 		"`a":                        "q:a!",
 		"'a\\":                      `s:a\!`,
-		"a\u00a0b":                  "w:a\u00a0b", // no blank for the server either
+		"a\u00a0b":                  "w:a\u00a0b", // the server sees no blank either
 		"🙂\x00":                     "w:🙂 p:\x00",
 	} {
 		tokens, closed := Split(text)
@@ -95,8 +95,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// FuzzSplit holds for any text: tokens don't overlap and leave out nothing but blanks
-// and comments.
+// FuzzSplit holds for any text: tokens don't overlap, and leave out only blanks and comments.
 func FuzzSplit(f *testing.F) {
 	for _, s := range []string{"a `b` 'c' /*! d */ -- e", "/*!50000 a */ (", "'\\", "/*M!1*/"} {
 		f.Add(s)
