@@ -92,7 +92,7 @@ func (s *Spec) stage(name string, columns []string, checks ...string) *stage {
 // kinds of columns. A default that names other columns can't be carried over (1054 on 9.7.4). A
 // generated column that is NOT NULL has no default to be filled with (1364).
 func (st *stage) create() []string {
-	var clauses, computed, selected []string
+	var clauses, computed, stored, selected []string
 	engine := "BLACKHOLE"
 	if st.stores {
 		engine = "InnoDB"
@@ -106,11 +106,14 @@ func (st *stage) create() []string {
 		}
 		switch {
 		case c.Computes() && st.spec.expr(c.Name) == "":
-			computed = append(computed, "ADD COLUMN "+schema.Quote(c.Name)+" "+c.Definition)
+			definition := "ADD COLUMN " + schema.Quote(c.Name) + " " + c.Definition
+			computed, stored = append(computed, definition), append(stored, definition)
 			continue
 		case c.Generated != schema.NotGenerated:
 			engine = "InnoDB" // BLACKHOLE has none (3106)
 			computed = append(computed, "ADD COLUMN "+schema.Quote(c.Name)+" "+c.Definition)
+			virtual, kept := "("+c.Expression+") VIRTUAL", "("+c.Expression+") STORED"
+			stored = append(stored, "ADD COLUMN "+schema.Quote(c.Name)+" "+strings.Replace(c.Definition, virtual, kept, 1))
 			continue
 		case c.Computes():
 			clauses = append(clauses, schema.Quote(c.Name)+" "+c.Bare())
@@ -120,7 +123,7 @@ func (st *stage) create() []string {
 	for _, check := range st.checks {
 		clause := "CHECK (" + check + ")"
 		if len(computed) > 0 { // it may name one of them
-			computed = append(computed, "ADD "+clause)
+			computed, stored = append(computed, "ADD "+clause), append(stored, "ADD "+clause)
 		} else {
 			clauses = append(clauses, clause)
 		}
@@ -132,9 +135,19 @@ func (st *stage) create() []string {
 	statements := []string{fmt.Sprintf("CREATE TEMPORARY TABLE %s%s ENGINE=%s%s SELECT %s FROM %s, %s LIMIT 0", st.name, defined, engine,
 		st.spec.Shadow.Charset(), strings.Join(selected, ", "), st.spec.Source.Name.Quoted(), st.spec.Shadow.Name.Quoted())}
 	if len(computed) > 0 {
-		statements = append(statements, "ALTER TABLE "+st.name+" "+strings.Join(computed, ", "))
+		alter := "ALTER TABLE " + st.name + " "
+		statements = append(statements, orElse(st.spec.Sync.Values.Virtual, alter+strings.Join(stored, ", "), alter+strings.Join(computed, ", ")))
 	}
 	return statements
+}
+
+// orElse returns one statement that falls back to another one (MariaDB). A temporary table of
+// MariaDB computes no virtual column, so that it is stored, unless its expression must not be.
+func orElse(mariaDB bool, first, other string) string {
+	if !mariaDB || first == other {
+		return other
+	}
+	return "BEGIN NOT ATOMIC DECLARE EXIT HANDLER FOR SQLEXCEPTION " + other + "; " + first + "; END"
 }
 
 // sources lists the columns of the source that the stage takes.

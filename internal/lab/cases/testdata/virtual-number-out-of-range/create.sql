@@ -1,0 +1,3 @@
+DROP TABLE IF EXISTS t, t_old;
+CREATE TABLE t (id INT PRIMARY KEY, a INT, s VARCHAR(20) CHARACTER SET utf8mb4, c CHAR(5) CHARACTER SET latin1);
+INSERT INTO t VALUES (1, 1000, 'long text', 'x'), (2, 5, NULL, 'y');

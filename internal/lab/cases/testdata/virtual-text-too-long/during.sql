@@ -1,0 +1,1 @@
+UPDATE t SET a = 3 WHERE id = 1;
