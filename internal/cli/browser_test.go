@@ -279,7 +279,7 @@ func TestBrowser(t *testing.T) {
 	moves(moves(moves("")))
 
 	b.does("pause", chromedp.Click(`[data-tell="pause"]`))
-	b.sees("#said", "the run stands still")
+	b.sees("#said", "the run is paused")
 	b.sees("#state", "paused")
 	q.awaitProgressOfPause()
 	still := q.copied()
@@ -308,7 +308,7 @@ func TestBrowser(t *testing.T) {
 	})()`)
 
 	b.does("let it run", chromedp.SetValue("#share", "100"), chromedp.Click("#throttle button"))
-	b.sees("#said", "no bound of its own")
+	b.sees("#said", "no limit any more")
 	b.sees("#state", "held")
 	b.does("cut over", chromedp.Click(`[data-tell="cutover"]`), chromedp.WaitVisible("#ended"))
 	b.sees("#state", "done")

@@ -217,7 +217,7 @@ func TestPauseAndResume(t *testing.T) {
 	c := beginControlled(t, 8000, "--copy-share=5%")
 	c.phase("copy")
 	c.await("rows are copied", func() bool { return c.progress().RowsCopied > 0 })
-	c.obeys("pause", nil, "stands still, with no transaction open")
+	c.obeys("pause", nil, "is paused, with no transaction open")
 	if held := c.held(); len(held) > 0 {
 		t.Errorf("it holds %q", held)
 	}
@@ -237,10 +237,10 @@ func TestPauseAndResume(t *testing.T) {
 	}
 	c.refuses(exitNotNow, "pause", nil, "can't be paused: the run is paused since", "midstream resume")
 	c.obeys("status", nil, c.name+" on ", "ADD COLUMN c INT", "waits     paused by ")
-	c.obeys("resume", nil, "going on")
+	c.obeys("resume", nil, "resumed")
 	c.refuses(exitNotNow, "resume", nil, "the run is not paused", "midstream cutover ends a hold")
 	c.stopWriting()
-	c.obeys("throttle", []string{"100%"}, "no bound")
+	c.obeys("throttle", []string{"100%"}, "no limit")
 	c.ends(exitDone)
 	contains(t, c.run.stdout.String(), "pause, by ", "waiting: paused by ", "resume, by ", "throttle 100%, by ", "all equal", "locked for")
 	c.swappedAll()
@@ -265,7 +265,7 @@ func TestStopCapture(t *testing.T) {
 		t.Errorf("it goes on: %s rows were copied, it holds %q", copied, held)
 	}
 	c.stopWriting() // what it has written meanwhile, nobody has read
-	c.obeys("resume", nil, "going on from the checkpoint")
+	c.obeys("resume", nil, "resumed from the checkpoint")
 	c.ends(exitDone)
 	contains(
 		t, c.run.stdout.String(), `"command":"pause --stop-capture"`, "resuming an earlier run",
@@ -290,16 +290,16 @@ func TestHoldUntilCutover(t *testing.T) {
 	applied := c.progress().Applied
 	c.await("changes are applied", func() bool { return c.progress().Applied > applied+10 })
 	c.refuses(exitNotNow, "hold", nil, "the swap is already held", "midstream cutover releases it")
-	c.obeys("pause", nil, "stands still")
+	c.obeys("pause", nil, "the run is paused")
 	c.obeys("cutover", nil, "the run is paused by ")
-	c.obeys("resume", nil, "going on")
+	c.obeys("resume", nil, "resumed")
 	c.await("the file holds it", func() bool { return strings.Contains(c.run.stdout.String(), "held: the file "+file) })
 	c.obeys("hold", nil, "waits for midstream cutover")
-	c.obeys("cutover", nil, "no hold any more, but the file "+file+" exists", "--now")
+	c.obeys("cutover", nil, "the hold is released, but the file "+file+" exists", "--now")
 	if got := c.query(columns); got != "id,a,b" {
 		t.Errorf("columns %s", got)
 	}
-	c.obeys("cutover", []string{"--now"}, "swaps as soon as")
+	c.obeys("cutover", []string{"--now"}, "cuts over as soon as")
 	c.ends(exitDone)
 	contains(
 		t, c.run.stdout.String(), "on hold until an operator", "held: until midstream cutover ",
@@ -426,7 +426,7 @@ func TestTwoAtOnce(t *testing.T) {
 	if _, err := conn.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
 		t.Fatal(err)
 	}
-	contains(t, <-first, "stands still")
+	contains(t, <-first, "the run is paused")
 	if share := c.setting("copy-share"); share != "1%" {
 		t.Errorf("copy-share %s", share)
 	}
@@ -486,7 +486,7 @@ func TestWatch(t *testing.T) {
 		!strings.Contains(stdout, fmt.Sprintf("connection %d, ", id)) {
 		t.Errorf("exit code %d\n%s\n%s", code, stdout, stderr)
 	}
-	c.obeys("cutover", nil, "swaps as soon as")
+	c.obeys("cutover", nil, "cuts over as soon as")
 	c.ends(exitDone)
 	if code := people.exit(); code != exitDone {
 		t.Errorf("exit code %d\n%s", code, &people.stderr)
@@ -513,10 +513,10 @@ func TestNativeAndControl(t *testing.T) {
 	c := beginControlled(t, 100, "--method=instant", "--hold")
 	c.phase("hold")
 	_, end := holding(t, c.i, "app", c.name, 0)
-	c.obeys("cutover", nil, "as soon as that may be")
+	c.obeys("cutover", nil, "as soon as no session blocks it")
 	c.phase("native")
 	c.refuses(exitNotNow, "pause", []string{"--stop-capture"}, "the server itself changes the table")
-	c.obeys("pause", nil, "stands still")
+	c.obeys("pause", nil, "the run is paused")
 	c.await("the pause is seen", func() bool { return c.status().State == "paused" && c.status().Phase == "hold" })
 	end()
 	time.Sleep(time.Second) // it would ask for the lock, and have it
@@ -567,7 +567,7 @@ func TestTablesAndControl(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	c.refuses(exitNotNow, "pause", []string{"--stop-capture"}, "cannot keep a part")
-	c.obeys("pause", nil, "stands still")
+	c.obeys("pause", nil, "the run is paused")
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}

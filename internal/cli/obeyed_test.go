@@ -68,7 +68,7 @@ func TestKillsBeginAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.obeys("cutover", nil, "the table is changed as soon as that may be")
+	c.obeys("cutover", nil, "the table is changed as soon as no session blocks it")
 	c.phase("native")
 	time.Sleep(time.Second)
 	c.lives(app, "a transaction that is a second old")
@@ -83,7 +83,7 @@ func TestL5_AbortAfterResume(t *testing.T) {
 	c.phase("copy")
 	c.obeys("pause", []string{"--stop-capture"}, "stopped at a checkpoint")
 	c.refuses(exitNotNow, "set", []string{"max-load=Threads_flying=3"}, "stopped or still checks the server")
-	c.obeys("resume", nil, "going on from the checkpoint")
+	c.obeys("resume", nil, "resumed from the checkpoint")
 	c.obeys("abort", nil, "nothing is left on the server")
 	c.ends(exitAborted)
 	if left := c.query(
@@ -113,7 +113,7 @@ func TestPauseAtTheLastChunk(t *testing.T) {
 	}()
 	c.await("a pause is under way", func() bool { return strings.HasPrefix(c.status().Command, "pause by ") })
 	holder.Close()
-	contains(t, <-answer, "stands still")
+	contains(t, <-answer, "the run is paused")
 	time.Sleep(500 * time.Millisecond)
 	if got := c.query(
 		"SELECT COUNT(DISTINCT index_name) FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = 't_shadow'",

@@ -107,7 +107,7 @@ func TestPageOfARun(t *testing.T) {
 	if rows[2] <= rows[0] || !seen["run"] || !seen["plan"] || !seen["phase"] {
 		t.Errorf("rows %v, seen %v", rows, seen)
 	}
-	l.gets("POST", "/v1/changes/run/pause", "{}", "the run stands still", "somebody at the page, from 127.0.0.1")
+	l.gets("POST", "/v1/changes/run/pause", "{}", "the run is paused", "a user of the page, from 127.0.0.1")
 	l.gets("GET", "/parts/changes/run/blockers", "", c.name)
 	l.gets("GET", "/v1/changes/run/report.html", "", "unfinished: at work, or killed")
 	l.gets("GET", "/metrics", "", "midstream_")
@@ -115,8 +115,8 @@ func TestPageOfARun(t *testing.T) {
 	if err := json.Unmarshal([]byte(l.gets("GET", "/v1/changes/run/status", "")), &status); err != nil || status.State != "paused" {
 		t.Errorf("%v %+v", err, status)
 	}
-	l.gets("POST", "/v1/changes/run/resume", "{}", "going on")
-	l.gets("POST", "/v1/changes/run/throttle", `{"share":"100%"}`, "no bound of its own")
+	l.gets("POST", "/v1/changes/run/resume", "{}", "resumed")
+	l.gets("POST", "/v1/changes/run/throttle", `{"share":"100%"}`, "no limit any more")
 	c.await("hold", func() bool { return c.status().State == "held" })
 	l.gets("POST", "/v1/changes/run/cutover", `{"now":true}`)
 	for {

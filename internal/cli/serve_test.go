@@ -129,7 +129,7 @@ func TestRunIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	a = q.becomes("a", queue.StateUnknown)
-	contains(t, a.Why, "its process is gone without a word")
+	contains(t, a.Why, "its process was killed or has crashed")
 	contains(t, a.Next, "submit the same statement again", "midstream cleanup "+q.name)
 	contains(t, q.becomes("b", queue.StateFailed).Why, "it was to come after a, which is unknown")
 	if a.ExitCode != nil || a.Ended == nil {

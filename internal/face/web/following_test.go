@@ -121,7 +121,7 @@ func TestEvents(t *testing.T) {
 		[]byte(one.await("status").data),
 		&now,
 	); err != nil || now.State != "blocked" || now.Fraction != .5 || now.Share != "30%" || len(now.Waits) != 1 ||
-		!strings.Contains(now.Text, "copy: 50 %  1,500 of 3,000") || now.Tiles[0].Value != "1,500 of about 3,000" ||
+		!strings.Contains(now.Text, "copy: 50 %  1,500 of 3,000") || now.Tiles[0].Value != "1,500 of 3,000" ||
 		!strings.Contains(now.Waits[0], "KILL 77") {
 		t.Errorf("%v %+v", err, now)
 	}

@@ -62,7 +62,7 @@ func moment(at *time.Time) string {
 	if at == nil || at.IsZero() {
 		return ""
 	}
-	return at.UTC().Format("2006-01-02 15:04:05 UTC")
+	return at.UTC().Format("2006-01-02 15:04:05")
 }
 
 // moodOf is the color of a state.
@@ -76,12 +76,11 @@ func moodOf(state queue.State) string {
 	return "warn"
 }
 
-func optionsText(options map[string]string) string {
-	var list []string
+func optionsText(options map[string]string) (list []string) {
 	for _, name := range slices.Sorted(maps.Keys(options)) {
 		list = append(list, "--"+name+"="+options[name])
 	}
-	return strings.Join(list, " ")
+	return list
 }
 
 // list holds what the page of all changes shows.

@@ -122,12 +122,14 @@ func tilesOf(p event.Progress) []tile {
 		return []tile{}
 	}
 	tiles := []tile{
-		{"rows copied", fmt.Sprintf("%s of about %s", humanize.Count(p.RowsCopied), humanize.Count(p.RowsTotal))},
+		{"rows copied", fmt.Sprintf("%s of %s", humanize.Count(p.RowsCopied), humanize.Count(p.RowsTotal))},
 		{"copy rate", humanize.Rate(p.CopyRate) + " rows/s"},
 		endTile(p),
 		{"backlog", humanize.Plural(p.Backlog, "key")},
-		{"applied", fmt.Sprintf("%s, %s/s", humanize.Plural(p.Applied, "key"), humanize.Rate(p.ApplyRate))},
 		{"capture delay", humanize.Span(p.CaptureDelay)},
+	}
+	if p.Applied > 0 {
+		tiles = append(tiles, tile{"applied", fmt.Sprintf("%s, %s/s", humanize.Plural(p.Applied, "key"), humanize.Rate(p.ApplyRate))})
 	}
 	if p.ReplicaLag >= 0 {
 		tiles = append(tiles, tile{"replica lag", humanize.Span(p.ReplicaLag)})

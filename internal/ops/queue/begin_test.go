@@ -95,7 +95,7 @@ func TestKilledBeforeItKnewTheProcess(t *testing.T) {
 	if err := errors.Join(lock.Close(), s.step(t.Context())); err != nil {
 		t.Fatal(err)
 	}
-	if c, _ := s.Change("a"); c.State != StateUnknown || c.ExitCode != nil || !strings.Contains(c.Why, "gone without a word") {
+	if c, _ := s.Change("a"); c.State != StateUnknown || c.ExitCode != nil || !strings.Contains(c.Why, "was killed or has crashed") {
 		t.Errorf("%+v", c)
 	}
 	if text, err := s.store.History(t.Context(), "a"); err != nil || !strings.Contains(string(text), "shop.orders") {

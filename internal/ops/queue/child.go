@@ -217,12 +217,12 @@ func (e *entry) settle(result *record.Result) {
 	if e.State == StateDone {
 		e.Why = fmt.Sprintf("its run took %s", result.ElapsedMS.Duration().Round(time.Millisecond))
 		if result.Rehearsal != "" {
-			e.Why += "; it was a " + result.Rehearsal + ", and the table is as it was"
+			e.Why += "; it was a " + result.Rehearsal + ", and the table is unchanged"
 		}
 		if result.Old != "" {
-			e.Why += "; the former table stays as " + schema.NameOf(result.Old).String()
+			e.Why += "; the old table is kept as " + schema.NameOf(result.Old).String()
 			e.Next = strings.TrimSpace(
-				e.Next + " midstream cleanup --old " + schema.NameOf(e.Table).Argument() + " drops it once nobody needs it",
+				e.Next + " midstream cleanup --old " + schema.NameOf(e.Table).Argument() + " drops it",
 			)
 		}
 	}

@@ -67,7 +67,7 @@ func TestStatusForgetsBlockers(t *testing.T) {
 		}
 	}
 	lost = "connection refused"
-	if got := s.status(); got.State != "waiting" || got.Why != "for its server; connection refused" {
+	if got := s.status(); got.State != "waiting" || got.Why != "for its server: connection refused" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -31,7 +31,7 @@ const patience = 5 * time.Second
 
 // ErrKilled says that the process of a run is gone, and has said no last word.
 var ErrKilled = errors.New(
-	"its process is gone without a word: it was killed, or has crashed. The same command goes on with what it has left",
+	"its process was killed or has crashed. Run the same command again to resume it",
 )
 
 // Find returns the runs whose sockets are in a folder, in the order of their tables' names. Sockets on which nobody

@@ -21,7 +21,7 @@ func (s *Server) pause(ctx context.Context, by string, c PauseCommand) (string, 
 		if err := s.run.Stop(ctx, by); err != nil {
 			return "", err
 		}
-		return "stopped at a checkpoint: nothing is read and nothing written. The binlog from there on must not be purged before midstream resume", nil
+		return "stopped at a checkpoint; the run reads and writes nothing. Do not purge the binlog from there on before midstream resume", nil
 	}
 	inFlight, err := s.run.Control.Pause(ctx, by)
 	if err != nil {
@@ -32,19 +32,19 @@ func (s *Server) pause(ctx context.Context, by string, c PauseCommand) (string, 
 	s.mu.Unlock()
 	meanwhile := ""
 	if captures {
-		meanwhile = "; changes are captured"
+		meanwhile = "; it still captures changes"
 	}
 	switch {
 	case !s.run.Control.AtWork():
-		return "the run looks at its server, or waits for it; it stands still when it comes to its work", nil
+		return "the run is paused before its next work: it checks its server, or waits for it", nil
 	case phase == string(event.PhaseIndex):
-		return "the server builds indexes, which can't be held still; when it has, the run stands still" + meanwhile, nil
+		return "the run is paused when the server has built the indexes, which cannot be interrupted" + meanwhile, nil
 	case inFlight > 0:
 		return fmt.Sprintf(
-			"%d statements that were begun are let come to their end, and then the run stands still", inFlight,
+			"the run is paused when %d statements have ended", inFlight,
 		) + meanwhile, nil
 	}
-	return "the run stands still, with no transaction open" + meanwhile, nil
+	return "the run is paused, with no transaction open" + meanwhile, nil
 }
 
 // follows says that changes are captured, and applied.
@@ -57,12 +57,12 @@ func (s *Server) follows() bool {
 func (s *Server) resume(_ context.Context, _ string, _ nothing) (string, error) {
 	if s.run.GoOn() {
 		_ = s.run.Control.Resume() // it may have been paused before it was stopped
-		return "going on from the checkpoint", nil
+		return "resumed from the checkpoint", nil
 	}
 	if err := s.run.Control.Resume(); err != nil {
 		return "", err
 	}
-	return "going on", nil
+	return "resumed", nil
 }
 
 // copyShare is the setting that throttle changes.
@@ -78,9 +78,9 @@ func (s *Server) throttle(ctx context.Context, _ string, c ThrottleCommand) (str
 	setting, _ := operator.SettingOf(copyShare)
 	switch share := setting.Get(s.run.Control.Settings()); share {
 	case "100%":
-		return "the row copy has no bound of its own any more", nil
+		return "the row copy has no limit any more", nil
 	case none:
-		return "the row copy stands; changes are applied", nil
+		return "the row copy stops; the run still applies changes", nil
 	default:
 		return "the row copy works for at most " + share + " of its time", nil
 	}
@@ -91,9 +91,9 @@ func (s *Server) hold(ctx context.Context, _ string, _ nothing) (string, error) 
 		return "", err
 	}
 	if !s.follows() {
-		return "the table is not changed before midstream cutover", nil
+		return "on hold: the table is not changed before midstream cutover", nil
 	}
-	return "the swap waits for midstream cutover; changes are applied meanwhile", nil
+	return "on hold: the swap waits for midstream cutover, and the run applies changes until then", nil
 }
 
 func (s *Server) cutOver(ctx context.Context, _ string, c CutOverCommand) (string, error) {
@@ -102,12 +102,12 @@ func (s *Server) cutOver(ctx context.Context, _ string, c CutOverCommand) (strin
 	case err != nil:
 		return "", err
 	case still != "":
-		return "no hold any more, but " + still, nil
+		return "the hold is released, but " + still, nil
 	}
 	if !s.follows() {
-		return "the table is changed as soon as that may be and nobody is in the way", nil
+		return "the table is changed as soon as no session blocks it", nil
 	}
-	return "the run swaps as soon as the tables are equal and nobody is in the way", nil
+	return "the run cuts over as soon as the tables are equal and no session blocks the swap", nil
 }
 
 func (s *Server) abort(ctx context.Context, by string, c AbortCommand) (string, error) {

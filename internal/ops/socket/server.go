@@ -96,14 +96,14 @@ func (s *Server) Client() *Client {
 }
 
 // Handler answers as the socket does, to requests that come another way; who may send them is for
-// the one that hands them over. What they command is told as of somebody at the page.
+// the one that hands them over. What they command is told as of a user of the page.
 func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from, _, err := net.SplitHostPort(r.RemoteAddr)
 		if err != nil {
 			from = r.RemoteAddr
 		}
-		s.http.Handler.ServeHTTP(w, r.WithContext(withName(r.Context(), "somebody at the page, from "+from)))
+		s.http.Handler.ServeHTTP(w, r.WithContext(withName(r.Context(), "a user of the page, from "+from)))
 	})
 }
 
@@ -244,7 +244,7 @@ func (s *Server) alone(c command, do func(by string) (string, error)) (string, e
 		defer s.mu.Unlock()
 		return "", &Problem{
 			http.StatusConflict, "another command is being carried out", s.busy[n-1].String(),
-			"wait for its end, and look with midstream status",
+			"wait until it has ended; midstream status shows it",
 		}
 	}
 	s.busy = append(s.busy, &c)
@@ -281,19 +281,19 @@ func (s *Server) status() Status {
 	switch {
 	case stopped != "":
 		status.PausedBy = stopped
-		status.State, status.Why = "stopped", "at a checkpoint by "+status.PausedBy+", and nothing is captured: midstream resume goes on"
+		status.State, status.Why = "stopped", "at a checkpoint by "+status.PausedBy+"; changes are not captured. To resume: midstream resume"
 	case lost != "":
-		status.State, status.Why = "waiting", "for its server; "+lost
+		status.State, status.Why = "waiting", "for its server: "+lost
 	case paused != nil:
 		status.State, status.Why = "paused", "paused by "+paused.By
 	case status.Phase == string(event.PhaseHold):
 		status.State, status.Why = "held", status.Held
 	case status.Blocked != nil:
-		status.State, status.Why = "blocked", "sessions are in the way of the lock: midstream blockers"
+		status.State, status.Why = "blocked", "sessions block the lock; midstream blockers lists them"
 	case status.CopyShare == none && status.Phase == string(event.PhaseCopy):
-		status.State, status.Why = "waiting", "the row copy may work for 0% of its time: midstream throttle 100%"
+		status.State, status.Why = "waiting", "the row copy is limited to 0% of its time. To lift the limit: midstream throttle 100%"
 	case gates > 0:
-		status.State, status.Why = "waiting", "what it is told to watch lets it wait"
+		status.State, status.Why = "waiting", "for a closed gate"
 	}
 	if paused != nil {
 		status.PausedBy, status.Since = paused.By, paused.Since

@@ -202,7 +202,7 @@
       if (over) return;
       $("now").hidden = $("controls").hidden = false;
       tellState(now.state, now.mood);
-      const why = [now.why, now.held && now.state !== "held" ? "On hold: " + now.held : ""].filter(Boolean).join("\n");
+      const why = [now.why, now.held && now.state !== "held" ? "Cut-over on hold: " + now.held : ""].filter(Boolean).join("\n");
       put($("why"), why);
       if (now.phase) put($("phase"), now.phase);
       put($("text"), now.tiles.length ? "" : now.text); // the tiles show it
