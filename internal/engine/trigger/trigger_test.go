@@ -292,6 +292,30 @@ func TestKeysOfAllTypes(t *testing.T) {
 	})
 }
 
+// TestKeysOfFixedLength: the log holds UUIDs and addresses (MariaDB) as the source does, and a CHAR
+// without the blanks that an sql_mode puts behind it.
+func TestKeysOfFixedLength(t *testing.T) {
+	onServers(t, func(r *rig) {
+		columns, key, rows := "c CHAR(5) CHARACTER SET latin1, n INT, PRIMARY KEY (c)", []string{"c"}, "('x', 1), ('', 1)"
+		if r.set.Dated { // MariaDB
+			columns = "u UUID, a INET4, b INET6, c CHAR(5) CHARACTER SET latin1, n INT, PRIMARY KEY (u, a, b, c)"
+			key = []string{"u", "a", "b", "c"}
+			rows = "('123e4567-e89b-12d3-a456-426655440000', '10.0.0.0', '2001:db8::', 'x', 1), " +
+				"('01901640-0000-7000-8000-000000000000', '0.0.0.0', '::ffff:1.2.3.4', '', 1)"
+		}
+		r.source(columns, key...)
+		r.start()
+		conn := r.conn()
+		conn("SET SESSION sql_mode = 'PAD_CHAR_TO_FULL_LENGTH'", "INSERT INTO t VALUES "+rows)
+		want := r.sourceKeys()
+		r.comes("inserted", want...)
+		conn("UPDATE t SET n = 2")
+		r.comes("updated", want...)
+		conn("DELETE FROM t")
+		r.comes("deleted", want...)
+	})
+}
+
 // TestMovedKeys: an UPDATE that changes the key logs both keys, even if the server treats them as
 // equal.
 func TestMovedKeys(t *testing.T) {
