@@ -33,6 +33,8 @@ type Foreground struct {
 	// Failed were rolled back by a deadlock or a changed definition, and begun again.
 	Failed int    `json:"failed"`
 	Died   string `json:"died,omitempty"`
+	// SecondsP99MS has the p99 of each second of the window in which a transaction ended.
+	SecondsP99MS []float64 `json:"seconds_p99_ms,omitempty"`
 	// PerSecond counts commits from the start of the load. The tool ran from ToolFromS to ToolToS.
 	PerSecond []int   `json:"per_second"`
 	ToolFromS float64 `json:"tool_from_s"`
@@ -164,6 +166,24 @@ func summarise(trace []transaction, from, to int64) Foreground {
 		f.P99MS, f.LongestMS = percentile(waits, 99), highest(waits)
 	}
 	return f
+}
+
+// secondsP99 returns the p99 of each second between two moments. A transaction belongs to the second in
+// which it ends. The last value includes the rest of a second, and transactions that end later.
+func secondsP99(trace []transaction, from, to int64) (p99s []float64) {
+	waits := make([][]float64, max(1, (to-from)/1e6))
+	for _, t := range trace {
+		if end := t.at + t.took; end > from && t.at < to {
+			second := min(int((end-from)/1e6), len(waits)-1)
+			waits[second] = append(waits[second], float64(t.took)/1e3)
+		}
+	}
+	for _, second := range waits {
+		if len(second) > 0 {
+			p99s = append(p99s, percentile(second, 99))
+		}
+	}
+	return p99s
 }
 
 // perSecond counts the commits of each second from start.

@@ -106,6 +106,7 @@ type scene struct {
 	tool, load string
 	rate       float64
 	round      int
+	before     time.Duration // how long the foreground is measured before the tool; 0 for not at all
 }
 
 // measure lets a tool change a fresh table. err is the bench's own error; the tool's error is in
@@ -125,7 +126,7 @@ func (b *bench) measure(ctx context.Context, from *base, at scene, change tool) 
 		}
 	}
 	prober := startProber(s, b.optionsFor(from), probers)
-	err = pause(ctx, b.lead)
+	err = pause(ctx, b.lead+at.before)
 	if err == nil && foreground != nil && foreground.died() != "" {
 		err = errors.New(foreground.died()) // later, the tool causes it
 	}
@@ -138,15 +139,28 @@ func (b *bench) measure(ctx context.Context, from *base, at scene, change tool) 
 	}
 	to := r.At.Add(time.Duration(r.ElapsedS * float64(time.Second)))
 	if foreground != nil {
-		f, _, stopErr := foreground.end(r.At, to)
+		f, trace, stopErr := foreground.end(r.At, to)
 		r.Foreground, err = &f, errors.Join(err, stopErr)
+		if at.before > 0 {
+			r.compare(trace, r.At.Add(-at.before), to)
+		}
 	}
 	r.Probe = prober.stop(r.At, to)
+	if err == nil && at.before > 0 && !r.Finished {
+		r.Copied, err = s.copied(ctx, false, from.rows)
+	}
 	if err != nil {
 		return r, err
 	}
 	b.say("%s", r.line())
 	return r, nil
+}
+
+// compare adds the foreground's figures of the time before the tool, and of each second.
+func (r *Run) compare(trace []transaction, since, to time.Time) {
+	before := summarise(trace, since.UnixMicro(), r.At.UnixMicro())
+	before.SecondsP99MS = secondsP99(trace, since.UnixMicro(), r.At.UnixMicro())
+	r.Before, r.Foreground.SecondsP99MS = &before, secondsP99(trace, r.At.UnixMicro(), to.UnixMicro())
 }
 
 // observeRun runs the tool within its time limit and records what it took.

@@ -29,8 +29,9 @@ func (p program) command(ctx context.Context, args ...string) *exec.Cmd {
 // programs are the available programs.
 type programs struct {
 	sysbench *program
-	ptOSC    *program // nil if not available
-	missing  []string // the reasons
+	ptOSC    *program            // nil if not available
+	built    map[string]*program // tools of rivals that the bench built
+	missing  []string            // the reasons
 }
 
 // findPrograms fetches the tools, or uses the machine's own if that fails. Without sysbench there

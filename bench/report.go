@@ -35,7 +35,10 @@ func writeReport(files map[string]*File, dir string, say func(string, ...any)) e
 		return fmt.Errorf("write the report: %w", err)
 	}
 	var p page
-	p.verdicts(files)
+	p.reach(files)
+	if files[measureRivals] == nil || len(files) > 1 {
+		p.verdicts(files)
+	}
 	fmt.Printf("\n%s\n", p.String())
 	say("written: %s, %s", own, latest)
 	return nil
@@ -63,6 +66,7 @@ func (p *page) write(files map[string]*File, plots []string, prefix string) {
 	)
 	p.line("[this folder](%s). Medians of the rounds; in brackets the least and the most. A ratio is", prefix+".")
 	p.line("the median of the rounds' ratios.\n")
+	p.reach(files)
 	p.verdicts(files)
 	for _, name := range measurements() {
 		if f := files[name]; f != nil {
@@ -70,6 +74,7 @@ func (p *page) write(files map[string]*File, plots []string, prefix string) {
 			break
 		}
 	}
+	p.rivals(files[measureRivals])
 	if f := files[measurePeers]; f != nil {
 		p.peers(f)
 	}
@@ -101,8 +106,13 @@ func (p *page) verdicts(files map[string]*File) {
 		p.line("- **%s**", doubt)
 	}
 	p.line("")
+	p.judge(verdicts(files))
+}
+
+// judge writes a table of demands.
+func (p *page) judge(verdicts []verdict) {
 	p.head("what", "must", "measured", "", "")
-	for _, v := range verdicts(files) {
+	for _, v := range verdicts {
 		shown := v.shown
 		if math.IsNaN(v.value) {
 			shown = "–"

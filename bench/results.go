@@ -31,11 +31,13 @@ type Header struct {
 type File struct {
 	Header
 	// PeakTPS is the peak; light and heavy are shares of it.
-	PeakTPS    float64        `json:"peak_tps,omitempty"`
-	Runs       []Run          `json:"runs,omitempty"`
-	Apply      []ApplyRun     `json:"apply,omitempty"`
-	Statements []StatementRun `json:"statements,omitempty"`
-	Others     []Header       `json:"others,omitempty"` // of other tables in the runs
+	PeakTPS float64 `json:"peak_tps,omitempty"`
+	// Peaks are the peaks of rivals, by the number of connections.
+	Peaks      map[int]float64 `json:"peaks,omitempty"`
+	Runs       []Run           `json:"runs,omitempty"`
+	Apply      []ApplyRun      `json:"apply,omitempty"`
+	Statements []StatementRun  `json:"statements,omitempty"`
+	Others     []Header        `json:"others,omitempty"` // of other tables in the runs
 }
 
 // Run is one change of one table by one tool.
@@ -103,11 +105,12 @@ const (
 	measureLag       = "lag"
 	measureCapture   = "capture"
 	measureStatement = "statement"
+	measureRivals    = "rivals"
 )
 
 func measurements() []string {
 	return []string{
-		measurePeers, measureApply, measureMemory, measureRules, measureVerify, measureCost, measureStall,
+		measureRivals, measurePeers, measureApply, measureMemory, measureRules, measureVerify, measureCost, measureStall,
 		measurePredict, measureBeside, measureTurns, measureLag, measureCapture, measureStatement,
 	}
 }
